@@ -1,0 +1,31 @@
+// Everything needed to define networks and build engines.
+#ifndef NV_INFER_H
+#define NV_INFER_H
+
+#include "NvInferLegacyDims.h"
+#include "NvInferRuntime.h"
+#include "tenon/api/builder.h"
+
+extern "C" TENSORRTAPI void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept;
+
+namespace nvinfer1 {
+
+namespace safe {
+class IPluginRegistry;
+}  // namespace safe
+
+inline IBuilder* createInferBuilder(ILogger& logger) noexcept {
+  return static_cast<IBuilder*>(createInferBuilder_INTERNAL(&logger, TENON_TRT_ABI_VERSION));
+}
+
+extern "C" TENSORRTAPI IPluginRegistry* getBuilderPluginRegistry(
+    EngineCapability capability) noexcept;
+
+extern "C" TENSORRTAPI safe::IPluginRegistry* getBuilderSafePluginRegistry(
+    EngineCapability capability) noexcept;
+
+extern "C" TENSORRTAPI bool setInternalLibraryPath(const AsciiChar* path) noexcept;
+
+}  // namespace nvinfer1
+
+#endif  // NV_INFER_H

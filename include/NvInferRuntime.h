@@ -1,0 +1,45 @@
+// Everything needed to run engines and to write plugins.
+#ifndef NV_INFER_RUNTIME_H
+#define NV_INFER_RUNTIME_H
+
+#include "NvInferImpl.h"
+#include "NvInferRuntimeCommon.h"
+#include "tenon/api/inspector.h"
+#include "tenon/api/plugin_v3.h"
+
+extern "C" TENSORRTAPI void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept;
+extern "C" TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger,
+                                                          int32_t version) noexcept;
+extern "C" TENSORRTAPI nvinfer1::IPluginRegistry* getPluginRegistry() noexcept;
+extern "C" TENSORRTAPI nvinfer1::ILogger* getLogger() noexcept;
+extern "C" TENSORRTAPI int32_t getInferLibMajorVersion() noexcept;
+extern "C" TENSORRTAPI int32_t getInferLibMinorVersion() noexcept;
+extern "C" TENSORRTAPI int32_t getInferLibPatchVersion() noexcept;
+extern "C" TENSORRTAPI int32_t getInferLibBuildVersion() noexcept;
+
+namespace nvinfer1 {
+
+inline IRuntime* createInferRuntime(ILogger& logger) noexcept {
+  return static_cast<IRuntime*>(createInferRuntime_INTERNAL(&logger, TENON_TRT_ABI_VERSION));
+}
+
+inline IRefitter* createInferRefitter(ICudaEngine& engine, ILogger& logger) noexcept {
+  return static_cast<IRefitter*>(
+      createInferRefitter_INTERNAL(&engine, &logger, TENON_TRT_ABI_VERSION));
+}
+
+template <typename T>
+class PluginRegistrar {
+ public:
+  PluginRegistrar() { ::getPluginRegistry()->registerCreator(creator_, ""); }
+
+ private:
+  T creator_{};
+};
+
+}  // namespace nvinfer1
+
+#define REGISTER_TENSORRT_PLUGIN(name) \
+  static nvinfer1::PluginRegistrar<name> pluginRegistrar##name {}
+
+#endif  // NV_INFER_RUNTIME_H
