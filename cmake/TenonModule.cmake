@@ -1,0 +1,66 @@
+# One folder is one OBJECT library; its edges say which folders it may include and link.
+
+# tenon_module(NAME DEPENDS a b ... LIBRARIES x y ...)
+#
+# Compiles every .cc under the current folder, except *_test.cc and *_bench.cc, into the OBJECT
+# library tenon_NAME. DEPENDS names other modules (declared before); LIBRARIES names packages.
+# Every *_test.cc becomes part of the test program test_NAME, linked with the module and all that
+# it depends on, and nothing else.
+function(tenon_module name)
+  cmake_parse_arguments(arg "" "" "DEPENDS;LIBRARIES;TEST_LIBRARIES;TEST_DEPENDS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
+
+  set(target tenon_${name})
+  add_library(${target} OBJECT ${sources})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PUBLIC tenon_options tenon_api_headers ${arg_LIBRARIES})
+  foreach(dependency ${arg_DEPENDS})
+    target_link_libraries(${target} PUBLIC tenon_${dependency})
+  endforeach()
+
+  tenon_closure(closure ${arg_DEPENDS})
+  list(APPEND closure ${name})
+  set_property(GLOBAL PROPERTY TENON_CLOSURE_${name} ${closure})
+
+  if(TENON_TESTS AND tests)
+    tenon_test(test_${name} SOURCES ${tests} MODULES ${name} ${arg_TEST_DEPENDS}
+               LIBRARIES ${arg_TEST_LIBRARIES})
+  endif()
+endfunction()
+
+# tenon_closure(OUT a b ...): the modules and all that they depend on, dependencies first.
+function(tenon_closure out)
+  set(closure "")
+  foreach(module ${ARGN})
+    get_property(one GLOBAL PROPERTY TENON_CLOSURE_${module})
+    list(APPEND closure ${one})
+  endforeach()
+  list(REMOVE_DUPLICATES closure)
+  set(${out} ${closure} PARENT_SCOPE)
+endfunction()
+
+# tenon_link_modules(TARGET a b ...): links the object files of the modules and of all below them.
+function(tenon_link_modules target)
+  tenon_closure(closure ${ARGN})
+  foreach(module ${closure})
+    target_link_libraries(${target} PRIVATE tenon_${module})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:tenon_${module}>)
+  endforeach()
+endfunction()
+
+# tenon_test(NAME SOURCES ... MODULES ... LIBRARIES ...): a GoogleTest program known to CTest.
+function(tenon_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;MODULES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE tenon_options GTest::gmock GTest::gtest_main
+                                        ${arg_LIBRARIES})
+  target_compile_definitions(${name} PRIVATE TENON_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(arg_MODULES)
+    tenon_link_modules(${name} ${arg_MODULES})
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}/"
+                       PROPERTIES TIMEOUT 300)
+endfunction()

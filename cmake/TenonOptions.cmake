@@ -1,0 +1,36 @@
+# Compiler settings that every target of the tree shares.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(TENON_CCACHE ccache)
+if(TENON_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TENON_CCACHE})
+endif()
+find_program(TENON_MOLD mold)
+if(TENON_MOLD AND NOT TENON_FUZZ)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_library(tenon_options INTERFACE)
+target_compile_options(tenon_options INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 reports false positives of these two through inlined std::vector and std::string.
+  target_compile_options(tenon_options INTERFACE -Wno-stringop-overflow -Wno-array-bounds
+                                                 -Wno-maybe-uninitialized -Wno-restrict)
+endif()
+if(TENON_SANITIZE)
+  add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TENON_SANITIZE})
+  if(TENON_SANITIZE MATCHES "thread")
+    add_compile_definitions(TENON_THREAD_SANITIZER)
+  endif()
+endif()

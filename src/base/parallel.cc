@@ -1,0 +1,123 @@
+#include "base/parallel.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#ifdef TENON_THREAD_SANITIZER
+#include <exception>
+#include <vector>
+#else
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#endif
+
+namespace tenon {
+namespace {
+
+int default_threads() {
+  if (const char* text = std::getenv("TENON_THREADS")) {
+    int value = 0;
+    std::from_chars(text, text + std::strlen(text), value);
+    if (value >= 1 && value <= 1024) return value;
+  }
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+int requested_threads = 0;
+
+}  // namespace
+
+int thread_count() {
+  static const int standard = default_threads();
+  return requested_threads >= 1 ? requested_threads : standard;
+}
+
+#ifdef TENON_THREAD_SANITIZER
+
+// TBB is not instrumented, so under ThreadSanitizer the same verbs run on std::thread.
+void set_thread_count(int threads) { requested_threads = threads; }
+
+void in_arena(const std::function<void()>& body) { body(); }
+
+void parallel_for(int64_t count, int64_t grain,
+                  const std::function<void(int64_t, int64_t)>& body) {
+  const int64_t pieces =
+      std::min<int64_t>(thread_count(), count / std::max<int64_t>(grain, 1));
+  if (pieces <= 1) {
+    if (count > 0) body(0, count);
+    return;
+  }
+  std::exception_ptr error;
+  std::mutex mutex;
+  std::vector<std::thread> threads;
+  for (int64_t i = 0; i < pieces; ++i)
+    threads.emplace_back([&, i] {
+      try {
+        body(count * i / pieces, count * (i + 1) / pieces);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        error = std::current_exception();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  if (error) std::rethrow_exception(error);
+}
+
+#else
+
+namespace {
+
+// Leaked on purpose: worker threads may outlive static destruction.
+struct Arena {
+  tbb::task_arena arena{thread_count()};
+  tbb::global_control limit{tbb::global_control::max_allowed_parallelism,
+                            static_cast<size_t>(std::max(thread_count(), 2))};
+};
+std::mutex arena_mutex;
+Arena* current_arena = nullptr;
+
+tbb::task_arena& arena() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const std::lock_guard lock(arena_mutex);
+    if (current_arena == nullptr) current_arena = new Arena;
+  });
+  return current_arena->arena;
+}
+
+}  // namespace
+
+void set_thread_count(int threads) {
+  const std::lock_guard lock(arena_mutex);
+  requested_threads = threads;
+  delete current_arena;
+  current_arena = new Arena;
+}
+
+void in_arena(const std::function<void()>& body) { arena().execute(body); }
+
+void parallel_for(int64_t count, int64_t grain,
+                  const std::function<void(int64_t, int64_t)>& body) {
+  if (count <= 0) return;
+  grain = std::max<int64_t>(grain, 1);
+  if (count < 2 * grain || thread_count() == 1) return body(0, count);
+  const auto loop = [&] {
+    tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, grain),
+                      [&](const tbb::blocked_range<int64_t>& r) { body(r.begin(), r.end()); });
+  };
+  if (tbb::this_task_arena::current_thread_index() != tbb::task_arena::not_initialized &&
+      tbb::this_task_arena::max_concurrency() == thread_count())
+    loop();
+  else
+    arena().execute(loop);
+}
+
+#endif
+
+}  // namespace tenon

@@ -1,0 +1,76 @@
+#include "base/tensor.h"
+
+#include <cstdlib>
+#include <type_traits>
+
+#include "base/error.h"
+#include "base/half.h"
+
+namespace tenon {
+
+std::shared_ptr<std::byte> allocate_aligned(size_t bytes) {
+  constexpr size_t kAlignment = 64;
+  require(bytes <= SIZE_MAX - kAlignment, "cannot allocate {} bytes", bytes);
+  void* memory = std::aligned_alloc(kAlignment, (bytes + kAlignment) / kAlignment * kAlignment);
+  if (memory == nullptr)
+    fail(ErrorCode::kFAILED_ALLOCATION, "out of memory: could not allocate {} bytes", bytes);
+  return {static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); }};
+}
+
+Tensor::Tensor(DataType type, const Shape& shape)
+    : type_(type), shape_(shape), count_(shape.volume()) {
+  require(count_ <= INT64_MAX / 8, "a tensor of shape {} is too large", shape);
+  auto memory = allocate_aligned(bytes_of(type, count_));
+  data_ = memory.get();
+  owner_ = std::move(memory);
+}
+
+Tensor::Tensor(DataType type, const Shape& shape, std::shared_ptr<const void> owner,
+               const void* data)
+    : type_(type), shape_(shape), count_(shape.volume()), owner_(std::move(owner)), data_(data) {}
+
+Tensor Tensor::reshaped(const Shape& shape) const {
+  require(shape.volume() == count_, "cannot view {} elements as shape {}", count_, shape);
+  Tensor t = *this;
+  t.shape_ = shape;
+  return t;
+}
+
+namespace {
+template <class To, class From> std::vector<To> converted(const Tensor& t) {
+  const From* from = t.data<From>();
+  std::vector<To> out(static_cast<size_t>(t.count()));
+  for (size_t i = 0; i < out.size(); ++i) {
+    if constexpr (std::is_same_v<From, BFloat16>)
+      out[i] = static_cast<To>(static_cast<float>(from[i]));
+    else
+      out[i] = static_cast<To>(from[i]);
+  }
+  return out;
+}
+}  // namespace
+
+std::vector<int64_t> Tensor::integers() const {
+  switch (type_) {
+    case DataType::kINT64: return converted<int64_t, int64_t>(*this);
+    case DataType::kINT32: return converted<int64_t, int32_t>(*this);
+    case DataType::kINT8: return converted<int64_t, int8_t>(*this);
+    case DataType::kUINT8: return converted<int64_t, uint8_t>(*this);
+    case DataType::kBOOL: return converted<int64_t, bool>(*this);
+    default: fail(ErrorCode::kINVALID_ARGUMENT, "expected integers, found {}", name_of(type_));
+  }
+}
+
+std::vector<double> Tensor::numbers() const {
+  switch (type_) {
+    case DataType::kFLOAT: return converted<double, float>(*this);
+    case DataType::kHALF: return converted<double, Half>(*this);
+    case DataType::kBF16: return converted<double, BFloat16>(*this);
+    default: {
+      const auto values = integers();
+      return {values.begin(), values.end()};
+    }
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,276 @@
+#include "network/network.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tenon {
+namespace {
+
+// Integer inputs this small may be shapes: their elements become symbols.
+constexpr int64_t kLargestShapeTensor = 64;
+// Constants up to this many elements take part in shape arithmetic.
+constexpr int64_t kLargestContent = 4096;
+
+bool may_be_shape(const Value& v) {
+  return v.type == DataType::kINT32 || v.type == DataType::kINT64 || v.type == DataType::kBOOL;
+}
+
+}  // namespace
+
+// How an op sees the network while its outputs are inferred.
+class Network::NodeInference final : public Inference {
+ public:
+  NodeInference(Network& network, Node& node) : network_(network), node_(node) {}
+  ExprPool& pool() override { return network_.pool_; }
+  int input_count() const override { return static_cast<int>(node_.inputs.size()); }
+  bool has_input(int i) const override {
+    return i < input_count() && node_.inputs[static_cast<size_t>(i)] != nullptr;
+  }
+  DataType type(int i) const override { return input(i).type; }
+  const Dims& dims(int i) const override { return input(i).dims; }
+  const Content* content(int i) const override {
+    const Value& v = input(i);
+    return v.content ? &*v.content : nullptr;
+  }
+  const Tensor* constant(int i) const override {
+    const Value& v = input(i);
+    return v.constant ? &*v.constant : nullptr;
+  }
+  void set_output(int i, DataType type, Dims dims) override {
+    require(dims.size() <= Shape::kMaxRank, "output {} has {} dimensions; at most {} are supported",
+            i, dims.size(), Shape::kMaxRank);
+    for (Dim d : dims)
+      require(!d->is_constant() || d->value.integer >= 0,
+              "output {} would have a negative extent ({})", i, text_of(d));
+    Value& v = *node_.outputs.at(static_cast<size_t>(i));
+    v.type = type;
+    v.dims = std::move(dims);
+    v.known = true;
+    v.content.reset();
+  }
+  void set_content(int i, Content content) override {
+    if (static_cast<int64_t>(content.size()) <= kLargestContent)
+      node_.outputs.at(static_cast<size_t>(i))->content = std::move(content);
+  }
+
+ private:
+  const Value& input(int i) const {
+    require(has_input(i), "input {} is missing", i);
+    const Value& v = *node_.inputs[static_cast<size_t>(i)];
+    require(v.known, "the shape of input {} (tensor '{}') is not known", i, v.name);
+    return v;
+  }
+  Network& network_;
+  Node& node_;
+};
+
+Value& Network::new_value(std::string name) {
+  values_.push_back(std::make_unique<Value>());
+  Value& v = *values_.back();
+  v.id = next_value_++;
+  v.name = std::move(name);
+  return v;
+}
+
+Value& Network::add_input(std::string name, DataType type, const Shape& declared,
+                          const std::array<std::string, Shape::kMaxRank>& dimension_names) {
+  require(!name.empty(), "a network input needs a name");
+  for (const Value* other : inputs_)
+    require(other->name != name, "two network inputs are called '{}'", name);
+  for (int64_t extent : declared)
+    require(extent >= -1, "input '{}': extent {} is neither -1 nor a size", name, extent);
+  Value& v = new_value(std::move(name));
+  v.type = type;
+  v.is_input = true;
+  v.declared = declared;
+  v.dimension_names = dimension_names;
+  inputs_.push_back(&v);
+  bind_input(v);
+  return v;
+}
+
+// Gives an input its symbols: one per unknown extent, shared among equal dimension names, and one
+// per element where it may be a shape.
+void Network::bind_input(Value& v) {
+  v.dims.clear();
+  for (int axis = 0; axis < v.declared.rank(); ++axis) {
+    if (v.declared[axis] >= 0) {
+      v.dims.push_back(pool_.constant(v.declared[axis]));
+      continue;
+    }
+    const std::string& label = v.dimension_names[static_cast<size_t>(axis)];
+    const auto same = std::find_if(symbols_.begin(), symbols_.end(), [&](const Symbol& s) {
+      if (s.kind != Symbol::Kind::kExtent) return false;
+      return label.empty() ? s.input == &v && s.index == axis && s.name.empty() : s.name == label;
+    });
+    const auto index = same - symbols_.begin();
+    if (same == symbols_.end()) symbols_.push_back({Symbol::Kind::kExtent, &v, axis, label});
+    v.dims.push_back(pool_.symbol(index));
+  }
+  v.known = true;
+  v.content.reset();
+  if (!may_be_shape(v) || v.declared.rank() > 1) return;
+  const int64_t count = v.declared.rank() == 0 ? 1 : v.declared[0];
+  if (count < 0 || count > kLargestShapeTensor) return;
+  v.content.emplace();
+  for (int i = 0; i < count; ++i) {
+    const auto same = std::find_if(symbols_.begin(), symbols_.end(), [&](const Symbol& s) {
+      return s.kind == Symbol::Kind::kElement && s.input == &v && s.index == i;
+    });
+    const auto index = same - symbols_.begin();
+    if (same == symbols_.end()) symbols_.push_back({Symbol::Kind::kElement, &v, i, ""});
+    v.content->push_back(pool_.symbol(index));
+  }
+}
+
+Value& Network::add_weight(Tensor tensor, std::string name) {
+  Value& v = new_value(std::move(name));
+  if (v.name.empty()) v.name = fmt::format("(Unnamed Weights* {})", v.id);
+  v.type = tensor.type();
+  for (int64_t extent : tensor.shape()) v.dims.push_back(pool_.constant(extent));
+  v.known = true;
+  const bool countable = tensor.count() <= kLargestContent && bits_of(tensor.type()) >= 8 &&
+                         (!is_float(tensor.type()) || tensor.type() == DataType::kFLOAT);
+  if (countable) {
+    v.content.emplace();
+    if (is_float(tensor.type()))
+      for (double x : tensor.numbers()) v.content->push_back(pool_.constant_float(x));
+    else
+      for (int64_t x : tensor.integers()) v.content->push_back(pool_.constant(x));
+  }
+  v.constant = std::move(tensor);
+  return v;
+}
+
+Node& Network::add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs, std::string name) {
+  nodes_.push_back(std::make_unique<Node>());
+  Node& node = *nodes_.back();
+  node.id = next_node_++;
+  node.op = std::move(op);
+  node.inputs = std::move(inputs);
+  node.name = name.empty() ? fmt::format("(Unnamed Layer* {}) [{}]", node.id, node.op->name())
+                           : std::move(name);
+  for (int i = 0; i < node.op->output_count(); ++i) {
+    Value& v = new_value(fmt::format("{}_output_{}", node.name, i));
+    v.producer = &node;
+    v.output_index = i;
+    node.outputs.push_back(&v);
+  }
+  node.output_types.resize(node.outputs.size());
+  return node;
+}
+
+void Network::mark_output(Value& value) {
+  if (!value.is_output) outputs_.push_back(&value);
+  value.is_output = true;
+}
+
+void Network::unmark_output(Value& value) {
+  std::erase(outputs_, &value);
+  value.is_output = false;
+}
+
+void Network::remove_node(Node& node) {
+  for (Value* out : node.outputs) {
+    std::erase(outputs_, out);
+    std::erase_if(values_, [&](const auto& v) { return v.get() == out; });
+  }
+  std::erase_if(nodes_, [&](const auto& n) { return n.get() == &node; });
+}
+
+void Network::remove_input(Value& value) {
+  std::erase(inputs_, &value);
+  value.is_input = false;
+  value.known = false;
+}
+
+void Network::replace_uses(Value& from, Value& to) {
+  for (const auto& node : nodes_) std::replace(node->inputs.begin(), node->inputs.end(), &from, &to);
+  if (from.is_output) {
+    std::replace(outputs_.begin(), outputs_.end(), &from, &to);
+    from.is_output = false;
+    to.is_output = true;
+    std::swap(from.name, to.name);
+    to.allowed_formats = from.allowed_formats;
+    to.requested_type = from.requested_type;
+  }
+}
+
+void Network::infer(Node& node) {
+  try {
+    NodeInference inference(*this, node);
+    node.op->infer(inference);
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("layer {}: {}", describe(node), e.what()));
+  }
+}
+
+void Network::infer() {
+  dirty_ = false;
+  for (const auto& v : values_)
+    if (v->producer != nullptr) {
+      v->known = false;
+      v->content.reset();
+    }
+  for (Value* input : inputs_) bind_input(*input);
+  for (Node* node : sorted()) infer(*node);
+}
+
+void Network::infer_if_touched() {
+  if (dirty_) infer();
+}
+
+std::vector<std::string> Network::symbol_names() const {
+  std::vector<std::string> names;
+  for (const Symbol& s : symbols_)
+    names.push_back(!s.name.empty() ? s.name
+                    : s.kind == Symbol::Kind::kExtent
+                        ? fmt::format("{}.{}", s.input->name, s.index)
+                        : fmt::format("{}[{}]", s.input->name, s.index));
+  return names;
+}
+
+std::vector<std::vector<Node*>> Network::users() const {
+  std::vector<std::vector<Node*>> by_id(static_cast<size_t>(next_value_));
+  for (const auto& node : nodes_)
+    for (const Value* in : node->inputs)
+      if (in != nullptr) {
+        auto& list = by_id[static_cast<size_t>(in->id)];
+        if (list.empty() || list.back() != node.get()) list.push_back(node.get());
+      }
+  return by_id;
+}
+
+std::vector<Node*> Network::sorted() const {
+  const auto by_id = users();
+  std::map<const Node*, int> missing;
+  std::map<int64_t, Node*> ready;  // by position, so that the order stays as added
+  std::map<const Node*, int64_t> position;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const Node* node = nodes_[i].get();
+    position[node] = static_cast<int64_t>(i);
+    std::set<const Value*> distinct;
+    for (const Value* in : node->inputs)
+      if (in != nullptr && in->producer != nullptr) distinct.insert(in);
+    missing[node] = static_cast<int>(distinct.size());
+    if (distinct.empty()) ready.emplace(static_cast<int64_t>(i), nodes_[i].get());
+  }
+  std::vector<Node*> order;
+  while (!ready.empty()) {
+    Node* node = ready.begin()->second;
+    ready.erase(ready.begin());
+    order.push_back(node);
+    for (const Value* out : node->outputs)
+      for (Node* user : by_id[static_cast<size_t>(out->id)])
+        if (--missing[user] == 0) ready.emplace(position[user], user);
+  }
+  if (order.size() != nodes_.size())
+    for (const auto& node : nodes_)
+      if (missing[node.get()] > 0)
+        fail(ErrorCode::kINVALID_ARGUMENT, "layer {} is part of a cycle", describe(*node));
+  return order;
+}
+
+std::string describe(const Node& node) { return fmt::format("{} ({})", node.name, node.op->name()); }
+
+}  // namespace tenon

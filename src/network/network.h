@@ -1,0 +1,144 @@
+// The one representation of a model between import and plan. INetworkDefinition, ILayer and ITensor
+// are views of it; the ONNX parser writes it directly.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "network/op.h"
+
+namespace tenon {
+
+struct Node;
+
+/// A tensor of the network.
+struct Value {
+  int64_t id = 0;  // stable within a network, in order of creation
+  std::string name;
+  DataType type = DataType::kFLOAT;
+  Dims dims;                       // valid when `known`
+  bool known = false;              // type and dims have been inferred
+  std::optional<Content> content;  // elements known on the host before the network runs
+  std::optional<Tensor> constant;  // weights and constants
+  Node* producer = nullptr;        // null for network inputs and for weights
+  int output_index = 0;            // which output of the producer
+  bool is_input = false;
+  bool is_output = false;
+  /// Formats that the caller accepts at the border, a bit per TensorFormat. For inputs and outputs.
+  uint32_t allowed_formats = 1;
+  /// The type a caller asked for at the border (ITensor::setType); inputs and outputs.
+  std::optional<DataType> requested_type;
+  std::array<std::string, Shape::kMaxRank> dimension_names;  // inputs only
+  /// Network inputs: the extents as declared, -1 for those known only at run time.
+  Shape declared;
+
+  bool is_weight() const { return constant.has_value() && producer == nullptr; }
+};
+
+/// One layer.
+struct Node {
+  int64_t id = 0;
+  std::string name;
+  std::string metadata;
+  std::unique_ptr<Op> op;
+  std::vector<Value*> inputs;   // null for an optional input left out
+  std::vector<Value*> outputs;
+  /// What the caller forced (ILayer::setPrecision, setOutputType).
+  std::optional<DataType> precision;
+  std::vector<std::optional<DataType>> output_types;
+
+  LayerType kind() const { return op->kind(); }
+  template <class T> const T* as() const { return dynamic_cast<const T*>(op.get()); }
+  template <class T> T* as() { return dynamic_cast<T*>(op.get()); }
+};
+
+/// What a symbol of the shape program stands for.
+struct Symbol {
+  enum class Kind : uint8_t { kExtent, kElement } kind = Kind::kExtent;
+  Value* input = nullptr;  // the network input (the first one for a named dimension)
+  int index = 0;           // axis, or element
+  std::string name;        // dimension name, "" for none
+};
+
+class Network {
+ public:
+  Network() = default;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  std::string name = "Unnamed Network";
+
+  /// @param declared extents, -1 for one known only at run time; equal dimension names mean equal
+  ///        extents. Throws on a duplicate name or a bad extent.
+  Value& add_input(std::string name, DataType type, const Shape& declared,
+                   const std::array<std::string, Shape::kMaxRank>& dimension_names = {});
+  /// A constant without a layer: weights.
+  Value& add_weight(Tensor tensor, std::string name = "");
+  /// Appends a layer; output tensors are called "NAME_output_I" until renamed. Infers nothing: call
+  /// infer(node), or let infer() do it.
+  Node& add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs, std::string name = "");
+  void mark_output(Value& value);
+  void unmark_output(Value& value);
+  /// The layer and its outputs disappear; nobody may still use them.
+  void remove_node(Node& node);
+  void remove_input(Value& value);
+  /// All users of `from` (also the list of network outputs) use `to` instead.
+  void replace_uses(Value& from, Value& to);
+
+  /// Shape and type inference for one layer whose inputs are known. Errors name the layer.
+  void infer(Node& node);
+  /// For all layers, in an order in which inputs come first; throws on a cycle.
+  void infer();
+  /// Something changed that inference depends on: known() starts afresh.
+  void touch() { dirty_ = true; }
+  /// infer() if something was touched.
+  void infer_if_touched();
+
+  const std::vector<Value*>& inputs() const { return inputs_; }
+  const std::vector<Value*>& outputs() const { return outputs_; }
+  const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+  const std::vector<std::unique_ptr<Value>>& values() const { return values_; }
+  const std::vector<Symbol>& symbols() const { return symbols_; }
+  /// Names of the symbols, for text_of().
+  std::vector<std::string> symbol_names() const;
+  ExprPool& pool() { return pool_; }
+
+  /// Layers in an order in which inputs come first, otherwise as they were added. Throws on a cycle.
+  std::vector<Node*> sorted() const;
+  /// Layers that use a value, by value id.
+  std::vector<std::vector<Node*>> users() const;
+
+ private:
+  class NodeInference;
+  Value& new_value(std::string name);
+  void bind_input(Value& input);
+
+  ExprPool pool_;
+  std::vector<std::unique_ptr<Value>> values_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<Value*> inputs_;
+  std::vector<Value*> outputs_;
+  std::vector<Symbol> symbols_;
+  int64_t next_value_ = 0;
+  int64_t next_node_ = 0;
+  bool dirty_ = false;
+};
+
+/// "Conv_12 (Convolution)": how messages name a layer.
+std::string describe(const Node& node);
+
+/// Throws unless the network is well formed: links agree both ways, types and shapes are known,
+/// names of inputs and outputs are unique. Run after each pass in debug builds.
+void verify(const Network& network);
+
+/// A line per layer: name, kind, inputs and outputs with types and shapes, attributes.
+std::string dump(const Network& network);
+/// The same as JSON.
+std::string dump_json(const Network& network);
+
+}  // namespace tenon

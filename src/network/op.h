@@ -1,0 +1,103 @@
+// What a layer kind must say about itself: attributes, shape rule, reference kernel.
+#pragma once
+
+#include <NvInfer.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/expr.h"
+#include "base/fields.h"
+#include "base/tensor.h"
+
+namespace tenon {
+
+using nvinfer1::LayerType;
+
+/// Layer kinds of our own, outside TensorRT's numbering.
+enum class PrivateLayer : int32_t {
+  kPointwise = 10001,       // a chain of element-wise operations in one loop
+  kFullyConnected = 10002,  // 8.x's IFullyConnectedLayer
+  kReorder = 10003,         // a change of memory layout, made by the planner
+};
+constexpr LayerType layer_type(PrivateLayer kind) { return static_cast<LayerType>(kind); }
+
+/// Symbolic dimensions of a tensor, rank 0 to 8.
+using Dims = std::vector<Dim>;
+
+/// The elements of a small integer (or scale factor) tensor as expressions, rows first.
+using Content = std::vector<Dim>;
+
+/// What an op sees and sets when shapes are inferred. The base class Network implements it.
+class Inference {
+ public:
+  virtual ~Inference() = default;
+  virtual ExprPool& pool() = 0;
+  virtual int input_count() const = 0;
+  /// False for an optional input that was left out.
+  virtual bool has_input(int i) const = 0;
+  virtual DataType type(int i) const = 0;
+  virtual const Dims& dims(int i) const = 0;
+  /// The elements of input i if they are known on the host before the network runs, else null.
+  virtual const Content* content(int i) const = 0;
+  /// The constant that input i is, else null.
+  virtual const Tensor* constant(int i) const = 0;
+  virtual void set_output(int i, DataType type, Dims dims) = 0;
+  virtual void set_content(int i, Content content) = 0;
+
+  int rank(int i) const { return static_cast<int>(dims(i).size()); }
+  /// As content(), but throws, naming the input, when it is not known on the host.
+  const Content& known_content(int i, const char* what) const;
+  /// The extents when all are constants.
+  std::optional<Shape> constant_shape(int i) const;
+};
+
+/// The call of a reference kernel: concrete shapes, rows first, outputs allocated.
+struct ReferenceCall {
+  std::span<const TensorView> inputs;  // data is null for an optional input left out
+  std::span<const TensorView> outputs;
+};
+
+class Op {
+ public:
+  virtual ~Op() = default;
+  virtual LayerType kind() const = 0;
+  /// "Convolution": also the name under which plans store it.
+  virtual std::string_view name() const = 0;
+  virtual std::unique_ptr<Op> clone() const = 0;
+  /// Names every attribute once; saving, dumping and hashing are derived from it.
+  virtual void visit(FieldVisitor&) {}
+  virtual int output_count() const { return 1; }
+  /// Sets types and dims (and content, where it follows) of all outputs. Throws Error on bad
+  /// inputs or attributes; the message need not name the node, the caller adds it.
+  virtual void infer(Inference& c) const = 0;
+  /// Plain, obviously right; the oracle of every tuned kernel and the fallback of the CPU target.
+  virtual void reference(const ReferenceCall& call) const = 0;
+};
+
+/// Fills in kind, name and clone. Derived needs `static constexpr std::string_view kName`.
+template <class Derived, LayerType Kind> class OpOf : public Op {
+ public:
+  LayerType kind() const override { return Kind; }
+  std::string_view name() const override { return Derived::kName; }
+  std::unique_ptr<Op> clone() const override {
+    return std::make_unique<Derived>(static_cast<const Derived&>(*this));
+  }
+};
+
+/// Makes an op of the given name with default attributes; null for an unknown name.
+std::unique_ptr<Op> make_op(std::string_view name);
+
+namespace detail {
+bool register_op(std::string_view name, std::unique_ptr<Op> (*make)());
+}
+
+/// In the op's .cc: makes the op known to make_op().
+#define TENON_REGISTER_OP(Type)                                                      \
+  [[maybe_unused]] static const bool k##Type##Registered = ::tenon::detail::register_op( \
+      Type::kName, []() -> std::unique_ptr<::tenon::Op> { return std::make_unique<Type>(); })
+
+}  // namespace tenon

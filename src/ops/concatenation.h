@@ -1,0 +1,17 @@
+// Concatenation along one axis.
+#pragma once
+
+#include "network/op.h"
+
+namespace tenon {
+
+struct Concatenation final : OpOf<Concatenation, LayerType::kCONCATENATION> {
+  static constexpr std::string_view kName = "Concatenation";
+  int32_t axis = 0;
+
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon

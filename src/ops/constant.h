@@ -1,0 +1,18 @@
+// A constant as a layer.
+#pragma once
+
+#include "network/op.h"
+
+namespace tenon {
+
+/// Input: the weight that holds the data; output: the same tensor, as a constant.
+struct Constant final : OpOf<Constant, LayerType::kCONSTANT> {
+  static constexpr std::string_view kName = "Constant";
+  Shape dimensions;
+
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon

@@ -1,0 +1,15 @@
+// A copy of a tensor.
+#pragma once
+
+#include "network/op.h"
+
+namespace tenon {
+
+struct Identity final : OpOf<Identity, LayerType::kIDENTITY> {
+  static constexpr std::string_view kName = "Identity";
+
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon

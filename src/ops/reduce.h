@@ -1,0 +1,20 @@
+// Sum, product, maximum, minimum and average along axes.
+#pragma once
+
+#include "network/op.h"
+
+namespace tenon {
+
+/// `axes` is a bit mask. Integer and float tensors; content is propagated.
+struct Reduce final : OpOf<Reduce, LayerType::kREDUCE> {
+  static constexpr std::string_view kName = "Reduce";
+  nvinfer1::ReduceOperation operation = nvinfer1::ReduceOperation::kSUM;
+  uint32_t axes = 0;
+  bool keep_dimensions = false;
+
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon

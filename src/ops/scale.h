@@ -1,0 +1,20 @@
+// Affine scale with an exponent: (x * scale + shift) ^ power.
+#pragma once
+
+#include "network/op.h"
+
+namespace tenon {
+
+/// Inputs: data, shift, scale, power; the last three optional weights of 1 (kUNIFORM), C (kCHANNEL,
+/// along `channel_axis`) or C*spatial (kELEMENTWISE) elements.
+struct Scale final : OpOf<Scale, LayerType::kSCALE> {
+  static constexpr std::string_view kName = "Scale";
+  nvinfer1::ScaleMode mode = nvinfer1::ScaleMode::kUNIFORM;
+  int32_t channel_axis = 1;
+
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon

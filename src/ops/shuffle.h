@@ -1,0 +1,23 @@
+// Transpose, reshape, transpose: a change of shape without arithmetic.
+#pragma once
+
+#include "network/op.h"
+
+namespace tenon {
+
+/// Inputs: data, reshape dimensions (optional integer tensor known on the host). In `reshape`, 0 copies
+/// the extent (unless zero_is_placeholder is false) and one -1 is computed. An empty permutation is the
+/// identity; `has_reshape` false leaves the shape.
+struct Shuffle final : OpOf<Shuffle, LayerType::kSHUFFLE> {
+  static constexpr std::string_view kName = "Shuffle";
+  std::vector<int32_t> first_transpose, second_transpose;
+  bool has_reshape = false;
+  Shape reshape;
+  bool zero_is_placeholder = true;
+
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon

@@ -1,0 +1,21 @@
+// Strided slices, with filling, clamping, wrapping or reflecting outside the input.
+#pragma once
+
+#include "network/op.h"
+
+namespace tenon {
+
+/// Inputs: data, then optional integer tensors known on the host: start, size, stride; fill value; axes.
+/// Attributes stand for those left out. Semantics: TensorRT ISliceLayer.
+struct Slice final : OpOf<Slice, LayerType::kSLICE> {
+  static constexpr std::string_view kName = "Slice";
+  Shape start, size, stride;
+  Shape axes;  // empty: all axes in order
+  nvinfer1::SampleMode mode = nvinfer1::SampleMode::kSTRICT_BOUNDS;
+
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon

@@ -1,0 +1,123 @@
+// What runs a plan. The optimizer and the planner see a target only through this description:
+// which fusions it takes, and an ordered list of kernels for each layer.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/layout.h"
+#include "base/tensor.h"
+#include "network/op.h"
+#include "ops/pointwise_program.h"
+
+namespace tenon {
+
+/// A tensor as a kernel is offered it.
+struct TensorSpec {
+  DataType type = DataType::kFLOAT;
+  Layout layout = Layout::kLinear;
+  Shape shape;          // at the profile's optimum
+  bool present = true;  // false: an optional input that was left out
+};
+
+/// A kernel's form of its constants, as a plan stores it.
+struct StoredKernel {
+  FieldList state;
+  std::vector<Tensor> packed;
+};
+
+/// What a kernel is asked to do. While building, `inputs[i].layout` is the layout in which the tensor
+/// arrives, and the kernel answers with the layouts it wants; while loading a plan `stored` is set,
+/// constants are null and the layouts of inputs and outputs are those the kernel answered.
+struct KernelRequest {
+  const Op& op;
+  std::span<const TensorSpec> inputs;
+  std::span<const TensorSpec> outputs;
+  std::span<const Tensor* const> constants;  // per input; null where it is not a constant
+  const StoredKernel* stored = nullptr;
+};
+
+/// Pointers to run with: inputs that were packed, or left out, are null.
+struct RunArguments {
+  std::span<const void* const> inputs;
+  std::span<void* const> outputs;
+  void* scratch = nullptr;
+  cudaStream_t stream = nullptr;  // for plugins
+};
+
+/// A kernel made ready for certain shapes, owned by one execution context.
+class Execution {
+ public:
+  virtual ~Execution() = default;
+  /// Memory wanted in RunArguments::scratch, 64-byte aligned.
+  virtual size_t scratch_bytes() const { return 0; }
+  /// Allocates nothing, throws Error on failure.
+  virtual void run(const RunArguments& arguments) = 0;
+};
+
+/// The chosen implementation of one layer; immutable and shared by all contexts of an engine.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  /// Makes it ready. `inputs` and `outputs` hold concrete shapes, and layouts as chosen.
+  virtual std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                             std::span<const TensorSpec> outputs) const = 0;
+  virtual StoredKernel store() const { return {state, packed}; }
+
+  std::string name;                    // the candidate that made it
+  std::vector<Layout> input_layouts;   // wanted, one per input
+  std::vector<Layout> output_layouts;  // produced, one per output
+  /// Inputs that the kernel reads from its packed constants, and never from RunArguments.
+  std::vector<bool> input_is_packed;
+  /// Output 0 overwrites this input (same bytes); -1 for none. The planner sees to it that nobody else
+  /// needs the input afterwards.
+  int aliased_input = -1;
+  FieldList state;
+  std::vector<Tensor> packed;
+};
+
+/// A kernel, or why there is none: "groups and dilation together are not supported".
+using Offer = std::variant<std::unique_ptr<Kernel>, std::string>;
+
+/// One row of an ordered list of implementations, best first, the reference last.
+struct Candidate {
+  std::string_view name;
+  Offer (*offer)(const KernelRequest& request);
+  /// Worth timing against the next candidate that accepts, rather than trusting the order.
+  bool timed = false;
+};
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual std::string_view name() const = 0;  // "cpu"
+  /// What decides speed and packed forms: processor, instruction set, threads. Part of cache keys.
+  virtual std::string fingerprint() const = 0;
+  /// The instruction set that packed weights are made for.
+  virtual std::string instruction_set() const = 0;
+  virtual std::span<const Candidate> candidates(const Op& op) const = 0;
+  /// Whether a kernel computes `op` with that epilogue at no extra pass over memory.
+  virtual bool fuses(const Op& op, const PointwiseProgram& epilogue) const = 0;
+};
+
+/// The CPU target; lives as long as the process.
+const Target& cpu_target();
+
+/// Every candidate's answer in order, for `TENON_LOG=choose` and messages.
+struct Choice {
+  std::unique_ptr<Kernel> kernel;     // null when nobody accepts
+  std::vector<std::string> refusals;  // "onednn_convolution: …"
+};
+/// The first candidate that accepts, from `first` on.
+Choice choose(const Target& target, const KernelRequest& request, size_t first = 0);
+/// The kernel that a plan names. Throws when the target does not have it or it refuses.
+std::unique_ptr<Kernel> load_kernel(const Target& target, std::string_view name,
+                                    const KernelRequest& request);
+
+}  // namespace tenon
