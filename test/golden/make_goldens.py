@@ -1,0 +1,140 @@
+"""Writes the models and the expected outputs of this folder, with PyTorch (fp32, CPU).
+
+    python test/golden/make_goldens.py [NAME...]
+
+README.md says what the files hold. It needs torch, torchvision, onnx and Pillow.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import torch
+
+import models
+
+GOLDEN = pathlib.Path(__file__).resolve().parent
+EXAMPLE = GOLDEN.parent.parent / "examples" / "super_resolution"
+sys.path.insert(0, str(EXAMPLE))
+import evaluate
+import pictures
+import srcnn
+
+STRIDE = 7
+TILE = 64
+
+BATCH = {0: "batch"}
+PICTURES = {0: "batch", 2: "height", 3: "width"}
+
+# name: (network, opset, dynamic axes of the input, of the output, input shapes of the cases). The
+# opsets differ on purpose: Clip, Resize, Softmax and others are written in another way in each.
+NETWORKS = {
+    "mini_resnet": (models.MiniResnet, 17, PICTURES, BATCH, [(1, 3, 64, 64), (3, 3, 97, 80)]),
+    "mini_mobilenet": (models.mini_mobilenet, 9, PICTURES, BATCH, [(1, 3, 64, 64), (2, 3, 50, 75)]),
+    "mini_mobilenet_opset13": (
+        models.mini_mobilenet,
+        13,
+        PICTURES,
+        BATCH,
+        [(1, 3, 64, 64), (2, 3, 50, 75)],
+    ),
+    "mini_vgg": (models.MiniVgg, 11, BATCH, BATCH, [(1, 3, 65, 65), (4, 3, 65, 65)]),
+    "mlp": (models.Mlp, 12, BATCH, BATCH, [(1, 1, 12, 12), (5, 1, 12, 12)]),
+    "mini_unet": (models.MiniUnet, 17, PICTURES, PICTURES, [(1, 3, 32, 32), (2, 3, 40, 24)]),
+}
+
+# Networks whose batch norms the exporter folds into the convolutions; the others keep the nodes.
+FOLDED = ["mini_mobilenet_opset13"]
+
+# Input and output sizes, (height, width); srcnn.onnx itself is in examples/super_resolution.
+SRCNN_CASES = [((256, 256), (768, 768)), ((320, 200), (961, 599))]
+
+
+def shape_name(shape):
+    """(1, 3, 64, 64) as 1x3x64x64."""
+    return "x".join(str(size) for size in shape)
+
+
+@torch.no_grad()
+def make_network(name):
+    """Writes NAME/model.onnx and one case for each shape."""
+    network, opset, input_axes, output_axes, shapes = NETWORKS[name]
+    folder = GOLDEN / name
+    folder.mkdir(exist_ok=True)
+    torch.manual_seed(0)
+    model = models.settle(network(), (4, *shapes[0][1:]))
+    path = folder / "model.onnx"
+    training = torch.onnx.TrainingMode.EVAL if name in FOLDED else torch.onnx.TrainingMode.PRESERVE
+    torch.onnx.export(
+        model,
+        (torch.randn(shapes[0]),),
+        str(path),
+        dynamo=False,
+        training=training,
+        opset_version=opset,
+        input_names=["input"],
+        output_names=["output"],
+        dynamic_axes={"input": input_axes, "output": output_axes},
+    )
+    onnx.checker.check_model(str(path))
+    for shape in shapes:
+        picture = torch.randn(shape)
+        output = model(picture)
+        change = (model(torch.randn(shape)) - output).abs().mean()
+        assert change > 0.02 * output.abs().mean(), f"{name}: the output hardly depends on the input"
+        case = {"in:input": picture.numpy(), "out:output": output.numpy()}
+        np.savez_compressed(folder / f"case_{shape_name(shape)}.npz", **case)
+        print(
+            f"{name} {shape_name(shape)} -> {shape_name(output.shape)}, "
+            f"mean size {output.abs().mean():.3f}, change with the input {change:.3f}"
+        )
+
+
+def sampled(name, output):
+    """What a case keeps of an output (N, C, H, W) that is too large to be kept whole."""
+    rows, columns = output.shape[2:]
+    top, left = (rows - TILE) // 2, (columns - TILE) // 2
+    wide = output.astype(np.float64)
+    return {
+        f"shape:{name}": np.array(output.shape, np.int64),
+        f"sample:{name}": output[:, :, ::STRIDE, ::STRIDE],
+        f"tile:{name}": output[:, :, top : top + TILE, left : left + TILE],
+        f"tile_at:{name}": np.array([top, left], np.int64),
+        f"stats:{name}": np.array([wide.mean(), wide.std(), wide.min(), wide.max()]),
+    }
+
+
+@torch.no_grad()
+def make_srcnn():
+    """Writes srcnn/case_*.npz from the committed model and photo."""
+    folder = GOLDEN / "srcnn"
+    folder.mkdir(exist_ok=True)
+    model = evaluate.load(EXAMPLE / "srcnn.onnx")
+    photo = pictures.read_photo(EXAMPLE / "photos" / "astronaut.jpg")
+    for (height, width), (out_height, out_width) in SRCNN_CASES:
+        small = srcnn.to_tensor(photo.crop((100, 0, 100 + width, height)))
+        factor = torch.zeros(1, 1, out_height, out_width)
+        output = model(small, factor).numpy()
+        case = {"in:input": small.numpy(), "in:factor": factor.numpy(), **sampled("output", output)}
+        name = f"case_{height}x{width}_to_{out_height}x{out_width}.npz"
+        np.savez_compressed(folder / name, **case)
+        print(f"srcnn {name}: {os.path.getsize(folder / name)} bytes")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", help=f"srcnn, {', '.join(NETWORKS)}; all if none is given")
+    options = parser.parse_args()
+    torch.set_num_threads(2)
+    for name in options.names or ["srcnn", *NETWORKS]:
+        if name == "srcnn":
+            make_srcnn()
+        else:
+            make_network(name)
+
+
+if __name__ == "__main__":
+    main()
