@@ -3,6 +3,7 @@
 #define NV_INFER_LEGACY_DIMS_H
 
 #include "NvInferRuntimeBase.h"
+#include "tenon/compat8/dims.h"
 
 namespace nvinfer1 {
 

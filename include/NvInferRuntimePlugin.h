@@ -100,8 +100,8 @@ class IPluginV2Ext : public IPluginV2 {
                                const bool* outputIsBroadcast, PluginFormat floatFormat,
                                int32_t maxBatchSize) noexcept = 0;
   ~IPluginV2Ext() noexcept override = default;
-  virtual void attachToContext(cudnnContext* cudnn, cublasContext* cublas,
-                               IGpuAllocator* allocator) noexcept {}
+  virtual void attachToContext(cudnnContext* /*cudnn*/, cublasContext* /*cublas*/,
+                               IGpuAllocator* /*allocator*/) noexcept {}
   virtual void detachFromContext() noexcept {}
   IPluginV2Ext* clone() const noexcept override = 0;
 
@@ -144,6 +144,8 @@ class IPluginCreator : public IPluginCreatorInterface {
   virtual const AsciiChar* getPluginNamespace() const noexcept = 0;
   ~IPluginCreator() noexcept override = default;
   InterfaceInfo getInterfaceInfo() const noexcept override { return {"PLUGIN CREATOR_V1", 1, 0}; }
+
+#include "tenon/compat8/IPluginCreator.inl"
 };
 }  // namespace v_1_0
 

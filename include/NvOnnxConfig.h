@@ -24,6 +24,8 @@ class IOnnxConfig {
   virtual void setFullTextFileName(const char* fileName) noexcept = 0;
   virtual bool getPrintLayerInfo() const noexcept = 0;
   virtual void setPrintLayerInfo(bool enabled) noexcept = 0;
+
+#include "tenon/compat8/IOnnxConfig.inl"
 };
 
 TENSORRTAPI IOnnxConfig* createONNXConfig();

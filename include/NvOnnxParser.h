@@ -110,6 +110,8 @@ class IParser {
   virtual bool loadInitializer(const char* name, const void* data, size_t size) noexcept = 0;
   virtual bool parseModelProto() noexcept = 0;
   virtual bool setBuilderConfig(const nvinfer1::IBuilderConfig* builderConfig) noexcept = 0;
+
+#include "tenon/compat8/IParser.inl"
 };
 
 class IParserRefitter {

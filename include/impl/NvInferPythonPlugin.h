@@ -132,8 +132,10 @@ class IPluginV3QuickBuild : public IPluginCapability {
                                                  PluginTensorDesc* supportedCombinations,
                                                  int32_t nbFormatCombinations) noexcept = 0;
   virtual int32_t getNbOutputs() const noexcept = 0;
-  virtual int32_t getAliasedInput(int32_t outputIndex) noexcept { return -1; }
-  virtual int32_t getValidTactics(int32_t* tactics, int32_t nbTactics) noexcept { return 0; }
+  virtual int32_t getAliasedInput(int32_t /*outputIndex*/) noexcept { return -1; }
+  virtual int32_t getValidTactics(int32_t* /*tactics*/, int32_t /*nbTactics*/) noexcept {
+    return 0;
+  }
   virtual int32_t getNbTactics() noexcept { return 0; }
   virtual const char* getTimingCacheID() noexcept { return nullptr; }
   virtual const char* getMetadataString() noexcept { return nullptr; }
@@ -155,7 +157,7 @@ class IPluginV3QuickAOTBuild : public IPluginV3QuickBuild {
                             const PluginTensorDesc* outputs, int32_t nbOutputs,
                             const char** kernelName, char** compiledKernel,
                             int32_t* compiledKernelSize) noexcept = 0;
-  virtual int32_t setTactic(int32_t tactic) noexcept { return 0; }
+  virtual int32_t setTactic(int32_t /*tactic*/) noexcept { return 0; }
 };
 }  // namespace v_1_0
 using IPluginV3QuickAOTBuild = v_1_0::IPluginV3QuickAOTBuild;
@@ -166,7 +168,7 @@ class IPluginV3QuickRuntime : public IPluginCapability {
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return {"PLUGIN_V3QUICK_RUNTIME", 1, 0};
   }
-  virtual int32_t setTactic(int32_t tactic) noexcept { return 0; }
+  virtual int32_t setTactic(int32_t /*tactic*/) noexcept { return 0; }
   virtual int32_t enqueue(const PluginTensorDesc* inputDesc, const PluginTensorDesc* outputDesc,
                           const void* const* inputs, void* const* outputs, const Dims* inputStrides,
                           const Dims* outputStrides, int32_t nbInputs, int32_t nbOutputs,

@@ -15,6 +15,10 @@ class IAlgorithmIOInfo : public INoCopy {
 
  protected:
   ~IAlgorithmIOInfo() noexcept override = default;
+
+ public:
+#include "tenon/compat8/IAlgorithmIOInfo.inl"
+ protected:
   apiv::VAlgorithmIOInfo* mImpl;
 };
 
@@ -55,6 +59,10 @@ class IAlgorithm : public INoCopy {
 
  protected:
   ~IAlgorithm() noexcept override = default;
+
+ public:
+#include "tenon/compat8/IAlgorithm.inl"
+ protected:
   apiv::VAlgorithm* mImpl;
 };
 

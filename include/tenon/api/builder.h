@@ -3,6 +3,7 @@
 #define TENON_API_BUILDER_H
 
 #include "tenon/api/builder_config.h"
+#include "tenon/extensions.h"
 
 namespace nvinfer1 {
 
@@ -15,9 +16,6 @@ class IBuilder : public INoCopy {
   int32_t getNbDLACores() const noexcept { return mImpl->getNbDLACores(); }
   void setGpuAllocator(IGpuAllocator* allocator) noexcept { mImpl->setGpuAllocator(allocator); }
   IBuilderConfig* createBuilderConfig() noexcept { return mImpl->createBuilderConfig(); }
-  INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
-    return mImpl->createNetworkV2(flags);
-  }
   IOptimizationProfile* createOptimizationProfile() noexcept {
     return mImpl->createOptimizationProfile();
   }
@@ -49,6 +47,7 @@ class IBuilder : public INoCopy {
   int32_t getMaxThreads() const noexcept { return mImpl->getMaxThreads(); }
   IPluginRegistry& getPluginRegistry() noexcept { return mImpl->getPluginRegistry(); }
 
+#include "tenon/compat8/IBuilder.inl"
  protected:
   apiv::VBuilder* mImpl;
 };

@@ -40,6 +40,10 @@ enum class BuilderFlag : int32_t {
   kFP4 = 26,
   kEDITABLE_TIMING_CACHE = 27,
   kDISTRIBUTIVE_INDEPENDENCE = 28,
+
+  // 8.x names; the last one changes nothing.
+  kSTRICT_TYPES = kPREFER_PRECISION_CONSTRAINTS,
+  kENABLE_TACTIC_HEURISTIC = 30,
 };
 
 template <>
@@ -75,6 +79,10 @@ enum class PreviewFeature : int32_t {
   kALIASED_PLUGIN_IO_10_03 = 1,
   kRUNTIME_ACTIVATION_RESIZE_10_10 = 2,
   kMULTIDEVICE_RUNTIME_10_16 = 3,
+
+  // 8.x names, which change nothing.
+  kFASTER_DYNAMIC_SHAPES_0805 = 30,
+  kDISABLE_EXTERNAL_TACTIC_SOURCES_FOR_CORE_0805 = 31,
 };
 
 template <>
@@ -251,6 +259,7 @@ class IBuilderConfig : public INoCopy {
     return mImpl->getRemoteAutoTuningConfig();
   }
 
+#include "tenon/compat8/IBuilderConfig.inl"
  protected:
   apiv::VBuilderConfig* mImpl;
 };

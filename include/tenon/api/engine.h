@@ -4,6 +4,7 @@
 
 #include "tenon/api/profile.h"
 #include "tenon/api/runtime.h"
+#include "tenon/compat8/bindings.h"
 
 namespace nvinfer1 {
 
@@ -32,6 +33,10 @@ enum class ProfilingVerbosity : int32_t {
   kLAYER_NAMES_ONLY = 0,
   kNONE = 1,
   kDETAILED = 2,
+
+  // 8.x names.
+  kDEFAULT = kLAYER_NAMES_ONLY,
+  kVERBOSE = kDETAILED,
 };
 
 template <>
@@ -248,6 +253,7 @@ class ICudaEngine : public INoCopy {
   }
   int64_t getEngineStat(EngineStat stat) const noexcept { return mImpl->getEngineStat(stat); }
 
+#include "tenon/compat8/ICudaEngine.inl"
  protected:
   apiv::VCudaEngine* mImpl;
 };

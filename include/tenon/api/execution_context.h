@@ -109,6 +109,7 @@ class IExecutionContext : public INoCopy {
   bool getUnfusedTensorsDebugState() const noexcept { return mImpl->getUnfusedTensorsDebugState(); }
   bool setCommunicator(void* communicator) noexcept { return mImpl->setCommunicator(communicator); }
 
+#include "tenon/compat8/IExecutionContext.inl"
  protected:
   apiv::VExecutionContext* mImpl;
 };

@@ -101,6 +101,10 @@ class ITripLimitLayer;
 class IUnaryLayer;
 class IUnsqueezeLayer;
 
+class IFullyConnectedLayer;
+class IPluginFactory;
+class IRNNv2Layer;
+enum class RNNOperation : int32_t;
 class IPlugin;
 class Weights;
 class DimsExprs;

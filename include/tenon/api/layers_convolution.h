@@ -3,6 +3,7 @@
 #define TENON_API_LAYERS_CONVOLUTION_H
 
 #include "tenon/api/tensor.h"
+#include "tenon/compat8/bindings.h"
 
 namespace nvinfer1 {
 
@@ -11,6 +12,10 @@ enum class PaddingMode : int32_t {
   kEXPLICIT_ROUND_UP = 1,
   kSAME_UPPER = 2,
   kSAME_LOWER = 3,
+
+  // 8.x names.
+  kCAFFE_ROUND_DOWN = 4,
+  kCAFFE_ROUND_UP = 5,
 };
 
 template <>
@@ -45,6 +50,10 @@ class IConvolutionLayer : public ILayer {
 
  protected:
   ~IConvolutionLayer() noexcept override = default;
+
+ public:
+#include "tenon/compat8/IConvolutionLayer.inl"
+ protected:
   apiv::VConvolutionLayer* mImpl;
 };
 
@@ -75,6 +84,10 @@ class IDeconvolutionLayer : public ILayer {
 
  protected:
   ~IDeconvolutionLayer() noexcept override = default;
+
+ public:
+#include "tenon/compat8/IDeconvolutionLayer.inl"
+ protected:
   apiv::VDeconvolutionLayer* mImpl;
 };
 
@@ -116,6 +129,10 @@ class IPoolingLayer : public ILayer {
 
  protected:
   ~IPoolingLayer() noexcept override = default;
+
+ public:
+#include "tenon/compat8/IPoolingLayer.inl"
+ protected:
   apiv::VPoolingLayer* mImpl;
 };
 
@@ -128,6 +145,10 @@ class IPaddingLayer : public ILayer {
 
  protected:
   ~IPaddingLayer() noexcept override = default;
+
+ public:
+#include "tenon/compat8/IPaddingLayer.inl"
+ protected:
   apiv::VPaddingLayer* mImpl;
 };
 

@@ -87,6 +87,10 @@ class IResizeLayer : public ILayer {
 
  protected:
   ~IResizeLayer() noexcept override = default;
+
+ public:
+#include "tenon/compat8/IResizeLayer.inl"
+ protected:
   apiv::VResizeLayer* mImpl;
 };
 

@@ -40,6 +40,9 @@ enum class SampleMode : int32_t {
   kCLAMP = 2,
   kFILL = 3,
   kREFLECT = 4,
+
+  // 8.x name.
+  kDEFAULT = kSTRICT_BOUNDS,
 };
 
 template <>

@@ -55,6 +55,7 @@ class IHostMemory : public INoCopy {
   size_t size() const noexcept { return mImpl->size(); }
   DataType type() const noexcept { return mImpl->type(); }
 
+#include "tenon/compat8/IHostMemory.inl"
  protected:
   apiv::VHostMemory* mImpl;
 };
@@ -73,18 +74,24 @@ class IGpuAllocator : public IVersionedInterface {
  public:
   virtual void* allocate(uint64_t size, uint64_t alignment, AllocatorFlags flags) noexcept = 0;
   ~IGpuAllocator() noexcept override = default;
-  virtual void* reallocate(void* memory, uint64_t alignment, uint64_t newSize) noexcept {
+  virtual void* reallocate(void* /*memory*/, uint64_t /*alignment*/,
+                           uint64_t /*newSize*/) noexcept {
     return nullptr;
   }
-  virtual bool deallocate(void* memory) noexcept = 0;
+  virtual bool deallocate(void* memory) noexcept {
+    free(memory);
+    return true;
+  }
   virtual void* allocateAsync(uint64_t size, uint64_t alignment, AllocatorFlags flags,
-                              cudaStream_t stream) noexcept {
+                              cudaStream_t /*stream*/) noexcept {
     return allocate(size, alignment, flags);
   }
-  virtual bool deallocateAsync(void* memory, cudaStream_t stream) noexcept {
+  virtual bool deallocateAsync(void* memory, cudaStream_t /*stream*/) noexcept {
     return deallocate(memory);
   }
   InterfaceInfo getInterfaceInfo() const noexcept override { return {"IGpuAllocator", 1, 0}; }
+
+#include "tenon/compat8/IGpuAllocator.inl"
 };
 }  // namespace v_1_0
 
@@ -107,15 +114,17 @@ namespace v_1_0 {
 class IOutputAllocator : public IVersionedInterface {
  public:
   InterfaceInfo getInterfaceInfo() const noexcept override { return {"IOutputAllocator", 1, 0}; }
-  virtual void* reallocateOutput(const char* tensorName, void* currentMemory, uint64_t size,
-                                 uint64_t alignment) noexcept {
+  virtual void* reallocateOutput(const char* /*tensorName*/, void* /*currentMemory*/,
+                                 uint64_t /*size*/, uint64_t /*alignment*/) noexcept {
     return nullptr;
   }
   virtual void* reallocateOutputAsync(const char* tensorName, void* currentMemory, uint64_t size,
-                                      uint64_t alignment, cudaStream_t stream) {
+                                      uint64_t alignment, cudaStream_t /*stream*/) {
     return reallocateOutput(tensorName, currentMemory, size, alignment);
   }
   virtual void notifyShape(const char* tensorName, const Dims& dimensions) noexcept = 0;
+
+#include "tenon/compat8/IOutputAllocator.inl"
 };
 }  // namespace v_1_0
 

@@ -12,6 +12,7 @@
 #include "tenon/api/layers_reduce.h"
 #include "tenon/api/layers_resize.h"
 #include "tenon/api/layers_shape.h"
+#include "tenon/compat8/layers.h"
 
 namespace nvinfer1 {
 
@@ -20,6 +21,9 @@ enum class NetworkDefinitionCreationFlag : int32_t {
   kSTRONGLY_TYPED = 1,
   kPREFER_JIT_PYTHON_PLUGINS = 2,
   kPREFER_AOT_PYTHON_PLUGINS = 3,
+
+  // 8.x name, which changes nothing. Bit 31 is kImplicitBatchFlag of tenon/extensions.h.
+  kEXPLICIT_PRECISION = 30,
 };
 
 template <>
@@ -268,6 +272,7 @@ class INetworkDefinition : public INoCopy {
     return mImpl->addNormalizationV2(input, scale, bias, axesMask);
   }
 
+#include "tenon/compat8/INetworkDefinition.inl"
  protected:
   apiv::VNetworkDefinition* mImpl;
 };

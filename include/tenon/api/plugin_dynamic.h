@@ -106,7 +106,7 @@ class IPluginV2DynamicExt : public IPluginV2Ext {
   bool canBroadcastInputAcrossBatch(int32_t) const noexcept override { return true; }
   size_t getWorkspaceSize(int32_t) const noexcept override { return 0; }
   int32_t enqueue(int32_t, const void* const*, void* const*, void*,
-                  cudaStream_t stream) noexcept override {
+                  cudaStream_t /*stream*/) noexcept override {
     return 1;
   }
 };

@@ -41,12 +41,14 @@ class IPluginV3OneBuild : public IPluginCapability {
   virtual bool supportsFormatCombination(int32_t position, const DynamicPluginTensorDesc* inOut,
                                          int32_t nbInputs, int32_t nbOutputs) noexcept = 0;
   virtual int32_t getNbOutputs() const noexcept = 0;
-  virtual size_t getWorkspaceSize(const DynamicPluginTensorDesc* inputs, int32_t nbInputs,
-                                  const DynamicPluginTensorDesc* outputs,
-                                  int32_t nbOutputs) const noexcept {
+  virtual size_t getWorkspaceSize(const DynamicPluginTensorDesc* /*inputs*/, int32_t /*nbInputs*/,
+                                  const DynamicPluginTensorDesc* /*outputs*/,
+                                  int32_t /*nbOutputs*/) const noexcept {
     return 0;
   }
-  virtual int32_t getValidTactics(int32_t* tactics, int32_t nbTactics) noexcept { return 0; }
+  virtual int32_t getValidTactics(int32_t* /*tactics*/, int32_t /*nbTactics*/) noexcept {
+    return 0;
+  }
   virtual int32_t getNbTactics() noexcept { return 0; }
   virtual const char* getTimingCacheID() noexcept { return nullptr; }
   virtual int32_t getFormatCombinationLimit() noexcept { return kDEFAULT_FORMAT_COMBINATION_LIMIT; }
@@ -58,7 +60,7 @@ namespace v_2_0 {
 class IPluginV3OneBuild : public v_1_0::IPluginV3OneBuild {
  public:
   InterfaceInfo getInterfaceInfo() const noexcept override { return {"PLUGIN_V3ONE_BUILD", 2, 0}; }
-  virtual int32_t getAliasedInput(int32_t outputIndex) noexcept { return -1; }
+  virtual int32_t getAliasedInput(int32_t /*outputIndex*/) noexcept { return -1; }
 };
 }  // namespace v_2_0
 using IPluginV3OneBuildV2 = v_2_0::IPluginV3OneBuild;
@@ -69,7 +71,7 @@ class IPluginV3OneRuntime : public IPluginCapability {
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return {"PLUGIN_V3ONE_RUNTIME", 1, 0};
   }
-  virtual int32_t setTactic(int32_t tactic) noexcept { return 0; }
+  virtual int32_t setTactic(int32_t /*tactic*/) noexcept { return 0; }
   virtual int32_t onShapeChange(const PluginTensorDesc* inputs, int32_t nbInputs,
                                 const PluginTensorDesc* outputs, int32_t nbOutputs) noexcept = 0;
   virtual int32_t enqueue(const PluginTensorDesc* inputDesc, const PluginTensorDesc* outputDesc,

@@ -11,6 +11,11 @@ enum class EngineCapability : int32_t {
   kSTANDARD = 0,
   kSAFETY = 1,
   kDLA_STANDALONE = 2,
+
+  // 8.x names.
+  kDEFAULT = kSTANDARD,
+  kSAFE_GPU = kSAFETY,
+  kSAFE_DLA = kDLA_STANDALONE,
 };
 
 template <>
@@ -62,6 +67,7 @@ class IRuntime : public INoCopy {
   void setEngineHostCodeAllowed(bool allowed) noexcept { mImpl->setEngineHostCodeAllowed(allowed); }
   bool getEngineHostCodeAllowed() const noexcept { return mImpl->getEngineHostCodeAllowed(); }
 
+#include "tenon/compat8/IRuntime.inl"
  protected:
   apiv::VRuntime* mImpl;
 };
@@ -128,6 +134,7 @@ class IRefitter : public INoCopy {
     return mImpl->getWeightsPrototype(weightsName);
   }
 
+#include "tenon/compat8/IRefitter.inl"
  protected:
   apiv::VRefitter* mImpl;
 };

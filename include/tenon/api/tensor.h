@@ -65,6 +65,10 @@ enum class LayerType : int32_t {
   kKVCACHE_UPDATE = 54,
   kMOE = 55,
   kDIST_COLLECTIVE = 56,
+
+  // 8.x names, outside EnumMax and outside the range of 10.x values.
+  kFULLY_CONNECTED = 10001,
+  kRNN_V2 = 10002,
 };
 
 template <>

@@ -1,0 +1,2 @@
+// 8.x names of IHostMemory.
+void destroy() noexcept { delete this; }

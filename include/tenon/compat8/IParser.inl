@@ -1,0 +1,2 @@
+// 8.x names of IParser.
+void destroy() noexcept { delete this; }

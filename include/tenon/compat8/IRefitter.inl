@@ -1,0 +1,2 @@
+// 8.x names of IRefitter.
+void destroy() noexcept { delete this; }
