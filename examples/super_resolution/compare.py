@@ -26,7 +26,7 @@ def side_by_side(labelled):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("photo", help="the original; rows and columns beyond the big picture are cut off")
+    parser.add_argument("photo", help="the original; what is beyond the big picture is cut off")
     parser.add_argument("small", help="what the network was given")
     parser.add_argument("big", help="what the network made of it")
     parser.add_argument("--side-by-side", metavar="FILE", help="picture to write")
@@ -57,8 +57,10 @@ def main():
     if options.json:
         print(json.dumps(figures))
     else:
-        print(f"PSNR against the original: bicubic {figures['bicubic_psnr_db']:.2f} dB, "
-              f"SRCNN {figures['srcnn_psnr_db']:.2f} dB")
+        print(
+            f"PSNR against the original: bicubic {figures['bicubic_psnr_db']:.2f} dB, "
+            f"SRCNN {figures['srcnn_psnr_db']:.2f} dB"
+        )
 
 
 if __name__ == "__main__":

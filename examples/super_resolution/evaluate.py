@@ -38,11 +38,9 @@ def main():
     for path in options.photos:
         for factor in (2, 3):
             dB = srcnn.score(model, path, factor)
-            gain = dB["srcnn"] - dB["bicubic"]
-            print(
-                f"| {pathlib.Path(path).stem} | x{factor} | {dB['pillow']:.2f} | {dB['bicubic']:.2f} "
-                f"| {dB['srcnn']:.2f} | {gain:+.2f} |"
-            )
+            values = f"{dB['pillow']:.2f} | {dB['bicubic']:.2f} | {dB['srcnn']:.2f}"
+            gain = f"{dB['srcnn'] - dB['bicubic']:+.2f}"
+            print(f"| {pathlib.Path(path).stem} | x{factor} | {values} | {gain} |")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes the trained network as ONNX, with the resize as the custom operator Test::DynamicTRTResize.
+"""Writes the trained network as ONNX, its resize as the custom operator Test::DynamicTRTResize.
 
     python export.py --weights srcnn.pt --model srcnn.onnx
 """
@@ -101,7 +101,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--weights", default="srcnn.pt", help="file of train.py")
     parser.add_argument("--model", default="srcnn.onnx", help="file to write")
-    parser.add_argument("--standard", action="store_true", help="use ONNX Resize, not the custom operator")
+    parser.add_argument("--standard", action="store_true", help="use ONNX's own Resize instead")
     options = parser.parse_args()
 
     state = torch.load(options.weights, map_location="cpu", weights_only=True)

@@ -1,7 +1,8 @@
 """How the example shrinks photos and compares pictures: 8-bit RGB, Pillow and NumPy only.
 
 A photo is shrunk by an integer factor with Pillow's bicubic filter, which is antialiased when it
-shrinks (`Image.resize(size, Image.BICUBIC)`). Training, evaluation and the demo all shrink this way.
+shrinks (`Image.resize(size, Image.BICUBIC)`). Training, evaluation and the
+demo all shrink this way.
 """
 
 import numpy as np

@@ -38,7 +38,7 @@ class Srcnn(torch.nn.Module):
 
     @torch.no_grad()
     def start_as_identity(self):
-        """Makes the untrained network return the resized picture, plus a little noise to learn from."""
+        """Makes the untrained network return the resized picture, plus a little noise."""
         for conv in (self.conv1, self.conv2, self.conv3):
             torch.nn.init.kaiming_normal_(conv.weight, nonlinearity="relu")
             torch.nn.init.zeros_(conv.bias)

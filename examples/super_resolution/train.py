@@ -24,7 +24,7 @@ BATCH = 64
 
 
 def make_pairs(folder, names, device):
-    """For each photo, copy and factor an fp32 (2, 3, H, W) tensor: the resized picture, the original."""
+    """For each photo, copy and factor fp32 (2, 3, H, W): the resized picture and the original."""
     pairs = []
     for name in names:
         photo = pictures.read_photo(pathlib.Path(folder) / name)
@@ -85,9 +85,9 @@ def train(pairs, steps, rate, seed, device):
         average.update_parameters(model)
         running += loss.detach()
         if step % 500 == 0 or step == steps:
-            count = step % 500 or 500
+            loss = float(running) / (step % 500 or 500)
             seconds = time.monotonic() - started
-            print(f"step {step}/{steps}  loss {float(running) / count:.6f}  {seconds:.0f} s", flush=True)
+            print(f"step {step}/{steps}  loss {loss:.6f}  {seconds:.0f} s", flush=True)
             running = 0.0
     return average.module
 

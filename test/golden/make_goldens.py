@@ -84,7 +84,7 @@ def make_network(name):
         picture = torch.randn(shape)
         output = model(picture)
         change = (model(torch.randn(shape)) - output).abs().mean()
-        assert change > 0.02 * output.abs().mean(), f"{name}: the output hardly depends on the input"
+        assert change > 0.02 * output.abs().mean(), f"{name}: outputs hardly depend on inputs"
         case = {"in:input": picture.numpy(), "out:output": output.numpy()}
         np.savez_compressed(folder / f"case_{shape_name(shape)}.npz", **case)
         print(
@@ -126,7 +126,7 @@ def make_srcnn():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", help=f"srcnn, {', '.join(NETWORKS)}; all if none is given")
+    parser.add_argument("names", nargs="*", help=f"any of srcnn, {', '.join(NETWORKS)}")
     options = parser.parse_args()
     torch.set_num_threads(2)
     for name in options.names or ["srcnn", *NETWORKS]:

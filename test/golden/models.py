@@ -28,7 +28,8 @@ class MiniResnet(nn.Module):
     def stage(channels, planes, stride):
         """Two bottlenecks, the first with a projection; they give `planes` * 4 channels."""
         projection = nn.Sequential(
-            nn.Conv2d(channels, planes * 4, 1, stride=stride, bias=False), nn.BatchNorm2d(planes * 4)
+            nn.Conv2d(channels, planes * 4, 1, stride=stride, bias=False),
+            nn.BatchNorm2d(planes * 4),
         )
         return nn.Sequential(
             Bottleneck(channels, planes, stride, projection), Bottleneck(planes * 4, planes)
@@ -45,7 +46,7 @@ def mini_mobilenet():
 
 
 class MiniVgg(nn.Module):
-    """Convolutions with bias, AlexNet's large strided one first, poolings and three linear layers."""
+    """Convolutions with bias, AlexNet's large strided one first, poolings, three linear layers."""
 
     def __init__(self):
         super().__init__()
@@ -128,8 +129,10 @@ class MiniUnet(nn.Module):
 
 @torch.no_grad()
 def settle(model, shape):
-    """The model for inference, with weights that keep the signal's scale and batch-norm statistics
-    taken from one pass over random numbers, so that outputs depend strongly on inputs."""
+    """The model for inference, such that its outputs depend strongly on its inputs.
+
+    Weights keep the signal's scale; batch-norm statistics come from one pass over random numbers.
+    """
     for module in model.modules():
         if isinstance(module, (nn.Conv2d, nn.Linear)):
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
