@@ -36,7 +36,9 @@ const Row& row(DataType type) {
 
 }  // namespace
 
-std::string_view name_of(DataType type) { return row(type).name; }
+std::string_view name_of(DataType type) {
+  return row(type).name;
+}
 
 std::optional<DataType> data_type_named(std::string_view name) {
   for (const Row& r : kTypes)
@@ -44,7 +46,9 @@ std::optional<DataType> data_type_named(std::string_view name) {
   return std::nullopt;
 }
 
-int bits_of(DataType type) { return row(type).bits; }
+int bits_of(DataType type) {
+  return row(type).bits;
+}
 
 size_t bytes_of(DataType type, int64_t count) {
   return (static_cast<size_t>(count) * static_cast<size_t>(bits_of(type)) + 7) / 8;

@@ -25,9 +25,11 @@ int bits_of(DataType type);
 size_t bytes_of(DataType type, int64_t count);
 
 inline bool is_float(DataType type) {
-  return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16 ||
-         type == DataType::kFP8 || type == DataType::kFP4 || type == DataType::kE8M0;
+  return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16
+         || type == DataType::kFP8 || type == DataType::kFP4 || type == DataType::kE8M0;
 }
-inline bool is_integer(DataType type) { return !is_float(type) && type != DataType::kBOOL; }
+inline bool is_integer(DataType type) {
+  return !is_float(type) && type != DataType::kBOOL;
+}
 
 }  // namespace tenon

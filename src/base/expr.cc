@@ -10,7 +10,9 @@
 namespace tenon {
 namespace {
 
-int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
+int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
 
 int64_t checked(ExprOp op, int64_t a, int64_t b) {
   int64_t r = 0;
@@ -32,69 +34,108 @@ int64_t integer_power(int64_t base, int64_t exponent) {
 }
 
 Number apply_integers(ExprOp op, int64_t a, int64_t b, int64_t c) {
-  const auto divides = op == ExprOp::kFloorDiv || op == ExprOp::kCeilDiv ||
-                       op == ExprOp::kTruncDiv || op == ExprOp::kFloorMod ||
-                       op == ExprOp::kTruncMod;
+  const auto divides = op == ExprOp::kFloorDiv || op == ExprOp::kCeilDiv || op == ExprOp::kTruncDiv
+                       || op == ExprOp::kFloorMod || op == ExprOp::kTruncMod;
   if (divides) {
     require(b != 0, "shape arithmetic divides {} by zero", a);
     if (b == -1)  // INT64_MIN / -1 overflows
-      return Number::of(op == ExprOp::kFloorMod || op == ExprOp::kTruncMod
-                            ? 0
-                            : checked(ExprOp::kSub, 0, a));
+      return Number::of(
+          op == ExprOp::kFloorMod || op == ExprOp::kTruncMod ? 0 : checked(ExprOp::kSub, 0, a));
   }
   switch (op) {
     case ExprOp::kAdd:
     case ExprOp::kSub:
-    case ExprOp::kMul: return Number::of(checked(op, a, b));
-    case ExprOp::kFloorDiv: return Number::of(floor_div(a, b));
-    case ExprOp::kCeilDiv: return Number::of(floor_div(a, b) + (a % b != 0));
-    case ExprOp::kTruncDiv: return Number::of(a / b);
-    case ExprOp::kFloorMod: return Number::of(a - floor_div(a, b) * b);
-    case ExprOp::kTruncMod: return Number::of(a % b);
-    case ExprOp::kMin: return Number::of(std::min(a, b));
-    case ExprOp::kMax: return Number::of(std::max(a, b));
-    case ExprOp::kPow: return Number::of(integer_power(a, b));
-    case ExprOp::kEqual: return Number::of(a == b);
-    case ExprOp::kLess: return Number::of(a < b);
-    case ExprOp::kAnd: return Number::of(a != 0 && b != 0);
-    case ExprOp::kOr: return Number::of(a != 0 || b != 0);
-    case ExprOp::kXor: return Number::of((a != 0) != (b != 0));
-    case ExprOp::kNot: return Number::of(a == 0);
-    case ExprOp::kSelect: return Number::of(a != 0 ? b : c);
-    case ExprOp::kNeg: return Number::of(checked(ExprOp::kSub, 0, a));
-    case ExprOp::kAbs: return Number::of(a < 0 ? checked(ExprOp::kSub, 0, a) : a);
-    case ExprOp::kSign: return Number::of((a > 0) - (a < 0));
-    case ExprOp::kTruncate: return Number::of(a);
-    default: fail(ErrorCode::kINTERNAL_ERROR, "shape program: bad operation");
+    case ExprOp::kMul:
+      return Number::of(checked(op, a, b));
+    case ExprOp::kFloorDiv:
+      return Number::of(floor_div(a, b));
+    case ExprOp::kCeilDiv:
+      return Number::of(floor_div(a, b) + (a % b != 0));
+    case ExprOp::kTruncDiv:
+      return Number::of(a / b);
+    case ExprOp::kFloorMod:
+      return Number::of(a - floor_div(a, b) * b);
+    case ExprOp::kTruncMod:
+      return Number::of(a % b);
+    case ExprOp::kMin:
+      return Number::of(std::min(a, b));
+    case ExprOp::kMax:
+      return Number::of(std::max(a, b));
+    case ExprOp::kPow:
+      return Number::of(integer_power(a, b));
+    case ExprOp::kEqual:
+      return Number::of(a == b);
+    case ExprOp::kLess:
+      return Number::of(a < b);
+    case ExprOp::kAnd:
+      return Number::of(a != 0 && b != 0);
+    case ExprOp::kOr:
+      return Number::of(a != 0 || b != 0);
+    case ExprOp::kXor:
+      return Number::of((a != 0) != (b != 0));
+    case ExprOp::kNot:
+      return Number::of(a == 0);
+    case ExprOp::kSelect:
+      return Number::of(a != 0 ? b : c);
+    case ExprOp::kNeg:
+      return Number::of(checked(ExprOp::kSub, 0, a));
+    case ExprOp::kAbs:
+      return Number::of(a < 0 ? checked(ExprOp::kSub, 0, a) : a);
+    case ExprOp::kSign:
+      return Number::of((a > 0) - (a < 0));
+    case ExprOp::kTruncate:
+      return Number::of(a);
+    default:
+      fail(ErrorCode::kINTERNAL_ERROR, "shape program: bad operation");
   }
 }
 
 Number apply_reals(ExprOp op, double a, double b) {
   switch (op) {
-    case ExprOp::kAdd: return Number::of_float(a + b);
-    case ExprOp::kSub: return Number::of_float(a - b);
-    case ExprOp::kMul: return Number::of_float(a * b);
+    case ExprOp::kAdd:
+      return Number::of_float(a + b);
+    case ExprOp::kSub:
+      return Number::of_float(a - b);
+    case ExprOp::kMul:
+      return Number::of_float(a * b);
     case ExprOp::kDivide:
-    case ExprOp::kTruncDiv: return Number::of_float(a / b);
-    case ExprOp::kMin: return Number::of_float(std::min(a, b));
-    case ExprOp::kMax: return Number::of_float(std::max(a, b));
-    case ExprOp::kPow: return Number::of_float(std::pow(a, b));
-    case ExprOp::kEqual: return Number::of(a == b);
-    case ExprOp::kLess: return Number::of(a < b);
-    case ExprOp::kNeg: return Number::of_float(-a);
-    case ExprOp::kAbs: return Number::of_float(std::fabs(a));
-    case ExprOp::kSign: return Number::of_float((a > 0) - (a < 0));
-    case ExprOp::kToFloat: return Number::of_float(a);
+    case ExprOp::kTruncDiv:
+      return Number::of_float(a / b);
+    case ExprOp::kMin:
+      return Number::of_float(std::min(a, b));
+    case ExprOp::kMax:
+      return Number::of_float(std::max(a, b));
+    case ExprOp::kPow:
+      return Number::of_float(std::pow(a, b));
+    case ExprOp::kEqual:
+      return Number::of(a == b);
+    case ExprOp::kLess:
+      return Number::of(a < b);
+    case ExprOp::kNeg:
+      return Number::of_float(-a);
+    case ExprOp::kAbs:
+      return Number::of_float(std::fabs(a));
+    case ExprOp::kSign:
+      return Number::of_float((a > 0) - (a < 0));
+    case ExprOp::kToFloat:
+      return Number::of_float(a);
     case ExprOp::kTruncate:
       require(std::fabs(a) < 9.2e18, "shape arithmetic: {} does not fit 64 bits", a);
       return Number::of(static_cast<int64_t>(a));
-    case ExprOp::kFloor: return Number::of_float(std::floor(a));
-    case ExprOp::kCeil: return Number::of_float(std::ceil(a));
-    case ExprOp::kRoundEven: return Number::of_float(std::nearbyint(a));
-    case ExprOp::kSqrt: return Number::of_float(std::sqrt(a));
-    case ExprOp::kExp: return Number::of_float(std::exp(a));
-    case ExprOp::kLog: return Number::of_float(std::log(a));
-    default: fail(ErrorCode::kINTERNAL_ERROR, "shape program: bad operation on reals");
+    case ExprOp::kFloor:
+      return Number::of_float(std::floor(a));
+    case ExprOp::kCeil:
+      return Number::of_float(std::ceil(a));
+    case ExprOp::kRoundEven:
+      return Number::of_float(std::nearbyint(a));
+    case ExprOp::kSqrt:
+      return Number::of_float(std::sqrt(a));
+    case ExprOp::kExp:
+      return Number::of_float(std::exp(a));
+    case ExprOp::kLog:
+      return Number::of_float(std::log(a));
+    default:
+      fail(ErrorCode::kINTERNAL_ERROR, "shape program: bad operation on reals");
   }
 }
 
@@ -107,8 +148,10 @@ bool always_real(ExprOp op) {
     case ExprOp::kRoundEven:
     case ExprOp::kSqrt:
     case ExprOp::kExp:
-    case ExprOp::kLog: return true;
-    default: return false;
+    case ExprOp::kLog:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -120,13 +163,18 @@ bool result_is_float(ExprOp op, Dim a, Dim b, Dim c) {
     case ExprOp::kOr:
     case ExprOp::kXor:
     case ExprOp::kNot:
-    case ExprOp::kTruncate: return false;
-    case ExprOp::kSelect: return b->is_float || c->is_float;
-    default: return always_real(op) || a->is_float || (b != nullptr && b->is_float);
+    case ExprOp::kTruncate:
+      return false;
+    case ExprOp::kSelect:
+      return b->is_float || c->is_float;
+    default:
+      return always_real(op) || a->is_float || (b != nullptr && b->is_float);
   }
 }
 
-bool is(Dim d, int64_t value) { return d->is_integer_constant() && d->value.integer == value; }
+bool is(Dim d, int64_t value) {
+  return d->is_integer_constant() && d->value.integer == value;
+}
 
 }  // namespace
 
@@ -177,8 +225,8 @@ Dim ExprPool::symbol(int64_t index) {
 }
 
 Dim ExprPool::make(ExprOp op, Dim a, Dim b, Dim c) {
-  const bool foldable = a->is_constant() && (b == nullptr || b->is_constant()) &&
-                        (c == nullptr || c->is_constant());
+  const bool foldable =
+      a->is_constant() && (b == nullptr || b->is_constant()) && (c == nullptr || c->is_constant());
   if (foldable)
     return number(apply(op, a->value, b != nullptr ? b->value : Number{},
                         c != nullptr ? c->value : Number{}));
@@ -218,7 +266,8 @@ Dim ExprPool::make(ExprOp op, Dim a, Dim b, Dim c) {
       case ExprOp::kTruncate:
         if (!a->is_float) return a;
         break;
-      default: break;
+      default:
+        break;
     }
   }
   if (op == ExprOp::kSelect) {
@@ -237,10 +286,9 @@ Dim ExprPool::make(ExprOp op, Dim a, Dim b, Dim c) {
 
 std::string text_of(Dim d, std::span<const std::string> names) {
   static constexpr const char* kNames[] = {
-      "",    "",      "+",   "-",  "*",   "//",  "ceildiv", "/",   "mod",     "%",
-      "min", "max",   "pow", "==", "<",   "and", "or",      "xor", "not",     "select",
-      "neg", "abs",   "sign", "divide", "float", "int", "floor", "ceil", "round", "sqrt",
-      "exp", "log"};
+      "",     "",       "+",     "-",   "*",     "//",   "ceildiv", "/",    "mod",    "%",   "min",
+      "max",  "pow",    "==",    "<",   "and",   "or",   "xor",     "not",  "select", "neg", "abs",
+      "sign", "divide", "float", "int", "floor", "ceil", "round",   "sqrt", "exp",    "log"};
   if (d->is_constant())
     return d->is_float ? fmt::format("{}", d->value.real) : fmt::format("{}", d->value.integer);
   if (d->op == ExprOp::kSymbol) {
@@ -248,9 +296,9 @@ std::string text_of(Dim d, std::span<const std::string> names) {
     return index < names.size() ? names[index] : fmt::format("s{}", index);
   }
   const char* name = kNames[static_cast<size_t>(d->op)];
-  const bool infix = d->op <= ExprOp::kMul || d->op == ExprOp::kFloorDiv ||
-                     d->op == ExprOp::kTruncDiv || d->op == ExprOp::kEqual ||
-                     d->op == ExprOp::kLess;
+  const bool infix = d->op <= ExprOp::kMul || d->op == ExprOp::kFloorDiv
+                     || d->op == ExprOp::kTruncDiv || d->op == ExprOp::kEqual
+                     || d->op == ExprOp::kLess;
   if (infix) return fmt::format("({} {} {})", text_of(d->a, names), name, text_of(d->b, names));
   std::string s = fmt::format("{}({}", name, text_of(d->a, names));
   if (d->b != nullptr) s += ", " + text_of(d->b, names);
@@ -277,8 +325,8 @@ int32_t ShapeProgram::add(Dim root) {
     stack.pop_back();
     const auto slot = [&](Dim child) { return child == nullptr ? -1 : slots_.at(child); };
     slots_[d] = static_cast<int32_t>(instructions.size());
-    instructions.push_back({d->op, d->is_float, d->value, d->payload, slot(d->a), slot(d->b),
-                            slot(d->c)});
+    instructions.push_back(
+        {d->op, d->is_float, d->value, d->payload, slot(d->a), slot(d->b), slot(d->c)});
     if (d->op == ExprOp::kSymbol) symbol_count = std::max(symbol_count, d->payload + 1);
   }
   return slots_.at(root);

@@ -27,20 +27,37 @@ struct Number {
 
 enum class ExprOp : uint8_t {
   kConstant,
-  kSymbol,    // value known when shapes are set; `payload` is its number
-  kAdd, kSub, kMul,
+  kSymbol,  // value known when shapes are set; `payload` is its number
+  kAdd,
+  kSub,
+  kMul,
   kFloorDiv,  // towards minus infinity
   kCeilDiv,   // towards plus infinity
   kTruncDiv,  // towards zero, as C++ and ONNX integer Div
   kFloorMod,  // sign of the divisor, as Python
   kTruncMod,  // sign of the dividend, as C++
-  kMin, kMax, kPow,
-  kEqual, kLess, kAnd, kOr, kXor, kNot,
-  kSelect,    // a ? b : c
-  kNeg, kAbs, kSign,
-  kDivide,    // real division
-  kToFloat, kTruncate,  // float to integer towards zero
-  kFloor, kCeil, kRoundEven, kSqrt, kExp, kLog,  // real to real
+  kMin,
+  kMax,
+  kPow,
+  kEqual,
+  kLess,
+  kAnd,
+  kOr,
+  kXor,
+  kNot,
+  kSelect,  // a ? b : c
+  kNeg,
+  kAbs,
+  kSign,
+  kDivide,  // real division
+  kToFloat,
+  kTruncate,  // float to integer towards zero
+  kFloor,
+  kCeil,
+  kRoundEven,
+  kSqrt,
+  kExp,
+  kLog,  // real to real
 };
 
 class Expr {
@@ -72,7 +89,9 @@ class ExprPool {
 
   Dim constant(int64_t value);
   Dim constant_float(double value);
-  Dim number(Number value) { return value.is_float ? constant_float(value.real) : constant(value.integer); }
+  Dim number(Number value) {
+    return value.is_float ? constant_float(value.real) : constant(value.integer);
+  }
   Dim symbol(int64_t index);
   Dim make(ExprOp op, Dim a, Dim b = nullptr, Dim c = nullptr);
 

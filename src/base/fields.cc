@@ -10,8 +10,10 @@ std::string text_of(const FieldValue& value) {
   return std::visit(
       [](const auto& v) {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, std::string>) return fmt::format("\"{}\"", v);
-        else return fmt::format("{}", v);
+        if constexpr (std::is_same_v<T, std::string>)
+          return fmt::format("\"{}\"", v);
+        else
+          return fmt::format("{}", v);
       },
       value);
 }

@@ -12,8 +12,8 @@
 
 namespace tenon {
 
-using FieldValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>,
-                                std::vector<double>>;
+using FieldValue =
+    std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 using FieldList = std::vector<std::pair<std::string, FieldValue>>;
 
 /// Walks over the attributes of an object: `visit(v)` calls `v("name", member)` for each.
@@ -42,11 +42,16 @@ std::string text_of(const FieldValue& value);
 namespace detail {
 
 template <class T> FieldValue to_field(const T& m) {
-  if constexpr (std::is_same_v<T, bool>) return m;
-  else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) return static_cast<int64_t>(m);
-  else if constexpr (std::is_floating_point_v<T>) return static_cast<double>(m);
-  else if constexpr (std::is_same_v<T, std::string>) return m;
-  else if constexpr (std::is_same_v<T, Shape>) return std::vector<int64_t>(m.begin(), m.end());
+  if constexpr (std::is_same_v<T, bool>)
+    return m;
+  else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>)
+    return static_cast<int64_t>(m);
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<double>(m);
+  else if constexpr (std::is_same_v<T, std::string>)
+    return m;
+  else if constexpr (std::is_same_v<T, Shape>)
+    return std::vector<int64_t>(m.begin(), m.end());
   else if constexpr (std::is_floating_point_v<typename T::value_type>)
     return std::vector<double>(m.begin(), m.end());
   else {
@@ -57,11 +62,14 @@ template <class T> FieldValue to_field(const T& m) {
 }
 
 template <class T> void from_field(const FieldValue& v, T& m) {
-  if constexpr (std::is_same_v<T, bool>) m = std::get<bool>(v);
+  if constexpr (std::is_same_v<T, bool>)
+    m = std::get<bool>(v);
   else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>)
     m = static_cast<T>(std::get<int64_t>(v));
-  else if constexpr (std::is_floating_point_v<T>) m = static_cast<T>(std::get<double>(v));
-  else if constexpr (std::is_same_v<T, std::string>) m = std::get<std::string>(v);
+  else if constexpr (std::is_floating_point_v<T>)
+    m = static_cast<T>(std::get<double>(v));
+  else if constexpr (std::is_same_v<T, std::string>)
+    m = std::get<std::string>(v);
   else if constexpr (std::is_same_v<T, Shape>)
     m = Shape(std::span<const int64_t>(std::get<std::vector<int64_t>>(v)));
   else if constexpr (std::is_floating_point_v<typename T::value_type>) {

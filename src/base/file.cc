@@ -30,13 +30,14 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0) fail_on(path, "cannot open");
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.fd, &info) != 0) fail_on(path, "cannot read its size");
   require(!S_ISDIR(info.st_mode), "{}: is a directory; expected a file", path);
   require(S_ISREG(info.st_mode), "{}: is not a regular file", path);
   require(info.st_size > 0, "{}: the file is empty", path);
   std::shared_ptr<MappedFile> mapped(new MappedFile);
-  void* data = ::mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file.fd, 0);
+  void* data =
+      ::mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (data == MAP_FAILED) fail_on(path, "cannot map");
   mapped->data_ = static_cast<const std::byte*>(data);
   mapped->size_ = static_cast<size_t>(info.st_size);
@@ -48,7 +49,7 @@ MappedFile::~MappedFile() {
 }
 
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) == 0) {
     require(!S_ISDIR(info.st_mode), "{}: cannot write: is a directory", path);
     require(S_ISREG(info.st_mode), "{}: cannot write: is not a regular file", path);

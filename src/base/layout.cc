@@ -4,10 +4,14 @@ namespace tenon {
 
 std::string_view name_of(Layout layout) {
   switch (layout) {
-    case Layout::kLinear: return "linear";
-    case Layout::kChannelsLast: return "channels last";
-    case Layout::kBlocked8: return "channels / 8";
-    case Layout::kBlocked16: return "channels / 16";
+    case Layout::kLinear:
+      return "linear";
+    case Layout::kChannelsLast:
+      return "channels last";
+    case Layout::kBlocked8:
+      return "channels / 8";
+    case Layout::kBlocked16:
+      return "channels / 16";
   }
   return "?";
 }

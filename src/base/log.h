@@ -14,16 +14,16 @@ class Log {
   explicit Log(nvinfer1::ILogger* logger = nullptr) : logger_(logger) {}
 
   template <class... Args> void error(fmt::format_string<Args...> text, Args&&... args) const {
-    write(Severity::kERROR, text, args...);
+    format(Severity::kERROR, fmt::string_view(text), fmt::make_format_args(args...));
   }
   template <class... Args> void warning(fmt::format_string<Args...> text, Args&&... args) const {
-    write(Severity::kWARNING, text, args...);
+    format(Severity::kWARNING, fmt::string_view(text), fmt::make_format_args(args...));
   }
   template <class... Args> void info(fmt::format_string<Args...> text, Args&&... args) const {
-    write(Severity::kINFO, text, args...);
+    format(Severity::kINFO, fmt::string_view(text), fmt::make_format_args(args...));
   }
   template <class... Args> void verbose(fmt::format_string<Args...> text, Args&&... args) const {
-    write(Severity::kVERBOSE, text, args...);
+    format(Severity::kVERBOSE, fmt::string_view(text), fmt::make_format_args(args...));
   }
   void write(Severity severity, const char* text) const noexcept {
     if (logger_ != nullptr) logger_->log(severity, text);
@@ -31,10 +31,8 @@ class Log {
   nvinfer1::ILogger* logger() const { return logger_; }
 
  private:
-  template <class... Args>
-  void write(Severity severity, fmt::format_string<Args...> text, const Args&... args) const {
-    if (logger_ != nullptr)
-      logger_->log(severity, fmt::vformat(text, fmt::make_format_args(args...)).c_str());
+  void format(Severity severity, fmt::string_view text, fmt::format_args args) const {
+    if (logger_ != nullptr) logger_->log(severity, fmt::vformat(text, args).c_str());
   }
 
   nvinfer1::ILogger* logger_;

@@ -41,14 +41,16 @@ int thread_count() {
 #ifdef TENON_THREAD_SANITIZER
 
 // TBB is not instrumented, so under ThreadSanitizer the same verbs run on std::thread.
-void set_thread_count(int threads) { requested_threads = threads; }
+void set_thread_count(int threads) {
+  requested_threads = threads;
+}
 
-void in_arena(const std::function<void()>& body) { body(); }
+void in_arena(FunctionRef<void()> body) {
+  body();
+}
 
-void parallel_for(int64_t count, int64_t grain,
-                  const std::function<void(int64_t, int64_t)>& body) {
-  const int64_t pieces =
-      std::min<int64_t>(thread_count(), count / std::max<int64_t>(grain, 1));
+void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
+  const int64_t pieces = std::min<int64_t>(thread_count(), count / std::max<int64_t>(grain, 1));
   if (pieces <= 1) {
     if (count > 0) body(0, count);
     return;
@@ -100,10 +102,11 @@ void set_thread_count(int threads) {
   current_arena = new Arena;
 }
 
-void in_arena(const std::function<void()>& body) { arena().execute(body); }
+void in_arena(FunctionRef<void()> body) {
+  arena().execute(body);
+}
 
-void parallel_for(int64_t count, int64_t grain,
-                  const std::function<void(int64_t, int64_t)>& body) {
+void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
   if (count < 2 * grain || thread_count() == 1) return body(0, count);
@@ -111,8 +114,8 @@ void parallel_for(int64_t count, int64_t grain,
     tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, grain),
                       [&](const tbb::blocked_range<int64_t>& r) { body(r.begin(), r.end()); });
   };
-  if (tbb::this_task_arena::current_thread_index() != tbb::task_arena::not_initialized &&
-      tbb::this_task_arena::max_concurrency() == thread_count())
+  if (tbb::this_task_arena::current_thread_index() != tbb::task_arena::not_initialized
+      && tbb::this_task_arena::max_concurrency() == thread_count())
     loop();
   else
     arena().execute(loop);

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+
+#include "base/function_ref.h"
 
 namespace tenon {
 
@@ -15,10 +16,9 @@ void set_thread_count(int threads);
 /// Calls body(begin, end) over disjoint ranges that cover [0, count), none shorter than `grain`
 /// unless it is the last. Runs on the caller when one range is enough. The results must not depend
 /// on how the range is cut. Exceptions of the body reach the caller.
-void parallel_for(int64_t count, int64_t grain,
-                  const std::function<void(int64_t begin, int64_t end)>& body);
+void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body);
 
 /// Runs `body` inside the arena, so that TBB loops started by libraries use its threads.
-void in_arena(const std::function<void()>& body);
+void in_arena(FunctionRef<void()> body);
 
 }  // namespace tenon

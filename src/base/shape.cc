@@ -26,7 +26,9 @@ Shape Shape::filled(int rank, int64_t extent) {
   return s;
 }
 
-void Shape::push_back(int64_t extent) { insert(rank_, extent); }
+void Shape::push_back(int64_t extent) {
+  insert(rank_, extent);
+}
 
 void Shape::insert(int axis, int64_t extent) {
   require(rank_ < kMaxRank, "a tensor has more than {} dimensions", kMaxRank);
@@ -40,7 +42,9 @@ void Shape::erase(int axis) {
   --rank_;
 }
 
-int64_t Shape::volume() const { return volume(0, rank_); }
+int64_t Shape::volume() const {
+  return volume(0, rank_);
+}
 
 int64_t Shape::volume(int from, int to) const {
   int64_t product = 1;

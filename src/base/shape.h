@@ -17,7 +17,8 @@ class Shape {
   static constexpr int kMaxRank = nvinfer1::Dims::MAX_DIMS;
 
   Shape() = default;
-  Shape(std::initializer_list<int64_t> extents) : Shape(std::span(extents.begin(), extents.end())) {}
+  Shape(std::initializer_list<int64_t> extents)
+      : Shape(std::span(extents.begin(), extents.end())) {}
   /// Throws when there are more than kMaxRank extents.
   explicit Shape(std::span<const int64_t> extents);
   /// Throws when nbDims is outside [0, 8].

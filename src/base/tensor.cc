@@ -52,20 +52,29 @@ template <class To, class From> std::vector<To> converted(const Tensor& t) {
 
 std::vector<int64_t> Tensor::integers() const {
   switch (type_) {
-    case DataType::kINT64: return converted<int64_t, int64_t>(*this);
-    case DataType::kINT32: return converted<int64_t, int32_t>(*this);
-    case DataType::kINT8: return converted<int64_t, int8_t>(*this);
-    case DataType::kUINT8: return converted<int64_t, uint8_t>(*this);
-    case DataType::kBOOL: return converted<int64_t, bool>(*this);
-    default: fail(ErrorCode::kINVALID_ARGUMENT, "expected integers, found {}", name_of(type_));
+    case DataType::kINT64:
+      return converted<int64_t, int64_t>(*this);
+    case DataType::kINT32:
+      return converted<int64_t, int32_t>(*this);
+    case DataType::kINT8:
+      return converted<int64_t, int8_t>(*this);
+    case DataType::kUINT8:
+      return converted<int64_t, uint8_t>(*this);
+    case DataType::kBOOL:
+      return converted<int64_t, bool>(*this);
+    default:
+      fail(ErrorCode::kINVALID_ARGUMENT, "expected integers, found {}", name_of(type_));
   }
 }
 
 std::vector<double> Tensor::numbers() const {
   switch (type_) {
-    case DataType::kFLOAT: return converted<double, float>(*this);
-    case DataType::kHALF: return converted<double, Half>(*this);
-    case DataType::kBF16: return converted<double, BFloat16>(*this);
+    case DataType::kFLOAT:
+      return converted<double, float>(*this);
+    case DataType::kHALF:
+      return converted<double, Half>(*this);
+    case DataType::kBF16:
+      return converted<double, BFloat16>(*this);
     default: {
       const auto values = integers();
       return {values.begin(), values.end()};

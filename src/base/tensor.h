@@ -11,7 +11,8 @@
 
 namespace tenon {
 
-/// Memory aligned for SIMD and oneDNN (64 bytes); throws Error(kFAILED_ALLOCATION) when there is none.
+/// Memory aligned for SIMD and oneDNN (64 bytes); throws Error(kFAILED_ALLOCATION) when there is
+/// none.
 std::shared_ptr<std::byte> allocate_aligned(size_t bytes);
 
 /// An immutable host tensor, rows first. Copies share the data.
@@ -23,7 +24,8 @@ class Tensor {
   /// Data kept alive by `owner` (a mapped file, a parsed model).
   Tensor(DataType type, const Shape& shape, std::shared_ptr<const void> owner, const void* data);
 
-  template <class T> static Tensor of(DataType type, const Shape& shape, std::span<const T> values) {
+  template <class T>
+  static Tensor of(DataType type, const Shape& shape, std::span<const T> values) {
     Tensor t(type, shape);
     std::copy(values.begin(), values.end(), t.mutable_data<T>());
     return t;

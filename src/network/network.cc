@@ -1,7 +1,7 @@
 #include "network/network.h"
 
 #include <algorithm>
-#include <set>
+#include <queue>
 
 namespace tenon {
 namespace {
@@ -129,8 +129,8 @@ Value& Network::add_weight(Tensor tensor, std::string name) {
   v.type = tensor.type();
   for (int64_t extent : tensor.shape()) v.dims.push_back(pool_.constant(extent));
   v.known = true;
-  const bool countable = tensor.count() <= kLargestContent && bits_of(tensor.type()) >= 8 &&
-                         (!is_float(tensor.type()) || tensor.type() == DataType::kFLOAT);
+  const bool countable = tensor.count() <= kLargestContent && bits_of(tensor.type()) >= 8
+                         && (!is_float(tensor.type()) || tensor.type() == DataType::kFLOAT);
   if (countable) {
     v.content.emplace();
     if (is_float(tensor.type()))
@@ -184,16 +184,59 @@ void Network::remove_input(Value& value) {
   value.known = false;
 }
 
+// `to` becomes the network output that `from` was.
+void Network::give_output_role(Value& from, Value& to) {
+  require(!to.is_output && !to.is_input, "tensor '{}' cannot become the network output '{}'",
+          to.name, from.name);
+  from.is_output = false;
+  to.is_output = true;
+  std::swap(from.name, to.name);
+  to.allowed_formats = from.allowed_formats;
+  to.requested_type = from.requested_type;
+}
+
 void Network::replace_uses(Value& from, Value& to) {
-  for (const auto& node : nodes_) std::replace(node->inputs.begin(), node->inputs.end(), &from, &to);
-  if (from.is_output) {
-    std::replace(outputs_.begin(), outputs_.end(), &from, &to);
-    from.is_output = false;
-    to.is_output = true;
-    std::swap(from.name, to.name);
-    to.allowed_formats = from.allowed_formats;
-    to.requested_type = from.requested_type;
+  replace_uses({{&from, &to}});
+}
+
+void Network::replace_uses(const std::unordered_map<Value*, Value*>& replacements) {
+  if (replacements.empty()) return;
+  const auto last = [&](Value* v) {
+    for (size_t steps = 0; steps <= replacements.size(); ++steps) {
+      const auto it = replacements.find(v);
+      if (it == replacements.end()) return v;
+      v = it->second;
+    }
+    fail(ErrorCode::kINTERNAL_ERROR, "tensor '{}' replaces itself", v->name);
+  };
+  for (const auto& node : nodes_)
+    for (Value*& in : node->inputs)
+      if (in != nullptr) in = last(in);
+  for (Value*& out : outputs_) {
+    Value* to = last(out);
+    if (to != out) give_output_role(*out, *to);
+    out = to;
   }
+}
+
+void Network::remove_nodes(const std::unordered_set<const Node*>& nodes) {
+  if (nodes.empty()) return;
+  const auto goes = [&](const Value* v) {
+    return v->producer != nullptr && nodes.contains(v->producer);
+  };
+  std::erase_if(outputs_, goes);
+  std::erase_if(values_, [&](const auto& v) { return goes(v.get()); });
+  std::erase_if(nodes_, [&](const auto& n) { return nodes.contains(n.get()); });
+}
+
+void Network::remove_unused_weights() {
+  std::vector<bool> used(static_cast<size_t>(next_value_));
+  for (const auto& node : nodes_)
+    for (const Value* in : node->inputs)
+      if (in != nullptr) used[static_cast<size_t>(in->id)] = true;
+  std::erase_if(values_, [&](const auto& v) {
+    return v->is_weight() && !v->is_output && !used[static_cast<size_t>(v->id)];
+  });
 }
 
 void Network::infer(Node& node) {
@@ -243,34 +286,40 @@ std::vector<std::vector<Node*>> Network::users() const {
 
 std::vector<Node*> Network::sorted() const {
   const auto by_id = users();
-  std::map<const Node*, int> missing;
-  std::map<int64_t, Node*> ready;  // by position, so that the order stays as added
-  std::map<const Node*, int64_t> position;
+  std::vector<int> missing(nodes_.size());  // inputs not made yet, by position of the layer
+  std::vector<size_t> position(static_cast<size_t>(next_node_));           // by node id
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;  // positions
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    const Node* node = nodes_[i].get();
-    position[node] = static_cast<int64_t>(i);
-    std::set<const Value*> distinct;
-    for (const Value* in : node->inputs)
-      if (in != nullptr && in->producer != nullptr) distinct.insert(in);
-    missing[node] = static_cast<int>(distinct.size());
-    if (distinct.empty()) ready.emplace(static_cast<int64_t>(i), nodes_[i].get());
+    const Node& node = *nodes_[i];
+    position[static_cast<size_t>(node.id)] = i;
+    std::vector<const Value*> made;
+    for (const Value* in : node.inputs)
+      if (in != nullptr && in->producer != nullptr) made.push_back(in);
+    std::sort(made.begin(), made.end());
+    missing[i] = static_cast<int>(std::unique(made.begin(), made.end()) - made.begin());
+    if (made.empty()) ready.push(i);
   }
   std::vector<Node*> order;
+  order.reserve(nodes_.size());
   while (!ready.empty()) {
-    Node* node = ready.begin()->second;
-    ready.erase(ready.begin());
+    Node* node = nodes_[ready.top()].get();
+    ready.pop();
     order.push_back(node);
     for (const Value* out : node->outputs)
-      for (Node* user : by_id[static_cast<size_t>(out->id)])
-        if (--missing[user] == 0) ready.emplace(position[user], user);
+      for (const Node* user : by_id[static_cast<size_t>(out->id)]) {
+        const size_t i = position[static_cast<size_t>(user->id)];
+        if (--missing[i] == 0) ready.push(i);
+      }
   }
   if (order.size() != nodes_.size())
-    for (const auto& node : nodes_)
-      if (missing[node.get()] > 0)
-        fail(ErrorCode::kINVALID_ARGUMENT, "layer {} is part of a cycle", describe(*node));
+    for (size_t i = 0; i < nodes_.size(); ++i)
+      if (missing[i] > 0)
+        fail(ErrorCode::kINVALID_ARGUMENT, "layer {} is part of a cycle", describe(*nodes_[i]));
   return order;
 }
 
-std::string describe(const Node& node) { return fmt::format("{} ({})", node.name, node.op->name()); }
+std::string describe(const Node& node) {
+  return fmt::format("{} ({})", node.name, node.op->name());
+}
 
 }  // namespace tenon

@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
@@ -46,7 +48,7 @@ struct Node {
   std::string name;
   std::string metadata;
   std::unique_ptr<Op> op;
-  std::vector<Value*> inputs;   // null for an optional input left out
+  std::vector<Value*> inputs;  // null for an optional input left out
   std::vector<Value*> outputs;
   /// What the caller forced (ILayer::setPrecision, setOutputType).
   std::optional<DataType> precision;
@@ -89,6 +91,12 @@ class Network {
   void remove_input(Value& value);
   /// All users of `from` (also the list of network outputs) use `to` instead.
   void replace_uses(Value& from, Value& to);
+  /// The same for many at once, in one walk over the network. A replacement may itself be replaced.
+  void replace_uses(const std::unordered_map<Value*, Value*>& replacements);
+  /// Many layers at once, in one walk over the network; nobody may still use their outputs.
+  void remove_nodes(const std::unordered_set<const Node*>& nodes);
+  /// Weights that no layer uses and that are not outputs disappear.
+  void remove_unused_weights();
 
   /// Shape and type inference for one layer whose inputs are known. Errors name the layer.
   void infer(Node& node);
@@ -108,7 +116,8 @@ class Network {
   std::vector<std::string> symbol_names() const;
   ExprPool& pool() { return pool_; }
 
-  /// Layers in an order in which inputs come first, otherwise as they were added. Throws on a cycle.
+  /// Layers in an order in which inputs come first, otherwise as they were added. Throws on a
+  /// cycle.
   std::vector<Node*> sorted() const;
   /// Layers that use a value, by value id.
   std::vector<std::vector<Node*>> users() const;
@@ -116,6 +125,7 @@ class Network {
  private:
   class NodeInference;
   Value& new_value(std::string name);
+  void give_output_role(Value& from, Value& to);
   void bind_input(Value& input);
 
   ExprPool pool_;

@@ -23,7 +23,9 @@ enum class PrivateLayer : int32_t {
   kFullyConnected = 10002,  // 8.x's IFullyConnectedLayer
   kReorder = 10003,         // a change of memory layout, made by the planner
 };
-constexpr LayerType layer_type(PrivateLayer kind) { return static_cast<LayerType>(kind); }
+constexpr LayerType layer_type(PrivateLayer kind) {
+  return static_cast<LayerType>(kind);
+}
 
 /// Symbolic dimensions of a tensor, rank 0 to 8.
 using Dims = std::vector<Dim>;
@@ -96,7 +98,7 @@ bool register_op(std::string_view name, std::unique_ptr<Op> (*make)());
 }
 
 /// In the op's .cc: makes the op known to make_op().
-#define TENON_REGISTER_OP(Type)                                                      \
+#define TENON_REGISTER_OP(Type)                                                          \
   [[maybe_unused]] static const bool k##Type##Registered = ::tenon::detail::register_op( \
       Type::kName, []() -> std::unique_ptr<::tenon::Op> { return std::make_unique<Type>(); })
 

@@ -32,9 +32,9 @@ struct StoredKernel {
   std::vector<Tensor> packed;
 };
 
-/// What a kernel is asked to do. While building, `inputs[i].layout` is the layout in which the tensor
-/// arrives, and the kernel answers with the layouts it wants; while loading a plan `stored` is set,
-/// constants are null and the layouts of inputs and outputs are those the kernel answered.
+/// What a kernel is asked to do. While building, `inputs[i].layout` is the layout in which the
+/// tensor arrives, and the kernel answers with the layouts it wants; while loading a plan `stored`
+/// is set, constants are null and the layouts of inputs and outputs are those the kernel answered.
 struct KernelRequest {
   const Op& op;
   std::span<const TensorSpec> inputs;
@@ -75,8 +75,8 @@ class Kernel {
   std::vector<Layout> output_layouts;  // produced, one per output
   /// Inputs that the kernel reads from its packed constants, and never from RunArguments.
   std::vector<bool> input_is_packed;
-  /// Output 0 overwrites this input (same bytes); -1 for none. The planner sees to it that nobody else
-  /// needs the input afterwards.
+  /// Output 0 overwrites this input (same bytes); -1 for none. The planner sees to it that nobody
+  /// else needs the input afterwards.
   int aliased_input = -1;
   FieldList state;
   std::vector<Tensor> packed;

@@ -1,0 +1,52 @@
+// Network in, plan out: profiles, kernels, layouts, memory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "network/network.h"
+#include "plan/plan.h"
+#include "plan/timing_cache.h"
+#include "target/target.h"
+
+namespace tenon {
+
+/// One optimization profile as the caller gave it, by input name.
+struct ProfileRequest {
+  struct Range {
+    std::optional<Shape> min, opt, max;
+    std::vector<int64_t> min_values, opt_values, max_values;
+  };
+  std::map<std::string, Range> inputs;
+};
+
+/// Told about progress; returns false to cancel the build, which then throws.
+class BuildProgress {
+ public:
+  virtual ~BuildProgress() = default;
+  virtual void begin(const char* phase, const char* parent, int steps) = 0;
+  virtual bool step(const char* phase, int step) = 0;
+  virtual void end(const char* phase) = 0;
+};
+
+struct BuildOptions {
+  std::vector<ProfileRequest> profiles;
+  TimingCache* timing_cache = nullptr;
+  BuildProgress* progress = nullptr;
+  Log log;
+  nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY;
+  /// Time candidates against each other where the order is not plain (optimisation level above 0).
+  bool time_kernels = true;
+  bool error_on_timing_cache_miss = false;
+};
+
+/// Optimises the network in place, then plans it. Throws Error, naming the layer, on anything that
+/// cannot be built, and on cancellation.
+Plan build_plan(Network& network, const Target& target, const BuildOptions& options);
+
+/// The planning alone: the network is taken as it is.
+Plan compile(Network& network, const Target& target, const BuildOptions& options);
+
+}  // namespace tenon

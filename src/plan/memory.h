@@ -1,0 +1,39 @@
+// Where the tensors of a context lie in its device memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace tenon {
+
+/// One piece of memory and the steps during which it must stay intact, both inclusive.
+struct MemoryRequest {
+  int64_t bytes = 0;
+  int32_t first_step = 0, last_step = 0;
+};
+
+struct MemoryPlan {
+  std::vector<int64_t> offsets;  // one per request
+  int64_t bytes = 0;
+};
+
+/// Places the largest requests first, each at the lowest offset that no request alive at the same
+/// time covers. Offsets are multiples of 64.
+MemoryPlan plan_memory(std::span<const MemoryRequest> requests);
+
+/// First and last step that touch the storage of each tensor; first > last for one never touched.
+struct Lifetime {
+  int32_t first_step = INT32_MAX, last_step = -1;
+};
+std::vector<Lifetime> lifetimes(const Plan& plan);
+
+/// The memory of a context: a request for each kArena tensor in order, then one for each step's
+/// scratch. `shapes` has an entry per tensor.
+MemoryPlan plan_context_memory(const Plan& plan, std::span<const Lifetime> lifetimes,
+                               std::span<const Shape> shapes,
+                               std::span<const size_t> scratch_bytes);
+
+}  // namespace tenon

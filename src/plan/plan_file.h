@@ -1,0 +1,30 @@
+// The plan file: a header, a section table with checksums, the structure as FlatBuffers, and the
+// weights, aligned so that a mapped file can be used in place.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "plan/plan.h"
+
+namespace tenon {
+
+/// Version of the file format; another one is refused.
+inline constexpr uint32_t kPlanFormat = 1;
+
+/// The file's bytes.
+std::vector<std::byte> write_plan(const Plan& plan);
+
+/// Reads and verifies everything before use: magic, version, section bounds, checksums, the
+/// structure and every index in it. Throws on the first thing that is wrong.
+/// @param owner keeps `bytes` alive; weights then point into them. Null: weights are copied.
+/// @param name what the bytes are, for messages: a path, or "plan".
+Plan read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+               const std::string& name);
+
+/// Maps the file at `path` and reads it.
+Plan open_plan_file(const std::string& path);
+
+}  // namespace tenon

@@ -1,0 +1,129 @@
+#include "plan/time_kernel.h"
+
+#include <fmt/ranges.h>
+
+#include <chrono>
+
+#include "base/parallel.h"
+
+namespace tenon {
+namespace {
+
+// Layers larger than this are not timed: two copies of their tensors would not fit a small machine.
+constexpr int64_t kLargestTimed = int64_t{1} << 31;
+
+Tensor random_tensor(const TensorSpec& spec) {
+  Tensor t(DataType::kUINT8,
+           {static_cast<int64_t>(storage_bytes(spec.type, spec.shape, spec.layout))});
+  auto* bytes = t.mutable_data<uint8_t>();
+  std::fill_n(bytes, t.bytes(), uint8_t{0});
+  if (spec.type == DataType::kFLOAT) {
+    auto* x = reinterpret_cast<float*>(bytes);
+    uint32_t state = 1;
+    for (size_t i = 0; i < t.bytes() / sizeof(float); ++i) {
+      state = state * 1664525u + 1013904223u;
+      x[i] = static_cast<float>(state >> 8) / (1u << 24) - 0.5f;
+    }
+  }
+  return t;
+}
+
+// The least of several runs: the machine's noise only ever adds.
+float time_kernel(const Kernel& kernel, const KernelRequest& request) {
+  std::vector<TensorSpec> inputs(request.inputs.begin(), request.inputs.end());
+  std::vector<TensorSpec> outputs(request.outputs.begin(), request.outputs.end());
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].layout = kernel.input_layouts[i];
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].layout = kernel.output_layouts[i];
+  const auto execution = kernel.prepare(inputs, outputs);
+
+  std::vector<Tensor> buffers;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool unused = !inputs[i].present || kernel.input_is_packed[i];
+    if (!unused && request.constants[i] != nullptr) {
+      in.push_back(request.constants[i]->data());
+      continue;
+    }
+    buffers.push_back(unused ? Tensor() : random_tensor(inputs[i]));
+    in.push_back(buffers.back().data());
+  }
+  for (const TensorSpec& spec : outputs) {
+    buffers.push_back(random_tensor(spec));
+    out.push_back(buffers.back().mutable_data<void>());
+  }
+  if (kernel.aliased_input >= 0)
+    out[0] = const_cast<void*>(in[static_cast<size_t>(kernel.aliased_input)]);
+  const auto scratch = allocate_aligned(execution->scratch_bytes());
+  const RunArguments arguments{in, out, scratch.get(), nullptr};
+
+  using Clock = std::chrono::steady_clock;
+  float best = 1e30f, total = 0;
+  in_arena([&] {
+    execution->run(arguments);
+    for (int i = 0; i < 20 && (i < 2 || total < 20); ++i) {
+      const auto start = Clock::now();
+      execution->run(arguments);
+      const float ms = std::chrono::duration<float, std::milli>(Clock::now() - start).count();
+      best = std::min(best, ms);
+      total += ms;
+    }
+  });
+  return best;
+}
+
+size_t index_of(std::span<const Candidate> list, std::string_view name) {
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i].name == name) return i;
+  return list.size();
+}
+
+bool small_enough(const KernelRequest& request) {
+  int64_t bytes = 0;
+  for (const auto& specs : {request.inputs, request.outputs})
+    for (const TensorSpec& s : specs)
+      if (s.present) bytes += static_cast<int64_t>(bytes_of(s.type, s.shape.volume()));
+  return bytes > 0 && bytes < kLargestTimed;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest& request,
+                                      const std::string& layer, const BuildOptions& options) {
+  const auto list = target.candidates(request.op);
+  Choice choice = choose(target, request);
+  if (choice.kernel == nullptr)
+    fail(ErrorCode::kUNSUPPORTED_STATE, "layer {}: the target {} has no kernel for it: {}", layer,
+         target.name(), fmt::join(choice.refusals, "; "));
+  size_t at = index_of(list, choice.kernel->name);
+  if (!options.time_kernels || at >= list.size() || !list[at].timed || !small_enough(request))
+    return std::move(choice.kernel);
+
+  const TimingKey key = timing_key(target, request);
+  if (options.timing_cache != nullptr)
+    if (const auto known = options.timing_cache->find(key)) {
+      Choice again = choose(target, request, index_of(list, known->kernel));
+      if (again.kernel != nullptr && again.kernel->name == known->kernel)
+        return std::move(again.kernel);
+    }
+  if (options.error_on_timing_cache_miss)
+    fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it", layer);
+
+  float best = time_kernel(*choice.kernel, request);
+  while (at < list.size() && list[at].timed) {
+    Choice next = choose(target, request, at + 1);
+    if (next.kernel == nullptr) break;
+    at = index_of(list, next.kernel->name);
+    if (next.kernel->name == "reference") break;  // never quicker than a kernel made to be quick
+    const float ms = time_kernel(*next.kernel, request);
+    if (ms >= best) continue;
+    best = ms;
+    choice = std::move(next);
+  }
+  if (options.timing_cache != nullptr)
+    options.timing_cache->insert(key, {choice.kernel->name, best});
+  options.log.verbose("layer {}: {} in {:.3f} ms", layer, choice.kernel->name, best);
+  return std::move(choice.kernel);
+}
+
+}  // namespace tenon

@@ -1,0 +1,104 @@
+// Runs an engine: input shapes and addresses in, outputs written. One thread at a time.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "run/device_memory.h"
+#include "run/engine.h"
+#include "run/shape_state.h"
+
+namespace tenon {
+
+class Context {
+ public:
+  /// @param own_memory false: the caller gives device memory before the first run.
+  Context(std::shared_ptr<const Engine> engine, bool own_memory);
+  /// Waits for work that was enqueued.
+  ~Context();
+
+  const Engine& engine() const { return *engine_; }
+
+  int profile() const { return profile_; }
+  /// Input shapes are forgotten. Throws when there is no such profile.
+  void set_profile(int profile);
+  /// Throws when the binding is no input, or the shape is outside the profile.
+  void set_input_shape(int binding, const Shape& shape);
+  /// Null is allowed; running without an address is what fails.
+  void set_address(int binding, void* data);
+  void* address(int binding) const { return addresses_[static_cast<size_t>(binding)]; }
+  /// The shape at the current inputs; -1 for extents that are not known yet.
+  Shape tensor_shape(int binding);
+  /// Inputs whose shape (or, for shape inputs, address) is still missing.
+  std::vector<int> missing_inputs() const;
+  void set_output_allocator(int binding, nvinfer1::IOutputAllocator* allocator);
+  nvinfer1::IOutputAllocator* output_allocator(int binding) const {
+    return allocators_[static_cast<size_t>(binding)];
+  }
+
+  void set_device_memory(void* data, int64_t bytes);
+  /// Device memory that the current shapes need.
+  int64_t device_memory_needed();
+
+  void set_profiler(nvinfer1::IProfiler* profiler);
+  nvinfer1::IProfiler* profiler() const { return profiler_; }
+  /// Whether each run reports to the profiler (true), or report_profile() does.
+  bool emits_profile = true;
+  void report_profile();
+
+  /// Runs on the calling thread and returns when outputs are written. Throws Error.
+  void execute();
+  /// Enqueues the run; throws for what can be known now. A failure while running is logged and
+  /// becomes the stream's error.
+  void enqueue(cudaStream_t stream);
+  /// Waits until enqueued runs are over.
+  void wait();
+
+ private:
+  // A run that was enqueued, with the addresses of that moment.
+  struct Job {
+    Context* context = nullptr;
+    ShapeState* state = nullptr;
+    cudaStream_t stream = nullptr;
+    std::vector<void*> addresses;
+    bool busy = false;
+  };
+  class InUse;
+
+  ShapeState& resolve();
+  void require_idle();
+  std::vector<int64_t> current_symbols() const;
+  void check_symbols(const std::vector<int64_t>& symbols) const;
+  void prepare_outputs(const ShapeState& state, cudaStream_t stream);
+  void check_addresses(const ShapeState& state) const;
+  void run(ShapeState& state, const std::vector<void*>& addresses, cudaStream_t stream);
+  void run_job(Job& job) noexcept;
+
+  std::shared_ptr<const Engine> engine_;
+  int profile_ = 0;
+  std::vector<std::optional<Shape>> input_shapes_;
+  std::vector<void*> addresses_;
+  std::vector<nvinfer1::IOutputAllocator*> allocators_;
+  std::list<std::unique_ptr<ShapeState>> states_;  // most recent first
+  bool shapes_changed_ = true;
+  DeviceMemory memory_;
+  bool own_memory_;
+  nvinfer1::IProfiler* profiler_ = nullptr;
+  std::vector<float> layer_ms_;
+  cudaStream_t plugin_stream_ = nullptr;
+  std::atomic<bool> in_use_ = false;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable idle_;
+  std::vector<Job> jobs_;
+  int pending_ = 0;
+};
+
+}  // namespace tenon

@@ -1,0 +1,35 @@
+// The memory that a context's tensors live in: its own, or the caller's.
+#pragma once
+
+#include <NvInferRuntime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tenon {
+
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(nvinfer1::IGpuAllocator* allocator) : allocator_(allocator) {}
+  ~DeviceMemory() { release(); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  /// Uses the caller's memory from now on; not owned.
+  void borrow(void* data, int64_t bytes);
+  /// At least `bytes`, 64-byte aligned. Grows our own memory; throws when the caller's is too small
+  /// or there is none to be had. What was there is lost.
+  void reserve(int64_t bytes);
+  std::byte* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  void release();
+
+  nvinfer1::IGpuAllocator* allocator_;
+  std::byte* data_ = nullptr;
+  int64_t bytes_ = 0;
+  bool borrowed_ = false;
+};
+
+}  // namespace tenon

@@ -1,0 +1,43 @@
+// A plan made ready to run: its kernels are loaded. Immutable, shared by its contexts.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/log.h"
+#include "plan/kernels.h"
+#include "plan/memory.h"
+#include "plan/plan.h"
+
+namespace tenon {
+
+class Engine {
+ public:
+  /// Throws when the plan does not fit the target or a plugin is missing.
+  Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator* allocator = nullptr);
+
+  const Plan& plan() const { return plan_; }
+  const std::vector<LoadedStep>& steps() const { return steps_; }
+  const std::vector<Lifetime>& lifetimes() const { return lifetimes_; }
+  const Log& log() const { return log_; }
+  /// Where contexts get device memory from; null for our own.
+  nvinfer1::IGpuAllocator* allocator() const { return allocator_; }
+  /// Index of the input or output with that name, -1 for none.
+  int find_binding(std::string_view name) const;
+  const PlanTensor& binding_tensor(int binding) const {
+    return plan_.tensors[static_cast<size_t>(plan_.bindings[static_cast<size_t>(binding)].tensor)];
+  }
+  /// Extents of a binding: -1 for those known only at run time.
+  Shape declared_shape(int binding) const;
+  /// Device memory for a context of that profile; -1 for the largest.
+  int64_t device_memory(int profile) const;
+
+ private:
+  Plan plan_;
+  std::vector<LoadedStep> steps_;
+  std::vector<Lifetime> lifetimes_;
+  Log log_;
+  nvinfer1::IGpuAllocator* allocator_;
+};
+
+}  // namespace tenon
