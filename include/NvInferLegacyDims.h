@@ -7,12 +7,14 @@
 
 namespace nvinfer1 {
 
+/// A shape of two dimensions.
 class Dims2 : public Dims {
  public:
   Dims2() : Dims2{0, 0} {}
   Dims2(int64_t d0, int64_t d1) : Dims{2, {d0, d1}} {}
 };
 
+/// A size as height and width.
 class DimsHW : public Dims2 {
  public:
   DimsHW() : DimsHW{0, 0} {}
@@ -23,6 +25,7 @@ class DimsHW : public Dims2 {
   int64_t w() const { return d[1]; }
 };
 
+/// A shape of three dimensions.
 class Dims3 : public Dims2 {
  public:
   Dims3() : Dims3{0, 0, 0} {}
@@ -32,6 +35,7 @@ class Dims3 : public Dims2 {
   }
 };
 
+/// A shape of four dimensions.
 class Dims4 : public Dims3 {
  public:
   Dims4() : Dims4{0, 0, 0, 0} {}

@@ -1,0 +1,35 @@
+// What Tenon's engine offers to plugins that know it. The functions are weak: under another engine
+// with TensorRT's API they are null, so test a function before calling it.
+#ifndef TENON_PLUGIN_HOST_H
+#define TENON_PLUGIN_HOST_H
+
+#include <NvInferRuntime.h>
+
+extern "C" {
+
+/// Runs one plugin object on the CPU. Pointers are host pointers, formats and types those that
+/// supportsFormatCombination() accepted, `workspace` is as large as getWorkspaceSize() asked.
+/// @return 0 on success; otherwise the reason was given to tenonReportPluginError().
+typedef int32_t (*TenonCpuKernel)(void* plugin, const nvinfer1::PluginTensorDesc* inputDescs,
+                                  const nvinfer1::PluginTensorDesc* outputDescs,
+                                  const void* const* inputs, void* const* outputs, void* workspace);
+
+/// Says how the CPU target runs this object: by `kernel` instead of enqueue(). Call it with the
+/// object's IPluginV2* or IPluginV3* from every constructor, and with a null kernel from the
+/// destructor. Objects without a CPU kernel have enqueue() called with host pointers.
+TENSORRTAPI __attribute__((weak)) void tenonSetCpuKernel(void* plugin,
+                                                         TenonCpuKernel kernel) noexcept;
+
+/// Calls body(state, begin, end) over disjoint ranges that cover [0, count), on the engine's
+/// threads; ranges are not shorter than `grain` except the last. Returns when all are done.
+/// `body` must not throw.
+TENSORRTAPI __attribute__((weak)) void tenonParallelFor(
+    int64_t count, int64_t grain, void (*body)(void* state, int64_t begin, int64_t end),
+    void* state) noexcept;
+
+/// Keeps a message for the engine, which adds it to the error it reports when the plugin callback
+/// that runs on this thread fails.
+TENSORRTAPI __attribute__((weak)) void tenonReportPluginError(const char* message) noexcept;
+}
+
+#endif  // TENON_PLUGIN_HOST_H
