@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "plan/profiles.h"
+#include "tenon/cudart/engine.h"
 
 namespace tenon {
 namespace {
@@ -183,17 +184,17 @@ void Context::check_symbols(const std::vector<int64_t>& symbols) const {
   }
 }
 
-ShapeState& Context::resolve() {
+const std::shared_ptr<ShapeState>& Context::resolve() {
   const bool values_may_change =
       std::any_of(engine_->plan().bindings.begin(), engine_->plan().bindings.end(),
                   [](const PlanBinding& b) { return b.is_input && b.is_shape; });
-  if (!shapes_changed_ && !values_may_change) return *states_.front();
+  if (!shapes_changed_ && !values_may_change) return states_.front();
   auto symbols = current_symbols();
   const auto known = std::find_if(states_.begin(), states_.end(),
                                   [&](const auto& s) { return s->symbols == symbols; });
   if (known == states_.begin() && known != states_.end()) {
     shapes_changed_ = false;
-    return **known;
+    return *known;
   }
   wait();  // work in flight uses the current memory
   if (known != states_.end()) {
@@ -205,7 +206,7 @@ ShapeState& Context::resolve() {
     if (states_.size() > kKeptStates) states_.pop_back();
   }
   shapes_changed_ = false;
-  return *states_.front();
+  return states_.front();
 }
 
 void Context::set_device_memory(void* data, int64_t bytes) {
@@ -217,7 +218,7 @@ void Context::set_device_memory(void* data, int64_t bytes) {
 
 int64_t Context::device_memory_needed() {
   const InUse guard(*this);
-  return resolve().memory.bytes;
+  return resolve()->memory.bytes;
 }
 
 void Context::set_profiler(nvinfer1::IProfiler* profiler) {
@@ -262,50 +263,87 @@ void Context::check_addresses(const ShapeState& state) const {
           "the context was made without device memory: call setDeviceMemory first");
 }
 
+void Context::reserve_memory(int64_t bytes) {
+  const std::lock_guard lock(run_mutex_);
+  memory_.reserve(bytes);
+}
+
 void Context::execute() {
   const InUse guard(*this);
-  ShapeState& state = resolve();
+  const auto& state = resolve();
   if (has_plugins(engine_->plan()) && plugin_stream_ == nullptr)
     require(cudaStreamCreate(&plugin_stream_) == cudaSuccess, "cannot create a stream");
-  prepare_outputs(state, plugin_stream_);
-  check_addresses(state);
+  prepare_outputs(*state, plugin_stream_);
+  check_addresses(*state);
   wait();
-  memory_.reserve(state.memory.bytes);
-  run(state, addresses_, plugin_stream_);
+  reserve_memory(state->memory.bytes);
+  if (plugin_stream_ != nullptr) {
+    const cudart::InPlace in_place(plugin_stream_);
+    run(*state, addresses_, plugin_stream_);
+  } else {
+    run(*state, addresses_, nullptr);
+  }
   if (profiler_ != nullptr && emits_profile) report_profile();
 }
 
 void Context::enqueue(cudaStream_t stream) {
   const InUse guard(*this);
-  ShapeState& state = resolve();
-  prepare_outputs(state, stream);
-  check_addresses(state);
-  if (memory_.bytes() < state.memory.bytes) {
+  const auto& state = resolve();
+  prepare_outputs(*state, stream);
+  check_addresses(*state);
+  if (memory_.bytes() < state->memory.bytes) {
     wait();
-    memory_.reserve(state.memory.bytes);
+    reserve_memory(state->memory.bytes);
   }
-  Job* job = nullptr;
-  {
-    std::unique_lock lock(mutex_);
-    idle_.wait(lock, [&] { return pending_ < static_cast<int>(kJobs); });
-    job = &*std::find_if(jobs_.begin(), jobs_.end(), [](const Job& j) { return !j.busy; });
-    job->busy = true;
-    ++pending_;
-  }
-  job->state = &state;
+  if (cudart::is_capturing(stream)) return capture({this, state, stream, addresses_, false, true});
+  Job* job = take_job();
+  job->state = state;
   job->stream = stream;
   std::copy(addresses_.begin(), addresses_.end(), job->addresses.begin());
-  const cudaError_t status = cudaLaunchHostFunc(
+  const cudaError_t status = cudart::enqueue(
       stream,
-      [](void* data) { static_cast<Job*>(data)->context->run_job(*static_cast<Job*>(data)); }, job);
+      [](void* data) {
+        Job& job = *static_cast<Job*>(data);
+        job.context->run_job(job);
+      },
+      job);
   if (status == cudaSuccess) return;
-  {
-    const std::lock_guard lock(mutex_);
-    job->busy = false;
-    --pending_;
-  }
+  give_back(*job);
   fail(ErrorCode::kINVALID_ARGUMENT, "cannot enqueue on this stream: {}",
        cudaGetErrorString(status));
+}
+
+// A graph may run the job many times, so it owns a copy.
+void Context::capture(Job job) {
+  auto owned = std::make_unique<Job>(std::move(job));
+  const cudaError_t status = cudart::enqueue(
+      owned->stream,
+      [](void* data) {
+        Job& job = *static_cast<Job*>(data);
+        job.context->run_job(job);
+      },
+      owned.get(), [](void* data) { delete static_cast<Job*>(data); });
+  if (status != cudaSuccess)
+    fail(ErrorCode::kINVALID_ARGUMENT, "cannot enqueue on this stream: {}",
+         cudaGetErrorString(status));
+  static_cast<void>(owned.release());
+}
+
+Context::Job* Context::take_job() {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [&] { return pending_ < static_cast<int>(kJobs); });
+  Job* job = &*std::find_if(jobs_.begin(), jobs_.end(), [](const Job& j) { return !j.busy; });
+  job->busy = true;
+  ++pending_;
+  return job;
+}
+
+void Context::give_back(Job& job) {
+  const std::lock_guard lock(mutex_);
+  job.state.reset();
+  job.busy = false;
+  --pending_;
+  idle_.notify_all();
 }
 
 void Context::run_job(Job& job) noexcept {
@@ -316,14 +354,13 @@ void Context::run_job(Job& job) noexcept {
         profiler_->reportLayerTime(engine_->plan().steps[i].name.c_str(), layer_ms_[i]);
   } catch (const std::exception& e) {
     engine_->log().error("enqueueV3: {}", e.what());
+    cudart::report_failure(cudaErrorLaunchFailure);
   }
-  const std::lock_guard lock(mutex_);
-  job.busy = false;
-  --pending_;
-  idle_.notify_all();
+  if (!job.captured) give_back(job);
 }
 
 void Context::run(ShapeState& state, const std::vector<void*>& addresses, cudaStream_t stream) {
+  const std::lock_guard lock(run_mutex_);
   const Plan& plan = engine_->plan();
   std::byte* arena = memory_.data();
   for (size_t i = 0; i < plan.bindings.size(); ++i)

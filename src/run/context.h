@@ -65,20 +65,24 @@ class Context {
   // A run that was enqueued, with the addresses of that moment.
   struct Job {
     Context* context = nullptr;
-    ShapeState* state = nullptr;
+    std::shared_ptr<ShapeState> state;
     cudaStream_t stream = nullptr;
     std::vector<void*> addresses;
     bool busy = false;
+    bool captured = false;  // lives as long as a CUDA graph that holds it
   };
   class InUse;
 
-  ShapeState& resolve();
-  void require_idle();
+  const std::shared_ptr<ShapeState>& resolve();
   std::vector<int64_t> current_symbols() const;
   void check_symbols(const std::vector<int64_t>& symbols) const;
   void prepare_outputs(const ShapeState& state, cudaStream_t stream);
   void check_addresses(const ShapeState& state) const;
   void run(ShapeState& state, const std::vector<void*>& addresses, cudaStream_t stream);
+  void reserve_memory(int64_t bytes);
+  void capture(Job job);
+  Job* take_job();
+  void give_back(Job& job);
   void run_job(Job& job) noexcept;
 
   std::shared_ptr<const Engine> engine_;
@@ -86,7 +90,7 @@ class Context {
   std::vector<std::optional<Shape>> input_shapes_;
   std::vector<void*> addresses_;
   std::vector<nvinfer1::IOutputAllocator*> allocators_;
-  std::list<std::unique_ptr<ShapeState>> states_;  // most recent first
+  std::list<std::shared_ptr<ShapeState>> states_;  // most recent first
   bool shapes_changed_ = true;
   DeviceMemory memory_;
   bool own_memory_;
@@ -94,6 +98,7 @@ class Context {
   std::vector<float> layer_ms_;
   cudaStream_t plugin_stream_ = nullptr;
   std::atomic<bool> in_use_ = false;
+  std::mutex run_mutex_;  // a run, or a change of the memory it uses
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable idle_;

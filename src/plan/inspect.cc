@@ -1,0 +1,211 @@
+#include "plan/inspect.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/dtype.h"
+
+namespace tenon {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Extents as numbers where they are fixed, as expressions of input extents where they are not.
+std::vector<std::string> extents_of(const Plan& plan, const PlanTensor& t) {
+  static constexpr const char* kOperations[] = {"+", "-", "*"};
+  const auto& program = plan.shapes.instructions;
+  const auto text = [&](const auto& self, int32_t slot, int depth) -> std::string {
+    const auto& i = program[static_cast<size_t>(slot)];
+    if (i.op == ExprOp::kConstant) return fmt::format("{}", i.value.integer);
+    if (i.op == ExprOp::kSymbol) {
+      const PlanSymbol& s = plan.symbols[static_cast<size_t>(i.payload)];
+      const PlanBinding& b = plan.bindings[static_cast<size_t>(s.binding)];
+      const auto& name = plan.tensors[static_cast<size_t>(b.tensor)].name;
+      const auto at = static_cast<size_t>(s.index);
+      if (!s.is_element && at < b.dimension_names.size() && !b.dimension_names[at].empty())
+        return b.dimension_names[at];
+      return fmt::format(s.is_element ? "{}[{}]" : "{}.{}", name, s.index);
+    }
+    if (depth > 3) return "?";
+    const auto op = static_cast<size_t>(i.op) - static_cast<size_t>(ExprOp::kAdd);
+    if (op < 3)
+      return fmt::format("({}{}{})", self(self, i.a, depth + 1), kOperations[op],
+                         self(self, i.b, depth + 1));
+    if (i.op == ExprOp::kFloorDiv)
+      return fmt::format("({}/{})", self(self, i.a, depth + 1), self(self, i.b, depth + 1));
+    return "?";
+  };
+  std::vector<std::string> extents;
+  for (int32_t slot : t.extents) extents.push_back(text(text, slot, 0));
+  return extents;
+}
+
+std::string shape_text(const Plan& plan, int32_t tensor) {
+  const auto extents = extents_of(plan, plan.tensors[static_cast<size_t>(tensor)]);
+  return extents.empty() ? "scalar" : fmt::format("{}", fmt::join(extents, "x"));
+}
+
+std::string format_text(const PlanTensor& t) {
+  return fmt::format("{} {}", name_of(t.layout), name_of(t.type));
+}
+
+ordered_json tensor_json(const Plan& plan, int32_t tensor, const std::vector<Shape>& shapes) {
+  if (tensor < 0) return nullptr;
+  const PlanTensor& t = plan.tensors[static_cast<size_t>(tensor)];
+  ordered_json dims = ordered_json::array();
+  if (!shapes.empty()) {
+    for (int64_t e : shapes[static_cast<size_t>(tensor)]) dims.push_back(e);
+  } else {
+    for (const std::string& e : extents_of(plan, t)) {
+      const bool number = e.find_first_not_of("0123456789") == std::string::npos;
+      dims.push_back(number ? ordered_json(std::stoll(e)) : ordered_json(e));
+    }
+  }
+  return {{"Name", t.name},
+          {"Location", t.place == PlanTensor::Place::kHost ? "Host" : "Device"},
+          {"Dimensions", dims},
+          {"Format/Datatype", format_text(t)}};
+}
+
+ordered_json field_json(const FieldValue& value) {
+  return std::visit(
+      [](const auto& v) -> ordered_json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>) {
+          for (char c : v)  // a plugin's state may be any bytes
+            if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) > 126)
+              return fmt::format("<{} bytes>", v.size());
+        }
+        return v;
+      },
+      value);
+}
+
+ordered_json step_json(const Plan& plan, const PlanStep& step, const std::vector<Shape>& shapes,
+                       bool detailed) {
+  if (!detailed) return step.name;
+  ordered_json inputs = ordered_json::array(), outputs = ordered_json::array();
+  for (int32_t t : step.inputs)
+    if (t >= 0) inputs.push_back(tensor_json(plan, t, shapes));
+  for (int32_t t : step.outputs) outputs.push_back(tensor_json(plan, t, shapes));
+  ordered_json layer = {{"Name", step.name},         {"LayerType", step.op},
+                        {"Inputs", inputs},          {"Outputs", outputs},
+                        {"TacticName", step.kernel}, {"Metadata", step.metadata}};
+  for (const auto& [name, value] : step.attributes) layer["Attributes"][name] = field_json(value);
+  return layer;
+}
+
+std::string place_text(const Shape& min, const Shape& opt, const Shape& max) {
+  return min == max ? min.str()
+                    : fmt::format("min {}, opt {}, max {}", min.str(), opt.str(), max.str());
+}
+
+double mebibytes(double bytes) {
+  return bytes / (1 << 20);
+}
+
+int64_t weight_bytes(const Plan& plan) {
+  int64_t bytes = 0;
+  for (const Tensor& w : plan.weights) bytes += static_cast<int64_t>(w.bytes());
+  return bytes;
+}
+
+}  // namespace
+
+std::string layer_json(const Plan& plan, size_t step, const std::vector<Shape>& shapes) {
+  const bool detailed = plan.verbosity == nvinfer1::ProfilingVerbosity::kDETAILED;
+  return step_json(plan, plan.steps[step], shapes, detailed).dump(2);
+}
+
+std::string engine_json(const Plan& plan, const std::vector<Shape>& shapes) {
+  const bool detailed = plan.verbosity == nvinfer1::ProfilingVerbosity::kDETAILED;
+  ordered_json layers = ordered_json::array(), bindings = ordered_json::array();
+  for (const PlanStep& step : plan.steps) layers.push_back(step_json(plan, step, shapes, detailed));
+  for (const PlanBinding& b : plan.bindings)
+    bindings.push_back(plan.tensors[static_cast<size_t>(b.tensor)].name);
+  return ordered_json({{"Layers", layers}, {"Bindings", bindings}}).dump(2);
+}
+
+std::string plan_json(const Plan& plan) {
+  ordered_json bindings = ordered_json::array(), profiles = ordered_json::array(),
+               plugins = ordered_json::array(), layers = ordered_json::array();
+  for (const PlanBinding& b : plan.bindings) {
+    ordered_json row = tensor_json(plan, b.tensor, {});
+    row["Mode"] = b.is_input ? "input" : "output";
+    row["IsShape"] = b.is_shape;
+    bindings.push_back(row);
+  }
+  for (const PlanProfile& p : plan.profiles) {
+    ordered_json row = {{"DeviceMemory", p.device_memory}};
+    for (size_t i = 0; i < p.inputs.size(); ++i) {
+      const auto& name = plan.tensors[static_cast<size_t>(plan.bindings[i].tensor)].name;
+      row["Inputs"][name] = {{"min", p.inputs[i].min.str()},
+                             {"opt", p.inputs[i].opt.str()},
+                             {"max", p.inputs[i].max.str()}};
+    }
+    profiles.push_back(row);
+  }
+  for (const RequiredPlugin& p : plan.plugins)
+    plugins.push_back({{"name", p.name}, {"version", p.version}, {"namespace", p.name_space}});
+  for (const PlanStep& step : plan.steps) layers.push_back(step_json(plan, step, {}, true));
+  return ordered_json({{"Name", plan.name},
+                       {"Target", plan.target},
+                       {"InstructionSet", plan.instruction_set},
+                       {"TimedOn", plan.fingerprint},
+                       {"WeightBytes", weight_bytes(plan)},
+                       {"Bindings", bindings},
+                       {"Profiles", profiles},
+                       {"Plugins", plugins},
+                       {"Layers", layers}})
+      .dump(2);
+}
+
+std::string plan_text(const Plan& plan) {
+  std::string out = fmt::format("Plan \"{}\" for the target {} ({})\n", plan.name, plan.target,
+                                plan.instruction_set);
+  out += fmt::format("  timed on      {}\n", plan.fingerprint);
+  out += fmt::format("  weights       {:.2f} MiB\n",
+                     mebibytes(static_cast<double>(weight_bytes(plan))));
+  for (const PlanBinding& b : plan.bindings)
+    out += fmt::format("  {:<13} {}  {} {}{}\n", b.is_input ? "input" : "output",
+                       plan.tensors[static_cast<size_t>(b.tensor)].name,
+                       name_of(plan.tensors[static_cast<size_t>(b.tensor)].type),
+                       shape_text(plan, b.tensor), b.is_shape ? "  (shape tensor)" : "");
+  for (size_t p = 0; p < plan.profiles.size(); ++p) {
+    out += fmt::format("  profile {}     {:.2f} MiB of device memory\n", p,
+                       mebibytes(static_cast<double>(plan.profiles[p].device_memory)));
+    for (size_t i = 0; i < plan.profiles[p].inputs.size(); ++i) {
+      const auto& r = plan.profiles[p].inputs[i];
+      out += fmt::format("                {}: {}\n",
+                         plan.tensors[static_cast<size_t>(plan.bindings[i].tensor)].name,
+                         place_text(r.min, r.opt, r.max));
+    }
+  }
+  for (const RequiredPlugin& p : plan.plugins)
+    out += fmt::format("  needs plugin  {} version {}{}\n", p.name, p.version,
+                       p.name_space.empty() ? "" : fmt::format(" namespace {}", p.name_space));
+  out += fmt::format("  layers        {}\n\n", plan.steps.size());
+  size_t name_width = 5, op_width = 4, kernel_width = 6;
+  for (const PlanStep& s : plan.steps) {
+    name_width = std::min<size_t>(48, std::max(name_width, s.name.size()));
+    op_width = std::max(op_width, s.op.size());
+    kernel_width = std::max(kernel_width, s.kernel.size());
+  }
+  out += fmt::format("  {:>4}  {:<{}}  {:<{}}  {:<{}}  {}\n", "", "layer", name_width, "kind",
+                     op_width, "kernel", kernel_width, "output");
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& s = plan.steps[i];
+    std::string name = s.name;
+    if (name.size() > name_width) name = name.substr(0, name_width - 3) + "...";
+    const int32_t t = s.outputs.empty() ? -1 : s.outputs[0];
+    out += fmt::format("  {:>4}  {:<{}}  {:<{}}  {:<{}}  {}\n", i, name, name_width, s.op, op_width,
+                       s.kernel, kernel_width,
+                       t < 0 ? "-"
+                             : fmt::format("{} {}", shape_text(plan, t),
+                                           format_text(plan.tensors[static_cast<size_t>(t)])));
+  }
+  return out;
+}
+
+}  // namespace tenon
