@@ -6,8 +6,7 @@
 
 #ifdef __cplusplus
 // NOLINTBEGIN: the names are CUDA's. Typed pointers in place of `void**`.
-template <class T>
-inline cudaError_t cudaMalloc(T** pointer, size_t size) {
+template <class T> inline cudaError_t cudaMalloc(T** pointer, size_t size) {
   return ::cudaMalloc(reinterpret_cast<void**>(pointer), size);
 }
 
@@ -20,8 +19,7 @@ inline cudaError_t cudaMallocHost(T** pointer, size_t size, unsigned int flags =
   return ::cudaHostAlloc(reinterpret_cast<void**>(pointer), size, flags);
 }
 
-template <class T>
-inline cudaError_t cudaHostAlloc(T** pointer, size_t size, unsigned int flags) {
+template <class T> inline cudaError_t cudaHostAlloc(T** pointer, size_t size, unsigned int flags) {
   return ::cudaHostAlloc(reinterpret_cast<void**>(pointer), size, flags);
 }
 

@@ -50,7 +50,7 @@ cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* pciBusId);
 cudaError_t cudaDeviceCanAccessPeer(int* canAccessPeer, int device, int peerDevice);
 /// Waits for all work of all streams and returns the first error that any of them reported.
 cudaError_t cudaDeviceSynchronize(void);
-/// Waits for all work, then destroys every stream, event and allocation of the process.
+/// Waits for all work, then destroys every stream and allocation of the process.
 cudaError_t cudaDeviceReset(void);
 
 // Streams. A stream runs what is put into it in order, asynchronously to the caller.
@@ -183,6 +183,10 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlock
                                                                    int blockSize,
                                                                    size_t dynamicSMemSize,
                                                                    unsigned int flags);
+
+/// Describes elements of a texture. Textures themselves are refused with `cudaErrorNotSupported`.
+struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                   enum cudaChannelFormatKind f);
 
 // Sharing with other processes needs a GPU: refused with `cudaErrorNotSupported`.
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* devPtr);

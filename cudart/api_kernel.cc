@@ -1,0 +1,219 @@
+/// Device code: libraries that hold some can be loaded, but launching it is refused.
+#include <cxxabi.h>
+#include <tenon/cudart/engine.h>
+
+#include <cstdlib>
+#include <map>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "cudart/notice.h"
+#include "cudart/runtime.h"
+
+namespace tenon::cudart {
+namespace {
+
+/// A program's device code: which kernels came with it.
+struct Module {
+  std::vector<const void*> kernels;
+};
+
+struct Kernels {
+  std::shared_mutex mutex;
+  /// From the address that stands for a kernel on the host to its mangled name.
+  std::map<const void*, std::string> names;
+};
+
+Kernels& kernels() {
+  static auto* const kernels = new Kernels;
+  return *kernels;
+}
+
+struct CallConfiguration {
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes;
+  cudaStream_t stream;
+};
+
+std::vector<CallConfiguration>& configurations() {
+  thread_local std::vector<CallConfiguration> stack;
+  return stack;
+}
+
+std::string& refused() {
+  thread_local std::string name;
+  return name;
+}
+
+std::string demangle(const std::string& mangled) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  std::string result = status == 0 && text ? text : mangled;
+  std::free(text);
+  return result;
+}
+
+/// The answer to every use of a kernel.
+cudaError_t refuse(const void* function, const char* what) {
+  return api([&](Runtime&) {
+    if (!function) return cudaErrorInvalidDeviceFunction;
+    std::string name = "of unknown name";
+    {
+      const std::shared_lock lock(kernels().mutex);
+      const auto found = kernels().names.find(function);
+      if (found != kernels().names.end()) name = demangle(found->second);
+    }
+    refused() = name;
+    say_once(name, what);
+    return cudaErrorNoKernelImageForDevice;
+  });
+}
+
+cudaError_t refuse_launch(const void* function) {
+  return refuse(function,
+                "is a CUDA kernel and was not launched: there is no GPU here. Give the plugin a "
+                "CPU implementation, or run on a machine with a GPU");
+}
+
+cudaError_t refuse_question(const void* function) {
+  return refuse(function,
+                "is a CUDA kernel and has no attributes: there is no GPU here. Give the plugin a "
+                "CPU implementation, or run on a machine with a GPU");
+}
+
+}  // namespace
+
+const char* refused_kernel() noexcept {
+  return refused().c_str();
+}
+
+void forget_refused_kernel() noexcept {
+  refused().clear();
+}
+
+}  // namespace tenon::cudart
+
+using namespace tenon::cudart;
+
+cudaError_t cudaLaunchKernel(const void* function, dim3, dim3, void**, size_t, cudaStream_t) {
+  return refuse_launch(function);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3, dim3, void**, size_t,
+                                        cudaStream_t) {
+  return refuse_launch(function);
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void* function) {
+  return refuse_question(function);
+}
+
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute, int) {
+  return refuse_question(function);
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache) {
+  return refuse_question(function);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void* function, int, size_t) {
+  return refuse_question(function);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int*, const void* function, int,
+                                                                   size_t, unsigned int) {
+  return refuse_question(function);
+}
+
+// What nvcc makes programs call. A kernel's handle is the address that stands for it on the host.
+extern "C" {
+void** __cudaRegisterFatBinary(void*) {
+  return reinterpret_cast<void**>(new Module);
+}
+
+void __cudaRegisterFatBinaryEnd(void**) {}
+
+void __cudaUnregisterFatBinary(void** handle) {
+  auto* module = reinterpret_cast<Module*>(handle);
+  if (!module || process_was_forked()) return;
+  {
+    const std::unique_lock lock(kernels().mutex);
+    for (const void* kernel : module->kernels) kernels().names.erase(kernel);
+  }
+  delete module;
+}
+
+void __cudaRegisterFunction(void** handle, const char* host_function, char*, const char* name, int,
+                            uint3*, uint3*, dim3*, dim3*, int*) {
+  auto* module = reinterpret_cast<Module*>(handle);
+  if (!module || !name) return;
+  const std::unique_lock lock(kernels().mutex);
+  module->kernels.push_back(host_function);
+  kernels().names[host_function] = name;
+}
+
+void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
+void __cudaRegisterManagedVar(void**, void**, char*, const char*, int, size_t, int, int) {}
+void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
+void __cudaRegisterUnifiedTable(void**, void*) {}
+char __cudaInitModule(void**) {
+  return 1;
+}
+
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  if (!kernel) return note(cudaErrorInvalidValue);
+  *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
+  return cudaSuccess;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3, dim3, void**, size_t, cudaStream_t) {
+  return refuse_launch(kernel);
+}
+
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3, dim3, void**, size_t, cudaStream_t) {
+  return refuse_launch(kernel);
+}
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
+                                     cudaStream_t stream) {
+  configurations().push_back({grid, block, shared_bytes, stream});
+  return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes,
+                                       void* stream) {
+  auto& stack = configurations();
+  if (stack.empty()) return note(cudaErrorMissingConfiguration);
+  const CallConfiguration top = stack.back();
+  stack.pop_back();
+  *grid = top.grid;
+  *block = top.block;
+  *shared_bytes = top.shared_bytes;
+  *static_cast<cudaStream_t*>(stream) = top.stream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernelExC(const void*, const void* function, void**) {
+  return refuse_launch(function);
+}
+
+cudaError_t cudaLaunchKernelExC_ptsz(const void*, const void* function, void**) {
+  return refuse_launch(function);
+}
+
+cudaError_t cudaLaunchKernel_ptsz(const void* function, dim3, dim3, void**, size_t, cudaStream_t) {
+  return refuse_launch(function);
+}
+
+cudaError_t cudaLaunchCooperativeKernel_ptsz(const void* function, dim3, dim3, void**, size_t,
+                                             cudaStream_t) {
+  return refuse_launch(function);
+}
+}
+
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                            cudaChannelFormatKind kind) {
+  return {x, y, z, w, kind};
+}

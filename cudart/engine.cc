@@ -1,0 +1,40 @@
+/// The engine's own entries.
+#include <tenon/cudart/engine.h>
+
+#include "cudart/runtime.h"
+
+namespace tenon::cudart {
+
+cudaError_t enqueue(cudaStream_t stream, void (*run)(void*), void* data,
+                    void (*release)(void*)) noexcept {
+  return api([&](Runtime&) {
+    if (!run) return cudaErrorInvalidValue;
+    Place place;
+    if (const cudaError_t error = find_place(stream, place)) return error;
+    return dispatch(place, Task{run, data, release, true});
+  });
+}
+
+void report_failure(cudaError_t error) noexcept {
+  Stream* stream = thread_context().inline_stream;
+  if (stream && error != cudaSuccess) stream->fail(error);
+}
+
+bool is_capturing(cudaStream_t stream) noexcept {
+  Place place;
+  const cudaError_t error = api([&](Runtime&) { return find_place(stream, place); });
+  return !error && !place.in_place && place.stream->capture.load();
+}
+
+InPlace::InPlace(cudaStream_t stream) noexcept : previous_(thread_context().inline_stream) {
+  Place place;
+  if (!api([&](Runtime&) { return find_place(stream, place); })) {
+    thread_context().inline_stream = place.stream;
+  }
+}
+
+InPlace::~InPlace() {
+  thread_context().inline_stream = static_cast<Stream*>(previous_);
+}
+
+}  // namespace tenon::cudart

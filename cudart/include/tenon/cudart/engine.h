@@ -1,0 +1,52 @@
+/// What an engine needs from the host runtime beyond CUDA's API: to put its own work into streams.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace tenon::cudart {
+
+/// Puts `run(data)` into a stream and returns at once; nothing is allocated at a steady depth.
+///
+/// `run` may call the runtime. What it puts into this stream or a default stream runs at once, in
+/// place, so a plugin can be given the very stream that `run` is called by. It may wait for other
+/// streams and for events, but not for the device. An exception that escapes from `run` counts as
+/// `cudaErrorLaunchFailure`.
+///
+/// `release(data)`, if given, is called once when the stream no longer needs `data`: after `run`,
+/// or, if the stream was being captured, when the last graph that holds the call is gone (`run` is
+/// then called at every launch). It is not called when this function fails, nor for work that is
+/// dropped because the process ends.
+/// @returns `cudaErrorInvalidResourceHandle` for a handle that is no stream, the capture's error if
+///   the stream's capture was invalidated, `cudaErrorOperatingSystem` without a thread to run it.
+cudaError_t enqueue(cudaStream_t stream, void (*run)(void*), void* data,
+                    void (*release)(void*) = nullptr) noexcept;
+
+/// Called within `run`: the stream reports this error at its next synchronisation, and so do
+/// streams that wait for it. The first error is kept. Elsewhere it does nothing.
+void report_failure(cudaError_t error) noexcept;
+
+/// Whether the stream records instead of running. False for a handle that is no stream.
+bool is_capturing(cudaStream_t stream) noexcept;
+
+/// While it lives, the calling thread does the stream's work: what this thread puts into the stream
+/// or into a default stream runs at once, in place. For execution without a hop to the worker.
+/// @pre the stream is idle, and no other thread puts work into it meanwhile.
+class __attribute__((visibility("default"))) InPlace {
+ public:
+  explicit InPlace(cudaStream_t stream) noexcept;
+  ~InPlace();
+  InPlace(const InPlace&) = delete;
+  InPlace& operator=(const InPlace&) = delete;
+
+ private:
+  void* previous_;
+};
+
+/// The kernel whose launch was refused last on this thread, demangled, or "" if there is none.
+/// The text lives until the next refusal on this thread.
+const char* refused_kernel() noexcept;
+
+/// Forgets it, so that a caller can tell whether a plugin tried to launch one.
+void forget_refused_kernel() noexcept;
+
+}  // namespace tenon::cudart
