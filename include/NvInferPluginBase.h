@@ -24,8 +24,7 @@ enum class PluginFieldType : int32_t {
   kFP4 = 13,
 };
 
-template <>
-struct impl::EnumMaxImpl<PluginFieldType> {
+template <> struct impl::EnumMaxImpl<PluginFieldType> {
   static constexpr int32_t kVALUE = 14;
 };
 
@@ -54,8 +53,7 @@ enum class TensorRTPhase : int32_t {
   kRUNTIME = 1,  ///< To run in an engine that is being opened.
 };
 
-template <>
-struct impl::EnumMaxImpl<TensorRTPhase> {
+template <> struct impl::EnumMaxImpl<TensorRTPhase> {
   static constexpr int32_t kVALUE = 2;
 };
 
@@ -66,8 +64,7 @@ enum class PluginCapabilityType : int32_t {
   kRUNTIME = 2,  ///< IPluginV3OneRuntime.
 };
 
-template <>
-struct impl::EnumMaxImpl<PluginCapabilityType> {
+template <> struct impl::EnumMaxImpl<PluginCapabilityType> {
   static constexpr int32_t kVALUE = 3;
 };
 

@@ -3,8 +3,10 @@
 #define NV_INFER_RUNTIME_BASE_H
 
 #include <cuda_runtime_api.h>
+
 #include <cstddef>
 #include <cstdint>
+
 #include "NvInferVersion.h"
 
 // Every name below stays supported, so none of them warns.
@@ -32,13 +34,11 @@ using char_t = char;
 using AsciiChar = char_t;
 
 namespace impl {
-template <typename T>
-struct EnumMaxImpl;
+template <typename T> struct EnumMaxImpl;
 }  // namespace impl
 
 /// One more than the largest value of an enumeration; values that only 8.x had are not counted.
-template <typename T>
-constexpr int32_t EnumMax() noexcept {
+template <typename T> constexpr int32_t EnumMax() noexcept {
   return impl::EnumMaxImpl<T>::kVALUE;
 }
 
@@ -58,8 +58,7 @@ enum class DataType : int32_t {
   kE8M0 = 11,  ///< 8-bit power of two, the scale of blocks.
 };
 
-template <>
-struct impl::EnumMaxImpl<DataType> {
+template <> struct impl::EnumMaxImpl<DataType> {
   static constexpr int32_t kVALUE = 12;
 };
 
@@ -124,8 +123,7 @@ enum class ErrorCode : int32_t {
   kUNSUPPORTED_STATE = 10,     ///< What was asked for is not supported.
 };
 
-template <>
-struct impl::EnumMaxImpl<ErrorCode> {
+template <> struct impl::EnumMaxImpl<ErrorCode> {
   static constexpr int32_t kVALUE = 11;
 };
 

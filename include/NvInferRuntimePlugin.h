@@ -28,8 +28,7 @@ enum class TensorFormat : int32_t {
   kDHWC = 12,       ///< Channels last, with a depth.
 };
 
-template <>
-struct impl::EnumMaxImpl<TensorFormat> {
+template <> struct impl::EnumMaxImpl<TensorFormat> {
   static constexpr int32_t kVALUE = 13;
 };
 
@@ -62,8 +61,8 @@ enum class PluginCreatorVersion : int32_t {
 namespace impl {
 // The kind in the top byte tells the library which of the classes below a plugin derives from.
 constexpr int32_t pluginVersion(PluginVersion kind) {
-  return static_cast<int32_t>(static_cast<uint32_t>(kind) << 24 |
-                              (TENON_TRT_ABI_VERSION & 0xFFFFFF));
+  return static_cast<int32_t>(static_cast<uint32_t>(kind) << 24
+                              | (TENON_TRT_ABI_VERSION & 0xFFFFFF));
 }
 }  // namespace impl
 

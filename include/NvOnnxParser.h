@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 #include <vector>
+
 #include "NvInfer.h"
 
 #define NV_ONNX_PARSER_MAJOR 0
@@ -19,8 +20,7 @@ using SubGraphCollection_t = std::vector<SubGraph_t>;
 
 namespace nvonnxparser {
 
-template <typename T>
-constexpr int32_t EnumMax() noexcept;
+template <typename T> constexpr int32_t EnumMax() noexcept;
 
 enum class ErrorCode : int {
   kSUCCESS = 0,
@@ -40,8 +40,7 @@ enum class ErrorCode : int {
   kREFIT_FAILED = 14,
 };
 
-template <>
-constexpr int32_t EnumMax<ErrorCode>() noexcept {
+template <> constexpr int32_t EnumMax<ErrorCode>() noexcept {
   return 15;
 }
 
@@ -53,8 +52,7 @@ enum class OnnxParserFlag : int32_t {
   kADJUST_FOR_DLA = 4,
 };
 
-template <>
-constexpr int32_t EnumMax<OnnxParserFlag>() noexcept {
+template <> constexpr int32_t EnumMax<OnnxParserFlag>() noexcept {
   return 5;
 }
 

@@ -10,8 +10,7 @@ enum class PluginArgType : int32_t {
   kINT = 0,
 };
 
-template <>
-struct impl::EnumMaxImpl<PluginArgType> {
+template <> struct impl::EnumMaxImpl<PluginArgType> {
   static constexpr int32_t kVALUE = 1;
 };
 
@@ -21,8 +20,7 @@ enum class PluginArgDataType : int32_t {
   kINT32 = 2,
 };
 
-template <>
-struct impl::EnumMaxImpl<PluginArgDataType> {
+template <> struct impl::EnumMaxImpl<PluginArgDataType> {
   static constexpr int32_t kVALUE = 3;
 };
 
@@ -186,8 +184,7 @@ enum class QuickPluginCreationRequest : int32_t {
   kSTRICT_AOT = 4,
 };
 
-template <>
-struct impl::EnumMaxImpl<QuickPluginCreationRequest> {
+template <> struct impl::EnumMaxImpl<QuickPluginCreationRequest> {
   static constexpr int32_t kVALUE = 5;
 };
 

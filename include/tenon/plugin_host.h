@@ -23,9 +23,10 @@ TENSORRTAPI __attribute__((weak)) void tenonSetCpuKernel(void* plugin,
 /// Calls body(state, begin, end) over disjoint ranges that cover [0, count), on the engine's
 /// threads; ranges are not shorter than `grain` except the last. Returns when all are done.
 /// `body` must not throw.
-TENSORRTAPI __attribute__((weak)) void tenonParallelFor(
-    int64_t count, int64_t grain, void (*body)(void* state, int64_t begin, int64_t end),
-    void* state) noexcept;
+TENSORRTAPI __attribute__((weak)) void tenonParallelFor(int64_t count, int64_t grain,
+                                                        void (*body)(void* state, int64_t begin,
+                                                                     int64_t end),
+                                                        void* state) noexcept;
 
 /// Keeps a message for the engine, which adds it to the error it reports when the plugin callback
 /// that runs on this thread fails.

@@ -79,8 +79,7 @@ struct AlgorithmSelector : IAlgorithmSelector {
                         int32_t) noexcept override {}
 };
 
-template <typename Interface>
-struct Calibrator : Interface {
+template <typename Interface> struct Calibrator : Interface {
   int32_t getBatchSize() const noexcept override { return 1; }
   bool getBatch(void*[], const char*[], int32_t) noexcept override { return false; }
   const void* readCalibrationCache(size_t&) noexcept override { return nullptr; }
@@ -106,15 +105,13 @@ struct PluginV3 : IPluginV3 {
   IPluginV3* clone() noexcept override { return nullptr; }
 };
 
-template <typename Interface>
-struct Core : Interface {
+template <typename Interface> struct Core : Interface {
   const AsciiChar* getPluginName() const noexcept override { return "Plugin"; }
   const AsciiChar* getPluginVersion() const noexcept override { return "1"; }
   const AsciiChar* getPluginNamespace() const noexcept override { return ""; }
 };
 
-template <typename Interface>
-struct OneBuild : Interface {
+template <typename Interface> struct OneBuild : Interface {
   int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
                           int32_t) noexcept override {
     return 0;
@@ -146,8 +143,7 @@ struct OneRuntime : IPluginV3OneRuntime {
   const PluginFieldCollection* getFieldsToSerialize() noexcept override { return nullptr; }
 };
 
-template <typename Interface>
-struct QuickBuild : Interface {
+template <typename Interface> struct QuickBuild : Interface {
   int32_t getOutputDataTypes(DataType*, int32_t, const DataType*, const int32_t*,
                              int32_t) const noexcept override {
     return 0;
@@ -218,14 +214,13 @@ struct CreatorV3Quick : Core<IPluginCreatorV3Quick> {
   const PluginFieldCollection* getFieldNames() noexcept override { return nullptr; }
 };
 
-template <typename Implementation>
-std::string kind_of() {
+template <typename Implementation> std::string kind_of() {
   Implementation object;
   const IVersionedInterface& seen_by_library = object;
   EXPECT_EQ(seen_by_library.getAPILanguage(), APILanguage::kCPP);
   const InterfaceInfo info = seen_by_library.getInterfaceInfo();
-  return std::string(info.kind) + " " + std::to_string(info.major) + "." +
-         std::to_string(info.minor);
+  return std::string(info.kind) + " " + std::to_string(info.major) + "."
+         + std::to_string(info.minor);
 }
 
 TEST(InterfaceKinds, OfApplicationInterfaces) {

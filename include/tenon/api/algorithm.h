@@ -78,9 +78,7 @@ class IAlgorithmSelector : public IVersionedInterface {
                                 int32_t nbAlgorithms) noexcept = 0;
   ~IAlgorithmSelector() noexcept override = default;
 };
-}  // namespace v_1_0
 
-namespace v_1_0 {
 class IProgressMonitor : public IVersionedInterface {
  public:
   ~IProgressMonitor() noexcept override = default;

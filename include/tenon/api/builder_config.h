@@ -46,8 +46,7 @@ enum class BuilderFlag : int32_t {
   kENABLE_TACTIC_HEURISTIC = 30,
 };
 
-template <>
-struct impl::EnumMaxImpl<BuilderFlag> {
+template <> struct impl::EnumMaxImpl<BuilderFlag> {
   static constexpr int32_t kVALUE = 29;
 };
 
@@ -55,8 +54,7 @@ enum class QuantizationFlag : int32_t {
   kCALIBRATE_BEFORE_FUSION = 0,
 };
 
-template <>
-struct impl::EnumMaxImpl<QuantizationFlag> {
+template <> struct impl::EnumMaxImpl<QuantizationFlag> {
   static constexpr int32_t kVALUE = 1;
 };
 
@@ -69,8 +67,7 @@ enum class MemoryPoolType : int32_t {
   kTACTIC_SHARED_MEMORY = 5,
 };
 
-template <>
-struct impl::EnumMaxImpl<MemoryPoolType> {
+template <> struct impl::EnumMaxImpl<MemoryPoolType> {
   static constexpr int32_t kVALUE = 6;
 };
 
@@ -85,8 +82,7 @@ enum class PreviewFeature : int32_t {
   kDISABLE_EXTERNAL_TACTIC_SOURCES_FOR_CORE_0805 = 31,
 };
 
-template <>
-struct impl::EnumMaxImpl<PreviewFeature> {
+template <> struct impl::EnumMaxImpl<PreviewFeature> {
   static constexpr int32_t kVALUE = 4;
 };
 
@@ -96,8 +92,7 @@ enum class HardwareCompatibilityLevel : int32_t {
   kSAME_COMPUTE_CAPABILITY = 2,
 };
 
-template <>
-struct impl::EnumMaxImpl<HardwareCompatibilityLevel> {
+template <> struct impl::EnumMaxImpl<HardwareCompatibilityLevel> {
   static constexpr int32_t kVALUE = 3;
 };
 
@@ -106,8 +101,7 @@ enum class RuntimePlatform : int32_t {
   kWINDOWS_AMD64 = 1,
 };
 
-template <>
-struct impl::EnumMaxImpl<RuntimePlatform> {
+template <> struct impl::EnumMaxImpl<RuntimePlatform> {
   static constexpr int32_t kVALUE = 2;
 };
 
@@ -118,8 +112,7 @@ enum class TilingOptimizationLevel : int32_t {
   kFULL = 3,
 };
 
-template <>
-struct impl::EnumMaxImpl<TilingOptimizationLevel> {
+template <> struct impl::EnumMaxImpl<TilingOptimizationLevel> {
   static constexpr int32_t kVALUE = 4;
 };
 

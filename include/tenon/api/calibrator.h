@@ -13,8 +13,7 @@ enum class CalibrationAlgoType : int32_t {
   kMINMAX_CALIBRATION = 3,
 };
 
-template <>
-struct impl::EnumMaxImpl<CalibrationAlgoType> {
+template <> struct impl::EnumMaxImpl<CalibrationAlgoType> {
   static constexpr int32_t kVALUE = 4;
 };
 
@@ -39,9 +38,7 @@ class IInt8EntropyCalibrator : public IInt8Calibrator {
   }
   ~IInt8EntropyCalibrator() noexcept override = default;
 };
-}  // namespace v_1_0
 
-namespace v_1_0 {
 class IInt8EntropyCalibrator2 : public IInt8Calibrator {
  public:
   InterfaceInfo getInterfaceInfo() const noexcept override {
@@ -52,9 +49,7 @@ class IInt8EntropyCalibrator2 : public IInt8Calibrator {
   }
   ~IInt8EntropyCalibrator2() noexcept override = default;
 };
-}  // namespace v_1_0
 
-namespace v_1_0 {
 class IInt8MinMaxCalibrator : public IInt8Calibrator {
  public:
   InterfaceInfo getInterfaceInfo() const noexcept override {
@@ -65,9 +60,7 @@ class IInt8MinMaxCalibrator : public IInt8Calibrator {
   }
   ~IInt8MinMaxCalibrator() noexcept override = default;
 };
-}  // namespace v_1_0
 
-namespace v_1_0 {
 class IInt8LegacyCalibrator : public IInt8Calibrator {
  public:
   InterfaceInfo getInterfaceInfo() const noexcept override { return {"IInt8Calibrator", 1, 0}; }

@@ -11,8 +11,7 @@ enum class AttentionNormalizationOp : int32_t {
   kSOFTMAX = 1,
 };
 
-template <>
-struct impl::EnumMaxImpl<AttentionNormalizationOp> {
+template <> struct impl::EnumMaxImpl<AttentionNormalizationOp> {
   static constexpr int32_t kVALUE = 2;
 };
 
@@ -98,8 +97,7 @@ enum class KVCacheMode : int32_t {
   kLINEAR = 0,
 };
 
-template <>
-struct impl::EnumMaxImpl<KVCacheMode> {
+template <> struct impl::EnumMaxImpl<KVCacheMode> {
   static constexpr int32_t kVALUE = 1;
 };
 
@@ -118,8 +116,7 @@ enum class MoEActType : int32_t {
   kSILU = 1,
 };
 
-template <>
-struct impl::EnumMaxImpl<MoEActType> {
+template <> struct impl::EnumMaxImpl<MoEActType> {
   static constexpr int32_t kVALUE = 2;
 };
 
@@ -176,8 +173,7 @@ enum class CollectiveOperation : int32_t {
   kREDUCE_SCATTER = 4,
 };
 
-template <>
-struct impl::EnumMaxImpl<CollectiveOperation> {
+template <> struct impl::EnumMaxImpl<CollectiveOperation> {
   static constexpr int32_t kVALUE = 5;
 };
 

@@ -21,8 +21,7 @@ enum class LoopOutput : int32_t {
   kREVERSE = 2,
 };
 
-template <>
-struct impl::EnumMaxImpl<LoopOutput> {
+template <> struct impl::EnumMaxImpl<LoopOutput> {
   static constexpr int32_t kVALUE = 3;
 };
 
@@ -31,8 +30,7 @@ enum class TripLimit : int32_t {
   kWHILE = 1,
 };
 
-template <>
-struct impl::EnumMaxImpl<TripLimit> {
+template <> struct impl::EnumMaxImpl<TripLimit> {
   static constexpr int32_t kVALUE = 2;
 };
 

@@ -18,8 +18,7 @@ enum class PaddingMode : int32_t {
   kCAFFE_ROUND_UP = 5,
 };
 
-template <>
-struct impl::EnumMaxImpl<PaddingMode> {
+template <> struct impl::EnumMaxImpl<PaddingMode> {
   static constexpr int32_t kVALUE = 4;
 };
 
@@ -97,8 +96,7 @@ enum class PoolingType : int32_t {
   kMAX_AVERAGE_BLEND = 2,
 };
 
-template <>
-struct impl::EnumMaxImpl<PoolingType> {
+template <> struct impl::EnumMaxImpl<PoolingType> {
   static constexpr int32_t kVALUE = 3;
 };
 

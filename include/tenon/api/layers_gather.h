@@ -12,8 +12,7 @@ enum class GatherMode : int32_t {
   kND = 2,
 };
 
-template <>
-struct impl::EnumMaxImpl<GatherMode> {
+template <> struct impl::EnumMaxImpl<GatherMode> {
   static constexpr int32_t kVALUE = 3;
 };
 
@@ -38,8 +37,7 @@ enum class ScatterMode : int32_t {
   kND = 1,
 };
 
-template <>
-struct impl::EnumMaxImpl<ScatterMode> {
+template <> struct impl::EnumMaxImpl<ScatterMode> {
   static constexpr int32_t kVALUE = 2;
 };
 

@@ -23,8 +23,7 @@ enum class ActivationType : int32_t {
   kGELU_TANH = 13,
 };
 
-template <>
-struct impl::EnumMaxImpl<ActivationType> {
+template <> struct impl::EnumMaxImpl<ActivationType> {
   static constexpr int32_t kVALUE = 14;
 };
 
@@ -54,8 +53,7 @@ enum class ScaleMode : int32_t {
   kELEMENTWISE = 2,
 };
 
-template <>
-struct impl::EnumMaxImpl<ScaleMode> {
+template <> struct impl::EnumMaxImpl<ScaleMode> {
   static constexpr int32_t kVALUE = 3;
 };
 
@@ -94,8 +92,7 @@ enum class ElementWiseOperation : int32_t {
   kLESS = 13,
 };
 
-template <>
-struct impl::EnumMaxImpl<ElementWiseOperation> {
+template <> struct impl::EnumMaxImpl<ElementWiseOperation> {
   static constexpr int32_t kVALUE = 14;
 };
 
@@ -137,8 +134,7 @@ enum class UnaryOperation : int32_t {
   kISNAN = 24,
 };
 
-template <>
-struct impl::EnumMaxImpl<UnaryOperation> {
+template <> struct impl::EnumMaxImpl<UnaryOperation> {
   static constexpr int32_t kVALUE = 25;
 };
 

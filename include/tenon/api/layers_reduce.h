@@ -15,8 +15,7 @@ enum class ReduceOperation : int32_t {
   kNONE = 5,
 };
 
-template <>
-struct impl::EnumMaxImpl<ReduceOperation> {
+template <> struct impl::EnumMaxImpl<ReduceOperation> {
   static constexpr int32_t kVALUE = 6;
 };
 
@@ -39,8 +38,7 @@ enum class TopKOperation : int32_t {
   kMIN = 1,
 };
 
-template <>
-struct impl::EnumMaxImpl<TopKOperation> {
+template <> struct impl::EnumMaxImpl<TopKOperation> {
   static constexpr int32_t kVALUE = 2;
 };
 
@@ -66,8 +64,7 @@ enum class MatrixOperation : int32_t {
   kVECTOR = 2,
 };
 
-template <>
-struct impl::EnumMaxImpl<MatrixOperation> {
+template <> struct impl::EnumMaxImpl<MatrixOperation> {
   static constexpr int32_t kVALUE = 3;
 };
 
@@ -146,8 +143,7 @@ enum class CumulativeOperation : int32_t {
   kSUM = 0,
 };
 
-template <>
-struct impl::EnumMaxImpl<CumulativeOperation> {
+template <> struct impl::EnumMaxImpl<CumulativeOperation> {
   static constexpr int32_t kVALUE = 1;
 };
 

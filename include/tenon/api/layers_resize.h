@@ -12,8 +12,7 @@ enum class InterpolationMode : int32_t {
   kCUBIC = 2,
 };
 
-template <>
-struct impl::EnumMaxImpl<InterpolationMode> {
+template <> struct impl::EnumMaxImpl<InterpolationMode> {
   static constexpr int32_t kVALUE = 3;
 };
 
@@ -23,8 +22,7 @@ enum class ResizeCoordinateTransformation : int32_t {
   kHALF_PIXEL = 2,
 };
 
-template <>
-struct impl::EnumMaxImpl<ResizeCoordinateTransformation> {
+template <> struct impl::EnumMaxImpl<ResizeCoordinateTransformation> {
   static constexpr int32_t kVALUE = 3;
 };
 
@@ -33,8 +31,7 @@ enum class ResizeSelector : int32_t {
   kUPPER = 1,
 };
 
-template <>
-struct impl::EnumMaxImpl<ResizeSelector> {
+template <> struct impl::EnumMaxImpl<ResizeSelector> {
   static constexpr int32_t kVALUE = 2;
 };
 
@@ -45,8 +42,7 @@ enum class ResizeRoundMode : int32_t {
   kCEIL = 3,
 };
 
-template <>
-struct impl::EnumMaxImpl<ResizeRoundMode> {
+template <> struct impl::EnumMaxImpl<ResizeRoundMode> {
   static constexpr int32_t kVALUE = 4;
 };
 
@@ -113,8 +109,7 @@ enum class BoundingBoxFormat : int32_t {
   kCENTER_SIZES = 1,
 };
 
-template <>
-struct impl::EnumMaxImpl<BoundingBoxFormat> {
+template <> struct impl::EnumMaxImpl<BoundingBoxFormat> {
   static constexpr int32_t kVALUE = 2;
 };
 

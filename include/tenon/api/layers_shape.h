@@ -45,8 +45,7 @@ enum class SampleMode : int32_t {
   kDEFAULT = kSTRICT_BOUNDS,
 };
 
-template <>
-struct impl::EnumMaxImpl<SampleMode> {
+template <> struct impl::EnumMaxImpl<SampleMode> {
   static constexpr int32_t kVALUE = 5;
 };
 
@@ -102,8 +101,7 @@ enum class FillOperation : int32_t {
   kRANDOM_NORMAL = 2,
 };
 
-template <>
-struct impl::EnumMaxImpl<FillOperation> {
+template <> struct impl::EnumMaxImpl<FillOperation> {
   static constexpr int32_t kVALUE = 3;
 };
 

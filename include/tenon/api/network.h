@@ -26,8 +26,7 @@ enum class NetworkDefinitionCreationFlag : int32_t {
   kEXPLICIT_PRECISION = 30,
 };
 
-template <>
-struct impl::EnumMaxImpl<NetworkDefinitionCreationFlag> {
+template <> struct impl::EnumMaxImpl<NetworkDefinitionCreationFlag> {
   static constexpr int32_t kVALUE = 4;
 };
 

@@ -71,8 +71,7 @@ enum class LayerType : int32_t {
   kRNN_V2 = 10002,
 };
 
-template <>
-struct impl::EnumMaxImpl<LayerType> {
+template <> struct impl::EnumMaxImpl<LayerType> {
   static constexpr int32_t kVALUE = 57;
 };
 

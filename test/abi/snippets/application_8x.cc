@@ -16,13 +16,11 @@ class Logger : public ILogger {
   }
 };
 
-template <typename T>
-struct Destroy {
+template <typename T> struct Destroy {
   void operator()(T* object) const { object->destroy(); }
 };
 
-template <typename T>
-using Owned = std::unique_ptr<T, Destroy<T>>;
+template <typename T> using Owned = std::unique_ptr<T, Destroy<T>>;
 
 class Calibrator : public IInt8EntropyCalibrator2 {
  public:

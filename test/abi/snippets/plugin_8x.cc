@@ -43,8 +43,8 @@ class Scale final : public IPluginV2DynamicExt {
               const void* const* inputs, void* const* outputs, void* /*workspace*/,
               cudaStream_t stream) noexcept override {
     const size_t bytes = inputDesc[0].dims.d[0] * sizeof(float);
-    return cudaMemcpyAsync(outputs[0], inputs[0], bytes, cudaMemcpyDeviceToDevice, stream) !=
-           cudaSuccess;
+    return cudaMemcpyAsync(outputs[0], inputs[0], bytes, cudaMemcpyDeviceToDevice, stream)
+           != cudaSuccess;
   }
   DataType getOutputDataType(int index, const DataType* inputTypes,
                              int /*nbInputs*/) const noexcept override {

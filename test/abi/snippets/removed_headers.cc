@@ -18,10 +18,10 @@ bool openCaffe(nvinfer1::INetworkDefinition& network) {
 
 bool openUff(nvinfer1::INetworkDefinition& network) {
   nvuffparser::IUffParser* parser = nvuffparser::createUffParser();
-  return parser != nullptr &&
-         parser->registerInput("input", nvinfer1::Dims3(3, 224, 224),
-                               nvuffparser::UffInputOrder::kNCHW) &&
-         parser->parse("model.uff", network);
+  return parser != nullptr
+         && parser->registerInput("input", nvinfer1::Dims3(3, 224, 224),
+                                  nvuffparser::UffInputOrder::kNCHW)
+         && parser->parse("model.uff", network);
 }
 
 bool openSafely(nvinfer1::ILogger& logger, const nvinfer1::IHostMemory& plan) {
