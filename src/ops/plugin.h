@@ -1,9 +1,13 @@
-// Plugin layers: the shape and type rules come from the plugin itself.
+// Plugin layers: the shape and type rules come from the plugin itself. A layer keeps the plugin's
+// serialised form, so that it can be read, copied and saved without the plugin's library; the
+// plugin is made from it when it is first needed.
 #pragma once
 
 #include <NvInferRuntime.h>
 
 #include <memory>
+#include <mutex>
+#include <string>
 
 #include "network/op.h"
 
@@ -15,8 +19,98 @@ std::unique_ptr<Op> make_plugin_v2(nvinfer1::IPluginV2& plugin);
 /// An IPluginV3 as a layer. The op owns a clone. The last `shape_inputs` inputs are shape tensors.
 std::unique_ptr<Op> make_plugin_v3(nvinfer1::IPluginV3& plugin, int shape_inputs);
 
-/// The plugin of a plugin layer; null for other layers. Owned by the op.
+/// The plugin of a plugin layer; null for other layers. Owned by the op. Throws Error when it must
+/// be made first and no creator is registered for it.
 nvinfer1::IPluginV2* plugin_v2_of(const Op& op);
 nvinfer1::IPluginV3* plugin_v3_of(const Op& op);
+
+/// One plugin of version 2, shared by the copies of a layer: the engine's copy, in TensorRT's
+/// terms.
+class PluginV2Instance {
+ public:
+  explicit PluginV2Instance(nvinfer1::IPluginV2DynamicExt* plugin) : plugin_(plugin) {}
+  PluginV2Instance(const PluginV2Instance&) = delete;
+  PluginV2Instance& operator=(const PluginV2Instance&) = delete;
+  ~PluginV2Instance();
+
+  nvinfer1::IPluginV2DynamicExt& plugin() const { return *plugin_; }
+  /// Calls initialize() unless it was called before; throws when it fails.
+  void initialize(const std::string& label);
+
+ private:
+  nvinfer1::IPluginV2DynamicExt* plugin_;
+  std::mutex mutex_;
+  bool initialized_ = false;
+};
+
+/// What both plugin layers have in common.
+class PluginLayer : public Op {
+ public:
+  int output_count() const override { return static_cast<int>(outputs_); }
+  void reference(const ReferenceCall& call) const override;
+  /// `plugin "NAME" version "VERSION"`.
+  std::string label() const;
+  int shape_inputs() const { return static_cast<int>(shape_inputs_); }
+
+ protected:
+  void visit_identity(FieldVisitor& v);
+  /// The registered creator of the kind wanted; throws explain_missing() when there is none.
+  nvinfer1::IPluginCreatorInterface& creator(std::string_view kind) const;
+  void check_output_count(int64_t count) const;
+
+  std::string plugin_name_, version_, name_space_;
+  int64_t outputs_ = 1;
+  int64_t shape_inputs_ = 0;
+};
+
+class PluginV2Layer final : public PluginLayer {
+ public:
+  static constexpr std::string_view kName = "PluginV2";
+  PluginV2Layer() = default;
+  explicit PluginV2Layer(nvinfer1::IPluginV2& plugin);
+  PluginV2Layer(const PluginV2Layer& other);
+
+  LayerType kind() const override { return LayerType::kPLUGIN_V2; }
+  std::string_view name() const override { return kName; }
+  std::unique_ptr<Op> clone() const override { return std::make_unique<PluginV2Layer>(*this); }
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  PluginV2Instance& instance() const;
+
+ private:
+  std::string serialized_;  // refreshed from the plugin, while there is one, by visit()
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<PluginV2Instance> instance_;
+};
+
+class PluginV3Layer final : public PluginLayer {
+ public:
+  static constexpr std::string_view kName = "PluginV3";
+  PluginV3Layer() = default;
+  PluginV3Layer(nvinfer1::IPluginV3& plugin, int shape_inputs);
+  PluginV3Layer(const PluginV3Layer& other);
+
+  LayerType kind() const override { return LayerType::kPLUGIN_V3; }
+  std::string_view name() const override { return kName; }
+  std::unique_ptr<Op> clone() const override { return std::make_unique<PluginV3Layer>(*this); }
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  nvinfer1::IPluginV3& plugin() const;
+  /// The capability; null when the plugin does not have the one for building.
+  nvinfer1::IPluginV3OneBuild* build() const;
+  /// Throws when the plugin does not have it.
+  nvinfer1::IPluginV3OneRuntime& runtime() const;
+
+ private:
+  std::string fields_;  // flatten_fields(), refreshed by visit() while there is a plugin
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<nvinfer1::IPluginV3> plugin_;
+};
+
+/// A capability, known to be of that kind, so that it may be cast: foreign objects may have no
+/// RTTI. Null when the plugin answers null; throws for kinds that are not supported yet.
+nvinfer1::IPluginCapability* capability_of(nvinfer1::IPluginV3& plugin,
+                                           nvinfer1::PluginCapabilityType type,
+                                           std::string_view kind, const std::string& label);
 
 }  // namespace tenon

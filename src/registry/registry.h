@@ -3,6 +3,7 @@
 
 #include <NvInferRuntime.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,15 @@ namespace tenon {
 /// The registry behind getPluginRegistry(). Made on first use, never destroyed: plugin libraries
 /// register before main() and unregister after it.
 nvinfer1::IPluginRegistry& plugin_registry();
+
+/// A registry of its own that looks into the process's one when it has no answer itself, unless
+/// setParentSearchEnabled(false). It must not outlive its creators.
+std::shared_ptr<nvinfer1::IPluginRegistry> make_child_registry();
+
+/// Where registries write their messages, and what plugin libraries get through setLoggerFinder.
+/// With a null logger, as at the start, errors go to standard error and the rest is dropped.
+void set_registry_logger(nvinfer1::ILogger* logger);
+nvinfer1::ILogger* registry_logger();
 
 /// One registered creator, as a user would name it.
 struct CreatorInfo {
@@ -23,8 +33,8 @@ struct CreatorInfo {
 /// Registered creators, sorted by name, version and namespace.
 std::vector<CreatorInfo> registered_creators();
 
-/// The creator for a node, by rules C1 to C4 of ONNX custom operators: the exact namespace first, then
-/// the empty one. Null when there is none.
+/// The creator for a node, by rules C1 to C4 of ONNX custom operators: the exact namespace first,
+/// then the empty one. Null when there is none.
 nvinfer1::IPluginCreatorInterface* find_creator(std::string_view name, std::string_view version,
                                                 std::string_view name_space);
 

@@ -1,0 +1,268 @@
+#include "ops/plugin_run.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "base/error.h"
+#include "registry/plugin_host.h"
+
+// Weak: programs without a CUDA runtime, such as tests, have no launches to look after.
+extern "C" __attribute__((weak)) cudaError_t cudaGetLastError();
+extern "C" __attribute__((weak)) cudaError_t cudaPeekAtLastError();
+extern "C" __attribute__((weak)) const char* cudaGetErrorString(cudaError_t error);
+
+namespace tenon {
+namespace {
+
+using nvinfer1::DynamicPluginTensorDesc;
+using nvinfer1::IPluginV2DynamicExt;
+using nvinfer1::IPluginV3;
+using nvinfer1::IPluginV3OneBuild;
+using nvinfer1::IPluginV3OneRuntime;
+
+using Descs = std::vector<PluginTensorDesc>;
+
+// What plugins that allocate "device" memory through TensorRT get.
+class HostAllocator final : public nvinfer1::IGpuAllocator {
+ public:
+  void* allocate(uint64_t size, uint64_t alignment, nvinfer1::AllocatorFlags) noexcept override {
+    constexpr uint64_t kLeast = 64;
+    const uint64_t unit = std::max(alignment, kLeast);
+    if (size == 0 || size > SIZE_MAX - unit || (unit & (unit - 1)) != 0) return nullptr;
+    return std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
+  }
+  bool deallocate(void* memory) noexcept override {
+    std::free(memory);
+    return true;
+  }
+};
+
+HostAllocator& host_allocator() {
+  static HostAllocator allocator;
+  return allocator;
+}
+
+class ResourceContext final : public nvinfer1::IPluginResourceContext {
+ public:
+  nvinfer1::IGpuAllocator* getGpuAllocator() const noexcept override { return &host_allocator(); }
+  nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override { return nullptr; }
+};
+
+std::vector<DynamicPluginTensorDesc> exact(std::span<const PluginTensorDesc> descs) {
+  std::vector<DynamicPluginTensorDesc> list;
+  for (const PluginTensorDesc& d : descs) list.push_back({d, d.dims, d.dims, d.dims});
+  return list;
+}
+
+[[noreturn]] void refuse(const PluginLayer& layer, int position,
+                         std::span<const PluginTensorDesc> inputs,
+                         std::span<const PluginTensorDesc> outputs) {
+  const auto list = [](std::span<const PluginTensorDesc> descs) {
+    std::string text;
+    for (const PluginTensorDesc& d : descs)
+      text += (text.empty() ? "" : ", ") + std::string(name_of(d.type));
+    return text.empty() ? "none" : text;
+  };
+  const int count = static_cast<int>(inputs.size());
+  const bool is_input = position < count;
+  fail(ErrorCode::kINVALID_ARGUMENT,
+       "{} refuses linear {} for {} {} (inputs: {}; outputs: {}): give it a type that it supports, "
+       "with a cast in the network",
+       layer.label(), name_of((is_input ? inputs[position] : outputs[position - count]).type),
+       is_input ? "input" : "output", is_input ? position : position - count, list(inputs),
+       list(outputs));
+}
+
+void check_status(const PluginLayer& layer, const char* call, int32_t status) {
+  if (status != 0)
+    fail(ErrorCode::kFAILED_EXECUTION, "{}: {} failed with {}{}", layer.label(), call, status,
+         take_plugin_error());
+}
+
+// Plugins do not see their shape inputs among the tensors.
+std::span<const PluginTensorDesc> data_inputs(const PluginLayer& layer,
+                                              std::span<const PluginTensorDesc> inputs) {
+  const auto shapes = static_cast<size_t>(layer.shape_inputs());
+  require(inputs.size() >= shapes, "{}: {} inputs, of which {} are said to be shapes",
+          layer.label(), inputs.size(), shapes);
+  return inputs.first(inputs.size() - shapes);
+}
+
+class Runner : public PluginRun {
+ public:
+  Runner(const PluginLayer& layer, std::span<const PluginTensorDesc> inputs,
+         std::span<const PluginTensorDesc> outputs)
+      : label_(layer.label()),
+        inputs_(inputs.begin(), inputs.end()),
+        outputs_(outputs.begin(), outputs.end()) {}
+
+  size_t workspace_bytes() const override { return workspace_; }
+
+  void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* workspace,
+           cudaStream_t stream) override {
+    const bool watch = kernel_ == nullptr && cudaPeekAtLastError != nullptr
+                       && cudaPeekAtLastError() == cudaSuccess;
+    const int32_t status = kernel_ != nullptr
+                               ? kernel_(object_, inputs_.data(), outputs_.data(), inputs.data(),
+                                         outputs.data(), workspace)
+                               : enqueue(inputs.data(), outputs.data(), workspace, stream);
+    if (status != 0)
+      fail(ErrorCode::kFAILED_EXECUTION, "{}: {} failed with {}{}", label_,
+           kernel_ != nullptr ? "its CPU kernel" : "enqueue()", status, take_plugin_error());
+    if (watch) check_launches();
+  }
+
+ protected:
+  virtual int32_t enqueue(const void* const* inputs, void* const* outputs, void* workspace,
+                          cudaStream_t stream) = 0;
+  // `object` is what a plugin of the kit registered its CPU kernel for.
+  void use_kernel_of(void* object) {
+    object_ = object;
+    kernel_ = cpu_kernel_of(object);
+  }
+
+  std::string label_;
+  Descs inputs_, outputs_;
+  size_t workspace_ = 0;
+
+ private:
+  // A plugin that launches CUDA kernels cannot run here, and many do not look whether it worked.
+  void check_launches() const {
+    const cudaError_t error = cudaGetLastError();
+    if (error != cudaSuccess)
+      fail(ErrorCode::kFAILED_EXECUTION,
+           "{}: a CUDA call in enqueue() failed: {}. The CPU target cannot run CUDA kernels; "
+           "build the plugin with a CPU kernel (tenon/plugin.h)",
+           label_, cudaGetErrorString(error));
+  }
+
+  void* object_ = nullptr;
+  TenonCpuKernel kernel_ = nullptr;
+};
+
+class RunnerV2 final : public Runner {
+ public:
+  RunnerV2(const PluginV2Layer& layer, std::span<const PluginTensorDesc> inputs,
+           std::span<const PluginTensorDesc> outputs)
+      : Runner(layer, inputs, outputs) {
+    PluginV2Instance& engine_copy = layer.instance();
+    engine_copy.initialize(label_);
+    plugin_ = engine_copy.plugin().clone();
+    require(plugin_ != nullptr, "{}: clone() gave null{}", label_, take_plugin_error());
+    plugin_->attachToContext(nullptr, nullptr, &host_allocator());
+    const auto in = exact(inputs), out = exact(outputs);
+    plugin_->configurePlugin(in.data(), static_cast<int32_t>(in.size()), out.data(),
+                             static_cast<int32_t>(out.size()));
+    workspace_ = plugin_->getWorkspaceSize(inputs_.data(), static_cast<int32_t>(in.size()),
+                                           outputs_.data(), static_cast<int32_t>(out.size()));
+    use_kernel_of(static_cast<nvinfer1::IPluginV2*>(plugin_));
+  }
+  ~RunnerV2() override {
+    if (plugin_ == nullptr) return;
+    plugin_->detachFromContext();
+    plugin_->destroy();
+  }
+
+ private:
+  int32_t enqueue(const void* const* inputs, void* const* outputs, void* workspace,
+                  cudaStream_t stream) override {
+    return plugin_->enqueue(inputs_.data(), outputs_.data(), inputs, outputs, workspace, stream);
+  }
+  IPluginV2DynamicExt* plugin_ = nullptr;
+};
+
+class RunnerV3 final : public Runner {
+ public:
+  RunnerV3(const PluginV3Layer& layer, std::span<const PluginTensorDesc> inputs,
+           std::span<const PluginTensorDesc> outputs, const PluginChoice& choice)
+      : Runner(layer, inputs, outputs) {
+    plugin_.reset(layer.runtime().attachToContext(&context_));
+    require(plugin_ != nullptr, "{}: attachToContext() gave null{}", label_, take_plugin_error());
+    runtime_ = static_cast<IPluginV3OneRuntime*>(capability_of(
+        *plugin_, nvinfer1::PluginCapabilityType::kRUNTIME, "PLUGIN_V3ONE_RUNTIME", label_));
+    require(runtime_ != nullptr, "{}: what attachToContext() gave has no runtime capability",
+            label_);
+    const auto nin = static_cast<int32_t>(inputs_.size());
+    const auto nout = static_cast<int32_t>(outputs_.size());
+    check_status(layer, "setTactic()", runtime_->setTactic(choice.tactic));
+    check_status(layer, "onShapeChange()",
+                 runtime_->onShapeChange(inputs_.data(), nin, outputs_.data(), nout));
+    workspace_ = choice.workspace_bytes;
+    if (const IPluginV3OneBuild* build = layer.build()) {
+      const auto in = exact(inputs), out = exact(outputs);
+      workspace_ = std::max(workspace_, build->getWorkspaceSize(in.data(), nin, out.data(), nout));
+    }
+    use_kernel_of(plugin_.get());
+  }
+
+ private:
+  int32_t enqueue(const void* const* inputs, void* const* outputs, void* workspace,
+                  cudaStream_t stream) override {
+    return runtime_->enqueue(inputs_.data(), outputs_.data(), inputs, outputs, workspace, stream);
+  }
+  ResourceContext context_;
+  std::unique_ptr<IPluginV3> plugin_;
+  IPluginV3OneRuntime* runtime_ = nullptr;
+};
+
+// The first tactic that the plugin offers; 0 stands for "no tactics of its own".
+int32_t first_tactic(const PluginLayer& layer, IPluginV3OneBuild& build) {
+  const int32_t count = build.getNbTactics();
+  constexpr int32_t kMostTactics = 1 << 16;
+  require(count >= 0 && count <= kMostTactics, "{}: getNbTactics() says {}", layer.label(), count);
+  if (count == 0) return 0;
+  std::vector<int32_t> tactics(count, 0);
+  check_status(layer, "getValidTactics()", build.getValidTactics(tactics.data(), count));
+  return tactics.front();
+}
+
+}  // namespace
+
+PluginChoice negotiate_plugin(const PluginLayer& layer,
+                              std::span<const PluginTensorDesc> all_inputs,
+                              std::span<const PluginTensorDesc> outputs) {
+  const auto inputs = data_inputs(layer, all_inputs);
+  const auto nin = static_cast<int32_t>(inputs.size());
+  const auto nout = static_cast<int32_t>(outputs.size());
+  require(nout == layer.output_count(), "{} has {} outputs, not {}", layer.label(),
+          layer.output_count(), nout);
+  if (const auto* v2 = dynamic_cast<const PluginV2Layer*>(&layer)) {
+    IPluginV2DynamicExt& plugin = v2->instance().plugin();
+    Descs all(inputs.begin(), inputs.end());
+    all.insert(all.end(), outputs.begin(), outputs.end());
+    for (int32_t i = 0; i < nin + nout; ++i)
+      if (!plugin.supportsFormatCombination(i, all.data(), nin, nout))
+        refuse(layer, i, inputs, outputs);
+    const auto in = exact(inputs), out = exact(outputs);
+    plugin.configurePlugin(in.data(), nin, out.data(), nout);
+    return {};
+  }
+  const auto& v3 = dynamic_cast<const PluginV3Layer&>(layer);
+  IPluginV3OneBuild* plugin = v3.build();
+  if (plugin == nullptr) return {};  // made for running: it was asked when the plan was built
+  auto all = exact(inputs);
+  const auto out = exact(outputs);
+  all.insert(all.end(), out.begin(), out.end());
+  for (int32_t i = 0; i < nin + nout; ++i)
+    if (!plugin->supportsFormatCombination(i, all.data(), nin, nout))
+      refuse(layer, i, inputs, outputs);
+  check_status(layer, "configurePlugin()",
+               plugin->configurePlugin(all.data(), nin, out.data(), nout));
+  return {first_tactic(layer, *plugin),
+          plugin->getWorkspaceSize(all.data(), nin, out.data(), nout)};
+}
+
+std::unique_ptr<PluginRun> prepare_plugin(const PluginLayer& layer,
+                                          std::span<const PluginTensorDesc> all_inputs,
+                                          std::span<const PluginTensorDesc> outputs,
+                                          const PluginChoice& choice) {
+  const auto inputs = data_inputs(layer, all_inputs);
+  if (const auto* v2 = dynamic_cast<const PluginV2Layer*>(&layer))
+    return std::make_unique<RunnerV2>(*v2, inputs, outputs);
+  return std::make_unique<RunnerV3>(dynamic_cast<const PluginV3Layer&>(layer), inputs, outputs,
+                                    choice);
+}
+
+}  // namespace tenon
