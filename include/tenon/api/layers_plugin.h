@@ -6,8 +6,10 @@
 
 namespace nvinfer1 {
 
+/// Runs a plugin of version 2.
 class IPluginV2Layer : public ILayer {
  public:
+  /// The plugin, owned by the layer: a clone of the one it was made with.
   IPluginV2& getPlugin() noexcept { return mImpl->getPlugin(); }
 
  protected:
@@ -15,8 +17,10 @@ class IPluginV2Layer : public ILayer {
   apiv::VPluginV2Layer* mImpl;
 };
 
+/// Runs a plugin of version 3.
 class IPluginV3Layer : public ILayer {
  public:
+  /// The plugin, owned by the layer: a clone of the one it was made with.
   IPluginV3& getPlugin() noexcept { return mImpl->getPlugin(); }
 
  protected:
