@@ -1,0 +1,197 @@
+#include "ops/shuffle.h"
+
+#include <numeric>
+
+#include "ops/infer.h"
+#include "ops/reference.h"
+
+namespace tenon {
+
+TENON_REGISTER_OP(Shuffle);
+
+void Shuffle::visit(FieldVisitor& v) {
+  v("first_transpose", first_transpose);
+  v("has_reshape", has_reshape);
+  v("reshape", reshape);
+  v("zero_is_placeholder", zero_is_placeholder);
+  v("second_transpose", second_transpose);
+}
+
+namespace {
+
+// The permutation for a tensor of that rank: TensorRT's hold 8 entries, of which the first count.
+std::vector<int32_t> permutation(const std::vector<int32_t>& given, int rank, const char* which) {
+  std::vector<int32_t> p(static_cast<size_t>(rank));
+  std::iota(p.begin(), p.end(), 0);
+  if (given.empty()) return p;
+  require(given.size() >= p.size(), "the {} transpose has {} entries, expected {}", which,
+          given.size(), rank);
+  std::copy_n(given.begin(), rank, p.begin());
+  std::vector<bool> seen(p.size());
+  for (int32_t axis : p) {
+    require(axis >= 0 && axis < rank && !seen[static_cast<size_t>(axis)],
+            "the {} transpose, ({}), is not a permutation of the axes 0 to {}", which,
+            fmt::join(p, ", "), rank - 1);
+    seen[static_cast<size_t>(axis)] = true;
+  }
+  return p;
+}
+
+// A product taken apart, so that two products can be divided exactly where their factors agree.
+struct Product {
+  int64_t number = 1;
+  std::vector<Dim> symbols;
+
+  void multiply(Dim d) {
+    if (d->is_integer_constant()) {
+      require(!__builtin_mul_overflow(number, d->value.integer, &number),
+              "the number of elements does not fit 64 bits");
+    } else if (d->op == ExprOp::kMul) {
+      multiply(d->a);
+      multiply(d->b);
+    } else {
+      symbols.push_back(d);
+    }
+  }
+  Dim expression(ExprPool& pool) const {
+    Dim d = pool.constant(1);
+    for (Dim s : symbols) d = pool.mul(d, s);
+    return pool.mul(d, pool.constant(number));
+  }
+};
+
+Dim quotient(ExprPool& pool, Product a, Product b) {
+  for (auto it = b.symbols.begin(); it != b.symbols.end();) {
+    const auto same = std::find(a.symbols.begin(), a.symbols.end(), *it);
+    if (same == a.symbols.end()) {
+      ++it;
+      continue;
+    }
+    a.symbols.erase(same);
+    it = b.symbols.erase(it);
+  }
+  const int64_t common = std::gcd(a.number, b.number);
+  if (common > 1) {
+    a.number /= common;
+    b.number /= common;
+  }
+  return pool.floor_div(a.expression(pool), b.expression(pool));
+}
+
+// Fills in the placeholders of a wanted shape: 0 copies an extent, -1 is computed.
+Dims reshaped(Inference& c, const Dims& from, const Dims& wanted, bool zero_is_placeholder) {
+  Dims to = wanted;
+  Product volume, known;
+  for (Dim d : from) volume.multiply(d);
+  int unknown = -1;
+  for (size_t axis = 0; axis < to.size(); ++axis) {
+    const bool constant = to[axis]->is_integer_constant();
+    const int64_t extent = constant ? to[axis]->value.integer : 1;
+    require(extent >= -1, "expected reshape dimensions of at least -1, found {}", extent);
+    if (constant && extent == 0 && zero_is_placeholder) {
+      require(axis < from.size(),
+              "reshape dimension {} is 0, which copies the extent of an axis, but the input, {}, "
+              "has only {}",
+              axis, text_of(from), from.size());
+      to[axis] = from[axis];
+    }
+    if (extent == -1) {
+      require(unknown < 0, "expected at most one -1 among the reshape dimensions, found {}",
+              text_of(wanted));
+      unknown = static_cast<int>(axis);
+    } else {
+      known.multiply(to[axis]);
+    }
+  }
+  const bool all_known = volume.symbols.empty() && known.symbols.empty();
+  const bool fits = unknown < 0 ? volume.number == known.number
+                                : known.number != 0 && volume.number % known.number == 0;
+  require(!all_known || fits, "cannot reshape {} ({} elements) to {}", text_of(from), volume.number,
+          text_of(wanted));
+  if (unknown >= 0) {
+    require(known.number != 0, "the -1 in reshape dimensions {} cannot be computed: another is 0",
+            text_of(wanted));
+    to[static_cast<size_t>(unknown)] = quotient(c.pool(), std::move(volume), std::move(known));
+  }
+  return to;
+}
+
+Dims wanted_dims(const Shuffle& op, Inference& c) {
+  if (!c.has_input(1)) {
+    Dims wanted;
+    for (int64_t extent : op.reshape) wanted.push_back(c.pool().constant(extent));
+    return wanted;
+  }
+  require_index(c, 1, "the reshape dimensions");
+  require(c.rank(1) == 1, "expected a one-dimensional tensor of reshape dimensions, found {}",
+          text_of(c.dims(1)));
+  return c.known_content(1, "the reshape dimensions");
+}
+
+void transpose(const TensorView& in, const std::vector<int32_t>& p, const TensorView& out) {
+  const Shape from = in.shape.strides();
+  Shape strides = Shape::filled(in.shape.rank(), 0), expected = strides;
+  for (int axis = 0; axis < strides.rank(); ++axis) {
+    strides[axis] = from[p[static_cast<size_t>(axis)]];
+    expected[axis] = in.shape[p[static_cast<size_t>(axis)]];
+  }
+  require_output(out, expected);
+  copy_indexed(element_bytes(in.type), out.shape, offset_tables(out.shape, strides), in.data,
+               out.data);
+}
+
+bool is_identity(const std::vector<int32_t>& p) {
+  return std::is_sorted(p.begin(), p.end());
+}
+
+}  // namespace
+
+void Shuffle::infer(Inference& c) const {
+  require_inputs(c, 1, 2);
+  Dims dims;
+  for (int32_t axis : permutation(first_transpose, c.rank(0), "first"))
+    dims.push_back(c.dims(0)[static_cast<size_t>(axis)]);
+  if (has_reshape || c.has_input(1))
+    dims = reshaped(c, dims, wanted_dims(*this, c), zero_is_placeholder);
+  Dims out;
+  for (int32_t axis : permutation(second_transpose, static_cast<int>(dims.size()), "second"))
+    out.push_back(dims[static_cast<size_t>(axis)]);
+  set_output_and_content(c, c.type(0), std::move(out), {0}, [&](const Shape& shape) {
+    const Tensor from = numbered(*c.constant_shape(0));
+    Tensor to(DataType::kINT64, shape);
+    const TensorView inputs[] = {view_of(from)}, outputs[] = {view_of(to)};
+    reference({inputs, outputs});
+    Content content;
+    for (int64_t i : to.integers()) content.push_back((*c.content(0))[static_cast<size_t>(i)]);
+    return content;
+  });
+}
+
+void Shuffle::reference(const ReferenceCall& call) const {
+  const TensorView &in = call.inputs[0], &out = call.outputs[0];
+  require(in.shape.volume() == out.shape.volume(), "cannot reshape {} ({} elements) to {}",
+          in.shape, in.shape.volume(), out.shape);
+  const auto first = permutation(first_transpose, in.shape.rank(), "first");
+  const auto second = permutation(second_transpose, out.shape.rank(), "second");
+  const size_t bytes = bytes_of(in.type, in.shape.volume());
+  if (is_identity(first) && is_identity(second)) return copy_bytes(out.data, in.data, bytes);
+  // What lies between the two transposes.
+  TensorView middle = in;
+  middle.shape = Shape::filled(out.shape.rank(), 0);
+  for (int axis = 0; axis < out.shape.rank(); ++axis)
+    middle.shape[second[static_cast<size_t>(axis)]] = out.shape[axis];
+  if (is_identity(first)) return transpose(middle, second, out);
+  TensorView turned = in;
+  for (int axis = 0; axis < in.shape.rank(); ++axis)
+    turned.shape[axis] = in.shape[first[static_cast<size_t>(axis)]];
+  if (is_identity(second)) {
+    turned.data = out.data;
+    return transpose(in, first, turned);
+  }
+  const auto memory = allocate_aligned(bytes);
+  turned.data = middle.data = memory.get();
+  transpose(in, first, turned);
+  transpose(middle, second, out);
+}
+
+}  // namespace tenon
