@@ -5,6 +5,8 @@
 #include "NvInfer.h"
 #include "NvInferPluginUtils.h"
 
+/// Registers the plugin library's creators under a namespace, usually ""; true if they are
+/// registered, even by an earlier call. `logger`, an ILogger, may be null.
 extern "C" TENSORRTAPI bool initLibNvInferPlugins(void* logger, const char* pluginNamespace);
 
 #endif  // NV_INFER_PLUGIN_H

@@ -8,6 +8,7 @@ namespace nvinfer1 {
 
 namespace plugin {
 
+/// Parameters of a plugin that makes prior boxes from the size of an image.
 struct PriorBoxParameters {
   float* minSize;
   float* maxSize;
@@ -25,6 +26,7 @@ struct PriorBoxParameters {
   float offset;
 };
 
+/// Parameters of a plugin that proposes and pools regions.
 struct RPROIParams {
   int32_t poolingH;
   int32_t poolingW;
@@ -38,6 +40,7 @@ struct RPROIParams {
   float spatialScale;
 };
 
+/// Parameters of a plugin that makes anchors on a grid.
 struct GridAnchorParameters {
   float minSize;
   float maxSize;
@@ -48,6 +51,7 @@ struct GridAnchorParameters {
   float variance[4];
 };
 
+/// How boxes are encoded relative to prior boxes.
 enum class CodeTypeSSD : int32_t {
   CORNER = 0,
   CENTER_SIZE = 1,
@@ -55,6 +59,7 @@ enum class CodeTypeSSD : int32_t {
   TF_CENTER = 3,
 };
 
+/// Parameters of a plugin that decodes and selects boxes.
 struct DetectionOutputParameters {
   bool shareLocation;
   bool varianceEncodedInTarget;
@@ -71,6 +76,7 @@ struct DetectionOutputParameters {
   bool isBatchAgnostic;
 };
 
+/// A tree of classes, each group of which has a softmax.
 struct softmaxTree {
   int32_t* leaf;
   int32_t n;
@@ -83,6 +89,7 @@ struct softmaxTree {
   int32_t* groupOffset;
 };
 
+/// Parameters of a plugin for the region layer of YOLO.
 struct RegionParameters {
   int32_t num;
   int32_t coords;
@@ -90,6 +97,7 @@ struct RegionParameters {
   softmaxTree* smTree;
 };
 
+/// Parameters of a plugin that selects boxes.
 struct NMSParameters {
   bool shareLocation;
   int32_t backgroundLabelId;

@@ -10,10 +10,13 @@
 extern "C" TENSORRTAPI void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept;
 extern "C" TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger,
                                                           int32_t version) noexcept;
+
 /// The registry of the process; never null and never deleted.
 extern "C" TENSORRTAPI nvinfer1::IPluginRegistry* getPluginRegistry() noexcept;
+
 /// The logger given first to a builder, runtime or refitter; null while there is none.
 extern "C" TENSORRTAPI nvinfer1::ILogger* getLogger() noexcept;
+
 /// The parts of the version of the library that is loaded.
 extern "C" TENSORRTAPI int32_t getInferLibMajorVersion() noexcept;
 extern "C" TENSORRTAPI int32_t getInferLibMinorVersion() noexcept;

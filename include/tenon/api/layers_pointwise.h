@@ -216,6 +216,7 @@ class ICastLayer : public ILayer {
 };
 
 /// Takes each element from input 1 where input 0 (kBOOL) is true and from input 2 elsewhere;
+
 /// dimensions of 1 are broadcast.
 class ISelectLayer : public ILayer {
  protected:

@@ -71,6 +71,7 @@ template <> struct impl::EnumMaxImpl<SampleMode> {
 };
 
 /// Picks every stride-th element from a start. Inputs 1 to 3, if set, are start, size and stride;
+
 /// input 4 is the fill value and input 5 the axes.
 class ISliceLayer : public ILayer {
  public:

@@ -81,6 +81,7 @@ class IPluginV3OneBuild : public IPluginCapability {
   virtual int32_t getNbTactics() noexcept { return 0; }
 
   /// A text that, with shapes and formats, names the timings of this plugin in the timing cache;
+
   /// null for none.
   virtual const char* getTimingCacheID() noexcept { return nullptr; }
 
@@ -141,6 +142,7 @@ class IPluginCreatorV3One : public IPluginCreatorInterface {
   }
 
   /// Makes a plugin named `name`, from a model's attributes (kBUILD) or from a plan (kRUNTIME);
+
   /// null on failure. The caller deletes it.
   virtual IPluginV3* createPlugin(const AsciiChar* name, const PluginFieldCollection* fields,
                                   TensorRTPhase phase) noexcept = 0;

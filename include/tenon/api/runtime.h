@@ -57,6 +57,7 @@ class IRuntime : public INoCopy {
   IErrorRecorder* getErrorRecorder() const noexcept { return mImpl->getErrorRecorder(); }
 
   /// Opens a plan of `size` bytes, which may be freed afterwards. The caller deletes the engine;
+
   /// null if the plan is damaged, of another version or needs a plugin that is not there.
   ICudaEngine* deserializeCudaEngine(const void* blob, size_t size) noexcept {
     return mImpl->deserializeCudaEngine(blob, size);
@@ -132,6 +133,7 @@ class IRefitter : public INoCopy {
   bool refitCudaEngine() noexcept { return mImpl->refitCudaEngine(); }
 
   /// How many weights are still needed, with the layers and roles of the first `size` of them;
+
   /// either array may be null.
   int32_t getMissing(int32_t size, const char** layerNames, WeightsRole* roles) noexcept {
     return mImpl->getMissing(size, layerNames, roles);

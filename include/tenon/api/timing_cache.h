@@ -18,18 +18,32 @@ struct TimingCacheValue {
 };
 }  // namespace v_1_0
 
+/// Kernel timings. The caller deletes it, after the configuration that uses it.
 class ITimingCache : public INoCopy {
  public:
   ~ITimingCache() noexcept override = default;
+
+  /// The cache as bytes, which the caller deletes.
   IHostMemory* serialize() const noexcept { return mImpl->serialize(); }
+
+  /// Adds the timings of another cache; false if it is of another device or version and
+  /// `ignoreMismatch` is false.
   bool combine(const ITimingCache& inputCache, bool ignoreMismatch) noexcept {
     return mImpl->combine(inputCache, ignoreMismatch);
   }
+
+  /// Forgets all timings; false on failure.
   bool reset() noexcept { return mImpl->reset(); }
+
+  /// Writes up to `capacity` keys and returns how many there are; -1 on failure.
   int64_t queryKeys(TimingCacheKey* keyBuffer, int64_t capacity) const noexcept {
     return mImpl->queryKeys(keyBuffer, capacity);
   }
+
+  /// The timing under a key; its hash is kINVALID_TACTIC_HASH if there is none.
   TimingCacheValue query(const TimingCacheKey& key) const noexcept { return mImpl->query(key); }
+
+  /// Sets the timing under a key that is there; false if it is not, or the cache is not editable.
   bool update(const TimingCacheKey& key, const TimingCacheValue& value) noexcept {
     return mImpl->update(key, value);
   }
