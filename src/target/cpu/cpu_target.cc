@@ -1,0 +1,125 @@
+// The CPU target: its lists of kernels, and what it says of itself.
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "base/parallel.h"
+#include "target/cpu/kernels.h"
+#include "target/cpu/simd/kernels.h"
+#include "target/shared/plugin_kernel.h"
+#include "target/target.h"
+
+namespace tenon {
+namespace {
+
+using namespace cpu;
+
+// The order is meaning: the first that accepts is taken.
+#ifdef TENON_ONEDNN
+constexpr Candidate kConvolution[] = {{"onednn_convolution", offer_onednn_convolution},
+                                      {"reference", offer_reference}};
+constexpr Candidate kDeconvolution[] = {{"onednn_deconvolution", offer_onednn_deconvolution},
+                                        {"reference", offer_reference}};
+constexpr Candidate kMatrixMultiply[] = {{"onednn_matrix_multiply", offer_onednn_matrix_multiply},
+                                         {"reference", offer_reference}};
+constexpr Candidate kFullyConnected[] = {{"onednn_fully_connected", offer_onednn_fully_connected},
+                                         {"reference", offer_reference}};
+constexpr Candidate kPooling[] = {{"onednn_pooling", offer_onednn_pooling},
+                                  {"reference", offer_reference}};
+constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax},
+                                  {"onednn_softmax", offer_onednn_softmax},
+                                  {"reference", offer_reference}};
+constexpr Candidate kReorder[] = {{"onednn_reorder", offer_onednn_reorder},
+                                  {"reorder", offer_reorder}};
+#else
+constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax}, {"reference", offer_reference}};
+constexpr Candidate kReorder[] = {{"reorder", offer_reorder}};
+#endif
+constexpr Candidate kPointwise[] = {{"pointwise", offer_pointwise}, {"reference", offer_reference}};
+constexpr Candidate kConcatenation[] = {{"concatenation", offer_concatenation},
+                                        {"reference", offer_reference}};
+constexpr Candidate kReduce[] = {{"spatial_mean", offer_spatial_mean},
+                                 {"reference", offer_reference}};
+constexpr Candidate kPlugin[] = {{"plugin", offer_plugin}};
+constexpr Candidate kOthers[] = {{"reference", offer_reference}};
+
+struct Row {
+  LayerType kind;
+  std::span<const Candidate> candidates;
+};
+
+const Row kLists[] = {
+#ifdef TENON_ONEDNN
+    {LayerType::kCONVOLUTION, kConvolution},
+    {LayerType::kDECONVOLUTION, kDeconvolution},
+    {LayerType::kMATRIX_MULTIPLY, kMatrixMultiply},
+    {layer_type(PrivateLayer::kFullyConnected), kFullyConnected},
+    {LayerType::kPOOLING, kPooling},
+#endif
+    {LayerType::kSOFTMAX, kSoftmax},
+    {layer_type(PrivateLayer::kReorder), kReorder},
+    {layer_type(PrivateLayer::kPointwise), kPointwise},
+    {LayerType::kACTIVATION, kPointwise},
+    {LayerType::kUNARY, kPointwise},
+    {LayerType::kELEMENTWISE, kPointwise},
+    {LayerType::kSCALE, kPointwise},
+    {LayerType::kCONCATENATION, kConcatenation},
+    {LayerType::kREDUCE, kReduce},
+    {LayerType::kPLUGIN, kPlugin},
+    {LayerType::kPLUGIN_V2, kPlugin},
+    {LayerType::kPLUGIN_V3, kPlugin},
+};
+
+std::string processor_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (const size_t colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
+  return "unknown processor";
+}
+
+class CpuTarget final : public Target {
+ public:
+  std::string_view name() const override { return "cpu"; }
+
+  std::string fingerprint() const override {
+    static const std::string model = processor_model();
+    return fmt::format("cpu: {}, {}, {} threads", model, instruction_set(), thread_count());
+  }
+
+  std::string instruction_set() const override {
+#ifdef TENON_ONEDNN
+    return onednn_instruction_set();
+#else
+    return simd_kernels().instruction_set;
+#endif
+  }
+
+  std::span<const Candidate> candidates(const Op& op) const override {
+    for (const Row& row : kLists)
+      if (row.kind == op.kind()) return row.candidates;
+    return kOthers;
+  }
+
+  bool fuses([[maybe_unused]] const Op& op,
+             [[maybe_unused]] const PointwiseProgram& epilogue) const override {
+#ifdef TENON_ONEDNN
+    const bool takes_epilogues = op.kind() == LayerType::kCONVOLUTION
+                                 || op.kind() == LayerType::kDECONVOLUTION
+                                 || op.kind() == LayerType::kMATRIX_MULTIPLY;
+    return takes_epilogues && onednn_fuses(epilogue);
+#else
+    return false;
+#endif
+  }
+};
+
+}  // namespace
+
+const Target& cpu_target() {
+  static const auto& target = *new CpuTarget;  // never destroyed
+  return target;
+}
+
+}  // namespace tenon

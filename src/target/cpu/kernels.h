@@ -1,0 +1,35 @@
+// The implementations that the CPU target's lists are made of.
+#pragma once
+
+#include "target/target.h"
+
+namespace tenon::cpu {
+
+/// Calls the op's reference kernel; any op, linear layout.
+Offer offer_reference(const KernelRequest& request);
+
+// Our own loops.
+Offer offer_pointwise(const KernelRequest& request);
+Offer offer_softmax(const KernelRequest& request);
+Offer offer_reorder(const KernelRequest& request);
+Offer offer_concatenation(const KernelRequest& request);
+Offer offer_spatial_mean(const KernelRequest& request);
+
+// oneDNN's primitives, in builds that have it.
+Offer offer_onednn_convolution(const KernelRequest& request);
+Offer offer_onednn_deconvolution(const KernelRequest& request);
+Offer offer_onednn_matrix_multiply(const KernelRequest& request);
+Offer offer_onednn_fully_connected(const KernelRequest& request);
+Offer offer_onednn_pooling(const KernelRequest& request);
+Offer offer_onednn_softmax(const KernelRequest& request);
+Offer offer_onednn_reorder(const KernelRequest& request);
+
+/// Whether oneDNN computes the program as part of the primitive before it.
+bool onednn_fuses(const PointwiseProgram& epilogue);
+/// "AVX-512": what oneDNN makes code for on this machine.
+std::string onednn_instruction_set();
+
+/// Whether all tensors that are there have this type.
+bool all_of_type(const KernelRequest& request, DataType type);
+
+}  // namespace tenon::cpu

@@ -1,0 +1,129 @@
+// Convolution and deconvolution by oneDNN.
+#include "ops/convolution.h"
+
+#include "ops/deconvolution.h"
+#include "target/cpu/kernels.h"
+#include "target/cpu/onednn/weighted.h"
+#include "target/cpu/window.h"
+
+namespace tenon::cpu {
+namespace onednn {
+namespace {
+
+using dnnl::memory;
+
+template <class ConvolutionOp> constexpr bool kTransposed = ConvolutionOp::kName == "Deconvolution";
+
+/// Both directions: their attributes have the same names.
+template <class ConvolutionOp, class Primitive> class SlidingKernel final : public WeightedKernel {
+ public:
+  explicit SlidingKernel(const ConvolutionOp& op) : WeightedKernel(op.epilogue), op_(op) {}
+  using WeightedKernel::initialise;
+
+ protected:
+  bool chooses_layouts() const override { return true; }
+
+  Operands plain(std::span<const TensorSpec> inputs,
+                 std::span<const TensorSpec> outputs) const override {
+    const TensorSpec& data = inputs[0];
+    const TensorSpec& result = outputs[0];
+    const int rank = op_.kernel.rank() + 2;
+    require(data.shape.rank() == rank && result.shape.rank() == rank && data.shape[1] > 0
+                && data.shape[1] % op_.groups == 0 && result.shape[1] == op_.output_maps,
+            "shapes {} and {} do not fit the attributes", data.shape, result.shape);
+    Operands operands{desc_of(data.shape, data.layout),
+                      weights(data.shape[1]),
+                      {},
+                      desc_of(result.shape, result.layout)};
+    if (inputs.size() > 2 && inputs[2].present) {
+      require(inputs[2].shape.volume() == op_.output_maps, "a bias of shape {}, expected {}",
+              inputs[2].shape, op_.output_maps);
+      operands.bias = desc_of({op_.output_maps}, Layout::kLinear);
+    }
+    return operands;
+  }
+
+  dnnl::primitive_desc describe(const Operands& operands, std::span<const TensorSpec> inputs,
+                                std::span<const TensorSpec> outputs,
+                                const dnnl::primitive_attr& attributes) const override {
+    const Shape data = spatial_of(inputs[0].shape), result = spatial_of(outputs[0].shape);
+    const Shape ones = Shape::filled(op_.kernel.rank(), 1);
+    const Shape stride = op_.stride.rank() ? op_.stride : ones;
+    const Shape dilation = op_.dilation.rank() ? op_.dilation : ones;
+    const Padding padding = resolve_padding(
+        op_.padding_mode, op_.pre_padding, kTransposed<ConvolutionOp> ? result : data,
+        kTransposed<ConvolutionOp> ? data : result, op_.kernel, stride, dilation);
+    memory::dims gaps = dims_of(dilation);
+    for (auto& gap : gaps) --gap;
+    const typename Primitive::desc description(
+        dnnl::prop_kind::forward_inference,
+        kTransposed<ConvolutionOp> ? dnnl::algorithm::deconvolution_direct
+                                   : dnnl::algorithm::convolution_direct,
+        operands.source, operands.weights, operands.bias, operands.destination, dims_of(stride),
+        gaps, dims_of(padding.before), dims_of(padding.after));
+    return typename Primitive::primitive_desc(description, attributes, engine());
+  }
+
+ private:
+  /// As in the network: (K, C/groups, kernel…), or (C, K/groups, kernel…) when transposed. oneDNN
+  /// wants the output maps first, which the strides tell.
+  memory::desc weights(int64_t channels) const {
+    const int64_t inputs = channels / op_.groups, outputs = op_.output_maps / op_.groups;
+    const int64_t window = op_.kernel.volume();
+    require(Shape({op_.output_maps, channels, window}).volume() < int64_t{1} << 40,
+            "the weights are too large");
+    memory::dims dims = {outputs, inputs}, strides = {inputs * window, window};
+    if (kTransposed<ConvolutionOp>) strides = {window, outputs * window};
+    if (op_.groups > 1) {
+      dims.insert(dims.begin(), op_.groups);
+      strides.insert(strides.begin(), outputs * inputs * window);
+    }
+    const Shape steps = op_.kernel.strides();
+    dims.insert(dims.end(), op_.kernel.begin(), op_.kernel.end());
+    strides.insert(strides.end(), steps.begin(), steps.end());
+    return {dims, memory::data_type::f32, strides};
+  }
+
+  ConvolutionOp op_;
+};
+
+template <class ConvolutionOp>
+std::optional<std::string> check(const ConvolutionOp& op, const KernelRequest& request) {
+  const int axes = op.kernel.rank();
+  if (axes < 1 || axes > 3) return "only one to three spatial axes are supported";
+  if (op.stride.rank() % axes || op.dilation.rank() % axes || op.groups < 1 || op.output_maps < 1
+      || op.output_maps % op.groups)
+    return "the attributes are inconsistent";
+  for (const Shape* s : {&op.kernel, &op.stride, &op.dilation})
+    for (const int64_t extent : *s)
+      if (extent < 1 || extent > 1 << 20) return "a kernel, stride or dilation is out of range";
+  for (const int64_t p : op.pre_padding)
+    if (p < 0 || p > 1 << 20) return "negative padding is not supported";
+  if (request.inputs.size() < 2 || request.outputs.size() != 1) return "inputs are missing";
+  return std::nullopt;
+}
+
+template <class ConvolutionOp, class Primitive> Offer offer(const KernelRequest& request) {
+  const auto& op = static_cast<const ConvolutionOp&>(request.op);
+  if (auto reason = check(op, request)) return *reason;
+  auto kernel = std::make_unique<SlidingKernel<ConvolutionOp, Primitive>>(op);
+  if (auto reason = kernel->initialise(request)) return *reason;
+  return kernel;
+}
+
+}  // namespace
+}  // namespace onednn
+
+Offer offer_onednn_convolution(const KernelRequest& request) {
+  return onednn::offer<Convolution, dnnl::convolution_forward>(request);
+}
+
+Offer offer_onednn_deconvolution(const KernelRequest& request) {
+  return onednn::offer<Deconvolution, dnnl::deconvolution_forward>(request);
+}
+
+bool onednn_fuses(const PointwiseProgram& epilogue) {
+  return onednn::match_post_ops(epilogue).has_value();
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,186 @@
+#include "target/cpu/onednn/library.h"
+
+#include <tbb/task_arena.h>
+
+#include "target/cpu/kernels.h"
+
+namespace tenon::cpu {
+
+std::string onednn_instruction_set() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41:
+      return "SSE4.1";
+    case dnnl::cpu_isa::avx:
+      return "AVX";
+    case dnnl::cpu_isa::avx2:
+      return "AVX2";
+    case dnnl::cpu_isa::avx2_vnni:
+      return "AVX2 VNNI";
+    case dnnl::cpu_isa::avx512_core:
+      return "AVX-512";
+    case dnnl::cpu_isa::avx512_core_vnni:
+      return "AVX-512 VNNI";
+    case dnnl::cpu_isa::avx512_core_bf16:
+      return "AVX-512 BF16";
+    case dnnl::cpu_isa::avx512_core_amx:
+      return "AVX-512 AMX";
+    default:
+      return "baseline";
+  }
+}
+
+namespace onednn {
+
+using dnnl::memory;
+
+const dnnl::engine& engine() {
+  // Never destroyed: primitives of static objects may outlive it.
+  static const auto& instance = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return instance;
+}
+
+memory::dims dims_of(const Shape& shape) {
+  return {shape.begin(), shape.end()};
+}
+
+memory::desc desc_of(const Shape& shape, Layout layout) {
+  using Tag = memory::format_tag;
+  static constexpr Tag kLinear[] = {Tag::a,     Tag::ab,     Tag::abc,     Tag::abcd,
+                                    Tag::abcde, Tag::abcdef, Tag::abcdefg, Tag::abcdefgh};
+  static constexpr Tag kLast[] = {Tag::acb, Tag::acdb, Tag::acdeb};
+  static constexpr Tag kBlocked8[] = {Tag::aBc8b, Tag::aBcd8b, Tag::aBcde8b};
+  static constexpr Tag kBlocked16[] = {Tag::aBc16b, Tag::aBcd16b, Tag::aBcde16b};
+  const int rank = shape.rank();
+  Tag tag = Tag::undef;
+  if (layout == Layout::kLinear) {
+    if (rank == 0) return {{1}, memory::data_type::f32, Tag::a};
+    tag = kLinear[rank - 1];
+  } else {
+    require(rank >= 3 && rank <= 5, "layout \"{}\" needs a tensor of rank 3 to 5, found {}",
+            name_of(layout), shape);
+    tag = (layout == Layout::kChannelsLast ? kLast
+           : layout == Layout::kBlocked8   ? kBlocked8
+                                           : kBlocked16)[rank - 3];
+  }
+  return {dims_of(shape), memory::data_type::f32, tag};
+}
+
+memory::desc any_desc(const Shape& shape) {
+  return {dims_of(shape), memory::data_type::f32, memory::format_tag::any};
+}
+
+std::optional<Layout> layout_of(const memory::desc& desc, const Shape& shape) {
+  for (const Layout layout :
+       {Layout::kLinear, Layout::kBlocked16, Layout::kBlocked8, Layout::kChannelsLast}) {
+    if (layout != Layout::kLinear && (shape.rank() < 3 || shape.rank() > 5)) continue;
+    if (desc == desc_of(shape, layout)) return layout;
+  }
+  return std::nullopt;
+}
+
+Layout preferred_blocked() {
+  static const bool wide = (static_cast<unsigned>(dnnl::get_effective_cpu_isa())
+                            & static_cast<unsigned>(dnnl::cpu_isa::avx512_core))
+                           == static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  return wide ? Layout::kBlocked16 : Layout::kBlocked8;
+}
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+size_t aligned(size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// Bytes without structure. oneDNN clears the padding of a structured memory whenever its address
+/// is set, which inputs do not need and constants in a mapped file would not survive.
+memory::desc bytes_desc(const memory::desc& desc) {
+  return {{static_cast<memory::dim>(std::max<size_t>(desc.get_size(), 1))},
+          memory::data_type::u8,
+          memory::format_tag::a};
+}
+
+void check(dnnl_status_t status) {
+  if (status == dnnl_out_of_memory) fail(ErrorCode::kFAILED_ALLOCATION, "oneDNN ran out of memory");
+  if (status != dnnl_success)
+    fail(ErrorCode::kFAILED_EXECUTION, "a oneDNN primitive failed with status {}",
+         static_cast<int>(status));
+}
+
+}  // namespace
+
+PrimitiveExecution::PrimitiveExecution() : stream_(engine()), threads_(thread_count()) {}
+
+void PrimitiveExecution::add(const dnnl::primitive_desc_base& description,
+                             std::vector<Argument> arguments) {
+  Step step;
+  step.primitive = call("primitive", [&] { return dnnl::primitive(description.get()); });
+  const memory::desc scratchpad = description.scratchpad_desc();
+  if (const size_t bytes = scratchpad.get_size(); bytes > 0)
+    arguments.push_back(
+        {DNNL_ARG_SCRATCHPAD, {Source::From::kScratch, reserve(bytes)}, scratchpad});
+  for (const Argument& a : arguments) {
+    const bool is_output = a.source.from == Source::From::kOutput;
+    memory m(is_output ? a.desc : bytes_desc(a.desc), engine(), nullptr);
+    step.arguments.push_back({a.id, m.get()});
+    step.bound.push_back({std::move(m), a.source});
+  }
+  steps_.push_back(std::move(step));
+}
+
+size_t PrimitiveExecution::reserve(size_t bytes) {
+  const size_t offset = scratch_;
+  scratch_ += aligned(bytes);
+  return offset;
+}
+
+void PrimitiveExecution::set_tail(std::unique_ptr<Execution> tail, size_t first) {
+  tail_ = std::move(tail);
+  tail_first_ = first;
+}
+
+size_t PrimitiveExecution::scratch_bytes() const {
+  return std::max(scratch_, tail_ ? tail_->scratch_bytes() : 0);
+}
+
+void PrimitiveExecution::run(const RunArguments& arguments) {
+  // Primitives are laid out for the threads there were when they were made.
+  if (threads_ == thread_count()) return execute(arguments);
+  tbb::task_arena arena(threads_);
+  arena.execute([&] { execute(arguments); });
+}
+
+void PrimitiveExecution::execute(const RunArguments& arguments) {
+  for (Step& step : steps_) {
+    for (Bound& b : step.bound) {
+      void* address = nullptr;
+      switch (b.source.from) {
+        case Source::From::kInput:
+          address = const_cast<void*>(arguments.inputs[b.source.index]);
+          break;
+        case Source::From::kOutput:
+          address = arguments.outputs[b.source.index];
+          break;
+        case Source::From::kScratch:
+          address = static_cast<std::byte*>(arguments.scratch) + b.source.index;
+          break;
+        case Source::From::kFixed:
+          address = const_cast<void*>(b.source.fixed);
+          break;
+      }
+      check(dnnl_memory_set_data_handle(b.memory.get(), address));
+    }
+    check(dnnl_primitive_execute(step.primitive.get(), stream_.get(),
+                                 static_cast<int>(step.arguments.size()), step.arguments.data()));
+  }
+  check(dnnl_stream_wait(stream_.get()));
+  if (!tail_) return;
+  tail_inputs_.assign(1, arguments.outputs[0]);
+  for (size_t i = tail_first_; i < arguments.inputs.size(); ++i)
+    tail_inputs_.push_back(arguments.inputs[i]);
+  tail_->run({tail_inputs_, arguments.outputs, arguments.scratch, arguments.stream});
+}
+
+}  // namespace onednn
+}  // namespace tenon::cpu

@@ -1,0 +1,213 @@
+#include "target/cpu/onednn/weighted.h"
+
+#include "target/cpu/kernels.h"
+#include "target/cpu/pointwise.h"
+
+namespace tenon::cpu::onednn {
+namespace {
+
+using dnnl::memory;
+
+bool has_bias(std::span<const TensorSpec> inputs) {
+  return inputs.size() > 2 && inputs[2].present;
+}
+
+memory::desc any_of(const memory::desc& desc) {
+  return {desc.dims(), memory::data_type::f32, memory::format_tag::any};
+}
+
+bool is_reference(const dnnl::primitive_desc& description) {
+  return std::string_view(description.impl_info_str()).starts_with("ref");
+}
+
+/// An operand of the epilogue beside a result that oneDNN sees under another shape.
+Shape fitted(const Shape& operand, const Shape& output, const Shape& result) {
+  if (operand == output) return result;
+  Shape shape = Shape::filled(result.rank(), 1);
+  if (operand.volume() == 1) return shape;
+  if (output == result && operand.rank() <= result.rank()) {
+    std::copy(operand.begin(), operand.end(), &shape[result.rank() - operand.rank()]);
+    return shape;
+  }
+  require(operand.volume() == operand.back() && operand.back() == result.back()
+              && output.back() == result.back(),
+          "an operand of shape {} beside {} is not supported", operand, output);
+  shape[result.rank() - 1] = operand.back();
+  return shape;
+}
+
+}  // namespace
+
+std::optional<std::string> WeightedKernel::initialise(const KernelRequest& request) {
+  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
+  if (!request.inputs[weights_index()].present || !request.inputs[source_index()].present)
+    return "data or weights are missing";
+  post_ops_ = match_post_ops(epilogue_);
+  input_is_packed.assign(request.inputs.size(), false);
+  try {
+    if (request.stored == nullptr)
+      choose_layouts(request);
+    else
+      set_layouts(request, request.inputs[source_index()].layout, request.outputs[0].layout);
+    const auto inputs = with_layouts(request.inputs, input_layouts);
+    const auto outputs = with_layouts(request.outputs, output_layouts);
+    Operands operands = plain(inputs, outputs);
+    const memory::desc plain_weights = operands.weights;
+    operands.weights = any_of(operands.weights);
+    if (outputs[0].shape.volume() == 0) operands.weights = plain_weights;
+    const Made made = outputs[0].shape.volume() == 0 ? Made{} : make(operands, inputs, outputs);
+    const memory::desc wanted = made.description ? made.description.weights_desc() : plain_weights;
+    const bool stored = request.stored != nullptr && !request.stored->packed.empty();
+    const Tensor* constant = request.constants[weights_index()];
+    if (stored) {
+      weights_ = load(*request.stored, plain_weights.dims());
+      if (weights_->desc != wanted && can_save(wanted))
+        weights_ = pack(weights_->memory.data(), weights_->desc, wanted);
+    } else if (constant != nullptr) {
+      require(constant->bytes() >= plain_weights.get_size(), "weights of {} bytes, expected {}",
+              constant->bytes(), plain_weights.get_size());
+      weights_ = pack(constant->data(), plain_weights, can_save(wanted) ? wanted : plain_weights);
+    }
+    if (weights_) {
+      input_is_packed[weights_index()] = true;
+      save(*weights_, *this);
+    }
+    prepare(inputs, outputs);  // so that what cannot work is refused here
+  } catch (const Error& e) {
+    if (request.stored != nullptr) throw;
+    return e.what();
+  } catch (const dnnl::error& e) {
+    return e.what();
+  }
+  return std::nullopt;
+}
+
+void WeightedKernel::choose_layouts(const KernelRequest& request) {
+  set_layouts(request, Layout::kLinear, Layout::kLinear);
+  const Shape& data = request.inputs[source_index()].shape;
+  const Shape& result = request.outputs[0].shape;
+  if (!chooses_layouts() || result.volume() == 0) return;
+  Operands operands = plain(request.inputs, request.outputs);
+  operands = {any_of(operands.source), any_of(operands.weights), operands.bias,
+              any_of(operands.destination)};
+  // Without operands, whose layout has to be known beforehand.
+  const auto description =
+      describe(operands, request.inputs, request.outputs, attributes_of({}, {}));
+  const auto from = layout_of(description.src_desc(), data);
+  const auto to = layout_of(description.dst_desc(), result);
+  set_layouts(request, from.value_or(preferred_blocked()), to.value_or(preferred_blocked()));
+}
+
+void WeightedKernel::set_layouts(const KernelRequest& request, Layout data, Layout result) {
+  input_layouts.assign(request.inputs.size(), Layout::kLinear);
+  input_layouts[source_index()] = data;
+  output_layouts.assign(1, result);
+  for (size_t i = kFirstOperand; i < request.inputs.size(); ++i)
+    if (request.inputs[i].shape == request.outputs[0].shape) input_layouts[i] = result;
+}
+
+std::vector<TensorSpec> WeightedKernel::with_layouts(std::span<const TensorSpec> specs,
+                                                     std::span<const Layout> layouts) const {
+  std::vector<TensorSpec> out(specs.begin(), specs.end());
+  for (size_t i = 0; i < out.size(); ++i) out[i].layout = layouts[i];
+  return out;
+}
+
+std::vector<TensorSpec> WeightedKernel::fitted_operands(const Operands& operands,
+                                                        std::span<const TensorSpec> inputs,
+                                                        std::span<const TensorSpec> outputs) const {
+  const auto dims = operands.destination.dims();
+  const Shape result{std::span<const int64_t>(dims)};
+  std::vector<TensorSpec> specs;
+  for (size_t i = kFirstOperand; i < inputs.size(); ++i) {
+    specs.push_back(inputs[i]);
+    specs.back().shape = fitted(inputs[i].shape, outputs[0].shape, result);
+  }
+  return specs;
+}
+
+WeightedKernel::Made WeightedKernel::make(const Operands& operands,
+                                          std::span<const TensorSpec> inputs,
+                                          std::span<const TensorSpec> outputs) const {
+  return call("primitive", [&]() -> Made {
+    if (post_ops_ && !post_ops_->empty()) {
+      // Some implementations take fewer post-operations; the epilogue then runs by itself.
+      try {
+        const auto fused =
+            describe(operands, inputs, outputs,
+                     attributes_of(*post_ops_, fitted_operands(operands, inputs, outputs)));
+        if (!is_reference(fused)) return {fused, true};
+      } catch (const dnnl::error&) {
+      } catch (const Error&) {}
+    }
+    return {describe(operands, inputs, outputs, attributes_of({}, {})), epilogue_.empty()};
+  });
+}
+
+void WeightedKernel::add_main(PrimitiveExecution& execution, const Made& made,
+                              const Operands& operands, const Source& weights,
+                              std::span<const TensorSpec> inputs,
+                              std::span<const TensorSpec> outputs) const {
+  std::vector<Argument> arguments = {
+      {DNNL_ARG_SRC, {Source::From::kInput, source_index()}, operands.source},
+      {DNNL_ARG_WEIGHTS, weights, operands.weights},
+      {DNNL_ARG_DST, {Source::From::kOutput, 0}, operands.destination}};
+  if (has_bias(inputs))
+    arguments.push_back({DNNL_ARG_BIAS, {Source::From::kInput, kBias}, operands.bias});
+  if (made.fused && !epilogue_.empty()) {
+    const auto specs = fitted_operands(operands, inputs, outputs);
+    for (size_t i = 0; i < post_ops_->size(); ++i) {
+      if ((*post_ops_)[i].operand == 0) continue;
+      const size_t operand = static_cast<size_t>((*post_ops_)[i].operand) - 1;
+      arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
+                           {Source::From::kInput, kFirstOperand + operand},
+                           desc_of(specs[operand].shape, specs[operand].layout)});
+    }
+  }
+  execution.add(made.description, std::move(arguments));
+}
+
+std::unique_ptr<Execution> WeightedKernel::prepare(std::span<const TensorSpec> inputs,
+                                                   std::span<const TensorSpec> outputs) const {
+  if (outputs[0].shape.volume() == 0) return std::make_unique<EmptyExecution>();
+  Operands operands = plain(inputs, outputs);
+  auto execution = std::make_unique<PrimitiveExecution>();
+  const memory::desc at_hand = weights_ ? weights_->desc : operands.weights;
+  Source weights = weights_ ? Source{Source::From::kFixed, 0, weights_->memory.data()}
+                            : Source{Source::From::kInput, weights_index()};
+  // Packed weights fix the layout; others are brought into the best one at each run.
+  Made made;
+  bool repack = !weights_;
+  if (weights_) {
+    operands.weights = weights_->desc;
+    try {
+      made = make(operands, inputs, outputs);
+      repack = is_reference(made.description);
+    } catch (const Error&) {
+      repack = true;
+    }
+  }
+  if (repack) {
+    operands.weights = any_of(operands.weights);
+    made = make(operands, inputs, outputs);
+    operands.weights = made.description.weights_desc();
+    if (operands.weights != at_hand) {
+      const auto reorder = call("reorder of weights", [&] {
+        return dnnl::reorder::primitive_desc(engine(), at_hand, engine(), operands.weights);
+      });
+      const Source copy{Source::From::kScratch, execution->reserve(operands.weights.get_size())};
+      execution->add(reorder,
+                     {{DNNL_ARG_FROM, weights, at_hand}, {DNNL_ARG_TO, copy, operands.weights}});
+      weights = copy;
+    }
+  }
+  add_main(*execution, made, operands, weights, inputs, outputs);
+  if (!made.fused) {
+    std::vector<TensorSpec> tail = {outputs[0]};
+    tail.insert(tail.end(), inputs.begin() + kFirstOperand, inputs.end());
+    execution->set_tail(prepare_pointwise(epilogue_, tail, outputs[0]), kFirstOperand);
+  }
+  return execution;
+}
+
+}  // namespace tenon::cpu::onednn

@@ -1,0 +1,67 @@
+// Primitives of the form data x weights + bias, then an epilogue: what convolution, deconvolution,
+// matrix multiplication and fully connected layers have in common.
+#pragma once
+
+#include "target/cpu/onednn/library.h"
+#include "target/cpu/onednn/packed_weights.h"
+#include "target/cpu/onednn/post_ops.h"
+
+namespace tenon::cpu::onednn {
+
+/// Memory descriptors of a primitive's arguments; `bias` is zero when there is none.
+struct Operands {
+  dnnl::memory::desc source, weights, bias, destination;
+};
+
+/// A kernel whose inputs are data, weights, bias (optional) and the operands of an epilogue.
+class WeightedKernel : public Kernel {
+ public:
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const final;
+
+ protected:
+  explicit WeightedKernel(PointwiseProgram epilogue) : epilogue_(std::move(epilogue)) {}
+
+  /// Chooses layouts and packs constant weights; or takes what the request has stored.
+  /// The reason when oneDNN cannot do it.
+  std::optional<std::string> initialise(const KernelRequest& request);
+
+  /// Arguments as they come from the network, for these shapes and layouts.
+  virtual Operands plain(std::span<const TensorSpec> inputs,
+                         std::span<const TensorSpec> outputs) const = 0;
+  virtual dnnl::primitive_desc describe(const Operands& operands,
+                                        std::span<const TensorSpec> inputs,
+                                        std::span<const TensorSpec> outputs,
+                                        const dnnl::primitive_attr& attributes) const = 0;
+  /// Whether data and result may lie in any layout, or only in rows.
+  virtual bool chooses_layouts() const = 0;
+  /// Which input is oneDNN's source, and which its weights.
+  virtual size_t source_index() const { return 0; }
+  virtual size_t weights_index() const { return 1; }
+
+ private:
+  static constexpr size_t kBias = 2, kFirstOperand = 3;
+
+  struct Made {
+    dnnl::primitive_desc description;
+    bool fused = false;  // the epilogue is part of it
+  };
+  Made make(const Operands& operands, std::span<const TensorSpec> inputs,
+            std::span<const TensorSpec> outputs) const;
+  void choose_layouts(const KernelRequest& request);
+  void set_layouts(const KernelRequest& request, Layout data, Layout result);
+  std::vector<TensorSpec> with_layouts(std::span<const TensorSpec> specs,
+                                       std::span<const Layout> layouts) const;
+  void add_main(PrimitiveExecution& execution, const Made& made, const Operands& operands,
+                const Source& weights, std::span<const TensorSpec> inputs,
+                std::span<const TensorSpec> outputs) const;
+  std::vector<TensorSpec> fitted_operands(const Operands& operands,
+                                          std::span<const TensorSpec> inputs,
+                                          std::span<const TensorSpec> outputs) const;
+
+  PointwiseProgram epilogue_;
+  std::optional<std::vector<PostOp>> post_ops_;
+  std::optional<PackedWeights> weights_;
+};
+
+}  // namespace tenon::cpu::onednn

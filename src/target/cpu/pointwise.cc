@@ -1,0 +1,361 @@
+#include "target/cpu/pointwise.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/activation.h"
+#include "ops/elementwise.h"
+#include "ops/pointwise.h"
+#include "ops/scale.h"
+#include "ops/unary.h"
+#include "target/cpu/kernels.h"
+#include "target/cpu/physical.h"
+#include "target/cpu/simd/kernels.h"
+
+namespace tenon::cpu {
+namespace {
+
+using Family = PointwiseStep::Family;
+
+constexpr int64_t kBlock = 512;      // floats of one register
+constexpr size_t kMaxSlots = 24;     // registers in memory at a time; 48 KB of stack
+constexpr int64_t kGrainBlocks = 8;  // blocks worth a task
+
+StepFunction fast_function(const PointwiseStep& step) {
+  const SimdKernels& kernels = simd_kernels();
+  const auto i = static_cast<size_t>(step.function);
+  switch (step.family) {
+    case Family::kUnary:
+      return i < std::size(kernels.unary) ? kernels.unary[i] : nullptr;
+    case Family::kActivation:
+      return i < std::size(kernels.activation) ? kernels.activation[i] : nullptr;
+    case Family::kElementWise:
+      return i < std::size(kernels.element_wise) ? kernels.element_wise[i] : nullptr;
+  }
+  return nullptr;
+}
+
+/// An input that does not run along with the output: adjacent axes with a common step are one.
+class BroadcastReader {
+ public:
+  BroadcastReader(const TensorSpec& spec, const TensorSpec& output)
+      : elements_(storage_elements(spec.shape, spec.layout)) {
+    const Shape extents = physical_extents(output.shape, output.layout);
+    const Shape strides = physical_strides(spec.shape, spec.layout, output.shape, output.layout);
+    for (int i = 0; i < extents.rank(); ++i) {
+      const bool joins = extents_.rank() > 0 && strides_.back() == strides[i] * extents[i];
+      if (joins) {
+        extents_[extents_.rank() - 1] *= extents[i];
+        strides_[strides_.rank() - 1] = strides[i];
+      } else {
+        extents_.push_back(extents[i]);
+        strides_.push_back(strides[i]);
+      }
+    }
+    if (extents_.rank() == 0) {
+      extents_.push_back(1);
+      strides_.push_back(0);
+    }
+  }
+
+  /// Elements [begin, begin + count) of the output's order.
+  void read(const float* data, int64_t begin, int64_t count, float* to) const {
+    const int last = extents_.rank() - 1;
+    int64_t index[Shape::kMaxRank];
+    int64_t rest = begin, offset = 0;
+    for (int i = last; i >= 0; --i) {
+      index[i] = rest % extents_[i];
+      rest /= extents_[i];
+      offset += index[i] * strides_[i];
+    }
+    while (count > 0) {
+      const int64_t run = std::min(count, extents_[last] - index[last]);
+      copy_run(data, offset, strides_[last], run, to);
+      to += run;
+      count -= run;
+      offset += run * strides_[last];
+      index[last] += run;
+      for (int i = last; i > 0 && index[i] == extents_[i]; --i) {
+        offset += strides_[i - 1] - index[i] * strides_[i];
+        index[i] = 0;
+        ++index[i - 1];
+      }
+    }
+  }
+
+ private:
+  /// Padding channels lie beyond the operand's; what they get is cleared later, but must exist.
+  void copy_run(const float* data, int64_t offset, int64_t stride, int64_t run, float* to) const {
+    if (stride == 0) {
+      std::fill_n(to, run, offset < elements_ ? data[offset] : 0.f);
+      return;
+    }
+    const int64_t valid = std::clamp<int64_t>((elements_ - offset + stride - 1) / stride, 0, run);
+    if (stride == 1)
+      std::copy_n(data + offset, valid, to);
+    else
+      for (int64_t i = 0; i < valid; ++i) to[i] = data[offset + i * stride];
+    std::fill(to + valid, to + run, 0.f);
+  }
+
+  Shape extents_, strides_;
+  int64_t elements_;
+};
+
+/// Where a register is while a block is computed.
+struct Place {
+  enum class Kind : uint8_t { kInput, kSlot, kOutput } kind = Kind::kSlot;
+  size_t index = 0;  // input, or slot
+};
+
+class PointwiseExecution final : public Execution {
+ public:
+  PointwiseExecution(const PointwiseProgram& program, std::span<const TensorSpec> inputs,
+                     const TensorSpec& output)
+      : program_(program),
+        output_(output),
+        count_(storage_elements(output.shape, output.layout)),
+        places_(static_cast<size_t>(program.step_register(program.steps.size()))) {
+    size_t slots = 0;
+    for (size_t i = 0; i < static_cast<size_t>(program.inputs); ++i) {
+      if (!is_read(static_cast<int32_t>(i))) continue;
+      const TensorSpec& in = inputs[i];
+      if (in.shape == output.shape && in.layout == output.layout) {
+        places_[i] = {Place::Kind::kInput, i};
+      } else {
+        places_[i] = {Place::Kind::kSlot, slots++};
+        readers_.emplace_back(i, BroadcastReader(in, output));
+      }
+    }
+    for (size_t i = 0; i < program.constants.size(); ++i)
+      places_[static_cast<size_t>(program.constant_register(i))] = {Place::Kind::kSlot, slots++};
+    place_steps(slots);
+    for (const PointwiseStep& step : program.steps) functions_.push_back(fast_function(step));
+  }
+
+  void run(const RunArguments& arguments) override {
+    auto* output = static_cast<float*>(arguments.outputs[0]);
+    const int64_t blocks = (count_ + kBlock - 1) / kBlock;
+    parallel_for(blocks, kGrainBlocks, [&](int64_t begin, int64_t end) {
+      run_blocks(arguments.inputs, output, begin, end);
+    });
+    clear_padding(output);
+  }
+
+ private:
+  bool is_read(int32_t r) const {
+    return std::any_of(program_.steps.begin(), program_.steps.end(), [&](const PointwiseStep& s) {
+      return s.a == r || (s.family == Family::kElementWise && s.b == r);
+    });
+  }
+
+  /// Gives each step a slot that nobody reads any more; the last one writes the output.
+  void place_steps(size_t next) {
+    std::vector<size_t> last_read(places_.size(), 0);
+    for (size_t s = 0; s < program_.steps.size(); ++s)
+      for (const int32_t r : {program_.steps[s].a, program_.steps[s].b})
+        if (r >= 0) last_read[static_cast<size_t>(r)] = s;
+    std::vector<size_t> unused;
+    for (size_t s = 0; s < program_.steps.size(); ++s) {
+      // A step may write where it reads: each element is read first.
+      for (size_t earlier = 0; earlier < s; ++earlier) {
+        const auto r = static_cast<size_t>(program_.step_register(earlier));
+        const bool read = program_.steps[s].a == static_cast<int32_t>(r)
+                          || program_.steps[s].b == static_cast<int32_t>(r);
+        if (read && last_read[r] == s) unused.push_back(places_[r].index);
+      }
+      auto& place = places_[static_cast<size_t>(program_.step_register(s))];
+      if (s + 1 == program_.steps.size()) {
+        place.kind = Place::Kind::kOutput;
+      } else if (!unused.empty()) {
+        place.index = unused.back();
+        unused.pop_back();
+      } else {
+        place.index = next++;
+      }
+    }
+    require(next <= kMaxSlots,
+            "a pointwise program with {} live values is not supported; the limit is {}", next,
+            kMaxSlots);
+    slots_ = next;
+  }
+
+  void run_blocks(std::span<const void* const> inputs, float* output, int64_t begin,
+                  int64_t end) const {
+    alignas(64) float slots[kMaxSlots * kBlock];
+    for (size_t i = 0; i < program_.constants.size(); ++i) {
+      const Place& place = places_[static_cast<size_t>(program_.constant_register(i))];
+      std::fill_n(slots + place.index * kBlock, kBlock, program_.constants[i]);
+    }
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * kBlock, n = std::min(kBlock, count_ - first);
+      const auto address = [&](int32_t r) -> float* {
+        const Place& place = places_[static_cast<size_t>(r)];
+        switch (place.kind) {
+          case Place::Kind::kInput:
+            return const_cast<float*>(static_cast<const float*>(inputs[place.index])) + first;
+          case Place::Kind::kSlot:
+            return slots + place.index * kBlock;
+          case Place::Kind::kOutput:
+            return output + first;
+        }
+        return nullptr;
+      };
+      for (const auto& [i, reader] : readers_)
+        reader.read(static_cast<const float*>(inputs[i]), first, n,
+                    address(static_cast<int32_t>(i)));
+      for (size_t s = 0; s < program_.steps.size(); ++s) {
+        const PointwiseStep& step = program_.steps[s];
+        const float* a = address(step.a);
+        const float* b = step.family == Family::kElementWise ? address(step.b) : a;
+        float* to = address(program_.step_register(s));
+        if (functions_[s] != nullptr)
+          functions_[s](a, b, to, n, step.alpha, step.beta);
+        else
+          for (int64_t i = 0; i < n; ++i) to[i] = evaluate(step, a[i], b[i]);
+      }
+    }
+  }
+
+  void clear_padding(float* output) const {
+    const int64_t block = channel_block(output_.layout);
+    if (block == 1 || output_.shape[1] % block == 0) return;
+    const int64_t used = output_.shape[1] % block;
+    const int64_t plane = output_.shape.volume(2, output_.shape.rank());
+    const int64_t groups = output_.shape[1] / block + 1;
+    for (int64_t n = 0; n < output_.shape[0]; ++n) {
+      float* last = output + ((n + 1) * groups - 1) * plane * block;
+      for (int64_t i = 0; i < plane; ++i)
+        std::fill(last + i * block + used, last + (i + 1) * block, 0.f);
+    }
+  }
+
+  PointwiseProgram program_;
+  TensorSpec output_;
+  int64_t count_;
+  std::vector<Place> places_;  // per register
+  std::vector<std::pair<size_t, BroadcastReader>> readers_;
+  std::vector<StepFunction> functions_;
+  size_t slots_ = 0;
+};
+
+/// (x * scale + shift) ^ power with the operands that are there.
+PointwiseProgram program_of(const Scale&, const KernelRequest& request) {
+  using nvinfer1::ElementWiseOperation;
+  constexpr size_t kShift = 1, kScale = 2, kPower = 3;
+  PointwiseProgram program;
+  program.inputs = static_cast<int32_t>(request.inputs.size());
+  int32_t current = 0;
+  const auto add = [&](size_t input, ElementWiseOperation operation) {
+    if (input >= request.inputs.size() || !request.inputs[input].present) return;
+    program.steps.push_back({Family::kElementWise, static_cast<int32_t>(operation), current,
+                             static_cast<int32_t>(input)});
+    current = program.step_register(program.steps.size() - 1);
+  };
+  add(kScale, ElementWiseOperation::kPROD);
+  add(kShift, ElementWiseOperation::kSUM);
+  add(kPower, ElementWiseOperation::kPOW);
+  return program;
+}
+
+/// The op as a program; empty when it is none.
+PointwiseProgram program_of(const KernelRequest& request) {
+  const Op& op = request.op;
+  PointwiseProgram program;
+  if (const auto* pointwise = dynamic_cast<const Pointwise*>(&op)) return pointwise->program;
+  if (const auto* scale = dynamic_cast<const Scale*>(&op)) return program_of(*scale, request);
+  if (const auto* activation = dynamic_cast<const Activation*>(&op))
+    program.steps = {{Family::kActivation, static_cast<int32_t>(activation->type), 0, -1,
+                      activation->alpha, activation->beta}};
+  if (const auto* unary = dynamic_cast<const Unary*>(&op))
+    program.steps = {{Family::kUnary, static_cast<int32_t>(unary->operation), 0, -1}};
+  if (const auto* binary = dynamic_cast<const ElementWise*>(&op)) {
+    program.inputs = 2;
+    program.steps = {{Family::kElementWise, static_cast<int32_t>(binary->operation), 0, 1}};
+  }
+  return program;
+}
+
+class PointwiseKernel final : public Kernel {
+ public:
+  PointwiseKernel(const KernelRequest& request, Layout layout) : program_(program_of(request)) {
+    const auto* scale = dynamic_cast<const Scale*>(&request.op);
+    if (scale != nullptr) {
+      is_scale_ = true;
+      mode_ = scale->mode;
+      channel_axis_ = scale->channel_axis;
+    }
+    for (const TensorSpec& in : request.inputs) {
+      const bool is_full =
+          in.shape == request.outputs[0].shape && !(is_scale_ && !input_layouts.empty());
+      input_layouts.push_back(is_full ? layout : Layout::kLinear);
+    }
+    output_layouts.assign(1, layout);
+  }
+
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    std::vector<TensorSpec> specs(inputs.begin(), inputs.end());
+    for (size_t i = 1; is_scale_ && i < specs.size(); ++i)
+      specs[i].shape = weights_shape(specs[i], outputs[0].shape);
+    return prepare_pointwise(program_, specs, outputs[0]);
+  }
+
+ private:
+  /// A Scale layer's weights, aligned with the data.
+  Shape weights_shape(const TensorSpec& spec, const Shape& data) const {
+    Shape shape = Shape::filled(data.rank(), 1);
+    if (!spec.present || spec.shape.volume() == 1) return shape;
+    const int last = mode_ == nvinfer1::ScaleMode::kCHANNEL ? channel_axis_ + 1 : data.rank();
+    for (int i = channel_axis_; i < last; ++i) shape[i] = data[i];
+    require(shape.volume() == spec.shape.volume(),
+            "weights of shape {} do not fit data of shape {}", spec.shape, data);
+    return shape;
+  }
+
+  PointwiseProgram program_;
+  bool is_scale_ = false;
+  nvinfer1::ScaleMode mode_ = nvinfer1::ScaleMode::kUNIFORM;
+  int32_t channel_axis_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Execution> prepare_pointwise(const PointwiseProgram& program,
+                                             std::span<const TensorSpec> inputs,
+                                             const TensorSpec& output) {
+  return std::make_unique<PointwiseExecution>(program, inputs, output);
+}
+
+Offer offer_pointwise(const KernelRequest& request) {
+  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
+  const PointwiseProgram program = program_of(request);
+  program.check();
+  if (program.steps.empty()) return "there is nothing to compute";
+  if (program.inputs != static_cast<int32_t>(request.inputs.size()))
+    return "the number of inputs does not fit the program";
+  const Shape& output = request.outputs[0].shape;
+  const bool is_scale = dynamic_cast<const Scale*>(&request.op) != nullptr;
+  std::optional<Layout> layout;
+  if (request.stored != nullptr) layout = request.outputs[0].layout;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const TensorSpec& in = request.inputs[i];
+    if (is_scale && i > 0) break;
+    if (in.shape.rank() != output.rank()) return "inputs of unlike rank are not supported";
+    if (!layout && in.shape == output) layout = in.layout;
+  }
+  auto kernel = std::make_unique<PointwiseKernel>(request, layout.value_or(Layout::kLinear));
+  try {
+    std::vector<TensorSpec> inputs(request.inputs.begin(), request.inputs.end());
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i].layout = kernel->input_layouts[i];
+    std::vector<TensorSpec> outputs = {request.outputs[0]};
+    outputs[0].layout = kernel->output_layouts[0];
+    kernel->prepare(inputs, outputs);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return kernel;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,124 @@
+// Changes of layout by plain loops, for any element type.
+#include "ops/reorder.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "target/cpu/kernels.h"
+#include "target/cpu/physical.h"
+
+namespace tenon::cpu {
+namespace {
+
+/// A tensor as batch x channels x plane, with what it takes to find an element.
+struct Grid {
+  int64_t channels, plane, block;
+  bool channels_last;
+
+  Grid(const Shape& shape, Layout layout)
+      : channels(shape[1]),
+        plane(shape.volume(2, shape.rank())),
+        block(channel_block(layout)),
+        channels_last(layout == Layout::kChannelsLast) {}
+
+  int64_t padded() const { return (channels + block - 1) / block * block; }
+  int64_t step() const { return channels_last ? channels : block; }  // along the plane
+  int64_t offset(int64_t n, int64_t c) const {
+    if (channels_last) return n * plane * channels + c;
+    return (n * padded() + c / block * block) * plane + c % block;
+  }
+};
+
+template <class T>
+void reorder_channels(const Grid& from, const Grid& to, const T* in, T* out, int64_t begin,
+                      int64_t end) {
+  const int64_t padded = to.padded();
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t n = i / padded, c = i % padded;
+    T* target = out + to.offset(n, c);
+    const int64_t target_step = to.step();
+    if (c >= to.channels) {
+      for (int64_t p = 0; p < to.plane; ++p) target[p * target_step] = T{};
+      continue;
+    }
+    const T* source = in + from.offset(n, c);
+    const int64_t source_step = from.step();
+    for (int64_t p = 0; p < to.plane; ++p) target[p * target_step] = source[p * source_step];
+  }
+}
+
+class ReorderExecution final : public Execution {
+ public:
+  ReorderExecution(const TensorSpec& from, const TensorSpec& to)
+      : from_(from.shape, from.layout),
+        to_(to.shape, to.layout),
+        rows_(to.shape[0] * to_.padded()),
+        bits_(bits_of(from.type)) {}
+
+  void run(const RunArguments& arguments) override {
+    switch (bits_) {
+      case 8:
+        return run_as<uint8_t>(arguments);
+      case 16:
+        return run_as<uint16_t>(arguments);
+      case 32:
+        return run_as<uint32_t>(arguments);
+      default:
+        return run_as<uint64_t>(arguments);
+    }
+  }
+
+ private:
+  template <class T> void run_as(const RunArguments& arguments) const {
+    const auto* in = static_cast<const T*>(arguments.inputs[0]);
+    auto* out = static_cast<T*>(arguments.outputs[0]);
+    const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(to_.plane, 1));
+    parallel_for(rows_, grain, [&](int64_t begin, int64_t end) {
+      reorder_channels(from_, to_, in, out, begin, end);
+    });
+  }
+
+  Grid from_, to_;
+  int64_t rows_;
+  int bits_;
+};
+
+class CopyExecution final : public Execution {
+ public:
+  explicit CopyExecution(size_t bytes) : bytes_(bytes) {}
+  void run(const RunArguments& arguments) override {
+    if (bytes_ > 0) std::memcpy(arguments.outputs[0], arguments.inputs[0], bytes_);
+  }
+
+ private:
+  size_t bytes_;
+};
+
+class ReorderKernel final : public Kernel {
+ public:
+  explicit ReorderKernel(const Reorder& op) {
+    input_layouts.assign(1, op.from);
+    output_layouts.assign(1, op.to);
+  }
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    require(inputs[0].shape == outputs[0].shape && inputs[0].type == outputs[0].type,
+            "a reorder from {} to {}", inputs[0].shape, outputs[0].shape);
+    if (inputs[0].layout == outputs[0].layout)
+      return std::make_unique<CopyExecution>(
+          storage_bytes(inputs[0].type, inputs[0].shape, inputs[0].layout));
+    require(inputs[0].shape.rank() >= 2, "only tensors with a channel axis have layouts, found {}",
+            inputs[0].shape);
+    return std::make_unique<ReorderExecution>(inputs[0], outputs[0]);
+  }
+};
+
+}  // namespace
+
+Offer offer_reorder(const KernelRequest& request) {
+  if (bits_of(request.inputs[0].type) < 8) return "elements narrower than a byte are not supported";
+  return std::make_unique<ReorderKernel>(static_cast<const Reorder&>(request.op));
+}
+
+}  // namespace tenon::cpu

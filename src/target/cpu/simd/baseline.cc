@@ -1,0 +1,2 @@
+#define TENON_SIMD_NAMESPACE baseline
+#include "target/cpu/simd/kernels_inl.h"

@@ -1,0 +1,127 @@
+// The loops themselves; TENON_SIMD_NAMESPACE names the instruction set.
+#include "target/cpu/simd/kernels.h"
+#include "target/cpu/simd/vector_math.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr float kNaN = __builtin_nanf("");
+constexpr float kSqrtHalf = 0.707106781f;
+constexpr float kSqrtTwoOverPi = 0.797884561f;
+
+// Every loop reads its elements before it writes them, so that ivdep holds even in place.
+#define TENON_STEP(name, expression)                                                          \
+  void name(const float* a, const float* b, float* out, int64_t n, float alpha, float beta) { \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) {                                    \
+      [[maybe_unused]] const float x = a[i];                                                  \
+      out[i] = expression;                                                                    \
+    }                                                                                         \
+  }
+#define TENON_STEP2(name, expression)                                                         \
+  void name(const float* a, const float* b, float* out, int64_t n, float alpha, float beta) { \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) {                                    \
+      const float x = a[i], y = b[i];                                                         \
+      out[i] = expression;                                                                    \
+    }                                                                                         \
+  }
+
+TENON_STEP(exp_step, fast_exp(x))
+TENON_STEP(sqrt_step, __builtin_sqrtf(x))
+TENON_STEP(recip_step, 1.f / x)
+TENON_STEP(abs_step, absolute(x))
+TENON_STEP(neg_step, -x)
+TENON_STEP(erf_step, fast_erf(x))
+TENON_STEP(not_step, x == 0 ? 1.f : 0.f)
+TENON_STEP(sign_step, x > 0 ? 1.f : x < 0 ? -1.f : x == x ? 0.f : x)
+
+TENON_STEP(relu_step, x < 0 ? 0.f : x)
+TENON_STEP(sigmoid_step, fast_sigmoid(x))
+TENON_STEP(tanh_step, fast_tanh(x))
+TENON_STEP(leaky_relu_step, x < 0 ? alpha * x : x)
+TENON_STEP(elu_step, x < 0 ? alpha * fast_expm1(x < 0 ? x : 0) : x)
+TENON_STEP(selu_step, x > 0 ? beta * x : beta * alpha * fast_expm1(x > 0 ? 0 : x))
+TENON_STEP(softsign_step, x / (1 + absolute(x)))
+TENON_STEP(softplus_step,
+           alpha*((beta * x < 0 ? 0 : beta * x) + fast_log1p_unit(fast_exp(-absolute(beta * x)))))
+TENON_STEP(hard_sigmoid_step, alpha* x + beta < 0    ? 0.f
+                              : alpha * x + beta > 1 ? 1.f
+                                                     : alpha * x + beta)
+TENON_STEP(scaled_tanh_step, alpha* fast_tanh(beta* x))
+TENON_STEP(thresholded_relu_step, x <= alpha ? 0.f : x)
+TENON_STEP(gelu_erf_step, 0.5f * x * (1 + fast_erf(x * kSqrtHalf)))
+TENON_STEP(gelu_tanh_step, 0.5f * x * (1 + fast_tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x))))
+
+inline float clipped(float x, float low, float high) {
+  const float y = x > high ? high : x;
+  return y < low ? low : y;
+}
+TENON_STEP(clip_step, clipped(x, alpha, beta))
+
+TENON_STEP2(sum_step, x + y)
+TENON_STEP2(prod_step, x* y)
+TENON_STEP2(max_step, x != x ? x : x > y ? x : y)
+TENON_STEP2(min_step, x != x ? x : x < y ? x : y)
+TENON_STEP2(sub_step, x - y)
+TENON_STEP2(div_step, x / y)
+TENON_STEP2(and_step, (x != 0) & (y != 0) ? 1.f : 0.f)
+TENON_STEP2(or_step, (x != 0) | (y != 0) ? 1.f : 0.f)
+TENON_STEP2(xor_step, (x != 0) != (y != 0) ? 1.f : 0.f)
+TENON_STEP2(equal_step, x == y ? 1.f : 0.f)
+TENON_STEP2(greater_step, x > y ? 1.f : 0.f)
+TENON_STEP2(less_step, x < y ? 1.f : 0.f)
+
+constexpr int64_t kLanes = 16;
+
+float sum(const float* in, int64_t n) {
+  float lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += in[i + k];
+  float total = 0;
+  for (; i < n; ++i) total += in[i];
+  for (int64_t k = 0; k < kLanes; ++k) total += lanes[k];
+  return total;
+}
+
+float maximum(const float* in, int64_t n) {
+  float lanes[kLanes];
+  for (int64_t k = 0; k < kLanes; ++k) lanes[k] = in[0];
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = in[i + k] > lanes[k] ? in[i + k] : lanes[k];
+  float m = in[0];
+  for (; i < n; ++i) m = in[i] > m ? in[i] : m;
+  for (int64_t k = 0; k < kLanes; ++k) m = lanes[k] > m ? lanes[k] : m;
+  return m;
+}
+
+void softmax(const float* in, float* out, int64_t n) {
+  const float m = maximum(in, n);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = fast_exp(in[i] - m);
+  const float scale = 1.f / sum(out, n);
+  for (int64_t i = 0; i < n; ++i) out[i] *= scale;
+}
+
+}  // namespace
+
+namespace TENON_SIMD_NAMESPACE {
+#define TENON_NAME_OF(x) TENON_NAME_OF2(x)
+#define TENON_NAME_OF2(x) #x
+
+extern const SimdKernels kKernels;
+const SimdKernels kKernels = {
+    TENON_NAME_OF(TENON_SIMD_NAMESPACE),
+    {exp_step, nullptr,  sqrt_step, recip_step, abs_step, neg_step, nullptr, nullptr, nullptr,
+     nullptr,  nullptr,  nullptr,   nullptr,    nullptr,  nullptr,  nullptr, nullptr, nullptr,
+     nullptr,  erf_step, not_step,  sign_step,  nullptr,  nullptr,  nullptr},
+    {relu_step, sigmoid_step, tanh_step, leaky_relu_step, elu_step, selu_step, softsign_step,
+     softplus_step, clip_step, hard_sigmoid_step, scaled_tanh_step, thresholded_relu_step,
+     gelu_erf_step, gelu_tanh_step},
+    {sum_step, prod_step, max_step, min_step, sub_step, div_step, nullptr, nullptr, and_step,
+     or_step, xor_step, equal_step, greater_step, less_step},
+    softmax,
+    sum};
+
+}  // namespace TENON_SIMD_NAMESPACE
+}  // namespace tenon::cpu
