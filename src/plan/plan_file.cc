@@ -398,9 +398,9 @@ void read_weights(const schema::Plan& in, std::span<const std::byte> section,
   });
 }
 
-// The sections that the header promises, after checking every bound and checksum.
-std::array<std::span<const std::byte>, kSections> read_sections(std::span<const std::byte> bytes) {
+Header read_header(std::span<const std::byte> bytes) {
   Header header;
+  static_assert(sizeof header == kPlanHeaderBytes);
   require(bytes.size() >= sizeof header && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0,
           "this is not a Tenon plan (its first bytes are wrong); plans of NVIDIA's TensorRT cannot "
           "be read: build one with `tenon build model.onnx`");
@@ -408,6 +408,12 @@ std::array<std::span<const std::byte>, kSections> read_sections(std::span<const 
   require(header.format == kPlanFormat,
           "the plan has format {}; this build reads format {}: build the plan again", header.format,
           kPlanFormat);
+  return header;
+}
+
+// The sections that the header promises, after checking every bound and checksum.
+std::array<std::span<const std::byte>, kSections> read_sections(std::span<const std::byte> bytes) {
+  const Header header = read_header(bytes);
   require(header.file_bytes == bytes.size(), "the plan is {} bytes long; its header says {}",
           bytes.size(), header.file_bytes);
   require(header.section_count == kSections, "the plan has {} sections; expected {}",
@@ -464,6 +470,10 @@ std::vector<std::byte> write_plan(const Plan& plan) {
   std::memcpy(file.data(), &header, sizeof header);
   std::memcpy(file.data() + sizeof header, table.data(), sizeof table);
   return file;
+}
+
+uint64_t plan_file_bytes(std::span<const std::byte> beginning) {
+  return read_header(beginning).file_bytes;
 }
 
 Plan read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -24,6 +24,12 @@ std::vector<std::byte> write_plan(const Plan& plan);
 Plan read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                const std::string& name);
 
+/// What must be read to know how long a plan is.
+inline constexpr size_t kPlanHeaderBytes = 32;
+
+/// The length in bytes of the plan that begins with these kPlanHeaderBytes. Throws when it is none.
+uint64_t plan_file_bytes(std::span<const std::byte> beginning);
+
 /// Maps the file at `path` and reads it.
 Plan open_plan_file(const std::string& path);
 

@@ -1,0 +1,142 @@
+#include "api/build.h"
+
+#include "network/clone.h"
+#include "plan/compile.h"
+#include "target/target.h"
+
+namespace tenon {
+namespace {
+
+using nvinfer1::BuilderFlag;
+
+// Passes progress on to the application, and ends phases that an error left open.
+class Monitor final : public BuildProgress {
+ public:
+  explicit Monitor(nvinfer1::IProgressMonitor& monitor) : monitor_(monitor) {}
+  ~Monitor() override {
+    while (!open_.empty()) end(open_.back().c_str());
+  }
+  void begin(const char* phase, const char* parent, int steps) override {
+    open_.emplace_back(phase);
+    monitor_.phaseStart(phase, parent, steps);
+  }
+  bool step(const char* phase, int step) override { return monitor_.stepComplete(phase, step); }
+  void end(const char* phase) override {
+    const std::string name = phase;
+    std::erase(open_, name);
+    monitor_.phaseFinish(name.c_str());
+  }
+
+ private:
+  nvinfer1::IProgressMonitor& monitor_;
+  std::vector<std::string> open_;
+};
+
+struct FlagName {
+  BuilderFlag flag;
+  const char* name;
+};
+
+// Flags that promise what the engine does not do yet.
+constexpr FlagName kRefused[] = {
+    {BuilderFlag::kINT8, "kINT8"},
+    {BuilderFlag::kFP8, "kFP8"},
+    {BuilderFlag::kINT4, "kINT4"},
+    {BuilderFlag::kFP4, "kFP4"},
+    {BuilderFlag::kREFIT, "kREFIT"},
+    {BuilderFlag::kREFIT_IDENTICAL, "kREFIT_IDENTICAL"},
+    {BuilderFlag::kREFIT_INDIVIDUAL, "kREFIT_INDIVIDUAL"},
+    {BuilderFlag::kSTRIP_PLAN, "kSTRIP_PLAN"},
+    {BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING"},
+    {BuilderFlag::kSAFETY_SCOPE, "kSAFETY_SCOPE"},
+    {BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, "kDISTRIBUTIVE_INDEPENDENCE"},
+};
+
+// Flags that allow something the engine does not make use of yet.
+constexpr FlagName kUnused[] = {
+    {BuilderFlag::kFP16, "kFP16"},
+    {BuilderFlag::kBF16, "kBF16"},
+    {BuilderFlag::kSPARSE_WEIGHTS, "kSPARSE_WEIGHTS"},
+    {BuilderFlag::kMONITOR_MEMORY, "kMONITOR_MEMORY"},
+};
+
+void refuse(bool asked, const char* what) {
+  if (asked) fail(ErrorCode::kUNSUPPORTED_STATE, "{} is not supported yet", what);
+}
+
+void check_formats(const Network& network) {
+  constexpr uint32_t kLinear = 1u << static_cast<int>(nvinfer1::TensorFormat::kLINEAR);
+  for (const auto* list : {&network.inputs(), &network.outputs()})
+    for (const Value* v : *list)
+      if ((v->allowed_formats & kLinear) == 0)
+        fail(ErrorCode::kUNSUPPORTED_STATE,
+             "tensor '{}' allows only formats {:#x}; others than kLINEAR are not supported yet: "
+             "add kLINEAR to setAllowedFormats",
+             v->name, v->allowed_formats);
+}
+
+void check_precisions(const NetworkDefinition& definition, const BuilderSettings& settings,
+                      const Log& log) {
+  for (const auto& node : definition.network().nodes()) {
+    if (!node->precision || *node->precision == DataType::kFLOAT || is_integer(*node->precision))
+      continue;
+    if (settings.flag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS))
+      fail(ErrorCode::kUNSUPPORTED_STATE,
+           "layer {} must run in {} (kOBEY_PRECISION_CONSTRAINTS), which is not supported yet",
+           describe(*node), name_of(*node->precision));
+    log.warning(
+        "layer {}: its precision {} is not supported yet; it runs in the type of its inputs",
+        describe(*node), name_of(*node->precision));
+  }
+}
+
+void check_devices(const BuilderSettings& settings, const Log& log) {
+  bool dla = settings.default_device == nvinfer1::DeviceType::kDLA;
+  for (const auto& [layer, device] : settings.devices) dla |= device == nvinfer1::DeviceType::kDLA;
+  if (!dla) return;
+  refuse(!settings.flag(BuilderFlag::kGPU_FALLBACK), "DeviceType::kDLA without kGPU_FALLBACK");
+  log.warning("there is no DLA: all layers run on the default device (kGPU_FALLBACK)");
+}
+
+}  // namespace
+
+void check_supported(const NetworkDefinition& definition, const BuilderSettings& settings,
+                     const Log& log) {
+  for (const auto& [flag, name] : kRefused)
+    refuse(settings.flag(flag), fmt::format("BuilderFlag::{}", name).c_str());
+  refuse(settings.calibrator != nullptr, "an INT8 calibrator");
+  refuse(settings.selector != nullptr, "an algorithm selector");
+  refuse(!settings.plugins.empty(), "a plugin library inside the plan (setPluginsToSerialize)");
+  refuse(settings.capability != nvinfer1::EngineCapability::kSTANDARD,
+         "an engine capability other than kSTANDARD");
+  refuse(settings.platform != nvinfer1::RuntimePlatform::kSAME_AS_BUILD,
+         "building for another platform");
+  for (const auto& [flag, name] : kUnused)
+    if (settings.flag(flag))
+      log.warning("BuilderFlag::{} is not used yet: layers run as if it were not set", name);
+  check_devices(settings, log);
+  check_formats(definition.network());
+  check_precisions(definition, settings, log);
+  require(!definition.network().outputs().empty(),
+          "the network has no output: call INetworkDefinition::markOutput");
+}
+
+Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
+           const Reporter& reporter) {
+  check_supported(definition, settings, reporter.log());
+  const std::unique_ptr<Network> network = clone(definition.network());
+  std::optional<Monitor> monitor;
+  if (settings.monitor != nullptr) monitor.emplace(*settings.monitor);
+  BuildOptions options;
+  for (const auto& profile : settings.profiles) options.profiles.push_back(profile->request());
+  if (settings.timing_cache != nullptr && !settings.flag(BuilderFlag::kDISABLE_TIMING_CACHE))
+    options.timing_cache = settings.timing_cache->cache().get();
+  options.progress = monitor ? &*monitor : nullptr;
+  options.log = reporter.log();
+  options.verbosity = settings.verbosity;
+  options.time_kernels = settings.optimization_level > 0;
+  options.error_on_timing_cache_miss = settings.flag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  return build_plan(*network, cpu_target(), options);
+}
+
+}  // namespace tenon

@@ -1,0 +1,20 @@
+// From INetworkDefinition and IBuilderConfig to a Plan: what is asked for is checked, then planned.
+#pragma once
+
+#include "api/builder_config.h"
+#include "api/network_definition.h"
+#include "plan/plan.h"
+
+namespace tenon {
+
+/// The network itself is not changed. Throws Error on what cannot be built, or is not supported
+/// yet.
+Plan build(const NetworkDefinition& network, const BuilderSettings& settings,
+           const Reporter& reporter);
+
+/// Throws, naming it, for a setting or network property that is not supported yet; warns about
+/// settings that have no effect.
+void check_supported(const NetworkDefinition& network, const BuilderSettings& settings,
+                     const Log& log);
+
+}  // namespace tenon

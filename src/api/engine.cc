@@ -1,0 +1,283 @@
+#include "api/engine.h"
+
+#include "api/engine_config.h"
+#include "api/execution_context.h"
+#include "api/host_memory.h"
+#include "api/inspector.h"
+#include "plan/plan_file.h"
+#include "target/target.h"
+
+namespace tenon {
+namespace {
+
+using nvinfer1::OptProfileSelector;
+
+std::vector<int32_t> narrow(const std::vector<int64_t>& values) {
+  std::vector<int32_t> result;
+  for (int64_t v : values)
+    result.push_back(static_cast<int32_t>(std::clamp<int64_t>(v, INT32_MIN, INT32_MAX)));
+  return result;
+}
+
+}  // namespace
+
+int named_binding(const Engine& engine, const char* name) {
+  require(name != nullptr, "the tensor name is null");
+  const int found = engine.find_binding(name);
+  if (found >= 0) return found;
+  std::string names;
+  for (size_t i = 0; i < engine.plan().bindings.size(); ++i)
+    names +=
+        fmt::format("{}'{}'", i > 0 ? ", " : "", engine.binding_tensor(static_cast<int>(i)).name);
+  fail(ErrorCode::kINVALID_ARGUMENT, "the engine has no input or output '{}'; it has {}", name,
+       names);
+}
+
+EngineView::EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator)
+    : EngineView(
+          std::make_shared<const Engine>(std::move(plan), cpu_target(), reporter.log(), allocator),
+          reporter) {}
+
+EngineView::EngineView(std::shared_ptr<const Engine> engine, const Reporter& reporter)
+    : Live(this, this),
+      reporter_(reporter),
+      engine_(std::move(engine)),
+      self_(std::make_shared<std::atomic<const EngineView*>>(this)) {
+  mImpl = this;
+  for (size_t i = 0; i < plan().bindings.size(); ++i)
+    formats_.push_back(fmt::format("Row-major linear {} format (kLINEAR)",
+                                   name_of(engine_->binding_tensor(static_cast<int>(i)).type)));
+  for (const PlanProfile& profile : plan().profiles) {
+    auto& inputs = narrow_values_.emplace_back();
+    for (const auto& r : profile.inputs)
+      inputs.push_back({narrow(r.min_values), narrow(r.opt_values), narrow(r.max_values)});
+  }
+}
+
+int EngineView::binding(const char* name) const {
+  return named_binding(*engine_, name);
+}
+
+template <class Result, class Ask>
+Result EngineView::ask(const char* name, Result fallback, Ask&& ask, const char* where) const {
+  return reporter_.guard(fallback, [&] { return static_cast<Result>(ask(binding(name))); }, where);
+}
+
+const PlanProfile::Range& EngineView::range(const char* name, int32_t profile) const {
+  const int index = binding(name);
+  require(index < plan().input_count(), "'{}' is an output; profiles have ranges for inputs", name);
+  require(profile >= 0 && profile < getNbOptimizationProfiles(),
+          "profile {} does not exist; the engine has {}", profile, getNbOptimizationProfiles());
+  return plan().profiles[static_cast<size_t>(profile)].inputs[static_cast<size_t>(index)];
+}
+
+int32_t EngineView::getNbLayers() const noexcept {
+  return static_cast<int32_t>(plan().steps.size());
+}
+
+int32_t EngineView::getNbOptimizationProfiles() const noexcept {
+  return static_cast<int32_t>(plan().profiles.size());
+}
+
+int32_t EngineView::getNbIOTensors() const noexcept {
+  return static_cast<int32_t>(plan().bindings.size());
+}
+
+const char* EngineView::getIOTensorName(int32_t index) const noexcept {
+  if (index < 0 || index >= getNbIOTensors()) return nullptr;
+  return engine_->binding_tensor(index).name.c_str();
+}
+
+nvinfer1::IHostMemory* EngineView::serialize() const noexcept {
+  return reporter_.guard<nvinfer1::IHostMemory*>(
+      nullptr, [&] { return new HostMemory(write_plan(plan())); }, "ICudaEngine::serialize");
+}
+
+nvinfer1::ISerializationConfig* EngineView::createSerializationConfig() noexcept {
+  return reporter_.guard<nvinfer1::ISerializationConfig*>(nullptr,
+                                                          [] { return new SerializationConfig; });
+}
+
+nvinfer1::IHostMemory* EngineView::serializeWithConfig(
+    nvinfer1::ISerializationConfig& config) const noexcept {
+  return reporter_.guard<nvinfer1::IHostMemory*>(nullptr, [&] {
+    const SerializationConfig* ours = SerializationConfig::find(&config);
+    require(ours != nullptr, "the configuration is not one of this library");
+    if (ours->getFlag(nvinfer1::SerializationFlag::kEXCLUDE_WEIGHTS))
+      fail(ErrorCode::kUNSUPPORTED_STATE, "plans without weights are not supported yet");
+    return new HostMemory(write_plan(plan()));
+  });
+}
+
+nvinfer1::IExecutionContext* EngineView::createExecutionContext(
+    nvinfer1::ExecutionContextAllocationStrategy strategy) noexcept {
+  return reporter_.guard<nvinfer1::IExecutionContext*>(nullptr, [&] {
+    return new ContextView(
+        *this, checked(strategy) != nvinfer1::ExecutionContextAllocationStrategy::kUSER_MANAGED);
+  });
+}
+
+nvinfer1::IExecutionContext* EngineView::createExecutionContextWithoutDeviceMemory() noexcept {
+  return reporter_.guard<nvinfer1::IExecutionContext*>(
+      nullptr, [&] { return new ContextView(*this, false); });
+}
+
+nvinfer1::IExecutionContext* EngineView::createExecutionContextWithRuntimeConfig(
+    nvinfer1::IRuntimeConfig* runtimeConfig) noexcept {
+  return reporter_.guard<nvinfer1::IExecutionContext*>(nullptr, [&] {
+    const RuntimeConfig* ours = RuntimeConfig::find(runtimeConfig);
+    require(ours != nullptr, "the configuration is null or not one of this library");
+    return createExecutionContext(ours->getExecutionContextAllocationStrategy());
+  });
+}
+
+nvinfer1::IRuntimeConfig* EngineView::createRuntimeConfig() noexcept {
+  return reporter_.guard<nvinfer1::IRuntimeConfig*>(nullptr,
+                                                    [&] { return new RuntimeConfig(reporter_); });
+}
+
+nvinfer1::IEngineInspector* EngineView::createEngineInspector() const noexcept {
+  return reporter_.guard<nvinfer1::IEngineInspector*>(
+      nullptr, [&] { return new Inspector(engine_, reporter_); });
+}
+
+nvinfer1::IRefitter* EngineView::createRefitter(nvinfer1::ILogger&) noexcept {
+  return reporter_.guard<nvinfer1::IRefitter*>(nullptr,
+                                               []() -> nvinfer1::IRefitter* { not_supported(); });
+}
+
+int64_t EngineView::getDeviceMemorySizeV2() const noexcept {
+  return engine_->device_memory(-1);
+}
+
+size_t EngineView::getDeviceMemorySize() const noexcept {
+  return static_cast<size_t>(getDeviceMemorySizeV2());
+}
+
+int64_t EngineView::getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept {
+  if (profileIndex < 0 || profileIndex >= getNbOptimizationProfiles()) return 0;
+  return engine_->device_memory(profileIndex);
+}
+
+size_t EngineView::getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept {
+  return static_cast<size_t>(getDeviceMemorySizeForProfileV2(profileIndex));
+}
+
+nvinfer1::Dims EngineView::getTensorShape(const char* tensorName) const noexcept {
+  return ask(tensorName, nvinfer1::Dims{-1, {}},
+             [&](int b) { return engine_->declared_shape(b).dims(); });
+}
+
+DataType EngineView::getTensorDataType(const char* tensorName) const noexcept {
+  return ask(tensorName, DataType::kFLOAT, [&](int b) { return engine_->binding_tensor(b).type; });
+}
+
+bool EngineView::isShapeInferenceIO(const char* tensorName) const noexcept {
+  return ask(tensorName, false,
+             [&](int b) { return plan().bindings[static_cast<size_t>(b)].is_shape; });
+}
+
+nvinfer1::TensorLocation EngineView::getTensorLocation(const char* tensorName) const noexcept {
+  return isShapeInferenceIO(tensorName) ? nvinfer1::TensorLocation::kHOST
+                                        : nvinfer1::TensorLocation::kDEVICE;
+}
+
+nvinfer1::TensorIOMode EngineView::getTensorIOMode(const char* tensorName) const noexcept {
+  const int found = tensorName != nullptr ? engine_->find_binding(tensorName) : -1;
+  if (found < 0) return nvinfer1::TensorIOMode::kNONE;
+  return found < plan().input_count() ? nvinfer1::TensorIOMode::kINPUT
+                                      : nvinfer1::TensorIOMode::kOUTPUT;
+}
+
+// Inputs and outputs are kLINEAR: elements are not vectors, which these functions answer with -1.
+
+int32_t EngineView::getTensorBytesPerComponent(const char* tensorName) const noexcept {
+  return ask(tensorName, -1, [](int) { return -1; });
+}
+
+int32_t EngineView::getTensorComponentsPerElement(const char* tensorName) const noexcept {
+  return ask(tensorName, -1, [](int) { return -1; });
+}
+
+int32_t EngineView::getTensorVectorizedDim(const char* tensorName) const noexcept {
+  return ask(tensorName, -1, [](int) { return -1; });
+}
+
+nvinfer1::TensorFormat EngineView::getTensorFormat(const char* tensorName) const noexcept {
+  return ask(tensorName, nvinfer1::TensorFormat::kLINEAR,
+             [](int) { return nvinfer1::TensorFormat::kLINEAR; });
+}
+
+const char* EngineView::getTensorFormatDesc(const char* tensorName) const noexcept {
+  return ask<const char*>(tensorName, nullptr,
+                          [&](int b) { return formats_[static_cast<size_t>(b)].c_str(); });
+}
+
+int32_t EngineView::getTensorBytesPerComponentV2(const char* tensorName, int32_t) const noexcept {
+  return getTensorBytesPerComponent(tensorName);
+}
+
+int32_t EngineView::getTensorComponentsPerElementV2(const char* tensorName,
+                                                    int32_t) const noexcept {
+  return getTensorComponentsPerElement(tensorName);
+}
+
+nvinfer1::TensorFormat EngineView::getTensorFormatV2(const char* tensorName,
+                                                     int32_t) const noexcept {
+  return getTensorFormat(tensorName);
+}
+
+const char* EngineView::getTensorFormatDescV2(const char* tensorName, int32_t) const noexcept {
+  return getTensorFormatDesc(tensorName);
+}
+
+int32_t EngineView::getTensorVectorizedDimV2(const char* tensorName, int32_t) const noexcept {
+  return getTensorVectorizedDim(tensorName);
+}
+
+nvinfer1::Dims EngineView::getProfileShape(const char* tensorName, int32_t profileIndex,
+                                           OptProfileSelector selector) const noexcept {
+  return reporter_.guard(nvinfer1::Dims{-1, {}}, [&] {
+    const auto& r = range(tensorName, profileIndex);
+    const Shape* points[] = {&r.min, &r.opt, &r.max};
+    return points[static_cast<size_t>(checked(selector))]->dims();
+  });
+}
+
+const int32_t* EngineView::getProfileTensorValues(const char* tensorName, int32_t profileIndex,
+                                                  OptProfileSelector selector) const noexcept {
+  return reporter_.guard<const int32_t*>(nullptr, [&]() -> const int32_t* {
+    range(tensorName, profileIndex);
+    const auto& values =
+        narrow_values_[static_cast<size_t>(profileIndex)][static_cast<size_t>(binding(tensorName))]
+                      [static_cast<size_t>(checked(selector))];
+    return values.empty() ? nullptr : values.data();
+  });
+}
+
+const int64_t* EngineView::getProfileTensorValuesV2(const char* tensorName, int32_t profileIndex,
+                                                    OptProfileSelector selector) const noexcept {
+  return reporter_.guard<const int64_t*>(nullptr, [&]() -> const int64_t* {
+    const auto& r = range(tensorName, profileIndex);
+    const std::vector<int64_t>* points[] = {&r.min_values, &r.opt_values, &r.max_values};
+    const auto& values = *points[static_cast<size_t>(checked(selector))];
+    return values.empty() ? nullptr : values.data();
+  });
+}
+
+bool EngineView::setWeightStreamingBudget(int64_t) noexcept {
+  return reporter_.run(not_supported);
+}
+
+bool EngineView::setWeightStreamingBudgetV2(int64_t) noexcept {
+  return reporter_.run(not_supported);
+}
+
+int64_t EngineView::getEngineStat(nvinfer1::EngineStat stat) const noexcept {
+  if (stat == nvinfer1::EngineStat::kSTRIPPED_WEIGHTS_SIZE) return 0;
+  int64_t bytes = 0;
+  for (const Tensor& weight : plan().weights) bytes += static_cast<int64_t>(weight.bytes());
+  return stat == nvinfer1::EngineStat::kTOTAL_WEIGHTS_SIZE ? bytes : -1;
+}
+
+}  // namespace tenon

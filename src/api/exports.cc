@@ -1,0 +1,112 @@
+// TensorRT's C functions, by which programs and plugin libraries reach everything else.
+#include <NvInfer.h>
+#include <NvInferPlugin.h>
+
+#include "api/builder.h"
+#include "api/guard.h"
+#include "api/runtime.h"
+#include "registry/registry.h"
+
+namespace tenon {
+namespace {
+
+constexpr int32_t kMajor = TENON_TRT_ABI_VERSION / 10000;
+constexpr int32_t kMinor = TENON_TRT_ABI_VERSION / 100 % 100;
+constexpr int32_t kPatch = TENON_TRT_ABI_VERSION % 100;
+
+// The facade for a caller that was compiled with headers of `version`; null, after a report, when
+// its virtual tables are not ours.
+template <class Facade> void* create(void* logger, int32_t version, const char* where) noexcept {
+  auto* ours = static_cast<nvinfer1::ILogger*>(logger);
+  if (ours == nullptr) return nullptr;
+  return Reporter(ours).guard<void*>(
+      nullptr,
+      [&]() -> void* {
+        require(version / 10000 == kMajor,
+                "the program was compiled with headers of version {}; this library is TensorRT "
+                "{}.x-compatible: compile it with Tenon's headers",
+                version, kMajor);
+        // The address that the caller's handle class expects, not that of another base.
+        return static_cast<typename Facade::Handle*>(new typename Facade::View(*ours));
+      },
+      where);
+}
+
+struct BuilderFacade {
+  using Handle = nvinfer1::IBuilder;
+  using View = Builder;
+};
+struct RuntimeFacade {
+  using Handle = nvinfer1::IRuntime;
+  using View = RuntimeView;
+};
+
+}  // namespace
+}  // namespace tenon
+
+extern "C" {
+
+void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept {
+  return tenon::create<tenon::BuilderFacade>(logger, version, "createInferBuilder");
+}
+
+void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept {
+  return tenon::create<tenon::RuntimeFacade>(logger, version, "createInferRuntime");
+}
+
+void* createInferRefitter_INTERNAL(void*, void* logger, int32_t) noexcept {
+  if (logger != nullptr)
+    tenon::Reporter(static_cast<nvinfer1::ILogger*>(logger))
+        .run(tenon::not_supported, "createInferRefitter");
+  return nullptr;
+}
+
+nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {
+  return &tenon::plugin_registry();
+}
+
+nvinfer1::ILogger* getLogger() noexcept {
+  return tenon::current_logger();
+}
+
+int32_t getInferLibVersion() noexcept {
+  return TENON_TRT_ABI_VERSION;
+}
+int32_t getInferLibMajorVersion() noexcept {
+  return tenon::kMajor;
+}
+int32_t getInferLibMinorVersion() noexcept {
+  return tenon::kMinor;
+}
+int32_t getInferLibPatchVersion() noexcept {
+  return tenon::kPatch;
+}
+int32_t getInferLibBuildVersion() noexcept {
+  return 0;
+}
+
+// The registry is filled by the plugin libraries themselves, when they are loaded.
+bool initLibNvInferPlugins(void*, const char*) {
+  return true;
+}
+
+}  // extern "C"
+
+namespace nvinfer1 {
+extern "C" {
+
+IPluginRegistry* getBuilderPluginRegistry(EngineCapability capability) noexcept {
+  return capability == EngineCapability::kSTANDARD ? &tenon::plugin_registry() : nullptr;
+}
+
+safe::IPluginRegistry* getBuilderSafePluginRegistry(EngineCapability) noexcept {
+  return nullptr;
+}
+
+// There are no libraries of ours to look for at run time.
+bool setInternalLibraryPath(const AsciiChar* path) noexcept {
+  return path != nullptr;
+}
+
+}  // extern "C"
+}  // namespace nvinfer1

@@ -1,0 +1,84 @@
+// Tenon's additions to the API: what 8.x names need beyond TensorRT 10.16's virtual tables, and
+// opening a plan by its path.
+#include <tenon/extensions.h>
+#include <tenon/open_plan.h>
+
+#include "api/builder.h"
+#include "api/execution_context.h"
+#include "api/layer.h"
+#include "api/layers/reduce.h"
+#include "api/network_definition.h"
+#include "api/runtime.h"
+
+namespace tenon {
+namespace {
+
+// The facade behind a layer of 8.x's kind, null for other layers; `layer` is alive, as ever.
+FullyConnectedView* fully_connected(const nvinfer1::ILayer* layer) {
+  if (layer == nullptr || layer->getType() != layer_type(PrivateLayer::kFullyConnected))
+    return nullptr;
+  return static_cast<FullyConnectedView*>(
+      static_cast<nvinfer1::IFullyConnectedLayer*>(const_cast<nvinfer1::ILayer*>(layer)));
+}
+
+}  // namespace
+}  // namespace tenon
+
+extern "C" {
+
+void tenonSetMaxBatchSize(nvinfer1::IBuilder* builder, int32_t batchSize) noexcept {
+  if (tenon::Builder* ours = tenon::Builder::find(builder)) ours->max_batch_size = batchSize;
+}
+
+int32_t tenonGetMaxBatchSize(const nvinfer1::IBuilder* builder) noexcept {
+  const tenon::Builder* ours = tenon::Builder::find(builder);
+  return ours != nullptr ? ours->max_batch_size : 1;
+}
+
+int32_t tenonGetEngineMaxBatchSize(const nvinfer1::ICudaEngine*) noexcept {
+  return 1;
+}
+
+// Engines with an implicit batch are not supported yet, so that no context has one.
+bool tenonSetBatchSize(nvinfer1::IExecutionContext*, int32_t) noexcept {
+  return false;
+}
+
+bool tenonSetShapeValues(nvinfer1::IExecutionContext* context, const char* name,
+                         const int32_t* values) noexcept {
+  tenon::ContextView* ours = tenon::ContextView::find(context);
+  return ours != nullptr && ours->set_shape_values(name, values);
+}
+
+nvinfer1::IFullyConnectedLayer* tenonAddFullyConnected(nvinfer1::INetworkDefinition* network,
+                                                       nvinfer1::ITensor* input, int32_t nbOutputs,
+                                                       const nvinfer1::Weights* kernel,
+                                                       const nvinfer1::Weights* bias) noexcept {
+  tenon::NetworkDefinition* ours = tenon::NetworkDefinition::find(network);
+  if (ours == nullptr) return nullptr;
+  return ours->reporter().guard<nvinfer1::IFullyConnectedLayer*>(
+      nullptr, [&] { return ours->add_fully_connected(input, nbOutputs, kernel, bias); },
+      "addFullyConnected");
+}
+
+bool tenonGetFullyConnected(const nvinfer1::ILayer* layer, int32_t* nbOutputs,
+                            nvinfer1::Weights* kernel, nvinfer1::Weights* bias) noexcept {
+  const tenon::FullyConnectedView* ours = tenon::fully_connected(layer);
+  if (ours != nullptr) ours->read(nbOutputs, kernel, bias);
+  return ours != nullptr;
+}
+
+bool tenonSetFullyConnected(nvinfer1::ILayer* layer, int32_t nbOutputs,
+                            const nvinfer1::Weights* kernel,
+                            const nvinfer1::Weights* bias) noexcept {
+  tenon::FullyConnectedView* ours = tenon::fully_connected(layer);
+  if (ours != nullptr) ours->write(nbOutputs, kernel, bias);
+  return ours != nullptr;
+}
+
+nvinfer1::ICudaEngine* tenonOpenPlan(nvinfer1::IRuntime* runtime, const char* path) noexcept {
+  tenon::RuntimeView* ours = tenon::RuntimeView::find(runtime);
+  return ours != nullptr ? ours->open_plan(path) : nullptr;
+}
+
+}  // extern "C"

@@ -1,0 +1,271 @@
+#include "api/network_definition.h"
+
+#include <cstring>
+
+#include "api/layer.h"
+
+namespace tenon {
+
+Network* network_of(nvinfer1::INetworkDefinition& definition) {
+  NetworkDefinition* ours = NetworkDefinition::find(&definition);
+  return ours != nullptr ? &ours->network() : nullptr;
+}
+
+NetworkDefinition::NetworkDefinition(nvinfer1::IBuilder& builder, const Reporter& reporter,
+                                     nvinfer1::NetworkDefinitionCreationFlags flags)
+    : Live(this, this),
+      builder_(builder),
+      reporter_(reporter),
+      flags_(flags),
+      network_(std::make_unique<Network>()) {
+  mImpl = this;
+}
+
+NetworkDefinition::~NetworkDefinition() noexcept = default;
+
+bool NetworkDefinition::strongly_typed() const {
+  return getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+}
+
+bool NetworkDefinition::getFlag(nvinfer1::NetworkDefinitionCreationFlag flag) const noexcept {
+  const auto bit = static_cast<uint32_t>(flag);
+  return bit < 32 && (flags_ >> bit & 1u) != 0;
+}
+
+NetworkTensor& NetworkDefinition::tensor_view(Value& value) const {
+  auto& view = tensors_[&value];
+  if (view == nullptr) {
+    view = std::make_unique<NetworkTensor>(const_cast<NetworkDefinition&>(*this), value);
+    known_tensors_[view.get()] = view.get();
+  }
+  return *view;
+}
+
+LayerView& NetworkDefinition::layer_view(Node& node) const {
+  auto& view = layers_[&node];
+  if (view == nullptr) view = make_layer_view(const_cast<NetworkDefinition&>(*this), node);
+  return *view;
+}
+
+Value& NetworkDefinition::value_of(const ITensor& tensor) const {
+  const auto found = known_tensors_.find(&tensor);
+  require(found != known_tensors_.end(),
+          "a tensor does not belong to this network: it is null or of another network");
+  return found->second->value();
+}
+
+std::vector<Value*> NetworkDefinition::values_of(ITensor* const* inputs, int32_t count,
+                                                 const char* what) const {
+  require(count >= 0 && (count == 0 || inputs != nullptr), "{} {} were given without an array",
+          count, what);
+  std::vector<Value*> values;
+  for (int32_t i = 0; i < count; ++i) {
+    require(inputs[i] != nullptr, "number {} of the {} is null", i, what);
+    values.push_back(&value_of(*inputs[i]));
+  }
+  return values;
+}
+
+Value* NetworkDefinition::add_weights(Weights weights, const char* what) {
+  if (weights.count == 0) return nullptr;
+  require(weights.count > 0 && weights.values != nullptr, "{}: {} weights at {}", what,
+          weights.count, weights.values == nullptr ? "a null address" : "an address");
+  Tensor copy(checked(weights.type), Shape{weights.count});
+  std::memcpy(copy.mutable_data<void>(), weights.values, copy.bytes());
+  Value& value = network_->add_weight(std::move(copy));
+  weights_.emplace(weights.values, &value);
+  return &value;
+}
+
+nvinfer1::Weights NetworkDefinition::weights_of(const Value* value) {
+  if (value == nullptr || !value->is_weight()) return {DataType::kFLOAT, nullptr, 0};
+  return {value->constant->type(), value->constant->data(), value->constant->count()};
+}
+
+void NetworkDefinition::check_border_name(const std::string& name, const Value* self) const {
+  for (const auto* list : {&network_->inputs(), &network_->outputs()})
+    for (const Value* other : *list)
+      require(other == self || other->name != name,
+              "the network already has an {} called '{}'; names of inputs and outputs are unique",
+              other->is_input ? "input" : "output", name);
+}
+
+void NetworkDefinition::infer(Value& value) const {
+  try {
+    network_->infer_if_touched();
+  } catch (const Error&) {
+    // Some layer cannot be inferred. Only if this value depends on it does it matter: see below.
+  }
+  if (value.known) return;
+  std::vector<Value*> path{&value};
+  std::unordered_set<const Value*> on_path{&value};
+  while (!path.empty()) {
+    Node* node = path.back()->producer;
+    require(node != nullptr, "the shape of tensor '{}' is not known", path.back()->name);
+    Value* missing = nullptr;
+    for (Value* in : node->inputs)
+      if (in != nullptr && !in->known) missing = in;
+    if (missing == nullptr) {
+      network_->infer(*node);
+      require(path.back()->known, "layer {} does not tell the shape of its output",
+              describe(*node));
+      on_path.erase(path.back());
+      path.pop_back();
+    } else {
+      require(on_path.insert(missing).second, "layer {} is part of a cycle", describe(*node));
+      path.push_back(missing);
+    }
+  }
+}
+
+void NetworkDefinition::changed(Node& node) {
+  // Nobody uses the newest layer yet, so that only its own outputs are in doubt.
+  if (!network_->nodes().empty() && network_->nodes().back().get() == &node) {
+    for (Value* out : node.outputs) {
+      out->known = false;
+      out->content.reset();
+      if (!out->constant) continue;
+      out->constant.reset();
+    }
+  } else {
+    network_->touch();
+  }
+}
+
+int NetworkDefinition::rank_of(Value& value) const noexcept {
+  try {
+    infer(value);
+    return static_cast<int>(value.dims.size());
+  } catch (const std::exception&) {
+    return -1;
+  }
+}
+
+nvinfer1::ITensor* NetworkDefinition::addInput(const char* name, DataType type,
+                                               const PublicDims& dimensions) noexcept {
+  return reporter_.guard<ITensor*>(nullptr, [&] {
+    require(name != nullptr && *name != '\0', "a network input needs a name");
+    check_border_name(name, nullptr);
+    return &tensor_view(network_->add_input(name, checked(type), Shape(dimensions)));
+  });
+}
+
+void NetworkDefinition::markOutput(ITensor& tensor) noexcept {
+  reporter_.run([&] {
+    Value& value = value_of(tensor);
+    if (value.is_output) return;
+    require(!value.is_input, "tensor '{}' is an input; add an identity layer to return it",
+            value.name);
+    check_border_name(value.name, &value);
+    network_->mark_output(value);
+  });
+}
+
+void NetworkDefinition::unmarkOutput(ITensor& tensor) noexcept {
+  reporter_.run([&] { network_->unmark_output(value_of(tensor)); });
+}
+
+bool NetworkDefinition::markOutputForShapes(ITensor& tensor) noexcept {
+  return reporter_.guard(false, [&] {
+    Value& value = value_of(tensor);
+    require(tensor_view(value).isShapeTensor(), "tensor '{}' is not a shape tensor", value.name);
+    check_border_name(value.name, &value);
+    network_->mark_output(value);
+    return true;
+  });
+}
+
+bool NetworkDefinition::unmarkOutputForShapes(ITensor& tensor) noexcept {
+  return reporter_.guard(false, [&] {
+    Value& value = value_of(tensor);
+    const bool was = value.is_output;
+    network_->unmark_output(value);
+    return was;
+  });
+}
+
+void NetworkDefinition::removeTensor(ITensor& tensor) noexcept {
+  reporter_.run([&] {
+    Value& value = value_of(tensor);
+    require(value.is_input, "tensor '{}' is made by a layer; only network inputs can be removed",
+            value.name);
+    const auto& users = network_->users()[static_cast<size_t>(value.id)];
+    require(users.empty(), "input '{}' is still used by layer {}", value.name,
+            users.empty() ? "" : describe(*users.front()));
+    network_->remove_input(value);
+  });
+}
+
+namespace {
+
+// Element `index` of a list of pointers, null when there is none.
+template <class List> auto* element(const List& list, int32_t index) {
+  return index >= 0 && static_cast<size_t>(index) < list.size() ? &*list[static_cast<size_t>(index)]
+                                                                : nullptr;
+}
+
+}  // namespace
+
+int32_t NetworkDefinition::getNbLayers() const noexcept {
+  return static_cast<int32_t>(network_->nodes().size());
+}
+
+nvinfer1::ILayer* NetworkDefinition::getLayer(int32_t index) const noexcept {
+  return reporter_.guard<ILayer*>(nullptr, [&]() -> ILayer* {
+    Node* node = element(network_->nodes(), index);
+    return node != nullptr ? &layer_view(*node).handle() : nullptr;
+  });
+}
+
+int32_t NetworkDefinition::getNbInputs() const noexcept {
+  return static_cast<int32_t>(network_->inputs().size());
+}
+
+nvinfer1::ITensor* NetworkDefinition::getInput(int32_t index) const noexcept {
+  return reporter_.guard<ITensor*>(nullptr, [&]() -> ITensor* {
+    Value* value = element(network_->inputs(), index);
+    return value != nullptr ? &tensor_view(*value) : nullptr;
+  });
+}
+
+int32_t NetworkDefinition::getNbOutputs() const noexcept {
+  return static_cast<int32_t>(network_->outputs().size());
+}
+
+nvinfer1::ITensor* NetworkDefinition::getOutput(int32_t index) const noexcept {
+  return reporter_.guard<ITensor*>(nullptr, [&]() -> ITensor* {
+    Value* value = element(network_->outputs(), index);
+    return value != nullptr ? &tensor_view(*value) : nullptr;
+  });
+}
+
+void NetworkDefinition::setName(const char* name) noexcept {
+  reporter_.run([&] {
+    require(name != nullptr, "the name is null");
+    network_->name = name;
+  });
+}
+
+const char* NetworkDefinition::getName() const noexcept {
+  return network_->name.c_str();
+}
+
+bool NetworkDefinition::setWeightsName(Weights weights, const char* name) noexcept {
+  return reporter_.guard(false, [&] {
+    require(name != nullptr && *name != '\0', "the name is empty");
+    const auto [from, to] = weights_.equal_range(weights.values);
+    require(from != to, "no layer of this network has weights at that address");
+    for (auto w = from; w != to; ++w) w->second->name = name;
+    return true;
+  });
+}
+
+void NetworkDefinition::setErrorRecorder(nvinfer1::IErrorRecorder* recorder) noexcept {
+  reporter_.set_recorder(recorder);
+}
+
+nvinfer1::IErrorRecorder* NetworkDefinition::getErrorRecorder() const noexcept {
+  return reporter_.recorder();
+}
+
+}  // namespace tenon

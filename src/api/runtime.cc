@@ -1,0 +1,115 @@
+#include "api/runtime.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/engine.h"
+#include "base/parallel.h"
+#include "plan/plan_file.h"
+#include "registry/registry.h"
+
+namespace tenon {
+namespace {
+
+// What is asked of a stream at a time: a lying header costs no more memory than this and what the
+// stream really gave.
+constexpr size_t kPiece = size_t{64} << 20;
+
+// Bytes of a stream, 64-byte aligned so that kernels may use weights in place.
+struct StreamBytes {
+  std::shared_ptr<std::byte> data;
+  size_t size = 0, capacity = 0;
+
+  void reserve(size_t wanted) {
+    if (wanted <= capacity) return;
+    auto larger = allocate_aligned(wanted);
+    if (size > 0) std::memcpy(larger.get(), data.get(), size);
+    data = std::move(larger);
+    capacity = wanted;
+  }
+};
+
+// Reads until there are `wanted` bytes. `read(to, count)` answers how many it gave.
+template <class Read> void fill(StreamBytes& bytes, size_t wanted, Read& read) {
+  while (bytes.size < wanted) {
+    const size_t piece = std::min(wanted - bytes.size, kPiece);
+    if (bytes.size + piece > bytes.capacity)
+      bytes.reserve(std::min(wanted, std::max(bytes.size + piece, 2 * bytes.capacity)));
+    const int64_t given = read(bytes.data.get() + bytes.size, static_cast<int64_t>(piece));
+    require(given > 0 && given <= static_cast<int64_t>(piece),
+            "the stream ended after {} of {} bytes", bytes.size, wanted);
+    bytes.size += static_cast<size_t>(given);
+  }
+}
+
+}  // namespace
+
+RuntimeView::RuntimeView(nvinfer1::ILogger& logger) : Live(this, this), reporter_(&logger) {
+  mImpl = this;
+}
+
+nvinfer1::ICudaEngine* RuntimeView::deserializeCudaEngine(const void* blob, size_t size) noexcept {
+  return reporter_.guard<nvinfer1::ICudaEngine*>(nullptr, [&] {
+    require(blob != nullptr && size > 0, "the plan is empty ({} bytes at {})", size,
+            blob == nullptr ? "a null address" : "an address");
+    return new EngineView(read_plan({static_cast<const std::byte*>(blob), size}, nullptr, "plan"),
+                          reporter_, allocator_);
+  });
+}
+
+template <class Read>
+nvinfer1::ICudaEngine* RuntimeView::read(Read&& read, const char* where) noexcept {
+  return reporter_.guard<nvinfer1::ICudaEngine*>(
+      nullptr,
+      [&] {
+        StreamBytes bytes;
+        fill(bytes, kPlanHeaderBytes, read);
+        fill(bytes, plan_file_bytes({bytes.data.get(), bytes.size}), read);
+        return new EngineView(read_plan({bytes.data.get(), bytes.size}, bytes.data, "plan"),
+                              reporter_, allocator_);
+      },
+      where);
+}
+
+nvinfer1::ICudaEngine* RuntimeView::deserializeCudaEngine(
+    nvinfer1::IStreamReader& streamReader) noexcept {
+  return read([&](void* to, int64_t count) { return streamReader.read(to, count); });
+}
+
+nvinfer1::ICudaEngine* RuntimeView::deserializeCudaEngineV2(
+    nvinfer1::IStreamReaderV2& streamReader) noexcept {
+  return read([&](void* to, int64_t count) { return streamReader.read(to, count, nullptr); });
+}
+
+nvinfer1::ICudaEngine* RuntimeView::open_plan(const char* path) noexcept {
+  return reporter_.guard<nvinfer1::ICudaEngine*>(nullptr, [&] {
+    require(path != nullptr && *path != '\0', "the path is empty");
+    return new EngineView(open_plan_file(path), reporter_, allocator_);
+  });
+}
+
+bool RuntimeView::setMaxThreads(int32_t maxThreads) noexcept {
+  return reporter_.run([&] {
+    require(maxThreads > 0, "{} threads are not possible", maxThreads);
+    set_thread_count(maxThreads);
+  });
+}
+
+int32_t RuntimeView::getMaxThreads() const noexcept {
+  return thread_count();
+}
+
+void RuntimeView::setTemporaryDirectory(const char* path) noexcept {
+  reporter_.run([&] { temporary_directory_ = path != nullptr ? path : ""; });
+}
+
+nvinfer1::IPluginRegistry& RuntimeView::getPluginRegistry() noexcept {
+  return plugin_registry();
+}
+
+nvinfer1::IRuntime* RuntimeView::loadRuntime(const char*) noexcept {
+  return reporter_.guard<nvinfer1::IRuntime*>(nullptr,
+                                              []() -> nvinfer1::IRuntime* { not_supported(); });
+}
+
+}  // namespace tenon
