@@ -59,7 +59,7 @@ std::string demangle(const std::string& mangled) {
 cudaError_t refuse(const void* function, const char* what) {
   return api([&](Runtime&) {
     if (!function) return cudaErrorInvalidDeviceFunction;
-    std::string name = "of unknown name";
+    std::string name = "a kernel of unknown name";
     {
       const std::shared_lock lock(kernels().mutex);
       const auto found = kernels().names.find(function);
@@ -71,16 +71,19 @@ cudaError_t refuse(const void* function, const char* what) {
   });
 }
 
+constexpr char kNotLaunched[] =
+    "was not launched: it is CUDA device code and there is no GPU here. Give the plugin a CPU "
+    "implementation, or run on a machine with a GPU";
+constexpr char kNotKnown[] =
+    "has no attributes: it is CUDA device code and there is no GPU here. Give the plugin a CPU "
+    "implementation, or run on a machine with a GPU";
+
 cudaError_t refuse_launch(const void* function) {
-  return refuse(function,
-                "is a CUDA kernel and was not launched: there is no GPU here. Give the plugin a "
-                "CPU implementation, or run on a machine with a GPU");
+  return refuse(function, kNotLaunched);
 }
 
 cudaError_t refuse_question(const void* function) {
-  return refuse(function,
-                "is a CUDA kernel and has no attributes: there is no GPU here. Give the plugin a "
-                "CPU implementation, or run on a machine with a GPU");
+  return refuse(function, kNotKnown);
 }
 
 }  // namespace
