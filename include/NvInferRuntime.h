@@ -3,9 +3,9 @@
 #define NV_INFER_RUNTIME_H
 
 #include "NvInferImpl.h"
-#include "NvInferRuntimeCommon.h"
 #include "tenon/api/inspector.h"
 #include "tenon/api/plugin_v3.h"
+#include "tenon/api/registry.h"
 
 extern "C" TENSORRTAPI void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept;
 extern "C" TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger,

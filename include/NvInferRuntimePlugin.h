@@ -134,12 +134,15 @@ class IPluginV2Ext : public IPluginV2 {
   virtual DataType getOutputDataType(int32_t index, const DataType* inputTypes,
                                      int32_t nbInputs) const noexcept = 0;
 
-  /// Whether all items of a batch share this output.
-  virtual bool isOutputBroadcastAcrossBatch(int32_t outputIndex, const bool* inputIsBroadcasted,
-                                            int32_t nbInputs) const noexcept = 0;
+  /// Whether all items of an implicit batch share this output.
+  virtual bool isOutputBroadcastAcrossBatch(int32_t /*outputIndex*/,
+                                            const bool* /*inputIsBroadcasted*/,
+                                            int32_t /*nbInputs*/) const noexcept {
+    return false;
+  }
 
-  /// Whether this input may be one for all items of a batch.
-  virtual bool canBroadcastInputAcrossBatch(int32_t inputIndex) const noexcept = 0;
+  /// Whether this input may be one for all items of an implicit batch.
+  virtual bool canBroadcastInputAcrossBatch(int32_t /*inputIndex*/) const noexcept { return false; }
 
   /// Tells the shapes, types and format chosen.
   virtual void configurePlugin(const Dims* inputDims, int32_t nbInputs, const Dims* outputDims,

@@ -3,7 +3,7 @@
 #define TENON_API_MEMORY_H
 
 #include "NvInferImpl.h"
-#include "NvInferRuntimeCommon.h"
+#include "tenon/api/registry.h"
 
 namespace nvinfer1 {
 
