@@ -1,26 +1,35 @@
-// The padding that a sliding window really has, once the shapes are known.
+// Padding as oneDNN wants it: exactly what the windows read.
 #pragma once
 
-#include <NvInfer.h>
+#include <vector>
 
-#include "base/shape.h"
+#include "ops/window.h"
 
 namespace tenon::cpu {
 
-/// Padding of each spatial axis before and after; after it never exceeds what the window reads.
-struct Padding {
-  Shape before, after;
-};
-
-/// @param large the spatial extents that are padded (a convolution's input, a deconvolution's
-/// output)
-/// @param small the number of window positions
-/// @param pre the op's pre_padding, which the explicit modes use
-Padding resolve_padding(nvinfer1::PaddingMode mode, const Shape& pre, const Shape& large,
-                        const Shape& small, const Shape& kernel, const Shape& stride,
-                        const Shape& dilation);
-
 /// The extents behind batch and channel.
-Shape spatial_of(const Shape& shape);
+inline Shape spatial_of(const Shape& shape) {
+  return Shape(std::span(shape.begin() + 2, shape.end()));
+}
+
+/// Padding of each axis behind the end, for windows at `small` positions over `large` elements.
+inline Shape padding_after(const std::vector<Window>& windows, const Shape& large,
+                           const Shape& small) {
+  Shape after;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const Window& w = windows[i];
+    const auto axis = static_cast<int>(i);
+    after.push_back(
+        std::max<int64_t>((small[axis] - 1) * w.stride + w.reach() - large[axis] - w.pre, 0));
+  }
+  return after;
+}
+
+/// One member of each window.
+inline Shape column(const std::vector<Window>& windows, int64_t Window::* member) {
+  Shape list;
+  for (const Window& w : windows) list.push_back(w.*member);
+  return list;
+}
 
 }  // namespace tenon::cpu

@@ -12,8 +12,6 @@ namespace {
 
 using dnnl::memory;
 
-template <class ConvolutionOp> constexpr bool kTransposed = ConvolutionOp::kName == "Deconvolution";
-
 /// Both directions: their attributes have the same names.
 template <class ConvolutionOp, class Primitive> class SlidingKernel final : public WeightedKernel {
  public:
@@ -47,24 +45,37 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
                                 std::span<const TensorSpec> outputs,
                                 const dnnl::primitive_attr& attributes) const override {
     const Shape data = spatial_of(inputs[0].shape), result = spatial_of(outputs[0].shape);
-    const Shape ones = Shape::filled(op_.kernel.rank(), 1);
-    const Shape stride = op_.stride.rank() ? op_.stride : ones;
-    const Shape dilation = op_.dilation.rank() ? op_.dilation : ones;
-    const Padding padding = resolve_padding(
-        op_.padding_mode, op_.pre_padding, kTransposed<ConvolutionOp> ? result : data,
-        kTransposed<ConvolutionOp> ? data : result, op_.kernel, stride, dilation);
-    memory::dims gaps = dims_of(dilation);
+    const auto windows = windows_of(data, result);
+    memory::dims gaps = dims_of(column(windows, &Window::dilation));
     for (auto& gap : gaps) --gap;
     const typename Primitive::desc description(
         dnnl::prop_kind::forward_inference,
-        kTransposed<ConvolutionOp> ? dnnl::algorithm::deconvolution_direct
-                                   : dnnl::algorithm::convolution_direct,
-        operands.source, operands.weights, operands.bias, operands.destination, dims_of(stride),
-        gaps, dims_of(padding.before), dims_of(padding.after));
+        kTransposed ? dnnl::algorithm::deconvolution_direct : dnnl::algorithm::convolution_direct,
+        operands.source, operands.weights, operands.bias, operands.destination,
+        dims_of(column(windows, &Window::stride)), gaps, dims_of(column(windows, &Window::pre)),
+        dims_of(kTransposed ? padding_after(windows, result, data)
+                            : padding_after(windows, data, result)));
     return typename Primitive::primitive_desc(description, attributes, engine());
   }
 
  private:
+  static constexpr bool kTransposed = std::is_same_v<ConvolutionOp, Deconvolution>;
+
+  std::vector<Window> windows_of(const Shape& data, const Shape& result) const {
+    auto windows = make_windows(op_.kernel.rank(), op_.kernel, op_.stride, op_.dilation,
+                                op_.pre_padding, op_.post_padding);
+    for (size_t i = 0; i < windows.size(); ++i) {
+      const auto axis = static_cast<int>(i);
+      if constexpr (kTransposed)
+        windows[i] = resolved_transposed(
+            windows[i], data[axis], result[axis],
+            op_.output_padding.rank() > axis ? op_.output_padding[axis] : 0, op_.padding_mode);
+      else
+        windows[i] = resolved(windows[i], data[axis], result[axis], op_.padding_mode);
+    }
+    return windows;
+  }
+
   /// As in the network: (K, C/groups, kernel…), or (C, K/groups, kernel…) when transposed. oneDNN
   /// wants the output maps first, which the strides tell.
   memory::desc weights(int64_t channels) const {
@@ -73,7 +84,7 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
     require(Shape({op_.output_maps, channels, window}).volume() < int64_t{1} << 40,
             "the weights are too large");
     memory::dims dims = {outputs, inputs}, strides = {inputs * window, window};
-    if (kTransposed<ConvolutionOp>) strides = {window, outputs * window};
+    if (kTransposed) strides = {window, outputs * window};
     if (op_.groups > 1) {
       dims.insert(dims.begin(), op_.groups);
       strides.insert(strides.begin(), outputs * inputs * window);
@@ -91,14 +102,8 @@ template <class ConvolutionOp>
 std::optional<std::string> check(const ConvolutionOp& op, const KernelRequest& request) {
   const int axes = op.kernel.rank();
   if (axes < 1 || axes > 3) return "only one to three spatial axes are supported";
-  if (op.stride.rank() % axes || op.dilation.rank() % axes || op.groups < 1 || op.output_maps < 1
-      || op.output_maps % op.groups)
+  if (op.groups < 1 || op.output_maps < 1 || op.output_maps % op.groups)
     return "the attributes are inconsistent";
-  for (const Shape* s : {&op.kernel, &op.stride, &op.dilation})
-    for (const int64_t extent : *s)
-      if (extent < 1 || extent > 1 << 20) return "a kernel, stride or dilation is out of range";
-  for (const int64_t p : op.pre_padding)
-    if (p < 0 || p > 1 << 20) return "negative padding is not supported";
   if (request.inputs.size() < 2 || request.outputs.size() != 1) return "inputs are missing";
   return std::nullopt;
 }

@@ -16,30 +16,28 @@ class PoolingKernel final : public Kernel {
  public:
   explicit PoolingKernel(const Pooling& op) : op_(op) {}
 
-  dnnl::pooling_v2_forward::primitive_desc describe(const TensorSpec& data,
-                                                    const TensorSpec& result) const {
-    const Shape ones = Shape::filled(op_.window.rank(), 1);
-    const Shape stride = op_.stride.rank() ? op_.stride : ones;
-    const Shape dilation = op_.dilation.rank() ? op_.dilation : ones;
-    const Padding padding =
-        resolve_padding(op_.padding_mode, op_.pre_padding, spatial_of(data.shape),
-                        spatial_of(result.shape), op_.window, stride, dilation);
-    for (int i = 0; i < op_.window.rank(); ++i)
-      require(padding.before[i] < op_.window[i] * dilation[i]
-                  && padding.after[i] < op_.window[i] * dilation[i],
+  dnnl::pooling_forward::primitive_desc describe(const TensorSpec& data,
+                                                 const TensorSpec& result) const {
+    const Shape from = spatial_of(data.shape), to = spatial_of(result.shape);
+    auto windows = make_windows(op_.window.rank(), op_.window, op_.stride, op_.dilation,
+                                op_.pre_padding, op_.post_padding);
+    for (size_t i = 0; i < windows.size(); ++i)
+      windows[i] = resolved(windows[i], from[static_cast<int>(i)], to[static_cast<int>(i)],
+                            op_.padding_mode);
+    const Shape after = padding_after(windows, from, to);
+    for (size_t i = 0; i < windows.size(); ++i)
+      require(windows[i].pre < windows[i].kernel && after[static_cast<int>(i)] < windows[i].kernel,
               "windows that lie in the padding are not supported");
-    auto gaps = dims_of(dilation);
-    for (auto& gap : gaps) --gap;
     const auto algorithm = op_.type == PoolingType::kMAX ? dnnl::algorithm::pooling_max
                            : op_.average_excludes_padding
                                ? dnnl::algorithm::pooling_avg_exclude_padding
                                : dnnl::algorithm::pooling_avg_include_padding;
     return call("pooling", [&] {
-      const dnnl::pooling_v2_forward::desc description(
+      const dnnl::pooling_forward::desc description(
           dnnl::prop_kind::forward_inference, algorithm, desc_of(data.shape, data.layout),
-          desc_of(result.shape, result.layout), dims_of(stride), dims_of(op_.window), gaps,
-          dims_of(padding.before), dims_of(padding.after));
-      return dnnl::pooling_v2_forward::primitive_desc(description, attributes_of({}, {}), engine());
+          desc_of(result.shape, result.layout), dims_of(column(windows, &Window::stride)),
+          dims_of(op_.window), dims_of(column(windows, &Window::pre)), dims_of(after));
+      return dnnl::pooling_forward::primitive_desc(description, attributes_of({}, {}), engine());
     });
   }
 
@@ -58,20 +56,6 @@ class PoolingKernel final : public Kernel {
   Pooling op_;
 };
 
-/// Whether rounding up made windows that hang over the explicit padding: averages that count
-/// padding then differ between libraries.
-bool overhangs(const Pooling& op, const Shape& data, const Shape& result) {
-  if (op.type == PoolingType::kMAX || op.average_excludes_padding) return false;
-  for (int i = 0; i < op.window.rank(); ++i) {
-    const int64_t stride = op.stride.rank() ? op.stride[i] : 1;
-    const int64_t reach = (op.window[i] - 1) * (op.dilation.rank() ? op.dilation[i] : 1) + 1;
-    const int64_t post = i < op.post_padding.rank() ? op.post_padding[i] : 0;
-    const int64_t pre = i < op.pre_padding.rank() ? op.pre_padding[i] : 0;
-    if ((result[i] - 1) * stride + reach > data[i] + pre + post) return true;
-  }
-  return false;
-}
-
 std::optional<std::string> check(const Pooling& op, const KernelRequest& request) {
   const int axes = op.window.rank();
   const Shape& data = request.inputs[0].shape;
@@ -81,13 +65,12 @@ std::optional<std::string> check(const Pooling& op, const KernelRequest& request
   if (axes < 1 || axes > 3 || data.rank() != axes + 2
       || request.outputs[0].shape.rank() != axes + 2)
     return "only tensors (N,C,spatial...) with one to three spatial axes are supported";
-  if (op.stride.rank() % axes || op.dilation.rank() % axes)
-    return "the attributes are inconsistent";
-  for (const Shape* s : {&op.window, &op.stride, &op.dilation})
-    for (const int64_t extent : *s)
-      if (extent < 1 || extent > 1 << 20) return "a window, stride or dilation is out of range";
-  if (overhangs(op, spatial_of(data), spatial_of(request.outputs[0].shape)))
-    return "an average that counts padding, with windows that hang over it, is not supported";
+  for (const int64_t d : op.dilation)
+    if (d != 1) return "dilated windows are not supported";
+  // oneDNN would count what hangs over the padding too.
+  if (op.type == PoolingType::kAVERAGE && !op.average_excludes_padding
+      && op.padding_mode == PaddingMode::kEXPLICIT_ROUND_UP)
+    return "averages that count padding are not supported when rounding up";
   return std::nullopt;
 }
 
