@@ -34,6 +34,7 @@
 
 #include "tenon/plugin/adapter_v2.h"
 #include "tenon/plugin/adapter_v3.h"
+#include "tenon/plugin/convert.h"
 #include "tenon/plugin/device.h"
 #include "tenon/plugin/register.h"
 #include "tenon/plugin/spec.h"

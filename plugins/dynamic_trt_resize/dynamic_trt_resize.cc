@@ -47,7 +47,7 @@ struct Axis {
 // along y. Works on tiles, so that these rows stay in the first-level cache.
 template <class E> class Tile {
  public:
-  static constexpr int64_t kWidth = 512, kHeight = 64;
+  static constexpr int64_t kWidth = 512, kHeight = 64, kSource = 1024;
 
   Tile(const E* plane, E* out, const Taps* columns, Axis rows, int64_t in_width, int64_t out_width)
       : plane_(plane),
@@ -63,20 +63,25 @@ template <class E> class Tile {
       const Taps taps = rows_.taps(y);
       const float* row[4];
       for (int k = 0; k < 4; ++k) row[k] = interpolated(taps.index[k], x0, width);
-      combine(row, taps.weight, out_ + y * out_width_ + x0, width);
+      E* out = out_ + y * out_width_ + x0;
+      if constexpr (std::is_same_v<E, float>) {
+        combine(row, taps.weight, out, width);
+      } else {
+        combine(row, taps.weight, result_, width);
+        convert(result_, out, width);
+      }
     }
   }
 
  private:
-  static void combine(const float* const* row, const float* weight, E* __restrict out,
+  static void combine(const float* const* row, const float* weight, float* __restrict out,
                       int64_t width) {
     const float* __restrict r0 = row[0];
     const float* __restrict r1 = row[1];
     const float* __restrict r2 = row[2];
     const float* __restrict r3 = row[3];
     const float w0 = weight[0], w1 = weight[1], w2 = weight[2], w3 = weight[3];
-    for (int64_t x = 0; x < width; ++x)
-      out[x] = static_cast<E>(r0[x] * w0 + r1[x] * w1 + r2[x] * w2 + r3[x] * w3);
+    for (int64_t x = 0; x < width; ++x) out[x] = r0[x] * w0 + r1[x] * w1 + r2[x] * w2 + r3[x] * w3;
   }
 
   // Row `y` of the input, interpolated along x. The four that an output row needs are neighbours,
@@ -86,14 +91,30 @@ template <class E> class Tile {
     if (held_[y % 4] == y) return to;
     held_[y % 4] = y;
     const E* from = plane_ + y * in_width_;
-    for (int64_t x = 0; x < width; ++x) {
-      const Taps& c = columns_[x0 + x];
-      to[x] = static_cast<float>(from[c.index[0]]) * c.weight[0]
-              + static_cast<float>(from[c.index[1]]) * c.weight[1]
-              + static_cast<float>(from[c.index[2]]) * c.weight[2]
-              + static_cast<float>(from[c.index[3]]) * c.weight[3];
+    if constexpr (!std::is_same_v<E, float>) {
+      const int64_t first = columns_[x0].index[0];
+      const int64_t count = columns_[x0 + width - 1].index[3] + 1 - first;
+      if (count <= kSource) {  // else the tile shrinks its input, and uses few of its elements
+        convert(from + first, source_, count);
+        weigh(source_, first, columns_ + x0, to, width);
+        return to;
+      }
     }
+    weigh(from, 0, columns_ + x0, to, width);
     return to;
+  }
+
+  // `from` points at element `first` of a row.
+  template <class S>
+  static void weigh(const S* from, int64_t first, const Taps* columns, float* __restrict to,
+                    int64_t width) {
+    for (int64_t x = 0; x < width; ++x) {
+      const Taps& c = columns[x];
+      to[x] = static_cast<float>(from[c.index[0] - first]) * c.weight[0]
+              + static_cast<float>(from[c.index[1] - first]) * c.weight[1]
+              + static_cast<float>(from[c.index[2] - first]) * c.weight[2]
+              + static_cast<float>(from[c.index[3] - first]) * c.weight[3];
+    }
   }
 
   const E* plane_;
@@ -103,6 +124,8 @@ template <class E> class Tile {
   int64_t in_width_, out_width_;
   int32_t held_[4] = {-1, -1, -1, -1};
   alignas(64) float buffer_[4][kWidth];
+  alignas(64) float source_[std::is_same_v<E, float> ? 1 : kSource];
+  alignas(64) float result_[std::is_same_v<E, float> ? 1 : kWidth];
 };
 
 #else

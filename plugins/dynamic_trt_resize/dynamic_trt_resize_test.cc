@@ -93,6 +93,11 @@ TEST(DynamicTrtResizeTest, TilesJoin) {
   for (int i = 0; i < 2 * 41 * 41; ++i) large.x.push_back((i * 37 % 65 - 32) / 16.0);
   large.y = interpolated(large.x, large.in, large.out);
   EXPECT_EQ(make_case(large, DataType::kFLOAT).check(), "");
+
+  Case shrunk{"shrunk", 1, {1, 1, 5, 2561}, {1, 1, 5, 41}, {}, {}};
+  for (int i = 0; i < 5 * 2561; ++i) shrunk.x.push_back((i * 37 % 65 - 32) / 16.0);
+  shrunk.y = interpolated(shrunk.x, shrunk.in, shrunk.out);
+  EXPECT_EQ(make_case(shrunk, DataType::kFLOAT).check(), "");
 }
 
 TEST(DynamicTrtResizeTest, RefusesOtherRanks) {
