@@ -23,6 +23,21 @@ class ICudaEngine {
   virtual Dims getTensorShape(const char* tensorName) const noexcept = 0;
   virtual DataType getTensorDataType(const char* tensorName) const noexcept = 0;
   virtual TensorIOMode getTensorIOMode(const char* tensorName) const noexcept = 0;
+  virtual TensorLocation getTensorLocation(const char* tensorName) const noexcept = 0;
+  virtual TensorFormat getTensorFormat(const char* tensorName) const noexcept = 0;
+  virtual int32_t getTensorBytesPerComponent(const char* tensorName) const noexcept = 0;
+  virtual int32_t getTensorComponentsPerElement(const char* tensorName) const noexcept = 0;
+  virtual int32_t getTensorVectorizedDim(const char* tensorName) const noexcept = 0;
+  virtual int32_t getNbBindings() const noexcept = 0;
+  virtual int32_t getBindingIndex(const char* name) const noexcept = 0;
+  virtual const char* getBindingName(int32_t bindingIndex) const noexcept = 0;
+  virtual bool bindingIsInput(int32_t bindingIndex) const noexcept = 0;
+  virtual Dims getBindingDimensions(int32_t bindingIndex) const noexcept = 0;
+  virtual DataType getBindingDataType(int32_t bindingIndex) const noexcept = 0;
+  virtual int32_t getBindingBytesPerComponent(int32_t bindingIndex) const noexcept = 0;
+  virtual int32_t getBindingComponentsPerElement(int32_t bindingIndex) const noexcept = 0;
+  virtual TensorFormat getBindingFormat(int32_t bindingIndex) const noexcept = 0;
+  virtual int32_t getBindingVectorizedDim(int32_t bindingIndex) const noexcept = 0;
   virtual ~ICudaEngine() = default;
 };
 
@@ -36,6 +51,14 @@ class IExecutionContext {
   virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
   virtual bool setInputTensorAddress(const char* tensorName, const void* data) noexcept = 0;
   virtual bool setOutputTensorAddress(const char* tensorName, void* data) noexcept = 0;
+  virtual const void* getInputTensorAddress(const char* tensorName) const noexcept = 0;
+  virtual void* getOutputTensorAddress(const char* tensorName) const noexcept = 0;
+  virtual Dims getTensorStrides(const char* tensorName) const noexcept = 0;
+  virtual Dims getStrides(int32_t bindingIndex) const noexcept = 0;
+  virtual bool enqueueV2(void* const* bindings, cudaStream_t stream,
+                         cudaEvent_t* inputConsumed) noexcept = 0;
+  virtual bool setInputConsumedEvent(cudaEvent_t event) noexcept = 0;
+  virtual cudaEvent_t getInputConsumedEvent() const noexcept = 0;
   virtual bool enqueueV3(cudaStream_t stream) noexcept = 0;
   virtual ~IExecutionContext() = default;
 };
