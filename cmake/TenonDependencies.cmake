@@ -2,6 +2,8 @@
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
+# One TBB in the process: oneDNN links the release library, so debug builds do too.
+set(CMAKE_MAP_IMPORTED_CONFIG_DEBUG Release None "")
 find_package(TBB REQUIRED)
 if(TENON_TESTS)
   find_package(GTest REQUIRED)

@@ -1,0 +1,441 @@
+// The walk over the graph: initializers, inputs, nodes, outputs.
+#include "import/import.h"
+
+#include <new>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "import/node.h"
+#include "import/plugin_node.h"
+#include "ops/identity.h"
+
+namespace tenon {
+namespace {
+
+using Code = nvonnxparser::ErrorCode;
+
+constexpr size_t kMostProblems = 1000;
+constexpr size_t kDeepestFunction = 32;
+constexpr int64_t kMostInlinedNodes = 1'000'000;
+
+Code parser_code(const Error& e) {
+  if (const auto* own = dynamic_cast<const ImportError*>(&e)) return own->parser_code();
+  switch (e.code()) {
+    case ErrorCode::kFAILED_ALLOCATION: return Code::kMEM_ALLOC_FAILED;
+    case ErrorCode::kINTERNAL_ERROR: return Code::kINTERNAL_ERROR;
+    case ErrorCode::kUNSUPPORTED_STATE: return Code::kUNSUPPORTED_NODE;
+    default: return Code::kINVALID_NODE;
+  }
+}
+
+bool is_standard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+std::string qualified(const onnx::NodeProto& node) {
+  return is_standard(node.domain()) ? node.op_type() : node.domain() + "::" + node.op_type();
+}
+
+// The names that are visible in the graph or in the body of a function.
+struct Scope {
+  std::unordered_map<std::string, Value*> values;  // null: the node that makes it could not be imported
+  int64_t opset = 0;
+  std::string prefix;                  // of node names
+  std::vector<std::string> functions;  // around the nodes, outermost first
+};
+
+class Importer {
+ public:
+  Importer(onnx::ModelProto& model, const ImportOptions& options, Network& network,
+           ImportReport& report)
+      : model_(model),
+        graph_(*model.mutable_graph()),
+        options_(options),
+        network_(network),
+        report_(report),
+        state_(network),
+        source_{options.model_path, options.log, {}} {}
+
+  void run() {
+    report_.node_count = graph_.node_size();
+    scope_.opset = standard_opset(model_.opset_import());
+    if (scope_.opset > 0 && scope_.opset < 6)
+      options_.log.warning("the model uses opset {}; opsets before 6 are read as opset 6 where they "
+                           "differ", scope_.opset);
+    if (!graph_.name().empty()) network_.name = graph_.name();
+    list_names();
+    if (!report_.problems.empty()) return;
+    find_unknown_operators();
+    if (!report_.problems.empty()) return;
+    guarded(nullptr, -1, [&] { add_inputs(); });
+    if (!report_.problems.empty()) return;
+    for (int i = 0; i < graph_.node_size(); ++i) import_top_node(i);
+    if (report_.problems.empty()) guarded(nullptr, -1, [&] { mark_outputs(); });
+  }
+
+ private:
+  // What a node is made into.
+  struct Meaning {
+    ImportFunction row = nullptr;
+    nvinfer1::IPluginCreatorInterface* creator = nullptr;
+    const onnx::FunctionProto* function = nullptr;
+  };
+
+  template <class Body> bool guarded(const onnx::NodeProto* node, int index, Body&& body) {
+    try {
+      body();
+      return true;
+    } catch (const Error& e) {
+      add_problem(parser_code(e), e.what(), node, index);
+    } catch (const std::bad_alloc&) {
+      add_problem(Code::kMEM_ALLOC_FAILED, "out of memory", node, index);
+    } catch (const std::exception& e) {
+      add_problem(Code::kINTERNAL_ERROR, e.what(), node, index);
+    }
+    return false;
+  }
+
+  void add_problem(Code code, const std::string& text, const onnx::NodeProto* node, int index) {
+    if (report_.problems.size() >= kMostProblems) return;
+    ImportProblem problem{code, text, index, "", "", functions_};
+    if (node != nullptr) {
+      problem.node_name = scope_name(*node, index);
+      problem.node_operator = qualified(*node);
+      problem.text = fmt::format("node '{}' ({}): {}", problem.node_name, problem.node_operator, text);
+    } else if (code == Code::kINVALID_NODE) {
+      problem.code = Code::kINVALID_GRAPH;
+    }
+    report_.problems.push_back(std::move(problem));
+  }
+
+  static std::string scope_name(const onnx::NodeProto& node, int index) {
+    return node.name().empty() ? fmt::format("{}_{}", node.op_type(), index) : node.name();
+  }
+
+  std::string unique_name(const Scope& scope, const onnx::NodeProto& node, int index) {
+    const std::string base = scope.prefix + scope_name(node, index);
+    std::string name = base;
+    for (int i = 1; !node_names_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
+    return name;
+  }
+
+  // Everything that the graph defines, once each.
+  void list_names() {
+    guarded(nullptr, -1, [&] {
+      require(graph_.sparse_initializer_size() == 0, "sparse initializers are not supported yet");
+      for (auto& tensor : *graph_.mutable_initializer()) {
+        check_name(tensor.name(), "an initializer");
+        require(initializers_.emplace(tensor.name(), &tensor).second,
+                "two initializers are called '{}'", tensor.name());
+      }
+      std::unordered_set<std::string> inputs;
+      for (const auto& input : graph_.input()) {
+        check_name(input.name(), "a graph input");
+        require(inputs.insert(input.name()).second, "two graph inputs are called '{}'",
+                input.name());
+      }
+      for (int i = 0; i < graph_.node_size(); ++i)
+        for (const std::string& output : graph_.node(i).output()) {
+          if (output.empty()) continue;
+          check_name(output, "an output of a node");
+          require(!initializers_.contains(output) && !inputs.contains(output) &&
+                      makers_.emplace(output, i).second,
+                  "two tensors are called '{}' (one is an output of node '{}')", output,
+                  scope_name(graph_.node(i), i));
+        }
+      for (auto& function : *model_.mutable_functions())
+        functions_by_name_[function_key(function.domain(), function.name(), function.overload())] =
+            &function;
+      require(graph_.output_size() > 0, "the graph has no outputs");
+    });
+  }
+
+  static void check_name(const std::string& name, const char* what) {
+    require(!name.empty(), "{} has no name", what);
+    require(is_utf8(name), "the name of {} is not valid UTF-8", what);
+  }
+
+  static std::string function_key(const std::string& domain, const std::string& name,
+                                  const std::string& overload) {
+    return (is_standard(domain) ? "" : domain) + "\n" + name + "\n" + overload;
+  }
+
+  Meaning meaning_of(const onnx::NodeProto& node, int64_t opset) const {
+    Meaning m;
+    const auto function =
+        functions_by_name_.find(function_key(node.domain(), node.op_type(), node.overload()));
+    if (function != functions_by_name_.end()) {
+      m.function = function->second;
+      return m;
+    }
+    if (is_standard(node.domain())) m.row = find_row(node.op_type(), opset);
+    if (m.row == nullptr || options_.prefer_plugins) m.creator = creator_for(node);
+    return m;
+  }
+
+  [[noreturn]] static void fail_unknown(const onnx::NodeProto& node, int64_t opset) {
+    if (!is_utf8(node.op_type()) || !is_utf8(node.domain()) || !is_utf8(node.name()))
+      fail_import(Code::kINVALID_NODE, "its name or operator is not valid UTF-8");
+    if (node.op_type().empty()) fail_import(Code::kINVALID_NODE, "it names no operator");
+    if (is_standard(node.domain()) && opset == 0)
+      fail_import(Code::kINVALID_GRAPH, "opset_import does not name the standard domain");
+    if (is_standard(node.domain()) && operator_is_known(node.op_type()))
+      fail_import(Code::kUNSUPPORTED_NODE, "operator '{}' does not exist in opset {}",
+                  node.op_type(), opset);
+    fail_import(Code::kUNSUPPORTED_NODE, "operator '{}' is not supported yet, and {}",
+                qualified(node), explain_missing_creator(node));
+  }
+
+  void find_unknown_operators() {
+    for (int i = 0; i < graph_.node_size(); ++i) {
+      const onnx::NodeProto& node = graph_.node(i);
+      guarded(&node, i, [&] {
+        const Meaning m = meaning_of(node, scope_.opset);
+        if (m.row == nullptr && m.creator == nullptr && m.function == nullptr)
+          fail_unknown(node, scope_.opset);
+      });
+    }
+  }
+
+  void add_inputs() {
+    for (const auto& input : graph_.input()) {
+      // Old models list weights among the inputs.
+      if (initializers_.contains(input.name())) continue;
+      with_context(fmt::format("input '{}'", input.name()), [&] { add_input(input); });
+    }
+  }
+
+  void add_input(const onnx::ValueInfoProto& input) {
+    require(input.type().has_tensor_type(), "only tensors are supported as inputs yet");
+    const auto& type = input.type().tensor_type();
+    const auto data_type = data_type_of(type.elem_type());
+    const bool is_double = type.elem_type() == onnx::TensorProto::DOUBLE;
+    require(data_type && (is_exact(type.elem_type()) || is_double),
+            "data type {} is not supported yet", onnx_type_name(type.elem_type()));
+    if (is_double)
+      options_.log.warning("input '{}' is float64 in the model; it is float32 here", input.name());
+    require(type.has_shape(), "its shape is not declared; export the model with at least a rank");
+    require(type.shape().dim_size() <= Shape::kMaxRank,
+            "it has {} dimensions; at most {} are supported", type.shape().dim_size(),
+            Shape::kMaxRank);
+    Shape declared;
+    std::array<std::string, Shape::kMaxRank> names;
+    for (const auto& dim : type.shape().dim()) {
+      if (dim.has_dim_param()) names[static_cast<size_t>(declared.rank())] = dim.dim_param();
+      require(!dim.has_dim_value() || dim.dim_value() >= -1, "extent {} is {}", declared.rank(),
+              dim.dim_value());
+      declared.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+    }
+    scope_.values[input.name()] = &network_.add_input(input.name(), *data_type, declared, names);
+  }
+
+  // The value of a name; null when the node that makes it has failed.
+  Value* lookup(Scope& scope, const std::string& name) {
+    if (const auto it = scope.values.find(name); it != scope.values.end()) return it->second;
+    if (&scope == &scope_) {
+      if (const auto it = initializers_.find(name); it != initializers_.end())
+        return scope.values[name] = &add_initializer(*it->second);
+      if (const auto it = makers_.find(name); it != makers_.end())
+        fail_import(Code::kINVALID_GRAPH,
+                    "tensor '{}' is used before node '{}' makes it: the nodes are not sorted, or "
+                    "they form a cycle",
+                    name, scope_name(graph_.node(it->second), it->second));
+    }
+    fail_import(Code::kINVALID_GRAPH,
+                "tensor '{}' does not exist: no input, initializer or node has that name", name);
+  }
+
+  Value& add_initializer(onnx::TensorProto& tensor) {
+    std::optional<std::span<const std::byte>> replacement;
+    const auto given = options_.initializers.find(tensor.name());
+    if (given != options_.initializers.end()) replacement = given->second;
+    const std::string name = tensor.name();
+    return network_.add_weight(make_tensor(tensor, source_, replacement), name);
+  }
+
+  void import_top_node(int index) {
+    onnx::NodeProto& node = *graph_.mutable_node(index);
+    bool imported = false;
+    const bool fine = guarded(&node, index, [&] {
+      imported = import_node(scope_, node, index);
+      functions_.clear();
+    });
+    functions_.clear();
+    if (!fine || !imported)
+      for (const std::string& output : node.output()) scope_.values[output] = nullptr;
+    if (fine) report_.supported_nodes.push_back(index);
+  }
+
+  // False when an input could not be imported.
+  bool import_node(Scope& scope, onnx::NodeProto& node, int index) {
+    std::vector<Value*> inputs;
+    for (const std::string& name : node.input()) {
+      Value* value = name.empty() ? nullptr : lookup(scope, name);
+      if (value == nullptr && !name.empty()) return false;
+      inputs.push_back(value);
+    }
+    const Meaning m = meaning_of(node, scope.opset);
+    const std::string name = unique_name(scope, node, index);
+    if (m.function != nullptr) {
+      inline_function(scope, node, *m.function, name, inputs);
+      return true;
+    }
+    NodeContext n(state_, node, name, scope.opset, std::move(inputs), source_);
+    if (m.creator != nullptr) {
+      import_plugin(n, *m.creator);
+      if (std::find(report_.plugins.begin(), report_.plugins.end(), node.op_type()) ==
+          report_.plugins.end())
+        report_.plugins.push_back(node.op_type());
+    } else if (m.row != nullptr) {
+      m.row(n);
+    } else {
+      fail_unknown(node, scope.opset);
+    }
+    finish_node(scope, n, node);
+    return true;
+  }
+
+  void finish_node(Scope& scope, NodeContext& n, const onnx::NodeProto& node) {
+    for (const std::string& attribute : n.unused_attributes())
+      options_.log.warning("node '{}' ({}): attribute '{}' is not used{}", n.node_name(), n.op(),
+                           attribute,
+                           find_row(n.op(), scope.opset) == nullptr
+                               ? ": the plugin does not declare it" : "");
+    for (int i = 0; i < node.output_size(); ++i) {
+      if (node.output(i).empty()) continue;
+      Value* value = n.outputs()[static_cast<size_t>(i)];
+      if (value == nullptr)
+        fail_import(Code::kUNSUPPORTED_NODE, "output {} ('{}') is not supported yet", i,
+                    node.output(i));
+      const bool own = std::find(n.added().begin(), n.added().end(), value->producer) !=
+                       n.added().end();
+      if (own && named_.insert(value).second) value->name = node.output(i);
+      scope.values[node.output(i)] = value;
+    }
+    // The layer that makes the first output carries the node's name.
+    for (Node* layer : n.added())
+      if (!n.outputs().empty() && n.outputs()[0] != nullptr && n.outputs()[0]->producer == layer)
+        layer->name = n.node_name();
+    report_.node_outputs[n.node_name()] = n.outputs();
+  }
+
+  void inline_function(Scope& caller, onnx::NodeProto& node, const onnx::FunctionProto& function,
+                       const std::string& name, const std::vector<Value*>& inputs) {
+    require(caller.functions.size() < kDeepestFunction,
+            "functions call each other more than {} deep: they recurse, or the model is damaged",
+            kDeepestFunction);
+    if (static_cast<int>(inputs.size()) > function.input_size())
+      fail_import(Code::kINVALID_NODE, "it has {} inputs; function '{}' takes {}", inputs.size(),
+                  function.name(), function.input_size());
+    Scope body;
+    body.opset = standard_opset(function.opset_import());
+    body.prefix = name + "/";
+    body.functions = caller.functions;
+    body.functions.push_back(qualified(node));
+    for (int i = 0; i < function.input_size(); ++i)
+      if (static_cast<size_t>(i) < inputs.size())
+        body.values[function.input(i)] = inputs[static_cast<size_t>(i)];
+    functions_ = body.functions;
+    for (int i = 0; i < function.node_size(); ++i) {
+      require(++inlined_nodes_ <= kMostInlinedNodes, "functions expand to more than {} nodes",
+              kMostInlinedNodes);
+      onnx::NodeProto copy = function.node(i);
+      substitute_attributes(copy, node, function);
+      for (std::string& input : *copy.mutable_input())  // optional inputs of the function
+        if (body.values.contains(input) && body.values[input] == nullptr) input.clear();
+      with_context(fmt::format("in function '{}', node '{}' ({})", function.name(),
+                               scope_name(copy, i), qualified(copy)),
+                   [&] { import_node(body, copy, i); });
+    }
+    functions_ = caller.functions;
+    for (int i = 0; i < node.output_size(); ++i) {
+      require(i < function.output_size(), "it has {} outputs; function '{}' makes {}",
+              node.output_size(), function.name(), function.output_size());
+      if (!node.output(i).empty())
+        caller.values[node.output(i)] = lookup(body, function.output(i));
+    }
+  }
+
+  static void substitute_attributes(onnx::NodeProto& copy, const onnx::NodeProto& call,
+                                    const onnx::FunctionProto& function) {
+    auto* attributes = copy.mutable_attribute();
+    for (int i = attributes->size() - 1; i >= 0; --i) {
+      const std::string& reference = attributes->Get(i).ref_attr_name();
+      if (reference.empty()) continue;
+      const onnx::AttributeProto* value = nullptr;
+      for (const auto& a : function.attribute_proto())
+        if (a.name() == reference) value = &a;
+      for (const auto& a : call.attribute())
+        if (a.name() == reference) value = &a;
+      if (value == nullptr) {
+        attributes->DeleteSubrange(i, 1);
+        continue;
+      }
+      const std::string name = attributes->Get(i).name();
+      *attributes->Mutable(i) = *value;
+      attributes->Mutable(i)->set_name(name);
+    }
+  }
+
+  void mark_outputs() {
+    for (const auto& output : graph_.output())
+      with_context(fmt::format("graph output '{}'", output.name()), [&] {
+        check_name(output.name(), "a graph output");
+        for (const Value* other : network_.outputs())
+          require(other->name != output.name(), "it is listed twice");
+        mark_output(output, lookup(scope_, output.name()));
+      });
+  }
+
+  void mark_output(const onnx::ValueInfoProto& output, Value* value) {
+    Layers layers(state_, output.name());
+    if (value->is_weight()) value = &layers.constant(*value);
+    if (value->is_input || value->is_output || value->name != output.name()) {
+      value = &layers.add(std::make_unique<Identity>(), {value});
+      value->name = output.name();
+      value->producer->name = output.name() + " [Identity]";
+    }
+    const int32_t declared = output.type().tensor_type().elem_type();
+    if (output.type().has_tensor_type() && declared != 0 && data_type_of(declared) != value->type)
+      options_.log.warning("output '{}' is declared as {}, but the model makes {}", output.name(),
+                           onnx_type_name(declared), name_of(value->type));
+    else if (output.type().has_tensor_type() && declared != 0 && !is_exact(declared))
+      options_.log.warning("output '{}' is {} in the model; it is {} here", output.name(),
+                           onnx_type_name(declared), name_of(value->type));
+    network_.mark_output(*value);
+  }
+
+  onnx::ModelProto& model_;
+  onnx::GraphProto& graph_;
+  const ImportOptions& options_;
+  Network& network_;
+  ImportReport& report_;
+  ImportState state_;
+  TensorSource source_;
+  Scope scope_;
+  std::unordered_map<std::string, onnx::TensorProto*> initializers_;
+  std::unordered_map<std::string, int> makers_;  // tensor -> index of the node that makes it
+  std::unordered_map<std::string, const onnx::FunctionProto*> functions_by_name_;
+  std::unordered_set<std::string> node_names_;
+  std::unordered_set<const Value*> named_;
+  std::vector<std::string> functions_;  // around the node that is being imported
+  int64_t inlined_nodes_ = 0;
+};
+
+}  // namespace
+
+void import_onnx(std::span<const std::byte> bytes, const ImportOptions& options, Network& network,
+                 ImportReport& report) {
+  std::unique_ptr<onnx::ModelProto> model;
+  try {
+    model = parse_model(bytes, options.model_path);
+    Importer(*model, options, network, report).run();
+  } catch (const Error& e) {
+    const auto code = model == nullptr ? Code::kMODEL_DESERIALIZE_FAILED : Code::kINVALID_GRAPH;
+    report.problems.push_back({code, e.what(), -1, "", "", {}});
+  }
+  if (report.problems.empty()) return;
+  const size_t more = report.problems.size() - 1;
+  const std::string rest = more == 0 ? "" : fmt::format(" (and {} more problems)", more);
+  throw Error(ErrorCode::kINVALID_ARGUMENT, report.problems[0].text + rest);
+}
+
+}  // namespace tenon

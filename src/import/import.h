@@ -1,0 +1,68 @@
+// The ONNX front end: model bytes in, layers of a Network out.
+#pragma once
+
+#include <NvOnnxParser.h>
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "network/network.h"
+
+namespace tenon {
+
+/// Opsets of the standard domain that the importer knows.
+constexpr int64_t kOldestOpset = 1, kLatestOpset = 28;
+
+struct ImportOptions {
+  /// Where the model came from, for messages and as the folder of external data; "" when unknown.
+  std::string model_path;
+  Log log;
+  /// A plugin of the operator's name comes before the operator's own meaning.
+  bool prefer_plugins = false;
+  /// Weights that replace, by name, those of the model: the bytes of an initializer.
+  std::map<std::string, std::span<const std::byte>> initializers;
+};
+
+/// One thing that keeps a model from being imported.
+struct ImportProblem {
+  nvonnxparser::ErrorCode code = nvonnxparser::ErrorCode::kINVALID_GRAPH;
+  std::string text;
+  int node = -1;  // index in the graph, -1 when it is not about a node
+  std::string node_name, node_operator;
+  std::vector<std::string> functions;  // model-local functions around the node, outermost first
+};
+
+struct ImportReport {
+  std::vector<ImportProblem> problems;
+  /// Operators that became plugin layers, each once.
+  std::vector<std::string> plugins;
+  /// Output tensors of each ONNX node, by node name; null for an output left out.
+  std::map<std::string, std::vector<Value*>> node_outputs;
+  /// Nodes of the graph, and those of them that can be imported.
+  int64_t node_count = 0;
+  std::vector<int64_t> supported_nodes;
+};
+
+/// Adds the model to `network`. Throws Error naming the first problem after collecting all of them
+/// in `report`; the network is then incomplete. The bytes are not needed afterwards.
+void import_onnx(std::span<const std::byte> model, const ImportOptions& options, Network& network,
+                 ImportReport& report);
+
+/// One row of the table of operators.
+struct OperatorRow {
+  std::string name;
+  int64_t since = 1;  // opset from which the row holds, up to the next row of that name
+  std::string restriction;  // what is not supported, "" for nothing
+};
+
+/// All operators, sorted by name and opset.
+std::vector<OperatorRow> supported_operators();
+
+/// True when the operator of the standard domain has a row.
+bool operator_is_known(std::string_view name);
+
+}  // namespace tenon

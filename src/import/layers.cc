@@ -1,0 +1,178 @@
+#include "import/layers.h"
+
+#include <algorithm>
+
+#include "base/half.h"
+#include "network/reference_run.h"
+#include "ops/activation.h"
+#include "ops/cast.h"
+#include "ops/constant.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
+#include "ops/select.h"
+#include "ops/shuffle.h"
+#include "ops/softmax.h"
+#include "ops/unary.h"
+
+namespace tenon {
+namespace {
+
+// Constants that are folded while importing may not take more than this.
+constexpr size_t kMostFoldedBytes = size_t{1} << 31;
+
+template <class T> void fill(Tensor& t, double value) {
+  std::fill_n(t.mutable_data<T>(), t.count(), static_cast<T>(value));
+}
+
+// The type that both operands become: floats beat integers, wide beats narrow.
+DataType common_type(DataType a, DataType b) {
+  if (is_float(a) != is_float(b)) return is_float(a) ? a : b;
+  return bits_of(a) >= bits_of(b) ? a : b;
+}
+
+}  // namespace
+
+Tensor filled_tensor(DataType type, const Shape& shape, double value) {
+  Tensor t(type, shape);
+  switch (type) {
+    case DataType::kFLOAT: fill<float>(t, value); break;
+    case DataType::kHALF: fill<Half>(t, value); break;
+    case DataType::kBF16:
+      std::fill_n(t.mutable_data<BFloat16>(), t.count(), BFloat16(static_cast<float>(value)));
+      break;
+    case DataType::kINT64: fill<int64_t>(t, value); break;
+    case DataType::kINT32: fill<int32_t>(t, value); break;
+    case DataType::kINT8: fill<int8_t>(t, value); break;
+    case DataType::kUINT8: fill<uint8_t>(t, value); break;
+    case DataType::kBOOL:
+      std::fill_n(t.mutable_data<bool>(), t.count(), value != 0);
+      break;
+    default:
+      fail(ErrorCode::kUNSUPPORTED_STATE, "constants of type {} are not supported here yet",
+           name_of(type));
+  }
+  return t;
+}
+
+Node& Layers::add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs) {
+  bool runtime = inputs.empty();
+  for (const Value* in : inputs)
+    runtime |= in != nullptr && (in->is_input || state_.runtime.contains(in));
+  const std::string kind(op->name());
+  const auto same = std::count_if(added_.begin(), added_.end(),
+                                  [&](const Node* n) { return n->op->name() == kind; });
+  std::string name = same == 0 ? fmt::format("{} [{}]", node_name_, kind)
+                               : fmt::format("{} [{} {}]", node_name_, kind, same + 1);
+  Node& node = network_.add_node(std::move(op), std::move(inputs), std::move(name));
+  added_.push_back(&node);
+  network_.infer(node);
+  if (runtime)
+    for (const Value* out : node.outputs) state_.runtime.insert(out);
+  return node;
+}
+
+Value& Layers::add(std::unique_ptr<Op> op, std::vector<Value*> inputs) {
+  return *add_node(std::move(op), std::move(inputs)).outputs.front();
+}
+
+Value& Layers::constant(Value& weight) {
+  Value*& known = state_.constant_layers[&weight];
+  if (known != nullptr) return *known;
+  auto op = std::make_unique<Constant>();
+  op->dimensions = weight.constant->shape();
+  // Named after the tensor: it belongs to no node alone.
+  Node& node = network_.add_node(std::move(op), {&weight}, weight.name);
+  network_.infer(node);
+  node.outputs[0]->constant = *weight.constant;
+  node.outputs[0]->name = weight.name;
+  known = node.outputs[0];
+  return *known;
+}
+
+Value& Layers::constant(Tensor tensor, const std::string& name) {
+  const std::string chosen =
+      name.empty() ? fmt::format("{} [Constant {}]", node_name_, network_.values().size()) : name;
+  return constant(network_.add_weight(std::move(tensor), chosen));
+}
+
+Value& Layers::integers(const std::vector<int64_t>& values) {
+  return constant(Tensor::of<int64_t>(DataType::kINT64, Shape{static_cast<int64_t>(values.size())},
+                                      values));
+}
+
+Value& Layers::scalar(const Value& like, double value) {
+  return constant(filled_tensor(like.type, Shape::filled(rank(like), 1), value));
+}
+
+const Tensor* Layers::known_tensor(Value& value) {
+  if (value.constant) return &*value.constant;
+  if (value.is_input || state_.runtime.contains(&value)) return nullptr;
+  return folded_constant(value, kMostFoldedBytes);
+}
+
+Value& Layers::binary(nvinfer1::ElementWiseOperation operation, Value& a, Value& b) {
+  const DataType type = common_type(a.type, b.type);
+  const int most = std::max(rank(a), rank(b));
+  auto op = std::make_unique<ElementWise>();
+  op->operation = operation;
+  Value& left = with_rank(cast(a, type), most);
+  Value& right = with_rank(cast(b, type), most);
+  return add(std::move(op), {&left, &right});
+}
+
+Value& Layers::binary(nvinfer1::ElementWiseOperation operation, Value& a, double b) {
+  return binary(operation, a, scalar(a, b));
+}
+
+Value& Layers::unary(nvinfer1::UnaryOperation operation, Value& x) {
+  auto op = std::make_unique<Unary>();
+  op->operation = operation;
+  return add(std::move(op), {&x});
+}
+
+Value& Layers::activation(nvinfer1::ActivationType type, Value& x, float alpha, float beta) {
+  auto op = std::make_unique<Activation>();
+  op->type = type;
+  op->alpha = alpha;
+  op->beta = beta;
+  return add(std::move(op), {&x});
+}
+
+Value& Layers::reduce(nvinfer1::ReduceOperation operation, Value& x, uint32_t axes, bool keep) {
+  if (axes == 0) return x;
+  auto op = std::make_unique<Reduce>();
+  op->operation = operation;
+  op->axes = axes;
+  op->keep_dimensions = keep;
+  return add(std::move(op), {&x});
+}
+
+Value& Layers::cast(Value& x, DataType type) {
+  if (x.type == type) return x;
+  auto op = std::make_unique<Cast>();
+  op->to = type;
+  return add(std::move(op), {&x});
+}
+
+Value& Layers::select(Value& condition, Value& then, Value& otherwise) {
+  const DataType type = common_type(then.type, otherwise.type);
+  const int most = std::max({rank(condition), rank(then), rank(otherwise)});
+  Value& a = with_rank(cast(then, type), most);
+  Value& b = with_rank(cast(otherwise, type), most);
+  return add(std::make_unique<Select>(), {&with_rank(condition, most), &a, &b});
+}
+
+Value& Layers::transpose(Value& x, const std::vector<int32_t>& permutation) {
+  if (std::is_sorted(permutation.begin(), permutation.end())) return x;
+  auto op = std::make_unique<Shuffle>();
+  op->first_transpose = permutation;
+  return add(std::move(op), {&x});
+}
+
+Value& Layers::softmax(Value& x, int axis) {
+  auto op = std::make_unique<Softmax>();
+  op->axes = 1u << axis;
+  return add(std::move(op), {&x});
+}
+
+}  // namespace tenon

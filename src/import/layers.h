@@ -1,0 +1,103 @@
+// Adds layers to a network on behalf of one ONNX node, and what many operators are composed of.
+#pragma once
+
+#include <NvInfer.h>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "network/network.h"
+
+namespace tenon {
+
+/// What lives as long as one import: the network, and what is known about its tensors.
+struct ImportState {
+  explicit ImportState(Network& n) : network(n) {}
+  Network& network;
+  std::unordered_set<const Value*> runtime;  // values that depend on an input of the network
+  std::unordered_map<const Value*, Value*> constant_layers;  // weight -> its Constant layer's output
+};
+
+class Layers {
+ public:
+  Layers(ImportState& state, std::string node_name)
+      : state_(state), network_(state.network), node_name_(std::move(node_name)) {}
+
+  Network& network() { return network_; }
+  ExprPool& pool() { return network_.pool(); }
+  const std::string& node_name() const { return node_name_; }
+  /// Layers added so far for this node.
+  const std::vector<Node*>& added() const { return added_; }
+
+  /// Adds a layer and infers its outputs.
+  Node& add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs);
+  /// The same, for its first output.
+  Value& add(std::unique_ptr<Op> op, std::vector<Value*> inputs);
+  /// A tensor as a Constant layer; one layer for each weight.
+  Value& constant(Tensor tensor, const std::string& name = "");
+  Value& constant(Value& weight);
+  Value& integers(const std::vector<int64_t>& values);
+  /// One element of like's type, with as many dimensions.
+  Value& scalar(const Value& like, double value);
+  /// The tensor that a value always is, else null. Constants are folded as far as needed.
+  const Tensor* known_tensor(Value& value);
+
+  // Element-wise operations broadcast as NumPy does and bring both operands to one type.
+  Value& binary(nvinfer1::ElementWiseOperation operation, Value& a, Value& b);
+  Value& binary(nvinfer1::ElementWiseOperation operation, Value& a, double b);
+  Value& unary(nvinfer1::UnaryOperation operation, Value& x);
+  Value& activation(nvinfer1::ActivationType type, Value& x, float alpha = 0, float beta = 0);
+  Value& reduce(nvinfer1::ReduceOperation operation, Value& x, uint32_t axes, bool keep);
+  Value& cast(Value& x, DataType type);
+  Value& select(Value& condition, Value& then, Value& otherwise);
+  Value& transpose(Value& x, const std::vector<int32_t>& permutation);
+  Value& softmax(Value& x, int axis);
+
+  // Shapes.
+  int rank(const Value& x) const { return static_cast<int>(x.dims.size()); }
+  /// Output axis i is input axis source[i]; -1 makes an axis of extent 1. Axes left out must be 1.
+  Value& rearrange(Value& x, const std::vector<int>& source);
+  /// Leading axes of extent 1 until the rank is as given.
+  Value& with_rank(Value& x, int rank);
+  /// A tensor of the same elements; the extents may be expressions.
+  Value& reshape(Value& x, const Dims& extents);
+  /// x[start : start + size*stride : stride] along all axes.
+  Value& slice(Value& x, const Dims& start, const Dims& size, const Dims& stride,
+               nvinfer1::SampleMode mode = nvinfer1::SampleMode::kSTRICT_BOUNDS,
+               Value* fill = nullptr);
+  /// Stretches axes of extent 1, adding leading ones as needed.
+  Value& expand(Value& x, const Dims& extents);
+  Dim number(int64_t value) { return pool().constant(value); }
+  /// An int64 tensor of one axis that holds the expressions, computed by layers where needed.
+  Value& shape_tensor(const Dims& extents);
+  /// From now on shape_tensor() takes the extents of x from x itself.
+  void know(Value& x);
+  /// From now on it takes the elements of a shape tensor from that tensor.
+  void know_elements(Value& x);
+
+ private:
+  Value& element(Dim expression, int depth = 0);
+  Value& composed_element(const Expr& expression, int depth);
+  Value& element_of(Value& list, int64_t index);
+
+  ImportState& state_;
+  Network& network_;
+  std::string node_name_;
+  std::vector<Node*> added_;
+  struct Place {
+    Value* value;
+    int index;
+    bool extent;  // an extent of value, not one of its elements
+  };
+  std::unordered_map<Dim, Place> places_;
+  std::unordered_map<Dim, Value*> elements_;
+  std::unordered_map<Value*, Value*> shapes_;
+};
+
+/// A tensor of any numeric type with all elements equal.
+Tensor filled_tensor(DataType type, const Shape& shape, double value);
+
+}  // namespace tenon

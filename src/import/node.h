@@ -1,0 +1,119 @@
+// What an operator's row sees of the ONNX node that it imports: attributes and inputs with checks,
+// and layers to add.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "import/import.h"
+#include "import/layers.h"
+#include "import/tensors.h"
+
+namespace tenon {
+
+/// An error with the parser's own code.
+class ImportError : public Error {
+ public:
+  ImportError(nvonnxparser::ErrorCode code, const std::string& text);
+  nvonnxparser::ErrorCode parser_code() const { return parser_code_; }
+
+ private:
+  nvonnxparser::ErrorCode parser_code_;
+};
+
+template <class... Args>
+[[noreturn]] void fail_import(nvonnxparser::ErrorCode code, fmt::format_string<Args...> text,
+                              Args&&... args) {
+  throw ImportError(code, fmt::format(text, std::forward<Args>(args)...));
+}
+
+class NodeContext : public Layers {
+ public:
+  /// @param inputs null for an input left out.
+  NodeContext(ImportState& state, onnx::NodeProto& node, std::string name, int64_t opset,
+              std::vector<Value*> inputs, TensorSource& source);
+
+  const std::string& op() const { return node_.op_type(); }
+  onnx::NodeProto& proto() { return node_; }
+  int64_t opset() const { return opset_; }
+  TensorSource& source() { return source_; }
+
+  // Inputs. Trailing ones that were left out do not count.
+  int input_count() const { return static_cast<int>(inputs_.size()); }
+  bool has_input(int i) const { return i < input_count() && inputs_[static_cast<size_t>(i)]; }
+  void expect_inputs(int least, int most) const;
+  /// As the output of a layer (or a network input): initializers get a Constant layer.
+  Value& input(int i);
+  /// The same, null if left out.
+  Value* optional_input(int i) { return has_input(i) ? &input(i) : nullptr; }
+  /// As an operand of a layer that takes weights: constants come without a layer.
+  Value& weight(int i);
+  /// The tensor, if it is a constant.
+  const Tensor* constant_input(int i);
+  /// The elements as expressions; throws when they are not known on the host.
+  std::vector<Dim> host_elements(int i, const char* what);
+  /// The elements; throws when they are not constants.
+  std::vector<int64_t> integers_of(int i, const char* what);
+  std::vector<double> numbers_of(int i, const char* what);
+
+  // Attributes: typed, with a default or required; one of another kind is an error.
+  bool has(std::string_view attribute) const;
+  int64_t integer(std::string_view attribute);
+  int64_t integer(std::string_view attribute, int64_t otherwise);
+  bool flag(std::string_view attribute, bool otherwise) { return integer(attribute, otherwise) != 0; }
+  float real(std::string_view attribute, float otherwise);
+  std::string text(std::string_view attribute, const std::string& otherwise);
+  std::vector<int64_t> integers_in(std::string_view attribute);
+  std::vector<float> reals_in(std::string_view attribute);
+  /// Takes the tensor out of the attribute: ask once.
+  Tensor tensor_in(std::string_view attribute);
+  /// The attribute means nothing here, but is no reason for a warning.
+  void ignore(std::string_view attribute);
+  /// Attributes that nobody asked for.
+  std::vector<std::string> unused_attributes() const;
+  /// Integers from input i (opsets that moved an attribute to an input) or from the attribute.
+  std::optional<std::vector<int64_t>> integers_from(int i, const char* attribute);
+
+  // Outputs.
+  int output_count() const { return node_.output_size(); }
+  bool output_is_used(int i) const;
+  void set_output(int i, Value& value);
+  const std::vector<Value*>& outputs() const { return outputs_; }
+
+ private:
+  onnx::AttributeProto* find(std::string_view attribute, onnx::AttributeProto::AttributeType kind);
+
+  onnx::NodeProto& node_;
+  int64_t opset_;
+  std::vector<Value*> inputs_;
+  std::vector<Value*> outputs_;
+  TensorSource& source_;
+  std::unordered_set<std::string_view> asked_;
+};
+
+/// Makes layers of one ONNX node and sets its outputs.
+using ImportFunction = void (*)(NodeContext& n);
+
+/// The row for an operator of the standard domain; null when there is none.
+ImportFunction find_row(std::string_view op, int64_t opset);
+
+namespace detail {
+bool register_row(OperatorRow row, ImportFunction import);
+}
+
+/// A row of the operator table: `TENON_IMPORT(Conv, 1, "") { … uses n … }` holds from opset 1 up to the
+/// next row of that name. The text says what is not supported.
+#define TENON_IMPORT(Operator, since, restriction)                                                \
+  static void import_##Operator##_##since(::tenon::NodeContext& n);                               \
+  [[maybe_unused]] static const bool k##Operator##since##Registered =                             \
+      ::tenon::detail::register_row({#Operator, since, restriction}, import_##Operator##_##since); \
+  static void import_##Operator##_##since([[maybe_unused]] ::tenon::NodeContext& n)
+
+/// A row that means the same as a function for many operators.
+#define TENON_IMPORT_AS(Operator, since, restriction, function)       \
+  [[maybe_unused]] static const bool k##Operator##since##Registered = \
+      ::tenon::detail::register_row({#Operator, since, restriction}, function)
+
+}  // namespace tenon

@@ -1,0 +1,89 @@
+// Reductions along axes.
+#include "import/node.h"
+
+namespace tenon {
+namespace {
+
+using nvinfer1::ReduceOperation;
+using nvinfer1::UnaryOperation;
+using Operation = nvinfer1::ElementWiseOperation;
+
+struct Axes {
+  uint32_t mask = 0;
+  bool keep = true;
+};
+
+Axes axes_of(NodeContext& n) {
+  n.expect_inputs(1, 2);
+  const int rank = n.rank(n.input(0));
+  Axes axes;
+  axes.keep = n.flag("keepdims", true);
+  const bool none_means_none = n.flag("noop_with_empty_axes", false);
+  const auto given = n.integers_from(1, "axes").value_or(std::vector<int64_t>{});
+  for (int64_t axis : given) axes.mask |= 1u << normalized_axis(axis, rank);
+  if (given.empty() && !none_means_none) axes.mask = (1u << rank) - 1;
+  return axes;
+}
+
+template <ReduceOperation operation> void plain(NodeContext& n) {
+  const Axes axes = axes_of(n);
+  Value& x = n.input(0);
+  const bool boolean = x.type == DataType::kBOOL;  // maximum and minimum of these are or and and
+  Value& y = n.reduce(operation, boolean ? n.cast(x, DataType::kINT32) : x, axes.mask, axes.keep);
+  n.set_output(0, n.cast(y, x.type));
+}
+
+Value& sum(NodeContext& n, Value& x, const Axes& axes) {
+  return n.reduce(ReduceOperation::kSUM, x, axes.mask, axes.keep);
+}
+
+Value& square(NodeContext& n) { return n.binary(Operation::kPROD, n.input(0), n.input(0)); }
+
+// Logarithms and roots of integers go through float32 and come back.
+Value& float_function(NodeContext& n, UnaryOperation function, Value& x, DataType type) {
+  Value& y = n.unary(function, is_float(x.type) ? x : n.cast(x, DataType::kFLOAT));
+  return n.cast(y, type);
+}
+
+}  // namespace
+
+TENON_IMPORT_AS(ReduceSum, 1, "", plain<ReduceOperation::kSUM>);
+TENON_IMPORT_AS(ReduceMean, 1, "", plain<ReduceOperation::kAVG>);
+TENON_IMPORT_AS(ReduceMax, 1, "", plain<ReduceOperation::kMAX>);
+TENON_IMPORT_AS(ReduceMin, 1, "", plain<ReduceOperation::kMIN>);
+TENON_IMPORT_AS(ReduceProd, 1, "", plain<ReduceOperation::kPROD>);
+
+TENON_IMPORT(ReduceL1, 1, "") {
+  const Axes axes = axes_of(n);
+  n.set_output(0, sum(n, n.unary(UnaryOperation::kABS, n.input(0)), axes));
+}
+TENON_IMPORT(ReduceL2, 1, "") {
+  const Axes axes = axes_of(n);
+  n.set_output(0, float_function(n, UnaryOperation::kSQRT, sum(n, square(n), axes), n.input(0).type));
+}
+TENON_IMPORT(ReduceSumSquare, 1, "") {
+  const Axes axes = axes_of(n);
+  n.set_output(0, sum(n, square(n), axes));
+}
+TENON_IMPORT(ReduceLogSum, 1, "") {
+  const Axes axes = axes_of(n);
+  n.set_output(0, float_function(n, UnaryOperation::kLOG, sum(n, n.input(0), axes), n.input(0).type));
+}
+TENON_IMPORT(ReduceLogSumExp, 1, "") {
+  // Relative to the largest element, so that exp cannot overflow. An infinite one is taken as 0.
+  const Axes axes = axes_of(n);
+  const DataType type = n.input(0).type;
+  Value& x = is_float(type) ? n.input(0) : n.cast(n.input(0), DataType::kFLOAT);
+  Value& most = n.reduce(ReduceOperation::kMAX, x, axes.mask, true);
+  Value& infinite = n.unary(UnaryOperation::kISINF, most);
+  Value& base = n.select(infinite, n.scalar(most, 0), most);
+  Value& terms = n.unary(UnaryOperation::kEXP, n.binary(Operation::kSUB, x, base));
+  Value& logarithm = n.unary(UnaryOperation::kLOG, n.reduce(ReduceOperation::kSUM, terms, axes.mask, true));
+  Value& y = n.binary(Operation::kSUM, logarithm, base);
+  std::vector<int> kept;
+  for (int i = 0; i < n.rank(y); ++i)
+    if (axes.keep || (axes.mask >> i & 1u) == 0) kept.push_back(i);
+  n.set_output(0, n.cast(n.rearrange(y, kept), type));
+}
+
+}  // namespace tenon

@@ -1,0 +1,239 @@
+// Operators that only change the shape.
+#include <algorithm>
+#include <numeric>
+
+#include "import/node.h"
+#include "ops/concatenation.h"
+#include "ops/shuffle.h"
+
+namespace tenon {
+namespace {
+
+using Code = nvonnxparser::ErrorCode;
+
+Dims ones(NodeContext& n, size_t count, int64_t value = 1) { return Dims(count, n.number(value)); }
+
+}  // namespace
+
+TENON_IMPORT(Reshape, 1, "") {
+  n.ignore("consumed_inputs");
+  auto op = std::make_unique<Shuffle>();
+  op->has_reshape = true;
+  op->zero_is_placeholder = !n.flag("allowzero", false);
+  Value& x = n.input(0);
+  if (n.opset() < 5 && n.has("shape")) {
+    op->reshape = Shape(std::span<const int64_t>(n.integers_in("shape")));
+    n.set_output(0, n.add(std::move(op), {&x}));
+    return;
+  }
+  n.expect_inputs(2, 2);
+  if (const Tensor* shape = n.constant_input(1)) {
+    const auto extents = shape->integers();
+    require(std::count(extents.begin(), extents.end(), -1) <= 1,
+            "the new shape [{}] has more than one -1", fmt::join(extents, ", "));
+    for (int64_t extent : extents)
+      require(extent >= -1, "the new shape [{}] has a negative extent", fmt::join(extents, ", "));
+    op->reshape = Shape(std::span<const int64_t>(extents));
+    n.set_output(0, n.add(std::move(op), {&x}));
+    return;
+  }
+  n.host_elements(1, "the new shape");
+  n.set_output(0, n.add(std::move(op), {&x, &n.input(1)}));
+}
+
+TENON_IMPORT(Flatten, 1, "") {
+  Value& x = n.input(0);
+  const int rank = n.rank(x);
+  const int64_t given = n.integer("axis", 1);
+  require(given >= -rank && given <= rank, "attribute 'axis' is {}; expected {} to {}", given, -rank,
+          rank);
+  const auto axis = static_cast<size_t>(given < 0 ? given + rank : given);
+  Dim rows = n.number(1), columns = n.number(1);
+  for (size_t i = 0; i < x.dims.size(); ++i) {
+    Dim& product = i < axis ? rows : columns;
+    product = n.pool().mul(product, x.dims[i]);
+  }
+  n.set_output(0, n.reshape(x, {rows, columns}));
+}
+
+TENON_IMPORT(Transpose, 1, "") {
+  Value& x = n.input(0);
+  const auto given = n.integers_in("perm");
+  std::vector<int32_t> permutation(given.begin(), given.end());
+  if (permutation.empty()) {
+    permutation.resize(static_cast<size_t>(n.rank(x)));
+    std::iota(permutation.rbegin(), permutation.rend(), 0);
+  }
+  std::vector<int32_t> sorted = permutation;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size() || i < x.dims.size(); ++i)
+    if (sorted.size() != x.dims.size() || sorted[i] != static_cast<int32_t>(i))
+      fail_import(Code::kINVALID_NODE, "attribute 'perm' is [{}]; its input has {} dimensions",
+                  fmt::join(permutation, ", "), n.rank(x));
+  n.set_output(0, n.transpose(x, permutation));
+}
+
+TENON_IMPORT(Squeeze, 1, "") {
+  Value& x = n.input(0);
+  const auto axes = n.integers_from(1, "axes");
+  std::vector<bool> removed(x.dims.size());
+  if (axes) {
+    for (int64_t axis : *axes) removed[static_cast<size_t>(normalized_axis(axis, n.rank(x)))] = true;
+  } else {
+    for (size_t i = 0; i < x.dims.size(); ++i) {
+      if (!x.dims[i]->is_integer_constant())
+        fail_import(Code::kUNSUPPORTED_NODE_DYNAMIC,
+                    "it gives no axes and the size of axis {} is not known; give the axes", i);
+      removed[i] = x.dims[i]->value.integer == 1;
+    }
+  }
+  std::vector<int> kept;
+  for (size_t i = 0; i < x.dims.size(); ++i) {
+    if (!removed[i]) kept.push_back(static_cast<int>(i));
+    else
+      require(!x.dims[i]->is_constant() || x.dims[i]->value.integer == 1,
+              "cannot squeeze axis {}, whose size is {}", i, text_of(x.dims[i]));
+  }
+  n.set_output(0, n.rearrange(x, kept));
+}
+
+TENON_IMPORT(Unsqueeze, 1, "") {
+  Value& x = n.input(0);
+  const auto axes = n.integers_from(1, "axes");
+  if (!axes) fail_import(Code::kINVALID_NODE, "it gives no axes");
+  const int rank = n.rank(x) + static_cast<int>(axes->size());
+  require(rank <= Shape::kMaxRank, "its output would have {} dimensions; at most {} are supported",
+          rank, Shape::kMaxRank);
+  std::vector<int> source(static_cast<size_t>(rank), 0);
+  for (int64_t axis : *axes) {
+    int& place = source[static_cast<size_t>(normalized_axis(axis, rank))];
+    require(place == 0, "axis {} is given twice", axis);
+    place = -1;
+  }
+  int next = 0;
+  for (int& s : source)
+    if (s == 0) s = next++;
+  n.set_output(0, n.rearrange(x, source));
+}
+
+TENON_IMPORT(Expand, 8, "") {
+  n.expect_inputs(2, 2);
+  const auto extents = n.host_elements(1, "the new shape");
+  Value& y = n.expand(n.input(0), extents);
+  n.set_output(0, y);
+}
+
+TENON_IMPORT(Tile, 6, "") {
+  n.expect_inputs(2, 2);
+  Value& x = n.input(0);
+  const auto repeats = n.host_elements(1, "the repeats");
+  require(repeats.size() == x.dims.size(), "it repeats {} axes; its input has {}", repeats.size(),
+          x.dims.size());
+  Dims size;
+  for (size_t i = 0; i < repeats.size(); ++i) size.push_back(n.pool().mul(x.dims[i], repeats[i]));
+  n.set_output(0, n.slice(x, ones(n, size.size(), 0), size, ones(n, size.size()),
+                          nvinfer1::SampleMode::kWRAP));
+}
+
+TENON_IMPORT(Concat, 1, "") {
+  if (n.input_count() == 0) fail_import(Code::kINVALID_NODE, "it has no inputs; expected at least 1");
+  std::vector<Value*> parts;
+  for (int i = 0; i < n.input_count(); ++i) parts.push_back(&n.input(i));
+  auto op = std::make_unique<Concatenation>();
+  const int64_t axis = n.opset() < 4 ? n.integer("axis", 1) : n.integer("axis");
+  op->axis = normalized_axis(axis, n.rank(*parts[0]));
+  n.set_output(0, n.add(std::move(op), std::move(parts)));
+}
+
+TENON_IMPORT(Split, 1, "") {
+  Value& x = n.input(0);
+  const int axis = normalized_axis(n.integer("axis", 0), n.rank(x));
+  const auto at = static_cast<size_t>(axis);
+  const int outputs = n.output_count();
+  if (outputs == 0) fail_import(Code::kINVALID_NODE, "it has no outputs; expected at least 1");
+  Dims sizes;
+  if (n.has_input(1)) {
+    sizes = n.host_elements(1, "the sizes");
+  } else if (n.has("split")) {
+    for (int64_t size : n.integers_in("split")) sizes.push_back(n.number(size));
+  } else {
+    // Equal parts; the last may be smaller.
+    const int64_t parts = n.integer("num_outputs", outputs);
+    require(parts >= outputs, "attribute 'num_outputs' is {}; it has {} outputs", parts, outputs);
+    const Dim part = n.pool().ceil_div(x.dims[at], n.number(parts));
+    Dim left = x.dims[at];
+    for (int i = 0; i < outputs; ++i) {
+      sizes.push_back(i + 1 < parts ? part : left);
+      left = n.pool().sub(left, part);
+    }
+  }
+  n.ignore("num_outputs");
+  require(sizes.size() >= static_cast<size_t>(outputs), "it has {} sizes for {} outputs",
+          sizes.size(), outputs);
+  Dims start = ones(n, x.dims.size(), 0), size = x.dims;
+  for (int i = 0; i < outputs; ++i) {
+    size[at] = sizes[static_cast<size_t>(i)];
+    if (n.output_is_used(i)) n.set_output(i, n.slice(x, start, size, ones(n, size.size())));
+    start[at] = n.pool().add(start[at], size[at]);
+  }
+  // Known sizes must make up the whole.
+  if (start[at]->is_constant() && x.dims[at]->is_constant() &&
+      sizes.size() == static_cast<size_t>(outputs))
+    require(start[at] == x.dims[at], "the sizes add up to {}; axis {} has {}", text_of(start[at]),
+            axis, text_of(x.dims[at]));
+}
+
+namespace {
+
+// (N, C, H, W), split or joined in blocks by one reshape, transpose, reshape.
+struct Image {
+  Value* x;
+  int64_t block;
+  Dim n, c, h, w;
+};
+
+Image image_of(NodeContext& n) {
+  Image i{};
+  i.x = &n.input(0);
+  require(n.rank(*i.x) == 4, "its input has {} dimensions; expected 4", n.rank(*i.x));
+  i.block = n.integer("blocksize");
+  require(i.block > 0 && i.block <= 1 << 15, "attribute 'blocksize' is {}", i.block);
+  i.n = i.x->dims[0];
+  i.c = i.x->dims[1];
+  i.h = i.x->dims[2];
+  i.w = i.x->dims[3];
+  n.know(*i.x);
+  return i;
+}
+
+}  // namespace
+
+TENON_IMPORT(DepthToSpace, 1, "") {
+  const Image i = image_of(n);
+  const std::string mode = n.text("mode", "DCR");
+  require(mode == "DCR" || mode == "CRD", "attribute 'mode' is '{}'; expected DCR or CRD", mode);
+  const Dim b = n.number(i.block), blocks = n.number(i.block * i.block);
+  if (i.c->is_integer_constant())
+    require(i.c->value.integer % (i.block * i.block) == 0,
+            "{} channels cannot be spread over blocks of {}x{}", text_of(i.c), i.block, i.block);
+  const Dim depth = n.pool().floor_div(i.c, blocks);
+  const bool crd = mode == "CRD";
+  Value& split = crd ? n.reshape(*i.x, {i.n, depth, b, b, i.h, i.w})
+                     : n.reshape(*i.x, {i.n, b, b, depth, i.h, i.w});
+  Value& turned = crd ? n.transpose(split, {0, 1, 4, 2, 5, 3}) : n.transpose(split, {0, 3, 4, 1, 5, 2});
+  n.set_output(0, n.reshape(turned, {i.n, depth, n.pool().mul(i.h, b), n.pool().mul(i.w, b)}));
+}
+
+TENON_IMPORT(SpaceToDepth, 1, "") {
+  const Image i = image_of(n);
+  const Dim b = n.number(i.block);
+  for (Dim d : {i.h, i.w})
+    require(!d->is_constant() || d->value.integer % i.block == 0,
+            "size {} cannot be cut into blocks of {}", text_of(d), i.block);
+  const Dim h = n.pool().floor_div(i.h, b), w = n.pool().floor_div(i.w, b);
+  Value& split = n.reshape(*i.x, {i.n, i.c, h, b, w, b});
+  Value& turned = n.transpose(split, {0, 3, 5, 1, 2, 4});
+  n.set_output(0, n.reshape(turned, {i.n, n.pool().mul(i.c, n.number(i.block * i.block)), h, w}));
+}
+
+}  // namespace tenon

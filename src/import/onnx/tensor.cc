@@ -1,0 +1,183 @@
+// Constants, shapes as tensors, gathering and conversion.
+#include <cmath>
+
+#include "import/node.h"
+#include "ops/gather.h"
+#include "ops/shape_of.h"
+
+namespace tenon {
+namespace {
+
+using Code = nvonnxparser::ErrorCode;
+
+// ConstantOfShape beyond this is made when the network runs, not stored in it.
+constexpr int64_t kLargestStoredFill = int64_t{1} << 24;
+
+Tensor constant_of(NodeContext& n) {
+  if (n.has("value")) return n.tensor_in("value");
+  if (n.has("value_float"))
+    return filled_tensor(DataType::kFLOAT, Shape(), n.real("value_float", 0));
+  if (n.has("value_int")) {
+    const int64_t value = n.integer("value_int");
+    return Tensor::of<int64_t>(DataType::kINT64, Shape(), std::span(&value, 1));
+  }
+  if (n.has("value_floats")) {
+    const auto values = n.reals_in("value_floats");
+    return Tensor::of<float>(DataType::kFLOAT, Shape{static_cast<int64_t>(values.size())}, values);
+  }
+  if (n.has("value_ints")) {
+    const auto values = n.integers_in("value_ints");
+    return Tensor::of<int64_t>(DataType::kINT64, Shape{static_cast<int64_t>(values.size())}, values);
+  }
+  for (const char* other : {"value_string", "value_strings", "sparse_value"})
+    if (n.has(other))
+      fail_import(Code::kUNSUPPORTED_NODE_ATTR, "attribute '{}' is not supported yet", other);
+  fail_import(Code::kINVALID_NODE, "it has no value");
+}
+
+Value& indices_of(NodeContext& n, int i) {
+  Value& indices = n.input(i);
+  const bool fine = indices.type == DataType::kINT32 || indices.type == DataType::kINT64;
+  return fine ? indices : n.cast(indices, DataType::kINT64);
+}
+
+void gather(NodeContext& n, nvinfer1::GatherMode mode, int32_t axis, int32_t batch_axes = 0) {
+  n.expect_inputs(2, 2);
+  auto op = std::make_unique<Gather>();
+  op->mode = mode;
+  op->axis = axis;
+  op->batch_axes = batch_axes;
+  n.set_output(0, n.add(std::move(op), {&n.input(0), &indices_of(n, 1)}));
+}
+
+DataType target_type(int64_t onnx_type) {
+  const auto type = onnx_type >= 0 && onnx_type < 1000 ? data_type_of(static_cast<int32_t>(onnx_type))
+                                                       : std::nullopt;
+  if (!type)
+    fail_import(Code::kUNSUPPORTED_NODE_DATATYPE, "a cast to {} is not supported yet",
+                onnx_type_name(static_cast<int32_t>(onnx_type)));
+  return *type;
+}
+
+}  // namespace
+
+TENON_IMPORT(Constant, 1, "numbers only, not sparse") {
+  const std::string name = n.output_count() > 0 ? n.proto().output(0) : "";
+  n.set_output(0, n.network().add_weight(constant_of(n), name));
+}
+
+TENON_IMPORT(ConstantOfShape, 9, "") {
+  const auto extents = n.host_elements(0, "the shape");
+  require(extents.size() <= Shape::kMaxRank, "the shape has {} dimensions; at most {} are supported",
+          extents.size(), Shape::kMaxRank);
+  Tensor value = n.has("value") ? n.tensor_in("value") : filled_tensor(DataType::kFLOAT, Shape(), 0);
+  require(value.count() == 1, "attribute 'value' has {} elements; expected 1", value.count());
+  Dims target(extents.begin(), extents.end());
+  Shape shape;
+  for (Dim d : target) {
+    if (!d->is_integer_constant()) break;
+    require(d->value.integer >= 0, "the shape has the negative extent {}", d->value.integer);
+    shape.push_back(d->value.integer);
+  }
+  const bool known = shape.rank() == static_cast<int>(target.size());
+  if (known && shape.volume() <= kLargestStoredFill && is_float(value.type()) == false) {
+    n.set_output(0, n.network().add_weight(
+                        filled_tensor(value.type(), shape, static_cast<double>(value.integers()[0])),
+                        n.proto().output(0)));
+  } else if (known && shape.volume() <= kLargestStoredFill) {
+    n.set_output(0, n.network().add_weight(filled_tensor(value.type(), shape, value.numbers()[0]),
+                                           n.proto().output(0)));
+  } else {
+    n.set_output(0, n.expand(n.constant(value.reshaped(Shape())), target));
+  }
+}
+
+TENON_IMPORT(Shape, 1, "") {
+  Value& x = n.input(0);
+  const int64_t rank = n.rank(x);
+  const auto clamp = [&](int64_t index) {
+    return std::clamp<int64_t>(index < 0 ? std::max<int64_t>(index, -rank) + rank : index, 0, rank);
+  };
+  const int64_t start = clamp(n.integer("start", 0)), end = clamp(n.integer("end", rank));
+  Value& shape = n.add(std::make_unique<ShapeOf>(), {&x});
+  if (start == 0 && end == rank) {
+    n.set_output(0, shape);
+    return;
+  }
+  n.set_output(0, n.slice(shape, {n.number(start)}, {n.number(std::max<int64_t>(end - start, 0))},
+                          {n.number(1)}));
+}
+
+TENON_IMPORT(Size, 1, "") {
+  Value& shape = n.add(std::make_unique<ShapeOf>(), {&n.input(0)});
+  n.set_output(0, n.reduce(nvinfer1::ReduceOperation::kPROD, shape, 1, false));
+}
+
+TENON_IMPORT(Gather, 1, "") {
+  gather(n, nvinfer1::GatherMode::kDEFAULT,
+         normalized_axis(n.integer("axis", 0), n.rank(n.input(0))));
+}
+TENON_IMPORT(GatherElements, 11, "") {
+  gather(n, nvinfer1::GatherMode::kELEMENT,
+         normalized_axis(n.integer("axis", 0), n.rank(n.input(0))));
+}
+TENON_IMPORT(GatherND, 11, "") {
+  const int64_t batch = n.integer("batch_dims", 0);
+  require(batch >= 0 && batch < n.rank(n.input(0)), "attribute 'batch_dims' is {}", batch);
+  gather(n, nvinfer1::GatherMode::kND, 0, static_cast<int32_t>(batch));
+}
+
+TENON_IMPORT(Cast, 1, "numbers only; float64 becomes float32") {
+  n.ignore("saturate");
+  n.ignore("round_mode");
+  int64_t to = 0;
+  if (n.opset() < 6) {
+    const std::string name = n.text("to", "");
+    require(onnx::TensorProto::DataType_IsValid(1), "{}", name);
+    onnx::TensorProto::DataType parsed = onnx::TensorProto::UNDEFINED;
+    onnx::TensorProto::DataType_Parse(name, &parsed);
+    to = parsed;
+  } else {
+    to = n.integer("to");
+  }
+  n.set_output(0, n.cast(n.input(0), target_type(to)));
+}
+
+TENON_IMPORT(CastLike, 15, "numbers only") {
+  n.expect_inputs(2, 2);
+  n.ignore("saturate");
+  n.ignore("round_mode");
+  n.set_output(0, n.cast(n.input(0), n.input(1).type));
+}
+
+TENON_IMPORT(Range, 11, "constants, or integers that follow from shapes with a constant step") {
+  n.expect_inputs(3, 3);
+  const auto single = [&](int i, const char* what) {
+    const auto values = n.host_elements(i, what);
+    require(values.size() == 1, "{} has {} elements; expected 1", what, values.size());
+    return values[0];
+  };
+  const Dim start = single(0, "start"), limit = single(1, "limit"), step = single(2, "delta");
+  if (!start->is_constant() || !limit->is_constant() || !step->is_constant())
+    fail_import(Code::kUNSUPPORTED_NODE_DYNAMIC,
+                "a range whose bounds depend on the shapes of the inputs is not supported yet");
+  const double first = start->value.as_double(), delta = step->value.as_double();
+  require(delta != 0, "delta is 0");
+  const double count = std::ceil((limit->value.as_double() - first) / delta);
+  require(std::isfinite(count) && count <= static_cast<double>(int64_t{1} << 27),
+          "the range would have {} elements", count);
+  const DataType type = n.input(0).type;
+  const Shape shape{count > 0 ? static_cast<int64_t>(count) : 0};
+  Tensor values(DataType::kFLOAT, shape);
+  if (is_float(type)) {
+    for (int64_t i = 0; i < shape[0]; ++i)
+      values.mutable_data<float>()[i] = static_cast<float>(first + delta * static_cast<double>(i));
+  } else {
+    values = Tensor(DataType::kINT64, shape);
+    for (int64_t i = 0; i < shape[0]; ++i)
+      values.mutable_data<int64_t>()[i] = start->value.integer + i * step->value.integer;
+  }
+  n.set_output(0, n.cast(n.constant(std::move(values)), type));
+}
+
+}  // namespace tenon

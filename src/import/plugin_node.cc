@@ -1,0 +1,246 @@
+#include "import/plugin_node.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <deque>
+
+#include "ops/plugin.h"
+#include "registry/registry.h"
+
+namespace tenon {
+namespace {
+
+using nvinfer1::PluginField;
+using nvinfer1::PluginFieldCollection;
+using nvinfer1::PluginFieldType;
+using onnx::AttributeProto;
+using Code = nvonnxparser::ErrorCode;
+
+constexpr const char* kVersion = "plugin_version";
+constexpr const char* kNamespace = "plugin_namespace";
+// Says which inputs of a version 3 plugin are shape tensors.
+constexpr const char* kShapeInputs = "tensorrt_plugin_shape_input_indices";
+
+std::string text_attribute(const onnx::NodeProto& node, const char* name,
+                           const std::string& otherwise) {
+  for (const AttributeProto& a : node.attribute())
+    if (a.name() == name && a.has_s()) return a.s();
+  return otherwise;
+}
+
+// Fields made from attributes, and the memory behind them.
+class Fields {
+ public:
+  explicit Fields(TensorSource& source) : source_(source) {}
+
+  void add(const PluginField& declared, AttributeProto& a) {
+    switch (a.type()) {
+      case AttributeProto::FLOAT: add_array<float>(a, PluginFieldType::kFLOAT32, {a.f()}); break;
+      case AttributeProto::FLOATS:
+        add_array<float>(a, PluginFieldType::kFLOAT32, {a.floats().begin(), a.floats().end()});
+        break;
+      case AttributeProto::INT: add_integers(a, declared, {a.i()}); break;
+      case AttributeProto::INTS:
+        add_integers(a, declared, {a.ints().begin(), a.ints().end()});
+        break;
+      case AttributeProto::STRING: {
+        // Some plugins read `length` characters, others up to the terminator.
+        std::vector<char> text(a.s().begin(), a.s().end());
+        text.push_back(0);
+        const size_t length = std::strlen(text.data());
+        add_array<char>(a, PluginFieldType::kCHAR, std::move(text), length);
+        break;
+      }
+      case AttributeProto::TENSOR: add_tensor(a); break;
+      default:
+        fail_import(Code::kUNSUPPORTED_NODE_ATTR,
+                    "attribute '{}' is of kind {}, which a plugin field cannot hold", a.name(),
+                    AttributeProto::AttributeType_Name(a.type()));
+    }
+  }
+  PluginFieldCollection collection() const {
+    return {static_cast<int32_t>(fields_.size()), fields_.data()};
+  }
+
+ private:
+  template <class T>
+  void add_array(const AttributeProto& a, PluginFieldType type, std::vector<T> values,
+                 size_t length) {
+    auto memory = allocate_aligned(std::max<size_t>(values.size() * sizeof(T), 1));
+    if (!values.empty()) std::memcpy(memory.get(), values.data(), values.size() * sizeof(T));
+    add_field(a, type, memory.get(), length);
+    memory_.push_back(std::move(memory));
+  }
+  template <class T>
+  void add_array(const AttributeProto& a, PluginFieldType type, std::vector<T> values) {
+    const size_t length = values.size();
+    add_array(a, type, std::move(values), length);
+  }
+  void add_field(const AttributeProto& a, PluginFieldType type, const void* data, size_t length) {
+    require(length <= INT32_MAX, "attribute '{}' has {} elements, too many for a plugin field",
+            a.name(), length);
+    fields_.emplace_back(a.name().c_str(), data, type, static_cast<int32_t>(length));
+  }
+
+  void add_integers(const AttributeProto& a, const PluginField& declared,
+                    const std::vector<int64_t>& values) {
+    const auto fits = [](int64_t v) { return v >= INT32_MIN && v <= INT32_MAX; };
+    const auto large = std::find_if_not(values.begin(), values.end(), fits);
+    if (large == values.end())
+      return add_array<int32_t>(a, PluginFieldType::kINT32, {values.begin(), values.end()});
+    if (declared.type != PluginFieldType::kINT64)
+      fail_import(Code::kINVALID_NODE,
+                  "attribute '{}' holds {}, which does not fit the 32-bit integer that plugins get; "
+                  "a plugin may declare the field as kINT64",
+                  a.name(), *large);
+    add_array<int64_t>(a, PluginFieldType::kINT64, values);
+  }
+
+  void add_tensor(AttributeProto& a) {
+    const int32_t stored = a.t().data_type();
+    if (stored == onnx::TensorProto::STRING) {
+      require(a.t().string_data_size() == 1, "attribute '{}' is a tensor of {} strings; expected 1",
+              a.name(), a.t().string_data_size());
+      std::vector<char> text(a.t().string_data(0).begin(), a.t().string_data(0).end());
+      text.push_back(0);
+      const size_t length = text.size() - 1;
+      return add_array<char>(a, PluginFieldType::kCHAR, std::move(text), length);
+    }
+    const Tensor t = make_tensor(*a.mutable_t(), source_);
+    if (stored == onnx::TensorProto::DOUBLE)
+      fail_import(Code::kUNSUPPORTED_NODE_ATTR,
+                  "attribute '{}' is a float64 tensor; make it float32", a.name());
+    add_field(a, field_type(t.type(), a.name()), t.data(), static_cast<size_t>(t.count()));
+    tensors_.push_back(t);
+  }
+
+  static PluginFieldType field_type(DataType type, const std::string& name) {
+    switch (type) {
+      case DataType::kFLOAT: return PluginFieldType::kFLOAT32;
+      case DataType::kHALF: return PluginFieldType::kFLOAT16;
+      case DataType::kBF16: return PluginFieldType::kBF16;
+      case DataType::kINT8: return PluginFieldType::kINT8;
+      case DataType::kINT32: return PluginFieldType::kINT32;
+      case DataType::kINT64: return PluginFieldType::kINT64;
+      default:
+        fail_import(Code::kUNSUPPORTED_NODE_ATTR,
+                    "attribute '{}' is a {} tensor, which a plugin field cannot hold", name,
+                    name_of(type));
+    }
+  }
+
+  TensorSource& source_;
+  std::vector<PluginField> fields_;
+  std::vector<std::shared_ptr<std::byte>> memory_;
+  std::vector<Tensor> tensors_;
+};
+
+Fields fields_for(NodeContext& n, const PluginFieldCollection* declared,
+                  onnx::NodeProto& node) {
+  Fields fields(n.source());
+  const Log& log = n.source().log;
+  for (int32_t i = 0; declared != nullptr && i < declared->nbFields; ++i) {
+    const PluginField& field = declared->fields[i];
+    if (field.name == nullptr) continue;
+    n.ignore(field.name);  // also refuses an attribute given twice
+    const auto found = std::find_if(node.mutable_attribute()->begin(),
+                                    node.mutable_attribute()->end(),
+                                    [&](const AttributeProto& a) { return a.name() == field.name; });
+    if (found != node.mutable_attribute()->end())
+      fields.add(field, *found);
+    else
+      log.info("node '{}' ({}): attribute '{}' is not given; the plugin uses its default",
+               n.node_name(), n.op(), field.name);
+  }
+  return fields;
+}
+
+std::vector<Value*> inputs_of(NodeContext& n) {
+  std::vector<Value*> inputs;
+  for (int i = 0; i < n.input_count(); ++i) {
+    if (!n.has_input(i))
+      fail_import(Code::kUNSUPPORTED_NODE_INPUT,
+                  "input {} is left out; plugins with optional inputs are not supported yet", i);
+    inputs.push_back(&n.input(i));
+  }
+  return inputs;
+}
+
+// Inputs that are shape tensors go last. Returns how many there are.
+int move_shape_inputs(NodeContext& n, std::vector<Value*>& inputs) {
+  std::vector<bool> is_shape(inputs.size());
+  for (int64_t index : n.integers_in(kShapeInputs)) {
+    require(index >= 0 && index < static_cast<int64_t>(inputs.size()),
+            "attribute '{}' names input {}; there are {}", kShapeInputs, index, inputs.size());
+    is_shape[static_cast<size_t>(index)] = true;
+  }
+  std::vector<Value*> ordered, shapes;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    (is_shape[i] ? shapes : ordered).push_back(inputs[i]);
+  ordered.insert(ordered.end(), shapes.begin(), shapes.end());
+  inputs = std::move(ordered);
+  return static_cast<int>(shapes.size());
+}
+
+[[noreturn]] void fail_creation(NodeContext& n) {
+  fail_import(Code::kINVALID_NODE,
+              "the plugin creator '{}' made no plugin from this node's attributes; its own messages "
+              "may say why",
+              n.op());
+}
+
+std::unique_ptr<Op> make_v2(NodeContext& n, nvinfer1::IPluginCreator& creator,
+                            onnx::NodeProto& node) {
+  const Fields fields = fields_for(n, creator.getFieldNames(), node);
+  const PluginFieldCollection collection = fields.collection();
+  const std::unique_ptr<nvinfer1::IPluginV2, void (*)(nvinfer1::IPluginV2*)> plugin(
+      creator.createPlugin(n.node_name().c_str(), &collection),
+      [](nvinfer1::IPluginV2* p) { p->destroy(); });
+  if (plugin == nullptr) fail_creation(n);
+  return make_plugin_v2(*plugin);
+}
+
+std::unique_ptr<Op> make_v3(NodeContext& n, nvinfer1::IPluginCreatorV3One& creator,
+                            onnx::NodeProto& node, int shape_inputs) {
+  const Fields fields = fields_for(n, creator.getFieldNames(), node);
+  const PluginFieldCollection collection = fields.collection();
+  const std::unique_ptr<nvinfer1::IPluginV3> plugin(creator.createPlugin(
+      n.node_name().c_str(), &collection, nvinfer1::TensorRTPhase::kBUILD));
+  if (plugin == nullptr) fail_creation(n);
+  return make_plugin_v3(*plugin, shape_inputs);
+}
+
+}  // namespace
+
+nvinfer1::IPluginCreatorInterface* creator_for(const onnx::NodeProto& node) {
+  return find_creator(node.op_type(), text_attribute(node, kVersion, "1"),
+                      text_attribute(node, kNamespace, ""));
+}
+
+std::string explain_missing_creator(const onnx::NodeProto& node) {
+  return explain_missing(node.op_type(), text_attribute(node, kVersion, "1"),
+                         text_attribute(node, kNamespace, ""));
+}
+
+void import_plugin(NodeContext& n, nvinfer1::IPluginCreatorInterface& creator) {
+  n.text(kVersion, "");
+  n.text(kNamespace, "");
+  std::vector<Value*> inputs = inputs_of(n);
+  const int shape_inputs = move_shape_inputs(n, inputs);
+  const std::string kind = creator.getInterfaceInfo().kind;
+  std::unique_ptr<Op> op;
+  if (kind == "PLUGIN CREATOR_V1")
+    op = make_v2(n, static_cast<nvinfer1::IPluginCreator&>(creator), n.proto());
+  else if (kind == "PLUGIN CREATOR_V3ONE")
+    op = make_v3(n, static_cast<nvinfer1::IPluginCreatorV3One&>(creator), n.proto(), shape_inputs);
+  else
+    fail_import(Code::kUNSUPPORTED_NODE, "plugin creators of kind '{}' are not supported yet", kind);
+  if (op->output_count() < n.output_count())
+    fail_import(Code::kINVALID_NODE, "the node has {} outputs, but the plugin makes {}",
+                n.output_count(), op->output_count());
+  Node& layer = n.add_node(std::move(op), std::move(inputs));
+  for (int i = 0; i < n.output_count(); ++i) n.set_output(i, *layer.outputs[static_cast<size_t>(i)]);
+}
+
+}  // namespace tenon
