@@ -47,7 +47,14 @@ Dim broadcast(ExprPool& pool, Dim a, Dim b) {
          b->value.integer);
   if (a->is_constant()) return a;
   if (b->is_constant()) return b;
-  return pool.max(a, b);  // equal, or one is 1: known when shapes are set
+  // They are equal or one is 1: known when shapes are set. A maximum would not do, as 0 and 1 give
+  // 0.
+  const auto stems_from = [](Dim whole, Dim part) {
+    return whole->op == ExprOp::kSelect && (whole->b == part || whole->c == part);
+  };
+  if (stems_from(a, b)) return a;
+  if (stems_from(b, a)) return b;
+  return pool.make(ExprOp::kSelect, pool.make(ExprOp::kEqual, a, pool.constant(1)), b, a);
 }
 
 Dims broadcast(ExprPool& pool, const Dims& a, const Dims& b) {

@@ -16,6 +16,9 @@ double coordinate(const Resize& op, const AxisResize& axis, int64_t position) {
   const auto x = static_cast<double>(position), last = static_cast<double>(axis.in - 1);
   const auto steps = static_cast<double>(axis.out - 1);
   const bool single = axis.out == 1;
+  const bool crops =
+      static_cast<PrivateCoordinates>(op.coordinates) == PrivateCoordinates::kTfCropAndResize;
+  if (axis.in == axis.out && axis.scale == 1 && !crops) return x;  // also where the rule shifts it
   if (single && op.selector == ResizeSelector::kUPPER) return 0;
   switch (op.coordinates) {
     case ResizeCoordinateTransformation::kALIGN_CORNERS:

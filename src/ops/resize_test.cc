@@ -1,0 +1,56 @@
+#include "ops/resize.h"
+
+#include "ops/op_test.h"
+
+namespace tenon {
+namespace {
+
+using namespace testing;
+
+TEST(Resize, AgreesWithOnnx) {
+  run_cases("resize");
+}
+
+TEST(Resize, ScalesOnSymbolicExtents) {
+  Network network;
+  Value& x = network.add_input("x", DataType::kFLOAT, {1, 1, -1, 4}, {"", "", "H"});
+  Resize op;
+  op.scales = {1, 1, 2, 0.5f};
+  Node& node = network.add_node(op.clone(), {&x});
+  network.infer();
+  ShapeProgram program;
+  const int32_t height = program.add(node.outputs[0]->dims[2]);
+  const int64_t symbols[] = {7};
+  EXPECT_EQ(program.evaluate(symbols)[static_cast<size_t>(height)], Number::of(14));
+  EXPECT_EQ(text_of(node.outputs[0]->dims[3]), "2");
+}
+
+TEST(Resize, MistakesAreNamed) {
+  using ::testing::HasSubstr;
+  const Given x = input(make<float>({2}, {1, 2}));
+  Resize op;
+  EXPECT_THAT(infer_error(op, {x}), HasSubstr("expected 1 entries in the output size"));
+  op.scales = {-1};
+  EXPECT_THAT(infer_error(op, {x}), HasSubstr("expected positive scales, found -1"));
+  op.scales = {1};
+  op.mode = nvinfer1::InterpolationMode::kLINEAR;
+  EXPECT_THAT(infer_error(op, {input(make<int32_t>({2}, {1, 2}))}),
+              HasSubstr("float32, float16 or bfloat16, found int32"));
+  op.input_is_scales = true;
+  EXPECT_THAT(infer_error(op, {x, input(make<float>({1}, {2}))}),
+              HasSubstr("must be known on the host"));
+}
+
+// TensorRT's selector for results of one element: the first element instead of the formula's.
+TEST(Resize, UpperSelectorTakesTheFirstElement) {
+  Resize op;
+  op.coordinates = nvinfer1::ResizeCoordinateTransformation::kHALF_PIXEL;
+  op.output_size = {1};
+  const Given x = input(make<float>({5}, {1, 2, 3, 4, 5}));
+  EXPECT_THAT(run(op, {x})[0].numbers(), ::testing::ElementsAre(3));
+  op.selector = nvinfer1::ResizeSelector::kUPPER;
+  EXPECT_THAT(run(op, {x})[0].numbers(), ::testing::ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace tenon
