@@ -183,16 +183,20 @@ PluginV2Instance& PluginV2Layer::instance() const {
         factory.deserializePlugin(plugin_name_.c_str(), serialized_.data(), serialized_.size());
     require(made != nullptr, "{} cannot be restored from its {} serialized bytes{}", label(),
             serialized_.size(), take_plugin_error());
-    made->setPluginNamespace(name_space_.c_str());
-    instance_ = std::make_shared<PluginV2Instance>(&dynamic(*made, label()));
-    const int64_t count = made->getNbOutputs();
-    if (count != outputs_) {
-      instance_.reset();
-      fail(ErrorCode::kINVALID_ARGUMENT,
-           "{} has {} outputs now, but the layer was built with {}: another plugin of that name is "
-           "registered",
-           label(), count, outputs_);
+    IPluginV2DynamicExt* plugin = nullptr;
+    try {
+      plugin = &dynamic(*made, label());
+      const int64_t count = plugin->getNbOutputs();
+      require(count == outputs_,
+              "{} has {} outputs now, but the layer was built with {}: another plugin of that name "
+              "is registered",
+              label(), count, outputs_);
+    } catch (...) {
+      made->destroy();
+      throw;
     }
+    plugin->setPluginNamespace(name_space_.c_str());
+    instance_ = std::make_shared<PluginV2Instance>(plugin);
   }
   return *instance_;
 }
