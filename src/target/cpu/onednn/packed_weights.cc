@@ -53,7 +53,9 @@ void check(const Form& form, size_t rank) {
 }
 
 memory::desc desc_of_form(const Form& form, const memory::dims& dims) {
-  memory::desc desc(dims, memory::data_type::f32, memory::dims(dims.size(), 1));
+  // Any dense layout to begin with.
+  memory::desc desc(dims, memory::data_type::f32,
+                    dims_of(Shape(std::span<const int64_t>(dims)).strides()));
   auto& data = desc.data;
   auto& blocking = data.format_desc.blocking;
   List blocks(dims.size(), 1);

@@ -27,10 +27,22 @@ class Matcher {
       current_ = p_.step_register(next_ - 1);
       if (read_again(before)) return std::nullopt;
     }
+    if (repeats_an_algorithm()) return std::nullopt;
     return std::move(ops_);
   }
 
  private:
+  /// oneDNN 2.5 keeps one set of parameters per element-wise algorithm: a second use of it in the
+  /// same chain would silently get those of the first.
+  bool repeats_an_algorithm() const {
+    for (size_t i = 0; i < ops_.size(); ++i)
+      for (size_t k = 0; k < i && ops_[i].operand == 0; ++k)
+        if (ops_[k].operand == 0 && ops_[k].algorithm == ops_[i].algorithm
+            && (ops_[k].alpha != ops_[i].alpha || ops_[k].beta != ops_[i].beta))
+          return true;
+    return false;
+  }
+
   /// Whether a later step reads what the steps since `from` replaced.
   bool read_again(size_t from) const {
     const int32_t first = from == 0 ? 0 : p_.step_register(from - 1);
@@ -43,6 +55,12 @@ class Matcher {
   const PointwiseStep* step(size_t i) const { return i < p_.steps.size() ? &p_.steps[i] : nullptr; }
 
   bool add(algorithm a, float alpha = 0, float beta = 0) {
+    PostOp* last = ops_.empty() ? nullptr : &ops_.back();
+    if (a == algorithm::eltwise_linear && last != nullptr && last->algorithm == a) {
+      last->alpha *= alpha;
+      last->beta = last->beta * alpha + beta;
+      return true;
+    }
     ops_.push_back({a, alpha, beta, 0});
     return true;
   }

@@ -20,19 +20,18 @@ bool is_reference(const dnnl::primitive_desc& description) {
   return std::string_view(description.impl_info_str()).starts_with("ref");
 }
 
-/// An operand of the epilogue beside a result that oneDNN sees under another shape.
+/// An operand of the epilogue beside a result that oneDNN sees under another shape. Only whole
+/// tensors, scalars and one value per channel pass: oneDNN 2.5 takes other forms but reads them
+/// wrongly.
 Shape fitted(const Shape& operand, const Shape& output, const Shape& result) {
   if (operand == output) return result;
   Shape shape = Shape::filled(result.rank(), 1);
   if (operand.volume() == 1) return shape;
-  if (output == result && operand.rank() <= result.rank()) {
-    std::copy(operand.begin(), operand.end(), &shape[result.rank() - operand.rank()]);
-    return shape;
-  }
-  require(operand.volume() == operand.back() && operand.back() == result.back()
-              && output.back() == result.back(),
+  const int axis = output == result ? 1 : output.rank() - 1;  // of the network's tensor
+  require(operand.rank() == output.rank() && result.rank() > 1 && axis < operand.rank()
+              && operand.volume() == operand[axis] && operand[axis] == result[1],
           "an operand of shape {} beside {} is not supported", operand, output);
-  shape[result.rank() - 1] = operand.back();
+  shape[1] = result[1];
   return shape;
 }
 

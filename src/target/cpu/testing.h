@@ -1,0 +1,259 @@
+// What the tests of kernels share: layouts element by element, and a run against the reference.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "network/network.h"
+#include "target/target.h"
+
+namespace tenon::cpu {
+
+/// One input of a layer under test.
+struct TestInput {
+  std::optional<Tensor> tensor;  // none: left out
+  bool is_constant = false;
+  Layout layout = Layout::kLinear;  // in which it arrives
+};
+
+inline Tensor random_tensor(const Shape& shape, uint32_t seed, float low = -1, float high = 1) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(low, high);
+  Tensor t(DataType::kFLOAT, shape);
+  for (int64_t i = 0; i < t.count(); ++i) t.mutable_data<float>()[i] = uniform(random);
+  return t;
+}
+
+inline TestInput data(const Shape& shape, uint32_t seed = 1, Layout layout = Layout::kLinear) {
+  return {random_tensor(shape, seed), false, layout};
+}
+inline TestInput constant(const Shape& shape, uint32_t seed = 2) {
+  return {random_tensor(shape, seed), true, Layout::kLinear};
+}
+inline TestInput absent() {
+  return {};
+}
+
+/// Where an element lies, straight from the definition of the layouts.
+inline int64_t offset_of(const Shape& shape, Layout layout, const Shape& index) {
+  const int64_t channels = shape.rank() > 1 ? shape[1] : 1;
+  int64_t plane = 1, position = 0;
+  for (int i = 2; i < shape.rank(); ++i) {
+    plane *= shape[i];
+    position = position * shape[i] + index[i];
+  }
+  const int64_t n = index[0], c = shape.rank() > 1 ? index[1] : 0;
+  if (layout == Layout::kLinear) return (n * channels + c) * plane + position;
+  if (layout == Layout::kChannelsLast) return (n * plane + position) * channels + c;
+  const int64_t block = channel_block(layout), groups = (channels + block - 1) / block;
+  return ((n * groups + c / block) * plane + position) * block + c % block;
+}
+
+template <class Body> void for_each_index(const Shape& shape, Body&& body) {
+  const int64_t count = shape.volume();
+  const Shape strides = shape.strides();
+  for (int64_t i = 0; i < count; ++i) {
+    Shape index = shape;
+    for (int a = 0; a < shape.rank(); ++a) index[a] = i / strides[a] % shape[a];
+    body(i, index);
+  }
+}
+
+/// Memory of a tensor in some layout.
+using Buffer = std::vector<float>;
+
+struct AlignedBuffer {
+  std::shared_ptr<std::byte> memory;
+  float* data() const { return reinterpret_cast<float*>(memory.get()); }
+};
+
+inline AlignedBuffer to_layout(const Tensor& t, Layout layout) {
+  const auto elements = static_cast<size_t>(storage_elements(t.shape(), layout));
+  AlignedBuffer b{allocate_aligned(elements * sizeof(float))};
+  std::fill_n(b.data(), elements, 0.f);
+  if (t.shape().rank() == 0) {
+    b.data()[0] = t.data<float>()[0];
+    return b;
+  }
+  for_each_index(t.shape(), [&](int64_t i, const Shape& index) {
+    b.data()[offset_of(t.shape(), layout, index)] = t.data<float>()[i];
+  });
+  return b;
+}
+
+inline Tensor from_layout(const float* memory, const Shape& shape, Layout layout) {
+  Tensor t(DataType::kFLOAT, shape);
+  for_each_index(shape, [&](int64_t i, const Shape& index) {
+    t.mutable_data<float>()[i] = memory[offset_of(shape, layout, index)];
+  });
+  return t;
+}
+
+/// A layer with its inputs, whose output shape the network's own inference finds.
+class LayerTest {
+ public:
+  LayerTest(const Op& op, std::vector<TestInput> inputs)
+      : op_(op.clone()), inputs_(std::move(inputs)) {
+    infer();
+  }
+
+  const Shape& output_shape() const { return output_.shape; }
+  const Kernel& kernel() const { return *kernel_; }
+
+  /// Takes the candidate of that name; the refusal when it declines.
+  std::string offer(std::string_view name) {
+    for (const Candidate& c : cpu_target().candidates(*op_)) {
+      if (c.name != name) continue;
+      const auto specs = specs_as_they_arrive();
+      const auto constants = constants_of();
+      Offer offer = c.offer({*op_, specs, {&output_, 1}, constants});
+      if (auto* reason = std::get_if<std::string>(&offer)) return *reason;
+      kernel_ = std::move(std::get<std::unique_ptr<Kernel>>(offer));
+      kernel_->input_layouts.resize(inputs_.size(), Layout::kLinear);
+      kernel_->output_layouts.resize(1, Layout::kLinear);
+      kernel_->input_is_packed.resize(inputs_.size(), false);
+      kernel_->name = name;
+      return "";
+    }
+    return "no such candidate";
+  }
+
+  /// Other inputs for the kernel at hand: what a context does at other shapes.
+  void set_inputs(std::vector<TestInput> inputs) {
+    inputs_ = std::move(inputs);
+    infer();
+  }
+
+  Tensor run() { return run(*kernel_); }
+
+  Tensor run(const Kernel& kernel) {
+    std::vector<TensorSpec> specs = specs_as_they_arrive();
+    for (size_t i = 0; i < specs.size(); ++i) specs[i].layout = kernel.input_layouts[i];
+    TensorSpec output = output_;
+    output.layout = kernel.output_layouts[0];
+    const auto execution = kernel.prepare(specs, {&output, 1});
+    std::vector<AlignedBuffer> buffers;
+    std::vector<const void*> addresses;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const bool given = inputs_[i].tensor && !kernel.input_is_packed[i];
+      buffers.push_back(given ? to_layout(*inputs_[i].tensor, specs[i].layout) : AlignedBuffer{});
+      addresses.push_back(buffers.back().data());
+    }
+    const auto elements = static_cast<size_t>(storage_elements(output.shape, output.layout));
+    AlignedBuffer result{allocate_aligned(elements * sizeof(float))};
+    std::fill_n(result.data(), elements, NAN);
+    const auto scratch = allocate_aligned(execution->scratch_bytes());
+    void* address = result.data();
+    // Twice: nothing may be left over from the first run.
+    for (int i = 0; i < 2; ++i)
+      in_arena([&] { execution->run({addresses, {&address, 1}, scratch.get()}); });
+    check_padding(result.data(), output);
+    return from_layout(result.data(), output.shape, output.layout);
+  }
+
+  Tensor reference() const {
+    std::vector<TensorView> views;
+    for (const TestInput& in : inputs_) {
+      TensorView v = in.tensor ? view_of(*in.tensor) : TensorView{};
+      views.push_back(v);
+    }
+    Tensor out(DataType::kFLOAT, output_.shape);
+    const TensorView view = view_of(out);
+    op_->reference({views, {&view, 1}});
+    return out;
+  }
+
+  /// What a plan would keep of the kernel, at addresses of its own.
+  StoredKernel stored() const {
+    StoredKernel s = kernel_->store();
+    for (Tensor& t : s.packed)
+      t = Tensor::of<float>(t.type(), t.shape(), {t.data<float>(), static_cast<size_t>(t.count())});
+    return s;
+  }
+
+  std::unique_ptr<Kernel> load(const StoredKernel& stored) const {
+    auto specs = specs_as_they_arrive();
+    for (size_t i = 0; i < specs.size(); ++i) specs[i].layout = kernel_->input_layouts[i];
+    TensorSpec output = output_;
+    output.layout = kernel_->output_layouts[0];
+    const std::vector<const Tensor*> none(inputs_.size(), nullptr);
+    return load_kernel(cpu_target(), kernel_->name, {*op_, specs, {&output, 1}, none, &stored});
+  }
+
+ private:
+  void infer() {
+    Network network;
+    std::vector<Value*> values;
+    for (const TestInput& in : inputs_)
+      values.push_back(in.tensor ? &network.add_weight(*in.tensor) : nullptr);
+    Node& node = network.add_node(op_->clone(), values);
+    network.infer(node);
+    Shape shape;
+    for (const Dim d : node.outputs[0]->dims) shape.push_back(d->value.integer);
+    output_ = {node.outputs[0]->type, Layout::kLinear, shape, true};
+  }
+
+  std::vector<TensorSpec> specs_as_they_arrive() const {
+    std::vector<TensorSpec> specs;
+    for (const TestInput& in : inputs_)
+      specs.push_back(in.tensor ? TensorSpec{in.tensor->type(), in.layout, in.tensor->shape(), true}
+                                : TensorSpec{DataType::kFLOAT, Layout::kLinear, {}, false});
+    return specs;
+  }
+
+  std::vector<const Tensor*> constants_of() const {
+    std::vector<const Tensor*> constants;
+    for (const TestInput& in : inputs_) constants.push_back(in.is_constant ? &*in.tensor : nullptr);
+    return constants;
+  }
+
+  static void check_padding(const float* memory, const TensorSpec& output) {
+    const int64_t elements = storage_elements(output.shape, output.layout);
+    if (elements == output.shape.volume()) return;
+    std::vector<bool> used(static_cast<size_t>(elements), false);
+    for_each_index(output.shape, [&](int64_t, const Shape& index) {
+      used[static_cast<size_t>(offset_of(output.shape, output.layout, index))] = true;
+    });
+    for (size_t i = 0; i < used.size(); ++i)
+      ASSERT_TRUE(used[i] || memory[i] == 0.f) << "padding element " << i << " is " << memory[i];
+  }
+
+  std::unique_ptr<Op> op_;
+  std::vector<TestInput> inputs_;
+  TensorSpec output_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+/// Equal up to `relative` of the largest expected magnitude: what reordered sums of floats differ
+/// by.
+inline void expect_close(const Tensor& actual, const Tensor& expected, double relative = 2e-6) {
+  ASSERT_EQ(actual.shape(), expected.shape());
+  double largest = 1e-30, worst = 0;
+  int64_t at = 0;
+  for (int64_t i = 0; i < actual.count(); ++i) {
+    const double e = expected.data<float>()[i], a = actual.data<float>()[i];
+    largest = std::max(largest, std::abs(e));
+    const double error = std::isnan(a) != std::isnan(e) ? INFINITY : a == e ? 0 : std::abs(a - e);
+    if (error > worst) {
+      worst = error;
+      at = i;
+    }
+  }
+  EXPECT_LE(worst, relative * largest) << "element " << at << " is " << actual.data<float>()[at]
+                                       << ", expected " << expected.data<float>()[at];
+}
+
+inline void expect_identical(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.shape(), b.shape());
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0) << "the bits differ";
+}
+
+}  // namespace tenon::cpu
