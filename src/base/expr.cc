@@ -180,8 +180,12 @@ bool is(Dim d, int64_t value) {
 
 Number apply(ExprOp op, Number a, Number b, Number c) {
   if (op == ExprOp::kSelect) return a.as_double() != 0 ? b : c;
-  if (a.is_float || b.is_float || always_real(op))
-    return apply_reals(op, a.as_double(), b.as_double());
+  if (a.is_float || b.is_float || always_real(op)) {
+    // Reals are elements of float32 tensors: round as the kernel that would compute them does.
+    Number result = apply_reals(op, a.as_double(), b.as_double());
+    result.real = static_cast<double>(static_cast<float>(result.real));
+    return result;
+  }
   return apply_integers(op, a.integer, b.integer, c.integer);
 }
 

@@ -13,7 +13,8 @@
 
 namespace tenon {
 
-/// A number of the shape program: an integer (also booleans) or, for scale factors, a double.
+/// A number of the shape program: an integer (also booleans) or, for scale factors, a real that
+/// apply() rounds to float32.
 struct Number {
   bool is_float = false;
   int64_t integer = 0;

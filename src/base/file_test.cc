@@ -1,0 +1,66 @@
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct File : ::testing::Test {
+  fs::path folder = fs::temp_directory_path() / ("tenon_file_test_" + std::to_string(::getpid()));
+  void SetUp() override { fs::create_directory(folder); }
+  void TearDown() override { fs::remove_all(folder); }
+
+  static std::span<const std::byte> bytes(const std::string& text) {
+    return std::as_bytes(std::span(text));
+  }
+  static std::string text(const std::string& path) {
+    const auto file = MappedFile::open(path);
+    return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+  }
+};
+
+TEST_F(File, WhatIsWrittenIsRead) {
+  const std::string path = folder / "a";
+  write_file(path, bytes("first"));
+  EXPECT_EQ(text(path), "first");
+  const auto old = MappedFile::open(path);
+  write_file(path, bytes("second"));
+  EXPECT_EQ(text(path), "second");
+  EXPECT_EQ(std::memcmp(old->bytes().data(), "first", 5), 0);  // readers keep what they opened
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+}
+
+TEST_F(File, WhatIsNoFileIsAnErrorThatNamesThePath) {
+  const auto message = [](const std::string& path) -> std::string {
+    try {
+      MappedFile::open(path);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_NE(message(folder / "none").find("none: cannot open: No such file"), std::string::npos);
+  EXPECT_NE(message(folder).find("is a directory"), std::string::npos);
+  std::ofstream(folder / "empty").close();
+  EXPECT_NE(message(folder / "empty").find("empty"), std::string::npos);
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_NE(message(folder / "pipe").find("not a regular file"), std::string::npos);
+}
+
+TEST_F(File, AFailedWriteLeavesNothing) {
+  EXPECT_THROW(write_file(folder / "missing" / "a", bytes("x")), Error);
+  EXPECT_THROW(write_file(folder, bytes("x")), Error);
+  EXPECT_TRUE(fs::is_empty(folder));
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,51 @@
+#include "base/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+namespace tenon {
+namespace {
+
+struct Parallel : ::testing::TestWithParam<int> {
+  void SetUp() override { set_thread_count(GetParam()); }
+  void TearDown() override { set_thread_count(0); }
+};
+
+TEST_P(Parallel, EveryIndexIsVisitedOnce) {
+  EXPECT_EQ(thread_count(), GetParam());
+  std::vector<std::atomic<int>> visits(10007);
+  parallel_for(10007, 10, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
+  });
+  for (const auto& v : visits) ASSERT_EQ(v, 1);
+}
+
+TEST_P(Parallel, LoopsNest) {
+  std::atomic<int64_t> sum = 0;
+  parallel_for(50, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      parallel_for(100, 1, [&](int64_t b, int64_t e) { sum += e - b; });
+  });
+  EXPECT_EQ(sum, 5000);
+}
+
+TEST_P(Parallel, ExceptionsReachTheCaller) {
+  const auto loop = [] {
+    parallel_for(1000, 1, [](int64_t begin, int64_t end) {
+      if (begin <= 500 && 500 < end) throw std::runtime_error("stop");
+    });
+  };
+  EXPECT_THROW(loop(), std::runtime_error);
+}
+
+TEST_P(Parallel, NothingToDo) {
+  parallel_for(0, 1, [](int64_t, int64_t) { FAIL(); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, Parallel, ::testing::Values(1, 2, 4));
+
+}  // namespace
+}  // namespace tenon
