@@ -141,12 +141,14 @@ struct Device {
   void* workspace = nullptr;
   cudaStream_t stream = nullptr;
   static unsigned blocks(int64_t n) { return static_cast<unsigned>(n < 65535 ? n : 65535); }
+  // clang-format off: it takes launches apart.
   template <class F> void parallel_for(int64_t n, const F& f) const {
-    if (n > 0) grid_for<<<blocks((n + 255) / 256), 256, 0, stream> > >(n, f);
+    if (n > 0) grid_for<<<blocks((n + 255) / 256), 256, 0, stream>>>(n, f);
   }
   template <class F> void parallel_rows(int64_t rows, const F& f) const {
-    if (rows > 0) grid_rows<<<blocks(rows), 256, 0, stream> > >(rows, f);
+    if (rows > 0) grid_rows<<<blocks(rows), 256, 0, stream>>>(rows, f);
   }
+  // clang-format on
 };
 
 #endif
