@@ -39,11 +39,11 @@ void check_kernel(const Deconvolution& op, const Inference& c) {
   const int64_t depth = channels->value.integer;
   require(depth % op.groups == 0, "expected input channels that {} groups divide, found {}",
           op.groups, depth);
-  require_count(c, 1, "the kernel", depth * (op.output_maps / op.groups) * op.kernel.volume());
-  const auto shape = c.constant_shape(1);
-  if (!shape || shape->rank() != op.kernel.rank() + 2) return;
   Shape expected{depth, op.output_maps / op.groups};
   for (int64_t k : op.kernel) expected.push_back(k);
+  require_count(c, 1, "the kernel", expected.volume());
+  const auto shape = c.constant_shape(1);
+  if (!shape || shape->rank() != expected.rank()) return;
   require(*shape == expected, "expected a kernel (input 1) of shape {}, found {}", expected,
           *shape);
 }

@@ -152,6 +152,7 @@ void ElementWise::infer(Inference& c) const {
                                  broadcast_strides(*c.constant_shape(1), out)};
         Content content(static_cast<size_t>(out.volume()));
         const Content &a = *c.content(0), &b = *c.content(1);
+        // Too few elements for for_rows() to use several threads, which the pool could not take.
         for_rows(out, strides, [&](const Row& row) {
           for (int64_t i = 0; i < row.length; ++i)
             content[static_cast<size_t>(row.begin + i)] = expression(

@@ -19,10 +19,10 @@ void FullyConnected::infer(Inference& c) const {
   require(c.rank(0) >= 3, "expected data of rank 3 or more (…,C,H,W), found {}",
           text_of(c.dims(0)));
   const auto leading = c.dims(0).end() - 3;
-  Shape flattened;
+  Shape expected{outputs};
   for (auto d = leading; d != c.dims(0).end(); ++d)
-    if ((*d)->is_integer_constant()) flattened.push_back((*d)->value.integer);
-  if (flattened.rank() == 3) require_count(c, 1, "the kernel", outputs * flattened.volume());
+    if ((*d)->is_integer_constant()) expected.push_back((*d)->value.integer);
+  if (expected.rank() == 4) require_count(c, 1, "the kernel", expected.volume());
   if (c.has_input(2)) {
     require_type_of_data(c, 2, "the bias");
     require_count(c, 2, "the bias", outputs);
