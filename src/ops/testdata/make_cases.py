@@ -1,5 +1,5 @@
-"""Writes the cases that the tests of src/ops compare with: inputs, attributes and the results of ONNX
-Runtime (or NumPy where ONNX has no such operator), one JSON file per layer kind.
+"""Writes the cases that the tests of src/ops compare with: inputs, attributes and the results of
+ONNX Runtime (or NumPy where ONNX has no such operator), one JSON file per layer kind.
 
 Run: python src/ops/testdata/make_cases.py   (needs numpy, onnx, onnxruntime)
 """
@@ -315,8 +315,8 @@ def gather_cases():
         x2 = floats(3, 4)
         case("gather", "Gather", f"elements {axis}", {"mode": 1, "axis": axis}, [x2, index],
              onnx_run("GatherElements", [x2, index], axis=axis))
-    for batch, index in ((0, np.array([[0, 1], [-1, 2]])), (0, np.array([[[2, 3, 1]], [[0, 0, 0]]])),
-                         (1, np.array([[1], [0], [-4]])), (0, np.array([1, 1]))):
+    for batch, index in ((0, np.array([[0, 1], [-1, 2]])),
+                         (0, np.array([[[2, 3, 1]], [[0, 0, 0]]])), (1, np.array([[1], [0], [-4]])), (0, np.array([1, 1]))):
         case("gather", "Gather", f"nd {batch} {index.shape}", {"mode": 2, "batch_axes": batch},
              [x, constant(index)], onnx_run("GatherND", [x, index], batch_dims=batch))
 
@@ -434,7 +434,8 @@ def deconvolution_cases():
                                         **onnx_window(attributes)))
         for mode in (2, 3):
             case("deconvolution", "Deconvolution", f"mode {mode}", full | {"padding_mode": mode},
-                 [x, constant(k)], onnx_run("ConvTranspose", [x, k], **onnx_window(attributes, mode)))
+                 [x, constant(k)],
+                 onnx_run("ConvTranspose", [x, k], **onnx_window(attributes, mode)))
 
 
 def pooling_cases():
@@ -451,7 +452,8 @@ def pooling_cases():
         attributes = {k: w[k] for k in ("stride", "pre_padding", "post_padding", "dilation")}
         attributes["window"] = w["kernel"]
         for mode in (0, 1, 2, 3):
-            if name in ("dilated", "starts in the padding") and mode >= 2:  # refused by ONNX Runtime
+            # ONNX Runtime refuses these.
+            if name in ("dilated", "starts in the padding") and mode >= 2:
                 continue
             given = onnx_window(w, mode) | ({"ceil_mode": 1} if mode == 1 else {})
             largest = onnx_run("MaxPool", [x], opset=22, **given)
@@ -472,8 +474,8 @@ def pooling_cases():
 
 
 def matrix_multiply_cases():
-    rows = [((2, 3), (3, 4)), ((2, 2, 3), (2, 3, 4)), ((1, 2, 3), (5, 3, 1)), ((2, 1, 2, 3), (1, 3, 3, 2)),
-            ((0, 3), (3, 2)), ((2, 0), (0, 3))]
+    rows = [((2, 3), (3, 4)), ((2, 2, 3), (2, 3, 4)), ((1, 2, 3), (5, 3, 1)),
+            ((2, 1, 2, 3), (1, 3, 3, 2)), ((0, 3), (3, 2)), ((2, 0), (0, 3))]
     for sa, sb in rows:
         a, b = floats(*sa), floats(*sb)
         y = np.matmul(a.astype(np.float64), b).astype(np.float32)
@@ -523,11 +525,13 @@ def scale_cases():
         case("scale", "Scale", f"mode {mode} scale only", {"mode": mode}, [x, None, weights[1]],
              x * view(scale))
     last = floats(2)
-    case("scale", "Scale", "last axis", {"mode": 1, "channel_axis": 3}, [x, constant(last)], x + last)
+    case("scale", "Scale", "last axis", {"mode": 1, "channel_axis": 3}, [x, constant(last)],
+         x + last)
 
 
 def select_cases():
-    for sc, sa, sb in (((2, 3), (2, 3), (2, 3)), ((1, 3), (2, 1), (1, 1)), ((0, 2), (1, 2), (1, 1))):
+    for sc, sa, sb in (((2, 3), (2, 3), (2, 3)), ((1, 3), (2, 1), (1, 1)),
+                       ((0, 2), (1, 2), (1, 1))):
         for array in (floats, integers):
             c, a, b = integers(*sc, low=0, high=1) > 0, array(*sa), array(*sb)
             case("select", "Select", f"{sc} {sa} {sb}", {}, [c, a, b], np.where(c, a, b))
@@ -560,12 +564,14 @@ def resize_cases():
         inputs = [array, shape_input(sizes) if scales is None else constant(scale_array)]
         if roi is not None:
             inputs.append(constant(roi_array))
-        case("resize", "Resize", name, attributes | {"input_is_scales": scales is not None}, inputs, y)
+        case("resize", "Resize", name, attributes | {"input_is_scales": scales is not None},
+             inputs, y)
         if roi is None and scales is None:
             case("resize", "Resize", name + " (attribute)", attributes | {"output_size": sizes},
                  [array], y)
         if roi is None and scales is not None:
-            case("resize", "Resize", name + " (attribute)", attributes | {"scales": scales}, [array], y)
+            case("resize", "Resize", name + " (attribute)", attributes | {"scales": scales},
+                 [array], y)
     sizes = [[1, 2, 8, 10], [1, 2, 3, 7], [1, 2, 1, 1]]
     for rule, code in COORDINATES.items():
         if rule == "tf_crop_and_resize":
