@@ -8,6 +8,11 @@ namespace nvinfer1 {
 
 namespace plugin {
 
+/// Four numbers of a box; an 8.x name.
+struct Quadruple {
+  float data[4];
+};
+
 /// Parameters of a plugin that makes prior boxes from the size of an image.
 struct PriorBoxParameters {
   float* minSize;

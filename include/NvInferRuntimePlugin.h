@@ -187,6 +187,8 @@ class IPluginV2IOExt : public IPluginV2Ext {
   int32_t getTensorRTVersion() const noexcept override {
     return impl::pluginVersion(PluginVersion::kV2_IOEXT);
   }
+
+  // The questions of the base classes, which the methods above have replaced.
   void configurePlugin(const Dims*, int32_t, const Dims*, int32_t, const DataType*, const DataType*,
                        const bool*, const bool*, PluginFormat, int32_t) noexcept override {}
   bool supportsFormat(DataType, PluginFormat) const noexcept override { return false; }

@@ -127,6 +127,8 @@ class IPluginV2DynamicExt : public IPluginV2Ext {
     return impl::pluginVersion(PluginVersion::kV2_DYNAMICEXT);
   }
   ~IPluginV2DynamicExt() noexcept override = default;
+
+  // The questions of the base classes, which the methods above have replaced.
   void configurePlugin(const Dims*, int32_t, const Dims*, int32_t, const DataType*, const DataType*,
                        const bool*, const bool*, PluginFormat, int32_t) noexcept override {}
   bool supportsFormat(DataType, PluginFormat) const noexcept override { return false; }
