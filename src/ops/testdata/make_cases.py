@@ -316,7 +316,8 @@ def gather_cases():
         case("gather", "Gather", f"elements {axis}", {"mode": 1, "axis": axis}, [x2, index],
              onnx_run("GatherElements", [x2, index], axis=axis))
     for batch, index in ((0, np.array([[0, 1], [-1, 2]])),
-                         (0, np.array([[[2, 3, 1]], [[0, 0, 0]]])), (1, np.array([[1], [0], [-4]])), (0, np.array([1, 1]))):
+                         (0, np.array([[[2, 3, 1]], [[0, 0, 0]]])),
+                         (1, np.array([[1], [0], [-4]])), (0, np.array([1, 1]))):
         case("gather", "Gather", f"nd {batch} {index.shape}", {"mode": 2, "batch_axes": batch},
              [x, constant(index)], onnx_run("GatherND", [x, index], batch_dims=batch))
 
