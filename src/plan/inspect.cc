@@ -12,33 +12,36 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Extents as numbers where they are fixed, as expressions of input extents where they are not.
+// The input extent or element that a symbol stands for: "input.2", "sizes[0]", or its name.
+std::string symbol_text(const Plan& plan, const PlanSymbol& s) {
+  const PlanBinding& b = plan.bindings[static_cast<size_t>(s.binding)];
+  const std::string& name = plan.tensors[static_cast<size_t>(b.tensor)].name;
+  const auto at = static_cast<size_t>(s.index);
+  if (s.is_element) return fmt::format("{}[{}]", name, at);
+  if (at < b.dimension_names.size() && !b.dimension_names[at].empty()) return b.dimension_names[at];
+  return fmt::format("{}.{}", name, at);
+}
+
+// An extent as a number where it is fixed, as an expression of input extents where it is not; deep
+// expressions are cut short.
+std::string extent_text(const Plan& plan, int32_t slot, int depth = 0) {
+  const auto& i = plan.shapes.instructions[static_cast<size_t>(slot)];
+  if (i.op == ExprOp::kConstant) return fmt::format("{}", i.value.integer);
+  if (i.op == ExprOp::kSymbol)
+    return symbol_text(plan, plan.symbols[static_cast<size_t>(i.payload)]);
+  const char* infix = i.op == ExprOp::kAdd        ? "+"
+                      : i.op == ExprOp::kSub      ? "-"
+                      : i.op == ExprOp::kMul      ? "*"
+                      : i.op == ExprOp::kFloorDiv ? "/"
+                                                  : nullptr;
+  if (infix == nullptr || depth > 3) return "?";
+  return fmt::format("({}{}{})", extent_text(plan, i.a, depth + 1), infix,
+                     extent_text(plan, i.b, depth + 1));
+}
+
 std::vector<std::string> extents_of(const Plan& plan, const PlanTensor& t) {
-  static constexpr const char* kOperations[] = {"+", "-", "*"};
-  const auto& program = plan.shapes.instructions;
-  const auto text = [&](const auto& self, int32_t slot, int depth) -> std::string {
-    const auto& i = program[static_cast<size_t>(slot)];
-    if (i.op == ExprOp::kConstant) return fmt::format("{}", i.value.integer);
-    if (i.op == ExprOp::kSymbol) {
-      const PlanSymbol& s = plan.symbols[static_cast<size_t>(i.payload)];
-      const PlanBinding& b = plan.bindings[static_cast<size_t>(s.binding)];
-      const auto& name = plan.tensors[static_cast<size_t>(b.tensor)].name;
-      const auto at = static_cast<size_t>(s.index);
-      if (!s.is_element && at < b.dimension_names.size() && !b.dimension_names[at].empty())
-        return b.dimension_names[at];
-      return fmt::format(s.is_element ? "{}[{}]" : "{}.{}", name, s.index);
-    }
-    if (depth > 3) return "?";
-    const auto op = static_cast<size_t>(i.op) - static_cast<size_t>(ExprOp::kAdd);
-    if (op < 3)
-      return fmt::format("({}{}{})", self(self, i.a, depth + 1), kOperations[op],
-                         self(self, i.b, depth + 1));
-    if (i.op == ExprOp::kFloorDiv)
-      return fmt::format("({}/{})", self(self, i.a, depth + 1), self(self, i.b, depth + 1));
-    return "?";
-  };
   std::vector<std::string> extents;
-  for (int32_t slot : t.extents) extents.push_back(text(text, slot, 0));
+  for (int32_t slot : t.extents) extents.push_back(extent_text(plan, slot));
   return extents;
 }
 

@@ -1,0 +1,94 @@
+// The C functions behind tenon/describe.h.
+#include <tenon/describe.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/build.h"
+#include "api/host_memory.h"
+#include "base/parallel.h"
+#include "network/clone.h"
+#include "optimize/optimize.h"
+#include "plan/inspect.h"
+#include "plan/plan_file.h"
+
+namespace {
+
+nvinfer1::IHostMemory* memory_of(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return new tenon::HostMemory({bytes.begin(), bytes.end()});
+}
+
+std::string dump_at(const tenon::NetworkDefinition& network, const tenon::BuilderSettings& settings,
+                    tenon::DumpStage stage, bool json) {
+  if (stage == tenon::DumpStage::kPLAN) {
+    const tenon::Plan plan = tenon::build(network, settings, network.reporter());
+    return json ? tenon::plan_json(plan) : tenon::plan_text(plan);
+  }
+  const auto copy = tenon::clone(network.network());
+  copy->infer();
+  if (stage == tenon::DumpStage::kOPTIMIZE)
+    tenon::optimize(*copy, tenon::cpu_target(), {network.reporter().log(), {}});
+  return json ? tenon::dump_json(*copy) : tenon::dump(*copy);
+}
+
+}  // namespace
+
+extern "C" {
+
+nvinfer1::IHostMemory* tenonDescribePlan(nvinfer1::ILogger* logger, const char* path,
+                                         tenon::DumpFormat format) noexcept {
+  const tenon::Reporter reporter(logger);
+  return reporter.guard<nvinfer1::IHostMemory*>(nullptr, [&] {
+    tenon::require(path != nullptr, "the path is null");
+    const tenon::Plan plan = tenon::open_plan_file(path);
+    return memory_of(format == tenon::DumpFormat::kJSON ? tenon::plan_json(plan)
+                                                        : tenon::plan_text(plan));
+  });
+}
+
+nvinfer1::IHostMemory* tenonDump(nvinfer1::INetworkDefinition* network,
+                                 nvinfer1::IBuilderConfig* config, tenon::DumpStage stage,
+                                 tenon::DumpFormat format) noexcept {
+  const auto* ours = tenon::NetworkDefinition::find(network);
+  const auto* settings = tenon::BuilderConfig::find(config);
+  if (ours == nullptr || settings == nullptr) return nullptr;
+  return ours->reporter().guard<nvinfer1::IHostMemory*>(nullptr, [&] {
+    return memory_of(
+        dump_at(*ours, settings->settings(), stage, format == tenon::DumpFormat::kJSON));
+  });
+}
+
+nvinfer1::IHostMemory* tenonDescribeMachine() noexcept {
+  return tenon::Reporter(nullptr).guard<nvinfer1::IHostMemory*>(nullptr, [&] {
+    const double gigabytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES))
+                             * static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / 1e9;
+    const nlohmann::ordered_json facts = {
+        {"interface",
+         fmt::format("TensorRT {}.{}.{}", NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH)},
+        {"target", tenon::cpu_target().name()},
+        {"processor", tenon::cpu_target().fingerprint()},
+        {"instruction set", tenon::cpu_target().instruction_set()},
+        {"cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
+        {"threads", tenon::thread_count()},
+        {"memory", fmt::format("{:.1f} GB", gigabytes)},
+        {"GPU", "not supported yet"},
+#ifdef TENON_ONEDNN
+        {"oneDNN", "yes"},
+#else
+        {"oneDNN", "no: reference kernels only"},
+#endif
+    };
+    return memory_of(facts.dump());
+  });
+}
+
+void tenonSetThreads(int32_t threads) noexcept {
+  tenon::Reporter(nullptr).run([&] { tenon::set_thread_count(threads); });
+}
+
+int32_t tenonThreads() noexcept {
+  return tenon::thread_count();
+}
+
+}  // extern "C"

@@ -1,0 +1,42 @@
+#include "plan/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tenon {
+namespace {
+
+bool overlap(const MemoryRequest& a, int64_t at_a, const MemoryRequest& b, int64_t at_b) {
+  const bool together = a.first_step <= b.last_step && b.first_step <= a.last_step;
+  return together && at_a < at_b + b.bytes && at_b < at_a + a.bytes;
+}
+
+TEST(PlanMemory, ReusesWhatIsFree) {
+  // A chain of four equal tensors needs room for two.
+  const MemoryRequest chain[] = {{1000, 0, 1}, {1000, 1, 2}, {1000, 2, 3}, {1000, 3, 4}};
+  const MemoryPlan plan = plan_memory(chain);
+  EXPECT_EQ(plan.bytes, 2 * 1024);
+}
+
+TEST(PlanMemory, NothingAliveTogetherOverlaps) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<MemoryRequest> requests;
+    for (int i = 0; i < 60; ++i) {
+      const auto first = static_cast<int32_t>(random() % 40);
+      requests.push_back({static_cast<int64_t>(random() % 5000), first,
+                          first + static_cast<int32_t>(random() % 10)});
+    }
+    const MemoryPlan plan = plan_memory(requests);
+    for (size_t i = 0; i < requests.size(); ++i) {
+      EXPECT_EQ(plan.offsets[i] % 64, 0);
+      EXPECT_LE(plan.offsets[i] + requests[i].bytes, plan.bytes);
+      for (size_t j = 0; j < i; ++j)
+        EXPECT_FALSE(overlap(requests[i], plan.offsets[i], requests[j], plan.offsets[j]));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon

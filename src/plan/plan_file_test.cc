@@ -1,0 +1,91 @@
+#include "plan/plan_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "plan/inspect.h"
+#include "plan/plan_test_network.h"
+
+namespace tenon {
+namespace {
+
+using ::testing::HasSubstr;
+
+Plan make_plan() {
+  Network n;
+  testing::make_network(n);
+  BuildOptions options;
+  options.profiles = {testing::profile({1, 4, 4, 4}, {2, 4, 8, 8}, {4, 4, 16, 16})};
+  return build_plan(n, cpu_target(), options);
+}
+
+std::string error_of(std::span<const std::byte> bytes) {
+  try {
+    read_plan(bytes, nullptr, "x.plan");
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+TEST(PlanFile, RoundTripsByteForByte) {
+  const auto bytes = write_plan(make_plan());
+  EXPECT_EQ(write_plan(read_plan(bytes, nullptr, "x.plan")), bytes);
+}
+
+TEST(PlanFile, EqualBuildsAreEqualFiles) {
+  EXPECT_EQ(write_plan(make_plan()), write_plan(make_plan()));
+}
+
+TEST(PlanFile, RefusesEveryDamagedByte) {
+  const auto good = write_plan(make_plan());
+  for (size_t i = 0; i < good.size(); ++i) {
+    auto bad = good;
+    bad[i] ^= std::byte{0x10};
+    ASSERT_NE(error_of(bad), "") << "byte " << i << " of " << good.size();
+  }
+}
+
+TEST(PlanFile, RefusesEveryTruncation) {
+  const auto good = write_plan(make_plan());
+  for (size_t length = 0; length < good.size(); length += length < 512 ? 1 : 37)
+    ASSERT_NE(error_of(std::span(good).first(length)), "") << "length " << length;
+  auto longer = good;
+  longer.push_back(std::byte{0});
+  EXPECT_NE(error_of(longer), "");
+}
+
+TEST(PlanFile, SaysWhatIsWrong) {
+  EXPECT_THAT(error_of(std::as_bytes(std::span("hello, I am no plan"))),
+              HasSubstr("x.plan: this is not a Tenon plan"));
+  auto other = write_plan(make_plan());
+  other[8] = std::byte{99};
+  EXPECT_THAT(error_of(other), HasSubstr("format 99"));
+}
+
+TEST(PlanFile, OpensByPathInPlace) {
+  const std::string path = ::testing::TempDir() + "/open.plan";
+  const auto bytes = write_plan(make_plan());
+  write_file(path, bytes);
+  EXPECT_EQ(write_plan(open_plan_file(path)), bytes);
+  EXPECT_THROW(open_plan_file(::testing::TempDir()), Error);
+  EXPECT_THROW(open_plan_file(path + ".absent"), Error);
+}
+
+TEST(Inspect, NamesWhatAPlanHolds) {
+  const Plan plan = make_plan();
+  const std::string text = plan_text(plan);
+  EXPECT_THAT(text, HasSubstr("image"));
+  EXPECT_THAT(text, HasSubstr("image.0x4ximage.2ximage.3"));
+  EXPECT_THAT(text, HasSubstr("min 1x4x4x4, opt 2x4x8x8, max 4x4x16x16"));
+  EXPECT_THAT(text, HasSubstr("conv1"));
+  EXPECT_THAT(plan_json(plan), HasSubstr("\"LayerType\": \"Convolution\""));
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,146 @@
+#include "run/context.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "plan/plan_file.h"
+#include "plan/plan_test_network.h"
+
+namespace tenon {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::shared_ptr<Engine> make_engine() {
+  Network n;
+  testing::make_network(n);
+  BuildOptions options;
+  options.profiles = {testing::profile({1, 4, 4, 4}, {2, 4, 8, 8}, {4, 4, 16, 16}),
+                      testing::profile({1, 4, 32, 32}, {1, 4, 32, 32}, {1, 4, 40, 40})};
+  const auto bytes = write_plan(build_plan(n, cpu_target(), options));
+  return std::make_shared<Engine>(read_plan(bytes, nullptr, "plan"), cpu_target(), Log());
+}
+
+// The same network through the layers' reference kernels, one at a time.
+std::vector<float> expected(const Tensor& image) {
+  Network n;
+  testing::make_network(n);
+  std::map<const Value*, Tensor> known{{n.inputs()[0], image}};
+  Shape shape = image.shape();
+  for (const Node* node : n.sorted()) {
+    std::vector<TensorView> inputs;
+    for (const Value* v : node->inputs)
+      inputs.push_back(view_of(v->constant ? *v->constant : known.at(v)));
+    const bool last = node->outputs[0]->is_output;
+    Tensor out(DataType::kFLOAT, last ? Shape{shape[0], shape.volume(1, 4)} : shape);
+    const TensorView view = view_of(out);
+    node->op->reference({inputs, {&view, 1}});
+    known[node->outputs[0]] = out;
+  }
+  const Tensor& out = known.at(n.outputs()[0]);
+  return {out.data<float>(), out.data<float>() + out.count()};
+}
+
+std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+void expect_right(Context& context, const Shape& shape) {
+  const Tensor image = testing::ramp(shape, 0.25f);
+  std::vector<float> out(static_cast<size_t>(image.count()), -1);
+  context.set_input_shape(0, shape);
+  context.set_address(0, const_cast<void*>(image.data()));
+  context.set_address(1, out.data());
+  EXPECT_EQ(context.tensor_shape(1), (Shape{shape[0], shape.volume(1, 4)}));
+  context.execute();
+  const auto want = expected(image);
+  for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(out[i], want[i], 1e-5) << shape.str() << i;
+}
+
+TEST(Context, ComputesWhatTheReferencesDoAtEveryShape) {
+  Context context(make_engine(), true);
+  for (const Shape& shape : {Shape{2, 4, 8, 8}, Shape{1, 4, 4, 5}, Shape{4, 4, 16, 16},
+                             Shape{2, 4, 8, 8}, Shape{3, 4, 7, 9}})
+    expect_right(context, shape);
+  context.set_profile(1);
+  expect_right(context, {1, 4, 33, 40});
+}
+
+TEST(Context, RefusesShapesOutsideTheProfile) {
+  Context context(make_engine(), true);
+  EXPECT_THAT(error_of([&] { context.set_input_shape(0, {5, 4, 8, 8}); }),
+              HasSubstr("outside profile 0, which allows 1x4x4x4 to 4x4x16x16: axis 0 is 5"));
+  EXPECT_THAT(error_of([&] { context.set_input_shape(0, {4, 8, 8}); }), HasSubstr("3 dimensions"));
+  EXPECT_THAT(error_of([&] { context.set_input_shape(1, {1}); }), HasSubstr("output"));
+  EXPECT_THAT(error_of([&] { context.set_profile(2); }), HasSubstr("profile 2 does not exist"));
+}
+
+TEST(Context, SaysWhatIsMissing) {
+  Context context(make_engine(), true);
+  EXPECT_THAT(error_of([&] { context.execute(); }), HasSubstr("'image' has no shape yet"));
+  context.set_input_shape(0, {1, 4, 4, 4});
+  EXPECT_THAT(error_of([&] { context.execute(); }), HasSubstr("input 'image' has no address"));
+}
+
+TEST(Context, EnqueuedRunsKeepTheirOrderAndAddresses) {
+  Context context(make_engine(), true);
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  const Shape shape{1, 4, 8, 8};
+  context.set_input_shape(0, shape);
+  std::vector<Tensor> images;
+  std::vector<std::vector<float>> outputs(40, std::vector<float>(256));
+  for (int i = 0; i < 40; ++i)
+    images.push_back(testing::ramp(shape, 0.01f * static_cast<float>(i)));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    context.set_address(0, const_cast<void*>(images[i].data()));
+    context.set_address(1, outputs[i].data());
+    context.enqueue(stream);
+  }
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto want = expected(images[i]);
+    for (size_t k = 0; k < want.size(); ++k) ASSERT_NEAR(outputs[i][k], want[k], 1e-5);
+  }
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+TEST(Context, ContextsOfOneEngineRunInSeveralThreads) {
+  const auto engine = make_engine();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      Context context(engine, true);
+      for (int round = 0; round < 5; ++round) expect_right(context, {1 + i, 4, 8 + round, 8});
+    });
+  for (std::thread& t : threads) t.join();
+}
+
+TEST(Context, UsesTheCallersDeviceMemory) {
+  const auto engine = make_engine();
+  Context context(engine, false);
+  context.set_input_shape(0, {4, 4, 16, 16});
+  const auto bytes = engine->device_memory(0);
+  const auto memory = allocate_aligned(static_cast<size_t>(bytes));
+  context.set_device_memory(memory.get(), bytes);
+  expect_right(context, {4, 4, 16, 16});
+  EXPECT_LE(context.device_memory_needed(), bytes);
+  Context small(engine, false);
+  small.set_device_memory(memory.get(), 64);
+  small.set_input_shape(0, {4, 4, 16, 16});
+  std::vector<float> buffer(4096);
+  small.set_address(0, buffer.data());
+  small.set_address(1, buffer.data());
+  EXPECT_THAT(error_of([&] { small.execute(); }),
+              HasSubstr("bytes of device memory; it was given 64"));
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,315 @@
+// `tenon bench`: trtexec's measurement and summary, for a plan or an ONNX model.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "commands.h"
+#include "error.h"
+#include "npz.h"
+#include "session.h"
+
+namespace tenon::tool {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string model, onnx, load_engine, inputs, json, export_profile, export_times;
+  int iterations = 10, warm_up_ms = 200, average_runs = 10;
+  double duration_s = 3;
+  std::string percentiles = "90,95,99";
+  bool print_json = false, dump_profile = false;
+  CommonOptions common;
+  BuildOptions build;
+};
+
+// One query; times in milliseconds since the first began.
+struct Query {
+  double start, in_done, enqueued, computed, out_done;
+  double h2d() const { return in_done - start; }
+  double enqueue() const { return enqueued - in_done; }
+  double compute() const { return computed - in_done; }
+  double d2h() const { return out_done - computed; }
+  double latency() const { return out_done - start; }
+};
+
+struct Statistics {
+  double min = 0, max = 0, mean = 0, median = 0;
+  std::vector<std::pair<double, double>> percentiles;
+};
+
+double at_percentile(const std::vector<double>& sorted, double percent) {
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<size_t>(std::lround(last * percent / 100))];
+}
+
+Statistics statistics(std::vector<double> values, const std::vector<double>& percentiles) {
+  Statistics s;
+  std::sort(values.begin(), values.end());
+  s.min = values.front();
+  s.max = values.back();
+  s.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  const size_t half = values.size() / 2;
+  s.median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  for (double p : percentiles) s.percentiles.emplace_back(p, at_percentile(values, p));
+  return s;
+}
+
+std::string line(const char* title, const Statistics& s) {
+  std::string text =
+      fmt::format("{}: min = {:.6g} ms, max = {:.6g} ms, mean = {:.6g} ms, median = {:.6g} ms",
+                  title, s.min, s.max, s.mean, s.median);
+  for (const auto& [percent, value] : s.percentiles)
+    text += fmt::format(", percentile({:g}%) = {:.6g} ms", percent, value);
+  return text;
+}
+
+ordered_json to_json(const Statistics& s) {
+  ordered_json j = {{"min", s.min}, {"max", s.max}, {"mean", s.mean}, {"median", s.median}};
+  for (const auto& [percent, value] : s.percentiles) j[fmt::format("p{:g}", percent)] = value;
+  return j;
+}
+
+std::vector<double> parse_percentiles(const std::string& text) {
+  std::vector<double> values;
+  for (const std::string& part : CLI::detail::split(text, ',')) {
+    char* end = nullptr;
+    const double value = std::strtod(part.c_str(), &end);
+    if (end == part.c_str() || *end != 0 || value < 0 || value > 100)
+      fail("--percentile: '{}' is not a percentage", part);
+    values.push_back(value);
+  }
+  return values;
+}
+
+// Per-layer times, summed over runs.
+class LayerProfiler final : public nvinfer1::IProfiler {
+ public:
+  struct Row {
+    std::string name;
+    std::vector<float> ms;
+  };
+  void reportLayerTime(const char* name, float ms) noexcept override {
+    if (next_ == rows_.size()) rows_.push_back({name, {}});
+    rows_[next_].ms.push_back(ms);
+    ++next_;
+  }
+  void next_run() { next_ = 0; }
+  const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  std::vector<Row> rows_;
+  size_t next_ = 0;
+};
+
+std::vector<Query> measure(Session& session, const Options& o) {
+  const auto first = Clock::now();
+  const auto now = [&] {
+    return std::chrono::duration<double, std::milli>(Clock::now() - first).count();
+  };
+  const auto once = [&] {
+    Query q{};
+    q.start = now();
+    session.copy_in();
+    session.wait();
+    q.in_done = now();
+    session.enqueue();
+    q.enqueued = now();
+    session.wait();
+    q.computed = now();
+    session.copy_out();
+    session.wait();
+    q.out_done = now();
+    return q;
+  };
+  once();
+  while (now() < o.warm_up_ms) once();
+  std::vector<Query> queries;
+  const double begin = now();
+  while (queries.size() < static_cast<size_t>(o.iterations) || now() - begin < o.duration_s * 1e3)
+    queries.push_back(once());
+  return queries;
+}
+
+void print_options(const Options& o, Session& session, Logger& logger) {
+  logger.say("=== Inference Options ===");
+  logger.say(fmt::format("Iterations: {}, warm-up: {} ms, duration: {} s, streams: 1", o.iterations,
+                         o.warm_up_ms, o.duration_s));
+  for (const std::string& name : session.names(nvinfer1::TensorIOMode::kINPUT))
+    logger.say(fmt::format("Input {}: {}", name,
+                           shape_text(to_vector(session.context().getTensorShape(name.c_str())))));
+}
+
+void print_profile(const LayerProfiler& profiler, size_t runs, const Options& o, Logger& logger) {
+  double total = 0;
+  std::vector<std::pair<double, const LayerProfiler::Row*>> rows;
+  for (const auto& row : profiler.rows()) {
+    const double ms = std::accumulate(row.ms.begin(), row.ms.end(), 0.0);
+    rows.emplace_back(ms, &row);
+    total += ms;
+  }
+  const auto median = [](std::vector<float> v) {
+    std::sort(v.begin(), v.end());
+    return static_cast<double>(v[v.size() / 2]);
+  };
+  if (o.dump_profile) {
+    logger.say(fmt::format("=== Profile ({} iterations ) ===", runs));
+    logger.say("   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer");
+    for (const auto& [ms, row] : rows)
+      logger.say(fmt::format("{:>11.2f} {:>12.4f} {:>12.4f} {:>9.1f}   {}", ms,
+                             ms / static_cast<double>(runs), median(row->ms), 100 * ms / total,
+                             row->name));
+    logger.say(fmt::format("{:>11.2f} {:>12.4f} {:>12.4f} {:>9.1f}   Total", total,
+                           total / static_cast<double>(runs), total / static_cast<double>(runs),
+                           100.0));
+  }
+  if (o.export_profile.empty()) return;
+  ordered_json list = ordered_json::array({{{"count", runs}}});
+  for (const auto& [ms, row] : rows)
+    list.push_back({{"name", row->name},
+                    {"timeMs", ms},
+                    {"averageMs", ms / static_cast<double>(runs)},
+                    {"medianMs", median(row->ms)},
+                    {"percentage", 100 * ms / total}});
+  const std::string text = list.dump(2);
+  write_file(o.export_profile, text.data(), text.size());
+}
+
+void export_times(const std::vector<Query>& queries, const std::string& path) {
+  ordered_json list = ordered_json::array();
+  for (const Query& q : queries)
+    list.push_back({{"startEnqMs", q.in_done},
+                    {"endEnqMs", q.enqueued},
+                    {"startH2dMs", q.start},
+                    {"endH2dMs", q.in_done},
+                    {"startComputeMs", q.in_done},
+                    {"endComputeMs", q.computed},
+                    {"startD2hMs", q.computed},
+                    {"endD2hMs", q.out_done},
+                    {"h2dMs", q.h2d()},
+                    {"computeMs", q.compute()},
+                    {"d2hMs", q.d2h()},
+                    {"latencyMs", q.latency()}});
+  const std::string text = list.dump(2);
+  write_file(path, text.data(), text.size());
+}
+
+void summarise(const std::vector<Query>& queries, const Options& o, const Model& model,
+               Logger& logger) {
+  const auto percentiles = parse_percentiles(o.percentiles);
+  const auto of = [&](double (Query::*part)() const) {
+    std::vector<double> values;
+    for (const Query& q : queries) values.push_back((q.*part)());
+    return statistics(values, percentiles);
+  };
+  const auto latency = of(&Query::latency), enqueue = of(&Query::enqueue), h2d = of(&Query::h2d),
+             compute = of(&Query::compute), d2h = of(&Query::d2h);
+  const double wall = (queries.back().out_done - queries.front().start) / 1e3;
+  const double throughput = static_cast<double>(queries.size()) / wall;
+  double compute_total = 0;
+  for (const Query& q : queries) compute_total += q.compute() / 1e3;
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  if (o.print_json || !o.json.empty()) {
+    const ordered_json result = {{"model", o.model},
+                                 {"queries", queries.size()},
+                                 {"throughputQps", throughput},
+                                 {"loadSeconds", model.seconds},
+                                 {"peakResidentBytes", usage.ru_maxrss * 1024L},
+                                 {"latencyMs", to_json(latency)},
+                                 {"enqueueMs", to_json(enqueue)},
+                                 {"h2dMs", to_json(h2d)},
+                                 {"computeMs", to_json(compute)},
+                                 {"d2hMs", to_json(d2h)}};
+    const std::string text = result.dump(2) + "\n";
+    if (!o.json.empty()) write_file(o.json, text.data(), text.size());
+    if (o.print_json) {
+      fmt::print("{}", text);
+      return;
+    }
+  }
+  logger.say("=== Performance summary ===");
+  logger.say(fmt::format("Throughput: {:.6g} qps", throughput));
+  logger.say(line("Latency", latency));
+  logger.say(line("Enqueue Time", enqueue));
+  logger.say(line("H2D Latency", h2d));
+  logger.say(line("GPU Compute Time", compute));
+  logger.say(line("D2H Latency", d2h));
+  logger.say(fmt::format("Total Host Walltime: {:.6g} s", wall));
+  logger.say(fmt::format("Total GPU Compute Time: {:.6g} s", compute_total));
+}
+
+void run(Options& o, Logger& logger) {
+  if (o.model.empty()) o.model = o.load_engine.empty() ? o.onnx : o.load_engine;
+  if (o.model.empty()) fail("bench: name a plan or an ONNX model");
+  parse_percentiles(o.percentiles);
+  o.common.apply(logger);
+  Arrays arrays;
+  ShapeMap shapes = parse_shapes("--shapes", o.build.shapes), known = shapes;
+  if (!o.inputs.empty())
+    for (auto& [name, array] : read_npz(o.inputs)) {
+      if (name.starts_with("out:")) continue;
+      const std::string input = name.starts_with("in:") ? name.substr(3) : name;
+      known[input] = array.shape;
+      shapes.erase(input);
+      arrays[input] = std::move(array);
+    }
+  const Model model = load_model(o.model, o.build, known, logger, true);
+  Session session(*model.engine, logger);
+  session.set_inputs(arrays, shapes);
+  session.fill_with_noise();
+  if (!o.print_json) print_options(o, session, logger);
+
+  const auto queries = measure(session, o);
+  if (!o.export_times.empty()) export_times(queries, o.export_times);
+  if (o.dump_profile || !o.export_profile.empty()) {
+    LayerProfiler profiler;
+    session.context().setProfiler(&profiler);
+    const size_t runs = std::min<size_t>(queries.size(), 50);
+    for (size_t i = 0; i < runs; ++i) {
+      profiler.next_run();
+      session.run();
+    }
+    session.context().setProfiler(nullptr);
+    print_profile(profiler, runs, o, logger);
+  }
+  summarise(queries, o, model, logger);
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Logger& logger) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("bench", "Measure a plan or an ONNX model");
+  command->add_option("model", o->model, "A plan or an ONNX model");
+  command->add_option("--onnx", o->onnx, "An ONNX model, trtexec's way");
+  command->add_option("--loadEngine", o->load_engine, "A plan, trtexec's way");
+  command->add_option("--inputs", o->inputs,
+                      "Arrays for inputs: a NumPy .npz file (default: noise)");
+  command->add_option("--iterations", o->iterations, "Run at least so often (default 10)")
+      ->check(CLI::Range(1, 1'000'000'000));
+  command->add_option("--warmUp", o->warm_up_ms, "Milliseconds before measuring (default 200)")
+      ->check(CLI::Range(0, 600'000));
+  command->add_option("--duration", o->duration_s, "Seconds to measure at least (default 3)")
+      ->check(CLI::Range(0.0, 86'400.0));
+  command->add_option("--avgRuns", o->average_runs, "Accepted for scripts; changes nothing")
+      ->group("");
+  command->add_option("--percentile", o->percentiles, "Percentiles to print (default 90,95,99)");
+  command->add_flag("--json", o->print_json, "Print the result as JSON, and nothing else");
+  command->add_option("--exportJson", o->json, "Write the result as JSON to this file");
+  command->add_flag("--dumpProfile", o->dump_profile, "Print the time of each layer");
+  command->add_option("--exportProfile", o->export_profile, "Write the time of each layer as JSON");
+  command->add_option("--exportTimes", o->export_times, "Write the times of each query as JSON");
+  o->common.add_to(*command);
+  o->build.add_to(*command);
+  add_ignored_options(*command, logger);
+  command->callback([o, &logger] { run(*o, logger); });
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,18 @@
+// The commands: each adds itself to the application and runs when chosen.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "logger.h"
+
+namespace tenon::tool {
+
+void add_build(CLI::App& app, Logger& logger);
+void add_run(CLI::App& app, Logger& logger);
+void add_bench(CLI::App& app, Logger& logger);
+void add_dump(CLI::App& app, Logger& logger);
+void add_inspect(CLI::App& app, Logger& logger);
+void add_plugins(CLI::App& app, Logger& logger);
+void add_doctor(CLI::App& app, Logger& logger);
+
+}  // namespace tenon::tool

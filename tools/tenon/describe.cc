@@ -1,0 +1,185 @@
+// `tenon dump`, `tenon inspect` and `tenon plugins`: what there is, as text or JSON.
+#include <NvInferPlugin.h>
+#include <fmt/format.h>
+#include <tenon/describe.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "error.h"
+#include "model.h"
+
+namespace tenon::tool {
+namespace {
+
+using nlohmann::ordered_json;
+
+void print(const tenon::Text& text, Logger& logger, const std::string& otherwise) {
+  if (text == nullptr) fail_with_log(logger, otherwise);
+  fmt::print("{}\n", std::string_view(static_cast<const char*>(text->data()), text->size()));
+}
+
+const char* field_type_name(nvinfer1::PluginFieldType type) {
+  using nvinfer1::PluginFieldType;
+  switch (type) {
+    case PluginFieldType::kFLOAT16:
+      return "float16";
+    case PluginFieldType::kFLOAT32:
+      return "float32";
+    case PluginFieldType::kFLOAT64:
+      return "float64";
+    case PluginFieldType::kINT8:
+      return "int8";
+    case PluginFieldType::kINT16:
+      return "int16";
+    case PluginFieldType::kINT32:
+      return "int32";
+    case PluginFieldType::kCHAR:
+      return "char";
+    case PluginFieldType::kDIMS:
+      return "dims";
+    case PluginFieldType::kBF16:
+      return "bfloat16";
+    case PluginFieldType::kINT64:
+      return "int64";
+    case PluginFieldType::kFP8:
+      return "float8";
+    case PluginFieldType::kINT4:
+      return "int4";
+    case PluginFieldType::kFP4:
+      return "float4";
+    default:
+      return "unknown";
+  }
+}
+
+struct PluginRow {
+  std::string name, version, name_space, kind;
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+
+std::string text_or_empty(const char* text) {
+  return text == nullptr ? "" : text;
+}
+
+template <class Creator> PluginRow row_of(Creator& creator, const char* kind) {
+  PluginRow row{text_or_empty(creator.getPluginName()),
+                text_or_empty(creator.getPluginVersion()),
+                text_or_empty(creator.getPluginNamespace()),
+                kind,
+                {}};
+  const nvinfer1::PluginFieldCollection* fields = creator.getFieldNames();
+  for (int32_t i = 0; fields != nullptr && i < fields->nbFields; ++i)
+    row.fields.emplace_back(text_or_empty(fields->fields[i].name),
+                            field_type_name(fields->fields[i].type));
+  return row;
+}
+
+std::vector<PluginRow> registered_plugins() {
+  int32_t count = 0;
+  auto* const* creators = getPluginRegistry()->getAllCreatorsRecursive(&count);
+  std::vector<PluginRow> rows;
+  for (int32_t i = 0; i < count; ++i) {
+    nvinfer1::IPluginCreatorInterface& creator = *creators[i];
+    const std::string kind = text_or_empty(creator.getInterfaceInfo().kind);
+    if (kind == "PLUGIN CREATOR_V1")
+      rows.push_back(row_of(static_cast<nvinfer1::IPluginCreator&>(creator), "V2"));
+    else if (kind == "PLUGIN CREATOR_V3ONE")
+      rows.push_back(row_of(static_cast<nvinfer1::IPluginCreatorV3One&>(creator), "V3"));
+  }
+  std::sort(rows.begin(), rows.end(), [](const PluginRow& a, const PluginRow& b) {
+    return std::tie(a.name, a.version, a.name_space) < std::tie(b.name, b.version, b.name_space);
+  });
+  return rows;
+}
+
+void print_plugins(bool json) {
+  const auto rows = registered_plugins();
+  if (json) {
+    ordered_json list = ordered_json::array();
+    for (const PluginRow& r : rows) {
+      ordered_json fields = ordered_json::array();
+      for (const auto& [name, type] : r.fields) fields.push_back({{"name", name}, {"type", type}});
+      list.push_back({{"name", r.name},
+                      {"version", r.version},
+                      {"namespace", r.name_space},
+                      {"interface", r.kind},
+                      {"fields", fields}});
+    }
+    fmt::print("{}\n", list.dump(2));
+    return;
+  }
+  fmt::print("{} registered plugins\n", rows.size());
+  for (const PluginRow& r : rows) {
+    fmt::print("  {} version {} ({}){}\n", r.name, r.version, r.kind,
+               r.name_space.empty() ? "" : " in namespace " + r.name_space);
+    for (const auto& [name, type] : r.fields) fmt::print("      {}: {}\n", name, type);
+  }
+}
+
+}  // namespace
+
+void add_dump(CLI::App& app, Logger& logger) {
+  struct Options {
+    std::string model, stage = "import";
+    bool json = false;
+    CommonOptions common;
+    BuildOptions build;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("dump", "Print an ONNX model at a stage of the pipeline");
+  command->add_option("model", o->model, "The ONNX model")->required();
+  command->add_option("--stage", o->stage, "import, optimize or plan")
+      ->check(CLI::IsMember({"import", "optimize", "plan"}));
+  command->add_flag("--json", o->json, "Print JSON");
+  o->common.add_to(*command);
+  o->build.add_to(*command);
+  command->callback([o, &logger] {
+    o->common.apply(logger);
+    const DumpStage stage = o->stage == "import"     ? DumpStage::kIMPORT
+                            : o->stage == "optimize" ? DumpStage::kOPTIMIZE
+                                                     : DumpStage::kPLAN;
+    BuildOptions build = o->build;
+    ShapeMap none;
+    ParsedModel model = parse_model(o->model, build, none, logger, stage == DumpStage::kPLAN);
+    print(tenon::dump(*model.network, *model.config, stage,
+                      o->json ? DumpFormat::kJSON : DumpFormat::kTEXT),
+          logger, o->model + ": cannot be printed");
+  });
+}
+
+void add_inspect(CLI::App& app, Logger& logger) {
+  struct Options {
+    std::string plan;
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("inspect", "Print what a plan holds, without loading any plugin");
+  command->add_option("plan", o->plan, "The plan")->required();
+  command->add_flag("--json", o->json, "Print JSON");
+  command->callback([o, &logger] {
+    print(tenon::describe_plan(logger, o->plan.c_str(),
+                               o->json ? DumpFormat::kJSON : DumpFormat::kTEXT),
+          logger, o->plan + ": cannot be printed");
+  });
+}
+
+void add_plugins(CLI::App& app, Logger& logger) {
+  struct Options {
+    bool json = false;
+    CommonOptions common;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("plugins", "List the registered plugins and their fields");
+  command->add_flag("--json", o->json, "Print JSON");
+  o->common.add_to(*command);
+  command->callback([o, &logger] {
+    initLibNvInferPlugins(&logger, "");
+    o->common.apply(logger);
+    print_plugins(o->json);
+  });
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,40 @@
+// `tenon doctor`: what this machine has, and whether Tenon can use it.
+#include <NvInferPlugin.h>
+#include <fmt/format.h>
+#include <tenon/describe.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "error.h"
+#include "model.h"
+
+namespace tenon::tool {
+
+void add_doctor(CLI::App& app, Logger& logger) {
+  struct Options {
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("doctor", "Say what this machine has for Tenon");
+  command->add_flag("--json", o->json, "Print JSON");
+  command->callback([o, &logger] {
+    initLibNvInferPlugins(&logger, "");
+    const tenon::Text text = tenon::describe_machine();
+    if (text == nullptr) fail_with_log(logger, "the machine cannot be described");
+    auto facts = nlohmann::ordered_json::parse(
+        std::string_view(static_cast<const char*>(text->data()), text->size()));
+    int32_t plugins = 0;
+    getPluginRegistry()->getAllCreatorsRecursive(&plugins);
+    facts["plugins"] = plugins;
+    if (o->json) {
+      fmt::print("{}\n", facts.dump(2));
+      return;
+    }
+    for (const auto& [key, value] : facts.items())
+      fmt::print("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+  });
+}
+
+}  // namespace tenon::tool

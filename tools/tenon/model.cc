@@ -1,0 +1,213 @@
+#include "model.h"
+
+#include <NvInferPlugin.h>
+#include <NvOnnxParser.h>
+#include <tenon/open_plan.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+
+#include "array.h"
+#include "error.h"
+#include "npz.h"
+#include "progress.h"
+
+namespace tenon::tool {
+namespace {
+
+using nvinfer1::BuilderFlag;
+using nvinfer1::OptProfileSelector;
+using Clock = std::chrono::steady_clock;
+
+// "workspace:512M": bytes, or with K, M or G.
+std::pair<nvinfer1::MemoryPoolType, size_t> parse_pool(const std::string& text) {
+  const auto [name, amount] = split_name(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(amount.data(), amount.data() + amount.size(), value);
+  size_t unit = size_t{1} << 20;  // trtexec counts in MiB
+  const std::string suffix(end, amount.data() + amount.size());
+  if (suffix == "B")
+    unit = 1;
+  else if (suffix == "K")
+    unit = size_t{1} << 10;
+  else if (suffix == "G")
+    unit = size_t{1} << 30;
+  else if (!suffix.empty() && suffix != "M")
+    unit = 0;
+  if (error != std::errc() || unit == 0 || value < 0)
+    fail("--memPoolSize: '{}' is not an amount; expected for example workspace:512M", text);
+  if (name == "workspace")
+    return {nvinfer1::MemoryPoolType::kWORKSPACE,
+            static_cast<size_t>(value * static_cast<double>(unit))};
+  if (name == "tacticSharedMem")
+    return {nvinfer1::MemoryPoolType::kTACTIC_SHARED_MEMORY,
+            static_cast<size_t>(value * static_cast<double>(unit))};
+  if (name.starts_with("dla")) fail("--memPoolSize: there is no DLA here ('{}')", name);
+  fail("--memPoolSize: unknown pool '{}'; expected workspace", name);
+}
+
+nvinfer1::ProfilingVerbosity verbosity_of(const std::string& text) {
+  if (text == "none") return nvinfer1::ProfilingVerbosity::kNONE;
+  if (text == "detailed" || text == "verbose") return nvinfer1::ProfilingVerbosity::kDETAILED;
+  return nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY;
+}
+
+void set_flags(nvinfer1::IBuilderConfig& config, const BuildOptions& options) {
+  const auto set = [&](bool wanted, BuilderFlag flag) {
+    if (wanted) config.setFlag(flag);
+  };
+  set(options.fp16 || options.best, BuilderFlag::kFP16);
+  set(options.bf16 || options.best, BuilderFlag::kBF16);
+  set(options.int8 || options.best, BuilderFlag::kINT8);
+  set(options.error_on_timing_cache_miss, BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  set(options.version_compatible, BuilderFlag::kVERSION_COMPATIBLE);
+  if (options.no_tf32) config.clearFlag(BuilderFlag::kTF32);
+  if (options.optimization_level >= 0)
+    config.setBuilderOptimizationLevel(options.optimization_level);
+  config.setProfilingVerbosity(verbosity_of(options.verbosity));
+  for (const std::string& pool : options.memory_pools) {
+    const auto [type, bytes] = parse_pool(pool);
+    config.setMemoryPoolLimit(type, bytes);
+  }
+}
+
+// Missing ones of min, opt and max are taken from their neighbours, as trtexec does.
+void add_profile(ParsedModel& model, const BuildOptions& options, const ShapeMap& run_shapes) {
+  const ShapeMap shapes = parse_shapes("--shapes", options.shapes);
+  ShapeMap min = parse_shapes("--minShapes", options.min_shapes);
+  ShapeMap opt = parse_shapes("--optShapes", options.opt_shapes);
+  ShapeMap max = parse_shapes("--maxShapes", options.max_shapes);
+  for (const ShapeMap* map : std::initializer_list<const ShapeMap*>{&shapes, &min, &opt, &max})
+    for (const auto& [name, shape] : *map) {
+      bool found = false;
+      std::string known;
+      for (int32_t i = 0; i < model.network->getNbInputs(); ++i) {
+        const std::string input = model.network->getInput(i)->getName();
+        found |= input == name;
+        known += known.empty() ? input : ", " + input;
+      }
+      if (!found) fail("the model has no input '{}'; its inputs are: {}", name, known);
+    }
+  nvinfer1::IOptimizationProfile* profile = model.builder->createOptimizationProfile();
+  bool dynamic = false;
+  for (int32_t i = 0; i < model.network->getNbInputs(); ++i) {
+    const nvinfer1::ITensor& input = *model.network->getInput(i);
+    const std::string name = input.getName();
+    const auto declared = to_vector(input.getDimensions());
+    if (std::find(declared.begin(), declared.end(), -1) == declared.end()) continue;
+    dynamic = true;
+    const auto pick =
+        [&](std::initializer_list<const ShapeMap*> maps) -> const std::vector<int64_t>* {
+      for (const ShapeMap* map : maps)
+        if (const auto it = map->find(name); it != map->end()) return &it->second;
+      return nullptr;
+    };
+    const auto* low = pick({&min, &shapes, &opt, &max, &run_shapes});
+    const auto* middle = pick({&opt, &shapes, &max, &min, &run_shapes});
+    const auto* high = pick({&max, &shapes, &opt, &min, &run_shapes});
+    if (low == nullptr)
+      fail(
+          "input '{}' has extents known only at run time ({}): give its range with "
+          "--minShapes={}:… --optShapes={}:… --maxShapes={}:…, or one shape with --shapes={}:…",
+          name, shape_text(declared), name, name, name, name);
+    for (const auto& [selector, shape] :
+         {std::pair{OptProfileSelector::kMIN, low}, std::pair{OptProfileSelector::kOPT, middle},
+          std::pair{OptProfileSelector::kMAX, high}})
+      if (!profile->setDimensions(name.c_str(), selector, to_dims(*shape)))
+        fail("input '{}': the shape {} does not fit a profile", name, shape_text(*shape));
+  }
+  if (dynamic) model.config->addOptimizationProfile(profile);
+}
+
+}  // namespace
+
+void fail_with_log(Logger& logger, const std::string& otherwise) {
+  const std::string text = logger.take_error();
+  throw Failure(text.empty() ? otherwise : text);
+}
+
+bool is_plan(const std::string& path) {
+  constexpr std::string_view kMagic = "TENONPLN";
+  const auto start = read_file(path, kMagic.size());
+  return start.size() == kMagic.size()
+         && std::memcmp(start.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+ParsedModel parse_model(const std::string& path, const BuildOptions& options,
+                        const ShapeMap& run_shapes, Logger& logger, bool with_profile) {
+  ParsedModel model;
+  initLibNvInferPlugins(&logger, "");
+  model.builder.reset(nvinfer1::createInferBuilder(logger));
+  if (model.builder == nullptr) fail_with_log(logger, "cannot make a builder");
+  const uint32_t flags =
+      options.strongly_typed
+          ? 1u << static_cast<uint32_t>(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)
+          : 0;
+  model.network.reset(model.builder->createNetworkV2(flags));
+  model.config.reset(model.builder->createBuilderConfig());
+  const std::unique_ptr<nvonnxparser::IParser> parser(
+      nvonnxparser::createParser(*model.network, logger));
+  if (parser == nullptr) fail_with_log(logger, "cannot make an ONNX parser");
+  if (!parser->parseFromFile(path.c_str(),
+                             static_cast<int>(nvinfer1::ILogger::Severity::kWARNING))) {
+    std::string text;
+    for (int i = 0; i < parser->getNbErrors(); ++i)
+      text += (i > 0 ? "\n  " : "") + std::string(parser->getError(i)->desc());
+    if (text.empty()) fail_with_log(logger, path + ": cannot be parsed");
+    fail("{}", text);
+  }
+  set_flags(*model.config, options);
+  if (with_profile) add_profile(model, options, run_shapes);
+  return model;
+}
+
+std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
+                                                  const BuildOptions& options,
+                                                  const ShapeMap& run_shapes, Logger& logger,
+                                                  bool quiet) {
+  ParsedModel model = parse_model(path, options, run_shapes, logger);
+  std::unique_ptr<nvinfer1::ITimingCache> cache;
+  if (!options.timing_cache.empty()) {
+    std::vector<std::byte> stored;
+    if (std::FILE* file = std::fopen(options.timing_cache.c_str(), "rb")) {
+      std::fclose(file);
+      stored = read_file(options.timing_cache);
+    }
+    cache.reset(model.config->createTimingCache(stored.data(), stored.size()));
+    if (cache == nullptr) fail_with_log(logger, "cannot make a timing cache");
+    model.config->setTimingCache(*cache, true);
+  }
+  Progress progress(quiet);
+  model.config->setProgressMonitor(&progress);
+  std::unique_ptr<nvinfer1::IHostMemory> plan(
+      model.builder->buildSerializedNetwork(*model.network, *model.config));
+  if (plan == nullptr) fail_with_log(logger, path + ": the engine cannot be built");
+  if (cache != nullptr) {
+    const std::unique_ptr<nvinfer1::IHostMemory> bytes(cache->serialize());
+    if (bytes != nullptr) write_file(options.timing_cache, bytes->data(), bytes->size());
+  }
+  return plan;
+}
+
+Model load_model(const std::string& path, const BuildOptions& options, const ShapeMap& run_shapes,
+                 Logger& logger, bool quiet) {
+  const auto start = Clock::now();
+  Model model;
+  initLibNvInferPlugins(&logger, "");
+  model.runtime.reset(nvinfer1::createInferRuntime(logger));
+  if (model.runtime == nullptr) fail_with_log(logger, "cannot make a runtime");
+  if (is_plan(path)) {
+    model.engine = tenon::open_plan(*model.runtime, path.c_str());
+  } else {
+    const auto plan = build_plan(path, options, run_shapes, logger, quiet);
+    model.engine.reset(model.runtime->deserializeCudaEngine(plan->data(), plan->size()));
+    model.built = true;
+  }
+  if (model.engine == nullptr) fail_with_log(logger, path + ": the engine cannot be loaded");
+  model.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return model;
+}
+
+}  // namespace tenon::tool

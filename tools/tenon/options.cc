@@ -1,0 +1,136 @@
+#include "options.h"
+
+#include <NvInfer.h>
+#include <tenon/describe.h>
+
+#include <charconv>
+
+#include "error.h"
+
+namespace tenon::tool {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  char quote = 0;
+  for (char c : text) {
+    if (quote != 0 && c == quote)
+      quote = 0;
+    else if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else if (quote == 0 && c == separator) {
+      parts.emplace_back();
+      continue;
+    }
+    parts.back() += c;
+  }
+  return parts;
+}
+
+std::string unquoted(const std::string& text) {
+  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"')
+      && text.back() == text.front())
+    return text.substr(1, text.size() - 2);
+  return text;
+}
+
+std::vector<int64_t> parse_shape(const std::string& option, const std::string& text) {
+  if (text == "scalar") return {};
+  std::vector<int64_t> shape;
+  for (const std::string& part : split(text, 'x')) {
+    int64_t extent = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), extent);
+    if (error != std::errc() || end != part.data() + part.size() || extent < 0)
+      fail("{}: '{}' is not a shape; expected extents with x between them, as 1x3x224x224", option,
+           text);
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> split_name(const std::string& text) {
+  const auto at = text.rfind(':');
+  if (at == std::string::npos) return {"", text};
+  return {unquoted(text.substr(0, at)), text.substr(at + 1)};
+}
+
+ShapeMap parse_shapes(const std::string& option, const std::string& text) {
+  ShapeMap shapes;
+  if (text.empty()) return shapes;
+  for (const std::string& part : split(text, ',')) {
+    const auto [name, shape] = split_name(part);
+    if (name.empty())
+      fail("{}: '{}' names no tensor; expected NAME:SHAPE, as input:1x3x224x224", option, part);
+    shapes[name] = parse_shape(option, shape);
+  }
+  return shapes;
+}
+
+void CommonOptions::add_to(CLI::App& app) {
+  app.add_flag("--verbose", verbose, "Print everything the library says");
+  app.add_option("--cpuThreads", threads, "Threads to compute with (default: all)")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--plugins,--staticPlugins,--dynamicPlugins", plugins,
+                 "Plugin libraries to load, repeatable");
+}
+
+void CommonOptions::apply(Logger& logger) const {
+  if (verbose) logger.set_least(nvinfer1::ILogger::Severity::kVERBOSE);
+  if (threads > 0) tenon::set_threads(threads);
+  for (const std::string& library : plugins) {
+    if (getPluginRegistry()->loadLibrary(library.c_str()) == nullptr) {
+      const std::string cause = logger.take_error();
+      fail("{}: cannot load the plugin library{}{}", library, cause.empty() ? "" : ": ", cause);
+    }
+  }
+}
+
+void BuildOptions::add_to(CLI::App& app) {
+  app.add_option("--minShapes", min_shapes, "Smallest shapes, as input:1x3x64x64,other:1");
+  app.add_option("--optShapes", opt_shapes, "Shapes to be quickest at");
+  app.add_option("--maxShapes", max_shapes, "Largest shapes");
+  app.add_option("--shapes", shapes, "Shapes: of the profile's min, opt and max, or to run with");
+  app.add_option("--memPoolSize", memory_pools, "Memory limits, as workspace:512M");
+  app.add_option("--timingCacheFile", timing_cache, "Read and update this timing cache");
+  app.add_flag("--errorOnTimingCacheMiss", error_on_timing_cache_miss,
+               "Fail when a layer is not in the timing cache");
+  app.add_option("--builderOptimizationLevel", optimization_level, "0 (quick build) to 5")
+      ->check(CLI::Range(0, 5));
+  app.add_option("--profilingVerbosity", verbosity, "What the plan says of its layers")
+      ->check(CLI::IsMember({"none", "layer_names_only", "detailed", "default", "verbose"}));
+  app.add_flag("--fp16", fp16, "Allow FP16");
+  app.add_flag("--bf16", bf16, "Allow BF16");
+  app.add_flag("--int8", int8, "Allow INT8");
+  app.add_flag("--best", best, "Allow every precision");
+  app.add_flag("--noTF32", no_tf32, "Forbid TF32");
+  app.add_flag("--stronglyTyped", strongly_typed, "Types are those of the network");
+  app.add_flag("--versionCompatible,--vc", version_compatible, "Ask for a version compatible plan");
+}
+
+void add_ignored_options(CLI::App& app, Logger& logger) {
+  for (const char* name : {"--explicitBatch", "--useCudaGraph", "--noDataTransfers",
+                           "--useSpinWait", "--separateProfileRun", "--skipInference",
+                           "--buildOnly", "--noBuilderCache", "--noCompilationCache", "--threads"})
+    app.add_flag_function(
+           name,
+           [&logger, name](int64_t) {
+             logger.log(nvinfer1::ILogger::Severity::kWARNING,
+                        fmt::format("{} changes nothing here", name).c_str());
+           },
+           "Accepted for scripts; changes nothing")
+        ->group("");
+  for (const char* name :
+       {"--minTiming", "--avgTiming", "--device", "--useDLACore", "--tacticSources"})
+    app.add_option_function<std::string>(
+           name,
+           [&logger, name](const std::string&) {
+             logger.log(nvinfer1::ILogger::Severity::kWARNING,
+                        fmt::format("{} changes nothing here", name).c_str());
+           },
+           "Accepted for scripts; changes nothing")
+        ->group("");
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,51 @@
+// Options that several commands share, named and spelled as trtexec's.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "logger.h"
+
+namespace tenon::tool {
+
+/// Shapes by tensor name.
+using ShapeMap = std::map<std::string, std::vector<int64_t>>;
+
+/// Parses "a:1x3x224x224,b:1" (names may be quoted, "scalar" is rank 0). Throws Failure.
+ShapeMap parse_shapes(const std::string& option, const std::string& text);
+
+/// Splits "name:value"; a text without a colon gets an empty name.
+std::pair<std::string, std::string> split_name(const std::string& text);
+
+/// What every command takes.
+struct CommonOptions {
+  bool verbose = false;
+  int threads = 0;
+  std::vector<std::string> plugins;
+
+  void add_to(CLI::App& app);
+  /// Sets the log level and the threads, loads the plugin libraries. Throws Failure.
+  void apply(Logger& logger) const;
+};
+
+/// How an engine is built from an ONNX model.
+struct BuildOptions {
+  std::string shapes, min_shapes, opt_shapes, max_shapes;
+  std::vector<std::string> memory_pools;
+  std::string timing_cache, verbosity = "layer_names_only";
+  int optimization_level = -1;
+  bool fp16 = false, bf16 = false, int8 = false, best = false, no_tf32 = false,
+       strongly_typed = false;
+  bool error_on_timing_cache_miss = false, version_compatible = false;
+
+  void add_to(CLI::App& app);
+};
+
+/// Options that trtexec scripts still carry and that change nothing here; each is named once on
+/// use.
+void add_ignored_options(CLI::App& app, Logger& logger);
+
+}  // namespace tenon::tool

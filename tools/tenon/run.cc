@@ -1,0 +1,211 @@
+// `tenon run`: pictures or arrays in, pictures or arrays out.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "commands.h"
+#include "error.h"
+#include "npz.h"
+#include "picture.h"
+#include "session.h"
+
+namespace tenon::tool {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::string model;
+  std::vector<std::string> images, saves, load_inputs;
+  std::string inputs, outputs, layout = "nchw", color = "rgb";
+  PictureOptions picture;
+  CommonOptions common;
+  BuildOptions build;
+};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void check_three(const char* option, std::vector<double>& values, bool may_be_zero) {
+  if (values.size() != 1 && values.size() != 3)
+    fail("{} takes one value or three; {} were given", option, values.size());
+  for (double v : values)
+    if (!std::isfinite(v) || (v == 0 && !may_be_zero)) fail("{}: {} is not possible", option, v);
+}
+
+// Name of the tensor that an option means: as given, or the only one there is.
+std::string name_or_only(const std::string& name, const std::vector<std::string>& names,
+                         const std::string& option) {
+  if (!name.empty()) return name;
+  if (names.size() == 1) return names[0];
+  fail("{}: name one of: {} (as {}={}:FILE)", option, fmt::join(names, ", "), option, names[0]);
+}
+
+// "name:file" where the name may hold colons and the file may too: the longest known name wins.
+std::pair<std::string, std::string> split_file(const std::string& text) {
+  const auto at = text.find(':');
+  if (at == std::string::npos) return {"", text};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+Array read_raw(const std::string& path, const nvinfer1::ICudaEngine& engine,
+               const std::string& name, const ShapeMap& shapes) {
+  const auto it = shapes.find(name);
+  const auto shape = it != shapes.end() ? it->second : declared_shape(engine, name);
+  for (int64_t extent : shape)
+    if (extent < 0)
+      fail("--loadInputs: give the shape of input '{}' with --shapes={}:…", name, name);
+  Array array = make_array(engine.getTensorDataType(name.c_str()), shape);
+  const auto bytes = read_file(path);
+  if (bytes.size() != array.bytes.size())
+    fail("{}: has {} bytes; input '{}' of shape {} takes {}", path, bytes.size(), name,
+         shape_text(shape), array.bytes.size());
+  array.bytes = bytes;
+  return array;
+}
+
+void print_outputs(const Arrays& outputs) {
+  for (const auto& [name, array] : outputs) {
+    const auto values = numbers(array);
+    double low = INFINITY, high = -INFINITY, sum = 0;
+    for (double v : values) {
+      low = std::min(low, v);
+      high = std::max(high, v);
+      sum += v;
+    }
+    fmt::print("  {}  {} {}", name, type_name(array.type), shape_text(array.shape));
+    if (!values.empty())
+      fmt::print("  min {:.6g}, mean {:.6g}, max {:.6g}", low,
+                 sum / static_cast<double>(values.size()), high);
+    fmt::print("\n");
+  }
+}
+
+// Pictures are read before the engine is there: a model built from ONNX takes its shapes from them.
+Arrays read_arrays(const Options& o, const std::map<std::string, Picture>& pictures,
+                   const nvinfer1::ICudaEngine& engine, const std::vector<std::string>& inputs,
+                   const ShapeMap& shapes) {
+  Arrays arrays;
+  if (!o.inputs.empty())
+    for (auto& [name, array] : read_npz(o.inputs))
+      arrays[name.starts_with("in:") ? name.substr(3) : name] = std::move(array);
+  for (const auto& [given, picture] : pictures) {
+    const std::string name = name_or_only(given, inputs, "--image");
+    const auto shape = declared_shape(engine, name);
+    const size_t axis = o.picture.channels_last ? 3 : 1;
+    if (shape.size() != 4)
+      fail("--image: input '{}' has shape {}; pictures go to inputs of 4 dimensions", name,
+           shape_text(shape));
+    arrays[name] = to_tensor(picture, o.picture, shape[axis] < 0 ? 3 : shape[axis]);
+    for (size_t i = 0; i < 4; ++i)
+      if (shape[i] >= 0 && shape[i] != arrays[name].shape[i])
+        fail(
+            "--image: input '{}' takes {} and the picture gives {}: scale the picture, or export "
+            "the "
+            "model with dynamic sizes",
+            name, shape_text(shape), shape_text(arrays[name].shape));
+  }
+  for (const std::string& text : o.load_inputs) {
+    const auto [given, path] = split_file(text);
+    const std::string name = name_or_only(given, inputs, "--loadInputs");
+    arrays[name] = read_raw(path, engine, name, shapes);
+  }
+  return arrays;
+}
+
+void run(Options& o, Logger& logger) {
+  if (o.layout != "nchw" && o.layout != "nhwc") fail("--layout is nchw or nhwc");
+  o.picture.channels_last = o.layout == "nhwc";
+  o.picture.bgr = o.color == "bgr";
+  check_three("--scale", o.picture.scale, false);
+  check_three("--mean", o.picture.mean, true);
+  o.common.apply(logger);
+
+  const auto start_inputs = Clock::now();
+  std::map<std::string, Picture> pictures;
+  ShapeMap shapes = parse_shapes("--shapes", o.build.shapes), known = shapes;
+  for (const std::string& text : o.images) {
+    const auto [name, path] = split_file(text);
+    const Picture& p = pictures[name] = read_picture(path);
+    const auto height = static_cast<int64_t>(p.height), width = static_cast<int64_t>(p.width);
+    if (!name.empty())
+      known[name] = o.picture.channels_last ? std::vector<int64_t>{1, height, width, 3}
+                                            : std::vector<int64_t>{1, 3, height, width};
+  }
+  if (!o.inputs.empty() && !is_plan(o.model))
+    for (const auto& [name, array] : read_npz(o.inputs))
+      known[name.starts_with("in:") ? name.substr(3) : name] = array.shape;
+  double input_seconds = seconds_since(start_inputs);
+
+  BuildOptions build = o.build;
+  if (!is_plan(o.model) && build.min_shapes.empty() && build.max_shapes.empty())
+    build.shapes.clear();
+  Model model = load_model(o.model, build, known, logger, true);
+  Session session(*model.engine, logger);
+  const auto start_tensors = Clock::now();
+  const auto inputs = session.names(nvinfer1::TensorIOMode::kINPUT);
+  const auto outputs = session.names(nvinfer1::TensorIOMode::kOUTPUT);
+  Arrays arrays = read_arrays(o, pictures, *model.engine, inputs, shapes);
+  std::erase_if(arrays, [](const auto& entry) { return entry.first.starts_with("out:"); });
+  for (const auto& [name, array] : arrays) shapes.erase(name);
+  session.set_inputs(arrays, shapes);
+  input_seconds += seconds_since(start_tensors);
+
+  const auto start_run = Clock::now();
+  session.run();
+  const double run_seconds = seconds_since(start_run);
+
+  const auto start_save = Clock::now();
+  for (const std::string& text : o.saves) {
+    const auto [given, path] = split_file(text);
+    const std::string name = name_or_only(given, outputs, "--save");
+    const auto it = session.outputs().find(name);
+    if (it == session.outputs().end())
+      fail("--save: the model has no output '{}'; its outputs are: {}", name,
+           fmt::join(outputs, ", "));
+    write_picture(path, to_picture(it->second, o.picture));
+  }
+  if (!o.outputs.empty()) write_npz(o.outputs, session.outputs());
+  const double save_seconds = seconds_since(start_save);
+
+  for (const std::string& name : session.zero_filled())
+    fmt::print("  {}  no data given: zeros of shape {}\n", name,
+               shape_text(to_vector(session.context().getTensorShape(name.c_str()))));
+  print_outputs(session.outputs());
+  fmt::print("{} {:.1f} ms, read inputs {:.1f} ms, run {:.1f} ms, write outputs {:.1f} ms\n",
+             model.built ? "build" : "open plan", model.seconds * 1e3, input_seconds * 1e3,
+             run_seconds * 1e3, save_seconds * 1e3);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Logger& logger) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("run", "Run a plan or an ONNX model on pictures or arrays");
+  command->add_option("model", o->model, "A plan or an ONNX model")->required();
+  command->add_option("--image", o->images, "Picture for an input, as input:photo.jpg");
+  command->add_option("--save", o->saves, "Write an output as a picture, as output:big.png");
+  command
+      ->add_option("--scale", o->picture.scale,
+                   "Tensor = (pixel - mean) * scale; one value or three (default 1/255)")
+      ->delimiter(',');
+  command->add_option("--mean", o->picture.mean, "Subtracted from pixels; one value or three")
+      ->delimiter(',');
+  command->add_option("--layout", o->layout, "Of pictures in tensors: nchw or nhwc")
+      ->check(CLI::IsMember({"nchw", "nhwc"}));
+  command->add_option("--color", o->color, "Order of a picture's channels: rgb or bgr")
+      ->check(CLI::IsMember({"rgb", "bgr"}));
+  command->add_option("--inputs", o->inputs, "Arrays for inputs: a NumPy .npz file");
+  command->add_option("--outputs", o->outputs, "Write all outputs to a NumPy .npz file");
+  command->add_option("--loadInputs", o->load_inputs, "Raw bytes for an input, as input:file.bin")
+      ->delimiter(',');
+  o->common.add_to(*command);
+  o->build.add_to(*command);
+  add_ignored_options(*command, logger);
+  command->callback([o, &logger] { run(*o, logger); });
+}
+
+}  // namespace tenon::tool

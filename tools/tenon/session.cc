@@ -1,0 +1,136 @@
+#include "session.h"
+
+#include <algorithm>
+#include <random>
+
+#include "error.h"
+
+namespace tenon::tool {
+
+using nvinfer1::TensorIOMode;
+
+std::vector<int64_t> declared_shape(const nvinfer1::ICudaEngine& engine, const std::string& name) {
+  return to_vector(engine.getTensorShape(name.c_str()));
+}
+
+Session::Session(nvinfer1::ICudaEngine& engine, Logger& logger) : engine_(engine), logger_(logger) {
+  context_.reset(engine.createExecutionContext());
+  if (context_ == nullptr) fail_with_log(logger, "cannot make an execution context");
+  check(cudaStreamCreate(&stream_), "cannot make a stream");
+}
+
+Session::~Session() {
+  if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+  context_.reset();
+  for (const Buffer& b : buffers_) cudaFree(b.device);
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+
+void Session::check(cudaError_t status, const char* what) const {
+  if (status == cudaSuccess) return;
+  const std::string cause = logger_.take_error();
+  fail("{}: {}", what, cause.empty() ? cudaGetErrorString(status) : cause);
+}
+
+std::vector<std::string> Session::names(TensorIOMode mode) const {
+  std::vector<std::string> names;
+  for (int32_t i = 0; i < engine_.getNbIOTensors(); ++i) {
+    const char* name = engine_.getIOTensorName(i);
+    if (engine_.getTensorIOMode(name) == mode) names.emplace_back(name);
+  }
+  return names;
+}
+
+void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
+  const auto inputs = names(TensorIOMode::kINPUT);
+  const auto known = [&](const std::string& name) {
+    if (std::find(inputs.begin(), inputs.end(), name) == inputs.end())
+      fail("the model has no input '{}'; its inputs are: {}", name, fmt::join(inputs, ", "));
+  };
+  for (const auto& [name, array] : arrays) known(name);
+  for (const auto& [name, shape] : shapes) known(name);
+
+  for (const Buffer& b : buffers_) cudaFree(b.device);
+  buffers_.clear();
+  inputs_.clear();
+  outputs_.clear();
+  zero_filled_.clear();
+  for (const std::string& name : inputs) {
+    std::vector<int64_t> shape = declared_shape(engine_, name);
+    const bool dynamic = std::find(shape.begin(), shape.end(), -1) != shape.end();
+    const auto given = arrays.find(name);
+    if (given != arrays.end())
+      shape = given->second.shape;
+    else if (const auto it = shapes.find(name); it != shapes.end())
+      shape = it->second;
+    else if (dynamic)
+      shape =
+          to_vector(engine_.getProfileShape(name.c_str(), 0, nvinfer1::OptProfileSelector::kOPT));
+    const auto type = engine_.getTensorDataType(name.c_str());
+    if (!context_->setInputShape(name.c_str(), to_dims(shape)))
+      fail_with_log(logger_,
+                    fmt::format("input '{}' cannot have shape {}", name, shape_text(shape)));
+    inputs_[name] = given != arrays.end() ? convert(given->second, type) : make_array(type, shape);
+    if (given == arrays.end()) zero_filled_.push_back(name);
+    Buffer b{name, true, engine_.isShapeInferenceIO(name.c_str()), nullptr, &inputs_[name]};
+    if (b.on_host) context_->setTensorAddress(name.c_str(), b.host->bytes.data());
+    buffers_.push_back(b);
+  }
+  for (const std::string& name : names(TensorIOMode::kOUTPUT)) {
+    const auto shape = to_vector(context_->getTensorShape(name.c_str()));
+    if (std::find(shape.begin(), shape.end(), -1) != shape.end())
+      fail_with_log(logger_, fmt::format("the shape of output '{}' is not known: {}", name,
+                                         shape_text(shape)));
+    outputs_[name] = make_array(engine_.getTensorDataType(name.c_str()), shape);
+    buffers_.push_back({name, false, false, nullptr, &outputs_[name]});
+  }
+  for (Buffer& b : buffers_) {
+    if (b.on_host) continue;
+    check(cudaMalloc(&b.device, std::max<size_t>(b.host->bytes.size(), 1)),
+          "cannot get device memory");
+    context_->setTensorAddress(b.name.c_str(), b.device);
+  }
+}
+
+void Session::fill_with_noise() {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> noise(0, 1);
+  for (const std::string& name : zero_filled_) {
+    Array& array = inputs_[name];
+    if (array.type != nvinfer1::DataType::kFLOAT) continue;
+    std::generate_n(array.as<float>(), array.count(), [&] { return noise(random); });
+  }
+}
+
+void Session::copy_in() {
+  for (const Buffer& b : buffers_)
+    if (b.is_input && !b.on_host && !b.host->bytes.empty())
+      check(cudaMemcpyAsync(b.device, b.host->bytes.data(), b.host->bytes.size(),
+                            cudaMemcpyHostToDevice, stream_),
+            "cannot copy an input");
+}
+
+void Session::enqueue() {
+  if (!context_->enqueueV3(stream_)) fail_with_log(logger_, "the engine cannot run");
+}
+
+void Session::copy_out() {
+  for (const Buffer& b : buffers_)
+    if (!b.is_input && !b.host->bytes.empty())
+      check(cudaMemcpyAsync(b.host->bytes.data(), b.device, b.host->bytes.size(),
+                            cudaMemcpyDeviceToHost, stream_),
+            "cannot copy an output");
+}
+
+void Session::wait() {
+  check(cudaStreamSynchronize(stream_), "the engine failed while it ran");
+}
+
+void Session::run() {
+  copy_in();
+  enqueue();
+  copy_out();
+  wait();
+}
+
+}  // namespace tenon::tool

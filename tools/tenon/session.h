@@ -1,0 +1,64 @@
+// An execution context with buffers for all its tensors.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "array.h"
+#include "model.h"
+
+namespace tenon::tool {
+
+class Session {
+ public:
+  Session(nvinfer1::ICudaEngine& engine, Logger& logger);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  nvinfer1::ICudaEngine& engine() { return engine_; }
+  nvinfer1::IExecutionContext& context() { return *context_; }
+  cudaStream_t stream() const { return stream_; }
+  std::vector<std::string> names(nvinfer1::TensorIOMode mode) const;
+
+  /// Gives every input its shape: that of its array, else of `shapes`, else the engine's own (for a
+  /// dynamic one the profile's optimum), and its data: the array, converted to the input's type,
+  /// else zeros. Makes room for outputs. Throws Failure for names that are no inputs.
+  void set_inputs(const Arrays& arrays, const ShapeMap& shapes);
+  /// Inputs that got zeros because there was no array for them.
+  const std::vector<std::string>& zero_filled() const { return zero_filled_; }
+
+  /// Puts noise in [0, 1) into float inputs that set_inputs() filled with zeros.
+  void fill_with_noise();
+
+  /// Copies inputs to the device, runs, copies outputs back, waits. Throws Failure.
+  void run();
+  /// The steps of run(), for the benchmark.
+  void copy_in();
+  void enqueue();
+  void copy_out();
+  void wait();
+  /// What the last run computed.
+  const Arrays& outputs() const { return outputs_; }
+
+ private:
+  struct Buffer {
+    std::string name;
+    bool is_input = false, on_host = false;
+    void* device = nullptr;
+    Array* host = nullptr;
+  };
+  void check(cudaError_t status, const char* what) const;
+
+  nvinfer1::ICudaEngine& engine_;
+  Logger& logger_;
+  std::unique_ptr<nvinfer1::IExecutionContext> context_;
+  cudaStream_t stream_ = nullptr;
+  Arrays inputs_, outputs_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::string> zero_filled_;
+};
+
+/// Shape of an input in the engine, -1 where only known at run time.
+std::vector<int64_t> declared_shape(const nvinfer1::ICudaEngine& engine, const std::string& name);
+
+}  // namespace tenon::tool
