@@ -149,12 +149,17 @@ class LayerTest {
     }
     const auto elements = static_cast<size_t>(storage_elements(output.shape, output.layout));
     AlignedBuffer result{allocate_aligned(elements * sizeof(float))};
-    std::fill_n(result.data(), elements, NAN);
     const auto scratch = allocate_aligned(execution->scratch_bytes());
     void* address = result.data();
     // Twice: nothing may be left over from the first run.
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < 2; ++i) {
+      std::fill_n(result.data(), elements, NAN);
+      if (const int alias = kernel.aliased_input; alias >= 0) {
+        std::copy_n(buffers[static_cast<size_t>(alias)].data(), elements, result.data());
+        addresses[static_cast<size_t>(alias)] = result.data();
+      }
       in_arena([&] { execution->run({addresses, {&address, 1}, scratch.get()}); });
+    }
     check_padding(result.data(), output);
     return from_layout(result.data(), output.shape, output.layout);
   }

@@ -244,6 +244,18 @@ INSTANTIATE_TEST_SUITE_P(
             false}),
     [](const auto& i) { return i.param.name; });
 
+TEST(ConvolutionTest, ResidualIsAddedInPlaceUnlessItIsConstant) {
+  Convolution op = convolution(32, {1, 1});
+  op.epilogue = program(2, {}, {binary(ElementWiseOperation::kSUM, 0, 1)});
+  const Shape shape = {1, 32, 9, 9};
+  LayerTest test(op, {data(shape), constant({32, 32, 1, 1}), absent(), data(shape, 4)});
+  check(test);
+  EXPECT_EQ(test.kernel().aliased_input, 3);
+  LayerTest kept(op, {data(shape), constant({32, 32, 1, 1}), absent(), constant(shape, 4)});
+  check(kept);
+  EXPECT_EQ(kept.kernel().aliased_input, -1);
+}
+
 TEST(ConvolutionTest, DamagedWeightsAreErrors) {
   const Convolution op = convolution(32, {3, 3}, 1, 1);
   LayerTest test(op, {data({1, 16, 9, 9}), constant({32, 16, 3, 3}), constant({32})});

@@ -135,7 +135,9 @@ size_t PrimitiveExecution::reserve(size_t bytes) {
   return offset;
 }
 
-void PrimitiveExecution::set_tail(std::unique_ptr<Execution> tail, size_t first) {
+void PrimitiveExecution::set_tail(std::unique_ptr<Execution> tail, const Source& result,
+                                  size_t first) {
+  tail_result_ = result;
   tail_ = std::move(tail);
   tail_first_ = first;
 }
@@ -151,32 +153,30 @@ void PrimitiveExecution::run(const RunArguments& arguments) {
   arena.execute([&] { execute(arguments); });
 }
 
+void* PrimitiveExecution::address_of(const Source& source, const RunArguments& arguments) {
+  switch (source.from) {
+    case Source::From::kInput:
+      return const_cast<void*>(arguments.inputs[source.index]);
+    case Source::From::kOutput:
+      return arguments.outputs[source.index];
+    case Source::From::kScratch:
+      return static_cast<std::byte*>(arguments.scratch) + source.index;
+    case Source::From::kFixed:
+      return const_cast<void*>(source.fixed);
+  }
+  return nullptr;
+}
+
 void PrimitiveExecution::execute(const RunArguments& arguments) {
   for (Step& step : steps_) {
-    for (Bound& b : step.bound) {
-      void* address = nullptr;
-      switch (b.source.from) {
-        case Source::From::kInput:
-          address = const_cast<void*>(arguments.inputs[b.source.index]);
-          break;
-        case Source::From::kOutput:
-          address = arguments.outputs[b.source.index];
-          break;
-        case Source::From::kScratch:
-          address = static_cast<std::byte*>(arguments.scratch) + b.source.index;
-          break;
-        case Source::From::kFixed:
-          address = const_cast<void*>(b.source.fixed);
-          break;
-      }
-      check(dnnl_memory_set_data_handle(b.memory.get(), address));
-    }
+    for (Bound& b : step.bound)
+      check(dnnl_memory_set_data_handle(b.memory.get(), address_of(b.source, arguments)));
     check(dnnl_primitive_execute(step.primitive.get(), stream_.get(),
                                  static_cast<int>(step.arguments.size()), step.arguments.data()));
   }
   check(dnnl_stream_wait(stream_.get()));
   if (!tail_) return;
-  tail_inputs_.assign(1, arguments.outputs[0]);
+  tail_inputs_.assign(1, address_of(tail_result_, arguments));
   for (size_t i = tail_first_; i < arguments.inputs.size(); ++i)
     tail_inputs_.push_back(arguments.inputs[i]);
   tail_->run({tail_inputs_, arguments.outputs, arguments.scratch, arguments.stream});

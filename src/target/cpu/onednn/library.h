@@ -57,8 +57,8 @@ class PrimitiveExecution final : public Execution {
   void add(const dnnl::primitive_desc_base& description, std::vector<Argument> arguments);
   /// The offset of that much memory in the scratch.
   size_t reserve(size_t bytes);
-  /// Runs afterwards with output 0 and the inputs from `first` on as its inputs.
-  void set_tail(std::unique_ptr<Execution> tail, size_t first);
+  /// Runs afterwards; its inputs are `result`, then ours from `first` on.
+  void set_tail(std::unique_ptr<Execution> tail, const Source& result, size_t first);
 
   size_t scratch_bytes() const override;
   void run(const RunArguments& arguments) override;
@@ -74,12 +74,14 @@ class PrimitiveExecution final : public Execution {
     std::vector<dnnl_exec_arg_t> arguments;
   };
   void execute(const RunArguments& arguments);
+  static void* address_of(const Source& source, const RunArguments& arguments);
 
   dnnl::stream stream_;
   int threads_;
   std::vector<Step> steps_;
   size_t scratch_ = 0;
   std::unique_ptr<Execution> tail_;
+  Source tail_result_{Source::From::kOutput};
   size_t tail_first_ = 0;
   std::vector<const void*> tail_inputs_;
 };

@@ -210,9 +210,13 @@ std::optional<std::vector<PostOp>> match_post_ops(const PointwiseProgram& progra
 }
 
 dnnl::primitive_attr attributes_of(std::span<const PostOp> post_ops,
-                                   std::span<const TensorSpec> operands) {
+                                   std::span<const TensorSpec> operands, bool adds_in_place) {
   dnnl::post_ops list;
   for (const PostOp& op : post_ops) {
+    if (adds_in_place && &op == &post_ops.front()) {
+      list.append_sum();
+      continue;
+    }
     if (op.operand == 0) {
       list.append_eltwise(1, op.algorithm, op.alpha, op.beta);
       continue;

@@ -24,8 +24,10 @@ std::optional<std::vector<PostOp>> match_post_ops(const PointwiseProgram& progra
 
 /// The attributes of a primitive with user-managed scratchpad and these post-operations.
 /// `operands` are the specs of the program's inputs 1 and on, of the result's rank, in the layouts
-/// that they are read in.
+/// that they are read in. The first, if it adds, finds its operand in the result's memory when
+/// `adds_in_place`.
 dnnl::primitive_attr attributes_of(std::span<const PostOp> post_ops,
-                                   std::span<const TensorSpec> operands);
+                                   std::span<const TensorSpec> operands,
+                                   bool adds_in_place = false);
 
 }  // namespace tenon::cpu::onednn

@@ -48,29 +48,22 @@ std::optional<std::string> WeightedKernel::initialise(const KernelRequest& reque
       choose_layouts(request);
     else
       set_layouts(request, request.inputs[source_index()].layout, request.outputs[0].layout);
+    decide_in_place(request);
     const auto inputs = with_layouts(request.inputs, input_layouts);
     const auto outputs = with_layouts(request.outputs, output_layouts);
     Operands operands = plain(inputs, outputs);
     const memory::desc plain_weights = operands.weights;
-    operands.weights = any_of(operands.weights);
-    if (outputs[0].shape.volume() == 0) operands.weights = plain_weights;
-    const Made made = outputs[0].shape.volume() == 0 ? Made{} : make(operands, inputs, outputs);
-    const memory::desc wanted = made.description ? made.description.weights_desc() : plain_weights;
-    const bool stored = request.stored != nullptr && !request.stored->packed.empty();
-    const Tensor* constant = request.constants[weights_index()];
-    if (stored) {
-      weights_ = load(*request.stored, plain_weights.dims());
-      if (weights_->desc != wanted && can_save(wanted))
-        weights_ = pack(weights_->memory.data(), weights_->desc, wanted);
-    } else if (constant != nullptr) {
-      require(constant->bytes() >= plain_weights.get_size(), "weights of {} bytes, expected {}",
-              constant->bytes(), plain_weights.get_size());
-      weights_ = pack(constant->data(), plain_weights, can_save(wanted) ? wanted : plain_weights);
+    memory::desc wanted = plain_weights;
+    if (outputs[0].shape.volume() > 0) {
+      operands.weights = any_of(operands.weights);
+      Made made = make(operands, inputs, outputs);
+      if (!made.fused && request.stored == nullptr) adds_in_place_ = false;
+      wanted = made.description.weights_desc();
     }
-    if (weights_) {
-      input_is_packed[weights_index()] = true;
-      save(*weights_, *this);
-    }
+    take_weights(request, plain_weights, wanted);
+    state.emplace_back("adds_in_place", adds_in_place_);
+    if (adds_in_place_)
+      aliased_input = static_cast<int>(kFirstOperand) + post_ops_->front().operand - 1;
     prepare(inputs, outputs);  // so that what cannot work is refused here
   } catch (const Error& e) {
     if (request.stored != nullptr) throw;
@@ -79,6 +72,48 @@ std::optional<std::string> WeightedKernel::initialise(const KernelRequest& reque
     return e.what();
   }
   return std::nullopt;
+}
+
+bool WeightedKernel::starts_with_sum(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const {
+  if (!post_ops_ || post_ops_->empty()) return false;
+  const PostOp& first = post_ops_->front();
+  if (first.algorithm != dnnl::algorithm::binary_add) return false;
+  const auto reads = std::count_if(post_ops_->begin(), post_ops_->end(),
+                                   [&](const PostOp& op) { return op.operand == first.operand; });
+  const size_t input = kFirstOperand + static_cast<size_t>(first.operand) - 1;
+  return reads == 1 && input < inputs.size() && inputs[input].shape == outputs[0].shape;
+}
+
+void WeightedKernel::decide_in_place(const KernelRequest& request) {
+  if (request.stored != nullptr) {
+    for (const auto& [name, value] : request.stored->state)
+      if (const bool* flag = std::get_if<bool>(&value); flag && name == "adds_in_place")
+        adds_in_place_ = *flag;
+    require(!adds_in_place_ || starts_with_sum(request.inputs, request.outputs),
+            "a stored kernel is damaged: it has nothing to add in place");
+    return;
+  }
+  if (!starts_with_sum(request.inputs, request.outputs)) return;
+  const size_t input = kFirstOperand + static_cast<size_t>(post_ops_->front().operand) - 1;
+  adds_in_place_ = request.constants[input] == nullptr;
+}
+
+void WeightedKernel::take_weights(const KernelRequest& request, const memory::desc& plain,
+                                  const memory::desc& wanted) {
+  const Tensor* constant = request.constants[weights_index()];
+  if (request.stored != nullptr && !request.stored->packed.empty()) {
+    weights_ = load(*request.stored, plain.dims());
+    if (weights_->desc != wanted && can_save(wanted))
+      weights_ = pack(weights_->memory.data(), weights_->desc, wanted);
+  } else if (constant != nullptr) {
+    require(constant->bytes() >= plain.get_size(), "weights of {} bytes, expected {}",
+            constant->bytes(), plain.get_size());
+    weights_ = pack(constant->data(), plain, can_save(wanted) ? wanted : plain);
+  }
+  if (!weights_) return;
+  input_is_packed[weights_index()] = true;
+  save(*weights_, *this);
 }
 
 void WeightedKernel::choose_layouts(const KernelRequest& request) {
@@ -132,9 +167,9 @@ WeightedKernel::Made WeightedKernel::make(const Operands& operands,
     if (post_ops_ && !post_ops_->empty()) {
       // Some implementations take fewer post-operations; the epilogue then runs by itself.
       try {
-        const auto fused =
-            describe(operands, inputs, outputs,
-                     attributes_of(*post_ops_, fitted_operands(operands, inputs, outputs)));
+        const auto fused = describe(
+            operands, inputs, outputs,
+            attributes_of(*post_ops_, fitted_operands(operands, inputs, outputs), adds_in_place_));
         if (!is_reference(fused)) return {fused, true};
       } catch (const dnnl::error&) {
       } catch (const Error&) {}
@@ -144,19 +179,19 @@ WeightedKernel::Made WeightedKernel::make(const Operands& operands,
 }
 
 void WeightedKernel::add_main(PrimitiveExecution& execution, const Made& made,
-                              const Operands& operands, const Source& weights,
+                              const Operands& operands, const Source& weights, const Source& result,
                               std::span<const TensorSpec> inputs,
                               std::span<const TensorSpec> outputs) const {
   std::vector<Argument> arguments = {
       {DNNL_ARG_SRC, {Source::From::kInput, source_index()}, operands.source},
       {DNNL_ARG_WEIGHTS, weights, operands.weights},
-      {DNNL_ARG_DST, {Source::From::kOutput, 0}, operands.destination}};
+      {DNNL_ARG_DST, result, operands.destination}};
   if (has_bias(inputs))
     arguments.push_back({DNNL_ARG_BIAS, {Source::From::kInput, kBias}, operands.bias});
   if (made.fused && !epilogue_.empty()) {
     const auto specs = fitted_operands(operands, inputs, outputs);
     for (size_t i = 0; i < post_ops_->size(); ++i) {
-      if ((*post_ops_)[i].operand == 0) continue;
+      if ((*post_ops_)[i].operand == 0 || (i == 0 && adds_in_place_)) continue;
       const size_t operand = static_cast<size_t>((*post_ops_)[i].operand) - 1;
       arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
                            {Source::From::kInput, kFirstOperand + operand},
@@ -169,6 +204,11 @@ void WeightedKernel::add_main(PrimitiveExecution& execution, const Made& made,
 std::unique_ptr<Execution> WeightedKernel::prepare(std::span<const TensorSpec> inputs,
                                                    std::span<const TensorSpec> outputs) const {
   if (outputs[0].shape.volume() == 0) return std::make_unique<EmptyExecution>();
+  require(
+      !adds_in_place_ || starts_with_sum(inputs, outputs),
+      "adding a tensor that is broadcast is not supported here, because it had the shape of the "
+      "result, {}, when the plan was built: build it with a profile whose optimum broadcasts",
+      outputs[0].shape);
   Operands operands = plain(inputs, outputs);
   auto execution = std::make_unique<PrimitiveExecution>();
   const memory::desc at_hand = weights_ ? weights_->desc : operands.weights;
@@ -200,11 +240,15 @@ std::unique_ptr<Execution> WeightedKernel::prepare(std::span<const TensorSpec> i
       weights = copy;
     }
   }
-  add_main(*execution, made, operands, weights, inputs, outputs);
+  Source result{Source::From::kOutput, 0};
+  // The tail still has to read what lies in the output's memory.
+  if (!made.fused && adds_in_place_)
+    result = {Source::From::kScratch, execution->reserve(operands.destination.get_size())};
+  add_main(*execution, made, operands, weights, result, inputs, outputs);
   if (!made.fused) {
     std::vector<TensorSpec> tail = {outputs[0]};
     tail.insert(tail.end(), inputs.begin() + kFirstOperand, inputs.end());
-    execution->set_tail(prepare_pointwise(epilogue_, tail, outputs[0]), kFirstOperand);
+    execution->set_tail(prepare_pointwise(epilogue_, tail, outputs[0]), result, kFirstOperand);
   }
   return execution;
 }
