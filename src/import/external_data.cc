@@ -28,9 +28,12 @@ uint64_t number_of(const std::string& key, const std::string& text) {
 Location location_of(const onnx::TensorProto& proto, const Log& log) {
   Location where;
   for (const auto& entry : proto.external_data()) {
-    if (entry.key() == "location") where.path = entry.value();
-    else if (entry.key() == "offset") where.offset = number_of("offset", entry.value());
-    else if (entry.key() == "length") where.length = number_of("length", entry.value());
+    if (entry.key() == "location")
+      where.path = entry.value();
+    else if (entry.key() == "offset")
+      where.offset = number_of("offset", entry.value());
+    else if (entry.key() == "length")
+      where.length = number_of("length", entry.value());
     else if (entry.key() != "checksum")
       log.warning("tensor '{}': external data key '{}' is ignored", proto.name(), entry.key());
   }
@@ -40,8 +43,9 @@ Location location_of(const onnx::TensorProto& proto, const Log& log) {
 
 fs::path contained_path(const std::string& location, const std::string& model_path) {
   const fs::path relative(location);
-  require(relative.is_relative() && location.find('\\') == std::string::npos &&
-              location.find('\0') == std::string::npos && location.find(':') == std::string::npos,
+  require(relative.is_relative() && location.find('\\') == std::string::npos
+              && location.find('\0') == std::string::npos
+              && location.find(':') == std::string::npos,
           "external data location '{}' is not a relative path", location);
   for (const fs::path& part : relative)
     require(part != "..", "external data location '{}' leaves the model's folder", location);
@@ -64,9 +68,10 @@ fs::path contained_path(const std::string& location, const std::string& model_pa
 }  // namespace
 
 ExternalBytes read_external(const onnx::TensorProto& proto, TensorSource& source, size_t size) {
-  require(!source.model_path.empty(),
-          "its data is in another file, but where the model is stored is not known: parse the model "
-          "from a file, or pass its path");
+  require(
+      !source.model_path.empty(),
+      "its data is in another file, but where the model is stored is not known: parse the model "
+      "from a file, or pass its path");
   const Location where = location_of(proto, source.log);
   const std::string path = contained_path(where.path, source.model_path).string();
   auto& file = source.files[path];

@@ -21,14 +21,20 @@ constexpr int64_t kMostInlinedNodes = 1'000'000;
 Code parser_code(const Error& e) {
   if (const auto* own = dynamic_cast<const ImportError*>(&e)) return own->parser_code();
   switch (e.code()) {
-    case ErrorCode::kFAILED_ALLOCATION: return Code::kMEM_ALLOC_FAILED;
-    case ErrorCode::kINTERNAL_ERROR: return Code::kINTERNAL_ERROR;
-    case ErrorCode::kUNSUPPORTED_STATE: return Code::kUNSUPPORTED_NODE;
-    default: return Code::kINVALID_NODE;
+    case ErrorCode::kFAILED_ALLOCATION:
+      return Code::kMEM_ALLOC_FAILED;
+    case ErrorCode::kINTERNAL_ERROR:
+      return Code::kINTERNAL_ERROR;
+    case ErrorCode::kUNSUPPORTED_STATE:
+      return Code::kUNSUPPORTED_NODE;
+    default:
+      return Code::kINVALID_NODE;
   }
 }
 
-bool is_standard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+bool is_standard(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
 
 std::string qualified(const onnx::NodeProto& node) {
   return is_standard(node.domain()) ? node.op_type() : node.domain() + "::" + node.op_type();
@@ -36,7 +42,8 @@ std::string qualified(const onnx::NodeProto& node) {
 
 // The names that are visible in the graph or in the body of a function.
 struct Scope {
-  std::unordered_map<std::string, Value*> values;  // null: the node that makes it could not be imported
+  std::unordered_map<std::string, Value*>
+      values;  // null: the node that makes it could not be imported
   int64_t opset = 0;
   std::string prefix;                  // of node names
   std::vector<std::string> functions;  // around the nodes, outermost first
@@ -58,15 +65,16 @@ class Importer {
     report_.node_count = graph_.node_size();
     scope_.opset = standard_opset(model_.opset_import());
     if (scope_.opset > 0 && scope_.opset < 6)
-      options_.log.warning("the model uses opset {}; opsets before 6 are read as opset 6 where they "
-                           "differ", scope_.opset);
+      options_.log.warning(
+          "the model uses opset {}; opsets before 6 are read as opset 6 where they "
+          "differ",
+          scope_.opset);
     if (!graph_.name().empty()) network_.name = graph_.name();
     list_names();
     if (!report_.problems.empty()) return;
     find_unknown_operators();
-    if (!report_.problems.empty()) return;
-    guarded(nullptr, -1, [&] { add_inputs(); });
-    if (!report_.problems.empty()) return;
+    if (!guarded(nullptr, -1, [&] { add_inputs(); })) return;
+    // Also after an unknown operator: a report names all that is wrong with a model.
     for (int i = 0; i < graph_.node_size(); ++i) import_top_node(i);
     if (report_.problems.empty()) guarded(nullptr, -1, [&] { mark_outputs(); });
   }
@@ -99,7 +107,8 @@ class Importer {
     if (node != nullptr) {
       problem.node_name = scope_name(*node, index);
       problem.node_operator = qualified(*node);
-      problem.text = fmt::format("node '{}' ({}): {}", problem.node_name, problem.node_operator, text);
+      problem.text =
+          fmt::format("node '{}' ({}): {}", problem.node_name, problem.node_operator, text);
     } else if (code == Code::kINVALID_NODE) {
       problem.code = Code::kINVALID_GRAPH;
     }
@@ -136,8 +145,8 @@ class Importer {
         for (const std::string& output : graph_.node(i).output()) {
           if (output.empty()) continue;
           check_name(output, "an output of a node");
-          require(!initializers_.contains(output) && !inputs.contains(output) &&
-                      makers_.emplace(output, i).second,
+          require(!initializers_.contains(output) && !inputs.contains(output)
+                      && makers_.emplace(output, i).second,
                   "two tensors are called '{}' (one is an output of node '{}')", output,
                   scope_name(graph_.node(i), i));
         }
@@ -187,11 +196,12 @@ class Importer {
   void find_unknown_operators() {
     for (int i = 0; i < graph_.node_size(); ++i) {
       const onnx::NodeProto& node = graph_.node(i);
-      guarded(&node, i, [&] {
+      const bool known = guarded(&node, i, [&] {
         const Meaning m = meaning_of(node, scope_.opset);
         if (m.row == nullptr && m.creator == nullptr && m.function == nullptr)
           fail_unknown(node, scope_.opset);
       });
+      if (!known) unknown_.insert(i);
     }
   }
 
@@ -254,9 +264,8 @@ class Importer {
   void import_top_node(int index) {
     onnx::NodeProto& node = *graph_.mutable_node(index);
     bool imported = false;
-    const bool fine = guarded(&node, index, [&] {
+    const bool fine = !unknown_.contains(index) && guarded(&node, index, [&] {
       imported = import_node(scope_, node, index);
-      functions_.clear();
     });
     functions_.clear();
     if (!fine || !imported)
@@ -281,8 +290,8 @@ class Importer {
     NodeContext n(state_, node, name, scope.opset, std::move(inputs), source_);
     if (m.creator != nullptr) {
       import_plugin(n, *m.creator);
-      if (std::find(report_.plugins.begin(), report_.plugins.end(), node.op_type()) ==
-          report_.plugins.end())
+      if (std::find(report_.plugins.begin(), report_.plugins.end(), node.op_type())
+          == report_.plugins.end())
         report_.plugins.push_back(node.op_type());
     } else if (m.row != nullptr) {
       m.row(n);
@@ -295,18 +304,17 @@ class Importer {
 
   void finish_node(Scope& scope, NodeContext& n, const onnx::NodeProto& node) {
     for (const std::string& attribute : n.unused_attributes())
-      options_.log.warning("node '{}' ({}): attribute '{}' is not used{}", n.node_name(), n.op(),
-                           attribute,
-                           find_row(n.op(), scope.opset) == nullptr
-                               ? ": the plugin does not declare it" : "");
+      options_.log.warning(
+          "node '{}' ({}): attribute '{}' is not used{}", n.node_name(), n.op(), attribute,
+          find_row(n.op(), scope.opset) == nullptr ? ": the plugin does not declare it" : "");
     for (int i = 0; i < node.output_size(); ++i) {
       if (node.output(i).empty()) continue;
       Value* value = n.outputs()[static_cast<size_t>(i)];
       if (value == nullptr)
         fail_import(Code::kUNSUPPORTED_NODE, "output {} ('{}') is not supported yet", i,
                     node.output(i));
-      const bool own = std::find(n.added().begin(), n.added().end(), value->producer) !=
-                       n.added().end();
+      const bool own =
+          std::find(n.added().begin(), n.added().end(), value->producer) != n.added().end();
       if (own && named_.insert(value).second) value->name = node.output(i);
       scope.values[node.output(i)] = value;
     }
@@ -349,8 +357,7 @@ class Importer {
     for (int i = 0; i < node.output_size(); ++i) {
       require(i < function.output_size(), "it has {} outputs; function '{}' makes {}",
               node.output_size(), function.name(), function.output_size());
-      if (!node.output(i).empty())
-        caller.values[node.output(i)] = lookup(body, function.output(i));
+      if (!node.output(i).empty()) caller.values[node.output(i)] = lookup(body, function.output(i));
     }
   }
 
@@ -414,6 +421,7 @@ class Importer {
   std::unordered_map<std::string, onnx::TensorProto*> initializers_;
   std::unordered_map<std::string, int> makers_;  // tensor -> index of the node that makes it
   std::unordered_map<std::string, const onnx::FunctionProto*> functions_by_name_;
+  std::unordered_set<int> unknown_;  // nodes whose operator nobody knows
   std::unordered_set<std::string> node_names_;
   std::unordered_set<const Value*> named_;
   std::vector<std::string> functions_;  // around the node that is being imported

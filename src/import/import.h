@@ -55,7 +55,7 @@ void import_onnx(std::span<const std::byte> model, const ImportOptions& options,
 /// One row of the table of operators.
 struct OperatorRow {
   std::string name;
-  int64_t since = 1;  // opset from which the row holds, up to the next row of that name
+  int64_t since = 1;        // opset from which the row holds, up to the next row of that name
   std::string restriction;  // what is not supported, "" for nothing
 };
 

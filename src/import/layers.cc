@@ -35,15 +35,27 @@ DataType common_type(DataType a, DataType b) {
 Tensor filled_tensor(DataType type, const Shape& shape, double value) {
   Tensor t(type, shape);
   switch (type) {
-    case DataType::kFLOAT: fill<float>(t, value); break;
-    case DataType::kHALF: fill<Half>(t, value); break;
+    case DataType::kFLOAT:
+      fill<float>(t, value);
+      break;
+    case DataType::kHALF:
+      fill<Half>(t, value);
+      break;
     case DataType::kBF16:
       std::fill_n(t.mutable_data<BFloat16>(), t.count(), BFloat16(static_cast<float>(value)));
       break;
-    case DataType::kINT64: fill<int64_t>(t, value); break;
-    case DataType::kINT32: fill<int32_t>(t, value); break;
-    case DataType::kINT8: fill<int8_t>(t, value); break;
-    case DataType::kUINT8: fill<uint8_t>(t, value); break;
+    case DataType::kINT64:
+      fill<int64_t>(t, value);
+      break;
+    case DataType::kINT32:
+      fill<int32_t>(t, value);
+      break;
+    case DataType::kINT8:
+      fill<int8_t>(t, value);
+      break;
+    case DataType::kUINT8:
+      fill<uint8_t>(t, value);
+      break;
     case DataType::kBOOL:
       std::fill_n(t.mutable_data<bool>(), t.count(), value != 0);
       break;
@@ -96,8 +108,8 @@ Value& Layers::constant(Tensor tensor, const std::string& name) {
 }
 
 Value& Layers::integers(const std::vector<int64_t>& values) {
-  return constant(Tensor::of<int64_t>(DataType::kINT64, Shape{static_cast<int64_t>(values.size())},
-                                      values));
+  return constant(
+      Tensor::of<int64_t>(DataType::kINT64, Shape{static_cast<int64_t>(values.size())}, values));
 }
 
 Value& Layers::scalar(const Value& like, double value) {

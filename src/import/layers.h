@@ -18,7 +18,8 @@ struct ImportState {
   explicit ImportState(Network& n) : network(n) {}
   Network& network;
   std::unordered_set<const Value*> runtime;  // values that depend on an input of the network
-  std::unordered_map<const Value*, Value*> constant_layers;  // weight -> its Constant layer's output
+  std::unordered_map<const Value*, Value*>
+      constant_layers;  // weight -> its Constant layer's output
 };
 
 class Layers {

@@ -23,13 +23,15 @@ std::string first_bytes(std::span<const std::byte> bytes) {
 
 void check_ir_version(const onnx::ModelProto& model) {
   const int64_t latest = onnx::Version::IR_VERSION;
-  require(model.ir_version() >= 1,
-          "the model's IR version is {}; expected 1 to {}: the file is damaged or not an ONNX model",
-          model.ir_version(), latest);
-  require(model.ir_version() <= latest,
-          "the model's IR version is {}; this build knows versions up to {}: export it with an older "
-          "ONNX release",
-          model.ir_version(), latest);
+  require(
+      model.ir_version() >= 1,
+      "the model's IR version is {}; expected 1 to {}: the file is damaged or not an ONNX model",
+      model.ir_version(), latest);
+  require(
+      model.ir_version() <= latest,
+      "the model's IR version is {}; this build knows versions up to {}: export it with an older "
+      "ONNX release",
+      model.ir_version(), latest);
 }
 
 }  // namespace
@@ -46,10 +48,11 @@ std::unique_ptr<onnx::ModelProto> parse_model(std::span<const std::byte> bytes,
                                                 static_cast<int>(bytes.size()));
   stream.SetRecursionLimit(kDeepestNesting);
   if (!model->ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
-    fail(ErrorCode::kINVALID_ARGUMENT,
-         "{} is not an ONNX model, is truncated, or nests deeper than {} levels ({} bytes, starting "
-         "with '{}')",
-         file, kDeepestNesting, bytes.size(), first_bytes(bytes));
+    fail(
+        ErrorCode::kINVALID_ARGUMENT,
+        "{} is not an ONNX model, is truncated, or nests deeper than {} levels ({} bytes, starting "
+        "with '{}')",
+        file, kDeepestNesting, bytes.size(), first_bytes(bytes));
   require(model->has_graph(),
           "{} holds no graph: it is not an ONNX model ({} bytes, starting with '{}')", file,
           bytes.size(), first_bytes(bytes));
@@ -66,9 +69,10 @@ int64_t standard_opset(
             "opset_import names the standard domain twice, with versions {} and {}", version,
             entry.version());
     version = entry.version();
-    require(version >= kOldestOpset && version <= kLatestOpset,
-            "the model uses opset {}; this build knows opsets {} to {}: export it with one of these",
-            version, kOldestOpset, kLatestOpset);
+    require(
+        version >= kOldestOpset && version <= kLatestOpset,
+        "the model uses opset {}; this build knows opsets {} to {}: export it with one of these",
+        version, kOldestOpset, kLatestOpset);
   }
   return version;
 }

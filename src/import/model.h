@@ -18,8 +18,7 @@ std::unique_ptr<onnx::ModelProto> parse_model(std::span<const std::byte> bytes,
 
 /// The opset that a model or function imports for the standard domain. Throws when it is missing,
 /// given twice, or outside what the importer knows.
-int64_t standard_opset(
-    const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
+int64_t standard_opset(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
 
 /// True for text that is valid UTF-8.
 bool is_utf8(const std::string& text);

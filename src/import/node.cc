@@ -11,16 +11,20 @@ using Code = nvonnxparser::ErrorCode;
 
 ErrorCode engine_code(Code code) {
   switch (code) {
-    case Code::kINTERNAL_ERROR: return ErrorCode::kINTERNAL_ERROR;
-    case Code::kMEM_ALLOC_FAILED: return ErrorCode::kFAILED_ALLOCATION;
+    case Code::kINTERNAL_ERROR:
+      return ErrorCode::kINTERNAL_ERROR;
+    case Code::kMEM_ALLOC_FAILED:
+      return ErrorCode::kFAILED_ALLOCATION;
     case Code::kUNSUPPORTED_GRAPH:
     case Code::kUNSUPPORTED_NODE:
     case Code::kUNSUPPORTED_NODE_ATTR:
     case Code::kUNSUPPORTED_NODE_INPUT:
     case Code::kUNSUPPORTED_NODE_DATATYPE:
     case Code::kUNSUPPORTED_NODE_DYNAMIC:
-    case Code::kUNSUPPORTED_NODE_SHAPE: return ErrorCode::kUNSUPPORTED_STATE;
-    default: return ErrorCode::kINVALID_ARGUMENT;
+    case Code::kUNSUPPORTED_NODE_SHAPE:
+      return ErrorCode::kUNSUPPORTED_STATE;
+    default:
+      return ErrorCode::kINVALID_ARGUMENT;
   }
 }
 
@@ -52,8 +56,8 @@ AttributeProto::AttributeType kind_of(const AttributeProto& a) {
 ImportError::ImportError(Code code, const std::string& text)
     : Error(engine_code(code), text), parser_code_(code) {}
 
-NodeContext::NodeContext(ImportState& state, onnx::NodeProto& node, std::string name,
-                         int64_t opset, std::vector<Value*> inputs, TensorSource& source)
+NodeContext::NodeContext(ImportState& state, onnx::NodeProto& node, std::string name, int64_t opset,
+                         std::vector<Value*> inputs, TensorSource& source)
     : Layers(state, std::move(name)),
       node_(node),
       opset_(opset),
@@ -99,10 +103,11 @@ std::vector<Dim> NodeContext::host_elements(int i, const char* what) {
     return elements;
   }
   if (!v.content)
-    fail_import(Code::kUNSUPPORTED_NODE_INPUT,
-                "{} (input {}, tensor '{}') must be a constant or follow from shapes; it is computed "
-                "from data",
-                what, i, v.name);
+    fail_import(
+        Code::kUNSUPPORTED_NODE_INPUT,
+        "{} (input {}, tensor '{}') must be a constant or follow from shapes; it is computed "
+        "from data",
+        what, i, v.name);
   know_elements(input(i));
   return *v.content;
 }
@@ -124,7 +129,8 @@ std::vector<double> NodeContext::numbers_of(int i, const char* what) {
   for (Dim d : host_elements(i, what)) {
     if (!d->is_constant())
       fail_import(Code::kUNSUPPORTED_NODE_INPUT,
-                  "{} (input {}) must be constant; it depends on the shapes of the inputs", what, i);
+                  "{} (input {}) must be constant; it depends on the shapes of the inputs", what,
+                  i);
     values.push_back(d->value.as_double());
   }
   return values;
@@ -142,8 +148,8 @@ AttributeProto* NodeContext::find(std::string_view name, AttributeProto::Attribu
   asked_.insert(found->name());
   if (kind_of(*found) != kind && kind != AttributeProto::UNDEFINED) {
     // An empty list without a type is any list.
-    const bool empty_list = kind_of(*found) == AttributeProto::UNDEFINED &&
-                            (kind == AttributeProto::INTS || kind == AttributeProto::FLOATS);
+    const bool empty_list = kind_of(*found) == AttributeProto::UNDEFINED
+                            && (kind == AttributeProto::INTS || kind == AttributeProto::FLOATS);
     if (!empty_list)
       fail_import(Code::kINVALID_NODE, "attribute '{}' is of kind {}; expected {}", name,
                   AttributeProto::AttributeType_Name(kind_of(*found)),
@@ -198,7 +204,9 @@ Tensor NodeContext::tensor_in(std::string_view attribute) {
   return make_tensor(*a->mutable_t(), source_);
 }
 
-void NodeContext::ignore(std::string_view attribute) { find(attribute, AttributeProto::UNDEFINED); }
+void NodeContext::ignore(std::string_view attribute) {
+  find(attribute, AttributeProto::UNDEFINED);
+}
 
 std::vector<std::string> NodeContext::unused_attributes() const {
   std::vector<std::string> names;
@@ -233,7 +241,9 @@ ImportFunction find_row(std::string_view op, int64_t opset) {
   return best;
 }
 
-bool operator_is_known(std::string_view name) { return rows().find(name) != rows().end(); }
+bool operator_is_known(std::string_view name) {
+  return rows().find(name) != rows().end();
+}
 
 std::vector<OperatorRow> supported_operators() {
   std::vector<OperatorRow> list;

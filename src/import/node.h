@@ -62,7 +62,9 @@ class NodeContext : public Layers {
   bool has(std::string_view attribute) const;
   int64_t integer(std::string_view attribute);
   int64_t integer(std::string_view attribute, int64_t otherwise);
-  bool flag(std::string_view attribute, bool otherwise) { return integer(attribute, otherwise) != 0; }
+  bool flag(std::string_view attribute, bool otherwise) {
+    return integer(attribute, otherwise) != 0;
+  }
   float real(std::string_view attribute, float otherwise);
   std::string text(std::string_view attribute, const std::string& otherwise);
   std::vector<int64_t> integers_in(std::string_view attribute);
@@ -103,11 +105,11 @@ namespace detail {
 bool register_row(OperatorRow row, ImportFunction import);
 }
 
-/// A row of the operator table: `TENON_IMPORT(Conv, 1, "") { … uses n … }` holds from opset 1 up to the
-/// next row of that name. The text says what is not supported.
-#define TENON_IMPORT(Operator, since, restriction)                                                \
-  static void import_##Operator##_##since(::tenon::NodeContext& n);                               \
-  [[maybe_unused]] static const bool k##Operator##since##Registered =                             \
+/// A row of the operator table: `TENON_IMPORT(Conv, 1, "") { … uses n … }` holds from opset 1 up to
+/// the next row of that name. The text says what is not supported.
+#define TENON_IMPORT(Operator, since, restriction)                                                 \
+  static void import_##Operator##_##since(::tenon::NodeContext& n);                                \
+  [[maybe_unused]] static const bool k##Operator##since##Registered =                              \
       ::tenon::detail::register_row({#Operator, since, restriction}, import_##Operator##_##since); \
   static void import_##Operator##_##since([[maybe_unused]] ::tenon::NodeContext& n)
 

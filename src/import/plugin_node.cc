@@ -36,11 +36,15 @@ class Fields {
 
   void add(const PluginField& declared, AttributeProto& a) {
     switch (a.type()) {
-      case AttributeProto::FLOAT: add_array<float>(a, PluginFieldType::kFLOAT32, {a.f()}); break;
+      case AttributeProto::FLOAT:
+        add_array<float>(a, PluginFieldType::kFLOAT32, {a.f()});
+        break;
       case AttributeProto::FLOATS:
         add_array<float>(a, PluginFieldType::kFLOAT32, {a.floats().begin(), a.floats().end()});
         break;
-      case AttributeProto::INT: add_integers(a, declared, {a.i()}); break;
+      case AttributeProto::INT:
+        add_integers(a, declared, {a.i()});
+        break;
       case AttributeProto::INTS:
         add_integers(a, declared, {a.ints().begin(), a.ints().end()});
         break;
@@ -52,7 +56,9 @@ class Fields {
         add_array<char>(a, PluginFieldType::kCHAR, std::move(text), length);
         break;
       }
-      case AttributeProto::TENSOR: add_tensor(a); break;
+      case AttributeProto::TENSOR:
+        add_tensor(a);
+        break;
       default:
         fail_import(Code::kUNSUPPORTED_NODE_ATTR,
                     "attribute '{}' is of kind {}, which a plugin field cannot hold", a.name(),
@@ -90,10 +96,11 @@ class Fields {
     if (large == values.end())
       return add_array<int32_t>(a, PluginFieldType::kINT32, {values.begin(), values.end()});
     if (declared.type != PluginFieldType::kINT64)
-      fail_import(Code::kINVALID_NODE,
-                  "attribute '{}' holds {}, which does not fit the 32-bit integer that plugins get; "
-                  "a plugin may declare the field as kINT64",
-                  a.name(), *large);
+      fail_import(
+          Code::kINVALID_NODE,
+          "attribute '{}' holds {}, which does not fit the 32-bit integer that plugins get; "
+          "a plugin may declare the field as kINT64",
+          a.name(), *large);
     add_array<int64_t>(a, PluginFieldType::kINT64, values);
   }
 
@@ -117,12 +124,18 @@ class Fields {
 
   static PluginFieldType field_type(DataType type, const std::string& name) {
     switch (type) {
-      case DataType::kFLOAT: return PluginFieldType::kFLOAT32;
-      case DataType::kHALF: return PluginFieldType::kFLOAT16;
-      case DataType::kBF16: return PluginFieldType::kBF16;
-      case DataType::kINT8: return PluginFieldType::kINT8;
-      case DataType::kINT32: return PluginFieldType::kINT32;
-      case DataType::kINT64: return PluginFieldType::kINT64;
+      case DataType::kFLOAT:
+        return PluginFieldType::kFLOAT32;
+      case DataType::kHALF:
+        return PluginFieldType::kFLOAT16;
+      case DataType::kBF16:
+        return PluginFieldType::kBF16;
+      case DataType::kINT8:
+        return PluginFieldType::kINT8;
+      case DataType::kINT32:
+        return PluginFieldType::kINT32;
+      case DataType::kINT64:
+        return PluginFieldType::kINT64;
       default:
         fail_import(Code::kUNSUPPORTED_NODE_ATTR,
                     "attribute '{}' is a {} tensor, which a plugin field cannot hold", name,
@@ -136,17 +149,16 @@ class Fields {
   std::vector<Tensor> tensors_;
 };
 
-Fields fields_for(NodeContext& n, const PluginFieldCollection* declared,
-                  onnx::NodeProto& node) {
+Fields fields_for(NodeContext& n, const PluginFieldCollection* declared, onnx::NodeProto& node) {
   Fields fields(n.source());
   const Log& log = n.source().log;
   for (int32_t i = 0; declared != nullptr && i < declared->nbFields; ++i) {
     const PluginField& field = declared->fields[i];
     if (field.name == nullptr) continue;
     n.ignore(field.name);  // also refuses an attribute given twice
-    const auto found = std::find_if(node.mutable_attribute()->begin(),
-                                    node.mutable_attribute()->end(),
-                                    [&](const AttributeProto& a) { return a.name() == field.name; });
+    const auto found =
+        std::find_if(node.mutable_attribute()->begin(), node.mutable_attribute()->end(),
+                     [&](const AttributeProto& a) { return a.name() == field.name; });
     if (found != node.mutable_attribute()->end())
       fields.add(field, *found);
     else
@@ -176,18 +188,18 @@ int move_shape_inputs(NodeContext& n, std::vector<Value*>& inputs) {
     is_shape[static_cast<size_t>(index)] = true;
   }
   std::vector<Value*> ordered, shapes;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    (is_shape[i] ? shapes : ordered).push_back(inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) (is_shape[i] ? shapes : ordered).push_back(inputs[i]);
   ordered.insert(ordered.end(), shapes.begin(), shapes.end());
   inputs = std::move(ordered);
   return static_cast<int>(shapes.size());
 }
 
 [[noreturn]] void fail_creation(NodeContext& n) {
-  fail_import(Code::kINVALID_NODE,
-              "the plugin creator '{}' made no plugin from this node's attributes; its own messages "
-              "may say why",
-              n.op());
+  fail_import(
+      Code::kINVALID_NODE,
+      "the plugin creator '{}' made no plugin from this node's attributes; its own messages "
+      "may say why",
+      n.op());
 }
 
 std::unique_ptr<Op> make_v2(NodeContext& n, nvinfer1::IPluginCreator& creator,
@@ -205,8 +217,8 @@ std::unique_ptr<Op> make_v3(NodeContext& n, nvinfer1::IPluginCreatorV3One& creat
                             onnx::NodeProto& node, int shape_inputs) {
   const Fields fields = fields_for(n, creator.getFieldNames(), node);
   const PluginFieldCollection collection = fields.collection();
-  const std::unique_ptr<nvinfer1::IPluginV3> plugin(creator.createPlugin(
-      n.node_name().c_str(), &collection, nvinfer1::TensorRTPhase::kBUILD));
+  const std::unique_ptr<nvinfer1::IPluginV3> plugin(
+      creator.createPlugin(n.node_name().c_str(), &collection, nvinfer1::TensorRTPhase::kBUILD));
   if (plugin == nullptr) fail_creation(n);
   return make_plugin_v3(*plugin, shape_inputs);
 }
@@ -235,12 +247,14 @@ void import_plugin(NodeContext& n, nvinfer1::IPluginCreatorInterface& creator) {
   else if (kind == "PLUGIN CREATOR_V3ONE")
     op = make_v3(n, static_cast<nvinfer1::IPluginCreatorV3One&>(creator), n.proto(), shape_inputs);
   else
-    fail_import(Code::kUNSUPPORTED_NODE, "plugin creators of kind '{}' are not supported yet", kind);
+    fail_import(Code::kUNSUPPORTED_NODE, "plugin creators of kind '{}' are not supported yet",
+                kind);
   if (op->output_count() < n.output_count())
     fail_import(Code::kINVALID_NODE, "the node has {} outputs, but the plugin makes {}",
                 n.output_count(), op->output_count());
   Node& layer = n.add_node(std::move(op), std::move(inputs));
-  for (int i = 0; i < n.output_count(); ++i) n.set_output(i, *layer.outputs[static_cast<size_t>(i)]);
+  for (int i = 0; i < n.output_count(); ++i)
+    n.set_output(i, *layer.outputs[static_cast<size_t>(i)]);
 }
 
 }  // namespace tenon

@@ -49,7 +49,9 @@ std::optional<Shape> as_attribute(const Dims& from, const Dims& extents) {
 // The extent that results when `have` is broadcast with `want`, and the step along it: 0 repeats
 // the only element.
 std::pair<Dim, Dim> stretched(ExprPool& pool, Dim have, Dim want) {
-  const auto is = [](Dim d, int64_t v) { return d->is_integer_constant() && d->value.integer == v; };
+  const auto is = [](Dim d, int64_t v) {
+    return d->is_integer_constant() && d->value.integer == v;
+  };
   const Dim one = pool.constant(1);
   if (is(want, 1) || want == have) return {have, one};
   if (is(have, 1)) return {want, pool.constant(0)};
@@ -89,7 +91,8 @@ Value& Layers::reshape(Value& x, const Dims& extents) {
 
 Value& Layers::rearrange(Value& x, const std::vector<int>& source) {
   Dims extents;
-  for (int axis : source) extents.push_back(axis < 0 ? number(1) : x.dims[static_cast<size_t>(axis)]);
+  for (int axis : source)
+    extents.push_back(axis < 0 ? number(1) : x.dims[static_cast<size_t>(axis)]);
   return reshape(x, extents);
 }
 
@@ -110,8 +113,10 @@ Value& Layers::slice(Value& x, const Dims& start, const Dims& size, const Dims& 
   std::vector<Value*> inputs{&x, nullptr, nullptr, nullptr, fill};
   know(x);
   const auto set = [&](const Dims& extents, Shape& attribute, size_t input) {
-    if (const auto fixed = constants(extents)) attribute = *fixed;
-    else inputs[input] = &shape_tensor(extents);
+    if (const auto fixed = constants(extents))
+      attribute = *fixed;
+    else
+      inputs[input] = &shape_tensor(extents);
   };
   set(start, op->start, 1);
   set(size, op->size, 2);
@@ -204,18 +209,27 @@ Value& Layers::element(Dim d, int depth) {
 }
 
 Value& Layers::composed_element(const Expr& e, int depth) {
-  require(!e.is_float, "sizes that are computed with real numbers at run time are not supported yet");
+  require(!e.is_float,
+          "sizes that are computed with real numbers at run time are not supported yet");
   const auto a = [&]() -> Value& { return element(e.a, depth); };
   const auto b = [&]() -> Value& { return element(e.b, depth); };
   switch (e.op) {
-    case ExprOp::kAdd: return binary(Operation::kSUM, a(), b());
-    case ExprOp::kSub: return binary(Operation::kSUB, a(), b());
-    case ExprOp::kMul: return binary(Operation::kPROD, a(), b());
-    case ExprOp::kFloorDiv: return binary(Operation::kFLOOR_DIV, a(), b());
-    case ExprOp::kTruncDiv: return binary(Operation::kDIV, a(), b());
-    case ExprOp::kMin: return binary(Operation::kMIN, a(), b());
-    case ExprOp::kMax: return binary(Operation::kMAX, a(), b());
-    case ExprOp::kNeg: return binary(Operation::kPROD, a(), -1.0);
+    case ExprOp::kAdd:
+      return binary(Operation::kSUM, a(), b());
+    case ExprOp::kSub:
+      return binary(Operation::kSUB, a(), b());
+    case ExprOp::kMul:
+      return binary(Operation::kPROD, a(), b());
+    case ExprOp::kFloorDiv:
+      return binary(Operation::kFLOOR_DIV, a(), b());
+    case ExprOp::kTruncDiv:
+      return binary(Operation::kDIV, a(), b());
+    case ExprOp::kMin:
+      return binary(Operation::kMIN, a(), b());
+    case ExprOp::kMax:
+      return binary(Operation::kMAX, a(), b());
+    case ExprOp::kNeg:
+      return binary(Operation::kPROD, a(), -1.0);
     case ExprOp::kCeilDiv: {
       Value& negated = binary(Operation::kPROD, a(), -1.0);
       return binary(Operation::kPROD, binary(Operation::kFLOOR_DIV, negated, b()), -1.0);
@@ -223,6 +237,14 @@ Value& Layers::composed_element(const Expr& e, int depth) {
     case ExprOp::kFloorMod: {
       Value& quotient = binary(Operation::kFLOOR_DIV, a(), b());
       return binary(Operation::kSUB, a(), binary(Operation::kPROD, quotient, b()));
+    }
+    case ExprOp::kLess:
+      return cast(binary(Operation::kLESS, a(), b()), DataType::kINT64);
+    case ExprOp::kEqual:
+      return cast(binary(Operation::kEQUAL, a(), b()), DataType::kINT64);
+    case ExprOp::kSelect: {
+      Value& is_false = binary(Operation::kEQUAL, a(), 0.0);
+      return select(is_false, element(e.c, depth), b());
     }
     default:
       fail(ErrorCode::kUNSUPPORTED_STATE, "the shape arithmetic '{}' is not supported yet",

@@ -56,9 +56,9 @@ const TypeRow* row_of(int32_t onnx_type) {
 }
 
 Shape shape_of(const onnx::TensorProto& proto) {
-  for (int64_t extent : proto.dims())
-    require(extent >= 0, "a dimension is {}", extent);
-  return Shape(std::span<const int64_t>(proto.dims().data(), static_cast<size_t>(proto.dims_size())));
+  for (int64_t extent : proto.dims()) require(extent >= 0, "a dimension is {}", extent);
+  return Shape(
+      std::span<const int64_t>(proto.dims().data(), static_cast<size_t>(proto.dims_size())));
 }
 
 size_t stored_bytes(const TypeRow& row, int64_t count) {
@@ -81,12 +81,18 @@ std::shared_ptr<std::byte> packed(const Field& field, size_t bytes, const char* 
 std::shared_ptr<std::byte> bytes_of_fields(const onnx::TensorProto& p, const TypeRow& row,
                                            size_t bytes) {
   switch (row.onnx) {
-    case Type::FLOAT: return packed<float>(p.float_data(), bytes, "float_data");
-    case Type::DOUBLE: return packed<double>(p.double_data(), bytes, "double_data");
-    case Type::INT64: return packed<int64_t>(p.int64_data(), bytes, "int64_data");
-    case Type::UINT64: return packed<uint64_t>(p.uint64_data(), bytes, "uint64_data");
-    case Type::UINT32: return packed<uint32_t>(p.uint64_data(), bytes, "uint64_data");
-    case Type::INT32: return packed<int32_t>(p.int32_data(), bytes, "int32_data");
+    case Type::FLOAT:
+      return packed<float>(p.float_data(), bytes, "float_data");
+    case Type::DOUBLE:
+      return packed<double>(p.double_data(), bytes, "double_data");
+    case Type::INT64:
+      return packed<int64_t>(p.int64_data(), bytes, "int64_data");
+    case Type::UINT64:
+      return packed<uint64_t>(p.uint64_data(), bytes, "uint64_data");
+    case Type::UINT32:
+      return packed<uint32_t>(p.uint64_data(), bytes, "uint64_data");
+    case Type::INT32:
+      return packed<int32_t>(p.int32_data(), bytes, "int32_data");
     default:
       return row.bits == 16 ? packed<uint16_t>(p.int32_data(), bytes, "int32_data")
                             : packed<uint8_t>(p.int32_data(), bytes, "int32_data");
@@ -110,20 +116,25 @@ Tensor widened(DataType type, const Shape& shape, std::span<const std::byte> byt
 
 Tensor converted(const TypeRow& row, const Shape& shape, std::span<const std::byte> bytes) {
   switch (row.onnx) {
-    case Type::DOUBLE: return widened<float, double>(DataType::kFLOAT, shape, bytes);
-    case Type::UINT16: return widened<int32_t, uint16_t>(DataType::kINT32, shape, bytes);
-    case Type::INT16: return widened<int32_t, int16_t>(DataType::kINT32, shape, bytes);
-    case Type::UINT32: return widened<int64_t, uint32_t>(DataType::kINT64, shape, bytes);
-    case Type::UINT64: return widened<int64_t, uint64_t>(DataType::kINT64, shape, bytes);
-    default: fail(ErrorCode::kINTERNAL_ERROR, "no conversion from {}", row.name);
+    case Type::DOUBLE:
+      return widened<float, double>(DataType::kFLOAT, shape, bytes);
+    case Type::UINT16:
+      return widened<int32_t, uint16_t>(DataType::kINT32, shape, bytes);
+    case Type::INT16:
+      return widened<int32_t, int16_t>(DataType::kINT32, shape, bytes);
+    case Type::UINT32:
+      return widened<int64_t, uint32_t>(DataType::kINT64, shape, bytes);
+    case Type::UINT64:
+      return widened<int64_t, uint64_t>(DataType::kINT64, shape, bytes);
+    default:
+      fail(ErrorCode::kINTERNAL_ERROR, "no conversion from {}", row.name);
   }
 }
 
 // Bytes other than 0 and 1 would be undefined behaviour in a C++ bool.
 Tensor booleans(const Shape& shape, std::span<const std::byte> bytes) {
   Tensor t(DataType::kBOOL, shape);
-  for (size_t i = 0; i < bytes.size(); ++i)
-    t.mutable_data<bool>()[i] = bytes[i] != std::byte{0};
+  for (size_t i = 0; i < bytes.size(); ++i) t.mutable_data<bool>()[i] = bytes[i] != std::byte{0};
   return t;
 }
 

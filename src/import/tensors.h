@@ -22,8 +22,8 @@ struct TensorSource {
 };
 
 /// The type that stands for an ONNX element type: itself, or the next wider one that exists here
-/// (double becomes float, uint16 becomes int32, …). Null for strings, complex numbers, and types that
-/// have no counterpart.
+/// (double becomes float, uint16 becomes int32, …). Null for strings, complex numbers, and types
+/// that have no counterpart.
 std::optional<DataType> data_type_of(int32_t onnx_type);
 /// True when data_type_of() is the same type, not a stand-in.
 bool is_exact(int32_t onnx_type);
@@ -31,8 +31,8 @@ bool is_exact(int32_t onnx_type);
 std::string onnx_type_name(int32_t onnx_type);
 
 /// The tensor. It takes the bytes out of `proto` (which is left without them), lies in the mapped
-/// external file, or gets memory of its own where values must be converted. `replacement` stands for
-/// the stored bytes. Throws, naming the tensor, when anything about it is inconsistent.
+/// external file, or gets memory of its own where values must be converted. `replacement` stands
+/// for the stored bytes. Throws, naming the tensor, when anything about it is inconsistent.
 Tensor make_tensor(onnx::TensorProto& proto, TensorSource& source,
                    std::optional<std::span<const std::byte>> replacement = std::nullopt);
 

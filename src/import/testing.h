@@ -1,6 +1,7 @@
 // What the importer's tests share: files, tensors, and a comparison.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

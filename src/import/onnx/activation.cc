@@ -108,7 +108,8 @@ TENON_IMPORT(Gelu, 20, "") {
 }
 TENON_IMPORT(Mish, 18, "") {
   Value& x = n.input(0);
-  Value& gate = n.activation(ActivationType::kTANH, n.activation(ActivationType::kSOFTPLUS, x, 1, 1));
+  Value& gate =
+      n.activation(ActivationType::kTANH, n.activation(ActivationType::kSOFTPLUS, x, 1, 1));
   n.set_output(0, n.binary(Operation::kPROD, x, gate));
 }
 TENON_IMPORT(Swish, 24, "") {
@@ -145,13 +146,15 @@ TENON_IMPORT(PRelu, 1, "") {
   }
   Value& negative = n.binary(Operation::kMIN, x, 0.0);
   Value& positive = n.binary(Operation::kMAX, x, 0.0);
-  n.set_output(0, n.binary(Operation::kSUM, positive,
-                           n.binary(Operation::kPROD, *slope, negative)));
+  n.set_output(0,
+               n.binary(Operation::kSUM, positive, n.binary(Operation::kPROD, *slope, negative)));
 }
 TENON_IMPORT(Clip, 1, "") {
   n.ignore("consumed_inputs");
   clip_by_attributes(n);
 }
-TENON_IMPORT(Clip, 11, "") { clip_by_inputs(n); }
+TENON_IMPORT(Clip, 11, "") {
+  clip_by_inputs(n);
+}
 
 }  // namespace tenon

@@ -1,9 +1,10 @@
 // Convolution, transposed convolution and pooling; one spatial axis is treated as two.
+#include "ops/convolution.h"
+
 #include <algorithm>
 
 #include "import/node.h"
 #include "import/onnx/window.h"
-#include "ops/convolution.h"
 #include "ops/deconvolution.h"
 #include "ops/pooling.h"
 
@@ -56,8 +57,8 @@ std::vector<Value*> operands(NodeContext& n, int spatial) {
 Window window_for_kernel(NodeContext& n, const std::vector<int64_t>& kernel) {
   const std::vector<int64_t> extents(kernel.begin() + 2, kernel.end());
   const auto declared = n.integers_in("kernel_shape");
-  if (!declared.empty() && !std::equal(declared.begin(), declared.end(), extents.begin(),
-                                       extents.end()))
+  if (!declared.empty()
+      && !std::equal(declared.begin(), declared.end(), extents.begin(), extents.end()))
     fail_import(Code::kINVALID_NODE, "attribute 'kernel_shape' is [{}]; the kernel has [{}]",
                 fmt::join(declared, ", "), fmt::join(extents, ", "));
   return read_window(n, extents);
@@ -171,8 +172,14 @@ void pool_all(NodeContext& n, nvinfer1::ReduceOperation operation) {
 TENON_IMPORT(MaxPool, 1, "1 to 3 spatial axes; Indices is not an output") {
   pool(n, nvinfer1::PoolingType::kMAX);
 }
-TENON_IMPORT(AveragePool, 1, "1 to 3 spatial axes") { pool(n, nvinfer1::PoolingType::kAVERAGE); }
-TENON_IMPORT(GlobalAveragePool, 1, "") { pool_all(n, nvinfer1::ReduceOperation::kAVG); }
-TENON_IMPORT(GlobalMaxPool, 1, "") { pool_all(n, nvinfer1::ReduceOperation::kMAX); }
+TENON_IMPORT(AveragePool, 1, "1 to 3 spatial axes") {
+  pool(n, nvinfer1::PoolingType::kAVERAGE);
+}
+TENON_IMPORT(GlobalAveragePool, 1, "") {
+  pool_all(n, nvinfer1::ReduceOperation::kAVG);
+}
+TENON_IMPORT(GlobalMaxPool, 1, "") {
+  pool_all(n, nvinfer1::ReduceOperation::kMAX);
+}
 
 }  // namespace tenon

@@ -72,8 +72,8 @@ TENON_IMPORT_AS(Sum, 1, "", variadic<Operation::kSUM>);
 
 TENON_IMPORT(Mean, 1, "") {
   Value& sum = fold_inputs<Operation::kSUM>(n);
-  n.set_output(0, n.input_count() == 1 ? sum
-                                       : n.binary(Operation::kPROD, sum, 1.0 / n.input_count()));
+  n.set_output(0,
+               n.input_count() == 1 ? sum : n.binary(Operation::kPROD, sum, 1.0 / n.input_count()));
 }
 
 TENON_IMPORT(Pow, 1, "") {
@@ -85,27 +85,44 @@ TENON_IMPORT(Pow, 1, "") {
     n.set_output(0, n.binary(Operation::kPOW, base, n.cast(exponent, base.type)));
     return;
   }
-  Value& power = n.binary(Operation::kPOW, n.cast(base, DataType::kFLOAT),
-                          n.cast(exponent, DataType::kFLOAT));
+  Value& power =
+      n.binary(Operation::kPOW, n.cast(base, DataType::kFLOAT), n.cast(exponent, DataType::kFLOAT));
   n.set_output(0, n.cast(power, base.type));
 }
+
+namespace {
+
+// a - quotient * b, where an infinite divisor leaves the dividend, or itself if the signs differ.
+Value& float_remainder(NodeContext& n, Value& a, Value& b, bool sign_of_dividend) {
+  Value& ratio = n.binary(Operation::kDIV, a, b);
+  Value& magnitude = n.unary(UnaryOperation::kFLOOR, n.unary(UnaryOperation::kABS, ratio));
+  Value& quotient = sign_of_dividend ? n.binary(Operation::kPROD, magnitude,
+                                                n.unary(UnaryOperation::kSIGN, ratio))
+                                     : n.unary(UnaryOperation::kFLOOR, ratio);
+  Value& remainder = n.binary(Operation::kSUB, a, n.binary(Operation::kPROD, quotient, b));
+  Value& infinite = n.unary(UnaryOperation::kISINF, b);
+  Value* far = &a;
+  if (!sign_of_dividend) {
+    Value& product = n.binary(Operation::kPROD, n.unary(UnaryOperation::kSIGN, a),
+                              n.unary(UnaryOperation::kSIGN, b));
+    far = &n.select(n.binary(Operation::kLESS, product, 0.0), b, a);
+  }
+  return n.select(infinite, *far, remainder);
+}
+
+}  // namespace
 
 TENON_IMPORT(Mod, 10, "") {
   n.expect_inputs(2, 2);
   Value &a = n.input(0), &b = n.input(1);
   const bool sign_of_dividend = n.flag("fmod", false);
-  Value* quotient = nullptr;
-  if (!sign_of_dividend) {
-    quotient = &n.binary(Operation::kFLOOR_DIV, a, b);
-  } else if (is_float(a.type)) {
-    // Towards zero: floor of the magnitude, with the sign put back.
-    Value& ratio = n.binary(Operation::kDIV, a, b);
-    Value& whole = n.unary(UnaryOperation::kFLOOR, n.unary(UnaryOperation::kABS, ratio));
-    quotient = &n.binary(Operation::kPROD, whole, n.unary(UnaryOperation::kSIGN, ratio));
-  } else {
-    quotient = &n.binary(Operation::kDIV, a, b);
+  if (is_float(a.type)) {
+    n.set_output(0, float_remainder(n, a, b, sign_of_dividend));
+    return;
   }
-  n.set_output(0, n.binary(Operation::kSUB, a, n.binary(Operation::kPROD, *quotient, b)));
+  const Operation division = sign_of_dividend ? Operation::kDIV : Operation::kFLOOR_DIV;
+  Value& quotient = n.binary(division, a, b);
+  n.set_output(0, n.binary(Operation::kSUB, a, n.binary(Operation::kPROD, quotient, b)));
 }
 
 TENON_IMPORT(Where, 9, "no strings") {

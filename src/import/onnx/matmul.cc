@@ -17,7 +17,8 @@ MatrixOperation transposed(bool yes) {
 TENON_IMPORT(MatMul, 1, "floating point only") {
   n.expect_inputs(2, 2);
   Value *a = &n.input(0), *b = &n.input(1);
-  require(n.rank(*a) > 0 && n.rank(*b) > 0, "an operand is a scalar; expected at least one dimension");
+  require(n.rank(*a) > 0 && n.rank(*b) > 0,
+          "an operand is a scalar; expected at least one dimension");
   auto op = std::make_unique<MatrixMultiply>();
   const bool vector_a = n.rank(*a) == 1, vector_b = n.rank(*b) == 1;
   if (vector_a) op->operation_a = MatrixOperation::kVECTOR;

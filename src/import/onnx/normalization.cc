@@ -25,9 +25,12 @@ Tensor cast_tensor(const std::vector<double>& values, DataType type) {
   Tensor t(type, Shape{static_cast<int64_t>(values.size())});
   for (size_t i = 0; i < values.size(); ++i) {
     const auto v = static_cast<float>(values[i]);
-    if (type == DataType::kHALF) t.mutable_data<Half>()[i] = static_cast<Half>(v);
-    else if (type == DataType::kBF16) t.mutable_data<BFloat16>()[i] = BFloat16(v);
-    else t.mutable_data<float>()[i] = v;
+    if (type == DataType::kHALF)
+      t.mutable_data<Half>()[i] = static_cast<Half>(v);
+    else if (type == DataType::kBF16)
+      t.mutable_data<BFloat16>()[i] = BFloat16(v);
+    else
+      t.mutable_data<float>()[i] = v;
   }
   return t;
 }
@@ -55,14 +58,16 @@ Value& scale_by_tensors(NodeContext& n, Value& x, double epsilon) {
   const auto parameter = [&](int i) -> Value& {
     return along_channels(n, n.cast(n.input(i), x.type), rank);
   };
-  Value& deviation = n.unary(UnaryOperation::kSQRT, n.binary(Operation::kSUM, parameter(4), epsilon));
+  Value& deviation =
+      n.unary(UnaryOperation::kSQRT, n.binary(Operation::kSUM, parameter(4), epsilon));
   Value& centred = n.binary(Operation::kSUB, x, parameter(3));
-  Value& scaled = n.binary(Operation::kPROD, n.binary(Operation::kDIV, centred, deviation),
-                           parameter(1));
+  Value& scaled =
+      n.binary(Operation::kPROD, n.binary(Operation::kDIV, centred, deviation), parameter(1));
   return n.binary(Operation::kSUM, scaled, parameter(2));
 }
 
-// (x - mean) / sqrt(variance + epsilon) over the axes; the parts are there for nodes that show them.
+// (x - mean) / sqrt(variance + epsilon) over the axes; the parts are there for nodes that show
+// them.
 struct Normalized {
   Value *result, *mean, *inverse;
 };
@@ -76,7 +81,9 @@ Normalized normalize(NodeContext& n, Value& x, uint32_t axes, double epsilon) {
   return {&n.binary(Operation::kPROD, centred, inverse), &mean, &inverse};
 }
 
-uint32_t axes_from(int first, int rank) { return ((1u << rank) - 1) & ~((1u << first) - 1); }
+uint32_t axes_from(int first, int rank) {
+  return ((1u << rank) - 1) & ~((1u << first) - 1);
+}
 
 }  // namespace
 
@@ -88,18 +95,22 @@ TENON_IMPORT(BatchNormalization, 1, "inference only") {
   const double epsilon = n.real("epsilon", 1e-5f);
   if (n.flag("training_mode", false))
     fail_import(Code::kUNSUPPORTED_NODE_ATTR,
-                "attribute 'training_mode' is 1; only inference is supported: export the model in "
+                "attribute 'training_mode' is 1; training is not supported: export the model in "
                 "evaluation mode");
   if (!n.flag("spatial", true))
-    fail_import(Code::kUNSUPPORTED_NODE_ATTR, "attribute 'spatial' is 0, which is not supported yet");
+    fail_import(Code::kUNSUPPORTED_NODE_ATTR,
+                "attribute 'spatial' is 0, which is not supported yet");
   Value& x = n.input(0);
   require(n.rank(x) >= 2, "its input has {} dimensions; expected at least 2", n.rank(x));
   bool constant = true;
   for (int i = 1; i < 5; ++i) {
     const Tensor* t = n.constant_input(i);
     constant &= t != nullptr;
-    require(n.rank(n.weight(i)) == 1 && (t == nullptr || (n.constant_input(1) != nullptr && t->count() == n.constant_input(1)->count())),
-            "input {} must be a vector with one element per channel", i);
+    require(
+        n.rank(n.weight(i)) == 1
+            && (t == nullptr
+                || (n.constant_input(1) != nullptr && t->count() == n.constant_input(1)->count())),
+        "input {} must be a vector with one element per channel", i);
   }
   n.set_output(0, constant ? scale_by_constants(n, x, epsilon) : scale_by_tensors(n, x, epsilon));
 }
@@ -138,8 +149,8 @@ TENON_IMPORT(RMSNormalization, 23, "") {
   Value& x = n.cast(given, DataType::kFLOAT);
   Value& squares = n.binary(Operation::kPROD, x, x);
   Value& mean = n.reduce(ReduceOperation::kAVG, squares, axes_from(axis, n.rank(x)), true);
-  Value& root = n.unary(UnaryOperation::kSQRT,
-                        n.binary(Operation::kSUM, mean, n.real("epsilon", 1e-5f)));
+  Value& root =
+      n.unary(UnaryOperation::kSQRT, n.binary(Operation::kSUM, mean, n.real("epsilon", 1e-5f)));
   Value& normal = n.binary(Operation::kDIV, x, root);
   n.set_output(0, n.binary(Operation::kPROD, n.cast(normal, given.type), n.input(1)));
 }
@@ -150,11 +161,13 @@ TENON_IMPORT(GroupNormalization, 18, "the channels must be known") {
   Value& x = n.input(0);
   const int rank = n.rank(x);
   const int64_t groups = n.integer("num_groups");
-  require(rank >= 3 && x.dims[1]->is_integer_constant(), "its input needs a known number of channels");
+  require(rank >= 3 && x.dims[1]->is_integer_constant(),
+          "its input needs a known number of channels");
   const int64_t channels = x.dims[1]->value.integer;
   require(groups > 0 && channels % groups == 0, "{} channels cannot be split into {} groups",
           channels, groups);
-  // (N, groups, everything else), normalised over the last axis. `rest` may only be known at run time.
+  // (N, groups, everything else), normalised over the last axis. `rest` may only be known at run
+  // time.
   Dim rest = n.number(channels / groups);
   for (size_t i = 2; i < x.dims.size(); ++i) rest = n.pool().mul(rest, x.dims[i]);
   Value& grouped = n.reshape(x, {x.dims[0], n.number(groups), rest});
@@ -173,12 +186,14 @@ TENON_IMPORT(GroupNormalization, 18, "the channels must be known") {
 }
 
 TENON_IMPORT(LRN, 1, "") {
-  // The mean of squares over neighbouring channels is an average pooling of (N, 1, C, everything else).
+  // The mean of squares over neighbouring channels is an average pooling of (N, 1, C, everything
+  // else).
   Value& x = n.input(0);
   require(n.rank(x) >= 2, "its input has {} dimensions; expected at least 2", n.rank(x));
   const int64_t size = n.integer("size");
   require(size > 0 && size <= INT32_MAX, "attribute 'size' is {}", size);
-  const float alpha = n.real("alpha", 1e-4f), beta = n.real("beta", 0.75f), bias = n.real("bias", 1);
+  const float alpha = n.real("alpha", 1e-4f), beta = n.real("beta", 0.75f),
+              bias = n.real("bias", 1);
   Dim rest = n.number(1);
   for (size_t i = 2; i < x.dims.size(); ++i) rest = n.pool().mul(rest, x.dims[i]);
   n.know(x);
@@ -231,8 +246,10 @@ TENON_IMPORT(Softmax, 1, "") {
 TENON_IMPORT(LogSoftmax, 1, "") {
   // log(softmax(x)) would underflow: x - max - log(sum(exp(x - max))) does not.
   const auto [x, axis] = softmax_shape(n);
-  Value& centred = n.binary(Operation::kSUB, *x, n.reduce(ReduceOperation::kMAX, *x, 1u << axis, true));
-  Value& sum = n.reduce(ReduceOperation::kSUM, n.unary(UnaryOperation::kEXP, centred), 1u << axis, true);
+  Value& centred =
+      n.binary(Operation::kSUB, *x, n.reduce(ReduceOperation::kMAX, *x, 1u << axis, true));
+  Value& sum =
+      n.reduce(ReduceOperation::kSUM, n.unary(UnaryOperation::kEXP, centred), 1u << axis, true);
   Value& y = n.binary(Operation::kSUB, centred, n.unary(UnaryOperation::kLOG, sum));
   n.set_output(0, n.reshape(y, n.input(0).dims));
 }

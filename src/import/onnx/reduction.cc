@@ -28,16 +28,23 @@ Axes axes_of(NodeContext& n) {
 template <ReduceOperation operation> void plain(NodeContext& n) {
   const Axes axes = axes_of(n);
   Value& x = n.input(0);
-  const bool boolean = x.type == DataType::kBOOL;  // maximum and minimum of these are or and and
-  Value& y = n.reduce(operation, boolean ? n.cast(x, DataType::kINT32) : x, axes.mask, axes.keep);
-  n.set_output(0, n.cast(y, x.type));
+  if (x.type != DataType::kBOOL) {
+    n.set_output(0, n.reduce(operation, x, axes.mask, axes.keep));
+    return;
+  }
+  // Maximum and minimum of these are or and and. Of no elements they are the border of the
+  // integers.
+  Value& y = n.reduce(operation, n.cast(x, DataType::kINT32), axes.mask, axes.keep);
+  n.set_output(0, n.binary(Operation::kGREATER, y, 0.0));
 }
 
 Value& sum(NodeContext& n, Value& x, const Axes& axes) {
   return n.reduce(ReduceOperation::kSUM, x, axes.mask, axes.keep);
 }
 
-Value& square(NodeContext& n) { return n.binary(Operation::kPROD, n.input(0), n.input(0)); }
+Value& square(NodeContext& n) {
+  return n.binary(Operation::kPROD, n.input(0), n.input(0));
+}
 
 // Logarithms and roots of integers go through float32 and come back.
 Value& float_function(NodeContext& n, UnaryOperation function, Value& x, DataType type) {
@@ -59,7 +66,8 @@ TENON_IMPORT(ReduceL1, 1, "") {
 }
 TENON_IMPORT(ReduceL2, 1, "") {
   const Axes axes = axes_of(n);
-  n.set_output(0, float_function(n, UnaryOperation::kSQRT, sum(n, square(n), axes), n.input(0).type));
+  n.set_output(0,
+               float_function(n, UnaryOperation::kSQRT, sum(n, square(n), axes), n.input(0).type));
 }
 TENON_IMPORT(ReduceSumSquare, 1, "") {
   const Axes axes = axes_of(n);
@@ -67,7 +75,8 @@ TENON_IMPORT(ReduceSumSquare, 1, "") {
 }
 TENON_IMPORT(ReduceLogSum, 1, "") {
   const Axes axes = axes_of(n);
-  n.set_output(0, float_function(n, UnaryOperation::kLOG, sum(n, n.input(0), axes), n.input(0).type));
+  n.set_output(0,
+               float_function(n, UnaryOperation::kLOG, sum(n, n.input(0), axes), n.input(0).type));
 }
 TENON_IMPORT(ReduceLogSumExp, 1, "") {
   // Relative to the largest element, so that exp cannot overflow. An infinite one is taken as 0.
@@ -78,7 +87,8 @@ TENON_IMPORT(ReduceLogSumExp, 1, "") {
   Value& infinite = n.unary(UnaryOperation::kISINF, most);
   Value& base = n.select(infinite, n.scalar(most, 0), most);
   Value& terms = n.unary(UnaryOperation::kEXP, n.binary(Operation::kSUB, x, base));
-  Value& logarithm = n.unary(UnaryOperation::kLOG, n.reduce(ReduceOperation::kSUM, terms, axes.mask, true));
+  Value& logarithm =
+      n.unary(UnaryOperation::kLOG, n.reduce(ReduceOperation::kSUM, terms, axes.mask, true));
   Value& y = n.binary(Operation::kSUM, logarithm, base);
   std::vector<int> kept;
   for (int i = 0; i < n.rank(y); ++i)

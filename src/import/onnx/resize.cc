@@ -67,8 +67,8 @@ void set_scales(NodeContext& n, Resize& op, const std::vector<double>& scales,
   require(scales.size() == axes.size(), "it has {} scales for {} axes", scales.size(), axes.size());
   op.scales.assign(static_cast<size_t>(rank), 1.0f);
   for (size_t i = 0; i < axes.size(); ++i) {
-    require(scales[i] > 0 && std::isfinite(scales[i]), "scale {} of axis {} is not a positive number",
-            scales[i], axes[i]);
+    require(scales[i] > 0 && std::isfinite(scales[i]),
+            "scale {} of axis {} is not a positive number", scales[i], axes[i]);
     op.scales[static_cast<size_t>(axes[i])] = static_cast<float>(scales[i]);
   }
 }
@@ -126,7 +126,8 @@ Value* set_sizes(NodeContext& n, Resize& op, int input, const std::vector<int>& 
   return nullptr;
 }
 
-Value* set_scales_from(NodeContext& n, Resize& op, int input, const std::vector<int>& axes, int rank) {
+Value* set_scales_from(NodeContext& n, Resize& op, int input, const std::vector<int>& axes,
+                       int rank) {
   if (const Tensor* scales = n.constant_input(input)) {
     set_scales(n, op, scales->numbers(), axes, rank);
     return nullptr;
@@ -182,9 +183,12 @@ TENON_IMPORT(Resize, 11, "") {
   op->extrapolation_value = n.real("extrapolation_value", 0);
   const auto axes = axes_of(n, rank);
   Value *size = nullptr, *roi = nullptr;
-  if (is_given(n, 3)) size = set_sizes(n, *op, 3, axes, x);
-  else if (is_given(n, 2)) size = set_scales_from(n, *op, 2, axes, rank);
-  else fail_import(Code::kINVALID_NODE, "it has neither scales nor sizes");
+  if (is_given(n, 3))
+    size = set_sizes(n, *op, 3, axes, x);
+  else if (is_given(n, 2))
+    size = set_scales_from(n, *op, 2, axes, rank);
+  else
+    fail_import(Code::kINVALID_NODE, "it has neither scales nor sizes");
   n.ignore("keep_aspect_ratio_policy");
   if (op->coordinates == own(PrivateCoordinates::kTfCropAndResize)) {
     if (!is_given(n, 1)) fail_import(Code::kINVALID_NODE, "tf_crop_and_resize needs a roi");

@@ -11,7 +11,9 @@ namespace {
 
 using Code = nvonnxparser::ErrorCode;
 
-Dims ones(NodeContext& n, size_t count, int64_t value = 1) { return Dims(count, n.number(value)); }
+Dims ones(NodeContext& n, size_t count, int64_t value = 1) {
+  return Dims(count, n.number(value));
+}
 
 }  // namespace
 
@@ -45,8 +47,8 @@ TENON_IMPORT(Flatten, 1, "") {
   Value& x = n.input(0);
   const int rank = n.rank(x);
   const int64_t given = n.integer("axis", 1);
-  require(given >= -rank && given <= rank, "attribute 'axis' is {}; expected {} to {}", given, -rank,
-          rank);
+  require(given >= -rank && given <= rank, "attribute 'axis' is {}; expected {} to {}", given,
+          -rank, rank);
   const auto axis = static_cast<size_t>(given < 0 ? given + rank : given);
   Dim rows = n.number(1), columns = n.number(1);
   for (size_t i = 0; i < x.dims.size(); ++i) {
@@ -78,7 +80,8 @@ TENON_IMPORT(Squeeze, 1, "") {
   const auto axes = n.integers_from(1, "axes");
   std::vector<bool> removed(x.dims.size());
   if (axes) {
-    for (int64_t axis : *axes) removed[static_cast<size_t>(normalized_axis(axis, n.rank(x)))] = true;
+    for (int64_t axis : *axes)
+      removed[static_cast<size_t>(normalized_axis(axis, n.rank(x)))] = true;
   } else {
     for (size_t i = 0; i < x.dims.size(); ++i) {
       if (!x.dims[i]->is_integer_constant())
@@ -89,7 +92,8 @@ TENON_IMPORT(Squeeze, 1, "") {
   }
   std::vector<int> kept;
   for (size_t i = 0; i < x.dims.size(); ++i) {
-    if (!removed[i]) kept.push_back(static_cast<int>(i));
+    if (!removed[i])
+      kept.push_back(static_cast<int>(i));
     else
       require(!x.dims[i]->is_constant() || x.dims[i]->value.integer == 1,
               "cannot squeeze axis {}, whose size is {}", i, text_of(x.dims[i]));
@@ -136,7 +140,8 @@ TENON_IMPORT(Tile, 6, "") {
 }
 
 TENON_IMPORT(Concat, 1, "") {
-  if (n.input_count() == 0) fail_import(Code::kINVALID_NODE, "it has no inputs; expected at least 1");
+  if (n.input_count() == 0)
+    fail_import(Code::kINVALID_NODE, "it has no inputs; expected at least 1");
   std::vector<Value*> parts;
   for (int i = 0; i < n.input_count(); ++i) parts.push_back(&n.input(i));
   auto op = std::make_unique<Concatenation>();
@@ -177,8 +182,8 @@ TENON_IMPORT(Split, 1, "") {
     start[at] = n.pool().add(start[at], size[at]);
   }
   // Known sizes must make up the whole.
-  if (start[at]->is_constant() && x.dims[at]->is_constant() &&
-      sizes.size() == static_cast<size_t>(outputs))
+  if (start[at]->is_constant() && x.dims[at]->is_constant()
+      && sizes.size() == static_cast<size_t>(outputs))
     require(start[at] == x.dims[at], "the sizes add up to {}; axis {} has {}", text_of(start[at]),
             axis, text_of(x.dims[at]));
 }
@@ -220,7 +225,8 @@ TENON_IMPORT(DepthToSpace, 1, "") {
   const bool crd = mode == "CRD";
   Value& split = crd ? n.reshape(*i.x, {i.n, depth, b, b, i.h, i.w})
                      : n.reshape(*i.x, {i.n, b, b, depth, i.h, i.w});
-  Value& turned = crd ? n.transpose(split, {0, 1, 4, 2, 5, 3}) : n.transpose(split, {0, 3, 4, 1, 5, 2});
+  Value& turned =
+      crd ? n.transpose(split, {0, 1, 4, 2, 5, 3}) : n.transpose(split, {0, 3, 4, 1, 5, 2});
   n.set_output(0, n.reshape(turned, {i.n, depth, n.pool().mul(i.h, b), n.pool().mul(i.w, b)}));
 }
 
@@ -231,8 +237,11 @@ TENON_IMPORT(SpaceToDepth, 1, "") {
     require(!d->is_constant() || d->value.integer % i.block == 0,
             "size {} cannot be cut into blocks of {}", text_of(d), i.block);
   const Dim h = n.pool().floor_div(i.h, b), w = n.pool().floor_div(i.w, b);
+  const std::string mode = n.text("mode", "DCR");
+  require(mode == "DCR" || mode == "CRD", "attribute 'mode' is '{}'; expected DCR or CRD", mode);
   Value& split = n.reshape(*i.x, {i.n, i.c, h, b, w, b});
-  Value& turned = n.transpose(split, {0, 3, 5, 1, 2, 4});
+  Value& turned = mode == "CRD" ? n.transpose(split, {0, 1, 3, 5, 2, 4})
+                                : n.transpose(split, {0, 3, 5, 1, 2, 4});
   n.set_output(0, n.reshape(turned, {i.n, n.pool().mul(i.c, n.number(i.block * i.block)), h, w}));
 }
 

@@ -75,15 +75,15 @@ SampleMode pad_mode(NodeContext& n) {
   if (mode == "edge") return SampleMode::kCLAMP;
   if (mode == "reflect") return SampleMode::kREFLECT;
   if (mode == "wrap") return SampleMode::kWRAP;
-  fail_import(Code::kINVALID_NODE, "attribute 'mode' is '{}'; expected constant, edge, reflect or wrap",
-              mode);
+  fail_import(Code::kINVALID_NODE,
+              "attribute 'mode' is '{}'; expected constant, edge, reflect or wrap", mode);
 }
 
 void pad(NodeContext& n, const Dims& pads, const std::vector<int64_t>& axes, Value* fill) {
   Value& x = n.input(0);
   const size_t count = axes.size();
-  require(pads.size() == 2 * count, "it has {} pads for {} axes; expected two for each", pads.size(),
-          count);
+  require(pads.size() == 2 * count, "it has {} pads for {} axes; expected two for each",
+          pads.size(), count);
   const SampleMode mode = pad_mode(n);
   n.know(x);
   Dims start(x.dims.size(), n.number(0)), size = x.dims;
@@ -95,7 +95,8 @@ void pad(NodeContext& n, const Dims& pads, const std::vector<int64_t>& axes, Val
             "axis {} would have size {} after padding", axis, text_of(size[axis]));
   }
   const Dims stride(x.dims.size(), n.number(1));
-  n.set_output(0, n.slice(x, start, size, stride, mode, mode == SampleMode::kFILL ? fill : nullptr));
+  n.set_output(0,
+               n.slice(x, start, size, stride, mode, mode == SampleMode::kFILL ? fill : nullptr));
 }
 
 std::vector<int64_t> all_axes(NodeContext& n) {

@@ -27,7 +27,8 @@ Tensor constant_of(NodeContext& n) {
   }
   if (n.has("value_ints")) {
     const auto values = n.integers_in("value_ints");
-    return Tensor::of<int64_t>(DataType::kINT64, Shape{static_cast<int64_t>(values.size())}, values);
+    return Tensor::of<int64_t>(DataType::kINT64, Shape{static_cast<int64_t>(values.size())},
+                               values);
   }
   for (const char* other : {"value_string", "value_strings", "sparse_value"})
     if (n.has(other))
@@ -51,8 +52,9 @@ void gather(NodeContext& n, nvinfer1::GatherMode mode, int32_t axis, int32_t bat
 }
 
 DataType target_type(int64_t onnx_type) {
-  const auto type = onnx_type >= 0 && onnx_type < 1000 ? data_type_of(static_cast<int32_t>(onnx_type))
-                                                       : std::nullopt;
+  const auto type = onnx_type >= 0 && onnx_type < 1000
+                        ? data_type_of(static_cast<int32_t>(onnx_type))
+                        : std::nullopt;
   if (!type)
     fail_import(Code::kUNSUPPORTED_NODE_DATATYPE, "a cast to {} is not supported yet",
                 onnx_type_name(static_cast<int32_t>(onnx_type)));
@@ -68,9 +70,10 @@ TENON_IMPORT(Constant, 1, "numbers only, not sparse") {
 
 TENON_IMPORT(ConstantOfShape, 9, "") {
   const auto extents = n.host_elements(0, "the shape");
-  require(extents.size() <= Shape::kMaxRank, "the shape has {} dimensions; at most {} are supported",
-          extents.size(), Shape::kMaxRank);
-  Tensor value = n.has("value") ? n.tensor_in("value") : filled_tensor(DataType::kFLOAT, Shape(), 0);
+  require(extents.size() <= Shape::kMaxRank,
+          "the shape has {} dimensions; at most {} are supported", extents.size(), Shape::kMaxRank);
+  Tensor value =
+      n.has("value") ? n.tensor_in("value") : filled_tensor(DataType::kFLOAT, Shape(), 0);
   require(value.count() == 1, "attribute 'value' has {} elements; expected 1", value.count());
   Dims target(extents.begin(), extents.end());
   Shape shape;
@@ -81,9 +84,9 @@ TENON_IMPORT(ConstantOfShape, 9, "") {
   }
   const bool known = shape.rank() == static_cast<int>(target.size());
   if (known && shape.volume() <= kLargestStoredFill && is_float(value.type()) == false) {
-    n.set_output(0, n.network().add_weight(
-                        filled_tensor(value.type(), shape, static_cast<double>(value.integers()[0])),
-                        n.proto().output(0)));
+    n.set_output(0, n.network().add_weight(filled_tensor(value.type(), shape,
+                                                         static_cast<double>(value.integers()[0])),
+                                           n.proto().output(0)));
   } else if (known && shape.volume() <= kLargestStoredFill) {
     n.set_output(0, n.network().add_weight(filled_tensor(value.type(), shape, value.numbers()[0]),
                                            n.proto().output(0)));

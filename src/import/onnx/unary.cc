@@ -70,9 +70,10 @@ TENON_IMPORT(Dropout, 1, "inference only; the mask is not an output") {
   if (n.has_input(2)) {
     const auto training = n.integers_of(2, "training_mode");
     if (!training.empty() && training[0] != 0)
-      fail_import(nvonnxparser::ErrorCode::kUNSUPPORTED_NODE,
-                  "training_mode is true; only inference is supported: export the model in "
-                  "evaluation mode");
+      fail_import(
+          nvonnxparser::ErrorCode::kUNSUPPORTED_NODE,
+          "training_mode is true; training is not supported: export the model in evaluation "
+          "mode");
   }
   pass_through(n);
 }

@@ -37,8 +37,10 @@ Window read_window(NodeContext& n, const std::vector<int64_t>& kernel) {
   w.dilation = list_of(n, "dilations", axes, 1, 1);
   const std::string automatic = n.text("auto_pad", "NOTSET");
   const auto pads = list_of(n, "pads", 2 * axes, 0, 0);
-  if (automatic == "SAME_UPPER") w.mode = nvinfer1::PaddingMode::kSAME_UPPER;
-  else if (automatic == "SAME_LOWER") w.mode = nvinfer1::PaddingMode::kSAME_LOWER;
+  if (automatic == "SAME_UPPER")
+    w.mode = nvinfer1::PaddingMode::kSAME_UPPER;
+  else if (automatic == "SAME_LOWER")
+    w.mode = nvinfer1::PaddingMode::kSAME_LOWER;
   else if (automatic != "NOTSET" && automatic != "VALID" && !automatic.empty())
     fail_import(Code::kINVALID_NODE,
                 "attribute 'auto_pad' is '{}'; expected NOTSET, SAME_UPPER, SAME_LOWER or VALID",
@@ -54,7 +56,11 @@ Window read_window(NodeContext& n, const std::vector<int64_t>& kernel) {
   return w;
 }
 
-Value& with_second_axis(NodeContext& n, Value& x) { return n.rearrange(x, {0, 1, 2, -1}); }
-Value& without_second_axis(NodeContext& n, Value& x) { return n.rearrange(x, {0, 1, 2}); }
+Value& with_second_axis(NodeContext& n, Value& x) {
+  return n.rearrange(x, {0, 1, 2, -1});
+}
+Value& without_second_axis(NodeContext& n, Value& x) {
+  return n.rearrange(x, {0, 1, 2});
+}
 
 }  // namespace tenon

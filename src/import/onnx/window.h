@@ -14,8 +14,10 @@ struct Window {
   /// As the shape of a layer, which has at least two spatial axes.
   Shape padded(const std::vector<int64_t>& values, int64_t neutral) const;
   template <class LayerOp> void apply(LayerOp& op) const {
-    if constexpr (requires { op.kernel; }) op.kernel = padded(kernel, 1);
-    else op.window = padded(kernel, 1);
+    if constexpr (requires { op.kernel; })
+      op.kernel = padded(kernel, 1);
+    else
+      op.window = padded(kernel, 1);
     op.stride = padded(stride, 1);
     op.pre_padding = padded(before, 0);
     op.post_padding = padded(after, 0);

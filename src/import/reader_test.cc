@@ -1,0 +1,323 @@
+// What the importer makes of models that are damaged, hostile or merely unusual.
+#include <unistd.h>
+
+#include "import/testing.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+// A model of one Relu, from "x" to "y", to be varied.
+onnx::ModelProto relu_model() {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  auto& graph = *model.mutable_graph();
+  graph.set_name("test");
+  auto& node = *graph.add_node();
+  node.set_op_type("Relu");
+  node.set_name("relu");
+  node.add_input("x");
+  node.add_output("y");
+  auto* input = graph.add_input();
+  input->set_name("x");
+  auto* type = input->mutable_type()->mutable_tensor_type();
+  type->set_elem_type(onnx::TensorProto::FLOAT);
+  type->mutable_shape()->add_dim()->set_dim_value(3);
+  graph.add_output()->set_name("y");
+  return model;
+}
+
+onnx::TensorProto float_tensor(const std::string& name, std::vector<int64_t> dims,
+                               const std::vector<float>& values) {
+  onnx::TensorProto t;
+  t.set_name(name);
+  t.set_data_type(onnx::TensorProto::FLOAT);
+  for (int64_t d : dims) t.add_dims(d);
+  t.set_raw_data(values.data(), values.size() * sizeof(float));
+  return t;
+}
+
+// A model that adds the initializer "w" to "x".
+onnx::ModelProto add_model(const onnx::TensorProto& weight) {
+  onnx::ModelProto model = relu_model();
+  auto& node = *model.mutable_graph()->mutable_node(0);
+  node.set_op_type("Add");
+  node.set_name("add");
+  node.add_input("w");
+  *model.mutable_graph()->add_initializer() = weight;
+  return model;
+}
+
+std::string error_of(const std::string& bytes, const std::string& path = "") {
+  Network network;
+  ImportReport report;
+  ImportOptions options;
+  options.model_path = path;
+  try {
+    import_onnx(testing::bytes_of(bytes), options, network, report);
+  } catch (const Error&) {
+    EXPECT_FALSE(report.problems.empty());
+    std::string text;
+    for (const auto& problem : report.problems) text += problem.text + "\n";
+    return text;
+  }
+  return "";
+}
+std::string error_of(const onnx::ModelProto& model, const std::string& path = "") {
+  return error_of(model.SerializeAsString(), path);
+}
+
+std::vector<Tensor> run(const onnx::ModelProto& model, const std::vector<Tensor>& inputs) {
+  Network network;
+  ImportReport report;
+  const std::string bytes = model.SerializeAsString();
+  import_onnx(testing::bytes_of(bytes), ImportOptions(), network, report);
+  return run_reference(network, inputs);
+}
+
+Tensor floats(std::vector<float> values) {
+  return Tensor::of<float>(DataType::kFLOAT, Shape{static_cast<int64_t>(values.size())}, values);
+}
+std::vector<double> numbers(const std::vector<Tensor>& tensors) {
+  return tensors.at(0).numbers();
+}
+
+TEST(Reader, ImportsASmallModel) {
+  EXPECT_EQ(numbers(run(relu_model(), {floats({-1, 0, 2})})), (std::vector<double>{0, 0, 2}));
+}
+
+TEST(Reader, NamesWhatIsNotAModel) {
+  EXPECT_THAT(error_of(std::string()), HasSubstr("empty"));
+  EXPECT_THAT(error_of("dummy text, not a model"), HasSubstr("not an ONNX model"));
+  EXPECT_THAT(error_of("dummy", "some/file.onnx"), HasSubstr("some/file.onnx"));
+  EXPECT_THAT(error_of(std::string(1000, '\0')), HasSubstr("not an ONNX model"));
+}
+
+TEST(Reader, SurvivesTruncationAtEveryByte) {
+  const std::string whole = add_model(float_tensor("w", {3}, {1, 2, 3})).SerializeAsString();
+  ASSERT_EQ(error_of(whole), "");
+  for (size_t size = 0; size < whole.size(); ++size) error_of(whole.substr(0, size));
+}
+
+TEST(Reader, SurvivesEveryChangedByte) {
+  const std::string whole = add_model(float_tensor("w", {3}, {1, 2, 3})).SerializeAsString();
+  for (size_t i = 0; i < whole.size(); ++i)
+    for (const int change : {1, 0x80, 0xff}) {
+      std::string damaged = whole;
+      damaged[i] = static_cast<char>(damaged[i] ^ change);
+      error_of(damaged);
+    }
+}
+
+TEST(Reader, ChecksVersions) {
+  auto model = relu_model();
+  model.set_ir_version(999);
+  EXPECT_THAT(error_of(model), HasSubstr("IR version is 999"));
+  model.clear_ir_version();
+  EXPECT_THAT(error_of(model), HasSubstr("IR version is 0"));
+  model = relu_model();
+  model.mutable_opset_import(0)->set_version(-3);
+  EXPECT_THAT(error_of(model), HasSubstr("opset -3"));
+  model.mutable_opset_import(0)->set_version(4000);
+  EXPECT_THAT(error_of(model), HasSubstr("opset 4000"));
+  model.clear_opset_import();
+  EXPECT_THAT(error_of(model), HasSubstr("opset_import does not name the standard domain"));
+}
+
+TEST(Reader, ReportsEveryUnknownOperator) {
+  auto model = relu_model();
+  for (const char* op : {"Frobnicate", "Wibble"}) {
+    auto& node = *model.mutable_graph()->add_node();
+    node.set_op_type(op);
+    node.set_domain("my.domain");
+    node.add_input("y");
+    node.add_output(op);
+  }
+  const std::string text = error_of(model);
+  EXPECT_THAT(text, HasSubstr("my.domain::Frobnicate"));
+  EXPECT_THAT(text, HasSubstr("my.domain::Wibble"));
+}
+
+TEST(Reader, NamesTheNodeOfAnError) {
+  auto model = relu_model();
+  auto& node = *model.mutable_graph()->mutable_node(0);
+  node.set_op_type("Flatten");
+  auto& attribute = *node.add_attribute();
+  attribute.set_name("axis");
+  attribute.set_type(onnx::AttributeProto::STRING);
+  attribute.set_s("1");
+  EXPECT_THAT(error_of(model),
+              HasSubstr("node 'relu' (Flatten): attribute 'axis' is of kind STRING"));
+}
+
+TEST(Reader, RefusesBadGraphs) {
+  auto model = relu_model();
+  model.mutable_graph()->mutable_node(0)->set_input(0, "nowhere");
+  EXPECT_THAT(error_of(model), HasSubstr("tensor 'nowhere' does not exist"));
+
+  model = relu_model();
+  *model.mutable_graph()->add_node() = model.graph().node(0);
+  EXPECT_THAT(error_of(model), HasSubstr("two tensors are called 'y'"));
+
+  model = relu_model();
+  model.mutable_graph()->mutable_node(0)->set_input(0, "y");
+  EXPECT_THAT(error_of(model), HasSubstr("cycle"));
+
+  model = relu_model();
+  model.mutable_graph()->clear_output();
+  EXPECT_THAT(error_of(model), HasSubstr("no outputs"));
+
+  model = relu_model();
+  model.mutable_graph()->mutable_node(0)->clear_input();
+  EXPECT_THAT(error_of(model), HasSubstr("input 0 is missing"));
+
+  model = relu_model();
+  model.mutable_graph()->mutable_node(0)->set_output(0, "\xff\xfe");
+  EXPECT_THAT(error_of(model), HasSubstr("UTF-8"));
+
+  model = relu_model();
+  auto* shape = model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+  shape->mutable_shape()->mutable_dim(0)->set_dim_value(-7);
+  EXPECT_THAT(error_of(model), HasSubstr("extent 0 is -7"));
+  for (int i = 0; i < 9; ++i) shape->mutable_shape()->add_dim()->set_dim_value(1);
+  EXPECT_THAT(error_of(model), HasSubstr("10 dimensions"));
+}
+
+TEST(Reader, ChecksTheSizeOfTensors) {
+  EXPECT_THAT(error_of(add_model(float_tensor("w", {4}, {1, 2, 3}))),
+              HasSubstr("raw_data has 12 bytes; type float32 and shape 4 need 16"));
+  EXPECT_THAT(error_of(add_model(float_tensor("w", {-3}, {1, 2, 3}))),
+              HasSubstr("a dimension is -3"));
+  EXPECT_THAT(error_of(add_model(float_tensor("w", {int64_t{1} << 40, int64_t{1} << 40}, {1}))),
+              HasSubstr("more elements than fit 64 bits"));
+  auto tensor = float_tensor("w", {3}, {1, 2, 3});
+  tensor.set_data_type(77);
+  EXPECT_THAT(error_of(add_model(tensor)), HasSubstr("77"));
+}
+
+TEST(Reader, ConvertsWhatHasNoCounterpart) {
+  onnx::TensorProto tensor;
+  tensor.set_name("w");
+  tensor.set_data_type(onnx::TensorProto::DOUBLE);
+  tensor.add_dims(3);
+  for (double v : {0.5, 1.5, 2.5}) tensor.add_double_data(v);
+  EXPECT_EQ(numbers(run(add_model(tensor), {floats({1, 1, 1})})),
+            (std::vector<double>{1.5, 2.5, 3.5}));
+  tensor.clear_double_data();
+  tensor.set_data_type(onnx::TensorProto::UINT64);
+  for (int i = 0; i < 3; ++i) tensor.add_uint64_data(UINT64_MAX);
+  EXPECT_THAT(error_of(add_model(tensor)), HasSubstr("does not fit int64"));
+}
+
+TEST(Reader, OutputsMayBeInputsAndConstants) {
+  auto model = add_model(float_tensor("w", {3}, {1, 2, 3}));
+  for (const char* name : {"x", "w"}) model.mutable_graph()->add_output()->set_name(name);
+  const auto results = run(model, {floats({1, 1, 1})});
+  EXPECT_EQ(results.at(1).numbers(), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(results.at(2).numbers(), (std::vector<double>{1, 2, 3}));
+}
+
+TEST(Reader, InlinesFunctions) {
+  auto model = relu_model();
+  auto& node = *model.mutable_graph()->mutable_node(0);
+  node.set_op_type("Double");
+  node.set_domain("mine");
+  auto& function = *model.add_functions();
+  function.set_name("Double");
+  function.set_domain("mine");
+  function.add_opset_import()->set_version(17);
+  function.add_input("a");
+  function.add_output("b");
+  auto& body = *function.add_node();
+  body.set_op_type("Add");
+  body.add_input("a");
+  body.add_input("a");
+  body.add_output("b");
+  EXPECT_EQ(numbers(run(model, {floats({1, 2, 3})})), (std::vector<double>{2, 4, 6}));
+
+  function.mutable_node(0)->set_op_type("Double");
+  function.mutable_node(0)->set_domain("mine");
+  function.mutable_node(0)->mutable_input()->RemoveLast();
+  EXPECT_THAT(error_of(model), HasSubstr("recurse"));
+}
+
+TEST(Reader, RefusesDeepNesting) {
+  // Each level is a graph attribute of a node: a million of them would overflow a stack.
+  std::string inner;
+  const auto wrap = [](char tag, const std::string& text) {
+    std::string out(1, tag);
+    for (size_t size = text.size();; size >>= 7) {
+      out += static_cast<char>((size & 0x7f) | (size > 0x7f ? 0x80 : 0));
+      if (size <= 0x7f) break;
+    }
+    return out + text;
+  };
+  for (int i = 0; i < 5000; ++i) inner = wrap('\x0a', wrap('\x2a', wrap('\x32', inner)));
+  EXPECT_THAT(error_of(wrap('\x3a', inner)), HasSubstr("deeper than"));
+}
+
+class ExternalData : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / fmt::format("tenon_external_{}", ::getpid());
+    fs::create_directories(folder_ / "model" / "inside");
+    write("model/inside/weights.bin", 32);
+    write("secret.bin", 32);
+    fs::create_symlink(folder_ / "secret.bin", folder_ / "model" / "link.bin");
+    fs::create_directory_symlink(folder_, folder_ / "model" / "up");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  void write(const char* name, size_t floats) {
+    const std::vector<float> values(floats, 2.0f);
+    std::ofstream(folder_ / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(values.data()),
+               static_cast<std::streamsize>(floats * sizeof(float)));
+  }
+  onnx::ModelProto model(std::map<std::string, std::string> entries) {
+    onnx::TensorProto t = float_tensor("w", {3}, {});
+    t.clear_raw_data();
+    t.set_data_location(onnx::TensorProto::EXTERNAL);
+    for (const auto& [key, value] : entries) {
+      auto& entry = *t.add_external_data();
+      entry.set_key(key);
+      entry.set_value(value);
+    }
+    return add_model(t);
+  }
+  std::string error(std::map<std::string, std::string> entries) {
+    return error_of(model(std::move(entries)), folder_ / "model" / "m.onnx");
+  }
+  fs::path folder_;
+};
+
+TEST_F(ExternalData, IsReadFromTheModelsFolder) {
+  EXPECT_EQ(error({{"location", "inside/weights.bin"}}), "");
+  EXPECT_EQ(error({{"location", "inside/weights.bin"}, {"offset", "116"}, {"length", "12"}}), "");
+}
+
+TEST_F(ExternalData, CannotLeaveTheModelsFolder) {
+  EXPECT_THAT(error({{"location", "../secret.bin"}}), HasSubstr("leaves the model's folder"));
+  EXPECT_THAT(error({{"location", "inside/../../secret.bin"}}), HasSubstr("leaves"));
+  EXPECT_THAT(error({{"location", folder_ / "secret.bin"}}), HasSubstr("not a relative path"));
+  EXPECT_THAT(error({{"location", "C:\\secret.bin"}}), HasSubstr("not a relative path"));
+  EXPECT_THAT(error({{"location", "link.bin"}}), HasSubstr("link that leaves"));
+  EXPECT_THAT(error({{"location", "up/secret.bin"}}), HasSubstr("link that leaves"));
+}
+
+TEST_F(ExternalData, MustFit) {
+  const std::string file = "inside/weights.bin";
+  EXPECT_THAT(error({{"location", file}, {"offset", "120"}}), HasSubstr("needs 12 bytes"));
+  EXPECT_THAT(error({{"location", file}, {"offset", "18446744073709551615"}}),
+              HasSubstr("needs 12"));
+  EXPECT_THAT(error({{"location", file}, {"offset", "-1"}}), HasSubstr("offset is '-1'"));
+  EXPECT_THAT(error({{"location", file}, {"length", "4611686018427387904"}}), HasSubstr("length"));
+  EXPECT_THAT(error({{"location", "missing.bin"}}), HasSubstr("missing"));
+  EXPECT_THAT(error({{"location", "inside"}}), HasSubstr("directory"));
+  EXPECT_THAT(error({{"offset", "0"}}), HasSubstr("without a location"));
+}
+
+}  // namespace
+}  // namespace tenon
