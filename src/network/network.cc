@@ -229,6 +229,23 @@ void Network::remove_nodes(const std::unordered_set<const Node*>& nodes) {
   std::erase_if(nodes_, [&](const auto& n) { return nodes.contains(n.get()); });
 }
 
+void Network::move_nodes(const std::unordered_map<const Node*, const Node*>& before) {
+  if (before.empty()) return;
+  std::unordered_multimap<const Node*, std::unique_ptr<Node>> moved;  // by the one that follows
+  for (auto& node : nodes_)
+    if (const auto it = before.find(node.get()); it != before.end())
+      moved.emplace(it->second, std::move(node));
+  std::vector<std::unique_ptr<Node>> order;
+  order.reserve(nodes_.size());
+  for (auto& node : nodes_) {
+    if (node == nullptr) continue;
+    const auto [first, last] = moved.equal_range(node.get());
+    for (auto it = first; it != last; ++it) order.push_back(std::move(it->second));
+    order.push_back(std::move(node));
+  }
+  nodes_ = std::move(order);
+}
+
 void Network::remove_unused_weights() {
   std::vector<bool> used(static_cast<size_t>(next_value_));
   for (const auto& node : nodes_)

@@ -95,6 +95,8 @@ class Network {
   void replace_uses(const std::unordered_map<Value*, Value*>& replacements);
   /// Many layers at once, in one walk over the network; nobody may still use their outputs.
   void remove_nodes(const std::unordered_set<const Node*>& nodes);
+  /// Each layer takes the place, in the order of layers, right before the one it is mapped to.
+  void move_nodes(const std::unordered_map<const Node*, const Node*>& before);
   /// Weights that no layer uses and that are not outputs disappear.
   void remove_unused_weights();
 

@@ -1,0 +1,94 @@
+#include "network/patch.h"
+
+namespace tenon {
+namespace {
+
+// TensorRT's separator between the metadata of layers that were merged.
+constexpr const char* kMetadataSeparator = "\x1E";
+
+std::string joined(const std::vector<Node*>& nodes, std::string Node::* text, const char* between) {
+  std::string all;
+  for (const Node* node : nodes) {
+    if ((node->*text).empty()) continue;
+    if (!all.empty()) all += between;
+    all += node->*text;
+  }
+  return all;
+}
+
+// What is known of the replaced tensor holds for the new one.
+void inherit(Value& to, const Value& from) {
+  to.name = from.name;
+  to.type = from.type;
+  to.dims = from.dims;
+  to.known = from.known;
+  to.content = from.content;
+}
+
+}  // namespace
+
+Value& Patch::weight(Tensor tensor, std::string name) {
+  Value& v = weights_.emplace_back();
+  v.name = std::move(name);
+  v.type = tensor.type();
+  v.constant = std::move(tensor);
+  return v;
+}
+
+void Patch::fuse(std::unique_ptr<Op> op, std::vector<Value*> inputs,
+                 const std::vector<Node*>& merged) {
+  for (const Node* node : merged) removed_.insert(node);
+  nodes_.push_back({std::move(op), std::move(inputs), merged});
+}
+
+void Patch::replace(Value& from, Value& to) {
+  replacements_[&from] = &to;
+}
+
+void Patch::apply(Network& network) && {
+  std::unordered_map<Value*, Value*> replacements = std::move(replacements_);
+  std::unordered_map<Value*, Value*> made;  // by draft
+  for (Value& draft : weights_)
+    made[&draft] = &network.add_weight(std::move(*draft.constant), std::move(draft.name));
+  const auto real = [&](Value* v) {
+    const auto it = made.find(v);
+    return it == made.end() ? v : it->second;
+  };
+  for (auto& [from, to] : replacements) to = real(to);
+
+  std::vector<Node*> added;
+  std::unordered_map<const Node*, const Node*> places;
+  for (NewNode& draft : nodes_) {
+    for (Value*& in : draft.inputs) in = real(in);
+    const Node &first = *draft.merged.front(), &last = *draft.merged.back();
+    Node& node = network.add_node(std::move(draft.op), std::move(draft.inputs),
+                                  joined(draft.merged, &Node::name, " + "));
+    node.metadata = joined(draft.merged, &Node::metadata, kMetadataSeparator);
+    node.precision = first.precision;
+    node.output_types = last.output_types;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      inherit(*node.outputs[i], *last.outputs[i]);
+      replacements[last.outputs[i]] = node.outputs[i];
+    }
+    places[&node] = &last;
+    added.push_back(&node);
+  }
+  network.replace_uses(replacements);
+  for (Node* node : added) {
+    const DataType before = node->outputs[0]->type;
+    network.infer(*node);
+    if (node->outputs[0]->type != before)
+      fail(ErrorCode::kINTERNAL_ERROR, "the rewritten layer {} gives {} instead of {}",
+           describe(*node), name_of(node->outputs[0]->type), name_of(before));
+  }
+  network.move_nodes(places);
+  network.remove_nodes(removed_);
+  network.remove_unused_weights();
+}
+
+bool can_replace(const Value& from, const Value& to) {
+  if (from.type != to.type) return false;
+  return !from.is_output || (!to.is_input && !to.is_output && !to.constant);
+}
+
+}  // namespace tenon
