@@ -1,0 +1,157 @@
+#include "network/reference_run.h"
+#include "ops/constant.h"
+#include "optimize/match.h"
+#include "optimize/passes.h"
+
+namespace tenon {
+namespace {
+
+// No folded tensor is larger, and none above kSmall takes more than kGrowth times its inputs.
+constexpr size_t kLargest = size_t{256} << 20;
+constexpr size_t kSmall = size_t{64} << 20;
+constexpr size_t kGrowth = 16;
+// What one sweep may hold; the next one goes on.
+constexpr size_t kLargestSweep = size_t{1} << 30;
+// Products of matrices and convolutions fold only below this many multiplications.
+constexpr double kMostWork = 1e9;
+
+class Folding {
+ public:
+  explicit Folding(const Network& network) : network_(network), uses_(network) {}
+
+  std::optional<Patch> run() {
+    for (Node* node : network_.sorted())
+      if (held_ < kLargestSweep && fold(*node)) folded_.push_back(node);
+    for (Node* node : folded_) replace(*node);
+    if (patch_.empty()) return std::nullopt;
+    return std::move(patch_);
+  }
+
+ private:
+  const Tensor* known(const Value* v) const {
+    if (v->constant) return &*v->constant;
+    const auto it = results_.find(v);
+    return it == results_.end() ? nullptr : &it->second;
+  }
+
+  bool fold(Node& node) {
+    if (is_plugin(node) || !node.outputs[0]->known) return false;
+    if (node.outputs.size() > 1)
+      for (const Value* out : node.outputs)
+        if (out->is_output) return false;
+    return fold_content(node) || fold_inputs(node);
+  }
+
+  // Elements that are constant expressions, whatever the inputs are: the shape of a tensor.
+  bool fold_content(Node& node) {
+    if (node.outputs.size() != 1) return false;
+    const Value& out = *node.outputs[0];
+    const auto shape = constant_shape(out.dims);
+    if (!out.content || !shape) return false;
+    std::vector<double> reals;
+    std::vector<int64_t> integers;
+    for (Dim d : *out.content) {
+      if (!d->is_constant()) return false;
+      reals.push_back(d->value.as_double());
+      integers.push_back(d->value.integer);
+    }
+    Tensor tensor(out.type, *shape);
+    switch (out.type) {
+      case DataType::kINT32:
+        std::copy(integers.begin(), integers.end(), tensor.mutable_data<int32_t>());
+        break;
+      case DataType::kINT64:
+        std::copy(integers.begin(), integers.end(), tensor.mutable_data<int64_t>());
+        break;
+      case DataType::kBOOL:
+        std::copy(integers.begin(), integers.end(), tensor.mutable_data<bool>());
+        break;
+      case DataType::kFLOAT:
+        std::copy(reals.begin(), reals.end(), tensor.mutable_data<float>());
+        break;
+      default:
+        return false;
+    }
+    keep(out, std::move(tensor));
+    return true;
+  }
+
+  bool fold_inputs(Node& node) {
+    if (node.inputs.empty()) return false;
+    std::vector<const Tensor*> inputs;
+    size_t bytes = 0;
+    for (const Value* in : node.inputs) {
+      inputs.push_back(in == nullptr ? nullptr : known(in));
+      if (in == nullptr) continue;
+      if (inputs.back() == nullptr || bits_of(in->type) < 8) return false;
+      bytes += inputs.back()->bytes();
+    }
+    for (const Value* out : node.outputs) {
+      const auto shape = constant_shape(out->dims);
+      if (!shape || shape->volume() > INT64_MAX / 8) return false;
+      const size_t size = bytes_of(out->type, shape->volume());
+      if (size > kLargest || (size > kSmall && size / kGrowth > bytes)) return false;
+      if (is_heavy(node, inputs, *shape)) return false;
+    }
+    std::vector<Tensor> outputs = run_reference(node, inputs, kLargest);
+    for (size_t i = 0; i < outputs.size(); ++i) keep(*node.outputs[i], std::move(outputs[i]));
+    return true;
+  }
+
+  static bool is_heavy(const Node& node, const std::vector<const Tensor*>& inputs,
+                       const Shape& output) {
+    switch (node.kind()) {
+      case LayerType::kCONVOLUTION:
+      case LayerType::kDECONVOLUTION:
+      case LayerType::kMATRIX_MULTIPLY:
+      case layer_type(PrivateLayer::kFullyConnected):
+        return static_cast<double>(output.volume()) * static_cast<double>(inputs[1]->count())
+               > kMostWork;
+      default:
+        return false;
+    }
+  }
+
+  void keep(const Value& value, Tensor tensor) {
+    held_ += tensor.bytes();
+    results_[&value] = std::move(tensor);
+  }
+
+  bool is_needed(const Value& value) const {
+    if (value.is_output) return true;
+    for (const Node* user : uses_.of(value))
+      for (const Value* out : user->outputs)
+        if (!results_.contains(out)) return true;
+    return false;
+  }
+
+  // A network output stays the output of a layer: a Constant.
+  void replace(Node& node) {
+    if (node.outputs[0]->is_output) {
+      if (node.as<Constant>() != nullptr) return;
+      const Tensor& tensor = results_[node.outputs[0]];
+      auto constant = std::make_unique<Constant>();
+      constant->dimensions = tensor.shape();
+      patch_.fuse(std::move(constant), {&patch_.weight(tensor, node.name)}, {&node});
+      return;
+    }
+    for (Value* out : node.outputs)
+      if (is_needed(*out)) patch_.replace(*out, patch_.weight(results_[out], out->name));
+    patch_.remove(node);
+  }
+
+  const Network& network_;
+  Uses uses_;
+  std::unordered_map<const Value*, Tensor> results_;
+  std::vector<Node*> folded_;
+  size_t held_ = 0;
+  Patch patch_;
+};
+
+}  // namespace
+
+std::optional<Patch> constant_folding(const Network& network, const Target&) {
+  return Folding(network).run();
+}
+
+}  // namespace tenon

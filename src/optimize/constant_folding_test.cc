@@ -1,0 +1,96 @@
+#include "ops/constant.h"
+#include "ops/gather.h"
+#include "ops/shape_of.h"
+#include "ops/shuffle.h"
+#include "optimize/pass_test.h"
+
+namespace tenon {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+
+Value& constant_layer(Model& m, const Shape& shape) {
+  auto op = std::make_unique<Constant>();
+  op->dimensions = shape;
+  return m.add(std::move(op), {&m.weight(shape)});
+}
+
+TEST(ConstantFolding, FoldsAWholeTreeInOneSweep) {
+  Model m;
+  Value& x = m.input({2, 3});
+  Value& a = constant_layer(m, {2, 3});
+  Value& b = m.product(a, m.activation(constant_layer(m, {1, 3}), ActivationType::kTANH));
+  m.output(m.sum(x, b));
+  auto copy = clone(m.network);
+  copy->infer();
+  auto patch = constant_folding(*copy, FusingTarget());
+  ASSERT_TRUE(patch);
+  std::move(*patch).apply(*copy);
+  EXPECT_EQ(copy->nodes().size(), 1u);
+  EXPECT_TRUE(copy->nodes()[0]->inputs[1]->is_weight());
+  EXPECT_EQ(copy->values().size(), 3u) << "weights that nobody uses are gone";
+  expect_same_results(m.network, *copy);
+}
+
+TEST(ConstantFolding, MakesKernelsOfConstantLayersWeights) {
+  Model m;
+  Value& x = m.input({1, 4, 3});
+  m.output(m.matrix_product(x, constant_layer(m, {1, 3, 5})));
+  EXPECT_EQ(rewritten(m.network, constant_folding)->nodes().size(), 1u);
+}
+
+TEST(ConstantFolding, KnowsShapes) {
+  Model m;
+  Value& x = m.input({2, 3});
+  Value& shape = m.add(std::make_unique<ShapeOf>(), {&x});
+  m.output(m.add(std::make_unique<Shuffle>(), {&x, &shape}));
+  const auto after = rewritten(m.network, constant_folding);
+  ASSERT_EQ(after->nodes().size(), 1u);
+  EXPECT_THAT(after->nodes()[0]->inputs[1]->constant->integers(), ElementsAre(2, 3));
+}
+
+TEST(ConstantFolding, LeavesShapesThatAreKnownOnlyAtRunTime) {
+  Model m;
+  Value& x = m.input({-1, 3});
+  Value& shape = m.add(std::make_unique<ShapeOf>(), {&x});
+  m.output(m.add(std::make_unique<Shuffle>(), {&x, &shape}));
+  EXPECT_EQ(rewritten(m.network, constant_folding)->nodes().size(), 2u);
+}
+
+TEST(ConstantFolding, GivesConstantOutputsALayer) {
+  Model m;
+  m.input({2});
+  Value& sum = m.sum(m.weight({2}), m.weight({2}));
+  m.output(sum, "constant");
+  const auto after = rewritten(m.network, constant_folding);
+  ASSERT_EQ(after->nodes().size(), 1u);
+  EXPECT_NE(after->nodes()[0]->as<Constant>(), nullptr);
+}
+
+TEST(ConstantFolding, LeavesWhatWouldBeLarge) {
+  Model m;
+  Value& column = m.weight({1 << 13, 1});
+  m.output(m.sum(m.sum(column, m.weight({1, 1 << 13})), m.input({1, 1})));
+  m.network.infer();
+  EXPECT_FALSE(constant_folding(m.network, FusingTarget()));
+}
+
+TEST(ConstantFolding, NamesTheLayerThatCannotBeComputed) {
+  Model m;
+  Value& data = m.weight({3});
+  Value& index =
+      m.network.add_weight(Tensor::of<int32_t>(DataType::kINT32, {1}, std::vector<int32_t>{7}));
+  Node& node = m.network.add_node(std::make_unique<Gather>(), {&data, &index}, "pick");
+  m.network.mark_output(*node.outputs[0]);
+  try {
+    m.network.infer();
+    constant_folding(m.network, FusingTarget());
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("pick (Gather)"));
+  }
+}
+
+}  // namespace
+}  // namespace tenon

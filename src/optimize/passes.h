@@ -1,0 +1,30 @@
+// The passes: each looks at the network and proposes a patch, or nothing.
+#pragma once
+
+#include <optional>
+
+#include "network/patch.h"
+#include "target/target.h"
+
+namespace tenon {
+
+/// Layers that no output needs, and weights that no layer uses.
+std::optional<Patch> dead_layers(const Network& network, const Target& target);
+/// Layers whose result is always the same become weights.
+std::optional<Patch> constant_folding(const Network& network, const Target& target);
+/// Layers that change nothing.
+std::optional<Patch> identities(const Network& network, const Target& target);
+/// Shuffles in a row become one, and so do casts of which the first loses nothing.
+std::optional<Patch> merge_pairs(const Network& network, const Target& target);
+/// Zero padding before convolution and pooling becomes theirs.
+std::optional<Patch> padding_into_convolution(const Network& network, const Target& target);
+/// Per-channel multiplications and additions after layers with weights go into the weights.
+std::optional<Patch> fold_scale(const Network& network, const Target& target);
+/// Constants added to matrix products become their bias.
+std::optional<Patch> bias(const Network& network, const Target& target);
+/// Element-wise layers after convolutions and matrix products become their epilogues.
+std::optional<Patch> convolution_epilogue(const Network& network, const Target& target);
+/// Trees of element-wise layers become one layer.
+std::optional<Patch> pointwise_chains(const Network& network, const Target& target);
+
+}  // namespace tenon

@@ -1,0 +1,58 @@
+// The passes in order, run until none has anything left to do.
+#include "optimize/optimize.h"
+#include "optimize/passes.h"
+
+namespace tenon {
+namespace {
+
+struct Pass {
+  const char* name;
+  std::optional<Patch> (*run)(const Network&, const Target&);
+};
+
+// Order is meaning: what removes layers comes before what joins them, and weights take in what they
+// can before epilogues do.
+constexpr Pass kPasses[] = {
+    {"dead_layers", dead_layers},
+    {"constant_folding", constant_folding},
+    {"identities", identities},
+    {"merge_pairs", merge_pairs},
+    {"padding_into_convolution", padding_into_convolution},
+    {"fold_scale", fold_scale},
+    {"bias", bias},
+    {"convolution_epilogue", convolution_epilogue},
+    {"pointwise_chains", pointwise_chains},
+};
+
+// A patch takes all it finds in one sweep, so few are needed; the rest is not worth the time.
+constexpr int kMostPatches = 200;
+
+void report(const Pass& pass, const OptimizeOptions& options) {
+  if (options.progress != nullptr && !options.progress(pass.name))
+    fail(ErrorCode::kUNSPECIFIED_ERROR, "the build was cancelled");
+}
+
+}  // namespace
+
+void optimize(Network& network, const Target& target, const OptimizeOptions& options) {
+  network.infer_if_touched();
+  int patches = 0;
+  for (size_t i = 0; i < std::size(kPasses);) {
+    const Pass& pass = kPasses[i];
+    std::optional<Patch> patch = patches < kMostPatches ? pass.run(network, target) : std::nullopt;
+    if (patch) {
+      const size_t before = network.nodes().size();
+      std::move(*patch).apply(network);
+      ++patches;
+      options.log.verbose("optimize: {}: {} layers, {} before", pass.name, network.nodes().size(),
+                          before);
+#ifndef NDEBUG
+      with_context(fmt::format("after pass {}", pass.name), [&] { verify(network); });
+#endif
+    }
+    report(pass, options);
+    i = patch ? 0 : i + 1;  // earlier passes may find new work
+  }
+}
+
+}  // namespace tenon
