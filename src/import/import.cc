@@ -59,7 +59,9 @@ class Importer {
         network_(network),
         report_(report),
         state_(network),
-        source_{options.model_path, options.log, {}} {}
+        source_{options.model_path, options.log, {}} {
+    state_.constant_budget = options.most_computed_bytes;
+  }
 
   void run() {
     report_.node_count = graph_.node_size();
@@ -275,6 +277,7 @@ class Importer {
 
   // False when an input could not be imported.
   bool import_node(Scope& scope, onnx::NodeProto& node, int index) {
+    if (node.output_size() == 0) fail_import(Code::kINVALID_NODE, "it has no outputs");
     std::vector<Value*> inputs;
     for (const std::string& name : node.input()) {
       Value* value = name.empty() ? nullptr : lookup(scope, name);

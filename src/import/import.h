@@ -23,6 +23,9 @@ struct ImportOptions {
   Log log;
   /// A plugin of the operator's name comes before the operator's own meaning.
   bool prefer_plugins = false;
+  /// Bytes that constants may take which the model computes (a shape filled with a number, a range,
+  /// a converted weight) rather than stores: a small file must not fill the memory.
+  size_t most_computed_bytes = size_t{1} << 31;
   /// Weights that replace, by name, those of the model: the bytes of an initializer.
   std::map<std::string, std::span<const std::byte>> initializers;
 };

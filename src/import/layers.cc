@@ -17,9 +17,6 @@
 namespace tenon {
 namespace {
 
-// Constants that are folded while importing may not take more than this.
-constexpr size_t kMostFoldedBytes = size_t{1} << 31;
-
 template <class T> void fill(Tensor& t, double value) {
   std::fill_n(t.mutable_data<T>(), t.count(), static_cast<T>(value));
 }
@@ -116,10 +113,17 @@ Value& Layers::scalar(const Value& like, double value) {
   return constant(filled_tensor(like.type, Shape::filled(rank(like), 1), value));
 }
 
+void Layers::charge(size_t bytes) {
+  require(bytes <= state_.constant_budget,
+          "the constants that this model computes take {} bytes more than are allowed",
+          bytes - state_.constant_budget);
+  state_.constant_budget -= bytes;
+}
+
 const Tensor* Layers::known_tensor(Value& value) {
   if (value.constant) return &*value.constant;
   if (value.is_input || state_.runtime.contains(&value)) return nullptr;
-  return folded_constant(value, kMostFoldedBytes);
+  return folded_constant(value, state_.constant_budget);
 }
 
 Value& Layers::binary(nvinfer1::ElementWiseOperation operation, Value& a, Value& b) {

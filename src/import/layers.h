@@ -17,6 +17,7 @@ namespace tenon {
 struct ImportState {
   explicit ImportState(Network& n) : network(n) {}
   Network& network;
+  size_t constant_budget = 0;  // bytes that constants made by the importer may still take
   std::unordered_set<const Value*> runtime;  // values that depend on an input of the network
   std::unordered_map<const Value*, Value*>
       constant_layers;  // weight -> its Constant layer's output
@@ -43,6 +44,8 @@ class Layers {
   Value& integers(const std::vector<int64_t>& values);
   /// One element of like's type, with as many dimensions.
   Value& scalar(const Value& like, double value);
+  /// Throws when the constants that the importer makes get too large altogether.
+  void charge(size_t bytes);
   /// The tensor that a value always is, else null. Constants are folded as far as needed.
   const Tensor* known_tensor(Value& value);
 

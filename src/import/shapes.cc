@@ -247,8 +247,8 @@ Value& Layers::composed_element(const Expr& e, int depth) {
       return select(is_false, element(e.c, depth), b());
     }
     default:
-      fail(ErrorCode::kUNSUPPORTED_STATE, "the shape arithmetic '{}' is not supported yet",
-           text_of(&e));
+      fail(ErrorCode::kUNSUPPORTED_STATE, "shape arithmetic of kind {} is not supported yet",
+           static_cast<int>(e.op));
   }
 }
 

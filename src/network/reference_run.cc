@@ -1,5 +1,6 @@
 #include "network/reference_run.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -111,8 +112,8 @@ void check_input(const Value& input, const Tensor& tensor) {
 }
 
 bool can_fold(const Node& node) {
-  return node.kind() != LayerType::kPLUGIN && node.kind() != LayerType::kPLUGIN_V2 &&
-         node.kind() != LayerType::kPLUGIN_V3;
+  return node.kind() != LayerType::kPLUGIN && node.kind() != LayerType::kPLUGIN_V2
+         && node.kind() != LayerType::kPLUGIN_V3;
 }
 
 // Layers that must run before `root` is known, inputs first; empty when it is not a constant.
@@ -170,14 +171,17 @@ std::vector<Tensor> run_reference(const Network& network, std::span<const Tensor
   return outputs;
 }
 
-const Tensor* folded_constant(Value& value, size_t most_bytes) {
+const Tensor* folded_constant(Value& value, size_t& budget) {
   if (value.constant) return &*value.constant;
   for (Node* node : layers_to_fold(value)) {
     std::vector<const Tensor*> arguments;
     for (const Value* in : node->inputs)
       arguments.push_back(in != nullptr ? &*in->constant : nullptr);
-    std::vector<Tensor> results = run_reference(*node, arguments, most_bytes);
-    for (size_t i = 0; i < results.size(); ++i) node->outputs[i]->constant = std::move(results[i]);
+    std::vector<Tensor> results = run_reference(*node, arguments, budget);
+    for (size_t i = 0; i < results.size(); ++i) {
+      budget -= std::min(budget, results[i].bytes());
+      node->outputs[i]->constant = std::move(results[i]);
+    }
   }
   return value.constant ? &*value.constant : nullptr;
 }

@@ -21,7 +21,7 @@ std::vector<Tensor> run_reference(const Network& network, std::span<const Tensor
 
 /// The tensor that `value` always is: its constant, or what the layers before it make of constants
 /// alone (kept in Value::constant). Null when it depends on an input of the network or on a plugin.
-/// Throws when a tensor on the way would take more than `most_bytes`.
-const Tensor* folded_constant(Value& value, size_t most_bytes);
+/// Every tensor made on the way is taken off `budget`, in bytes; throws when it does not suffice.
+const Tensor* folded_constant(Value& value, size_t& budget);
 
 }  // namespace tenon

@@ -79,6 +79,8 @@ void pad_for_output(NodeContext& n, Deconvolution& op, const Window& w, const Va
                     "attribute 'output_shape' with an input of unknown size is not supported yet");
       const size_t at = wanted.size() - static_cast<size_t>(axes) + k;
       require(wanted.size() >= static_cast<size_t>(axes), "attribute 'output_shape' is too short");
+      require(wanted[at] >= 0 && wanted[at] <= INT32_MAX && in->value.integer <= INT32_MAX,
+              "attribute 'output_shape' holds {} for an input of {}", wanted[at], text_of(in));
       total += in->value.integer * w.stride[k] - wanted[at];
     }
     if (total < 0) {
@@ -128,6 +130,8 @@ TENON_IMPORT(ConvTranspose, 1, "1 to 3 spatial axes") {
   if (output_padding.empty()) output_padding.assign(static_cast<size_t>(spatial), 0);
   require(output_padding.size() == static_cast<size_t>(spatial),
           "attribute 'output_padding' has {} entries; expected {}", output_padding.size(), spatial);
+  for (int64_t p : output_padding)
+    require(p >= 0 && p <= INT32_MAX, "attribute 'output_padding' holds {}", p);
   op->output_padding = w.padded(output_padding, 0);
   if (n.has("output_shape") || w.mode != PaddingMode::kEXPLICIT_ROUND_DOWN) {
     pad_for_output(n, *op, w, n.input(0));

@@ -100,6 +100,7 @@ void keep_aspect_ratio(NodeContext& n, Resize& op, const Dims& sizes, const std:
   for (int axis : axes) {
     op.scales[static_cast<size_t>(axis)] = static_cast<float>(scale);
     const double size = static_cast<double>(op.output_size[axis]) * scale;
+    require(size < 1e12, "axis {} would have {} elements", axis, size);
     op.output_size[axis] = static_cast<int64_t>(std::floor(size + 0.5));
   }
 }

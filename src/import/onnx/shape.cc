@@ -60,18 +60,18 @@ TENON_IMPORT(Flatten, 1, "") {
 
 TENON_IMPORT(Transpose, 1, "") {
   Value& x = n.input(0);
-  const auto given = n.integers_in("perm");
-  std::vector<int32_t> permutation(given.begin(), given.end());
-  if (permutation.empty()) {
-    permutation.resize(static_cast<size_t>(n.rank(x)));
-    std::iota(permutation.rbegin(), permutation.rend(), 0);
+  auto given = n.integers_in("perm");
+  if (given.empty()) {
+    given.resize(x.dims.size());
+    std::iota(given.rbegin(), given.rend(), 0);
   }
-  std::vector<int32_t> sorted = permutation;
+  std::vector<int64_t> sorted = given, axes(x.dims.size());
   std::sort(sorted.begin(), sorted.end());
-  for (size_t i = 0; i < sorted.size() || i < x.dims.size(); ++i)
-    if (sorted.size() != x.dims.size() || sorted[i] != static_cast<int32_t>(i))
-      fail_import(Code::kINVALID_NODE, "attribute 'perm' is [{}]; its input has {} dimensions",
-                  fmt::join(permutation, ", "), n.rank(x));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (sorted != axes)
+    fail_import(Code::kINVALID_NODE, "attribute 'perm' is [{}]; its input has {} dimensions",
+                fmt::join(given, ", "), n.rank(x));
+  const std::vector<int32_t> permutation(given.begin(), given.end());
   n.set_output(0, n.transpose(x, permutation));
 }
 

@@ -1,5 +1,6 @@
 // Constants, shapes as tensors, gathering and conversion.
 #include <cmath>
+#include <cstring>
 
 #include "import/node.h"
 #include "ops/gather.h"
@@ -34,6 +35,17 @@ Tensor constant_of(NodeContext& n) {
     if (n.has(other))
       fail_import(Code::kUNSUPPORTED_NODE_ATTR, "attribute '{}' is not supported yet", other);
   fail_import(Code::kINVALID_NODE, "it has no value");
+}
+
+// The only element of `value`, everywhere.
+Tensor repeated(const Tensor& value, const Shape& shape) {
+  const size_t size = value.bytes();
+  require(bits_of(value.type()) >= 8, "filling with {} is not supported yet",
+          name_of(value.type()));
+  Tensor t(value.type(), shape);
+  for (int64_t i = 0; i < t.count(); ++i)
+    std::memcpy(t.mutable_data<std::byte>() + static_cast<size_t>(i) * size, value.data(), size);
+  return t;
 }
 
 Value& indices_of(NodeContext& n, int i) {
@@ -83,16 +95,12 @@ TENON_IMPORT(ConstantOfShape, 9, "") {
     shape.push_back(d->value.integer);
   }
   const bool known = shape.rank() == static_cast<int>(target.size());
-  if (known && shape.volume() <= kLargestStoredFill && is_float(value.type()) == false) {
-    n.set_output(0, n.network().add_weight(filled_tensor(value.type(), shape,
-                                                         static_cast<double>(value.integers()[0])),
-                                           n.proto().output(0)));
-  } else if (known && shape.volume() <= kLargestStoredFill) {
-    n.set_output(0, n.network().add_weight(filled_tensor(value.type(), shape, value.numbers()[0]),
-                                           n.proto().output(0)));
-  } else {
+  if (!known || shape.volume() > kLargestStoredFill) {
     n.set_output(0, n.expand(n.constant(value.reshaped(Shape())), target));
+    return;
   }
+  n.charge(bytes_of(value.type(), shape.volume()));
+  n.set_output(0, n.network().add_weight(repeated(value, shape), n.proto().output(0)));
 }
 
 TENON_IMPORT(Shape, 1, "") {
@@ -171,6 +179,7 @@ TENON_IMPORT(Range, 11, "constants, or integers that follow from shapes with a c
           "the range would have {} elements", count);
   const DataType type = n.input(0).type;
   const Shape shape{count > 0 ? static_cast<int64_t>(count) : 0};
+  n.charge(bytes_of(DataType::kINT64, shape[0]));
   Tensor values(DataType::kFLOAT, shape);
   if (is_float(type)) {
     for (int64_t i = 0; i < shape[0]; ++i)
@@ -178,7 +187,9 @@ TENON_IMPORT(Range, 11, "constants, or integers that follow from shapes with a c
   } else {
     values = Tensor(DataType::kINT64, shape);
     for (int64_t i = 0; i < shape[0]; ++i)
-      values.mutable_data<int64_t>()[i] = start->value.integer + i * step->value.integer;
+      values.mutable_data<int64_t>()[i] = static_cast<int64_t>(
+          static_cast<uint64_t>(start->value.integer)
+          + static_cast<uint64_t>(i) * static_cast<uint64_t>(step->value.integer));
   }
   n.set_output(0, n.cast(n.constant(std::move(values)), type));
 }

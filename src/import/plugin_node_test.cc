@@ -1,0 +1,191 @@
+// Nodes that become plugins: how creators are found, and what they get.
+#include <algorithm>
+#include <cstring>
+
+#include "import/testing.h"
+#include "ops/plugin.h"
+#include "registry/registry.h"
+
+namespace tenon {
+namespace {
+
+using nvinfer1::PluginField;
+using nvinfer1::PluginFieldCollection;
+using nvinfer1::PluginFieldType;
+using ::testing::HasSubstr;
+
+// Gives back its input; only what its creator receives matters.
+class Plugin final : public nvinfer1::IPluginV2DynamicExt {
+ public:
+  const char* getPluginType() const noexcept override { return "Probe"; }
+  const char* getPluginVersion() const noexcept override { return "2"; }
+  int32_t getNbOutputs() const noexcept override { return 1; }
+  int32_t initialize() noexcept override { return 0; }
+  void terminate() noexcept override {}
+  size_t getSerializationSize() const noexcept override { return 0; }
+  void serialize(void*) const noexcept override {}
+  void destroy() noexcept override { delete this; }
+  Plugin* clone() const noexcept override { return new Plugin(*this); }
+  void setPluginNamespace(const char*) noexcept override {}
+  const char* getPluginNamespace() const noexcept override { return "lab"; }
+  DataType getOutputDataType(int32_t, const DataType* types, int32_t) const noexcept override {
+    return types[0];
+  }
+  nvinfer1::DimsExprs getOutputDimensions(int32_t, const nvinfer1::DimsExprs* in, int32_t,
+                                          nvinfer1::IExprBuilder&) noexcept override {
+    return in[0];
+  }
+  bool supportsFormatCombination(int32_t, const nvinfer1::PluginTensorDesc*, int32_t,
+                                 int32_t) noexcept override {
+    return true;
+  }
+  void configurePlugin(const nvinfer1::DynamicPluginTensorDesc*, int32_t,
+                       const nvinfer1::DynamicPluginTensorDesc*, int32_t) noexcept override {}
+  size_t getWorkspaceSize(const nvinfer1::PluginTensorDesc*, int32_t,
+                          const nvinfer1::PluginTensorDesc*, int32_t) const noexcept override {
+    return 0;
+  }
+  int32_t enqueue(const nvinfer1::PluginTensorDesc*, const nvinfer1::PluginTensorDesc*,
+                  const void* const*, void* const*, void*, cudaStream_t) noexcept override {
+    return 0;
+  }
+};
+
+class Creator final : public nvinfer1::IPluginCreator {
+ public:
+  const char* getPluginName() const noexcept override { return "Probe"; }
+  const char* getPluginVersion() const noexcept override { return "2"; }
+  const PluginFieldCollection* getFieldNames() noexcept override { return &declared_; }
+  nvinfer1::IPluginV2* createPlugin(const char*,
+                                    const PluginFieldCollection* given) noexcept override {
+    fields.clear();
+    for (int i = 0; i < given->nbFields; ++i) {
+      const PluginField& f = given->fields[i];
+      std::string value;
+      for (int k = 0; k < f.length; ++k) {
+        if (f.type == PluginFieldType::kFLOAT32)
+          value += fmt::format("{} ", static_cast<const float*>(f.data)[k]);
+        if (f.type == PluginFieldType::kINT32)
+          value += fmt::format("{} ", static_cast<const int32_t*>(f.data)[k]);
+      }
+      // Read past `length`: strings end with a NUL.
+      if (f.type == PluginFieldType::kCHAR) value = static_cast<const char*>(f.data);
+      fields[f.name] = fmt::format("{}:{}:{}", static_cast<int>(f.type), f.length, value);
+    }
+    return new Plugin;
+  }
+  nvinfer1::IPluginV2* deserializePlugin(const char*, const void*, size_t) noexcept override {
+    return new Plugin;
+  }
+  void setPluginNamespace(const char*) noexcept override {}
+  const char* getPluginNamespace() const noexcept override { return "lab"; }
+
+  std::map<std::string, std::string> fields;
+
+ private:
+  // Names only, as many plugins declare them: the type is the node's.
+  PluginField names_[5] = {{"size"}, {"scales"}, {"mode"}, {"table"}, {"unset"}};
+  PluginFieldCollection declared_{5, names_};
+};
+
+class Logger final : public nvinfer1::ILogger {
+ public:
+  void log(Severity severity, const char* text) noexcept override {
+    if (severity == Severity::kWARNING) warnings += std::string(text) + "\n";
+  }
+  std::string warnings;
+};
+
+class PluginNode : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(plugin_registry().registerCreator(creator_, "lab"));
+    model_.set_ir_version(8);
+    model_.add_opset_import()->set_version(13);
+    auto& graph = *model_.mutable_graph();
+    node_ = graph.add_node();
+    node_->set_op_type("Probe");
+    node_->set_domain("any.domain");  // which does not matter
+    node_->set_name("probe");
+    node_->add_input("x");
+    node_->add_output("y");
+    set_text("plugin_version", "2");
+    set_text("plugin_namespace", "lab");
+    auto& input = *graph.add_input();
+    input.set_name("x");
+    auto& type = *input.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(onnx::TensorProto::FLOAT);
+    type.mutable_shape()->add_dim()->set_dim_value(3);
+    graph.add_output()->set_name("y");
+  }
+  void TearDown() override { plugin_registry().deregisterCreator(creator_); }
+
+  onnx::AttributeProto& attribute(const char* name, onnx::AttributeProto::AttributeType type) {
+    auto& a = *node_->add_attribute();
+    a.set_name(name);
+    a.set_type(type);
+    return a;
+  }
+  void set_text(const char* name, const char* value) {
+    attribute(name, onnx::AttributeProto::STRING).set_s(value);
+  }
+  std::string import() {
+    Network network;
+    report_ = {};
+    ImportOptions options;
+    options.log = Log(&logger_);
+    const std::string bytes = model_.SerializeAsString();
+    try {
+      import_onnx(testing::bytes_of(bytes), options, network, report_);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+  Creator creator_;
+  Logger logger_;
+  onnx::ModelProto model_;
+  onnx::NodeProto* node_ = nullptr;
+  ImportReport report_;
+};
+
+TEST_F(PluginNode, GetsItsAttributes) {
+  attribute("size", onnx::AttributeProto::INT).set_i(7);
+  auto& scales = attribute("scales", onnx::AttributeProto::FLOATS);
+  scales.add_floats(0.5f);
+  scales.add_floats(2);
+  set_text("mode", "bilinear");
+  auto& table = *attribute("table", onnx::AttributeProto::TENSOR).mutable_t();
+  table.set_data_type(onnx::TensorProto::INT32);
+  for (int i = 1; i < 4; ++i) table.add_int32_data(i);
+  table.add_dims(3);
+  attribute("spare", onnx::AttributeProto::INT).set_i(1);
+  ASSERT_EQ(import(), "");
+  const std::map<std::string, std::string> expected = {{"size", "5:1:7 "},
+                                                       {"scales", "1:2:0.5 2 "},
+                                                       {"mode", "6:8:bilinear"},
+                                                       {"table", "5:3:1 2 3 "}};
+  EXPECT_EQ(creator_.fields, expected);
+  EXPECT_THAT(logger_.warnings, HasSubstr("attribute 'spare' is not used"));
+  EXPECT_EQ(report_.plugins, std::vector<std::string>{"Probe"});
+}
+
+TEST_F(PluginNode, RefusesWhatDoesNotFit) {
+  attribute("size", onnx::AttributeProto::INT).set_i(int64_t{1} << 40);
+  EXPECT_THAT(import(), HasSubstr("attribute 'size' holds 1099511627776, which does not fit"));
+}
+
+TEST_F(PluginNode, NeedsTheRightVersion) {
+  node_->mutable_attribute(0)->set_s("9");
+  EXPECT_THAT(import(), HasSubstr("node 'probe' (any.domain::Probe)"));
+  EXPECT_THAT(import(), HasSubstr("\"2\""));  // the version that exists
+}
+
+TEST_F(PluginNode, CannotMakeMoreOutputsThanThePlugin) {
+  node_->add_output("z");
+  EXPECT_THAT(import(), HasSubstr("the node has 2 outputs, but the plugin makes 1"));
+}
+
+}  // namespace
+}  // namespace tenon
