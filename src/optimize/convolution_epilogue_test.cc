@@ -105,6 +105,14 @@ TEST(ConvolutionEpilogue, LeavesSumsWhoseOtherPathLeavesTheRegion) {
   EXPECT_THAT(layers_of(*after), ElementsAre("Conv_1", "Conv_2 + ElementWise_3"));
 }
 
+TEST(ConvolutionEpilogue, LeavesPathsThatNeverMeet) {
+  Model m;
+  Value& conv = m.convolution(m.input({1, 3, 5, 5}), 4);
+  m.output(m.relu(conv));
+  m.output(m.activation(conv, ActivationType::kTANH), "z");
+  EXPECT_EQ(rewritten(m.network, convolution_epilogue)->nodes().size(), 3u);
+}
+
 TEST(ConvolutionEpilogue, WorksForUnknownExtents) {
   Model m;
   Value& x = m.input({-1, 3, -1, 5});
