@@ -19,9 +19,9 @@ using nvinfer1::LayerType;
 
 /// Layer kinds of our own, outside TensorRT's numbering.
 enum class PrivateLayer : int32_t {
-  kPointwise = 10001,       // a chain of element-wise operations in one loop
-  kFullyConnected = 10002,  // 8.x's IFullyConnectedLayer
-  kReorder = 10003,         // a change of memory layout, made by the planner
+  kFullyConnected = static_cast<int32_t>(LayerType::kFULLY_CONNECTED),
+  kPointwise = 10011,  // a chain of element-wise operations in one loop
+  kReorder = 10012,    // a change of memory layout, made by the planner
 };
 constexpr LayerType layer_type(PrivateLayer kind) {
   return static_cast<LayerType>(kind);
