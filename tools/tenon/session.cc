@@ -102,6 +102,15 @@ void Session::fill_with_noise() {
   }
 }
 
+std::vector<void*> Session::bindings() const {
+  std::vector<void*> addresses;
+  for (int32_t i = 0; i < engine_.getNbIOTensors(); ++i)
+    for (const Buffer& b : buffers_)
+      if (b.name == engine_.getIOTensorName(i))
+        addresses.push_back(b.on_host ? static_cast<void*>(b.host->bytes.data()) : b.device);
+  return addresses;
+}
+
 void Session::copy_in() {
   for (const Buffer& b : buffers_)
     if (b.is_input && !b.on_host && !b.host->bytes.empty())

@@ -37,6 +37,8 @@ class Session {
   void enqueue();
   void copy_out();
   void wait();
+  /// Addresses of all tensors in the engine's order, for executeV2.
+  std::vector<void*> bindings() const;
   /// What the last run computed.
   const Arrays& outputs() const { return outputs_; }
 

@@ -1,0 +1,87 @@
+"""One peer as a process: loads a model, then answers "run SECONDS" lines with a JSON list of milliseconds.
+
+    python peers.py ort|ov MODEL.onnx INPUTS.npz OUTPUTS.npz THREADS
+"""
+
+import json
+import resource
+import sys
+import time
+
+import numpy as np
+
+
+def resident_mb():
+    with open("/proc/self/status") as status:
+        line = next(line for line in status if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+def onnx_runtime(model, inputs, threads):
+    import onnxruntime
+
+    before, start = resident_mb(), time.perf_counter()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    names = {i.name for i in session.get_inputs()}
+    feed = {name: value for name, value in inputs.items() if name in names}
+    loaded = time.perf_counter() - start
+    return lambda: session.run(None, feed)[0], loaded, before
+
+
+def openvino(model, inputs, threads):
+    import openvino
+
+    before, start = resident_mb(), time.perf_counter()
+    core = openvino.Core()
+    compiled = core.compile_model(
+        model,
+        "CPU",
+        {
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": threads,
+            "INFERENCE_PRECISION_HINT": "f32",
+            "NUM_STREAMS": "1",
+        },
+    )
+    request = compiled.create_infer_request()
+    names = {i.get_any_name() for i in compiled.inputs}
+    feed = {name: value for name, value in inputs.items() if name in names}
+    loaded = time.perf_counter() - start
+
+    def run():
+        request.infer(feed, share_inputs=True)
+        return request.get_output_tensor(0).data
+
+    return run, loaded, before
+
+
+PEERS = {"ort": onnx_runtime, "ov": openvino}
+
+
+def main():
+    peer, model, inputs, outputs, threads = sys.argv[1:6]
+    with np.load(inputs) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    run, loaded, before = PEERS[peer](model, arrays, int(threads))
+    for _ in range(4):
+        result = run()
+    np.savez(outputs, output=np.array(result))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"load_s": round(loaded, 4), "peak_mb": round(peak - before, 1)}), flush=True)
+    for line in sys.stdin:
+        command, seconds = line.split()
+        if command != "run":
+            break
+        times, end = [], time.perf_counter() + float(seconds)
+        while len(times) < 2 or time.perf_counter() < end:
+            start = time.perf_counter()
+            run()
+            times.append(round((time.perf_counter() - start) * 1e3, 4))
+        print(json.dumps(times), flush=True)
+
+
+if __name__ == "__main__":
+    main()
