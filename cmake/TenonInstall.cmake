@@ -1,0 +1,41 @@
+# What `cmake --install` puts where: bin/, lib/, include/ and the CMake package Tenon.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS tenon nvinfer nvinfer_plugin nvonnxparser tenon_cudart LIBRARY DESTINATION lib)
+if(TARGET tenon_cli)
+  install(TARGETS tenon_cli RUNTIME DESTINATION bin)
+  set_target_properties(tenon_cli PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+endif()
+
+# oneDNN's wheel is no system package: its library lies beside ours.
+if(TENON_ONEDNN)
+  get_filename_component(onednn ${TENON_ONEDNN_LIBRARY} DIRECTORY)
+  file(GLOB onednn ${onednn}/libdnnl.so.[0-9])
+  foreach(library ${onednn})
+    get_filename_component(soname ${library} NAME)
+    get_filename_component(file ${library} REALPATH)
+    install(PROGRAMS ${file} DESTINATION lib RENAME ${soname})
+  endforeach()
+endif()
+
+# Programs that were linked with CUDA's runtime find ours under its name in this folder.
+install(CODE "
+  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/compatible\")
+  file(MAKE_DIRECTORY \"\${folder}\")
+  foreach(name libcudart.so libcudart.so.13)
+    file(CREATE_LINK ../$<TARGET_FILE_NAME:tenon_cudart> \"\${folder}/\${name}\" SYMBOLIC)
+  endforeach()")
+
+# Headers. CUDA's are apart, for programs that have the toolkit's.
+install(DIRECTORY include/ DESTINATION include)
+install(DIRECTORY cudart/include/ DESTINATION include/cudart)
+if(TARGET tenon_kit)
+  install(DIRECTORY kit/tenon DESTINATION include FILES_MATCHING PATTERN "*.h")
+endif()
+
+set(package lib/cmake/Tenon)
+configure_package_config_file(cmake/TenonConfig.cmake.in TenonConfig.cmake
+                              INSTALL_DESTINATION ${package})
+write_basic_package_version_file(TenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/TenonConfig.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/TenonConfigVersion.cmake DESTINATION ${package})

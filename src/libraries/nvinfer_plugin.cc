@@ -1,0 +1,6 @@
+// libnvinfer_plugin.so: loading it brings libtenon, whose plugins register themselves.
+#include "libraries/entry_points.h"
+
+extern "C" bool initLibNvInferPlugins(void* logger, const char* pluginNamespace) {
+  return tenonEntryPoints()->init_plugins(logger, pluginNamespace);
+}
