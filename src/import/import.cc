@@ -42,8 +42,10 @@ std::string qualified(const onnx::NodeProto& node) {
 
 // The names that are visible in the graph or in the body of a function.
 struct Scope {
-  std::unordered_map<std::string, Value*>
-      values;  // null: the node that makes it could not be imported
+  // Null: the node that makes it could not be imported.
+  std::unordered_map<std::string, Value*> values;
+  // Outputs that are not supported, and why; an error only where one is used.
+  std::unordered_map<std::string, std::string> missing_outputs;
   int64_t opset = 0;
   std::string prefix;                  // of node names
   std::vector<std::string> functions;  // around the nodes, outermost first
@@ -242,6 +244,8 @@ class Importer {
   // The value of a name; null when the node that makes it has failed.
   Value* lookup(Scope& scope, const std::string& name) {
     if (const auto it = scope.values.find(name); it != scope.values.end()) return it->second;
+    if (const auto it = scope.missing_outputs.find(name); it != scope.missing_outputs.end())
+      fail_import(Code::kUNSUPPORTED_NODE, "{}", it->second);
     if (&scope == &scope_) {
       if (const auto it = initializers_.find(name); it != initializers_.end())
         return scope.values[name] = &add_initializer(*it->second);
@@ -313,9 +317,12 @@ class Importer {
     for (int i = 0; i < node.output_size(); ++i) {
       if (node.output(i).empty()) continue;
       Value* value = n.outputs()[static_cast<size_t>(i)];
-      if (value == nullptr)
-        fail_import(Code::kUNSUPPORTED_NODE, "output {} ('{}') is not supported yet", i,
-                    node.output(i));
+      if (value == nullptr) {
+        scope.missing_outputs[node.output(i)] =
+            fmt::format("output {} ('{}') of node '{}' ({}) is not supported yet", i,
+                        node.output(i), n.node_name(), n.op());
+        continue;
+      }
       const bool own =
           std::find(n.added().begin(), n.added().end(), value->producer) != n.added().end();
       if (own && named_.insert(value).second) value->name = node.output(i);

@@ -220,6 +220,16 @@ TEST(Reader, OutputsMayBeInputsAndConstants) {
   EXPECT_EQ(results.at(2).numbers(), (std::vector<double>{1, 2, 3}));
 }
 
+TEST(Reader, UnsupportedOutputsMatterOnlyWhenUsed) {
+  auto model = relu_model();
+  auto& node = *model.mutable_graph()->mutable_node(0);
+  node.set_op_type("Dropout");
+  node.add_output("mask");
+  EXPECT_EQ(error_of(model), "");
+  model.mutable_graph()->add_output()->set_name("mask");
+  EXPECT_THAT(error_of(model), HasSubstr("output 1 ('mask') of node 'relu' (Dropout)"));
+}
+
 TEST(Reader, InlinesFunctions) {
   auto model = relu_model();
   auto& node = *model.mutable_graph()->mutable_node(0);
