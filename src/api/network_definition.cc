@@ -189,7 +189,7 @@ void NetworkDefinition::removeTensor(ITensor& tensor) noexcept {
     Value& value = value_of(tensor);
     require(value.is_input, "tensor '{}' is made by a layer; only network inputs can be removed",
             value.name);
-    const auto& users = network_->users()[static_cast<size_t>(value.id)];
+    const std::vector<Node*> users = network_->users()[static_cast<size_t>(value.id)];
     require(users.empty(), "input '{}' is still used by layer {}", value.name,
             users.empty() ? "" : describe(*users.front()));
     network_->remove_input(value);

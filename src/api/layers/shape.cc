@@ -14,15 +14,17 @@ bool is_permutation_of(const int32_t* order, int count) {
   return seen == (1u << count) - 1;
 }
 
-// The entries of a permutation that count. Where the rank is not known yet, the longest beginning
-// that permutes itself: applications leave the rest zero.
-std::vector<int32_t> used_part(const nvinfer1::Permutation& p, int rank, const char* which) {
-  constexpr int kMost = nvinfer1::Dims::MAX_DIMS;
-  if (rank < 0)
-    for (rank = kMost; rank > 0 && !is_permutation_of(p.order, rank);) --rank;
-  require(is_permutation_of(p.order, rank), "the {} transpose is not a permutation of {} axes",
-          which, rank);
+// The entries of a permutation that count: `rank` of them, or, while those do not fit together, the
+// longest beginning that permutes itself, because applications leave the rest zero.
+std::vector<int32_t> used_part(const nvinfer1::Permutation& p, int rank) {
+  if (rank < 0 || !is_permutation_of(p.order, rank))
+    for (rank = nvinfer1::Dims::MAX_DIMS; rank > 0 && !is_permutation_of(p.order, rank);) --rank;
   return {p.order, p.order + rank};
+}
+
+void check(const nvinfer1::Permutation& p, int rank, const char* which) {
+  require(rank < 0 || is_permutation_of(p.order, rank),
+          "the {} transpose is not a permutation of {} axes", which, rank);
 }
 
 nvinfer1::Permutation padded(const std::vector<int32_t>& order) {
@@ -58,22 +60,24 @@ ShuffleView::ShuffleView(NetworkDefinition& owner, Node& node)
       first_(padded(op().first_transpose)),
       second_(padded(op().second_transpose)) {}
 
+int ShuffleView::reshaped_rank() const {
+  if (Value* dims = input(1))
+    return owner_.rank_of(*dims) == 1 && dims->dims[0]->is_integer_constant()
+               ? static_cast<int>(dims->dims[0]->value.integer)
+               : -1;
+  return op().has_reshape ? op().reshape.rank() : -1;
+}
+
 void ShuffleView::fit_transposes() {
   const int rank = owner_.rank_of(*node_.inputs[0]);
-  if (has_first_) op().first_transpose = used_part(first_, rank, "first");
-  if (!has_second_) return;
-  int reshaped = op().has_reshape ? op().reshape.rank() : rank;
-  if (Value* dims = input(1)) {
-    reshaped = owner_.rank_of(*dims) == 1 && dims->dims[0]->is_integer_constant()
-                   ? static_cast<int>(dims->dims[0]->value.integer)
-                   : -1;
-  }
-  op().second_transpose = used_part(second_, reshaped, "second");
+  const int reshaped = reshaped_rank();
+  if (has_first_) op().first_transpose = used_part(first_, rank);
+  if (has_second_) op().second_transpose = used_part(second_, reshaped >= 0 ? reshaped : rank);
 }
 
 void ShuffleView::setFirstTranspose(const nvinfer1::Permutation& permutation) noexcept {
   change([&] {
-    used_part(permutation, owner_.rank_of(*node_.inputs[0]), "first");
+    check(permutation, owner_.rank_of(*node_.inputs[0]), "first");
     first_ = permutation;
     has_first_ = true;
     fit_transposes();
@@ -102,6 +106,7 @@ nvinfer1::Dims ShuffleView::getReshapeDimensions() const noexcept {
 
 void ShuffleView::setSecondTranspose(const nvinfer1::Permutation& permutation) noexcept {
   change([&] {
+    check(permutation, reshaped_rank(), "second");
     second_ = permutation;
     has_second_ = true;
     fit_transposes();

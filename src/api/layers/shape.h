@@ -75,6 +75,8 @@ class ShuffleView final
  private:
   bool takes_input(int32_t index) const override { return index < 2; }
   void input_was_set(int32_t) override { fit_transposes(); }
+  /// -1 while it is not known, or follows from the input alone.
+  int reshaped_rank() const;
   void fit_transposes();
 
   nvinfer1::Permutation first_, second_;
