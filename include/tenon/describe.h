@@ -30,6 +30,7 @@ TENON_EXTENSION nvinfer1::IHostMemory* tenonDump(nvinfer1::INetworkDefinition* n
                                                  tenon::DumpStage stage,
                                                  tenon::DumpFormat format) noexcept;
 TENON_EXTENSION nvinfer1::IHostMemory* tenonDescribeMachine() noexcept;
+TENON_EXTENSION nvinfer1::IHostMemory* tenonDescribeOperators() noexcept;
 TENON_EXTENSION void tenonSetThreads(int32_t threads) noexcept;
 TENON_EXTENSION int32_t tenonThreads() noexcept;
 
@@ -56,6 +57,13 @@ inline Text dump(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig
 /// libraries.
 inline Text describe_machine() noexcept {
   return Text(tenonDescribeMachine != nullptr ? tenonDescribeMachine() : nullptr);
+}
+
+/// The ONNX operators that the parser knows, as a JSON object: "opsets" is [oldest, latest], and
+/// each of "operators" has "name", "since" (the opset from which it holds, up to the next of that
+/// name) and "restriction" ("" for none).
+inline Text describe_operators() noexcept {
+  return Text(tenonDescribeOperators != nullptr ? tenonDescribeOperators() : nullptr);
 }
 
 /// Threads that engines of this process compute with; 0 means as many as the machine has, which is

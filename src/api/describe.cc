@@ -7,6 +7,7 @@
 #include "api/build.h"
 #include "api/host_memory.h"
 #include "base/parallel.h"
+#include "import/import.h"
 #include "network/clone.h"
 #include "optimize/optimize.h"
 #include "plan/inspect.h"
@@ -80,6 +81,17 @@ nvinfer1::IHostMemory* tenonDescribeMachine() noexcept {
 #endif
     };
     return memory_of(facts.dump());
+  });
+}
+
+nvinfer1::IHostMemory* tenonDescribeOperators() noexcept {
+  return tenon::Reporter(nullptr).guard<nvinfer1::IHostMemory*>(nullptr, [&] {
+    auto rows = nlohmann::ordered_json::array();
+    for (const tenon::OperatorRow& row : tenon::supported_operators())
+      rows.push_back({{"name", row.name}, {"since", row.since}, {"restriction", row.restriction}});
+    const nlohmann::ordered_json table = {{"opsets", {tenon::kOldestOpset, tenon::kLatestOpset}},
+                                          {"operators", rows}};
+    return memory_of(table.dump());
   });
 }
 

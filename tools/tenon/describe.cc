@@ -1,4 +1,4 @@
-// `tenon dump`, `tenon inspect` and `tenon plugins`: what there is, as text or JSON.
+// `tenon dump`, `inspect`, `plugins` and `operators`: what there is, as text or JSON.
 #include <NvInferPlugin.h>
 #include <fmt/format.h>
 #include <tenon/describe.h>
@@ -179,6 +179,28 @@ void add_plugins(CLI::App& app, Logger& logger) {
     initLibNvInferPlugins(&logger, "");
     o->common.apply(logger);
     print_plugins(o->json);
+  });
+}
+
+void add_operators(CLI::App& app, Logger& logger) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command =
+      app.add_subcommand("operators", "List the ONNX operators that models may use");
+  command->add_flag("--json", *json, "Print JSON");
+  command->callback([json, &logger] {
+    const tenon::Text text = tenon::describe_operators();
+    if (text == nullptr) fail_with_log(logger, "the operators cannot be listed");
+    const auto table =
+        ordered_json::parse(std::string_view(static_cast<const char*>(text->data()), text->size()));
+    if (*json) {
+      fmt::print("{}\n", table.dump(2));
+      return;
+    }
+    for (const auto& row : table["operators"]) {
+      const auto restriction = row["restriction"].get<std::string>();
+      fmt::print("{} from opset {}{}\n", row["name"].get<std::string>(),
+                 row["since"].get<int64_t>(), restriction.empty() ? "" : ": " + restriction);
+    }
   });
 }
 

@@ -18,8 +18,8 @@ int run(int argc, char** argv) {
                        fmt::format("tenon (TensorRT {}.{}.{} interface)", NV_TENSORRT_MAJOR,
                                    NV_TENSORRT_MINOR, NV_TENSORRT_PATCH));
   app.get_formatter()->column_width(34);
-  for (const auto add :
-       {add_build, add_run, add_bench, add_dump, add_inspect, add_plugins, add_doctor})
+  for (const auto add : {add_build, add_run, add_bench, add_dump, add_inspect, add_plugins,
+                         add_operators, add_doctor})
     add(app, logger);
   try {
     app.parse(argc, argv);
