@@ -1,0 +1,133 @@
+"""Fails when a folder includes a file of a folder that it does not depend on.
+
+For src/ the edges are those of CMake: `tenon_module(NAME DEPENDS ...)` and `tenon_link_modules`. A
+module may include what it depends on, and what that depends on. Test files may also use the module's
+TEST_DEPENDS. The other folders see public headers alone; OUTSIDE names them.
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PUBLIC = {"include", "cudart"}
+# Folders outside src/, and what they may include besides themselves.
+OUTSIDE = {
+    "include": {"cudart"},
+    "cudart": set(),
+    "kit": PUBLIC,
+    "plugins": PUBLIC | {"kit"},
+    "tools": PUBLIC,
+    "examples": PUBLIC | {"kit"},
+    "bench": PUBLIC | {"tools"},
+}
+# Where the compiler looks for a header, besides the including file's folder.
+SEARCH = ["", "src", "include", "cudart/include", "kit", "tools/tenon"]
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
+CALL = re.compile(r"tenon_(module|link_modules)\(\s*([A-Za-z_]+)([^)]*)\)")
+
+
+def part_of(path):
+    """The folder that owns a file: "src/ops", "kit"."""
+    parts = path.parts
+    return "/".join(parts[:2]) if parts[0] == "src" else parts[0]
+
+
+def words_after(key, text):
+    """The arguments after a CMake keyword, up to the next one."""
+    words = []
+    for word in text.split()[text.split().index(key) + 1:] if key in text.split() else []:
+        if word.isupper():
+            break
+        words.append(word)
+    return words
+
+
+def module_edges():
+    """What CMake says: folder -> (modules it depends on, those its tests may use as well)."""
+    edges = {}
+    for lists in sorted(ROOT.glob("src/*/CMakeLists.txt")):
+        folder = f"src/{lists.parent.name}"
+        for kind, _, arguments in CALL.findall(lists.read_text()):
+            direct = words_after("DEPENDS", arguments) if kind == "module" else arguments.split()
+            edges[folder] = ({f"src/{name}" for name in direct},
+                             {f"src/{name}" for name in words_after("TEST_DEPENDS", arguments)})
+    return edges
+
+
+def closure(folders, edges):
+    seen = set()
+    pending = list(folders)
+    while pending:
+        folder = pending.pop()
+        if folder not in seen and folder in edges:
+            seen.add(folder)
+            pending.extend(edges[folder][0])
+    return seen
+
+
+def allowed_for(path, edges):
+    """Folders whose files `path` may include; None for all of them."""
+    part = part_of(path)
+    if part in OUTSIDE:
+        return OUTSIDE[part] | {part}
+    if part not in edges:
+        return None  # tests and fuzz targets look into everything
+    direct, for_tests = edges[part]
+    is_test = "test" in path.stem
+    return closure(direct | (for_tests if is_test else set()), edges) | {part} | PUBLIC
+
+
+def resolve(name, including):
+    """The file of this repository that an include means; None for others (system, generated)."""
+    for folder in [including.parent, *map(pathlib.Path, SEARCH)]:
+        candidate = folder / name
+        if (ROOT / candidate).is_file():
+            return pathlib.Path((ROOT / candidate).resolve().relative_to(ROOT))
+    return None
+
+
+def sources():
+    for folder in ["src", *OUTSIDE]:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in {".cc", ".h", ".inl", ".cpp"} and "build" not in path.parts[len(
+                    ROOT.parts):]:
+                yield path.relative_to(ROOT)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--as-if", metavar="FILE:HEADER", action="append", default=[],
+                        help="pretend that FILE includes HEADER, too")
+    parser.add_argument("--edges", action="store_true", help="print who includes whom")
+    arguments = parser.parse_args()
+
+    edges = module_edges()
+    found = set()
+    problems = []
+    extra = [pair.split(":") for pair in arguments.as_if]
+    count = 0
+    for path in sources():
+        lines = (ROOT / path).read_text().splitlines()
+        names = [(i + 1, m[1]) for i, line in enumerate(lines) if (m := INCLUDE.match(line))]
+        names += [(0, header) for file, header in extra if file == str(path)]
+        allowed = allowed_for(path, edges)
+        count += 1
+        for line, name in names:
+            target = resolve(name, path)
+            if target is None:
+                continue
+            found.add((part_of(path), part_of(target)))
+            if allowed is not None and part_of(target) not in allowed:
+                problems.append(f"{path}:{line}: {part_of(path)} may not include {target}; "
+                                f"it may include: {', '.join(sorted(allowed))}")
+    if arguments.edges:
+        for source, target in sorted(found):
+            if source != target:
+                print(f"{source} -> {target}")
+    print("\n".join(problems + [f"{count} files, {len(problems)} forbidden includes"]))
+    return 1 if problems or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
