@@ -1,0 +1,220 @@
+"""What each command does when all is well."""
+import json
+import re
+import shutil
+import unittest
+
+import numpy as np
+from PIL import Image
+
+from support import MLP, MLP_PROFILE, PHOTO, PLUGIN, RESNET, SRCNN, VIGNETTE, CliTest, run
+
+CASE = MLP / "case_5x1x12x12.npz"
+
+
+class Build(CliTest):
+    def test_writes_the_plan_and_says_so(self):
+        plan = self.folder / "some.plan"
+        said = self.succeed("build", MLP / "model.onnx", f"--saveEngine={plan}", *MLP_PROFILE)
+        self.assertTrue(plan.read_bytes().startswith(b"TENONPLN"))
+        self.assertIn(str(plan), said)
+
+    def test_o_is_an_alias(self):
+        a = self.folder / "a.plan"
+        self.succeed("build", f"--onnx={MLP / 'model.onnx'}", "-o", a, *MLP_PROFILE)
+        self.assertTrue(a.exists())
+
+    def test_default_name_is_the_models(self):
+        model = self.folder / "net.onnx"
+        shutil.copy(MLP / "model.onnx", model)
+        self.succeed("build", model, *MLP_PROFILE)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["net.onnx", "net.plan"])
+
+    def test_same_timing_cache_same_bytes(self):
+        cache = f"--timingCacheFile={self.folder / 'timing.cache'}"
+        plans = [self.plan(f"{i}.plan", RESNET / "model.onnx",
+                           ["--shapes=input:1x3x64x64", cache]).read_bytes() for i in range(3)]
+        self.assertEqual(plans[1], plans[2])
+
+    def test_progress_is_plain_lines_without_a_terminal(self):
+        result = run("build", MLP / "model.onnx", "-o", self.folder / "m.plan", *MLP_PROFILE)
+        self.assertRegex(result.stderr, r"(?m)^.+: \d+\.\d\d s$")
+        self.assertNotIn("\r", result.stderr + result.stdout)
+
+
+class Run(CliTest):
+    def expect_case(self, outputs):
+        self.assert_close(np.load(outputs)["output"], np.load(CASE)["out:output"])
+
+    def test_plan_with_arrays(self):
+        out = self.folder / "out.npz"
+        said = self.succeed("run", self.plan(), "--inputs", CASE, "--outputs", out)
+        self.expect_case(out)
+        self.assertIn("output", said)
+        self.assertRegex(said, r"run [\d.]+ ms")
+
+    def test_model_with_arrays(self):
+        out = self.folder / "out.npz"
+        self.succeed("run", MLP / "model.onnx", "--inputs", CASE, "--outputs", out)
+        self.expect_case(out)
+
+    def test_raw_bytes(self):
+        raw, out = self.folder / "in.bin", self.folder / "out.npz"
+        np.load(CASE)["in:input"].tofile(raw)
+        self.succeed("run", self.plan(), "--shapes=input:5x1x12x12", f"--loadInputs=input:{raw}", "--outputs", out)
+        self.expect_case(out)
+
+    def test_pictures(self):
+        """A picture in, three times larger out: close to Pillow's bicubic, as SRCNN refines that."""
+        plan = self.plan("srcnn.plan", SRCNN, [
+            "--minShapes=input:1x3x16x16,factor:1x1x16x16", "--optShapes=input:1x3x40x60,factor:1x1x120x180",
+            "--maxShapes=input:1x3x64x64,factor:1x1x192x192"])
+        small, big = self.folder / "small.jpg", self.folder / "big.png"
+        photo = Image.open(PHOTO).convert("RGB").resize((60, 40), Image.Resampling.BICUBIC)
+        photo.save(small, quality=98)
+        self.succeed("run", plan, f"--image=input:{small}", "--shapes=factor:1x1x120x180", f"--save=output:{big}")
+        result = Image.open(big)
+        self.assertEqual((result.size, result.mode), ((180, 120), "RGB"))
+        expected = Image.open(small).resize((180, 120), Image.Resampling.BICUBIC)
+        difference = np.abs(np.asarray(result, np.float64) - np.asarray(expected, np.float64))
+        self.assertLess(difference.mean(), 5)
+
+    def test_plugin_of_a_library_and_picture_options(self):
+        """The example plugin, from picture to picture, in two layouts of the numbers."""
+        light = 1 - 0.75 * self.distance(30, 50) / 2
+        photo = Image.open(PHOTO).convert("RGB").resize((50, 30))
+        small, dark = self.folder / "small.png", self.folder / "dark.png"
+        photo.save(small)
+        expected = np.clip(np.round(np.asarray(photo, np.float64) * light[:, :, None]), 0, 255)
+        for options in ([], ["--color=bgr", "--scale=0.02"]):
+            self.succeed("run", VIGNETTE, f"--plugins={PLUGIN}", f"--image=input:{small}", f"--save=output:{dark}",
+                         *options)
+            actual = np.asarray(Image.open(dark), np.float64)
+            self.assertLessEqual(np.abs(actual - expected).max(), 1)
+
+    def test_mean_and_scale_reach_the_tensor(self):
+        small, out = self.folder / "small.png", self.folder / "out.npz"
+        photo = Image.open(PHOTO).convert("RGB").resize((64, 64))
+        photo.save(small)
+        mean, scale = [123.675, 116.28, 103.53], [0.0171, 0.0175, 0.0174]
+        self.succeed("run", RESNET / "model.onnx", f"--image=input:{small}", "--outputs", out,
+                     "--mean=" + ",".join(map(str, mean)), "--scale=" + ",".join(map(str, scale)))
+        pixels = (np.asarray(photo, np.float32) - np.float32(mean)) * np.float32(scale)
+        inputs = self.folder / "in.npz"
+        np.savez(inputs, input=pixels.transpose(2, 0, 1)[None].astype(np.float32))
+        other = self.folder / "other.npz"
+        self.succeed("run", RESNET / "model.onnx", "--inputs", inputs, "--outputs", other)
+        self.assert_close(np.load(out)["output"], np.load(other)["output"])
+
+    @staticmethod
+    def distance(height, width):
+        v = 2 * np.arange(height)[:, None] / height - 1
+        u = 2 * np.arange(width)[None] / width - 1
+        return u * u + v * v
+
+
+class Bench(CliTest):
+    SHORT = ["--warmUp=0", "--duration=0", "--iterations=12"]
+
+    def test_summary_is_what_scripts_parse(self):
+        said = self.succeed("bench", self.plan(), "--shapes=input:2x1x12x12", *self.SHORT)
+        self.assertEqual(len(re.findall(r"Throughput: ([0-9.]+) qps", said)), 1)
+        for pattern in (r"GPU Compute Time:.*mean = ([\d.]+) ms",
+                        r"Latency: .*?mean = ([0-9.]+) ms,.*?percentile\(95%\) = ([0-9.]+) ms",
+                        r"Total Host Walltime: [\d.e-]+ s", r"Total GPU Compute Time: [\d.e-]+ s",
+                        r"Enqueue Time: min = ", r"H2D Latency: min = ", r"D2H Latency: min = ",
+                        r"(?m)^\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[I\] === Performance summary ===$"):
+            self.assertRegex(said, pattern)
+        # grep "GPU.* mean.*ms$" | awk '{print $16}' gives the median.
+        line = [one for one in said.splitlines() if re.search(r"GPU.* mean.*ms$", one)]
+        self.assertEqual(len(line), 1)
+        float(line[0].split()[15])
+
+    def test_json_alone_on_standard_output(self):
+        result = json.loads(self.succeed("bench", MLP / "model.onnx", "--shapes=input:2x1x12x12", "--json",
+                                         *self.SHORT))
+        self.assertEqual(result["queries"], 12)
+        self.assertGreater(result["throughputQps"], 0)
+        for part in ("latencyMs", "enqueueMs", "h2dMs", "computeMs", "d2hMs"):
+            times = result[part]
+            self.assertLessEqual(times["min"], times["median"])
+            self.assertLessEqual(times["median"], times["p95"])
+            self.assertLessEqual(times["p95"], times["max"])
+
+    def test_exported_files(self):
+        times, profile = self.folder / "times.json", self.folder / "profile.json"
+        said = self.succeed("bench", self.plan(), "--dumpProfile", f"--exportTimes={times}",
+                            f"--exportProfile={profile}", *self.SHORT)
+        self.assertRegex(said, r"=== Profile \(\d+ iterations \) ===")
+        first = json.loads(times.read_text())[0]
+        self.assertEqual(set(first), {
+            "startEnqMs", "endEnqMs", "startH2dMs", "endH2dMs", "startComputeMs", "endComputeMs", "startD2hMs",
+            "endD2hMs", "h2dMs", "computeMs", "d2hMs", "latencyMs"})
+        rows = json.loads(profile.read_text())
+        self.assertEqual(set(rows[0]), {"count"})
+        self.assertEqual(set(rows[1]), {"name", "timeMs", "averageMs", "medianMs", "percentage"})
+        self.assertAlmostEqual(sum(row["percentage"] for row in rows[1:]), 100, places=3)
+
+
+class Dump(CliTest):
+    def test_every_stage(self):
+        for stage in ("import", "optimize", "plan"):
+            options = MLP_PROFILE if stage == "plan" else []
+            text = self.succeed("dump", f"--stage={stage}", MLP / "model.onnx", *options)
+            self.assertIn("input", text)
+            json.loads(self.succeed("dump", f"--stage={stage}", "--json", MLP / "model.onnx", *options))
+
+    def test_optimizing_leaves_fewer_layers(self):
+        def layers(stage):
+            return len(self.succeed("dump", f"--stage={stage}", RESNET / "model.onnx").splitlines())
+
+        self.assertLess(layers("optimize"), layers("import"))
+
+
+class Inspect(CliTest):
+    def test_text_and_json(self):
+        plan = self.plan()
+        text = self.succeed("inspect", plan)
+        for word in ("input", "output", "cpu"):
+            self.assertIn(word, text)
+        self.assertIn("12", json.dumps(json.loads(self.succeed("inspect", "--json", plan))))
+
+    def test_names_the_plugin_that_is_absent(self):
+        plan = self.plan("v.plan", VIGNETTE, ["--shapes=input:1x3x8x8", f"--plugins={PLUGIN}"])
+        self.assertIn("Vignette", self.succeed("inspect", plan))
+        self.assertIn("Vignette", json.dumps(json.loads(self.succeed("inspect", "--json", plan))))
+
+
+class Plugins(CliTest):
+    def test_lists_names_versions_and_fields(self):
+        rows = {row["name"]: row for row in json.loads(self.succeed("plugins", "--json", f"--plugins={PLUGIN}"))}
+        self.assertEqual(rows["DynamicTRTResize"]["version"], "1")
+        self.assertEqual(rows["DynamicTRTResize"]["fields"], [{"name": "align_corners", "type": "int32"}])
+        self.assertEqual(rows["Vignette"]["fields"], [{"name": "strength", "type": "float32"}])
+
+    def test_text(self):
+        text = self.succeed("plugins")
+        self.assertIn("DynamicTRTResize version 1", text)
+        self.assertNotIn("Vignette", text)
+
+
+class Doctor(CliTest):
+    def test_says_what_this_machine_has(self):
+        text = self.succeed("doctor")
+        facts = json.loads(self.succeed("doctor", "--json"))
+        for key in facts:
+            self.assertIn(key, text)
+        self.assertGreaterEqual(facts["plugins"], 1)
+        self.assertGreaterEqual(facts["threads"], 1)
+
+
+class Help(CliTest):
+    def test_every_command_has_help(self):
+        self.assertIn("TensorRT", self.succeed("--version"))
+        for command in ("build", "run", "bench", "dump", "inspect", "plugins", "doctor"):
+            self.assertIn(command, self.succeed("--help"))
+            self.assertIn("Usage", self.succeed(command, "--help"))
+
+
+if __name__ == "__main__":
+    unittest.main()
