@@ -393,7 +393,7 @@ class Compiler {
     for (const auto& [name, value] : fields_of(*node.op)) {
       const auto* text = std::get_if<std::string>(&value);
       if (text == nullptr) continue;
-      if (name == "name") plugin.name = *text;
+      if (name == "plugin") plugin.name = *text;
       if (name == "version") plugin.version = *text;
       if (name == "namespace") plugin.name_space = *text;
     }

@@ -22,6 +22,9 @@ int run(int argc, char** argv) {
                          add_operators, add_doctor})
     add(app, logger);
   try {
+    const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty())
+      fail("there is no command '{}': run `tenon --help` for those there are", argv[1]);
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::CallForHelp& e) {

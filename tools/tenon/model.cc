@@ -156,6 +156,7 @@ ParsedModel parse_model(const std::string& path, const BuildOptions& options,
     for (int i = 0; i < parser->getNbErrors(); ++i)
       text += (i > 0 ? "\n  " : "") + std::string(parser->getError(i)->desc());
     if (text.empty()) fail_with_log(logger, path + ": cannot be parsed");
+    if (text.find(path) == std::string::npos) text = path + ": " + text;
     fail("{}", text);
   }
   set_flags(*model.config, options);

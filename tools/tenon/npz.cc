@@ -198,6 +198,7 @@ void write_file(const std::string& path, const void* data, size_t size) {
 
 Arrays read_npz(const std::string& path) {
   const auto file = read_file(path);
+  if (file.empty()) fail("{}: is not an .npz file: it is empty", path);  // libzip takes it for one
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_buffer_create(file.data(), file.size(), 0, &error);
