@@ -1,0 +1,112 @@
+"""Writes the pages that say what works: operators.md, layers.md, plugins.md.
+
+Operators and plugins are what the built `tenon` says of itself; layers come from the sources. With
+--check nothing is written, and a page that differs is an error.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NOTE = "<!-- Written by docs/generate.py. -->\n"
+
+
+def ask(tenon, command):
+    answer = subprocess.run([tenon, command, "--json"], check=True, capture_output=True, text=True)
+    return json.loads(answer.stdout)
+
+
+def table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def operators_page(tenon):
+    answer = ask(tenon, "operators")
+    oldest, latest = answer["opsets"]
+    operators = answer["operators"]
+    rows = []
+    for i, row in enumerate(operators):
+        following = operators[i + 1] if i + 1 < len(operators) else {"name": ""}
+        upto = f" to {following['since'] - 1}" if following["name"] == row["name"] else ""
+        rows.append([row["name"], f"{row['since']}{upto}", row["restriction"]])
+    return (NOTE + "# ONNX operators\n\n"
+            f"Models of opsets {oldest} to {latest} are read. Operators of the standard domain that the"
+            " parser knows:\n\n"
+            + table(["operator", "opsets", "restriction"], rows)
+            + "\nAn operator that is not here may be a plugin: see [plugins.md](plugins.md). Local"
+            " functions of a\nmodel are expanded. Everything else is an error that names the node.\n")
+
+
+def plugins_page(tenon):
+    rows = []
+    for plugin in ask(tenon, "plugins"):
+        fields = ", ".join(f"`{f['name']}` ({f['type']})" for f in plugin["fields"])
+        rows.append([plugin["name"], plugin["version"], plugin["namespace"],
+                     plugin["interface"], fields])
+    return (NOTE + "# Plugins\n\n"
+            "Plugins that `libtenon` brings. `tenon plugins --plugins=LIBRARY` lists those of a library"
+            ", too.\n\n"
+            + table(["name", "version", "namespace", "interface", "fields"], rows)
+            + "\nAn ONNX node becomes a plugin when a creator has the node's `op_type` as its name."
+            " The attributes\n`plugin_version` (default \"1\") and `plugin_namespace` (default \"\")"
+            " choose among several; the\nnode's domain does not matter.\n")
+
+
+def add_functions():
+    """(public name, slot, layer class) of what adds a layer, in the header's order."""
+    header = (ROOT / "include/tenon/api/network.h").read_text()
+    pattern = re.compile(r"\b(I\w+)\* (add\w+)\([^;{]*\{\s*return mImpl->(\w+)\(")
+    return [(name, slot, kind) for kind, name, slot in pattern.findall(header)
+            if kind != "ITensor"]
+
+
+def flags(name):
+    source = (ROOT / "src/api/build.cc").read_text()
+    block = re.search(name + r"\[\] = \{(.*?)\};", source, re.S)[1]
+    return ", ".join(f"`{flag}`" for flag in re.findall(r'"(\w+)"', block))
+
+
+def layers_page():
+    waiting = set(re.findall(r"NetworkDefinition::(add\w+)\(",
+                             (ROOT / "src/api/unsupported_layers.cc").read_text()))
+    rows = []
+    for name, slot, kind in add_functions():
+        shown = f"`{name}`" if name == slot else f"`{name}` (slot `{slot}`)"
+        rows.append([shown, f"`{kind}`", "not supported yet" if slot in waiting else "yes"])
+    working = sum(row[2] == "yes" for row in rows)
+    return (NOTE + "# Layers\n\n"
+            f"Of the {len(rows)} functions of `INetworkDefinition` that add a layer, {working} work."
+            " The others log\n\"not supported yet\" and return null.\n\n"
+            + table(["function", "layer", "works"], rows)
+            + "\nThe 8.x names (`addConvolution`, `addPooling`, `addFullyConnected`, ...) work where the"
+            " layer does.\n\n## Builder flags\n\n"
+            f"Refused when a network is built: {flags('kRefused')}.\n\n"
+            f"Accepted with a warning, and not used yet: {flags('kUnused')}.\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tenon", default=str(ROOT / "out/bin/tenon"), help="the built program")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page differs")
+    arguments = parser.parse_args()
+    stale = []
+    for name, text in [("operators.md", operators_page(arguments.tenon)),
+                       ("plugins.md", plugins_page(arguments.tenon)),
+                       ("layers.md", layers_page())]:
+        page = ROOT / "docs" / name
+        if arguments.check:
+            if not page.is_file() or page.read_text() != text:
+                stale.append(name)
+        else:
+            page.write_text(text)
+    for name in stale:
+        print(f"docs/{name} is not what docs/generate.py writes: run it and commit the page")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
