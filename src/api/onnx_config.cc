@@ -34,6 +34,8 @@ class OnnxConfig final : public IOnnxConfig {
 
 }  // namespace
 
-IOnnxConfig* createONNXConfig() { return new OnnxConfig; }
+IOnnxConfig* createONNXConfig() {
+  return new OnnxConfig;
+}
 
 }  // namespace nvonnxparser

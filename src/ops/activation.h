@@ -5,7 +5,8 @@
 
 namespace tenon {
 
-/// Input: any float tensor. alpha and beta as TensorRT defines them for each type (kCLIP: the bounds).
+/// Input: any float tensor. alpha and beta as TensorRT defines them for each type (kCLIP: the
+/// bounds).
 struct Activation final : OpOf<Activation, LayerType::kACTIVATION> {
   static constexpr std::string_view kName = "Activation";
   nvinfer1::ActivationType type = nvinfer1::ActivationType::kRELU;

@@ -5,10 +5,9 @@
 
 namespace tenon {
 
-/// Inputs: data (…,C,H,W) of which the last three axes are flattened, kernel (outputs, C*H*W) or its
-/// elements in that order, bias (outputs) optional. Output: (…,outputs,1,1).
-struct FullyConnected final
-    : OpOf<FullyConnected, layer_type(PrivateLayer::kFullyConnected)> {
+/// Inputs: data (…,C,H,W) of which the last three axes are flattened, kernel (outputs, C*H*W) or
+/// its elements in that order, bias (outputs) optional. Output: (…,outputs,1,1).
+struct FullyConnected final : OpOf<FullyConnected, layer_type(PrivateLayer::kFullyConnected)> {
   static constexpr std::string_view kName = "FullyConnected";
   int64_t outputs = 0;
 

@@ -5,9 +5,9 @@
 
 namespace tenon {
 
-/// Inputs: data, indices (int32 or int64; negative ones count from the end). Out-of-range indices are an
-/// error that names the index. Semantics: ONNX Gather (kDEFAULT, with batch axes), GatherElements
-/// (kELEMENT), GatherND (kND).
+/// Inputs: data, indices (int32 or int64; negative ones count from the end). Out-of-range indices
+/// are an error that names the index. Semantics: ONNX Gather (kDEFAULT, with batch axes),
+/// GatherElements (kELEMENT), GatherND (kND).
 struct Gather final : OpOf<Gather, LayerType::kGATHER> {
   static constexpr std::string_view kName = "Gather";
   nvinfer1::GatherMode mode = nvinfer1::GatherMode::kDEFAULT;

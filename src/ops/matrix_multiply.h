@@ -6,8 +6,9 @@
 
 namespace tenon {
 
-/// Inputs: two tensors, bias (optional, broadcast to the result), then the operands of the epilogue.
-/// kVECTOR treats the last axis as a vector. Semantics: TensorRT IMatrixMultiplyLayer, ONNX MatMul.
+/// Inputs: two tensors, bias (optional, broadcast to the result), then the operands of the
+/// epilogue. kVECTOR treats the last axis as a vector. Semantics: TensorRT IMatrixMultiplyLayer,
+/// ONNX MatMul.
 struct MatrixMultiply final : OpOf<MatrixMultiply, LayerType::kMATRIX_MULTIPLY> {
   static constexpr std::string_view kName = "MatrixMultiply";
   nvinfer1::MatrixOperation operation_a = nvinfer1::MatrixOperation::kNONE;

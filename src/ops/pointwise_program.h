@@ -15,8 +15,8 @@ namespace tenon {
 struct PointwiseStep {
   enum class Family : int32_t { kUnary, kActivation, kElementWise };
   Family family = Family::kActivation;
-  int32_t function = 0;  // a UnaryOperation, ActivationType or ElementWiseOperation
-  int32_t a = 0, b = -1;  // operand registers; b only for kElementWise
+  int32_t function = 0;       // a UnaryOperation, ActivationType or ElementWiseOperation
+  int32_t a = 0, b = -1;      // operand registers; b only for kElementWise
   float alpha = 0, beta = 0;  // of the activation
 
   friend bool operator==(const PointwiseStep&, const PointwiseStep&) = default;

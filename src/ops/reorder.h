@@ -1,8 +1,8 @@
 // A change of memory layout, put between layers by the planner.
 #pragma once
 
-#include "network/op.h"
 #include "base/layout.h"
+#include "network/op.h"
 
 namespace tenon {
 

@@ -5,9 +5,9 @@
 
 namespace tenon {
 
-/// Inputs: data, reshape dimensions (optional integer tensor known on the host). In `reshape`, 0 copies
-/// the extent (unless zero_is_placeholder is false) and one -1 is computed. An empty permutation is the
-/// identity; `has_reshape` false leaves the shape.
+/// Inputs: data, reshape dimensions (optional integer tensor known on the host). In `reshape`, 0
+/// copies the extent (unless zero_is_placeholder is false) and one -1 is computed. An empty
+/// permutation is the identity; `has_reshape` false leaves the shape.
 struct Shuffle final : OpOf<Shuffle, LayerType::kSHUFFLE> {
   static constexpr std::string_view kName = "Shuffle";
   std::vector<int32_t> first_transpose, second_transpose;

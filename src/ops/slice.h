@@ -5,8 +5,8 @@
 
 namespace tenon {
 
-/// Inputs: data, then optional integer tensors known on the host: start, size, stride; fill value; axes.
-/// Attributes stand for those left out. Semantics: TensorRT ISliceLayer.
+/// Inputs: data, then optional integer tensors known on the host: start, size, stride; fill value;
+/// axes. Attributes stand for those left out. Semantics: TensorRT ISliceLayer.
 struct Slice final : OpOf<Slice, LayerType::kSLICE> {
   static constexpr std::string_view kName = "Slice";
   Shape start, size, stride;
