@@ -1,0 +1,120 @@
+#include "plan/time_kernel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "ops/identity.h"
+
+namespace tenon {
+namespace {
+
+int runs = 0;
+
+// Does nothing for the given time.
+class SleepingKernel final : public Kernel {
+ public:
+  SleepingKernel(const char* label, int milliseconds, const KernelRequest& request)
+      : milliseconds_(milliseconds) {
+    name = label;
+    input_layouts.assign(request.inputs.size(), Layout::kLinear);
+    output_layouts.assign(request.outputs.size(), Layout::kLinear);
+    input_is_packed.assign(request.inputs.size(), false);
+  }
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec>,
+                                     std::span<const TensorSpec>) const override {
+    return std::make_unique<Sleep>(milliseconds_);
+  }
+
+ private:
+  class Sleep final : public Execution {
+   public:
+    explicit Sleep(int milliseconds) : milliseconds_(milliseconds) {}
+    void run(const RunArguments&) override {
+      ++runs;
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds_));
+    }
+
+   private:
+    int milliseconds_;
+  };
+  int milliseconds_;
+};
+
+Offer slow(const KernelRequest& r) {
+  return std::make_unique<SleepingKernel>("slow", 8, r);
+}
+Offer quick(const KernelRequest& r) {
+  return std::make_unique<SleepingKernel>("quick", 0, r);
+}
+Offer never(const KernelRequest&) {
+  return std::string("it never does");
+}
+
+class FakeTarget final : public Target {
+ public:
+  explicit FakeTarget(std::vector<Candidate> list) : list_(std::move(list)) {}
+  std::string_view name() const override { return "fake"; }
+  std::string fingerprint() const override { return "fake machine"; }
+  std::string instruction_set() const override { return "fake"; }
+  std::span<const Candidate> candidates(const Op&) const override { return list_; }
+  bool fuses(const Op&, const PointwiseProgram&) const override { return false; }
+
+ private:
+  std::vector<Candidate> list_;
+};
+
+std::string chosen(const FakeTarget& target, const BuildOptions& options) {
+  const Identity op;
+  const TensorSpec spec{DataType::kFLOAT, Layout::kLinear, {4}, true};
+  const Tensor* constant = nullptr;
+  return choose_kernel(target, {op, {&spec, 1}, {&spec, 1}, {&constant, 1}}, "layer", options)
+      ->name;
+}
+
+const FakeTarget kTimed({{"slow", slow, true}, {"never", never, true}, {"quick", quick, false}});
+
+TEST(ChooseKernel, TimesCandidatesWhoseOrderIsNotPlain) {
+  EXPECT_EQ(chosen(kTimed, {}), "quick");
+  const FakeTarget plain({{"slow", slow, false}, {"quick", quick, false}});
+  EXPECT_EQ(chosen(plain, {}), "slow");
+}
+
+TEST(ChooseKernel, TrustsTheOrderWhenAskedNotToTime) {
+  BuildOptions options;
+  options.time_kernels = false;
+  EXPECT_EQ(chosen(kTimed, options), "slow");
+}
+
+TEST(ChooseKernel, RemembersInTheTimingCache) {
+  TimingCache cache;
+  BuildOptions options;
+  options.timing_cache = &cache;
+  options.error_on_timing_cache_miss = true;
+  EXPECT_THROW(chosen(kTimed, options), Error);
+  options.error_on_timing_cache_miss = false;
+  EXPECT_EQ(chosen(kTimed, options), "quick");
+  EXPECT_EQ(cache.keys().size(), 1u);
+  TimingCache another_process;
+  another_process.read(cache.write());
+  options.timing_cache = &another_process;
+  runs = 0;
+  EXPECT_EQ(chosen(kTimed, options), "quick");
+  EXPECT_EQ(runs, 0);
+}
+
+TEST(ChooseKernel, ListsEveryRefusal) {
+  const FakeTarget hopeless({{"never", never, false}});
+  try {
+    chosen(hopeless, {});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("layer layer: the target fake has no kernel"));
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("it never does"));
+  }
+}
+
+}  // namespace
+}  // namespace tenon
