@@ -77,9 +77,9 @@ std::string chosen(const FakeTarget& target, const BuildOptions& options) {
 const FakeTarget kTimed({{"slow", slow, true}, {"never", never, true}, {"quick", quick, false}});
 
 TEST(ChooseKernel, TimesCandidatesWhoseOrderIsNotPlain) {
-  EXPECT_EQ(chosen(kTimed, {}), "quick");
+  EXPECT_EQ(chosen(kTimed, BuildOptions()), "quick");
   const FakeTarget plain({{"slow", slow, false}, {"quick", quick, false}});
-  EXPECT_EQ(chosen(plain, {}), "slow");
+  EXPECT_EQ(chosen(plain, BuildOptions()), "slow");
 }
 
 TEST(ChooseKernel, TrustsTheOrderWhenAskedNotToTime) {
@@ -108,7 +108,7 @@ TEST(ChooseKernel, RemembersInTheTimingCache) {
 TEST(ChooseKernel, ListsEveryRefusal) {
   const FakeTarget hopeless({{"never", never, false}});
   try {
-    chosen(hopeless, {});
+    chosen(hopeless, BuildOptions());
     FAIL();
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), ::testing::HasSubstr("layer layer: the target fake has no kernel"));
