@@ -1,0 +1,115 @@
+"""Installs a build and uses it as a stranger does: every example is built against it and run."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+from PIL import Image
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = SOURCE / "examples"
+BUILD = os.environ["TENON_BUILD"]
+CMAKE = os.environ.get("CMAKE", "cmake")
+COMPILER = os.environ.get("CXX", "c++")
+SANITIZE = os.environ.get("TENON_SANITIZE", "")
+FLAGS = f"-fsanitize={SANITIZE}" if SANITIZE else ""
+
+
+def run(*command):
+    result = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
+    if result.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = pathlib.Path(tempfile.mkdtemp(prefix="tenon_package_"))
+        cls.addClassCleanup(shutil.rmtree, cls.root)
+        cls.prefix = cls.root / "prefix"
+        run(CMAKE, "--install", BUILD, "--prefix", cls.prefix)
+        cls.tenon = cls.prefix / "bin/tenon"
+
+    def setUp(self):
+        self.folder = self.root / self.id().rsplit(".", 1)[-1]
+        self.folder.mkdir()
+
+    def build(self, example):
+        run(CMAKE, "-S", EXAMPLES / example, "-B", self.folder, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            f"-DCMAKE_CXX_COMPILER={COMPILER}", f"-DCMAKE_CXX_FLAGS=-Wall -Wextra {FLAGS}")
+        run(CMAKE, "--build", self.folder)
+
+    def test_every_example_has_a_test(self):
+        tested = {name.removeprefix("test_example_") for name in dir(self) if name.startswith("test_example_")}
+        self.assertEqual(tested, {p.parent.name for p in EXAMPLES.glob("*/CMakeLists.txt")})
+
+    def test_example_readme(self):
+        self.build("readme")
+        run(CMAKE.removesuffix("cmake") + "ctest", "--test-dir", self.folder, "--output-on-failure")
+
+    def test_example_classify10(self):
+        self.build("classify10")
+        model = SOURCE / "test/golden/mini_mobilenet"
+        golden = np.load(model / "case_2x3x50x75.npz")
+        golden["in:input"].tofile(self.folder / "images.bin")
+        run(self.tenon, "build", model / "model.onnx", "-o", self.folder / "net.plan", "--shapes=input:2x3x50x75")
+        said = run(self.folder / "classify", self.folder / "net.plan", self.folder / "images.bin", 50, 75)
+        self.expect_scores(said, golden["out:output"])
+
+    def expect_scores(self, said, expected):
+        rows = re.findall(r"image (\d+): class (\d+), score (-?[\d.]+)", said)
+        self.assertEqual(len(rows), len(expected))
+        for image, best, score in rows:
+            row = expected[int(image)]
+            self.assertEqual(int(best), row.argmax())
+            self.assertAlmostEqual(float(score), row.max(), delta=2e-5 + 1e-3 * abs(row.max()))
+        self.assertRegex(said, r"(?m)^[\d.]+ ms$")
+
+    def test_example_classify8(self):
+        self.build("classify8")
+        run(sys.executable, EXAMPLES / "classify8/make_weights.py", self.folder)
+        said = run(self.folder / "lenet", self.folder / "lenet.wts", self.folder / "images.bin")
+        actual = np.array([list(map(float, line.split())) for line in said.splitlines()])
+        np.testing.assert_allclose(actual, np.load(self.folder / "expected.npy"), rtol=1e-3, atol=1e-5)
+
+    def test_example_plugin(self):
+        self.build("plugin")
+        library = f"--plugins={self.folder / 'libvignette.so'}"
+        rows = json.loads(run(self.tenon, "plugins", "--json", library))
+        self.assertIn("Vignette", [row["name"] for row in rows])
+        Image.new("RGB", (40, 20), (200, 100, 50)).save(self.folder / "flat.png")
+        run(self.tenon, "run", EXAMPLES / "plugin/vignette.onnx", library, f"--image=input:{self.folder / 'flat.png'}",
+            f"--save=output:{self.folder / 'dark.png'}")
+        dark = Image.open(self.folder / "dark.png")
+        self.assertEqual(dark.getpixel((20, 10)), (200, 100, 50))  # the middle stays
+        self.assertEqual(dark.getpixel((0, 0)), (50, 25, 13))  # a corner keeps a quarter
+
+    def test_plain_linker_flags(self):
+        """As samples of TensorRT link: -lnvinfer and the others, from the library folder."""
+        program = self.folder / "run_model"
+        lib = self.prefix / "lib"
+        run(COMPILER, "-std=c++20", *FLAGS.split(), EXAMPLES / "readme/run_model.cc", "-o", program,
+            f"-I{self.prefix}/include", f"-I{self.prefix}/include/cudart", f"-L{lib}", f"-L{lib}/compatible",
+            "-lnvinfer", "-lnvinfer_plugin", "-lnvonnxparser", "-lcudart", f"-Wl,-rpath,{lib}")
+        needed = run("readelf", "-d", program)
+        for library in ("libnvinfer.so.10", "libnvonnxparser.so.10"):
+            self.assertIn(f"[{library}]", needed)
+        run(program, EXAMPLES / "super_resolution/srcnn.onnx")
+
+    def test_nothing_points_into_the_build(self):
+        for path in (self.prefix / "lib").glob("*.so*"):
+            self.assertTrue(path.resolve().is_relative_to(self.prefix), path)
+            dynamic = run("readelf", "-d", path)
+            for folders in re.findall(r"R(?:UN)?PATH\)\s+.*\[(.*)\]", dynamic):
+                self.assertNotIn(str(SOURCE), folders, path)
+
+
+if __name__ == "__main__":
+    unittest.main()
