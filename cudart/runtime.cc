@@ -4,7 +4,7 @@
 namespace tenon::cudart {
 namespace {
 
-constexpr std::uintptr_t as_number(cudaStream_t handle) {
+std::uintptr_t as_number(cudaStream_t handle) {
   return reinterpret_cast<std::uintptr_t>(handle);
 }
 

@@ -9,17 +9,22 @@ constexpr float kNaN = __builtin_nanf("");
 constexpr float kSqrtHalf = 0.707106781f;
 constexpr float kSqrtTwoOverPi = 0.797884561f;
 
-// Every loop reads its elements before it writes them, so that ivdep holds even in place.
+// Every loop reads its elements before it writes them, so that this holds even in place.
+#if defined(__clang__)
+#define TENON_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TENON_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 #define TENON_STEP(name, expression)                                                          \
   void name(const float* a, const float* b, float* out, int64_t n, float alpha, float beta) { \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) {                                    \
+    TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) {                                       \
       [[maybe_unused]] const float x = a[i];                                                  \
       out[i] = expression;                                                                    \
     }                                                                                         \
   }
 #define TENON_STEP2(name, expression)                                                         \
   void name(const float* a, const float* b, float* out, int64_t n, float alpha, float beta) { \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) {                                    \
+    TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) {                                       \
       const float x = a[i], y = b[i];                                                         \
       out[i] = expression;                                                                    \
     }                                                                                         \
@@ -97,7 +102,7 @@ float maximum(const float* in, int64_t n) {
 
 void softmax(const float* in, float* out, int64_t n) {
   const float m = maximum(in, n);
-#pragma GCC ivdep
+  TENON_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) out[i] = fast_exp(in[i] - m);
   const float scale = 1.f / sum(out, n);
   for (int64_t i = 0; i < n; ++i) out[i] *= scale;
