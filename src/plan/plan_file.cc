@@ -443,33 +443,40 @@ std::array<std::span<const std::byte>, kSections> read_sections(std::span<const 
 
 }  // namespace
 
-std::vector<std::byte> write_plan(const Plan& plan) {
-  size_t weight_bytes = 0;
-  const auto offsets = weight_offsets(plan, weight_bytes);
-  fb::FlatBufferBuilder b(1 << 16);
-  write_structure(b, plan, offsets);
-
+std::vector<std::byte> assemble_plan(std::span<const std::byte> structure, size_t weight_bytes,
+                                     FunctionRef<void(std::byte*)> fill_weights) {
   std::array<SectionEntry, kSections> table{};
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.format = kPlanFormat;
   header.section_count = kSections;
   table[0] = {static_cast<uint32_t>(Section::kStructure), 0, aligned(sizeof header + sizeof table),
-              b.GetSize(), 0};
+              structure.size(), 0};
   table[1] = {static_cast<uint32_t>(Section::kWeights), 0,
               aligned(table[0].offset + table[0].bytes), weight_bytes, 0};
   std::vector<std::byte> file(table[1].offset + table[1].bytes);
   header.file_bytes = file.size();
-  std::memcpy(file.data() + table[0].offset, b.GetBufferPointer(), b.GetSize());
-  for (size_t i = 0; i < offsets.size(); ++i)
-    if (plan.weights[i].bytes() > 0)
-      std::memcpy(file.data() + table[1].offset + offsets[i], plan.weights[i].data(),
-                  plan.weights[i].bytes());
+  if (!structure.empty())
+    std::memcpy(file.data() + table[0].offset, structure.data(), structure.size());
+  fill_weights(file.data() + table[1].offset);
   for (SectionEntry& e : table) e.checksum = checksum(file.data() + e.offset, e.bytes);
   header.table_checksum = table_checksum(header, table);
   std::memcpy(file.data(), &header, sizeof header);
   std::memcpy(file.data() + sizeof header, table.data(), sizeof table);
   return file;
+}
+
+std::vector<std::byte> write_plan(const Plan& plan) {
+  size_t weight_bytes = 0;
+  const auto offsets = weight_offsets(plan, weight_bytes);
+  fb::FlatBufferBuilder b(1 << 16);
+  write_structure(b, plan, offsets);
+  const std::span structure(b.GetBufferPointer(), b.GetSize());
+  return assemble_plan(std::as_bytes(structure), weight_bytes, [&](std::byte* to) {
+    for (size_t i = 0; i < offsets.size(); ++i)
+      if (plan.weights[i].bytes() > 0)
+        std::memcpy(to + offsets[i], plan.weights[i].data(), plan.weights[i].bytes());
+  });
 }
 
 uint64_t plan_file_bytes(std::span<const std::byte> beginning) {

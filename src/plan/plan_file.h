@@ -2,11 +2,11 @@
 // weights, aligned so that a mapped file can be used in place.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
+#include "base/function_ref.h"
 #include "plan/plan.h"
 
 namespace tenon {
@@ -16,6 +16,11 @@ inline constexpr uint32_t kPlanFormat = 1;
 
 /// The file's bytes.
 std::vector<std::byte> write_plan(const Plan& plan);
+
+/// A file with right bounds and checksums around any structure and weights; `fill_weights` writes
+/// `weight_bytes` bytes.
+std::vector<std::byte> assemble_plan(std::span<const std::byte> structure, size_t weight_bytes,
+                                     FunctionRef<void(std::byte*)> fill_weights);
 
 /// Reads and verifies everything before use: magic, version, section bounds, checksums, the
 /// structure and every index in it. Throws on the first thing that is wrong.
