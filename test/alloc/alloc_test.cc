@@ -1,0 +1,206 @@
+// Runs at unchanged shapes take no memory: calls of malloc and operator new are counted by the
+// library that makes them. What oneDNN, TBB and the C++ library take for themselves is theirs.
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <new>
+
+#include "test/support/engine.h"
+
+extern "C" {
+void* __libc_malloc(size_t bytes);
+void* __libc_calloc(size_t count, size_t bytes);
+void* __libc_realloc(void* data, size_t bytes);
+void* __libc_memalign(size_t alignment, size_t bytes);
+void __libc_free(void* data);
+}
+
+namespace {
+
+constexpr size_t kMost = 4096;
+std::atomic<bool> counting = false;
+std::atomic<size_t> calls = 0;
+std::array<void*, kMost> callers;
+
+void note(void* caller) {
+  if (!counting.load(std::memory_order_relaxed)) return;
+  const size_t i = calls.fetch_add(1, std::memory_order_relaxed);
+  if (i < kMost) callers[i] = caller;
+}
+
+}  // namespace
+
+#define TENON_NOTE note(__builtin_return_address(0))
+
+extern "C" {
+void* malloc(size_t bytes) {
+  TENON_NOTE;
+  return __libc_malloc(bytes);
+}
+void* calloc(size_t count, size_t bytes) {
+  TENON_NOTE;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* data, size_t bytes) {
+  TENON_NOTE;
+  return __libc_realloc(data, bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  TENON_NOTE;
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** data, size_t alignment, size_t bytes) {
+  TENON_NOTE;
+  *data = __libc_memalign(alignment, bytes);
+  return *data == nullptr ? ENOMEM : 0;
+}
+void free(void* data) {
+  __libc_free(data);
+}
+}
+
+// The library's own operator new calls malloc, which would count as the C++ library's.
+void* operator new(size_t bytes) {
+  TENON_NOTE;
+  if (void* data = __libc_malloc(bytes == 0 ? 1 : bytes)) return data;
+  throw std::bad_alloc();
+}
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  TENON_NOTE;
+  return __libc_malloc(bytes == 0 ? 1 : bytes);
+}
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  TENON_NOTE;
+  if (void* data = __libc_memalign(static_cast<size_t>(alignment), bytes)) return data;
+  throw std::bad_alloc();
+}
+void operator delete(void* data) noexcept {
+  __libc_free(data);
+}
+void operator delete(void* data, size_t) noexcept {
+  __libc_free(data);
+}
+void operator delete(void* data, std::align_val_t) noexcept {
+  __libc_free(data);
+}
+void operator delete(void* data, size_t, std::align_val_t) noexcept {
+  __libc_free(data);
+}
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The calls made by our libraries since counting began, one line each.
+std::string calls_of_ours() {
+  std::string text;
+  for (size_t i = 0; i < std::min(calls.load(), kMost); ++i) {
+    Dl_info info{};
+    if (dladdr(callers[i], &info) == 0) continue;
+    const std::string library = fs::path(info.dli_fname).filename();
+    if (!library.starts_with("libtenon") && !library.starts_with("libnv")) continue;
+    const auto offset =
+        static_cast<const char*>(callers[i]) - static_cast<const char*>(info.dli_fbase);
+    char line[64];
+    std::snprintf(line, sizeof line, " + 0x%zx\n", static_cast<size_t>(offset));
+    text += library + line;
+  }
+  return text;
+}
+
+// An engine with a context, at one shape.
+class Runner {
+ public:
+  Runner(const fs::path& model, const testing::InputShapes& shapes) {
+    const auto plan = testing::build_plan(logger_, fs::path(TENON_SOURCE_DIR) / model, shapes);
+    runtime_.reset(nvinfer1::createInferRuntime(logger_));
+    engine_.reset(runtime_->deserializeCudaEngine(plan->data(), plan->size()));
+    context_.reset(engine_->createExecutionContext());
+    EXPECT_EQ(cudaStreamCreate(&stream_), cudaSuccess);
+    for (const auto& [name, list] : shapes)
+      EXPECT_TRUE(context_->setInputShape(name.c_str(), list.at(0)));
+    for (int32_t i = 0; i < engine_->getNbIOTensors(); ++i) {
+      const char* name = engine_->getIOTensorName(i);
+      const nvinfer1::Dims shape = context_->getTensorShape(name);
+      size_t bytes = sizeof(float);
+      for (int32_t axis = 0; axis < shape.nbDims; ++axis) bytes *= shape.d[axis];
+      void* data = nullptr;
+      EXPECT_EQ(cudaMalloc(&data, bytes), cudaSuccess);
+      EXPECT_EQ(cudaMemset(data, 0, bytes), cudaSuccess);
+      EXPECT_TRUE(context_->setTensorAddress(name, data));
+      bindings_.push_back(data);
+    }
+  }
+  ~Runner() {
+    for (void* data : bindings_) cudaFree(data);
+    cudaStreamDestroy(stream_);
+  }
+
+  bool enqueue() {
+    return context_->enqueueV3(stream_) && cudaStreamSynchronize(stream_) == cudaSuccess;
+  }
+  bool execute() { return context_->executeV2(bindings_.data()); }
+
+  // Runs until everything that is made once has been made, then counts.
+  void expect_no_calls(bool (Runner::*run)()) {
+    bool good = true;
+    for (int i = 0; i < 5; ++i) good &= (this->*run)();
+    calls = 0;
+    counting = true;
+    for (int i = 0; i < 10; ++i) good &= (this->*run)();
+    counting = false;
+    EXPECT_TRUE(good);
+    EXPECT_LE(calls.load(), kMost);
+    EXPECT_EQ(calls_of_ours(), "");
+  }
+
+ private:
+  testing::Logger logger_;
+  std::unique_ptr<nvinfer1::IRuntime> runtime_;
+  std::unique_ptr<nvinfer1::ICudaEngine> engine_;
+  std::unique_ptr<nvinfer1::IExecutionContext> context_;
+  cudaStream_t stream_ = nullptr;
+  std::vector<void*> bindings_;
+};
+
+TEST(Counter, SeesTheLibrary) {
+  testing::Logger logger;
+  counting = true;
+  const std::unique_ptr<nvinfer1::IRuntime> runtime(nvinfer1::createInferRuntime(logger));
+  counting = false;
+  EXPECT_NE(calls_of_ours(), "");
+}
+
+class Models : public ::testing::TestWithParam<std::pair<const char*, nvinfer1::Dims4>> {};
+
+TEST_P(Models, TakeNoMemory) {
+  const auto& [name, shape] = GetParam();
+  Runner runner(fs::path("test/golden") / name / "model.onnx", {{"input", {shape}}});
+  runner.expect_no_calls(&Runner::enqueue);
+  runner.expect_no_calls(&Runner::execute);
+}
+
+INSTANTIATE_TEST_SUITE_P(Enqueue, Models,
+                         ::testing::Values(std::pair("mini_resnet", nvinfer1::Dims4(1, 3, 64, 64)),
+                                           std::pair("mini_mobilenet",
+                                                     nvinfer1::Dims4(2, 3, 50, 75)),
+                                           std::pair("mini_vgg", nvinfer1::Dims4(1, 3, 65, 65)),
+                                           std::pair("mlp", nvinfer1::Dims4(1, 1, 12, 12))),
+                         [](const auto& parameter) { return std::string(parameter.param.first); });
+
+TEST(Plugin, TakesNoMemory) {
+  Runner runner(
+      "examples/super_resolution/srcnn.onnx",
+      {{"input", {nvinfer1::Dims4(1, 3, 32, 24)}}, {"factor", {nvinfer1::Dims4(1, 1, 96, 72)}}});
+  runner.expect_no_calls(&Runner::enqueue);
+  runner.expect_no_calls(&Runner::execute);
+}
+
+}  // namespace
+}  // namespace tenon
