@@ -26,8 +26,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tenon_options INTERFACE -Wno-stringop-overflow -Wno-array-bounds
                                                  -Wno-maybe-uninitialized -Wno-restrict)
 else()
-  # libstdc++'s stable_sort uses what it deprecates; a sanitized loop may not be vectorised.
-  target_compile_options(tenon_options INTERFACE -Wno-deprecated-declarations -Wno-pass-failed)
+  # libstdc++'s stable_sort uses what it deprecates, sanitized loops are not vectorised, and fields
+  # have defaults.
+  target_compile_options(tenon_options INTERFACE -Wno-deprecated-declarations -Wno-pass-failed
+                                           -Wno-missing-designated-field-initializers)
 endif()
 if(TENON_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
