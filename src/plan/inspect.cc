@@ -114,11 +114,16 @@ int64_t weight_bytes(const Plan& plan) {
   return bytes;
 }
 
+// Names come from models and plans, and may hold any bytes.
+std::string text_of(const ordered_json& json) {
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+}
+
 }  // namespace
 
 std::string layer_json(const Plan& plan, size_t step, const std::vector<Shape>& shapes) {
   const bool detailed = plan.verbosity == nvinfer1::ProfilingVerbosity::kDETAILED;
-  return step_json(plan, plan.steps[step], shapes, detailed).dump(2);
+  return text_of(step_json(plan, plan.steps[step], shapes, detailed));
 }
 
 std::string engine_json(const Plan& plan, const std::vector<Shape>& shapes) {
@@ -127,7 +132,7 @@ std::string engine_json(const Plan& plan, const std::vector<Shape>& shapes) {
   for (const PlanStep& step : plan.steps) layers.push_back(step_json(plan, step, shapes, detailed));
   for (const PlanBinding& b : plan.bindings)
     bindings.push_back(plan.tensors[static_cast<size_t>(b.tensor)].name);
-  return ordered_json({{"Layers", layers}, {"Bindings", bindings}}).dump(2);
+  return text_of({{"Layers", layers}, {"Bindings", bindings}});
 }
 
 std::string plan_json(const Plan& plan) {
@@ -152,16 +157,15 @@ std::string plan_json(const Plan& plan) {
   for (const RequiredPlugin& p : plan.plugins)
     plugins.push_back({{"name", p.name}, {"version", p.version}, {"namespace", p.name_space}});
   for (const PlanStep& step : plan.steps) layers.push_back(step_json(plan, step, {}, true));
-  return ordered_json({{"Name", plan.name},
-                       {"Target", plan.target},
-                       {"InstructionSet", plan.instruction_set},
-                       {"TimedOn", plan.fingerprint},
-                       {"WeightBytes", weight_bytes(plan)},
-                       {"Bindings", bindings},
-                       {"Profiles", profiles},
-                       {"Plugins", plugins},
-                       {"Layers", layers}})
-      .dump(2);
+  return text_of({{"Name", plan.name},
+                  {"Target", plan.target},
+                  {"InstructionSet", plan.instruction_set},
+                  {"TimedOn", plan.fingerprint},
+                  {"WeightBytes", weight_bytes(plan)},
+                  {"Bindings", bindings},
+                  {"Profiles", profiles},
+                  {"Plugins", plugins},
+                  {"Layers", layers}});
 }
 
 std::string plan_text(const Plan& plan) {

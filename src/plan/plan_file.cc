@@ -170,7 +170,14 @@ void write_structure(fb::FlatBufferBuilder& b, const Plan& plan,
 // Reading. The verifier has checked that offsets stay inside the section; everything that is an
 // index, an enum or a count is checked here.
 
+// The verifier does not look at the alignment of a vector's elements.
+template <class T> const fb::Vector<T>* checked(const fb::Vector<T>* v, size_t alignment) {
+  require(v == nullptr || v->size() == 0 || reinterpret_cast<uintptr_t>(v->Data()) % alignment == 0,
+          "the plan is damaged: its structure is not aligned");
+  return v;
+}
 template <class T> std::vector<T> list_from(const fb::Vector<T>* v) {
+  checked(v, alignof(T));
   return v == nullptr ? std::vector<T>() : std::vector<T>(v->begin(), v->end());
 }
 std::string text_from(const fb::String* s) {
@@ -230,7 +237,7 @@ DataType type_from(int32_t type) {
 }
 
 void read_program(const schema::Plan& in, Plan& plan) {
-  if (in.instructions() != nullptr)
+  if (checked(in.instructions(), alignof(schema::Instruction)) != nullptr)
     for (const schema::Instruction* i : *in.instructions()) {
       require(i->op() <= static_cast<uint8_t>(ExprOp::kLog), "unknown shape operation {}", i->op());
       const auto position = static_cast<int32_t>(plan.shapes.instructions.size());
@@ -244,7 +251,7 @@ void read_program(const schema::Plan& in, Plan& plan) {
                                           Number{v.is_float(), v.integer(), v.real()}, i->payload(),
                                           i->a(), i->b(), i->c()});
     }
-  if (in.symbols() != nullptr)
+  if (checked(in.symbols(), alignof(schema::Symbol)) != nullptr)
     for (const schema::Symbol* s : *in.symbols())
       plan.symbols.push_back({s->binding(), s->is_element(), s->index()});
   plan.shapes.symbol_count = static_cast<int64_t>(plan.symbols.size());

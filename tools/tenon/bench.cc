@@ -177,7 +177,7 @@ void print_profile(const LayerProfiler& profiler, size_t runs, const Options& o,
                     {"averageMs", ms / static_cast<double>(runs)},
                     {"medianMs", median(row->ms)},
                     {"percentage", 100 * ms / total}});
-  const std::string text = list.dump(2);
+  const std::string text = list.dump(2, ' ', false, ordered_json::error_handler_t::replace);
   write_file(o.export_profile, text.data(), text.size());
 }
 
@@ -251,12 +251,13 @@ void run(Options& o, Logger& logger) {
   parse_percentiles(o.percentiles);
   o.common.apply(logger);
   Arrays arrays;
-  ShapeMap shapes = parse_shapes("--shapes", o.build.shapes), known = shapes;
+  ShapeMap shapes = parse_shapes("--shapes", o.build.shapes);
+  RunInputs known{shapes, shapes};
   if (!o.inputs.empty())
     for (auto& [name, array] : read_npz(o.inputs)) {
       if (name.starts_with("out:")) continue;
       const std::string input = name.starts_with("in:") ? name.substr(3) : name;
-      known[input] = array.shape;
+      known.add(input, array);
       shapes.erase(input);
       arrays[input] = std::move(array);
     }

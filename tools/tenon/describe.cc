@@ -107,7 +107,7 @@ void print_plugins(bool json) {
                       {"interface", r.kind},
                       {"fields", fields}});
     }
-    fmt::print("{}\n", list.dump(2));
+    fmt::print("{}\n", list.dump(2, ' ', false, ordered_json::error_handler_t::replace));
     return;
   }
   fmt::print("{} registered plugins\n", rows.size());
@@ -141,8 +141,7 @@ void add_dump(CLI::App& app, Logger& logger) {
                             : o->stage == "optimize" ? DumpStage::kOPTIMIZE
                                                      : DumpStage::kPLAN;
     BuildOptions build = o->build;
-    ShapeMap none;
-    ParsedModel model = parse_model(o->model, build, none, logger, stage == DumpStage::kPLAN);
+    ParsedModel model = parse_model(o->model, build, {}, logger, stage == DumpStage::kPLAN);
     print(tenon::dump(*model.network, *model.config, stage,
                       o->json ? DumpFormat::kJSON : DumpFormat::kTEXT),
           logger, o->model + ": cannot be printed");

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Runs every fuzz target for SECONDS, from seeds and from inputs that once were findings:
+# run.sh [SECONDS [BUILD FOLDER]]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+build=${2:-build/fuzz}
+python=.venv/bin/python
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=0 UBSAN_OPTIONS=print_stacktrace=1
+
+findings=$build/findings
+mkdir -p "$findings"
+if [ ! -d "$build/corpus/plan_fuzz" ]; then
+  cases=$build/onnx_cases
+  "$python" src/import/testdata/write_onnx_cases.py "$cases"
+  "$python" fuzz/onnx_seeds.py "$build/corpus/onnx_fuzz" "$cases"
+  # A few of each layer kind.
+  models=()
+  for kind in conv_with convtranspose averagepool_2d_pads maxpool_2d_pads add_bcast relu_ softmax_axis gemm_all \
+    matmul_2d reduce_mean_keepdims slice_ concat_2d transpose_all resize_upsample gather_0 batchnorm reshape_ \
+    shape_ clip_ where_ unsqueeze_axis cast_FLOAT; do
+    for model in "$build/corpus/onnx_fuzz/test_$kind"*; do models+=("$model"); done
+  done
+  "$python" fuzz/plan_seeds.py "$build/tools/tenon/tenon" "$build/corpus/plan_fuzz" "${models[@]}"
+fi
+
+failed=0
+for target in "$build"/fuzz/*_fuzz; do
+  name=$(basename "$target")
+  corpora=("$build/corpus/$name")
+  [ ! -d "fuzz/findings/$name" ] || corpora+=("fuzz/findings/$name")
+  printf '%s: %s seconds, %s seeds\n' "$name" "$seconds" "$(ls "${corpora[0]}" | wc -l)"
+  log=$build/$name.log
+  if "$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
+    -artifact_prefix="$findings/$name-" "${corpora[@]}" >"$log" 2>&1; then
+    sed -n 's/^stat::\(number_of_executed_units\|peak_rss_mb\)/  \1/p' "$log"
+  else
+    failed=1
+    tail -n 60 "$log"
+    printf '%s: a finding; the input is in %s\n' "$name" "$findings" >&2
+  fi
+done
+exit "$failed"
