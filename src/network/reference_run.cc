@@ -4,92 +4,18 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "network/concrete_inference.h"
+
 namespace tenon {
 namespace {
 
-// Shape inference for one layer whose inputs are at hand, so that all extents are numbers.
-class ConcreteInference final : public Inference {
- public:
-  ConcreteInference(const Node& node, std::span<const Tensor* const> inputs)
-      : inputs_(inputs), outputs_(node.outputs.size()) {
-    for (const Tensor* t : inputs) {
-      dims_.emplace_back();
-      contents_.emplace_back();
-      if (t == nullptr) continue;
-      for (int64_t extent : t->shape()) dims_.back().push_back(pool_.constant(extent));
-      add_content(*t);
-    }
-  }
-
-  struct Output {
-    DataType type = DataType::kFLOAT;
-    Shape shape;
-    bool set = false;
-  };
-  const std::vector<Output>& outputs() const { return outputs_; }
-
-  ExprPool& pool() override { return pool_; }
-  int input_count() const override { return static_cast<int>(inputs_.size()); }
-  bool has_input(int i) const override {
-    return i < input_count() && inputs_[static_cast<size_t>(i)] != nullptr;
-  }
-  DataType type(int i) const override { return input(i).type(); }
-  const Dims& dims(int i) const override {
-    input(i);
-    return dims_[static_cast<size_t>(i)];
-  }
-  const Content* content(int i) const override {
-    input(i);
-    const auto& content = contents_[static_cast<size_t>(i)];
-    return content ? &*content : nullptr;
-  }
-  const Tensor* constant(int i) const override { return &input(i); }
-  void set_output(int i, DataType type, Dims dims) override {
-    Output& out = outputs_.at(static_cast<size_t>(i));
-    out.type = type;
-    out.shape = Shape();
-    for (Dim d : dims) {
-      require(d->is_integer_constant(), "output {} has a size that depends on data", i);
-      require(d->value.integer >= 0, "output {} would have a negative extent ({})", i,
-              d->value.integer);
-      out.shape.push_back(d->value.integer);
-    }
-    out.set = true;
-  }
-  void set_content(int, Content) override {}
-
- private:
-  const Tensor& input(int i) const {
-    require(has_input(i), "input {} is missing", i);
-    return *inputs_[static_cast<size_t>(i)];
-  }
-  void add_content(const Tensor& t) {
-    constexpr int64_t kLargestContent = 4096;
-    const bool real = t.type() == DataType::kFLOAT;
-    if (t.count() > kLargestContent || bits_of(t.type()) < 8 || (is_float(t.type()) && !real))
-      return;
-    Content& content = contents_.back().emplace();
-    if (real)
-      for (double x : t.numbers()) content.push_back(pool_.constant_float(x));
-    else
-      for (int64_t x : t.integers()) content.push_back(pool_.constant(x));
-  }
-
-  ExprPool pool_;
-  std::span<const Tensor* const> inputs_;
-  std::vector<Dims> dims_;
-  std::vector<std::optional<Content>> contents_;
-  std::vector<Output> outputs_;
-};
-
 std::vector<Tensor> run(const Node& node, std::span<const Tensor* const> inputs,
                         size_t most_bytes) {
-  ConcreteInference inference(node, inputs);
-  node.op->infer(inference);
+  std::vector<ConcreteTensor> given;
+  for (const Tensor* t : inputs) given.push_back(concrete_tensor(t));
   std::vector<Tensor> outputs;
   std::vector<TensorView> input_views, output_views;
-  for (const auto& out : inference.outputs()) {
-    require(out.set, "the shape rule left an output without a shape");
+  for (const auto& out : infer_concrete(*node.op, node.outputs.size(), given)) {
     const int64_t count = out.shape.volume();
     require(count <= INT64_MAX / 8 && bytes_of(out.type, count) <= most_bytes,
             "an output of shape {} is larger than {} bytes", out.shape, most_bytes);

@@ -156,7 +156,8 @@ class Compiler {
   void bind_inputs() {
     std::map<const Value*, int32_t> binding_of;
     for (Value* v : network_.inputs()) {
-      for (Dim d : v->dims) extents_[v].push_back(plan_.shapes.add(d));
+      auto& slots = extents_[v];
+      for (Dim d : v->dims) slots.push_back(plan_.shapes.add(d));
       PlanBinding b;
       b.is_input = true;
       b.is_shape = is_shape_input(*v);
@@ -218,7 +219,8 @@ class Compiler {
 
   int32_t add_weight(const Tensor& t) {
     for (size_t i = 0; i < plan_.weights.size(); ++i)
-      if (plan_.weights[i].data() == t.data() && plan_.weights[i].shape() == t.shape())
+      if (plan_.weights[i].data() == t.data() && plan_.weights[i].type() == t.type()
+          && plan_.weights[i].shape() == t.shape())
         return static_cast<int32_t>(i);
     plan_.weights.push_back(t);
     return static_cast<int32_t>(plan_.weights.size() - 1);
@@ -407,6 +409,11 @@ class Compiler {
       require((v->allowed_formats & 1u) != 0,
               "output '{}': only the linear format is supported yet; allow TensorFormat::kLINEAR",
               v->name);
+      for (const Value* input : network_.inputs())
+        require(input->name != v->name,
+                "output '{}' has the name of an input, and inputs and outputs are found by name: "
+                "mark an identity of it under another name",
+                v->name);
       const int32_t source = source_of(*v);
       int32_t result = source;
       if (plan_.tensors[static_cast<size_t>(source)].place != Place::kOutput)
@@ -472,6 +479,8 @@ void Compiler::measure_memory() {
       for (size_t i = 0; i < plan_.steps.size(); ++i) {
         const PlanStep& step = plan_.steps[i];
         const auto execution = with_context(fmt::format("layer {}", step.name), [&] {
+          if (!is_plugin(step.layer))
+            check_step(plan_, step, *op_of(step), {symbols, values, shapes});
           return kernels_[i]->prepare(specs_of(plan_, step.inputs, shapes),
                                       specs_of(plan_, step.outputs, shapes));
         });

@@ -1,6 +1,9 @@
 #include "plan/kernels.h"
 
+#include <map>
+
 #include "base/error.h"
+#include "network/concrete_inference.h"
 #include "plan/profiles.h"
 
 namespace tenon {
@@ -20,12 +23,86 @@ std::vector<TensorSpec> specs_of(const Plan& plan, std::span<const int32_t> tens
   return specs;
 }
 
+namespace {
+
+using Place = PlanTensor::Place;
+
+// The elements of a network input that decides shapes.
+std::optional<std::vector<Number>> input_elements(const Plan& plan, int32_t tensor,
+                                                  const PlanValues& values) {
+  const auto count = static_cast<size_t>(values.shapes[static_cast<size_t>(tensor)].volume());
+  std::map<int32_t, Number> elements;
+  for (size_t s = 0; s < plan.symbols.size(); ++s) {
+    const PlanSymbol& symbol = plan.symbols[s];
+    const PlanBinding& binding = plan.bindings[static_cast<size_t>(symbol.binding)];
+    if (symbol.is_element && binding.is_shape && binding.tensor == tensor)
+      elements[symbol.index] = Number::of(values.symbols[s]);
+  }
+  if (elements.size() != count) return std::nullopt;
+  std::vector<Number> list;
+  for (const auto& [index, number] : elements) list.push_back(number);
+  return list;
+}
+
+// What a layer may know of plan tensor i; -1 is an input that was left out.
+ConcreteTensor known_of(const Plan& plan, int32_t i, const PlanValues& values) {
+  if (i < 0) return concrete_tensor(nullptr);
+  const PlanTensor& t = plan.tensors[static_cast<size_t>(i)];
+  ConcreteTensor known;
+  known.type = t.type;
+  known.shape = values.shapes[static_cast<size_t>(i)];
+  if (t.place == Place::kWeight) {
+    known.constant = &plan.weights[static_cast<size_t>(t.weight)];
+    constexpr int64_t kMostElements = 64;  // shape rules need no long ones
+    known.content = elements_of(*known.constant, kMostElements);
+  } else if (t.place == Place::kInput) {
+    known.content = input_elements(plan, i, values);
+  } else if (t.place == Place::kHost) {
+    known.content.emplace();
+    for (int32_t slot : t.content)
+      known.content->push_back(values.slots[static_cast<size_t>(slot)]);
+  }
+  const bool complete =
+      !known.content || static_cast<int64_t>(known.content->size()) == known.shape.volume();
+  require(complete, "tensor '{}' of shape {} has {} elements", t.name, known.shape,
+          known.content->size());
+  return known;
+}
+
+}  // namespace
+
+bool is_plugin(LayerType kind) {
+  return kind == LayerType::kPLUGIN || kind == LayerType::kPLUGIN_V2
+         || kind == LayerType::kPLUGIN_V3;
+}
+
+std::unique_ptr<Op> op_of(const PlanStep& step) {
+  auto op = make_op(step.op);
+  require(op != nullptr, "this build has no layer kind '{}'", step.op);
+  set_fields(*op, step.attributes);
+  return op;
+}
+
+void check_step(const Plan& plan, const PlanStep& step, const Op& op, const PlanValues& values) {
+  if (is_plugin(op.kind())) return;
+  std::vector<ConcreteTensor> inputs;
+  for (int32_t i : step.inputs) inputs.push_back(known_of(plan, i, values));
+  const auto outputs = infer_concrete(op, step.outputs.size(), inputs);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const auto i = static_cast<size_t>(step.outputs[k]);
+    require(outputs[k].type == plan.tensors[i].type && outputs[k].shape == values.shapes[i],
+            "output {} is {} of shape {}; the plan states {} of shape {}", k,
+            name_of(outputs[k].type), outputs[k].shape, name_of(plan.tensors[i].type),
+            values.shapes[i]);
+  }
+}
+
 std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target) {
   require(plan.target == target.name(),
           "the plan is for the target '{}'; this build runs '{}': build the plan again here",
           plan.target, target.name());
-  const auto values =
-      plan.shapes.evaluate(symbols_at(plan, plan.profiles.at(0), ProfilePoint::kOpt));
+  const auto symbols = symbols_at(plan, plan.profiles.at(0), ProfilePoint::kOpt);
+  const auto values = plan.shapes.evaluate(symbols);
   std::vector<Shape> shapes;
   for (size_t i = 0; i < plan.tensors.size(); ++i)
     shapes.push_back(shape_of(plan, static_cast<int32_t>(i), values));
@@ -33,9 +110,10 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target) {
   for (const PlanStep& step : plan.steps) {
     with_context(fmt::format("layer {} ({})", step.name, step.op), [&] {
       LoadedStep loaded;
-      loaded.op = make_op(step.op);
-      require(loaded.op != nullptr, "this build has no layer kind '{}'", step.op);
-      set_fields(*loaded.op, step.attributes);
+      loaded.op = op_of(step);
+      require(static_cast<size_t>(loaded.op->output_count()) == step.outputs.size(),
+              "it has {} outputs; expected {}", step.outputs.size(), loaded.op->output_count());
+      check_step(plan, step, *loaded.op, {symbols, values, shapes});
       StoredKernel stored{step.state, {}};
       for (int32_t w : step.packed) stored.packed.push_back(plan.weights[static_cast<size_t>(w)]);
       const auto inputs = specs_of(plan, step.inputs, shapes);
@@ -51,7 +129,7 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target) {
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (!inputs[i].present) continue;
         const auto place = plan.tensors[static_cast<size_t>(step.inputs[i])].place;
-        require(loaded.kernel->input_is_packed[i] || place != PlanTensor::Place::kNone,
+        require(loaded.kernel->input_is_packed[i] || place != Place::kNone,
                 "input {} has no memory, and kernel '{}' reads it", i, step.kernel);
         require(loaded.kernel->input_is_packed[i]
                     || loaded.kernel->input_layouts[i] == inputs[i].layout,

@@ -19,6 +19,23 @@ struct LoadedStep {
   std::unique_ptr<Kernel> kernel;
 };
 
+bool is_plugin(LayerType kind);
+
+/// The op of a step with its attributes. Throws for one that this build does not have.
+std::unique_ptr<Op> op_of(const PlanStep& step);
+
+/// What follows from the inputs' shapes: slots of the plan's shape program, and a shape per tensor.
+struct PlanValues {
+  std::span<const int64_t> symbols;
+  std::span<const Number> slots;
+  std::span<const Shape> shapes;
+};
+
+/// Verifies a step by its op's shape rule, which must accept the inputs and give the types and
+/// shapes of the outputs that the plan states: attributes are then safe to index with. Plugins are
+/// left to themselves. Throws; the caller names the layer.
+void check_step(const Plan& plan, const PlanStep& step, const Op& op, const PlanValues& values);
+
 /// Makes the kernels that the plan names, in step order. Throws, naming the layer, when the plan is
 /// for another target, an op or kernel is unknown, or a plugin is missing.
 std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target);

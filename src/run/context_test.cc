@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "ops/concatenation.h"
 #include "plan/plan_file.h"
 #include "plan/plan_test_network.h"
 
@@ -140,6 +141,47 @@ TEST(Context, UsesTheCallersDeviceMemory) {
   small.set_address(1, buffer.data());
   EXPECT_THAT(error_of([&] { small.execute(); }),
               HasSubstr("bytes of device memory; it was given 64"));
+}
+
+TEST(Context, ShapesThatDoNotFitALayerAreRefusedBeforeItRuns) {
+  Network n;
+  Value& a = n.add_input("a", DataType::kFLOAT, {-1, -1});
+  Value& b = n.add_input("b", DataType::kFLOAT, {-1, -1});
+  Value& out = *n.add_node(std::make_unique<Concatenation>(), {&a, &b}, "join").outputs[0];
+  n.mark_output(out);
+  ProfileRequest profile;
+  for (const char* name : {"a", "b"})
+    profile.inputs[name] = {Shape{1, 1}, Shape{2, 4}, Shape{8, 8}, {}, {}, {}};
+  BuildOptions options;
+  options.profiles = {profile};
+  Context context(
+      std::make_shared<Engine>(build_plan(n, cpu_target(), options), cpu_target(), Log()), true);
+  std::vector<float> data(64), result(128);
+  context.set_address(0, data.data());
+  context.set_address(1, data.data());
+  context.set_address(2, result.data());
+  context.set_input_shape(0, {3, 4});
+  context.set_input_shape(1, {5, 7});
+  EXPECT_THAT(
+      error_of([&] { context.execute(); }),
+      HasSubstr("layer join (Concatenation): expected inputs that agree except along axis"));
+  context.set_input_shape(1, {5, 4});
+  EXPECT_EQ(error_of([&] { context.execute(); }), "");
+}
+
+TEST(Context, InputsMayBeScalars) {
+  Network n;
+  Value& x = n.add_input("x", DataType::kFLOAT, Shape());
+  Value& out = *n.add_node(std::make_unique<Activation>(), {&x}, "relu").outputs[0];
+  n.mark_output(out);
+  Context context(
+      std::make_shared<Engine>(build_plan(n, cpu_target(), BuildOptions()), cpu_target(), Log()),
+      true);
+  float in = -2, result = 7;
+  context.set_address(0, &in);
+  context.set_address(1, &result);
+  context.execute();
+  EXPECT_EQ(result, 0);
 }
 
 }  // namespace

@@ -103,12 +103,14 @@ std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<i
     auto inputs = specs_of(plan, step.inputs, state->shapes);
     auto outputs = specs_of(plan, step.outputs, state->shapes);
     std::shared_ptr<Execution> execution;
-    if (previous != nullptr && same(previous->inputs[i], inputs)
-        && same(previous->outputs[i], outputs))
-      execution = previous->executions[i];
-    else if (!writes_nothing(outputs))
-      execution = with_context(fmt::format("layer {} ({})", step.name, step.op),
-                               [&] { return engine.steps()[i].kernel->prepare(inputs, outputs); });
+    if (!writes_nothing(outputs))
+      with_context(fmt::format("layer {} ({})", step.name, step.op), [&] {
+        check_step(plan, step, *engine.steps()[i].op, {state->symbols, values, state->shapes});
+        const bool again = previous != nullptr && same(previous->inputs[i], inputs)
+                           && same(previous->outputs[i], outputs);
+        execution =
+            again ? previous->executions[i] : engine.steps()[i].kernel->prepare(inputs, outputs);
+      });
     scratch.push_back(execution != nullptr ? execution->scratch_bytes() : 0);
     state->executions.push_back(std::move(execution));
     state->step_inputs.emplace_back(inputs.size());

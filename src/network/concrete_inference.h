@@ -1,0 +1,32 @@
+// Shape inference for one layer whose inputs have known extents: all extents are numbers.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "network/op.h"
+
+namespace tenon {
+
+/// An input or output of a layer, at the moment when shapes are known.
+struct ConcreteTensor {
+  DataType type = DataType::kFLOAT;
+  Shape shape;
+  bool present = true;  // false: an optional input that was left out, or an output that was not set
+  std::optional<std::vector<Number>> content;  // inputs: the elements, where the host has them
+  const Tensor* constant = nullptr;            // inputs: the tensor, where it is at hand
+};
+
+/// A layer's input that is a tensor at hand; null for one left out.
+ConcreteTensor concrete_tensor(const Tensor* tensor);
+
+/// The elements of an integer or float32 tensor of at most `most`, as shape rules read them;
+/// nothing for others.
+std::optional<std::vector<Number>> elements_of(const Tensor& tensor, int64_t most);
+
+/// Types and shapes of the outputs, by the op's shape rule. Throws where the rule refuses the
+/// inputs or the attributes, and for an output whose size depends on data.
+std::vector<ConcreteTensor> infer_concrete(const Op& op, size_t output_count,
+                                           const std::vector<ConcreteTensor>& inputs);
+
+}  // namespace tenon

@@ -1,0 +1,80 @@
+#include "plan/kernels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "plan/plan_test_network.h"
+
+namespace tenon {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A plan whose checksums are right may still hold anything: what loading it says of the first step
+// of that op after `change`.
+std::string error_of(std::string_view op, const std::function<void(Plan&, PlanStep&)>& change) {
+  Network n;
+  testing::make_network(n);
+  BuildOptions options;
+  options.profiles = {testing::profile({1, 4, 4, 4}, {2, 4, 8, 8}, {4, 4, 16, 16})};
+  Plan plan = build_plan(n, cpu_target(), options);
+  const auto step = std::find_if(plan.steps.begin(), plan.steps.end(),
+                                 [&](const PlanStep& s) { return s.op == op; });
+  change(plan, *step);
+  try {
+    load_steps(plan, cpu_target());
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+FieldValue& attribute(PlanStep& step, std::string_view name) {
+  return std::find_if(step.attributes.begin(), step.attributes.end(),
+                      [&](const auto& field) { return field.first == name; })
+      ->second;
+}
+
+TEST(LoadSteps, AcceptsWhatWasBuilt) {
+  EXPECT_EQ(error_of("Convolution", [](Plan&, PlanStep&) {}), "");
+}
+
+TEST(LoadSteps, RefusesAttributesThatDoNotFitTheShapes) {
+  EXPECT_THAT(
+      error_of("Convolution",
+               [](Plan&, PlanStep& s) { attribute(s, "stride") = std::vector<int64_t>{2, 2}; }),
+      HasSubstr("output 0 is float32 of shape 2x4x4x4; the plan states float32 of shape "
+                "2x4x8x8"));
+  EXPECT_THAT(
+      error_of("Convolution", [](Plan&, PlanStep& s) { attribute(s, "groups") = int64_t{3}; }),
+      HasSubstr("groups"));
+}
+
+TEST(LoadSteps, RefusesARegisterThatIsNotThere) {
+  EXPECT_THAT(error_of("Convolution",
+                       [](Plan&, PlanStep& s) {
+                         for (auto& [name, value] : s.attributes)
+                           if (name.ends_with("_a") || name.ends_with(".a"))
+                             std::get<std::vector<int64_t>>(value).at(0) = 1000;
+                       }),
+              HasSubstr("reads register 1000"));
+}
+
+TEST(LoadSteps, RefusesAMissingInputOrOutput) {
+  EXPECT_THAT(error_of("Convolution", [](Plan&, PlanStep& s) { s.inputs.clear(); }),
+              HasSubstr("input 0 is missing"));
+  EXPECT_THAT(error_of("Convolution", [](Plan&, PlanStep& s) { s.outputs.clear(); }),
+              HasSubstr("it has 0 outputs; expected 1"));
+}
+
+TEST(LoadSteps, RefusesAnotherTypeThanTheLayerGives) {
+  EXPECT_THAT(error_of("Convolution",
+                       [](Plan& plan, PlanStep& s) {
+                         plan.tensors[static_cast<size_t>(s.outputs[0])].type = DataType::kBOOL;
+                       }),
+              HasSubstr("the plan states bool"));
+}
+
+}  // namespace
+}  // namespace tenon
