@@ -182,6 +182,7 @@ bool ContextView::set_shape_values(const char* name, const int32_t* values) noex
             fail(ErrorCode::kINVALID_ARGUMENT, "input '{}' is of type {}", name,
                  name_of(copy.type()));
         }
+        context_.wait();  // runs in flight read the values of before
         context_.set_address(index, copy.mutable_data<void>());
         shape_values_[index] = std::move(copy);
       },
