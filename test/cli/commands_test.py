@@ -5,6 +5,7 @@ import shutil
 import unittest
 
 import numpy as np
+from onnx import TensorProto, helper, save
 from PIL import Image
 
 from support import MLP, MLP_PROFILE, PHOTO, PLUGIN, RESNET, SRCNN, VIGNETTE, CliTest, run
@@ -57,6 +58,25 @@ class Run(CliTest):
         out = self.folder / "out.npz"
         self.succeed("run", MLP / "model.onnx", "--inputs", CASE, "--outputs", out)
         self.expect_case(out)
+
+    def test_an_input_that_decides_shapes(self):
+        """Its values come from the arrays, or are given as shapes are."""
+        model, arrays, out = (self.folder / name for name in ("m.onnx", "in.npz", "out.npz"))
+        x = np.arange(24, dtype=np.float32).reshape(4, 6)
+        save(helper.make_model(helper.make_graph(
+            [helper.make_node("Reshape", ["x", "to"], ["y"])], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["a", "b"]),
+             helper.make_tensor_value_info("to", TensorProto.INT64, [2])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]),
+            opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        np.savez(arrays, x=x, to=np.array([3, 8]))
+        self.succeed("run", model, "--inputs", arrays, "--outputs", out)
+        self.assert_close(np.load(out)["y"], x.reshape(3, 8))
+        plan = self.plan("m.plan", model, ["--minShapes=x:4x6,to:1x1", "--optShapes=x:4x6,to:4x6",
+                                           "--maxShapes=x:4x6,to:24x24"])
+        self.assertIn("y  float32 2x12", self.succeed("run", plan, "--shapes=x:4x6,to:2x12"))
+        self.refuse("run", plan, "--shapes=x:4x6,to:5x5", names=["cannot reshape 4x6"])
+        self.refuse("build", model, "-o", self.folder / "x.plan", "--shapes=x:4x6", names=["decides shapes"])
 
     def test_raw_bytes(self):
         raw, out = self.folder / "in.bin", self.folder / "out.npz"

@@ -73,8 +73,9 @@ void set_flags(nvinfer1::IBuilderConfig& config, const BuildOptions& options) {
   }
 }
 
-// Missing ones of min, opt and max are taken from their neighbours, as trtexec does.
-void add_profile(ParsedModel& model, const BuildOptions& options, const ShapeMap& run_shapes) {
+// Missing ones of min, opt and max are taken from their neighbours, as trtexec does. For an input
+// that decides shapes, what is given are its values.
+void add_profile(ParsedModel& model, const BuildOptions& options, const RunInputs& inputs) {
   const ShapeMap shapes = parse_shapes("--shapes", options.shapes);
   ShapeMap min = parse_shapes("--minShapes", options.min_shapes);
   ShapeMap opt = parse_shapes("--optShapes", options.opt_shapes);
@@ -96,7 +97,9 @@ void add_profile(ParsedModel& model, const BuildOptions& options, const ShapeMap
     const nvinfer1::ITensor& input = *model.network->getInput(i);
     const std::string name = input.getName();
     const auto declared = to_vector(input.getDimensions());
-    if (std::find(declared.begin(), declared.end(), -1) == declared.end()) continue;
+    const bool decides_shapes = input.isShapeTensor();
+    if (!decides_shapes && std::find(declared.begin(), declared.end(), -1) == declared.end())
+      continue;
     dynamic = true;
     const auto pick =
         [&](std::initializer_list<const ShapeMap*> maps) -> const std::vector<int64_t>* {
@@ -104,9 +107,15 @@ void add_profile(ParsedModel& model, const BuildOptions& options, const ShapeMap
         if (const auto it = map->find(name); it != map->end()) return &it->second;
       return nullptr;
     };
-    const auto* low = pick({&min, &shapes, &opt, &max, &run_shapes});
-    const auto* middle = pick({&opt, &shapes, &max, &min, &run_shapes});
-    const auto* high = pick({&max, &shapes, &opt, &min, &run_shapes});
+    const ShapeMap& run = decides_shapes ? inputs.values : inputs.shapes;
+    const auto* low = pick({&min, &shapes, &opt, &max, &run});
+    const auto* middle = pick({&opt, &shapes, &max, &min, &run});
+    const auto* high = pick({&max, &shapes, &opt, &min, &run});
+    if (low == nullptr && decides_shapes)
+      fail(
+          "input '{}' decides shapes: give the range of its values, an x between them, with "
+          "--minShapes={}:… --optShapes={}:… --maxShapes={}:…, or --shapes={}:…",
+          name, name, name, name, name);
     if (low == nullptr)
       fail(
           "input '{}' has extents known only at run time ({}): give its range with "
@@ -114,14 +123,27 @@ void add_profile(ParsedModel& model, const BuildOptions& options, const ShapeMap
           name, shape_text(declared), name, name, name, name);
     for (const auto& [selector, shape] :
          {std::pair{OptProfileSelector::kMIN, low}, std::pair{OptProfileSelector::kOPT, middle},
-          std::pair{OptProfileSelector::kMAX, high}})
-      if (!profile->setDimensions(name.c_str(), selector, to_dims(*shape)))
-        fail("input '{}': the shape {} does not fit a profile", name, shape_text(*shape));
+          std::pair{OptProfileSelector::kMAX, high}}) {
+      if (decides_shapes ? !profile->setShapeValuesV2(name.c_str(), selector, shape->data(),
+                                                      static_cast<int32_t>(shape->size()))
+                         : !profile->setDimensions(name.c_str(), selector, to_dims(*shape)))
+        fail("input '{}': {} does not fit a profile", name, shape_text(*shape));
+    }
   }
   if (dynamic) model.config->addOptimizationProfile(profile);
 }
 
 }  // namespace
+
+void RunInputs::add(const std::string& name, const Array& array) {
+  constexpr int64_t kMostValues = 64;
+  shapes[name] = array.shape;
+  const bool whole =
+      array.type == nvinfer1::DataType::kINT32 || array.type == nvinfer1::DataType::kINT64;
+  if (!whole || array.count() > kMostValues) return;
+  const auto list = numbers(array);
+  values[name] = {list.begin(), list.end()};
+}
 
 void fail_with_log(Logger& logger, const std::string& otherwise) {
   const std::string text = logger.take_error();
@@ -136,7 +158,7 @@ bool is_plan(const std::string& path) {
 }
 
 ParsedModel parse_model(const std::string& path, const BuildOptions& options,
-                        const ShapeMap& run_shapes, Logger& logger, bool with_profile) {
+                        const RunInputs& inputs, Logger& logger, bool with_profile) {
   ParsedModel model;
   initLibNvInferPlugins(&logger, "");
   model.builder.reset(nvinfer1::createInferBuilder(logger));
@@ -160,15 +182,15 @@ ParsedModel parse_model(const std::string& path, const BuildOptions& options,
     fail("{}", text);
   }
   set_flags(*model.config, options);
-  if (with_profile) add_profile(model, options, run_shapes);
+  if (with_profile) add_profile(model, options, inputs);
   return model;
 }
 
 std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
                                                   const BuildOptions& options,
-                                                  const ShapeMap& run_shapes, Logger& logger,
+                                                  const RunInputs& inputs, Logger& logger,
                                                   bool quiet) {
-  ParsedModel model = parse_model(path, options, run_shapes, logger);
+  ParsedModel model = parse_model(path, options, inputs, logger);
   std::unique_ptr<nvinfer1::ITimingCache> cache;
   if (!options.timing_cache.empty()) {
     std::vector<std::byte> stored;
@@ -192,7 +214,7 @@ std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
   return plan;
 }
 
-Model load_model(const std::string& path, const BuildOptions& options, const ShapeMap& run_shapes,
+Model load_model(const std::string& path, const BuildOptions& options, const RunInputs& inputs,
                  Logger& logger, bool quiet) {
   const auto start = Clock::now();
   Model model;
@@ -202,7 +224,7 @@ Model load_model(const std::string& path, const BuildOptions& options, const Sha
   if (is_plan(path)) {
     model.engine = tenon::open_plan(*model.runtime, path.c_str());
   } else {
-    const auto plan = build_plan(path, options, run_shapes, logger, quiet);
+    const auto plan = build_plan(path, options, inputs, logger, quiet);
     model.engine.reset(model.runtime->deserializeCudaEngine(plan->data(), plan->size()));
     model.built = true;
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "array.h"
 #include "logger.h"
 #include "options.h"
 
@@ -19,17 +20,26 @@ struct Model {
   double seconds = 0;  // to open or build it
 };
 
+/// What the inputs of a run say of shapes: where options give no profile, an ONNX model gets one
+/// that is just right for them.
+struct RunInputs {
+  ShapeMap shapes;
+  ShapeMap values;  // of small integer arrays, which may decide shapes
+
+  void add(const std::string& name, const Array& array);
+};
+
 /// True when the file starts as a plan does; throws Failure when it cannot be read.
 bool is_plan(const std::string& path);
 
-/// Builds a plan from an ONNX model. `run_shapes` stand in where the options give no profile.
+/// Builds a plan from an ONNX model. `inputs` stand in where the options give no profile.
 std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
                                                   const BuildOptions& options,
-                                                  const ShapeMap& run_shapes, Logger& logger,
+                                                  const RunInputs& inputs, Logger& logger,
                                                   bool quiet);
 
 /// Opens a plan, or builds an engine from an ONNX model.
-Model load_model(const std::string& path, const BuildOptions& options, const ShapeMap& run_shapes,
+Model load_model(const std::string& path, const BuildOptions& options, const RunInputs& inputs,
                  Logger& logger, bool quiet);
 
 /// The text of a failed call: what the library logged, else `otherwise`.
@@ -44,6 +54,6 @@ struct ParsedModel {
 /// Throws Failure with every error of the parser. `with_profile` false leaves dynamic inputs
 /// without one.
 ParsedModel parse_model(const std::string& path, const BuildOptions& options,
-                        const ShapeMap& run_shapes, Logger& logger, bool with_profile = true);
+                        const RunInputs& inputs, Logger& logger, bool with_profile = true);
 
 }  // namespace tenon::tool

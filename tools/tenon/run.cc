@@ -125,18 +125,19 @@ void run(Options& o, Logger& logger) {
 
   const auto start_inputs = Clock::now();
   std::map<std::string, Picture> pictures;
-  ShapeMap shapes = parse_shapes("--shapes", o.build.shapes), known = shapes;
+  ShapeMap shapes = parse_shapes("--shapes", o.build.shapes);
+  RunInputs known{shapes, shapes};
   for (const std::string& text : o.images) {
     const auto [name, path] = split_file(text);
     const Picture& p = pictures[name] = read_picture(path);
     const auto height = static_cast<int64_t>(p.height), width = static_cast<int64_t>(p.width);
     if (!name.empty())
-      known[name] = o.picture.channels_last ? std::vector<int64_t>{1, height, width, 3}
-                                            : std::vector<int64_t>{1, 3, height, width};
+      known.shapes[name] = o.picture.channels_last ? std::vector<int64_t>{1, height, width, 3}
+                                                   : std::vector<int64_t>{1, 3, height, width};
   }
   if (!o.inputs.empty() && !is_plan(o.model))
     for (const auto& [name, array] : read_npz(o.inputs))
-      known[name.starts_with("in:") ? name.substr(3) : name] = array.shape;
+      known.add(name.starts_with("in:") ? name.substr(3) : name, array);
   double input_seconds = seconds_since(start_inputs);
 
   BuildOptions build = o.build;

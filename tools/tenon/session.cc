@@ -57,11 +57,12 @@ void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
   zero_filled_.clear();
   for (const std::string& name : inputs) {
     std::vector<int64_t> shape = declared_shape(engine_, name);
+    const bool decides_shapes = engine_.isShapeInferenceIO(name.c_str());
     const bool dynamic = std::find(shape.begin(), shape.end(), -1) != shape.end();
     const auto given = arrays.find(name);
     if (given != arrays.end())
       shape = given->second.shape;
-    else if (const auto it = shapes.find(name); it != shapes.end())
+    else if (const auto it = shapes.find(name); it != shapes.end() && !decides_shapes)
       shape = it->second;
     else if (dynamic)
       shape =
@@ -70,9 +71,14 @@ void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
     if (!context_->setInputShape(name.c_str(), to_dims(shape)))
       fail_with_log(logger_,
                     fmt::format("input '{}' cannot have shape {}", name, shape_text(shape)));
-    inputs_[name] = given != arrays.end() ? convert(given->second, type) : make_array(type, shape);
-    if (given == arrays.end()) zero_filled_.push_back(name);
-    Buffer b{name, true, engine_.isShapeInferenceIO(name.c_str()), nullptr, &inputs_[name]};
+    if (given != arrays.end())
+      inputs_[name] = convert(given->second, type);
+    else if (decides_shapes)
+      inputs_[name] = convert(shape_values(name, shape, shapes), type);
+    else
+      inputs_[name] = make_array(type, shape);
+    if (given == arrays.end() && !decides_shapes) zero_filled_.push_back(name);
+    Buffer b{name, true, decides_shapes, nullptr, &inputs_[name]};
     if (b.on_host) context_->setTensorAddress(name.c_str(), b.host->bytes.data());
     buffers_.push_back(b);
   }
@@ -90,6 +96,21 @@ void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
           "cannot get device memory");
     context_->setTensorAddress(b.name.c_str(), b.device);
   }
+}
+
+// The values of an input that decides shapes: as `shapes` has them, else the profile's optimum.
+Array Session::shape_values(const std::string& name, const std::vector<int64_t>& shape,
+                            const ShapeMap& shapes) const {
+  Array values = make_array(nvinfer1::DataType::kINT64, shape);
+  const auto given = shapes.find(name);
+  if (given != shapes.end() && static_cast<int64_t>(given->second.size()) != values.count())
+    fail("input '{}' takes {} values; {} were given", name, values.count(), given->second.size());
+  const int64_t* from =
+      given != shapes.end()
+          ? given->second.data()
+          : engine_.getProfileTensorValuesV2(name.c_str(), 0, nvinfer1::OptProfileSelector::kOPT);
+  if (from != nullptr) std::copy_n(from, values.count(), values.as<int64_t>());
+  return values;
 }
 
 void Session::fill_with_noise() {

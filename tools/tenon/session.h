@@ -22,7 +22,8 @@ class Session {
 
   /// Gives every input its shape: that of its array, else of `shapes`, else the engine's own (for a
   /// dynamic one the profile's optimum), and its data: the array, converted to the input's type,
-  /// else zeros. Makes room for outputs. Throws Failure for names that are no inputs.
+  /// else zeros. For an input that decides shapes, `shapes` holds its values. Makes room for
+  /// outputs. Throws Failure for names that are no inputs.
   void set_inputs(const Arrays& arrays, const ShapeMap& shapes);
   /// Inputs that got zeros because there was no array for them.
   const std::vector<std::string>& zero_filled() const { return zero_filled_; }
@@ -49,6 +50,8 @@ class Session {
     void* device = nullptr;
     Array* host = nullptr;
   };
+  Array shape_values(const std::string& name, const std::vector<int64_t>& shape,
+                     const ShapeMap& shapes) const;
   void check(cudaError_t status, const char* what) const;
 
   nvinfer1::ICudaEngine& engine_;
