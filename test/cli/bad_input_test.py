@@ -17,6 +17,36 @@ MODEL = MLP / "model.onnx"
 UNET = SOURCE / "test/golden/mini_unet/model.onnx"
 
 
+class Profiles(CliTest):
+    """Ranges of shapes that cannot be."""
+
+    def test_minimum_above_maximum(self):
+        self.refuse("build", MODEL, "-o", self.folder / "x.plan", "--minShapes=input:5x1x12x12",
+                    "--maxShapes=input:1x1x12x12", names=["minimum.*exceed"])
+
+    def test_shape_given_twice(self):
+        self.refuse("build", MODEL, "-o", self.folder / "x.plan", "--shapes=input:5x1x12x12,input:1x1x12x12",
+                    names=["'input' is given twice"])
+
+    def test_extents_that_a_layer_cannot_take(self):
+        """Each input is inside its range, but they do not fit together: no layer may run on that."""
+        model, arrays = self.folder / "m.onnx", self.folder / "in.npz"
+        save(helper.make_model(helper.make_graph(
+            [helper.make_node("Concat", ["a", "b"], ["y"], axis=0)], "g",
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, [f"{name}0", f"{name}1"]) for name in "ab"],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]),
+            opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        np.savez(arrays, a=np.zeros((3, 4), np.float32), b=np.zeros((5, 600), np.float32))
+        self.refuse("run", model, "--inputs", arrays, names=["Concat_0", "agree except along axis 0"])
+
+    def test_output_with_the_name_of_an_input(self):
+        model = self.folder / "m.onnx"
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+        save(helper.make_model(helper.make_graph([], "g", [x], [x]),
+             opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        self.refuse("build", model, "-o", self.folder / "x.plan", names=["output 'x' has the name of an input"])
+
+
 class Models(CliTest):
     """A file that is no ONNX model, by each command that takes one."""
 

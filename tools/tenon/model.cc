@@ -75,7 +75,8 @@ void set_flags(nvinfer1::IBuilderConfig& config, const BuildOptions& options) {
 
 // Missing ones of min, opt and max are taken from their neighbours, as trtexec does. For an input
 // that decides shapes, what is given are its values.
-void add_profile(ParsedModel& model, const BuildOptions& options, const RunInputs& inputs) {
+void add_profile(ParsedModel& model, const BuildOptions& options, const RunInputs& inputs,
+                 Logger& logger) {
   const ShapeMap shapes = parse_shapes("--shapes", options.shapes);
   ShapeMap min = parse_shapes("--minShapes", options.min_shapes);
   ShapeMap opt = parse_shapes("--optShapes", options.opt_shapes);
@@ -127,7 +128,8 @@ void add_profile(ParsedModel& model, const BuildOptions& options, const RunInput
       if (decides_shapes ? !profile->setShapeValuesV2(name.c_str(), selector, shape->data(),
                                                       static_cast<int32_t>(shape->size()))
                          : !profile->setDimensions(name.c_str(), selector, to_dims(*shape)))
-        fail("input '{}': {} does not fit a profile", name, shape_text(*shape));
+        fail_with_log(
+            logger, fmt::format("input '{}': {} does not fit a profile", name, shape_text(*shape)));
     }
   }
   if (dynamic) model.config->addOptimizationProfile(profile);
@@ -182,7 +184,7 @@ ParsedModel parse_model(const std::string& path, const BuildOptions& options,
     fail("{}", text);
   }
   set_flags(*model.config, options);
-  if (with_profile) add_profile(model, options, inputs);
+  if (with_profile) add_profile(model, options, inputs, logger);
   return model;
 }
 

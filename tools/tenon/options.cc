@@ -63,7 +63,8 @@ ShapeMap parse_shapes(const std::string& option, const std::string& text) {
     const auto [name, shape] = split_name(part);
     if (name.empty())
       fail("{}: '{}' names no tensor; expected NAME:SHAPE, as input:1x3x224x224", option, part);
-    shapes[name] = parse_shape(option, shape);
+    if (!shapes.emplace(name, parse_shape(option, shape)).second)
+      fail("{}: '{}' is given twice", option, name);
   }
   return shapes;
 }
