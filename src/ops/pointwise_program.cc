@@ -218,7 +218,10 @@ void PointwiseProgram::check() const {
               step_register(i) - 1);
     };
     require_written(s.a);
-    if (s.family == Family::kElementWise) require_written(s.b);
+    if (s.family == Family::kElementWise)
+      require_written(s.b);
+    else
+      require(s.b == -1, "step {} of the pointwise program has an operand too many", i);
   }
 }
 

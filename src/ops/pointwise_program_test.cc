@@ -52,5 +52,15 @@ TEST(RunReference, WrongShapesAndTypesAreErrors) {
   EXPECT_THROW(run_reference(program, {}, view_of(wrong)), Error);
 }
 
+TEST(Check, RefusesOperandsThatAreNotThere) {
+  PointwiseProgram program;
+  program.steps = {{Family::kActivation, 0, 0, -1, 0, 0}};
+  EXPECT_NO_THROW(program.check());
+  program.steps[0].b = 100'000'000;  // an activation has one operand
+  EXPECT_THROW(program.check(), Error);
+  program.steps[0] = {Family::kElementWise, 0, 0, 1, 0, 0};  // register 1 is its own result
+  EXPECT_THROW(program.check(), Error);
+}
+
 }  // namespace
 }  // namespace tenon

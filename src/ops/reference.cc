@@ -44,6 +44,7 @@ Shape broadcast_strides(const Shape& from, const Shape& to) {
 
 OffsetTables offset_tables(const Shape& out, const Shape& strides) {
   OffsetTables tables(static_cast<size_t>(out.rank()));
+  if (out.volume() == 0) return tables;  // an axis may be huge beside one of extent 0
   for (int axis = 0; axis < out.rank(); ++axis)
     for (int64_t i = 0; i < out[axis]; ++i)
       tables[static_cast<size_t>(axis)].push_back(i * strides[axis]);
