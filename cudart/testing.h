@@ -16,11 +16,21 @@ namespace tenon::cudart::testing {
 /// How often `operator new` was called in this process.
 long allocation_count();
 
-/// Holds up a stream until it is opened.
+/// Holds up a stream until it is opened. Outlives everybody who waits at it.
 class Gate {
  public:
-  ~Gate() { open(); }
-  void block(cudaStream_t stream) { EXPECT_OK(cudaLaunchHostFunc(stream, &Gate::pass, this)); }
+  ~Gate() {
+    open();
+    std::unique_lock lock(mutex_);
+    passed_.wait(lock, [this] { return waiting_ == 0; });
+  }
+  void block(cudaStream_t stream) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++waiting_;
+    }
+    EXPECT_OK(cudaLaunchHostFunc(stream, &Gate::pass, this));
+  }
   void open() {
     const std::lock_guard lock(mutex_);
     open_ = true;
@@ -32,10 +42,13 @@ class Gate {
     auto* gate = static_cast<Gate*>(self);
     std::unique_lock lock(gate->mutex_);
     gate->opened_.wait(lock, [gate] { return gate->open_; });
+    --gate->waiting_;
+    gate->passed_.notify_all();
   }
   std::mutex mutex_;
-  std::condition_variable opened_;
+  std::condition_variable opened_, passed_;
   bool open_ = false;
+  int waiting_ = 0;
 };
 
 struct TestStream {
