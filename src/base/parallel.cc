@@ -1,9 +1,11 @@
 #include "base/parallel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -29,13 +31,14 @@ int default_threads() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-int requested_threads = 0;
+std::atomic<int> requested_threads = 0;
 
 }  // namespace
 
 int thread_count() {
   static const int standard = default_threads();
-  return requested_threads >= 1 ? requested_threads : standard;
+  const int requested = requested_threads;
+  return requested >= 1 ? requested : standard;
 }
 
 #ifdef TENON_THREAD_SANITIZER
@@ -75,31 +78,36 @@ void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_
 
 namespace {
 
-// Leaked on purpose: worker threads may outlive static destruction.
-struct Arena {
-  tbb::task_arena arena{thread_count()};
-  tbb::global_control limit{tbb::global_control::max_allowed_parallelism,
-                            static_cast<size_t>(std::max(thread_count(), 2))};
+// Never destroyed: a run may be inside an arena when the number of threads changes, and worker
+// threads may outlive static destruction.
+struct Arenas {
+  std::mutex mutex;
+  std::map<int, tbb::task_arena> by_threads;
+  std::unique_ptr<tbb::global_control> limit;
 };
-std::mutex arena_mutex;
-Arena* current_arena = nullptr;
+std::atomic<tbb::task_arena*> current_arena = nullptr;
+
+tbb::task_arena& use_arena(int threads) {
+  static auto* const arenas = new Arenas;
+  const std::lock_guard lock(arenas->mutex);
+  arenas->limit.reset();  // the least of several would hold
+  arenas->limit = std::make_unique<tbb::global_control>(
+      tbb::global_control::max_allowed_parallelism, static_cast<size_t>(std::max(threads, 2)));
+  tbb::task_arena& arena = arenas->by_threads.try_emplace(threads, threads).first->second;
+  current_arena = &arena;
+  return arena;
+}
 
 tbb::task_arena& arena() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    const std::lock_guard lock(arena_mutex);
-    if (current_arena == nullptr) current_arena = new Arena;
-  });
-  return current_arena->arena;
+  tbb::task_arena* const current = current_arena;
+  return current != nullptr ? *current : use_arena(thread_count());
 }
 
 }  // namespace
 
 void set_thread_count(int threads) {
-  const std::lock_guard lock(arena_mutex);
   requested_threads = threads;
-  delete current_arena;
-  current_arena = new Arena;
+  use_arena(thread_count());
 }
 
 void in_arena(FunctionRef<void()> body) {

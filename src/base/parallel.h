@@ -10,7 +10,7 @@ namespace tenon {
 /// Threads of the arena: TENON_THREADS, else what the machine has.
 int thread_count();
 
-/// Sets the size of the arena. Call it while nothing runs; values below 1 mean the default.
+/// Sets the size of the arena; values below 1 mean the default. What runs meanwhile keeps its size.
 void set_thread_count(int threads);
 
 /// Calls body(begin, end) over disjoint ranges that cover [0, count), none shorter than `grain`

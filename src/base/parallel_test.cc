@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace tenon {
@@ -46,6 +47,25 @@ TEST_P(Parallel, NothingToDo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Parallel, ::testing::Values(1, 2, 4));
+
+TEST(ThreadCount, MayChangeWhileLoopsRun) {
+  std::atomic<bool> over = false;
+  std::thread changer([&] {
+    for (int i = 0; i < 20000; ++i) set_thread_count(1 + i % 4);
+    over = true;
+  });
+  while (!over) {
+    std::atomic<int64_t> sum = 0;
+    in_arena([&] {
+      parallel_for(1000, 10, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) sum += i;
+      });
+    });
+    ASSERT_EQ(sum, 499500);
+  }
+  changer.join();
+  set_thread_count(0);
+}
 
 }  // namespace
 }  // namespace tenon
