@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every fuzz target for SECONDS, from seeds and from inputs that once were findings:
-# run.sh [SECONDS [BUILD FOLDER]]
+# run.sh [SECONDS [BUILD FOLDER]]. FUZZ_SEED makes a run repeatable; by default each run is another.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
@@ -31,7 +31,7 @@ for target in "$build"/fuzz/*_fuzz; do
   [ ! -d "fuzz/findings/$name" ] || corpora+=("fuzz/findings/$name")
   printf '%s: %s seconds, %s seeds\n' "$name" "$seconds" "$(ls "${corpora[0]}" | wc -l)"
   log=$build/$name.log
-  if "$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
+  if "$target" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -timeout=20 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
     -artifact_prefix="$findings/$name-" "${corpora[@]}" >"$log" 2>&1; then
     sed -n 's/^stat::\(number_of_executed_units\|peak_rss_mb\)/  \1/p' "$log"
   else
