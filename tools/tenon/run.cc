@@ -43,7 +43,7 @@ std::string name_or_only(const std::string& name, const std::vector<std::string>
   fail("{}: name one of: {} (as {}={}:FILE)", option, fmt::join(names, ", "), option, names[0]);
 }
 
-// "name:file" where the name may hold colons and the file may too: the longest known name wins.
+// "name:file": the name ends at the first colon, and the file may hold others.
 std::pair<std::string, std::string> split_file(const std::string& text) {
   const auto at = text.find(':');
   if (at == std::string::npos) return {"", text};
