@@ -1,10 +1,12 @@
 """One peer as a process: loads a model, then answers "run SECONDS" lines with a JSON list of milliseconds.
 
-    python peers.py ort|ov MODEL.onnx INPUTS.npz OUTPUTS.npz THREADS
+    python peers.py ort|ov|ncnn MODEL.onnx INPUTS.npz OUTPUTS.npz THREADS
 """
 
 import json
+import pathlib
 import resource
+import subprocess
 import sys
 import time
 
@@ -58,7 +60,48 @@ def openvino(model, inputs, threads):
     return run, loaded, before
 
 
-PEERS = {"ort": onnx_runtime, "ov": openvino}
+def ncnn_files(model, inputs):
+    """ncnn's form of the model, made beside it by pnnx when it is not there."""
+    stem = pathlib.Path(model).with_suffix("")
+    param, weights = stem.with_suffix(".ncnn.param"), stem.with_suffix(".ncnn.bin")
+    if not param.exists():
+        import pnnx
+
+        shapes = ",".join(str(list(value.shape)).replace(" ", "") for value in inputs.values())
+        subprocess.run(
+            [pnnx.EXEC_PATH, pathlib.Path(model).name, f"inputshape={shapes}", "fp16=0"],
+            cwd=stem.parent,
+            check=True,
+            capture_output=True,
+        )
+    return str(param), str(weights)
+
+
+def ncnn(model, inputs, threads):
+    import ncnn as library
+
+    param, weights = ncnn_files(model, inputs)
+    before, start = resident_mb(), time.perf_counter()
+    net = library.Net()
+    net.opt.num_threads = threads
+    for option in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
+        setattr(net.opt, option, False)
+    if net.load_param(param) != 0 or net.load_model(weights) != 0:
+        raise RuntimeError(f"ncnn cannot load {param}")
+    values = [library.Mat(value[0]).clone() for value in inputs.values()]
+    names, output = list(net.input_names()), net.output_names()[0]
+    loaded = time.perf_counter() - start
+
+    def run():
+        extractor = net.create_extractor()
+        for name, value in zip(names, values):
+            extractor.input(name, value)
+        return np.array(extractor.extract(output)[1])[None]
+
+    return run, loaded, before
+
+
+PEERS = {"ort": onnx_runtime, "ov": openvino, "ncnn": ncnn}
 
 
 def main():
