@@ -266,7 +266,7 @@ struct Reader final : IStreamReader {
   int64_t read(void* to, int64_t count) override {
     const auto n = static_cast<size_t>(std::min<int64_t>(count, piece));
     const auto given = std::min(n, bytes.size());
-    std::memcpy(to, bytes.data(), given);
+    std::copy_n(bytes.begin(), given, static_cast<char*>(to));
     bytes = bytes.subspan(given);
     return static_cast<int64_t>(given);
   }
