@@ -390,7 +390,7 @@ class Compiler {
   }
 
   void note_plugin(const Node& node) {
-    if (node.kind() != LayerType::kPLUGIN_V2 && node.kind() != LayerType::kPLUGIN_V3) return;
+    if (!is_plugin(node.kind())) return;
     RequiredPlugin plugin;
     for (const auto& [name, value] : fields_of(*node.op)) {
       const auto* text = std::get_if<std::string>(&value);
