@@ -15,7 +15,7 @@ bool depends_on_elements(Dim dim, const Network& network, const Value& input,
   if (dim == nullptr || !seen.insert(dim).second) return false;
   if (dim->op == ExprOp::kSymbol) {
     const Symbol& symbol = network.symbols()[static_cast<size_t>(dim->payload)];
-    return symbol.kind == Symbol::Kind::kElement && symbol.input == &input;
+    return symbol.kind == Symbol::Kind::kElement && symbol.value == &input;
   }
   return depends_on_elements(dim->a, network, input, seen)
          || depends_on_elements(dim->b, network, input, seen)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/infer.h"
+
 namespace tenon {
 namespace {
 
@@ -102,12 +104,12 @@ std::vector<Dim> NodeContext::host_elements(int i, const char* what) {
       for (int64_t x : t->integers()) elements.push_back(pool().constant(x));
     return elements;
   }
+  if (!v.content) network().read_back(v);
   if (!v.content)
-    fail_import(
-        Code::kUNSUPPORTED_NODE_INPUT,
-        "{} (input {}, tensor '{}') must be a constant or follow from shapes; it is computed "
-        "from data",
-        what, i, v.name);
+    fail_import(Code::kUNSUPPORTED_NODE_INPUT,
+                "{} (input {}, tensor '{}') must be a constant, follow from shapes, or be at most "
+                "{} integers; it is {} of shape {}",
+                what, i, v.name, kMostReadableElements, name_of(v.type), text_of(v.dims));
   know_elements(input(i));
   return *v.content;
 }

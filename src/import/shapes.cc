@@ -198,8 +198,8 @@ Value& Layers::element(Dim d, int depth) {
   } else if (d->op == ExprOp::kSymbol) {
     const Symbol& symbol = network_.symbols().at(static_cast<size_t>(d->payload));
     Value& list = symbol.kind == Symbol::Kind::kExtent
-                      ? add(std::make_unique<ShapeOf>(), {symbol.input})
-                      : *symbol.input;
+                      ? add(std::make_unique<ShapeOf>(), {symbol.value})
+                      : *symbol.value;
     made = &element_of(list, symbol.index);
   } else {
     made = &composed_element(*d, depth + 1);

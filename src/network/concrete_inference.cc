@@ -44,6 +44,10 @@ class ConcreteInference final : public Inference {
     out.type = type;
     out.shape = Shape();
     for (Dim d : dims) {
+      if (d->op == ExprOp::kSymbol) {  // there are no other symbols here
+        out.shape.push_back(-1);
+        continue;
+      }
       require(d->is_integer_constant(), "output {} has a size that depends on data", i);
       require(d->value.integer >= 0, "output {} would have a negative extent ({})", i,
               d->value.integer);
@@ -52,6 +56,7 @@ class ConcreteInference final : public Inference {
     out.present = true;
   }
   void set_content(int, Content) override {}
+  Dim late_extent(int, int, Dim) override { return pool_.symbol(0); }
 
  private:
   const ConcreteTensor& input(int i) const {

@@ -11,7 +11,7 @@ namespace tenon {
 /// An input or output of a layer, at the moment when shapes are known.
 struct ConcreteTensor {
   DataType type = DataType::kFLOAT;
-  Shape shape;
+  Shape shape;          // outputs: -1 for a late extent
   bool present = true;  // false: an optional input that was left out, or an output that was not set
   std::optional<std::vector<Number>> content;  // inputs: the elements, where the host has them
   const Tensor* constant = nullptr;            // inputs: the tensor, where it is at hand
@@ -25,7 +25,7 @@ ConcreteTensor concrete_tensor(const Tensor* tensor);
 std::optional<std::vector<Number>> elements_of(const Tensor& tensor, int64_t most);
 
 /// Types and shapes of the outputs, by the op's shape rule. Throws where the rule refuses the
-/// inputs or the attributes, and for an output whose size depends on data.
+/// inputs or the attributes.
 std::vector<ConcreteTensor> infer_concrete(const Op& op, size_t output_count,
                                            const std::vector<ConcreteTensor>& inputs);
 

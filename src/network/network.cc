@@ -6,8 +6,6 @@
 namespace tenon {
 namespace {
 
-// Integer inputs this small may be shapes: their elements become symbols.
-constexpr int64_t kLargestShapeTensor = 64;
 // Constants up to this many elements take part in shape arithmetic.
 constexpr int64_t kLargestContent = 4096;
 
@@ -51,6 +49,18 @@ class Network::NodeInference final : public Inference {
   void set_content(int i, Content content) override {
     if (static_cast<int64_t>(content.size()) <= kLargestContent)
       node_.outputs.at(static_cast<size_t>(i))->content = std::move(content);
+  }
+  Dim late_extent(int output, int axis, Dim most) override {
+    Value& v = *node_.outputs.at(static_cast<size_t>(output));
+    const Dim extent = network_.symbol_of(Symbol::Kind::kExtent, v, axis);
+    network_.symbols_[static_cast<size_t>(extent->payload)].most = most;
+    return extent;
+  }
+  const Content* readable_content(int i) override {
+    input(i);
+    Value& v = *node_.inputs[static_cast<size_t>(i)];
+    if (!v.content) network_.read_back(v);
+    return content(i);
   }
 
  private:
@@ -101,26 +111,39 @@ void Network::bind_input(Value& v) {
     const std::string& label = v.dimension_names[static_cast<size_t>(axis)];
     const auto same = std::find_if(symbols_.begin(), symbols_.end(), [&](const Symbol& s) {
       if (s.kind != Symbol::Kind::kExtent) return false;
-      return label.empty() ? s.input == &v && s.index == axis && s.name.empty() : s.name == label;
+      return label.empty() ? s.value == &v && s.index == axis && s.name.empty() : s.name == label;
     });
     const auto index = same - symbols_.begin();
-    if (same == symbols_.end()) symbols_.push_back({Symbol::Kind::kExtent, &v, axis, label});
+    if (same == symbols_.end())
+      symbols_.push_back({Symbol::Kind::kExtent, &v, axis, label, nullptr});
     v.dims.push_back(pool_.symbol(index));
   }
   v.known = true;
   v.content.reset();
-  if (!may_be_shape(v) || v.declared.rank() > 1) return;
-  const int64_t count = v.declared.rank() == 0 ? 1 : v.declared[0];
-  if (count < 0 || count > kLargestShapeTensor) return;
-  v.content.emplace();
-  for (int i = 0; i < count; ++i) {
-    const auto same = std::find_if(symbols_.begin(), symbols_.end(), [&](const Symbol& s) {
-      return s.kind == Symbol::Kind::kElement && s.input == &v && s.index == i;
-    });
-    const auto index = same - symbols_.begin();
-    if (same == symbols_.end()) symbols_.push_back({Symbol::Kind::kElement, &v, i, ""});
-    v.content->push_back(pool_.symbol(index));
+  if (v.declared.rank() <= 1) read_back(v);
+}
+
+// The symbol for an extent or element of a tensor.
+Dim Network::symbol_of(Symbol::Kind kind, Value& value, int index) {
+  const auto same = std::find_if(symbols_.begin(), symbols_.end(), [&](const Symbol& s) {
+    return s.kind == kind && s.value == &value && s.index == index && s.name.empty();
+  });
+  const auto position = same - symbols_.begin();
+  if (same == symbols_.end()) symbols_.push_back({kind, &value, index, "", nullptr});
+  return pool_.symbol(position);
+}
+
+// The elements of a small integer tensor become symbols.
+void Network::read_back(Value& v) {
+  if (!may_be_shape(v)) return;
+  int64_t count = 1;
+  for (Dim d : v.dims) {
+    if (!d->is_integer_constant() || d->value.integer > kMostReadableElements) return;
+    count *= d->value.integer;
   }
+  if (count > kMostReadableElements) return;
+  v.content.emplace();
+  for (int i = 0; i < count; ++i) v.content->push_back(symbol_of(Symbol::Kind::kElement, v, i));
 }
 
 Value& Network::add_weight(Tensor tensor, std::string name) {
@@ -170,7 +193,14 @@ void Network::unmark_output(Value& value) {
   value.is_output = false;
 }
 
+// Symbols of tensors that disappear stand for nothing.
+void Network::forget_symbols(const std::function<bool(const Value*)>& goes) {
+  for (Symbol& s : symbols_)
+    if (s.value != nullptr && goes(s.value)) s.value = nullptr;
+}
+
 void Network::remove_node(Node& node) {
+  forget_symbols([&](const Value* v) { return v->producer == &node; });
   for (Value* out : node.outputs) {
     std::erase(outputs_, out);
     std::erase_if(values_, [&](const auto& v) { return v.get() == out; });
@@ -212,6 +242,8 @@ void Network::replace_uses(const std::unordered_map<Value*, Value*>& replacement
   for (const auto& node : nodes_)
     for (Value*& in : node->inputs)
       if (in != nullptr) in = last(in);
+  for (Symbol& s : symbols_)
+    if (s.is_late()) s.value = last(s.value);
   for (Value*& out : outputs_) {
     Value* to = last(out);
     if (to != out) give_output_role(*out, *to);
@@ -225,6 +257,7 @@ void Network::remove_nodes(const std::unordered_set<const Node*>& nodes) {
     return v->producer != nullptr && nodes.contains(v->producer);
   };
   std::erase_if(outputs_, goes);
+  forget_symbols(goes);
   std::erase_if(values_, [&](const auto& v) { return goes(v.get()); });
   std::erase_if(nodes_, [&](const auto& n) { return nodes.contains(n.get()); });
 }
@@ -283,10 +316,11 @@ void Network::infer_if_touched() {
 std::vector<std::string> Network::symbol_names() const {
   std::vector<std::string> names;
   for (const Symbol& s : symbols_)
-    names.push_back(!s.name.empty() ? s.name
+    names.push_back(!s.name.empty()      ? s.name
+                    : s.value == nullptr ? std::string("gone")
                     : s.kind == Symbol::Kind::kExtent
-                        ? fmt::format("{}.{}", s.input->name, s.index)
-                        : fmt::format("{}[{}]", s.input->name, s.index));
+                        ? fmt::format("{}.{}", s.value->name, s.index)
+                        : fmt::format("{}[{}]", s.value->name, s.index));
   return names;
 }
 

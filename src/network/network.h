@@ -59,12 +59,16 @@ struct Node {
   template <class T> T* as() { return dynamic_cast<T*>(op.get()); }
 };
 
-/// What a symbol of the shape program stands for.
+/// What a symbol of the shape program stands for: an extent or an element of a network input, or
+/// (late) of a tensor that a layer makes.
 struct Symbol {
   enum class Kind : uint8_t { kExtent, kElement } kind = Kind::kExtent;
-  Value* input = nullptr;  // the network input (the first one for a named dimension)
+  Value* value = nullptr;  // the first one for a named dimension; null once the tensor is gone
   int index = 0;           // axis, or element
   std::string name;        // dimension name, "" for none
+  Dim most = nullptr;      // late extents: what bounds it, null for nothing
+
+  bool is_late() const { return value != nullptr && !value->is_input; }
 };
 
 class Network {
@@ -106,6 +110,9 @@ class Network {
   void infer();
   /// Something changed that inference depends on: known() starts afresh.
   void touch() { dirty_ = true; }
+  /// Gives `value` content if it has none and can have some: the elements of a small integer tensor
+  /// become symbols, which are known once its layer ran.
+  void read_back(Value& value);
   /// infer() if something was touched.
   void infer_if_touched();
 
@@ -129,6 +136,8 @@ class Network {
   Value& new_value(std::string name);
   void give_output_role(Value& from, Value& to);
   void bind_input(Value& input);
+  Dim symbol_of(Symbol::Kind kind, Value& value, int index);
+  void forget_symbols(const std::function<bool(const Value*)>& goes);
 
   ExprPool pool_;
   std::vector<std::unique_ptr<Value>> values_;

@@ -12,14 +12,25 @@ std::map<std::string_view, std::unique_ptr<Op> (*)()>& registry() {
 }
 }  // namespace
 
-const Content& Inference::known_content(int i, const char* what) const {
-  const Content* known = content(i);
+const Content& Inference::known_content(int i, const char* what) {
+  const Content* known = readable_content(i);
   if (known == nullptr)
     fail(ErrorCode::kUNSUPPORTED_STATE,
-         "{} (input {}) must be known on the host before the network runs: make it a constant, a "
-         "shape computation, or an integer network input of rank 0 or 1",
-         what, i);
+         "{} (input {}) must be integers of a number that is known when the network is built, at "
+         "most {}, or be known before the network runs: make it a constant or a shape computation",
+         what, i, kMostReadableElements);
   return *known;
+}
+
+TensorView ReferenceCall::allocate(int i, const Shape& shape) const {
+  const TensorView& output = outputs[static_cast<size_t>(i)];
+  require(allocate_output != nullptr, "output {} has extents that only running tells", i);
+  require(shape.rank() == output.shape.rank(), "output {} has {} dimensions; expected {}", i,
+          shape.rank(), output.shape.rank());
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    require(output.shape[axis] < 0 || output.shape[axis] == shape[axis],
+            "output {} is {}; expected {}", i, shape, output.shape);
+  return {(*allocate_output)(i, shape), output.type, shape};
 }
 
 std::optional<Shape> Inference::constant_shape(int i) const {

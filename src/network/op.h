@@ -3,6 +3,7 @@
 
 #include <NvInfer.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,8 +21,20 @@ using nvinfer1::LayerType;
 /// Layer kinds of our own, outside TensorRT's numbering.
 enum class PrivateLayer : int32_t {
   kFullyConnected = static_cast<int32_t>(LayerType::kFULLY_CONNECTED),
-  kPointwise = 10011,  // a chain of element-wise operations in one loop
-  kReorder = 10012,    // a change of memory layout, made by the planner
+  kPointwise = 10011,    // a chain of element-wise operations in one loop
+  kReorder = 10012,      // a change of memory layout, made by the planner
+  kLoop = 10013,         // a body that runs several times: ONNX Loop and Scan, TensorRT's ILoop
+  kConditional = 10014,  // one of two bodies: ONNX If, TensorRT's IIfConditional
+  kUnique = 10020,
+  kRoiAlign = 10030,
+  kMaxRoiPool = 10031,
+  kDeformableConvolution = 10032,
+  kMaxUnpool = 10033,
+  kDeterminant = 10034,
+  kIntegerConvolution = 10040,  // int8 operands with zero points, int32 results
+  kIntegerMatrixMultiply = 10041,
+  kRecurrent = 10050,  // LSTM, GRU, RNN over a sequence
+  kFourier = 10051,    // DFT, STFT
 };
 constexpr LayerType layer_type(PrivateLayer kind) {
   return static_cast<LayerType>(kind);
@@ -32,6 +45,9 @@ using Dims = std::vector<Dim>;
 
 /// The elements of a small integer (or scale factor) tensor as expressions, rows first.
 using Content = std::vector<Dim>;
+
+/// Integer tensors of up to this many elements may decide shapes.
+constexpr int64_t kMostReadableElements = 64;
 
 /// What an op sees and sets when shapes are inferred. The base class Network implements it.
 class Inference {
@@ -49,18 +65,33 @@ class Inference {
   virtual const Tensor* constant(int i) const = 0;
   virtual void set_output(int i, DataType type, Dims dims) = 0;
   virtual void set_content(int i, Content content) = 0;
+  /// An extent of output `output` that only running the layer tells, at most `most` (null: nothing
+  /// bounds it). The kernel makes such an output itself: ReferenceCall::allocate.
+  virtual Dim late_extent(int output, int axis, Dim most = nullptr) = 0;
+  /// As content(), but where the elements of a small integer tensor are not known before the
+  /// network runs, they become symbols that the engine reads from the tensor before this layer
+  /// runs. Null when that cannot be: many elements, or a number of them that is not constant.
+  virtual const Content* readable_content(int i) { return content(i); }
 
   int rank(int i) const { return static_cast<int>(dims(i).size()); }
-  /// As content(), but throws, naming the input, when it is not known on the host.
-  const Content& known_content(int i, const char* what) const;
+  /// As readable_content(), but throws, naming the input, when there is none.
+  const Content& known_content(int i, const char* what);
   /// The extents when all are constants.
   std::optional<Shape> constant_shape(int i) const;
 };
 
-/// The call of a reference kernel: concrete shapes, rows first, outputs allocated.
+/// Makes an output of late extents; the memory lives until the layer runs again.
+using AllocateOutput = std::function<void*(int output, const Shape& shape)>;
+
+/// The call of a reference kernel: concrete shapes, rows first, outputs allocated. Outputs with
+/// late extents have no data, and -1 for those extents.
 struct ReferenceCall {
   std::span<const TensorView> inputs;  // data is null for an optional input left out
   std::span<const TensorView> outputs;
+  const AllocateOutput* allocate_output = nullptr;
+
+  /// Output i, now that its late extents are known. Call it once for each such output.
+  TensorView allocate(int i, const Shape& shape) const;
 };
 
 class Op {

@@ -15,15 +15,25 @@ std::vector<Tensor> run(const Node& node, std::span<const Tensor* const> inputs,
   for (const Tensor* t : inputs) given.push_back(concrete_tensor(t));
   std::vector<Tensor> outputs;
   std::vector<TensorView> input_views, output_views;
+  const auto make = [&](DataType type, const Shape& shape) {
+    const int64_t count = shape.volume();
+    require(count <= INT64_MAX / 8 && bytes_of(type, count) <= most_bytes,
+            "an output of shape {} is larger than {} bytes", shape, most_bytes);
+    return Tensor(type, shape);
+  };
   for (const auto& out : infer_concrete(*node.op, node.outputs.size(), given)) {
-    const int64_t count = out.shape.volume();
-    require(count <= INT64_MAX / 8 && bytes_of(out.type, count) <= most_bytes,
-            "an output of shape {} is larger than {} bytes", out.shape, most_bytes);
-    outputs.emplace_back(out.type, out.shape);
-    output_views.push_back(view_of(outputs.back()));
+    const bool late = std::find(out.shape.begin(), out.shape.end(), -1) != out.shape.end();
+    outputs.push_back(late ? Tensor() : make(out.type, out.shape));
+    output_views.push_back(late ? TensorView{nullptr, out.type, out.shape}
+                                : view_of(outputs.back()));
   }
   for (const Tensor* t : inputs) input_views.push_back(t != nullptr ? view_of(*t) : TensorView{});
-  node.op->reference({input_views, output_views});
+  const AllocateOutput allocate = [&](int i, const Shape& shape) {
+    const auto index = static_cast<size_t>(i);
+    outputs[index] = make(output_views[index].type, shape);
+    return const_cast<void*>(outputs[index].data());
+  };
+  node.op->reference({input_views, output_views, &allocate});
   return outputs;
 }
 

@@ -22,8 +22,8 @@ TEST(Gather, IndicesOutsideAreErrorsThatNameThem) {
     return "";
   };
   EXPECT_EQ(message(2), "");
-  EXPECT_EQ(message(3), "index 3 is outside [-3, 3)");
-  EXPECT_EQ(message(-4), "index -4 is outside [-3, 3)");
+  EXPECT_EQ(message(3), "layer layer (Gather): index 3 is outside [-3, 3)");
+  EXPECT_EQ(message(-4), "layer layer (Gather): index -4 is outside [-3, 3)");
 }
 
 TEST(Gather, OneExtentOfASymbolicShapeIsKnown) {

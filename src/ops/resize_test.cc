@@ -38,7 +38,7 @@ TEST(Resize, MistakesAreNamed) {
               HasSubstr("float32, float16 or bfloat16, found int32"));
   op.input_is_scales = true;
   EXPECT_THAT(infer_error(op, {x, input(make<float>({1}, {2}))}),
-              HasSubstr("must be known on the host"));
+              HasSubstr("be known before the network runs"));
 }
 
 // TensorRT's selector for results of one element: the first element instead of the formula's.

@@ -90,7 +90,7 @@ class Compiler {
   bool is_shape_input(const Value& v) const {
     for (int64_t s : shape_symbols_) {
       const Symbol& symbol = network_.symbols()[static_cast<size_t>(s)];
-      if (symbol.kind == Symbol::Kind::kElement && symbol.input == &v) return true;
+      if (symbol.kind == Symbol::Kind::kElement && symbol.value == &v) return true;
     }
     return false;
   }
@@ -172,7 +172,7 @@ class Compiler {
               v->name);
     }
     for (const Symbol& s : network_.symbols())
-      plan_.symbols.push_back({binding_of.count(s.input) != 0 ? binding_of.at(s.input) : 0,
+      plan_.symbols.push_back({binding_of.count(s.value) != 0 ? binding_of.at(s.value) : 0,
                                s.kind == Symbol::Kind::kElement, s.index});
   }
 
