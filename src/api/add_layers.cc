@@ -1,6 +1,5 @@
 // INetworkDefinition's functions that add layers.
-#include "api/layer.h"
-#include "api/network_definition.h"
+#include "api/add_layer.h"
 #include "ops/activation.h"
 #include "ops/cast.h"
 #include "ops/concatenation.h"
@@ -28,19 +27,6 @@ namespace tenon {
 
 using namespace nvinfer1;  // this file is a list of its classes
 using Shape = tenon::Shape;
-using OpPointer = std::unique_ptr<Op>;
-
-template <class Handle, class Kind>
-Handle* NetworkDefinition::add(Kind op, std::vector<Value*> inputs) {
-  OpPointer owned;
-  if constexpr (std::is_same_v<Kind, OpPointer>)
-    owned = std::move(op);
-  else
-    owned = std::make_unique<Kind>(std::move(op));
-  while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
-  Node& node = network_->add_node(std::move(owned), std::move(inputs));
-  return static_cast<Handle*>(&layer_view(node).handle());
-}
 
 IActivationLayer* NetworkDefinition::addActivation(ITensor& input, ActivationType type) noexcept {
   return reporter_.guard<IActivationLayer*>(nullptr, [&] {
