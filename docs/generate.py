@@ -27,18 +27,26 @@ def table(header, rows):
 def operators_page(tenon):
     answer = ask(tenon, "operators")
     oldest, latest = answer["opsets"]
-    operators = answer["operators"]
+    parts = []
+    for domain in sorted({row["domain"] for row in answer["operators"]}):
+        if domain:
+            parts.append(f"\n## Domain {domain}\n\n")
+        parts.append(operators_table([r for r in answer["operators"] if r["domain"] == domain]))
+    return (NOTE + "# ONNX operators\n\n"
+            f"Models of opsets {oldest} to {latest} are read. Operators of the standard domain that the"
+            " parser knows:\n\n"
+            + "".join(parts)
+            + "\nAn operator that is not here may be a plugin: see [plugins.md](plugins.md). Local"
+            " functions of a\nmodel are expanded. Everything else is an error that names the node.\n")
+
+
+def operators_table(operators):
     rows = []
     for i, row in enumerate(operators):
         following = operators[i + 1] if i + 1 < len(operators) else {"name": ""}
         upto = f" to {following['since'] - 1}" if following["name"] == row["name"] else ""
         rows.append([row["name"], f"{row['since']}{upto}", row["restriction"]])
-    return (NOTE + "# ONNX operators\n\n"
-            f"Models of opsets {oldest} to {latest} are read. Operators of the standard domain that the"
-            " parser knows:\n\n"
-            + table(["operator", "opsets", "restriction"], rows)
-            + "\nAn operator that is not here may be a plugin: see [plugins.md](plugins.md). Local"
-            " functions of a\nmodel are expanded. Everything else is an error that names the node.\n")
+    return table(["operator", "opsets", "restriction"], rows)
 
 
 def plugins_page(tenon):

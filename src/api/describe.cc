@@ -88,7 +88,10 @@ nvinfer1::IHostMemory* tenonDescribeOperators() noexcept {
   return tenon::Reporter(nullptr).guard<nvinfer1::IHostMemory*>(nullptr, [&] {
     auto rows = nlohmann::ordered_json::array();
     for (const tenon::OperatorRow& row : tenon::supported_operators())
-      rows.push_back({{"name", row.name}, {"since", row.since}, {"restriction", row.restriction}});
+      rows.push_back({{"name", row.name},
+                      {"since", row.since},
+                      {"restriction", row.restriction},
+                      {"domain", row.domain}});
     const nlohmann::ordered_json table = {{"opsets", {tenon::kOldestOpset, tenon::kLatestOpset}},
                                           {"operators", rows}};
     return memory_of(table.dump());

@@ -37,7 +37,7 @@ bool is_standard(const std::string& domain) {
 }
 
 std::string qualified(const onnx::NodeProto& node) {
-  return is_standard(node.domain()) ? node.op_type() : node.domain() + "::" + node.op_type();
+  return qualified_operator(node.domain(), node.op_type());
 }
 
 // The names that are visible in the graph or in the body of a function.
@@ -46,9 +46,10 @@ struct Scope {
   std::unordered_map<std::string, Value*> values;
   // Outputs that are not supported, and why; an error only where one is used.
   std::unordered_map<std::string, std::string> missing_outputs;
-  int64_t opset = 0;
-  std::string prefix;                  // of node names
-  std::vector<std::string> functions;  // around the nodes, outermost first
+  int64_t opset = 0;                            // of the standard domain, 0 when there is none
+  std::map<std::string, int64_t> other_opsets;  // of the other domains
+  std::string prefix;                           // of node names
+  std::vector<std::string> functions;           // around the nodes, outermost first
 };
 
 class Importer {
@@ -67,7 +68,7 @@ class Importer {
 
   void run() {
     report_.node_count = graph_.node_size();
-    scope_.opset = standard_opset(model_.opset_import());
+    set_opsets(scope_, model_.opset_import());
     if (scope_.opset > 0 && scope_.opset < 6)
       options_.log.warning(
           "the model uses opset {}; opsets before 6 are read as opset 6 where they "
@@ -117,6 +118,20 @@ class Importer {
       problem.code = Code::kINVALID_GRAPH;
     }
     report_.problems.push_back(std::move(problem));
+  }
+
+  static void set_opsets(
+      Scope& scope, const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports) {
+    scope.opset = standard_opset(imports);
+    for (const auto& entry : imports)
+      if (!is_standard(entry.domain())) scope.other_opsets[entry.domain()] = entry.version();
+  }
+
+  // The version of the node's domain. Models that forget to name another domain mean the first.
+  static int64_t opset_of(const Scope& scope, const onnx::NodeProto& node) {
+    if (is_standard(node.domain())) return scope.opset;
+    const auto it = scope.other_opsets.find(node.domain());
+    return it == scope.other_opsets.end() ? 1 : std::max<int64_t>(it->second, 1);
   }
 
   static std::string scope_name(const onnx::NodeProto& node, int index) {
@@ -179,7 +194,7 @@ class Importer {
       m.function = function->second;
       return m;
     }
-    if (is_standard(node.domain())) m.row = find_row(node.op_type(), opset);
+    m.row = find_row(qualified(node), opset);
     if (m.row == nullptr || options_.prefer_plugins) m.creator = creator_for(node);
     return m;
   }
@@ -190,9 +205,9 @@ class Importer {
     if (node.op_type().empty()) fail_import(Code::kINVALID_NODE, "it names no operator");
     if (is_standard(node.domain()) && opset == 0)
       fail_import(Code::kINVALID_GRAPH, "opset_import does not name the standard domain");
-    if (is_standard(node.domain()) && operator_is_known(node.op_type()))
+    if (operator_is_known(qualified(node)))
       fail_import(Code::kUNSUPPORTED_NODE, "operator '{}' does not exist in opset {}",
-                  node.op_type(), opset);
+                  qualified(node), opset);
     fail_import(Code::kUNSUPPORTED_NODE, "operator '{}' is not supported yet, and {}",
                 qualified(node), explain_missing_creator(node));
   }
@@ -201,9 +216,10 @@ class Importer {
     for (int i = 0; i < graph_.node_size(); ++i) {
       const onnx::NodeProto& node = graph_.node(i);
       const bool known = guarded(&node, i, [&] {
-        const Meaning m = meaning_of(node, scope_.opset);
+        const int64_t opset = opset_of(scope_, node);
+        const Meaning m = meaning_of(node, opset);
         if (m.row == nullptr && m.creator == nullptr && m.function == nullptr)
-          fail_unknown(node, scope_.opset);
+          fail_unknown(node, opset);
       });
       if (!known) unknown_.insert(i);
     }
@@ -288,13 +304,14 @@ class Importer {
       if (value == nullptr && !name.empty()) return false;
       inputs.push_back(value);
     }
-    const Meaning m = meaning_of(node, scope.opset);
+    const int64_t opset = opset_of(scope, node);
+    const Meaning m = meaning_of(node, opset);
     const std::string name = unique_name(scope, node, index);
     if (m.function != nullptr) {
       inline_function(scope, node, *m.function, name, inputs);
       return true;
     }
-    NodeContext n(state_, node, name, scope.opset, std::move(inputs), source_);
+    NodeContext n(state_, node, name, opset, std::move(inputs), source_);
     if (m.creator != nullptr) {
       import_plugin(n, *m.creator);
       if (std::find(report_.plugins.begin(), report_.plugins.end(), node.op_type())
@@ -303,7 +320,7 @@ class Importer {
     } else if (m.row != nullptr) {
       m.row(n);
     } else {
-      fail_unknown(node, scope.opset);
+      fail_unknown(node, opset);
     }
     finish_node(scope, n, node);
     return true;
@@ -311,9 +328,11 @@ class Importer {
 
   void finish_node(Scope& scope, NodeContext& n, const onnx::NodeProto& node) {
     for (const std::string& attribute : n.unused_attributes())
-      options_.log.warning(
-          "node '{}' ({}): attribute '{}' is not used{}", n.node_name(), n.op(), attribute,
-          find_row(n.op(), scope.opset) == nullptr ? ": the plugin does not declare it" : "");
+      options_.log.warning("node '{}' ({}): attribute '{}' is not used{}", n.node_name(), n.op(),
+                           attribute,
+                           find_row(qualified(node), opset_of(scope, node)) == nullptr
+                               ? ": the plugin does not declare it"
+                               : "");
     for (int i = 0; i < node.output_size(); ++i) {
       if (node.output(i).empty()) continue;
       Value* value = n.outputs()[static_cast<size_t>(i)];
@@ -344,7 +363,7 @@ class Importer {
       fail_import(Code::kINVALID_NODE, "it has {} inputs; function '{}' takes {}", inputs.size(),
                   function.name(), function.input_size());
     Scope body;
-    body.opset = standard_opset(function.opset_import());
+    set_opsets(body, function.opset_import());
     body.prefix = name + "/";
     body.functions = caller.functions;
     body.functions.push_back(qualified(node));

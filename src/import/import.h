@@ -60,12 +60,13 @@ struct OperatorRow {
   std::string name;
   int64_t since = 1;        // opset from which the row holds, up to the next row of that name
   std::string restriction;  // what is not supported, "" for nothing
+  std::string domain = "";  // "" for the standard one
 };
 
-/// All operators, sorted by name and opset.
+/// All operators, sorted by domain, name and opset.
 std::vector<OperatorRow> supported_operators();
 
-/// True when the operator of the standard domain has a row.
+/// True when the operator has a row. Those of other domains are called "com.microsoft::Gelu".
 bool operator_is_known(std::string_view name);
 
 }  // namespace tenon

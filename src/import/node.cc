@@ -231,6 +231,15 @@ void NodeContext::set_output(int i, Value& value) {
   if (i < output_count()) outputs_[static_cast<size_t>(i)] = &value;
 }
 
+void NodeContext::import_as(std::string_view standard_operator, int64_t opset) {
+  opset_ = opset;
+  find_row(standard_operator, opset)(*this);
+}
+
+std::string qualified_operator(const std::string& domain, const std::string& op) {
+  return domain.empty() || domain == "ai.onnx" ? op : domain + "::" + op;
+}
+
 ImportFunction find_row(std::string_view op, int64_t opset) {
   ImportFunction best = nullptr;
   int64_t since = 0;
@@ -251,14 +260,14 @@ std::vector<OperatorRow> supported_operators() {
   std::vector<OperatorRow> list;
   for (const auto& [name, row] : rows()) list.push_back(row.row);
   std::sort(list.begin(), list.end(), [](const OperatorRow& a, const OperatorRow& b) {
-    return std::tie(a.name, a.since) < std::tie(b.name, b.since);
+    return std::tie(a.domain, a.name, a.since) < std::tie(b.domain, b.name, b.since);
   });
   return list;
 }
 
 namespace detail {
 bool register_row(OperatorRow row, ImportFunction import) {
-  std::string name = row.name;
+  std::string name = qualified_operator(row.domain, row.name);
   rows().emplace(std::move(name), Row{std::move(row), import});
   return true;
 }

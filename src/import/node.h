@@ -37,6 +37,7 @@ class NodeContext : public Layers {
 
   const std::string& op() const { return node_.op_type(); }
   onnx::NodeProto& proto() { return node_; }
+  /// The version of the node's own domain.
   int64_t opset() const { return opset_; }
   TensorSource& source() { return source_; }
 
@@ -84,6 +85,10 @@ class NodeContext : public Layers {
   void set_output(int i, Value& value);
   const std::vector<Value*>& outputs() const { return outputs_; }
 
+  /// The rest of the import is that of the standard domain's operator in that opset: for operators
+  /// of other domains that mean the same.
+  void import_as(std::string_view standard_operator, int64_t opset);
+
  private:
   onnx::AttributeProto* find(std::string_view attribute, onnx::AttributeProto::AttributeType kind);
 
@@ -98,7 +103,14 @@ class NodeContext : public Layers {
 /// Makes layers of one ONNX node and sets its outputs.
 using ImportFunction = void (*)(NodeContext& n);
 
-/// The row for an operator of the standard domain; null when there is none.
+/// The domain of ONNX Runtime's own operators.
+constexpr const char* kMicrosoftDomain = "com.microsoft";
+
+/// "Conv" for an operator of the standard domain, "com.microsoft::Gelu" for others.
+std::string qualified_operator(const std::string& domain, const std::string& op);
+
+/// The row for an operator as qualified_operator() calls it, in a version of its domain; null when
+/// there is none.
 ImportFunction find_row(std::string_view op, int64_t opset);
 
 namespace detail {
@@ -117,5 +129,16 @@ bool register_row(OperatorRow row, ImportFunction import);
 #define TENON_IMPORT_AS(Operator, since, restriction, function)       \
   [[maybe_unused]] static const bool k##Operator##since##Registered = \
       ::tenon::detail::register_row({#Operator, since, restriction}, function)
+
+/// The same for operators of com.microsoft, which has one version.
+#define TENON_IMPORT_MICROSOFT(Operator, restriction)                            \
+  static void import_microsoft_##Operator(::tenon::NodeContext& n);              \
+  TENON_IMPORT_MICROSOFT_AS(Operator, restriction, import_microsoft_##Operator); \
+  static void import_microsoft_##Operator([[maybe_unused]] ::tenon::NodeContext& n)
+
+#define TENON_IMPORT_MICROSOFT_AS(Operator, restriction, function)                          \
+  [[maybe_unused]] static const bool kMicrosoft##Operator##Registered =                     \
+      ::tenon::detail::register_row({#Operator, 1, restriction, ::tenon::kMicrosoftDomain}, \
+                                    function)
 
 }  // namespace tenon

@@ -141,6 +141,17 @@ TEST(Reader, ReportsEveryUnknownOperator) {
   EXPECT_THAT(text, HasSubstr("my.domain::Wibble"));
 }
 
+TEST(Reader, KnowsOperatorsOfOtherDomains) {
+  auto model = relu_model();
+  auto& node = *model.mutable_graph()->mutable_node(0);
+  node.set_domain("com.microsoft");
+  node.set_op_type("Gelu");  // the model does not say which version of the domain
+  EXPECT_THAT(error_of(model), "");
+  EXPECT_TRUE(operator_is_known("com.microsoft::Gelu"));
+  node.set_op_type("Relu");
+  EXPECT_THAT(error_of(model), HasSubstr("operator 'com.microsoft::Relu' is not supported yet"));
+}
+
 TEST(Reader, NamesTheNodeOfAnError) {
   auto model = relu_model();
   auto& node = *model.mutable_graph()->mutable_node(0);

@@ -197,7 +197,9 @@ void add_operators(CLI::App& app, Logger& logger) {
     }
     for (const auto& row : table["operators"]) {
       const auto restriction = row["restriction"].get<std::string>();
-      fmt::print("{} from opset {}{}\n", row["name"].get<std::string>(),
+      const auto domain = row["domain"].get<std::string>();
+      fmt::print("{}{}{} from opset {}{}\n", domain,
+                 domain.empty() ? "" : "::", row["name"].get<std::string>(),
                  row["since"].get<int64_t>(), restriction.empty() ? "" : ": " + restriction);
     }
   });
