@@ -5,19 +5,8 @@ namespace tenon {
 
 using namespace nvinfer1;  // this file is a list of its classes
 
-ILRNLayer* NetworkDefinition::addLRN(ITensor&, int64_t, float, float, float) noexcept {
-  return reporter_.guard<ILRNLayer*>(nullptr, []() -> ILRNLayer* { not_supported(); });
-}
 ITopKLayer* NetworkDefinition::addTopK(ITensor&, TopKOperation, int32_t, uint32_t) noexcept {
   return reporter_.guard<ITopKLayer*>(nullptr, []() -> ITopKLayer* { not_supported(); });
-}
-IRaggedSoftMaxLayer* NetworkDefinition::addRaggedSoftMax(ITensor&, ITensor&) noexcept {
-  return reporter_.guard<IRaggedSoftMaxLayer*>(nullptr,
-                                               []() -> IRaggedSoftMaxLayer* { not_supported(); });
-}
-IParametricReLULayer* NetworkDefinition::addParametricReLU(ITensor&, ITensor&) noexcept {
-  return reporter_.guard<IParametricReLULayer*>(nullptr,
-                                                []() -> IParametricReLULayer* { not_supported(); });
 }
 ILoop* NetworkDefinition::addLoop() noexcept {
   return reporter_.guard<ILoop*>(nullptr, []() -> ILoop* { not_supported(); });
@@ -54,21 +43,9 @@ IOneHotLayer* NetworkDefinition::addOneHot(ITensor&, ITensor&, ITensor&, int32_t
 INonZeroLayer* NetworkDefinition::addNonZero(ITensor&) noexcept {
   return reporter_.guard<INonZeroLayer*>(nullptr, []() -> INonZeroLayer* { not_supported(); });
 }
-IGridSampleLayer* NetworkDefinition::addGridSample(ITensor&, ITensor&) noexcept {
-  return reporter_.guard<IGridSampleLayer*>(nullptr,
-                                            []() -> IGridSampleLayer* { not_supported(); });
-}
-INMSLayer* NetworkDefinition::addNMS(ITensor&, ITensor&, ITensor&) noexcept {
-  return reporter_.guard<INMSLayer*>(nullptr, []() -> INMSLayer* { not_supported(); });
-}
 IReverseSequenceLayer* NetworkDefinition::addReverseSequence(ITensor&, ITensor&) noexcept {
   return reporter_.guard<IReverseSequenceLayer*>(
       nullptr, []() -> IReverseSequenceLayer* { not_supported(); });
-}
-INormalizationLayer* NetworkDefinition::addNormalization(ITensor&, ITensor&, ITensor&,
-                                                         uint32_t) noexcept {
-  return reporter_.guard<INormalizationLayer*>(nullptr,
-                                               []() -> INormalizationLayer* { not_supported(); });
 }
 IQuantizeLayer* NetworkDefinition::addQuantizeV2(ITensor&, ITensor&, DataType) noexcept {
   return reporter_.guard<IQuantizeLayer*>(nullptr, []() -> IQuantizeLayer* { not_supported(); });
@@ -127,9 +104,6 @@ ITopKLayer* NetworkDefinition::addTopKV2(ITensor&, TopKOperation, int32_t, uint3
 INonZeroLayer* NetworkDefinition::addNonZeroV2(ITensor&, DataType) noexcept {
   return reporter_.guard<INonZeroLayer*>(nullptr, []() -> INonZeroLayer* { not_supported(); });
 }
-INMSLayer* NetworkDefinition::addNMSV2(ITensor&, ITensor&, ITensor&, DataType) noexcept {
-  return reporter_.guard<INMSLayer*>(nullptr, []() -> INMSLayer* { not_supported(); });
-}
 IAttention* NetworkDefinition::addAttention(ITensor&, ITensor&, ITensor&, AttentionNormalizationOp,
                                             bool) noexcept {
   return reporter_.guard<IAttention*>(nullptr, []() -> IAttention* { not_supported(); });
@@ -148,11 +122,6 @@ IKVCacheUpdateLayer* NetworkDefinition::addKVCacheUpdate(ITensor&, ITensor&, ITe
                                                          KVCacheMode) noexcept {
   return reporter_.guard<IKVCacheUpdateLayer*>(nullptr,
                                                []() -> IKVCacheUpdateLayer* { not_supported(); });
-}
-INormalizationLayer* NetworkDefinition::addNormalizationV2(ITensor&, ITensor&, ITensor&,
-                                                           uint32_t) noexcept {
-  return reporter_.guard<INormalizationLayer*>(nullptr,
-                                               []() -> INormalizationLayer* { not_supported(); });
 }
 IMoELayer* NetworkDefinition::addMoE(ITensor&, ITensor&, ITensor&) noexcept {
   return reporter_.guard<IMoELayer*>(nullptr, []() -> IMoELayer* { not_supported(); });

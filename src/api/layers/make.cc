@@ -1,5 +1,7 @@
 #include "api/layer.h"
 #include "api/layers/convolution.h"
+#include "api/layers/detection.h"
+#include "api/layers/normalization.h"
 #include "api/layers/plugin.h"
 #include "api/layers/pointwise.h"
 #include "api/layers/reduce.h"
@@ -56,6 +58,12 @@ std::unique_ptr<LayerView> make_layer_view(NetworkDefinition& owner, Node& node)
     TENON_VIEW(LayerType::kSHUFFLE, ShuffleView);
     TENON_VIEW(LayerType::kSLICE, SliceView);
     TENON_VIEW(LayerType::kRESIZE, ResizeView);
+    TENON_VIEW(LayerType::kNORMALIZATION, NormalizationView);
+    TENON_VIEW(LayerType::kLRN, LrnView);
+    TENON_VIEW(LayerType::kRAGGED_SOFTMAX, RaggedSoftmaxView);
+    TENON_VIEW(LayerType::kPARAMETRIC_RELU, ParametricReluView);
+    TENON_VIEW(LayerType::kNMS, NmsView);
+    TENON_VIEW(LayerType::kGRID_SAMPLE, GridSampleView);
     TENON_VIEW(LayerType::kPLUGIN_V2, PluginV2View);
     TENON_VIEW(LayerType::kPLUGIN_V3, PluginV3View);
     TENON_VIEW(PrivateLayer::kFullyConnected, FullyConnectedView);

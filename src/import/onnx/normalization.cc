@@ -1,9 +1,11 @@
 // Normalisation, and softmax.
+#include "ops/normalization.h"
+
 #include <cmath>
 
 #include "base/half.h"
 #include "import/node.h"
-#include "ops/pooling.h"
+#include "ops/lrn.h"
 #include "ops/scale.h"
 
 namespace tenon {
@@ -53,66 +55,77 @@ Value& scale_by_constants(NodeContext& n, Value& x, double epsilon) {
   return n.add(std::move(op), {&x, &shifts, &scales});
 }
 
-Value& scale_by_tensors(NodeContext& n, Value& x, double epsilon) {
-  const int rank = n.rank(x);
-  const auto parameter = [&](int i) -> Value& {
-    return along_channels(n, n.cast(n.input(i), x.type), rank);
-  };
-  Value& deviation =
-      n.unary(UnaryOperation::kSQRT, n.binary(Operation::kSUM, parameter(4), epsilon));
-  Value& centred = n.binary(Operation::kSUB, x, parameter(3));
-  Value& scaled =
-      n.binary(Operation::kPROD, n.binary(Operation::kDIV, centred, deviation), parameter(1));
-  return n.binary(Operation::kSUM, scaled, parameter(2));
+// Per channel, or per activation as nodes of opset 8 and before may ask for.
+Value& parameter(NodeContext& n, int i, const Value& x, bool spatial) {
+  Value& p = n.cast(n.input(i), x.type);
+  return spatial ? along_channels(n, p, n.rank(x)) : n.with_rank(p, n.rank(x));
 }
 
-// (x - mean) / sqrt(variance + epsilon) over the axes; the parts are there for nodes that show
-// them.
-struct Normalized {
-  Value *result, *mean, *inverse;
-};
-Normalized normalize(NodeContext& n, Value& x, uint32_t axes, double epsilon) {
-  Value& mean = n.reduce(ReduceOperation::kAVG, x, axes, true);
-  Value& centred = n.binary(Operation::kSUB, x, mean);
-  Value& squares = n.binary(Operation::kPROD, centred, centred);
-  Value& variance = n.reduce(ReduceOperation::kAVG, squares, axes, true);
-  Value& deviation = n.unary(UnaryOperation::kSQRT, n.binary(Operation::kSUM, variance, epsilon));
-  Value& inverse = n.unary(UnaryOperation::kRECIP, deviation);
-  return {&n.binary(Operation::kPROD, centred, inverse), &mean, &inverse};
+Value& scale_by_tensors(NodeContext& n, Value& x, double epsilon, bool spatial) {
+  Value& deviation = n.unary(UnaryOperation::kSQRT,
+                             n.binary(Operation::kSUM, parameter(n, 4, x, spatial), epsilon));
+  Value& centred = n.binary(Operation::kSUB, x, parameter(n, 3, x, spatial));
+  Value& scaled = n.binary(Operation::kPROD, n.binary(Operation::kDIV, centred, deviation),
+                           parameter(n, 1, x, spatial));
+  return n.binary(Operation::kSUM, scaled, parameter(n, 2, x, spatial));
 }
 
 uint32_t axes_from(int first, int rank) {
   return ((1u << rank) - 1) & ~((1u << first) - 1);
 }
 
+// What training gives: the batch's own statistics normalise, and move the running ones.
+void train(NodeContext& n, Value& x, double epsilon) {
+  const double momentum = n.real("momentum", 0.9f);
+  const uint32_t axes = axes_from(2, n.rank(x)) | 1u;
+  Value& mean = n.reduce(ReduceOperation::kAVG, x, axes, true);
+  Value& centred = n.binary(Operation::kSUB, x, mean);
+  Value& variance =
+      n.reduce(ReduceOperation::kAVG, n.binary(Operation::kPROD, centred, centred), axes, true);
+  Value& deviation = n.unary(UnaryOperation::kSQRT, n.binary(Operation::kSUM, variance, epsilon));
+  Value& scaled = n.binary(Operation::kPROD, n.binary(Operation::kDIV, centred, deviation),
+                           parameter(n, 1, x, true));
+  n.set_output(0, n.binary(Operation::kSUM, scaled, parameter(n, 2, x, true)));
+  const auto moved = [&](int i, Value& current) -> Value& {
+    Value& before = n.binary(Operation::kPROD, n.input(i), momentum);
+    Value& now = n.cast(n.rearrange(current, {1}), before.type);
+    return n.binary(Operation::kSUM, before, n.binary(Operation::kPROD, now, 1 - momentum));
+  };
+  if (n.output_is_used(1)) n.set_output(1, moved(3, mean));
+  if (n.output_is_used(2)) n.set_output(2, moved(4, variance));
+}
+
+std::unique_ptr<Normalization> normalization(NodeContext& n, uint32_t axes) {
+  auto op = std::make_unique<Normalization>();
+  op->axes = axes;
+  op->epsilon = n.real("epsilon", 1e-5f);
+  return op;
+}
+
 }  // namespace
 
-TENON_IMPORT(BatchNormalization, 1, "inference only") {
+TENON_IMPORT(BatchNormalization, 1, "") {
   n.expect_inputs(5, 5);
   n.ignore("consumed_inputs");
   n.ignore("momentum");
   n.ignore("is_test");
   const double epsilon = n.real("epsilon", 1e-5f);
-  if (n.flag("training_mode", false))
-    fail_import(Code::kUNSUPPORTED_NODE_ATTR,
-                "attribute 'training_mode' is 1; training is not supported: export the model in "
-                "evaluation mode");
-  if (!n.flag("spatial", true))
-    fail_import(Code::kUNSUPPORTED_NODE_ATTR,
-                "attribute 'spatial' is 0, which is not supported yet");
+  const bool spatial = n.flag("spatial", true);
   Value& x = n.input(0);
-  require(n.rank(x) >= 2, "its input has {} dimensions; expected at least 2", n.rank(x));
-  bool constant = true;
+  const int rank = n.rank(x);
+  require(rank >= 2, "its input has {} dimensions; expected at least 2", rank);
+  bool constant = spatial;
   for (int i = 1; i < 5; ++i) {
     const Tensor* t = n.constant_input(i);
     constant &= t != nullptr;
-    require(
-        n.rank(n.weight(i)) == 1
-            && (t == nullptr
-                || (n.constant_input(1) != nullptr && t->count() == n.constant_input(1)->count())),
-        "input {} must be a vector with one element per channel", i);
+    require(n.rank(n.weight(i)) == (spatial ? 1 : rank - 1)
+                && (t == nullptr || n.constant_input(1) == nullptr
+                    || t->count() == n.constant_input(1)->count()),
+            "input {} must have one element per {}", i, spatial ? "channel" : "activation");
   }
-  n.set_output(0, constant ? scale_by_constants(n, x, epsilon) : scale_by_tensors(n, x, epsilon));
+  if (n.flag("training_mode", false)) return train(n, x, epsilon);
+  n.set_output(
+      0, constant ? scale_by_constants(n, x, epsilon) : scale_by_tensors(n, x, epsilon, spatial));
 }
 
 TENON_IMPORT(InstanceNormalization, 1, "") {
@@ -121,94 +134,91 @@ TENON_IMPORT(InstanceNormalization, 1, "") {
   Value& x = n.input(0);
   const int rank = n.rank(x);
   require(rank >= 3, "its input has {} dimensions; expected at least 3", rank);
-  Value& normal = *normalize(n, x, axes_from(2, rank), n.real("epsilon", 1e-5f)).result;
-  Value& scaled = n.binary(Operation::kPROD, normal, along_channels(n, n.input(1), rank));
-  n.set_output(0, n.binary(Operation::kSUM, scaled, along_channels(n, n.input(2), rank)));
+  n.set_output(
+      0, n.add(normalization(n, axes_from(2, rank)),
+               {&x, &along_channels(n, n.input(1), rank), &along_channels(n, n.input(2), rank)}));
 }
 
 TENON_IMPORT(LayerNormalization, 17, "") {
   n.expect_inputs(2, 3);
-  Value& given = n.input(0);
-  const int axis = normalized_axis(n.integer("axis", -1), n.rank(given));
   n.ignore("stash_type");  // statistics are always float32
-  const double epsilon = n.real("epsilon", 1e-5f);
-  Value& x = n.cast(given, DataType::kFLOAT);
-  const Normalized normal = normalize(n, x, axes_from(axis, n.rank(x)), epsilon);
-  Value* y = &n.binary(Operation::kPROD, n.cast(*normal.result, given.type), n.input(1));
-  if (n.has_input(2)) y = &n.binary(Operation::kSUM, *y, n.input(2));
-  n.set_output(0, *y);
-  n.set_output(1, *normal.mean);
-  n.set_output(2, *normal.inverse);
+  Value& x = n.input(0);
+  const int rank = n.rank(x), axis = normalized_axis(n.integer("axis", -1), rank);
+  auto op = normalization(n, axes_from(axis, rank));
+  op->gives_statistics = n.output_is_used(1) || n.output_is_used(2);
+  std::vector<Value*> inputs{&x, &n.with_rank(n.input(1), rank)};
+  if (n.has_input(2)) inputs.push_back(&n.with_rank(n.input(2), rank));
+  const auto& outputs = n.add_node(std::move(op), inputs).outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) n.set_output(static_cast<int>(i), *outputs[i]);
 }
 
 TENON_IMPORT(RMSNormalization, 23, "") {
   n.expect_inputs(2, 2);
-  Value& given = n.input(0);
-  const int axis = normalized_axis(n.integer("axis", -1), n.rank(given));
   n.ignore("stash_type");
-  Value& x = n.cast(given, DataType::kFLOAT);
-  Value& squares = n.binary(Operation::kPROD, x, x);
-  Value& mean = n.reduce(ReduceOperation::kAVG, squares, axes_from(axis, n.rank(x)), true);
-  Value& root =
-      n.unary(UnaryOperation::kSQRT, n.binary(Operation::kSUM, mean, n.real("epsilon", 1e-5f)));
-  Value& normal = n.binary(Operation::kDIV, x, root);
-  n.set_output(0, n.binary(Operation::kPROD, n.cast(normal, given.type), n.input(1)));
+  Value& x = n.input(0);
+  const int rank = n.rank(x), axis = normalized_axis(n.integer("axis", -1), rank);
+  auto op = normalization(n, axes_from(axis, rank));
+  op->subtracts_mean = false;
+  Value& y = n.add(std::move(op), {&x, &n.with_rank(n.input(1), rank)});
+  n.set_output(0, n.cast(y, n.input(1).type));
 }
 
-TENON_IMPORT(GroupNormalization, 18, "the channels must be known") {
+TENON_IMPORT(GroupNormalization, 18, "") {
   n.expect_inputs(3, 3);
   n.ignore("stash_type");
   Value& x = n.input(0);
   const int rank = n.rank(x);
-  const int64_t groups = n.integer("num_groups");
-  require(rank >= 3 && x.dims[1]->is_integer_constant(),
-          "its input needs a known number of channels");
-  const int64_t channels = x.dims[1]->value.integer;
-  require(groups > 0 && channels % groups == 0, "{} channels cannot be split into {} groups",
-          channels, groups);
-  // (N, groups, everything else), normalised over the last axis. `rest` may only be known at run
-  // time.
-  Dim rest = n.number(channels / groups);
-  for (size_t i = 2; i < x.dims.size(); ++i) rest = n.pool().mul(rest, x.dims[i]);
-  Value& grouped = n.reshape(x, {x.dims[0], n.number(groups), rest});
-  Value& flat = *normalize(n, grouped, 1u << 2, n.real("epsilon", 1e-5f)).result;
-  n.know(x);
-  Value* y = &n.reshape(flat, x.dims);
-  const bool per_group = n.opset() < 21;
-  const auto parameter = [&](int i) -> Value& {
-    if (!per_group) return along_channels(n, n.input(i), rank);
-    Value& column = n.rearrange(n.input(i), {0, -1});
-    Value& repeated = n.expand(column, {n.number(groups), n.number(channels / groups)});
-    return along_channels(n, n.reshape(repeated, {n.number(channels)}), rank);
-  };
-  y = &n.binary(Operation::kPROD, *y, parameter(1));
-  n.set_output(0, n.binary(Operation::kSUM, *y, parameter(2)));
+  require(rank >= 3, "its input has {} dimensions; expected at least 3", rank);
+  auto op = normalization(n, axes_from(2, rank));
+  op->groups = n.integer("num_groups");
+  if (op->groups == 1) op->axes |= 2u;  // one group is all channels
+  n.set_output(0, n.add(std::move(op), {&x, &along_channels(n, n.input(1), rank),
+                                        &along_channels(n, n.input(2), rank)}));
+}
+
+TENON_IMPORT(MeanVarianceNormalization, 1, "") {
+  Value& x = n.input(0);
+  const int rank = n.rank(x);
+  uint32_t axes = 0;
+  if (n.opset() >= 9) {
+    auto given = n.integers_in("axes");
+    if (!n.has("axes")) given = {0, 2, 3};
+    for (int64_t axis : given) axes |= 1u << normalized_axis(axis, rank);
+  } else {
+    axes = axes_from(2, rank) | 1u | (n.flag("across_channels", false) ? 2u : 0u);
+    if (!n.flag("normalize_variance", true)) {
+      Value& mean = n.reduce(ReduceOperation::kAVG, x, axes, true);
+      n.set_output(0, n.binary(Operation::kSUB, x, mean));
+      return;
+    }
+  }
+  auto op = std::make_unique<Normalization>();
+  op->axes = axes;
+  op->epsilon = 1e-18f;  // the operator adds 1e-9 to the deviation
+  n.set_output(0, n.add(std::move(op), {&x}));
+}
+
+TENON_IMPORT(LpNormalization, 1, "p of 1 and 2") {
+  Value& x = n.input(0);
+  const int axis = normalized_axis(n.integer("axis", -1), n.rank(x));
+  const int64_t p = n.integer("p", 2);
+  require(p == 1 || p == 2, "attribute 'p' is {}; expected 1 or 2", p);
+  Value& powers = p == 1 ? n.unary(UnaryOperation::kABS, x) : n.binary(Operation::kPROD, x, x);
+  Value& sum = n.reduce(ReduceOperation::kSUM, powers, 1u << axis, true);
+  Value& norm = p == 1 ? sum : n.unary(UnaryOperation::kSQRT, sum);
+  // Where all elements are 0, so is the result.
+  Value& divisor = n.select(n.binary(Operation::kEQUAL, norm, 0.0), n.scalar(x, 1), norm);
+  n.set_output(0, n.binary(Operation::kDIV, x, divisor));
 }
 
 TENON_IMPORT(LRN, 1, "") {
-  // The mean of squares over neighbouring channels is an average pooling of (N, 1, C, everything
-  // else).
   Value& x = n.input(0);
-  require(n.rank(x) >= 2, "its input has {} dimensions; expected at least 2", n.rank(x));
-  const int64_t size = n.integer("size");
-  require(size > 0 && size <= INT32_MAX, "attribute 'size' is {}", size);
-  const float alpha = n.real("alpha", 1e-4f), beta = n.real("beta", 0.75f),
-              bias = n.real("bias", 1);
-  Dim rest = n.number(1);
-  for (size_t i = 2; i < x.dims.size(); ++i) rest = n.pool().mul(rest, x.dims[i]);
-  n.know(x);
-  Value& squares = n.binary(Operation::kPROD, x, x);
-  auto op = std::make_unique<Pooling>();
-  op->type = nvinfer1::PoolingType::kAVERAGE;
-  op->average_excludes_padding = false;
-  op->window = Shape{size, 1};
-  op->stride = Shape{1, 1};
-  op->pre_padding = Shape{(size - 1) / 2, 0};
-  op->post_padding = Shape{size / 2, 0};
-  Value& planes = n.reshape(squares, {x.dims[0], n.number(1), x.dims[1], rest});
-  Value& mean = n.reshape(n.add(std::move(op), {&planes}), x.dims);
-  Value& base = n.binary(Operation::kSUM, n.binary(Operation::kPROD, mean, alpha), bias);
-  n.set_output(0, n.binary(Operation::kDIV, x, n.binary(Operation::kPOW, base, beta)));
+  auto op = std::make_unique<Lrn>();
+  op->window = n.integer("size");
+  op->alpha = n.real("alpha", 1e-4f);
+  op->beta = n.real("beta", 0.75f);
+  op->bias = n.real("bias", 1);
+  n.set_output(0, n.add(std::move(op), {&x}));
 }
 
 namespace {

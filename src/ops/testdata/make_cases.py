@@ -617,12 +617,17 @@ def resize_cases():
         coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 
 
-for make in (unary_cases, activation_cases, elementwise_cases, cast_cases, shuffle_cases,
-             concatenation_cases, slice_cases, gather_cases, reduce_cases, convolution_cases,
-             deconvolution_cases, pooling_cases, matrix_multiply_cases, softmax_cases, scale_cases,
-             select_cases, fully_connected_cases, resize_cases):
-    make()
-for name, cases in files.items():
-    lines = ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases)
-    (FOLDER / f"{name}.json").write_text(f"[\n{lines}\n]\n")
-    print(name, len(cases))
+def write():
+    for name, cases in files.items():
+        lines = ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases)
+        (FOLDER / f"{name}.json").write_text(f"[\n{lines}\n]\n")
+        print(name, len(cases))
+
+
+if __name__ == "__main__":
+    for make in (unary_cases, activation_cases, elementwise_cases, cast_cases, shuffle_cases,
+                 concatenation_cases, slice_cases, gather_cases, reduce_cases, convolution_cases,
+                 deconvolution_cases, pooling_cases, matrix_multiply_cases, softmax_cases,
+                 scale_cases, select_cases, fully_connected_cases, resize_cases):
+        make()
+    write()

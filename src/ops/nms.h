@@ -1,0 +1,53 @@
+// Choosing the best of overlapping boxes: the layer, and the kernel that plugins share.
+#pragma once
+
+#include <cmath>
+
+#include "network/op.h"
+
+namespace tenon {
+
+using nvinfer1::BoundingBoxFormat;
+
+/// Boxes of one class and their scores; the steps count floats from one to the next.
+struct ScoredBoxes {
+  const float* boxes = nullptr;
+  int64_t box_step = 4;
+  const float* scores = nullptr;
+  int64_t score_step = 1;
+  int64_t count = 0;  // below 2^32
+};
+
+/// Which boxes are kept.
+struct Suppression {
+  int64_t most = 0;                // at most so many
+  int64_t considered = INT64_MAX;  // of the so many best
+  float overlap = 0;               // kept boxes have at most this intersection over union
+  float least_score = -INFINITY;   // scores must be above
+  BoundingBoxFormat format = BoundingBoxFormat::kCORNER_PAIRS;  // any two opposite corners
+};
+
+/// The indices of the boxes that are kept, best first; of equal scores the lower index comes first.
+/// Takes memory for one number per box. Boxes with a NaN score are not kept. Greedy suppression, as
+/// in ONNX NonMaxSuppression.
+std::vector<uint32_t> suppress(const ScoredBoxes& boxes, const Suppression& rule);
+
+/// Inputs: boxes (N, boxes, 4) or (N, boxes, classes or 1, 4); scores (N, boxes, classes), or with
+/// `classes_first` (N, classes, boxes); how many boxes per class are kept (one int32 or int64);
+/// optionally the largest overlap (default 0) and what scores must exceed (default: all do), one
+/// float each. Outputs: (batch, class, box) of each kept box, by batch, class and falling score;
+/// how many, an int32 scalar. Semantics: ONNX NonMaxSuppression-11, TensorRT INMSLayer.
+struct Nms final : OpOf<Nms, LayerType::kNMS> {
+  static constexpr std::string_view kName = "Nms";
+  BoundingBoxFormat format = BoundingBoxFormat::kCORNER_PAIRS;
+  int32_t top_k_box_limit = INT32_MAX;
+  DataType indices_type = DataType::kINT32;
+  bool classes_first = false;
+
+  void visit(FieldVisitor& v) override;
+  int output_count() const override { return 2; }
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon
