@@ -151,7 +151,8 @@ AttributeProto* NodeContext::find(std::string_view name, AttributeProto::Attribu
   if (kind_of(*found) != kind && kind != AttributeProto::UNDEFINED) {
     // An empty list without a type is any list.
     const bool empty_list = kind_of(*found) == AttributeProto::UNDEFINED
-                            && (kind == AttributeProto::INTS || kind == AttributeProto::FLOATS);
+                            && (kind == AttributeProto::INTS || kind == AttributeProto::FLOATS
+                                || kind == AttributeProto::STRINGS);
     if (!empty_list)
       fail_import(Code::kINVALID_NODE, "attribute '{}' is of kind {}; expected {}", name,
                   AttributeProto::AttributeType_Name(kind_of(*found)),
@@ -197,6 +198,12 @@ std::vector<float> NodeContext::reals_in(std::string_view attribute) {
   const AttributeProto* a = find(attribute, AttributeProto::FLOATS);
   return a == nullptr ? std::vector<float>{}
                       : std::vector<float>(a->floats().begin(), a->floats().end());
+}
+
+std::vector<std::string> NodeContext::texts_in(std::string_view attribute) {
+  const AttributeProto* a = find(attribute, AttributeProto::STRINGS);
+  return a == nullptr ? std::vector<std::string>{}
+                      : std::vector<std::string>(a->strings().begin(), a->strings().end());
 }
 
 Tensor NodeContext::tensor_in(std::string_view attribute) {

@@ -70,6 +70,7 @@ class NodeContext : public Layers {
   std::string text(std::string_view attribute, const std::string& otherwise);
   std::vector<int64_t> integers_in(std::string_view attribute);
   std::vector<float> reals_in(std::string_view attribute);
+  std::vector<std::string> texts_in(std::string_view attribute);
   /// Takes the tensor out of the attribute: ask once.
   Tensor tensor_in(std::string_view attribute);
   /// The attribute means nothing here, but is no reason for a warning.

@@ -40,6 +40,7 @@ constexpr Candidate kConcatenation[] = {{"concatenation", offer_concatenation},
                                         {"reference", offer_reference}};
 constexpr Candidate kReduce[] = {{"spatial_mean", offer_spatial_mean},
                                  {"reference", offer_reference}};
+constexpr Candidate kRecurrent[] = {{"recurrent", offer_recurrent}, {"reference", offer_reference}};
 constexpr Candidate kPlugin[] = {{"plugin", offer_plugin}};
 constexpr Candidate kOthers[] = {{"reference", offer_reference}};
 
@@ -65,6 +66,7 @@ const Row kLists[] = {
     {LayerType::kSCALE, kPointwise},
     {LayerType::kCONCATENATION, kConcatenation},
     {LayerType::kREDUCE, kReduce},
+    {layer_type(PrivateLayer::kRecurrent), kRecurrent},
     {LayerType::kPLUGIN, kPlugin},
     {LayerType::kPLUGIN_V2, kPlugin},
     {LayerType::kPLUGIN_V3, kPlugin},

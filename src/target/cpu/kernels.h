@@ -14,6 +14,7 @@ Offer offer_softmax(const KernelRequest& request);
 Offer offer_reorder(const KernelRequest& request);
 Offer offer_concatenation(const KernelRequest& request);
 Offer offer_spatial_mean(const KernelRequest& request);
+Offer offer_recurrent(const KernelRequest& request);
 
 // oneDNN's primitives, in builds that have it.
 Offer offer_onednn_convolution(const KernelRequest& request);

@@ -10,6 +10,9 @@ namespace tenon::cpu {
 using StepFunction = void (*)(const float* a, const float* b, float* out, int64_t n, float alpha,
                               float beta);
 
+/// Columns of a panel of SimdKernels::add_product.
+constexpr int64_t kProductPanel = 16;
+
 struct SimdKernels {
   const char* instruction_set;
   /// By UnaryOperation, ActivationType and ElementWiseOperation; null where there is no fast form.
@@ -18,6 +21,11 @@ struct SimdKernels {
   void (*softmax)(const float* in, float* out, int64_t n);
   /// Sum of n elements.
   float (*sum)(const float* in, int64_t n);
+  /// c[r][j] += sum over k of a[r][k] * b[k][j]. Rows of `a` and `c` lie `a_step` and `c_step`
+  /// apart. `packed` holds b in panels of kProductPanel columns, the last filled up: panel, k,
+  /// column. The order of the sums depends on nothing but k.
+  void (*add_product)(const float* a, int64_t a_step, int64_t rows, const float* packed,
+                      int64_t depth, float* c, int64_t c_step, int64_t columns);
 };
 
 /// The best ones that this processor runs.

@@ -1,5 +1,6 @@
 // The loops themselves; TENON_SIMD_NAMESPACE names the instruction set.
 #include "target/cpu/simd/kernels.h"
+#include "target/cpu/simd/product.h"
 #include "target/cpu/simd/vector_math.h"
 
 namespace tenon::cpu {
@@ -126,7 +127,8 @@ const SimdKernels kKernels = {
     {sum_step, prod_step, max_step, min_step, sub_step, div_step, nullptr, nullptr, and_step,
      or_step, xor_step, equal_step, greater_step, less_step},
     softmax,
-    sum};
+    sum,
+    add_product};
 
 }  // namespace TENON_SIMD_NAMESPACE
 }  // namespace tenon::cpu
