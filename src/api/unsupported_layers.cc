@@ -18,13 +18,6 @@ IPaddingLayer* NetworkDefinition::addPaddingNd(ITensor&, const PublicDims&,
                                                const PublicDims&) noexcept {
   return reporter_.guard<IPaddingLayer*>(nullptr, []() -> IPaddingLayer* { not_supported(); });
 }
-IDequantizeLayer* NetworkDefinition::addDequantize(ITensor&, ITensor&) noexcept {
-  return reporter_.guard<IDequantizeLayer*>(nullptr,
-                                            []() -> IDequantizeLayer* { not_supported(); });
-}
-IQuantizeLayer* NetworkDefinition::addQuantize(ITensor&, ITensor&) noexcept {
-  return reporter_.guard<IQuantizeLayer*>(nullptr, []() -> IQuantizeLayer* { not_supported(); });
-}
 IIfConditional* NetworkDefinition::addIfConditional() noexcept {
   return reporter_.guard<IIfConditional*>(nullptr, []() -> IIfConditional* { not_supported(); });
 }
@@ -46,13 +39,6 @@ INonZeroLayer* NetworkDefinition::addNonZero(ITensor&) noexcept {
 IReverseSequenceLayer* NetworkDefinition::addReverseSequence(ITensor&, ITensor&) noexcept {
   return reporter_.guard<IReverseSequenceLayer*>(
       nullptr, []() -> IReverseSequenceLayer* { not_supported(); });
-}
-IQuantizeLayer* NetworkDefinition::addQuantizeV2(ITensor&, ITensor&, DataType) noexcept {
-  return reporter_.guard<IQuantizeLayer*>(nullptr, []() -> IQuantizeLayer* { not_supported(); });
-}
-IDequantizeLayer* NetworkDefinition::addDequantizeV2(ITensor&, ITensor&, DataType) noexcept {
-  return reporter_.guard<IDequantizeLayer*>(nullptr,
-                                            []() -> IDequantizeLayer* { not_supported(); });
 }
 IFillLayer* NetworkDefinition::addFillV2(const PublicDims&, FillOperation, DataType) noexcept {
   return reporter_.guard<IFillLayer*>(nullptr, []() -> IFillLayer* { not_supported(); });

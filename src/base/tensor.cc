@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/half.h"
+#include "base/narrow.h"
 
 namespace tenon {
 
@@ -48,6 +49,12 @@ template <class To, class From> std::vector<To> converted(const Tensor& t) {
   }
   return out;
 }
+
+std::vector<float> narrow_values(const Tensor& t) {
+  std::vector<float> out(static_cast<size_t>(t.count()));
+  read_narrow(t.type(), t.data(), 0, t.count(), out.data());
+  return out;
+}
 }  // namespace
 
 std::vector<int64_t> Tensor::integers() const {
@@ -62,6 +69,10 @@ std::vector<int64_t> Tensor::integers() const {
       return converted<int64_t, uint8_t>(*this);
     case DataType::kBOOL:
       return converted<int64_t, bool>(*this);
+    case DataType::kINT4: {
+      const auto values = narrow_values(*this);
+      return {values.begin(), values.end()};
+    }
     default:
       fail(ErrorCode::kINVALID_ARGUMENT, "expected integers, found {}", name_of(type_));
   }
@@ -75,6 +86,12 @@ std::vector<double> Tensor::numbers() const {
       return converted<double, Half>(*this);
     case DataType::kBF16:
       return converted<double, BFloat16>(*this);
+    case DataType::kFP8:
+    case DataType::kFP4:
+    case DataType::kE8M0: {
+      const auto values = narrow_values(*this);
+      return {values.begin(), values.end()};
+    }
     default: {
       const auto values = integers();
       return {values.begin(), values.end()};

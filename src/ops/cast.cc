@@ -12,6 +12,8 @@ TENON_REGISTER_OP(Cast);
 
 void Cast::visit(FieldVisitor& v) {
   v("to", to);
+  v("saturate", saturate);
+  v("power_rounding", power_rounding);
 }
 
 namespace {
@@ -33,9 +35,33 @@ template <class To, class From> To convert(From from) {
   }
 }
 
-bool is_supported(DataType type) {
-  return is_integer(type) ? bits_of(type) >= 8
-                          : bits_of(type) >= 8 && type != DataType::kFP8 && type != DataType::kE8M0;
+template <class To, class From>
+void convert_all(const From* from, int64_t begin, int64_t end, To* to) {
+  for (int64_t i = begin; i < end; ++i) to[i] = convert<To, From>(from[i]);
+}
+
+// Narrow types go by floats, a chunk of even length at a time.
+void convert_narrow(const TensorView& in, const TensorView& out, int64_t begin, int64_t end,
+                    const NarrowRules& rules) {
+  constexpr int64_t kChunk = 512;
+  float buffer[kChunk];
+  for (int64_t at = begin; at < end; at += kChunk) {
+    const int64_t stop = std::min(at + kChunk, end);
+    if (is_narrow(in.type))
+      read_narrow(in.type, in.data, at, stop, buffer);
+    else
+      with_type(in.type, [&](auto zero) {
+        using From = decltype(zero);
+        convert_all<float, From>(in.as<From>() + at, 0, stop - at, buffer);
+      });
+    if (is_narrow(out.type))
+      write_narrow(out.type, buffer, at, stop, out.data, rules);
+    else
+      with_type(out.type, [&](auto zero) {
+        using To = decltype(zero);
+        convert_all<To, float>(buffer, 0, stop - at, out.as<To>() + at);
+      });
+  }
 }
 
 Dim expression(ExprPool& pool, DataType to, Dim x) {
@@ -49,10 +75,10 @@ Dim expression(ExprPool& pool, DataType to, Dim x) {
 
 void Cast::infer(Inference& c) const {
   require_inputs(c, 1, 1);
-  for (DataType t : {c.type(0), to})
-    if (!is_supported(t))
-      fail(ErrorCode::kUNSUPPORTED_STATE, "a cast from {} to {} is not supported yet",
-           name_of(c.type(0)), name_of(to));
+  require(power_rounding >= PowerRounding::kUp && power_rounding <= PowerRounding::kNearest,
+          "expected a rounding of powers of 0 to 2, found {}",
+          static_cast<int32_t>(power_rounding));
+  bits_of(to);  // throws for numbers that are no type
   set_output_and_content(c, to, c.dims(0), {0}, [&](const Shape&) {
     Content out;
     for (Dim x : *c.content(0)) out.push_back(expression(c.pool(), to, x));
@@ -63,12 +89,20 @@ void Cast::infer(Inference& c) const {
 void Cast::reference(const ReferenceCall& call) const {
   const TensorView &in = call.inputs[0], &out = call.outputs[0];
   require_output(out, in.shape);
+  const int64_t count = in.shape.volume();
+  if (is_narrow(in.type) || is_narrow(out.type)) {
+    const NarrowRules rules{saturate, power_rounding};
+    parallel_for((count + 1) / 2, 8192, [&](int64_t begin, int64_t end) {
+      convert_narrow(in, out, 2 * begin, std::min(2 * end, count), rules);
+    });
+    return;
+  }
   with_type(in.type, [&](auto from) {
     with_type(out.type, [&](auto zero) {
       using From = decltype(from);
       using To = decltype(zero);
-      parallel_for(in.shape.volume(), 16384, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) out.as<To>()[i] = convert<To, From>(in.as<From>()[i]);
+      parallel_for(count, 16384, [&](int64_t begin, int64_t end) {
+        convert_all<To, From>(in.as<From>(), begin, end, out.as<To>());
       });
     });
   });

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/narrow.h"
+
 namespace tenon {
 
 Floats::Floats(const TensorView& view) : data_(nullptr) {
@@ -11,12 +13,21 @@ Floats::Floats(const TensorView& view) : data_(nullptr) {
     return;
   }
   converted_.resize(static_cast<size_t>(view.shape.volume()));
+  data_ = converted_.data();
+  if (is_narrow(view.type)) {
+    constexpr int64_t kPairsPerTask = 8192;
+    const int64_t count = view.shape.volume();
+    parallel_for((count + 1) / 2, kPairsPerTask, [&](int64_t begin, int64_t end) {
+      read_narrow(view.type, view.data, 2 * begin, std::min(2 * end, count),
+                  converted_.data() + 2 * begin);
+    });
+    return;
+  }
   with_type(view.type, [&](auto zero) {
     const auto* from = view.as<decltype(zero)>();
     for (size_t i = 0; i < converted_.size(); ++i)
       converted_[i] = static_cast<float>(load(from[i]));
   });
-  data_ = converted_.data();
 }
 
 std::vector<int64_t> read_integers(const TensorView& view) {

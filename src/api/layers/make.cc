@@ -4,6 +4,7 @@
 #include "api/layers/normalization.h"
 #include "api/layers/plugin.h"
 #include "api/layers/pointwise.h"
+#include "api/layers/quantize.h"
 #include "api/layers/reduce.h"
 #include "api/layers/shape.h"
 
@@ -64,6 +65,8 @@ std::unique_ptr<LayerView> make_layer_view(NetworkDefinition& owner, Node& node)
     TENON_VIEW(LayerType::kPARAMETRIC_RELU, ParametricReluView);
     TENON_VIEW(LayerType::kNMS, NmsView);
     TENON_VIEW(LayerType::kGRID_SAMPLE, GridSampleView);
+    TENON_VIEW(LayerType::kQUANTIZE, QuantizeView);
+    TENON_VIEW(LayerType::kDEQUANTIZE, DequantizeView);
     TENON_VIEW(LayerType::kPLUGIN_V2, PluginV2View);
     TENON_VIEW(LayerType::kPLUGIN_V3, PluginV3View);
     TENON_VIEW(PrivateLayer::kFullyConnected, FullyConnectedView);

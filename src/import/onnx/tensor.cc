@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "import/node.h"
+#include "ops/cast.h"
 #include "ops/gather.h"
 #include "ops/shape_of.h"
 
@@ -73,6 +74,20 @@ DataType target_type(int64_t onnx_type) {
   return *type;
 }
 
+void convert(NodeContext& n, DataType type) {
+  auto op = std::make_unique<Cast>();
+  op->to = type;
+  op->saturate = n.flag("saturate", true);
+  const std::string rounding = n.text("round_mode", "up");
+  require(rounding == "up" || rounding == "down" || rounding == "nearest",
+          "attribute 'round_mode' is \"{}\"; expected up, down or nearest", rounding);
+  op->power_rounding = rounding == "up"     ? PowerRounding::kUp
+                       : rounding == "down" ? PowerRounding::kDown
+                                            : PowerRounding::kNearest;
+  Value& x = n.input(0);
+  n.set_output(0, x.type == type ? x : n.add(std::move(op), {&x}));
+}
+
 }  // namespace
 
 TENON_IMPORT(Constant, 1, "numbers only, not sparse") {
@@ -139,8 +154,6 @@ TENON_IMPORT(GatherND, 11, "") {
 }
 
 TENON_IMPORT(Cast, 1, "numbers only; float64 becomes float32") {
-  n.ignore("saturate");
-  n.ignore("round_mode");
   int64_t to = 0;
   if (n.opset() < 6) {
     const std::string name = n.text("to", "");
@@ -151,14 +164,12 @@ TENON_IMPORT(Cast, 1, "numbers only; float64 becomes float32") {
   } else {
     to = n.integer("to");
   }
-  n.set_output(0, n.cast(n.input(0), target_type(to)));
+  convert(n, target_type(to));
 }
 
 TENON_IMPORT(CastLike, 15, "numbers only") {
   n.expect_inputs(2, 2);
-  n.ignore("saturate");
-  n.ignore("round_mode");
-  n.set_output(0, n.cast(n.input(0), n.input(1).type));
+  convert(n, n.input(1).type);
 }
 
 TENON_IMPORT(Range, 11, "constants, or integers that follow from shapes with a constant step") {

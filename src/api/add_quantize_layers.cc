@@ -1,0 +1,40 @@
+// INetworkDefinition's functions that add quantisation.
+#include "api/add_layer.h"
+#include "ops/dequantize.h"
+#include "ops/quantize.h"
+
+namespace tenon {
+
+using namespace nvinfer1;  // this file is a list of its classes
+
+IQuantizeLayer* NetworkDefinition::addQuantize(ITensor& input, ITensor& scale) noexcept {
+  return reporter_.guard<IQuantizeLayer*>(nullptr, [&] {
+    return add<IQuantizeLayer>(Quantize(), {&value_of(input), &value_of(scale)});
+  });
+}
+
+IQuantizeLayer* NetworkDefinition::addQuantizeV2(ITensor& input, ITensor& scale,
+                                                 DataType outputType) noexcept {
+  return reporter_.guard<IQuantizeLayer*>(nullptr, [&] {
+    Quantize op;
+    op.to = checked(outputType);
+    return add<IQuantizeLayer>(op, {&value_of(input), &value_of(scale)});
+  });
+}
+
+IDequantizeLayer* NetworkDefinition::addDequantize(ITensor& input, ITensor& scale) noexcept {
+  return reporter_.guard<IDequantizeLayer*>(nullptr, [&] {
+    return add<IDequantizeLayer>(Dequantize(), {&value_of(input), &value_of(scale)});
+  });
+}
+
+IDequantizeLayer* NetworkDefinition::addDequantizeV2(ITensor& input, ITensor& scale,
+                                                     DataType outputType) noexcept {
+  return reporter_.guard<IDequantizeLayer*>(nullptr, [&] {
+    Dequantize op;
+    op.to = checked(outputType);
+    return add<IDequantizeLayer>(op, {&value_of(input), &value_of(scale)});
+  });
+}
+
+}  // namespace tenon

@@ -1,0 +1,150 @@
+#include "ops/integer_convolution.h"
+
+#include "ops/infer.h"
+#include "ops/reference.h"
+#include "ops/window.h"
+
+namespace tenon {
+
+using In = IntegerInputs;
+
+TENON_REGISTER_OP(IntegerConvolution);
+
+void IntegerConvolution::visit(FieldVisitor& v) {
+  v("to", to);
+  v("output_maps", output_maps);
+  v("kernel", kernel);
+  v("stride", stride);
+  v("dilation", dilation);
+  v("pre_padding", pre_padding);
+  v("post_padding", post_padding);
+  v("padding_mode", padding_mode);
+  v("groups", groups);
+}
+
+namespace {
+
+std::vector<Window> windows_of(const IntegerConvolution& op) {
+  return make_windows(op.kernel.rank(), op.kernel, op.stride, op.dilation, op.pre_padding,
+                      op.post_padding);
+}
+
+void check_weights(const IntegerConvolution& op, const Inference& c) {
+  const auto shape = c.constant_shape(In::kWeights);
+  const Dim channels = c.dims(In::kData)[1];
+  if (channels->is_integer_constant())
+    require(channels->value.integer % op.groups == 0,
+            "expected input channels that {} groups divide, found {}", op.groups,
+            channels->value.integer);
+  if (!shape) return;
+  Shape expected{op.output_maps, shape->rank() > 1 ? (*shape)[1] : 0};
+  if (channels->is_integer_constant()) expected[1] = channels->value.integer / op.groups;
+  for (int64_t k : op.kernel) expected.push_back(k);
+  require(*shape == expected, "expected weights (input 1) of shape {}, found {}", expected, *shape);
+}
+
+// Planes of one to three spatial axes as three; missing ones come first, of extent 1.
+struct Planes {
+  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
+  Window window[3];
+
+  // Adds what one tap of the kernel contributes to a plane of sums.
+  void add(const int32_t* x, int32_t weight, int64_t kz, int64_t ky, int64_t kx,
+           int32_t* sums) const {
+    const auto at = [&](int axis, int64_t o, int64_t k) {
+      return o * window[axis].stride + k * window[axis].dilation - window[axis].pre;
+    };
+    for (int64_t oz = 0; oz < out[0]; ++oz) {
+      const int64_t iz = at(0, oz, kz);
+      if (iz < 0 || iz >= in[0]) continue;
+      for (int64_t oy = 0; oy < out[1]; ++oy) {
+        const int64_t iy = at(1, oy, ky);
+        if (iy < 0 || iy >= in[1]) continue;
+        const int32_t* row = x + (iz * in[1] + iy) * in[2];
+        int32_t* to = sums + (oz * out[1] + oy) * out[2];
+        for (int64_t ox = 0; ox < out[2]; ++ox) {
+          const int64_t ix = at(2, ox, kx);
+          if (ix >= 0 && ix < in[2])
+            to[ox] = static_cast<int32_t>(static_cast<uint32_t>(to[ox])
+                                          + static_cast<uint32_t>(weight * row[ix]));
+        }
+      }
+    }
+  }
+};
+
+Planes planes_of(const IntegerConvolution& op, const Shape& in, const Shape& out) {
+  Planes planes;
+  const auto windows = windows_of(op);
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const auto axis = static_cast<int>(i) + 2;
+    const size_t at = 3 - windows.size() + i;
+    planes.in[at] = in[axis];
+    planes.out[at] = out[axis];
+    planes.window[at] = resolved(windows[i], in[axis], out[axis], op.padding_mode);
+  }
+  return planes;
+}
+
+}  // namespace
+
+void IntegerConvolution::infer(Inference& c) const {
+  require_inputs(c, 2, In::kCount);
+  check_padding_mode(padding_mode);
+  const int spatial = c.rank(In::kData) - 2;
+  require(spatial >= 1 && spatial <= 3,
+          "expected data of rank 3 to 5 (N, C, then one to three spatial axes), found {}",
+          text_of(c.dims(In::kData)));
+  require(kernel.rank() == spatial, "expected a kernel of {} spatial axes, found {}", spatial,
+          kernel.rank());
+  require(groups >= 1 && output_maps >= 1 && output_maps % groups == 0,
+          "expected output maps that the groups divide, found {} maps and {} groups", output_maps,
+          groups);
+  const auto windows = windows_of(*this);
+  check_integer_inputs(c, to, c.pool().constant(output_maps));
+  check_weights(*this, c);
+  Dims dims{c.dims(In::kData)[0], c.pool().constant(output_maps)};
+  for (size_t i = 0; i < windows.size(); ++i)
+    dims.push_back(with_context(fmt::format("spatial axis {}", i), [&] {
+      return convolved(c.pool(), c.dims(In::kData)[i + 2], windows[i], padding_mode);
+    }));
+  c.set_output(0, to, std::move(dims));
+}
+
+void IntegerConvolution::reference(const ReferenceCall& call) const {
+  const Shape &in = call.inputs[In::kData].shape, &out = call.outputs[0].shape;
+  const Planes planes = planes_of(*this, in, out);
+  const int64_t depth = in[1] / groups, taps = kernel.volume();
+  const int64_t in_plane = in.volume(2, in.rank()), out_plane = out.volume(2, out.rank());
+  require(call.inputs[In::kWeights].shape.volume() == output_maps * depth * taps
+              && out[1] == output_maps && in[1] % groups == 0 && out[0] == in[0],
+          "data {}, weights {} and result {} of a convolution of {} groups do not fit", in,
+          call.inputs[In::kWeights].shape, out, groups);
+  IntegerOperands operands(output_maps);
+  operands.read(call.inputs);
+  const auto x = centred(call.inputs[In::kData], operands.data_zero);
+  const auto w = centred(call.inputs[In::kWeights], 0);
+  const size_t bytes = element_bytes(to);
+  parallel_for(out[0] * output_maps, 1, [&](int64_t begin, int64_t end) {
+    std::vector<int32_t> sums(static_cast<size_t>(out_plane));
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t n = i / output_maps, m = i % output_maps;
+      const int64_t first = m / (output_maps / groups) * depth;
+      std::fill(sums.begin(), sums.end(), operands.bias[static_cast<size_t>(m)]);
+      const int32_t* weight = w.data() + m * depth * taps;
+      for (int64_t d = 0; d < depth; ++d) {
+        const int32_t* plane = x.data() + (n * in[1] + first + d) * in_plane;
+        for (int64_t kz = 0; kz < planes.window[0].kernel; ++kz)
+          for (int64_t ky = 0; ky < planes.window[1].kernel; ++ky)
+            for (int64_t kx = 0; kx < planes.window[2].kernel; ++kx)
+              planes.add(plane, *weight++ - operands.weights_zero[static_cast<size_t>(m)], kz, ky,
+                         kx, sums.data());
+      }
+      operands.for_channel(to, m).store(
+          sums.data(), out_plane,
+          call.outputs[0].as<std::byte>() + static_cast<size_t>(i * out_plane) * bytes);
+    }
+  });
+}
+
+}  // namespace tenon

@@ -1,0 +1,26 @@
+// Convolution of 8-bit integers.
+#pragma once
+
+#include "ops/integer_operands.h"
+
+namespace tenon {
+
+/// Inputs as IntegerInputs says: data (N, C, then one to three spatial axes), weights (K, C/groups,
+/// then the kernel's), zero points, bias, scale and zero point of the result. Padding counts as the
+/// data's zero point. Sums are exact in 32 bits, which they wrap. Semantics: ONNX ConvInteger
+/// (int32), QLinearConv (int8, uint8).
+struct IntegerConvolution final
+    : OpOf<IntegerConvolution, layer_type(PrivateLayer::kIntegerConvolution)> {
+  static constexpr std::string_view kName = "IntegerConvolution";
+  DataType to = DataType::kINT32;
+  int64_t output_maps = 0;
+  Shape kernel, stride, dilation, pre_padding, post_padding;
+  nvinfer1::PaddingMode padding_mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN;
+  int64_t groups = 1;
+
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon

@@ -1,0 +1,62 @@
+#include "ops/integer_convolution.h"
+
+#include "ops/op_test.h"
+
+namespace tenon {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+IntegerConvolution plain(int64_t maps) {
+  IntegerConvolution op;
+  op.output_maps = maps;
+  op.kernel = op.stride = op.dilation = Shape{1, 1};
+  op.pre_padding = op.post_padding = Shape{0, 0};
+  return op;
+}
+
+TEST(IntegerConvolution, AgreesWithOnnxRuntime) {
+  run_cases("integer_convolution");
+}
+
+// The extremes of both types, with zero points at the other end: 512 products of 255 * 255.
+TEST(IntegerConvolution, SumsAreExact) {
+  Tensor x(DataType::kUINT8, {1, 512, 1, 1}), w(DataType::kUINT8, {1, 512, 1, 1});
+  std::fill_n(x.mutable_data<uint8_t>(), 512, 255);
+  std::fill_n(w.mutable_data<uint8_t>(), 512, 0);
+  const auto y = run(plain(1), {input(x), input(w), input(make<uint8_t>({}, {0})),
+                                input(make<uint8_t>({}, {255}))});
+  EXPECT_THAT(y[0].integers(), ElementsAre(-512 * 255 * 255));
+}
+
+TEST(IntegerConvolution, BiasScaleAndFloats) {
+  auto op = plain(2);
+  op.to = DataType::kFLOAT;
+  const auto x = make<int8_t>({1, 1, 1, 2}, {3, -4});
+  const auto w = make<int8_t>({2, 1, 1, 1}, {2, 5});
+  EXPECT_THAT(run(op, {input(x), input(w), std::nullopt, std::nullopt,
+                       input(make<int32_t>({2}, {1, -1})), input(make<float>({2}, {0.5f, 2}))})[0]
+                  .numbers(),
+              ElementsAre(3.5, -3.5, 28, -42));
+}
+
+TEST(IntegerConvolution, ErrorsSayWhatIsWrong) {
+  auto op = plain(2);
+  const auto x = input(make<int8_t>({1, 1, 1, 2}, {3, -4}));
+  const auto w = input(make<int8_t>({2, 1, 1, 1}, {2, 5}));
+  EXPECT_THAT(infer_error(op, {x, input(make<int8_t>({1, 1, 1, 1}, {2}))}),
+              HasSubstr("expected weights (input 1) of shape 2x1x1x1, found 1x1x1x1"));
+  EXPECT_THAT(infer_error(op, {input(make<float>({1, 1, 1, 1}, {3})), w}),
+              HasSubstr("expected data (input 0) of type int8 or uint8, found float32"));
+  EXPECT_THAT(infer_error(op, {x, w, input(make<uint8_t>({}, {3}))}),
+              HasSubstr("zero point (input 2) of type int8, found uint8"));
+  EXPECT_THAT(infer_error(op, {x, w, std::nullopt, input(make<int8_t>({3}, {3, 1, 2}))}),
+              HasSubstr("expected 1 or 2 elements in the weights' zero points (input 3), found 3"));
+  op.groups = 3;
+  EXPECT_THAT(infer_error(op, {x, w}), HasSubstr("2 maps and 3 groups"));
+}
+
+}  // namespace
+}  // namespace tenon

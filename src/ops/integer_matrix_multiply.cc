@@ -1,0 +1,96 @@
+#include "ops/integer_matrix_multiply.h"
+
+#include "ops/infer.h"
+#include "ops/reference.h"
+
+namespace tenon {
+
+using In = IntegerInputs;
+
+TENON_REGISTER_OP(IntegerMatrixMultiply);
+
+void IntegerMatrixMultiply::visit(FieldVisitor& v) {
+  v("to", to);
+}
+
+void IntegerMatrixMultiply::infer(Inference& c) const {
+  require_inputs(c, 2, In::kCount);
+  const Dims &a = c.dims(In::kData), &b = c.dims(In::kWeights);
+  require(a.size() >= 2 && a.size() == b.size(),
+          "expected two operands of the same rank, 2 or more, found {} and {}", text_of(a),
+          text_of(b));
+  const size_t rank = a.size();
+  const Dim k = a[rank - 1], also_k = b[rank - 2];
+  require(!k->is_constant() || !also_k->is_constant() || k == also_k,
+          "expected operands that agree in the axis summed over, found {} (of {}) and {} (of {})",
+          text_of(k), text_of(a), text_of(also_k), text_of(b));
+  check_integer_inputs(c, to, b.back());
+  Dims dims = broadcast(c.pool(), Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2));
+  dims.push_back(a[rank - 2]);
+  dims.push_back(b.back());
+  c.set_output(0, to, std::move(dims));
+}
+
+IntegerProducts::IntegerProducts(const Shape& a, const Shape& b)
+    : rows(a[a.rank() - 2]), columns(b.back()), depth(a.back()) {
+  const int leading = a.rank() - 2;
+  require(a.rank() == b.rank() && depth == b[leading], "cannot multiply {} by {}", a, b);
+  const auto at = [&](const Shape& s, int axis) { return s[axis]; };
+  int64_t count = 1;
+  Shape extents;
+  for (int i = 0; i < leading; ++i) {
+    const int64_t x = at(a, i), y = at(b, i);
+    require(x == y || x == 1 || y == 1, "cannot multiply {} by {}: axis {} does not broadcast", a,
+            b, i);
+    extents.push_back(x == 1 ? y : x);
+    count *= extents[i];
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i, step_a = 1, step_b = 1, from_a = 0, from_b = 0;
+    for (int axis = leading - 1; axis >= 0; --axis) {
+      const int64_t position = rest % extents[axis];
+      rest /= extents[axis];
+      from_a += a[axis] == 1 ? 0 : position * step_a;
+      from_b += b[axis] == 1 ? 0 : position * step_b;
+      step_a *= a[axis];
+      step_b *= b[axis];
+    }
+    data.push_back(from_a);
+    weights.push_back(from_b);
+  }
+}
+
+void IntegerMatrixMultiply::reference(const ReferenceCall& call) const {
+  const TensorView& out = call.outputs[0];
+  const IntegerProducts p(call.inputs[In::kData].shape, call.inputs[In::kWeights].shape);
+  const auto count = static_cast<int64_t>(p.data.size());
+  require(out.shape.volume() == count * p.rows * p.columns, "the result of shape {} does not fit",
+          out.shape);
+  IntegerOperands operands(p.columns);
+  operands.read(call.inputs);
+  const auto a = centred(call.inputs[In::kData], operands.data_zero);
+  const auto b = centred(call.inputs[In::kWeights], 0);
+  const size_t bytes = element_bytes(to);
+  const int64_t work = std::max<int64_t>(1, p.columns * std::max<int64_t>(1, p.depth));
+  parallel_for(count * p.rows, std::max<int64_t>(1, 65536 / work), [&](int64_t begin, int64_t end) {
+    std::vector<int32_t> sums(static_cast<size_t>(p.columns));
+    for (int64_t i = begin; i < end; ++i) {
+      const auto product = static_cast<size_t>(i / p.rows);
+      const int32_t* row = a.data() + (p.data[product] * p.rows + i % p.rows) * p.depth;
+      const int32_t* matrix = b.data() + p.weights[product] * p.depth * p.columns;
+      std::copy(operands.bias.begin(), operands.bias.end(), sums.begin());
+      for (int64_t k = 0; k < p.depth; ++k)
+        for (int64_t n = 0; n < p.columns; ++n) {
+          auto& sum = sums[static_cast<size_t>(n)];
+          const int32_t weight =
+              matrix[k * p.columns + n] - operands.weights_zero[static_cast<size_t>(n)];
+          sum = static_cast<int32_t>(static_cast<uint32_t>(sum)
+                                     + static_cast<uint32_t>(row[k] * weight));
+        }
+      operands.for_channels(to).store(
+          sums.data(), p.columns, out.as<std::byte>() + static_cast<size_t>(i * p.columns) * bytes);
+    }
+  });
+}
+
+}  // namespace tenon

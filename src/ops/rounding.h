@@ -1,0 +1,33 @@
+// How results become quantised integers.
+#pragma once
+
+#include <cstdint>
+
+#include "base/half.h"
+#include "base/tensor.h"
+
+namespace tenon {
+
+/// x within [low, high], rounded to the nearest whole number, ties to even; NaN becomes low, as in
+/// ONNX Runtime. The bounds are whole and smaller than 2^22, so that adding and taking away a large
+/// number rounds.
+inline float rounded(float x, float low, float high) {
+  constexpr float kRounds = 12582912;
+  x = x > low ? x : low;
+  x = x < high ? x : high;
+  return (x + kRounds) - kRounds;
+}
+
+/// What becomes of sums of products of integers: (sum * scale), rounded, plus a zero point,
+/// saturated to a quantised type; just scaled for float32; the sum itself for int32.
+struct Requantization {
+  DataType to = DataType::kINT32;
+  const float* scale = nullptr;  // null: 1
+  int64_t scale_step = 0;        // between scales of neighbouring sums; 0 or 1
+  float zero = 0;
+
+  /// Element i of `to` comes from sum i. Any of float32, int32, int8, uint8.
+  void store(const int32_t* sums, int64_t count, void* to) const;
+};
+
+}  // namespace tenon
