@@ -22,6 +22,8 @@ void Pooling::visit(FieldVisitor& v) {
   v("padding_mode", padding_mode);
   v("blend", blend);
   v("average_excludes_padding", average_excludes_padding);
+  v("average_counts_all", average_counts_all);
+  v("places", places);
 }
 
 namespace {
@@ -71,12 +73,48 @@ T pool_window(const Pooling& op, const T* x, const Planes& p, const Span (&s)[3]
       }
   if (op.type == PoolingType::kMAX) return store<T>(largest);
   int64_t count = 1;
-  for (const Span& axis : s)
-    count *=
-        op.average_excludes_padding ? std::max<int64_t>(0, axis.end - axis.begin) : axis.padded;
+  for (int i = 0; i < 3; ++i)
+    count *= op.average_counts_all         ? p.w[i].kernel
+             : op.average_excludes_padding ? std::max<int64_t>(0, s[i].end - s[i].begin)
+                                           : s[i].padded;
   const double average = count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
   if (op.type == PoolingType::kAVERAGE) return store<T>(average);
   return store<T>((1 - double{op.blend}) * static_cast<double>(largest) + op.blend * average);
+}
+
+// Where in the plane, rows first, the first maximum of a window is; -1 for no elements.
+template <class T> int64_t place_of_maximum(const T* x, const Planes& p, const Span (&s)[3]) {
+  int64_t place = -1;
+  for (int64_t z = s[0].begin; z < s[0].end; ++z)
+    for (int64_t y = s[1].begin; y < s[1].end; ++y)
+      for (int64_t k = s[2].begin; k < s[2].end; ++k) {
+        const int64_t iz = s[0].first + z * s[0].step, iy = s[1].first + y * s[1].step;
+        const int64_t at = (iz * p.in[1] + iy) * p.in[2] + s[2].first + k * s[2].step;
+        if (place < 0 || load(x[at]) > load(x[place])) place = at;
+      }
+  return place;
+}
+
+int64_t columns_first(int64_t place, const Planes& p) {
+  const int64_t x = place % p.in[2], y = place / p.in[2] % p.in[1], z = place / p.in[2] / p.in[1];
+  return (x * p.in[1] + y) * p.in[0] + z;
+}
+
+// Values and places, counted from `base`.
+template <class T>
+void pool_plane_with_places(const Pooling& op, const T* x, const Planes& p, int64_t base, T* to,
+                            int64_t* places) {
+  for (int64_t z = 0; z < p.out[0]; ++z)
+    for (int64_t y = 0; y < p.out[1]; ++y)
+      for (int64_t k = 0; k < p.out[2]; ++k) {
+        const Span spans[] = {Span(p.w[0], p.in[0], z), Span(p.w[1], p.in[1], y),
+                              Span(p.w[2], p.in[2], k)};
+        const int64_t place = place_of_maximum(x, p, spans);
+        *to++ = place < 0 ? pool_window<T>(op, x, p, spans) : x[place];
+        *places++ = place < 0                                   ? -1
+                    : op.places == PoolingPlaces::kColumnsFirst ? base + columns_first(place, p)
+                                                                : base + place;
+      }
 }
 
 template <class T> void pool_plane(const Pooling& op, const T* x, const Planes& p, T* to) {
@@ -95,6 +133,7 @@ void Pooling::infer(Inference& c) const {
   require(type >= PoolingType::kMAX && type <= PoolingType::kMAX_AVERAGE_BLEND,
           "expected a PoolingType (0 to 2), found {}", static_cast<int32_t>(type));
   check_padding_mode(padding_mode);
+  require(places == PoolingPlaces::kNone || type == PoolingType::kMAX, "only maxima have places");
   const bool bytes = c.type(0) == DataType::kINT8 || c.type(0) == DataType::kUINT8;
   if (!bytes || type != PoolingType::kMAX) require_float(c, 0, "the data");
   const int spatial = c.rank(0) - 2;
@@ -109,7 +148,8 @@ void Pooling::infer(Inference& c) const {
     dims.push_back(with_context(fmt::format("spatial axis {}", i), [&] {
       return pooled(c.pool(), c.dims(0)[i + 2], windows[i], padding_mode);
     }));
-  c.set_output(0, c.type(0), std::move(dims));
+  c.set_output(0, c.type(0), dims);
+  if (places != PoolingPlaces::kNone) c.set_output(1, DataType::kINT64, std::move(dims));
 }
 
 void Pooling::reference(const ReferenceCall& call) const {
@@ -128,9 +168,15 @@ void Pooling::reference(const ReferenceCall& call) const {
   with_type(call.outputs[0].type, [&](auto zero) {
     using T = decltype(zero);
     parallel_for(out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        pool_plane(*this, call.inputs[0].as<T>() + i * in_plane, planes,
-                   call.outputs[0].as<T>() + i * out_plane);
+      for (int64_t i = begin; i < end; ++i) {
+        const T* x = call.inputs[0].as<T>() + i * in_plane;
+        T* to = call.outputs[0].as<T>() + i * out_plane;
+        if (places == PoolingPlaces::kNone)
+          pool_plane(*this, x, planes, to);
+        else
+          pool_plane_with_places(*this, x, planes, i * in_plane, to,
+                                 call.outputs[1].as<int64_t>() + i * out_plane);
+      }
     });
   });
 }

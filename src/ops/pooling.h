@@ -5,8 +5,12 @@
 
 namespace tenon {
 
+/// In which order the places of maxima are counted; kNone: they are no output.
+enum class PoolingPlaces : int32_t { kNone, kRowsFirst, kColumnsFirst };
+
 /// Input: data (N,C,spatial…). Semantics: ONNX MaxPool and AveragePool; kMAX_AVERAGE_BLEND is
-/// (1-blend)*max + blend*average.
+/// (1-blend)*max + blend*average. With `places` a second output, int64, tells where in the whole
+/// flattened data each maximum is (the first of equal ones; -1 for windows without elements).
 struct Pooling final : OpOf<Pooling, LayerType::kPOOLING> {
   static constexpr std::string_view kName = "Pooling";
   nvinfer1::PoolingType type = nvinfer1::PoolingType::kMAX;
@@ -15,8 +19,11 @@ struct Pooling final : OpOf<Pooling, LayerType::kPOOLING> {
   nvinfer1::PaddingMode padding_mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN;
   float blend = 0;
   bool average_excludes_padding = true;
+  bool average_counts_all = false;  // divide by all taps, also by those behind the padding
+  PoolingPlaces places = PoolingPlaces::kNone;
 
   void visit(FieldVisitor& v) override;
+  int output_count() const override { return places == PoolingPlaces::kNone ? 1 : 2; }
   void infer(Inference& c) const override;
   void reference(const ReferenceCall& call) const override;
 };

@@ -22,5 +22,9 @@ TEST(Pooling, MistakesAreNamed) {
   EXPECT_THAT(infer_error(op, {x}), ::testing::HasSubstr("expected 2 entries in the stride"));
 }
 
+TEST(Pooling, PlacesAndAveragesOverAllTapsAgreeWithOnnxRuntime) {
+  run_cases("pooling_places");
+}
+
 }  // namespace
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Convolution, transposed convolution and pooling; one spatial axis is treated as two.
+// Convolution and transposed convolution; one spatial axis is treated as two.
 #include "ops/convolution.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include "import/node.h"
 #include "import/onnx/window.h"
 #include "ops/deconvolution.h"
-#include "ops/pooling.h"
+#include "ops/deformable_convolution.h"
 
 namespace tenon {
 namespace {
@@ -14,15 +14,6 @@ namespace {
 using nvinfer1::PaddingMode;
 using Code = nvonnxparser::ErrorCode;
 using Operation = nvinfer1::ElementWiseOperation;
-
-int spatial_axes(NodeContext& n) {
-  const int spatial = n.rank(n.input(0)) - 2;
-  if (spatial < 1 || spatial > 3)
-    fail_import(Code::kUNSUPPORTED_NODE_SHAPE,
-                "its input has {} dimensions; expected 3 to 5 (batch, channels, 1 to 3 axes)",
-                spatial + 2);
-  return spatial;
-}
 
 std::vector<int64_t> constant_dims(NodeContext& n, const Value& v, const char* what) {
   std::vector<int64_t> extents;
@@ -141,49 +132,85 @@ TENON_IMPORT(ConvTranspose, 1, "1 to 3 spatial axes") {
   n.set_output(0, spatial == 1 ? without_second_axis(n, y) : y);
 }
 
-namespace {
-
-void pool(NodeContext& n, nvinfer1::PoolingType type) {
-  n.expect_inputs(1, 1);
-  const int spatial = spatial_axes(n);
-  const auto kernel = n.integers_in("kernel_shape");
-  if (static_cast<int>(kernel.size()) != spatial)
-    fail_import(Code::kINVALID_NODE, "attribute 'kernel_shape' has {} entries; expected {}",
-                kernel.size(), spatial);
-  const Window w = read_window(n, kernel);
-  auto op = std::make_unique<Pooling>();
-  op->type = type;
-  w.apply(*op);
+TENON_IMPORT(DeformConv, 19, "2 spatial axes") {
+  n.expect_inputs(3, 5);
+  if (spatial_axes(n) != 2)
+    fail_import(Code::kUNSUPPORTED_NODE_SHAPE,
+                "its input has {} dimensions; only 4 are supported yet", n.rank(n.input(0)));
+  const auto kernel = constant_dims(n, n.weight(1), "the kernel");
+  require(kernel.size() == 4, "its kernel has {} dimensions; its input has 4", kernel.size());
+  const Window w = window_for_kernel(n, kernel);
+  auto op = std::make_unique<DeformableConvolution>();
+  op->groups = n.integer("group", 1);
+  op->offset_groups = n.integer("offset_group", 1);
+  op->stride = w.padded(w.stride, 1);
   op->dilation = w.padded(w.dilation, 1);
-  op->average_excludes_padding = !n.flag("count_include_pad", false);
-  if (n.flag("ceil_mode", false) && w.mode == PaddingMode::kEXPLICIT_ROUND_DOWN)
-    op->padding_mode = PaddingMode::kEXPLICIT_ROUND_UP;
-  n.ignore("storage_order");
-  Value& x = spatial == 1 ? with_second_axis(n, n.input(0)) : n.input(0);
-  Value& y = n.add(std::move(op), {&x});
-  n.set_output(0, spatial == 1 ? without_second_axis(n, y) : y);
+  op->pre_padding = w.padded(w.before, 0);
+  op->post_padding = w.padded(w.after, 0);
+  std::vector<Value*> inputs{&n.input(0), &n.weight(1), &n.input(2)};
+  inputs.push_back(n.has_input(3) ? &n.weight(3) : nullptr);
+  if (n.has_input(4)) inputs.push_back(&n.input(4));
+  if (inputs.back() == nullptr) inputs.pop_back();
+  n.set_output(0, n.add(std::move(op), std::move(inputs)));
 }
 
-void pool_all(NodeContext& n, nvinfer1::ReduceOperation operation) {
-  Value& x = n.input(0);
-  require(n.rank(x) >= 3, "its input has {} dimensions; expected at least 3", n.rank(x));
-  const uint32_t axes = ((1u << n.rank(x)) - 1) & ~3u;
-  n.set_output(0, n.reduce(operation, x, axes, true));
+namespace {
+
+// (channels * taps, 1, kernel…): tap t of each channel has its 1 at t.
+Tensor one_hot_kernels(NodeContext& n, int64_t channels, const Shape& kernel) {
+  const int64_t taps = kernel.volume();
+  require(channels * taps <= (int64_t{1} << 40) / taps, "{} channels of {} taps are too many",
+          channels, taps);
+  Shape shape{channels * taps, 1};
+  for (int64_t extent : kernel) shape.push_back(extent);
+  n.charge(static_cast<size_t>(shape.volume()) * sizeof(float));
+  Tensor t = filled_tensor(DataType::kFLOAT, shape, 0);
+  for (int64_t i = 0; i < channels * taps; ++i) t.mutable_data<float>()[i * taps + i % taps] = 1;
+  return t;
 }
 
 }  // namespace
 
-TENON_IMPORT(MaxPool, 1, "1 to 3 spatial axes; Indices is not an output") {
-  pool(n, nvinfer1::PoolingType::kMAX);
-}
-TENON_IMPORT(AveragePool, 1, "1 to 3 spatial axes") {
-  pool(n, nvinfer1::PoolingType::kAVERAGE);
-}
-TENON_IMPORT(GlobalAveragePool, 1, "") {
-  pool_all(n, nvinfer1::ReduceOperation::kAVG);
-}
-TENON_IMPORT(GlobalMaxPool, 1, "") {
-  pool_all(n, nvinfer1::ReduceOperation::kMAX);
+TENON_IMPORT(Col2Im, 18, "1 to 3 spatial axes; constant channels, image and block") {
+  // A transposed convolution with one kernel for each tap adds up the blocks.
+  n.expect_inputs(3, 3);
+  Value& x = n.input(0);
+  const auto image = n.integers_of(1, "image_shape"), block = n.integers_of(2, "block_shape");
+  require(n.rank(x) == 3, "its input has {} dimensions; expected 3", n.rank(x));
+  require(block.size() == image.size() && !block.empty() && block.size() <= 3,
+          "its image has {} axes and its blocks have {}; expected the same, 1 to 3", image.size(),
+          block.size());
+  const Window w = read_window(n, block);
+  int64_t taps = 1;
+  for (int64_t k : block) taps *= k;
+  const Dim columns = x.dims[1];
+  if (!columns->is_integer_constant())
+    fail_import(Code::kUNSUPPORTED_NODE_DYNAMIC, "its input needs a constant number of columns");
+  require(taps > 0 && columns->value.integer % taps == 0, "{} columns do not fit blocks of {}",
+          columns->value.integer, taps);
+  auto op = std::make_unique<Deconvolution>();
+  op->groups = op->output_maps = columns->value.integer / taps;
+  w.apply(*op);
+  op->dilation = w.padded(w.dilation, 1);
+  std::vector<int64_t> rest;
+  Dims blocks{x.dims[0], columns};
+  for (size_t i = 0; i < block.size(); ++i) {
+    const int64_t reach = w.dilation[i] * (block[i] - 1) + 1;
+    const int64_t slack = image[i] + w.before[i] + w.after[i] - reach;
+    require(slack >= 0, "an image of {} elements along axis {} is smaller than its blocks",
+            image[i], i);
+    blocks.push_back(n.number(slack / w.stride[i] + 1));
+    rest.push_back(slack % w.stride[i]);
+  }
+  op->output_padding = w.padded(rest, 0);
+  if (block.size() == 1) blocks.push_back(n.number(1));
+  n.know(x);
+  const int64_t channels = op->output_maps;
+  Value& kernels =
+      n.network().add_weight(one_hot_kernels(n, channels, op->kernel), n.node_name() + " kernels");
+  Value& data = n.cast(n.reshape(x, blocks), DataType::kFLOAT);
+  Value& y = n.cast(n.add(std::move(op), {&data, &kernels}), x.type);
+  n.set_output(0, block.size() == 1 ? without_second_axis(n, y) : y);
 }
 
 }  // namespace tenon

@@ -27,6 +27,15 @@ Shape Window::padded(const std::vector<int64_t>& values, int64_t neutral) const 
   return shape;
 }
 
+int spatial_axes(NodeContext& n) {
+  const int spatial = n.rank(n.input(0)) - 2;
+  if (spatial < 1 || spatial > 3)
+    fail_import(Code::kUNSUPPORTED_NODE_SHAPE,
+                "its input has {} dimensions; expected 3 to 5 (batch, channels, 1 to 3 axes)",
+                spatial + 2);
+  return spatial;
+}
+
 Window read_window(NodeContext& n, const std::vector<int64_t>& kernel) {
   Window w;
   w.kernel = kernel;

@@ -25,6 +25,9 @@ struct Window {
   }
 };
 
+/// 1 to 3, from the rank of input 0; throws for others.
+int spatial_axes(NodeContext& n);
+
 /// Reads strides, dilations, pads and auto_pad; checks their number and signs.
 Window read_window(NodeContext& n, const std::vector<int64_t>& kernel);
 

@@ -65,16 +65,17 @@ def case(file, op, name, attributes, inputs, outputs, **more):
          "outputs": [as_json(o) for o in outputs], **more})
 
 
-def onnx_run(op, inputs, opset=19, domain="", **attributes):
-    """One node through ONNX Runtime; None leaves an input out."""
+def onnx_run(op, inputs, opset=19, domain="", outputs=1, **attributes):
+    """One node through ONNX Runtime; None leaves an input out. A list for several outputs."""
+    results = [f"y{i}" for i in range(outputs)]
     names = [f"x{i}" if a is not None else "" for i, a in enumerate(inputs)]
     feeds = {n: np.asarray(a) for n, a in zip(names, inputs) if n}
-    node = helper.make_node(op, names, ["y"], domain=domain, **attributes)
+    node = helper.make_node(op, names, results, domain=domain, **attributes)
     graph = helper.make_graph(
         [node], "case",
         [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
          for n, a in feeds.items()],
-        [helper.make_empty_tensor_value_info("y")])
+        [helper.make_empty_tensor_value_info(r) for r in results])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     model.ir_version = 9
     options = onnxruntime.SessionOptions()
@@ -82,7 +83,8 @@ def onnx_run(op, inputs, opset=19, domain="", **attributes):
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(model.SerializeToString(), options,
                                            providers=["CPUExecutionProvider"])
-    return session.run(None, feeds)[0]
+    computed = session.run(None, feeds)
+    return computed if outputs > 1 else computed[0]
 
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5], np.float32)

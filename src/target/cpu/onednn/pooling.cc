@@ -67,8 +67,11 @@ std::optional<std::string> check(const Pooling& op, const KernelRequest& request
     return "only tensors (N,C,spatial...) with one to three spatial axes are supported";
   for (const int64_t d : op.dilation)
     if (d != 1) return "dilated windows are not supported";
+  if (op.places != PoolingPlaces::kNone) return "places of maxima are not supported";
+  if (op.average_counts_all && op.average_excludes_padding)
+    return "averages that exclude padding but divide by all taps are not supported";
   // oneDNN would count what hangs over the padding too.
-  if (op.type == PoolingType::kAVERAGE && !op.average_excludes_padding
+  if (op.type == PoolingType::kAVERAGE && !op.average_excludes_padding && !op.average_counts_all
       && op.padding_mode == PaddingMode::kEXPLICIT_ROUND_UP)
     return "averages that count padding are not supported when rounding up";
   return std::nullopt;

@@ -1,0 +1,190 @@
+#include "ops/deformable_convolution.h"
+
+#include <cmath>
+
+#include "ops/infer.h"
+#include "ops/reference.h"
+#include "ops/window.h"
+
+namespace tenon {
+
+TENON_REGISTER_OP(DeformableConvolution);
+
+void DeformableConvolution::visit(FieldVisitor& v) {
+  v("stride", stride);
+  v("dilation", dilation);
+  v("pre_padding", pre_padding);
+  v("post_padding", post_padding);
+  v("groups", groups);
+  v("offset_groups", offset_groups);
+}
+
+namespace {
+
+// Results side by side: one row of columns, and of the product.
+constexpr int64_t kBlock = 64;
+
+struct Task {
+  const DeformableConvolutionRule& rule;
+  const DeformableConvolutionCall& call;
+  int64_t batch, first, length;  // results [first, first + length) of a plane
+
+  int64_t plane() const { return call.result[2] * call.result[3]; }
+  int64_t taps() const { return rule.rows.taps * rule.columns.taps; }
+};
+
+float pixel(const float* x, int64_t height, int64_t width, int64_t i, int64_t j) {
+  return i < 0 || j < 0 || i >= height || j >= width ? 0 : x[i * width + j];
+}
+
+float bilinear(const float* x, int64_t height, int64_t width, float row, float column) {
+  // Not a number is outside too.
+  if (!(row > -1 && column > -1 && row < static_cast<float>(height)
+        && column < static_cast<float>(width)))
+    return 0;
+  const float top = std::floor(row), left = std::floor(column);
+  const float down = row - top, right = column - left;
+  const auto i = static_cast<int64_t>(top), j = static_cast<int64_t>(left);
+  return (1 - down)
+             * ((1 - right) * pixel(x, height, width, i, j)
+                + right * pixel(x, height, width, i, j + 1))
+         + down
+               * ((1 - right) * pixel(x, height, width, i + 1, j)
+                  + right * pixel(x, height, width, i + 1, j + 1));
+}
+
+// What one tap of one channel reads for all results of the task.
+void read_tap(const Task& t, int64_t channel, int64_t tap, float* to) {
+  const Shape &in = t.call.shape, &out = t.call.result;
+  const DeformableConvolutionRule& r = t.rule;
+  const int64_t group = channel / (in[1] / r.offset_groups), plane = t.plane();
+  const int64_t place = (t.batch * r.offset_groups + group) * t.taps() + tap;
+  const float* x = t.call.x + (t.batch * in[1] + channel) * in[2] * in[3];
+  const float *down = t.call.offsets + place * 2 * plane, *right = down + plane;
+  const float* mask = t.call.mask != nullptr ? t.call.mask + place * plane : nullptr;
+  const int64_t tap_row = tap / r.columns.taps * r.rows.dilation - r.rows.padding;
+  const int64_t tap_column = tap % r.columns.taps * r.columns.dilation - r.columns.padding;
+  for (int64_t k = 0; k < t.length; ++k) {
+    const int64_t at = t.first + k, i = at / out[3], j = at % out[3];
+    const float value =
+        bilinear(x, in[2], in[3], static_cast<float>(i * r.rows.stride + tap_row) + down[at],
+                 static_cast<float>(j * r.columns.stride + tap_column) + right[at]);
+    to[k] = mask != nullptr ? value * mask[at] : value;
+  }
+}
+
+// One row of results: bias + kernel row * columns.
+void multiply(const Task& t, const float* kernel, const float* columns, int64_t depth, float bias,
+              float* to) {
+  float sum[kBlock];
+  std::fill_n(sum, kBlock, bias);
+  for (int64_t d = 0; d < depth; ++d)
+    for (int64_t k = 0; k < kBlock; ++k) sum[k] += kernel[d] * columns[d * kBlock + k];
+  std::copy_n(sum, t.length, to);
+}
+
+void run_task(const Task& t, std::vector<float>& columns) {
+  const int64_t channels = t.call.shape[1] / t.rule.groups, maps = t.call.result[1] / t.rule.groups;
+  const int64_t depth = channels * t.taps();
+  columns.assign(static_cast<size_t>(depth * kBlock), 0.0f);
+  for (int64_t group = 0; group < t.rule.groups; ++group) {
+    for (int64_t d = 0; d < depth; ++d)
+      read_tap(t, group * channels + d / t.taps(), d % t.taps(), columns.data() + d * kBlock);
+    for (int64_t m = group * maps; m < (group + 1) * maps; ++m)
+      multiply(t, t.call.kernel + m * depth, columns.data(), depth,
+               t.call.bias != nullptr ? t.call.bias[m] : 0,
+               t.call.y + (t.batch * t.call.result[1] + m) * t.plane() + t.first);
+  }
+}
+
+}  // namespace
+
+void deformable_convolution(const DeformableConvolutionRule& rule,
+                            const DeformableConvolutionCall& call) {
+  if (call.result.volume() == 0) return;
+  const int64_t plane = call.result[2] * call.result[3], blocks = (plane + kBlock - 1) / kBlock;
+  parallel_for(call.result[0] * blocks, 1, [&](int64_t begin, int64_t end) {
+    std::vector<float> columns;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % blocks * kBlock;
+      run_task({rule, call, i / blocks, first, std::min(kBlock, plane - first)}, columns);
+    }
+  });
+}
+
+namespace {
+
+std::vector<Window> windows_of(const DeformableConvolution& op, int64_t height, int64_t width) {
+  return make_windows(2, Shape{height, width}, op.stride, op.dilation, op.pre_padding,
+                      op.post_padding);
+}
+
+void check_shape(const Inference& c, int i, const char* what, const Dims& expected) {
+  bool fits = c.dims(i).size() == expected.size();
+  for (size_t k = 0; fits && k < expected.size(); ++k)
+    fits =
+        !expected[k]->is_constant() || !c.dims(i)[k]->is_constant() || expected[k] == c.dims(i)[k];
+  require(fits, "expected {} (input {}) of shape {}, found {}", what, i, text_of(expected),
+          text_of(c.dims(i)));
+}
+
+}  // namespace
+
+void DeformableConvolution::infer(Inference& c) const {
+  require_inputs(c, 3, 5);
+  require_float(c, 0, "the data");
+  require(c.rank(0) == 4 && c.rank(1) == 4,
+          "expected data and kernel of 4 dimensions, found {} and {}", text_of(c.dims(0)),
+          text_of(c.dims(1)));
+  const auto kernel = c.constant_shape(1);
+  require(kernel.has_value() && c.dims(0)[1]->is_integer_constant(),
+          "expected constant extents of the kernel and constant channels, found {} and {}",
+          text_of(c.dims(1)), text_of(c.dims(0)));
+  const int64_t channels = c.dims(0)[1]->value.integer, maps = (*kernel)[0];
+  require(groups > 0 && maps % groups == 0 && channels % groups == 0
+              && (*kernel)[1] == channels / groups,
+          "a kernel of shape {} and {} groups do not fit {} channels", *kernel, groups, channels);
+  require(offset_groups > 0 && channels % offset_groups == 0,
+          "{} channels cannot be split into {} offset groups", channels, offset_groups);
+  const auto windows = windows_of(*this, (*kernel)[2], (*kernel)[3]);
+  Dims dims{c.dims(0)[0], c.pool().constant(maps)};
+  for (size_t i = 0; i < 2; ++i)
+    dims.push_back(
+        convolved(c.pool(), c.dims(0)[i + 2], windows[i], PaddingMode::kEXPLICIT_ROUND_DOWN));
+  const int64_t taps = offset_groups * windows[0].kernel * windows[1].kernel;
+  check_shape(c, 2, "offsets", {dims[0], c.pool().constant(2 * taps), dims[2], dims[3]});
+  if (c.has_input(3)) check_shape(c, 3, "a bias", {dims[1]});
+  if (c.has_input(4))
+    check_shape(c, 4, "a mask", {dims[0], c.pool().constant(taps), dims[2], dims[3]});
+  for (int i = 1; i < 5; ++i)
+    if (c.has_input(i)) require_float(c, i, "the operand");
+  c.set_output(0, c.type(0), std::move(dims));
+}
+
+void DeformableConvolution::reference(const ReferenceCall& call) const {
+  const auto view = [&](size_t i) {
+    return i < call.inputs.size() ? call.inputs[i] : TensorView{};
+  };
+  const TensorView& out = call.outputs[0];
+  const Floats x(view(0)), kernel(view(1)), offsets(view(2)), bias(view(3)), mask(view(4));
+  const auto windows = windows_of(*this, view(1).shape[2], view(1).shape[3]);
+  const int64_t taps = offset_groups * windows[0].kernel * windows[1].kernel;
+  const Shape& to = out.shape;
+  require(view(2).shape == Shape({to[0], 2 * taps, to[2], to[3]})
+              && (mask.data() == nullptr || view(4).shape == Shape({to[0], taps, to[2], to[3]})),
+          "offsets of shape {} do not fit a result of shape {}", view(2).shape, to);
+  std::vector<float> rounded(out.type == DataType::kFLOAT ? 0 : static_cast<size_t>(to.volume()));
+  float* y = out.type == DataType::kFLOAT ? out.as<float>() : rounded.data();
+  const auto axis = [&](size_t i) {
+    return KernelAxis{windows[i].kernel, windows[i].stride, windows[i].dilation, windows[i].pre};
+  };
+  deformable_convolution(
+      {axis(0), axis(1), groups, offset_groups},
+      {x.data(), view(0).shape, kernel.data(), offsets.data(), bias.data(), mask.data(), y, to});
+  with_float(out.type, [&](auto zero) {
+    using T = decltype(zero);
+    for (size_t i = 0; i < rounded.size(); ++i) out.as<T>()[i] = store<T>(rounded[i]);
+  });
+}
+
+}  // namespace tenon

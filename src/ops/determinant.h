@@ -1,0 +1,16 @@
+// Determinants of square matrices.
+#pragma once
+
+#include "network/op.h"
+
+namespace tenon {
+
+/// Input: matrices (…, n, n). Output: (…). Computed in double. Semantics: ONNX Det.
+struct Determinant final : OpOf<Determinant, layer_type(PrivateLayer::kDeterminant)> {
+  static constexpr std::string_view kName = "Determinant";
+
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon
