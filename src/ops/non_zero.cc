@@ -1,0 +1,66 @@
+#include "ops/non_zero.h"
+
+#include "ops/infer.h"
+#include "ops/reference.h"
+
+namespace tenon {
+
+TENON_REGISTER_OP(NonZero);
+
+void NonZero::visit(FieldVisitor& v) {
+  v("index_type", index_type);
+}
+
+namespace {
+
+constexpr int64_t kChunk = 1 << 16;
+
+template <class T, class Index> void run(const ReferenceCall& call, const TensorView& in) {
+  const T* data = in.as<T>();
+  const int64_t total = in.shape.volume(), chunks = (total + kChunk - 1) / kChunk;
+  // Chunks are counted first, so that each knows where its columns begin.
+  std::vector<int64_t> begins(static_cast<size_t>(chunks) + 1);
+  parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c)
+      for (int64_t i = c * kChunk; i < std::min(total, (c + 1) * kChunk); ++i)
+        begins[static_cast<size_t>(c) + 1] += load(data[i]) != 0;
+  });
+  for (size_t c = 1; c < begins.size(); ++c) begins[c] += begins[c - 1];
+  const int64_t count = begins.back();
+  const int rank = in.shape.rank();
+  Index* to = call.allocate(0, {rank, count}).as<Index>();
+  parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      int64_t column = begins[static_cast<size_t>(c)];
+      for (int64_t i = c * kChunk; i < std::min(total, (c + 1) * kChunk); ++i) {
+        if (load(data[i]) == 0) continue;
+        int64_t rest = i;
+        for (int axis = rank - 1; axis >= 0; rest /= in.shape[axis], --axis)
+          to[axis * count + column] = static_cast<Index>(rest % in.shape[axis]);
+        ++column;
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void NonZero::infer(Inference& c) const {
+  require_inputs(c, 1, 1);
+  require(index_type == DataType::kINT32 || index_type == DataType::kINT64,
+          "expected indices of type int32 or int64, found {}", name_of(index_type));
+  Dim most = c.pool().constant(1);
+  for (Dim d : c.dims(0)) most = c.pool().mul(most, d);
+  c.set_output(0, index_type, {c.pool().constant(c.rank(0)), c.late_extent(0, 1, most)});
+}
+
+void NonZero::reference(const ReferenceCall& call) const {
+  with_type(call.inputs[0].type, [&](auto zero) {
+    if (index_type == DataType::kINT64)
+      run<decltype(zero), int64_t>(call, call.inputs[0]);
+    else
+      run<decltype(zero), int32_t>(call, call.inputs[0]);
+  });
+}
+
+}  // namespace tenon

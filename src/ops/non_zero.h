@@ -1,0 +1,20 @@
+// Where the elements of a tensor are not zero.
+#pragma once
+
+#include "network/op.h"
+
+namespace tenon {
+
+/// Input: data of any type. Output: (rank, count) indices in rows-first order, a column for each
+/// element that is not zero; `count` is known once the layer ran. Semantics: TensorRT
+/// INonZeroLayer, ONNX NonZero.
+struct NonZero final : OpOf<NonZero, LayerType::kNON_ZERO> {
+  static constexpr std::string_view kName = "NonZero";
+  DataType index_type = DataType::kINT32;
+
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon

@@ -1,0 +1,176 @@
+#include "ops/top_k.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "ops/infer.h"
+#include "ops/order.h"
+
+namespace tenon {
+
+using nvinfer1::TopKOperation;
+
+TENON_REGISTER_OP(TopK);
+
+void TopK::visit(FieldVisitor& v) {
+  v("operation", operation);
+  v("k", k);
+  v("axes", axes);
+  v("index_type", index_type);
+  v("last_index", last_index);
+}
+
+namespace {
+
+int axis_of(uint32_t axes, int rank) {
+  require(std::has_single_bit(axes) && (rank >= 32 || axes >> rank == 0),
+          "expected a mask of one axis of {} dimensions, found {:#x}", rank, axes);
+  return std::countr_zero(axes);
+}
+
+Dim wanted(const TopK& op, Inference& c) {
+  if (!c.has_input(1)) return c.pool().constant(op.k);
+  require_index(c, 1, "k");
+  require_count(c, 1, "k", 1);
+  const Content& content = c.known_content(1, "k");
+  require(content.size() == 1, "expected one element in k (input 1), found {}", content.size());
+  return content[0];
+}
+
+// An element of a row: what orders it, and its position.
+struct Entry {
+  int64_t key, position;
+};
+
+// Rows along an axis: `outer` times `inner` of them, of `length` elements that are `inner` apart.
+struct Rows {
+  int64_t outer, length, inner, k;
+  bool smallest, last_index;
+
+  template <class T> int64_t key(T x) const {
+    const int64_t key = order_key(x);
+    return smallest ? ~key : key;  // reverses the order
+  }
+  bool before(const Entry& a, const Entry& b) const {
+    if (a.key != b.key) return a.key > b.key;
+    return last_index ? a.position > b.position : a.position < b.position;
+  }
+};
+
+// One element of each row: rows side by side are scanned together, as they lie in memory.
+template <class T, class Index>
+void select_one(const Rows& rows, const T* data, T* values, Index* indices) {
+  constexpr int64_t kBlock = 256;
+  const int64_t blocks = (rows.inner + kBlock - 1) / kBlock;
+  const int64_t work = rows.length * std::min(rows.inner, kBlock);
+  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, work));
+  parallel_for(rows.outer * blocks, grain, [&](int64_t begin, int64_t end) {
+    Entry best[kBlock];
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t outer = task / blocks, first = task % blocks * kBlock;
+      const int64_t width = std::min(kBlock, rows.inner - first);
+      const T* from = data + outer * rows.length * rows.inner + first;
+      for (int64_t i = 0; i < width; ++i) best[i] = {rows.key(from[i]), 0};
+      for (int64_t position = 1; position < rows.length; ++position)
+        for (int64_t i = 0; i < width; ++i) {
+          const int64_t key = rows.key(from[position * rows.inner + i]);
+          if (key > best[i].key || (rows.last_index && key == best[i].key))
+            best[i] = {key, position};
+        }
+      for (int64_t i = 0; i < width; ++i) {
+        const int64_t to = outer * rows.inner + first + i;
+        values[to] = from[best[i].position * rows.inner + i];
+        indices[to] = static_cast<Index>(best[i].position);
+      }
+    }
+  });
+}
+
+template <class T, class Index>
+void select_many(const Rows& rows, const T* data, T* values, Index* indices) {
+  const auto order = [&](const Entry& a, const Entry& b) { return rows.before(a, b); };
+  parallel_for(rows.outer * rows.inner, std::max<int64_t>(1, 8192 / rows.length),
+               [&](int64_t begin, int64_t end) {
+                 std::vector<Entry> entries(static_cast<size_t>(rows.length));
+                 for (int64_t row = begin; row < end; ++row) {
+                   const int64_t outer = row / rows.inner, inner = row % rows.inner;
+                   const T* from = data + outer * rows.length * rows.inner + inner;
+                   for (int64_t i = 0; i < rows.length; ++i)
+                     entries[static_cast<size_t>(i)] = {rows.key(from[i * rows.inner]), i};
+                   // A heap is quick for few elements, sorting for many.
+                   const auto middle = entries.begin() + rows.k;
+                   if (rows.k * 8 < rows.length)
+                     std::partial_sort(entries.begin(), middle, entries.end(), order);
+                   else
+                     std::sort(entries.begin(), entries.end(), order);
+                   for (int64_t i = 0; i < rows.k; ++i) {
+                     const int64_t to = (outer * rows.k + i) * rows.inner + inner;
+                     const int64_t position = entries[static_cast<size_t>(i)].position;
+                     values[to] = from[position * rows.inner];
+                     indices[to] = static_cast<Index>(position);
+                   }
+                 }
+               });
+}
+
+}  // namespace
+
+void TopK::infer(Inference& c) const {
+  require_inputs(c, 1, 2);
+  require(operation == TopKOperation::kMAX || operation == TopKOperation::kMIN,
+          "expected a TopKOperation (0 or 1), found {}", static_cast<int32_t>(operation));
+  require(c.type(0) != DataType::kBOOL && bits_of(c.type(0)) >= 8,
+          "expected numbers of 8 bits or more, found {}", name_of(c.type(0)));
+  require(index_type == DataType::kINT32 || index_type == DataType::kINT64,
+          "expected indices of type int32 or int64, found {}", name_of(index_type));
+  const auto axis = static_cast<size_t>(axis_of(axes, c.rank(0)));
+  Dims dims = c.dims(0);
+  const Dim count = wanted(*this, c);
+  if (count->is_integer_constant())
+    require(
+        count->value.integer >= 0
+            && (!dims[axis]->is_constant() || count->value.integer <= dims[axis]->value.integer),
+        "expected k from 0 to the extent of axis {}, {}, found {}", axis, text_of(dims[axis]),
+        text_of(count));
+  dims[axis] = count;
+  c.set_output(0, c.type(0), dims);
+  c.set_output(1, index_type, std::move(dims));
+}
+
+void top_k(const TensorView& data, int axis, TopKOperation operation, bool last_index,
+           const TensorView& values, const TensorView& indices) {
+  Shape expected = data.shape;
+  const int64_t k = values.shape[axis];
+  expected[axis] = k;
+  require_output(values, expected);
+  require_output(indices, expected);
+  require(k <= data.shape[axis], "expected k from 0 to the extent of axis {}, {}, found {}", axis,
+          data.shape[axis], k);
+  const Rows rows{data.shape.volume(0, axis),
+                  data.shape[axis],
+                  data.shape.volume(axis + 1, data.shape.rank()),
+                  k,
+                  operation == TopKOperation::kMIN,
+                  last_index};
+  if (expected.volume() == 0) return;
+  with_type(data.type, [&](auto zero) {
+    using T = decltype(zero);
+    const auto run = [&](auto* index) {
+      if (k == 1)
+        select_one(rows, data.as<T>(), values.as<T>(), index);
+      else
+        select_many(rows, data.as<T>(), values.as<T>(), index);
+    };
+    if (indices.type == DataType::kINT64)
+      run(indices.as<int64_t>());
+    else
+      run(indices.as<int32_t>());
+  });
+}
+
+void TopK::reference(const ReferenceCall& call) const {
+  top_k(call.inputs[0], axis_of(axes, call.inputs[0].shape.rank()), operation, last_index,
+        call.outputs[0], call.outputs[1]);
+}
+
+}  // namespace tenon
