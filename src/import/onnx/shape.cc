@@ -1,6 +1,7 @@
 // Operators that only change the shape.
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 
 #include "import/node.h"
 #include "ops/concatenation.h"
@@ -13,6 +14,47 @@ using Code = nvonnxparser::ErrorCode;
 
 Dims ones(NodeContext& n, size_t count, int64_t value = 1) {
   return Dims(count, n.number(value));
+}
+
+// Whether the expression depends on elements of a tensor, which may be negative, unlike extents.
+bool depends_on_elements(NodeContext& n, Dim root) {
+  std::unordered_set<Dim> seen;
+  std::vector<Dim> open{root};
+  while (!open.empty()) {
+    const Dim d = open.back();
+    open.pop_back();
+    if (d == nullptr || !seen.insert(d).second) continue;
+    if (d->op == ExprOp::kSymbol) {
+      const Symbol& symbol = n.network().symbols().at(static_cast<size_t>(d->payload));
+      if (symbol.kind == Symbol::Kind::kElement) return true;
+    }
+    open.insert(open.end(), {d->a, d->b, d->c});
+  }
+  return false;
+}
+
+// The extents that a new shape means, where 0 (copies the extent) and -1 (is computed) may be among
+// the elements that are known only when the network runs.
+Dims reshaped(NodeContext& n, const Dims& from, Dims to, bool zero_copies) {
+  ExprPool& pool = n.pool();
+  const Dim one = n.number(1);
+  const auto is = [&](Dim d, int64_t v) { return pool.make(ExprOp::kEqual, d, n.number(v)); };
+  Dim volume = one, others = one;
+  for (Dim d : from) volume = pool.mul(volume, d);
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (!depends_on_elements(n, to[i]) && !to[i]->is_constant()) {
+      others = pool.mul(others, to[i]);
+      continue;
+    }
+    if (zero_copies && i < from.size())
+      to[i] = pool.make(ExprOp::kSelect, is(to[i], 0), from[i], to[i]);
+    others = pool.mul(others, pool.make(ExprOp::kSelect, is(to[i], -1), one, to[i]));
+  }
+  const Dim computed = pool.floor_div(volume, pool.max(others, one));
+  for (Dim& d : to)
+    if (d->is_constant() || depends_on_elements(n, d))
+      d = pool.make(ExprOp::kSelect, is(d, -1), computed, d);
+  return to;
 }
 
 }  // namespace
@@ -39,7 +81,14 @@ TENON_IMPORT(Reshape, 1, "") {
     n.set_output(0, n.add(std::move(op), {&x}));
     return;
   }
-  n.host_elements(1, "the new shape");
+  const Dims wanted = n.host_elements(1, "the new shape");
+  const bool free =
+      std::any_of(wanted.begin(), wanted.end(), [&](Dim d) { return depends_on_elements(n, d); });
+  if (free) {
+    n.know(x);
+    n.set_output(0, n.reshape(x, reshaped(n, x.dims, wanted, op->zero_is_placeholder)));
+    return;
+  }
   n.set_output(0, n.add(std::move(op), {&x, &n.input(1)}));
 }
 

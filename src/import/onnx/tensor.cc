@@ -1,5 +1,4 @@
 // Constants, shapes as tensors, gathering and conversion.
-#include <cmath>
 #include <cstring>
 
 #include "import/node.h"
@@ -170,39 +169,6 @@ TENON_IMPORT(Cast, 1, "numbers only; float64 becomes float32") {
 TENON_IMPORT(CastLike, 15, "numbers only") {
   n.expect_inputs(2, 2);
   convert(n, n.input(1).type);
-}
-
-TENON_IMPORT(Range, 11, "constants, or integers that follow from shapes with a constant step") {
-  n.expect_inputs(3, 3);
-  const auto single = [&](int i, const char* what) {
-    const auto values = n.host_elements(i, what);
-    require(values.size() == 1, "{} has {} elements; expected 1", what, values.size());
-    return values[0];
-  };
-  const Dim start = single(0, "start"), limit = single(1, "limit"), step = single(2, "delta");
-  if (!start->is_constant() || !limit->is_constant() || !step->is_constant())
-    fail_import(Code::kUNSUPPORTED_NODE_DYNAMIC,
-                "a range whose bounds depend on the shapes of the inputs is not supported yet");
-  const double first = start->value.as_double(), delta = step->value.as_double();
-  require(delta != 0, "delta is 0");
-  const double count = std::ceil((limit->value.as_double() - first) / delta);
-  require(std::isfinite(count) && count <= static_cast<double>(int64_t{1} << 27),
-          "the range would have {} elements", count);
-  const DataType type = n.input(0).type;
-  const Shape shape{count > 0 ? static_cast<int64_t>(count) : 0};
-  n.charge(bytes_of(DataType::kINT64, shape[0]));
-  Tensor values(DataType::kFLOAT, shape);
-  if (is_float(type)) {
-    for (int64_t i = 0; i < shape[0]; ++i)
-      values.mutable_data<float>()[i] = static_cast<float>(first + delta * static_cast<double>(i));
-  } else {
-    values = Tensor(DataType::kINT64, shape);
-    for (int64_t i = 0; i < shape[0]; ++i)
-      values.mutable_data<int64_t>()[i] = static_cast<int64_t>(
-          static_cast<uint64_t>(start->value.integer)
-          + static_cast<uint64_t>(i) * static_cast<uint64_t>(step->value.integer));
-  }
-  n.set_output(0, n.cast(n.constant(std::move(values)), type));
 }
 
 }  // namespace tenon
