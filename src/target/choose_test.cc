@@ -24,7 +24,7 @@ class ChooseTest : public testing::Test {
 TEST_F(ChooseTest, TakesTheFirstThatAcceptsAndKeepsRefusals) {
   const Choice choice = choose(cpu_target(), request());
   ASSERT_NE(choice.kernel, nullptr);
-  EXPECT_EQ(choice.kernel->name, "reference");
+  EXPECT_EQ(choice.kernel->name, "softmax_16bit");
   EXPECT_EQ(choice.refusals.front(), "softmax: only float32 is supported");
 }
 

@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/simd/kernels.h"
+#include "target/cpu/widened.h"
 #include "target/shared/plugin_kernel.h"
 #include "target/target.h"
 
@@ -16,31 +17,57 @@ using namespace cpu;
 
 // The order is meaning: the first that accepts is taken.
 #ifdef TENON_ONEDNN
-constexpr Candidate kConvolution[] = {{"onednn_convolution", offer_onednn_convolution},
-                                      {"reference", offer_reference}};
-constexpr Candidate kDeconvolution[] = {{"onednn_deconvolution", offer_onednn_deconvolution},
-                                        {"reference", offer_reference}};
-constexpr Candidate kMatrixMultiply[] = {{"onednn_matrix_multiply", offer_onednn_matrix_multiply},
-                                         {"reference", offer_reference}};
-constexpr Candidate kFullyConnected[] = {{"onednn_fully_connected", offer_onednn_fully_connected},
-                                         {"reference", offer_reference}};
+constexpr Candidate kConvolution[] = {
+    {"onednn_convolution", offer_onednn_convolution},
+    {"onednn_convolution_16bit", widened<offer_onednn_convolution>},
+    {"reference", offer_reference}};
+constexpr Candidate kDeconvolution[] = {
+    {"onednn_deconvolution", offer_onednn_deconvolution},
+    {"onednn_deconvolution_16bit", widened<offer_onednn_deconvolution>},
+    {"reference", offer_reference}};
+constexpr Candidate kMatrixMultiply[] = {
+    {"onednn_matrix_multiply", offer_onednn_matrix_multiply},
+    {"onednn_matrix_multiply_16bit", widened<offer_onednn_matrix_multiply>},
+    {"reference", offer_reference}};
+constexpr Candidate kFullyConnected[] = {
+    {"onednn_fully_connected", offer_onednn_fully_connected},
+    {"onednn_fully_connected_16bit", widened<offer_onednn_fully_connected>},
+    {"reference", offer_reference}};
 constexpr Candidate kPooling[] = {{"onednn_pooling", offer_onednn_pooling},
+                                  {"onednn_pooling_16bit", widened<offer_onednn_pooling>},
                                   {"reference", offer_reference}};
 constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax},
                                   {"onednn_softmax", offer_onednn_softmax},
+                                  {"softmax_16bit", widened<offer_softmax>},
+                                  {"onednn_softmax_16bit", widened<offer_onednn_softmax>},
                                   {"reference", offer_reference}};
 constexpr Candidate kReorder[] = {{"onednn_reorder", offer_onednn_reorder},
                                   {"reorder", offer_reorder}};
 #else
-constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax}, {"reference", offer_reference}};
+constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax},
+                                  {"softmax_16bit", widened<offer_softmax>},
+                                  {"reference", offer_reference}};
 constexpr Candidate kReorder[] = {{"reorder", offer_reorder}};
 #endif
-constexpr Candidate kPointwise[] = {{"pointwise", offer_pointwise}, {"reference", offer_reference}};
+constexpr Candidate kPointwise[] = {{"pointwise", offer_pointwise},
+                                    {"pointwise_16bit", widened<offer_pointwise>},
+                                    {"typed_pointwise", offer_typed_pointwise},
+                                    {"reference", offer_reference}};
 constexpr Candidate kConcatenation[] = {{"concatenation", offer_concatenation},
                                         {"reference", offer_reference}};
 constexpr Candidate kReduce[] = {{"spatial_mean", offer_spatial_mean},
+                                 {"spatial_mean_16bit", widened<offer_spatial_mean>},
+                                 {"reduce", offer_reduce},
+                                 {"reduce_16bit", widened<offer_reduce>},
                                  {"reference", offer_reference}};
 constexpr Candidate kRecurrent[] = {{"recurrent", offer_recurrent}, {"reference", offer_reference}};
+constexpr Candidate kResize[] = {{"resize", offer_resize},
+                                 {"resize_16bit", widened<offer_resize>},
+                                 {"reference", offer_reference}};
+constexpr Candidate kShuffle[] = {{"shuffle", offer_shuffle}, {"reference", offer_reference}};
+constexpr Candidate kSlice[] = {{"slice", offer_slice}, {"reference", offer_reference}};
+constexpr Candidate kGather[] = {{"gather", offer_gather}, {"reference", offer_reference}};
+constexpr Candidate kSelect[] = {{"select", offer_select}, {"reference", offer_reference}};
 constexpr Candidate kPlugin[] = {{"plugin", offer_plugin}};
 constexpr Candidate kOthers[] = {{"reference", offer_reference}};
 
@@ -67,6 +94,11 @@ const Row kLists[] = {
     {LayerType::kCONCATENATION, kConcatenation},
     {LayerType::kREDUCE, kReduce},
     {layer_type(PrivateLayer::kRecurrent), kRecurrent},
+    {LayerType::kRESIZE, kResize},
+    {LayerType::kSHUFFLE, kShuffle},
+    {LayerType::kSLICE, kSlice},
+    {LayerType::kGATHER, kGather},
+    {LayerType::kSELECT, kSelect},
     {LayerType::kPLUGIN, kPlugin},
     {LayerType::kPLUGIN_V2, kPlugin},
     {LayerType::kPLUGIN_V3, kPlugin},

@@ -15,6 +15,13 @@ Offer offer_reorder(const KernelRequest& request);
 Offer offer_concatenation(const KernelRequest& request);
 Offer offer_spatial_mean(const KernelRequest& request);
 Offer offer_recurrent(const KernelRequest& request);
+Offer offer_reduce(const KernelRequest& request);
+Offer offer_resize(const KernelRequest& request);
+Offer offer_shuffle(const KernelRequest& request);
+Offer offer_slice(const KernelRequest& request);
+Offer offer_gather(const KernelRequest& request);
+Offer offer_select(const KernelRequest& request);
+Offer offer_typed_pointwise(const KernelRequest& request);
 
 // oneDNN's primitives, in builds that have it.
 Offer offer_onednn_convolution(const KernelRequest& request);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "base/parallel.h"
 #include "network/network.h"
 #include "target/target.h"
@@ -37,6 +38,24 @@ inline TestInput data(const Shape& shape, uint32_t seed = 1, Layout layout = Lay
 }
 inline TestInput constant(const Shape& shape, uint32_t seed = 2) {
   return {random_tensor(shape, seed), true, Layout::kLinear};
+}
+/// The same numbers as far as another type of floats holds them.
+inline TestInput as_type(DataType type, TestInput in) {
+  if (!in.tensor) return in;
+  Tensor t(type, in.tensor->shape());
+  for (int64_t i = 0; i < t.count(); ++i) {
+    const float x = in.tensor->data<float>()[i];
+    if (type == DataType::kHALF)
+      t.mutable_data<Half>()[i] = static_cast<Half>(x);
+    else
+      t.mutable_data<BFloat16>()[i] = BFloat16(x);
+  }
+  return {t, in.is_constant, in.layout};
+}
+
+/// Any elements of an integer or boolean type.
+template <class T> TestInput integers(DataType type, const Shape& shape, std::vector<T> values) {
+  return {Tensor::of<T>(type, shape, values), false, Layout::kLinear};
 }
 inline TestInput absent() {
   return {};
@@ -76,23 +95,32 @@ struct AlignedBuffer {
 };
 
 inline AlignedBuffer to_layout(const Tensor& t, Layout layout) {
-  const auto elements = static_cast<size_t>(storage_elements(t.shape(), layout));
-  AlignedBuffer b{allocate_aligned(elements * sizeof(float))};
-  std::fill_n(b.data(), elements, 0.f);
-  if (t.shape().rank() == 0) {
-    b.data()[0] = t.data<float>()[0];
+  const size_t bytes = bytes_of(t.type(), 1), all = storage_bytes(t.type(), t.shape(), layout);
+  AlignedBuffer b{allocate_aligned(all)};
+  if (layout == Layout::kLinear) {
+    std::memcpy(b.memory.get(), t.data(), all);
     return b;
   }
+  std::memset(b.memory.get(), 0, all);
   for_each_index(t.shape(), [&](int64_t i, const Shape& index) {
-    b.data()[offset_of(t.shape(), layout, index)] = t.data<float>()[i];
+    const auto to = static_cast<size_t>(offset_of(t.shape(), layout, index));
+    std::memcpy(b.memory.get() + to * bytes, t.data<std::byte>() + static_cast<size_t>(i) * bytes,
+                bytes);
   });
   return b;
 }
 
-inline Tensor from_layout(const float* memory, const Shape& shape, Layout layout) {
-  Tensor t(DataType::kFLOAT, shape);
-  for_each_index(shape, [&](int64_t i, const Shape& index) {
-    t.mutable_data<float>()[i] = memory[offset_of(shape, layout, index)];
+inline Tensor from_layout(const void* memory, const TensorSpec& spec) {
+  Tensor t(spec.type, spec.shape);
+  if (spec.layout == Layout::kLinear) {
+    std::memcpy(t.mutable_data<std::byte>(), memory, t.bytes());
+    return t;
+  }
+  const size_t bytes = bytes_of(spec.type, 1);
+  for_each_index(spec.shape, [&](int64_t i, const Shape& index) {
+    const auto from = static_cast<size_t>(offset_of(spec.shape, spec.layout, index));
+    std::memcpy(t.mutable_data<std::byte>() + static_cast<size_t>(i) * bytes,
+                static_cast<const std::byte*>(memory) + from * bytes, bytes);
   });
   return t;
 }
@@ -147,21 +175,21 @@ class LayerTest {
       buffers.push_back(given ? to_layout(*inputs_[i].tensor, specs[i].layout) : AlignedBuffer{});
       addresses.push_back(buffers.back().data());
     }
-    const auto elements = static_cast<size_t>(storage_elements(output.shape, output.layout));
-    AlignedBuffer result{allocate_aligned(elements * sizeof(float))};
+    const size_t bytes = storage_bytes(output.type, output.shape, output.layout);
+    AlignedBuffer result{allocate_aligned(bytes)};
     const auto scratch = allocate_aligned(execution->scratch_bytes());
     void* address = result.data();
     // Twice: nothing may be left over from the first run.
     for (int i = 0; i < 2; ++i) {
-      std::fill_n(result.data(), elements, NAN);
+      std::memset(address, 0xff, bytes);  // NaNs of every kind
       if (const int alias = kernel.aliased_input; alias >= 0) {
-        std::copy_n(buffers[static_cast<size_t>(alias)].data(), elements, result.data());
-        addresses[static_cast<size_t>(alias)] = result.data();
+        std::memcpy(address, buffers[static_cast<size_t>(alias)].data(), bytes);
+        addresses[static_cast<size_t>(alias)] = address;
       }
       in_arena([&] { execution->run({addresses, {&address, 1}, scratch.get()}); });
     }
-    check_padding(result.data(), output);
-    return from_layout(result.data(), output.shape, output.layout);
+    check_padding(result.memory.get(), output);
+    return from_layout(address, output);
   }
 
   Tensor reference() const {
@@ -170,7 +198,7 @@ class LayerTest {
       TensorView v = in.tensor ? view_of(*in.tensor) : TensorView{};
       views.push_back(v);
     }
-    Tensor out(DataType::kFLOAT, output_.shape);
+    Tensor out(output_.type, output_.shape);
     const TensorView view = view_of(out);
     op_->reference({views, {&view, 1}});
     return out;
@@ -180,7 +208,7 @@ class LayerTest {
   StoredKernel stored() const {
     StoredKernel s = kernel_->store();
     for (Tensor& t : s.packed)
-      t = Tensor::of<float>(t.type(), t.shape(), {t.data<float>(), static_cast<size_t>(t.count())});
+      t = Tensor::of<std::byte>(t.type(), t.shape(), {t.data<std::byte>(), t.bytes()});
     return s;
   }
 
@@ -220,15 +248,17 @@ class LayerTest {
     return constants;
   }
 
-  static void check_padding(const float* memory, const TensorSpec& output) {
+  static void check_padding(const std::byte* memory, const TensorSpec& output) {
     const int64_t elements = storage_elements(output.shape, output.layout);
     if (elements == output.shape.volume()) return;
     std::vector<bool> used(static_cast<size_t>(elements), false);
     for_each_index(output.shape, [&](int64_t, const Shape& index) {
       used[static_cast<size_t>(offset_of(output.shape, output.layout, index))] = true;
     });
-    for (size_t i = 0; i < used.size(); ++i)
-      ASSERT_TRUE(used[i] || memory[i] == 0.f) << "padding element " << i << " is " << memory[i];
+    const size_t bytes = bytes_of(output.type, 1);
+    for (size_t i = 0; i < used.size() * bytes; ++i)
+      ASSERT_TRUE(used[i / bytes] || memory[i] == std::byte{0})
+          << "padding element " << i / bytes << " is not 0";
   }
 
   std::unique_ptr<Op> op_;
@@ -241,19 +271,21 @@ class LayerTest {
 /// by.
 inline void expect_close(const Tensor& actual, const Tensor& expected, double relative = 2e-6) {
   ASSERT_EQ(actual.shape(), expected.shape());
+  ASSERT_EQ(actual.type(), expected.type());
+  const auto actual_numbers = actual.numbers(), expected_numbers = expected.numbers();
   double largest = 1e-30, worst = 0;
-  int64_t at = 0;
-  for (int64_t i = 0; i < actual.count(); ++i) {
-    const double e = expected.data<float>()[i], a = actual.data<float>()[i];
+  size_t at = 0;
+  for (size_t index = 0; index < actual_numbers.size(); ++index) {
+    const double e = expected_numbers[index], a = actual_numbers[index];
     largest = std::max(largest, std::abs(e));
     const double error = std::isnan(a) != std::isnan(e) ? INFINITY : a == e ? 0 : std::abs(a - e);
     if (error > worst) {
       worst = error;
-      at = i;
+      at = index;
     }
   }
-  EXPECT_LE(worst, relative * largest) << "element " << at << " is " << actual.data<float>()[at]
-                                       << ", expected " << expected.data<float>()[at];
+  EXPECT_LE(worst, relative * largest)
+      << "element " << at << " is " << actual_numbers[at] << ", expected " << expected_numbers[at];
 }
 
 inline void expect_identical(const Tensor& a, const Tensor& b) {

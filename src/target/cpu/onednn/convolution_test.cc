@@ -352,7 +352,7 @@ TEST(ConvolutionTest, RunsAfterTheNumberOfThreadsChanged) {
   for (const int threads : {1, 4, 2}) {
     set_thread_count(threads);
     in_arena([&] { execution->run({addresses, {&address, 1}, scratch.get()}); });
-    expect_close(from_layout(static_cast<float*>(address), output.shape, output.layout), expected);
+    expect_close(from_layout(address, output), expected);
   }
   set_thread_count(before);
 }

@@ -26,6 +26,25 @@ struct SimdKernels {
   /// column. The order of the sums depends on nothing but k.
   void (*add_product)(const float* a, int64_t a_step, int64_t rows, const float* packed,
                       int64_t depth, float* c, int64_t c_step, int64_t columns);
+  /// Of n elements, by ReduceOperation; the average's is the sum.
+  float (*reduce[5])(const float* in, int64_t n);
+  /// totals[i] = totals[i] combined with in[i], by ReduceOperation.
+  void (*fold[5])(float* totals, const float* in, int64_t n);
+  /// out[i] = sum over t < taps of weights[t * n + i] * in[positions[t * n + i]].
+  void (*gather_taps)(const float* in, const int32_t* positions, const float* weights, int64_t taps,
+                      int64_t n, float* out);
+  /// out[i] = sum over t < taps of weights[t] * (in + offsets[t])[i].
+  void (*mix_rows)(const float* in, const int64_t* offsets, const float* weights, int64_t taps,
+                   int64_t n, float* out);
+  /// out[i] = in[positions[i]].
+  void (*pick)(const uint32_t* in, const int32_t* positions, int64_t n, uint32_t* out);
+  /// An 8 x 8 tile, turned: out[i * out_step + j] = in[j * in_step + i].
+  void (*turn)(const uint32_t* in, int64_t in_step, uint32_t* out, int64_t out_step);
+  /// Between the 16-bit floats and float, n elements.
+  void (*half_to_float)(const uint16_t* in, float* out, int64_t n);
+  void (*float_to_half)(const float* in, uint16_t* out, int64_t n);
+  void (*bfloat_to_float)(const uint16_t* in, float* out, int64_t n);
+  void (*float_to_bfloat)(const float* in, uint16_t* out, int64_t n);
 };
 
 /// The best ones that this processor runs.

@@ -1,6 +1,7 @@
 // The loops themselves; TENON_SIMD_NAMESPACE names the instruction set.
 #include "target/cpu/simd/kernels.h"
 #include "target/cpu/simd/product.h"
+#include "target/cpu/simd/rows_inl.h"
 #include "target/cpu/simd/vector_math.h"
 
 namespace tenon::cpu {
@@ -10,12 +11,6 @@ constexpr float kNaN = __builtin_nanf("");
 constexpr float kSqrtHalf = 0.707106781f;
 constexpr float kSqrtTwoOverPi = 0.797884561f;
 
-// Every loop reads its elements before it writes them, so that this holds even in place.
-#if defined(__clang__)
-#define TENON_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define TENON_INDEPENDENT _Pragma("GCC ivdep")
-#endif
 #define TENON_STEP(name, expression)                                                          \
   void name(const float* a, const float* b, float* out, int64_t n, float alpha, float beta) { \
     TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) {                                       \
@@ -76,19 +71,6 @@ TENON_STEP2(equal_step, x == y ? 1.f : 0.f)
 TENON_STEP2(greater_step, x > y ? 1.f : 0.f)
 TENON_STEP2(less_step, x < y ? 1.f : 0.f)
 
-constexpr int64_t kLanes = 16;
-
-float sum(const float* in, int64_t n) {
-  float lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += in[i + k];
-  float total = 0;
-  for (; i < n; ++i) total += in[i];
-  for (int64_t k = 0; k < kLanes; ++k) total += lanes[k];
-  return total;
-}
-
 float maximum(const float* in, int64_t n) {
   float lanes[kLanes];
   for (int64_t k = 0; k < kLanes; ++k) lanes[k] = in[0];
@@ -128,7 +110,17 @@ const SimdKernels kKernels = {
      or_step, xor_step, equal_step, greater_step, less_step},
     softmax,
     sum,
-    add_product};
+    add_product,
+    {sum, product, maximum_of, minimum_of, sum},
+    {fold_sum, fold_product, fold_maximum, fold_minimum, fold_sum},
+    gather_taps,
+    mix_rows,
+    pick,
+    turn,
+    half_to_float,
+    float_to_half,
+    bfloat_to_float,
+    float_to_bfloat};
 
 }  // namespace TENON_SIMD_NAMESPACE
 }  // namespace tenon::cpu

@@ -1,0 +1,82 @@
+// Select (Where) for elements of any size, rows at a time.
+#include "ops/select.h"
+
+#include "base/error.h"
+#include "target/cpu/broadcast_rows.h"
+#include "target/cpu/kernels.h"
+
+namespace tenon::cpu {
+namespace {
+
+template <class T>
+void select_row(const bool* condition, const T* a, const T* b, T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = condition[i] ? a[i] : b[i];
+}
+
+class SelectExecution final : public Execution {
+ public:
+  SelectExecution(std::span<const TensorSpec> inputs, const TensorSpec& output)
+      : rows_(output.shape, {inputs[0].shape, inputs[1].shape, inputs[2].shape}),
+        bits_(bits_of(output.type)) {}
+
+  void run(const RunArguments& arguments) override {
+    switch (bits_) {
+      case 8:
+        return run_as<uint8_t>(arguments);
+      case 16:
+        return run_as<uint16_t>(arguments);
+      case 32:
+        return run_as<uint32_t>(arguments);
+      default:
+        return run_as<uint64_t>(arguments);
+    }
+  }
+
+ private:
+  template <class T> void run_as(const RunArguments& arguments) const {
+    const auto* condition = static_cast<const bool*>(arguments.inputs[0]);
+    const auto* a = static_cast<const T*>(arguments.inputs[1]);
+    const auto* b = static_cast<const T*>(arguments.inputs[2]);
+    auto* out = static_cast<T*>(arguments.outputs[0]);
+    rows_.run([&](const BroadcastRow<3>& row) {
+      T* to = out + row.begin;
+      // One condition for the whole row copies it.
+      if (row.step[0] == 0) {
+        const size_t k = condition[row.offset[0]] ? 1 : 2;
+        const T* from = k == 1 ? a : b;
+        const T* data = adjacent(from, row.offset[k], row.step[k], row.length, to);
+        if (data != to) std::copy_n(data, row.length, to);
+        return;
+      }
+      bool room[BroadcastRows<3>::kMost];
+      T room_a[BroadcastRows<3>::kMost], room_b[BroadcastRows<3>::kMost];
+      select_row(adjacent(condition, row.offset[0], row.step[0], row.length, room),
+                 adjacent(a, row.offset[1], row.step[1], row.length, room_a),
+                 adjacent(b, row.offset[2], row.step[2], row.length, room_b), to, row.length);
+    });
+  }
+
+  BroadcastRows<3> rows_;
+  int bits_;
+};
+
+class SelectKernel final : public Kernel {
+ public:
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    return std::make_unique<SelectExecution>(inputs, outputs[0]);
+  }
+};
+
+}  // namespace
+
+Offer offer_select(const KernelRequest& request) {
+  if (bits_of(request.outputs[0].type) < 8)
+    return "elements narrower than a byte are not supported";
+  for (const TensorSpec& in : request.inputs)
+    if (in.shape.rank() != request.outputs[0].shape.rank())
+      return "inputs of unlike rank are not supported";
+  return std::make_unique<SelectKernel>();
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,198 @@
+// Loops over rows of floats that are no pointwise steps: sums, taps, copies and conversions.
+#pragma once
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+#include <cstdint>
+
+namespace tenon::cpu {
+namespace {
+
+// Every loop reads its elements before it writes them, so that this holds even in place.
+#if defined(__clang__)
+#define TENON_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TENON_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+constexpr int64_t kLanes = 16;
+
+// NaNs win, as in the reference.
+struct Sum {
+  static constexpr float kNeutral = 0;
+  static float of(float a, float b) { return a + b; }
+};
+struct Product {
+  static constexpr float kNeutral = 1;
+  static float of(float a, float b) { return a * b; }
+};
+struct Maximum {
+  static constexpr float kNeutral = -__builtin_inff();
+  static float of(float a, float b) { return a != a ? a : b <= a ? a : b; }
+};
+struct Minimum {
+  static constexpr float kNeutral = __builtin_inff();
+  static float of(float a, float b) { return a != a ? a : b >= a ? a : b; }
+};
+
+template <class Combine> inline float reduce_row(const float* in, int64_t n) {
+  float lanes[kLanes];
+  for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Combine::kNeutral;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Combine::of(lanes[k], in[i + k]);
+  float total = Combine::kNeutral;
+  for (; i < n; ++i) total = Combine::of(total, in[i]);
+  for (int64_t k = 0; k < kLanes; ++k) total = Combine::of(total, lanes[k]);
+  return total;
+}
+float sum(const float* in, int64_t n) {
+  return reduce_row<Sum>(in, n);
+}
+float product(const float* in, int64_t n) {
+  return reduce_row<Product>(in, n);
+}
+float maximum_of(const float* in, int64_t n) {
+  return reduce_row<Maximum>(in, n);
+}
+float minimum_of(const float* in, int64_t n) {
+  return reduce_row<Minimum>(in, n);
+}
+
+template <class Combine> inline void fold_row(float* totals, const float* in, int64_t n) {
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) totals[i] = Combine::of(totals[i], in[i]);
+}
+void fold_sum(float* totals, const float* in, int64_t n) {
+  fold_row<Sum>(totals, in, n);
+}
+void fold_product(float* totals, const float* in, int64_t n) {
+  fold_row<Product>(totals, in, n);
+}
+void fold_maximum(float* totals, const float* in, int64_t n) {
+  fold_row<Maximum>(totals, in, n);
+}
+void fold_minimum(float* totals, const float* in, int64_t n) {
+  fold_row<Minimum>(totals, in, n);
+}
+
+// Taps in pairs, so that a row is written once for linear and twice for cubic filters.
+void gather_taps(const float* in, const int32_t* positions, const float* weights, int64_t taps,
+                 int64_t n, float* out) {
+  for (int64_t t = 0; t < taps; t += 2) {
+    const int32_t* p = positions + t * n;
+    const float* w = weights + t * n;
+    const bool single = t + 1 == taps, first = t == 0;
+    if (single && first) {
+      TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] = w[i] * in[p[i]];
+    } else if (single) {
+      TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] += w[i] * in[p[i]];
+    } else if (first) {
+      TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] =
+          w[i] * in[p[i]] + w[n + i] * in[p[n + i]];
+    } else {
+      TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] +=
+          w[i] * in[p[i]] + w[n + i] * in[p[n + i]];
+    }
+  }
+}
+
+void mix_rows(const float* in, const int64_t* offsets, const float* weights, int64_t taps,
+              int64_t n, float* out) {
+  int64_t t = 0;
+  if (taps >= 4) {
+    const float *a = in + offsets[0], *b = in + offsets[1], *c = in + offsets[2],
+                *d = in + offsets[3];
+    const float u = weights[0], v = weights[1], w = weights[2], x = weights[3];
+    TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] =
+        u * a[i] + v * b[i] + w * c[i] + x * d[i];
+    t = 4;
+  } else if (taps >= 2) {
+    const float *a = in + offsets[0], *b = in + offsets[1];
+    const float u = weights[0], v = weights[1];
+    TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] = u * a[i] + v * b[i];
+    t = 2;
+  } else {
+    const float* a = in + offsets[0];
+    const float u = weights[0];
+    TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] = u * a[i];
+    t = 1;
+  }
+  for (; t < taps; ++t) {
+    const float* a = in + offsets[t];
+    const float u = weights[t];
+    TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] += u * a[i];
+  }
+}
+
+void pick(const uint32_t* in, const int32_t* positions, int64_t n, uint32_t* out) {
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] = in[positions[i]];
+}
+
+#if defined(__AVX2__)
+void turn(const uint32_t* in, int64_t in_step, uint32_t* out, int64_t out_step) {
+  __m256 r[8], t[8];
+  for (int i = 0; i < 8; ++i)
+    r[i] = _mm256_loadu_ps(reinterpret_cast<const float*>(in + i * in_step));
+  for (int i = 0; i < 4; ++i) {
+    t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+    t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+  }
+  for (int i = 0; i < 2; ++i) {
+    r[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
+    r[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
+    r[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
+    r[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
+  }
+  for (int i = 0; i < 4; ++i) {
+    _mm256_storeu_ps(reinterpret_cast<float*>(out + i * out_step),
+                     _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+    _mm256_storeu_ps(reinterpret_cast<float*>(out + (i + 4) * out_step),
+                     _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+  }
+}
+#else
+void turn(const uint32_t* in, int64_t in_step, uint32_t* out, int64_t out_step) {
+  for (int64_t i = 0; i < 8; ++i)
+    for (int64_t j = 0; j < 8; ++j) out[i * out_step + j] = in[j * in_step + i];
+}
+#endif
+
+void half_to_float(const uint16_t* in, float* out, int64_t n) {
+  int64_t i = 0;
+#if defined(__F16C__)
+  for (; i + 8 <= n; i += 8)
+    _mm256_storeu_ps(out + i,
+                     _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
+#endif
+  for (; i < n; ++i) out[i] = static_cast<float>(__builtin_bit_cast(_Float16, in[i]));
+}
+
+void float_to_half(const float* in, uint16_t* out, int64_t n) {
+  int64_t i = 0;
+#if defined(__F16C__)
+  for (; i + 8 <= n; i += 8)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+  for (; i < n; ++i) out[i] = __builtin_bit_cast(uint16_t, static_cast<_Float16>(in[i]));
+}
+
+void bfloat_to_float(const uint16_t* in, float* out, int64_t n) {
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] =
+      __builtin_bit_cast(float, static_cast<uint32_t>(in[i]) << 16);
+}
+
+// To the nearest, ties to even; a NaN stays one.
+void float_to_bfloat(const float* in, uint16_t* out, int64_t n) {
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) {
+    const auto word = __builtin_bit_cast(uint32_t, in[i]);
+    const uint32_t rounded = (word + 0x7fffu + (word >> 16 & 1u)) >> 16;
+    const uint32_t quiet = word >> 16 | 0x40u;
+    out[i] = static_cast<uint16_t>((word & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+  }
+}
+
+}  // namespace
+}  // namespace tenon::cpu

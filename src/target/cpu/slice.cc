@@ -1,0 +1,223 @@
+// Slices: strided copies where all samples lie inside; else copies by tables of positions, in which
+// runs are found.
+#include "ops/slice.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "target/cpu/kernels.h"
+#include "target/cpu/strided_copy.h"
+
+namespace tenon::cpu {
+namespace {
+
+using nvinfer1::SampleMode;
+
+enum Input { kData, kStart, kSize, kStride, kFill, kAxes };
+constexpr int64_t kFilled = -1;  // a position that takes the fill value
+
+// The position in [0, extent) that sample i reads, or kFilled.
+int64_t sample(int64_t i, int64_t extent, SampleMode mode) {
+  if (i >= 0 && i < extent) return i;
+  switch (mode) {
+    case SampleMode::kCLAMP:
+      return i < 0 ? 0 : extent - 1;
+    case SampleMode::kWRAP:
+      return (i % extent + extent) % extent;
+    case SampleMode::kREFLECT: {
+      if (extent == 1) return 0;
+      const int64_t period = 2 * (extent - 1);
+      const int64_t phase = (i % period + period) % period;
+      return phase < extent ? phase : period - phase;
+    }
+    default:
+      return kFilled;
+  }
+}
+
+class SliceExecution final : public Execution {
+ public:
+  SliceExecution(const Slice& op, std::span<const TensorSpec> inputs, const TensorSpec& output)
+      : op_(op), in_(inputs[kData].shape), out_(output.shape), bytes_(bytes_of(output.type, 1)) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      present_[i] = inputs[i].present;
+      is_wide_[i] = inputs[i].type == DataType::kINT64;
+      count_[i] = inputs[i].present ? inputs[i].shape.volume() : 0;
+    }
+    require(in_.rank() == out_.rank(), "a slice of {} does not give {}", in_, out_);
+  }
+
+  // Tables of positions, in modes that leave the input.
+  size_t scratch_bytes() const override {
+    if (op_.mode == SampleMode::kSTRICT_BOUNDS) return 0;
+    size_t positions = 0;
+    for (const int64_t extent : out_) positions += static_cast<size_t>(extent);
+    return positions * sizeof(int64_t);
+  }
+
+  void run(const RunArguments& arguments) override {
+    if (out_.volume() == 0) return;
+    Shape start = Shape::filled(in_.rank(), 0), step = Shape::filled(in_.rank(), 1);
+    read_ranges(arguments, start, step);
+    const auto* in = static_cast<const std::byte*>(arguments.inputs[kData]);
+    if (op_.mode == SampleMode::kSTRICT_BOUNDS)
+      copy_inside(start, step, in, arguments.outputs[0]);
+    else
+      copy_sampled(start, step, in, arguments);
+  }
+
+ private:
+  int64_t element(const RunArguments& arguments, size_t input, int64_t i) const {
+    const void* data = arguments.inputs[input];
+    return is_wide_[input] ? static_cast<const int64_t*>(data)[i]
+                           : static_cast<const int32_t*>(data)[i];
+  }
+
+  // Entry i of an input if it is there, else of the attribute.
+  int64_t entry(const RunArguments& arguments, size_t input, const Shape& attribute,
+                int64_t i) const {
+    const int64_t count = present_[input] ? count_[input] : attribute.rank();
+    require(i < count, "input {} of a slice has {} entries, expected more than {}", input, count,
+            i);
+    return present_[input] ? element(arguments, input, i) : attribute[static_cast<int>(i)];
+  }
+
+  void read_ranges(const RunArguments& arguments, Shape& start, Shape& step) const {
+    const bool all = !present_[kAxes] && op_.axes.rank() == 0;
+    const int64_t count = all               ? in_.rank()
+                          : present_[kAxes] ? count_[kAxes]
+                                            : int64_t{op_.axes.rank()};
+    bool seen[Shape::kMaxRank] = {};
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t named = all ? k : entry(arguments, kAxes, op_.axes, k);
+      const int axis = normalized_axis(named, in_.rank());
+      require(!std::exchange(seen[axis], true), "axis {} is sliced twice", axis);
+      start[axis] = entry(arguments, kStart, op_.start, k);
+      step[axis] = entry(arguments, kStride, op_.stride, k);
+    }
+    for (int axis = 0; axis < in_.rank(); ++axis)
+      require(seen[axis] || in_[axis] == out_[axis], "axis {}: expected extent {}, found {}", axis,
+              in_[axis], out_[axis]);
+  }
+
+  void copy_inside(const Shape& start, const Shape& step, const std::byte* in, void* out) const {
+    Shape strides = in_.strides();
+    int64_t offset = 0;
+    for (int axis = 0; axis < in_.rank(); ++axis) {
+      int64_t last = 0;
+      const bool overflow = __builtin_mul_overflow(out_[axis] - 1, step[axis], &last)
+                            || __builtin_add_overflow(last, start[axis], &last);
+      const int64_t low = std::min(start[axis], last), high = std::max(start[axis], last);
+      require(!overflow && low >= 0 && high < in_[axis], "axis {}: sample {} lies outside [0, {})",
+              axis, overflow || start[axis] < 0 || start[axis] >= in_[axis] ? start[axis] : last,
+              in_[axis]);
+      offset += start[axis] * strides[axis];
+      // One sample needs no step, however long that is.
+      strides[axis] = out_[axis] == 1 ? 0 : strides[axis] * step[axis];
+    }
+    StridedCopy(out_, strides, bytes_).run(in + offset * static_cast<int64_t>(bytes_), out);
+  }
+
+  // positions[0 .. out[axis]) of an axis; whether they count up from 0 to the input's end.
+  bool fill_table(int axis, int64_t start, int64_t step, int64_t* positions) const {
+    bool whole = in_[axis] == out_[axis];
+    for (int64_t i = 0, at = start; i < out_[axis]; ++i) {
+      require(op_.mode == SampleMode::kFILL || in_[axis] > 0, "axis {}: nothing can be sampled",
+              axis);
+      positions[i] = sample(at, in_[axis], op_.mode);
+      whole = whole && positions[i] == i;
+      require(i + 1 == out_[axis] || !__builtin_add_overflow(at, step, &at),
+              "axis {}: stride {} overflows", axis, step);
+    }
+    return whole;
+  }
+
+  void copy_sampled(const Shape& start, const Shape& step, const std::byte* in,
+                    const RunArguments& arguments) const {
+    const int64_t* tables[Shape::kMaxRank] = {};
+    auto* room = static_cast<int64_t*>(arguments.scratch);
+    int last = -1;  // the last axis that is not copied as it is
+    for (int axis = 0; axis < in_.rank(); ++axis) {
+      tables[axis] = room;
+      if (!fill_table(axis, start[axis], step[axis], room)) last = axis;
+      room += out_[axis];
+    }
+    const int64_t zero = 0;  // all bits zero is 0 in every type
+    const void* fill = present_[kFill] ? arguments.inputs[kFill] : &zero;
+    const auto run = static_cast<int64_t>(bytes_) * out_.volume(last + 1, out_.rank());
+    auto* out = static_cast<std::byte*>(arguments.outputs[0]);
+    const int64_t row = last < 0 ? run : out_[last] * run;
+    const int64_t grain = std::max<int64_t>(1, 65536 / row);
+    parallel_for(out_.volume(0, std::max(last, 0)), grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t from = 0, rest = i, stride = 1;
+        bool filled = false;
+        for (int axis = last - 1; axis >= 0; --axis) {
+          const int64_t at = tables[axis][rest % out_[axis]];
+          rest /= out_[axis];
+          filled |= at == kFilled;
+          from += at * stride;
+          stride *= in_[axis];
+        }
+        if (last >= 0) from *= in_[last];
+        copy_row(in + (filled ? 0 : from * run), last < 0 ? nullptr : tables[last],
+                 last < 0 ? 1 : out_[last], run, filled, fill, out + i * row);
+      }
+    });
+  }
+
+  // `count` pieces of `run` bytes; those that follow each other are copied together.
+  void copy_row(const std::byte* in, const int64_t* positions, int64_t count, int64_t run,
+                bool filled, const void* fill, std::byte* out) const {
+    if (positions == nullptr) {
+      std::memcpy(out, in, static_cast<size_t>(run));
+      return;
+    }
+    for (int64_t i = 0; i < count;) {
+      int64_t end = i + 1;
+      const bool is_fill = filled || positions[i] == kFilled;
+      if (is_fill)
+        while (end < count && (filled || positions[end] == kFilled)) ++end;
+      else
+        while (end < count && positions[end] == positions[end - 1] + 1) ++end;
+      if (is_fill)
+        fill_elements(out + i * run, (end - i) * run, fill);
+      else
+        std::memcpy(out + i * run, in + positions[i] * run, static_cast<size_t>((end - i) * run));
+      i = end;
+    }
+  }
+
+  void fill_elements(std::byte* out, int64_t bytes, const void* fill) const {
+    for (int64_t i = 0; i < bytes; i += static_cast<int64_t>(bytes_))
+      std::memcpy(out + i, fill, bytes_);
+  }
+
+  const Slice& op_;
+  Shape in_, out_;
+  size_t bytes_;
+  bool present_[6] = {}, is_wide_[6] = {};
+  int64_t count_[6] = {};
+};
+
+class SliceKernel final : public Kernel {
+ public:
+  explicit SliceKernel(const Slice& op) : op_(op) {}
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    return std::make_unique<SliceExecution>(op_, inputs, outputs[0]);
+  }
+
+ private:
+  Slice op_;
+};
+
+}  // namespace
+
+Offer offer_slice(const KernelRequest& request) {
+  if (bits_of(request.inputs[0].type) < 8) return "elements narrower than a byte are not supported";
+  return std::make_unique<SliceKernel>(static_cast<const Slice&>(request.op));
+}
+
+}  // namespace tenon::cpu
