@@ -238,9 +238,13 @@ void NodeContext::set_output(int i, Value& value) {
   if (i < output_count()) outputs_[static_cast<size_t>(i)] = &value;
 }
 
-void NodeContext::import_as(std::string_view standard_operator, int64_t opset) {
+void NodeContext::import_as(std::string_view standard_operator, int64_t opset, int most_inputs) {
+  const ImportFunction row = find_row(standard_operator, opset);
+  if (row == nullptr)
+    fail_import(Code::kUNSUPPORTED_NODE, "operator '{}' is not supported yet", standard_operator);
   opset_ = opset;
-  find_row(standard_operator, opset)(*this);
+  if (input_count() > most_inputs) inputs_.resize(static_cast<size_t>(most_inputs));
+  row(*this);
 }
 
 std::string qualified_operator(const std::string& domain, const std::string& op) {

@@ -87,8 +87,8 @@ class NodeContext : public Layers {
   const std::vector<Value*>& outputs() const { return outputs_; }
 
   /// The rest of the import is that of the standard domain's operator in that opset: for operators
-  /// of other domains that mean the same.
-  void import_as(std::string_view standard_operator, int64_t opset);
+  /// of other domains that mean the same. It sees the first `most_inputs` inputs only.
+  void import_as(std::string_view standard_operator, int64_t opset, int most_inputs = INT32_MAX);
 
  private:
   onnx::AttributeProto* find(std::string_view attribute, onnx::AttributeProto::AttributeType kind);

@@ -63,9 +63,10 @@ def model_of(op, inputs, outputs, domain, opset, attributes):
 
 
 def case(op, name, inputs, outputs=1, domain="com.microsoft", opset=21, tolerance=1e-5, expected=None,
-         static=False, **attributes):
+         static=None, **attributes):
     """Inputs are arrays, None, or Constant; `outputs` is how many, or a list of flags (False: left
-    out). static: extents cannot be symbols. `expected` stands for ONNX Runtime's results where it has no such kernel."""
+    out). static: "all" if extents cannot be
+    symbols, "heads" if only batch and length can. `expected` stands for ONNX Runtime's results where it has no such kernel."""
     flags = [True] * outputs if isinstance(outputs, int) else outputs
     names = [f"y{i}" if wanted else "" for i, wanted in enumerate(flags)]
     if expected is None:
@@ -79,7 +80,7 @@ def case(op, name, inputs, outputs=1, domain="com.microsoft", opset=21, toleranc
     cases.append({"name": f"{op} {name}", "op": op, "domain": domain, "opset": opset,
                   "attributes": attributes, "inputs": listed, "output_names": names,
                   "outputs": [as_json(np.asarray(o)) for o in expected], "tolerance": tolerance,
-                  **({"static": True} if static else {})})
+                  **({"static": static} if static else {})})
 
 
 def write(file):

@@ -1,0 +1,59 @@
+// Scaled dot-product attention.
+#pragma once
+
+#include "network/op.h"
+
+namespace tenon {
+
+/// What is shown beside the result, for ONNX's qk_matmul_output_mode.
+enum class AttentionScores : int32_t { kNone = -1, kScaled, kCapped, kMasked, kShares };
+
+/// Inputs: query (N, Hq, L, E); key (N, H, S, E) and value (N, H, S, V), where Hq is a multiple of
+/// H and each key serves Hq/H neighbouring heads; and, each optional: a mask that broadcasts to (N,
+/// Hq, L, S), bool (true: may be seen) or of the query's type (added), whose last axis may be
+/// shorter, then the keys beyond it are not seen; the number of valid keys (N), int64; and the
+/// offset of the first query among the keys, int64 (1 or N), 0 without.
+/// Outputs: (N, Hq, L, V), and with `scores` also (N, Hq, L, S).
+/// shares = softmax(cap(scale * q k^T) + mask); result = shares * v. A query that sees no key has
+/// shares of 0. With `causal` query i sees keys up to i + offset; windows bound how far keys may be
+/// before or after it. Computes in float32.
+/// Semantics: ONNX Attention; TensorRT IAttention, which may leave the softmax out.
+struct Attention final : OpOf<Attention, LayerType::kATTENTION_OUTPUT> {
+  static constexpr std::string_view kName = "Attention";
+  nvinfer1::AttentionNormalizationOp normalization = nvinfer1::AttentionNormalizationOp::kSOFTMAX;
+  float scale = 1;
+  float softcap = 0;  // s becomes cap * tanh(s / cap); 0: not at all
+  bool causal = false;
+  int64_t left_window = -1, right_window = -1;  // -1: unbounded
+  AttentionScores scores = AttentionScores::kNone;
+  bool decomposable = false;  // TensorRT's hint; nothing depends on it
+
+  enum Input { kQuery, kKey, kValue, kMask, kLengths, kOffsets, kInputCount };
+
+  int output_count() const override { return scores == AttentionScores::kNone ? 1 : 2; }
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+/// What a query may see, for concrete shapes; shared by all kernels of the layer.
+class AttentionMask {
+ public:
+  /// `inputs` are those of the layer, with their data. Throws when they do not fit.
+  AttentionMask(const Attention& op, std::span<const TensorView> inputs);
+
+  /// Adds the mask to the scores of one query, -infinity for keys that are not seen. False when it
+  /// sees none.
+  bool apply(int64_t batch, int64_t head, int64_t query, float* scores) const;
+
+ private:
+  const Attention& op_;
+  int64_t keys_;
+  TensorView mask_;
+  Shape mask_steps_;  // along (N, Hq, L)
+  int64_t mask_keys_ = 0;
+  int64_t mask_key_step_ = 1;
+  std::vector<int64_t> lengths_, offsets_;
+};
+
+}  // namespace tenon
