@@ -116,7 +116,7 @@ Model model_from(const Json& j, bool known_extents) {
     const int rank = static_cast<int>(input.at("shape").size());
     for (const Json& d : input.at("shape")) {
       const bool fixed =
-          j.value("static", "") == "heads" && !is_length(type.shape().dim_size(), rank);
+          j.value("static", Json()) == "heads" && !is_length(type.shape().dim_size(), rank);
       auto& dim = *type.mutable_shape()->add_dim();
       if (known_extents || fixed) dim.set_dim_value(d.get<int64_t>());
     }
@@ -149,7 +149,7 @@ TEST_P(NodeCases, AgreeWithOnnxRuntime) {
   std::ifstream file(GetParam());
   for (const Json& j : Json::parse(file))
     for (const bool known_extents : {true, false}) {
-      if (!known_extents && j.value("static", "") == "all") continue;
+      if (!known_extents && j.value("static", Json()) == true) continue;
       SCOPED_TRACE(fmt::format("{}, extents {}", j.at("name").get<std::string>(),
                                known_extents ? "known" : "unknown"));
       try {

@@ -56,7 +56,7 @@ case("BiasSoftmax", "", [SCORES, ADDED], axis=3, is_inner_broadcast=1,
 case("ExpandDims", "", [floats(2, 3), Constant(np.array([1], np.int32))])
 case("Pad", "", [floats(2, 3), Constant(np.array([1, 0, 0, 2])), Constant(np.float32(1.5))],
      mode="constant")
-case("GatherND", "", [floats(2, 3, 4), integers(2, 2, high=1)], static="all")
+case("GatherND", "", [floats(2, 3, 4), integers(2, 2, high=1)], static=True)
 
 N, L, S, HEADS, SIZE = 2, 3, 5, 2, 4
 H = HEADS * SIZE
