@@ -138,8 +138,8 @@ TEST(Network, BadArgumentsAreErrorsAndAddNothing) {
 TEST(Network, WhatIsMissingSaysSo) {
   Session s;
   ITensor& x = s.input("x", {1, 3, 8, 8});
-  EXPECT_EQ(s.network->addTopK(x, TopKOperation::kMAX, 1, 2), nullptr);
-  EXPECT_THAT(s.logger.take_errors(), HasSubstr("addTopK: not supported yet"));
+  EXPECT_EQ(s.network->addMoE(x, x, x), nullptr);
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("addMoE: not supported yet"));
   EXPECT_EQ(s.network->addLoop(), nullptr);
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("addLoop: not supported yet"));
   EXPECT_EQ(s.builder->createNetworkV2(1u << 31), nullptr);

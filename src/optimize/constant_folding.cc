@@ -35,7 +35,7 @@ class Folding {
   }
 
   bool fold(Node& node) {
-    if (is_plugin(node) || !node.outputs[0]->known) return false;
+    if (is_plugin(node) || node.outputs.empty() || !node.outputs[0]->known) return false;
     if (node.outputs.size() > 1)
       for (const Value* out : node.outputs)
         if (out->is_output) return false;

@@ -5,6 +5,12 @@ namespace tenon {
 std::optional<Patch> dead_layers(const Network& network, const Target&) {
   std::unordered_set<const Node*> needed;
   std::vector<const Value*> open(network.outputs().begin(), network.outputs().end());
+  // Layers without outputs are there for what they check.
+  for (const auto& node : network.nodes())
+    if (node->outputs.empty()) {
+      needed.insert(node.get());
+      open.insert(open.end(), node->inputs.begin(), node->inputs.end());
+    }
   while (!open.empty()) {
     const Value* value = open.back();
     open.pop_back();

@@ -113,6 +113,9 @@ class Compiler {
   void find_needed() {
     std::set<const Node*> needed;
     std::vector<Value*> stack(network_.outputs());
+    for (const auto& node : network_.nodes())
+      if (node->outputs.empty())
+        stack.insert(stack.end(), node->inputs.begin(), node->inputs.end());
     while (!stack.empty()) {
       Value* v = stack.back();
       stack.pop_back();
@@ -120,8 +123,9 @@ class Compiler {
       if (!needed.insert(v->producer).second) continue;
       for (Value* in : v->producer->inputs) stack.push_back(in);
     }
+    // Layers without outputs are there for what they check.
     for (Node* node : network_.sorted())
-      if (needed.contains(node)) needed_.push_back(node);
+      if (needed.contains(node) || node->outputs.empty()) needed_.push_back(node);
     for (size_t i = 0; i < needed_.size(); ++i)
       for (const Value* in : needed_[i]->inputs)
         if (in != nullptr) last_use_[in] = static_cast<int32_t>(i);

@@ -58,7 +58,9 @@ bool same(const std::vector<TensorSpec>& a, const std::vector<TensorSpec>& b) {
                     [](const TensorSpec& x, const TensorSpec& y) { return x.shape == y.shape; });
 }
 
+// A step without outputs is there for what it checks.
 bool writes_nothing(const std::vector<TensorSpec>& outputs) {
+  if (outputs.empty()) return false;
   for (const TensorSpec& s : outputs)
     if (s.shape.volume() != 0) return false;
   return true;

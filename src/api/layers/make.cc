@@ -1,6 +1,7 @@
 #include "api/layer.h"
 #include "api/layers/convolution.h"
 #include "api/layers/detection.h"
+#include "api/layers/indexing.h"
 #include "api/layers/normalization.h"
 #include "api/layers/plugin.h"
 #include "api/layers/pointwise.h"
@@ -59,6 +60,17 @@ std::unique_ptr<LayerView> make_layer_view(NetworkDefinition& owner, Node& node)
     TENON_VIEW(LayerType::kSHUFFLE, ShuffleView);
     TENON_VIEW(LayerType::kSLICE, SliceView);
     TENON_VIEW(LayerType::kRESIZE, ResizeView);
+    TENON_VIEW(LayerType::kTOPK, TopKView);
+    TENON_VIEW(LayerType::kNON_ZERO, NonZeroView);
+    TENON_VIEW(LayerType::kSCATTER, ScatterView);
+    TENON_VIEW(LayerType::kONE_HOT, OneHotView);
+    TENON_VIEW(LayerType::kCUMULATIVE, CumulativeView);
+    TENON_VIEW(LayerType::kREVERSE_SEQUENCE, ReverseSequenceView);
+    TENON_VIEW(LayerType::kSQUEEZE, SqueezeView);
+    TENON_VIEW(LayerType::kUNSQUEEZE, UnsqueezeView);
+    TENON_VIEW(LayerType::kPADDING, PaddingView);
+    TENON_VIEW(LayerType::kASSERTION, AssertionView);
+    TENON_VIEW(LayerType::kFILL, FillView);
     TENON_VIEW(LayerType::kNORMALIZATION, NormalizationView);
     TENON_VIEW(LayerType::kLRN, LrnView);
     TENON_VIEW(LayerType::kRAGGED_SOFTMAX, RaggedSoftmaxView);
