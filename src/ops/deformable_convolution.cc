@@ -1,6 +1,7 @@
 #include "ops/deformable_convolution.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "ops/infer.h"
 #include "ops/reference.h"
@@ -33,54 +34,100 @@ struct Task {
   int64_t taps() const { return rule.rows.taps * rule.columns.taps; }
 };
 
-float pixel(const float* x, int64_t height, int64_t width, int64_t i, int64_t j) {
-  return i < 0 || j < 0 || i >= height || j >= width ? 0 : x[i * width + j];
-}
+// What a moved tap reads for a result: four neighbours and their weights.
+struct Reading {
+  int64_t offset[4];
+  float weight[4];
+  bool inside;  // else 0, whatever the neighbours are
+};
 
-float bilinear(const float* x, int64_t height, int64_t width, float row, float column) {
+Reading reading_at(float row, float column, int64_t height, int64_t width, float mask) {
+  Reading r{};
   // Not a number is outside too.
-  if (!(row > -1 && column > -1 && row < static_cast<float>(height)
-        && column < static_cast<float>(width)))
-    return 0;
+  r.inside = row > -1 && column > -1 && row < static_cast<float>(height)
+             && column < static_cast<float>(width);
+  if (!r.inside) return r;
   const float top = std::floor(row), left = std::floor(column);
-  const float down = row - top, right = column - left;
-  const auto i = static_cast<int64_t>(top), j = static_cast<int64_t>(left);
-  return (1 - down)
-             * ((1 - right) * pixel(x, height, width, i, j)
-                + right * pixel(x, height, width, i, j + 1))
-         + down
-               * ((1 - right) * pixel(x, height, width, i + 1, j)
-                  + right * pixel(x, height, width, i + 1, j + 1));
+  const float share[2][2] = {{1 - (row - top), row - top}, {1 - (column - left), column - left}};
+  for (int64_t k = 0; k < 4; ++k) {
+    const int64_t i = static_cast<int64_t>(top) + k / 2, j = static_cast<int64_t>(left) + k % 2;
+    const bool outside = i < 0 || j < 0 || i >= height || j >= width;
+    r.offset[k] =
+        std::clamp<int64_t>(i, 0, height - 1) * width + std::clamp<int64_t>(j, 0, width - 1);
+    r.weight[k] = outside ? 0 : share[0][k / 2] * share[1][k % 2] * mask;
+  }
+  return r;
 }
 
-// What one tap of one channel reads for all results of the task.
-void read_tap(const Task& t, int64_t channel, int64_t tap, float* to) {
+// What one tap of one offset group reads, for all results of the task.
+void find_readings(const Task& t, int64_t offset_group, int64_t tap, Reading* to) {
   const Shape &in = t.call.shape, &out = t.call.result;
   const DeformableConvolutionRule& r = t.rule;
-  const int64_t group = channel / (in[1] / r.offset_groups), plane = t.plane();
-  const int64_t place = (t.batch * r.offset_groups + group) * t.taps() + tap;
-  const float* x = t.call.x + (t.batch * in[1] + channel) * in[2] * in[3];
-  const float *down = t.call.offsets + place * 2 * plane, *right = down + plane;
-  const float* mask = t.call.mask != nullptr ? t.call.mask + place * plane : nullptr;
+  const int64_t place = (t.batch * r.offset_groups + offset_group) * t.taps() + tap;
+  const float *down = t.call.offsets + place * 2 * t.plane(), *right = down + t.plane();
+  const float* mask = t.call.mask != nullptr ? t.call.mask + place * t.plane() : nullptr;
   const int64_t tap_row = tap / r.columns.taps * r.rows.dilation - r.rows.padding;
   const int64_t tap_column = tap % r.columns.taps * r.columns.dilation - r.columns.padding;
   for (int64_t k = 0; k < t.length; ++k) {
     const int64_t at = t.first + k, i = at / out[3], j = at % out[3];
-    const float value =
-        bilinear(x, in[2], in[3], static_cast<float>(i * r.rows.stride + tap_row) + down[at],
-                 static_cast<float>(j * r.columns.stride + tap_column) + right[at]);
-    to[k] = mask != nullptr ? value * mask[at] : value;
+    to[k] = reading_at(static_cast<float>(i * r.rows.stride + tap_row) + down[at],
+                       static_cast<float>(j * r.columns.stride + tap_column) + right[at], in[2],
+                       in[3], mask != nullptr ? mask[at] : 1);
   }
 }
 
-// One row of results: bias + kernel row * columns.
-void multiply(const Task& t, const float* kernel, const float* columns, int64_t depth, float bias,
-              float* to) {
-  float sum[kBlock];
-  std::fill_n(sum, kBlock, bias);
-  for (int64_t d = 0; d < depth; ++d)
-    for (int64_t k = 0; k < kBlock; ++k) sum[k] += kernel[d] * columns[d * kBlock + k];
-  std::copy_n(sum, t.length, to);
+void read(const float* x, const Reading* readings, int64_t count, float* to) {
+  for (int64_t k = 0; k < count; ++k) {
+    const Reading& r = readings[k];
+    to[k] = !r.inside ? 0
+                      : (r.weight[0] * x[r.offset[0]] + r.weight[1] * x[r.offset[1]])
+                            + (r.weight[2] * x[r.offset[2]] + r.weight[3] * x[r.offset[3]]);
+  }
+}
+
+// The columns of a group's channels: row (channel * taps + tap) holds what that tap reads.
+void fill_columns(const Task& t, int64_t group, float* columns) {
+  const Shape& in = t.call.shape;
+  const int64_t channels = in[1] / t.rule.groups, per_offset_group = in[1] / t.rule.offset_groups;
+  const int64_t begin = group * channels, end = begin + channels;
+  Reading readings[kBlock];
+  for (int64_t tap = 0; tap < t.taps(); ++tap)
+    for (int64_t c = begin; c < end; ++c) {
+      if (c == begin || c % per_offset_group == 0)
+        find_readings(t, c / per_offset_group, tap, readings);
+      read(t.call.x + (t.batch * in[1] + c) * in[2] * in[3], readings, t.length,
+           columns + ((c - begin) * t.taps() + tap) * kBlock);
+    }
+}
+
+// Some rows of results: bias + kernel rows * columns. Sums of four rows and eight neighbours fit
+// the registers of any processor.
+template <int64_t rows>
+void multiply(const Task& t, int64_t map, int64_t depth, const float* columns) {
+  using Lanes = float __attribute__((vector_size(16)));
+  constexpr int64_t kWidth = 8;
+  const float* kernel = t.call.kernel + map * depth;
+  for (int64_t first = 0; first < t.length; first += kWidth) {
+    Lanes low[rows], high[rows];
+    for (int64_t r = 0; r < rows; ++r)
+      low[r] = high[r] = Lanes{} + (t.call.bias != nullptr ? t.call.bias[map + r] : 0.0f);
+    for (int64_t d = 0; d < depth; ++d) {
+      Lanes a, b;
+      std::memcpy(&a, columns + d * kBlock + first, sizeof(a));
+      std::memcpy(&b, columns + d * kBlock + first + 4, sizeof(b));
+      for (int64_t r = 0; r < rows; ++r) {
+        low[r] += kernel[r * depth + d] * a;
+        high[r] += kernel[r * depth + d] * b;
+      }
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      float sum[kWidth];
+      std::memcpy(sum, &low[r], sizeof(low[r]));
+      std::memcpy(sum + 4, &high[r], sizeof(high[r]));
+      std::copy_n(sum, std::min(kWidth, t.length - first),
+                  t.call.y + (t.batch * t.call.result[1] + map + r) * t.plane() + t.first + first);
+    }
+  }
 }
 
 void run_task(const Task& t, std::vector<float>& columns) {
@@ -88,12 +135,11 @@ void run_task(const Task& t, std::vector<float>& columns) {
   const int64_t depth = channels * t.taps();
   columns.assign(static_cast<size_t>(depth * kBlock), 0.0f);
   for (int64_t group = 0; group < t.rule.groups; ++group) {
-    for (int64_t d = 0; d < depth; ++d)
-      read_tap(t, group * channels + d / t.taps(), d % t.taps(), columns.data() + d * kBlock);
-    for (int64_t m = group * maps; m < (group + 1) * maps; ++m)
-      multiply(t, t.call.kernel + m * depth, columns.data(), depth,
-               t.call.bias != nullptr ? t.call.bias[m] : 0,
-               t.call.y + (t.batch * t.call.result[1] + m) * t.plane() + t.first);
+    fill_columns(t, group, columns.data());
+    int64_t map = group * maps;
+    const int64_t end = map + maps;
+    for (; map + 4 <= end; map += 4) multiply<4>(t, map, depth, columns.data());
+    for (; map < end; ++map) multiply<1>(t, map, depth, columns.data());
   }
 }
 

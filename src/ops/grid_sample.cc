@@ -88,7 +88,7 @@ AxisTaps axis_taps(const SamplingRule& rule, float coordinate, int64_t extent) {
   return taps;
 }
 
-// What one output element sums up: offsets in a plane and weights.
+// An offset in a plane and its weight.
 struct Tap {
   int64_t offset;
   float weight;
@@ -99,30 +99,36 @@ struct Sampler {
   int64_t spatial[3];  // depth (1 for planes), height, width
   int axes;
 
-  int count() const {
+  int64_t most() const {
     const int each = taps_of(rule.mode);
     return axes == 3 ? each * each * each : each * each;
   }
 
-  void taps(const float* place, Tap* to) const {
+  // What the result at a place sums up. Elements without weight are left out, so that infinities
+  // there do no harm.
+  int taps(const float* place, Tap* to) const {
     AxisTaps along[3] = {};
     along[0].weight[0] = 1;  // planes have one layer
     for (int i = 0; i < axes; ++i) along[2 - i] = axis_taps(rule, place[i], spatial[2 - i]);
     const int each = taps_of(rule.mode);
+    int count = 0;
     for (int z = 0; z < (axes == 3 ? each : 1); ++z)
       for (int y = 0; y < each; ++y)
-        for (int x = 0; x < each; ++x)
-          *to++ = {(along[0].position[z] * spatial[1] + along[1].position[y]) * spatial[2]
-                       + along[2].position[x],
-                   along[0].weight[z] * along[1].weight[y] * along[2].weight[x]};
+        for (int x = 0; x < each; ++x) {
+          const float weight = along[0].weight[z] * along[1].weight[y] * along[2].weight[x];
+          const int64_t row = along[0].position[z] * spatial[1] + along[1].position[y];
+          if (weight != 0) to[count++] = {row * spatial[2] + along[2].position[x], weight};
+        }
+    return count;
   }
 };
 
-// Elements outside have weight 0, but must not turn infinities into NaN.
-float weighted_sum(const float* plane, const Tap* taps, int count) {
+float weighted_sum(const float* plane, const Tap* t, int count) {
+  if (count == 4)  // most places of most layers
+    return (plane[t[0].offset] * t[0].weight + plane[t[1].offset] * t[1].weight)
+           + (plane[t[2].offset] * t[2].weight + plane[t[3].offset] * t[3].weight);
   float sum = 0;
-  for (int i = 0; i < count; ++i)
-    if (taps[i].weight != 0) sum += taps[i].weight * plane[taps[i].offset];
+  for (int i = 0; i < count; ++i) sum += t[i].weight * plane[t[i].offset];
   return sum;
 }
 
@@ -143,19 +149,20 @@ void sample_grid(const SamplingRule& rule, const float* x, const Shape& shape, c
   // Taps are found once for a block of places and used by all channels.
   constexpr int64_t kBlock = 128;
   const int64_t blocks = (places + kBlock - 1) / kBlock;
-  const int count = sampler.count();
+  const int64_t most = sampler.most();
   parallel_for(batches * blocks, 1, [&](int64_t begin, int64_t end) {
-    std::vector<Tap> taps(static_cast<size_t>(kBlock * count));
+    std::vector<Tap> taps(static_cast<size_t>(kBlock * most));
+    int count[kBlock];
     for (int64_t i = begin; i < end; ++i) {
       const int64_t batch = i / blocks, first = i % blocks * kBlock;
       const int64_t length = std::min(kBlock, places - first);
       for (int64_t k = 0; k < length; ++k)
-        sampler.taps(grid + (batch * places + first + k) * axes, taps.data() + k * count);
+        count[k] = sampler.taps(grid + (batch * places + first + k) * axes, taps.data() + k * most);
       for (int64_t c = 0; c < channels; ++c) {
         const float* from = x + (batch * channels + c) * plane;
         float* to = y + (batch * channels + c) * places + first;
         for (int64_t k = 0; k < length; ++k)
-          to[k] = weighted_sum(from, taps.data() + k * count, count);
+          to[k] = weighted_sum(from, taps.data() + k * most, count[k]);
       }
     }
   });

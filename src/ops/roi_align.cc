@@ -88,16 +88,21 @@ void find_samples(const RegionAxis& rows, const RegionAxis& columns, int64_t i, 
   }
 }
 
-float pooled(const RoiAlignRule& rule, const float* plane, const std::vector<Sample>& samples) {
+float average(const float* plane, const std::vector<Sample>& samples) {
   if (samples.empty()) return 0;
-  float sum = 0, largest = -INFINITY;
+  float sum = 0;
   for (const Sample& s : samples)
-    for (size_t k = 0; k < 4; ++k) {
-      const float value = s.weight[k] * plane[s.offset[k]];
-      sum += value;
-      largest = std::max(largest, value);
-    }
-  return rule.takes_maximum ? largest : sum / static_cast<float>(samples.size());
+    sum += (s.weight[0] * plane[s.offset[0]] + s.weight[1] * plane[s.offset[1]])
+           + (s.weight[2] * plane[s.offset[2]] + s.weight[3] * plane[s.offset[3]]);
+  return sum / static_cast<float>(samples.size());
+}
+
+float maximum(const float* plane, const std::vector<Sample>& samples) {
+  if (samples.empty()) return 0;
+  float largest = -INFINITY;
+  for (const Sample& s : samples)
+    for (size_t k = 0; k < 4; ++k) largest = std::max(largest, s.weight[k] * plane[s.offset[k]]);
+  return largest;
 }
 
 }  // namespace
@@ -121,9 +126,11 @@ void roi_align(const RoiAlignRule& rule, const float* x, const Shape& shape, con
       for (int64_t j = 0; j < rule.width; ++j) {
         find_samples(rows, columns, i, j, height, width, samples);
         const float* map = x + batches[static_cast<size_t>(region)] * channels * height * width;
-        for (int64_t c = 0; c < channels; ++c)
+        for (int64_t c = 0; c < channels; ++c) {
+          const float* plane = map + c * height * width;
           y[((region * channels + c) * rule.height + i) * rule.width + j] =
-              pooled(rule, map + c * height * width, samples);
+              rule.takes_maximum ? maximum(plane, samples) : average(plane, samples);
+        }
       }
     }
   });

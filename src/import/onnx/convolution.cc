@@ -181,8 +181,7 @@ TENON_IMPORT(Col2Im, 18, "1 to 3 spatial axes; constant channels, image and bloc
           "its image has {} axes and its blocks have {}; expected the same, 1 to 3", image.size(),
           block.size());
   const Window w = read_window(n, block);
-  int64_t taps = 1;
-  for (int64_t k : block) taps *= k;
+  const int64_t taps = Shape(std::span(block)).volume();
   const Dim columns = x.dims[1];
   if (!columns->is_integer_constant())
     fail_import(Code::kUNSUPPORTED_NODE_DYNAMIC, "its input needs a constant number of columns");
@@ -195,6 +194,8 @@ TENON_IMPORT(Col2Im, 18, "1 to 3 spatial axes; constant channels, image and bloc
   std::vector<int64_t> rest;
   Dims blocks{x.dims[0], columns};
   for (size_t i = 0; i < block.size(); ++i) {
+    require(image[i] >= 0 && image[i] <= INT32_MAX, "its image has extent {} along axis {}",
+            image[i], i);
     const int64_t reach = w.dilation[i] * (block[i] - 1) + 1;
     const int64_t slack = image[i] + w.before[i] + w.after[i] - reach;
     require(slack >= 0, "an image of {} elements along axis {} is smaller than its blocks",

@@ -45,6 +45,7 @@ std::vector<float> centres(int64_t count, bool align_corners) {
 Tensor places_of(NodeContext& n, const std::vector<int64_t>& extents, bool align_corners) {
   const Shape spatial{std::span(extents)};
   const int64_t axes = spatial.rank(), count = spatial.volume();
+  if (count == 0) return Tensor(DataType::kFLOAT, Shape{0, axes + 1});
   require(count <= (int64_t{1} << 40), "a grid of {} places is too large", count);
   n.charge(static_cast<size_t>(count * (axes + 1)) * sizeof(float));
   std::vector<std::vector<float>> lists;
