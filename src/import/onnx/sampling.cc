@@ -1,15 +1,15 @@
 // Reading tensors at computed places.
 #include "import/node.h"
+#include "ops/fill.h"
 #include "ops/grid_sample.h"
-#include "ops/matrix_multiply.h"
 
 namespace tenon {
 namespace {
 
 using nvinfer1::InterpolationMode;
-using nvinfer1::MatrixOperation;
 using nvinfer1::SampleMode;
 using Code = nvonnxparser::ErrorCode;
+using Operation = nvinfer1::ElementWiseOperation;
 
 InterpolationMode sampling_mode(NodeContext& n) {
   const std::string mode = n.text("mode", n.opset() < 20 ? "bilinear" : "linear");
@@ -29,36 +29,34 @@ SampleMode padding_mode(NodeContext& n) {
               "attribute 'padding_mode' is '{}'; expected zeros, border or reflection", mode);
 }
 
-// The centres of elements from -1 to 1, where these are centres too, or outer edges.
-std::vector<float> centres(int64_t count, bool align_corners) {
-  std::vector<float> list;
-  for (int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<double>(i), size = static_cast<double>(count);
-    list.push_back(static_cast<float>(!align_corners ? (2 * at + 1) / size - 1
-                                      : count == 1   ? 0
-                                                     : 2 * at / (size - 1) - 1));
-  }
-  return list;
+// The centres of an axis' elements from -1 to 1, where these are centres too, or outer edges.
+Value& centres(NodeContext& n, Dim extent, bool align_corners) {
+  auto op = std::make_unique<Fill>();
+  op->type = DataType::kFLOAT;
+  std::vector<Value*> inputs;
+  if (extent->is_integer_constant())
+    op->dimensions = Shape{extent->value.integer};
+  else
+    inputs.push_back(&n.shape_tensor({extent}));
+  Value& twice = n.binary(Operation::kPROD, n.add(std::move(op), std::move(inputs)), 2.0);
+  Value& size = n.cast(n.shape_tensor({extent}), DataType::kFLOAT);
+  if (!align_corners)
+    return n.binary(Operation::kSUB,
+                    n.binary(Operation::kDIV, n.binary(Operation::kSUM, twice, 1.0), size), 1.0);
+  // A single element is at -1.
+  Value& steps = n.binary(Operation::kMAX, n.binary(Operation::kSUB, size, 1.0), 1.0);
+  return n.binary(Operation::kSUB, n.binary(Operation::kDIV, twice, steps), 1.0);
 }
 
-// (places, axes + 1): x, y (and z), then 1, for all elements of an image, rows first.
-Tensor places_of(NodeContext& n, const std::vector<int64_t>& extents, bool align_corners) {
-  const Shape spatial{std::span(extents)};
-  const int64_t axes = spatial.rank(), count = spatial.volume();
-  if (count == 0) return Tensor(DataType::kFLOAT, Shape{0, axes + 1});
-  require(count <= (int64_t{1} << 40), "a grid of {} places is too large", count);
-  n.charge(static_cast<size_t>(count * (axes + 1)) * sizeof(float));
-  std::vector<std::vector<float>> lists;
-  for (int64_t extent : extents) lists.push_back(centres(extent, align_corners));
-  Tensor t(DataType::kFLOAT, Shape{count, axes + 1});
-  float* to = t.mutable_data<float>();
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t rest = i;
-    for (auto axis = static_cast<size_t>(axes); axis-- > 0; rest /= extents[axis])
-      *to++ = lists[axis][static_cast<size_t>(rest % extents[axis])];
-    *to++ = 1;
-  }
-  return t;
+// Column `column` of matrices (N, axes, axes + 1), as (N, 1…, axes).
+Value& matrix_column(NodeContext& n, Value& theta, int column, int axes) {
+  const Dim one = n.number(1), zero = n.number(0);
+  Value& sliced = n.slice(theta, {zero, zero, n.number(column)},
+                          {theta.dims[0], theta.dims[1], one}, {one, one, one});
+  std::vector<int> source(static_cast<size_t>(axes) + 2, -1);
+  source.front() = 0;
+  source.back() = 1;
+  return n.rearrange(sliced, source);
 }
 
 }  // namespace
@@ -72,35 +70,30 @@ TENON_IMPORT(GridSample, 16, "4 or 5 dimensions") {
   n.set_output(0, n.add(std::move(op), {&n.input(0), &n.input(1)}));
 }
 
-TENON_IMPORT(AffineGrid, 20, "the spatial extents must be constant") {
+TENON_IMPORT(AffineGrid, 20, "") {
   n.expect_inputs(2, 2);
   Value& theta = n.input(0);
   const auto size = n.host_elements(1, "the size");
   require(size.size() == 4 || size.size() == 5, "its size has {} elements; expected 4 or 5",
           size.size());
-  std::vector<int64_t> extents;
-  for (size_t i = 2; i < size.size(); ++i) {
-    if (!size[i]->is_integer_constant())
-      fail_import(Code::kUNSUPPORTED_NODE_INPUT,
-                  "the size (input 1) must be constant from its third element on; element {} "
-                  "depends on the shapes of the inputs",
-                  i);
-    require(size[i]->value.integer >= 0, "its size holds {}", size[i]->value.integer);
-    extents.push_back(size[i]->value.integer);
-  }
-  const int axes = static_cast<int>(extents.size());
+  const int axes = static_cast<int>(size.size()) - 2;
   require(n.rank(theta) == 3, "its matrices have {} dimensions; expected 3", n.rank(theta));
-  Tensor places = places_of(n, extents, n.flag("align_corners", false));
-  Value& all = n.with_rank(n.cast(n.constant(std::move(places)), theta.type), 3);
-  Value& repeated = n.expand(all, {theta.dims[0], all.dims[1], all.dims[2]});
-  auto product = std::make_unique<MatrixMultiply>();
-  product->operation_b = MatrixOperation::kTRANSPOSE;
-  Value& flat = n.add(std::move(product), {&repeated, &theta});
-  Dims dims{theta.dims[0]};
-  for (int64_t extent : extents) dims.push_back(n.number(extent));
-  dims.push_back(n.number(axes));
-  n.know(theta);
-  n.set_output(0, n.reshape(flat, dims));
+  const bool align_corners = n.flag("align_corners", false);
+  Value* grid = &matrix_column(n, theta, axes, axes);
+  for (int i = 0; i < axes; ++i) {
+    // Coordinate 0 is x, along the last axis.
+    const int axis = axes - i;
+    const Dim extent = size[static_cast<size_t>(axis) + 1];
+    require(!extent->is_integer_constant() || extent->value.integer >= 0, "its size holds {}",
+            text_of(extent));
+    std::vector<int> source(static_cast<size_t>(axes) + 2, -1);
+    source[static_cast<size_t>(axis)] = 0;
+    Value& along = n.rearrange(centres(n, extent, align_corners), source);
+    grid = &n.binary(
+        Operation::kSUM, *grid,
+        n.binary(Operation::kPROD, matrix_column(n, theta, i, axes), n.cast(along, theta.type)));
+  }
+  n.set_output(0, *grid);
 }
 
 }  // namespace tenon

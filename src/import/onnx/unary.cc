@@ -62,7 +62,7 @@ TENON_IMPORT(IsInf, 10, "") {
   }
 }
 
-TENON_IMPORT(Dropout, 1, "inference only; the mask is not an output") {
+TENON_IMPORT(Dropout, 1, "inference only; a mask from opset 12 on") {
   n.ignore("consumed_inputs");
   n.ignore("is_test");
   n.ignore("ratio");
@@ -76,6 +76,12 @@ TENON_IMPORT(Dropout, 1, "inference only; the mask is not an output") {
           "mode");
   }
   pass_through(n);
+  if (!n.output_is_used(1) || n.opset() < 12) return;  // older ones do not say what the mask is
+  // Nothing is dropped.
+  Value& x = n.input(0);
+  n.know(x);
+  Value& kept = n.constant(filled_tensor(DataType::kBOOL, Shape::filled(n.rank(x), 1), 1));
+  n.set_output(1, n.expand(kept, x.dims));
 }
 
 }  // namespace tenon

@@ -79,6 +79,11 @@ standard("PRelu", "opset 9, one row", [x, floats(8)], opset=9)
 grid = floats(2, 4, 5, 2, low=-1, high=1)
 standard("GridSample", "opset 16", [x, grid], opset=16, mode="bicubic", padding_mode="border")
 standard("GridSample", "opset 20", [x, grid], opset=20, mode="linear", align_corners=1)
+for corners in (0, 1):
+    standard("AffineGrid", f"size at run time {corners}", [floats(2, 2, 3), np.array([2, 5, 3, 4])],
+             opset=20, align_corners=corners, static=True)
+    standard("AffineGrid", f"volume {corners}", [floats(1, 3, 4), np.array([1, 2, 3, 2, 4])],
+             opset=20, align_corners=corners, static=True)
 offsets = floats(2, 2 * 4, 5, 7)
 by_onnx("DeformConv", "22", [x, Constant(floats(4, 3, 2, 2)), offsets], opset=22, kernel_shape=[2, 2],
         tolerance=1e-4, static=True)
@@ -124,6 +129,8 @@ standard("NegativeLogLikelihoodLoss", "int32, one axis", [floats(5, 4), integers
 # Enlarging as old exporters wrote it.
 standard("Upsample", "opset 7", [x], opset=7, scales=[1.0, 1.0, 2.0, 3.0], mode="nearest")
 standard("Upsample", "opset 9", [x, Constant(np.float32([1, 1, 2.5, 2]))], opset=9, mode="linear")
+
+standard("Dropout", "mask", [x], outputs=2, opset=13)
 
 # Activations.
 for op, more in (("Celu", {"alpha": 0.5}), ("Elu", {"alpha": 2.0}), ("Selu", {}), ("Softplus", {}),

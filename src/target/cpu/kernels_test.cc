@@ -57,6 +57,23 @@ TEST(OnednnPoolingTest, EqualsReference) {
           }
 }
 
+TEST(OnednnPoolingTest, AveragesOverAllTapsAndPlaces) {
+  Pooling op;
+  op.type = PoolingType::kAVERAGE;
+  op.window = {3, 2};
+  op.stride = {2, 2};
+  op.pre_padding = op.post_padding = {1, 0};
+  op.padding_mode = PaddingMode::kEXPLICIT_ROUND_UP;
+  op.average_counts_all = true;
+  EXPECT_NE(LayerTest(op, {data({1, 3, 8, 9}, 1)}).offer("onednn_pooling"), "");
+  op.average_excludes_padding = false;
+  LayerTest test(op, {data({1, 3, 8, 9}, 1)});
+  check(test, "onednn_pooling");
+  op.type = PoolingType::kMAX;
+  op.places = PoolingPlaces::kRowsFirst;
+  EXPECT_NE(LayerTest(op, {data({1, 3, 8, 9}, 1)}).offer("onednn_pooling"), "");
+}
+
 TEST(OnednnPoolingTest, ThreeSpatialAxes) {
   Pooling op;
   op.window = {2, 3, 3};
