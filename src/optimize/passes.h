@@ -18,6 +18,10 @@ std::optional<Patch> identities(const Network& network, const Target& target);
 std::optional<Patch> merge_pairs(const Network& network, const Target& target);
 /// Zero padding before convolution and pooling becomes theirs.
 std::optional<Patch> padding_into_convolution(const Network& network, const Target& target);
+/// Hard sigmoid, hard swish and GELU, spelled out, become activations.
+std::optional<Patch> known_activations(const Network& network, const Target& target);
+/// Means, differences and quotients become layer normalisations.
+std::optional<Patch> layer_normalization(const Network& network, const Target& target);
 /// Per-channel multiplications and additions after layers with weights go into the weights.
 std::optional<Patch> fold_scale(const Network& network, const Target& target);
 /// Constants added to matrix products become their bias.

@@ -18,6 +18,8 @@ constexpr Pass kPasses[] = {
     {"identities", identities},
     {"merge_pairs", merge_pairs},
     {"padding_into_convolution", padding_into_convolution},
+    {"known_activations", known_activations},
+    {"layer_normalization", layer_normalization},
     {"fold_scale", fold_scale},
     {"bias", bias},
     {"convolution_epilogue", convolution_epilogue},
