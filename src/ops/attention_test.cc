@@ -1,0 +1,46 @@
+#include "ops/attention.h"
+
+#include "ops/op_test.h"
+
+namespace tenon {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+
+TEST(Attention, AgreesWithPlainNumpy) {
+  run_cases("attention");
+}
+
+TEST(Attention, RefusesWhatDoesNotFit) {
+  const auto x = [](const Shape& shape) { return input(Tensor(DataType::kFLOAT, shape)); };
+  const Attention op;
+  EXPECT_EQ(infer_error(op, {x({1, 4, 2, 3}), x({1, 2, 5, 3}), x({1, 2, 5, 6})}), "");
+  EXPECT_THAT(infer_error(op, {x({4, 2, 3}), x({2, 5, 3}), x({2, 5, 6})}),
+              HasSubstr("expected query, key and value of 4 dimensions"));
+  EXPECT_THAT(infer_error(op, {x({1, 4, 2, 3}), x({1, 2, 5, 4}), x({1, 2, 5, 6})}),
+              HasSubstr("do not fit"));
+  EXPECT_THAT(infer_error(op, {x({1, 3, 2, 3}), x({1, 2, 5, 3}), x({1, 2, 5, 6})}),
+              HasSubstr("3 heads of queries cannot share 2 heads of keys"));
+  EXPECT_THAT(infer_error(op, {x({1, 4, 2, 3}), x({1, 2, 5, 3}), x({1, 2, 5, 6}), x({2, 6})}),
+              HasSubstr("expected a mask that broadcasts to 1x4x2x5"));
+}
+
+TEST(Attention, LengthsOutsideAreErrors) {
+  const Given x =
+      input(Tensor::of<float>(DataType::kFLOAT, Shape{1, 1, 2, 1}, std::vector<float>{1, 2}));
+  const auto message = [&](int64_t length) -> std::string {
+    try {
+      run(Attention(), {x, x, x, std::nullopt, input(make<int64_t>({1}, {length}))});
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message(2), "");
+  EXPECT_THAT(message(3), HasSubstr("the number of valid keys is 3; expected 0 to 2"));
+  EXPECT_THAT(message(-1), HasSubstr("the number of valid keys is -1"));
+}
+
+}  // namespace
+}  // namespace tenon
