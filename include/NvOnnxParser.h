@@ -117,7 +117,7 @@ class IParser {
                              SubGraphCollection_t& subgraphs,
                              const char* modelPath = nullptr) noexcept = 0;
 
-  /// Reads a model whose weights are pointers to the weights.
+  /// As parse() without a path. Deprecated: loadInitializer() takes weights from the program.
   virtual bool parseWithWeightDescriptors(const void* serializedModel,
                                           size_t serializedModelSize) noexcept = 0;
 
@@ -182,7 +182,8 @@ class IParser {
   /// Reads the model taken before; false on failure, with the errors kept.
   virtual bool parseModelProto() noexcept = 0;
 
-  /// Sets the configuration that the network will be built with; false on failure.
+  /// Tells the configuration that the network will be built with, which only flags for DLA ask;
+  /// false if it is null.
   virtual bool setBuilderConfig(const nvinfer1::IBuilderConfig* builderConfig) noexcept = 0;
 
 #include "tenon/compat8/IParser.inl"

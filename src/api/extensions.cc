@@ -1,6 +1,7 @@
 // Tenon's additions to the API: what 8.x names need beyond TensorRT 10.16's virtual tables, and
-// opening a plan by its path.
+// opening a plan by its path, and limits.
 #include <tenon/extensions.h>
+#include <tenon/limits.h>
 #include <tenon/open_plan.h>
 
 #include "api/builder.h"
@@ -9,6 +10,7 @@
 #include "api/layers/reduce.h"
 #include "api/network_definition.h"
 #include "api/runtime.h"
+#include "import/import.h"
 
 namespace tenon {
 namespace {
@@ -79,6 +81,18 @@ bool tenonSetFullyConnected(nvinfer1::ILayer* layer, int32_t nbOutputs,
 nvinfer1::ICudaEngine* tenonOpenPlan(nvinfer1::IRuntime* runtime, const char* path) noexcept {
   tenon::RuntimeView* ours = tenon::RuntimeView::find(runtime);
   return ours != nullptr ? ours->open_plan(path) : nullptr;
+}
+
+void tenonSetImportLimit(size_t bytes) noexcept {
+  tenon::set_computed_bytes_limit(bytes);
+}
+
+size_t tenonImportLimit() noexcept {
+  try {
+    return tenon::computed_bytes_limit();
+  } catch (const tenon::Error&) {  // parsers say what is wrong with the variable
+    return 0;
+  }
 }
 
 }  // extern "C"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <set>
 
 #include "api/network_definition.h"
 #include "base/file.h"
@@ -101,9 +102,11 @@ class OnnxParser final : public nvonnxparser::IParser {
         "supportsModelV2");
   }
 
-  bool parseWithWeightDescriptors(const void*, size_t) noexcept override {
-    reporter_.run(not_supported, "parseWithWeightDescriptors");
-    return false;
+  // As in TensorRT's open parser, it is parse() for models without files beside them.
+  bool parseWithWeightDescriptors(const void* model, size_t size) noexcept override {
+    return reporter_.guard(
+        false, [&] { return parse_bytes(bytes_of(model, size), ""); },
+        "parseWithWeightDescriptors");
   }
 
   bool supportsOperator(const char* name) const noexcept override {
@@ -129,10 +132,20 @@ class OnnxParser final : public nvonnxparser::IParser {
     return nullptr;
   }
 
-  void setFlags(OnnxParserFlags flags) noexcept override { flags_ = flags; }
+  void setFlags(OnnxParserFlags flags) noexcept override {
+    reporter_.run(
+        [&] {
+          for (OnnxParserFlag flag : kFlagsOfDla)
+            if ((flags & bit(flag)) != 0)
+              reporter_.log().warning("parser flag {} has no effect: there is no DLA",
+                                      static_cast<int>(flag));
+          flags_ = flags;
+        },
+        "setFlags");
+  }
   OnnxParserFlags getFlags() const noexcept override { return flags_; }
   void clearFlag(OnnxParserFlag flag) noexcept override { flags_ &= ~bit(flag); }
-  void setFlag(OnnxParserFlag flag) noexcept override { flags_ |= bit(flag); }
+  void setFlag(OnnxParserFlag flag) noexcept override { setFlags(flags_ | bit(flag)); }
   bool getFlag(OnnxParserFlag flag) const noexcept override { return (flags_ & bit(flag)) != 0; }
 
   const nvinfer1::ITensor* getLayerOutputTensor(const char* name, int64_t index) noexcept override {
@@ -167,10 +180,15 @@ class OnnxParser final : public nvonnxparser::IParser {
         false,
         [&] {
           const auto bytes = bytes_of(model, size);
-          loaded_model_.assign(bytes.begin(), bytes.end());
-          loaded_path_ = text_of(path);
-          initializers_.clear();
-          return true;
+          loaded_model_.clear();
+          return with_errors([&] {
+            loadable_.clear();
+            for (std::string& name : initializer_names(bytes, text_of(path)))
+              loadable_.insert(std::move(name));
+            loaded_model_.assign(bytes.begin(), bytes.end());
+            loaded_path_ = text_of(path);
+            initializers_.clear();
+          });
         },
         "loadModelProto");
   }
@@ -183,6 +201,7 @@ class OnnxParser final : public nvonnxparser::IParser {
           require(name != nullptr && (data != nullptr || size == 0),
                   "the name or the data is null");
           require(!loaded_model_.empty(), "call loadModelProto first");
+          require(loadable_.contains(name), "the model has no initializer '{}'", name);
           initializers_[name] = {static_cast<const std::byte*>(data), size};
           return true;
         },
@@ -202,13 +221,22 @@ class OnnxParser final : public nvonnxparser::IParser {
         "parseModelProto");
   }
 
-  bool setBuilderConfig(const nvinfer1::IBuilderConfig*) noexcept override {
-    reporter_.run(not_supported, "setBuilderConfig");
-    return false;
+  // TensorRT asks the configuration what DLA can run; nothing that is read here depends on it.
+  bool setBuilderConfig(const nvinfer1::IBuilderConfig* config) noexcept override {
+    return reporter_.guard(
+        false,
+        [&] {
+          require(config != nullptr, "the configuration is null");
+          return true;
+        },
+        "setBuilderConfig");
   }
 
  private:
   using Bytes = std::span<const std::byte>;
+  static constexpr OnnxParserFlag kFlagsOfDla[] = {
+      OnnxParserFlag::kENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA,
+      OnnxParserFlag::kREPORT_CAPABILITY_DLA, OnnxParserFlag::kADJUST_FOR_DLA};
 
   static OnnxParserFlags bit(OnnxParserFlag flag) {
     return OnnxParserFlags{1} << static_cast<uint32_t>(flag);
@@ -230,8 +258,12 @@ class OnnxParser final : public nvonnxparser::IParser {
   // A file that cannot be read is a parser error too, which applications print.
   template <class Body> bool with_file(const char* file, Body&& body) {
     std::shared_ptr<const MappedFile> mapped;
+    return with_errors([&] { mapped = MappedFile::open(file); }) && body(mapped->bytes());
+  }
+  template <class Body> bool with_errors(Body&& body) {
     try {
-      mapped = MappedFile::open(file);
+      body();
+      return true;
     } catch (const Error& e) {
       ImportReport report;
       report.problems.push_back(
@@ -239,7 +271,6 @@ class OnnxParser final : public nvonnxparser::IParser {
       add_errors(report);
       return false;
     }
-    return body(mapped->bytes());
   }
 
   ImportOptions options(const std::string& path) const {
@@ -252,8 +283,9 @@ class OnnxParser final : public nvonnxparser::IParser {
   }
 
   bool import_into(Network& network, Bytes model, const std::string& path, ImportReport& report) {
+    const ImportOptions chosen = options(path);
     try {
-      import_onnx(model, options(path), network, report);
+      import_onnx(model, chosen, network, report);
       return true;
     } catch (const Error&) {
       add_errors(report);  // the exception repeats the first of these
@@ -291,6 +323,7 @@ class OnnxParser final : public nvonnxparser::IParser {
   std::vector<Subgraph> subgraphs_;
   OnnxParserFlags flags_ = bit(OnnxParserFlag::kNATIVE_INSTANCENORM);
   std::vector<std::byte> loaded_model_;
+  std::set<std::string> loadable_;  // its initializers
   std::string loaded_path_;
   std::map<std::string, Bytes> initializers_;
 };

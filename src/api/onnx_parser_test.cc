@@ -3,10 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx_schema.pb.h>
+#include <tenon/limits.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <set>
 
 namespace {
 
@@ -18,8 +23,9 @@ class Logger final : public nvinfer1::ILogger {
  public:
   void log(Severity severity, const char* message) noexcept override {
     if (severity <= Severity::kERROR) errors += std::string(message) + "\n";
+    if (severity == Severity::kWARNING) warnings += std::string(message) + "\n";
   }
-  std::string errors;
+  std::string errors, warnings;
 };
 
 // y = Op(x, w), with w an initializer.
@@ -55,6 +61,25 @@ class OnnxParser : public ::testing::Test {
   bool parse(const std::string& model) { return parser_->parse(model.data(), model.size()); }
   std::string first_error() const {
     return parser_->getNbErrors() > 0 ? parser_->getError(0)->desc() : "";
+  }
+
+  // Of the network's first Constant layer.
+  std::vector<float> constant_values() const {
+    for (int32_t i = 0; i < network_->getNbLayers(); ++i) {
+      nvinfer1::ILayer* layer = network_->getLayer(i);
+      if (layer->getType() != nvinfer1::LayerType::kCONSTANT) continue;
+      const nvinfer1::Weights weights = static_cast<nvinfer1::IConstantLayer*>(layer)->getWeights();
+      const auto* values = static_cast<const float*>(weights.values);
+      return {values, values + weights.count};
+    }
+    return {};
+  }
+
+  // With an empty network.
+  void begin_again() {
+    parser_.reset();
+    network_.reset(builder_->createNetworkV2(0));
+    parser_.reset(nvonnxparser::createParser(*network_, logger_));
   }
 
   Logger logger_;
@@ -107,11 +132,203 @@ TEST_F(OnnxParser, SaysWhatAModelNeeds) {
 TEST_F(OnnxParser, TakesWeightsFromTheApplication) {
   const std::string model = model_of("Add");
   EXPECT_FALSE(parser_->parseModelProto());  // nothing is loaded
+  EXPECT_FALSE(parser_->loadModelProto("no model", 8));
+  EXPECT_EQ(parser_->getError(0)->code(), nvonnxparser::ErrorCode::kMODEL_DESERIALIZE_FAILED);
+  parser_->clearErrors();
   ASSERT_TRUE(parser_->loadModelProto(model.data(), model.size()));
   const float wrong[3] = {};
+  EXPECT_FALSE(parser_->loadInitializer("x", wrong, sizeof(wrong)));
+  EXPECT_THAT(logger_.errors, HasSubstr("no initializer 'x'"));
   ASSERT_TRUE(parser_->loadInitializer("w", wrong, sizeof(wrong)));
   EXPECT_FALSE(parser_->parseModelProto());
   EXPECT_THAT(first_error(), HasSubstr("12 bytes were given"));
+}
+
+TEST_F(OnnxParser, GivenWeightsStandInPlaceOfTheModels) {
+  const std::string model = model_of("Add");
+  ASSERT_TRUE(parser_->loadModelProto(model.data(), model.size()));
+  const float weights[2] = {10, 20};
+  ASSERT_TRUE(parser_->loadInitializer("w", weights, sizeof(weights)));
+  ASSERT_TRUE(parser_->parseModelProto()) << logger_.errors;
+  EXPECT_EQ(constant_values(), (std::vector<float>{10, 20}));
+  EXPECT_FALSE(parser_->parseModelProto());  // it is read once
+}
+
+TEST_F(OnnxParser, ReadsModelsWithDescriptorsAsOthers) {
+  const std::string model = model_of("Add");
+  EXPECT_TRUE(parser_->parseWithWeightDescriptors(model.data(), model.size()));
+  EXPECT_EQ(network_->getNbOutputs(), 1);
+  EXPECT_FALSE(parser_->parseWithWeightDescriptors(nullptr, 0));
+}
+
+// A row of Relu nodes n0, n1, …; those in `unknown` have an operator that nobody knows.
+std::string chain(int length, const std::set<int>& unknown) {
+  onnx::ModelProto model;
+  model.ParseFromString(model_of("Relu"));
+  auto& graph = *model.mutable_graph();
+  graph.clear_node();
+  for (int i = 0; i < length; ++i) {
+    auto& node = *graph.add_node();
+    node.set_op_type(unknown.contains(i) ? "Frobnicate" : "Relu");
+    node.set_name("n" + std::to_string(i));
+    node.add_input(i == 0 ? "x" : "t" + std::to_string(i - 1));
+    node.add_output(i == length - 1 ? "y" : "t" + std::to_string(i));
+  }
+  return model.SerializeAsString();
+}
+
+TEST_F(OnnxParser, DividesAModelIntoSubgraphs) {
+  const std::string model = chain(6, {2, 3});
+  EXPECT_FALSE(parser_->supportsModelV2(model.data(), model.size()));
+  ASSERT_EQ(parser_->getNbSubgraphs(), 3);
+  const std::vector<std::vector<int64_t>> expected{{0, 1}, {2, 3}, {4, 5}};
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(parser_->isSubgraphSupported(i), i != 1);
+    int64_t length = -1;
+    const int64_t* nodes = parser_->getSubgraphNodes(i, length);
+    EXPECT_EQ(std::vector<int64_t>(nodes, nodes + length), expected[static_cast<size_t>(i)]);
+  }
+  int64_t length = -1;
+  for (int64_t outside : {int64_t{-1}, int64_t{3}}) {
+    EXPECT_FALSE(parser_->isSubgraphSupported(outside));
+    EXPECT_EQ(parser_->getSubgraphNodes(outside, length), nullptr);
+    EXPECT_EQ(length, 0);
+  }
+  EXPECT_EQ(parser_->getNbErrors(), 2);  // one for each node
+  const std::string good = chain(2, {});
+  EXPECT_TRUE(parser_->supportsModelV2(good.data(), good.size()));
+  EXPECT_EQ(parser_->getNbSubgraphs(), 1);
+}
+
+TEST_F(OnnxParser, ErrorsTellTheFunctionsAroundANode) {
+  onnx::ModelProto model;
+  model.ParseFromString(chain(2, {}));
+  auto& call = *model.mutable_graph()->mutable_node(1);
+  call.set_op_type("Outer");
+  call.set_domain("mine");
+  for (const char* name : {"Outer", "Inner"}) {
+    auto& function = *model.add_functions();
+    function.set_name(name);
+    function.set_domain("mine");
+    function.add_opset_import()->set_version(17);
+    function.add_input("a");
+    function.add_output("b");
+    auto& node = *function.add_node();
+    const bool outer = std::string(name) == "Outer";
+    node.set_op_type(outer ? "Inner" : "Frobnicate");
+    node.set_domain(outer ? "mine" : "");
+    node.set_name(outer ? "call" : "bad");
+    node.add_input("a");
+    node.add_output("b");
+  }
+  EXPECT_FALSE(parse(model.SerializeAsString()));
+  ASSERT_EQ(parser_->getNbErrors(), 1);
+  const nvonnxparser::IParserError& error = *parser_->getError(0);
+  EXPECT_EQ(error.code(), nvonnxparser::ErrorCode::kUNSUPPORTED_NODE);
+  EXPECT_EQ(error.node(), 1);
+  EXPECT_THAT(error.nodeName(), StrEq("n1"));
+  ASSERT_EQ(error.localFunctionStackSize(), 2);
+  EXPECT_THAT(error.localFunctionStack()[0], StrEq("mine::Outer"));
+  EXPECT_THAT(error.localFunctionStack()[1], StrEq("mine::Inner"));
+  EXPECT_THAT(error.desc(), HasSubstr("'bad' (Frobnicate)"));
+  EXPECT_THAT(error.file(), StrEq(""));
+  EXPECT_THAT(error.func(), StrEq(""));
+  EXPECT_EQ(error.line(), 0);
+}
+
+TEST_F(OnnxParser, KeepsFlags) {
+  using enum nvonnxparser::OnnxParserFlag;
+  EXPECT_TRUE(parser_->getFlag(kNATIVE_INSTANCENORM));  // as TensorRT 10 begins
+  EXPECT_FALSE(parser_->getFlag(kENABLE_PLUGIN_OVERRIDE));
+  parser_->setFlag(kENABLE_PLUGIN_OVERRIDE);
+  parser_->clearFlag(kNATIVE_INSTANCENORM);
+  EXPECT_EQ(parser_->getFlags(), 1u << static_cast<int>(kENABLE_PLUGIN_OVERRIDE));
+  EXPECT_EQ(logger_.warnings, "");
+  parser_->setFlags(1u << static_cast<int>(kREPORT_CAPABILITY_DLA));
+  EXPECT_TRUE(parser_->getFlag(kREPORT_CAPABILITY_DLA));
+  EXPECT_THAT(logger_.warnings, HasSubstr("there is no DLA"));
+}
+
+TEST_F(OnnxParser, TakesAConfigurationAndNeedsNoLibraries) {
+  const std::unique_ptr<nvinfer1::IBuilderConfig> config(builder_->createBuilderConfig());
+  EXPECT_TRUE(parser_->setBuilderConfig(config.get()));
+  EXPECT_FALSE(parser_->setBuilderConfig(nullptr));
+  int64_t count = -1;
+  EXPECT_EQ(parser_->getUsedVCPluginLibraries(count), nullptr);
+  EXPECT_EQ(count, 0);
+}
+
+// The weights of a model may lie in a file beside it, whether it is parsed by path or from memory.
+TEST_F(OnnxParser, ReadsWeightsFromFilesBesideTheModel) {
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      fs::temp_directory_path() / ("tenon_parser_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  const float weights[2] = {5, 6};
+  std::ofstream(folder / "weights", std::ios::binary)
+      .write(reinterpret_cast<const char*>(weights), sizeof(weights));
+  onnx::ModelProto model;
+  model.ParseFromString(model_of("Add"));
+  auto& weight = *model.mutable_graph()->mutable_initializer(0);
+  weight.clear_float_data();
+  weight.set_data_location(onnx::TensorProto::EXTERNAL);
+  auto& location = *weight.add_external_data();
+  location.set_key("location");
+  location.set_value("weights");
+  const std::string bytes = model.SerializeAsString(), path = folder / "model.onnx";
+  std::ofstream(path, std::ios::binary) << bytes;
+  EXPECT_FALSE(parse(bytes));
+  EXPECT_THAT(first_error(), HasSubstr("where the model is stored is not known"));
+  begin_again();
+  EXPECT_TRUE(parser_->supportsModelV2(bytes.data(), bytes.size(), path.c_str()));
+  EXPECT_TRUE(parser_->parse(bytes.data(), bytes.size(), path.c_str())) << logger_.errors;
+  EXPECT_EQ(constant_values(), (std::vector<float>{5, 6}));
+  begin_again();
+  EXPECT_TRUE(parser_->parseFromFile(path.c_str(), 1)) << logger_.errors;
+  EXPECT_EQ(constant_values(), (std::vector<float>{5, 6}));
+  fs::remove_all(folder);
+}
+
+// A small file must not fill the memory; how much it may take is the application's choice.
+TEST_F(OnnxParser, LimitsWhatAModelMakesItCompute) {
+  onnx::ModelProto model;
+  model.ParseFromString(chain(1, {}));
+  auto& graph = *model.mutable_graph();
+  graph.clear_node();
+  auto& node = *graph.add_node();
+  node.set_op_type("ConstantOfShape");
+  node.set_name("fill");
+  node.add_input("shape");
+  node.add_output("y");
+  auto& shape = *graph.add_initializer();
+  shape.set_name("shape");
+  shape.set_data_type(onnx::TensorProto::INT64);
+  shape.add_dims(1);
+  shape.add_int64_data(1000);
+  const std::string bytes = model.SerializeAsString();
+  tenon::set_import_limit(3999);
+  EXPECT_EQ(tenon::import_limit(), 3999u);
+  EXPECT_FALSE(parse(bytes));
+  EXPECT_THAT(first_error(), HasSubstr("'fill' (ConstantOfShape)"));
+  EXPECT_THAT(first_error(), HasSubstr("than are allowed"));
+  tenon::set_import_limit(0);
+  begin_again();
+  ::setenv("TENON_IMPORT_LIMIT", "lots", 1);
+  EXPECT_FALSE(parse(bytes));
+  EXPECT_THAT(logger_.errors, HasSubstr("TENON_IMPORT_LIMIT is 'lots'"));
+  EXPECT_EQ(tenon::import_limit(), 0u);
+  ::setenv("TENON_IMPORT_LIMIT", "1", 1);
+  EXPECT_EQ(tenon::import_limit(), 1u << 20);
+  EXPECT_TRUE(parse(bytes));
+  ::unsetenv("TENON_IMPORT_LIMIT");
+  EXPECT_EQ(tenon::import_limit(), size_t{1} << 31);
+}
+
+TEST_F(OnnxParser, HasNoRefitterYet) {
+  EXPECT_EQ(createNvOnnxParserRefitter_INTERNAL(nullptr, &logger_, NV_ONNX_PARSER_VERSION),
+            nullptr);
+  EXPECT_THAT(logger_.errors, HasSubstr("createParserRefitter"));
+  EXPECT_THAT(logger_.errors, HasSubstr("not supported yet"));
 }
 
 TEST_F(OnnxParser, RefusesBadFiles) {

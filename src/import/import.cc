@@ -16,7 +16,7 @@ using Code = nvonnxparser::ErrorCode;
 
 constexpr size_t kMostProblems = 1000;
 constexpr size_t kDeepestFunction = 32;
-constexpr int64_t kMostInlinedNodes = 1'000'000;
+constexpr int64_t kMostInlinedNodes = 200'000;
 
 Code parser_code(const Error& e) {
   if (const auto* own = dynamic_cast<const ImportError*>(&e)) return own->parser_code();
@@ -249,7 +249,9 @@ class Importer {
     Shape declared;
     std::array<std::string, Shape::kMaxRank> names;
     for (const auto& dim : type.shape().dim()) {
-      if (dim.has_dim_param()) names[static_cast<size_t>(declared.rank())] = dim.dim_param();
+      // Exporters of PaddlePaddle write "?" for every extent that varies: no name at all.
+      if (dim.has_dim_param() && dim.dim_param() != "?")
+        names[static_cast<size_t>(declared.rank())] = dim.dim_param();
       require(!dim.has_dim_value() || dim.dim_value() >= -1, "extent {} is {}", declared.rank(),
               dim.dim_value());
       declared.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
@@ -473,6 +475,14 @@ void import_onnx(std::span<const std::byte> bytes, const ImportOptions& options,
   const size_t more = report.problems.size() - 1;
   const std::string rest = more == 0 ? "" : fmt::format(" (and {} more problems)", more);
   throw Error(ErrorCode::kINVALID_ARGUMENT, report.problems[0].text + rest);
+}
+
+std::vector<std::string> initializer_names(std::span<const std::byte> bytes,
+                                           const std::string& model_path) {
+  std::vector<std::string> names;
+  const auto model = parse_model(bytes, model_path);
+  for (const auto& tensor : model->graph().initializer()) names.push_back(tensor.name());
+  return names;
 }
 
 }  // namespace tenon

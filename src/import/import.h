@@ -17,15 +17,21 @@ namespace tenon {
 /// Opsets of the standard domain that the importer knows.
 constexpr int64_t kOldestOpset = 1, kLatestOpset = 28;
 
+/// Bytes that the constants may take which one model computes (a shape filled with a number, a
+/// range, a converted weight) rather than stores, so that a small file cannot fill the memory: what
+/// set_computed_bytes_limit() said last, else the environment variable TENON_IMPORT_LIMIT in MiB,
+/// else 2 GiB. Throws when the variable is no number.
+size_t computed_bytes_limit();
+/// For all imports that begin afterwards, in any thread; 0 brings back the default.
+void set_computed_bytes_limit(size_t bytes);
+
 struct ImportOptions {
   /// Where the model came from, for messages and as the folder of external data; "" when unknown.
   std::string model_path;
   Log log;
   /// A plugin of the operator's name comes before the operator's own meaning.
   bool prefer_plugins = false;
-  /// Bytes that constants may take which the model computes (a shape filled with a number, a range,
-  /// a converted weight) rather than stores: a small file must not fill the memory.
-  size_t most_computed_bytes = size_t{1} << 31;
+  size_t most_computed_bytes = computed_bytes_limit();
   /// Weights that replace, by name, those of the model: the bytes of an initializer.
   std::map<std::string, std::span<const std::byte>> initializers;
 };
@@ -54,6 +60,10 @@ struct ImportReport {
 /// in `report`; the network is then incomplete. The bytes are not needed afterwards.
 void import_onnx(std::span<const std::byte> model, const ImportOptions& options, Network& network,
                  ImportReport& report);
+
+/// Names of the model's initializers. Throws Error when the bytes are no model.
+std::vector<std::string> initializer_names(std::span<const std::byte> model,
+                                           const std::string& model_path);
 
 /// One row of the table of operators.
 struct OperatorRow {
