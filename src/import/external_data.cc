@@ -62,6 +62,13 @@ fs::path contained_path(const std::string& location, const std::string& model_pa
           "external data file '{}' is a link that leaves the model's folder; put the file itself "
           "beside the model",
           location);
+  // A second name may lie outside the folder: an archive can hold a hard link to any file.
+  const auto names = fs::hard_link_count(target, error);
+  require(
+      error || names <= 1 || !fs::is_regular_file(target, error),
+      "external data file '{}' has {} names (hard links), so that it may be a file from outside "
+      "the model's folder; copy it there",
+      location, names);
   return target;
 }
 

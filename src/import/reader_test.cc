@@ -1,4 +1,5 @@
 // What the importer makes of models that are damaged, hostile or merely unusual.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "import/testing.h"
@@ -183,7 +184,7 @@ TEST(Reader, RefusesBadGraphs) {
 
   model = relu_model();
   model.mutable_graph()->mutable_node(0)->clear_input();
-  EXPECT_THAT(error_of(model), HasSubstr("input 0 is missing"));
+  EXPECT_THAT(error_of(model), HasSubstr("it has 0 inputs; expected 1"));
 
   model = relu_model();
   model.mutable_graph()->mutable_node(0)->set_output(0, "\xff\xfe");
@@ -195,6 +196,19 @@ TEST(Reader, RefusesBadGraphs) {
   EXPECT_THAT(error_of(model), HasSubstr("extent 0 is -7"));
   for (int i = 0; i < 9; ++i) shape->mutable_shape()->add_dim()->set_dim_value(1);
   EXPECT_THAT(error_of(model), HasSubstr("10 dimensions"));
+}
+
+TEST(Reader, EqualNamesAreEqualExtentsAndQuestionMarksAreNoNames) {
+  const Tensor oblong(DataType::kFLOAT, Shape{2, 3});
+  auto model = relu_model();
+  auto& type = *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+  type.mutable_shape()->clear_dim();
+  for (int i = 0; i < 2; ++i) type.mutable_shape()->add_dim()->set_dim_param("?");
+  EXPECT_EQ(run(model, {oblong}).at(0).shape(), (Shape{2, 3}));
+  Network network;
+  ImportReport report;
+  import_onnx(testing::bytes_of(model.SerializeAsString()), ImportOptions(), network, report);
+  EXPECT_NE(network.inputs()[0]->dims[0], network.inputs()[0]->dims[1]);
 }
 
 TEST(Reader, ChecksTheSizeOfTensors) {
@@ -327,6 +341,19 @@ TEST_F(ExternalData, CannotLeaveTheModelsFolder) {
   EXPECT_THAT(error({{"location", "C:\\secret.bin"}}), HasSubstr("not a relative path"));
   EXPECT_THAT(error({{"location", "link.bin"}}), HasSubstr("link that leaves"));
   EXPECT_THAT(error({{"location", "up/secret.bin"}}), HasSubstr("link that leaves"));
+  fs::create_hard_link(folder_ / "secret.bin", folder_ / "model" / "hard.bin");
+  EXPECT_THAT(error({{"location", "hard.bin"}}), HasSubstr("2 names"));
+}
+
+TEST_F(ExternalData, IgnoresKeysThatNobodyKnows) {
+  EXPECT_EQ(error({{"location", "inside/weights.bin"}, {"__class__", "x"}, {"checksum", "?"}}), "");
+}
+
+TEST_F(ExternalData, MustBeARegularFile) {
+  ASSERT_EQ(::mkfifo((folder_ / "model" / "fifo").c_str(), 0600), 0);
+  EXPECT_THAT(error({{"location", "fifo"}}), HasSubstr("not a regular file"));
+  fs::create_symlink("/dev/zero", folder_ / "model" / "zero");
+  EXPECT_THAT(error({{"location", "zero"}}), HasSubstr("link that leaves"));
 }
 
 TEST_F(ExternalData, MustFit) {

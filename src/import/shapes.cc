@@ -92,6 +92,9 @@ Value& Layers::reshape(Value& x, const Dims& extents) {
 Value& Layers::rearrange(Value& x, const std::vector<int>& source) {
   Dims extents;
   for (int axis : source)
+    require(axis < rank(x), "tensor '{}' has {} dimensions; expected at least {}", x.name, rank(x),
+            axis + 1);
+  for (int axis : source)
     extents.push_back(axis < 0 ? number(1) : x.dims[static_cast<size_t>(axis)]);
   return reshape(x, extents);
 }

@@ -41,16 +41,19 @@ void clip_by_inputs(NodeContext& n) {
 }  // namespace
 
 TENON_IMPORT(Relu, 1, "") {
+  n.expect_inputs(1, 1);
   Value& x = n.input(0);
   n.ignore("consumed_inputs");
   n.set_output(0, is_float(x.type) ? n.activation(ActivationType::kRELU, x)
                                    : n.binary(Operation::kMAX, x, 0.0));
 }
 TENON_IMPORT(Sigmoid, 1, "") {
+  n.expect_inputs(1, 1);
   n.ignore("consumed_inputs");
   n.set_output(0, n.activation(ActivationType::kSIGMOID, n.input(0)));
 }
 TENON_IMPORT(Tanh, 1, "") {
+  n.expect_inputs(1, 1);
   n.ignore("consumed_inputs");
   n.set_output(0, n.activation(ActivationType::kTANH, n.input(0)));
 }
