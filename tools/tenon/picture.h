@@ -1,18 +1,14 @@
 // JPEG and PNG pictures, and their way into and out of tensors.
 #pragma once
 
+#include <tenon/picture.h>
+
 #include <string>
 #include <vector>
 
 #include "array.h"
 
 namespace tenon::tool {
-
-/// 8-bit RGB, rows first.
-struct Picture {
-  int width = 0, height = 0;
-  std::vector<uint8_t> pixels;  // 3 * width * height
-};
 
 /// How a picture becomes a tensor: value = (pixel - mean) * scale, per channel, in the order and
 /// layout given. Saving inverts it, then rounds and clamps to 0…255.
@@ -23,13 +19,13 @@ struct PictureOptions {
   bool bgr = false;
 };
 
-/// Whether the name ends like a picture's: .jpg, .jpeg, .png.
-bool is_picture(const std::string& path);
+using tenon::is_picture;
+using tenon::Picture;
 
-/// Reads a JPEG or PNG file; grey and transparent ones become RGB. Throws Failure, naming the file.
-Picture read_picture(const std::string& path);
-/// Writes PNG or JPEG (quality 95) by the name's ending, aside and then renamed.
-void write_picture(const std::string& path, const Picture& picture);
+/// Reads a JPEG or PNG file. Throws Failure, naming the file.
+Picture load_picture(const std::string& path);
+/// Writes PNG or JPEG by the name's ending, aside and then renamed. Throws Failure.
+void save_picture(const std::string& path, const Picture& picture);
 
 /// float32 (1,C,H,W) or (1,H,W,C), where C is 3, or 1 for a grey model (luma of ITU-R BT.601).
 Array to_tensor(const Picture& picture, const PictureOptions& options, int64_t channels);

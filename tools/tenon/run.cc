@@ -129,7 +129,7 @@ void run(Options& o, Logger& logger) {
   RunInputs known{shapes, shapes};
   for (const std::string& text : o.images) {
     const auto [name, path] = split_file(text);
-    const Picture& p = pictures[name] = read_picture(path);
+    const Picture& p = pictures[name] = load_picture(path);
     const auto height = static_cast<int64_t>(p.height), width = static_cast<int64_t>(p.width);
     if (!name.empty())
       known.shapes[name] = o.picture.channels_last ? std::vector<int64_t>{1, height, width, 3}
@@ -166,7 +166,7 @@ void run(Options& o, Logger& logger) {
     if (it == session.outputs().end())
       fail("--save: the model has no output '{}'; its outputs are: {}", name,
            fmt::join(outputs, ", "));
-    write_picture(path, to_picture(it->second, o.picture));
+    save_picture(path, to_picture(it->second, o.picture));
   }
   if (!o.outputs.empty()) write_npz(o.outputs, session.outputs());
   const double save_seconds = seconds_since(start_save);

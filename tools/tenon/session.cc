@@ -84,15 +84,18 @@ void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
   }
   for (const std::string& name : names(TensorIOMode::kOUTPUT)) {
     const auto shape = to_vector(context_->getTensorShape(name.c_str()));
-    if (std::find(shape.begin(), shape.end(), -1) != shape.end())
-      fail_with_log(logger_, fmt::format("the shape of output '{}' is not known: {}", name,
-                                         shape_text(shape)));
-    outputs_[name] = make_array(engine_.getTensorDataType(name.c_str()), shape);
-    buffers_.push_back({name, false, false, nullptr, &outputs_[name]});
+    const auto type = engine_.getTensorDataType(name.c_str());
+    const bool late = std::find(shape.begin(), shape.end(), -1) != shape.end();
+    outputs_[name] = late ? Array{type, {0}, {}} : make_array(type, shape);
+    buffers_.push_back({name, false, false, nullptr, &outputs_[name], late});
   }
   for (Buffer& b : buffers_) {
     if (b.on_host) continue;
-    check(cudaMalloc(&b.device, std::max<size_t>(b.host->bytes.size(), 1)),
+    const int64_t bytes = b.late ? context_->getMaxOutputSize(b.name.c_str())
+                                 : static_cast<int64_t>(b.host->bytes.size());
+    if (bytes < 0)
+      fail_with_log(logger_, fmt::format("the largest size of output '{}' is not known", b.name));
+    check(cudaMalloc(&b.device, static_cast<size_t>(std::max<int64_t>(bytes, 1))),
           "cannot get device memory");
     context_->setTensorAddress(b.name.c_str(), b.device);
   }
@@ -145,6 +148,11 @@ void Session::enqueue() {
 }
 
 void Session::copy_out() {
+  for (const Buffer& b : buffers_)
+    if (b.late) {
+      wait();
+      *b.host = make_array(b.host->type, to_vector(context_->getTensorShape(b.name.c_str())));
+    }
   for (const Buffer& b : buffers_)
     if (!b.is_input && !b.host->bytes.empty())
       check(cudaMemcpyAsync(b.host->bytes.data(), b.device, b.host->bytes.size(),

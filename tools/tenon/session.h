@@ -49,6 +49,7 @@ class Session {
     bool is_input = false, on_host = false;
     void* device = nullptr;
     Array* host = nullptr;
+    bool late = false;  // only the run tells its shape
   };
   Array shape_values(const std::string& name, const std::vector<int64_t>& shape,
                      const ShapeMap& shapes) const;
