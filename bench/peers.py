@@ -29,8 +29,9 @@ def onnx_runtime(model, inputs, threads):
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     names = {i.name for i in session.get_inputs()}
     feed = {name: value for name, value in inputs.items() if name in names}
+    outputs = [output.name for output in session.get_outputs()]
     loaded = time.perf_counter() - start
-    return lambda: session.run(None, feed)[0], loaded, before
+    return lambda: session.run(None, feed), lambda result: dict(zip(outputs, result)), loaded, before
 
 
 def openvino(model, inputs, threads):
@@ -38,8 +39,11 @@ def openvino(model, inputs, threads):
 
     before, start = resident_mb(), time.perf_counter()
     core = openvino.Core()
+    network = core.read_model(model)
+    # As engines with plans do, it may use that the shapes are known.
+    network.reshape({port: list(inputs[port.get_any_name()].shape) for port in network.inputs})
     compiled = core.compile_model(
-        model,
+        network,
         "CPU",
         {
             "PERFORMANCE_HINT": "LATENCY",
@@ -55,9 +59,12 @@ def openvino(model, inputs, threads):
 
     def run():
         request.infer(feed, share_inputs=True)
-        return request.get_output_tensor(0).data
+        return request
 
-    return run, loaded, before
+    def named(result):
+        return {name: result.get_tensor(port).data for port in compiled.outputs for name in port.get_names()}
+
+    return run, named, loaded, before
 
 
 def ncnn_files(model, inputs):
@@ -98,7 +105,7 @@ def ncnn(model, inputs, threads):
             extractor.input(name, value)
         return np.array(extractor.extract(output)[1])[None]
 
-    return run, loaded, before
+    return run, lambda result: {"output": result}, loaded, before
 
 
 PEERS = {"ort": onnx_runtime, "ov": openvino, "ncnn": ncnn}
@@ -108,10 +115,10 @@ def main():
     peer, model, inputs, outputs, threads = sys.argv[1:6]
     with np.load(inputs) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    run, loaded, before = PEERS[peer](model, arrays, int(threads))
+    run, named, loaded, before = PEERS[peer](model, arrays, int(threads))
     for _ in range(4):
         result = run()
-    np.savez(outputs, output=np.array(result))
+    np.savez(outputs, **named(result))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"load_s": round(loaded, 4), "peak_mb": round(peak - before, 1)}), flush=True)
     for line in sys.stdin:

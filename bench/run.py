@@ -1,6 +1,6 @@
 """Measures Tenon and its peers on the same models, block by block in turn, in one run.
 
-    python run.py [--models resnet50,mobilenet_v2,srcnn] [--peers tenon,ort,ov,ncnn] [--threads 2] [--rounds 12]
+    python run.py [--models resnet50,tiny_yolov3,...] [--peers tenon,ort,ov,ncnn] [--threads 2] [--rounds 12]
 
 Absolute times drift with the machine, so read the ratios of medians. `busy` is what other processes used of
 the machine just before a block; a run with a high value says little.
@@ -18,15 +18,58 @@ import time
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Trained models and their inputs, as `./dev models` leaves them.
+TRAINED = ROOT / ".cache/models"
 # Peers do not know the custom operator: they get the same network with ONNX's own Resize.
 PEER_MODEL = {"srcnn": "srcnn_resize"}
-# ncnn's converter wants fixed shapes, and its srcnn takes 10 GB.
-NOT_MEASURED = {("srcnn", "ncnn")}
 INPUTS = {
     "resnet50": {"input": (1, 3, 224, 224)},
     "mobilenet_v2": {"input": (1, 3, 224, 224)},
     "srcnn": {"input": (1, 3, 256, 256), "factor": (1, 1, 768, 768)},
 }
+# The case of each trained model that is measured.
+CASES = {
+    "tiny_yolov3": "416x416",
+    "ppocrv4_det": "320x640",
+    "ppocrv4_rec": "320",
+    "ppocr_cls": "turned",
+    "silero_vad_v6": "long",
+    "basic_pitch": "chord",
+    "magika_v3": "c",
+    "mnist_cnn": "seven",
+    "espcn_x3": "crop",
+}
+
+
+# ncnn's converter wants fixed shapes, and its srcnn takes 10 GB. Trained models are compared with the engines that
+# take ONNX files as they are.
+NOT_MEASURED = {("srcnn", "ncnn")} | {(model, "ncnn") for model in CASES}
+
+
+def arrays_of(model):
+    if model in INPUTS:
+        generator = np.random.default_rng(0)
+        return {n: generator.random(s, dtype=np.float32) for n, s in INPUTS[model].items()}
+    with np.load(TRAINED / model / f"{CASES[model]}.npz") as stored:
+        return {n.removeprefix("in:"): stored[n] for n in stored.files if n.startswith("in:")}
+
+
+def path_of(model, options):
+    return TRAINED / f"{model}.onnx" if model in CASES else pathlib.Path(options.model_folder) / f"{model}.onnx"
+
+
+def difference(own, other):
+    """The largest error of any output, as a part of that output's range."""
+    worst = 0.0
+    for name in own.files:
+        # A peer with one output may have lost its name.
+        found = other[name] if name in other.files else other[other.files[0]]
+        if found.shape != own[name].shape:
+            return float("inf")
+        if found.size:
+            one, two = own[name].astype(np.float64), found.astype(np.float64)
+            worst = max(worst, float(np.abs(one - two).max() / (np.ptp(two) or 1)))
+    return worst
 
 
 def busy():
@@ -66,37 +109,32 @@ class Worker:
         self.process.wait()
 
 
-def start(peer, model, options, folder):
+def start(peer, model, arrays, options, folder):
     inputs, outputs = folder / "inputs.npz", folder / f"{peer}.npz"
-    models = pathlib.Path(options.model_folder)
     if peer == "tenon":
         plan = folder / f"{model}.plan"
-        shapes = ",".join(f"{n}:{'x'.join(map(str, s))}" for n, s in INPUTS[model].items())
+        shapes = ",".join(f"{n}:{'x'.join(map(str, a.shape))}" for n, a in arrays.items())
+        command = [options.tenon, "build", path_of(model, options), "-o", plan, f"--shapes={shapes}"]
         began = time.perf_counter()
-        subprocess.run(
-            [options.tenon, "build", models / f"{model}.onnx", "-o", plan, f"--shapes={shapes}"],
-            check=True,
-            capture_output=True,
-        )
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode != 0:
+            raise RuntimeError(f"{model} cannot be built: {result.stderr.strip()}")
         built = time.perf_counter() - began
         worker = Worker([options.worker, plan, inputs, outputs, str(options.threads)])
         worker.facts["build_s"] = round(built, 2)
         return worker
-    name = PEER_MODEL.get(model, model)
+    path = path_of(PEER_MODEL.get(model, model), options)
     script = pathlib.Path(__file__).with_name("peers.py")
-    return Worker(
-        [options.python, script, peer, models / f"{name}.onnx", inputs, outputs, str(options.threads)]
-    )
+    return Worker([options.python, script, peer, path, inputs, outputs, str(options.threads)])
 
 
 def measure(model, options):
-    generator = np.random.default_rng(0)
+    arrays = arrays_of(model)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        arrays = {n: generator.random(s, dtype=np.float32) for n, s in INPUTS[model].items()}
         np.savez(folder / "inputs.npz", **arrays)
         peers = [p for p in options.peers.split(",") if (model, p) not in NOT_MEASURED]
-        workers = {peer: start(peer, model, options, folder) for peer in peers}
+        workers = {peer: start(peer, model, arrays, options, folder) for peer in peers}
         noise = []
         for _ in range(options.rounds):
             for worker in workers.values():
@@ -114,10 +152,9 @@ def measure(model, options):
                 **worker.facts,
             }
         results = {peer: np.load(folder / f"{peer}.npz") for peer in workers}
-        arrays = {peer: r[r.files[0]] for peer, r in results.items()}
-    if "tenon" in arrays:
-        for peer, row in rows.items():
-            row["max_difference"] = float(np.abs(arrays[peer] - arrays["tenon"]).max())
+        if "tenon" in results:
+            for peer, row in rows.items():
+                row["max_difference"] = difference(results["tenon"], results[peer])
     return {"model": model, "busy": round(statistics.median(noise), 2), "peers": rows}
 
 
@@ -137,7 +174,7 @@ def show(result):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--models", default="resnet50,mobilenet_v2,srcnn")
+    parser.add_argument("--models", default=",".join([*INPUTS, *CASES]))
     parser.add_argument("--peers", default="tenon,ort,ov,ncnn")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=12)
@@ -149,11 +186,17 @@ def main():
     parser.add_argument("--json", help="write the results to this file")
     options = parser.parse_args()
     results = []
+    failed = False
     for model in options.models.split(","):
-        results.append(measure(model, options))
-        show(results[-1])
+        try:
+            results.append(measure(model, options))
+            show(results[-1])
+        except RuntimeError as error:
+            failed = True
+            print(f"\n{model}: {error}", file=sys.stderr)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -51,9 +51,10 @@ function(tenon_link_modules target)
   endforeach()
 endfunction()
 
-# tenon_test(NAME SOURCES ... MODULES ... LIBRARIES ...): a GoogleTest program known to CTest.
+# tenon_test(NAME SOURCES ... MODULES ... LIBRARIES ... PROPERTIES ...): a GoogleTest program known
+# to CTest.
 function(tenon_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;MODULES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;MODULES;LIBRARIES;PROPERTIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE tenon_options GTest::gmock GTest::gtest_main
                                         ${arg_LIBRARIES})
@@ -62,5 +63,5 @@ function(tenon_test name)
     tenon_link_modules(${name} ${arg_MODULES})
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}/"
-                       PROPERTIES TIMEOUT 300)
+                       PROPERTIES TIMEOUT 300 ${arg_PROPERTIES})
 endfunction()

@@ -1,5 +1,4 @@
 // Models through the whole engine, against what PyTorch computed: see README.md beside this file.
-#include <cuda_runtime_api.h>
 #include <tenon/open_plan.h>
 
 #include <cmath>
@@ -8,12 +7,13 @@
 #include "array.h"
 #include "npz.h"
 #include "test/support/engine.h"
+#include "test/support/run.h"
 
 namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
-using nvinfer1::TensorIOMode;
+using testing::Way;
 using tool::Array;
 using tool::Arrays;
 
@@ -95,66 +95,13 @@ void expect_golden(const Arrays& golden, const std::string& name, const Array& a
                tool::numbers(golden.at("stats:" + name)));
 }
 
-// Device memory with the bytes of an array.
-class DeviceArray {
- public:
-  explicit DeviceArray(const Array& array) : bytes_(array.bytes.size()) {
-    EXPECT_EQ(cudaMalloc(&data_, bytes_), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(data_, array.bytes.data(), bytes_, cudaMemcpyHostToDevice), cudaSuccess);
-  }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  ~DeviceArray() { cudaFree(data_); }
-  void* data() const { return data_; }
-  void read(Array& array) const {
-    EXPECT_EQ(cudaMemcpy(array.bytes.data(), data_, bytes_, cudaMemcpyDeviceToHost), cudaSuccess);
-  }
-
- private:
-  void* data_ = nullptr;
-  size_t bytes_;
-};
-
-enum class Way { kEnqueueV3, kExecuteV2 };
-
 void run(nvinfer1::ICudaEngine& engine, const Arrays& golden, Way way) {
-  const std::unique_ptr<nvinfer1::IExecutionContext> context(engine.createExecutionContext());
-  ASSERT_NE(context, nullptr);
-  std::map<std::string, std::unique_ptr<DeviceArray>> memory;
-  Arrays outputs;
-  for (const TensorIOMode mode : {TensorIOMode::kINPUT, TensorIOMode::kOUTPUT})
-    for (int32_t i = 0; i < engine.getNbIOTensors(); ++i) {
-      const char* name = engine.getIOTensorName(i);
-      if (engine.getTensorIOMode(name) != mode) continue;
-      Array array;
-      if (mode == TensorIOMode::kINPUT) {
-        array = golden.at(std::string("in:") + name);
-        ASSERT_TRUE(context->setInputShape(name, tool::to_dims(array.shape)));
-      } else {
-        array = tool::make_array(engine.getTensorDataType(name),
-                                 tool::to_vector(context->getTensorShape(name)));
-        outputs[name] = array;
-      }
-      memory[name] = std::make_unique<DeviceArray>(array);
-      ASSERT_TRUE(context->setTensorAddress(name, memory[name]->data()));
-    }
-  if (way == Way::kEnqueueV3) {
-    cudaStream_t stream;
-    ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
-    EXPECT_TRUE(context->enqueueV3(stream));
-    EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-    EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
-  } else {
-    std::vector<void*> bindings;
-    for (int32_t i = 0; i < engine.getNbIOTensors(); ++i)
-      bindings.push_back(memory[engine.getIOTensorName(i)]->data());
-    EXPECT_TRUE(context->executeV2(bindings.data()));
-  }
+  Arrays inputs;
+  for (const auto& [name, array] : golden)
+    if (name.starts_with("in:")) inputs[name.substr(3)] = array;
+  const Arrays outputs = testing::run_engine(engine, inputs, way);
   EXPECT_FALSE(outputs.empty());
-  for (auto& [name, array] : outputs) {
-    memory[name]->read(array);
-    expect_golden(golden, name, array);
-  }
+  for (const auto& [name, array] : outputs) expect_golden(golden, name, array);
 }
 
 class Golden : public ::testing::TestWithParam<fs::path> {};

@@ -14,6 +14,7 @@ from PIL import Image
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = SOURCE / "examples"
+MODELS = SOURCE / ".cache/models"
 BUILD = os.environ["TENON_BUILD"]
 CMAKE = os.environ.get("CMAKE", "cmake")
 COMPILER = os.environ.get("CXX", "c++")
@@ -78,6 +79,37 @@ class Package(unittest.TestCase):
         said = run(self.folder / "lenet", self.folder / "lenet.wts", self.folder / "images.bin")
         actual = np.array([list(map(float, line.split())) for line in said.splitlines()])
         np.testing.assert_allclose(actual, np.load(self.folder / "expected.npy"), rtol=1e-3, atol=1e-5)
+
+    def test_example_detect(self):
+        self.build("detect")
+        photo = EXAMPLES / "detect/photos.jpg"
+        said = run(self.folder / "detect", MODELS / "tiny_yolov3.onnx", photo, self.folder / "boxes.png")
+        found = re.findall(r"(?m)^([a-z ]+) ([\d.]+) at \((-?\d+), (-?\d+)\) to \((-?\d+), (-?\d+)\)$", said)
+        self.assertEqual(sorted(row[0] for row in found), ["cat", "cup", "person"], said)
+        left, top, right, bottom = (np.array([int(row[i]) for row in sorted(found)]) for i in (2, 3, 4, 5))
+        # Where the pictures lie on the sheet: the cat at the left, the cup at the right, the man below.
+        np.testing.assert_allclose((left + right) / 2, [160, 480, 270], atol=40)
+        np.testing.assert_allclose((top + bottom) / 2, [125, 105, 380], atol=40)
+        self.expect_drawn(photo, self.folder / "boxes.png")
+
+    def test_example_ocr(self):
+        self.build("ocr")
+        page = EXAMPLES / "ocr/page.png"
+        models = [MODELS / f"{name}.onnx" for name in ("ppocrv4_det", "ppocr_cls", "ppocrv4_rec")]
+        said = run(self.folder / "ocr", *models, page, self.folder / "boxes.png")
+        rows = [line.split("  ", 1) for line in said.splitlines()]
+        expected = ["INVOICE 2026-0417", "Open inference engine", "Total 1,284.50 EUR", "Thank you for your order",
+                    "Printed upside down"]
+        # The model drops some spaces.
+        self.assertEqual([text.replace(" ", "") for _, text in rows], [text.replace(" ", "") for text in expected])
+        self.assertTrue(all(float(score) > 0.9 for score, _ in rows), said)
+        self.expect_drawn(page, self.folder / "boxes.png")
+
+    def expect_drawn(self, before, after):
+        """Some pixels differ, and most do not."""
+        one, other = (np.asarray(Image.open(path).convert("RGB"), int) for path in (before, after))
+        share = (abs(one - other).max(axis=2) > 16).mean()
+        self.assertTrue(0.005 < share < 0.15, share)
 
     def test_example_plugin(self):
         self.build("plugin")
