@@ -15,7 +15,9 @@ using Code = nvonnxparser::ErrorCode;
 }  // namespace
 
 int64_t constant_extent(const Value& x, int axis, const char* what) {
-  const Dim d = x.dims.at(static_cast<size_t>(axis));
+  require(axis < static_cast<int>(x.dims.size()),
+          "tensor '{}' has {} dimensions; expected more than {}", x.name, x.dims.size(), axis);
+  const Dim d = x.dims[static_cast<size_t>(axis)];
   if (!d->is_integer_constant())
     fail_import(Code::kUNSUPPORTED_NODE_DYNAMIC, "{} must be known when the model is imported",
                 what);
@@ -33,6 +35,7 @@ Value& split_heads(NodeContext& n, Value& x, int64_t heads) {
 }
 
 Value& join_heads(NodeContext& n, Value& x) {
+  require(n.rank(x) == 4, "tensor '{}' has {} dimensions; expected 4", x.name, n.rank(x));
   Value& rows = n.transpose(x, {0, 2, 1, 3});
   n.know(rows);
   return n.reshape(rows, {rows.dims[0], rows.dims[1], n.pool().mul(rows.dims[2], rows.dims[3])});
@@ -45,6 +48,8 @@ Value& concatenate(NodeContext& n, Value& first, Value& second, int axis) {
 }
 
 Value& part(NodeContext& n, Value& x, int axis, int64_t start, int64_t size) {
+  require(axis < n.rank(x), "tensor '{}' has {} dimensions; expected more than {}", x.name,
+          n.rank(x), axis);
   Dims from(x.dims.size(), n.number(0)), extents = x.dims, step(x.dims.size(), n.number(1));
   from[static_cast<size_t>(axis)] = n.number(start);
   extents[static_cast<size_t>(axis)] = n.number(size);
