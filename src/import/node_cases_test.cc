@@ -115,8 +115,9 @@ Model model_from(const Json& j, bool known_extents) {
     type.mutable_shape();
     const int rank = static_cast<int>(input.at("shape").size());
     for (const Json& d : input.at("shape")) {
-      const bool fixed =
-          j.value("static", Json()) == "heads" && !is_length(type.shape().dim_size(), rank);
+      const Json kept = j.value("static", Json());
+      const bool fixed = (kept == "heads" && !is_length(type.shape().dim_size(), rank))
+                         || (kept == "lists" && rank == 1);
       auto& dim = *type.mutable_shape()->add_dim();
       if (known_extents || fixed) dim.set_dim_value(d.get<int64_t>());
     }
