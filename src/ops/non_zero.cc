@@ -32,12 +32,18 @@ template <class T, class Index> void run(const ReferenceCall& call, const Tensor
   parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
       int64_t column = begins[static_cast<size_t>(c)];
+      int64_t place[Shape::kMaxRank] = {};
+      int64_t rest = c * kChunk;
+      for (int axis = rank - 1; axis >= 0; rest /= in.shape[axis], --axis)
+        place[axis] = rest % in.shape[axis];
       for (int64_t i = c * kChunk; i < std::min(total, (c + 1) * kChunk); ++i) {
-        if (load(data[i]) == 0) continue;
-        int64_t rest = i;
-        for (int axis = rank - 1; axis >= 0; rest /= in.shape[axis], --axis)
-          to[axis * count + column] = static_cast<Index>(rest % in.shape[axis]);
-        ++column;
+        if (load(data[i]) != 0) {
+          for (int axis = 0; axis < rank; ++axis)
+            to[axis * count + column] = static_cast<Index>(place[axis]);
+          ++column;
+        }
+        for (int axis = rank - 1; axis >= 0 && ++place[axis] == in.shape[axis]; --axis)
+          place[axis] = 0;
       }
     }
   });

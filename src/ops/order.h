@@ -7,17 +7,21 @@
 
 namespace tenon {
 
+/// The narrowest integer that order_key() of T fits.
+template <class T>
+using OrderKey = std::conditional_t<std::is_same_v<T, int64_t>, int64_t, int32_t>;
+
 /// An integer that orders elements as their values do. Zeros of both signs are equal; a NaN is
 /// greater than every number and equal to other NaNs.
-template <class T> int64_t order_key(T element) {
+template <class T> OrderKey<T> order_key(T element) {
   if constexpr (is_real<T>) {
     const float x = static_cast<float>(element);
-    if (x != x) return INT64_MAX;
     const auto bits = std::bit_cast<int32_t>(x);
     // Negative floats are sign and magnitude; -0 becomes 0.
-    return bits >= 0 ? bits : -static_cast<int64_t>(bits & INT32_MAX);
+    const int32_t key = bits >= 0 ? bits : -(bits & INT32_MAX);
+    return x == x ? key : INT32_MAX;
   } else {
-    return load(element);
+    return static_cast<OrderKey<T>>(element);
   }
 }
 

@@ -47,8 +47,8 @@ struct Rows {
   int64_t outer, length, inner, k;
   bool smallest, last_index;
 
-  template <class T> int64_t key(T x) const {
-    const int64_t key = order_key(x);
+  template <class T> OrderKey<T> key(T x) const {
+    const OrderKey<T> key = order_key(x);
     return smallest ? ~key : key;  // reverses the order
   }
   bool before(const Entry& a, const Entry& b) const {
@@ -57,30 +57,43 @@ struct Rows {
   }
 };
 
+// What is better than the best so far, without branches.
+template <class T>
+void take_better(const Rows& rows, const T* from, int32_t position, int64_t width,
+                 OrderKey<T>* best, int32_t* at) {
+  const OrderKey<T> flip = rows.smallest ? -1 : 0;
+  const bool last = rows.last_index;
+  for (int64_t i = 0; i < width; ++i) {
+    const OrderKey<T> key = order_key(from[i]) ^ flip;
+    const bool better = last ? key >= best[i] : key > best[i];
+    best[i] = better ? key : best[i];
+    at[i] = better ? position : at[i];
+  }
+}
+
 // One element of each row: rows side by side are scanned together, as they lie in memory.
 template <class T, class Index>
 void select_one(const Rows& rows, const T* data, T* values, Index* indices) {
-  constexpr int64_t kBlock = 256;
+  constexpr int64_t kBlock = 1024;
   const int64_t blocks = (rows.inner + kBlock - 1) / kBlock;
   const int64_t work = rows.length * std::min(rows.inner, kBlock);
   const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, work));
   parallel_for(rows.outer * blocks, grain, [&](int64_t begin, int64_t end) {
-    Entry best[kBlock];
+    OrderKey<T> best[kBlock];
+    int32_t at[kBlock];
     for (int64_t task = begin; task < end; ++task) {
       const int64_t outer = task / blocks, first = task % blocks * kBlock;
       const int64_t width = std::min(kBlock, rows.inner - first);
       const T* from = data + outer * rows.length * rows.inner + first;
-      for (int64_t i = 0; i < width; ++i) best[i] = {rows.key(from[i]), 0};
+      for (int64_t i = 0; i < width; ++i) best[i] = rows.key(from[i]);
+      std::fill_n(at, width, 0);
       for (int64_t position = 1; position < rows.length; ++position)
-        for (int64_t i = 0; i < width; ++i) {
-          const int64_t key = rows.key(from[position * rows.inner + i]);
-          if (key > best[i].key || (rows.last_index && key == best[i].key))
-            best[i] = {key, position};
-        }
+        take_better(rows, from + position * rows.inner, static_cast<int32_t>(position), width, best,
+                    at);
       for (int64_t i = 0; i < width; ++i) {
         const int64_t to = outer * rows.inner + first + i;
-        values[to] = from[best[i].position * rows.inner + i];
-        indices[to] = static_cast<Index>(best[i].position);
+        values[to] = from[at[i] * rows.inner + i];
+        indices[to] = static_cast<Index>(at[i]);
       }
     }
   });
@@ -153,6 +166,8 @@ void top_k(const TensorView& data, int axis, TopKOperation operation, bool last_
                   operation == TopKOperation::kMIN,
                   last_index};
   if (expected.volume() == 0) return;
+  require(rows.length <= INT32_MAX, "axis {} has {} elements; at most {} can be selected from",
+          axis, rows.length, INT32_MAX);
   with_type(data.type, [&](auto zero) {
     using T = decltype(zero);
     const auto run = [&](auto* index) {

@@ -49,30 +49,52 @@ std::vector<int64_t> keys_of(const Slices& s, const TensorView& in) {
   return keys;
 }
 
-// Groups of equal slices, in the order of the output; within a group the first comes first.
-std::vector<std::vector<int64_t>> groups_of(const Slices& s, const TensorView& in, bool sorted) {
-  const auto keys = keys_of(s, in);
-  const int64_t length = s.outer * s.inner;
-  const auto begin_of = [&](int64_t slice) { return keys.data() + slice * length; };
-  const auto compare = [&](int64_t a, int64_t b) {
-    for (int64_t i = 0; i < length; ++i)
-      if (begin_of(a)[i] != begin_of(b)[i]) return begin_of(a)[i] < begin_of(b)[i] ? -1 : 1;
-    return 0;
-  };
+// Slices in rising order, equal ones in the order in which they lie.
+std::vector<int64_t> ordered(const Slices& s, const std::vector<int64_t>& keys) {
   std::vector<int64_t> order(static_cast<size_t>(s.count));
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
-  std::vector<std::vector<int64_t>> groups;
-  for (int64_t slice : order) {
-    if (groups.empty() || compare(groups.back().front(), slice) != 0) groups.emplace_back();
-    groups.back().push_back(slice);
+  const int64_t length = s.outer * s.inner;
+  if (length == 1) {
+    std::vector<std::pair<int64_t, int64_t>> pairs(order.size());
+    for (size_t i = 0; i < pairs.size(); ++i) pairs[i] = {keys[i], static_cast<int64_t>(i)};
+    std::sort(pairs.begin(), pairs.end());
+    for (size_t i = 0; i < pairs.size(); ++i) order[i] = pairs[i].second;
+    return order;
   }
-  if (!sorted)
-    std::sort(groups.begin(), groups.end(),
-              [](const auto& a, const auto& b) { return a.front() < b.front(); });
-  return groups;
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    const int64_t *x = keys.data() + a * length, *y = keys.data() + b * length;
+    return std::lexicographical_compare(x, x + length, y, y + length);
+  });
+  return order;
 }
+
+// Equal slices: a range of the slices in order. The first of them is the first in the input.
+struct Group {
+  int64_t begin, end;
+};
+
+struct Groups {
+  std::vector<int64_t> order;
+  std::vector<Group> list;  // in the order of the output
+
+  Groups(const Slices& s, const TensorView& in, bool sorted) {
+    const auto keys = keys_of(s, in);
+    order = ordered(s, keys);
+    const int64_t length = s.outer * s.inner;
+    const auto equal = [&](int64_t a, int64_t b) {
+      const int64_t* x = keys.data() + a * length;
+      return std::equal(x, x + length, keys.data() + b * length);
+    };
+    for (int64_t i = 0; i < s.count; ++i) {
+      if (i == 0 || !equal(slice(i - 1), slice(i))) list.push_back({i, i});
+      ++list.back().end;
+    }
+    if (!sorted)
+      std::sort(list.begin(), list.end(),
+                [&](Group a, Group b) { return slice(a.begin) < slice(b.begin); });
+  }
+  int64_t slice(int64_t place) const { return order[static_cast<size_t>(place)]; }
+};
 
 }  // namespace
 
@@ -97,8 +119,8 @@ void Unique::infer(Inference& c) const {
 void Unique::reference(const ReferenceCall& call) const {
   const TensorView& in = call.inputs[0];
   const Slices slices(*this, in.shape);
-  const auto groups = groups_of(slices, in, sorted);
-  const auto count = static_cast<int64_t>(groups.size());
+  const Groups groups(slices, in, sorted);
+  const auto count = static_cast<int64_t>(groups.list.size());
   Shape shape{count};
   if (has_axis) {
     shape = in.shape;
@@ -110,13 +132,13 @@ void Unique::reference(const ReferenceCall& call) const {
   auto* counts = call.allocate(3, {count}).as<int64_t>();
   const auto bytes = static_cast<int64_t>(element_bytes(in.type)) * slices.inner;
   for (int64_t i = 0; i < count; ++i) {
-    const auto& group = groups[static_cast<size_t>(i)];
-    first[i] = group.front();
-    counts[i] = static_cast<int64_t>(group.size());
-    for (int64_t slice : group) inverse[slice] = i;
+    const Group group = groups.list[static_cast<size_t>(i)];
+    first[i] = groups.slice(group.begin);
+    counts[i] = group.end - group.begin;
+    for (int64_t k = group.begin; k < group.end; ++k) inverse[groups.slice(k)] = i;
     for (int64_t o = 0; o < slices.outer && bytes > 0; ++o)
       std::memcpy(values + (o * count + i) * bytes,
-                  in.as<std::byte>() + (o * slices.count + group.front()) * bytes,
+                  in.as<std::byte>() + (o * slices.count + first[i]) * bytes,
                   static_cast<size_t>(bytes));
   }
 }
