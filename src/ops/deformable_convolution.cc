@@ -165,6 +165,11 @@ std::vector<Window> windows_of(const DeformableConvolution& op, int64_t height, 
                       op.post_padding);
 }
 
+// Of all offset groups; there are two offsets for each.
+int64_t taps_of(const DeformableConvolution& op, const std::vector<Window>& windows) {
+  return Shape{op.offset_groups, windows[0].kernel, windows[1].kernel, 2}.volume() / 2;
+}
+
 void check_shape(const Inference& c, int i, const char* what, const Dims& expected) {
   bool fits = c.dims(i).size() == expected.size();
   for (size_t k = 0; fits && k < expected.size(); ++k)
@@ -197,7 +202,7 @@ void DeformableConvolution::infer(Inference& c) const {
   for (size_t i = 0; i < 2; ++i)
     dims.push_back(
         convolved(c.pool(), c.dims(0)[i + 2], windows[i], PaddingMode::kEXPLICIT_ROUND_DOWN));
-  const int64_t taps = offset_groups * windows[0].kernel * windows[1].kernel;
+  const int64_t taps = taps_of(*this, windows);
   check_shape(c, 2, "offsets", {dims[0], c.pool().constant(2 * taps), dims[2], dims[3]});
   if (c.has_input(3)) check_shape(c, 3, "a bias", {dims[1]});
   if (c.has_input(4))
@@ -214,7 +219,7 @@ void DeformableConvolution::reference(const ReferenceCall& call) const {
   const TensorView& out = call.outputs[0];
   const Floats x(view(0)), kernel(view(1)), offsets(view(2)), bias(view(3)), mask(view(4));
   const auto windows = windows_of(*this, view(1).shape[2], view(1).shape[3]);
-  const int64_t taps = offset_groups * windows[0].kernel * windows[1].kernel;
+  const int64_t taps = taps_of(*this, windows);
   const Shape& to = out.shape;
   require(view(2).shape == Shape({to[0], 2 * taps, to[2], to[3]})
               && (mask.data() == nullptr || view(4).shape == Shape({to[0], taps, to[2], to[3]})),

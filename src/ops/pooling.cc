@@ -133,6 +133,8 @@ void Pooling::infer(Inference& c) const {
   require(type >= PoolingType::kMAX && type <= PoolingType::kMAX_AVERAGE_BLEND,
           "expected a PoolingType (0 to 2), found {}", static_cast<int32_t>(type));
   check_padding_mode(padding_mode);
+  require(places >= PoolingPlaces::kNone && places <= PoolingPlaces::kColumnsFirst,
+          "expected PoolingPlaces (0 to 2), found {}", static_cast<int32_t>(places));
   require(places == PoolingPlaces::kNone || type == PoolingType::kMAX, "only maxima have places");
   const bool bytes = c.type(0) == DataType::kINT8 || c.type(0) == DataType::kUINT8;
   if (!bytes || type != PoolingType::kMAX) require_float(c, 0, "the data");

@@ -1,6 +1,5 @@
 #include "ops/roi_align.h"
 
-#include <array>
 #include <cmath>
 
 #include "ops/infer.h"
@@ -43,67 +42,60 @@ struct RegionAxis {
   }
 };
 
-// The two elements around a sample, and the weight of the second; none when it is outside.
+// The two elements around a sample, and the weight of the second.
 struct Neighbours {
-  int64_t low = 0, high = 0;
-  float weight = 0;
-  bool outside = true;
+  int64_t low, high;
+  float weight;
 };
 
-Neighbours neighbours(const RegionAxis& axis, int64_t bin, int64_t sample, int64_t extent) {
-  float at = axis.start + static_cast<float>(bin) * axis.bin
-             + (static_cast<float>(sample) + 0.5f) * axis.bin / static_cast<float>(axis.samples);
-  if (!(at >= -1 && at <= static_cast<float>(extent))) return {};
-  at = std::max(at, 0.0f);
-  Neighbours n;
-  n.outside = false;
-  n.low = std::min(static_cast<int64_t>(at), extent - 1);
-  n.high = std::min(n.low + 1, extent - 1);
-  n.weight = n.low == extent - 1 ? 0 : at - static_cast<float>(n.low);
-  return n;
-}
-
-struct Sample {
-  std::array<int64_t, 4> offset;
-  std::array<float, 4> weight;
-};
-
-// All samples of one bin; those outside have weight 0.
-void find_samples(const RegionAxis& rows, const RegionAxis& columns, int64_t i, int64_t j,
-                  int64_t height, int64_t width, std::vector<Sample>& samples) {
+// Those of the samples of one bin; samples outside have none.
+void find_samples(const RegionAxis& axis, int64_t bin, int64_t extent,
+                  std::vector<Neighbours>& samples) {
   samples.clear();
-  for (int64_t a = 0; a < rows.samples; ++a) {
-    const Neighbours y = neighbours(rows, i, a, height);
-    for (int64_t b = 0; b < columns.samples; ++b) {
-      const Neighbours x = neighbours(columns, j, b, width);
-      Sample s{};
-      if (!x.outside && !y.outside) {
-        s.offset = {y.low * width + x.low, y.low * width + x.high, y.high * width + x.low,
-                    y.high * width + x.high};
-        s.weight = {(1 - y.weight) * (1 - x.weight), (1 - y.weight) * x.weight,
-                    y.weight * (1 - x.weight), y.weight * x.weight};
-      }
-      samples.push_back(s);
-    }
+  for (int64_t i = 0; i < axis.samples; ++i) {
+    float at = axis.start + static_cast<float>(bin) * axis.bin
+               + (static_cast<float>(i) + 0.5f) * axis.bin / static_cast<float>(axis.samples);
+    if (!(at >= -1 && at <= static_cast<float>(extent))) continue;
+    at = std::max(at, 0.0f);
+    const int64_t low = std::min(static_cast<int64_t>(at), extent - 1);
+    samples.push_back(
+        {low, std::min(low + 1, extent - 1), low == extent - 1 ? 0 : at - static_cast<float>(low)});
   }
 }
 
-float average(const float* plane, const std::vector<Sample>& samples) {
-  if (samples.empty()) return 0;
-  float sum = 0;
-  for (const Sample& s : samples)
-    sum += (s.weight[0] * plane[s.offset[0]] + s.weight[1] * plane[s.offset[1]])
-           + (s.weight[2] * plane[s.offset[2]] + s.weight[3] * plane[s.offset[3]]);
-  return sum / static_cast<float>(samples.size());
-}
+struct Bin {
+  std::vector<Neighbours> rows, columns;
+  int64_t count;  // of samples, those outside too
 
-float maximum(const float* plane, const std::vector<Sample>& samples) {
-  if (samples.empty()) return 0;
-  float largest = -INFINITY;
-  for (const Sample& s : samples)
-    for (size_t k = 0; k < 4; ++k) largest = std::max(largest, s.weight[k] * plane[s.offset[k]]);
-  return largest;
-}
+  float average(const float* plane, int64_t width) const {
+    if (count == 0) return 0;
+    const auto along_row = [&](int64_t row) {
+      const float* x = plane + row * width;
+      float sum = 0;
+      for (const Neighbours& c : columns) sum += (1 - c.weight) * x[c.low] + c.weight * x[c.high];
+      return sum;
+    };
+    float sum = 0;
+    for (const Neighbours& r : rows)
+      sum += (1 - r.weight) * along_row(r.low) + r.weight * along_row(r.high);
+    return sum / static_cast<float>(count);
+  }
+
+  // Samples outside count as 0.
+  float maximum(const float* plane, int64_t width) const {
+    const auto inside = static_cast<int64_t>(rows.size() * columns.size());
+    float largest = inside < count || count == 0 ? 0 : -INFINITY;
+    for (const Neighbours& r : rows)
+      for (const Neighbours& c : columns) {
+        const float *above = plane + r.low * width, *below = plane + r.high * width;
+        largest = std::max({largest, (1 - r.weight) * (1 - c.weight) * above[c.low],
+                            (1 - r.weight) * c.weight * above[c.high],
+                            r.weight * (1 - c.weight) * below[c.low],
+                            r.weight * c.weight * below[c.high]});
+      }
+    return largest;
+  }
+};
 
 }  // namespace
 
@@ -117,19 +109,21 @@ void roi_align(const RoiAlignRule& rule, const float* x, const Shape& shape, con
   if (count * channels == 0) return;
   require(height > 0 && width > 0, "regions of feature maps without elements ({})", shape);
   parallel_for(count * rule.height, 1, [&](int64_t begin, int64_t end) {
-    std::vector<Sample> samples;
+    Bin bin;
     for (int64_t row = begin; row < end; ++row) {
       const int64_t region = row / rule.height, i = row % rule.height;
       const float* corner = regions + region * 4;
       const RegionAxis rows(rule, corner[1], corner[3], rule.height, height);
       const RegionAxis columns(rule, corner[0], corner[2], rule.width, width);
+      find_samples(rows, i, height, bin.rows);
+      bin.count = rows.samples * columns.samples;
       for (int64_t j = 0; j < rule.width; ++j) {
-        find_samples(rows, columns, i, j, height, width, samples);
+        find_samples(columns, j, width, bin.columns);
         const float* map = x + batches[static_cast<size_t>(region)] * channels * height * width;
         for (int64_t c = 0; c < channels; ++c) {
           const float* plane = map + c * height * width;
           y[((region * channels + c) * rule.height + i) * rule.width + j] =
-              rule.takes_maximum ? maximum(plane, samples) : average(plane, samples);
+              rule.takes_maximum ? bin.maximum(plane, width) : bin.average(plane, width);
         }
       }
     }
