@@ -69,7 +69,9 @@ TENON_IMPORT(Dropout, 1, "inference only; a mask from opset 12 on") {
   n.ignore("seed");
   if (n.has_input(2)) {
     const auto training = n.integers_of(2, "training_mode");
-    if (!training.empty() && training[0] != 0)
+    const Tensor* ratio = n.constant_input(1);
+    const bool drops = ratio == nullptr || ratio->count() != 1 || ratio->numbers()[0] != 0;
+    if (!training.empty() && training[0] != 0 && drops)
       fail_import(
           nvonnxparser::ErrorCode::kUNSUPPORTED_NODE,
           "training_mode is true; training is not supported: export the model in evaluation "
