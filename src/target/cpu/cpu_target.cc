@@ -68,6 +68,9 @@ constexpr Candidate kShuffle[] = {{"shuffle", offer_shuffle}, {"reference", offe
 constexpr Candidate kSlice[] = {{"slice", offer_slice}, {"reference", offer_reference}};
 constexpr Candidate kGather[] = {{"gather", offer_gather}, {"reference", offer_reference}};
 constexpr Candidate kSelect[] = {{"select", offer_select}, {"reference", offer_reference}};
+constexpr Candidate kNormalization[] = {{"normalization", offer_normalization},
+                                        {"normalization_16bit", widened<offer_normalization>},
+                                        {"reference", offer_reference}};
 constexpr Candidate kPlugin[] = {{"plugin", offer_plugin}};
 constexpr Candidate kOthers[] = {{"reference", offer_reference}};
 
@@ -99,6 +102,7 @@ const Row kLists[] = {
     {LayerType::kSLICE, kSlice},
     {LayerType::kGATHER, kGather},
     {LayerType::kSELECT, kSelect},
+    {LayerType::kNORMALIZATION, kNormalization},
     {LayerType::kPLUGIN, kPlugin},
     {LayerType::kPLUGIN_V2, kPlugin},
     {LayerType::kPLUGIN_V3, kPlugin},

@@ -20,6 +20,7 @@ Offer offer_resize(const KernelRequest& request);
 Offer offer_shuffle(const KernelRequest& request);
 Offer offer_slice(const KernelRequest& request);
 Offer offer_gather(const KernelRequest& request);
+Offer offer_normalization(const KernelRequest& request);
 Offer offer_select(const KernelRequest& request);
 Offer offer_typed_pointwise(const KernelRequest& request);
 

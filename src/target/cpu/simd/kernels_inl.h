@@ -117,6 +117,7 @@ const SimdKernels kKernels = {
     mix_rows,
     pick,
     turn,
+    normalize,
     half_to_float,
     float_to_half,
     bfloat_to_float,

@@ -159,6 +159,43 @@ void turn(const uint32_t* in, int64_t in_step, uint32_t* out, int64_t out_step) 
 }
 #endif
 
+// Sums of parts in float are added in double, so that long rows lose nothing.
+constexpr int64_t kPart = 4096;
+
+inline double sum_of_squares(const float* in, int64_t n, float mean) {
+  double total = 0;
+  for (int64_t begin = 0; begin < n; begin += kPart) {
+    const int64_t end = n - begin < kPart ? n : begin + kPart;
+    float lanes[kLanes] = {};
+    int64_t i = begin;
+    for (; i + kLanes <= end; i += kLanes)
+      for (int64_t k = 0; k < kLanes; ++k) lanes[k] += (in[i + k] - mean) * (in[i + k] - mean);
+    float rest = 0;
+    for (; i < end; ++i) rest += (in[i] - mean) * (in[i] - mean);
+    for (int64_t k = 0; k < kLanes; ++k) rest += lanes[k];
+    total += double{rest};
+  }
+  return total;
+}
+
+void normalize(const float* in, const float* scale, const float* bias, int64_t step, float epsilon,
+               bool subtracts_mean, float* out, int64_t n) {
+  double total = 0;
+  for (int64_t i = 0; subtracts_mean && i < n; i += kPart)
+    total += double{sum(in + i, n - i < kPart ? n - i : kPart)};
+  const double count = static_cast<double>(n);
+  const float mean = static_cast<float>(total / count);
+  const double variance = sum_of_squares(in, n, mean) / count + double{epsilon};
+  const float inverse = static_cast<float>(1 / __builtin_sqrt(variance));
+  if (step == 0) {
+    const float factor = inverse * *scale, shift = *bias;
+    TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] = (in[i] - mean) * factor + shift;
+  } else {
+    TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] =
+        (in[i] - mean) * inverse * scale[i] + bias[i];
+  }
+}
+
 void half_to_float(const uint16_t* in, float* out, int64_t n) {
   int64_t i = 0;
 #if defined(__F16C__)
