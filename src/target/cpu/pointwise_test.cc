@@ -35,7 +35,8 @@ void expect_accurate(const Tensor& actual, const Tensor& expected, double ulps, 
 Tensor numbers_with_specials() {
   Tensor t = random_tensor({1, 40, 50}, 3, -12, 12);
   float* p = t.mutable_data<float>();
-  const float special[] = {0.f, -0.f, NAN, INFINITY, -INFINITY, 1e-30f, -1e-30f, 100.f, -100.f};
+  const float special[] = {0.f,   -0.f,   NAN,    INFINITY, -INFINITY,   1e-30f,    -1e-30f,
+                           100.f, -100.f, 1e-40f, 1.f,      0.99999994f, 1.0000001f};
   std::copy(std::begin(special), std::end(special), p);
   return t;
 }
@@ -74,6 +75,16 @@ TEST(PointwiseTest, EveryArithmeticOperationOfTwoTensors) {
     ASSERT_EQ(test.offer("pointwise"), "");
     expect_accurate(test.run(), test.reference(), 0, 1);
   }
+}
+
+TEST(PointwiseTest, Squares) {
+  ElementWise op;
+  op.operation = ElementWiseOperation::kPOW;
+  TestInput two = constant({1, 1, 1});
+  *two.tensor->mutable_data<float>() = 2;
+  LayerTest test(op, {data({2, 5, 600}), two});
+  ASSERT_EQ(test.offer("pointwise"), "");
+  expect_accurate(test.run(), test.reference(), 1, 1e-30);
 }
 
 TEST(PointwiseTest, BroadcastsInEveryLayout) {

@@ -27,6 +27,10 @@ constexpr float kSqrtTwoOverPi = 0.797884561f;
   }
 
 TENON_STEP(exp_step, fast_exp(x))
+TENON_STEP(log_step, fast_log(x))
+TENON_STEP(ceil_step, __builtin_ceilf(x))
+TENON_STEP(floor_step, __builtin_floorf(x))
+TENON_STEP(round_step, __builtin_rintf(x))
 TENON_STEP(sqrt_step, __builtin_sqrtf(x))
 TENON_STEP(recip_step, 1.f / x)
 TENON_STEP(abs_step, absolute(x))
@@ -64,6 +68,9 @@ TENON_STEP2(max_step, x != x ? x : x > y ? x : y)
 TENON_STEP2(min_step, x != x ? x : x < y ? x : y)
 TENON_STEP2(sub_step, x - y)
 TENON_STEP2(div_step, x / y)
+// Squares are what most powers are.
+TENON_STEP2(pow_step, y == 2.f ? x * x : __builtin_powf(x, y))
+TENON_STEP2(floor_div_step, __builtin_floorf(x / y))
 TENON_STEP2(and_step, int{x != 0} & int{y != 0} ? 1.f : 0.f)
 TENON_STEP2(or_step, int{x != 0} | int{y != 0} ? 1.f : 0.f)
 TENON_STEP2(xor_step, (x != 0) != (y != 0) ? 1.f : 0.f)
@@ -100,14 +107,14 @@ namespace TENON_SIMD_NAMESPACE {
 extern const SimdKernels kKernels;
 const SimdKernels kKernels = {
     TENON_NAME_OF(TENON_SIMD_NAMESPACE),
-    {exp_step, nullptr,  sqrt_step, recip_step, abs_step, neg_step, nullptr, nullptr, nullptr,
-     nullptr,  nullptr,  nullptr,   nullptr,    nullptr,  nullptr,  nullptr, nullptr, nullptr,
-     nullptr,  erf_step, not_step,  sign_step,  nullptr,  nullptr,  nullptr},
+    {exp_step,   log_step, sqrt_step, recip_step, abs_step,   neg_step, nullptr, nullptr, nullptr,
+     nullptr,    nullptr,  nullptr,   nullptr,    nullptr,    nullptr,  nullptr, nullptr, ceil_step,
+     floor_step, erf_step, not_step,  sign_step,  round_step, nullptr,  nullptr},
     {relu_step, sigmoid_step, tanh_step, leaky_relu_step, elu_step, selu_step, softsign_step,
      softplus_step, clip_step, hard_sigmoid_step, scaled_tanh_step, thresholded_relu_step,
      gelu_erf_step, gelu_tanh_step},
-    {sum_step, prod_step, max_step, min_step, sub_step, div_step, nullptr, nullptr, and_step,
-     or_step, xor_step, equal_step, greater_step, less_step},
+    {sum_step, prod_step, max_step, min_step, sub_step, div_step, pow_step, floor_div_step,
+     and_step, or_step, xor_step, equal_step, greater_step, less_step},
     softmax,
     sum,
     add_product,

@@ -96,6 +96,24 @@ inline float fast_log1p_unit(float y) {
   return 2.f * (s + s * q * p);
 }
 
+/// Error below 3 ulp: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and 2 artanh((m - 1) / (m + 1)).
+inline float fast_log(float x) {
+  constexpr int32_t kSqrtHalfBits = 0x3f3504f3;
+  constexpr float kSmallest = 1.17549435e-38f, kLn2High = 0.693145752f, kLn2Low = 1.42860677e-6f;
+  const bool is_small = x < kSmallest;
+  const int32_t bits = bits_of(is_small ? x * 8388608.f : x) - kSqrtHalfBits;
+  const float e = static_cast<float>((bits >> 23) - (is_small ? 23 : 0));
+  const float m = float_of((bits & 0x7fffff) + kSqrtHalfBits);
+  const float s = (m - 1.f) / (m + 1.f), q = s * s;
+  float p = 1.f / 9;
+  p = p * q + 1.f / 7;
+  p = p * q + 1.f / 5;
+  p = p * q + 1.f / 3;
+  const float l = e * kLn2High + (2.f * (s + s * q * p) + e * kLn2Low);
+  const float y = x > 0 ? l : x == 0 ? -__builtin_inff() : __builtin_nanf("");
+  return x > 3.40282347e38f ? x : y;
+}
+
 /// Error below 2e-7. The first polynomial is erf(x) / x in x^2, the second log(erfc(x)), both
 /// fitted.
 inline float fast_erf(float x) {
