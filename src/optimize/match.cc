@@ -35,6 +35,7 @@ bool is_on_host(const Node& node) {
 }
 
 bool is_float_only(const Node& node) {
+  if (node.outputs.empty()) return false;  // an assertion
   const DataType type = node.outputs[0]->type;
   const auto differs = [&](const Value* v) { return v != nullptr && v->type != type; };
   return is_number(type) && std::none_of(node.inputs.begin(), node.inputs.end(), differs)
