@@ -4,6 +4,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/text.h"
+
 namespace tenon {
 namespace {
 
@@ -73,11 +75,12 @@ void Reporter::report_current(const char* where) const noexcept {
     try {
       throw;
     } catch (const Error& e) {
-      report(e.code(), fmt::format("{}: {}", where, e.what()));
+      report(e.code(), one_line(fmt::format("{}: {}", where, e.what())));
     } catch (const std::bad_alloc&) {
       report(ErrorCode::kFAILED_ALLOCATION, fmt::format("{}: out of memory", where));
     } catch (const std::exception& e) {
-      report(ErrorCode::kINTERNAL_ERROR, fmt::format("{}: internal error: {}", where, e.what()));
+      report(ErrorCode::kINTERNAL_ERROR,
+             one_line(fmt::format("{}: internal error: {}", where, e.what())));
     } catch (...) {
       report(ErrorCode::kINTERNAL_ERROR, fmt::format("{}: an unknown exception", where));
     }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "import/node.h"
 #include "import/plugin_node.h"
 #include "ops/identity.h"
@@ -108,12 +109,12 @@ class Importer {
 
   void add_problem(Code code, const std::string& text, const onnx::NodeProto* node, int index) {
     if (report_.problems.size() >= kMostProblems) return;
-    ImportProblem problem{code, text, index, "", "", functions_};
+    ImportProblem problem{code, one_line(text), index, "", "", functions_};
     if (node != nullptr) {
       problem.node_name = scope_name(*node, index);
       problem.node_operator = qualified(*node);
-      problem.text =
-          fmt::format("node '{}' ({}): {}", problem.node_name, problem.node_operator, text);
+      problem.text = one_line(
+          fmt::format("node '{}' ({}): {}", problem.node_name, problem.node_operator, text));
     } else if (code == Code::kINVALID_NODE) {
       problem.code = Code::kINVALID_GRAPH;
     }
@@ -134,8 +135,10 @@ class Importer {
     return it == scope.other_opsets.end() ? 1 : std::max<int64_t>(it->second, 1);
   }
 
+  // Names of layers end up in tables and messages.
   static std::string scope_name(const onnx::NodeProto& node, int index) {
-    return node.name().empty() ? fmt::format("{}_{}", node.op_type(), index) : node.name();
+    return node.name().empty() ? fmt::format("{}_{}", one_line(node.op_type()), index)
+                               : one_line(node.name());
   }
 
   std::string unique_name(const Scope& scope, const onnx::NodeProto& node, int index) {
@@ -469,7 +472,7 @@ void import_onnx(std::span<const std::byte> bytes, const ImportOptions& options,
     Importer(*model, options, network, report).run();
   } catch (const Error& e) {
     const auto code = model == nullptr ? Code::kMODEL_DESERIALIZE_FAILED : Code::kINVALID_GRAPH;
-    report.problems.push_back({code, e.what(), -1, "", "", {}});
+    report.problems.push_back({code, one_line(e.what()), -1, "", "", {}});
   }
   if (report.problems.empty()) return;
   const size_t more = report.problems.size() - 1;

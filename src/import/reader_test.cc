@@ -163,6 +163,10 @@ TEST(Reader, NamesTheNodeOfAnError) {
   attribute.set_s("1");
   EXPECT_THAT(error_of(model),
               HasSubstr("node 'relu' (Flatten): attribute 'axis' is of kind STRING"));
+  node.set_name("two\nlines");
+  node.clear_attribute();
+  node.set_op_type("Frob\x1bnicate");
+  EXPECT_THAT(error_of(model), HasSubstr("node 'two\\nlines' (Frob\\x1bnicate): "));
 }
 
 TEST(Reader, RefusesBadGraphs) {
