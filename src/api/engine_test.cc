@@ -510,23 +510,23 @@ TEST(Threads, OneContextRefusesASecondThread) {
   struct Allocator final : IOutputAllocator {
     void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
                                 cudaStream_t) override {
-      std::thread([&] { second_entered = context->executeV2(bindings); }).join();
+      void* others[] = {nullptr, nullptr};
+      std::thread([&] { second_entered = context->executeV2(others); }).join();
       memory.resize(size);
       return memory.data();
     }
     void notifyShape(const char*, const nvinfer1::Dims&) noexcept override {}
     IExecutionContext* context = nullptr;
-    void** bindings = nullptr;
     bool second_entered = true;
     std::vector<char> memory;
   } allocator;
   Floats x = numbers(2 * 6 * 4, 0.5f), y(18);
   void* bindings[] = {x.data(), y.data()};
   allocator.context = context.get();
-  allocator.bindings = bindings;
   context->setOutputAllocator("features", &allocator);
   EXPECT_TRUE(context->executeV2(bindings));
   EXPECT_FALSE(allocator.second_entered);
+  EXPECT_EQ(context->getTensorAddress("image"), x.data());  // not the second thread's
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("two threads"));
 }
 

@@ -216,9 +216,7 @@ int64_t ContextView::getMaxOutputSize(const char* tensorName) const noexcept {
 bool ContextView::executeV2(void* const* bindings) noexcept {
   return reporter_.run([&] {
     require(bindings != nullptr, "the array of addresses is null");
-    for (size_t i = 0; i < engine_->plan().bindings.size(); ++i)
-      context_.set_address(static_cast<int>(i), bindings[i]);
-    context_.execute();
+    context_.execute({bindings, engine_->plan().bindings.size()});
   });
 }
 

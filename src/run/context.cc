@@ -268,8 +268,9 @@ void Context::reserve_memory(int64_t bytes) {
   memory_.reserve(bytes);
 }
 
-void Context::execute() {
+void Context::execute(std::span<void* const> addresses) {
   const InUse guard(*this);
+  std::copy(addresses.begin(), addresses.end(), addresses_.begin());
   const auto& state = resolve();
   if (has_plugins(engine_->plan()) && plugin_stream_ == nullptr)
     require(cudaStreamCreate(&plugin_stream_) == cudaSuccess, "cannot create a stream");

@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,8 @@ class Context {
   void report_profile();
 
   /// Runs on the calling thread and returns when outputs are written. Throws Error.
-  void execute();
+  /// @param addresses one per binding, set before the run; none: those set before are used.
+  void execute(std::span<void* const> addresses = {});
   /// Enqueues the run; throws for what can be known now. A failure while running is logged and
   /// becomes the stream's error.
   void enqueue(cudaStream_t stream);
