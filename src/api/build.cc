@@ -136,6 +136,12 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   options.verbosity = settings.verbosity;
   options.time_kernels = settings.optimization_level > 0;
   options.error_on_timing_cache_miss = settings.flag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  const auto limit_of = [](const BuilderSettings& s) {
+    return s.pools[static_cast<size_t>(nvinfer1::MemoryPoolType::kWORKSPACE)];
+  };
+  // The default is the machine's memory, which no kernel is asked to keep within.
+  if (const size_t limit = limit_of(settings); limit < limit_of(BuilderSettings()))
+    options.most_workspace = limit;
   return build_plan(*network, cpu_target(), options);
 }
 

@@ -40,6 +40,9 @@ struct BuildOptions {
   /// Time candidates against each other where the order is not plain (optimisation level above 0).
   bool time_kernels = true;
   bool error_on_timing_cache_miss = false;
+  /// Bytes of scratch memory that one layer may want, at the optimum of the first profile. Kernels
+  /// that want more are passed over.
+  size_t most_workspace = SIZE_MAX;
 };
 
 /// Optimises the network in place, then plans it. Throws Error, naming the layer, on anything that

@@ -28,13 +28,23 @@ Tensor random_tensor(const TensorSpec& spec) {
   return t;
 }
 
+/// A kernel made ready for the shapes of the request.
+struct Prepared {
+  std::vector<TensorSpec> inputs, outputs;
+  std::unique_ptr<Execution> execution;
+
+  Prepared(const Kernel& kernel, const KernelRequest& request)
+      : inputs(request.inputs.begin(), request.inputs.end()),
+        outputs(request.outputs.begin(), request.outputs.end()) {
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i].layout = kernel.input_layouts[i];
+    for (size_t i = 0; i < outputs.size(); ++i) outputs[i].layout = kernel.output_layouts[i];
+    execution = kernel.prepare(inputs, outputs);
+  }
+};
+
 // The least of several runs: the machine's noise only ever adds.
 float time_kernel(const Kernel& kernel, const KernelRequest& request) {
-  std::vector<TensorSpec> inputs(request.inputs.begin(), request.inputs.end());
-  std::vector<TensorSpec> outputs(request.outputs.begin(), request.outputs.end());
-  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].layout = kernel.input_layouts[i];
-  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].layout = kernel.output_layouts[i];
-  const auto execution = kernel.prepare(inputs, outputs);
+  const auto [inputs, outputs, execution] = Prepared(kernel, request);
 
   std::vector<Tensor> buffers;
   std::vector<const void*> in;
@@ -78,6 +88,21 @@ size_t index_of(std::span<const Candidate> list, std::string_view name) {
   return list.size();
 }
 
+// The first candidate from `first` on that accepts and keeps within the limit of workspace.
+Choice choose_within(const Target& target, const KernelRequest& request, size_t first,
+                     size_t most_workspace) {
+  Choice choice = choose(target, request, first);
+  if (choice.kernel == nullptr || most_workspace == SIZE_MAX) return choice;
+  const size_t bytes = Prepared(*choice.kernel, request).execution->scratch_bytes();
+  if (bytes <= most_workspace) return choice;
+  choice.refusals.push_back(fmt::format("{}: it wants {} bytes of workspace, and the limit is {}",
+                                        choice.kernel->name, bytes, most_workspace));
+  const size_t at = index_of(target.candidates(request.op), choice.kernel->name);
+  Choice next = choose_within(target, request, at + 1, most_workspace);
+  next.refusals.insert(next.refusals.begin(), choice.refusals.begin(), choice.refusals.end());
+  return next;
+}
+
 bool small_enough(const KernelRequest& request) {
   int64_t bytes = 0;
   for (const auto& specs : {request.inputs, request.outputs})
@@ -91,7 +116,10 @@ bool small_enough(const KernelRequest& request) {
 std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest& request,
                                       const std::string& layer, const BuildOptions& options) {
   const auto list = target.candidates(request.op);
-  Choice choice = choose(target, request);
+  const auto next_choice = [&](size_t first) {
+    return choose_within(target, request, first, options.most_workspace);
+  };
+  Choice choice = next_choice(0);
   if (choice.kernel == nullptr)
     fail(ErrorCode::kUNSUPPORTED_STATE, "layer {}: the target {} has no kernel for it: {}", layer,
          target.name(), fmt::join(choice.refusals, "; "));
@@ -102,7 +130,7 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
   const TimingKey key = timing_key(target, request);
   if (options.timing_cache != nullptr)
     if (const auto known = options.timing_cache->find(key)) {
-      Choice again = choose(target, request, index_of(list, known->kernel));
+      Choice again = next_choice(index_of(list, known->kernel));
       if (again.kernel != nullptr && again.kernel->name == known->kernel)
         return std::move(again.kernel);
     }
@@ -111,7 +139,7 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
 
   float best = time_kernel(*choice.kernel, request);
   while (at < list.size() && list[at].timed) {
-    Choice next = choose(target, request, at + 1);
+    Choice next = next_choice(at + 1);
     if (next.kernel == nullptr) break;
     at = index_of(list, next.kernel->name);
     if (next.kernel->name == "reference") break;  // never quicker than a kernel made to be quick

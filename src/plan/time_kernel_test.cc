@@ -13,11 +13,11 @@ namespace {
 
 int runs = 0;
 
-// Does nothing for the given time.
+// Does nothing for the given time, with that much scratch memory.
 class SleepingKernel final : public Kernel {
  public:
-  SleepingKernel(const char* label, int milliseconds, const KernelRequest& request)
-      : milliseconds_(milliseconds) {
+  SleepingKernel(const char* label, int milliseconds, size_t scratch, const KernelRequest& request)
+      : milliseconds_(milliseconds), scratch_(scratch) {
     name = label;
     input_layouts.assign(request.inputs.size(), Layout::kLinear);
     output_layouts.assign(request.outputs.size(), Layout::kLinear);
@@ -25,13 +25,14 @@ class SleepingKernel final : public Kernel {
   }
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec>,
                                      std::span<const TensorSpec>) const override {
-    return std::make_unique<Sleep>(milliseconds_);
+    return std::make_unique<Sleep>(milliseconds_, scratch_);
   }
 
  private:
   class Sleep final : public Execution {
    public:
-    explicit Sleep(int milliseconds) : milliseconds_(milliseconds) {}
+    Sleep(int milliseconds, size_t scratch) : milliseconds_(milliseconds), scratch_(scratch) {}
+    size_t scratch_bytes() const override { return scratch_; }
     void run(const RunArguments&) override {
       ++runs;
       std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds_));
@@ -39,15 +40,17 @@ class SleepingKernel final : public Kernel {
 
    private:
     int milliseconds_;
+    size_t scratch_;
   };
   int milliseconds_;
+  size_t scratch_;
 };
 
 Offer slow(const KernelRequest& r) {
-  return std::make_unique<SleepingKernel>("slow", 8, r);
+  return std::make_unique<SleepingKernel>("slow", 8, 100, r);
 }
 Offer quick(const KernelRequest& r) {
-  return std::make_unique<SleepingKernel>("quick", 0, r);
+  return std::make_unique<SleepingKernel>("quick", 0, 1000, r);
 }
 Offer never(const KernelRequest&) {
   return std::string("it never does");
@@ -103,6 +106,24 @@ TEST(ChooseKernel, RemembersInTheTimingCache) {
   runs = 0;
   EXPECT_EQ(chosen(kTimed, options), "quick");
   EXPECT_EQ(runs, 0);
+}
+
+TEST(ChooseKernel, PassesOverKernelsThatWantMoreWorkspaceThanTheLimit) {
+  BuildOptions options;
+  options.most_workspace = 1000;
+  EXPECT_EQ(chosen(kTimed, options), "quick");
+  options.most_workspace = 999;
+  EXPECT_EQ(chosen(kTimed, options), "slow");
+  const FakeTarget plain({{"quick", quick, false}, {"slow", slow, false}});
+  EXPECT_EQ(chosen(plain, options), "slow");
+  options.most_workspace = 99;
+  try {
+    chosen(plain, options);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("quick: it wants 1000 bytes of workspace, and the "
+                                               "limit is 99; slow: it wants 100 bytes"));
+  }
 }
 
 TEST(ChooseKernel, ListsEveryRefusal) {
