@@ -22,7 +22,7 @@ class PaddedLayer : public LayerOf<Handle, Virtual, Op> {
   }
   nvinfer1::Dims getPostPadding() const noexcept override { return this->op().post_padding.dims(); }
   void setPaddingMode(nvinfer1::PaddingMode mode) noexcept override {
-    this->set(&Op::padding_mode, mode);
+    this->template set<nvinfer1::PaddingMode>(&Op::padding_mode, mode);
   }
   nvinfer1::PaddingMode getPaddingMode() const noexcept override { return this->op().padding_mode; }
   void setStrideNd(const nvinfer1::Dims& stride) noexcept override {

@@ -45,7 +45,7 @@ std::vector<Value*> operands(NodeContext& n, int spatial) {
   return inputs;
 }
 
-Window window_for_kernel(NodeContext& n, const std::vector<int64_t>& kernel) {
+OnnxWindow window_for_kernel(NodeContext& n, const std::vector<int64_t>& kernel) {
   const std::vector<int64_t> extents(kernel.begin() + 2, kernel.end());
   const auto declared = n.integers_in("kernel_shape");
   if (!declared.empty()
@@ -56,7 +56,7 @@ Window window_for_kernel(NodeContext& n, const std::vector<int64_t>& kernel) {
 }
 
 // Padding of a transposed convolution from the output size that the node asks for.
-void pad_for_output(NodeContext& n, Deconvolution& op, const Window& w, const Value& x) {
+void pad_for_output(NodeContext& n, Deconvolution& op, const OnnxWindow& w, const Value& x) {
   const auto wanted = n.integers_in("output_shape");
   const auto axes = static_cast<int>(w.kernel.size());
   for (int i = 0; i < axes; ++i) {
@@ -85,15 +85,21 @@ void pad_for_output(NodeContext& n, Deconvolution& op, const Window& w, const Va
   }
 }
 
+// As many as the data has.
+std::vector<int64_t> kernel_dims(NodeContext& n, int spatial) {
+  auto kernel = constant_dims(n, n.weight(1), "the kernel");
+  require(kernel.size() == static_cast<size_t>(spatial) + 2,
+          "its kernel has {} dimensions; its input has {}", kernel.size(), spatial + 2);
+  return kernel;
+}
+
 }  // namespace
 
 TENON_IMPORT(Conv, 1, "1 to 3 spatial axes") {
   n.expect_inputs(2, 3);
   const int spatial = spatial_axes(n);
-  const auto kernel = constant_dims(n, n.weight(1), "the kernel");
-  require(kernel.size() == static_cast<size_t>(spatial) + 2,
-          "its kernel has {} dimensions; its input has {}", kernel.size(), spatial + 2);
-  const Window w = window_for_kernel(n, kernel);
+  const auto kernel = kernel_dims(n, spatial);
+  const OnnxWindow w = window_for_kernel(n, kernel);
   auto op = std::make_unique<Convolution>();
   op->output_maps = kernel[0];
   op->groups = n.integer("group", 1);
@@ -106,10 +112,8 @@ TENON_IMPORT(Conv, 1, "1 to 3 spatial axes") {
 TENON_IMPORT(ConvTranspose, 1, "1 to 3 spatial axes") {
   n.expect_inputs(2, 3);
   const int spatial = spatial_axes(n);
-  const auto kernel = constant_dims(n, n.weight(1), "the kernel");
-  require(kernel.size() == static_cast<size_t>(spatial) + 2,
-          "its kernel has {} dimensions; its input has {}", kernel.size(), spatial + 2);
-  const Window w = window_for_kernel(n, kernel);
+  const auto kernel = kernel_dims(n, spatial);
+  const OnnxWindow w = window_for_kernel(n, kernel);
   auto op = std::make_unique<Deconvolution>();
   op->groups = n.integer("group", 1);
   require(op->groups > 0 && kernel[1] <= INT64_MAX / op->groups, "attribute 'group' is {}",
@@ -139,7 +143,7 @@ TENON_IMPORT(DeformConv, 19, "2 spatial axes") {
                 "its input has {} dimensions; only 4 are supported yet", n.rank(n.input(0)));
   const auto kernel = constant_dims(n, n.weight(1), "the kernel");
   require(kernel.size() == 4, "its kernel has {} dimensions; its input has 4", kernel.size());
-  const Window w = window_for_kernel(n, kernel);
+  const OnnxWindow w = window_for_kernel(n, kernel);
   auto op = std::make_unique<DeformableConvolution>();
   op->groups = n.integer("group", 1);
   op->offset_groups = n.integer("offset_group", 1);
@@ -180,7 +184,7 @@ TENON_IMPORT(Col2Im, 18, "1 to 3 spatial axes; constant channels, image and bloc
   require(block.size() == image.size() && !block.empty() && block.size() <= 3,
           "its image has {} axes and its blocks have {}; expected the same, 1 to 3", image.size(),
           block.size());
-  const Window w = read_window(n, block);
+  const OnnxWindow w = read_window(n, block);
   const int64_t taps = Shape(std::span(block)).volume();
   const Dim columns = x.dims[1];
   if (!columns->is_integer_constant())

@@ -47,7 +47,7 @@ Value& convolution(NodeContext& n, DataType to, std::vector<Value*> inputs) {
   require(declared.empty() || declared == kernel,
           "attribute 'kernel_shape' is [{}]; the kernel has [{}]", fmt::join(declared, ", "),
           fmt::join(kernel, ", "));
-  const Window w = read_window(n, kernel);
+  const OnnxWindow w = read_window(n, kernel);
   const auto shape = [](const std::vector<int64_t>& v) { return Shape(std::span(v)); };
   auto op = std::make_unique<IntegerConvolution>();
   op->to = to;

@@ -24,7 +24,7 @@ std::vector<int64_t> kernel_shape(NodeContext& n, int spatial) {
   return kernel;
 }
 
-std::unique_ptr<Pooling> pooling(NodeContext& n, PoolingType type, const Window& w) {
+std::unique_ptr<Pooling> pooling(NodeContext& n, PoolingType type, const OnnxWindow& w) {
   auto op = std::make_unique<Pooling>();
   op->type = type;
   w.apply(*op);
@@ -97,7 +97,7 @@ TENON_IMPORT(GlobalLpPool, 1, "") {
 TENON_IMPORT(LpPool, 1, "1 to 3 spatial axes") {
   n.expect_inputs(1, 1);
   const int spatial = spatial_axes(n);
-  const Window w = read_window(n, kernel_shape(n, spatial));
+  const OnnxWindow w = read_window(n, kernel_shape(n, spatial));
   Value& x = spatial == 1 ? with_second_axis(n, n.input(0)) : n.input(0);
   double taps = 1;
   for (int64_t k : w.kernel) taps *= static_cast<double>(k);
@@ -114,7 +114,7 @@ TENON_IMPORT(LpPool, 1, "1 to 3 spatial axes") {
 TENON_IMPORT(MaxUnpool, 9, "") {
   n.expect_inputs(2, 3);
   Value& x = n.input(0);
-  const Window w = read_window(n, kernel_shape(n, n.rank(x) - 2));
+  const OnnxWindow w = read_window(n, kernel_shape(n, n.rank(x) - 2));
   auto op = std::make_unique<MaxUnpool>();
   op->window = Shape(std::span(w.kernel));
   op->stride = Shape(std::span(w.stride));

@@ -21,7 +21,7 @@ std::vector<int64_t> list_of(NodeContext& n, const char* name, size_t count, int
 
 }  // namespace
 
-Shape Window::padded(const std::vector<int64_t>& values, int64_t neutral) const {
+Shape OnnxWindow::padded(const std::vector<int64_t>& values, int64_t neutral) const {
   Shape shape{std::span<const int64_t>(values)};
   if (shape.rank() == 1) shape.push_back(neutral);
   return shape;
@@ -36,8 +36,8 @@ int spatial_axes(NodeContext& n) {
   return spatial;
 }
 
-Window read_window(NodeContext& n, const std::vector<int64_t>& kernel) {
-  Window w;
+OnnxWindow read_window(NodeContext& n, const std::vector<int64_t>& kernel) {
+  OnnxWindow w;
   w.kernel = kernel;
   for (int64_t k : kernel)
     require(k > 0 && k <= INT32_MAX, "the kernel has extent {}; expected at least 1", k);

@@ -7,7 +7,7 @@
 
 namespace tenon {
 
-struct Window {
+struct OnnxWindow {
   std::vector<int64_t> kernel, stride, dilation, before, after;  // one entry per spatial axis
   nvinfer1::PaddingMode mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN;
 
@@ -29,7 +29,7 @@ struct Window {
 int spatial_axes(NodeContext& n);
 
 /// Reads strides, dilations, pads and auto_pad; checks their number and signs.
-Window read_window(NodeContext& n, const std::vector<int64_t>& kernel);
+OnnxWindow read_window(NodeContext& n, const std::vector<int64_t>& kernel);
 
 /// (N,C,L) as (N,C,L,1), and back.
 Value& with_second_axis(NodeContext& n, Value& x);

@@ -62,8 +62,7 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
   static constexpr bool kTransposed = std::is_same_v<ConvolutionOp, Deconvolution>;
 
   std::vector<Window> windows_of(const Shape& data, const Shape& result) const {
-    auto windows = make_windows(op_.kernel.rank(), op_.kernel, op_.stride, op_.dilation,
-                                op_.pre_padding, op_.post_padding);
+    auto windows = op_.windows();
     for (size_t i = 0; i < windows.size(); ++i) {
       const auto axis = static_cast<int>(i);
       if constexpr (kTransposed)

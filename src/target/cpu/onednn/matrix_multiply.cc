@@ -39,6 +39,15 @@ struct Matrices {
   memory::desc desc() const { return strided(shape, strides); }
 };
 
+dnnl::primitive_desc product(const Operands& operands, const dnnl::primitive_attr& attributes) {
+  const bool has_bias = operands.bias.data.ndims > 0;
+  const dnnl::matmul::desc description =
+      has_bias ? dnnl::matmul::desc(operands.source, operands.weights, operands.bias,
+                                    operands.destination)
+               : dnnl::matmul::desc(operands.source, operands.weights, operands.destination);
+  return dnnl::matmul::primitive_desc(description, attributes, engine());
+}
+
 class MatrixMultiplyKernel final : public WeightedKernel {
  public:
   explicit MatrixMultiplyKernel(const MatrixMultiply& op) : WeightedKernel(op.epilogue), op_(op) {}
@@ -72,12 +81,7 @@ class MatrixMultiplyKernel final : public WeightedKernel {
   dnnl::primitive_desc describe(const Operands& operands, std::span<const TensorSpec>,
                                 std::span<const TensorSpec>,
                                 const dnnl::primitive_attr& attributes) const override {
-    const bool has_bias = operands.bias.data.ndims > 0;
-    const dnnl::matmul::desc description =
-        has_bias ? dnnl::matmul::desc(operands.source, operands.weights, operands.bias,
-                                      operands.destination)
-                 : dnnl::matmul::desc(operands.source, operands.weights, operands.destination);
-    return dnnl::matmul::primitive_desc(description, attributes, engine());
+    return product(operands, attributes);
   }
 
  private:
@@ -161,12 +165,7 @@ class FullyConnectedKernel final : public WeightedKernel {
   dnnl::primitive_desc describe(const Operands& operands, std::span<const TensorSpec>,
                                 std::span<const TensorSpec>,
                                 const dnnl::primitive_attr& attributes) const override {
-    const bool has_bias = operands.bias.data.ndims > 0;
-    const dnnl::matmul::desc description =
-        has_bias ? dnnl::matmul::desc(operands.source, operands.weights, operands.bias,
-                                      operands.destination)
-                 : dnnl::matmul::desc(operands.source, operands.weights, operands.destination);
-    return dnnl::matmul::primitive_desc(description, attributes, engine());
+    return product(operands, attributes);
   }
 
  private:
