@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "network/concrete_inference.h"
+#include "network/plugin_kind.h"
 
 namespace tenon {
 namespace {
@@ -47,11 +48,6 @@ void check_input(const Value& input, const Tensor& tensor) {
           name_of(tensor.type()), name_of(input.type));
 }
 
-bool can_fold(const Node& node) {
-  return node.kind() != LayerType::kPLUGIN && node.kind() != LayerType::kPLUGIN_V2
-         && node.kind() != LayerType::kPLUGIN_V3;
-}
-
 // Layers that must run before `root` is known, inputs first; empty when it is not a constant.
 std::vector<Node*> layers_to_fold(Value& root) {
   std::vector<Node*> order;
@@ -60,7 +56,7 @@ std::vector<Node*> layers_to_fold(Value& root) {
   while (!stack.empty()) {
     auto [node, inputs_done] = stack.back();
     stack.pop_back();
-    if (node == nullptr || !can_fold(*node)) return {};
+    if (node == nullptr || is_plugin(node->kind())) return {};
     if (done.contains(node)) continue;
     if (inputs_done) {
       done.insert(node);

@@ -1,3 +1,4 @@
+#include "network/plugin_kind.h"
 #include "network/reference_run.h"
 #include "ops/constant.h"
 #include "optimize/match.h"
@@ -35,7 +36,7 @@ class Folding {
   }
 
   bool fold(Node& node) {
-    if (is_plugin(node) || node.outputs.empty() || !node.outputs[0]->known) return false;
+    if (is_plugin(node.kind()) || node.outputs.empty() || !node.outputs[0]->known) return false;
     if (node.outputs.size() > 1)
       for (const Value* out : node.outputs)
         if (out->is_output) return false;

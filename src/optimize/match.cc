@@ -42,11 +42,6 @@ bool is_float_only(const Node& node) {
          && std::none_of(node.outputs.begin(), node.outputs.end(), differs);
 }
 
-bool is_plugin(const Node& node) {
-  return node.kind() == LayerType::kPLUGIN || node.kind() == LayerType::kPLUGIN_V2
-         || node.kind() == LayerType::kPLUGIN_V3;
-}
-
 std::optional<Shape> constant_shape(const Dims& dims) {
   Shape shape;
   for (Dim d : dims) {

@@ -30,7 +30,6 @@ bool is_plain(const Node& node);
 bool is_on_host(const Node& node);
 /// Whether all outputs and all present inputs have one type: float32, float16 or bfloat16.
 bool is_float_only(const Node& node);
-bool is_plugin(const Node& node);
 
 /// The extents when all are known.
 std::optional<Shape> constant_shape(const Dims& dims);

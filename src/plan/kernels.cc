@@ -71,11 +71,6 @@ ConcreteTensor known_of(const Plan& plan, int32_t i, const PlanValues& values) {
 
 }  // namespace
 
-bool is_plugin(LayerType kind) {
-  return kind == LayerType::kPLUGIN || kind == LayerType::kPLUGIN_V2
-         || kind == LayerType::kPLUGIN_V3;
-}
-
 std::unique_ptr<Op> op_of(const PlanStep& step) {
   auto op = make_op(step.op);
   require(op != nullptr, "this build has no layer kind '{}'", step.op);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "network/plugin_kind.h"
 #include "plan/plan.h"
 #include "target/target.h"
 
@@ -18,8 +19,6 @@ struct LoadedStep {
   std::unique_ptr<Op> op;
   std::unique_ptr<Kernel> kernel;
 };
-
-bool is_plugin(LayerType kind);
 
 /// The op of a step with its attributes. Throws for one that this build does not have.
 std::unique_ptr<Op> op_of(const PlanStep& step);
