@@ -277,6 +277,40 @@ int32_t dispatch(const P& plugin, Launch launch, const char* target, const Plugi
   });
 }
 
+/// A plugin struct P in its adapter Self. `Protocol` is the interface by which the engine knows the
+/// object whose CPU kernel it is told of.
+template <class P, class Self, class Protocol> class Adapted {
+ public:
+  static int32_t run_on_cpu(void* plugin, const PluginTensorDesc* inputs,
+                            const PluginTensorDesc* outputs, const void* const* input_data,
+                            void* const* output_data, void* workspace) {
+    const Adapted& self = static_cast<Self&>(*static_cast<Protocol*>(plugin));
+    return dispatch(self.plugin_, self.entry_.cpu, "the CPU", inputs, outputs, input_data,
+                    output_data, workspace, nullptr);
+  }
+
+ protected:
+  explicit Adapted(P plugin) : plugin_(std::move(plugin)) {}
+
+  void offer_cpu_kernel(Protocol* self) const {
+    if (tenonSetCpuKernel != nullptr && entry_.cpu != nullptr) tenonSetCpuKernel(self, &run_on_cpu);
+  }
+  static void withdraw_cpu_kernel(Protocol* self) {
+    if (tenonSetCpuKernel != nullptr) tenonSetCpuKernel(self, nullptr);
+  }
+  int32_t run_on_cuda(const PluginTensorDesc* inputs, const PluginTensorDesc* outputs,
+                      const void* const* input_data, void* const* output_data, void* workspace,
+                      cudaStream_t stream) const noexcept {
+    return dispatch(plugin_, entry_.cuda, "CUDA", inputs, outputs, input_data, output_data,
+                    workspace, stream);
+  }
+
+  P plugin_;
+
+ private:
+  const Entry& entry_ = entries()[key_of(P::spec)];
+};
+
 #endif
 
 }  // namespace kit

@@ -7,27 +7,20 @@
 namespace tenon {
 namespace kit {
 
-template <class P> class PluginV2 final : public nvinfer1::IPluginV2DynamicExt {
+template <class P>
+class PluginV2 final : public nvinfer1::IPluginV2DynamicExt,
+                       public Adapted<P, PluginV2<P>, nvinfer1::IPluginV2> {
+  using Base = Adapted<P, PluginV2, nvinfer1::IPluginV2>;
+  using Base::plugin_;
+
  public:
   PluginV2(P plugin, std::string name_space)
-      : plugin_(std::move(plugin)), name_space_(std::move(name_space)) {
-    if (tenonSetCpuKernel != nullptr && entry_.cpu != nullptr)
-      tenonSetCpuKernel(static_cast<nvinfer1::IPluginV2*>(this), &run_on_cpu);
+      : Base(std::move(plugin)), name_space_(std::move(name_space)) {
+    this->offer_cpu_kernel(this);
   }
   PluginV2(const PluginV2&) = delete;
   PluginV2& operator=(const PluginV2&) = delete;
-  ~PluginV2() override {
-    if (tenonSetCpuKernel != nullptr)
-      tenonSetCpuKernel(static_cast<nvinfer1::IPluginV2*>(this), nullptr);
-  }
-
-  static int32_t run_on_cpu(void* plugin, const PluginTensorDesc* inputs,
-                            const PluginTensorDesc* outputs, const void* const* input_data,
-                            void* const* output_data, void* workspace) {
-    auto& self = *static_cast<PluginV2*>(static_cast<nvinfer1::IPluginV2*>(plugin));
-    return dispatch(self.plugin_, self.entry_.cpu, "the CPU", inputs, outputs, input_data,
-                    output_data, workspace, nullptr);
-  }
+  ~PluginV2() override { this->withdraw_cpu_kernel(this); }
 
   const char* getPluginType() const noexcept override { return P::spec.name; }
   const char* getPluginVersion() const noexcept override { return P::spec.version; }
@@ -84,13 +77,10 @@ template <class P> class PluginV2 final : public nvinfer1::IPluginV2DynamicExt {
   int32_t enqueue(const PluginTensorDesc* inputs, const PluginTensorDesc* outputs,
                   const void* const* input_data, void* const* output_data, void* workspace,
                   cudaStream_t stream) noexcept override {
-    return dispatch(plugin_, entry_.cuda, "CUDA", inputs, outputs, input_data, output_data,
-                    workspace, stream);
+    return this->run_on_cuda(inputs, outputs, input_data, output_data, workspace, stream);
   }
 
  private:
-  P plugin_;
-  const Entry& entry_ = entries()[key_of(P::spec)];
   std::string name_space_;
 };
 

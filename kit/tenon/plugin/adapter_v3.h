@@ -12,26 +12,16 @@ template <class P>
 class PluginV3 final : public nvinfer1::IPluginV3,
                        public nvinfer1::IPluginV3OneCore,
                        public nvinfer1::IPluginV3OneBuild,
-                       public nvinfer1::IPluginV3OneRuntime {
+                       public nvinfer1::IPluginV3OneRuntime,
+                       public Adapted<P, PluginV3<P>, nvinfer1::IPluginV3> {
+  using Base = Adapted<P, PluginV3, nvinfer1::IPluginV3>;
+  using Base::plugin_;
+
  public:
-  explicit PluginV3(P plugin) : plugin_(std::move(plugin)) {
-    if (tenonSetCpuKernel != nullptr && entry_.cpu != nullptr)
-      tenonSetCpuKernel(static_cast<nvinfer1::IPluginV3*>(this), &run_on_cpu);
-  }
+  explicit PluginV3(P plugin) : Base(std::move(plugin)) { this->offer_cpu_kernel(this); }
   PluginV3(const PluginV3&) = delete;
   PluginV3& operator=(const PluginV3&) = delete;
-  ~PluginV3() override {
-    if (tenonSetCpuKernel != nullptr)
-      tenonSetCpuKernel(static_cast<nvinfer1::IPluginV3*>(this), nullptr);
-  }
-
-  static int32_t run_on_cpu(void* plugin, const PluginTensorDesc* inputs,
-                            const PluginTensorDesc* outputs, const void* const* input_data,
-                            void* const* output_data, void* workspace) {
-    auto& self = *static_cast<PluginV3*>(static_cast<nvinfer1::IPluginV3*>(plugin));
-    return dispatch(self.plugin_, self.entry_.cpu, "the CPU", inputs, outputs, input_data,
-                    output_data, workspace, nullptr);
-  }
+  ~PluginV3() override { this->withdraw_cpu_kernel(this); }
 
   nvinfer1::IPluginCapability* getCapabilityInterface(
       nvinfer1::PluginCapabilityType type) noexcept override {
@@ -100,8 +90,7 @@ class PluginV3 final : public nvinfer1::IPluginV3,
   int32_t enqueue(const PluginTensorDesc* inputs, const PluginTensorDesc* outputs,
                   const void* const* input_data, void* const* output_data, void* workspace,
                   cudaStream_t stream) noexcept override {
-    return dispatch(plugin_, entry_.cuda, "CUDA", inputs, outputs, input_data, output_data,
-                    workspace, stream);
+    return this->run_on_cuda(inputs, outputs, input_data, output_data, workspace, stream);
   }
   const PluginFieldCollection* getFieldsToSerialize() noexcept override {
     guard<P>([&] { stored_ = StoredAttributes(plugin_); });
@@ -109,8 +98,6 @@ class PluginV3 final : public nvinfer1::IPluginV3,
   }
 
  private:
-  P plugin_;
-  const Entry& entry_ = entries()[key_of(P::spec)];
   StoredAttributes stored_;
 };
 
