@@ -15,7 +15,8 @@ namespace {
 
 using namespace cpu;
 
-// The order is meaning: the first that accepts is taken.
+// The order is meaning: the first that accepts is taken. Those that end in `true` are timed against
+// the next while a plan is built, since which is quicker depends on the shape (decision 0004).
 #ifdef TENON_ONEDNN
 constexpr Candidate kConvolution[] = {
     {"onednn_convolution", offer_onednn_convolution},
@@ -36,12 +37,12 @@ constexpr Candidate kFullyConnected[] = {
 constexpr Candidate kPooling[] = {{"onednn_pooling", offer_onednn_pooling},
                                   {"onednn_pooling_16bit", widened<offer_onednn_pooling>},
                                   {"reference", offer_reference}};
-constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax},
+constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax, true},
                                   {"onednn_softmax", offer_onednn_softmax},
                                   {"softmax_16bit", widened<offer_softmax>},
                                   {"onednn_softmax_16bit", widened<offer_onednn_softmax>},
                                   {"reference", offer_reference}};
-constexpr Candidate kReorder[] = {{"onednn_reorder", offer_onednn_reorder},
+constexpr Candidate kReorder[] = {{"onednn_reorder", offer_onednn_reorder, true},
                                   {"reorder", offer_reorder}};
 #else
 constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax},
