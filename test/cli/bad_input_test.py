@@ -130,12 +130,28 @@ class Models(CliTest):
     def test_plan_given_as_a_model(self):
         self.refuse("build", self.plan(), names=["mlp.plan", "is a plan already"])
 
-    def test_timing_cache_of_something_else(self):
+    def build_with_cache(self, cache):
+        result = run("build", MODEL, "-o", self.folder / "m.plan", f"--timingCacheFile={cache}", *MLP_PROFILE)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stderr
+
+    def test_file_that_is_no_timing_cache(self):
+        """Such as a model that was named by mistake: it is not written over."""
         cache = self.folder / "cache"
         cache.write_text("not a cache")
-        result = run("build", MODEL, "-o", self.folder / "m.plan", f"--timingCacheFile={cache}", *MLP_PROFILE)
-        self.assertIn(result.returncode, (0, 1), result.stderr)
-        self.assertRegex(result.stderr, "(?i)timing cache")
+        self.assertRegex(self.build_with_cache(cache), r"\[W\] .*cache: it is not a timing cache of Tenon; it is ignored")
+        self.assertEqual(cache.read_text(), "not a cache")
+
+    def test_damaged_timing_cache(self):
+        cache = self.folder / "cache"
+        self.assertNotIn("[W]", self.build_with_cache(cache))
+        good = cache.read_bytes()
+        for bad in (good[:-1], good[:9], good[:8] + bytes([good[8] ^ 1]) + good[9:], good + b"more", good[:7] + b"9"):
+            cache.write_bytes(bad)
+            self.assertRegex(self.build_with_cache(cache), r"\[W\] .*cache: .*timing cache.*; it is made anew")
+            self.assertEqual(len(cache.read_bytes()), len(good))
+        cache.write_bytes(b"")
+        self.assertNotIn("[W]", self.build_with_cache(cache))
 
 
 class Plans(CliTest):

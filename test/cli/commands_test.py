@@ -37,6 +37,21 @@ class Build(CliTest):
                            ["--shapes=input:1x3x64x64", cache]).read_bytes() for i in range(3)]
         self.assertEqual(plans[1], plans[2])
 
+    def test_timing_cache_is_filled_and_used_again(self):
+        """Softmax has two kernels that compete, where oneDNN is there."""
+        model, cache = self.folder / "softmax.onnx", self.folder / "timing.cache"
+        tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [40, 100]) for name in "xy"]
+        save(helper.make_model(helper.make_graph([helper.make_node("Softmax", ["x"], ["y"])], "g", tensors[:1], tensors[1:]),
+                               opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        first = self.plan("a.plan", model, [f"--timingCacheFile={cache}"]).read_bytes()
+        stored = cache.read_bytes()
+        if json.loads(self.succeed("doctor", "--json"))["oneDNN"] == "yes":
+            self.assertIn(b"softmax", stored)
+            self.refuse("build", model, "-o", self.folder / "c.plan", "--errorOnTimingCacheMiss", names=["timing cache"])
+        again = self.plan("b.plan", model, [f"--timingCacheFile={cache}", "--errorOnTimingCacheMiss"]).read_bytes()
+        self.assertEqual(first, again)
+        self.assertEqual(stored, cache.read_bytes())
+
     def test_progress_is_plain_lines_without_a_terminal(self):
         result = run("build", MLP / "model.onnx", "-o", self.folder / "m.plan", *MLP_PROFILE)
         self.assertRegex(result.stderr, r"(?m)^.+: \d+\.\d\d s$")
@@ -174,6 +189,60 @@ class Bench(CliTest):
         self.assertEqual(set(rows[0]), {"count"})
         self.assertEqual(set(rows[1]), {"name", "timeMs", "averageMs", "medianMs", "percentage"})
         self.assertAlmostEqual(sum(row["percentage"] for row in rows[1:]), 100, places=3)
+
+
+class Profiles(CliTest):
+    """Several optimization profiles of one plan; the last names its options in another order."""
+    TWO = ["--minShapes=input:1x1x12x12", "--maxShapes=input:2x1x12x12", "--profile=1",
+           "--maxShapes=input:5x1x12x12", "--optShapes=input:4x1x12x12", "--minShapes=input:3x1x12x12"]
+
+    def test_run_and_bench_take_the_one_that_is_named(self):
+        plan, out = self.folder / "two.plan", self.folder / "out.npz"
+        self.assertIn("2 profiles", self.succeed("build", MLP / "model.onnx", "-o", plan, *self.TWO))
+        self.refuse("run", plan, "--inputs", CASE, names=["outside profile 0", "2 profiles, and --useProfile"])
+        said = self.succeed("run", plan, "--inputs", CASE, "--outputs", out, "--useProfile=1")
+        self.assertIn("profile 1 of 2: input 3x1x12x12 to 5x1x12x12", said)
+        self.assert_close(np.load(out)["output"], np.load(CASE)["out:output"])
+        self.assertIn("profile 0 of 2", self.succeed("run", plan, "--shapes=input:2x1x12x12"))
+        said = self.succeed("bench", plan, "--useProfile=1", *Bench.SHORT)
+        self.assertIn("Optimization profile 1 of 2", said)
+        self.assertIn("Input input: 4x1x12x12", said)  # that profile's optimum
+        self.assertEqual(json.loads(self.succeed("bench", plan, "--json", *Bench.SHORT))["profile"], 0)
+        self.refuse("run", plan, "--useProfile=2", names=["--useProfile=2: the engine has 2 profiles"])
+
+    def test_a_model_is_built_with_them(self):
+        said = self.succeed("run", MLP / "model.onnx", "--inputs", CASE, "--useProfile=1", *self.TWO)
+        self.assertIn("profile 1 of 2", said)
+
+    def test_what_does_not_fit_together(self):
+        build = ["build", MLP / "model.onnx", "-o", self.folder / "x.plan"]
+        self.refuse(*build, *self.TWO, "--maxShapes=input:9x1x12x12", names=["--maxShapes is given twice for profile 1"])
+        self.refuse(*build, *self.TWO, "--profile=3", "--minShapes=input:1x1x12x12", names=["profile 2 has no shapes"])
+        self.refuse(*build, *self.TWO, "--profile=2", "--minShapes=other:1", names=["no input 'other'"])
+        self.refuse(*build, "--profile=-1", names=["--profile"])
+
+
+class IoFormats(CliTest):
+    def test_types_of_inputs_and_outputs(self):
+        plan, out = self.folder / "half.plan", self.folder / "out.npz"
+        self.succeed("build", MLP / "model.onnx", "-o", plan, "--inputIOFormats=fp16:chw", "--outputIOFormats=fp16:chw",
+                     *MLP_PROFILE)
+        self.succeed("run", plan, "--inputs", CASE, "--outputs", out)
+        result, expected = np.load(out)["output"], np.load(CASE)["out:output"]
+        self.assertEqual(result.dtype, np.float16)
+        np.testing.assert_allclose(result, expected, rtol=1e-2, atol=1e-2)
+
+    def test_linear_is_taken_where_it_is_allowed(self):
+        self.plan("m.plan", options=["--inputIOFormats=fp32:hwc+chw", *MLP_PROFILE])
+
+    def test_what_is_not_possible(self):
+        build = ["build", MLP / "model.onnx", "-o", self.folder / "x.plan", *MLP_PROFILE]
+        self.refuse(*build, "--inputIOFormats=fp32:hwc", names=["'input'.*kLINEAR are not supported yet"])
+        self.refuse(*build, "--outputIOFormats=fp32:chw32", names=["'output'.*kLINEAR are not supported yet"])
+        self.refuse(*build, "--inputIOFormats=fp33:chw", names=["'fp33' is not a type; expected one of: fp32"])
+        self.refuse(*build, "--inputIOFormats=fp32:cwh", names=["'cwh' is not a format"])
+        self.refuse(*build, "--inputIOFormats=fp32", names=["expected TYPE:FORMAT"])
+        self.refuse(*build, "--inputIOFormats=fp32:chw,fp32:chw", names=["one for each of the 1 tensors"])
 
 
 class Dump(CliTest):

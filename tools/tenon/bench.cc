@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "error.h"
 #include "npz.h"
+#include "profiles.h"
 #include "session.h"
 
 namespace tenon::tool {
@@ -21,7 +22,7 @@ using nlohmann::ordered_json;
 
 struct Options {
   std::string model, onnx, load_engine, inputs, json, export_profile, export_times;
-  int iterations = 10, warm_up_ms = 200, average_runs = 10;
+  int iterations = 10, warm_up_ms = 200, average_runs = 10, profile = 0;
   double duration_s = 3;
   std::string percentiles = "90,95,99";
   bool print_json = false, dump_profile = false;
@@ -141,6 +142,7 @@ void print_options(const Options& o, Session& session, Logger& logger) {
   logger.say("=== Inference Options ===");
   logger.say(fmt::format("Iterations: {}, warm-up: {} ms, duration: {} s, streams: 1", o.iterations,
                          o.warm_up_ms, o.duration_s));
+  logger.say(fmt::format("Optimization {}", profile_text(session.engine(), o.profile)));
   for (const std::string& name : session.names(nvinfer1::TensorIOMode::kINPUT))
     logger.say(fmt::format("Input {}: {}", name,
                            shape_text(to_vector(session.context().getTensorShape(name.c_str())))));
@@ -218,6 +220,7 @@ void summarise(const std::vector<Query>& queries, const Options& o, const Model&
   ::getrusage(RUSAGE_SELF, &usage);
   if (o.print_json || !o.json.empty()) {
     const ordered_json result = {{"model", o.model},
+                                 {"profile", o.profile},
                                  {"queries", queries.size()},
                                  {"throughputQps", throughput},
                                  {"loadSeconds", model.seconds},
@@ -262,7 +265,7 @@ void run(Options& o, Logger& logger) {
       arrays[input] = std::move(array);
     }
   const Model model = load_model(o.model, o.build, known, logger, true);
-  Session session(*model.engine, logger);
+  Session session(*model.engine, logger, o.profile);
   session.set_inputs(arrays, shapes);
   session.fill_with_noise();
   if (!o.print_json) print_options(o, session, logger);
@@ -302,6 +305,7 @@ void add_bench(CLI::App& app, Logger& logger) {
   command->add_option("--avgRuns", o->average_runs, "Accepted for scripts; changes nothing")
       ->group("");
   command->add_option("--percentile", o->percentiles, "Percentiles to print (default 90,95,99)");
+  command->add_option("--useProfile", o->profile, "The optimization profile to run in (default 0)");
   command->add_flag("--json", o->print_json, "Print the result as JSON, and nothing else");
   command->add_option("--exportJson", o->json, "Write the result as JSON to this file");
   command->add_flag("--dumpProfile", o->dump_profile, "Print the time of each layer");

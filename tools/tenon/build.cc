@@ -37,8 +37,10 @@ void add_build(CLI::App& app, Logger& logger) {
     const auto plan = build_plan(model, o->build, {}, logger, false);
     write_file(path, plan->data(), plan->size());
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    fmt::print("{} -> {}  ({:.2f} MiB, {:.2f} s)\n", model, path,
-               static_cast<double>(plan->size()) / (1 << 20), took.count());
+    const size_t profiles = o->build.profiles.size();
+    fmt::print("{} -> {}  ({:.2f} MiB{}, {:.2f} s)\n", model, path,
+               static_cast<double>(plan->size()) / (1 << 20),
+               profiles > 1 ? fmt::format(", {} profiles", profiles) : "", took.count());
   });
 }
 

@@ -3,22 +3,23 @@
 #include <NvInferPlugin.h>
 #include <NvOnnxParser.h>
 #include <tenon/open_plan.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstring>
 
 #include "array.h"
 #include "error.h"
+#include "io_formats.h"
 #include "npz.h"
+#include "profiles.h"
 #include "progress.h"
 
 namespace tenon::tool {
 namespace {
 
 using nvinfer1::BuilderFlag;
-using nvinfer1::OptProfileSelector;
 using Clock = std::chrono::steady_clock;
 
 // "workspace:512M": bytes, or with K, M or G.
@@ -73,67 +74,50 @@ void set_flags(nvinfer1::IBuilderConfig& config, const BuildOptions& options) {
   }
 }
 
-// Missing ones of min, opt and max are taken from their neighbours, as trtexec does. For an input
-// that decides shapes, what is given are its values.
-void add_profile(ParsedModel& model, const BuildOptions& options, const RunInputs& inputs,
-                 Logger& logger) {
-  const ShapeMap shapes = parse_shapes("--shapes", options.shapes);
-  ShapeMap min = parse_shapes("--minShapes", options.min_shapes);
-  ShapeMap opt = parse_shapes("--optShapes", options.opt_shapes);
-  ShapeMap max = parse_shapes("--maxShapes", options.max_shapes);
-  for (const ShapeMap* map : std::initializer_list<const ShapeMap*>{&shapes, &min, &opt, &max})
-    for (const auto& [name, shape] : *map) {
-      bool found = false;
-      std::string known;
-      for (int32_t i = 0; i < model.network->getNbInputs(); ++i) {
-        const std::string input = model.network->getInput(i)->getName();
-        found |= input == name;
-        known += known.empty() ? input : ", " + input;
-      }
-      if (!found) fail("the model has no input '{}'; its inputs are: {}", name, known);
+/// The timing cache of a build, kept in a file. What the file holds only saves time: one that
+/// cannot be used is a warning.
+class TimingCacheFile {
+ public:
+  /// Without a path there is no cache.
+  TimingCacheFile(const std::string& path, nvinfer1::IBuilderConfig& config, Logger& logger)
+      : path_(path) {
+    if (path.empty()) return;
+    const auto stored = read(logger);
+    cache_.reset(config.createTimingCache(stored.data(), stored.size()));
+    if (cache_ == nullptr) {
+      warn(logger, fmt::format("{}; it is made anew", logger.take_error()));
+      cache_.reset(config.createTimingCache(nullptr, 0));
     }
-  nvinfer1::IOptimizationProfile* profile = model.builder->createOptimizationProfile();
-  bool dynamic = false;
-  for (int32_t i = 0; i < model.network->getNbInputs(); ++i) {
-    const nvinfer1::ITensor& input = *model.network->getInput(i);
-    const std::string name = input.getName();
-    const auto declared = to_vector(input.getDimensions());
-    const bool decides_shapes = input.isShapeTensor();
-    if (!decides_shapes && std::find(declared.begin(), declared.end(), -1) == declared.end())
-      continue;
-    dynamic = true;
-    const auto pick =
-        [&](std::initializer_list<const ShapeMap*> maps) -> const std::vector<int64_t>* {
-      for (const ShapeMap* map : maps)
-        if (const auto it = map->find(name); it != map->end()) return &it->second;
-      return nullptr;
-    };
-    const ShapeMap& run = decides_shapes ? inputs.values : inputs.shapes;
-    const auto* low = pick({&min, &shapes, &opt, &max, &run});
-    const auto* middle = pick({&opt, &shapes, &max, &min, &run});
-    const auto* high = pick({&max, &shapes, &opt, &min, &run});
-    if (low == nullptr && decides_shapes)
-      fail(
-          "input '{}' decides shapes: give the range of its values, an x between them, with "
-          "--minShapes={}:… --optShapes={}:… --maxShapes={}:…, or --shapes={}:…",
-          name, name, name, name, name);
-    if (low == nullptr)
-      fail(
-          "input '{}' has extents known only at run time ({}): give its range with "
-          "--minShapes={}:… --optShapes={}:… --maxShapes={}:…, or one shape with --shapes={}:…",
-          name, shape_text(declared), name, name, name, name);
-    for (const auto& [selector, shape] :
-         {std::pair{OptProfileSelector::kMIN, low}, std::pair{OptProfileSelector::kOPT, middle},
-          std::pair{OptProfileSelector::kMAX, high}}) {
-      if (decides_shapes ? !profile->setShapeValuesV2(name.c_str(), selector, shape->data(),
-                                                      static_cast<int32_t>(shape->size()))
-                         : !profile->setDimensions(name.c_str(), selector, to_dims(*shape)))
-        fail_with_log(
-            logger, fmt::format("input '{}': {} does not fit a profile", name, shape_text(*shape)));
-    }
+    if (cache_ == nullptr || !config.setTimingCache(*cache_, true))
+      fail_with_log(logger, "cannot make a timing cache");
   }
-  if (dynamic) model.config->addOptimizationProfile(profile);
-}
+  void save() const {
+    if (cache_ == nullptr || !is_ours_) return;
+    const std::unique_ptr<nvinfer1::IHostMemory> bytes(cache_->serialize());
+    if (bytes != nullptr) write_file(path_, bytes->data(), bytes->size());
+  }
+
+ private:
+  // Nothing when the file is not there yet, or holds something else, which is then left alone.
+  std::vector<std::byte> read(Logger& logger) {
+    constexpr std::string_view kMagic = "TENONTC";
+    if (::access(path_.c_str(), F_OK) != 0) return {};
+    auto bytes = read_file(path_);
+    is_ours_ = bytes.empty()
+               || (bytes.size() >= kMagic.size()
+                   && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0);
+    if (is_ours_) return bytes;
+    warn(logger, "it is not a timing cache of Tenon; it is ignored, and left as it is");
+    return {};
+  }
+  void warn(Logger& logger, const std::string& text) const {
+    logger.log(nvinfer1::ILogger::Severity::kWARNING, fmt::format("{}: {}", path_, text).c_str());
+  }
+
+  std::string path_;
+  bool is_ours_ = true;
+  std::unique_ptr<nvinfer1::ITimingCache> cache_;
+};
 
 }  // namespace
 
@@ -184,7 +168,8 @@ ParsedModel parse_model(const std::string& path, const BuildOptions& options,
     fail("{}", text);
   }
   set_flags(*model.config, options);
-  if (with_profile) add_profile(model, options, inputs, logger);
+  set_io_formats(model, options, logger);
+  if (with_profile) add_profiles(model, options, inputs, logger);
   return model;
 }
 
@@ -193,26 +178,13 @@ std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
                                                   const RunInputs& inputs, Logger& logger,
                                                   bool quiet) {
   ParsedModel model = parse_model(path, options, inputs, logger);
-  std::unique_ptr<nvinfer1::ITimingCache> cache;
-  if (!options.timing_cache.empty()) {
-    std::vector<std::byte> stored;
-    if (std::FILE* file = std::fopen(options.timing_cache.c_str(), "rb")) {
-      std::fclose(file);
-      stored = read_file(options.timing_cache);
-    }
-    cache.reset(model.config->createTimingCache(stored.data(), stored.size()));
-    if (cache == nullptr) fail_with_log(logger, "cannot make a timing cache");
-    model.config->setTimingCache(*cache, true);
-  }
+  const TimingCacheFile cache(options.timing_cache, *model.config, logger);
   Progress progress(quiet);
   model.config->setProgressMonitor(&progress);
   std::unique_ptr<nvinfer1::IHostMemory> plan(
       model.builder->buildSerializedNetwork(*model.network, *model.config));
   if (plan == nullptr) fail_with_log(logger, path + ": the engine cannot be built");
-  if (cache != nullptr) {
-    const std::unique_ptr<nvinfer1::IHostMemory> bytes(cache->serialize());
-    if (bytes != nullptr) write_file(options.timing_cache, bytes->data(), bytes->size());
-  }
+  cache.save();
   return plan;
 }
 

@@ -172,12 +172,15 @@ void write_file(const std::string& path, const void* data, size_t size) {
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     fail("{}: cannot write: it is {}", path,
          S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
-  std::string aside = path + ".XXXXXX";
-  const int fd = ::mkstemp(aside.data());
+  // Written aside with the permissions that the process gives new files, which mkstemp would not.
+  std::string aside;
+  int fd = -1;
+  for (int i = 0; fd < 0 && (i == 0 || errno == EEXIST); ++i) {
+    aside = fmt::format("{}.{}.{}", path, ::getpid(), i);
+    fd = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  }
   if (fd < 0) fail("{}: cannot write: {}", path, std::strerror(errno));
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  bool good = ::fchmod(fd, 0666 & ~mask) == 0;
+  bool good = true;
   const char* at = static_cast<const char*>(data);
   while (good && size > 0) {
     const ssize_t n = ::write(fd, at, size);

@@ -74,7 +74,8 @@ void CommonOptions::add_to(CLI::App& app) {
   app.add_option("--cpuThreads", threads, "Threads to compute with (default: all)")
       ->check(CLI::Range(0, 1024));
   app.add_option("--plugins,--staticPlugins,--dynamicPlugins", plugins,
-                 "Plugin libraries to load, repeatable");
+                 "Plugin libraries to load, repeatable")
+      ->allow_extra_args(false);
 }
 
 void CommonOptions::apply(Logger& logger) const {
@@ -89,11 +90,22 @@ void CommonOptions::apply(Logger& logger) const {
 }
 
 void BuildOptions::add_to(CLI::App& app) {
-  app.add_option("--minShapes", min_shapes, "Smallest shapes, as input:1x3x64x64,other:1");
-  app.add_option("--optShapes", opt_shapes, "Shapes to be quickest at");
-  app.add_option("--maxShapes", max_shapes, "Largest shapes");
+  app.add_option("--minShapes", min_, "Smallest shapes, as input:1x3x64x64,other:1")
+      ->allow_extra_args(false);
+  app.add_option("--optShapes", opt_, "Shapes to be quickest at")->allow_extra_args(false);
+  app.add_option("--maxShapes", max_, "Largest shapes")->allow_extra_args(false);
+  app.add_option("--profile", profile_,
+                 "Number of the profile that the --minShapes, --optShapes and --maxShapes behind "
+                 "it make (default 0)")
+      ->allow_extra_args(false)
+      ->check(CLI::Range(0, 1023));
+  app.parse_complete_callback([this, &app] { sort_into_profiles(app); });
   app.add_option("--shapes", shapes, "Shapes: of the profile's min, opt and max, or to run with");
-  app.add_option("--memPoolSize", memory_pools, "Memory limits, as workspace:512M");
+  app.add_option("--inputIOFormats", input_formats,
+                 "Type and format of the inputs: one for all or one for each, as fp16:chw");
+  app.add_option("--outputIOFormats", output_formats, "The same of the outputs");
+  app.add_option("--memPoolSize", memory_pools, "Memory limits, as workspace:512M")
+      ->allow_extra_args(false);
   app.add_option("--timingCacheFile", timing_cache, "Read and update this timing cache");
   app.add_flag("--errorOnTimingCacheMiss", error_on_timing_cache_miss,
                "Fail when a layer is not in the timing cache");
@@ -108,6 +120,39 @@ void BuildOptions::add_to(CLI::App& app) {
   app.add_flag("--noTF32", no_tf32, "Forbid TF32");
   app.add_flag("--stronglyTyped", strongly_typed, "Types are those of the network");
   app.add_flag("--versionCompatible,--vc", version_compatible, "Ask for a version compatible plan");
+}
+
+void BuildOptions::sort_into_profiles(const CLI::App& app) {
+  std::map<std::string, size_t> seen;  // of each option, how many values were met
+  size_t current = 0;
+  const auto put = [&](const char* option, const std::vector<std::string>& given,
+                       std::string ProfileOptions::* member) {
+    if (profiles.size() <= current) profiles.resize(current + 1);
+    std::string& place = profiles[current].*member;
+    if (!place.empty())
+      fail(
+          "{} is given twice for profile {}: join them with a comma, or put --profile={} before "
+          "the second",
+          option, current, current + 1);
+    place = given[seen[option]++];
+  };
+  for (const CLI::Option* option : app.parse_order()) {
+    const std::string& name = option->get_name();
+    if (name == "--profile")
+      current = static_cast<size_t>(profile_[seen[name]++]);
+    else if (name == "--minShapes")
+      put("--minShapes", min_, &ProfileOptions::min);
+    else if (name == "--optShapes")
+      put("--optShapes", opt_, &ProfileOptions::opt);
+    else if (name == "--maxShapes")
+      put("--maxShapes", max_, &ProfileOptions::max);
+  }
+  has_profile_ =
+      seen.contains("--minShapes") || seen.contains("--optShapes") || seen.contains("--maxShapes");
+  for (size_t p = 0; p < profiles.size(); ++p)
+    if (profiles.size() > 1 && profiles[p].min.empty() && profiles[p].opt.empty()
+        && profiles[p].max.empty())
+      fail("--profile: profile {} has no shapes; profiles are numbered from 0 without gaps", p);
 }
 
 void add_ignored_options(CLI::App& app, Logger& logger) {

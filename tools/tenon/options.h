@@ -31,9 +31,16 @@ struct CommonOptions {
   void apply(Logger& logger) const;
 };
 
+/// The shapes of one optimization profile, as they were given.
+struct ProfileOptions {
+  std::string min, opt, max;
+};
+
 /// How an engine is built from an ONNX model.
 struct BuildOptions {
-  std::string shapes, min_shapes, opt_shapes, max_shapes;
+  std::string shapes;
+  std::vector<ProfileOptions> profiles{1};  // set when the command line has been read
+  std::string input_formats, output_formats;
   std::vector<std::string> memory_pools;
   std::string timing_cache, verbosity = "layer_names_only";
   int optimization_level = -1;
@@ -42,6 +49,15 @@ struct BuildOptions {
   bool error_on_timing_cache_miss = false, version_compatible = false;
 
   void add_to(CLI::App& app);
+  bool has_profile() const { return has_profile_; }
+
+ private:
+  // --minShapes and the like belong to the --profile before them.
+  void sort_into_profiles(const CLI::App& app);
+
+  bool has_profile_ = false;
+  std::vector<int> profile_;
+  std::vector<std::string> min_, opt_, max_;
 };
 
 /// Options that trtexec scripts still carry and that change nothing here; each is named once on

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "npz.h"
 #include "picture.h"
+#include "profiles.h"
 #include "session.h"
 
 namespace tenon::tool {
@@ -19,6 +20,7 @@ struct Options {
   std::string model;
   std::vector<std::string> images, saves, load_inputs;
   std::string inputs, outputs, layout = "nchw", color = "rgb";
+  int profile = 0;
   PictureOptions picture;
   CommonOptions common;
   BuildOptions build;
@@ -141,10 +143,9 @@ void run(Options& o, Logger& logger) {
   double input_seconds = seconds_since(start_inputs);
 
   BuildOptions build = o.build;
-  if (!is_plan(o.model) && build.min_shapes.empty() && build.max_shapes.empty())
-    build.shapes.clear();
+  if (!is_plan(o.model) && !build.has_profile()) build.shapes.clear();
   Model model = load_model(o.model, build, known, logger, true);
-  Session session(*model.engine, logger);
+  Session session(*model.engine, logger, o.profile);
   const auto start_tensors = Clock::now();
   const auto inputs = session.names(nvinfer1::TensorIOMode::kINPUT);
   const auto outputs = session.names(nvinfer1::TensorIOMode::kOUTPUT);
@@ -175,6 +176,7 @@ void run(Options& o, Logger& logger) {
     fmt::print("  {}  no data given: zeros of shape {}\n", name,
                shape_text(to_vector(session.context().getTensorShape(name.c_str()))));
   print_outputs(session.outputs());
+  fmt::print("  {}\n", profile_text(*model.engine, o.profile));
   fmt::print("{} {:.1f} ms, read inputs {:.1f} ms, run {:.1f} ms, write outputs {:.1f} ms\n",
              model.built ? "build" : "open plan", model.seconds * 1e3, input_seconds * 1e3,
              run_seconds * 1e3, save_seconds * 1e3);
@@ -201,6 +203,7 @@ void add_run(CLI::App& app, Logger& logger) {
       ->check(CLI::IsMember({"rgb", "bgr"}));
   command->add_option("--inputs", o->inputs, "Arrays for inputs: a NumPy .npz file");
   command->add_option("--outputs", o->outputs, "Write all outputs to a NumPy .npz file");
+  command->add_option("--useProfile", o->profile, "The optimization profile to run in (default 0)");
   command->add_option("--loadInputs", o->load_inputs, "Raw bytes for an input, as input:file.bin")
       ->delimiter(',');
   o->common.add_to(*command);

@@ -7,16 +7,24 @@
 
 namespace tenon::tool {
 
+using nvinfer1::OptProfileSelector;
 using nvinfer1::TensorIOMode;
 
 std::vector<int64_t> declared_shape(const nvinfer1::ICudaEngine& engine, const std::string& name) {
   return to_vector(engine.getTensorShape(name.c_str()));
 }
 
-Session::Session(nvinfer1::ICudaEngine& engine, Logger& logger) : engine_(engine), logger_(logger) {
+Session::Session(nvinfer1::ICudaEngine& engine, Logger& logger, int32_t profile)
+    : engine_(engine), logger_(logger), profile_(profile) {
+  const int32_t count = engine.getNbOptimizationProfiles();
+  if (profile < 0 || profile >= count)
+    fail("--useProfile={}: the engine has {} profile{}, numbered from 0", profile, count,
+         count == 1 ? "" : "s");
   context_.reset(engine.createExecutionContext());
   if (context_ == nullptr) fail_with_log(logger, "cannot make an execution context");
   check(cudaStreamCreate(&stream_), "cannot make a stream");
+  if (!context_->setOptimizationProfileAsync(profile, stream_))
+    fail_with_log(logger, "cannot set the optimization profile");
 }
 
 Session::~Session() {
@@ -28,8 +36,8 @@ Session::~Session() {
 
 void Session::check(cudaError_t status, const char* what) const {
   if (status == cudaSuccess) return;
-  const std::string cause = logger_.take_error();
-  fail("{}: {}", what, cause.empty() ? cudaGetErrorString(status) : cause);
+  // The stream passes on the failure of a layer, of which the engine has said more.
+  fail_with_log(logger_, fmt::format("{}: {}", what, cudaGetErrorString(status)));
 }
 
 std::vector<std::string> Session::names(TensorIOMode mode) const {
@@ -65,12 +73,9 @@ void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
     else if (const auto it = shapes.find(name); it != shapes.end() && !decides_shapes)
       shape = it->second;
     else if (dynamic)
-      shape =
-          to_vector(engine_.getProfileShape(name.c_str(), 0, nvinfer1::OptProfileSelector::kOPT));
+      shape = to_vector(engine_.getProfileShape(name.c_str(), profile_, OptProfileSelector::kOPT));
     const auto type = engine_.getTensorDataType(name.c_str());
-    if (!context_->setInputShape(name.c_str(), to_dims(shape)))
-      fail_with_log(logger_,
-                    fmt::format("input '{}' cannot have shape {}", name, shape_text(shape)));
+    if (!context_->setInputShape(name.c_str(), to_dims(shape))) refuse_shape(name, shape);
     if (given != arrays.end())
       inputs_[name] = convert(given->second, type);
     else if (decides_shapes)
@@ -101,6 +106,15 @@ void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
   }
 }
 
+void Session::refuse_shape(const std::string& name, const std::vector<int64_t>& shape) const {
+  std::string text = logger_.take_error();
+  if (text.empty()) text = fmt::format("input '{}' cannot have shape {}", name, shape_text(shape));
+  if (engine_.getNbOptimizationProfiles() > 1)
+    text += fmt::format("; the engine has {} profiles, and --useProfile chooses one",
+                        engine_.getNbOptimizationProfiles());
+  throw Failure(text);
+}
+
 // The values of an input that decides shapes: as `shapes` has them, else the profile's optimum.
 Array Session::shape_values(const std::string& name, const std::vector<int64_t>& shape,
                             const ShapeMap& shapes) const {
@@ -111,7 +125,7 @@ Array Session::shape_values(const std::string& name, const std::vector<int64_t>&
   const int64_t* from =
       given != shapes.end()
           ? given->second.data()
-          : engine_.getProfileTensorValuesV2(name.c_str(), 0, nvinfer1::OptProfileSelector::kOPT);
+          : engine_.getProfileTensorValuesV2(name.c_str(), profile_, OptProfileSelector::kOPT);
   if (from != nullptr) std::copy_n(from, values.count(), values.as<int64_t>());
   return values;
 }

@@ -10,7 +10,8 @@ namespace tenon::tool {
 
 class Session {
  public:
-  Session(nvinfer1::ICudaEngine& engine, Logger& logger);
+  /// Throws Failure when the engine has no such optimization profile.
+  Session(nvinfer1::ICudaEngine& engine, Logger& logger, int32_t profile = 0);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -55,8 +56,11 @@ class Session {
                      const ShapeMap& shapes) const;
   void check(cudaError_t status, const char* what) const;
 
+  [[noreturn]] void refuse_shape(const std::string& name, const std::vector<int64_t>& shape) const;
+
   nvinfer1::ICudaEngine& engine_;
   Logger& logger_;
+  int32_t profile_;
   std::unique_ptr<nvinfer1::IExecutionContext> context_;
   cudaStream_t stream_ = nullptr;
   Arrays inputs_, outputs_;

@@ -1,0 +1,13 @@
+// Types and formats of a model's inputs and outputs from the command line.
+#pragma once
+
+#include "model.h"
+
+namespace tenon::tool {
+
+/// Applies `--inputIOFormats` and `--outputIOFormats`: "fp16:chw", "fp32:chw+hwc,int8:chw"; one for
+/// all tensors, or one for each in the network's order. An input whose type differs from the
+/// model's is cast, except in strongly typed networks. Throws Failure.
+void set_io_formats(ParsedModel& model, const BuildOptions& options, Logger& logger);
+
+}  // namespace tenon::tool

@@ -1,0 +1,115 @@
+#include "profiles.h"
+
+#include <algorithm>
+
+#include "error.h"
+
+namespace tenon::tool {
+namespace {
+
+using nvinfer1::OptProfileSelector;
+
+/// What the command line gives for one profile.
+struct GivenShapes {
+  ShapeMap any, min, opt, max;
+
+  GivenShapes(const BuildOptions& options, const ProfileOptions& profile)
+      : any(parse_shapes("--shapes", options.shapes)),
+        min(parse_shapes("--minShapes", profile.min)),
+        opt(parse_shapes("--optShapes", profile.opt)),
+        max(parse_shapes("--maxShapes", profile.max)) {}
+};
+
+void check_names(const nvinfer1::INetworkDefinition& network, const GivenShapes& given) {
+  std::vector<std::string> inputs;
+  for (int32_t i = 0; i < network.getNbInputs(); ++i)
+    inputs.emplace_back(network.getInput(i)->getName());
+  for (const ShapeMap* map : {&given.any, &given.min, &given.opt, &given.max})
+    for (const auto& [name, shape] : *map)
+      if (std::find(inputs.begin(), inputs.end(), name) == inputs.end())
+        fail("the model has no input '{}'; its inputs are: {}", name, fmt::join(inputs, ", "));
+}
+
+const std::vector<int64_t>* first_of(std::initializer_list<const ShapeMap*> maps,
+                                     const std::string& name) {
+  for (const ShapeMap* map : maps)
+    if (const auto it = map->find(name); it != map->end()) return &it->second;
+  return nullptr;
+}
+
+[[noreturn]] void fail_without_range(const nvinfer1::ITensor& input, const std::string& where) {
+  const std::string name = input.getName();
+  const std::string what =
+      input.isShapeTensor()
+          ? fmt::format(
+                "input '{}' decides shapes: give the range of its values, an x between "
+                "them,",
+                name)
+          : fmt::format("input '{}' has extents known only at run time ({}): give its range", name,
+                        shape_text(to_vector(input.getDimensions())));
+  fail("{}{} with --minShapes={}:… --optShapes={}:… --maxShapes={}:…, or one with --shapes={}:…",
+       where, what, name, name, name, name);
+}
+
+// Missing ones of min, opt and max are taken from their neighbours, as trtexec does. For an input
+// that decides shapes, what is given are its values.
+void set_range(nvinfer1::IOptimizationProfile& profile, const nvinfer1::ITensor& input,
+               const GivenShapes& given, const RunInputs& inputs, const std::string& where,
+               Logger& logger) {
+  const char* name = input.getName();
+  const bool values = input.isShapeTensor();
+  const ShapeMap& run = values ? inputs.values : inputs.shapes;
+  const auto* low = first_of({&given.min, &given.any, &given.opt, &given.max, &run}, name);
+  const auto* middle = first_of({&given.opt, &given.any, &given.max, &given.min, &run}, name);
+  const auto* high = first_of({&given.max, &given.any, &given.opt, &given.min, &run}, name);
+  if (low == nullptr) fail_without_range(input, where);
+  for (const auto& [selector, shape] :
+       {std::pair{OptProfileSelector::kMIN, low}, std::pair{OptProfileSelector::kOPT, middle},
+        std::pair{OptProfileSelector::kMAX, high}})
+    if (values ? !profile.setShapeValuesV2(name, selector, shape->data(),
+                                           static_cast<int32_t>(shape->size()))
+               : !profile.setDimensions(name, selector, to_dims(*shape)))
+      fail_with_log(logger, fmt::format("{}input '{}': {} does not fit a profile", where, name,
+                                        shape_text(*shape)));
+}
+
+}  // namespace
+
+void add_profiles(ParsedModel& model, const BuildOptions& options, const RunInputs& inputs,
+                  Logger& logger) {
+  for (size_t p = 0; p < options.profiles.size(); ++p) {
+    const GivenShapes given(options, options.profiles[p]);
+    check_names(*model.network, given);
+    const std::string where =
+        options.profiles.size() > 1 ? fmt::format("profile {}: ", p) : std::string();
+    nvinfer1::IOptimizationProfile* profile = model.builder->createOptimizationProfile();
+    bool dynamic = false;
+    for (int32_t i = 0; i < model.network->getNbInputs(); ++i) {
+      const nvinfer1::ITensor& input = *model.network->getInput(i);
+      const auto declared = to_vector(input.getDimensions());
+      if (!input.isShapeTensor()
+          && std::find(declared.begin(), declared.end(), -1) == declared.end())
+        continue;
+      dynamic = true;
+      set_range(*profile, input, given, inputs, where, logger);
+    }
+    if (dynamic) model.config->addOptimizationProfile(profile);
+  }
+}
+
+std::string profile_text(const nvinfer1::ICudaEngine& engine, int32_t profile) {
+  std::string text = fmt::format("profile {} of {}", profile, engine.getNbOptimizationProfiles());
+  const char* separator = ": ";
+  for (int32_t i = 0; i < engine.getNbIOTensors(); ++i) {
+    const char* name = engine.getIOTensorName(i);
+    if (engine.getTensorIOMode(name) != nvinfer1::TensorIOMode::kINPUT) continue;
+    const auto least = to_vector(engine.getProfileShape(name, profile, OptProfileSelector::kMIN));
+    const auto most = to_vector(engine.getProfileShape(name, profile, OptProfileSelector::kMAX));
+    if (least == most) continue;
+    text += fmt::format("{}{} {} to {}", separator, name, shape_text(least), shape_text(most));
+    separator = ", ";
+  }
+  return text;
+}
+
+}  // namespace tenon::tool
