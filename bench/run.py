@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRAINED = ROOT / ".cache/models"
 # Peers do not know the custom operator: they get the same network with ONNX's own Resize.
 PEER_MODEL = {"srcnn": "srcnn_resize"}
+NAMES = {"tenon": "Tenon", "ort": "ONNX Runtime", "ov": "OpenVINO", "ncnn": "ncnn"}
 INPUTS = {
     "resnet50": {"input": (1, 3, 224, 224)},
     "mobilenet_v2": {"input": (1, 3, 224, 224)},
@@ -86,16 +87,41 @@ def busy():
     return 1 - (idle_after - idle) / max(1, total_after - total)
 
 
+class Progress:
+    """One line that is written over on a terminal; elsewhere a line for each stage."""
+
+    def __init__(self, title):
+        self.title = title
+        self.on_terminal = sys.stdout.isatty()
+
+    def stage(self, text):
+        if self.on_terminal:
+            print(f"\r\033[K{self.title}: {text}", end="", flush=True)
+        else:
+            print(f"{self.title}: {text}", flush=True)
+
+    def round(self, done, of):
+        if self.on_terminal:
+            self.stage(f"round {done} of {of}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.on_terminal:
+            print("\r\033[K", end="", flush=True)
+
+
 class Worker:
     """A peer's process, and what it has measured."""
 
-    def __init__(self, command, environment=None):
+    def __init__(self, command):
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{command[0]} failed")
+            raise RuntimeError(f"failed: {' '.join(map(str, command))}")  # it has said why
         self.facts = json.loads(line)
         self.times = []
 
@@ -130,16 +156,21 @@ def start(peer, model, arrays, options, folder):
 
 def measure(model, options):
     arrays = arrays_of(model)
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, Progress(model) as progress:
         folder = pathlib.Path(name)
         np.savez(folder / "inputs.npz", **arrays)
         peers = [p for p in options.peers.split(",") if (model, p) not in NOT_MEASURED]
-        workers = {peer: start(peer, model, arrays, options, folder) for peer in peers}
+        workers = {}
+        for peer in peers:
+            progress.stage(f"loading it into {NAMES[peer]}")
+            workers[peer] = start(peer, model, arrays, options, folder)
+        progress.stage(f"measuring, {options.rounds} rounds of {options.block:g} s for each")
         noise = []
-        for _ in range(options.rounds):
+        for i in range(options.rounds):
             for worker in workers.values():
                 noise.append(busy())
                 worker.measure(options.block)
+            progress.round(i + 1, options.rounds)
         rows = {}
         for peer, worker in workers.items():
             worker.close()
@@ -185,6 +216,14 @@ def main():
     parser.add_argument("--worker", default=ROOT / "build/release/bench/tenon_bench_worker")
     parser.add_argument("--json", help="write the results to this file")
     options = parser.parse_args()
+    for peer in options.peers.split(","):
+        if peer not in NAMES:
+            parser.error(f"there is no peer '{peer}'; choose from {', '.join(NAMES)}")
+    print(
+        f"The time of one inference, in milliseconds, fp32, with {options.threads} threads. Tenon and its peers run\n"
+        "in turn. Ratios above 1: Tenon is quicker. Memory is the peak over what was there before.",
+        flush=True,
+    )
     results = []
     failed = False
     for model in options.models.split(","):
