@@ -16,7 +16,7 @@ using TextBox = std::array<Point, 4>;
 struct BoxOptions {
   float threshold = 0.3f;  ///< a pixel of the map is text above this
   float score = 0.5f;      ///< the least mean of the map in a box
-  float unclip = 1.6f;     ///< the map shows shrunk lines: they grow by area * unclip / perimeter
+  float unclip = 2.5f;     ///< the map shows shrunk lines: they grow by area * unclip / perimeter
   float least_side = 3;    ///< pixels of the map
 };
 
