@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx_schema.pb.h>
+#include <sys/stat.h>
 #include <tenon/limits.h>
 #include <unistd.h>
 
@@ -337,6 +338,16 @@ TEST_F(OnnxParser, RefusesBadFiles) {
   parser_->clearErrors();
   EXPECT_FALSE(parser_->parseFromFile(std::filesystem::temp_directory_path().c_str(), 1));
   EXPECT_THAT(first_error(), HasSubstr("is a directory"));
+  parser_->clearErrors();
+  EXPECT_FALSE(parser_->parseFromFile("/dev/zero", 1));
+  EXPECT_THAT(first_error(), HasSubstr("not a regular file"));
+  parser_->clearErrors();
+  const std::string fifo =
+      std::filesystem::temp_directory_path() / ("tenon_fifo_" + std::to_string(::getpid()));
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_FALSE(parser_->parseFromFile(fifo.c_str(), 1));  // and does not wait for a writer
+  EXPECT_THAT(first_error(), HasSubstr("not a regular file"));
+  std::filesystem::remove(fifo);
   EXPECT_FALSE(parser_->parseFromFile(nullptr, 1));
   EXPECT_FALSE(parser_->parse(nullptr, 5));
 }

@@ -97,6 +97,14 @@ TEST(Reader, NamesWhatIsNotAModel) {
   EXPECT_THAT(error_of(std::string(1000, '\0')), HasSubstr("not an ONNX model"));
 }
 
+TEST(Reader, RefusesMoreThanTwoGigabytesUnread) {
+  const std::byte first{};  // the rest is never looked at
+  Network network;
+  ImportReport report;
+  EXPECT_THROW(import_onnx({&first, size_t{1} << 31}, ImportOptions(), network, report), Error);
+  EXPECT_THAT(report.problems.at(0).text, HasSubstr("at most 2 GiB"));
+}
+
 TEST(Reader, SurvivesTruncationAtEveryByte) {
   const std::string whole = add_model(float_tensor("w", {3}, {1, 2, 3})).SerializeAsString();
   ASSERT_EQ(error_of(whole), "");

@@ -1,6 +1,7 @@
 #include "ops/resize.h"
 
 #include "ops/op_test.h"
+#include "ops/resize_weights.h"
 
 namespace tenon {
 namespace {
@@ -39,6 +40,14 @@ TEST(Resize, MistakesAreNamed) {
   op.input_is_scales = true;
   EXPECT_THAT(infer_error(op, {x, input(make<float>({1}, {2}))}),
               HasSubstr("be known before the network runs"));
+}
+
+// Its tables would take the memory of the machine.
+TEST(Resize, RefusesHugeAxes) {
+  Resize op;
+  const AxisResize axis{5, 5'000'000'000, 1e9};
+  EXPECT_THROW(nearest_positions(op, axis), Error);
+  EXPECT_THROW(interpolation_taps(op, axis), Error);
 }
 
 // TensorRT's selector for results of one element: the first element instead of the formula's.

@@ -47,7 +47,13 @@ double coordinate(const Resize& op, const AxisResize& axis, int64_t position) {
        static_cast<int32_t>(op.coordinates));
 }
 
+// A table for each axis is made before the first run: a few bytes of a model must not make it huge.
+static void check_length(const AxisResize& axis) {
+  require(axis.out <= 1 << 25, "an axis of {} elements is too long to be resized", axis.out);
+}
+
 std::vector<int64_t> nearest_positions(const Resize& op, const AxisResize& axis) {
+  check_length(axis);
   std::vector<int64_t> positions;
   for (int64_t x = 0; x < axis.out; ++x) {
     const double at = coordinate(op, axis, x);
@@ -88,6 +94,7 @@ double cubic(double x, double a) {
 }  // namespace
 
 AxisTaps interpolation_taps(const Resize& op, const AxisResize& axis) {
+  check_length(axis);
   const bool linear = op.mode == InterpolationMode::kLINEAR;
   // When shrinking, antialiasing stretches the filter over all input elements that one output
   // covers.

@@ -405,7 +405,18 @@ void read_weights(const schema::Plan& in, std::span<const std::byte> section,
   });
 }
 
+// Exporters of Ultralytics put the length of a JSON text and the text before an engine.
+bool starts_with_json(std::span<const std::byte> bytes) {
+  uint32_t length = 0;
+  if (bytes.size() <= sizeof length) return false;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  return length < bytes.size() - sizeof length && bytes[sizeof length] == std::byte{'{'};
+}
+
 Header read_header(std::span<const std::byte> bytes) {
+  require(!starts_with_json(bytes),
+          "this starts with a description in JSON, as engines of Ultralytics do, and plans of "
+          "NVIDIA's TensorRT cannot be read: export the model as ONNX and build a plan from that");
   Header header;
   static_assert(sizeof header == kPlanHeaderBytes);
   require(bytes.size() >= sizeof header && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0,

@@ -63,6 +63,10 @@ TEST(PlanFile, RefusesEveryTruncation) {
 TEST(PlanFile, SaysWhatIsWrong) {
   EXPECT_THAT(error_of(std::as_bytes(std::span("hello, I am no plan"))),
               HasSubstr("x.plan: this is not a Tenon plan"));
+  const std::string model("\x08\x09\x12\x07pytorch:\x20", 13);
+  EXPECT_THAT(error_of(std::as_bytes(std::span(model))), HasSubstr("not a Tenon plan"));
+  const std::string named = std::string("\x12\0\0\0", 4) + "{\"task\": \"detect\"}ftrt";
+  EXPECT_THAT(error_of(std::as_bytes(std::span(named))), HasSubstr("as engines of Ultralytics do"));
   auto other = write_plan(make_plan());
   other[8] = std::byte{99};
   EXPECT_THAT(error_of(other), HasSubstr("format 99"));
