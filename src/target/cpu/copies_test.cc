@@ -31,7 +31,7 @@ void check(LayerTest& test, const char* name) {
 TEST(ShuffleTest, EveryPermutation) {
   for (const DataType type : kTypes)
     for (const Shape& shape : {Shape{2, 9, 17, 33}, Shape{1, 40, 8, 16}, Shape{5, 1, 4, 3},
-                               Shape{3, 4, 2, 2}, Shape{2, 70, 1, 37}}) {
+                               Shape{1, 3, 70, 60}, Shape{3, 4, 2, 2}, Shape{2, 70, 1, 37}}) {
       std::vector<int32_t> p = {0, 1, 2, 3};
       do {
         SCOPED_TRACE(fmt::format("{} {} {}{}{}{}", name_of(type), shape, p[0], p[1], p[2], p[3]));
@@ -41,6 +41,15 @@ TEST(ShuffleTest, EveryPermutation) {
         check(test, "shuffle");
       } while (std::next_permutation(p.begin(), p.end()));
     }
+}
+
+TEST(ShuffleTest, LongRowsAreTurnedInParts) {
+  Shuffle op;
+  op.first_transpose = {0, 2, 1};
+  for (const Shape& shape : {Shape{2, 5000, 3}, Shape{1, 3, 5000}, Shape{1, 2100, 40}}) {
+    LayerTest test(op, {data(shape)});
+    check(test, "shuffle");
+  }
 }
 
 TEST(ShuffleTest, TransposesAroundAReshape) {

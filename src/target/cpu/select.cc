@@ -8,9 +8,13 @@
 namespace tenon::cpu {
 namespace {
 
+// By masks, which compilers make vectors of; T is unsigned.
 template <class T>
 void select_row(const bool* condition, const T* a, const T* b, T* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = condition[i] ? a[i] : b[i];
+  for (int64_t i = 0; i < n; ++i) {
+    const T mask = static_cast<T>(-static_cast<T>(condition[i]));
+    out[i] = static_cast<T>((a[i] & mask) | (b[i] & static_cast<T>(~mask)));
+  }
 }
 
 class SelectExecution final : public Execution {

@@ -10,7 +10,8 @@ namespace tenon::cpu {
 namespace {
 
 constexpr int64_t kBytesPerTask = 65536;
-constexpr int64_t kTile = 32;  // rows of a block that is turned: stays in the first-level cache
+constexpr int64_t kTile = 32;      // rows of a block that is turned: stays in the first-level cache
+constexpr int64_t kAcross = 2048;  // its columns, at most
 
 // Sixteen bytes that move as one.
 struct Wide {
@@ -134,9 +135,10 @@ void StridedCopy::copy_elements(const std::byte* source, std::byte* target) cons
 
 // The rows of a block lie side by side in the source, and its columns in the result.
 template <class T>
-void StridedCopy::turn_block(const std::byte* source, std::byte* target, int64_t rows) const {
+void StridedCopy::turn_block(const std::byte* source, std::byte* target, int64_t rows,
+                             int64_t columns) const {
   const int last = extents_.rank() - 1;
-  const int64_t columns = extents_[last], step = strides_[last];
+  const int64_t step = strides_[last];
   const int64_t row = extents_.volume(turned_ + 1, last + 1) * bytes_;
   int64_t whole_rows = 0, whole_columns = 0;
   if constexpr (std::is_same_v<T, uint32_t>) {
@@ -155,6 +157,12 @@ void StridedCopy::turn_block(const std::byte* source, std::byte* target, int64_t
   };
   for (int64_t r = whole_rows; r < rows; ++r)
     for (int64_t c = 0; c < whole_columns; ++c) copy(r, c);
+  // Few columns are read one by one, where their elements lie side by side.
+  if (columns < 8) {
+    for (int64_t c = 0; c < columns; ++c)
+      for (int64_t r = 0; r < rows; ++r) copy(r, c);
+    return;
+  }
   constexpr int64_t kColumns = 16;
   for (int64_t first = whole_columns; first < columns; first += kColumns) {
     const int64_t end = std::min(columns, first + kColumns);
@@ -179,16 +187,19 @@ template <class T> void StridedCopy::turn(const std::byte* source, std::byte* ta
     from_strides.push_back(strides_[i]);
     to_strides.push_back(all_to[i]);
   }
-  const int64_t rows = extents_[turned_], blocks = (rows + kTile - 1) / kTile;
-  const int64_t block_bytes = std::min(rows, kTile) * extents_[last] * bytes_;
+  const int64_t rows = extents_[turned_], columns = extents_[last];
+  const int64_t down = (rows + kTile - 1) / kTile, across = (columns + kAcross - 1) / kAcross;
+  const int64_t blocks = down * across;
+  const int64_t block_bytes = std::min(rows, kTile) * std::min(columns, kAcross) * bytes_;
   const int64_t grain = std::max<int64_t>(1, kBytesPerTask / block_bytes);
   parallel_for(extents.volume() * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const Walk from(extents, from_strides, extents.rank(), i / blocks);
       const Walk to(extents, to_strides, extents.rank(), i / blocks);
-      const int64_t first = i % blocks * kTile;
-      turn_block<T>(source + from.offset() + first * bytes_,
-                    target + to.offset() + first * all_to[turned_], std::min(kTile, rows - first));
+      const int64_t row = i % blocks / across * kTile, column = i % across * kAcross;
+      turn_block<T>(source + from.offset() + row * bytes_ + column * strides_[last],
+                    target + to.offset() + row * all_to[turned_] + column * bytes_,
+                    std::min(kTile, rows - row), std::min(kAcross, columns - column));
     }
   });
 }

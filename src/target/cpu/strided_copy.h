@@ -24,7 +24,7 @@ class StridedCopy {
   template <class T> void copy_elements(const std::byte* source, std::byte* target) const;
   template <class T> void turn(const std::byte* source, std::byte* target) const;
   template <class T>
-  void turn_block(const std::byte* source, std::byte* target, int64_t rows) const;
+  void turn_block(const std::byte* source, std::byte* target, int64_t rows, int64_t columns) const;
   template <class Body> void with_element(const Body& body) const;
 
   Shape extents_, strides_;  // strides in bytes; adjacent axes with a common step are one

@@ -37,16 +37,18 @@ struct Minimum {
   static float of(float a, float b) { return a != a ? a : b >= a ? a : b; }
 };
 
+template <class Combine> inline void fold_row(float* totals, const float* in, int64_t n) {
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) totals[i] = Combine::of(totals[i], in[i]);
+}
 template <class Combine> inline float reduce_row(const float* in, int64_t n) {
-  float lanes[kLanes];
-  for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Combine::kNeutral;
+  constexpr int64_t kWide = 4 * kLanes;
+  float lanes[kWide];
+  for (int64_t k = 0; k < kWide; ++k) lanes[k] = Combine::kNeutral;
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Combine::of(lanes[k], in[i + k]);
-  float total = Combine::kNeutral;
-  for (; i < n; ++i) total = Combine::of(total, in[i]);
-  for (int64_t k = 0; k < kLanes; ++k) total = Combine::of(total, lanes[k]);
-  return total;
+  for (; i + kWide <= n; i += kWide) fold_row<Combine>(lanes, in + i, kWide);
+  fold_row<Combine>(lanes, in + i, n - i);
+  for (int64_t half = kWide / 2; half > 0; half /= 2) fold_row<Combine>(lanes, lanes + half, half);
+  return lanes[0];
 }
 float sum(const float* in, int64_t n) {
   return reduce_row<Sum>(in, n);
@@ -61,9 +63,6 @@ float minimum_of(const float* in, int64_t n) {
   return reduce_row<Minimum>(in, n);
 }
 
-template <class Combine> inline void fold_row(float* totals, const float* in, int64_t n) {
-  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) totals[i] = Combine::of(totals[i], in[i]);
-}
 void fold_sum(float* totals, const float* in, int64_t n) {
   fold_row<Sum>(totals, in, n);
 }
