@@ -34,6 +34,12 @@ TEST(Nms, OnlySoManyBoxesAreLookedAt) {
   EXPECT_THAT(kept[0].integers(), ::testing::ElementsAre(0, 0, 1));
 }
 
+TEST(Nms, OverlapsMayEqualTheThresholdAndScoresMayNot) {
+  const auto kept = run(Nms(), {input(kBoxes), input(kScores), input(kMost),
+                                input(make<float>({1}, {0.5f})), input(make<float>({1}, {0.25f}))});
+  EXPECT_THAT(kept[0].integers(), ::testing::ElementsAre(0, 0, 1, 0, 0, 0));
+}
+
 TEST(Nms, ThresholdsAreChecked) {
   const auto message = [&](float overlap, float score) -> std::string {
     try {
