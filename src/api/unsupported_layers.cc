@@ -11,9 +11,6 @@ ILoop* NetworkDefinition::addLoop() noexcept {
 IIfConditional* NetworkDefinition::addIfConditional() noexcept {
   return reporter_.guard<IIfConditional*>(nullptr, []() -> IIfConditional* { not_supported(); });
 }
-IEinsumLayer* NetworkDefinition::addEinsum(ITensor* const*, int32_t, const char*) noexcept {
-  return reporter_.guard<IEinsumLayer*>(nullptr, []() -> IEinsumLayer* { not_supported(); });
-}
 bool NetworkDefinition::markDebug(ITensor&) noexcept {
   return reporter_.run(not_supported);
 }
@@ -43,24 +40,10 @@ bool NetworkDefinition::markUnfusedTensorsAsDebugTensors() noexcept {
 bool NetworkDefinition::unmarkUnfusedTensorsAsDebugTensors() noexcept {
   return reporter_.run(not_supported);
 }
-IAttention* NetworkDefinition::addAttention(ITensor&, ITensor&, ITensor&, AttentionNormalizationOp,
-                                            bool) noexcept {
-  return reporter_.guard<IAttention*>(nullptr, []() -> IAttention* { not_supported(); });
-}
-IRotaryEmbeddingLayer* NetworkDefinition::addRotaryEmbedding(ITensor&, ITensor&, ITensor&, bool,
-                                                             int32_t) noexcept {
-  return reporter_.guard<IRotaryEmbeddingLayer*>(
-      nullptr, []() -> IRotaryEmbeddingLayer* { not_supported(); });
-}
 IDynamicQuantizeLayer* NetworkDefinition::addDynamicQuantizeV2(ITensor&, const PublicDims&,
                                                                DataType, DataType) noexcept {
   return reporter_.guard<IDynamicQuantizeLayer*>(
       nullptr, []() -> IDynamicQuantizeLayer* { not_supported(); });
-}
-IKVCacheUpdateLayer* NetworkDefinition::addKVCacheUpdate(ITensor&, ITensor&, ITensor&,
-                                                         KVCacheMode) noexcept {
-  return reporter_.guard<IKVCacheUpdateLayer*>(nullptr,
-                                               []() -> IKVCacheUpdateLayer* { not_supported(); });
 }
 IMoELayer* NetworkDefinition::addMoE(ITensor&, ITensor&, ITensor&) noexcept {
   return reporter_.guard<IMoELayer*>(nullptr, []() -> IMoELayer* { not_supported(); });

@@ -1,4 +1,5 @@
 #include "api/layer.h"
+#include "api/layers/attention.h"
 #include "api/layers/convolution.h"
 #include "api/layers/detection.h"
 #include "api/layers/indexing.h"
@@ -71,6 +72,10 @@ std::unique_ptr<LayerView> make_layer_view(NetworkDefinition& owner, Node& node)
     TENON_VIEW(LayerType::kPADDING, PaddingView);
     TENON_VIEW(LayerType::kASSERTION, AssertionView);
     TENON_VIEW(LayerType::kFILL, FillView);
+    TENON_VIEW(LayerType::kEINSUM, EinsumView);
+    TENON_VIEW(LayerType::kATTENTION_OUTPUT, AttentionView);
+    TENON_VIEW(LayerType::kROTARY_EMBEDDING, RotaryEmbeddingView);
+    TENON_VIEW(LayerType::kKVCACHE_UPDATE, CacheUpdateView);
     TENON_VIEW(LayerType::kNORMALIZATION, NormalizationView);
     TENON_VIEW(LayerType::kLRN, LrnView);
     TENON_VIEW(LayerType::kRAGGED_SOFTMAX, RaggedSoftmaxView);

@@ -2,8 +2,10 @@
 
 #include <cmath>
 
+#include "ops/cache_update.h"
 #include "ops/concatenation.h"
 #include "ops/gather.h"
+#include "ops/rotary_embedding.h"
 #include "ops/shape_of.h"
 
 namespace tenon {
@@ -67,31 +69,10 @@ Value& rotate(NodeContext& n, Value& x, Value& cosine, Value& sine, int64_t rota
   const int64_t size = constant_extent(x, 3, "the size of the heads");
   require(rotated > 0 && rotated % 2 == 0 && rotated <= size,
           "{} of {} elements cannot be turned in pairs", rotated, size);
-  const int64_t half = rotated / 2;
-  Value& turned = part(n, x, 3, 0, rotated);
-  n.know(turned);
-  // Pairs as an axis of their own: (…, pairs, 2) or (…, 2, pairs).
-  Dims dims(turned.dims.begin(), turned.dims.end() - 1);
-  Dims paired = dims;
-  for (int64_t extent : {interleaved ? half : 2, interleaved ? 2 : half})
-    paired.push_back(n.number(extent));
-  const int axis = interleaved ? 4 : 3;
-  Value& pairs = n.reshape(turned, paired);
-  Value &a = part(n, pairs, axis, 0, 1), &b = part(n, pairs, axis, 1, 1);
-  const auto factor = [&](Value& v) -> Value& {
-    require(n.rank(v) == 3, "the cosines and sines have {} dimensions; expected 3", n.rank(v));
-    return n.rearrange(
-        v, interleaved ? std::vector<int>{0, -1, 1, 2, -1} : std::vector<int>{0, -1, 1, -1, 2});
-  };
-  Value &c = factor(cosine), &s = factor(sine);
-  const auto product = [&](Value& u, Value& v) -> Value& {
-    return n.binary(Operation::kPROD, u, v);
-  };
-  Value& real = n.binary(Operation::kSUB, product(a, c), product(b, s));
-  Value& imaginary = n.binary(Operation::kSUM, product(a, s), product(b, c));
-  Value& joined = n.reshape(concatenate(n, real, imaginary, axis), turned.dims);
-  if (rotated == size) return joined;
-  return concatenate(n, joined, part(n, x, 3, rotated, size - rotated), 3);
+  auto op = std::make_unique<RotaryEmbedding>();
+  op->interleaved = interleaved;
+  op->dimension = static_cast<int32_t>(rotated);
+  return n.add(std::move(op), {&x, &n.cast(cosine, x.type), &n.cast(sine, x.type)});
 }
 
 namespace {
@@ -176,6 +157,19 @@ TENON_IMPORT(RotaryEmbedding, 23, "") {
   Value& y =
       rotate(n, *x, cache_rows(n, 1), cache_rows(n, 2), rotated, n.flag("interleaved", false));
   n.set_output(0, joined ? join_heads(n, y) : y);
+}
+
+TENON_IMPORT(TensorScatter, 24, "") {
+  n.expect_inputs(2, 3);
+  auto op = std::make_unique<CacheUpdate>();
+  op->axis = n.integer("axis", -2);
+  const std::string mode = n.text("mode", "linear");
+  require(mode == "linear" || mode == "circular",
+          "attribute 'mode' is '{}'; expected linear or circular", mode);
+  op->circular = mode == "circular";
+  std::vector<Value*> inputs{&n.input(0), &n.input(1)};
+  if (n.has_input(2)) inputs.push_back(&n.input(2));
+  n.set_output(0, n.add(std::move(op), std::move(inputs)));
 }
 
 }  // namespace tenon

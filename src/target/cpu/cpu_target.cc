@@ -61,6 +61,7 @@ constexpr Candidate kReduce[] = {{"spatial_mean", offer_spatial_mean},
                                  {"reduce", offer_reduce},
                                  {"reduce_16bit", widened<offer_reduce>},
                                  {"reference", offer_reference}};
+constexpr Candidate kAttention[] = {{"attention", offer_attention}, {"reference", offer_reference}};
 constexpr Candidate kRecurrent[] = {{"recurrent", offer_recurrent}, {"reference", offer_reference}};
 constexpr Candidate kResize[] = {{"resize", offer_resize},
                                  {"resize_16bit", widened<offer_resize>},
@@ -98,6 +99,7 @@ const Row kLists[] = {
     {LayerType::kCONCATENATION, kConcatenation},
     {LayerType::kREDUCE, kReduce},
     {layer_type(PrivateLayer::kRecurrent), kRecurrent},
+    {LayerType::kATTENTION_OUTPUT, kAttention},
     {LayerType::kRESIZE, kResize},
     {LayerType::kSHUFFLE, kShuffle},
     {LayerType::kSLICE, kSlice},

@@ -15,6 +15,7 @@ Offer offer_reorder(const KernelRequest& request);
 Offer offer_concatenation(const KernelRequest& request);
 Offer offer_spatial_mean(const KernelRequest& request);
 Offer offer_recurrent(const KernelRequest& request);
+Offer offer_attention(const KernelRequest& request);
 Offer offer_reduce(const KernelRequest& request);
 Offer offer_resize(const KernelRequest& request);
 Offer offer_shuffle(const KernelRequest& request);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "target/cpu/kernels.h"
+#include "target/cpu/recurrent_weights.h"
 #include "target/cpu/simd/kernels.h"
 
 namespace tenon::cpu {
@@ -17,94 +18,6 @@ namespace {
 constexpr int64_t kGateFloats = 1 << 18;
 /// Multiplications that are worth another thread.
 constexpr int64_t kGrain = 1 << 16;
-
-int64_t padded(int64_t columns) {
-  return (columns + kProductPanel - 1) / kProductPanel * kProductPanel;
-}
-
-/// Rows [first, first + columns) of a matrix (…, depth) as panels of its transpose.
-void pack_rows(const float* rows, int64_t columns, int64_t depth, float* packed) {
-  for (int64_t j = 0; j < padded(columns); ++j)
-    for (int64_t k = 0; k < depth; ++k)
-      packed[(j / kProductPanel * depth + k) * kProductPanel + j % kProductPanel] =
-          j < columns ? rows[j * depth + k] : 0.f;
-}
-
-/// The gates whose recurrent products have one factor: all, but of a GRU the state's own gate,
-/// whose factor (or result) the reset gate scales, comes after the others.
-struct GateGroups {
-  int64_t first, second;  // numbers of gates
-};
-GateGroups groups_of(const Recurrent& op) {
-  return op.kind_of_cell == RecurrentKind::kGru ? GateGroups{2, 1} : GateGroups{op.gates(), 0};
-}
-
-/// The constants of one direction.
-struct Parameters {
-  const float *w, *r_first, *r_second;  // panels
-  const float* bias;                    // of all gates
-  const float* state_bias;              // GRU: of the state's gate, where that is scaled
-  const float* peepholes;               // null for none
-};
-
-/// How a direction's constants lie in the packed memory.
-struct Packing {
-  int64_t w, r_first, r_second, bias, state_bias, peepholes, total;
-
-  Packing(const Recurrent& op, int64_t inputs) {
-    const int64_t units = op.hidden_size, all = op.gates() * units;
-    const GateGroups groups = groups_of(op);
-    int64_t at = 0;
-    const auto take = [&](int64_t floats) {
-      const int64_t begin = at;
-      at += padded(floats);
-      return begin;
-    };
-    w = take(padded(all) * inputs);
-    r_first = take(padded(groups.first * units) * units);
-    r_second = take(padded(groups.second * units) * units);
-    bias = take(all);
-    state_bias = take(units);
-    peepholes = take(3 * units);
-    total = at;
-  }
-
-  Parameters at(const float* base, bool has_peepholes) const {
-    return {base + w,    base + r_first,    base + r_second,
-            base + bias, base + state_bias, has_peepholes ? base + peepholes : nullptr};
-  }
-};
-
-Tensor pack(const Recurrent& op, const KernelRequest& request) {
-  const auto constant = [&](size_t i) {
-    return i < request.constants.size() && request.constants[i] != nullptr
-               ? request.constants[i]->data<float>()
-               : nullptr;
-  };
-  const int64_t units = op.hidden_size, all = op.gates() * units;
-  const int64_t inputs = request.inputs[Recurrent::kW].shape.back();
-  const Packing packing(op, inputs);
-  const GateGroups groups = groups_of(op);
-  Tensor packed(DataType::kFLOAT, Shape{op.directions() * packing.total});
-  std::fill_n(packed.mutable_data<float>(), packed.count(), 0.f);
-  for (int d = 0; d < op.directions(); ++d) {
-    float* to = packed.mutable_data<float>() + d * packing.total;
-    const float* r = constant(Recurrent::kR) + d * all * units;
-    pack_rows(constant(Recurrent::kW) + d * all * inputs, all, inputs, to + packing.w);
-    pack_rows(r, groups.first * units, units, to + packing.r_first);
-    pack_rows(r + groups.first * units * units, groups.second * units, units,
-              to + packing.r_second);
-    if (const float* b = constant(Recurrent::kB)) {
-      b += d * 2 * all;
-      const int64_t scaled = op.linear_before_reset ? groups.first * units : all;
-      for (int64_t i = 0; i < all; ++i) to[packing.bias + i] = b[i] + (i < scaled ? b[all + i] : 0);
-      if (op.linear_before_reset) std::copy_n(b + all + scaled, units, to + packing.state_bias);
-    }
-    if (const float* p = constant(Recurrent::kPeepholes))
-      std::copy_n(p + d * 3 * units, 3 * units, to + packing.peepholes);
-  }
-  return packed;
-}
 
 class RecurrentExecution final : public Execution {
  public:
@@ -368,8 +281,8 @@ class RecurrentExecution final : public Execution {
 class RecurrentKernel final : public Kernel {
  public:
   RecurrentKernel(const Recurrent& op, const KernelRequest& request) : op_(op) {
-    packed =
-        request.stored != nullptr ? request.stored->packed : std::vector<Tensor>{pack(op, request)};
+    packed = request.stored != nullptr ? request.stored->packed
+                                       : std::vector<Tensor>{pack_recurrent(op, request)};
     const Packing packing(op, request.inputs[Recurrent::kW].shape.back());
     require(packed.size() == 1 && packed[0].type() == DataType::kFLOAT
                 && packed[0].count() == op.directions() * packing.total,

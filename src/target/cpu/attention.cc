@@ -1,0 +1,152 @@
+// Attention by blocks of queries: the scores of a block stay in the cache, and are never stored.
+#include "ops/attention.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "target/cpu/kernels.h"
+#include "target/cpu/simd/kernels.h"
+
+namespace tenon::cpu {
+namespace {
+
+using nvinfer1::ActivationType;
+using nvinfer1::AttentionNormalizationOp;
+
+constexpr int64_t kBlock = 16;  // queries
+
+int64_t padded(int64_t columns) {
+  return (columns + kProductPanel - 1) / kProductPanel * kProductPanel;
+}
+
+// The transpose of `rows` (columns, depth) in panels.
+void pack_transposed(const float* rows, int64_t columns, int64_t depth, float* packed) {
+  for (int64_t j = 0; j < columns; j += kProductPanel) {
+    float* panel = packed + j * depth;
+    const int64_t width = std::min(kProductPanel, columns - j);
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t i = 0; i < kProductPanel; ++i)
+        panel[k * kProductPanel + i] = i < width ? rows[(j + i) * depth + k] : 0.f;
+  }
+}
+
+// A matrix (depth, columns) in panels.
+void pack(const float* matrix, int64_t columns, int64_t depth, float* packed) {
+  for (int64_t j = 0; j < columns; j += kProductPanel) {
+    float* panel = packed + j * depth;
+    const int64_t width = std::min(kProductPanel, columns - j);
+    for (int64_t k = 0; k < depth; ++k) {
+      std::copy_n(matrix + k * columns + j, width, panel + k * kProductPanel);
+      std::fill_n(panel + k * kProductPanel + width, kProductPanel - width, 0.f);
+    }
+  }
+}
+
+class AttentionExecution final : public Execution {
+ public:
+  AttentionExecution(const Attention& op, std::span<const TensorSpec> inputs)
+      : op_(op), simd_(simd_kernels()) {
+    for (const TensorSpec& s : inputs) views_.push_back({nullptr, s.type, s.shape});
+    const Shape &q = inputs[0].shape, &k = inputs[1].shape, &v = inputs[2].shape;
+    batch_ = q[0];
+    heads_ = k[1];
+    queries_ = q[2];
+    keys_ = k[2];
+    size_ = q[3];
+    width_ = v[3];
+    require(heads_ > 0 && q[1] % heads_ == 0 && k[3] == size_ && v[2] == keys_ && v[1] == heads_
+                && k[0] == batch_ && v[0] == batch_,
+            "query {}, key {} and value {} do not fit", q, k, v);
+    shared_ = q[1] / heads_;
+    slots_ = std::clamp<int64_t>(batch_ * heads_, 1, thread_count());
+    slot_floats_ = padded(keys_) * size_ + padded(width_) * keys_ + kBlock * (keys_ + size_);
+    slot_floats_ = padded(slot_floats_);
+  }
+
+  size_t scratch_bytes() const override {
+    return static_cast<size_t>(slots_ * slot_floats_) * sizeof(float);
+  }
+
+  void run(const RunArguments& arguments) override {
+    for (size_t i = 0; i < views_.size(); ++i)
+      views_[i].data = const_cast<void*>(arguments.inputs[i]);
+    const AttentionMask mask(op_, views_);
+    auto* scratch = static_cast<float*>(arguments.scratch);
+    auto* out = static_cast<float*>(arguments.outputs[0]);
+    parallel_for(slots_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t slot = begin; slot < end; ++slot)
+        for (int64_t task = slot; task < batch_ * heads_; task += slots_)
+          run_head(task, mask, scratch + slot * slot_floats_, out);
+    });
+  }
+
+ private:
+  // The heads of queries that share one head of keys.
+  void run_head(int64_t task, const AttentionMask& mask, float* scratch, float* out) const {
+    float* key = scratch;
+    float* value = key + padded(keys_) * size_;
+    float* scores = value + padded(width_) * keys_;
+    float* scaled = scores + kBlock * keys_;
+    pack_transposed(views_[1].as<float>() + task * keys_ * size_, keys_, size_, key);
+    pack(views_[2].as<float>() + task * keys_ * width_, width_, keys_, value);
+    for (int64_t i = 0; i < shared_; ++i) {
+      const int64_t head = task * shared_ + i;  // of all batches
+      for (int64_t first = 0; first < queries_; first += kBlock) {
+        const int64_t rows = std::min(kBlock, queries_ - first);
+        const int64_t at = head * queries_ + first;
+        const float* q = views_[0].as<float>() + at * size_;
+        for (int64_t e = 0; e < rows * size_; ++e) scaled[e] = op_.scale * q[e];
+        std::fill_n(scores, rows * keys_, 0.f);
+        simd_.add_product(scaled, size_, rows, key, size_, scores, keys_, keys_);
+        for (int64_t r = 0; r < rows; ++r) take_shares(mask, head, first + r, scores + r * keys_);
+        std::fill_n(out + at * width_, rows * width_, 0.f);
+        simd_.add_product(scores, keys_, rows, value, keys_, out + at * width_, width_, width_);
+      }
+    }
+  }
+
+  void take_shares(const AttentionMask& mask, int64_t head, int64_t query, float* scores) const {
+    if (op_.softcap > 0)
+      simd_.activation[static_cast<int>(ActivationType::kSCALED_TANH)](
+          scores, nullptr, scores, keys_, op_.softcap, 1 / op_.softcap);
+    const int64_t per_batch = heads_ * shared_;
+    const bool sees = mask.apply(head / per_batch, head % per_batch, query, scores);
+    if (op_.normalization == AttentionNormalizationOp::kNONE)
+      std::replace(scores, scores + keys_, -INFINITY, 0.f);
+    else if (sees)
+      simd_.softmax(scores, scores, keys_);
+    else
+      std::fill_n(scores, keys_, 0.f);
+  }
+
+  const Attention& op_;
+  const SimdKernels& simd_;
+  std::vector<TensorView> views_;
+  int64_t batch_, heads_, shared_, queries_, keys_, size_, width_, slots_, slot_floats_;
+};
+
+class AttentionKernel final : public Kernel {
+ public:
+  explicit AttentionKernel(const Attention& op) : op_(op) {}
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec>) const override {
+    return std::make_unique<AttentionExecution>(op_, inputs);
+  }
+
+ private:
+  Attention op_;
+};
+
+}  // namespace
+
+Offer offer_attention(const KernelRequest& request) {
+  const auto& op = static_cast<const Attention&>(request.op);
+  for (size_t i = 0; i < 3; ++i)
+    if (request.inputs.size() <= i || request.inputs[i].type != DataType::kFLOAT)
+      return "only float32 is supported";
+  if (op.scores != AttentionScores::kNone) return "the scores are wanted as well";
+  return std::make_unique<AttentionKernel>(op);
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,53 @@
+// The attention kernel against the reference.
+#include "ops/attention.h"
+
+#include "target/cpu/testing.h"
+
+namespace tenon::cpu {
+namespace {
+
+void check(LayerTest& test) {
+  ASSERT_EQ(test.offer("attention"), "");
+  expect_close(test.run(), test.reference(), 5e-6);
+}
+
+TEST(AttentionKernelTest, EqualsReference) {
+  struct Sizes {
+    int64_t batch, heads, shared, queries, keys, size, width;
+  };
+  for (const Sizes& s :
+       {Sizes{1, 1, 1, 1, 1, 1, 1}, Sizes{2, 3, 1, 5, 7, 8, 8}, Sizes{1, 2, 4, 33, 50, 16, 20},
+        Sizes{2, 2, 2, 16, 64, 40, 33}, Sizes{1, 2, 1, 0, 4, 8, 8}})
+    for (int options = 0; options < 16; ++options) {
+      SCOPED_TRACE(fmt::format("{} queries, {} keys, options {}", s.queries, s.keys, options));
+      Attention op;
+      op.scale = 0.3f;
+      op.causal = (options & 1) != 0;
+      op.softcap = (options & 2) != 0 ? 1.5f : 0;
+      op.left_window = (options & 4) != 0 ? 3 : -1;
+      std::vector<TestInput> inputs{data({s.batch, s.heads * s.shared, s.queries, s.size}, 1),
+                                    data({s.batch, s.heads, s.keys, s.size}, 2),
+                                    data({s.batch, s.heads, s.keys, s.width}, 3)};
+      if ((options & 8) != 0) inputs.push_back(data({s.batch, 1, 1, s.keys}, 4));
+      LayerTest test(op, inputs);
+      check(test);
+    }
+}
+
+TEST(AttentionKernelTest, WithoutSoftmax) {
+  Attention op;
+  op.normalization = nvinfer1::AttentionNormalizationOp::kNONE;
+  op.causal = true;
+  LayerTest test(op, {data({2, 2, 9, 8}, 1), data({2, 2, 9, 8}, 2), data({2, 2, 9, 8}, 3)});
+  check(test);
+}
+
+TEST(AttentionKernelTest, LeavesScoresToTheReference) {
+  Attention op;
+  op.scores = AttentionScores::kShares;
+  LayerTest test(op, {data({1, 1, 2, 2}, 1), data({1, 1, 2, 2}, 2), data({1, 1, 2, 2}, 3)});
+  EXPECT_EQ(test.offer("attention"), "the scores are wanted as well");
+}
+
+}  // namespace
+}  // namespace tenon::cpu
