@@ -67,7 +67,7 @@ Case with_constants(Case c, const fs::path& data) {
   model.ParseFromString(c.model);
   auto& graph = *model.mutable_graph();
   const std::string& op = graph.node(0).op_type();
-  const bool all = contains(op, "OnnxWindow") || op == "MelWeightMatrix";
+  const bool all = contains(op, "Window") || op == "MelWeightMatrix";
   std::vector<Tensor> kept;
   std::set<std::string> used;
   for (int i = 0; i < graph.input_size(); ++i) {
