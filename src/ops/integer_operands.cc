@@ -66,21 +66,25 @@ void check_integer_inputs(const Inference& c, DataType to, Dim channels) {
   require_type(c, In::kBias, "the bias", DataType::kINT32);
   require_type(c, In::kResultScale, "the scale of the result", DataType::kFLOAT);
   require_type(c, In::kResultZero, "the result's zero point", to);
+  require_type(c, In::kResultShift, "the shift of the result", DataType::kFLOAT);
   const bool quantized = is_byte(to);
-  require(to != DataType::kINT32 || !c.has_input(In::kResultScale),
-          "a scale needs a result of another type than int32");
+  require(
+      to != DataType::kINT32 || (!c.has_input(In::kResultScale) && !c.has_input(In::kResultShift)),
+      "a scale needs a result of another type than int32");
   require(quantized || !c.has_input(In::kResultZero), "only int8 and uint8 have a zero point");
   require_list(c, In::kDataZero, "the data's zero point", nullptr);
   require_list(c, In::kWeightsZero, "the weights' zero points", channels);
   require_list(c, In::kBias, "the bias", channels);
   require_list(c, In::kResultScale, "the scale of the result", channels);
   require_list(c, In::kResultZero, "the result's zero point", nullptr);
+  require_list(c, In::kResultShift, "the shift of the result", channels);
 }
 
 IntegerOperands::IntegerOperands(int64_t channels)
     : weights_zero(static_cast<size_t>(channels)),
       bias(static_cast<size_t>(channels)),
-      scale(static_cast<size_t>(channels)) {}
+      scale(static_cast<size_t>(channels)),
+      shift(static_cast<size_t>(channels)) {}
 
 void IntegerOperands::read(std::span<const TensorView> inputs) {
   read_list(inputs, In::kDataZero, std::span(&data_zero, 1));
@@ -88,15 +92,16 @@ void IntegerOperands::read(std::span<const TensorView> inputs) {
   read_list(inputs, In::kBias, std::span(bias));
   read_list(inputs, In::kResultScale, std::span(scale));
   read_list(inputs, In::kResultZero, std::span(&result_zero, 1));
-  has_scale = present(inputs, In::kResultScale) != nullptr;
+  read_list(inputs, In::kResultShift, std::span(shift));
+  if (present(inputs, In::kResultScale) == nullptr) std::fill(scale.begin(), scale.end(), 1.f);
 }
 
 Requantization IntegerOperands::for_channel(DataType to, int64_t c) const {
-  return {to, has_scale ? scale.data() + c : nullptr, 0, result_zero};
+  return {to, scale.data() + c, shift.data() + c, 0, result_zero};
 }
 
 Requantization IntegerOperands::for_channels(DataType to) const {
-  return {to, has_scale ? scale.data() : nullptr, has_scale ? 1 : 0, result_zero};
+  return {to, scale.data(), shift.data(), 1, result_zero};
 }
 
 std::vector<int32_t> centred(const TensorView& view, int32_t zero) {

@@ -18,8 +18,9 @@ struct IntegerInputs {
     kDataZero,     // one element, of the data's type
     kWeightsZero,  // one element, or one per result channel, of the weights' type
     kBias,         // int32, one per result channel; added to the sums
-    kResultScale,  // float32, one element, or one per result channel; needs another `to` than int32
+    kResultScale,  // float32, one element, or one per result channel; not for int32
     kResultZero,   // one element, of type `to`; for int8 and uint8
+    kResultShift,  // float32, one element, or one per result channel; added to the scaled sums
     kCount
   };
 };
@@ -37,8 +38,7 @@ struct IntegerOperands {
   int32_t data_zero = 0;
   std::vector<int32_t> weights_zero;  // one per channel
   std::vector<int32_t> bias;          // one per channel
-  std::vector<float> scale;           // one per channel
-  bool has_scale = false;             // else sums stay as they are
+  std::vector<float> scale, shift;    // one per channel
   float result_zero = 0;
 
   /// For sums that all belong to channel `c`.

@@ -18,12 +18,13 @@ inline float rounded(float x, float low, float high) {
   return (x + kRounds) - kRounds;
 }
 
-/// What becomes of sums of products of integers: (sum * scale), rounded, plus a zero point,
-/// saturated to a quantised type; just scaled for float32; the sum itself for int32.
+/// What becomes of sums of products of integers: sum * scale + shift; for a quantised type rounded,
+/// plus a zero point, saturated. For int32 it is the sum itself.
 struct Requantization {
   DataType to = DataType::kINT32;
-  const float* scale = nullptr;  // null: 1
-  int64_t scale_step = 0;        // between scales of neighbouring sums; 0 or 1
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+  int64_t step = 0;  // between scales, and shifts, of neighbouring sums; 0 or 1
   float zero = 0;
 
   /// Element i of `to` comes from sum i. Any of float32, int32, int8, uint8.

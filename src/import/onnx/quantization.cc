@@ -1,6 +1,8 @@
 // Quantisation and its inverse.
-#include "import/node.h"
+#include "import/onnx/quantization.h"
+
 #include "ops/dequantize.h"
+#include "ops/matrix_multiply.h"
 #include "ops/quantize.h"
 
 namespace tenon {
@@ -43,9 +45,7 @@ std::vector<Value*> operands(NodeContext& n) {
   return values;
 }
 
-}  // namespace
-
-TENON_IMPORT(QuantizeLinear, 10, "to int8, uint8, int4, float8e4m3fn and float4e2m1") {
+void quantize_linear(NodeContext& n) {
   n.expect_inputs(2, 3);
   n.ignore("precision");  // the quotient is rounded once, from float32
   auto op = std::make_unique<Quantize>();
@@ -63,7 +63,7 @@ TENON_IMPORT(QuantizeLinear, 10, "to int8, uint8, int4, float8e4m3fn and float4e
   n.set_output(0, n.add(std::move(op), operands(n)));
 }
 
-TENON_IMPORT(DequantizeLinear, 10, "") {
+void dequantize_linear(NodeContext& n) {
   n.expect_inputs(2, 3);
   auto op = std::make_unique<Dequantize>();
   op->layout = scale_layout(n);
@@ -71,9 +71,24 @@ TENON_IMPORT(DequantizeLinear, 10, "") {
   n.set_output(0, n.add(std::move(op), operands(n)));
 }
 
-TENON_IMPORT(DynamicQuantizeLinear, 11, "") {
-  n.expect_inputs(1, 1);
-  Value& x = n.input(0);
+std::vector<Value*> without_last_null(std::vector<Value*> values) {
+  if (values.back() == nullptr) values.pop_back();
+  return values;
+}
+
+}  // namespace
+
+Value& dequantized(NodeContext& n, Value& x, Value& scale, Value* zero) {
+  return n.add(std::make_unique<Dequantize>(), without_last_null({&x, &scale, zero}));
+}
+
+Value& quantized(NodeContext& n, Value& x, Value& scale, Value* zero, DataType type) {
+  auto op = std::make_unique<Quantize>();
+  op->to = type;
+  return n.add(std::move(op), without_last_null({&x, &scale, zero}));
+}
+
+DynamicallyQuantized quantized_dynamically(NodeContext& n, Value& x) {
   const uint32_t all = (1u << n.rank(x)) - 1;
   Value& least =
       n.binary(Operation::kMIN, n.reduce(nvinfer1::ReduceOperation::kMIN, x, all, false), 0);
@@ -87,11 +102,108 @@ TENON_IMPORT(DynamicQuantizeLinear, 11, "") {
   Value& start = n.unary(nvinfer1::UnaryOperation::kNEG, n.binary(Operation::kDIV, least, scale));
   Value& clipped = n.activation(nvinfer1::ActivationType::kCLIP, start, 0, 255);
   Value& zero = n.cast(n.unary(nvinfer1::UnaryOperation::kROUND, clipped), DataType::kUINT8);
-  auto op = std::make_unique<Quantize>();
-  op->to = DataType::kUINT8;
-  n.set_output(0, n.add(std::move(op), {&x, &scale, &zero}));
-  n.set_output(1, scale);
-  n.set_output(2, zero);
+  return {&quantized(n, x, scale, &zero, DataType::kUINT8), &scale, &zero};
+}
+
+TENON_IMPORT_AS(QuantizeLinear, 10, "to int8, uint8, int4, float8e4m3fn and float4e2m1",
+                quantize_linear);
+TENON_IMPORT_AS(DequantizeLinear, 10, "", dequantize_linear);
+TENON_IMPORT_MICROSOFT_AS(QuantizeLinear, "to int8, uint8 and int4", quantize_linear);
+TENON_IMPORT_MICROSOFT_AS(DequantizeLinear, "", dequantize_linear);
+
+TENON_IMPORT(DynamicQuantizeLinear, 11, "") {
+  n.expect_inputs(1, 1);
+  const DynamicallyQuantized q = quantized_dynamically(n, n.input(0));
+  n.set_output(0, *q.values);
+  n.set_output(1, *q.scale);
+  n.set_output(2, *q.zero);
+}
+
+namespace {
+
+// Blocks of K for each of N rows, two to a byte when `bits` is 4.
+struct PackedMatrix {
+  int64_t rows, columns, blocks, block, bits;
+};
+
+PackedMatrix packed_matrix(NodeContext& n) {
+  PackedMatrix m{n.integer("N"), n.integer("K"), 0, n.integer("block_size"), n.integer("bits", 4)};
+  n.ignore("accuracy_level");
+  if (m.bits != 4 && m.bits != 8)
+    fail_import(Code::kUNSUPPORTED_NODE_ATTR, "weights of {} bits are not supported yet", m.bits);
+  constexpr int64_t kMost = int64_t{1} << 30;
+  require(m.rows > 0 && m.columns > 0 && m.rows < kMost && m.columns < kMost && m.block >= 2
+              && m.block < kMost && m.block % 2 == 0,
+          "attributes N, K and block_size are {}, {} and {}", m.rows, m.columns, m.block);
+  m.blocks = (m.columns + m.block - 1) / m.block;
+  return m;
+}
+
+// Unsigned nibbles less 8 are int4, with the highest bit turned over.
+Value& nibbles(NodeContext& n, const Tensor& packed, const Shape& shape) {
+  Tensor t(DataType::kINT4, shape);
+  require(t.bytes() == packed.bytes(), "its weights take {} bytes; expected {}", packed.bytes(),
+          t.bytes());
+  n.charge(t.bytes());
+  const auto* from = packed.data<uint8_t>();
+  for (size_t i = 0; i < t.bytes(); ++i)
+    t.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(from[i] ^ 0x88);
+  return n.constant(std::move(t));
+}
+
+// One per block, as floats: those given, less what the weights had taken away.
+Value& block_zeros(NodeContext& n, const PackedMatrix& m) {
+  const double moved = m.bits == 4 ? 8 : 0;
+  const Shape shape{m.rows, m.blocks};
+  if (!n.has_input(3))
+    return n.constant(filled_tensor(DataType::kFLOAT, shape, m.bits == 4 ? 0 : 128));
+  const Tensor* given = n.constant_input(3);
+  if (given == nullptr || given->type() != DataType::kUINT8) {
+    Value& zeros =
+        n.reshape(n.cast(n.input(3), DataType::kFLOAT), {n.number(m.rows), n.number(m.blocks)});
+    return moved == 0 ? zeros : n.binary(Operation::kSUB, zeros, moved);
+  }
+  const int64_t row_bytes = (m.blocks * m.bits + 7) / 8;
+  require(given->count() == m.rows * row_bytes, "it has {} bytes of zero points; expected {}",
+          given->count(), m.rows * row_bytes);
+  Tensor zeros(DataType::kFLOAT, shape);
+  n.charge(zeros.bytes());
+  const auto* bytes = given->data<uint8_t>();
+  for (int64_t i = 0; i < zeros.count(); ++i) {
+    const int64_t row = i / m.blocks, k = i % m.blocks;
+    const int value = m.bits == 8 ? bytes[row * row_bytes + k]
+                                  : bytes[row * row_bytes + k / 2] >> (k % 2 * 4) & 15;
+    zeros.mutable_data<float>()[i] = static_cast<float>(value - moved);
+  }
+  return n.constant(std::move(zeros));
+}
+
+}  // namespace
+
+TENON_IMPORT_MICROSOFT(MatMulNBits, "4 and 8 bits, constant weights, no g_idx") {
+  n.expect_inputs(3, 6);
+  const PackedMatrix m = packed_matrix(n);
+  const Tensor* weights = n.constant_input(1);
+  if (n.has_input(4) || weights == nullptr || weights->type() != DataType::kUINT8)
+    fail_import(Code::kUNSUPPORTED_NODE,
+                "weights that are not a constant of uint8, or with a g_idx, are not supported yet");
+  const int64_t padded = m.blocks * m.block;
+  const Shape shape{m.rows, padded};
+  Value& a = n.input(0);
+  Value& q = m.bits == 4 ? nibbles(n, *weights, shape) : n.constant(weights->reshaped(shape));
+  auto op = std::make_unique<Dequantize>();
+  op->layout.block = Shape{1, m.block};
+  op->to = a.type;
+  Value& scale = n.reshape(n.input(2), {n.number(m.rows), n.number(m.blocks)});
+  Value* matrix = &n.add(std::move(op), {&q, &scale, &block_zeros(n, m)});
+  if (padded != m.columns)
+    matrix = &n.slice(*matrix, {n.number(0), n.number(0)}, {n.number(m.rows), n.number(m.columns)},
+                      {n.number(1), n.number(1)});
+  auto product = std::make_unique<MatrixMultiply>();
+  product->operation_b = nvinfer1::MatrixOperation::kTRANSPOSE;
+  require(n.rank(a) >= 2, "its input has {} dimensions; expected at least 2", n.rank(a));
+  Value& y = n.add(std::move(product), {&a, &n.with_rank(*matrix, n.rank(a))});
+  n.set_output(0, n.has_input(5) ? n.binary(Operation::kSUM, y, n.input(5)) : y);
 }
 
 }  // namespace tenon

@@ -63,11 +63,12 @@ def model_of(op, inputs, outputs, domain, opset, attributes):
 
 
 def case(op, name, inputs, outputs=1, domain="com.microsoft", opset=21, tolerance=1e-5, expected=None,
-         static=None, **attributes):
+         static=None, more=None, **attributes):
     """Inputs are arrays, None, or Constant; `outputs` is how many, or a list of flags (False: left
     out). static: True if extents cannot be symbols, "heads" if only batch and length can, "lists" if
     those of one axis cannot. `expected` stands for ONNX Runtime's results where it has no such
-    kernel."""
+    kernel. `more` holds attributes that are named as a parameter here."""
+    attributes.update(more or {})
     flags = [True] * outputs if isinstance(outputs, int) else outputs
     names = [f"y{i}" if wanted else "" for i, wanted in enumerate(flags)]
     if expected is None:
