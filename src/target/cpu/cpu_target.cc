@@ -34,6 +34,12 @@ constexpr Candidate kFullyConnected[] = {
     {"onednn_fully_connected", offer_onednn_fully_connected},
     {"onednn_fully_connected_16bit", widened<offer_onednn_fully_connected>},
     {"reference", offer_reference}};
+constexpr Candidate kIntegerConvolution[] = {
+    {"onednn_integer_convolution", offer_onednn_integer_convolution},
+    {"reference", offer_reference}};
+constexpr Candidate kIntegerMatrixMultiply[] = {
+    {"onednn_integer_matrix_multiply", offer_onednn_integer_matrix_multiply},
+    {"reference", offer_reference}};
 constexpr Candidate kPooling[] = {{"onednn_pooling", offer_onednn_pooling},
                                   {"onednn_pooling_16bit", widened<offer_onednn_pooling>},
                                   {"reference", offer_reference}};
@@ -73,6 +79,7 @@ constexpr Candidate kSelect[] = {{"select", offer_select}, {"reference", offer_r
 constexpr Candidate kNormalization[] = {{"normalization", offer_normalization},
                                         {"normalization_16bit", widened<offer_normalization>},
                                         {"reference", offer_reference}};
+constexpr Candidate kQuantize[] = {{"quantize", offer_quantize}, {"reference", offer_reference}};
 constexpr Candidate kPlugin[] = {{"plugin", offer_plugin}};
 constexpr Candidate kOthers[] = {{"reference", offer_reference}};
 
@@ -87,6 +94,8 @@ const Row kLists[] = {
     {LayerType::kDECONVOLUTION, kDeconvolution},
     {LayerType::kMATRIX_MULTIPLY, kMatrixMultiply},
     {layer_type(PrivateLayer::kFullyConnected), kFullyConnected},
+    {layer_type(PrivateLayer::kIntegerConvolution), kIntegerConvolution},
+    {layer_type(PrivateLayer::kIntegerMatrixMultiply), kIntegerMatrixMultiply},
     {LayerType::kPOOLING, kPooling},
 #endif
     {LayerType::kSOFTMAX, kSoftmax},
@@ -98,6 +107,8 @@ const Row kLists[] = {
     {LayerType::kSCALE, kPointwise},
     {LayerType::kCONCATENATION, kConcatenation},
     {LayerType::kREDUCE, kReduce},
+    {LayerType::kQUANTIZE, kQuantize},
+    {LayerType::kDEQUANTIZE, kQuantize},
     {layer_type(PrivateLayer::kRecurrent), kRecurrent},
     {LayerType::kATTENTION_OUTPUT, kAttention},
     {LayerType::kRESIZE, kResize},
@@ -146,6 +157,9 @@ class CpuTarget final : public Target {
   bool fuses([[maybe_unused]] const Op& op,
              [[maybe_unused]] const PointwiseProgram& epilogue) const override {
 #ifdef TENON_ONEDNN
+    if (op.kind() == layer_type(PrivateLayer::kIntegerConvolution)
+        || op.kind() == layer_type(PrivateLayer::kIntegerMatrixMultiply))
+      return epilogue.empty() && onednn_multiplies_integers();
     const bool takes_epilogues = op.kind() == LayerType::kCONVOLUTION
                                  || op.kind() == LayerType::kDECONVOLUTION
                                  || op.kind() == LayerType::kMATRIX_MULTIPLY;

@@ -14,6 +14,7 @@ Offer offer_softmax(const KernelRequest& request);
 Offer offer_reorder(const KernelRequest& request);
 Offer offer_concatenation(const KernelRequest& request);
 Offer offer_spatial_mean(const KernelRequest& request);
+Offer offer_quantize(const KernelRequest& request);
 Offer offer_recurrent(const KernelRequest& request);
 Offer offer_attention(const KernelRequest& request);
 Offer offer_reduce(const KernelRequest& request);
@@ -33,9 +34,13 @@ Offer offer_onednn_fully_connected(const KernelRequest& request);
 Offer offer_onednn_pooling(const KernelRequest& request);
 Offer offer_onednn_softmax(const KernelRequest& request);
 Offer offer_onednn_reorder(const KernelRequest& request);
+Offer offer_onednn_integer_convolution(const KernelRequest& request);
+Offer offer_onednn_integer_matrix_multiply(const KernelRequest& request);
 
 /// Whether oneDNN computes the program as part of the primitive before it.
 bool onednn_fuses(const PointwiseProgram& epilogue);
+/// Whether oneDNN multiplies 8-bit integers exactly on this machine.
+bool onednn_multiplies_integers();
 /// "AVX-512": what oneDNN makes code for on this machine.
 std::string onednn_instruction_set();
 

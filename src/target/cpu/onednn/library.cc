@@ -121,8 +121,10 @@ void PrimitiveExecution::add(const dnnl::primitive_desc_base& description,
     arguments.push_back(
         {DNNL_ARG_SCRATCHPAD, {Source::From::kScratch, reserve(bytes)}, scratchpad});
   for (const Argument& a : arguments) {
-    const bool is_output = a.source.from == Source::From::kOutput;
-    memory m(is_output ? a.desc : bytes_desc(a.desc), engine(), nullptr);
+    // Zero points are checked to be a list of integers.
+    const bool keeps_structure =
+        a.source.from == Source::From::kOutput || (a.id & DNNL_ARG_ATTR_ZERO_POINTS) != 0;
+    memory m(keeps_structure ? a.desc : bytes_desc(a.desc), engine(), nullptr);
     step.arguments.push_back({a.id, m.get()});
     step.bound.push_back({std::move(m), a.source});
   }

@@ -1,0 +1,116 @@
+#include "target/cpu/onednn/integer.h"
+
+#include <algorithm>
+
+#include "target/cpu/kernels.h"
+
+namespace tenon::cpu {
+
+bool onednn_multiplies_integers() {
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto has = [&](dnnl::cpu_isa wanted) {
+    return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+  };
+  return has(dnnl::cpu_isa::avx512_core_vnni) || has(dnnl::cpu_isa::avx2_vnni);
+}
+
+namespace onednn {
+
+using dnnl::memory;
+using In = IntegerInputs;
+
+memory::desc retyped(const memory::desc& desc, memory::data_type type) {
+  memory::desc other = desc;
+  other.data.data_type = memory::convert_to_c(type);
+  return other;
+}
+
+memory::data_type byte_type(DataType type) {
+  require(type == DataType::kINT8 || type == DataType::kUINT8, "elements of type {}",
+          name_of(type));
+  return type == DataType::kINT8 ? memory::data_type::s8 : memory::data_type::u8;
+}
+
+std::optional<std::string> refuse_integers(const KernelRequest& request) {
+  if (!onednn_multiplies_integers()) return "the processor has no VNNI";
+  if (request.inputs.size() < 2 || request.outputs.size() != 1) return "inputs are missing";
+  for (const size_t i : {In::kData, In::kWeights})
+    if (!request.inputs[i].present) return "data or weights are missing";
+  return std::nullopt;
+}
+
+namespace {
+
+constexpr uint8_t kMove = 128;
+
+// In two's complement, taking 128 away from a byte flips its highest bit.
+Tensor moved_by_128(const Tensor& t) {
+  Tensor moved(DataType::kINT8, t.shape());
+  const auto* from = t.data<uint8_t>();
+  std::transform(from, from + t.count(), moved.mutable_data<uint8_t>(),
+                 [](uint8_t x) { return static_cast<uint8_t>(x ^ kMove); });
+  return moved;
+}
+
+const Tensor* constant_of(const KernelRequest& request, size_t i) {
+  return i < request.constants.size() ? request.constants[i] : nullptr;
+}
+
+}  // namespace
+
+std::optional<SignedWeights> SignedWeights::take(const KernelRequest& request) {
+  const TensorSpec& spec = request.inputs[In::kWeights];
+  SignedWeights weights;
+  weights.moved = spec.type == DataType::kUINT8;
+  if (request.stored != nullptr) {
+    if (request.stored->packed.empty()) return std::nullopt;
+    weights.plain = request.stored->packed[0];
+    require(weights.plain.type() == DataType::kINT8 && weights.plain.shape() == spec.shape,
+            "stored weights are {} {}, expected int8 {}", name_of(weights.plain.type()),
+            weights.plain.shape(), spec.shape);
+    return weights;
+  }
+  const Tensor* constant = constant_of(request, In::kWeights);
+  if (constant == nullptr) return std::nullopt;
+  require(constant->type() == spec.type && constant->shape() == spec.shape,
+          "weights of shape {}, expected {}", constant->shape(), spec.shape);
+  weights.plain = weights.moved ? moved_by_128(*constant) : *constant;
+  return weights;
+}
+
+void SignedWeights::save(Kernel& kernel) const {
+  kernel.input_is_packed[In::kWeights] = true;
+  kernel.packed.push_back(plain);
+}
+
+bool has_weights_zero(const KernelRequest& request, bool moved) {
+  if (request.stored != nullptr) {
+    for (const auto& [name, value] : request.stored->state)
+      if (const bool* flag = std::get_if<bool>(&value); flag && name == "weights_zero")
+        return *flag;
+    fail(ErrorCode::kFAILED_INITIALIZATION, "a stored kernel is damaged");
+  }
+  const size_t i = In::kWeightsZero;
+  if (i >= request.inputs.size() || !request.inputs[i].present) return moved;
+  const Tensor* constant = constant_of(request, i);
+  if (constant == nullptr) return true;
+  const auto values = constant->integers();
+  return std::any_of(values.begin(), values.end(),
+                     [&](int64_t v) { return v != (moved ? kMove : 0); });
+}
+
+RunOperands::RunOperands(std::span<const TensorSpec> inputs, int64_t channels, bool moved)
+    : operands_(channels), shift_(moved ? kMove : 0) {
+  for (const TensorSpec& s : inputs) views_.push_back({nullptr, s.type, s.shape});
+}
+
+const IntegerOperands& RunOperands::read(const RunArguments& arguments) {
+  for (size_t i = 0; i < views_.size(); ++i)
+    views_[i].data = const_cast<void*>(arguments.inputs[i]);
+  operands_.read(views_);
+  for (int32_t& zero : operands_.weights_zero) zero -= shift_;
+  return operands_;
+}
+
+}  // namespace onednn
+}  // namespace tenon::cpu
