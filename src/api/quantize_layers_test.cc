@@ -54,6 +54,59 @@ TEST(QuantizeLayers, Attributes) {
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("addQuantize"));
 }
 
+TEST(QuantizeLayers, DynamicAttributes) {
+  Session s;
+  ITensor& x = s.input("x", {4, 32});
+  IDynamicQuantizeLayer* q =
+      s.network->addDynamicQuantize(x, 1, 16, DataType::kFP4, DataType::kFP8);
+  EXPECT_EQ(q->getAxis(), 1);
+  EXPECT_EQ(q->getBlockSize(), 16);
+  EXPECT_EQ(q->getToType(), DataType::kFP4);
+  EXPECT_EQ(q->getScaleType(), DataType::kFP8);
+  EXPECT_EQ(q->getNbOutputs(), 2);
+  EXPECT_EQ(list(q->getOutput(1)->getDimensions()), (List{4, 2}));
+  q->setAxis(0);
+  q->setBlockSize(2);
+  q->setToType(DataType::kFP8);
+  q->setScaleType(DataType::kE8M0);
+  EXPECT_EQ(q->getAxis(), 0);
+  EXPECT_EQ(q->getBlockSize(), 2);
+  EXPECT_EQ(q->getOutput(0)->getType(), DataType::kFP8);
+  EXPECT_EQ(q->getOutput(1)->getType(), DataType::kE8M0);
+  EXPECT_EQ(list(q->getOutput(1)->getDimensions()), (List{2, 32}));
+  q->setBlockShape(dims({2, -1}));
+  EXPECT_EQ(list(q->getBlockShape()), (List{2, -1}));
+  EXPECT_EQ(list(q->getOutput(1)->getDimensions()), (List{2, 1}));
+  EXPECT_THAT(s.logger.take_errors(), IsEmpty());
+  q->setBlockSize(0);
+  q->setAxis(-2);
+  q->setBlockShape(dims({0, 1}));
+  EXPECT_THAT(s.logger.take_errors(),
+              ::testing::AllOf(HasSubstr("the block size is 0"), HasSubstr("axis -2"),
+                               HasSubstr("each extent must be positive")));
+  EXPECT_EQ(s.network->addDynamicQuantizeV2(x, dims({0, 1}), DataType::kFP8, DataType::kE8M0),
+            nullptr);
+}
+
+// Blocks of 4 in fp4 with scales in fp8, and back: the largest of a block stays.
+TEST(QuantizeLayers, DynamicRun) {
+  Session s;
+  ITensor& x = s.input("x", {1, 8});
+  IDynamicQuantizeLayer* q =
+      s.network->addDynamicQuantizeV2(x, dims({1, 4}), DataType::kFP4, DataType::kFP8);
+  IDequantizeLayer* d =
+      s.network->addDequantize(*q->getOutput(0), *q->getOutput(1), DataType::kFLOAT);
+  d->setBlockShape(dims({1, 4}));
+  s.network->markOutput(*d->getOutput(0));
+  const auto engine = s.engine();
+  ASSERT_NE(engine, nullptr) << s.logger.take_errors();
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  float in[] = {6, -1.2f, 0.2f, 3, 12, 5, 1, -12}, out[8] = {};
+  void* addresses[] = {in, out};
+  ASSERT_TRUE(context->executeV2(addresses)) << s.logger.take_errors();
+  EXPECT_THAT(out, ElementsAre(6, -1, 0, 3, 12, 4, 1, -12));
+}
+
 // Rounding, saturation and the way back, by hand.
 TEST(QuantizeLayers, Run) {
   const std::vector<float> scales = {0.5f, 2, 4};

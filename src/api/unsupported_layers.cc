@@ -29,21 +29,11 @@ bool NetworkDefinition::unmarkWeightsRefittable(const char*) noexcept {
 bool NetworkDefinition::areWeightsMarkedRefittable(const char*) const noexcept {
   return false;
 }
-IDynamicQuantizeLayer* NetworkDefinition::addDynamicQuantize(ITensor&, int32_t, int32_t, DataType,
-                                                             DataType) noexcept {
-  return reporter_.guard<IDynamicQuantizeLayer*>(
-      nullptr, []() -> IDynamicQuantizeLayer* { not_supported(); });
-}
 bool NetworkDefinition::markUnfusedTensorsAsDebugTensors() noexcept {
   return reporter_.run(not_supported);
 }
 bool NetworkDefinition::unmarkUnfusedTensorsAsDebugTensors() noexcept {
   return reporter_.run(not_supported);
-}
-IDynamicQuantizeLayer* NetworkDefinition::addDynamicQuantizeV2(ITensor&, const PublicDims&,
-                                                               DataType, DataType) noexcept {
-  return reporter_.guard<IDynamicQuantizeLayer*>(
-      nullptr, []() -> IDynamicQuantizeLayer* { not_supported(); });
 }
 IMoELayer* NetworkDefinition::addMoE(ITensor&, ITensor&, ITensor&) noexcept {
   return reporter_.guard<IMoELayer*>(nullptr, []() -> IMoELayer* { not_supported(); });

@@ -84,6 +84,7 @@ std::unique_ptr<LayerView> make_layer_view(NetworkDefinition& owner, Node& node)
     TENON_VIEW(LayerType::kGRID_SAMPLE, GridSampleView);
     TENON_VIEW(LayerType::kQUANTIZE, QuantizeView);
     TENON_VIEW(LayerType::kDEQUANTIZE, DequantizeView);
+    TENON_VIEW(LayerType::kDYNAMIC_QUANTIZE, DynamicQuantizeView);
     TENON_VIEW(LayerType::kPLUGIN_V2, PluginV2View);
     TENON_VIEW(LayerType::kPLUGIN_V3, PluginV3View);
     TENON_VIEW(PrivateLayer::kFullyConnected, FullyConnectedView);
