@@ -206,8 +206,9 @@ int64_t ContextView::getMaxOutputSize(const char* tensorName) const noexcept {
     Shape shape = context_.tensor_shape(index);
     if (!is_known(shape)) {
       const PlanProfile& profile = plan.profiles[static_cast<size_t>(context_.profile())];
-      shape = shape_of(plan, plan.bindings[static_cast<size_t>(index)].tensor,
-                       plan.shapes.evaluate(symbols_at(plan, profile, ProfilePoint::kMax)));
+      shape = largest_shape(plan, plan.bindings[static_cast<size_t>(index)].tensor,
+                            symbols_at(plan, profile, ProfilePoint::kMax));
+      if (!is_known(shape)) return int64_t{-1};
     }
     return static_cast<int64_t>(bytes_of(engine_->binding_tensor(index).type, shape.volume()));
   });

@@ -336,19 +336,35 @@ int32_t ShapeProgram::add(Dim root) {
   return slots_.at(root);
 }
 
+Number ShapeProgram::value_of(const Instruction& in, std::span<const Number> before,
+                              std::span<const int64_t> symbols) const {
+  if (in.op == ExprOp::kConstant) return in.value;
+  if (in.op == ExprOp::kSymbol) return Number::of(symbols[static_cast<size_t>(in.payload)]);
+  Number operands[3];
+  const int32_t slots[] = {in.a, in.b, in.c};
+  for (size_t i = 0; i < 3; ++i) {
+    if (slots[i] < 0) continue;
+    operands[i] = before[static_cast<size_t>(slots[i])];
+    if (!operands[i].is_known()) return Number::of(Number::kUnknown);
+  }
+  return apply(in.op, operands[0], operands[1], operands[2]);
+}
+
 std::vector<Number> ShapeProgram::evaluate(std::span<const int64_t> symbols) const {
   std::vector<Number> values(instructions.size());
+  for (size_t i = 0; i < instructions.size(); ++i)
+    values[i] = value_of(instructions[i], values, symbols);
+  return values;
+}
+
+std::vector<Number> ShapeProgram::estimate(std::span<const int64_t> symbols) const {
+  std::vector<Number> values(instructions.size());
   for (size_t i = 0; i < instructions.size(); ++i) {
-    const Instruction& in = instructions[i];
-    const auto value = [&](int32_t slot) {
-      return slot < 0 ? Number{} : values[static_cast<size_t>(slot)];
-    };
-    if (in.op == ExprOp::kConstant)
-      values[i] = in.value;
-    else if (in.op == ExprOp::kSymbol)
-      values[i] = Number::of(symbols[static_cast<size_t>(in.payload)]);
-    else
-      values[i] = apply(in.op, value(in.a), value(in.b), value(in.c));
+    try {
+      values[i] = value_of(instructions[i], values, symbols);
+    } catch (const Error&) {
+      values[i] = instructions[i].is_float ? Number::of_float(1) : Number::of(1);
+    }
   }
   return values;
 }

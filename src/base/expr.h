@@ -20,8 +20,12 @@ struct Number {
   int64_t integer = 0;
   double real = 0;
 
+  /// A symbol that is not known yet, and all that depends on it.
+  static constexpr int64_t kUnknown = INT64_MIN;
+
   static Number of(int64_t v) { return {false, v, 0}; }
   static Number of_float(double v) { return {true, 0, v}; }
+  bool is_known() const { return is_float || integer != kUnknown; }
   double as_double() const { return is_float ? real : static_cast<double>(integer); }
   friend bool operator==(const Number&, const Number&) = default;
 };
@@ -138,10 +142,16 @@ struct ShapeProgram {
 
   /// The slot of `dim`, which is appended with what it needs if it is not there yet.
   int32_t add(Dim dim);
-  /// All slots for the given symbol values. Throws as apply() does.
+  /// All slots for the given symbol values. Throws as apply() does. What depends on a symbol of
+  /// value Number::kUnknown is unknown.
   std::vector<Number> evaluate(std::span<const int64_t> symbols) const;
+  /// The same for symbols that are guesses: what cannot be computed is 1.
+  std::vector<Number> estimate(std::span<const int64_t> symbols) const;
 
  private:
+  Number value_of(const Instruction& in, std::span<const Number> before,
+                  std::span<const int64_t> symbols) const;
+
   std::unordered_map<Dim, int32_t> slots_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include "network/control_flow.h"
+
 namespace tenon {
 namespace {
 
@@ -33,6 +35,8 @@ std::unique_ptr<Network> clone(const Network& network) {
   add_borders(network, *copy, copies);
   for (const auto& node : network.nodes()) {
     Node& twin = copy->add_node(node->op->clone(), {}, node->name);
+    if (ControlFlow* layer = control_flow_of(twin))
+      for (auto& body : layer->bodies) body = clone(*body);
     twin.metadata = node->metadata;
     twin.precision = node->precision;
     twin.output_types = node->output_types;

@@ -6,6 +6,7 @@
 
 #include "network/concrete_inference.h"
 #include "network/plugin_kind.h"
+#include "network/control_flow.h"
 
 namespace tenon {
 namespace {
@@ -14,6 +15,12 @@ std::vector<Tensor> run(const Node& node, std::span<const Tensor* const> inputs,
                         size_t most_bytes) {
   std::vector<ConcreteTensor> given;
   for (const Tensor* t : inputs) given.push_back(concrete_tensor(t));
+  if (const ControlFlow* layer = control_flow_of(node)) {
+    infer_concrete(*node.op, node.outputs.size(), given);  // checks the inputs
+    return layer->run(inputs, [&](size_t body, const std::vector<Tensor>& arguments) {
+      return run_reference(*layer->bodies.at(body), arguments);
+    });
+  }
   std::vector<Tensor> outputs;
   std::vector<TensorView> input_views, output_views;
   const auto make = [&](DataType type, const Shape& shape) {
@@ -56,7 +63,7 @@ std::vector<Node*> layers_to_fold(Value& root) {
   while (!stack.empty()) {
     auto [node, inputs_done] = stack.back();
     stack.pop_back();
-    if (node == nullptr || is_plugin(node->kind())) return {};
+    if (node == nullptr || is_plugin(node->kind()) || control_flow_of(*node)) return {};
     if (done.contains(node)) continue;
     if (inputs_done) {
       done.insert(node);

@@ -1,4 +1,5 @@
 #include "network/plugin_kind.h"
+#include "network/control_flow.h"
 #include "network/reference_run.h"
 #include "ops/constant.h"
 #include "optimize/match.h"
@@ -101,6 +102,7 @@ class Folding {
 
   static bool is_heavy(const Node& node, const std::vector<const Tensor*>& inputs,
                        const Shape& output) {
+    if (control_flow_of(node) != nullptr) return true;
     switch (node.kind()) {
       case LayerType::kCONVOLUTION:
       case LayerType::kDECONVOLUTION:

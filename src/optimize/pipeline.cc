@@ -1,4 +1,5 @@
 // The passes in order, run until none has anything left to do.
+#include "network/control_flow.h"
 #include "optimize/optimize.h"
 #include "optimize/passes.h"
 
@@ -55,6 +56,9 @@ void optimize(Network& network, const Target& target, const OptimizeOptions& opt
     report(pass, options);
     i = patch ? 0 : i + 1;  // earlier passes may find new work
   }
+  for (const auto& node : network.nodes())
+    if (const ControlFlow* layer = control_flow_of(*node))
+      for (const auto& body : layer->bodies) optimize(*body, target, options);
 }
 
 }  // namespace tenon

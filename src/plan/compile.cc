@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "network/control_flow.h"
 #include "ops/cast.h"
 #include "ops/identity.h"
 #include "ops/reorder.h"
@@ -11,6 +12,7 @@
 #include "plan/kernels.h"
 #include "plan/memory.h"
 #include "plan/profiles.h"
+#include "plan/stages.h"
 #include "plan/time_kernel.h"
 
 namespace tenon {
@@ -60,6 +62,7 @@ class Compiler {
     plan_.instruction_set = target_.instruction_set();
     plan_.verbosity = options_.verbosity;
     require(!network_.outputs().empty(), "the network has no outputs: mark at least one");
+    find_late_symbols();
     find_shape_symbols();
     find_needed();
     bind_inputs();
@@ -75,16 +78,27 @@ class Compiler {
     }
     if (options_.progress != nullptr) options_.progress->end(kKernelPhase);
     bind_outputs();
-    measure_memory();
+    bind_late_symbols();
+    if (!options_.is_body) measure_memory();
     return std::move(plan_);
   }
 
  private:
-  // An element of an integer input is a shape when some extent depends on it.
+  // Passes may have made constants of what was late.
+  void find_late_symbols() {
+    const auto is_late = [](const Symbol& s) { return s.is_late(); };
+    has_late_ = std::any_of(network_.symbols().begin(), network_.symbols().end(), is_late);
+    if (has_late_) network_.infer();
+  }
+
+  // An element of an integer input is a shape when some extent depends on it; elements that are
+  // read back were asked for by a shape rule.
   void find_shape_symbols() {
     std::set<Dim> seen;
     for (const auto& v : network_.values())
       for (Dim d : v->dims) for_each_symbol(d, seen, [&](int64_t s) { shape_symbols_.insert(s); });
+    for (size_t s = 0; s < network_.symbols().size(); ++s)
+      if (network_.symbols()[s].is_late()) shape_symbols_.insert(static_cast<int64_t>(s));
   }
 
   bool is_shape_input(const Value& v) const {
@@ -106,12 +120,15 @@ class Compiler {
       for_each_symbol(d, seen, [&](int64_t s) {
         const Symbol& symbol = network_.symbols()[static_cast<size_t>(s)];
         known &= symbol.kind == Symbol::Kind::kExtent || shape_symbols_.contains(s);
+        // The layer that makes it tells its elements.
+        known &= symbol.kind == Symbol::Kind::kExtent || symbol.value != &v;
       });
     return on_host_[&v] = known;
   }
 
   void find_needed() {
     std::set<const Node*> needed;
+    std::set<const Value*> visited;
     std::vector<Value*> stack(network_.outputs());
     for (const auto& node : network_.nodes())
       if (node->outputs.empty())
@@ -119,17 +136,63 @@ class Compiler {
     while (!stack.empty()) {
       Value* v = stack.back();
       stack.pop_back();
-      if (v == nullptr || on_host(*v) || v->constant || v->producer == nullptr) continue;
+      if (v == nullptr || !visited.insert(v).second) continue;
+      for_each_late(*v, [&](const Symbol& s) { stack.push_back(s.value); });
+      if (on_host(*v) || v->constant || v->producer == nullptr) continue;
       if (!needed.insert(v->producer).second) continue;
       for (Value* in : v->producer->inputs) stack.push_back(in);
     }
     // Layers without outputs are there for what they check.
     for (Node* node : network_.sorted())
       if (needed.contains(node) || node->outputs.empty()) needed_.push_back(node);
+    if (has_late_) sort_by_stage();
     for (size_t i = 0; i < needed_.size(); ++i)
       for (const Value* in : needed_[i]->inputs)
         if (in != nullptr) last_use_[in] = static_cast<int32_t>(i);
     for (const Value* out : network_.outputs()) last_use_[out] = kForever;
+  }
+
+  // The late symbols that the extents of a value, and its elements on the host, depend on.
+  template <class Visit> void for_each_late(const Value& v, const Visit& visit) {
+    if (!has_late_) return;
+    std::set<Dim> seen;
+    const auto look = [&](int64_t s) {
+      const Symbol& symbol = network_.symbols()[static_cast<size_t>(s)];
+      if (symbol.is_late()) visit(symbol);
+    };
+    for (Dim d : v.dims) for_each_symbol(d, seen, look);
+    if (on_host(v))
+      for (Dim d : *v.content) for_each_symbol(d, seen, look);
+  }
+
+  // Layers whose sizes are known early come first, so that the others wait for as few as possible.
+  void sort_by_stage() {
+    std::map<const Node*, int> stages;
+    std::set<const Value*> read_back;
+    for (const Symbol& s : network_.symbols())
+      if (s.is_late() && s.kind == Symbol::Kind::kElement) read_back.insert(s.value);
+    const auto of = [&](const Node* node) {
+      const auto it = stages.find(node);
+      return it == stages.end() ? 0 : it->second;
+    };
+    for (const Node* node : network_.sorted()) {
+      int stage = 0;
+      const auto look = [&](const Value* v) {
+        if (v == nullptr) return;
+        for_each_late(*v, [&](const Symbol& s) {
+          if (s.value->producer != node) stage = std::max(stage, of(s.value->producer) + 1);
+        });
+      };
+      for (const Value* in : node->inputs) {
+        look(in);
+        if (in == nullptr || in->producer == nullptr) continue;
+        stage = std::max(stage, of(in->producer) + (read_back.contains(in) ? 1 : 0));
+      }
+      for (const Value* out : node->outputs) look(out);
+      stages[node] = stage;
+    }
+    std::stable_sort(needed_.begin(), needed_.end(),
+                     [&](const Node* a, const Node* b) { return of(a) < of(b); });
   }
 
   int32_t add_tensor(PlanTensor t) {
@@ -176,8 +239,27 @@ class Compiler {
               v->name);
     }
     for (const Symbol& s : network_.symbols())
-      plan_.symbols.push_back({binding_of.count(s.value) != 0 ? binding_of.at(s.value) : 0,
-                               s.kind == Symbol::Kind::kElement, s.index});
+      plan_.symbols.push_back({binding_of.count(s.value) != 0 ? binding_of.at(s.value) : -1,
+                               s.kind == Symbol::Kind::kElement, s.index, -1, -1});
+  }
+
+  void bind_late_symbols() {
+    for (size_t s = 0; s < plan_.symbols.size(); ++s) {
+      const Symbol& symbol = network_.symbols()[s];
+      const auto it = symbol.is_late() ? tensors_.find(symbol.value) : tensors_.end();
+      if (it == tensors_.end()) continue;
+      plan_.symbols[s].tensor = it->second;
+      if (symbol.most != nullptr) plan_.symbols[s].most = plan_.shapes.add(symbol.most);
+    }
+  }
+
+  // Whether running the layer tells an extent of its output.
+  bool is_late(const Value& v) const {
+    return std::any_of(v.dims.begin(), v.dims.end(), [&](Dim d) {
+      if (d->op != ExprOp::kSymbol) return false;
+      const Symbol& s = network_.symbols()[static_cast<size_t>(d->payload)];
+      return s.kind == Symbol::Kind::kExtent && s.value == &v && s.is_late();
+    });
   }
 
   void add_shapes() {
@@ -200,6 +282,9 @@ class Compiler {
     std::vector<bool> is_shape;
     for (const PlanBinding& b : plan_.bindings) is_shape.push_back(b.is_shape);
     plan_.profiles = resolve_profiles(network_, options_.profiles, is_shape);
+    const auto at_optimum = symbols_at(plan_, plan_.profiles[0], ProfilePoint::kOpt);
+    optimum_ = estimated_slots(plan_, at_optimum, options_.is_body);
+    if (options_.is_body) return;
     for (size_t p = 0; p < plan_.profiles.size(); ++p)
       for (const auto& [point, name] :
            {std::pair{ProfilePoint::kMin, "minimum"}, std::pair{ProfilePoint::kMax, "maximum"},
@@ -207,12 +292,12 @@ class Compiler {
         with_context(fmt::format("profile {} at its {}", p, name), [&] {
           const auto values = plan_.shapes.evaluate(symbols_at(plan_, plan_.profiles[p], point));
           for (const auto& [v, slots] : extents_)
-            for (int32_t slot : slots)
-              require(values[static_cast<size_t>(slot)].integer >= 0,
-                      "tensor '{}' would have a negative extent ({})", v->name,
-                      values[static_cast<size_t>(slot)].integer);
+            for (int32_t slot : slots) {
+              const Number& extent = values[static_cast<size_t>(slot)];
+              require(extent.integer >= 0 || !extent.is_known(),
+                      "tensor '{}' would have a negative extent ({})", v->name, extent.integer);
+            }
         });
-    optimum_ = plan_.shapes.evaluate(symbols_at(plan_, plan_.profiles[0], ProfilePoint::kOpt));
   }
 
   Shape optimum_shape(const Value& v) const {
@@ -337,6 +422,8 @@ class Compiler {
     }
     for (const Value* v : node.outputs)
       outputs.push_back({v->type, Layout::kLinear, optimum_shape(*v), true});
+    if (ControlFlow* layer = dynamic_cast<ControlFlow*>(node.op.get()))
+      return emit_control_flow(node, *layer);
     const KernelRequest request{*node.op, inputs, outputs, constants};
     auto kernel = choose_kernel(target_, request, describe(node), options_);
 
@@ -349,16 +436,69 @@ class Compiler {
       else
         in.push_back(in_layout(source_of(*node.inputs[i]), kernel->input_layouts[i]));
     }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const Value& v = *node.outputs[i];
-      const Layout layout = kernel->output_layouts[i];
-      const bool direct =
-          v.is_output && layout == Layout::kLinear && v.requested_type.value_or(v.type) == v.type;
-      out.push_back(tensor_for(v, direct ? Place::kOutput : Place::kArena, layout));
-    }
+    for (size_t i = 0; i < outputs.size(); ++i)
+      out.push_back(output_tensor(*node.outputs[i], kernel->output_layouts[i]));
     if (kernel->aliased_input >= 0) alias(static_cast<size_t>(kernel->aliased_input), in, out[0]);
     note_plugin(node);
     add_step(&node, *node.op, node.name, std::move(kernel), std::move(in), std::move(out));
+  }
+
+  int32_t output_tensor(const Value& v, Layout layout) {
+    const bool late = is_late(v);
+    const bool direct = v.is_output && !late && layout == Layout::kLinear
+                        && v.requested_type.value_or(v.type) == v.type;
+    return tensor_for(v, late ? Place::kLate : direct ? Place::kOutput : Place::kArena, layout);
+  }
+
+  void emit_control_flow(const Node& node, const ControlFlow& layer) {
+    PlanStep step;
+    step.name = node.name;
+    step.metadata = node.metadata;
+    step.op = node.op->name();
+    step.attributes = fields_of(*node.op);
+    step.layer = node.kind();
+    step.kernel = "bodies";
+    for (const Value* v : node.inputs)
+      step.inputs.push_back(v == nullptr ? -1 : in_layout(source_of(*v), Layout::kLinear));
+    for (const Value* v : node.outputs) step.outputs.push_back(output_tensor(*v, Layout::kLinear));
+    for (const auto& body : layer.bodies)
+      with_context(fmt::format("body of layer {}", describe(node)), [&] {
+        step.bodies.push_back(compile(*body, target_, body_options(node, layer, *body)));
+        for (const RequiredPlugin& plugin : step.bodies.back().plugins) note_plugin(plugin);
+      });
+    plan_.steps.push_back(std::move(step));
+    kernels_.push_back(nullptr);
+  }
+
+  // Any shape may come; kernels are chosen for those at the optimum.
+  BuildOptions body_options(const Node& node, const ControlFlow& layer, const Network& body) {
+    BuildOptions options = options_;
+    options.is_body = true;
+    options.time_kernels = false;
+    options.progress = nullptr;
+    ProfileRequest profile;
+    for (size_t i = 0; i < body.inputs().size(); ++i) {
+      const Value& input = *body.inputs()[i];
+      const int from = layer.layer_input(i);
+      const Value* outer = from < 0 ? nullptr : node.inputs.at(static_cast<size_t>(from));
+      auto& range = profile.inputs[input.name];
+      range.min.emplace(), range.opt.emplace(), range.max.emplace();
+      constexpr int64_t kGuessedExtent = 16;
+      for (int axis = 0; axis < input.declared.rank(); ++axis) {
+        const int64_t fixed = input.declared[axis];
+        const bool known = outer != nullptr && outer->dims.size() == input.dims.size();
+        const int64_t guess = known ? optimum_shape(*outer)[axis] : kGuessedExtent;
+        range.min->push_back(fixed >= 0 ? fixed : 0);
+        range.opt->push_back(fixed >= 0 ? fixed : guess);
+        range.max->push_back(fixed >= 0 ? fixed : INT64_MAX);
+      }
+      if (!input.content) continue;
+      range.min_values.assign(input.content->size(), INT64_MIN);
+      range.opt_values.assign(input.content->size(), 1);
+      range.max_values.assign(input.content->size(), INT64_MAX);
+    }
+    options.profiles = {profile};
+    return options;
   }
 
   int32_t packed_tensor(const Value& v) {
@@ -393,6 +533,11 @@ class Compiler {
     in[which] = target;
   }
 
+  void note_plugin(const RequiredPlugin& plugin) {
+    if (std::find(plan_.plugins.begin(), plan_.plugins.end(), plugin) == plan_.plugins.end())
+      plan_.plugins.push_back(plugin);
+  }
+
   void note_plugin(const Node& node) {
     if (!is_plugin(node.kind())) return;
     RequiredPlugin plugin;
@@ -403,8 +548,7 @@ class Compiler {
       if (name == "version") plugin.version = *text;
       if (name == "namespace") plugin.name_space = *text;
     }
-    if (std::find(plan_.plugins.begin(), plan_.plugins.end(), plugin) == plan_.plugins.end())
-      plan_.plugins.push_back(std::move(plugin));
+    note_plugin(plugin);
   }
 
   void bind_outputs() {
@@ -465,10 +609,12 @@ class Compiler {
   std::vector<std::unique_ptr<Kernel>> kernels_;  // one per step
   std::vector<Number> optimum_;
   int32_t position_ = 0;
+  bool has_late_ = false;
 };
 
 void Compiler::measure_memory() {
   const auto lives = lifetimes(plan_);
+  const Stages stages = stages_of(plan_);
   for (size_t p = 0; p < plan_.profiles.size(); ++p)
     for (ProfilePoint point : {ProfilePoint::kOpt, ProfilePoint::kMax}) {
       const auto symbols = symbols_at(plan_, plan_.profiles[p], point);
@@ -482,6 +628,11 @@ void Compiler::measure_memory() {
       std::vector<size_t> scratch;
       for (size_t i = 0; i < plan_.steps.size(); ++i) {
         const PlanStep& step = plan_.steps[i];
+        // Of later stages and of bodies, memory is planned when it is known.
+        if (stages.steps[i] > 0 || kernels_[i] == nullptr) {
+          scratch.push_back(0);
+          continue;
+        }
         const auto execution = with_context(fmt::format("layer {}", step.name), [&] {
           // The extremes of several inputs need not fit together.
           if (point == ProfilePoint::kOpt && !is_plugin(step.layer))
@@ -491,7 +642,7 @@ void Compiler::measure_memory() {
         });
         scratch.push_back(execution->scratch_bytes());
       }
-      const MemoryPlan memory = plan_context_memory(plan_, lives, shapes, scratch);
+      const MemoryPlan memory = plan_context_memory(plan_, stages, 0, lives, shapes, scratch);
       plan_.profiles[p].device_memory = std::max(plan_.profiles[p].device_memory, memory.bytes);
     }
 }

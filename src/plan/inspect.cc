@@ -14,9 +14,14 @@ using nlohmann::ordered_json;
 
 // The input extent or element that a symbol stands for: "input.2", "sizes[0]", or its name.
 std::string symbol_text(const Plan& plan, const PlanSymbol& s) {
+  const auto at = static_cast<size_t>(s.index);
+  if (s.is_late()) {
+    if (s.tensor < 0) return "?";
+    const std::string& name = plan.tensors[static_cast<size_t>(s.tensor)].name;
+    return s.is_element ? fmt::format("{}[{}]", name, at) : fmt::format("{}.{}", name, at);
+  }
   const PlanBinding& b = plan.bindings[static_cast<size_t>(s.binding)];
   const std::string& name = plan.tensors[static_cast<size_t>(b.tensor)].name;
-  const auto at = static_cast<size_t>(s.index);
   if (s.is_element) return fmt::format("{}[{}]", name, at);
   if (at < b.dimension_names.size() && !b.dimension_names[at].empty()) return b.dimension_names[at];
   return fmt::format("{}.{}", name, at);

@@ -1,10 +1,13 @@
 #include "plan/kernels.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/error.h"
 #include "network/concrete_inference.h"
+#include "network/control_flow.h"
 #include "plan/profiles.h"
+#include "plan/stages.h"
 
 namespace tenon {
 
@@ -27,18 +30,22 @@ namespace {
 
 using Place = PlanTensor::Place;
 
-// The elements of a network input that decides shapes.
-std::optional<std::vector<Number>> input_elements(const Plan& plan, int32_t tensor,
-                                                  const PlanValues& values) {
-  const auto count = static_cast<size_t>(values.shapes[static_cast<size_t>(tensor)].volume());
+// The elements that symbols stand for: of a network input that decides shapes, or of a tensor that
+// is read back.
+std::optional<std::vector<Number>> symbol_elements(const Plan& plan, int32_t tensor,
+                                                   const PlanValues& values) {
   std::map<int32_t, Number> elements;
   for (size_t s = 0; s < plan.symbols.size(); ++s) {
     const PlanSymbol& symbol = plan.symbols[s];
-    const PlanBinding& binding = plan.bindings[static_cast<size_t>(symbol.binding)];
-    if (symbol.is_element && binding.is_shape && binding.tensor == tensor)
-      elements[symbol.index] = Number::of(values.symbols[s]);
+    if (!symbol.is_element || values.symbols[s] == Number::kUnknown) continue;
+    const auto binding = static_cast<size_t>(symbol.binding);
+    const bool here = symbol.is_late() ? symbol.tensor == tensor
+                                       : plan.bindings[binding].is_shape
+                                             && plan.bindings[binding].tensor == tensor;
+    if (here) elements[symbol.index] = Number::of(values.symbols[s]);
   }
-  if (elements.size() != count) return std::nullopt;
+  const int64_t count = values.shapes[static_cast<size_t>(tensor)].volume();
+  if (elements.empty() || static_cast<int64_t>(elements.size()) != count) return std::nullopt;
   std::vector<Number> list;
   for (const auto& [index, number] : elements) list.push_back(number);
   return list;
@@ -55,9 +62,9 @@ ConcreteTensor known_of(const Plan& plan, int32_t i, const PlanValues& values) {
     known.constant = &plan.weights[static_cast<size_t>(t.weight)];
     constexpr int64_t kMostElements = 64;  // shape rules need no long ones
     known.content = elements_of(*known.constant, kMostElements);
-  } else if (t.place == Place::kInput) {
-    known.content = input_elements(plan, i, values);
-  } else if (t.place == Place::kHost) {
+  } else if (t.place != Place::kHost) {
+    known.content = symbol_elements(plan, i, values);
+  } else {
     known.content.emplace();
     for (int32_t slot : t.content)
       known.content->push_back(values.slots[static_cast<size_t>(slot)]);
@@ -70,6 +77,12 @@ ConcreteTensor known_of(const Plan& plan, int32_t i, const PlanValues& values) {
 }
 
 }  // namespace
+
+bool makes_late(const Plan& plan, const PlanStep& step) {
+  return std::any_of(step.outputs.begin(), step.outputs.end(), [&](int32_t t) {
+    return plan.tensors[static_cast<size_t>(t)].place == Place::kLate;
+  });
+}
 
 std::unique_ptr<Op> op_of(const PlanStep& step) {
   auto op = make_op(step.op);
@@ -92,12 +105,13 @@ void check_step(const Plan& plan, const PlanStep& step, const Op& op, const Plan
   }
 }
 
-std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target) {
+std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool is_body) {
   require(plan.target == target.name(),
           "the plan is for the target '{}'; this build runs '{}': build the plan again here",
           plan.target, target.name());
   const auto symbols = symbols_at(plan, plan.profiles.at(0), ProfilePoint::kOpt);
-  const auto values = plan.shapes.evaluate(symbols);
+  const auto values = estimated_slots(plan, symbols, is_body);
+  const Stages stages = stages_of(plan);
   std::vector<Shape> shapes;
   for (size_t i = 0; i < plan.tensors.size(); ++i)
     shapes.push_back(shape_of(plan, static_cast<int32_t>(i), values));
@@ -108,7 +122,16 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target) {
       loaded.op = op_of(step);
       require(static_cast<size_t>(loaded.op->output_count()) == step.outputs.size(),
               "it has {} outputs; expected {}", step.outputs.size(), loaded.op->output_count());
-      check_step(plan, step, *loaded.op, {symbols, values, shapes});
+      // Later ones are checked when their sizes are known.
+      if (stages.steps[steps.size()] == 0 && !makes_late(plan, step) && !is_body)
+        check_step(plan, step, *loaded.op, {symbols, values, shapes});
+      const auto* layer = dynamic_cast<const ControlFlow*>(loaded.op.get());
+      if (layer != nullptr) {
+        require(step.bodies.size() == layer->body_count(), "it has {} bodies; expected {}",
+                step.bodies.size(), layer->body_count());
+        steps.push_back(std::move(loaded));
+        return;
+      }
       StoredKernel stored{step.state, {}};
       for (int32_t w : step.packed) stored.packed.push_back(plan.weights[static_cast<size_t>(w)]);
       const auto inputs = specs_of(plan, step.inputs, shapes);

@@ -17,8 +17,11 @@ std::vector<TensorSpec> specs_of(const Plan& plan, std::span<const int32_t> tens
 /// One layer of an engine: the op (attributes) and its kernel.
 struct LoadedStep {
   std::unique_ptr<Op> op;
-  std::unique_ptr<Kernel> kernel;
+  std::unique_ptr<Kernel> kernel;  // null for a layer with bodies
 };
+
+/// Whether the step gives an output its memory when it knows the size.
+bool makes_late(const Plan& plan, const PlanStep& step);
 
 /// The op of a step with its attributes. Throws for one that this build does not have.
 std::unique_ptr<Op> op_of(const PlanStep& step);
@@ -37,6 +40,7 @@ void check_step(const Plan& plan, const PlanStep& step, const Op& op, const Plan
 
 /// Makes the kernels that the plan names, in step order. Throws, naming the layer, when the plan is
 /// for another target, an op or kernel is unknown, or a plugin is missing.
-std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target);
+/// @param is_body the plan is of a body: its profile is a guess, which nothing is checked by.
+std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool is_body = false);
 
 }  // namespace tenon

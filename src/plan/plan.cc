@@ -22,6 +22,10 @@ std::vector<int64_t> symbol_values(const Plan& plan, const std::vector<Shape>& s
   std::vector<int64_t> values;
   values.reserve(plan.symbols.size());
   for (const PlanSymbol& s : plan.symbols) {
+    if (s.is_late()) {
+      values.push_back(Number::kUnknown);
+      continue;
+    }
     const auto binding = static_cast<size_t>(s.binding);
     if (!s.is_element) {
       values.push_back(shapes[binding][s.index]);
@@ -38,11 +42,48 @@ Shape shape_of(const Plan& plan, int32_t tensor, std::span<const Number> values)
   const PlanTensor& t = plan.tensors[static_cast<size_t>(tensor)];
   Shape s;
   for (int32_t slot : t.extents) {
-    const int64_t extent = values[static_cast<size_t>(slot)].integer;
-    require(extent >= 0, "tensor '{}' would have a negative extent ({})", t.name, extent);
+    const Number& value = values[static_cast<size_t>(slot)];
+    const int64_t extent = value.is_known() ? value.integer : -1;
+    require(extent >= 0 || !value.is_known(), "tensor '{}' would have a negative extent ({})", t.name, extent);
     s.push_back(extent);
   }
   return s;
+}
+
+Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbols) {
+  // A bound may depend on another late extent, so each round makes more of them known.
+  for (bool again = true; again;) {
+    again = false;
+    const auto values = plan.shapes.evaluate(symbols);
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      const int32_t most = plan.symbols[i].most;
+      if (symbols[i] != Number::kUnknown || most < 0) continue;
+      symbols[i] = values[static_cast<size_t>(most)].integer;
+      again |= symbols[i] != Number::kUnknown;
+    }
+  }
+  return shape_of(plan, tensor, plan.shapes.evaluate(symbols));
+}
+
+std::vector<Number> estimated_slots(const Plan& plan, std::span<const int64_t> symbols,
+                                    bool all_guessed) {
+  constexpr int64_t kGuessedExtent = 16;
+  std::vector<int64_t> guessed(symbols.begin(), symbols.end());
+  bool all_known = !all_guessed;
+  for (size_t i = 0; i < guessed.size(); ++i) {
+    if (guessed[i] != Number::kUnknown) continue;
+    all_known = false;
+    guessed[i] = plan.symbols[i].is_element ? 1 : kGuessedExtent;
+  }
+  if (all_known) return plan.shapes.evaluate(symbols);
+  std::vector<int64_t> unknown(symbols.begin(), symbols.end());
+  if (all_guessed) std::fill(unknown.begin(), unknown.end(), Number::kUnknown);
+  const std::vector<Number> known = plan.shapes.evaluate(unknown);
+  std::vector<Number> slots = plan.shapes.estimate(guessed);
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (!known[i].is_known() && !slots[i].is_float && slots[i].integer < 1)
+      slots[i] = Number::of(1);
+  return slots;
 }
 
 }  // namespace tenon

@@ -26,6 +26,7 @@ struct PlanTensor {
     kHost,    // elements are evaluated when shapes are set
     kAlias,   // shares the storage of `alias_of`
     kNone,    // packed into a kernel: never materialised
+    kLate,    // memory that the step gets when it knows the size
   };
   std::string name;
   DataType type = DataType::kFLOAT;
@@ -36,6 +37,8 @@ struct PlanTensor {
   int32_t alias_of = -1;
   int32_t weight = -1;  // kWeight: index into Plan::weights
 };
+
+struct Plan;
 
 struct PlanStep {
   std::string name;
@@ -48,6 +51,7 @@ struct PlanStep {
   std::vector<int32_t> packed;  // indices into Plan::weights
   std::vector<int32_t> inputs;  // indices into Plan::tensors, -1 for one left out
   std::vector<int32_t> outputs;
+  std::vector<Plan> bodies;  // of a loop or conditional: without a kernel of its own
 };
 
 /// A network input or output.
@@ -59,11 +63,16 @@ struct PlanBinding {
   std::vector<std::string> dimension_names;
 };
 
-/// What a symbol of the shape program stands for.
+/// What a symbol of the shape program stands for: an extent or element of an input, or (late) of a
+/// tensor that a step makes.
 struct PlanSymbol {
-  int32_t binding = -1;
+  int32_t binding = -1;     // of an input; -1 for a late symbol
   bool is_element = false;  // else an extent
   int32_t index = 0;
+  int32_t tensor = -1;  // late: index into Plan::tensors, -1 when nothing makes it any more
+  int32_t most = -1;    // late: slot of what bounds it, -1 for nothing
+
+  bool is_late() const { return binding < 0; }
 };
 
 /// The range of shapes that one profile allows; one entry per input binding.
@@ -102,10 +111,17 @@ struct Plan {
   int32_t root_of(int32_t i) const;
 };
 
-/// Values of all symbols when the inputs have the given shapes and (for shape inputs) elements.
+/// Values of all symbols when the inputs have the given shapes and (for shape inputs) elements; late
+/// ones are Number::kUnknown.
 std::vector<int64_t> symbol_values(const Plan& plan, const std::vector<Shape>& shapes,
                                    const std::vector<std::vector<int64_t>>& elements);
-/// The concrete shape of tensor i, from the evaluated program.
+/// The concrete shape of tensor i, from the evaluated program; -1 for extents that are not known.
 Shape shape_of(const Plan& plan, int32_t tensor, std::span<const Number> values);
+/// The same for `symbols`, with late extents at what bounds them.
+Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbols);
+/// The slots of the shape program for planning: late sizes are guessed, and no extent is negative.
+/// @param all_guessed the symbols are guesses themselves.
+std::vector<Number> estimated_slots(const Plan& plan, std::span<const int64_t> symbols,
+                                    bool all_guessed = false);
 
 }  // namespace tenon

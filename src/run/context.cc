@@ -22,8 +22,17 @@ bool has_plugins(const Plan& plan) {
   return !plan.plugins.empty();
 }
 
-std::vector<int64_t> elements_at(const void* data, DataType type, int64_t count) {
-  return Tensor(type, {count}, nullptr, data).integers();
+int64_t element_at(const void* data, DataType type, int32_t index) {
+  switch (type) {
+    case DataType::kINT64:
+      return static_cast<const int64_t*>(data)[index];
+    case DataType::kINT32:
+      return static_cast<const int32_t*>(data)[index];
+    case DataType::kBOOL:
+      return static_cast<const uint8_t*>(data)[index] != 0;
+    default:
+      fail(ErrorCode::kINTERNAL_ERROR, "elements of type {} decide no shapes", name_of(type));
+  }
 }
 
 }  // namespace
@@ -48,6 +57,10 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
   addresses_.resize(bindings);
   allocators_.resize(bindings);
   layer_ms_.resize(engine_->plan().steps.size());
+  symbols_.resize(engine_->plan().symbols.size());
+  for (int32_t i = 1; i < engine_->stages().count; ++i)
+    stage_memory_.push_back(std::make_unique<DeviceMemory>(engine_->allocator()));
+  late_memory_.resize(engine_->plan().tensors.size());
   jobs_.resize(kJobs);
   for (Job& job : jobs_) {
     job.context = this;
@@ -110,10 +123,16 @@ void Context::set_output_allocator(int binding, nvinfer1::IOutputAllocator* allo
 
 std::vector<int> Context::missing_inputs() const {
   std::vector<int> missing;
-  for (size_t i = 0; i < input_shapes_.size(); ++i)
-    if (!input_shapes_[i] || (engine_->plan().bindings[i].is_shape && addresses_[i] == nullptr))
-      missing.push_back(static_cast<int>(i));
+  for (int i = missing_input(); i >= 0; i = missing_input(i + 1)) missing.push_back(i);
   return missing;
+}
+
+// The first one from `first` on, -1 for none.
+int Context::missing_input(int first) const {
+  for (auto i = static_cast<size_t>(first); i < input_shapes_.size(); ++i)
+    if (!input_shapes_[i] || (engine_->plan().bindings[i].is_shape && addresses_[i] == nullptr))
+      return static_cast<int>(i);
+  return -1;
 }
 
 Shape Context::tensor_shape(int binding) {
@@ -122,19 +141,25 @@ Shape Context::tensor_shape(int binding) {
   if (index < input_shapes_.size())
     return input_shapes_[index].value_or(engine_->declared_shape(binding));
   if (!missing_inputs().empty()) return engine_->declared_shape(binding);
-  const auto symbols = current_symbols();
-  if (!states_.empty() && states_.front()->symbols == symbols)
-    return states_.front()->shapes[static_cast<size_t>(engine_->plan().bindings[index].tensor)];
-  check_symbols(symbols);
+  const auto tensor = static_cast<size_t>(engine_->plan().bindings[index].tensor);
+  read_symbols();
+  if (!states_.empty() && states_.front()->stages[0].symbols == symbols_) {
+    if (engine_->stages().tensors[tensor] == 0) return states_.front()->shapes[tensor];
+    const std::lock_guard lock(run_mutex_);  // a run tells it
+    return states_.front()->shapes[tensor];
+  }
+  check_dimensions();
+  check_values();
   return shape_of(engine_->plan(), engine_->plan().bindings[index].tensor,
-                  engine_->plan().shapes.evaluate(symbols));
+                  engine_->plan().shapes.evaluate(symbols_));
 }
 
-std::vector<int64_t> Context::current_symbols() const {
-  const auto missing = missing_inputs();
-  if (!missing.empty()) {
-    const auto i = static_cast<size_t>(missing[0]);
-    const std::string& name = engine_->binding_tensor(missing[0]).name;
+// The values of all symbols at the current inputs, into symbols_.
+void Context::read_symbols() {
+  const auto missing = missing_input();
+  if (missing >= 0) {
+    const auto i = static_cast<size_t>(missing);
+    const std::string& name = engine_->binding_tensor(missing).name;
     require(input_shapes_[i].has_value(),
             "input '{}' has no shape yet: call setInputShape (its profile allows {} to {})", name,
             engine_->plan().profiles[static_cast<size_t>(profile_)].inputs[i].min,
@@ -143,21 +168,26 @@ std::vector<int64_t> Context::current_symbols() const {
          "input '{}' decides shapes and has no address yet: call setTensorAddress with host memory",
          name);
   }
-  std::vector<Shape> shapes;
-  std::vector<std::vector<int64_t>> elements(input_shapes_.size());
-  for (size_t i = 0; i < input_shapes_.size(); ++i) {
-    shapes.push_back(*input_shapes_[i]);
-    if (engine_->plan().bindings[i].is_shape)
-      elements[i] = elements_at(addresses_[i], engine_->binding_tensor(static_cast<int>(i)).type,
-                                shapes.back().volume());
+  const Plan& plan = engine_->plan();
+  for (size_t s = 0; s < plan.symbols.size(); ++s) {
+    const PlanSymbol& symbol = plan.symbols[s];
+    const auto binding = static_cast<size_t>(symbol.binding);
+    if (symbol.is_late())
+      symbols_[s] = Number::kUnknown;
+    else if (!symbol.is_element)
+      symbols_[s] = (*input_shapes_[binding])[symbol.index];
+    else if (plan.bindings[binding].is_shape && symbol.index < input_shapes_[binding]->volume())
+      symbols_[s] = element_at(addresses_[binding],
+                               engine_->binding_tensor(symbol.binding).type, symbol.index);
+    else
+      symbols_[s] = 0;
   }
-  return symbol_values(engine_->plan(), shapes, elements);
 }
 
-// Inputs that share a named dimension must agree, and shape inputs must be inside the profile.
-void Context::check_symbols(const std::vector<int64_t>& symbols) const {
+// Inputs that share a named dimension must agree.
+void Context::check_dimensions() const {
   const Plan& plan = engine_->plan();
-  const auto values = plan.shapes.evaluate(symbols);
+  const auto values = plan.shapes.evaluate(symbols_);
   for (size_t i = 0; i < input_shapes_.size(); ++i) {
     const PlanBinding& binding = plan.bindings[i];
     const Shape expected = shape_of(plan, binding.tensor, values);
@@ -171,15 +201,21 @@ void Context::check_symbols(const std::vector<int64_t>& symbols) const {
               (*input_shapes_[i])[axis], label, expected[axis]);
     }
   }
+}
+
+// Shape inputs must be inside the profile.
+void Context::check_values() const {
+  const Plan& plan = engine_->plan();
   for (size_t s = 0; s < plan.symbols.size(); ++s) {
     const PlanSymbol& symbol = plan.symbols[s];
+    if (!symbol.is_element || symbol.is_late()) continue;
     const auto& range =
         plan.profiles[static_cast<size_t>(profile_)].inputs[static_cast<size_t>(symbol.binding)];
     const auto at = static_cast<size_t>(symbol.index);
-    if (!symbol.is_element || at >= range.min_values.size()) continue;
-    require(range.min_values[at] <= symbols[s] && symbols[s] <= range.max_values[at],
+    if (at >= range.min_values.size()) continue;
+    require(range.min_values[at] <= symbols_[s] && symbols_[s] <= range.max_values[at],
             "shape input '{}': element {} is {}, outside profile {}, which allows {} to {}",
-            engine_->binding_tensor(symbol.binding).name, at, symbols[s], profile_,
+            engine_->binding_tensor(symbol.binding).name, at, symbols_[s], profile_,
             range.min_values[at], range.max_values[at]);
   }
 }
@@ -189,9 +225,11 @@ const std::shared_ptr<ShapeState>& Context::resolve() {
       std::any_of(engine_->plan().bindings.begin(), engine_->plan().bindings.end(),
                   [](const PlanBinding& b) { return b.is_input && b.is_shape; });
   if (!shapes_changed_ && !values_may_change) return states_.front();
-  auto symbols = current_symbols();
-  const auto known = std::find_if(states_.begin(), states_.end(),
-                                  [&](const auto& s) { return s->symbols == symbols; });
+  read_symbols();
+  check_values();
+  const auto known = std::find_if(states_.begin(), states_.end(), [&](const auto& s) {
+    return s->stages[0].symbols == symbols_;
+  });
   if (known == states_.begin() && known != states_.end()) {
     shapes_changed_ = false;
     return *known;
@@ -200,8 +238,8 @@ const std::shared_ptr<ShapeState>& Context::resolve() {
   if (known != states_.end()) {
     states_.splice(states_.begin(), states_, known);
   } else {
-    check_symbols(symbols);
-    states_.push_front(make_shape_state(*engine_, std::move(symbols),
+    check_dimensions();
+    states_.push_front(make_shape_state(*engine_, symbols_,
                                         states_.empty() ? nullptr : states_.front().get()));
     if (states_.size() > kKeptStates) states_.pop_back();
   }
@@ -218,7 +256,7 @@ void Context::set_device_memory(void* data, int64_t bytes) {
 
 int64_t Context::device_memory_needed() {
   const InUse guard(*this);
-  return resolve()->memory.bytes;
+  return resolve()->stages[0].bytes;
 }
 
 void Context::set_profiler(nvinfer1::IProfiler* profiler) {
@@ -233,33 +271,41 @@ void Context::report_profile() {
     profiler_->reportLayerTime(engine_->plan().steps[i].name.c_str(), layer_ms_[i]);
 }
 
-// Outputs whose memory the caller's allocator gives.
-void Context::prepare_outputs(const ShapeState& state, cudaStream_t stream) {
-  for (size_t i = input_shapes_.size(); i < allocators_.size(); ++i) {
-    nvinfer1::IOutputAllocator* allocator = allocators_[i];
-    if (allocator == nullptr) continue;
-    const auto tensor = static_cast<size_t>(engine_->plan().bindings[i].tensor);
-    const PlanTensor& t = engine_->plan().tensors[tensor];
-    const size_t bytes = bytes_of(t.type, state.shapes[tensor].volume());
-    void* data = allocator->reallocateOutputAsync(t.name.c_str(), addresses_[i],
-                                                  std::max<size_t>(bytes, 1), 64, stream);
+// The memory of an output, which its allocator gives if it has one.
+void* Context::output_memory(int binding, const Shape& shape, cudaStream_t stream) {
+  const auto index = static_cast<size_t>(binding);
+  const PlanTensor& t = engine_->binding_tensor(binding);
+  void* data = addresses_[index];
+  if (nvinfer1::IOutputAllocator* allocator = allocators_[index]; allocator != nullptr) {
+    const size_t bytes = bytes_of(t.type, shape.volume());
+    data = allocator->reallocateOutputAsync(t.name.c_str(), data, std::max<size_t>(bytes, 1), 64,
+                                            stream);
     if (data == nullptr)
       fail(ErrorCode::kFAILED_ALLOCATION,
            "output '{}': the output allocator gave no memory for {} bytes", t.name, bytes);
-    addresses_[i] = data;
-    allocator->notifyShape(t.name.c_str(), state.shapes[tensor].dims());
+    allocator->notifyShape(t.name.c_str(), shape.dims());
   }
+  return data;
 }
 
-void Context::check_addresses(const ShapeState& state) const {
+void Context::check_address(int binding, const void* data, const Shape& shape) const {
+  if (data != nullptr || shape.volume() == 0) return;
+  fail(ErrorCode::kINVALID_STATE, "{} '{}' has no address: call setTensorAddress",
+       engine_->plan().bindings[static_cast<size_t>(binding)].is_input ? "input" : "output",
+       engine_->binding_tensor(binding).name);
+}
+
+// Addresses of all inputs and outputs whose size is known before the network runs.
+void Context::prepare_addresses(const ShapeState& state, cudaStream_t stream) {
   for (size_t i = 0; i < addresses_.size(); ++i) {
     const auto tensor = static_cast<size_t>(engine_->plan().bindings[i].tensor);
-    if (addresses_[i] != nullptr || state.shapes[tensor].volume() == 0) continue;
-    fail(ErrorCode::kINVALID_STATE, "{} '{}' has no address: call setTensorAddress",
-         engine_->plan().bindings[i].is_input ? "input" : "output",
-         engine_->plan().tensors[tensor].name);
+    if (engine_->stages().tensors[tensor] > 0) continue;
+    const int binding = static_cast<int>(i);
+    if (i >= input_shapes_.size())
+      addresses_[i] = output_memory(binding, state.shapes[tensor], stream);
+    check_address(binding, addresses_[i], state.shapes[tensor]);
   }
-  require(own_memory_ || memory_.data() != nullptr || state.memory.bytes == 0,
+  require(own_memory_ || memory_.data() != nullptr || state.stages[0].bytes == 0,
           "the context was made without device memory: call setDeviceMemory first");
 }
 
@@ -274,10 +320,9 @@ void Context::execute(std::span<void* const> addresses) {
   const auto& state = resolve();
   if (has_plugins(engine_->plan()) && plugin_stream_ == nullptr)
     require(cudaStreamCreate(&plugin_stream_) == cudaSuccess, "cannot create a stream");
-  prepare_outputs(*state, plugin_stream_);
-  check_addresses(*state);
+  prepare_addresses(*state, plugin_stream_);
   wait();
-  reserve_memory(state->memory.bytes);
+  reserve_memory(state->stages[0].bytes);
   if (plugin_stream_ != nullptr) {
     const cudart::InPlace in_place(plugin_stream_);
     run(*state, addresses_, plugin_stream_);
@@ -290,11 +335,10 @@ void Context::execute(std::span<void* const> addresses) {
 void Context::enqueue(cudaStream_t stream) {
   const InUse guard(*this);
   const auto& state = resolve();
-  prepare_outputs(*state, stream);
-  check_addresses(*state);
-  if (memory_.bytes() < state->memory.bytes) {
+  prepare_addresses(*state, stream);
+  if (memory_.bytes() < state->stages[0].bytes) {
     wait();
-    reserve_memory(state->memory.bytes);
+    reserve_memory(state->stages[0].bytes);
   }
   if (cudart::is_capturing(stream)) return capture({this, state, stream, addresses_, false, true});
   Job* job = take_job();
@@ -360,50 +404,113 @@ void Context::run_job(Job& job) noexcept {
   if (!job.captured) give_back(job);
 }
 
-void Context::run(ShapeState& state, const std::vector<void*>& addresses, cudaStream_t stream) {
-  const std::lock_guard lock(run_mutex_);
+// Where the tensors of a stage lie.
+void Context::set_pointers(ShapeState& state, int32_t stage) {
   const Plan& plan = engine_->plan();
-  std::byte* arena = memory_.data();
-  for (size_t i = 0; i < plan.bindings.size(); ++i)
-    state.pointers[static_cast<size_t>(plan.bindings[i].tensor)] =
-        static_cast<std::byte*>(addresses[i]);
+  const Stages& stages = engine_->stages();
+  std::byte* arena = stage == 0 ? memory_.data() : stage_memory(stage).data();
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& t = plan.tensors[i];
     const void* data = nullptr;
-    switch (t.place) {
-      case Place::kArena:
-        data = arena + state.offsets[i];
-        break;
-      case Place::kWeight:
-        data = plan.weights[static_cast<size_t>(t.weight)].data();
-        break;
-      case Place::kHost:
-        data = state.host[i].data();
-        break;
-      default:
-        continue;
-    }
+    if (t.place == Place::kArena && stages.makers[i] == stage)
+      data = arena + state.offsets[i];
+    else if (t.place == Place::kWeight && stage == 0)
+      data = plan.weights[static_cast<size_t>(t.weight)].data();
+    else if (t.place == Place::kHost && stages.tensors[i] == stage)
+      data = state.host[i].data();
+    else
+      continue;
     state.pointers[i] = static_cast<std::byte*>(const_cast<void*>(data));
   }
+}
+
+// A stage whose sizes the steps before it told.
+void Context::begin_stage(ShapeState& state, int32_t stage, cudaStream_t stream) {
+  prepare_stage(*engine_, state, stage);
+  stage_memory(stage).reserve(state.stages[static_cast<size_t>(stage)].bytes);
+  set_pointers(state, stage);
+  for (size_t i = input_shapes_.size(); i < addresses_.size(); ++i) {
+    const auto tensor = static_cast<size_t>(engine_->plan().bindings[i].tensor);
+    if (engine_->stages().tensors[tensor] != stage) continue;
+    const int binding = static_cast<int>(i);
+    void* data = output_memory(binding, state.shapes[tensor], stream);
+    check_address(binding, data, state.shapes[tensor]);
+    state.pointers[tensor] = static_cast<std::byte*>(data);
+  }
+}
+
+// Memory for an output of the step that is running.
+void* Context::allocate_late(int output, const Shape& shape) {
+  auto& [state, step] = running_;
+  const auto tensor =
+      static_cast<size_t>(engine_->plan().steps[step].outputs[static_cast<size_t>(output)]);
+  const PlanTensor& t = engine_->plan().tensors[tensor];
+  const int64_t count = shape.volume();
+  require(count <= INT64_MAX / 16, "an output of shape {} is too large", shape);
+  auto& memory = late_memory_[tensor];
+  if (memory == nullptr) memory = std::make_unique<DeviceMemory>(engine_->allocator());
+  memory->reserve(std::max<int64_t>(64, static_cast<int64_t>(bytes_of(t.type, count))));
+  state->shapes[tensor] = shape;
+  return state->pointers[tensor] = memory->data();
+}
+
+// Values of the symbols that a step told by running.
+void Context::read_told(ShapeState& state, size_t step) {
+  const Plan& plan = engine_->plan();
+  for (int32_t s : engine_->stages().told[step]) {
+    const PlanSymbol& symbol = plan.symbols[static_cast<size_t>(s)];
+    const auto tensor = static_cast<size_t>(symbol.tensor);
+    const Shape& shape = state.shapes[tensor];
+    int64_t& value = state.symbols[static_cast<size_t>(s)];
+    if (!symbol.is_element) {
+      value = shape[symbol.index];
+      require(value >= 0, "the kernel did not make its output '{}'", plan.tensors[tensor].name);
+      continue;
+    }
+    require(symbol.index < shape.volume(), "tensor '{}' of shape {} has no element {}",
+            plan.tensors[tensor].name, shape, symbol.index);
+    value = element_at(state.pointers[static_cast<size_t>(plan.root_of(symbol.tensor))],
+                       plan.tensors[tensor].type, symbol.index);
+  }
+}
+
+void Context::run_step(ShapeState& state, size_t i, cudaStream_t stream) {
+  const Plan& plan = engine_->plan();
+  const PlanStep& step = plan.steps[i];
+  Execution* execution = state.executions[i].get();
+  if (execution == nullptr) return;
   const auto pointer = [&](int32_t tensor) -> std::byte* {
     return tensor < 0 ? nullptr : state.pointers[static_cast<size_t>(plan.root_of(tensor))];
   };
+  auto& inputs = state.step_inputs[i];
+  auto& outputs = state.step_outputs[i];
+  for (size_t k = 0; k < inputs.size(); ++k) inputs[k] = pointer(step.inputs[k]);
+  for (size_t k = 0; k < outputs.size(); ++k) outputs[k] = pointer(step.outputs[k]);
+  const int32_t stage = engine_->stages().steps[i];
+  std::byte* arena = stage == 0 ? memory_.data() : stage_memory(stage).data();
+  running_ = {&state, i};
+  try {
+    execution->run({inputs, outputs, arena + state.scratch_offsets[i], stream, &allocate_});
+    read_told(state, i);
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("layer {} ({}): {}", step.name, step.op, e.what()));
+  }
+}
+
+void Context::run(ShapeState& state, const std::vector<void*>& addresses, cudaStream_t stream) {
+  const std::lock_guard lock(run_mutex_);
+  const Plan& plan = engine_->plan();
+  for (size_t i = 0; i < plan.bindings.size(); ++i)
+    state.pointers[static_cast<size_t>(plan.bindings[i].tensor)] =
+        static_cast<std::byte*>(addresses[i]);
+  set_pointers(state, 0);
   using Clock = std::chrono::steady_clock;
   in_arena([&] {
+    int32_t stage = 0;
     for (size_t i = 0; i < plan.steps.size(); ++i) {
-      const PlanStep& step = plan.steps[i];
-      Execution* execution = state.executions[i].get();
-      if (execution == nullptr) continue;
-      auto& inputs = state.step_inputs[i];
-      auto& outputs = state.step_outputs[i];
-      for (size_t k = 0; k < inputs.size(); ++k) inputs[k] = pointer(step.inputs[k]);
-      for (size_t k = 0; k < outputs.size(); ++k) outputs[k] = pointer(step.outputs[k]);
+      while (stage < engine_->stages().steps[i]) begin_stage(state, ++stage, stream);
       const auto start = profiler_ != nullptr ? Clock::now() : Clock::time_point();
-      try {
-        execution->run({inputs, outputs, arena + state.scratch_offsets[i], stream});
-      } catch (const Error& e) {
-        throw Error(e.code(), fmt::format("layer {} ({}): {}", step.name, step.op, e.what()));
-      }
+      run_step(state, i, stream);
       if (profiler_ != nullptr)
         layer_ms_[i] = std::chrono::duration<float, std::milli>(Clock::now() - start).count();
     }

@@ -76,11 +76,22 @@ class Context {
   class InUse;
 
   const std::shared_ptr<ShapeState>& resolve();
-  std::vector<int64_t> current_symbols() const;
-  void check_symbols(const std::vector<int64_t>& symbols) const;
-  void prepare_outputs(const ShapeState& state, cudaStream_t stream);
-  void check_addresses(const ShapeState& state) const;
+  int missing_input(int first = 0) const;
+  void read_symbols();
+  void check_dimensions() const;
+  void check_values() const;
+  void* output_memory(int binding, const Shape& shape, cudaStream_t stream);
+  void check_address(int binding, const void* data, const Shape& shape) const;
+  void prepare_addresses(const ShapeState& state, cudaStream_t stream);
   void run(ShapeState& state, const std::vector<void*>& addresses, cudaStream_t stream);
+  void run_step(ShapeState& state, size_t step, cudaStream_t stream);
+  void set_pointers(ShapeState& state, int32_t stage);
+  void begin_stage(ShapeState& state, int32_t stage, cudaStream_t stream);
+  void* allocate_late(int output, const Shape& shape);
+  void read_told(ShapeState& state, size_t step);
+  DeviceMemory& stage_memory(int32_t stage) {
+    return *stage_memory_[static_cast<size_t>(stage - 1)];
+  }
   void reserve_memory(int64_t bytes);
   void capture(Job job);
   Job* take_job();
@@ -94,7 +105,18 @@ class Context {
   std::vector<nvinfer1::IOutputAllocator*> allocators_;
   std::list<std::shared_ptr<ShapeState>> states_;  // most recent first
   bool shapes_changed_ = true;
+  std::vector<int64_t> symbols_;  // of the plan, at the current inputs
   DeviceMemory memory_;
+  std::vector<std::unique_ptr<DeviceMemory>> stage_memory_;  // of stages 1, 2, …
+  std::vector<std::unique_ptr<DeviceMemory>> late_memory_;   // per plan tensor; kLate ones
+  struct Running {
+    ShapeState* state = nullptr;
+    size_t step = 0;
+  };
+  Running running_;
+  const AllocateOutput allocate_ = [this](int output, const Shape& shape) {
+    return allocate_late(output, shape);
+  };
   bool own_memory_;
   nvinfer1::IProfiler* profiler_ = nullptr;
   std::vector<float> layer_ms_;

@@ -2,14 +2,26 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace tenon {
 
-Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator* allocator)
+Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator* allocator,
+               bool is_body)
     : plan_(std::move(plan)),
-      steps_(load_steps(plan_, target)),
+      steps_(load_steps(plan_, target, is_body)),
       lifetimes_(tenon::lifetimes(plan_)),
+      stages_(stages_of(plan_)),
       log_(log),
-      allocator_(allocator) {}
+      allocator_(allocator) {
+  for (PlanStep& step : plan_.steps) {
+    auto& engines = bodies_.emplace_back();
+    for (const Plan& body : step.bodies)
+      with_context(fmt::format("body of layer {} ({})", step.name, step.op), [&] {
+        engines.push_back(std::make_shared<const Engine>(body, target, log, allocator, true));
+      });
+  }
+}
 
 int Engine::find_binding(std::string_view name) const {
   for (size_t i = 0; i < plan_.bindings.size(); ++i)

@@ -14,11 +14,18 @@ namespace tenon {
 class Engine {
  public:
   /// Throws when the plan does not fit the target or a plugin is missing.
-  Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator* allocator = nullptr);
+  /// @param is_body the plan is of a body, which any shape may come to.
+  Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator* allocator = nullptr,
+         bool is_body = false);
 
   const Plan& plan() const { return plan_; }
   const std::vector<LoadedStep>& steps() const { return steps_; }
   const std::vector<Lifetime>& lifetimes() const { return lifetimes_; }
+  const Stages& stages() const { return stages_; }
+  /// Engines for the bodies of a step.
+  std::span<const std::shared_ptr<const Engine>> bodies(size_t step) const {
+    return bodies_[step];
+  }
   const Log& log() const { return log_; }
   /// Where contexts get device memory from; null for our own.
   nvinfer1::IGpuAllocator* allocator() const { return allocator_; }
@@ -36,6 +43,8 @@ class Engine {
   Plan plan_;
   std::vector<LoadedStep> steps_;
   std::vector<Lifetime> lifetimes_;
+  Stages stages_;
+  std::vector<std::vector<std::shared_ptr<const Engine>>> bodies_;  // per step
   Log log_;
   nvinfer1::IGpuAllocator* allocator_;
 };

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 #include "base/half.h"
+#include "network/control_flow.h"
+#include "run/control_flow.h"
 
 namespace tenon {
 namespace {
@@ -67,69 +69,136 @@ bool writes_nothing(const std::vector<TensorSpec>& outputs) {
 }
 
 // A border or an alias must not be smaller than what a kernel was told it holds.
-void check_aliases(const Plan& plan, const std::vector<Shape>& shapes) {
+void check_alias(const Plan& plan, size_t i, const std::vector<Shape>& shapes) {
+  const PlanTensor& t = plan.tensors[i];
+  if (t.place == Place::kWeight)
+    require(plan.weights[static_cast<size_t>(t.weight)].count()
+                >= storage_elements(shapes[i], t.layout),
+            "tensor '{}' is larger than its weights", t.name);
+  if (t.place != Place::kAlias) return;
+  const auto root = static_cast<size_t>(plan.root_of(static_cast<int32_t>(i)));
+  require(storage_bytes(t.type, shapes[i], t.layout)
+              <= storage_bytes(plan.tensors[root].type, shapes[root], plan.tensors[root].layout),
+          "tensor '{}' is larger than the memory it shares", t.name);
+}
+
+// Extents, and elements on the host, that are known from this stage on.
+void set_shapes(const Engine& engine, ShapeState& state, int32_t stage,
+                const std::vector<Number>& values) {
+  const Plan& plan = engine.plan();
+  const Stages& stages = engine.stages();
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
-    const PlanTensor& t = plan.tensors[i];
-    if (t.place == Place::kWeight)
-      require(plan.weights[static_cast<size_t>(t.weight)].count()
-                  >= storage_elements(shapes[i], t.layout),
-              "tensor '{}' is larger than its weights", t.name);
-    if (t.place != Place::kAlias) continue;
-    const auto root = static_cast<size_t>(plan.root_of(static_cast<int32_t>(i)));
-    require(storage_bytes(t.type, shapes[i], t.layout)
-                <= storage_bytes(plan.tensors[root].type, shapes[root], plan.tensors[root].layout),
-            "tensor '{}' is larger than the memory it shares", t.name);
+    // An output with late extents already has the others.
+    const bool later = stages.tensors[i] > stage && stages.makers[i] >= stage;
+    if (stages.tensors[i] == stage || later)
+      state.shapes[i] = shape_of(plan, static_cast<int32_t>(i), values);
   }
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    if (stages.tensors[i] != stage) continue;
+    check_alias(plan, i, state.shapes);
+    if (plan.tensors[i].place == Place::kHost)
+      state.host[i] = host_tensor(plan.tensors[i], state.shapes[i], values);
+  }
+}
+
+std::shared_ptr<Execution> prepare(const Engine& engine, size_t step,
+                                   const std::vector<TensorSpec>& inputs,
+                                   const std::vector<TensorSpec>& outputs) {
+  const LoadedStep& loaded = engine.steps()[step];
+  if (loaded.kernel != nullptr) return loaded.kernel->prepare(inputs, outputs);
+  return make_control_flow(dynamic_cast<const ControlFlow&>(*loaded.op), engine.bodies(step),
+                           inputs, outputs);
+}
+
+void set_executions(const Engine& engine, ShapeState& state, int32_t stage,
+                    const std::vector<Number>& values, const ShapeState* previous) {
+  const Plan& plan = engine.plan();
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    if (engine.stages().steps[i] != stage) continue;
+    const PlanStep& step = plan.steps[i];
+    auto inputs = specs_of(plan, step.inputs, state.shapes);
+    auto outputs = specs_of(plan, step.outputs, state.shapes);
+    std::shared_ptr<Execution> execution;
+    if (makes_late(plan, step) || !writes_nothing(outputs))
+      with_context(fmt::format("layer {} ({})", step.name, step.op), [&] {
+        check_step(plan, step, *engine.steps()[i].op, {state.symbols, values, state.shapes});
+        const bool again = previous != nullptr && previous->executions[i] != nullptr
+                           && same(previous->inputs[i], inputs)
+                           && same(previous->outputs[i], outputs);
+        execution = again ? previous->executions[i] : prepare(engine, i, inputs, outputs);
+      });
+    state.executions[i] = std::move(execution);
+    state.step_inputs[i].resize(inputs.size());
+    state.step_outputs[i].resize(outputs.size());
+    state.inputs[i] = std::move(inputs);
+    state.outputs[i] = std::move(outputs);
+  }
+}
+
+void set_memory(const Engine& engine, ShapeState& state, int32_t stage) {
+  const Plan& plan = engine.plan();
+  const Stages& stages = engine.stages();
+  std::vector<size_t> scratch;
+  for (const auto& execution : state.executions)
+    scratch.push_back(execution != nullptr ? execution->scratch_bytes() : 0);
+  const MemoryPlan memory =
+      plan_context_memory(plan, stages, stage, engine.lifetimes(), state.shapes, scratch);
+  size_t next = 0;
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    if (plan.tensors[i].place != Place::kArena) continue;
+    if (stages.makers[i] == stage) state.offsets[i] = memory.offsets[next];
+    ++next;
+  }
+  for (size_t i = 0; i < plan.steps.size(); ++i, ++next)
+    if (stages.steps[i] == stage) state.scratch_offsets[i] = memory.offsets[next];
+  state.stages[static_cast<size_t>(stage)].bytes = memory.bytes;
+}
+
+void fill_stage(const Engine& engine, ShapeState& state, int32_t stage,
+                const ShapeState* previous) {
+  const auto values = engine.plan().shapes.evaluate(state.symbols);
+  set_shapes(engine, state, stage, values);
+  set_executions(engine, state, stage, values, previous);
+  set_memory(engine, state, stage);
+  auto& made = state.stages[static_cast<size_t>(stage)];
+  made.symbols = state.symbols;
+  made.ready = true;
 }
 
 }  // namespace
 
 std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<int64_t> symbols,
                                              const ShapeState* previous) {
-  const Plan& plan = engine.plan();
+  const size_t tensors = engine.plan().tensors.size(), steps = engine.plan().steps.size();
   auto state = std::make_unique<ShapeState>();
-  const auto values = plan.shapes.evaluate(symbols);
   state->symbols = std::move(symbols);
-  for (size_t i = 0; i < plan.tensors.size(); ++i)
-    state->shapes.push_back(shape_of(plan, static_cast<int32_t>(i), values));
-  check_aliases(plan, state->shapes);
-
-  state->host.resize(plan.tensors.size());
-  for (size_t i = 0; i < plan.tensors.size(); ++i)
-    if (plan.tensors[i].place == Place::kHost)
-      state->host[i] = host_tensor(plan.tensors[i], state->shapes[i], values);
-
-  std::vector<size_t> scratch;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const PlanStep& step = plan.steps[i];
-    auto inputs = specs_of(plan, step.inputs, state->shapes);
-    auto outputs = specs_of(plan, step.outputs, state->shapes);
-    std::shared_ptr<Execution> execution;
-    if (!writes_nothing(outputs))
-      with_context(fmt::format("layer {} ({})", step.name, step.op), [&] {
-        check_step(plan, step, *engine.steps()[i].op, {state->symbols, values, state->shapes});
-        const bool again = previous != nullptr && same(previous->inputs[i], inputs)
-                           && same(previous->outputs[i], outputs);
-        execution =
-            again ? previous->executions[i] : engine.steps()[i].kernel->prepare(inputs, outputs);
-      });
-    scratch.push_back(execution != nullptr ? execution->scratch_bytes() : 0);
-    state->executions.push_back(std::move(execution));
-    state->step_inputs.emplace_back(inputs.size());
-    state->step_outputs.emplace_back(outputs.size());
-    state->inputs.push_back(std::move(inputs));
-    state->outputs.push_back(std::move(outputs));
-  }
-
-  state->memory = plan_context_memory(plan, engine.lifetimes(), state->shapes, scratch);
-  state->offsets.assign(plan.tensors.size(), 0);
-  size_t next = 0;
-  for (size_t i = 0; i < plan.tensors.size(); ++i)
-    if (plan.tensors[i].place == Place::kArena) state->offsets[i] = state->memory.offsets[next++];
-  state->scratch_offsets.assign(state->memory.offsets.begin() + static_cast<std::ptrdiff_t>(next),
-                                state->memory.offsets.end());
-  state->pointers.assign(plan.tensors.size(), nullptr);
+  state->shapes.resize(tensors);
+  state->host.resize(tensors);
+  state->offsets.assign(tensors, 0);
+  state->pointers.assign(tensors, nullptr);
+  state->executions.resize(steps);
+  state->inputs.resize(steps);
+  state->outputs.resize(steps);
+  state->scratch_offsets.assign(steps, 0);
+  state->step_inputs.resize(steps);
+  state->step_outputs.resize(steps);
+  state->stages.resize(static_cast<size_t>(engine.stages().count));
+  fill_stage(engine, *state, 0, previous);
   return state;
+}
+
+void prepare_stage(const Engine& engine, ShapeState& state, int32_t stage) {
+  const auto& symbol_stages = engine.stages().symbols;
+  auto& made = state.stages[static_cast<size_t>(stage)];
+  bool again = made.ready;
+  for (size_t s = 0; again && s < symbol_stages.size(); ++s)
+    again = symbol_stages[s] > stage || made.symbols[s] == state.symbols[s];
+  if (again) return;
+  made.ready = false;
+  // What later stages told in the last run is not known yet in this one.
+  for (size_t s = 0; s < symbol_stages.size(); ++s)
+    if (symbol_stages[s] > stage) state.symbols[s] = Number::kUnknown;
+  fill_stage(engine, state, stage, &state);
 }
 
 }  // namespace tenon

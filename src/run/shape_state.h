@@ -1,4 +1,5 @@
-// All that follows from one set of input shapes: extents, executions, memory, host values.
+// All that follows from one set of input shapes: extents, executions, memory, host values. What
+// depends on sizes that only running tells is filled in stage by stage.
 #pragma once
 
 #include <memory>
@@ -9,15 +10,20 @@
 namespace tenon {
 
 struct ShapeState {
-  std::vector<int64_t> symbols;
-  std::vector<Shape> shapes;  // per plan tensor
+  std::vector<int64_t> symbols;  // late ones as the last run told them, before that kUnknown
+  std::vector<Shape> shapes;     // per plan tensor; -1 for what is not known
   std::vector<std::shared_ptr<Execution>>
       executions;  // per step; null where there is nothing to do
   std::vector<std::vector<TensorSpec>> inputs,
       outputs;               // per step, what the execution was made for
   std::vector<Tensor> host;  // per plan tensor; filled for kHost
-  MemoryPlan memory;
-  std::vector<int64_t> offsets;          // per plan tensor, of kArena ones
+  struct Stage {
+    bool ready = false;
+    std::vector<int64_t> symbols;  // what it was made for
+    int64_t bytes = 0;             // of device memory
+  };
+  std::vector<Stage> stages;
+  std::vector<int64_t> offsets;          // per plan tensor, of kArena ones, in their stage's memory
   std::vector<int64_t> scratch_offsets;  // per step
   // What run() fills in, sized here so that it need not allocate.
   std::vector<std::byte*> pointers;  // per plan tensor
@@ -25,9 +31,13 @@ struct ShapeState {
   std::vector<std::vector<void*>> step_outputs;
 };
 
-/// Evaluates the plan at these symbol values. Executions of `previous` are kept where a step's
-/// shapes are the same. Throws, naming the layer, when a kernel refuses.
+/// Evaluates stage 0 of the plan at these symbol values. Executions of `previous` are kept where a
+/// step's shapes are the same. Throws, naming the layer, when a kernel refuses.
 std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<int64_t> symbols,
                                              const ShapeState* previous);
+
+/// Evaluates a later stage, now that `state.symbols` holds what the steps before it told. Does
+/// nothing when that is as it was.
+void prepare_stage(const Engine& engine, ShapeState& state, int32_t stage);
 
 }  // namespace tenon

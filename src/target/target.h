@@ -43,12 +43,14 @@ struct KernelRequest {
   const StoredKernel* stored = nullptr;
 };
 
-/// Pointers to run with: inputs that were packed, or left out, are null.
+/// Pointers to run with: inputs that were packed or left out, and outputs with late extents, are
+/// null.
 struct RunArguments {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
   void* scratch = nullptr;
   cudaStream_t stream = nullptr;  // for plugins
+  const AllocateOutput* allocate_output = nullptr;
 };
 
 /// A kernel made ready for certain shapes, owned by one execution context.

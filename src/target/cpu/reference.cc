@@ -18,7 +18,7 @@ class ReferenceExecution final : public Execution {
     for (size_t i = 0; i < inputs_.size(); ++i)
       inputs_[i].data = const_cast<void*>(arguments.inputs[i]);
     for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].data = arguments.outputs[i];
-    op_.reference({inputs_, outputs_});
+    op_.reference({inputs_, outputs_, arguments.allocate_output});
   }
 
  private:

@@ -1,0 +1,36 @@
+// Layers that run networks of their own: loops and conditionals.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "network/network.h"
+
+namespace tenon {
+
+/// Runs body number `body` on tensors in the order of its inputs; gives its outputs, each in memory
+/// of its own.
+using RunBody = std::function<std::vector<Tensor>(size_t body, std::vector<Tensor> inputs)>;
+
+/// What an op with bodies is besides an Op. Its reference() is never called.
+class ControlFlow {
+ public:
+  virtual ~ControlFlow() = default;
+  /// Copies of an op share them; clone(Network) copies them. Empty in an op that a plan made.
+  std::vector<std::shared_ptr<Network>> bodies;
+
+  virtual size_t body_count() const = 0;
+  /// The outputs of the layer; null inputs were left out. It decides which body runs how often.
+  virtual std::vector<Tensor> run(std::span<const Tensor* const> inputs,
+                                  const RunBody& run_body) const = 0;
+  /// The layer's input that body input i is, as a whole; -1 for one that the layer makes.
+  virtual int layer_input(size_t body_input) const = 0;
+};
+
+inline ControlFlow* control_flow_of(const Node& node) {
+  return dynamic_cast<ControlFlow*>(node.op.get());
+}
+
+}  // namespace tenon

@@ -1,0 +1,25 @@
+// One of two bodies runs, as a condition says.
+#pragma once
+
+#include "network/control_flow.h"
+#include "ops/body_outputs.h"
+
+namespace tenon {
+
+/// Input 0: the condition, one bool. The others are inputs of both bodies, in their order. Body 0
+/// runs when it is true, body 1 when it is false. Semantics: ONNX If, TensorRT IIfConditional.
+struct Conditional final : OpOf<Conditional, layer_type(PrivateLayer::kConditional)>, ControlFlow {
+  static constexpr std::string_view kName = "Conditional";
+  BodyOutputs outputs;
+
+  void visit(FieldVisitor& v) override { outputs.visit(v); }
+  int output_count() const override { return static_cast<int>(outputs.count()); }
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+  std::vector<Tensor> run(std::span<const Tensor* const> inputs,
+                          const RunBody& run_body) const override;
+  size_t body_count() const override { return 2; }
+  int layer_input(size_t body_input) const override { return static_cast<int>(body_input) + 1; }
+};
+
+}  // namespace tenon

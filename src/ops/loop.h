@@ -1,0 +1,41 @@
+// A body that runs several times, with states that go from one iteration to the next.
+#pragma once
+
+#include "network/control_flow.h"
+#include "ops/body_outputs.h"
+
+namespace tenon {
+
+/// Inputs: the number of iterations (one int64 or int32; may be left out), the first condition (one
+/// bool; may be left out), initial states, scanned tensors, then tensors that the body reads as they
+/// are. Outputs: last states, then collected tensors.
+///
+/// The body's inputs: the iteration (int64 scalar), the condition (bool scalar), states, a slice of
+/// each scanned tensor, the others. Its outputs: the next condition, states, a piece of each
+/// collected tensor. Iterations end with the number, with the scanned axis, or with a false
+/// condition. Semantics: ONNX Loop and Scan, TensorRT ILoop.
+struct Loop final : OpOf<Loop, layer_type(PrivateLayer::kLoop)>, ControlFlow {
+  static constexpr std::string_view kName = "Loop";
+  int32_t state_count = 0;
+  std::vector<int64_t> scan_axes;     // per scanned tensor
+  std::vector<int64_t> scan_reverse;  // 1: from the last slice to the first
+  std::vector<int64_t> collect_axes;  // per collected tensor: the new axis
+  std::vector<int64_t> collect_reverse;
+  /// The condition that an iteration makes is for that iteration: when it is false, what else the
+  /// iteration made does not count (TensorRT's TripLimit::kWHILE).
+  bool condition_first = false;
+  BodyOutputs outputs;
+
+  void visit(FieldVisitor& v) override;
+  int output_count() const override { return static_cast<int>(outputs.count()); }
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+  std::vector<Tensor> run(std::span<const Tensor* const> inputs,
+                          const RunBody& run_body) const override;
+  size_t body_count() const override { return 1; }
+  int layer_input(size_t body_input) const override;
+
+  static constexpr size_t kFirstState = 2;  // also among the inputs of the body
+};
+
+}  // namespace tenon

@@ -1,0 +1,318 @@
+// The FlatBuffers structure of a plan file as a plan. The verifier has checked that offsets stay
+// inside the section; everything that is an index, an enum or a count is checked here.
+#include "base/error.h"
+#include "plan/plan_generated.h"
+#include "plan/structure.h"
+
+namespace tenon {
+namespace {
+
+namespace fb = flatbuffers;
+
+// Bodies inside bodies.
+constexpr int kDeepestBody = 16;
+
+// The verifier does not look at the alignment of a vector's elements.
+template <class T> const fb::Vector<T>* checked(const fb::Vector<T>* v, size_t alignment) {
+  require(v == nullptr || v->size() == 0 || reinterpret_cast<uintptr_t>(v->Data()) % alignment == 0,
+          "the plan is damaged: its structure is not aligned");
+  return v;
+}
+template <class T> std::vector<T> list_from(const fb::Vector<T>* v) {
+  checked(v, alignof(T));
+  return v == nullptr ? std::vector<T>() : std::vector<T>(v->begin(), v->end());
+}
+std::string text_from(const fb::String* s) {
+  return s == nullptr ? std::string() : s->str();
+}
+Shape shape_from(const fb::Vector<int64_t>* v) {
+  return Shape(std::span<const int64_t>(list_from(v)));
+}
+
+template <class Table, class Visit>
+void for_each(const fb::Vector<fb::Offset<Table>>* list, const Visit& visit) {
+  if (list == nullptr) return;
+  for (const Table* row : *list) visit(*row);
+}
+
+FieldList fields_from(const fb::Vector<fb::Offset<schema::Field>>* list) {
+  FieldList fields;
+  for_each(list, [&](const schema::Field& f) {
+    FieldValue value;
+    switch (f.kind()) {
+      case 0:
+        value = f.flag();
+        break;
+      case 1:
+        value = f.integer();
+        break;
+      case 2:
+        value = f.real();
+        break;
+      case 3: {
+        const auto bytes = list_from(f.bytes());
+        value = std::string(bytes.begin(), bytes.end());
+        break;
+      }
+      case 4:
+        value = list_from(f.integers());
+        break;
+      case 5:
+        value = list_from(f.reals());
+        break;
+      default:
+        fail(ErrorCode::kINVALID_ARGUMENT, "attribute of unknown kind {}", f.kind());
+    }
+    fields.emplace_back(text_from(f.name()), std::move(value));
+  });
+  return fields;
+}
+
+void check_index(int64_t index, size_t count, const char* what) {
+  require(index >= 0 && static_cast<size_t>(index) < count, "{} {} is outside the {} there are",
+          what, index, count);
+}
+
+DataType type_from(int32_t type) {
+  name_of(static_cast<DataType>(type));  // throws for an unknown one
+  return static_cast<DataType>(type);
+}
+
+void read_program(const schema::Plan& in, Plan& plan) {
+  if (checked(in.instructions(), alignof(schema::Instruction)) != nullptr)
+    for (const schema::Instruction* i : *in.instructions()) {
+      require(i->op() <= static_cast<uint8_t>(ExprOp::kLog), "unknown shape operation {}", i->op());
+      const auto position = static_cast<int32_t>(plan.shapes.instructions.size());
+      const bool leaf = i->op() <= static_cast<uint8_t>(ExprOp::kSymbol);
+      require(leaf || i->a() >= 0, "a shape operation has no operand");
+      for (int32_t slot : {i->a(), i->b(), i->c()})
+        require(slot >= -1 && slot < position, "a shape operation uses slot {} before it is set",
+                slot);
+      const schema::Number& v = i->value();
+      plan.shapes.instructions.push_back({static_cast<ExprOp>(i->op()), i->is_float(),
+                                          Number{v.is_float(), v.integer(), v.real()}, i->payload(),
+                                          i->a(), i->b(), i->c()});
+    }
+  if (checked(in.symbols(), alignof(schema::Symbol)) != nullptr)
+    for (const schema::Symbol* s : *in.symbols())
+      plan.symbols.push_back({s->binding(), s->is_element(), s->index(), s->tensor(), s->most()});
+  plan.shapes.symbol_count = static_cast<int64_t>(plan.symbols.size());
+  for (const auto& i : plan.shapes.instructions)
+    if (i.op == ExprOp::kSymbol) check_index(i.payload, plan.symbols.size(), "symbol");
+}
+
+void read_tensors(const schema::Plan& in, Plan& plan) {
+  const size_t slots = plan.shapes.instructions.size();
+  for_each(in.tensors(), [&](const schema::Tensor& t) {
+    PlanTensor out;
+    out.name = text_from(t.name());
+    out.type = type_from(t.type());
+    require(t.layout() <= static_cast<uint8_t>(Layout::kBlocked16),
+            "tensor '{}': unknown layout {}", out.name, t.layout());
+    require(t.place() <= static_cast<uint8_t>(PlanTensor::Place::kLate),
+            "tensor '{}': unknown place {}", out.name, t.place());
+    out.layout = static_cast<Layout>(t.layout());
+    out.place = static_cast<PlanTensor::Place>(t.place());
+    out.extents = list_from(t.extents());
+    out.content = list_from(t.content());
+    require(out.extents.size() <= Shape::kMaxRank, "tensor '{}' has {} dimensions", out.name,
+            out.extents.size());
+    require(out.layout == Layout::kLinear || out.extents.size() >= 2,
+            "tensor '{}' has no channel axis", out.name);
+    for (int32_t slot : out.extents) check_index(slot, slots, "shape slot");
+    for (int32_t slot : out.content) check_index(slot, slots, "shape slot");
+    out.alias_of = t.alias_of();
+    out.weight = t.weight();
+    plan.tensors.push_back(std::move(out));
+  });
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlanTensor& t = plan.tensors[i];
+    if (t.place == PlanTensor::Place::kWeight) {
+      check_index(t.weight, plan.weights.size(), "weight");
+      require(plan.weights[static_cast<size_t>(t.weight)].type() == t.type,
+              "tensor '{}' and its weights have different types", t.name);
+    }
+    if (t.place != PlanTensor::Place::kAlias) continue;
+    check_index(t.alias_of, plan.tensors.size(), "tensor");
+    int32_t at = static_cast<int32_t>(i);
+    for (size_t hops = 0; plan.tensors[static_cast<size_t>(at)].place == PlanTensor::Place::kAlias;
+         ++hops) {
+      require(hops <= plan.tensors.size(), "tensor '{}' is an alias of itself", t.name);
+      at = plan.tensors[static_cast<size_t>(at)].alias_of;
+      check_index(at, plan.tensors.size(), "tensor");
+    }
+  }
+}
+
+Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
+                const std::shared_ptr<const void>& owner, int depth);
+
+void read_steps(const schema::Plan& in, std::span<const std::byte> weights,
+                const std::shared_ptr<const void>& owner, int depth, Plan& plan) {
+  for_each(in.steps(), [&](const schema::Step& s) {
+    PlanStep out;
+    out.name = text_from(s.name());
+    out.metadata = text_from(s.metadata());
+    out.op = text_from(s.op());
+    out.attributes = fields_from(s.attributes());
+    out.layer = static_cast<LayerType>(s.layer());
+    out.kernel = text_from(s.kernel());
+    out.state = fields_from(s.state());
+    out.packed = list_from(s.packed());
+    out.inputs = list_from(s.inputs());
+    out.outputs = list_from(s.outputs());
+    for_each(s.bodies(), [&](const schema::Plan& body) {
+      out.bodies.push_back(read_table(body, weights, owner, depth + 1));
+    });
+    for (int32_t w : out.packed) check_index(w, plan.weights.size(), "weight");
+    for (int32_t t : out.inputs)
+      if (t != -1) check_index(t, plan.tensors.size(), "tensor");
+    for (int32_t t : out.outputs) {
+      check_index(t, plan.tensors.size(), "tensor");
+      const auto place = plan.tensors[static_cast<size_t>(plan.root_of(t))].place;
+      require(place == PlanTensor::Place::kArena || place == PlanTensor::Place::kOutput
+                  || place == PlanTensor::Place::kLate,
+              "layer {} writes to tensor '{}', which is not memory of the network", out.name,
+              plan.tensors[static_cast<size_t>(t)].name);
+    }
+    plan.steps.push_back(std::move(out));
+  });
+}
+
+void check_late_symbol(const Plan& plan, const PlanSymbol& s) {
+  require(s.index >= 0, "symbol index {} is negative", s.index);
+  if (s.most != -1) check_index(s.most, plan.shapes.instructions.size(), "shape slot");
+  if (s.tensor == -1) return;
+  check_index(s.tensor, plan.tensors.size(), "tensor");
+  const PlanTensor& t = plan.tensors[static_cast<size_t>(s.tensor)];
+  const auto place = plan.tensors[static_cast<size_t>(plan.root_of(s.tensor))].place;
+  if (s.is_element) {
+    const bool integers = t.type == DataType::kINT32 || t.type == DataType::kINT64
+                          || t.type == DataType::kBOOL;
+    require(integers && t.layout == Layout::kLinear
+                && (place == PlanTensor::Place::kArena || place == PlanTensor::Place::kOutput
+                    || place == PlanTensor::Place::kLate),
+            "tensor '{}' cannot decide shapes", t.name);
+  } else {
+    require(t.place == PlanTensor::Place::kLate, "the size of tensor '{}' is known earlier",
+            t.name);
+    check_index(s.index, t.extents.size(), "axis");
+  }
+}
+
+void read_bindings(const schema::Plan& in, Plan& plan) {
+  bool inputs_over = false;
+  for_each(in.bindings(), [&](const schema::Binding& b) {
+    PlanBinding out;
+    out.tensor = b.tensor();
+    out.is_input = b.is_input();
+    out.is_shape = b.is_shape();
+    check_index(out.tensor, plan.tensors.size(), "tensor");
+    const PlanTensor& t = plan.tensors[static_cast<size_t>(out.tensor)];
+    const auto place = out.is_input ? PlanTensor::Place::kInput : PlanTensor::Place::kOutput;
+    require(t.place == place && t.layout == Layout::kLinear, "binding '{}' is not at the border",
+            t.name);
+    inputs_over |= !out.is_input;
+    require(!inputs_over || !out.is_input, "input '{}' follows an output", t.name);
+    if (out.is_input) {
+      out.declared = shape_from(b.declared());
+      require(out.declared.rank() == static_cast<int>(t.extents.size()),
+              "input '{}': declared rank differs", t.name);
+      if (b.dimension_names() != nullptr)
+        for (const fb::String* name : *b.dimension_names())
+          out.dimension_names.push_back(text_from(name));
+    }
+    plan.bindings.push_back(std::move(out));
+  });
+  std::vector<int> bound(plan.tensors.size(), 0);
+  for (const PlanBinding& b : plan.bindings) ++bound[static_cast<size_t>(b.tensor)];
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    const auto place = plan.tensors[i].place;
+    const bool border = place == PlanTensor::Place::kInput || place == PlanTensor::Place::kOutput;
+    require(bound[i] == (border ? 1 : 0), "tensor '{}' is bound {} times", plan.tensors[i].name,
+            bound[i]);
+  }
+  for (const PlanSymbol& s : plan.symbols) {
+    if (s.is_late()) {
+      check_late_symbol(plan, s);
+      continue;
+    }
+    check_index(s.binding, static_cast<size_t>(plan.input_count()), "input");
+    const Shape& declared = plan.bindings[static_cast<size_t>(s.binding)].declared;
+    if (!s.is_element) check_index(s.index, static_cast<size_t>(declared.rank()), "axis");
+    require(s.index >= 0, "symbol index {} is negative", s.index);
+  }
+}
+
+void read_profiles(const schema::Plan& in, Plan& plan) {
+  const auto inputs = static_cast<size_t>(plan.input_count());
+  for_each(in.profiles(), [&](const schema::Profile& p) {
+    PlanProfile out;
+    out.device_memory = p.device_memory();
+    require(out.device_memory >= 0, "a profile needs {} bytes", out.device_memory);
+    for_each(p.inputs(), [&](const schema::Range& r) {
+      out.inputs.push_back({shape_from(r.min()), shape_from(r.opt()), shape_from(r.max()),
+                            list_from(r.min_values()), list_from(r.opt_values()),
+                            list_from(r.max_values())});
+    });
+    require(out.inputs.size() == inputs, "a profile has {} inputs; the plan has {}",
+            out.inputs.size(), inputs);
+    for (size_t i = 0; i < inputs; ++i)
+      for (const Shape& s : {out.inputs[i].min, out.inputs[i].opt, out.inputs[i].max})
+        require(s.rank() == plan.bindings[i].declared.rank(), "a profile has another rank");
+    plan.profiles.push_back(std::move(out));
+  });
+  require(!plan.profiles.empty(), "there is no profile");
+}
+
+void read_weights(const schema::Plan& in, std::span<const std::byte> section,
+                  const std::shared_ptr<const void>& owner, Plan& plan) {
+  for_each(in.weights(), [&](const schema::Weight& w) {
+    const DataType type = type_from(w.type());
+    const Shape shape = shape_from(w.shape());
+    const int64_t count = shape.volume();
+    require(count <= INT64_MAX / 8 && bytes_of(type, count) == w.bytes(),
+            "weights of shape {} have {} bytes", shape, w.bytes());
+    require(w.offset() <= section.size() && w.bytes() <= section.size() - w.offset()
+                && w.offset() % kPlanAlignment == 0,
+            "weights lie outside their section");
+    plan.weights.emplace_back(type, shape, owner, section.data() + w.offset());
+  });
+}
+
+Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
+                const std::shared_ptr<const void>& owner, int depth) {
+  require(depth <= kDeepestBody, "the plan is damaged: bodies are nested more than {} deep",
+          kDeepestBody);
+  Plan plan;
+  plan.name = text_from(in.name());
+  plan.target = text_from(in.target());
+  plan.fingerprint = text_from(in.fingerprint());
+  plan.instruction_set = text_from(in.instruction_set());
+  require(in.verbosity() >= 0 && in.verbosity() <= 2, "unknown profiling verbosity {}",
+          in.verbosity());
+  plan.verbosity = static_cast<nvinfer1::ProfilingVerbosity>(in.verbosity());
+  read_weights(in, weights, owner, plan);
+  read_program(in, plan);
+  read_tensors(in, plan);
+  read_steps(in, weights, owner, depth, plan);
+  read_bindings(in, plan);
+  read_profiles(in, plan);
+  for_each(in.plugins(), [&](const schema::Plugin& p) {
+    plan.plugins.push_back(
+        {text_from(p.name()), text_from(p.version()), text_from(p.name_space())});
+  });
+  return plan;
+}
+
+}  // namespace
+
+Plan read_structure(std::span<const std::byte> structure, std::span<const std::byte> weights,
+                    const std::shared_ptr<const void>& owner) {
+  const auto* data = reinterpret_cast<const uint8_t*>(structure.data());
+  fb::Verifier verifier(data, structure.size(), 64, 100'000'000);
+  require(schema::VerifyPlanBuffer(verifier), "the plan is damaged: its structure is not valid");
+  return read_table(*schema::GetPlan(data), weights, owner, 0);
+}
+
+}  // namespace tenon

@@ -1,0 +1,19 @@
+// Runs layers that have bodies: each body is an engine with a context of its own.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "network/control_flow.h"
+#include "run/engine.h"
+
+namespace tenon {
+
+/// @param inputs, outputs what the layer is called with; -1 for late extents.
+std::unique_ptr<Execution> make_control_flow(const ControlFlow& layer,
+                                             std::span<const std::shared_ptr<const Engine>> bodies,
+                                             std::vector<TensorSpec> inputs,
+                                             std::vector<TensorSpec> outputs);
+
+}  // namespace tenon
