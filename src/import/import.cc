@@ -41,8 +41,14 @@ std::string qualified(const onnx::NodeProto& node) {
   return qualified_operator(node.domain(), node.op_type());
 }
 
-// The names that are visible in the graph or in the body of a function.
+// The names that are visible in a graph or in the body of a function.
 struct Scope {
+  ImportState* state = nullptr;  // of the network that layers go to
+  Scope* outer = nullptr;        // around the graph of a node; its names are visible too
+  Body* body = nullptr;          // the network is one of its own
+  std::unordered_map<const Value*, Value*> captures;  // outer value -> input of the body
+  std::unordered_map<std::string, onnx::TensorProto*> initializers;
+  int depth = 0;  // graphs around this one
   // Null: the node that makes it could not be imported.
   std::unordered_map<std::string, Value*> values;
   // Outputs that are not supported, and why; an error only where one is used.
@@ -52,6 +58,9 @@ struct Scope {
   std::string prefix;                           // of node names
   std::vector<std::string> functions;           // around the nodes, outermost first
 };
+
+// Graphs inside graphs.
+constexpr int kDeepestGraph = 64;
 
 class Importer {
  public:
@@ -65,6 +74,7 @@ class Importer {
         state_(network),
         source_{options.model_path, options.log, {}} {
     state_.constant_budget = options.most_computed_bytes;
+    scope_.state = &state_;
   }
 
   void run() {
@@ -154,7 +164,7 @@ class Importer {
       require(graph_.sparse_initializer_size() == 0, "sparse initializers are not supported yet");
       for (auto& tensor : *graph_.mutable_initializer()) {
         check_name(tensor.name(), "an initializer");
-        require(initializers_.emplace(tensor.name(), &tensor).second,
+        require(scope_.initializers.emplace(tensor.name(), &tensor).second,
                 "two initializers are called '{}'", tensor.name());
       }
       std::unordered_set<std::string> inputs;
@@ -167,7 +177,7 @@ class Importer {
         for (const std::string& output : graph_.node(i).output()) {
           if (output.empty()) continue;
           check_name(output, "an output of a node");
-          require(!initializers_.contains(output) && !inputs.contains(output)
+          require(!scope_.initializers.contains(output) && !inputs.contains(output)
                       && makers_.emplace(output, i).second,
                   "two tensors are called '{}' (one is an output of node '{}')", output,
                   scope_name(graph_.node(i), i));
@@ -231,7 +241,7 @@ class Importer {
   void add_inputs() {
     for (const auto& input : graph_.input()) {
       // Old models list weights among the inputs.
-      if (initializers_.contains(input.name())) continue;
+      if (scope_.initializers.contains(input.name())) continue;
       with_context(fmt::format("input '{}'", input.name()), [&] { add_input(input); });
     }
   }
@@ -267,9 +277,14 @@ class Importer {
     if (const auto it = scope.values.find(name); it != scope.values.end()) return it->second;
     if (const auto it = scope.missing_outputs.find(name); it != scope.missing_outputs.end())
       fail_import(Code::kUNSUPPORTED_NODE, "{}", it->second);
+    if (const auto it = scope.initializers.find(name); it != scope.initializers.end())
+      return scope.values[name] = &add_initializer(*scope.state, *it->second);
+    if (scope.outer != nullptr) {
+      Value* outer = lookup(*scope.outer, name);
+      if (outer == nullptr || scope.body == nullptr) return outer;
+      return scope.values[name] = &capture(scope, *outer);
+    }
     if (&scope == &scope_) {
-      if (const auto it = initializers_.find(name); it != initializers_.end())
-        return scope.values[name] = &add_initializer(*it->second);
       if (const auto it = makers_.find(name); it != makers_.end())
         fail_import(Code::kINVALID_GRAPH,
                     "tensor '{}' is used before node '{}' makes it: the nodes are not sorted, or "
@@ -280,12 +295,41 @@ class Importer {
                 "tensor '{}' does not exist: no input, initializer or node has that name", name);
   }
 
-  Value& add_initializer(onnx::TensorProto& tensor) {
+  // A value of the network around a body, as the body sees it.
+  Value& capture(Scope& scope, Value& outer) {
+    Value*& inner = scope.captures[&outer];
+    if (inner != nullptr) return *inner;
+    Network& network = scope.state->network;
+    Layers around(*scope.outer->state, "");
+    if (const Tensor* constant = around.known_tensor(outer))
+      return *(inner = &network.add_weight(*constant, outer.name));
+    Shape declared;
+    std::array<std::string, Shape::kMaxRank> names;
+    for (size_t axis = 0; axis < outer.dims.size(); ++axis) {
+      const Dim d = outer.dims[axis];
+      declared.push_back(d->is_integer_constant() ? d->value.integer : -1);
+      // Extents that are one expression outside are one symbol inside.
+      if (!d->is_integer_constant()) names[axis] = text_of(d);
+    }
+    inner = &network.add_input(unused_input_name(network, outer.name), outer.type, declared, names);
+    scope.body->captured.push_back(&outer);
+    return *inner;
+  }
+
+  static std::string unused_input_name(const Network& network, const std::string& base) {
+    std::string name = base;
+    const auto taken = [&](const Value* v) { return v->name == name; };
+    for (int i = 1; std::any_of(network.inputs().begin(), network.inputs().end(), taken); ++i)
+      name = fmt::format("{}_{}", base, i);
+    return name;
+  }
+
+  Value& add_initializer(ImportState& state, onnx::TensorProto& tensor) {
     std::optional<std::span<const std::byte>> replacement;
     const auto given = options_.initializers.find(tensor.name());
     if (given != options_.initializers.end()) replacement = given->second;
     const std::string name = tensor.name();
-    return network_.add_weight(make_tensor(tensor, source_, replacement), name);
+    return state.network.add_weight(make_tensor(tensor, source_, replacement), name);
   }
 
   void import_top_node(int index) {
@@ -316,7 +360,8 @@ class Importer {
       inline_function(scope, node, *m.function, name, inputs);
       return true;
     }
-    NodeContext n(state_, node, name, opset, std::move(inputs), source_);
+    Graphs graphs(*this, scope, name);
+    NodeContext n(*scope.state, node, name, opset, std::move(inputs), source_, graphs);
     if (m.creator != nullptr) {
       import_plugin(n, *m.creator);
       if (std::find(report_.plugins.begin(), report_.plugins.end(), node.op_type())
@@ -356,7 +401,103 @@ class Importer {
     for (Node* layer : n.added())
       if (!n.outputs().empty() && n.outputs()[0] != nullptr && n.outputs()[0]->producer == layer)
         layer->name = n.node_name();
-    report_.node_outputs[n.node_name()] = n.outputs();
+    if (scope.state == &state_) report_.node_outputs[n.node_name()] = n.outputs();
+  }
+
+  // The graphs of one node.
+  class Graphs final : public BodyImporter {
+   public:
+    Graphs(Importer& importer, Scope& scope, std::string name)
+        : importer_(importer), scope_(scope), name_(std::move(name)) {}
+    Body import_body(onnx::GraphProto& graph, std::span<const BodyInput> own,
+                     std::span<const BodyInput> inputs,
+                     const std::vector<Value*>& captured) override {
+      return importer_.import_body(scope_, name_, graph, own, inputs, captured);
+    }
+    std::vector<Value*> inline_body(onnx::GraphProto& graph) override {
+      return importer_.inline_body(scope_, name_, graph);
+    }
+
+   private:
+    Importer& importer_;
+    Scope& scope_;
+    std::string name_;
+  };
+
+  Scope inner_scope(Scope& outer, const std::string& name, onnx::GraphProto& graph) {
+    require(outer.depth < kDeepestGraph, "graphs are nested more than {} deep", kDeepestGraph);
+    require(graph.sparse_initializer_size() == 0, "sparse initializers are not supported yet");
+    Scope scope;
+    scope.state = outer.state;
+    scope.outer = &outer;
+    scope.depth = outer.depth + 1;
+    scope.opset = outer.opset;
+    scope.other_opsets = outer.other_opsets;
+    scope.prefix = name + "/";
+    scope.functions = outer.functions;
+    for (auto& tensor : *graph.mutable_initializer()) {
+      check_name(tensor.name(), "an initializer");
+      scope.initializers[tensor.name()] = &tensor;
+    }
+    return scope;
+  }
+
+  std::vector<Value*> import_graph(Scope& scope, onnx::GraphProto& graph) {
+    std::vector<Value*> outputs;
+    with_context(fmt::format("graph '{}'", graph.name()), [&] {
+      for (int i = 0; i < graph.node_size(); ++i) {
+        onnx::NodeProto& node = *graph.mutable_node(i);
+        require(++inlined_nodes_ <= kMostInlinedNodes, "the model expands to more than {} nodes",
+                kMostInlinedNodes);
+        with_context(fmt::format("node '{}' ({})", scope_name(node, i), qualified(node)), [&] {
+          require(import_node(scope, node, i), "an input could not be imported");
+        });
+      }
+      for (const auto& output : graph.output()) {
+        outputs.push_back(lookup(scope, output.name()));
+        require(outputs.back() != nullptr, "output '{}' could not be imported", output.name());
+      }
+    });
+    return outputs;
+  }
+
+  std::vector<Value*> inline_body(Scope& outer, const std::string& name, onnx::GraphProto& graph) {
+    require(graph.input_size() == 0, "graph '{}' has {} inputs; expected none", graph.name(),
+            graph.input_size());
+    Scope scope = inner_scope(outer, name, graph);
+    return import_graph(scope, graph);
+  }
+
+  Body import_body(Scope& outer, const std::string& name, onnx::GraphProto& graph,
+                   std::span<const BodyInput> own, std::span<const BodyInput> inputs,
+                   const std::vector<Value*>& captured) {
+    require(static_cast<size_t>(graph.input_size()) == inputs.size(),
+            "graph '{}' has {} inputs; the node gives it {}", graph.name(), graph.input_size(),
+            inputs.size());
+    Body body;
+    body.network = std::make_shared<Network>();
+    body.network->name = graph.name().empty() ? name : graph.name();
+    body.state = std::make_shared<ImportState>(*body.network);
+    std::swap(body.state->constant_budget, outer.state->constant_budget);
+    Scope scope = inner_scope(outer, name, graph);
+    scope.state = body.state.get();
+    scope.body = &body;
+    for (size_t i = 0; i < own.size(); ++i)
+      body.network->add_input(fmt::format("{} [{}]", name, i), own[i].type, own[i].declared,
+                              own[i].dimension_names);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const std::string& input = graph.input(static_cast<int>(i)).name();
+      check_name(input, "an input of a graph");
+      require(!scope.values.contains(input), "two inputs of graph '{}' are called '{}'",
+              graph.name(), input);
+      scope.values[input] =
+          &body.network->add_input(unused_input_name(*body.network, input), inputs[i].type,
+                                   inputs[i].declared, inputs[i].dimension_names);
+    }
+    for (Value* value : captured) capture(scope, *value);
+    body.outputs = import_graph(scope, graph);
+    std::swap(body.state->constant_budget, outer.state->constant_budget);
+    return body;
   }
 
   void inline_function(Scope& caller, onnx::NodeProto& node, const onnx::FunctionProto& function,
@@ -368,6 +509,8 @@ class Importer {
       fail_import(Code::kINVALID_NODE, "it has {} inputs; function '{}' takes {}", inputs.size(),
                   function.name(), function.input_size());
     Scope body;
+    body.state = caller.state;
+    body.depth = caller.depth;
     set_opsets(body, function.opset_import());
     body.prefix = name + "/";
     body.functions = caller.functions;
@@ -452,7 +595,6 @@ class Importer {
   ImportState state_;
   TensorSource source_;
   Scope scope_;
-  std::unordered_map<std::string, onnx::TensorProto*> initializers_;
   std::unordered_map<std::string, int> makers_;  // tensor -> index of the node that makes it
   std::unordered_map<std::string, const onnx::FunctionProto*> functions_by_name_;
   std::unordered_set<int> unknown_;  // nodes whose operator nobody knows

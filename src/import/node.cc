@@ -47,6 +47,7 @@ AttributeProto::AttributeType kind_of(const AttributeProto& a) {
   if (a.has_i()) return AttributeProto::INT;
   if (a.has_s()) return AttributeProto::STRING;
   if (a.has_t()) return AttributeProto::TENSOR;
+  if (a.has_g()) return AttributeProto::GRAPH;
   if (a.floats_size() > 0) return AttributeProto::FLOATS;
   if (a.ints_size() > 0) return AttributeProto::INTS;
   if (a.strings_size() > 0) return AttributeProto::STRINGS;
@@ -59,13 +60,14 @@ ImportError::ImportError(Code code, const std::string& text)
     : Error(engine_code(code), text), parser_code_(code) {}
 
 NodeContext::NodeContext(ImportState& state, onnx::NodeProto& node, std::string name, int64_t opset,
-                         std::vector<Value*> inputs, TensorSource& source)
+                         std::vector<Value*> inputs, TensorSource& source, BodyImporter& bodies)
     : Layers(state, std::move(name)),
       node_(node),
       opset_(opset),
       inputs_(std::move(inputs)),
       outputs_(static_cast<size_t>(node.output_size())),
-      source_(source) {
+      source_(source),
+      bodies_(bodies) {
   while (!inputs_.empty() && inputs_.back() == nullptr) inputs_.pop_back();
 }
 
@@ -211,6 +213,13 @@ Tensor NodeContext::tensor_in(std::string_view attribute) {
   if (a == nullptr)
     fail_import(Code::kINVALID_NODE, "the required attribute '{}' is missing", attribute);
   return make_tensor(*a->mutable_t(), source_);
+}
+
+onnx::GraphProto& NodeContext::graph_in(std::string_view attribute) {
+  AttributeProto* a = find(attribute, AttributeProto::GRAPH);
+  if (a == nullptr)
+    fail_import(Code::kINVALID_NODE, "the required attribute '{}' is missing", attribute);
+  return *a->mutable_g();
 }
 
 void NodeContext::ignore(std::string_view attribute) {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "import/bodies.h"
 #include "import/import.h"
 #include "import/layers.h"
 #include "import/tensors.h"
@@ -33,13 +34,14 @@ class NodeContext : public Layers {
  public:
   /// @param inputs null for an input left out.
   NodeContext(ImportState& state, onnx::NodeProto& node, std::string name, int64_t opset,
-              std::vector<Value*> inputs, TensorSource& source);
+              std::vector<Value*> inputs, TensorSource& source, BodyImporter& bodies);
 
   const std::string& op() const { return node_.op_type(); }
   onnx::NodeProto& proto() { return node_; }
   /// The version of the node's own domain.
   int64_t opset() const { return opset_; }
   TensorSource& source() { return source_; }
+  BodyImporter& bodies() { return bodies_; }
 
   // Inputs. Trailing ones that were left out do not count.
   int input_count() const { return static_cast<int>(inputs_.size()); }
@@ -73,6 +75,7 @@ class NodeContext : public Layers {
   std::vector<std::string> texts_in(std::string_view attribute);
   /// Takes the tensor out of the attribute: ask once.
   Tensor tensor_in(std::string_view attribute);
+  onnx::GraphProto& graph_in(std::string_view attribute);
   /// The attribute means nothing here, but is no reason for a warning.
   void ignore(std::string_view attribute);
   /// Attributes that nobody asked for.
@@ -98,6 +101,7 @@ class NodeContext : public Layers {
   std::vector<Value*> inputs_;
   std::vector<Value*> outputs_;
   TensorSource& source_;
+  BodyImporter& bodies_;
   std::unordered_set<std::string_view> asked_;
 };
 

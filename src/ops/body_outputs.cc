@@ -81,8 +81,7 @@ void BodyOutputs::infer(Inference& c) const {
     name_of(output.type);  // throws for an unknown one
     Dims dims;
     for (size_t axis = 0; axis < output.extents.size(); ++axis)
-      dims.push_back(
-          output.extents[axis].dim(c, static_cast<int>(i), static_cast<int>(axis)));
+      dims.push_back(output.extents[axis].dim(c, static_cast<int>(i), static_cast<int>(axis)));
     c.set_output(static_cast<int>(i), output.type, std::move(dims));
   }
 }

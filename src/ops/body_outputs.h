@@ -14,7 +14,9 @@ struct BodyExtent {
   int64_t code = kLate;
 
   static BodyExtent of(int64_t extent) { return {extent}; }
-  static BodyExtent of_input(int input, int axis) { return {-2 - (input * Shape::kMaxRank + axis)}; }
+  static BodyExtent of_input(int input, int axis) {
+    return {-2 - (input * Shape::kMaxRank + axis)};
+  }
   Dim dim(Inference& c, int output, int axis) const;
   friend bool operator==(const BodyExtent&, const BodyExtent&) = default;
 };

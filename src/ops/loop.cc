@@ -51,8 +51,8 @@ void Loop::infer(Inference& c) const {
             "scanned tensor {} has no axis {}", i, scan_axes[i]);
   for (size_t i = 0; i < collect_axes.size(); ++i) {
     const auto rank = outputs.ranks[static_cast<size_t>(state_count) + i];
-    require(collect_axes[i] >= 0 && collect_axes[i] < rank,
-            "collected tensor {} has no axis {}", i, collect_axes[i]);
+    require(collect_axes[i] >= 0 && collect_axes[i] < rank, "collected tensor {} has no axis {}", i,
+            collect_axes[i]);
   }
   outputs.infer(c);
 }

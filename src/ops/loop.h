@@ -7,8 +7,8 @@
 namespace tenon {
 
 /// Inputs: the number of iterations (one int64 or int32; may be left out), the first condition (one
-/// bool; may be left out), initial states, scanned tensors, then tensors that the body reads as they
-/// are. Outputs: last states, then collected tensors.
+/// bool; may be left out), initial states, scanned tensors, then tensors that the body reads as
+/// they are. Outputs: last states, then collected tensors.
 ///
 /// The body's inputs: the iteration (int64 scalar), the condition (bool scalar), states, a slice of
 /// each scanned tensor, the others. Its outputs: the next condition, states, a piece of each

@@ -55,22 +55,19 @@ std::vector<Lifetime> lifetimes(const Plan& plan) {
 }
 
 MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
-                               std::span<const Lifetime> lives,
-                               std::span<const Shape> shapes,
+                               std::span<const Lifetime> lives, std::span<const Shape> shapes,
                                std::span<const size_t> scratch_bytes) {
   std::vector<MemoryRequest> requests;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& t = plan.tensors[i];
     if (t.place != PlanTensor::Place::kArena) continue;
-    const bool used =
-        lives[i].first_step <= lives[i].last_step && stages.makers[i] == stage;
+    const bool used = lives[i].first_step <= lives[i].last_step && stages.makers[i] == stage;
     requests.push_back({used ? static_cast<int64_t>(storage_bytes(t.type, shapes[i], t.layout)) : 0,
                         lives[i].first_step, lives[i].last_step});
   }
   for (size_t step = 0; step < scratch_bytes.size(); ++step)
-    requests.push_back(
-        {stages.steps[step] == stage ? static_cast<int64_t>(scratch_bytes[step]) : 0,
-         static_cast<int32_t>(step), static_cast<int32_t>(step)});
+    requests.push_back({stages.steps[step] == stage ? static_cast<int64_t>(scratch_bytes[step]) : 0,
+                        static_cast<int32_t>(step), static_cast<int32_t>(step)});
   return plan_memory(requests);
 }
 

@@ -34,8 +34,7 @@ std::vector<Lifetime> lifetimes(const Plan& plan);
 /// The memory of a context for one stage: a request for each kArena tensor in order, then one for
 /// each step's scratch; those of other stages are empty. `shapes` has an entry per tensor.
 MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
-                               std::span<const Lifetime> lifetimes,
-                               std::span<const Shape> shapes,
+                               std::span<const Lifetime> lifetimes, std::span<const Shape> shapes,
                                std::span<const size_t> scratch_bytes);
 
 }  // namespace tenon

@@ -44,7 +44,8 @@ Shape shape_of(const Plan& plan, int32_t tensor, std::span<const Number> values)
   for (int32_t slot : t.extents) {
     const Number& value = values[static_cast<size_t>(slot)];
     const int64_t extent = value.is_known() ? value.integer : -1;
-    require(extent >= 0 || !value.is_known(), "tensor '{}' would have a negative extent ({})", t.name, extent);
+    require(extent >= 0 || !value.is_known(), "tensor '{}' would have a negative extent ({})",
+            t.name, extent);
     s.push_back(extent);
   }
   return s;

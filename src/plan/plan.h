@@ -111,8 +111,8 @@ struct Plan {
   int32_t root_of(int32_t i) const;
 };
 
-/// Values of all symbols when the inputs have the given shapes and (for shape inputs) elements; late
-/// ones are Number::kUnknown.
+/// Values of all symbols when the inputs have the given shapes and (for shape inputs) elements;
+/// late ones are Number::kUnknown.
 std::vector<int64_t> symbol_values(const Plan& plan, const std::vector<Shape>& shapes,
                                    const std::vector<std::vector<int64_t>>& elements);
 /// The concrete shape of tensor i, from the evaluated program; -1 for extents that are not known.

@@ -187,8 +187,8 @@ void check_late_symbol(const Plan& plan, const PlanSymbol& s) {
   const PlanTensor& t = plan.tensors[static_cast<size_t>(s.tensor)];
   const auto place = plan.tensors[static_cast<size_t>(plan.root_of(s.tensor))].place;
   if (s.is_element) {
-    const bool integers = t.type == DataType::kINT32 || t.type == DataType::kINT64
-                          || t.type == DataType::kBOOL;
+    const bool integers =
+        t.type == DataType::kINT32 || t.type == DataType::kINT64 || t.type == DataType::kBOOL;
     require(integers && t.layout == Layout::kLinear
                 && (place == PlanTensor::Place::kArena || place == PlanTensor::Place::kOutput
                     || place == PlanTensor::Place::kLate),

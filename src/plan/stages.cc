@@ -12,14 +12,16 @@ using Place = PlanTensor::Place;
 
 class Finder {
  public:
-  explicit Finder(const Plan& plan) : plan_(plan), slots_(plan.shapes.instructions.size(), kNotYet) {
+  explicit Finder(const Plan& plan)
+      : plan_(plan), slots_(plan.shapes.instructions.size(), kNotYet) {
     out_.tensors.assign(plan.tensors.size(), kNotYet);
     out_.makers.assign(plan.tensors.size(), 0);
     out_.told.resize(plan.steps.size());
     read_.resize(plan.tensors.size());
     std::vector<int32_t> maker(plan.tensors.size(), -1);
     for (size_t i = 0; i < plan.steps.size(); ++i)
-      for (int32_t t : plan.steps[i].outputs) maker[static_cast<size_t>(t)] = static_cast<int32_t>(i);
+      for (int32_t t : plan.steps[i].outputs)
+        maker[static_cast<size_t>(t)] = static_cast<int32_t>(i);
     for (size_t s = 0; s < plan.symbols.size(); ++s) {
       const PlanSymbol& symbol = plan.symbols[s];
       out_.symbols.push_back(symbol.is_late() ? kNotYet : 0);
@@ -28,7 +30,8 @@ class Finder {
       if (symbol.is_element) read_[t].push_back(s);
       while (maker[t] < 0 && plan.tensors[t].place == Place::kAlias)  // a view of what a step made
         t = static_cast<size_t>(plan.tensors[t].alias_of);
-      if (maker[t] >= 0) out_.told[static_cast<size_t>(maker[t])].push_back(static_cast<int32_t>(s));
+      if (maker[t] >= 0)
+        out_.told[static_cast<size_t>(maker[t])].push_back(static_cast<int32_t>(s));
     }
   }
 

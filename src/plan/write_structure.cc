@@ -96,7 +96,8 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
                                              b.CreateVector(declared), names));
   }
   std::vector<schema::Symbol> symbols;
-  for (const PlanSymbol& s : plan.symbols) symbols.emplace_back(s.binding, s.is_element, s.index, s.tensor, s.most);
+  for (const PlanSymbol& s : plan.symbols)
+    symbols.emplace_back(s.binding, s.is_element, s.index, s.tensor, s.most);
   std::vector<fb::Offset<schema::Plugin>> plugins;
   for (const RequiredPlugin& p : plan.plugins)
     plugins.push_back(

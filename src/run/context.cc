@@ -177,8 +177,8 @@ void Context::read_symbols() {
     else if (!symbol.is_element)
       symbols_[s] = (*input_shapes_[binding])[symbol.index];
     else if (plan.bindings[binding].is_shape && symbol.index < input_shapes_[binding]->volume())
-      symbols_[s] = element_at(addresses_[binding],
-                               engine_->binding_tensor(symbol.binding).type, symbol.index);
+      symbols_[s] = element_at(addresses_[binding], engine_->binding_tensor(symbol.binding).type,
+                               symbol.index);
     else
       symbols_[s] = 0;
   }
@@ -227,9 +227,8 @@ const std::shared_ptr<ShapeState>& Context::resolve() {
   if (!shapes_changed_ && !values_may_change) return states_.front();
   read_symbols();
   check_values();
-  const auto known = std::find_if(states_.begin(), states_.end(), [&](const auto& s) {
-    return s->stages[0].symbols == symbols_;
-  });
+  const auto known = std::find_if(states_.begin(), states_.end(),
+                                  [&](const auto& s) { return s->stages[0].symbols == symbols_; });
   if (known == states_.begin() && known != states_.end()) {
     shapes_changed_ = false;
     return *known;
@@ -239,8 +238,8 @@ const std::shared_ptr<ShapeState>& Context::resolve() {
     states_.splice(states_.begin(), states_, known);
   } else {
     check_dimensions();
-    states_.push_front(make_shape_state(*engine_, symbols_,
-                                        states_.empty() ? nullptr : states_.front().get()));
+    states_.push_front(
+        make_shape_state(*engine_, symbols_, states_.empty() ? nullptr : states_.front().get()));
     if (states_.size() > kKeptStates) states_.pop_back();
   }
   shapes_changed_ = false;

@@ -12,7 +12,7 @@ namespace {
 // Takes an output of a body in memory of its own.
 class Catcher final : public nvinfer1::IOutputAllocator {
  public:
-  void* reallocateOutputAsync(char const*, void*, uint64_t size, uint64_t,
+  void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
                               cudaStream_t) noexcept override {
     try {
       memory_ = allocate_aligned(size);
@@ -21,7 +21,7 @@ class Catcher final : public nvinfer1::IOutputAllocator {
     }
     return memory_.get();
   }
-  void notifyShape(char const*, nvinfer1::Dims const& dims) noexcept override {
+  void notifyShape(const char*, const nvinfer1::Dims& dims) noexcept override {
     shape_ = Shape(dims);
   }
   Tensor take(DataType type) {
@@ -58,8 +58,8 @@ class Body {
     context_.execute();
     std::vector<Tensor> results;
     for (size_t i = 0; i < catchers_.size(); ++i)
-      results.push_back(catchers_[i].take(
-          context_.engine().binding_tensor(static_cast<int>(inputs_ + i)).type));
+      results.push_back(
+          catchers_[i].take(context_.engine().binding_tensor(static_cast<int>(inputs_ + i)).type));
     return results;
   }
 

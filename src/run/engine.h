@@ -23,9 +23,7 @@ class Engine {
   const std::vector<Lifetime>& lifetimes() const { return lifetimes_; }
   const Stages& stages() const { return stages_; }
   /// Engines for the bodies of a step.
-  std::span<const std::shared_ptr<const Engine>> bodies(size_t step) const {
-    return bodies_[step];
-  }
+  std::span<const std::shared_ptr<const Engine>> bodies(size_t step) const { return bodies_[step]; }
   const Log& log() const { return log_; }
   /// Where contexts get device memory from; null for our own.
   nvinfer1::IGpuAllocator* allocator() const { return allocator_; }

@@ -1,0 +1,47 @@
+// Graphs inside nodes: the bodies of If, Loop and Scan.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "import/layers.h"
+#include "import/model.h"
+
+namespace tenon {
+
+/// An input of a body that the node gives, in the order of the graph's inputs.
+struct BodyInput {
+  DataType type = DataType::kFLOAT;
+  Shape declared;  // -1 for extents known only at run time
+  std::array<std::string, Shape::kMaxRank> dimension_names;
+};
+
+/// A graph imported as a network of its own.
+struct Body {
+  std::shared_ptr<Network> network;
+  std::shared_ptr<ImportState> state;
+  std::vector<Value*> outputs;   // of the graph, in `network`; not marked as outputs yet
+  std::vector<Value*> captured;  // what the body reads from around it; its last inputs
+};
+
+/// Imports the graphs of one node.
+class BodyImporter {
+ public:
+  virtual ~BodyImporter() = default;
+  /// `graph` is used up. The network's inputs are `own` (which the graph does not name), `inputs`
+  /// (which it does), then what `captured` lists and the graph reads besides.
+  virtual Body import_body(onnx::GraphProto& graph, std::span<const BodyInput> own,
+                           std::span<const BodyInput> inputs,
+                           const std::vector<Value*>& captured) = 0;
+  /// The graph, which has no inputs, becomes layers of the network that the node is in. Its
+  /// outputs.
+  virtual std::vector<Value*> inline_body(onnx::GraphProto& graph) = 0;
+};
+
+/// Marks `value` as the next output of a body, through a copy where it may not be one itself.
+void mark_body_output(Body& body, Value& value);
+
+}  // namespace tenon
