@@ -73,7 +73,7 @@ class Importer {
         report_(report),
         state_(network),
         source_{options.model_path, options.log, {}} {
-    state_.constant_budget = options.most_computed_bytes;
+    *state_.constant_budget = options.most_computed_bytes;
     scope_.state = &state_;
   }
 
@@ -303,6 +303,8 @@ class Importer {
     Layers around(*scope.outer->state, "");
     if (const Tensor* constant = around.known_tensor(outer))
       return *(inner = &network.add_weight(*constant, outer.name));
+    if (auto constant = constant_content(outer))
+      return *(inner = &network.add_weight(std::move(*constant), outer.name));
     Shape declared;
     std::array<std::string, Shape::kMaxRank> names;
     for (size_t axis = 0; axis < outer.dims.size(); ++axis) {
@@ -314,6 +316,28 @@ class Importer {
     inner = &network.add_input(unused_input_name(network, outer.name), outer.type, declared, names);
     scope.body->captured.push_back(&outer);
     return *inner;
+  }
+
+  // Integers that follow from extents which are all constant.
+  static std::optional<Tensor> constant_content(const Value& v) {
+    if (!v.content
+        || (v.type != DataType::kINT64 && v.type != DataType::kINT32 && v.type != DataType::kBOOL))
+      return std::nullopt;
+    Shape shape;
+    for (Dim d : v.dims) shape.push_back(d->value.integer);
+    Tensor tensor(v.type, shape);
+    for (size_t i = 0; i < v.content->size(); ++i) {
+      const Dim element = (*v.content)[i];
+      if (!element->is_integer_constant()) return std::nullopt;
+      const int64_t number = element->value.integer;
+      if (v.type == DataType::kINT64)
+        tensor.mutable_data<int64_t>()[i] = number;
+      else if (v.type == DataType::kINT32)
+        tensor.mutable_data<int32_t>()[i] = static_cast<int32_t>(number);
+      else
+        tensor.mutable_data<bool>()[i] = number != 0;
+    }
+    return tensor;
   }
 
   static std::string unused_input_name(const Network& network, const std::string& base) {
@@ -478,7 +502,7 @@ class Importer {
     body.network = std::make_shared<Network>();
     body.network->name = graph.name().empty() ? name : graph.name();
     body.state = std::make_shared<ImportState>(*body.network);
-    std::swap(body.state->constant_budget, outer.state->constant_budget);
+    body.state->constant_budget = outer.state->constant_budget;
     Scope scope = inner_scope(outer, name, graph);
     scope.state = body.state.get();
     scope.body = &body;
@@ -496,7 +520,6 @@ class Importer {
     }
     for (Value* value : captured) capture(scope, *value);
     body.outputs = import_graph(scope, graph);
-    std::swap(body.state->constant_budget, outer.state->constant_budget);
     return body;
   }
 

@@ -114,16 +114,16 @@ Value& Layers::scalar(const Value& like, double value) {
 }
 
 void Layers::charge(size_t bytes) {
-  require(bytes <= state_.constant_budget,
+  require(bytes <= *state_.constant_budget,
           "the constants that this model computes take {} bytes more than are allowed",
-          bytes - state_.constant_budget);
-  state_.constant_budget -= bytes;
+          bytes - *state_.constant_budget);
+  *state_.constant_budget -= bytes;
 }
 
 const Tensor* Layers::known_tensor(Value& value) {
   if (value.constant) return &*value.constant;
   if (value.is_input || state_.runtime.contains(&value)) return nullptr;
-  return folded_constant(value, state_.constant_budget);
+  return folded_constant(value, *state_.constant_budget);
 }
 
 Value& Layers::binary(nvinfer1::ElementWiseOperation operation, Value& a, Value& b) {

@@ -17,7 +17,8 @@ namespace tenon {
 struct ImportState {
   explicit ImportState(Network& n) : network(n) {}
   Network& network;
-  size_t constant_budget = 0;  // bytes that constants made by the importer may still take
+  // Bytes that constants made by the importer may still take; bodies share it.
+  std::shared_ptr<size_t> constant_budget = std::make_shared<size_t>(0);
   std::unordered_set<const Value*> runtime;  // values that depend on an input of the network
   std::unordered_map<const Value*, Value*>
       constant_layers;  // weight -> its Constant layer's output

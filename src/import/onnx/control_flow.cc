@@ -53,6 +53,9 @@ std::optional<bool> known_condition(NodeContext& n) {
 void import_if(NodeContext& n) {
   n.expect_inputs(1, 1);
   onnx::GraphProto &then_graph = n.graph_in("then_branch"), &else_graph = n.graph_in("else_branch");
+  for (const auto* graph : {&then_graph, &else_graph})
+    require(graph->output_size() == n.output_count(), "branch '{}' has {} outputs; the node has {}",
+            graph->name(), graph->output_size(), n.output_count());
   if (const auto condition = known_condition(n)) {
     const auto outputs = n.bodies().inline_body(*condition ? then_graph : else_graph);
     for (size_t i = 0; i < outputs.size(); ++i) n.set_output(static_cast<int>(i), *outputs[i]);
@@ -67,10 +70,6 @@ void import_if(NodeContext& n) {
     bodies[0].network->add_input(fmt::format("{} [unused {}]", v.name, i), v.type, v.declared,
                                  v.dimension_names);
   }
-  require(bodies[0].outputs.size() == bodies[1].outputs.size()
-              && static_cast<int>(bodies[0].outputs.size()) == n.output_count(),
-          "the branches have {} and {} outputs; the node has {}", bodies[0].outputs.size(),
-          bodies[1].outputs.size(), n.output_count());
   auto op = std::make_unique<Conditional>();
   for (Body& body : bodies) {
     for (Value* v : body.outputs) mark_body_output(body, *v);
