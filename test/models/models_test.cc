@@ -31,6 +31,10 @@ struct Model {
   bool labels = false;  // the largest element along the last axis is the answer
 };
 
+void PrintTo(const Model& model, std::ostream* out) {
+  *out << model.name;
+}
+
 std::vector<Model> models() {
   std::vector<Model> list;
   std::ifstream file(kSource / "test/models/models.json");
@@ -44,7 +48,6 @@ struct Case {
   Arrays inputs, outputs;
 };
 
-// Fixed shapes are declared by the engine too, but profiles are only for what varies.
 std::vector<Case> cases_of(const Model& model) {
   std::vector<Case> cases;
   for (const auto& entry : fs::directory_iterator(kModels / model.name)) {
