@@ -10,6 +10,10 @@ namespace tenon {
 
 /// Layers that no output needs, and weights that no layer uses.
 std::optional<Patch> dead_layers(const Network& network, const Target& target);
+/// Convolutions and matrix products of dequantised tensors become products of integers, where the
+/// target is quick at them; a Quantize behind becomes part of them. What they compute differs by
+/// the rounding of one quantised step at most.
+std::optional<Patch> integer_products(const Network& network, const Target& target);
 /// Layers whose result is always the same become weights.
 std::optional<Patch> constant_folding(const Network& network, const Target& target);
 /// Layers that change nothing.

@@ -15,6 +15,7 @@ struct Pass {
 // can before epilogues do.
 constexpr Pass kPasses[] = {
     {"dead_layers", dead_layers},
+    {"integer_products", integer_products},  // before folding makes floats of their weights
     {"constant_folding", constant_folding},
     {"identities", identities},
     {"merge_pairs", merge_pairs},

@@ -1,0 +1,338 @@
+// Convolutions and matrix products between Dequantize and Quantize become products of integers.
+#include "network/plugin_kind.h"
+#include "network/reference_run.h"
+#include "ops/activation.h"
+#include "ops/convolution.h"
+#include "ops/dequantize.h"
+#include "ops/integer_convolution.h"
+#include "ops/integer_matrix_multiply.h"
+#include "ops/matrix_multiply.h"
+#include "ops/quantize.h"
+#include "ops/shuffle.h"
+#include "optimize/match.h"
+#include "optimize/passes.h"
+
+namespace tenon {
+namespace {
+
+using In = IntegerInputs;
+using nvinfer1::MatrixOperation;
+
+constexpr size_t kLargestWeights = size_t{256} << 20;
+
+// The tensor that a value always is, layers before it computed where they are few.
+std::optional<Tensor> known(const Value* v, int depth = 0) {
+  if (v == nullptr) return std::nullopt;
+  if (v->constant) return v->constant;
+  const Node* node = v->producer;
+  constexpr int kDeepest = 4;
+  if (node == nullptr || node->outputs.size() != 1 || depth == kDeepest || is_plugin(node->kind())
+      || node->inputs.empty())
+    return std::nullopt;
+  std::vector<std::optional<Tensor>> tensors;
+  for (const Value* in : node->inputs) {
+    tensors.push_back(known(in, depth + 1));
+    if (in != nullptr && !tensors.back()) return std::nullopt;
+  }
+  std::vector<const Tensor*> inputs;
+  for (const auto& t : tensors) inputs.push_back(t ? &*t : nullptr);
+  try {
+    return run_reference(*node, inputs, kLargestWeights)[0];
+  } catch (const Error&) {
+    return std::nullopt;  // it fails when the network runs, if it does
+  }
+}
+
+std::optional<double> one_number(const Value* v) {
+  const auto t = known(v);
+  if (!t || t->count() != 1) return std::nullopt;
+  return t->numbers()[0];
+}
+
+// One scale, and a zero point, for all of a tensor.
+struct Uniform {
+  double scale = 1;
+  Value* zero = nullptr;  // null: 0
+  double zero_number = 0;
+};
+std::optional<Uniform> uniform_of(const Node& node) {
+  Uniform u;
+  const auto scale = one_number(node.inputs[1]);
+  if (!scale || !(*scale > 0)) return std::nullopt;
+  u.scale = *scale;
+  if (node.inputs.size() < 3 || node.inputs[2] == nullptr) return u;
+  const auto zero = one_number(node.inputs[2]);
+  if (!zero) return std::nullopt;
+  u.zero = node.inputs[2];
+  u.zero_number = *zero;
+  return u;
+}
+
+bool is_byte(DataType type) {
+  return type == DataType::kINT8 || type == DataType::kUINT8;
+}
+
+struct Weights {
+  Tensor values;
+  std::vector<double> scale, zero;  // one per channel
+};
+
+// Numbers along `axis` of a tensor that does not change along the others.
+std::optional<std::vector<double>> per_channel(const Tensor& t, int axis) {
+  const auto numbers = t.numbers();
+  const int64_t channels = t.shape()[axis], inner = t.shape().volume(axis + 1, t.shape().rank());
+  std::vector<double> list(static_cast<size_t>(channels));
+  if (numbers.empty()) return std::nullopt;
+  for (int64_t c = 0; c < channels; ++c)
+    list[static_cast<size_t>(c)] = numbers[static_cast<size_t>(c * inner)];
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] != list[i / static_cast<size_t>(inner) % static_cast<size_t>(channels)])
+      return std::nullopt;
+  return list;
+}
+
+Tensor ones(DataType type, const Shape& shape) {
+  Tensor t(type, shape);
+  if (type == DataType::kFLOAT)
+    std::fill_n(t.mutable_data<float>(), t.count(), 1.f);
+  else
+    std::fill_n(t.mutable_data<uint8_t>(), t.count(), uint8_t{1});
+  return t;
+}
+
+// Dequantize, then perhaps layers that move elements: what happens to the elements happens to
+// their scales and zero points too, which tells to which channel each belongs.
+class WeightsOf {
+ public:
+  WeightsOf(const Value& v, int channel_axis, bool transposed)
+      : v_(&v), axis_(channel_axis), transposed_(transposed) {}
+
+  std::optional<Weights> find() {
+    std::vector<const Node*> moves;
+    const Node* node = v_->producer;
+    while (node != nullptr && node->as<Shuffle>() != nullptr && node->inputs.size() == 1) {
+      moves.insert(moves.begin(), node);
+      node = node->inputs[0]->producer;
+    }
+    if (node == nullptr || node->as<Dequantize>() == nullptr || !is_plain(*node))
+      return std::nullopt;
+    const Dequantize& op = *node->as<Dequantize>();
+    const auto q = known(node->inputs[0]), s = known(node->inputs[1]);
+    if (!q || !s || !is_byte(q->type()) || q->count() == 0) return std::nullopt;
+    const bool has_zero = node->inputs.size() > 2 && node->inputs[2] != nullptr;
+    std::optional<Tensor> z;
+    if (has_zero && !(z = known(node->inputs[2]))) return std::nullopt;
+    Dequantize spread = op;
+    spread.to = DataType::kFLOAT;
+    const Tensor one = ones(DataType::kINT8, q->shape());
+    const Tensor scale = run(spread, {&one, &*s});
+    Weights w;
+    w.values = moved(moves, *q);
+    const auto scales = per_channel(moved(moves, scale), axis_);
+    if (!scales) return std::nullopt;
+    w.scale = *scales;
+    w.zero.assign(w.scale.size(), 0);
+    if (!z) return w;
+    const Tensor unit = ones(DataType::kFLOAT, s->shape());
+    const auto less = per_channel(moved(moves, run(spread, {&one, &unit, &*z})), axis_);
+    if (!less) return std::nullopt;
+    for (size_t c = 0; c < w.zero.size(); ++c) w.zero[c] = 1 - (*less)[c];
+    return w;
+  }
+
+ private:
+  static Tensor run(const Op& op, std::initializer_list<const Tensor*> inputs) {
+    Tensor out(DataType::kFLOAT, (*inputs.begin())->shape());
+    std::vector<TensorView> views;
+    for (const Tensor* t : inputs) views.push_back(view_of(*t));
+    const TensorView result = view_of(out);
+    op.reference({views, {&result, 1}});
+    return out;
+  }
+
+  Tensor moved(const std::vector<const Node*>& moves, Tensor t) const {
+    for (const Node* node : moves) {
+      const Tensor* input = &t;
+      t = run_reference(*node, {&input, 1}, kLargestWeights)[0];
+    }
+    if (!transposed_) return t;
+    Shape shape = t.shape();
+    const int last = shape.rank() - 1;
+    std::swap(shape[last], shape[last - 1]);
+    Tensor turned(t.type(), shape);
+    const auto size = static_cast<int64_t>(bytes_of(t.type(), 1));
+    const int64_t rows = shape[last - 1], columns = shape[last];
+    const auto* from = t.data<std::byte>();
+    auto* to = turned.mutable_data<std::byte>();
+    for (int64_t i = 0; i < t.count(); ++i) {
+      const int64_t matrix = i / (rows * columns) * rows * columns, rest = i % (rows * columns);
+      const int64_t source = matrix + rest % columns * rows + rest / columns;
+      std::copy_n(from + source * size, size, to + i * size);
+    }
+    return turned;
+  }
+
+  const Value* v_;
+  int axis_;
+  bool transposed_;
+};
+
+// A product of floats whose operands are dequantised.
+struct Product {
+  Node* node;
+  Value* data;
+  Uniform data_scale;
+  Weights weights;
+  std::vector<double> bias;  // empty: none
+};
+
+std::optional<std::vector<double>> bias_of(const Node& node, size_t channels) {
+  if (node.inputs.size() < 3 || node.inputs[2] == nullptr) return std::vector<double>();
+  const auto t = known(node.inputs[2]);
+  if (!t || t->count() != static_cast<int64_t>(channels)
+      || (t->shape().rank() > 0 && t->shape().back() != t->count()))
+    return std::nullopt;
+  return t->numbers();
+}
+
+std::optional<Product> product_of(Node& node, int channel_axis, bool transposed) {
+  const Node* source = node.inputs[0] != nullptr ? node.inputs[0]->producer : nullptr;
+  if (source == nullptr || source->as<Dequantize>() == nullptr || node.inputs[1] == nullptr)
+    return std::nullopt;
+  Value* data = source->inputs[0];
+  if (!is_byte(data->type) || !is_plain(*source)) return std::nullopt;
+  const auto scale = uniform_of(*source);
+  if (!scale) return std::nullopt;
+  auto weights = WeightsOf(*node.inputs[1], channel_axis, transposed).find();
+  if (!weights) return std::nullopt;
+  auto bias = bias_of(node, weights->scale.size());
+  if (!bias) return std::nullopt;
+  return Product{&node, data, *scale, std::move(*weights), std::move(*bias)};
+}
+
+// What follows the product: nothing, or a Quantize, perhaps behind a ReLU that its lower bound
+// makes needless.
+struct Ending {
+  std::vector<Node*> merged;
+  std::optional<Uniform> result;
+  DataType to = DataType::kFLOAT;
+};
+
+Ending ending_of(const Uses& uses, Node& product) {
+  Ending plain{{&product}, std::nullopt, DataType::kFLOAT}, ending = plain;
+  Node* next = uses.only(*product.outputs[0]);
+  bool clips = false;
+  if (next != nullptr && next->as<Activation>() != nullptr && is_plain(*next)
+      && next->as<Activation>()->type == nvinfer1::ActivationType::kRELU) {
+    clips = true;
+    ending.merged.push_back(next);
+    next = uses.only(*next->outputs[0]);
+  }
+  const Quantize* op = next != nullptr ? next->as<Quantize>() : nullptr;
+  if (op == nullptr || !is_plain(*next) || next->inputs[0] != ending.merged.back()->outputs[0]
+      || !is_byte(op->to) || op->lowest != op->highest)
+    return plain;
+  ending.result = uniform_of(*next);
+  if (!ending.result) return plain;
+  if (ending.result->zero != nullptr && ending.result->zero->type != op->to) return plain;
+  const double zero = ending.result->zero_number;
+  if (clips && zero != static_cast<double>(integer_range(op->to).lowest)) return plain;
+  ending.to = op->to;
+  ending.merged.push_back(next);
+  return ending;
+}
+
+Tensor list_of(DataType type, const std::vector<double>& numbers) {
+  Tensor t(type, {static_cast<int64_t>(numbers.size())});
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (type == DataType::kFLOAT)
+      t.mutable_data<float>()[i] = static_cast<float>(numbers[i]);
+    else
+      t.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(static_cast<int>(numbers[i]));
+  }
+  return t;
+}
+
+template <class Kind>
+void rewrite(Patch& patch, Product& p, const Ending& ending, std::unique_ptr<Kind> op) {
+  op->to = ending.to;
+  const double result_scale = ending.result ? ending.result->scale : 1;
+  std::vector<double> scale = p.weights.scale, shift = p.bias;
+  for (double& s : scale) s *= p.data_scale.scale / result_scale;
+  for (double& s : shift) s /= result_scale;
+  const std::string& name = p.node->name;
+  const DataType type = p.weights.values.type();
+  const bool has_zeros =
+      std::any_of(p.weights.zero.begin(), p.weights.zero.end(), [](double z) { return z != 0; });
+  std::vector<Value*> inputs(In::kCount, nullptr);
+  inputs[In::kData] = p.data;
+  inputs[In::kWeights] = &patch.weight(p.weights.values, name + " weights");
+  inputs[In::kDataZero] = p.data_scale.zero;
+  if (has_zeros)
+    inputs[In::kWeightsZero] = &patch.weight(list_of(type, p.weights.zero), name + " zeros");
+  inputs[In::kResultScale] = &patch.weight(list_of(DataType::kFLOAT, scale), name + " scale");
+  if (ending.result) inputs[In::kResultZero] = ending.result->zero;
+  if (!shift.empty())
+    inputs[In::kResultShift] = &patch.weight(list_of(DataType::kFLOAT, shift), name + " bias");
+  while (inputs.back() == nullptr) inputs.pop_back();
+  patch.fuse(std::move(op), std::move(inputs), ending.merged);
+}
+
+bool fits(const Ending& ending, const Node& node) {
+  return ending.to != DataType::kFLOAT || node.outputs[0]->type == DataType::kFLOAT;
+}
+
+bool rewrite_convolution(Patch& patch, const Uses& uses, Node& node, const Convolution& op) {
+  if (!op.epilogue.empty()) return false;
+  auto p = product_of(node, 0, false);
+  const int spatial = op.kernel.rank();
+  if (!p || p->weights.values.shape().rank() != spatial + 2) return false;
+  const Ending ending = ending_of(uses, node);
+  if (!fits(ending, node)) return false;
+  auto integers = std::make_unique<IntegerConvolution>();
+  integers->output_maps = op.output_maps;
+  integers->kernel = op.kernel;
+  integers->stride = op.stride;
+  integers->dilation = op.dilation;
+  integers->pre_padding = op.pre_padding;
+  integers->post_padding = op.post_padding;
+  integers->padding_mode = op.padding_mode;
+  integers->groups = op.groups;
+  rewrite(patch, *p, ending, std::move(integers));
+  return true;
+}
+
+bool rewrite_product(Patch& patch, const Uses& uses, Node& node, const MatrixMultiply& op) {
+  if (!op.epilogue.empty() || op.operation_a != MatrixOperation::kNONE
+      || op.operation_b == MatrixOperation::kVECTOR)
+    return false;
+  const int rank = static_cast<int>(node.inputs[1]->dims.size());
+  auto p = product_of(node, rank - 1, op.operation_b == MatrixOperation::kTRANSPOSE);
+  if (!p) return false;
+  const Ending ending = ending_of(uses, node);
+  if (!fits(ending, node)) return false;
+  rewrite(patch, *p, ending, std::make_unique<IntegerMatrixMultiply>());
+  return true;
+}
+
+}  // namespace
+
+std::optional<Patch> integer_products(const Network& network, const Target& target) {
+  // With nothing to fuse the question is whether there is a kernel at all.
+  const bool convolves = target.fuses(IntegerConvolution(), {});
+  const bool multiplies = target.fuses(IntegerMatrixMultiply(), {});
+  if (!convolves && !multiplies) return std::nullopt;
+  const Uses uses(network);
+  Patch patch;
+  for (const auto& node : network.nodes()) {
+    if (!is_plain(*node) || node->inputs.size() < 2) continue;
+    if (const auto* op = node->as<Convolution>(); op != nullptr && convolves)
+      rewrite_convolution(patch, uses, *node, *op);
+    if (const auto* product = node->as<MatrixMultiply>(); product != nullptr && multiplies)
+      rewrite_product(patch, uses, *node, *product);
+  }
+  if (patch.empty()) return std::nullopt;
+  return patch;
+}
+
+}  // namespace tenon

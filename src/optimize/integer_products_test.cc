@@ -1,0 +1,162 @@
+#include "ops/dequantize.h"
+#include "ops/integer_convolution.h"
+#include "ops/integer_matrix_multiply.h"
+#include "ops/quantize.h"
+#include "ops/shuffle.h"
+#include "optimize/pass_test.h"
+
+namespace tenon {
+namespace {
+
+using namespace testing;
+
+// A model of quantised tensors. One step of the results is far below kTolerance of the largest.
+class QuantizedModel : public Model {
+ public:
+  Value& list(const std::vector<float>& values) {
+    Shape shape{static_cast<int64_t>(values.size())};
+    if (values.size() == 1) shape = Shape();
+    return network.add_weight(Tensor::of<float>(DataType::kFLOAT, shape, values));
+  }
+  Value& zero(DataType type, int value) {
+    Tensor t(type, {});
+    t.mutable_data<uint8_t>()[0] = static_cast<uint8_t>(value);
+    return network.add_weight(t);
+  }
+  Value& bytes(DataType type, const Shape& shape) {
+    Tensor t(type, shape);
+    std::mt19937 generator(3);
+    for (int64_t i = 0; i < t.count(); ++i)
+      t.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(generator());
+    return network.add_weight(t);
+  }
+  Value& quantize(Value& x, DataType to, float scale, int zero_point) {
+    auto op = std::make_unique<Quantize>();
+    op->to = to;
+    return add(std::move(op), {&x, &list({scale}), &zero(to, zero_point)});
+  }
+  Value& dequantize(Value& x, const std::vector<float>& scale, Value* zero_point = nullptr,
+                    int axis = -1) {
+    auto op = std::make_unique<Dequantize>();
+    op->layout.axis = axis;
+    std::vector<Value*> inputs{&x, &list(scale), zero_point};
+    if (zero_point == nullptr) inputs.pop_back();
+    return add(std::move(op), std::move(inputs));
+  }
+  /// Quantised and back.
+  Value& through(Value& x, DataType type, float scale, int zero_point) {
+    return dequantize(quantize(x, type, scale, zero_point), {scale}, &zero(type, zero_point));
+  }
+  Value& convolution_with(Value& x, Value& kernel, int64_t maps, Value* bias) {
+    auto op = std::make_unique<Convolution>();
+    op->output_maps = maps;
+    op->kernel = {3, 3};
+    op->stride = op->dilation = {1, 1};
+    op->pre_padding = op->post_padding = {1, 1};
+    std::vector<Value*> inputs{&x, &kernel, bias};
+    if (bias == nullptr) inputs.pop_back();
+    return add(std::move(op), std::move(inputs));
+  }
+};
+
+constexpr double kTolerance = 0.01;
+
+std::unique_ptr<Network> integers(const Network& network) {
+  auto after = rewritten(network, integer_products, FusingTarget(), kTolerance);
+  if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);
+  return after;
+}
+
+std::vector<std::string> kinds(const Network& network) {
+  std::vector<std::string> names;
+  for (const Node* node : network.sorted()) names.emplace_back(node->op->name());
+  return names;
+}
+
+using ::testing::ElementsAre;
+
+TEST(IntegerProducts, AConvolutionTakesInWhatFollows) {
+  for (const bool with_relu : {false, true})
+    for (const DataType type : {DataType::kINT8, DataType::kUINT8}) {
+      QuantizedModel m;
+      Value& x = m.through(m.input({1, 2, 5, 5}), type, 0.01f, type == DataType::kINT8 ? 3 : 120);
+      Value& kernel =
+          m.dequantize(m.bytes(DataType::kINT8, {3, 2, 3, 3}), {0.01f, 0.02f, 0.005f}, nullptr, 0);
+      Value& y = m.convolution_with(x, kernel, 3, &m.weight({3}));
+      m.output(m.through(with_relu ? m.relu(y) : y, DataType::kUINT8, 0.03f, with_relu ? 0 : 128));
+      const auto after = integers(m.network);
+      EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "IntegerConvolution", "Dequantize"));
+    }
+}
+
+TEST(IntegerProducts, WithoutQuantizeTheResultIsFloats) {
+  QuantizedModel m;
+  Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kUINT8, 0.01f, 7);
+  Value& kernel = m.dequantize(m.bytes(DataType::kUINT8, {3, 2, 3, 3}), {0.01f},
+                               &m.zero(DataType::kUINT8, 130));
+  Value& y = m.convolution_with(x, kernel, 3, nullptr);
+  // The ReLU stays: 5 is not the least uint8.
+  m.output(m.through(m.relu(y), DataType::kUINT8, 0.03f, 5));
+  const auto after = integers(m.network);
+  EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "IntegerConvolution", "Activation", "Quantize",
+                                         "Dequantize"));
+}
+
+// Weights as fake-quantised models have them, transposed by a layer of their own or by the product.
+TEST(IntegerProducts, MatrixProductsOfMovedWeights) {
+  for (const bool by_layer : {false, true}) {
+    QuantizedModel m;
+    Value& x = m.through(m.input({2, 3, 8}), DataType::kINT8, 0.01f, 0);
+    Value* w = &m.dequantize(m.quantize(m.weight({1, 4, 8}), DataType::kINT8, 0.01f, 0),
+                             {0.01f, 0.02f, 0.01f, 0.03f}, nullptr, 1);
+    if (by_layer) {
+      auto turn = std::make_unique<Shuffle>();
+      turn->first_transpose = {0, 2, 1};
+      w = &m.add(std::move(turn), {w});
+    }
+    Value& y = m.matrix_product(x, *w, !by_layer);
+    m.output(m.through(y, DataType::kINT8, 0.02f, -4));
+    const auto after = integers(m.network);
+    EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "IntegerMatrixMultiply", "Dequantize"));
+  }
+}
+
+TEST(IntegerProducts, LeavesWhatItCannotSay) {
+  {  // scales of the data differ by channel
+    QuantizedModel m;
+    Value& q = m.quantize(m.input({1, 2, 5, 5}), DataType::kINT8, 0.01f, 0);
+    Value& x = m.dequantize(q, {0.01f, 0.02f}, nullptr, 1);
+    Value& kernel = m.dequantize(m.bytes(DataType::kINT8, {3, 2, 3, 3}), {0.01f});
+    m.output(m.convolution_with(x, kernel, 3, nullptr));
+    EXPECT_THAT(kinds(*integers(m.network)), ::testing::Contains("Convolution"));
+  }
+  {  // scales of the weights differ by input channel
+    QuantizedModel m;
+    Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kINT8, 0.01f, 0);
+    Value& kernel =
+        m.dequantize(m.bytes(DataType::kINT8, {3, 2, 3, 3}), {0.01f, 0.02f}, nullptr, 1);
+    m.output(m.convolution_with(x, kernel, 3, nullptr));
+    EXPECT_THAT(kinds(*integers(m.network)), ::testing::Contains("Convolution"));
+  }
+  {  // weights that are not quantised
+    QuantizedModel m;
+    Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kINT8, 0.01f, 0);
+    m.output(m.convolution(x, 3));
+    EXPECT_THAT(kinds(*integers(m.network)), ::testing::Contains("Convolution"));
+  }
+}
+
+// A tensor that others use as well keeps its Dequantize.
+TEST(IntegerProducts, SharedResultsStayFloats) {
+  QuantizedModel m;
+  Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kINT8, 0.01f, 0);
+  Value& kernel = m.dequantize(m.bytes(DataType::kINT8, {2, 2, 3, 3}), {0.01f});
+  Value& y = m.convolution_with(x, kernel, 2, nullptr);
+  m.output(m.sum(x, m.sum(y, m.through(y, DataType::kINT8, 0.05f, 0))));
+  EXPECT_THAT(kinds(*integers(m.network)),
+              ElementsAre("Quantize", "Dequantize", "IntegerConvolution", "Quantize", "Dequantize",
+                          "ElementWise", "ElementWise"));
+}
+
+}  // namespace
+}  // namespace tenon
