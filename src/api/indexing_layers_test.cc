@@ -304,6 +304,38 @@ TEST(IndexingLayers, FillTakesTensors) {
   EXPECT_THAT(out, ElementsAre(1, 1.5f, 11, 11.5f));
 }
 
+// Three elements before the five of the input, and three behind; every second one, backwards. The
+// expected values are those of numpy.pad.
+TEST(IndexingLayers, SlicesBeyondTheirInput) {
+  const struct {
+    SampleMode mode;
+    std::vector<float> expected;
+  } cases[] = {
+      {SampleMode::kFILL, {9, 9, 4, 2, 0, 9}},
+      {SampleMode::kCLAMP, {4, 4, 4, 2, 0, 0}},
+      {SampleMode::kWRAP, {3, 1, 4, 2, 0, 3}},
+      {SampleMode::kREFLECT, {0, 2, 4, 2, 0, 2}},
+  };
+  for (const auto& c : cases) {
+    Session s;
+    ISliceLayer* l = s.network->addSlice(s.input("x", {5}), dims({8}), dims({6}), dims({-2}));
+    l->setMode(c.mode);
+    if (c.mode == SampleMode::kFILL) l->setInput(4, constant(s, {}, {9}));
+    OneRun run(s, {l->getOutput(0)});
+    ASSERT_TRUE(run.ready());
+    std::vector<float> in{0, 1, 2, 3, 4}, out(6);
+    run.input("x", in);
+    run.output(0, out);
+    EXPECT_TRUE(run.enqueue());
+    EXPECT_EQ(out, c.expected) << "mode " << static_cast<int>(c.mode);
+  }
+  Session s;
+  s.network->markOutput(
+      *s.network->addSlice(s.input("x", {5}), dims({8}), dims({6}), dims({-2}))->getOutput(0));
+  EXPECT_EQ(s.build(), nullptr);
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("expected samples within [0, 5)"));
+}
+
 TEST(IndexingLayers, Assertion) {
   Session s;
   ITensor& x = s.input("x", {2}, DataType::kBOOL);

@@ -1,6 +1,9 @@
 // Elements picked and placed by indices and conditions, and running sums.
+#include <algorithm>
+
 #include "import/node.h"
 #include "import/positions.h"
+#include "ops/bit_cast.h"
 #include "ops/bitwise.h"
 #include "ops/cumulative.h"
 #include "ops/gather.h"
@@ -146,6 +149,24 @@ TENON_IMPORT(Trilu, 14, "") {
   const bool upper = n.flag("upper", true);
   Value& outside = n.binary(upper ? Operation::kLESS : Operation::kGREATER, diagonal, first);
   n.set_output(0, n.select(outside, n.scalar(x, 0), x));
+}
+
+TENON_IMPORT(BitCast, 26, "types of TensorRT, not float64") {
+  n.expect_inputs(1, 1);
+  const int64_t to = n.integer("to");
+  const auto number = static_cast<int32_t>(std::clamp<int64_t>(to, 0, 1000));
+  const auto type = data_type_of(number);
+  if (!type || !is_exact(number))
+    fail_import(Code::kUNSUPPORTED_NODE_DATATYPE, "elements of type {} are not supported yet",
+                onnx_type_name(number));
+  const DataType from = n.input(0).type;
+  if (bits_of(from) != bits_of(*type))
+    fail_import(Code::kUNSUPPORTED_NODE_DATATYPE,
+                "reading {} as {}, of another size, is not supported (float64 is float32 here)",
+                name_of(from), name_of(*type));
+  auto op = std::make_unique<BitCast>();
+  op->to = *type;
+  n.set_output(0, n.add(std::move(op), {&n.input(0)}));
 }
 
 TENON_IMPORT(BitShift, 11, "") {

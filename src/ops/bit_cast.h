@@ -1,0 +1,18 @@
+// The same bits, read as another type.
+#pragma once
+
+#include "network/op.h"
+
+namespace tenon {
+
+/// Input: elements of as many bits as those of `to`. Semantics: ONNX BitCast.
+struct BitCast final : OpOf<BitCast, static_cast<LayerType>(10061)> {
+  static constexpr std::string_view kName = "BitCast";
+  DataType to = DataType::kFLOAT;
+
+  void visit(FieldVisitor& v) override;
+  void infer(Inference& c) const override;
+  void reference(const ReferenceCall& call) const override;
+};
+
+}  // namespace tenon
