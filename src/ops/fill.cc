@@ -44,6 +44,12 @@ Dims wanted_dims(const Fill& op, Inference& c) {
   return dims;
 }
 
+// Towards zero; what does not fit becomes the nearest that does.
+int64_t to_integer(double x) {
+  if (std::isnan(x)) return 0;
+  return x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : static_cast<int64_t>(x);
+}
+
 // alpha, or the betas, as numbers of the type that they are computed in.
 template <class Number>
 std::vector<Number> numbers(const ReferenceCall& call, size_t input, Number otherwise) {
@@ -60,8 +66,11 @@ std::vector<Number> numbers(const ReferenceCall& call, size_t input, Number othe
 // Integers wrap, as everywhere.
 template <class T> void linspace(const Fill& op, const ReferenceCall& call) {
   using Number = std::conditional_t<is_real<T>, double, int64_t>;
-  const auto otherwise = [&](double real, int64_t integer) {
-    return op.integers ? static_cast<Number>(integer) : static_cast<Number>(real);
+  const auto otherwise = [&](double real, int64_t integer) -> Number {
+    if constexpr (is_real<T>)
+      return op.integers ? static_cast<Number>(integer) : real;
+    else
+      return op.integers ? integer : to_integer(real);
   };
   const TensorView& out = call.outputs[0];
   const auto start = numbers(call, kAlpha, otherwise(op.alpha, op.alpha_integer));
@@ -175,7 +184,7 @@ void Fill::infer(Inference& c) const {
             "not for shapes");
     const auto number = [&](int i, double real, int64_t integer) {
       return c.has_input(i) ? c.content(i)->at(0)
-                            : c.pool().constant(integers ? integer : static_cast<int64_t>(real));
+                            : c.pool().constant(integers ? integer : to_integer(real));
     };
     const Dim first = number(kAlpha, alpha, alpha_integer);
     const Dim step = number(kBeta, beta, beta_integer);

@@ -156,6 +156,8 @@ void scatter_nd(const TensorView& indices, const TensorView& updates, ScatterRed
                 const TensorView& out) {
   const Shape& shape = out.shape;
   const int64_t width = indices.shape.back();
+  require(width <= shape.rank(), "indices of {} elements do not fit data of shape {}", width,
+          shape);
   const int64_t tuples = indices.shape.volume(0, indices.shape.rank() - 1);
   const int64_t block = shape.volume(static_cast<int>(width), shape.rank());
   require(updates.shape.volume() == tuples * block,

@@ -1,6 +1,7 @@
 // Tensors made from nothing: ranges, unit matrices, random numbers.
 #include "ops/fill.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -158,7 +159,9 @@ TENON_IMPORT(EyeLike, 9, "") {
   require(n.rank(x) == 2, "its input has {} dimensions; expected 2", n.rank(x));
   n.know(x);
   Value& diagonal = diagonals(n, x.dims[0], x.dims[1], 2);
-  Value& ones = n.binary(Operation::kEQUAL, diagonal, static_cast<double>(n.integer("k", 0)));
+  constexpr int64_t kFar = int64_t{1} << 40;
+  const auto k = static_cast<double>(std::clamp(n.integer("k", 0), -kFar, kFar));
+  Value& ones = n.binary(Operation::kEQUAL, diagonal, k);
   n.set_output(0, n.cast(ones, type_from(n, x.type)));
 }
 
