@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +36,25 @@ class DeviceArray {
   void* data_ = nullptr;
 };
 
+/// Memory for an output whose shape only the run tells.
+class LateOutput final : public nvinfer1::IOutputAllocator {
+ public:
+  void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
+                              cudaStream_t) noexcept override {
+    memory_ = std::make_unique<DeviceArray>(static_cast<size_t>(size));
+    return memory_->data();
+  }
+  void notifyShape(const char*, const nvinfer1::Dims& dims) noexcept override { shape_ = dims; }
+  const nvinfer1::Dims& shape() const { return shape_; }
+  void read(tool::Array& array) const {
+    if (!array.bytes.empty()) memory_->read(array);
+  }
+
+ private:
+  std::unique_ptr<DeviceArray> memory_;
+  nvinfer1::Dims shape_{};
+};
+
 enum class Way { kEnqueueV3, kExecuteV2 };
 
 inline bool start(nvinfer1::IExecutionContext& context, const std::vector<void*>& bindings,
@@ -49,7 +69,7 @@ inline bool start(nvinfer1::IExecutionContext& context, const std::vector<void*>
 }
 
 /// Runs an engine once; `inputs` has all inputs by name. Outputs whose shape depends on data get
-/// memory for the largest, and the shape that the context tells after the run. Empty, after
+/// their memory when the run asks for it. Empty, after
 /// failures of the test, when something fails.
 inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays& inputs, Way way) {
   using nvinfer1::TensorIOMode;
@@ -58,6 +78,7 @@ inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays
   if (context == nullptr) return {};
   std::vector<std::unique_ptr<DeviceArray>> memory(static_cast<size_t>(engine.getNbIOTensors()));
   std::vector<void*> bindings(memory.size());
+  std::map<std::string, LateOutput> late;
   for (const TensorIOMode mode : {TensorIOMode::kINPUT, TensorIOMode::kOUTPUT})
     for (int32_t i = 0; i < engine.getNbIOTensors(); ++i) {
       const char* name = engine.getIOTensorName(i);
@@ -67,6 +88,10 @@ inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays
         const tool::Array& array = inputs.at(name);
         EXPECT_TRUE(context->setInputShape(name, tool::to_dims(array.shape))) << name;
         own = std::make_unique<DeviceArray>(array);
+      } else if (const auto shape = tool::to_vector(context->getTensorShape(name));
+                 std::find(shape.begin(), shape.end(), -1) != shape.end()) {
+        EXPECT_TRUE(context->setOutputAllocator(name, &late[name])) << name;
+        continue;
       } else {
         own = std::make_unique<DeviceArray>(static_cast<size_t>(context->getMaxOutputSize(name)));
       }
@@ -79,9 +104,15 @@ inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays
   for (int32_t i = 0; fine && i < engine.getNbIOTensors(); ++i) {
     const char* name = engine.getIOTensorName(i);
     if (engine.getTensorIOMode(name) == TensorIOMode::kINPUT) continue;
-    outputs[name] = tool::make_array(engine.getTensorDataType(name),
-                                     tool::to_vector(context->getTensorShape(name)));
-    memory[static_cast<size_t>(i)]->read(outputs[name]);
+    const auto found = late.find(name);
+    outputs[name] =
+        tool::make_array(engine.getTensorDataType(name),
+                         tool::to_vector(found != late.end() ? found->second.shape()
+                                                             : context->getTensorShape(name)));
+    if (found != late.end())
+      found->second.read(outputs[name]);
+    else
+      memory[static_cast<size_t>(i)]->read(outputs[name]);
   }
   return outputs;
 }
