@@ -5,13 +5,13 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "array.h"
+#include "late_memory.h"
 
 namespace tenon::testing {
 
@@ -27,32 +27,9 @@ class DeviceArray {
   DeviceArray& operator=(const DeviceArray&) = delete;
   ~DeviceArray() { cudaFree(data_); }
   void* data() const { return data_; }
-  void read(tool::Array& array) const {
-    EXPECT_EQ(cudaMemcpy(array.bytes.data(), data_, array.bytes.size(), cudaMemcpyDeviceToHost),
-              cudaSuccess);
-  }
 
  private:
   void* data_ = nullptr;
-};
-
-/// Memory for an output whose shape only the run tells.
-class LateOutput final : public nvinfer1::IOutputAllocator {
- public:
-  void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
-                              cudaStream_t) noexcept override {
-    memory_ = std::make_unique<DeviceArray>(static_cast<size_t>(size));
-    return memory_->data();
-  }
-  void notifyShape(const char*, const nvinfer1::Dims& dims) noexcept override { shape_ = dims; }
-  const nvinfer1::Dims& shape() const { return shape_; }
-  void read(tool::Array& array) const {
-    if (!array.bytes.empty()) memory_->read(array);
-  }
-
- private:
-  std::unique_ptr<DeviceArray> memory_;
-  nvinfer1::Dims shape_{};
 };
 
 enum class Way { kEnqueueV3, kExecuteV2 };
@@ -68,9 +45,8 @@ inline bool start(nvinfer1::IExecutionContext& context, const std::vector<void*>
   return fine;
 }
 
-/// Runs an engine once; `inputs` has all inputs by name. Outputs whose shape depends on data get
-/// their memory when the run asks for it. Empty, after
-/// failures of the test, when something fails.
+/// Runs an engine once; `inputs` has all inputs by name. Outputs get their memory from an
+/// allocator. Empty, after failures of the test, when something fails.
 inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays& inputs, Way way) {
   using nvinfer1::TensorIOMode;
   const std::unique_ptr<nvinfer1::IExecutionContext> context(engine.createExecutionContext());
@@ -78,7 +54,7 @@ inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays
   if (context == nullptr) return {};
   std::vector<std::unique_ptr<DeviceArray>> memory(static_cast<size_t>(engine.getNbIOTensors()));
   std::vector<void*> bindings(memory.size());
-  std::map<std::string, LateOutput> late;
+  std::map<std::string, tool::LateMemory> results;
   for (const TensorIOMode mode : {TensorIOMode::kINPUT, TensorIOMode::kOUTPUT})
     for (int32_t i = 0; i < engine.getNbIOTensors(); ++i) {
       const char* name = engine.getIOTensorName(i);
@@ -88,12 +64,9 @@ inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays
         const tool::Array& array = inputs.at(name);
         EXPECT_TRUE(context->setInputShape(name, tool::to_dims(array.shape))) << name;
         own = std::make_unique<DeviceArray>(array);
-      } else if (const auto shape = tool::to_vector(context->getTensorShape(name));
-                 std::find(shape.begin(), shape.end(), -1) != shape.end()) {
-        EXPECT_TRUE(context->setOutputAllocator(name, &late[name])) << name;
-        continue;
       } else {
-        own = std::make_unique<DeviceArray>(static_cast<size_t>(context->getMaxOutputSize(name)));
+        EXPECT_TRUE(context->setOutputAllocator(name, &results[name])) << name;
+        continue;
       }
       bindings[static_cast<size_t>(i)] = own->data();
       EXPECT_TRUE(context->setTensorAddress(name, own->data())) << name;
@@ -104,15 +77,12 @@ inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays
   for (int32_t i = 0; fine && i < engine.getNbIOTensors(); ++i) {
     const char* name = engine.getIOTensorName(i);
     if (engine.getTensorIOMode(name) == TensorIOMode::kINPUT) continue;
-    const auto found = late.find(name);
-    outputs[name] =
-        tool::make_array(engine.getTensorDataType(name),
-                         tool::to_vector(found != late.end() ? found->second.shape()
-                                                             : context->getTensorShape(name)));
-    if (found != late.end())
-      found->second.read(outputs[name]);
-    else
-      memory[static_cast<size_t>(i)]->read(outputs[name]);
+    const auto shape = tool::to_vector(context->getTensorShape(name));
+    EXPECT_EQ(shape, results[name].shape()) << name;
+    tool::Array& output = outputs[name] = tool::make_array(engine.getTensorDataType(name), shape);
+    EXPECT_EQ(cudaMemcpy(output.bytes.data(), results[name].data(), output.bytes.size(),
+                         cudaMemcpyDeviceToHost),
+              cudaSuccess);
   }
   return outputs;
 }

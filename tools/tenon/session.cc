@@ -4,6 +4,7 @@
 #include <random>
 
 #include "error.h"
+#include "late_memory.h"
 
 namespace tenon::tool {
 
@@ -83,24 +84,24 @@ void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
     else
       inputs_[name] = make_array(type, shape);
     if (given == arrays.end() && !decides_shapes) zero_filled_.push_back(name);
-    Buffer b{name, true, decides_shapes, nullptr, &inputs_[name]};
-    if (b.on_host) context_->setTensorAddress(name.c_str(), b.host->bytes.data());
-    buffers_.push_back(b);
+    if (decides_shapes) context_->setTensorAddress(name.c_str(), inputs_[name].bytes.data());
+    buffers_.push_back({name, true, decides_shapes, nullptr, &inputs_[name], false, nullptr});
   }
   for (const std::string& name : names(TensorIOMode::kOUTPUT)) {
     const auto shape = to_vector(context_->getTensorShape(name.c_str()));
     const auto type = engine_.getTensorDataType(name.c_str());
     const bool late = std::find(shape.begin(), shape.end(), -1) != shape.end();
     outputs_[name] = late ? Array{type, {0}, {}} : make_array(type, shape);
-    buffers_.push_back({name, false, false, nullptr, &outputs_[name], late});
+    buffers_.push_back({name, false, false, nullptr, &outputs_[name], late, nullptr});
   }
   for (Buffer& b : buffers_) {
     if (b.on_host) continue;
-    const int64_t bytes = b.late ? context_->getMaxOutputSize(b.name.c_str())
-                                 : static_cast<int64_t>(b.host->bytes.size());
-    if (bytes < 0)
-      fail_with_log(logger_, fmt::format("the largest size of output '{}' is not known", b.name));
-    check(cudaMalloc(&b.device, static_cast<size_t>(std::max<int64_t>(bytes, 1))),
+    if (b.late) {
+      b.memory = std::make_shared<LateMemory>();
+      context_->setOutputAllocator(b.name.c_str(), b.memory.get());
+      continue;
+    }
+    check(cudaMalloc(&b.device, std::max<size_t>(b.host->bytes.size(), 1)),
           "cannot get device memory");
     context_->setTensorAddress(b.name.c_str(), b.device);
   }
@@ -165,12 +166,12 @@ void Session::copy_out() {
   for (const Buffer& b : buffers_)
     if (b.late) {
       wait();
-      *b.host = make_array(b.host->type, to_vector(context_->getTensorShape(b.name.c_str())));
+      *b.host = make_array(b.host->type, b.memory->shape());
     }
   for (const Buffer& b : buffers_)
     if (!b.is_input && !b.host->bytes.empty())
-      check(cudaMemcpyAsync(b.host->bytes.data(), b.device, b.host->bytes.size(),
-                            cudaMemcpyDeviceToHost, stream_),
+      check(cudaMemcpyAsync(b.host->bytes.data(), b.late ? b.memory->data() : b.device,
+                            b.host->bytes.size(), cudaMemcpyDeviceToHost, stream_),
             "cannot copy an output");
 }
 

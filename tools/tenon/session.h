@@ -8,6 +8,8 @@
 
 namespace tenon::tool {
 
+class LateMemory;
+
 class Session {
  public:
   /// Throws Failure when the engine has no such optimization profile.
@@ -51,6 +53,7 @@ class Session {
     void* device = nullptr;
     Array* host = nullptr;
     bool late = false;  // only the run tells its shape
+    std::shared_ptr<LateMemory> memory;
   };
   Array shape_values(const std::string& name, const std::vector<int64_t>& shape,
                      const ShapeMap& shapes) const;
