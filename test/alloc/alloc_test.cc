@@ -191,6 +191,7 @@ INSTANTIATE_TEST_SUITE_P(Enqueue, Models,
                                            std::pair("mini_mobilenet",
                                                      nvinfer1::Dims4(2, 3, 50, 75)),
                                            std::pair("mini_vgg", nvinfer1::Dims4(1, 3, 65, 65)),
+                                           std::pair("mini_unet", nvinfer1::Dims4(1, 3, 32, 32)),
                                            std::pair("mlp", nvinfer1::Dims4(1, 1, 12, 12))),
                          [](const auto& parameter) { return std::string(parameter.param.first); });
 
