@@ -123,6 +123,43 @@ TEST(IndexingLayers, NonZero) {
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("int32 or int64"));
 }
 
+// The elements that are not zero, picked by a gather: its extent is known once the network ran.
+TEST(IndexingLayers, NonZeroRuns) {
+  Session s;
+  ITensor& x = s.input("x", {6});
+  IShuffleLayer* indices = s.network->addShuffle(*s.network->addNonZero(x)->getOutput(0));
+  indices->setReshapeDimensions(dims({-1}));
+  ITensor& picked = *s.network->addGather(x, *indices->getOutput(0), 0)->getOutput(0);
+  picked.setName("picked");
+  s.network->markOutput(picked);
+  const auto engine = s.engine();
+  ASSERT_NE(engine, nullptr) << s.logger.take_errors();
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  struct Allocator final : IOutputAllocator {
+    void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
+                                cudaStream_t) noexcept override {
+      memory.resize(size / sizeof(float));
+      return memory.data();
+    }
+    void notifyShape(const char*, const Dims& d) noexcept override { shape = list(d); }
+    std::vector<float> memory;
+    List shape;
+  } allocator;
+  ASSERT_TRUE(context->setOutputAllocator("picked", &allocator));
+  for (const std::vector<float>& in :
+       {std::vector<float>{0, 3, 0, -1, 0, 2}, {0, 0, 0, 0, 5, 0}, {0, 0, 0, 0, 0, 0}}) {
+    std::vector<float> expected;
+    std::copy_if(in.begin(), in.end(), std::back_inserter(expected),
+                 [](float v) { return v != 0; });
+    ASSERT_TRUE(context->setInputTensorAddress("x", in.data()));
+    ASSERT_TRUE(context->enqueueV3(nullptr)) << s.logger.take_errors();
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << s.logger.take_errors();
+    EXPECT_EQ(allocator.shape, (List{static_cast<int64_t>(expected.size())}));
+    allocator.memory.resize(expected.size());
+    EXPECT_EQ(allocator.memory, expected);
+  }
+}
+
 TEST(IndexingLayers, Scatter) {
   Session s;
   ITensor& x = s.input("x", {3, 2});

@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "network/concrete_inference.h"
-#include "network/plugin_kind.h"
 #include "network/control_flow.h"
+#include "network/plugin_kind.h"
 
 namespace tenon {
 namespace {

@@ -1,5 +1,5 @@
-#include "network/plugin_kind.h"
 #include "network/control_flow.h"
+#include "network/plugin_kind.h"
 #include "network/reference_run.h"
 #include "ops/constant.h"
 #include "optimize/match.h"

@@ -143,13 +143,13 @@ Shape Context::tensor_shape(int binding) {
   if (!missing_inputs().empty()) return engine_->declared_shape(binding);
   const auto tensor = static_cast<size_t>(engine_->plan().bindings[index].tensor);
   read_symbols();
+  check_values();
   if (!states_.empty() && states_.front()->stages[0].symbols == symbols_) {
     if (engine_->stages().tensors[tensor] == 0) return states_.front()->shapes[tensor];
     const std::lock_guard lock(run_mutex_);  // a run tells it
     return states_.front()->shapes[tensor];
   }
   check_dimensions();
-  check_values();
   return shape_of(engine_->plan(), engine_->plan().bindings[index].tensor,
                   engine_->plan().shapes.evaluate(symbols_));
 }

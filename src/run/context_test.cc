@@ -169,6 +169,36 @@ TEST(Context, ShapesThatDoNotFitALayerAreRefusedBeforeItRuns) {
   EXPECT_EQ(error_of([&] { context.execute(); }), "");
 }
 
+TEST(Context, ValuesOfShapeInputsAreCheckedAgainInAnotherProfile) {
+  Network n;
+  Value& x = n.add_input("x", DataType::kFLOAT, {12});
+  Value& size = n.add_input("size", DataType::kINT64, {2});
+  auto reshape = std::make_unique<Shuffle>();
+  reshape->has_reshape = true;
+  n.mark_output(*n.add_node(std::move(reshape), {&x, &size}, "reshape").outputs[0]);
+  BuildOptions options;
+  for (const int64_t least : {1, 3}) {
+    ProfileRequest profile;
+    profile.inputs["size"].min_values = {least, 1};
+    profile.inputs["size"].opt_values = {3, 4};
+    profile.inputs["size"].max_values = {12, 12};
+    options.profiles.push_back(profile);
+  }
+  Context context(
+      std::make_shared<Engine>(build_plan(n, cpu_target(), options), cpu_target(), Log()), true);
+  std::vector<float> data(12), result(12);
+  int64_t wanted[] = {2, 6};
+  void* addresses[] = {data.data(), wanted, result.data()};
+  EXPECT_EQ(error_of([&] { context.execute(addresses); }), "");
+  context.set_profile(1);
+  const auto refused = HasSubstr("'size': element 0 is 2, outside profile 1, which allows 3 to 12");
+  EXPECT_THAT(error_of([&] { context.execute(addresses); }), refused);
+  EXPECT_THAT(error_of([&] { context.tensor_shape(2); }), refused);
+  wanted[0] = 4;
+  wanted[1] = 3;
+  EXPECT_EQ(error_of([&] { context.execute(addresses); }), "");
+}
+
 TEST(Context, InputsMayBeScalars) {
   Network n;
   Value& x = n.add_input("x", DataType::kFLOAT, Shape());

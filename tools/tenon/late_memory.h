@@ -12,7 +12,7 @@ namespace tenon::tool {
 class LateMemory final : public nvinfer1::IOutputAllocator {
  public:
   ~LateMemory() override { cudaFree(data_); }
-  void* reallocateOutputAsync(char const*, void*, uint64_t size, uint64_t,
+  void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
                               cudaStream_t) noexcept override {
     if (size <= bytes_) return data_;
     cudaFree(data_);
@@ -20,7 +20,7 @@ class LateMemory final : public nvinfer1::IOutputAllocator {
     bytes_ = cudaMalloc(&data_, size) == cudaSuccess ? size : 0;
     return data_;
   }
-  void notifyShape(char const*, nvinfer1::Dims const& dims) noexcept override {
+  void notifyShape(const char*, const nvinfer1::Dims& dims) noexcept override {
     shape_ = to_vector(dims);
   }
   void* data() const { return data_; }
