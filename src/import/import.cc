@@ -46,6 +46,7 @@ struct Scope {
   ImportState* state = nullptr;  // of the network that layers go to
   Scope* outer = nullptr;        // around the graph of a node; its names are visible too
   Body* body = nullptr;          // the network is one of its own
+  std::unordered_map<std::string, std::vector<Value*>> sequences;
   std::unordered_map<const Value*, Value*> captures;  // outer value -> input of the body
   std::unordered_map<std::string, onnx::TensorProto*> initializers;
   int depth = 0;  // graphs around this one
@@ -274,6 +275,9 @@ class Importer {
 
   // The value of a name; null when the node that makes it has failed.
   Value* lookup(Scope& scope, const std::string& name) {
+    if (scope.sequences.contains(name))
+      fail_import(Code::kUNSUPPORTED_NODE,
+                  "'{}' is a sequence of tensors, which is not supported here yet", name);
     if (const auto it = scope.values.find(name); it != scope.values.end()) return it->second;
     if (const auto it = scope.missing_outputs.find(name); it != scope.missing_outputs.end())
       fail_import(Code::kUNSUPPORTED_NODE, "{}", it->second);
@@ -293,6 +297,15 @@ class Importer {
     }
     fail_import(Code::kINVALID_GRAPH,
                 "tensor '{}' does not exist: no input, initializer or node has that name", name);
+  }
+
+  std::optional<std::vector<Value*>> find_sequence(Scope& scope, const std::string& name) {
+    if (const auto it = scope.sequences.find(name); it != scope.sequences.end()) return it->second;
+    if (scope.outer == nullptr || scope.values.contains(name)) return std::nullopt;
+    auto outer = find_sequence(*scope.outer, name);
+    if (outer && scope.body != nullptr)
+      for (Value*& element : *outer) element = &capture(scope, *element);
+    return outer;
   }
 
   // A value of the network around a body, as the body sees it.
@@ -372,7 +385,13 @@ class Importer {
   bool import_node(Scope& scope, onnx::NodeProto& node, int index) {
     if (node.output_size() == 0) fail_import(Code::kINVALID_NODE, "it has no outputs");
     std::vector<Value*> inputs;
+    std::map<int, std::vector<Value*>> sequences;
     for (const std::string& name : node.input()) {
+      if (auto sequence = find_sequence(scope, name)) {
+        sequences[static_cast<int>(inputs.size())] = std::move(*sequence);
+        inputs.push_back(nullptr);
+        continue;
+      }
       Value* value = name.empty() ? nullptr : lookup(scope, name);
       if (value == nullptr && !name.empty()) return false;
       inputs.push_back(value);
@@ -386,6 +405,7 @@ class Importer {
     }
     Graphs graphs(*this, scope, name);
     NodeContext n(*scope.state, node, name, opset, std::move(inputs), source_, graphs);
+    for (auto& [i, elements] : sequences) n.give_sequence(i, std::move(elements));
     if (m.creator != nullptr) {
       import_plugin(n, *m.creator);
       if (std::find(report_.plugins.begin(), report_.plugins.end(), node.op_type())
@@ -410,6 +430,10 @@ class Importer {
     for (int i = 0; i < node.output_size(); ++i) {
       if (node.output(i).empty()) continue;
       Value* value = n.outputs()[static_cast<size_t>(i)];
+      if (const auto* elements = n.sequence_output(i)) {
+        scope.sequences[node.output(i)] = *elements;
+        continue;
+      }
       if (value == nullptr) {
         scope.missing_outputs[node.output(i)] =
             fmt::format("output {} ('{}') of node '{}' ({}) is not supported yet", i,

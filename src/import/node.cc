@@ -247,6 +247,18 @@ void NodeContext::set_output(int i, Value& value) {
   if (i < output_count()) outputs_[static_cast<size_t>(i)] = &value;
 }
 
+const std::vector<Value*>& NodeContext::sequence_input(int i) const {
+  const auto it = sequence_inputs_.find(i);
+  if (it == sequence_inputs_.end())
+    fail_import(Code::kINVALID_NODE, "input {} is no sequence of tensors", i);
+  return it->second;
+}
+
+const std::vector<Value*>* NodeContext::sequence_output(int i) const {
+  const auto it = sequences_.find(i);
+  return it == sequences_.end() ? nullptr : &it->second;
+}
+
 void NodeContext::import_as(std::string_view standard_operator, int64_t opset, int most_inputs) {
   const ImportFunction row = find_row(standard_operator, opset);
   if (row == nullptr)

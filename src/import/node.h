@@ -2,6 +2,7 @@
 // and layers to add.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -87,6 +88,17 @@ class NodeContext : public Layers {
   int output_count() const { return node_.output_size(); }
   bool output_is_used(int i) const;
   void set_output(int i, Value& value);
+
+  // Sequences of tensors exist while a model is imported: their length is known then.
+  /// Throws when input i is no sequence.
+  const std::vector<Value*>& sequence_input(int i) const;
+  void set_sequence(int i, std::vector<Value*> elements) { sequences_[i] = std::move(elements); }
+  /// The sequence that output i is, null when it is a tensor.
+  const std::vector<Value*>* sequence_output(int i) const;
+  void give_sequence(int i, std::vector<Value*> elements) {
+    sequence_inputs_[i] = std::move(elements);
+  }
+
   const std::vector<Value*>& outputs() const { return outputs_; }
 
   /// The rest of the import is that of the standard domain's operator in that opset: for operators
@@ -102,6 +114,7 @@ class NodeContext : public Layers {
   std::vector<Value*> outputs_;
   TensorSource& source_;
   BodyImporter& bodies_;
+  std::map<int, std::vector<Value*>> sequence_inputs_, sequences_;
   std::unordered_set<std::string_view> asked_;
 };
 

@@ -150,7 +150,7 @@ std::vector<fs::path> folders_in(const fs::path& root) {
 const fs::path kPackage = fs::path(TENON_ONNX_PACKAGE) / "backend/test/data";
 
 TEST(OnnxCases, Operators) {
-  run_cases(folders_in(TENON_ONNX_CASES), true, 960);
+  run_cases(folders_in(TENON_ONNX_CASES), true, 1560);
 }
 TEST(OnnxCases, PytorchModels) {
   run_cases(folders_in(kPackage / "pytorch-converted"), false, 82);
@@ -159,7 +159,7 @@ TEST(OnnxCases, PytorchOperators) {
   run_cases(folders_in(kPackage / "pytorch-operator"), false, 35);
 }
 TEST(OnnxCases, SimpleModels) {
-  run_cases(folders_in(kPackage / "simple"), false, 7);
+  run_cases(folders_in(kPackage / "simple"), false, 14);
 }
 
 }  // namespace

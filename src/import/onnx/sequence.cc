@@ -1,0 +1,137 @@
+// Sequences of tensors. They exist while a model is imported, as lists: TensorRT has none.
+#include "import/node.h"
+#include "ops/concatenation.h"
+#include "ops/infer.h"
+
+namespace tenon {
+namespace {
+
+using Code = nvonnxparser::ErrorCode;
+
+// The position that input i names among `count` elements; negative ones count from the end. `end`
+// allows the place behind the last.
+size_t position(NodeContext& n, int i, size_t count, bool end = false) {
+  const auto values = n.integers_of(i, "the position in the sequence");
+  require(values.size() == 1, "the position has {} elements; expected one", values.size());
+  const auto size = static_cast<int64_t>(count);
+  const int64_t at = values[0] < 0 ? values[0] + size : values[0];
+  if (at < 0 || at >= size + (end ? 1 : 0))
+    fail_import(Code::kINVALID_NODE, "position {} is outside the {} there are", values[0], count);
+  return static_cast<size_t>(at);
+}
+
+Value& concatenated(NodeContext& n, const std::vector<Value*>& parts, int axis) {
+  auto op = std::make_unique<Concatenation>();
+  op->axis = axis;
+  return n.add(std::move(op), parts);
+}
+
+// A slice of `size` along an axis from `start` on.
+Value& part(NodeContext& n, Value& x, size_t axis, int64_t start, int64_t size) {
+  Dims starts(x.dims.size(), n.number(0)), sizes = x.dims, strides(x.dims.size(), n.number(1));
+  starts[axis] = n.number(start);
+  sizes[axis] = n.number(size);
+  return n.slice(x, starts, sizes, strides);
+}
+
+Value& without_axis(NodeContext& n, Value& x, size_t axis) {
+  Dims extents = x.dims;
+  extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(axis));
+  return n.reshape(x, extents);
+}
+
+std::vector<int64_t> split_sizes(NodeContext& n, int64_t extent) {
+  if (!n.has_input(1)) return std::vector<int64_t>(static_cast<size_t>(extent), 1);
+  const bool chunks = n.rank(n.input(1)) == 0;
+  std::vector<int64_t> given = n.integers_of(1, "the sizes of the parts");
+  if (!chunks) return given;
+  require(given[0] > 0, "parts of {} elements are not possible", given[0]);
+  std::vector<int64_t> sizes;
+  for (int64_t start = 0; start < extent; start += given[0])
+    sizes.push_back(std::min(given[0], extent - start));
+  return sizes;
+}
+
+}  // namespace
+
+TENON_IMPORT(SequenceEmpty, 11, "") {
+  n.ignore("dtype");
+  n.set_sequence(0, {});
+}
+
+TENON_IMPORT(SequenceConstruct, 11, "") {
+  std::vector<Value*> elements;
+  for (int i = 0; i < n.input_count(); ++i) elements.push_back(&n.input(i));
+  n.set_sequence(0, std::move(elements));
+}
+
+TENON_IMPORT(SequenceInsert, 11, "the position must be constant") {
+  std::vector<Value*> elements = n.sequence_input(0);
+  const size_t at = n.has_input(2) ? position(n, 2, elements.size(), true) : elements.size();
+  elements.insert(elements.begin() + static_cast<std::ptrdiff_t>(at), &n.input(1));
+  n.set_sequence(0, std::move(elements));
+}
+
+TENON_IMPORT(SequenceErase, 11, "the position must be constant") {
+  std::vector<Value*> elements = n.sequence_input(0);
+  require(!elements.empty(), "the sequence is empty");
+  const size_t at = n.has_input(1) ? position(n, 1, elements.size()) : elements.size() - 1;
+  elements.erase(elements.begin() + static_cast<std::ptrdiff_t>(at));
+  n.set_sequence(0, std::move(elements));
+}
+
+TENON_IMPORT(SequenceAt, 11, "the position must be constant") {
+  const std::vector<Value*>& elements = n.sequence_input(0);
+  n.set_output(0, *elements[position(n, 1, elements.size())]);
+}
+
+TENON_IMPORT(SequenceLength, 11, "") {
+  const auto count = static_cast<int64_t>(n.sequence_input(0).size());
+  n.set_output(0, n.constant(Tensor::of<int64_t>(DataType::kINT64, Shape(),
+                                                 std::span<const int64_t>(&count, 1))));
+}
+
+TENON_IMPORT(SplitToSequence, 11, "the extent that is split, and the sizes, must be constant") {
+  n.expect_inputs(1, 2);
+  Value& x = n.input(0);
+  const auto axis = static_cast<size_t>(normalized_axis(n.integer("axis", 0), n.rank(x)));
+  const bool keep = n.flag("keepdims", true) || n.has_input(1);
+  const Dim extent = x.dims[axis];
+  if (!extent->is_integer_constant())
+    fail_import(
+        Code::kUNSUPPORTED_NODE_DYNAMIC,
+        "sequences of a length known only at run time are not supported yet: axis {} has no "
+        "constant extent",
+        axis);
+  const auto sizes = split_sizes(n, extent->value.integer);
+  std::vector<Value*> elements;
+  int64_t start = 0;
+  for (int64_t size : sizes) {
+    require(size >= 0 && size <= extent->value.integer - start,
+            "parts of {} elements do not fit extent {}", fmt::join(sizes, ", "),
+            extent->value.integer);
+    Value& slice = part(n, x, axis, start, size);
+    elements.push_back(keep ? &slice : &without_axis(n, slice, axis));
+    start += size;
+  }
+  require(start == extent->value.integer, "the parts have {} elements together; the axis has {}",
+          start, extent->value.integer);
+  n.set_sequence(0, std::move(elements));
+}
+
+TENON_IMPORT(ConcatFromSequence, 11, "") {
+  std::vector<Value*> elements = n.sequence_input(0);
+  require(!elements.empty(), "the sequence is empty");
+  const bool stack = n.flag("new_axis", false);
+  const int rank = n.rank(*elements[0]) + (stack ? 1 : 0);
+  const int axis = normalized_axis(n.integer("axis"), rank);
+  if (stack)
+    for (Value*& element : elements) {
+      Dims extents = element->dims;
+      extents.insert(extents.begin() + axis, n.number(1));
+      element = &n.reshape(*element, extents);
+    }
+  n.set_output(0, concatenated(n, elements, axis));
+}
+
+}  // namespace tenon
