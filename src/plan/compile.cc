@@ -267,8 +267,9 @@ class Compiler {
       if (v == nullptr || extents_.contains(v)) return;
       auto& slots = extents_[v];
       for (Dim d : v->dims) slots.push_back(plan_.shapes.add(d));
-      if (on_host(*v))
-        for (Dim d : *v->content) contents_[v].push_back(plan_.shapes.add(d));
+      if (!on_host(*v)) return;
+      auto& elements = contents_[v];  // also when there are none
+      for (Dim d : *v->content) elements.push_back(plan_.shapes.add(d));
     };
     for (const Node* node : needed_) {
       for (const Value* v : node->inputs) add(v);
