@@ -7,12 +7,10 @@ namespace tenon {
 Dim BodyExtent::dim(Inference& c, int output, int axis) const {
   if (code == kLate) return c.late_extent(output, axis);
   if (code >= 0) return c.pool().constant(code);
-  const int64_t place = -2 - code;
-  const auto input = static_cast<int>(place / Shape::kMaxRank);
-  const auto at = static_cast<size_t>(place % Shape::kMaxRank);
-  require(c.has_input(input) && at < c.dims(input).size(),
-          "output {} takes its extent {} from input {}, which has none", output, axis, input);
-  return c.dims(input)[at];
+  const auto at = static_cast<size_t>(this->axis());
+  require(c.has_input(input()) && at < c.dims(input()).size(),
+          "output {} takes its extent {} from input {}, which has none", output, axis, input());
+  return c.dims(input())[at];
 }
 
 BodyOutput body_output(const Network& body, size_t i,

@@ -17,6 +17,9 @@ struct BodyExtent {
   static BodyExtent of_input(int input, int axis) {
     return {-2 - (input * Shape::kMaxRank + axis)};
   }
+  bool is_of_input() const { return code < kLate; }
+  int input() const { return static_cast<int>((-2 - code) / Shape::kMaxRank); }
+  int axis() const { return static_cast<int>((-2 - code) % Shape::kMaxRank); }
   Dim dim(Inference& c, int output, int axis) const;
   friend bool operator==(const BodyExtent&, const BodyExtent&) = default;
 };

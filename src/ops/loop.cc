@@ -90,13 +90,22 @@ Tensor slice_of(const Tensor& t, int64_t axis, int64_t position) {
   return slice;
 }
 
+// The shape when there was no iteration: extents that only a body tells are 0.
+Shape empty_shape(const BodyOutput& output, int64_t axis, std::span<const Tensor* const> inputs) {
+  Shape shape;
+  for (const BodyExtent& e : output.extents)
+    shape.push_back(e.is_of_input() ? inputs[static_cast<size_t>(e.input())]->shape()[e.axis()]
+                                    : std::max<int64_t>(e.code, 0));
+  shape[static_cast<int>(axis)] = 0;
+  return shape;
+}
+
 Tensor collected(const std::vector<Tensor>& pieces, const BodyOutput& output, int64_t axis,
-                 bool reverse) {
+                 bool reverse, std::span<const Tensor* const> inputs) {
   Shape shape;
   const auto count = static_cast<int64_t>(pieces.size());
   if (pieces.empty()) {
-    for (const BodyExtent& e : output.extents) shape.push_back(std::max<int64_t>(e.code, 0));
-    shape[static_cast<int>(axis)] = 0;
+    shape = empty_shape(output, axis, inputs);
   } else {
     const Shape& piece = pieces[0].shape();
     for (int i = 0; i <= piece.rank(); ++i)
@@ -152,8 +161,8 @@ std::vector<Tensor> Loop::run(std::span<const Tensor* const> inputs,
   }
   std::vector<Tensor> results = std::move(current);
   for (size_t i = 0; i < pieces.size(); ++i)
-    results.push_back(
-        collected(pieces[i], outputs.at(states + i), collect_axes[i], collect_reverse[i] != 0));
+    results.push_back(collected(pieces[i], outputs.at(states + i), collect_axes[i],
+                                collect_reverse[i] != 0, inputs));
   return results;
 }
 
