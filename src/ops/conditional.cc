@@ -9,6 +9,7 @@ TENON_REGISTER_OP(Conditional);
 void Conditional::infer(Inference& c) const {
   require(c.has_input(0) && c.type(0) == DataType::kBOOL, "expected a condition of type bool");
   require_count(c, 0, "the condition", 1);
+  for (int i = 1; i < c.input_count(); ++i) require(c.has_input(i), "input {} is missing", i);
   outputs.infer(c);
 }
 

@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "plan/inspect.h"
+#include "plan/plan_generated.h"
 #include "plan/plan_test_network.h"
+#include "plan/structure.h"
 
 namespace tenon {
 namespace {
@@ -73,6 +75,26 @@ TEST(PlanFile, SaysWhatIsWrong) {
   auto other = write_plan(make_plan());
   other[8] = std::byte{99};
   EXPECT_THAT(error_of(other), HasSubstr("format 99"));
+}
+
+// Bodies that share tables would make ten plans of one at each level.
+TEST(PlanFile, RefusesAFileThatGrowsWhenItIsRead) {
+  flatbuffers::FlatBufferBuilder b;
+  const auto plan_of = [&](const std::vector<flatbuffers::Offset<schema::Step>>& steps) {
+    const std::vector profiles{schema::CreateProfileDirect(b)};
+    return schema::CreatePlanDirect(b, "plan", "cpu", "", "", 0, nullptr, nullptr, nullptr, &steps,
+                                    nullptr, &profiles);
+  };
+  auto plan = plan_of({});
+  for (int level = 0; level < 7; ++level) {
+    const std::vector bodies(10, plan);
+    plan = plan_of({schema::CreateStepDirect(b, "loop", "", "Loop", nullptr, 0, "bodies", nullptr,
+                                             nullptr, nullptr, nullptr, &bodies)});
+  }
+  schema::FinishPlanBuffer(b, plan);
+  const auto memory = allocate_aligned(b.GetSize());
+  std::copy_n(reinterpret_cast<const std::byte*>(b.GetBufferPointer()), b.GetSize(), memory.get());
+  EXPECT_THROW(read_structure({memory.get(), b.GetSize()}, {}, nullptr), Error);
 }
 
 TEST(PlanFile, OpensByPathInPlace) {

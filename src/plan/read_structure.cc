@@ -1,5 +1,7 @@
 // The FlatBuffers structure of a plan file as a plan. The verifier has checked that offsets stay
 // inside the section; everything that is an index, an enum or a count is checked here.
+#include <algorithm>
+
 #include "base/error.h"
 #include "plan/plan_generated.h"
 #include "plan/structure.h"
@@ -310,7 +312,10 @@ Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
 Plan read_structure(std::span<const std::byte> structure, std::span<const std::byte> weights,
                     const std::shared_ptr<const void>& owner) {
   const auto* data = reinterpret_cast<const uint8_t*>(structure.data());
-  fb::Verifier verifier(data, structure.size(), 64, 100'000'000);
+  // Each table takes at least 8 bytes with the offset to it. Bodies that share one table would be
+  // more than that, and could grow without bound when they are read.
+  const auto most = static_cast<fb::uoffset_t>(std::min<size_t>(structure.size() / 8, 100'000'000));
+  fb::Verifier verifier(data, structure.size(), 64, most);
   require(schema::VerifyPlanBuffer(verifier), "the plan is damaged: its structure is not valid");
   return read_table(*schema::GetPlan(data), weights, owner, 0);
 }
