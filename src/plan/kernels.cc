@@ -105,6 +105,22 @@ void check_step(const Plan& plan, const PlanStep& step, const Op& op, const Plan
   }
 }
 
+namespace {
+
+// Bodies read and write plain memory.
+void check_borders(const Plan& plan, const PlanStep& step) {
+  for (const auto* list : {&step.inputs, &step.outputs})
+    for (int32_t i : *list) {
+      if (i < 0) continue;
+      const PlanTensor& t = plan.tensors[static_cast<size_t>(i)];
+      const auto place = plan.tensors[static_cast<size_t>(plan.root_of(i))].place;
+      require(place != Place::kNone && t.layout == Layout::kLinear,
+              "tensor '{}' has no linear memory for the layer's bodies", t.name);
+    }
+}
+
+}  // namespace
+
 std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool is_body) {
   require(plan.target == target.name(),
           "the plan is for the target '{}'; this build runs '{}': build the plan again here",
@@ -129,6 +145,7 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
       if (layer != nullptr) {
         require(step.bodies.size() == layer->body_count(), "it has {} bodies; expected {}",
                 step.bodies.size(), layer->body_count());
+        check_borders(plan, step);
         steps.push_back(std::move(loaded));
         return;
       }
@@ -146,7 +163,7 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
               inputs.size(), outputs.size());
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (!inputs[i].present) continue;
-        const auto place = plan.tensors[static_cast<size_t>(step.inputs[i])].place;
+        const auto place = plan.tensors[static_cast<size_t>(plan.root_of(step.inputs[i]))].place;
         require(loaded.kernel->input_is_packed[i] || place != Place::kNone,
                 "input {} has no memory, and kernel '{}' reads it", i, step.kernel);
         require(loaded.kernel->input_is_packed[i]

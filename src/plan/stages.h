@@ -14,12 +14,12 @@ struct Stages {
   int32_t count = 1;
   std::vector<int32_t> steps;    // never falls from one step to the next
   std::vector<int32_t> tensors;  // from when on extents and host elements are known
-  std::vector<int32_t> makers;   // per tensor: the stage of the step that writes it, else 0
+  std::vector<int32_t> makers;   // per tensor: the stage of the first step that writes it, else 0
   std::vector<int32_t> symbols;
   std::vector<std::vector<int32_t>> told;  // per step: the symbols that it tells
 };
 
-/// Throws when a step needs a size before the step that tells it.
+/// Throws when a step needs a size, or memory of the context, before the step that makes it.
 Stages stages_of(const Plan& plan);
 
 }  // namespace tenon
