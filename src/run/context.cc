@@ -54,8 +54,8 @@ class Context::InUse {
 Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
     : engine_(std::move(engine)), memory_(engine_->allocator()), own_memory_(own_memory) {
   const size_t bindings = engine_->plan().bindings.size();
-  addresses_.resize(bindings);
-  allocators_.resize(bindings);
+  borders_.addresses.resize(bindings);
+  borders_.allocators.resize(bindings);
   layer_ms_.resize(engine_->plan().steps.size());
   symbols_.resize(engine_->plan().symbols.size());
   for (int32_t i = 1; i < engine_->stages().count; ++i)
@@ -64,7 +64,7 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
   jobs_.resize(kJobs);
   for (Job& job : jobs_) {
     job.context = this;
-    job.addresses.resize(bindings);
+    job.borders = borders_;
   }
   set_profile(0);
 }
@@ -114,11 +114,11 @@ void Context::set_input_shape(int binding, const Shape& shape) {
 }
 
 void Context::set_address(int binding, void* data) {
-  addresses_[static_cast<size_t>(binding)] = data;
+  borders_.addresses[static_cast<size_t>(binding)] = data;
 }
 
 void Context::set_output_allocator(int binding, nvinfer1::IOutputAllocator* allocator) {
-  allocators_[static_cast<size_t>(binding)] = allocator;
+  borders_.allocators[static_cast<size_t>(binding)] = allocator;
 }
 
 std::vector<int> Context::missing_inputs() const {
@@ -130,7 +130,8 @@ std::vector<int> Context::missing_inputs() const {
 // The first one from `first` on, -1 for none.
 int Context::missing_input(int first) const {
   for (auto i = static_cast<size_t>(first); i < input_shapes_.size(); ++i)
-    if (!input_shapes_[i] || (engine_->plan().bindings[i].is_shape && addresses_[i] == nullptr))
+    if (!input_shapes_[i]
+        || (engine_->plan().bindings[i].is_shape && borders_.addresses[i] == nullptr))
       return static_cast<int>(i);
   return -1;
 }
@@ -177,8 +178,8 @@ void Context::read_symbols() {
     else if (!symbol.is_element)
       symbols_[s] = (*input_shapes_[binding])[symbol.index];
     else if (plan.bindings[binding].is_shape && symbol.index < input_shapes_[binding]->volume())
-      symbols_[s] = element_at(addresses_[binding], engine_->binding_tensor(symbol.binding).type,
-                               symbol.index);
+      symbols_[s] = element_at(borders_.addresses[binding],
+                               engine_->binding_tensor(symbol.binding).type, symbol.index);
     else
       symbols_[s] = 0;
   }
@@ -271,11 +272,12 @@ void Context::report_profile() {
 }
 
 // The memory of an output, which its allocator gives if it has one.
-void* Context::output_memory(int binding, const Shape& shape, cudaStream_t stream) {
+void* Context::output_memory(const Borders& borders, int binding, const Shape& shape,
+                             cudaStream_t stream) const {
   const auto index = static_cast<size_t>(binding);
   const PlanTensor& t = engine_->binding_tensor(binding);
-  void* data = addresses_[index];
-  if (nvinfer1::IOutputAllocator* allocator = allocators_[index]; allocator != nullptr) {
+  void* data = borders.addresses[index];
+  if (nvinfer1::IOutputAllocator* allocator = borders.allocators[index]; allocator != nullptr) {
     const size_t bytes = bytes_of(t.type, shape.volume());
     data = allocator->reallocateOutputAsync(t.name.c_str(), data, std::max<size_t>(bytes, 1), 64,
                                             stream);
@@ -296,13 +298,20 @@ void Context::check_address(int binding, const void* data, const Shape& shape) c
 
 // Addresses of all inputs and outputs whose size is known before the network runs.
 void Context::prepare_addresses(const ShapeState& state, cudaStream_t stream) {
-  for (size_t i = 0; i < addresses_.size(); ++i) {
+  auto& addresses = borders_.addresses;
+  for (size_t i = 0; i < addresses.size(); ++i) {
     const auto tensor = static_cast<size_t>(engine_->plan().bindings[i].tensor);
-    if (engine_->stages().tensors[tensor] > 0) continue;
+    if (engine_->stages().tensors[tensor] > 0) {
+      require(addresses[i] != nullptr || borders_.allocators[i] != nullptr,
+              "output '{}' has no address: call setOutputAllocator, or setTensorAddress with "
+              "getMaxOutputSize bytes",
+              engine_->plan().tensors[tensor].name);
+      continue;
+    }
     const int binding = static_cast<int>(i);
     if (i >= input_shapes_.size())
-      addresses_[i] = output_memory(binding, state.shapes[tensor], stream);
-    check_address(binding, addresses_[i], state.shapes[tensor]);
+      addresses[i] = output_memory(borders_, binding, state.shapes[tensor], stream);
+    check_address(binding, addresses[i], state.shapes[tensor]);
   }
   require(own_memory_ || memory_.data() != nullptr || state.stages[0].bytes == 0,
           "the context was made without device memory: call setDeviceMemory first");
@@ -315,7 +324,7 @@ void Context::reserve_memory(int64_t bytes) {
 
 void Context::execute(std::span<void* const> addresses) {
   const InUse guard(*this);
-  std::copy(addresses.begin(), addresses.end(), addresses_.begin());
+  std::copy(addresses.begin(), addresses.end(), borders_.addresses.begin());
   const auto& state = resolve();
   if (has_plugins(engine_->plan()) && plugin_stream_ == nullptr)
     require(cudaStreamCreate(&plugin_stream_) == cudaSuccess, "cannot create a stream");
@@ -324,9 +333,9 @@ void Context::execute(std::span<void* const> addresses) {
   reserve_memory(state->stages[0].bytes);
   if (plugin_stream_ != nullptr) {
     const cudart::InPlace in_place(plugin_stream_);
-    run(*state, addresses_, plugin_stream_);
+    run(*state, borders_, plugin_stream_);
   } else {
-    run(*state, addresses_, nullptr);
+    run(*state, borders_, nullptr);
   }
   if (profiler_ != nullptr && emits_profile) report_profile();
 }
@@ -339,11 +348,11 @@ void Context::enqueue(cudaStream_t stream) {
     wait();
     reserve_memory(state->stages[0].bytes);
   }
-  if (cudart::is_capturing(stream)) return capture({this, state, stream, addresses_, false, true});
+  if (cudart::is_capturing(stream)) return capture({this, state, stream, borders_, false, true});
   Job* job = take_job();
   job->state = state;
   job->stream = stream;
-  std::copy(addresses_.begin(), addresses_.end(), job->addresses.begin());
+  job->borders = borders_;
   const cudaError_t status = cudart::enqueue(
       stream,
       [](void* data) {
@@ -351,10 +360,19 @@ void Context::enqueue(cudaStream_t stream) {
         job.context->run_job(job);
       },
       job);
-  if (status == cudaSuccess) return;
-  give_back(*job);
-  fail(ErrorCode::kINVALID_ARGUMENT, "cannot enqueue on this stream: {}",
-       cudaGetErrorString(status));
+  if (status != cudaSuccess) {
+    give_back(*job);
+    fail(ErrorCode::kINVALID_ARGUMENT, "cannot enqueue on this stream: {}",
+         cudaGetErrorString(status));
+  }
+  if (has_late_outputs()) wait();
+}
+
+bool Context::has_late_outputs() const {
+  const auto& bindings = engine_->plan().bindings;
+  return std::any_of(bindings.begin(), bindings.end(), [&](const PlanBinding& b) {
+    return engine_->stages().tensors[static_cast<size_t>(b.tensor)] > 0;
+  });
 }
 
 // A graph may run the job many times, so it owns a copy.
@@ -392,7 +410,7 @@ void Context::give_back(Job& job) {
 
 void Context::run_job(Job& job) noexcept {
   try {
-    run(*job.state, job.addresses, job.stream);
+    run(*job.state, job.borders, job.stream);
     if (profiler_ != nullptr && emits_profile)
       for (size_t i = 0; i < layer_ms_.size(); ++i)
         profiler_->reportLayerTime(engine_->plan().steps[i].name.c_str(), layer_ms_[i]);
@@ -424,15 +442,16 @@ void Context::set_pointers(ShapeState& state, int32_t stage) {
 }
 
 // A stage whose sizes the steps before it told.
-void Context::begin_stage(ShapeState& state, int32_t stage, cudaStream_t stream) {
+void Context::begin_stage(ShapeState& state, int32_t stage, const Borders& borders,
+                          cudaStream_t stream) {
   prepare_stage(*engine_, state, stage);
   stage_memory(stage).reserve(state.stages[static_cast<size_t>(stage)].bytes);
   set_pointers(state, stage);
-  for (size_t i = input_shapes_.size(); i < addresses_.size(); ++i) {
+  for (size_t i = input_shapes_.size(); i < borders.addresses.size(); ++i) {
     const auto tensor = static_cast<size_t>(engine_->plan().bindings[i].tensor);
     if (engine_->stages().tensors[tensor] != stage) continue;
     const int binding = static_cast<int>(i);
-    void* data = output_memory(binding, state.shapes[tensor], stream);
+    void* data = output_memory(borders, binding, state.shapes[tensor], stream);
     check_address(binding, data, state.shapes[tensor]);
     state.pointers[tensor] = static_cast<std::byte*>(data);
   }
@@ -444,6 +463,12 @@ void* Context::allocate_late(int output, const Shape& shape) {
   const auto tensor =
       static_cast<size_t>(engine_->plan().steps[step].outputs[static_cast<size_t>(output)]);
   const PlanTensor& t = engine_->plan().tensors[tensor];
+  const Shape& expected = state->outputs[step][static_cast<size_t>(output)].shape;
+  bool fits = shape.rank() == expected.rank();
+  for (int axis = 0; fits && axis < shape.rank(); ++axis)
+    fits = expected[axis] < 0 || expected[axis] == shape[axis];
+  require(fits && t.place == Place::kLate, "its kernel made an output of shape {}; expected {}",
+          shape, expected);
   const int64_t count = shape.volume();
   require(count <= INT64_MAX / 16, "an output of shape {} is too large", shape);
   auto& memory = late_memory_[tensor];
@@ -466,10 +491,11 @@ void Context::read_told(ShapeState& state, size_t step) {
       require(value >= 0, "the kernel did not make its output '{}'", plan.tensors[tensor].name);
       continue;
     }
-    require(symbol.index < shape.volume(), "tensor '{}' of shape {} has no element {}",
-            plan.tensors[tensor].name, shape, symbol.index);
-    value = element_at(state.pointers[static_cast<size_t>(plan.root_of(symbol.tensor))],
-                       plan.tensors[tensor].type, symbol.index);
+    const auto root = static_cast<size_t>(plan.root_of(symbol.tensor));
+    require(symbol.index < shape.volume() && symbol.index < state.shapes[root].volume(),
+            "tensor '{}' of shape {} has no element {}", plan.tensors[tensor].name, shape,
+            symbol.index);
+    value = element_at(state.pointers[root], plan.tensors[tensor].type, symbol.index);
   }
 }
 
@@ -477,7 +503,7 @@ void Context::run_step(ShapeState& state, size_t i, cudaStream_t stream) {
   const Plan& plan = engine_->plan();
   const PlanStep& step = plan.steps[i];
   Execution* execution = state.executions[i].get();
-  if (execution == nullptr) return;
+  if (execution == nullptr) return read_told(state, i);
   const auto pointer = [&](int32_t tensor) -> std::byte* {
     return tensor < 0 ? nullptr : state.pointers[static_cast<size_t>(plan.root_of(tensor))];
   };
@@ -496,18 +522,18 @@ void Context::run_step(ShapeState& state, size_t i, cudaStream_t stream) {
   }
 }
 
-void Context::run(ShapeState& state, const std::vector<void*>& addresses, cudaStream_t stream) {
+void Context::run(ShapeState& state, const Borders& borders, cudaStream_t stream) {
   const std::lock_guard lock(run_mutex_);
   const Plan& plan = engine_->plan();
   for (size_t i = 0; i < plan.bindings.size(); ++i)
     state.pointers[static_cast<size_t>(plan.bindings[i].tensor)] =
-        static_cast<std::byte*>(addresses[i]);
+        static_cast<std::byte*>(borders.addresses[i]);
   set_pointers(state, 0);
   using Clock = std::chrono::steady_clock;
   in_arena([&] {
     int32_t stage = 0;
     for (size_t i = 0; i < plan.steps.size(); ++i) {
-      while (stage < engine_->stages().steps[i]) begin_stage(state, ++stage, stream);
+      while (stage < engine_->stages().steps[i]) begin_stage(state, ++stage, borders, stream);
       const auto start = profiler_ != nullptr ? Clock::now() : Clock::time_point();
       run_step(state, i, stream);
       if (profiler_ != nullptr)

@@ -34,14 +34,14 @@ class Context {
   void set_input_shape(int binding, const Shape& shape);
   /// Null is allowed; running without an address is what fails.
   void set_address(int binding, void* data);
-  void* address(int binding) const { return addresses_[static_cast<size_t>(binding)]; }
+  void* address(int binding) const { return borders_.addresses[static_cast<size_t>(binding)]; }
   /// The shape at the current inputs; -1 for extents that are not known yet.
   Shape tensor_shape(int binding);
   /// Inputs whose shape (or, for shape inputs, address) is still missing.
   std::vector<int> missing_inputs() const;
   void set_output_allocator(int binding, nvinfer1::IOutputAllocator* allocator);
   nvinfer1::IOutputAllocator* output_allocator(int binding) const {
-    return allocators_[static_cast<size_t>(binding)];
+    return borders_.allocators[static_cast<size_t>(binding)];
   }
 
   void set_device_memory(void* data, int64_t bytes);
@@ -58,18 +58,24 @@ class Context {
   /// @param addresses one per binding, set before the run; none: those set before are used.
   void execute(std::span<void* const> addresses = {});
   /// Enqueues the run; throws for what can be known now. A failure while running is logged and
-  /// becomes the stream's error.
+  /// becomes the stream's error. Returns when the run is over if only it tells the shape of an
+  /// output, since callers read that shape next.
   void enqueue(cudaStream_t stream);
   /// Waits until enqueued runs are over.
   void wait();
 
  private:
+  // Where the tensors of a run lie, one entry per binding.
+  struct Borders {
+    std::vector<void*> addresses;
+    std::vector<nvinfer1::IOutputAllocator*> allocators;
+  };
   // A run that was enqueued, with the addresses of that moment.
   struct Job {
     Context* context = nullptr;
     std::shared_ptr<ShapeState> state;
     cudaStream_t stream = nullptr;
-    std::vector<void*> addresses;
+    Borders borders;
     bool busy = false;
     bool captured = false;  // lives as long as a CUDA graph that holds it
   };
@@ -80,13 +86,14 @@ class Context {
   void read_symbols();
   void check_dimensions() const;
   void check_values() const;
-  void* output_memory(int binding, const Shape& shape, cudaStream_t stream);
+  void* output_memory(const Borders& borders, int binding, const Shape& shape,
+                      cudaStream_t stream) const;
   void check_address(int binding, const void* data, const Shape& shape) const;
   void prepare_addresses(const ShapeState& state, cudaStream_t stream);
-  void run(ShapeState& state, const std::vector<void*>& addresses, cudaStream_t stream);
+  void run(ShapeState& state, const Borders& borders, cudaStream_t stream);
   void run_step(ShapeState& state, size_t step, cudaStream_t stream);
   void set_pointers(ShapeState& state, int32_t stage);
-  void begin_stage(ShapeState& state, int32_t stage, cudaStream_t stream);
+  void begin_stage(ShapeState& state, int32_t stage, const Borders& borders, cudaStream_t stream);
   void* allocate_late(int output, const Shape& shape);
   void read_told(ShapeState& state, size_t step);
   DeviceMemory& stage_memory(int32_t stage) {
@@ -94,6 +101,7 @@ class Context {
   }
   void reserve_memory(int64_t bytes);
   void capture(Job job);
+  bool has_late_outputs() const;
   Job* take_job();
   void give_back(Job& job);
   void run_job(Job& job) noexcept;
@@ -101,8 +109,7 @@ class Context {
   std::shared_ptr<const Engine> engine_;
   int profile_ = 0;
   std::vector<std::optional<Shape>> input_shapes_;
-  std::vector<void*> addresses_;
-  std::vector<nvinfer1::IOutputAllocator*> allocators_;
+  Borders borders_;
   std::list<std::shared_ptr<ShapeState>> states_;  // most recent first
   bool shapes_changed_ = true;
   std::vector<int64_t> symbols_;  // of the plan, at the current inputs
