@@ -203,13 +203,14 @@ int64_t ContextView::getMaxOutputSize(const char* tensorName) const noexcept {
   return reporter_.guard<int64_t>(-1, [&] {
     const int index = output(tensorName);
     const Plan& plan = engine_->plan();
+    const int32_t tensor = plan.bindings[static_cast<size_t>(index)].tensor;
+    // A size that the last run told is no bound for the next.
+    const bool late = engine_->stages().tensors[static_cast<size_t>(tensor)] > 0;
+    const PlanProfile& profile = plan.profiles[static_cast<size_t>(context_.profile())];
     Shape shape = context_.tensor_shape(index);
-    if (!is_known(shape)) {
-      const PlanProfile& profile = plan.profiles[static_cast<size_t>(context_.profile())];
-      shape = largest_shape(plan, plan.bindings[static_cast<size_t>(index)].tensor,
-                            symbols_at(plan, profile, ProfilePoint::kMax));
-      if (!is_known(shape)) return int64_t{-1};
-    }
+    if (late || !is_known(shape))
+      shape = largest_shape(plan, tensor, symbols_at(plan, profile, ProfilePoint::kMax));
+    if (!is_known(shape)) return int64_t{-1};
     return static_cast<int64_t>(bytes_of(engine_->binding_tensor(index).type, shape.volume()));
   });
 }
