@@ -160,7 +160,7 @@ bool never_stops(const Body& body) {
   while (v->producer != nullptr && v->producer->as<Identity>() != nullptr)
     v = v->producer->inputs[0];
   if (v == body.network->inputs()[1]) return true;
-  return v->constant && v->constant->numbers()[0] != 0;
+  return v->constant && v->constant->count() == 1 && v->constant->numbers()[0] != 0;
 }
 
 void import_loop(NodeContext& n) {

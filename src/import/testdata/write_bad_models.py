@@ -88,6 +88,9 @@ def bodies():
     trips = constant("n", 3)
     yield "15_loop_states", model(node("Loop", ["n", "c", "x"], body=body), weights=[condition, trips]), "the_Loop"
     yield "15_loop_no_body", model(node("Loop", ["n", "c", "x"]), weights=[condition, trips]), "the_Loop"
+    nothing = helper.make_graph([helper.make_node("Identity", ["e"], ["again"])], "b", body.input, body.output,
+                                initializer=[constant("e", [], bool)])
+    yield "15_loop_condition", model(node("Loop", ["n", "c"], body=nothing), weights=[condition, trips]), "run"
     yield "15_scan", model(node("Scan", ["x"], body=body, num_scan_inputs=5)), "the_Scan"
 
 
