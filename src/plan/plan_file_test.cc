@@ -97,6 +97,21 @@ TEST(PlanFile, RefusesAFileThatGrowsWhenItIsRead) {
   EXPECT_THROW(read_structure({memory.get(), b.GetSize()}, {}, nullptr), Error);
 }
 
+TEST(PlanFile, BodiesMayLieAsDeepAsModelsNestThem) {
+  const auto nested = [](int depth) {
+    Plan plan = make_plan();
+    for (int i = 0; i < depth; ++i) {
+      Plan outer = make_plan();
+      outer.steps[0].bodies.push_back(std::move(plan));
+      plan = std::move(outer);
+    }
+    return write_plan(plan);
+  };
+  const auto deep = nested(64);
+  EXPECT_EQ(write_plan(read_plan(deep, nullptr, "x.plan")), deep);
+  EXPECT_THAT(error_of(nested(65)), HasSubstr("bodies are nested more than 64 deep"));
+}
+
 TEST(PlanFile, OpensByPathInPlace) {
   const std::string path = ::testing::TempDir() + "/open.plan";
   const auto bytes = write_plan(make_plan());

@@ -11,8 +11,9 @@ namespace {
 
 namespace fb = flatbuffers;
 
-// Bodies inside bodies.
-constexpr int kDeepestBody = 16;
+// Bodies inside bodies: as deep as the importer allows, with two tables for each.
+constexpr int kDeepestBody = 64;
+constexpr fb::uoffset_t kDeepestTable = 2 * kDeepestBody + 8;
 
 // The verifier does not look at the alignment of a vector's elements.
 template <class T> const fb::Vector<T>* checked(const fb::Vector<T>* v, size_t alignment) {
@@ -315,7 +316,7 @@ Plan read_structure(std::span<const std::byte> structure, std::span<const std::b
   // Each table takes at least 8 bytes with the offset to it. Bodies that share one table would be
   // more than that, and could grow without bound when they are read.
   const auto most = static_cast<fb::uoffset_t>(std::min<size_t>(structure.size() / 8, 100'000'000));
-  fb::Verifier verifier(data, structure.size(), 64, most);
+  fb::Verifier verifier(data, structure.size(), kDeepestTable, most);
   require(schema::VerifyPlanBuffer(verifier), "the plan is damaged: its structure is not valid");
   return read_table(*schema::GetPlan(data), weights, owner, 0);
 }
