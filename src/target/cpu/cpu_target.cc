@@ -20,7 +20,9 @@ using namespace cpu;
 #ifdef TENON_ONEDNN
 constexpr Candidate kConvolution[] = {
     {"onednn_convolution", offer_onednn_convolution},
+    {"convolution", offer_convolution},
     {"onednn_convolution_16bit", widened<offer_onednn_convolution>},
+    {"convolution_16bit", widened<offer_convolution>},
     {"reference", offer_reference}};
 constexpr Candidate kDeconvolution[] = {
     {"onednn_deconvolution", offer_onednn_deconvolution},
@@ -51,6 +53,9 @@ constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax, true},
 constexpr Candidate kReorder[] = {{"onednn_reorder", offer_onednn_reorder, true},
                                   {"reorder", offer_reorder}};
 #else
+constexpr Candidate kConvolution[] = {{"convolution", offer_convolution},
+                                      {"convolution_16bit", widened<offer_convolution>},
+                                      {"reference", offer_reference}};
 constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax},
                                   {"softmax_16bit", widened<offer_softmax>},
                                   {"reference", offer_reference}};
@@ -89,8 +94,8 @@ struct Row {
 };
 
 const Row kLists[] = {
-#ifdef TENON_ONEDNN
     {LayerType::kCONVOLUTION, kConvolution},
+#ifdef TENON_ONEDNN
     {LayerType::kDECONVOLUTION, kDeconvolution},
     {LayerType::kMATRIX_MULTIPLY, kMatrixMultiply},
     {layer_type(PrivateLayer::kFullyConnected), kFullyConnected},

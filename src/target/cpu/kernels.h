@@ -25,6 +25,7 @@ Offer offer_gather(const KernelRequest& request);
 Offer offer_normalization(const KernelRequest& request);
 Offer offer_select(const KernelRequest& request);
 Offer offer_typed_pointwise(const KernelRequest& request);
+Offer offer_convolution(const KernelRequest& request);
 
 // oneDNN's primitives, in builds that have it.
 Offer offer_onednn_convolution(const KernelRequest& request);

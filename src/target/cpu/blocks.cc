@@ -1,0 +1,73 @@
+#include "target/cpu/blocks.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/parallel.h"
+#include "target/cpu/pointwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr size_t kFirstOperand = 3;
+/// Multiplications that are worth another thread.
+constexpr double kGrain = 1 << 16;
+
+}  // namespace
+
+int64_t pixels_per_block(int64_t pixels, int64_t depth, int64_t others) {
+  constexpr int64_t kLeast = 4 * kProductPanel;
+  int64_t block =
+      std::clamp(kBlockFloats / std::max<int64_t>(depth, 1) / kProductPanel * kProductPanel,
+                 kProductPanel, whole_panels(std::max<int64_t>(pixels, 1)));
+  const auto blocks = [&] { return (pixels + block - 1) / block * others; };
+  while (block > kLeast && blocks() < 4 * thread_count()) block = whole_panels(block / 2);
+  return block;
+}
+
+std::vector<TensorSpec> in_rows(std::span<const TensorSpec> specs) {
+  std::vector<TensorSpec> out(specs.begin(), specs.end());
+  for (TensorSpec& s : out) s.layout = Layout::kLinear;
+  return out;
+}
+
+BlockExecution::BlockExecution(const PointwiseProgram& epilogue, std::span<const TensorSpec> inputs,
+                               const TensorSpec& output) {
+  if (epilogue.empty()) return;
+  std::vector<TensorSpec> specs = {output};
+  if (inputs.size() > kFirstOperand)
+    specs.insert(specs.end(), inputs.begin() + kFirstOperand, inputs.end());
+  tail_ = prepare_pointwise(epilogue, specs, output);
+  tail_inputs_.resize(specs.size());
+}
+
+void BlockExecution::set_tasks(int64_t tasks, double work, int64_t floats, int64_t shared_floats) {
+  tasks_ = tasks;
+  const double useful = std::clamp<double>(work / kGrain, 1, thread_count());
+  slots_ = std::clamp<int64_t>(tasks, 1, static_cast<int64_t>(useful));
+  floats_ = whole_panels(floats);
+  shared_ = whole_panels(shared_floats);
+}
+
+size_t BlockExecution::scratch_bytes() const {
+  return std::max(static_cast<size_t>(shared_ + slots_ * floats_) * sizeof(float),
+                  tail_ ? tail_->scratch_bytes() : 0);
+}
+
+void BlockExecution::run(const RunArguments& arguments) {
+  auto* const shared = static_cast<float*>(arguments.scratch);
+  begin(arguments, shared);
+  std::atomic<int64_t> next = 0;
+  parallel_for(slots_, 1, [&](int64_t first, int64_t end) {
+    for (int64_t slot = first; slot < end; ++slot)
+      for (int64_t task; (task = next.fetch_add(1)) < tasks_;)
+        run_task(task, shared + shared_ + slot * floats_);
+  });
+  if (!tail_) return;
+  tail_inputs_[0] = arguments.outputs[0];
+  std::copy_n(arguments.inputs.begin() + kFirstOperand, tail_inputs_.size() - 1,
+              tail_inputs_.begin() + 1);
+  tail_->run({tail_inputs_, arguments.outputs, arguments.scratch, arguments.stream});
+}
+
+}  // namespace tenon::cpu

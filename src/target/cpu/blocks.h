@@ -1,0 +1,58 @@
+// What our own convolution and deconvolution share: blocks of pixels, each a task with scratch
+// memory of its own, then the epilogue over the whole result.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ops/pointwise_program.h"
+#include "ops/window.h"
+#include "target/cpu/simd/kernels.h"
+#include "target/target.h"
+
+namespace tenon::cpu {
+
+/// Columns filled up to whole panels of SimdKernels::add_product.
+inline int64_t whole_panels(int64_t columns) {
+  return (columns + kProductPanel - 1) / kProductPanel * kProductPanel;
+}
+
+/// Floats of a packed block: half of a second-level cache of 512 KiB.
+constexpr int64_t kBlockFloats = 1 << 16;
+/// Rows of a packed block, beyond which the two panels that are multiplied at a time would leave
+/// the first-level cache.
+constexpr int64_t kBlockDepth = 256;
+
+/// How many of `pixels` make a block of `depth` rows, in whole panels: as many as the cache holds,
+/// but with enough blocks, times `others`, for all threads.
+int64_t pixels_per_block(int64_t pixels, int64_t depth, int64_t others);
+
+/// The same tensors, in rows.
+std::vector<TensorSpec> in_rows(std::span<const TensorSpec> specs);
+
+/// Runs tasks 0 to tasks() - 1 in any order, then the epilogue. Input 2 is the bias, inputs from 3
+/// on are the operands of the epilogue; everything lies in rows.
+class BlockExecution : public Execution {
+ public:
+  size_t scratch_bytes() const final;
+  void run(const RunArguments& arguments) final;
+
+ protected:
+  BlockExecution(const PointwiseProgram& epilogue, std::span<const TensorSpec> inputs,
+                 const TensorSpec& output);
+
+  /// Tells, once, how many tasks there are, about how many multiplications they take together, the
+  /// floats of scratch memory of each, and the floats that all share.
+  void set_tasks(int64_t tasks, double work, int64_t floats, int64_t shared_floats = 0);
+  /// Before the tasks of a run; `shared` are the floats that all share.
+  virtual void begin(const RunArguments& arguments, float* shared) = 0;
+  virtual void run_task(int64_t task, float* room) const = 0;
+
+ private:
+  int64_t tasks_ = 0, slots_ = 0, floats_ = 0, shared_ = 0;
+  std::unique_ptr<Execution> tail_;
+  std::vector<const void*> tail_inputs_;
+};
+
+}  // namespace tenon::cpu
