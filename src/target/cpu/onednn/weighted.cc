@@ -127,9 +127,33 @@ void WeightedKernel::choose_layouts(const KernelRequest& request) {
   // Without operands, whose layout has to be known beforehand.
   const auto description =
       describe(operands, request.inputs, request.outputs, attributes_of({}, {}));
-  const auto from = layout_of(description.src_desc(), data);
-  const auto to = layout_of(description.dst_desc(), result);
-  set_layouts(request, from.value_or(preferred_blocked()), to.value_or(preferred_blocked()));
+  const auto from = layout_of(description.src_desc(), data).value_or(preferred_blocked());
+  const auto to = layout_of(description.dst_desc(), result).value_or(preferred_blocked());
+  // What the library prefers may not exist as a layout of ours, or only as one that it does not
+  // tell from another (of one channel, say): then there may be code for other layouts only.
+  const Layout blocked = preferred_blocked();
+  for (const auto& [source, destination] : std::initializer_list<std::pair<Layout, Layout>>{
+           {from, to},
+           {Layout::kLinear, blocked},
+           {blocked, blocked},
+           {Layout::kChannelsLast, Layout::kChannelsLast},
+           {Layout::kLinear, Layout::kLinear}}) {
+    set_layouts(request, source, destination);
+    if (has_code(request)) return;
+  }
+  fail(ErrorCode::kUNSUPPORTED_STATE, "oneDNN has nothing but its reference implementation");
+}
+
+bool WeightedKernel::has_code(const KernelRequest& request) const {
+  const auto inputs = with_layouts(request.inputs, input_layouts);
+  const auto outputs = with_layouts(request.outputs, output_layouts);
+  try {
+    Operands operands = plain(inputs, outputs);
+    operands.weights = any_of(operands.weights);
+    return !is_reference(describe(operands, inputs, outputs, attributes_of({}, {})));
+  } catch (const dnnl::error&) {
+    return false;
+  }
 }
 
 void WeightedKernel::set_layouts(const KernelRequest& request, Layout data, Layout result) {

@@ -54,7 +54,11 @@ class WeightedKernel : public Kernel {
   void decide_in_place(const KernelRequest& request);
   void take_weights(const KernelRequest& request, const dnnl::memory::desc& plain,
                     const dnnl::memory::desc& wanted);
+  /// Throws when only the library's reference implementation takes the request: it is slower by
+  /// far than any loop of ours.
   void choose_layouts(const KernelRequest& request);
+  /// Whether there is more than that for the layouts at hand.
+  bool has_code(const KernelRequest& request) const;
   void set_layouts(const KernelRequest& request, Layout data, Layout result);
   std::vector<TensorSpec> with_layouts(std::span<const TensorSpec> specs,
                                        std::span<const Layout> layouts) const;

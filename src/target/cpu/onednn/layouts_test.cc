@@ -1,0 +1,58 @@
+// The layouts that convolutions ask for have more than a reference implementation.
+#include "ops/convolution.h"
+#include "target/cpu/onednn/library.h"
+#include "target/cpu/testing.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct Case {
+  const char* name;
+  Shape data;
+  int64_t maps;
+  Shape kernel, stride, padding;
+};
+
+class LayoutsTest : public testing::TestWithParam<Case> {};
+
+TEST_P(LayoutsTest, HaveCode) {
+  const auto& [name, shape, maps, kernel, stride, padding] = GetParam();
+  Convolution op;
+  op.output_maps = maps;
+  op.kernel = kernel;
+  op.stride = stride;
+  op.dilation = {1, 1};
+  op.pre_padding = op.post_padding = padding;
+  const Shape weights = {maps, shape[1], kernel[0], kernel[1]};
+  for (const Layout arrives : {Layout::kLinear, Layout::kChannelsLast}) {
+    LayerTest test(op, {data(shape, 1, arrives), constant(weights), constant({maps}, 3)});
+    ASSERT_EQ(test.offer("onednn_convolution"), "");
+    expect_close(test.run(), test.reference(), 4e-6);
+    using Primitive = dnnl::convolution_forward;
+    const auto description = onednn::call("convolution", [&] {
+      return Primitive::primitive_desc(
+          Primitive::desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+                          onednn::desc_of(shape, test.kernel().input_layouts[0]),
+                          onednn::any_desc(weights), onednn::desc_of({maps}, Layout::kLinear),
+                          onednn::desc_of(test.output_shape(), test.kernel().output_layouts[0]),
+                          onednn::dims_of(stride), onednn::dims_of(padding),
+                          onednn::dims_of(padding)),
+          onednn::engine());
+    });
+    EXPECT_THAT(description.impl_info_str(), testing::Not(testing::StartsWith("ref")));
+  }
+}
+
+// Data of one channel lies the same in two layouts: oneDNN prefers one, and has code for it only
+// where the result's layout matches. These are of networks that hear speech and notes.
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, LayoutsTest,
+    testing::Values(Case{"spectrum", {1, 1, 832, 1}, 258, {256, 1}, {128, 1}, {0, 0}},
+                    Case{"wavelets", {2, 1, 1, 427}, 36, {1, 256}, {1, 1}, {0, 0}},
+                    Case{"notes", {2, 1, 40, 64}, 32, {7, 7}, {1, 3}, {3, 2}},
+                    Case{"short_line", {1, 64, 2, 1}, 64, {3, 1}, {2, 1}, {1, 0}},
+                    Case{"one_pixel", {1, 128, 1, 1}, 1, {1, 1}, {1, 1}, {0, 0}}),
+    [](const auto& i) { return i.param.name; });
+
+}  // namespace
+}  // namespace tenon::cpu
