@@ -25,7 +25,9 @@ constexpr Candidate kConvolution[] = {
     {"convolution_16bit", widened<offer_convolution>},
     {"reference", offer_reference}};
 constexpr Candidate kDeconvolution[] = {
+    {"deconvolution", offer_deconvolution, true},
     {"onednn_deconvolution", offer_onednn_deconvolution},
+    {"deconvolution_16bit", widened<offer_deconvolution>},
     {"onednn_deconvolution_16bit", widened<offer_onednn_deconvolution>},
     {"reference", offer_reference}};
 constexpr Candidate kMatrixMultiply[] = {
@@ -56,6 +58,9 @@ constexpr Candidate kReorder[] = {{"onednn_reorder", offer_onednn_reorder, true}
 constexpr Candidate kConvolution[] = {{"convolution", offer_convolution},
                                       {"convolution_16bit", widened<offer_convolution>},
                                       {"reference", offer_reference}};
+constexpr Candidate kDeconvolution[] = {{"deconvolution", offer_deconvolution},
+                                        {"deconvolution_16bit", widened<offer_deconvolution>},
+                                        {"reference", offer_reference}};
 constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax},
                                   {"softmax_16bit", widened<offer_softmax>},
                                   {"reference", offer_reference}};
@@ -95,8 +100,8 @@ struct Row {
 
 const Row kLists[] = {
     {LayerType::kCONVOLUTION, kConvolution},
-#ifdef TENON_ONEDNN
     {LayerType::kDECONVOLUTION, kDeconvolution},
+#ifdef TENON_ONEDNN
     {LayerType::kMATRIX_MULTIPLY, kMatrixMultiply},
     {layer_type(PrivateLayer::kFullyConnected), kFullyConnected},
     {layer_type(PrivateLayer::kIntegerConvolution), kIntegerConvolution},
