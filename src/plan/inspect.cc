@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/dtype.h"
 
@@ -66,9 +67,10 @@ ordered_json tensor_json(const Plan& plan, int32_t tensor, const std::vector<Sha
   if (!shapes.empty()) {
     for (int64_t e : shapes[static_cast<size_t>(tensor)]) dims.push_back(e);
   } else {
-    for (const std::string& e : extents_of(plan, t)) {
-      const bool number = e.find_first_not_of("0123456789") == std::string::npos;
-      dims.push_back(number ? ordered_json(std::stoll(e)) : ordered_json(e));
+    for (int32_t slot : t.extents) {
+      const auto& i = plan.shapes.instructions[static_cast<size_t>(slot)];
+      dims.push_back(i.op == ExprOp::kConstant ? ordered_json(i.value.integer)
+                                               : ordered_json(extent_text(plan, slot)));
     }
   }
   return {{"Name", t.name},
@@ -101,6 +103,11 @@ ordered_json step_json(const Plan& plan, const PlanStep& step, const std::vector
                         {"Inputs", inputs},          {"Outputs", outputs},
                         {"TacticName", step.kernel}, {"Metadata", step.metadata}};
   for (const auto& [name, value] : step.attributes) layer["Attributes"][name] = field_json(value);
+  for (const Plan& body : step.bodies) {
+    ordered_json layers = ordered_json::array();
+    for (const PlanStep& inner : body.steps) layers.push_back(step_json(body, inner, {}, true));
+    layer["Bodies"].push_back(layers);
+  }
   return layer;
 }
 
@@ -113,10 +120,59 @@ double mebibytes(double bytes) {
   return bytes / (1 << 20);
 }
 
-int64_t weight_bytes(const Plan& plan) {
+// Plans of bodies share weights with the plan around them.
+int64_t weight_bytes(const Plan& plan, std::set<const void*>& seen) {
   int64_t bytes = 0;
-  for (const Tensor& w : plan.weights) bytes += static_cast<int64_t>(w.bytes());
+  for (const Tensor& w : plan.weights)
+    if (seen.insert(w.data()).second) bytes += static_cast<int64_t>(w.bytes());
+  for (const PlanStep& step : plan.steps)
+    for (const Plan& body : step.bodies) bytes += weight_bytes(body, seen);
   return bytes;
+}
+int64_t weight_bytes(const Plan& plan) {
+  std::set<const void*> seen;
+  return weight_bytes(plan, seen);
+}
+
+struct Row {
+  std::string position;  // "38", and "38.0.2" for layer 2 of body 0 of layer 38
+  const Plan& plan;
+  const PlanStep& step;
+};
+
+void add_rows(const Plan& plan, const std::string& prefix, std::vector<Row>& rows) {
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    rows.push_back({fmt::format("{}{}", prefix, i), plan, plan.steps[i]});
+    const std::string position = rows.back().position;
+    for (size_t k = 0; k < plan.steps[i].bodies.size(); ++k)
+      add_rows(plan.steps[i].bodies[k], fmt::format("{}.{}.", position, k), rows);
+  }
+}
+
+std::string layer_table(const Plan& plan) {
+  std::vector<Row> rows;
+  add_rows(plan, "", rows);
+  size_t position_width = 4, name_width = 5, op_width = 4, kernel_width = 6;
+  for (const Row& r : rows) {
+    position_width = std::max(position_width, r.position.size());
+    name_width = std::min<size_t>(48, std::max(name_width, r.step.name.size()));
+    op_width = std::max(op_width, r.step.op.size());
+    kernel_width = std::max(kernel_width, r.step.kernel.size());
+  }
+  std::string out =
+      fmt::format("  {:>{}}  {:<{}}  {:<{}}  {:<{}}  {}\n", "", position_width, "layer", name_width,
+                  "kind", op_width, "kernel", kernel_width, "output");
+  for (const auto& [position, owner, s] : rows) {
+    std::string name = s.name;
+    if (name.size() > name_width) name = name.substr(0, name_width - 3) + "...";
+    const int32_t t = s.outputs.empty() ? -1 : s.outputs[0];
+    out += fmt::format("  {:>{}}  {:<{}}  {:<{}}  {:<{}}  {}\n", position, position_width, name,
+                       name_width, s.op, op_width, s.kernel, kernel_width,
+                       t < 0 ? "-"
+                             : fmt::format("{} {}", shape_text(owner, t),
+                                           format_text(owner.tensors[static_cast<size_t>(t)])));
+  }
+  return out;
 }
 
 // Names come from models and plans, and may hold any bytes.
@@ -198,26 +254,7 @@ std::string plan_text(const Plan& plan) {
     out += fmt::format("  needs plugin  {} version {}{}\n", p.name, p.version,
                        p.name_space.empty() ? "" : fmt::format(" namespace {}", p.name_space));
   out += fmt::format("  layers        {}\n\n", plan.steps.size());
-  size_t name_width = 5, op_width = 4, kernel_width = 6;
-  for (const PlanStep& s : plan.steps) {
-    name_width = std::min<size_t>(48, std::max(name_width, s.name.size()));
-    op_width = std::max(op_width, s.op.size());
-    kernel_width = std::max(kernel_width, s.kernel.size());
-  }
-  out += fmt::format("  {:>4}  {:<{}}  {:<{}}  {:<{}}  {}\n", "", "layer", name_width, "kind",
-                     op_width, "kernel", kernel_width, "output");
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const PlanStep& s = plan.steps[i];
-    std::string name = s.name;
-    if (name.size() > name_width) name = name.substr(0, name_width - 3) + "...";
-    const int32_t t = s.outputs.empty() ? -1 : s.outputs[0];
-    out += fmt::format("  {:>4}  {:<{}}  {:<{}}  {:<{}}  {}\n", i, name, name_width, s.op, op_width,
-                       s.kernel, kernel_width,
-                       t < 0 ? "-"
-                             : fmt::format("{} {}", shape_text(plan, t),
-                                           format_text(plan.tensors[static_cast<size_t>(t)])));
-  }
-  return out;
+  return out + layer_table(plan);
 }
 
 }  // namespace tenon

@@ -131,5 +131,25 @@ TEST(Inspect, NamesWhatAPlanHolds) {
   EXPECT_THAT(plan_json(plan), HasSubstr("\"LayerType\": \"Convolution\""));
 }
 
+TEST(Inspect, ListsTheLayersOfBodies) {
+  Plan plan = make_plan();
+  const std::string weights = plan_text(plan);
+  const Plan body = plan;
+  plan.steps[1].bodies = {body, body};
+  const std::string text = plan_text(plan), json = plan_json(plan);
+  EXPECT_THAT(text, HasSubstr("  1.0.0  " + body.steps[0].name));
+  EXPECT_THAT(text, HasSubstr("  1.1.0  " + body.steps[0].name));
+  EXPECT_THAT(json, HasSubstr("\"Bodies\""));
+  // Weights that bodies share count once.
+  const auto line = weights.find("  weights");
+  EXPECT_THAT(text, HasSubstr(weights.substr(line, weights.find('\n', line) - line)));
+}
+
+TEST(Inspect, ADimensionMayBeCalledByANumber) {
+  Plan plan = make_plan();
+  plan.bindings[0].dimension_names.assign(4, std::string(30, '9'));
+  EXPECT_THAT(plan_json(plan), HasSubstr("\"999999999999999999999999999999\""));
+}
+
 }  // namespace
 }  // namespace tenon
