@@ -2,7 +2,9 @@
 
 #include <cstring>
 
+#include "api/flow.h"
 #include "api/layer.h"
+#include "network/control_flow.h"
 
 namespace tenon {
 
@@ -103,8 +105,9 @@ void NetworkDefinition::infer(Value& value) const {
     Node* node = path.back()->producer;
     require(node != nullptr, "the shape of tensor '{}' is not known", path.back()->name);
     Value* missing = nullptr;
-    for (Value* in : node->inputs)
-      if (in != nullptr && !in->known) missing = in;
+    for (size_t i = 0; i < node->inputs.size(); ++i)
+      if (Value* in = node->inputs[i]; in != nullptr && !in->known && !is_back_edge(*node, i))
+        missing = in;
     if (missing == nullptr) {
       network_->infer(*node);
       require(path.back()->known, "layer {} does not tell the shape of its output",

@@ -16,6 +16,7 @@
 
 namespace tenon {
 
+class FlowView;
 class LayerView;
 
 /// The network behind an INetworkDefinition; null when the object is not (or no longer) ours.
@@ -41,8 +42,12 @@ class NetworkDefinition final : public nvinfer1::INetworkDefinition,
   /// The facade of a value or layer: made at first use, the same pointer ever after.
   NetworkTensor& tensor_view(Value& value) const;
   LayerView& layer_view(Node& node) const;
+  /// The loop or conditional of that number.
+  FlowView& flow_view(int32_t flow) const { return *flows_.at(static_cast<size_t>(flow)); }
   /// The value behind a tensor; throws when it is not one of this network.
   Value& value_of(const ITensor& tensor) const;
+  /// Adds a layer of `op` and returns its facade, as the class that its kind has.
+  LayerView& add_layer(std::unique_ptr<Op> op, std::vector<Value*> inputs);
   /// A private copy of weights; null for none. Throws for a count that does not fit the pointer.
   Value* add_weights(Weights weights, const char* what);
   /// What the application passed where it differs: null or a value of add_weights().
@@ -223,6 +228,7 @@ class NetworkDefinition final : public nvinfer1::INetworkDefinition,
   mutable std::unordered_map<const Value*, std::unique_ptr<NetworkTensor>> tensors_;
   mutable std::unordered_map<const ITensor*, NetworkTensor*> known_tensors_;
   mutable std::unordered_map<const Node*, std::unique_ptr<LayerView>> layers_;
+  std::vector<std::unique_ptr<FlowView>> flows_;
   /// Copies of weights by the address they came from, for setWeightsName.
   std::unordered_multimap<const void*, Value*> weights_;
 };

@@ -140,8 +140,8 @@ TEST(Network, WhatIsMissingSaysSo) {
   ITensor& x = s.input("x", {1, 3, 8, 8});
   EXPECT_EQ(s.network->addMoE(x, x, x), nullptr);
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("addMoE: not supported yet"));
-  EXPECT_EQ(s.network->addLoop(), nullptr);
-  EXPECT_THAT(s.logger.take_errors(), HasSubstr("addLoop: not supported yet"));
+  EXPECT_FALSE(s.network->markDebug(x));
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("markDebug: not supported yet"));
   EXPECT_EQ(s.builder->createNetworkV2(1u << 31), nullptr);
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("implicit batch are not supported yet"));
   EXPECT_EQ(s.builder->createNetworkV2(1u << 20), nullptr);

@@ -5,12 +5,6 @@ namespace tenon {
 
 using namespace nvinfer1;  // this file is a list of its classes
 
-ILoop* NetworkDefinition::addLoop() noexcept {
-  return reporter_.guard<ILoop*>(nullptr, []() -> ILoop* { not_supported(); });
-}
-IIfConditional* NetworkDefinition::addIfConditional() noexcept {
-  return reporter_.guard<IIfConditional*>(nullptr, []() -> IIfConditional* { not_supported(); });
-}
 bool NetworkDefinition::markDebug(ITensor&) noexcept {
   return reporter_.run(not_supported);
 }

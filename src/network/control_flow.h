@@ -29,6 +29,12 @@ class ControlFlow {
   virtual int layer_input(size_t body_input) const = 0;
 };
 
+/// Input 1 of a recurrence is what an iteration hands to the next: a layer does not wait for it,
+/// and so loops are no cycles.
+inline bool is_back_edge(const Node& node, size_t input) {
+  return input == 1 && node.kind() == LayerType::kRECURRENCE;
+}
+
 inline ControlFlow* control_flow_of(const Node& node) {
   return dynamic_cast<ControlFlow*>(node.op.get());
 }

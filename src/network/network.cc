@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <queue>
 
+#include "network/control_flow.h"
+
 namespace tenon {
 namespace {
 
@@ -344,8 +346,10 @@ std::vector<Node*> Network::sorted() const {
     const Node& node = *nodes_[i];
     position[static_cast<size_t>(node.id)] = i;
     std::vector<const Value*> made;
-    for (const Value* in : node.inputs)
-      if (in != nullptr && in->producer != nullptr) made.push_back(in);
+    for (size_t k = 0; k < node.inputs.size(); ++k)
+      if (const Value* in = node.inputs[k];
+          in != nullptr && in->producer != nullptr && !is_back_edge(node, k))
+        made.push_back(in);
     std::sort(made.begin(), made.end());
     missing[i] = static_cast<int>(std::unique(made.begin(), made.end()) - made.begin());
     if (made.empty()) ready.push(i);
@@ -358,6 +362,7 @@ std::vector<Node*> Network::sorted() const {
     order.push_back(node);
     for (const Value* out : node->outputs)
       for (const Node* user : by_id[static_cast<size_t>(out->id)]) {
+        if (is_back_edge(*user, 1) && user->inputs[0] != out) continue;
         const size_t i = position[static_cast<size_t>(user->id)];
         if (--missing[i] == 0) ready.push(i);
       }

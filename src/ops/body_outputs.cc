@@ -1,5 +1,7 @@
 #include "ops/body_outputs.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace tenon {
@@ -7,10 +9,36 @@ namespace tenon {
 Dim BodyExtent::dim(Inference& c, int output, int axis) const {
   if (code == kLate) return c.late_extent(output, axis);
   if (code >= 0) return c.pool().constant(code);
-  const auto at = static_cast<size_t>(this->axis());
-  require(c.has_input(input()) && at < c.dims(input()).size(),
-          "output {} takes its extent {} from input {}, which has none", output, axis, input());
-  return c.dims(input())[at];
+  if (code < kFirstElement + INT32_MAX) {
+    const auto input = static_cast<int>(code - kFirstElement);
+    require(c.has_input(input), "output {} takes its extent {} from input {}, which is missing",
+            output, axis, input);
+    const Content& number = c.known_content(input, "a length");
+    require(number.size() == 1, "a length has {} elements; expected one", number.size());
+    return c.pool().max(number[0], c.pool().constant(0));
+  }
+  const int64_t place = -2 - code;
+  const auto input = static_cast<int>(std::min<int64_t>(place / Shape::kMaxRank, INT32_MAX));
+  const auto at = static_cast<size_t>(place % Shape::kMaxRank);
+  require(c.has_input(input) && at < c.dims(input).size(),
+          "output {} takes its extent {} from input {}, which has none", output, axis, input);
+  return c.dims(input)[at];
+}
+
+int64_t BodyExtent::extent(std::span<const Tensor* const> inputs) const {
+  if (code >= 0) return code;
+  if (code == kLate) return 0;
+  const auto at = [&](int64_t i) -> const Tensor& {
+    require(i < static_cast<int64_t>(inputs.size()) && inputs[static_cast<size_t>(i)] != nullptr,
+            "an output takes an extent from input {}, which is missing", i);
+    return *inputs[static_cast<size_t>(i)];
+  };
+  if (code < kFirstElement + INT32_MAX)
+    return std::max<int64_t>(0, at(code - kFirstElement).integers().at(0));
+  const int64_t place = -2 - code, axis = place % Shape::kMaxRank;
+  const Shape& shape = at(place / Shape::kMaxRank).shape();
+  require(axis < shape.rank(), "an output takes an extent from axis {} of shape {}", axis, shape);
+  return shape[static_cast<int>(axis)];
 }
 
 BodyOutput body_output(const Network& body, size_t i,

@@ -2,25 +2,28 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <vector>
 
 #include "network/network.h"
 
 namespace tenon {
 
-/// An axis of a layer's output: a number, an extent of one of the layer's inputs, or late.
+/// An axis of a layer's output: a number, an extent of one of the layer's inputs, the number that
+/// an input of one element holds (0 for a negative one), or late.
 struct BodyExtent {
   static constexpr int64_t kLate = -1;
+  static constexpr int64_t kFirstElement = INT64_MIN;
   int64_t code = kLate;
 
   static BodyExtent of(int64_t extent) { return {extent}; }
   static BodyExtent of_input(int input, int axis) {
     return {-2 - (input * Shape::kMaxRank + axis)};
   }
-  bool is_of_input() const { return code < kLate; }
-  int input() const { return static_cast<int>((-2 - code) / Shape::kMaxRank); }
-  int axis() const { return static_cast<int>((-2 - code) % Shape::kMaxRank); }
+  static BodyExtent of_element(int input) { return {kFirstElement + input}; }
   Dim dim(Inference& c, int output, int axis) const;
+  /// For inputs at hand; 0 for a late extent.
+  int64_t extent(std::span<const Tensor* const> inputs) const;
   friend bool operator==(const BodyExtent&, const BodyExtent&) = default;
 };
 

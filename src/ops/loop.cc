@@ -1,6 +1,7 @@
 #include "ops/loop.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "ops/infer.h"
 #include "ops/reference.h"
@@ -15,6 +16,7 @@ void Loop::visit(FieldVisitor& v) {
   v("scan_reverse", scan_reverse);
   v("collect_axes", collect_axes);
   v("collect_reverse", collect_reverse);
+  v("collect_lengths", collect_lengths);
   v("condition_first", condition_first);
   outputs.visit(v);
 }
@@ -29,6 +31,7 @@ int Loop::layer_input(size_t body_input) const {
 void Loop::infer(Inference& c) const {
   require(state_count >= 0 && scan_reverse.size() == scan_axes.size()
               && collect_reverse.size() == collect_axes.size()
+              && (collect_lengths.empty() || collect_lengths.size() == collect_axes.size())
               && outputs.count() == static_cast<size_t>(state_count) + collect_axes.size(),
           "a loop of {} states, {} scanned and {} collected tensors has {} outputs", state_count,
           scan_axes.size(), collect_axes.size(), outputs.count());
@@ -53,6 +56,12 @@ void Loop::infer(Inference& c) const {
     const auto rank = outputs.ranks[static_cast<size_t>(state_count) + i];
     require(collect_axes[i] >= 0 && collect_axes[i] < rank, "collected tensor {} has no axis {}", i,
             collect_axes[i]);
+    const int64_t length = length_input(i);
+    if (length < 0) continue;
+    require(length < c.input_count(),
+            "collected tensor {} takes its length from input {}, which is missing", i, length);
+    require_index(c, static_cast<int>(length), "a length");
+    require_count(c, static_cast<int>(length), "a length", 1);
   }
   outputs.infer(c);
 }
@@ -90,54 +99,83 @@ Tensor slice_of(const Tensor& t, int64_t axis, int64_t position) {
   return slice;
 }
 
-// The shape when there was no iteration: extents that only a body tells are 0.
-Shape empty_shape(const BodyOutput& output, int64_t axis, std::span<const Tensor* const> inputs) {
-  Shape shape;
-  for (const BodyExtent& e : output.extents)
-    shape.push_back(e.is_of_input() ? inputs[static_cast<size_t>(e.input())]->shape()[e.axis()]
-                                    : std::max<int64_t>(e.code, 0));
-  shape[static_cast<int>(axis)] = 0;
-  return shape;
-}
-
-Tensor collected(const std::vector<Tensor>& pieces, const BodyOutput& output, int64_t axis,
-                 bool reverse, std::span<const Tensor* const> inputs) {
-  Shape shape;
+// The pieces along an axis of `shape`, zeros in places that are left.
+Tensor collected(const std::vector<Tensor>& pieces, DataType type, const Shape& shape, int64_t axis,
+                 bool reverse) {
+  Tensor all(type, shape);
+  const auto [outer, inner] = blocks_of(shape, axis, type);
+  const int64_t length = shape[static_cast<int>(axis)];
   const auto count = static_cast<int64_t>(pieces.size());
-  if (pieces.empty()) {
-    shape = empty_shape(output, axis, inputs);
-  } else {
-    const Shape& piece = pieces[0].shape();
-    for (int i = 0; i <= piece.rank(); ++i)
-      shape.push_back(i == axis ? count : piece[i - (i > axis ? 1 : 0)]);
-  }
-  Tensor all(output.type, shape);
-  const auto [outer, inner] = blocks_of(shape, axis, output.type);
+  if (count < length) std::memset(all.mutable_data<std::byte>(), 0, all.bytes());
   for (int64_t k = 0; k < count; ++k) {
-    const Tensor& piece = pieces[static_cast<size_t>(reverse ? count - 1 - k : k)];
+    const Tensor& piece = pieces[static_cast<size_t>(k)];
     require(piece.shape() == pieces[0].shape(),
             "the body made {} in one iteration and {} in another: pieces must have one shape",
             pieces[0].shape(), piece.shape());
+    const int64_t place = reverse ? length - 1 - k : k;
     for (int64_t o = 0; o < outer; ++o)
-      copy_bytes(all.mutable_data<std::byte>() + (o * count + k) * inner,
+      copy_bytes(all.mutable_data<std::byte>() + (o * length + place) * inner,
                  piece.data<std::byte>() + o * inner, static_cast<size_t>(inner));
   }
   return all;
 }
 
+// Whether a body's first output is one bool: its value.
+bool condition_of(const std::vector<Tensor>& made, size_t count) {
+  require(made.size() == count && made[0].type() == DataType::kBOOL && made[0].count() == 1,
+          "the body made {} outputs; expected a condition and {} more", made.size(), count - 1);
+  return *made[0].data<bool>();
+}
+
 }  // namespace
+
+// Iterations at most.
+int64_t Loop::trip_count(std::span<const Tensor* const> inputs) const {
+  const size_t first_scan = kFirstState + static_cast<size_t>(state_count);
+  const bool counted = inputs[0] != nullptr;
+  int64_t trips = counted ? inputs[0]->integers().at(0) : INT64_MAX;
+  for (size_t i = 0; i < scan_axes.size(); ++i) {
+    const int64_t extent = inputs[first_scan + i]->shape()[static_cast<int>(scan_axes[i])];
+    require(!counted || extent >= trips,
+            "scanned tensor {} has {} slices; the loop has {} iterations", i, extent, trips);
+    require(counted || condition_first || i == 0 || extent == trips,
+            "scanned tensors have extents {} and {}", trips, extent);
+    trips = std::min(trips, extent);
+  }
+  return trips;
+}
+
+int64_t Loop::scan_position(size_t scan, const Tensor& scanned, int64_t trip) const {
+  const int64_t extent = scanned.shape()[static_cast<int>(scan_axes[scan])];
+  return scan_reverse[scan] != 0 ? extent - 1 - trip : trip;
+}
+
+// The shape of an output from its pieces; where there are none, what is known without.
+Shape Loop::collected_shape(size_t which, const std::vector<Tensor>& pieces,
+                            std::span<const Tensor* const> inputs) const {
+  const BodyOutput output = outputs.at(static_cast<size_t>(state_count) + which);
+  const auto axis = static_cast<int>(collect_axes[which]);
+  const auto count = static_cast<int64_t>(pieces.size());
+  int64_t length = count;
+  if (const int64_t input = length_input(which); input >= 0) {
+    length = BodyExtent::of_element(static_cast<int>(input)).extent(inputs);
+    require(count <= length, "the loop made {} iterations; the length of an output is {}", count,
+            length);
+  }
+  Shape shape;
+  for (int i = 0; i < static_cast<int>(output.extents.size()); ++i)
+    shape.push_back(i == axis        ? length
+                    : pieces.empty() ? output.extents[static_cast<size_t>(i)].extent(inputs)
+                                     : pieces[0].shape()[i - (i > axis ? 1 : 0)]);
+  return shape;
+}
 
 std::vector<Tensor> Loop::run(std::span<const Tensor* const> inputs,
                               const RunBody& run_body) const {
   const auto states = static_cast<size_t>(state_count);
   const size_t first_scan = kFirstState + states, first_rest = first_scan + scan_axes.size();
-  int64_t trips = inputs[0] != nullptr ? inputs[0]->integers().at(0) : INT64_MAX;
+  const int64_t trips = trip_count(inputs);
   bool go = inputs[1] == nullptr || *inputs[1]->data<bool>();
-  for (size_t i = 0; i < scan_axes.size(); ++i) {
-    const int64_t extent = inputs[first_scan + i]->shape()[static_cast<int>(scan_axes[i])];
-    require(i == 0 || extent == trips, "scanned tensors have extents {} and {}", trips, extent);
-    trips = i == 0 ? std::min(trips, extent) : trips;
-  }
   std::vector<Tensor> current;
   for (size_t i = 0; i < states; ++i) current.push_back(*inputs[kFirstState + i]);
   std::vector<std::vector<Tensor>> pieces(collect_axes.size());
@@ -147,22 +185,19 @@ std::vector<Tensor> Loop::run(std::span<const Tensor* const> inputs,
     arguments.insert(arguments.end(), current.begin(), current.end());
     for (size_t i = 0; i < scan_axes.size(); ++i)
       arguments.push_back(slice_of(*inputs[first_scan + i], scan_axes[i],
-                                   scan_reverse[i] != 0 ? trips - 1 - trip : trip));
+                                   scan_position(i, *inputs[first_scan + i], trip)));
     for (const Tensor* t : inputs.subspan(first_rest)) arguments.push_back(*t);
+    if (condition_first && !condition_of(run_body(1, arguments), 1)) break;
     std::vector<Tensor> made = run_body(0, std::move(arguments));
-    require(made.size() == 1 + states + pieces.size() && made[0].type() == DataType::kBOOL
-                && made[0].count() == 1,
-            "the body made {} outputs; expected a condition and {} more", made.size(),
-            states + pieces.size());
-    go = *made[0].data<bool>();
-    if (condition_first && !go) break;
+    go = condition_of(made, 1 + states + pieces.size());
     std::move(made.begin() + 1, made.begin() + 1 + state_count, current.begin());
     for (size_t i = 0; i < pieces.size(); ++i) pieces[i].push_back(std::move(made[1 + states + i]));
   }
   std::vector<Tensor> results = std::move(current);
   for (size_t i = 0; i < pieces.size(); ++i)
-    results.push_back(collected(pieces[i], outputs.at(states + i), collect_axes[i],
-                                collect_reverse[i] != 0, inputs));
+    results.push_back(collected(pieces[i], outputs.at(states + i).type,
+                                collected_shape(i, pieces[i], inputs), collect_axes[i],
+                                collect_reverse[i] != 0));
   return results;
 }
 

@@ -13,7 +13,8 @@ namespace tenon {
 /// The body's inputs: the iteration (int64 scalar), the condition (bool scalar), states, a slice of
 /// each scanned tensor, the others. Its outputs: the next condition, states, a piece of each
 /// collected tensor. Iterations end with the number, with the scanned axis, or with a false
-/// condition. Semantics: ONNX Loop and Scan, TensorRT ILoop.
+/// condition; with a number, scanned axes must be at least as long. Semantics: ONNX Loop and Scan,
+/// TensorRT ILoop.
 struct Loop final : OpOf<Loop, layer_type(PrivateLayer::kLoop)>, ControlFlow {
   static constexpr std::string_view kName = "Loop";
   int32_t state_count = 0;
@@ -21,8 +22,12 @@ struct Loop final : OpOf<Loop, layer_type(PrivateLayer::kLoop)>, ControlFlow {
   std::vector<int64_t> scan_reverse;  // 1: from the last slice to the first
   std::vector<int64_t> collect_axes;  // per collected tensor: the new axis
   std::vector<int64_t> collect_reverse;
-  /// The condition that an iteration makes is for that iteration: when it is false, what else the
-  /// iteration made does not count (TensorRT's TripLimit::kWHILE).
+  /// Per collected tensor: the layer's input that is the number of pieces of the output, -1 for as
+  /// many as there are iterations; empty: -1 for all. Pieces that fewer iterations leave out are
+  /// zeros, at the end (at the beginning where it is reversed); more iterations are an error.
+  std::vector<int64_t> collect_lengths;
+  /// A second body, with the inputs of the first, makes one bool before each iteration; false ends
+  /// the loop (TensorRT's TripLimit::kWHILE).
   bool condition_first = false;
   BodyOutputs outputs;
 
@@ -32,10 +37,19 @@ struct Loop final : OpOf<Loop, layer_type(PrivateLayer::kLoop)>, ControlFlow {
   void reference(const ReferenceCall& call) const override;
   std::vector<Tensor> run(std::span<const Tensor* const> inputs,
                           const RunBody& run_body) const override;
-  size_t body_count() const override { return 1; }
+  size_t body_count() const override { return condition_first ? 2 : 1; }
   int layer_input(size_t body_input) const override;
 
   static constexpr size_t kFirstState = 2;  // also among the inputs of the body
+
+ private:
+  int64_t trip_count(std::span<const Tensor* const> inputs) const;
+  int64_t length_input(size_t which) const {
+    return collect_lengths.empty() ? -1 : collect_lengths[which];
+  }
+  int64_t scan_position(size_t scan, const Tensor& scanned, int64_t trip) const;
+  Shape collected_shape(size_t which, const std::vector<Tensor>& pieces,
+                        std::span<const Tensor* const> inputs) const;
 };
 
 }  // namespace tenon

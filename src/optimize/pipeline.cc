@@ -1,5 +1,6 @@
 // The passes in order, run until none has anything left to do.
 #include "network/control_flow.h"
+#include "optimize/nest_control_flow.h"
 #include "optimize/optimize.h"
 #include "optimize/passes.h"
 
@@ -40,6 +41,7 @@ void report(const Pass& pass, const OptimizeOptions& options) {
 
 void optimize(Network& network, const Target& target, const OptimizeOptions& options) {
   network.infer_if_touched();
+  nest_control_flow(network);
   int patches = 0;
   for (size_t i = 0; i < std::size(kPasses);) {
     const Pass& pass = kPasses[i];

@@ -2,6 +2,7 @@
 #include "api/layers/attention.h"
 #include "api/layers/convolution.h"
 #include "api/layers/detection.h"
+#include "api/layers/flow.h"
 #include "api/layers/indexing.h"
 #include "api/layers/normalization.h"
 #include "api/layers/plugin.h"
@@ -85,6 +86,13 @@ std::unique_ptr<LayerView> make_layer_view(NetworkDefinition& owner, Node& node)
     TENON_VIEW(LayerType::kQUANTIZE, QuantizeView);
     TENON_VIEW(LayerType::kDEQUANTIZE, DequantizeView);
     TENON_VIEW(LayerType::kDYNAMIC_QUANTIZE, DynamicQuantizeView);
+    TENON_VIEW(LayerType::kRECURRENCE, RecurrenceView);
+    TENON_VIEW(LayerType::kITERATOR, IteratorView);
+    TENON_VIEW(LayerType::kTRIP_LIMIT, TripLimitView);
+    TENON_VIEW(LayerType::kLOOP_OUTPUT, LoopOutputView);
+    TENON_VIEW(LayerType::kCONDITION, ConditionView);
+    TENON_VIEW(LayerType::kCONDITIONAL_INPUT, ConditionalInputView);
+    TENON_VIEW(LayerType::kCONDITIONAL_OUTPUT, ConditionalOutputView);
     TENON_VIEW(LayerType::kPLUGIN_V2, PluginV2View);
     TENON_VIEW(LayerType::kPLUGIN_V3, PluginV3View);
     TENON_VIEW(PrivateLayer::kFullyConnected, FullyConnectedView);

@@ -1,0 +1,118 @@
+// Conditionals: attributes come back, and networks do what C++ does.
+#include "api/flow_test.h"
+
+namespace tenon::testing {
+namespace {
+
+using namespace nvinfer1;  // the tests speak as an application does
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(ConditionalLayers, ConditionalsKeepTheirAttributes) {
+  Model m;
+  ITensor &x = m.input("x", {2}), &b = m.input("b", {}, DataType::kBOOL);
+  IIfConditional* c = m.network->addIfConditional();
+  ASSERT_NE(c, nullptr);
+  EXPECT_THAT(c->getName(), HasSubstr("Conditional"));
+  c->setName("choice");
+  IConditionLayer* condition = c->setCondition(b);
+  IIfConditionalInputLayer* in = c->addInput(x);
+  IIfConditionalOutputLayer* out = c->addOutput(*in->getOutput(0), x);
+  EXPECT_STREQ(c->getName(), "choice");
+  for (IIfConditionalBoundaryLayer* l :
+       std::vector<IIfConditionalBoundaryLayer*>{condition, in, out})
+    EXPECT_EQ(l->getConditional(), c);
+  EXPECT_EQ(condition->getType(), LayerType::kCONDITION);
+  EXPECT_EQ(condition->getNbOutputs(), 0);
+  EXPECT_EQ(in->getType(), LayerType::kCONDITIONAL_INPUT);
+  EXPECT_EQ(out->getType(), LayerType::kCONDITIONAL_OUTPUT);
+  EXPECT_EQ(list(out->getOutput(0)->getDimensions()), (List{2}));
+  EXPECT_THAT(m.logger.take_errors(), IsEmpty());
+  EXPECT_EQ(c->setCondition(b), nullptr);
+  EXPECT_THAT(m.logger.take_errors(), HasSubstr("conditional 'choice' has a condition already"));
+}
+
+// Branches of several outputs; one of them passes its input on, another is a constant.
+TEST(ConditionalLayers, Conditional) {
+  Model m;
+  ITensor &x = m.input("x", {2}), &b = m.input("b", {}, DataType::kBOOL);
+  ITensor& two = m.constant<float>(DataType::kFLOAT, {1}, {2});
+  IIfConditional& c = *m.network->addIfConditional();
+  c.setCondition(b);
+  ITensor& inside = *c.addInput(x)->getOutput(0);
+  ITensor& first = *c.addOutput(m.product(inside, two), m.sum(inside, two))->getOutput(0);
+  ITensor& second =
+      *c.addOutput(inside, m.constant<float>(DataType::kFLOAT, {2}, {7, 8}))->getOutput(0);
+  ITensor* both[] = {&first, &second};
+  ASSERT_TRUE(m.compile(*m.network->addConcatenation(both, 2)->getOutput(0)))
+      << m.logger.take_errors();
+  const Floats in{3, 5};
+  for (const bool yes : {true, false, true})
+    EXPECT_THAT(m.run({{"x", in.data()}, {"b", &yes}}),
+                yes ? ElementsAre(6, 10, 3, 5) : ElementsAre(5, 7, 7, 8));
+}
+
+// Only the branch taken runs: the other would read beyond the tensor. Their extents differ.
+TEST(ConditionalLayers, ConditionalOfDifferentExtents) {
+  Model m;
+  ITensor &x = m.input("x", {2}), &i = m.input("i", {3}, DataType::kINT32);
+  ITensor& b = m.input("b", {1}, DataType::kBOOL);
+  IIfConditional& c = *m.network->addIfConditional();
+  c.setCondition(b);
+  ITensor &data = *c.addInput(x)->getOutput(0), &index = *c.addInput(i)->getOutput(0);
+  ITensor& picked = *m.network->addGather(data, index, 0)->getOutput(0);
+  ITensor& result = *c.addOutput(picked, m.product(data, data))->getOutput(0);
+  EXPECT_EQ(list(result.getDimensions()), (List{-1}));
+  ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
+  const Floats in{3, 5};
+  const std::vector<int32_t> right{1, 0, 1}, wrong{0, 1, 2};
+  bool yes = true;
+  EXPECT_THAT(m.run({{"x", in.data()}, {"i", right.data()}, {"b", &yes}}), ElementsAre(5, 3, 5));
+  yes = false;
+  EXPECT_THAT(m.run({{"x", in.data()}, {"i", wrong.data()}, {"b", &yes}}), ElementsAre(9, 25));
+}
+
+// The number of steps of the Collatz sequence: a conditional in a while loop, in a conditional.
+TEST(ConditionalLayers, Collatz) {
+  Model m;
+  ITensor& first = m.input("n", {}, DataType::kINT32);
+  ITensor &one = m.number(1), &two = m.number(2), &three = m.number(3);
+  IIfConditional& positive = *m.network->addIfConditional();
+  positive.setCondition(m.apply(Op::kGREATER, first, m.number(0)));
+  ILoop& loop = *m.network->addLoop();
+  IRecurrenceLayer& n = *loop.addRecurrence(*positive.addInput(first)->getOutput(0));
+  ITensor& steps = m.counter(loop, 0);
+  ITensor& value = *n.getOutput(0);
+  loop.addTripLimit(m.apply(Op::kGREATER, value, one), TripLimit::kWHILE);
+  IIfConditional& even = *m.network->addIfConditional();
+  ITensor& half = m.apply(Op::kFLOOR_DIV, value, two);
+  even.setCondition(m.apply(Op::kEQUAL, m.product(half, two), value));
+  ITensor& odd = *even.addInput(value)->getOutput(0);
+  n.setInput(1, *even.addOutput(half, m.sum(m.product(odd, three), one))->getOutput(0));
+  ITensor& result = *positive.addOutput(m.last(loop, steps), m.number(-1))->getOutput(0);
+  ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
+  for (const auto& [start, count] : {std::pair(1, 0), {2, 1}, {6, 8}, {27, 111}, {0, -1}, {-5, -1}})
+    EXPECT_THAT(m.run<int32_t>({{"n", &start}}), ElementsAre(count)) << start;
+}
+
+TEST(ConditionalLayers, ConditionalsThatAreWrong) {
+  Model m;
+  ITensor &x = m.input("x", {2}), &b = m.input("b", {}, DataType::kBOOL);
+  IIfConditional& c = *m.network->addIfConditional();
+  c.setName("choice");
+  ITensor& inside = *c.addInput(x)->getOutput(0);
+  ITensor& twice = m.sum(inside, inside);
+  ITensor& result = *c.addOutput(twice, x)->getOutput(0);
+  EXPECT_THAT(m.refusal(result), HasSubstr("conditional 'choice': it has 0 conditions"));
+  c.setCondition(b);
+  m.network->markOutput(twice);
+  EXPECT_THAT(m.refusal(result), HasSubstr("return it by IIfConditional::addOutput"));
+  m.network->unmarkOutput(twice);
+  ITensor& number = *c.addOutput(x, m.number(2))->getOutput(0);
+  EXPECT_EQ(number.getDimensions().nbDims, -1);
+  EXPECT_THAT(m.logger.take_errors(), HasSubstr("one branch makes float32, the other int32"));
+}
+
+}  // namespace
+}  // namespace tenon::testing
