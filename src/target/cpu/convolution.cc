@@ -223,4 +223,11 @@ Offer offer_convolution(const KernelRequest& request) {
   return kernel;
 }
 
+Offer offer_line_convolution(const KernelRequest& request) {
+  const Shape& result = request.outputs[0].shape;
+  if (result.rank() < 4 || result.back() != 1 || spatial_of(result).volume() < kProductPanel)
+    return "only results with rows of one pixel, and enough of them, are supported";
+  return offer_convolution(request);
+}
+
 }  // namespace tenon::cpu

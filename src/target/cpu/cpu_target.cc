@@ -19,6 +19,7 @@ using namespace cpu;
 // the next while a plan is built, since which is quicker depends on the shape (decision 0004).
 #ifdef TENON_ONEDNN
 constexpr Candidate kConvolution[] = {
+    {"line_convolution", offer_line_convolution, true},  // oneDNN multiplies row by row
     {"onednn_convolution", offer_onednn_convolution},
     {"convolution", offer_convolution},
     {"onednn_convolution_16bit", widened<offer_onednn_convolution>},

@@ -26,6 +26,8 @@ Offer offer_normalization(const KernelRequest& request);
 Offer offer_select(const KernelRequest& request);
 Offer offer_typed_pointwise(const KernelRequest& request);
 Offer offer_convolution(const KernelRequest& request);
+/// The same, only for results whose rows are one pixel wide.
+Offer offer_line_convolution(const KernelRequest& request);
 Offer offer_deconvolution(const KernelRequest& request);
 
 // oneDNN's primitives, in builds that have it.

@@ -54,5 +54,20 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"one_pixel", {1, 128, 1, 1}, 1, {1, 1}, {1, 1}, {0, 0}}),
     [](const auto& i) { return i.param.name; });
 
+TEST(ColumnsTest, AreOfferedToTheProductFirst) {
+  Convolution op;
+  op.output_maps = 24;
+  op.kernel = {5, 1};
+  op.stride = op.dilation = {1, 1};
+  op.pre_padding = op.post_padding = {2, 0};
+  LayerTest column(op, {data({2, 12, 50, 1}), constant({24, 12, 5, 1}), constant({24})});
+  ASSERT_EQ(column.offer("line_convolution"), "");
+  expect_close(column.run(), column.reference(), 4e-6);
+  for (const Shape& shape : {Shape{1, 12, 50, 2}, Shape{1, 12, 15, 1}}) {
+    LayerTest other(op, {data(shape), constant({24, 12, 5, 1}), constant({24})});
+    EXPECT_THAT(other.offer("line_convolution"), testing::HasSubstr("rows of one pixel"));
+  }
+}
+
 }  // namespace
 }  // namespace tenon::cpu
