@@ -348,6 +348,44 @@ TEST(LateSizes, ALateLayerAddsToWhatAnEarlyOneMade) {
   }
 }
 
+// In memory of the caller, and seen by a profiler.
+TEST(LateSizes, AGraphRunsAgainWithAnotherSize) {
+  const auto engine = positions();
+  const int64_t bytes = std::max<int64_t>(64, engine->device_memory(0));
+  const auto memory = allocate_aligned(static_cast<size_t>(bytes));
+  struct Profiler final : nvinfer1::IProfiler {
+    void reportLayerTime(const char*, float) noexcept override { ++layers; }
+    size_t layers = 0;
+  } profiler;
+  Context context(engine, false);
+  context.set_device_memory(memory.get(), bytes);
+  context.set_profiler(&profiler);
+  std::vector<float> values{0, 1, 0, 0, 0, 0};
+  Keeper kept;
+  context.set_address(0, values.data());
+  context.set_output_allocator(1, &kept);
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t launch = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  context.enqueue(stream);
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&launch, graph, 0), cudaSuccess);
+  EXPECT_EQ(profiler.layers, 0u);
+  for (size_t count = 1; count <= 3; ++count) {
+    values[count] = 1;
+    ASSERT_EQ(cudaGraphLaunch(launch, stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    EXPECT_EQ(kept.shape, (Shape{1, static_cast<int64_t>(count)}));
+    EXPECT_EQ(kept.floats().back(), 2.f * static_cast<float>(count));
+    EXPECT_EQ(profiler.layers, count * engine->plan().steps.size());
+  }
+  EXPECT_EQ(cudaGraphExecDestroy(launch), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
 // What only a crafted plan says.
 TEST(LateSizes, APlanWhoseMemoryNobodyGivesIsRefused) {
   Plan plan = residual(false)->plan();
