@@ -167,6 +167,19 @@ void fill_stage(const Engine& engine, ShapeState& state, int32_t stage,
 
 }  // namespace
 
+int64_t element_at(const void* data, DataType type, int32_t index) {
+  switch (type) {
+    case DataType::kINT64:
+      return static_cast<const int64_t*>(data)[index];
+    case DataType::kINT32:
+      return static_cast<const int32_t*>(data)[index];
+    case DataType::kBOOL:
+      return static_cast<const uint8_t*>(data)[index] != 0;
+    default:
+      fail(ErrorCode::kINTERNAL_ERROR, "elements of type {} decide no shapes", name_of(type));
+  }
+}
+
 std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<int64_t> symbols,
                                              const ShapeState* previous) {
   const size_t tensors = engine.plan().tensors.size(), steps = engine.plan().steps.size();

@@ -31,6 +31,9 @@ struct ShapeState {
   std::vector<std::vector<void*>> step_outputs;
 };
 
+/// An element of a tensor that decides shapes; throws for a type that cannot.
+int64_t element_at(const void* data, DataType type, int32_t index);
+
 /// Evaluates stage 0 of the plan at these symbol values. Executions of `previous` are kept where a
 /// step's shapes are the same. Throws, naming the layer, when a kernel refuses.
 std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<int64_t> symbols,

@@ -1,0 +1,148 @@
+// What happens while a context runs: its stages, one step after the other, and sizes that they
+// tell.
+#include <chrono>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "run/context.h"
+#include "tenon/cudart/engine.h"
+
+namespace tenon {
+
+using Place = PlanTensor::Place;
+
+// Where the tensors of a stage lie.
+void Context::set_pointers(ShapeState& state, int32_t stage) {
+  const Plan& plan = engine_->plan();
+  const Stages& stages = engine_->stages();
+  std::byte* arena = stage == 0 ? memory_.data() : stage_memory(stage).data();
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlanTensor& t = plan.tensors[i];
+    const void* data = nullptr;
+    if (t.place == Place::kArena && stages.makers[i] == stage)
+      data = arena + state.offsets[i];
+    else if (t.place == Place::kWeight && stage == 0)
+      data = plan.weights[static_cast<size_t>(t.weight)].data();
+    else if (t.place == Place::kHost && stages.tensors[i] == stage)
+      data = state.host[i].data();
+    else
+      continue;
+    state.pointers[i] = static_cast<std::byte*>(const_cast<void*>(data));
+  }
+}
+
+// A stage whose sizes the steps before it told.
+void Context::begin_stage(ShapeState& state, int32_t stage, const Borders& borders,
+                          cudaStream_t stream) {
+  prepare_stage(*engine_, state, stage);
+  stage_memory(stage).reserve(state.stages[static_cast<size_t>(stage)].bytes);
+  set_pointers(state, stage);
+  for (size_t i = input_shapes_.size(); i < borders.addresses.size(); ++i) {
+    const auto tensor = static_cast<size_t>(engine_->plan().bindings[i].tensor);
+    if (engine_->stages().tensors[tensor] != stage) continue;
+    const int binding = static_cast<int>(i);
+    void* data = output_memory(borders, binding, state.shapes[tensor], stream);
+    check_address(binding, data, state.shapes[tensor]);
+    state.pointers[tensor] = static_cast<std::byte*>(data);
+  }
+}
+
+// Memory for an output of the step that is running.
+void* Context::allocate_late(int output, const Shape& shape) {
+  auto& [state, step] = running_;
+  const auto tensor =
+      static_cast<size_t>(engine_->plan().steps[step].outputs[static_cast<size_t>(output)]);
+  const PlanTensor& t = engine_->plan().tensors[tensor];
+  const Shape& expected = state->outputs[step][static_cast<size_t>(output)].shape;
+  bool fits = shape.rank() == expected.rank();
+  for (int axis = 0; fits && axis < shape.rank(); ++axis)
+    fits = expected[axis] < 0 || expected[axis] == shape[axis];
+  require(fits && t.place == Place::kLate, "its kernel made an output of shape {}; expected {}",
+          shape, expected);
+  const int64_t count = shape.volume();
+  require(count <= INT64_MAX / 16, "an output of shape {} is too large", shape);
+  auto& memory = late_memory_[tensor];
+  if (memory == nullptr) memory = std::make_unique<DeviceMemory>(engine_->allocator());
+  memory->reserve(std::max<int64_t>(64, static_cast<int64_t>(bytes_of(t.type, count))));
+  state->shapes[tensor] = shape;
+  return state->pointers[tensor] = memory->data();
+}
+
+// Values of the symbols that a step told by running.
+void Context::read_told(ShapeState& state, size_t step) {
+  const Plan& plan = engine_->plan();
+  for (int32_t s : engine_->stages().told[step]) {
+    const PlanSymbol& symbol = plan.symbols[static_cast<size_t>(s)];
+    const auto tensor = static_cast<size_t>(symbol.tensor);
+    const Shape& shape = state.shapes[tensor];
+    int64_t& value = state.symbols[static_cast<size_t>(s)];
+    if (!symbol.is_element) {
+      value = shape[symbol.index];
+      require(value >= 0, "the kernel did not make its output '{}'", plan.tensors[tensor].name);
+      continue;
+    }
+    const auto root = static_cast<size_t>(plan.root_of(symbol.tensor));
+    require(symbol.index < shape.volume() && symbol.index < state.shapes[root].volume(),
+            "tensor '{}' of shape {} has no element {}", plan.tensors[tensor].name, shape,
+            symbol.index);
+    value = element_at(state.pointers[root], plan.tensors[tensor].type, symbol.index);
+  }
+}
+
+void Context::run_step(ShapeState& state, size_t i, cudaStream_t stream) {
+  const Plan& plan = engine_->plan();
+  const PlanStep& step = plan.steps[i];
+  Execution* execution = state.executions[i].get();
+  if (execution == nullptr) return read_told(state, i);
+  const auto pointer = [&](int32_t tensor) -> std::byte* {
+    return tensor < 0 ? nullptr : state.pointers[static_cast<size_t>(plan.root_of(tensor))];
+  };
+  auto& inputs = state.step_inputs[i];
+  auto& outputs = state.step_outputs[i];
+  for (size_t k = 0; k < inputs.size(); ++k) inputs[k] = pointer(step.inputs[k]);
+  for (size_t k = 0; k < outputs.size(); ++k) outputs[k] = pointer(step.outputs[k]);
+  const int32_t stage = engine_->stages().steps[i];
+  std::byte* arena = stage == 0 ? memory_.data() : stage_memory(stage).data();
+  running_ = {&state, i};
+  try {
+    execution->run({inputs, outputs, arena + state.scratch_offsets[i], stream, &allocate_});
+    read_told(state, i);
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("layer {} ({}): {}", step.name, step.op, e.what()));
+  }
+}
+
+void Context::run(ShapeState& state, const Borders& borders, cudaStream_t stream) {
+  const std::lock_guard lock(run_mutex_);
+  const Plan& plan = engine_->plan();
+  for (size_t i = 0; i < plan.bindings.size(); ++i)
+    state.pointers[static_cast<size_t>(plan.bindings[i].tensor)] =
+        static_cast<std::byte*>(borders.addresses[i]);
+  set_pointers(state, 0);
+  using Clock = std::chrono::steady_clock;
+  in_arena([&] {
+    int32_t stage = 0;
+    for (size_t i = 0; i < plan.steps.size(); ++i) {
+      while (stage < engine_->stages().steps[i]) begin_stage(state, ++stage, borders, stream);
+      const auto start = profiler_ != nullptr ? Clock::now() : Clock::time_point();
+      run_step(state, i, stream);
+      if (profiler_ != nullptr)
+        layer_ms_[i] = std::chrono::duration<float, std::milli>(Clock::now() - start).count();
+    }
+  });
+}
+
+void Context::run_job(Job& job) noexcept {
+  try {
+    run(*job.state, job.borders, job.stream);
+    if (profiler_ != nullptr && emits_profile)
+      for (size_t i = 0; i < layer_ms_.size(); ++i)
+        profiler_->reportLayerTime(engine_->plan().steps[i].name.c_str(), layer_ms_[i]);
+  } catch (const std::exception& e) {
+    engine_->log().error("enqueueV3: {}", e.what());
+    cudart::report_failure(cudaErrorLaunchFailure);
+  }
+  if (!job.captured) give_back(job);
+}
+
+}  // namespace tenon
