@@ -98,6 +98,23 @@ TEST(FlowErrors, LoopsThatOverlap) {
   EXPECT_THAT(m.refusal(m.result), HasSubstr("overlap"));
 }
 
+// What gives nothing disappears.
+TEST(FlowErrors, LoopsAndConditionalsWithoutOutputs) {
+  Model m;
+  ITensor &x = m.input("x", {2}), &b = m.input("b", {}, DataType::kBOOL);
+  ILoop& loop = m.counted(m.number(3));
+  IRecurrenceLayer& state = *loop.addRecurrence(x);
+  state.setInput(1, m.sum(*state.getOutput(0), x));
+  m.counted(m.number(2));
+  IIfConditional& choice = *m.network->addIfConditional();
+  choice.setCondition(b);
+  m.sum(*choice.addInput(x)->getOutput(0), x);
+  ASSERT_TRUE(m.compile(m.sum(x, x))) << m.logger.take_errors();
+  const Floats in{1, 2};
+  const bool yes = true;
+  EXPECT_THAT(m.run({{"x", in.data()}, {"b", &yes}}), ElementsAre(2, 4));
+}
+
 // Loops are cycles in what getInput and getOutput show, and may be walked and removed all the same.
 TEST(FlowErrors, NetworksWithLoopsAreDropped) {
   Model m;

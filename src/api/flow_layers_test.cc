@@ -268,6 +268,71 @@ TEST(FlowLayers, LengthsThatOnlyTheRunTells) {
   }
 }
 
+// h = h * w + slice of x, for a batch whose size the input decides; the states of all steps, and
+// then a second loop over them.
+TEST(FlowLayers, RecurrentNetwork) {
+  Model m;
+  ITensor& x = m.input("x", {3, -1, 2});
+  IOptimizationProfile* p = m.builder->createOptimizationProfile();
+  p->setDimensions("x", OptProfileSelector::kMIN, dims({3, 1, 2}));
+  p->setDimensions("x", OptProfileSelector::kOPT, dims({3, 2, 2}));
+  p->setDimensions("x", OptProfileSelector::kMAX, dims({3, 4, 2}));
+  m.config->addOptimizationProfile(p);
+  const Floats w{1, 2, -1, 0.5f};
+  ITensor& weight = m.constant<float>(DataType::kFLOAT, {2, 2}, w);
+  ITensor& steps = m.number(3);
+  ILoop& loop = m.counted(steps);
+  ITensor& slice = *loop.addIterator(x)->getOutput(0);
+  ITensor& zeros =
+      m.product(*m.network->addReduce(x, ReduceOperation::kSUM, 1, false)->getOutput(0),
+                m.constant<float>(DataType::kFLOAT, {1, 1}, {0}));
+  IRecurrenceLayer& h = *loop.addRecurrence(zeros);
+  ITensor& turned = *m.network
+                         ->addMatrixMultiply(*h.getOutput(0), MatrixOperation::kNONE, weight,
+                                             MatrixOperation::kNONE)
+                         ->getOutput(0);
+  ITensor& next = m.sum(turned, slice);
+  h.setInput(1, next);
+  ITensor& states = m.pieces(loop, next, LoopOutput::kCONCATENATE, 0, steps);
+  ILoop& second = m.counted(steps);
+  IRecurrenceLayer& largest = *second.addRecurrence(zeros);
+  largest.setInput(1, m.apply(Op::kMAX, *largest.getOutput(0),
+                              *second.addIterator(states, 0, true)->getOutput(0)));
+  ASSERT_TRUE(m.compile(m.last(second, *largest.getOutput(0)))) << m.logger.take_errors();
+  for (const size_t batch : {1, 4, 2}) {
+    Floats in(3 * batch * 2);
+    for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 7) - 3;
+    Floats state(batch * 2), expected(batch * 2);
+    for (size_t step = 0; step < 3; ++step)
+      for (size_t n = 0; n < batch; ++n) {
+        float* s = &state[2 * n];
+        const float *piece = &in[(step * batch + n) * 2], a = s[0], b = s[1];
+        for (size_t k = 0; k < 2; ++k) {
+          s[k] = a * w[k] + b * w[2 + k] + piece[k];
+          expected[2 * n + k] = std::max(expected[2 * n + k], s[k]);
+        }
+      }
+    EXPECT_EQ(m.run({{"x", in.data(), {3, static_cast<int64_t>(batch), 2}}}), expected);
+  }
+}
+
+// A length that no memory has room for is an error.
+TEST(FlowLayers, LengthsBeyondMemory) {
+  Model m;
+  ITensor &x = m.input("x", {1000}, DataType::kHALF), &n = m.input("n", {}, DataType::kINT32);
+  ILoop& loop = *m.network->addLoop();
+  ITensor& i = m.counter(loop, 0);
+  loop.addTripLimit(m.apply(Op::kLESS, i, n), TripLimit::kWHILE);
+  IRecurrenceLayer& state = *loop.addRecurrence(x);
+  state.setInput(1, m.sum(*state.getOutput(0), *state.getOutput(0)));
+  ITensor& result = m.pieces(loop, *state.getOutput(0), LoopOutput::kCONCATENATE, 1,
+                             m.constant<int64_t>(DataType::kINT64, {}, {int64_t{1} << 61}));
+  const std::vector<uint16_t> data(1000);
+  const int32_t none = 0;
+  EXPECT_FALSE(m.compile(result) && m.enqueue({{"x", data.data()}, {"n", &none}}));
+  EXPECT_THAT(m.logger.take_errors(), HasSubstr("more elements than fit 64 bits"));
+}
+
 // for i in 1..n: total += x * (1 + … + i); the inner loop's count is the outer's counter.
 TEST(FlowLayers, NestedLoops) {
   Model m;

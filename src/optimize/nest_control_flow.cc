@@ -138,7 +138,9 @@ class Nesting {
                 "by {}",
                 out->name, describe(*node),
                 flow.is_loop ? "ILoop::addLoopOutput" : "IIfConditional::addOutput");
-    if (flow.is_loop)
+    if (flow.exits.empty())
+      remove(flow);  // it gives nothing
+    else if (flow.is_loop)
       nest_loop(flow);
     else
       nest_conditional(flow);
@@ -169,6 +171,8 @@ class Nesting {
   void finish(const Flow& flow, std::unique_ptr<Op> op, std::vector<Value*> inputs,
               const std::vector<size_t>& outputs);
 
+  void remove(const Flow& flow);
+
   Network& network_;
 };
 
@@ -191,6 +195,10 @@ void Nesting::finish(const Flow& flow, std::unique_ptr<Op> op, std::vector<Value
     replacements.emplace(from, to);
   }
   network_.replace_uses(replacements);
+  remove(flow);
+}
+
+void Nesting::remove(const Flow& flow) {
   NodeSet gone = flow.inside;
   for (const Node* node : flow.border()) gone.insert(node);
   network_.remove_nodes(gone);
