@@ -109,6 +109,8 @@ Tensor collected(const std::vector<Tensor>& pieces, DataType type, const Shape& 
   if (count < length) std::memset(all.mutable_data<std::byte>(), 0, all.bytes());
   for (int64_t k = 0; k < count; ++k) {
     const Tensor& piece = pieces[static_cast<size_t>(k)];
+    require(piece.type() == type, "the body made a piece of type {}; expected {}",
+            name_of(piece.type()), name_of(type));
     require(piece.shape() == pieces[0].shape(),
             "the body made {} in one iteration and {} in another: pieces must have one shape",
             pieces[0].shape(), piece.shape());
@@ -162,8 +164,13 @@ Shape Loop::collected_shape(size_t which, const std::vector<Tensor>& pieces,
     require(count <= length, "the loop made {} iterations; the length of an output is {}", count,
             length);
   }
+  const auto rank = static_cast<int>(output.extents.size());
+  if (!pieces.empty())
+    require(pieces[0].shape().rank() == rank - 1,
+            "the body made a piece of {} dimensions; expected {}", pieces[0].shape().rank(),
+            rank - 1);
   Shape shape;
-  for (int i = 0; i < static_cast<int>(output.extents.size()); ++i)
+  for (int i = 0; i < rank; ++i)
     shape.push_back(i == axis        ? length
                     : pieces.empty() ? output.extents[static_cast<size_t>(i)].extent(inputs)
                                      : pieces[0].shape()[i - (i > axis ? 1 : 0)]);
