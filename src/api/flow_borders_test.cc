@@ -1,4 +1,6 @@
-// Loops that cannot be built say why.
+// What may cross the borders of loops, and loops that cannot be built.
+#include <array>
+
 #include "api/flow_test.h"
 
 namespace tenon::testing {
@@ -19,7 +21,7 @@ struct Small : Model {
   Small() { loop.setName("small"); }
 };
 
-TEST(FlowErrors, LoopsThatAreNotComplete) {
+TEST(FlowBorders, LoopsThatAreNotComplete) {
   {
     Small m;
     m.state.setInput(1, m.next);
@@ -41,7 +43,7 @@ TEST(FlowErrors, LoopsThatAreNotComplete) {
   }
 }
 
-TEST(FlowErrors, LoopsThatAreWrong) {
+TEST(FlowBorders, LoopsThatAreWrong) {
   const auto refusal = [](const auto& change) {
     Small m;
     m.state.setInput(1, m.next);
@@ -88,7 +90,7 @@ TEST(FlowErrors, LoopsThatAreWrong) {
 }
 
 // Each loop reads what the other makes in an iteration.
-TEST(FlowErrors, LoopsThatOverlap) {
+TEST(FlowBorders, LoopsThatOverlap) {
   Small m;
   m.loop.addTripLimit(m.number(2), TripLimit::kCOUNT);
   ILoop& other = m.counted(m.number(3));
@@ -99,7 +101,7 @@ TEST(FlowErrors, LoopsThatOverlap) {
 }
 
 // What gives nothing disappears.
-TEST(FlowErrors, LoopsAndConditionalsWithoutOutputs) {
+TEST(FlowBorders, LoopsAndConditionalsWithoutOutputs) {
   Model m;
   ITensor &x = m.input("x", {2}), &b = m.input("b", {}, DataType::kBOOL);
   ILoop& loop = m.counted(m.number(3));
@@ -115,8 +117,75 @@ TEST(FlowErrors, LoopsAndConditionalsWithoutOutputs) {
   EXPECT_THAT(m.run({{"x", in.data()}, {"b", &yes}}), ElementsAre(2, 4));
 }
 
+// As the ONNX parser of TensorRT writes loops: the condition is a state, which an iteration makes
+// for the next; values are handed on as they are, and one comes from outside.
+TEST(FlowBorders, StatesOfEveryKind) {
+  Model m;
+  ITensor &x = m.input("x", {}), &first = m.input("first", {}, DataType::kBOOL);
+  ILoop& loop = *m.network->addLoop();
+  IRecurrenceLayer& condition = *loop.addRecurrence(first);
+  loop.addTripLimit(*condition.getOutput(0), TripLimit::kWHILE);
+  IRecurrenceLayer &value = *loop.addRecurrence(x), &same = *loop.addRecurrence(x),
+                   &outer = *loop.addRecurrence(m.real(0));
+  same.setInput(1, *same.getOutput(0));
+  outer.setInput(1, x);
+  value.setInput(1, m.sum(*value.getOutput(0), *value.getOutput(0)));
+  condition.setInput(1, m.apply(Op::kLESS, *value.getOutput(0), m.real(100)));
+  ITensor* parts[3];
+  for (size_t i = 0; i < 3; ++i) {
+    IShuffleLayer& part =
+        *m.network->addShuffle(m.last(loop, *std::array{&value, &same, &outer}[i]->getOutput(0)));
+    part.setReshapeDimensions(dims({1}));
+    parts[i] = part.getOutput(0);
+  }
+  ASSERT_TRUE(m.compile(*m.network->addConcatenation(parts, 3)->getOutput(0)))
+      << m.logger.take_errors();
+  const float in = 3;
+  bool yes = true;
+  EXPECT_THAT(m.run({{"x", &in}, {"first", &yes}}), ElementsAre(384, 3, 3));
+  yes = false;
+  EXPECT_THAT(m.run({{"x", &in}, {"first", &yes}}), ElementsAre(3, 3, 0));
+}
+
+// Start and size of a slice follow from the iteration: its sum has the same shape in all of them.
+TEST(FlowBorders, ShapesThatChangeInside) {
+  Model m;
+  ITensor& x = m.input("x", {-1});
+  IOptimizationProfile* p = m.builder->createOptimizationProfile();
+  p->setDimensions("x", OptProfileSelector::kMIN, dims({4}));
+  p->setDimensions("x", OptProfileSelector::kOPT, dims({5}));
+  p->setDimensions("x", OptProfileSelector::kMAX, dims({8}));
+  m.config->addOptimizationProfile(p);
+  ILoop& loop = m.counted(m.number(3));
+  IShuffleLayer& at = *m.network->addShuffle(m.counter(loop, 1));
+  at.setReshapeDimensions(dims({1}));
+  ISliceLayer& slice = *m.network->addSlice(x, dims({0}), dims({1}), dims({1}));
+  slice.setInput(1, *at.getOutput(0));
+  slice.setInput(
+      2, m.apply(Op::kSUB, m.constant<int32_t>(DataType::kINT32, {1}, {4}), *at.getOutput(0)));
+  ITensor& sum =
+      *m.network->addReduce(*slice.getOutput(0), ReduceOperation::kSUM, 1, true)->getOutput(0);
+  IRecurrenceLayer& total = *loop.addRecurrence(m.constant<float>(DataType::kFLOAT, {1}, {0}));
+  total.setInput(
+      1,
+      m.sum(m.product(*total.getOutput(0), m.constant<float>(DataType::kFLOAT, {1}, {100})), sum));
+  ASSERT_TRUE(m.compile(m.last(loop, *total.getOutput(0)))) << m.logger.take_errors();
+  const Floats in{1, 2, 3, 4, 5};
+  EXPECT_THAT(m.run({{"x", in.data(), {5}}}), ElementsAre(90704));  // 2+3+4, 3+4, 4
+}
+
+// What comes from outside cannot come from inside.
+TEST(FlowBorders, FirstValuesFromInside) {
+  Small m;
+  m.loop.addTripLimit(m.number(2), TripLimit::kCOUNT);
+  m.state.setInput(1, m.next);
+  IRecurrenceLayer& other = *m.loop.addRecurrence(m.next);
+  other.setInput(1, m.next);
+  EXPECT_THAT(m.refusal(m.result), HasSubstr("it must come from outside"));
+}
+
 // Loops are cycles in what getInput and getOutput show, and may be walked and removed all the same.
-TEST(FlowErrors, NetworksWithLoopsAreDropped) {
+TEST(FlowBorders, NetworksWithLoopsAreDropped) {
   Model m;
   m.network->addLoop();
   ILoop& loop = *m.network->addLoop();
