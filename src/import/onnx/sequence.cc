@@ -40,12 +40,21 @@ Value& without_axis(NodeContext& n, Value& x, size_t axis) {
   return n.reshape(x, extents);
 }
 
+// Each element of a sequence is a layer.
+constexpr int64_t kLongestSequence = 65536;
+
 std::vector<int64_t> split_sizes(NodeContext& n, int64_t extent) {
-  if (!n.has_input(1)) return std::vector<int64_t>(static_cast<size_t>(extent), 1);
+  const bool sized = n.has_input(1);
+  require(sized || extent <= kLongestSequence, "a sequence of {} tensors is too long; at most {}",
+          extent, kLongestSequence);
+  if (!sized) return std::vector<int64_t>(static_cast<size_t>(extent), 1);
   const bool chunks = n.rank(n.input(1)) == 0;
   std::vector<int64_t> given = n.integers_of(1, "the sizes of the parts");
   if (!chunks) return given;
   require(given[0] > 0, "parts of {} elements are not possible", given[0]);
+  require(extent / given[0] < kLongestSequence,
+          "parts of {} elements of {} are too many; at most {}", given[0], extent,
+          kLongestSequence);
   std::vector<int64_t> sizes;
   for (int64_t start = 0; start < extent; start += given[0])
     sizes.push_back(std::min(given[0], extent - start));

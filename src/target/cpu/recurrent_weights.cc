@@ -36,9 +36,11 @@ Tensor pack_recurrent(const Recurrent& op, const KernelRequest& request) {
               to + packing.r_second);
     if (const float* b = constant(Recurrent::kB)) {
       b += d * 2 * all;
-      const int64_t scaled = op.linear_before_reset ? groups.first * units : all;
+      // Only a GRU has a second group, whose bias is scaled with the state.
+      const bool apart = op.linear_before_reset && groups.second > 0;
+      const int64_t scaled = apart ? groups.first * units : all;
       for (int64_t i = 0; i < all; ++i) to[packing.bias + i] = b[i] + (i < scaled ? b[all + i] : 0);
-      if (op.linear_before_reset) std::copy_n(b + all + scaled, units, to + packing.state_bias);
+      if (apart) std::copy_n(b + all + scaled, units, to + packing.state_bias);
     }
     if (const float* p = constant(Recurrent::kPeepholes))
       std::copy_n(p + d * 3 * units, 3 * units, to + packing.peepholes);

@@ -101,7 +101,9 @@ inline float fast_log(float x) {
   constexpr int32_t kSqrtHalfBits = 0x3f3504f3;
   constexpr float kSmallest = 1.17549435e-38f, kLn2High = 0.693145752f, kLn2Low = 1.42860677e-6f;
   const bool is_small = x < kSmallest;
-  const int32_t bits = bits_of(is_small ? x * 8388608.f : x) - kSqrtHalfBits;
+  // Unsigned: the bits of a negative x, whose logarithm is NaN, may wrap around.
+  const auto bits = static_cast<int32_t>(
+      static_cast<uint32_t>(bits_of(is_small ? x * 8388608.f : x)) - uint32_t{kSqrtHalfBits});
   const float e = static_cast<float>((bits >> 23) - (is_small ? 23 : 0));
   const float m = float_of((bits & 0x7fffff) + kSqrtHalfBits);
   const float s = (m - 1.f) / (m + 1.f), q = s * s;
