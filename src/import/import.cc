@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "import/node.h"
 #include "import/plugin_node.h"
+#include "network/control_flow.h"
 #include "ops/identity.h"
 
 namespace tenon {
@@ -318,39 +319,11 @@ class Importer {
       return *(inner = &network.add_weight(*constant, outer.name));
     if (auto constant = constant_content(outer))
       return *(inner = &network.add_weight(std::move(*constant), outer.name));
-    Shape declared;
-    std::array<std::string, Shape::kMaxRank> names;
-    for (size_t axis = 0; axis < outer.dims.size(); ++axis) {
-      const Dim d = outer.dims[axis];
-      declared.push_back(d->is_integer_constant() ? d->value.integer : -1);
-      // Extents that are one expression outside are one symbol inside.
-      if (!d->is_integer_constant()) names[axis] = text_of(d);
-    }
-    inner = &network.add_input(unused_input_name(network, outer.name), outer.type, declared, names);
+    const BodyDims dims = body_dims(outer.dims);
+    inner = &network.add_input(unused_input_name(network, outer.name), outer.type, dims.declared,
+                               dims.names);
     scope.body->captured.push_back(&outer);
     return *inner;
-  }
-
-  // Integers that follow from extents which are all constant.
-  static std::optional<Tensor> constant_content(const Value& v) {
-    if (!v.content
-        || (v.type != DataType::kINT64 && v.type != DataType::kINT32 && v.type != DataType::kBOOL))
-      return std::nullopt;
-    Shape shape;
-    for (Dim d : v.dims) shape.push_back(d->value.integer);
-    Tensor tensor(v.type, shape);
-    for (size_t i = 0; i < v.content->size(); ++i) {
-      const Dim element = (*v.content)[i];
-      if (!element->is_integer_constant()) return std::nullopt;
-      const int64_t number = element->value.integer;
-      if (v.type == DataType::kINT64)
-        tensor.mutable_data<int64_t>()[i] = number;
-      else if (v.type == DataType::kINT32)
-        tensor.mutable_data<int32_t>()[i] = static_cast<int32_t>(number);
-      else
-        tensor.mutable_data<bool>()[i] = number != 0;
-    }
-    return tensor;
   }
 
   static std::string unused_input_name(const Network& network, const std::string& base) {

@@ -1,9 +1,12 @@
 // Layers that run networks of their own: loops and conditionals.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "network/network.h"
@@ -34,6 +37,18 @@ class ControlFlow {
 inline bool is_back_edge(const Node& node, size_t input) {
   return input == 1 && node.kind() == LayerType::kRECURRENCE;
 }
+
+/// The integers that `v` always holds, where all its elements follow from constant extents; nothing
+/// for others.
+std::optional<Tensor> constant_content(const Value& v);
+
+/// Dimensions of a tensor outside as an input of a body declares them: extents that are one
+/// expression outside are one symbol, of one name, inside.
+struct BodyDims {
+  Shape declared;
+  std::array<std::string, Shape::kMaxRank> names;
+};
+BodyDims body_dims(const Dims& outside);
 
 inline ControlFlow* control_flow_of(const Node& node) {
   return dynamic_cast<ControlFlow*>(node.op.get());

@@ -17,27 +17,7 @@ std::optional<Tensor> constant_of(const Value& v) {
     const auto* constant = v.producer->as<Constant>();
     if (constant != nullptr) return v.producer->inputs[0]->constant->reshaped(constant->dimensions);
   }
-  const bool integers =
-      v.type == DataType::kINT64 || v.type == DataType::kINT32 || v.type == DataType::kBOOL;
-  if (!integers || !v.content) return std::nullopt;
-  Shape shape;
-  for (Dim d : v.dims) {
-    if (!d->is_integer_constant()) return std::nullopt;
-    shape.push_back(d->value.integer);
-  }
-  Tensor tensor(v.type, shape);
-  for (size_t i = 0; i < v.content->size(); ++i) {
-    const Dim element = (*v.content)[i];
-    if (!element->is_integer_constant()) return std::nullopt;
-    const int64_t number = element->value.integer;
-    if (v.type == DataType::kINT64)
-      tensor.mutable_data<int64_t>()[i] = number;
-    else if (v.type == DataType::kINT32)
-      tensor.mutable_data<int32_t>()[i] = static_cast<int32_t>(number);
-    else
-      tensor.mutable_data<bool>()[i] = number != 0;
-  }
-  return tensor;
+  return constant_content(v);
 }
 
 }  // namespace
@@ -47,15 +27,9 @@ BodyBuilder::BodyBuilder(const std::string& name) : network_(std::make_shared<Ne
 }
 
 Value& BodyBuilder::add_input(DataType type, const Dims& dims) {
-  Shape declared;
-  std::array<std::string, Shape::kMaxRank> names;
-  for (size_t axis = 0; axis < dims.size(); ++axis) {
-    const bool constant = dims[axis]->is_integer_constant();
-    declared.push_back(constant ? dims[axis]->value.integer : -1);
-    if (!constant) names[axis] = text_of(dims[axis]);
-  }
+  const BodyDims inside = body_dims(dims);
   const std::string name = fmt::format("{} [input {}]", network_->name, network_->inputs().size());
-  return network_->add_input(name, type, declared, names);
+  return network_->add_input(name, type, inside.declared, inside.names);
 }
 
 Value& BodyBuilder::of(Value& outer) {

@@ -9,17 +9,16 @@
 namespace tenon {
 namespace {
 
-// What a body may know of a tensor that it is given: extents that are one expression outside are
-// one symbol inside, except on the axes that vary from one iteration to the next.
+// What a body may know of a tensor that it is given: nothing of the axes that vary from one
+// iteration to the next.
 BodyInput known_input(const Value& v, const std::vector<bool>& varies) {
-  BodyInput input{v.type, {}, {}};
-  for (size_t axis = 0; axis < v.dims.size(); ++axis) {
-    const Dim d = v.dims[axis];
-    const bool fixed = d->is_integer_constant() && !varies[axis];
-    input.declared.push_back(fixed ? d->value.integer : -1);
-    if (!fixed && !varies[axis]) input.dimension_names[axis] = text_of(d);
+  BodyDims dims = body_dims(v.dims);
+  for (size_t axis = 0; axis < varies.size(); ++axis) {
+    if (!varies[axis]) continue;
+    dims.declared[static_cast<int>(axis)] = -1;
+    dims.names[axis].clear();
   }
-  return input;
+  return {v.type, dims.declared, dims.names};
 }
 
 const BodyInput kIteration{DataType::kINT64, Shape(), {}};
