@@ -20,6 +20,19 @@ dnnl::memory::data_type byte_type(DataType type);
 /// bits.
 std::optional<std::string> refuse_integers(const KernelRequest& request);
 
+/// Offers a kernel for layers of kind `Layer`, which it says in initialise() that it takes.
+template <class IntegerKernel, class Layer> Offer offer_integers(const KernelRequest& request) {
+  if (auto reason = refuse_integers(request)) return *reason;
+  auto kernel = std::make_unique<IntegerKernel>(static_cast<const Layer&>(request.op));
+  try {
+    if (auto reason = kernel->initialise(request)) return *reason;
+  } catch (const Error& e) {
+    if (request.stored != nullptr) throw;
+    return e.what();
+  }
+  return kernel;
+}
+
 /// Constant weights as int8: uint8 ones have 128 taken away, and so have their zero points. They
 /// are packed anew when a plan is loaded, because the packed form depends on the processor and
 /// holds sums that a plan cannot describe.

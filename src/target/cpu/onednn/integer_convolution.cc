@@ -208,16 +208,7 @@ class IntegerConvolutionKernel final : public Kernel {
 }  // namespace onednn
 
 Offer offer_onednn_integer_convolution(const KernelRequest& request) {
-  if (auto reason = onednn::refuse_integers(request)) return *reason;
-  auto kernel = std::make_unique<onednn::IntegerConvolutionKernel>(
-      static_cast<const IntegerConvolution&>(request.op));
-  try {
-    if (auto reason = kernel->initialise(request)) return *reason;
-  } catch (const Error& e) {
-    if (request.stored != nullptr) throw;
-    return e.what();
-  }
-  return kernel;
+  return onednn::offer_integers<onednn::IntegerConvolutionKernel, IntegerConvolution>(request);
 }
 
 }  // namespace tenon::cpu

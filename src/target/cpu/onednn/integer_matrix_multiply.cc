@@ -261,16 +261,8 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
 }  // namespace onednn
 
 Offer offer_onednn_integer_matrix_multiply(const KernelRequest& request) {
-  if (auto reason = onednn::refuse_integers(request)) return *reason;
-  auto kernel = std::make_unique<onednn::IntegerMatrixMultiplyKernel>(
-      static_cast<const IntegerMatrixMultiply&>(request.op));
-  try {
-    if (auto reason = kernel->initialise(request)) return *reason;
-  } catch (const Error& e) {
-    if (request.stored != nullptr) throw;
-    return e.what();
-  }
-  return kernel;
+  return onednn::offer_integers<onednn::IntegerMatrixMultiplyKernel, IntegerMatrixMultiply>(
+      request);
 }
 
 }  // namespace tenon::cpu
