@@ -71,8 +71,9 @@ void check_bounds(int axis, Dim extent, Dim start, Dim size, Dim stride) {
           axis, extent->value.integer, first, size->value.integer, stride->value.integer);
 }
 
-// The position in [0, extent) that sample i reads, or -1 for the fill value.
-int64_t sample(int64_t i, int64_t extent, SampleMode mode) {
+}  // namespace
+
+int64_t sampled_position(int64_t i, int64_t extent, SampleMode mode) {
   if (i >= 0 && i < extent) return i;
   switch (mode) {
     case SampleMode::kFILL:
@@ -91,8 +92,6 @@ int64_t sample(int64_t i, int64_t extent, SampleMode mode) {
       return kOutside;
   }
 }
-
-}  // namespace
 
 void Slice::infer(Inference& c) const {
   require_inputs(c, 1, 6);
@@ -180,7 +179,7 @@ void Slice::reference(const ReferenceCall& call) const {
       require(inside || mode == SampleMode::kFILL
                   || (mode != SampleMode::kSTRICT_BOUNDS && in.shape[axis] > 0),
               "axis {}: sample {} lies outside [0, {})", axis, position, in.shape[axis]);
-      const int64_t from = sample(position, in.shape[axis], mode);
+      const int64_t from = sampled_position(position, in.shape[axis], mode);
       offset = from == kOutside ? kOutside : from * strides[axis];
       require(!__builtin_add_overflow(position, steps[k], &position),
               "axis {}: stride {} overflows", axis, steps[k]);

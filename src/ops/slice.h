@@ -18,4 +18,8 @@ struct Slice final : OpOf<Slice, LayerType::kSLICE> {
   void reference(const ReferenceCall& call) const override;
 };
 
+/// The position in [0, extent) that sample i of an axis reads, or kOutside (ops/reference.h) where
+/// it takes the fill value.
+int64_t sampled_position(int64_t i, int64_t extent, nvinfer1::SampleMode mode);
+
 }  // namespace tenon

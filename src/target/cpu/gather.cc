@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "target/cpu/kernels.h"
+#include "target/cpu/words.h"
 
 namespace tenon::cpu {
 namespace {
@@ -34,21 +35,13 @@ void copy_blocks(const RunArguments& arguments, int64_t count, int64_t bytes,
   void* to = arguments.outputs[0];
   if (bytes == 0) return;
   parallel_for(count, std::max<int64_t>(1, kBytesPerTask / bytes), [&](int64_t begin, int64_t end) {
-    switch (bytes) {
-      case 1:
-        return copy_elements<uint8_t>(from, to, begin, end, source);
-      case 2:
-        return copy_elements<uint16_t>(from, to, begin, end, source);
-      case 4:
-        return copy_elements<uint32_t>(from, to, begin, end, source);
-      case 8:
-        return copy_elements<uint64_t>(from, to, begin, end, source);
-      default:
-        for (int64_t i = begin; i < end; ++i)
-          std::memcpy(static_cast<std::byte*>(to) + i * bytes,
-                      static_cast<const std::byte*>(from) + source(i) * bytes,
-                      static_cast<size_t>(bytes));
-    }
+    const bool copied = with_word(
+        bytes, [&](auto zero) { copy_elements<decltype(zero)>(from, to, begin, end, source); });
+    if (copied) return;
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(static_cast<std::byte*>(to) + i * bytes,
+                  static_cast<const std::byte*>(from) + source(i) * bytes,
+                  static_cast<size_t>(bytes));
   });
 }
 

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/physical.h"
+#include "target/cpu/words.h"
 
 namespace tenon::cpu {
 namespace {
@@ -54,19 +55,10 @@ class ReorderExecution final : public Execution {
       : from_(from.shape, from.layout),
         to_(to.shape, to.layout),
         rows_(to.shape[0] * to_.padded()),
-        bits_(bits_of(from.type)) {}
+        bytes_(bits_of(from.type) / 8) {}
 
   void run(const RunArguments& arguments) override {
-    switch (bits_) {
-      case 8:
-        return run_as<uint8_t>(arguments);
-      case 16:
-        return run_as<uint16_t>(arguments);
-      case 32:
-        return run_as<uint32_t>(arguments);
-      default:
-        return run_as<uint64_t>(arguments);
-    }
+    with_word(bytes_, [&](auto zero) { run_as<decltype(zero)>(arguments); });
   }
 
  private:
@@ -81,7 +73,7 @@ class ReorderExecution final : public Execution {
 
   Grid from_, to_;
   int64_t rows_;
-  int bits_;
+  int64_t bytes_;  // of an element; offers are for whole bytes
 };
 
 class CopyExecution final : public Execution {

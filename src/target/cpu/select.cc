@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "target/cpu/broadcast_rows.h"
 #include "target/cpu/kernels.h"
+#include "target/cpu/words.h"
 
 namespace tenon::cpu {
 namespace {
@@ -21,19 +22,10 @@ class SelectExecution final : public Execution {
  public:
   SelectExecution(std::span<const TensorSpec> inputs, const TensorSpec& output)
       : rows_(output.shape, {inputs[0].shape, inputs[1].shape, inputs[2].shape}),
-        bits_(bits_of(output.type)) {}
+        bytes_(bits_of(output.type) / 8) {}
 
   void run(const RunArguments& arguments) override {
-    switch (bits_) {
-      case 8:
-        return run_as<uint8_t>(arguments);
-      case 16:
-        return run_as<uint16_t>(arguments);
-      case 32:
-        return run_as<uint32_t>(arguments);
-      default:
-        return run_as<uint64_t>(arguments);
-    }
+    with_word(bytes_, [&](auto zero) { run_as<decltype(zero)>(arguments); });
   }
 
  private:
@@ -61,7 +53,7 @@ class SelectExecution final : public Execution {
   }
 
   BroadcastRows<3> rows_;
-  int bits_;
+  int64_t bytes_;  // of an element; offers are for whole bytes
 };
 
 class SelectKernel final : public Kernel {

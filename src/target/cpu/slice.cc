@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "ops/reference.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/strided_copy.h"
 
@@ -15,26 +16,6 @@ namespace {
 using nvinfer1::SampleMode;
 
 enum Input { kData, kStart, kSize, kStride, kFill, kAxes };
-constexpr int64_t kFilled = -1;  // a position that takes the fill value
-
-// The position in [0, extent) that sample i reads, or kFilled.
-int64_t sample(int64_t i, int64_t extent, SampleMode mode) {
-  if (i >= 0 && i < extent) return i;
-  switch (mode) {
-    case SampleMode::kCLAMP:
-      return i < 0 ? 0 : extent - 1;
-    case SampleMode::kWRAP:
-      return (i % extent + extent) % extent;
-    case SampleMode::kREFLECT: {
-      if (extent == 1) return 0;
-      const int64_t period = 2 * (extent - 1);
-      const int64_t phase = (i % period + period) % period;
-      return phase < extent ? phase : period - phase;
-    }
-    default:
-      return kFilled;
-  }
-}
 
 class SliceExecution final : public Execution {
  public:
@@ -125,7 +106,7 @@ class SliceExecution final : public Execution {
     for (int64_t i = 0, at = start; i < out_[axis]; ++i) {
       require(op_.mode == SampleMode::kFILL || in_[axis] > 0, "axis {}: nothing can be sampled",
               axis);
-      positions[i] = sample(at, in_[axis], op_.mode);
+      positions[i] = sampled_position(at, in_[axis], op_.mode);
       whole = whole && positions[i] == i;
       require(i + 1 == out_[axis] || !__builtin_add_overflow(at, step, &at),
               "axis {}: stride {} overflows", axis, step);
@@ -156,7 +137,7 @@ class SliceExecution final : public Execution {
         for (int axis = last - 1; axis >= 0; --axis) {
           const int64_t at = tables[axis][rest % out_[axis]];
           rest /= out_[axis];
-          filled |= at == kFilled;
+          filled |= at == kOutside;
           from += at * stride;
           stride *= in_[axis];
         }
@@ -176,9 +157,9 @@ class SliceExecution final : public Execution {
     }
     for (int64_t i = 0; i < count;) {
       int64_t end = i + 1;
-      const bool is_fill = filled || positions[i] == kFilled;
+      const bool is_fill = filled || positions[i] == kOutside;
       if (is_fill)
-        while (end < count && (filled || positions[end] == kFilled)) ++end;
+        while (end < count && (filled || positions[end] == kOutside)) ++end;
       else
         while (end < count && positions[end] == positions[end - 1] + 1) ++end;
       if (is_fill)

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "target/cpu/simd/kernels.h"
+#include "target/cpu/words.h"
 
 namespace tenon::cpu {
 namespace {
@@ -70,18 +71,7 @@ void StridedCopy::join(const Shape& out, const Shape& strides) {
 }
 
 template <class Body> void StridedCopy::with_element(const Body& body) const {
-  switch (bytes_) {
-    case 1:
-      return body(uint8_t{});
-    case 2:
-      return body(uint16_t{});
-    case 4:
-      return body(uint32_t{});
-    case 8:
-      return body(uint64_t{});
-    default:
-      return body(Wide{});
-  }
+  if (!with_word(bytes_, body)) body(Wide{});
 }
 
 void StridedCopy::run(const void* source, void* target) const {
