@@ -29,9 +29,11 @@ install(CODE "
 # Headers. CUDA's are apart, for programs that have the toolkit's.
 install(DIRECTORY include/ DESTINATION include)
 install(DIRECTORY cudart/include/ DESTINATION include/cudart)
-if(TARGET tenon_kit)
-  install(DIRECTORY kit/tenon DESTINATION include FILES_MATCHING PATTERN "*.h")
-endif()
+foreach(folder kit kernels)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/tenon)
+    install(DIRECTORY ${folder}/tenon DESTINATION include FILES_MATCHING PATTERN "*.h")
+  endif()
+endforeach()
 
 set(package lib/cmake/Tenon)
 configure_package_config_file(cmake/TenonConfig.cmake.in TenonConfig.cmake

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <tenon/plugin/testing.h>
+#include <tenon/plugin/cases.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,17 +8,15 @@
 namespace {
 
 using tenon::kit::DataType;
+using tenon::kit::testing::CaseTensor;
 using tenon::kit::testing::PluginCase;
+using tenon::kit::testing::read_cases;
 using ::testing::HasSubstr;
 
 struct Case {
-  const char* name;
-  int32_t align_corners;
   std::vector<int64_t> in, out;
   std::vector<double> x, y;
 };
-
-#include "expected.h"
 
 // The definition in double precision, for sizes too large to store: checked with PyTorch's results
 // below. Corners are aligned.
@@ -52,52 +50,48 @@ std::vector<double> interpolated(const std::vector<double>& x, const std::vector
 }
 
 // The values of size_tensor do not count, nor does its type.
-PluginCase make_case(const Case& c, DataType size_type) {
-  const auto count = static_cast<size_t>(c.out[2] * c.out[3]);
+std::string check(const Case& c, DataType size_type) {
   return PluginCase("DynamicTRTResize")
-      .attribute("align_corners", c.align_corners)
       .in("x", c.in, c.x)
-      .in("size_tensor", size_type, {1, 1, c.out[2], c.out[3]}, std::vector<double>(count, 1))
-      .out("y", c.out, c.y);
+      .in("size_tensor", size_type, {1, 1, c.out[2], c.out[3]}, {})
+      .out("y", c.out, c.y)
+      .check();
 }
 
-TEST(DynamicTrtResizeTest, IsPyTorchsBicubic) {
-  for (const Case& c : kCases)
-    EXPECT_EQ(make_case(c, DataType::kFLOAT).check(), "")
-        << c.name << ", align_corners " << c.align_corners;
+Case make_case(const std::vector<int64_t>& in, const std::vector<int64_t>& out) {
+  Case c{in, out, {}, {}};
+  for (int64_t i = 0; i < in[0] * in[1] * in[2] * in[3]; ++i)
+    c.x.push_back(static_cast<double>(i * 37 % 65 - 32) / 16.0);
+  c.y = interpolated(c.x, in, out);
+  return c;
+}
+
+TEST(DynamicTrtResizeTest, TheDefinitionIsPyTorchs) {
+  int compared = 0;
+  for (const auto& [name, test] :
+       read_cases(TENON_SOURCE_DIR "/plugins/dynamic_trt_resize/cases.json")) {
+    if (name.find("corners aligned") == std::string::npos) continue;
+    const auto dims_of = [](const CaseTensor& t) {
+      return std::vector<int64_t>(t.dims.d, t.dims.d + t.dims.nbDims);
+    };
+    const CaseTensor &x = test.inputs()[0], &y = test.outputs()[0];
+    EXPECT_THAT(interpolated(x.values, dims_of(x), dims_of(y)),
+                ::testing::Pointwise(::testing::DoubleNear(1e-5), y.values))
+        << name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 6);
 }
 
 TEST(DynamicTrtResizeTest, SizeTensorMayHaveAnyType) {
-  EXPECT_EQ(make_case(kCases[0], DataType::kINT8).check(), "");
-}
-
-TEST(DynamicTrtResizeTest, AlignsCornersUnlessToldOtherwise) {
-  const Case& c = kCases[0];
-  ASSERT_EQ(c.align_corners, 1);
-  PluginCase plain = PluginCase("DynamicTRTResize")
-                         .in("x", c.in, c.x)
-                         .in("size_tensor", DataType::kFLOAT, {1, 1, c.out[2], c.out[3]},
-                             std::vector<double>(static_cast<size_t>(c.out[2] * c.out[3])))
-                         .out("y", c.out, c.y);
-  EXPECT_EQ(plain.check(), "");
+  const Case c = make_case({1, 2, 4, 5}, {1, 2, 7, 9});
+  for (const DataType type : {DataType::kFLOAT, DataType::kINT8, DataType::kINT64})
+    EXPECT_EQ(check(c, type), "");
 }
 
 TEST(DynamicTrtResizeTest, TilesJoin) {
-  for (const Case& c : kCases) {
-    if (c.align_corners != 1) continue;
-    EXPECT_THAT(interpolated(c.x, c.in, c.out),
-                ::testing::Pointwise(::testing::DoubleNear(1e-5), c.y))
-        << c.name;
-  }
-  Case large{"large", 1, {1, 2, 41, 41}, {1, 2, 161, 1281}, {}, {}};
-  for (int i = 0; i < 2 * 41 * 41; ++i) large.x.push_back((i * 37 % 65 - 32) / 16.0);
-  large.y = interpolated(large.x, large.in, large.out);
-  EXPECT_EQ(make_case(large, DataType::kFLOAT).check(), "");
-
-  Case shrunk{"shrunk", 1, {1, 1, 5, 2561}, {1, 1, 5, 41}, {}, {}};
-  for (int i = 0; i < 5 * 2561; ++i) shrunk.x.push_back((i * 37 % 65 - 32) / 16.0);
-  shrunk.y = interpolated(shrunk.x, shrunk.in, shrunk.out);
-  EXPECT_EQ(make_case(shrunk, DataType::kFLOAT).check(), "");
+  EXPECT_EQ(check(make_case({1, 2, 41, 41}, {1, 2, 161, 1281}), DataType::kFLOAT), "");
+  EXPECT_EQ(check(make_case({1, 1, 5, 2561}, {1, 1, 5, 41}), DataType::kFLOAT), "");
 }
 
 TEST(DynamicTrtResizeTest, RefusesOtherRanks) {

@@ -16,13 +16,14 @@ OUTSIDE = {
     "include": {"cudart"},
     "cudart": set(),
     "kit": PUBLIC,
-    "plugins": PUBLIC | {"kit"},
+    "kernels": PUBLIC | {"kit"},
+    "plugins": PUBLIC | {"kit", "kernels"},
     "tools": PUBLIC,
     "examples": PUBLIC | {"kit"},
     "bench": PUBLIC | {"tools"},
 }
 # Where the compiler looks for a header, besides the including file's folder.
-SEARCH = ["", "src", "include", "cudart/include", "kit", "tools/tenon"]
+SEARCH = ["", "src", "include", "cudart/include", "kit", "kernels", "tools/tenon"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 CALL = re.compile(r"tenon_(module|link_modules)\(\s*([A-Za-z_]+)([^)]*)\)")
 
