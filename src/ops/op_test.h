@@ -1,4 +1,4 @@
-// Runs a layer kind on given tensors, and on the cases that testdata/make_cases.py wrote.
+// Runs a layer kind on given tensors, and on the cases that a script of testdata/ wrote.
 #pragma once
 
 #include <gmock/gmock.h>

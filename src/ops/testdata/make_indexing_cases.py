@@ -4,7 +4,7 @@ Run: python src/ops/testdata/make_indexing_cases.py   (needs numpy, onnx, onnxru
 """
 import numpy as np
 
-from make_cases import case, constant, floats, integers, onnx_run, shape_input, write
+from cases import case, constant, floats, integers, onnx_run, shape_input, write
 
 INT32, INT64 = 3, 8
 
@@ -284,8 +284,32 @@ def bitwise_cases():
          np.array([-2**62, -2**61, -2**31, -2**30, -1, -1, -1, -1]))
 
 
+def gather_cases():
+    x = floats(3, 4, 2)
+    for axis in (0, 1, 2, -1):
+        for index in (np.array([[0, 1], [-1, 1]]), np.array(1), np.array([], np.int64)):
+            case("gather", "Gather", f"default {axis} {index.shape}", {"axis": axis}, [x, index],
+                 onnx_run("Gather", [x, index], axis=axis))
+    index = np.array([1, 0, -2], np.int32)
+    ints = integers(5)
+    case("gather", "Gather", "shape arithmetic", {}, [ints, constant(index)], ints[index])
+    data, index = floats(2, 5, 3), np.array([[0, 4], [2, -1]])
+    case("gather", "Gather", "batch", {"axis": 1, "batch_axes": 1}, [data, index],
+         np.stack([data[b][index[b]] for b in range(2)]))
+    for axis in (0, 1):
+        index = integers(2, 2, low=-2, high=1)
+        x2 = floats(3, 4)
+        case("gather", "Gather", f"elements {axis}", {"mode": 1, "axis": axis}, [x2, index],
+             onnx_run("GatherElements", [x2, index], axis=axis))
+    for batch, index in ((0, np.array([[0, 1], [-1, 2]])),
+                         (0, np.array([[[2, 3, 1]], [[0, 0, 0]]])),
+                         (1, np.array([[1], [0], [-4]])), (0, np.array([1, 1]))):
+        case("gather", "Gather", f"nd {batch} {index.shape}", {"mode": 2, "batch_axes": batch},
+             [x, constant(index)], onnx_run("GatherND", [x, index], batch_dims=batch))
+
+
 for make in (top_k_cases, non_zero_cases, scatter_cases, fill_cases, one_hot_cases,
              cumulative_cases, reverse_sequence_cases, squeeze_cases, padding_cases, unique_cases,
-             bitwise_cases):
+             bitwise_cases, gather_cases):
     make()
 write()

@@ -3,54 +3,11 @@ dequantize.json, integer_convolution.json and integer_matrix_multiply.json.
 
 Run: python src/ops/testdata/make_quantize_cases.py   (needs numpy, onnx, onnxruntime)
 """
-
-import json
-import pathlib
-
 import numpy as np
-import onnxruntime
-from onnx import helper
 
-FOLDER = pathlib.Path(__file__).parent
+from cases import case, onnx_run, random, write
+
 TYPES = {"float32": 0, "float16": 1, "int8": 2, "int32": 3, "uint8": 5}
-random = np.random.default_rng(7)
-files = {}
-
-
-def as_json(array):
-    if array is None:
-        return None
-    array = np.asarray(array)
-    values = [float(f"{v:.9g}") if array.dtype.kind == "f" else int(v) for v in array.ravel()]
-    return {"type": str(array.dtype), "shape": list(array.shape), "data": values}
-
-
-def case(op, name, attributes, inputs, output, **more):
-    file = "".join("_" + c.lower() if c.isupper() else c for c in op)[1:]  # snake_case
-    files.setdefault(file, []).append(
-        {"name": name, "op": op, "attributes": attributes, "inputs": [as_json(i) for i in inputs],
-         "outputs": [as_json(output)], **more})
-
-
-def onnx_run(op, inputs, opset=21, domain="", **attributes):
-    """One node through ONNX Runtime; None leaves an input out."""
-    names = [f"x{i}" if a is not None else "" for i, a in enumerate(inputs)]
-    feeds = {n: np.asarray(a) for n, a in zip(names, inputs) if n}
-    node = helper.make_node(op, names, ["y"], domain=domain, **attributes)
-    graph = helper.make_graph(
-        [node], "case",
-        [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
-         for n, a in feeds.items()],
-        [helper.make_empty_tensor_value_info("y")])
-    imports = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(graph, opset_imports=imports)
-    model.ir_version = 10
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options,
-                                           providers=["CPUExecutionProvider"])
-    return session.run(None, feeds)[0]
 
 
 def floats(*shape, high=40.0, dtype=np.float32):
@@ -90,28 +47,30 @@ def quantize_cases():
                     continue
                 x, s = floats(*shape), scales(*scale_shape)
                 z = integers(dtype, *scale_shape) if zero else None
-                case("Quantize", f"{shape} by {scale_shape} to {dtype.__name__} {zero}",
+                title = f"{shape} by {scale_shape} {dtype.__name__} {zero}"
+                case("quantize", "Quantize", title,
                      {**ours, "to": TYPES[np.dtype(dtype).name]}, [x, s] + ([z] if zero else []),
-                     onnx_run("QuantizeLinear", [x, s, z], **given))
+                     onnx_run("QuantizeLinear", [x, s, z], opset=21, **given))
                 q = integers(dtype, *shape)
-                case("Dequantize", f"{shape} by {scale_shape} of {dtype.__name__} {zero}", ours,
-                     [q, s] + ([z] if zero else []),
-                     onnx_run("DequantizeLinear", [q, s, z], **given))
+                case("dequantize", "Dequantize", title, ours, [q, s] + ([z] if zero else []),
+                     onnx_run("DequantizeLinear", [q, s, z], opset=21, **given))
     special = np.array([1e9, -1e9, np.inf, -np.inf, 0.0, 63.75, -64.25], np.float32)
     special[2:4] = [3e38, -3e38]  # JSON has no infinity
     z = np.int8(-3)
-    case("Quantize", "saturates", {"to": 2}, [special, np.float32(0.5), z],
-         onnx_run("QuantizeLinear", [special, np.float32(0.5), z]))
+    case("quantize", "Quantize", "saturates", {"to": 2}, [special, np.float32(0.5), z],
+         onnx_run("QuantizeLinear", [special, np.float32(0.5), z], opset=21))
     x, s = floats(9, dtype=np.float16), np.float16(0.5)
-    case("Quantize", "half", {"to": 2}, [x, s, z], onnx_run("QuantizeLinear", [x, s, z]))
+    case("quantize", "Quantize", "half", {"to": 2}, [x, s, z],
+         onnx_run("QuantizeLinear", [x, s, z], opset=21))
     q = integers(np.int8, 9)
-    case("Dequantize", "half", {"to": 1}, [q, s, z], onnx_run("DequantizeLinear", [q, s, z]))
+    case("dequantize", "Dequantize", "half", {"to": 1}, [q, s, z],
+         onnx_run("DequantizeLinear", [q, s, z], opset=21))
     x = integers(np.int32, 9)
-    case("Quantize", "int32", {"to": 5}, [x, np.float32(1.5), np.uint8(7)],
+    case("quantize", "Quantize", "int32", {"to": 5}, [x, np.float32(1.5), np.uint8(7)],
          np.clip(np.rint(x / np.float32(1.5)) + 7, 0, 255).astype(np.uint8))  # not in ONNX Runtime
     q = np.array([2**30 + 1, -2**31, 5], np.int32)
-    case("Dequantize", "int32", {}, [q, np.float32(0.25)],
-         onnx_run("DequantizeLinear", [q, np.float32(0.25)]))
+    case("dequantize", "Dequantize", "int32", {}, [q, np.float32(0.25)],
+         onnx_run("DequantizeLinear", [q, np.float32(0.25)], opset=21))
 
 
 def sevens(dtype, *shape):
@@ -147,7 +106,8 @@ def convolution_cases():
             if dx == u:
                 wzs = [None, wz]
                 for z in wzs:
-                    case("IntegerConvolution", f"{title} int32 {z is None}", ours,
+                    case("integer_convolution", "IntegerConvolution",
+                         f"{title} int32 {z is None}", ours,
                          [x, w, xz] + ([z] if z is not None else []),
                          onnx_run("ConvInteger", [x, w, xz, z], opset=10, **given))
             maps = weights[0]
@@ -158,7 +118,8 @@ def convolution_cases():
             yz = sevens(dx)
             y = onnx_run("QLinearConv", [x, scale_x, xz, w, scale_w, zeros, scale_y, yz, bias],
                          opset=10, **given)
-            case("IntegerConvolution", f"{title} quantized", {**ours, "to": TYPES[dx.__name__]},
+            case("integer_convolution", "IntegerConvolution", f"{title} quantized",
+                 {**ours, "to": TYPES[dx.__name__]},
                  [x, w, xz, zeros, bias, scale_x * scale_w / scale_y, yz], y)
 
 
@@ -175,20 +136,18 @@ def matrix_multiply_cases():
                 if name == "columns" and len(sb) > 2:
                     continue  # ONNX Runtime refuses
                 full = zeros + [None] * (2 - len(zeros))
-                case("IntegerMatrixMultiply", f"{title} {name}", {}, [a, b] + zeros,
+                case("integer_matrix_multiply", "IntegerMatrixMultiply", f"{title} {name}", {},
+                     [a, b] + zeros,
                      onnx_run("MatMulInteger", [a, b] + full, opset=10))
             scale_a, scale_b, scale_y = np.float32(0.02), np.float32(0.015), np.float32(0.04)
             yz = sevens(da)
             y = onnx_run("QLinearMatMul", [a, scale_a, az, b, scale_b, bz, scale_y, yz], opset=10)
-            case("IntegerMatrixMultiply", title + " quantized", {"to": TYPES[da.__name__]},
+            case("integer_matrix_multiply", "IntegerMatrixMultiply", title + " quantized",
+                 {"to": TYPES[da.__name__]},
                  [a, b, az, bz, None, np.float32(scale_a * scale_b / scale_y), yz], y)
 
 
-if __name__ == "__main__":
-    quantize_cases()
-    convolution_cases()
-    matrix_multiply_cases()
-    for name, cases in files.items():
-        lines = ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases)
-        (FOLDER / f"{name}.json").write_text(f"[\n{lines}\n]\n")
-        print(name, len(cases))
+quantize_cases()
+convolution_cases()
+matrix_multiply_cases()
+write()

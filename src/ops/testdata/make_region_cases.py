@@ -6,7 +6,7 @@ Run: python src/ops/testdata/make_region_cases.py   (needs numpy, onnx, onnxrunt
 import numpy as np
 from onnx.reference.ops.op_deform_conv import _deform_conv_implementation
 
-from make_cases import case, floats, integers, onnx_run, write
+from cases import case, floats, integers, onnx_run, write
 
 
 def roi_cases():

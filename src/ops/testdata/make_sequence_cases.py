@@ -2,46 +2,30 @@
 
 Run: python src/ops/testdata/make_sequence_cases.py   (needs numpy)
 """
-import json
-import pathlib
-
 import numpy as np
 
-FOLDER = pathlib.Path(__file__).parent
-random = np.random.default_rng(1)
-
-
-def floats(*shape):
-    return (random.integers(-32, 32, shape, endpoint=True) / 16).astype(np.float32)
-
-
-def as_json(array):
-    if array is None:
-        return None
-    values = [int(v) if array.dtype.kind in "iub" else float(f"{v:.7g}") if np.isfinite(v)
-              else str(float(v)) for v in array.ravel()]
-    return {"type": str(array.dtype), "shape": list(array.shape), "data": values}
-
-
-def write(name, cases):
-    lines = ",\n".join(json.dumps(c) for c in cases)
-    (FOLDER / f"{name}.json").write_text(f"[\n{lines}\n]\n")
+from cases import case, floats, random, write
 
 
 def einsum(equation, *shapes):
-    inputs = [floats(*s) for s in shapes]
+    inputs = [floats(*s, low=-2, high=2) for s in shapes]
     y = np.einsum(equation, *[i.astype(np.float64) for i in inputs]).astype(np.float32)
-    return {"name": equation, "op": "Einsum", "attributes": {"equation": equation},
-            "inputs": [as_json(i) for i in inputs], "outputs": [as_json(y)],
-            "static": "..." in equation}
+    case("einsum", "Einsum", equation, {"equation": equation}, inputs, y, static="..." in equation)
 
 
-write("einsum", [
-    einsum("ij,jk->ik", (3, 4), (4, 5)), einsum("bhid,bhjd->bhij", (2, 2, 3, 4), (2, 2, 5, 4)),
-    einsum("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)), einsum("ii->i", (4, 4)), einsum("ii", (4, 4)),
-    einsum("i,j->ji", (3,), (4,)), einsum("ij->ji", (3, 4)), einsum("ij->", (3, 4)),
-    einsum("ij,ij->i", (3, 4), (3, 4)), einsum("...ij,jk->...ik", (2, 3, 4), (4, 5)),
-    einsum("...ij,...jk->...ik", (2, 1, 3, 4), (3, 4, 5)), einsum("ij,jk->ik", (0, 4), (4, 5))])
+def einsum_cases():
+    einsum("ij,jk->ik", (3, 4), (4, 5))
+    einsum("bhid,bhjd->bhij", (2, 2, 3, 4), (2, 2, 5, 4))
+    einsum("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))
+    einsum("ii->i", (4, 4))
+    einsum("ii", (4, 4))
+    einsum("i,j->ji", (3,), (4,))
+    einsum("ij->ji", (3, 4))
+    einsum("ij->", (3, 4))
+    einsum("ij,ij->i", (3, 4), (3, 4))
+    einsum("...ij,jk->...ik", (2, 3, 4), (4, 5))
+    einsum("...ij,...jk->...ik", (2, 1, 3, 4), (3, 4, 5))
+    einsum("ij,jk->ik", (0, 4), (4, 5))
 
 
 def attention(name, q, k, v, mask=None, lengths=None, offsets=None, **attributes):
@@ -76,22 +60,31 @@ def attention(name, q, k, v, mask=None, lengths=None, offsets=None, **attributes
     inputs = [q, k, v, mask, lengths, offsets]
     while inputs[-1] is None:
         inputs.pop()
-    return {"name": name, "op": "Attention", "attributes": attributes, "tolerance": 2.0,
-            "inputs": [as_json(x) for x in inputs], "outputs": [as_json((s @ vv).astype(np.float32))]}
+    case("attention", "Attention", name, attributes, inputs, (s @ vv).astype(np.float32),
+         tolerance=2.0)
 
 
-Q, K, V = floats(2, 4, 3, 4), floats(2, 2, 5, 4), floats(2, 2, 5, 6)
-write("attention", [
-    attention("plain", Q, K, V), attention("scale", Q, K, V, scale=0.25),
-    attention("softcap", Q, K, V, softcap=2.0), attention("causal", Q, K, V, causal=True),
-    attention("causal, offset", Q, K, V, offsets=np.array([2, -1]), causal=True),
-    attention("one offset", Q, K, V, offsets=np.array([1]), causal=True),
-    attention("lengths", Q, K, V, lengths=np.array([5, 0])),
-    attention("window", Q, K, V, left_window=1, right_window=0),
-    attention("bool mask", Q, K, V, random.integers(0, 2, (2, 1, 3, 5)).astype(bool)),
-    attention("float mask", Q, K, V, floats(4, 1, 5)),
-    attention("mask of one number", Q, K, V, floats(1, 1)),
-    attention("no softmax", Q, K, V, normalization=0),
-    attention("no softmax, causal", Q, K, V, normalization=0, causal=True),
-    attention("no queries", floats(2, 4, 0, 4), K, V),
-    attention("no keys", Q, floats(2, 2, 0, 4), floats(2, 2, 0, 6), lengths=np.array([0, 0]))])
+def attention_cases():
+    def small(*shape):
+        return floats(*shape, low=-2, high=2)
+    q, k, v = small(2, 4, 3, 4), small(2, 2, 5, 4), small(2, 2, 5, 6)
+    attention("plain", q, k, v)
+    attention("scale", q, k, v, scale=0.25)
+    attention("softcap", q, k, v, softcap=2.0)
+    attention("causal", q, k, v, causal=True)
+    attention("causal, offset", q, k, v, offsets=np.array([2, -1]), causal=True)
+    attention("one offset", q, k, v, offsets=np.array([1]), causal=True)
+    attention("lengths", q, k, v, lengths=np.array([5, 0]))
+    attention("window", q, k, v, left_window=1, right_window=0)
+    attention("bool mask", q, k, v, random.integers(0, 2, (2, 1, 3, 5)).astype(bool))
+    attention("float mask", q, k, v, small(4, 1, 5))
+    attention("mask of one number", q, k, v, small(1, 1))
+    attention("no softmax", q, k, v, normalization=0)
+    attention("no softmax, causal", q, k, v, normalization=0, causal=True)
+    attention("no queries", small(2, 4, 0, 4), k, v)
+    attention("no keys", q, small(2, 2, 0, 4), small(2, 2, 0, 6), lengths=np.array([0, 0]))
+
+
+einsum_cases()
+attention_cases()
+write()

@@ -5,7 +5,7 @@ Run: python src/ops/testdata/make_vision_cases.py   (needs numpy, onnx, onnxrunt
 """
 import numpy as np
 
-from make_cases import case, floats, integers, onnx_run, random, write
+from cases import case, floats, integers, onnx_run, random, write
 
 
 def boxes_of(batch, count):
