@@ -1,6 +1,7 @@
 """Writes the pages that say what works: operators.md, layers.md, plugins.md.
 
-Operators and plugins are what the built `tenon` says of itself; layers come from the sources. With
+Operators and plugins are what the built `tenon` says of itself; layers come from the sources, and the
+numbers of ONNX's node tests from onnx_node_tests.json, which src/import/onnx_cases_test.cc checks. With
 --check nothing is written, and a page that differs is an error.
 """
 import argparse
@@ -26,27 +27,47 @@ def table(header, rows):
 
 def operators_page(tenon):
     answer = ask(tenon, "operators")
+    tests = json.loads((ROOT / "docs/onnx_node_tests.json").read_text())
     oldest, latest = answer["opsets"]
     parts = []
     for domain in sorted({row["domain"] for row in answer["operators"]}):
         if domain:
             parts.append(f"\n## Domain {domain}\n\n")
-        parts.append(operators_table([r for r in answer["operators"] if r["domain"] == domain]))
+        rows = [r for r in answer["operators"] if r["domain"] == domain]
+        parts.append(operators_table(rows, tests["operators"] if not domain else None))
     return (NOTE + "# ONNX operators\n\n"
             f"Models of opsets {oldest} to {latest} are read. Operators of the standard domain that the"
-            " parser knows:\n\n"
-            + "".join(parts)
+            " parser knows, and\nhow many of ONNX's node tests of each pass:\n\n"
+            + "".join(parts) + node_tests(tests)
             + "\nAn operator that is not here may be a plugin: see [plugins.md](plugins.md). Local"
             " functions of a\nmodel are expanded. Everything else is an error that names the node.\n")
 
 
-def operators_table(operators):
+def node_tests(tests):
+    """The section on what passes beside single nodes, and why the others do not."""
+    passed, of = (sum(counts[i] for counts in tests["operators"].values()) for i in (0, 1))
+    bodies = tests["operators"][""]
+    rows = [[reason, str(len(names))] for reason, names in tests["not_passed"].items()]
+    return ("\n## ONNX node tests\n\n"
+            f"Of {of} node tests {passed} pass, {len(tests['only_with_constants'])} of them when inputs"
+            " that TensorRT wants to be\nconstant (axes, for example) are. Among them are bodies of"
+            f" functions, several operators each: {bodies[0]}\nof {bodies[1]}. Why the others do not"
+            " pass (types are those that TensorRT does not have):\n\n" + table(["reason", "tests"], rows))
+
+
+def operators_table(operators, tests):
+    """`tests` has the numbers of passed and of all node tests by operator; None leaves them out."""
     rows = []
     for i, row in enumerate(operators):
         following = operators[i + 1] if i + 1 < len(operators) else {"name": ""}
-        upto = f" to {following['since'] - 1}" if following["name"] == row["name"] else ""
+        last = following["name"] != row["name"]  # the tests are those of the latest opset
+        upto = "" if last else f" to {following['since'] - 1}"
         rows.append([row["name"], f"{row['since']}{upto}", row["restriction"]])
-    return table(["operator", "opsets", "restriction"], rows)
+        if tests is not None:
+            counts = tests.get(row["name"]) if last else None
+            rows[-1].insert(2, f"{counts[0]} of {counts[1]}" if counts else "")
+    tested = [] if tests is None else ["ONNX node tests passed"]
+    return table(["operator", "opsets", *tested, "restriction"], rows)
 
 
 def plugins_page(tenon):
