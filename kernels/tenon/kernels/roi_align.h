@@ -1,0 +1,405 @@
+/// Regions of feature maps brought to one size by bilinear samples. Semantics: torchvision's
+/// roi_align, mmcv's RoIAlign and RoIAlignRotated, ONNX RoiAlign.
+#pragma once
+
+#include <cmath>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "tenon/kernels/pixels.h"
+
+namespace tenon::kernels::inline TENON_TARGET {
+
+enum class RoiPooling {
+  kAverage,        // of the samples of a bin
+  kMaximum,        // of the samples
+  kMaximumOfTaps,  // of the weighted neighbours of the samples, as ONNX Runtime has it
+};
+
+struct RoiAlignRule {
+  int64_t height = 1, width = 1;  // of a result
+  int64_t sampling_ratio = 0;     // samples per bin and axis; 0: as many as elements it covers
+  RoiPooling pooling = RoiPooling::kAverage;
+};
+
+/// The samples of a region along one axis.
+struct RoiAxis {
+  float start, bin;
+  int64_t samples;  // in each bin
+
+  TENON_HD static RoiAxis of(float start, float length, int64_t bins, int64_t sampling_ratio) {
+    constexpr float kMost = 1e9f;  // keeps the conversion defined
+    const float bin = length / static_cast<float>(bins);
+    return {start, bin,
+            sampling_ratio > 0 ? sampling_ratio
+                               : static_cast<int64_t>(fminf(fmaxf(ceilf(bin), 0.f), kMost))};
+  }
+  TENON_HD float at(int64_t in_bin, int64_t sample) const {
+    return start + static_cast<float>(in_bin) * bin
+           + (static_cast<float>(sample) + 0.5f) * bin / static_cast<float>(samples);
+  }
+};
+
+/// A feature map (images, channels, height, width).
+template <class E> struct FeatureMap {
+  const E* data;
+  int64_t images, height, width;
+};
+
+/// The number of an image that is stored as a float; -1 when it is none.
+TENON_HD inline int64_t image_of(float number) {
+  return number >= 0 && number < 2147483648.f && number == floorf(number)
+             ? static_cast<int64_t>(number)
+             : -1;
+}
+
+/// Where a region lies, in elements of its map. A rotated one is turned about its centre.
+struct Region {
+  int64_t map, image;
+  float x, y, width, height;  // the corner with the least x and y before it is turned, and the size
+  float cosine = 1, sine = 0;
+
+  TENON_HD bool is_turned() const { return sine != 0 || cosine != 1; }
+  /// Where its samples begin: those of a turned one are counted from its centre.
+  TENON_HD RoiAxis rows(const RoiAlignRule& rule) const {
+    return RoiAxis::of(is_turned() ? -height / 2 : y, height, rule.height, rule.sampling_ratio);
+  }
+  TENON_HD RoiAxis columns(const RoiAlignRule& rule) const {
+    return RoiAxis::of(is_turned() ? -width / 2 : x, width, rule.width, rule.sampling_ratio);
+  }
+
+  /// Scales corners; unless they are `aligned`, a region has at least one element.
+  TENON_HD static Region of_corners(int64_t map, int64_t image, const float* corners, float scale,
+                                    bool aligned) {
+    const float offset = aligned ? 0.5f : 0.f;
+    Region r{map, image, corners[0] * scale - offset, corners[1] * scale - offset, 0, 0};
+    r.width = corners[2] * scale - offset - r.x;
+    r.height = corners[3] * scale - offset - r.y;
+    if (!aligned) r.width = fmaxf(r.width, 1.f), r.height = fmaxf(r.height, 1.f);
+    return r;
+  }
+};
+
+/// The two elements around a place on an axis; outside of the axis there are none.
+struct Neighbours {
+  int64_t low, high;
+  float weight;  // of the second
+
+  TENON_HD static bool find(float at, int64_t extent, Neighbours& n) {
+    if (!(at >= -1 && at <= static_cast<float>(extent))) return false;
+    at = fmaxf(at, 0.f);
+    n.low = static_cast<int64_t>(at);
+    n.high = n.low + 1;
+    n.weight = at - static_cast<float>(n.low);
+    if (n.high >= extent) n = {extent - 1, extent - 1, 0.f};
+    return true;
+  }
+};
+
+/// The four elements, `step` apart, around a sample of a region, whose place is given before the
+/// region is turned. False when it is outside.
+TENON_HD inline bool find_taps(const Region& region, int64_t height, int64_t width, float y,
+                               float x, int64_t step, Tap* taps) {
+  if (region.is_turned()) {
+    const float down = y, right = x;
+    y = down * region.cosine - right * region.sine + region.y + region.height / 2;
+    x = down * region.sine + right * region.cosine + region.x + region.width / 2;
+  }
+  Neighbours r, c;
+  if (!Neighbours::find(y, height, r) || !Neighbours::find(x, width, c)) return false;
+  taps[0] = {(r.low * width + c.low) * step, (1 - r.weight) * (1 - c.weight)};
+  taps[1] = {(r.low * width + c.high) * step, (1 - r.weight) * c.weight};
+  taps[2] = {(r.high * width + c.low) * step, r.weight * (1 - c.weight)};
+  taps[3] = {(r.high * width + c.high) * step, r.weight * c.weight};
+  return true;
+}
+
+#if !defined(__CUDACC__)
+
+/// Elements along one axis of a map and their weights: some samples of a bin, with what they share
+/// added up.
+struct RoiTaps {
+  static constexpr int64_t kSamples = 16;
+  int64_t count;
+  int64_t index[2 * kSamples];
+  float weight[2 * kSamples];
+
+  void add(int64_t at, float share) {
+    for (int64_t k = std::max<int64_t>(count - 2, 0); k < count; ++k)
+      if (index[k] == at) {
+        weight[k] += share;
+        return;
+      }
+    index[count] = at;
+    weight[count++] = share;
+  }
+  /// Samples from `sample` to `end`, until these are full. Returns the first that is left.
+  int64_t fill(const RoiAxis& axis, int64_t bin, int64_t extent, int64_t sample, int64_t end) {
+    const float share = 1 / static_cast<float>(axis.samples);
+    count = 0;
+    for (; sample < end && count + 2 <= 2 * kSamples; ++sample) {
+      Neighbours n;
+      if (!Neighbours::find(axis.at(bin, sample), extent, n)) continue;
+      add(n.low, (1 - n.weight) * share);
+      if (n.weight != 0) add(n.high, n.weight * share);
+    }
+    return sample;
+  }
+};
+
+/// The samples of a bin that may lie on an axis: [first, end). The others are outside.
+struct RoiSamples {
+  int64_t first = 0, end = 0;
+  RoiSamples(const RoiAxis& axis, int64_t bin, int64_t extent) : end(axis.samples) {
+    const float step = axis.bin / static_cast<float>(std::max<int64_t>(axis.samples, 1));
+    if (!(step > 0) || axis.samples < 64) return;
+    const double base = axis.at(bin, 0), room = 4;  // more than rounding moves them
+    const auto inside = [&](double at) {
+      return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(axis.samples)));
+    };
+    first = inside((-1 - base) / step - room);
+    end = inside((static_cast<double>(extent) - base) / step + room);
+  }
+};
+
+/// Pools one region at a time, a block of bins and channels at a time.
+template <int vector> class RoiPooler {
+ public:
+  static constexpr int64_t kBins = 64, kChannels = 256;
+
+  RoiPooler(const RoiAlignRule& rule, const Region& region, const FeatureMap<float>& map,
+            int64_t channels)
+      : rule_(rule),
+        region_(region),
+        map_(map),
+        channels_(channels),
+        image_(map.data + region.image * map.height * map.width * channels),
+        rows_(region.rows(rule)),
+        columns_(region.columns(rule)) {
+    const int64_t most = std::max(rule.sampling_ratio, 4 * (map.height + map.width) + 16);
+    const bool takes_each = region.is_turned() || rule.pooling != RoiPooling::kAverage;
+    if (takes_each && std::max(rows_.samples, columns_.samples) > most)
+      throw std::invalid_argument("a region of " + std::to_string(region.width) + " x "
+                                  + std::to_string(region.height)
+                                  + " elements is far larger than its feature map of "
+                                  + std::to_string(map.width) + " x " + std::to_string(map.height));
+  }
+
+  /// Writes (channels, bins) of E.
+  template <class E> void run(E* y) {
+    const int64_t bins = rule_.height * rule_.width;
+    for (int64_t c = 0; c < channels_; c += kChannels) {
+      const int64_t width = std::min(kChannels, channels_ - c);
+      for (int64_t first = 0; first < bins; first += kBins) {
+        const int64_t count = std::min(kBins, bins - first);
+        for (int64_t k = 0; k < count; ++k) {
+          const int64_t row = (first + k) / rule_.width, column = (first + k) % rule_.width;
+          float* to = tile_ + k * kChannels;
+          if (rule_.pooling != RoiPooling::kAverage)
+            take_maximum(row, column, c, width, to);
+          else if (region_.is_turned())
+            average_samples(row, column, c, width, to);
+          else
+            average_elements(row, column, c, width, to);
+        }
+        pixels_to_planes(tile_, kChannels, count, width, y + c * bins + first, bins);
+      }
+    }
+  }
+
+ private:
+  [[gnu::always_inline]] void add(int64_t count, int64_t channel, int64_t width, float* to) const {
+    sum_pixels<vector, true>(image_ + channel, taps_, count, width, to);
+  }
+
+  // The average over samples is a product of averages along the axes.
+  [[gnu::always_inline]] void average_elements(int64_t row, int64_t column, int64_t channel,
+                                               int64_t width, float* to) {
+    const RoiSamples across(columns_, column, map_.width), down(rows_, row, map_.height);
+    RoiTaps r, c;
+    std::fill_n(to, width, 0.f);
+    for (int64_t i = down.first; i < down.end;) {
+      i = r.fill(rows_, row, map_.height, i, down.end);
+      for (int64_t j = across.first; j < across.end;) {
+        j = c.fill(columns_, column, map_.width, j, across.end);
+        int64_t count = 0;
+        for (int64_t k = 0; k < r.count; ++k)
+          for (int64_t l = 0; l < c.count; ++l)
+            taps_[count++] = {(r.index[k] * map_.width + c.index[l]) * channels_,
+                              r.weight[k] * c.weight[l]};
+        add(count, channel, width, to);
+      }
+    }
+  }
+
+  bool find_sample(int64_t row, int64_t i, int64_t column, int64_t j, Tap* taps) const {
+    return find_taps(region_, map_.height, map_.width, rows_.at(row, i), columns_.at(column, j),
+                     channels_, taps);
+  }
+
+  [[gnu::always_inline]] void average_samples(int64_t row, int64_t column, int64_t channel,
+                                              int64_t width, float* to) {
+    const float share = 1 / static_cast<float>(rows_.samples * columns_.samples);
+    std::fill_n(to, width, 0.f);
+    int64_t count = 0;
+    for (int64_t i = 0; i < rows_.samples; ++i)
+      for (int64_t j = 0; j < columns_.samples; ++j) {
+        if (!find_sample(row, i, column, j, taps_ + count)) continue;
+        for (int64_t k = 0; k < 4; ++k) taps_[count++].weight *= share;
+        if (count < kTaps) continue;
+        add(count, channel, width, to);
+        count = 0;
+      }
+    add(count, channel, width, to);
+  }
+
+  // Samples outside count as 0, and so does a bin without samples.
+  [[gnu::always_inline]] void take_maximum(int64_t row, int64_t column, int64_t channel,
+                                           int64_t width, float* __restrict to) {
+    const float* image = image_ + channel;
+    bool is_inside = rows_.samples * columns_.samples > 0;
+    std::fill_n(to, width, -INFINITY);
+    for (int64_t i = 0; i < rows_.samples; ++i)
+      for (int64_t j = 0; j < columns_.samples; ++j) {
+        if (!find_sample(row, i, column, j, taps_)) {
+          is_inside = false;
+          continue;
+        }
+        const float* __restrict x[4];
+        float w[4];
+        for (int k = 0; k < 4; ++k) x[k] = image + taps_[k].offset, w[k] = taps_[k].weight;
+        if (rule_.pooling == RoiPooling::kMaximum)
+          for (int64_t c = 0; c < width; ++c)
+            to[c] =
+                larger(to[c], w[0] * x[0][c] + w[1] * x[1][c] + w[2] * x[2][c] + w[3] * x[3][c]);
+        else
+          for (int64_t c = 0; c < width; ++c)
+            to[c] = larger(to[c], larger(larger(w[0] * x[0][c], w[1] * x[1][c]),
+                                         larger(w[2] * x[2][c], w[3] * x[3][c])));
+      }
+    if (is_inside) return;
+    for (int64_t c = 0; c < width; ++c) to[c] = larger(to[c], 0.f);
+  }
+  static float larger(float a, float b) { return a > b ? a : b; }
+
+  static constexpr int64_t kTaps = 4 * RoiTaps::kSamples * RoiTaps::kSamples;
+  const RoiAlignRule& rule_;
+  const Region& region_;
+  const FeatureMap<float>& map_;
+  int64_t channels_;
+  const float* image_;
+  RoiAxis rows_, columns_;
+  Tap taps_[kTaps];
+  alignas(64) float tile_[kBins * kChannels];
+};
+
+/// Feature maps that a call may have.
+inline constexpr size_t kMostMaps = 16;
+
+/// Bytes of workspace for maps with so many elements altogether.
+inline size_t roi_align_workspace(int64_t elements) {
+  return static_cast<size_t>(std::max<int64_t>(elements, 0)) * sizeof(float);
+}
+
+/// Pools regions(i), a Region, for i < count; writes y (count, channels, height, width). Samples
+/// outside of their map are 0. Throws std::invalid_argument for regions without a map or place.
+template <class E, class Regions>
+void roi_align(const kit::Device& device, const RoiAlignRule& rule,
+               std::span<const FeatureMap<E>> maps, int64_t channels, const Regions& regions,
+               int64_t count, E* y) {
+  if (count * channels == 0) return;
+  FeatureMap<float> pixels[kMostMaps];
+  auto* next = static_cast<float*>(device.workspace);
+  for (size_t i = 0; i < maps.size(); ++i) {
+    const int64_t plane = maps[i].height * maps[i].width;
+    if (plane <= 0) throw std::invalid_argument("a feature map has no elements");
+    planes_to_pixels(device, maps[i].data, maps[i].images, channels, plane, next);
+    pixels[i] = {next, maps[i].images, maps[i].height, maps[i].width};
+    next += maps[i].images * channels * plane;
+  }
+  device.parallel_ranges(count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Region region = regions(i);
+      const FeatureMap<float>& map = pixels[region.map];
+      const std::string name = "region " + std::to_string(i);
+      if (region.image < 0 || region.image >= map.images)
+        throw std::invalid_argument(name + " is of image " + std::to_string(region.image)
+                                    + "; there are " + std::to_string(map.images));
+      if (!std::isfinite(region.x + region.y + region.width + region.height + region.cosine))
+        throw std::invalid_argument(name + " has a coordinate that is not a finite number");
+      E* to = y + i * channels * rule.height * rule.width;
+      with_wide_vectors([&](auto vector) {
+        RoiPooler<decltype(vector)::value>(rule, region, map, channels).run(to);
+      });
+    }
+  });
+}
+
+#else
+
+inline constexpr size_t kMostMaps = 16;
+inline size_t roi_align_workspace(int64_t) {
+  return 0;
+}
+
+template <class E> struct FeatureMaps {
+  FeatureMap<E> map[kMostMaps];
+};
+
+/// One element of a result. Regions without a map or place give 0.
+template <class E, class Regions> struct RoiElement {
+  RoiAlignRule rule;
+  FeatureMaps<E> maps;
+  Regions regions;
+  int64_t channels;
+  E* y;
+
+  __device__ void operator()(int64_t i) const {
+    const int64_t column = i % rule.width, row = i / rule.width % rule.height;
+    const int64_t channel = i / (rule.width * rule.height) % channels;
+    const Region region = regions(i / (rule.width * rule.height * channels));
+    const FeatureMap<E>& map = maps.map[region.map];
+    y[i] = static_cast<E>(0.f);
+    if (region.image < 0 || region.image >= map.images) return;
+    const E* plane = map.data + (region.image * channels + channel) * map.height * map.width;
+    const RoiAxis rows = region.rows(rule), columns = region.columns(rule);
+    const bool takes_average = rule.pooling == RoiPooling::kAverage;
+    float total = takes_average ? 0.f : -INFINITY;
+    for (int64_t k = 0; k < rows.samples; ++k)
+      for (int64_t l = 0; l < columns.samples; ++l) {
+        Tap taps[4];
+        float sample = 0, largest = 0;
+        if (find_taps(region, map.height, map.width, rows.at(row, k), columns.at(column, l), 1,
+                      taps)) {
+          largest = -INFINITY;
+          for (const Tap& t : taps) {
+            const float share = static_cast<float>(plane[t.offset]) * t.weight;
+            sample += share;
+            largest = fmaxf(largest, share);
+          }
+        }
+        if (takes_average)
+          total += sample;
+        else
+          total = fmaxf(total, rule.pooling == RoiPooling::kMaximum ? sample : largest);
+      }
+    const int64_t samples = rows.samples * columns.samples;
+    if (samples == 0) total = 0;
+    y[i] =
+        static_cast<E>(takes_average && samples > 0 ? total / static_cast<float>(samples) : total);
+  }
+};
+
+template <class E, class Regions>
+void roi_align(const kit::Device& device, const RoiAlignRule& rule,
+               std::span<const FeatureMap<E>> maps, int64_t channels, const Regions& regions,
+               int64_t count, E* y) {
+  RoiElement<E, Regions> element{rule, {}, regions, channels, y};
+  for (size_t i = 0; i < maps.size(); ++i) element.maps.map[i] = maps[i];
+  device.parallel_for(count * channels * rule.height * rule.width, element);
+}
+
+#endif
+
+}  // namespace tenon::kernels::inline TENON_TARGET

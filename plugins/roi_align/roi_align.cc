@@ -1,0 +1,185 @@
+// Regions of one feature map brought to one size: MMCVRoiAlign (also MMCVRoIAlign), ROIAlign_TRT.
+#include <tenon/kernels/roi_align.h>
+#include <tenon/plugin.h>
+
+namespace tenon::plugins::TENON_TARGET {
+
+using namespace tenon::kit;      // NOLINT: what plugin authors write
+using namespace tenon::kernels;  // NOLINT
+
+namespace {
+
+void check_roi_align(const Shape& x, const Shape& rois, int64_t columns, const RoiAlignRule& rule) {
+  if (x.rank() != 4 || rois.rank() != 2 || rois[1] != columns)
+    throw std::invalid_argument("expected a feature map (N, C, H, W) and rois (count, "
+                                + std::to_string(columns) + ")");
+  if (rule.sampling_ratio < 0 || rule.sampling_ratio > 1024)
+    throw std::invalid_argument("sampling_ratio must be 0 to 1024, found "
+                                + std::to_string(rule.sampling_ratio));
+}
+
+Extents result_extents(std::span<const Extents> in, int64_t height, int64_t width) {
+  if (in[0].size() != 4 || in[1].size() != 2)
+    throw std::invalid_argument("expected a feature map of 4 dimensions and rois of 2, found "
+                                + std::to_string(in[0].size()) + " and "
+                                + std::to_string(in[1].size()));
+  if (height < 1 || width < 1)
+    throw std::invalid_argument("output_height and output_width must be at least 1, found "
+                                + std::to_string(height) + " and " + std::to_string(width));
+  return {in[1][0], in[0][1], height, width};
+}
+
+template <class E> FeatureMap<E> map_of(const Tensor<const E>& x) {
+  return {x.data, x.shape[0], x.shape[2], x.shape[3]};
+}
+
+// Rows of batch element, x1, y1, x2, y2.
+template <class E> struct MmcvRegions {
+  const E* rois;
+  float scale;
+  bool aligned;
+
+  TENON_HD Region operator()(int64_t i) const {
+    float roi[5];
+    for (int k = 0; k < 5; ++k) roi[k] = static_cast<float>(rois[i * 5 + k]);
+    return Region::of_corners(0, image_of(roi[0]), roi + 1, scale, aligned);
+  }
+};
+
+// Rows of x1, y1, x2, y2.
+template <class E> struct OnnxRegions {
+  const E* rois;
+  const int32_t* images;
+  float scale;
+  bool half_pixel;
+
+  TENON_HD Region operator()(int64_t i) const {
+    float corners[4];
+    for (int k = 0; k < 4; ++k) corners[k] = static_cast<float>(rois[i * 4 + k]);
+    return Region::of_corners(0, images[i], corners, scale, half_pixel);
+  }
+};
+
+enum class MmcvMode { kMaximum = 0, kAverage = 1 };
+
+}  // namespace
+
+// mmcv.ops.RoIAlign. The result of a bin without samples is 0.
+struct MmcvRoiAlign {
+  int32_t output_height = 7;
+  int32_t output_width = 7;
+  float spatial_scale = 1;
+  int32_t sampling_ratio = 0;
+  MmcvMode mode = MmcvMode::kAverage;
+  int32_t aligned = 1;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes = std::tuple{
+      attribute("output_height", &MmcvRoiAlign::output_height),
+      attribute("output_width", &MmcvRoiAlign::output_width),
+      attribute("spatial_scale", &MmcvRoiAlign::spatial_scale),
+      attribute("sampling_ratio", &MmcvRoiAlign::sampling_ratio),
+      attribute("mode", &MmcvRoiAlign::mode,
+                {{"max", MmcvMode::kMaximum}, {"avg", MmcvMode::kAverage}}),
+      attribute("aligned", &MmcvRoiAlign::aligned),
+  };
+  static constexpr Spec spec{.name = "MMCVRoiAlign",
+                             .inputs = {{"input", kT}, {"rois", kT}},
+                             .outputs = {{"output", kT}},
+                             .protocol = Protocol::kV2};
+
+  RoiAlignRule rule() const {
+    return {output_height, output_width, sampling_ratio,
+            mode == MmcvMode::kAverage ? RoiPooling::kAverage : RoiPooling::kMaximum};
+  }
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    out[0] = result_extents(in, output_height, output_width);
+  }
+  void check(std::span<const Shape> in) const { check_roi_align(in[0], in[1], 5, rule()); }
+  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+    return roi_align_workspace(in[0].volume());
+  }
+
+  template <class E>
+  void run(const Device& device, Tensor<const E> x, Tensor<const E> rois, Tensor<E> y) const {
+    const FeatureMap<E> map = map_of(x);
+    roi_align<E>(device, rule(), {&map, 1}, x.shape[1],
+                 MmcvRegions<E>{rois.data, spatial_scale, aligned != 0}, rois.shape[0], y.data);
+  }
+};
+TENON_PLUGIN(MmcvRoiAlign);
+
+// The name as MMCV's documentation spells it.
+struct MmcvRoiAlignAsDocumented : MmcvRoiAlign {
+  static constexpr Spec spec{.name = "MMCVRoIAlign",
+                             .inputs = MmcvRoiAlign::spec.inputs,
+                             .outputs = MmcvRoiAlign::spec.outputs,
+                             .protocol = Protocol::kV2};
+};
+TENON_PLUGIN(MmcvRoiAlignAsDocumented);
+
+// ONNX RoiAlign-16 with TensorRT's attributes. The maximum is of weighted neighbours, as ONNX
+// Runtime and TensorRT have it.
+struct RoiAlignTrt {
+  int32_t coordinate_transformation_mode = 1;
+  int32_t mode = 1;
+  int32_t output_height = 1;
+  int32_t output_width = 1;
+  int32_t sampling_ratio = 0;
+  float spatial_scale = 1;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes = std::tuple{
+      attribute("coordinate_transformation_mode", &RoiAlignTrt::coordinate_transformation_mode),
+      attribute("mode", &RoiAlignTrt::mode),
+      attribute("output_height", &RoiAlignTrt::output_height),
+      attribute("output_width", &RoiAlignTrt::output_width),
+      attribute("sampling_ratio", &RoiAlignTrt::sampling_ratio),
+      attribute("spatial_scale", &RoiAlignTrt::spatial_scale),
+  };
+  static constexpr Spec spec{.name = "ROIAlign_TRT",
+                             .version = "2",
+                             .inputs = {{"X", kT}, {"rois", kT}, {"batch_indices", kInt32}},
+                             .outputs = {{"Y", kT}}};
+
+  RoiAlignRule rule() const {
+    return {output_height, output_width, sampling_ratio,
+            mode != 0 ? RoiPooling::kAverage : RoiPooling::kMaximumOfTaps};
+  }
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    out[0] = result_extents(in, output_height, output_width);
+  }
+  void check(std::span<const Shape> in) const {
+    check_roi_align(in[0], in[1], 4, rule());
+    if (in[2].rank() != 1 || in[2][0] != in[1][0])
+      throw std::invalid_argument("expected one batch index for each of " + std::to_string(in[1][0])
+                                  + " rois");
+    for (const int32_t flag : {mode, coordinate_transformation_mode})
+      if (flag != 0 && flag != 1)
+        throw std::invalid_argument("mode and coordinate_transformation_mode must be 0 or 1");
+  }
+  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+    return roi_align_workspace(in[0].volume());
+  }
+
+  template <class E>
+  void run(const Device& device, Tensor<const E> x, Tensor<const E> rois,
+           Tensor<const int32_t> images, Tensor<E> y) const {
+    const FeatureMap<E> map = map_of(x);
+    const OnnxRegions<E> regions{rois.data, images.data, spatial_scale,
+                                 coordinate_transformation_mode != 0};
+    roi_align<E>(device, rule(), {&map, 1}, x.shape[1], regions, rois.shape[0], y.data);
+  }
+};
+TENON_PLUGIN(RoiAlignTrt);
+
+struct RoiAlignTrtV1 : RoiAlignTrt {
+  static constexpr Spec spec{.name = "ROIAlign_TRT",
+                             .version = "1",
+                             .inputs = RoiAlignTrt::spec.inputs,
+                             .outputs = RoiAlignTrt::spec.outputs,
+                             .protocol = Protocol::kV2};
+};
+TENON_PLUGIN(RoiAlignTrtV1);
+
+}  // namespace tenon::plugins::TENON_TARGET
