@@ -44,12 +44,13 @@ def _tensor(name, array, kind):
 
 
 def case(plugin, name, attributes, inputs, outputs, version="1", namespace="",
-         tolerance=(1e-5, 2e-3), any_type=(), fixed=()):
+         tolerance=(1e-5, 2e-3), any_type=(), fixed=(), shape_inputs=()):
     """Adds one case.
 
     inputs, outputs: name -> array, in the plugin's order. A float32 array is of the plugin's type T
     (the case runs for each of its types), unless `fixed` has its name; every other array is of its
     own type. Of the inputs in `any_type` only the shape counts.
+    shape_inputs: the elements of each shape input.
     tolerance: |got - expected| <= tolerance * (1 + |expected|), for float32 and for float16.
     """
     def kind(key, array):
@@ -62,6 +63,7 @@ def case(plugin, name, attributes, inputs, outputs, version="1", namespace="",
         "attributes": {key: _attribute(value) for key, value in attributes.items()},
         "inputs": [_tensor(key, array, kind(key, array)) for key, array in inputs.items()],
         "outputs": [_tensor(key, array, kind(key, array)) for key, array in outputs.items()],
+        **({"shape_inputs": [list(values) for values in shape_inputs]} if shape_inputs else {}),
         "tolerance": list(tolerance),
     })
 

@@ -26,14 +26,22 @@
 /// What a plugin struct may also have:
 /// - `void shapes(std::span<const Extents> in, std::span<Extents> out) const`: the shape rule.
 ///   Without it every output has the shape of input 0.
+/// - `void shapes(const ShapeQuery& query, std::span<Extents> out) const` instead: for shapes that
+///   depend on the values of shape inputs, or on what running finds. Only as IPluginV3.
 /// - `void check(std::span<const Shape> in) const`: preconditions; throws std::invalid_argument.
+/// - `void prepare()`: called when the attributes are set; throws std::invalid_argument when they
+/// do
+///   not go together, and may set members that follow from them.
 /// - `size_t workspace(std::span<const Shape> in, std::span<const Shape> out) const`: bytes wanted
 ///   at Device::workspace.
-/// Exceptions of these functions become errors that name the plugin.
+/// - `int output_count() const`: how many outputs there are, where some are optional or repeated.
+/// - `using U = Types<int32_t, int64_t>;`: a second type variable, for ports that say kU; run() is
+///   then `template <class E, class I> run(...)`.
+/// Lists of shapes hold the tensors that are there: none for an optional input that is left out,
+/// and all of a repeated one. Exceptions of these functions become errors that name the plugin.
 #pragma once
 
-#include "tenon/plugin/adapter_v2.h"
-#include "tenon/plugin/adapter_v3.h"
+#include "tenon/plugin/attribute.h"
 #include "tenon/plugin/convert.h"
 #include "tenon/plugin/device.h"
 #include "tenon/plugin/register.h"

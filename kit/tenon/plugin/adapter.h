@@ -1,18 +1,7 @@
-/// What the adapters of both protocols share: kernels by plugin, types, shapes, errors.
+/// What the adapters of both protocols share: types, shapes, kernels, errors.
 #pragma once
 
-#include <cstdio>
-#include <functional>
-#include <map>
-#include <span>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
-#include "tenon/plugin/attributes.h"
-#include "tenon/plugin/device.h"
-#include "tenon/plugin/shapes.h"
+#include "tenon/plugin/model.h"
 
 // The logger and the registry of whichever engine there is; null where there is none.
 extern "C" __attribute__((weak)) nvinfer1::ILogger* getLogger() noexcept;
@@ -22,122 +11,6 @@ namespace tenon {
 namespace kit {
 
 using nvinfer1::DimsExprs;
-using nvinfer1::PluginTensorDesc;
-
-/// One call of a kernel.
-struct Call {
-  const void* plugin;  // the plugin struct
-  const PluginTensorDesc* inputs;
-  const PluginTensorDesc* outputs;
-  const void* const* input_data;
-  void* const* output_data;
-  void* workspace;
-  void* stream;
-};
-using Launch = void (*)(const Call& call);
-
-/// What the compilations of one plugin contribute.
-struct Entry {
-  Launch cpu = nullptr;
-  Launch cuda = nullptr;
-  nvinfer1::IPluginCreatorInterface* v2 = nullptr;
-  nvinfer1::IPluginCreatorInterface* v3 = nullptr;
-  TenonCpuKernel run_v2 = nullptr;
-  TenonCpuKernel run_v3 = nullptr;
-  TypeMask types = 0;  // of T
-};
-/// By "name/version/namespace". Hidden: each library has its own plugins.
-__attribute__((visibility("hidden"))) inline std::map<std::string, Entry>& entries() {
-  static std::map<std::string, Entry> all;
-  return all;
-}
-inline std::string key_of(const Spec& spec) {
-  return std::string(spec.name) + "/" + spec.version + "/" + spec.name_space;
-}
-
-inline namespace TENON_TARGET {
-
-template <TypeMask mask> struct FixedElement {
-  using type = void;
-};
-template <> struct FixedElement<kFloat> {
-  using type = float;
-};
-template <> struct FixedElement<kHalf> {
-  using type = Half;
-};
-template <> struct FixedElement<kInt8> {
-  using type = int8_t;
-};
-template <> struct FixedElement<kInt32> {
-  using type = int32_t;
-};
-template <> struct FixedElement<kInt64> {
-  using type = int64_t;
-};
-template <> struct FixedElement<kBool> {
-  using type = bool;
-};
-template <> struct FixedElement<kUint8> {
-  using type = uint8_t;
-};
-
-template <TypeMask mask, class E>
-using Element = std::conditional_t<mask == kT, E, typename FixedElement<mask>::type>;
-
-/// The plugin's types of T; a plugin without a T has nothing to choose.
-template <class P> struct TypesOf {
-  using type = Types<float>;
-};
-template <class P>
-  requires requires { typename P::T; }
-struct TypesOf<P> {
-  using type = typename P::T;
-};
-
-template <class P> DataType bound_type(const PluginTensorDesc* inputs) {
-  for (int i = 0; i < P::spec.inputs.count; ++i)
-    if (P::spec.inputs[i].types == kT) return inputs[i].type;
-  return DataType::kFLOAT;
-}
-
-template <class P, class E, size_t... I, size_t... O>
-void call_run(const Device& device, const Call& c, std::index_sequence<I...>,
-              std::index_sequence<O...>) {
-  const P& plugin = *static_cast<const P*>(c.plugin);
-  plugin.template run<E>(
-      device,
-      Tensor<const Element<P::spec.inputs[I].types, E>>{
-          static_cast<const Element<P::spec.inputs[I].types, E>*>(c.input_data[I]),
-          {c.inputs[I].dims}}...,
-      Tensor<Element<P::spec.outputs[O].types, E>>{
-          static_cast<Element<P::spec.outputs[O].types, E>*>(c.output_data[O]),
-          {c.outputs[O].dims}}...);
-}
-
-template <class P, class... Es>
-bool launch_for(Types<Es...>*, DataType type, const Device& device, const Call& call) {
-  return ((TypeOf<Es>::value == type
-           && (call_run<P, Es>(device, call, std::make_index_sequence<P::spec.inputs.count>{},
-                               std::make_index_sequence<P::spec.outputs.count>{}),
-               true))
-          || ...);
-}
-
-template <class P> void launch(const Call& call) {
-  Device device;
-  device.workspace = call.workspace;
-#if defined(__CUDACC__)
-  device.stream = static_cast<cudaStream_t>(call.stream);
-#endif
-  auto* types = static_cast<typename TypesOf<P>::type*>(nullptr);
-  if (!launch_for<P>(types, bound_type<P>(call.inputs), device, call))
-    throw std::logic_error("no kernel for this data type");
-}
-
-}  // namespace TENON_TARGET
-
-#if !defined(__CUDACC__)
 
 /// The last error of this thread, for tests.
 __attribute__((visibility("hidden"))) inline std::string& last_error() {
@@ -153,28 +26,15 @@ inline void report(const std::string& text) noexcept {
 }
 
 /// Runs `body`; an exception becomes a reported error and the status 1.
-template <class P, class F> int32_t guard(const F& body) noexcept {
+template <class F> int32_t guard(const Entry& entry, const F& body) noexcept {
   try {
     body();
     return 0;
   } catch (const std::exception& e) {
-    const std::string label = label_of<P>();
-    const std::string text = e.what();
+    const std::string label = entry.label(), text = e.what();
     report(text.starts_with(label) ? text : label + ": " + text);
     return 1;
   }
-}
-
-template <class P> constexpr bool has_valid_ports() {
-  for (int i = 0; i < P::spec.inputs.count; ++i) {
-    const TypeMask t = P::spec.inputs[i].types;
-    if (t == 0 || (t & (t - 1)) != 0) return false;
-  }
-  for (int i = 0; i < P::spec.outputs.count; ++i) {
-    const TypeMask t = P::spec.outputs[i].types;
-    if (t == 0 || t == kAny || (t & (t - 1)) != 0) return false;
-  }
-  return P::spec.outputs.count > 0;
 }
 
 inline DataType type_of(TypeMask mask) {
@@ -183,135 +43,169 @@ inline DataType type_of(TypeMask mask) {
   return static_cast<DataType>(type);
 }
 
-/// Whether a type in linear format suits a port, given the types of the ports before it.
-template <class P, class DescOf>
-bool accepts(int position, int inputs, int outputs, const DescOf& desc_of) {
-  const int n = P::spec.inputs.count;
-  if (inputs != n || outputs != P::spec.outputs.count || position < 0
-      || position >= inputs + outputs)
-    return false;
-  const PluginTensorDesc& desc = desc_of(position);
-  if (desc.format != nvinfer1::PluginFormat::kLINEAR) return false;
-  const TypeMask wanted =
-      position < n ? P::spec.inputs[position].types : P::spec.outputs[position - n].types;
-  if (wanted == kAny) return true;
-  if (wanted != kT) return desc.type == type_of(wanted);
-  for (int i = 0; i < std::min(position, n); ++i)
-    if (P::spec.inputs[i].types == kT) return desc.type == desc_of(i).type;
-  return (bit(desc.type) & TypesOf<P>::type::mask) != 0;
-}
-
-template <class P> DataType output_type(int output, const DataType* inputs) {
-  const TypeMask wanted = P::spec.outputs[output].types;
-  if (wanted != kT) return type_of(wanted);
-  for (int i = 0; i < P::spec.inputs.count; ++i)
-    if (P::spec.inputs[i].types == kT) return inputs[i];
-  return DataType::kFLOAT;
-}
-
-template <class P>
-void output_shapes(const P& plugin, const DimsExprs* inputs, int32_t input_count,
-                   DimsExprs* outputs, nvinfer1::IExprBuilder& builder) {
-  if (input_count != P::spec.inputs.count)
-    throw std::invalid_argument("takes " + std::to_string(P::spec.inputs.count) + " inputs, found "
-                                + std::to_string(input_count));
-  std::vector<Extents> in(P::spec.inputs.count), out(P::spec.outputs.count);
-  for (int i = 0; i < P::spec.inputs.count; ++i)
-    for (int d = 0; d < inputs[i].nbDims; ++d) in[i].emplace_back(inputs[i].d[d], &builder);
-  if constexpr (requires { plugin.shapes(std::span<const Extents>(), std::span<Extents>()); }) {
-    plugin.shapes(std::span<const Extents>(in), std::span<Extents>(out));
-  } else {
-    for (Extents& o : out) o = in.at(0);
-  }
-  for (int i = 0; i < P::spec.outputs.count; ++i) {
-    if (out[i].size() > nvinfer1::Dims::MAX_DIMS)
-      throw std::invalid_argument("output " + std::to_string(i) + " has more than 8 dimensions");
-    outputs[i] = DimsExprs{};
-    outputs[i].nbDims = static_cast<int32_t>(out[i].size());
-    for (size_t d = 0; d < out[i].size(); ++d) outputs[i].d[d] = out[i][d].lower(builder);
-  }
-}
-
 /// Concrete shapes of a plugin's tensors, without allocating.
-template <int N> struct Shapes {
-  std::array<Shape, N> shape{};
-  explicit Shapes(const PluginTensorDesc* descs) {
-    for (int i = 0; i < N; ++i) shape[i] = {descs[i].dims};
+class Shapes {
+ public:
+  Shapes(const PluginTensorDesc* descs, int count) : count_(static_cast<size_t>(count)) {
+    for (int i = 0; i < count; ++i) shape_[static_cast<size_t>(i)] = {descs[i].dims};
   }
+  operator std::span<const Shape>() const { return {shape_.data(), count_}; }  // NOLINT
+  bool are_known() const {
+    for (size_t i = 0; i < count_; ++i)
+      for (int d = 0; d < shape_[i].rank(); ++d)
+        if (shape_[i][d] < 0) return false;
+    return true;
+  }
+
+ private:
+  std::array<Shape, Ports::kMost> shape_;
+  size_t count_;
 };
 
-template <class P> void check_inputs(const P& plugin, const PluginTensorDesc* inputs) {
-  if constexpr (requires { plugin.check(std::span<const Shape>()); }) {
-    const Shapes<P::spec.inputs.count> in(inputs);
-    for (const Shape& s : in.shape)
-      for (int i = 0; i < s.rank(); ++i)
-        if (s[i] < 0) return;  // not known yet
-    plugin.check(std::span<const Shape>(in.shape));
-  }
-}
-
-template <class P>
-size_t workspace_bytes(const P& plugin, const PluginTensorDesc* inputs,
-                       const PluginTensorDesc* outputs) {
-  if constexpr (requires {
-                  plugin.workspace(std::span<const Shape>(), std::span<const Shape>());
-                }) {
-    const Shapes<P::spec.inputs.count> in(inputs);
-    const Shapes<P::spec.outputs.count> out(outputs);
-    return plugin.workspace(std::span<const Shape>(in.shape), std::span<const Shape>(out.shape));
-  } else {
-    return 0;
-  }
-}
-
-/// Calls a kernel, or says why it cannot be.
-template <class P>
-int32_t dispatch(const P& plugin, Launch launch, const char* target, const PluginTensorDesc* inputs,
-                 const PluginTensorDesc* outputs, const void* const* input_data,
-                 void* const* output_data, void* workspace, void* stream) noexcept {
-  return guard<P>([&] {
-    if (launch == nullptr)
-      throw std::runtime_error(std::string("it was built without a kernel for ") + target);
-    check_inputs(plugin, inputs);
-    launch({&plugin, inputs, outputs, input_data, output_data, workspace, stream});
-  });
-}
-
-/// A plugin struct P in its adapter Self. `Protocol` is the interface by which the engine knows the
-/// object whose CPU kernel it is told of.
-template <class P, class Self, class Protocol> class Adapted {
- public:
-  static int32_t run_on_cpu(void* plugin, const PluginTensorDesc* inputs,
-                            const PluginTensorDesc* outputs, const void* const* input_data,
-                            void* const* output_data, void* workspace) {
-    const Adapted& self = static_cast<Self&>(*static_cast<Protocol*>(plugin));
-    return dispatch(self.plugin_, self.entry_.cpu, "the CPU", inputs, outputs, input_data,
-                    output_data, workspace, nullptr);
-  }
-
+/// A plugin of either protocol.
+class __attribute__((visibility("hidden"))) Adapted {
  protected:
-  explicit Adapted(P plugin) : plugin_(std::move(plugin)) {}
+  Adapted(const Entry& entry, std::unique_ptr<Model> model)
+      : entry_(entry),
+        model_(std::move(model)),
+        input_count_(entry.spec.inputs.least()),
+        output_count_(model_->output_count()) {}
+  Adapted(const Adapted& other)
+      : entry_(other.entry_),
+        model_(other.model_->copy()),
+        input_count_(other.input_count_),
+        output_count_(other.output_count_) {}
+  Adapted& operator=(const Adapted&) = delete;
+  ~Adapted() = default;
 
-  void offer_cpu_kernel(Protocol* self) const {
-    if (tenonSetCpuKernel != nullptr && entry_.cpu != nullptr) tenonSetCpuKernel(self, &run_on_cpu);
+  static constexpr const char* kInputCount = "number of inputs";
+
+  /// From fields that saved() gave.
+  void restore(int32_t inputs) {
+    if (!entry_.spec.inputs.is_fixed()) set_input_count(inputs);
   }
-  static void withdraw_cpu_kernel(Protocol* self) {
+  /// The attributes, and how many inputs there are where that can vary.
+  StoredAttributes saved() const {
+    StoredAttributes stored = model_->stored();
+    if (!entry_.spec.inputs.is_fixed()) stored.add_number(kInputCount, input_count_);
+    return stored;
+  }
+  void set_input_count(int32_t count) {
+    const Ports& ports = entry_.spec.inputs;
+    if (count >= ports.least() && count <= ports.most()) {
+      input_count_ = count;
+      return;
+    }
+    const std::string least = std::to_string(ports.least()), most = std::to_string(ports.most());
+    throw std::invalid_argument("takes " + (least == most ? least : least + " to " + most)
+                                + " inputs, found " + std::to_string(count));
+  }
+
+  template <class Protocol> void offer_cpu_kernel(Protocol* self, TenonCpuKernel run) const {
+    if (tenonSetCpuKernel != nullptr && entry_.cpu != nullptr) tenonSetCpuKernel(self, run);
+  }
+  template <class Protocol> static void withdraw_cpu_kernel(Protocol* self) {
     if (tenonSetCpuKernel != nullptr) tenonSetCpuKernel(self, nullptr);
+  }
+
+  /// Calls a kernel, or says why it cannot be.
+  int32_t dispatch(Launch launch, const char* target, const PluginTensorDesc* inputs,
+                   const PluginTensorDesc* outputs, const void* const* input_data,
+                   void* const* output_data, void* workspace, void* stream) const noexcept {
+    return guard(entry_, [&] {
+      if (launch == nullptr)
+        throw std::runtime_error(std::string("it was built without a kernel for ") + target);
+      check_inputs(inputs);
+      launch({model_->object(), inputs, outputs, input_count_, output_count_, input_data,
+              output_data, workspace, stream});
+    });
+  }
+  int32_t run_on_cpu(const PluginTensorDesc* inputs, const PluginTensorDesc* outputs,
+                     const void* const* input_data, void* const* output_data,
+                     void* workspace) const noexcept {
+    return dispatch(entry_.cpu, "the CPU", inputs, outputs, input_data, output_data, workspace,
+                    nullptr);
   }
   int32_t run_on_cuda(const PluginTensorDesc* inputs, const PluginTensorDesc* outputs,
                       const void* const* input_data, void* const* output_data, void* workspace,
                       cudaStream_t stream) const noexcept {
-    return dispatch(plugin_, entry_.cuda, "CUDA", inputs, outputs, input_data, output_data,
-                    workspace, stream);
+    return dispatch(entry_.cuda, "CUDA", inputs, outputs, input_data, output_data, workspace,
+                    stream);
   }
 
-  P plugin_;
+  void check_inputs(const PluginTensorDesc* inputs) const {
+    const Shapes in(inputs, input_count_);
+    if (in.are_known()) model_->check(in);
+  }
+  size_t workspace_bytes(const PluginTensorDesc* inputs, const PluginTensorDesc* outputs) const {
+    return model_->workspace(Shapes(inputs, input_count_), Shapes(outputs, output_count_));
+  }
 
- private:
-  const Entry& entry_ = entries()[key_of(P::spec)];
+  /// Whether a type and format suit a port, given those of the ports before it.
+  template <class DescOf>
+  bool accepts(int position, int inputs, int outputs, const DescOf& desc_of) {
+    const Spec& spec = entry_.spec;
+    if (guard(entry_, [&] { set_input_count(inputs); }) != 0 || outputs != output_count_
+        || position < 0 || position >= inputs + outputs)
+      return false;
+    const auto port_at = [&](int i) -> const Port& {
+      return i < inputs ? spec.inputs.port_at(i, inputs)
+                        : spec.outputs.port_at(i - inputs, outputs);
+    };
+    const PluginTensorDesc& desc = desc_of(position);
+    const Port& port = port_at(position);
+    TypeMask types = port.types == kT ? entry_.t : port.types == kU ? entry_.u : port.types;
+    auto format = nvinfer1::TensorFormat::kLINEAR;
+    if (port.channels_last && desc.dims.nbDims == 4 && desc.format == nvinfer1::TensorFormat::kHWC)
+      format = desc.format;
+    for (int i = 0; i < position; ++i) {
+      const Port& before = port_at(i);
+      if (before.types == port.types && (port.types == kT || port.types == kU))
+        types = bit(desc_of(i).type);
+      if (before.channels_last && port.channels_last) format = desc_of(i).format;
+    }
+    return desc.format == format && (port.types == kAny || (types & bit(desc.type)) != 0);
+  }
+
+  DataType output_type(int output, const DataType* inputs, int count) const {
+    const Spec& spec = entry_.spec;
+    const TypeMask wanted = spec.outputs.port_at(output, output_count_).types;
+    if (wanted != kT && wanted != kU) return type_of(wanted);
+    for (int i = 0; i < count; ++i)
+      if (spec.inputs.port_at(i, count).types == wanted) return inputs[i];
+    return wanted == kT ? entry_.first_t : entry_.first_u;
+  }
+
+  void output_shapes(const DimsExprs* inputs, int input_count, const DimsExprs* shape_inputs,
+                     int shape_count, DimsExprs* outputs, nvinfer1::IExprBuilder& builder) {
+    set_input_count(input_count);
+    if (shape_count != entry_.spec.shape_inputs.count)
+      throw std::invalid_argument("takes " + std::to_string(entry_.spec.shape_inputs.count)
+                                  + " shape inputs, found " + std::to_string(shape_count));
+    const auto extents = [&](const DimsExprs* list, int count) {
+      std::vector<Extents> all(static_cast<size_t>(count));
+      for (int i = 0; i < count; ++i)
+        for (int d = 0; d < list[i].nbDims; ++d)
+          all[static_cast<size_t>(i)].emplace_back(list[i].d[d], &builder);
+      return all;
+    };
+    const std::vector<Extents> in = extents(inputs, input_count),
+                               values = extents(shape_inputs, shape_count);
+    std::vector<Extents> out(static_cast<size_t>(output_count_));
+    model_->shapes(ShapeQuery(in, values, &builder), out);
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (out[i].size() > nvinfer1::Dims::MAX_DIMS)
+        throw std::invalid_argument("output " + std::to_string(i) + " has more than 8 dimensions");
+      outputs[i] = DimsExprs{};
+      outputs[i].nbDims = static_cast<int32_t>(out[i].size());
+      for (size_t d = 0; d < out[i].size(); ++d) outputs[i].d[d] = out[i][d].lower(builder);
+    }
+  }
+
+  const Entry& entry_;
+  std::unique_ptr<Model> model_;
+  int32_t input_count_, output_count_;
 };
-
-#endif
 
 }  // namespace kit
 }  // namespace tenon

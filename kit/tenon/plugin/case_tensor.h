@@ -1,6 +1,7 @@
 /// Fields and tensors of a test case.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -21,30 +22,11 @@ struct CaseField {
   nvinfer1::PluginField view() const { return {name.c_str(), data.data(), type, length}; }
 };
 
-/// Calls f with a zero of the C++ type of `type`.
-template <class F> auto with_type(DataType type, const F& f) {
-  switch (type) {
-    case DataType::kHALF:
-      return f(Half{});
-    case DataType::kINT32:
-      return f(int32_t{});
-    case DataType::kINT64:
-      return f(int64_t{});
-    case DataType::kINT8:
-      return f(int8_t{});
-    case DataType::kUINT8:
-      return f(uint8_t{});
-    case DataType::kBOOL:
-      return f(bool{});
-    default:
-      return f(float{});
-  }
-}
 inline size_t size_of(DataType type) {
   return with_type(type, [](auto e) { return sizeof(e); });
 }
 inline bool is_floating(DataType type) {
-  return type == DataType::kFLOAT || type == DataType::kHALF;
+  return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
 }
 
 /// A tensor of a case. Without values only its shape counts.
@@ -62,19 +44,27 @@ struct CaseTensor {
   }
   DataType type_for(DataType t) const { return follows_t ? t : type; }
 
-  /// The values as elements of `as`.
-  std::vector<char> bytes(DataType as) const {
-    std::vector<char> all(static_cast<size_t>(volume()) * size_of(as));
+  /// Where element `i` is in memory.
+  size_t place(size_t i, nvinfer1::TensorFormat format) const {
+    if (format == nvinfer1::TensorFormat::kLINEAR) return i;
+    const auto c = static_cast<size_t>(dims.d[1]),
+               plane = static_cast<size_t>(dims.d[2] * dims.d[3]);
+    return (i / (c * plane) * plane + i % plane) * c + i / plane % c;
+  }
+  /// The values as elements of `as`; at least one byte.
+  std::vector<char> bytes(DataType as, nvinfer1::TensorFormat format) const {
+    std::vector<char> all(std::max<size_t>(static_cast<size_t>(volume()) * size_of(as), 1));
     for (size_t i = 0; i < values.size(); ++i)
       with_type(as, [&](auto e) {
         e = static_cast<decltype(e)>(values[i]);
-        std::memcpy(all.data() + i * sizeof(e), &e, sizeof(e));
+        std::memcpy(all.data() + place(i, format) * sizeof(e), &e, sizeof(e));
       });
     return all;
   }
-  static double element(DataType type, const void* data, size_t i) {
-    return with_type(type, [&](auto e) {
-      std::memcpy(&e, static_cast<const char*>(data) + i * sizeof(e), sizeof(e));
+  /// Element `i` of such bytes.
+  double element(DataType as, nvinfer1::TensorFormat format, const void* data, size_t i) const {
+    return with_type(as, [&](auto e) {
+      std::memcpy(&e, static_cast<const char*>(data) + place(i, format) * sizeof(e), sizeof(e));
       return static_cast<double>(e);
     });
   }

@@ -56,9 +56,9 @@ inline void add_attribute(PluginCase& test, const std::string& name, const Json&
 
 inline DataType tensor_type(const std::string& name) {
   static const std::map<std::string, DataType> kTypes = {
-      {"any", DataType::kINT32},   {"float32", DataType::kFLOAT}, {"float16", DataType::kHALF},
-      {"int8", DataType::kINT8},   {"int32", DataType::kINT32},   {"int64", DataType::kINT64},
-      {"uint8", DataType::kUINT8}, {"bool", DataType::kBOOL}};
+      {"any", DataType::kINT32},     {"float32", DataType::kFLOAT}, {"float16", DataType::kHALF},
+      {"bfloat16", DataType::kBF16}, {"int8", DataType::kINT8},     {"int32", DataType::kINT32},
+      {"int64", DataType::kINT64},   {"uint8", DataType::kUINT8},   {"bool", DataType::kBOOL}};
   const auto found = kTypes.find(name);
   if (found == kTypes.end()) throw std::invalid_argument("a tensor has type " + name);
   return found->second;
@@ -83,6 +83,8 @@ inline PluginCase plugin_case(const Json& json) {
   each_tensor(json["outputs"], [&](auto name, auto& type, auto dims, auto values) {
     type == "T" ? test.out(name, dims, values) : test.out(name, tensor_type(type), dims, values);
   });
+  for (const Json& values : json.value("shape_inputs", Json::array()))
+    test.shape_input(values.get<std::vector<int64_t>>());
   return test.tolerance(json["tolerance"][0], json["tolerance"][1]);
 }
 

@@ -1,10 +1,10 @@
-/// Rows of halves to floats and back, with the processor's own conversion where it has one.
+/// Rows of 16-bit floats to floats and back, with the processor's own conversion where it has one.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-#include "tenon/plugin/spec.h"
+#include "tenon/plugin/elements.h"
 
 #if !defined(__CUDACC__)
 #if defined(__x86_64__)
@@ -41,7 +41,8 @@ __attribute__((target("f16c,avx"))) inline int64_t convert_f16c(const float* fro
 template <class From, class To> void convert(const From* from, To* to, int64_t n) {
   int64_t i = 0;
 #if defined(__x86_64__)
-  if constexpr (!std::is_same_v<From, To>)
+  if constexpr (!std::is_same_v<From, To>
+                && (std::is_same_v<From, Half> || std::is_same_v<To, Half>))
     if (has_f16c()) i = convert_f16c(from, to, n);
 #endif
   for (; i < n; ++i) to[i] = static_cast<To>(from[i]);

@@ -42,6 +42,21 @@ struct Shape : nvinfer1::Dims {
 template <class E> struct Tensor {
   E* data;
   Shape shape;
+  /// kLINEAR, or for ports with `channels_last` kHWC: the shape is still (N, C, H, W), the order in
+  /// memory N, H, W, C.
+  nvinfer1::TensorFormat format = nvinfer1::TensorFormat::kLINEAR;
+
+  /// Whether an optional port is there.
+  TENON_HD explicit operator bool() const { return data != nullptr; }
+};
+
+/// The tensors of a repeated port.
+template <class E> struct Tensors {
+  static constexpr int kMost = Ports::kMost;
+  Tensor<E> tensor[kMost] = {};
+  int count = 0;
+
+  TENON_HD const Tensor<E>& operator[](int i) const { return tensor[i]; }
 };
 
 inline namespace TENON_TARGET {

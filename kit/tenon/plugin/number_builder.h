@@ -11,57 +11,70 @@ namespace tenon {
 namespace kit {
 namespace testing {
 
-/// Shape expressions over plain numbers: what a shape rule gives for certain shapes.
+/// Shape expressions over plain numbers: what a shape rule gives for certain shapes. What depends
+/// on a size tensor has the number that it has when the size is the largest.
 class NumberBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv::VExprBuilder {
  public:
   NumberBuilder() { mImpl = this; }
-  const nvinfer1::IDimensionExpr* constant(int64_t value) override {
-    numbers_.push_back(std::make_unique<Number>(value));
-    return numbers_.back().get();
-  }
+  const nvinfer1::IDimensionExpr* constant(int64_t value) override { return make(value, false); }
   const nvinfer1::IDimensionExpr* operation(nvinfer1::DimensionOperation operation,
                                             const nvinfer1::IDimensionExpr& first,
                                             const nvinfer1::IDimensionExpr& second) override {
     using Op = nvinfer1::DimensionOperation;
     const int64_t a = first.getConstantValue(), b = second.getConstantValue();
+    const auto number = [&](int64_t value) {
+      return make(value, !first.isConstant() || !second.isConstant());
+    };
     switch (operation) {
       case Op::kSUM:
-        return constant(a + b);
+        return number(a + b);
       case Op::kPROD:
-        return constant(a * b);
+        return number(a * b);
       case Op::kMAX:
-        return constant(std::max(a, b));
+        return number(std::max(a, b));
       case Op::kMIN:
-        return constant(std::min(a, b));
+        return number(std::min(a, b));
       case Op::kSUB:
-        return constant(a - b);
+        return number(a - b);
       case Op::kEQUAL:
-        return constant(a == b);
+        return number(a == b);
       case Op::kLESS:
-        return constant(a < b);
+        return number(a < b);
       case Op::kFLOOR_DIV:
-        return b == 0 ? nullptr : constant(a / b - (a % b != 0 && (a < 0) != (b < 0)));
+        return b == 0 ? nullptr : number(a / b - (a % b != 0 && (a < 0) != (b < 0)));
       case Op::kCEIL_DIV:
-        return b == 0 ? nullptr : constant(a / b + (a % b != 0 && (a < 0) == (b < 0)));
+        return b == 0 ? nullptr : number(a / b + (a % b != 0 && (a < 0) == (b < 0)));
     }
     return nullptr;
   }
   const nvinfer1::IDimensionExpr* declareSizeTensor(int32_t, const nvinfer1::IDimensionExpr&,
-                                                    const nvinfer1::IDimensionExpr&) override {
-    return nullptr;
+                                                    const nvinfer1::IDimensionExpr& most) override {
+    return make(most.getConstantValue(), true);
+  }
+
+  nvinfer1::DimsExprs expressions(const int64_t* values, int count) {
+    nvinfer1::DimsExprs list{};
+    list.nbDims = count;
+    for (int i = 0; i < count; ++i) list.d[i] = constant(values[i]);
+    return list;
   }
 
  private:
   class Number final : public nvinfer1::IDimensionExpr, public nvinfer1::apiv::VDimensionExpr {
    public:
-    explicit Number(int64_t value) : value_(value) { mImpl = this; }
-    bool isConstant() const override { return true; }
+    Number(int64_t value, bool is_late) : value_(value), is_late_(is_late) { mImpl = this; }
+    bool isConstant() const override { return !is_late_; }
     int64_t getConstantValue() const override { return value_; }
     bool isSizeTensor() const override { return false; }
 
    private:
     int64_t value_;
+    bool is_late_;
   };
+  const nvinfer1::IDimensionExpr* make(int64_t value, bool is_late) {
+    numbers_.push_back(std::make_unique<Number>(value, is_late));
+    return numbers_.back().get();
+  }
   std::vector<std::unique_ptr<Number>> numbers_;
 };
 

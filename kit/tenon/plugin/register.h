@@ -1,40 +1,74 @@
 /// TENON_PLUGIN(P): makes a plugin known to the engine's registry when its library is loaded.
 #pragma once
 
+#if defined(__CUDACC__)
+#include "tenon/plugin/entry.h"
+#else
 #include "tenon/plugin/adapter_v2.h"
 #include "tenon/plugin/adapter_v3.h"
+#endif
 
 namespace tenon {
 namespace kit {
 
 #if defined(__CUDACC__)
-template <class P> bool register_plugin() {
-  entries()[key_of(P::spec)].cuda = &launch<P>;
+template <class P> bool register_plugin(const Spec& spec = P::spec) {
+  entries()[key_of(spec)].cuda = &launch<P>;
   return true;
 }
 #else
-template <class P> bool register_plugin() {
-  static_assert(has_valid_ports<P>(),
-                "a port has one type, kT, or (inputs only) kAny; there is at least one output");
-  static CreatorV2<P> v2;
-  static CreatorV3<P> v3;
-  Entry& entry = entries()[key_of(P::spec)];
-  entry.cpu = &launch<P>;
-  entry.v2 = &v2;
-  entry.v3 = &v3;
-  entry.run_v2 = &PluginV2<P>::run_on_cpu;
-  entry.run_v3 = &PluginV3<P>::run_on_cpu;
-  entry.types = TypesOf<P>::type::mask;
+/// Makes the creators of an entry and registers one of them.
+inline bool register_entry(Entry& entry) {
+  struct Creators {
+    explicit Creators(const Entry& entry) : v2(entry), v3(entry) {}
+    CreatorV2 v2;
+    CreatorV3 v3;
+  };
+  const auto creators = std::make_shared<Creators>(entry);
+  entry.creators = creators;
+  entry.v2 = &creators->v2;
+  entry.v3 = &creators->v3;
+  entry.run_v2 = &PluginV2::run;
+  entry.run_v3 = &PluginV3::run;
   if (getPluginRegistry == nullptr) return false;  // a test of the plugin alone
   nvinfer1::IPluginRegistry* registry = getPluginRegistry();
   if (registry == nullptr) return false;
-  return P::spec.protocol == Protocol::kV2 ? registry->registerCreator(v2, P::spec.name_space)
-                                           : registry->registerCreator(v3, P::spec.name_space);
+  const char* name_space = entry.spec.name_space;
+  return entry.spec.protocol == Protocol::kV2 ? registry->registerCreator(creators->v2, name_space)
+                                              : registry->registerCreator(creators->v3, name_space);
+}
+
+template <class P> bool register_plugin(const Spec& spec = P::spec) {
+  static_assert(
+      has_valid_ports<P>(),
+      "a port has one type, kT, kU (with a type U), or (inputs only) kAny; optional ports "
+      "come last; one may be repeated, if none is optional; there is an output");
+  static_assert(!ShapesAsk<P> || P::spec.protocol == Protocol::kV3,
+                "IPluginV2 has no shape inputs and no size tensors");
+  Entry& entry = entries()[key_of(spec)];
+  entry.spec = spec;
+  entry.t = TypesOfT<P>::type::mask;
+  entry.u = TypesOfU<P>::type::mask;
+  entry.first_t = TypesOfT<P>::type::first;
+  entry.first_u = TypesOfU<P>::type::first;
+  entry.needs_v3 = ShapesAsk<P>;
+  entry.cpu = &launch<P>;
+  entry.create = &ModelOf<P>::create;
+  entry.fields = declared_fields<P>();
+  for_each_attribute<P>([&](const auto& a) { entry.stored.push_back(a.name); });
+  return register_entry(entry);
 }
 #endif
 
 }  // namespace kit
 }  // namespace tenon
 
+#define TENON_PLUGIN_JOIN(a, b) a##b
+#define TENON_PLUGIN_NAME(a, b) TENON_PLUGIN_JOIN(a, b)
 #define TENON_PLUGIN(P) \
   [[maybe_unused]] static const bool k##P##Registered = ::tenon::kit::register_plugin<P>()
+/// TENON_PLUGIN_AS(P, "OtherName"), or with a version and a namespace after it: the same plugin
+/// under another name, too.
+#define TENON_PLUGIN_AS(P, ...)                                                         \
+  [[maybe_unused]] static const bool TENON_PLUGIN_NAME(k##P##Registered, __COUNTER__) = \
+      ::tenon::kit::register_plugin<P>(::tenon::kit::renamed(P::spec, __VA_ARGS__))

@@ -4,6 +4,7 @@
 #include <NvInferRuntime.h>
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -28,7 +29,9 @@ class Extent {
   friend Extent max(Extent a, Extent b) { return apply(Operation::kMAX, a, b); }
 
   const nvinfer1::IDimensionExpr* lower(nvinfer1::IExprBuilder& builder) const {
-    return expression_ != nullptr ? expression_ : builder.constant(value_);
+    const auto* lowered = expression_ != nullptr ? expression_ : builder.constant(value_);
+    if (lowered == nullptr) throw std::invalid_argument("the engine refuses this expression");
+    return lowered;
   }
 
  private:
@@ -37,7 +40,9 @@ class Extent {
   static Extent apply(Operation operation, Extent a, Extent b) {
     nvinfer1::IExprBuilder* builder = a.builder_ != nullptr ? a.builder_ : b.builder_;
     if (builder == nullptr) return fold(operation, a.value_, b.value_);
-    return {builder->operation(operation, *a.lower(*builder), *b.lower(*builder)), builder};
+    const auto* made = builder->operation(operation, *a.lower(*builder), *b.lower(*builder));
+    if (made == nullptr) throw std::invalid_argument("the engine refuses this expression");
+    return {made, builder};
   }
   static Extent fold(Operation operation, int64_t a, int64_t b) {
     const bool divides = operation == Operation::kFLOOR_DIV || operation == Operation::kCEIL_DIV;
@@ -69,6 +74,32 @@ class Extent {
 
 /// The dimensions of one tensor.
 using Extents = std::vector<Extent>;
+
+/// What a shape rule can ask for when the dimensions of inputs do not say everything. Only
+/// IPluginV3 has it.
+class ShapeQuery {
+ public:
+  /// Dimensions of the inputs.
+  std::span<const Extents> in;
+  /// Elements of the shape inputs.
+  std::span<const Extents> values;
+
+  ShapeQuery(std::span<const Extents> in, std::span<const Extents> values,
+             nvinfer1::IExprBuilder* builder)
+      : in(in), values(values), builder_(builder) {}
+
+  /// An extent that only running tells: the number that the plugin writes to its output `output`, a
+  /// kInt32 or kInt64 without dimensions. It is at most `most`, and `typical` in a typical run.
+  Extent size_from(int output, Extent typical, Extent most) const {
+    const auto* size =
+        builder_->declareSizeTensor(output, *typical.lower(*builder_), *most.lower(*builder_));
+    if (size == nullptr) throw std::invalid_argument("the engine has no size tensors");
+    return {size, builder_};
+  }
+
+ private:
+  nvinfer1::IExprBuilder* builder_;
+};
 
 }  // namespace kit
 }  // namespace tenon

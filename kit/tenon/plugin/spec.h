@@ -6,32 +6,12 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
-#include <string_view>
-#include <tuple>
+#include <string>
 
-// The same source is compiled once for each target, each in its own namespace.
-#if defined(__CUDACC__)
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#define TENON_HD __host__ __device__
-#define TENON_TARGET cuda
-#else
-#define TENON_HD
-#define TENON_TARGET cpu
-#endif
+#include "tenon/plugin/elements.h"
 
 namespace tenon {
 namespace kit {
-
-using nvinfer1::DataType;
-
-inline namespace TENON_TARGET {
-#if defined(__CUDACC__)
-using Half = __half;
-#else
-using Half = _Float16;
-#endif
-}  // namespace TENON_TARGET
 
 /// A set of data types, a bit per nvinfer1::DataType.
 using TypeMask = uint32_t;
@@ -39,46 +19,43 @@ constexpr TypeMask bit(DataType type) {
   return 1u << static_cast<int>(type);
 }
 inline constexpr TypeMask kFloat = bit(DataType::kFLOAT), kHalf = bit(DataType::kHALF),
-                          kInt8 = bit(DataType::kINT8), kInt32 = bit(DataType::kINT32),
-                          kInt64 = bit(DataType::kINT64), kBool = bit(DataType::kBOOL),
-                          kUint8 = bit(DataType::kUINT8);
+                          kBFloat16 = bit(DataType::kBF16), kInt8 = bit(DataType::kINT8),
+                          kInt32 = bit(DataType::kINT32), kInt64 = bit(DataType::kINT64),
+                          kBool = bit(DataType::kBOOL), kUint8 = bit(DataType::kUINT8);
 /// The type variable T: a type of the plugin's `T`, the same for all ports that say kT.
 inline constexpr TypeMask kT = 1u << 31;
+/// A second type variable, of the plugin's `U`: for indices that are int32 or int64, say.
+inline constexpr TypeMask kU = 1u << 29;
 /// Any type at all: for inputs of which only the shape counts. Its tensors are of `void`.
 inline constexpr TypeMask kAny = 1u << 30;
 
-template <class E> struct TypeOf;
-template <> struct TypeOf<float> {
-  static constexpr DataType value = DataType::kFLOAT;
-};
-template <> struct TypeOf<Half> {
-  static constexpr DataType value = DataType::kHALF;
-};
-template <> struct TypeOf<int8_t> {
-  static constexpr DataType value = DataType::kINT8;
-};
-template <> struct TypeOf<int32_t> {
-  static constexpr DataType value = DataType::kINT32;
-};
-template <> struct TypeOf<int64_t> {
-  static constexpr DataType value = DataType::kINT64;
-};
-template <> struct TypeOf<bool> {
-  static constexpr DataType value = DataType::kBOOL;
-};
-template <> struct TypeOf<uint8_t> {
-  static constexpr DataType value = DataType::kUINT8;
+/// The types of T: `using T = Types<float, Half>;`. The first one is the default.
+template <class First, class... Others> struct Types {
+  static constexpr TypeMask mask = (bit(TypeOf<First>::value) | ... | bit(TypeOf<Others>::value));
+  static constexpr DataType first = TypeOf<First>::value;
 };
 
-/// The types of T: `using T = Types<float, Half>;`. The first one is the default.
-template <class... Es> struct Types {
-  static constexpr TypeMask mask = (bit(TypeOf<Es>::value) | ...);
+/// How often a port is there.
+enum class Presence {
+  kOnce,
+  kOptional,  // only the last ports may be; the tensor is null when it is left out
+  kRepeated,  // once or more, one port of a list; run() gets Tensors
 };
+inline constexpr Presence kOptional = Presence::kOptional, kRepeated = Presence::kRepeated;
 
 /// An input or output.
 struct Port {
   const char* name = "";
-  TypeMask types = kT;  // one type, kT, or (inputs only) kAny
+  TypeMask types = kT;  // one type, kT, kU, or (inputs only) kAny
+  Presence presence = Presence::kOnce;
+  /// Takes tensors in TensorFormat::kHWC (N, H, W, C in memory), too: all ports that say so
+  /// together.
+  bool channels_last = false;
+};
+
+/// Where the tensors of a port lie in a list of inputs or outputs.
+struct Range {
+  int first, count;
 };
 
 struct Ports {
@@ -89,6 +66,34 @@ struct Ports {
     for (const Port& p : list) port[count++] = p;
   }
   constexpr const Port& operator[](size_t i) const { return port[i]; }
+
+  constexpr int least() const {
+    int n = 0;
+    for (int i = 0; i < count; ++i) n += port[i].presence != Presence::kOptional;
+    return n;
+  }
+  constexpr int most() const {
+    for (int i = 0; i < count; ++i)
+      if (port[i].presence == Presence::kRepeated) return kMost;
+    return count;
+  }
+  constexpr bool is_fixed() const { return least() == count && most() == count; }
+  /// The tensors of port `p` among `tensors` of them.
+  constexpr Range range(int p, int tensors) const {
+    int repeated = -1;
+    for (int i = 0; i < count; ++i)
+      if (port[i].presence == Presence::kRepeated) repeated = i;
+    const int more = repeated >= 0 ? tensors - count : 0;  // than one of the repeated port
+    if (p == repeated) return {p, more + 1};
+    const int first = repeated >= 0 && p > repeated ? p + more : p;
+    return {first, first < tensors ? 1 : 0};
+  }
+  /// The port of a tensor.
+  constexpr const Port& port_at(int tensor, int tensors) const {
+    int p = 0;
+    while (p + 1 < count && range(p, tensors).first + range(p, tensors).count <= tensor) ++p;
+    return port[p];
+  }
 };
 
 /// Under which TensorRT protocol a plugin is registered; both exist for every plugin.
@@ -100,41 +105,26 @@ struct Spec {
   const char* name_space = "";
   Ports inputs;
   Ports outputs;
+  /// Shape tensors, whose values the shape rule reads; IPluginV3 only. run() does not get them.
+  Ports shape_inputs = {};
   /// kV2 for plugins that old programs look for with getPluginCreator().
   Protocol protocol = Protocol::kV3;
+  /// For the documentation: what it computes, in a sentence or two.
+  const char* text = "";
+  /// For the documentation: in what it is not as the plugin of that name elsewhere, and why.
+  const char* differs = "";
 };
 
-/// One attribute: a field of the plugin's creator, a member of the plugin. The member's initial
-/// value is the default. Members may be bool, int32_t, int64_t, float, double, std::string, and
-/// std::vector of int32_t, int64_t or float.
-template <class P, class V> struct Attribute {
-  const char* name;
-  V P::* member;
-  bool is_required = false;
-  /// The same, but leaving it out is an error.
-  constexpr Attribute required() const { return {name, member, true}; }
-};
-template <class P, class V> constexpr Attribute<P, V> attribute(const char* name, V P::* member) {
-  return {name, member};
+/// The same plugin under another name, version or namespace.
+constexpr Spec renamed(Spec spec, const char* name, const char* version = nullptr,
+                       const char* name_space = nullptr) {
+  spec.name = name;
+  if (version != nullptr) spec.version = version;
+  if (name_space != nullptr) spec.name_space = name_space;
+  return spec;
 }
-
-template <class V> struct Choice {
-  std::string_view name;
-  V value;
-};
-/// An attribute of an enumeration type, given by name or by number.
-template <class P, class V, size_t N> struct EnumAttribute {
-  const char* name;
-  V P::* member;
-  std::array<Choice<V>, N> choices;
-  bool is_required = false;
-  constexpr EnumAttribute required() const { return {name, member, choices, true}; }
-};
-/// `attribute("mode", &P::mode, {{"avg", Mode::kAverage}, {"max", Mode::kMaximum}})`
-template <class P, class V, size_t N>
-constexpr EnumAttribute<P, V, N> attribute(const char* name, V P::* member,
-                                           const Choice<V> (&choices)[N]) {
-  return {name, member, std::to_array(choices)};
+inline std::string label_of(const Spec& spec) {
+  return std::string("plugin ") + spec.name + " version " + spec.version;
 }
 
 }  // namespace kit

@@ -10,126 +10,39 @@
 
 #include <NvInfer.h>
 
-#include <algorithm>
-#include <cmath>
+#include <cstring>
 #include <memory>
 #include <new>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tenon/plugin.h"
-#include "tenon/plugin/case_tensor.h"
 #include "tenon/plugin/number_builder.h"
+#include "tenon/plugin/plugin_case.h"
 
 namespace tenon {
 namespace kit {
 namespace testing {
 
-class PluginCase {
+/// Takes one case through both protocols.
+class CaseRunner {
  public:
-  explicit PluginCase(std::string name, std::string version = "1", std::string name_space = "")
-      : name_(std::move(name)), version_(std::move(version)), name_space_(std::move(name_space)) {}
+  explicit CaseRunner(const PluginCase& c)
+      : case_(c),
+        inputs_(static_cast<int>(c.inputs().size())),
+        outputs_(static_cast<int>(c.outputs().size())) {}
 
-  PluginCase& attribute(const char* name, int32_t value) {
-    return field(name, PluginFieldType::kINT32, &value, 1);
-  }
-  PluginCase& attribute(const char* name, int64_t value) {
-    return field(name, PluginFieldType::kINT64, &value, 1);
-  }
-  PluginCase& attribute(const char* name, float value) {
-    return field(name, PluginFieldType::kFLOAT32, &value, 1);
-  }
-  PluginCase& attribute(const char* name, std::string_view text) {
-    return field(name, PluginFieldType::kCHAR, text.data(), text.size());
-  }
-  PluginCase& attribute(const char* name, const std::vector<int32_t>& v) {
-    return field(name, PluginFieldType::kINT32, v.data(), v.size());
-  }
-  PluginCase& attribute(const char* name, const std::vector<float>& v) {
-    return field(name, PluginFieldType::kFLOAT32, v.data(), v.size());
-  }
-  /// A field of any type.
-  template <class E>
-  PluginCase& field(const char* name, PluginFieldType type, const E* data, size_t length) {
-    const auto* bytes = reinterpret_cast<const char*>(data);
-    fields_.push_back({name, type, static_cast<int32_t>(length),
-                       bytes == nullptr ? "" : std::string(bytes, length * sizeof(E))});
-    return *this;
-  }
-
-  /// Tensors of the type variable T: the case is repeated for each of its types. Integers are left
-  /// out when a value is not whole.
-  PluginCase& in(const char* name, const std::vector<int64_t>& dims, std::vector<double> values) {
-    return add(inputs_, {name, DataType::kFLOAT, true, {}, std::move(values)}, dims);
-  }
-  PluginCase& out(const char* name, const std::vector<int64_t>& dims, std::vector<double> values) {
-    return add(outputs_, {name, DataType::kFLOAT, true, {}, std::move(values)}, dims);
-  }
-  /// Tensors of a type of their own.
-  PluginCase& in(const char* name, DataType type, const std::vector<int64_t>& dims,
-                 std::vector<double> values) {
-    return add(inputs_, {name, type, false, {}, std::move(values)}, dims);
-  }
-  PluginCase& out(const char* name, DataType type, const std::vector<int64_t>& dims,
-                  std::vector<double> values) {
-    return add(outputs_, {name, type, false, {}, std::move(values)}, dims);
-  }
-  /// |got - expected| <= tolerance * (1 + |expected|), for fp32; fp16 has its own.
-  PluginCase& tolerance(double fp32, double fp16) {
-    fp32_tolerance_ = fp32;
-    fp16_tolerance_ = fp16;
-    return *this;
-  }
-
-  const std::string& name() const { return name_; }
-  const std::string& version() const { return version_; }
-  const std::string& name_space() const { return name_space_; }
-  /// By which the plugin's entry is found in entries().
-  std::string key() const { return name_ + "/" + version_ + "/" + name_space_; }
-  const std::vector<CaseField>& fields() const { return fields_; }
-  const std::vector<CaseTensor>& inputs() const { return inputs_; }
-  const std::vector<CaseTensor>& outputs() const { return outputs_; }
-
-  /// The types of T in which the case makes sense.
-  std::vector<DataType> types() const {
-    std::vector<DataType> list;
-    const auto found = entries().find(key());
-    const TypeMask mask = found == entries().end() ? 0 : found->second.types;
-    for (int i = 0; i < 30; ++i) {
-      const auto type = static_cast<DataType>(i);
-      if ((mask >> i & 1) != 0 && (is_floating(type) || is_whole())) list.push_back(type);
-    }
-    return list;
-  }
-  /// "" when output `o`, given by `type` and its elements, is what was expected.
-  std::string compare(size_t o, DataType type, const void* data) const {
-    const CaseTensor& output = outputs_[o];
-    const double tolerance = type == DataType::kHALF ? fp16_tolerance_ : fp32_tolerance_;
-    for (size_t i = 0; i < output.values.size(); ++i) {
-      const double want = output.values[i], got = CaseTensor::element(type, data, i);
-      const bool same = want == got || (std::isnan(want) && std::isnan(got));
-      if (same || std::fabs(got - want) <= tolerance * (1 + std::fabs(want))) continue;
-      std::ostringstream text;
-      text << output.name << "[" << i << "] = " << got << ", expected " << want << " (data type "
-           << static_cast<int>(type) << ")";
-      return text.str();
-    }
-    return "";
-  }
-
-  /// "" when all is well, else the first difference or error.
   std::string check() {
-    const auto found = entries().find(key());
-    if (found == entries().end()) return key() + " is not registered";
+    const auto found = entries().find(case_.key());
+    if (found == entries().end()) return case_.key() + " is not registered";
     const Entry& entry = found->second;
-    for (const auto* list : {&inputs_, &outputs_})
+    for (const auto* list : {&case_.inputs(), &case_.outputs()})
       for (const CaseTensor& v : *list)
         if (!v.values.empty() && v.volume() != static_cast<int64_t>(v.values.size()))
           return v.name + " has " + std::to_string(v.values.size())
                  + " values, its dimensions want " + std::to_string(v.volume());
-    std::vector<PluginField> fields;
-    for (const CaseField& f : fields_) fields.push_back(f.view());
+    std::vector<nvinfer1::PluginField> fields;
+    for (const CaseField& f : case_.fields()) fields.push_back(f.view());
     const PluginFieldCollection collection{static_cast<int32_t>(fields.size()), fields.data()};
     last_error().clear();
     std::string why = check_v3(entry, collection);
@@ -141,72 +54,87 @@ class PluginCase {
  private:
   // The tensors of one run.
   struct Run {
+    nvinfer1::TensorFormat format;
     std::vector<PluginTensorDesc> descs;
     std::vector<std::vector<char>> memory;
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
+    // Of outputs, where the shape depends on data.
+    std::vector<nvinfer1::Dims> most;
   };
-
-  PluginCase& add(std::vector<CaseTensor>& list, CaseTensor tensor,
-                  const std::vector<int64_t>& dims) {
-    tensor.dims.nbDims = static_cast<int32_t>(dims.size());
-    std::copy(dims.begin(), dims.end(), tensor.dims.d);
-    list.push_back(std::move(tensor));
-    return *this;
-  }
-  bool is_whole() const {
-    const auto whole = [](const CaseTensor& v) {
-      return !v.follows_t || std::ranges::all_of(v.values, [](double x) {
-        return x == std::nearbyint(x) && std::fabs(x) < 128;
-      });
-    };
-    return std::ranges::all_of(inputs_, whole) && std::ranges::all_of(outputs_, whole);
-  }
 
   std::string check_v3(const Entry& entry, const PluginFieldCollection& fields) {
     auto& creator = *static_cast<nvinfer1::IPluginCreatorV3One*>(entry.v3);
     using Plugin = std::unique_ptr<nvinfer1::IPluginV3>;
-    const Plugin fresh(
-        creator.createPlugin(name_.c_str(), &fields, nvinfer1::TensorRTPhase::kBUILD));
+    const char* name = entry.spec.name;
+    const Plugin fresh(creator.createPlugin(name, &fields, nvinfer1::TensorRTPhase::kBUILD));
     if (!fresh) return "create: " + last_error();
+    if (std::string why =
+            each_type(entry, [&](auto... of) { return run_v3(entry, *fresh, of...); });
+        !why.empty())
+      return why;
     auto* runtime = static_cast<nvinfer1::IPluginV3OneRuntime*>(
         fresh->getCapabilityInterface(nvinfer1::PluginCapabilityType::kRUNTIME));
-    const Plugin again(creator.createPlugin(name_.c_str(), runtime->getFieldsToSerialize(),
+    const Plugin again(creator.createPlugin(name, runtime->getFieldsToSerialize(),
                                             nvinfer1::TensorRTPhase::kRUNTIME));
     if (!again) return "create from serialised fields: " + last_error();
     const Plugin copy(fresh->clone()), attached(runtime->attachToContext(nullptr));
+    for (nvinfer1::IPluginV3* plugin : {again.get(), copy.get(), attached.get()})
+      if (std::string why =
+              each_type(entry, [&](auto... of) { return run_v3(entry, *plugin, of...); });
+          !why.empty())
+        return "a copy: " + why;
+    return "";
+  }
+
+  // Calls run(type of T, format) for what the plugin takes.
+  template <class F> std::string each_type(const Entry& entry, const F& run) {
+    bool channels_last = false;
+    for (const Port& port : entry.spec.inputs.port) channels_last |= port.channels_last;
     std::string why;
-    for (nvinfer1::IPluginV3* plugin : {fresh.get(), again.get(), copy.get(), attached.get()})
-      for (const DataType t : types())
-        if (why.empty()) why = run_v3(entry, *plugin, t);
+    for (const DataType t : case_.types()) {
+      if (why.empty()) why = run(t, nvinfer1::TensorFormat::kLINEAR);
+      if (!why.empty() || !channels_last) continue;
+      why = run(t, nvinfer1::TensorFormat::kHWC);
+      if (!why.empty()) why = "channels last: " + why;
+    }
     return why;
   }
 
-  std::string run_v3(const Entry& entry, nvinfer1::IPluginV3& plugin, DataType t) {
+  std::string run_v3(const Entry& entry, nvinfer1::IPluginV3& plugin, DataType t,
+                     nvinfer1::TensorFormat format) {
     auto& build = *static_cast<nvinfer1::IPluginV3OneBuild*>(
         plugin.getCapabilityInterface(nvinfer1::PluginCapabilityType::kBUILD));
     auto& runtime = *static_cast<nvinfer1::IPluginV3OneRuntime*>(
         plugin.getCapabilityInterface(nvinfer1::PluginCapabilityType::kRUNTIME));
-    Run run = make_run(t);
-    const int n = static_cast<int>(inputs_.size()), m = static_cast<int>(outputs_.size());
+    Run run = make_run(entry, t, format);
+    const int n = inputs_, m = outputs_;
     if (build.getNbOutputs() != m)
       return "it has " + std::to_string(build.getNbOutputs()) + " outputs";
+    NumberBuilder builder;
+    const std::vector<DimsExprs> in = expressions(builder), values = shape_values(builder);
+    std::vector<DimsExprs> out(static_cast<size_t>(m));
+    if (build.getOutputShapes(in.data(), n, values.data(), static_cast<int>(values.size()),
+                              out.data(), m, builder)
+        != 0)
+      return "shapes: " + last_error();
+    if (std::string why = take_shapes(out, run); !why.empty()) return why;
     std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic;
-    for (const PluginTensorDesc& d : run.descs) dynamic.push_back({d, d.dims, d.dims, d.dims});
+    for (size_t i = 0; i < run.descs.size(); ++i) {
+      const PluginTensorDesc& d = run.descs[i];
+      const nvinfer1::Dims& most =
+          static_cast<int>(i) < n ? d.dims : run.most[i - case_.inputs().size()];
+      dynamic.push_back({d, most, most, most});
+    }
     for (int i = 0; i < n + m; ++i)
       if (!build.supportsFormatCombination(i, dynamic.data(), n, m)) return refused(i, run);
-    std::vector<DataType> in_types, out_types(m);
-    for (int i = 0; i < n; ++i) in_types.push_back(run.descs[i].type);
+    std::vector<DataType> in_types, out_types(static_cast<size_t>(m));
+    for (int i = 0; i < n; ++i) in_types.push_back(dynamic[static_cast<size_t>(i)].desc.type);
     if (build.getOutputDataTypes(out_types.data(), m, in_types.data(), n) != 0)
       return "getOutputDataTypes failed";
-    for (int i = 0; i < m; ++i)
-      if (out_types[i] != run.descs[n + i].type) return outputs_[i].name + " has another type";
-    NumberBuilder builder;
-    const std::vector<DimsExprs> in = expressions(builder);
-    std::vector<DimsExprs> out(m);
-    if (build.getOutputShapes(in.data(), n, nullptr, 0, out.data(), m, builder) != 0)
-      return "shapes: " + last_error();
-    if (std::string why = compare_shapes(out); !why.empty()) return why;
+    for (size_t i = 0; i < out_types.size(); ++i)
+      if (out_types[i] != run.descs[case_.inputs().size() + i].type)
+        return case_.outputs()[i].name + " has another type";
     if (build.configurePlugin(dynamic.data(), n, dynamic.data() + n, m) != 0)
       return "configure: " + last_error();
     if (runtime.onShapeChange(run.descs.data(), n, run.descs.data() + n, m) != 0)
@@ -222,35 +150,43 @@ class PluginCase {
     auto& creator = *static_cast<nvinfer1::IPluginCreator*>(entry.v2);
     const auto destroy = [](nvinfer1::IPluginV2* p) { p->destroy(); };
     using Plugin = std::unique_ptr<nvinfer1::IPluginV2, decltype(destroy)>;
-    const Plugin fresh(creator.createPlugin(name_.c_str(), &fields), destroy);
+    const char* name = entry.spec.name;
+    const Plugin fresh(creator.createPlugin(name, &fields), destroy);
+    if (entry.needs_v3) return fresh ? "made, though its shapes depend on data" : "";
     if (!fresh) return "create: " + last_error();
+    const auto run = [&](nvinfer1::IPluginV2& plugin) {
+      return each_type(entry, [&](auto... of) {
+        return run_v2(entry, static_cast<nvinfer1::IPluginV2DynamicExt&>(plugin), of...);
+      });
+    };
+    if (std::string why = run(*fresh); !why.empty()) return why;
     std::vector<char> blob(fresh->getSerializationSize());
     fresh->serialize(blob.data());
-    const Plugin again(creator.deserializePlugin(name_.c_str(), blob.data(), blob.size()), destroy);
+    const Plugin again(creator.deserializePlugin(name, blob.data(), blob.size()), destroy);
     if (!again) return "deserialise: " + last_error();
     for (size_t size = 0; size < blob.size(); ++size) {
-      const Plugin damaged(creator.deserializePlugin(name_.c_str(), blob.data(), size), destroy);
+      const Plugin damaged(creator.deserializePlugin(name, blob.data(), size), destroy);
       if (damaged) return "deserialise: takes a truncated blob";
     }
     const Plugin copy(fresh->clone(), destroy);
-    std::string why;
-    for (nvinfer1::IPluginV2* plugin : {fresh.get(), again.get(), copy.get()})
-      for (const DataType t : types())
-        if (why.empty())
-          why = run_v2(entry, *static_cast<nvinfer1::IPluginV2DynamicExt*>(plugin), t);
-    return why;
+    for (nvinfer1::IPluginV2* plugin : {again.get(), copy.get()})
+      if (std::string why = run(*plugin); !why.empty()) return "a copy: " + why;
+    return "";
   }
 
-  std::string run_v2(const Entry& entry, nvinfer1::IPluginV2DynamicExt& plugin, DataType t) {
-    Run run = make_run(t);
-    const int n = static_cast<int>(inputs_.size()), m = static_cast<int>(outputs_.size());
-    for (int i = 0; i < n + m; ++i)
-      if (!plugin.supportsFormatCombination(i, run.descs.data(), n, m)) return refused(i, run);
+  std::string run_v2(const Entry& entry, nvinfer1::IPluginV2DynamicExt& plugin, DataType t,
+                     nvinfer1::TensorFormat format) {
+    Run run = make_run(entry, t, format);
+    const int n = inputs_, m = outputs_;
+    if (plugin.getNbOutputs() != m)
+      return "it has " + std::to_string(plugin.getNbOutputs()) + " outputs";
     NumberBuilder builder;
     const std::vector<DimsExprs> in = expressions(builder);
     std::vector<DimsExprs> out;
     for (int i = 0; i < m; ++i) out.push_back(plugin.getOutputDimensions(i, in.data(), n, builder));
-    if (std::string why = compare_shapes(out); !why.empty()) return why;
+    if (std::string why = take_shapes(out, run); !why.empty()) return why;
+    for (int i = 0; i < n + m; ++i)
+      if (!plugin.supportsFormatCombination(i, run.descs.data(), n, m)) return refused(i, run);
     const size_t workspace = plugin.getWorkspaceSize(run.descs.data(), n, run.descs.data() + n, m);
     return execute(run, workspace, [&](void* memory) {
       return entry.run_v2(static_cast<nvinfer1::IPluginV2*>(&plugin), run.descs.data(),
@@ -258,49 +194,67 @@ class PluginCase {
     });
   }
 
-  // Outputs hold noise, as memory does in an engine.
-  Run make_run(DataType t) const {
-    Run run;
-    const auto add_desc = [&](const CaseTensor& v) {
-      run.descs.push_back({v.dims, v.type_for(t), nvinfer1::PluginFormat::kLINEAR, 1});
+  Run make_run(const Entry& entry, DataType t, nvinfer1::TensorFormat format) const {
+    Run run{format, {}, {}, {}, {}, {}};
+    const auto add = [&](const CaseTensor& v, const Port& port) {
+      const bool permuted = port.channels_last && v.dims.nbDims == 4;
+      run.descs.push_back(
+          {v.dims, v.type_for(t), permuted ? format : nvinfer1::TensorFormat::kLINEAR, 1});
     };
-    for (const CaseTensor& v : inputs_) {
-      add_desc(v);
-      run.memory.push_back(v.bytes(v.type_for(t)));
+    for (int i = 0; i < inputs_; ++i) {
+      const CaseTensor& v = case_.inputs()[static_cast<size_t>(i)];
+      add(v, entry.spec.inputs.port_at(i, inputs_));
+      run.memory.push_back(v.bytes(v.type_for(t), run.descs.back().format));
       run.inputs.push_back(run.memory.back().data());
     }
-    for (const CaseTensor& v : outputs_) {
-      add_desc(v);
-      run.memory.emplace_back(v.bytes(v.type_for(t)).size(), kNoise);
-      run.outputs.push_back(run.memory.back().data());
-    }
+    for (int i = 0; i < outputs_; ++i)
+      add(case_.outputs()[static_cast<size_t>(i)], entry.spec.outputs.port_at(i, outputs_));
     return run;
   }
 
   std::vector<DimsExprs> expressions(NumberBuilder& builder) const {
     std::vector<DimsExprs> list;
-    for (const CaseTensor& v : inputs_) {
-      DimsExprs& e = list.emplace_back();
-      e.nbDims = v.dims.nbDims;
-      for (int d = 0; d < e.nbDims; ++d) e.d[d] = builder.constant(v.dims.d[d]);
-    }
+    for (const CaseTensor& v : case_.inputs())
+      list.push_back(builder.expressions(v.dims.d, v.dims.nbDims));
+    return list;
+  }
+  std::vector<DimsExprs> shape_values(NumberBuilder& builder) const {
+    std::vector<DimsExprs> list;
+    for (const auto& values : case_.shape_inputs())
+      list.push_back(builder.expressions(values.data(), static_cast<int>(values.size())));
     return list;
   }
 
-  std::string compare_shapes(const std::vector<DimsExprs>& out) const {
+  // Compares the shapes of outputs, and makes their memory: noise, as in an engine. An extent that
+  // depends on data is -1 while the plugin runs, and memory is there for the largest.
+  std::string take_shapes(const std::vector<DimsExprs>& out, Run& run) const {
     for (size_t i = 0; i < out.size(); ++i) {
-      const nvinfer1::Dims& wanted = outputs_[i].dims;
-      bool equal = out[i].nbDims == wanted.nbDims;
-      for (int d = 0; equal && d < wanted.nbDims; ++d)
-        equal = out[i].d[d] != nullptr && out[i].d[d]->getConstantValue() == wanted.d[d];
-      if (!equal) return outputs_[i].name + " has another shape; " + last_error();
+      const CaseTensor& output = case_.outputs()[i];
+      nvinfer1::Dims& dims = run.descs[case_.inputs().size() + i].dims;
+      nvinfer1::Dims most = dims;
+      bool equal = out[i].nbDims == dims.nbDims;
+      size_t volume = 1;
+      for (int d = 0; equal && d < dims.nbDims; ++d) {
+        if (out[i].d[d] == nullptr) return output.name + " has no extent " + std::to_string(d);
+        most.d[d] = out[i].d[d]->getConstantValue();
+        const bool is_known = out[i].d[d]->isConstant();
+        equal = is_known ? most.d[d] == dims.d[d] : dims.d[d] <= most.d[d];
+        if (!is_known) dims.d[d] = -1;
+        volume *= static_cast<size_t>(std::max<int64_t>(most.d[d], 0));
+      }
+      if (!equal) return output.name + " has another shape; " + last_error();
+      run.most.push_back(most);
+      const DataType type = run.descs[case_.inputs().size() + i].type;
+      run.memory.emplace_back(std::max<size_t>(volume * size_of(type), 1), kNoise);
+      run.outputs.push_back(run.memory.back().data());
     }
     return "";
   }
 
   std::string refused(int position, const Run& run) const {
-    return "type " + std::to_string(static_cast<int>(run.descs[position].type))
-           + " refused at position " + std::to_string(position);
+    const PluginTensorDesc& desc = run.descs[static_cast<size_t>(position)];
+    return "type " + std::to_string(static_cast<int>(desc.type)) + " refused at position "
+           + std::to_string(position);
   }
 
   template <class F> std::string execute(Run& run, size_t workspace_bytes, const F& call) {
@@ -310,20 +264,23 @@ class PluginCase {
         ::operator new(workspace_bytes, kAlignment), release);
     std::memset(workspace.get(), kNoise, workspace_bytes);
     if (call(workspace.get()) != 0) return "run: " + last_error();
-    for (size_t o = 0; o < outputs_.size(); ++o)
-      if (std::string why = compare(o, run.descs[inputs_.size() + o].type, run.outputs[o]);
-          !why.empty())
+    for (size_t o = 0; o < case_.outputs().size(); ++o) {
+      const PluginTensorDesc& desc = run.descs[case_.inputs().size() + o];
+      if (std::string why = case_.compare(o, desc.type, run.outputs[o], desc.format); !why.empty())
         return why;
+    }
     return "";
   }
 
   static constexpr char kNoise = 0x5a;
 
-  std::string name_, version_, name_space_;
-  std::vector<CaseField> fields_;
-  std::vector<CaseTensor> inputs_, outputs_;
-  double fp32_tolerance_ = 1e-5, fp16_tolerance_ = 2e-3;
+  const PluginCase& case_;
+  int inputs_, outputs_;
 };
+
+inline std::string PluginCase::check() const {
+  return CaseRunner(*this).check();
+}
 
 }  // namespace testing
 }  // namespace kit
