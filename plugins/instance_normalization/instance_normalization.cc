@@ -1,0 +1,140 @@
+// Instance normalisation under its names: every (n, c) of x (N, C, ...) with 1 to 6 more dimensions
+// has mean 0 and variance 1, then a scale and a bias per channel. As
+// torch.nn.functional.instance_norm.
+//
+// - TRTInstanceNormalization 1 (MMDeploy): x, scale, bias; scale and bias are always float32.
+// - MMCVInstanceNormalization 1 (MMCV): the same with scale and bias of the type of x.
+// - InstanceNormalization_TRT 1, 2, 3 (TensorRT): scales and bias are attributes; `relu` 1
+// multiplies
+//   negative results by `alpha`.
+// - InstanceNorm 1: no scale, no bias.
+//
+// Beyond the originals: volumes (N, C, D, H, W) are normalised over all of D, H and W, and large
+// means and channels of one value are exact where they gave NaNs or noise.
+#include <tenon/kernels/normalization.h>
+#include <tenon/plugin.h>
+
+namespace tenon::plugins::TENON_TARGET {
+
+using namespace tenon::kit;  // NOLINT: what plugin authors write
+
+namespace {
+
+void check_channels(const Shape& x, int64_t scales, int64_t biases) {
+  if (x.rank() < 3)
+    throw std::invalid_argument("x must have at least 3 dimensions (N, C, ...), found "
+                                + std::to_string(x.rank()));
+  if (scales != x[1] || biases != x[1])
+    throw std::invalid_argument("x has " + std::to_string(x[1])
+                                + " channels; scale and bias must have as many elements, found "
+                                + std::to_string(scales) + " and " + std::to_string(biases));
+}
+
+template <class E, class P>
+void normalize_instances(const Device& device, Tensor<const E> x, Tensor<E> y, const P* scale,
+                         const P* bias, const kernels::NormalizationOptions& options) {
+  const int64_t channels = x.shape[1];
+  int64_t inner = 1;
+  for (int axis = 2; axis < x.shape.rank(); ++axis) inner *= x.shape[axis];
+  kernels::normalize(device, kernels::Elements<E>{x.data}, y.data, scale, bias,
+                     {x.shape[0] * channels, 1, inner, channels}, options);
+}
+
+// Scale and bias are inputs.
+struct WithInputs {
+  float epsilon = 1e-5f;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes = std::tuple{attribute("epsilon", &WithInputs::epsilon)};
+
+  void check(std::span<const Shape> in) const {
+    check_channels(in[0], in[1].volume(), in[2].volume());
+  }
+  template <class E, class P>
+  void run(const Device& device, Tensor<const E> x, Tensor<const P> scale, Tensor<const P> bias,
+           Tensor<E> y) const {
+    normalize_instances(device, x, y, scale.data, bias.data, {.epsilon = epsilon});
+  }
+};
+
+struct TrtInstanceNormalization : WithInputs {
+  static constexpr Spec spec{.name = "TRTInstanceNormalization",
+                             .inputs = {{"x", kT}, {"scale", kFloat}, {"bias", kFloat}},
+                             .outputs = {{"y", kT}}};
+};
+TENON_PLUGIN(TrtInstanceNormalization);
+
+struct MmcvInstanceNormalization : WithInputs {
+  static constexpr Spec spec{.name = "MMCVInstanceNormalization",
+                             .inputs = {{"x", kT}, {"scale", kT}, {"bias", kT}},
+                             .outputs = {{"y", kT}}};
+};
+TENON_PLUGIN(MmcvInstanceNormalization);
+
+// Scale and bias are attributes.
+struct WithAttributes {
+  float epsilon = 1e-5f;
+  std::vector<float> scales, bias;
+  bool relu = false;
+  float alpha = 0;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes = std::tuple{
+      attribute("epsilon", &WithAttributes::epsilon),
+      attribute("scales", &WithAttributes::scales).required(),
+      attribute("bias", &WithAttributes::bias).required(),
+      attribute("relu", &WithAttributes::relu),
+      attribute("alpha", &WithAttributes::alpha),
+  };
+
+  void check(std::span<const Shape> in) const {
+    check_channels(in[0], static_cast<int64_t>(scales.size()), static_cast<int64_t>(bias.size()));
+  }
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    normalize_instances(device, x, y, scales.data(), bias.data(), {epsilon, relu ? alpha : 1});
+  }
+};
+
+struct InstanceNormalizationTrt1 : WithAttributes {
+  static constexpr Spec spec{.name = "InstanceNormalization_TRT",
+                             .version = "1",
+                             .inputs = {{"x", kT}},
+                             .outputs = {{"y", kT}},
+                             .protocol = Protocol::kV2};
+};
+TENON_PLUGIN(InstanceNormalizationTrt1);
+
+struct InstanceNormalizationTrt2 : WithAttributes {
+  static constexpr Spec spec{.name = "InstanceNormalization_TRT",
+                             .version = "2",
+                             .inputs = {{"x", kT}},
+                             .outputs = {{"y", kT}},
+                             .protocol = Protocol::kV2};
+};
+TENON_PLUGIN(InstanceNormalizationTrt2);
+
+struct InstanceNormalizationTrt3 : WithAttributes {
+  static constexpr Spec spec{.name = "InstanceNormalization_TRT",
+                             .version = "3",
+                             .inputs = {{"x", kT}},
+                             .outputs = {{"y", kT}}};
+};
+TENON_PLUGIN(InstanceNormalizationTrt3);
+
+struct InstanceNorm {
+  float epsilon = 1e-5f;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes = std::tuple{attribute("epsilon", &InstanceNorm::epsilon)};
+  static constexpr Spec spec{.name = "InstanceNorm", .inputs = {{"x", kT}}, .outputs = {{"y", kT}}};
+
+  void check(std::span<const Shape> in) const { check_channels(in[0], in[0][1], in[0][1]); }
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    const float* none = nullptr;
+    normalize_instances(device, x, y, none, none, {.epsilon = epsilon});
+  }
+};
+TENON_PLUGIN(InstanceNorm);
+
+}  // namespace
+}  // namespace tenon::plugins::TENON_TARGET
