@@ -2,7 +2,6 @@
 // with a JSON list of milliseconds, one per run. bench/run.py keeps one such process per peer.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/resource.h>
 
 #include <chrono>
 #include <cstdio>
@@ -21,17 +20,13 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// Resident megabytes: now, and the most so far.
-double resident_now() {
+// Resident megabytes: "VmRSS:" now, "VmHWM:" the most so far. getrusage() would count what the
+// process was before it ran this program.
+double resident(std::string_view which) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
+    if (line.starts_with(which)) return std::stod(line.substr(which.size())) / 1024;
   return 0;
-}
-double resident_peak() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
 void run(int argc, char** argv) {
@@ -42,7 +37,7 @@ void run(int argc, char** argv) {
   common.threads = std::stoi(argv[4]);
   common.apply(logger);
   const Arrays inputs = read_npz(argv[2]);
-  const double before = resident_now();
+  const double before = resident("VmRSS:");
   const Model model = load_model(argv[1], {}, {}, logger, true);
   Session session(*model.engine, logger);
   session.set_inputs(inputs, {});
@@ -57,7 +52,7 @@ void run(int argc, char** argv) {
   session.wait();
   write_npz(argv[3], session.outputs());
   fmt::print("{{\"load_s\": {:.4f}, \"peak_mb\": {:.1f}}}\n", model.seconds,
-             resident_peak() - before);
+             resident("VmHWM:") - before);
   std::fflush(stdout);
   double seconds = 0;
   for (std::string command; std::cin >> command >> seconds && command == "run";) {

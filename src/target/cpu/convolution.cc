@@ -1,13 +1,9 @@
 // Convolution as a matrix product: weights times windows, whose elements are gathered for a block
 // of output pixels at a time. For shapes that the library has no quick code for.
-#include "ops/convolution.h"
-
 #include <algorithm>
 
-#include "base/error.h"
 #include "base/parallel.h"
-#include "target/cpu/blocks.h"
-#include "target/cpu/kernels.h"
+#include "target/cpu/block_convolution.h"
 #include "target/cpu/window.h"
 
 namespace tenon::cpu {
@@ -71,13 +67,16 @@ Line line_of(const Geometry& g, const Run& run, int64_t kz, int64_t ky, int64_t 
   return line;
 }
 
+/// Images of fewer pixels are taken together.
+constexpr int64_t kFewPixels = 4 * kProductPanel;
+
 class ConvolutionExecution final : public BlockExecution {
  public:
   ConvolutionExecution(const Convolution& op, std::span<const TensorSpec> inputs,
                        const TensorSpec& output)
       : BlockExecution(op.epilogue, inputs, output),
         simd_(simd_kernels()),
-        geometry_(windows_of(op, inputs, output.shape), spatial_of(inputs[0].shape),
+        geometry_(convolution_windows(op, inputs, output.shape), spatial_of(inputs[0].shape),
                   spatial_of(output.shape)) {
     const Shape& data = inputs[0].shape;
     batch_ = data[0];
@@ -86,13 +85,7 @@ class ConvolutionExecution final : public BlockExecution {
     maps_ = op.output_maps / groups_;
     window_ = op.kernel.volume();
     pixels_ = geometry_.pixels();
-    require(inputs[1].shape.volume() == Shape({op.output_maps, channels_, window_}).volume(),
-            "weights of shape {}, expected {}x{}x{}", inputs[1].shape, op.output_maps, channels_,
-            op.kernel);
     has_bias_ = inputs.size() > 2 && inputs[2].present;
-    require(!has_bias_ || inputs[2].shape.volume() == op.output_maps,
-            "a bias of shape {}, expected {}", has_bias_ ? inputs[2].shape : Shape{},
-            op.output_maps);
     part_ = std::clamp<int64_t>(kBlockDepth / window_, 1, channels_);
     split();
   }
@@ -105,17 +98,20 @@ class ConvolutionExecution final : public BlockExecution {
     out_ = static_cast<float*>(arguments.outputs[0]);
   }
 
-  // Some maps of one group and image, for a block of pixels.
+  // Some maps of one group, for a block of pixels of one image, or of several small ones.
   void run_task(int64_t task, float* room) const override {
     const int64_t first = task % blocks_ * block_, slice = task / blocks_ % slices_;
     const int64_t group = task / blocks_ / slices_ % groups_;
-    const int64_t image = task / blocks_ / slices_ / groups_;
-    const int64_t columns = std::min(block_, pixels_ - first);
+    const int64_t image = task / blocks_ / slices_ / groups_ * images_;
+    const int64_t columns = std::min(block_, images_ * pixels_ - first);
     const int64_t map = group * maps_ + slice * per_slice_;
     const int64_t rows = std::min(per_slice_, maps_ - slice * per_slice_);
-    float* const to = out_ + (image * groups_ * maps_ + map) * pixels_ + first;
+    // The result lies there at once, or first beside the windows.
+    float* const to = images_ == 1 ? out_ + (image * groups_ * maps_ + map) * pixels_ + first
+                                   : room + block_ * part_ * window_;
+    const int64_t step = images_ == 1 ? pixels_ : block_;
     for (int64_t r = 0; r < rows; ++r)
-      std::fill_n(to + r * pixels_, columns, bias_ != nullptr ? bias_[map + r] : 0.f);
+      std::fill_n(to + r * step, columns, bias_ != nullptr ? bias_[map + r] : 0.f);
     const int64_t depth = channels_ * window_;
     for (int64_t c = 0; c < channels_; c += part_) {
       const int64_t part = std::min(part_, channels_ - c);
@@ -124,37 +120,25 @@ class ConvolutionExecution final : public BlockExecution {
         gather(data, part, first + j, std::min(kProductPanel, columns - j),
                room + j * part * window_);
       simd_.add_product(weights_ + map * depth + c * window_, depth, rows, room, part * window_, to,
-                        pixels_, columns);
+                        step, columns);
     }
+    if (images_ > 1) scatter(to, map, rows, first, columns);
   }
 
  private:
-  static std::vector<Window> windows_of(const Convolution& op, std::span<const TensorSpec> inputs,
-                                        const Shape& result) {
-    const Shape& data = inputs[0].shape;
-    const int rank = op.kernel.rank() + 2;
-    require(data.rank() == rank && result.rank() == rank && data[1] > 0 && data[1] % op.groups == 0
-                && result[1] == op.output_maps && result[0] == data[0],
-            "shapes {} and {} do not fit the attributes", data, result);
-    auto windows = op.windows();
-    for (size_t i = 0; i < windows.size(); ++i) {
-      const int axis = static_cast<int>(i) + 2;
-      windows[i] = resolved(windows[i], data[axis], result[axis], op.padding_mode);
-    }
-    return windows;
-  }
-
   // Into tasks. Maps are divided only where there are too few blocks, since each gathers again.
+  // Images of a few pixels fill no panel, so all of them are one row of pixels.
   void split() {
-    const int64_t depth = part_ * window_, others = batch_ * groups_;
-    block_ = pixels_per_block(pixels_, depth, others);
-    blocks_ = (pixels_ + block_ - 1) / block_;
+    if (pixels_ < kFewPixels) images_ = std::max<int64_t>(batch_, 1);
+    const int64_t depth = part_ * window_, others = batch_ / images_ * groups_;
+    block_ = pixels_per_block(images_ * pixels_, depth, others);
+    blocks_ = (images_ * pixels_ + block_ - 1) / block_;
     const int64_t wanted = blocks_ * others < thread_count() ? thread_count() : 1;
     per_slice_ = std::max<int64_t>((maps_ + wanted - 1) / wanted, std::min<int64_t>(maps_, 32));
     slices_ = (maps_ + per_slice_ - 1) / per_slice_;
-    const double work =
-        static_cast<double>(others * maps_ * pixels_) * static_cast<double>(channels_ * window_);
-    set_tasks(others * slices_ * blocks_, work, block_ * depth);
+    const double work = static_cast<double>(batch_ * groups_ * maps_ * pixels_)
+                        * static_cast<double>(channels_ * window_);
+    set_tasks(others * slices_ * blocks_, work, block_ * (depth + (images_ > 1 ? per_slice_ : 0)));
   }
 
   // A panel of the windows of `count` pixels: channel, place in the window, pixel.
@@ -163,7 +147,8 @@ class ConvolutionExecution final : public BlockExecution {
     const int64_t plane = geometry_.plane(), width = geometry_.out[2], height = geometry_.out[1];
     if (count < kProductPanel) std::fill_n(panel, channels * window_ * kProductPanel, 0.f);
     for (int64_t lane = 0; lane < count;) {
-      const int64_t pixel = first + lane, x = pixel % width;
+      const float* image = data + (first + lane) / pixels_ * groups_ * channels_ * plane;
+      const int64_t pixel = (first + lane) % pixels_, x = pixel % width;
       const Run run{pixel / width / height, pixel / width % height, x,
                     std::min(count - lane, width - x), lane};
       float* to = panel + lane;
@@ -172,15 +157,27 @@ class ConvolutionExecution final : public BlockExecution {
           for (int64_t kx = 0; kx < geometry_.windows[2].kernel; ++kx, to += kProductPanel) {
             const Line line = line_of(geometry_, run, kz, ky, kx);
             for (int64_t c = 0; c < channels; ++c)
-              line.copy(data + c * plane, to + c * window_ * kProductPanel);
+              line.copy(image + c * plane, to + c * window_ * kProductPanel);
           }
       lane += run.count;
+    }
+  }
+
+  // Rows of a block of pixels that may span images.
+  void scatter(const float* rows, int64_t map, int64_t count, int64_t first,
+               int64_t columns) const {
+    for (int64_t j = 0; j < columns;) {
+      const int64_t pixel = (first + j) % pixels_, run = std::min(columns - j, pixels_ - pixel);
+      float* to = out_ + ((first + j) / pixels_ * groups_ * maps_ + map) * pixels_ + pixel;
+      for (int64_t r = 0; r < count; ++r) std::copy_n(rows + r * block_ + j, run, to + r * pixels_);
+      j += run;
     }
   }
 
   const SimdKernels& simd_;
   Geometry geometry_;
   int64_t batch_, groups_, channels_, maps_, window_, pixels_;
+  int64_t images_ = 1;                  // whose pixels make one row of blocks
   int64_t part_;                        // channels that are multiplied at a time
   int64_t block_ = 1, blocks_ = 0;      // pixels of a block, and how many blocks
   int64_t per_slice_ = 1, slices_ = 1;  // maps of a task, and how many tasks share a block
@@ -190,42 +187,19 @@ class ConvolutionExecution final : public BlockExecution {
   float* out_ = nullptr;
 };
 
-class ConvolutionKernel final : public Kernel {
- public:
-  explicit ConvolutionKernel(const Convolution& op) : op_(op) {}
-  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
-                                     std::span<const TensorSpec> outputs) const override {
-    return std::make_unique<ConvolutionExecution>(op_, inputs, outputs[0]);
-  }
-
- private:
-  Convolution op_;
-};
-
 }  // namespace
 
 Offer offer_convolution(const KernelRequest& request) {
   const auto& op = static_cast<const Convolution&>(request.op);
-  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
-  if (request.inputs.size() < 2 || !request.inputs[0].present || !request.inputs[1].present)
-    return "data or weights are missing";
   if (op.kernel.rank() < 1 || op.kernel.rank() > kAxes)
     return "only one to three spatial axes are supported";
-  if (op.groups < 1 || op.output_maps < 1 || op.output_maps % op.groups)
-    return "the attributes are inconsistent";
-  auto kernel = std::make_unique<ConvolutionKernel>(op);
-  try {
-    // What does not fit is refused here.
-    kernel->prepare(in_rows(request.inputs), in_rows(request.outputs));
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return kernel;
+  return offer_block_convolution<ConvolutionExecution>(request);
 }
 
 Offer offer_line_convolution(const KernelRequest& request) {
   const Shape& result = request.outputs[0].shape;
-  if (result.rank() < 4 || result.back() != 1 || spatial_of(result).volume() < kProductPanel)
+  if (result.rank() < 4 || result.back() != 1
+      || result[0] * spatial_of(result).volume() < kProductPanel)
     return "only results with rows of one pixel, and enough of them, are supported";
   return offer_convolution(request);
 }

@@ -86,6 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"padding_beyond_data", convolution(4, {2, 2}, {1, 3}, {5, 9}), {1, 3, 2, 3}},
         Case{"volume", convolution(16, {3, 3, 3}, {1, 2, 1}, {1, 0, 1}), {1, 8, 5, 6, 7}},
         Case{"volume_groups", convolution(6, {2, 3, 1}, {2, 1, 3}, {1, 1, 0}, 3), {2, 9, 5, 6, 7}},
+        Case{"small_images", convolution(37, {3, 1}, {2, 1}, {1, 0}), {21, 5, 7, 1}},
+        Case{"small_images_groups", convolution(6, {2, 2}, {1, 1}, {1, 1}, 3), {9, 9, 3, 3}},
         Case{"no_images", convolution(16, {3, 3}, {1, 1}, {1, 1}), {0, 8, 5, 6}},
         Case{"no_pixels", convolution(4, {2, 2}, {1, 1}, {1, 1}), {1, 3, 0, 4}}),
     [](const auto& i) { return i.param.name; });

@@ -19,7 +19,8 @@ using namespace cpu;
 // the next while a plan is built, since which is quicker depends on the shape (decision 0004).
 #ifdef TENON_ONEDNN
 constexpr Candidate kConvolution[] = {
-    {"line_convolution", offer_line_convolution, true},  // oneDNN multiplies row by row
+    {"narrow_convolution", offer_narrow_convolution, true},  // oneDNN fills maps up to a vector
+    {"line_convolution", offer_line_convolution, true},      // oneDNN multiplies row by row
     {"onednn_convolution", offer_onednn_convolution},
     {"convolution", offer_convolution},
     {"onednn_convolution_16bit", widened<offer_onednn_convolution>},

@@ -12,6 +12,21 @@ namespace {
 
 using dnnl::memory;
 
+/// Rows of one pixel lie in memory as one row of pixels does, for which oneDNN has its quick code.
+bool are_columns(const Shape& data, const Shape& result) {
+  return data.rank() == 4 && result.rank() == 4 && data.back() == 1 && result.back() == 1;
+}
+
+/// The same with the last two entries changed.
+template <class List> List turned(List list) {
+  std::swap(list[list.size() - 1], list[list.size() - 2]);
+  return list;
+}
+Shape turned(Shape shape) {
+  std::swap(shape[shape.rank() - 1], shape[shape.rank() - 2]);
+  return shape;
+}
+
 /// Both directions: their attributes have the same names.
 template <class ConvolutionOp, class Primitive> class SlidingKernel final : public WeightedKernel {
  public:
@@ -29,10 +44,11 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
     require(data.shape.rank() == rank && result.shape.rank() == rank && data.shape[1] > 0
                 && data.shape[1] % op_.groups == 0 && result.shape[1] == op_.output_maps,
             "shapes {} and {} do not fit the attributes", data.shape, result.shape);
-    Operands operands{desc_of(data.shape, data.layout),
-                      weights(data.shape[1]),
+    const bool turns = are_columns(data.shape, result.shape);
+    Operands operands{desc_of(turns ? turned(data.shape) : data.shape, data.layout),
+                      weights(data.shape[1], turns),
                       {},
-                      desc_of(result.shape, result.layout)};
+                      desc_of(turns ? turned(result.shape) : result.shape, result.layout)};
     if (inputs.size() > 2 && inputs[2].present) {
       require(inputs[2].shape.volume() == op_.output_maps, "a bias of shape {}, expected {}",
               inputs[2].shape, op_.output_maps);
@@ -44,8 +60,13 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
   dnnl::primitive_desc describe(const Operands& operands, std::span<const TensorSpec> inputs,
                                 std::span<const TensorSpec> outputs,
                                 const dnnl::primitive_attr& attributes) const override {
-    const Shape data = spatial_of(inputs[0].shape), result = spatial_of(outputs[0].shape);
-    const auto windows = windows_of(data, result);
+    Shape data = spatial_of(inputs[0].shape), result = spatial_of(outputs[0].shape);
+    auto windows = windows_of(data, result);
+    if (are_columns(inputs[0].shape, outputs[0].shape)) {
+      data = turned(data);
+      result = turned(result);
+      windows = turned(windows);
+    }
     memory::dims gaps = dims_of(column(windows, &Window::dilation));
     for (auto& gap : gaps) --gap;
     const typename Primitive::desc description(
@@ -77,7 +98,7 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
 
   /// As in the network: (K, C/groups, kernel…), or (C, K/groups, kernel…) when transposed. oneDNN
   /// wants the output maps first, which the strides tell.
-  memory::desc weights(int64_t channels) const {
+  memory::desc weights(int64_t channels, bool turns) const {
     const int64_t inputs = channels / op_.groups, outputs = op_.output_maps / op_.groups;
     const int64_t window = op_.kernel.volume();
     require(Shape({op_.output_maps, channels, window}).volume() < int64_t{1} << 40,
@@ -91,6 +112,10 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
     const Shape steps = op_.kernel.strides();
     dims.insert(dims.end(), op_.kernel.begin(), op_.kernel.end());
     strides.insert(strides.end(), steps.begin(), steps.end());
+    if (turns) {
+      dims = turned(dims);
+      strides = turned(strides);
+    }
     return {dims, memory::data_type::f32, strides};
   }
 

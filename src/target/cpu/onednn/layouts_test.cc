@@ -63,6 +63,13 @@ TEST(ColumnsTest, AreOfferedToTheProductFirst) {
   LayerTest column(op, {data({2, 12, 50, 1}), constant({24, 12, 5, 1}), constant({24})});
   ASSERT_EQ(column.offer("line_convolution"), "");
   expect_close(column.run(), column.reference(), 4e-6);
+  ASSERT_EQ(column.offer("onednn_convolution"), "");
+  expect_close(column.run(), column.reference(), 4e-6);
+  // Weights were packed for columns.
+  for (const Shape& shape : {Shape{1, 12, 50, 2}, Shape{3, 12, 7, 1}}) {
+    column.set_inputs({data(shape, 4), constant({24, 12, 5, 1}), constant({24})});
+    expect_close(column.run(), column.reference(), 4e-6);
+  }
   for (const Shape& shape : {Shape{1, 12, 50, 2}, Shape{1, 12, 15, 1}}) {
     LayerTest other(op, {data(shape), constant({24, 12, 5, 1}), constant({24})});
     EXPECT_THAT(other.offer("line_convolution"), testing::HasSubstr("rows of one pixel"));

@@ -1,5 +1,7 @@
 #include "target/cpu/onednn/weighted.h"
 
+#include <numeric>
+
 #include "target/cpu/kernels.h"
 #include "target/cpu/pointwise.h"
 
@@ -16,6 +18,21 @@ memory::desc any_of(const memory::desc& desc) {
   return {desc.dims(), memory::data_type::f32, memory::format_tag::any};
 }
 
+Shape shape_of(const memory::desc& desc) {
+  const auto dims = desc.dims();
+  return Shape{std::span<const int64_t>(dims)};
+}
+
+/// Packed weights for shapes whose columns of pixels are not seen as rows, when those were that the
+/// weights were packed for, or the other way round.
+memory::desc with_axes_of(const memory::desc& packed, const memory::desc& wanted) {
+  if (packed.dims() == wanted.dims()) return packed;
+  std::vector<int> axes(packed.dims().size());
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes.end()[-1], axes.end()[-2]);
+  return packed.permute_axes(axes);
+}
+
 bool is_reference(const dnnl::primitive_desc& description) {
   return std::string_view(description.impl_info_str()).starts_with("ref");
 }
@@ -27,8 +44,10 @@ Shape fitted(const Shape& operand, const Shape& output, const Shape& result) {
   if (operand == output) return result;
   Shape shape = Shape::filled(result.rank(), 1);
   if (operand.volume() == 1) return shape;
-  const int axis = output == result ? 1 : output.rank() - 1;  // of the network's tensor
-  require(operand.rank() == output.rank() && result.rank() > 1 && axis < operand.rank()
+  require(result.rank() > 1, "operands beside {} are not supported", result);
+  const bool has_channels = output.rank() == result.rank() && output[1] == result[1];
+  const int axis = has_channels ? 1 : output.rank() - 1;  // of the network's tensor
+  require(operand.rank() == output.rank() && axis < operand.rank()
               && operand.volume() == operand[axis] && operand[axis] == result[1],
           "an operand of shape {} beside {} is not supported", operand, output);
   shape[1] = result[1];
@@ -118,10 +137,9 @@ void WeightedKernel::take_weights(const KernelRequest& request, const memory::de
 
 void WeightedKernel::choose_layouts(const KernelRequest& request) {
   set_layouts(request, Layout::kLinear, Layout::kLinear);
-  const Shape& data = request.inputs[source_index()].shape;
-  const Shape& result = request.outputs[0].shape;
-  if (!chooses_layouts() || result.volume() == 0) return;
+  if (!chooses_layouts() || request.outputs[0].shape.volume() == 0) return;
   Operands operands = plain(request.inputs, request.outputs);
+  const Shape data = shape_of(operands.source), result = shape_of(operands.destination);
   operands = {any_of(operands.source), any_of(operands.weights), operands.bias,
               any_of(operands.destination)};
   // Without operands, whose layout has to be known beforehand.
@@ -174,8 +192,7 @@ std::vector<TensorSpec> WeightedKernel::with_layouts(std::span<const TensorSpec>
 std::vector<TensorSpec> WeightedKernel::fitted_operands(const Operands& operands,
                                                         std::span<const TensorSpec> inputs,
                                                         std::span<const TensorSpec> outputs) const {
-  const auto dims = operands.destination.dims();
-  const Shape result{std::span<const int64_t>(dims)};
+  const Shape result = shape_of(operands.destination);
   std::vector<TensorSpec> specs;
   for (size_t i = kFirstOperand; i < inputs.size(); ++i) {
     specs.push_back(inputs[i]);
@@ -235,14 +252,15 @@ std::unique_ptr<Execution> WeightedKernel::prepare(std::span<const TensorSpec> i
       outputs[0].shape);
   Operands operands = plain(inputs, outputs);
   auto execution = std::make_unique<PrimitiveExecution>();
-  const memory::desc at_hand = weights_ ? weights_->desc : operands.weights;
+  const memory::desc at_hand =
+      weights_ ? with_axes_of(weights_->desc, operands.weights) : operands.weights;
   Source weights = weights_ ? Source{Source::From::kFixed, 0, weights_->memory.data()}
                             : Source{Source::From::kInput, weights_index()};
   // Packed weights fix the layout; others are brought into the best one at each run.
   Made made;
   bool repack = !weights_;
   if (weights_) {
-    operands.weights = weights_->desc;
+    operands.weights = at_hand;
     try {
       made = make(operands, inputs, outputs);
       repack = is_reference(made.description);

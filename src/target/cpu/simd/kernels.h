@@ -13,6 +13,9 @@ using StepFunction = void (*)(const float* a, const float* b, float* out, int64_
 /// Columns of a panel of SimdKernels::add_product.
 constexpr int64_t kProductPanel = 16;
 
+/// Elements that SimdKernels::correlate may read behind a row.
+constexpr int64_t kCorrelateSlack = 128;
+
 struct SimdKernels {
   const char* instruction_set;
   /// By UnaryOperation, ActivationType and ElementWiseOperation; null where there is no fast form.
@@ -36,6 +39,12 @@ struct SimdKernels {
   /// out[i] = sum over t < taps of weights[t] * (in + offsets[t])[i].
   void (*mix_rows)(const float* in, const int64_t* offsets, const float* weights, int64_t taps,
                    int64_t n, float* out);
+  /// out[r * out_step + i] += sum over t < taps of weights[r * weights_step + t] *
+  /// (in + offsets[t])[i], of `results` rows r. Reads up to kCorrelateSlack elements behind the
+  /// last i.
+  void (*correlate)(const float* in, const int64_t* offsets, const float* weights,
+                    int64_t weights_step, int64_t taps, int64_t results, float* out,
+                    int64_t out_step, int64_t n);
   /// out[i] = in[positions[i]].
   void (*pick)(const uint32_t* in, const int32_t* positions, int64_t n, uint32_t* out);
   /// An 8 x 8 tile, turned: out[i * out_step + j] = in[j * in_step + i].

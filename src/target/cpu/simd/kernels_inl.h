@@ -1,4 +1,5 @@
 // The loops themselves; TENON_SIMD_NAMESPACE names the instruction set.
+#include "target/cpu/simd/correlate.h"
 #include "target/cpu/simd/kernels.h"
 #include "target/cpu/simd/product.h"
 #include "target/cpu/simd/rows_inl.h"
@@ -122,6 +123,7 @@ const SimdKernels kKernels = {
     {fold_sum, fold_product, fold_maximum, fold_minimum, fold_sum},
     gather_taps,
     mix_rows,
+    correlate,
     pick,
     turn,
     normalize,

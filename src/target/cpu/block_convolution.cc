@@ -1,0 +1,28 @@
+#include "target/cpu/block_convolution.h"
+
+namespace tenon::cpu {
+
+std::vector<Window> convolution_windows(const Convolution& op, std::span<const TensorSpec> inputs,
+                                        const Shape& result) {
+  const Shape& data = inputs[0].shape;
+  const int rank = op.kernel.rank() + 2;
+  require(data.rank() == rank && result.rank() == rank && data[1] > 0 && data[1] % op.groups == 0
+              && result[1] == op.output_maps && result[0] == data[0],
+          "shapes {} and {} do not fit the attributes", data, result);
+  const int64_t channels = data[1] / op.groups;
+  require(
+      inputs[1].shape.volume() == Shape({op.output_maps, channels, op.kernel.volume()}).volume(),
+      "weights of shape {}, expected {}x{}x{}", inputs[1].shape, op.output_maps, channels,
+      op.kernel);
+  const bool has_bias = inputs.size() > 2 && inputs[2].present;
+  require(!has_bias || inputs[2].shape.volume() == op.output_maps,
+          "a bias of shape {}, expected {}", has_bias ? inputs[2].shape : Shape{}, op.output_maps);
+  auto windows = op.windows();
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    windows[i] = resolved(windows[i], data[axis], result[axis], op.padding_mode);
+  }
+  return windows;
+}
+
+}  // namespace tenon::cpu

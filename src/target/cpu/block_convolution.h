@@ -1,0 +1,47 @@
+// What our own convolutions share: how windows fit shapes, and the kernel around an execution.
+#pragma once
+
+#include "base/error.h"
+#include "ops/convolution.h"
+#include "target/cpu/blocks.h"
+#include "target/cpu/kernels.h"
+
+namespace tenon::cpu {
+
+/// How a convolution's windows move over these shapes. Throws Error when data, weights, bias or
+/// result do not fit the attributes.
+std::vector<Window> convolution_windows(const Convolution& op, std::span<const TensorSpec> inputs,
+                                        const Shape& result);
+
+/// A convolution that E, a BlockExecution, runs.
+template <class E> class BlockConvolutionKernel final : public Kernel {
+ public:
+  explicit BlockConvolutionKernel(const Convolution& op) : op_(op) {}
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    return std::make_unique<E>(op_, inputs, outputs[0]);
+  }
+
+ private:
+  Convolution op_;
+};
+
+/// Offers E for a convolution, or says what of it does not fit.
+template <class E> Offer offer_block_convolution(const KernelRequest& request) {
+  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
+  if (request.inputs.size() < 2 || !request.inputs[0].present || !request.inputs[1].present)
+    return "data or weights are missing";
+  const auto& op = static_cast<const Convolution&>(request.op);
+  if (op.groups < 1 || op.output_maps < 1 || op.output_maps % op.groups)
+    return "the attributes are inconsistent";
+  auto kernel = std::make_unique<BlockConvolutionKernel<E>>(op);
+  try {
+    // What does not fit is refused here.
+    kernel->prepare(in_rows(request.inputs), in_rows(request.outputs));
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return kernel;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,128 @@
+// Convolution of few output maps, or few input channels, along rows: each result is a sum of
+// shifted rows, so nothing is gathered and no map is filled up to a vector. For step 1 along rows.
+#include "base/parallel.h"
+#include "target/cpu/block_convolution.h"
+#include "target/cpu/window.h"
+
+namespace tenon::cpu {
+namespace {
+
+/// Beyond that the library's blocks of maps and channels are full.
+constexpr int64_t kFewMaps = 8, kFewChannels = 4;
+/// Floats of the padded rows of one task.
+constexpr int64_t kRowFloats = 1 << 16;
+
+class NarrowConvolution final : public BlockExecution {
+ public:
+  NarrowConvolution(const Convolution& op, std::span<const TensorSpec> inputs,
+                    const TensorSpec& output)
+      : BlockExecution(op.epilogue, inputs, output), simd_(simd_kernels()) {
+    const Shape& data = inputs[0].shape;
+    const Shape& result = output.shape;
+    const auto windows = convolution_windows(op, inputs, result);
+    has_bias_ = inputs.size() > 2 && inputs[2].present;
+    vertical_ = windows[0];
+    horizontal_ = windows[1];
+    require(horizontal_.stride == 1, "only a stride of 1 along rows is supported");
+    channels_ = data[1];
+    maps_ = op.output_maps;
+    in_height_ = data[2];
+    in_width_ = data[3];
+    height_ = result[2];
+    width_ = result[3];
+    // What the windows of a row read, no less than the row itself.
+    padded_ = std::max(width_ + horizontal_.reach() - 1, in_width_ + horizontal_.pre);
+    split(data[0]);
+  }
+
+ protected:
+  void begin(const RunArguments& arguments, float*) override {
+    data_ = static_cast<const float*>(arguments.inputs[0]);
+    weights_ = static_cast<const float*>(arguments.inputs[1]);
+    bias_ = has_bias_ ? static_cast<const float*>(arguments.inputs[2]) : nullptr;
+    out_ = static_cast<float*>(arguments.outputs[0]);
+  }
+
+  // Some rows of one image, all maps.
+  void run_task(int64_t task, float* room) const override {
+    const int64_t first = task % blocks_ * rows_, image = task / blocks_;
+    const int64_t count = std::min(rows_, height_ - first);
+    pad(data_ + image * channels_ * in_height_ * in_width_,
+        first * vertical_.stride - vertical_.pre, room);
+    for (int64_t row = 0; row < count; ++row) {
+      float* to = out_ + (image * maps_ * height_ + first + row) * width_;
+      const int64_t step = height_ * width_;
+      for (int64_t map = 0; map < maps_; ++map)
+        std::fill_n(to + map * step, width_, bias_ != nullptr ? bias_[map] : 0.f);
+      const auto taps = static_cast<int64_t>(offsets_.size());
+      simd_.correlate(room + row * vertical_.stride * padded_, offsets_.data(), weights_, taps,
+                      taps, maps_, to, step, width_);
+    }
+  }
+
+ private:
+  // Into blocks of rows, each with its rows of input in padded form: channel, row, column.
+  void split(int64_t batch) {
+    const auto rows_of = [&](int64_t rows) {
+      return (rows - 1) * vertical_.stride + vertical_.reach();
+    };
+    const auto floats = [&](int64_t rows) {
+      return channels_ * rows_of(rows) * padded_ + kCorrelateSlack;
+    };
+    rows_ = std::max<int64_t>(height_, 1);
+    while (rows_ > 1
+           && (floats(rows_) > kRowFloats
+               || (rows_ > 8 && (height_ + rows_ - 1) / rows_ * batch < 4 * thread_count())))
+      rows_ = (rows_ + 1) / 2;
+    blocks_ = (height_ + rows_ - 1) / rows_;
+    in_rows_ = rows_of(rows_);
+    for (int64_t c = 0; c < channels_; ++c)
+      for (int64_t y = 0; y < vertical_.kernel; ++y)
+        for (int64_t x = 0; x < horizontal_.kernel; ++x)
+          offsets_.push_back((c * in_rows_ + y * vertical_.dilation) * padded_
+                             + x * horizontal_.dilation);
+    const double work = static_cast<double>(batch * maps_ * height_ * width_)
+                        * static_cast<double>(offsets_.size());
+    set_tasks(batch * blocks_, work, floats(rows_));
+  }
+
+  void pad(const float* image, int64_t top, float* to) const {
+    const int64_t pre = horizontal_.pre;
+    for (int64_t c = 0; c < channels_; ++c)
+      for (int64_t i = 0; i < in_rows_; ++i, to += padded_) {
+        const int64_t y = top + i;
+        if (y < 0 || y >= in_height_) {
+          std::fill_n(to, padded_, 0.f);
+          continue;
+        }
+        std::fill_n(to, pre, 0.f);
+        std::copy_n(image + (c * in_height_ + y) * in_width_, in_width_, to + pre);
+        std::fill_n(to + pre + in_width_, padded_ - pre - in_width_, 0.f);
+      }
+    std::fill_n(to, kCorrelateSlack, 0.f);
+  }
+
+  const SimdKernels& simd_;
+  Window vertical_, horizontal_;
+  int64_t channels_, maps_, in_height_, in_width_, height_, width_;
+  int64_t padded_;                               // width of a padded row
+  int64_t rows_ = 1, blocks_ = 0, in_rows_ = 1;  // of a task; tasks of an image; input of a task
+  std::vector<int64_t> offsets_;                 // of the elements under a window, from its first
+  bool has_bias_ = false;
+  // Of the run that is under way.
+  const float *data_ = nullptr, *weights_ = nullptr, *bias_ = nullptr;
+  float* out_ = nullptr;
+};
+
+}  // namespace
+
+Offer offer_narrow_convolution(const KernelRequest& request) {
+  const auto& op = static_cast<const Convolution&>(request.op);
+  if (op.kernel.rank() != 2 || op.groups != 1) return "only two axes and one group are supported";
+  const Shape& data = request.inputs[0].shape;
+  if (op.output_maps > kFewMaps && (data.rank() < 2 || data[1] > kFewChannels))
+    return "only few maps or few channels are supported";
+  return offer_block_convolution<NarrowConvolution>(request);
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,77 @@
+#include "ops/convolution.h"
+#include "target/cpu/testing.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Sums of some hundred products, in another order than the reference's.
+constexpr double kTolerance = 4e-6;
+
+struct Case {
+  const char* name;
+  int64_t maps;
+  Shape kernel, stride, pre, post, dilation, data;
+};
+
+Convolution convolution(const Case& c) {
+  Convolution op;
+  op.output_maps = c.maps;
+  op.kernel = c.kernel;
+  op.stride = c.stride;
+  op.dilation = c.dilation;
+  op.pre_padding = c.pre;
+  op.post_padding = c.post;
+  return op;
+}
+
+LayerTest layer(const Case& c) {
+  return {convolution(c),
+          {data(c.data), constant({c.maps, c.data[1], c.kernel[0], c.kernel[1]}),
+           constant({c.maps}, 3)}};
+}
+
+class NarrowConvolutionTest : public testing::TestWithParam<Case> {};
+
+TEST_P(NarrowConvolutionTest, EqualsReference) {
+  LayerTest test = layer(GetParam());
+  ASSERT_EQ(test.offer("narrow_convolution"), "");
+  expect_close(test.run(), test.reference(), kTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, NarrowConvolutionTest,
+    testing::Values(
+        Case{"one_map", 1, {7, 3}, {1, 1}, {3, 1}, {3, 1}, {1, 1}, {2, 32, 20, 88}},
+        Case{"notes", 8, {3, 39}, {1, 1}, {1, 19}, {1, 19}, {1, 1}, {1, 8, 17, 264}},
+        Case{"colours", 3, {5, 5}, {1, 1}, {2, 2}, {2, 2}, {1, 1}, {1, 32, 40, 129}},
+        Case{"stem", 64, {9, 9}, {1, 1}, {4, 4}, {4, 4}, {1, 1}, {1, 3, 33, 47}},
+        Case{"seven_maps", 7, {3, 3}, {2, 1}, {1, 1}, {1, 1}, {1, 1}, {2, 6, 15, 31}},
+        Case{"two_maps", 2, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {3, 5, 4, 5}},
+        Case{"dilated", 4, {3, 3}, {1, 1}, {2, 3}, {2, 3}, {2, 3}, {1, 4, 21, 150}},
+        Case{"asymmetric", 5, {3, 4}, {3, 1}, {0, 2}, {2, 1}, {1, 1}, {1, 4, 16, 10}},
+        Case{"padding_beyond_data", 4, {2, 2}, {1, 1}, {5, 9}, {5, 9}, {1, 1}, {1, 3, 2, 3}},
+        Case{"many_rows", 1, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 70, 300, 20}},
+        Case{"one_column", 6, {3, 1}, {1, 1}, {1, 0}, {1, 0}, {1, 1}, {2, 9, 12, 1}},
+        Case{"no_images", 4, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 8, 5, 6}},
+        Case{"no_pixels", 4, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 3, 0, 4}}),
+    [](const auto& i) { return i.param.name; });
+
+TEST(NarrowConvolutionTest, IsForFewMapsOrChannelsAndAStepOfOne) {
+  const Case wide{"", 9, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 5, 8, 8}};
+  EXPECT_EQ(layer(wide).offer("narrow_convolution"), "only few maps or few channels are supported");
+  const Case striding{"", 2, {3, 3}, {1, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 5, 8, 8}};
+  EXPECT_THAT(layer(striding).offer("narrow_convolution"), testing::HasSubstr("stride of 1"));
+}
+
+TEST(NarrowConvolutionTest, OtherShapesWithTheSameKernel) {
+  const Case c{"", 3, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 5, 56, 56}};
+  LayerTest test = layer(c);
+  ASSERT_EQ(test.offer("narrow_convolution"), "");
+  for (const Shape& shape : {Shape{4, 5, 7, 5}, Shape{1, 5, 1, 1}, Shape{3, 5, 33, 170}}) {
+    test.set_inputs({data(shape, 7), constant({3, 5, 3, 3}), constant({3})});
+    expect_close(test.run(), test.reference(), kTolerance);
+  }
+}
+
+}  // namespace
+}  // namespace tenon::cpu
