@@ -64,7 +64,6 @@ enum class MmcvMode { kMaximum = 0, kAverage = 1 };
 
 }  // namespace
 
-// mmcv.ops.RoIAlign. The result of a bin without samples is 0.
 struct MmcvRoiAlign {
   int32_t output_height = 7;
   int32_t output_width = 7;
@@ -86,7 +85,11 @@ struct MmcvRoiAlign {
   static constexpr Spec spec{.name = "MMCVRoiAlign",
                              .inputs = {{"input", kT}, {"rois", kT}},
                              .outputs = {{"output", kT}},
-                             .protocol = Protocol::kV2};
+                             .protocol = Protocol::kV2,
+                             .text =
+                                 "mmcv.ops.RoIAlign. Rows of rois are the number of an image, "
+                                 "x1, y1, x2, y2.",
+                             .differs = "The maximum of a bin without samples is 0."};
 
   RoiAlignRule rule() const {
     return {output_height, output_width, sampling_ratio,
@@ -111,15 +114,10 @@ TENON_PLUGIN(MmcvRoiAlign);
 
 // The name as MMCV's documentation spells it.
 struct MmcvRoiAlignAsDocumented : MmcvRoiAlign {
-  static constexpr Spec spec{.name = "MMCVRoIAlign",
-                             .inputs = MmcvRoiAlign::spec.inputs,
-                             .outputs = MmcvRoiAlign::spec.outputs,
-                             .protocol = Protocol::kV2};
+  static constexpr Spec spec = renamed(MmcvRoiAlign::spec, "MMCVRoIAlign");
 };
 TENON_PLUGIN(MmcvRoiAlignAsDocumented);
 
-// ONNX RoiAlign-16 with TensorRT's attributes. The maximum is of weighted neighbours, as ONNX
-// Runtime and TensorRT have it.
 struct RoiAlignTrt {
   int32_t coordinate_transformation_mode = 1;
   int32_t mode = 1;
@@ -140,7 +138,11 @@ struct RoiAlignTrt {
   static constexpr Spec spec{.name = "ROIAlign_TRT",
                              .version = "2",
                              .inputs = {{"X", kT}, {"rois", kT}, {"batch_indices", kInt32}},
-                             .outputs = {{"Y", kT}}};
+                             .outputs = {{"Y", kT}},
+                             .text =
+                                 "ONNX RoiAlign-16. Rows of rois are x1, y1, x2, y2. The "
+                                 "maximum is of the weighted neighbours of samples, as ONNX "
+                                 "Runtime has it."};
 
   RoiAlignRule rule() const {
     return {output_height, output_width, sampling_ratio,
@@ -178,7 +180,8 @@ struct RoiAlignTrtV1 : RoiAlignTrt {
                              .version = "1",
                              .inputs = RoiAlignTrt::spec.inputs,
                              .outputs = RoiAlignTrt::spec.outputs,
-                             .protocol = Protocol::kV2};
+                             .protocol = Protocol::kV2,
+                             .text = RoiAlignTrt::spec.text};
 };
 TENON_PLUGIN(RoiAlignTrtV1);
 

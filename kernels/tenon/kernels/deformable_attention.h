@@ -1,0 +1,143 @@
+/// Attention over a few places of feature maps that each query chooses. Semantics: mmcv's
+/// MultiScaleDeformableAttention ("Deformable DETR", Zhu et al. 2020).
+#pragma once
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "tenon/kernels/pixels.h"
+
+namespace tenon::kernels::inline TENON_TARGET {
+
+/// Tensors of a call. The elements of all levels lie behind each other.
+template <class E, class I> struct DeformableAttentionCall {
+  const E* value;      // (images, elements, heads, channels)
+  const I* shapes;     // (levels, 2): height and width
+  const I* starts;     // (levels): the first element
+  const E* locations;  // (images, queries, heads, levels, points, 2): x and y, 0 to 1 in the map
+  const E* weights;    // (images, queries, heads, levels, points)
+  E* y;                // (images, queries, heads, channels)
+  int64_t images, elements, heads, channels, levels, queries, points;
+};
+
+/// What a point reads of its level: up to four neighbours, and none outside. `step` is the distance
+/// between elements. Returns how many.
+template <class E, class I>
+TENON_HD inline int64_t find_point(const DeformableAttentionCall<E, I>& call, int64_t level,
+                                   int64_t point, int64_t step, Tap* taps) {
+  const int64_t height = call.shapes[level * 2], width = call.shapes[level * 2 + 1];
+  const float row = static_cast<float>(call.locations[point * 2 + 1]) * static_cast<float>(height);
+  const float column = static_cast<float>(call.locations[point * 2]) * static_cast<float>(width);
+  const float y = row - 0.5f, x = column - 0.5f, weight = static_cast<float>(call.weights[point]);
+  // Not a number is outside too.
+  if (!(y > -1 && x > -1 && y < static_cast<float>(height) && x < static_cast<float>(width)))
+    return 0;
+  const float top = floorf(y), left = floorf(x);
+  const float down[] = {1 - (y - top), y - top}, right[] = {1 - (x - left), x - left};
+  int64_t count = 0;
+  for (int k = 0; k < 4; ++k) {
+    const int64_t i = static_cast<int64_t>(top) + k / 2, j = static_cast<int64_t>(left) + k % 2;
+    if (i < 0 || j < 0 || i >= height || j >= width) continue;
+    taps[count++] = {(call.starts[level] + i * width + j) * step,
+                     down[k / 2] * right[k % 2] * weight};
+  }
+  return count;
+}
+
+#if !defined(__CUDACC__)
+
+/// Bytes of workspace for a value of so many elements.
+template <class E> size_t deformable_attention_workspace(int64_t elements) {
+  return std::is_same_v<E, float> ? 0 : static_cast<size_t>(elements) * sizeof(float);
+}
+
+/// Throws std::invalid_argument for levels that are not part of the value.
+template <class E, class I>
+void deformable_attention(const kit::Device& device, const DeformableAttentionCall<E, I>& call) {
+  for (int64_t l = 0; l < call.levels; ++l) {
+    const int64_t height = call.shapes[l * 2], width = call.shapes[l * 2 + 1];
+    const int64_t start = call.starts[l], most = call.elements;
+    const bool fits = height >= 0 && width >= 0 && start >= 0 && start <= most
+                      && (width == 0 || height <= (most - start) / width);
+    if (!fits)
+      throw std::invalid_argument("level " + std::to_string(l) + ", of " + std::to_string(height)
+                                  + " x " + std::to_string(width) + " elements from "
+                                  + std::to_string(start) + " on, is not part of a value of "
+                                  + std::to_string(most) + " elements");
+  }
+  const int64_t step = call.heads * call.channels, size = call.elements * step;
+  const float* value;
+  if constexpr (std::is_same_v<E, float>) {
+    value = call.value;
+  } else {
+    auto* copy = static_cast<float*>(device.workspace);
+    device.parallel_ranges(call.images * size, 1 << 16, [&](int64_t begin, int64_t end) {
+      kit::convert(call.value + begin, copy + begin, end - begin);
+    });
+    value = copy;
+  }
+  const int64_t rows = call.images * call.queries * call.heads;
+  device.parallel_ranges(rows, 16, [&](int64_t begin, int64_t end) {
+    with_wide_vectors([&](auto vector) {
+      constexpr int kVector = decltype(vector)::value;
+      constexpr int64_t kTaps = 256, kChannels = 64;  // at a time
+      Tap taps[kTaps];
+      float sum[kChannels];
+      for (int64_t row = begin; row < end; ++row) {
+        const float* head =
+            value + row / (call.queries * call.heads) * size + row % call.heads * call.channels;
+        for (int64_t c = 0; c < call.channels; c += kChannels) {
+          const int64_t channels = std::min(kChannels, call.channels - c);
+          std::fill_n(sum, channels, 0.f);
+          int64_t count = 0;
+          for (int64_t i = 0; i < call.levels * call.points; ++i) {
+            count += find_point(call, i / call.points, row * call.levels * call.points + i, step,
+                                taps + count);
+            if (count + 4 <= kTaps) continue;
+            sum_pixels<kVector, true>(head + c, taps, count, channels, sum);
+            count = 0;
+          }
+          sum_pixels<kVector, true>(head + c, taps, count, channels, sum);
+          kit::convert(sum, call.y + row * call.channels + c, channels);
+        }
+      }
+    });
+  });
+}
+
+#else
+
+template <class E> size_t deformable_attention_workspace(int64_t) {
+  return 0;
+}
+
+/// One element of a result.
+template <class E, class I> struct DeformableAttentionElement {
+  DeformableAttentionCall<E, I> call;
+
+  __device__ void operator()(int64_t i) const {
+    const int64_t row = i / call.channels, step = call.heads * call.channels;
+    const E* value = call.value + row / (call.queries * call.heads) * call.elements * step
+                     + row % call.heads * call.channels + i % call.channels;
+    float sum = 0;
+    for (int64_t k = 0; k < call.levels * call.points; ++k) {
+      Tap taps[4];
+      const int64_t count =
+          find_point(call, k / call.points, row * call.levels * call.points + k, step, taps);
+      for (int64_t t = 0; t < count; ++t)
+        sum += taps[t].weight * static_cast<float>(value[taps[t].offset]);
+    }
+    call.y[i] = static_cast<E>(sum);
+  }
+};
+
+template <class E, class I>
+void deformable_attention(const kit::Device& device, const DeformableAttentionCall<E, I>& call) {
+  device.parallel_for(call.images * call.queries * call.heads * call.channels,
+                      DeformableAttentionElement<E, I>{call});
+}
+
+#endif
+
+}  // namespace tenon::kernels::inline TENON_TARGET

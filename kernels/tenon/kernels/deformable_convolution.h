@@ -1,0 +1,288 @@
+/// Convolution whose taps are moved by a tensor, and weighed by another. Semantics: torchvision's
+/// deform_conv2d, mmcv's DeformConv2d and ModulatedDeformConv2d, ONNX DeformConv-19.
+#pragma once
+
+#include <cmath>
+
+#include "tenon/kernels/pixels.h"
+#include "tenon/kernels/product.h"
+
+namespace tenon::kernels::inline TENON_TARGET {
+
+/// The taps of a kernel along one axis, before they are moved.
+struct DeformableAxis {
+  int64_t taps = 1, stride = 1, padding = 0, dilation = 1;  // padding before the data
+
+  TENON_HD float place(int64_t result, int64_t tap) const {
+    return static_cast<float>(result * stride - padding + tap * dilation);
+  }
+};
+
+struct DeformableConvolutionRule {
+  DeformableAxis rows, columns;
+  int64_t groups = 1;
+  int64_t offset_groups = 1;  // channels of one move by the same offsets
+};
+
+/// Tensors of a call. With taps = kernel height * kernel width:
+template <class E> struct DeformableConvolutionCall {
+  const E* x;        // (N, C, H, W)
+  const E* offsets;  // (N, offset groups, taps, 2, height, width): row, column
+  const E* mask;     // (N, offset groups, taps, height, width), or null
+  const E* kernel;   // (M, C / groups, kernel height, kernel width)
+  const E* bias;     // (M), or null
+  E* y;              // (N, M, height, width)
+  int64_t images, channels, in_height, in_width;
+  int64_t maps, height, width;  // of the result
+};
+
+/// What a moved tap reads: up to four neighbours. Outside of the image there are none.
+struct Reading {
+  Tap taps[4];
+  int64_t count;
+
+  TENON_HD static Reading at(float row, float column, int64_t height, int64_t width, int64_t step,
+                             float mask) {
+    Reading r;
+    r.count = 0;
+    // Not a number is outside too.
+    if (!(row > -1 && column > -1 && row < static_cast<float>(height)
+          && column < static_cast<float>(width)))
+      return r;
+    const float top = floorf(row), left = floorf(column);
+    const float down[] = {1 - (row - top), row - top};
+    const float right[] = {1 - (column - left), column - left};
+    for (int k = 0; k < 4; ++k) {
+      const int64_t i = static_cast<int64_t>(top) + k / 2, j = static_cast<int64_t>(left) + k % 2;
+      if (i >= 0 && j >= 0 && i < height && j < width)
+        r.taps[r.count++] = {(i * width + j) * step, down[k / 2] * right[k % 2] * mask};
+    }
+    return r;
+  }
+};
+
+/// What tap `tap` of an offset group reads for result `at` of a plane.
+template <class E>
+TENON_HD Reading reading_of(const DeformableConvolutionRule& rule,
+                            const DeformableConvolutionCall<E>& call, int64_t image,
+                            int64_t offset_group, int64_t tap, int64_t at, int64_t step) {
+  const int64_t plane = call.height * call.width;
+  const int64_t place =
+      (image * rule.offset_groups + offset_group) * rule.rows.taps * rule.columns.taps + tap;
+  const E* offsets = call.offsets + place * 2 * plane + at;
+  const float row = rule.rows.place(at / call.width, tap / rule.columns.taps);
+  const float column = rule.columns.place(at % call.width, tap % rule.columns.taps);
+  return Reading::at(
+      row + static_cast<float>(offsets[0]), column + static_cast<float>(offsets[plane]),
+      call.in_height, call.in_width, step,
+      call.mask == nullptr ? 1.f : static_cast<float>(call.mask[place * plane + at]));
+}
+
+#if !defined(__CUDACC__)
+
+/// Results of one image are worked out in blocks: the pixels that taps read become rows of a
+/// matrix, which is multiplied with the kernel, some taps and channels at a time.
+template <class E, int vector> class DeformableConvolver {
+ public:
+  static constexpr int64_t kPlaces = 64;  // results of a block
+  static constexpr int64_t kDepth = 256;  // elements of a row
+  static constexpr int64_t kMaps = 256;   // sums of a result
+  static constexpr int64_t kPanel = ProductTile<vector>::kColumns;
+
+  DeformableConvolver(const DeformableConvolutionRule& rule,
+                      const DeformableConvolutionCall<E>& call, const float* pixels, float* kernel)
+      : rule_(rule),
+        call_(call),
+        pixels_(pixels),
+        kernel_(kernel),
+        taps_(rule.rows.taps * rule.columns.taps),
+        channels_(call.channels / rule.groups),
+        maps_(call.maps / rule.groups),
+        panels_((maps_ + kPanel - 1) / kPanel),
+        together_(std::clamp<int64_t>(std::min(kDepth / channels_, kMaps / (panels_ * kPanel)), 1,
+                                      rule.groups)) {}
+
+  /// Panels of the packed kernel, over all groups.
+  int64_t panels() const { return rule_.groups * panels_; }
+
+  /// Packs one panel: for each k its maps, filled up with zeros. k counts blocks of kDepth
+  /// channels, in them taps, in them channels.
+  void pack(int64_t panel) const {
+    const int64_t group = panel / panels_, first = panel % panels_ * kPanel;
+    float* to = kernel_ + panel * depth() * kPanel;
+    for (int64_t j = 0; j < kPanel; ++j) {
+      const bool is_there = first + j < maps_;
+      const E* from = call_.kernel + (group * maps_ + (is_there ? first + j : 0)) * depth();
+      for (int64_t c = 0; c < channels_; ++c) {
+        const int64_t block = c / kDepth * kDepth, length = std::min(kDepth, channels_ - block);
+        float* column = to + (block * taps_ + c - block) * kPanel + j;
+        for (int64_t t = 0; t < taps_; ++t)
+          column[t * length * kPanel] = is_there ? static_cast<float>(from[c * taps_ + t]) : 0;
+      }
+    }
+  }
+
+  /// Results [first, first + kPlaces) of the planes of an image, as far as they are there.
+  void run(int64_t image, int64_t first) {
+    image_ = image;
+    first_ = first;
+    count_ = std::min(kPlaces, call_.height * call_.width - first);
+    rows_ = (count_ + 7) / 8 * 8;
+    for (int64_t group = 0; group < rule_.groups; group += together_)
+      for (int64_t map = 0; map < maps_; map += kMaps)
+        run_groups(group, std::min(together_, rule_.groups - group), map,
+                   std::min(kMaps, maps_ - map));
+  }
+
+ private:
+  int64_t depth() const { return channels_ * taps_; }
+  // Of the sums of a result, those of each group begin on a panel.
+  int64_t room() const { return together_ == 1 ? kMaps : panels_ * kPanel; }
+
+  [[gnu::always_inline]] void run_groups(int64_t group, int64_t groups, int64_t map, int64_t maps) {
+    for (int64_t g = 0; g < groups; ++g)
+      for (int64_t p = 0; p < rows_; ++p)
+        for (int64_t j = 0; j < (maps + kPanel - 1) / kPanel * kPanel; ++j)
+          sums_[p * kMaps + g * room() + j] =
+              call_.bias != nullptr && j < maps
+                  ? static_cast<float>(call_.bias[(group + g) * maps_ + map + j])
+                  : 0;
+    for (int64_t channel = 0; channel < channels_; channel += kDepth) {
+      const int64_t channels = std::min(kDepth, channels_ - channel);
+      const int64_t at_once = std::max<int64_t>(1, kDepth / (groups * channels));
+      for (int64_t tap = 0; tap < taps_; tap += at_once) {
+        const int64_t taps = std::min(at_once, taps_ - tap);
+        for (int64_t t = 0; t < taps; ++t)
+          read(group, groups, channel, channels, tap + t, columns_ + t * channels, taps * channels);
+        for (int64_t g = 0; g < groups; ++g)
+          add_product<vector>(columns_ + g * taps * channels, kDepth, rows_,
+                              kernel_ + ((group + g) * panels_ + map / kPanel) * depth() * kPanel
+                                  + (channel * taps_ + tap * channels) * kPanel,
+                              depth() * kPanel, taps * channels, sums_ + g * room(), kMaps, maps);
+      }
+    }
+    const int64_t plane = call_.height * call_.width;
+    for (int64_t g = 0; g < groups; ++g)
+      pixels_to_planes(sums_ + g * room(), kMaps, count_, maps,
+                       call_.y + (image_ * call_.maps + (group + g) * maps_ + map) * plane + first_,
+                       plane);
+  }
+
+  // What a tap reads of some channels of each group; groups lie `step` apart in a row.
+  [[gnu::always_inline]] void read(int64_t group, int64_t groups, int64_t channel, int64_t channels,
+                                   int64_t tap, float* to, int64_t step) {
+    const float* image = pixels_ + image_ * call_.in_height * call_.in_width * call_.channels;
+    const int64_t share = call_.channels / rule_.offset_groups;
+    int64_t offset_group = -1;
+    for (int64_t g = 0; g < groups; ++g) {
+      int64_t c = (group + g) * channels_ + channel;
+      float* target = to + g * step;
+      for (const int64_t end = c + channels; c < end;) {
+        if (c / share != offset_group) find_readings(offset_group = c / share, tap);
+        const int64_t length = std::min(end, (offset_group + 1) * share) - c;
+        for (int64_t p = 0; p < rows_; ++p)
+          sum_pixels<vector>(image + c, readings_[p].taps, readings_[p].count, length,
+                             target + p * kDepth);
+        target += length;
+        c += length;
+      }
+    }
+  }
+
+  void find_readings(int64_t offset_group, int64_t tap) {
+    for (int64_t p = 0; p < count_; ++p)
+      readings_[p] =
+          reading_of(rule_, call_, image_, offset_group, tap, first_ + p, call_.channels);
+    for (int64_t p = count_; p < rows_; ++p) readings_[p].count = 0;
+  }
+
+  const DeformableConvolutionRule& rule_;
+  const DeformableConvolutionCall<E>& call_;
+  const float* pixels_;
+  float* kernel_;
+  int64_t taps_, channels_, maps_;  // channels and maps of a group
+  int64_t panels_;                  // of a group
+  int64_t together_;                // groups whose columns and sums fit a block
+  int64_t image_ = 0, first_ = 0, count_ = 0, rows_ = 0;
+  Reading readings_[kPlaces];
+  alignas(64) float columns_[kPlaces * kDepth];
+  alignas(64) float sums_[kPlaces * kMaps];
+};
+
+/// Bytes of workspace for an input and a kernel of so many elements.
+inline size_t deformable_convolution_workspace(int64_t elements, int64_t maps, int64_t depth,
+                                               int64_t groups) {
+  return static_cast<size_t>(elements + groups * packed_elements(depth, maps / groups))
+         * sizeof(float);
+}
+
+template <class E>
+void deformable_convolution(const kit::Device& device, const DeformableConvolutionRule& rule,
+                            const DeformableConvolutionCall<E>& call) {
+  const int64_t plane = call.height * call.width;
+  if (call.images * call.maps * plane == 0) return;
+  auto* pixels = static_cast<float*>(device.workspace);
+  float* kernel = pixels + call.images * call.channels * call.in_height * call.in_width;
+  planes_to_pixels(device, call.x, call.images, call.channels, call.in_height * call.in_width,
+                   pixels);
+  with_wide_vectors([&](auto vector) {
+    constexpr int kVector = decltype(vector)::value;
+    const DeformableConvolver<E, kVector> packer(rule, call, pixels, kernel);
+    device.parallel_ranges(packer.panels(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) packer.pack(i);
+    });
+  });
+  constexpr int64_t kPlaces = DeformableConvolver<E, 4>::kPlaces;
+  const int64_t blocks = (plane + kPlaces - 1) / kPlaces;
+  device.parallel_ranges(call.images * blocks, 1, [&](int64_t begin, int64_t end) {
+    with_wide_vectors([&](auto vector) {
+      DeformableConvolver<E, decltype(vector)::value> convolver(rule, call, pixels, kernel);
+      for (int64_t i = begin; i < end; ++i) convolver.run(i / blocks, i % blocks * kPlaces);
+    });
+  });
+}
+
+#else
+
+inline size_t deformable_convolution_workspace(int64_t, int64_t, int64_t, int64_t) {
+  return 0;
+}
+
+/// One element of a result.
+template <class E> struct DeformableElement {
+  DeformableConvolutionRule rule;
+  DeformableConvolutionCall<E> call;
+
+  __device__ void operator()(int64_t i) const {
+    const int64_t plane = call.height * call.width, taps = rule.rows.taps * rule.columns.taps;
+    const int64_t image = i / (plane * call.maps), map = i / plane % call.maps;
+    const int64_t channels = call.channels / rule.groups;
+    const int64_t first = map / (call.maps / rule.groups) * channels;
+    const int64_t share = call.channels / rule.offset_groups;
+    float sum = call.bias == nullptr ? 0.f : static_cast<float>(call.bias[map]);
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      Reading r;
+      for (int64_t c = 0; c < channels; ++c) {
+        if (c == 0 || (first + c) % share == 0)
+          r = reading_of(rule, call, image, (first + c) / share, tap, i % plane, 1);
+        const E* x = call.x + (image * call.channels + first + c) * call.in_height * call.in_width;
+        float value = 0;
+        for (int64_t k = 0; k < r.count; ++k)
+          value += r.taps[k].weight * static_cast<float>(x[r.taps[k].offset]);
+        sum += value * static_cast<float>(call.kernel[(map * channels + c) * taps + tap]);
+      }
+    }
+    call.y[i] = static_cast<E>(sum);
+  }
+};
+
+template <class E>
+void deformable_convolution(const kit::Device& device, const DeformableConvolutionRule& rule,
+                            const DeformableConvolutionCall<E>& call) {
+  device.parallel_for(call.images * call.maps * call.height * call.width,
+                      DeformableElement<E>{rule, call});
+}
+
+#endif
+
+}  // namespace tenon::kernels::inline TENON_TARGET

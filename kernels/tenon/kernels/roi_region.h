@@ -1,0 +1,115 @@
+/// Regions of feature maps, and where their samples lie.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "tenon/kernels/pixels.h"
+
+namespace tenon::kernels::inline TENON_TARGET {
+
+enum class RoiPooling {
+  kAverage,        // of the samples of a bin
+  kMaximum,        // of the samples
+  kMaximumOfTaps,  // of the weighted neighbours of the samples, as ONNX Runtime has it
+};
+
+struct RoiAlignRule {
+  int64_t height = 1, width = 1;  // of a result
+  int64_t sampling_ratio = 0;     // samples per bin and axis; 0: as many as elements it covers
+  RoiPooling pooling = RoiPooling::kAverage;
+};
+
+/// The samples of a region along one axis.
+struct RoiAxis {
+  float start, bin;
+  int64_t samples;  // in each bin
+
+  TENON_HD static RoiAxis of(float start, float length, int64_t bins, int64_t sampling_ratio) {
+    constexpr float kMost = 1e9f;  // keeps the conversion defined
+    const float bin = length / static_cast<float>(bins);
+    return {start, bin,
+            sampling_ratio > 0 ? sampling_ratio
+                               : static_cast<int64_t>(fminf(fmaxf(ceilf(bin), 0.f), kMost))};
+  }
+  TENON_HD float at(int64_t in_bin, int64_t sample) const {
+    return start + static_cast<float>(in_bin) * bin
+           + (static_cast<float>(sample) + 0.5f) * bin / static_cast<float>(samples);
+  }
+};
+
+/// A feature map (images, channels, height, width).
+template <class E> struct FeatureMap {
+  const E* data;
+  int64_t images, height, width;
+};
+
+/// The number of an image that is stored as a float; -1 when it is none.
+TENON_HD inline int64_t image_of(float number) {
+  return number >= 0 && number < 2147483648.f && number == floorf(number)
+             ? static_cast<int64_t>(number)
+             : -1;
+}
+
+/// Where a region lies, in elements of its map. A rotated one is turned about its centre.
+struct Region {
+  int64_t map, image;
+  float x, y, width, height;  // the corner with the least x and y before it is turned, and the size
+  float cosine = 1, sine = 0;
+
+  TENON_HD bool is_turned() const { return sine != 0 || cosine != 1; }
+  /// Where its samples begin: those of a turned one are counted from its centre.
+  TENON_HD RoiAxis rows(const RoiAlignRule& rule) const {
+    return RoiAxis::of(is_turned() ? -height / 2 : y, height, rule.height, rule.sampling_ratio);
+  }
+  TENON_HD RoiAxis columns(const RoiAlignRule& rule) const {
+    return RoiAxis::of(is_turned() ? -width / 2 : x, width, rule.width, rule.sampling_ratio);
+  }
+
+  /// Scales corners; unless they are `aligned`, a region has at least one element.
+  TENON_HD static Region of_corners(int64_t map, int64_t image, const float* corners, float scale,
+                                    bool aligned) {
+    const float offset = aligned ? 0.5f : 0.f;
+    Region r{map, image, corners[0] * scale - offset, corners[1] * scale - offset, 0, 0};
+    r.width = corners[2] * scale - offset - r.x;
+    r.height = corners[3] * scale - offset - r.y;
+    if (!aligned) r.width = fmaxf(r.width, 1.f), r.height = fmaxf(r.height, 1.f);
+    return r;
+  }
+};
+
+/// The two elements around a place on an axis; outside of the axis there are none.
+struct Neighbours {
+  int64_t low, high;
+  float weight;  // of the second
+
+  TENON_HD static bool find(float at, int64_t extent, Neighbours& n) {
+    if (!(at >= -1 && at <= static_cast<float>(extent))) return false;
+    at = fmaxf(at, 0.f);
+    n.low = static_cast<int64_t>(at);
+    n.high = n.low + 1;
+    n.weight = at - static_cast<float>(n.low);
+    if (n.high >= extent) n = {extent - 1, extent - 1, 0.f};
+    return true;
+  }
+};
+
+/// The four elements, `step` apart, around a sample of a region, whose place is given before the
+/// region is turned. False when it is outside.
+TENON_HD inline bool find_taps(const Region& region, int64_t height, int64_t width, float y,
+                               float x, int64_t step, Tap* taps) {
+  if (region.is_turned()) {
+    const float down = y, right = x;
+    y = down * region.cosine - right * region.sine + region.y + region.height / 2;
+    x = down * region.sine + right * region.cosine + region.x + region.width / 2;
+  }
+  Neighbours r, c;
+  if (!Neighbours::find(y, height, r) || !Neighbours::find(x, width, c)) return false;
+  taps[0] = {(r.low * width + c.low) * step, (1 - r.weight) * (1 - c.weight)};
+  taps[1] = {(r.low * width + c.high) * step, (1 - r.weight) * c.weight};
+  taps[2] = {(r.high * width + c.low) * step, r.weight * (1 - c.weight)};
+  taps[3] = {(r.high * width + c.high) * step, r.weight * c.weight};
+  return true;
+}
+
+}  // namespace tenon::kernels::inline TENON_TARGET

@@ -1,0 +1,79 @@
+"""Writes cases.json: deformable convolution as torchvision computes it. Needs NumPy, PyTorch and
+torchvision.
+"""
+import pathlib
+import sys
+
+import numpy
+import torch
+import torchvision
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from cases import case, write  # noqa: E402
+
+NAMES = {  # name, version: attribute names of groups and offset groups, has a mask
+    ("MMCVDeformConv2d", "1"): ("groups", "deform_groups", False),
+    ("DeformableConvPluginDynamic", "1"): ("group", "deformable_group", False),
+    ("MMCVModulatedDeformConv2d", "1"): ("groups", "deform_groups", True),
+    ("ModulatedDeformConv2d", "1"): ("group", "deformable_group", True),
+    ("ModulatedDeformConv2d", "2"): ("group", "deformable_group", True),
+    ("ModulatedDeformableConvPluginDynamic", "1"): ("group", "deformable_group", True),
+}
+
+
+def add(key, name, x_shape, maps, kernel, seed, stride=(1, 1), padding=(0, 0), dilation=(1, 1),
+        groups=1, offset_groups=1, bias=False, attributes=None, reach=32):
+    group_name, offset_group_name, modulated = NAMES[key]
+    random = numpy.random.RandomState(seed)
+
+    def draw(*shape, most=16):
+        # Multiples of 1/16, so that fp16 holds them exactly.
+        return (random.randint(-most, most + 1, shape) / 16).astype("float32")
+
+    batch, channels, *extents = x_shape
+    result = [(extents[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1
+              for i in range(2)]
+    taps = offset_groups * kernel[0] * kernel[1]
+    x, weight = draw(*x_shape), draw(maps, channels // groups, *kernel)
+    offset = draw(batch, 2 * taps, *result, most=reach)
+    mask = numpy.abs(draw(batch, taps, *result)) if modulated else None
+    b = draw(maps) if bias else None
+    tensors = [None if t is None else torch.from_numpy(t) for t in (x, offset, weight, b, mask)]
+    y = torchvision.ops.deform_conv2d(*tensors[:4], stride, padding, dilation, tensors[4])
+    if attributes is None:
+        attributes = {"stride": list(stride), "padding": list(padding), "dilation": list(dilation),
+                      group_name: groups, offset_group_name: offset_groups}
+    inputs = {"input": x, "offset": offset, "mask": mask, "weight": weight, "bias": b}
+    # fp16 rounds places of elements to 1/16 and less, but not the sums of products.
+    case(key[0], name, attributes, {k: v for k, v in inputs.items() if v is not None},
+         {"output": y.numpy()}, version=key[1])
+
+
+for number, (key, names) in enumerate(NAMES.items()):
+    modulated, seed = names[2], 100 * number
+    x_shape = (2, 3, 7, 9) if key[0].startswith("MMCV") else (1, 2, 4, 5)
+    add(key, "asymmetric", x_shape, 4, (3, 2), seed, (2, 1), (1, 2), (1, 3), bias=modulated)
+    add(key, "groups", (1, 8, 3, 3), 4, (2, 2), seed + 1, groups=2, offset_groups=4)
+    if key[1] == "2":
+        continue
+    add(key, "defaults", (1, 2, 4, 4), 3, (1, 3), seed + 2, attributes={}, bias=modulated)
+for key, seed in ((("MMCVDeformConv2d", "1"), 1000), (("MMCVModulatedDeformConv2d", "1"), 2000)):
+    add(key, "far outside", (1, 2, 3, 3), 2, (3, 3), seed, padding=(1, 1), reach=160)
+    add(key, "one pixel", (3, 4, 1, 1), 2, (1, 1), seed + 1)
+    add(key, "one number for both axes", (1, 2, 7, 7), 2, (2, 2), seed + 2, (2, 2), (1, 1), (2, 2),
+        attributes={"stride": [2], "padding": [1], "dilation": [2]})
+    add(key, "no batch", (0, 4, 3, 3), 2, (2, 2), seed + 3)
+    add(key, "depthwise", (1, 6, 4, 4), 6, (2, 2), seed + 4, groups=6, offset_groups=3)
+# More channels, places and maps than the kernel takes at a time.
+key = ("MMCVDeformConv2d", "1")
+add(key, "many channels", (1, 263, 2, 2), 3, (1, 2), 3005)
+add(key, "many channels of groups", (1, 522, 1, 2), 4, (1, 1), 3006, groups=2, offset_groups=3)
+add(key, "many places", (1, 1, 9, 9), 2, (2, 2), 3007)
+add(key, "many maps", (1, 2, 2, 2), 261, (1, 1), 3008)
+add(key, "many maps of groups", (1, 6, 1, 2), 129, (1, 2), 3009, groups=3)
+for what, padding in (("MMDeploy", [1, 1, 2, 2]), ("ONNX", [1, 2, 1, 2])):
+    add(key, f"padding as {what} has it", (1, 2, 4, 5), 2, (2, 3), 3000, padding=(1, 2),
+        attributes={"padding": padding})
+add(("MMCVModulatedDeformConv2d", "1"), "as documented", (1, 4, 3, 4), 2, (2, 2), 3001, groups=2,
+    offset_groups=2, attributes={"group": 2, "deformable_group": 2})
+write(__file__)
