@@ -110,7 +110,7 @@ void print_plugins(bool json) {
     fmt::print("{}\n", list.dump(2, ' ', false, ordered_json::error_handler_t::replace));
     return;
   }
-  fmt::print("{} registered plugins\n", rows.size());
+  fmt::print("{} registered plugin{}\n", rows.size(), rows.size() == 1 ? "" : "s");
   for (const PluginRow& r : rows) {
     fmt::print("  {} version {} ({}){}\n", r.name, r.version, r.kind,
                r.name_space.empty() ? "" : " in namespace " + r.name_space);
