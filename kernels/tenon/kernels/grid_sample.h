@@ -1,0 +1,211 @@
+/// Reading an image or a volume at places that another tensor says. Semantics: PyTorch's
+/// grid_sample, ONNX GridSample-22.
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include "tenon/kernels/cubic.h"
+#include "tenon/kernels/pixels.h"
+
+namespace tenon::kernels::inline TENON_TARGET {
+
+enum class GridInterpolation { kLinear = 0, kNearest = 1, kCubic = 2 };
+enum class GridPadding { kZeros = 0, kBorder = 1, kReflection = 2 };
+
+struct GridRule {
+  GridInterpolation interpolation = GridInterpolation::kLinear;
+  GridPadding padding = GridPadding::kZeros;
+  bool align_corners = false;  // whether -1 and 1 are centres of elements, or their outer edges
+};
+
+/// Tensors of a call.
+template <class E> struct GridCall {
+  const E* x;     // (images, channels, depth, height, width); images have depth 1
+  const E* grid;  // (images, places, 2 or 3): x, y or x, y, z from -1 to 1
+  E* y;           // (images, channels, places)
+  int64_t images, channels, depth, height, width, places;
+};
+
+/// Elements along one axis and their weights. Those that are outside have no weight.
+template <GridInterpolation interpolation> struct GridTaps {
+  static constexpr int kCount = interpolation == GridInterpolation::kNearest  ? 1
+                                : interpolation == GridInterpolation::kLinear ? 2
+                                                                              : 4;
+  int64_t index[kCount];
+  float weight[kCount];
+
+  TENON_HD GridTaps(const GridRule& rule, float coordinate, int64_t extent) {
+    const auto size = static_cast<float>(extent);
+    float at =
+        rule.align_corners ? (coordinate + 1) / 2 * (size - 1) : ((coordinate + 1) * size - 1) / 2;
+    // Farther away all is outside, and so is what is not a number; conversions stay defined.
+    constexpr float kFar = 1e9f;
+    at = at > -kFar ? (at < kFar ? at : kFar) : -kFar;
+    const float below = interpolation == GridInterpolation::kNearest ? rintf(at) : floorf(at);
+    auto first = static_cast<int64_t>(below);
+    if constexpr (interpolation == GridInterpolation::kNearest) {
+      weight[0] = 1;
+    } else if constexpr (interpolation == GridInterpolation::kLinear) {
+      weight[0] = 1 - (at - below);
+      weight[1] = at - below;
+    } else {
+      cubic_weights(at - below, weight);
+      --first;
+    }
+    for (int k = 0; k < kCount; ++k) {
+      index[k] = first + k;
+      if (index[k] >= 0 && index[k] < extent) continue;
+      if (rule.padding == GridPadding::kZeros)
+        index[k] = 0, weight[k] = 0;
+      else
+        index[k] = padded(rule, index[k], extent);
+    }
+  }
+
+ private:
+  // The element that stands for one outside.
+  TENON_HD static int64_t padded(const GridRule& rule, int64_t at, int64_t extent) {
+    if (rule.padding == GridPadding::kBorder) return at < 0 ? 0 : extent - 1;
+    // Mirrors are the centres of the outermost elements, or their outer edges.
+    if (rule.align_corners && extent == 1) return 0;
+    const int64_t period = 2 * (rule.align_corners ? extent - 1 : extent);
+    const int64_t rest = (at % period + period) % period;
+    if (rest < extent) return rest;
+    return rule.align_corners ? period - rest : period - 1 - rest;
+  }
+};
+
+/// Elements, `step` apart, that the result at a place sums up. Those without weight are left out,
+/// so that infinities there do no harm. Returns how many.
+template <GridInterpolation interpolation, int axes, class E>
+TENON_HD int64_t find_grid_taps(const GridRule& rule, const GridCall<E>& call, int64_t place,
+                                int64_t step, Tap* taps) {
+  using Axis = GridTaps<interpolation>;
+  const E* at = call.grid + place * axes;
+  const Axis columns(rule, static_cast<float>(at[0]), call.width);
+  const Axis rows(rule, static_cast<float>(at[1]), call.height);
+  int64_t count = 0;
+  const auto add_layer = [&](int64_t layer, float share) {
+    for (int j = 0; j < Axis::kCount; ++j)
+      for (int i = 0; i < Axis::kCount; ++i) {
+        const float weight = share * rows.weight[j] * columns.weight[i];
+        const int64_t row = layer * call.height + rows.index[j];
+        if (weight != 0) taps[count++] = {(row * call.width + columns.index[i]) * step, weight};
+      }
+  };
+  if constexpr (axes == 3) {
+    const Axis layers(rule, static_cast<float>(at[2]), call.depth);
+    for (int k = 0; k < Axis::kCount; ++k)
+      if (layers.weight[k] != 0) add_layer(layers.index[k], layers.weight[k]);
+  } else {
+    add_layer(0, 1.f);
+  }
+  return count;
+}
+
+/// Calls f(interpolation, axes) with both as constants. There is no cubic interpolation of volumes.
+template <class F> void with_grid_kind(const GridRule& rule, int axes, const F& f) {
+  const auto with_axes = [&](auto interpolation) {
+    if (axes == 3)
+      f(interpolation, std::integral_constant<int, 3>());
+    else
+      f(interpolation, std::integral_constant<int, 2>());
+  };
+  if (rule.interpolation == GridInterpolation::kLinear)
+    with_axes(std::integral_constant<GridInterpolation, GridInterpolation::kLinear>());
+  else if (rule.interpolation == GridInterpolation::kNearest)
+    with_axes(std::integral_constant<GridInterpolation, GridInterpolation::kNearest>());
+  else
+    f(std::integral_constant<GridInterpolation, GridInterpolation::kCubic>(),
+      std::integral_constant<int, 2>());
+}
+
+#if !defined(__CUDACC__)
+
+/// Bytes of workspace for an x of so many elements.
+inline size_t grid_sample_workspace(int64_t elements) {
+  return static_cast<size_t>(elements) * sizeof(float);
+}
+
+/// Samples the places of one image a block at a time.
+template <class E, GridInterpolation interpolation, int axes, int vector>
+void sample_block(const GridRule& rule, const GridCall<E>& call, const float* pixels, int64_t image,
+                  int64_t first, int64_t places) {
+  constexpr int64_t kMost =
+      axes == 3 ? 8 : GridTaps<interpolation>::kCount * GridTaps<interpolation>::kCount;
+  Tap taps[kTilePixels * kMost];
+  int64_t count[kTilePixels];
+  alignas(64) float tile[kTilePixels * kTileChannels];
+  for (int64_t p = 0; p < places; ++p)
+    count[p] = find_grid_taps<interpolation, axes>(rule, call, image * call.places + first + p,
+                                                   call.channels, taps + p * kMost);
+  const float* from = pixels + image * call.channels * call.depth * call.height * call.width;
+  E* to = call.y + image * call.channels * call.places + first;
+  for (int64_t c = 0; c < call.channels; c += kTileChannels) {
+    const int64_t channels = std::min(kTileChannels, call.channels - c);
+    for (int64_t p = 0; p < places; ++p)
+      sum_pixels<vector>(from + c, taps + p * kMost, count[p], channels, tile + p * kTileChannels);
+    pixels_to_planes(tile, kTileChannels, places, channels, to + c * call.places, call.places);
+  }
+}
+
+/// `axes` is 2 for images, 3 for volumes. Coordinates that are not numbers are outside.
+template <class E>
+void grid_sample(const kit::Device& device, const GridRule& rule, int axes,
+                 const GridCall<E>& call) {
+  auto* pixels = static_cast<float*>(device.workspace);
+  planes_to_pixels(device, call.x, call.images, call.channels,
+                   call.depth * call.height * call.width, pixels);
+  const int64_t blocks = (call.places + kTilePixels - 1) / kTilePixels;
+  with_grid_kind(rule, axes, [&](auto interpolation, auto constant_axes) {
+    device.parallel_ranges(call.images * blocks, 4, [&](int64_t begin, int64_t end) {
+      with_wide_vectors([&](auto vector) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t first = i % blocks * kTilePixels;
+          sample_block<E, decltype(interpolation)::value, decltype(constant_axes)::value,
+                       decltype(vector)::value>(rule, call, pixels, i / blocks, first,
+                                                std::min(kTilePixels, call.places - first));
+        }
+      });
+    });
+  });
+}
+
+#else
+
+inline size_t grid_sample_workspace(int64_t) {
+  return 0;
+}
+
+/// One element of a result.
+template <class E, GridInterpolation interpolation, int axes> struct GridElement {
+  GridRule rule;
+  GridCall<E> call;
+
+  __device__ void operator()(int64_t i) const {
+    Tap taps[GridInterpolation::kCubic == interpolation ? 16 : 8];
+    const int64_t place = i % call.places, plane = i / call.places;
+    const int64_t count = find_grid_taps<interpolation, axes>(
+        rule, call, plane / call.channels * call.places + place, 1, taps);
+    const E* from = call.x + plane * call.depth * call.height * call.width;
+    float sum = 0;
+    for (int64_t t = 0; t < count; ++t)
+      sum += taps[t].weight * static_cast<float>(from[taps[t].offset]);
+    call.y[i] = static_cast<E>(sum);
+  }
+};
+
+template <class E>
+void grid_sample(const kit::Device& device, const GridRule& rule, int axes,
+                 const GridCall<E>& call) {
+  with_grid_kind(rule, axes, [&](auto interpolation, auto constant_axes) {
+    device.parallel_for(
+        call.images * call.channels * call.places,
+        GridElement<E, decltype(interpolation)::value, decltype(constant_axes)::value>{rule, call});
+  });
+}
+
+#endif
+
+}  // namespace tenon::kernels::inline TENON_TARGET

@@ -1,0 +1,47 @@
+"""Writes cases.json: what PyTorch's grid_sample gives. Needs NumPy and PyTorch."""
+import itertools
+import pathlib
+import sys
+
+import numpy
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from cases import case, write  # noqa: E402
+
+INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+
+
+def add(name, x_shape, extents, seed, interpolation=0, padding=0, align_corners=0, attributes=None):
+    random = numpy.random.RandomState(seed)
+    # Multiples of 1/16 and 1/32, so that fp16 holds them exactly.
+    x = (random.randint(-32, 33, x_shape) / 16).astype("float32")
+    grid = random.randint(-60, 61, (x_shape[0], *extents, len(extents))) / 32
+    grid = grid.astype("float32")
+    y = torch.nn.functional.grid_sample(torch.from_numpy(x), torch.from_numpy(grid),
+                                        INTERPOLATIONS[interpolation], PADDINGS[padding],
+                                        bool(align_corners))
+    if attributes is None:
+        attributes = {"interpolation_mode": interpolation, "padding_mode": padding,
+                      "align_corners": align_corners}
+    case("grid_sampler", name, attributes, {"input": x, "grid": grid}, {"output": y.numpy()})
+
+
+kinds = itertools.product(range(3), range(3), range(2))
+for seed, (interpolation, padding, align_corners) in enumerate(kinds):
+    name = f"{INTERPOLATIONS[interpolation]}, {PADDINGS[padding]}"
+    name += ", corners aligned" if align_corners else ""
+    kind = (interpolation, padding, align_corners)
+    add(name, (2, 3, 4, 5), (3, 6), seed, *kind)
+    add(f"one pixel, {name}", (1, 1, 1, 1), (1, 9), 100 + seed, *kind)
+    if interpolation != 2:
+        add(f"volume, {name}", (1, 2, 3, 4, 2), (2, 1, 5), 200 + seed, *kind)
+add("defaults", (1, 2, 3, 3), (2, 2), 300, attributes={})
+add("volumes, defaults", (2, 1, 2, 3, 3), (2, 2, 1), 301, attributes={})
+# More channels and places than the kernel takes at a time.
+add("many channels", (1, 71, 2, 2), (1, 3), 302)
+add("many places", (2, 1, 5, 4), (7, 10), 303, 2)
+add("no batch", (0, 2, 3, 3), (2, 2), 304)
+add("no places", (1, 2, 3, 3), (0, 2), 305)
+write(__file__)

@@ -1,0 +1,89 @@
+// TRTBicubicInterpolate: bicubic interpolation of x by two factors, which may be fractions.
+#include <tenon/kernels/bicubic_resize.h>
+#include <tenon/plugin.h>
+
+namespace tenon::plugins::TENON_TARGET {
+
+using namespace tenon::kit;      // NOLINT: what plugin authors write
+using namespace tenon::kernels;  // NOLINT
+
+namespace {
+
+// The first fraction of its continued fraction that rounds to the factor: 0.7 as a float is
+// slightly less, and 7/10 is what was meant.
+struct Fraction {
+  int64_t numerator = 1, denominator = 0;
+
+  static Fraction of(float factor) {
+    constexpr float kMost = 1 << 20;
+    if (!(factor >= 1 / kMost && factor <= kMost))
+      throw std::invalid_argument("scale_factor must be between 1/1048576 and 1048576, found "
+                                  + std::to_string(factor));
+    Fraction before{0, 1}, f;
+    double rest = factor;
+    for (;;) {
+      const auto whole = static_cast<int64_t>(rest);
+      const Fraction next{whole * f.numerator + before.numerator,
+                          whole * f.denominator + before.denominator};
+      before = f;
+      f = next;
+      if (static_cast<float>(static_cast<double>(f.numerator) / static_cast<double>(f.denominator))
+          == factor)
+        return f;
+      rest = 1 / (rest - static_cast<double>(whole));
+    }
+  }
+};
+
+}  // namespace
+
+struct TrtBicubicInterpolate {
+  std::vector<float> scale_factor;
+  bool align_corners = true;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes = std::tuple{
+      attribute("scale_factor", &TrtBicubicInterpolate::scale_factor).required(),
+      attribute("align_corners", &TrtBicubicInterpolate::align_corners),
+  };
+  static constexpr Spec spec{
+      .name = "TRTBicubicInterpolate",
+      .inputs = {{"input", kT}},
+      .outputs = {{"output", kT}},
+      .protocol = Protocol::kV2,
+      .text =
+          "torch.nn.functional.interpolate with mode bicubic and the factors of height and "
+          "width.",
+      .differs =
+          "Factors may be fractions, and results are as large as PyTorch's: floor(extent * "
+          "factor)."};
+
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    if (in[0].size() != 4)
+      throw std::invalid_argument("input must have 4 dimensions (N, C, H, W), found "
+                                  + std::to_string(in[0].size()));
+    if (scale_factor.size() != 2)
+      throw std::invalid_argument("scale_factor must have 2 values (height, width), found "
+                                  + std::to_string(scale_factor.size()));
+    out[0] = in[0];
+    for (size_t i = 0; i < 2; ++i) {
+      const Fraction f = Fraction::of(scale_factor[i]);
+      out[0][i + 2] = in[0][i + 2] * f.numerator / f.denominator;
+    }
+  }
+  void check(std::span<const Shape> in) const { require_resizable(in[0][2], in[0][3]); }
+  size_t workspace(std::span<const Shape>, std::span<const Shape> out) const {
+    return bicubic_resize_workspace(out[0][3]);
+  }
+
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    const auto axis = [&](int i) {
+      return CubicAxis{x.shape[i + 2], y.shape[i + 2], align_corners,
+                       1 / scale_factor[static_cast<size_t>(i)]};
+    };
+    bicubic_resize<E>(device, x.data, y.data, x.shape[0] * x.shape[1], axis(0), axis(1));
+  }
+};
+TENON_PLUGIN(TrtBicubicInterpolate);
+
+}  // namespace tenon::plugins::TENON_TARGET
