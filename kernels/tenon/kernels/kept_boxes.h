@@ -1,0 +1,214 @@
+/// The boxes that were kept so far, and whether a further one overlaps any of them too much.
+#pragma once
+
+#include <tenon/plugin/device.h>
+
+#include <bit>
+#include <cfloat>
+
+#include "tenon/kernels/workspace.h"
+
+namespace tenon::kernels::inline TENON_TARGET {
+
+/// Covers [x1, x2) x [y1, y2); the two axes may change places.
+struct Box {
+  float x1, y1, x2, y2;
+
+  TENON_HD float area() const { return (x2 - x1) * (y2 - y1); }
+};
+
+/// What two boxes share, divided by what they cover together, exceeds `most`. The areas are theirs.
+/// NaNs, infinite areas and boxes without an inside overlap nothing.
+TENON_HD inline bool overlap(const Box& a, float area_a, const Box& b, float area_b, float most) {
+  const float width = (a.x2 < b.x2 ? a.x2 : b.x2) - (a.x1 > b.x1 ? a.x1 : b.x1);
+  const float height = (a.y2 < b.y2 ? a.y2 : b.y2) - (a.y1 > b.y1 ? a.y1 : b.y1);
+  const float common = width * height;
+  return width > 0 && height > 0 && common / (area_a + area_b - common) > most;
+}
+
+#if !defined(__CUDACC__)
+
+/// Few boxes are compared one by one. More lie in grids of cells, each axis for itself: a box is
+/// entered in the cells that it touches of the grid whose cells are about as large as the box. Two
+/// boxes that overlap by more than `most` share more than that part of either's width and height.
+/// So their widths differ by less than a factor of 1 / most, and what they share meets the middle
+/// of both: a few cells of a few grids have all that can matter. Cells are found by a hash, and
+/// those that share a place in its table do no harm, as boxes are always compared themselves.
+class KeptBoxes {
+ public:
+  using Type = Box;
+
+  // Some boxes, an array per coordinate so that they are compared at a time. Those that are not
+  // used are empty.
+  struct Block {
+    static constexpr int kSize = 4;
+    float x1[kSize], y1[kSize], x2[kSize], y2[kSize], area[kSize];
+    uint32_t count, next;
+
+    void add(const Box& box, float its_area) {
+      x1[count] = box.x1;
+      y1[count] = box.y1;
+      x2[count] = box.x2;
+      y2[count] = box.y2;
+      area[count++] = its_area;
+    }
+    bool overlaps(const Box& box, float its_area, float most) const {
+      int found = 0;
+      for (int i = 0; i < kSize; ++i) {
+        const float width = std::min(x2[i], box.x2) - std::max(x1[i], box.x1);
+        const float height = std::min(y2[i], box.y2) - std::max(y1[i], box.y1);
+        const float common = width * height;
+        const float ratio = common / (area[i] + its_area - common);
+        found |= static_cast<int>(width > 0) & static_cast<int>(height > 0)
+                 & static_cast<int>(ratio > most);
+      }
+      return found != 0;
+    }
+  };
+  struct Memory {
+    Block *all, *cells;
+    uint32_t* heads;
+
+    /// Enough for `kept` boxes.
+    static Memory carve(Carver& carver, int64_t kept) {
+      Memory m;
+      m.all = carver.array<Block>(kept / Block::kSize + 1);
+      m.cells = carver.array<Block>(kCellsOfBox * kept + 1);
+      m.heads = carver.array<uint32_t>(int64_t{1} << slot_bits(kept));
+      return m;
+    }
+  };
+
+  /// Of `kept` boxes at most.
+  KeptBoxes(const Memory& memory, int64_t kept, float most)
+      : memory_(memory), most_(most), slot_bits_(slot_bits(kept)) {}
+
+  bool overlaps(const Box& box) const {
+    const float area = box.area();
+    if (!has_inside(box, area)) return false;
+    // Tiny areas are not exact enough for what the grids rely on.
+    constexpr float kTiny = 0x1p-80f;
+    Levels across, down;
+    if (count_ <= kFew || area < kTiny || !across.find(box.x1, box.x2, most_)
+        || !down.find(box.y1, box.y2, most_))
+      return overlaps_any(box, area);
+    for (int v = 0; v < down.count; ++v)
+      for (int h = 0; h < across.count; ++h)
+        if (overlaps_in(across.level[h], down.level[v], box, area)) return true;
+    return false;
+  }
+
+  void add(const Box& box) {
+    const float area = box.area();
+    if (!has_inside(box, area)) return;
+    Block& last = memory_.all[count_ / Block::kSize];
+    if (count_ % Block::kSize == 0) last = {};
+    last.add(box, area);
+    ++count_;
+    if (count_ == kFew + 1) {
+      std::fill_n(memory_.heads, int64_t{1} << slot_bits_, 0u);
+      for (int64_t i = 0; i < count_; ++i) enter(i);
+    } else if (count_ > kFew) {
+      enter(count_ - 1);
+    }
+  }
+
+ private:
+#ifndef OFFSET
+#define OFFSET 0
+#endif
+  static constexpr int64_t kFew = 48, kCellsOfBox = OFFSET == 0 ? 4 : 9;
+
+  // Cells of one axis, of a grid with cells of 2^exponent.
+  struct Level {
+    int exponent;
+    int64_t begin, end;
+  };
+  struct Levels {
+    static constexpr int kMost = 8;
+    Level level[kMost];
+    int count = 0;
+
+    // Where boxes lie that share more than `most` with [low, high); false when it is too much.
+    bool find(float low, float high, float most) {
+      const double part = 0.99 * most;  // boxes may overlap by a little less: sums are rounded
+      const double width = static_cast<double>(high) - low, middle = low + width / 2;
+      const int first = exponent_above(static_cast<float>(width * part));
+      count = exponent_above(static_cast<float>(width / part)) - first + 1;
+      if (count > kMost) return false;
+      const double begin = std::min(middle, low + width * part);
+      const double end = std::max(middle, high - width * part);
+      for (int i = 0; i < count; ++i)
+        level[i] = {first + i, cell_at(begin, first + i), cell_at(end, first + i) + 1};
+      return true;
+    }
+  };
+
+  static int slot_bits(int64_t kept) {
+    return static_cast<int>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(2 * kept, 2))));
+  }
+  static bool has_inside(const Box& box, float area) {
+    return box.x2 > box.x1 && box.y2 > box.y1 && area > 0 && area <= FLT_MAX;
+  }
+  // 2^exponent is above a positive number.
+  static int exponent_above(float x) {
+    return static_cast<int>(std::bit_cast<uint32_t>(x) >> 23) - 126 - OFFSET;
+  }
+  static int64_t cell_at(double x, int exponent) {
+    const double at = x * std::bit_cast<double>(static_cast<uint64_t>(1023 - exponent) << 52);
+    const auto cell = static_cast<int64_t>(at);
+    return cell - (at < static_cast<double>(cell));
+  }
+
+  uint32_t& head(int x_exponent, int64_t x, int y_exponent, int64_t y) const {
+    const auto level = static_cast<uint64_t>(x_exponent * 1024 + y_exponent);
+    const uint64_t key =
+        (level * 0x165667b19e3779f9u + static_cast<uint64_t>(x)) * 0xc2b2ae3d27d4eb4fu
+        + static_cast<uint64_t>(y);
+    return memory_.heads[key * 0x9e3779b97f4a7c15u >> (64 - slot_bits_)];
+  }
+
+  bool overlaps_in(const Level& across, const Level& down, const Box& box, float area) const {
+    for (int64_t y = down.begin; y < down.end; ++y)
+      for (int64_t x = across.begin; x < across.end; ++x)
+        for (uint32_t i = head(across.exponent, x, down.exponent, y); i != 0;) {
+          const Block& block = memory_.cells[i];
+          if (block.overlaps(box, area, most_)) return true;
+          i = block.next;
+        }
+    return false;
+  }
+
+  void enter(int64_t i) {
+    const Block& from = memory_.all[i / Block::kSize];
+    const int64_t l = i % Block::kSize;
+    const Box box{from.x1[l], from.y1[l], from.x2[l], from.y2[l]};
+    const int h = exponent_above(box.x2 - box.x1), v = exponent_above(box.y2 - box.y1);
+    for (int64_t y = cell_at(box.y1, v); y <= cell_at(box.y2, v); ++y)
+      for (int64_t x = cell_at(box.x1, h); x <= cell_at(box.x2, h); ++x) {
+        uint32_t& first = head(h, x, v, y);
+        if (first == 0 || memory_.cells[first].count == Block::kSize) {
+          memory_.cells[++blocks_] = {};
+          memory_.cells[blocks_].next = first;
+          first = blocks_;
+        }
+        memory_.cells[first].add(box, from.area[l]);
+      }
+  }
+
+  bool overlaps_any(const Box& box, float area) const {
+    for (int64_t i = 0; i * Block::kSize < count_; ++i)
+      if (memory_.all[i].overlaps(box, area, most_)) return true;
+    return false;
+  }
+
+  Memory memory_;
+  float most_;
+  int slot_bits_;
+  int64_t count_ = 0;
+  uint32_t blocks_ = 0;
+};
+
+#endif
+
+}  // namespace tenon::kernels::inline TENON_TARGET
