@@ -8,7 +8,7 @@
 #include <tenon/plugin/convert.h>
 #include <tenon/plugin/device.h>
 
-#include "tenon/kernels/vectors.h"
+#include "tenon/kernels/wide_vectors.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
 
@@ -182,7 +182,7 @@ template <class Source, class P> struct NormalizeRow {
   }
   static Moments moments_of(const float* x, int64_t n, float origin) {
     float sums[kLanes] = {}, squares[kLanes] = {};
-    with_vectors([&] {
+    with_wide_vectors([&](auto) {
       float sum[kLanes] = {}, square[kLanes] = {};
       int64_t i = 0;
       for (; i + kLanes <= n; i += kLanes)
@@ -209,7 +209,7 @@ template <class Source, class P> struct NormalizeRow {
 
   void write_channel(int64_t first, const NormalizedChannel& normalized) const {
     write(first, layout.inner, [&](const float* from, float* to, int64_t n) {
-      with_vectors([=, f = normalized] {
+      with_wide_vectors([=, f = normalized](auto) {
         const NormalizedChannel g = f;  // not in memory, which `to` could point at
         for (int64_t i = 0; i < n; ++i) to[i] = g(from[i]);
       });
@@ -224,7 +224,7 @@ template <class Source, class P> struct NormalizeRow {
       alignas(64) float scales[kBlock], biases[kBlock];
       const float* s = spread(scale, at, n, 1, scales);
       const float* b = spread(bias, at, n, 0, biases);
-      with_vectors([=, f = normalized, slope = options.negative_slope] {
+      with_wide_vectors([=, f = normalized, slope = options.negative_slope](auto) {
         const NormalizedChannel g = f;  // not in memory, which `to` could point at
         for (int64_t i = 0; i < n; ++i) {
           to[i] = leaky(g(from[i]) * s[i] + b[i], slope);
