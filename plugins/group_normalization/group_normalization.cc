@@ -2,8 +2,6 @@
 // and variance 1, then a scale and a bias per channel. As torch.nn.functional.group_norm.
 //
 // - GroupNormalizationPlugin 1 (TensorRT) and GroupNormPluginDynamic 1 (amirstan_plugin).
-//
-// Beyond the originals: float16, 2 dimensions to 8, and any number of channels per group.
 #include <tenon/kernels/normalization.h>
 #include <tenon/plugin.h>
 
@@ -52,15 +50,16 @@ struct GroupNormalizationPlugin : GroupNormalization {
   static constexpr Spec spec{.name = "GroupNormalizationPlugin",
                              .inputs = {{"x", kT}, {"scale", kT}, {"bias", kT}},
                              .outputs = {{"y", kT}},
-                             .protocol = Protocol::kV2};
+                             .protocol = Protocol::kV2,
+                             .text =
+                                 "Groups of channels of (N, C, ...) with mean 0 and variance 1, "
+                                 "as torch.nn.functional.group_norm.",
+                             .differs = "float16, and any number of channels per group."};
 };
 TENON_PLUGIN(GroupNormalizationPlugin);
 
 struct GroupNormPluginDynamic : GroupNormalization {
-  static constexpr Spec spec{.name = "GroupNormPluginDynamic",
-                             .inputs = {{"x", kT}, {"scale", kT}, {"bias", kT}},
-                             .outputs = {{"y", kT}},
-                             .protocol = Protocol::kV2};
+  static constexpr Spec spec = renamed(GroupNormalizationPlugin::spec, "GroupNormPluginDynamic");
 };
 TENON_PLUGIN(GroupNormPluginDynamic);
 

@@ -9,9 +9,9 @@
 //   negative results by `alpha`.
 // - InstanceNorm 1: no scale, no bias.
 //
-// Beyond the originals: volumes (N, C, D, H, W) are normalised over all of D, H and W, and large
-// means and channels of one value are exact where they gave NaNs or noise.
+// MMDeploy's plugin leaves out the last axis of volumes, and can give NaNs for large means.
 #include <tenon/kernels/normalization.h>
+#include <tenon/kernels/parameters.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -57,17 +57,28 @@ struct WithInputs {
   }
 };
 
+constexpr const char* kText =
+    "Every channel of (N, C, ...) with mean 0 and variance 1, as "
+    "torch.nn.functional.instance_norm.";
+constexpr const char* kDiffers =
+    "Volumes are normalised over all their axes. Large means and "
+    "channels of one value are exact.";
+
 struct TrtInstanceNormalization : WithInputs {
   static constexpr Spec spec{.name = "TRTInstanceNormalization",
                              .inputs = {{"x", kT}, {"scale", kFloat}, {"bias", kFloat}},
-                             .outputs = {{"y", kT}}};
+                             .outputs = {{"y", kT}},
+                             .text = kText,
+                             .differs = kDiffers};
 };
 TENON_PLUGIN(TrtInstanceNormalization);
 
 struct MmcvInstanceNormalization : WithInputs {
   static constexpr Spec spec{.name = "MMCVInstanceNormalization",
                              .inputs = {{"x", kT}, {"scale", kT}, {"bias", kT}},
-                             .outputs = {{"y", kT}}};
+                             .outputs = {{"y", kT}},
+                             .text = kText,
+                             .differs = kDiffers};
 };
 TENON_PLUGIN(MmcvInstanceNormalization);
 
@@ -83,15 +94,20 @@ struct WithAttributes {
       attribute("epsilon", &WithAttributes::epsilon),
       attribute("scales", &WithAttributes::scales).required(),
       attribute("bias", &WithAttributes::bias).required(),
-      attribute("relu", &WithAttributes::relu),
+      attribute("relu", &WithAttributes::relu).says("1: negative results are multiplied by alpha"),
       attribute("alpha", &WithAttributes::alpha),
   };
 
   void check(std::span<const Shape> in) const {
     check_channels(in[0], static_cast<int64_t>(scales.size()), static_cast<int64_t>(bias.size()));
   }
+  size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
+    return kernels::device_bytes(scales) + kernels::device_bytes(bias);
+  }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-    normalize_instances(device, x, y, scales.data(), bias.data(), {epsilon, relu ? alpha : 1});
+    normalize_instances(device, x, y, kernels::on_device(device, scales),
+                        kernels::on_device(device, bias, kernels::device_bytes(scales)),
+                        {epsilon, relu ? alpha : 1});
   }
 };
 
@@ -100,16 +116,15 @@ struct InstanceNormalizationTrt1 : WithAttributes {
                              .version = "1",
                              .inputs = {{"x", kT}},
                              .outputs = {{"y", kT}},
-                             .protocol = Protocol::kV2};
+                             .protocol = Protocol::kV2,
+                             .text = kText,
+                             .differs = kDiffers};
 };
 TENON_PLUGIN(InstanceNormalizationTrt1);
 
 struct InstanceNormalizationTrt2 : WithAttributes {
-  static constexpr Spec spec{.name = "InstanceNormalization_TRT",
-                             .version = "2",
-                             .inputs = {{"x", kT}},
-                             .outputs = {{"y", kT}},
-                             .protocol = Protocol::kV2};
+  static constexpr Spec spec =
+      renamed(InstanceNormalizationTrt1::spec, "InstanceNormalization_TRT", "2");
 };
 TENON_PLUGIN(InstanceNormalizationTrt2);
 
@@ -117,7 +132,9 @@ struct InstanceNormalizationTrt3 : WithAttributes {
   static constexpr Spec spec{.name = "InstanceNormalization_TRT",
                              .version = "3",
                              .inputs = {{"x", kT}},
-                             .outputs = {{"y", kT}}};
+                             .outputs = {{"y", kT}},
+                             .text = kText,
+                             .differs = kDiffers};
 };
 TENON_PLUGIN(InstanceNormalizationTrt3);
 

@@ -5,9 +5,6 @@
 //   the same inputs; `epsilon` is TensorRT's.
 // - SkipLayerNormV1 1 (LitLeo): x, skip, gamma, beta; normalises x + skip.
 // - SkipLayerNormV2 1 (LitLeo): the same, and x + skip is the second output.
-//
-// Beyond the originals: float16, and gammas of several dimensions. In float16 it is the exact sum
-// that is normalised, not the rounded one.
 #include <tenon/kernels/normalization.h>
 #include <tenon/plugin.h>
 
@@ -45,6 +42,10 @@ void normalize_layers(const Device& device, const Source& x, const Shape& shape,
                      {.epsilon = epsilon});
 }
 
+constexpr const char* kDiffers =
+    "float16, where the exact sum is normalised and not the rounded "
+    "one, and gammas of several dimensions.";
+
 struct LayerNorm {
   float epsilon = 1e-5f;
 
@@ -53,7 +54,11 @@ struct LayerNorm {
   static constexpr Spec spec{.name = "LayerNorm",
                              .inputs = {{"x", kT}, {"gamma", kT}, {"beta", kT}},
                              .outputs = {{"y", kT}},
-                             .protocol = Protocol::kV2};
+                             .protocol = Protocol::kV2,
+                             .text =
+                                 "The last axes, as many as gamma has, with mean 0 and variance 1, "
+                                 "as torch.nn.functional.layer_norm.",
+                             .differs = kDiffers};
 
   void check(std::span<const Shape> in) const { check_parameters(in[0], in[1], in[2]); }
   template <class E>
@@ -82,7 +87,9 @@ struct SkipLayerNormV1 : SkipLayerNorm {
   static constexpr Spec spec{.name = "SkipLayerNormV1",
                              .inputs = {{"x", kT}, {"skip", kT}, {"gamma", kT}, {"beta", kT}},
                              .outputs = {{"y", kT}},
-                             .protocol = Protocol::kV2};
+                             .protocol = Protocol::kV2,
+                             .text = "LayerNorm of x + skip.",
+                             .differs = kDiffers};
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> skip, Tensor<const E> gamma,
            Tensor<const E> beta, Tensor<E> y) const {
@@ -96,7 +103,9 @@ struct SkipLayerNormV2 : SkipLayerNorm {
   static constexpr Spec spec{.name = "SkipLayerNormV2",
                              .inputs = {{"x", kT}, {"skip", kT}, {"gamma", kT}, {"beta", kT}},
                              .outputs = {{"y", kT}, {"sum", kT}},
-                             .protocol = Protocol::kV2};
+                             .protocol = Protocol::kV2,
+                             .text = "LayerNorm of x + skip, and x + skip.",
+                             .differs = kDiffers};
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> skip, Tensor<const E> gamma,
            Tensor<const E> beta, Tensor<E> y, Tensor<E> sum) const {
