@@ -1,0 +1,60 @@
+/// Borders filled with the mirrored inside; the edge is not repeated. As torch.nn.ReflectionPad1d
+/// to 3d, and ONNX Pad with mode "reflect".
+#pragma once
+
+#include <tenon/plugin/device.h>
+
+namespace tenon::kernels::inline TENON_TARGET {
+
+/// The padding of the last three axes. Pads are 0 or more, and less than the axis is long.
+struct ReflectPad {
+  int64_t planes;                   ///< the axes before, as one
+  int64_t in[3], out[3], first[3];  ///< sizes, and elements before the input
+
+  /// The element of the input, of `size`, that lies `at` from its start; one turn at most.
+  TENON_HD static int64_t mirrored(int64_t at, int64_t size) {
+    at = at < 0 ? -at : at;
+    return at < size ? at : 2 * (size - 1) - at;
+  }
+  TENON_HD int64_t rows() const { return planes * out[0] * out[1]; }
+  /// Where in the input the row of the output begins.
+  TENON_HD int64_t source(int64_t row) const {
+    const int64_t y = row % out[1], z = row / out[1] % out[0], plane = row / (out[0] * out[1]);
+    return ((plane * in[0] + mirrored(z - first[0], in[0])) * in[1] + mirrored(y - first[1], in[1]))
+           * in[2];
+  }
+};
+
+template <class E> struct ReflectPadElement {
+  const E* x;
+  E* y;
+  ReflectPad pad;
+
+  TENON_HD void operator()(int64_t i) const {
+    const int64_t column = i % pad.out[2];
+    y[i] = x[pad.source(i / pad.out[2]) + ReflectPad::mirrored(column - pad.first[2], pad.in[2])];
+  }
+};
+
+template <class E>
+void reflect_pad(const kit::Device& device, const E* x, E* y, const ReflectPad& pad) {
+#if defined(__CUDACC__)
+  device.parallel_for(pad.rows() * pad.out[2], ReflectPadElement<E>{x, y, pad});
+#else
+  constexpr int64_t kGrain = 65536;  // elements
+  const int64_t before = pad.first[2], inside = pad.in[2], width = pad.out[2];
+  if (pad.rows() == 0 || width == 0) return;
+  device.parallel_ranges(pad.rows(), kGrain / width + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const E* from = x + pad.source(row);
+      E* to = y + row * width;
+      for (int64_t i = 0; i < before; ++i) to[i] = from[before - i];
+      std::memcpy(to + before, from, static_cast<size_t>(inside) * sizeof(E));
+      for (int64_t i = before + inside; i < width; ++i)
+        to[i] = from[ReflectPad::mirrored(i - before, inside)];
+    }
+  });
+#endif
+}
+
+}  // namespace tenon::kernels::inline TENON_TARGET

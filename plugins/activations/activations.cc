@@ -1,0 +1,200 @@
+// Activations of tutorials and of other plugin libraries, element by element:
+// - HSwish, HSigmoid 1 (tensorRT_Pro): torch.nn.Hardswish and Hardsigmoid;
+// - MYSELU 1 (a tutorial's): torch.nn.SiLU, with inputs and attributes of every kind that only show
+//   that they arrive;
+// - LReLU_TRT 1 (TensorRT), LeakyReluPlugin 1 (LitLeo): torch.nn.LeakyReLU;
+// - Prelu 1 (tiny-tensorrt): torch.nn.PReLU with the weights as an attribute.
+#include <tenon/kernels/parameters.h>
+#include <tenon/kernels/wide_vectors.h>
+#include <tenon/plugin.h>
+
+namespace tenon::plugins::TENON_TARGET {
+
+using namespace tenon::kit;  // NOLINT: what plugin authors write
+
+namespace {
+
+template <class E, class F> struct Applied {
+  const E* x;
+  E* y;
+  F f;
+  TENON_HD void operator()(int64_t i) const { y[i] = static_cast<E>(f(static_cast<float>(x[i]))); }
+};
+
+// y = f(x) for `count` elements, in float.
+template <class E, class F>
+void apply(const Device& device, const E* x, E* y, int64_t count, const F& f) {
+#if defined(__CUDACC__)
+  device.parallel_for(count, Applied<E, F>{x, y, f});
+#else
+  constexpr int64_t kGrain = 16384, kBlock = 512;
+  device.parallel_ranges(count, kGrain, [&](int64_t begin, int64_t end) {
+    float block[kBlock];
+    for (int64_t at = begin; at < end; at += kBlock) {
+      const int64_t n = std::min(kBlock, end - at);
+      convert(x + at, block, n);
+      kernels::with_wide_vectors([&block, n, g = f](auto) {
+        const F h = g;
+        for (int64_t i = 0; i < n; ++i) block[i] = h(block[i]);
+      });
+      convert(block, y + at, n);
+    }
+  });
+#endif
+}
+
+// A NaN stays a NaN in all of these.
+TENON_HD inline float hard_sigmoid(float x) {
+  const float six = x + 3 < 0 ? 0 : x + 3;
+  return (six > 6 ? 6 : six) / 6;
+}
+struct HardSwish {
+  TENON_HD float operator()(float x) const { return x * hard_sigmoid(x); }
+};
+struct HardSigmoid {
+  TENON_HD float operator()(float x) const { return hard_sigmoid(x); }
+};
+struct Silu {
+  TENON_HD float operator()(float x) const { return x / (1 + expf(-x)); }
+};
+struct Leaky {
+  float slope;
+  TENON_HD float operator()(float x) const { return (x < 0 ? 0 : x) + (x < 0 ? x : 0) * slope; }
+};
+
+constexpr Spec unary(const char* name, const char* text, const char* differs = "float16.") {
+  return {.name = name,
+          .inputs = {{"x", kT}},
+          .outputs = {{"y", kT}},
+          .protocol = Protocol::kV2,
+          .text = text,
+          .differs = differs};
+}
+
+struct HSwish {
+  using T = Types<float, Half>;
+  static constexpr Spec spec = unary("HSwish", "x * min(max(x + 3, 0), 6) / 6.");
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    apply(device, x.data, y.data, x.shape.volume(), HardSwish{});
+  }
+};
+TENON_PLUGIN(HSwish);
+
+struct HSigmoid {
+  using T = Types<float, Half>;
+  static constexpr Spec spec = unary("HSigmoid", "min(max(x + 3, 0), 6) / 6.");
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    apply(device, x.data, y.data, x.shape.volume(), HardSigmoid{});
+  }
+};
+TENON_PLUGIN(HSigmoid);
+
+struct MySelu {
+  std::string attr1;
+  std::vector<int32_t> attr2;
+  float attr3 = 0;
+  std::string info;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes = std::tuple{
+      attribute("attr1", &MySelu::attr1).says("text in UTF-8"),
+      attribute("attr2", &MySelu::attr2),
+      attribute("attr3", &MySelu::attr3),
+      attribute("info", &MySelu::info).says("JSON, in place of the others"),
+  };
+  static constexpr Spec spec{
+      .name = "MYSELU",
+      .inputs = {{"x", kT}, {"p", kAny, kOptional}, {"constant", kAny, kOptional}},
+      .outputs = {{"y", kT}},
+      .protocol = Protocol::kV2,
+      .text = "x * sigmoid(x). The other inputs and the attributes are kept, and change nothing."};
+  template <class E>
+  void run(const Device& device, Tensor<const E> x, Tensor<const void>, Tensor<const void>,
+           Tensor<E> y) const {
+    apply(device, x.data, y.data, x.shape.volume(), Silu{});
+  }
+};
+TENON_PLUGIN(MySelu);
+
+struct LReluTrt {
+  float negSlope = 0;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes =
+      std::tuple{attribute("negSlope", &LReluTrt::negSlope).says("factor of negative elements")};
+  static constexpr Spec spec = unary("LReLU_TRT", "x, or negSlope * x where x is negative.");
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    apply(device, x.data, y.data, x.shape.volume(), Leaky{negSlope});
+  }
+};
+TENON_PLUGIN(LReluTrt);
+
+struct LeakyReluPlugin : LReluTrt {
+  LeakyReluPlugin() { negSlope = 0.1f; }
+  static constexpr Spec spec = unary("LeakyReluPlugin", "As LReLU_TRT, with a slope of 0.1.",
+                                     "float16, and the slope is an attribute.");
+};
+TENON_PLUGIN(LeakyReluPlugin);
+
+template <class E> struct ScaledByChannel {
+  const E* x;
+  E* y;
+  const float* slopes;
+  int64_t inner, count;
+
+  TENON_HD void operator()(int64_t i) const {
+    y[i] = static_cast<E>(Leaky{slopes[i / inner % count]}(static_cast<float>(x[i])));
+  }
+};
+
+struct Prelu {
+  std::vector<float> weights;
+  int32_t nbWeight = 0;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes = std::tuple{
+      attribute("weights", &Prelu::weights)
+          .required()
+          .says("a slope for all channels, or for each"),
+      attribute("nbWeight", &Prelu::nbWeight).says("how many weights there are; 0 is not told"),
+  };
+  static constexpr Spec spec =
+      unary("Prelu", "x, or its channel's weight * x where x is negative, as torch.nn.PReLU.");
+
+  void check(std::span<const Shape> in) const {
+    const auto count = static_cast<int64_t>(weights.size());
+    if (nbWeight != 0 && nbWeight != count)
+      throw std::invalid_argument("nbWeight is " + std::to_string(nbWeight) + ", but weights has "
+                                  + std::to_string(count) + " elements");
+    const int64_t channels = in[0].rank() > 1 ? in[0][1] : 1;
+    if (count != 1 && count != channels)
+      throw std::invalid_argument("x has " + std::to_string(channels)
+                                  + " channels; weights must have 1 or as many elements, found "
+                                  + std::to_string(count));
+  }
+  size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
+    return kernels::device_bytes(weights);
+  }
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+#if defined(__CUDACC__)
+    device.parallel_for(x.shape.volume(),
+                        ScaledByChannel<E>{x.data, y.data, kernels::on_device(device, weights),
+                                           weights.size() == 1 ? 1 : x.shape.split(1).inner,
+                                           static_cast<int64_t>(weights.size())});
+#else
+    if (weights.size() == 1)
+      return apply(device, x.data, y.data, x.shape.volume(), Leaky{weights[0]});
+    const Split s = x.shape.split(1);
+    device.parallel_ranges(s.outer * s.n, 16384 / (s.inner + 1) + 1,
+                           [&](int64_t begin, int64_t end) {
+                             for (int64_t i = begin; i < end; ++i)
+                               apply(Device{}, x.data + i * s.inner, y.data + i * s.inner, s.inner,
+                                     Leaky{weights[static_cast<size_t>(i % s.n)]});
+                           });
+#endif
+  }
+};
+TENON_PLUGIN(Prelu);
+
+}  // namespace
+}  // namespace tenon::plugins::TENON_TARGET
