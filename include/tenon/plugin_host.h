@@ -28,6 +28,23 @@ TENSORRTAPI __attribute__((weak)) void tenonParallelFor(int64_t count, int64_t g
                                                                      int64_t end),
                                                         void* state) noexcept;
 
+/// c = a b, or c + a b with `add`: a is m x k, b k x n, c m x n, floats in rows, `...Stride`
+/// elements from row to row. A transposed matrix is stored as its transpose.
+typedef struct TenonMatrixProduct {
+  int64_t m, n, k;
+  const float* a;
+  int64_t aStride;
+  const float* b;
+  int64_t bStride;
+  float* c;
+  int64_t cStride;
+  bool aTransposed, bTransposed, add;
+} TenonMatrixProduct;
+
+/// Multiplies on the engine's threads.
+/// @return 0 on success; otherwise c is as it was, and the caller multiplies itself.
+TENSORRTAPI __attribute__((weak)) int32_t tenonMultiply(const TenonMatrixProduct* product) noexcept;
+
 /// Keeps a message for the engine, which adds it to the error it reports when the plugin callback
 /// that runs on this thread fails.
 TENSORRTAPI __attribute__((weak)) void tenonReportPluginError(const char* message) noexcept;

@@ -1,85 +1,23 @@
-/// What kernels are written in: tensors, and loops that run on the engine's threads or, compiled by
-/// nvcc, on a CUDA device.
+/// What kernels are written in: loops that run on the engine's threads or, compiled by nvcc, on a
+/// CUDA device.
 #pragma once
 
 #include <tenon/plugin_host.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <exception>
 #include <mutex>
-#include <type_traits>
 
-#include "tenon/plugin/spec.h"
+#include "tenon/plugin/matrix_product.h"
+#include "tenon/plugin/sort.h"
+#include "tenon/plugin/team.h"
+#include "tenon/plugin/tensor.h"
 
 namespace tenon {
 namespace kit {
 
-struct Split {
-  int64_t outer, n, inner;
-};
-
-struct Shape : nvinfer1::Dims {
-  TENON_HD int rank() const { return nbDims; }
-  TENON_HD int64_t operator[](int axis) const { return d[axis]; }
-  TENON_HD int64_t volume() const {
-    int64_t v = 1;
-    for (int i = 0; i < nbDims; ++i) v *= d[i];
-    return v;
-  }
-  /// [outer][n][inner] around `axis`; negative axes count from the end.
-  Split split(int axis) const {
-    if (axis < 0) axis += nbDims;
-    Split s{1, d[axis], 1};
-    for (int i = 0; i < axis; ++i) s.outer *= d[i];
-    for (int i = axis + 1; i < nbDims; ++i) s.inner *= d[i];
-    return s;
-  }
-};
-
-/// Elements in rows, first axis outermost. Does not own.
-template <class E> struct Tensor {
-  E* data;
-  Shape shape;
-  /// kLINEAR, or for ports with `channels_last` kHWC: the shape is still (N, C, H, W), the order in
-  /// memory N, H, W, C.
-  nvinfer1::TensorFormat format = nvinfer1::TensorFormat::kLINEAR;
-
-  /// Whether an optional port is there.
-  TENON_HD explicit operator bool() const { return data != nullptr; }
-};
-
-/// The tensors of a repeated port.
-template <class E> struct Tensors {
-  static constexpr int kMost = Ports::kMost;
-  Tensor<E> tensor[kMost] = {};
-  int count = 0;
-
-  TENON_HD const Tensor<E>& operator[](int i) const { return tensor[i]; }
-};
-
 inline namespace TENON_TARGET {
 
 #if !defined(__CUDACC__)
-
-/// The workers that share one row: on the CPU, one thread and its vector lanes.
-struct Team {
-  template <class F> float sum(int64_t n, const F& f) const {
-    constexpr int kLanes = 16;  // partial sums: they vectorise, and lose less than a single one
-    float part[kLanes] = {};
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes)
-      for (int l = 0; l < kLanes; ++l) part[l] += f(i + l);
-    float total = 0;
-    for (; i < n; ++i) total += f(i);
-    for (const float p : part) total += p;
-    return total;
-  }
-  template <class F> void each(int64_t n, const F& f) const {
-    for (int64_t i = 0; i < n; ++i) f(i);
-  }
-};
 
 struct Device {
   /// As many bytes as the plugin's workspace() asked for.
@@ -120,28 +58,35 @@ struct Device {
       for (int64_t row = begin; row < end; ++row) f(Team{}, row);
     });
   }
+  /// For each row of n elements, the first k in the order of `before`: order[row * k + i] is the
+  /// index of the element in place i. `before(row, a, b)` says whether element a of the row comes
+  /// before element b; of those that neither does, the lower index comes first, so that the result
+  /// is always the same. Where n is less than k, the rest of `order` stays as it is. `scratch` has
+  /// sort_workspace(rows, n) bytes.
+  template <class Before>
+  void top_k(int64_t rows, int64_t n, int64_t k, const Before& before, int32_t* order,
+             void* scratch) const {
+    auto* all = static_cast<int32_t*>(scratch);
+    parallel_ranges(rows, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row)
+        sort_row(row, n, k, before, all + row * sort_stride(n), order + row * k);
+    });
+  }
+  /// c = a b, or c + a b: a is m x k, b k x n, c m x n with `stride` elements from row to row. c
+  /// overlaps neither.
+  void multiply(int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, float* c, int64_t stride,
+                bool add = false) const {
+    const TenonMatrixProduct product{m,        n, k,      a.data,          a.stride,        b.data,
+                                     b.stride, c, stride, a.is_transposed, b.is_transposed, add};
+    if (tenonMultiply != nullptr && tenonMultiply(&product) == 0) return;
+    parallel_ranges(m, 1, [&](int64_t begin, int64_t end) { multiply_rows(product, begin, end); });
+  }
+  /// Values of the plugin where kernels can read them. `at` is workspace for them, which the CPU
+  /// does not need.
+  template <class V> const V* constants(const V* values, int64_t, V* at) const { return values; }
 };
 
 #else
-
-/// The workers that share one row: a block of 256 threads.
-struct Team {
-  template <class F> __device__ float sum(int64_t n, const F& f) const {
-    __shared__ float warp[32];
-    float s = 0;
-    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) s += f(i);
-    for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) warp[threadIdx.x / 32] = s;
-    __syncthreads();
-    s = 0;
-    for (int w = 0; w < (blockDim.x + 31) / 32; ++w) s += warp[w];
-    return s;
-  }
-  template <class F> __device__ void each(int64_t n, const F& f) const {
-    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) f(i);
-  }
-};
 
 template <class F> __global__ void grid_for(int64_t n, F f) {
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < n;
@@ -161,9 +106,25 @@ struct Device {
     if (n > 0) grid_for<<<blocks((n + 255) / 256), 256, 0, stream>>>(n, f);
   }
   template <class F> void parallel_rows(int64_t rows, const F& f) const {
-    if (rows > 0) grid_rows<<<blocks(rows), 256, 0, stream>>>(rows, f);
+    if (rows > 0) grid_rows<<<blocks(rows), Team::kThreads, 0, stream>>>(rows, f);
+  }
+  template <class Before>
+  void top_k(int64_t rows, int64_t n, int64_t k, const Before& before, int32_t* order,
+             void* scratch) const {
+    parallel_rows(rows, SortRow<Before>{n, k, before, static_cast<int32_t*>(scratch), order});
+  }
+  void multiply(int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, float* c, int64_t stride,
+                bool add = false) const {
+    if (m == 0 || n == 0) return;
+    const dim3 grid(static_cast<unsigned>((n + kTile - 1) / kTile), static_cast<unsigned>((m + kTile - 1) / kTile));
+    multiply_tile<<<grid, dim3(kTile, kTile), 0, stream>>>(m, n, k, a, b, c, stride, add);
   }
   // clang-format on
+  template <class V> const V* constants(const V* values, int64_t count, V* at) const {
+    cudaMemcpyAsync(at, values, static_cast<size_t>(count) * sizeof(V), cudaMemcpyHostToDevice,
+                    stream);
+    return at;
+  }
 };
 
 #endif
