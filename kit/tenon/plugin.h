@@ -45,4 +45,5 @@
 #include "tenon/plugin/convert.h"
 #include "tenon/plugin/device.h"
 #include "tenon/plugin/register.h"
+#include "tenon/plugin/shapes.h"
 #include "tenon/plugin/spec.h"

@@ -4,6 +4,9 @@
 
 #include <tenon/plugin_host.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <exception>
 #include <mutex>
 
