@@ -1,0 +1,224 @@
+// Regions that are each read from the feature map that suits their size: MMCVMultiLevelRoiAlign
+// and, with turned regions, MMCVMultiLevelRotatedRoiAlign.
+#include <tenon/kernels/roi_align.h>
+#include <tenon/plugin.h>
+
+namespace tenon::plugins::TENON_TARGET {
+
+using namespace tenon::kit;      // NOLINT: what plugin authors write
+using namespace tenon::kernels;  // NOLINT
+
+namespace {
+
+struct Levels {
+  float stride[kMostMaps] = {};  // elements of the image for one of a map
+  int64_t count = 0;
+  float finest = 56;
+  float factor = -1;  // regions grow by; if positive
+  bool aligned = false;
+
+  // mmdet's map_roi_levels; regions without an area are of the first level.
+  TENON_HD int64_t of(float width, float height) const {
+    const float level = floorf(log2f(sqrtf(width * height) / finest + 1e-6f));
+    const auto last = static_cast<float>(count - 1);
+    return level > 0 ? static_cast<int64_t>(level < last ? level : last) : 0;
+  }
+  TENON_HD float grown(float size) const { return factor > 0 ? size * factor : size; }
+};
+
+// Rows of image, x1, y1, x2, y2.
+template <class E> struct UprightRegions {
+  const E* rois;
+  Levels levels;
+
+  TENON_HD Region operator()(int64_t i) const {
+    float roi[5];
+    for (int k = 0; k < 5; ++k) roi[k] = static_cast<float>(rois[i * 5 + k]);
+    float corners[4] = {roi[1], roi[2], roi[3], roi[4]};
+    const float width = roi[3] - roi[1], height = roi[4] - roi[2];
+    if (levels.factor > 0) {
+      const float x = (roi[1] + roi[3]) / 2, y = (roi[2] + roi[4]) / 2;
+      const float right = levels.grown(width) / 2, down = levels.grown(height) / 2;
+      corners[0] = x - right;
+      corners[1] = y - down;
+      corners[2] = x + right;
+      corners[3] = y + down;
+    }
+    const int64_t level = levels.of(width, height);
+    return Region::of_corners(level, image_of(roi[0]), corners, 1 / levels.stride[level],
+                              levels.aligned);
+  }
+};
+
+// Rows of image, centre x and y, width, height, angle in radians.
+template <class E> struct TurnedRegions {
+  const E* rois;
+  Levels levels;
+  bool clockwise;
+
+  TENON_HD Region operator()(int64_t i) const {
+    float roi[6];
+    for (int k = 0; k < 6; ++k) roi[k] = static_cast<float>(rois[i * 6 + k]);
+    const int64_t level = levels.of(roi[3], roi[4]);
+    const float scale = 1 / levels.stride[level], offset = levels.aligned ? 0.5f : 0.f;
+    float width = levels.grown(roi[3]) * scale, height = levels.grown(roi[4]) * scale;
+    if (!levels.aligned) width = fmaxf(width, 1.f), height = fmaxf(height, 1.f);
+    const float angle = clockwise ? -roi[5] : roi[5];
+    return {level,
+            image_of(roi[0]),
+            roi[1] * scale - offset - width / 2,
+            roi[2] * scale - offset - height / 2,
+            width,
+            height,
+            cosf(angle),
+            sinf(angle)};
+  }
+};
+
+enum class Mode { kMaximum = 0, kAverage = 1 };
+
+// What both share; `row` is the length of a row of rois.
+template <int row> struct MultiLevel {
+  int32_t output_height = 7;
+  int32_t output_width = 7;
+  int32_t sampling_ratio = 2;
+  std::vector<float> featmap_strides;
+  float roi_scale_factor = -1;
+  int32_t finest_scale = 56;
+  bool aligned = false;
+
+  using T = Types<float, Half>;
+
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    if (in[0].size() != 2 || in.size() != featmap_strides.size() + 1
+        || featmap_strides.size() > kMostMaps)
+      throw std::invalid_argument(
+          "expected rois of 2 dimensions and a feature map for each of at most "
+          + std::to_string(kMostMaps) + " featmap_strides, found " + std::to_string(in[0].size())
+          + " dimensions, " + std::to_string(in.size() - 1) + " maps and "
+          + std::to_string(featmap_strides.size()) + " strides");
+    for (size_t i = 1; i < in.size(); ++i)
+      if (in[i].size() != 4)
+        throw std::invalid_argument("feature map " + std::to_string(i - 1)
+                                    + " must have 4 dimensions (N, C, H, W), found "
+                                    + std::to_string(in[i].size()));
+    if (output_height < 1 || output_width < 1)
+      throw std::invalid_argument("output_height and output_width must be at least 1, found "
+                                  + std::to_string(output_height) + " and "
+                                  + std::to_string(output_width));
+    out[0] = {in[0][0], in[1][1], output_height, output_width};
+  }
+  void check(std::span<const Shape> in) const {
+    if (in[0][1] != row)
+      throw std::invalid_argument("rois must have " + std::to_string(row) + " columns, found "
+                                  + std::to_string(in[0][1]));
+    for (size_t i = 2; i < in.size(); ++i)
+      if (in[i][1] != in[1][1])
+        throw std::invalid_argument("feature map " + std::to_string(i - 1) + " has "
+                                    + std::to_string(in[i][1]) + " channels, the first one "
+                                    + std::to_string(in[1][1]));
+    for (const float stride : featmap_strides)
+      if (!(stride > 0))
+        throw std::invalid_argument("featmap_strides must be positive, found "
+                                    + std::to_string(stride));
+    if (finest_scale < 1 || sampling_ratio < 0 || sampling_ratio > 1024)
+      throw std::invalid_argument(
+          "expected a finest_scale of at least 1 and a sampling_ratio of 0 "
+          "to 1024, found "
+          + std::to_string(finest_scale) + " and " + std::to_string(sampling_ratio));
+  }
+  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+    int64_t elements = 0;
+    for (const Shape& map : in.subspan(1)) elements += map.volume();
+    return roi_align_workspace(elements);
+  }
+
+ protected:
+  Levels levels() const {
+    Levels all;
+    for (const float stride : featmap_strides) all.stride[all.count++] = stride;
+    all.finest = static_cast<float>(finest_scale);
+    all.factor = roi_scale_factor;
+    all.aligned = aligned;
+    return all;
+  }
+  template <class E, class Regions>
+  void pool(const Device& device, const Regions& regions, RoiPooling pooling,
+            const Tensors<const E>& maps, const Tensor<E>& y) const {
+    FeatureMap<E> map[kMostMaps];
+    for (int i = 0; i < maps.count; ++i) {
+      const Shape& s = maps[i].shape;
+      map[i] = {maps[i].data, s[0], s[2], s[3]};
+    }
+    roi_align<E>(device, {output_height, output_width, sampling_ratio, pooling},
+                 {map, static_cast<size_t>(maps.count)}, y.shape[1], regions, y.shape[0], y.data);
+  }
+};
+
+}  // namespace
+
+struct MultiLevelRoiAlign : MultiLevel<5> {
+  Mode pool_mode = Mode::kMaximum;
+
+  static constexpr auto attributes = std::tuple{
+      attribute("output_height", &MultiLevelRoiAlign::output_height),
+      attribute("output_width", &MultiLevelRoiAlign::output_width),
+      attribute("pool_mode", &MultiLevelRoiAlign::pool_mode,
+                {{"max", Mode::kMaximum}, {"avg", Mode::kAverage}}),
+      attribute("sampling_ratio", &MultiLevelRoiAlign::sampling_ratio),
+      attribute("featmap_strides", &MultiLevelRoiAlign::featmap_strides).required(),
+      attribute("roi_scale_factor", &MultiLevelRoiAlign::roi_scale_factor),
+      attribute("finest_scale", &MultiLevelRoiAlign::finest_scale),
+      attribute("aligned", &MultiLevelRoiAlign::aligned),
+  };
+  static constexpr Spec spec{
+      .name = "MMCVMultiLevelRoiAlign",
+      .inputs = {{"rois", kT}, {"feats", kT, kRepeated}},
+      .outputs = {{"roi_feats", kT}},
+      .protocol = Protocol::kV2,
+      .text =
+          "mmdet's SingleRoIExtractor with RoIAlign: each row of rois (image, x1, y1, x2, y2) is "
+          "read from the level that suits its size.",
+      .differs =
+          "roi_scale_factor scales widths and heights as mmdet does, without the pixel that "
+          "older versions add."};
+
+  template <class E>
+  void run(const Device& device, Tensor<const E> rois, Tensors<const E> maps, Tensor<E> y) const {
+    pool<E>(device, UprightRegions<E>{rois.data, levels()},
+            pool_mode == Mode::kMaximum ? RoiPooling::kMaximum : RoiPooling::kAverage, maps, y);
+  }
+};
+TENON_PLUGIN(MultiLevelRoiAlign);
+
+struct MultiLevelRotatedRoiAlign : MultiLevel<6> {
+  bool clockwise = false;
+
+  static constexpr auto attributes = std::tuple{
+      attribute("output_height", &MultiLevelRotatedRoiAlign::output_height),
+      attribute("output_width", &MultiLevelRotatedRoiAlign::output_width),
+      attribute("clockwise", &MultiLevelRotatedRoiAlign::clockwise),
+      attribute("sampling_ratio", &MultiLevelRotatedRoiAlign::sampling_ratio),
+      attribute("featmap_strides", &MultiLevelRotatedRoiAlign::featmap_strides).required(),
+      attribute("roi_scale_factor", &MultiLevelRotatedRoiAlign::roi_scale_factor),
+      attribute("finest_scale", &MultiLevelRotatedRoiAlign::finest_scale),
+      attribute("aligned", &MultiLevelRotatedRoiAlign::aligned),
+  };
+  static constexpr Spec spec{
+      .name = "MMCVMultiLevelRotatedRoiAlign",
+      .inputs = {{"rois", kT}, {"feats", kT, kRepeated}},
+      .outputs = {{"roi_feats", kT}},
+      .protocol = Protocol::kV2,
+      .text =
+          "mmrotate's RotatedSingleRoIExtractor with RoIAlignRotated; rows of rois are image, "
+          "centre x, centre y, width, height, angle in radians."};
+
+  template <class E>
+  void run(const Device& device, Tensor<const E> rois, Tensors<const E> maps, Tensor<E> y) const {
+    pool<E>(device, TurnedRegions<E>{rois.data, levels(), clockwise}, RoiPooling::kAverage, maps,
+            y);
+  }
+};
+TENON_PLUGIN(MultiLevelRotatedRoiAlign);
+
+}  // namespace tenon::plugins::TENON_TARGET

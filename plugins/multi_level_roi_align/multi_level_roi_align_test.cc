@@ -1,0 +1,51 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tenon/plugin/testing.h>
+
+namespace {
+
+using tenon::kit::testing::PluginCase;
+using ::testing::HasSubstr;
+
+// A roi, two maps of one pixel, two strides.
+struct Given {
+  std::vector<int64_t> rois = {1, 5}, first = {1, 1, 1, 1}, second = {1, 1, 1, 1};
+  std::vector<float> strides = {4, 8};
+  std::vector<double> roi = {0, 0, 0, 1, 1};
+};
+std::string check(const Given& given, const char* name = "sampling_ratio", int32_t value = 2) {
+  const auto ones = [](const std::vector<int64_t>& dims) {
+    return std::vector<double>(static_cast<size_t>(dims.size() == 4 ? dims[1] : 1), 1);
+  };
+  return PluginCase("MMCVMultiLevelRoiAlign")
+      .attribute("featmap_strides", given.strides)
+      .attribute(name, value)
+      .in("rois", given.rois, given.roi)
+      .in("feat0", given.first, ones(given.first))
+      .in("feat1", given.second, ones(given.second))
+      .out("roi_feats", {1, 1, 7, 7}, std::vector<double>(49, 1))
+      .check();
+}
+
+TEST(MultiLevelRoiAlignTest, ShapesThatDoNotFitAreErrors) {
+  EXPECT_EQ(check({}), "");
+  EXPECT_THAT(check({.strides = {4}}), HasSubstr("2 dimensions, 2 maps and 1 strides"));
+  EXPECT_THAT(check({.second = {1}}), HasSubstr("feature map 1 must have 4 dimensions"));
+  EXPECT_THAT(check({.second = {1, 2, 1, 1}}),
+              HasSubstr("feature map 1 has 2 channels, the first one 1"));
+  EXPECT_THAT(check({.rois = {1, 4}, .roi = {0, 0, 1, 1}}),
+              HasSubstr("rois must have 5 columns, found 4"));
+}
+
+TEST(MultiLevelRoiAlignTest, AttributesOutOfRangeAreErrors) {
+  EXPECT_THAT(check({.strides = {4, 0}}), HasSubstr("featmap_strides must be positive"));
+  EXPECT_THAT(check({}, "finest_scale", 0), HasSubstr("found 0 and 2"));
+  EXPECT_THAT(check({}, "sampling_ratio", -1), HasSubstr("found 56 and -1"));
+  EXPECT_THAT(check({}, "output_width", 0), HasSubstr("must be at least 1, found 7 and 0"));
+}
+
+TEST(MultiLevelRoiAlignTest, RoisOfNoImageAreErrors) {
+  EXPECT_THAT(check({.roi = {1, 0, 0, 1, 1}}), HasSubstr("region 0 is of image 1; there are 1"));
+}
+
+}  // namespace
