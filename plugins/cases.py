@@ -23,6 +23,8 @@ def _values(array):
     """The elements in row-major order; float32 with as many digits as it needs."""
     if array.dtype == numpy.float32:
         return [_number(int(v) if v.is_integer() else float(str(v))) for v in array.flatten()]
+    if array.dtype == bool:
+        array = array.astype(int)
     return [_number(v) for v in array.flatten().tolist()]
 
 

@@ -6,20 +6,15 @@
 // - SkipLayerNormV1 1 (LitLeo): x, skip, gamma, beta; normalises x + skip.
 // - SkipLayerNormV2 1 (LitLeo): the same, and x + skip is the second output.
 #include <tenon/kernels/normalization.h>
+#include <tenon/kernels/shape_text.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
+using kernels::text_of;
 
 namespace {
-
-std::string text_of(const Shape& shape) {
-  std::string text = "(";
-  for (int axis = 0; axis < shape.rank(); ++axis)
-    text += (axis > 0 ? ", " : "") + std::to_string(shape[axis]);
-  return text + ")";
-}
 
 void check_parameters(const Shape& x, const Shape& gamma, const Shape& beta) {
   int first = 0;

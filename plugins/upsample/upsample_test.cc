@@ -1,0 +1,24 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tenon/plugin/testing.h>
+
+namespace {
+
+using tenon::kit::testing::PluginCase;
+using ::testing::HasSubstr;
+
+std::string check(int32_t factor, const std::vector<int64_t>& dims) {
+  return PluginCase("UpsamplePlugin")
+      .attribute("scaleFactor", factor)
+      .in("x", dims, {1})
+      .out("y", {1, 1, 2, 2}, {1, 1, 1, 1})
+      .check();
+}
+
+TEST(UpsampleTest, RefusesOtherRanksAndFactors) {
+  EXPECT_EQ(check(2, {1, 1, 1, 1}), "");
+  EXPECT_THAT(check(2, {1, 1, 1}), HasSubstr("x must have 4 dimensions (N, C, H, W), found 3"));
+  EXPECT_THAT(check(0, {1, 1, 1, 1}), HasSubstr("scaleFactor must be 1 or more, found 0"));
+}
+
+}  // namespace
