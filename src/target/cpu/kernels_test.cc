@@ -187,7 +187,8 @@ TEST(OnednnReorderTest, BetweenAllLayouts) {
 TEST(ReorderTest, BetweenAllLayouts) {
   for (const Layout from : kLayouts)
     for (const Layout to : kLayouts)
-      for (const Shape& shape : {Shape{2, 19, 5, 7}, Shape{1, 16, 3, 4, 5}, Shape{2, 3}}) {
+      for (const Shape& shape :
+           {Shape{2, 19, 5, 7}, Shape{1, 16, 3, 4, 5}, Shape{2, 3}, Shape{2, 40, 21, 19}}) {
         Reorder op;
         op.from = from;
         op.to = to;

@@ -1,12 +1,14 @@
 // Changes of layout by plain loops, for any element type.
 #include "ops/reorder.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/physical.h"
+#include "target/cpu/simd/kernels.h"
 #include "target/cpu/words.h"
 
 namespace tenon::cpu {
@@ -31,21 +33,48 @@ struct Grid {
   }
 };
 
+/// Channels and pixels of a tile.
+constexpr int64_t kTile = 8;
+/// Elements that are moved at a time, so that lines of the cache are used whole.
+constexpr int64_t kBlockElements = 8192;
+
+/// Pixels [begin, end) of `count` channels from c on, all on the padded or all on the real side.
 template <class T>
-void reorder_channels(const Grid& from, const Grid& to, const T* in, T* out, int64_t begin,
-                      int64_t end) {
-  const int64_t padded = to.padded();
-  for (int64_t i = begin; i < end; ++i) {
-    const int64_t n = i / padded, c = i % padded;
+void move_channels(const Grid& from, const Grid& to, const T* in, T* out, int64_t n, int64_t c,
+                   int64_t count, int64_t begin, int64_t end) {
+  const int64_t source_step = from.step(), target_step = to.step();
+  for (int64_t last = c + count; c < last; ++c) {
     T* target = out + to.offset(n, c);
-    const int64_t target_step = to.step();
     if (c >= to.channels) {
-      for (int64_t p = 0; p < to.plane; ++p) target[p * target_step] = T{};
+      for (int64_t p = begin; p < end; ++p) target[p * target_step] = T{};
       continue;
     }
     const T* source = in + from.offset(n, c);
-    const int64_t source_step = from.step();
-    for (int64_t p = 0; p < to.plane; ++p) target[p * target_step] = source[p * source_step];
+    for (int64_t p = begin; p < end; ++p) target[p * target_step] = source[p * source_step];
+  }
+}
+
+/// Pixels [begin, end) of one image.
+template <class T>
+void reorder_pixels(const Grid& from, const Grid& to, const T* in, T* out, int64_t n, int64_t begin,
+                    int64_t end) {
+  const int64_t padded = to.padded();
+  for (int64_t c = 0; c < padded; c += kTile) {
+    int64_t p = begin;
+    if constexpr (sizeof(T) == sizeof(uint32_t)) {
+      // Where pixels lie side by side in one of them, and channels in the other, tiles are turned.
+      const bool turns = (from.step() == 1) != (to.step() == 1) && c + kTile <= to.channels;
+      const T* source = in + from.offset(n, c);
+      T* target = out + to.offset(n, c);
+      const auto turn = simd_kernels().turn;
+      for (; turns && p + kTile <= end; p += kTile) {
+        if (from.step() == 1)
+          turn(source + p, from.plane, target + p * to.step(), to.step());
+        else
+          turn(source + p * from.step(), from.step(), target + p, to.plane);
+      }
+    }
+    move_channels(from, to, in, out, n, c, std::min(kTile, padded - c), p, end);
   }
 }
 
@@ -54,7 +83,7 @@ class ReorderExecution final : public Execution {
   ReorderExecution(const TensorSpec& from, const TensorSpec& to)
       : from_(from.shape, from.layout),
         to_(to.shape, to.layout),
-        rows_(to.shape[0] * to_.padded()),
+        images_(to.shape[0]),
         bytes_(bits_of(from.type) / 8) {}
 
   void run(const RunArguments& arguments) override {
@@ -65,14 +94,18 @@ class ReorderExecution final : public Execution {
   template <class T> void run_as(const RunArguments& arguments) const {
     const auto* in = static_cast<const T*>(arguments.inputs[0]);
     auto* out = static_cast<T*>(arguments.outputs[0]);
-    const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(to_.plane, 1));
-    parallel_for(rows_, grain, [&](int64_t begin, int64_t end) {
-      reorder_channels(from_, to_, in, out, begin, end);
+    const int64_t block =
+        std::max(kBlockElements / std::max<int64_t>(to_.padded(), 1) / kTile, int64_t{1}) * kTile;
+    const int64_t blocks = (to_.plane + block - 1) / block;
+    parallel_for(images_ * blocks, 2, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i)
+        reorder_pixels(from_, to_, in, out, i / blocks, i % blocks * block,
+                       std::min(to_.plane, (i % blocks + 1) * block));
     });
   }
 
   Grid from_, to_;
-  int64_t rows_;
+  int64_t images_;
   int64_t bytes_;  // of an element; offers are for whole bytes
 };
 
