@@ -46,20 +46,6 @@ template <class E> struct MmcvRegions {
   }
 };
 
-// Rows of x1, y1, x2, y2.
-template <class E> struct OnnxRegions {
-  const E* rois;
-  const int32_t* images;
-  float scale;
-  bool half_pixel;
-
-  TENON_HD Region operator()(int64_t i) const {
-    float corners[4];
-    for (int k = 0; k < 4; ++k) corners[k] = static_cast<float>(rois[i * 4 + k]);
-    return Region::of_corners(0, images[i], corners, scale, half_pixel);
-  }
-};
-
 enum class MmcvMode { kMaximum = 0, kAverage = 1 };
 
 }  // namespace
@@ -168,8 +154,8 @@ struct RoiAlignTrt {
   void run(const Device& device, Tensor<const E> x, Tensor<const E> rois,
            Tensor<const int32_t> images, Tensor<E> y) const {
     const FeatureMap<E> map = map_of(x);
-    const OnnxRegions<E> regions{rois.data, images.data, spatial_scale,
-                                 coordinate_transformation_mode != 0};
+    const RoisOfImages<E, int32_t> regions{rois.data, images.data, spatial_scale,
+                                           coordinate_transformation_mode != 0};
     roi_align<E>(device, rule(), {&map, 1}, x.shape[1], regions, rois.shape[0], y.data);
   }
 };

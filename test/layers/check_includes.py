@@ -1,8 +1,9 @@
 """Fails when a folder includes a file of a folder that it does not depend on.
 
-For src/ the edges are those of CMake: `tenon_module(NAME DEPENDS ...)` and `tenon_link_modules`. A
-module may include what it depends on, and what that depends on. Test files may also use the module's
-TEST_DEPENDS. The other folders see public headers alone; OUTSIDE names them.
+For src/ the edges are those of CMake: `tenon_module(NAME DEPENDS ... LIBRARIES ...)`, where a library
+may be a folder outside of src/ ("tenon_kernels"), and `tenon_link_modules`. A module may include what
+it depends on, and what that depends on. Test files may also use the module's TEST_DEPENDS. OUTSIDE
+names the other folders, and what they see besides themselves.
 """
 import argparse
 import pathlib
@@ -46,12 +47,13 @@ def words_after(key, text):
 
 def module_edges():
     """What CMake says: folder -> (modules it depends on, those its tests may use as well)."""
-    edges = {}
+    edges = {folder: (seen, set()) for folder, seen in OUTSIDE.items()}
     for lists in sorted(ROOT.glob("src/*/CMakeLists.txt")):
         folder = f"src/{lists.parent.name}"
         for kind, _, arguments in CALL.findall(lists.read_text()):
             direct = words_after("DEPENDS", arguments) if kind == "module" else arguments.split()
-            edges[folder] = ({f"src/{name}" for name in direct},
+            libraries = {name.removeprefix("tenon_") for name in words_after("LIBRARIES", arguments)}
+            edges[folder] = ({f"src/{name}" for name in direct} | libraries & set(OUTSIDE),
                              {f"src/{name}" for name in words_after("TEST_DEPENDS", arguments)})
     return edges
 

@@ -78,6 +78,20 @@ struct Region {
   }
 };
 
+/// Regions of one map: rows of x1, y1, x2, y2, and the number of an image for each.
+template <class E, class I> struct RoisOfImages {
+  const E* rois;
+  const I* images;
+  float scale;
+  bool aligned;
+
+  TENON_HD Region operator()(int64_t i) const {
+    float corners[4];
+    for (int k = 0; k < 4; ++k) corners[k] = static_cast<float>(rois[i * 4 + k]);
+    return Region::of_corners(0, images[i], corners, scale, aligned);
+  }
+};
+
 /// The two elements around a place on an axis; outside of the axis there are none.
 struct Neighbours {
   int64_t low, high;

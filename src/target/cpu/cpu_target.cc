@@ -91,6 +91,16 @@ constexpr Candidate kSelect[] = {{"select", offer_select}, {"reference", offer_r
 constexpr Candidate kNormalization[] = {{"normalization", offer_normalization},
                                         {"normalization_16bit", widened<offer_normalization>},
                                         {"reference", offer_reference}};
+constexpr Candidate kGridSample[] = {{"grid_sample", offer_grid_sample},
+                                     {"grid_sample_16bit", widened<offer_grid_sample>},
+                                     {"reference", offer_reference}};
+constexpr Candidate kRoiAlign[] = {{"roi_align", offer_roi_align},
+                                   {"roi_align_16bit", widened<offer_roi_align>},
+                                   {"reference", offer_reference}};
+constexpr Candidate kDeformableConvolution[] = {
+    {"deformable_convolution", offer_deformable_convolution},
+    {"deformable_convolution_16bit", widened<offer_deformable_convolution>},
+    {"reference", offer_reference}};
 constexpr Candidate kQuantize[] = {{"quantize", offer_quantize}, {"reference", offer_reference}};
 constexpr Candidate kPlugin[] = {{"plugin", offer_plugin}};
 constexpr Candidate kOthers[] = {{"reference", offer_reference}};
@@ -129,6 +139,9 @@ const Row kLists[] = {
     {LayerType::kGATHER, kGather},
     {LayerType::kSELECT, kSelect},
     {LayerType::kNORMALIZATION, kNormalization},
+    {LayerType::kGRID_SAMPLE, kGridSample},
+    {layer_type(PrivateLayer::kRoiAlign), kRoiAlign},
+    {layer_type(PrivateLayer::kDeformableConvolution), kDeformableConvolution},
     {LayerType::kPLUGIN, kPlugin},
     {LayerType::kPLUGIN_V2, kPlugin},
     {LayerType::kPLUGIN_V3, kPlugin},
