@@ -1,6 +1,7 @@
 """One peer as a process: loads a model, then answers "run SECONDS" lines with a JSON list of milliseconds.
 
     python peers.py ort|ov|ncnn MODEL.onnx INPUTS.npz OUTPUTS.npz THREADS
+    python peers.py torch OPERATOR INPUTS.npz OUTPUTS.npz THREADS
 """
 
 import json
@@ -108,7 +109,31 @@ def ncnn(model, inputs, threads):
     return run, lambda result: {"output": result}, loaded, before
 
 
-PEERS = {"ort": onnx_runtime, "ov": openvino, "ncnn": ncnn}
+def torch_function(name, inputs, threads):
+    """PyTorch's form of an operator of operators.py."""
+    before = resident_mb()
+    import torch
+
+    import operators
+
+    start = time.perf_counter()
+    torch.set_num_threads(threads)
+    made = operators.operator(name)
+    feed = {key: torch.from_numpy(value) for key, value in inputs.items()}
+    loaded = time.perf_counter() - start
+
+    def run():
+        with torch.inference_mode():
+            return made.torch(**feed)
+
+    def named(result):
+        results = result if isinstance(result, tuple) else (result,)
+        return {key: value.numpy() for key, value in zip(made.plugin.outputs, results)}
+
+    return run, named, loaded, before
+
+
+PEERS = {"ort": onnx_runtime, "ov": openvino, "ncnn": ncnn, "torch": torch_function}
 
 
 def main():

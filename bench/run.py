@@ -22,7 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRAINED = ROOT / ".cache/models"
 # Peers do not know the custom operator: they get the same network with ONNX's own Resize.
 PEER_MODEL = {"srcnn": "srcnn_resize"}
-NAMES = {"tenon": "Tenon", "ort": "ONNX Runtime", "ov": "OpenVINO", "ncnn": "ncnn"}
+NAMES = {"tenon": "Tenon", "ort": "ONNX Runtime", "ov": "OpenVINO", "ncnn": "ncnn", "torch": "PyTorch"}
+PEERS = ["tenon", "ort", "ov", "ncnn"]
 INPUTS = {
     "resnet50": {"input": (1, 3, 224, 224)},
     "mobilenet_v2": {"input": (1, 3, 224, 224)},
@@ -62,9 +63,9 @@ def path_of(model, options):
 def difference(own, other):
     """The largest error of any output, as a part of that output's range."""
     worst = 0.0
-    for name in own.files:
+    for name in own:
         # A peer with one output may have lost its name.
-        found = other[name] if name in other.files else other[other.files[0]]
+        found = other[name] if name in other else next(iter(other.values()))
         if found.shape != own[name].shape:
             return float("inf")
         if found.size:
@@ -135,23 +136,54 @@ class Worker:
         self.process.wait()
 
 
+def start_tenon(name, model, arrays, inputs, outputs, options):
+    """Builds a plan of the model for arrays of these shapes, and a process that runs it."""
+    plan = outputs.with_name(f"{name}.plan")
+    shapes = ",".join(f"{n}:{'x'.join(map(str, a.shape))}" for n, a in arrays.items())
+    command = [options.tenon, "build", model, "-o", plan, f"--shapes={shapes}"]
+    began = time.perf_counter()
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise RuntimeError(f"{name} cannot be built: {result.stderr.strip()}")
+    built = time.perf_counter() - began
+    worker = Worker([options.worker, plan, inputs, outputs, str(options.threads)])
+    worker.facts["build_s"] = round(built, 2)
+    return worker
+
+
+def start_peer(peer, model, inputs, outputs, options):
+    script = pathlib.Path(__file__).with_name("peers.py")
+    return Worker([options.python, script, peer, model, inputs, outputs, str(options.threads)])
+
+
 def start(peer, model, arrays, options, folder):
     inputs, outputs = folder / "inputs.npz", folder / f"{peer}.npz"
     if peer == "tenon":
-        plan = folder / f"{model}.plan"
-        shapes = ",".join(f"{n}:{'x'.join(map(str, a.shape))}" for n, a in arrays.items())
-        command = [options.tenon, "build", path_of(model, options), "-o", plan, f"--shapes={shapes}"]
-        began = time.perf_counter()
-        result = subprocess.run(command, capture_output=True, text=True)
-        if result.returncode != 0:
-            raise RuntimeError(f"{model} cannot be built: {result.stderr.strip()}")
-        built = time.perf_counter() - began
-        worker = Worker([options.worker, plan, inputs, outputs, str(options.threads)])
-        worker.facts["build_s"] = round(built, 2)
-        return worker
-    path = path_of(PEER_MODEL.get(model, model), options)
-    script = pathlib.Path(__file__).with_name("peers.py")
-    return Worker([options.python, script, peer, path, inputs, outputs, str(options.threads)])
+        return start_tenon(model, path_of(model, options), arrays, inputs, outputs, options)
+    return start_peer(peer, path_of(PEER_MODEL.get(model, model), options), inputs, outputs, options)
+
+
+def take_turns(workers, options, progress):
+    """What each process measures, block by block in turn, and how busy others kept the machine."""
+    progress.stage(f"measuring, {options.rounds} rounds of {options.block:g} s for each")
+    noise = []
+    for i in range(options.rounds):
+        for worker in workers.values():
+            noise.append(busy())
+            worker.measure(options.block)
+        progress.round(i + 1, options.rounds)
+    rows = {}
+    for peer, worker in workers.items():
+        worker.close()
+        times = sorted(worker.times)
+        rows[peer] = {
+            "median_ms": round(statistics.median(times), 4),
+            "min_ms": round(times[0], 4),
+            "p90_ms": round(times[int(0.9 * len(times))], 4),
+            "runs": len(times),
+            **worker.facts,
+        }
+    return rows, round(statistics.median(noise), 2)
 
 
 def measure(model, options):
@@ -164,29 +196,12 @@ def measure(model, options):
         for peer in peers:
             progress.stage(f"loading it into {NAMES[peer]}")
             workers[peer] = start(peer, model, arrays, options, folder)
-        progress.stage(f"measuring, {options.rounds} rounds of {options.block:g} s for each")
-        noise = []
-        for i in range(options.rounds):
-            for worker in workers.values():
-                noise.append(busy())
-                worker.measure(options.block)
-            progress.round(i + 1, options.rounds)
-        rows = {}
-        for peer, worker in workers.items():
-            worker.close()
-            times = sorted(worker.times)
-            rows[peer] = {
-                "median_ms": round(statistics.median(times), 3),
-                "min_ms": round(times[0], 3),
-                "p90_ms": round(times[int(0.9 * len(times))], 3),
-                "runs": len(times),
-                **worker.facts,
-            }
-        results = {peer: np.load(folder / f"{peer}.npz") for peer in workers}
+        rows, noise = take_turns(workers, options, progress)
+        results = {peer: dict(np.load(folder / f"{peer}.npz")) for peer in workers}
         if "tenon" in results:
             for peer, row in rows.items():
                 row["max_difference"] = difference(results["tenon"], results[peer])
-    return {"model": model, "busy": round(statistics.median(noise), 2), "peers": rows}
+    return {"model": model, "busy": noise, "peers": rows}
 
 
 def show(result):
@@ -203,22 +218,31 @@ def show(result):
         print(f"  plan built in {own['build_s']} s")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--models", default=",".join([*INPUTS, *CASES]))
-    parser.add_argument("--peers", default="tenon,ort,ov,ncnn")
+def add_options(parser):
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--block", type=float, default=0.4, help="seconds per peer and round")
-    parser.add_argument("--model-folder", default=ROOT / ".cache/bench/models")
     parser.add_argument("--python", default=ROOT / ".cache/bench/venv/bin/python")
     parser.add_argument("--tenon", default=ROOT / "out/bin/tenon")
     parser.add_argument("--worker", default=ROOT / "build/release/bench/tenon_bench_worker")
     parser.add_argument("--json", help="write the results to this file")
+
+
+def save(results, options):
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--models", default=",".join([*INPUTS, *CASES]))
+    parser.add_argument("--peers", default=",".join(PEERS))
+    parser.add_argument("--model-folder", default=ROOT / ".cache/bench/models")
+    add_options(parser)
     options = parser.parse_args()
     for peer in options.peers.split(","):
-        if peer not in NAMES:
-            parser.error(f"there is no peer '{peer}'; choose from {', '.join(NAMES)}")
+        if peer not in PEERS:
+            parser.error(f"there is no peer '{peer}'; choose from {', '.join(PEERS)}")
     print(
         f"The time of one inference, in milliseconds, fp32, with {options.threads} threads. Tenon and its peers run\n"
         "in turn. Ratios above 1: Tenon is quicker. Memory is the peak over what was there before.",
@@ -233,8 +257,7 @@ def main():
         except RuntimeError as error:
             failed = True
             print(f"\n{model}: {error}", file=sys.stderr)
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
+    save(results, options)
     return 1 if failed else 0
 
 
