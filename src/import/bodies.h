@@ -3,27 +3,31 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "import/layers.h"
 #include "import/model.h"
+#include "import/sequence.h"
 
 namespace tenon {
 
-/// An input of a body that the node gives, in the order of the graph's inputs.
+/// An input of a body that the node gives, in the order of the graph's inputs: a tensor, or a
+/// sequence of tensors around the body, which the body captures.
 struct BodyInput {
   DataType type = DataType::kFLOAT;
   Shape declared;  // -1 for extents known only at run time
   std::array<std::string, Shape::kMaxRank> dimension_names;
+  std::optional<Sequence> sequence = std::nullopt;
 };
 
 /// A graph imported as a network of its own.
 struct Body {
   std::shared_ptr<Network> network;
   std::shared_ptr<ImportState> state;
-  std::vector<Value*> outputs;   // of the graph, in `network`; not marked as outputs yet
+  std::vector<Item> inputs;      // of the graph, in `network`
+  std::vector<Item> outputs;     // likewise; not marked as outputs yet
   std::vector<Value*> captured;  // what the body reads from around it; its last inputs
 };
 
@@ -38,7 +42,7 @@ class BodyImporter {
                            const std::vector<Value*>& captured) = 0;
   /// The graph, which has no inputs, becomes layers of the network that the node is in. Its
   /// outputs.
-  virtual std::vector<Value*> inline_body(onnx::GraphProto& graph) = 0;
+  virtual std::vector<Item> inline_body(onnx::GraphProto& graph) = 0;
 };
 
 /// Marks `value` as the next output of a body, through a copy where it may not be one itself.

@@ -27,7 +27,8 @@ inline std::string foreign_type(int32_t type) {
 /// "sequences and optionals …" where a tensor is none, else what foreign_type() says.
 inline std::string reason_at_border(const onnx::ValueInfoProto& value) {
   const auto& type = value.type();
-  if (type.has_sequence_type() || type.has_optional_type()) return "sequences and optionals as inputs or outputs";
+  if (type.has_sequence_type() || type.has_optional_type())
+    return "sequences and optionals as inputs or outputs";
   return foreign_type(type.tensor_type().elem_type());
 }
 

@@ -60,7 +60,7 @@ ImportError::ImportError(Code code, const std::string& text)
     : Error(engine_code(code), text), parser_code_(code) {}
 
 NodeContext::NodeContext(ImportState& state, onnx::NodeProto& node, std::string name, int64_t opset,
-                         std::vector<Value*> inputs, TensorSource& source, BodyImporter& bodies)
+                         std::vector<Item> inputs, TensorSource& source, BodyImporter& bodies)
     : Layers(state, std::move(name)),
       node_(node),
       opset_(opset),
@@ -68,7 +68,7 @@ NodeContext::NodeContext(ImportState& state, onnx::NodeProto& node, std::string 
       outputs_(static_cast<size_t>(node.output_size())),
       source_(source),
       bodies_(bodies) {
-  while (!inputs_.empty() && inputs_.back() == nullptr) inputs_.pop_back();
+  while (!inputs_.empty() && is_null(inputs_.back())) inputs_.pop_back();
 }
 
 void NodeContext::expect_inputs(int least, int most) const {
@@ -77,27 +77,30 @@ void NodeContext::expect_inputs(int least, int most) const {
                 least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most));
 }
 
-Value& NodeContext::input(int i) {
+Value& NodeContext::given(int i) const {
   if (!has_input(i)) fail_import(Code::kINVALID_NODE, "input {} is missing", i);
-  Value& v = *inputs_[static_cast<size_t>(i)];
+  return *as_tensor(inputs_[index(i)], fmt::format("input {}", i));
+}
+
+Value& NodeContext::input(int i) {
+  Value& v = given(i);
   return v.is_weight() ? constant(v) : v;
 }
 
 Value& NodeContext::weight(int i) {
-  if (!has_input(i)) fail_import(Code::kINVALID_NODE, "input {} is missing", i);
-  Value& v = *inputs_[static_cast<size_t>(i)];
+  Value& v = given(i);
   if (v.is_weight()) return v;
   const Tensor* folded = known_tensor(v);
   return folded != nullptr ? network().add_weight(*folded, v.name) : v;
 }
 
 const Tensor* NodeContext::constant_input(int i) {
-  return has_input(i) ? known_tensor(*inputs_[static_cast<size_t>(i)]) : nullptr;
+  return has_input(i) ? known_tensor(given(i)) : nullptr;
 }
 
 std::vector<Dim> NodeContext::host_elements(int i, const char* what) {
   if (!has_input(i)) fail_import(Code::kINVALID_NODE, "input {} ({}) is missing", i, what);
-  Value& v = *inputs_[static_cast<size_t>(i)];
+  Value& v = given(i);
   if (const Tensor* t = known_tensor(v)) {
     std::vector<Dim> elements;
     if (is_float(t->type()))
@@ -243,20 +246,13 @@ bool NodeContext::output_is_used(int i) const {
   return i < node_.output_size() && !node_.output(i).empty();
 }
 
-void NodeContext::set_output(int i, Value& value) {
-  if (i < output_count()) outputs_[static_cast<size_t>(i)] = &value;
+void NodeContext::set_output(int i, Item item) {
+  if (i < output_count()) outputs_[index(i)] = std::move(item);
 }
 
-const std::vector<Value*>& NodeContext::sequence_input(int i) const {
-  const auto it = sequence_inputs_.find(i);
-  if (it == sequence_inputs_.end())
-    fail_import(Code::kINVALID_NODE, "input {} is no sequence of tensors", i);
-  return it->second;
-}
-
-const std::vector<Value*>* NodeContext::sequence_output(int i) const {
-  const auto it = sequences_.find(i);
-  return it == sequences_.end() ? nullptr : &it->second;
+const Sequence& NodeContext::sequence_input(int i) const {
+  if (!is_sequence(i)) fail_import(Code::kINVALID_NODE, "input {} is no sequence of tensors", i);
+  return *as_sequence(inputs_[index(i)]);
 }
 
 void NodeContext::import_as(std::string_view standard_operator, int64_t opset, int most_inputs) {

@@ -2,7 +2,6 @@
 // and layers to add.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -33,9 +32,8 @@ template <class... Args>
 
 class NodeContext : public Layers {
  public:
-  /// @param inputs null for an input left out.
   NodeContext(ImportState& state, onnx::NodeProto& node, std::string name, int64_t opset,
-              std::vector<Value*> inputs, TensorSource& source, BodyImporter& bodies);
+              std::vector<Item> inputs, TensorSource& source, BodyImporter& bodies);
 
   const std::string& op() const { return node_.op_type(); }
   onnx::NodeProto& proto() { return node_; }
@@ -46,8 +44,9 @@ class NodeContext : public Layers {
 
   // Inputs. Trailing ones that were left out do not count.
   int input_count() const { return static_cast<int>(inputs_.size()); }
-  bool has_input(int i) const { return i < input_count() && inputs_[static_cast<size_t>(i)]; }
+  bool has_input(int i) const { return i < input_count() && !is_null(inputs_[index(i)]); }
   void expect_inputs(int least, int most) const;
+  // Asking for a tensor throws where there is a sequence.
   /// As the output of a layer (or a network input): initializers get a Constant layer.
   Value& input(int i);
   /// The same, null if left out.
@@ -87,34 +86,32 @@ class NodeContext : public Layers {
   // Outputs.
   int output_count() const { return node_.output_size(); }
   bool output_is_used(int i) const;
-  void set_output(int i, Value& value);
+  void set_output(int i, Value& value) { set_output(i, Item(&value)); }
+  void set_output(int i, Item item);
+  const std::vector<Item>& outputs() const { return outputs_; }
+  /// The tensor that output i is by now; null for none.
+  Value* output(int i) const { return as_tensor(outputs_[index(i)], "an output"); }
 
-  // Sequences of tensors exist while a model is imported: their length is known then.
+  // Sequences of tensors.
+  bool is_sequence(int i) const { return has_input(i) && as_sequence(inputs_[index(i)]); }
   /// Throws when input i is no sequence.
-  const std::vector<Value*>& sequence_input(int i) const;
-  void set_sequence(int i, std::vector<Value*> elements) { sequences_[i] = std::move(elements); }
-  /// The sequence that output i is, null when it is a tensor.
-  const std::vector<Value*>* sequence_output(int i) const;
-  void give_sequence(int i, std::vector<Value*> elements) {
-    sequence_inputs_[i] = std::move(elements);
-  }
-
-  const std::vector<Value*>& outputs() const { return outputs_; }
+  const Sequence& sequence_input(int i) const;
 
   /// The rest of the import is that of the standard domain's operator in that opset: for operators
   /// of other domains that mean the same. It sees the first `most_inputs` inputs only.
   void import_as(std::string_view standard_operator, int64_t opset, int most_inputs = INT32_MAX);
 
  private:
+  static size_t index(int i) { return static_cast<size_t>(i); }
+  Value& given(int i) const;
   onnx::AttributeProto* find(std::string_view attribute, onnx::AttributeProto::AttributeType kind);
 
   onnx::NodeProto& node_;
   int64_t opset_;
-  std::vector<Value*> inputs_;
-  std::vector<Value*> outputs_;
+  std::vector<Item> inputs_;
+  std::vector<Item> outputs_;
   TensorSource& source_;
   BodyImporter& bodies_;
-  std::map<int, std::vector<Value*>> sequence_inputs_, sequences_;
   std::unordered_set<std::string_view> asked_;
 };
 

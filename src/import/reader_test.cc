@@ -2,89 +2,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "import/testing.h"
+#include "import/small_models.h"
 
 namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-
-// A model of one Relu, from "x" to "y", to be varied.
-onnx::ModelProto relu_model() {
-  onnx::ModelProto model;
-  model.set_ir_version(8);
-  model.add_opset_import()->set_version(17);
-  auto& graph = *model.mutable_graph();
-  graph.set_name("test");
-  auto& node = *graph.add_node();
-  node.set_op_type("Relu");
-  node.set_name("relu");
-  node.add_input("x");
-  node.add_output("y");
-  auto* input = graph.add_input();
-  input->set_name("x");
-  auto* type = input->mutable_type()->mutable_tensor_type();
-  type->set_elem_type(onnx::TensorProto::FLOAT);
-  type->mutable_shape()->add_dim()->set_dim_value(3);
-  graph.add_output()->set_name("y");
-  return model;
-}
-
-onnx::TensorProto float_tensor(const std::string& name, std::vector<int64_t> dims,
-                               const std::vector<float>& values) {
-  onnx::TensorProto t;
-  t.set_name(name);
-  t.set_data_type(onnx::TensorProto::FLOAT);
-  for (int64_t d : dims) t.add_dims(d);
-  t.set_raw_data(values.data(), values.size() * sizeof(float));
-  return t;
-}
-
-// A model that adds the initializer "w" to "x".
-onnx::ModelProto add_model(const onnx::TensorProto& weight) {
-  onnx::ModelProto model = relu_model();
-  auto& node = *model.mutable_graph()->mutable_node(0);
-  node.set_op_type("Add");
-  node.set_name("add");
-  node.add_input("w");
-  *model.mutable_graph()->add_initializer() = weight;
-  return model;
-}
-
-std::string error_of(const std::string& bytes, const std::string& path = "") {
-  Network network;
-  ImportReport report;
-  ImportOptions options;
-  options.model_path = path;
-  try {
-    import_onnx(testing::bytes_of(bytes), options, network, report);
-  } catch (const Error&) {
-    EXPECT_FALSE(report.problems.empty());
-    std::string text;
-    for (const auto& problem : report.problems) text += problem.text + "\n";
-    return text;
-  }
-  return "";
-}
-std::string error_of(const onnx::ModelProto& model, const std::string& path = "") {
-  return error_of(model.SerializeAsString(), path);
-}
-
-std::vector<Tensor> run(const onnx::ModelProto& model, const std::vector<Tensor>& inputs) {
-  Network network;
-  ImportReport report;
-  const std::string bytes = model.SerializeAsString();
-  import_onnx(testing::bytes_of(bytes), ImportOptions(), network, report);
-  return run_reference(network, inputs);
-}
-
-Tensor floats(std::vector<float> values) {
-  return Tensor::of<float>(DataType::kFLOAT, Shape{static_cast<int64_t>(values.size())}, values);
-}
-std::vector<double> numbers(const std::vector<Tensor>& tensors) {
-  return tensors.at(0).numbers();
-}
+using namespace testing;
 
 TEST(Reader, ImportsASmallModel) {
   EXPECT_EQ(numbers(run(relu_model(), {floats({-1, 0, 2})})), (std::vector<double>{0, 0, 2}));
@@ -136,47 +61,6 @@ TEST(Reader, ChecksVersions) {
   EXPECT_THAT(error_of(model), HasSubstr("opset_import does not name the standard domain"));
 }
 
-TEST(Reader, ReportsEveryUnknownOperator) {
-  auto model = relu_model();
-  for (const char* op : {"Frobnicate", "Wibble"}) {
-    auto& node = *model.mutable_graph()->add_node();
-    node.set_op_type(op);
-    node.set_domain("my.domain");
-    node.add_input("y");
-    node.add_output(op);
-  }
-  const std::string text = error_of(model);
-  EXPECT_THAT(text, HasSubstr("my.domain::Frobnicate"));
-  EXPECT_THAT(text, HasSubstr("my.domain::Wibble"));
-}
-
-TEST(Reader, KnowsOperatorsOfOtherDomains) {
-  auto model = relu_model();
-  auto& node = *model.mutable_graph()->mutable_node(0);
-  node.set_domain("com.microsoft");
-  node.set_op_type("Gelu");  // the model does not say which version of the domain
-  EXPECT_THAT(error_of(model), "");
-  EXPECT_TRUE(operator_is_known("com.microsoft::Gelu"));
-  node.set_op_type("Relu");
-  EXPECT_THAT(error_of(model), HasSubstr("operator 'com.microsoft::Relu' is not supported yet"));
-}
-
-TEST(Reader, NamesTheNodeOfAnError) {
-  auto model = relu_model();
-  auto& node = *model.mutable_graph()->mutable_node(0);
-  node.set_op_type("Flatten");
-  auto& attribute = *node.add_attribute();
-  attribute.set_name("axis");
-  attribute.set_type(onnx::AttributeProto::STRING);
-  attribute.set_s("1");
-  EXPECT_THAT(error_of(model),
-              HasSubstr("node 'relu' (Flatten): attribute 'axis' is of kind STRING"));
-  node.set_name("two\nlines");
-  node.clear_attribute();
-  node.set_op_type("Frob\x1bnicate");
-  EXPECT_THAT(error_of(model), HasSubstr("node 'two\\nlines' (Frob\\x1bnicate): "));
-}
-
 TEST(Reader, RefusesBadGraphs) {
   auto model = relu_model();
   model.mutable_graph()->mutable_node(0)->set_input(0, "nowhere");
@@ -201,26 +85,6 @@ TEST(Reader, RefusesBadGraphs) {
   model = relu_model();
   model.mutable_graph()->mutable_node(0)->set_output(0, "\xff\xfe");
   EXPECT_THAT(error_of(model), HasSubstr("UTF-8"));
-
-  model = relu_model();
-  auto* shape = model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
-  shape->mutable_shape()->mutable_dim(0)->set_dim_value(-7);
-  EXPECT_THAT(error_of(model), HasSubstr("extent 0 is -7"));
-  for (int i = 0; i < 9; ++i) shape->mutable_shape()->add_dim()->set_dim_value(1);
-  EXPECT_THAT(error_of(model), HasSubstr("10 dimensions"));
-}
-
-TEST(Reader, EqualNamesAreEqualExtentsAndQuestionMarksAreNoNames) {
-  const Tensor oblong(DataType::kFLOAT, Shape{2, 3});
-  auto model = relu_model();
-  auto& type = *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
-  type.mutable_shape()->clear_dim();
-  for (int i = 0; i < 2; ++i) type.mutable_shape()->add_dim()->set_dim_param("?");
-  EXPECT_EQ(run(model, {oblong}).at(0).shape(), (Shape{2, 3}));
-  Network network;
-  ImportReport report;
-  import_onnx(testing::bytes_of(model.SerializeAsString()), ImportOptions(), network, report);
-  EXPECT_NE(network.inputs()[0]->dims[0], network.inputs()[0]->dims[1]);
 }
 
 TEST(Reader, ChecksTheSizeOfTensors) {
@@ -247,49 +111,6 @@ TEST(Reader, ConvertsWhatHasNoCounterpart) {
   tensor.set_data_type(onnx::TensorProto::UINT64);
   for (int i = 0; i < 3; ++i) tensor.add_uint64_data(UINT64_MAX);
   EXPECT_THAT(error_of(add_model(tensor)), HasSubstr("does not fit int64"));
-}
-
-TEST(Reader, OutputsMayBeInputsAndConstants) {
-  auto model = add_model(float_tensor("w", {3}, {1, 2, 3}));
-  for (const char* name : {"x", "w"}) model.mutable_graph()->add_output()->set_name(name);
-  const auto results = run(model, {floats({1, 1, 1})});
-  EXPECT_EQ(results.at(1).numbers(), (std::vector<double>{1, 1, 1}));
-  EXPECT_EQ(results.at(2).numbers(), (std::vector<double>{1, 2, 3}));
-}
-
-TEST(Reader, UnsupportedOutputsMatterOnlyWhenUsed) {
-  auto model = relu_model();
-  model.mutable_opset_import(0)->set_version(11);  // which does not say what the mask holds
-  auto& node = *model.mutable_graph()->mutable_node(0);
-  node.set_op_type("Dropout");
-  node.add_output("mask");
-  EXPECT_EQ(error_of(model), "");
-  model.mutable_graph()->add_output()->set_name("mask");
-  EXPECT_THAT(error_of(model), HasSubstr("output 1 ('mask') of node 'relu' (Dropout)"));
-}
-
-TEST(Reader, InlinesFunctions) {
-  auto model = relu_model();
-  auto& node = *model.mutable_graph()->mutable_node(0);
-  node.set_op_type("Double");
-  node.set_domain("mine");
-  auto& function = *model.add_functions();
-  function.set_name("Double");
-  function.set_domain("mine");
-  function.add_opset_import()->set_version(17);
-  function.add_input("a");
-  function.add_output("b");
-  auto& body = *function.add_node();
-  body.set_op_type("Add");
-  body.add_input("a");
-  body.add_input("a");
-  body.add_output("b");
-  EXPECT_EQ(numbers(run(model, {floats({1, 2, 3})})), (std::vector<double>{2, 4, 6}));
-
-  function.mutable_node(0)->set_op_type("Double");
-  function.mutable_node(0)->set_domain("mine");
-  function.mutable_node(0)->mutable_input()->RemoveLast();
-  EXPECT_THAT(error_of(model), HasSubstr("recurse"));
 }
 
 TEST(Reader, RefusesDeepNesting) {

@@ -71,7 +71,7 @@ TENON_IMPORT_MICROSOFT(FusedConv, "1 to 3 spatial axes") {
   Value* added = n.optional_input(3);
   const std::vector<float> parameters = n.reals_in("activation_params");
   n.import_as("Conv", 11, 3);
-  Value* y = n.outputs()[0];
+  Value* y = n.output(0);
   if (added != nullptr) y = &n.binary(Operation::kSUM, *y, *added);
   n.set_output(0, activated(n, *y, parameters.empty() ? 0 : parameters[0],
                             parameters.size() < 2 ? 0 : parameters[1], !parameters.empty()));
@@ -82,7 +82,7 @@ TENON_IMPORT_MICROSOFT(FusedGemm, "floating point only") {
   const float alpha = n.real("activation_alpha", 0), beta = n.real("activation_beta", 0);
   n.ignore("activation_gamma");
   n.import_as("Gemm", 13);
-  n.set_output(0, activated(n, *n.outputs()[0], alpha, beta, has_alpha));
+  n.set_output(0, activated(n, *n.output(0), alpha, beta, has_alpha));
 }
 
 TENON_IMPORT_MICROSOFT_AS(FusedMatMul, "no transBatchA or transBatchB", import_fused_product);

@@ -1,6 +1,8 @@
-// Sequences of tensors. They exist while a model is imported, as lists: TensorRT has none.
+// Operators on sequences of tensors.
+#include "import/sequence.h"
+
 #include "import/node.h"
-#include "ops/concatenation.h"
+#include "ops/gather.h"
 #include "ops/infer.h"
 
 namespace tenon {
@@ -20,10 +22,11 @@ size_t position(NodeContext& n, int i, size_t count, bool end = false) {
   return static_cast<size_t>(at);
 }
 
-Value& concatenated(NodeContext& n, const std::vector<Value*>& parts, int axis) {
-  auto op = std::make_unique<Concatenation>();
-  op->axis = axis;
-  return n.add(std::move(op), parts);
+// Positions count elements, which parts of unknown length do not tell.
+void require_known_length(const Sequence& sequence, const char* what) {
+  if (!has_known_length(sequence))
+    fail_import(Code::kUNSUPPORTED_NODE_DYNAMIC,
+                "{} of a sequence whose length only running tells is not supported yet", what);
 }
 
 // A slice of `size` along an axis from `start` on.
@@ -61,86 +64,98 @@ std::vector<int64_t> split_sizes(NodeContext& n, int64_t extent) {
   return sizes;
 }
 
+// The slices of an axis whose extent only running tells: the tensor itself, that axis first.
+Sequence slices(NodeContext& n, Value& x, size_t axis, bool keep) {
+  Value& first = stack(n, {{&x, false}}, 0);  // (1, …): the axis moves there
+  std::vector<int32_t> order(first.dims.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
+  std::swap(order[0], order[axis + 1]);
+  Value& moved = n.transpose(first, order);
+  return {{keep ? &moved : &without_axis(n, moved, axis + 1), true}};
+}
+
 }  // namespace
 
 TENON_IMPORT(SequenceEmpty, 11, "") {
   n.ignore("dtype");
-  n.set_sequence(0, {});
+  n.set_output(0, Sequence());
 }
 
 TENON_IMPORT(SequenceConstruct, 11, "") {
-  std::vector<Value*> elements;
-  for (int i = 0; i < n.input_count(); ++i) elements.push_back(&n.input(i));
-  n.set_sequence(0, std::move(elements));
+  Sequence elements;
+  for (int i = 0; i < n.input_count(); ++i) elements.push_back({&n.input(i)});
+  n.set_output(0, std::move(elements));
 }
 
-TENON_IMPORT(SequenceInsert, 11, "the position must be constant") {
-  std::vector<Value*> elements = n.sequence_input(0);
+TENON_IMPORT(SequenceInsert, 11, "the position must be constant, or the end") {
+  Sequence elements = n.sequence_input(0);
+  if (n.has_input(2)) require_known_length(elements, "a position");
   const size_t at = n.has_input(2) ? position(n, 2, elements.size(), true) : elements.size();
-  elements.insert(elements.begin() + static_cast<std::ptrdiff_t>(at), &n.input(1));
-  n.set_sequence(0, std::move(elements));
+  elements.insert(elements.begin() + static_cast<std::ptrdiff_t>(at), {&n.input(1)});
+  n.set_output(0, std::move(elements));
 }
 
-TENON_IMPORT(SequenceErase, 11, "the position must be constant") {
-  std::vector<Value*> elements = n.sequence_input(0);
+TENON_IMPORT(SequenceErase, 11, "the length and the position must be constant") {
+  Sequence elements = n.sequence_input(0);
+  require_known_length(elements, "an element");
   require(!elements.empty(), "the sequence is empty");
   const size_t at = n.has_input(1) ? position(n, 1, elements.size()) : elements.size() - 1;
   elements.erase(elements.begin() + static_cast<std::ptrdiff_t>(at));
-  n.set_sequence(0, std::move(elements));
+  n.set_output(0, std::move(elements));
 }
 
-TENON_IMPORT(SequenceAt, 11, "the position must be constant") {
-  const std::vector<Value*>& elements = n.sequence_input(0);
-  n.set_output(0, *elements[position(n, 1, elements.size())]);
+TENON_IMPORT(SequenceAt, 11, "elements of several shapes need a constant position") {
+  const Sequence& elements = n.sequence_input(0);
+  if (has_known_length(elements) && n.constant_input(1) != nullptr) {
+    n.set_output(0, *elements[position(n, 1, elements.size())].tensor);
+    return;
+  }
+  n.set_output(0, n.add(std::make_unique<Gather>(), {&stack(n, elements, 0), &n.input(1)}));
 }
 
 TENON_IMPORT(SequenceLength, 11, "") {
-  const auto count = static_cast<int64_t>(n.sequence_input(0).size());
-  n.set_output(0, n.constant(Tensor::of<int64_t>(DataType::kINT64, Shape(),
-                                                 std::span<const int64_t>(&count, 1))));
+  n.set_output(0, n.reshape(n.shape_tensor({length_of(n, n.sequence_input(0))}), {}));
 }
 
-TENON_IMPORT(SplitToSequence, 11, "the extent that is split, and the sizes, must be constant") {
+TENON_IMPORT(SplitToSequence, 11, "sizes must be constant; with sizes, the extent too") {
   n.expect_inputs(1, 2);
   Value& x = n.input(0);
   const auto axis = static_cast<size_t>(normalized_axis(n.integer("axis", 0), n.rank(x)));
   const bool keep = n.flag("keepdims", true) || n.has_input(1);
   const Dim extent = x.dims[axis];
-  if (!extent->is_integer_constant())
-    fail_import(
-        Code::kUNSUPPORTED_NODE_DYNAMIC,
-        "sequences of a length known only at run time are not supported yet: axis {} has no "
-        "constant extent",
-        axis);
+  if (!extent->is_integer_constant()) {
+    if (n.has_input(1))
+      fail_import(Code::kUNSUPPORTED_NODE_DYNAMIC,
+                  "parts of given sizes of an axis whose extent only running tells are not "
+                  "supported yet: axis {} has no constant extent",
+                  axis);
+    n.set_output(0, slices(n, x, axis, keep));
+    return;
+  }
   const auto sizes = split_sizes(n, extent->value.integer);
-  std::vector<Value*> elements;
+  Sequence elements;
   int64_t start = 0;
   for (int64_t size : sizes) {
     require(size >= 0 && size <= extent->value.integer - start,
             "parts of {} elements do not fit extent {}", fmt::join(sizes, ", "),
             extent->value.integer);
     Value& slice = part(n, x, axis, start, size);
-    elements.push_back(keep ? &slice : &without_axis(n, slice, axis));
+    elements.push_back({keep ? &slice : &without_axis(n, slice, axis)});
     start += size;
   }
   require(start == extent->value.integer, "the parts have {} elements together; the axis has {}",
           start, extent->value.integer);
-  n.set_sequence(0, std::move(elements));
+  n.set_output(0, std::move(elements));
 }
 
 TENON_IMPORT(ConcatFromSequence, 11, "") {
-  std::vector<Value*> elements = n.sequence_input(0);
+  const Sequence& elements = n.sequence_input(0);
   require(!elements.empty(), "the sequence is empty");
-  const bool stack = n.flag("new_axis", false);
-  const int rank = n.rank(*elements[0]) + (stack ? 1 : 0);
+  require_readable(elements);
+  const bool new_axis = n.flag("new_axis", false);
+  const int rank = static_cast<int>(element_dims(elements[0]).size()) + (new_axis ? 1 : 0);
   const int axis = normalized_axis(n.integer("axis"), rank);
-  if (stack)
-    for (Value*& element : elements) {
-      Dims extents = element->dims;
-      extents.insert(extents.begin() + axis, n.number(1));
-      element = &n.reshape(*element, extents);
-    }
-  n.set_output(0, concatenated(n, elements, axis));
+  n.set_output(0, new_axis ? stack(n, elements, axis) : concatenate(n, elements, axis));
 }
 
 }  // namespace tenon

@@ -45,7 +45,12 @@ TENON_IMPORT_AS(Acosh, 9, "", unary<UnaryOperation::kACOSH>);
 TENON_IMPORT_AS(Atanh, 9, "", unary<UnaryOperation::kATANH>);
 TENON_IMPORT_AS(IsNaN, 9, "", unary<UnaryOperation::kISNAN>);
 TENON_IMPORT_AS(Not, 1, "", unary<UnaryOperation::kNOT>);
-TENON_IMPORT_AS(Identity, 1, "tensors only", pass_through);
+TENON_IMPORT(Identity, 1, "") {
+  if (n.is_sequence(0))
+    n.set_output(0, n.sequence_input(0));
+  else
+    pass_through(n);
+}
 
 TENON_IMPORT(IsInf, 10, "") {
   Value& x = n.input(0);

@@ -1,0 +1,69 @@
+// Nodes of a graph become layers: operators, plugins, calls of functions, and nodes with graphs of
+// their own.
+#pragma once
+
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "import/functions.h"
+#include "import/import.h"
+#include "import/node.h"
+#include "import/scope.h"
+
+namespace tenon {
+
+/// "node_name", or "operator_index" for a node without a name; fit for tables and messages.
+std::string shown_name(const onnx::NodeProto& node, int index);
+
+class GraphImporter {
+ public:
+  /// Outputs of nodes that become layers of `network` are reported.
+  GraphImporter(const onnx::ModelProto& model, const ImportOptions& options, const Network& network,
+                ImportReport& report)
+      : functions_(model), options_(options), network_(network), report_(report) {}
+
+  /// Adds the layers of one node, and its outputs to the scope; false when an input of it could not
+  /// be imported. Takes the bytes out of tensors. Throws for a node that cannot be imported.
+  bool import_node(Scope& scope, onnx::NodeProto& node, int index);
+  /// Throws when no row, function or plugin says what the node means.
+  void require_meaning(const Scope& scope, const onnx::NodeProto& node) const;
+  /// The functions around the node that failed last, outermost first. Forgets them.
+  std::vector<std::string> take_functions() { return std::exchange(around_, {}); }
+
+ private:
+  // What a node is made into; nothing is set for an operator that nobody knows.
+  struct Meaning {
+    ImportFunction row = nullptr;
+    nvinfer1::IPluginCreatorInterface* creator = nullptr;
+    const onnx::FunctionProto* function = nullptr;
+  };
+  class Graphs;
+
+  Meaning meaning_of(const onnx::NodeProto& node, int64_t opset) const;
+  std::string unique_name(const Scope& scope, const onnx::NodeProto& node, int index);
+  void import_operator(Scope& scope, NodeContext& n, const Meaning& meaning);
+  void finish_node(Scope& scope, NodeContext& n);
+  void name_layers(NodeContext& n);
+  void call_function(Scope& caller, onnx::NodeProto& node, const onnx::FunctionProto& function,
+                     const std::string& name, const std::vector<Item>& inputs);
+  void count_node(const char* what);
+  Scope inner_scope(Scope& outer, const std::string& name, onnx::GraphProto& graph);
+  std::vector<Item> import_graph(Scope& scope, onnx::GraphProto& graph);
+  std::vector<Item> inline_body(Scope& outer, const std::string& name, onnx::GraphProto& graph);
+  Body import_body(Scope& outer, const std::string& name, onnx::GraphProto& graph,
+                   std::span<const BodyInput> own, std::span<const BodyInput> inputs,
+                   const std::vector<Value*>& captured);
+
+  LocalFunctions functions_;
+  const ImportOptions& options_;
+  const Network& network_;
+  ImportReport& report_;
+  std::unordered_set<std::string> node_names_;
+  std::unordered_set<const Value*> named_;
+  std::vector<std::string> around_;  // functions around the node that is being imported
+  int64_t inlined_nodes_ = 0;
+};
+
+}  // namespace tenon

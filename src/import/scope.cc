@@ -1,0 +1,84 @@
+#include "import/scope.h"
+
+#include <algorithm>
+
+#include "import/node.h"
+#include "network/control_flow.h"
+
+namespace tenon {
+
+using Code = nvonnxparser::ErrorCode;
+
+bool is_standard(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+std::string unused_input_name(const Network& network, const std::string& base) {
+  std::string name = base;
+  const auto taken = [&](const Value* v) { return v->name == name; };
+  for (int i = 1; std::any_of(network.inputs().begin(), network.inputs().end(), taken); ++i)
+    name = fmt::format("{}_{}", base, i);
+  return name;
+}
+
+void Scope::set_opsets(
+    const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports) {
+  opset = standard_opset(imports);
+  for (const auto& entry : imports)
+    if (!is_standard(entry.domain())) other_opsets[entry.domain()] = entry.version();
+}
+
+int64_t Scope::opset_of(const onnx::NodeProto& node) const {
+  if (is_standard(node.domain())) return opset;
+  const auto it = other_opsets.find(node.domain());
+  return it == other_opsets.end() ? 1 : std::max<int64_t>(it->second, 1);
+}
+
+Item Scope::find(const std::string& name) {
+  if (auto item = find_here_or_around(name)) return *item;
+  if (const auto it = makers.find(name); it != makers.end())
+    fail_import(Code::kINVALID_GRAPH,
+                "tensor '{}' is used before node '{}' makes it: the nodes are not sorted, or they "
+                "form a cycle",
+                name, it->second);
+  fail_import(Code::kINVALID_GRAPH,
+              "tensor '{}' does not exist: no input, initializer or node has that name", name);
+}
+
+std::optional<Item> Scope::find_here_or_around(const std::string& name) {
+  if (const auto it = items.find(name); it != items.end()) return it->second;
+  if (const auto it = missing_outputs.find(name); it != missing_outputs.end())
+    fail_import(Code::kUNSUPPORTED_NODE, "{}", it->second);
+  if (const auto it = initializers.find(name); it != initializers.end())
+    return items[name] = &weights->add(state->network, *it->second);
+  if (outer == nullptr) return std::nullopt;
+  const Item around = outer->find(name);
+  if (is_null(around) || body == nullptr) return around;
+  return items[name] = captured(around);
+}
+
+Item Scope::captured(const Item& around) {
+  const Sequence* sequence = as_sequence(around);
+  if (sequence == nullptr) return &capture(*std::get<Value*>(around));
+  Sequence inside = *sequence;
+  for (SequencePart& part : inside)
+    if (part.tensor != nullptr) part.tensor = &capture(*part.tensor);
+  return inside;
+}
+
+Value& Scope::capture(Value& around) {
+  Value*& inner = captures[&around];
+  if (inner != nullptr) return *inner;
+  Network& network = state->network;
+  if (const Tensor* constant = Layers(*outer->state, "").known_tensor(around))
+    return *(inner = &network.add_weight(*constant, around.name));
+  if (auto constant = constant_content(around))
+    return *(inner = &network.add_weight(std::move(*constant), around.name));
+  const BodyDims dims = body_dims(around.dims);
+  inner = &network.add_input(unused_input_name(network, around.name), around.type, dims.declared,
+                             dims.names);
+  body->captured.push_back(&around);
+  return *inner;
+}
+
+}  // namespace tenon
