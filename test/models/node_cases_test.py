@@ -19,10 +19,12 @@ from onnx import numpy_helper
 
 TENON = os.environ["TENON"]
 CASES = pathlib.Path(os.environ["TENON_ONNX_CASES"])
+ROOT = pathlib.Path(__file__).parents[2]
+OWN = ROOT / "src/import/testdata/models"  # models of several nodes, with the results of ONNX Runtime
 EVERY = int(os.environ.get("TENON_EVERY", "1"))  # sanitizers take a part, to stay within minutes
 # What .npz files hold; the other types stay inside the engine in the C++ test.
 TYPES = {np.dtype(t) for t in ("float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool")}
-FOUND = json.loads((pathlib.Path(__file__).parents[2] / "docs/onnx_node_tests.json").read_text())
+FOUND = json.loads((ROOT / "docs/onnx_node_tests.json").read_text())
 ONLY_WITH_CONSTANTS = set(FOUND["only_with_constants"])
 NOT_PASSED = {name: reason for reason, names in FOUND["not_passed"].items() for name in names}
 WRONG = "expected values contradict the text"  # the one reason that is no refusal
@@ -31,6 +33,8 @@ MAKES_CONSTANTS = ("Window", "MelWeightMatrix")
 
 
 def read(folder, kind, names):
+    if folder.parent == OWN:
+        folder = folder / "test_data_set_0"
     return {name: numpy_helper.to_array(onnx.load_tensor(str(folder / f"{kind}_{i}.pb")))
             for i, name in enumerate(names)}
 
@@ -102,7 +106,8 @@ def run(folder):
 
 class NodeCases(unittest.TestCase):
     def test_all(self):
-        folders = sorted(f for f in CASES.iterdir() if (f / "model.onnx").exists())[::EVERY]
+        folders = sorted(f for root in (CASES, OWN) for f in root.iterdir()
+                         if (f / "model.onnx").exists())[::EVERY]
         counts = collections.Counter()
         with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
             for folder, (kind, text) in zip(folders, pool.map(run, folders)):

@@ -139,10 +139,13 @@ TENON_IMPORT(Loop, 1, "states keep their rank; a sequence among them may only be
   loop.op->collect_reverse.assign(collected, 0);
   const Tensor* trips = n.has_input(0) ? n.constant_input(0) : nullptr;
   const bool counted = is_endless(n, loop.body) && trips != nullptr;
-  const Node& node = add_loop(
-      n, loop, {},
-      counted ? BodyExtent::of(std::max<int64_t>(0, trips->integers().at(0))) : BodyExtent());
-  std::vector<Item> outputs(node.outputs.begin(), node.outputs.end());
+  std::vector<Item> outputs;
+  if (tensors + collected > 0) {  // else it leaves its sequences as they are
+    const auto length =
+        counted ? BodyExtent::of(std::max<int64_t>(0, trips->integers().at(0))) : BodyExtent();
+    const Node& node = add_loop(n, loop, {}, length);
+    outputs.assign(node.outputs.begin(), node.outputs.end());
+  }
   for (size_t i = sequences.size(); i-- > 0;)
     if (sequences[i].grows) {
       sequences[i].initial = grown(n, sequences[i], *std::get<Value*>(outputs.back()));
