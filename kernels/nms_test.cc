@@ -108,7 +108,7 @@ TEST(NmsTest, StrangeNumbersOverlapNothing) {
 
 TEST(NmsTest, TinyBoxesAreCompared) {
   Candidates c = random_candidates(300, 20, 4, 9);
-  for (Box& b : c.boxes) b = {b.x1 * 1e-20f, b.y1 * 1e-20f, b.x2 * 1e-20f, b.y2 * 1e-20f};
+  for (Box& b : c.boxes) b = {b.x1 * 1e-22f, b.y1 * 1e-22f, b.x2 * 1e-22f, b.y2 * 1e-22f};
   EXPECT_EQ(kept_by_kernel(c, {.overlap = 0.5f}), kept_by_comparing_all(c, 0.5f));
 }
 
@@ -131,7 +131,7 @@ TEST(ScoreKeyTest, SortsAsScoresDo) {
   std::mt19937 generator(3);
   std::uniform_int_distribution<int> numbers(-50, 50);
   for (int i = 0; i < 1000; ++i) scores.push_back(static_cast<float>(numbers(generator)) / 8);
-  for (const float x : {INFINITY, -INFINITY, 0.f, -0.f, 1e-40f, 3e38f}) scores.push_back(x);
+  for (const float x : {INFINITY, -INFINITY, -0.f, 0.f, 1e-40f, 3e38f}) scores.push_back(x);
   std::vector<ScoreKey> keys, room(scores.size());
   for (uint32_t i = 0; i < scores.size(); ++i) keys.push_back(ScoreKey::of(scores[i], i));
   const ScoreKey* sorted = sort_keys(keys.data(), room.data(), static_cast<int64_t>(keys.size()));

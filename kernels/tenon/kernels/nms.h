@@ -155,7 +155,7 @@ template <class Boxes> class Nms {
   }
 
  private:
-  static constexpr int64_t kMostLanes = 16;
+  static constexpr int64_t kMostLanes = 8;
   // What the one thread that is in a lane works with.
   struct Memory {
     ScoreKey* room;

@@ -1,0 +1,226 @@
+/// A copy of a tensor in which elements or blocks are replaced by updates, or combined with them.
+///
+/// As ONNX ScatterElements and ScatterND. Negative indices count from the end, those outside are
+/// errors. Where updates meet, the last one counts, or all are combined in order.
+#pragma once
+
+#include <tenon/plugin/device.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "tenon/kernels/shape_text.h"
+
+namespace tenon::kernels::inline TENON_TARGET {
+
+/// How an update meets what is there.
+enum class Reduction : int32_t { kNone, kAdd, kMul, kMin, kMax };
+
+/// Floats combine in single precision, and a NaN stays one; integers wrap around.
+template <Reduction reduction, class E> TENON_HD E combined(E there, E update) {
+  constexpr bool is_integer = std::is_integral_v<E>;
+  using Wide = std::conditional_t<is_integer, uint64_t, float>;
+  if constexpr (reduction == Reduction::kNone) {
+    return update;
+  } else if constexpr (reduction == Reduction::kAdd) {
+    return static_cast<E>(static_cast<Wide>(there) + static_cast<Wide>(update));
+  } else if constexpr (reduction == Reduction::kMul) {
+    return static_cast<E>(static_cast<Wide>(there) * static_cast<Wide>(update));
+  } else {
+    using Number = std::conditional_t<is_integer, E, float>;
+    const auto a = static_cast<Number>(there), b = static_cast<Number>(update);
+    if (a != a) return there;
+    return b != b || (reduction == Reduction::kMin ? b < a : b > a) ? update : there;
+  }
+}
+
+/// Calls f with the reduction as a constant.
+template <class F> void with_reduction(Reduction reduction, const F& f) {
+  const auto constant = [&]<Reduction r>() { f(std::integral_constant<Reduction, r>{}); };
+  switch (reduction) {
+    case Reduction::kAdd:
+      return constant.template operator()<Reduction::kAdd>();
+    case Reduction::kMul:
+      return constant.template operator()<Reduction::kMul>();
+    case Reduction::kMin:
+      return constant.template operator()<Reduction::kMin>();
+    case Reduction::kMax:
+      return constant.template operator()<Reduction::kMax>();
+    default:
+      return constant.template operator()<Reduction::kNone>();
+  }
+}
+
+/// Along one axis. Throws std::invalid_argument for tensors that do not fit.
+struct ScatterElementsShape {
+  kit::Shape data, indices;  // the updates are like the indices
+  int axis;
+
+  static ScatterElementsShape of(const kit::Shape& data, const kit::Shape& indices,
+                                 const kit::Shape& updates, int axis) {
+    const auto require = [&](bool holds, const std::string& expected) {
+      if (!holds)
+        throw std::invalid_argument("data " + text_of(data) + ", indices " + text_of(indices)
+                                    + " and updates " + text_of(updates) + " do not fit; expected "
+                                    + expected);
+    };
+    const int rank = data.rank();
+    if (axis < -rank || axis >= rank)
+      throw std::invalid_argument("axis " + std::to_string(axis) + " is not one of data "
+                                  + text_of(data));
+    require(indices.rank() == rank && updates.rank() == rank, "as many axes");
+    ScatterElementsShape shape{data, indices, axis < 0 ? axis + rank : axis};
+    for (int k = 0; k < rank; ++k) {
+      require(indices[k] == updates[k], "as many updates as indices");
+      require(k == shape.axis || indices[k] <= data[k],
+              "no more indices than data, but along axis " + std::to_string(shape.axis));
+    }
+    return shape;
+  }
+};
+
+/// Blocks, each at the place that a row of indices names.
+struct ScatterBlocksShape {
+  kit::Shape data;
+  int64_t tuples, width, block;  // rows of indices, indices in a row, elements of a block
+
+  static ScatterBlocksShape of(const kit::Shape& data, const kit::Shape& indices,
+                               const kit::Shape& updates) {
+    const auto fail = [&](const std::string& expected) {
+      throw std::invalid_argument("data " + text_of(data) + ", indices " + text_of(indices)
+                                  + " and updates " + text_of(updates) + " do not fit; expected "
+                                  + expected);
+    };
+    if (indices.rank() < 1) fail("indices with an axis");
+    ScatterBlocksShape shape{data, 1, indices[indices.rank() - 1], 1};
+    if (shape.width > data.rank()) fail("at most " + std::to_string(data.rank()) + " in a row");
+    kit::Shape expected{};
+    for (int k = 0; k + 1 < indices.rank(); ++k) {
+      shape.tuples *= indices[k];
+      expected.d[expected.nbDims++] = indices[k];
+    }
+    for (int k = static_cast<int>(shape.width); k < data.rank(); ++k) {
+      shape.block *= data[k];
+      if (expected.nbDims < kit::Shape::MAX_DIMS) expected.d[expected.nbDims++] = data[k];
+    }
+    bool fits = updates.rank() == expected.rank();
+    for (int k = 0; fits && k < expected.rank(); ++k) fits = updates[k] == expected[k];
+    if (!fits) fail("updates " + text_of(expected));
+    return shape;
+  }
+  /// Bytes that scatter_blocks() works in.
+  size_t workspace() const { return static_cast<size_t>(tuples) * sizeof(int64_t); }
+};
+
+#if !defined(__CUDACC__)
+
+inline int64_t in_range(int64_t index, int64_t extent) {
+  if (index < -extent || index >= extent)
+    throw std::invalid_argument("index " + std::to_string(index) + " is outside ["
+                                + std::to_string(-extent) + ", " + std::to_string(extent) + ")");
+  return index < 0 ? index + extent : index;
+}
+
+template <class E> void copy(const kit::Device& device, const E* from, E* to, int64_t count) {
+  if (from == to || count == 0) return;
+  constexpr int64_t kGrain = 65536 / sizeof(E);
+  device.parallel_ranges(count, kGrain, [&](int64_t begin, int64_t end) {
+    std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin) * sizeof(E));
+  });
+}
+
+/// Updates meet only along the axis, which one thread walks: along the last axis at once.
+template <Reduction reduction, class E, class I>
+void scatter_elements(const kit::Device& device, const ScatterElementsShape& shape, const E* data,
+                      const I* indices, const E* updates, E* out) {
+  copy(device, data, out, shape.data.volume());
+  const kit::Shape &full = shape.data, &given = shape.indices;
+  if (given.volume() == 0) return;
+  const int rank = full.rank(), axis = shape.axis, last = rank - 1;
+  int64_t step[kit::Shape::MAX_DIMS], given_step[kit::Shape::MAX_DIMS];
+  for (int64_t k = last, s = 1, g = 1; k >= 0; --k) {
+    step[k] = s;
+    given_step[k] = g;
+    s *= full[static_cast<int>(k)];
+    g *= given[static_cast<int>(k)];
+  }
+  // Neighbours along the last axis, in pieces that threads share.
+  const int64_t length = given[axis], run = axis == last ? 1 : given[last];
+  const int64_t piece = std::clamp<int64_t>(4096 / length, 64, run < 64 ? 64 : run);
+  const int64_t pieces = (run + piece - 1) / piece;
+  const int64_t rows = given.volume() / length / run;
+  const int64_t grain = std::max<int64_t>(1, 8192 / (length * std::min(piece, run)));
+  device.parallel_ranges(rows * pieces, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t to = 0, from = 0, row = task / pieces;
+      for (int k = last; k >= 0; --k) {
+        if (k == axis || (k == last && run > 1)) continue;
+        to += row % given[k] * step[k];
+        from += row % given[k] * given_step[k];
+        row /= given[k];
+      }
+      const int64_t first = task % pieces * piece, stop = std::min(first + piece, run);
+      for (int64_t i = 0; i < length; ++i)
+        for (int64_t j = first; j < stop; ++j) {
+          const int64_t at = from + i * given_step[axis] + j;
+          E& place = out[to + in_range(indices[at], full[axis]) * step[axis] + j];
+          place = combined<reduction>(place, updates[at]);
+        }
+    }
+  });
+}
+
+/// Threads share the result: each copies a part of it, and applies to it, in order, the updates
+/// that fall there. `workspace` has as many bytes as the shape says.
+template <Reduction reduction, class E, class I>
+void scatter_blocks(const kit::Device& device, const ScatterBlocksShape& shape, const E* data,
+                    const I* indices, const E* updates, void* workspace, E* out) {
+  const int64_t block = shape.block, tuples = shape.tuples, total = shape.data.volume();
+  if (total == 0 || tuples == 0 || block == 0) {
+    // An index names no place in an empty tensor.
+    for (int64_t i = 0; i < tuples && block > 0; ++i)
+      for (int64_t k = 0; k < shape.width; ++k)
+        in_range(indices[i * shape.width + k], shape.data[static_cast<int>(k)]);
+    return copy(device, data, out, total);
+  }
+  auto* const places = static_cast<int64_t*>(workspace);
+  constexpr int64_t kTuplesOfTask = 4096;
+  device.parallel_ranges(tuples, kTuplesOfTask, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t place = 0;
+      for (int64_t k = 0; k < shape.width; ++k) {
+        const int64_t extent = shape.data[static_cast<int>(k)];
+        place = place * extent + in_range(indices[i * shape.width + k], extent);
+      }
+      places[i] = place;
+    }
+  });
+  const int64_t blocks = total / block;
+  const auto bytes = static_cast<int64_t>(sizeof(E));
+  // Every part looks at all places, which only large blocks are worth.
+  const int64_t most_parts = std::clamp<int64_t>(block * bytes / 16, 2, 16);
+  const int64_t parts = std::min({most_parts, blocks, total * bytes / 65536 + 1});
+  device.parallel_ranges(parts, 1, [&](int64_t begin, int64_t end) {
+    const int64_t first = blocks * begin / parts, stop = blocks * end / parts;
+    if (data != out)
+      std::memcpy(out + first * block, data + first * block,
+                  static_cast<size_t>((stop - first) * block * bytes));
+    for (int64_t i = 0; i < tuples; ++i) {
+      if (places[i] < first || places[i] >= stop) continue;
+      E* const to = out + places[i] * block;
+      const E* const from = updates + i * block;
+      if constexpr (reduction == Reduction::kNone) {
+        if (block > 1)
+          std::memcpy(to, from, static_cast<size_t>(block * bytes));
+        else
+          *to = *from;
+      } else {
+        for (int64_t k = 0; k < block; ++k) to[k] = combined<reduction>(to[k], from[k]);
+      }
+    }
+  });
+}
+
+#endif
+
+}  // namespace tenon::kernels::inline TENON_TARGET

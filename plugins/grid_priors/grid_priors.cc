@@ -1,0 +1,58 @@
+// GridPriorsTRT 1: anchors around every point of a grid.
+#include <tenon/plugin.h>
+
+namespace tenon::plugins::TENON_TARGET {
+
+using namespace tenon::kit;  // NOLINT: what plugin authors write
+
+// One number of one anchor.
+template <class E> struct ShiftedAnchor {
+  const E* anchors;
+  E* out;
+  int64_t count, width;
+  float stride_x, stride_y;
+
+  TENON_HD void operator()(int64_t i) const {
+    const int64_t number = i % 4, anchor = i / 4 % count, point = i / 4 / count;
+    const auto at = static_cast<float>(number % 2 == 0 ? point % width : point / width);
+    out[i] = static_cast<E>(static_cast<float>(anchors[anchor * 4 + number])
+                            + at * (number % 2 == 0 ? stride_x : stride_y));
+  }
+};
+
+struct GridPriors {
+  int32_t stride_w = 1, stride_h = 1;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes =
+      std::tuple{attribute("stride_w", &GridPriors::stride_w).says("from column to column"),
+                 attribute("stride_h", &GridPriors::stride_h).says("from row to row")};
+  static constexpr Spec spec{
+      .name = "GridPriorsTRT",
+      .inputs = {{"base_anchors", kT}, {"height", kAny}, {"width", kAny}},
+      .outputs = {{"priors", kT}},
+      .protocol = Protocol::kV2,
+      .text =
+          "Anchors (A, 4) as corners become (H * W * A, 4): the same around every point of a "
+          "grid, row by row. The first axes of the other inputs are H and W; their elements "
+          "have no meaning."};
+
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    out[0] = {in[1].at(0) * in[2].at(0) * in[0].at(0), 4};
+  }
+  void check(std::span<const Shape> in) const {
+    if (in[0].rank() != 2 || in[0][1] != 4)
+      throw std::invalid_argument("base_anchors must have shape (A, 4)");
+  }
+  template <class E>
+  void run(const Device& device, Tensor<const E> anchors, Tensor<const void>,
+           Tensor<const void> columns, Tensor<E> out) const {
+    device.parallel_for(
+        out.shape.volume(),
+        ShiftedAnchor<E>{anchors.data, out.data, anchors.shape[0], columns.shape[0],
+                         static_cast<float>(stride_w), static_cast<float>(stride_h)});
+  }
+};
+TENON_PLUGIN(GridPriors);
+
+}  // namespace tenon::plugins::TENON_TARGET
