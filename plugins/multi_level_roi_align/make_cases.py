@@ -92,7 +92,7 @@ def add(name, seed, rois, extents, strides, size=(2, 3), mode="avg", ratio=2, fa
 
 EXTENTS, STRIDES = [(10, 12), (5, 6), (3, 3)], [2, 4, 8]
 # Of the first, second and third level; exactly on a border of levels; beyond the last one; flat.
-ROIS = [[0, 1, 2, 6, 7], [1, 2, 1, 18.5, 14], [0, 0, 0, 23, 40], [1, 3, 2, 11, 10], [1, -9, -9, 120, 90],
+ROIS = [[0, 1, 2, 6, 7], [1, 2, 1, 18.5, 14], [0, 0, 0, 23, 40], [1, -2, -3, 14, 13], [1, -9, -9, 120, 90],
         [0, 5, 5, 5, 9]]
 add("average", 1, ROIS, EXTENTS, STRIDES)
 add("average, as many samples as elements", 2, ROIS, EXTENTS, STRIDES, (2, 2), ratio=0, aligned=0)
