@@ -3,6 +3,7 @@
 // class. Exact and deterministic: there is no limit to the candidates but the one that is set, and
 // of equal scores the lower box index comes first, then the lower class.
 #include <tenon/kernels/detections.h>
+#include <tenon/kernels/nms.h>
 #include <tenon/kernels/rotated_boxes.h>
 #include <tenon/plugin.h>
 
@@ -114,8 +115,7 @@ struct TrtBatchedNms : BatchedNms {
     Nms<BoxTensor<E>> nms(shape.scores, rule(), carver);
     const KeptLists& lists = nms.run(device, scores.data, from);
     ScoredDetectionTensors<E>{detections.data, labels.data, index.data}.write(
-        device, lists, rows, 4, clips ? 4 : 0,
-        [&](int64_t image, int64_t box, int64_t kind) { return from.stored(image, box, kind); });
+        device, lists, rows, 4, clips ? 4 : 0, from);
   }
 };
 TENON_PLUGIN(TrtBatchedNms);
@@ -150,9 +150,8 @@ struct TrtBatchedRotatedNms : BatchedNms {
     Carver carver(device.workspace);
     Nms<RotatedBoxTensor<E>> nms(shape.scores, rule(), carver);
     const KeptLists& lists = nms.run(device, scores.data, from);
-    ScoredDetectionTensors<E>{detections.data, labels.data, nullptr}.write(
-        device, lists, rows, 5, clips ? 4 : 0,
-        [&](int64_t image, int64_t box, int64_t kind) { return from.stored(image, box, kind); });
+    ScoredDetectionTensors<E>{detections.data, labels.data, nullptr}.write(device, lists, rows, 5,
+                                                                           clips ? 4 : 0, from);
   }
 };
 TENON_PLUGIN(TrtBatchedRotatedNms);

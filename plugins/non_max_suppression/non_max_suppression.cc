@@ -2,6 +2,7 @@
 // the boxes that non-maximum suppression keeps. Exact and deterministic: of equal scores the lower
 // box index comes first.
 #include <tenon/kernels/box_tensor.h>
+#include <tenon/kernels/nms.h>
 #include <tenon/kernels/rotated_boxes.h>
 #include <tenon/plugin.h>
 
@@ -37,21 +38,72 @@ struct IndexNms {
 
 // Rows of (image, class, box).
 struct IndexRows {
-  const KeptLists& lists;
+  KeptLists lists;
   int32_t* rows;
 
-  void put(int64_t row, int64_t image, ScoreKey key) const {
+  TENON_HD void put(int64_t row, int64_t image, ScoreKey key) const {
     rows[3 * row] = static_cast<int32_t>(image);
     rows[3 * row + 1] = static_cast<int32_t>(lists.class_of(key));
     rows[3 * row + 2] = static_cast<int32_t>(lists.box_of(key));
   }
-  // By image, class and falling score; the others of `count` rows are -1.
-  void put_lists(int64_t count) const {
-    int64_t row = 0;
-    for (int64_t list = 0; list < lists.lists(); ++list)
-      for (int64_t i = 0; i < lists.count(list); ++i)
-        put(row++, list / lists.lists_per_image(), lists.keys(list)[i]);
-    std::fill(rows + 3 * row, rows + 3 * count, -1);
+  TENON_HD void put_none(int64_t row) const {
+    for (int64_t i = 0; i < 3; ++i) rows[3 * row + i] = -1;
+  }
+};
+
+// All lists one behind the other: by image, class and falling score. A call writes one of them; the
+// call after the last one the rest of `count` rows.
+struct WriteLists {
+  IndexRows to;
+  int64_t count;
+
+  TENON_DEVICE void operator()(const Team& team, int64_t list) const {
+    const KeptLists& lists = to.lists;
+    const int64_t first = team.reduce(
+        list, int64_t{0}, [](int64_t a, int64_t b) { return a + b; },
+        [&](int64_t before) { return lists.count(before); });
+    if (list == lists.lists())
+      team.each(count - first, [&](int64_t i) { to.put_none(first + i); });
+    else
+      team.each(lists.count(list), [&](int64_t i) {
+        to.put(first + i, list / lists.lists_per_image(), lists.keys(list)[i]);
+      });
+  }
+};
+
+// The first list of each image, one behind the other; the last row is repeated in the rest of
+// `count` rows.
+struct WriteFirstLists {
+  IndexRows to;
+  int64_t count;
+
+  TENON_DEVICE void operator()(const Team& team, int64_t) const {
+    const KeptLists& lists = to.lists;
+    int64_t row = 0, last_image = 0;
+    ScoreKey last = ScoreKey::none();
+    for (int64_t image = 0; image < lists.images(); ++image) {
+      const int64_t list = image * lists.lists_per_image(), found = lists.count(list);
+      const ScoreKey* const keys = lists.keys(list);
+      team.each(found, [&](int64_t i) { to.put(row + i, image, keys[i]); });
+      if (found > 0) last_image = image, last = keys[found - 1];
+      row += found;
+    }
+    team.each(count - row, [&](int64_t i) {
+      if (last.is_none())
+        to.put_none(row + i);
+      else
+        to.put(row + i, last_image, last);
+    });
+  }
+};
+
+// Box indices of one list, followed by -1.
+struct WriteIndices {
+  KeptLists lists;
+  int32_t* indices;
+
+  TENON_HD void operator()(int64_t i) const {
+    indices[i] = i < lists.count(0) ? static_cast<int32_t>(lists.box_of(lists.keys(0)[i])) : -1;
   }
 };
 
@@ -101,7 +153,7 @@ struct NonMaxSuppression : IndexNms {
     const KeptLists& lists =
         nms.run(device, scores.data,
                 BoxTensor<E>{boxes.data, shape.boxes, 1, coding(), static_cast<float>(offset)});
-    IndexRows{lists, indices.data}.put_lists(indices.shape[0]);
+    device.parallel_rows(lists.lists() + 1, WriteLists{{lists, indices.data}, indices.shape[0]});
   }
 
  private:
@@ -161,16 +213,8 @@ struct EfficientNmsOnnx : IndexNms {
     const KeptLists& lists =
         nms.run(device, scores.data,
                 BoxTensor<E>{boxes.data, shape.scores.boxes, shape.box_classes, coding()});
-    const IndexRows rows{lists, indices.data};
-    int64_t row = 0;
-    for (int64_t image = 0; image < lists.images(); ++image) {
-      const ScoreKey* const best = lists.best(image, most);
-      for (int64_t i = 0; i < lists.count(image * lists.lists_per_image()); ++i)
-        rows.put(row++, image, best[i]);
-    }
-    int32_t none[3] = {-1, -1, -1};
-    const int32_t* const last = row > 0 ? indices.data + 3 * (row - 1) : none;
-    for (; row < indices.shape[0]; ++row) std::copy_n(last, 3, indices.data + 3 * row);
+    device.parallel_rows(lists.images(), TakeBest{lists, most});
+    device.parallel_rows(1, WriteFirstLists{{lists, indices.data}, indices.shape[0]});
   }
 
  private:
@@ -210,9 +254,7 @@ struct TorchNms : IndexNms {
     Carver carver(device.workspace);
     Nms<BoxTensor<E>> nms({1, count, 1}, {.overlap = overlap}, carver);
     const KeptLists& lists = nms.run(device, scores.data, BoxTensor<E>{boxes.data, count, 1});
-    for (int64_t i = 0; i < count; ++i)
-      indices.data[i] =
-          i < lists.count(0) ? static_cast<int32_t>(lists.box_of(lists.keys(0)[i])) : -1;
+    device.parallel_for(count, WriteIndices{lists, indices.data});
   }
 };
 TENON_PLUGIN(TorchNms);
@@ -253,7 +295,7 @@ struct NmsRotated : IndexNms {
     Nms<RotatedBoxTensor<E>> nms(shape, rule(), carver);
     const KeptLists& lists =
         nms.run(device, scores.data, RotatedBoxTensor<E>{boxes.data, shape.boxes, 1});
-    IndexRows{lists, indices.data}.put_lists(indices.shape[0]);
+    device.parallel_rows(lists.lists() + 1, WriteLists{{lists, indices.data}, indices.shape[0]});
   }
 
  private:

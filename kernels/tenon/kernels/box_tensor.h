@@ -1,10 +1,11 @@
 /// The boxes and scores of detectors, in the shapes and codings that they come in.
 #pragma once
 
+#include <cmath>
 #include <stdexcept>
 
 #include "tenon/kernels/kept_boxes.h"
-#include "tenon/kernels/nms.h"
+#include "tenon/kernels/kept_lists.h"
 #include "tenon/kernels/shape_text.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
@@ -53,7 +54,9 @@ enum class BoxCoding {
 
 /// Boxes of (images, boxes, classes or 1, 4). Which of the two axes comes first does not matter.
 template <class E> struct BoxTensor {
+#if !defined(__CUDACC__)
   using Kept = KeptBoxes;
+#endif
 
   const E* boxes;
   int64_t count, classes;  // of an image; one class serves all
@@ -66,11 +69,11 @@ template <class E> struct BoxTensor {
   int64_t anchor_images = 1;
 
   /// As it is: four numbers, whatever they mean.
-  const E* stored(int64_t image, int64_t box, int64_t kind) const {
+  TENON_HD const E* stored(int64_t image, int64_t box, int64_t kind) const {
     return boxes + ((image * count + box) * classes + (classes == 1 ? 0 : kind)) * 4;
   }
   /// Its corners, decoded, in the order in which they are stored.
-  Box corners(int64_t image, int64_t box, int64_t kind) const {
+  TENON_HD Box corners(int64_t image, int64_t box, int64_t kind) const {
     Box b = read(stored(image, box, kind));
     if (anchors != nullptr)
       b = decoded(b, read(anchors + ((anchor_images == 1 ? 0 : image * count) + box) * 4));
@@ -78,24 +81,24 @@ template <class E> struct BoxTensor {
     return {b.x1 - b.x2 / 2, b.y1 - b.y2 / 2, b.x1 + b.x2 / 2, b.y1 + b.y2 / 2};
   }
   /// What it covers.
-  Box operator()(int64_t image, int64_t box, int64_t kind) const {
+  TENON_HD Box operator()(int64_t image, int64_t box, int64_t kind) const {
     Box b = corners(image, box, kind);
     if (coding == BoxCoding::kOppositeCorners) b = sorted(b);
     return {b.x1, b.y1, b.x2 + offset, b.y2 + offset};
   }
 
  private:
-  static Box read(const E* at) {
+  TENON_HD static Box read(const E* at) {
     return {static_cast<float>(at[0]), static_cast<float>(at[1]), static_cast<float>(at[2]),
             static_cast<float>(at[3])};
   }
-  static Box sorted(const Box& b) {
+  TENON_HD static Box sorted(const Box& b) {
     return {std::min(b.x1, b.x2), std::min(b.y1, b.y2), std::max(b.x1, b.x2), std::max(b.y1, b.y2)};
   }
-  Box decoded(const Box& b, const Box& anchor) const {
+  TENON_HD Box decoded(const Box& b, const Box& anchor) const {
     if (coding == BoxCoding::kCenterSize)
-      return {b.x1 * anchor.x2 + anchor.x1, b.y1 * anchor.y2 + anchor.y1,
-              anchor.x2 * std::exp(b.x2), anchor.y2 * std::exp(b.y2)};
+      return {b.x1 * anchor.x2 + anchor.x1, b.y1 * anchor.y2 + anchor.y1, anchor.x2 * expf(b.x2),
+              anchor.y2 * expf(b.y2)};
     const Box from = sorted(b), to = sorted(anchor);
     return {from.x1 + to.x1, from.y1 + to.y1, from.x2 + to.x2, from.y2 + to.y2};
   }

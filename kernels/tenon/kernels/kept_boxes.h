@@ -10,11 +10,20 @@
 
 namespace tenon::kernels::inline TENON_TARGET {
 
+/// a * b, rounded by itself: compilers may fuse products with sums, and targets would differ.
+TENON_HD inline float rounded_product(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return __fmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
 /// Covers [x1, x2) x [y1, y2); the two axes may change places.
 struct Box {
   float x1, y1, x2, y2;
 
-  TENON_HD float area() const { return (x2 - x1) * (y2 - y1); }
+  TENON_HD float area() const { return rounded_product(x2 - x1, y2 - y1); }
 };
 
 /// What two boxes share, divided by what they cover together, exceeds `most`. The areas are theirs.
@@ -22,11 +31,18 @@ struct Box {
 TENON_HD inline bool overlap(const Box& a, float area_a, const Box& b, float area_b, float most) {
   const float width = (a.x2 < b.x2 ? a.x2 : b.x2) - (a.x1 > b.x1 ? a.x1 : b.x1);
   const float height = (a.y2 < b.y2 ? a.y2 : b.y2) - (a.y1 > b.y1 ? a.y1 : b.y1);
-  const float common = width * height;
+  const float common = rounded_product(width, height);
   return width > 0 && height > 0 && common / (area_a + area_b - common) > most;
 }
 
-#if !defined(__CUDACC__)
+#if defined(__CUDACC__)
+
+/// Whether `box` is dropped after `kept`.
+TENON_HD inline bool suppresses(const Box& kept, const Box& box, float most) {
+  return overlap(kept, kept.area(), box, box.area(), most);
+}
+
+#else
 
 /// Few boxes are compared one by one. More lie in grids of cells, each axis for itself: a box is
 /// entered in the cells that it touches of the grid whose cells are about as large as the box. Two

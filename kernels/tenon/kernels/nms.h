@@ -8,84 +8,9 @@
 #include <tenon/plugin/device.h>
 
 #include "tenon/kernels/kept_boxes.h"
-#include "tenon/kernels/score_key.h"
-#include "tenon/kernels/workspace.h"
+#include "tenon/kernels/kept_lists.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
-
-/// Scores are (images, boxes, classes), or with `classes_first` (images, classes, boxes).
-struct NmsShape {
-  int64_t images, boxes, classes;  // boxes * classes is below 2^32
-  bool classes_first = false;
-};
-
-struct NmsRule {
-  float overlap = 0.5f;            ///< what kept boxes share is at most this part of their union
-  float score = -INFINITY;         ///< candidates have a score above
-  int64_t considered = INT64_MAX;  ///< so many of the best candidates of a list are looked at
-  int64_t most = INT64_MAX;        ///< so many boxes of a list are kept
-  int64_t background = -1;         ///< the class that is left out
-  bool across_classes = false;     ///< boxes of one class suppress those of others; classes last
-};
-
-/// `x` such that "above x" is "x or above".
-inline float just_below(float x) {
-  return std::nextafter(x, -INFINITY);
-}
-
-/// What is kept: a list for each image and class, or for each image when the rule goes across
-/// classes. The best comes first.
-class KeptLists {
- public:
-  KeptLists(const NmsShape& shape, const NmsRule& rule)
-      : classes_(shape.classes),
-        lists_per_image_(rule.across_classes ? 1 : shape.classes),
-        lists_(shape.images * lists_per_image_),
-        capacity_(shape.boxes * (rule.across_classes ? shape.classes : 1)) {}
-
-  void carve(Carver& carver) {
-    keys_ = carver.array<ScoreKey>(lists_ * capacity_);
-    counts_ = carver.array<int64_t>(lists_);
-  }
-
-  int64_t images() const { return lists_ / std::max<int64_t>(lists_per_image_, 1); }
-  int64_t lists() const { return lists_; }
-  int64_t lists_per_image() const { return lists_per_image_; }
-  /// Candidates of a list at most.
-  int64_t capacity() const { return capacity_; }
-  int64_t list_of(int64_t image, int64_t kind) const {
-    return image * lists_per_image_ + (lists_per_image_ == 1 ? 0 : kind);
-  }
-  int64_t& count(int64_t list) const { return counts_[list]; }
-  ScoreKey* keys(int64_t list) const { return keys_ + list * capacity_; }
-  int64_t box_of(ScoreKey key) const { return key.index() / static_cast<uint32_t>(classes_); }
-  int64_t class_of(ScoreKey key) const { return key.index() % static_cast<uint32_t>(classes_); }
-
-  /// The best `most` of an image, over all its lists, as the first of them.
-  ScoreKey* best(int64_t image, int64_t most) const {
-    const int64_t first = image * lists_per_image_;
-    ScoreKey* const all = keys(first);
-    int64_t total = 0;
-    for (int64_t list = first; list < first + lists_per_image_; ++list) {
-      std::copy_n(keys(list), counts_[list], all + total);  // towards the front
-      total += std::exchange(counts_[list], 0);
-    }
-    counts_[first] = std::min(total, most);
-    if (total > most) std::nth_element(all, all + most, all + total);
-    std::sort(all, all + counts_[first]);
-    return all;
-  }
-
-  void append(int64_t image, int64_t box, int64_t kind, float score) const {
-    const int64_t list = list_of(image, kind);
-    keys(list)[counts_[list]++] = ScoreKey::of(score, static_cast<uint32_t>(box * classes_ + kind));
-  }
-
- private:
-  int64_t classes_, lists_per_image_, lists_, capacity_;
-  ScoreKey* keys_ = nullptr;
-  int64_t* counts_ = nullptr;
-};
 
 #if !defined(__CUDACC__)
 
@@ -107,25 +32,6 @@ void for_each_above(const E* scores, int64_t count, float least, const F& hit) {
     for (int64_t i = 0; i < n; ++i)
       if (values[i] > least) hit(begin + i, values[i]);
   }
-}
-
-/// Calls found(image, row, key) for the best `rows` boxes of each image over all its lists, and
-/// missing(image, row) for the rows that are left.
-template <class Found, class Missing>
-void for_each_best(const kit::Device& device, const KeptLists& lists, int64_t rows,
-                   const Found& found, const Missing& missing) {
-  device.parallel_ranges(lists.images(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t image = begin; image < end; ++image) {
-      const ScoreKey* const best = lists.best(image, rows);
-      const int64_t count = lists.count(image * lists.lists_per_image());
-      for (int64_t row = 0; row < rows; ++row) {
-        if (row < count)
-          found(image, row, best[row]);
-        else
-          missing(image, row);
-      }
-    }
-  });
 }
 
 /// `Boxes` gives them: Boxes::Kept::Type operator()(int64_t image, int64_t box, int64_t kind).
@@ -225,6 +131,79 @@ template <class Boxes> class Nms {
   KeptLists lists_;
   int64_t lanes_;
   Memory memory_[kMostLanes];
+};
+
+#else
+
+/// One list: a block sorts the candidates, and each that is kept suppresses what comes after it.
+template <class Boxes, class E> struct SuppressList {
+  NmsShape shape;
+  NmsRule rule;
+  KeptLists lists;
+  const E* scores;
+  Boxes boxes;
+
+  __device__ void operator()(const kit::Team& team, int64_t list) const {
+    const int64_t image = list / lists.lists_per_image(), capacity = lists.capacity();
+    ScoreKey* const keys = lists.keys(list);
+    team.each(capacity, [&](int64_t i) { keys[i] = key_at(image, list, i); });
+    const int64_t candidates = team.reduce(
+        capacity, int64_t{0}, [](int64_t a, int64_t b) { return a + b; },
+        [&](int64_t i) { return int64_t{!keys[i].is_none()}; });
+    sort_keys(team, keys, capacity);
+    const int64_t considered = candidates < rule.considered ? candidates : rule.considered;
+    const int64_t most = rule.most < capacity ? rule.most : capacity;
+    int64_t found = 0;
+    for (int64_t i = 0; i < considered && found < most; ++i) {
+      const ScoreKey key = keys[i];
+      if (key.is_none()) continue;
+      const auto kept = box_of(image, key);
+      if (found + 1 < most)
+        team.each(considered - i - 1, [&](int64_t j) {
+          ScoreKey& other = keys[i + 1 + j];
+          if (!other.is_none() && suppresses(kept, box_of(image, other), rule.overlap))
+            other = ScoreKey::none();
+        });
+      __syncthreads();  // all have read what lies up to i
+      team.each(1, [&](int64_t) { keys[found] = key; });
+      ++found;
+    }
+    team.each(1, [&](int64_t) { lists.count(list) = found; });
+  }
+
+ private:
+  __device__ ScoreKey key_at(int64_t image, int64_t list, int64_t i) const {
+    const int64_t box = rule.across_classes ? i / shape.classes : i;
+    const int64_t kind = rule.across_classes ? i % shape.classes : list % shape.classes;
+    const int64_t place = shape.classes_first ? (image * shape.classes + kind) * shape.boxes + box
+                                              : (image * shape.boxes + box) * shape.classes + kind;
+    const auto score = static_cast<float>(scores[place]);
+    if (kind == rule.background || !(score > rule.score)) return ScoreKey::none();
+    return ScoreKey::of(score, static_cast<uint32_t>(box * shape.classes + kind));
+  }
+  __device__ auto box_of(int64_t image, ScoreKey key) const {
+    return boxes(image, lists.box_of(key), lists.class_of(key));
+  }
+};
+
+template <class Boxes> class Nms {
+ public:
+  Nms(const NmsShape& shape, const NmsRule& rule, Carver& carver)
+      : shape_(shape), rule_(rule), lists_(shape, rule) {
+    lists_.carve(carver);
+  }
+
+  template <class E>
+  const KeptLists& run(const kit::Device& device, const E* scores, const Boxes& boxes) {
+    device.parallel_rows(lists_.lists(),
+                         SuppressList<Boxes, E>{shape_, rule_, lists_, scores, boxes});
+    return lists_;
+  }
+
+ private:
+  NmsShape shape_;
+  NmsRule rule_;
+  KeptLists lists_;
 };
 
 #endif

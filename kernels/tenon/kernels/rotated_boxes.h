@@ -88,7 +88,14 @@ TENON_HD inline bool overlap(const RotatedBox& a, const RotatedBox& b, float mos
   return common / (area_a + area_b - common) > most;
 }
 
-#if !defined(__CUDACC__)
+#if defined(__CUDACC__)
+
+/// Whether `box` is dropped after `kept`.
+TENON_HD inline bool suppresses(const RotatedBox& kept, const RotatedBox& box, float most) {
+  return kept.has_inside() && box.has_inside() && overlap(kept, box, most);
+}
+
+#else
 
 /// As KeptBoxes, one by one.
 class KeptRotatedBoxes {

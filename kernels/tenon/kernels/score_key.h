@@ -14,17 +14,22 @@ namespace tenon::kernels::inline TENON_TARGET {
 struct ScoreKey {
   uint64_t bits;
 
-  static ScoreKey of(float score, uint32_t index) {
+  TENON_HD static ScoreKey of(float score, uint32_t index) {
     const auto raw = std::bit_cast<uint32_t>(score + 0.0f);  // -0 becomes 0
     return {uint64_t{raw >> 31 != 0 ? raw : ~(raw | 0x80000000u)} << 32 | index};
   }
-  uint32_t index() const { return static_cast<uint32_t>(bits); }
-  float score() const {
+  /// Comes after all others.
+  TENON_HD static ScoreKey none() { return {~uint64_t{0}}; }
+  TENON_HD bool is_none() const { return bits == none().bits; }
+  TENON_HD uint32_t index() const { return static_cast<uint32_t>(bits); }
+  TENON_HD float score() const {
     const auto order = static_cast<uint32_t>(bits >> 32);
     return std::bit_cast<float>(order >> 31 != 0 ? order : ~order & 0x7fffffffu);
   }
-  friend bool operator<(ScoreKey a, ScoreKey b) { return a.bits < b.bits; }
+  TENON_HD friend bool operator<(ScoreKey a, ScoreKey b) { return a.bits < b.bits; }
 };
+
+#if !defined(__CUDACC__)
 
 /// Sorts keys of ascending indices; `room` holds as many. Returns where the sorted ones are.
 inline ScoreKey* sort_keys(ScoreKey* keys, ScoreKey* room, int64_t count) {
@@ -51,5 +56,30 @@ inline ScoreKey* sort_keys(ScoreKey* keys, ScoreKey* room, int64_t count) {
   }
   return keys;
 }
+
+#else
+
+/// A bitonic sort in place. What would lie behind the keys is larger than they are, and stays
+/// there.
+__device__ inline void sort_keys(const kit::Team& team, ScoreKey* keys, int64_t count) {
+  const int64_t size = kit::sort_stride(count);
+  const auto order = [&](int64_t i, int64_t j) {
+    if (j <= i || j >= count || keys[i] < keys[j]) return;
+    const ScoreKey larger = keys[i];
+    keys[i] = keys[j];
+    keys[j] = larger;
+  };
+  __syncthreads();
+  for (int64_t run = 2; run <= size; run *= 2) {
+    team.each(count, [&](int64_t i) { order(i, i ^ (run - 1)); });
+    __syncthreads();
+    for (int64_t distance = run / 4; distance > 0; distance /= 2) {
+      team.each(count, [&](int64_t i) { order(i, i ^ distance); });
+      __syncthreads();
+    }
+  }
+}
+
+#endif
 
 }  // namespace tenon::kernels::inline TENON_TARGET

@@ -7,14 +7,17 @@
 #include <cstring>
 #include <type_traits>
 
-// The same source is compiled once for each target, each in its own namespace.
+// The same source is compiled once for each target, each in its own namespace. TENON_HD functions
+// are for everybody, TENON_DEVICE functions for kernels: they may use a Team.
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #define TENON_HD __host__ __device__
+#define TENON_DEVICE __device__
 #define TENON_TARGET cuda
 #else
 #define TENON_HD
+#define TENON_DEVICE
 #define TENON_TARGET cpu
 #endif
 
