@@ -3,8 +3,8 @@
 #include <tenon/plugin.h>
 
 #include <cstdio>
+#include <memory>
 #include <string>
-#include <vector>
 
 namespace tenon::plugins::TENON_TARGET {
 
@@ -64,12 +64,12 @@ struct Debug {
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
     const auto volume = static_cast<size_t>(x.shape.volume());
 #if defined(__CUDACC__)
-    std::vector<E> host(volume);
+    const std::unique_ptr<E[]> host(new E[volume]);
     cudaMemcpyAsync(y.data, x.data, volume * sizeof(E), cudaMemcpyDeviceToDevice, device.stream);
-    cudaMemcpyAsync(host.data(), x.data, volume * sizeof(E), cudaMemcpyDeviceToHost, device.stream);
+    cudaMemcpyAsync(host.get(), x.data, volume * sizeof(E), cudaMemcpyDeviceToHost, device.stream);
     const cudaError_t error = cudaStreamSynchronize(device.stream);
     if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
-    const E* values = host.data();
+    const E* values = host.get();
 #else
     std::copy_n(x.data, volume, y.data);
     const E* values = x.data;

@@ -181,6 +181,11 @@ template <class P> void launch(const Call& call) {
   const DataType u = bound_type(in, kU, call.inputs, call.input_count, U::first);
   if (!launch_for_t<P>(static_cast<T*>(nullptr), t, u, device, call))
     throw std::logic_error("no kernel for these data types");
+#if defined(__CUDACC__)
+  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
+    throw std::runtime_error(std::string("the kernel was not launched: ")
+                             + cudaGetErrorString(error));
+#endif
 }
 
 }  // namespace TENON_TARGET

@@ -19,7 +19,7 @@ template <class P> bool register_plugin(const Spec& spec = P::spec) {
 #else
 /// Makes the creators of an entry and registers one of them.
 inline bool register_entry(Entry& entry) {
-  struct Creators {
+  struct __attribute__((visibility("hidden"))) Creators {  // as its members are
     explicit Creators(const Entry& entry) : v2(entry), v3(entry) {}
     CreatorV2 v2;
     CreatorV3 v3;

@@ -11,6 +11,7 @@
 #include <NvInfer.h>
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -24,11 +25,56 @@ namespace tenon {
 namespace kit {
 namespace testing {
 
+/// The tensors of one run of a case, in host memory.
+struct CaseRun {
+  nvinfer1::TensorFormat format;
+  std::vector<PluginTensorDesc> descs;    // of inputs and outputs
+  std::vector<std::vector<char>> memory;  // of inputs and outputs
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  std::vector<nvinfer1::Dims> most;  // of outputs, where the shape depends on data
+  size_t workspace_bytes = 0;
+};
+
+/// A plugin's kernel with a run's descriptions; false when it fails.
+using CaseKernel = std::function<bool(const void* const* inputs, void* const* outputs,
+                                      void* workspace, cudaStream_t stream)>;
+
+/// Where kernels of cases run.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  /// Leaves the results in run.outputs. `cpu` takes host memory and no stream, `enqueue` is the
+  /// plugin's enqueue(). Returns "", or what is wrong.
+  virtual std::string run(const PluginCase& c, CaseRun& run, const CaseKernel& cpu,
+                          const CaseKernel& enqueue) = 0;
+};
+
+/// The calling thread.
+class HostMachine final : public Machine {
+ public:
+  std::string run(const PluginCase&, CaseRun& run, const CaseKernel& cpu,
+                  const CaseKernel&) override {
+    constexpr std::align_val_t kAlignment{256};  // as an engine's
+    const auto release = [](void* memory) { ::operator delete(memory, kAlignment); };
+    const std::unique_ptr<void, decltype(release)> workspace(
+        ::operator new(run.workspace_bytes, kAlignment), release);
+    std::memset(workspace.get(), kNoise, run.workspace_bytes);
+    return cpu(run.inputs.data(), run.outputs.data(), workspace.get(), nullptr)
+               ? ""
+               : "run: " + last_error();
+  }
+
+  /// What is in memory that nothing was written to.
+  static constexpr char kNoise = 0x5a;
+};
+
 /// Takes one case through both protocols.
 class CaseRunner {
  public:
-  explicit CaseRunner(const PluginCase& c)
+  CaseRunner(const PluginCase& c, Machine& machine)
       : case_(c),
+        machine_(machine),
         inputs_(static_cast<int>(c.inputs().size())),
         outputs_(static_cast<int>(c.outputs().size())) {}
 
@@ -52,17 +98,6 @@ class CaseRunner {
   }
 
  private:
-  // The tensors of one run.
-  struct Run {
-    nvinfer1::TensorFormat format;
-    std::vector<PluginTensorDesc> descs;
-    std::vector<std::vector<char>> memory;
-    std::vector<const void*> inputs;
-    std::vector<void*> outputs;
-    // Of outputs, where the shape depends on data.
-    std::vector<nvinfer1::Dims> most;
-  };
-
   std::string check_v3(const Entry& entry, const PluginFieldCollection& fields) {
     auto& creator = *static_cast<nvinfer1::IPluginCreatorV3One*>(entry.v3);
     using Plugin = std::unique_ptr<nvinfer1::IPluginV3>;
@@ -107,7 +142,7 @@ class CaseRunner {
         plugin.getCapabilityInterface(nvinfer1::PluginCapabilityType::kBUILD));
     auto& runtime = *static_cast<nvinfer1::IPluginV3OneRuntime*>(
         plugin.getCapabilityInterface(nvinfer1::PluginCapabilityType::kRUNTIME));
-    Run run = make_run(entry, t, format);
+    CaseRun run = make_run(entry, t, format);
     const int n = inputs_, m = outputs_;
     if (build.getNbOutputs() != m)
       return "it has " + std::to_string(build.getNbOutputs()) + " outputs";
@@ -139,11 +174,8 @@ class CaseRunner {
       return "configure: " + last_error();
     if (runtime.onShapeChange(run.descs.data(), n, run.descs.data() + n, m) != 0)
       return "shape change: " + last_error();
-    return execute(run, build.getWorkspaceSize(dynamic.data(), n, dynamic.data() + n, m),
-                   [&](void* workspace) {
-                     return entry.run_v3(&plugin, run.descs.data(), run.descs.data() + n,
-                                         run.inputs.data(), run.outputs.data(), workspace);
-                   });
+    run.workspace_bytes = build.getWorkspaceSize(dynamic.data(), n, dynamic.data() + n, m);
+    return execute(run, entry.run_v3, plugin, runtime);
   }
 
   std::string check_v2(const Entry& entry, const PluginFieldCollection& fields) {
@@ -176,7 +208,7 @@ class CaseRunner {
 
   std::string run_v2(const Entry& entry, nvinfer1::IPluginV2DynamicExt& plugin, DataType t,
                      nvinfer1::TensorFormat format) {
-    Run run = make_run(entry, t, format);
+    CaseRun run = make_run(entry, t, format);
     const int n = inputs_, m = outputs_;
     if (plugin.getNbOutputs() != m)
       return "it has " + std::to_string(plugin.getNbOutputs()) + " outputs";
@@ -187,15 +219,13 @@ class CaseRunner {
     if (std::string why = take_shapes(out, run); !why.empty()) return why;
     for (int i = 0; i < n + m; ++i)
       if (!plugin.supportsFormatCombination(i, run.descs.data(), n, m)) return refused(i, run);
-    const size_t workspace = plugin.getWorkspaceSize(run.descs.data(), n, run.descs.data() + n, m);
-    return execute(run, workspace, [&](void* memory) {
-      return entry.run_v2(static_cast<nvinfer1::IPluginV2*>(&plugin), run.descs.data(),
-                          run.descs.data() + n, run.inputs.data(), run.outputs.data(), memory);
-    });
+    run.workspace_bytes = plugin.getWorkspaceSize(run.descs.data(), n, run.descs.data() + n, m);
+    return execute(run, entry.run_v2, static_cast<nvinfer1::IPluginV2&>(plugin), plugin);
   }
 
-  Run make_run(const Entry& entry, DataType t, nvinfer1::TensorFormat format) const {
-    Run run{format, {}, {}, {}, {}, {}};
+  CaseRun make_run(const Entry& entry, DataType t, nvinfer1::TensorFormat format) const {
+    CaseRun run{};
+    run.format = format;
     const auto add = [&](const CaseTensor& v, const Port& port) {
       const bool permuted = port.channels_last && v.dims.nbDims == 4;
       run.descs.push_back(
@@ -227,7 +257,7 @@ class CaseRunner {
 
   // Compares the shapes of outputs, and makes their memory: noise, as in an engine. An extent that
   // depends on data is -1 while the plugin runs, and memory is there for the largest.
-  std::string take_shapes(const std::vector<DimsExprs>& out, Run& run) const {
+  std::string take_shapes(const std::vector<DimsExprs>& out, CaseRun& run) const {
     for (size_t i = 0; i < out.size(); ++i) {
       const CaseTensor& output = case_.outputs()[i];
       nvinfer1::Dims& dims = run.descs[case_.inputs().size() + i].dims;
@@ -245,25 +275,29 @@ class CaseRunner {
       if (!equal) return output.name + " has another shape; " + last_error();
       run.most.push_back(most);
       const DataType type = run.descs[case_.inputs().size() + i].type;
-      run.memory.emplace_back(std::max<size_t>(volume * size_of(type), 1), kNoise);
+      run.memory.emplace_back(std::max<size_t>(volume * size_of(type), 1), HostMachine::kNoise);
       run.outputs.push_back(run.memory.back().data());
     }
     return "";
   }
 
-  std::string refused(int position, const Run& run) const {
+  std::string refused(int position, const CaseRun& run) const {
     const PluginTensorDesc& desc = run.descs[static_cast<size_t>(position)];
     return "type " + std::to_string(static_cast<int>(desc.type)) + " refused at position "
            + std::to_string(position);
   }
 
-  template <class F> std::string execute(Run& run, size_t workspace_bytes, const F& call) {
-    constexpr std::align_val_t kAlignment{256};  // as an engine's
-    const auto release = [](void* memory) { ::operator delete(memory, kAlignment); };
-    const std::unique_ptr<void, decltype(release)> workspace(
-        ::operator new(workspace_bytes, kAlignment), release);
-    std::memset(workspace.get(), kNoise, workspace_bytes);
-    if (call(workspace.get()) != 0) return "run: " + last_error();
+  // `plugin` is what the kernel of the CPU takes, `runtime` has enqueue().
+  template <class Plugin, class Runtime>
+  std::string execute(CaseRun& run, TenonCpuKernel kernel, Plugin& plugin, Runtime& runtime) {
+    const PluginTensorDesc *in = run.descs.data(), *out = in + inputs_;
+    const auto cpu = [&](auto inputs, auto outputs, void* workspace, cudaStream_t) {
+      return kernel(&plugin, in, out, inputs, outputs, workspace) == 0;
+    };
+    const auto enqueue = [&](auto inputs, auto outputs, void* workspace, cudaStream_t stream) {
+      return runtime.enqueue(in, out, inputs, outputs, workspace, stream) == 0;
+    };
+    if (std::string why = machine_.run(case_, run, cpu, enqueue); !why.empty()) return why;
     for (size_t o = 0; o < case_.outputs().size(); ++o) {
       const PluginTensorDesc& desc = run.descs[case_.inputs().size() + o];
       if (std::string why = case_.compare(o, desc.type, run.outputs[o], desc.format); !why.empty())
@@ -272,14 +306,14 @@ class CaseRunner {
     return "";
   }
 
-  static constexpr char kNoise = 0x5a;
-
   const PluginCase& case_;
+  Machine& machine_;
   int inputs_, outputs_;
 };
 
 inline std::string PluginCase::check() const {
-  return CaseRunner(*this).check();
+  HostMachine host;
+  return CaseRunner(*this, host).check();
 }
 
 }  // namespace testing
