@@ -3,7 +3,6 @@
 // class. Exact and deterministic: there is no limit to the candidates but the one that is set, and
 // of equal scores the lower box index comes first, then the lower class.
 #include <tenon/kernels/detections.h>
-#include <tenon/kernels/nms.h>
 #include <tenon/kernels/rotated_boxes.h>
 #include <tenon/plugin.h>
 

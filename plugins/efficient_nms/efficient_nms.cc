@@ -3,7 +3,6 @@
 // deterministic: every candidate is looked at, and of equal scores the lower box index comes first,
 // then the lower class.
 #include <tenon/kernels/detections.h>
-#include <tenon/kernels/nms.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {

@@ -2,7 +2,6 @@
 // the boxes that non-maximum suppression keeps. Exact and deterministic: of equal scores the lower
 // box index comes first.
 #include <tenon/kernels/box_tensor.h>
-#include <tenon/kernels/nms.h>
 #include <tenon/kernels/rotated_boxes.h>
 #include <tenon/plugin.h>
 

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "tenon/kernels/kept_boxes.h"
-#include "tenon/kernels/kept_lists.h"
+#include "tenon/kernels/nms.h"
 #include "tenon/kernels/shape_text.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
