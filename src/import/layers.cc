@@ -180,6 +180,10 @@ Value& Layers::select(Value& condition, Value& then, Value& otherwise) {
 
 Value& Layers::transpose(Value& x, const std::vector<int32_t>& permutation) {
   if (std::is_sorted(permutation.begin(), permutation.end())) return x;
+  if (bits_of(x.type) < 8) {  // elements that share a byte move in a wider type that has them all
+    const DataType wide = is_float(x.type) ? DataType::kHALF : DataType::kINT8;
+    return cast(transpose(cast(x, wide), permutation), x.type);
+  }
   auto op = std::make_unique<Shuffle>();
   op->first_transpose = permutation;
   return add(std::move(op), {&x});

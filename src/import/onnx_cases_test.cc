@@ -128,7 +128,6 @@ const std::map<std::string, std::string> kExceptions = {
     // agree with it: align_corners divides by the length of the output, which is a whole number.
     {"test_resize_downsample_scales_cubic_align_corners", "expected values contradict the text"},
     {"test_resize_downsample_scales_linear_align_corners", "expected values contradict the text"},
-    {"test_scan_sum", "Scan of opset 8"},
     {"test_sequence_model8", "an input says in how many parts a sequence is split"},
 };
 

@@ -2,6 +2,7 @@
 #include "import/onnx/quantization.h"
 
 #include "ops/dequantize.h"
+#include "ops/gather.h"
 #include "ops/matrix_multiply.h"
 #include "ops/quantize.h"
 
@@ -178,31 +179,55 @@ Value& block_zeros(NodeContext& n, const PackedMatrix& m) {
   return n.constant(std::move(zeros));
 }
 
+// (rows, columns) of a matrix whose rows end with a whole block.
+Value& without_padding(NodeContext& n, const PackedMatrix& m, Value& x) {
+  if (m.blocks * m.block == m.columns) return x;
+  return n.slice(x, {n.number(0), n.number(0)}, {n.number(m.rows), n.number(m.columns)},
+                 {n.number(1), n.number(1)});
+}
+
+// Input 4 says for each column which scale and zero point of its row it has.
+Value& dequantized_by_group(NodeContext& n, const PackedMatrix& m, Value& q, Value& scale,
+                            Value& zeros) {
+  Value& groups = n.slice(n.input(4), {n.number(0)}, {n.number(m.columns)}, {n.number(1)});
+  const auto spread = [&](Value& of_groups) -> Value& {
+    auto op = std::make_unique<Gather>();
+    op->axis = 1;
+    return n.add(std::move(op), {&of_groups, &groups});
+  };
+  Value& numbers = without_padding(n, m, n.cast(q, DataType::kFLOAT));
+  return n.binary(Operation::kPROD, n.binary(Operation::kSUB, numbers, spread(zeros)),
+                  n.cast(spread(scale), DataType::kFLOAT));
+}
+
+Value& dequantized_by_block(NodeContext& n, const PackedMatrix& m, Value& q, Value& scale,
+                            Value& zeros, DataType type) {
+  auto op = std::make_unique<Dequantize>();
+  op->layout.block = Shape{1, m.block};
+  op->to = type;
+  return without_padding(n, m, n.add(std::move(op), {&q, &scale, &zeros}));
+}
+
 }  // namespace
 
-TENON_IMPORT_MICROSOFT(MatMulNBits, "4 and 8 bits, constant weights, no g_idx") {
+TENON_IMPORT_MICROSOFT(MatMulNBits, "4 and 8 bits, constant weights") {
   n.expect_inputs(3, 6);
   const PackedMatrix m = packed_matrix(n);
   const Tensor* weights = n.constant_input(1);
-  if (n.has_input(4) || weights == nullptr || weights->type() != DataType::kUINT8)
+  if (weights == nullptr || weights->type() != DataType::kUINT8)
     fail_import(Code::kUNSUPPORTED_NODE,
-                "weights that are not a constant of uint8, or with a g_idx, are not supported yet");
-  const int64_t padded = m.blocks * m.block;
-  const Shape shape{m.rows, padded};
+                "weights that are not a constant of uint8 are not supported yet");
+  const Shape shape{m.rows, m.blocks * m.block};
   Value& a = n.input(0);
   Value& q = m.bits == 4 ? nibbles(n, *weights, shape) : n.constant(weights->reshaped(shape));
-  auto op = std::make_unique<Dequantize>();
-  op->layout.block = Shape{1, m.block};
-  op->to = a.type;
   Value& scale = n.reshape(n.input(2), {n.number(m.rows), n.number(m.blocks)});
-  Value* matrix = &n.add(std::move(op), {&q, &scale, &block_zeros(n, m)});
-  if (padded != m.columns)
-    matrix = &n.slice(*matrix, {n.number(0), n.number(0)}, {n.number(m.rows), n.number(m.columns)},
-                      {n.number(1), n.number(1)});
+  Value& zeros = block_zeros(n, m);
+  Value& matrix = n.has_input(4) ? n.cast(dequantized_by_group(n, m, q, scale, zeros), a.type)
+                                 : dequantized_by_block(n, m, q, scale, zeros, a.type);
   auto product = std::make_unique<MatrixMultiply>();
   product->operation_b = nvinfer1::MatrixOperation::kTRANSPOSE;
   require(n.rank(a) >= 2, "its input has {} dimensions; expected at least 2", n.rank(a));
-  Value& y = n.add(std::move(product), {&a, &n.with_rank(*matrix, n.rank(a))});
+  Value& y = n.add(std::move(product), {&a, &n.with_rank(matrix, n.rank(a))});
   n.set_output(0, n.has_input(5) ? n.binary(Operation::kSUM, y, n.input(5)) : y);
 }
 

@@ -1,6 +1,8 @@
 // Recurrent layers.
 #include "ops/recurrent.h"
 
+#include <algorithm>
+
 #include "import/node.h"
 
 namespace tenon {
@@ -74,13 +76,12 @@ RecurrentDirection direction_of(NodeContext& n) {
               "attribute 'direction' is '{}'; expected forward, reverse or bidirectional", text);
 }
 
-void import_recurrent(NodeContext& n, RecurrentKind kind, std::vector<std::string> activations) {
+void add_recurrent(NodeContext& n, RecurrentKind kind, std::vector<std::string> activations,
+                   Value& w, Value& r) {
   const bool lstm = kind == RecurrentKind::kLstm;
-  n.expect_inputs(3, lstm ? 8 : 6);
   auto op = std::make_unique<Recurrent>();
   op->kind_of_cell = kind;
   op->direction = direction_of(n);
-  const Value& r = n.weight(2);
   require(n.rank(r) == 3, "R has {} dimensions; expected 3", n.rank(r));
   require(n.has("hidden_size") || r.dims[2]->is_integer_constant(),
           "neither attribute 'hidden_size' nor the shape of R says how many units there are");
@@ -91,14 +92,53 @@ void import_recurrent(NodeContext& n, RecurrentKind kind, std::vector<std::strin
   if (lstm) op->input_forget = n.flag("input_forget", false);
   n.ignore("output_sequence");  // before opset 7: whether Y is wanted
   set_activations(n, *op, std::move(activations));
-  std::vector<Value*> inputs{&n.input(0)};
-  for (int i = 1; i < n.input_count(); ++i)
+  std::vector<Value*> inputs{&n.input(0), &w, &r};
+  for (int i = Recurrent::kB; i < std::min<int>(n.input_count(), Recurrent::kInputCount); ++i)
     inputs.push_back(!n.has_input(i)                                      ? nullptr
                      : i == Recurrent::kFirstH || i == Recurrent::kFirstC ? &n.input(i)
                                                                           : &n.weight(i));
   const Node& node = n.add_node(std::move(op), std::move(inputs));
   for (size_t i = 0; i < node.outputs.size(); ++i)
     n.set_output(static_cast<int>(i), *node.outputs[i]);
+}
+
+void import_recurrent(NodeContext& n, RecurrentKind kind, std::vector<std::string> activations) {
+  n.expect_inputs(3, kind == RecurrentKind::kLstm ? 8 : 6);
+  add_recurrent(n, kind, std::move(activations), n.weight(1), n.weight(2));
+}
+
+const Tensor& constant_tensor(NodeContext& n, int i) {
+  const Tensor* t = n.constant_input(i);
+  if (t == nullptr) fail_import(Code::kUNSUPPORTED_NODE_INPUT, "input {} must be a constant", i);
+  return *t;
+}
+
+// 8-bit weights (D, I, 4*H) as the numbers that they stand for, in the order (D, 4*H, I). Scales
+// and zero points, at inputs `scale` and `scale + 1`, are one for each direction, or (D, 4*H).
+Value& dequantized_weights(NodeContext& n, int i, int scale) {
+  const Tensor &quantized = constant_tensor(n, i), &scales = constant_tensor(n, scale),
+               &zeros = constant_tensor(n, scale + 1);
+  const Shape& shape = quantized.shape();
+  require(shape.rank() == 3, "input {} has {} dimensions; expected 3", i, shape.rank());
+  const int64_t rows = shape[0] * shape[2], depth = shape[1];
+  for (const Tensor* t : {&scales, &zeros})
+    require(t->count() == shape[0] || t->count() == rows,
+            "input {} has shape {}; its scales and zero points have {} elements", i, shape,
+            t->count());
+  n.charge(static_cast<size_t>(quantized.count()) * sizeof(float));
+  Tensor made(DataType::kFLOAT, Shape{shape[0], shape[2], depth});
+  const auto q = quantized.numbers(), s = scales.numbers(), z = zeros.numbers();
+  const auto of_row = [&](const std::vector<double>& v, int64_t row) {
+    const bool each = static_cast<int64_t>(v.size()) == rows;
+    return v[static_cast<size_t>(each ? row : row / shape[2])];
+  };
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t k = 0; k < depth; ++k) {
+      const int64_t from = (row / shape[2] * depth + k) * shape[2] + row % shape[2];
+      made.mutable_data<float>()[row * depth + k] =
+          static_cast<float>((q[static_cast<size_t>(from)] - of_row(z, row)) * of_row(s, row));
+    }
+  return n.network().add_weight(std::move(made), fmt::format("{} [weights {}]", n.node_name(), i));
 }
 
 }  // namespace
@@ -111,6 +151,11 @@ TENON_IMPORT(GRU, 1, "") {
 }
 TENON_IMPORT(LSTM, 1, "") {
   import_recurrent(n, RecurrentKind::kLstm, {"Sigmoid", "Tanh", "Tanh"});
+}
+TENON_IMPORT_MICROSOFT(DynamicQuantizeLSTM, "constant weights; computes in float32") {
+  n.expect_inputs(12, 12);
+  add_recurrent(n, RecurrentKind::kLstm, {"Sigmoid", "Tanh", "Tanh"}, dequantized_weights(n, 1, 8),
+                dequantized_weights(n, 2, 10));
 }
 
 }  // namespace tenon

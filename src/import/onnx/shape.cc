@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "import/node.h"
+#include "ops/assertion.h"
 #include "ops/concatenation.h"
 #include "ops/shuffle.h"
 
@@ -124,7 +125,25 @@ TENON_IMPORT(Transpose, 1, "") {
   n.set_output(0, n.transpose(x, permutation));
 }
 
-TENON_IMPORT(Squeeze, 1, "") {
+namespace {
+
+// Running fails when an axis that a Squeeze without axes leaves turns out to have extent 1: the
+// rank would be another.
+void require_no_one(NodeContext& n, Value& x, size_t axis) {
+  n.know(x);
+  auto op = std::make_unique<Assertion>();
+  op->message = fmt::format(
+      "node '{}' (Squeeze) gives no axes, and axis {} of its input has extent 1 only now: give the "
+      "axes",
+      n.node_name(), axis);
+  Value& is_one =
+      n.binary(nvinfer1::ElementWiseOperation::kEQUAL, n.shape_tensor({x.dims[axis]}), 1.0);
+  n.add_node(std::move(op), {&n.unary(nvinfer1::UnaryOperation::kNOT, is_one)});
+}
+
+}  // namespace
+
+TENON_IMPORT(Squeeze, 1, "without axes, only axes that are known to be 1") {
   Value& x = n.input(0);
   const auto axes = n.integers_from(1, "axes");
   std::vector<bool> removed(x.dims.size());
@@ -133,10 +152,8 @@ TENON_IMPORT(Squeeze, 1, "") {
       removed[static_cast<size_t>(normalized_axis(axis, n.rank(x)))] = true;
   } else {
     for (size_t i = 0; i < x.dims.size(); ++i) {
-      if (!x.dims[i]->is_integer_constant())
-        fail_import(Code::kUNSUPPORTED_NODE_DYNAMIC,
-                    "it gives no axes and the size of axis {} is not known; give the axes", i);
-      removed[i] = x.dims[i]->value.integer == 1;
+      removed[i] = x.dims[i]->is_integer_constant() && x.dims[i]->value.integer == 1;
+      if (!x.dims[i]->is_integer_constant()) require_no_one(n, x, i);
     }
   }
   std::vector<int> kept;

@@ -115,10 +115,19 @@ grouped("packed", packed=True)
 grouped("window", local_window_size=2)
 grouped("softcap", softcap=2.0)
 grouped("interleaved", rotary_interleaved=1)
+grouped("past", past=5)
+grouped("past and window", past=5, local_window_size=3)
+grouped("past, packed", past=2, packed=True)
 
 POSITIONS = integers(N, L, high=15)
 case("RotaryEmbedding", "joined", [floats(N, L, HEADS * SIZE), POSITIONS, COS, SIN], static="heads")
 case("RotaryEmbedding", "split", [floats(N, HEADS, L, SIZE), POSITIONS, COS, SIN], interleaved=1, static="heads")
 case("RotaryEmbedding", "first position", [floats(N, L, HEADS * SIZE), np.array([2]), COS, SIN], static="heads")
+
+for upper in (0, 1):
+    for k in (-2, 1):
+        case("Trilu", f"{upper} {k}", [floats(2, 3, 4), np.array(k)], upper=upper)
+    case("Trilu", f"{upper}", [floats(3, 5)], upper=upper)
+case("Trilu", "integers", [integers(4, 3)], upper=0)
 
 write("microsoft")

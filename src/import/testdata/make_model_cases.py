@@ -1,5 +1,6 @@
 """Writes models/: small models of several nodes in the layout of ONNX's test suites (model.onnx,
-test_data_set_0/input_0.pb, …), with the results of ONNX Runtime.
+test_data_set_0/input_0.pb, …), with the results of ONNX Runtime (of ONNX's reference
+implementation for 4-bit integers, which ONNX Runtime does not move).
 
 Run: python src/import/testdata/make_model_cases.py   (needs numpy, onnx, onnxruntime)
 """
@@ -7,9 +8,9 @@ import pathlib
 import shutil
 
 import numpy as np
-import onnx
 import onnxruntime
-from onnx import TensorProto, numpy_helper, parser
+from onnx import numpy_helper, parser
+from onnx.reference import ReferenceEvaluator
 
 FOLDER = pathlib.Path(__file__).parent / "models"
 random = np.random.default_rng(1)
@@ -19,18 +20,25 @@ def floats(*shape):
     return (random.integers(-32, 32, shape, endpoint=True) / 16).astype(np.float32)
 
 
-def case(name, text, *inputs, opset=21):
-    """A graph in ONNX's text form; what it makes of the inputs is computed by ONNX Runtime."""
-    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}')
-    folder = FOLDER / name
-    (folder / "test_data_set_0").mkdir(parents=True)
-    (folder / "model.onnx").write_bytes(model.SerializeToString())
+def results_of(model, fed, reference):
+    if reference:
+        return ReferenceEvaluator(model).run(None, fed)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.SerializeToString(), options,
                                            providers=["CPUExecutionProvider"])
-    fed = {i.name: np.asarray(a) for i, a in zip(session.get_inputs(), inputs, strict=True)}
-    for kind, arrays in (("input", fed.values()), ("output", session.run(None, fed))):
+    return session.run(None, fed)
+
+
+def case(name, text, *inputs, opset=21, reference=False):
+    """A graph in ONNX's text form; what it makes of the inputs is computed by ONNX Runtime, or by
+    ONNX's reference implementation."""
+    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}')
+    folder = FOLDER / name
+    (folder / "test_data_set_0").mkdir(parents=True)
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    fed = {i.name: np.asarray(a) for i, a in zip(model.graph.input, inputs, strict=True)}
+    for kind, arrays in (("input", fed.values()), ("output", results_of(model, fed, reference))):
         for i, array in enumerate(arrays):
             tensor = numpy_helper.from_array(np.asarray(array))
             (folder / "test_data_set_0" / f"{kind}_{i}.pb").write_bytes(tensor.SerializeToString())
@@ -121,9 +129,33 @@ def control_flow_cases():
           y = If (c) <then_branch = t () => (float[] a) { a = Concat <axis = 0> (x, x) },
                       else_branch = e () => (float[] b) { b = Concat <axis = 1> (x, x, x) }>
         }""", floats(2, 3), np.array(False))
+    case("scan_of_opset_8", """
+        g (float[2, 3] state, float[2, N, 3] x) => (float[2, 3] last, float[2, N, 3] sums) {
+          last, sums = Scan <num_scan_inputs = 1, directions = [1], body = b (float[3] before, float[3] row)
+              => (float[3] after, float[3] sum) {
+            after = Add (before, row)
+            sum = Mul (after, after)
+          }> ("", state, x)
+        }""", floats(2, 3), floats(2, 4, 3), opset=8)
+
+
+def shape_cases():
+    case("squeeze_without_axes", "g (float[1, N, 1, 3] x) => (float[N, 3] y) { y = Squeeze (x) }",
+         floats(1, 2, 1, 3))
+    case("int4_moves", """
+        g (float[2, 6] x) => (float[3, 4] a, float[6, 2] b, float[1, 12] c, float[1, 2, 6] d) {
+          q = Cast <to = 22> (x)
+          shape = Constant <value = int64[2] {3, 4}> ()
+          r = Reshape (q, shape) a = Cast <to = 1> (r)
+          t = Transpose <perm = [1, 0]> (q) b = Cast <to = 1> (t)
+          f = Flatten <axis = 0> (q) c = Cast <to = 1> (f)
+          zero = Constant <value = int64[1] {0}> ()
+          u = Unsqueeze (q, zero) v = Identity (u) d = Cast <to = 1> (v)
+        }""", random.integers(-8, 7, (2, 6)).astype(np.float32), reference=True)
 
 
 for old in FOLDER.glob("*"):
     shutil.rmtree(old)
 sequence_cases()
 control_flow_cases()
+shape_cases()

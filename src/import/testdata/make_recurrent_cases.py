@@ -1,10 +1,11 @@
-"""Writes recurrent.json: LSTM, GRU and RNN as ONNX Runtime computes them.
+"""Writes recurrent.json: LSTM, GRU, RNN and DynamicQuantizeLSTM as ONNX Runtime computes them.
 
 Run: python src/import/testdata/make_recurrent_cases.py   (needs numpy, onnx, onnxruntime)
 """
 import numpy as np
+import onnxruntime
 
-from node_cases import Constant, case, floats, write
+from node_cases import Constant, case, floats, integers, model_of, write
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 S, N, I, H = 4, 3, 5, 6
@@ -55,5 +56,46 @@ add("GRU", "activations", activations=["Affine", "Softplus"], activation_alpha=[
     activation_beta=[0.5])
 add("RNN", "relu", activations=["Relu"])
 add("RNN", "elu", activations=["Elu"], activation_alpha=[0.5])
+
+def dynamic(name, steps, directions, dtype, by_column, **attributes):
+    """Weights of 8 bits. ONNX Runtime also rounds X and H to 8 bits before each product: X is exact
+    in them here, and so is the first H. The results of several steps are the plain LSTM's of the same
+    weights, which ONNX Runtime's are no further from than that rounding."""
+    units, features, batch = 3, 4, 2
+    low, high = (0, 255) if dtype == np.uint8 else (-100, 100)
+    gates = (directions, 4 * units) if by_column else (directions,)
+    x = floats(steps, batch, features, low=-1, high=0.9)
+    x[0, 0, :2] = -1, 255 / 128 - 1
+    weights, scales, zeros = [], [], []
+    for depth in (features, units):
+        weights.append(integers(directions, depth, 4 * units, low=low, high=high, dtype=dtype))
+        scales.append((integers(*gates, low=1, high=3) / 128).astype(np.float32))
+        zeros.append(integers(*gates, low=100, high=140).astype(dtype) if dtype == np.uint8
+                     else np.zeros(gates, dtype))
+    bias = floats(directions, 8 * units, low=-1, high=1)
+    def spread(v):
+        return v[:, None, :] if by_column else v[:, None, None]
+    plain = [np.ascontiguousarray(((w.astype(np.float32) - spread(z).astype(np.float32)) * spread(s))
+                                  .transpose(0, 2, 1))
+             for w, s, z in zip(weights, scales, zeros)]
+    names = ["y0", "y1", "y2"]
+    model, fed = model_of("LSTM", [x, *plain, bias], names, "", 21,
+                          {"hidden_size": units, **attributes})
+    expected = onnxruntime.InferenceSession(model.SerializeToString()).run(None, fed)
+    inputs = [x, *map(Constant, weights), Constant(bias), None, None, None, None,
+              *(Constant(c) for pair in zip(scales, zeros) for c in pair)]
+    model, fed = model_of("DynamicQuantizeLSTM", inputs, names, "com.microsoft", 21,
+                          {"hidden_size": units, **attributes})
+    rounded = onnxruntime.InferenceSession(model.SerializeToString()).run(None, fed)
+    for a, b in zip(expected, rounded):
+        np.testing.assert_allclose(a, b, atol=1e-6 if steps == 1 else 1e-2)
+    case("DynamicQuantizeLSTM", name, inputs, 3, domain="com.microsoft", expected=expected,
+         hidden_size=units, **attributes)
+
+
+dynamic("one step", 1, 1, np.uint8, False)
+dynamic("one step, by column", 1, 1, np.int8, True)
+dynamic("steps", 5, 1, np.uint8, False)
+dynamic("bidirectional", 4, 2, np.int8, True, direction="bidirectional")
 
 write("recurrent")
