@@ -44,11 +44,11 @@ class ConcreteInference final : public Inference {
     out.type = type;
     out.shape = Shape();
     for (Dim d : dims) {
-      if (d->op == ExprOp::kSymbol) {  // there are no other symbols here
+      if (!d->is_constant()) {  // there are no symbols here but of late sizes
         out.shape.push_back(-1);
         continue;
       }
-      require(d->is_integer_constant(), "output {} has a size that depends on data", i);
+      require(d->is_integer_constant(), "output {} has an extent that is no integer", i);
       require(d->value.integer >= 0, "output {} would have a negative extent ({})", i,
               d->value.integer);
       out.shape.push_back(d->value.integer);
@@ -57,6 +57,7 @@ class ConcreteInference final : public Inference {
   }
   void set_content(int, Content) override {}
   Dim late_extent(int, int, Dim) override { return pool_.symbol(0); }
+  Dim size_output(int, Dim, Dim) override { return pool_.symbol(0); }
 
  private:
   const ConcreteTensor& input(int i) const {

@@ -58,6 +58,14 @@ class Network::NodeInference final : public Inference {
     network_.symbols_[static_cast<size_t>(extent->payload)].most = most;
     return extent;
   }
+  Dim size_output(int output, Dim likely, Dim most) override {
+    Value& v = *node_.outputs.at(static_cast<size_t>(output));
+    const Dim size = network_.symbol_of(Symbol::Kind::kElement, v, 0);
+    Symbol& symbol = network_.symbols_[static_cast<size_t>(size->payload)];
+    symbol.most = most;
+    symbol.likely = likely;
+    return size;
+  }
   const Content* readable_content(int i) override {
     input(i);
     Value& v = *node_.inputs[static_cast<size_t>(i)];
@@ -116,8 +124,7 @@ void Network::bind_input(Value& v) {
       return label.empty() ? s.value == &v && s.index == axis && s.name.empty() : s.name == label;
     });
     const auto index = same - symbols_.begin();
-    if (same == symbols_.end())
-      symbols_.push_back({Symbol::Kind::kExtent, &v, axis, label, nullptr});
+    if (same == symbols_.end()) symbols_.push_back({Symbol::Kind::kExtent, &v, axis, label});
     v.dims.push_back(pool_.symbol(index));
   }
   v.known = true;
@@ -131,7 +138,7 @@ Dim Network::symbol_of(Symbol::Kind kind, Value& value, int index) {
     return s.kind == kind && s.value == &value && s.index == index && s.name.empty();
   });
   const auto position = same - symbols_.begin();
-  if (same == symbols_.end()) symbols_.push_back({kind, &value, index, "", nullptr});
+  if (same == symbols_.end()) symbols_.push_back({kind, &value, index, ""});
   return pool_.symbol(position);
 }
 

@@ -66,7 +66,8 @@ struct Symbol {
   Value* value = nullptr;  // the first one for a named dimension; null once the tensor is gone
   int index = 0;           // axis, or element
   std::string name;        // dimension name, "" for none
-  Dim most = nullptr;      // late extents: what bounds it, null for nothing
+  Dim most = nullptr;      // late: what bounds it, null for nothing
+  Dim likely = nullptr;    // late: what to plan with, null for a guess
 
   bool is_late() const { return value != nullptr && !value->is_input; }
 };

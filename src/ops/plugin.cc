@@ -1,5 +1,6 @@
 #include "ops/plugin.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -13,7 +14,6 @@ namespace tenon {
 
 using nvinfer1::DimsExprs;
 using nvinfer1::IPluginV2;
-using nvinfer1::IPluginV2DynamicExt;
 using nvinfer1::IPluginV3;
 using nvinfer1::IPluginV3OneBuild;
 using nvinfer1::IPluginV3OneCore;
@@ -27,64 +27,6 @@ constexpr size_t kMostSerializedBytes = size_t{1} << 31;
 
 std::string text_or_empty(const char* text) {
   return text == nullptr ? "" : text;
-}
-
-// The family of a version-2 plugin is in the top byte of its version number.
-IPluginV2DynamicExt& dynamic(IPluginV2& plugin, const std::string& label) {
-  const auto number = static_cast<uint32_t>(plugin.getTensorRTVersion());
-  const uint32_t family = number >> 24, version = number & 0xFFFFFF;
-  require(version >= 100000,
-          "{} was built for TensorRT {}.{}: compile it again with TensorRT 10's headers", label,
-          version / 1000, version / 100 % 10);
-  switch (family) {
-    case 0:
-      fail(ErrorCode::kUNSUPPORTED_STATE,
-           "{}: IPluginV2 is not supported yet; derive it from IPluginV2DynamicExt or IPluginV3",
-           label);
-    case 1:
-      fail(ErrorCode::kUNSUPPORTED_STATE,
-           "{}: IPluginV2Ext is not supported yet; derive it from IPluginV2DynamicExt or IPluginV3",
-           label);
-    case 2:
-      fail(ErrorCode::kUNSUPPORTED_STATE,
-           "{}: IPluginV2IOExt is not supported yet; derive it from IPluginV2DynamicExt or "
-           "IPluginV3",
-           label);
-    case 3:
-      return static_cast<IPluginV2DynamicExt&>(plugin);
-    default:
-      fail(ErrorCode::kUNSUPPORTED_STATE, "{}: version-2 plugins of kind {} are not supported yet",
-           label, family);
-  }
-}
-
-struct InputDescription {
-  std::vector<DimsExprs> dims;
-  std::vector<DataType> types;
-};
-
-InputDescription describe_inputs(Inference& c, int count, PluginExprBuilder& builder,
-                                 const std::string& label) {
-  InputDescription inputs;
-  for (int i = 0; i < count; ++i) {
-    require(c.has_input(i), "{}: input {} is left out; plugins have no optional inputs here", label,
-            i);
-    inputs.dims.push_back(builder.expose(c.dims(i)));
-    inputs.types.push_back(c.type(i));
-  }
-  return inputs;
-}
-
-DataType checked_type(DataType type, int output, const std::string& label) {
-  const auto number = static_cast<int32_t>(type);
-  require(number >= 0 && number < nvinfer1::impl::EnumMaxImpl<DataType>::kVALUE,
-          "{} gives output {} the data type {}, which is none", label, output, number);
-  return type;
-}
-
-void check_misuse(const PluginExprBuilder& builder, const std::string& label) {
-  if (!builder.error().empty())
-    fail(ErrorCode::kUNSUPPORTED_STATE, "{}, shape rule: {}", label, builder.error());
 }
 
 }  // namespace
@@ -118,9 +60,12 @@ nvinfer1::IPluginCreatorInterface& PluginLayer::creator(std::string_view kind) c
 
 void PluginLayer::reference(const ReferenceCall& call) const {
   const auto linear = [](const TensorView& t) {
-    return nvinfer1::PluginTensorDesc{t.shape.dims(), t.type, nvinfer1::TensorFormat::kLINEAR, 1};
+    require(std::find(t.shape.begin(), t.shape.end(), -1) == t.shape.end(),
+            "a plugin whose output shapes depend on data runs in an engine only");
+    const auto dims = t.shape.dims();
+    return PluginTensor{{dims, t.type, nvinfer1::TensorFormat::kLINEAR, 1}, dims, dims, dims};
   };
-  std::vector<nvinfer1::PluginTensorDesc> inputs, outputs;
+  std::vector<PluginTensor> inputs, outputs;
   std::vector<const void*> input_data;
   std::vector<void*> output_data;
   for (const TensorView& t : call.inputs) {
@@ -139,32 +84,17 @@ void PluginLayer::reference(const ReferenceCall& call) const {
 
 // Version 2.
 
-PluginV2Instance::~PluginV2Instance() {
-  if (initialized_) plugin_->terminate();
-  plugin_->destroy();
-}
-
-void PluginV2Instance::initialize(const std::string& label) {
-  const std::lock_guard lock(mutex_);
-  if (initialized_) return;
-  const int32_t status = plugin_->initialize();
-  if (status != 0)
-    fail(ErrorCode::kFAILED_INITIALIZATION, "{}: initialize() failed with {}{}", label, status,
-         take_plugin_error());
-  initialized_ = true;
-}
-
 PluginV2Layer::PluginV2Layer(IPluginV2& plugin) {
   plugin_name_ = text_or_empty(plugin.getPluginType());
   version_ = text_or_empty(plugin.getPluginVersion());
   name_space_ = text_or_empty(plugin.getPluginNamespace());
   require(!plugin_name_.empty(), "a plugin without a type name (getPluginType) cannot be added");
-  IPluginV2DynamicExt& source = dynamic(plugin, label());
-  outputs_ = source.getNbOutputs();
+  plugin_family(plugin, label());
+  outputs_ = plugin.getNbOutputs();
   check_output_count(outputs_);
-  IPluginV2DynamicExt* copy = source.clone();
+  IPluginV2* copy = plugin.clone();
   require(copy != nullptr, "{}: clone() gave null{}", label(), take_plugin_error());
-  instance_ = std::make_shared<PluginV2Instance>(copy);
+  instance_ = make_instance(*copy, label());
   copy->setPluginNamespace(name_space_.c_str());
 }
 
@@ -183,27 +113,21 @@ PluginV2Instance& PluginV2Layer::instance() const {
         factory.deserializePlugin(plugin_name_.c_str(), serialized_.data(), serialized_.size());
     require(made != nullptr, "{} cannot be restored from its {} serialized bytes{}", label(),
             serialized_.size(), take_plugin_error());
-    IPluginV2DynamicExt* plugin = nullptr;
-    try {
-      plugin = &dynamic(*made, label());
-      const int64_t count = plugin->getNbOutputs();
-      require(count == outputs_,
-              "{} has {} outputs now, but the layer was built with {}: another plugin of that name "
-              "is registered",
-              label(), count, outputs_);
-    } catch (...) {
-      made->destroy();
-      throw;
-    }
-    plugin->setPluginNamespace(name_space_.c_str());
-    instance_ = std::make_shared<PluginV2Instance>(plugin);
+    std::unique_ptr<PluginV2Instance> instance = make_instance(*made, label());
+    const int64_t count = made->getNbOutputs();
+    require(count == outputs_,
+            "{} has {} outputs now, but the layer was built with {}: another plugin of that name "
+            "is registered",
+            label(), count, outputs_);
+    made->setPluginNamespace(name_space_.c_str());
+    instance_ = std::move(instance);
   }
   return *instance_;
 }
 
 void PluginV2Layer::visit(FieldVisitor& v) {
   if (instance_ != nullptr) {
-    const IPluginV2DynamicExt& plugin = instance_->plugin();
+    const IPluginV2& plugin = instance_->plugin();
     const size_t size = plugin.getSerializationSize();
     require(size <= kMostSerializedBytes, "{}: getSerializationSize() says {} bytes", label(),
             size);
@@ -215,17 +139,7 @@ void PluginV2Layer::visit(FieldVisitor& v) {
 }
 
 void PluginV2Layer::infer(Inference& c) const {
-  IPluginV2DynamicExt& plugin = instance().plugin();
-  PluginExprBuilder builder(c.pool());
-  const InputDescription in = describe_inputs(c, c.input_count(), builder, label());
-  const auto count = static_cast<int32_t>(in.types.size());
-  for (int i = 0; i < output_count(); ++i) {
-    const DimsExprs out = plugin.getOutputDimensions(i, in.dims.data(), count, builder);
-    check_misuse(builder, label());
-    Dims dims = builder.read(out, fmt::format("{}: output {}", label(), i));
-    c.set_output(i, checked_type(plugin.getOutputDataType(i, in.types.data(), count), i, label()),
-                 std::move(dims));
-  }
+  instance().infer(c, output_count());
 }
 
 std::unique_ptr<Op> make_plugin_v2(IPluginV2& plugin) {
@@ -317,26 +231,34 @@ void PluginV3Layer::infer(Inference& c) const {
   const int data_inputs = c.input_count() - shape_inputs();
   require(data_inputs >= 0, "{}: {} inputs, of which {} are said to be shapes", label(),
           c.input_count(), shape_inputs());
-  PluginExprBuilder builder(c.pool());
-  const InputDescription in = describe_inputs(c, data_inputs, builder, label());
+  PluginExprBuilder builder(c, output_count());
+  const std::vector<DataType> in_types = plugin_input_types(c, data_inputs, label());
+  const std::vector<DimsExprs> in_dims = builder.expose_inputs(data_inputs);
   std::vector<DimsExprs> shapes;
   for (int i = data_inputs; i < c.input_count(); ++i)
     shapes.push_back(builder.expose(c.known_content(i, "a plugin's shape input")));
 
   std::vector<DataType> types(outputs_, DataType::kFLOAT);
   int32_t status =
-      plugin->getOutputDataTypes(types.data(), output_count(), in.types.data(), data_inputs);
+      plugin->getOutputDataTypes(types.data(), output_count(), in_types.data(), data_inputs);
   require(status == 0, "{}: getOutputDataTypes() failed with {}{}", label(), status,
           take_plugin_error());
   std::vector<DimsExprs> out(outputs_, DimsExprs{});
-  status = plugin->getOutputShapes(in.dims.data(), data_inputs, shapes.data(), shape_inputs(),
+  status = plugin->getOutputShapes(in_dims.data(), data_inputs, shapes.data(), shape_inputs(),
                                    out.data(), output_count(), builder);
-  check_misuse(builder, label());
+  builder.check(label());
   require(status == 0, "{}: getOutputShapes() failed with {}{}", label(), status,
           take_plugin_error());
   for (int i = 0; i < output_count(); ++i)
-    c.set_output(i, checked_type(types[i], i, label()),
+    c.set_output(i, checked_plugin_type(types[i], i, label()),
                  builder.read(out[i], fmt::format("{}: output {}", label(), i)));
+  for (const auto& [i, size] : builder.sizes()) {
+    require(out[i].nbDims == 0 && (types[i] == DataType::kINT32 || types[i] == DataType::kINT64),
+            "{}: output {} is declared a size tensor, but it is {} of rank {}; expected a scalar "
+            "(rank 0) of int32 or int64",
+            label(), i, name_of(types[i]), out[i].nbDims);
+    c.set_content(i, {size});
+  }
 }
 
 std::unique_ptr<Op> make_plugin_v3(IPluginV3& plugin, int shape_inputs) {

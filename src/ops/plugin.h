@@ -10,6 +10,7 @@
 #include <string>
 
 #include "network/op.h"
+#include "ops/plugin_v2.h"
 
 namespace tenon {
 
@@ -23,25 +24,6 @@ std::unique_ptr<Op> make_plugin_v3(nvinfer1::IPluginV3& plugin, int shape_inputs
 /// be made first and no creator is registered for it.
 nvinfer1::IPluginV2* plugin_v2_of(const Op& op);
 nvinfer1::IPluginV3* plugin_v3_of(const Op& op);
-
-/// One plugin of version 2, shared by the copies of a layer: the engine's copy, in TensorRT's
-/// terms.
-class PluginV2Instance {
- public:
-  explicit PluginV2Instance(nvinfer1::IPluginV2DynamicExt* plugin) : plugin_(plugin) {}
-  PluginV2Instance(const PluginV2Instance&) = delete;
-  PluginV2Instance& operator=(const PluginV2Instance&) = delete;
-  ~PluginV2Instance();
-
-  nvinfer1::IPluginV2DynamicExt& plugin() const { return *plugin_; }
-  /// Calls initialize() unless it was called before; throws when it fails.
-  void initialize(const std::string& label);
-
- private:
-  nvinfer1::IPluginV2DynamicExt* plugin_;
-  std::mutex mutex_;
-  bool initialized_ = false;
-};
 
 /// What both plugin layers have in common.
 class PluginLayer : public Op {

@@ -1,5 +1,7 @@
 #include "ops/plugin_expr.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace tenon {
@@ -11,16 +13,18 @@ using nvinfer1::IDimensionExpr;
 class PluginExprBuilder::Expression final : public IDimensionExpr,
                                             public nvinfer1::apiv::VDimensionExpr {
  public:
-  explicit Expression(Dim dim) : dim_(dim) { mImpl = this; }
+  Expression(Dim dim, bool is_size) : dim_(dim), is_size_(is_size) { mImpl = this; }
   bool isConstant() const override { return dim_->is_integer_constant(); }
   int64_t getConstantValue() const override { return isConstant() ? dim_->value.integer : -1; }
-  bool isSizeTensor() const override { return false; }
+  bool isSizeTensor() const override { return is_size_; }
 
  private:
   Dim dim_;
+  bool is_size_;
 };
 
-PluginExprBuilder::PluginExprBuilder(ExprPool& pool) : pool_(pool) {
+PluginExprBuilder::PluginExprBuilder(Inference& inference, int outputs)
+    : inference_(inference), pool_(inference.pool()), outputs_(outputs) {
   mImpl = this;
 }
 
@@ -29,7 +33,9 @@ PluginExprBuilder::~PluginExprBuilder() = default;
 const IDimensionExpr* PluginExprBuilder::facade(Dim dim) {
   const auto [it, fresh] = by_dim_.emplace(dim, nullptr);
   if (fresh) {
-    it->second = expressions_.emplace_back(std::make_unique<Expression>(dim)).get();
+    const bool is_size = std::any_of(sizes_.begin(), sizes_.end(),
+                                     [&](const auto& size) { return size.second == dim; });
+    it->second = expressions_.emplace_back(std::make_unique<Expression>(dim, is_size)).get();
     by_facade_.emplace(it->second, dim);
   }
   return it->second;
@@ -82,15 +88,33 @@ const IDimensionExpr* PluginExprBuilder::operation(DimensionOperation operation,
     return misuse(fmt::format("IExprBuilder::operation was given the operation {}, which is none",
                               static_cast<int32_t>(operation)));
   try {
-    return facade(pool_.make(op, a, b));
+    const Dim result = pool_.make(op, a, b);
+    if (sized_.contains(a) || sized_.contains(b)) sized_.insert(result);
+    return facade(result);
   } catch (const Error& e) {  // division by zero, overflow
     return misuse(e.what());
   }
 }
 
-const IDimensionExpr* PluginExprBuilder::declareSizeTensor(int32_t, const IDimensionExpr&,
-                                                           const IDimensionExpr&) {
-  return misuse("size tensors (data-dependent output shapes) of plugins are not supported yet");
+const IDimensionExpr* PluginExprBuilder::declareSizeTensor(int32_t output,
+                                                           const IDimensionExpr& opt,
+                                                           const IDimensionExpr& upper) {
+  if (outputs_ == 0)
+    return misuse("only plugins of version 3 (IPluginV3) have size tensors (declareSizeTensor)");
+  if (output < 0 || output >= outputs_)
+    return misuse(
+        fmt::format("declareSizeTensor names output {}; the plugin has {}", output, outputs_));
+  const Dim likely = dim_of(&opt), most = dim_of(&upper);
+  if (likely == nullptr || most == nullptr)
+    return misuse("declareSizeTensor was given an expression of another call");
+  if (sized_.contains(likely) || sized_.contains(most))
+    return misuse("declareSizeTensor was given a value or bound that depends on a size tensor");
+  if (sizes_.contains(output))
+    return misuse(fmt::format("output {} was declared a size tensor twice", output));
+  const Dim size = inference_.size_output(output, likely, most);
+  sizes_.emplace(output, size);
+  sized_.insert(size);
+  return facade(size);
 }
 
 DimsExprs PluginExprBuilder::expose(const Dims& dims) {
@@ -100,6 +124,16 @@ DimsExprs PluginExprBuilder::expose(const Dims& dims) {
   exposed.nbDims = static_cast<int32_t>(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) exposed.d[i] = facade(dims[i]);
   return exposed;
+}
+
+std::vector<DimsExprs> PluginExprBuilder::expose_inputs(int count) {
+  std::vector<DimsExprs> inputs;
+  for (int i = 0; i < count; ++i) inputs.push_back(expose(inference_.dims(i)));
+  return inputs;
+}
+
+void PluginExprBuilder::check(const std::string& label) const {
+  if (!error_.empty()) fail(ErrorCode::kUNSUPPORTED_STATE, "{}, shape rule: {}", label, error_);
 }
 
 Dims PluginExprBuilder::read(const DimsExprs& dims, const std::string& what) const {

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
+#include <set>
 #include <vector>
 
 #include "base/error.h"
@@ -16,8 +17,6 @@ extern "C" __attribute__((weak)) const char* cudaGetErrorString(cudaError_t erro
 namespace tenon {
 namespace {
 
-using nvinfer1::DynamicPluginTensorDesc;
-using nvinfer1::IPluginV2DynamicExt;
 using nvinfer1::IPluginV3;
 using nvinfer1::IPluginV3OneBuild;
 using nvinfer1::IPluginV3OneRuntime;
@@ -50,19 +49,19 @@ class ResourceContext final : public nvinfer1::IPluginResourceContext {
   nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override { return nullptr; }
 };
 
-std::vector<DynamicPluginTensorDesc> exact(std::span<const PluginTensorDesc> descs) {
-  std::vector<DynamicPluginTensorDesc> list;
-  for (const PluginTensorDesc& d : descs) list.push_back({d, d.dims, d.dims, d.dims});
+Descs descs_of(std::span<const PluginTensor> tensors) {
+  Descs list;
+  for (const PluginTensor& t : tensors) list.push_back(t.desc);
   return list;
 }
 
 [[noreturn]] void refuse(const PluginLayer& layer, int position,
-                         std::span<const PluginTensorDesc> inputs,
-                         std::span<const PluginTensorDesc> outputs) {
-  const auto list = [](std::span<const PluginTensorDesc> descs) {
+                         std::span<const PluginTensor> inputs,
+                         std::span<const PluginTensor> outputs) {
+  const auto list = [](std::span<const PluginTensor> tensors) {
     std::string text;
-    for (const PluginTensorDesc& d : descs)
-      text += (text.empty() ? "" : ", ") + std::string(name_of(d.type));
+    for (const PluginTensor& t : tensors)
+      text += (text.empty() ? "" : ", ") + std::string(name_of(t.desc.type));
     return text.empty() ? "none" : text;
   };
   const int count = static_cast<int>(inputs.size());
@@ -70,7 +69,7 @@ std::vector<DynamicPluginTensorDesc> exact(std::span<const PluginTensorDesc> des
   fail(ErrorCode::kINVALID_ARGUMENT,
        "{} refuses linear {} for {} {} (inputs: {}; outputs: {}): give it a type that it supports, "
        "with a cast in the network",
-       layer.label(), name_of((is_input ? inputs[position] : outputs[position - count]).type),
+       layer.label(), name_of((is_input ? inputs[position] : outputs[position - count]).desc.type),
        is_input ? "input" : "output", is_input ? position : position - count, list(inputs),
        list(outputs));
 }
@@ -82,8 +81,8 @@ void check_status(const PluginLayer& layer, const char* call, int32_t status) {
 }
 
 // Plugins do not see their shape inputs among the tensors.
-std::span<const PluginTensorDesc> data_inputs(const PluginLayer& layer,
-                                              std::span<const PluginTensorDesc> inputs) {
+std::span<const PluginTensor> data_inputs(const PluginLayer& layer,
+                                          std::span<const PluginTensor> inputs) {
   const auto shapes = static_cast<size_t>(layer.shape_inputs());
   require(inputs.size() >= shapes, "{}: {} inputs, of which {} are said to be shapes",
           layer.label(), inputs.size(), shapes);
@@ -92,11 +91,9 @@ std::span<const PluginTensorDesc> data_inputs(const PluginLayer& layer,
 
 class Runner : public PluginRun {
  public:
-  Runner(const PluginLayer& layer, std::span<const PluginTensorDesc> inputs,
-         std::span<const PluginTensorDesc> outputs)
-      : label_(layer.label()),
-        inputs_(inputs.begin(), inputs.end()),
-        outputs_(outputs.begin(), outputs.end()) {}
+  Runner(const PluginLayer& layer, std::span<const PluginTensor> inputs,
+         std::span<const PluginTensor> outputs)
+      : label_(layer.label()), inputs_(descs_of(inputs)), outputs_(descs_of(outputs)) {}
 
   size_t workspace_bytes() const override { return workspace_; }
 
@@ -144,39 +141,30 @@ class Runner : public PluginRun {
 
 class RunnerV2 final : public Runner {
  public:
-  RunnerV2(const PluginV2Layer& layer, std::span<const PluginTensorDesc> inputs,
-           std::span<const PluginTensorDesc> outputs)
+  RunnerV2(const PluginV2Layer& layer, std::span<const PluginTensor> inputs,
+           std::span<const PluginTensor> outputs)
       : Runner(layer, inputs, outputs) {
     PluginV2Instance& engine_copy = layer.instance();
-    engine_copy.initialize(label_);
-    plugin_ = engine_copy.plugin().clone();
-    require(plugin_ != nullptr, "{}: clone() gave null{}", label_, take_plugin_error());
-    plugin_->attachToContext(nullptr, nullptr, &host_allocator());
-    const auto in = exact(inputs), out = exact(outputs);
-    plugin_->configurePlugin(in.data(), static_cast<int32_t>(in.size()), out.data(),
-                             static_cast<int32_t>(out.size()));
-    workspace_ = plugin_->getWorkspaceSize(inputs_.data(), static_cast<int32_t>(in.size()),
-                                           outputs_.data(), static_cast<int32_t>(out.size()));
-    use_kernel_of(static_cast<nvinfer1::IPluginV2*>(plugin_));
+    engine_copy.initialize();
+    plugin_ = engine_copy.clone();
+    plugin_->attach(host_allocator(), inputs, outputs);
+    workspace_ = plugin_->workspace_bytes(inputs_, outputs_);
+    use_kernel_of(&plugin_->plugin());
   }
-  ~RunnerV2() override {
-    if (plugin_ == nullptr) return;
-    plugin_->detachFromContext();
-    plugin_->destroy();
-  }
+  ~RunnerV2() override { plugin_->detach(); }
 
  private:
   int32_t enqueue(const void* const* inputs, void* const* outputs, void* workspace,
                   cudaStream_t stream) override {
     return plugin_->enqueue(inputs_.data(), outputs_.data(), inputs, outputs, workspace, stream);
   }
-  IPluginV2DynamicExt* plugin_ = nullptr;
+  std::unique_ptr<PluginV2Instance> plugin_;
 };
 
 class RunnerV3 final : public Runner {
  public:
-  RunnerV3(const PluginV3Layer& layer, std::span<const PluginTensorDesc> inputs,
-           std::span<const PluginTensorDesc> outputs, const PluginChoice& choice)
+  RunnerV3(const PluginV3Layer& layer, std::span<const PluginTensor> inputs,
+           std::span<const PluginTensor> outputs, const PluginChoice& choice)
       : Runner(layer, inputs, outputs) {
     plugin_.reset(layer.runtime().attachToContext(&context_));
     require(plugin_ != nullptr, "{}: attachToContext() gave null{}", label_, take_plugin_error());
@@ -190,10 +178,9 @@ class RunnerV3 final : public Runner {
     check_status(layer, "onShapeChange()",
                  runtime_->onShapeChange(inputs_.data(), nin, outputs_.data(), nout));
     workspace_ = choice.workspace_bytes;
-    if (const IPluginV3OneBuild* build = layer.build()) {
-      const auto in = exact(inputs), out = exact(outputs);
-      workspace_ = std::max(workspace_, build->getWorkspaceSize(in.data(), nin, out.data(), nout));
-    }
+    if (const IPluginV3OneBuild* build = layer.build())
+      workspace_ =
+          std::max(workspace_, build->getWorkspaceSize(inputs.data(), nin, outputs.data(), nout));
     use_kernel_of(plugin_.get());
   }
 
@@ -207,56 +194,68 @@ class RunnerV3 final : public Runner {
   IPluginV3OneRuntime* runtime_ = nullptr;
 };
 
-// The first tactic that the plugin offers; 0 stands for "no tactics of its own".
-int32_t first_tactic(const PluginLayer& layer, IPluginV3OneBuild& build) {
+std::vector<int32_t> tactics_of(const PluginLayer& layer, IPluginV3OneBuild& build) {
   const int32_t count = build.getNbTactics();
   constexpr int32_t kMostTactics = 1 << 16;
   require(count >= 0 && count <= kMostTactics, "{}: getNbTactics() says {}", layer.label(), count);
-  if (count == 0) return 0;
-  std::vector<int32_t> tactics(count, 0);
+  std::vector<int32_t> tactics(static_cast<size_t>(count), 0);
+  if (count == 0) return tactics;
   check_status(layer, "getValidTactics()", build.getValidTactics(tactics.data(), count));
-  return tactics.front();
+  std::set<int32_t> seen;
+  for (int32_t tactic : tactics)
+    require(tactic > 0 && seen.insert(tactic).second,
+            "{}: getValidTactics() gives the tactic {}; expected positive numbers, each once",
+            layer.label(), tactic);
+  return tactics;
 }
 
 }  // namespace
 
-PluginChoice negotiate_plugin(const PluginLayer& layer,
-                              std::span<const PluginTensorDesc> all_inputs,
-                              std::span<const PluginTensorDesc> outputs) {
+PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTensor> all_inputs,
+                              std::span<const PluginTensor> outputs) {
   const auto inputs = data_inputs(layer, all_inputs);
   const auto nin = static_cast<int32_t>(inputs.size());
   const auto nout = static_cast<int32_t>(outputs.size());
   require(nout == layer.output_count(), "{} has {} outputs, not {}", layer.label(),
           layer.output_count(), nout);
   if (const auto* v2 = dynamic_cast<const PluginV2Layer*>(&layer)) {
-    IPluginV2DynamicExt& plugin = v2->instance().plugin();
-    Descs all(inputs.begin(), inputs.end());
-    all.insert(all.end(), outputs.begin(), outputs.end());
+    const PluginV2Instance& plugin = v2->instance();
+    Descs all = descs_of(inputs);
+    const Descs out = descs_of(outputs);
+    all.insert(all.end(), out.begin(), out.end());
     for (int32_t i = 0; i < nin + nout; ++i)
-      if (!plugin.supportsFormatCombination(i, all.data(), nin, nout))
-        refuse(layer, i, inputs, outputs);
-    const auto in = exact(inputs), out = exact(outputs);
-    plugin.configurePlugin(in.data(), nin, out.data(), nout);
+      if (!plugin.supports(i, all, nin)) refuse(layer, i, inputs, outputs);
+    plugin.configure(inputs, outputs);
     return {};
   }
   const auto& v3 = dynamic_cast<const PluginV3Layer&>(layer);
   IPluginV3OneBuild* plugin = v3.build();
   if (plugin == nullptr) return {};  // made for running: it was asked when the plan was built
-  auto all = exact(inputs);
-  const auto out = exact(outputs);
-  all.insert(all.end(), out.begin(), out.end());
+  std::vector<PluginTensor> all(inputs.begin(), inputs.end());
+  all.insert(all.end(), outputs.begin(), outputs.end());
   for (int32_t i = 0; i < nin + nout; ++i)
     if (!plugin->supportsFormatCombination(i, all.data(), nin, nout))
       refuse(layer, i, inputs, outputs);
+  // One combination is tried: linear tensors of the network's types.
+  require(plugin->getFormatCombinationLimit() >= 1,
+          "{}: getFormatCombinationLimit() says {}, so that no combination may be tried",
+          layer.label(), plugin->getFormatCombinationLimit());
   check_status(layer, "configurePlugin()",
-               plugin->configurePlugin(all.data(), nin, out.data(), nout));
-  return {first_tactic(layer, *plugin),
-          plugin->getWorkspaceSize(all.data(), nin, out.data(), nout)};
+               plugin->configurePlugin(inputs.data(), nin, outputs.data(), nout));
+  PluginChoice choice;
+  choice.workspace_bytes = plugin->getWorkspaceSize(inputs.data(), nin, outputs.data(), nout);
+  choice.others = tactics_of(layer, *plugin);
+  if (!choice.others.empty()) {
+    choice.tactic = choice.others.front();
+    choice.others.erase(choice.others.begin());
+  }
+  if (const char* id = plugin->getTimingCacheID()) choice.timing_id = id;
+  return choice;
 }
 
 std::unique_ptr<PluginRun> prepare_plugin(const PluginLayer& layer,
-                                          std::span<const PluginTensorDesc> all_inputs,
-                                          std::span<const PluginTensorDesc> outputs,
+                                          std::span<const PluginTensor> all_inputs,
+                                          std::span<const PluginTensor> outputs,
                                           const PluginChoice& choice) {
   const auto inputs = data_inputs(layer, all_inputs);
   if (const auto* v2 = dynamic_cast<const PluginV2Layer*>(&layer))

@@ -10,17 +10,19 @@ namespace tenon {
 
 using nvinfer1::PluginTensorDesc;
 
-/// What was settled while building and is kept in a plan.
+/// What was settled while building. A plan keeps the tactic and the workspace.
 struct PluginChoice {
-  int32_t tactic = 0;          // version 3
-  size_t workspace_bytes = 0;  // version 3: as the build capability said
+  int32_t tactic = 0;                    // version 3; 0 for "no tactics of its own"
+  size_t workspace_bytes = 0;            // version 3: as the build capability said
+  std::vector<int32_t> others;           // version 3: tactics that may be quicker
+  std::optional<std::string> timing_id;  // version 3: what names timings, nothing for "keep none"
 };
 
 /// Asks the plugin whether it takes these types and formats and tells it that they were chosen.
 /// Descriptions are those of the data inputs and shape inputs, in order.
 /// @throws Error naming the first tensor that was refused.
-PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTensorDesc> inputs,
-                              std::span<const PluginTensorDesc> outputs);
+PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTensor> inputs,
+                              std::span<const PluginTensor> outputs);
 
 /// A plugin made ready for certain shapes, for one execution context.
 class PluginRun {
@@ -28,14 +30,15 @@ class PluginRun {
   virtual ~PluginRun() = default;
   /// Bytes wanted at `workspace`.
   virtual size_t workspace_bytes() const = 0;
-  /// Runs it with host pointers. Allocates nothing; throws Error when the plugin fails.
+  /// Runs it with host pointers; outputs of unknown extents have room for what bounds them.
+  /// Allocates nothing; throws Error when the plugin fails.
   virtual void run(std::span<const void* const> inputs, std::span<void* const> outputs,
                    void* workspace, cudaStream_t stream) = 0;
 };
 
 std::unique_ptr<PluginRun> prepare_plugin(const PluginLayer& layer,
-                                          std::span<const PluginTensorDesc> inputs,
-                                          std::span<const PluginTensorDesc> outputs,
+                                          std::span<const PluginTensor> inputs,
+                                          std::span<const PluginTensor> outputs,
                                           const PluginChoice& choice);
 
 }  // namespace tenon

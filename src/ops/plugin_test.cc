@@ -308,10 +308,10 @@ TEST_F(PluginTest, NamesThePluginThatMisbehaves) {
   EXPECT_THAT(error_of_v2({.null_expression = true}), HasSubstr("null expression"));
   EXPECT_THAT(error_of_v2({.divides_by_zero = true}), HasSubstr("\"Times\""));
   EXPECT_THAT(error_of_v2({.type = static_cast<DataType>(77)}), HasSubstr("data type 77"));
-  EXPECT_THAT(error_of_v2({.size_tensor = true}), HasSubstr("not supported yet"));
+  EXPECT_THAT(error_of_v2({.size_tensor = true}),
+              HasSubstr("only plugins of version 3 (IPluginV3) have size tensors"));
   EXPECT_THAT(error_of_v2({.version = 8601}), HasSubstr("built for TensorRT 8.6"));
-  EXPECT_THAT(error_of_v2({.version = 1 << 24 | 101600}),
-              HasSubstr("IPluginV2Ext is not supported yet"));
+  EXPECT_THAT(error_of_v2({.version = 4 << 24 | 101600}), HasSubstr("of kind 4 are not supported"));
 }
 
 TEST_F(PluginTest, ReportsFailuresOfRunning) {

@@ -240,7 +240,7 @@ class Compiler {
     }
     for (const Symbol& s : network_.symbols())
       plan_.symbols.push_back({binding_of.count(s.value) != 0 ? binding_of.at(s.value) : -1,
-                               s.kind == Symbol::Kind::kElement, s.index, -1, -1});
+                               s.kind == Symbol::Kind::kElement, s.index});
   }
 
   void bind_late_symbols() {
@@ -249,17 +249,19 @@ class Compiler {
       const auto it = symbol.is_late() ? tensors_.find(symbol.value) : tensors_.end();
       if (it == tensors_.end()) continue;
       plan_.symbols[s].tensor = it->second;
-      if (symbol.most != nullptr) plan_.symbols[s].most = plan_.shapes.add(symbol.most);
     }
   }
 
   // Whether running the layer tells an extent of its output.
   bool is_late(const Value& v) const {
-    return std::any_of(v.dims.begin(), v.dims.end(), [&](Dim d) {
-      if (d->op != ExprOp::kSymbol) return false;
-      const Symbol& s = network_.symbols()[static_cast<size_t>(d->payload)];
-      return s.kind == Symbol::Kind::kExtent && s.value == &v && s.is_late();
-    });
+    bool late = false;
+    std::set<Dim> seen;
+    for (Dim d : v.dims)
+      for_each_symbol(d, seen, [&](int64_t s) {
+        const Symbol& symbol = network_.symbols()[static_cast<size_t>(s)];
+        late |= symbol.is_late() && symbol.value->producer == v.producer;
+      });
+    return late;
   }
 
   void add_shapes() {
@@ -276,6 +278,12 @@ class Compiler {
       for (const Value* v : node->outputs) add(v);
     }
     for (const Value* v : network_.outputs()) add(v);
+    for (size_t s = 0; s < plan_.symbols.size(); ++s) {
+      const Symbol& symbol = network_.symbols()[s];
+      if (!symbol.is_late() || !extents_.contains(symbol.value)) continue;
+      if (symbol.most != nullptr) plan_.symbols[s].most = plan_.shapes.add(symbol.most);
+      if (symbol.likely != nullptr) plan_.symbols[s].likely = plan_.shapes.add(symbol.likely);
+    }
     plan_.shapes.symbol_count = static_cast<int64_t>(plan_.symbols.size());
   }
 
@@ -285,6 +293,7 @@ class Compiler {
     plan_.profiles = resolve_profiles(network_, options_.profiles, is_shape);
     const auto at_optimum = symbols_at(plan_, plan_.profiles[0], ProfilePoint::kOpt);
     optimum_ = estimated_slots(plan_, at_optimum, options_.is_body);
+    largest_ = options_.is_body ? optimum_ : largest_slots(plan_, at_optimum);
     if (options_.is_body) return;
     for (size_t p = 0; p < plan_.profiles.size(); ++p)
       for (const auto& [point, name] :
@@ -301,11 +310,15 @@ class Compiler {
         });
   }
 
-  Shape optimum_shape(const Value& v) const {
+  Shape shape_at(const Value& v, const std::vector<Number>& slots) const {
     Shape s;
-    for (int32_t slot : extents_.at(&v)) s.push_back(optimum_[static_cast<size_t>(slot)].integer);
+    for (int32_t slot : extents_.at(&v)) {
+      const Number& extent = slots[static_cast<size_t>(slot)];
+      s.push_back(extent.is_known() ? extent.integer : -1);
+    }
     return s;
   }
+  Shape optimum_shape(const Value& v) const { return shape_at(v, optimum_); }
 
   int32_t add_weight(const Tensor& t) {
     for (size_t i = 0; i < plan_.weights.size(); ++i)
@@ -422,7 +435,8 @@ class Compiler {
       constants.push_back(v->constant ? &*v->constant : nullptr);
     }
     for (const Value* v : node.outputs)
-      outputs.push_back({v->type, Layout::kLinear, optimum_shape(*v), true});
+      outputs.push_back({v->type, Layout::kLinear, optimum_shape(*v), true,
+                         is_late(*v) ? shape_at(*v, largest_) : Shape()});
     if (ControlFlow* layer = dynamic_cast<ControlFlow*>(node.op.get()))
       return emit_control_flow(node, *layer);
     const KernelRequest request{*node.op, inputs, outputs, constants};
@@ -608,7 +622,7 @@ class Compiler {
   std::map<std::pair<int32_t, Layout>, int32_t> reordered_;
   std::vector<int32_t> root_last_use_;            // per tensor: when its storage is last needed
   std::vector<std::unique_ptr<Kernel>> kernels_;  // one per step
-  std::vector<Number> optimum_;
+  std::vector<Number> optimum_, largest_;  // slots; late sizes are guessed, or at their bounds
   int32_t position_ = 0;
   bool has_late_ = false;
 };
@@ -639,7 +653,7 @@ void Compiler::measure_memory() {
           if (point == ProfilePoint::kOpt && !is_plugin(step.layer))
             check_step(plan_, step, *op_of(step), {symbols, values, shapes});
           return kernels_[i]->prepare(specs_of(plan_, step.inputs, shapes),
-                                      specs_of(plan_, step.outputs, shapes));
+                                      output_specs(plan_, step, symbols, shapes));
         });
         scratch.push_back(execution->scratch_bytes());
       }

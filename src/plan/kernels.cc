@@ -78,6 +78,18 @@ ConcreteTensor known_of(const Plan& plan, int32_t i, const PlanValues& values) {
 
 }  // namespace
 
+std::vector<TensorSpec> output_specs(const Plan& plan, const PlanStep& step,
+                                     std::span<const int64_t> symbols,
+                                     std::span<const Shape> shapes) {
+  auto specs = specs_of(plan, step.outputs, shapes);
+  if (!makes_late(plan, step)) return specs;
+  const auto largest = largest_slots(plan, {symbols.begin(), symbols.end()});
+  for (size_t i = 0; i < specs.size(); ++i)
+    if (plan.tensors[static_cast<size_t>(step.outputs[i])].place == Place::kLate)
+      specs[i].most = shape_of(plan, step.outputs[i], largest);
+  return specs;
+}
+
 bool makes_late(const Plan& plan, const PlanStep& step) {
   return std::any_of(step.outputs.begin(), step.outputs.end(), [&](int32_t t) {
     return plan.tensors[static_cast<size_t>(t)].place == Place::kLate;

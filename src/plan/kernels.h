@@ -14,6 +14,11 @@ namespace tenon {
 std::vector<TensorSpec> specs_of(const Plan& plan, std::span<const int32_t> tensors,
                                  std::span<const Shape> shapes);
 
+/// The same for the outputs of a step, with what bounds those of late extents.
+std::vector<TensorSpec> output_specs(const Plan& plan, const PlanStep& step,
+                                     std::span<const int64_t> symbols,
+                                     std::span<const Shape> shapes);
+
 /// One layer of an engine: the op (attributes) and its kernel.
 struct LoadedStep {
   std::unique_ptr<Op> op;

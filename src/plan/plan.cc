@@ -51,29 +51,44 @@ Shape shape_of(const Plan& plan, int32_t tensor, std::span<const Number> values)
   return s;
 }
 
-Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbols) {
-  // A bound may depend on another late extent, so each round makes more of them known.
+namespace {
+
+// The symbols, with late ones at what a slot says of them. That may depend on another late symbol,
+// so each round makes more of them known.
+std::vector<int64_t> with_late(const Plan& plan, std::vector<int64_t> symbols,
+                               int32_t PlanSymbol::* slot) {
   for (bool again = true; again;) {
     again = false;
     const auto values = plan.shapes.evaluate(symbols);
     for (size_t i = 0; i < symbols.size(); ++i) {
-      const int32_t most = plan.symbols[i].most;
-      if (symbols[i] != Number::kUnknown || most < 0) continue;
-      symbols[i] = values[static_cast<size_t>(most)].integer;
+      const int32_t at = plan.symbols[i].*slot;
+      if (symbols[i] != Number::kUnknown || at < 0) continue;
+      symbols[i] = values[static_cast<size_t>(at)].integer;
       again |= symbols[i] != Number::kUnknown;
     }
   }
-  return shape_of(plan, tensor, plan.shapes.evaluate(symbols));
+  return symbols;
+}
+
+}  // namespace
+
+std::vector<Number> largest_slots(const Plan& plan, std::vector<int64_t> symbols) {
+  return plan.shapes.evaluate(with_late(plan, std::move(symbols), &PlanSymbol::most));
+}
+
+Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbols) {
+  return shape_of(plan, tensor, largest_slots(plan, std::move(symbols)));
 }
 
 std::vector<Number> estimated_slots(const Plan& plan, std::span<const int64_t> symbols,
                                     bool all_guessed) {
   constexpr int64_t kGuessedExtent = 16;
-  std::vector<int64_t> guessed(symbols.begin(), symbols.end());
+  std::vector<int64_t> guessed =
+      with_late(plan, {symbols.begin(), symbols.end()}, &PlanSymbol::likely);
   bool all_known = !all_guessed;
   for (size_t i = 0; i < guessed.size(); ++i) {
+    all_known &= symbols[i] != Number::kUnknown;
     if (guessed[i] != Number::kUnknown) continue;
-    all_known = false;
     guessed[i] = plan.symbols[i].is_element ? 1 : kGuessedExtent;
   }
   if (all_known) return plan.shapes.evaluate(symbols);

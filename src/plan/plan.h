@@ -71,6 +71,7 @@ struct PlanSymbol {
   int32_t index = 0;
   int32_t tensor = -1;  // late: index into Plan::tensors, -1 when nothing makes it any more
   int32_t most = -1;    // late: slot of what bounds it, -1 for nothing
+  int32_t likely = -1;  // late: slot of what to plan with, -1 for a guess
 
   bool is_late() const { return binding < 0; }
 };
@@ -117,7 +118,9 @@ std::vector<int64_t> symbol_values(const Plan& plan, const std::vector<Shape>& s
                                    const std::vector<std::vector<int64_t>>& elements);
 /// The concrete shape of tensor i, from the evaluated program; -1 for extents that are not known.
 Shape shape_of(const Plan& plan, int32_t tensor, std::span<const Number> values);
-/// The same for `symbols`, with late extents at what bounds them.
+/// The slots of the shape program for `symbols`, with late ones at what bounds them.
+std::vector<Number> largest_slots(const Plan& plan, std::vector<int64_t> symbols);
+/// The shape of tensor i there.
 Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbols);
 /// The slots of the shape program for planning: late sizes are guessed, and no extent is negative.
 /// @param all_guessed the symbols are guesses themselves.

@@ -98,7 +98,8 @@ void read_program(const schema::Plan& in, Plan& plan) {
     }
   if (checked(in.symbols(), alignof(schema::Symbol)) != nullptr)
     for (const schema::Symbol* s : *in.symbols())
-      plan.symbols.push_back({s->binding(), s->is_element(), s->index(), s->tensor(), s->most()});
+      plan.symbols.push_back(
+          {s->binding(), s->is_element(), s->index(), s->tensor(), s->most(), s->likely()});
   plan.shapes.symbol_count = static_cast<int64_t>(plan.symbols.size());
   for (const auto& i : plan.shapes.instructions)
     if (i.op == ExprOp::kSymbol) check_index(i.payload, plan.symbols.size(), "symbol");
@@ -184,7 +185,8 @@ void read_steps(const schema::Plan& in, std::span<const std::byte> weights,
 
 void check_late_symbol(const Plan& plan, const PlanSymbol& s) {
   require(s.index >= 0, "symbol index {} is negative", s.index);
-  if (s.most != -1) check_index(s.most, plan.shapes.instructions.size(), "shape slot");
+  for (int32_t slot : {s.most, s.likely})
+    if (slot != -1) check_index(slot, plan.shapes.instructions.size(), "shape slot");
   if (s.tensor == -1) return;
   check_index(s.tensor, plan.tensors.size(), "tensor");
   const PlanTensor& t = plan.tensors[static_cast<size_t>(s.tensor)];

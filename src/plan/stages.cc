@@ -40,7 +40,7 @@ class Finder {
     settle();
     int32_t stage = 0;
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      stage = stage_of(plan_.steps[i], stage);
+      stage = stage_of(i, stage);
       out_.steps.push_back(stage);
       tell(i, stage);
     }
@@ -51,20 +51,27 @@ class Finder {
  private:
   // Slots and tensors whose symbols are all known by now.
   void settle() {
-    for (size_t i = 0; i < slots_.size(); ++i) {
-      if (slots_[i] != kNotYet) continue;
+    slots_ = settled(out_.symbols);
+    for (size_t t = 0; t < plan_.tensors.size(); ++t)
+      if (out_.tensors[t] == kNotYet) out_.tensors[t] = known_from(t);
+  }
+
+  // From when on each slot is known if the symbols are known from `symbols` on.
+  std::vector<int32_t> settled(const std::vector<int32_t>& symbols) const {
+    std::vector<int32_t> slots = slots_;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i] != kNotYet) continue;
       const auto& in = plan_.shapes.instructions[i];
       if (in.op == ExprOp::kSymbol) {
-        slots_[i] = out_.symbols[static_cast<size_t>(in.payload)];
+        slots[i] = symbols[static_cast<size_t>(in.payload)];
         continue;
       }
       int32_t latest = 0;
       for (int32_t operand : {in.a, in.b, in.c})
-        if (operand >= 0) latest = std::max(latest, slots_[static_cast<size_t>(operand)]);
-      slots_[i] = latest;
+        if (operand >= 0) latest = std::max(latest, slots[static_cast<size_t>(operand)]);
+      slots[i] = latest;
     }
-    for (size_t t = 0; t < plan_.tensors.size(); ++t)
-      if (out_.tensors[t] == kNotYet) out_.tensors[t] = known_from(t);
+    return slots;
   }
 
   // A view must fit into the memory it shares, so it is known when both sizes are.
@@ -77,35 +84,29 @@ class Finder {
     return latest;
   }
 
-  // Whether the step that makes tensor t tells its extent at this axis.
-  bool tells(size_t t, size_t axis) const {
-    const auto& in = plan_.shapes.instructions[static_cast<size_t>(plan_.tensors[t].extents[axis])];
-    if (in.op != ExprOp::kSymbol) return false;
-    const PlanSymbol& s = plan_.symbols[static_cast<size_t>(in.payload)];
-    return s.is_late() && !s.is_element && s.tensor == static_cast<int32_t>(t)
-           && s.index == static_cast<int32_t>(axis);
-  }
-
-  // From when on all extents of a kLate tensor are known but those that its own step tells.
-  int32_t late_from(size_t t) const {
+  // From when on all extents of a kLate tensor are known but those that follow from what its own
+  // step tells.
+  int32_t late_from(size_t t, size_t step) const {
+    std::vector<int32_t> symbols = out_.symbols;
+    for (int32_t s : out_.told[step]) symbols[static_cast<size_t>(s)] = 0;
+    const auto slots = settled(symbols);
     int32_t latest = 0;
     bool any = false;
-    for (size_t axis = 0; axis < plan_.tensors[t].extents.size(); ++axis) {
-      const auto slot = static_cast<size_t>(plan_.tensors[t].extents[axis]);
-      if (tells(t, axis))
-        any = true;
-      else
-        latest = std::max(latest, slots_[slot]);
+    for (int32_t slot : plan_.tensors[t].extents) {
+      latest = std::max(latest, slots[static_cast<size_t>(slot)]);
+      any |= slots_[static_cast<size_t>(slot)] == kNotYet;
     }
     require(any, "nothing tells the size of tensor '{}'", plan_.tensors[t].name);
     return latest;
   }
 
-  int32_t stage_of(const PlanStep& step, int32_t stage) const {
+  int32_t stage_of(size_t position, int32_t stage) const {
+    const PlanStep& step = plan_.steps[position];
     for (int32_t t : step.inputs) {
       if (t < 0) continue;
       const auto index = static_cast<size_t>(t), root = static_cast<size_t>(plan_.root_of(t));
-      require(made_[root] || plan_.tensors[root].place != Place::kArena,
+      const auto place = plan_.tensors[root].place;
+      require(made_[root] || (place != Place::kArena && place != Place::kLate),
               "layer {} reads tensor '{}' before a layer writes it", step.name,
               plan_.tensors[index].name);
       stage = std::max(stage, out_.tensors[index]);
@@ -114,7 +115,7 @@ class Finder {
     for (int32_t t : step.outputs) {
       const auto index = static_cast<size_t>(t);
       const bool late = plan_.tensors[index].place == Place::kLate;
-      stage = std::max(stage, late ? late_from(index) : out_.tensors[index]);
+      stage = std::max(stage, late ? late_from(index, position) : out_.tensors[index]);
     }
     require(stage != kNotYet, "layer {} needs a size before the layer that tells it", step.name);
     return stage;

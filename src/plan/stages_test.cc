@@ -28,7 +28,7 @@ class Builder {
   }
   int32_t symbol(int32_t tensor, int32_t index, bool is_element = false) {
     const auto s = static_cast<int64_t>(plan.symbols.size());
-    plan.symbols.push_back({-1, is_element, index, tensor, -1});
+    plan.symbols.push_back({-1, is_element, index, tensor});
     plan.shapes.instructions.push_back({ExprOp::kSymbol, false, Number(), s});
     return static_cast<int32_t>(s) + 1;
   }
@@ -85,6 +85,19 @@ TEST(Stages, AnElementThatDecidesAShapeIsReadBackFirst) {
   EXPECT_THAT(stages_of(b.plan).steps, ElementsAre(0, 1));
 }
 
+TEST(Stages, AnElementDecidesTheExtentsOfTheOtherOutputs) {
+  Builder b;
+  const auto x = b.tensor(Place::kInput, {0}), count = b.tensor(Place::kArena, {});
+  const auto size = b.symbol(count, 0, true);
+  const auto found = b.tensor(Place::kLate, {size}), next = b.tensor(Place::kArena, {size});
+  b.step({x}, {found, count});
+  b.step({found}, {next});
+  const Stages stages = stages_of(b.plan);
+  EXPECT_THAT(stages.steps, ElementsAre(0, 1));
+  EXPECT_EQ(stages.tensors[static_cast<size_t>(found)], 1);
+  EXPECT_EQ(stages.makers[static_cast<size_t>(found)], 0);
+}
+
 TEST(Stages, MemoryThatALaterStepOverwritesStaysWhereItIs) {
   Builder b;
   const auto x = b.tensor(Place::kInput, {0}), residual = b.tensor(Place::kArena, {0});
@@ -120,6 +133,11 @@ TEST(Stages, RefusesSizesAndMemoryThatNobodyMakes) {
   const auto memory = unwritten.tensor(Place::kArena, {0});
   unwritten.step({memory}, {unwritten.tensor(Place::kArena, {0})});
   EXPECT_THAT(unwritten.error(), HasSubstr("layer s0 reads tensor 't0' before a layer writes it"));
+
+  Builder late;
+  const auto lost = late.late();
+  late.step({lost}, {late.tensor(Place::kArena, {0})});
+  EXPECT_THAT(late.error(), HasSubstr("layer s0 reads tensor 't0' before a layer writes it"));
 
   Builder constant;
   constant.step({}, {constant.tensor(Place::kLate, {0})});

@@ -1,10 +1,15 @@
 #include "plan/time_kernel.h"
 
+#include <cuda_runtime_api.h>
 #include <fmt/ranges.h>
 
 #include <chrono>
 
 #include "base/parallel.h"
+#include "network/plugin_kind.h"
+
+// Weak: programs without a CUDA runtime, such as tests, have no streams.
+extern "C" __attribute__((weak)) cudaError_t cudaDeviceSynchronize();
 
 namespace tenon {
 namespace {
@@ -12,9 +17,10 @@ namespace {
 // Layers larger than this are not timed: two copies of their tensors would not fit a small machine.
 constexpr int64_t kLargestTimed = int64_t{1} << 31;
 
+// With room for what bounds it, where only running tells its size.
 Tensor random_tensor(const TensorSpec& spec) {
-  Tensor t(DataType::kUINT8,
-           {static_cast<int64_t>(storage_bytes(spec.type, spec.shape, spec.layout))});
+  const Shape& shape = spec.most.rank() == 0 ? spec.shape : spec.most;
+  Tensor t(DataType::kUINT8, {static_cast<int64_t>(storage_bytes(spec.type, shape, spec.layout))});
   auto* bytes = t.mutable_data<uint8_t>();
   std::fill_n(bytes, t.bytes(), uint8_t{0});
   if (spec.type == DataType::kFLOAT) {
@@ -67,13 +73,19 @@ float time_kernel(const Kernel& kernel, const KernelRequest& request) {
   const auto scratch = allocate_aligned(execution->scratch_bytes());
   const RunArguments arguments{in, out, scratch.get(), nullptr};
 
+  // A plugin may leave work in the stream.
+  const bool waits = is_plugin(request.op.kind()) && cudaDeviceSynchronize != nullptr;
+  const auto run = [&] {
+    execution->run(arguments);
+    if (waits) cudaDeviceSynchronize();
+  };
   using Clock = std::chrono::steady_clock;
   float best = 1e30f, total = 0;
   in_arena([&] {
-    execution->run(arguments);
+    run();
     for (int i = 0; i < 20 && (i < 2 || total < 20); ++i) {
       const auto start = Clock::now();
-      execution->run(arguments);
+      run();
       const float ms = std::chrono::duration<float, std::milli>(Clock::now() - start).count();
       best = std::min(best, ms);
       total += ms;
@@ -88,19 +100,39 @@ size_t index_of(std::span<const Candidate> list, std::string_view name) {
   return list.size();
 }
 
+// Why the kernel cannot be taken, "" if it can: it keeps within the limit of workspace.
+std::string refusal(const Kernel& kernel, const KernelRequest& request, size_t most_workspace) {
+  if (most_workspace == SIZE_MAX) return "";
+  const size_t bytes = Prepared(kernel, request).execution->scratch_bytes();
+  if (bytes <= most_workspace) return "";
+  return fmt::format("{}: it wants {} bytes of workspace, and the limit is {}", kernel.name, bytes,
+                     most_workspace);
+}
+
 // The first candidate from `first` on that accepts and keeps within the limit of workspace.
 Choice choose_within(const Target& target, const KernelRequest& request, size_t first,
                      size_t most_workspace) {
   Choice choice = choose(target, request, first);
-  if (choice.kernel == nullptr || most_workspace == SIZE_MAX) return choice;
-  const size_t bytes = Prepared(*choice.kernel, request).execution->scratch_bytes();
-  if (bytes <= most_workspace) return choice;
-  choice.refusals.push_back(fmt::format("{}: it wants {} bytes of workspace, and the limit is {}",
-                                        choice.kernel->name, bytes, most_workspace));
+  if (choice.kernel == nullptr) return choice;
+  const std::string reason = refusal(*choice.kernel, request, most_workspace);
+  if (reason.empty()) return choice;
+  choice.refusals.push_back(reason);
   const size_t at = index_of(target.candidates(request.op), choice.kernel->name);
   Choice next = choose_within(target, request, at + 1, most_workspace);
   next.refusals.insert(next.refusals.begin(), choice.refusals.begin(), choice.refusals.end());
   return next;
+}
+
+// How a timing cache names a kernel.
+std::string label_of(const Kernel& kernel) {
+  return kernel.variant.empty() ? kernel.name : fmt::format("{}/{}", kernel.name, kernel.variant);
+}
+
+std::unique_ptr<Kernel> find_variant(std::unique_ptr<Kernel> kernel, std::string_view label) {
+  if (label_of(*kernel) == label) return kernel;
+  for (auto& variant : kernel->variants())
+    if (label_of(*variant) == label) return std::move(variant);
+  return nullptr;
 }
 
 bool small_enough(const KernelRequest& request) {
@@ -124,33 +156,43 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
     fail(ErrorCode::kUNSUPPORTED_STATE, "layer {}: the target {} has no kernel for it: {}", layer,
          target.name(), fmt::join(choice.refusals, "; "));
   size_t at = index_of(list, choice.kernel->name);
-  if (!options.time_kernels || at >= list.size() || !list[at].timed || !small_enough(request))
+  const auto is_timed = [&] { return at < list.size() && list[at].timed; };
+  auto rivals =
+      options.time_kernels ? choice.kernel->variants() : std::vector<std::unique_ptr<Kernel>>();
+  std::erase_if(rivals, [&](const auto& rival) {
+    return !refusal(*rival, request, options.most_workspace).empty();
+  });
+  if (!options.time_kernels || (!is_timed() && rivals.empty()) || !small_enough(request))
     return std::move(choice.kernel);
 
-  const TimingKey key = timing_key(target, request);
-  if (options.timing_cache != nullptr)
-    if (const auto known = options.timing_cache->find(key)) {
-      Choice again = next_choice(index_of(list, known->kernel));
-      if (again.kernel != nullptr && again.kernel->name == known->kernel)
-        return std::move(again.kernel);
-    }
+  TimingCache* cache = choice.kernel->timing_id ? options.timing_cache : nullptr;
+  const TimingKey key = timing_key(target, request, choice.kernel->timing_id.value_or(""));
+  if (const auto known = cache != nullptr ? cache->find(key) : std::nullopt) {
+    const std::string_view label = known->kernel;
+    Choice again = next_choice(index_of(list, label.substr(0, label.find('/'))));
+    if (again.kernel != nullptr)
+      if (auto found = find_variant(std::move(again.kernel), label)) return found;
+  }
   if (options.error_on_timing_cache_miss)
     fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it", layer);
 
   float best = time_kernel(*choice.kernel, request);
-  while (at < list.size() && list[at].timed) {
+  const auto race = [&](std::unique_ptr<Kernel> rival) {
+    const float ms = time_kernel(*rival, request);
+    if (ms >= best) return;
+    best = ms;
+    choice.kernel = std::move(rival);
+  };
+  for (auto& rival : rivals) race(std::move(rival));
+  while (is_timed()) {
     Choice next = next_choice(at + 1);
     if (next.kernel == nullptr) break;
     at = index_of(list, next.kernel->name);
     if (next.kernel->name == "reference") break;  // never quicker than a kernel made to be quick
-    const float ms = time_kernel(*next.kernel, request);
-    if (ms >= best) continue;
-    best = ms;
-    choice = std::move(next);
+    race(std::move(next.kernel));
   }
-  if (options.timing_cache != nullptr)
-    options.timing_cache->insert(key, {choice.kernel->name, best});
-  options.log.verbose("layer {}: {} in {:.3f} ms", layer, choice.kernel->name, best);
+  if (cache != nullptr) cache->insert(key, {label_of(*choice.kernel), best});
+  options.log.verbose("layer {}: {} in {:.3f} ms", layer, label_of(*choice.kernel), best);
   return std::move(choice.kernel);
 }
 

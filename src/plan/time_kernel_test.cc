@@ -46,6 +46,38 @@ class SleepingKernel final : public Kernel {
   size_t scratch_;
 };
 
+// Kernels of one candidate, slow and quick.
+class VariedKernel final : public Kernel {
+ public:
+  VariedKernel(const KernelRequest& request, int milliseconds) : request_(request) {
+    name = "varied";
+    variant = fmt::format("{} ms", milliseconds);
+    timing_id = id;
+    input_layouts.assign(request.inputs.size(), Layout::kLinear);
+    output_layouts.assign(request.outputs.size(), Layout::kLinear);
+    input_is_packed.assign(request.inputs.size(), false);
+    milliseconds_ = milliseconds;
+  }
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> in,
+                                     std::span<const TensorSpec> out) const override {
+    return SleepingKernel("", milliseconds_, milliseconds_ == 0 ? 1000 : 1, request_)
+        .prepare(in, out);
+  }
+  std::vector<std::unique_ptr<Kernel>> variants() const override {
+    std::vector<std::unique_ptr<Kernel>> list;
+    for (int ms : {0, 4}) list.push_back(std::make_unique<VariedKernel>(request_, ms));
+    return list;
+  }
+  static inline std::optional<std::string> id = "";
+
+ private:
+  const KernelRequest& request_;
+  int milliseconds_ = 0;
+};
+Offer varied(const KernelRequest& r) {
+  return std::make_unique<VariedKernel>(r, 8);
+}
+
 Offer slow(const KernelRequest& r) {
   return std::make_unique<SleepingKernel>("slow", 8, 100, r);
 }
@@ -73,8 +105,9 @@ std::string chosen(const FakeTarget& target, const BuildOptions& options) {
   const Identity op;
   const TensorSpec spec{DataType::kFLOAT, Layout::kLinear, {4}, true};
   const Tensor* constant = nullptr;
-  return choose_kernel(target, {op, {&spec, 1}, {&spec, 1}, {&constant, 1}}, "layer", options)
-      ->name;
+  const auto kernel =
+      choose_kernel(target, {op, {&spec, 1}, {&spec, 1}, {&constant, 1}}, "layer", options);
+  return kernel->variant.empty() ? kernel->name : kernel->variant;
 }
 
 const FakeTarget kTimed({{"slow", slow, true}, {"never", never, true}, {"quick", quick, false}});
@@ -124,6 +157,39 @@ TEST(ChooseKernel, PassesOverKernelsThatWantMoreWorkspaceThanTheLimit) {
     EXPECT_THAT(e.what(), ::testing::HasSubstr("quick: it wants 1000 bytes of workspace, and the "
                                                "limit is 99; slow: it wants 100 bytes"));
   }
+}
+
+TEST(ChooseKernel, TimesVariantsOfAKernel) {
+  const FakeTarget target({{"varied", varied, false}});
+  BuildOptions options;
+  EXPECT_EQ(chosen(target, options), "0 ms");
+  options.most_workspace = 999;
+  EXPECT_EQ(chosen(target, options), "4 ms");
+  options.time_kernels = false;
+  EXPECT_EQ(chosen(target, options), "8 ms");
+}
+
+TEST(ChooseKernel, RemembersVariantsUnlessTheKernelKeepsNoTimings) {
+  const FakeTarget target({{"varied", varied, false}});
+  TimingCache cache;
+  BuildOptions options;
+  options.timing_cache = &cache;
+  EXPECT_EQ(chosen(target, options), "0 ms");
+  ASSERT_EQ(cache.keys().size(), 1u);
+  EXPECT_EQ(cache.find(cache.keys()[0])->kernel, "varied/0 ms");
+  runs = 0;
+  EXPECT_EQ(chosen(target, options), "0 ms");
+  EXPECT_EQ(runs, 0);
+  VariedKernel::id = "another";
+  EXPECT_EQ(chosen(target, options), "0 ms");
+  EXPECT_GT(runs, 0);
+  EXPECT_EQ(cache.keys().size(), 2u);
+  VariedKernel::id = std::nullopt;
+  runs = 0;
+  EXPECT_EQ(chosen(target, options), "0 ms");
+  EXPECT_GT(runs, 0);
+  EXPECT_EQ(cache.keys().size(), 2u);
+  VariedKernel::id = "";
 }
 
 TEST(ChooseKernel, ListsEveryRefusal) {

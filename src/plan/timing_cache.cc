@@ -18,7 +18,7 @@ void append(std::vector<std::byte>& out, const void* data, size_t size) {
 
 }  // namespace
 
-TimingKey timing_key(const Target& target, const KernelRequest& request) {
+TimingKey timing_key(const Target& target, const KernelRequest& request, std::string_view id) {
   std::string text =
       fmt::format("{}|{}|{}", target.name(), target.fingerprint(), request.op.name());
   for (const auto& [name, value] : fields_of(request.op))
@@ -28,6 +28,7 @@ TimingKey timing_key(const Target& target, const KernelRequest& request) {
       text += s.present ? fmt::format("|{} {} {}", name_of(s.type), name_of(s.layout), s.shape)
                         : std::string("|-");
   for (const Tensor* constant : request.constants) text += constant != nullptr ? "|c" : "|v";
+  if (!id.empty()) text += fmt::format("|id {}", id);
   XXH128_canonical_t digest;
   XXH128_canonicalFromHash(&digest, XXH3_128bits(text.data(), text.size()));
   TimingKey key;

@@ -15,12 +15,13 @@
 
 namespace tenon {
 
-/// Identifies a layer on a machine: op, attributes, types, layouts, shapes, fingerprint.
+/// Identifies a layer on a machine: op, attributes, types, layouts, shapes, fingerprint, and what
+/// its kernel adds (Kernel::timing_id).
 using TimingKey = std::array<uint8_t, 16>;
-TimingKey timing_key(const Target& target, const KernelRequest& request);
+TimingKey timing_key(const Target& target, const KernelRequest& request, std::string_view id = "");
 
 struct TimingEntry {
-  std::string kernel;
+  std::string kernel;  // with its variant, if it has one: "plugin/tactic 3"
   float milliseconds = 0;
 };
 

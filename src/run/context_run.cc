@@ -86,6 +86,10 @@ void Context::read_told(ShapeState& state, size_t step) {
             "tensor '{}' of shape {} has no element {}", plan.tensors[tensor].name, shape,
             symbol.index);
     value = element_at(state.pointers[root], plan.tensors[tensor].type, symbol.index);
+    const int64_t most = state.most[static_cast<size_t>(s)];
+    require(most == Number::kUnknown || (value >= 0 && value <= most),
+            "it wrote the size {} to '{}'; expected 0 to {}", value, plan.tensors[tensor].name,
+            most);
   }
 }
 

@@ -57,7 +57,9 @@ Tensor host_tensor(const PlanTensor& t, const Shape& shape, std::span<const Numb
 
 bool same(const std::vector<TensorSpec>& a, const std::vector<TensorSpec>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const TensorSpec& x, const TensorSpec& y) { return x.shape == y.shape; });
+                    [](const TensorSpec& x, const TensorSpec& y) {
+                      return x.shape == y.shape && x.most == y.most;
+                    });
 }
 
 // A step without outputs is there for what it checks.
@@ -82,6 +84,14 @@ void check_alias(const Plan& plan, size_t i, const std::vector<Shape>& shapes) {
           "tensor '{}' is larger than the memory it shares", t.name);
 }
 
+// The memory that the step gave a late output, for the shape that `had` is, must hold it.
+void check_late(const PlanTensor& t, const Shape& had, const Shape& shape) {
+  const bool made =
+      had.rank() == shape.rank() && std::find(had.begin(), had.end(), -1) == had.end();
+  require(made && storage_bytes(t.type, shape, t.layout) <= storage_bytes(t.type, had, t.layout),
+          "tensor '{}' of shape {} is larger than what bounds it, {}", t.name, shape, had);
+}
+
 // Extents, and elements on the host, that are known from this stage on.
 void set_shapes(const Engine& engine, ShapeState& state, int32_t stage,
                 const std::vector<Number>& values) {
@@ -90,8 +100,11 @@ void set_shapes(const Engine& engine, ShapeState& state, int32_t stage,
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     // An output with late extents already has the others.
     const bool later = stages.tensors[i] > stage && stages.makers[i] >= stage;
-    if (stages.tensors[i] == stage || later)
-      state.shapes[i] = shape_of(plan, static_cast<int32_t>(i), values);
+    if (stages.tensors[i] != stage && !later) continue;
+    Shape shape = shape_of(plan, static_cast<int32_t>(i), values);
+    if (plan.tensors[i].place == Place::kLate && !later)
+      check_late(plan.tensors[i], state.shapes[i], shape);
+    state.shapes[i] = shape;
   }
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     if (stages.tensors[i] != stage) continue;
@@ -117,7 +130,7 @@ void set_executions(const Engine& engine, ShapeState& state, int32_t stage,
     if (engine.stages().steps[i] != stage) continue;
     const PlanStep& step = plan.steps[i];
     auto inputs = specs_of(plan, step.inputs, state.shapes);
-    auto outputs = specs_of(plan, step.outputs, state.shapes);
+    auto outputs = output_specs(plan, step, state.symbols, state.shapes);
     std::shared_ptr<Execution> execution;
     if (makes_late(plan, step) || !writes_nothing(outputs))
       with_context(fmt::format("layer {} ({})", step.name, step.op), [&] {
@@ -157,6 +170,9 @@ void set_memory(const Engine& engine, ShapeState& state, int32_t stage) {
 void fill_stage(const Engine& engine, ShapeState& state, int32_t stage,
                 const ShapeState* previous) {
   const auto values = engine.plan().shapes.evaluate(state.symbols);
+  for (size_t s = 0; s < state.most.size(); ++s)
+    if (const int32_t slot = engine.plan().symbols[s].most; slot >= 0)
+      state.most[s] = values[static_cast<size_t>(slot)].integer;
   set_shapes(engine, state, stage, values);
   set_executions(engine, state, stage, values, previous);
   set_memory(engine, state, stage);
@@ -185,6 +201,7 @@ std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<i
   const size_t tensors = engine.plan().tensors.size(), steps = engine.plan().steps.size();
   auto state = std::make_unique<ShapeState>();
   state->symbols = std::move(symbols);
+  state->most.assign(state->symbols.size(), Number::kUnknown);
   state->shapes.resize(tensors);
   state->host.resize(tensors);
   state->offsets.assign(tensors, 0);

@@ -11,6 +11,7 @@ namespace tenon {
 
 struct ShapeState {
   std::vector<int64_t> symbols;  // late ones as the last run told them, before that kUnknown
+  std::vector<int64_t> most;     // per symbol: what bounds a late one, kUnknown for nothing
   std::vector<Shape> shapes;     // per plan tensor; -1 for what is not known
   std::vector<std::shared_ptr<Execution>>
       executions;  // per step; null where there is nothing to do

@@ -24,6 +24,7 @@ struct TensorSpec {
   Layout layout = Layout::kLinear;
   Shape shape;          // at the profile's optimum
   bool present = true;  // false: an optional input that was left out
+  Shape most = {};      // outputs with late extents: what bounds them, -1 for nothing
 };
 
 /// A kernel's form of its constants, as a plan stores it.
@@ -71,8 +72,13 @@ class Kernel {
   virtual std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                              std::span<const TensorSpec> outputs) const = 0;
   virtual StoredKernel store() const { return {state, packed}; }
+  /// Others of the same candidate, to be timed against this one. Asked while building.
+  virtual std::vector<std::unique_ptr<Kernel>> variants() const { return {}; }
 
   std::string name;                    // the candidate that made it
+  std::string variant;                 // which one of the candidate's, "" where it has one
+  /// What else timings depend on, part of their key in timing caches; nothing: they are not kept.
+  std::optional<std::string> timing_id = "";
   std::vector<Layout> input_layouts;   // wanted, one per input
   std::vector<Layout> output_layouts;  // produced, one per output
   /// Inputs that the kernel reads from its packed constants, and never from RunArguments.

@@ -1,42 +1,79 @@
 #include "target/shared/plugin_kernel.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/plugin_run.h"
 
 namespace tenon {
 namespace {
 
-std::vector<PluginTensorDesc> describe(std::span<const TensorSpec> specs) {
-  std::vector<PluginTensorDesc> descs;
-  for (const TensorSpec& s : specs)
-    descs.push_back({s.shape.dims(), s.type, nvinfer1::TensorFormat::kLINEAR, 1});
-  return descs;
+std::vector<PluginTensor> describe(std::span<const TensorSpec> specs) {
+  std::vector<PluginTensor> tensors;
+  for (const TensorSpec& s : specs) {
+    Shape least = s.shape, most = s.most.rank() == s.shape.rank() ? s.most : s.shape, usual = most;
+    for (int axis = 0; axis < s.shape.rank(); ++axis) {
+      if (s.shape[axis] >= 0) usual[axis] = s.shape[axis];
+      if (most[axis] != s.shape[axis]) least[axis] = 0;
+    }
+    tensors.push_back({{s.shape.dims(), s.type, nvinfer1::TensorFormat::kLINEAR, 1},
+                       least.dims(),
+                       most.dims(),
+                       usual.dims()});
+  }
+  return tensors;
 }
 
 class PluginExecution final : public Execution {
  public:
-  explicit PluginExecution(std::unique_ptr<PluginRun> plugin) : plugin_(std::move(plugin)) {}
+  PluginExecution(std::unique_ptr<PluginRun> plugin, std::span<const TensorSpec> outputs)
+      : plugin_(std::move(plugin)), outputs_(outputs.size()) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Shape& s = outputs[i].shape;
+      if (std::find(s.begin(), s.end(), -1) != s.end())
+        late_.emplace_back(static_cast<int>(i), outputs[i].most);
+    }
+  }
   size_t scratch_bytes() const override { return plugin_->workspace_bytes(); }
   void run(const RunArguments& arguments) override {
-    plugin_->run(arguments.inputs, arguments.outputs, arguments.scratch, arguments.stream);
+    std::copy(arguments.outputs.begin(), arguments.outputs.end(), outputs_.begin());
+    for (const auto& [i, most] : late_)
+      outputs_[static_cast<size_t>(i)] = (*arguments.allocate_output)(i, most);
+    plugin_->run(arguments.inputs, outputs_, arguments.scratch, arguments.stream);
   }
 
  private:
   std::unique_ptr<PluginRun> plugin_;
+  std::vector<void*> outputs_;
+  std::vector<std::pair<int, Shape>> late_;  // outputs whose size running tells, and its bound
 };
 
 class PluginKernel final : public Kernel {
  public:
-  PluginKernel(const Op& op, const PluginChoice& choice)
+  PluginKernel(const Op& op, const PluginChoice& choice, size_t inputs, size_t outputs)
       : op_(op.clone()), layer_(dynamic_cast<const PluginLayer&>(*op_)), choice_(choice) {
     name = "plugin";
+    if (choice.tactic != 0) variant = fmt::format("tactic {}", choice.tactic);
+    timing_id = choice.timing_id;
+    input_layouts.assign(inputs, Layout::kLinear);
+    output_layouts.assign(outputs, Layout::kLinear);
+    input_is_packed.assign(inputs, false);
     state = {{"tactic", int64_t{choice.tactic}},
              {"workspace", static_cast<int64_t>(choice.workspace_bytes)}};
   }
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
     return std::make_unique<PluginExecution>(
-        prepare_plugin(layer_, describe(inputs), describe(outputs), choice_));
+        prepare_plugin(layer_, describe(inputs), describe(outputs), choice_), outputs);
+  }
+  std::vector<std::unique_ptr<Kernel>> variants() const override {
+    std::vector<std::unique_ptr<Kernel>> list;
+    for (int32_t tactic : choice_.others) {
+      const PluginChoice other{tactic, choice_.workspace_bytes, {}, choice_.timing_id};
+      list.push_back(
+          std::make_unique<PluginKernel>(*op_, other, input_layouts.size(), output_layouts.size()));
+    }
+    return list;
   }
 
  private:
@@ -67,11 +104,8 @@ Offer offer_plugin(const KernelRequest& request) {
         request.stored != nullptr
             ? stored_choice(*request.stored)
             : negotiate_plugin(*layer, describe(request.inputs), describe(request.outputs));
-    auto kernel = std::make_unique<PluginKernel>(request.op, choice);
-    kernel->input_layouts.assign(request.inputs.size(), Layout::kLinear);
-    kernel->output_layouts.assign(request.outputs.size(), Layout::kLinear);
-    kernel->input_is_packed.assign(request.inputs.size(), false);
-    return kernel;
+    return std::make_unique<PluginKernel>(request.op, choice, request.inputs.size(),
+                                          request.outputs.size());
   } catch (const Error& e) {
     return std::string(e.what());
   }
