@@ -1,0 +1,160 @@
+#include "plan/draft.h"
+
+#include <algorithm>
+
+#include "ops/reorder.h"
+#include "plan/profiles.h"
+#include "plan/time_kernel.h"
+
+namespace tenon {
+
+using Place = PlanTensor::Place;
+
+Draft::Draft(const Network& network, const Schedule& schedule, const Target& target,
+             const BuildOptions& options)
+    : network(network), schedule(schedule), target(target), options(options) {
+  plan.name = network.name;
+  plan.target = target.name();
+  plan.fingerprint = target.fingerprint();
+  plan.instruction_set = target.instruction_set();
+  plan.verbosity = options.verbosity;
+}
+
+void Draft::add_shape(const Value& v) {
+  if (has_shape(v)) return;
+  auto& slots = extents_[&v];
+  for (Dim d : v.dims) slots.push_back(plan.shapes.add(d));
+  if (!schedule.on_host(v)) return;
+  auto& elements = contents_[&v];  // also when there are none
+  for (Dim d : *v.content) elements.push_back(plan.shapes.add(d));
+}
+
+void Draft::set_estimates() {
+  const auto symbols = symbols_at(plan, plan.profiles[0], ProfilePoint::kOpt);
+  optimum_ = estimated_slots(plan, symbols, options.is_body);
+  largest_ = options.is_body ? optimum_ : largest_slots(plan, symbols);
+}
+
+Shape Draft::shape_at(const std::vector<int32_t>& extents, const std::vector<Number>& slots) {
+  Shape shape;
+  for (int32_t slot : extents) {
+    const Number& extent = slots[static_cast<size_t>(slot)];
+    shape.push_back(extent.is_known() ? extent.integer : -1);
+  }
+  return shape;
+}
+
+int32_t Draft::add_tensor(PlanTensor t) {
+  plan.tensors.push_back(std::move(t));
+  last_use_.push_back(-1);
+  return static_cast<int32_t>(plan.tensors.size() - 1);
+}
+
+int32_t Draft::add_tensor(const Value& v, Place place, Layout layout) {
+  PlanTensor t;
+  t.name = v.name;
+  t.type = v.type;
+  t.layout = layout;
+  t.place = place;
+  t.extents = extents_.at(&v);
+  const int32_t index = add_tensor(std::move(t));
+  tensors_[&v] = index;
+  last_use_.back() = schedule.last_use(v);
+  return index;
+}
+
+int32_t Draft::tensor_of(const Value& v) const {
+  const auto it = tensors_.find(&v);
+  return it == tensors_.end() ? -1 : it->second;
+}
+
+int32_t Draft::source_of(const Value& v) {
+  if (const int32_t known = tensor_of(v); known >= 0) return known;
+  if (v.constant) {
+    const int32_t t = add_tensor(v, Place::kWeight, Layout::kLinear);
+    at(t).weight = add_weight(*v.constant);
+    return t;
+  }
+  const int32_t t = add_tensor(v, Place::kHost, Layout::kLinear);
+  at(t).content = contents(v);
+  return t;
+}
+
+int32_t Draft::in_layout(int32_t tensor, Layout layout) {
+  const PlanTensor& source = at(tensor);
+  if (source.layout == layout) return tensor;
+  const auto key = std::pair{tensor, layout};
+  if (const auto it = reordered_.find(key); it != reordered_.end()) return it->second;
+  PlanTensor copy;
+  copy.name = fmt::format("{} [{}]", source.name, name_of(layout));
+  copy.type = source.type;
+  copy.layout = layout;
+  copy.extents = source.extents;
+  Reorder op;
+  op.from = source.layout;
+  op.to = layout;
+  const std::string name = fmt::format("Reorder {}", copy.name);
+  const int32_t uses = last_use_[static_cast<size_t>(tensor)];
+  const int32_t result = add_tensor(std::move(copy));
+  last_use_[static_cast<size_t>(result)] = uses;
+  add_copy(op, tensor, result, name);
+  return reordered_[key] = result;
+}
+
+int32_t Draft::add_weight(const Tensor& t) {
+  for (size_t i = 0; i < plan.weights.size(); ++i)
+    if (plan.weights[i].data() == t.data() && plan.weights[i].type() == t.type()
+        && plan.weights[i].shape() == t.shape())
+      return static_cast<int32_t>(i);
+  plan.weights.push_back(t);
+  return static_cast<int32_t>(plan.weights.size() - 1);
+}
+
+void Draft::keep_until(int32_t tensor, int32_t last) {
+  int32_t& uses = last_use_[static_cast<size_t>(plan.root_of(tensor))];
+  uses = std::max(uses, last);
+}
+
+bool Draft::may_overwrite(const std::vector<int32_t>& inputs, size_t which) const {
+  const int32_t root = plan.root_of(inputs[which]);
+  if (at(root).place != Place::kArena) return false;
+  if (last_use_[static_cast<size_t>(root)] > position) return false;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (i != which && inputs[i] >= 0 && plan.root_of(inputs[i]) == root) return false;
+  return true;
+}
+
+PlanStep step_of(const Node* node, const Op& op, const std::string& name) {
+  PlanStep step;
+  step.name = name;
+  step.metadata = node != nullptr ? node->metadata : "";
+  step.op = op.name();
+  step.attributes = fields_of(op);
+  step.layer = op.kind();
+  return step;
+}
+
+void Draft::add_step(const Node* node, const Op& op, const std::string& name,
+                     std::unique_ptr<Kernel> kernel, std::vector<int32_t> inputs,
+                     std::vector<int32_t> outputs) {
+  PlanStep step = step_of(node, op, name);
+  step.kernel = kernel->name;
+  StoredKernel stored = kernel->store();
+  step.state = std::move(stored.state);
+  for (const Tensor& t : stored.packed) step.packed.push_back(add_weight(t));
+  step.inputs = std::move(inputs);
+  step.outputs = std::move(outputs);
+  plan.steps.push_back(std::move(step));
+  kernels.push_back(std::move(kernel));
+}
+
+void Draft::add_copy(const Op& op, int32_t from, int32_t to, const std::string& name) {
+  const Shape shape = optimum_shape(from);
+  const TensorSpec in{at(from).type, at(from).layout, shape, true};
+  const TensorSpec out{at(to).type, at(to).layout, shape, true};
+  const Tensor* constant = nullptr;
+  const KernelRequest request{op, {&in, 1}, {&out, 1}, {&constant, 1}};
+  add_step(nullptr, op, name, choose_kernel(target, request, name, options), {from}, {to});
+}
+
+}  // namespace tenon

@@ -1,0 +1,14 @@
+// From a layer of the network to steps of the plan.
+#pragma once
+
+#include "plan/draft.h"
+
+namespace tenon {
+
+/// Chooses a kernel for the layer and adds it as a step, with the steps that bring its inputs into
+/// the layouts which the kernel wants. A layer that only renames or reshapes becomes a view without
+/// a step; the bodies of loops and conditionals become plans inside its step. Errors name the
+/// layer.
+void emit(Draft& draft, const Node& node);
+
+}  // namespace tenon

@@ -1,0 +1,49 @@
+#include "plan/measure.h"
+
+#include "plan/kernels.h"
+#include "plan/memory.h"
+#include "plan/profiles.h"
+
+namespace tenon {
+namespace {
+
+int64_t bytes_at(const Draft& draft, const std::vector<Lifetime>& lives, const Stages& stages,
+                 const std::vector<int64_t>& symbols, ProfilePoint point) {
+  const Plan& plan = draft.plan;
+  const auto values = plan.shapes.evaluate(symbols);
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < plan.tensors.size(); ++i)
+    shapes.push_back(shape_of(plan, static_cast<int32_t>(i), values));
+  std::vector<size_t> scratch(plan.steps.size(), 0);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& step = plan.steps[i];
+    if (stages.steps[i] > 0 || draft.kernels[i] == nullptr) continue;
+    with_context(fmt::format("layer {}", step.name), [&] {
+      // The extremes of several inputs need not fit together.
+      if (point == ProfilePoint::kOpt && !is_plugin(step.layer))
+        check_step(plan, step, *op_of(step), {symbols, values, shapes});
+      scratch[i] = draft.kernels[i]
+                       ->prepare(specs_of(plan, step.inputs, shapes),
+                                 output_specs(plan, step, symbols, shapes))
+                       ->scratch_bytes();
+    });
+  }
+  return plan_context_memory(plan, stages, 0, lives, shapes, scratch).bytes;
+}
+
+}  // namespace
+
+void measure_memory(Draft& draft) {
+  const auto lives = lifetimes(draft.plan);
+  const Stages stages = stages_of(draft.plan);
+  for (PlanProfile& profile : draft.plan.profiles) {
+    const auto usual = symbols_at(draft.plan, profile, ProfilePoint::kOpt);
+    const auto most = symbols_at(draft.plan, profile, ProfilePoint::kMax);
+    int64_t bytes = bytes_at(draft, lives, stages, usual, ProfilePoint::kOpt);
+    if (most != usual)
+      bytes = std::max(bytes, bytes_at(draft, lives, stages, most, ProfilePoint::kMax));
+    profile.device_memory = bytes;
+  }
+}
+
+}  // namespace tenon
