@@ -12,18 +12,7 @@ import torchvision
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cases import case, write  # noqa: E402
-
-
-def sample(plane, y, x):
-    height, width = plane.shape
-    if not (-1 <= y <= height and -1 <= x <= width):
-        return 0.0
-    y, x = min(max(y, 0), height - 1), min(max(x, 0), width - 1)
-    top, left = int(y), int(x)
-    bottom, right = min(top + 1, height - 1), min(left + 1, width - 1)
-    y, x = y - top, x - left
-    return ((plane[top, left] * (1 - x) + plane[top, right] * x) * (1 - y)
-            + (plane[bottom, left] * (1 - x) + plane[bottom, right] * x) * y)
+from samples import sample  # noqa: E402
 
 
 def pooled(x, roi, size, scale, ratio, aligned, angle, reduce):
