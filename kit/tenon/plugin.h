@@ -15,7 +15,7 @@
 ///       kT}}};
 ///
 ///       template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-///         device.parallel_for(x.shape.volume(), [=, f = factor](int64_t i) {
+///         device.parallel_for(x.shape.volume(), [=, f = factor] TENON_DEVICE(int64_t i) {
 ///           y.data[i] = static_cast<E>(static_cast<float>(x.data[i]) * f);
 ///         });
 ///       }
@@ -33,7 +33,7 @@
 /// do
 ///   not go together, and may set members that follow from them.
 /// - `size_t workspace(std::span<const Shape> in, std::span<const Shape> out) const`: bytes wanted
-///   at Device::workspace.
+///   at Device::workspace. The CPU's compilation is asked for both targets.
 /// - `int output_count() const`: how many outputs there are, where some are optional or repeated.
 /// - `using U = Types<int32_t, int64_t>;`: a second type variable, for ports that say kU; run() is
 ///   then `template <class E, class I> run(...)`.

@@ -6,7 +6,25 @@ namespace tenon::plugins::TENON_TARGET {
 
 using namespace tenon::kit;  // NOLINT: what plugin authors write
 
-#if !defined(__CUDACC__)
+#if defined(__CUDACC__)
+
+// One element of the result. An index outside gives 0.
+template <class E, class I> struct PickedElement {
+  Split split;
+  int64_t picked;
+  const E* data;
+  const I* indices;
+  E* output;
+
+  __device__ void operator()(int64_t i) const {
+    const int64_t block = i / split.inner, index = indices[block];
+    const int64_t from = block / picked * split.n + (index < 0 ? index + split.n : index);
+    const bool is_inside = index >= -split.n && index < split.n;
+    output[i] = is_inside ? data[from * split.inner + i % split.inner] : static_cast<E>(0.f);
+  }
+};
+
+#endif
 
 struct GatherTopk {
   using T = Types<float, Half, int32_t>;
@@ -19,7 +37,7 @@ struct GatherTopk {
       .text =
           "Data (A..., G, C...) and indices (A..., K) become (A..., K, C...): of each row of "
           "blocks C, those that its indices name. As ONNX GatherND with batch axes.",
-      .differs = "Negative indices count from the end, and those outside are errors."};
+      .differs = "Negative indices count from the end, and those outside are errors on the CPU."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     const auto axis = static_cast<std::ptrdiff_t>(in[1].size());
@@ -40,6 +58,10 @@ struct GatherTopk {
            Tensor<E> output) const {
     const Split split = data.shape.split(indices.shape.rank() - 1);
     const int64_t picked = indices.shape[indices.shape.rank() - 1];
+#if defined(__CUDACC__)
+    device.parallel_for(output.shape.volume(),
+                        PickedElement<E, I>{split, picked, data.data, indices.data, output.data});
+#else
     const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, split.inner));
     device.parallel_ranges(indices.shape.volume(), grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -52,10 +74,9 @@ struct GatherTopk {
         std::copy_n(data.data + from * split.inner, split.inner, output.data + i * split.inner);
       }
     });
+#endif
   }
 };
 TENON_PLUGIN(GatherTopk);
-
-#endif
 
 }  // namespace tenon::plugins::TENON_TARGET

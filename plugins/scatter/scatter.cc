@@ -1,6 +1,7 @@
 // ScatterND 1, ScatterElements 1 and 2: a copy of a tensor in which blocks or elements are replaced
 // by updates, or combined with them.
 #include <tenon/kernels/scatter.h>
+#include <tenon/kernels/scatter_cuda.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
