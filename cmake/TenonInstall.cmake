@@ -35,6 +35,9 @@ foreach(folder kit kernels)
   endif()
 endforeach()
 
+# What writes test cases of plugins, for tenon/plugin/cases.h.
+install(FILES plugins/cases.py DESTINATION share/tenon)
+
 set(package lib/cmake/Tenon)
 configure_package_config_file(cmake/TenonConfig.cmake.in TenonConfig.cmake
                               INSTALL_DESTINATION ${package})

@@ -51,10 +51,10 @@ function(tenon_link_modules target)
   endforeach()
 endfunction()
 
-# tenon_test(NAME SOURCES ... MODULES ... LIBRARIES ... PROPERTIES ...): a GoogleTest program known
-# to CTest.
+# tenon_test(NAME [WHOLE] SOURCES ... MODULES ... LIBRARIES ... PROPERTIES ...): a GoogleTest program
+# known to CTest. WHOLE makes one test of it, where it has very many quick ones.
 function(tenon_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;MODULES;LIBRARIES;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE" "" "SOURCES;MODULES;LIBRARIES;PROPERTIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE tenon_options GTest::gmock GTest::gtest_main
                                         ${arg_LIBRARIES})
@@ -62,6 +62,11 @@ function(tenon_test name)
   if(arg_MODULES)
     tenon_link_modules(${name} ${arg_MODULES})
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}/"
-                       PROPERTIES TIMEOUT 300 ${arg_PROPERTIES})
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 ${arg_PROPERTIES})
+  else()
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}/"
+                         PROPERTIES TIMEOUT 300 ${arg_PROPERTIES})
+  endif()
 endfunction()

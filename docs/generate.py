@@ -71,18 +71,35 @@ def operators_table(operators, tests):
 
 
 def plugins_page(tenon):
-    rows = []
-    for plugin in ask(tenon, "plugins"):
-        fields = ", ".join(f"`{f['name']}` ({f['type']})" for f in plugin["fields"])
-        rows.append([plugin["name"], plugin["version"], plugin["namespace"],
-                     plugin["interface"], fields])
+    plugins = ask(tenon, "plugins")
+    rows = [[f"[{p['name']}](#{anchor(p)})", p["version"], p["namespace"], p["interface"]]
+            for p in plugins]
     return (NOTE + "# Plugins\n\n"
             "Plugins that `libtenon` brings. `tenon plugins --plugins=LIBRARY` lists those of a library"
             ", too.\n\n"
-            + table(["name", "version", "namespace", "interface", "fields"], rows)
+            + table(["name", "version", "namespace", "interface"], rows)
             + "\nAn ONNX node becomes a plugin when a creator has the node's `op_type` as its name."
             " The attributes\n`plugin_version` (default \"1\") and `plugin_namespace` (default \"\")"
-            " choose among several; the\nnode's domain does not matter.\n")
+            " choose among several; the\nnode's domain does not matter.\n"
+            + "".join(plugin_section(p) for p in plugins))
+
+
+def title(plugin):
+    place = f" in {plugin['namespace']}" if plugin["namespace"] else ""
+    return f"{plugin['name']} {plugin['version']}{place}"
+
+
+def anchor(plugin):
+    return re.sub(r"[^\w\- ]", "", title(plugin).lower()).replace(" ", "-")
+
+
+def plugin_section(plugin):
+    parts = [f"\n## {title(plugin)}\n"]
+    parts += [f"\n{plugin[key]}\n" for key in ("text", "ports", "differs") if plugin[key]]
+    if plugin["fields"]:
+        parts += ["\n", table(["field", "type", "what"],
+                              [[f"`{f['name']}`", f["type"], f["text"]] for f in plugin["fields"]])]
+    return "".join(parts)
 
 
 def add_functions():

@@ -29,6 +29,7 @@ failed=0
 for target in "$build"/fuzz/*_fuzz; do
   name=$(basename "$target")
   corpora=("$build/corpus/$name")
+  mkdir -p "${corpora[0]}"
   [ ! -d "fuzz/findings/$name" ] || corpora+=("fuzz/findings/$name")
   printf '%s: %s seconds, %s seeds\n' "$name" "$seconds" "$(ls "${corpora[0]}" | wc -l)"
   log=$build/$name.log

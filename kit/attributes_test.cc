@@ -149,6 +149,15 @@ TEST(AttributesTest, ALengthInBytesIsTakenWhereAllowed) {
               HasSubstr("attribute top_k takes one value, found 4"));
 }
 
+TEST(AttributesTest, TextsSayMeaningAndDefault) {
+  const std::vector<std::string>& texts = entries().at("Values/1/").field_texts;
+  ASSERT_EQ(texts.size(), 13u);
+  EXPECT_EQ(texts[0], "Default 1.");
+  EXPECT_EQ(texts[5], "Default [6].");
+  EXPECT_EQ(texts[8], "A weight for each channel. Default [9].");
+  EXPECT_EQ(texts[10], "The same as `top_k`.");
+}
+
 TEST(AttributesTest, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(check(PluginCase("Values").attribute("tiny", 128), {}),
               HasSubstr("attribute tiny is 128, which does not fit"));

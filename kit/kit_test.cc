@@ -166,6 +166,15 @@ TEST(KitTest, NoticesWrongResultsAndShapes) {
   EXPECT_THAT(with_tensors(shape, 2, 4, 8).check(), HasSubstr("values has another shape"));
 }
 
+TEST(KitTest, TextsSayPortsAndChoices) {
+  const Entry& entry = entries().at("Everything/3/kit");
+  EXPECT_EQ(ports_text(entry),
+            "Inputs: `x` T; `like` any type. Outputs: `values` T; `counts` int64. "
+            "T is one of float32, float16, int32.");
+  EXPECT_EQ(entry.field_texts.at(7), "One of sum (0), product (1). Default product.");
+  EXPECT_EQ(entry.field_texts.at(8), "Required.");
+}
+
 TEST(KitTest, RegistersUnderNameVersionAndNamespace) {
   const Entry& entry = entries().at("Everything/3/kit");
   auto& creator = *static_cast<nvinfer1::IPluginCreatorV3One*>(entry.v3);

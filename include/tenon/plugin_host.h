@@ -45,6 +45,22 @@ typedef struct TenonMatrixProduct {
 /// @return 0 on success; otherwise c is as it was, and the caller multiplies itself.
 TENSORRTAPI __attribute__((weak)) int32_t tenonMultiply(const TenonMatrixProduct* product) noexcept;
 
+/// What a creator's plugin is, for lists and documentation.
+typedef struct TenonPluginText {
+  const char* text;           // what it computes
+  const char* differs;        // in what it is not as the plugin of that name elsewhere; often ""
+  const char* ports;          // inputs, outputs and their types
+  const char* const* fields;  // one text for each field that the creator declares
+} TenonPluginText;
+
+/// Says what the plugin of a creator (an IPluginCreatorInterface*) is. `text` must stay as it is
+/// until it is taken back with a null.
+TENSORRTAPI __attribute__((weak)) void tenonDescribePlugin(const void* creator,
+                                                           const TenonPluginText* text) noexcept;
+/// What was said; null when nothing was.
+TENSORRTAPI __attribute__((weak)) const TenonPluginText* tenonPluginText(
+    const void* creator) noexcept;
+
 /// Keeps a message for the engine, which adds it to the error it reports when the plugin callback
 /// that runs on this thread fails.
 TENSORRTAPI __attribute__((weak)) void tenonReportPluginError(const char* message) noexcept;

@@ -10,25 +10,40 @@
 namespace tenon {
 namespace {
 
-// Never destroyed: plugin objects of other libraries may go after our statics.
-struct Kernels {
-  std::shared_mutex mutex;
-  std::unordered_map<const void*, TenonCpuKernel> by_plugin;
+// What plugins said of their objects and creators. Never destroyed: those of other libraries may go
+// after our statics.
+template <class Value> class Said {
+ public:
+  static Said& all() {
+    static Said* all = new Said;
+    return *all;
+  }
+  Value of(const void* object) const {
+    const std::shared_lock lock(mutex_);
+    const auto it = values_.find(object);
+    return it == values_.end() ? nullptr : it->second;
+  }
+  void set(const void* object, Value value) {
+    const std::unique_lock lock(mutex_);
+    if (value == nullptr)
+      values_.erase(object);
+    else
+      values_[object] = value;
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<const void*, Value> values_;
 };
-Kernels& kernels() {
-  static Kernels* all = new Kernels;
-  return *all;
-}
+using Kernels = Said<TenonCpuKernel>;
+using Texts = Said<const TenonPluginText*>;
 
 thread_local std::string reported;
 
 }  // namespace
 
 TenonCpuKernel cpu_kernel_of(const void* plugin) {
-  Kernels& all = kernels();
-  const std::shared_lock lock(all.mutex);
-  const auto it = all.by_plugin.find(plugin);
-  return it == all.by_plugin.end() ? nullptr : it->second;
+  return Kernels::all().of(plugin);
 }
 
 std::string take_plugin_error() {
@@ -41,12 +56,15 @@ std::string take_plugin_error() {
 extern "C" {
 
 void tenonSetCpuKernel(void* plugin, TenonCpuKernel kernel) noexcept {
-  tenon::Kernels& all = tenon::kernels();
-  const std::unique_lock lock(all.mutex);
-  if (kernel == nullptr)
-    all.by_plugin.erase(plugin);
-  else
-    all.by_plugin[plugin] = kernel;
+  tenon::Kernels::all().set(plugin, kernel);
+}
+
+void tenonDescribePlugin(const void* creator, const TenonPluginText* text) noexcept {
+  tenon::Texts::all().set(creator, text);
+}
+
+const TenonPluginText* tenonPluginText(const void* creator) noexcept {
+  return tenon::Texts::all().of(creator);
 }
 
 void tenonParallelFor(int64_t count, int64_t grain, void (*body)(void*, int64_t, int64_t),

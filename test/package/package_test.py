@@ -122,6 +122,27 @@ class Package(unittest.TestCase):
         self.assertEqual(dark.getpixel((20, 10)), (200, 100, 50))  # the middle stays
         self.assertEqual(dark.getpixel((0, 0)), (50, 25, 13))  # a corner keeps a quarter
 
+    def test_example_write_a_plugin(self):
+        self.build("write_a_plugin")
+        example = EXAMPLES / "write_a_plugin"
+        self.assertNotIn("expected", run(self.folder / "test_plugins", example / "cases.json"))
+        x = np.array([0, 0, 0, 0, 4, 8, 8, 8, 8], np.float32).reshape(1, 1, 3, 3)
+        y = np.pad((x - x.mean()) / np.sqrt(x.var() + 1e-3), ((0, 0), (0, 0), (0, 0), (1, 1)), "reflect")
+        library = self.folder / "libtutorial.so"
+        said = run(self.folder / "network", library)
+        np.testing.assert_allclose(np.array(said.split(), float), y.flatten(), atol=2e-3)
+        np.savez(self.folder / "in.npz", x=x)
+        run(self.tenon, "run", example / "tutorial.onnx", f"--plugins={library}", "--inputs", self.folder / "in.npz",
+            "--outputs", self.folder / "out.npz")
+        np.testing.assert_allclose(np.load(self.folder / "out.npz")["y"], y, rtol=1e-3, atol=1e-5)
+
+    def test_cases_are_written_by_what_is_installed(self):
+        example = EXAMPLES / "write_a_plugin"
+        shutil.copy(example / "make_cases.py", self.folder)
+        environment = {**os.environ, "PYTHONPATH": str(self.prefix / "share/tenon")}
+        subprocess.run([sys.executable, "-B", self.folder / "make_cases.py"], check=True, env=environment)
+        self.assertEqual((self.folder / "cases.json").read_text(), (example / "cases.json").read_text())
+
     def test_plain_linker_flags(self):
         """As samples of TensorRT link: -lnvinfer and the others, from the library folder."""
         program = self.folder / "run_model"

@@ -2,6 +2,7 @@
 #include <NvInferPlugin.h>
 #include <fmt/format.h>
 #include <tenon/describe.h>
+#include <tenon/plugin_host.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -54,9 +55,13 @@ const char* field_type_name(nvinfer1::PluginFieldType type) {
   }
 }
 
+struct FieldRow {
+  std::string name, type, text;
+};
 struct PluginRow {
   std::string name, version, name_space, kind;
-  std::vector<std::pair<std::string, std::string>> fields;
+  std::string text, differs, ports;
+  std::vector<FieldRow> fields;
 };
 
 std::string text_or_empty(const char* text) {
@@ -68,11 +73,22 @@ template <class Creator> PluginRow row_of(Creator& creator, const char* kind) {
                 text_or_empty(creator.getPluginVersion()),
                 text_or_empty(creator.getPluginNamespace()),
                 kind,
+                {},
+                {},
+                {},
                 {}};
+  const TenonPluginText* said =
+      tenonPluginText(static_cast<nvinfer1::IPluginCreatorInterface*>(&creator));
+  if (said != nullptr) {
+    row.text = said->text;
+    row.differs = said->differs;
+    row.ports = said->ports;
+  }
   const nvinfer1::PluginFieldCollection* fields = creator.getFieldNames();
   for (int32_t i = 0; fields != nullptr && i < fields->nbFields; ++i)
-    row.fields.emplace_back(text_or_empty(fields->fields[i].name),
-                            field_type_name(fields->fields[i].type));
+    row.fields.push_back({text_or_empty(fields->fields[i].name),
+                          field_type_name(fields->fields[i].type),
+                          said != nullptr ? said->fields[i] : ""});
   return row;
 }
 
@@ -100,11 +116,15 @@ void print_plugins(bool json) {
     ordered_json list = ordered_json::array();
     for (const PluginRow& r : rows) {
       ordered_json fields = ordered_json::array();
-      for (const auto& [name, type] : r.fields) fields.push_back({{"name", name}, {"type", type}});
+      for (const auto& [name, type, text] : r.fields)
+        fields.push_back({{"name", name}, {"type", type}, {"text", text}});
       list.push_back({{"name", r.name},
                       {"version", r.version},
                       {"namespace", r.name_space},
                       {"interface", r.kind},
+                      {"text", r.text},
+                      {"differs", r.differs},
+                      {"ports", r.ports},
                       {"fields", fields}});
     }
     fmt::print("{}\n", list.dump(2, ' ', false, ordered_json::error_handler_t::replace));
@@ -114,7 +134,10 @@ void print_plugins(bool json) {
   for (const PluginRow& r : rows) {
     fmt::print("  {} version {} ({}){}\n", r.name, r.version, r.kind,
                r.name_space.empty() ? "" : " in namespace " + r.name_space);
-    for (const auto& [name, type] : r.fields) fmt::print("      {}: {}\n", name, type);
+    for (const std::string* line : {&r.text, &r.ports, &r.differs})
+      if (!line->empty()) fmt::print("      {}\n", *line);
+    for (const auto& [name, type, text] : r.fields)
+      fmt::print("      {}: {}{}{}\n", name, type, text.empty() ? "" : ", ", text);
   }
 }
 

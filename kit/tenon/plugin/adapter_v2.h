@@ -50,7 +50,7 @@ class __attribute__((visibility("hidden"))) PluginV2 final : public nvinfer1::IP
   void serialize(void* buffer) const noexcept override {
     guard(entry_, [&] {
       const std::string bytes = saved().bytes();
-      std::memcpy(buffer, bytes.data(), bytes.size());
+      if (!bytes.empty()) std::memcpy(buffer, bytes.data(), bytes.size());
     });
   }
   DataType getOutputDataType(int32_t index, const DataType* inputs,

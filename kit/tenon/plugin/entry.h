@@ -48,6 +48,7 @@ struct Entry {
                                    const std::string& label) = nullptr;
   std::vector<nvinfer1::PluginField> fields;  // what the creators declare
   std::vector<const char*> stored;            // the names of what is saved
+  std::vector<std::string> field_texts;       // for the documentation, one for each of `fields`
   std::shared_ptr<void> creators;             // own the two below
   nvinfer1::IPluginCreatorInterface* v2 = nullptr;
   nvinfer1::IPluginCreatorInterface* v3 = nullptr;

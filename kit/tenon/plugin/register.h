@@ -6,6 +6,7 @@
 #else
 #include "tenon/plugin/adapter_v2.h"
 #include "tenon/plugin/adapter_v3.h"
+#include "tenon/plugin/describe.h"
 #endif
 
 namespace tenon {
@@ -20,9 +21,25 @@ template <class P> bool register_plugin(const Spec& spec = P::spec) {
 /// Makes the creators of an entry and registers one of them.
 inline bool register_entry(Entry& entry) {
   struct __attribute__((visibility("hidden"))) Creators {  // as its members are
-    explicit Creators(const Entry& entry) : v2(entry), v3(entry) {}
+    explicit Creators(const Entry& entry) : v2(entry), v3(entry), ports(ports_text(entry)) {
+      for (const std::string& text : entry.field_texts) fields.push_back(text.c_str());
+      said = {entry.spec.text, entry.spec.differs, ports.c_str(), fields.data()};
+      say(&said);
+    }
+    Creators(const Creators&) = delete;
+    Creators& operator=(const Creators&) = delete;
+    ~Creators() { say(nullptr); }
+    void say(const TenonPluginText* what) const {
+      if (tenonDescribePlugin == nullptr) return;
+      tenonDescribePlugin(static_cast<const nvinfer1::IPluginCreatorInterface*>(&v2), what);
+      tenonDescribePlugin(static_cast<const nvinfer1::IPluginCreatorInterface*>(&v3), what);
+    }
+
     CreatorV2 v2;
     CreatorV3 v3;
+    std::string ports;
+    std::vector<const char*> fields;
+    TenonPluginText said;
   };
   const auto creators = std::make_shared<Creators>(entry);
   entry.creators = creators;
@@ -55,6 +72,7 @@ template <class P> bool register_plugin(const Spec& spec = P::spec) {
   entry.cpu = &launch<P>;
   entry.create = &ModelOf<P>::create;
   entry.fields = declared_fields<P>();
+  entry.field_texts = field_texts<P>();
   for_each_attribute<P>([&](const auto& a) { entry.stored.push_back(a.name); });
   return register_entry(entry);
 }

@@ -1,0 +1,14 @@
+// Runs the cases of a file: plugins_test CASES.json
+#include <tenon/plugin/cases.h>
+
+#include <iostream>
+
+int main(int, char** arguments) {
+  int failed = 0;
+  for (const auto& [name, test] : tenon::kit::testing::read_cases(arguments[1])) {
+    const std::string why = test.check();
+    std::cout << test.name() << ", " << name << ": " << (why.empty() ? "passed" : why) << '\n';
+    failed += !why.empty();
+  }
+  return failed;
+}
