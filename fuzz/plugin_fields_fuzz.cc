@@ -1,12 +1,14 @@
 // Throws fields and serialised bytes at every creator of the plugins that come along, and runs what
-// they make on small tensors. A plugin may refuse, with an error; nothing else may happen.
+// they make on small tensors: a test case of the plugin, of which some fields, extents and elements
+// are others. A plugin may refuse, with an error; nothing else may happen.
 #include <fuzzer/FuzzedDataProvider.h>
 #include <tenon/plugin.h>
-#include <tenon/plugin/case_tensor.h>
 #include <tenon/plugin/number_builder.h>
 
 #include <cstdlib>
 #include <vector>
+
+#include "plugins/folder_cases.h"
 
 namespace {
 
@@ -65,16 +67,37 @@ CaseField make_field(FuzzedDataProvider& in, const Entry& entry) {
   return field;
 }
 
-PluginTensorDesc make_desc(FuzzedDataProvider& in, const Port& port, const Entry& entry) {
+// A case's tensor, now and then of another shape or type.
+PluginTensorDesc make_desc(FuzzedDataProvider& in, const CaseTensor& tensor, DataType t) {
   PluginTensorDesc desc{};
-  desc.dims.nbDims = in.ConsumeIntegralInRange(0, 6);
-  for (int d = 0; d < desc.dims.nbDims; ++d) desc.dims.d[d] = in.ConsumeIntegralInRange(0, 7);
-  const TypeMask types = port.types == kT ? entry.t : port.types == kU ? entry.u : port.types;
-  desc.type = types == kAny ? DataType::kINT32 : type_of(types);
-  if (in.ConsumeIntegralInRange(0, 31) == 0)
+  desc.dims = tensor.dims;
+  desc.type = tensor.type_for(t);
+  for (int d = 0; d < desc.dims.nbDims; ++d)
+    if (in.ConsumeIntegralInRange(0, 31) == 1) desc.dims.d[d] = in.ConsumeIntegralInRange(0, 9);
+  if (in.ConsumeIntegralInRange(0, 63) == 1) desc.dims.nbDims = in.ConsumeIntegralInRange(0, 6);
+  if (in.ConsumeIntegralInRange(0, 63) == 1)
     desc.type = static_cast<DataType>(in.ConsumeIntegralInRange(0, 11));
   return desc;
 }
+
+// The elements of a case, with some others among them.
+std::vector<char> make_elements(FuzzedDataProvider& in, const PluginTensorDesc& desc, size_t count,
+                                const std::vector<double>& values) {
+  std::vector<char> bytes(count * size_of(desc.type));
+  const size_t others = in.ConsumeIntegralInRange(0, 4);
+  for (size_t i = 0; i < count; ++i)
+    with_type(desc.type, [&](auto e) {
+      if (!values.empty()) e = static_cast<decltype(e)>(values[i % values.size()]);
+      std::memcpy(bytes.data() + i * sizeof(e), &e, sizeof(e));
+    });
+  for (size_t i = 0; i < others && count > 0 && desc.type != DataType::kBOOL; ++i) {
+    const std::string any = in.ConsumeBytesAsString(size_of(desc.type));
+    const size_t at = in.ConsumeIntegralInRange<size_t>(0, count - 1);
+    std::memcpy(bytes.data() + at * size_of(desc.type), any.data(), any.size());
+  }
+  return bytes;
+}
+
 int64_t volume_of(const nvinfer1::Dims& dims) {
   int64_t volume = 1;
   for (int d = 0; d < dims.nbDims; ++d) {
@@ -85,16 +108,19 @@ int64_t volume_of(const nvinfer1::Dims& dims) {
 }
 
 // Takes a plugin through a build and a run, as an engine would.
-void use(FuzzedDataProvider& in, const Entry& entry, nvinfer1::IPluginV3& plugin) {
+void use(FuzzedDataProvider& in, const Entry& entry, const PluginCase& base,
+         nvinfer1::IPluginV3& plugin) {
   auto& build = *static_cast<nvinfer1::IPluginV3OneBuild*>(
       plugin.getCapabilityInterface(nvinfer1::PluginCapabilityType::kBUILD));
   auto& runtime = *static_cast<nvinfer1::IPluginV3OneRuntime*>(
       plugin.getCapabilityInterface(nvinfer1::PluginCapabilityType::kRUNTIME));
-  const Ports& ports = entry.spec.inputs;
-  const int n = in.ConsumeIntegralInRange(ports.least(), std::min(ports.most(), ports.least() + 3));
+  const std::vector<DataType> types = base.types();
+  const DataType type = types[in.ConsumeIntegralInRange<size_t>(0, types.size() - 1)];
   const int m = build.getNbOutputs();
   std::vector<PluginTensorDesc> descs;
-  for (int i = 0; i < n; ++i) descs.push_back(make_desc(in, ports.port_at(i, n), entry));
+  for (const CaseTensor& v : base.inputs())
+    if (in.ConsumeIntegralInRange(0, 63) != 1) descs.push_back(make_desc(in, v, type));
+  const int n = static_cast<int>(descs.size());
   std::vector<DataType> in_types, out_types(static_cast<size_t>(m));
   for (const PluginTensorDesc& d : descs) in_types.push_back(d.type);
   if (build.getOutputDataTypes(out_types.data(), m, in_types.data(), n) != 0) return;
@@ -103,9 +129,9 @@ void use(FuzzedDataProvider& in, const Entry& entry, nvinfer1::IPluginV3& plugin
   std::vector<DimsExprs> shapes, values, out(static_cast<size_t>(m));
   for (const PluginTensorDesc& d : descs)
     shapes.push_back(builder.expressions(d.dims.d, d.dims.nbDims));
-  for (int i = 0; i < entry.spec.shape_inputs.count; ++i) {
-    const auto list = std::vector<int64_t>(in.ConsumeIntegralInRange<size_t>(0, 4),
-                                           in.ConsumeIntegralInRange<int64_t>(-2, 9));
+  for (std::vector<int64_t> list : base.shape_inputs()) {
+    for (int64_t& v : list)
+      if (in.ConsumeIntegralInRange(0, 15) == 1) v = in.ConsumeIntegralInRange<int64_t>(-2, 9);
     values.push_back(builder.expressions(list.data(), static_cast<int>(list.size())));
   }
   if (build.getOutputShapes(shapes.data(), n, values.data(), static_cast<int>(values.size()),
@@ -133,23 +159,15 @@ void use(FuzzedDataProvider& in, const Entry& entry, nvinfer1::IPluginV3& plugin
 
   std::vector<std::vector<char>> memory;
   std::vector<void*> data;
-  for (const PluginTensorDesc& d : descs) {
-    auto& bytes = memory.emplace_back(static_cast<size_t>(volume_of(d.dims)) * size_of(d.type));
-    const bool is_real = is_floating(d.type);
-    for (size_t i = 0; i < bytes.size() / size_of(d.type); ++i)
-      with_type(d.type, [&](auto e) {
-        const int number = in.ConsumeIntegralInRange(is_real ? -4 : 0, 20);
-        if (is_real)
-          e = static_cast<decltype(e)>(static_cast<float>(number) / 4);
-        else
-          e = static_cast<decltype(e)>(number);
-        if (in.ConsumeIntegralInRange(0, 63) == 1) {  // anything, a NaN too
-          const std::string any = in.ConsumeBytesAsString(sizeof(e));
-          if (d.type != DataType::kBOOL) std::memcpy(&e, any.data(), any.size());
-        }
-        std::memcpy(bytes.data() + i * sizeof(e), &e, sizeof(e));
-      });
-    data.push_back(bytes.data());
+  for (size_t i = 0; i < descs.size(); ++i) {
+    const auto count = static_cast<size_t>(volume_of(descs[i].dims));
+    const bool is_input = i < static_cast<size_t>(n);
+    const bool is_same = is_input && descs[i].type == base.inputs()[i].type_for(type);
+    memory.push_back(is_input
+                         ? make_elements(in, descs[i], count,
+                                         is_same ? base.inputs()[i].values : std::vector<double>())
+                         : std::vector<char>(count * size_of(descs[i].type)));
+    data.push_back(memory.back().data());
   }
   constexpr std::align_val_t kAlignment{256};
   void* scratch = ::operator new(workspace, kAlignment);
@@ -160,13 +178,15 @@ void use(FuzzedDataProvider& in, const Entry& entry, nvinfer1::IPluginV3& plugin
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  static const std::vector<NamedCase> cases = tenon::plugins::testing::all_cases();
   FuzzedDataProvider in(bytes, size);
-  auto at = entries().begin();
-  std::advance(at, in.ConsumeIntegralInRange<size_t>(0, entries().size() - 1));
-  const Entry& entry = at->second;
+  const PluginCase& base = cases[in.ConsumeIntegralInRange<size_t>(0, cases.size() - 1)].test;
+  const auto found = entries().find(base.key());
+  if (found == entries().end() || base.types().empty()) return 0;
+  const Entry& entry = found->second;
   auto& v2 = *static_cast<nvinfer1::IPluginCreator*>(entry.v2);
   auto& v3 = *static_cast<nvinfer1::IPluginCreatorV3One*>(entry.v3);
-  if (in.ConsumeIntegralInRange(0, 3) == 0) {
+  if (in.ConsumeIntegralInRange(0, 7) == 1) {
     const std::string blob = in.ConsumeRemainingBytesAsString();
     if (auto* plugin = v2.deserializePlugin("", blob.data(), blob.size())) {
       if (plugin->getSerializationSize() == 0 && !entry.fields.empty())
@@ -175,8 +195,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     }
     return 0;
   }
-  std::vector<CaseField> fields(in.ConsumeIntegralInRange<size_t>(0, 8));
-  for (CaseField& f : fields) f = make_field(in, entry);
+  std::vector<CaseField> fields = base.fields();
+  for (CaseField& f : fields)
+    if (in.ConsumeIntegralInRange(0, 15) == 1) f = make_field(in, entry);
+  for (int more = in.ConsumeIntegralInRange(0, 3); more > 0; --more)
+    fields.insert(fields.begin(), make_field(in, entry));
   std::vector<nvinfer1::PluginField> views;
   for (const CaseField& f : fields) views.push_back(f.view());
   const PluginFieldCollection all{static_cast<int32_t>(views.size()), views.data()};
@@ -190,6 +213,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   }
   const std::unique_ptr<nvinfer1::IPluginV3> plugin(
       v3.createPlugin("", &all, nvinfer1::TensorRTPhase::kBUILD));
-  if (plugin) use(in, entry, *plugin);
+  if (plugin) use(in, entry, base, *plugin);
   return 0;
 }
