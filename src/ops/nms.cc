@@ -19,6 +19,15 @@ void Nms::visit(FieldVisitor& v) {
 
 namespace {
 
+// Boxes of one class and their scores; the steps count floats from one to the next.
+struct ScoredBoxes {
+  const float* boxes = nullptr;
+  int64_t box_step = 4;
+  const float* scores = nullptr;
+  int64_t score_step = 1;
+  int64_t count = 0;  // below 2^32
+};
+
 // Integers that order as (score, lower index first) do.
 uint64_t sort_key(float score, int64_t index) {
   const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // -0 becomes 0
@@ -86,8 +95,8 @@ class KeptBoxes {
   std::vector<float> x1_, y1_, x2_, y2_, area_;
 };
 
-}  // namespace
-
+// The indices of the boxes that are kept, best first; of equal scores the lower index comes first.
+// Boxes with a NaN score are not kept.
 std::vector<uint32_t> suppress(const ScoredBoxes& boxes, const Suppression& rule) {
   std::vector<uint32_t> indices;
   if (rule.most <= 0) return indices;
@@ -114,8 +123,6 @@ std::vector<uint32_t> suppress(const ScoredBoxes& boxes, const Suppression& rule
   return indices;
 }
 
-namespace {
-
 void require_equal(Dim a, Dim b, const char* what) {
   require(!a->is_constant() || !b->is_constant() || a == b,
           "expected boxes and scores of the same {}, found {} and {}", what, text_of(a),
@@ -137,56 +144,12 @@ void check_shapes(const Nms& op, const Inference& c) {
 }
 
 // What an input of one number says.
-float number_of(const ReferenceCall& call, size_t i, const char* what, float otherwise) {
-  if (i >= call.inputs.size() || call.inputs[i].data == nullptr) return otherwise;
-  require(call.inputs[i].shape.volume() == 1, "expected one number in {} (input {}), found {}",
-          what, i, call.inputs[i].shape);
-  return Floats(call.inputs[i])[0];
+float number_of(std::span<const TensorView> inputs, size_t i, const char* what, float otherwise) {
+  if (i >= inputs.size() || inputs[i].data == nullptr) return otherwise;
+  require(inputs[i].shape.volume() == 1, "expected one number in {} (input {}), found {}", what, i,
+          inputs[i].shape);
+  return Floats(inputs[i])[0];
 }
-
-Suppression rule_of(const Nms& op, const ReferenceCall& call) {
-  const auto most = read_integers(call.inputs[2]);
-  require(most.size() == 1, "expected one number of boxes per class (input 2), found {}",
-          most.size());
-  Suppression rule;
-  rule.most = most[0];
-  rule.considered = op.top_k_box_limit;
-  rule.format = op.format;
-  rule.overlap = number_of(call, 3, "the largest overlap", 0);
-  require(rule.overlap >= 0 && rule.overlap <= 1,
-          "expected a largest overlap (input 3) of 0 to 1, found {}", rule.overlap);
-  rule.least_score = number_of(call, 4, "the score threshold", -INFINITY);
-  require(!std::isnan(rule.least_score), "the score threshold (input 4) is NaN");
-  return rule;
-}
-
-// Where the boxes and scores of each batch element and class are.
-struct Layout {
-  int64_t batches, count, classes, box_classes;
-  bool classes_first;
-
-  Layout(const Nms& op, const Shape& boxes, const Shape& scores)
-      : batches(scores[0]),
-        count(scores[op.classes_first ? 2 : 1]),
-        classes(scores[op.classes_first ? 1 : 2]),
-        box_classes(boxes.rank() == 4 ? boxes[2] : 1),
-        classes_first(op.classes_first) {
-    require(boxes[0] == batches && boxes[1] == count && boxes.back() == 4
-                && (box_classes == 1 || box_classes == classes),
-            "boxes {} do not fit scores {}", boxes, scores);
-    require(count <= UINT32_MAX, "{} boxes are more than {}", count, UINT32_MAX);
-  }
-
-  ScoredBoxes at(const float* boxes, const float* scores, int64_t batch, int64_t kind) const {
-    ScoredBoxes b;
-    b.count = count;
-    b.box_step = 4 * box_classes;
-    b.boxes = boxes + batch * count * b.box_step + (box_classes > 1 ? 4 * kind : 0);
-    b.score_step = classes_first ? 1 : classes;
-    b.scores = scores + batch * count * classes + kind * (classes_first ? count : 1);
-    return b;
-  }
-};
 
 template <class T>
 void write_indices(T* to, const std::vector<std::vector<uint32_t>>& kept, int64_t classes) {
@@ -199,6 +162,32 @@ void write_indices(T* to, const std::vector<std::vector<uint32_t>>& kept, int64_
 }
 
 }  // namespace
+
+Suppression Nms::rule_of(std::span<const TensorView> inputs) const {
+  const auto most = read_integers(inputs[2]);
+  require(most.size() == 1, "expected one number of boxes per class (input 2), found {}",
+          most.size());
+  Suppression rule;
+  rule.most = most[0];
+  rule.considered = top_k_box_limit;
+  rule.format = format;
+  rule.overlap = number_of(inputs, 3, "the largest overlap", 0);
+  require(rule.overlap >= 0 && rule.overlap <= 1,
+          "expected a largest overlap (input 3) of 0 to 1, found {}", rule.overlap);
+  rule.least_score = number_of(inputs, 4, "the score threshold", -INFINITY);
+  require(!std::isnan(rule.least_score), "the score threshold (input 4) is NaN");
+  return rule;
+}
+
+Nms::Sizes Nms::sizes_of(const Shape& boxes, const Shape& scores) const {
+  const Sizes sizes{scores[0], scores[classes_first ? 2 : 1], scores[classes_first ? 1 : 2],
+                    boxes.rank() == 4 ? boxes[2] : 1};
+  require(boxes[0] == sizes.batches && boxes[1] == sizes.boxes && boxes.back() == 4
+              && (sizes.box_classes == 1 || sizes.box_classes == sizes.classes),
+          "boxes {} do not fit scores {}", boxes, scores);
+  require(sizes.boxes <= UINT32_MAX, "{} boxes are more than {}", sizes.boxes, UINT32_MAX);
+  return sizes;
+}
 
 void Nms::infer(Inference& c) const {
   require_inputs(c, 3, 5);
@@ -226,26 +215,30 @@ void Nms::infer(Inference& c) const {
 }
 
 void Nms::reference(const ReferenceCall& call) const {
-  const Layout layout(*this, call.inputs[0].shape, call.inputs[1].shape);
-  const Suppression rule = rule_of(*this, call);
+  const Sizes sizes = sizes_of(call.inputs[0].shape, call.inputs[1].shape);
+  const Suppression rule = rule_of(call.inputs);
   const Floats boxes(call.inputs[0]), scores(call.inputs[1]);
-  std::vector<std::vector<uint32_t>> kept(
-      static_cast<size_t>(layout.count == 0 ? 0 : layout.batches * layout.classes));
-  constexpr int64_t kBoxesPerTask = 4096;
-  const int64_t grain = std::max<int64_t>(1, kBoxesPerTask / std::max<int64_t>(1, layout.count));
-  parallel_for(static_cast<int64_t>(kept.size()), grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      kept[static_cast<size_t>(i)] = suppress(
-          layout.at(boxes.data(), scores.data(), i / layout.classes, i % layout.classes), rule);
-  });
+  std::vector<std::vector<uint32_t>> kept;
   int64_t total = 0;
-  for (const auto& list : kept) total += static_cast<int64_t>(list.size());
+  for (int64_t batch = 0; batch < sizes.batches; ++batch)
+    for (int64_t kind = 0; kind < sizes.classes; ++kind) {
+      ScoredBoxes list;
+      list.count = sizes.boxes;
+      list.box_step = 4 * sizes.box_classes;
+      list.boxes = boxes.data() + batch * sizes.boxes * list.box_step
+                   + (sizes.box_classes > 1 ? 4 * kind : 0);
+      list.score_step = classes_first ? 1 : sizes.classes;
+      list.scores = scores.data() + batch * sizes.boxes * sizes.classes
+                    + kind * (classes_first ? sizes.boxes : 1);
+      kept.push_back(suppress(list, rule));
+      total += static_cast<int64_t>(kept.back().size());
+    }
   require(total <= INT32_MAX, "{} boxes were kept, more than an int32 holds", total);
   const TensorView out = call.allocate(0, {total, 3});
   if (indices_type == DataType::kINT32)
-    write_indices(out.as<int32_t>(), kept, layout.classes);
+    write_indices(out.as<int32_t>(), kept, sizes.classes);
   else
-    write_indices(out.as<int64_t>(), kept, layout.classes);
+    write_indices(out.as<int64_t>(), kept, sizes.classes);
   *call.outputs[1].as<int32_t>() = static_cast<int32_t>(total);
 }
 

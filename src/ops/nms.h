@@ -1,4 +1,4 @@
-// Choosing the best of overlapping boxes: the layer, and the kernel that plugins share.
+// Choosing the best of overlapping boxes.
 #pragma once
 
 #include <cmath>
@@ -9,15 +9,6 @@ namespace tenon {
 
 using nvinfer1::BoundingBoxFormat;
 
-/// Boxes of one class and their scores; the steps count floats from one to the next.
-struct ScoredBoxes {
-  const float* boxes = nullptr;
-  int64_t box_step = 4;
-  const float* scores = nullptr;
-  int64_t score_step = 1;
-  int64_t count = 0;  // below 2^32
-};
-
 /// Which boxes are kept.
 struct Suppression {
   int64_t most = 0;                // at most so many
@@ -26,11 +17,6 @@ struct Suppression {
   float least_score = -INFINITY;   // scores must be above
   BoundingBoxFormat format = BoundingBoxFormat::kCORNER_PAIRS;  // any two opposite corners
 };
-
-/// The indices of the boxes that are kept, best first; of equal scores the lower index comes first.
-/// Takes memory for one number per box. Boxes with a NaN score are not kept. Greedy suppression, as
-/// in ONNX NonMaxSuppression.
-std::vector<uint32_t> suppress(const ScoredBoxes& boxes, const Suppression& rule);
 
 /// Inputs: boxes (N, boxes, 4) or (N, boxes, classes or 1, 4); scores (N, boxes, classes), or with
 /// `classes_first` (N, classes, boxes); how many boxes per class are kept (one int32 or int64);
@@ -48,6 +34,14 @@ struct Nms final : OpOf<Nms, LayerType::kNMS> {
   int output_count() const override { return 2; }
   void infer(Inference& c) const override;
   void reference(const ReferenceCall& call) const override;
+
+  /// The sizes of boxes and scores, and the rule that inputs 2 to 4 say. Throw Error for those that
+  /// do not fit.
+  struct Sizes {
+    int64_t batches, boxes, classes, box_classes;
+  };
+  Sizes sizes_of(const Shape& boxes, const Shape& scores) const;
+  Suppression rule_of(std::span<const TensorView> inputs) const;
 };
 
 }  // namespace tenon

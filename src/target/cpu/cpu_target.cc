@@ -87,6 +87,8 @@ constexpr Candidate kResize[] = {{"resize", offer_resize},
 constexpr Candidate kShuffle[] = {{"shuffle", offer_shuffle}, {"reference", offer_reference}};
 constexpr Candidate kSlice[] = {{"slice", offer_slice}, {"reference", offer_reference}};
 constexpr Candidate kGather[] = {{"gather", offer_gather}, {"reference", offer_reference}};
+constexpr Candidate kScatter[] = {{"scatter", offer_scatter}, {"reference", offer_reference}};
+constexpr Candidate kNms[] = {{"nms", offer_nms}, {"reference", offer_reference}};
 constexpr Candidate kSelect[] = {{"select", offer_select}, {"reference", offer_reference}};
 constexpr Candidate kNormalization[] = {{"normalization", offer_normalization},
                                         {"normalization_16bit", widened<offer_normalization>},
@@ -137,6 +139,8 @@ const Row kLists[] = {
     {LayerType::kSHUFFLE, kShuffle},
     {LayerType::kSLICE, kSlice},
     {LayerType::kGATHER, kGather},
+    {LayerType::kSCATTER, kScatter},
+    {LayerType::kNMS, kNms},
     {LayerType::kSELECT, kSelect},
     {LayerType::kNORMALIZATION, kNormalization},
     {LayerType::kGRID_SAMPLE, kGridSample},

@@ -22,6 +22,8 @@ Offer offer_resize(const KernelRequest& request);
 Offer offer_shuffle(const KernelRequest& request);
 Offer offer_slice(const KernelRequest& request);
 Offer offer_gather(const KernelRequest& request);
+Offer offer_scatter(const KernelRequest& request);
+Offer offer_nms(const KernelRequest& request);
 Offer offer_normalization(const KernelRequest& request);
 Offer offer_grid_sample(const KernelRequest& request);
 Offer offer_roi_align(const KernelRequest& request);

@@ -10,6 +10,15 @@
 
 namespace tenon::cpu {
 
+/// Calls body(), and throws the errors of shared kernels as the engine's.
+template <class F> auto translated(const F& body) {
+  try {
+    return body();
+  } catch (const std::invalid_argument& e) {
+    fail(ErrorCode::kINVALID_ARGUMENT, "{}", e.what());
+  }
+}
+
 /// What a shared kernel does for certain shapes.
 class SharedExecution final : public Execution {
  public:
@@ -21,11 +30,7 @@ class SharedExecution final : public Execution {
   void run(const RunArguments& arguments) override {
     kit::Device device;
     device.workspace = arguments.scratch;
-    try {
-      run_(device, arguments);
-    } catch (const std::invalid_argument& e) {
-      fail(ErrorCode::kINVALID_ARGUMENT, "{}", e.what());
-    }
+    translated([&] { run_(device, arguments); });
   }
 
  private:
@@ -41,7 +46,8 @@ template <class Op> class SharedKernel final : public Kernel {
   SharedKernel(const Op& op, Prepare prepare) : op_(op), prepare_(prepare) {}
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
-    return std::make_unique<SharedExecution>(prepare_(op_, inputs, outputs[0]));
+    return translated(
+        [&] { return std::make_unique<SharedExecution>(prepare_(op_, inputs, outputs[0])); });
   }
 
  private:
