@@ -114,11 +114,15 @@ struct ScatterBlocksShape {
 
 #if !defined(__CUDACC__)
 
+[[noreturn, gnu::cold]] inline void fail_range(int64_t index, int64_t extent) {
+  throw std::invalid_argument("index " + std::to_string(index) + " is outside ["
+                              + std::to_string(-extent) + ", " + std::to_string(extent) + ")");
+}
+
 inline int64_t in_range(int64_t index, int64_t extent) {
-  if (index < -extent || index >= extent)
-    throw std::invalid_argument("index " + std::to_string(index) + " is outside ["
-                                + std::to_string(-extent) + ", " + std::to_string(extent) + ")");
-  return index < 0 ? index + extent : index;
+  const int64_t from_start = index < 0 ? index + extent : index;
+  if (static_cast<uint64_t>(from_start) >= static_cast<uint64_t>(extent)) fail_range(index, extent);
+  return from_start;
 }
 
 template <class E> void copy(const kit::Device& device, const E* from, E* to, int64_t count) {
@@ -170,48 +174,40 @@ void scatter_elements(const kit::Device& device, const ScatterElementsShape& sha
   });
 }
 
-/// Threads share the result: each copies a part of it, and applies to it, in order, the updates
-/// that fall there. `workspace` has as many bytes as the shape says.
+/// Threads share the blocks of the result: each applies, in order, the updates that fall in its
+/// part. `workspace` has as many bytes as the shape says.
 template <Reduction reduction, class E, class I>
 void scatter_blocks(const kit::Device& device, const ScatterBlocksShape& shape, const E* data,
                     const I* indices, const E* updates, void* workspace, E* out) {
-  const int64_t block = shape.block, tuples = shape.tuples, total = shape.data.volume();
-  if (total == 0 || tuples == 0 || block == 0) {
-    // An index names no place in an empty tensor.
-    for (int64_t i = 0; i < tuples && block > 0; ++i)
-      for (int64_t k = 0; k < shape.width; ++k)
-        in_range(indices[i * shape.width + k], shape.data[static_cast<int>(k)]);
-    return copy(device, data, out, total);
-  }
+  const int64_t block = shape.block, tuples = shape.tuples, width = shape.width;
+  copy(device, data, out, shape.data.volume());
+  if (block == 0) return;
+  int64_t extents[kit::Shape::MAX_DIMS];
+  std::copy_n(shape.data.d, width, extents);
   auto* const places = static_cast<int64_t*>(workspace);
   constexpr int64_t kTuplesOfTask = 4096;
   device.parallel_ranges(tuples, kTuplesOfTask, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t place = 0;
-      for (int64_t k = 0; k < shape.width; ++k) {
-        const int64_t extent = shape.data[static_cast<int>(k)];
-        place = place * extent + in_range(indices[i * shape.width + k], extent);
-      }
+      for (int64_t k = 0; k < width; ++k)
+        place = place * extents[k] + in_range(indices[i * width + k], extents[k]);
       places[i] = place;
     }
   });
-  const int64_t blocks = total / block;
-  const auto bytes = static_cast<int64_t>(sizeof(E));
   // Every part looks at all places, which only large blocks are worth.
-  const int64_t most_parts = std::clamp<int64_t>(block * bytes / 16, 2, 16);
-  const int64_t parts = std::min({most_parts, blocks, total * bytes / 65536 + 1});
+  const auto bytes = static_cast<int64_t>(sizeof(E)) * block;
+  const int64_t blocks = shape.data.volume() / block;
+  const int64_t parts =
+      bytes < 64 ? 1 : std::min<int64_t>({16, blocks, tuples * bytes / 16384 + 1});
   device.parallel_ranges(parts, 1, [&](int64_t begin, int64_t end) {
     const int64_t first = blocks * begin / parts, stop = blocks * end / parts;
-    if (data != out)
-      std::memcpy(out + first * block, data + first * block,
-                  static_cast<size_t>((stop - first) * block * bytes));
     for (int64_t i = 0; i < tuples; ++i) {
       if (places[i] < first || places[i] >= stop) continue;
       E* const to = out + places[i] * block;
       const E* const from = updates + i * block;
       if constexpr (reduction == Reduction::kNone) {
         if (block > 1)
-          std::memcpy(to, from, static_cast<size_t>(block * bytes));
+          std::memcpy(to, from, static_cast<size_t>(bytes));
         else
           *to = *from;
       } else {
