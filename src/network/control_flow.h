@@ -2,32 +2,42 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "network/network.h"
 
 namespace tenon {
 
 /// Runs body number `body` on tensors in the order of its inputs; gives its outputs, each in memory
-/// of its own.
-using RunBody = std::function<std::vector<Tensor>(size_t body, std::vector<Tensor> inputs)>;
+/// of its own, which copies keep. The span holds until that body runs again.
+using RunBody = FunctionRef<std::span<const Tensor>(size_t body, std::span<const Tensor> inputs)>;
 
 /// What an op with bodies is besides an Op. Its reference() is never called.
 class ControlFlow {
  public:
   virtual ~ControlFlow() = default;
+
+  /// Runs the layer, again and again: what it needs memory for is kept from one run to the next.
+  /// The op must outlive it.
+  class Runner {
+   public:
+    virtual ~Runner() = default;
+    /// The outputs of the layer, valid until the next run; null inputs were left out. It decides
+    /// which body runs how often.
+    virtual std::span<const Tensor> run(std::span<const Tensor* const> inputs,
+                                        RunBody run_body) = 0;
+  };
+  virtual std::unique_ptr<Runner> make_runner() const = 0;
+
   /// Copies of an op share them; clone(Network) copies them. Empty in an op that a plan made.
   std::vector<std::shared_ptr<Network>> bodies;
 
   virtual size_t body_count() const = 0;
-  /// The outputs of the layer; null inputs were left out. It decides which body runs how often.
-  virtual std::vector<Tensor> run(std::span<const Tensor* const> inputs,
-                                  const RunBody& run_body) const = 0;
   /// The layer's input that body input i is, as a whole; -1 for one that the layer makes.
   virtual int layer_input(size_t body_input) const = 0;
 };

@@ -17,9 +17,13 @@ std::vector<Tensor> run(const Node& node, std::span<const Tensor* const> inputs,
   for (const Tensor* t : inputs) given.push_back(concrete_tensor(t));
   if (const ControlFlow* layer = control_flow_of(node)) {
     infer_concrete(*node.op, node.outputs.size(), given);  // checks the inputs
-    return layer->run(inputs, [&](size_t body, const std::vector<Tensor>& arguments) {
-      return run_reference(*layer->bodies.at(body), arguments);
+    std::vector<Tensor> made;
+    const auto runner = layer->make_runner();
+    const auto results = runner->run(inputs, [&](size_t body, std::span<const Tensor> arguments) {
+      made = run_reference(*layer->bodies.at(body), arguments);
+      return std::span<const Tensor>(made);
     });
+    return {results.begin(), results.end()};
   }
   std::vector<Tensor> outputs;
   std::vector<TensorView> input_views, output_views;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ops/read_integer.h"
 
 namespace tenon {
 
@@ -34,7 +35,7 @@ int64_t BodyExtent::extent(std::span<const Tensor* const> inputs) const {
     return *inputs[static_cast<size_t>(i)];
   };
   if (code < kFirstElement + INT32_MAX)
-    return std::max<int64_t>(0, at(code - kFirstElement).integers().at(0));
+    return std::max<int64_t>(0, read_integer(view_of(at(code - kFirstElement))));
   const int64_t place = -2 - code, axis = place % Shape::kMaxRank;
   const Shape& shape = at(place / Shape::kMaxRank).shape();
   require(axis < shape.rank(), "an output takes an extent from axis {} of shape {}", axis, shape);

@@ -17,11 +17,24 @@ void Conditional::reference(const ReferenceCall&) const {
   fail(ErrorCode::kINTERNAL_ERROR, "a conditional runs through its bodies");
 }
 
-std::vector<Tensor> Conditional::run(std::span<const Tensor* const> inputs,
-                                     const RunBody& run_body) const {
-  std::vector<Tensor> arguments;
-  for (const Tensor* t : inputs.subspan(1)) arguments.push_back(*t);
-  return run_body(*inputs[0]->data<bool>() ? 0 : 1, std::move(arguments));
+namespace {
+
+class ConditionalRunner final : public ControlFlow::Runner {
+ public:
+  std::span<const Tensor> run(std::span<const Tensor* const> inputs, RunBody run_body) override {
+    arguments_.clear();
+    for (const Tensor* t : inputs.subspan(1)) arguments_.push_back(*t);
+    return run_body(*inputs[0]->data<bool>() ? 0 : 1, arguments_);
+  }
+
+ private:
+  std::vector<Tensor> arguments_;
+};
+
+}  // namespace
+
+std::unique_ptr<ControlFlow::Runner> Conditional::make_runner() const {
+  return std::make_unique<ConditionalRunner>();
 }
 
 }  // namespace tenon

@@ -35,21 +35,15 @@ struct Loop final : OpOf<Loop, layer_type(PrivateLayer::kLoop)>, ControlFlow {
   int output_count() const override { return static_cast<int>(outputs.count()); }
   void infer(Inference& c) const override;
   void reference(const ReferenceCall& call) const override;
-  std::vector<Tensor> run(std::span<const Tensor* const> inputs,
-                          const RunBody& run_body) const override;
+  std::unique_ptr<Runner> make_runner() const override;
   size_t body_count() const override { return condition_first ? 2 : 1; }
   int layer_input(size_t body_input) const override;
 
-  static constexpr size_t kFirstState = 2;  // also among the inputs of the body
-
- private:
-  int64_t trip_count(std::span<const Tensor* const> inputs) const;
-  int64_t length_input(size_t which) const {
+  int64_t collect_length(size_t which) const {
     return collect_lengths.empty() ? -1 : collect_lengths[which];
   }
-  int64_t scan_position(size_t scan, const Tensor& scanned, int64_t trip) const;
-  Shape collected_shape(size_t which, const std::vector<Tensor>& pieces,
-                        std::span<const Tensor* const> inputs) const;
+
+  static constexpr size_t kFirstState = 2;  // also among the inputs of the body
 };
 
 }  // namespace tenon

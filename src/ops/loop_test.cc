@@ -23,10 +23,11 @@ std::string error_with(const Tensor& piece) {
   const Tensor again = Tensor::of<bool>(DataType::kBOOL, Shape(), {&go, 1});
   const Tensor* inputs[] = {&trips, nullptr};
   try {
-    const auto results = loop.run(inputs, [&](size_t, const std::vector<Tensor>&) {
-      return std::vector<Tensor>{again, piece};
-    });
-    EXPECT_EQ(results.at(0).shape(), (Shape{1, 2}));
+    const Tensor made[] = {again, piece};
+    const auto runner = loop.make_runner();
+    const auto results = runner->run(
+        inputs, [&](size_t, std::span<const Tensor>) { return std::span<const Tensor>(made); });
+    EXPECT_EQ(results[0].shape(), (Shape{1, 2}));
     return "";
   } catch (const Error& e) {
     return e.what();

@@ -15,11 +15,17 @@ namespace {
 
 constexpr int64_t kChunk = 1 << 16;
 
-template <class T, class Index> void run(const ReferenceCall& call, const TensorView& in) {
+int64_t chunks_of(const TensorView& in) {
+  return (in.shape.volume() + kChunk - 1) / kChunk;
+}
+
+template <class T, class Index>
+void find(const ReferenceCall& call, const TensorView& in, std::byte* scratch) {
   const T* data = in.as<T>();
-  const int64_t total = in.shape.volume(), chunks = (total + kChunk - 1) / kChunk;
+  const int64_t total = in.shape.volume(), chunks = chunks_of(in);
   // Chunks are counted first, so that each knows where its columns begin.
-  std::vector<int64_t> begins(static_cast<size_t>(chunks) + 1);
+  const std::span begins(reinterpret_cast<int64_t*>(scratch), static_cast<size_t>(chunks) + 1);
+  std::fill(begins.begin(), begins.end(), 0);
   parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c)
       for (int64_t i = c * kChunk; i < std::min(total, (c + 1) * kChunk); ++i)
@@ -60,12 +66,16 @@ void NonZero::infer(Inference& c) const {
   c.set_output(0, index_type, {c.pool().constant(c.rank(0)), c.late_extent(0, 1, most)});
 }
 
-void NonZero::reference(const ReferenceCall& call) const {
+size_t NonZero::scratch_bytes(const ReferenceCall& call) const {
+  return (static_cast<size_t>(chunks_of(call.inputs[0])) + 1) * sizeof(int64_t);
+}
+
+void NonZero::run(const ReferenceCall& call, std::byte* scratch) const {
   with_type(call.inputs[0].type, [&](auto zero) {
     if (index_type == DataType::kINT64)
-      run<decltype(zero), int64_t>(call, call.inputs[0]);
+      find<decltype(zero), int64_t>(call, call.inputs[0], scratch);
     else
-      run<decltype(zero), int32_t>(call, call.inputs[0]);
+      find<decltype(zero), int32_t>(call, call.inputs[0], scratch);
   });
 }
 

@@ -89,7 +89,8 @@ template <class T, class Wide> Wide neutral(ReduceOperation operation) {
 }
 
 // Each result is computed by one thread, over its elements in order.
-template <class T> void run(const Reduce& op, const TensorView& in, const TensorView& out) {
+template <class T>
+void reduce(const Reduce& op, const TensorView& in, const TensorView& out, std::byte* scratch) {
   using Wide = std::conditional_t<is_real<T>, double, int64_t>;
   const Shape from = in.shape.strides();
   Shape kept, kept_steps, inner, inner_steps;
@@ -97,12 +98,13 @@ template <class T> void run(const Reduce& op, const TensorView& in, const Tensor
     (is_reduced(op.axes, k) ? inner : kept).push_back(in.shape[k]);
     (is_reduced(op.axes, k) ? inner_steps : kept_steps).push_back(from[k]);
   }
-  const int64_t count = inner.volume();
-  std::vector<int64_t> offsets(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i)
-    offsets[static_cast<size_t>(i)] = target_of(i, inner, inner_steps);
   require(out.shape.volume() == kept.volume(), "expected {} results, found {}", kept.volume(),
           out.shape);
+  if (kept.volume() == 0) return;
+  const int64_t count = inner.volume();
+  const std::span offsets(reinterpret_cast<int64_t*>(scratch), static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i)
+    offsets[static_cast<size_t>(i)] = target_of(i, inner, inner_steps);
   parallel_for(kept.volume(), std::max<int64_t>(1, 8192 / std::max<int64_t>(1, count)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
@@ -154,9 +156,18 @@ void Reduce::infer(Inference& c) const {
   });
 }
 
-void Reduce::reference(const ReferenceCall& call) const {
-  with_type(call.inputs[0].type,
-            [&](auto zero) { run<decltype(zero)>(*this, call.inputs[0], call.outputs[0]); });
+size_t Reduce::scratch_bytes(const ReferenceCall& call) const {
+  const Shape& shape = call.inputs[0].shape;
+  size_t count = 1;
+  for (int k = 0; k < shape.rank(); ++k)
+    if (is_reduced(axes, k)) count *= static_cast<size_t>(shape[k]);
+  return call.outputs[0].shape.volume() == 0 ? 0 : count * sizeof(int64_t);
+}
+
+void Reduce::run(const ReferenceCall& call, std::byte* scratch) const {
+  with_type(call.inputs[0].type, [&](auto zero) {
+    reduce<decltype(zero)>(*this, call.inputs[0], call.outputs[0], scratch);
+  });
 }
 
 }  // namespace tenon

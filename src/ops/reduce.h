@@ -1,12 +1,12 @@
 // Sum, product, maximum, minimum and average along axes.
 #pragma once
 
-#include "network/op.h"
+#include "network/scratch_kernel.h"
 
 namespace tenon {
 
 /// `axes` is a bit mask. Integer and float tensors; content is propagated.
-struct Reduce final : OpOf<Reduce, LayerType::kREDUCE> {
+struct Reduce final : OpOf<Reduce, LayerType::kREDUCE>, ScratchKernel {
   static constexpr std::string_view kName = "Reduce";
   nvinfer1::ReduceOperation operation = nvinfer1::ReduceOperation::kSUM;
   uint32_t axes = 0;
@@ -14,7 +14,9 @@ struct Reduce final : OpOf<Reduce, LayerType::kREDUCE> {
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
-  void reference(const ReferenceCall& call) const override;
+  void reference(const ReferenceCall& call) const override { run_with_own_scratch(call); }
+  size_t scratch_bytes(const ReferenceCall& call) const override;
+  void run(const ReferenceCall& call, std::byte* scratch) const override;
 };
 
 }  // namespace tenon

@@ -3,8 +3,24 @@
 #include <cstring>
 
 #include "base/narrow.h"
+#include "ops/scratch.h"
 
 namespace tenon {
+
+void to_floats(const TensorView& view, float* to) {
+  const int64_t count = view.shape.volume();
+  if (is_narrow(view.type)) {
+    constexpr int64_t kPairsPerTask = 8192;
+    parallel_for((count + 1) / 2, kPairsPerTask, [&](int64_t begin, int64_t end) {
+      read_narrow(view.type, view.data, 2 * begin, std::min(2 * end, count), to + 2 * begin);
+    });
+    return;
+  }
+  with_type(view.type, [&](auto zero) {
+    const auto* from = view.as<decltype(zero)>();
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(load(from[i]));
+  });
+}
 
 Floats::Floats(const TensorView& view) : data_(nullptr) {
   if (view.data == nullptr) return;
@@ -13,21 +29,8 @@ Floats::Floats(const TensorView& view) : data_(nullptr) {
     return;
   }
   converted_.resize(static_cast<size_t>(view.shape.volume()));
+  to_floats(view, converted_.data());
   data_ = converted_.data();
-  if (is_narrow(view.type)) {
-    constexpr int64_t kPairsPerTask = 8192;
-    const int64_t count = view.shape.volume();
-    parallel_for((count + 1) / 2, kPairsPerTask, [&](int64_t begin, int64_t end) {
-      read_narrow(view.type, view.data, 2 * begin, std::min(2 * end, count),
-                  converted_.data() + 2 * begin);
-    });
-    return;
-  }
-  with_type(view.type, [&](auto zero) {
-    const auto* from = view.as<decltype(zero)>();
-    for (size_t i = 0; i < converted_.size(); ++i)
-      converted_[i] = static_cast<float>(load(from[i]));
-  });
 }
 
 std::vector<int64_t> read_integers(const TensorView& view) {

@@ -5,6 +5,7 @@
 
 #include "ops/infer.h"
 #include "ops/order.h"
+#include "ops/scratch.h"
 
 namespace tenon {
 
@@ -100,30 +101,40 @@ void select_one(const Rows& rows, const T* data, T* values, Index* indices) {
 }
 
 template <class T, class Index>
-void select_many(const Rows& rows, const T* data, T* values, Index* indices) {
+void select_many(const Rows& rows, const T* data, T* values, Index* indices, Entry* scratch) {
   const auto order = [&](const Entry& a, const Entry& b) { return rows.before(a, b); };
-  parallel_for(rows.outer * rows.inner, std::max<int64_t>(1, 8192 / rows.length),
-               [&](int64_t begin, int64_t end) {
-                 std::vector<Entry> entries(static_cast<size_t>(rows.length));
-                 for (int64_t row = begin; row < end; ++row) {
-                   const int64_t outer = row / rows.inner, inner = row % rows.inner;
-                   const T* from = data + outer * rows.length * rows.inner + inner;
-                   for (int64_t i = 0; i < rows.length; ++i)
-                     entries[static_cast<size_t>(i)] = {rows.key(from[i * rows.inner]), i};
-                   // A heap is quick for few elements, sorting for many.
-                   const auto middle = entries.begin() + rows.k;
-                   if (rows.k * 8 < rows.length)
-                     std::partial_sort(entries.begin(), middle, entries.end(), order);
-                   else
-                     std::sort(entries.begin(), entries.end(), order);
-                   for (int64_t i = 0; i < rows.k; ++i) {
-                     const int64_t to = (outer * rows.k + i) * rows.inner + inner;
-                     const int64_t position = entries[static_cast<size_t>(i)].position;
-                     values[to] = from[position * rows.inner];
-                     indices[to] = static_cast<Index>(position);
-                   }
-                 }
-               });
+  const int64_t count = rows.outer * rows.inner, tasks = scratch_tasks(count);
+  const int64_t each = (count + tasks - 1) / tasks;
+  const int64_t grain = std::max<int64_t>(1, 8192 / (rows.length * each));
+  parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
+    Entry* const entries = scratch + begin * rows.length;
+    for (int64_t row = begin * each; row < std::min(end * each, count); ++row) {
+      const int64_t outer = row / rows.inner, inner = row % rows.inner;
+      const T* from = data + outer * rows.length * rows.inner + inner;
+      for (int64_t i = 0; i < rows.length; ++i) entries[i] = {rows.key(from[i * rows.inner]), i};
+      // A heap is quick for few elements, sorting for many.
+      if (rows.k * 8 < rows.length)
+        std::partial_sort(entries, entries + rows.k, entries + rows.length, order);
+      else
+        std::sort(entries, entries + rows.length, order);
+      for (int64_t i = 0; i < rows.k; ++i) {
+        const int64_t to = (outer * rows.k + i) * rows.inner + inner;
+        values[to] = from[entries[i].position * rows.inner];
+        indices[to] = static_cast<Index>(entries[i].position);
+      }
+    }
+  });
+}
+
+Rows rows_of(const TopK& op, const ReferenceCall& call) {
+  const Shape& shape = call.inputs[0].shape;
+  const int axis = axis_of(op.axes, shape.rank());
+  return {shape.volume(0, axis),
+          shape[axis],
+          shape.volume(axis + 1, shape.rank()),
+          call.outputs[0].shape[axis],
+          op.operation == TopKOperation::kMIN,
+          op.last_index};
 }
 
 }  // namespace
@@ -150,42 +161,38 @@ void TopK::infer(Inference& c) const {
   c.set_output(1, index_type, std::move(dims));
 }
 
-void top_k(const TensorView& data, int axis, TopKOperation operation, bool last_index,
-           const TensorView& values, const TensorView& indices) {
+size_t TopK::scratch_bytes(const ReferenceCall& call) const {
+  const Rows rows = rows_of(*this, call);
+  if (rows.k <= 1) return 0;
+  return static_cast<size_t>(scratch_tasks(rows.outer * rows.inner) * rows.length) * sizeof(Entry);
+}
+
+void TopK::run(const ReferenceCall& call, std::byte* scratch) const {
+  const TensorView &data = call.inputs[0], &values = call.outputs[0], &indices = call.outputs[1];
+  const Rows rows = rows_of(*this, call);
+  const int axis = axis_of(axes, data.shape.rank());
   Shape expected = data.shape;
-  const int64_t k = values.shape[axis];
-  expected[axis] = k;
+  expected[axis] = rows.k;
   require_output(values, expected);
   require_output(indices, expected);
-  require(k <= data.shape[axis], "expected k from 0 to the extent of axis {}, {}, found {}", axis,
-          data.shape[axis], k);
-  const Rows rows{data.shape.volume(0, axis),
-                  data.shape[axis],
-                  data.shape.volume(axis + 1, data.shape.rank()),
-                  k,
-                  operation == TopKOperation::kMIN,
-                  last_index};
+  require(rows.k <= rows.length, "expected k from 0 to the extent of axis {}, {}, found {}", axis,
+          rows.length, rows.k);
   if (expected.volume() == 0) return;
   require(rows.length <= INT32_MAX, "axis {} has {} elements; at most {} can be selected from",
           axis, rows.length, INT32_MAX);
   with_type(data.type, [&](auto zero) {
     using T = decltype(zero);
-    const auto run = [&](auto* index) {
-      if (k == 1)
+    const auto select = [&](auto* index) {
+      if (rows.k == 1)
         select_one(rows, data.as<T>(), values.as<T>(), index);
       else
-        select_many(rows, data.as<T>(), values.as<T>(), index);
+        select_many(rows, data.as<T>(), values.as<T>(), index, reinterpret_cast<Entry*>(scratch));
     };
     if (indices.type == DataType::kINT64)
-      run(indices.as<int64_t>());
+      select(indices.as<int64_t>());
     else
-      run(indices.as<int32_t>());
+      select(indices.as<int32_t>());
   });
-}
-
-void TopK::reference(const ReferenceCall& call) const {
-  top_k(call.inputs[0], axis_of(axes, call.inputs[0].shape.rank()), operation, last_index,
-        call.outputs[0], call.outputs[1]);
 }
 
 }  // namespace tenon

@@ -1,7 +1,7 @@
 // The largest or smallest elements along an axis, and where they are.
 #pragma once
 
-#include "network/op.h"
+#include "network/scratch_kernel.h"
 
 namespace tenon {
 
@@ -9,7 +9,7 @@ namespace tenon {
 /// the k first elements in order, and their positions along the axis, of type `index_type`. Of
 /// equal elements the one of the lower position comes first, or with `last_index` that of the
 /// higher one; a NaN is greater than every number. Semantics: TensorRT ITopKLayer, ONNX TopK.
-struct TopK final : OpOf<TopK, LayerType::kTOPK> {
+struct TopK final : OpOf<TopK, LayerType::kTOPK>, ScratchKernel {
   static constexpr std::string_view kName = "TopK";
   nvinfer1::TopKOperation operation = nvinfer1::TopKOperation::kMAX;
   int64_t k = 1;
@@ -20,12 +20,9 @@ struct TopK final : OpOf<TopK, LayerType::kTOPK> {
   int output_count() const override { return 2; }
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
-  void reference(const ReferenceCall& call) const override;
+  void reference(const ReferenceCall& call) const override { run_with_own_scratch(call); }
+  size_t scratch_bytes(const ReferenceCall& call) const override;
+  void run(const ReferenceCall& call, std::byte* scratch) const override;
 };
-
-/// The kernel: selects as many elements of each row along `axis` as `values` has there.
-/// @param values, indices  dense, of equal shape; int32 or int64 indices.
-void top_k(const TensorView& data, int axis, nvinfer1::TopKOperation operation, bool last_index,
-           const TensorView& values, const TensorView& indices);
 
 }  // namespace tenon

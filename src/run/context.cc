@@ -66,6 +66,7 @@ void Context::set_profile(int profile) {
   const auto& profiles = engine_->plan().profiles;
   require(profile >= 0 && profile < static_cast<int>(profiles.size()),
           "profile {} does not exist; the engine has {}", profile, profiles.size());
+  if (profile != profile_) release_memory();
   profile_ = profile;
   input_shapes_.assign(static_cast<size_t>(engine_->plan().input_count()), std::nullopt);
   for (size_t i = 0; i < input_shapes_.size(); ++i) {
@@ -233,6 +234,7 @@ const std::shared_ptr<ShapeState>& Context::resolve() {
 void Context::set_device_memory(void* data, int64_t bytes) {
   const InUse guard(*this);
   wait();
+  const std::lock_guard lock(run_mutex_);
   memory_.borrow(data, bytes);
   own_memory_ = false;
 }
@@ -252,6 +254,16 @@ void Context::report_profile() {
   require(profiler_ != nullptr, "the context has no profiler");
   for (size_t i = 0; i < layer_ms_.size(); ++i)
     profiler_->reportLayerTime(engine_->plan().steps[i].name.c_str(), layer_ms_[i]);
+}
+
+// What runs of one profile took is of little use to those of another.
+void Context::release_memory() {
+  wait();
+  const std::lock_guard lock(run_mutex_);
+  states_.clear();
+  if (own_memory_ && !has_graphs_) memory_.release();
+  for (const auto& memory : stage_memory_) memory->release();
+  for (auto& memory : late_memory_) memory.reset();
 }
 
 // The memory of an output, which its allocator gives if it has one.
@@ -372,6 +384,7 @@ void Context::capture(Job job) {
     fail(ErrorCode::kINVALID_ARGUMENT, "cannot enqueue on this stream: {}",
          cudaGetErrorString(status));
   static_cast<void>(owned.release());
+  has_graphs_ = true;
 }
 
 Context::Job* Context::take_job() {

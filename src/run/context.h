@@ -28,7 +28,8 @@ class Context {
   const Engine& engine() const { return *engine_; }
 
   int profile() const { return profile_; }
-  /// Input shapes are forgotten. Throws when there is no such profile.
+  /// Input shapes are forgotten, and memory that grew with them is given back. Throws when there is
+  /// no such profile.
   void set_profile(int profile);
   /// Throws when the binding is no input, or the shape is outside the profile.
   void set_input_shape(int binding, const Shape& shape);
@@ -100,6 +101,7 @@ class Context {
     return *stage_memory_[static_cast<size_t>(stage - 1)];
   }
   void reserve_memory(int64_t bytes);
+  void release_memory();
   void capture(Job job);
   bool has_late_outputs() const;
   Job* take_job();
@@ -125,6 +127,7 @@ class Context {
     return allocate_late(output, shape);
   };
   bool own_memory_;
+  bool has_graphs_ = false;  // CUDA graphs that may run in memory_
   nvinfer1::IProfiler* profiler_ = nullptr;
   std::vector<float> layer_ms_;
   cudaStream_t plugin_stream_ = nullptr;

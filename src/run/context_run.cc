@@ -63,7 +63,10 @@ void* Context::allocate_late(int output, const Shape& shape) {
   require(count <= INT64_MAX / 16, "an output of shape {} is too large", shape);
   auto& memory = late_memory_[tensor];
   if (memory == nullptr) memory = std::make_unique<DeviceMemory>(engine_->allocator());
-  memory->reserve(std::max<int64_t>(64, static_cast<int64_t>(bytes_of(t.type, count))));
+  const auto bytes = static_cast<int64_t>(bytes_of(t.type, count));
+  // Sizes that change a little from run to run seldom need more.
+  if (memory->data() == nullptr || memory->bytes() < bytes)
+    memory->reserve(std::max({int64_t{64}, bytes, memory->bytes() / 2 * 3}));
   state->shapes[tensor] = shape;
   return state->pointers[tensor] = memory->data();
 }
@@ -119,6 +122,10 @@ void Context::run_step(ShapeState& state, size_t i, cudaStream_t stream) {
 void Context::run(ShapeState& state, const Borders& borders, cudaStream_t stream) {
   const std::lock_guard lock(run_mutex_);
   const Plan& plan = engine_->plan();
+  // A graph may run long after others were given less.
+  require(state.stages[0].bytes <= memory_.bytes(),
+          "the run needs {} bytes of device memory; the context has {}", state.stages[0].bytes,
+          memory_.bytes());
   for (size_t i = 0; i < plan.bindings.size(); ++i)
     state.pointers[static_cast<size_t>(plan.bindings[i].tensor)] =
         static_cast<std::byte*>(borders.addresses[i]);

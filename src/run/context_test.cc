@@ -14,14 +14,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::shared_ptr<Engine> make_engine() {
+std::shared_ptr<Engine> make_engine(nvinfer1::IGpuAllocator* allocator = nullptr) {
   Network n;
   testing::make_network(n);
   BuildOptions options;
   options.profiles = {testing::profile({1, 4, 4, 4}, {2, 4, 8, 8}, {4, 4, 16, 16}),
                       testing::profile({1, 4, 32, 32}, {1, 4, 32, 32}, {1, 4, 40, 40})};
   const auto bytes = write_plan(build_plan(n, cpu_target(), options));
-  return std::make_shared<Engine>(read_plan(bytes, nullptr, "plan"), cpu_target(), Log());
+  return std::make_shared<Engine>(read_plan(bytes, nullptr, "plan"), cpu_target(), Log(),
+                                  allocator);
 }
 
 // The same network through the layers' reference kernels, one at a time.
@@ -81,6 +82,36 @@ TEST(Context, RefusesShapesOutsideTheProfile) {
   EXPECT_THAT(error_of([&] { context.set_input_shape(0, {4, 8, 8}); }), HasSubstr("3 dimensions"));
   EXPECT_THAT(error_of([&] { context.set_input_shape(1, {1}); }), HasSubstr("output"));
   EXPECT_THAT(error_of([&] { context.set_profile(2); }), HasSubstr("profile 2 does not exist"));
+}
+
+TEST(Context, AnotherProfileGivesMemoryBack) {
+  class Counter final : public nvinfer1::IGpuAllocator {
+   public:
+    void* allocate(uint64_t size, uint64_t alignment, nvinfer1::AllocatorFlags) noexcept override {
+      ++held;
+      return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    }
+    bool deallocate(void* memory) noexcept override {
+      --held;
+      std::free(memory);
+      return true;
+    }
+    int held = 0;
+  };
+  Counter counter;
+  {
+    Context context(make_engine(&counter), true);
+    expect_right(context, {4, 4, 16, 16});
+    EXPECT_EQ(counter.held, 1);
+    context.set_profile(0);
+    EXPECT_EQ(counter.held, 1);
+    context.set_profile(1);
+    EXPECT_EQ(counter.held, 0);
+    expect_right(context, {1, 4, 33, 40});
+    context.set_profile(0);
+    expect_right(context, {4, 4, 16, 16});
+  }
+  EXPECT_EQ(counter.held, 0);
 }
 
 TEST(Context, SaysWhatIsMissing) {

@@ -1,8 +1,7 @@
 #include "run/control_flow.h"
 
-#include <cstring>
-
 #include "base/error.h"
+#include "base/tensor_pool.h"
 #include "ops/reference.h"
 #include "run/context.h"
 
@@ -15,7 +14,7 @@ class Catcher final : public nvinfer1::IOutputAllocator {
   void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
                               cudaStream_t) noexcept override {
     try {
-      memory_ = allocate_aligned(size);
+      memory_ = pool_.take(size);
     } catch (const Error&) {
       memory_.reset();
     }
@@ -24,12 +23,13 @@ class Catcher final : public nvinfer1::IOutputAllocator {
   void notifyShape(const char*, const nvinfer1::Dims& dims) noexcept override {
     shape_ = Shape(dims);
   }
-  Tensor take(DataType type) {
+  Tensor tensor(DataType type) {
     const void* data = memory_.get();
     return Tensor(type, shape_, std::move(memory_), data);
   }
 
  private:
+  TensorPool pool_;
   std::shared_ptr<std::byte> memory_;
   Shape shape_;
 };
@@ -39,12 +39,13 @@ class Body {
   explicit Body(std::shared_ptr<const Engine> engine)
       : context_(engine, true),
         inputs_(static_cast<size_t>(engine->plan().input_count())),
-        catchers_(engine->plan().bindings.size() - inputs_) {
+        catchers_(engine->plan().bindings.size() - inputs_),
+        results_(catchers_.size()) {
     for (size_t i = 0; i < catchers_.size(); ++i)
       context_.set_output_allocator(static_cast<int>(inputs_ + i), &catchers_[i]);
   }
 
-  std::vector<Tensor> run(const std::vector<Tensor>& arguments) {
+  std::span<const Tensor> run(std::span<const Tensor> arguments) {
     require(arguments.size() == inputs_, "the body has {} inputs; it is given {}", inputs_,
             arguments.size());
     for (size_t i = 0; i < inputs_; ++i) {
@@ -56,17 +57,17 @@ class Body {
       context_.set_address(binding, const_cast<void*>(arguments[i].data()));
     }
     context_.execute();
-    std::vector<Tensor> results;
     for (size_t i = 0; i < catchers_.size(); ++i)
-      results.push_back(
-          catchers_[i].take(context_.engine().binding_tensor(static_cast<int>(inputs_ + i)).type));
-    return results;
+      results_[i] =
+          catchers_[i].tensor(context_.engine().binding_tensor(static_cast<int>(inputs_ + i)).type);
+    return results_;
   }
 
  private:
   Context context_;
   size_t inputs_;
   std::vector<Catcher> catchers_;
+  std::vector<Tensor> results_;
 };
 
 class ControlFlowExecution final : public Execution {
@@ -74,18 +75,19 @@ class ControlFlowExecution final : public Execution {
   ControlFlowExecution(const ControlFlow& layer,
                        std::span<const std::shared_ptr<const Engine>> bodies,
                        std::vector<TensorSpec> inputs, std::vector<TensorSpec> outputs)
-      : layer_(layer), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {
+      : runner_(layer.make_runner()),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)),
+        given_(inputs_.size()) {
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      pointers_.push_back(inputs_[i].present ? &given_[i] : nullptr);
     for (const auto& engine : bodies) bodies_.push_back(std::make_unique<Body>(engine));
   }
 
   void run(const RunArguments& arguments) override {
-    std::vector<Tensor> given;
-    std::vector<const Tensor*> pointers;
     for (size_t i = 0; i < inputs_.size(); ++i)
-      given.emplace_back(inputs_[i].type, inputs_[i].shape, nullptr, arguments.inputs[i]);
-    for (size_t i = 0; i < inputs_.size(); ++i)
-      pointers.push_back(inputs_[i].present ? &given[i] : nullptr);
-    const auto results = layer_.run(pointers, [&](size_t body, const std::vector<Tensor>& list) {
+      given_[i] = Tensor(inputs_[i].type, inputs_[i].shape, nullptr, arguments.inputs[i]);
+    const auto results = runner_->run(pointers_, [&](size_t body, std::span<const Tensor> list) {
       return with_context("body", [&] { return bodies_.at(body)->run(list); });
     });
     require(results.size() == outputs_.size(), "the bodies make {} outputs; expected {}",
@@ -109,8 +111,10 @@ class ControlFlowExecution final : public Execution {
     copy_bytes(to, result.data(), result.bytes());
   }
 
-  const ControlFlow& layer_;
+  std::unique_ptr<ControlFlow::Runner> runner_;
   std::vector<TensorSpec> inputs_, outputs_;
+  std::vector<Tensor> given_;
+  std::vector<const Tensor*> pointers_;
   std::vector<std::unique_ptr<Body>> bodies_;
 };
 

@@ -20,12 +20,12 @@ class DeviceMemory {
   /// At least `bytes`, 64-byte aligned. Grows our own memory; throws when the caller's is too small
   /// or there is none to be had. What was there is lost.
   void reserve(int64_t bytes);
+  /// None from now on.
+  void release();
   std::byte* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 
  private:
-  void release();
-
   nvinfer1::IGpuAllocator* allocator_;
   std::byte* data_ = nullptr;
   int64_t bytes_ = 0;

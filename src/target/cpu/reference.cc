@@ -1,5 +1,6 @@
 // The op's reference kernel as the last candidate of every list.
 #include "base/error.h"
+#include "network/scratch_kernel.h"
 #include "target/cpu/kernels.h"
 
 namespace tenon::cpu {
@@ -9,21 +10,31 @@ class ReferenceExecution final : public Execution {
  public:
   ReferenceExecution(const Op& op, std::span<const TensorSpec> inputs,
                      std::span<const TensorSpec> outputs)
-      : op_(op) {
+      : op_(op), scratch_kernel_(dynamic_cast<const ScratchKernel*>(&op)) {
     for (const TensorSpec& s : inputs) inputs_.push_back({nullptr, s.type, s.shape});
     for (const TensorSpec& s : outputs) outputs_.push_back({nullptr, s.type, s.shape});
+    if (scratch_kernel_ != nullptr)
+      scratch_bytes_ = scratch_kernel_->scratch_bytes({inputs_, outputs_});
   }
+
+  size_t scratch_bytes() const override { return scratch_bytes_; }
 
   void run(const RunArguments& arguments) override {
     for (size_t i = 0; i < inputs_.size(); ++i)
       inputs_[i].data = const_cast<void*>(arguments.inputs[i]);
     for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].data = arguments.outputs[i];
-    op_.reference({inputs_, outputs_, arguments.allocate_output});
+    const ReferenceCall call{inputs_, outputs_, arguments.allocate_output};
+    if (scratch_kernel_ != nullptr)
+      scratch_kernel_->run(call, static_cast<std::byte*>(arguments.scratch));
+    else
+      op_.reference(call);
   }
 
  private:
   const Op& op_;
+  const ScratchKernel* scratch_kernel_;
   std::vector<TensorView> inputs_, outputs_;
+  size_t scratch_bytes_ = 0;
 };
 
 class ReferenceKernel final : public Kernel {
