@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "ops/infer.h"
+#include "ops/read_integer.h"
 #include "ops/reference.h"
 
 namespace tenon {
@@ -164,11 +165,10 @@ void write_indices(T* to, const std::vector<std::vector<uint32_t>>& kept, int64_
 }  // namespace
 
 Suppression Nms::rule_of(std::span<const TensorView> inputs) const {
-  const auto most = read_integers(inputs[2]);
-  require(most.size() == 1, "expected one number of boxes per class (input 2), found {}",
-          most.size());
+  require(inputs[2].shape.volume() == 1,
+          "expected one number of boxes per class (input 2), found {}", inputs[2].shape.volume());
   Suppression rule;
-  rule.most = most[0];
+  rule.most = read_integer(inputs[2]);
   rule.considered = top_k_box_limit;
   rule.format = format;
   rule.overlap = number_of(inputs, 3, "the largest overlap", 0);
