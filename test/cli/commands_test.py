@@ -278,7 +278,8 @@ class Plugins(CliTest):
     def test_lists_names_versions_and_fields(self):
         rows = {row["name"]: row for row in json.loads(self.succeed("plugins", "--json", f"--plugins={PLUGIN}"))}
         self.assertEqual(rows["DynamicTRTResize"]["version"], "1")
-        self.assertEqual(rows["DynamicTRTResize"]["fields"], [{"name": "align_corners", "type": "int32"}])
+        corners = {"name": "align_corners", "type": "int32", "text": "Default 1."}
+        self.assertEqual(rows["DynamicTRTResize"]["fields"], [corners])
         self.assertEqual(rows["Vignette"]["fields"], [{"name": "strength", "type": "float32"}])
 
     def test_text(self):
