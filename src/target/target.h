@@ -75,8 +75,8 @@ class Kernel {
   /// Others of the same candidate, to be timed against this one. Asked while building.
   virtual std::vector<std::unique_ptr<Kernel>> variants() const { return {}; }
 
-  std::string name;                    // the candidate that made it
-  std::string variant;                 // which one of the candidate's, "" where it has one
+  std::string name;     // the candidate that made it
+  std::string variant;  // which one of the candidate's, "" where it has one
   /// What else timings depend on, part of their key in timing caches; nothing: they are not kept.
   std::optional<std::string> timing_id = "";
   std::vector<Layout> input_layouts;   // wanted, one per input

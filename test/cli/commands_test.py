@@ -280,7 +280,8 @@ class Plugins(CliTest):
         self.assertEqual(rows["DynamicTRTResize"]["version"], "1")
         corners = {"name": "align_corners", "type": "int32", "text": "Default 1."}
         self.assertEqual(rows["DynamicTRTResize"]["fields"], [corners])
-        self.assertEqual(rows["Vignette"]["fields"], [{"name": "strength", "type": "float32"}])
+        strength = {"name": "strength", "type": "float32", "text": "Default 0.5."}
+        self.assertEqual(rows["Vignette"]["fields"], [strength])
 
     def test_text(self):
         text = self.succeed("plugins")
