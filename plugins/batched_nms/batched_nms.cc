@@ -97,6 +97,7 @@ struct TrtBatchedNms : BatchedNms {
 
   int output_count() const { return returns_index ? 3 : 2; }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    DetectionShape::require_images(in[1].size());
     out[0] = {in[0].at(0), rows, 5};
     for (size_t i = 1; i < out.size(); ++i) out[i] = {in[0].at(0), rows};
   }
@@ -133,6 +134,7 @@ struct TrtBatchedRotatedNms : BatchedNms {
       .differs = "clip_boxes clips centres and sizes but leaves angles alone."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    DetectionShape::require_images(in[1].size());
     out[0] = {in[0].at(0), rows, 6};
     out[1] = {in[0].at(0), rows};
   }

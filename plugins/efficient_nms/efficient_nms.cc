@@ -77,6 +77,7 @@ struct EfficientNms : EfficientNmsBase {
       .differs = "No candidate is left out, however many there are."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    DetectionShape::require_images(in[1].size());
     const Extent images = in[0].at(0);
     out[0] = {images, 1};
     out[1] = {images, rows, 4};

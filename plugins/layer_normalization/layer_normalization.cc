@@ -18,8 +18,9 @@ namespace {
 
 void check_parameters(const Shape& x, const Shape& gamma, const Shape& beta) {
   int first = 0;
-  while (first < gamma.rank() && gamma[first] == 1) ++first;
-  bool fits = gamma.volume() == beta.volume() && x.rank() > 0 && gamma.rank() - first <= x.rank();
+  while (first + 1 < gamma.rank() && gamma[first] == 1) ++first;
+  bool fits = gamma.rank() > 0 && gamma.volume() == beta.volume() && x.rank() > 0
+              && gamma.rank() - first <= x.rank();
   for (int axis = first; fits && axis < gamma.rank(); ++axis)
     fits = gamma[axis] == x[x.rank() - gamma.rank() + axis];
   if (!fits)

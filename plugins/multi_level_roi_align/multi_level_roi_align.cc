@@ -89,14 +89,16 @@ template <int row> struct MultiLevel {
 
   using T = Types<float, Half>;
 
-  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    if (in[0].size() != 2 || in.size() != featmap_strides.size() + 1
-        || featmap_strides.size() > kMostMaps)
+  void require_maps(size_t roi_axes, size_t maps) const {
+    if (roi_axes != 2 || maps != featmap_strides.size() || maps > kMostMaps)
       throw std::invalid_argument(
           "expected rois of 2 dimensions and a feature map for each of at most "
-          + std::to_string(kMostMaps) + " featmap_strides, found " + std::to_string(in[0].size())
-          + " dimensions, " + std::to_string(in.size() - 1) + " maps and "
+          + std::to_string(kMostMaps) + " featmap_strides, found " + std::to_string(roi_axes)
+          + " dimensions, " + std::to_string(maps) + " maps and "
           + std::to_string(featmap_strides.size()) + " strides");
+  }
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    require_maps(in[0].size(), in.size() - 1);
     for (size_t i = 1; i < in.size(); ++i)
       if (in[i].size() != 4)
         throw std::invalid_argument("feature map " + std::to_string(i - 1)
@@ -109,6 +111,7 @@ template <int row> struct MultiLevel {
     out[0] = {in[0][0], in[1][1], output_height, output_width};
   }
   void check(std::span<const Shape> in) const {
+    require_maps(static_cast<size_t>(in[0].rank()), in.size() - 1);
     if (in[0][1] != row)
       throw std::invalid_argument("rois must have " + std::to_string(row) + " columns, found "
                                   + std::to_string(in[0][1]));

@@ -32,13 +32,19 @@ struct ReflectPad {
   }
   size_t axes() const { return padding.size() == 1 ? 2 : padding.size() / 2; }
 
-  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+  void require_axes(size_t found) const {
+    if (found < axes())
+      throw std::invalid_argument("padding is for " + std::to_string(axes()) + " axes, but x has "
+                                  + std::to_string(found));
+  }
+
+  void prepare() const {
     if (padding.empty() || padding.size() > 6 || (padding.size() != 1 && padding.size() % 2 != 0))
       throw std::invalid_argument("padding has " + std::to_string(padding.size())
                                   + " elements; expected 1, 2, 4 or 6");
-    if (in[0].size() < axes())
-      throw std::invalid_argument("padding is for " + std::to_string(axes()) + " axes, but x has "
-                                  + std::to_string(in[0].size()));
+  }
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    require_axes(in[0].size());
     out[0] = in[0];
     for (size_t i = 0; i < axes(); ++i) {
       Extent& extent = out[0][out[0].size() - 1 - i];
@@ -46,6 +52,7 @@ struct ReflectPad {
     }
   }
   void check(std::span<const Shape> in) const {
+    require_axes(static_cast<size_t>(in[0].rank()));
     for (size_t i = 0; i < axes(); ++i) {
       const int64_t size = in[0][in[0].rank() - 1 - static_cast<int>(i)];
       for (const int64_t p : {pad(i, 0), pad(i, 1)})

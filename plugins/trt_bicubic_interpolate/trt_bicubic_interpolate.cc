@@ -58,13 +58,15 @@ struct TrtBicubicInterpolate {
           "Factors may be fractions, and results are as large as PyTorch's: floor(extent * "
           "factor)."};
 
+  void prepare() const {
+    if (scale_factor.size() != 2)
+      throw std::invalid_argument("scale_factor must have 2 values (height, width), found "
+                                  + std::to_string(scale_factor.size()));
+  }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     if (in[0].size() != 4)
       throw std::invalid_argument("input must have 4 dimensions (N, C, H, W), found "
                                   + std::to_string(in[0].size()));
-    if (scale_factor.size() != 2)
-      throw std::invalid_argument("scale_factor must have 2 values (height, width), found "
-                                  + std::to_string(scale_factor.size()));
     out[0] = in[0];
     for (size_t i = 0; i < 2; ++i) {
       const Fraction f = Fraction::of(scale_factor[i]);

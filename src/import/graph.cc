@@ -31,6 +31,15 @@ std::string qualified(const onnx::NodeProto& node) {
               qualified(node), explain_missing_creator(node));
 }
 
+// MMCV's exporter gives its plugin of that name as attributes what are inputs of ONNX's operator.
+bool has_attributes_of_plugin(const onnx::NodeProto& node) {
+  const auto& list = node.attribute();
+  return node.op_type() == "NonMaxSuppression"
+         && std::any_of(list.begin(), list.end(), [](const onnx::AttributeProto& a) {
+              return a.name() == "max_output_boxes_per_class";
+            });
+}
+
 std::vector<Value*> tensors_among(const std::vector<Item>& items) {
   std::vector<Value*> tensors;
   for (const Item& item : items)
@@ -57,7 +66,8 @@ GraphImporter::Meaning GraphImporter::meaning_of(const onnx::NodeProto& node, in
   m.function = functions_.find(node);
   if (m.function != nullptr) return m;
   m.row = find_row(qualified(node), opset);
-  if (m.row == nullptr || options_.prefer_plugins) m.creator = creator_for(node);
+  if (m.row == nullptr || options_.prefer_plugins || has_attributes_of_plugin(node))
+    m.creator = creator_for(node);
   return m;
 }
 

@@ -53,7 +53,7 @@ class Plugin final : public nvinfer1::IPluginV2DynamicExt {
 
 class Creator final : public nvinfer1::IPluginCreator {
  public:
-  const char* getPluginName() const noexcept override { return "Probe"; }
+  const char* getPluginName() const noexcept override { return name; }
   const char* getPluginVersion() const noexcept override { return "2"; }
   const PluginFieldCollection* getFieldNames() noexcept override { return &declared_; }
   nvinfer1::IPluginV2* createPlugin(const char*,
@@ -81,6 +81,7 @@ class Creator final : public nvinfer1::IPluginCreator {
   const char* getPluginNamespace() const noexcept override { return "lab"; }
 
   std::map<std::string, std::string> fields;
+  const char* name = "Probe";
 
  private:
   // Names only, as many plugins declare them: the type is the node's.
@@ -180,6 +181,19 @@ TEST_F(PluginNode, NeedsTheRightVersion) {
   node_->mutable_attribute(0)->set_s("9");
   EXPECT_THAT(import(), HasSubstr("node 'probe' (any.domain::Probe)"));
   EXPECT_THAT(import(), HasSubstr("\"2\""));  // the version that exists
+}
+
+TEST_F(PluginNode, IsMeantByItsAttributesWhereOnnxHasTheName) {
+  node_->set_op_type("NonMaxSuppression");
+  node_->set_domain("");
+  node_->add_input("x");
+  attribute("max_output_boxes_per_class", onnx::AttributeProto::INT).set_i(7);
+  EXPECT_THAT(import(), HasSubstr("its plugin of this name is not registered"));
+  creator_.name = "NonMaxSuppression";
+  plugin_registry().deregisterCreator(creator_);
+  ASSERT_TRUE(plugin_registry().registerCreator(creator_, "lab"));
+  EXPECT_EQ(import(), "");
+  EXPECT_EQ(report_.plugins, std::vector<std::string>{"NonMaxSuppression"});
 }
 
 TEST_F(PluginNode, CannotMakeMoreOutputsThanThePlugin) {

@@ -57,7 +57,7 @@ Dims element_dims(const SequencePart& part) {
 Dim length_of(Layers& layers, const Sequence& sequence) {
   require_readable(sequence);
   Dim length = layers.number(0);
-  for (const auto& [tensor, stacked] : sequence) {
+  for (const auto& [tensor, stacked, state] : sequence) {
     if (stacked) layers.know(*tensor);
     length = layers.pool().add(length, stacked ? tensor->dims[0] : layers.number(1));
   }
@@ -79,7 +79,7 @@ Value& stack(Layers& layers, const Sequence& sequence, int axis) {
 Value& concatenate(Layers& layers, const Sequence& sequence, int axis) {
   require_readable(sequence);
   std::vector<Value*> parts;
-  for (const auto& [tensor, stacked] : sequence)
+  for (const auto& [tensor, stacked, state] : sequence)
     parts.push_back(stacked ? &merge_axes(layers, move_axis(layers, *tensor, 0, axis), axis)
                             : tensor);
   return joined(layers, std::move(parts), axis);

@@ -13,6 +13,7 @@ namespace tenon {
 struct SequencePart {
   Value* tensor = nullptr;
   bool stacked = false;
+  int state = -1;  // with a null tensor: of that state of the loop
   friend bool operator==(const SequencePart&, const SequencePart&) = default;
 };
 using Sequence = std::vector<SequencePart>;

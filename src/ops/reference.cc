@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "base/narrow.h"
-#include "ops/scratch.h"
 
 namespace tenon {
+namespace {
 
 void to_floats(const TensorView& view, float* to) {
   const int64_t count = view.shape.volume();
@@ -21,6 +21,8 @@ void to_floats(const TensorView& view, float* to) {
     for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(load(from[i]));
   });
 }
+
+}  // namespace
 
 Floats::Floats(const TensorView& view) : data_(nullptr) {
   if (view.data == nullptr) return;

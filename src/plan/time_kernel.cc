@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <cmath>
 
 #include "base/parallel.h"
 #include "network/plugin_kind.h"
@@ -17,9 +18,13 @@ namespace {
 // Layers larger than this are not timed: two copies of their tensors would not fit a small machine.
 constexpr int64_t kLargestTimed = int64_t{1} << 31;
 
-// With room for what bounds it, where only running tells its size.
+// What bounds it where only running tells its size.
+const Shape& size_of(const TensorSpec& spec) {
+  return spec.most.rank() == 0 ? spec.shape : spec.most;
+}
+
 Tensor random_tensor(const TensorSpec& spec) {
-  const Shape& shape = spec.most.rank() == 0 ? spec.shape : spec.most;
+  const Shape& shape = size_of(spec);
   Tensor t(DataType::kUINT8, {static_cast<int64_t>(storage_bytes(spec.type, shape, spec.layout))});
   auto* bytes = t.mutable_data<uint8_t>();
   std::fill_n(bytes, t.bytes(), uint8_t{0});
@@ -139,7 +144,11 @@ bool small_enough(const KernelRequest& request) {
   int64_t bytes = 0;
   for (const auto& specs : {request.inputs, request.outputs})
     for (const TensorSpec& s : specs)
-      if (s.present) bytes += static_cast<int64_t>(bytes_of(s.type, s.shape.volume()));
+      if (s.present) {
+        const Shape& shape = size_of(s);
+        if (std::find(shape.begin(), shape.end(), -1) != shape.end()) return false;
+        bytes += static_cast<int64_t>(bytes_of(s.type, shape.volume()));
+      }
   return bytes > 0 && bytes < kLargestTimed;
 }
 
@@ -160,7 +169,11 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
   auto rivals =
       options.time_kernels ? choice.kernel->variants() : std::vector<std::unique_ptr<Kernel>>();
   std::erase_if(rivals, [&](const auto& rival) {
-    return !refusal(*rival, request, options.most_workspace).empty();
+    try {
+      return !refusal(*rival, request, options.most_workspace).empty();
+    } catch (const Error&) {
+      return true;
+    }
   });
   if (!options.time_kernels || (!is_timed() && rivals.empty()) || !small_enough(request))
     return std::move(choice.kernel);
@@ -176,9 +189,18 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
   if (options.error_on_timing_cache_miss)
     fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it", layer);
 
-  float best = time_kernel(*choice.kernel, request);
+  // A kernel that cannot be timed never wins, but one that can be had is taken.
+  const auto measured = [&](const Kernel& kernel) {
+    try {
+      return time_kernel(kernel, request);
+    } catch (const std::exception& e) {
+      options.log.verbose("layer {}: {} cannot be timed: {}", layer, label_of(kernel), e.what());
+      return INFINITY;
+    }
+  };
+  float best = measured(*choice.kernel);
   const auto race = [&](std::unique_ptr<Kernel> rival) {
-    const float ms = time_kernel(*rival, request);
+    const float ms = measured(*rival);
     if (ms >= best) return;
     best = ms;
     choice.kernel = std::move(rival);
@@ -191,7 +213,7 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
     if (next.kernel->name == "reference") break;  // never quicker than a kernel made to be quick
     race(std::move(next.kernel));
   }
-  if (cache != nullptr) cache->insert(key, {label_of(*choice.kernel), best});
+  if (cache != nullptr && std::isfinite(best)) cache->insert(key, {label_of(*choice.kernel), best});
   options.log.verbose("layer {}: {} in {:.3f} ms", layer, label_of(*choice.kernel), best);
   return std::move(choice.kernel);
 }

@@ -15,7 +15,7 @@ class Catcher final : public nvinfer1::IOutputAllocator {
                               cudaStream_t) noexcept override {
     try {
       memory_ = pool_.take(size);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       memory_.reset();
     }
     return memory_.get();

@@ -17,6 +17,12 @@ struct DetectionShape {
   /// Boxes (N, boxes, 4) or (N, boxes, classes or 1, 4), of `numbers` instead of 4; scores
   /// (N, boxes, classes), which may have a last axis of 1, or with `classes_first` (N, classes,
   /// boxes). Without axis N when scores have two axes. Throws std::invalid_argument.
+  /// For results with an axis of images. Throws unless the scores have one.
+  static void require_images(size_t score_axes) {
+    if (score_axes < 3)
+      throw std::invalid_argument("scores must have shape (images, boxes, classes), found "
+                                  + std::to_string(score_axes) + " dimensions");
+  }
   static DetectionShape of(const kit::Shape& boxes, const kit::Shape& scores,
                            bool classes_first = false, int64_t numbers = 4) {
     const auto require = [&](bool holds, const std::string& expected) {
@@ -31,6 +37,7 @@ struct DetectionShape {
     DetectionShape shape{{first == 0 ? 1 : scores[0], scores[first + (classes_first ? 1 : 0)],
                           scores[first + (classes_first ? 0 : 1)], classes_first},
                          1};
+    require(classes_first || shape.scores.classes > 0, "at least one class");
     require((rank == first + 2 || rank == first + 3) && boxes[rank - 1] == numbers,
             "boxes of shape (images, boxes, " + std::to_string(numbers)
                 + "), or (images, boxes, classes or 1, " + std::to_string(numbers) + ")");

@@ -39,8 +39,11 @@ TENON_HD inline int64_t find_point(const DeformableAttentionCall<E, I>& call, in
   for (int k = 0; k < 4; ++k) {
     const int64_t i = static_cast<int64_t>(top) + k / 2, j = static_cast<int64_t>(left) + k % 2;
     if (i < 0 || j < 0 || i >= height || j >= width) continue;
-    taps[count++] = {(call.starts[level] + i * width + j) * step,
-                     down[k / 2] * right[k % 2] * weight};
+    const int64_t at = call.starts[level] + i * width + j;
+#if defined(__CUDACC__)
+    if (at < 0 || at >= call.elements) continue;  // elsewhere levels are checked before
+#endif
+    taps[count++] = {at * step, down[k / 2] * right[k % 2] * weight};
   }
   return count;
 }

@@ -99,8 +99,9 @@ template <class E, int vector> class DeformableConvolver {
         channels_(call.channels / rule.groups),
         maps_(call.maps / rule.groups),
         panels_((maps_ + kPanel - 1) / kPanel),
-        together_(std::clamp<int64_t>(std::min(kDepth / channels_, kMaps / (panels_ * kPanel)), 1,
-                                      rule.groups)) {}
+        together_(std::clamp<int64_t>(
+            std::min(kDepth / std::max<int64_t>(channels_, 1), kMaps / (panels_ * kPanel)), 1,
+            rule.groups)) {}
 
   /// Panels of the packed kernel, over all groups.
   int64_t panels() const { return rule_.groups * panels_; }

@@ -130,10 +130,7 @@ class KeptBoxes {
   }
 
  private:
-#ifndef OFFSET
-#define OFFSET 0
-#endif
-  static constexpr int64_t kFew = 48, kCellsOfBox = OFFSET == 0 ? 4 : 9;
+  static constexpr int64_t kFew = 48, kCellsOfBox = 4;
 
   // Cells of one axis, of a grid with cells of 2^exponent.
   struct Level {
@@ -168,7 +165,7 @@ class KeptBoxes {
   }
   // 2^exponent is above a positive number.
   static int exponent_above(float x) {
-    return static_cast<int>(std::bit_cast<uint32_t>(x) >> 23) - 126 - OFFSET;
+    return static_cast<int>(std::bit_cast<uint32_t>(x) >> 23) - 126;
   }
   static int64_t cell_at(double x, int exponent) {
     const double at = x * std::bit_cast<double>(static_cast<uint64_t>(1023 - exponent) << 52);

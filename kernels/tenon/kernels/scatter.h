@@ -94,6 +94,8 @@ struct ScatterBlocksShape {
     if (indices.rank() < 1) fail("indices with an axis");
     ScatterBlocksShape shape{data, 1, indices[indices.rank() - 1], 1};
     if (shape.width > data.rank()) fail("at most " + std::to_string(data.rank()) + " in a row");
+    if (indices.rank() - 1 + data.rank() - shape.width > kit::Shape::MAX_DIMS)
+      fail("updates of at most 8 axes");
     kit::Shape expected{};
     for (int k = 0; k + 1 < indices.rank(); ++k) {
       shape.tuples *= indices[k];
@@ -101,7 +103,7 @@ struct ScatterBlocksShape {
     }
     for (int k = static_cast<int>(shape.width); k < data.rank(); ++k) {
       shape.block *= data[k];
-      if (expected.nbDims < kit::Shape::MAX_DIMS) expected.d[expected.nbDims++] = data[k];
+      expected.d[expected.nbDims++] = data[k];
     }
     bool fits = updates.rank() == expected.rank();
     for (int k = 0; fits && k < expected.rank(); ++k) fits = updates[k] == expected[k];

@@ -8,6 +8,9 @@ namespace tenon {
 
 TENON_IMPORT(NonMaxSuppression, 10, "") {
   n.expect_inputs(2, 5);
+  require(!n.has("max_output_boxes_per_class"),
+          "attribute 'max_output_boxes_per_class' is MMCV's: its plugin of this name is not "
+          "registered");
   auto op = std::make_unique<Nms>();
   op->classes_first = true;
   op->indices_type = DataType::kINT64;

@@ -69,7 +69,7 @@ std::vector<BodyInput> body_inputs(onnx::GraphProto& graph, const std::vector<Bo
   inputs.insert(inputs.end(), tensors.begin(), tensors.end());
   for (const SequenceState& s : sequences) {
     BodyInput input;
-    input.sequence = s.grows ? Sequence{{nullptr}} : s.initial;
+    input.sequence = s.grows ? Sequence{{nullptr, false, s.place}} : s.initial;
     inputs.insert(inputs.begin() + 2 + s.place, input);
   }
   return inputs;
@@ -89,6 +89,7 @@ bool find_appended(const Body& body, SequenceState& s) {
                 at);
   const Sequence added(after->begin() + static_cast<std::ptrdiff_t>(before.size()), after->end());
   if (added.empty()) return false;
+  require_readable(added);  // not what another state grew by
   Layers layers(*body.state, fmt::format("{} [appended {}]", body.network->name, at));
   s.stacked = added.size() > 1 || added[0].stacked;
   s.appended = s.stacked ? &stack(layers, added, 0) : added[0].tensor;

@@ -9,6 +9,8 @@ namespace {
 
 /// Beyond that the library's blocks of maps and channels are full.
 constexpr int64_t kFewMaps = 8, kFewChannels = 4;
+/// Padded rows of a wider reach are mostly zeros, and may not fit memory.
+constexpr int64_t kMostReach = 1024;
 /// Floats of the padded rows of one task.
 constexpr int64_t kRowFloats = 1 << 16;
 
@@ -21,6 +23,9 @@ class NarrowConvolution final : public BlockExecution {
     const Shape& result = output.shape;
     const auto windows = convolution_windows(op, inputs, result);
     has_bias_ = inputs.size() > 2 && inputs[2].present;
+    for (const Window& w : windows)
+      require(w.reach() <= kMostReach, "only windows that reach up to {} elements are supported",
+              kMostReach);
     vertical_ = windows[0];
     horizontal_ = windows[1];
     require(horizontal_.stride == 1, "only a stride of 1 along rows is supported");

@@ -63,6 +63,15 @@ TEST(NarrowConvolutionTest, IsForFewMapsOrChannelsAndAStepOfOne) {
   EXPECT_THAT(layer(striding).offer("narrow_convolution"), testing::HasSubstr("stride of 1"));
 }
 
+TEST(NarrowConvolutionTest, RefusesWindowsThatReachFar) {
+  const int64_t far = (int64_t{1} << 30) - 1, pad = int64_t{1} << 29;
+  const Case c{"", 2, {2, 2}, {1, 1}, {pad, pad}, {pad, pad}, {far, far}, {1, 4, 1, 1}};
+  EXPECT_THAT(layer(c).offer("narrow_convolution"), testing::HasSubstr("reach up to 1024"));
+#ifdef TENON_ONEDNN
+  EXPECT_THAT(layer(c).offer("onednn_convolution"), testing::HasSubstr("up to 32768 elements"));
+#endif
+}
+
 TEST(NarrowConvolutionTest, OtherShapesWithTheSameKernel) {
   const Case c{"", 3, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 5, 56, 56}};
   LayerTest test = layer(c);

@@ -12,11 +12,6 @@ namespace {
 
 using dnnl::memory;
 
-/// Rows of one pixel lie in memory as one row of pixels does, for which oneDNN has its quick code.
-bool are_columns(const Shape& data, const Shape& result) {
-  return data.rank() == 4 && result.rank() == 4 && data.back() == 1 && result.back() == 1;
-}
-
 /// The same with the last two entries changed.
 template <class List> List turned(List list) {
   std::swap(list[list.size() - 1], list[list.size() - 2]);
@@ -44,11 +39,11 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
     require(data.shape.rank() == rank && result.shape.rank() == rank && data.shape[1] > 0
                 && data.shape[1] % op_.groups == 0 && result.shape[1] == op_.output_maps,
             "shapes {} and {} do not fit the attributes", data.shape, result.shape);
-    const bool turns = are_columns(data.shape, result.shape);
-    Operands operands{desc_of(turns ? turned(data.shape) : data.shape, data.layout),
-                      weights(data.shape[1], turns),
+    const bool turned_axes = turns(data.shape, result.shape);
+    Operands operands{desc_of(turned_axes ? turned(data.shape) : data.shape, data.layout),
+                      weights(data.shape[1], turned_axes),
                       {},
-                      desc_of(turns ? turned(result.shape) : result.shape, result.layout)};
+                      desc_of(turned_axes ? turned(result.shape) : result.shape, result.layout)};
     if (inputs.size() > 2 && inputs[2].present) {
       require(inputs[2].shape.volume() == op_.output_maps, "a bias of shape {}, expected {}",
               inputs[2].shape, op_.output_maps);
@@ -62,7 +57,7 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
                                 const dnnl::primitive_attr& attributes) const override {
     Shape data = spatial_of(inputs[0].shape), result = spatial_of(outputs[0].shape);
     auto windows = windows_of(data, result);
-    if (are_columns(inputs[0].shape, outputs[0].shape)) {
+    if (turns(inputs[0].shape, outputs[0].shape)) {
       data = turned(data);
       result = turned(result);
       windows = turned(windows);
@@ -80,6 +75,13 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
   }
 
  private:
+  /// Rows of one pixel lie in memory as one row of pixels does, for which oneDNN has its quick
+  /// code. Not for square kernels: packed weights would not tell whether they were turned.
+  bool turns(const Shape& data, const Shape& result) const {
+    return op_.kernel.rank() == 2 && (op_.kernel[0] != op_.kernel[1] || op_.kernel[0] == 1)
+           && data.rank() == 4 && result.rank() == 4 && data.back() == 1 && result.back() == 1;
+  }
+
   static constexpr bool kTransposed = std::is_same_v<ConvolutionOp, Deconvolution>;
 
   std::vector<Window> windows_of(const Shape& data, const Shape& result) const {
@@ -98,7 +100,7 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
 
   /// As in the network: (K, C/groups, kernel…), or (C, K/groups, kernel…) when transposed. oneDNN
   /// wants the output maps first, which the strides tell.
-  memory::desc weights(int64_t channels, bool turns) const {
+  memory::desc weights(int64_t channels, bool turned_axes) const {
     const int64_t inputs = channels / op_.groups, outputs = op_.output_maps / op_.groups;
     const int64_t window = op_.kernel.volume();
     require(Shape({op_.output_maps, channels, window}).volume() < int64_t{1} << 40,
@@ -112,7 +114,7 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
     const Shape steps = op_.kernel.strides();
     dims.insert(dims.end(), op_.kernel.begin(), op_.kernel.end());
     strides.insert(strides.end(), steps.begin(), steps.end());
-    if (turns) {
+    if (turned_axes) {
       dims = turned(dims);
       strides = turned(strides);
     }
@@ -122,6 +124,9 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
   ConvolutionOp op_;
 };
 
+/// The library makes code for each element of padding, which for more takes hours.
+constexpr int64_t kMostReach = 1 << 15;
+
 template <class ConvolutionOp>
 std::optional<std::string> check(const ConvolutionOp& op, const KernelRequest& request) {
   const int axes = op.kernel.rank();
@@ -129,6 +134,9 @@ std::optional<std::string> check(const ConvolutionOp& op, const KernelRequest& r
   if (op.groups < 1 || op.output_maps < 1 || op.output_maps % op.groups)
     return "the attributes are inconsistent";
   if (request.inputs.size() < 2 || request.outputs.size() != 1) return "inputs are missing";
+  for (const Window& w : op.windows())
+    if (std::max({w.reach(), w.pre, w.post}) > kMostReach)
+      return fmt::format("only windows and padding of up to {} elements are supported", kMostReach);
   return std::nullopt;
 }
 

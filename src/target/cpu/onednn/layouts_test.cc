@@ -70,6 +70,19 @@ TEST(ColumnsTest, AreOfferedToTheProductFirst) {
     column.set_inputs({data(shape, 4), constant({24, 12, 5, 1}), constant({24})});
     expect_close(column.run(), column.reference(), 4e-6);
   }
+  // A square kernel looks the same turned.
+  op.kernel = {3, 3};
+  op.pre_padding = op.post_padding = {1, 1};
+  for (const int64_t width : {16, 1}) {
+    LayerTest square(op, {data({1, 12, 50, width}), constant({24, 12, 3, 3}), constant({24})});
+    ASSERT_EQ(square.offer("onednn_convolution"), "");
+    for (const int64_t other : {1, 16}) {
+      square.set_inputs({data({1, 12, 50, other}, 4), constant({24, 12, 3, 3}), constant({24})});
+      expect_close(square.run(), square.reference(), 4e-6);
+    }
+  }
+  op.kernel = {5, 1};
+  op.pre_padding = op.post_padding = {2, 0};
   for (const Shape& shape : {Shape{1, 12, 50, 2}, Shape{1, 12, 15, 1}}) {
     LayerTest other(op, {data(shape), constant({24, 12, 5, 1}), constant({24})});
     EXPECT_THAT(other.offer("line_convolution"), testing::HasSubstr("rows of one pixel"));
