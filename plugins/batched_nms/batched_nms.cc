@@ -17,14 +17,7 @@ struct BatchedNms {
   float score = 0, overlap = 0;
   bool clips = true, is_normalized = true;
 
-  void prepare() const {
-    if (rows < 0)
-      throw std::invalid_argument("expected 0 or more boxes to keep, found "
-                                  + std::to_string(rows));
-    if (!(overlap >= 0))
-      throw std::invalid_argument("expected an IoU threshold of 0 or more, found "
-                                  + std::to_string(overlap));
-  }
+  void prepare() const { require_limits(rows, overlap); }
 
  protected:
   DetectionShape shape_of(const Shape& boxes, const Shape& scores, int64_t numbers) const {
@@ -41,9 +34,7 @@ struct BatchedNms {
     return rule;
   }
   template <class Boxes> size_t workspace_for(const DetectionShape& shape) const {
-    Carver carver;
-    Nms<Boxes>(shape.scores, rule(), carver);
-    return carver.bytes();
+    return nms_workspace<Boxes>(shape.scores, rule());
   }
 };
 

@@ -15,23 +15,11 @@ struct EfficientNmsBase {
   float score = 0.5f, overlap = 0.5f;
   int32_t rows = 100;
 
-  void prepare() const {
-    if (rows < 0)
-      throw std::invalid_argument("expected 0 or more boxes to keep, found "
-                                  + std::to_string(rows));
-    if (!(overlap >= 0))
-      throw std::invalid_argument("expected an IoU threshold of 0 or more, found "
-                                  + std::to_string(overlap));
-  }
+  void prepare() const { require_limits(rows, overlap); }
 
  protected:
   NmsRule rule_of(int64_t most, float least_score) const {
     return {.overlap = just_below(overlap), .score = just_below(least_score), .most = most};
-  }
-  static size_t workspace_for(const NmsShape& shape, const NmsRule& rule) {
-    Carver carver;
-    Nms<BoxTensor<float>>(shape, rule, carver);
-    return carver.bytes();
   }
   template <class E>
   static void detect(const Device& device, const NmsShape& shape, const NmsRule& rule,
@@ -93,7 +81,7 @@ struct EfficientNms : EfficientNmsBase {
                                   + text_of(in[0]) + "; expected (images or 1, boxes, 4)");
   }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return workspace_for(DetectionShape::of(in[0], in[1]).scores, rule());
+    return nms_workspace<BoxTensor<float>>(DetectionShape::of(in[0], in[1]).scores, rule());
   }
 
   template <class E>
@@ -164,7 +152,7 @@ struct TensorFlowNms : EfficientNmsBase {
   }
   void check(std::span<const Shape> in) const { DetectionShape::of(in[0], in[1]); }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return workspace_for(DetectionShape::of(in[0], in[1]).scores, rule());
+    return nms_workspace<BoxTensor<float>>(DetectionShape::of(in[0], in[1]).scores, rule());
   }
 
   template <class E>

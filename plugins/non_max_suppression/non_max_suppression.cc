@@ -16,9 +16,7 @@ struct IndexNms {
   int32_t most = 0, center_point_box = 0;
 
   void prepare() const {
-    if (!(overlap >= 0))
-      throw std::invalid_argument("expected an IoU threshold of 0 or more, found "
-                                  + std::to_string(overlap));
+    require_overlap(overlap);
     if (center_point_box != 0 && center_point_box != 1)
       throw std::invalid_argument("expected a center_point_box of 0 or 1, found "
                                   + std::to_string(center_point_box));
@@ -27,11 +25,6 @@ struct IndexNms {
  protected:
   BoxCoding coding() const {
     return center_point_box != 0 ? BoxCoding::kCenterSize : BoxCoding::kOppositeCorners;
-  }
-  template <class Boxes> static size_t workspace_for(const NmsShape& shape, const NmsRule& rule) {
-    Carver carver;
-    Nms<Boxes>(shape, rule, carver);
-    return carver.bytes();
   }
 };
 
@@ -140,7 +133,7 @@ struct NonMaxSuppression : IndexNms {
   }
   void check(std::span<const Shape> in) const { shape_of(in[0], in[1]); }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return workspace_for<BoxTensor<float>>(shape_of(in[0], in[1]), rule());
+    return nms_workspace<BoxTensor<float>>(shape_of(in[0], in[1]), rule());
   }
 
   template <class E>
@@ -200,7 +193,7 @@ struct EfficientNmsOnnx : IndexNms {
   }
   void check(std::span<const Shape> in) const { DetectionShape::of(in[0], in[1]); }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return workspace_for<BoxTensor<float>>(DetectionShape::of(in[0], in[1]).scores, rule());
+    return nms_workspace<BoxTensor<float>>(DetectionShape::of(in[0], in[1]).scores, rule());
   }
 
   template <class E>
@@ -243,7 +236,7 @@ struct TorchNms : IndexNms {
                                   + " and " + text_of(in[1]));
   }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return workspace_for<BoxTensor<float>>({1, in[1][0], 1}, {.overlap = overlap});
+    return nms_workspace<BoxTensor<float>>({1, in[1][0], 1}, {.overlap = overlap});
   }
 
   template <class E>
@@ -283,7 +276,7 @@ struct NmsRotated : IndexNms {
   }
   void check(std::span<const Shape> in) const { shape_of(in[0], in[1]); }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return workspace_for<RotatedBoxTensor<float>>(shape_of(in[0], in[1]), rule());
+    return nms_workspace<RotatedBoxTensor<float>>(shape_of(in[0], in[1]), rule());
   }
 
   template <class E>

@@ -29,22 +29,17 @@ TENON_HD inline int64_t find_point(const DeformableAttentionCall<E, I>& call, in
   const int64_t height = call.shapes[level * 2], width = call.shapes[level * 2 + 1];
   const float row = static_cast<float>(call.locations[point * 2 + 1]) * static_cast<float>(height);
   const float column = static_cast<float>(call.locations[point * 2]) * static_cast<float>(width);
-  const float y = row - 0.5f, x = column - 0.5f, weight = static_cast<float>(call.weights[point]);
-  // Not a number is outside too.
-  if (!(y > -1 && x > -1 && y < static_cast<float>(height) && x < static_cast<float>(width)))
-    return 0;
-  const float top = floorf(y), left = floorf(x);
-  const float down[] = {1 - (y - top), y - top}, right[] = {1 - (x - left), x - left};
-  int64_t count = 0;
-  for (int k = 0; k < 4; ++k) {
-    const int64_t i = static_cast<int64_t>(top) + k / 2, j = static_cast<int64_t>(left) + k % 2;
-    if (i < 0 || j < 0 || i >= height || j >= width) continue;
-    const int64_t at = call.starts[level] + i * width + j;
+  int64_t count = bilinear_taps(row - 0.5f, column - 0.5f, height, width, step,
+                                static_cast<float>(call.weights[point]), taps);
+  const int64_t first = call.starts[level] * step;
+  for (int64_t k = 0; k < count; ++k) taps[k].offset += first;
 #if defined(__CUDACC__)
-    if (at < 0 || at >= call.elements) continue;  // elsewhere levels are checked before
+  // Elsewhere levels are checked before.
+  int64_t inside = 0;
+  for (int64_t k = 0; k < count; ++k)
+    if (taps[k].offset >= 0 && taps[k].offset < call.elements * step) taps[inside++] = taps[k];
+  count = inside;
 #endif
-    taps[count++] = {at * step, down[k / 2] * right[k % 2] * weight};
-  }
   return count;
 }
 

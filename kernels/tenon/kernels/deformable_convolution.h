@@ -36,29 +36,10 @@ template <class E> struct DeformableConvolutionCall {
   int64_t maps, height, width;  // of the result
 };
 
-/// What a moved tap reads: up to four neighbours. Outside of the image there are none.
+/// What a moved tap reads.
 struct Reading {
   Tap taps[4];
   int64_t count;
-
-  TENON_HD static Reading at(float row, float column, int64_t height, int64_t width, int64_t step,
-                             float mask) {
-    Reading r;
-    r.count = 0;
-    // Not a number is outside too.
-    if (!(row > -1 && column > -1 && row < static_cast<float>(height)
-          && column < static_cast<float>(width)))
-      return r;
-    const float top = floorf(row), left = floorf(column);
-    const float down[] = {1 - (row - top), row - top};
-    const float right[] = {1 - (column - left), column - left};
-    for (int k = 0; k < 4; ++k) {
-      const int64_t i = static_cast<int64_t>(top) + k / 2, j = static_cast<int64_t>(left) + k % 2;
-      if (i >= 0 && j >= 0 && i < height && j < width)
-        r.taps[r.count++] = {(i * width + j) * step, down[k / 2] * right[k % 2] * mask};
-    }
-    return r;
-  }
 };
 
 /// What tap `tap` of an offset group reads for result `at` of a plane.
@@ -72,10 +53,12 @@ TENON_HD Reading reading_of(const DeformableConvolutionRule& rule,
   const E* offsets = call.offsets + place * 2 * plane + at;
   const float row = rule.rows.place(at / call.width, tap / rule.columns.taps);
   const float column = rule.columns.place(at % call.width, tap % rule.columns.taps);
-  return Reading::at(
+  Reading r;
+  r.count = bilinear_taps(
       row + static_cast<float>(offsets[0]), column + static_cast<float>(offsets[plane]),
       call.in_height, call.in_width, step,
-      call.mask == nullptr ? 1.f : static_cast<float>(call.mask[place * plane + at]));
+      call.mask == nullptr ? 1.f : static_cast<float>(call.mask[place * plane + at]), r.taps);
+  return r;
 }
 
 #if !defined(__CUDACC__)

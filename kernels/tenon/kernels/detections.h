@@ -8,6 +8,13 @@
 
 namespace tenon::kernels::inline TENON_TARGET {
 
+/// Throws std::invalid_argument for limits that detectors' plugins cannot have.
+inline void require_limits(int64_t rows, float overlap) {
+  if (rows < 0)
+    throw std::invalid_argument("expected 0 or more boxes to keep, found " + std::to_string(rows));
+  require_overlap(overlap);
+}
+
 /// How detections are written.
 struct DetectionFormat {
   bool clips = false;     ///< coordinates to [0, 1]

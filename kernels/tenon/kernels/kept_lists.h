@@ -4,6 +4,8 @@
 #include <tenon/plugin/device.h>
 
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 #include "tenon/kernels/score_key.h"
 #include "tenon/kernels/workspace.h"
@@ -24,6 +26,13 @@ struct NmsRule {
   int64_t background = -1;         ///< the class that is left out
   bool across_classes = false;     ///< boxes of one class suppress those of others; classes last
 };
+
+/// Throws std::invalid_argument for what no overlap can be.
+inline void require_overlap(float overlap) {
+  if (!(overlap >= 0))
+    throw std::invalid_argument("expected an IoU threshold of 0 or more, found "
+                                + std::to_string(overlap));
+}
 
 /// `x` such that "above x" is "x or above".
 inline float just_below(float x) {

@@ -208,4 +208,11 @@ template <class Boxes> class Nms {
 
 #endif
 
+/// Bytes of workspace that Nms<Boxes> carves.
+template <class Boxes> size_t nms_workspace(const NmsShape& shape, const NmsRule& rule) {
+  Carver carver;
+  Nms<Boxes>(shape, rule, carver);
+  return carver.bytes();
+}
+
 }  // namespace tenon::kernels::inline TENON_TARGET

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "tenon/kernels/wide_vectors.h"
@@ -16,6 +17,26 @@ struct Tap {
   int64_t offset;
   float weight;
 };
+
+/// The neighbours of a place, at most four, with their shares of `weight`; none outside of the
+/// image. `step` is the distance between pixels. Returns how many.
+TENON_HD inline int64_t bilinear_taps(float row, float column, int64_t height, int64_t width,
+                                      int64_t step, float weight, Tap* taps) {
+  // Not a number is outside too.
+  if (!(row > -1 && column > -1 && row < static_cast<float>(height)
+        && column < static_cast<float>(width)))
+    return 0;
+  const float top = floorf(row), left = floorf(column);
+  const float down[] = {1 - (row - top), row - top};
+  const float right[] = {1 - (column - left), column - left};
+  int64_t count = 0;
+  for (int k = 0; k < 4; ++k) {
+    const int64_t i = static_cast<int64_t>(top) + k / 2, j = static_cast<int64_t>(left) + k % 2;
+    if (i >= 0 && j >= 0 && i < height && j < width)
+      taps[count++] = {(i * width + j) * step, down[k / 2] * right[k % 2] * weight};
+  }
+  return count;
+}
 
 #if !defined(__CUDACC__)
 

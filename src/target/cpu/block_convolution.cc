@@ -2,6 +2,19 @@
 
 namespace tenon::cpu {
 
+BlockConvolution::BlockConvolution(const Convolution& op, std::span<const TensorSpec> inputs,
+                                   const TensorSpec& output)
+    : BlockExecution(op.epilogue, inputs, output),
+      simd_(simd_kernels()),
+      has_bias_(inputs.size() > 2 && inputs[2].present) {}
+
+void BlockConvolution::begin(const RunArguments& arguments, float*) {
+  data_ = static_cast<const float*>(arguments.inputs[0]);
+  weights_ = static_cast<const float*>(arguments.inputs[1]);
+  bias_ = has_bias_ ? static_cast<const float*>(arguments.inputs[2]) : nullptr;
+  out_ = static_cast<float*>(arguments.outputs[0]);
+}
+
 std::vector<Window> convolution_windows(const Convolution& op, std::span<const TensorSpec> inputs,
                                         const Shape& result) {
   const Shape& data = inputs[0].shape;

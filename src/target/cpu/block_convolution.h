@@ -13,7 +13,23 @@ namespace tenon::cpu {
 std::vector<Window> convolution_windows(const Convolution& op, std::span<const TensorSpec> inputs,
                                         const Shape& result);
 
-/// A convolution that E, a BlockExecution, runs.
+/// A convolution in blocks, and where the tensors of the run that is under way are.
+class BlockConvolution : public BlockExecution {
+ protected:
+  BlockConvolution(const Convolution& op, std::span<const TensorSpec> inputs,
+                   const TensorSpec& output);
+  void begin(const RunArguments& arguments, float* shared) final;
+
+  const SimdKernels& simd_;
+  const float *data_ = nullptr, *weights_ = nullptr;
+  const float* bias_ = nullptr;  // null where there is none
+  float* out_ = nullptr;
+
+ private:
+  bool has_bias_;
+};
+
+/// A convolution that E, a BlockConvolution, runs.
 template <class E> class BlockConvolutionKernel final : public Kernel {
  public:
   explicit BlockConvolutionKernel(const Convolution& op) : op_(op) {}

@@ -70,12 +70,11 @@ Line line_of(const Geometry& g, const Run& run, int64_t kz, int64_t ky, int64_t 
 /// Images of fewer pixels are taken together.
 constexpr int64_t kFewPixels = 4 * kProductPanel;
 
-class ConvolutionExecution final : public BlockExecution {
+class ConvolutionExecution final : public BlockConvolution {
  public:
   ConvolutionExecution(const Convolution& op, std::span<const TensorSpec> inputs,
                        const TensorSpec& output)
-      : BlockExecution(op.epilogue, inputs, output),
-        simd_(simd_kernels()),
+      : BlockConvolution(op, inputs, output),
         geometry_(convolution_windows(op, inputs, output.shape), spatial_of(inputs[0].shape),
                   spatial_of(output.shape)) {
     const Shape& data = inputs[0].shape;
@@ -85,19 +84,11 @@ class ConvolutionExecution final : public BlockExecution {
     maps_ = op.output_maps / groups_;
     window_ = op.kernel.volume();
     pixels_ = geometry_.pixels();
-    has_bias_ = inputs.size() > 2 && inputs[2].present;
     part_ = std::clamp<int64_t>(kBlockDepth / window_, 1, channels_);
     split();
   }
 
  protected:
-  void begin(const RunArguments& arguments, float*) override {
-    data_ = static_cast<const float*>(arguments.inputs[0]);
-    weights_ = static_cast<const float*>(arguments.inputs[1]);
-    bias_ = has_bias_ ? static_cast<const float*>(arguments.inputs[2]) : nullptr;
-    out_ = static_cast<float*>(arguments.outputs[0]);
-  }
-
   // Some maps of one group, for a block of pixels of one image, or of several small ones.
   void run_task(int64_t task, float* room) const override {
     const int64_t first = task % blocks_ * block_, slice = task / blocks_ % slices_;
@@ -174,17 +165,12 @@ class ConvolutionExecution final : public BlockExecution {
     }
   }
 
-  const SimdKernels& simd_;
   Geometry geometry_;
   int64_t batch_, groups_, channels_, maps_, window_, pixels_;
   int64_t images_ = 1;                  // whose pixels make one row of blocks
   int64_t part_;                        // channels that are multiplied at a time
   int64_t block_ = 1, blocks_ = 0;      // pixels of a block, and how many blocks
   int64_t per_slice_ = 1, slices_ = 1;  // maps of a task, and how many tasks share a block
-  bool has_bias_ = false;
-  // Of the run that is under way.
-  const float *data_ = nullptr, *weights_ = nullptr, *bias_ = nullptr;
-  float* out_ = nullptr;
 };
 
 }  // namespace

@@ -1,6 +1,4 @@
-#include "ops/convolution.h"
-
-#include "target/cpu/testing.h"
+#include "target/cpu/convolution_testing.h"
 
 namespace tenon::cpu {
 namespace {
@@ -22,17 +20,6 @@ Convolution convolution(int64_t maps, const Shape& kernel, const Shape& stride, 
   op.pre_padding = op.post_padding = pad;
   op.groups = groups;
   return op;
-}
-
-Convolution with(Convolution op, auto&& change) {
-  change(op);
-  return op;
-}
-
-Shape weights_of(const Convolution& op, int64_t channels) {
-  Shape s = {op.output_maps, channels / op.groups};
-  for (const int64_t k : op.kernel) s.push_back(k);
-  return s;
 }
 
 struct Case {

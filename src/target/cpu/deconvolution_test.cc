@@ -1,6 +1,4 @@
-#include "ops/deconvolution.h"
-
-#include "target/cpu/testing.h"
+#include "target/cpu/convolution_testing.h"
 
 namespace tenon::cpu {
 namespace {
@@ -22,25 +20,8 @@ Deconvolution deconvolution(int64_t maps, const Shape& kernel, int64_t groups = 
   return op;
 }
 
-Deconvolution with(Deconvolution op, auto&& change) {
-  change(op);
-  return op;
-}
-
-Shape weights_of(const Deconvolution& op, int64_t channels) {
-  Shape s = {channels, op.output_maps / op.groups};
-  for (const int64_t k : op.kernel) s.push_back(k);
-  return s;
-}
-
-void check(LayerTest& test) {
-  ASSERT_EQ(test.offer("deconvolution"), "");
-  const Tensor actual = test.run();
-  expect_close(actual, test.reference(), kTolerance);
-  if (test.kernel().packed.empty()) return;
-  const StoredKernel stored = test.stored();
-  const auto loaded = test.load(stored);
-  expect_identical(test.run(*loaded), actual);
+void check_own(LayerTest& test) {
+  check(test, "deconvolution", kTolerance);
 }
 
 struct Case {
@@ -56,9 +37,9 @@ TEST_P(BlockDeconvolutionTest, EqualsReference) {
   for (const Layout layout : {Layout::kLinear, Layout::kBlocked16}) {
     LayerTest test(op, {data(shape, 1, layout), constant(weights_of(op, shape[1])),
                         constant({op.output_maps}, 3)});
-    check(test);
+    check_own(test);
     LayerTest computed(op, {data(shape, 1, layout), data(weights_of(op, shape[1]), 5)});
-    check(computed);
+    check_own(computed);
     EXPECT_FALSE(computed.kernel().input_is_packed[1]);
   }
 }
@@ -119,7 +100,7 @@ TEST(BlockDeconvolutionTest, RunsTheEpilogue) {
                   {Family::kActivation, static_cast<int32_t>(ActivationType::kRELU), 2, -1}}};
   LayerTest test(op, {data({2, 8, 9, 7}), constant({8, 24, 2, 2}), constant({24}),
                       data({2, 24, 18, 14}, 4, Layout::kBlocked16)});
-  check(test);
+  check_own(test);
 }
 
 TEST(BlockDeconvolutionTest, RefusesWhatItCannotDo) {

@@ -14,15 +14,14 @@ constexpr int64_t kMostReach = 1024;
 /// Floats of the padded rows of one task.
 constexpr int64_t kRowFloats = 1 << 16;
 
-class NarrowConvolution final : public BlockExecution {
+class NarrowConvolution final : public BlockConvolution {
  public:
   NarrowConvolution(const Convolution& op, std::span<const TensorSpec> inputs,
                     const TensorSpec& output)
-      : BlockExecution(op.epilogue, inputs, output), simd_(simd_kernels()) {
+      : BlockConvolution(op, inputs, output) {
     const Shape& data = inputs[0].shape;
     const Shape& result = output.shape;
     const auto windows = convolution_windows(op, inputs, result);
-    has_bias_ = inputs.size() > 2 && inputs[2].present;
     for (const Window& w : windows)
       require(w.reach() <= kMostReach, "only windows that reach up to {} elements are supported",
               kMostReach);
@@ -41,13 +40,6 @@ class NarrowConvolution final : public BlockExecution {
   }
 
  protected:
-  void begin(const RunArguments& arguments, float*) override {
-    data_ = static_cast<const float*>(arguments.inputs[0]);
-    weights_ = static_cast<const float*>(arguments.inputs[1]);
-    bias_ = has_bias_ ? static_cast<const float*>(arguments.inputs[2]) : nullptr;
-    out_ = static_cast<float*>(arguments.outputs[0]);
-  }
-
   // Some rows of one image, all maps.
   void run_task(int64_t task, float* room) const override {
     const int64_t first = task % blocks_ * rows_, image = task / blocks_;
@@ -107,16 +99,11 @@ class NarrowConvolution final : public BlockExecution {
     std::fill_n(to, kCorrelateSlack, 0.f);
   }
 
-  const SimdKernels& simd_;
   Window vertical_, horizontal_;
   int64_t channels_, maps_, in_height_, in_width_, height_, width_;
   int64_t padded_;                               // width of a padded row
   int64_t rows_ = 1, blocks_ = 0, in_rows_ = 1;  // of a task; tasks of an image; input of a task
   std::vector<int64_t> offsets_;                 // of the elements under a window, from its first
-  bool has_bias_ = false;
-  // Of the run that is under way.
-  const float *data_ = nullptr, *weights_ = nullptr, *bias_ = nullptr;
-  float* out_ = nullptr;
 };
 
 }  // namespace

@@ -41,11 +41,10 @@ SharedExecution prepare(const Nms& op, std::span<const TensorSpec> inputs, const
           sizes.classes);
   const kernels::NmsShape shape{sizes.batches, sizes.boxes, sizes.classes, op.classes_first};
   // For as many boxes as there are: how many are kept at most is known when it runs.
-  kernels::Carver size;
-  kernels::Nms<Boxes>(shape, kernels::NmsRule{}, size);
+  const size_t bytes = kernels::nms_workspace<Boxes>(shape, kernels::NmsRule{});
   std::vector<TensorView> views;
   for (const TensorSpec& s : inputs) views.push_back({nullptr, s.type, s.shape});
-  return {size.bytes(), [=](const kit::Device& device, const RunArguments& arguments) mutable {
+  return {bytes, [=](const kit::Device& device, const RunArguments& arguments) mutable {
             for (size_t i = 0; i < views.size(); ++i)
               views[i].data = const_cast<void*>(arguments.inputs[i]);
             const Suppression rule = op.rule_of(views);

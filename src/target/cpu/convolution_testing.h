@@ -1,0 +1,39 @@
+// What the tests of convolutions and deconvolutions share.
+#pragma once
+
+#include "ops/convolution.h"
+#include "ops/deconvolution.h"
+#include "target/cpu/testing.h"
+
+namespace tenon::cpu {
+
+/// A changed copy.
+template <class Op> Op with(Op op, auto&& change) {
+  change(op);
+  return op;
+}
+
+inline Shape weights_of(Shape maps_and_channels, const Shape& kernel) {
+  for (const int64_t k : kernel) maps_and_channels.push_back(k);
+  return maps_and_channels;
+}
+inline Shape weights_of(const Convolution& op, int64_t channels) {
+  return weights_of({op.output_maps, channels / op.groups}, op.kernel);
+}
+inline Shape weights_of(const Deconvolution& op, int64_t channels) {
+  return weights_of({channels, op.output_maps / op.groups}, op.kernel);
+}
+
+/// The kernel takes the layer and equals the reference; so it does after its packed weights went
+/// through a plan.
+inline void check(LayerTest& test, const char* kernel, double relative) {
+  ASSERT_EQ(test.offer(kernel), "");
+  const Tensor actual = test.run();
+  expect_close(actual, test.reference(), relative);
+  if (test.kernel().packed.empty()) return;
+  const StoredKernel stored = test.stored();
+  const auto loaded = test.load(stored);
+  expect_identical(test.run(*loaded), actual);
+}
+
+}  // namespace tenon::cpu
