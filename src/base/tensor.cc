@@ -1,5 +1,6 @@
 #include "base/tensor.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <type_traits>
 
@@ -67,8 +68,11 @@ std::vector<int64_t> Tensor::integers() const {
       return converted<int64_t, int8_t>(*this);
     case DataType::kUINT8:
       return converted<int64_t, uint8_t>(*this);
-    case DataType::kBOOL:
-      return converted<int64_t, bool>(*this);
+    case DataType::kBOOL: {
+      auto values = converted<int64_t, uint8_t>(*this);
+      for (int64_t& value : values) value = value != 0;
+      return values;
+    }
     case DataType::kINT4: {
       const auto values = narrow_values(*this);
       return {values.begin(), values.end()};
@@ -97,6 +101,17 @@ std::vector<double> Tensor::numbers() const {
       return {values.begin(), values.end()};
     }
   }
+}
+
+Tensor with_plain_booleans(Tensor tensor) {
+  if (tensor.type() != DataType::kBOOL) return tensor;
+  const auto* const bytes = tensor.data<uint8_t>();
+  const auto is_plain = [](uint8_t byte) { return byte <= 1; };
+  if (std::all_of(bytes, bytes + tensor.count(), is_plain)) return tensor;
+  Tensor plain(DataType::kBOOL, tensor.shape());
+  std::transform(bytes, bytes + tensor.count(), plain.mutable_data<uint8_t>(),
+                 [](uint8_t byte) { return static_cast<uint8_t>(byte != 0); });
+  return plain;
 }
 
 }  // namespace tenon

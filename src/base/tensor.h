@@ -63,6 +63,10 @@ struct TensorView {
   template <class T> T* as() const { return static_cast<T*>(data); }
 };
 
+/// A boolean tensor with bytes of 0 and 1 only, where other bytes than 0 are true; a tensor of any
+/// other type as it is. Weights come from files and users, and C++ knows no other booleans.
+Tensor with_plain_booleans(Tensor tensor);
+
 inline TensorView view_of(const Tensor& t) {
   return {const_cast<void*>(t.data()), t.type(), t.shape()};
 }

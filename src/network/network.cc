@@ -156,6 +156,7 @@ void Network::read_back(Value& v) {
 }
 
 Value& Network::add_weight(Tensor tensor, std::string name) {
+  tensor = with_plain_booleans(std::move(tensor));
   Value& v = new_value(std::move(name));
   if (v.name.empty()) v.name = fmt::format("(Unnamed Weights* {})", v.id);
   v.type = tensor.type();

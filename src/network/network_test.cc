@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 namespace tenon {
 namespace {
 
@@ -132,6 +134,16 @@ TEST(Network, WeightsAreKnownOnTheHostWhenSmall) {
   EXPECT_EQ(text_of((*small.content)[1]), "5");
   EXPECT_TRUE(small.is_weight());
   EXPECT_FALSE(n.add_weight(Tensor(DataType::kFLOAT, {5000})).content.has_value());
+}
+
+TEST(Network, BooleanWeightsOfAnyBytesAreTrueOrFalse) {
+  Network n;
+  Tensor flags(DataType::kBOOL, {3});
+  const uint8_t bytes[] = {0, 1, 0x82};
+  std::memcpy(flags.mutable_data<uint8_t>(), bytes, sizeof bytes);
+  const Value& weight = n.add_weight(flags);
+  EXPECT_EQ(text_of((*weight.content)[2]), "1");
+  EXPECT_EQ(weight.constant->data<uint8_t>()[2], 1);
 }
 
 TEST(Network, UsersAreListedOnce) {
