@@ -15,6 +15,7 @@ import onnx
 import torch
 
 import models
+import plugin_models
 
 GOLDEN = pathlib.Path(__file__).resolve().parent
 EXAMPLE = GOLDEN.parent.parent / "examples" / "super_resolution"
@@ -46,6 +47,17 @@ NETWORKS = {
     "mini_unet": (models.MiniUnet, 17, PICTURES, PICTURES, [(1, 3, 32, 32), (2, 3, 40, 24)]),
 }
 
+# name: (network, whether its weights, inputs and outputs are fp16). Their expected outputs are fp32
+# all the same. Where boxes are sorted by score, fp16 sorts them in another order than fp32.
+PLUGIN_NETWORKS = {
+    "two_stage_head": (plugin_models.TwoStageHead, False),
+    "retinanet_head": (plugin_models.RetinanetHead, False),
+    "deformable_detr_layer": (plugin_models.DeformableDetrLayer, False),
+    "deformable_detr_layer_fp16": (plugin_models.DeformableDetrLayer, True),
+    "dcn_block": (plugin_models.DcnBlock, False),
+    "dcn_block_fp16": (plugin_models.DcnBlock, True),
+}
+
 # Networks whose batch norms the exporter folds into the convolutions; the others keep the nodes.
 FOLDED = ["mini_mobilenet_opset13"]
 
@@ -58,6 +70,26 @@ def shape_name(shape):
     return "x".join(str(size) for size in shape)
 
 
+def export(model, inputs, path, **options):
+    """Writes an ONNX model; its inputs' values do not matter."""
+    torch.onnx.export(model, tuple(inputs), str(path), dynamo=False, **options)
+
+
+def write_case(path, model, inputs, other_inputs, input_names, output_names):
+    """Writes inputs and what the model gives for them; other inputs must give something else."""
+    results, others = model(*inputs), model(*other_inputs)
+    outputs, others = ([x] if isinstance(x, torch.Tensor) else x for x in (results, others))
+    change, size = (outputs[0] - others[0]).abs().mean(), outputs[0].abs().mean()
+    assert change > 0.02 * size, f"{path}: outputs hardly depend on inputs"
+    case = {f"in:{name}": value.numpy() for name, value in zip(input_names, inputs)}
+    case |= {f"out:{name}": value.numpy() for name, value in zip(output_names, outputs)}
+    np.savez_compressed(path, **case)
+    print(
+        f"{path.parent.name} {path.stem} -> {shape_name(outputs[0].shape)}, mean size {size:.3f}, "
+        f"change with the inputs {change:.3f}, {path.stat().st_size} bytes"
+    )
+
+
 @torch.no_grad()
 def make_network(name):
     """Writes NAME/model.onnx and one case for each shape."""
@@ -65,14 +97,13 @@ def make_network(name):
     folder = GOLDEN / name
     folder.mkdir(exist_ok=True)
     torch.manual_seed(0)
-    model = models.settle(network(), (4, *shapes[0][1:]))
+    model = models.settle(network(), lambda: [torch.randn(4, *shapes[0][1:])])
     path = folder / "model.onnx"
     training = torch.onnx.TrainingMode.EVAL if name in FOLDED else torch.onnx.TrainingMode.PRESERVE
-    torch.onnx.export(
+    export(
         model,
-        (torch.randn(shapes[0]),),
-        str(path),
-        dynamo=False,
+        [torch.randn(shapes[0])],
+        path,
         training=training,
         opset_version=opset,
         input_names=["input"],
@@ -81,16 +112,35 @@ def make_network(name):
     )
     onnx.checker.check_model(str(path))
     for shape in shapes:
-        picture = torch.randn(shape)
-        output = model(picture)
-        change = (model(torch.randn(shape)) - output).abs().mean()
-        assert change > 0.02 * output.abs().mean(), f"{name}: outputs hardly depend on inputs"
-        case = {"in:input": picture.numpy(), "out:output": output.numpy()}
-        np.savez_compressed(folder / f"case_{shape_name(shape)}.npz", **case)
-        print(
-            f"{name} {shape_name(shape)} -> {shape_name(output.shape)}, "
-            f"mean size {output.abs().mean():.3f}, change with the input {change:.3f}"
-        )
+        inputs = [torch.randn(shape)], [torch.randn(shape)]
+        case = folder / f"case_{shape_name(shape)}.npz"
+        write_case(case, model, *inputs, ["input"], ["output"])
+
+
+@torch.no_grad()
+def make_plugin_network(name):
+    """Writes NAME/model.onnx, with plugins, and one case for each of the network's."""
+    network, is_half = PLUGIN_NETWORKS[name]
+    folder = GOLDEN / name
+    folder.mkdir(exist_ok=True)
+    torch.manual_seed(0)
+    model = models.settle(network(), lambda: network.inputs(*network.CASES[0]))
+    if is_half:
+        model = model.half()
+    export(
+        model,
+        [x.half() if is_half else x for x in network.inputs(*network.CASES[1])],
+        folder / "model.onnx",
+        opset_version=17,
+        input_names=network.INPUTS,
+        output_names=network.OUTPUTS,
+        dynamic_axes=network.DYNAMIC,
+    )
+    model = model.float()
+    for case in network.CASES:
+        inputs = network.inputs(*case), network.inputs(*case)
+        path = folder / f"case_{shape_name(inputs[0][0].shape)}.npz"
+        write_case(path, model, *inputs, network.INPUTS, network.OUTPUTS)
 
 
 def sampled(name, output):
@@ -126,14 +176,14 @@ def make_srcnn():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", help=f"any of srcnn, {', '.join(NETWORKS)}")
+    makers = {"srcnn": lambda name: make_srcnn()}
+    makers |= dict.fromkeys(NETWORKS, make_network)
+    makers |= dict.fromkeys(PLUGIN_NETWORKS, make_plugin_network)
+    parser.add_argument("names", nargs="*", help=f"any of {', '.join(makers)}")
     options = parser.parse_args()
     torch.set_num_threads(2)
-    for name in options.names or ["srcnn", *NETWORKS]:
-        if name == "srcnn":
-            make_srcnn()
-        else:
-            make_network(name)
+    for name in options.names or makers:
+        makers[name](name)
 
 
 if __name__ == "__main__":
