@@ -58,6 +58,34 @@ class Build(CliTest):
         self.assertNotIn("\r", result.stderr + result.stdout)
 
 
+class NewPlugin(CliTest):
+    """That what it writes builds and passes is shown by test/package."""
+
+    def test_both_spellings_write_the_same(self):
+        texts = []
+        for name in ("HalfOf", "half_of"):
+            folder = self.folder / name
+            said = self.succeed("new-plugin", name, f"--folder={folder}")
+            self.assertIn(f"cd {folder}", said)
+            texts.append({path.name: path.read_text() for path in folder.iterdir()})
+        self.assertEqual(*texts)
+        self.assertIn("struct HalfOf", texts[0]["half_of.cc"])
+        self.assertNotRegex("".join(texts[0].values()), "(?i)my_?plugin")
+
+    def test_the_folder_is_the_name(self):
+        self.succeed("new-plugin", "HalfOf", folder=self.folder)
+        self.assertTrue((self.folder / "half_of/half_of.cc").is_file())
+
+    def test_refuses(self):
+        (self.folder / "there").mkdir()
+        self.refuse("new-plugin", "X", f"--folder={self.folder / 'there'}", names=["there exists", "--folder"])
+        self.refuse("new-plugin", "X", f"--folder={self.folder / 'no/x'}", names=["no/x cannot be made: no such"])
+        self.refuse("new-plugin", "a-b", names=["'a-b'", "my_plugin"], folder=self.folder)
+        self.refuse("new-plugin", "tensor", names=["'Tensor'", "meaning"], folder=self.folder)
+        self.refuse("new-plugin", "x", names=["CMakeLists.txt cannot be written: file too large"], folder=self.folder,
+                    file_limit=100)
+
+
 class Run(CliTest):
     def expect_case(self, outputs):
         self.assert_close(np.load(outputs)["output"], np.load(CASE)["out:output"])

@@ -43,9 +43,19 @@ class Package(unittest.TestCase):
         self.folder.mkdir()
 
     def build(self, example):
-        run(CMAKE, "-S", EXAMPLES / example, "-B", self.folder, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+        self.build_in(self.folder, EXAMPLES / example)
+
+    def build_in(self, folder, source):
+        run(CMAKE, "-S", source, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.prefix}",
             f"-DCMAKE_CXX_COMPILER={COMPILER}", f"-DCMAKE_CXX_FLAGS=-Wall -Wextra {FLAGS}")
-        run(CMAKE, "--build", self.folder)
+        run(CMAKE, "--build", folder)
+
+    def ctest(self, folder):
+        run(CMAKE.removesuffix("cmake") + "ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
+
+    def write_cases(self, folder):
+        environment = {**os.environ, "PYTHONPATH": str(self.prefix / "share/tenon")}
+        subprocess.run([sys.executable, "-B", folder / "make_cases.py"], check=True, env=environment)
 
     def test_every_example_has_a_test(self):
         tested = {name.removeprefix("test_example_") for name in dir(self) if name.startswith("test_example_")}
@@ -53,7 +63,7 @@ class Package(unittest.TestCase):
 
     def test_example_readme(self):
         self.build("readme")
-        run(CMAKE.removesuffix("cmake") + "ctest", "--test-dir", self.folder, "--output-on-failure")
+        self.ctest(self.folder)
 
     def test_example_classify10(self):
         self.build("classify10")
@@ -122,6 +132,25 @@ class Package(unittest.TestCase):
         self.assertEqual(dark.getpixel((20, 10)), (200, 100, 50))  # the middle stays
         self.assertEqual(dark.getpixel((0, 0)), (50, 25, 13))  # a corner keeps a quarter
 
+    def test_example_new_plugin(self):
+        """The example under another name, as the command writes it: from nothing to a plugin in a network."""
+        source, build = self.folder / "half_of", self.folder / "build"
+        run(self.tenon, "new-plugin", "HalfOf", f"--folder={source}")
+        self.assertEqual(sorted(path.name.replace("half_of", "my_plugin") for path in source.iterdir()),
+                         sorted(path.name for path in (EXAMPLES / "new_plugin").iterdir()))
+        written = (source / "cases.json").read_text()
+        self.write_cases(source)
+        self.assertEqual((source / "cases.json").read_text(), written)
+        self.build_in(build, source)
+        self.ctest(build)
+        rows = json.loads(run(self.tenon, "plugins", "--json", f"--plugins={build / 'libhalf_of.so'}"))
+        self.assertIn("HalfOf", [row["name"] for row in rows])
+        cases = json.loads(written)
+        cases[0]["outputs"][0]["values"][0] += 1
+        (source / "cases.json").write_text(json.dumps(cases))
+        with self.assertRaisesRegex(AssertionError, "HalfOf"):
+            self.ctest(build)
+
     def test_example_write_a_plugin(self):
         self.build("write_a_plugin")
         example = EXAMPLES / "write_a_plugin"
@@ -139,8 +168,7 @@ class Package(unittest.TestCase):
     def test_cases_are_written_by_what_is_installed(self):
         example = EXAMPLES / "write_a_plugin"
         shutil.copy(example / "make_cases.py", self.folder)
-        environment = {**os.environ, "PYTHONPATH": str(self.prefix / "share/tenon")}
-        subprocess.run([sys.executable, "-B", self.folder / "make_cases.py"], check=True, env=environment)
+        self.write_cases(self.folder)
         self.assertEqual((self.folder / "cases.json").read_text(), (example / "cases.json").read_text())
 
     def test_plain_linker_flags(self):

@@ -19,7 +19,7 @@ int run(int argc, char** argv) {
                                    NV_TENSORRT_MINOR, NV_TENSORRT_PATCH));
   app.get_formatter()->column_width(34);
   for (const auto add : {add_build, add_run, add_bench, add_dump, add_inspect, add_plugins,
-                         add_operators, add_doctor})
+                         add_operators, add_new_plugin, add_doctor})
     add(app, logger);
   try {
     const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
