@@ -122,8 +122,9 @@ void GraphImporter::import_operator(Scope& scope, NodeContext& n, const Meaning&
   if (m.creator == nullptr && m.row == nullptr) fail_unknown(n.proto(), scope.opset_of(n.proto()));
   if (m.creator != nullptr) {
     import_plugin(n, *m.creator);
-    if (std::find(report_.plugins.begin(), report_.plugins.end(), n.op()) == report_.plugins.end())
-      report_.plugins.push_back(n.op());
+    const std::string plugin = plugin_name(n.proto());
+    if (std::find(report_.plugins.begin(), report_.plugins.end(), plugin) == report_.plugins.end())
+      report_.plugins.push_back(plugin);
   } else {
     m.row(n);
   }

@@ -19,6 +19,12 @@ using Code = nvonnxparser::ErrorCode;
 
 constexpr const char* kVersion = "plugin_version";
 constexpr const char* kNamespace = "plugin_namespace";
+// How exporters of tensorRT_Pro name a plugin: a node of this operator says which in an attribute.
+constexpr const char* kAnyPlugin = "Plugin";
+constexpr const char* kName = "name";
+// A creator that declares both fields gets constant inputs as fields, not as inputs of the layer.
+constexpr const char* kWeights = "weights";
+constexpr const char* kWeightsShape = "weights_shape";
 // Says which inputs of a version 3 plugin are shape tensors.
 constexpr const char* kShapeInputs = "tensorrt_plugin_shape_input_indices";
 
@@ -37,10 +43,11 @@ class Fields {
   void add(const PluginField& declared, AttributeProto& a) {
     switch (a.type()) {
       case AttributeProto::FLOAT:
-        add_array<float>(a, PluginFieldType::kFLOAT32, {a.f()});
+        add_array<float>(a.name().c_str(), PluginFieldType::kFLOAT32, {a.f()});
         break;
       case AttributeProto::FLOATS:
-        add_array<float>(a, PluginFieldType::kFLOAT32, {a.floats().begin(), a.floats().end()});
+        add_array<float>(a.name().c_str(), PluginFieldType::kFLOAT32,
+                         {a.floats().begin(), a.floats().end()});
         break;
       case AttributeProto::INT:
         add_integers(a, declared, {a.i()});
@@ -53,7 +60,7 @@ class Fields {
         std::vector<char> text(a.s().begin(), a.s().end());
         text.push_back(0);
         const size_t length = std::strlen(text.data());
-        add_array<char>(a, PluginFieldType::kCHAR, std::move(text), length);
+        add_array<char>(a.name().c_str(), PluginFieldType::kCHAR, std::move(text), length);
         break;
       }
       case AttributeProto::TENSOR:
@@ -65,28 +72,35 @@ class Fields {
                     AttributeProto::AttributeType_Name(a.type()));
     }
   }
+  /// The elements, and after them the extents.
+  void add_weights(const Tensor& t) {
+    add_field(kWeights, field_type(t.type(), kWeights), t.data(), static_cast<size_t>(t.count()));
+    tensors_.push_back(t);
+    for (const int64_t extent : t.shape())
+      require(extent <= INT32_MAX, "'{}' has the extent {}, too much for a plugin field", kWeights,
+              extent);
+    add_array<int32_t>(kWeightsShape, PluginFieldType::kINT32,
+                       {t.shape().begin(), t.shape().end()});
+  }
   PluginFieldCollection collection() const {
     return {static_cast<int32_t>(fields_.size()), fields_.data()};
   }
 
  private:
   template <class T>
-  void add_array(const AttributeProto& a, PluginFieldType type, std::vector<T> values,
-                 size_t length) {
+  void add_array(const char* name, PluginFieldType type, std::vector<T> values, size_t length) {
     auto memory = allocate_aligned(std::max<size_t>(values.size() * sizeof(T), 1));
     if (!values.empty()) std::memcpy(memory.get(), values.data(), values.size() * sizeof(T));
-    add_field(a, type, memory.get(), length);
+    add_field(name, type, memory.get(), length);
     memory_.push_back(std::move(memory));
   }
-  template <class T>
-  void add_array(const AttributeProto& a, PluginFieldType type, std::vector<T> values) {
+  template <class T> void add_array(const char* name, PluginFieldType type, std::vector<T> values) {
     const size_t length = values.size();
-    add_array(a, type, std::move(values), length);
+    add_array(name, type, std::move(values), length);
   }
-  void add_field(const AttributeProto& a, PluginFieldType type, const void* data, size_t length) {
-    require(length <= INT32_MAX, "attribute '{}' has {} elements, too many for a plugin field",
-            a.name(), length);
-    fields_.emplace_back(a.name().c_str(), data, type, static_cast<int32_t>(length));
+  void add_field(const char* name, PluginFieldType type, const void* data, size_t length) {
+    require(length <= INT32_MAX, "'{}' has {} elements, too many for a plugin field", name, length);
+    fields_.emplace_back(name, data, type, static_cast<int32_t>(length));
   }
 
   void add_integers(const AttributeProto& a, const PluginField& declared,
@@ -94,14 +108,15 @@ class Fields {
     const auto fits = [](int64_t v) { return v >= INT32_MIN && v <= INT32_MAX; };
     const auto large = std::find_if_not(values.begin(), values.end(), fits);
     if (large == values.end())
-      return add_array<int32_t>(a, PluginFieldType::kINT32, {values.begin(), values.end()});
+      return add_array<int32_t>(a.name().c_str(), PluginFieldType::kINT32,
+                                {values.begin(), values.end()});
     if (declared.type != PluginFieldType::kINT64)
       fail_import(
           Code::kINVALID_NODE,
           "attribute '{}' holds {}, which does not fit the 32-bit integer that plugins get; "
           "a plugin may declare the field as kINT64",
           a.name(), *large);
-    add_array<int64_t>(a, PluginFieldType::kINT64, values);
+    add_array<int64_t>(a.name().c_str(), PluginFieldType::kINT64, values);
   }
 
   void add_tensor(AttributeProto& a) {
@@ -112,13 +127,14 @@ class Fields {
       std::vector<char> text(a.t().string_data(0).begin(), a.t().string_data(0).end());
       text.push_back(0);
       const size_t length = text.size() - 1;
-      return add_array<char>(a, PluginFieldType::kCHAR, std::move(text), length);
+      return add_array<char>(a.name().c_str(), PluginFieldType::kCHAR, std::move(text), length);
     }
     const Tensor t = make_tensor(*a.mutable_t(), source_);
     if (stored == onnx::TensorProto::DOUBLE)
       fail_import(Code::kUNSUPPORTED_NODE_ATTR,
                   "attribute '{}' is a float64 tensor; make it float32", a.name());
-    add_field(a, field_type(t.type(), a.name()), t.data(), static_cast<size_t>(t.count()));
+    add_field(a.name().c_str(), field_type(t.type(), a.name()), t.data(),
+              static_cast<size_t>(t.count()));
     tensors_.push_back(t);
   }
 
@@ -138,8 +154,7 @@ class Fields {
         return PluginFieldType::kINT64;
       default:
         fail_import(Code::kUNSUPPORTED_NODE_ATTR,
-                    "attribute '{}' is a {} tensor, which a plugin field cannot hold", name,
-                    name_of(type));
+                    "'{}' is a {} tensor, which a plugin field cannot hold", name, name_of(type));
     }
   }
 
@@ -149,9 +164,21 @@ class Fields {
   std::vector<Tensor> tensors_;
 };
 
-Fields fields_for(NodeContext& n, const PluginFieldCollection* declared, onnx::NodeProto& node) {
+// Whether a creator wants constant inputs as fields.
+bool takes_weights(const PluginFieldCollection* declared) {
+  const auto has = [&](const std::string_view name) {
+    return declared != nullptr
+           && std::any_of(
+               declared->fields, declared->fields + declared->nbFields,
+               [&](const PluginField& f) { return f.name != nullptr && f.name == name; });
+  };
+  return has(kWeights) && has(kWeightsShape);
+}
+
+Fields fields_for(NodeContext& n, const PluginFieldCollection* declared) {
   Fields fields(n.source());
   const Log& log = n.source().log;
+  onnx::NodeProto& node = n.proto();
   for (int32_t i = 0; declared != nullptr && i < declared->nbFields; ++i) {
     const PluginField& field = declared->fields[i];
     if (field.name == nullptr) continue;
@@ -165,16 +192,19 @@ Fields fields_for(NodeContext& n, const PluginFieldCollection* declared, onnx::N
       log.info("node '{}' ({}): attribute '{}' is not given; the plugin uses its default",
                n.node_name(), n.op(), field.name);
   }
+  for (int i = 0; takes_weights(declared) && i < n.input_count(); ++i)
+    if (n.has_input(i))
+      if (const Tensor* constant = n.constant_input(i)) fields.add_weights(*constant);
   return fields;
 }
 
-std::vector<Value*> inputs_of(NodeContext& n) {
+std::vector<Value*> inputs_of(NodeContext& n, const PluginFieldCollection* declared) {
   std::vector<Value*> inputs;
   for (int i = 0; i < n.input_count(); ++i) {
     if (!n.has_input(i))
       fail_import(Code::kUNSUPPORTED_NODE_INPUT,
                   "input {} is left out; plugins with optional inputs are not supported yet", i);
-    inputs.push_back(&n.input(i));
+    if (!takes_weights(declared) || n.constant_input(i) == nullptr) inputs.push_back(&n.input(i));
   }
   return inputs;
 }
@@ -194,67 +224,71 @@ int move_shape_inputs(NodeContext& n, std::vector<Value*>& inputs) {
   return static_cast<int>(shapes.size());
 }
 
-[[noreturn]] void fail_creation(NodeContext& n) {
-  fail_import(
-      Code::kINVALID_NODE,
-      "the plugin creator '{}' made no plugin from this node's attributes; its own messages "
-      "may say why",
-      n.op());
-}
-
-std::unique_ptr<Op> make_v2(NodeContext& n, nvinfer1::IPluginCreator& creator,
-                            onnx::NodeProto& node) {
-  const Fields fields = fields_for(n, creator.getFieldNames(), node);
+// The plugin that a creator made, as a layer.
+std::unique_ptr<Op> make_layer(NodeContext& n, nvinfer1::IPluginCreator& creator,
+                               const Fields& fields, int /*shape_inputs*/) {
   const PluginFieldCollection collection = fields.collection();
   const std::unique_ptr<nvinfer1::IPluginV2, void (*)(nvinfer1::IPluginV2*)> plugin(
       creator.createPlugin(n.node_name().c_str(), &collection),
       [](nvinfer1::IPluginV2* p) { p->destroy(); });
-  if (plugin == nullptr) fail_creation(n);
-  return make_plugin_v2(*plugin);
+  return plugin == nullptr ? nullptr : make_plugin_v2(*plugin);
 }
 
-std::unique_ptr<Op> make_v3(NodeContext& n, nvinfer1::IPluginCreatorV3One& creator,
-                            onnx::NodeProto& node, int shape_inputs) {
-  const Fields fields = fields_for(n, creator.getFieldNames(), node);
+std::unique_ptr<Op> make_layer(NodeContext& n, nvinfer1::IPluginCreatorV3One& creator,
+                               const Fields& fields, int shape_inputs) {
   const PluginFieldCollection collection = fields.collection();
   const std::unique_ptr<nvinfer1::IPluginV3> plugin(
       creator.createPlugin(n.node_name().c_str(), &collection, nvinfer1::TensorRTPhase::kBUILD));
-  if (plugin == nullptr) fail_creation(n);
-  return make_plugin_v3(*plugin, shape_inputs);
+  return plugin == nullptr ? nullptr : make_plugin_v3(*plugin, shape_inputs);
 }
 
-}  // namespace
-
-nvinfer1::IPluginCreatorInterface* creator_for(const onnx::NodeProto& node) {
-  return find_creator(node.op_type(), text_attribute(node, kVersion, "1"),
-                      text_attribute(node, kNamespace, ""));
-}
-
-std::string explain_missing_creator(const onnx::NodeProto& node) {
-  return explain_missing(node.op_type(), text_attribute(node, kVersion, "1"),
-                         text_attribute(node, kNamespace, ""));
-}
-
-void import_plugin(NodeContext& n, nvinfer1::IPluginCreatorInterface& creator) {
-  n.text(kVersion, "");
-  n.text(kNamespace, "");
-  std::vector<Value*> inputs = inputs_of(n);
+template <class Creator> void import_with(NodeContext& n, Creator& creator) {
+  const PluginFieldCollection* declared = creator.getFieldNames();
+  std::vector<Value*> inputs = inputs_of(n, declared);
   const int shape_inputs = move_shape_inputs(n, inputs);
-  const std::string kind = creator.getInterfaceInfo().kind;
-  std::unique_ptr<Op> op;
-  if (kind == "PLUGIN CREATOR_V1")
-    op = make_v2(n, static_cast<nvinfer1::IPluginCreator&>(creator), n.proto());
-  else if (kind == "PLUGIN CREATOR_V3ONE")
-    op = make_v3(n, static_cast<nvinfer1::IPluginCreatorV3One&>(creator), n.proto(), shape_inputs);
-  else
-    fail_import(Code::kUNSUPPORTED_NODE, "plugin creators of kind '{}' are not supported yet",
-                kind);
+  std::unique_ptr<Op> op = make_layer(n, creator, fields_for(n, declared), shape_inputs);
+  if (op == nullptr)
+    fail_import(
+        Code::kINVALID_NODE,
+        "the plugin creator '{}' made no plugin from this node's attributes; its own messages "
+        "may say why",
+        plugin_name(n.proto()));
   if (op->output_count() < n.output_count())
     fail_import(Code::kINVALID_NODE, "the node has {} outputs, but the plugin makes {}",
                 n.output_count(), op->output_count());
   Node& layer = n.add_node(std::move(op), std::move(inputs));
   for (int i = 0; i < n.output_count(); ++i)
     n.set_output(i, *layer.outputs[static_cast<size_t>(i)]);
+}
+
+}  // namespace
+
+std::string plugin_name(const onnx::NodeProto& node) {
+  return node.op_type() == kAnyPlugin ? text_attribute(node, kName, kAnyPlugin) : node.op_type();
+}
+
+nvinfer1::IPluginCreatorInterface* creator_for(const onnx::NodeProto& node) {
+  return find_creator(plugin_name(node), text_attribute(node, kVersion, "1"),
+                      text_attribute(node, kNamespace, ""));
+}
+
+std::string explain_missing_creator(const onnx::NodeProto& node) {
+  return explain_missing(plugin_name(node), text_attribute(node, kVersion, "1"),
+                         text_attribute(node, kNamespace, ""));
+}
+
+void import_plugin(NodeContext& n, nvinfer1::IPluginCreatorInterface& creator) {
+  n.text(kVersion, "");
+  n.text(kNamespace, "");
+  if (n.op() == kAnyPlugin) n.text(kName, "");
+  const std::string kind = creator.getInterfaceInfo().kind;
+  if (kind == "PLUGIN CREATOR_V1")
+    import_with(n, static_cast<nvinfer1::IPluginCreator&>(creator));
+  else if (kind == "PLUGIN CREATOR_V3ONE")
+    import_with(n, static_cast<nvinfer1::IPluginCreatorV3One&>(creator));
+  else
+    fail_import(Code::kUNSUPPORTED_NODE, "plugin creators of kind '{}' are not supported yet",
+                kind);
 }
 
 }  // namespace tenon

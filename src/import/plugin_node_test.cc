@@ -70,7 +70,10 @@ class Creator final : public nvinfer1::IPluginCreator {
       }
       // Read past `length`: strings end with a NUL.
       if (f.type == PluginFieldType::kCHAR) value = static_cast<const char*>(f.data);
-      fields[f.name] = fmt::format("{}:{}:{}", static_cast<int>(f.type), f.length, value);
+      // A name that comes again is told apart by its number.
+      std::string key = f.name;
+      for (int again = 2; fields.contains(key); ++again) key = fmt::format("{} {}", f.name, again);
+      fields[key] = fmt::format("{}:{}:{}", static_cast<int>(f.type), f.length, value);
     }
     return new Plugin;
   }
@@ -85,8 +88,9 @@ class Creator final : public nvinfer1::IPluginCreator {
 
  private:
   // Names only, as many plugins declare them: the type is the node's.
-  PluginField names_[5] = {{"size"}, {"scales"}, {"mode"}, {"table"}, {"unset"}};
-  PluginFieldCollection declared_{5, names_};
+  PluginField names_[7] = {{"size"},  {"scales"},  {"mode"},         {"table"},
+                           {"unset"}, {"weights"}, {"weights_shape"}};
+  PluginFieldCollection declared_{7, names_};
 };
 
 class Logger final : public nvinfer1::ILogger {
@@ -138,6 +142,7 @@ class PluginNode : public ::testing::Test {
     const std::string bytes = model_.SerializeAsString();
     try {
       import_onnx(testing::bytes_of(bytes), options, network, report_);
+      layer_inputs_ = network.nodes().back()->inputs.size();
     } catch (const Error& e) {
       return e.what();
     }
@@ -149,6 +154,7 @@ class PluginNode : public ::testing::Test {
   onnx::ModelProto model_;
   onnx::NodeProto* node_ = nullptr;
   ImportReport report_;
+  size_t layer_inputs_ = 0;
 };
 
 TEST_F(PluginNode, GetsItsAttributes) {
@@ -194,6 +200,39 @@ TEST_F(PluginNode, IsMeantByItsAttributesWhereOnnxHasTheName) {
   ASSERT_TRUE(plugin_registry().registerCreator(creator_, "lab"));
   EXPECT_EQ(import(), "");
   EXPECT_EQ(report_.plugins, std::vector<std::string>{"NonMaxSuppression"});
+}
+
+TEST_F(PluginNode, TakesConstantsAsWeightsAndItsNameFromAnAttribute) {
+  node_->set_op_type("Plugin");
+  set_text("name", "Probe");
+  node_->add_input("first");
+  node_->add_input("second");
+  auto& graph = *model_.mutable_graph();
+  const auto add_constant = [&](const char* name, std::vector<float> values,
+                                std::vector<int64_t> dims) {
+    auto& tensor = *graph.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    for (const int64_t extent : dims) tensor.add_dims(extent);
+    for (const float value : values) tensor.add_float_data(value);
+  };
+  add_constant("first", {1, 2}, {2, 1});
+  add_constant("second", {0.5f}, {});
+  ASSERT_EQ(import(), "");
+  const std::map<std::string, std::string> expected = {{"weights", "1:2:1 2 "},
+                                                       {"weights_shape", "5:2:2 1 "},
+                                                       {"weights 2", "1:1:0.5 "},
+                                                       {"weights_shape 2", "5:0:"}};
+  EXPECT_EQ(creator_.fields, expected);
+  EXPECT_EQ(layer_inputs_, 1u);
+  EXPECT_EQ(report_.plugins, std::vector<std::string>{"Probe"});
+  EXPECT_EQ(logger_.warnings, "");
+}
+
+TEST_F(PluginNode, SaysWhichPluginIsMissing) {
+  node_->set_op_type("Plugin");
+  set_text("name", "Prob");
+  EXPECT_THAT(import(), HasSubstr("Probe"));
 }
 
 TEST_F(PluginNode, CannotMakeMoreOutputsThanThePlugin) {
