@@ -31,7 +31,7 @@ install(DIRECTORY include/ DESTINATION include)
 install(DIRECTORY cudart/include/ DESTINATION include/cudart)
 foreach(folder kit kernels)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/tenon)
-    install(DIRECTORY ${folder}/tenon DESTINATION include FILES_MATCHING PATTERN "*.h")
+    install(DIRECTORY ${folder}/tenon DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
   endif()
 endforeach()
 

@@ -24,7 +24,8 @@ OUTSIDE = {
     "bench": PUBLIC | {"tools"},
 }
 # Where the compiler looks for a header, besides the including file's folder.
-SEARCH = ["", "src", "include", "cudart/include", "kit", "kernels", "tools/tenon"]
+SEARCH = ["", "src", "include", "cudart/include", "kit", "kernels", "tools/tenon",
+          "kit/tenon/authoring/mmdeploy", "kit/tenon/authoring/tensorrt_pro"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 CALL = re.compile(r"tenon_(module|link_modules)\(\s*([A-Za-z_]+)([^)]*)\)")
 
@@ -93,7 +94,7 @@ def resolve(name, including):
 def sources():
     for folder in ["src", *OUTSIDE]:
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in {".cc", ".h", ".inl", ".cpp"} and "build" not in path.parts[len(
+            if path.suffix in {".cc", ".h", ".hpp", ".inl", ".cpp"} and "build" not in path.parts[len(
                     ROOT.parts):]:
                 yield path.relative_to(ROOT)
 

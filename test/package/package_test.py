@@ -165,6 +165,23 @@ class Package(unittest.TestCase):
             "--outputs", self.folder / "out.npz")
         np.testing.assert_allclose(np.load(self.folder / "out.npz")["y"], y, rtol=1e-3, atol=1e-5)
 
+    def test_layers_for_other_kits(self):
+        """Plugins in the style of other projects build against the package alone."""
+        plugins, lists = SOURCE / "test/authoring", ["cmake_minimum_required(VERSION 3.25)", "project(p LANGUAGES CXX)",
+                                                     "set(CMAKE_CXX_STANDARD 20)", "find_package(Tenon REQUIRED)"]
+        models = {"mmdeploy": "scaled_repeat", "tensorrt_pro": "biased_hswish"}
+        for layer in models:
+            lists += [f"add_library({layer} MODULE {plugins}/{layer}_plugins.cc)",
+                      f"target_link_libraries({layer} PRIVATE tenon::{layer}_kit)"]
+        (self.folder / "CMakeLists.txt").write_text("\n".join(lists))
+        self.build_in(self.folder / "build", self.folder)
+        for layer, model in models.items():
+            golden = np.load(plugins / f"{model}.npz")
+            np.savez(self.folder / "in.npz", x=golden["x"])
+            run(self.tenon, "run", plugins / f"{model}.onnx", f"--plugins={self.folder / f'build/lib{layer}.so'}",
+                "--inputs", self.folder / "in.npz", "--outputs", self.folder / "out.npz")
+            np.testing.assert_allclose(np.load(self.folder / "out.npz")["y"], golden["y"], rtol=1e-3, atol=1e-5)
+
     def test_cases_are_written_by_what_is_installed(self):
         example = EXAMPLES / "write_a_plugin"
         shutil.copy(example / "make_cases.py", self.folder)
