@@ -24,7 +24,7 @@ TENON_EXTENSION int32_t tenonGetMaxBatchSize(const nvinfer1::IBuilder* builder) 
 /// The largest batch of `engine` if its batch is implicit; 1 otherwise.
 TENON_EXTENSION int32_t tenonGetEngineMaxBatchSize(const nvinfer1::ICudaEngine* engine) noexcept;
 
-/// Sets how many items the next runs of a context of an engine with an implicit batch hold; false
+/// Sets how many items the next run of a context of an engine with an implicit batch has; false
 /// if the batch is not implicit or larger than the largest one.
 TENON_EXTENSION bool tenonSetBatchSize(nvinfer1::IExecutionContext* context,
                                        int32_t batchSize) noexcept;

@@ -76,7 +76,8 @@ ISelectLayer* NetworkDefinition::addSelect(ITensor& condition, ITensor& thenInpu
 
 IScaleLayer* NetworkDefinition::addScale(ITensor& input, ScaleMode mode, Weights shift,
                                          Weights scale, Weights power) noexcept {
-  return addScaleNd(input, mode, shift, scale, power, 1);
+  // The channels are the first axis after the batch.
+  return addScaleNd(input, mode, shift, scale, power, hasImplicitBatchDimension() ? 0 : 1);
 }
 
 IScaleLayer* NetworkDefinition::addScaleNd(ITensor& input, ScaleMode mode, Weights shift,

@@ -1,6 +1,7 @@
 #include "api/build.h"
 
 #include "network/clone.h"
+#include "optimize/explicit_batch.h"
 #include "plan/compile.h"
 #include "target/target.h"
 
@@ -98,6 +99,21 @@ void check_devices(const BuilderSettings& settings, const Log& log) {
   log.warning("there is no DLA: all layers run on the default device (kGPU_FALLBACK)");
 }
 
+// The one profile of a network with an implicit batch: from one item to the largest batch, which
+// is what it is made quick for.
+ProfileRequest batch_profile(const Network& network, int32_t most) {
+  ProfileRequest profile;
+  for (const Value* input : network.inputs()) {
+    Shape least = input->declared, largest = input->declared;
+    least[0] = 1;
+    largest[0] = most;
+    auto& range = profile.inputs[input->name];
+    range.min = least;
+    range.opt = range.max = largest;
+  }
+  return profile;
+}
+
 }  // namespace
 
 void check_supported(const NetworkDefinition& definition, const BuilderSettings& settings,
@@ -116,19 +132,40 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
       log.warning("BuilderFlag::{} is not used yet: layers run as if it were not set", name);
   check_devices(settings, log);
   check_formats(definition.network());
+  for (Value* input : definition.network().inputs())
+    refuse(definition.tensor_view(*input).getBroadcastAcrossBatch(),
+           fmt::format("input '{}', which items of the batch share (setBroadcastAcrossBatch),",
+                       input->name)
+               .c_str());
   check_precisions(definition, settings, log);
   require(!definition.network().outputs().empty(),
           "the network has no output: call INetworkDefinition::markOutput");
 }
 
-Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
+std::unique_ptr<Network> copy_to_build(const NetworkDefinition& definition, int32_t max_batch) {
+  std::unique_ptr<Network> network = clone(definition.network());
+  if (!definition.hasImplicitBatchDimension()) return network;
+  for (const auto& node : definition.network().nodes())
+    for (Value* output : node->outputs) definition.infer(*output);
+  make_batch_explicit(*network, max_batch);
+  return network;
+}
+
+Plan build(const NetworkDefinition& definition, const BuilderSettings& settings, int32_t max_batch,
            const Reporter& reporter) {
   check_supported(definition, settings, reporter.log());
-  const std::unique_ptr<Network> network = clone(definition.network());
+  const std::unique_ptr<Network> network = copy_to_build(definition, max_batch);
   std::optional<Monitor> monitor;
   if (settings.monitor != nullptr) monitor.emplace(*settings.monitor);
   BuildOptions options;
   for (const auto& profile : settings.profiles) options.profiles.push_back(profile->request());
+  if (definition.hasImplicitBatchDimension()) {
+    require(options.profiles.empty(),
+            "a network with an implicit batch has no optimization profiles: only its batch may "
+            "change, and setMaxBatchSize bounds that");
+    options.max_batch = max_batch;
+    options.profiles.push_back(batch_profile(*network, options.max_batch));
+  }
   if (settings.timing_cache != nullptr && !settings.flag(BuilderFlag::kDISABLE_TIMING_CACHE))
     options.timing_cache = settings.timing_cache->cache().get();
   options.progress = monitor ? &*monitor : nullptr;

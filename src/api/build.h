@@ -7,10 +7,16 @@
 
 namespace tenon {
 
-/// The network itself is not changed. Throws Error on what cannot be built, or is not supported
+/// The network itself is not changed.
+/// @param max_batch the largest batch, of a network with an implicit one.
+/// Throws Error on what cannot be built, or is not supported
 /// yet.
-Plan build(const NetworkDefinition& network, const BuilderSettings& settings,
+Plan build(const NetworkDefinition& network, const BuilderSettings& settings, int32_t max_batch,
            const Reporter& reporter);
+
+/// A copy of what the network's stages start from: the batch is a dimension.
+/// @param max_batch as for build().
+std::unique_ptr<Network> copy_to_build(const NetworkDefinition& network, int32_t max_batch);
 
 /// Throws, naming it, for a setting or network property that is not supported yet; warns about
 /// settings that have no effect.

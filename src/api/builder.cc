@@ -46,12 +46,8 @@ nvinfer1::INetworkDefinition* Builder::createNetworkV2(
     nvinfer1::NetworkDefinitionCreationFlags flags) noexcept {
   return reporter_.guard<nvinfer1::INetworkDefinition*>(nullptr, [&] {
     constexpr int kFlags = nvinfer1::EnumMax<nvinfer1::NetworkDefinitionCreationFlag>();
-    if ((flags & kImplicitBatchFlag) != 0)
-      fail(ErrorCode::kUNSUPPORTED_STATE,
-           "networks with an implicit batch are not supported yet: pass 1U << "
-           "static_cast<uint32_t>(NetworkDefinitionCreationFlag::kEXPLICIT_BATCH) and add the "
-           "batch as the first dimension of the inputs");
-    require(flags >> kFlags == 0, "the flags {:#x} hold unknown bits", flags);
+    require((flags & ~kImplicitBatchFlag) >> kFlags == 0, "the flags {:#x} hold unknown bits",
+            flags);
     return new NetworkDefinition(*this, reporter_, flags);
   });
 }
@@ -66,11 +62,15 @@ void Builder::reset() noexcept {
   max_batch_size = 1;
 }
 
+Plan Builder::plan_of(const nvinfer1::INetworkDefinition& network,
+                      const nvinfer1::IBuilderConfig& config) const {
+  return build(our_network(network), our_settings(config), max_batch_size, reporter_);
+}
+
 nvinfer1::IHostMemory* Builder::buildSerializedNetwork(nvinfer1::INetworkDefinition& network,
                                                        nvinfer1::IBuilderConfig& config) noexcept {
-  return reporter_.guard<nvinfer1::IHostMemory*>(nullptr, [&] {
-    return new HostMemory(write_plan(build(our_network(network), our_settings(config), reporter_)));
-  });
+  return reporter_.guard<nvinfer1::IHostMemory*>(
+      nullptr, [&] { return new HostMemory(write_plan(plan_of(network, config))); });
 }
 
 bool Builder::isNetworkSupported(const nvinfer1::INetworkDefinition& network,
@@ -78,7 +78,7 @@ bool Builder::isNetworkSupported(const nvinfer1::INetworkDefinition& network,
   return reporter_.run([&] {
     const NetworkDefinition& ours = our_network(network);
     check_supported(ours, our_settings(config), reporter_.log());
-    ours.network().infer();
+    copy_to_build(ours, max_batch_size)->infer();
   });
 }
 
@@ -99,17 +99,15 @@ nvinfer1::IPluginRegistry& Builder::getPluginRegistry() noexcept {
 
 nvinfer1::ICudaEngine* Builder::buildEngineWithConfig(nvinfer1::INetworkDefinition& network,
                                                       nvinfer1::IBuilderConfig& config) noexcept {
-  return reporter_.guard<nvinfer1::ICudaEngine*>(nullptr, [&] {
-    return new EngineView(build(our_network(network), our_settings(config), reporter_), reporter_,
-                          allocator_);
-  });
+  return reporter_.guard<nvinfer1::ICudaEngine*>(
+      nullptr, [&] { return new EngineView(plan_of(network, config), reporter_, allocator_); });
 }
 
 bool Builder::buildSerializedNetworkToStream(nvinfer1::INetworkDefinition& network,
                                              nvinfer1::IBuilderConfig& config,
                                              nvinfer1::IStreamWriter& writer) noexcept {
   return reporter_.run([&] {
-    const auto bytes = write_plan(build(our_network(network), our_settings(config), reporter_));
+    const auto bytes = write_plan(plan_of(network, config));
     write_all(writer, bytes);
   });
 }

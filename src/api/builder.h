@@ -9,6 +9,7 @@
 #include "api/guard.h"
 #include "api/live.h"
 #include "api/optimization_profile.h"
+#include "plan/plan.h"
 
 namespace tenon {
 
@@ -54,10 +55,13 @@ class Builder final : public nvinfer1::IBuilder,
       nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config,
       nvinfer1::IHostMemory*& kernelText) noexcept override;
 
-  /// 8.x: only networks with an implicit batch would use it.
+  /// 8.x: of networks with an implicit batch.
   int32_t max_batch_size = 1;
 
  private:
+  Plan plan_of(const nvinfer1::INetworkDefinition& network,
+               const nvinfer1::IBuilderConfig& config) const;
+
   Reporter reporter_;
   nvinfer1::IGpuAllocator* allocator_ = nullptr;
   std::deque<OptimizationProfile> profiles_;

@@ -8,7 +8,6 @@
 #include "api/host_memory.h"
 #include "base/parallel.h"
 #include "import/import.h"
-#include "network/clone.h"
 #include "optimize/optimize.h"
 #include "plan/inspect.h"
 #include "plan/plan_file.h"
@@ -23,10 +22,10 @@ nvinfer1::IHostMemory* memory_of(const std::string& text) {
 std::string dump_at(const tenon::NetworkDefinition& network, const tenon::BuilderSettings& settings,
                     tenon::DumpStage stage, bool json) {
   if (stage == tenon::DumpStage::kPLAN) {
-    const tenon::Plan plan = tenon::build(network, settings, network.reporter());
+    const tenon::Plan plan = tenon::build(network, settings, 1, network.reporter());
     return json ? tenon::plan_json(plan) : tenon::plan_text(plan);
   }
-  const auto copy = tenon::clone(network.network());
+  const auto copy = tenon::copy_to_build(network, 1);
   copy->infer();
   if (stage == tenon::DumpStage::kOPTIMIZE)
     tenon::optimize(*copy, tenon::cpu_target(), {network.reporter().log(), {}});

@@ -33,6 +33,11 @@ int named_binding(const Engine& engine, const char* name) {
        names);
 }
 
+nvinfer1::Dims public_shape(const Plan& plan, Shape shape) {
+  if (plan.max_batch > 0) shape.erase(0);
+  return shape.dims();
+}
+
 EngineView::EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator)
     : EngineView(
           std::make_shared<const Engine>(std::move(plan), cpu_target(), reporter.log(), allocator),
@@ -165,7 +170,7 @@ size_t EngineView::getDeviceMemorySizeForProfile(int32_t profileIndex) const noe
 
 nvinfer1::Dims EngineView::getTensorShape(const char* tensorName) const noexcept {
   return ask(tensorName, nvinfer1::Dims{-1, {}},
-             [&](int b) { return engine_->declared_shape(b).dims(); });
+             [&](int b) { return public_shape(plan(), engine_->declared_shape(b)); });
 }
 
 DataType EngineView::getTensorDataType(const char* tensorName) const noexcept {
@@ -240,7 +245,7 @@ nvinfer1::Dims EngineView::getProfileShape(const char* tensorName, int32_t profi
   return reporter_.guard(nvinfer1::Dims{-1, {}}, [&] {
     const auto& r = range(tensorName, profileIndex);
     const Shape* points[] = {&r.min, &r.opt, &r.max};
-    return points[static_cast<size_t>(checked(selector))]->dims();
+    return public_shape(plan(), *points[static_cast<size_t>(checked(selector))]);
   });
 }
 

@@ -53,7 +53,7 @@ class EngineView final : public nvinfer1::ICudaEngine,
   nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override {
     return reporter_.recorder();
   }
-  bool hasImplicitBatchDimension() const noexcept override { return false; }
+  bool hasImplicitBatchDimension() const noexcept override { return plan().max_batch > 0; }
   nvinfer1::TacticSources getTacticSources() const noexcept override { return 0; }
   nvinfer1::ProfilingVerbosity getProfilingVerbosity() const noexcept override {
     return plan().verbosity;
@@ -130,5 +130,8 @@ class EngineView final : public nvinfer1::ICudaEngine,
 
 /// Index of the binding with that name; throws, listing the names there are, when there is none.
 int named_binding(const Engine& engine, const char* name);
+
+/// The shape of an input or output as callers see it: without the batch, where that is implicit.
+nvinfer1::Dims public_shape(const Plan& plan, Shape shape);
 
 }  // namespace tenon

@@ -1,6 +1,7 @@
 #include "api/execution_context.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "plan/profiles.h"
 
@@ -89,12 +90,19 @@ bool ContextView::setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t
 }
 
 bool ContextView::setInputShape(const char* tensorName, const nvinfer1::Dims& dimensions) noexcept {
-  return reporter_.run([&] { context_.set_input_shape(input(tensorName), Shape(dimensions)); });
+  return reporter_.run([&] {
+    require(
+        engine_->plan().max_batch == 0,
+        "the engine has an implicit batch, and its shapes are fixed but for that: give the batch "
+        "to execute() or enqueue()");
+    context_.set_input_shape(input(tensorName), Shape(dimensions));
+  });
 }
 
 nvinfer1::Dims ContextView::getTensorShape(const char* tensorName) const noexcept {
-  return reporter_.guard(kNoShape,
-                         [&] { return context_.tensor_shape(binding(tensorName)).dims(); });
+  return reporter_.guard(kNoShape, [&] {
+    return public_shape(engine_->plan(), context_.tensor_shape(binding(tensorName)));
+  });
 }
 
 nvinfer1::Dims ContextView::getTensorStrides(const char* tensorName) const noexcept {
@@ -104,7 +112,7 @@ nvinfer1::Dims ContextView::getTensorStrides(const char* tensorName) const noexc
     for (int axis = shape.rank() - 2; axis >= 0; --axis)
       strides[axis] =
           strides[axis + 1] < 0 || shape[axis + 1] < 0 ? -1 : strides[axis + 1] * shape[axis + 1];
-    return strides.dims();
+    return public_shape(engine_->plan(), strides);
   });
 }
 
@@ -189,6 +197,31 @@ bool ContextView::set_shape_values(const char* name, const int32_t* values) noex
       "tenonSetShapeValues");
 }
 
+bool ContextView::set_batch_size(int32_t batch) noexcept {
+  return reporter_.run(
+      [&] {
+        const Plan& plan = engine_->plan();
+        require(plan.max_batch > 0, "the engine has no implicit batch");
+        require(batch >= 1 && batch <= plan.max_batch,
+                "a batch of {} items: the engine was built for 1 to {} (IBuilder::setMaxBatchSize)",
+                batch, plan.max_batch);
+        for (int i = 0; i < plan.input_count(); ++i) {
+          Shape shape = plan.bindings[static_cast<size_t>(i)].declared;
+          shape[0] = batch;
+          context_.set_input_shape(i, shape);
+        }
+        batch_is_set_ = true;
+      },
+      "tenonSetBatchSize");
+}
+
+void ContextView::take_batch() {
+  const bool was_set = std::exchange(batch_is_set_, false);
+  require(
+      was_set || engine_->plan().max_batch == 0,
+      "the engine has an implicit batch: call execute(batchSize, ...) or enqueue(batchSize, ...)");
+}
+
 bool ContextView::setOutputAllocator(const char* tensorName,
                                      nvinfer1::IOutputAllocator* outputAllocator) noexcept {
   return reporter_.run([&] { context_.set_output_allocator(output(tensorName), outputAllocator); });
@@ -218,12 +251,14 @@ int64_t ContextView::getMaxOutputSize(const char* tensorName) const noexcept {
 bool ContextView::executeV2(void* const* bindings) noexcept {
   return reporter_.run([&] {
     require(bindings != nullptr, "the array of addresses is null");
+    take_batch();
     context_.execute({bindings, engine_->plan().bindings.size()});
   });
 }
 
 bool ContextView::enqueueV3(cudaStream_t stream) noexcept {
   return reporter_.run([&] {
+    take_batch();
     context_.enqueue(stream);
     if (input_consumed_ == nullptr) return;
     const cudaError_t status = cudaEventRecord(input_consumed_, stream);

@@ -27,6 +27,8 @@ class ContextView final : public nvinfer1::IExecutionContext,
   std::vector<Shape> tensor_shapes() const;
   /// A copy of `values` becomes the elements of a shape input; what tenonSetShapeValues() does.
   bool set_shape_values(const char* name, const int32_t* values) noexcept;
+  /// How many items the next run holds, where the batch is implicit; what tenonSetBatchSize() does.
+  bool set_batch_size(int32_t batch) noexcept;
 
   nvinfer1::IExecutionContext* getPImpl() noexcept override { return this; }
   void setDebugSync(bool sync) noexcept override { debug_sync_ = sync; }
@@ -98,6 +100,8 @@ class ContextView final : public nvinfer1::IExecutionContext,
   int binding(const char* name) const { return named_binding(*engine_, name); }
   int input(const char* name) const;
   int output(const char* name) const;
+  /// Throws when the batch is implicit and was not given for this run.
+  void take_batch();
 
   Reporter reporter_;
   std::shared_ptr<const Engine> engine_;
@@ -109,6 +113,7 @@ class ContextView final : public nvinfer1::IExecutionContext,
   std::map<int, Tensor> shape_values_;  // by binding
   std::string name_;
   bool debug_sync_ = false;
+  bool batch_is_set_ = false;
   cudaEvent_t input_consumed_ = nullptr;
   nvinfer1::IGpuAllocator* temporary_allocator_ = nullptr;
   size_t persistent_cache_ = 0;

@@ -4,6 +4,8 @@
 #include <tenon/limits.h>
 #include <tenon/open_plan.h>
 
+#include <algorithm>
+
 #include "api/builder.h"
 #include "api/execution_context.h"
 #include "api/layer.h"
@@ -37,13 +39,14 @@ int32_t tenonGetMaxBatchSize(const nvinfer1::IBuilder* builder) noexcept {
   return ours != nullptr ? ours->max_batch_size : 1;
 }
 
-int32_t tenonGetEngineMaxBatchSize(const nvinfer1::ICudaEngine*) noexcept {
-  return 1;
+int32_t tenonGetEngineMaxBatchSize(const nvinfer1::ICudaEngine* engine) noexcept {
+  const tenon::EngineView* ours = tenon::EngineView::find(engine);
+  return ours != nullptr ? std::max(ours->plan().max_batch, 1) : 1;
 }
 
-// Engines with an implicit batch are not supported yet, so that no context has one.
-bool tenonSetBatchSize(nvinfer1::IExecutionContext*, int32_t) noexcept {
-  return false;
+bool tenonSetBatchSize(nvinfer1::IExecutionContext* context, int32_t batchSize) noexcept {
+  tenon::ContextView* ours = tenon::ContextView::find(context);
+  return ours != nullptr && ours->set_batch_size(batchSize);
 }
 
 bool tenonSetShapeValues(nvinfer1::IExecutionContext* context, const char* name,

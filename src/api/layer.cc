@@ -40,7 +40,7 @@ void LayerView::setInput(int32_t index, nvinfer1::ITensor& tensor) noexcept {
         Value& value = owner_.value_of(tensor);
         put_input(static_cast<size_t>(index), &value);
         input_was_set(index);
-        owner_.network().touch();
+        owner_.touch();
       },
       "ILayer::setInput");
 }

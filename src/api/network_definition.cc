@@ -5,6 +5,7 @@
 #include "api/flow.h"
 #include "api/layer.h"
 #include "network/control_flow.h"
+#include "optimize/explicit_batch.h"
 
 namespace tenon {
 
@@ -92,9 +93,27 @@ void NetworkDefinition::check_border_name(const std::string& name, const Value* 
               other->is_input ? "input" : "output", name);
 }
 
+void NetworkDefinition::touch() {
+  if (!hasImplicitBatchDimension()) return network_->touch();
+  // The network's own inference takes tensors for batches; infer_layer() is for items.
+  for (const auto& value : network_->values())
+    if (value->producer != nullptr) value->known = false;
+  for (Value* input : network_->inputs()) {
+    input->dims.clear();
+    for (int64_t extent : input->declared) input->dims.push_back(network_->pool().constant(extent));
+  }
+}
+
+void NetworkDefinition::infer_layer(Node& node) const {
+  if (hasImplicitBatchDimension())
+    infer_item(*network_, node);
+  else
+    network_->infer(node);
+}
+
 void NetworkDefinition::infer(Value& value) const {
   try {
-    network_->infer_if_touched();
+    if (!hasImplicitBatchDimension()) network_->infer_if_touched();
   } catch (const Error&) {
     // Some layer cannot be inferred. Only if this value depends on it does it matter: see below.
   }
@@ -109,7 +128,7 @@ void NetworkDefinition::infer(Value& value) const {
       if (Value* in = node->inputs[i]; in != nullptr && !in->known && !is_back_edge(*node, i))
         missing = in;
     if (missing == nullptr) {
-      network_->infer(*node);
+      infer_layer(*node);
       require(path.back()->known, "layer {} does not tell the shape of its output",
               describe(*node));
       on_path.erase(path.back());
@@ -131,7 +150,7 @@ void NetworkDefinition::changed(Node& node) {
       out->constant.reset();
     }
   } else {
-    network_->touch();
+    touch();
   }
 }
 

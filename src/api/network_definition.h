@@ -2,6 +2,7 @@
 #pragma once
 
 #include <NvInfer.h>
+#include <tenon/extensions.h>
 
 #include <memory>
 #include <string>
@@ -56,6 +57,8 @@ class NetworkDefinition final : public nvinfer1::INetworkDefinition,
   void check_border_name(const std::string& name, const Value* self) const;
   /// Type and shape of `value` become known; throws, naming the layer, when they cannot.
   void infer(Value& value) const;
+  /// Something changed that shapes depend on.
+  void touch();
   /// An attribute or input of `node` has changed.
   void changed(Node& node);
   /// The rank of a value, -1 while it cannot be inferred.
@@ -113,7 +116,9 @@ class NetworkDefinition final : public nvinfer1::INetworkDefinition,
   void setName(const char* name) noexcept override;
   const char* getName() const noexcept override;
   nvinfer1::IShapeLayer* addShape(ITensor& input) noexcept override;
-  bool hasImplicitBatchDimension() const noexcept override { return false; }
+  bool hasImplicitBatchDimension() const noexcept override {
+    return (flags_ & kImplicitBatchFlag) != 0;
+  }
   bool markOutputForShapes(ITensor& tensor) noexcept override;
   bool unmarkOutputForShapes(ITensor& tensor) noexcept override;
   nvinfer1::IParametricReLULayer* addParametricReLU(ITensor& input,
@@ -217,6 +222,7 @@ class NetworkDefinition final : public nvinfer1::INetworkDefinition,
                                                     int64_t groupSize) noexcept override;
 
  private:
+  void infer_layer(Node& node) const;
   /// The layer's public facade, as the class that its kind has.
   template <class Handle, class Op> Handle* add(Op op, std::vector<Value*> inputs);
   std::vector<Value*> values_of(ITensor* const* inputs, int32_t count, const char* what) const;

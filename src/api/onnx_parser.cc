@@ -296,6 +296,8 @@ class OnnxParser final : public nvonnxparser::IParser {
   bool parse_bytes(Bytes model, const std::string& path) {
     report_ = {};
     NetworkDefinition& ours = definition();
+    require(!ours.hasImplicitBatchDimension(),
+            "ONNX models need the batch as a dimension: create the network with kEXPLICIT_BATCH");
     const bool fine = import_into(ours.network(), model, path, report_);
     if (!fine) report_.node_outputs.clear();
     return fine;

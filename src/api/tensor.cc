@@ -64,7 +64,7 @@ void NetworkTensor::setDimensions(const nvinfer1::Dims& dimensions) noexcept {
           require(extent >= -1, "input '{}': extent {} is neither -1 nor a size", value_.name,
                   extent);
         value_.declared = declared;
-        owner_.network().touch();
+        owner_.touch();
       },
       "ITensor::setDimensions");
 }
@@ -79,13 +79,18 @@ nvinfer1::Dims NetworkTensor::getDimensions() const noexcept {
       "ITensor::getDimensions");
 }
 
+// Without an implicit batch, TensorRT takes it and it means nothing.
+void NetworkTensor::setBroadcastAcrossBatch(bool shared) noexcept {
+  shared_ = shared && owner_.hasImplicitBatchDimension();
+}
+
 void NetworkTensor::setType(DataType type) noexcept {
   reporter().run(
       [&] {
         checked(type);
         if (value_.is_input) {
           value_.type = type;
-          owner_.network().touch();
+          owner_.touch();
         } else {
           require(
               !owner_.strongly_typed(),
@@ -171,7 +176,7 @@ void NetworkTensor::setDimensionName(int32_t index, const char* name) noexcept {
                 "input '{}': dimension {} does not exist; it has {}", value_.name, index,
                 value_.declared.rank());
         value_.dimension_names[static_cast<size_t>(index)] = name != nullptr ? name : "";
-        owner_.network().touch();
+        owner_.touch();
       },
       "ITensor::setDimensionName");
 }

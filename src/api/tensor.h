@@ -31,8 +31,8 @@ class NetworkTensor final : public nvinfer1::ITensor, public nvinfer1::apiv::VTe
   bool setDynamicRange(float min, float max) noexcept override;
   bool isNetworkInput() const noexcept override { return value_.is_input; }
   bool isNetworkOutput() const noexcept override { return value_.is_output; }
-  void setBroadcastAcrossBatch(bool) noexcept override {}
-  bool getBroadcastAcrossBatch() const noexcept override { return false; }
+  void setBroadcastAcrossBatch(bool shared) noexcept override;
+  bool getBroadcastAcrossBatch() const noexcept override { return shared_; }
   nvinfer1::TensorLocation getLocation() const noexcept override;
   void setLocation(nvinfer1::TensorLocation location) noexcept override;
   bool dynamicRangeIsSet() const noexcept override { return range_.has_value(); }
@@ -57,6 +57,7 @@ class NetworkTensor final : public nvinfer1::ITensor, public nvinfer1::apiv::VTe
     float min, max;
   };
   std::optional<Range> range_;
+  bool shared_ = false;
 };
 
 }  // namespace tenon

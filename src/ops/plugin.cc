@@ -99,7 +99,7 @@ PluginV2Layer::PluginV2Layer(IPluginV2& plugin) {
 }
 
 PluginV2Layer::PluginV2Layer(const PluginV2Layer& other)
-    : PluginLayer(other), serialized_(other.serialized_) {
+    : PluginLayer(other), max_batch_(other.max_batch_), serialized_(other.serialized_) {
   const std::lock_guard lock(other.mutex_);
   instance_ = other.instance_;
 }
@@ -120,9 +120,19 @@ PluginV2Instance& PluginV2Layer::instance() const {
             "is registered",
             label(), count, outputs_);
     made->setPluginNamespace(name_space_.c_str());
+    require(max_batch_ >= 0 && max_batch_ <= INT32_MAX, "{}: a batch of {}", label(), max_batch_);
+    instance->max_batch = static_cast<int32_t>(max_batch_);
     instance_ = std::move(instance);
   }
   return *instance_;
+}
+
+void PluginV2Layer::set_max_batch(int32_t most) {
+  max_batch_ = most;
+  // Copies of this layer use the instance too, and may have another batch.
+  std::unique_ptr<PluginV2Instance> own = instance().clone();
+  own->max_batch = most;
+  instance_ = std::move(own);
 }
 
 void PluginV2Layer::visit(FieldVisitor& v) {
@@ -135,6 +145,7 @@ void PluginV2Layer::visit(FieldVisitor& v) {
     plugin.serialize(serialized_.data());
   }
   visit_identity(v);
+  v("max_batch", max_batch_);
   v("serialized", serialized_);
 }
 

@@ -58,8 +58,11 @@ class PluginV2Layer final : public PluginLayer {
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
   PluginV2Instance& instance() const;
+  /// The batch becomes implicit, of at most that many items: PluginV2Instance::max_batch.
+  void set_max_batch(int32_t most);
 
  private:
+  int64_t max_batch_ = 0;
   std::string serialized_;  // refreshed from the plugin, while there is one, by visit()
   mutable std::mutex mutex_;
   mutable std::shared_ptr<PluginV2Instance> instance_;

@@ -1,5 +1,7 @@
 #include "ops/plugin_v2.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/plugin_expr.h"
 #include "registry/plugin_host.h"
@@ -23,6 +25,10 @@ class DynamicInstance final : public PluginV2Instance {
   using PluginV2Instance::PluginV2Instance;
 
   void infer(Inference& c, int outputs) const override {
+    require(max_batch == 0,
+            "{}: plugins of IPluginV2DynamicExt need the batch as a dimension: create the network "
+            "with kEXPLICIT_BATCH",
+            label());
     PluginExprBuilder builder(c, 0);
     const std::vector<DataType> types = plugin_input_types(c, c.input_count(), label());
     const std::vector<nvinfer1::DimsExprs> dims = builder.expose_inputs(c.input_count());
@@ -43,7 +49,7 @@ class DynamicInstance final : public PluginV2Instance {
     dynamic().configurePlugin(inputs.data(), count(inputs), outputs.data(), count(outputs));
   }
   void attach(nvinfer1::IGpuAllocator& allocator, std::span<const PluginTensor> inputs,
-              std::span<const PluginTensor> outputs) const override {
+              std::span<const PluginTensor> outputs) override {
     dynamic().attachToContext(nullptr, nullptr, &allocator);
     configure(inputs, outputs);
   }
@@ -62,60 +68,100 @@ class DynamicInstance final : public PluginV2Instance {
   IPluginV2DynamicExt& dynamic() const { return static_cast<IPluginV2DynamicExt&>(plugin()); }
 };
 
-// The families without expressions for shapes. The batch is a dimension like others: a plugin is
-// told of batches of one item, whose dimensions are all those of the tensor. What configures it
-// goes into its serialised form, so that it is not configured again when a plan is loaded.
+// The families without expressions for shapes. Without an implicit batch, a plugin is told of
+// batches of one item, whose dimensions are all those of the tensor. What configures it goes into
+// its serialised form, so that it is not configured again when a plan is loaded.
 class StaticInstance : public PluginV2Instance {
  public:
   using PluginV2Instance::PluginV2Instance;
 
   void infer(Inference& c, int outputs) const override {
     const std::vector<DataType> types = plugin_input_types(c, c.input_count(), label());
+    require(max_batch == 0 || c.input_count() > 0,
+            "{}: a plugin without inputs has no implicit batch", label());
     std::vector<nvinfer1::Dims> dims;
+    const auto shared = std::make_unique<bool[]>(static_cast<size_t>(c.input_count()));
+    Dim batch = c.pool().constant(1);
     for (int i = 0; i < c.input_count(); ++i) {
-      const auto shape = c.constant_shape(i);
-      require(shape.has_value(),
-              "{}: extents of input {} are known only at run time, and plugins of {} take fixed "
-              "shapes: derive it from IPluginV2DynamicExt or IPluginV3",
-              label(), i, family());
-      dims.push_back(shape->dims());
+      dims.push_back(item_dims(c, i));
+      if (max_batch == 0) continue;
+      const Dim items = c.dims(i)[0];
+      shared[i] = max_batch > 1 && items->is_integer_constant();
+      if (!shared[i]) batch = items;
+      require(!shared[i] || takes_shared(i),
+              "{}: input {} is one tensor for all items of the batch, which the plugin does not "
+              "take (canBroadcastInputAcrossBatch), and copying it is not supported yet",
+              label(), i);
     }
     for (int i = 0; i < outputs; ++i) {
-      const Shape shape = output_shape(i, dims);
       Dims extents;
-      for (int64_t extent : shape) extents.push_back(c.pool().constant(extent));
+      if (max_batch > 0)
+        extents = {makes_shared(i, shared.get(), c.input_count()) ? c.pool().constant(1) : batch};
+      for (int64_t extent : output_shape(i, dims)) extents.push_back(c.pool().constant(extent));
       c.set_output(i, checked_plugin_type(output_type(i, types), i, label()), std::move(extents));
     }
   }
   void attach(nvinfer1::IGpuAllocator&, std::span<const PluginTensor> inputs,
-              std::span<const PluginTensor> outputs) const override {
-    const auto dims = dims_of(inputs);
-    for (size_t i = 0; i < outputs.size(); ++i)
-      require(output_shape(static_cast<int>(i), dims) == Shape(outputs[i].desc.dims),
-              "{} makes output {} of shape {}; expected {}", label(), i,
-              output_shape(static_cast<int>(i), dims), Shape(outputs[i].desc.dims));
+              std::span<const PluginTensor> outputs) override {
+    const auto in = dims_of(inputs), out = dims_of(outputs);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Shape shape = output_shape(static_cast<int>(i), in), expected(out[i]);
+      require(shape == expected, "{} makes output {} of shape {}; expected {}", label(), i, shape,
+              expected);
+    }
+    items_ = 1;
+    if (max_batch == 0) return;
+    for (const PluginTensor& t : inputs)  // of a tensor that items share, there is one
+      items_ = std::max(items_, static_cast<int32_t>(t.desc.dims.d[0]));
   }
   void detach() const override {}
   size_t workspace_bytes(std::span<const PluginTensorDesc>,
                          std::span<const PluginTensorDesc>) const override {
-    return plugin().getWorkspaceSize(kBatch);
+    return plugin().getWorkspaceSize(most_items());
   }
   int32_t enqueue(const PluginTensorDesc*, const PluginTensorDesc*, const void* const* inputs,
                   void* const* outputs, void* workspace, cudaStream_t stream) const override {
-    return plugin().enqueue(kBatch, inputs, outputs, workspace, stream);
+    return plugin().enqueue(items_, inputs, outputs, workspace, stream);
   }
 
  protected:
-  static constexpr int32_t kBatch = 1;
   virtual const char* family() const = 0;
   virtual DataType output_type(int output, const std::vector<DataType>& types) const = 0;
-  static std::vector<nvinfer1::Dims> dims_of(std::span<const PluginTensor> tensors) {
+  // Whether an input may be one tensor for all items of the batch, and whether an output is.
+  virtual bool takes_shared(int) const { return false; }
+  virtual bool makes_shared(int, const bool* /*inputs_shared*/, int32_t) const { return false; }
+
+  int32_t most_items() const { return std::max(max_batch, 1); }
+  // A description of what the plugin sees, which is one item of an implicit batch.
+  PluginTensorDesc item_of(PluginTensorDesc desc) const {
+    if (max_batch == 0) return desc;
+    Shape shape(desc.dims);
+    require(shape.rank() > 0, "{}: a tensor has no dimension for the batch", label());
+    shape.erase(0);
+    desc.dims = shape.dims();
+    return desc;
+  }
+  std::vector<nvinfer1::Dims> dims_of(std::span<const PluginTensor> tensors) const {
     std::vector<nvinfer1::Dims> dims;
-    for (const PluginTensor& t : tensors) dims.push_back(t.desc.dims);
+    for (const PluginTensor& t : tensors) dims.push_back(item_of(t.desc).dims);
     return dims;
   }
 
  private:
+  int32_t items_ = 1;  // of the shapes it is attached for
+
+  nvinfer1::Dims item_dims(const Inference& c, int input) const {
+    Shape shape;
+    for (size_t axis = max_batch > 0 ? 1 : 0; axis < c.dims(input).size(); ++axis) {
+      const Dim extent = c.dims(input)[axis];
+      require(extent->is_integer_constant(),
+              "{}: extents of input {} are known only at run time, and plugins of {} take fixed "
+              "shapes: derive it from IPluginV2DynamicExt or IPluginV3",
+              label(), input, family());
+      shape.push_back(extent->value.integer);
+    }
+    return shape.dims();
+  }
   Shape output_shape(int output, const std::vector<nvinfer1::Dims>& inputs) const {
     const nvinfer1::Dims dims = plugin().getOutputDimensions(output, inputs.data(), count(inputs));
     bool valid = dims.nbDims >= 0 && dims.nbDims <= Shape::kMaxRank;
@@ -140,7 +186,7 @@ class BasicInstance final : public StaticInstance {
     const auto in = dims_of(inputs), out = dims_of(outputs);
     const DataType type = inputs.empty() ? DataType::kFLOAT : inputs[0].desc.type;
     plugin().configureWithFormat(in.data(), count(in), out.data(), count(out), type,
-                                 TensorFormat::kLINEAR, kBatch);
+                                 TensorFormat::kLINEAR, most_items());
   }
 
  private:
@@ -165,14 +211,16 @@ class ExtInstance : public StaticInstance {
     std::vector<DataType> in_types, out_types;
     for (const PluginTensor& t : inputs) in_types.push_back(t.desc.type);
     for (const PluginTensor& t : outputs) out_types.push_back(t.desc.type);
-    // Without an implicit batch, nothing is shared by its items.
     const auto shared = std::make_unique<bool[]>(in.size() + out.size());
+    size_t i = 0;
+    for (const auto list : {inputs, outputs})
+      for (const PluginTensor& t : list) shared[i++] = max_batch > 1 && t.max.d[0] == 1;
     ext().configurePlugin(in.data(), count(in), out.data(), count(out), in_types.data(),
                           out_types.data(), shared.get(), shared.get() + in.size(),
-                          TensorFormat::kLINEAR, kBatch);
+                          TensorFormat::kLINEAR, most_items());
   }
   void attach(nvinfer1::IGpuAllocator& allocator, std::span<const PluginTensor> inputs,
-              std::span<const PluginTensor> outputs) const override {
+              std::span<const PluginTensor> outputs) override {
     StaticInstance::attach(allocator, inputs, outputs);
     ext().attachToContext(nullptr, nullptr, &allocator);
   }
@@ -182,6 +230,10 @@ class ExtInstance : public StaticInstance {
   const char* family() const override { return "IPluginV2Ext"; }
   DataType output_type(int output, const std::vector<DataType>& types) const override {
     return ext().getOutputDataType(output, types.data(), count(types));
+  }
+  bool takes_shared(int input) const override { return ext().canBroadcastInputAcrossBatch(input); }
+  bool makes_shared(int output, const bool* inputs_shared, int32_t inputs) const override {
+    return ext().isOutputBroadcastAcrossBatch(output, inputs_shared, inputs);
   }
 
  private:
@@ -194,13 +246,15 @@ class IOExtInstance final : public ExtInstance {
 
   bool supports(int32_t position, std::span<const PluginTensorDesc> all,
                 int32_t inputs) const override {
-    return io().supportsFormatCombination(position, all.data(), inputs, count(all) - inputs);
+    std::vector<PluginTensorDesc> items;
+    for (const PluginTensorDesc& t : all) items.push_back(item_of(t));
+    return io().supportsFormatCombination(position, items.data(), inputs, count(all) - inputs);
   }
   void configure(std::span<const PluginTensor> inputs,
                  std::span<const PluginTensor> outputs) const override {
     std::vector<PluginTensorDesc> in, out;
-    for (const PluginTensor& t : inputs) in.push_back(t.desc);
-    for (const PluginTensor& t : outputs) out.push_back(t.desc);
+    for (const PluginTensor& t : inputs) in.push_back(item_of(t.desc));
+    for (const PluginTensor& t : outputs) out.push_back(item_of(t.desc));
     io().configurePlugin(in.data(), count(in), out.data(), count(out));
   }
 
@@ -229,7 +283,9 @@ void PluginV2Instance::initialize() {
 std::unique_ptr<PluginV2Instance> PluginV2Instance::clone() const {
   IPluginV2* copy = plugin_.clone();
   require(copy != nullptr, "{}: clone() gave null{}", label_, take_plugin_error());
-  return make_instance(*copy, label_);
+  auto instance = make_instance(*copy, label_);
+  instance->max_batch = max_batch;
+  return instance;
 }
 
 // The family is in the top byte of the plugin's version number.

@@ -33,6 +33,9 @@ class PluginV2Instance {
   nvinfer1::IPluginV2& plugin() const { return plugin_; }
   /// Calls initialize() unless it was called before; throws when it fails.
   void initialize();
+  /// The largest implicit batch: dimension 0 of all tensors, which the plugin does not see, but is
+  /// told when it runs. 0 where the batch is a dimension like others.
+  int32_t max_batch = 0;
   /// Throws when the plugin gives none.
   std::unique_ptr<PluginV2Instance> clone() const;
 
@@ -46,7 +49,7 @@ class PluginV2Instance {
                          std::span<const PluginTensor> outputs) const = 0;
   /// A context begins to use this clone, for these shapes.
   virtual void attach(nvinfer1::IGpuAllocator& allocator, std::span<const PluginTensor> inputs,
-                      std::span<const PluginTensor> outputs) const = 0;
+                      std::span<const PluginTensor> outputs) = 0;
   virtual void detach() const = 0;
   virtual size_t workspace_bytes(std::span<const nvinfer1::PluginTensorDesc> inputs,
                                  std::span<const nvinfer1::PluginTensorDesc> outputs) const = 0;

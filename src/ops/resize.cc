@@ -53,6 +53,7 @@ void check_attributes(const Resize& op) {
 Dim scaled(ExprPool& pool, Dim extent, Dim scale) {
   require(!scale->is_constant() || scale->value.as_double() > 0,
           "expected positive scales, found {}", text_of(scale));
+  if (scale->is_constant() && scale->value.as_double() == 1) return extent;
   const Dim product = pool.make(ExprOp::kMul, pool.make(ExprOp::kToFloat, extent), scale);
   return pool.make(ExprOp::kTruncate, pool.make(ExprOp::kFloor, product));
 }

@@ -18,6 +18,7 @@ Draft::Draft(const Network& network, const Schedule& schedule, const Target& tar
   plan.fingerprint = target.fingerprint();
   plan.instruction_set = target.instruction_set();
   plan.verbosity = options.verbosity;
+  plan.max_batch = options.max_batch;
 }
 
 void Draft::add_shape(const Value& v) {

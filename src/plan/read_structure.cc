@@ -227,6 +227,7 @@ void read_bindings(const schema::Plan& in, Plan& plan) {
         for (const fb::String* name : *b.dimension_names())
           out.dimension_names.push_back(text_from(name));
     }
+    require(plan.max_batch == 0 || !t.extents.empty(), "binding '{}' has no batch", t.name);
     plan.bindings.push_back(std::move(out));
   });
   std::vector<int> bound(plan.tensors.size(), 0);
@@ -297,6 +298,8 @@ Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
   require(in.verbosity() >= 0 && in.verbosity() <= 2, "unknown profiling verbosity {}",
           in.verbosity());
   plan.verbosity = static_cast<nvinfer1::ProfilingVerbosity>(in.verbosity());
+  plan.max_batch = in.max_batch();
+  require(plan.max_batch >= 0, "a largest batch of {}", plan.max_batch);
   read_weights(in, weights, owner, plan);
   read_program(in, plan);
   read_tensors(in, plan);

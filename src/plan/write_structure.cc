@@ -114,9 +114,9 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
   const auto instructions = write_instructions(b, plan.shapes);
   return schema::CreatePlan(
       b, b.CreateString(plan.name), b.CreateString(plan.target), b.CreateString(plan.fingerprint),
-      b.CreateString(plan.instruction_set), static_cast<int32_t>(plan.verbosity), instructions,
-      b.CreateVectorOfStructs(symbols), b.CreateVector(tensors), steps, b.CreateVector(bindings),
-      profiles, b.CreateVector(plugins), b.CreateVector(weights));
+      b.CreateString(plan.instruction_set), static_cast<int32_t>(plan.verbosity), plan.max_batch,
+      instructions, b.CreateVectorOfStructs(symbols), b.CreateVector(tensors), steps,
+      b.CreateVector(bindings), profiles, b.CreateVector(plugins), b.CreateVector(weights));
 }
 
 }  // namespace
