@@ -5,6 +5,7 @@ numbers of ONNX's node tests from onnx_node_tests.json, which src/import/onnx_ca
 --check nothing is written, and a page that differs is an error.
 """
 import argparse
+import collections
 import json
 import pathlib
 import re
@@ -72,8 +73,8 @@ def operators_table(operators, tests):
 
 def plugins_page(tenon):
     plugins = ask(tenon, "plugins")
-    rows = [[f"[{p['name']}](#{anchor(p)})", p["version"], p["namespace"], p["interface"]]
-            for p in plugins]
+    rows = [[f"[{p['name']}](#{anchor})", p["version"], p["namespace"], p["interface"]]
+            for p, anchor in zip(plugins, anchors([title(p) for p in plugins]))]
     return (NOTE + "# Plugins\n\n"
             "Plugins that `libtenon` brings. `tenon plugins --plugins=LIBRARY` lists those of a library"
             ", too.\n\n"
@@ -89,8 +90,14 @@ def title(plugin):
     return f"{plugin['name']} {plugin['version']}{place}"
 
 
-def anchor(plugin):
-    return re.sub(r"[^\w\- ]", "", title(plugin).lower()).replace(" ", "-")
+def anchors(titles):
+    """Those that a page with these headings has: names that differ only in case are numbered."""
+    found, times = [], collections.Counter()
+    for text in titles:
+        name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+        found.append(f"{name}-{times[name]}" if times[name] else name)
+        times[name] += 1
+    return found
 
 
 def plugin_section(plugin):

@@ -9,4 +9,7 @@
 /// registered, even by an earlier call. `logger`, an ILogger, may be null.
 extern "C" TENSORRTAPI bool initLibNvInferPlugins(void* logger, const char* pluginNamespace);
 
+/// The same, as programs call it that use MMCV's plugin library. Its plugins are among these.
+extern "C" TENSORRTAPI bool initLibMMCVInferPlugins();
+
 #endif  // NV_INFER_PLUGIN_H

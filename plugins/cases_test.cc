@@ -31,5 +31,9 @@ TEST(CasesTest, EveryRegisteredNameHasCases) {
   for (const auto& [key, entry] : kit::entries()) EXPECT_TRUE(tried.contains(key)) << key;
 }
 
+TEST(CasesTest, EveryPluginSaysWhatItDoes) {
+  for (const auto& [key, entry] : kit::entries()) EXPECT_STRNE(entry.spec.text, "") << key;
+}
+
 }  // namespace
 }  // namespace tenon::plugins::testing

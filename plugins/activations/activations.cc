@@ -4,7 +4,7 @@
 //   that they arrive;
 // - LReLU_TRT 1 (TensorRT), LeakyReluPlugin 1 (LitLeo): torch.nn.LeakyReLU;
 // - Prelu 1 (tiny-tensorrt): torch.nn.PReLU with the weights as an attribute.
-#include <tenon/kernels/parameters.h>
+#include <tenon/kernels/leaky.h>
 #include <tenon/kernels/wide_vectors.h>
 #include <tenon/plugin.h>
 
@@ -59,7 +59,7 @@ struct Silu {
 };
 struct Leaky {
   float slope;
-  TENON_HD float operator()(float x) const { return (x < 0 ? 0 : x) + (x < 0 ? x : 0) * slope; }
+  TENON_HD float operator()(float x) const { return kernels::leaky(x, slope); }
 };
 
 constexpr Spec unary(const char* name, const char* text, const char* differs = "float16.") {
@@ -173,14 +173,16 @@ struct Prelu {
                                   + std::to_string(count));
   }
   size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
-    return kernels::device_bytes(weights);
+    return weights.size() * sizeof(float);
   }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
 #if defined(__CUDACC__)
-    device.parallel_for(x.shape.volume(),
-                        ScaledByChannel<E>{x.data, y.data, kernels::on_device(device, weights),
-                                           weights.size() == 1 ? 1 : x.shape.split(1).inner,
-                                           static_cast<int64_t>(weights.size())});
+    const auto count = static_cast<int64_t>(weights.size());
+    const float* slopes =
+        device.constants(weights.data(), count, static_cast<float*>(device.workspace));
+    device.parallel_for(
+        x.shape.volume(),
+        ScaledByChannel<E>{x.data, y.data, slopes, count == 1 ? 1 : x.shape.split(1).inner, count});
 #else
     if (weights.size() == 1)
       return apply(device, x.data, y.data, x.shape.volume(), Leaky{weights[0]});

@@ -1,7 +1,8 @@
-// Deformable convolution under the names of MMCV, NVIDIA and amirstan. Version 1 moves the taps of
-// a kernel; version 2 ("modulated") weighs them too. Stride, padding and dilation are (rows,
-// columns).
+// Deformable convolution under the names of MMCV, NVIDIA, amirstan and tensorRT_Pro. Version 1
+// moves the taps of a kernel; version 2 ("modulated") weighs them too. Stride, padding and dilation
+// are (rows, columns).
 #include <tenon/kernels/deformable_convolution.h>
+#include <tenon/kernels/workspace.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -41,8 +42,9 @@ List shortened(const List& padding) {
                               + " differs between the sides of an axis, which is not supported");
 }
 
-// What the plugins share. `mask` and `weight` are the positions of these inputs; no mask is -1.
-template <int mask, int weight> struct DeformableConvolution {
+// What the plugins share. `mask` and `weight` are the positions of these inputs; no mask is -1. The
+// offsets have `moves` channels for each tap.
+template <int mask, int weight, int moves = 2> struct DeformableConvolution {
   List stride = {1, 1};
   List padding = {0, 0};
   List dilation = {1, 1};
@@ -84,7 +86,7 @@ template <int mask, int weight> struct DeformableConvolution {
     };
     const int64_t height = result(x[2], r.rows), width = result(x[3], r.columns);
     const int64_t taps = r.offset_groups * kernel[2] * kernel[3];
-    expect("offset", in[1], x[0], 2 * taps, height, width);
+    expect("offset", in[1], x[0], moves * taps, height, width);
     if constexpr (mask >= 0) expect("mask", in[mask], x[0], taps, height, width);
     if (in.size() > weight + 1 && (in[weight + 1].rank() != 1 || in[weight + 1][0] != kernel[0]))
       throw std::invalid_argument("the bias must have " + std::to_string(kernel[0]) + " elements");
@@ -98,12 +100,11 @@ template <int mask, int weight> struct DeformableConvolution {
 
  protected:
   template <class E>
-  void convolve(const Device& device, const Tensor<const E>& x, const Tensor<const E>& offset,
-                const E* scale, const Tensor<const E>& kernel, const E* bias,
-                const Tensor<E>& y) const {
+  void convolve(const Device& device, const Tensor<const E>& x, const E* offset, const E* scale,
+                const Tensor<const E>& kernel, const E* bias, const Tensor<E>& y) const {
     deformable_convolution<E>(
         device, rule(kernel.shape),
-        {x.data, offset.data, scale, kernel.data, bias, y.data, x.shape[0], x.shape[1], x.shape[2],
+        {x.data, offset, scale, kernel.data, bias, y.data, x.shape[0], x.shape[1], x.shape[2],
          x.shape[3], y.shape[1], y.shape[2], y.shape[3]});
   }
 
@@ -126,6 +127,22 @@ constexpr Ports kInputs = {{"input", kT}, {"offset", kT}, {"weight", kT}};
 constexpr Ports kModulatedInputs = {
     {"input", kT}, {"offset", kT}, {"mask", kT}, {"weight", kT}, {"bias", kT, kOptional}};
 constexpr Ports kOutputs = {{"output", kT}};
+
+// Two thirds of an image's channels are offsets, the rest logits of the mask: (N, 3 * taps, plane).
+template <class E> struct SplitMoves {
+  const E* both;
+  E *offset, *mask;
+  int64_t third;  // elements of a third of an image
+
+  TENON_HD void operator()(int64_t i) const {
+    const int64_t image = i / (3 * third), at = i % (3 * third);
+    if (at < 2 * third)
+      offset[image * 2 * third + at] = both[i];
+    else
+      mask[image * third + at - 2 * third] =
+          static_cast<E>(1 / (1 + expf(-static_cast<float>(both[i]))));
+  }
+};
 
 }  // namespace
 
@@ -150,7 +167,7 @@ struct DeformConv2d : DeformableConvolution<-1, 2> {
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> offset, Tensor<const E> weight,
            Tensor<E> y) const {
-    convolve<E>(device, x, offset, nullptr, weight, nullptr, y);
+    convolve<E>(device, x, offset.data, nullptr, weight, nullptr, y);
   }
 };
 TENON_PLUGIN(DeformConv2d);
@@ -179,7 +196,7 @@ struct ModulatedDeformConv2d : DeformableConvolution<2, 3> {
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> offset, Tensor<const E> mask,
            Tensor<const E> weight, Tensor<const E> bias, Tensor<E> y) const {
-    convolve<E>(device, x, offset, mask.data, weight, bias.data, y);
+    convolve<E>(device, x, offset.data, mask.data, weight, bias.data, y);
   }
 };
 TENON_PLUGIN(ModulatedDeformConv2d);
@@ -213,5 +230,49 @@ struct AmirstanModulatedDeformConv : GroupedModulatedDeformConv {
       renamed(ModulatedDeformConv2d::spec, "ModulatedDeformableConvPluginDynamic");
 };
 TENON_PLUGIN(AmirstanModulatedDeformConv);
+
+struct DcnV2 : DeformableConvolution<-1, 2, 3> {
+  static constexpr Spec spec{
+      .name = "DCNv2",
+      .inputs = {{"input", kT}, {"offset_and_mask", kT}, {"weight", kT}, {"bias", kT, kOptional}},
+      .outputs = kOutputs,
+      .protocol = Protocol::kV2,
+      .text =
+          "torchvision's deform_conv2d with stride, padding and dilation 1. The first two thirds "
+          "of the channels of offset_and_mask are offsets, the sigmoid of the rest is the mask.",
+      .differs = "float16. Kernels may have other sizes than 3 x 3."};
+
+  DcnV2() { padding = {1, 1}; }
+  size_t workspace(std::span<const Shape> in, std::span<const Shape> out) const {
+    Carver carver;
+    Parts<float>(carver, DeformableConvolution::workspace(in, out), in[1]);
+    return carver.bytes();
+  }
+  template <class E>
+  void run(const Device& device, Tensor<const E> x, Tensor<const E> both, Tensor<const E> weight,
+           Tensor<const E> bias, Tensor<E> y) const {
+    const Shape shapes[] = {x.shape, both.shape, weight.shape};
+    Carver carver(device.workspace);
+    const Parts<E> parts(carver, DeformableConvolution::workspace(shapes, {}), both.shape);
+    const int64_t elements = both.shape.volume();
+    if (elements == 0) return;
+    device.parallel_for(
+        elements, SplitMoves<E>{both.data, parts.offset, parts.mask, elements / both.shape[0] / 3});
+    Device rest = device;
+    rest.workspace = parts.rest;
+    convolve<E>(rest, x, parts.offset, parts.mask, weight, bias.data, y);
+  }
+
+ private:
+  template <class E> struct Parts {
+    Parts(Carver& carver, size_t bytes, const Shape& both)
+        : rest(carver.array<char>(static_cast<int64_t>(bytes))),
+          offset(carver.array<E>(both.volume() / 3 * 2)),
+          mask(carver.array<E>(both.volume() / 3)) {}
+    char* rest;
+    E *offset, *mask;
+  };
+};
+TENON_PLUGIN(DcnV2);
 
 }  // namespace tenon::plugins::TENON_TARGET

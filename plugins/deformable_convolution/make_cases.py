@@ -76,4 +76,18 @@ for what, padding in (("MMDeploy", [1, 1, 2, 2]), ("ONNX", [1, 2, 1, 2])):
         attributes={"padding": padding})
 add(("MMCVModulatedDeformConv2d", "1"), "as documented", (1, 4, 3, 4), 2, (2, 2), 3001, groups=2,
     offset_groups=2, attributes={"group": 2, "deformable_group": 2})
+
+# DCNv2: offsets and the mask before its sigmoid in one tensor.
+for number, (what, x_shape, maps, bias) in enumerate((("one image", (1, 3, 5, 4), 2, True),
+                                                      ("images", (3, 2, 4, 6), 3, False),
+                                                      ("one pixel", (2, 4, 1, 1), 2, True),
+                                                      ("no batch", (0, 2, 3, 3), 2, True))):
+    state = numpy.random.RandomState(4000 + number)
+    x, both, weight, b = ((state.randint(-16, 17, shape) / 16).astype("float32") for shape in (
+        x_shape, (x_shape[0], 27, *x_shape[2:]), (maps, x_shape[1], 3, 3), (maps,)))
+    tensors = [torch.from_numpy(t) for t in (x, 2 * both[:, :18], weight, b, 2 * both[:, 18:])]
+    y = torchvision.ops.deform_conv2d(*tensors[:3], tensors[3] if bias else None, padding=1,
+                                      mask=tensors[4].sigmoid())
+    case("DCNv2", what, {}, {"input": x, "offset_and_mask": 2 * both, "weight": weight,
+                             **({"bias": b} if bias else {})}, {"output": y.numpy()})
 write(__file__)

@@ -18,7 +18,11 @@ struct DynamicTrtResize {
   static constexpr Spec spec{.name = "DynamicTRTResize",
                              .inputs = {{"x", kT}, {"size_tensor", kAny}},
                              .outputs = {{"y", kT}},
-                             .protocol = Protocol::kV2};
+                             .protocol = Protocol::kV2,
+                             .text =
+                                 "torch.nn.functional.interpolate with mode bicubic, to the height "
+                                 "and width of size_tensor (N, C, H, W), whose elements have no "
+                                 "meaning."};
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     if (in[0].size() != 4 || in[1].size() != 4)

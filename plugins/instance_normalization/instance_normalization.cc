@@ -11,7 +11,6 @@
 //
 // MMDeploy's plugin leaves out the last axis of volumes, and can give NaNs for large means.
 #include <tenon/kernels/normalization.h>
-#include <tenon/kernels/parameters.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -102,12 +101,14 @@ struct WithAttributes {
     check_channels(in[0], static_cast<int64_t>(scales.size()), static_cast<int64_t>(bias.size()));
   }
   size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
-    return kernels::device_bytes(scales) + kernels::device_bytes(bias);
+    return (scales.size() + bias.size()) * sizeof(float);
   }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
-    normalize_instances(device, x, y, kernels::on_device(device, scales),
-                        kernels::on_device(device, bias, kernels::device_bytes(scales)),
-                        {epsilon, relu ? alpha : 1});
+    const auto channels = static_cast<int64_t>(scales.size());
+    auto* copies = static_cast<float*>(device.workspace);
+    const float* scale = device.constants(scales.data(), channels, copies);
+    const float* offset = device.constants(bias.data(), channels, copies + channels);
+    normalize_instances(device, x, y, scale, offset, {epsilon, relu ? alpha : 1});
   }
 };
 
@@ -143,7 +144,8 @@ struct InstanceNorm {
 
   using T = Types<float, Half>;
   static constexpr auto attributes = std::tuple{attribute("epsilon", &InstanceNorm::epsilon)};
-  static constexpr Spec spec{.name = "InstanceNorm", .inputs = {{"x", kT}}, .outputs = {{"y", kT}}};
+  static constexpr Spec spec{
+      .name = "InstanceNorm", .inputs = {{"x", kT}}, .outputs = {{"y", kT}}, .text = kText};
 
   void check(std::span<const Shape> in) const { check_channels(in[0], in[0][1], in[0][1]); }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {

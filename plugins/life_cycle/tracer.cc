@@ -1,9 +1,11 @@
-// CuteSampleDynamicExtPlugin 1 (tiny-tensorrt): gives x as it is, and prints every call that the
-// engine makes, in order: the life cycle of an IPluginV2DynamicExt. Written on TensorRT's interface
-// itself, since the kit would hide what is to be seen.
+// CuteSamplePlugin and CuteSampleDynamicExtPlugin 1 (tiny-tensorrt): they give x as it is, and
+// print every call that the engine makes, in order: the life cycle of an IPluginV2Ext and of an
+// IPluginV2DynamicExt. Written on TensorRT's interfaces themselves, since the kit would hide what
+// is to be seen.
 #if !defined(__CUDACC__)  // it is there once, whatever the plugins are compiled for
 
 #include <NvInfer.h>
+#include <tenon/plugin_host.h>
 
 #include <atomic>
 #include <cstdio>
@@ -18,19 +20,18 @@ namespace {
 
 using namespace nvinfer1;  // NOLINT: all of it is TensorRT's
 
-constexpr const char* kName = "CuteSampleDynamicExtPlugin";
-constexpr const char* kVersion = "1";
-
-size_t bytes_of(const PluginTensorDesc& desc) {
-  size_t size = desc.type == DataType::kFLOAT || desc.type == DataType::kINT32 ? 4
-                : desc.type == DataType::kHALF || desc.type == DataType::kBF16 ? 2
-                : desc.type == DataType::kINT64                                ? 8
-                                                                               : 1;
-  for (int i = 0; i < desc.dims.nbDims; ++i) size *= static_cast<size_t>(desc.dims.d[i]);
+size_t bytes_of(DataType type, const Dims& dims) {
+  size_t size = type == DataType::kFLOAT || type == DataType::kINT32 ? 4
+                : type == DataType::kHALF || type == DataType::kBF16 ? 2
+                : type == DataType::kINT64                           ? 8
+                                                                     : 1;
+  for (int i = 0; i < dims.nbDims; ++i) size *= static_cast<size_t>(dims.d[i]);
   return size;
 }
 
-class Tracer final : public IPluginV2DynamicExt {
+// What a plugin of either interface answers. Plugin has kName, and is made from `how` it is
+// constructed, or as a copy.
+template <class Plugin, class Interface> class Tracer : public Interface {
  public:
   explicit Tracer(const char* how) : number_(++made_) { trace(how); }
   Tracer(const Tracer& other) : name_space_(other.name_space_), number_(++made_) {
@@ -39,8 +40,8 @@ class Tracer final : public IPluginV2DynamicExt {
   Tracer& operator=(const Tracer&) = delete;
   ~Tracer() override { trace("destructed"); }
 
-  const char* getPluginType() const noexcept override { return kName; }
-  const char* getPluginVersion() const noexcept override { return kVersion; }
+  const char* getPluginType() const noexcept override { return Plugin::kName; }
+  const char* getPluginVersion() const noexcept override { return "1"; }
   void setPluginNamespace(const char* name) noexcept override {
     trace("setPluginNamespace");
     name_space_ = name == nullptr ? "" : name;
@@ -54,6 +55,94 @@ class Tracer final : public IPluginV2DynamicExt {
     trace("getOutputDataType");
     return types[0];
   }
+  int32_t initialize() noexcept override {
+    trace("initialize");
+    return 0;
+  }
+  void terminate() noexcept override { trace("terminate"); }
+  void attachToContext(cudnnContext*, cublasContext*, IGpuAllocator*) noexcept override {
+    trace("attachToContext");
+  }
+  void detachFromContext() noexcept override { trace("detachFromContext"); }
+  Interface* clone() const noexcept override {
+    trace("clone");
+    return new Plugin(static_cast<const Plugin&>(*this));
+  }
+  void destroy() noexcept override {
+    trace("destroy");
+    delete static_cast<Plugin*>(this);
+  }
+
+ protected:
+  // "CuteSampleDynamicExtPlugin 2: enqueue"; the number tells objects apart.
+  void trace(const char* what) const noexcept {
+    std::printf("%s %d: %s\n", Plugin::kName, number_, what);
+    std::fflush(stdout);
+  }
+  // The engine of this library gives host memory.
+  int32_t copy(const void* from, void* to, size_t bytes) const noexcept {
+    trace("enqueue");
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    return 0;
+  }
+
+ private:
+  static inline std::atomic<int> made_ = 0;
+  std::string name_space_;
+  int number_;
+};
+
+class CuteSample final : public Tracer<CuteSample, IPluginV2Ext> {
+ public:
+  static constexpr const char* kName = "CuteSamplePlugin";
+  static constexpr const char* kText =
+      "x as it is, in any format. Prints every call that the engine makes of its IPluginV2Ext.";
+  explicit CuteSample(const char* how, const void* saved = nullptr, size_t size = 0) : Tracer(how) {
+    if (size == sizeof(bytes_)) std::memcpy(&bytes_, saved, size);
+  }
+
+  Dims getOutputDimensions(int32_t, const Dims* inputs, int32_t) noexcept override {
+    trace("getOutputDimensions");
+    return inputs[0];
+  }
+  bool supportsFormat(DataType, PluginFormat) const noexcept override {
+    trace("supportsFormat");
+    return true;
+  }
+  void configurePlugin(const Dims* inputs, int32_t, const Dims*, int32_t, const DataType* types,
+                       const DataType*, const bool*, const bool*, PluginFormat,
+                       int32_t) noexcept override {
+    trace("configurePlugin");
+    bytes_ = bytes_of(types[0], inputs[0]);
+  }
+  size_t getWorkspaceSize(int32_t) const noexcept override {
+    trace("getWorkspaceSize");
+    return 0;
+  }
+  int32_t enqueue(int32_t batch, const void* const* inputs, void* const* outputs, void*,
+                  cudaStream_t) noexcept override {
+    return copy(inputs[0], outputs[0], bytes_ * static_cast<size_t>(batch));
+  }
+  size_t getSerializationSize() const noexcept override {
+    trace("getSerializationSize");
+    return sizeof(bytes_);
+  }
+  void serialize(void* to) const noexcept override {
+    trace("serialize");
+    std::memcpy(to, &bytes_, sizeof(bytes_));
+  }
+
+ private:
+  size_t bytes_ = 0;  // of an item of the batch
+};
+
+class CuteSampleDynamicExt final : public Tracer<CuteSampleDynamicExt, IPluginV2DynamicExt> {
+ public:
+  static constexpr const char* kName = "CuteSampleDynamicExtPlugin";
+  static constexpr const char* kText =
+      "x as it is. Prints every call that the engine makes of its IPluginV2DynamicExt.";
+  explicit CuteSampleDynamicExt(const char* how, const void* = nullptr, size_t = 0) : Tracer(how) {}
+
   DimsExprs getOutputDimensions(int32_t, const DimsExprs* inputs, int32_t,
                                 IExprBuilder&) noexcept override {
     trace("getOutputDimensions");
@@ -74,58 +163,31 @@ class Tracer final : public IPluginV2DynamicExt {
     trace("getWorkspaceSize");
     return 0;
   }
-  int32_t initialize() noexcept override {
-    trace("initialize");
-    return 0;
-  }
-  void terminate() noexcept override { trace("terminate"); }
-  // The engine of this library gives host memory.
   int32_t enqueue(const PluginTensorDesc* descs, const PluginTensorDesc*, const void* const* inputs,
                   void* const* outputs, void*, cudaStream_t) noexcept override {
-    trace("enqueue");
-    if (bytes_of(descs[0]) > 0) std::memcpy(outputs[0], inputs[0], bytes_of(descs[0]));
-    return 0;
+    return copy(inputs[0], outputs[0], bytes_of(descs[0].type, descs[0].dims));
   }
   size_t getSerializationSize() const noexcept override {
     trace("getSerializationSize");
     return 0;
   }
   void serialize(void*) const noexcept override { trace("serialize"); }
-  IPluginV2DynamicExt* clone() const noexcept override {
-    trace("clone");
-    return new Tracer(*this);
-  }
-  void destroy() noexcept override {
-    trace("destroy");
-    delete this;
-  }
-
- private:
-  // "CuteSampleDynamicExtPlugin 2: enqueue"; the number tells objects apart.
-  void trace(const char* what) const noexcept {
-    std::printf("%s %d: %s\n", kName, number_, what);
-    std::fflush(stdout);
-  }
-
-  static inline std::atomic<int> made_ = 0;
-  std::string name_space_;
-  int number_;
 };
 
-class TracerCreator final : public IPluginCreator {
+template <class Plugin> class Creator final : public IPluginCreator {
  public:
-  const char* getPluginName() const noexcept override { return kName; }
-  const char* getPluginVersion() const noexcept override { return kVersion; }
+  const char* getPluginName() const noexcept override { return Plugin::kName; }
+  const char* getPluginVersion() const noexcept override { return "1"; }
   const PluginFieldCollection* getFieldNames() noexcept override { return &fields_; }
   void setPluginNamespace(const char* name) noexcept override {
     name_space_ = name == nullptr ? "" : name;
   }
   const char* getPluginNamespace() const noexcept override { return name_space_.c_str(); }
   IPluginV2* createPlugin(const char*, const PluginFieldCollection*) noexcept override {
-    return new Tracer("constructed by createPlugin()");
+    return new Plugin("constructed by createPlugin()");
   }
-  IPluginV2* deserializePlugin(const char*, const void*, size_t) noexcept override {
-    return new Tracer("constructed by deserializePlugin()");
+  IPluginV2* deserializePlugin(const char*, const void* data, size_t size) noexcept override {
+    return new Plugin("constructed by deserializePlugin()", data, size);
   }
 
  private:
@@ -133,10 +195,16 @@ class TracerCreator final : public IPluginCreator {
   std::string name_space_;
 };
 
-[[maybe_unused]] const bool kRegistered = [] {
-  static TracerCreator creator;
+template <class Plugin> bool register_tracer() {
+  static constexpr TenonPluginText kWhat{Plugin::kText, "", "Inputs: `x`. Outputs: `y`.", nullptr};
+  static Creator<Plugin> creator;
+  if (tenonDescribePlugin != nullptr)
+    tenonDescribePlugin(static_cast<const IPluginCreatorInterface*>(&creator), &kWhat);
   return getPluginRegistry != nullptr && getPluginRegistry()->registerCreator(creator, "");
-}();
+}
+
+[[maybe_unused]] const bool kRegistered =
+    register_tracer<CuteSample>() && register_tracer<CuteSampleDynamicExt>();
 
 }  // namespace
 }  // namespace tenon::plugins

@@ -12,33 +12,7 @@ import torchvision
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cases import case, write  # noqa: E402
-from samples import sample  # noqa: E402
-
-
-def pooled(x, roi, size, scale, ratio, aligned, angle, reduce):
-    """roi: image, centre x, centre y, width, height. No angle: it is not a turned one."""
-    offset = 0.5 if aligned else 0
-    column, row = roi[1] * scale - offset, roi[2] * scale - offset
-    width, height = roi[3] * scale, roi[4] * scale
-    left, top = -width / 2, -height / 2
-    if not aligned:  # upright regions grow from their corner, turned ones about their centre
-        width, height = max(width, 1), max(height, 1)
-    if angle is not None:
-        left, top = -width / 2, -height / 2
-    cosine, sine = numpy.cos(angle or 0), numpy.sin(angle or 0)
-    steps = height / size[0], width / size[1]
-    counts = [ratio or int(numpy.ceil(step)) for step in steps]
-    y = numpy.zeros((x.shape[1], *size), "float32")
-    for c, i, j in numpy.ndindex(*y.shape):
-        samples = []
-        for k, m in numpy.ndindex(*counts):
-            down = (i + (k + 0.5) / counts[0]) * steps[0] + top
-            right = (j + (m + 0.5) / counts[1]) * steps[1] + left
-            samples.append(sample(x[int(roi[0]), c],
-                                  down * cosine - right * sine + row,
-                                  down * sine + right * cosine + column))
-        y[c, i, j] = reduce(samples)
-    return y
+from samples import pooled  # noqa: E402
 
 
 def add(name, seed, rois, extents, strides, size=(2, 3), mode="avg", ratio=2, factor=-1.0, finest=8,
@@ -101,6 +75,8 @@ add("turned, as many samples as elements", 22, TURNED, EXTENTS, STRIDES, (2, 2),
     clockwise=0)
 add("turned, scaled", 23, TURNED, EXTENTS, STRIDES, (1, 2), factor=1.5, clockwise=0)
 add("turned, many samples", 24, [[0, 4, 4, 8, 8, 0.75]], [(5, 5)], [2], (1, 1), ratio=20, clockwise=0)
+add("turned, far larger than its map", 27, [[1, 10, 12, 700, 500, 0.5]], [(6, 7)], [2], (1, 2), ratio=0,
+    channels=1, clockwise=0)
 add("turned, no rois", 25, [], EXTENTS, STRIDES, clockwise=0)
 add("turned, defaults", 26, [[0, 4, 3, 9, 8, 0.25]], [(3, 3)], [4], (7, 7), finest=56, aligned=0,
     channels=1, batch=1, clockwise=0, attributes={})

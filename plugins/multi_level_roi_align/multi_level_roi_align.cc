@@ -60,22 +60,11 @@ template <class E> struct TurnedRegions {
     float roi[6];
     for (int k = 0; k < 6; ++k) roi[k] = static_cast<float>(rois[i * 6 + k]);
     const int64_t level = levels.of(roi[3], roi[4]);
-    const float scale = 1 / levels.stride[level], offset = levels.aligned ? 0.5f : 0.f;
-    float width = levels.grown(roi[3]) * scale, height = levels.grown(roi[4]) * scale;
-    if (!levels.aligned) width = fmaxf(width, 1.f), height = fmaxf(height, 1.f);
-    const float angle = clockwise ? -roi[5] : roi[5];
-    return {level,
-            image_of(roi[0]),
-            roi[1] * scale - offset - width / 2,
-            roi[2] * scale - offset - height / 2,
-            width,
-            height,
-            cosf(angle),
-            sinf(angle)};
+    for (int k = 3; k < 5; ++k) roi[k] = levels.grown(roi[k]);
+    return Region::of_turned(level, image_of(roi[0]), roi + 1, 1 / levels.stride[level],
+                             levels.aligned, clockwise);
   }
 };
-
-enum class Mode { kMaximum = 0, kAverage = 1 };
 
 // What both share; `row` is the length of a row of rois.
 template <int row> struct MultiLevel {
@@ -161,13 +150,13 @@ template <int row> struct MultiLevel {
 }  // namespace
 
 struct MultiLevelRoiAlign : MultiLevel<5> {
-  Mode pool_mode = Mode::kMaximum;
+  RoiPooling pool_mode = RoiPooling::kMaximum;
 
   static constexpr auto attributes = std::tuple{
       attribute("output_height", &MultiLevelRoiAlign::output_height),
       attribute("output_width", &MultiLevelRoiAlign::output_width),
       attribute("pool_mode", &MultiLevelRoiAlign::pool_mode,
-                {{"max", Mode::kMaximum}, {"avg", Mode::kAverage}}),
+                {{"max", RoiPooling::kMaximum}, {"avg", RoiPooling::kAverage}}),
       attribute("sampling_ratio", &MultiLevelRoiAlign::sampling_ratio),
       attribute("featmap_strides", &MultiLevelRoiAlign::featmap_strides).required(),
       attribute("roi_scale_factor", &MultiLevelRoiAlign::roi_scale_factor),
@@ -188,8 +177,7 @@ struct MultiLevelRoiAlign : MultiLevel<5> {
 
   template <class E>
   void run(const Device& device, Tensor<const E> rois, Tensors<const E> maps, Tensor<E> y) const {
-    pool<E>(device, UprightRegions<E>{rois.data, levels()},
-            pool_mode == Mode::kMaximum ? RoiPooling::kMaximum : RoiPooling::kAverage, maps, y);
+    pool<E>(device, UprightRegions<E>{rois.data, levels()}, pool_mode, maps, y);
   }
 };
 TENON_PLUGIN(MultiLevelRoiAlign);

@@ -189,6 +189,7 @@ struct EfficientNmsOnnx : IndexNms {
   EfficientNmsOnnx() { score = 0.5f; }
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    DetectionShape::require_images(in[1].size());
     out[0] = {in[1].at(0) * most, 3};
   }
   void check(std::span<const Shape> in) const { DetectionShape::of(in[0], in[1]); }

@@ -29,6 +29,16 @@ TEST(NonMaxSuppressionTest, UnknownCodingsAreErrors) {
               HasSubstr("expected a center_point_box of 0 or 1, found 2"));
 }
 
+TEST(EfficientNmsOnnxTest, ImagesHaveAnAxis) {
+  EXPECT_THAT(PluginCase("EfficientNMS_ONNX_TRT")
+                  .attribute("max_output_boxes_per_class", 1)
+                  .in("boxes", {2, 4}, std::vector<double>(8, 0))
+                  .in("scores", {2, 1}, {0, 0})
+                  .out("indices", DataType::kINT32, {1, 3}, {-1, -1, -1})
+                  .check(),
+              HasSubstr("scores must have shape (images, boxes, classes), found 2 dimensions"));
+}
+
 TEST(TorchNmsTest, ShapesThatDoNotFitAreErrors) {
   EXPECT_THAT(PluginCase("TorchNMSPluginDynamic")
                   .attribute("iou_threshold", 0.5f)

@@ -14,7 +14,7 @@ import torchvision
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cases import case, write  # noqa: E402
-from samples import sample  # noqa: E402
+from samples import pooled, sample  # noqa: E402
 
 
 def map_of(shape, seed):
@@ -116,4 +116,26 @@ for version in ("1", "2"):
                                     "output_height": size[0], "output_width": size[1],
                                     "sampling_ratio": ratio, "spatial_scale": scale},
              {"X": x, "rois": rois[:, 1:], "batch_indices": images}, {"Y": y}, version=version)
+# Far larger than the map: most samples lie outside.
+x, rois = map_of((1, 1, 7, 6), 6), rois_of([[0, -400, -300, 500, 400], [0, 2, 1, 900, 4]])
+for mode, expected in (("avg", average), ("max", maximum)):
+    case("MMCVRoiAlign", f"far larger than the map, {mode}",
+         {"mode": mode, "output_height": 2, "output_width": 1}, {"input": x, "rois": rois},
+         {"output": expected(x, rois, (2, 1), 1.0, 0, True)})
+
+# MMCVRoIAlignRotated, row by row.
+TURNED = numpy.array([[0, 6, 5, 7, 4, 0.5], [1, 2.5, 8, 9, 3, -1.25], [1, 7, 4, 5, 5, 0],
+                      [0, 12, 9, 20, 6, 2.5]], "float32")
+x = map_of((2, 2, 10, 13), 7)
+for what, size, scale, ratio, aligned, clockwise in [
+        ("turned", (2, 3), 1.0, 2, 1, 0), ("turned, clockwise", (3, 2), 0.5, 2, 1, 1),
+        ("turned, not aligned, as many samples as elements", (2, 2), 0.25, 0, 0, 0), ("defaults", (7, 7), 1.0, 0, 1, 0)]:
+    y = [pooled(x, roi, size, scale, ratio, aligned, -roi[5] if clockwise else roi[5], numpy.mean)
+         for roi in TURNED]
+    attributes = {"output_height": size[0], "output_width": size[1], "spatial_scale": scale,
+                  "sampling_ratio": ratio, "aligned": aligned, "clockwise": clockwise}
+    case("MMCVRoIAlignRotated", what, {} if what == "defaults" else attributes,
+         {"input": x, "rois": TURNED}, {"output": numpy.stack(y)})
+case("MMCVRoIAlignRotated", "no rois", {}, {"input": x, "rois": TURNED[:0]},
+     {"output": numpy.zeros((0, 2, 7, 7), "float32")})
 write(__file__)

@@ -1,4 +1,5 @@
-// Regions of one feature map brought to one size: MMCVRoiAlign (also MMCVRoIAlign), ROIAlign_TRT.
+// Regions of one feature map brought to one size: MMCVRoiAlign (also MMCVRoIAlign),
+// MMCVRoIAlignRotated, ROIAlign_TRT.
 #include <tenon/kernels/roi_align.h>
 #include <tenon/plugin.h>
 
@@ -46,7 +47,18 @@ template <class E> struct MmcvRegions {
   }
 };
 
-enum class MmcvMode { kMaximum = 0, kAverage = 1 };
+// Rows of batch element, centre x and y, width, height, angle.
+template <class E> struct TurnedRegions {
+  const E* rois;
+  float scale;
+  bool aligned, clockwise;
+
+  TENON_HD Region operator()(int64_t i) const {
+    float roi[6];
+    for (int k = 0; k < 6; ++k) roi[k] = static_cast<float>(rois[i * 6 + k]);
+    return Region::of_turned(0, image_of(roi[0]), roi + 1, scale, aligned, clockwise);
+  }
+};
 
 }  // namespace
 
@@ -55,7 +67,7 @@ struct MmcvRoiAlign {
   int32_t output_width = 7;
   float spatial_scale = 1;
   int32_t sampling_ratio = 0;
-  MmcvMode mode = MmcvMode::kAverage;
+  RoiPooling mode = RoiPooling::kAverage;
   int32_t aligned = 1;
 
   using T = Types<float, Half>;
@@ -65,7 +77,7 @@ struct MmcvRoiAlign {
       attribute("spatial_scale", &MmcvRoiAlign::spatial_scale),
       attribute("sampling_ratio", &MmcvRoiAlign::sampling_ratio),
       attribute("mode", &MmcvRoiAlign::mode,
-                {{"max", MmcvMode::kMaximum}, {"avg", MmcvMode::kAverage}}),
+                {{"max", RoiPooling::kMaximum}, {"avg", RoiPooling::kAverage}}),
       attribute("aligned", &MmcvRoiAlign::aligned),
   };
   static constexpr Spec spec{.name = "MMCVRoiAlign",
@@ -77,10 +89,7 @@ struct MmcvRoiAlign {
                                  "x1, y1, x2, y2.",
                              .differs = "The maximum of a bin without samples is 0."};
 
-  RoiAlignRule rule() const {
-    return {output_height, output_width, sampling_ratio,
-            mode == MmcvMode::kAverage ? RoiPooling::kAverage : RoiPooling::kMaximum};
-  }
+  RoiAlignRule rule() const { return {output_height, output_width, sampling_ratio, mode}; }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     out[0] = result_extents(in, output_height, output_width);
   }
@@ -103,6 +112,51 @@ struct MmcvRoiAlignAsDocumented : MmcvRoiAlign {
   static constexpr Spec spec = renamed(MmcvRoiAlign::spec, "MMCVRoIAlign");
 };
 TENON_PLUGIN(MmcvRoiAlignAsDocumented);
+
+struct MmcvRoiAlignRotated {
+  int32_t output_height = 7;
+  int32_t output_width = 7;
+  float spatial_scale = 1;
+  int32_t sampling_ratio = 0;
+  bool aligned = true;
+  bool clockwise = false;
+
+  using T = Types<float, Half>;
+  static constexpr auto attributes = std::tuple{
+      attribute("output_height", &MmcvRoiAlignRotated::output_height),
+      attribute("output_width", &MmcvRoiAlignRotated::output_width),
+      attribute("spatial_scale", &MmcvRoiAlignRotated::spatial_scale),
+      attribute("sampling_ratio", &MmcvRoiAlignRotated::sampling_ratio)
+          .says("samples per bin and axis; 0: as many as elements it covers"),
+      attribute("aligned", &MmcvRoiAlignRotated::aligned),
+      attribute("clockwise", &MmcvRoiAlignRotated::clockwise),
+  };
+  static constexpr Spec spec{.name = "MMCVRoIAlignRotated",
+                             .inputs = {{"input", kT}, {"rois", kT}},
+                             .outputs = {{"output", kT}},
+                             .protocol = Protocol::kV2,
+                             .text =
+                                 "mmcv.ops.RoIAlignRotated. Rows of rois are the number of an "
+                                 "image, centre x, centre y, width, height, angle in radians."};
+
+  RoiAlignRule rule() const { return {output_height, output_width, sampling_ratio}; }
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    out[0] = result_extents(in, output_height, output_width);
+  }
+  void check(std::span<const Shape> in) const { check_roi_align(in[0], in[1], 6, rule()); }
+  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
+    return roi_align_workspace(in[0].volume());
+  }
+
+  template <class E>
+  void run(const Device& device, Tensor<const E> x, Tensor<const E> rois, Tensor<E> y) const {
+    const FeatureMap<E> map = map_of(x);
+    roi_align<E>(device, rule(), {&map, 1}, x.shape[1],
+                 TurnedRegions<E>{rois.data, spatial_scale, aligned, clockwise}, rois.shape[0],
+                 y.data);
+  }
+};
+TENON_PLUGIN(MmcvRoiAlignRotated);
 
 struct RoiAlignTrt {
   int32_t coordinate_transformation_mode = 1;

@@ -43,10 +43,21 @@ TEST(RoiAlignTest, GiantRoisTakeNoLongerThanTheirMap) {
   EXPECT_EQ(c.check(), "");
 }
 
-TEST(RoiAlignTest, GiantRoisHaveNoMaximum) {
-  PluginCase c = PluginCase("MMCVRoiAlign").attribute("mode", "max");
-  EXPECT_THAT(with_rois(c, {1, 5}, {0, 0, 0, 6e4, 6e4}).check(),
-              HasSubstr("is far larger than its feature map of 2 x 2"));
+TEST(RoiAlignTest, GiantRoisOfEveryKindTakeNoLongerThanTheirMap) {
+  const auto check = [](PluginCase c, const std::vector<int64_t>& dims,
+                        const std::vector<double>& roi) {
+    return c.attribute("output_height", 1)
+        .attribute("output_width", 1)
+        .in("input", DataType::kFLOAT, {1, 1, 2, 2}, {1, 2, 3, 4})
+        .in("rois", DataType::kFLOAT, dims, roi)
+        .out("output", DataType::kFLOAT, {1, 1, 1, 1}, {0})
+        .check();
+  };
+  const PluginCase maximum = PluginCase("MMCVRoiAlign").attribute("mode", "max");
+  EXPECT_EQ(check(maximum, {1, 5}, {0, -1e30, -2e30, 1e30, 3e30}), "");
+  const PluginCase turned("MMCVRoIAlignRotated");
+  EXPECT_EQ(check(turned, {1, 6}, {0, 1, 2, 1e30, 2e30, 0.5}), "");
+  EXPECT_EQ(check(turned, {1, 6}, {0, 1e30, 2, 1e6, 3e36, -2}), "");
 }
 
 TEST(RoiAlignTest, ShapesThatDoNotFitAreErrors) {

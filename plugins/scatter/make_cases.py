@@ -30,7 +30,8 @@ def numbers(shape, state):
     return state.randint(-4, 5, shape).astype("float32")
 
 
-def blocks(name, data_shape, index_shape, seed, reduction="none", index_type="int32", meet=True):
+def blocks(name, data_shape, index_shape, seed, reduction="none", index_type="int32", meet=True,
+           plugin="ScatterND"):
     state = numpy.random.RandomState(seed)
     width = index_shape[-1]
     places = int(numpy.prod(data_shape[:width]))
@@ -42,7 +43,7 @@ def blocks(name, data_shape, index_shape, seed, reduction="none", index_type="in
     indices = indices.reshape(index_shape).astype(index_type)
     data = numbers(data_shape, state)
     updates = numbers((*index_shape[:-1], *data_shape[width:]), state)
-    case("ScatterND", name, {} if reduction == "none" else {"reduction": reduction},
+    case(plugin, name, {} if reduction == "none" else {"reduction": reduction},
          {"data": data, "indices": indices, "updates": updates},
          {"output": scattered("ScatterND", data, indices, updates, reduction)})
 
@@ -78,6 +79,7 @@ blocks("everything", (6,), (6, 1), 5, meet=False)
 blocks("one", (1,), (1, 1), 6)
 blocks("no updates", (3, 2), (0, 1), 7)
 blocks("no elements in a block", (3, 0), (2, 1), 8)
+blocks("rows", (5, 3), (2, 1), 9, meet=False, plugin="MyScatterND")
 for which in ("add", "mul", "min", "max"):
     blocks(which, (4, 3), (6, 1), 9, reduction=which)
     blocks(which + " of elements", (3, 4), (5, 2), 10, reduction=which, index_type="int64")

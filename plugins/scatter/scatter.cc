@@ -1,5 +1,5 @@
-// ScatterND 1, ScatterElements 1 and 2: a copy of a tensor in which blocks or elements are replaced
-// by updates, or combined with them.
+// ScatterND 1 (also MyScatterND), ScatterElements 1 and 2: a copy of a tensor in which blocks or
+// elements are replaced by updates, or combined with them.
 #include <tenon/kernels/scatter.h>
 #include <tenon/kernels/scatter_cuda.h>
 #include <tenon/plugin.h>
@@ -51,6 +51,7 @@ struct ScatterNd {
   }
 };
 TENON_PLUGIN(ScatterNd);
+TENON_PLUGIN_AS(ScatterNd, "MyScatterND");  // tensorRT_Pro's name
 
 struct ScatterElements {
   int32_t axis = 0;

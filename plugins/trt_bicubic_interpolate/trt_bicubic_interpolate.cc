@@ -1,5 +1,6 @@
 // TRTBicubicInterpolate: bicubic interpolation of x by two factors, which may be fractions.
 #include <tenon/kernels/bicubic_resize.h>
+#include <tenon/kernels/scale_factor.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -7,43 +8,16 @@ namespace tenon::plugins::TENON_TARGET {
 using namespace tenon::kit;      // NOLINT: what plugin authors write
 using namespace tenon::kernels;  // NOLINT
 
-namespace {
-
-// The first fraction of its continued fraction that rounds to the factor: 0.7 as a float is
-// slightly less, and 7/10 is what was meant.
-struct Fraction {
-  int64_t numerator = 1, denominator = 0;
-
-  static Fraction of(float factor) {
-    constexpr float kMost = 1 << 20;
-    if (!(factor >= 1 / kMost && factor <= kMost))
-      throw std::invalid_argument("scale_factor must be between 1/1048576 and 1048576, found "
-                                  + std::to_string(factor));
-    Fraction before{0, 1}, f;
-    double rest = factor;
-    for (;;) {
-      const auto whole = static_cast<int64_t>(rest);
-      const Fraction next{whole * f.numerator + before.numerator,
-                          whole * f.denominator + before.denominator};
-      before = f;
-      f = next;
-      if (static_cast<float>(static_cast<double>(f.numerator) / static_cast<double>(f.denominator))
-          == factor)
-        return f;
-      rest = 1 / (rest - static_cast<double>(whole));
-    }
-  }
-};
-
-}  // namespace
-
 struct TrtBicubicInterpolate {
   std::vector<float> scale_factor;
   bool align_corners = true;
 
   using T = Types<float, Half>;
   static constexpr auto attributes = std::tuple{
-      attribute("scale_factor", &TrtBicubicInterpolate::scale_factor).required(),
+      attribute("scale_factor", &TrtBicubicInterpolate::scale_factor)
+          .required()
+          .length_in_bytes(2)
+          .says("of height and of width"),
       attribute("align_corners", &TrtBicubicInterpolate::align_corners),
   };
   static constexpr Spec spec{
@@ -69,7 +43,7 @@ struct TrtBicubicInterpolate {
                                   + std::to_string(in[0].size()));
     out[0] = in[0];
     for (size_t i = 0; i < 2; ++i) {
-      const Fraction f = Fraction::of(scale_factor[i]);
+      const ScaleFactor f = ScaleFactor::of(scale_factor[i]);
       out[0][i + 2] = in[0][i + 2] * f.numerator / f.denominator;
     }
   }

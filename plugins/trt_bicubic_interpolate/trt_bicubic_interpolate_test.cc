@@ -28,6 +28,18 @@ TEST(TrtBicubicInterpolateTest, FactorsThatAreNoneAreErrors) {
       HasSubstr("attribute scale_factor is required"));
 }
 
+// As some exporters and programs give them: two floats of length 8.
+TEST(TrtBicubicInterpolateTest, FactorsMayCountBytes) {
+  const auto check = [](size_t length) {
+    PluginCase c("TRTBicubicInterpolate");
+    c.attribute("scale_factor", std::vector<float>{2, 1}).length(length);
+    return c.in("input", {1, 1, 1, 1}, {3}).out("output", {1, 1, 2, 1}, {3, 3}).check();
+  };
+  EXPECT_EQ(check(2), "");
+  EXPECT_EQ(check(8), "");
+  EXPECT_THAT(check(1), HasSubstr("must have 2 values (height, width), found 1"));
+}
+
 TEST(TrtBicubicInterpolateTest, ShapesThatDoNotFitAreErrors) {
   EXPECT_THAT(error_for({2, 2}, {1, 2, 2}), HasSubstr("input must have 4 dimensions"));
 }

@@ -1,4 +1,4 @@
-"""Writes cases.json: what PyTorch's bilinear interpolation gives. Needs PyTorch."""
+"""Writes cases.json: what PyTorch's bilinear and nearest interpolation give. Needs PyTorch."""
 import pathlib
 import sys
 
@@ -32,4 +32,16 @@ case("UpsamplePlugin", "no batch", {}, {"x": numpy.zeros((0, 2, 3, 3), "float32"
      {"y": numpy.zeros((0, 2, 6, 6), "float32")})
 case("UpsamplePlugin", "no pixels", {}, {"x": numpy.zeros((1, 2, 0, 3), "float32")},
      {"y": numpy.zeros((1, 2, 0, 6), "float32")})
+
+# UpSamplePlugin_TRT.
+for name, shape, factor in [("nearest, twice", (2, 3, 4, 5), 2.0), ("nearest, three times", (1, 1, 3, 2), 3.0),
+                            ("nearest, a fraction", (1, 2, 5, 7), 1.5), ("nearest, smaller", (1, 2, 9, 6), 0.7),
+                            ("nearest, one pixel", (1, 1, 1, 1), 5.0), ("nearest, no batch", (0, 1, 2, 2), 2.0)]:
+    x = torch.randint(-32, 33, shape, generator=generator).float() / 16
+    y = torch.nn.functional.interpolate(x, scale_factor=factor, mode="nearest")
+    case("UpSamplePlugin_TRT", name, {} if factor == 2 else {"scale": factor}, {"x": x.numpy()},
+         {"y": y.numpy()}, version="01", namespace="_TRT")
+bytes_of = numpy.arange(-6, 6, dtype="int8").reshape(1, 2, 2, 3)
+case("UpSamplePlugin_TRT", "nearest, int8", {}, {"x": bytes_of},
+     {"y": bytes_of.repeat(2, 2).repeat(2, 3)}, version="01", namespace="_TRT")
 write(__file__)

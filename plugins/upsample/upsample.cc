@@ -1,5 +1,7 @@
-// UpsamplePlugin 1 (a tutorial's): bilinear interpolation of x (N, C, H, W) by a whole factor. As
-// torch.nn.functional.interpolate with mode "bilinear".
+// Interpolation of x (N, C, H, W) by a factor, as torch.nn.functional.interpolate:
+// - UpsamplePlugin 1 (a tutorial's): mode "bilinear", by a whole factor;
+// - UpSamplePlugin_TRT 01 in _TRT (tiny-tensorrt): mode "nearest".
+#include <tenon/kernels/scale_factor.h>
 #include <tenon/plugin.h>
 
 namespace tenon::plugins::TENON_TARGET {
@@ -79,6 +81,56 @@ struct Upsample {
   }
 };
 TENON_PLUGIN(Upsample);
+
+template <class E> struct NearestPixel {
+  const E* x;
+  E* y;
+  int64_t in_height, in_width, height, width;
+  kernels::ScaleFactor factor;
+
+  TENON_HD int64_t source(int64_t at, int64_t extent) const {
+    const int64_t from = at * factor.denominator / factor.numerator;
+    return from < extent ? from : extent - 1;
+  }
+  TENON_HD void operator()(int64_t i) const {
+    const int64_t row = source(i / width % height, in_height), column = source(i % width, in_width);
+    y[i] = x[(i / (width * height) * in_height + row) * in_width + column];
+  }
+};
+
+struct UpsampleNearest {
+  float scale = 2;
+
+  using T = Types<float, Half, int8_t>;
+  static constexpr auto attributes =
+      std::tuple{attribute("scale", &UpsampleNearest::scale).says("of height and width")};
+  static constexpr Spec spec{
+      .name = "UpSamplePlugin_TRT",
+      .version = "01",
+      .name_space = "_TRT",
+      .inputs = {{"x", kT}},
+      .outputs = {{"y", kT}},
+      .protocol = Protocol::kV2,
+      .text = "torch.nn.functional.interpolate of (N, C, H, W) with mode nearest.",
+      .differs = "The factor may be a fraction. It has a field, and a creator makes the plugin."};
+
+  void shapes(std::span<const Extents> in, std::span<Extents> out) const {
+    if (in[0].size() != 4)
+      throw std::invalid_argument("x must have 4 dimensions (N, C, H, W), found "
+                                  + std::to_string(in[0].size()));
+    const kernels::ScaleFactor f = factor();
+    out[0] = in[0];
+    for (size_t i = 2; i < 4; ++i) out[0][i] = in[0][i] * f.numerator / f.denominator;
+  }
+  template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {
+    device.parallel_for(y.shape.volume(), NearestPixel<E>{x.data, y.data, x.shape[2], x.shape[3],
+                                                          y.shape[2], y.shape[3], factor()});
+  }
+
+ private:
+  kernels::ScaleFactor factor() const { return kernels::ScaleFactor::of(scale, "scale"); }
+};
+TENON_PLUGIN(UpsampleNearest);
 
 }  // namespace
 }  // namespace tenon::plugins::TENON_TARGET

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <tenon/plugin/testing.h>
 
+#include <cmath>
+
 namespace {
 
 using tenon::kit::testing::PluginCase;
@@ -19,6 +21,16 @@ TEST(UpsampleTest, RefusesOtherRanksAndFactors) {
   EXPECT_EQ(check(2, {1, 1, 1, 1}), "");
   EXPECT_THAT(check(2, {1, 1, 1}), HasSubstr("x must have 4 dimensions (N, C, H, W), found 3"));
   EXPECT_THAT(check(0, {1, 1, 1, 1}), HasSubstr("scaleFactor must be 1 or more, found 0"));
+}
+
+TEST(UpsampleNearestTest, RefusesFactorsThatAreNone) {
+  for (const float scale : {0.f, -1.f, NAN})
+    EXPECT_THAT(PluginCase("UpSamplePlugin_TRT", "01", "_TRT")
+                    .attribute("scale", scale)
+                    .in("x", {1, 1, 1, 1}, {1})
+                    .out("y", {1, 1, 1, 1}, {1})
+                    .check(),
+                HasSubstr("scale must be between 1/1048576 and 1048576"));
 }
 
 }  // namespace

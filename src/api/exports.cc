@@ -89,6 +89,9 @@ int32_t getInferLibBuildVersion() noexcept {
 bool initLibNvInferPlugins(void*, const char*) {
   return true;
 }
+bool initLibMMCVInferPlugins() {
+  return true;
+}
 
 }  // extern "C"
 

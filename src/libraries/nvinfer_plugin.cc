@@ -4,3 +4,6 @@
 extern "C" bool initLibNvInferPlugins(void* logger, const char* pluginNamespace) {
   return tenonEntryPoints()->init_plugins(logger, pluginNamespace);
 }
+extern "C" bool initLibMMCVInferPlugins() {
+  return tenonEntryPoints()->init_plugins(nullptr, "");
+}

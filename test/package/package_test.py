@@ -200,6 +200,11 @@ class Package(unittest.TestCase):
             self.assertIn(f"[{library}]", needed)
         run(program, EXAMPLES / "super_resolution/srcnn.onnx")
 
+    def test_plugins_are_registered_by_every_name(self):
+        symbols = run("readelf", "--dyn-syms", "--wide", self.prefix / "lib/libnvinfer_plugin.so")
+        for name in ("initLibNvInferPlugins", "initLibMMCVInferPlugins"):
+            self.assertRegex(symbols, rf"FUNC +GLOBAL +DEFAULT +\d+ {name}\b")
+
     def test_nothing_points_into_the_build(self):
         for path in (self.prefix / "lib").glob("*.so*"):
             self.assertTrue(path.resolve().is_relative_to(self.prefix), path)

@@ -8,6 +8,7 @@
 #include <tenon/plugin/convert.h>
 #include <tenon/plugin/device.h>
 
+#include "tenon/kernels/leaky.h"
 #include "tenon/kernels/wide_vectors.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
@@ -43,11 +44,6 @@ struct Moments {
     return {count, origin + shift, squares - sum * shift};
   }
 };
-
-/// Without a branch, so that loops over it become vectors. NaNs stay.
-TENON_HD inline float leaky(float y, float negative_slope) {
-  return (y < 0 ? 0 : y) + (y < 0 ? y : 0) * negative_slope;
-}
 
 /// (x - mean) * factor + offset: a channel's part of a normalisation. What a float mean loses is
 /// in the offset.

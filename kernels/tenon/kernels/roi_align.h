@@ -44,21 +44,6 @@ struct RoiTaps {
   }
 };
 
-/// The samples of a bin that may lie on an axis: [first, end). The others are outside.
-struct RoiSamples {
-  int64_t first = 0, end = 0;
-  RoiSamples(const RoiAxis& axis, int64_t bin, int64_t extent) : end(axis.samples) {
-    const float step = axis.bin / static_cast<float>(std::max<int64_t>(axis.samples, 1));
-    if (!(step > 0) || axis.samples < 64) return;
-    const double base = axis.at(bin, 0), room = 4;  // more than rounding moves them
-    const auto inside = [&](double at) {
-      return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(axis.samples)));
-    };
-    first = inside((-1 - base) / step - room);
-    end = inside((static_cast<double>(extent) - base) / step + room);
-  }
-};
-
 /// Pools one region at a time, a block of bins and channels at a time.
 template <int vector> class RoiPooler {
  public:
@@ -72,15 +57,7 @@ template <int vector> class RoiPooler {
         channels_(channels),
         image_(map.data + region.image * map.height * map.width * channels),
         rows_(region.rows(rule)),
-        columns_(region.columns(rule)) {
-    const int64_t most = std::max(rule.sampling_ratio, 4 * (map.height + map.width) + 16);
-    const bool takes_each = region.is_turned() || rule.pooling != RoiPooling::kAverage;
-    if (takes_each && std::max(rows_.samples, columns_.samples) > most)
-      throw std::invalid_argument("a region of " + std::to_string(region.width) + " x "
-                                  + std::to_string(region.height)
-                                  + " elements is far larger than its feature map of "
-                                  + std::to_string(map.width) + " x " + std::to_string(map.height));
-  }
+        columns_(region.columns(rule)) {}
 
   /// Writes (channels, bins) of E.
   template <class E> void run(E* y) {
@@ -109,10 +86,17 @@ template <int vector> class RoiPooler {
     sum_pixels<vector, true>(image_ + channel, taps_, count, width, to);
   }
 
+  RoiSamples samples_down(int64_t row) const {
+    return region_.row_samples(rows_, row, map_.height, map_.width);
+  }
+  RoiSamples samples_across(int64_t column) const {
+    return region_.column_samples(columns_, column, map_.height, map_.width);
+  }
+
   // The average over samples is a product of averages along the axes.
   [[gnu::always_inline]] void average_elements(int64_t row, int64_t column, int64_t channel,
                                                int64_t width, float* to) {
-    const RoiSamples across(columns_, column, map_.width), down(rows_, row, map_.height);
+    const RoiSamples across = samples_across(column), down = samples_down(row);
     RoiTaps r, c;
     std::fill_n(to, width, 0.f);
     for (int64_t i = down.first; i < down.end;) {
@@ -136,11 +120,12 @@ template <int vector> class RoiPooler {
 
   [[gnu::always_inline]] void average_samples(int64_t row, int64_t column, int64_t channel,
                                               int64_t width, float* to) {
+    const RoiSamples across = samples_across(column), down = samples_down(row);
     const float share = 1 / static_cast<float>(rows_.samples * columns_.samples);
     std::fill_n(to, width, 0.f);
     int64_t count = 0;
-    for (int64_t i = 0; i < rows_.samples; ++i)
-      for (int64_t j = 0; j < columns_.samples; ++j) {
+    for (int64_t i = down.first; i < down.end; ++i)
+      for (int64_t j = across.first; j < across.end; ++j) {
         if (!find_sample(row, i, column, j, taps_ + count)) continue;
         for (int64_t k = 0; k < 4; ++k) taps_[count++].weight *= share;
         if (count < kTaps) continue;
@@ -154,10 +139,12 @@ template <int vector> class RoiPooler {
   [[gnu::always_inline]] void take_maximum(int64_t row, int64_t column, int64_t channel,
                                            int64_t width, float* __restrict to) {
     const float* image = image_ + channel;
-    bool is_inside = rows_.samples * columns_.samples > 0;
+    const RoiSamples across = samples_across(column), down = samples_down(row);
+    const int64_t looked_at = down.size() * across.size();
+    bool is_inside = looked_at > 0 && looked_at == rows_.samples * columns_.samples;
     std::fill_n(to, width, -INFINITY);
-    for (int64_t i = 0; i < rows_.samples; ++i)
-      for (int64_t j = 0; j < columns_.samples; ++j) {
+    for (int64_t i = down.first; i < down.end; ++i)
+      for (int64_t j = across.first; j < across.end; ++j) {
         if (!find_sample(row, i, column, j, taps_)) {
           is_inside = false;
           continue;
@@ -260,10 +247,14 @@ template <class E, class Regions> struct RoiElement {
     if (region.image < 0 || region.image >= map.images) return;
     const E* plane = map.data + (region.image * channels + channel) * map.height * map.width;
     const RoiAxis rows = region.rows(rule), columns = region.columns(rule);
+    const RoiSamples down = region.row_samples(rows, row, map.height, map.width);
+    const RoiSamples across = region.column_samples(columns, column, map.height, map.width);
     const bool takes_average = rule.pooling == RoiPooling::kAverage;
-    float total = takes_average ? 0.f : -INFINITY;
-    for (int64_t k = 0; k < rows.samples; ++k)
-      for (int64_t l = 0; l < columns.samples; ++l) {
+    const int64_t samples = rows.samples * columns.samples;
+    // Samples that are left out are 0.
+    float total = takes_average || down.size() * across.size() < samples ? 0.f : -INFINITY;
+    for (int64_t k = down.first; k < down.end; ++k)
+      for (int64_t l = across.first; l < across.end; ++l) {
         Tap taps[4];
         float sample = 0, largest = 0;
         if (find_taps(region, map.height, map.width, rows.at(row, k), columns.at(column, l), 1,
@@ -280,7 +271,6 @@ template <class E, class Regions> struct RoiElement {
         else
           total = fmaxf(total, rule.pooling == RoiPooling::kMaximum ? sample : largest);
       }
-    const int64_t samples = rows.samples * columns.samples;
     if (samples == 0) total = 0;
     y[i] =
         static_cast<E>(takes_average && samples > 0 ? total / static_cast<float>(samples) : total);

@@ -8,10 +8,11 @@
 
 namespace tenon::kernels::inline TENON_TARGET {
 
+/// The first two have the numbers that mmcv gives them.
 enum class RoiPooling {
-  kAverage,        // of the samples of a bin
-  kMaximum,        // of the samples
-  kMaximumOfTaps,  // of the weighted neighbours of the samples, as ONNX Runtime has it
+  kMaximum = 0,        // of the samples of a bin
+  kAverage = 1,        // of the samples
+  kMaximumOfTaps = 2,  // of the weighted neighbours of the samples, as ONNX Runtime has it
 };
 
 struct RoiAlignRule {
@@ -26,7 +27,8 @@ struct RoiAxis {
   int64_t samples;  // in each bin
 
   TENON_HD static RoiAxis of(float start, float length, int64_t bins, int64_t sampling_ratio) {
-    constexpr float kMost = 1e9f;  // keeps the conversion defined
+    // Of larger bins hardly a sample lies on a map. More would differ by less than floats do.
+    constexpr float kMost = 65536;
     const float bin = length / static_cast<float>(bins);
     return {start, bin,
             sampling_ratio > 0 ? sampling_ratio
@@ -36,6 +38,23 @@ struct RoiAxis {
     return start + static_cast<float>(in_bin) * bin
            + (static_cast<float>(sample) + 0.5f) * bin / static_cast<float>(samples);
   }
+};
+
+/// The samples of a bin that may lie within [low, high]: [first, end). There are few of them,
+/// however large the region is.
+struct RoiSamples {
+  int64_t first, end;
+
+  TENON_HD static RoiSamples of(const RoiAxis& axis, int64_t bin, double low, double high) {
+    if (axis.samples < 64 || !(axis.bin > 0)) return {0, axis.samples};
+    const auto count = static_cast<double>(axis.samples);
+    const double step = axis.bin / count;
+    const double base = axis.at(bin, 0), room = 4;  // more than rounding moves them
+    const double first = (low - base) / step - room, end = (high - base) / step + room;
+    return {static_cast<int64_t>(fmin(fmax(first, 0.), count)),
+            static_cast<int64_t>(fmin(fmax(end, 0.), count))};
+  }
+  TENON_HD int64_t size() const { return end > first ? end - first : 0; }
 };
 
 /// A feature map (images, channels, height, width).
@@ -65,6 +84,17 @@ struct Region {
   TENON_HD RoiAxis columns(const RoiAlignRule& rule) const {
     return RoiAxis::of(is_turned() ? -width / 2 : x, width, rule.width, rule.sampling_ratio);
   }
+  /// Samples of a row of bins, and of a column, that may lie on a map of this size.
+  TENON_HD RoiSamples row_samples(const RoiAxis& axis, int64_t bin, int64_t map_height,
+                                  int64_t map_width) const {
+    if (!is_turned()) return RoiSamples::of(axis, bin, -1, static_cast<double>(map_height));
+    return turned_samples(axis, bin, map_height, map_width, cosine, sine);
+  }
+  TENON_HD RoiSamples column_samples(const RoiAxis& axis, int64_t bin, int64_t map_height,
+                                     int64_t map_width) const {
+    if (!is_turned()) return RoiSamples::of(axis, bin, -1, static_cast<double>(map_width));
+    return turned_samples(axis, bin, map_height, map_width, -sine, cosine);
+  }
 
   /// Scales corners; unless they are `aligned`, a region has at least one element.
   TENON_HD static Region of_corners(int64_t map, int64_t image, const float* corners, float scale,
@@ -73,8 +103,35 @@ struct Region {
     Region r{map, image, corners[0] * scale - offset, corners[1] * scale - offset, 0, 0};
     r.width = corners[2] * scale - offset - r.x;
     r.height = corners[3] * scale - offset - r.y;
-    if (!aligned) r.width = fmaxf(r.width, 1.f), r.height = fmaxf(r.height, 1.f);
+    r.take_an_element(aligned);
     return r;
+  }
+  /// The same of a region with centre x and y, width, height and angle in radians.
+  TENON_HD static Region of_turned(int64_t map, int64_t image, const float* box, float scale,
+                                   bool aligned, bool clockwise) {
+    const float offset = aligned ? 0.5f : 0.f, angle = clockwise ? -box[4] : box[4];
+    Region r{map, image, 0, 0, box[2] * scale, box[3] * scale, cosf(angle), sinf(angle)};
+    r.take_an_element(aligned);
+    r.x = box[0] * scale - offset - r.width / 2;
+    r.y = box[1] * scale - offset - r.height / 2;
+    return r;
+  }
+
+ private:
+  TENON_HD void take_an_element(bool aligned) {
+    if (!aligned) width = fmaxf(width, 1.f), height = fmaxf(height, 1.f);
+  }
+
+  // An axis of a turned region goes `down` and `right` on the map; what counts is where the map
+  // begins and ends along it.
+  TENON_HD RoiSamples turned_samples(const RoiAxis& axis, int64_t bin, int64_t map_height,
+                                     int64_t map_width, double down, double right) const {
+    const auto rows = static_cast<double>(map_height), columns = static_cast<double>(map_width);
+    const double from_y = (rows - 1) / 2 - (static_cast<double>(y) + height / 2);
+    const double from_x = (columns - 1) / 2 - (static_cast<double>(x) + width / 2);
+    const double middle = down * from_y + right * from_x;
+    const double reach = fabs(down) * (rows + 1) / 2 + fabs(right) * (columns + 1) / 2;
+    return RoiSamples::of(axis, bin, middle - reach, middle + reach);
   }
 };
 

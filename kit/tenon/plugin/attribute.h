@@ -21,7 +21,7 @@ template <class P, class V, size_t N> struct Attribute {
   V P::* member;
   std::array<Choice<V>, N> choices = {};
   bool is_required = false;
-  bool takes_bytes = false;
+  int32_t count_in_bytes = 0;  // see length_in_bytes()
   std::array<const char*, 2> aliases = {};
   const char* text = "";
 
@@ -37,11 +37,11 @@ template <class P, class V, size_t N> struct Attribute {
     a.aliases[aliases[0] == nullptr ? 0 : 1] = other;
     return a;
   }
-  /// The length of its field may be in bytes, as some programs have it: one number may have length
-  /// 4. Only for single values.
-  constexpr Attribute length_in_bytes() const {
+  /// The length of its field may be in bytes, as some programs have it: one float may have length
+  /// 4. `count` is the number of values that a list has.
+  constexpr Attribute length_in_bytes(int32_t count = 1) const {
     Attribute a = *this;
-    a.takes_bytes = true;
+    a.count_in_bytes = count;
     return a;
   }
   /// For the documentation: what it means, and its unit.

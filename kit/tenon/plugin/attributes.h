@@ -87,7 +87,8 @@ template <class V> V load(const void* data, int64_t i) {
 /// Reads one field; `what` is "plugin X: attribute Y" for messages.
 class FieldReader {
  public:
-  FieldReader(const PluginField& field, std::string what, bool takes_bytes = false)
+  /// A length in bytes counts, too, where a number of values is given for it.
+  FieldReader(const PluginField& field, std::string what, int32_t count_in_bytes = 0)
       : data_(field.data), type_(field.type), length_(field.length), what_(std::move(what)) {
     if (length_ < 0 || (length_ > 0 && data_ == nullptr))
       fail("has length " + std::to_string(length_) + " and no data");
@@ -101,7 +102,9 @@ class FieldReader {
     } else if (length_ == 0 && data_ != nullptr) {
       is_single_ = true;  // numbers made by hand often leave the length at its default
     }
-    if (takes_bytes && length_ > 1 && static_cast<size_t>(length_) == bytes_of(type_)) length_ = 1;
+    if (length_ > count_in_bytes
+        && static_cast<size_t>(length_) == static_cast<size_t>(count_in_bytes) * bytes_of(type_))
+      length_ = count_in_bytes;
   }
 
   template <class V> void read(V& to) const {
@@ -250,7 +253,7 @@ template <class P> P parse(const PluginFieldCollection* fields, const std::strin
       if (a.is_required) throw std::invalid_argument(what + " is required");
       return;
     }
-    const FieldReader reader(*given, what, a.takes_bytes);
+    const FieldReader reader(*given, what, a.count_in_bytes);
     if constexpr (std::tuple_size_v<decltype(a.choices)> > 0)
       reader.read(plugin.*a.member, a.choices);
     else

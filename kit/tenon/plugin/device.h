@@ -9,6 +9,8 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 
 #include "tenon/plugin/matrix_product.h"
 #include "tenon/plugin/sort.h"
@@ -85,7 +87,7 @@ struct Device {
     parallel_ranges(m, 1, [&](int64_t begin, int64_t end) { multiply_rows(product, begin, end); });
   }
   /// Values of the plugin where kernels can read them. `at` is workspace for them, which the CPU
-  /// does not need.
+  /// does not need. CUDA throws std::runtime_error when they cannot be copied.
   template <class V> const V* constants(const V* values, int64_t, V* at) const { return values; }
 };
 
@@ -124,8 +126,11 @@ struct Device {
   }
   // clang-format on
   template <class V> const V* constants(const V* values, int64_t count, V* at) const {
-    cudaMemcpyAsync(at, values, static_cast<size_t>(count) * sizeof(V), cudaMemcpyHostToDevice,
-                    stream);
+    const cudaError_t error = cudaMemcpyAsync(at, values, static_cast<size_t>(count) * sizeof(V),
+                                              cudaMemcpyHostToDevice, stream);
+    if (error != cudaSuccess)
+      throw std::runtime_error(std::string("attributes do not reach the device: ")
+                               + cudaGetErrorString(error));
     return at;
   }
 };
