@@ -176,6 +176,42 @@ bool is(Dim d, int64_t value) {
   return d->is_integer_constant() && d->value.integer == value;
 }
 
+// Expressions share parts, so that a short chain of operations can have a text without end; and
+// each level adds a character before it goes down, so that this bounds the depth, too.
+constexpr size_t kLongestText = 500;
+
+void append(std::string& text, Dim d, std::span<const std::string> names) {
+  static constexpr const char* kNames[] = {
+      "",     "",       "+",     "-",   "*",     "//",   "ceildiv", "/",    "mod",    "%",   "min",
+      "max",  "pow",    "==",    "<",   "and",   "or",   "xor",     "not",  "select", "neg", "abs",
+      "sign", "divide", "float", "int", "floor", "ceil", "round",   "sqrt", "exp",    "log"};
+  if (text.size() > kLongestText) {
+    text += "...";
+    return;
+  }
+  if (d->is_constant()) {
+    text += d->is_float ? fmt::format("{}", d->value.real) : fmt::format("{}", d->value.integer);
+    return;
+  }
+  if (d->op == ExprOp::kSymbol) {
+    const auto index = static_cast<size_t>(d->payload);
+    text += index < names.size() ? names[index] : fmt::format("s{}", index);
+    return;
+  }
+  const std::string name = kNames[static_cast<size_t>(d->op)];
+  const bool infix = d->op <= ExprOp::kMul || d->op == ExprOp::kFloorDiv
+                     || d->op == ExprOp::kTruncDiv || d->op == ExprOp::kEqual
+                     || d->op == ExprOp::kLess;
+  text += infix ? "(" : name + "(";
+  append(text, d->a, names);
+  for (Dim operand : {d->b, d->c}) {
+    if (operand == nullptr) continue;
+    text += infix ? " " + name + " " : ", ";
+    append(text, operand, names);
+  }
+  text += ")";
+}
+
 }  // namespace
 
 Number apply(ExprOp op, Number a, Number b, Number c) {
@@ -288,26 +324,10 @@ Dim ExprPool::make(ExprOp op, Dim a, Dim b, Dim c) {
   return intern(e);
 }
 
-std::string text_of(Dim d, std::span<const std::string> names) {
-  static constexpr const char* kNames[] = {
-      "",     "",       "+",     "-",   "*",     "//",   "ceildiv", "/",    "mod",    "%",   "min",
-      "max",  "pow",    "==",    "<",   "and",   "or",   "xor",     "not",  "select", "neg", "abs",
-      "sign", "divide", "float", "int", "floor", "ceil", "round",   "sqrt", "exp",    "log"};
-  if (d->is_constant())
-    return d->is_float ? fmt::format("{}", d->value.real) : fmt::format("{}", d->value.integer);
-  if (d->op == ExprOp::kSymbol) {
-    const auto index = static_cast<size_t>(d->payload);
-    return index < names.size() ? names[index] : fmt::format("s{}", index);
-  }
-  const char* name = kNames[static_cast<size_t>(d->op)];
-  const bool infix = d->op <= ExprOp::kMul || d->op == ExprOp::kFloorDiv
-                     || d->op == ExprOp::kTruncDiv || d->op == ExprOp::kEqual
-                     || d->op == ExprOp::kLess;
-  if (infix) return fmt::format("({} {} {})", text_of(d->a, names), name, text_of(d->b, names));
-  std::string s = fmt::format("{}({}", name, text_of(d->a, names));
-  if (d->b != nullptr) s += ", " + text_of(d->b, names);
-  if (d->c != nullptr) s += ", " + text_of(d->c, names);
-  return s + ")";
+std::string text_of(Dim dim, std::span<const std::string> names) {
+  std::string text;
+  append(text, dim, names);
+  return text;
 }
 
 // Depth first without recursion: a model may chain thousands of shape operations.

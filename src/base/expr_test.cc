@@ -89,5 +89,16 @@ TEST(Expr, TextUsesNames) {
   EXPECT_EQ(text_of(pool.max(pool.symbol(1), pool.constant(2)), names), "max(s1, 2)");
 }
 
+TEST(Expr, TextIsShortHoweverLargeTheExpression) {
+  ExprPool pool;
+  Dim shared = pool.symbol(0), deep = pool.symbol(0);
+  for (int i = 0; i < 100'000; ++i) {
+    shared = pool.mul(shared, shared);  // 2^100'000 factors
+    deep = pool.max(pool.constant(i), pool.floor_div(deep, pool.constant(2)));
+  }
+  EXPECT_LT(text_of(shared).size(), 10'000u);
+  EXPECT_LT(text_of(deep).size(), 10'000u);
+}
+
 }  // namespace
 }  // namespace tenon

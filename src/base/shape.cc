@@ -48,14 +48,17 @@ int64_t Shape::volume() const {
 
 int64_t Shape::volume(int from, int to) const {
   int64_t product = 1;
-  bool overflow = false, zero = false;
+  bool negative = false, overflow = false, zero = false;
   for (int i = from; i < to; ++i) {
-    require(extents_[i] >= 0, "shape {} has a negative extent", str());
+    negative |= extents_[i] < 0;
     zero |= extents_[i] == 0;
     overflow |= __builtin_mul_overflow(product, extents_[i], &product);
   }
+  // Everything asks for volumes: the text is made only when it is needed.
+  if (negative) fail(ErrorCode::kINVALID_ARGUMENT, "shape {} has a negative extent", str());
   if (zero) return 0;
-  require(!overflow, "shape {} has more elements than fit 64 bits", str());
+  if (overflow)
+    fail(ErrorCode::kINVALID_ARGUMENT, "shape {} has more elements than fit 64 bits", str());
   return product;
 }
 

@@ -241,13 +241,20 @@ void Network::replace_uses(Value& from, Value& to) {
 
 void Network::replace_uses(const std::unordered_map<Value*, Value*>& replacements) {
   if (replacements.empty()) return;
+  // Chains may be as long as the network: each is followed once.
+  std::unordered_map<Value*, Value*> ends;
+  std::vector<Value*> chain;
   const auto last = [&](Value* v) {
-    for (size_t steps = 0; steps <= replacements.size(); ++steps) {
-      const auto it = replacements.find(v);
-      if (it == replacements.end()) return v;
-      v = it->second;
+    chain.clear();
+    for (auto it = replacements.find(v); it != replacements.end(); it = replacements.find(v)) {
+      if (chain.size() == replacements.size())
+        fail(ErrorCode::kINTERNAL_ERROR, "tensor '{}' replaces itself", v->name);
+      chain.push_back(v);
+      const auto end = ends.find(v);
+      v = end != ends.end() ? end->second : it->second;
     }
-    fail(ErrorCode::kINTERNAL_ERROR, "tensor '{}' replaces itself", v->name);
+    for (Value* passed : chain) ends[passed] = v;
+    return v;
   };
   for (const auto& node : nodes_)
     for (Value*& in : node->inputs)

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_set>
 
 #include "ops/cast.h"
 #include "ops/concatenation.h"
@@ -88,12 +89,25 @@ Value* source_of(const Node& node) {
 
 std::optional<Patch> identities(const Network& network, const Target&) {
   Patch patch;
+  std::vector<std::pair<Node*, Value*>> outputs;  // network outputs, and what they equal
   for (const auto& node : network.nodes()) {
     if (!is_plain(*node) || node->outputs.size() != 1 || !node->outputs[0]->known) continue;
     Value* source = source_of(*node);
     Value& out = *node->outputs[0];
     if (source == nullptr || !can_replace(out, *source)) continue;
+    if (out.is_output) {
+      outputs.push_back({node.get(), source});
+      continue;
+    }
     patch.replace(out, *source);
+    patch.remove(*node);
+  }
+  if (!patch.empty()) return patch;
+  // Only now is it clear what is behind each output. A tensor can be one of them.
+  std::unordered_set<const Value*> given;
+  for (const auto& [node, source] : outputs) {
+    if (!given.insert(source).second) continue;
+    patch.replace(*node->outputs[0], *source);
     patch.remove(*node);
   }
   if (patch.empty()) return std::nullopt;

@@ -81,6 +81,25 @@ TEST(Identities, GivesTheNameOfAnOutputToItsSource) {
   EXPECT_EQ(after->nodes()[0]->outputs[0]->name, "y");
 }
 
+TEST(Identities, OneTensorBecomesOneOfItsOutputs) {
+  Model m;
+  Value& relu = m.relu(m.input({2, 3}));
+  m.output(m.add(std::make_unique<Identity>(), {&relu}), "y");
+  m.output(m.add(std::make_unique<Identity>(), {&relu}), "z");
+  const auto after = rewritten(m.network, identities);
+  ASSERT_EQ(after->outputs().size(), 2u);
+  EXPECT_EQ(after->outputs()[0]->name, "y");
+  EXPECT_EQ(after->outputs()[1]->name, "z");
+}
+
+TEST(Identities, AChainFromAnInputToAnOutputKeepsOneLayer) {
+  Model m;
+  Value* v = &m.input({2, 3});
+  for (int i = 0; i < 4; ++i) v = &m.add(std::make_unique<Identity>(), {v});
+  m.output(*v, "y");
+  EXPECT_EQ(rewritten(m.network, identities)->nodes().size(), 1u);
+}
+
 TEST(Identities, KeepsForcedTypes) {
   Model m;
   Value& x = m.add(std::make_unique<Identity>(), {&m.relu(m.input({2}))});
