@@ -1,6 +1,7 @@
 #include "plan/memory.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace tenon {
@@ -9,6 +10,102 @@ constexpr int64_t kAlignment = 64;
 int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
+
+// Bytes from `begin` up to `end`.
+struct Range {
+  int64_t begin, end;
+};
+
+// Disjoint ranges in order; those that touch are one.
+class Ranges {
+ public:
+  void add(Range r) {
+    auto first = from(r.begin - 1), last = first;
+    for (; last != ranges_.end() && last->begin <= r.end; ++last) {
+      r.begin = std::min(r.begin, last->begin);
+      r.end = std::max(r.end, last->end);
+    }
+    if (first == last) {
+      ranges_.insert(first, r);
+      return;
+    }
+    *first = r;
+    ranges_.erase(first + 1, last);
+  }
+  /// Where a range that begins at `offset` must move to, to clear the first one in its way.
+  int64_t past(int64_t offset, int64_t bytes) {
+    const auto it = from(offset);
+    return it == ranges_.end() || it->begin >= offset + bytes ? offset : it->end;
+  }
+
+ private:
+  // The first that ends after `offset`.
+  std::vector<Range>::iterator from(int64_t offset) {
+    return std::partition_point(ranges_.begin(), ranges_.end(),
+                                [&](const Range& r) { return r.end <= offset; });
+  }
+  std::vector<Range> ranges_;
+};
+
+// The bytes that are taken during each step. A segment tree: a node stands for a span of steps, so
+// that the steps of a request are those of a few nodes, and many requests with the same bytes or
+// the same steps cost little.
+class Occupancy {
+ public:
+  explicit Occupancy(int32_t steps)
+      : leaves_(std::bit_ceil(static_cast<size_t>(std::max(steps, 1)))),
+        whole_(2 * leaves_),
+        any_(2 * leaves_) {}
+
+  /// The lowest offset where `r` fits.
+  int64_t fit(const MemoryRequest& r) {
+    std::vector<Ranges*> taken;
+    for_each_node(
+        r, [&](size_t n) { taken.push_back(&any_[n]); },
+        [&](size_t n) { taken.push_back(&whole_[n]); });
+    int64_t offset = 0;
+    for (size_t clear = 0; clear < taken.size();) {
+      for (Ranges* ranges : taken) {
+        const int64_t next = ranges->past(offset, r.bytes);
+        clear = next == offset ? clear + 1 : 0;
+        offset = next;
+        if (clear == taken.size()) break;
+      }
+    }
+    return offset;
+  }
+  void take(const MemoryRequest& r, int64_t offset) {
+    const Range range{offset, aligned(offset + r.bytes)};
+    for_each_node(
+        r,
+        [&](size_t n) {
+          whole_[n].add(range);
+          any_[n].add(range);
+        },
+        [&](size_t n) { any_[n].add(range); });
+  }
+
+ private:
+  // Visits the fewest nodes that are the steps of a request, and the nodes above them.
+  template <class Own, class Above>
+  void for_each_node(const MemoryRequest& r, const Own& own, const Above& above) const {
+    const size_t first = leaves_ + static_cast<size_t>(r.first_step);
+    const size_t last = leaves_ + static_cast<size_t>(r.last_step);
+    for (size_t a = first, b = last + 1; a < b; a /= 2, b /= 2) {
+      if (a % 2 == 1) own(a++);
+      if (b % 2 == 1) own(--b);
+    }
+    for (size_t a = first / 2, b = last / 2; a > 0; a /= 2, b /= 2) {
+      above(a);
+      if (b != a) above(b);
+    }
+  }
+
+  size_t leaves_;
+  std::vector<Ranges> whole_;  // of requests that are there during all steps of a node
+  std::vector<Ranges> any_;    // of requests that are there during some
+};
+
 }  // namespace
 
 MemoryPlan plan_memory(std::span<const MemoryRequest> requests) {
@@ -18,23 +115,16 @@ MemoryPlan plan_memory(std::span<const MemoryRequest> requests) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return requests[a].bytes > requests[b].bytes; });
-  std::vector<size_t> placed;  // sorted by offset
+  int32_t steps = 0;
+  for (const MemoryRequest& r : requests)
+    if (r.bytes > 0) steps = std::max(steps, r.last_step + 1);
+  Occupancy occupancy(steps);
   for (size_t i : order) {
     const MemoryRequest& r = requests[i];
     if (r.bytes == 0) continue;
-    int64_t offset = 0;
-    for (size_t j : placed) {
-      const MemoryRequest& other = requests[j];
-      const bool together = other.first_step <= r.last_step && r.first_step <= other.last_step;
-      if (!together) continue;
-      if (offset + r.bytes <= plan.offsets[j]) break;
-      offset = std::max(offset, aligned(plan.offsets[j] + other.bytes));
-    }
-    plan.offsets[i] = offset;
-    plan.bytes = std::max(plan.bytes, aligned(offset + r.bytes));
-    const auto at = std::upper_bound(placed.begin(), placed.end(), offset,
-                                     [&](int64_t o, size_t j) { return o < plan.offsets[j]; });
-    placed.insert(at, i);
+    plan.offsets[i] = occupancy.fit(r);
+    plan.bytes = std::max(plan.bytes, aligned(plan.offsets[i] + r.bytes));
+    occupancy.take(r, plan.offsets[i]);
   }
   return plan;
 }

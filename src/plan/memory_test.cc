@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace tenon {
@@ -36,6 +37,32 @@ TEST(PlanMemory, NothingAliveTogetherOverlaps) {
         EXPECT_FALSE(overlap(requests[i], plan.offsets[i], requests[j], plan.offsets[j]));
     }
   }
+}
+
+// The definition, taken word by word; no faster than the square of the number of requests.
+int64_t lowest_free(std::span<const MemoryRequest> placed, std::span<const int64_t> offsets,
+                    const MemoryRequest& r) {
+  for (int64_t at = 0;; at += 64) {
+    bool is_free = true;
+    for (size_t i = 0; i < placed.size(); ++i) is_free &= !overlap(placed[i], offsets[i], r, at);
+    if (is_free) return at;
+  }
+}
+
+TEST(PlanMemory, TakesTheLowestOffsetsLargestFirst) {
+  std::mt19937 random(11);
+  std::vector<MemoryRequest> requests;
+  for (int i = 0; i < 80; ++i) {
+    const auto first = static_cast<int32_t>(random() % 37);
+    requests.push_back({1 + static_cast<int64_t>(random() % 900), first,
+                        first + static_cast<int32_t>(random() % 20)});
+  }
+  std::stable_sort(requests.begin(), requests.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  const MemoryPlan plan = plan_memory(requests);
+  for (size_t i = 0; i < requests.size(); ++i)
+    EXPECT_EQ(plan.offsets[i], lowest_free(std::span(requests).first(i), plan.offsets, requests[i]))
+        << i;
 }
 
 }  // namespace
