@@ -1,6 +1,7 @@
 #include "ops/plugin_run.h"
 
 #include <cuda_runtime_api.h>
+#include <tenon/plugin_runner.h>
 
 #include <cstdlib>
 #include <set>
@@ -117,7 +118,7 @@ class Runner : public PluginRun {
   // `object` is what a plugin of the kit registered its CPU kernel for.
   void use_kernel_of(void* object) {
     object_ = object;
-    kernel_ = cpu_kernel_of(object);
+    kernel_ = tenonCpuKernel(object);
   }
 
   std::string label_;

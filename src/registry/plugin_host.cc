@@ -1,5 +1,7 @@
 #include "registry/plugin_host.h"
 
+#include <tenon/plugin_runner.h>
+
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -42,10 +44,6 @@ thread_local std::string reported;
 
 }  // namespace
 
-TenonCpuKernel cpu_kernel_of(const void* plugin) {
-  return Kernels::all().of(plugin);
-}
-
 std::string take_plugin_error() {
   const std::string text = std::exchange(reported, "");
   return text.empty() ? text : ": " + text;
@@ -57,6 +55,10 @@ extern "C" {
 
 void tenonSetCpuKernel(void* plugin, TenonCpuKernel kernel) noexcept {
   tenon::Kernels::all().set(plugin, kernel);
+}
+
+TenonCpuKernel tenonCpuKernel(const void* plugin) noexcept {
+  return tenon::Kernels::all().of(plugin);
 }
 
 void tenonDescribePlugin(const void* creator, const TenonPluginText* text) noexcept {
@@ -74,5 +76,11 @@ void tenonParallelFor(int64_t count, int64_t grain, void (*body)(void*, int64_t,
 
 void tenonReportPluginError(const char* message) noexcept {
   tenon::reported = message == nullptr ? "" : message;
+}
+
+const char* tenonTakePluginError() noexcept {
+  static thread_local std::string taken;
+  taken = std::exchange(tenon::reported, "");
+  return taken.c_str();
 }
 }

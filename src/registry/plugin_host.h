@@ -7,9 +7,6 @@
 
 namespace tenon {
 
-/// The kernel that a plugin object registered for itself; null when it did not.
-TenonCpuKernel cpu_kernel_of(const void* plugin);
-
 /// ": REASON" from what a plugin reported on this thread since the last call, or "".
 std::string take_plugin_error();
 

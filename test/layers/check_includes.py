@@ -19,7 +19,7 @@ OUTSIDE = {
     "kit": PUBLIC,
     "kernels": PUBLIC | {"kit"},
     "plugins": PUBLIC | {"kit", "kernels"},
-    "tools": PUBLIC,
+    "tools": PUBLIC | {"kit"},
     "examples": PUBLIC | {"kit"},
     "bench": PUBLIC | {"tools"},
 }

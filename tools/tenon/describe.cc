@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "check/command.h"
 #include "commands.h"
 #include "error.h"
 #include "model.h"
@@ -197,7 +198,9 @@ void add_plugins(CLI::App& app, Logger& logger) {
   CLI::App* command = app.add_subcommand("plugins", "List the registered plugins and their fields");
   command->add_flag("--json", o->json, "Print JSON");
   o->common.add_to(*command);
-  command->callback([o, &logger] {
+  add_check(*command, logger);
+  command->callback([o, command, &logger] {
+    if (!command->get_subcommands().empty()) return;
     initLibNvInferPlugins(&logger, "");
     o->common.apply(logger);
     print_plugins(o->json);

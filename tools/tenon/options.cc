@@ -34,6 +34,8 @@ std::string unquoted(const std::string& text) {
   return text;
 }
 
+}  // namespace
+
 std::vector<int64_t> parse_shape(const std::string& option, const std::string& text) {
   if (text == "scalar") return {};
   std::vector<int64_t> shape;
@@ -47,8 +49,6 @@ std::vector<int64_t> parse_shape(const std::string& option, const std::string& t
   }
   return shape;
 }
-
-}  // namespace
 
 std::pair<std::string, std::string> split_name(const std::string& text) {
   const auto at = text.rfind(':');

@@ -17,6 +17,9 @@ using ShapeMap = std::map<std::string, std::vector<int64_t>>;
 /// Parses "a:1x3x224x224,b:1" (names may be quoted, "scalar" is rank 0). Throws Failure.
 ShapeMap parse_shapes(const std::string& option, const std::string& text);
 
+/// Parses "1x3x224x224"; "scalar" is rank 0. Throws Failure.
+std::vector<int64_t> parse_shape(const std::string& option, const std::string& text);
+
 /// Splits "name:value"; a text without a colon gets an empty name.
 std::pair<std::string, std::string> split_name(const std::string& text);
 

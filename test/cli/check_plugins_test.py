@@ -1,0 +1,115 @@
+"""`tenon plugins check`: what it finds in broken plugins, and that sound ones pass."""
+import json
+import os
+import unittest
+
+from support import PLUGIN, SOURCE, CliTest, run
+
+BROKEN = os.environ.get("TENON_BROKEN_PLUGINS", "")  # broken_plugins.cc, built
+SHAPES = ["--shapes=2x3x4", "--types=float32"]
+
+
+def cases_of(*folders):
+    return [f"--cases={SOURCE}/plugins/{folder}/cases.json" for folder in folders]
+
+
+class Broken(CliTest):
+    """Each plugin of broken_plugins.cc breaks one rule, and is found by the check of that rule."""
+
+    def failures(self, plugin, *options):
+        result = run("plugins", "check", BROKEN, "--json", f"--plugin={plugin}", *options)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn("1 of 1 plugins break their contract", result.stderr)
+        (report,) = json.loads(result.stdout)
+        self.assertEqual(report["name"], plugin)
+        return {row["check"]: row for row in report["checks"] if row["outcome"] == "failed"}
+
+    def assert_finds(self, plugin, check, expected, found, *options):
+        failures = self.failures(plugin, *(options or SHAPES))
+        self.assertIn(check, failures, failures)
+        self.assertRegex(failures[check]["expected"], expected)
+        self.assertRegex(failures[check]["found"], found)
+        return failures
+
+    def test_memory(self):
+        self.assert_finds("WritesBehindOutput", "bounds", r"outside of output 0 \(96 bytes\)",
+                          "4 bytes written, the first 0 bytes behind the end")
+        self.assert_finds("WritesBehindWorkspace", "bounds", r"outside of the workspace .*\(16 bytes\)",
+                          "1 bytes written, the first 0 bytes behind the end")
+        self.assert_finds("WritesInput", "inputs", "leave input 0 as it is", r"byte \d of it written")
+        self.assert_finds("WritesLess", "written", "all 24 elements of output 0", "element 23 left")
+        self.assert_finds("ReadsWorkspace", "independence", "inputs alone", "changes with what was in")
+
+    def test_copies(self):
+        self.assert_finds("SerializesMore", "serialisation", r"the 12 bytes of getSerializationSize\(\)",
+                          "1 bytes written behind them")
+        found = self.assert_finds("ForgetsInClone", "clone", "the same 12 bytes", "another byte at", *SHAPES,
+                                  "--fields=factor=3")
+        self.assertNotIn("serialisation", found)
+
+    def test_results(self):
+        self.assert_finds("CountsCalls", "repetition", "when it runs again", "another one at")
+        self.assertEqual(set(self.assert_finds("SharesMemory", "threads", "another context runs", "another one")),
+                         {"threads"})
+
+    def test_formats(self):
+        self.assert_finds("LooksAhead", "formats", "position 0 to depend on the tensors up to it alone",
+                          "by a later one", "--shapes=2x3x4")
+        found = self.assert_finds("TakesWrongType", "bounds", r"output 0 \(48 bytes\)", "bytes written",
+                                  "--shapes=2x3x4")
+        self.assertIn("float16", found["bounds"]["input"])
+
+    def test_fields(self):
+        found = self.assert_finds("TakesWrongFields", "wrong fields", r"null from createPlugin\(\)", "a plugin")
+        self.assertIn("factor", found["wrong fields"]["input"])
+
+    def test_process(self):
+        self.assert_finds("Crashes", "enqueue", "come back", "signal SIGSEGV")
+        self.assert_finds("Hangs", "enqueue", "come back", "within 2 s", *SHAPES, "--timeLimit=2")
+
+    def test_names_the_plugin_in_text(self):
+        result = run("plugins", "check", BROKEN, *SHAPES, "--plugin=WritesInput")
+        self.assertRegex(result.stdout, r"WritesInput version 1 \(IPluginV2DynamicExt\): \d+ checks passed")
+        self.assertRegex(result.stdout, r"FAILED inputs \(2x3x4 float32\): expected .* input 0 .*; found ")
+
+
+class Sound(CliTest):
+    def test_old_families(self):
+        names = ["SoundV2", "SoundV2DynamicExt", "SoundV2Ext", "SoundV2IOExt"]
+        text = self.succeed("plugins", "check", BROKEN, "--json", *[f"--plugin={name}" for name in names])
+        reports = json.loads(text)
+        self.assertEqual([r["interface"] for r in reports], [f"I{name.replace('Sound', 'Plugin')}" for name in names])
+        for report in reports:
+            self.assertEqual({row["outcome"] for row in report["checks"]}, {"passed"}, report)
+            for check in ["fields", "clone", "serialisation", "formats", "bounds", "life cycle", "threads", "empty"]:
+                self.assertIn(check, [row["check"] for row in report["checks"]])
+
+    def test_inputs_are_found(self):
+        text = self.succeed("plugins", "check", PLUGIN)
+        self.assertRegex(text, r"Vignette version 1 \(IPluginV3\): \d+ checks passed, 0 failed, 0 not run")
+
+    def test_says_what_cannot_run_here(self):
+        text = self.succeed("plugins", "check", BROKEN, "--plugin=LaunchesKernel", *SHAPES)
+        self.assertRegex(text, "not run: enqueue.*launches a CUDA kernel")
+
+    def test_plugins_that_come_along(self):
+        text = self.succeed("plugins", "check", "--plugin=MMCVRoiAlign", "--plugin=grid_sampler",
+                            *cases_of("roi_align", "grid_sampler"))
+        self.assertRegex(text, r"MMCVRoiAlign .* 0 failed, 0 not run")
+        self.assertRegex(text, r"grid_sampler .* 0 failed, 0 not run")
+
+
+class Refusals(CliTest):
+    def test_library(self):
+        self.refuse("plugins", "check", self.folder / "none.so", names=["none.so", "no such file"])
+
+    def test_options(self):
+        self.refuse("plugins", "check", BROKEN, "--plugin=Other", names=["Other", "WritesInput"])
+        self.refuse("plugins", "check", BROKEN, "--shapes=2xx", names=["--shapes", "not a shape"])
+        self.refuse("plugins", "check", BROKEN, "--shapes=2", "--types=float31", names=["float31"])
+        self.refuse("plugins", "check", BROKEN, "--shapes=2", "--fields=factor", names=["--fields", "NAME=VALUE"])
+        self.refuse("plugins", "check", BROKEN, "--cases=none.json", names=["none.json"])
+
+
+if __name__ == "__main__":
+    unittest.main()

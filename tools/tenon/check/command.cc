@@ -1,0 +1,180 @@
+#include "check/command.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+
+#include "check/check_options.h"
+#include "check/process.h"
+#include "check/report.h"
+#include "check/worker.h"
+#include "error.h"
+
+namespace tenon::tool {
+namespace check {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Outcome = Result::Outcome;
+
+constexpr const char* kList = "--list";
+
+struct PluginReport {
+  Identity identity;
+  std::string family;
+  std::vector<Result> results;
+
+  auto count(Outcome outcome) const {
+    return std::ranges::count(results, outcome, &Result::outcome);
+  }
+};
+
+// Calls on_message with what the process says. True when it said that it had done all.
+bool converse(const std::vector<std::string>& arguments, const Options& options, Ending& ending,
+              const std::function<void(const Json&)>& on_message) {
+  // Why a library cannot be loaded is printed by the registry.
+  const bool prints = options.verbose || arguments.back() == kList;
+  bool is_done = false;
+  std::string failure;
+  ending = run_again(arguments, prints, std::chrono::seconds(options.time_limit),
+                     [&](const std::string& line) {
+                       const Json message = Json::parse(line, nullptr, false);
+                       if (!message.is_object()) return;
+                       if (message.contains("done")) is_done = true;
+                       if (message.contains("failure")) failure = message["failure"];
+                       on_message(message);
+                     });
+  if (!failure.empty()) fail("{}", failure);
+  return is_done;
+}
+
+std::vector<Identity> list_creators(const Options& options) {
+  auto arguments = options.arguments();
+  arguments.emplace_back(kList);
+  std::vector<Identity> list;
+  Ending ending;
+  const bool is_done = converse(arguments, options, ending, [&](const Json& message) {
+    if (message.contains("creator"))
+      list.push_back({message["creator"][0], message["creator"][1], message["creator"][2]});
+  });
+  if (!is_done) fail("{}: the process that loads it ends: {}", options.library, ending.text);
+  return list;
+}
+
+// The checks of one creator. A check that ends the process is a finding, and the others are made
+// by another process.
+PluginReport check_creator(const Options& options, size_t index, const Identity& identity) {
+  constexpr int kMostCrashes = 3;  // of one kind of check
+  PluginReport report{identity, "", {}};
+  std::vector<Result> crashes;
+  std::map<std::string, int> times;
+  auto arguments = options.arguments();
+  arguments.push_back(fmt::format("--creator={}", index));
+  while (true) {
+    report.results.clear();
+    std::optional<std::pair<std::string, std::string>> open;
+    Ending ending;
+    const bool is_done = converse(arguments, options, ending, [&](const Json& m) {
+      if (m.contains("begin")) open = {m["begin"], m["input"]};
+      if (m.contains("end")) open.reset();
+      if (m.contains("family")) report.family = m["family"];
+      if (m.contains("end") && m.contains("outcome"))
+        report.results.push_back(
+            {m["end"], m["input"], static_cast<Outcome>(m["outcome"]), m["expected"], m["found"]});
+    });
+    if (is_done) break;
+    if (!open) {
+      crashes.push_back(
+          {"destruction", "", Outcome::kFailed, "plugins that can be destroyed", ending.text});
+      break;
+    }
+    const auto& [check, input] = *open;
+    const bool is_attempt = check == Report::kAttempt;
+    if (!is_attempt)
+      crashes.push_back({check, input, Outcome::kFailed, "the plugin to come back", ending.text});
+    const bool is_last = ending.hung || (++times[check] == kMostCrashes && !is_attempt);
+    arguments.push_back("--leave-out=" + Report::key(check, is_last ? Report::kAll : input));
+  }
+  report.results.insert(report.results.end(), crashes.begin(), crashes.end());
+  return report;
+}
+
+void print(const PluginReport& report) {
+  const auto failed = report.count(Outcome::kFailed), other = report.count(Outcome::kNotRun),
+             passed = report.count(Outcome::kPassed);
+  fmt::print("{}{}: {} checks passed, {} failed, {} not run\n", report.identity.text(),
+             report.family.empty() ? "" : " (" + report.family + ")", passed, failed, other);
+  for (const Result& r : report.results)
+    if (r.outcome == Outcome::kFailed)
+      fmt::print("  FAILED {}{}: expected {}; found {}\n", r.check,
+                 r.input.empty() ? "" : " (" + r.input + ")", r.expected, r.found);
+  std::map<std::pair<std::string, std::string>, int> reasons;
+  for (const Result& r : report.results)
+    if (r.outcome == Outcome::kNotRun && ++reasons[{r.check, r.found}] == 1)
+      fmt::print("  not run: {}, and what follows from it: {}\n", r.check, r.found);
+}
+
+Json json_of(const PluginReport& report) {
+  constexpr const char* kOutcomes[] = {"passed", "failed", "not run"};
+  Json checks = Json::array();
+  for (const Result& r : report.results) {
+    Json row = {{"check", r.check},
+                {"input", r.input},
+                {"outcome", kOutcomes[static_cast<size_t>(r.outcome)]}};
+    if (r.outcome == Outcome::kFailed) row["expected"] = r.expected;
+    if (r.outcome != Outcome::kPassed) row["found"] = r.found;
+    checks.push_back(std::move(row));
+  }
+  return {{"name", report.identity.name},
+          {"version", report.identity.version},
+          {"namespace", report.identity.name_space},
+          {"interface", report.family},
+          {"checks", checks}};
+}
+
+void check_library(const Options& options) {
+  const std::vector<Identity> creators = list_creators(options);
+  for (const std::string& name : options.plugins)
+    if (std::ranges::find(creators, name, &Identity::name) == creators.end()) {
+      std::vector<std::string> names;
+      for (const Identity& id : creators) names.push_back(id.name);
+      fail("--plugin: {} is not in {}; there are: {}", name,
+           options.library.empty() ? "what comes along" : options.library, fmt::join(names, ", "));
+    }
+  Json list = Json::array();
+  size_t checked = 0, broken = 0;
+  for (size_t i = 0; i < creators.size(); ++i) {
+    if (!options.plugins.empty()
+        && std::ranges::find(options.plugins, creators[i].name) == options.plugins.end())
+      continue;
+    const PluginReport report = check_creator(options, i, creators[i]);
+    ++checked;
+    broken += report.count(Outcome::kFailed) > 0;
+    if (options.json) {
+      list.push_back(json_of(report));
+    } else {
+      print(report);
+      std::fflush(stdout);
+    }
+  }
+  if (options.json) fmt::print("{}\n", list.dump(2, ' ', false, Json::error_handler_t::replace));
+  if (broken > 0) fail("{} of {} plugins break their contract", broken, checked);
+}
+
+}  // namespace
+}  // namespace check
+
+void add_check(CLI::App& plugins, Logger& logger) {
+  auto o = std::make_shared<check::Options>();
+  CLI::App* command = plugins.add_subcommand(
+      "check", "Check that the plugins of a library keep TensorRT's contract");
+  o->add_to(*command);
+  command->callback([o, &logger] {
+    if (o->lists || o->creator >= 0) check::work(*o, logger);
+    check::check_library(*o);
+  });
+}
+
+}  // namespace tenon::tool

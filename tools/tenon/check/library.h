@@ -1,0 +1,20 @@
+// The creators of a plugin library.
+#pragma once
+
+#include <NvInferRuntime.h>
+
+#include <string>
+#include <vector>
+
+#include "logger.h"
+
+namespace tenon::tool::check {
+
+/// Loads a library and gives its creators: those that it registers, those that it exports through
+/// getCreators() and getPluginCreators(), and when there are none, those that its
+/// initLibNvInferPlugins() leaves registered. Without a path, those that come along with Tenon.
+/// Throws Failure when it cannot be loaded or has none.
+std::vector<nvinfer1::IPluginCreatorInterface*> creators_of(const std::string& path,
+                                                            Logger& logger);
+
+}  // namespace tenon::tool::check

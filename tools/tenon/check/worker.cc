@@ -1,0 +1,50 @@
+#include "check/worker.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "check/checks.h"
+#include "check/library.h"
+#include "check/process.h"
+#include "error.h"
+
+namespace tenon::tool::check {
+namespace {
+
+std::unique_ptr<Creator> known(nvinfer1::IPluginCreatorInterface& creator) {
+  // TensorRT 8's creators answer their version number here, and have other slots behind it.
+  const auto language = static_cast<int32_t>(creator.getAPILanguage());
+  return language == 0 || language == 1 ? make_creator(creator) : nullptr;
+}
+
+void work_on(const Options& options, Logger& logger, Report& report) {
+  const auto creators = creators_of(options.library, logger);
+  if (options.lists) {
+    for (auto* one : creators) {
+      const auto creator = known(*one);
+      report.creator(creator == nullptr ? Identity{} : creator->identity());
+    }
+    return;
+  }
+  const auto creator = known(*creators.at(static_cast<size_t>(options.creator)));
+  if (creator == nullptr)
+    fail("{}: a creator is of no known kind, or was built for TensorRT 8", options.library);
+  check_plugin(*creator, options.trial, report);
+}
+
+}  // namespace
+
+void work(const Options& options, Logger& logger) {
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  Report report(kReportDescriptor, {options.left_out.begin(), options.left_out.end()});
+  try {
+    work_on(options, logger, report);
+    report.done();
+  } catch (const std::exception& e) {
+    report.failure(e.what());
+  }
+  _exit(0);
+}
+
+}  // namespace tenon::tool::check
