@@ -1,8 +1,9 @@
 """Writes the pages that say what works: operators.md, layers.md, plugins.md.
 
-Operators and plugins are what the built `tenon` says of itself; layers come from the sources, and the
-numbers of ONNX's node tests from onnx_node_tests.json, which src/import/onnx_cases_test.cc checks. With
---check nothing is written, and a page that differs is an error.
+Operators and plugins are what the built `tenon` says of itself; layers come from the sources, the
+types of operators from ONNX's schemas, and the numbers of ONNX's node tests from onnx_node_tests.json,
+which src/import/onnx_cases_test.cc checks. With --check nothing is written, and a page that differs is
+an error. Needs the onnx wheel: run it with .venv/bin/python.
 """
 import argparse
 import collections
@@ -11,6 +12,14 @@ import pathlib
 import re
 import subprocess
 import sys
+
+from onnx import defs
+
+# Types of TensorRT, in groups that are named where all of a group are there.
+TYPES = {"floats": ["float", "float16", "bfloat16"],
+         "small floats": ["float8e4m3fn", "float4e2m1", "float8e8m0"],
+         "integers": ["int8", "uint8", "int32", "int64"],
+         "": ["int4", "bool"]}
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NOTE = "<!-- Written by docs/generate.py. -->\n"
@@ -38,7 +47,11 @@ def operators_page(tenon):
         parts.append(operators_table(rows, tests["operators"] if not domain else None))
     return (NOTE + "# ONNX operators\n\n"
             f"Models of opsets {oldest} to {latest} are read. Operators of the standard domain that the"
-            " parser knows, and\nhow many of ONNX's node tests of each pass:\n\n"
+            " parser knows, and\nhow many of ONNX's node tests of each pass. Types are those of TensorRT"
+            " that ONNX allows for the\nfirst input whose type it leaves open (where there is none, for"
+            " such an output); floats are float,\nfloat16 and bfloat16, integers int8, uint8, int32 and"
+            " int64. Inside a model int16 and uint16 are int32\nhere, uint32 and uint64 are int64: what"
+            " leaves their range wraps as it does there, or the node is\nrefused. float64 is float32.\n\n"
             + "".join(parts) + node_tests(tests)
             + "\nAn operator that is not here may be a plugin: see [plugins.md](plugins.md). Local"
             " functions of a\nmodel are expanded. Everything else is an error that names the node.\n")
@@ -57,18 +70,39 @@ def node_tests(tests):
 
 
 def operators_table(operators, tests):
-    """`tests` has the numbers of passed and of all node tests by operator; None leaves them out."""
+    """`tests` has the numbers of passed and of all node tests by operator. None is for a domain that ONNX
+    does not define: there are no tests, and no schemas that tell types."""
+    standard = tests is not None
     rows = []
     for i, row in enumerate(operators):
         following = operators[i + 1] if i + 1 < len(operators) else {"name": ""}
         last = following["name"] != row["name"]  # the tests are those of the latest opset
         upto = "" if last else f" to {following['since'] - 1}"
-        rows.append([row["name"], f"{row['since']}{upto}", row["restriction"]])
-        if tests is not None:
+        rows.append([row["name"], f"{row['since']}{upto}"])
+        if standard:
             counts = tests.get(row["name"]) if last else None
-            rows[-1].insert(2, f"{counts[0]} of {counts[1]}" if counts else "")
-    tested = [] if tests is None else ["ONNX node tests passed"]
-    return table(["operator", "opsets", *tested, "restriction"], rows)
+            newest = defs.onnx_opset_version() if last else following["since"] - 1
+            rows[-1] += [types(row["name"], newest), f"{counts[0]} of {counts[1]}" if counts else ""]
+        rows[-1].append(row["restriction"])
+    columns = ["types", "ONNX node tests passed"] if standard else []
+    return table(["operator", "opsets", *columns, "restriction"], rows)
+
+
+def types(operator, opset):
+    """What ONNX's schema allows, as TYPES calls it; "" where ONNX has none in that opset."""
+    versions = [s for s in defs.get_all_schemas_with_history()
+                if (s.domain, s.name) == ("", operator) and s.since_version <= opset and not s.deprecated]
+    if not versions:
+        return ""
+    schema = max(versions, key=lambda s: s.since_version)
+    allowed = [{re.search(r"(\w+)\)+$", text)[1] for text in parameter.types}
+               for parameter in [*schema.inputs, *schema.outputs]]
+    chosen = next((a for a in allowed if len(a) > 1), allowed[0])
+    names = []
+    for group, members in TYPES.items():
+        found = [m for m in members if m in chosen]
+        names += [group] if group and found == members else found
+    return ", ".join(names)
 
 
 def plugins_page(tenon):

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "import/plugin_node.h"
+#include "import/stand_ins.h"
 
 namespace tenon {
 namespace {
@@ -126,11 +127,28 @@ void GraphImporter::import_operator(Scope& scope, NodeContext& n, const Meaning&
     if (std::find(report_.plugins.begin(), report_.plugins.end(), plugin) == report_.plugins.end())
       report_.plugins.push_back(plugin);
   } else {
+    warn_of_doubles(n);
+    require_sound_stand_ins(n);
     m.row(n);
+    finish_stand_ins(n);
   }
   for (const std::string& attribute : n.unused_attributes())
     options_.log.warning("node '{}' ({}): attribute '{}' is not used{}", n.node_name(), n.op(),
                          attribute, m.row == nullptr ? ": the plugin does not declare it" : "");
+}
+
+// Once for a model: inputs and outputs say it of themselves.
+void GraphImporter::warn_of_doubles(NodeContext& n) {
+  const auto is_double = [&](Value* v) {
+    return v != nullptr && n.model_type(*v) == onnx::TensorProto::DOUBLE;
+  };
+  const auto inputs = tensors_among(n.inputs());
+  const bool computes = type_in_attributes(n.proto()) == onnx::TensorProto::DOUBLE
+                        || std::any_of(inputs.begin(), inputs.end(), is_double);
+  if (!computes || std::exchange(warned_of_doubles_, true)) return;
+  options_.log.warning(
+      "node '{}' ({}) is the first that computes in float64 in the model; float64 is float32 here",
+      n.node_name(), n.op());
 }
 
 void GraphImporter::finish_node(Scope& scope, NodeContext& n) {
@@ -246,6 +264,14 @@ Body GraphImporter::import_body(Scope& outer, const std::string& name, onnx::Gra
   }
   for (Value* value : captured) scope.captured(value);
   body.outputs = import_graph(scope, graph);
+  for (size_t i = 0; i < body.outputs.size(); ++i)
+    for (const Value* v : tensors_in(body.outputs[i])) {
+      const int32_t type = v == nullptr ? 0 : Layers(*body.state, "").model_type(*v);
+      if (is_stand_in(type))
+        fail_import(Code::kUNSUPPORTED_NODE_DATATYPE,
+                    "not supported yet: graph '{}' makes {} (output '{}')", graph.name(),
+                    onnx_type_name(type), graph.output(static_cast<int>(i)).name());
+    }
   return body;
 }
 

@@ -44,6 +44,7 @@ class GraphImporter {
   Meaning meaning_of(const onnx::NodeProto& node, int64_t opset) const;
   std::string unique_name(const Scope& scope, const onnx::NodeProto& node, int index);
   void import_operator(Scope& scope, NodeContext& n, const Meaning& meaning);
+  void warn_of_doubles(NodeContext& n);
   void finish_node(Scope& scope, NodeContext& n);
   void name_layers(NodeContext& n);
   void call_function(Scope& caller, onnx::NodeProto& node, const onnx::FunctionProto& function,
@@ -64,6 +65,7 @@ class GraphImporter {
   std::unordered_set<const Value*> named_;
   std::vector<std::string> around_;  // functions around the node that is being imported
   int64_t inlined_nodes_ = 0;
+  bool warned_of_doubles_ = false;
 };
 
 }  // namespace tenon

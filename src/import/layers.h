@@ -22,6 +22,8 @@ struct ImportState {
   std::unordered_set<const Value*> runtime;  // values that depend on an input of the network
   std::unordered_map<const Value*, Value*>
       constant_layers;  // weight -> its Constant layer's output
+  // The ONNX type of values that have another one here, as data_type_of() says.
+  std::unordered_map<const Value*, int32_t> model_types;
 };
 
 class Layers {
@@ -34,6 +36,13 @@ class Layers {
   const std::string& node_name() const { return node_name_; }
   /// Layers added so far for this node.
   const std::vector<Node*>& added() const { return added_; }
+
+  /// The ONNX type that the value has in the model, if it is another one here; else 0.
+  int32_t model_type(const Value& value) const {
+    const auto it = state_.model_types.find(&value);
+    return it == state_.model_types.end() ? 0 : it->second;
+  }
+  void set_model_type(const Value& value, int32_t type) { state_.model_types[&value] = type; }
 
   /// Adds a layer and infers its outputs.
   Node& add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs);

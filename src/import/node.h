@@ -44,11 +44,14 @@ class NodeContext : public Layers {
 
   // Inputs. Trailing ones that were left out do not count.
   int input_count() const { return static_cast<int>(inputs_.size()); }
+  const std::vector<Item>& inputs() const { return inputs_; }
   bool has_input(int i) const { return i < input_count() && !is_null(inputs_[index(i)]); }
   void expect_inputs(int least, int most) const;
   // Asking for a tensor throws where there is a sequence.
   /// As the output of a layer (or a network input): initializers get a Constant layer.
   Value& input(int i);
+  /// The ONNX type that a tensor has in the model, if it is another one here; else 0.
+  int32_t input_model_type(int i) const { return model_type(given(i)); }
   /// The same, null if left out.
   Value* optional_input(int i) { return has_input(i) ? &input(i) : nullptr; }
   /// As an operand of a layer that takes weights: constants come without a layer.

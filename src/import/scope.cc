@@ -49,8 +49,11 @@ std::optional<Item> Scope::find_here_or_around(const std::string& name) {
   if (const auto it = items.find(name); it != items.end()) return it->second;
   if (const auto it = missing_outputs.find(name); it != missing_outputs.end())
     fail_import(Code::kUNSUPPORTED_NODE, "{}", it->second);
-  if (const auto it = initializers.find(name); it != initializers.end())
-    return items[name] = &weights->add(state->network, *it->second);
+  if (const auto it = initializers.find(name); it != initializers.end()) {
+    Value& weight = weights->add(state->network, *it->second);
+    if (!is_exact(it->second->data_type())) state->model_types[&weight] = it->second->data_type();
+    return items[name] = &weight;
+  }
   if (outer == nullptr) return std::nullopt;
   const Item around = outer->find(name);
   if (is_null(around) || body == nullptr) return around;
@@ -69,16 +72,22 @@ Item Scope::captured(const Item& around) {
 Value& Scope::capture(Value& around) {
   Value*& inner = captures[&around];
   if (inner != nullptr) return *inner;
+  inner = &captured_value(around);
+  if (const int32_t type = Layers(*outer->state, "").model_type(around); type != 0)
+    state->model_types[inner] = type;
+  return *inner;
+}
+
+Value& Scope::captured_value(Value& around) {
   Network& network = state->network;
   if (const Tensor* constant = Layers(*outer->state, "").known_tensor(around))
-    return *(inner = &network.add_weight(*constant, around.name));
+    return network.add_weight(*constant, around.name);
   if (auto constant = constant_content(around))
-    return *(inner = &network.add_weight(std::move(*constant), around.name));
+    return network.add_weight(std::move(*constant), around.name);
   const BodyDims dims = body_dims(around.dims);
-  inner = &network.add_input(unused_input_name(network, around.name), around.type, dims.declared,
-                             dims.names);
   body->captured.push_back(&around);
-  return *inner;
+  return network.add_input(unused_input_name(network, around.name), around.type, dims.declared,
+                           dims.names);
 }
 
 }  // namespace tenon

@@ -42,6 +42,7 @@ struct Scope {
  private:
   std::optional<Item> find_here_or_around(const std::string& name);
   Value& capture(Value& around);
+  Value& captured_value(Value& around);
 };
 
 /// The standard domain has two names.

@@ -29,6 +29,14 @@ Value& joined(Layers& layers, std::vector<Value*> parts, int axis) {
 
 }  // namespace
 
+std::vector<Value*> tensors_in(const Item& item) {
+  const Sequence* sequence = as_sequence(item);
+  if (sequence == nullptr) return {std::get<Value*>(item)};
+  std::vector<Value*> tensors;
+  for (const SequencePart& part : *sequence) tensors.push_back(part.tensor);
+  return tensors;
+}
+
 Value* as_tensor(const Item& item, const std::string& what) {
   if (const auto* tensor = std::get_if<Value*>(&item)) return *tensor;
   fail_import(Code::kUNSUPPORTED_NODE_INPUT,

@@ -29,6 +29,8 @@ inline bool is_null(const Item& item) {
   const auto* tensor = std::get_if<Value*>(&item);
   return tensor != nullptr && *tensor == nullptr;
 }
+/// The tensor, or those of a sequence; nulls among them.
+std::vector<Value*> tensors_in(const Item& item);
 /// Throws for a sequence; `what` names the item.
 Value* as_tensor(const Item& item, const std::string& what);
 

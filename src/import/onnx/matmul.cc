@@ -1,4 +1,6 @@
 // Matrix products.
+#include <cmath>
+
 #include "import/node.h"
 #include "ops/matrix_multiply.h"
 
@@ -12,9 +14,17 @@ MatrixOperation transposed(bool yes) {
   return yes ? MatrixOperation::kTRANSPOSE : MatrixOperation::kNONE;
 }
 
+Value& scaled(NodeContext& n, Value& x, float factor, const char* attribute) {
+  if (factor == 1) return x;
+  require(is_float(x.type) || factor == std::trunc(factor),
+          "attribute '{}' is {}; products of integers are scaled by whole numbers only", attribute,
+          factor);
+  return n.binary(Operation::kPROD, x, factor);
+}
+
 }  // namespace
 
-TENON_IMPORT(MatMul, 1, "floating point only") {
+TENON_IMPORT(MatMul, 1, "") {
   n.expect_inputs(2, 2);
   Value *a = &n.input(0), *b = &n.input(1);
   require(n.rank(*a) > 0 && n.rank(*b) > 0,
@@ -30,7 +40,7 @@ TENON_IMPORT(MatMul, 1, "floating point only") {
   n.set_output(0, n.add(std::move(op), {a, b}));
 }
 
-TENON_IMPORT(Gemm, 1, "floating point only") {
+TENON_IMPORT(Gemm, 1, "") {
   n.expect_inputs(2, 3);
   const float alpha = n.real("alpha", 1), beta = n.real("beta", 1);
   auto op = std::make_unique<MatrixMultiply>();
@@ -40,14 +50,14 @@ TENON_IMPORT(Gemm, 1, "floating point only") {
   Value *a = &n.input(0), *b = &n.input(1);
   require(n.rank(*a) == 2 && n.rank(*b) == 2, "its operands have {} and {} dimensions; expected 2",
           n.rank(*a), n.rank(*b));
-  if (alpha != 1) a = &n.binary(Operation::kPROD, *a, alpha);
+  a = &scaled(n, *a, alpha, "alpha");
   if (!n.has_input(2) || beta == 0) {
     n.set_output(0, n.add(std::move(op), {a, b}));
     return;
   }
   Value* c = &n.input(2);
   require(n.rank(*c) <= 2, "its bias has {} dimensions; expected at most 2", n.rank(*c));
-  if (beta != 1) c = &n.binary(Operation::kPROD, *c, beta);
+  c = &scaled(n, *c, beta, "beta");
   n.set_output(0, n.add(std::move(op), {a, b, &n.with_rank(*c, 2)}));
 }
 

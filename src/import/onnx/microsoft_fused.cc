@@ -77,7 +77,7 @@ TENON_IMPORT_MICROSOFT(FusedConv, "1 to 3 spatial axes") {
                             parameters.size() < 2 ? 0 : parameters[1], !parameters.empty()));
 }
 
-TENON_IMPORT_MICROSOFT(FusedGemm, "floating point only") {
+TENON_IMPORT_MICROSOFT(FusedGemm, "") {
   const bool has_alpha = n.has("activation_alpha");
   const float alpha = n.real("activation_alpha", 0), beta = n.real("activation_beta", 0);
   n.ignore("activation_gamma");

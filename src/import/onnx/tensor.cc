@@ -1,9 +1,11 @@
 // Constants, shapes as tensors, gathering and conversion.
+#include <algorithm>
 #include <cstring>
 
-#include "import/node.h"
+#include "import/stand_ins.h"
 #include "ops/cast.h"
 #include "ops/gather.h"
+#include "ops/identity.h"
 #include "ops/shape_of.h"
 
 namespace tenon {
@@ -63,16 +65,15 @@ void gather(NodeContext& n, nvinfer1::GatherMode mode, int32_t axis, int32_t bat
   n.set_output(0, n.add(std::move(op), {&n.input(0), &indices_of(n, 1)}));
 }
 
-DataType target_type(int64_t onnx_type) {
-  const auto type = onnx_type >= 0 && onnx_type < 1000
-                        ? data_type_of(static_cast<int32_t>(onnx_type))
-                        : std::nullopt;
-  if (!type)
+int32_t known_type(int64_t onnx_type) {
+  const auto type = static_cast<int32_t>(std::clamp<int64_t>(onnx_type, -1, 1000));
+  if (!data_type_of(type))
     fail_import(Code::kUNSUPPORTED_NODE_DATATYPE, "a cast to {} is not supported yet",
-                onnx_type_name(static_cast<int32_t>(onnx_type)));
-  return *type;
+                onnx_type_name(type));
+  return type;
 }
 
+// Integers saturate on their way from floats, and wrap on that from other integers.
 void convert(NodeContext& n, DataType type) {
   auto op = std::make_unique<Cast>();
   op->to = type;
@@ -84,7 +85,19 @@ void convert(NodeContext& n, DataType type) {
                        : rounding == "down" ? PowerRounding::kDown
                                             : PowerRounding::kNearest;
   Value& x = n.input(0);
-  n.set_output(0, x.type == type ? x : n.add(std::move(op), {&x}));
+  if (x.type != type)
+    n.set_output(0, n.add(std::move(op), {&x}));
+  else  // a tensor of its own, where its type in the model becomes another one
+    n.set_output(
+        0, is_stand_in(n.input_model_type(0)) ? n.add(std::make_unique<Identity>(), {&x}) : x);
+}
+
+void convert_to_stand_in(NodeContext& n, int32_t type) {
+  n.ignore("saturate");
+  n.ignore("round_mode");
+  Value& y = cast_to_stand_in(n, n.input(0), n.input_model_type(0), type);
+  n.set_model_type(y, type);
+  n.set_output(0, y);
 }
 
 }  // namespace
@@ -152,7 +165,7 @@ TENON_IMPORT(GatherND, 11, "") {
   gather(n, nvinfer1::GatherMode::kND, 0, static_cast<int32_t>(batch));
 }
 
-TENON_IMPORT(Cast, 1, "numbers only; float64 becomes float32") {
+TENON_IMPORT(Cast, 1, "numbers only; float64 becomes float32; to uint64 from unsigned types only") {
   int64_t to = 0;
   if (n.opset() < 6) {
     const std::string name = n.text("to", "");
@@ -163,12 +176,20 @@ TENON_IMPORT(Cast, 1, "numbers only; float64 becomes float32") {
   } else {
     to = n.integer("to");
   }
-  convert(n, target_type(to));
+  const int32_t type = known_type(to);
+  if (is_stand_in(type))
+    convert_to_stand_in(n, type);
+  else
+    convert(n, *data_type_of(type));
 }
 
 TENON_IMPORT(CastLike, 15, "numbers only") {
   n.expect_inputs(2, 2);
-  convert(n, n.input(1).type);
+  const int32_t type = n.input_model_type(1);
+  if (is_stand_in(type))
+    convert_to_stand_in(n, type);
+  else
+    convert(n, n.input(1).type);
 }
 
 }  // namespace tenon

@@ -1,6 +1,6 @@
 """Writes models/: small models of several nodes in the layout of ONNX's test suites (model.onnx,
 test_data_set_0/input_0.pb, …), with the results of ONNX Runtime (of ONNX's reference
-implementation for 4-bit integers, which ONNX Runtime does not move).
+implementation for integers that ONNX Runtime does not move or compute with).
 
 Run: python src/import/testdata/make_model_cases.py   (needs numpy, onnx, onnxruntime)
 """
@@ -154,8 +154,82 @@ def shape_cases():
         }""", random.integers(-8, 7, (2, 6)).astype(np.float32), reference=True)
 
 
+def narrow_integer_cases():
+    """Integers that the engine keeps in wider types. ONNX Runtime has few kernels for these, so the
+    arithmetic is that of ONNX's reference implementation, in NumPy's types."""
+    x = np.array([3, 70000, -1, 2**31 + 5, -40000, 300])
+    z = np.array([5, 70000, 2, 3, 40000, 7])
+    numbers = {"uint16": 4, "int16": 5, "uint32": 12, "uint8": 2, "int8": 3}
+
+    def add(name, lines, *inputs, ends, reference=True):
+        """`lines` make tensors, which leave the graph as int64 (the type of TensorRT that has all)."""
+        signature = ", ".join(f"int64[N] {i}" for i in ("x", "z")[:len(inputs)])
+        outputs = ", ".join(f"int64[{end}_n] {end}_out" for end in ends)
+        casts = " ".join(f"{end}_out = Cast <to = 7> ({end})" for end in ends)
+        case(name, f"g ({signature}) => ({outputs}) {{ {lines} {casts} }}", *inputs, reference=reference)
+
+    case("narrow_casts", """
+        g (int64[N] x) => (float[N] a, int64[N] b, int64[N] c, int64[N] d, bool[N] e, int32[N] f, uint8[N] g,
+            int64[N] h) {
+          u16 = Cast <to = 4> (x) i16 = Cast <to = 5> (x) u32 = Cast <to = 12> (x)
+          a = Cast <to = 1> (u32)
+          i16_of_u16 = Cast <to = 5> (u16) b = Cast <to = 7> (i16_of_u16)
+          u32_of_i16 = Cast <to = 12> (i16) c = Cast <to = 7> (u32_of_i16)
+          u64_of_u32 = Cast <to = 13> (u32) d = Cast <to = 7> (u64_of_u32)
+          limit = Constant <value = uint32[1] {100}> () e = Less (u32, limit)
+          f = Cast <to = 6> (u32) g = Cast <to = 2> (i16)
+          u16_of_i16 = CastLike (i16, u16) h = Cast <to = 7> (u16_of_i16)
+        }""", x)
+    case("narrow_dequantized", """
+        g (int64[N] x) => (float[N] a, float[N] b) {
+          u16 = Cast <to = 4> (x) i16 = Cast <to = 5> (x)
+          scale = Constant <value = float {0.5}> ()
+          u16_zero = Constant <value = uint16 {60000}> () i16_zero = Constant <value = int16 {-300}> ()
+          a = DequantizeLinear (u16, scale, u16_zero) b = DequantizeLinear (i16, scale, i16_zero)
+        }""", x)
+    for kind, to in numbers.items():
+        operations = {"add": "Add (a, b)", "sub": "Sub (a, b)", "mul": "Mul (a, b)", "most": "Max (a, b)",
+                      "least": "Min (a, b)", "both": "BitwiseAnd (a, b)", "inverse": "BitwiseNot (a)",
+                      "total": "ReduceSum <keepdims = 1> (a)", "square": "Mul (mul, a)"}
+        if not kind.startswith("u"):
+            operations |= {"minus": "Neg (a)", "size": "Abs (a)"}
+        else:
+            operations |= {"left": 'BitShift <direction = "LEFT"> (a, one)',
+                           "right": 'BitShift <direction = "RIGHT"> (add, one)', "ratio": "Div (a, c)"}
+        lines = (f"a = Cast <to = {to}> (x) b = Cast <to = {to}> (z) "
+                 f"one = Constant <value = {kind}[1] {{1}}> () c = Max (b, one) "
+                 + " ".join(f"{name} = {text}" for name, text in operations.items()))
+        add(f"narrow_arithmetic_{kind}", lines, x, z, ends=list(operations))
+    add("narrow_moves", """
+        a = Cast <to = 4> (x) b = Cast <to = 4> (z)
+        joined = Concat <axis = 0> (a, b) first, second = Split <axis = 0, num_outputs = 2> (joined)
+        twice = Add (second, second) list = SequenceConstruct (a, first)
+        place = Constant <value = int64 {1}> () item = SequenceAt (list, place) from_list = Sub (item, b)
+        size = Constant <value = int64[1] {2}> () top, where = TopK (a, size)
+        more = Add (top, top) next = Add (where, where)
+        yes = Constant <value = bool {1}> ()
+        chosen = If (yes) <then_branch = t () => (uint16[N] p) { p = Sub (a, b) },
+                           else_branch = e () => (uint16[N] q) { q = Add (a, b) }>
+        least = Constant <value = uint16[1] {60000}> ()
+        shrunk = Cast <to = 6> (a) wide = Mul (shrunk, shrunk)""",
+        x, z, ends=["twice", "from_list", "more", "next", "chosen", "wide"])
+    case("narrow_around_a_body", """
+        g (int64[N] x, int64 trips) => (int64[N] y) {
+          a = Cast <to = 4> (x)
+          yes = Constant <value = bool {1}> ()
+          y = Loop (trips, yes, x) <body = b (int64 i, bool go, int64[N] before)
+              => (bool again, int64[N] after) {
+            again = Identity (go)
+            sum = Add (a, a)
+            whole = Cast <to = 7> (sum)
+            after = Add (before, whole)
+          }>
+        }""", x, np.array(3), reference=True)
+
+
 for old in FOLDER.glob("*"):
     shutil.rmtree(old)
 sequence_cases()
 control_flow_cases()
 shape_cases()
+narrow_integer_cases()
