@@ -42,6 +42,11 @@ class OneNode {
     a.set_i(value);
     return *this;
   }
+  OneNode& set_real(const std::string& name, float value) {
+    auto& a = attribute(name, onnx::AttributeProto::FLOAT);
+    a.set_f(value);
+    return *this;
+  }
   OneNode& set(const std::string& name, const char* value) {
     auto& a = attribute(name, onnx::AttributeProto::STRING);
     a.set_s(value);
