@@ -45,7 +45,8 @@ inline Picture grey_picture(int width, int height, uint8_t value) {
 }
 
 /// The picture in the bytes of a JPEG or PNG file; grey and transparent ones become RGB. Throws
-/// std::runtime_error, with `name` in front, when they are damaged or hold more than 2^28 pixels.
+/// std::runtime_error, with `name` in front, when they are damaged, cut short, or hold more than
+/// 2^28 pixels.
 Picture decode_picture(const void* data, size_t size, const std::string& name);
 /// The bytes of a PNG file, or of a JPEG file (quality 95), by the ending of `name`: .png, .jpg or
 /// .jpeg in any case. Throws std::runtime_error.
@@ -97,6 +98,11 @@ inline void on_jpeg_error(j_common_ptr info) {
 
 inline void ignore_jpeg_message(j_common_ptr, int) {}
 
+// Level -1 is a warning: the data are damaged or cut, and libjpeg would make up the rest.
+inline void on_jpeg_message(j_common_ptr info, int level) {
+  if (level < 0) on_jpeg_error(info);
+}
+
 // No object with a destructor is made between setjmp and longjmp: the picture is the caller's.
 inline bool decode_jpeg(const void* data, size_t size, Picture& picture, JpegErrors& errors) {
   jpeg_decompress_struct info;
@@ -110,6 +116,7 @@ inline bool decode_jpeg(const void* data, size_t size, Picture& picture, JpegErr
   jpeg_create_decompress(&info);
   jpeg_mem_src(&info, static_cast<const unsigned char*>(data), size);
   jpeg_read_header(&info, TRUE);
+  errors.manager.emit_message = on_jpeg_message;  // what is odd in a header does no harm
   info.out_color_space = JCS_RGB;
   jpeg_start_decompress(&info);
   if (static_cast<int64_t>(info.output_width) * info.output_height > kMostPixels

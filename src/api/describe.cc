@@ -1,7 +1,12 @@
 // The C functions behind tenon/describe.h.
+#include <flatbuffers/base.h>
+#include <google/protobuf/stubs/common.h>
+#include <tbb/version.h>
 #include <tenon/describe.h>
 #include <unistd.h>
 
+#include <cctype>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "api/build.h"
@@ -11,6 +16,9 @@
 #include "optimize/optimize.h"
 #include "plan/inspect.h"
 #include "plan/plan_file.h"
+#ifdef TENON_ONEDNN
+#include <oneapi/dnnl/dnnl.h>
+#endif
 
 namespace {
 
@@ -30,6 +38,27 @@ std::string dump_at(const tenon::NetworkDefinition& network, const tenon::Builde
   if (stage == tenon::DumpStage::kOPTIMIZE)
     tenon::optimize(*copy, tenon::cpu_target(), {network.reporter().log(), {}});
   return json ? tenon::dump_json(*copy) : tenon::dump(*copy);
+}
+
+// NVIDIA's driver is what programs on Linux see of a GPU.
+std::string gpu_text() {
+  constexpr const char* kUnused = "not used: there is no CUDA target yet";
+  std::ifstream driver("/proc/driver/nvidia/version");
+  for (std::string word;
+       driver >> word;)  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  ..."
+    if (std::isdigit(static_cast<unsigned char>(word[0])) && word.find('.') != std::string::npos)
+      return fmt::format("NVIDIA, driver {}; {}", word, kUnused);
+  if (::access("/dev/nvidiactl", F_OK) == 0) return fmt::format("NVIDIA; {}", kUnused);
+  return "none found; there is no CUDA target yet";
+}
+
+std::string onednn_text() {
+#ifdef TENON_ONEDNN
+  const dnnl_version_t& version = *dnnl_version();
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+#else
+  return "no: reference kernels only";
+#endif
 }
 
 }  // namespace
@@ -72,12 +101,14 @@ nvinfer1::IHostMemory* tenonDescribeMachine() noexcept {
         {"cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
         {"threads", tenon::thread_count()},
         {"memory", fmt::format("{:.1f} GB", gigabytes)},
-        {"GPU", "not supported yet"},
-#ifdef TENON_ONEDNN
-        {"oneDNN", "yes"},
-#else
-        {"oneDNN", "no: reference kernels only"},
-#endif
+        {"GPU", gpu_text()},
+        {"oneDNN", onednn_text()},
+        {"TBB", TBB_runtime_version()},
+        {"protobuf",
+         fmt::format("{}.{}.{}", GOOGLE_PROTOBUF_VERSION / 1'000'000,
+                     GOOGLE_PROTOBUF_VERSION / 1000 % 1000, GOOGLE_PROTOBUF_VERSION % 1000)},
+        {"flatbuffers", fmt::format("{}.{}.{}", FLATBUFFERS_VERSION_MAJOR,
+                                    FLATBUFFERS_VERSION_MINOR, FLATBUFFERS_VERSION_REVISION)},
     };
     return memory_of(facts.dump());
   });

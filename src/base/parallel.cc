@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -23,12 +24,20 @@ namespace tenon {
 namespace {
 
 int default_threads() {
-  if (const char* text = std::getenv("TENON_THREADS")) {
-    int value = 0;
-    std::from_chars(text, text + std::strlen(text), value);
-    if (value >= 1 && value <= 1024) return value;
-  }
-  return std::max(1u, std::thread::hardware_concurrency());
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const char* text = std::getenv("TENON_THREADS");
+  if (text == nullptr) return cores;
+  constexpr int kMost = 1024;
+  int value = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, value);
+  if (error == std::errc() && rest == end && value >= 1 && value <= kMost) return value;
+  // There is no logger yet, and this is asked once.
+  std::fprintf(stderr,
+               "tenon: the environment variable TENON_THREADS is '%s'; expected a number from 1 to "
+               "%d; all %d threads are used\n",
+               text, kMost, cores);
+  return cores;
 }
 
 std::atomic<int> requested_threads = 0;
@@ -36,9 +45,9 @@ std::atomic<int> requested_threads = 0;
 }  // namespace
 
 int thread_count() {
+  if (const int requested = requested_threads; requested >= 1) return requested;
   static const int standard = default_threads();
-  const int requested = requested_threads;
-  return requested >= 1 ? requested : standard;
+  return standard;
 }
 
 #ifdef TENON_THREAD_SANITIZER

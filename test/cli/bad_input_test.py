@@ -2,19 +2,16 @@
 import os
 import random
 import shutil
-import struct
 import subprocess
 import unittest
-import zlib
 
 import numpy as np
 from onnx import TensorProto, helper, save
 from PIL import Image
 
-from support import MLP, MLP_PROFILE, PHOTO, PLUGIN, RESNET, SOURCE, SRCNN, VIGNETTE, CliTest, run
+from support import MLP, MLP_PROFILE, PHOTO, PLUGIN, RESNET, SRCNN, VIGNETTE, CliTest, run
 
 MODEL = MLP / "model.onnx"
-UNET = SOURCE / "test/golden/mini_unet/model.onnx"
 
 
 class Profiles(CliTest):
@@ -45,6 +42,50 @@ class Profiles(CliTest):
         save(helper.make_model(helper.make_graph([], "g", [x], [x]),
              opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
         self.refuse("build", model, "-o", self.folder / "x.plan", names=["output 'x' has the name of an input"])
+
+
+class StaticShapes(CliTest):
+    """Options that an input of one shape, or a plan, cannot follow are not passed over."""
+
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "fixed.onnx"
+        tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 3, 4, 5]) for name in "xy"]
+        save(helper.make_model(helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", tensors[:1], tensors[1:]),
+                               opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.model)
+
+    def test_another_shape(self):
+        for option in ("shapes", "minShapes", "maxShapes"):
+            self.refuse("build", self.model, "-o", self.folder / "x.plan", f"--{option}=x:2x3x4x5",
+                        names=["input 'x' is static, of shape 1x3x4x5: it cannot be 2x3x4x5"])
+        for command in ("run", "bench"):
+            self.refuse(command, self.model, "--shapes=x:2x3x4x5", names=["x", "1x3x4x5|static", "2"])
+        self.plan("x.plan", self.model, ["--shapes=x:1x3x4x5"])  # says what is so
+
+    def test_profile_without_shapes(self):
+        build = ["build", MODEL, "-o", self.folder / "x.plan"]
+        self.refuse(*build, *MLP_PROFILE, "--profile=1", names=["--profile=1: no --minShapes.* is behind it"])
+        self.refuse(*build, "--shapes=input:1x1x12x12", "--profile=0", names=["--profile=0: no --minShapes"])
+
+    def test_building_options_for_a_plan(self):
+        plan = self.plan()
+        said = run("run", plan, "--shapes=input:1x1x12x12").stderr
+        self.assertNotIn("[W]", said)
+        for command in (["run"], ["bench", "--duration=0", "--warmUp=0"]):
+            result = run(*command, plan, "--fp16", "--minShapes=input:1x1x12x12")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertRegex(result.stderr, r"\[W\] .*mlp.plan: is built already: --minShapes, --fp16 change nothing")
+
+    def test_data_of_another_shape_than_said(self):
+        picture, arrays = self.folder / "p.png", self.folder / "in.npz"
+        Image.open(PHOTO).resize((64, 48)).save(picture)
+        np.savez(arrays, input=np.zeros((2, 1, 12, 12), np.float32))
+        self.refuse("run", RESNET / "model.onnx", f"--image=input:{picture}", "--shapes=input:1x3x32x32",
+                    names=["'input' gets data of shape 1x3x48x64, and --shapes says 1x3x32x32"])
+        self.refuse("run", RESNET / "model.onnx", f"--image={picture}", "--shapes=input:1x3x32x32", names=["1x3x32x32"])
+        self.succeed("run", RESNET / "model.onnx", f"--image=input:{picture}", "--shapes=input:1x3x48x64")
+        for command in ("run", "bench"):
+            self.refuse(command, self.plan(), "--inputs", arrays, "--shapes=input:3x1x12x12", names=["2x1x12x12", "3x1x12x12"])
 
 
 class Models(CliTest):
@@ -128,7 +169,21 @@ class Models(CliTest):
                     names=["imput", "input"])
 
     def test_plan_given_as_a_model(self):
-        self.refuse("build", self.plan(), names=["mlp.plan", "is a plan already"])
+        plan = self.plan()
+        for command in ("build", "dump"):
+            self.refuse(command, plan, names=["mlp.plan: is a plan already: `tenon run`, `bench` and `inspect` take"])
+
+    def test_two_models(self):
+        self.refuse("build", MODEL, f"--onnx={SRCNN}", names=["model .*model.onnx and --onnx .*srcnn.onnx: give one"])
+        self.refuse("bench", f"--onnx={MODEL}", f"--loadEngine={self.plan()}", names=["--onnx .* and --loadEngine"])
+
+    def test_functions_are_not_named(self):
+        """The library's calls mean nothing to who calls the program."""
+        plan = self.plan()
+        plan.write_bytes(plan.read_bytes()[:2000])
+        for command in ("inspect", "run", "bench"):
+            self.assertRegex(self.refuse(command, plan), f"^tenon: {plan}: ")
+        self.assertRegex(self.refuse("inspect", PHOTO), f"^tenon: {PHOTO}: ")
 
     def build_with_cache(self, cache):
         result = run("build", MODEL, "-o", self.folder / "m.plan", f"--timingCacheFile={cache}", *MLP_PROFILE)
@@ -218,111 +273,6 @@ class Plans(CliTest):
             self.refuse(command, plan, names=["Vignette", "--plugins"])
 
 
-class Inputs(CliTest):
-    """A good plan, and inputs that do not fit it."""
-
-    def setUp(self):
-        super().setUp()
-        self.good = self.plan()
-
-    def npz(self, **arrays):
-        path = self.folder / "in.npz"
-        np.savez(path, **arrays)
-        return path
-
-    def test_shape_outside_the_profile(self):
-        message = self.refuse("run", self.good, "--inputs", self.npz(input=np.zeros((6, 1, 12, 12), np.float32)),
-                              names=["input", "profile"])
-        self.assertRegex(message, "6")
-        self.assertRegex(message, "5")
-        self.refuse("bench", self.good, "--shapes=input:9x1x12x12", names=["input", "profile", "9"])
-
-    def test_shape_of_another_rank(self):
-        self.refuse("run", self.good, "--inputs", self.npz(input=np.zeros((1, 12), np.float32)),
-                    names=["input", "dimensions"])
-
-    def test_shape_that_is_none(self):
-        for text in ("input:1xax12", "input:", "1x1x12x12", "input:-1x1x12x12", "input:99999999999999999999"):
-            self.refuse("run", self.good, f"--shapes={text}", names=["--shapes"])
-
-    def test_unknown_name(self):
-        self.refuse("run", self.good, "--inputs", self.npz(other=np.zeros((1, 1, 12, 12), np.float32)),
-                    names=["other", "input"])
-
-    def test_array_files_that_are_none(self):
-        for text in (b"", b"text", PHOTO.read_bytes()):
-            path = self.folder / "bad.npz"
-            path.write_bytes(text)
-            self.refuse("run", self.good, "--inputs", path, names=[path])
-        self.refuse("run", self.good, "--inputs", self.folder / "absent.npz", names=["absent.npz", "no such file"])
-        self.refuse("run", self.good, "--inputs", self.folder, names=["directory"])
-        self.refuse("run", self.good, "--inputs", self.npz(input=np.array(["text"])), names=["in.npz", "input"])
-
-    def test_truncated_array_file(self):
-        path = self.npz(input=np.zeros((1, 1, 12, 12), np.float32))
-        whole = path.read_bytes()
-        for length in (10, len(whole) // 2, len(whole) - 1):
-            path.write_bytes(whole[:length])
-            self.refuse("run", self.good, "--inputs", path, names=[path])
-
-    def test_raw_bytes_of_another_size(self):
-        path = self.folder / "in.bin"
-        path.write_bytes(b"\0" * 7)
-        self.refuse("run", self.good, "--shapes=input:1x1x12x12", f"--loadInputs=input:{path}",
-                    names=[path, "7 bytes"])
-
-
-class Pictures(CliTest):
-    """Files that are no pictures, for a model that takes any size."""
-
-    def refuse_picture(self, path, *causes):
-        self.refuse("run", RESNET / "model.onnx", f"--image=input:{path}", names=[path, *causes])
-
-    def test_not_a_picture(self):
-        for name, data in (("text.jpg", b"not a picture"), ("empty.png", b""), ("model.jpg", MODEL.read_bytes())):
-            path = self.folder / name
-            path.write_bytes(data)
-            self.refuse_picture(path, "picture")
-
-    def test_missing(self):
-        self.refuse_picture(self.folder / "absent.jpg", "no such file")
-
-    def test_directory(self):
-        self.refuse_picture(self.folder, "directory")
-
-    def test_damaged(self):
-        path = self.folder / "damaged.png"
-        Image.open(PHOTO).resize((64, 64)).save(path)
-        whole = path.read_bytes()
-        path.write_bytes(whole[:len(whole) // 2])
-        self.refuse_picture(path)
-        path.write_bytes(PHOTO.read_bytes()[:100])
-        self.refuse_picture(path)
-
-    def test_larger_than_it_can_be(self):
-        """A PNG of a few bytes that claims 60000 x 60000 pixels takes no memory for them."""
-        def chunk(kind, data):
-            return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-        path = self.folder / "huge.png"
-        path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0))
-                         + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b""))
-        self.refuse_picture(path, "60000")
-
-    def test_name_of_no_picture(self):
-        self.refuse("run", RESNET / "model.onnx", f"--image=input:{self.photo()}",
-                    f"--save=output:{self.folder / 'out.txt'}", names=["out.txt|not a picture"])
-
-    def test_output_that_is_no_picture(self):
-        self.refuse("run", UNET, f"--image=input:{self.photo()}", f"--save=output:{self.folder / 'out.png'}",
-                    names=["1x2x64x64", "picture"])
-
-    def photo(self):
-        path = self.folder / "small.png"
-        Image.open(PHOTO).resize((64, 64)).save(path)
-        return path
-
-
 class Outputs(CliTest):
     """Outputs that cannot be written: no half-written file, and a file that was there stays."""
 
@@ -333,6 +283,36 @@ class Outputs(CliTest):
         path = self.folder / "absent" / "out.plan"
         self.refuse(*self.BUILD, "-o", path, names=[path, "no such file"])
         self.refuse(*self.RUN, "--outputs", path, names=[path, "no such file"])
+
+    def test_found_before_the_work(self):
+        path = self.folder / "absent" / "out"
+        plan = self.plan()
+        for arguments in ([*self.BUILD, "-o", path], [*self.BUILD, f"--timingCacheFile={path}"],
+                          [*self.RUN, "--outputs", path], [*self.RUN, f"--save={path}"],
+                          *(["bench", plan, f"--{option}={path}"]
+                            for option in ("exportJson", "exportProfile", "exportTimes"))):
+            message = self.refuse(*arguments, names=[path, "no such file"])
+            self.assertEqual(len(message.splitlines()), 1, message)  # no line of progress
+        self.refuse("build", self.folder / "absent.onnx", "-o", path, names=["folder .*absent: no such file"])
+
+    def test_file_of_the_input(self):
+        model, arrays = self.folder / "net.onnx", self.folder / "in.npz"
+        shutil.copy(MODEL, model)
+        shutil.copy(MLP / "case_5x1x12x12.npz", arrays)
+        (self.folder / "soft").symlink_to(model)
+        (self.folder / "hard").hardlink_to(model)
+        (self.folder / "in").symlink_to(self.folder)
+        for name in ("net.onnx", "soft", "hard", "in/net.onnx"):
+            self.refuse("build", model, "-o", self.folder / name, *MLP_PROFILE, names=["would write over the file of model"])
+        self.refuse("build", model, f"--timingCacheFile={model}", *MLP_PROFILE, names=["would write over"])
+        run_it = ["run", model, "--inputs", arrays]
+        self.refuse(*run_it, "--outputs", arrays, names=["--outputs: .*in.npz: would write over the file of --inputs"])
+        self.refuse(*run_it, f"--save=output:{model}", names=["--save: .*over the file of model"])
+        both = self.folder / "new"
+        self.refuse("build", model, "-o", both, f"--timingCacheFile={both}", names=["over the file of -o"])
+        self.refuse("bench", model, "--inputs", arrays, f"--exportJson={arrays}", names=["--exportJson: .*over the file"])
+        self.assertEqual(model.read_bytes(), MODEL.read_bytes())
+        self.assertEqual(arrays.read_bytes(), (MLP / "case_5x1x12x12.npz").read_bytes())
 
     def test_directory(self):
         self.refuse(*self.BUILD, "-o", self.folder, names=[self.folder, "directory"])
@@ -382,8 +362,16 @@ class Options(CliTest):
         self.refuse("dump", MODEL, "--stage=middle", names=["--stage", "middle"])
 
     def test_plugin_library_that_is_none(self):
-        for path, cause in ((self.folder / "absent.so", "no such file|not found|cannot open"), (MODEL, "")):
+        for path, cause in ((self.folder / "absent.so", "no such file"), (MODEL, "is not a shared library")):
             self.refuse("plugins", f"--plugins={path}", names=[path, cause])
+        self.refuse("plugins", "--plugins=libabsent.so", names=["libabsent.so"])
+
+    def test_number_of_threads_that_is_none(self):
+        for text in ("abc", "0", "-3", "4x", ""):
+            result = run("doctor", environment={"TENON_THREADS": text})
+            self.assertEqual(result.returncode, 0)
+            self.assertEqual(result.stderr.count(f"TENON_THREADS is '{text}'; expected a number from 1 to 1024"), 1)
+        self.assertEqual(run("doctor", environment={"TENON_THREADS": "3"}).stderr, "")
 
 
 if __name__ == "__main__":

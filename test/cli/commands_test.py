@@ -1,5 +1,6 @@
 """What each command does when all is well."""
 import json
+import os
 import re
 import shutil
 import unittest
@@ -8,7 +9,7 @@ import numpy as np
 from onnx import TensorProto, helper, save
 from PIL import Image
 
-from support import MLP, MLP_PROFILE, PHOTO, PLUGIN, RESNET, SRCNN, VIGNETTE, CliTest, run
+from support import MLP, MLP_PROFILE, PHOTO, PLUGIN, RESNET, SOURCE, SRCNN, VIGNETTE, CliTest, run
 
 CASE = MLP / "case_5x1x12x12.npz"
 
@@ -45,7 +46,7 @@ class Build(CliTest):
                                opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
         first = self.plan("a.plan", model, [f"--timingCacheFile={cache}"]).read_bytes()
         stored = cache.read_bytes()
-        if json.loads(self.succeed("doctor", "--json"))["oneDNN"] == "yes":
+        if json.loads(self.succeed("doctor", "--json"))["oneDNN"][0].isdigit():
             self.assertIn(b"softmax", stored)
             self.refuse("build", model, "-o", self.folder / "c.plan", "--errorOnTimingCacheMiss", names=["timing cache"])
         again = self.plan("b.plan", model, [f"--timingCacheFile={cache}", "--errorOnTimingCacheMiss"]).read_bytes()
@@ -154,6 +155,16 @@ class Run(CliTest):
                          *options)
             actual = np.asarray(Image.open(dark), np.float64)
             self.assertLessEqual(np.abs(actual - expected).max(), 1)
+
+    def test_not_a_number_is_counted(self):
+        model, arrays = self.folder / "m.onnx", self.folder / "in.npz"
+        tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+        save(helper.make_model(helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "g", tensors[:1], tensors[1:]),
+                               opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        for values, text in (([np.nan] * 4, "y  float32 4  NaN in 4 of 4\n"),
+                             ([np.nan, 1, 2, 6], "y  float32 4  min -6, mean -3, max -1  NaN in 1 of 4\n")):
+            np.savez(arrays, x=np.array(values, np.float32))
+            self.assertIn(text, self.succeed("run", model, "--inputs", arrays))
 
     def test_mean_and_scale_reach_the_tensor(self):
         small, out = self.folder / "small.png", self.folder / "out.npz"
@@ -311,6 +322,15 @@ class Plugins(CliTest):
         strength = {"name": "strength", "type": "float32", "text": "Default 0.5."}
         self.assertEqual(rows["Vignette"]["fields"], [strength])
 
+    def test_library_in_the_current_folder(self):
+        shutil.copy(PLUGIN, self.folder / "libvignette.so")
+        self.assertIn("Vignette", self.succeed("plugins", "--plugins=libvignette.so", folder=self.folder))
+
+    def test_library_without_plugins_is_a_warning(self):
+        result = run("plugins", "--plugins=libm.so.6")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"\[W\] libm.so.6: registers no plugin")
+
     def test_text(self):
         text = self.succeed("plugins")
         self.assertIn("DynamicTRTResize version 1", text)
@@ -324,12 +344,17 @@ class Doctor(CliTest):
         for key in facts:
             self.assertIn(key, text)
         self.assertGreaterEqual(facts["plugins"], 1)
+        self.assertRegex(facts["GPU"], "NVIDIA" if os.path.exists("/dev/nvidiactl") else "none found")
+        self.assertIn("no CUDA target yet", facts["GPU"])
+        for library in ("TBB", "protobuf", "flatbuffers", "libjpeg", "libpng", "libzip"):
+            self.assertRegex(facts[library], r"\d+\.\d+")
         self.assertGreaterEqual(facts["threads"], 1)
 
 
 class Help(CliTest):
     def test_every_command_has_help(self):
-        self.assertIn("TensorRT", self.succeed("--version"))
+        version = re.search(r"project\(Tenon VERSION ([\d.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
+        self.assertIn(f"tenon {version} (TensorRT", self.succeed("--version"))
         for command in ("build", "run", "bench", "dump", "inspect", "plugins", "doctor"):
             self.assertIn(command, self.succeed("--help"))
             self.assertIn("Usage", self.succeed(command, "--help"))

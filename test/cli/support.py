@@ -23,7 +23,7 @@ RESNET = SOURCE / "test/golden/mini_resnet"
 MLP_PROFILE = ["--minShapes=input:1x1x12x12", "--optShapes=input:1x1x12x12", "--maxShapes=input:5x1x12x12"]
 
 
-def run(*arguments, file_limit=None, folder=None):
+def run(*arguments, file_limit=None, folder=None, environment=None):
     """One command; with `file_limit`, files cannot grow beyond so many bytes, as on a full disk."""
 
     def limit():
@@ -31,7 +31,7 @@ def run(*arguments, file_limit=None, folder=None):
 
     # Python ignores SIGXFSZ and the child keeps that: writes fail, as they do on a full disk.
     return subprocess.run([TENON, *map(str, arguments)], capture_output=True, text=True, timeout=TIME_LIMIT,
-                          cwd=folder, restore_signals=False, preexec_fn=limit if file_limit is not None else None)
+                          cwd=folder, env=os.environ | (environment or {}), restore_signals=False, preexec_fn=limit if file_limit is not None else None)
 
 
 class CliTest(unittest.TestCase):

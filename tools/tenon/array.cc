@@ -1,6 +1,8 @@
 #include "array.h"
 
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "error.h"
 
@@ -33,11 +35,51 @@ float from_bfloat16(uint16_t bits) {
 }
 uint16_t to_bfloat16(float value) {
   const auto word = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value)) return static_cast<uint16_t>(word >> 16 | 0x40u);  // rounding could end it
   return static_cast<uint16_t>((word + 0x7fffu + (word >> 16 & 1u)) >> 16);
 }
 
-template <class T> void put(Array& out, size_t i, double v) {
-  out.as<T>()[i] = static_cast<T>(v);
+bool put(float& to, double v) {
+  to = static_cast<float>(v);
+  return std::isfinite(to) || !std::isfinite(v);
+}
+bool put(_Float16& to, double v) {
+  to = static_cast<_Float16>(v);
+  return std::isfinite(static_cast<float>(to)) || !std::isfinite(v);
+}
+// Both bounds are exact as doubles: the least of T is one, and one more than the most is a power of
+// two.
+template <class T> bool put(T& to, double v) {
+  const double end = 2 * (static_cast<double>(std::numeric_limits<T>::max() / 2) + 1);
+  const bool fits =
+      v >= static_cast<double>(std::numeric_limits<T>::min()) && v < end && v == std::trunc(v);
+  to = fits ? static_cast<T>(v) : T{};
+  return fits;
+}
+
+struct Bfloat16 {
+  uint16_t bits;
+};
+bool put(Bfloat16& to, double v) {
+  const auto value = static_cast<float>(v);
+  to.bits = to_bfloat16(value);
+  return std::isfinite(from_bfloat16(to.bits)) || !std::isfinite(v);
+}
+
+struct Truth {
+  uint8_t value;
+};
+bool put(Truth& to, double v) {
+  to.value = v != 0;
+  return v == 0 || v == 1;
+}
+
+template <class T>
+void put_all(Array& out, const std::vector<double>& values, std::string_view name) {
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!put(out.as<T>()[i], values[i]))
+      fail("{}: element {} is {}, which {} cannot hold", name, position_text(out.shape, i),
+           values[i], type_name(out.type));
 }
 
 }  // namespace
@@ -119,43 +161,48 @@ std::vector<double> numbers(const Array& array) {
   return out;
 }
 
-Array convert(const Array& array, DataType type) {
+std::string position_text(const std::vector<int64_t>& shape, size_t i) {
+  std::vector<size_t> at(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0; i /= static_cast<size_t>(shape[axis]))
+    at[axis] = i % static_cast<size_t>(shape[axis]);
+  return fmt::format("[{}]", fmt::join(at, ", "));
+}
+
+Array convert(const Array& array, DataType type, std::string_view name) {
   if (array.type == type) return array;
   Array out = make_array(type, array.shape);
-  if (array.type == DataType::kINT64 && type == DataType::kINT32) {  // exact beyond 2^53
-    for (size_t i = 0; i < out.bytes.size() / 4; ++i)
-      out.as<int32_t>()[i] = static_cast<int32_t>(array.as<int64_t>()[i]);
-    return out;
-  }
   const auto values = numbers(array);
-  for (size_t i = 0; i < values.size(); ++i) switch (type) {
-      case DataType::kFLOAT:
-        put<float>(out, i, values[i]);
-        break;
-      case DataType::kHALF:
-        put<_Float16>(out, i, values[i]);
-        break;
-      case DataType::kBF16:
-        out.as<uint16_t>()[i] = to_bfloat16(static_cast<float>(values[i]));
-        break;
-      case DataType::kINT8:
-        put<int8_t>(out, i, values[i]);
-        break;
-      case DataType::kUINT8:
-        put<uint8_t>(out, i, values[i]);
-        break;
-      case DataType::kBOOL:
-        out.as<uint8_t>()[i] = values[i] != 0;
-        break;
-      case DataType::kINT32:
-        put<int32_t>(out, i, values[i]);
-        break;
-      case DataType::kINT64:
-        put<int64_t>(out, i, values[i]);
-        break;
-      default:
-        fail("tensors cannot be converted to {}", type_name(type));
-    }
+  switch (type) {
+    case DataType::kFLOAT:
+      put_all<float>(out, values, name);
+      return out;
+    case DataType::kHALF:
+      put_all<_Float16>(out, values, name);
+      return out;
+    case DataType::kBF16:
+      put_all<Bfloat16>(out, values, name);
+      return out;
+    case DataType::kINT8:
+      put_all<int8_t>(out, values, name);
+      break;
+    case DataType::kUINT8:
+      put_all<uint8_t>(out, values, name);
+      break;
+    case DataType::kBOOL:
+      put_all<Truth>(out, values, name);
+      break;
+    case DataType::kINT32:
+      put_all<int32_t>(out, values, name);
+      break;
+    case DataType::kINT64:
+      put_all<int64_t>(out, values, name);
+      break;
+    default:
+      fail("{}: cannot be converted to {}", name, type_name(type));
+  }
+  if (array.was_rounded)
+    fail("{}: its float64 values need more digits than float32 has: save them as {}", name,
+         type_name(type));
   return out;
 }
 

@@ -249,9 +249,15 @@ void summarise(const std::vector<Query>& queries, const Options& o, const Model&
 }
 
 void run(Options& o, Logger& logger) {
-  if (o.model.empty()) o.model = o.load_engine.empty() ? o.onnx : o.load_engine;
+  o.model = only_model({{"model", o.model}, {"--onnx", o.onnx}, {"--loadEngine", o.load_engine}});
   if (o.model.empty()) fail("bench: name a plan or an ONNX model");
   parse_percentiles(o.percentiles);
+  std::vector<NamedFile> read = named_files("--plugins", o.common.plugins);
+  read.insert(read.end(), {{"model", o.model}, {"--inputs", o.inputs}});
+  check_files(read, {{"--exportJson", o.json},
+                     {"--exportProfile", o.export_profile},
+                     {"--exportTimes", o.export_times},
+                     {"--timingCacheFile", o.build.timing_cache}});
   o.common.apply(logger);
   Arrays arrays;
   ShapeMap shapes = parse_shapes("--shapes", o.build.shapes);
@@ -261,7 +267,6 @@ void run(Options& o, Logger& logger) {
       if (name.starts_with("out:")) continue;
       const std::string input = name.starts_with("in:") ? name.substr(3) : name;
       known.add(input, array);
-      shapes.erase(input);
       arrays[input] = std::move(array);
     }
   const Model model = load_model(o.model, o.build, known, logger, true);

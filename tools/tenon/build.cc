@@ -6,6 +6,7 @@
 #include "array.h"
 #include "commands.h"
 #include "error.h"
+#include "files.h"
 #include "model.h"
 #include "npz.h"
 
@@ -26,13 +27,15 @@ void add_build(CLI::App& app, Logger& logger) {
   o->build.add_to(*command);
   add_ignored_options(*command, logger);
   command->callback([o, &logger] {
-    const std::string model = o->model.empty() ? o->onnx : o->model;
+    const std::string model = only_model({{"model", o->model}, {"--onnx", o->onnx}});
     if (model.empty()) fail("build: name an ONNX model, as `tenon build model.onnx -o model.plan`");
     std::string path = o->plan;
     if (path.empty())
       path = (model.ends_with(".onnx") ? model.substr(0, model.size() - 5) : model) + ".plan";
+    std::vector<NamedFile> read = named_files("--plugins", o->common.plugins);
+    read.push_back({"model", model});
+    check_files(read, {{"-o", path}, {"--timingCacheFile", o->build.timing_cache}});
     o->common.apply(logger);
-    if (is_plan(model)) fail("{}: is a plan already; build takes an ONNX model", model);
     const auto start = std::chrono::steady_clock::now();
     const auto plan = build_plan(model, o->build, {}, logger, false);
     write_file(path, plan->data(), plan->size());

@@ -2,6 +2,7 @@
 #include <NvInferPlugin.h>
 #include <fmt/format.h>
 #include <tenon/describe.h>
+#include <zip.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,8 +10,22 @@
 #include "commands.h"
 #include "error.h"
 #include "model.h"
+#include "picture.h"
 
 namespace tenon::tool {
+
+namespace {
+
+std::string jpeg_version() {
+#ifdef LIBJPEG_TURBO_VERSION_NUMBER
+  constexpr int kNumber = LIBJPEG_TURBO_VERSION_NUMBER;
+  return fmt::format("turbo {}.{}.{}", kNumber / 1'000'000, kNumber / 1000 % 1000, kNumber % 1000);
+#else
+  return fmt::format("{}", JPEG_LIB_VERSION);
+#endif
+}
+
+}  // namespace
 
 void add_doctor(CLI::App& app, Logger& logger) {
   struct Options {
@@ -27,6 +42,9 @@ void add_doctor(CLI::App& app, Logger& logger) {
         std::string_view(static_cast<const char*>(text->data()), text->size()));
     int32_t plugins = 0;
     getPluginRegistry()->getAllCreatorsRecursive(&plugins);
+    facts["libjpeg"] = jpeg_version();
+    facts["libpng"] = png_get_libpng_ver(nullptr);
+    facts["libzip"] = zip_libzip_version();
     facts["plugins"] = plugins;
     if (o->json) {
       fmt::print("{}\n", facts.dump(2));

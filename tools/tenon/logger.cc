@@ -1,6 +1,9 @@
 #include "logger.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <utility>
 
@@ -15,10 +18,24 @@ std::string line_prefix(char severity) {
   return std::string(text, n) + severity + "] ";
 }
 
+// The library says first in which function it happened ("setInputShape: ..."): that is for
+// programmers.
+static const char* without_function(const char* text) {
+  const auto is_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  const char* const end = std::find_if_not(text, text + std::strlen(text), is_word);
+  const bool is_function =
+      std::islower(static_cast<unsigned char>(*text)) && std::any_of(text, end, [](char c) {
+        return c == '_' || std::isupper(static_cast<unsigned char>(c));
+      });
+  return is_function && end[0] == ':' && end[1] == ' ' ? end + 2 : text;
+}
+
 void Logger::log(Severity severity, const char* text) noexcept {
   const std::lock_guard lock(mutex_);
   if (severity <= Severity::kERROR) {
-    if (first_error_.empty()) first_error_ = text;
+    if (first_error_.empty()) first_error_ = without_function(text);
     if (least_ < Severity::kVERBOSE) return;
   }
   if (severity > least_) return;

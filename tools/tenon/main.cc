@@ -15,8 +15,8 @@ int run(int argc, char** argv) {
   CLI::App app{"Tenon: build and run neural networks through TensorRT's interface"};
   app.require_subcommand(1);
   app.set_version_flag("--version",
-                       fmt::format("tenon (TensorRT {}.{}.{} interface)", NV_TENSORRT_MAJOR,
-                                   NV_TENSORRT_MINOR, NV_TENSORRT_PATCH));
+                       fmt::format("tenon " TENON_VERSION " (TensorRT {}.{}.{} interface)",
+                                   NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH));
   app.get_formatter()->column_width(34);
   for (const auto add : {add_build, add_run, add_bench, add_dump, add_inspect, add_plugins,
                          add_operators, add_new_plugin, add_doctor})

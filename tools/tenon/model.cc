@@ -145,6 +145,8 @@ bool is_plan(const std::string& path) {
 
 ParsedModel parse_model(const std::string& path, const BuildOptions& options,
                         const RunInputs& inputs, Logger& logger, bool with_profile) {
+  if (is_plan(path))
+    fail("{}: is a plan already: `tenon run`, `bench` and `inspect` take plans", path);
   ParsedModel model;
   initLibNvInferPlugins(&logger, "");
   model.builder.reset(nvinfer1::createInferBuilder(logger));
@@ -196,6 +198,11 @@ Model load_model(const std::string& path, const BuildOptions& options, const Run
   model.runtime.reset(nvinfer1::createInferRuntime(logger));
   if (model.runtime == nullptr) fail_with_log(logger, "cannot make a runtime");
   if (is_plan(path)) {
+    if (const auto unused = options.given(); !unused.empty())
+      logger.log(nvinfer1::ILogger::Severity::kWARNING,
+                 fmt::format("{}: is built already: {} change{} nothing", path,
+                             fmt::join(unused, ", "), unused.size() == 1 ? "s" : "")
+                     .c_str());
     model.engine = tenon::open_plan(*model.runtime, path.c_str());
   } else {
     const auto plan = build_plan(path, options, inputs, logger, quiet);

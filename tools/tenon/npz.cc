@@ -80,7 +80,11 @@ Array parse_npy(const std::vector<std::byte>& file) {
     for (size_t i = 0; i < array.bytes.size() / 4; ++i) {
       double value = 0;
       std::memcpy(&value, data + i * sizeof value, sizeof value);
-      array.as<float>()[i] = static_cast<float>(value);
+      const auto rounded = static_cast<float>(value);
+      if (std::isinf(rounded) && !std::isinf(value))
+        fail("element {} is {}, which float32 cannot hold", position_text(shape, i), value);
+      array.was_rounded |= rounded != value && !std::isnan(value);
+      array.as<float>()[i] = rounded;
     }
     return array;
   }

@@ -8,7 +8,7 @@
 namespace tenon::tool {
 
 /// All arrays of an .npz file; float64 becomes float32. Throws Failure, naming the file and the
-/// array, when it is not one or holds types that tensors do not have.
+/// array, when it is not one, holds types that tensors do not have, or values beyond float32.
 Arrays read_npz(const std::string& path);
 
 /// Writes the arrays uncompressed, aside and then renamed. bfloat16 is written as float32.

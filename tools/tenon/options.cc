@@ -3,9 +3,14 @@
 #include <NvInfer.h>
 #include <tenon/describe.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <set>
 
 #include "error.h"
+#include "npz.h"
 
 namespace tenon::tool {
 namespace {
@@ -32,6 +37,33 @@ std::string unquoted(const std::string& text) {
       && text.back() == text.front())
     return text.substr(1, text.size() - 2);
   return text;
+}
+
+int32_t registered_plugins() {
+  int32_t count = 0;
+  getPluginRegistry()->getAllCreatorsRecursive(&count);
+  return count;
+}
+
+// A name without a slash is a file of the current folder, else one on the linker's path.
+void load_plugins(const std::string& name, Logger& logger) {
+  const bool is_name = name.find('/') == std::string::npos;
+  const std::string path = is_name && std::filesystem::exists(name) ? "./" + name : name;
+  if (path.find('/') != std::string::npos) {
+    constexpr std::string_view kMagic = "\177ELF";
+    const auto start = read_file(path, kMagic.size());
+    if (start.size() != kMagic.size()
+        || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0)
+      fail("--plugins: {}: is not a shared library", path);
+  }
+  const int32_t before = registered_plugins();
+  if (getPluginRegistry()->loadLibrary(path.c_str()) == nullptr) {
+    const std::string cause = logger.take_error();
+    fail("{}: cannot load the plugin library{}{}", name, cause.empty() ? "" : ": ", cause);
+  }
+  if (registered_plugins() == before)
+    logger.log(nvinfer1::ILogger::Severity::kWARNING,
+               fmt::format("{}: registers no plugin that was not there before", name).c_str());
 }
 
 }  // namespace
@@ -69,6 +101,22 @@ ShapeMap parse_shapes(const std::string& option, const std::string& text) {
   return shapes;
 }
 
+std::string only_model(const std::vector<NamedFile>& given) {
+  const NamedFile* only = nullptr;
+  for (const NamedFile& one : given) {
+    if (one.path.empty()) continue;
+    if (only != nullptr)
+      fail("{} {} and {} {}: give one of them", only->option, only->path, one.option, one.path);
+    only = &one;
+  }
+  return only == nullptr ? "" : only->path;
+}
+
+void check_name(const std::string& name, const std::vector<std::string>& names, const char* kind) {
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    fail("the model has no {} '{}'; its {}s are: {}", kind, name, kind, fmt::join(names, ", "));
+}
+
 void CommonOptions::add_to(CLI::App& app) {
   app.add_flag("--verbose", verbose, "Print everything the library says");
   app.add_option("--cpuThreads", threads, "Threads to compute with (default: all)")
@@ -81,15 +129,11 @@ void CommonOptions::add_to(CLI::App& app) {
 void CommonOptions::apply(Logger& logger) const {
   if (verbose) logger.set_least(nvinfer1::ILogger::Severity::kVERBOSE);
   if (threads > 0) tenon::set_threads(threads);
-  for (const std::string& library : plugins) {
-    if (getPluginRegistry()->loadLibrary(library.c_str()) == nullptr) {
-      const std::string cause = logger.take_error();
-      fail("{}: cannot load the plugin library{}{}", library, cause.empty() ? "" : ": ", cause);
-    }
-  }
+  for (const std::string& library : plugins) load_plugins(library, logger);
 }
 
 void BuildOptions::add_to(CLI::App& app) {
+  const size_t others = app.get_options().size();
   app.add_option("--minShapes", min_, "Smallest shapes, as input:1x3x64x64,other:1")
       ->allow_extra_args(false);
   app.add_option("--optShapes", opt_, "Shapes to be quickest at")->allow_extra_args(false);
@@ -120,10 +164,21 @@ void BuildOptions::add_to(CLI::App& app) {
   app.add_flag("--noTF32", no_tf32, "Forbid TF32");
   app.add_flag("--stronglyTyped", strongly_typed, "Types are those of the network");
   app.add_flag("--versionCompatible,--vc", version_compatible, "Ask for a version compatible plan");
+  for (const CLI::Option* option : std::as_const(app).get_options()) options_.push_back(option);
+  options_.erase(options_.begin(), options_.begin() + static_cast<std::ptrdiff_t>(others));
+  std::erase_if(options_, [](const CLI::Option* o) { return o->get_name() == "--shapes"; });
+}
+
+std::vector<std::string> BuildOptions::given() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : options_)
+    if (option->count() > 0) names.push_back(option->get_name());
+  return names;
 }
 
 void BuildOptions::sort_into_profiles(const CLI::App& app) {
   std::map<std::string, size_t> seen;  // of each option, how many values were met
+  std::set<size_t> named;
   size_t current = 0;
   const auto put = [&](const char* option, const std::vector<std::string>& given,
                        std::string ProfileOptions::* member) {
@@ -139,7 +194,7 @@ void BuildOptions::sort_into_profiles(const CLI::App& app) {
   for (const CLI::Option* option : app.parse_order()) {
     const std::string& name = option->get_name();
     if (name == "--profile")
-      current = static_cast<size_t>(profile_[seen[name]++]);
+      named.insert(current = static_cast<size_t>(profile_[seen[name]++]));
     else if (name == "--minShapes")
       put("--minShapes", min_, &ProfileOptions::min);
     else if (name == "--optShapes")
@@ -149,9 +204,15 @@ void BuildOptions::sort_into_profiles(const CLI::App& app) {
   }
   has_profile_ =
       seen.contains("--minShapes") || seen.contains("--optShapes") || seen.contains("--maxShapes");
+  const auto is_empty = [&](size_t p) {
+    return p >= profiles.size()
+           || (profiles[p].min.empty() && profiles[p].opt.empty() && profiles[p].max.empty());
+  };
+  for (size_t p : named)
+    if (is_empty(p))
+      fail("--profile={}: no --minShapes, --optShapes or --maxShapes is behind it", p);
   for (size_t p = 0; p < profiles.size(); ++p)
-    if (profiles.size() > 1 && profiles[p].min.empty() && profiles[p].opt.empty()
-        && profiles[p].max.empty())
+    if (profiles.size() > 1 && is_empty(p))
       fail("--profile: profile {} has no shapes; profiles are numbered from 0 without gaps", p);
 }
 

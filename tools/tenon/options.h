@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "files.h"
 #include "logger.h"
 
 namespace tenon::tool {
@@ -22,6 +23,12 @@ std::vector<int64_t> parse_shape(const std::string& option, const std::string& t
 
 /// Splits "name:value"; a text without a colon gets an empty name.
 std::pair<std::string, std::string> split_name(const std::string& text);
+
+/// The one of these (option, path) that is given; "" when none is. Throws Failure when several are.
+std::string only_model(const std::vector<NamedFile>& given);
+
+/// Throws Failure when `name` is not among `names`, the model's tensors of a `kind` ("input").
+void check_name(const std::string& name, const std::vector<std::string>& names, const char* kind);
 
 /// What every command takes.
 struct CommonOptions {
@@ -53,11 +60,15 @@ struct BuildOptions {
 
   void add_to(CLI::App& app);
   bool has_profile() const { return has_profile_; }
+  /// Names of the options on the command line that only say how to build; --shapes also says how to
+  /// run.
+  std::vector<std::string> given() const;
 
  private:
   // --minShapes and the like belong to the --profile before them.
   void sort_into_profiles(const CLI::App& app);
 
+  std::vector<const CLI::Option*> options_;  // of add_to(), but --shapes
   bool has_profile_ = false;
   std::vector<int> profile_;
   std::vector<std::string> min_, opt_, max_;

@@ -114,16 +114,15 @@ TEST(Picture, RefusesWhatIsNotOne) {
   EXPECT_THROW(save_picture(::testing::TempDir() + "/x.gif", gradient(2, 2)), Failure);
 }
 
-TEST(Picture, EveryTruncationIsAnErrorOrAPicture) {
-  for (const char* name : {"/t.png", "/t.jpg"}) {
+TEST(Picture, EveryTruncationIsAnError) {
+  // Behind a PNG's pixels is a chunk of 12 bytes that only says so; libpng does not read it.
+  for (const auto& [name, end] : {std::pair{"/t.png", 12u}, std::pair{"/t.jpg", 0u}}) {
     const std::string path = ::testing::TempDir() + name;
     save_picture(path, gradient(20, 20));
     const auto good = read_file(path);
-    for (size_t n = 0; n < good.size(); n += 3) {
+    for (size_t n = 0; n + end < good.size(); n += 3) {
       write_file(path, good.data(), n);
-      try {
-        load_picture(path);
-      } catch (const Failure&) {}
+      EXPECT_THROW(load_picture(path), Failure) << name << " cut to " << n;
     }
   }
 }

@@ -25,9 +25,7 @@ void check_names(const nvinfer1::INetworkDefinition& network, const GivenShapes&
   for (int32_t i = 0; i < network.getNbInputs(); ++i)
     inputs.emplace_back(network.getInput(i)->getName());
   for (const ShapeMap* map : {&given.any, &given.min, &given.opt, &given.max})
-    for (const auto& [name, shape] : *map)
-      if (std::find(inputs.begin(), inputs.end(), name) == inputs.end())
-        fail("the model has no input '{}'; its inputs are: {}", name, fmt::join(inputs, ", "));
+    for (const auto& [name, shape] : *map) check_name(name, inputs, "input");
 }
 
 const std::vector<int64_t>* first_of(std::initializer_list<const ShapeMap*> maps,
@@ -49,6 +47,16 @@ const std::vector<int64_t>* first_of(std::initializer_list<const ShapeMap*> maps
                         shape_text(to_vector(input.getDimensions())));
   fail("{}{} with --minShapes={}:… --optShapes={}:… --maxShapes={}:…, or one with --shapes={}:…",
        where, what, name, name, name, name);
+}
+
+void check_static(const std::string& name, const std::vector<int64_t>& declared,
+                  const GivenShapes& given) {
+  for (const ShapeMap* map : {&given.any, &given.min, &given.opt, &given.max})
+    if (const auto it = map->find(name); it != map->end() && it->second != declared)
+      fail(
+          "input '{}' is static, of shape {}: it cannot be {}; export the model with dynamic "
+          "extents to choose them",
+          name, shape_text(declared), shape_text(it->second));
 }
 
 // Missing ones of min, opt and max are taken from their neighbours, as trtexec does. For an input
@@ -88,8 +96,10 @@ void add_profiles(ParsedModel& model, const BuildOptions& options, const RunInpu
       const nvinfer1::ITensor& input = *model.network->getInput(i);
       const auto declared = to_vector(input.getDimensions());
       if (!input.isShapeTensor()
-          && std::find(declared.begin(), declared.end(), -1) == declared.end())
+          && std::find(declared.begin(), declared.end(), -1) == declared.end()) {
+        check_static(input.getName(), declared, given);
         continue;
+      }
       dynamic = true;
       set_range(*profile, input, given, inputs, where, logger);
     }

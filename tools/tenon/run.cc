@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "error.h"
+#include "files.h"
 #include "npz.h"
 #include "picture.h"
 #include "profiles.h"
@@ -39,17 +40,11 @@ void check_three(const char* option, std::vector<double>& values, bool may_be_ze
 
 // Name of the tensor that an option means: as given, or the only one there is.
 std::string name_or_only(const std::string& name, const std::vector<std::string>& names,
-                         const std::string& option) {
+                         const std::string& option, const char* kind) {
+  if (!name.empty()) check_name(name, names, kind);
   if (!name.empty()) return name;
   if (names.size() == 1) return names[0];
   fail("{}: name one of: {} (as {}={}:FILE)", option, fmt::join(names, ", "), option, names[0]);
-}
-
-// "name:file": the name ends at the first colon, and the file may hold others.
-std::pair<std::string, std::string> split_file(const std::string& text) {
-  const auto at = text.find(':');
-  if (at == std::string::npos) return {"", text};
-  return {text.substr(0, at), text.substr(at + 1)};
 }
 
 Array read_raw(const std::string& path, const nvinfer1::ICudaEngine& engine,
@@ -72,15 +67,22 @@ void print_outputs(const Arrays& outputs) {
   for (const auto& [name, array] : outputs) {
     const auto values = numbers(array);
     double low = INFINITY, high = -INFINITY, sum = 0;
+    size_t nans = 0;
     for (double v : values) {
+      if (std::isnan(v)) {
+        ++nans;
+        continue;
+      }
       low = std::min(low, v);
       high = std::max(high, v);
       sum += v;
     }
+    const size_t others = values.size() - nans;
     fmt::print("  {}  {} {}", name, type_name(array.type), shape_text(array.shape));
-    if (!values.empty())
-      fmt::print("  min {:.6g}, mean {:.6g}, max {:.6g}", low,
-                 sum / static_cast<double>(values.size()), high);
+    if (others > 0)
+      fmt::print("  min {:.6g}, mean {:.6g}, max {:.6g}", low, sum / static_cast<double>(others),
+                 high);
+    if (nans > 0) fmt::print("  NaN in {} of {}", nans, values.size());
     fmt::print("\n");
   }
 }
@@ -94,7 +96,7 @@ Arrays read_arrays(const Options& o, const std::map<std::string, Picture>& pictu
     for (auto& [name, array] : read_npz(o.inputs))
       arrays[name.starts_with("in:") ? name.substr(3) : name] = std::move(array);
   for (const auto& [given, picture] : pictures) {
-    const std::string name = name_or_only(given, inputs, "--image");
+    const std::string name = name_or_only(given, inputs, "--image", "input");
     const auto shape = declared_shape(engine, name);
     const size_t axis = o.picture.channels_last ? 3 : 1;
     if (shape.size() != 4)
@@ -111,10 +113,22 @@ Arrays read_arrays(const Options& o, const std::map<std::string, Picture>& pictu
   }
   for (const std::string& text : o.load_inputs) {
     const auto [given, path] = split_file(text);
-    const std::string name = name_or_only(given, inputs, "--loadInputs");
+    const std::string name = name_or_only(given, inputs, "--loadInputs", "input");
     arrays[name] = read_raw(path, engine, name, shapes);
   }
   return arrays;
+}
+
+void check_all_files(const Options& o) {
+  std::vector<NamedFile> read{{"model", o.model}, {"--inputs", o.inputs}};
+  for (const auto& files :
+       {named_files("--image", o.images), named_files("--loadInputs", o.load_inputs),
+        named_files("--plugins", o.common.plugins)})
+    read.insert(read.end(), files.begin(), files.end());
+  std::vector<NamedFile> written = named_files("--save", o.saves);
+  written.insert(written.end(),
+                 {{"--outputs", o.outputs}, {"--timingCacheFile", o.build.timing_cache}});
+  check_files(read, written);
 }
 
 void run(Options& o, Logger& logger) {
@@ -123,6 +137,7 @@ void run(Options& o, Logger& logger) {
   o.picture.bgr = o.color == "bgr";
   check_three("--scale", o.picture.scale, false);
   check_three("--mean", o.picture.mean, true);
+  check_all_files(o);
   o.common.apply(logger);
 
   const auto start_inputs = Clock::now();
@@ -151,7 +166,6 @@ void run(Options& o, Logger& logger) {
   const auto outputs = session.names(nvinfer1::TensorIOMode::kOUTPUT);
   Arrays arrays = read_arrays(o, pictures, *model.engine, inputs, shapes);
   std::erase_if(arrays, [](const auto& entry) { return entry.first.starts_with("out:"); });
-  for (const auto& [name, array] : arrays) shapes.erase(name);
   session.set_inputs(arrays, shapes);
   input_seconds += seconds_since(start_tensors);
 
@@ -162,12 +176,8 @@ void run(Options& o, Logger& logger) {
   const auto start_save = Clock::now();
   for (const std::string& text : o.saves) {
     const auto [given, path] = split_file(text);
-    const std::string name = name_or_only(given, outputs, "--save");
-    const auto it = session.outputs().find(name);
-    if (it == session.outputs().end())
-      fail("--save: the model has no output '{}'; its outputs are: {}", name,
-           fmt::join(outputs, ", "));
-    save_picture(path, to_picture(it->second, o.picture));
+    const std::string name = name_or_only(given, outputs, "--save", "output");
+    save_picture(path, to_picture(session.outputs().at(name), o.picture));
   }
   if (!o.outputs.empty()) write_npz(o.outputs, session.outputs());
   const double save_seconds = seconds_since(start_save);

@@ -52,12 +52,8 @@ std::vector<std::string> Session::names(TensorIOMode mode) const {
 
 void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
   const auto inputs = names(TensorIOMode::kINPUT);
-  const auto known = [&](const std::string& name) {
-    if (std::find(inputs.begin(), inputs.end(), name) == inputs.end())
-      fail("the model has no input '{}'; its inputs are: {}", name, fmt::join(inputs, ", "));
-  };
-  for (const auto& [name, array] : arrays) known(name);
-  for (const auto& [name, shape] : shapes) known(name);
+  for (const auto& [name, array] : arrays) check_name(name, inputs, "input");
+  for (const auto& [name, shape] : shapes) check_name(name, inputs, "input");
 
   for (const Buffer& b : buffers_) cudaFree(b.device);
   buffers_.clear();
@@ -69,18 +65,25 @@ void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
     const bool decides_shapes = engine_.isShapeInferenceIO(name.c_str());
     const bool dynamic = std::find(shape.begin(), shape.end(), -1) != shape.end();
     const auto given = arrays.find(name);
+    const auto wanted = decides_shapes ? shapes.end() : shapes.find(name);
+    if (given != arrays.end() && wanted != shapes.end() && given->second.shape != wanted->second)
+      fail(
+          "input '{}' gets data of shape {}, and --shapes says {}: leave out --shapes, or change "
+          "the data",
+          name, shape_text(given->second.shape), shape_text(wanted->second));
     if (given != arrays.end())
       shape = given->second.shape;
-    else if (const auto it = shapes.find(name); it != shapes.end() && !decides_shapes)
-      shape = it->second;
+    else if (wanted != shapes.end())
+      shape = wanted->second;
     else if (dynamic)
       shape = to_vector(engine_.getProfileShape(name.c_str(), profile_, OptProfileSelector::kOPT));
     const auto type = engine_.getTensorDataType(name.c_str());
     if (!context_->setInputShape(name.c_str(), to_dims(shape))) refuse_shape(name, shape);
     if (given != arrays.end())
-      inputs_[name] = convert(given->second, type);
+      inputs_[name] = convert(given->second, type, fmt::format("input '{}'", name));
     else if (decides_shapes)
-      inputs_[name] = convert(shape_values(name, shape, shapes), type);
+      inputs_[name] =
+          convert(shape_values(name, shape, shapes), type, fmt::format("input '{}'", name));
     else
       inputs_[name] = make_array(type, shape);
     if (given == arrays.end() && !decides_shapes) zero_filled_.push_back(name);

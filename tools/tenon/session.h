@@ -26,7 +26,8 @@ class Session {
   /// Gives every input its shape: that of its array, else of `shapes`, else the engine's own (for a
   /// dynamic one the profile's optimum), and its data: the array, converted to the input's type,
   /// else zeros. For an input that decides shapes, `shapes` holds its values. Makes room for
-  /// outputs. Throws Failure for names that are no inputs.
+  /// outputs. Throws Failure for names that are no inputs, for an array and a shape that disagree,
+  /// and for values that the input's type cannot hold.
   void set_inputs(const Arrays& arrays, const ShapeMap& shapes);
   /// Inputs that got zeros because there was no array for them.
   const std::vector<std::string>& zero_filled() const { return zero_filled_; }

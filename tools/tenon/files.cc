@@ -1,0 +1,71 @@
+#include "files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "error.h"
+
+namespace tenon::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code none;
+  if (fs::equivalent(a, b, none)) return true;
+  // Neither need be there yet.
+  const auto one = fs::weakly_canonical(a, none), other = fs::weakly_canonical(b, none);
+  return !one.empty() && one == other;
+}
+
+// write_file() makes a new file in the folder and renames it.
+void check_writable(const NamedFile& file) {
+  struct stat info{};
+  if (::stat(file.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    fail("{}: {}: cannot write: it is {}", file.option, file.path,
+         S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
+  const std::string parent = fs::path(file.path).parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  if (::stat(folder.c_str(), &info) == 0 && !S_ISDIR(info.st_mode))
+    errno = ENOTDIR;
+  else if (::access(folder.c_str(), W_OK | X_OK) == 0)
+    return;
+  fail("{}: {}: cannot write in the folder {}: {}", file.option, file.path, folder,
+       std::strerror(errno));
+}
+
+}  // namespace
+
+void check_files(const std::vector<NamedFile>& read, const std::vector<NamedFile>& written) {
+  for (size_t i = 0; i < written.size(); ++i) {
+    const NamedFile& file = written[i];
+    if (file.path.empty()) continue;
+    const auto check_other = [&](const NamedFile& other) {
+      if (!other.path.empty() && same_file(file.path, other.path))
+        fail("{}: {}: would write over the file of {}: name another", file.option, file.path,
+             other.option);
+    };
+    for (const NamedFile& other : read) check_other(other);
+    for (size_t k = 0; k < i; ++k) check_other(written[k]);
+    check_writable(file);
+  }
+}
+
+std::vector<NamedFile> named_files(const std::string& option,
+                                   const std::vector<std::string>& values) {
+  std::vector<NamedFile> files;
+  for (const std::string& value : values) files.push_back({option, split_file(value).second});
+  return files;
+}
+
+std::pair<std::string, std::string> split_file(const std::string& text) {
+  const auto at = text.find(':');
+  if (at == std::string::npos) return {"", text};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+}  // namespace tenon::tool
