@@ -17,27 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pointwise;
 
-using List = std::vector<int64_t>;
-using Floats = std::vector<float>;
-
-// Runs a network of one output on its inputs' data.
-Floats run(Session& s, ITensor& result, const std::vector<const void*>& inputs, size_t count) {
-  s.network->markOutput(result);
-  result.setName("result");
-  const auto engine = s.engine();
-  EXPECT_THAT(s.logger.take_errors(), IsEmpty());
-  if (engine == nullptr) return {};
-  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
-  Floats out(count);
-  for (size_t i = 0; i < inputs.size(); ++i)
-    context->setTensorAddress(s.network->getInput(static_cast<int32_t>(i))->getName(),
-                              const_cast<void*>(inputs[i]));
-  context->setTensorAddress("result", out.data());
-  EXPECT_TRUE(context->enqueueV3(nullptr));
-  EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
-  return out;
-}
-
 TEST(AttentionLayers, Einsum) {
   Session s;
   ITensor* inputs[] = {&s.input("a", {2, 3}), &s.input("b", {2, 3})};

@@ -12,8 +12,6 @@ using namespace nvinfer1;  // the tests speak as an application does
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-using List = std::vector<int64_t>;
-
 TEST(BuilderConfig, SettingsAreKept) {
   Session s;
   IBuilderConfig& c = *s.config;

@@ -15,31 +15,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pointwise;
 
-using List = std::vector<int64_t>;
-using Floats = std::vector<float>;
-
-ITensor& constant(Session& s, std::initializer_list<int64_t> extents, const Floats& values) {
-  return *s.network->addConstant(dims(extents), weights(values))->getOutput(0);
-}
-
-// Runs a network of one output on one float input each.
-Floats run(Session& s, ITensor& result, const std::vector<Floats>& inputs, size_t count) {
-  s.network->markOutput(result);
-  result.setName("result");
-  const auto engine = s.engine();
-  EXPECT_THAT(s.logger.take_errors(), IsEmpty());
-  if (engine == nullptr) return {};
-  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
-  Floats out(count);
-  for (size_t i = 0; i < inputs.size(); ++i)
-    context->setTensorAddress(s.network->getInput(static_cast<int32_t>(i))->getName(),
-                              const_cast<float*>(inputs[i].data()));
-  context->setTensorAddress("result", out.data());
-  EXPECT_TRUE(context->enqueueV3(nullptr));
-  EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
-  return out;
-}
-
 TEST(DetectionLayers, Nms) {
   Session s;
   ITensor& boxes = s.input("boxes", {2, 9, 3, 4});
@@ -92,7 +67,7 @@ TEST(DetectionLayers, GridSample) {
   EXPECT_EQ(list(l->getOutput(0)->getDimensions()), (List{1, 1, 1, 3}));
   // The upper right element, the centre, the lower left element.
   l->setInterpolationMode(InterpolationMode::kLINEAR);
-  EXPECT_THAT(run(s, *l->getOutput(0), {{1, 2, 3, 4}, {1, -1, 0, 0, -1, 1}}, 3),
+  EXPECT_THAT(run_floats(s, *l->getOutput(0), {{1, 2, 3, 4}, {1, -1, 0, 0, -1, 1}}, 3),
               ElementsAre(2, 2.5f, 3));
 }
 
@@ -118,7 +93,7 @@ TEST(NormalizationLayers, Normalization) {
   // Each row has mean 1 and variance 1, or the mean 3 and variance 0.25: times 1/sqrt(1.75), 1.
   const float inverse = 1 / std::sqrt(1.75f);
   EXPECT_THAT(
-      run(s, *l->getOutput(0), {{0, 2, 2.5f, 3.5f, 0, 2, 3, 3}}, 8),
+      run_floats(s, *l->getOutput(0), {{0, 2, 2.5f, 3.5f, 0, 2, 3, 3}}, 8),
       Pointwise(FloatNear(1e-6f), Floats{0.5f - inverse, 0.5f + inverse, -0.5f, 1.5f,
                                          0.5f - 3 * inverse, 0.5f + 3 * inverse, 0.5f, 0.5f}));
 }
@@ -135,7 +110,7 @@ TEST(NormalizationLayers, NormalizationInGroups) {
   l->setEpsilon(0);
   EXPECT_EQ(l->getAxes(), 4u);
   EXPECT_EQ(l->getNbGroups(), 2);
-  EXPECT_THAT(run(s, *l->getOutput(0), {{0, 2, 2, 0, 1, 1, 5, 5}}, 8),
+  EXPECT_THAT(run_floats(s, *l->getOutput(0), {{0, 2, 2, 0, 1, 1, 5, 5}}, 8),
               Pointwise(FloatNear(1e-6f), Floats{-1, 1, 2, -2, -3, -3, 5, 5}));
 }
 
@@ -153,7 +128,7 @@ TEST(NormalizationLayers, Lrn) {
   EXPECT_EQ(l->getK(), 2);
   l->setWindowSize(4);
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("the window 4 is not an odd number"));
-  EXPECT_THAT(run(s, *l->getOutput(0), {{1, 2, 3}}, 3),
+  EXPECT_THAT(run_floats(s, *l->getOutput(0), {{1, 2, 3}}, 3),
               Pointwise(FloatNear(1e-6f), Floats{1 / 12.f, 2 / 30.f, 3 / 28.f}));
 }
 
@@ -163,7 +138,7 @@ TEST(NormalizationLayers, ParametricRelu) {
   IParametricReLULayer* l = s.network->addParametricReLU(s.input("x", {1, 2, 2}), slope);
   ASSERT_NE(l, nullptr);
   EXPECT_EQ(l->getNbInputs(), 2);
-  EXPECT_THAT(run(s, *l->getOutput(0), {{-1, 1, -2, 3}}, 4), ElementsAre(-0.5f, 1, -4, 3));
+  EXPECT_THAT(run_floats(s, *l->getOutput(0), {{-1, 1, -2, 3}}, 4), ElementsAre(-0.5f, 1, -4, 3));
 }
 
 TEST(NormalizationLayers, RaggedSoftmax) {
@@ -173,7 +148,7 @@ TEST(NormalizationLayers, RaggedSoftmax) {
       s.network->addConstant(dims({2, 1}), Weights{DataType::kINT32, lengths.data(), 2});
   IRaggedSoftMaxLayer* l = s.network->addRaggedSoftMax(s.input("x", {2, 3}), *bounds->getOutput(0));
   ASSERT_NE(l, nullptr);
-  EXPECT_THAT(run(s, *l->getOutput(0), {{4, 4, 9, 1, 2, 3}}, 6),
+  EXPECT_THAT(run_floats(s, *l->getOutput(0), {{4, 4, 9, 1, 2, 3}}, 6),
               ElementsAre(0.5f, 0.5f, 0, 0, 0, 0));
 }
 

@@ -22,9 +22,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pointwise;
 
-using List = std::vector<int64_t>;
-using Floats = std::vector<float>;
-
 float at(const Floats& v, size_t i) {
   return v[i];
 }

@@ -12,8 +12,6 @@
 
 namespace tenon::testing {
 
-using List = std::vector<int64_t>;
-using Floats = std::vector<float>;
 using nvinfer1::DataType;
 using nvinfer1::ITensor;
 using Op = nvinfer1::ElementWiseOperation;

@@ -15,12 +15,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-using List = std::vector<int64_t>;
-
-ITensor& constant(Session& s, std::initializer_list<int64_t> extents,
-                  const std::vector<float>& values) {
-  return *s.network->addConstant(dims(extents), weights(values))->getOutput(0);
-}
 ITensor& integers(Session& s, std::initializer_list<int64_t> extents,
                   const std::vector<int64_t>& values) {
   return *s.network

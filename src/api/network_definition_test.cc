@@ -15,8 +15,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-using List = std::vector<int64_t>;
-
 TEST(Network, ShapesFollowFromLayersAsTheyAreChanged) {
   Session s;
   ITensor& x = s.input("x", {1, 3, 32, 32});

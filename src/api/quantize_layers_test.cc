@@ -12,13 +12,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-using List = std::vector<int64_t>;
-
-ITensor& constant(Session& s, std::initializer_list<int64_t> extents,
-                  const std::vector<float>& values) {
-  return *s.network->addConstant(dims(extents), weights(values))->getOutput(0);
-}
-
 template <class Layer> void check_attributes(Session& s, Layer* layer, DataType type) {
   EXPECT_EQ(layer->getAxis(), -1);
   EXPECT_EQ(layer->getToType(), type);

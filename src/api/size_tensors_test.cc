@@ -18,9 +18,6 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-using List = std::vector<int64_t>;
-using Floats = std::vector<float>;
-
 struct Seen {
   List bound, usual, running;  // of the values: when configured, and when running
 };

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <NvInfer.h>
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
 
 #include <memory>
 #include <mutex>
@@ -58,13 +60,16 @@ class Recorder final : public nvinfer1::IErrorRecorder {
   int32_t references = 0;
 };
 
+using List = std::vector<int64_t>;
+using Floats = std::vector<float>;
+
 inline nvinfer1::Dims dims(std::initializer_list<int64_t> extents) {
   nvinfer1::Dims d{static_cast<int32_t>(extents.size()), {}};
   std::copy(extents.begin(), extents.end(), d.d);
   return d;
 }
 
-inline std::vector<int64_t> list(const nvinfer1::Dims& d) {
+inline List list(const nvinfer1::Dims& d) {
   if (d.nbDims < 0) return {-100};  // "none", told apart from a scalar
   return {d.d, d.d + d.nbDims};
 }
@@ -98,5 +103,35 @@ struct Session {
         runtime->deserializeCudaEngine(plan->data(), plan->size()));
   }
 };
+
+inline nvinfer1::ITensor& constant(Session& s, std::initializer_list<int64_t> extents,
+                                   const Floats& values) {
+  return *s.network->addConstant(dims(extents), weights(values))->getOutput(0);
+}
+
+/// What a network of one output of `count` floats gives for its inputs' data.
+inline Floats run(Session& s, nvinfer1::ITensor& result, const std::vector<const void*>& inputs,
+                  size_t count) {
+  s.network->markOutput(result);
+  result.setName("result");
+  const auto engine = s.engine();
+  EXPECT_EQ(s.logger.take_errors(), "");
+  if (engine == nullptr) return {};
+  const std::unique_ptr<nvinfer1::IExecutionContext> context(engine->createExecutionContext());
+  Floats out(count);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    context->setTensorAddress(s.network->getInput(static_cast<int32_t>(i))->getName(),
+                              const_cast<void*>(inputs[i]));
+  context->setTensorAddress("result", out.data());
+  EXPECT_TRUE(context->enqueueV3(nullptr));
+  EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  return out;
+}
+inline Floats run_floats(Session& s, nvinfer1::ITensor& result, const std::vector<Floats>& inputs,
+                         size_t count) {
+  std::vector<const void*> addresses;
+  for (const Floats& values : inputs) addresses.push_back(values.data());
+  return run(s, result, addresses, count);
+}
 
 }  // namespace tenon::testing
