@@ -25,6 +25,15 @@ FullyConnectedView* fully_connected(const nvinfer1::ILayer* layer) {
       static_cast<nvinfer1::IFullyConnectedLayer*>(const_cast<nvinfer1::ILayer*>(layer)));
 }
 
+// Parsers say what is wrong with an environment variable.
+size_t limit_or_zero(size_t (*limit)()) {
+  try {
+    return limit();
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
 }  // namespace
 }  // namespace tenon
 
@@ -91,11 +100,15 @@ void tenonSetImportLimit(size_t bytes) noexcept {
 }
 
 size_t tenonImportLimit() noexcept {
-  try {
-    return tenon::computed_bytes_limit();
-  } catch (const tenon::Error&) {  // parsers say what is wrong with the variable
-    return 0;
-  }
+  return tenon::limit_or_zero(tenon::computed_bytes_limit);
+}
+
+void tenonSetImportNodeLimit(size_t nodes) noexcept {
+  tenon::set_node_limit(nodes);
+}
+
+size_t tenonImportNodeLimit() noexcept {
+  return tenon::limit_or_zero(tenon::node_limit);
 }
 
 }  // extern "C"

@@ -325,6 +325,23 @@ TEST_F(OnnxParser, LimitsWhatAModelMakesItCompute) {
   EXPECT_EQ(tenon::import_limit(), size_t{1} << 31);
 }
 
+TEST_F(OnnxParser, LimitsTheNodesOfAModel) {
+  const std::string bytes = chain(9, {});
+  tenon::set_import_node_limit(8);
+  EXPECT_FALSE(parse(bytes));
+  EXPECT_EQ(parser_->getNbErrors(), 1);
+  EXPECT_THAT(first_error(), HasSubstr("more nodes than are allowed (8"));
+  tenon::set_import_node_limit(9);
+  begin_again();
+  EXPECT_TRUE(parse(bytes));
+  tenon::set_import_node_limit(0);
+  EXPECT_EQ(tenon::import_node_limit(), 200'000u);
+  ::setenv("TENON_IMPORT_NODES", "8", 1);
+  begin_again();
+  EXPECT_FALSE(parse(bytes));
+  ::unsetenv("TENON_IMPORT_NODES");
+}
+
 TEST_F(OnnxParser, HasNoRefitterYet) {
   EXPECT_EQ(createNvOnnxParserRefitter_INTERNAL(nullptr, &logger_, NV_ONNX_PARSER_VERSION),
             nullptr);

@@ -13,7 +13,6 @@ using Code = nvonnxparser::ErrorCode;
 
 constexpr size_t kDeepestFunction = 32;
 constexpr int kDeepestGraph = 64;  // graphs inside graphs
-constexpr int64_t kMostInlinedNodes = 200'000;
 
 std::string qualified(const onnx::NodeProto& node) {
   return qualified_operator(node.domain(), node.op_type());
@@ -49,6 +48,14 @@ std::vector<Value*> tensors_among(const std::vector<Item>& items) {
 }
 
 }  // namespace
+
+void require_fewer(int64_t nodes, size_t most) {
+  require(nodes <= static_cast<int64_t>(std::min<size_t>(most, INT64_MAX)),
+          "the model has more nodes than are allowed ({}, counting those of functions at each "
+          "call); if that is intended, allow more with TENON_IMPORT_NODES or "
+          "tenon::set_import_node_limit()",
+          most);
+}
 
 std::string shown_name(const onnx::NodeProto& node, int index) {
   return node.name().empty() ? fmt::format("{}_{}", one_line(node.op_type()), index)
@@ -99,6 +106,7 @@ class GraphImporter::Graphs final : public BodyImporter {
 };
 
 bool GraphImporter::import_node(Scope& scope, onnx::NodeProto& node, int index) {
+  require_fewer(++imported_nodes_, options_.most_nodes);
   if (node.output_size() == 0) fail_import(Code::kINVALID_NODE, "it has no outputs");
   std::vector<Item> inputs;
   for (const std::string& name : node.input()) {
@@ -198,17 +206,11 @@ Scope GraphImporter::inner_scope(Scope& outer, const std::string& name, onnx::Gr
   return scope;
 }
 
-void GraphImporter::count_node(const char* what) {
-  require(++inlined_nodes_ <= kMostInlinedNodes, "{} to more than {} nodes", what,
-          kMostInlinedNodes);
-}
-
 std::vector<Item> GraphImporter::import_graph(Scope& scope, onnx::GraphProto& graph) {
   std::vector<Item> outputs;
   with_context(fmt::format("graph '{}'", graph.name()), [&] {
     for (int i = 0; i < graph.node_size(); ++i) {
       onnx::NodeProto& node = *graph.mutable_node(i);
-      count_node("the model expands");
       with_context(fmt::format("node '{}' ({})", shown_name(node, i), qualified(node)),
                    [&] { require(import_node(scope, node, i), "an input could not be imported"); });
     }
@@ -296,7 +298,6 @@ void GraphImporter::call_function(Scope& caller, onnx::NodeProto& node,
     body.items[function.input(static_cast<int>(i))] = inputs[i];
   around_ = body.functions;
   for (int i = 0; i < function.node_size(); ++i) {
-    count_node("functions expand");
     onnx::NodeProto copy = substituted(function.node(i), node, function);
     for (std::string& input : *copy.mutable_input()) {  // optional inputs of the function
       const auto it = body.items.find(input);

@@ -14,6 +14,9 @@
 
 namespace tenon {
 
+/// Throws when a model has more nodes than ImportOptions::most_nodes.
+void require_fewer(int64_t nodes, size_t most);
+
 /// "node_name", or "operator_index" for a node without a name; fit for tables and messages.
 std::string shown_name(const onnx::NodeProto& node, int index);
 
@@ -49,7 +52,6 @@ class GraphImporter {
   void name_layers(NodeContext& n);
   void call_function(Scope& caller, onnx::NodeProto& node, const onnx::FunctionProto& function,
                      const std::string& name, const std::vector<Item>& inputs);
-  void count_node(const char* what);
   Scope inner_scope(Scope& outer, const std::string& name, onnx::GraphProto& graph);
   std::vector<Item> import_graph(Scope& scope, onnx::GraphProto& graph);
   std::vector<Item> inline_body(Scope& outer, const std::string& name, onnx::GraphProto& graph);
@@ -64,7 +66,7 @@ class GraphImporter {
   std::unordered_set<std::string> node_names_;
   std::unordered_set<const Value*> named_;
   std::vector<std::string> around_;  // functions around the node that is being imported
-  int64_t inlined_nodes_ = 0;
+  int64_t imported_nodes_ = 0;
   bool warned_of_doubles_ = false;
 };
 

@@ -48,6 +48,9 @@ class ModelImporter {
 
   void run() {
     report_.node_count = graph_.node_size();
+    // Unread: each would be a problem of its own.
+    if (!guarded(nullptr, -1, [&] { require_fewer(graph_.node_size(), options_.most_nodes); }))
+      return;
     scope_.set_opsets(model_.opset_import());
     if (scope_.opset > 0 && scope_.opset < 6)
       options_.log.warning(

@@ -25,6 +25,13 @@ size_t computed_bytes_limit();
 /// For all imports that begin afterwards, in any thread; 0 brings back the default.
 void set_computed_bytes_limit(size_t bytes);
 
+/// How many nodes a model may have, with those of its functions each time they are called: what
+/// set_node_limit() said last, else the environment variable TENON_IMPORT_NODES, else 200,000.
+/// Throws when the variable is no number.
+size_t node_limit();
+/// For all imports that begin afterwards, in any thread; 0 brings back the default.
+void set_node_limit(size_t nodes);
+
 struct ImportOptions {
   /// Where the model came from, for messages and as the folder of external data; "" when unknown.
   std::string model_path;
@@ -32,6 +39,7 @@ struct ImportOptions {
   /// A plugin of the operator's name comes before the operator's own meaning.
   bool prefer_plugins = false;
   size_t most_computed_bytes = computed_bytes_limit();
+  size_t most_nodes = node_limit();
   /// Weights that replace, by name, those of the model: the bytes of an initializer.
   std::map<std::string, std::span<const std::byte>> initializers;
 };

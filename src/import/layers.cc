@@ -1,6 +1,7 @@
 #include "import/layers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/half.h"
 #include "network/reference_run.h"
@@ -18,6 +19,9 @@ namespace tenon {
 namespace {
 
 template <class T> void fill(Tensor& t, double value) {
+  if constexpr (std::is_integral_v<T>)
+    require(value >= -0x1p63 && value < 0x1p63 && std::in_range<T>(static_cast<int64_t>(value)),
+            "expected a number that {} can hold, found {}", name_of(t.type()), value);
   std::fill_n(t.mutable_data<T>(), t.count(), static_cast<T>(value));
 }
 

@@ -1,4 +1,4 @@
-// How much a model may make the importer compute.
+// How much a model may make the importer compute, and of how many nodes it may be.
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
@@ -10,29 +10,48 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kDefault = size_t{1} << 31;
-constexpr size_t kMebibyte = size_t{1} << 20;
+// A limit: what was set last, else an environment variable, else a default.
+struct Limit {
+  const char* variable;
+  size_t unit;  // that the variable counts in
+  const char* unit_name;
+  size_t otherwise;
+  std::atomic<size_t> chosen = 0;
 
-std::atomic<size_t> chosen = 0;
+  size_t now() const {
+    if (const size_t limit = chosen; limit > 0) return limit;
+    const char* text = std::getenv(variable);
+    if (text == nullptr) return otherwise;
+    const std::string_view digits(text);
+    size_t count = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+    require(error == std::errc() && end == digits.data() + digits.size() && count > 0
+                && count <= SIZE_MAX / unit,
+            "the environment variable {} is '{}'; expected a number of {}", variable, digits,
+            unit_name);
+    return count * unit;
+  }
+};
+
+Limit computed_bytes{"TENON_IMPORT_LIMIT", size_t{1} << 20, "MiB", size_t{1} << 31};
+Limit nodes{"TENON_IMPORT_NODES", 1, "nodes", 200'000};
 
 }  // namespace
 
 size_t computed_bytes_limit() {
-  if (const size_t limit = chosen; limit > 0) return limit;
-  const char* text = std::getenv("TENON_IMPORT_LIMIT");
-  if (text == nullptr) return kDefault;
-  const std::string_view digits(text);
-  size_t mebibytes = 0;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), mebibytes);
-  require(error == std::errc() && end == digits.data() + digits.size() && mebibytes > 0
-              && mebibytes <= SIZE_MAX / kMebibyte,
-          "the environment variable TENON_IMPORT_LIMIT is '{}'; expected a number of MiB", digits);
-  return mebibytes * kMebibyte;
+  return computed_bytes.now();
 }
 
 void set_computed_bytes_limit(size_t bytes) {
-  chosen = bytes;
+  computed_bytes.chosen = bytes;
+}
+
+size_t node_limit() {
+  return nodes.now();
+}
+
+void set_node_limit(size_t count) {
+  nodes.chosen = count;
 }
 
 }  // namespace tenon

@@ -29,6 +29,19 @@ std::string text_or_empty(const char* text) {
   return text == nullptr ? "" : text;
 }
 
+// Plugins of the second version of the build capability may say that an output is an input's
+// memory.
+void refuse_aliases(IPluginV3OneBuild& plugin, int outputs, const std::string& label) {
+  if (plugin.getInterfaceInfo().major < 2) return;
+  auto& build = static_cast<nvinfer1::IPluginV3OneBuildV2&>(plugin);
+  for (int i = 0; i < outputs; ++i)
+    if (const int32_t input = build.getAliasedInput(i); input != -1)
+      fail(ErrorCode::kUNSUPPORTED_STATE,
+           "{}: output {} is to share the memory of input {} (getAliasedInput), which is not "
+           "supported yet; let getAliasedInput() answer -1 and write to the output",
+           label, i, input);
+}
+
 }  // namespace
 
 std::string PluginLayer::label() const {
@@ -239,6 +252,7 @@ void PluginV3Layer::visit(FieldVisitor& v) {
 void PluginV3Layer::infer(Inference& c) const {
   IPluginV3OneBuild* plugin = build();
   require(plugin != nullptr, "{}: a plugin made for running has no shape rule to ask", label());
+  refuse_aliases(*plugin, output_count(), label());
   const int data_inputs = c.input_count() - shape_inputs();
   require(data_inputs >= 0, "{}: {} inputs, of which {} are said to be shapes", label(),
           c.input_count(), shape_inputs());

@@ -27,6 +27,7 @@ std::vector<std::string> calls;  // the life cycle of the plugins below
 // How a plugin below misbehaves.
 struct Faults {
   int32_t outputs = 1, version = 0, initialize = 0, enqueue = 0, rank = 2, status = 0;
+  int32_t aliased_input = -1;
   bool null_clone = false, null_expression = false, size_tensor = false, divides_by_zero = false;
   DataType type = DataType::kFLOAT;
 };
@@ -131,7 +132,7 @@ class TimesV2Creator final : public nvinfer1::IPluginCreator {
 // Version 3: fills the shape that its shape input says with the sum of the input, times factor.
 class FillV3 final : public nvinfer1::IPluginV3,
                      public nvinfer1::IPluginV3OneCore,
-                     public nvinfer1::IPluginV3OneBuild,
+                     public nvinfer1::IPluginV3OneBuildV2,
                      public nvinfer1::IPluginV3OneRuntime {
  public:
   explicit FillV3(std::vector<int64_t> factors, Faults faults = {})
@@ -140,7 +141,7 @@ class FillV3 final : public nvinfer1::IPluginV3,
       nvinfer1::PluginCapabilityType type) noexcept override {
     if (type == nvinfer1::PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
     if (type == nvinfer1::PluginCapabilityType::kBUILD)
-      return static_cast<IPluginV3OneBuild*>(this);
+      return static_cast<nvinfer1::IPluginV3OneBuildV2*>(this);
     return static_cast<IPluginV3OneRuntime*>(this);
   }
   FillV3* clone() noexcept override { return new FillV3(factors_, faults_); }
@@ -148,6 +149,7 @@ class FillV3 final : public nvinfer1::IPluginV3,
   const char* getPluginVersion() const noexcept override { return "2"; }
   const char* getPluginNamespace() const noexcept override { return "mine"; }
   int32_t getNbOutputs() const noexcept override { return faults_.outputs; }
+  int32_t getAliasedInput(int32_t) noexcept override { return faults_.aliased_input; }
   int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
                           int32_t) noexcept override {
     calls.push_back("configure");
@@ -370,6 +372,13 @@ TEST_F(PluginTest, V3ReportsItsStatus) {
               HasSubstr("\"Fill\" version \"2\": getOutputDataTypes() failed with 5"));
   EXPECT_THAT(error_of([&] { infer(make_plugin_v3(silent, 0)); }),
               HasSubstr("getOutputShapes() failed with 7"));
+}
+
+TEST_F(PluginTest, RefusesOutputsInTheMemoryOfInputs) {
+  FillV3 plugin({1}, {.aliased_input = 0});
+  EXPECT_THAT(error_of([&] { infer(make_plugin_v3(plugin, 0)); }),
+              AllOf(HasSubstr("\"Fill\" version \"2\": output 0"), HasSubstr("getAliasedInput"),
+                    HasSubstr("not supported yet")));
 }
 
 TEST_F(PluginTest, RefusesAnotherKindOfCreator) {

@@ -44,6 +44,9 @@ void Quantize::infer(Inference& c) const {
   require(lowest == highest || (lowest < highest && lowest >= -32768 && highest <= 65535),
           "expected bounds within 16 bits, found {} and {}", lowest, highest);
   check_scales(c, layout);
+  if (const Tensor* scales = c.constant(1))
+    for (double scale : scales->numbers())
+      require(scale != 0, "expected scales (input 1) other than 0 to divide by");
   c.set_output(0, to, c.dims(0));
 }
 

@@ -1,5 +1,7 @@
 #include "ops/scale_blocks.h"
 
+#include <cmath>
+
 #include "ops/infer.h"
 #include "ops/reference.h"
 
@@ -54,6 +56,9 @@ Shape block_extents(const ScaleLayout& layout, const Shape& data, const Shape& s
 void check_scales(const Inference& c, const ScaleLayout& layout) {
   require(is_float(c.type(1)), "expected scales (input 1) of a floating-point type, found {}",
           name_of(c.type(1)));
+  if (const Tensor* scales = c.constant(1))
+    for (double scale : scales->numbers())
+      require(std::isfinite(scale), "expected finite scales (input 1), found {}", scale);
   for (int64_t extent : layout.block)
     require(extent > 0 || extent == -1, "expected block extents of 1 or more, or -1, found {}",
             extent);

@@ -69,6 +69,10 @@ void dequantize_linear(NodeContext& n) {
   auto op = std::make_unique<Dequantize>();
   op->layout = scale_layout(n);
   op->to = chosen_type(n).value_or(n.input(1).type);
+  if (n.has_input(2))
+    require(n.input(2).type == n.input(0).type,
+            "expected a zero point (input 2) of the data's type {}, found {}",
+            name_of(n.input(0).type), name_of(n.input(2).type));
   n.set_output(0, n.add(std::move(op), operands(n)));
 }
 

@@ -109,8 +109,25 @@ def nested(depth):
     return field(b"\x3a", inner)
 
 
+def nested_ifs(depth):
+    """As deep as a file may be: each branch is an If."""
+    inner = [helper.make_node("Relu", ["x"], ["t0"])]
+    for i in range(depth):
+        branch = helper.make_graph(inner, f"g{i}", [], [helper.make_empty_tensor_value_info(f"t{i}")])
+        inner = [helper.make_node("If", ["c"], [f"t{i + 1}" if i + 1 < depth else "y"], then_branch=branch, else_branch=branch)
+                 if i == 0 else
+                 helper.make_node("If", ["c"], [f"t{i + 1}" if i + 1 < depth else "y"], then_branch=branch,
+                                  else_branch=helper.make_graph([helper.make_node("Neg", ["x"], ["e"])], "e", [],
+                                                                [helper.make_empty_tensor_value_info("e")]))]
+    made = model(inner)
+    made.graph.input.append(value("c", (), TensorProto.BOOL))
+    return made
+
+
 def depths():
     yield "16_deep", nested(10000), "deeper than"
+    yield "16_deeper_than_a_seed_may_be_long", nested(400), "deeper than"
+    yield "16_ifs", nested_ifs(25), ""
     yield "16_flat", nested(5), "IR version"
 
 
@@ -127,9 +144,10 @@ def functions():
 
     yield "17_self", calls([("A", ["A"])]), "recurse"
     yield "17_mutual", calls([("A", ["B"]), ("B", ["A"])]), "recurse"
-    yield "17_deep", calls([(f"F{i}", [f"F{i + 1}"]) for i in range(300)] + [("F300", ["Relu"])]), "deep"
+    for depth in (60, 3000):
+        yield f"17_deep_{depth}", calls([(f"F{i}", [f"F{i + 1}"]) for i in range(depth)] + [(f"F{depth}", ["Relu"])]), "deep"
     # Each calls the next ten times: a hundred million nodes from a few kilobytes.
-    yield "17_bomb", calls([(f"F{i}", [f"F{i + 1}"] * 10) for i in range(8)] + [("F8", ["Relu"])]), "more than 200000 nodes"
+    yield "17_bomb", calls([(f"F{i}", [f"F{i + 1}"] * 10) for i in range(8)] + [("F8", ["Relu"])]), "more nodes than are allowed"
 
 
 def attributes():
@@ -177,13 +195,49 @@ def tensors():
     sparse.graph.sparse_initializer.append(helper.make_sparse_tensor(
         helper.make_tensor("w", FLOAT, [1], [1.0]), helper.make_tensor("i", INT64, [1], [99]), [3]))
     yield "26_sparse", sparse, "parse"
-    for key, text in (("location", "../secret"), ("location", "/etc/passwd"), ("location", "C:\\x"), ("location", "a\0b"),
-                      ("offset", "-1"), ("length", str(1 << 62))):
-        outside = tensor(FLOAT, [3], data_location=TensorProto.EXTERNAL)
-        for k, v in {"location": "w.bin", key: text}.items():
-            entry = outside.external_data.add()
-            entry.key, entry.value = k, v
-        yield f"27_{key}_{len(text)}", with_weight(outside), "tensor 'w'"
+    yield "25_zero_point", model(node("DequantizeLinear", ["q", "s", "z"]), weights=[
+        constant("q", [1, 2], np.uint8), scale(1), constant("z", 300, np.int32)]), "zero point"
+    for name, number in (("nan", np.nan), ("inf", np.inf), ("-inf", -np.inf), ("zero", 0)):
+        yield f"25_quantize_{name}", model(node("QuantizeLinear", ["x", "s"]), weights=[scale(number)]), "scales (input 1)"
+        yield f"25_dequantize_{name}", model(node("DequantizeLinear", ["q", "s"]), weights=[
+            constant("q", [1, 2], np.uint8), scale(number)]), "finite scales" if name != "zero" else ""
+
+
+def external_data():
+    """Tensors in other files; write_files() writes those that are there."""
+    def stored(**entries):
+        weight = tensor(FLOAT, [3], data_location=TensorProto.EXTERNAL)
+        for key, text in entries.items():
+            entry = weight.external_data.add()
+            entry.key, entry.value = key, str(text)
+        return model(node("Add", ["x", "w"]), weights=[weight])
+
+    for name, location, expected in (
+            ("above", "../w.bin", "leaves the model's folder"), ("through", "inside/../../w.bin", "leaves the model's folder"),
+            ("absolute", "/etc/passwd", "not a relative path"), ("drive", "C:\\w.bin", "not a relative path"),
+            ("nul", "w\0.bin", "external data location 'w"), ("link", "link.bin", "link that leaves"),
+            ("linked_folder", "up/etc/passwd", "link that leaves"), ("hard_link", "hard.bin", "2 names"),
+            ("absent", "absent.bin", "missing"), ("folder", "inside", "directory"), ("nowhere", "", "without a location")):
+        yield f"27_{name}", stored(location=location), expected
+    for key, text, expected in (
+            ("offset", -1, "offset is '-1'"), ("offset", 53, "at offset 53 needs 12 bytes"), ("offset", 1 << 62, "needs 12 bytes"),
+            ("offset", (1 << 64) - 1, "needs 12 bytes"), ("offset", 1 << 64, "expected a number"), ("offset", "", "expected a number"),
+            ("length", -12, "length is '-12'"), ("length", 13, "has length 13"), ("length", 1 << 62, "has length"),
+            ("length", "12x", "expected a number"), ("__class__", "x", ""), ("checksum", "x", "")):
+        yield f"28_{key}_{text}", stored(**{"location": "w.bin", key: text}), expected
+
+
+def write_files(folder):
+    """What the models of external_data() name."""
+    (folder / "w.bin").write_bytes(bytes(64))
+    (folder / "inside").mkdir(exist_ok=True)
+    for name, target in (("link.bin", "/etc/passwd"), ("up", "/")):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(target)
+    for name in ("hard.bin", "second_name"):
+        (folder / name).unlink(missing_ok=True)
+    (folder / "second_name").write_bytes(bytes(64))
+    (folder / "hard.bin").hardlink_to(folder / "second_name")
 
 
 def operators():
@@ -272,12 +326,14 @@ def many_nodes():
     nodes = [helper.make_node("Relu", ["x" if i == 0 else f"t{i - 1}"], [f"t{i}"]) for i in range(20000)]
     nodes.append(helper.make_node("Relu", ["nothing"], ["y"]))
     yield "18_nodes", model(nodes), "'nothing' does not exist"
+    yield "18_nodes_of_a_seed", model(nodes[:400]), "output"
 
 
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for family in (files, graphs, bodies, depths, functions, attributes, tensors, operators, many_nodes):
+    write_files(folder)
+    for family in (files, graphs, bodies, depths, functions, attributes, tensors, external_data, operators, many_nodes):
         for name, made, expected in family():
             data = made if isinstance(made, bytes) else made.SerializeToString()
             (folder / f"{name}.onnx").write_bytes(data)
