@@ -103,12 +103,15 @@ int32_t Draft::in_layout(int32_t tensor, Layout layout) {
 }
 
 int32_t Draft::add_weight(const Tensor& t) {
-  for (size_t i = 0; i < plan.weights.size(); ++i)
-    if (plan.weights[i].data() == t.data() && plan.weights[i].type() == t.type()
-        && plan.weights[i].shape() == t.shape())
-      return static_cast<int32_t>(i);
+  const auto [first, last] = weights_at_.equal_range(t.data());
+  for (auto it = first; it != last; ++it) {
+    const Tensor& known = plan.weights[static_cast<size_t>(it->second)];
+    if (known.type() == t.type() && known.shape() == t.shape()) return it->second;
+  }
+  const auto index = static_cast<int32_t>(plan.weights.size());
   plan.weights.push_back(t);
-  return static_cast<int32_t>(plan.weights.size() - 1);
+  weights_at_.emplace(t.data(), index);
+  return index;
 }
 
 void Draft::keep_until(int32_t tensor, int32_t last) {

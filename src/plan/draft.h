@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "plan/compile.h"
@@ -69,6 +70,7 @@ class Draft {
   std::map<const Value*, std::vector<int32_t>> extents_, contents_;
   std::map<const Value*, int32_t> tensors_;
   std::map<std::pair<int32_t, Layout>, int32_t> reordered_;
+  std::unordered_multimap<const void*, int32_t> weights_at_;  // by where their bytes lie
   std::vector<int32_t> last_use_;  // per tensor: when its storage is last needed
   std::vector<Number> optimum_, largest_;
 };

@@ -4,6 +4,7 @@ import random
 import shutil
 import subprocess
 import unittest
+from unittest import mock
 
 import numpy as np
 from onnx import TensorProto, helper, save
@@ -126,6 +127,20 @@ class Models(CliTest):
         os.mkfifo(path)
         self.refuse_model(path, "not a regular file")
 
+    def test_device(self):
+        self.refuse_model("/dev/zero", "not a regular file")
+
+    def test_more_than_an_onnx_file_can_hold(self):
+        """Without a word read: the file has holes, not bytes."""
+        path = self.folder / "large.onnx"
+        path.touch()
+        os.truncate(path, 3 << 30)
+        self.refuse_model(path, "at most 2 GiB")
+
+    def test_too_many_nodes(self):
+        with mock.patch.dict(os.environ, TENON_IMPORT_NODES="3"):
+            self.refuse("build", RESNET / "model.onnx", names=["more nodes than are allowed .3"])
+
     def test_damaged_bytes(self):
         """Whatever a damaged model does, it is not a crash."""
         whole = MODEL.read_bytes()
@@ -241,6 +256,14 @@ class Plans(CliTest):
 
     def test_directory(self):
         self.refuse_to_run(self.folder, "directory")
+
+    def test_plan_behind_the_header_of_another_tool(self):
+        """Some exporters write the length of a JSON text, the text, and then the engine."""
+        text = b'{"description": "Ultralytics YOLO11"}'
+        path = self.folder / "prefixed.plan"
+        path.write_bytes(struct.pack("<I", len(text)) + text + self.plan().read_bytes())
+        self.refuse_plan(path, "not a .*plan|no .*plan")
+        self.refuse("run", path, names=[path])
 
     def test_truncated(self):
         plan = self.plan()

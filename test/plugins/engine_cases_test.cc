@@ -1,5 +1,6 @@
 // Every case of every plugins/*/cases.json through the whole engine: as an ONNX node, by
-// addPluginV2() and by addPluginV3(), built, written as a plan, read back and run.
+// addPluginV2() and by addPluginV3(), built, written as a plan, read back and run; and with empty
+// batches.
 #include <NvInfer.h>
 #include <NvOnnxParser.h>
 #include <cuda_runtime_api.h>
@@ -73,11 +74,26 @@ class EngineCase {
 
   // "" when the engine computes what the case says.
   std::string check() {
-    const std::string why = run();
+    std::string why = run();
+    if (why.empty()) why = compare();
     return why.empty() ? "" : why + "\n" + logger_.text;
+  }
+  // "" when an empty batch runs, or the engine says why it does not.
+  std::string check_empty() {
+    is_empty_ = true;
+    const std::string why = run();
+    return why.empty() || !logger_.text.empty() ? "" : why + ", and nothing says why";
   }
 
  private:
+  // Inputs whose first extent is that of the first one have the batch there.
+  Dims dims_of(const CaseTensor& v) const {
+    Dims dims = v.dims;
+    const Dims& first = case_.inputs()[0].dims;
+    if (is_empty_ && dims.nbDims > 0 && first.nbDims > 0 && dims.d[0] == first.d[0]) dims.d[0] = 0;
+    return dims;
+  }
+
   std::string run() {
     const std::unique_ptr<IHostMemory> plan = build();
     if (plan == nullptr) return "no plan";
@@ -91,23 +107,27 @@ class EngineCase {
     for (const CaseTensor& v : case_.inputs()) {
       inputs.push_back(v.bytes(v.type_for(t_), TensorFormat::kLINEAR));
       const std::string name = "in " + v.name;
-      if (!context->setInputShape(name.c_str(), v.dims)
+      if (!context->setInputShape(name.c_str(), dims_of(v))
           || !context->setTensorAddress(name.c_str(), inputs.back().data()))
         return name + " is refused";
     }
-    std::vector<Output> outputs(case_.outputs().size());
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (!context->setOutputAllocator(("out " + case_.outputs()[i].name).c_str(), &outputs[i]))
+    outputs_ = std::vector<Output>(case_.outputs().size());
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      if (!context->setOutputAllocator(("out " + case_.outputs()[i].name).c_str(), &outputs_[i]))
         return "an output is refused";
     if (!context->enqueueV3(nullptr) || cudaStreamSynchronize(nullptr) != cudaSuccess)
       return "enqueueV3() failed";
-    for (size_t i = 0; i < outputs.size(); ++i) {
+    return "";
+  }
+
+  std::string compare() const {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
       const CaseTensor& wanted = case_.outputs()[i];
-      const Dims& found = outputs[i].shape;
+      const Dims& found = outputs_[i].shape;
       if (found.nbDims != wanted.dims.nbDims
           || !std::equal(found.d, found.d + found.nbDims, wanted.dims.d))
         return wanted.name + " has another shape";
-      if (std::string why = case_.compare(i, wanted.type_for(t_), outputs[i].data); !why.empty())
+      if (std::string why = case_.compare(i, wanted.type_for(t_), outputs_[i].data); !why.empty())
         return why;
     }
     return "";
@@ -126,7 +146,8 @@ class EngineCase {
       for (const CaseTensor& v : case_.inputs())
         for (const auto at :
              {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
-          profile->setDimensions(("in " + v.name).c_str(), at, v.dims);
+          profile->setDimensions(("in " + v.name).c_str(), at,
+                                 at == OptProfileSelector::kMIN ? dims_of(v) : v.dims);
       config->addOptimizationProfile(profile);
     } else {
       ILayer* layer = add_layer(*network);
@@ -142,7 +163,7 @@ class EngineCase {
   ILayer* add_layer(INetworkDefinition& network) {
     std::vector<ITensor*> inputs, shapes;
     for (const CaseTensor& v : case_.inputs())
-      inputs.push_back(network.addInput(("in " + v.name).c_str(), v.type_for(t_), v.dims));
+      inputs.push_back(network.addInput(("in " + v.name).c_str(), v.type_for(t_), dims_of(v)));
     for (const auto& values : case_.shape_inputs()) {
       const auto count = static_cast<int64_t>(values.size());
       const Weights weights{DataType::kINT64, values.data(), count};
@@ -280,12 +301,15 @@ class EngineCase {
   const Entry& entry_;
   Way way_;
   DataType t_;
+  bool is_empty_ = false;
   Logger logger_;
+  std::vector<Output> outputs_;
 };
 
 class EngineCases : public ::testing::TestWithParam<NamedCase> {};
 
-void check(const PluginCase& c, Way way, const char* name) {
+void check(const PluginCase& c, Way way, const char* name,
+           std::string (EngineCase::*what)() = &EngineCase::check) {
   const auto found = kit::entries().find(c.key());
   ASSERT_NE(found, kit::entries().end()) << c.key() << " is not registered";
   const Entry& entry = found->second;
@@ -295,7 +319,7 @@ void check(const PluginCase& c, Way way, const char* name) {
                                      : entry.spec.protocol == kit::Protocol::kV2 ? entry.v2
                                                                                  : entry.v3);
   for (const DataType t : c.types())
-    EXPECT_EQ(EngineCase(c, entry, way, t).check(), "")
+    EXPECT_EQ((EngineCase(c, entry, way, t).*what)(), "")
         << name << ", data type " << static_cast<int>(t);
 }
 
@@ -307,6 +331,11 @@ TEST_P(EngineCases, PassThroughAddPluginV2) {
 }
 TEST_P(EngineCases, PassThroughAddPluginV3) {
   check(GetParam().test, Way::kV3, "addPluginV3");
+}
+TEST_P(EngineCases, SurviveAnEmptyBatch) {
+  if (GetParam().test.inputs().empty()) return;
+  check(GetParam().test, Way::kOnnx, "a range from 0", &EngineCase::check_empty);
+  check(GetParam().test, Way::kV3, "0 always", &EngineCase::check_empty);
 }
 INSTANTIATE_TEST_SUITE_P(All, EngineCases, ::testing::ValuesIn(all_cases()),
                          [](const auto& info) { return test_name(info.param, info.index); });

@@ -90,19 +90,23 @@ Offer offer_concatenation(const KernelRequest& request) {
   if (output.shape.rank() == 0 || bits_of(output.type) < 8)
     return "scalars and elements narrower than a byte are not supported";
   const int axis = normalized_axis(op.axis, output.shape.rank());
+  if (request.stored != nullptr)
+    return std::make_unique<ConcatenationKernel>(request, axis, output.layout);
   // The layout in which most of the bytes arrive needs the fewest reorders.
-  Layout best = output.layout;
-  int64_t most = -1;
-  for (const TensorSpec& candidate : request.inputs) {
-    if (request.stored != nullptr) break;
-    int64_t elements = 0;
-    for (const TensorSpec& in : request.inputs)
-      if (in.layout == candidate.layout) elements += in.shape.volume();
-    if (elements <= most || !keeps_pieces_whole(request, axis, candidate.layout)) continue;
-    most = elements;
-    best = candidate.layout;
+  std::vector<std::pair<Layout, int64_t>> arriving;
+  for (const TensorSpec& in : request.inputs) {
+    auto same = std::find_if(arriving.begin(), arriving.end(),
+                             [&](const auto& a) { return a.first == in.layout; });
+    if (same == arriving.end()) same = arriving.insert(same, {in.layout, 0});
+    same->second += in.shape.volume();
   }
-  if (most < 0 && request.stored == nullptr) best = Layout::kLinear;
+  Layout best = Layout::kLinear;
+  int64_t most = -1;
+  for (const auto& [layout, elements] : arriving) {
+    if (elements <= most || !keeps_pieces_whole(request, axis, layout)) continue;
+    most = elements;
+    best = layout;
+  }
   return std::make_unique<ConcatenationKernel>(request, axis, best);
 }
 

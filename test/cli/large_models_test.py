@@ -1,0 +1,58 @@
+"""Models of very many layers: built, read and run in a time that grows as they do, on an ordinary stack."""
+import unittest
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper, save
+
+from support import CliTest
+
+COUNT = 40_000
+
+
+class Networks(CliTest):
+    def run_model(self, nodes, weights=(), inputs=("x",)):
+        """Output y of a model whose inputs are [[0, 1, 2]]; by a plan."""
+        model, plan, arrays, out = (self.folder / name for name in ("m.onnx", "m.plan", "in.npz", "out.npz"))
+        save(helper.make_model(helper.make_graph(
+            nodes, "g", [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 3]) for name in inputs],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], list(weights)),
+            opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        self.succeed("build", model, "-o", plan, "--builderOptimizationLevel=0")
+        np.savez(arrays, **{name: np.arange(3, dtype=np.float32)[None] for name in inputs})
+        self.succeed("run", plan, "--inputs", arrays, "--outputs", out)
+        return np.load(out)["y"]
+
+    def chain(self, node):
+        names = ["x", *(f"t{i}" for i in range(1, COUNT)), "y"]
+        return [node(i, names[i], names[i + 1]) for i in range(COUNT)]
+
+    def test_chain(self):
+        nodes = self.chain(lambda i, x, y: helper.make_node("Softmax", [x], [y]))
+        self.assert_close(self.run_model(nodes), np.full((1, 3), 1 / 3))
+
+    def test_chain_with_weights(self):
+        nodes = self.chain(lambda i, x, y: helper.make_node("MatMul", [x, f"w{i}"], [y]))
+        turn = np.eye(3, dtype=np.float32)[[1, 2, 0]]  # y = (x2, x0, x1)
+        weights = [numpy_helper.from_array(turn, f"w{i}") for i in range(COUNT)]
+        self.assert_close(self.run_model(nodes, weights), np.roll([[0, 1, 2]], COUNT % 3, axis=1))
+
+    def test_chain_of_views(self):
+        nodes = self.chain(lambda i, x, y: helper.make_node("Reshape", [x, f"shape{i % 2}"], [y]))
+        shapes = [numpy_helper.from_array(np.array(s, np.int64), f"shape{i}") for i, s in enumerate(([3], [1, 3]))]
+        self.assert_close(self.run_model(nodes, shapes), np.array([[0, 1, 2]]))
+
+    def test_wide(self):
+        """All of them live at once."""
+        nodes = [helper.make_node("Softmax", ["x"], [f"t{i}"]) for i in range(COUNT)]
+        nodes.append(helper.make_node("Concat", [f"t{i}" for i in range(COUNT)], ["y"], axis=0))
+        y = self.run_model(nodes)
+        self.assert_close(y, np.tile(np.exp([0, 1, 2]) / np.exp([0, 1, 2]).sum(), (COUNT, 1)))
+
+    def test_many_inputs(self):
+        inputs = [f"x{i}" for i in range(COUNT // 20)]
+        y = self.run_model([helper.make_node("Concat", inputs, ["y"], axis=0)], inputs=inputs)
+        self.assertEqual(y.shape, (len(inputs), 3))
+
+
+if __name__ == "__main__":
+    unittest.main()
