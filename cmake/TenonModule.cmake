@@ -51,6 +51,14 @@ function(tenon_link_modules target)
   endforeach()
 endfunction()
 
+# tenon_source_dir(NAME): a program that finds TENON_SOURCE_DIR, the root of the sources, in
+# tenon_source_dir.h. A definition for all files would make each compile of a checkout its own.
+function(tenon_source_dir name)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/tenon_source_dir.h
+       CONTENT "#pragma once\n#define TENON_SOURCE_DIR \"${PROJECT_SOURCE_DIR}\"\n")
+  target_include_directories(${name} PRIVATE ${PROJECT_BINARY_DIR}/generated)
+endfunction()
+
 # tenon_test(NAME [WHOLE] SOURCES ... MODULES ... LIBRARIES ... PROPERTIES ...): a GoogleTest program
 # known to CTest. WHOLE makes one test of it, where it has very many quick ones.
 function(tenon_test name)
@@ -58,7 +66,7 @@ function(tenon_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE tenon_options GTest::gmock GTest::gtest_main
                                         ${arg_LIBRARIES})
-  target_compile_definitions(${name} PRIVATE TENON_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  tenon_source_dir(${name})
   if(arg_MODULES)
     tenon_link_modules(${name} ${arg_MODULES})
   endif()

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tenon_source_dir.h"
+
 namespace tenon::plugins::testing {
 
 /// Folders with a plugin: <name>/<name>.cc.

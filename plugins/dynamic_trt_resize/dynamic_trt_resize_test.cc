@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tenon_source_dir.h"
+
 namespace {
 
 using tenon::kit::DataType;

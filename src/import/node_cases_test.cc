@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "import/testing.h"
+#include "tenon_source_dir.h"
 
 namespace tenon {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "import/case_reasons.h"
 #include "import/testing.h"
+#include "tenon_source_dir.h"
 
 namespace tenon {
 namespace {

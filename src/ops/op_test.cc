@@ -6,6 +6,7 @@
 
 #include "network/reference_run.h"
 #include "ops/reference.h"
+#include "tenon_source_dir.h"
 
 namespace tenon::testing {
 namespace {

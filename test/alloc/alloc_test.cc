@@ -12,6 +12,7 @@
 #include <new>
 #include <random>
 
+#include "tenon_source_dir.h"
 #include "test/support/engine.h"
 
 extern "C" {

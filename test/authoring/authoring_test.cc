@@ -8,6 +8,7 @@
 #include "array.h"
 #include "npz.h"
 #include "onnxplugin/onnxplugin.hpp"
+#include "tenon_source_dir.h"
 #include "test/support/engine.h"
 #include "test/support/run.h"
 

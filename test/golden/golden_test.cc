@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "npz.h"
+#include "tenon_source_dir.h"
 #include "test/support/engine.h"
 #include "test/support/run.h"
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "npz.h"
+#include "tenon_source_dir.h"
 #include "test/support/engine.h"
 #include "test/support/run.h"
 

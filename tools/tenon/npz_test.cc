@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "error.h"
+#include "tenon_source_dir.h"
 
 namespace tenon::tool {
 namespace {
