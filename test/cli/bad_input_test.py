@@ -2,6 +2,7 @@
 import os
 import random
 import shutil
+import struct
 import subprocess
 import unittest
 from unittest import mock
