@@ -62,7 +62,8 @@ inline std::string reason_in(const onnx::ModelProto& model) {
     for (const auto& value : *list)
       if (std::string reason = reason_at_border(value); !reason.empty()) return reason;
   for (const auto& tensor : graph.initializer())
-    if (std::string reason = foreign_type_inside(tensor.data_type()); !reason.empty()) return reason;
+    if (std::string reason = foreign_type_inside(tensor.data_type()); !reason.empty())
+      return reason;
   for (const auto& node : graph.node())
     if (std::string reason = reason_of(node); !reason.empty()) return reason;
   return "";
