@@ -1,0 +1,13 @@
+// The parts of the module _native. Each binds some of TensorRT's classes under TensorRT's own
+// Python names; classes that others derive from come first.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+namespace tenon::python {
+
+void bind_logger(nb::module_& m);
+
+}  // namespace tenon::python

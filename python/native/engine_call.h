@@ -1,0 +1,116 @@
+// Calls between Python and the engine: who holds the GIL, and where exceptions go.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/trampoline.h>
+
+#include <exception>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace tenon::python {
+
+/// What callbacks into Python raised on this thread while the engine was at work for it.
+class Raised {
+ public:
+  Raised() : outer_(std::exchange(current(), this)) {}
+  ~Raised() { current() = outer_; }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+
+  /// The innermost call into the engine on this thread; null if there is none.
+  static Raised*& current();
+
+  /// Keeps the first exception; needs the GIL.
+  void keep(std::exception_ptr exception) {
+    if (first_ == nullptr) first_ = std::move(exception);
+  }
+  /// Throws what was kept; needs the GIL.
+  void rethrow() {
+    if (first_ != nullptr) std::rethrow_exception(std::exchange(first_, nullptr));
+  }
+
+ private:
+  Raised* const outer_;
+  std::exception_ptr first_;
+};
+
+/// Runs `call`, work of the engine, without the GIL. Then throws what callbacks into Python raised
+/// on this thread meanwhile: a plugin, a logger or a monitor of the user.
+template <class Call> auto into_engine(Call&& call) {
+  Raised raised;
+  if constexpr (std::is_void_v<decltype(call())>) {
+    {
+      const nb::gil_scoped_release released;
+      call();
+    }
+    raised.rethrow();
+  } else {
+    auto result = [&] {
+      const nb::gil_scoped_release released;
+      return call();
+    }();
+    raised.rethrow();
+    return result;
+  }
+}
+
+/// A member function as a binding that goes through into_engine().
+template <class Class, class R, class... Args> auto engine_call(R (Class::*function)(Args...)) {
+  return [function](Class& self, Args... args) -> R {
+    return into_engine([&]() -> R { return (self.*function)(std::forward<Args>(args)...); });
+  };
+}
+template <class Class, class R, class... Args>
+auto engine_call(R (Class::*function)(Args...) noexcept) {
+  return engine_call(static_cast<R (Class::*)(Args...)>(function));
+}
+
+/// Whether Python can still be called; at exit, the engine outlives the interpreter.
+bool python_lives() noexcept;
+
+/// Tells sys.unraisablehook of the current exception, as nobody waits for it on this thread.
+void report_unraisable(const char* where) noexcept;
+
+/// Runs `call`, a callback of the engine into Python, with the GIL. What it raises is thrown by the
+/// into_engine() that led here on this thread; on other threads it goes to sys.unraisablehook.
+/// Gives `failure` then. `where` names the callback.
+template <class R, class Call> R into_python(R failure, const char* where, Call&& call) noexcept {
+  if (!python_lives()) return failure;
+  const nb::gil_scoped_acquire held;
+  try {
+    return call();
+  } catch (...) {
+    if (Raised* const raised = Raised::current())
+      raised->keep(std::current_exception());
+    else
+      report_unraisable(where);
+    return failure;
+  }
+}
+template <class Call>
+  requires std::is_void_v<std::invoke_result_t<Call>>
+void into_python(const char* where, Call&& call) noexcept {
+  into_python(0, where, [&] {
+    call();
+    return 0;
+  });
+}
+
+/// Calls the method `name` that the user's class defines instead of a trampoline's; needs the GIL.
+/// Throws when there is none.
+template <class... Args>
+nb::object call_override(const nb::detail::trampoline& trampoline, const char* name,
+                         Args&&... args) {
+  const nb::detail::ticket ticket(trampoline, name, nb::detail::str_hash(name), true);
+  return trampoline.base().attr(ticket.key)(std::forward<Args>(args)...);
+}
+
+/// Whether the user's class defines the method `name`; needs the GIL.
+inline bool is_overridden(const nb::detail::trampoline& trampoline, const char* name) {
+  const nb::detail::ticket ticket(trampoline, name, nb::detail::str_hash(name), false);
+  return ticket.key.is_valid();
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,9 @@
+#include "bind.h"
+
+NB_MODULE(_native, m) {
+  using namespace tenon::python;
+  m.doc() = "TensorRT's classes over Tenon's library. `tenon.tensorrt` shows them.";
+  // Objects that the interpreter does not collect at its end are no fault of the user's.
+  nb::set_leak_warnings(false);
+  bind_logger(m);
+}

@@ -1,0 +1,1 @@
+"""Tenon runs neural networks: ONNX and PyTorch models, through TensorRT's API, on any machine."""

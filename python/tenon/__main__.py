@@ -1,0 +1,14 @@
+"""The command line, `tenon`, as a module: `python -m tenon`."""
+import os
+import pathlib
+import sys
+
+
+def main():
+    """Becomes the program bin/tenon of this package, with the same arguments."""
+    program = pathlib.Path(__file__).with_name("bin") / "tenon"
+    os.execv(program, [str(program), *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

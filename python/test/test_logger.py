@@ -1,0 +1,8 @@
+"""Loggers."""
+import tenon.tensorrt as trt
+
+
+def test_severities_are_ordered():
+    assert trt.Logger.VERBOSE > trt.Logger.ERROR
+    assert int(trt.Logger.INTERNAL_ERROR) == 0
+    assert trt.Logger(trt.Logger.INFO).min_severity == trt.ILogger.Severity.INFO
