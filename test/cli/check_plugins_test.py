@@ -7,6 +7,9 @@ from unittest import mock
 from support import PLUGIN, SOURCE, CliTest, run
 
 BROKEN = os.environ.get("TENON_BROKEN_PLUGINS", "")  # broken_plugins.cc, built
+CUDART = os.environ.get("TENON_CUDART", "")  # our runtime
+LOST_GPU = os.environ.get("TENON_LOST_GPU", "")  # lost_gpu.cc, built
+PRELOADING = {"ASAN_OPTIONS": "verify_asan_link_order=0"}  # else AddressSanitizer wants to be first
 SHAPES = ["--shapes=2x3x4", "--types=float32"]
 
 
@@ -73,6 +76,41 @@ class Broken(CliTest):
         result = run("plugins", "check", BROKEN, *SHAPES, "--plugin=WritesInput")
         self.assertRegex(result.stdout, r"WritesInput version 1 \(IPluginV2DynamicExt\): \d+ checks passed")
         self.assertRegex(result.stdout, r"FAILED inputs \(2x3x4 float32\): expected .* input 0 .*; found ")
+
+
+class Gpu(CliTest):
+    """What is done on a GPU, with our runtime in the place of CUDA's: its memory is the device's."""
+
+    def check(self, plugin, library=BROKEN, shapes="2x3x4", cudart=CUDART):
+        result = run("plugins", "check", library, "--json", f"--plugin={plugin}", f"--shapes={shapes}",
+                     "--types=float32", "--device=cuda", f"--cudart={cudart}", environment=PRELOADING)
+        self.assertIn(result.stderr, ["", "tenon: 1 of 1 plugins break their contract\n"])
+        (report,) = json.loads(result.stdout)
+        return {row["check"]: row for row in report["checks"] if row["outcome"] != "passed"}
+
+    def test_enqueue_is_called(self):
+        self.assertEqual(self.check("SoundV2DynamicExt"), {})
+        self.assertEqual(self.check("WritesBehindOutput")["bounds"]["outcome"], "failed")
+        self.assertEqual(self.check("WritesInput")["inputs"]["outcome"], "failed")
+        self.assertEqual(self.check("SharesMemory")["threads"]["outcome"], "failed")
+        self.assertIn("no GPU", self.check("LaunchesKernel")["enqueue"]["found"])
+
+    def test_cpu_kernels_are_not(self):
+        found = self.check("Vignette", library=PLUGIN, shapes="1x1x4x4")
+        self.assertEqual(found["enqueue"]["outcome"], "failed")
+        self.assertIn("without a kernel for CUDA", found["enqueue"]["found"])
+
+    def test_the_others_are_checked_after_a_wrong_access(self):
+        lost = self.check("LaunchesKernel", cudart=LOST_GPU)
+        self.assertEqual(set(lost), {"enqueue", "empty"})
+        self.assertRegex(lost["enqueue"]["found"], "memory that is not its own")
+        self.assertEqual(self.check("SoundV2DynamicExt", cudart=LOST_GPU), {})
+
+    def test_no_gpu(self):
+        self.refuse("plugins", "check", BROKEN, "--device=cuda", "--cudart=none.so.13",
+                    names=["--device=cuda", "none.so.13", "--cudart="])
+        self.refuse("plugins", "check", BROKEN, "--device=cuda", f"--cudart={PLUGIN}", names=["no CUDA runtime"],
+                    environment=PRELOADING)
 
 
 class Sound(CliTest):

@@ -15,6 +15,10 @@ void Options::add_to(CLI::App& app) {
   app.add_option("--cases", trial.cases,
                  "A file with fields, inputs and expected outputs of plugins, repeatable")
       ->allow_extra_args(false);
+  app.add_option("--device", device, "Where enqueue() runs: cpu, or cuda for a GPU")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_option("--cudart", cudart, "CUDA's runtime, for --device=cuda")->capture_default_str();
   app.add_option("--timeLimit", time_limit, "Seconds that one check may take")
       ->check(CLI::Range(1, 3600));
   app.add_flag("--json", json, "Print JSON, with every check");
@@ -31,6 +35,7 @@ std::vector<std::string> Options::arguments() const {
   if (!trial.types.empty()) list.push_back("--types=" + trial.types);
   for (const std::string& field : trial.fields) list.push_back("--fields=" + field);
   for (const std::string& path : trial.cases) list.push_back("--cases=" + path);
+  if (wants_gpu()) list.insert(list.end(), {"--device=cuda", "--cudart=" + cudart});
   if (verbose) list.emplace_back("--verbose");
   return list;
 }

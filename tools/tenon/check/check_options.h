@@ -13,6 +13,7 @@ struct Options {
   std::string library;
   std::vector<std::string> plugins;  // names; all when empty
   TrialOptions trial;
+  std::string device = "cpu", cudart = "libcudart.so.13";
   int time_limit = 60;  // seconds, of one check
   bool json = false, verbose = false;
 
@@ -22,6 +23,7 @@ struct Options {
   std::vector<std::string> left_out;
 
   void add_to(CLI::App& app);
+  bool wants_gpu() const { return device == "cuda"; }
   /// The command line of a process that is told the same.
   std::vector<std::string> arguments() const;
 };

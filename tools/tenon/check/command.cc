@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "check/check_options.h"
+#include "check/gpu.h"
 #include "check/process.h"
 #include "check/report.h"
 #include "check/worker.h"
@@ -38,8 +39,8 @@ bool converse(const std::vector<std::string>& arguments, const Options& options,
   const bool prints = options.verbose || arguments.back() == kList;
   bool is_done = false;
   std::string failure;
-  ending = run_again(arguments, prints, std::chrono::seconds(options.time_limit),
-                     [&](const std::string& line) {
+  ending = run_again(arguments, options.wants_gpu() ? options.cudart : "", prints,
+                     std::chrono::seconds(options.time_limit), [&](const std::string& line) {
                        const Json message = Json::parse(line, nullptr, false);
                        if (!message.is_object()) return;
                        if (message.contains("done")) is_done = true;
@@ -75,16 +76,19 @@ PluginReport check_creator(const Options& options, size_t index, const Identity&
   while (true) {
     report.results.clear();
     std::optional<std::pair<std::string, std::string>> open;
+    Broken end_of_process{"the plugin to come back", ""};
     Ending ending;
     const bool is_done = converse(arguments, options, ending, [&](const Json& m) {
       if (m.contains("begin")) open = {m["begin"], m["input"]};
       if (m.contains("end")) open.reset();
+      if (m.contains("lost")) end_of_process = {m["expected"], m["found"]};
       if (m.contains("family")) report.family = m["family"];
       if (m.contains("end") && m.contains("outcome"))
         report.results.push_back(
             {m["end"], m["input"], static_cast<Outcome>(m["outcome"]), m["expected"], m["found"]});
     });
     if (is_done) break;
+    if (end_of_process.found.empty()) end_of_process.found = ending.text;
     if (!open) {
       crashes.push_back(
           {"destruction", "", Outcome::kFailed, "plugins that can be destroyed", ending.text});
@@ -93,7 +97,8 @@ PluginReport check_creator(const Options& options, size_t index, const Identity&
     const auto& [check, input] = *open;
     const bool is_attempt = check == Report::kAttempt;
     if (!is_attempt)
-      crashes.push_back({check, input, Outcome::kFailed, "the plugin to come back", ending.text});
+      crashes.push_back(
+          {check, input, Outcome::kFailed, end_of_process.expected, end_of_process.found});
     const bool is_last = ending.hung || (++times[check] == kMostCrashes && !is_attempt);
     arguments.push_back("--leave-out=" + Report::key(check, is_last ? Report::kAll : input));
   }
@@ -173,6 +178,7 @@ void add_check(CLI::App& plugins, Logger& logger) {
   o->add_to(*command);
   command->callback([o, &logger] {
     if (o->lists || o->creator >= 0) check::work(*o, logger);
+    if (o->wants_gpu()) o->cudart = check::find_cuda_runtime(o->cudart);
     check::check_library(*o);
   });
 }

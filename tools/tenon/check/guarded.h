@@ -9,7 +9,15 @@
 #include <string>
 #include <utility>
 
+#include "check/subject.h"
+
 namespace tenon::tool::check {
+
+/// What uses memory fails only after an access that was wrong.
+inline void require_usable(cudaError_t error) {
+  if (error != cudaSuccess)
+    throw Lost{{"work that leaves the device usable", cudaGetErrorString(error)}};
+}
 
 class Guarded {
  public:
@@ -27,10 +35,11 @@ class Guarded {
   /// Sets the memory and its zones.
   void fill(unsigned char byte) {
     fill_ = byte;
-    cudaMemset(base_, byte, bytes_ + 2 * kZone);
+    require_usable(cudaMemset(base_, byte, bytes_ + 2 * kZone));
   }
   void write(const std::string& from) {
-    cudaMemcpy(data(), from.data(), std::min(from.size(), bytes_), cudaMemcpyHostToDevice);
+    require_usable(
+        cudaMemcpy(data(), from.data(), std::min(from.size(), bytes_), cudaMemcpyHostToDevice));
   }
   std::string read() const { return read(kZone, bytes_); }
   /// What was written to the zones, as "16 bytes written, the first 0 bytes behind the end"; "" if
@@ -56,7 +65,8 @@ class Guarded {
 
   std::string read(size_t from, size_t bytes) const {
     std::string copy(bytes, '\0');
-    cudaMemcpy(copy.data(), static_cast<const char*>(base_) + from, bytes, cudaMemcpyDeviceToHost);
+    require_usable(cudaMemcpy(copy.data(), static_cast<const char*>(base_) + from, bytes,
+                              cudaMemcpyDeviceToHost));
     return copy;
   }
 

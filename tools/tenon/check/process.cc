@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 
 #include "error.h"
 
@@ -29,7 +30,32 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-pid_t start(const std::vector<std::string>& arguments, bool prints, int report) {
+// This process's environment, with a library to preload before those that it names.
+std::vector<std::string> environment_with(const std::string& preload) {
+  constexpr std::string_view kName = "LD_PRELOAD=";
+  std::vector<std::string> list;
+  std::string others;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string_view entry = *one;
+    if (!preload.empty() && entry.starts_with(kName))
+      others = entry.substr(kName.size());
+    else
+      list.emplace_back(entry);
+  }
+  if (!preload.empty()) list.push_back(fmt::format("{}{}:{}", kName, preload, others));
+  return list;
+}
+
+// As posix_spawn() takes them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  for (std::string& text : texts) list.push_back(text.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+pid_t start(const std::vector<std::string>& arguments, const std::string& preload, bool prints,
+            int report) {
   FileActions actions;
   posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   if (prints) {
@@ -39,13 +65,11 @@ pid_t start(const std::vector<std::string>& arguments, bool prints, int report) 
     posix_spawn_file_actions_addopen(actions.get(), STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   }
   posix_spawn_file_actions_adddup2(actions.get(), report, kReportDescriptor);
-  std::string program = "/proc/self/exe";
-  std::vector<char*> argv = {program.data()};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
+  std::vector<std::string> command = {"/proc/self/exe"}, environment = environment_with(preload);
+  command.insert(command.end(), arguments.begin(), arguments.end());
   pid_t child = 0;
-  const int error =
-      posix_spawn(&child, program.c_str(), actions.get(), nullptr, argv.data(), environ);
+  const int error = posix_spawn(&child, command[0].c_str(), actions.get(), nullptr,
+                                pointers_to(command).data(), pointers_to(environment).data());
   if (error != 0) fail("cannot start a process to check plugins in: {}", std::strerror(error));
   return child;
 }
@@ -74,11 +98,12 @@ bool read_lines(int from, std::chrono::seconds limit,
 
 }  // namespace
 
-Ending run_again(const std::vector<std::string>& arguments, bool prints, std::chrono::seconds limit,
+Ending run_again(const std::vector<std::string>& arguments, const std::string& preload, bool prints,
+                 std::chrono::seconds limit,
                  const std::function<void(const std::string&)>& on_line) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe: {}", std::strerror(errno));
-  const pid_t child = start(arguments, prints, ends[1]);
+  const pid_t child = start(arguments, preload, prints, ends[1]);
   close(ends[1]);
   const bool answered = read_lines(ends[0], limit, on_line);
   close(ends[0]);

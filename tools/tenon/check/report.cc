@@ -25,6 +25,8 @@ bool Report::check(const std::string& name, const std::string& input,
     result.outcome = Result::Outcome::kFailed;
     result.expected = e.expected;
     result.found = e.found;
+  } catch (const Lost& e) {
+    give_up(e);
   } catch (const NotHere& e) {
     result.outcome = Result::Outcome::kNotRun;
     result.found = e.why;
@@ -41,6 +43,8 @@ bool Report::attempt(const std::string& input, const std::function<bool()>& body
   bool is_good = false;
   try {
     is_good = body();
+  } catch (const Lost& e) {
+    give_up(e);
   } catch (const Broken&) {
   } catch (const NotHere&) {
   } catch (const std::exception&) {}
@@ -76,6 +80,12 @@ void Report::end(const Result& result) {
                 {"outcome", static_cast<int>(result.outcome)},
                 {"expected", result.expected},
                 {"found", result.found}}));
+}
+
+void Report::give_up(const Lost& lost) const {
+  line(text_of(
+      {{"lost", true}, {"expected", lost.finding.expected}, {"found", lost.finding.found}}));
+  _exit(0);
 }
 
 void Report::line(const std::string& text) const {

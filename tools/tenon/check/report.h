@@ -32,7 +32,7 @@ class Report {
     return check + " | " + input;
   }
 
-  /// Runs `body`, which throws Broken or NotHere; true if it returned.
+  /// Runs `body`, which throws Broken, NotHere or Lost; true if it returned. Lost ends the process.
   bool check(const std::string& name, const std::string& input, const std::function<void()>& body);
   /// The same for what may fail: only a crash or a hang in it is told, and that is no finding.
   bool attempt(const std::string& input, const std::function<bool()>& body);
@@ -50,6 +50,7 @@ class Report {
  private:
   bool begin(const std::string& name, const std::string& input);
   void end(const Result& result);
+  [[noreturn]] void give_up(const Lost& lost) const;
   void line(const std::string& text) const;
 
   int descriptor_;

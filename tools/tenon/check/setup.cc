@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "array.h"
+#include "check/gpu.h"
 
 namespace tenon::tool::check {
 namespace {
@@ -153,7 +154,8 @@ void Buffers::reset(unsigned char fill) {
   }
   for (Guarded& v : outputs_) v.fill(fill);
   workspace_.fill(fill);
-  cudaDeviceSynchronize();  // filling is not waited for otherwise, and a CPU kernel has no stream
+  require_usable(cudaDeviceSynchronize());  // filling is not waited for otherwise, and a CPU kernel
+                                            // has no stream
 }
 
 void Buffers::enqueue(const Subject& subject, cudaStream_t stream) {
@@ -164,7 +166,7 @@ void Buffers::enqueue(const Subject& subject, cudaStream_t stream) {
   cudaGetLastError();
   cudart::forget_refused_kernel();
   const auto in_descs = descs_of(setup_.inputs), out_descs = descs_of(setup_.outputs);
-  const TenonCpuKernel kernel = tenonCpuKernel(subject.object());
+  const TenonCpuKernel kernel = on_gpu() ? nullptr : tenonCpuKernel(subject.object());
   const int32_t status = kernel != nullptr
                              ? kernel(subject.object(), in_descs.data(), out_descs.data(),
                                       in.data(), out.data(), workspace_.data())
@@ -173,11 +175,12 @@ void Buffers::enqueue(const Subject& subject, cudaStream_t stream) {
   const std::string said = plugin_said(), refused = cudart::refused_kernel();
   const cudaError_t waited = cudaStreamSynchronize(stream), last = cudaGetLastError();
   const cudaError_t error = waited != cudaSuccess ? waited : last;
-  if (!refused.empty() || error == cudaErrorNotSupported)
+  if (!refused.empty() || (error == cudaErrorNotSupported && !on_gpu()))
     throw NotHere{
         refused.empty()
             ? fmt::format("it calls a part of CUDA that needs a GPU: {}", cudaGetErrorString(error))
             : fmt::format("it launches a CUDA kernel ({}), and there is no GPU here", refused)};
+  if (error != cudaSuccess) require_usable(cudaDeviceSynchronize());
   if (status != 0) throw Broken{"0 from enqueue()", fmt::format("{}{}", status, said)};
   if (error != cudaSuccess)
     throw Broken{"enqueue() without an error of CUDA", cudaGetErrorString(error)};

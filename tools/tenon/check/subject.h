@@ -20,6 +20,10 @@ using nvinfer1::PluginTensorDesc;
 struct Broken {
   std::string expected, found;
 };
+/// A finding after which the GPU takes no more work from this process.
+struct Lost {
+  Broken finding;
+};
 /// A check that cannot be made here: why.
 struct NotHere {
   std::string why;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "check/checks.h"
+#include "check/gpu.h"
 #include "check/library.h"
 #include "check/process.h"
 #include "error.h"
@@ -18,6 +19,7 @@ std::unique_ptr<Creator> known(nvinfer1::IPluginCreatorInterface& creator) {
 }
 
 void work_on(const Options& options, Logger& logger, Report& report) {
+  if (options.wants_gpu()) use_gpu(options.cudart);
   const auto creators = creators_of(options.library, logger);
   if (options.lists) {
     for (auto* one : creators) {

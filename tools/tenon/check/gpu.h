@@ -1,0 +1,20 @@
+// Plugins on a GPU: CUDA's own runtime takes the place of ours in the process that checks them.
+#pragma once
+
+#include <string>
+
+namespace tenon::tool::check {
+
+/// The file of CUDA's runtime that `name` stands for, found as the dynamic linker finds libraries.
+/// A process that is started with it preloaded calls it, and so do the plugins there. Throws
+/// Failure when it cannot be loaded.
+std::string find_cuda_runtime(const std::string& name);
+
+/// From now on plugins run on the GPU. Throws Failure unless this process was started with
+/// `runtime` preloaded, and there is a GPU.
+void use_gpu(const std::string& runtime);
+
+/// Whether use_gpu() was called.
+bool on_gpu();
+
+}  // namespace tenon::tool::check
