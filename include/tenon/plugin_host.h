@@ -62,7 +62,7 @@ TENSORRTAPI __attribute__((weak)) const TenonPluginText* tenonPluginText(
     const void* creator) noexcept;
 
 /// Keeps a message for the engine, which adds it to the error it reports when the plugin callback
-/// that runs on this thread fails.
+/// that runs on this thread fails. Outside of callbacks, the message goes to the logger.
 TENSORRTAPI __attribute__((weak)) void tenonReportPluginError(const char* message) noexcept;
 }
 

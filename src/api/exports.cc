@@ -5,6 +5,7 @@
 #include "api/builder.h"
 #include "api/guard.h"
 #include "api/runtime.h"
+#include "base/current_logger.h"
 #include "registry/registry.h"
 
 namespace tenon {

@@ -1,56 +1,22 @@
 #include "api/guard.h"
 
-#include <algorithm>
-#include <mutex>
-#include <vector>
-
+#include "base/current_logger.h"
 #include "base/text.h"
 
 namespace tenon {
-namespace {
-
-// Loggers of living reporters, oldest first. Never destroyed: reporters may outlive statics.
-struct Loggers {
-  std::mutex mutex;
-  std::vector<nvinfer1::ILogger*> list;
-};
-Loggers& loggers() {
-  static auto* all = new Loggers;
-  return *all;
-}
-
-void hold(nvinfer1::ILogger* logger) {
-  if (logger == nullptr) return;
-  const std::lock_guard lock(loggers().mutex);
-  loggers().list.push_back(logger);
-}
-
-void release(nvinfer1::ILogger* logger) {
-  const std::lock_guard lock(loggers().mutex);
-  auto& list = loggers().list;
-  const auto found = std::find(list.begin(), list.end(), logger);
-  if (found != list.end()) list.erase(found);
-}
-
-}  // namespace
-
-nvinfer1::ILogger* current_logger() {
-  const std::lock_guard lock(loggers().mutex);
-  return loggers().list.empty() ? nullptr : loggers().list.front();
-}
 
 Reporter::Reporter(nvinfer1::ILogger* logger) : log_(logger) {
-  hold(logger);
+  hold_logger(logger);
 }
 
 Reporter::Reporter(const Reporter& other) : log_(other.log_) {
-  hold(logger());
+  hold_logger(logger());
   set_recorder(other.recorder_);
 }
 
 Reporter::~Reporter() {
   set_recorder(nullptr);
-  release(logger());
+  release_logger(logger());
 }
 
 void Reporter::set_recorder(nvinfer1::IErrorRecorder* recorder) {

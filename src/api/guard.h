@@ -59,10 +59,6 @@ class Reporter {
   nvinfer1::IErrorRecorder* recorder_ = nullptr;
 };
 
-/// The logger behind getLogger(): that of the oldest living builder, runtime or engine; null if
-/// none.
-nvinfer1::ILogger* current_logger();
-
 /// Throws "not supported yet"; the guard puts the function's name in front.
 [[noreturn]] inline void not_supported() {
   fail(ErrorCode::kUNSUPPORTED_STATE, "not supported yet");

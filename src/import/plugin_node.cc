@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "ops/plugin.h"
+#include "registry/plugin_host.h"
 #include "registry/registry.h"
 
 namespace tenon {
@@ -242,17 +243,30 @@ std::unique_ptr<Op> make_layer(NodeContext& n, nvinfer1::IPluginCreatorV3One& cr
   return plugin == nullptr ? nullptr : make_plugin_v3(*plugin, shape_inputs);
 }
 
+void warn_of_other_namespace(NodeContext& n) {
+  const onnx::NodeProto& node = n.proto();
+  const std::string wanted = text_attribute(node, kNamespace, "");
+  const std::string name = plugin_name(node), version = text_attribute(node, kVersion, "1");
+  if (!wanted.empty()
+      && plugin_registry().getCreator(name.c_str(), version.c_str(), wanted.c_str()) == nullptr)
+    n.source().log.warning(
+        "node '{}' ({}): there is no plugin '{}' version '{}' in the namespace '{}'; the one "
+        "without a namespace is taken",
+        n.node_name(), n.op(), name, version, wanted);
+}
+
 template <class Creator> void import_with(NodeContext& n, Creator& creator) {
   const PluginFieldCollection* declared = creator.getFieldNames();
   std::vector<Value*> inputs = inputs_of(n, declared);
   const int shape_inputs = move_shape_inputs(n, inputs);
+  const PluginReports reports;
   std::unique_ptr<Op> op = make_layer(n, creator, fields_for(n, declared), shape_inputs);
-  if (op == nullptr)
-    fail_import(
-        Code::kINVALID_NODE,
-        "the plugin creator '{}' made no plugin from this node's attributes; its own messages "
-        "may say why",
-        plugin_name(n.proto()));
+  if (op == nullptr) {
+    const std::string reason = reports.text();
+    fail_import(Code::kINVALID_NODE,
+                "the plugin creator '{}' made no plugin from this node's attributes{}",
+                plugin_name(n.proto()), reason.empty() ? "; its own messages may say why" : reason);
+  }
   if (op->output_count() < n.output_count())
     fail_import(Code::kINVALID_NODE, "the node has {} outputs, but the plugin makes {}",
                 n.output_count(), op->output_count());
@@ -281,6 +295,7 @@ void import_plugin(NodeContext& n, nvinfer1::IPluginCreatorInterface& creator) {
   n.text(kVersion, "");
   n.text(kNamespace, "");
   if (n.op() == kAnyPlugin) n.text(kName, "");
+  warn_of_other_namespace(n);
   const std::string kind = creator.getInterfaceInfo().kind;
   if (kind == "PLUGIN CREATOR_V1")
     import_with(n, static_cast<nvinfer1::IPluginCreator&>(creator));

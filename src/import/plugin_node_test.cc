@@ -1,4 +1,6 @@
 // Nodes that become plugins: how creators are found, and what they get.
+#include <tenon/plugin_host.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -12,6 +14,7 @@ namespace {
 using nvinfer1::PluginField;
 using nvinfer1::PluginFieldCollection;
 using nvinfer1::PluginFieldType;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 // Gives back its input; only what its creator receives matters.
@@ -58,6 +61,10 @@ class Creator final : public nvinfer1::IPluginCreator {
   const PluginFieldCollection* getFieldNames() noexcept override { return &declared_; }
   nvinfer1::IPluginV2* createPlugin(const char*,
                                     const PluginFieldCollection* given) noexcept override {
+    if (refuses) {
+      tenonReportPluginError(reason);
+      return nullptr;
+    }
     fields.clear();
     for (int i = 0; i < given->nbFields; ++i) {
       const PluginField& f = given->fields[i];
@@ -85,6 +92,8 @@ class Creator final : public nvinfer1::IPluginCreator {
 
   std::map<std::string, std::string> fields;
   const char* name = "Probe";
+  bool refuses = false;
+  const char* reason = nullptr;
 
  private:
   // Names only, as many plugins declare them: the type is the node's.
@@ -233,6 +242,24 @@ TEST_F(PluginNode, SaysWhichPluginIsMissing) {
   node_->set_op_type("Plugin");
   set_text("name", "Prob");
   EXPECT_THAT(import(), HasSubstr("Probe"));
+}
+
+TEST_F(PluginNode, SaysWhyItsCreatorMadeNone) {
+  creator_.refuses = true;
+  creator_.reason = "Probe: size must be 1 to 3, not 7";
+  EXPECT_THAT(import(), EndsWith("made no plugin from this node's attributes: Probe: size must be "
+                                 "1 to 3, not 7"));
+  creator_.reason = nullptr;
+  EXPECT_THAT(import(), EndsWith("from this node's attributes; its own messages may say why"));
+}
+
+TEST_F(PluginNode, WarnsWhereAnotherNamespaceIsTaken) {
+  plugin_registry().deregisterCreator(creator_);
+  ASSERT_TRUE(plugin_registry().registerCreator(creator_, ""));
+  ASSERT_EQ(import(), "");
+  EXPECT_EQ(logger_.warnings,
+            "node 'probe' (Probe): there is no plugin 'Probe' version '2' in the "
+            "namespace 'lab'; the one without a namespace is taken\n");
 }
 
 TEST_F(PluginNode, CannotMakeMoreOutputsThanThePlugin) {

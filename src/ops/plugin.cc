@@ -105,8 +105,9 @@ PluginV2Layer::PluginV2Layer(IPluginV2& plugin) {
   plugin_family(plugin, label());
   outputs_ = plugin.getNbOutputs();
   check_output_count(outputs_);
+  const PluginReports reports;
   IPluginV2* copy = plugin.clone();
-  require(copy != nullptr, "{}: clone() gave null{}", label(), take_plugin_error());
+  require(copy != nullptr, "{}: clone() gave null{}", label(), reports.text());
   instance_ = make_instance(*copy, label());
   copy->setPluginNamespace(name_space_.c_str());
 }
@@ -121,11 +122,11 @@ PluginV2Instance& PluginV2Layer::instance() const {
   const std::lock_guard lock(mutex_);
   if (instance_ == nullptr) {
     auto& factory = static_cast<nvinfer1::IPluginCreator&>(creator("PLUGIN CREATOR_V1"));
-    take_plugin_error();
+    const PluginReports reports;
     IPluginV2* made =
         factory.deserializePlugin(plugin_name_.c_str(), serialized_.data(), serialized_.size());
     require(made != nullptr, "{} cannot be restored from its {} serialized bytes{}", label(),
-            serialized_.size(), take_plugin_error());
+            serialized_.size(), reports.text());
     std::unique_ptr<PluginV2Instance> instance = make_instance(*made, label());
     const int64_t count = made->getNbOutputs();
     require(count == outputs_,
@@ -199,8 +200,9 @@ PluginV3Layer::PluginV3Layer(IPluginV3& plugin, int shape_inputs) {
   require(!plugin_name_.empty(), "a plugin without a name (getPluginName) cannot be added");
   require(shape_inputs >= 0, "{}: {} shape inputs", label(), shape_inputs);
   shape_inputs_ = shape_inputs;
+  const PluginReports reports;
   IPluginV3* copy = plugin.clone();
-  require(copy != nullptr, "{}: clone() gave null{}", label(), take_plugin_error());
+  require(copy != nullptr, "{}: clone() gave null{}", label(), reports.text());
   plugin_.reset(copy);
   IPluginV3OneBuild* builds = build();
   require(builds != nullptr, "{} has no build capability (IPluginV3OneBuild)", label());
@@ -220,11 +222,11 @@ IPluginV3& PluginV3Layer::plugin() const {
   if (plugin_ == nullptr) {
     auto& factory = static_cast<nvinfer1::IPluginCreatorV3One&>(creator("PLUGIN CREATOR_V3ONE"));
     const StoredFields fields(fields_);
-    take_plugin_error();
+    const PluginReports reports;
     plugin_.reset(factory.createPlugin(plugin_name_.c_str(), &fields.collection(),
                                        nvinfer1::TensorRTPhase::kRUNTIME));
     require(plugin_ != nullptr, "{} cannot be restored from its {} serialized fields{}", label(),
-            fields.collection().nbFields, take_plugin_error());
+            fields.collection().nbFields, reports.text());
   }
   return *plugin_;
 }
@@ -264,16 +266,16 @@ void PluginV3Layer::infer(Inference& c) const {
     shapes.push_back(builder.expose(c.known_content(i, "a plugin's shape input")));
 
   std::vector<DataType> types(outputs_, DataType::kFLOAT);
+  const PluginReports reports;
   int32_t status =
       plugin->getOutputDataTypes(types.data(), output_count(), in_types.data(), data_inputs);
   require(status == 0, "{}: getOutputDataTypes() failed with {}{}", label(), status,
-          take_plugin_error());
+          reports.text());
   std::vector<DimsExprs> out(outputs_, DimsExprs{});
   status = plugin->getOutputShapes(in_dims.data(), data_inputs, shapes.data(), shape_inputs(),
                                    out.data(), output_count(), builder);
   builder.check(label());
-  require(status == 0, "{}: getOutputShapes() failed with {}{}", label(), status,
-          take_plugin_error());
+  require(status == 0, "{}: getOutputShapes() failed with {}{}", label(), status, reports.text());
   for (int i = 0; i < output_count(); ++i)
     c.set_output(i, checked_plugin_type(types[i], i, label()),
                  builder.read(out[i], fmt::format("{}: output {}", label(), i)));

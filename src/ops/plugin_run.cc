@@ -75,10 +75,12 @@ Descs descs_of(std::span<const PluginTensor> tensors) {
        list(outputs));
 }
 
-void check_status(const PluginLayer& layer, const char* call, int32_t status) {
-  if (status != 0)
-    fail(ErrorCode::kFAILED_EXECUTION, "{}: {} failed with {}{}", layer.label(), call, status,
-         take_plugin_error());
+template <class Call>
+void check_call(const PluginLayer& layer, const char* name, const Call& call) {
+  const PluginReports reports;
+  if (const int32_t status = call(); status != 0)
+    fail(ErrorCode::kFAILED_EXECUTION, "{}: {} failed with {}{}", layer.label(), name, status,
+         reports.text());
 }
 
 // Plugins do not see their shape inputs among the tensors.
@@ -102,13 +104,14 @@ class Runner : public PluginRun {
            cudaStream_t stream) override {
     const bool watch = kernel_ == nullptr && cudaPeekAtLastError != nullptr
                        && cudaPeekAtLastError() == cudaSuccess;
+    const PluginReports reports;
     const int32_t status = kernel_ != nullptr
                                ? kernel_(object_, inputs_.data(), outputs_.data(), inputs.data(),
                                          outputs.data(), workspace)
                                : enqueue(inputs.data(), outputs.data(), workspace, stream);
     if (status != 0)
       fail(ErrorCode::kFAILED_EXECUTION, "{}: {} failed with {}{}", label_,
-           kernel_ != nullptr ? "its CPU kernel" : "enqueue()", status, take_plugin_error());
+           kernel_ != nullptr ? "its CPU kernel" : "enqueue()", status, reports.text());
     if (watch) check_launches();
   }
 
@@ -167,17 +170,18 @@ class RunnerV3 final : public Runner {
   RunnerV3(const PluginV3Layer& layer, std::span<const PluginTensor> inputs,
            std::span<const PluginTensor> outputs, const PluginChoice& choice)
       : Runner(layer, inputs, outputs) {
+    const PluginReports reports;
     plugin_.reset(layer.runtime().attachToContext(&context_));
-    require(plugin_ != nullptr, "{}: attachToContext() gave null{}", label_, take_plugin_error());
+    require(plugin_ != nullptr, "{}: attachToContext() gave null{}", label_, reports.text());
     runtime_ = static_cast<IPluginV3OneRuntime*>(capability_of(
         *plugin_, nvinfer1::PluginCapabilityType::kRUNTIME, "PLUGIN_V3ONE_RUNTIME", label_));
     require(runtime_ != nullptr, "{}: what attachToContext() gave has no runtime capability",
             label_);
     const auto nin = static_cast<int32_t>(inputs_.size());
     const auto nout = static_cast<int32_t>(outputs_.size());
-    check_status(layer, "setTactic()", runtime_->setTactic(choice.tactic));
-    check_status(layer, "onShapeChange()",
-                 runtime_->onShapeChange(inputs_.data(), nin, outputs_.data(), nout));
+    check_call(layer, "setTactic()", [&] { return runtime_->setTactic(choice.tactic); });
+    check_call(layer, "onShapeChange()",
+               [&] { return runtime_->onShapeChange(inputs_.data(), nin, outputs_.data(), nout); });
     workspace_ = choice.workspace_bytes;
     if (const IPluginV3OneBuild* build = layer.build())
       workspace_ =
@@ -201,7 +205,8 @@ std::vector<int32_t> tactics_of(const PluginLayer& layer, IPluginV3OneBuild& bui
   require(count >= 0 && count <= kMostTactics, "{}: getNbTactics() says {}", layer.label(), count);
   std::vector<int32_t> tactics(static_cast<size_t>(count), 0);
   if (count == 0) return tactics;
-  check_status(layer, "getValidTactics()", build.getValidTactics(tactics.data(), count));
+  check_call(layer, "getValidTactics()",
+             [&] { return build.getValidTactics(tactics.data(), count); });
   std::set<int32_t> seen;
   for (int32_t tactic : tactics)
     require(tactic > 0 && seen.insert(tactic).second,
@@ -241,8 +246,8 @@ PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTe
   require(plugin->getFormatCombinationLimit() >= 1,
           "{}: getFormatCombinationLimit() says {}, so that no combination may be tried",
           layer.label(), plugin->getFormatCombinationLimit());
-  check_status(layer, "configurePlugin()",
-               plugin->configurePlugin(inputs.data(), nin, outputs.data(), nout));
+  check_call(layer, "configurePlugin()",
+             [&] { return plugin->configurePlugin(inputs.data(), nin, outputs.data(), nout); });
   PluginChoice choice;
   choice.workspace_bytes = plugin->getWorkspaceSize(inputs.data(), nin, outputs.data(), nout);
   choice.others = tactics_of(layer, *plugin);

@@ -273,16 +273,18 @@ PluginV2Instance::~PluginV2Instance() {
 void PluginV2Instance::initialize() {
   const std::lock_guard lock(mutex_);
   if (initialized_) return;
+  const PluginReports reports;
   const int32_t status = plugin_.initialize();
   if (status != 0)
     fail(ErrorCode::kFAILED_INITIALIZATION, "{}: initialize() failed with {}{}", label_, status,
-         take_plugin_error());
+         reports.text());
   initialized_ = true;
 }
 
 std::unique_ptr<PluginV2Instance> PluginV2Instance::clone() const {
+  const PluginReports reports;
   IPluginV2* copy = plugin_.clone();
-  require(copy != nullptr, "{}: clone() gave null{}", label_, take_plugin_error());
+  require(copy != nullptr, "{}: clone() gave null{}", label_, reports.text());
   auto instance = make_instance(*copy, label_);
   instance->max_batch = max_batch;
   return instance;

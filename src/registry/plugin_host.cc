@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/current_logger.h"
 #include "base/parallel.h"
 
 namespace tenon {
@@ -40,13 +41,15 @@ template <class Value> class Said {
 using Kernels = Said<TenonCpuKernel>;
 using Texts = Said<const TenonPluginText*>;
 
+thread_local PluginReports* reports = nullptr;
+// The last report without a collector.
 thread_local std::string reported;
 
 }  // namespace
 
-std::string take_plugin_error() {
-  const std::string text = std::exchange(reported, "");
-  return text.empty() ? text : ": " + text;
+PluginReports::PluginReports() : outer_(std::exchange(reports, this)) {}
+PluginReports::~PluginReports() {
+  reports = outer_;
 }
 
 }  // namespace tenon
@@ -75,7 +78,10 @@ void tenonParallelFor(int64_t count, int64_t grain, void (*body)(void*, int64_t,
 }
 
 void tenonReportPluginError(const char* message) noexcept {
-  tenon::reported = message == nullptr ? "" : message;
+  if (message == nullptr) return;
+  if (tenon::reports != nullptr) return tenon::reports->add(message);
+  tenon::reported = message;
+  tenon::write_message(nvinfer1::ILogger::Severity::kERROR, message);
 }
 
 const char* tenonTakePluginError() noexcept {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/current_logger.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -25,11 +25,9 @@ using nvinfer1::IPluginCreator;
 using nvinfer1::IPluginCreatorInterface;
 using nvinfer1::IPluginResource;
 
-std::atomic<ILogger*> logger{nullptr};
-
 class LoggerFinder final : public nvinfer1::ILoggerFinder {
  public:
-  ILogger* findLogger() override { return logger; }
+  ILogger* findLogger() override { return current_logger(); }
 };
 
 std::string text_or_empty(const char* text) {
@@ -37,11 +35,7 @@ std::string text_or_empty(const char* text) {
 }
 
 void write(ILogger::Severity severity, const std::string& message) {
-  if (ILogger* target = logger) {
-    target->log(severity, message.c_str());
-  } else if (severity <= ILogger::Severity::kERROR) {
-    std::fprintf(stderr, "tenon: %s\n", message.c_str());
-  }
+  write_message(severity, message.c_str());
 }
 
 enum class Kind { kV1, kV3, kUnknown };
@@ -400,13 +394,6 @@ nvinfer1::IPluginRegistry& plugin_registry() {
 
 std::shared_ptr<nvinfer1::IPluginRegistry> make_child_registry() {
   return std::make_shared<Registry>(&process_registry());
-}
-
-void set_registry_logger(ILogger* target) {
-  logger = target;
-}
-ILogger* registry_logger() {
-  return logger;
 }
 
 std::vector<CreatorInfo> registered_creators() {

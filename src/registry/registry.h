@@ -18,11 +18,6 @@ nvinfer1::IPluginRegistry& plugin_registry();
 /// setParentSearchEnabled(false). It must not outlive its creators.
 std::shared_ptr<nvinfer1::IPluginRegistry> make_child_registry();
 
-/// Where registries write their messages, and what plugin libraries get through setLoggerFinder.
-/// With a null logger, as at the start, errors go to standard error and the rest is dropped.
-void set_registry_logger(nvinfer1::ILogger* logger);
-nvinfer1::ILogger* registry_logger();
-
 /// One registered creator, as a user would name it.
 struct CreatorInfo {
   std::string name, version, name_space;

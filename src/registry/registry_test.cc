@@ -8,6 +8,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/current_logger.h"
+
 extern "C" TENSORRTAPI nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {
   return &tenon::plugin_registry();
 }
@@ -74,10 +76,10 @@ class CreatorOf8 final : public IPluginCreatorInterface {
 
 class RegistryTest : public ::testing::Test {
  protected:
-  void SetUp() override { set_registry_logger(&logger_); }
+  void SetUp() override { hold_logger(&logger_); }
   void TearDown() override {
     for (const CreatorInfo& c : registered_creators()) registry_.deregisterCreator(*c.creator);
-    set_registry_logger(nullptr);
+    release_logger(&logger_);
   }
   // They live until they are deregistered.
   CreatorV1& v1(const char* name, const char* version) {
