@@ -23,4 +23,8 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+std::string text_or_empty(const char* text) {
+  return text == nullptr ? "" : text;
+}
+
 }  // namespace tenon

@@ -10,4 +10,7 @@ namespace tenon {
 /// ("\n", "\x1b").
 std::string one_line(std::string_view text);
 
+/// What a C function gave as a text, which may be null.
+std::string text_or_empty(const char* text);
+
 }  // namespace tenon

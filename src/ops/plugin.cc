@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "ops/plugin_expr.h"
 #include "ops/plugin_fields.h"
 #include "ops/plugin_run.h"
@@ -24,10 +25,6 @@ namespace {
 
 constexpr int64_t kMostOutputs = 1024;
 constexpr size_t kMostSerializedBytes = size_t{1} << 31;
-
-std::string text_or_empty(const char* text) {
-  return text == nullptr ? "" : text;
-}
 
 // Plugins of the second version of the build capability may say that an output is an input's
 // memory.

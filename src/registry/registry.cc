@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "base/current_logger.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/text.h"
+#include "registry/creator.h"
+#include "registry/library.h"
+#include "registry/resources.h"
 
 namespace tenon {
 namespace {
@@ -25,46 +26,28 @@ using nvinfer1::IPluginCreator;
 using nvinfer1::IPluginCreatorInterface;
 using nvinfer1::IPluginResource;
 
-class LoggerFinder final : public nvinfer1::ILoggerFinder {
- public:
-  ILogger* findLogger() override { return current_logger(); }
-};
-
-std::string text_or_empty(const char* text) {
-  return text == nullptr ? "" : text;
-}
-
 void write(ILogger::Severity severity, const std::string& message) {
   write_message(severity, message.c_str());
 }
 
-enum class Kind { kV1, kV3, kUnknown };
+// Collects the creators that are registered on this thread while it lives, which is while a library
+// is loaded.
+class Registrations {
+ public:
+  Registrations() : outer_(std::exchange(current_, this)) {}
+  Registrations(const Registrations&) = delete;
+  Registrations& operator=(const Registrations&) = delete;
+  ~Registrations() { current_ = outer_; }
 
-// Foreign objects may be built without RTTI, so the kind string decides.
-Kind kind_of(const IPluginCreatorInterface& creator) {
-  const char* kind = creator.getInterfaceInfo().kind;
-  if (kind == nullptr) return Kind::kUnknown;
-  const std::string_view text = kind;
-  if (text == "PLUGIN CREATOR_V1") return Kind::kV1;
-  if (text == "PLUGIN CREATOR_V3ONE") return Kind::kV3;
-  return Kind::kUnknown;
-}
-
-struct Names {
-  std::string name, version;
-};
-
-Names names_of(IPluginCreatorInterface& creator) {
-  if (kind_of(creator) == Kind::kV1) {
-    auto& v1 = static_cast<IPluginCreator&>(creator);
-    return {text_or_empty(v1.getPluginName()), text_or_empty(v1.getPluginVersion())};
+  static void note(IPluginCreatorInterface& creator) {
+    if (current_ != nullptr) current_->creators.push_back(&creator);
   }
-  auto& v3 = static_cast<nvinfer1::IPluginCreatorV3One&>(creator);
-  return {text_or_empty(v3.getPluginName()), text_or_empty(v3.getPluginVersion())};
-}
+  std::vector<IPluginCreatorInterface*> creators;
 
-// The library whose static constructors run on this thread, while loadLibrary() opens it.
-thread_local std::vector<IPluginCreatorInterface*>* registered_by_library = nullptr;
+ private:
+  static inline thread_local Registrations* current_ = nullptr;
+  Registrations* const outer_;
+};
 
 class Registry final : public nvinfer1::IPluginRegistry {
  public:
@@ -89,7 +72,8 @@ class Registry final : public nvinfer1::IPluginRegistry {
       const std::lock_guard lock(mutex_);
       std::vector<IPluginCreator*> list;
       for (const auto& [key, creator] : creators_)
-        if (kind_of(*creator) == Kind::kV1) list.push_back(static_cast<IPluginCreator*>(creator));
+        if (kind_of(*creator) == CreatorKind::kV1)
+          list.push_back(static_cast<IPluginCreator*>(creator));
       return hand_out(v1_lists_, std::move(list), count);
     });
   }
@@ -113,8 +97,9 @@ class Registry final : public nvinfer1::IPluginRegistry {
   IPluginCreator* getPluginCreator(const AsciiChar* name, const AsciiChar* version,
                                    const AsciiChar* name_space) noexcept override {
     IPluginCreatorInterface* found = getCreator(name, version, name_space);
-    return found != nullptr && kind_of(*found) == Kind::kV1 ? static_cast<IPluginCreator*>(found)
-                                                            : nullptr;
+    return found != nullptr && kind_of(*found) == CreatorKind::kV1
+               ? static_cast<IPluginCreator*>(found)
+               : nullptr;
   }
   IPluginCreatorInterface* getCreator(const AsciiChar* name, const AsciiChar* version,
                                       const AsciiChar* name_space) noexcept override {
@@ -141,39 +126,15 @@ class Registry final : public nvinfer1::IPluginRegistry {
 
   IPluginResource* acquirePluginResource(const AsciiChar* key,
                                          IPluginResource* resource) noexcept override {
-    return guarded<IPluginResource*>(nullptr, [&]() -> IPluginResource* {
-      require(key != nullptr, "acquirePluginResource: the key is null");
-      const std::lock_guard lock(mutex_);
-      if (const auto it = resources_.find(key); it != resources_.end()) {
-        ++it->second.uses;
-        return it->second.resource;
-      }
-      if (resource == nullptr) return nullptr;
-      IPluginResource* kept = resource->clone();
-      require(kept != nullptr, "acquirePluginResource: clone() of the resource \"{}\" gave null",
-              key);
-      resources_[key] = {kept, 1};
-      return kept;
-    });
+    return guarded<IPluginResource*>(nullptr, [&] { return resources_.acquire(key, resource); });
   }
   int32_t releasePluginResource(const AsciiChar* key) noexcept override {
-    return guarded<int32_t>(-1, [&] {
-      require(key != nullptr, "releasePluginResource: the key is null");
-      const std::lock_guard lock(mutex_);
-      const auto it = resources_.find(key);
-      require(it != resources_.end(), "releasePluginResource: no resource is called \"{}\"", key);
-      if (--it->second.uses > 0) return 0;
-      IPluginResource* last = it->second.resource;
-      resources_.erase(it);
-      const int32_t status = last->release();
-      delete last;
-      return status;
-    });
+    return guarded<int32_t>(-1, [&] { return resources_.release(key); });
   }
 
   // Own creators, and the parent's where `recursive` and nothing of that name is registered here.
   std::vector<CreatorInfo> infos(bool recursive) const {
-    std::map<Key, IPluginCreatorInterface*> all;
+    std::map<PluginKey, IPluginCreatorInterface*> all;
     if (recursive && parent_ != nullptr && parent_search_) {
       const std::lock_guard lock(parent_->mutex_);
       all = parent_->creators_;
@@ -185,19 +146,14 @@ class Registry final : public nvinfer1::IPluginRegistry {
     std::vector<CreatorInfo> list;
     for (const auto& [key, creator] : all)
       list.push_back(
-          {key.name, key.version, key.name_space, creator, kind_of(*creator) == Kind::kV3});
+          {key.name, key.version, key.name_space, creator, kind_of(*creator) == CreatorKind::kV3});
     std::sort(list.begin(), list.end(), [](const CreatorInfo& a, const CreatorInfo& b) {
       return std::tie(a.name, a.version, a.name_space) < std::tie(b.name, b.version, b.name_space);
     });
     return list;
   }
 
-  struct Key {
-    std::string name_space, name, version;
-    auto operator<=>(const Key&) const = default;
-  };
-
-  IPluginCreatorInterface* find(const Key& key) const {
+  IPluginCreatorInterface* find(const PluginKey& key) const {
     {
       const std::lock_guard lock(mutex_);
       if (const auto it = creators_.find(key); it != creators_.end()) return it->second;
@@ -206,12 +162,7 @@ class Registry final : public nvinfer1::IPluginRegistry {
   }
 
  private:
-  struct Resource {
-    IPluginResource* resource = nullptr;
-    int64_t uses = 0;
-  };
   struct Library {
-    std::string path;
     int64_t uses = 0;
     std::vector<IPluginCreatorInterface*> creators;
   };
@@ -244,35 +195,19 @@ class Registry final : public nvinfer1::IPluginRegistry {
   }
 
   bool add(IPluginCreatorInterface& creator, const AsciiChar* name_space) {
-    // TensorRT 8's creators answer their version number here, and have other slots behind it.
-    const auto language = static_cast<int32_t>(creator.getAPILanguage());
-    require(
-        language == 0 || language == 1,
-        "a plugin creator was built for another TensorRT (its first method answers {}): compile "
-        "the plugin library again with TensorRT 10's headers",
-        language);
-    const char* kind_text = creator.getInterfaceInfo().kind;
-    const Kind kind = kind_of(creator);
-    if (kind == Kind::kUnknown)
-      fail(ErrorCode::kUNSUPPORTED_STATE, "plugin creators of kind \"{}\" are not supported yet",
-           text_or_empty(kind_text));
-    const Names names = names_of(creator);
-    require(!names.name.empty(), "a plugin creator without a name cannot be registered");
-    const Key key{text_or_empty(name_space), names.name, names.version};
+    PluginKey key = key_of(creator);
+    key.name_space = text_or_empty(name_space);
     {
       const std::lock_guard lock(mutex_);
-      const auto [it, fresh] = creators_.emplace(key, &creator);
-      if (!fresh) {
+      if (!creators_.emplace(key, &creator).second) {
         write(ILogger::Severity::kWARNING,
-              fmt::format("plugin \"{}\" version \"{}\" in namespace \"{}\" is registered already; "
-                          "the first one stays",
-                          key.name, key.version, key.name_space));
+              key.text() + " is registered already; the first one stays");
         return false;
       }
     }
-    if (kind == Kind::kV1)
+    if (kind_of(creator) == CreatorKind::kV1)
       static_cast<IPluginCreator&>(creator).setPluginNamespace(key.name_space.c_str());
-    if (registered_by_library != nullptr) registered_by_library->push_back(&creator);
+    Registrations::note(creator);
     return true;
   }
 
@@ -283,75 +218,33 @@ class Registry final : public nvinfer1::IPluginRegistry {
 
   PluginLibraryHandle load(const AsciiChar* path) {
     require(path != nullptr && *path != '\0', "loadLibrary: no path was given");
-    std::vector<IPluginCreatorInterface*> fresh;
-    auto* outer = std::exchange(registered_by_library, &fresh);
-    void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const std::string reason = handle == nullptr ? text_or_empty(dlerror()) : "";
-    if (handle != nullptr) ask_for_creators(handle);
-    registered_by_library = outer;
-    if (handle == nullptr) refuse(path, reason);
-    const std::lock_guard lock(mutex_);
-    Library& library = libraries_[handle];
-    library.path = path;
-    ++library.uses;
-    library.creators.insert(library.creators.end(), fresh.begin(), fresh.end());
-    if (library.creators.empty())
+    const Registrations fresh;
+    void* const handle = open_library(path);
+    for (IPluginCreatorInterface* creator : exported_creators(handle))
+      guarded(false, [&] { return add_if_new(*creator); });
+    if (remember(handle, fresh.creators) == 0)
       write(ILogger::Severity::kWARNING,
             fmt::format("{} registered no plugin that was not there before", path));
     return handle;
   }
 
-  [[noreturn]] static void refuse(const char* path, const std::string& reason) {
-    std::error_code ignored;
-    const bool is_path = std::string_view(path).find('/') != std::string_view::npos;
-    if (std::filesystem::is_directory(path, ignored))
-      fail(ErrorCode::kINVALID_ARGUMENT,
-           "cannot load plugin library {}: it is a directory; name a .so file", path);
-    if (is_path && !std::filesystem::exists(path, ignored))
-      fail(ErrorCode::kINVALID_ARGUMENT, "cannot load plugin library {}: no such file", path);
-    const bool is_old = reason.find("libnvinfer.so.8") != std::string::npos
-                        || reason.find("libnvinfer_plugin.so.8") != std::string::npos;
-    fail(
-        ErrorCode::kINVALID_ARGUMENT, "cannot load plugin library {}: {}{}", path, reason,
-        is_old ? "; it was built for TensorRT 8: compile it again with TensorRT 10's headers" : "");
-  }
-
-  // What libraries made for loadLibrary() export instead of registering in static constructors.
-  void ask_for_creators(void* handle) {
-    static LoggerFinder finder;
-    using SetLoggerFinder = void (*)(nvinfer1::ILoggerFinder*);
-    using GetCreators = IPluginCreatorInterface* const* (*)(int32_t&);
-    using GetPluginCreators = IPluginCreator* const* (*)(int32_t&);
-    if (auto set = reinterpret_cast<SetLoggerFinder>(dlsym(handle, "setLoggerFinder")))
-      set(&finder);
-    int32_t count = 0;
-    if (auto get = reinterpret_cast<GetCreators>(dlsym(handle, "getCreators"))) {
-      auto* const* list = get(count);
-      for (int32_t i = 0; list != nullptr && i < count; ++i) offer(list[i]);
-    } else if (auto old = reinterpret_cast<GetPluginCreators>(dlsym(handle, "getPluginCreators"))) {
-      auto* const* list = old(count);
-      for (int32_t i = 0; list != nullptr && i < count; ++i) offer(list[i]);
-    }
-  }
-
-  void offer(IPluginCreatorInterface* creator) {
-    if (creator != nullptr) guarded(false, [&] { return add_if_new(creator); });
+  // How many creators of the library there are now.
+  size_t remember(PluginLibraryHandle handle, const std::vector<IPluginCreatorInterface*>& fresh) {
+    const std::lock_guard lock(mutex_);
+    Library& library = libraries_[handle];
+    ++library.uses;
+    library.creators.insert(library.creators.end(), fresh.begin(), fresh.end());
+    return library.creators.size();
   }
 
   // A library may do both: export its creators and register them.
-  bool add_if_new(IPluginCreatorInterface* creator) {
+  bool add_if_new(IPluginCreatorInterface& creator) {
     {
       const std::lock_guard lock(mutex_);
       for (const auto& [key, known] : creators_)
-        if (known == creator) return false;
+        if (known == &creator) return false;
     }
-    std::string name_space;
-    if (const Kind kind = kind_of(*creator); kind == Kind::kV1)
-      name_space = text_or_empty(static_cast<IPluginCreator*>(creator)->getPluginNamespace());
-    else if (kind == Kind::kV3)
-      name_space =
-          text_or_empty(static_cast<nvinfer1::IPluginCreatorV3One*>(creator)->getPluginNamespace());
-    return add(*creator, name_space.c_str());
+    return add(creator, key_of(creator).name_space.c_str());
   }
 
   bool unload(PluginLibraryHandle handle) {
@@ -371,10 +264,10 @@ class Registry final : public nvinfer1::IPluginRegistry {
   }
 
   mutable std::mutex mutex_;
-  std::map<Key, IPluginCreatorInterface*> creators_;
+  std::map<PluginKey, IPluginCreatorInterface*> creators_;
   mutable std::vector<std::vector<IPluginCreator*>> v1_lists_;
   mutable std::vector<std::vector<IPluginCreatorInterface*>> lists_;
-  std::map<std::string, Resource> resources_;
+  PluginResources resources_;
   std::map<void*, Library> libraries_;
   std::atomic<IErrorRecorder*> recorder_{nullptr};
   std::atomic<bool> parent_search_{true};
