@@ -9,5 +9,9 @@ namespace nb = nanobind;
 namespace tenon::python {
 
 void bind_logger(nb::module_& m);
+void bind_enums(nb::module_& m);
+void bind_layer_enums(nb::module_& m);
+void bind_dims(nb::module_& m);
+void bind_weights(nb::module_& m);
 
 }  // namespace tenon::python

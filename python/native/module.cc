@@ -6,4 +6,8 @@ NB_MODULE(_native, m) {
   // Objects that the interpreter does not collect at its end are no fault of the user's.
   nb::set_leak_warnings(false);
   bind_logger(m);
+  bind_enums(m);
+  bind_layer_enums(m);
+  bind_dims(m);
+  bind_weights(m);
 }

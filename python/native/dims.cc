@@ -1,0 +1,178 @@
+// Dims, its fixed sizes, and Permutation: short sequences of integers.
+#include <NvInfer.h>
+
+#include <algorithm>
+#include <string>
+
+#include "bind.h"
+
+namespace tenon::python {
+
+using namespace nvinfer1;
+
+namespace {
+
+constexpr int64_t kMost = Dims::MAX_DIMS;
+
+int64_t to_integer(nb::handle object) {
+  const nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
+  if (!integer.is_valid()) throw nb::python_error();
+  const int64_t value = PyLong_AsLongLong(integer.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return value;
+}
+
+/// Writes the integers of a sequence to `first`; gives how many there are, at most kMost.
+template <class Integer> int32_t read_integers(nb::sequence values, Integer* first) {
+  const auto count = static_cast<int64_t>(nb::len(values));
+  if (count > kMost) {
+    throw nb::value_error(("Input length " + std::to_string(count) + ". Max expected length is "
+                           + std::to_string(kMost))
+                              .c_str());
+  }
+  for (int64_t i = 0; i < count; ++i) first[i] = static_cast<Integer>(to_integer(values[i]));
+  return static_cast<int32_t>(count);
+}
+
+Dims to_dims(nb::sequence values) {
+  Dims dims{};
+  dims.nbDims = read_integers(values, dims.d);
+  return dims;
+}
+
+/// The dimensions that count; a shape that was never set (nbDims -1) has none.
+int64_t length(const Dims& dims) {
+  return std::max(dims.nbDims, 0);
+}
+
+int64_t checked_index(int64_t index, int64_t count) {
+  if (index < 0) index += count;
+  if (index < 0 || index >= count) throw nb::index_error("Out of bounds");
+  return index;
+}
+
+nb::tuple to_tuple(const Dims& dims) {
+  nb::list values;
+  for (int64_t i = 0; i < length(dims); ++i) values.append(dims.d[i]);
+  return nb::tuple(values);
+}
+
+Permutation to_permutation(nb::sequence order) {
+  Permutation permutation{};
+  read_integers(order, permutation.order);
+  return permutation;
+}
+
+nb::tuple to_tuple(const Permutation& permutation) {
+  nb::list values;
+  for (const int32_t axis : permutation.order) values.append(axis);
+  return nb::tuple(values);
+}
+
+/// Whether `other` is a shape, list or tuple with the same integers.
+bool equals(const Dims& dims, nb::handle other) {
+  if (nb::isinstance<Dims>(other)) return to_tuple(dims).equal(to_tuple(nb::cast<Dims>(other)));
+  if (nb::isinstance<nb::list>(other)) return to_tuple(dims).equal(nb::tuple(other));
+  return to_tuple(dims).equal(other);
+}
+
+/// Dims2, Dims3, Dims4 and DimsHW: `count` dimensions, zero at first.
+template <class Fixed, class Base>
+nb::class_<Fixed, Base> bind_fixed(nb::module_& m, const char* name, const char* doc) {
+  nb::class_<Fixed, Base> dims(m, name, doc);
+  dims.def(nb::init<>());
+  dims.def(
+      "__init__",
+      [name](Fixed* self, nb::sequence shape) {
+        const Dims values = to_dims(shape);
+        const Fixed fixed;
+        if (values.nbDims != fixed.nbDims) {
+          throw nb::value_error(("Input length " + std::to_string(values.nbDims)
+                                 + " not equal to expected " + name + " length, which is "
+                                 + std::to_string(fixed.nbDims))
+                                    .c_str());
+        }
+        new (self) Fixed;
+        std::copy_n(values.d, values.nbDims, self->d);
+      },
+      nb::arg("shape"), nb::is_implicit());
+  nb::implicitly_convertible<nb::sequence, Fixed>();
+  return dims;
+}
+
+}  // namespace
+
+void bind_dims(nb::module_& m) {
+  nb::class_<Dims> dims(m, "Dims",
+                        "A shape: at most 8 integers. Where a shape is an argument, lists, tuples "
+                        "and arrays of integers do as well.");
+  dims.attr("MAX_DIMS") = kMost;
+  dims.def("__init__", [](Dims* self) { new (self) Dims{}; })
+      .def(
+          "__init__", [](Dims* self, nb::sequence shape) { new (self) Dims(to_dims(shape)); },
+          nb::arg("shape"), nb::is_implicit())
+      .def("__len__", length)
+      .def("__getitem__", [](const Dims& self,
+                             int64_t index) { return self.d[checked_index(index, length(self))]; })
+      .def("__getitem__",
+           [](const Dims& self, nb::slice slice) {
+             return nb::tuple(nb::object(to_tuple(self))[slice]);
+           })
+      .def("__setitem__", [](Dims& self, int64_t index,
+                             int64_t value) { self.d[checked_index(index, length(self))] = value; })
+      .def("__setitem__",
+           [](Dims& self, nb::slice slice, nb::sequence values) {
+             const auto [start, stop, step, count] =
+                 slice.compute(static_cast<size_t>(length(self)));
+             const Dims given = to_dims(values);
+             if (static_cast<size_t>(given.nbDims) != count)
+               throw nb::value_error("the slice and the values given for it differ in length");
+             for (size_t i = 0; i < count; ++i)
+               self.d[start + static_cast<int64_t>(i) * step] = given.d[i];
+           })
+      .def("__eq__", equals, nb::arg("other").none())
+      .def(
+          "__ne__", [](const Dims& self, nb::handle other) { return !equals(self, other); },
+          nb::arg("other").none())
+      .def("__str__", [](const Dims& self) { return nb::str(to_tuple(self)); })
+      .def("__repr__", [](const Dims& self) { return nb::str(to_tuple(self)); });
+  dims.attr("__hash__") = nb::none();
+  nb::implicitly_convertible<nb::sequence, Dims>();
+
+  using I = int64_t;
+  bind_fixed<Dims2, Dims>(m, "Dims2", "A shape of two dimensions.")
+      .def(nb::init<I, I>(), nb::arg("dim0"), nb::arg("dim1"));
+  bind_fixed<Dims3, Dims>(m, "Dims3", "A shape of three dimensions.")
+      .def(nb::init<I, I, I>(), nb::arg("dim0"), nb::arg("dim1"), nb::arg("dim2"));
+  bind_fixed<Dims4, Dims>(m, "Dims4", "A shape of four dimensions.")
+      .def(nb::init<I, I, I, I>(), nb::arg("dim0"), nb::arg("dim1"), nb::arg("dim2"),
+           nb::arg("dim3"));
+  bind_fixed<DimsHW, Dims2>(m, "DimsHW", "A size as height and width.")
+      .def(nb::init<I, I>(), nb::arg("h"), nb::arg("w"))
+      .def_prop_rw(
+          "h", [](const DimsHW& self) { return self.h(); },
+          [](DimsHW& self, int64_t value) { self.h() = value; })
+      .def_prop_rw(
+          "w", [](const DimsHW& self) { return self.w(); },
+          [](DimsHW& self, int64_t value) { self.w() = value; });
+
+  nb::class_<Permutation> permutation(
+      m, "Permutation", "An order of at most 8 dimensions. Lists and tuples do as well.");
+  permutation.def("__init__", [](Permutation* self) { new (self) Permutation{}; })
+      .def(
+          "__init__",
+          [](Permutation* self, nb::sequence order) {
+            new (self) Permutation(to_permutation(order));
+          },
+          nb::arg("order"), nb::is_implicit())
+      .def("__len__", [](const Permutation&) { return kMost; })
+      .def("__getitem__", [](const Permutation& self,
+                             int64_t index) { return self.order[checked_index(index, kMost)]; })
+      .def("__setitem__", [](Permutation& self, int64_t index,
+                             int32_t axis) { self.order[checked_index(index, kMost)] = axis; })
+      .def("__str__", [](const Permutation& self) { return nb::str(to_tuple(self)); })
+      .def("__repr__", [](const Permutation& self) { return nb::str(to_tuple(self)); });
+  nb::implicitly_convertible<nb::sequence, Permutation>();
+}
+
+}  // namespace tenon::python
