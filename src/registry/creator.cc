@@ -1,5 +1,7 @@
 #include "registry/creator.h"
 
+#include <dlfcn.h>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -41,6 +43,15 @@ PluginKey key_of(nvinfer1::IPluginCreatorInterface& creator) {
                       : key_by(static_cast<nvinfer1::IPluginCreatorV3One&>(creator));
   require(!key.name.empty(), "a plugin creator without a name cannot be registered");
   return key;
+}
+
+// The object begins with the address of its class's table of functions.
+Origin origin_of(const nvinfer1::IPluginCreatorInterface& creator) {
+  Dl_info its{}, ours{};
+  const void* const table = *reinterpret_cast<const void* const*>(&creator);
+  if (dladdr(table, &its) == 0 || dladdr(reinterpret_cast<const void*>(&origin_of), &ours) == 0)
+    return {};
+  return {its.dli_fbase == ours.dli_fbase, text_or_empty(its.dli_fname)};
 }
 
 }  // namespace tenon

@@ -24,4 +24,11 @@ struct PluginKey {
 /// without a name.
 PluginKey key_of(nvinfer1::IPluginCreatorInterface& creator);
 
+/// The program or library that a creator was compiled into.
+struct Origin {
+  bool is_ours = false;  // that of the registry
+  std::string file;
+};
+Origin origin_of(const nvinfer1::IPluginCreatorInterface& creator);
+
 }  // namespace tenon

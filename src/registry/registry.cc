@@ -71,7 +71,7 @@ class Registry final : public nvinfer1::IPluginRegistry {
     return guarded<IPluginCreator* const*>(nullptr, [&] {
       const std::lock_guard lock(mutex_);
       std::vector<IPluginCreator*> list;
-      for (const auto& [key, creator] : creators_)
+      for (const auto& [key, creator] : creators())
         if (kind_of(*creator) == CreatorKind::kV1)
           list.push_back(static_cast<IPluginCreator*>(creator));
       return hand_out(v1_lists_, std::move(list), count);
@@ -81,14 +81,14 @@ class Registry final : public nvinfer1::IPluginRegistry {
     return guarded<IPluginCreatorInterface* const*>(nullptr, [&] {
       const std::lock_guard lock(mutex_);
       std::vector<IPluginCreatorInterface*> list;
-      for (const auto& [key, creator] : creators_) list.push_back(creator);
+      for (const auto& [key, creator] : creators()) list.push_back(creator);
       return hand_out(lists_, std::move(list), count);
     });
   }
   IPluginCreatorInterface* const* getAllCreatorsRecursive(int32_t* count) noexcept override {
     return guarded<IPluginCreatorInterface* const*>(nullptr, [&] {
       std::vector<IPluginCreatorInterface*> list;
-      for (const CreatorInfo& one : infos(true)) list.push_back(one.creator);
+      for (const CreatorInfo& one : infos()) list.push_back(one.creator);
       const std::lock_guard lock(mutex_);
       return hand_out(lists_, std::move(list), count);
     });
@@ -132,16 +132,16 @@ class Registry final : public nvinfer1::IPluginRegistry {
     return guarded<int32_t>(-1, [&] { return resources_.release(key); });
   }
 
-  // Own creators, and the parent's where `recursive` and nothing of that name is registered here.
-  std::vector<CreatorInfo> infos(bool recursive) const {
-    std::map<PluginKey, IPluginCreatorInterface*> all;
-    if (recursive && parent_ != nullptr && parent_search_) {
-      const std::lock_guard lock(parent_->mutex_);
-      all = parent_->creators_;
-    }
+  // The creators here, and the parent's whose key is not taken here.
+  std::vector<CreatorInfo> infos() const {
+    Creators all;
     {
       const std::lock_guard lock(mutex_);
-      for (const auto& [key, creator] : creators_) all[key] = creator;
+      all = creators();
+    }
+    if (parent_ != nullptr && parent_search_) {
+      const std::lock_guard lock(parent_->mutex_);
+      all.merge(parent_->creators());
     }
     std::vector<CreatorInfo> list;
     for (const auto& [key, creator] : all)
@@ -156,12 +156,15 @@ class Registry final : public nvinfer1::IPluginRegistry {
   IPluginCreatorInterface* find(const PluginKey& key) const {
     {
       const std::lock_guard lock(mutex_);
-      if (const auto it = creators_.find(key); it != creators_.end()) return it->second;
+      for (const Creators* layer : {&users_, &ours_})
+        if (const auto it = layer->find(key); it != layer->end()) return it->second;
     }
     return parent_ != nullptr && parent_search_ ? parent_->find(key) : nullptr;
   }
 
  private:
+  using Creators = std::map<PluginKey, IPluginCreatorInterface*>;
+
   struct Library {
     int64_t uses = 0;
     std::vector<IPluginCreatorInterface*> creators;
@@ -197,14 +200,18 @@ class Registry final : public nvinfer1::IPluginRegistry {
   bool add(IPluginCreatorInterface& creator, const AsciiChar* name_space) {
     PluginKey key = key_of(creator);
     key.name_space = text_or_empty(name_space);
+    const Origin origin = origin_of(creator);
+    bool replaces_ours = false;
     {
       const std::lock_guard lock(mutex_);
-      if (!creators_.emplace(key, &creator).second) {
-        write(ILogger::Severity::kWARNING,
-              key.text() + " is registered already; the first one stays");
-        return false;
-      }
+      if (!(origin.is_ours ? ours_ : users_).emplace(key, &creator).second)
+        fail(ErrorCode::kINVALID_ARGUMENT, "{} is registered already; the first one stays",
+             key.text());
+      replaces_ours = !origin.is_ours && ours_.contains(key);
     }
+    if (replaces_ours)
+      write(ILogger::Severity::kINFO,
+            fmt::format("{}: that of {} takes the place of Tenon's own", key.text(), origin.file));
     if (kind_of(creator) == CreatorKind::kV1)
       static_cast<IPluginCreator&>(creator).setPluginNamespace(key.name_space.c_str());
     Registrations::note(creator);
@@ -213,7 +220,18 @@ class Registry final : public nvinfer1::IPluginRegistry {
 
   bool remove(const IPluginCreatorInterface* creator) {
     const std::lock_guard lock(mutex_);
-    return std::erase_if(creators_, [&](const auto& e) { return e.second == creator; }) > 0;
+    return erase(creator);
+  }
+  bool erase(const IPluginCreatorInterface* creator) {
+    const auto is_it = [&](const auto& entry) { return entry.second == creator; };
+    return std::erase_if(users_, is_it) + std::erase_if(ours_, is_it) > 0;
+  }
+
+  // The creators that may be found: of two with the same key, the user's.
+  Creators creators() const {
+    Creators all = users_;
+    all.insert(ours_.begin(), ours_.end());
+    return all;
   }
 
   PluginLibraryHandle load(const AsciiChar* path) {
@@ -241,7 +259,7 @@ class Registry final : public nvinfer1::IPluginRegistry {
   bool add_if_new(IPluginCreatorInterface& creator) {
     {
       const std::lock_guard lock(mutex_);
-      for (const auto& [key, known] : creators_)
+      for (const auto& [key, known] : users_)
         if (known == &creator) return false;
     }
     return add(creator, key_of(creator).name_space.c_str());
@@ -254,8 +272,7 @@ class Registry final : public nvinfer1::IPluginRegistry {
       require(it != libraries_.end(),
               "deregisterLibrary: the handle is not one that loadLibrary returned");
       if (--it->second.uses == 0) {
-        for (IPluginCreatorInterface* creator : it->second.creators)
-          std::erase_if(creators_, [&](const auto& e) { return e.second == creator; });
+        for (IPluginCreatorInterface* creator : it->second.creators) erase(creator);
         libraries_.erase(it);
       }
     }
@@ -264,7 +281,8 @@ class Registry final : public nvinfer1::IPluginRegistry {
   }
 
   mutable std::mutex mutex_;
-  std::map<PluginKey, IPluginCreatorInterface*> creators_;
+  Creators users_;
+  Creators ours_;  // Tenon's own plugins
   mutable std::vector<std::vector<IPluginCreator*>> v1_lists_;
   mutable std::vector<std::vector<IPluginCreatorInterface*>> lists_;
   PluginResources resources_;
@@ -290,7 +308,7 @@ std::shared_ptr<nvinfer1::IPluginRegistry> make_child_registry() {
 }
 
 std::vector<CreatorInfo> registered_creators() {
-  return process_registry().infos(true);
+  return process_registry().infos();
 }
 
 IPluginCreatorInterface* find_creator(std::string_view name, std::string_view version,

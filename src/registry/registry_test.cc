@@ -6,7 +6,9 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <thread>
+#include <tuple>
 
 #include "base/current_logger.h"
 
@@ -19,12 +21,17 @@ namespace {
 
 using nvinfer1::IPluginCreatorInterface;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 class RecordingLogger final : public nvinfer1::ILogger {
  public:
-  void log(Severity, const char* message) noexcept override { text += std::string(message) + "\n"; }
+  void log(Severity severity, const char* message) noexcept override {
+    text += std::string(message) + "\n";
+    ++counts[severity];
+  }
   std::string text;
+  std::map<Severity, int> counts;
 };
 
 class CreatorV1 final : public nvinfer1::IPluginCreator {
@@ -176,6 +183,53 @@ TEST_F(RegistryTest, LoadsAndUnloadsALibrary) {
   registry_.deregisterLibrary(handle);
   EXPECT_EQ(registry_.getCreator("FromGetCreators", "1", "library"), nullptr);
   EXPECT_EQ(registry_.getCreator("FromStaticConstructor", "1"), nullptr);
+}
+
+// What is compiled with the registry, as this program is, counts as Tenon's own.
+TEST_F(RegistryTest, APluginOfAUserTakesThePlaceOfOurs) {
+  CreatorV1 &ours = v1("FromStaticConstructor", "1"), &exported = v1("FromGetCreators", "1");
+  registry_.registerCreator(ours, "");
+  void* handle = registry_.loadLibrary(TENON_TEST_PLUGIN_LIBRARY);
+  ASSERT_NE(handle, nullptr) << logger_.text;
+  registry_.registerCreator(exported, "library");  // too late
+  for (const auto& [name, name_space, of_ours] : {std::tuple{"FromStaticConstructor", "", &ours},
+                                                  {"FromGetCreators", "library", &exported}}) {
+    const auto* users = registry_.getCreator(name, "1", name_space);
+    EXPECT_NE(users, nullptr);
+    EXPECT_NE(users, of_ours);
+    EXPECT_EQ(find_creator(name, "1", name_space), users);
+  }
+  EXPECT_THAT(logger_.text,
+              ContainsRegex("plugin \"FromStaticConstructor\" version \"1\" in namespace "
+                            "\"\": that of .*plugin_library.so takes the place of "
+                            "Tenon's own"));
+  int32_t count = 0;
+  registry_.getAllCreators(&count);
+  EXPECT_EQ(count, 2);
+  EXPECT_EQ(registered_creators().size(), 2u);
+  registry_.deregisterLibrary(handle);
+  EXPECT_EQ(registry_.getCreator("FromStaticConstructor", "1"), &ours);
+  EXPECT_EQ(registry_.getCreator("FromGetCreators", "1", "library"), &exported);
+}
+
+TEST_F(RegistryTest, OfTwoLibrariesTheFirstStays) {
+  void* first = registry_.loadLibrary(TENON_TEST_PLUGIN_LIBRARY);
+  const auto* creator = registry_.getCreator("FromStaticConstructor", "1");
+  ASSERT_NE(creator, nullptr);
+  const auto copy = std::filesystem::path(::testing::TempDir()) / "tenon_plugin_library_copy.so";
+  std::filesystem::copy_file(TENON_TEST_PLUGIN_LIBRARY, copy,
+                             std::filesystem::copy_options::overwrite_existing);
+  void* second = registry_.loadLibrary(copy.c_str());
+  EXPECT_NE(second, first);
+  EXPECT_EQ(registry_.getCreator("FromStaticConstructor", "1"), creator);
+  EXPECT_EQ(logger_.counts[nvinfer1::ILogger::Severity::kERROR], 2);
+  EXPECT_THAT(logger_.text,
+              HasSubstr("\"FromStaticConstructor\" version \"1\" in namespace \"\" is "
+                        "registered already; the first one stays"));
+  registry_.deregisterLibrary(second);
+  EXPECT_EQ(registry_.getCreator("FromStaticConstructor", "1"), creator);
+  registry_.deregisterLibrary(first);
+  std::filesystem::remove(copy);
 }
 
 TEST_F(RegistryTest, SaysWhyALibraryCannotBeLoaded) {
