@@ -19,12 +19,10 @@ if(TENON_ONEDNN)
 endif()
 
 # Programs that were linked with CUDA's runtime find ours under its name in this folder.
+install(TARGETS tenon_cudart_name LIBRARY DESTINATION lib/compatible)
 install(CODE "
-  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/compatible\")
-  file(MAKE_DIRECTORY \"\${folder}\")
-  foreach(name libcudart.so libcudart.so.13)
-    file(CREATE_LINK ../$<TARGET_FILE_NAME:tenon_cudart> \"\${folder}/\${name}\" SYMBOLIC)
-  endforeach()")
+  file(CREATE_LINK ../$<TARGET_FILE_NAME:tenon_cudart>
+       \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/compatible/libcudart.so\" SYMBOLIC)")
 
 # Headers. CUDA's are apart, for programs that have the toolkit's.
 install(DIRECTORY include/ DESTINATION include)
