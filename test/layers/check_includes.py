@@ -21,6 +21,7 @@ OUTSIDE = {
     "plugins": PUBLIC | {"kit", "kernels"},
     "tools": PUBLIC | {"kit"},
     "examples": PUBLIC | {"kit"},
+    "python": PUBLIC,
     "bench": PUBLIC | {"tools"},
 }
 # Where the compiler looks for a header, besides the including file's folder.
