@@ -13,5 +13,8 @@ void bind_enums(nb::module_& m);
 void bind_layer_enums(nb::module_& m);
 void bind_dims(nb::module_& m);
 void bind_weights(nb::module_& m);
+void bind_plugin_descs(nb::module_& m);
+void bind_cpp_plugins(nb::module_& m);
+void bind_plugin_registry(nb::module_& m);
 
 }  // namespace tenon::python

@@ -10,4 +10,7 @@ NB_MODULE(_native, m) {
   bind_layer_enums(m);
   bind_dims(m);
   bind_weights(m);
+  bind_plugin_descs(m);
+  bind_cpp_plugins(m);
+  bind_plugin_registry(m);
 }

@@ -1,2 +1,4 @@
 """TensorRT's Python API over Tenon's engine: `import tenon.tensorrt as trt`."""
 from tenon._native import *  # noqa: F403
+from tenon.tensorrt.plugin_classes import *  # noqa: F403
+from tenon.tensorrt.plugin_fields import *  # noqa: F403
