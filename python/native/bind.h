@@ -16,5 +16,13 @@ void bind_weights(nb::module_& m);
 void bind_plugin_descs(nb::module_& m);
 void bind_cpp_plugins(nb::module_& m);
 void bind_plugin_registry(nb::module_& m);
+void bind_tensors(nb::module_& m);
+void bind_pointwise_layers(nb::module_& m);
+void bind_window_layers(nb::module_& m);
+void bind_reduce_layers(nb::module_& m);
+void bind_shape_layers(nb::module_& m);
+void bind_control_layers(nb::module_& m);
+void bind_attention_layers(nb::module_& m);
+void bind_network(nb::module_& m);
 
 }  // namespace tenon::python

@@ -13,4 +13,12 @@ NB_MODULE(_native, m) {
   bind_plugin_descs(m);
   bind_cpp_plugins(m);
   bind_plugin_registry(m);
+  bind_tensors(m);
+  bind_pointwise_layers(m);
+  bind_window_layers(m);
+  bind_reduce_layers(m);
+  bind_shape_layers(m);
+  bind_control_layers(m);
+  bind_attention_layers(m);
+  bind_network(m);
 }

@@ -79,10 +79,11 @@ std::optional<DataType> from_ml_dtypes(nb::handle array) {
   return std::nullopt;
 }
 
-/// Weights over an array's memory. A C-contiguous array in this machine's memory is not copied.
-PythonWeights from_array(nb::object array) {
+}  // namespace
+
+PythonWeights weights_from_array(nb::handle array) {
   const std::optional<DataType> narrow = from_ml_dtypes(array);
-  nb::object plain = array;
+  nb::object plain = nb::borrow(array);
   if (narrow && nb::hasattr(array, "ctypes"))
     plain = array.attr("view")(*narrow == DataType::kBF16 ? "uint16" : "uint8");
   nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> values;
@@ -99,7 +100,11 @@ PythonWeights from_array(nb::object array) {
   return {{*type, values.data(), static_cast<int64_t>(values.size())}, nb::cast(values)};
 }
 
-}  // namespace
+Weights GivenWeights::weights() const {
+  if (fault != nullptr) std::rethrow_exception(fault);
+  if (object.is_none()) return {DataType::kFLOAT, nullptr, 0};
+  return nb::cast<const PythonWeights&>(object).weights;
+}
 
 nb::object weights_to_numpy(const Weights& weights, nb::handle owner) {
   const char* const name = names_of(weights.type).numpy;
@@ -161,8 +166,10 @@ void bind_weights(nb::module_& m) {
           "Weights in memory that the caller keeps alive.")
       .def(
           "__init__",
-          [](PythonWeights* self, nb::object a) { new (self) PythonWeights(from_array(a)); },
-          nb::arg("a"), nb::is_implicit(), "Weights over an array's memory, which they keep alive.")
+          [](PythonWeights* self, nb::object a) {
+            new (self) PythonWeights(weights_from_array(a));
+          },
+          nb::arg("a"), "Weights over an array's memory, which they keep alive.")
       .def_prop_ro("dtype", [](const PythonWeights& self) { return self.weights.type; })
       .def_prop_ro(
           "size", [](const PythonWeights& self) { return self.weights.count; },
@@ -176,7 +183,29 @@ void bind_weights(nb::module_& m) {
           "A one-dimensional array over the same memory; the weights themselves when NumPy lacks "
           "their type.")
       .def("__len__", [](const PythonWeights& self) { return self.weights.count; });
-  nb::implicitly_convertible<nb::object, PythonWeights>();
 }
 
 }  // namespace tenon::python
+
+namespace nanobind::detail {
+
+bool type_caster<tenon::python::GivenWeights>::from_python(handle source, uint32_t flags,
+                                                           cleanup_list* cleanup) noexcept {
+  using tenon::python::PythonWeights;
+  if (source.is_none() && (flags & cast_flags::accepts_none) == 0) return false;
+  if (source.is_none() || isinstance<PythonWeights>(source)) {
+    value.object = borrow(source);
+    return true;
+  }
+  if ((flags & cast_flags::convert) == 0) return false;
+  if (!PyObject_CheckBuffer(source.ptr()) && !hasattr(source, "__dlpack__")) return false;
+  try {
+    value.object = cast(tenon::python::weights_from_array(source));
+    cleanup->append(value.object.inc_ref().ptr());  // For call policies: see InNetwork.
+  } catch (...) {
+    value.fault = std::current_exception();
+  }
+  return true;
+}
+
+}  // namespace nanobind::detail
