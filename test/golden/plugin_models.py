@@ -4,6 +4,8 @@ Each operator that ONNX lacks is a function with two sides: what PyTorch or torc
 and the node that takes its place in the model.
 """
 
+import contextlib
+
 import torch
 import torchvision
 from torch import nn
@@ -21,12 +23,12 @@ class PoolLevels(torch.autograd.Function):
         """rois: rows of image, x1, y1, x2, y2, one image after the other."""
         names = [str(i) for i in range(len(levels))]
         side = tuple(cls.STRIDES[0] * extent for extent in levels[0].shape[2:])
-        boxes = [rois[rois[:, 0] == image, 1:] for image in range(len(levels[0]))]
+        boxes = [rois[rois[:, 0] == image, 1:].float() for image in range(len(levels[0]))]
         # Its canonical level 4 is that of regions of 224, so that level 2 is that of regions of 56.
         pool = torchvision.ops.MultiScaleRoIAlign(names, cls.SIZE, 2)
-        pooled = pool(dict(zip(names, levels)), boxes, [side] * len(boxes))
+        pooled = pool(dict(zip(names, [x.float() for x in levels])), boxes, [side] * len(boxes))
         assert pool.scales == [1 / stride for stride in cls.STRIDES]
-        return pooled
+        return pooled.to(rois.dtype)
 
     @classmethod
     def symbolic(cls, g, rois, *levels):
@@ -44,27 +46,61 @@ class PoolLevels(torch.autograd.Function):
         )
 
 
+class Unclear(Exception):
+    """What is kept of these boxes depends on how numbers are rounded, or no overlap decides it."""
+
+
 class KeepBest(torch.autograd.Function):
     """torchvision's batched_nms and the best of what it keeps, as TRTBatchedNMS."""
 
-    @staticmethod
-    def forward(ctx, boxes, scores, rows, threshold, overlap):
+    # How far scores must be from each other and from the threshold, and overlaps from theirs.
+    apart = None
+
+    @classmethod
+    def forward(cls, ctx, boxes, scores, rows, threshold, overlap):
         """boxes (N, B, 1 or C, 4), scores (N, B, C): (N, rows, 5) and classes (N, rows)."""
         images, count, classes = scores.shape
         detections = boxes.new_zeros(images, rows, 5)
         labels = torch.full((images, rows), -1, dtype=torch.int32)
-        boxes = boxes.expand(images, count, classes, 4)
+        boxes, scores = boxes.float().expand(images, count, classes, 4), scores.float()
         for image in range(images):
-            found = (scores[image] > threshold).nonzero()
-            places, kinds = found.unbind(1)
+            places, kinds = (scores[image] > threshold).nonzero().unbind(1)
             box, score = boxes[image, places, kinds], scores[image, places, kinds]
-            assert len(score.unique()) == len(score), "torchvision does not order equal scores"
-            kept = torchvision.ops.batched_nms(box, score, kinds, overlap)[:rows]
-            exact = torchvision.ops.batched_nms(box.double(), score.double(), kinds, overlap)[:rows]
-            assert kept.equal(exact), "an overlap is too close to the threshold"
+            kept = torchvision.ops.batched_nms(box, score, kinds, overlap)
+            if cls.apart and (
+                ((scores[image] - threshold).abs() < cls.apart[0]).any()
+                or not cls.is_clear(box, score, kinds, kept, rows, overlap)
+            ):
+                raise Unclear
+            kept = kept[:rows]
             detections[image, : len(kept)] = torch.cat([box[kept], score[kept, None]], 1)
             labels[image, : len(kept)] = kinds[kept].int()
         return detections, labels
+
+    @classmethod
+    def is_clear(cls, box, score, kinds, kept, rows, overlap):
+        """Of boxes that overlap, one is the better by far; so is each kept one, which others are not."""
+        scores_apart, overlaps_apart = cls.apart
+        overlaps = torchvision.ops.box_iou(box, box).fill_diagonal_(0)
+        overlaps[kinds[:, None] != kinds] = 0
+        close = (score[:, None] - score).abs() < scores_apart
+        doubts = (
+            (overlaps - overlap).abs() < overlaps_apart,
+            close & (overlaps > overlap),
+            score[kept[: rows + 1]].diff().abs() < scores_apart,
+        )
+        best = score.argsort(descending=True)[:rows]
+        return not any(doubt.any() for doubt in doubts) and not kept[:rows].equal(best)
+
+    @classmethod
+    @contextlib.contextmanager
+    def require_apart(cls, scores, overlaps):
+        """Raises Unclear where some are closer."""
+        cls.apart = scores, overlaps
+        try:
+            yield
+        finally:
+            cls.apart = None
 
     @staticmethod
     def symbolic(g, boxes, scores, rows, threshold, overlap):
@@ -151,6 +187,15 @@ def draw(*shape):
     return (torch.randn(shape) * 16).round() / 16
 
 
+DETECTIONS = ("boxes", "scores", "labels")
+
+
+def detections(boxes, scores, rows, threshold):
+    """The best of boxes that overlap by half at most."""
+    found, labels = KeepBest.apply(boxes, scores, rows, threshold, 0.5)
+    return found[..., :4], found[..., 4], labels
+
+
 def pyramid(batch, channels, extents):
     """A feature map for each of the extents."""
     return [draw(batch, channels, *extent) for extent in extents]
@@ -160,10 +205,10 @@ class TwoStageHead(nn.Module):
     """Faster R-CNN's second stage: regions pooled from their levels, two linear layers, classes and
     boxes, the boxes decoded and clipped, the best kept within each class."""
 
-    CLASSES, ROWS, HIDDEN = 4, 12, 24
+    CLASSES, ROWS, HIDDEN, SHARPNESS, THRESHOLD = 4, 12, 24, 1, 0.1
     CASES = [(1, 20, (16, 20)), (2, 13, (24, 12))]  # batch, proposals, extents of the first level
     INPUTS = ("proposals", "level0", "level1", "level2")
-    OUTPUTS = ("dets", "labels")
+    OUTPUTS = DETECTIONS
     DYNAMIC = {"proposals": {0: "batch", 1: "proposals"}} | {
         name: {0: "batch", 2: f"height of {name}", 3: f"width of {name}"} for name in INPUTS[1:]
     }
@@ -190,22 +235,28 @@ class TwoStageHead(nn.Module):
         images = images.expand(-1, proposals.shape[1], 1)
         rois = torch.cat([images, proposals], -1).flatten(0, 1)
         hidden = self.hidden(PoolLevels.apply(rois, *levels).flatten(1))
-        scores = self.scores(hidden).softmax(-1)[:, :-1]
+        scores = (self.scores(hidden) * self.SHARPNESS).softmax(-1)[:, :-1]
         coder = _utils.BoxCoder(weights=(10.0, 10.0, 5.0, 5.0))
         boxes = coder.decode_single(self.changes(hidden) / 2, rois[:, 1:])
         limits = torch._shape_as_tensor(levels[0])[2:].flip(0).to(boxes) * PoolLevels.STRIDES[0]
         boxes = boxes.reshape(proposals.shape[0], -1, self.CLASSES, 2, 2)
         boxes = torch.minimum(boxes.clamp(min=0), limits).flatten(-2)
         scores = scores.reshape(proposals.shape[0], -1, self.CLASSES)
-        return KeepBest.apply(boxes, scores, self.ROWS, 0.1, 0.5)
+        return detections(boxes, scores, self.ROWS, self.THRESHOLD)
+
+
+class ClearTwoStageHead(TwoStageHead):
+    """Its scores are far apart, which fp16 needs."""
+
+    SHARPNESS, THRESHOLD = 4, 0.5
 
 
 class RetinanetHead(nn.Module):
     """torchvision's RetinaNet head on two levels, its anchors, the boxes decoded, the best kept."""
 
-    CLASSES, ROWS, STRIDES = 3, 15, (8, 16)
+    CLASSES, ROWS, STRIDES, SHARPNESS, OFFSET = 3, 15, (8, 16), 1, 0
     CASES = [(1, (8, 6)), (2, (5, 9))]  # batch, extents of the first level
-    INPUTS, OUTPUTS = ("level0", "level1"), ("dets", "labels")
+    INPUTS, OUTPUTS = ("level0", "level1"), DETECTIONS
     DYNAMIC = {
         name: {0: "batch", 2: f"height of {name}", 3: f"width of {name}"} for name in INPUTS
     }
@@ -231,7 +282,15 @@ class RetinanetHead(nn.Module):
         repeated = anchors.expand(changes.shape[0], -1, 4).flatten(0, 1)
         boxes = coder.decode_single(changes.flatten(0, 1), repeated)
         boxes = boxes.reshape(changes.shape[0], -1, 1, 4)
-        return KeepBest.apply(boxes, outputs["cls_logits"].sigmoid(), self.ROWS, 0.3, 0.5)
+        scores = (outputs["cls_logits"] * self.SHARPNESS + self.OFFSET).sigmoid()
+        return detections(boxes, scores, self.ROWS, 0.3)
+
+
+class ClearRetinanetHead(RetinanetHead):
+    """Its scores are few and far apart, which fp16 needs."""
+
+    SHARPNESS, OFFSET = 3, -4
+    CASES = [(1, (4, 3)), (2, (3, 5))]
 
 
 class DeformableDetrLayer(nn.Module):

@@ -64,9 +64,10 @@ class OutOfBounds : public ::testing::Test {
 
 TEST_F(OutOfBounds, IsFoundWhereThePluginWrites) {
   EXPECT_TRUE(run(kCount + 1));
-  EXPECT_DEATH(run(kCount),
-               "heap-buffer-overflow.*WRITE of size 4.*Scale<.*>::run.*broken_plugins.cc.*"
-               "0 bytes (after|to the right of) 96-byte region");
+  EXPECT_DEATH(
+      run(kCount),
+      "heap-buffer-overflow.*WRITE of size 4.*#0 [^\n]* in [^\n]*run[^\n]*broken_plugins.cc:"
+      ".*is located 0 bytes (after|to the right of) 96-byte region");
 }
 
 }  // namespace
