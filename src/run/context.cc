@@ -211,6 +211,7 @@ const std::shared_ptr<ShapeState>& Context::resolve() {
                   [](const PlanBinding& b) { return b.is_input && b.is_shape; });
   if (!shapes_changed_ && !values_may_change) return states_.front();
   read_symbols();
+  if (shapes_changed_) check_dimensions();
   check_values();
   const auto known = std::find_if(states_.begin(), states_.end(),
                                   [&](const auto& s) { return s->stages[0].symbols == symbols_; });
@@ -222,7 +223,6 @@ const std::shared_ptr<ShapeState>& Context::resolve() {
   if (known != states_.end()) {
     states_.splice(states_.begin(), states_, known);
   } else {
-    check_dimensions();
     states_.push_front(
         make_shape_state(*engine_, symbols_, states_.empty() ? nullptr : states_.front().get()));
     if (states_.size() > kKeptStates) states_.pop_back();

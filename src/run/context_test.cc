@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "ops/concatenation.h"
+#include "ops/elementwise.h"
 #include "plan/plan_file.h"
 #include "plan/plan_test_network.h"
 
@@ -198,6 +199,31 @@ TEST(Context, ShapesThatDoNotFitALayerAreRefusedBeforeItRuns) {
       HasSubstr("layer join (Concatenation): expected inputs that agree except along axis"));
   context.set_input_shape(1, {5, 4});
   EXPECT_EQ(error_of([&] { context.execute(); }), "");
+}
+
+TEST(Context, DimensionsOfOneNameAreComparedAtEveryChange) {
+  Network n;
+  Value& a = n.add_input("a", DataType::kFLOAT, {-1}, {"n"});
+  Value& b = n.add_input("b", DataType::kFLOAT, {-1}, {"n"});
+  n.mark_output(*n.add_node(std::make_unique<ElementWise>(), {&a, &b}, "sum").outputs[0]);
+  ProfileRequest profile;
+  for (const char* name : {"a", "b"})
+    profile.inputs[name] = {Shape{1}, Shape{2}, Shape{8}, {}, {}, {}};
+  BuildOptions options;
+  options.profiles = {profile};
+  Context context(
+      std::make_shared<Engine>(build_plan(n, cpu_target(), options), cpu_target(), Log()), true);
+  std::vector<float> data(8), result(8);
+  void* addresses[] = {data.data(), data.data(), result.data()};
+  const auto run = [&](int64_t of_a, int64_t of_b) {
+    context.set_input_shape(0, {of_a});
+    context.set_input_shape(1, {of_b});
+    return error_of([&] { context.execute(addresses); });
+  };
+  EXPECT_EQ(run(8, 8), "");
+  // The sizes that a decides are known by now; b is read no further than it goes.
+  EXPECT_THAT(run(8, 2), HasSubstr("input 'b': axis 0 is 2, but the dimension 'n' is 8"));
+  EXPECT_EQ(run(2, 2), "");
 }
 
 TEST(Context, ValuesOfShapeInputsAreCheckedAgainInAnotherProfile) {
