@@ -24,5 +24,15 @@ void bind_shape_layers(nb::module_& m);
 void bind_control_layers(nb::module_& m);
 void bind_attention_layers(nb::module_& m);
 void bind_network(nb::module_& m);
+void bind_host_memory(nb::module_& m);
+void bind_profile(nb::module_& m);
+void bind_builder(nb::module_& m);
+void bind_builder_config(nb::module_& m);
+void bind_parser(nb::module_& m);
+void bind_runtime(nb::module_& m);
+void bind_engine(nb::module_& m);
+void bind_context(nb::module_& m);
+void bind_inspector(nb::module_& m);
+void bind_timing_cache(nb::module_& m);
 
 }  // namespace tenon::python

@@ -66,6 +66,12 @@ template <class Class, class R, class... Args>
 auto engine_call(R (Class::*function)(Args...) noexcept) {
   return engine_call(static_cast<R (Class::*)(Args...)>(function));
 }
+template <class Class, class R, class... Args>
+auto engine_call(R (Class::*function)(Args...) const noexcept) {
+  return [function](const Class& self, Args... args) -> R {
+    return into_engine([&]() -> R { return (self.*function)(std::forward<Args>(args)...); });
+  };
+}
 
 /// Whether Python can still be called; at exit, the engine outlives the interpreter.
 bool python_lives() noexcept;

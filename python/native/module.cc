@@ -21,4 +21,14 @@ NB_MODULE(_native, m) {
   bind_control_layers(m);
   bind_attention_layers(m);
   bind_network(m);
+  bind_host_memory(m);
+  bind_profile(m);
+  bind_builder(m);
+  bind_builder_config(m);
+  bind_parser(m);
+  bind_runtime(m);
+  bind_engine(m);
+  bind_context(m);
+  bind_inspector(m);
+  bind_timing_cache(m);
 }

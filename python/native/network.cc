@@ -1,5 +1,6 @@
 // INetworkDefinition: inputs, outputs and layers; network_layers.cc adds layers.
 #include "bind.h"
+#include "handle.h"
 #include "network_layers.h"
 #include "network_parts.h"
 
@@ -60,7 +61,7 @@ void bind_marks(nb::class_<INetworkDefinition>& network) {
 
 void bind_network(nb::module_& m) {
   using N = INetworkDefinition;
-  nb::class_<N> network(
+  auto network = handle_class<N>(
       m, "INetworkDefinition",
       "A network: inputs, layers, outputs. It keeps its builder and the arrays given as weights. "
       "Methods that add a part give None, with the reason logged, if the arguments do not fit.");

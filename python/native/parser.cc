@@ -1,0 +1,216 @@
+// OnnxParser and its errors.
+#include <NvOnnxParser.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+
+#include "bind.h"
+#include "engine_call.h"
+#include "handle.h"
+
+namespace tenon::python {
+namespace {
+
+using nvonnxparser::IParser;
+using nvonnxparser::IParserError;
+using nvonnxparser::OnnxParserFlag;
+
+// The network's weights lie in the parser, so it lives as long as both of them; the parser's
+// object, in turn, keeps the network.
+nb::object create_parser(nb::handle_t<nvinfer1::INetworkDefinition> network,
+                         nvinfer1::ILogger& logger) {
+  auto& target = nb::cast<nvinfer1::INetworkDefinition&>(network);
+  auto parser = into_engine(
+      [&] { return std::unique_ptr<IParser>(nvonnxparser::createParser(target, logger)); });
+  if (parser == nullptr) throw std::runtime_error("OnnxParser: the log says what is wrong");
+  IParser* const pointer = parser.get();
+  const nb::capsule owner(parser.release(), [](void* p) noexcept {
+    const nb::gil_scoped_release released;
+    delete static_cast<IParser*>(p);
+  });
+  nb::object result = nb::inst_reference(nb::type<IParser>(), pointer, owner);
+  nb::keep_alive_obj(result, network);
+  nb::keep_alive_obj(network, owner);
+  return result;
+}
+
+using Path = std::optional<std::string>;
+
+const char* pointer_of(const Path& path) {
+  return path ? path->c_str() : nullptr;
+}
+
+bool parse(IParser& parser, const Bytes& model, const Path& path) {
+  return into_engine([&] { return parser.parse(model.data(), model.size(), pointer_of(path)); });
+}
+
+using SubGraph = std::pair<std::vector<size_t>, bool>;
+
+std::pair<bool, std::vector<SubGraph>> supports_model(IParser& parser, const Bytes& model,
+                                                      const Path& path) {
+  std::vector<SubGraph> parts;
+  const bool supported = into_engine(
+      [&] { return parser.supportsModel(model.data(), model.size(), parts, pointer_of(path)); });
+  return {supported, std::move(parts)};
+}
+
+std::vector<int64_t> subgraph_nodes(IParser& parser, int64_t index) {
+  int64_t count = 0;
+  const int64_t* const nodes = parser.getSubgraphNodes(index, count);
+  return nodes != nullptr ? std::vector<int64_t>(nodes, nodes + count) : std::vector<int64_t>();
+}
+
+std::vector<std::string> used_libraries(const IParser& parser) {
+  int64_t count = 0;
+  const char* const* const paths = parser.getUsedVCPluginLibraries(count);
+  return {paths, paths + count};
+}
+
+// A copy: the parser forgets its errors when the next model is read.
+struct ParserError {
+  explicit ParserError(const IParserError& e)
+      : code(e.code()),
+        desc(e.desc()),
+        file(e.file()),
+        func(e.func()),
+        line(e.line()),
+        node(e.node()),
+        node_name(e.nodeName()),
+        node_operator(e.nodeOperator()),
+        function_stack(e.localFunctionStack(),
+                       e.localFunctionStack() + e.localFunctionStackSize()) {}
+
+  nvonnxparser::ErrorCode code;
+  std::string desc, file, func;
+  int line, node;
+  std::string node_name, node_operator;
+  std::vector<std::string> function_stack;
+};
+
+std::string text_of(const ParserError& error) {
+  std::string text;
+  if (error.node >= 0)
+    text = "node " + std::to_string(error.node) + " (" + error.node_name + ", "
+           + error.node_operator + "): ";
+  return text + nb::cast<std::string>(nb::cast(error.code).attr("name")) + ": " + error.desc;
+}
+
+template <class Parser> std::optional<ParserError> get_error(const Parser& parser, int index) {
+  const IParserError* const error = parser.getError(index);
+  return error != nullptr ? std::optional<ParserError>(*error) : std::nullopt;
+}
+
+// TensorRT's are methods, not properties.
+template <auto field> auto get(const ParserError& error) {
+  return error.*field;
+}
+
+void bind_error(nb::module_& m) {
+  nb::class_<ParserError>(m, "ParserError", "One error of a parser.")
+      .def("code", &get<&ParserError::code>)
+      .def("desc", &get<&ParserError::desc>, "The text: where, why and what to do.")
+      .def("file", &get<&ParserError::file>, "The library's source file.")
+      .def("line", &get<&ParserError::line>)
+      .def("func", &get<&ParserError::func>)
+      .def("node", &get<&ParserError::node>, "The node's index in the model; -1 if about none.")
+      .def("node_name", &get<&ParserError::node_name>)
+      .def("node_operator", &get<&ParserError::node_operator>)
+      .def("local_function_stack", &get<&ParserError::function_stack>,
+           "The model's functions that the node lies in, outermost first.")
+      .def("local_function_stack_size",
+           [](const ParserError& error) { return error.function_stack.size(); })
+      .def("__str__", &text_of)
+      .def("__repr__", &text_of);
+}
+
+void bind_reading(nb::class_<IParser>& parser) {
+  const auto model = nb::arg("model");
+  const auto path = nb::arg("path") = nb::none();
+  parser
+      .def("parse", &parse, model, path,
+           "Reads a model into the network; `path` is where its external data lie. False on "
+           "failure, with the errors kept.")
+      .def(
+          "parse_with_weight_descriptors",
+          [](IParser& self, const Bytes& bytes) { return parse(self, bytes, {}); }, model,
+          "As parse().")
+      .def(
+          "parse_from_file",
+          [](IParser& self, const char* file) {
+            return into_engine([&] {
+              return self.parseFromFile(file,
+                                        static_cast<int>(nvinfer1::ILogger::Severity::kVERBOSE));
+            });
+          },
+          model, "Reads a model from a file; False on failure.")
+      .def("supports_operator", &IParser::supportsOperator, nb::arg("op_name"),
+           "Whether the parser itself supports an operator.")
+      .def("supports_model", &supports_model, model, path,
+           "Whether a model could be read, and its parts: (nodes, whether they could).")
+      .def(
+          "supports_model_v2",
+          [](IParser& self, const Bytes& bytes, const Path& where) {
+            return into_engine([&] {
+              return self.supportsModelV2(bytes.data(), bytes.size(), pointer_of(where));
+            });
+          },
+          model, path, "Whether a model could be read; the subgraphs tell of its parts.")
+      .def_prop_ro("num_subgraphs", &IParser::getNbSubgraphs)
+      .def("is_subgraph_supported", &IParser::isSubgraphSupported, nb::arg("index"))
+      .def("get_subgraph_nodes", &subgraph_nodes, nb::arg("index"),
+           "The nodes of a part; an empty list if there is no such part.")
+      .def(
+          "load_model_proto",
+          [](IParser& self, const Bytes& bytes, const Path& where) {
+            return into_engine(
+                [&] { return self.loadModelProto(bytes.data(), bytes.size(), pointer_of(where)); });
+          },
+          model, path, "Takes a model, copied, without its weights yet; False on failure.")
+      .def(
+          "load_initializer",
+          [](IParser& self, const char* name, Address data, size_t size) {
+            return self.loadInitializer(name, data.as(), size);
+          },
+          nb::arg("name"), nb::arg("data"), nb::arg("size"),
+          "Gives the weights of an initializer by address and size in bytes; they are not copied "
+          "and must stay until the build. False if there is none of this name or size.")
+      .def("parse_model_proto", engine_call(&IParser::parseModelProto),
+           "Reads the model taken before; False on failure.");
+}
+
+}  // namespace
+
+void bind_parser(nb::module_& m) {
+  bind_error(m);
+  auto parser = handle_class<IParser>(
+      m, "OnnxParser", "Adds the layers of ONNX models to a network. Keeps network and logger.");
+  parser
+      .def(nb::new_(&create_parser), nb::arg("network"), nb::arg("logger"), nb::keep_alive<0, 3>())
+      .def_prop_ro("num_errors", &IParser::getNbErrors)
+      .def("get_error", &get_error<IParser>, nb::arg("index"),
+           "Error `index`; None if there is none.")
+      .def("clear_errors", &IParser::clearErrors)
+      .def_prop_rw("flags", &IParser::getFlags, &IParser::setFlags,
+                   "Bit n stands for value n of OnnxParserFlag.")
+      .def("clear_flag", &IParser::clearFlag, nb::arg("flag"))
+      .def("set_flag", &IParser::setFlag, nb::arg("flag"))
+      .def("get_flag", &IParser::getFlag, nb::arg("flag"))
+      .def(
+          "get_layer_output_tensor",
+          [](IParser& self, const char* name, int64_t i) {
+            return const_cast<nvinfer1::ITensor*>(self.getLayerOutputTensor(name, i));
+          },
+          nb::arg("name"), nb::arg("i"), nb::rv_policy::reference_internal,
+          "Output `i` of the layer that a node became; None if there is none.")
+      .def("get_used_vc_plugin_libraries", &used_libraries,
+           "The plugin libraries that the network needs where it runs.")
+      .def("set_builder_config", &IParser::setBuilderConfig, nb::arg("builder_config"),
+           "Tells the configuration that the network will be built with.");
+  bind_reading(parser);
+  m.def("get_nv_onnx_parser_version", &getNvOnnxParserVersion, "The parser's version.");
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,92 @@
+// IOptimizationProfile: the ranges of shapes that an engine is built for.
+#include <NvInfer.h>
+#include <nanobind/stl/vector.h>
+
+#include <span>
+#include <string>
+
+#include "bind.h"
+
+namespace tenon::python {
+namespace {
+
+using nvinfer1::Dims;
+using nvinfer1::IOptimizationProfile;
+using Selector = nvinfer1::OptProfileSelector;
+
+constexpr std::pair<Selector, const char*> kSelectors[] = {
+    {Selector::kMIN, "min"}, {Selector::kOPT, "opt"}, {Selector::kMAX, "max"}};
+
+[[noreturn]] void refuse(const char* what, const char* input, const char* which) {
+  throw std::runtime_error(std::string(what) + " of input '" + input + "': `" + which
+                           + "` does not agree with the others; the log says how");
+}
+
+void set_shape(IOptimizationProfile& profile, const char* input, const Dims& min, const Dims& opt,
+               const Dims& max) {
+  const Dims* const shapes[] = {&min, &opt, &max};
+  for (const auto& [selector, name] : kSelectors)
+    if (!profile.setDimensions(input, selector, *shapes[static_cast<int>(selector)]))
+      refuse("the shapes", input, name);
+}
+
+std::vector<Dims> get_shape(const IOptimizationProfile& profile, const char* input) {
+  std::vector<Dims> shapes;
+  for (const auto& [selector, name] : kSelectors) {
+    shapes.push_back(profile.getDimensions(input, selector));
+    if (shapes.back().nbDims < 0) return {};
+  }
+  return shapes;
+}
+
+using Values = std::vector<int64_t>;
+
+void set_shape_input(IOptimizationProfile& profile, const char* input, const Values& min,
+                     const Values& opt, const Values& max) {
+  const Values* const values[] = {&min, &opt, &max};
+  for (const auto& [selector, name] : kSelectors) {
+    const Values& v = *values[static_cast<int>(selector)];
+    if (!profile.setShapeValuesV2(input, selector, v.data(), static_cast<int32_t>(v.size())))
+      refuse("the values", input, name);
+  }
+}
+
+std::vector<Values> get_shape_input(const IOptimizationProfile& profile, const char* input) {
+  std::vector<Values> result;
+  const int32_t count = profile.getNbShapeValues(input);
+  for (const auto& [selector, name] : kSelectors) {
+    const int64_t* const values = profile.getShapeValuesV2(input, selector);
+    if (values == nullptr || count < 0) return {};
+    result.emplace_back(values, values + count);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_profile(nb::module_& m) {
+  nb::class_<IOptimizationProfile>(
+      m, "IOptimizationProfile",
+      "The smallest, usual and largest shape of each input; Builder.create_optimization_profile() "
+      "makes one.")
+      .def("set_shape", &set_shape, nb::arg("input"), nb::arg("min"), nb::arg("opt"),
+           nb::arg("max"),
+           "Sets the shapes of an input. RuntimeError if they differ in rank or decrease.")
+      .def("get_shape", &get_shape, nb::arg("input"),
+           "The three shapes of an input; an empty list if they were not set.")
+      .def("set_shape_input", &set_shape_input, nb::arg("input"), nb::arg("min"), nb::arg("opt"),
+           nb::arg("max"),
+           "Sets the values of a shape input, one per element. RuntimeError if they decrease.")
+      .def("get_shape_input", &get_shape_input, nb::arg("input"),
+           "The three lists of values of a shape input; an empty list if they were not set.")
+      .def_prop_rw(
+          "extra_memory_target", &IOptimizationProfile::getExtraMemoryTarget,
+          [](IOptimizationProfile& profile, float target) {
+            if (!profile.setExtraMemoryTarget(target))
+              throw nb::value_error("extra_memory_target must be from 0 to 1");
+          },
+          "How much more memory than needed may be used, from 0 to 1.")
+      .def("__bool__", &IOptimizationProfile::isValid);
+}
+
+}  // namespace tenon::python
