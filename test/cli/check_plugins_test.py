@@ -6,7 +6,7 @@ from unittest import mock
 
 from support import PLUGIN, SOURCE, CliTest, run
 
-BROKEN = os.environ.get("TENON_BROKEN_PLUGINS", "")  # broken_plugins.cc, built
+BROKEN = os.environ.get("TENON_BROKEN_PLUGINS", "")  # broken_plugins*.cc, built
 CUDART = os.environ.get("TENON_CUDART", "")  # our runtime
 LOST_GPU = os.environ.get("TENON_LOST_GPU", "")  # lost_gpu.cc, built
 PRELOADING = {"ASAN_OPTIONS": "verify_asan_link_order=0"}  # else AddressSanitizer wants to be first
@@ -18,7 +18,7 @@ def cases_of(*folders):
 
 
 class Broken(CliTest):
-    """Each plugin of broken_plugins.cc breaks one rule, and is found by the check of that rule."""
+    """Each plugin of broken_plugins*.cc breaks one rule, and is found by the check of that rule."""
 
     def failures(self, plugin, *options):
         result = run("plugins", "check", BROKEN, "--json", f"--plugin={plugin}", *options)
@@ -62,6 +62,20 @@ class Broken(CliTest):
         found = self.assert_finds("TakesWrongType", "bounds", r"output 0 \(48 bytes\)", "bytes written",
                                   "--shapes=2x3x4")
         self.assertIn("float16", found["bounds"]["input"])
+
+    def test_vector_formats(self):
+        found = self.assert_finds("ForgetsPadding", "format's result", "in linear tensors", r"output 0\[\d+\] = ",
+                                  "--shapes=2x3x5x7")
+        self.assertIn("kCHW32", found["format's result"]["input"])
+        found = self.assert_finds("TakesWrongFormat", "format's result", "in linear tensors", r"output 0\[\d+\] = ",
+                                  "--shapes=2x3x5x7")
+        self.assertIn("kHWC", found["format's result"]["input"])
+
+    def test_aliased_inputs(self):
+        self.assert_finds("AliasesNothing", "formats", r"getAliasedInput\(0\) to be -1 or one of the 1 inputs", "2")
+        self.assert_finds("AliasesTwice", "formats", r"getAliasedInput\(1\) to name an input that no other", "0")
+        self.assert_finds("AliasesSmaller", "formats", "output 0 to be as large as input 0", "3072 and 96 bytes")
+        self.assert_finds("WritesBehindAliased", "bounds", r"outside of input 0 \(96 bytes\)", "4 bytes written")
 
     def test_fields(self):
         found = self.assert_finds("TakesWrongFields", "wrong fields", r"null from createPlugin\(\)", "a plugin")
@@ -118,11 +132,23 @@ class Sound(CliTest):
         names = ["SoundV2", "SoundV2DynamicExt", "SoundV2Ext", "SoundV2IOExt"]
         text = self.succeed("plugins", "check", BROKEN, "--json", *[f"--plugin={name}" for name in names])
         reports = json.loads(text)
-        self.assertEqual([r["interface"] for r in reports], [f"I{name.replace('Sound', 'Plugin')}" for name in names])
+        self.assertEqual({r["name"]: r["interface"] for r in reports},
+                         {name: f"I{name.replace('Sound', 'Plugin')}" for name in names})
         for report in reports:
             self.assertEqual({row["outcome"] for row in report["checks"]}, {"passed"}, report)
             for check in ["fields", "clone", "serialisation", "formats", "bounds", "life cycle", "threads", "empty"]:
                 self.assertIn(check, [row["check"] for row in report["checks"]])
+
+    def test_vector_formats(self):
+        text = self.succeed("plugins", "check", BROKEN, "--json", "--plugin=SoundInFormats", "--shapes=2x3x5x7")
+        checks = json.loads(text)[0]["checks"]
+        self.assertEqual({row["outcome"] for row in checks}, {"passed"}, checks)
+        for format in ["kCHW32", "kHWC"]:
+            self.assertIn(("format's result", f"2x3x5x7 float32, {format}"), [(r["check"], r["input"]) for r in checks])
+
+    def test_output_in_the_memory_of_an_input(self):
+        text = self.succeed("plugins", "check", BROKEN, "--plugin=SoundInPlace", *SHAPES)
+        self.assertRegex(text, "SoundInPlace .* 0 failed, 0 not run")
 
     def test_inputs_are_found(self):
         text = self.succeed("plugins", "check", PLUGIN)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/plugin/placement.h"
 #include "tenon/plugin/spec.h"
 
 namespace tenon {
@@ -44,27 +45,22 @@ struct CaseTensor {
   }
   DataType type_for(DataType t) const { return follows_t ? t : type; }
 
-  /// Where element `i` is in memory.
-  size_t place(size_t i, nvinfer1::TensorFormat format) const {
-    if (format == nvinfer1::TensorFormat::kLINEAR) return i;
-    const auto c = static_cast<size_t>(dims.d[1]),
-               plane = static_cast<size_t>(dims.d[2] * dims.d[3]);
-    return (i / (c * plane) * plane + i % plane) * c + i / plane % c;
-  }
-  /// The values as elements of `as`; at least one byte.
+  /// The values as elements of `as`; at least one byte. Padding is 0.
   std::vector<char> bytes(DataType as, nvinfer1::TensorFormat format) const {
-    std::vector<char> all(std::max<size_t>(static_cast<size_t>(volume()) * size_of(as), 1));
+    const Placement place(dims, format);
+    std::vector<char> all(std::max<size_t>(place.elements() * size_of(as), 1));
     for (size_t i = 0; i < values.size(); ++i)
       with_type(as, [&](auto e) {
         e = static_cast<decltype(e)>(values[i]);
-        std::memcpy(all.data() + place(i, format) * sizeof(e), &e, sizeof(e));
+        std::memcpy(all.data() + place(i) * sizeof(e), &e, sizeof(e));
       });
     return all;
   }
   /// Element `i` of such bytes.
   double element(DataType as, nvinfer1::TensorFormat format, const void* data, size_t i) const {
+    const size_t place = Placement(dims, format)(i);
     return with_type(as, [&](auto e) {
-      std::memcpy(&e, static_cast<const char*>(data) + place(i, format) * sizeof(e), sizeof(e));
+      std::memcpy(&e, static_cast<const char*>(data) + place * sizeof(e), sizeof(e));
       return static_cast<double>(e);
     });
   }

@@ -2,6 +2,7 @@
 // is known.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,8 +29,10 @@ void check_copies(const Creator& creator, const Subject& plugin, const std::stri
 /// Combinations of types and formats that the plugin takes: its setups.
 std::vector<Setup> check_formats(const Subject& plugin, const Trial& trial,
                                  const std::string& label, Report& report);
-/// What enqueue() reads and writes, alone and side by side.
-void check_runs(const Creator& creator, const Subject& plugin, const Setup& setup, Report& report);
+/// What enqueue() reads and writes, alone and side by side. `linear` is what it gave in linear
+/// tensors for a type variable: that is added, or compared with.
+void check_runs(const Creator& creator, const Subject& plugin, const Setup& setup,
+                std::map<DataType, kit::testing::PluginCase>& linear, Report& report);
 /// Tensors without elements: refused, or run.
 void check_empty(const Subject& plugin, const Setup& setup, Report& report);
 

@@ -11,7 +11,7 @@ void run_empty(const Subject& plugin, const Setup& like, const std::vector<Dims>
   std::optional<Setup> setup;
   std::unique_ptr<Subject> copy, context;
   try {
-    setup = make_setup(plugin, *like.trial, dims, like.t, false);
+    setup = make_setup(plugin, *like.trial, dims, like.t, nullptr);
     if (!setup) return;
     setup->trial = nullptr;
     copy = plugin.clone();

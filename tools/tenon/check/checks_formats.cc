@@ -46,14 +46,16 @@ void require_causal(const Subject& plugin, const Setup& setup) {
 std::vector<Setup> check_formats(const Subject& plugin, const Trial& trial,
                                  const std::string& label, Report& report) {
   std::vector<Setup> setups;
+  std::vector<const kit::testing::VectorFormat*> formats = {nullptr};
+  for (const auto& format : kit::testing::kVectorFormats) formats.push_back(&format);
   report.check("formats", label, [&] {
     for (const DataType t : types_of(trial))
-      for (const bool channels_last : {false, true})
-        if (auto setup = make_setup(plugin, trial, dims_of(trial), t, channels_last))
+      for (const auto* format : formats)
+        if (auto setup = make_setup(plugin, trial, dims_of(trial), t, format))
           setups.push_back(std::move(*setup));
     if (setups.empty())
       throw Broken{
-          "at least one combination of types and linear formats that "
+          "at least one combination of types and formats that "
           "supportsFormatCombination() takes",
           "none"};
     for (const Setup& setup : setups) require_causal(plugin, setup);

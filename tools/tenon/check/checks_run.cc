@@ -44,9 +44,6 @@ class Runs {
       : creator_(creator), setup_(setup), plugin_(plugin.clone()) {}
 
   void first() {
-    for (size_t o = 0; o < setup_.outputs.size(); ++o)
-      if (plugin_->aliased_input(static_cast<int>(o)) >= 0)
-        throw NotHere{"an output in the memory of an input cannot be checked yet"};
     plugin_->configure(setup_.inputs, setup_.outputs);
     workspace_ = plugin_->workspace_bytes(setup_.inputs, setup_.outputs);
     if (workspace_ > size_t{4} << 30)
@@ -59,14 +56,26 @@ class Runs {
   }
   const Buffers& buffers() const { return *buffers_; }
 
-  void require_expected() const {
-    const auto& test = setup_.trial->test;
-    for (size_t o = 0; o < test.outputs().size(); ++o) {
-      const PluginTensorDesc& desc = setup_.outputs[o].desc;
-      if (const std::string why = test.compare(o, desc.type, result_[o].data(), desc.format);
+  void require_expected(const kit::testing::PluginCase& test, const char* what) const {
+    for (size_t o = 0; o < test.outputs().size(); ++o)
+      if (const std::string why = test.compare(o, setup_.outputs[o].desc.type, result_[o].data());
           !why.empty())
-        throw Broken{"the case's result", why};
+        throw Broken{what, why};
+  }
+  // The results as a case's, for other formats to be compared with.
+  kit::testing::PluginCase as_case() const {
+    kit::testing::PluginCase made("");
+    for (size_t o = 0; o < result_.size(); ++o) {
+      const auto& [desc, most] = setup_.outputs[o];
+      const std::string name = fmt::format("output {}", o);
+      const kit::testing::CaseTensor tensor{name, desc.type, false, most, {}};
+      std::vector<double> values(setup_.elements(o).value_or(0));
+      for (size_t i = 0; i < values.size(); ++i)
+        values[i] =
+            tensor.element(desc.type, nvinfer1::TensorFormat::kLINEAR, result_[o].data(), i);
+      made.out(name.c_str(), desc.type, {most.d, most.d + most.nbDims}, std::move(values));
     }
+    return made;
   }
   void require_repeatable() {
     require_same(result_, run(*context_), "when it runs again");
@@ -81,7 +90,7 @@ class Runs {
   }
   void require_written() const {
     each_element([&](const Element& e) {
-      if (is_untouched(e) && setup_.elements(e.output))
+      if (is_untouched(e) && setup_.elements(e.output) && setup_.aliased[e.output] < 0)
         throw Broken{fmt::format("all {} elements of output {} to be written",
                                  *setup_.elements(e.output), e.output),
                      fmt::format("element {} left as it was", e.index)};
@@ -188,7 +197,8 @@ class Runs {
 
 }  // namespace
 
-void check_runs(const Creator& creator, const Subject& plugin, const Setup& setup, Report& report) {
+void check_runs(const Creator& creator, const Subject& plugin, const Setup& setup,
+                std::map<DataType, kit::testing::PluginCase>& linear, Report& report) {
   std::unique_ptr<Runs> runs;
   const auto check = [&](const char* name, const auto& body) {
     return report.check(name, setup.label, body);
@@ -200,7 +210,14 @@ void check_runs(const Creator& creator, const Subject& plugin, const Setup& setu
   if (!ran) return;
   check("bounds", [&] { runs->buffers().require_bounds(); });
   check("inputs", [&] { runs->buffers().require_inputs_kept(); });
-  check("result", [&] { runs->require_expected(); });
+  check("result", [&] { runs->require_expected(setup.trial->test, "the case's result"); });
+  if (setup.is_linear) {
+    linear.emplace(setup.t, runs->as_case());
+  } else if (const auto found = linear.find(setup.t); found != linear.end()) {
+    check("format's result", [&] {
+      runs->require_expected(found->second, "the result that it gives in linear tensors");
+    });
+  }
   const bool repeats = check("repetition", [&] { runs->require_repeatable(); });
   if (repeats && check("surroundings", [&] { runs->run_elsewhere(); })) {
     check("written", [&] { runs->require_written(); });

@@ -13,6 +13,17 @@ namespace {
 
 bool uses_gpu = false;
 
+// A library and its function that makes a handle.
+void* make_handle(const char* library, const char* create) {
+  void* const loaded = uses_gpu ? dlopen(library, RTLD_NOW | RTLD_GLOBAL) : nullptr;
+  void* const function = loaded == nullptr ? nullptr : dlsym(loaded, create);
+  void* handle = nullptr;
+  constexpr int kSuccess = 0;  // in both
+  if (function == nullptr || reinterpret_cast<int (*)(void**)>(function)(&handle) != kSuccess)
+    return nullptr;
+  return handle;
+}
+
 }  // namespace
 
 std::string find_cuda_runtime(const std::string& name) {
@@ -43,6 +54,16 @@ void use_gpu(const std::string& runtime) {
 
 bool on_gpu() {
   return uses_gpu;
+}
+
+void* cudnn_handle() {
+  static void* const handle = make_handle("libcudnn.so.9", "cudnnCreate");
+  return handle;
+}
+
+void* cublas_handle() {
+  static void* const handle = make_handle("libcublas.so.13", "cublasCreate_v2");
+  return handle;
 }
 
 }  // namespace tenon::tool::check

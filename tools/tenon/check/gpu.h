@@ -17,4 +17,9 @@ void use_gpu(const std::string& runtime);
 /// Whether use_gpu() was called.
 bool on_gpu();
 
+/// What IPluginV2Ext::attachToContext() gets on a GPU: a handle of cuDNN or cuBLAS, for as long as
+/// the process lives. Null on the CPU, and where the library is not found.
+void* cudnn_handle();
+void* cublas_handle();
+
 }  // namespace tenon::tool::check

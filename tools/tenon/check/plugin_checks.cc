@@ -31,7 +31,8 @@ void check_trial(const Creator& creator, const Trial& trial, std::set<std::strin
   check_wrong_fields(creator, trial, seen_fields, report);
   check_copies(creator, *plugin, label, report);
   const std::vector<Setup> setups = check_formats(*plugin, trial, label, report);
-  for (const Setup& setup : setups) check_runs(creator, *plugin, setup, report);
+  std::map<DataType, kit::testing::PluginCase> linear;
+  for (const Setup& setup : setups) check_runs(creator, *plugin, setup, linear, report);
   if (!setups.empty()) check_empty(*plugin, setups[0], report);
   report.check("destruction", label, [&] { plugin.reset(); });
 }
@@ -45,7 +46,7 @@ bool is_accepted(const Creator& creator, const Trial& trial, bool runs) {
   const auto plugin = creator.create(fields_of(trial));
   if (plugin == nullptr) return false;
   for (const DataType t : types_of(trial)) {
-    const auto setup = make_setup(*plugin, trial, dims_of(trial), t, false);
+    const auto setup = make_setup(*plugin, trial, dims_of(trial), t, nullptr);
     if (!setup) continue;
     plugin->configure(setup->inputs, setup->outputs);
     const auto context = plugin->attach(setup->inputs, setup->outputs);

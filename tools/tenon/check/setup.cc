@@ -12,6 +12,7 @@ namespace tenon::tool::check {
 namespace {
 
 using kit::testing::CaseTensor;
+using kit::testing::VectorFormat;
 using nvinfer1::Dims;
 using nvinfer1::TensorFormat;
 
@@ -25,13 +26,17 @@ size_t volume_of(const Dims& dims) {
   return volume;
 }
 
+kit::testing::Placement placement_of(const Tensor& tensor) {
+  return {tensor.most, tensor.desc.format};
+}
+
 size_t bytes_of(const Tensor& tensor) {
   constexpr double kMost = 1 << 30;
   double volume = 1;
   for (int i = 0; i < tensor.most.nbDims; ++i) volume *= static_cast<double>(tensor.most.d[i]);
   if (volume > kMost)
     throw NotHere{fmt::format("a tensor of {:.0f} elements is too large to check", volume)};
-  return volume_of(tensor.most) * kit::testing::size_of(tensor.desc.type);
+  return placement_of(tensor).elements() * kit::testing::size_of(tensor.desc.type);
 }
 
 // Without expected results, values are cut to whole numbers.
@@ -47,14 +52,17 @@ bool may_be_integers(const Trial& trial) {
 }
 
 // Finds a format, and for an output a type, that the plugin takes after those before it.
-bool settle(const Subject& subject, Tensors& all, int position, int inputs, bool channels_last) {
+bool settle(const Subject& subject, Tensors& all, int position, int inputs,
+            const VectorFormat* vectors) {
   PluginTensorDesc& desc = all[static_cast<size_t>(position)].desc;
+  const nvinfer1::Dims& most = all[static_cast<size_t>(position)].most;
+  const bool is_late = !std::equal(most.d, most.d + most.nbDims, desc.dims.d);
   const auto takes = [&](TensorFormat format) {
     desc.format = format;
     return subject.supports(position, all, inputs);
   };
   const auto takes_any = [&] {
-    return (channels_last && desc.dims.nbDims == 4 && takes(TensorFormat::kHWC))
+    return (vectors != nullptr && !is_late && vectors->suits(desc) && takes(vectors->format))
            || takes(TensorFormat::kLINEAR);
   };
   if (takes_any()) return true;
@@ -65,6 +73,32 @@ bool settle(const Subject& subject, Tensors& all, int position, int inputs, bool
     if (takes_any()) return true;
   }
   return false;
+}
+
+// For each output, the input whose memory it has.
+std::vector<int> aliased_inputs(const Subject& subject, const Tensors& inputs,
+                                const Tensors& outputs) {
+  std::vector<int> list;
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const int input = subject.aliased_input(static_cast<int>(o));
+    const std::string call = fmt::format("getAliasedInput({})", o);
+    if (input < -1 || input >= static_cast<int>(inputs.size()))
+      throw Broken{fmt::format("{} to be -1 or one of the {} inputs", call, inputs.size()),
+                   std::to_string(input)};
+    if (input >= 0 && std::ranges::find(list, input) != list.end())
+      throw Broken{call + " to name an input that no other output has", std::to_string(input)};
+    list.push_back(input);
+    if (input < 0) continue;
+    const Tensor &from = inputs[static_cast<size_t>(input)], &to = outputs[o];
+    if (bytes_of(from) != bytes_of(to) || from.desc.type != to.desc.type
+        || from.desc.format != to.desc.format)
+      throw Broken{
+          fmt::format("output {} to be as large as input {}, whose memory it has, and of its "
+                      "type and format",
+                      o, input),
+          fmt::format("{} and {} bytes", bytes_of(to), bytes_of(from))};
+  }
+  return list;
 }
 
 }  // namespace
@@ -105,9 +139,10 @@ std::vector<DataType> types_of(const Trial& trial) {
 }
 
 std::optional<Setup> make_setup(const Subject& subject, const Trial& trial,
-                                const std::vector<Dims>& dims, DataType t, bool channels_last) {
+                                const std::vector<Dims>& dims, DataType t,
+                                const VectorFormat* format) {
   const auto& inputs = trial.test.inputs();
-  Setup setup{describe(trial, t), t, {}, {}, {}, &trial};
+  Setup setup{describe(trial, t), t, {}, {}, {}, {}, format == nullptr, &trial};
   std::vector<DataType> types;
   for (size_t i = 0; i < inputs.size(); ++i) {
     types.push_back(inputs[i].type_for(t));
@@ -121,15 +156,16 @@ std::optional<Setup> make_setup(const Subject& subject, const Trial& trial,
   Tensors all = setup.inputs;
   all.insert(all.end(), setup.outputs.begin(), setup.outputs.end());
   for (size_t i = 0; i < all.size(); ++i)
-    if (!settle(subject, all, static_cast<int>(i), static_cast<int>(inputs.size()), channels_last))
+    if (!settle(subject, all, static_cast<int>(i), static_cast<int>(inputs.size()), format))
       return std::nullopt;
   std::copy_n(all.begin(), inputs.size(), setup.inputs.begin());
   std::copy(all.begin() + static_cast<ptrdiff_t>(inputs.size()), all.end(), setup.outputs.begin());
-  if (channels_last) {
-    const auto is_last = [](const Tensor& v) { return v.desc.format == TensorFormat::kHWC; };
-    if (std::ranges::none_of(all, is_last)) return std::nullopt;
-    setup.label += ", channels last";
+  if (format != nullptr) {
+    const auto has_it = [&](const Tensor& v) { return v.desc.format == format->format; };
+    if (std::ranges::none_of(all, has_it)) return std::nullopt;
+    setup.label += fmt::format(", {}", format->name);
   }
+  setup.aliased = aliased_inputs(subject, setup.inputs, setup.outputs);
   for (size_t i = 0; i < inputs.size(); ++i) {
     CaseTensor tensor = inputs[i];
     tensor.dims = dims[i];
@@ -162,7 +198,7 @@ void Buffers::enqueue(const Subject& subject, cudaStream_t stream) {
   std::vector<const void*> in;
   std::vector<void*> out;
   for (const Guarded& v : inputs_) in.push_back(v.data());
-  for (const Guarded& v : outputs_) out.push_back(v.data());
+  for (size_t o = 0; o < outputs_.size(); ++o) out.push_back(output(o).data());
   cudaGetLastError();
   cudart::forget_refused_kernel();
   const auto in_descs = descs_of(setup_.inputs), out_descs = descs_of(setup_.outputs);
@@ -186,9 +222,26 @@ void Buffers::enqueue(const Subject& subject, cudaStream_t stream) {
     throw Broken{"enqueue() without an error of CUDA", cudaGetErrorString(error)};
 }
 
+const Guarded& Buffers::output(size_t o) const {
+  const int input = setup_.aliased[o];
+  return input < 0 ? outputs_[o] : inputs_[static_cast<size_t>(input)];
+}
+
 std::vector<std::string> Buffers::outputs() const {
   std::vector<std::string> all;
-  for (const Guarded& v : outputs_) all.push_back(v.read());
+  for (size_t o = 0; o < outputs_.size(); ++o) {
+    const Tensor& tensor = setup_.outputs[o];
+    std::string bytes = output(o).read();
+    if (tensor.desc.format != TensorFormat::kLINEAR) {
+      const auto place = placement_of(tensor);
+      const size_t size = kit::testing::size_of(tensor.desc.type);
+      std::string linear(volume_of(tensor.most) * size, '\0');
+      for (size_t i = 0; i * size < linear.size(); ++i)
+        linear.replace(i * size, size, bytes, place(i) * size, size);
+      bytes = std::move(linear);
+    }
+    all.push_back(std::move(bytes));
+  }
   return all;
 }
 
@@ -206,6 +259,7 @@ void Buffers::require_bounds() const {
 
 void Buffers::require_inputs_kept() const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (std::ranges::find(setup_.aliased, static_cast<int>(i)) != setup_.aliased.end()) continue;
     const std::string now = inputs_[i].read(), before = setup_.input_bytes[i].substr(0, now.size());
     const auto [a, b] = std::mismatch(now.begin(), now.end(), before.begin());
     if (a != now.end())

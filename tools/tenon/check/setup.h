@@ -12,10 +12,12 @@
 namespace tenon::tool::check {
 
 struct Setup {
-  std::string label;              // "inside, float16", "2x4x6x8, float32, channels last"
+  std::string label;              // "inside, float16", "2x4x6x8, float32, kHWC"
   DataType t = DataType::kFLOAT;  // what the trial's type variable stands for
   Tensors inputs, outputs;
   std::vector<std::string> input_bytes;
+  std::vector<int> aliased;      // for each output, the input whose memory it has, or -1
+  bool is_linear = true;         // all tensors are
   const Trial* trial = nullptr;  // its expected outputs, if it has any; null where they do not hold
 
   /// How many elements output `o` has; none where only running tells it.
@@ -30,11 +32,12 @@ std::string describe(const Trial& trial, DataType t);
 /// Types that the type variable of a trial may stand for.
 std::vector<DataType> types_of(const Trial& trial);
 
-/// Asks the plugin for its outputs, and for a combination of formats: channels last where it can,
-/// or linear. None when it refuses. Throws Broken where its answers make no sense.
+/// Asks the plugin for its outputs, and for a combination of formats: `format` where that suits a
+/// tensor and the plugin takes it, or linear; null is linear everywhere. None when it refuses, or
+/// no tensor has `format`. Throws Broken where its answers make no sense.
 std::optional<Setup> make_setup(const Subject& subject, const Trial& trial,
                                 const std::vector<nvinfer1::Dims>& dims, DataType t,
-                                bool channels_last);
+                                const kit::testing::VectorFormat* format);
 
 /// The memory of one run.
 class Buffers {
@@ -45,12 +48,15 @@ class Buffers {
   /// Runs and waits. Throws Broken when it fails, NotHere when it launches CUDA kernels and this
   /// machine has no GPU.
   void enqueue(const Subject& subject, cudaStream_t stream);
+  /// Their elements in linear order, without padding.
   std::vector<std::string> outputs() const;
   /// Throw Broken.
   void require_bounds() const;
   void require_inputs_kept() const;
 
  private:
+  const Guarded& output(size_t o) const;
+
   const Setup& setup_;
   std::vector<Guarded> inputs_, outputs_;
   Guarded workspace_;

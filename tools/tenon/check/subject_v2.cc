@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/gpu.h"
 #include "check/subject.h"
 
 namespace tenon::tool::check {
@@ -34,6 +35,15 @@ std::vector<DataType> types_of(const Tensors& tensors) {
 
 bool is_floating(DataType type) {
   return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
+}
+
+// The one format of those that families without descriptions of each tensor speak of: the
+// floating-point ones.
+TensorFormat format_of(const Tensors& inputs, const Tensors& outputs) {
+  for (const Tensors* list : {&inputs, &outputs})
+    for (const Tensor& t : *list)
+      if (is_floating(t.desc.type)) return t.desc.format;
+  return inputs.empty() ? TensorFormat::kLINEAR : inputs[0].desc.format;
 }
 
 std::unique_ptr<Subject> adopt(IPluginV2& plugin);
@@ -87,13 +97,14 @@ class Basic : public Subject {
   }
   bool supports(int position, const Tensors& all, int) const override {
     const PluginTensorDesc& t = all[static_cast<size_t>(position)].desc;
-    return t.type == all[0].desc.type && plugin_.supportsFormat(t.type, t.format);
+    return t.type == all[0].desc.type && t.format == all[0].desc.format
+           && plugin_.supportsFormat(t.type, t.format);
   }
   void configure(const Tensors& inputs, const Tensors& outputs) const override {
     const auto in = dims_of(inputs), out = dims_of(outputs);
     plugin_.configureWithFormat(in.data(), count(in), out.data(), count(out),
                                 inputs.empty() ? DataType::kFLOAT : inputs[0].desc.type,
-                                TensorFormat::kLINEAR, kBatch);
+                                format_of(inputs, outputs), kBatch);
   }
   size_t workspace_bytes(const Tensors&, const Tensors&) const override {
     return plugin_.getWorkspaceSize(kBatch);
@@ -176,7 +187,8 @@ class Ext : public Basic {
     const bool is_beside = !is_floating(t.type) && t.format == TensorFormat::kLINEAR
                            && std::any_of(all.begin(), all.begin() + position,
                                           [](const Tensor& v) { return is_floating(v.desc.type); });
-    return is_beside || plugin_.supportsFormat(t.type, t.format);
+    return is_beside
+           || (t.format == format_of(all, {}) && plugin_.supportsFormat(t.type, t.format));
   }
   void configure(const Tensors& inputs, const Tensors& outputs) const override {
     const auto in = dims_of(inputs), out = dims_of(outputs);
@@ -184,12 +196,13 @@ class Ext : public Basic {
     const auto shared = std::make_unique<bool[]>(in.size() + out.size());
     ext().configurePlugin(in.data(), count(in), out.data(), count(out), in_types.data(),
                           out_types.data(), shared.get(), shared.get() + in.size(),
-                          TensorFormat::kLINEAR, kBatch);
+                          format_of(inputs, outputs), kBatch);
   }
 
  protected:
   void enter(const Tensors&, const Tensors&) override {
-    ext().attachToContext(nullptr, nullptr, &allocator());
+    ext().attachToContext(static_cast<cudnnContext*>(cudnn_handle()),
+                          static_cast<cublasContext*>(cublas_handle()), &allocator());
   }
   IPluginV2Ext& ext() const { return static_cast<IPluginV2Ext&>(plugin_); }
 };
