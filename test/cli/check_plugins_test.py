@@ -10,6 +10,7 @@ BROKEN = os.environ.get("TENON_BROKEN_PLUGINS", "")  # broken_plugins*.cc, built
 CUDART = os.environ.get("TENON_CUDART", "")  # our runtime
 LOST_GPU = os.environ.get("TENON_LOST_GPU", "")  # lost_gpu.cc, built
 PRELOADING = {"ASAN_OPTIONS": "verify_asan_link_order=0"}  # else AddressSanitizer wants to be first
+KNOWN = os.environ.get("TENON_KNOWN_PLUGINS", "")  # plugins/reflect_pad, built
 SHAPES = ["--shapes=2x3x4", "--types=float32"]
 
 
@@ -157,6 +158,10 @@ class Sound(CliTest):
     def test_says_what_cannot_run_here(self):
         text = self.succeed("plugins", "check", BROKEN, "--plugin=LaunchesKernel", *SHAPES)
         self.assertRegex(text, "not run: enqueue.*launches a CUDA kernel")
+
+    def test_names_that_plugins_that_come_along_have(self):
+        text = self.succeed("plugins", "check", KNOWN, "--json", *cases_of("reflect_pad"))
+        self.assertEqual({r["name"] for r in json.loads(text)}, {"ReflectPad"})
 
     def test_plugins_that_come_along(self):
         text = self.succeed("plugins", "check", "--plugin=MMCVRoiAlign", "--plugin=grid_sampler",

@@ -1,6 +1,8 @@
-// cuda_cases [--bare] FOLDER: runs every case of every FOLDER/*/cases.json on the GPU, through
-// enqueue() of both plugin protocols, and compares with what is expected and with the CPU's kernel.
-// Needs no engine. --bare is for compute-sanitizer: no zones around memory, no timing.
+// cuda_cases [--bare] [--errors=FILE] FOLDER: runs every case of every FOLDER/*/cases.json on the
+// GPU, through enqueue() of both plugin protocols, and compares with what is expected and with the
+// CPU's kernel. Needs no engine. --bare is for compute-sanitizer: no zones around memory, no
+// timing. --errors writes a line of JSON for each plugin and type: the largest errors there, on the
+// CPU and on the GPU.
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <tenon/plugin/cases.h>
@@ -8,6 +10,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <set>
@@ -21,24 +24,32 @@ using namespace tenon::kit;           // NOLINT: the program is a test of it
 using namespace tenon::kit::testing;  // NOLINT
 namespace fs = std::filesystem;
 
-// The largest distances of results, as tolerances count them: |got - want| / (1 + |want|).
-struct Distances {
+// The largest difference of results: |got - want|, and |got - want| / (1 + |want|), as tolerances
+// count it.
+struct Difference {
+  double absolute = 0, relative = 0;
+
+  void add(double got, double want) {
+    if (got == want || (std::isnan(got) && std::isnan(want))) return;
+    double d = std::fabs(got - want);
+    if (std::isnan(d)) d = std::numeric_limits<double>::infinity();
+    absolute = std::max(absolute, d);
+    relative = std::max(relative, d / (1 + std::fabs(want)));
+  }
+};
+
+// Of one type.
+struct Differences {
   bool is_measured = false;
-  double from_expected = 0, from_cpu = 0;
+  Difference gpu_from_expected, gpu_from_cpu, cpu_from_expected;
 };
 
 // What a plugin's cases gave.
 struct Summary {
   int cases = 0, failures = 0;
-  std::map<DataType, Distances> distances;  // by the type of outputs
-  float slowest_us = 0;                     // of the cases' quickest launches
+  std::map<DataType, Differences> differences;  // by the type of outputs
+  float slowest_us = 0;                         // of the cases' quickest launches
 };
-
-double distance(double got, double want) {
-  if (got == want || (std::isnan(got) && std::isnan(want))) return 0;
-  const double d = std::fabs(got - want) / (1 + std::fabs(want));
-  return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
-}
 
 class Gpu final : public Machine {
  public:
@@ -94,13 +105,14 @@ class Gpu final : public Machine {
   void measure(const PluginCase& c, const CaseRun& run, size_t o, const void* on_cpu) {
     const CaseTensor& output = c.outputs()[o];
     const PluginTensorDesc& desc = run.descs[run.inputs.size() + o];
-    Distances& distances = summary->distances[desc.type];
+    Differences& differences = summary->differences[desc.type];
     for (size_t i = 0; i < output.values.size(); ++i) {
       const double got = output.element(desc.type, desc.format, run.outputs[o], i);
       const double cpu = output.element(desc.type, desc.format, on_cpu, i);
-      distances.is_measured = true;
-      distances.from_expected = std::max(distances.from_expected, distance(got, output.values[i]));
-      distances.from_cpu = std::max(distances.from_cpu, distance(got, cpu));
+      differences.is_measured = true;
+      differences.gpu_from_expected.add(got, output.values[i]);
+      differences.gpu_from_cpu.add(got, cpu);
+      differences.cpu_from_expected.add(cpu, output.values[i]);
     }
   }
 
@@ -124,21 +136,45 @@ class Gpu final : public Machine {
 };
 
 void print(const std::string& plugin, const Summary& s) {
-  const auto distances = [&](DataType type) {
-    const auto found = s.distances.find(type);
-    if (found == s.distances.end() || !found->second.is_measured)
+  const auto differences = [&](DataType type) {
+    const auto found = s.differences.find(type);
+    if (found == s.differences.end() || !found->second.is_measured)
       return std::printf(" %9s %9s", "", "");
-    return std::printf(" %9.1e %9.1e", found->second.from_expected, found->second.from_cpu);
+    return std::printf(" %9.1e %9.1e", found->second.gpu_from_expected.relative,
+                       found->second.gpu_from_cpu.relative);
   };
   std::printf("%-44s %5d %6d", plugin.c_str(), s.cases, s.failures);
-  distances(DataType::kFLOAT);
-  distances(DataType::kHALF);
+  differences(DataType::kFLOAT);
+  differences(DataType::kHALF);
   std::printf(" %8.1f\n", static_cast<double>(s.slowest_us));
 }
 
+void write_errors(const std::string& path, const std::string& plugin, const Summary& s) {
+  std::ofstream file(path, std::ios::app);
+  const auto pair = [](const Difference& d) { return nlohmann::json{d.absolute, d.relative}; };
+  for (const auto& [type, d] : s.differences)
+    if (d.is_measured)
+      file << nlohmann::json{{"plugin", plugin},
+                             {"type", types_text(bit(type))},
+                             {"cases", s.cases},
+                             {"failures", s.failures},
+                             {"cpu from expected", pair(d.cpu_from_expected)},
+                             {"gpu from expected", pair(d.gpu_from_expected)},
+                             {"gpu from cpu", pair(d.gpu_from_cpu)}}
+           << '\n';
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+// What the command line says.
+struct Options {
+  bool is_bare = false;
+  std::string errors;
+  fs::path folder;
+};
+
 // Runs the cases of one file, and prints a line for each plugin. The number of failures.
-int check(const fs::path& file, bool is_bare) {
-  Gpu gpu(is_bare);
+int check(const fs::path& file, const Options& options) {
+  Gpu gpu(options.is_bare);
   std::map<std::string, Summary> summaries;
   int failures = 0;
   bool is_lost = false;  // after a wrong access the GPU takes nothing more from this process
@@ -160,19 +196,22 @@ int check(const fs::path& file, bool is_bare) {
     }
     if (is_lost) break;
   }
-  for (const auto& [key, summary] : summaries) print(key, summary);
+  for (const auto& [key, summary] : summaries) {
+    print(key, summary);
+    if (!options.errors.empty()) write_errors(options.errors, key, summary);
+  }
   return failures;
 }
 
 // check() in a process of its own. The number of failures.
-int check_apart(const fs::path& file, bool is_bare) {
+int check_apart(const fs::path& file, const Options& options) {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("cannot start a process");
   if (child == 0) {
     int failures = 1;
     try {
-      failures = check(file, is_bare);
+      failures = check(file, options);
     } catch (const std::exception& e) {
       std::printf("%s: %s\n", file.c_str(), e.what());
     }
@@ -186,9 +225,9 @@ int check_apart(const fs::path& file, bool is_bare) {
   return 1;
 }
 
-int check_all(const fs::path& folder, bool is_bare) {
+int check_all(const Options& options) {
   std::set<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder))
+  for (const auto& entry : fs::directory_iterator(options.folder))
     if (fs::exists(entry.path() / "cases.json")) files.insert(entry.path() / "cases.json");
   int failures = 0;
   std::set<std::string> tried;
@@ -202,7 +241,7 @@ int check_all(const fs::path& folder, bool is_bare) {
   std::printf("%-44s %5s %6s %19s %19s %8s\n%-44s %5s %6s %9s %9s %9s %9s %8s\n", "", "", "",
               "fp32: distance from", "fp16: distance from", "slowest", "plugin", "cases", "failed",
               "expected", "CPU", "expected", "CPU", "us");
-  for (const fs::path& file : files) failures += check_apart(file, is_bare);
+  for (const fs::path& file : files) failures += check_apart(file, options);
   std::printf("%zu plugins, %d failures\n", tried.size(), failures);
   return failures;
 }
@@ -211,13 +250,22 @@ int check_all(const fs::path& folder, bool is_bare) {
 }  // namespace tenon::cuda_cases
 
 int main(int argc, char** argv) try {
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const bool is_bare = !arguments.empty() && arguments.front() == "--bare";
-  if (arguments.size() != (is_bare ? 2 : 1)) {
-    std::fprintf(stderr, "usage: cuda_cases [--bare] FOLDER\n");
+  constexpr std::string_view kErrors = "--errors=";
+  tenon::cuda_cases::Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--bare")
+      options.is_bare = true;
+    else if (argument.starts_with(kErrors))
+      options.errors = argument.substr(kErrors.size());
+    else
+      options.folder = argument;
+  }
+  if (options.folder.empty()) {
+    std::fprintf(stderr, "usage: cuda_cases [--bare] [--errors=FILE] FOLDER\n");
     return 2;
   }
-  return tenon::cuda_cases::check_all(arguments.back(), is_bare) == 0 ? 0 : 1;
+  return tenon::cuda_cases::check_all(options) == 0 ? 0 : 1;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "cuda_cases: %s\n", e.what());
   return 1;

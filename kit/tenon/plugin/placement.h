@@ -1,6 +1,8 @@
 /// Where the elements of a tensor lie in memory, in each of TensorRT's formats.
 #pragma once
 
+#include <NvInferRuntime.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -23,7 +25,7 @@ struct VectorFormat {
   bool is_channels_last;
   TypeMask types;  // that TensorRT has in it
 
-  bool suits(const PluginTensorDesc& desc) const {
+  bool suits(const nvinfer1::PluginTensorDesc& desc) const {
     return desc.dims.nbDims == spatial_dims + 2 && (types & bit(desc.type)) != 0;
   }
 };

@@ -32,14 +32,13 @@ template <class Each> void add_exported(void* library, const char* name, Creator
 }  // namespace
 
 Creators creators_of(const std::string& path, Logger& logger) {
-  const Creators before = registered();
-  if (path.empty()) return before;
+  const Creators known = registered();
+  if (path.empty()) return known;
+  // A library's plugins may have their names.
+  for (auto* creator : known) getPluginRegistry()->deregisterCreator(*creator);
   void* library = getPluginRegistry()->loadLibrary(path.c_str());
   if (library == nullptr) fail("{}: cannot load the plugin library", path);  // it has said why
   Creators fresh = registered();
-  std::erase_if(fresh, [&](auto* creator) {
-    return std::find(before.begin(), before.end(), creator) != before.end();
-  });
   add_exported<nvinfer1::IPluginCreatorInterface>(library, "getCreators", fresh);
   add_exported<nvinfer1::IPluginCreator>(library, "getPluginCreators", fresh);
   if (!fresh.empty()) return fresh;
