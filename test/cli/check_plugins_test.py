@@ -64,6 +64,15 @@ class Broken(CliTest):
                                   "--shapes=2x3x4")
         self.assertIn("float16", found["bounds"]["input"])
 
+    def test_shape_of_a_case(self):
+        tensor = {"name": "x", "type": "float32", "dims": [2, 1], "values": [1, 2]}
+        cases = self.folder / "cases.json"
+        cases.write_text(json.dumps([{
+            "plugin": "SoundV2DynamicExt", "version": "1", "namespace": "", "name": "wider", "attributes": {},
+            "inputs": [tensor], "outputs": [{**tensor, "dims": [2, 4], "values": 8 * [2]}], "tolerance": [0, 0]}]))
+        self.assertEqual(set(self.assert_finds("SoundV2DynamicExt", "result", "output 0 of 2x4", "^2x1$",
+                                               f"--cases={cases}")), {"result"})
+
     def test_vector_formats(self):
         found = self.assert_finds("ForgetsPadding", "format's result", "in linear tensors", r"output 0\[\d+\] = ",
                                   "--shapes=2x3x5x7")

@@ -4,6 +4,7 @@
 #include <exception>
 #include <thread>
 
+#include "array.h"
 #include "check/checks.h"
 
 namespace tenon::tool::check {
@@ -57,10 +58,18 @@ class Runs {
   const Buffers& buffers() const { return *buffers_; }
 
   void require_expected(const kit::testing::PluginCase& test, const char* what) const {
-    for (size_t o = 0; o < test.outputs().size(); ++o)
-      if (const std::string why = test.compare(o, setup_.outputs[o].desc.type, result_[o].data());
-          !why.empty())
+    for (size_t o = 0; o < test.outputs().size(); ++o) {
+      const auto& [desc, most] = setup_.outputs[o];
+      const nvinfer1::Dims& dims = test.outputs()[o].dims;
+      bool has_shape = desc.dims.nbDims == dims.nbDims;
+      for (int i = 0; has_shape && i < dims.nbDims; ++i)
+        has_shape = desc.dims.d[i] < 0 ? dims.d[i] <= most.d[i] : dims.d[i] == desc.dims.d[i];
+      if (!has_shape)
+        throw Broken{fmt::format("{}, with output {} of {}", what, o, shape_text(to_vector(dims))),
+                     shape_text(to_vector(desc.dims))};
+      if (const std::string why = test.compare(o, desc.type, result_[o].data()); !why.empty())
         throw Broken{what, why};
+    }
   }
   // The results as a case's, for other formats to be compared with.
   kit::testing::PluginCase as_case() const {

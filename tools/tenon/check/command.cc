@@ -27,6 +27,17 @@ struct PluginReport {
   std::string family;
   std::vector<Result> results;
 
+  // A process makes the checks before a crash again: the first result counts, unless a later one is
+  // worse.
+  void keep(Result result) {
+    const auto same = std::ranges::find_if(results, [&](const Result& r) {
+      return r.check == result.check && r.input == result.input;
+    });
+    if (same == results.end())
+      results.push_back(std::move(result));
+    else if (same->outcome == Outcome::kPassed)
+      *same = std::move(result);
+  }
   auto count(Outcome outcome) const {
     return std::ranges::count(results, outcome, &Result::outcome);
   }
@@ -67,14 +78,12 @@ std::vector<Identity> list_creators(const Options& options) {
 // The checks of one creator. A check that ends the process is a finding, and the others are made
 // by another process.
 PluginReport check_creator(const Options& options, size_t index, const Identity& identity) {
-  constexpr int kMostCrashes = 3;  // of one kind of check
+  constexpr int kMostCrashes = 8;  // of one kind of check
   PluginReport report{identity, "", {}};
-  std::vector<Result> crashes;
   std::map<std::string, int> times;
   auto arguments = options.arguments();
   arguments.push_back(fmt::format("--creator={}", index));
   while (true) {
-    report.results.clear();
     std::optional<std::pair<std::string, std::string>> open;
     Broken end_of_process{"the plugin to come back", ""};
     Ending ending;
@@ -84,25 +93,23 @@ PluginReport check_creator(const Options& options, size_t index, const Identity&
       if (m.contains("lost")) end_of_process = {m["expected"], m["found"]};
       if (m.contains("family")) report.family = m["family"];
       if (m.contains("end") && m.contains("outcome"))
-        report.results.push_back(
+        report.keep(
             {m["end"], m["input"], static_cast<Outcome>(m["outcome"]), m["expected"], m["found"]});
     });
     if (is_done) break;
     if (end_of_process.found.empty()) end_of_process.found = ending.text;
     if (!open) {
-      crashes.push_back(
+      report.keep(
           {"destruction", "", Outcome::kFailed, "plugins that can be destroyed", ending.text});
       break;
     }
     const auto& [check, input] = *open;
     const bool is_attempt = check == Report::kAttempt;
     if (!is_attempt)
-      crashes.push_back(
-          {check, input, Outcome::kFailed, end_of_process.expected, end_of_process.found});
+      report.keep({check, input, Outcome::kFailed, end_of_process.expected, end_of_process.found});
     const bool is_last = ending.hung || (++times[check] == kMostCrashes && !is_attempt);
     arguments.push_back("--leave-out=" + Report::key(check, is_last ? Report::kAll : input));
   }
-  report.results.insert(report.results.end(), crashes.begin(), crashes.end());
   return report;
 }
 

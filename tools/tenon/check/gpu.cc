@@ -13,15 +13,19 @@ namespace {
 
 bool uses_gpu = false;
 
-// A library and its function that makes a handle.
-void* make_handle(const char* library, const char* create) {
+using Handle = std::shared_ptr<void>;
+
+// By a library's functions that make a handle and destroy it.
+Handle make_handle(const char* library, const char* create, const char* destroy) {
   void* const loaded = uses_gpu ? dlopen(library, RTLD_NOW | RTLD_GLOBAL) : nullptr;
-  void* const function = loaded == nullptr ? nullptr : dlsym(loaded, create);
+  if (loaded == nullptr) return nullptr;
+  const auto create_it = reinterpret_cast<int (*)(void**)>(dlsym(loaded, create));
+  const auto destroy_it = reinterpret_cast<int (*)(void*)>(dlsym(loaded, destroy));
+  constexpr int kSuccess = 0;  // of both libraries
   void* handle = nullptr;
-  constexpr int kSuccess = 0;  // in both
-  if (function == nullptr || reinterpret_cast<int (*)(void**)>(function)(&handle) != kSuccess)
+  if (create_it == nullptr || destroy_it == nullptr || create_it(&handle) != kSuccess)
     return nullptr;
-  return handle;
+  return {handle, destroy_it};
 }
 
 }  // namespace
@@ -56,14 +60,12 @@ bool on_gpu() {
   return uses_gpu;
 }
 
-void* cudnn_handle() {
-  static void* const handle = make_handle("libcudnn.so.9", "cudnnCreate");
-  return handle;
+Handle make_cudnn_handle() {
+  return make_handle("libcudnn.so.9", "cudnnCreate", "cudnnDestroy");
 }
 
-void* cublas_handle() {
-  static void* const handle = make_handle("libcublas.so.13", "cublasCreate_v2");
-  return handle;
+Handle make_cublas_handle() {
+  return make_handle("libcublas.so.13", "cublasCreate_v2", "cublasDestroy_v2");
 }
 
 }  // namespace tenon::tool::check

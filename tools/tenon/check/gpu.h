@@ -1,6 +1,7 @@
 // Plugins on a GPU: CUDA's own runtime takes the place of ours in the process that checks them.
 #pragma once
 
+#include <memory>
 #include <string>
 
 namespace tenon::tool::check {
@@ -17,9 +18,9 @@ void use_gpu(const std::string& runtime);
 /// Whether use_gpu() was called.
 bool on_gpu();
 
-/// What IPluginV2Ext::attachToContext() gets on a GPU: a handle of cuDNN or cuBLAS, for as long as
-/// the process lives. Null on the CPU, and where the library is not found.
-void* cudnn_handle();
-void* cublas_handle();
+/// What IPluginV2Ext::attachToContext() gets on a GPU: a new handle of cuDNN or cuBLAS. Null on the
+/// CPU, and where the library is not found.
+std::shared_ptr<void> make_cudnn_handle();
+std::shared_ptr<void> make_cublas_handle();
 
 }  // namespace tenon::tool::check

@@ -105,11 +105,9 @@ std::vector<int> aliased_inputs(const Subject& subject, const Tensors& inputs,
 
 std::optional<size_t> Setup::elements(size_t o) const {
   const Dims& dims = outputs[o].desc.dims;
-  if (trial != nullptr && o < trial->test.outputs().size())
-    return static_cast<size_t>(trial->test.outputs()[o].volume());
-  for (int i = 0; i < dims.nbDims; ++i)
-    if (dims.d[i] < 0) return std::nullopt;
-  return volume_of(dims);
+  if (std::find(dims.d, dims.d + dims.nbDims, -1) == dims.d + dims.nbDims) return volume_of(dims);
+  if (trial == nullptr || o >= trial->test.outputs().size()) return std::nullopt;
+  return static_cast<size_t>(trial->test.outputs()[o].volume());
 }
 
 std::vector<Dims> dims_of(const Trial& trial) {

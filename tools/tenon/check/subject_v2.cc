@@ -2,6 +2,7 @@
 #include <tenon/plugin/number_builder.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "check/gpu.h"
@@ -130,7 +131,8 @@ class Basic : public Subject {
   virtual void enter(const Tensors&, const Tensors&) {}
 
   IPluginV2& plugin_;
-  bool is_ext_ = false;  // ~Basic() can ask no virtual function
+  bool is_ext_ = false;                           // ~Basic() can ask no virtual function
+  std::array<std::shared_ptr<void>, 2> handles_;  // the context's own, until the plugin is gone
 
  private:
   void detach() const {
@@ -201,8 +203,9 @@ class Ext : public Basic {
 
  protected:
   void enter(const Tensors&, const Tensors&) override {
-    ext().attachToContext(static_cast<cudnnContext*>(cudnn_handle()),
-                          static_cast<cublasContext*>(cublas_handle()), &allocator());
+    handles_ = {make_cudnn_handle(), make_cublas_handle()};
+    ext().attachToContext(static_cast<cudnnContext*>(handles_[0].get()),
+                          static_cast<cublasContext*>(handles_[1].get()), &allocator());
   }
   IPluginV2Ext& ext() const { return static_cast<IPluginV2Ext&>(plugin_); }
 };
