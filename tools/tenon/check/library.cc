@@ -2,6 +2,7 @@
 
 #include <NvInferPlugin.h>
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 
@@ -16,6 +17,18 @@ Creators registered() {
   int32_t count = 0;
   auto* const* list = getPluginRegistry()->getAllCreatorsRecursive(&count);
   return {list, list + count};
+}
+
+// A function of the library itself, and not of one that it depends on.
+void* own_symbol(void* library, const char* name) {
+  void* const symbol = dlsym(library, name);
+  Dl_info info{};
+  link_map* loaded = nullptr;
+  if (symbol == nullptr || dladdr(symbol, &info) == 0
+      || dlinfo(library, RTLD_DI_LINKMAP, &loaded) != 0
+      || std::string(info.dli_fname) != loaded->l_name)
+    return nullptr;
+  return symbol;
 }
 
 template <class Each> void add_exported(void* library, const char* name, Creators& all) {
@@ -38,15 +51,13 @@ Creators creators_of(const std::string& path, Logger& logger) {
   for (auto* creator : known) getPluginRegistry()->deregisterCreator(*creator);
   void* library = getPluginRegistry()->loadLibrary(path.c_str());
   if (library == nullptr) fail("{}: cannot load the plugin library", path);  // it has said why
+  using Init = bool (*)(void*, const char*);
+  if (const auto init = reinterpret_cast<Init>(own_symbol(library, "initLibNvInferPlugins")))
+    init(&logger, "");
   Creators fresh = registered();
   add_exported<nvinfer1::IPluginCreatorInterface>(library, "getCreators", fresh);
   add_exported<nvinfer1::IPluginCreator>(library, "getPluginCreators", fresh);
   if (!fresh.empty()) return fresh;
-  using Init = bool (*)(void*, const char*);
-  if (const auto init = reinterpret_cast<Init>(dlsym(library, "initLibNvInferPlugins"))) {
-    init(&logger, "");
-    return registered();
-  }
   fail(
       "{}: it has no plugins: it registers none when it is loaded, and getCreators(), "
       "getPluginCreators() and initLibNvInferPlugins() give none",

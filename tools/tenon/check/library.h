@@ -10,9 +10,9 @@
 
 namespace tenon::tool::check {
 
-/// Loads a library and gives its creators: those that it registers, those that it exports through
-/// getCreators() and getPluginCreators(), and when there are none, those that its
-/// initLibNvInferPlugins() leaves registered. Without a path, those that come along with Tenon.
+/// Loads a library and gives its creators: those that it or its initLibNvInferPlugins() registers,
+/// and those that it exports through getCreators() and getPluginCreators(). Without a path, those
+/// that come along with Tenon.
 /// Throws Failure when it cannot be loaded or has none.
 std::vector<nvinfer1::IPluginCreatorInterface*> creators_of(const std::string& path,
                                                             Logger& logger);
