@@ -261,6 +261,9 @@ void bind_layer_enums(nb::module_& m) {
          {"NOT", E::kNOT},     {"SIGN", E::kSIGN}, {"ROUND", E::kROUND}, {"ISINF", E::kISINF},
          {"ISNAN", E::kISNAN}});
   }
+  // 8.x names.
+  m.attr("ResizeMode") = m.attr("InterpolationMode");
+  m.attr("SliceMode") = m.attr("SampleMode");
 }
 
 }  // namespace tenon::python
