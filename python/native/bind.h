@@ -4,6 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "enum_caster.h"
+
 namespace nb = nanobind;
 
 namespace tenon::python {

@@ -7,6 +7,8 @@
 #include <exception>
 #include <utility>
 
+#include "enum_caster.h"
+
 namespace nb = nanobind;
 
 namespace tenon::python {

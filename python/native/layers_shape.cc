@@ -110,9 +110,10 @@ void bind_gathering(nb::module_& m) {
 }
 
 std::vector<float> scales_of(const IResizeLayer& resize) {
-  float scales[Dims::MAX_DIMS];
-  const int32_t count = resize.getScales(Dims::MAX_DIMS, scales);
-  return {scales, scales + std::max(count, 0)};
+  const int32_t count = resize.getScales(0, nullptr);
+  std::vector<float> scales(static_cast<size_t>(std::max(count, 0)));
+  resize.getScales(count, scales.data());
+  return scales;
 }
 
 void bind_image_layers(nb::module_& m) {

@@ -37,9 +37,9 @@ void set_class(nb::handle self, nb::handle wanted) {
 void guard_class(nb::handle layer) {
   const nb::object get =
       nb::cpp_function([](nb::handle self) { return nb::borrow(self.type()); }, nb::is_method());
-  const nb::object guarded =
-      nb::module_::import_("builtins")
-          .attr("property")(get, nb::cpp_function(set_class, nb::is_method()));
+  const nb::object guarded = nb::module_::import_("builtins")
+                                 .attr("property")(get, nb::cpp_function(set_class, nb::is_method(),
+                                                                         nb::arg("cls").none()));
   auto* const type = reinterpret_cast<PyTypeObject*>(layer.ptr());
   if (PyDict_SetItemString(type->tp_dict, "__class__", guarded.ptr()) != 0)
     throw nb::python_error();

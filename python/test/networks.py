@@ -19,27 +19,6 @@ class Messages(trt.ILogger):
             self.errors.append(msg)
 
 
-class Results(trt.IOutputAllocator):
-    """Gives outputs memory when their size is known."""
-
-    def __init__(self):
-        trt.IOutputAllocator.__init__(self)
-        self.memory = None
-        self.shape = None
-
-    def reallocate_output_async(self, tensor_name, memory, size, alignment, stream):
-        self.memory = np.empty(max(size, 1) + alignment, np.uint8)
-        return -(-self.memory.ctypes.data // alignment) * alignment
-
-    def notify_shape(self, tensor_name, shape):
-        self.shape = tuple(shape)
-
-    def array(self, address, dtype):
-        offset = address - self.memory.ctypes.data
-        count = int(np.prod(self.shape)) * dtype.itemsize
-        return self.memory[offset:offset + count].view(dtype).reshape(self.shape)
-
-
 def new_network(logger=None):
     """An empty network, which keeps its builder."""
     builder = trt.Builder(logger or trt.Logger(trt.Logger.ERROR))
@@ -71,13 +50,16 @@ def run(network, *arrays):
     for i, array in enumerate(arrays):
         assert context.set_tensor_address(f"x{i}", array.ctypes.data)
     names = [network.get_output(i).name for i in range(network.num_outputs)]
-    results = {name: Results() for name in names}
-    for name, result in results.items():
-        assert context.set_output_allocator(name, result)
+    memory = {name: np.empty(context.get_max_output_size(name), np.uint8) for name in names}
+    for name in names:
+        assert context.set_tensor_address(name, memory[name].ctypes.data)
     assert context.execute_async_v3(0)
-    return [result.array(context.get_tensor_address(name),
-                         np.dtype(trt.nptype(context.engine.get_tensor_dtype(name))))
-            for name, result in results.items()]
+
+    def result(name):
+        dtype = np.dtype(trt.nptype(context.engine.get_tensor_dtype(name)))
+        shape = tuple(context.get_tensor_shape(name))
+        return memory[name][:trt.volume(shape) * dtype.itemsize].view(dtype).reshape(shape)
+    return [result(name) for name in names]
 
 
 def evaluate(define, *arrays):
