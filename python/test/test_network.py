@@ -307,7 +307,7 @@ def test_networks_are_freed():
         network, x = with_input((1000,))
         layer = network.add_constant((1000,), values)
         layer.weights = values
-        network.set_weights_name(layer.weights, "ones")
+        assert network.set_weights_name(values, "ones")
         network.mark_output(network.add_elementwise(
             x, layer.get_output(0), trt.ElementWiseOperation.SUM).get_output(0))
         assert references(values) > before
