@@ -132,6 +132,7 @@ template <class Plugin> class Creator final : public IPluginCreatorV3One {
   const PluginFieldCollection* getFieldNames() noexcept override { return &fields_; }
   IPluginV3* createPlugin(const char*, const PluginFieldCollection*,
                           TensorRTPhase) noexcept override {
+    getLogger()->log(ILogger::Severity::kVERBOSE, name_);  // as plugins do that refuse something
     return new Plugin(name_);
   }
 

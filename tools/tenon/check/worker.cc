@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "check/checks.h"
 #include "check/gpu.h"
 #include "check/library.h"
@@ -12,6 +14,14 @@
 namespace tenon::tool::check {
 namespace {
 
+// What plugins and the registry say, as it comes.
+class Printer final : public nvinfer1::ILogger {
+ public:
+  void log(Severity severity, const char* text) noexcept override {
+    if (severity <= Severity::kWARNING) std::fprintf(stderr, "tenon: %s\n", text);
+  }
+};
+
 std::unique_ptr<Creator> known(nvinfer1::IPluginCreatorInterface& creator) {
   // TensorRT 8's creators answer their version number here, and have other slots behind it.
   const auto language = static_cast<int32_t>(creator.getAPILanguage());
@@ -20,6 +30,9 @@ std::unique_ptr<Creator> known(nvinfer1::IPluginCreatorInterface& creator) {
 
 void work_on(const Options& options, Logger& logger, Report& report) {
   if (options.wants_gpu()) use_gpu(options.cudart);
+  // Plugins speak through getLogger(), which has one once there is an engine.
+  Printer printer;
+  const std::unique_ptr<nvinfer1::IRuntime> runtime(nvinfer1::createInferRuntime(printer));
   const auto creators = creators_of(options.library, logger);
   if (options.lists) {
     for (auto* one : creators) {
