@@ -2,3 +2,4 @@
 from tenon._native import *  # noqa: F403
 from tenon.tensorrt.plugin_classes import *  # noqa: F403
 from tenon.tensorrt.plugin_fields import *  # noqa: F403
+from tenon.tensorrt import plugin  # noqa: E402,F401

@@ -1,0 +1,59 @@
+"""Arrays over memory of the engine: what a plugin's enqueue() is given, without copies."""
+import numpy as np
+
+from tenon import _native
+
+_Type = _native.DataType
+
+# NumPy has no name for the last ones: their bits are shown, two values of 4 bits in a byte.
+_DTYPES = {_Type.FLOAT: "<f4", _Type.HALF: "<f2", _Type.INT8: "|i1", _Type.INT32: "<i4",
+           _Type.BOOL: "|b1", _Type.UINT8: "|u1", _Type.INT64: "<i8", _Type.BF16: "<u2",
+           _Type.FP8: "|u1", _Type.E8M0: "|u1", _Type.INT4: "|u1", _Type.FP4: "|u1"}
+_PACKED = (_Type.INT4, _Type.FP4)
+
+
+class _Memory:
+    def __init__(self, pointer, shape, dtype):
+        self.__array_interface__ = {"data": (pointer, False), "shape": shape, "typestr": dtype,
+                                    "version": 3}
+
+
+def as_array(pointer, desc, shape=None):
+    """The tensor at an address as a NumPy array, without a copy: what is written goes there.
+
+    pointer: an address (int) of host memory, as enqueue() of a plugin is given.
+    desc: the PluginTensorDesc of the tensor, or its DataType.
+    shape: the shape, if it is not that of `desc`: that of an output whose size running tells.
+    The array is valid for as long as the memory is: in enqueue(), until it returns. bfloat16 and
+    8-bit floats come as unsigned integers of their bits, 4-bit types as bytes of two values.
+    Raises ValueError when the shape is not known or the format is not linear.
+    """
+    dtype = getattr(desc, "type", desc)
+    if getattr(desc, "format", _native.TensorFormat.LINEAR) != _native.TensorFormat.LINEAR:
+        raise ValueError(f"the tensor lies in memory as {desc.format.name}; expected LINEAR")
+    if shape is None:
+        if not hasattr(desc, "dims"):
+            raise ValueError("as_array() was given a DataType alone: give it the shape, too")
+        shape = desc.dims
+    shape = tuple(int(extent) for extent in shape)
+    if any(extent < 0 for extent in shape):
+        raise ValueError(f"the shape {shape} is known only once the plugin has run: give the one "
+                         "that it has found, as `shape`")
+    if dtype in _PACKED:
+        shape = ((int(np.prod(shape, dtype=np.int64)) + 1) // 2,)
+    typestr = _DTYPES[_Type(dtype)]
+    if 0 in shape:
+        return np.empty(shape, typestr)
+    if not pointer:
+        raise ValueError(f"a null pointer for a tensor of shape {shape}")
+    return np.asarray(_Memory(int(pointer), shape, typestr))
+
+
+def as_tensor(pointer, desc, shape=None):
+    """The same as a PyTorch tensor on the CPU; bfloat16 has its own type."""
+    import torch
+
+    array = as_array(pointer, desc, shape)
+    if getattr(desc, "type", desc) == _Type.BF16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
