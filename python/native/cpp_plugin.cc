@@ -193,6 +193,31 @@ void bind_cpp_plugins(nb::module_& m) {
           },
           nb::arg("index"), nb::arg("input_types"), "The type of an output.")
       .def(
+          "configure_plugin",
+          [](CppPluginV2Ext& p, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs,
+             const std::vector<DataType>& input_types, const std::vector<DataType>& output_types,
+             const std::vector<uint8_t>& shared_inputs, const std::vector<uint8_t>& shared_outputs,
+             TensorFormat format, int32_t batch) {
+            if (input_types.size() != inputs.size() || shared_inputs.size() != inputs.size()
+                || output_types.size() != outputs.size() || shared_outputs.size() != outputs.size())
+              throw nb::value_error("shapes, types and broadcasts differ in number");
+            p.ext().configurePlugin(
+                inputs.data(), count(inputs), outputs.data(), count(outputs), input_types.data(),
+                output_types.data(), reinterpret_cast<const bool*>(shared_inputs.data()),
+                reinterpret_cast<const bool*>(shared_outputs.data()), format, batch);
+          },
+          nb::arg("input_shapes"), nb::arg("output_shapes"), nb::arg("input_types"),
+          nb::arg("output_types"), nb::arg("input_is_broadcasted"),
+          nb::arg("output_is_broacasted"), nb::arg("format"), nb::arg("max_batch_size"),
+          "Tells the shapes, types and format chosen.")
+      .def(
+          "attach_to_context",
+          [](CppPluginV2Ext& p, nb::handle, nb::handle, nb::handle) {
+            p.ext().attachToContext(nullptr, nullptr, nullptr);
+          },
+          nb::arg("cudnn").none(), nb::arg("cublas").none(), nb::arg("allocator").none(),
+          "Called when a context starts to use the plugin; there is no cuDNN and no cuBLAS.")
+      .def(
           "detach_from_context", [](CppPluginV2Ext& p) { p.ext().detachFromContext(); },
           "Called when a context goes.");
 

@@ -31,4 +31,6 @@ NB_MODULE(_native, m) {
   bind_context(m);
   bind_inspector(m);
   bind_timing_cache(m);
+  bind_plugin_layers(m);
+  bind_plugin_libraries(m);
 }

@@ -11,6 +11,7 @@
 #include "bind.h"
 #include "cpp_plugin.h"
 #include "plugin_fields.h"
+#include "plugin_libraries.h"
 #include "python_object.h"
 #include "python_plugin.h"
 
@@ -244,6 +245,7 @@ void bind_plugin_registry(nb::module_& m) {
       .def(
           "load_library",
           [](Registry& r, const char* path) -> nb::object {
+            prepare_for_plugin_libraries();
             void* const handle = into_engine([&] { return r.loadLibrary(path); });
             return handle == nullptr ? nb::none() : nb::object(nb::capsule(handle));
           },

@@ -1,6 +1,7 @@
 """Plugins that are written in C++: the registry, creators, fields, plugin objects."""
 import numpy as np
 import pytest
+from models import run
 
 import tenon.tensorrt as trt
 
@@ -135,6 +136,76 @@ def test_a_creator_that_refuses_gives_none_and_says_why(capfd):
     assert "scales is required" in capfd.readouterr().err
     assert REGISTRY.load_library("/no/such/library.so") is None
     assert "/no/such/library.so: no such file" in capfd.readouterr().err
+
+
+def plugin_of(name, version, *fields):
+    """What the creator of that name makes of fields."""
+    creator = REGISTRY.get_creator(name, version, "")
+    plugin = creator.create_plugin(name, trt.PluginFieldCollection(list(fields)))
+    assert plugin is not None
+    return plugin
+
+
+def add(network, inputs, plugin):
+    if isinstance(plugin, trt.IPluginV2):
+        return network.add_plugin_v2(inputs=inputs, plugin=plugin).get_output(0)
+    return network.add_plugin_v3(inputs=inputs, shape_inputs=[], plugin=plugin).get_output(0)
+
+
+def results_of(make, **inputs):
+    """Runs the network whose output make(network, tensors...) gives."""
+    logger = trt.Logger()
+    builder = trt.Builder(logger)
+    network = builder.create_network()
+    kinds = {np.dtype(np.float32): trt.float32, np.dtype(np.int32): trt.int32}
+    tensors = [network.add_input(name, kinds[array.dtype], array.shape)
+               for name, array in inputs.items()]
+    output = make(network, *tensors)
+    output.name = "y"
+    network.mark_output(output)
+    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    engine = trt.Runtime(logger).deserialize_cuda_engine(bytes(plan))
+    return run(engine.create_execution_context(), **inputs)["y"]
+
+
+def test_a_network_of_reflect_pad_and_instance_norm():
+    pad = plugin_of("ReflectPad", "1", trt.PluginField(
+        "padding", np.array([1, 2, 3, 1], np.int32), Type.INT32))
+    scales, bias = np.array([1, 2, 3], np.float32), np.array([0, -1, 1], np.float32)
+    norm = plugin_of("InstanceNormalization_TRT", "1", *instance_norm_fields())
+    x = np.random.default_rng(0).standard_normal((2, 3, 6, 5), dtype=np.float32)
+    padded = np.pad(x, [(0, 0), (0, 0), (3, 1), (1, 2)], "reflect")
+    mean, variance = (f(padded, axis=(2, 3), keepdims=True) for f in (np.mean, np.var))
+    expected = ((padded - mean) / np.sqrt(variance + 1e-5) * scales[:, None, None]
+                + bias[:, None, None])
+    y = results_of(lambda n, t: add(n, [add(n, [t], pad)], norm), x=x)
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_plugin_with_fields_of_integers():
+    plugin = plugin_of("ScatterElements", "2",
+                       trt.PluginField("axis", np.array([1], np.int32), Type.INT32),
+                       trt.PluginField("reduction", "add"))
+    data = np.zeros((2, 4), np.float32)
+    indices = np.array([[1, 3], [0, 2]], np.int32)
+    updates = np.array([[1, 2], [3, 4]], np.float32)
+    expected = data.copy()
+    np.put_along_axis(expected, indices, updates, 1)
+    y = results_of(lambda n, d, i, u: add(n, [d, i, u], plugin), data=data, indices=indices,
+                   updates=updates)
+    np.testing.assert_array_equal(y, expected)
+
+
+def test_the_plugin_of_a_layer_is_its_own_copy():
+    builder = trt.Builder(trt.Logger())
+    network = builder.create_network()
+    x = network.add_input("x", trt.float32, (1, 3, 4, 4))
+    plugin = plugin_of("InstanceNormalization_TRT", "1", *instance_norm_fields())
+    layer = network.add_plugin_v2([x], plugin)
+    own = layer.plugin
+    assert type(own) is type(plugin) and own.serialize() == plugin.serialize()
+    del builder, network, x, layer, plugin
+    assert own.plugin_type == "InstanceNormalization_TRT"  # keeps the network
 
 
 def test_resources_are_shared():

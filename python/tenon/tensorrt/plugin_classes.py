@@ -15,6 +15,7 @@ import abc
 import dataclasses
 
 from tenon import _native
+from tenon.tensorrt.plugin_fields import PluginFieldCollection
 
 
 class _Required:
@@ -38,7 +39,7 @@ def _missing(self, method):
                                "calls")
 
 
-def _unsupported(name, instead):
+def unsupported(name, instead):
     """A class of that name that cannot be used yet."""
 
     def __init__(self, *arguments):
@@ -109,9 +110,47 @@ class IPluginV2(abc.ABC):
         """A copy with all its state."""
         raise _missing(self, "clone")
 
+    # Those of the older families, which only C++ makes.
+    def get_output_shape(self, index, input_shapes):
+        """The shape of an output, without the batch."""
+        raise _missing(self, "get_output_shape")
+
+    def supports_format(self, dtype, format):  # noqa: A002
+        """Whether all tensors may have this type and format."""
+        raise _missing(self, "supports_format")
+
+    def configure_with_format(self, input_shapes, output_shapes, dtype, format,  # noqa: A002
+                              max_batch_size):
+        """Takes the shapes, the type and the format chosen."""
+        raise _missing(self, "configure_with_format")
+
+    def get_workspace_size(self, max_batch_size):
+        """The scratch memory in bytes for batches of up to that size."""
+        raise _missing(self, "get_workspace_size")
+
+    def execute_async(self, batch_size, inputs, outputs, workspace, stream_handle):
+        """Runs the plugin on addresses; 0 on success."""
+        raise _missing(self, "execute_async")
+
 
 class IPluginV2Ext(IPluginV2):
     """A plugin of version 2 that knows the types of its outputs; only C++ makes them."""
+
+    def get_output_data_type(self, index, input_types):
+        """The type of an output."""
+        raise _missing(self, "get_output_data_type")
+
+    def configure_plugin(self, input_shapes, output_shapes, input_types, output_types,
+                         input_is_broadcasted, output_is_broacasted, format,  # noqa: A002
+                         max_batch_size):
+        """Takes the shapes, types and format chosen."""
+        raise _missing(self, "configure_plugin")
+
+    def attach_to_context(self, cudnn, cublas, allocator):
+        """Called when a context starts to use the plugin."""
+
+    def detach_from_context(self):
+        """Called when the context goes."""
 
 
 class IPluginV2DynamicExtBase(IPluginV2):
@@ -190,8 +229,8 @@ class IPluginV3OneBuild(IPluginCapability):
     DEFAULT_FORMAT_COMBINATION_LIMIT = 100
     num_outputs = _Required("The number of outputs.")
     format_combination_limit = DEFAULT_FORMAT_COMBINATION_LIMIT
-    metadata_string = None  # what the engine inspector shows
-    timing_cache_id = None  # what names timings in the timing cache
+    metadata_string: str | None = None  # what the engine inspector shows
+    timing_cache_id: str | None = None  # what names timings in the timing cache
 
     def get_output_data_types(self, input_types):
         """The DataType of each output, for inputs of these types."""
@@ -265,7 +304,7 @@ class IPluginCreator(IPluginCreatorInterface):
     name = _Required("The name of the plugins it makes.")
     plugin_version = _Required("The version of the plugins it makes.")
     plugin_namespace = ""
-    field_names = None  # the PluginFieldCollection of the attributes it takes
+    field_names: PluginFieldCollection | None = None  # the attributes it takes
 
     def create_plugin(self, name, field_collection):
         """A plugin (IPluginV2DynamicExt) from attributes (PluginFieldCollection_)."""
@@ -283,7 +322,7 @@ class IPluginCreatorV3One(IPluginCreatorInterface):
     name = _Required("The name of the plugins it makes.")
     plugin_version = _Required("The version of the plugins it makes.")
     plugin_namespace = ""
-    field_names = None  # the PluginFieldCollection of the attributes it takes
+    field_names: PluginFieldCollection | None = None  # the attributes it takes
 
     def create_plugin(self, name, field_collection, phase):
         """A plugin (IPluginV3) from attributes (PluginFieldCollection_): those of a model in the
@@ -306,11 +345,11 @@ class IPluginResource(IVersionedInterface):
 
 
 _QUICK = "the decorators of tensorrt.plugin make plugins of IPluginV3OneBuild's family"
-IPluginV3QuickCore = _unsupported("IPluginV3QuickCore", _QUICK)
-IPluginV3QuickBuild = _unsupported("IPluginV3QuickBuild", _QUICK)
-IPluginV3QuickAOTBuild = _unsupported("IPluginV3QuickAOTBuild", _QUICK)
-IPluginV3QuickRuntime = _unsupported("IPluginV3QuickRuntime", _QUICK)
-IPluginCreatorV3Quick = _unsupported("IPluginCreatorV3Quick", _QUICK)
+IPluginV3QuickCore = unsupported("IPluginV3QuickCore", _QUICK)
+IPluginV3QuickBuild = unsupported("IPluginV3QuickBuild", _QUICK)
+IPluginV3QuickAOTBuild = unsupported("IPluginV3QuickAOTBuild", _QUICK)
+IPluginV3QuickRuntime = unsupported("IPluginV3QuickRuntime", _QUICK)
+IPluginCreatorV3Quick = unsupported("IPluginCreatorV3Quick", _QUICK)
 
 for _made_in_cpp, _interface in (
         (_native.CppPluginV2, IPluginV2), (_native.CppPluginV2Ext, IPluginV2Ext),

@@ -39,6 +39,10 @@ class PluginField:
     Raises ValueError when `data` does not fit `type`, and TypeError when it is no buffer.
     """
 
+    name: str
+    type: _Type
+    size: int
+
     def __init__(self, name="", data=None, type=_Type.UNKNOWN):  # noqa: A002
         self.name = _text(name)
         self.type = _Type(type)
@@ -74,7 +78,7 @@ class PluginField:
 
     def _count(self, array):
         expected = _DTYPES.get(self.type)
-        if self.type == _Type.UNKNOWN:
+        if self.type == _Type.UNKNOWN or array.size == 0:  # [] stands for a field without values
             return array.size
         if self.type == _Type.DIMS:
             width = _DIMS_BYTES
@@ -113,10 +117,8 @@ class PluginFieldCollection_(collections.abc.Sequence):  # noqa: N801
     def __len__(self):
         return len(self._fields)
 
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return type(self)(self._fields[index])
-        return self._fields[index]
+    def __getitem__(self, s):
+        return type(self)(self._fields[s]) if isinstance(s, slice) else self._fields[s]
 
     def __repr__(self):
         return f"{type(self).__name__}({self._fields!r})"
@@ -135,6 +137,19 @@ class PluginFieldCollection(PluginFieldCollection_, collections.abc.MutableSeque
     def insert(self, i, x):
         """Puts field `x` before the one at index `i`."""
         self._fields.insert(i, self._checked(x))
+
+    # As MutableSequence has them, with TensorRT's names of the arguments.
+    def append(self, x):
+        """Puts field `x` behind the last one."""
+        self.insert(len(self), x)
+
+    def extend(self, L):  # noqa: N803
+        """Puts all fields of `L` behind the last one."""
+        self._fields.extend([self._checked(x) for x in L])
+
+    def pop(self, i=-1):
+        """Takes out the field at index `i` and gives it."""
+        return self._fields.pop(i)
 
 __all__ = [_name for _name, _value in list(globals().items())
            if isinstance(_value, type) and _value.__module__ == __name__ and _name[0] != "_"]

@@ -1,0 +1,79 @@
+// Plugins as layers of a network.
+#include <nanobind/stl/vector.h>
+
+#include "bind.h"
+#include "cpp_plugin.h"
+#include "network_parts.h"
+#include "python_object.h"
+#include "python_plugin.h"
+
+namespace tenon::python {
+namespace {
+
+using nvinfer1::INetworkDefinition;
+using nvinfer1::IPluginV2;
+using nvinfer1::IPluginV2Layer;
+using nvinfer1::IPluginV3;
+using nvinfer1::IPluginV3Layer;
+using nvinfer1::ITensor;
+
+using Tensors = std::vector<ITensor*>;
+
+int32_t count(const Tensors& tensors) {
+  return static_cast<int32_t>(tensors.size());
+}
+
+/// A plugin of a layer keeps the layer's object, and by it the network.
+template <class Layer> nb::object plugin_of(nb::handle self) {
+  auto* const plugin = into_engine([&] { return &nb::cast<Layer&>(self).getPlugin(); });
+  return plugin_to_python(plugin, std::make_shared<PythonObject>(nb::borrow(self)));
+}
+
+nb::object add_plugin_v2(nb::handle self, const Tensors& inputs, nb::handle plugin) {
+  auto& network = nb::cast<INetworkDefinition&>(self);
+  IPluginV2* const given = adapt_plugin_v2(plugin, "plugin", false);
+  if (given == nullptr) return nb::none();
+  return layer_object(into_engine([&] {
+                        IPluginV2Layer* const layer =
+                            network.addPluginV2(inputs.data(), count(inputs), *given);
+                        given->destroy();
+                        return layer;
+                      }),
+                      self);
+}
+
+nb::object add_plugin_v3(nb::handle self, const Tensors& inputs, const Tensors& shape_inputs,
+                         nb::handle plugin) {
+  auto& network = nb::cast<INetworkDefinition&>(self);
+  const std::unique_ptr<IPluginV3> given(adapt_plugin_v3(plugin, "plugin", false));
+  if (given == nullptr) return nb::none();
+  return layer_object(into_engine([&] {
+                        return network.addPluginV3(inputs.data(), count(inputs),
+                                                   shape_inputs.data(), count(shape_inputs),
+                                                   *given);
+                      }),
+                      self);
+}
+
+}  // namespace
+
+void bind_plugin_layers(nb::module_& m) {
+  layer_class<IPluginV2Layer>(m, "IPluginV2Layer", "Runs a plugin of version 2.")
+      .def_prop_ro("plugin", &plugin_of<IPluginV2Layer>, "The layer's own copy of the plugin.");
+  layer_class<IPluginV3Layer>(m, "IPluginV3Layer", "Runs a plugin of version 3.")
+      .def_prop_ro("plugin", &plugin_of<IPluginV3Layer>, "The layer's own copy of the plugin.");
+
+  const nb::object network = m.attr("INetworkDefinition");
+  nb::setattr(network, "add_plugin_v2",
+              nb::cpp_function(&add_plugin_v2, nb::scope(network), nb::name("add_plugin_v2"),
+                               nb::is_method(), nb::arg("inputs"), nb::arg("plugin"),
+                               "Adds a plugin of version 2, of which the layer takes a clone."));
+  nb::setattr(network, "add_plugin_v3",
+              nb::cpp_function(&add_plugin_v3, nb::scope(network), nb::name("add_plugin_v3"),
+                               nb::is_method(), nb::arg("inputs"), nb::arg("shape_inputs"),
+                               nb::arg("plugin"),
+                               "Adds a plugin of version 3, of which the layer takes a clone; "
+                               "`shape_inputs` are tensors whose values decide shapes."));
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,10 @@
+// Plugin libraries in a process of Python's.
+#pragma once
+
+namespace tenon::python {
+
+/// Makes plugin libraries that are opened from now on find this package's engine: those that look
+/// its functions up, and those that name TensorRT's libraries. Throws when the package lacks one.
+void prepare_for_plugin_libraries();
+
+}  // namespace tenon::python
