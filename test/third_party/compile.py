@@ -19,6 +19,8 @@ import pathlib
 import subprocess
 import tempfile
 
+import gpu
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RESULTS = HERE / "results.json"
@@ -28,8 +30,8 @@ INTRODUCTION = """<!-- Written by test/third_party/compile.py. -->
 
 Sources of plugins from the projects' public repositories, compiled against Tenon's headers in place of TensorRT's:
 host files with g++ 12, CUDA files with nvcc 13 for compute capability 9.0, all as C++17, with NVIDIA's headers of CUDA,
-cuBLAS and cuDNN. An edited file compiles after the edit that its table names. What the plugins compute is not part of
-this. `test/third_party/compile.py` does it again.
+cuBLAS and cuDNN. An edited file compiles after the edit that its table names. [On a GPU](#on-a-gpu) is what they
+compute. `test/third_party/compile.py` does it again.
 
 """
 
@@ -151,7 +153,7 @@ def page():
     runs = [(projects[key], version, files) for key in projects for version, files in sorted(results[key].items())]
     header = ["project", "version", "folders or plugins", "files", "unchanged", "edited", "do not compile"]
     text = INTRODUCTION + table(header, [summary_row(*run) for run in runs])
-    return text + "".join(section(*run) for run in runs)
+    return text + "".join(section(*run) for run in runs) + gpu.section(projects, table)
 
 
 def main():
