@@ -72,11 +72,21 @@ std::optional<DataType> from_dlpack(nb::dlpack::dtype type) {
 
 /// The types of the package ml_dtypes, which NumPy can only give away as bytes.
 std::optional<DataType> from_ml_dtypes(nb::handle array) {
-  if (!nb::hasattr(array, "dtype") || !nb::hasattr(array, "view")) return std::nullopt;
+  if (!nb::hasattr(array, "dtype") || !nb::hasattr(array, "ctypes")) return std::nullopt;
   const std::string name = text_of(array.attr("dtype"));
   for (const TypeName& names : kTypes)
     if (names.ml_dtypes != nullptr && name == names.ml_dtypes) return names.type;
   return std::nullopt;
+}
+
+/// The array as NumPy's where it can be seen as one, as PyTorch's of bool, which DLPack may lack.
+nb::object as_numpy(nb::handle array) {
+  if (!nb::hasattr(array, "numpy")) return nb::none();
+  try {
+    return array.attr("numpy")();
+  } catch (nb::python_error&) {  // on another device, or of a type that NumPy lacks
+    return nb::none();
+  }
 }
 
 }  // namespace
@@ -84,11 +94,15 @@ std::optional<DataType> from_ml_dtypes(nb::handle array) {
 PythonWeights weights_from_array(nb::handle array) {
   const std::optional<DataType> narrow = from_ml_dtypes(array);
   nb::object plain = nb::borrow(array);
-  if (narrow && nb::hasattr(array, "ctypes"))
-    plain = array.attr("view")(*narrow == DataType::kBF16 ? "uint16" : "uint8");
+  if (narrow) plain = array.attr("view")(*narrow == DataType::kBF16 ? "uint16" : "uint8");
+  if (nb::hasattr(array, "detach")) plain = array.attr("detach")();  // parameters of PyTorch
   nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> values;
-  if (nb::isinstance<nb::str>(array) || !nb::try_cast(plain, values))
-    throw nb::type_error("weights are given as a NumPy array or another array in host memory");
+  if (!nb::try_cast(plain, values) && !nb::try_cast(as_numpy(plain), values)) {
+    throw nb::type_error((std::string("weights are given as a NumPy array or another array in host "
+                                      "memory, not as a ")
+                          + nb::type_name(array.type()).c_str())
+                             .c_str());
+  }
   const std::optional<DataType> type = narrow ? narrow : from_dlpack(values.dtype());
   if (!type) {
     const std::string found =
