@@ -1,5 +1,5 @@
 // Dims, its fixed sizes, and Permutation: short sequences of integers.
-#include <NvInfer.h>
+#include "dims.h"
 
 #include <algorithm>
 #include <string>
@@ -15,6 +15,12 @@ namespace {
 constexpr int64_t kMost = Dims::MAX_DIMS;
 
 int64_t to_integer(nb::handle object) {
+  if (!PyIndex_Check(object.ptr())) {
+    throw nb::type_error((std::string("a dimension is an int, not a ")
+                          + nb::type_name(object.type()).c_str()
+                          + "; -1 stands for one that varies")
+                             .c_str());
+  }
   const nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
   if (!integer.is_valid()) throw nb::python_error();
   const int64_t value = PyLong_AsLongLong(integer.ptr());
@@ -34,10 +40,17 @@ template <class Integer> int32_t read_integers(nb::sequence values, Integer* fir
   return static_cast<int32_t>(count);
 }
 
-Dims to_dims(nb::sequence values) {
-  Dims dims{};
-  dims.nbDims = read_integers(values, dims.d);
-  return dims;
+/// Writes a sequence to a shape with a fixed number of dimensions.
+template <class Fixed> void read_fixed(nb::sequence values, Fixed& shape, const char* name) {
+  Dims given;
+  read(values, given);
+  if (given.nbDims != shape.nbDims) {
+    throw nb::value_error(("Input length " + std::to_string(given.nbDims)
+                           + " not equal to expected " + name + " length, which is "
+                           + std::to_string(shape.nbDims))
+                              .c_str());
+  }
+  std::copy_n(given.d, given.nbDims, shape.d);
 }
 
 /// The dimensions that count; a shape that was never set (nbDims -1) has none.
@@ -55,12 +68,6 @@ nb::tuple to_tuple(const Dims& dims) {
   nb::list values;
   for (int64_t i = 0; i < length(dims); ++i) values.append(dims.d[i]);
   return nb::tuple(values);
-}
-
-Permutation to_permutation(nb::sequence order) {
-  Permutation permutation{};
-  read_integers(order, permutation.order);
-  return permutation;
 }
 
 nb::tuple to_tuple(const Permutation& permutation) {
@@ -84,23 +91,35 @@ nb::class_<Fixed, Base> bind_fixed(nb::module_& m, const char* name, const char*
   dims.def(
       "__init__",
       [name](Fixed* self, nb::sequence shape) {
-        const Dims values = to_dims(shape);
-        const Fixed fixed;
-        if (values.nbDims != fixed.nbDims) {
-          throw nb::value_error(("Input length " + std::to_string(values.nbDims)
-                                 + " not equal to expected " + name + " length, which is "
-                                 + std::to_string(fixed.nbDims))
-                                    .c_str());
-        }
-        new (self) Fixed;
-        std::copy_n(values.d, values.nbDims, self->d);
+        Fixed fixed;
+        read_fixed(shape, fixed, name);
+        new (self) Fixed(fixed);
       },
       nb::arg("shape"), nb::is_implicit());
   nb::implicitly_convertible<nb::sequence, Fixed>();
   return dims;
 }
 
+/// The constructor from a sequence.
+template <class T> void construct(T* self, nb::sequence values) {
+  T value{};
+  read(values, value);
+  new (self) T(value);
+}
+
 }  // namespace
+
+void read(nb::sequence values, Dims& dims) {
+  dims.nbDims = read_integers(values, dims.d);
+}
+
+void read(nb::sequence values, DimsHW& size) {
+  read_fixed(values, size, "DimsHW");
+}
+
+void read(nb::sequence values, Permutation& order) {
+  read_integers(values, order.order);
+}
 
 void bind_dims(nb::module_& m) {
   nb::class_<Dims> dims(m, "Dims",
@@ -108,9 +127,7 @@ void bind_dims(nb::module_& m) {
                         "and arrays of integers do as well.");
   dims.attr("MAX_DIMS") = kMost;
   dims.def("__init__", [](Dims* self) { new (self) Dims{}; })
-      .def(
-          "__init__", [](Dims* self, nb::sequence shape) { new (self) Dims(to_dims(shape)); },
-          nb::arg("shape"), nb::is_implicit())
+      .def("__init__", construct<Dims>, nb::arg("shape"), nb::is_implicit())
       .def("__len__", length)
       .def("__getitem__", [](const Dims& self,
                              int64_t index) { return self.d[checked_index(index, length(self))]; })
@@ -124,7 +141,8 @@ void bind_dims(nb::module_& m) {
            [](Dims& self, nb::slice slice, nb::sequence values) {
              const auto [start, stop, step, count] =
                  slice.compute(static_cast<size_t>(length(self)));
-             const Dims given = to_dims(values);
+             Dims given;
+             read(values, given);
              if (static_cast<size_t>(given.nbDims) != count)
                throw nb::value_error("the slice and the values given for it differ in length");
              for (size_t i = 0; i < count; ++i)
@@ -159,12 +177,7 @@ void bind_dims(nb::module_& m) {
   nb::class_<Permutation> permutation(
       m, "Permutation", "An order of at most 8 dimensions. Lists and tuples do as well.");
   permutation.def("__init__", [](Permutation* self) { new (self) Permutation{}; })
-      .def(
-          "__init__",
-          [](Permutation* self, nb::sequence order) {
-            new (self) Permutation(to_permutation(order));
-          },
-          nb::arg("order"), nb::is_implicit())
+      .def("__init__", construct<Permutation>, nb::arg("order"), nb::is_implicit())
       .def("__len__", [](const Permutation&) { return kMost; })
       .def("__getitem__", [](const Permutation& self,
                              int64_t index) { return self.order[checked_index(index, kMost)]; })

@@ -5,6 +5,8 @@ NB_MODULE(_native, m) {
   m.doc() = "TensorRT's classes over Tenon's library. `tenon.tensorrt` shows them.";
   // Objects that the interpreter does not collect at its end are no fault of the user's.
   nb::set_leak_warnings(false);
+  // A TypeError says it.
+  nb::set_implicit_cast_warnings(false);
   bind_logger(m);
   bind_enums(m);
   bind_layer_enums(m);

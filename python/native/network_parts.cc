@@ -154,9 +154,8 @@ void join_network(nb::handle part, nb::handle owner) {
   const nb::handle network = network_of(owner);
   if (part.is(network) || !networks().emplace(part.ptr(), network.ptr()).second) return;
   nb::keep_alive_obj(part, network);
-  nb::keep_alive_cb(part, part.ptr(), [](void* gone) noexcept {
-    networks().erase(static_cast<PyObject*>(gone));
-  });
+  nb::keep_alive_cb(part, part.ptr(),
+                    [](void* gone) noexcept { networks().erase(static_cast<PyObject*>(gone)); });
 }
 
 nb::object layer_object(ILayer* layer, nb::handle owner) {
@@ -167,8 +166,7 @@ nb::object layer_object(ILayer* layer, nb::handle owner) {
 }
 
 void keep_weights(nb::handle part, nb::handle weights) {
-  if (nb::isinstance<PythonWeights>(weights))
-    nb::keep_alive_obj(network_of(part), weights);
+  if (nb::isinstance<PythonWeights>(weights)) nb::keep_alive_obj(network_of(part), weights);
 }
 
 }  // namespace tenon::python

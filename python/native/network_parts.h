@@ -4,6 +4,7 @@
 #include <NvInfer.h>
 #include <nanobind/nanobind.h>
 
+#include "dims.h"
 #include "engine_call.h"
 #include "weights.h"
 
@@ -51,6 +52,15 @@ template <> struct Parameter<nvinfer1::Weights> {
   using Type = const GivenWeights&;
   static nvinfer1::Weights give(const GivenWeights& given) { return given.weights(); }
 };
+/// Parameters that may come as sequences of integers.
+template <class T> struct SequenceParameter {
+  using Type = const Given<T>&;
+  static const T& give(const Given<T>& given) { return given.get(); }
+};
+template <> struct Parameter<nvinfer1::Dims> : SequenceParameter<nvinfer1::Dims> {};
+template <> struct Parameter<const nvinfer1::Dims&> : SequenceParameter<nvinfer1::Dims> {};
+template <> struct Parameter<nvinfer1::DimsHW> : SequenceParameter<nvinfer1::DimsHW> {};
+template <> struct Parameter<nvinfer1::Permutation> : SequenceParameter<nvinfer1::Permutation> {};
 template <class T> using ParameterType = typename Parameter<T>::Type;
 
 /// A member function of TensorRT as a binding: see engine_call.h and Parameter.

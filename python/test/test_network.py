@@ -204,6 +204,23 @@ def test_weights_of_other_types_say_what_to_do():
         layer.bias = "none"
 
 
+def test_shapes_of_other_kinds_say_what_to_do():
+    network, x = with_input()
+    with pytest.raises(TypeError, match="a dimension is an int, not a NoneType; -1 stands for"):
+        network.add_input("y", trt.float32, (None, 3))
+    with pytest.raises(TypeError, match="not a float"):
+        network.add_pooling_nd(x, trt.PoolingType.MAX, [2.0, 2])
+    with pytest.raises(ValueError, match="not equal to expected DimsHW length, which is 2"):
+        network.add_pooling(x, trt.PoolingType.MAX, (2, 2, 2))
+    with pytest.raises(ValueError, match="Input length 9"):
+        network.add_shuffle(x).first_transpose = range(9)
+    for wrong in ("22", 2, None):
+        with pytest.raises(TypeError):
+            network.add_pooling_nd(x, trt.PoolingType.MAX, wrong)
+    size = np.array([2, 2])
+    assert network.add_pooling_nd(x, trt.PoolingType.MAX, size).window_size_nd == (2, 2)
+
+
 def test_what_does_not_fit_is_none_and_logged():
     logger = Messages()
     network, x = with_input(logger=logger)
