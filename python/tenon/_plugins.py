@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import platform
 import shlex
 import shutil
 import subprocess
@@ -86,6 +87,15 @@ def _headers_stamp():
     return sorted(f"{f.relative_to(_PACKAGE)} {f.stat().st_size}" for f in files)
 
 
+def _processor():
+    """What a library that is compiled for this processor needs of another one."""
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
+
+
 def _compile(command, source, target):
     from tenon import Error
 
@@ -118,7 +128,7 @@ def plugin_from_source(source, *, flags=(), keep=None):
     compiler = _compiler()
     include = _PACKAGE / "include"
     command = [*compiler, *_FLAGS, f"-I{include}", f"-I{include / 'cudart'}", *map(str, flags)]
-    key = json.dumps([source, command, _version(compiler), _headers_stamp()])
+    key = json.dumps([source, command, _version(compiler), _headers_stamp(), _processor()])
     name = hashlib.sha256(key.encode()).hexdigest()[:24]
     target = pathlib.Path(keep) if keep is not None else _cache_folder() / f"{name}.so"
     if keep is not None or not target.exists():
