@@ -32,6 +32,7 @@ enum class Fault {
   kSharesMemory,
   kReadsWorkspace,
   kLaunchesKernel,
+  kDeclaresNoType,  // which is allowed
 };
 
 std::atomic<int> calls{0}, inside{0};
@@ -220,8 +221,9 @@ class Dynamic final : public Scale<IPluginV2DynamicExt> {
 
 template <class Plugin> class ScaleCreator final : public IPluginCreator {
  public:
-  explicit ScaleCreator(const char* name, Fault fault = Fault::kNone)
-      : name_(name), fault_(fault) {}
+  explicit ScaleCreator(const char* name, Fault fault = Fault::kNone) : name_(name), fault_(fault) {
+    if (fault_ == Fault::kDeclaresNoType) field_.type = PluginFieldType::kUNKNOWN;
+  }
   const char* getPluginName() const noexcept override { return name_; }
   const char* getPluginVersion() const noexcept override { return "1"; }
   const PluginFieldCollection* getFieldNames() noexcept override { return &collection_; }
@@ -277,6 +279,7 @@ extern "C" __attribute__((visibility("default"))) IPluginCreator* const* getPlug
       Broken("SharesMemory", Fault::kSharesMemory),
       Broken("ReadsWorkspace", Fault::kReadsWorkspace),
       Broken("LaunchesKernel", Fault::kLaunchesKernel),
+      Broken("SoundWithoutType", Fault::kDeclaresNoType),
   };
   static std::vector<IPluginCreator*> all = [] {
     std::vector<IPluginCreator*> list = {&basic, &ext, &io_ext};

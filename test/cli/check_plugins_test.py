@@ -156,6 +156,10 @@ class Sound(CliTest):
         for format in ["kCHW32", "kHWC"]:
             self.assertIn(("format's result", f"2x3x5x7 float32, {format}"), [(r["check"], r["input"]) for r in checks])
 
+    def test_field_of_no_declared_type(self):
+        text = self.succeed("plugins", "check", BROKEN, "--plugin=SoundWithoutType", *SHAPES, "--fields=factor=1.5")
+        self.assertRegex(text, "SoundWithoutType .* 0 failed, 0 not run")
+
     def test_output_in_the_memory_of_an_input(self):
         text = self.succeed("plugins", "check", BROKEN, "--plugin=SoundInPlace", *SHAPES)
         self.assertRegex(text, "SoundInPlace .* 0 failed, 0 not run")

@@ -5,12 +5,15 @@
 
 LIBRARY is linked from the objects that compile.py makes, with CUDA's runtime as a shared library. gpu.json says which
 plugins are checked and with which options; those without any are given the cases of plugins/*/cases.json, where names
-agree, and of --cases (amirstan_cases.py). What was found is put into words there by hand.
+agree, and of --cases (amirstan_cases.py). "attributes" are added to cases that leave them at their defaults, and
+"without_text" leaves cases out that give texts as attributes: some originals need it so. What was found is put into
+words there by hand.
 """
 import argparse
 import json
 import pathlib
 import subprocess
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -32,6 +35,18 @@ field without data is read, or ends the process), `empty` and `enqueue` where a 
 def is_result(row):
     """Whether a check compared with a case."""
     return row["check"] == "result" and row["input"].startswith("case ")
+
+
+def cases_for(name, plugin, files, folder):
+    """A file with the cases of a plugin, as gpu.json wants them."""
+    cases = [case for path in files for case in json.loads(path.read_text()) if case["plugin"] == name]
+    if plugin.get("without_text"):
+        cases = [case for case in cases if not any(isinstance(value, str) for value in case["attributes"].values())]
+    for case in cases:
+        case["attributes"] = plugin.get("attributes", {}) | case["attributes"]
+    file = pathlib.Path(folder) / "cases.json"
+    file.write_text(json.dumps(cases))
+    return [f"--cases={file}"]
 
 
 def summary(report):
@@ -73,13 +88,15 @@ def main():
     parser.add_argument("--cudart", default="libcudart.so.13")
     parser.add_argument("--cases", type=pathlib.Path, nargs="*", default=[], help="more files of cases")
     options = parser.parse_args()
-    cases = [f"--cases={path}" for path in [*sorted(ROOT.glob("plugins/*/cases.json")), *options.cases]]
-    for name, plugin in kept[options.project]["plugins"].items():
-        run = subprocess.run([options.tenon, "plugins", "check", options.library, "--json", "--device=cuda",
-                              f"--cudart={options.cudart}", f"--plugin={name}", *(plugin.get("options") or cases)],
-                             capture_output=True, text=True)
-        plugin["reports"] = [summary(report) for report in json.loads(run.stdout)]
-        print(name, plugin["reports"], flush=True)
+    files = [*sorted(ROOT.glob("plugins/*/cases.json")), *options.cases]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, plugin in kept[options.project]["plugins"].items():
+            inputs = plugin.get("options") or cases_for(name, plugin, files, folder)
+            run = subprocess.run([options.tenon, "plugins", "check", options.library, "--json", "--device=cuda",
+                                  f"--cudart={options.cudart}", f"--plugin={name}", *inputs],
+                                 capture_output=True, text=True)
+            plugin["reports"] = [summary(report) for report in json.loads(run.stdout)]
+            print(name, plugin["reports"], flush=True)
     GPU.write_text(json.dumps(kept, indent=1) + "\n")
 
 

@@ -45,10 +45,13 @@ const char* json_type(PluginFieldType type) {
   }
 }
 
+// A field whose type the creator says.
 const PluginField* declared(const Creator& creator, const std::string& name) {
   const nvinfer1::PluginFieldCollection* fields = creator.fields();
   for (int i = 0; fields != nullptr && fields->fields != nullptr && i < fields->nbFields; ++i)
-    if (text_or_empty(fields->fields[i].name) == name) return &fields->fields[i];
+    if (text_or_empty(fields->fields[i].name) == name
+        && fields->fields[i].type != PluginFieldType::kUNKNOWN)
+      return &fields->fields[i];
   return nullptr;
 }
 
