@@ -5,6 +5,8 @@
 #include <NvOnnxParser.h>
 #include <impl/NvInferPythonPlugin.h>
 
+#include <string>
+
 #include "bind.h"
 
 namespace tenon::python {
@@ -22,30 +24,34 @@ bool same_kind(nb::handle a, nb::handle b) {
 }
 
 /// A method that compares two members by their values; those of different kinds do not compare.
-template <class Compare> nb::object comparison(Compare compare) {
-  return nb::cpp_function(
+template <class Compare>
+void add_comparison(nb::handle enumeration, const char* name, Compare compare) {
+  const std::string signature = std::string("def ") + name + "(self, other: object, /) -> bool";
+  enumeration.attr(name) = nb::cpp_function(
       [compare](nb::handle a, nb::handle b) -> nb::object {
         if (!same_kind(a, b)) return nb::borrow(Py_NotImplemented);
         return nb::bool_(compare(value_of(a), value_of(b)));
       },
-      nb::is_method(), nb::arg("other").none());
+      nb::is_method(), nb::sig(signature.c_str()), nb::arg("other").none());
 }
 
 }  // namespace
 
 void give_manners(nb::handle enumeration) {
-  const nb::object integer = nb::cpp_function(value_of, nb::is_method());
-  enumeration.attr("__int__") = integer;
-  enumeration.attr("__index__") = integer;
-  enumeration.attr("__hash__") = nb::cpp_function(
-      [](nb::handle member) { return PyObject_Hash(value_of(member).ptr()); }, nb::is_method());
+  enumeration.attr("__int__") =
+      nb::cpp_function(value_of, nb::is_method(), nb::sig("def __int__(self) -> int"));
+  enumeration.attr("__index__") =
+      nb::cpp_function(value_of, nb::is_method(), nb::sig("def __index__(self) -> int"));
+  enumeration.attr("__hash__") =
+      nb::cpp_function([](nb::handle member) { return PyObject_Hash(value_of(member).ptr()); },
+                       nb::is_method(), nb::sig("def __hash__(self) -> int"));
   using O = const nb::object&;
-  enumeration.attr("__eq__") = comparison([](O a, O b) { return a.equal(b); });
-  enumeration.attr("__ne__") = comparison([](O a, O b) { return !a.equal(b); });
-  enumeration.attr("__lt__") = comparison([](O a, O b) { return a < b; });
-  enumeration.attr("__le__") = comparison([](O a, O b) { return a <= b; });
-  enumeration.attr("__gt__") = comparison([](O a, O b) { return a > b; });
-  enumeration.attr("__ge__") = comparison([](O a, O b) { return a >= b; });
+  add_comparison(enumeration, "__eq__", [](O a, O b) { return a.equal(b); });
+  add_comparison(enumeration, "__ne__", [](O a, O b) { return !a.equal(b); });
+  add_comparison(enumeration, "__lt__", [](O a, O b) { return a < b; });
+  add_comparison(enumeration, "__le__", [](O a, O b) { return a <= b; });
+  add_comparison(enumeration, "__gt__", [](O a, O b) { return a > b; });
+  add_comparison(enumeration, "__ge__", [](O a, O b) { return a >= b; });
   enumeration.attr("__repr__") = nb::module_::import_("enum").attr("Enum").attr("__repr__");
 }
 

@@ -42,7 +42,8 @@ void bind_slice(nb::module_& m) {
 template <double (IFillLayer::*get)() const noexcept,
           int64_t (IFillLayer::*get_int64)() const noexcept,
           void (IFillLayer::*set)(double) noexcept, void (IFillLayer::*set_int64)(int64_t) noexcept>
-void fill_property(nb::class_<IFillLayer, ILayer>& fill, const char* name, const char* doc) {
+void fill_property(nb::class_<IFillLayer, ILayer>& fill, const char* name, const char* signature,
+                   const char* doc) {
   fill.def_prop_rw(
       name,
       [](const IFillLayer& self) -> nb::object {
@@ -58,7 +59,7 @@ void fill_property(nb::class_<IFillLayer, ILayer>& fill, const char* name, const
           into_engine([&] { (self.*set)(number); });
         }
       },
-      nb::for_getter(nb::sig("def _(self) -> float | int")), doc);
+      nb::for_getter(nb::sig(signature)), doc);
 }
 
 void bind_fill(nb::module_& m) {
@@ -68,9 +69,10 @@ void bind_fill(nb::module_& m) {
   property(fill, "shape", &F::getDimensions, &F::setDimensions, "The shape of the output.");
   property(fill, "operation", &F::getOperation, &F::setOperation, "What is written.");
   fill_property<&F::getAlpha, &F::getAlphaInt64, &F::setAlpha, &F::setAlphaInt64>(
-      fill, "alpha", "The start, the least value or the mean.");
+      fill, "alpha", "def alpha(self) -> float | int", "The start, the least value or the mean.");
   fill_property<&F::getBeta, &F::getBetaInt64, &F::setBeta, &F::setBetaInt64>(
-      fill, "beta", "The step, the largest value or the standard deviation.");
+      fill, "beta", "def beta(self) -> float | int",
+      "The step, the largest value or the standard deviation.");
   property(fill, "to_type", &F::getToType, &F::setToType, "The type of the output.");
   fill.def("is_alpha_beta_int64", member(&F::isAlphaBetaInt64),
            "Whether alpha and beta are integers.");

@@ -36,10 +36,13 @@ void set_class(nb::handle self, nb::handle wanted) {
 /// Gives a class a property __class__, which cannot be set from outside: a class has one itself.
 void guard_class(nb::handle layer) {
   const nb::object get =
-      nb::cpp_function([](nb::handle self) { return nb::borrow(self.type()); }, nb::is_method());
-  const nb::object guarded = nb::module_::import_("builtins")
-                                 .attr("property")(get, nb::cpp_function(set_class, nb::is_method(),
-                                                                         nb::arg("cls").none()));
+      nb::cpp_function([](nb::handle self) { return nb::borrow(self.type()); }, nb::is_method(),
+                       nb::sig("def __class__(self) -> type[typing.Self]"));
+  const nb::object guarded =
+      nb::module_::import_("builtins")
+          .attr("property")(get,
+                            nb::cpp_function(set_class, nb::is_method(), nb::arg("cls").none(),
+                                             nb::sig("def __class__(self, cls: type, /) -> None")));
   auto* const type = reinterpret_cast<PyTypeObject*>(layer.ptr());
   if (PyDict_SetItemString(type->tp_dict, "__class__", guarded.ptr()) != 0)
     throw nb::python_error();

@@ -131,15 +131,17 @@ nb::object weights_to_numpy(const Weights& weights, nb::handle owner) {
 void bind_weights(nb::module_& m) {
   const nb::handle data_type = m.attr("DataType");
   for (const TypeName& names : kTypes) m.attr(names.alias) = nb::cast(names.type);
-  data_type.attr("itemsize") = nb::module_::import_("builtins")
-                                   .attr("property")(nb::cpp_function(
-                                       [](DataType self) -> nb::object {
-                                         const int bits = names_of(self).bits;
-                                         if (bits == 0) return nb::none();
-                                         if (bits < 8) return nb::float_(bits / 8.0);
-                                         return nb::int_(bits / 8);
-                                       },
-                                       nb::is_method(), "The size of an element in bytes."));
+  data_type.attr("itemsize") =
+      nb::module_::import_("builtins")
+          .attr("property")(nb::cpp_function(
+              [](DataType self) -> nb::object {
+                const int bits = names_of(self).bits;
+                if (bits == 0) return nb::none();
+                if (bits < 8) return nb::float_(bits / 8.0);
+                return nb::int_(bits / 8);
+              },
+              nb::is_method(), nb::sig("def itemsize(self) -> float | None"),
+              "The size of an element in bytes."));
 
   m.def(
       "nptype",
@@ -183,7 +185,8 @@ void bind_weights(nb::module_& m) {
           [](PythonWeights* self, nb::object a) {
             new (self) PythonWeights(weights_from_array(a));
           },
-          nb::arg("a"), "Weights over an array's memory, which they keep alive.")
+          nb::arg("a"), nb::sig("def __init__(self, a: numpy.ndarray) -> None"),
+          "Weights over an array's memory, which they keep alive.")
       .def_prop_ro("dtype", [](const PythonWeights& self) { return self.weights.type; })
       .def_prop_ro(
           "size", [](const PythonWeights& self) { return self.weights.count; },
