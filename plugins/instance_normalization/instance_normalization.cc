@@ -67,6 +67,7 @@ struct TrtInstanceNormalization : WithInputs {
   static constexpr Spec spec{.name = "TRTInstanceNormalization",
                              .inputs = {{"x", kT}, {"scale", kFloat}, {"bias", kFloat}},
                              .outputs = {{"y", kT}},
+                             .protocol = Protocol::kV2,
                              .text = kText,
                              .differs = kDiffers};
 };
@@ -76,6 +77,7 @@ struct MmcvInstanceNormalization : WithInputs {
   static constexpr Spec spec{.name = "MMCVInstanceNormalization",
                              .inputs = {{"x", kT}, {"scale", kT}, {"bias", kT}},
                              .outputs = {{"y", kT}},
+                             .protocol = Protocol::kV2,
                              .text = kText,
                              .differs = kDiffers};
 };

@@ -38,5 +38,7 @@ void bind_engine(nb::module_& m);
 void bind_context(nb::module_& m);
 void bind_inspector(nb::module_& m);
 void bind_timing_cache(nb::module_& m);
+void bind_session(nb::module_& m);
+void bind_plan_file(nb::module_& m);
 
 }  // namespace tenon::python

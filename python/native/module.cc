@@ -1,3 +1,5 @@
+#include <NvInferVersion.h>
+
 #include "bind.h"
 
 NB_MODULE(_native, m) {
@@ -7,6 +9,8 @@ NB_MODULE(_native, m) {
   nb::set_leak_warnings(false);
   // A TypeError says it.
   nb::set_implicit_cast_warnings(false);
+  m.attr("_version") =
+      nb::make_tuple(NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH, NV_TENSORRT_BUILD);
   bind_logger(m);
   bind_enums(m);
   bind_layer_enums(m);
@@ -35,4 +39,6 @@ NB_MODULE(_native, m) {
   bind_timing_cache(m);
   bind_plugin_layers(m);
   bind_plugin_libraries(m);
+  bind_session(m);
+  bind_plan_file(m);
 }

@@ -1,5 +1,18 @@
-"""Tenon runs neural networks: ONNX and PyTorch models, through TensorRT's API, on any machine."""
+"""Tenon runs neural networks: ONNX and PyTorch models, through TensorRT's API, on any machine.
+
+    engine = tenon.compile("model.onnx", shapes={"images": (1, 3, 224, 224)})
+    scores = engine(images)
+    engine.save("model.plan"); engine = tenon.load("model.plan")
+
+`tenon.tensorrt` has TensorRT's own API; `tenon.mmcv`, `tenon.mmdeploy` and `tenon.pytrt` have the
+functions of these projects.
+"""
+from tenon._as_tensorrt import install_as_tensorrt
+from tenon._compile import compile
+from tenon._engine import Engine, Tensor, load
+from tenon._native import Error
 from tenon._plugins import check_plugins, load_plugins, plugin_from_source
 from tenon._tensor_memory import as_array, as_tensor
 
-__all__ = ["as_array", "as_tensor", "check_plugins", "load_plugins", "plugin_from_source"]
+__all__ = ["Engine", "Error", "Tensor", "as_array", "as_tensor", "check_plugins", "compile",
+           "install_as_tensorrt", "load", "load_plugins", "plugin_from_source"]

@@ -1,5 +1,8 @@
 """TensorRT's Python API over Tenon's engine: `import tenon.tensorrt as trt`."""
 from tenon._native import *  # noqa: F403
+from tenon._native import _version
 from tenon.tensorrt.plugin_classes import *  # noqa: F403
 from tenon.tensorrt.plugin_fields import *  # noqa: F403
 from tenon.tensorrt import plugin  # noqa: E402,F401
+
+__version__ = ".".join(map(str, _version))

@@ -1,0 +1,133 @@
+#include "array.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tenon::python {
+namespace {
+
+using nvinfer1::DataType;
+using nvinfer1::Dims;
+
+constexpr ElementType kTypes[] = {
+    {DataType::kFLOAT, "float32", 'f', 4},     {DataType::kHALF, "float16", 'e', 2},
+    {DataType::kINT8, "int8", 'b', 1},         {DataType::kINT32, "int32", 'i', 4},
+    {DataType::kBOOL, "bool", '?', 1},         {DataType::kUINT8, "uint8", 'B', 1},
+    {DataType::kINT64, "int64", 'q', 8},       {DataType::kBF16, "bfloat16", 'H', 2},
+    {DataType::kFP8, "float8_e4m3fn", 'B', 1}, {DataType::kE8M0, "float8_e8m0fnu", 'B', 1},
+};
+
+bool is_storage(const ElementType& type) {
+  return type.type == DataType::kBF16 || type.type == DataType::kFP8
+         || type.type == DataType::kE8M0;
+}
+
+// The format letter of a buffer; C's long has two sizes.
+char format_of(const Py_buffer& view) {
+  const char* format = view.format == nullptr ? "B" : view.format;
+  if (*format == '@' || *format == '=' || *format == '<') ++format;
+  if (*format == '\0' || format[1] != '\0') return '\0';
+  if (*format == 'l' || *format == 'q') return view.itemsize == 8 ? 'q' : 'i';
+  return *format;
+}
+
+nb::object helper(const char* name) {
+  return nb::module_::import_("tenon._arrays").attr(name);
+}
+
+nb::dlpack::dtype storage_type(const ElementType& type) {
+  switch (type.format) {
+    case 'f':
+      return nb::dtype<float>();
+    case 'e':
+      return {static_cast<uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
+    case 'b':
+      return nb::dtype<int8_t>();
+    case 'i':
+      return nb::dtype<int32_t>();
+    case 'q':
+      return nb::dtype<int64_t>();
+    case '?':
+      return nb::dtype<bool>();
+    case 'H':
+      return nb::dtype<uint16_t>();
+    default:
+      return nb::dtype<uint8_t>();
+  }
+}
+
+}  // namespace
+
+const ElementType& element_type(DataType type) {
+  for (const ElementType& known : kTypes)
+    if (known.type == type) return known;
+  PyErr_SetString(PyExc_NotImplementedError,
+                  "arrays of 4-bit types (INT4, FP4) are not supported yet");
+  throw nb::python_error();
+}
+
+const Framework& framework_of(nb::handle array) {
+  // Few types are seen; the list outlives the interpreter, as its objects cannot be freed then.
+  static auto& known = *new std::vector<Framework>;
+  const nb::handle type = array.type();
+  for (const Framework& framework : known)
+    if (framework.type.is(type)) return framework;
+  const auto made = nb::cast<nb::tuple>(helper("framework")(type));
+  known.push_back({nb::borrow(type), made[0], made[1]});
+  return known.back();
+}
+
+ArrayView::ArrayView(nb::handle array, const Framework& framework, bool writable)
+    : owner_(framework.to_numpy.is_none() ? nb::borrow(array) : framework.to_numpy(array)) {
+  const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+  if (PyObject_GetBuffer(owner_.ptr(), &view_, flags) == 0) return;
+  PyErr_Clear();
+  const auto plain = nb::cast<nb::tuple>(helper("plain")(owner_, writable));
+  owner_ = plain[0];
+  name_ = nb::cast<std::string>(plain[1]);
+  if (PyObject_GetBuffer(owner_.ptr(), &view_, flags) != 0) throw nb::python_error();
+}
+
+bool ArrayView::has_type(const ElementType& type) const {
+  if (!name_.empty()) return name_ == type.name;
+  return format_of(view_) == type.format && !is_storage(type);
+}
+
+bool ArrayView::has_shape(const Dims& shape) const {
+  return view_.ndim == shape.nbDims && std::equal(view_.shape, view_.shape + view_.ndim, shape.d);
+}
+
+Dims ArrayView::shape() const {
+  Dims shape{};
+  shape.nbDims = std::min<int>(view_.ndim, Dims::MAX_DIMS);
+  std::copy_n(view_.shape, shape.nbDims, shape.d);
+  return shape;
+}
+
+nb::object make_array(Memory memory, const Dims& shape, const ElementType& type,
+                      const Framework& framework) {
+  size_t extents[Dims::MAX_DIMS];
+  std::copy_n(shape.d, shape.nbDims, extents);
+  void* const data = memory.get();
+  const nb::capsule owner(memory.release(), [](void* p) noexcept { std::free(p); });
+  nb::object array = nb::ndarray<nb::numpy>(data, static_cast<size_t>(shape.nbDims), extents, owner,
+                                            nullptr, storage_type(type))
+                         .cast(nb::rv_policy::reference);
+  if (framework.to_numpy.is_none() && !is_storage(type)) return array;
+  return framework.from_numpy(array, type.name);
+}
+
+std::string text_of(const Dims& shape) {
+  std::string text = "(";
+  for (int i = 0; i < shape.nbDims; ++i) text += (i > 0 ? ", " : "") + std::to_string(shape.d[i]);
+  return text + (shape.nbDims == 1 ? ",)" : ")");
+}
+
+std::string text_of(nb::handle array) {
+  return nb::cast<std::string>(helper("text")(array));
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,87 @@
+"""How arrays of NumPy, PyTorch and other frameworks cross into the engine and back, uncopied.
+
+Everything crosses as a NumPy array. What DLPack or a buffer describes comes in; results go out as
+the first input came in.
+"""
+import sys
+
+import numpy as np
+
+NUMPY = np.empty(0)
+_STORAGE = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e8m0fnu": np.uint8}
+
+
+def framework(kind):
+    """(to_numpy, from_numpy) for arrays of the class `kind`; to_numpy is None for NumPy's."""
+    if issubclass(kind, np.ndarray):
+        return None, _numpy_view
+    root = kind.__module__.partition(".")[0]
+    if any(base.__module__ == "torch" for base in kind.__mro__):
+        return _torch_to_numpy, _torch_from_numpy
+    if hasattr(kind, "__dlpack__"):
+        module = sys.modules.get({"jaxlib": "jax"}.get(root, root))
+        module = getattr(module, "dlpack", None) or module
+        back = getattr(module, "from_dlpack", None)
+        return _dlpack_to_numpy, (lambda array, name: back(array)) if back else _numpy_view
+    if hasattr(kind, "__array_interface__") or issubclass(kind, (memoryview, bytearray)):
+        return np.asarray, _numpy_view
+    if hasattr(kind, "__cuda_array_interface__"):
+        raise TypeError(f"an array of {kind.__name__} is in CUDA memory; the engine runs on the CPU")
+    raise TypeError(f"expected an array (NumPy, PyTorch, DLPack), found {kind.__name__}")
+
+
+def plain(array, writable):
+    """(array, name): C-contiguous and with a buffer; the name of an element type that it hides."""
+    name = array.dtype.name
+    if writable and not array.flags.writeable:
+        raise ValueError("out: the array cannot be written to")
+    if writable and not array.flags.c_contiguous:
+        raise ValueError("out: the array is not contiguous")
+    array = np.ascontiguousarray(array)
+    return (array.view(_STORAGE[name]), name) if name in _STORAGE else (array, "")
+
+
+def text(array):
+    """What an error says that it found."""
+    dtype = getattr(array, "dtype", None)
+    if dtype is None:
+        return type(array).__name__
+    return f"{str(dtype).removeprefix('torch.')} of shape {tuple(array.shape)}"
+
+
+def _numpy_view(array, name):
+    if name not in _STORAGE:
+        return array
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise TypeError(f"NumPy has no {name}: install ml_dtypes, or call with PyTorch's tensors")
+    return array.view(getattr(ml_dtypes, name))
+
+
+def _dlpack_to_numpy(array):
+    try:
+        return np.from_dlpack(array)
+    except (BufferError, RuntimeError) as error:
+        raise TypeError(f"{text(array)}: no memory of the CPU that DLPack gives ({error})")
+
+
+def _torch_to_numpy(tensor):
+    if tensor.device.type != "cpu":
+        raise TypeError(f"the tensor is on {tensor.device}; the engine runs on the CPU: use .cpu()")
+    try:
+        return tensor.detach().numpy()
+    except TypeError:  # a type that NumPy lacks
+        import ml_dtypes
+        import torch
+        name = str(tensor.dtype).removeprefix("torch.")
+        stored = torch.int16 if tensor.element_size() == 2 else torch.uint8
+        return tensor.detach().view(stored).numpy().view(getattr(ml_dtypes, name))
+
+
+def _torch_from_numpy(array, name):
+    import torch
+    if name not in _STORAGE:
+        return torch.from_numpy(array)
+    signed = np.int16 if array.itemsize == 2 else np.uint8
+    return torch.from_numpy(array.view(signed)).view(getattr(torch, name))

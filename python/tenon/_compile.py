@@ -1,0 +1,184 @@
+"""From a model to an engine."""
+import os
+import pathlib
+import re
+import sys
+
+from tenon import tensorrt as trt
+from tenon._engine import Engine, register_plugins
+from tenon._messages import failure, listen, report
+
+
+def compile(model, *, shapes=None, inputs=None, precision="fp32", plugins=(), timing_cache=None,
+            workspace=None, optimization_level=None, progress=None, verbose=False):
+    """Builds an engine from a model.
+
+    model: an ONNX file (path), the bytes of one, an onnx.ModelProto, a torch.nn.Module, or a
+        tensorrt.INetworkDefinition.
+    shapes: {input: shape}, or {input: (min, opt, max)} for a dynamic input, each a tuple of ints;
+        or a list of such dictionaries, each an optimization profile. For an input whose elements
+        decide shapes, its elements. Dynamic inputs need an entry.
+    inputs: example inputs of a torch.nn.Module, a tuple or a dictionary; it is exported with them,
+        and what `shapes` leaves out has their shapes.
+    precision: "fp32". The model's own 16-bit and quantized tensors keep their types.
+    plugins: shared libraries with plugins that the model needs.
+    timing_cache: a file that remembers which kernels are quick; read if it is there, and written.
+    workspace: the most scratch memory of a layer, in bytes or as "512MiB".
+    optimization_level: 0 to 5, how long the builder may search.
+    progress: True, False, or a function (phase, done, total); None shows it on a terminal.
+    verbose: writes the engine's messages to standard error.
+
+    Raises tenon.Error with the engine's messages, ValueError for shapes that do not fit, TypeError
+    for a model of another kind, NotImplementedError for a precision that is not supported yet.
+    """
+    check_precision(precision)
+    messages = listen(verbose)
+    register_plugins(plugins, messages)
+    if _is_module(model):
+        from tenon._export import export
+        profiles = _profiles(shapes)
+        model, example_shapes = export(model, inputs, profiles)
+        shapes = [{**example_shapes, **profile} for profile in profiles]
+    elif inputs is not None:
+        raise TypeError("inputs are for a torch.nn.Module; an ONNX model has its own")
+    network, what, parser = read(model, messages)
+    builder = network.builder
+    config = builder.create_builder_config()
+    for profile in _profiles(shapes):
+        add_profile(builder, config, network, profile)
+    if workspace is not None:
+        config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, _bytes(workspace))
+    if optimization_level is not None:
+        config.builder_optimization_level = optimization_level
+    if progress is None:
+        progress = sys.stderr.isatty()
+    if progress:
+        from tenon._progress import Progress
+        config.progress_monitor = Progress(progress if callable(progress) else None)
+    cache = None
+    if timing_cache is not None:
+        cache = config.create_timing_cache(_read_if_there(timing_cache))
+        config.set_timing_cache(cache, ignore_mismatch=False)
+    plan = builder.build_serialized_network(network, config)
+    if plan is None:
+        raise failure(f"cannot build {what}", messages)
+    if cache is not None:
+        _replace(timing_cache, bytes(cache.serialize()))
+    report(messages)
+    engine = trt.Runtime(messages).deserialize_cuda_engine(plan)
+    if engine is None:
+        raise failure(f"cannot load what was built from {what}", messages)
+    return Engine(engine, messages=messages)
+
+
+def check_precision(precision):
+    """Raises for anything that the engine would not compute in."""
+    if precision in ("fp16", "bf16", "int8", "fp8", "int4", "best"):
+        raise NotImplementedError(
+            f"precision={precision!r} is not supported yet: the CPU computes in fp32, and a model's "
+            "own 16-bit and quantized tensors keep their types")
+    if precision != "fp32":
+        raise ValueError(f"precision={precision!r}: expected 'fp32'")
+
+
+def read(model, messages):
+    """(network, what it was made from, its parser) of an ONNX model or a network."""
+    if isinstance(model, trt.INetworkDefinition):
+        return model, f"network '{model.name}'", None
+    network = trt.Builder(messages).create_network(
+        1 << int(trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH))
+    parser = trt.OnnxParser(network, messages)
+    what = "the model"
+    if isinstance(model, (str, os.PathLike)):
+        path = os.fspath(model)
+        if not os.path.isfile(path):
+            raise FileNotFoundError(f"there is no model '{path}'")
+        what = f"'{path}'"
+        parsed = parser.parse_from_file(path)
+    elif isinstance(model, (bytes, bytearray, memoryview)):
+        parsed = parser.parse(model)
+    elif hasattr(model, "SerializeToString"):
+        parsed = parser.parse(model.SerializeToString())
+    else:
+        raise TypeError(
+            "expected an ONNX file, its bytes, an onnx.ModelProto, a torch.nn.Module or a "
+            f"tensorrt.INetworkDefinition, found {type(model).__name__}")
+    if not parsed:
+        raise failure(f"cannot read {what}", messages)
+    return network, what, parser
+
+
+def add_profile(builder, config, network, shapes):
+    """An optimization profile from {input: shape} or {input: (min, opt, max)}."""
+    profile = builder.create_optimization_profile()
+    tensors = {t.name: t for t in (network.get_input(i) for i in range(network.num_inputs))}
+    for name in shapes:
+        if name not in tensors:
+            raise ValueError(f"shapes: there is no input '{name}'; the inputs are "
+                             + ", ".join(f"'{n}'" for n in tensors))
+    missing = []
+    for name, tensor in tensors.items():
+        extents = tuple(tensor.shape)
+        if name not in shapes:
+            if -1 in extents or tensor.is_shape_tensor:
+                missing.append(f"'{name}' {extents}")
+            continue
+        three = _min_opt_max(name, shapes[name])
+        if tensor.is_shape_tensor:
+            profile.set_shape_input(name, *three)
+            continue
+        for shape in three:
+            if len(shape) != len(extents) or any(e not in (-1, s) for e, s in zip(extents, shape)):
+                raise ValueError(f"shapes: input '{name}' has shape {extents}, found {shape}")
+        if not all(a <= b <= c for a, b, c in zip(*three)):
+            raise ValueError(f"shapes: input '{name}': expected min <= opt <= max, found {three}")
+        profile.set_shape(name, *three)
+    if missing:
+        raise ValueError(f"dynamic inputs need shapes: {', '.join(missing)}; give "
+                         "shapes={name: shape} or shapes={name: (min, opt, max)}")
+    config.add_optimization_profile(profile)
+
+
+def _min_opt_max(name, shape):
+    shape = tuple(shape)
+    try:
+        if all(isinstance(s, (tuple, list)) for s in shape) and shape:
+            if len(shape) != 3:
+                raise ValueError
+            return tuple(tuple(int(extent) for extent in s) for s in shape)
+        return (tuple(int(extent) for extent in shape),) * 3
+    except (TypeError, ValueError):
+        raise ValueError(f"shapes: input '{name}': expected a shape or (min, opt, max), "
+                         f"found {shape}") from None
+
+
+def _profiles(shapes):
+    profiles = list(shapes) if isinstance(shapes, (list, tuple)) else [shapes or {}]
+    for profile in profiles:
+        if not isinstance(profile, dict):
+            raise TypeError(f"shapes: expected {{input: shape}}, found {type(profile).__name__}")
+    return profiles
+
+
+def _is_module(model):
+    return any(kind.__module__ == "torch.nn.modules.module" for kind in type(model).__mro__)
+
+
+def _bytes(size):
+    if isinstance(size, int):
+        return size
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([KMG]?)(i?B)?\s*", size)
+    if match is None:
+        raise ValueError(f"workspace={size!r}: expected bytes, or a text such as '512MiB'")
+    return int(float(match[1]) * 1024 ** " KMG".index(match[2] or " "))
+
+
+def _read_if_there(path):
+    path = pathlib.Path(path)
+    return path.read_bytes() if path.exists() else b""
+
+
+def _replace(path, content):
+    partial = pathlib.Path(f"{os.fspath(path)}.{os.getpid()}")
+    partial.write_bytes(content)
+    os.replace(partial, path)

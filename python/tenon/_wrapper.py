@@ -1,0 +1,122 @@
+"""What the functions of MMCV, MMDeploy and tensorRT_Pro share."""
+import logging
+import os
+import pathlib
+
+from tenon import tensorrt as trt
+from tenon._compile import add_profile, read
+from tenon._engine import Engine, register_plugins
+from tenon._messages import Error, failure, report
+from tenon._native import Messages, open_plan
+
+_log = logging.getLogger("tenon")
+
+
+def build(model, profile, *, log_level=trt.Logger.ERROR, fp16=False, int8=False, workspace=0):
+    """A tensorrt.ICudaEngine of a model.
+
+    model: an ONNX file, its bytes or an onnx.ModelProto. profile: {input: (min, opt, max)}, or
+    a function that makes it of the network.
+    Messages of `log_level` and graver ones go to standard error. RuntimeError, which lists the
+    parser's errors, when the model cannot be read; tenon.Error when it cannot be built.
+    """
+    if int8:
+        raise NotImplementedError("int8_mode: INT8 calibration at build is not supported yet")
+    messages = Messages(log_level)
+    register_plugins((), messages)
+    try:
+        network, what, _parser = read(model, messages)
+    except Error as error:
+        raise Error(f"Failed to parse onnx, {error}") from None
+    builder = network.builder
+    config = builder.create_builder_config()
+    if workspace > 0:
+        config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, workspace)
+    if fp16:
+        config.set_flag(trt.BuilderFlag.FP16)
+        _log.warning("fp16_mode changes nothing yet: the CPU computes in fp32")
+    add_profile(builder, config, network, profile(network) if callable(profile) else profile)
+    plan = builder.build_serialized_network(network, config)
+    engine = plan and trt.Runtime(messages).deserialize_cuda_engine(plan)
+    if engine is None:
+        raise failure(f"Failed to create TensorRT engine from {what}", messages)
+    report(messages)
+    return engine
+
+
+def save(engine, path):
+    """Writes a tensorrt.ICudaEngine or its plan (IHostMemory, bytes) to a file."""
+    plan = engine.serialize() if isinstance(engine, trt.ICudaEngine) else engine
+    pathlib.Path(path).write_bytes(plan)
+
+
+def load(path, allocator=None):
+    """The tensorrt.ICudaEngine of a plan file. `allocator`, an IGpuAllocator, gives its memory."""
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"there is no plan '{path}'")
+    messages = Messages(trt.Logger.ERROR)
+    register_plugins((), messages)
+    runtime = trt.Runtime(messages)
+    if allocator is not None:
+        runtime.gpu_allocator = allocator
+    engine = open_plan(runtime, os.fspath(path))
+    if engine is None:
+        raise failure(f"cannot load '{path}'", messages)
+    return engine
+
+
+def deserialize(plan):
+    """The tensorrt.ICudaEngine of a plan's bytes."""
+    messages = Messages(trt.Logger.ERROR)
+    register_plugins((), messages)
+    engine = trt.Runtime(messages).deserialize_cuda_engine(bytes(plan))
+    if engine is None:
+        raise failure("cannot load the plan", messages)
+    return engine
+
+
+def load_plugin_library():
+    """Registers every plugin that comes with Tenon; True, as they are always there."""
+    return trt.init_libnvinfer_plugins(Messages(trt.Logger.ERROR), "")
+
+
+def plugin_library():
+    """The path of the library that ctypes.CDLL() would load the plugins from."""
+    return str(pathlib.Path(__file__).with_name("lib") / "libnvinfer_plugin.so.10")
+
+
+def device_index(device):
+    """The number in "cuda:0"; "cpu" and None are device 0, as every engine runs on the CPU."""
+    kind, _, index = str(device or "cpu").partition(":")
+    if kind not in ("cpu", "cuda") or not (index == "" or index.isdigit()):
+        raise ValueError(f"device '{device}': expected 'cpu' or 'cuda:0'")
+    return int(index or 0)
+
+
+def run_on_tensors(engine, inputs, output_names=None):
+    """{output: tensor} of {input: tensor}, which are PyTorch's.
+
+    Tensors of int64 become int32 where the engine wants that. Those of another device are copied to
+    the CPU, and outputs back to where the first input was.
+    """
+    device = next(iter(inputs.values())).device if inputs else "cpu"
+    types = {tensor.name: tensor.dtype for tensor in engine.inputs}
+    ready = {}
+    for name, tensor in inputs.items():
+        tensor = tensor.detach().cpu()
+        if str(tensor.dtype) == "torch.int64" and types.get(name) == "int32":
+            tensor = tensor.int()
+        ready[name] = tensor
+    outputs = engine(ready)
+    return {name: outputs[name].to(device) for name in output_names or outputs}
+
+
+def as_engine(engine):
+    """An Engine of a plan's path, a tensorrt.ICudaEngine or an Engine."""
+    if isinstance(engine, Engine):
+        return engine
+    if isinstance(engine, (str, os.PathLike)):
+        engine = load(engine)
+    if not isinstance(engine, trt.ICudaEngine):
+        raise TypeError(f"expected the path of a plan or an ICudaEngine, found {type(engine).__name__}")
+    return Engine(engine)

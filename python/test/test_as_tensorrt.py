@@ -1,0 +1,36 @@
+"""Programs that import tensorrt run on Tenon."""
+import subprocess
+import sys
+
+from programs import run
+
+
+SCRIPT = """
+import ctypes, sys
+import tensorrt as trt
+import tensorrt.plugin_fields, tensorrt_bindings
+import tenon.tensorrt
+assert trt is tenon.tensorrt is tensorrt_bindings
+for library in ("libcudart.so.13", "libnvinfer.so.10", "libnvonnxparser.so.10"):
+    ctypes.CDLL(library)
+print(trt.Logger, sys.argv[1:], __name__)
+"""
+
+
+def test_scripts_and_modules(tmp_path):
+    (tmp_path / "program.py").write_text(SCRIPT)
+    for arguments in (("program.py", "a", "-b"), ("-m", "program", "a", "-b")):
+        status, text = run(*arguments, folder=tmp_path)
+        assert status == 0, text
+        assert "['a', '-b'] __main__" in text
+
+
+def test_mistakes(tmp_path):
+    status, text = run("none.py", folder=tmp_path)
+    assert status == 2 and "'none.py' is no file" in text
+    status, text = run(folder=tmp_path)
+    assert status == 2 and "python -m tenon.as_tensorrt script.py" in text
+    (tmp_path / "tensorrt.py").write_text("")
+    code = "import tensorrt, tenon; tenon.install_as_tensorrt()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert "was imported already" in done.stderr
