@@ -1,4 +1,5 @@
 // Plugins as layers of a network.
+#include <NvInfer.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind.h"
@@ -55,6 +56,16 @@ nb::object add_plugin_v3(nb::handle self, const Tensors& inputs, const Tensors& 
                       self);
 }
 
+/// get_plugin_registry() of builders and runtimes; the registry keeps its owner.
+template <class Owner> void bind_registry_of(nb::handle owner) {
+  constexpr const char* kName = "get_plugin_registry";
+  nb::setattr(owner, kName,
+              nb::cpp_function([](Owner& self) { return &self.getPluginRegistry(); },
+                               nb::scope(owner), nb::name(kName), nb::is_method(),
+                               nb::rv_policy::reference, nb::keep_alive<0, 1>(),
+                               "The registry that its plugins are looked up in first."));
+}
+
 }  // namespace
 
 void bind_plugin_layers(nb::module_& m) {
@@ -62,6 +73,9 @@ void bind_plugin_layers(nb::module_& m) {
       .def_prop_ro("plugin", &plugin_of<IPluginV2Layer>, "The layer's own copy of the plugin.");
   layer_class<IPluginV3Layer>(m, "IPluginV3Layer", "Runs a plugin of version 3.")
       .def_prop_ro("plugin", &plugin_of<IPluginV3Layer>, "The layer's own copy of the plugin.");
+
+  bind_registry_of<nvinfer1::IBuilder>(m.attr("Builder"));
+  bind_registry_of<nvinfer1::IRuntime>(m.attr("Runtime"));
 
   const nb::object network = m.attr("INetworkDefinition");
   nb::setattr(network, "add_plugin_v2",

@@ -70,6 +70,10 @@ void prepare_for_plugin_libraries() {
   [[maybe_unused]] static const bool prepared = prepare();
 }
 
+void keep_loaded(const char* path) {
+  dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+}
+
 void bind_plugin_libraries(nb::module_& m) {
   m.def(
       "load_plugin_library",
@@ -84,7 +88,9 @@ void bind_plugin_libraries(nb::module_& m) {
           registry.setErrorRecorder(before);
           return done;
         });
-        return loaded ? nb::none() : nb::object(nb::str(errors.text.c_str()));
+        if (!loaded) return nb::str(errors.text.c_str());
+        keep_loaded(path);
+        return nb::none();
       },
       nb::arg("path"), nb::sig("def load_plugin_library(path: str) -> str | None"),
       "Loads a plugin library; gives what is wrong with it, or None.");

@@ -32,19 +32,24 @@ bool is_v3(const IPluginCreatorInterface& creator) {
 /// A creator of TensorRT's class Creator that is written in C++ and lies in the registry.
 template <class Creator> class CppCreator {
  public:
-  explicit CppCreator(Creator& creator) : creator_(&creator) {}
-  /// Throws when its library is gone, and the creator with it.
+  explicit CppCreator(Creator& creator) : creator_(&creator), is_common_(is_registered()) {}
+  /// Throws when it is registered no more.
   Creator& get() const {
-    int32_t count = 0;
-    IPluginCreatorInterface* const* const all =
-        into_engine([&] { return getPluginRegistry()->getAllCreators(&count); });
-    if (std::find(all, all + count, creator_) == all + count)
+    if (is_common_ && !is_registered())
       throw std::runtime_error("this plugin creator is not registered any more");
     return *creator_;
   }
 
  private:
+  bool is_registered() const {
+    int32_t count = 0;
+    IPluginCreatorInterface* const* const all =
+        into_engine([&] { return getPluginRegistry()->getAllCreators(&count); });
+    return std::find(all, all + count, creator_) != all + count;
+  }
+
   Creator* creator_;
+  bool is_common_;  // not in a registry of a builder or runtime alone
 };
 using CppCreatorV2 = CppCreator<IPluginCreator>;
 using CppCreatorV3 = CppCreator<IPluginCreatorV3One>;
@@ -247,7 +252,9 @@ void bind_plugin_registry(nb::module_& m) {
           [](Registry& r, const char* path) -> nb::object {
             prepare_for_plugin_libraries();
             void* const handle = into_engine([&] { return r.loadLibrary(path); });
-            return handle == nullptr ? nb::none() : nb::object(nb::capsule(handle));
+            if (handle == nullptr) return nb::none();
+            keep_loaded(path);
+            return nb::capsule(handle);
           },
           nb::arg("plugin_path"),
           "Opens a plugin library and registers its creators. A handle; None on failure, which the "
@@ -257,7 +264,9 @@ void bind_plugin_registry(nb::module_& m) {
           [](Registry& r, const nb::capsule& handle) {
             into_engine([&] { r.deregisterLibrary(handle.data()); });
           },
-          nb::arg("handle"), "Removes the creators of a library; its plugins must be gone.")
+          nb::arg("handle"),
+          "Removes the creators of a library. Its code stays, as objects may use it: a changed "
+          "library is loaded under another name.")
       .def(
           "acquire_plugin_resource",
           [](Registry& r, const char* key, nb::handle resource) {
@@ -281,7 +290,10 @@ void bind_plugin_registry(nb::module_& m) {
           "Whether lookups go on in the parent registry.")
       .def_prop_rw(
           "error_recorder", &Registry::getErrorRecorder,
-          [](Registry& r, nvinfer1::IErrorRecorder* recorder) {
+          [](Registry& r, nb::handle object) {
+            nvinfer1::IErrorRecorder* const recorder =
+                object.is_none() ? nullptr : nb::cast<nvinfer1::IErrorRecorder*>(object);
+            object.inc_ref();  // the registry is there for as long as the process
             into_engine([&] { r.setErrorRecorder(recorder); });
           },
           nb::for_getter(nb::rv_policy::reference), nb::for_setter(nb::arg().none()),

@@ -188,8 +188,8 @@ def check_plugins(path=None, *, plugin=(), shapes=None, types=None, fields=(), c
     that a crash or a hang is a finding.
 
     path: the library (or a PluginLibrary); None for the plugins that come along.
-    plugin: a name, or names: those plugins alone. shapes, types: of the inputs, as "2x3x8x8,5x4" and
-    "float32,int32". fields: texts as "pads=1,2". cases: files with expected outputs. time_limit:
+    plugin: a name, or names: those plugins alone. shapes, types: of the inputs, as "2x3x8x8,5x4"
+    and "float32,int32". fields: texts as "pads=1,2". cases: files with expected outputs. time_limit:
     seconds for one check. verbose: prints a report.
     Returns a CheckResult of Finding objects. Raises tenon.Error when nothing can be checked.
     """

@@ -1,4 +1,7 @@
 """Plugins that are written in C++: the registry, creators, fields, plugin objects."""
+import pathlib
+import subprocess
+
 import numpy as np
 import pytest
 from models import run
@@ -122,7 +125,8 @@ def test_plugins_of_version_3():
     core, build, runtime = (plugin.get_capability_interface(k)
                             for k in (kinds.CORE, kinds.BUILD, kinds.RUNTIME))
     del plugin  # its sides keep it
-    assert (core.plugin_name, core.plugin_version, core.plugin_namespace) == ("InstanceNorm", "1", "")
+    assert (core.plugin_name, core.plugin_version) == ("InstanceNorm", "1")
+    assert core.plugin_namespace == ""
     assert isinstance(core, trt.IPluginV3OneCore) and isinstance(build, trt.IPluginV3OneBuild)
     assert build.num_outputs == 1 and build.get_output_data_types([trt.float16]) == [trt.float16]
     saved = {f.name: f.data.tolist() for f in runtime.get_fields_to_serialize()}
@@ -206,6 +210,81 @@ def test_the_plugin_of_a_layer_is_its_own_copy():
     assert type(own) is type(plugin) and own.serialize() == plugin.serialize()
     del builder, network, x, layer, plugin
     assert own.plugin_type == "InstanceNormalization_TRT"  # keeps the network
+
+
+def test_registries_of_builders_and_runtimes():
+    builder = trt.Builder(trt.Logger())
+    runtime = trt.Runtime(trt.Logger())
+    registries = [builder.get_plugin_registry(), runtime.get_plugin_registry()]
+    for registry in registries:
+        assert isinstance(registry, trt.IPluginRegistry)
+        assert registry.get_creator("InstanceNorm", "1").name == "InstanceNorm"
+        assert registry.parent_search_enabled
+    del builder, runtime  # the registries keep them
+    assert all(r.get_creator("InstanceNorm", "1") is not None for r in registries)
+
+
+PLAIN = """
+#include <NvInfer.h>
+using namespace nvinfer1;
+struct Plain : IPluginV2DynamicExt {
+  const char* getPluginType() const noexcept override { return "Plain"; }
+  const char* getPluginVersion() const noexcept override { return "1"; }
+  int getNbOutputs() const noexcept override { return 1; }
+  int initialize() noexcept override { return 0; }
+  void terminate() noexcept override {}
+  size_t getSerializationSize() const noexcept override { return 0; }
+  void serialize(void*) const noexcept override {}
+  void destroy() noexcept override { delete this; }
+  void setPluginNamespace(const char*) noexcept override {}
+  const char* getPluginNamespace() const noexcept override { return ""; }
+  DataType getOutputDataType(int, const DataType* t, int) const noexcept override { return t[0]; }
+  Plain* clone() const noexcept override { return new Plain; }
+  DimsExprs getOutputDimensions(int, const DimsExprs* in, int, IExprBuilder&) noexcept override {
+    return in[0];
+  }
+  bool supportsFormatCombination(int, const PluginTensorDesc*, int, int) noexcept override {
+    return true;
+  }
+  void configurePlugin(const DynamicPluginTensorDesc*, int, const DynamicPluginTensorDesc*,
+                       int) noexcept override {}
+  size_t getWorkspaceSize(const PluginTensorDesc*, int, const PluginTensorDesc*,
+                          int) const noexcept override { return 0; }
+  int enqueue(const PluginTensorDesc*, const PluginTensorDesc*, const void* const*, void* const*,
+              void*, cudaStream_t) noexcept override { return 0; }
+};
+struct Creator : IPluginCreator {
+  const char* getPluginName() const noexcept override { return "Plain"; }
+  const char* getPluginVersion() const noexcept override { return "1"; }
+  const PluginFieldCollection* getFieldNames() noexcept override { return nullptr; }
+  IPluginV2* createPlugin(const char*, const PluginFieldCollection*) noexcept override {
+    return new Plain;
+  }
+  IPluginV2* deserializePlugin(const char*, const void*, size_t) noexcept override {
+    return new Plain;
+  }
+  void setPluginNamespace(const char*) noexcept override {}
+  const char* getPluginNamespace() const noexcept override { return ""; }
+};
+REGISTER_TENSORRT_PLUGIN(Creator);
+"""
+
+
+def test_plugins_outlive_the_registration_of_their_library(tmp_path):
+    source, target = tmp_path / "plain.cc", tmp_path / "libplain.so"
+    source.write_text(PLAIN)
+    include = pathlib.Path(trt.__file__).parents[1] / "include"
+    # As plugin libraries are that can be unloaded, and have no type information.
+    subprocess.run(["c++", "-std=c++17", "-fno-rtti", "-fno-gnu-unique", "-shared", "-fPIC",
+                    f"-I{include}", f"-I{include}/cudart", source, "-o", target], check=True)
+    library = REGISTRY.load_library(str(target))
+    creator = REGISTRY.get_plugin_creator("Plain", "1")
+    plugin = creator.create_plugin("plain", trt.PluginFieldCollection())
+    assert len(creator.field_names) == 0
+    REGISTRY.deregister_library(library)
+    assert plugin.clone().plugin_type == "Plain"
+    with pytest.raises(RuntimeError, match="not registered any more"):
+        creator.name
 
 
 def test_resources_are_shared():

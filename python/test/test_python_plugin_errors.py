@@ -78,12 +78,14 @@ def test_what_is_raised_on_the_thread_of_a_stream_goes_to_its_hook(monkeypatch):
     context.execute_async_v3(stream.value)
     cudart.cudaStreamSynchronize(stream)
     assert [str(e) for e in told] == ["asynchronous reasons"]
-    assert any("enqueue() raised LookupError: asynchronous reasons" in m for m in messages), messages
+    told_why = "enqueue() raised LookupError: asynchronous reasons"
+    assert any(told_why in message for message in messages), messages
     cudart.cudaStreamDestroy(stream)
 
 
 @pytest.mark.parametrize("base, creator, method, result, message", [
-    (ScaleV2, ScaleV2Creator, "get_output_datatype", "x", "get_output_datatype gave a str; expected DataType"),
+    (ScaleV2, ScaleV2Creator, "get_output_datatype", "x",
+     "get_output_datatype gave a str; expected DataType"),
     (ScaleV2, ScaleV2Creator, "clone", 3, "clone gave a int; expected IPluginV2DynamicExt"),
     (ScaleV2, ScaleV2Creator, "serialize", "text", "serialize gave a str; expected bytes"),
     (ScaleV3, ScaleV3Creator, "get_output_shapes", [], "gave 0 for 1 outputs"),

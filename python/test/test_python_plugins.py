@@ -117,7 +117,8 @@ class Repeat(ScaleV3):
     """Repeats its input, a vector, as often as its shape input says."""
 
     def get_output_shapes(self, inputs, shape_inputs, expr_builder):
-        count = expr_builder.operation(trt.DimensionOperation.PROD, inputs[0][0], shape_inputs[0][0])
+        count = expr_builder.operation(trt.DimensionOperation.PROD, inputs[0][0],
+                                       shape_inputs[0][0])
         return [trt.DimsExprs([count])]
 
     def enqueue(self, input_desc, output_desc, inputs, outputs, workspace, stream):
@@ -229,8 +230,8 @@ def test_an_interpreter_may_end_with_engines_alive():
     script = (
         "import sys; sys.path.insert(0, {folder!r})\n"
         "from test_python_plugins import *\n"
-        "kept = [trt.Runtime(trt.Logger()).deserialize_cuda_engine(plan_of(model_of(n, s, factor=2.0),"
-        " x=SHAPES)) for n, (c, s) in CREATORS.items()]\n"
+        "plans = [plan_of(model_of(n, s, factor=2.0), x=SHAPES) for n, (c, s) in CREATORS.items()]\n"
+        "kept = [trt.Runtime(trt.Logger()).deserialize_cuda_engine(plan) for plan in plans]\n"
         "contexts = [engine.create_execution_context() for engine in kept]\n"
         "print(*[run(context, x=X)['y'].sum() for context in contexts])\n")
     folder = __file__.rpartition("/")[0]

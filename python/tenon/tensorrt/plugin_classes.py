@@ -5,8 +5,8 @@ have several of them as bases; the engine calls the methods by their names. A me
 default raises NotImplementedError, which names it, when the engine calls it. What a method raises
 comes out of the Python call that led there (build_serialized_network, execute_v2, ...).
 
-The engine owns the objects that clone(), attach_to_context() and creators give it, for as long as it
-needs them; Python's reference counts do the rest, so destroy() has nothing to free.
+The engine owns the objects that clone(), attach_to_context() and creators give it, for as long as
+it needs them; Python's reference counts do the rest, so destroy() has nothing to free.
 
 Objects that were made in C++ are of other classes (tenon._native.Cpp...), with the same methods;
 isinstance() knows them as these.
@@ -30,8 +30,8 @@ class _Required:
     def __get__(self, instance, owner=None):
         if instance is None:
             return self
-        raise AttributeError(f"{type(instance).__name__}.{self.name} is not set; the class must set "
-                             "it, for instance in __init__()")
+        raise AttributeError(f"{type(instance).__name__}.{self.name} is not set; the class must "
+                             "set it, for instance in __init__()")
 
 
 def _missing(self, method):
