@@ -12,6 +12,9 @@ import shutil
 import subprocess
 import tempfile
 
+from tenon import _native
+from tenon._native import Error
+
 _PACKAGE = pathlib.Path(__file__).parent
 _FLAGS = ("-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", "-fvisibility=hidden", "-x",
           "c++")
@@ -29,11 +32,9 @@ class PluginLibrary:
 @contextlib.contextmanager
 def _new_plugins():
     """Collects in a list the names of the plugins that are registered meanwhile."""
-    from tenon import tensorrt
-
     def names():
         return [(c.name, c.plugin_version, c.plugin_namespace)
-                for c in tensorrt.get_plugin_registry().all_creators]
+                for c in _native.get_plugin_registry().all_creators]
 
     before, new = set(names()), []
     yield new
@@ -47,8 +48,6 @@ def load_plugins(path):
     `plugins` are the names that were not there before. Raises tenon.Error when the file cannot be
     loaded.
     """
-    from tenon import Error, _native
-
     with _new_plugins() as new:
         refusal = _native.load_plugin_library(os.fspath(path))
     if refusal is not None:
@@ -63,8 +62,6 @@ def _compiler():
         found = shutil.which(name)
         if found:
             return [found, *command[1:]]
-    from tenon import Error
-
     missing = (f"the program '{command[0]}', which the variable CXX names, is not there" if command
                else "there is none of c++, g++, clang++")
     raise Error(f"plugin_from_source() needs a C++ compiler, and {missing}: install one, such as "
@@ -97,8 +94,6 @@ def _processor():
 
 
 def _compile(command, source, target):
-    from tenon import Error
-
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         made = pathlib.Path(folder) / target.name
@@ -193,8 +188,6 @@ def check_plugins(path=None, *, plugin=(), shapes=None, types=None, fields=(), c
     seconds for one check. verbose: prints a report.
     Returns a CheckResult of Finding objects. Raises tenon.Error when nothing can be checked.
     """
-    from tenon import Error
-
     command = [str(_PACKAGE / "bin" / "tenon"), "plugins", "check", "--json"]
     for option, values in (("plugin", plugin), ("shapes", shapes), ("types", types),
                            ("fields", fields), ("cases", cases), ("timeLimit", time_limit)):
