@@ -78,7 +78,7 @@ template <class Class, class R, class... P> auto member(R (Class::*function)(P..
 /// A property with TensorRT's getter and setter.
 template <class Bound, class Get, class Set>
 void property(Bound& bound, const char* name, Get get, Set set, const char* doc) {
-  bound.def_prop_rw(name, member(get), member(set), doc);
+  bound.def_prop_rw(name, member(get), member(set), nb::for_setter(nb::name(name)), doc);
 }
 template <class Bound, class Get>
 void property(Bound& bound, const char* name, Get get, const char* doc) {

@@ -190,6 +190,8 @@ def test_wrong_types_are_type_errors():
                  lambda: trt.INetworkDefinition(), lambda: trt.ITensor(), lambda: trt.ILayer()):
         with pytest.raises((TypeError, AttributeError)):
             call()
+    with pytest.raises(TypeError, match=r"dtype\(\): incompatible"):  # names the property
+        x.dtype = "float32"
     assert len(network) == 0
 
 
