@@ -4,6 +4,7 @@
 #include <tenon/extensions.h>
 
 #include "api/testing.h"
+#include "ops/idle_plugin_test.h"
 #include "ops/plugin_families_test.h"
 
 namespace tenon::testing {
@@ -144,44 +145,8 @@ TEST_F(SharedTensors, ComeFromPlugins) {
   EXPECT_THAT(run(*engine, {1, 2, 3, 4, 5, 6}), ElementsAre(21, 42, 63, 24, 45, 66));
 }
 
-class Dynamic final : public IPluginV2DynamicExt {
- public:
-  const char* getPluginType() const noexcept override { return "Dynamic"; }
-  const char* getPluginVersion() const noexcept override { return "1"; }
-  int32_t getNbOutputs() const noexcept override { return 1; }
-  int32_t initialize() noexcept override { return 0; }
-  void terminate() noexcept override {}
-  size_t getSerializationSize() const noexcept override { return 0; }
-  void serialize(void*) const noexcept override {}
-  void destroy() noexcept override { delete this; }
-  void setPluginNamespace(const char*) noexcept override {}
-  const char* getPluginNamespace() const noexcept override { return ""; }
-  DataType getOutputDataType(int32_t, const DataType* in, int32_t) const noexcept override {
-    return in[0];
-  }
-  Dynamic* clone() const noexcept override { return new Dynamic(*this); }
-  DimsExprs getOutputDimensions(int32_t, const DimsExprs* in, int32_t,
-                                IExprBuilder&) noexcept override {
-    return in[0];
-  }
-  bool supportsFormatCombination(int32_t, const PluginTensorDesc*, int32_t,
-                                 int32_t) noexcept override {
-    return true;
-  }
-  void configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
-                       int32_t) noexcept override {}
-  size_t getWorkspaceSize(const PluginTensorDesc*, int32_t, const PluginTensorDesc*,
-                          int32_t) const noexcept override {
-    return 0;
-  }
-  int32_t enqueue(const PluginTensorDesc*, const PluginTensorDesc*, const void* const*,
-                  void* const*, void*, cudaStream_t) noexcept override {
-    return 0;
-  }
-};
-
 TEST_F(SharedTensors, AndPluginsOfDynamicShapesDoNotGoTogether) {
-  Dynamic plugin;
+  IdlePlugin plugin;
   EXPECT_EQ(engine_of(add(plugin, {&s_.input("x", {3})})), nullptr);
   EXPECT_THAT(s_.logger.take_errors(),
               HasSubstr("plugins of IPluginV2DynamicExt need the batch as a dimension"));

@@ -10,22 +10,22 @@ namespace {
 struct Row {
   DataType type;
   int bits;
-  std::string_view name, alias;
+  std::string_view name;
 };
 
 constexpr std::array<Row, 12> kTypes{{
-    {DataType::kFLOAT, 32, "float32", "fp32"},
-    {DataType::kHALF, 16, "float16", "fp16"},
-    {DataType::kINT8, 8, "int8", "int8"},
-    {DataType::kINT32, 32, "int32", "int32"},
-    {DataType::kBOOL, 8, "bool", "bool"},
-    {DataType::kUINT8, 8, "uint8", "uint8"},
-    {DataType::kFP8, 8, "float8_e4m3fn", "fp8"},
-    {DataType::kBF16, 16, "bfloat16", "bf16"},
-    {DataType::kINT64, 64, "int64", "int64"},
-    {DataType::kINT4, 4, "int4", "int4"},
-    {DataType::kFP4, 4, "float4_e2m1fn", "fp4"},
-    {DataType::kE8M0, 8, "float8_e8m0fnu", "e8m0"},
+    {DataType::kFLOAT, 32, "float32"},
+    {DataType::kHALF, 16, "float16"},
+    {DataType::kINT8, 8, "int8"},
+    {DataType::kINT32, 32, "int32"},
+    {DataType::kBOOL, 8, "bool"},
+    {DataType::kUINT8, 8, "uint8"},
+    {DataType::kFP8, 8, "float8_e4m3fn"},
+    {DataType::kBF16, 16, "bfloat16"},
+    {DataType::kINT64, 64, "int64"},
+    {DataType::kINT4, 4, "int4"},
+    {DataType::kFP4, 4, "float4_e2m1fn"},
+    {DataType::kE8M0, 8, "float8_e8m0fnu"},
 }};
 
 const Row& row(DataType type) {
@@ -38,12 +38,6 @@ const Row& row(DataType type) {
 
 std::string_view name_of(DataType type) {
   return row(type).name;
-}
-
-std::optional<DataType> data_type_named(std::string_view name) {
-  for (const Row& r : kTypes)
-    if (r.name == name || r.alias == name) return r.type;
-  return std::nullopt;
 }
 
 int bits_of(DataType type) {

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace tenon {
@@ -14,9 +13,6 @@ using nvinfer1::DataType;
 
 /// "float32", "int64", …: NumPy's names where NumPy has the type.
 std::string_view name_of(DataType type);
-
-/// The type with that name, in NumPy's or trtexec's spelling ("float32", "fp32", "half", …).
-std::optional<DataType> data_type_named(std::string_view name);
 
 /// Bits per element: 4 for int4 and fp4, 8 for bool.
 int bits_of(DataType type);

@@ -11,9 +11,6 @@ namespace {
 
 TEST(DataType, NamesAndSizes) {
   EXPECT_EQ(name_of(DataType::kHALF), "float16");
-  EXPECT_EQ(data_type_named("fp16"), DataType::kHALF);
-  EXPECT_EQ(data_type_named("int64"), DataType::kINT64);
-  EXPECT_EQ(data_type_named("complex"), std::nullopt);
   EXPECT_EQ(bytes_of(DataType::kINT4, 3), 2u);  // two to a byte, the last padded
   EXPECT_EQ(bytes_of(DataType::kBF16, 3), 6u);
   EXPECT_THROW(name_of(static_cast<DataType>(99)), Error);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "import/testing.h"
+#include "ops/idle_plugin_test.h"
 #include "ops/plugin.h"
 #include "registry/registry.h"
 
@@ -17,41 +18,13 @@ using nvinfer1::PluginFieldType;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-// Gives back its input; only what its creator receives matters.
-class Plugin final : public nvinfer1::IPluginV2DynamicExt {
+// Only what its creator receives matters.
+class Plugin final : public testing::IdlePlugin {
  public:
   const char* getPluginType() const noexcept override { return "Probe"; }
   const char* getPluginVersion() const noexcept override { return "2"; }
-  int32_t getNbOutputs() const noexcept override { return 1; }
-  int32_t initialize() noexcept override { return 0; }
-  void terminate() noexcept override {}
-  size_t getSerializationSize() const noexcept override { return 0; }
-  void serialize(void*) const noexcept override {}
-  void destroy() noexcept override { delete this; }
-  Plugin* clone() const noexcept override { return new Plugin(*this); }
-  void setPluginNamespace(const char*) noexcept override {}
   const char* getPluginNamespace() const noexcept override { return "lab"; }
-  DataType getOutputDataType(int32_t, const DataType* types, int32_t) const noexcept override {
-    return types[0];
-  }
-  nvinfer1::DimsExprs getOutputDimensions(int32_t, const nvinfer1::DimsExprs* in, int32_t,
-                                          nvinfer1::IExprBuilder&) noexcept override {
-    return in[0];
-  }
-  bool supportsFormatCombination(int32_t, const nvinfer1::PluginTensorDesc*, int32_t,
-                                 int32_t) noexcept override {
-    return true;
-  }
-  void configurePlugin(const nvinfer1::DynamicPluginTensorDesc*, int32_t,
-                       const nvinfer1::DynamicPluginTensorDesc*, int32_t) noexcept override {}
-  size_t getWorkspaceSize(const nvinfer1::PluginTensorDesc*, int32_t,
-                          const nvinfer1::PluginTensorDesc*, int32_t) const noexcept override {
-    return 0;
-  }
-  int32_t enqueue(const nvinfer1::PluginTensorDesc*, const nvinfer1::PluginTensorDesc*,
-                  const void* const*, void* const*, void*, cudaStream_t) noexcept override {
-    return 0;
-  }
+  Plugin* clone() const noexcept override { return new Plugin(*this); }
 };
 
 class Creator final : public nvinfer1::IPluginCreator {

@@ -209,15 +209,6 @@ void Network::forget_symbols(const std::function<bool(const Value*)>& goes) {
     if (s.value != nullptr && goes(s.value)) s.value = nullptr;
 }
 
-void Network::remove_node(Node& node) {
-  forget_symbols([&](const Value* v) { return v->producer == &node; });
-  for (Value* out : node.outputs) {
-    std::erase(outputs_, out);
-    std::erase_if(values_, [&](const auto& v) { return v.get() == out; });
-  }
-  std::erase_if(nodes_, [&](const auto& n) { return n.get() == &node; });
-}
-
 void Network::remove_input(Value& value) {
   std::erase(inputs_, &value);
   value.is_input = false;

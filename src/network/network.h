@@ -91,14 +91,12 @@ class Network {
   Node& add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs, std::string name = "");
   void mark_output(Value& value);
   void unmark_output(Value& value);
-  /// The layer and its outputs disappear; nobody may still use them.
-  void remove_node(Node& node);
   void remove_input(Value& value);
   /// All users of `from` (also the list of network outputs) use `to` instead.
   void replace_uses(Value& from, Value& to);
   /// The same for many at once, in one walk over the network. A replacement may itself be replaced.
   void replace_uses(const std::unordered_map<Value*, Value*>& replacements);
-  /// Many layers at once, in one walk over the network; nobody may still use their outputs.
+  /// Layers and their outputs disappear, in one walk over the network; nobody may still use them.
   void remove_nodes(const std::unordered_set<const Node*>& nodes);
   /// Each layer takes the place, in the order of layers, right before the one it is mapped to.
   void move_nodes(const std::unordered_map<const Node*, const Node*>& before);

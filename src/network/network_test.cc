@@ -119,7 +119,7 @@ TEST(Network, ReplacedOutputsKeepTheirNames) {
   b.outputs[0]->name = "result";
   n.mark_output(*b.outputs[0]);
   n.replace_uses(*b.outputs[0], *a.outputs[0]);
-  n.remove_node(b);
+  n.remove_nodes({&b});
   EXPECT_THAT(n.outputs(), ElementsAre(a.outputs[0]));
   EXPECT_EQ(a.outputs[0]->name, "result");
   EXPECT_EQ(n.nodes().size(), 1u);

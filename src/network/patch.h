@@ -30,8 +30,6 @@ class Patch {
   void remove(Node& node) { removed_.insert(&node); }
 
   bool removes(const Node& node) const { return removed_.contains(&node); }
-  /// Whether the change already touches the tensor.
-  bool replaces(Value& value) const { return replacements_.contains(&value); }
 
   /// Changes the network: O(layers of the network). The patch is used up.
   void apply(Network& network) &&;

@@ -98,8 +98,14 @@ struct OneLayer {
 
 using Json = nlohmann::json;
 
+DataType type_named(const std::string& name) {
+  for (int32_t i = 0; i < nvinfer1::EnumMax<DataType>(); ++i)
+    if (name_of(static_cast<DataType>(i)) == name) return static_cast<DataType>(i);
+  fail(ErrorCode::kINVALID_ARGUMENT, "no data type is called {}", name);
+}
+
 Tensor tensor_from(const Json& j) {
-  const auto type = data_type_named(j.at("type").get<std::string>()).value();
+  const DataType type = type_named(j.at("type").get<std::string>());
   const auto extents = j.at("shape").get<std::vector<int64_t>>();
   Tensor t(type, Shape(std::span<const int64_t>(extents)));
   const Json& data = j.at("data");

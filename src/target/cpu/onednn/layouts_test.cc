@@ -33,7 +33,9 @@ TEST_P(LayoutsTest, HaveCode) {
       return Primitive::primitive_desc(
           Primitive::desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
                           onednn::desc_of(shape, test.kernel().input_layouts[0]),
-                          onednn::any_desc(weights), onednn::desc_of({maps}, Layout::kLinear),
+                          dnnl::memory::desc(onednn::dims_of(weights), dnnl::memory::data_type::f32,
+                                             dnnl::memory::format_tag::any),
+                          onednn::desc_of({maps}, Layout::kLinear),
                           onednn::desc_of(test.output_shape(), test.kernel().output_layouts[0]),
                           onednn::dims_of(stride), onednn::dims_of(padding),
                           onednn::dims_of(padding)),

@@ -65,10 +65,6 @@ memory::desc desc_of(const Shape& shape, Layout layout) {
   return {dims_of(shape), memory::data_type::f32, tag};
 }
 
-memory::desc any_desc(const Shape& shape) {
-  return {dims_of(shape), memory::data_type::f32, memory::format_tag::any};
-}
-
 std::optional<Layout> layout_of(const memory::desc& desc, const Shape& shape) {
   for (const Layout layout :
        {Layout::kLinear, Layout::kBlocked16, Layout::kBlocked8, Layout::kChannelsLast}) {

@@ -31,7 +31,6 @@ template <class Body> auto call(const char* what, Body&& body) {
 dnnl::memory::dims dims_of(const Shape& shape);
 /// A float tensor in that layout. Throws when the layout does not exist for the rank.
 dnnl::memory::desc desc_of(const Shape& shape, Layout layout);
-dnnl::memory::desc any_desc(const Shape& shape);
 /// Which of our layouts it is; none for others.
 std::optional<Layout> layout_of(const dnnl::memory::desc& desc, const Shape& shape);
 /// The blocked layout that suits the machine.
