@@ -1,5 +1,5 @@
-"""Fails when a C++ block of the documentation is not, word for word, part of the example it names,
-or when a relative link leads nowhere.
+"""Fails when a block of C++ in the documentation, or one of Python that names an example, is not, word
+for word, part of the example it names, or when a relative link leads nowhere.
 
 A block names its file in a comment on the line before: `<!-- from: examples/readme/run_model.cc -->`.
 The examples are compiled and run by tests of their own.
@@ -20,14 +20,16 @@ def pages():
 def problems_of(page):
     text = page.read_text()
     name = page.relative_to(ROOT)
-    for before, block in re.findall(r"([^\n]*)\n```(?:cpp|c\+\+)\n(.*?)\n```", text, re.S):
+    blocks = re.findall(r"([^\n]*)\n```(cpp|c\+\+|python)\n(.*?)\n```", text, re.S)
+    for before, language, block in blocks:
         source = FROM.search(before)
         if source is None:
-            yield f"{name}: a C++ block does not say which example it is from"
+            if language != "python":
+                yield f"{name}: a C++ block does not say which example it is from"
         elif not (ROOT / source[1]).is_file():
             yield f"{name}: {source[1]} does not exist"
         elif block not in (ROOT / source[1]).read_text():
-            yield f"{name}: a C++ block differs from {source[1]}"
+            yield f"{name}: a block differs from {source[1]}"
     for match in LINK.finditer(text):
         target = match[1] or match[2]
         if "://" not in target and not (page.parent / target).exists():
