@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tenon::python {
@@ -25,13 +27,31 @@ bool is_storage(const ElementType& type) {
          || type.type == DataType::kE8M0;
 }
 
-// The format letter of a buffer; C's long has two sizes.
-char format_of(const Py_buffer& view) {
-  const char* format = view.format == nullptr ? "B" : view.format;
+const ElementType* type_of_name(std::string_view name) {
+  for (const ElementType& type : kTypes)
+    if (name == type.name) return &type;
+  return nullptr;
+}
+
+// The type that a buffer says; C's long has two sizes.
+const ElementType* type_of_format(const char* format, Py_ssize_t bytes) {
+  if (format == nullptr) format = "B";
   if (*format == '@' || *format == '=' || *format == '<') ++format;
-  if (*format == '\0' || format[1] != '\0') return '\0';
-  if (*format == 'l' || *format == 'q') return view.itemsize == 8 ? 'q' : 'i';
-  return *format;
+  if (*format == '\0' || format[1] != '\0') return nullptr;
+  const char letter = *format == 'l' || *format == 'q' ? (bytes == 8 ? 'q' : 'i') : *format;
+  for (const ElementType& type : kTypes)
+    if (type.format == letter && !is_storage(type)) return &type;
+  return nullptr;
+}
+
+// PyTorch has one object for each type.
+const ElementType* type_of_torch(nb::handle dtype) {
+  static auto& known = *new std::vector<std::pair<nb::object, const ElementType*>>;
+  for (const auto& [object, type] : known)
+    if (object.is(dtype)) return type;
+  const std::string name = nb::str(dtype).c_str();  // "torch.float32"
+  known.emplace_back(nb::borrow(dtype), type_of_name(name.substr(name.find('.') + 1)));
+  return known.back().second;
 }
 
 nb::object helper(const char* name) {
@@ -76,35 +96,50 @@ const Framework& framework_of(nb::handle array) {
   for (const Framework& framework : known)
     if (framework.type.is(type)) return framework;
   const auto made = nb::cast<nb::tuple>(helper("framework")(type));
-  known.push_back({nb::borrow(type), made[0], made[1]});
+  known.push_back({nb::borrow(type), made[0], made[1], nb::cast<bool>(made[2])});
   return known.back();
 }
 
 ArrayView::ArrayView(nb::handle array, const Framework& framework, bool writable)
-    : owner_(framework.to_numpy.is_none() ? nb::borrow(array) : framework.to_numpy(array)) {
-  const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
-  if (PyObject_GetBuffer(owner_.ptr(), &view_, flags) == 0) return;
-  PyErr_Clear();
-  const auto plain = nb::cast<nb::tuple>(helper("plain")(owner_, writable));
-  owner_ = plain[0];
-  name_ = nb::cast<std::string>(plain[1]);
-  if (PyObject_GetBuffer(owner_.ptr(), &view_, flags) != 0) throw nb::python_error();
+    : owner_(framework.to_numpy.is_none() || framework.is_torch ? nb::borrow(array)
+                                                                : framework.to_numpy(array)) {
+  framework.is_torch ? open_tensor(writable) : open_buffer(writable);
 }
 
-bool ArrayView::has_type(const ElementType& type) const {
-  if (!name_.empty()) return name_ == type.name;
-  return format_of(view_) == type.format && !is_storage(type);
+void ArrayView::open_tensor(bool writable) {
+  if (!nb::cast<bool>(owner_.attr("is_cpu")) || nb::cast<bool>(owner_.attr("is_neg")())
+      || !nb::cast<bool>(owner_.attr("is_contiguous")()))
+    owner_ = helper("plain_tensor")(owner_, writable);
+  const nb::object shape = owner_.attr("shape");
+  rank_ = static_cast<int>(nb::len(shape));
+  shape_.nbDims = std::min<int>(rank_, Dims::MAX_DIMS);
+  for (int i = 0; i < shape_.nbDims; ++i) shape_.d[i] = nb::cast<int64_t>(shape[i]);
+  type_ = type_of_torch(owner_.attr("dtype"));
+  data_ = reinterpret_cast<void*>(nb::cast<uintptr_t>(owner_.attr("data_ptr")()));
+  bytes_ = type_ == nullptr ? 0 : type_->bytes;
+  for (int i = 0; i < shape_.nbDims; ++i) bytes_ *= static_cast<size_t>(shape_.d[i]);
+}
+
+void ArrayView::open_buffer(bool writable) {
+  const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+  std::string name;
+  if (PyObject_GetBuffer(owner_.ptr(), &view_, flags) != 0) {
+    PyErr_Clear();
+    const auto plain = nb::cast<nb::tuple>(helper("plain")(owner_, writable));
+    owner_ = plain[0];
+    name = nb::cast<std::string>(plain[1]);
+    if (PyObject_GetBuffer(owner_.ptr(), &view_, flags) != 0) throw nb::python_error();
+  }
+  type_ = name.empty() ? type_of_format(view_.format, view_.itemsize) : type_of_name(name);
+  data_ = view_.buf;
+  bytes_ = static_cast<size_t>(view_.len);
+  rank_ = view_.ndim;
+  shape_.nbDims = std::min<int>(rank_, Dims::MAX_DIMS);
+  std::copy_n(view_.shape, shape_.nbDims, shape_.d);
 }
 
 bool ArrayView::has_shape(const Dims& shape) const {
-  return view_.ndim == shape.nbDims && std::equal(view_.shape, view_.shape + view_.ndim, shape.d);
-}
-
-Dims ArrayView::shape() const {
-  Dims shape{};
-  shape.nbDims = std::min<int>(view_.ndim, Dims::MAX_DIMS);
-  std::copy_n(view_.shape, shape.nbDims, shape.d);
-  return shape;
+  return rank_ == shape.nbDims && std::equal(shape_.d, shape_.d + rank_, shape.d);
 }
 
 nb::object make_array(Memory memory, const Dims& shape, const ElementType& type,

@@ -27,6 +27,7 @@ struct Framework {
   nb::object type;
   nb::object to_numpy;    // (array) -> numpy.ndarray; None for NumPy itself
   nb::object from_numpy;  // (numpy.ndarray, name of the element type) -> array
+  bool is_torch;          // PyTorch's tensors say themselves where their memory is
 };
 
 /// The framework of `array`. Throws TypeError when it is no array. Copy it before Python runs.
@@ -41,17 +42,25 @@ class ArrayView {
   ArrayView(const ArrayView&) = delete;
   ArrayView& operator=(const ArrayView&) = delete;
 
-  void* data() const { return view_.buf; }
-  size_t bytes() const { return static_cast<size_t>(view_.len); }
-  bool has_type(const ElementType& type) const;
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  bool has_type(const ElementType& type) const { return type_ == &type; }
   bool has_shape(const nvinfer1::Dims& shape) const;
-  nvinfer1::Dims shape() const;
-  int rank() const { return view_.ndim; }
+  /// Its first dimensions, where there are more than the engine knows.
+  const nvinfer1::Dims& shape() const { return shape_; }
+  int rank() const { return rank_; }
 
  private:
-  Py_buffer view_ = {};
+  void open_tensor(bool writable);
+  void open_buffer(bool writable);
+
   nb::object owner_;
-  std::string name_;  // of the element type, where NumPy's buffer cannot say it
+  Py_buffer view_ = {};
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  const ElementType* type_ = nullptr;  // null for types that the engine lacks
+  int rank_ = 0;
+  nvinfer1::Dims shape_ = {};
 };
 
 struct FreeMemory {

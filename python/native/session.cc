@@ -246,7 +246,7 @@ void Session::bind_input(Lane& lane, size_t i, nb::handle array, const ArrayView
   check(port, array, view);
   lane.addresses[static_cast<size_t>(inputs_[i])] = view.data();
   if (view.has_shape(lane.shapes[i])) return;
-  const Dims shape = view.shape();
+  const Dims& shape = view.shape();
   bool fits = view.rank() == port.least.nbDims;
   for (int d = 0; fits && d < shape.nbDims; ++d)
     fits = port.least.d[d] <= shape.d[d] && shape.d[d] <= port.most.d[d];

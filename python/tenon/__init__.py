@@ -7,6 +7,7 @@
 `tenon.tensorrt` has TensorRT's own API; `tenon.mmcv`, `tenon.mmdeploy` and `tenon.pytrt` have the
 functions of these projects.
 """
+from tenon import _load  # noqa: F401, first
 from tenon._as_tensorrt import install_as_tensorrt
 from tenon._compile import compile
 from tenon._engine import Engine, Tensor, load

@@ -12,19 +12,22 @@ _STORAGE = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e8m0fnu": 
 
 
 def framework(kind):
-    """(to_numpy, from_numpy) for arrays of the class `kind`; to_numpy is None for NumPy's."""
+    """(to_numpy, from_numpy, whether it is PyTorch's) for arrays of the class `kind`.
+
+    to_numpy is None where nothing needs to become NumPy's.
+    """
     if issubclass(kind, np.ndarray):
-        return None, _numpy_view
+        return None, _numpy_view, False
     root = kind.__module__.partition(".")[0]
     if any(base.__module__ == "torch" for base in kind.__mro__):
-        return _torch_to_numpy, _torch_from_numpy
+        return np.asarray, _torch_from_numpy(), True
     if hasattr(kind, "__dlpack__"):
         module = sys.modules.get({"jaxlib": "jax"}.get(root, root))
         module = getattr(module, "dlpack", None) or module
         back = getattr(module, "from_dlpack", None)
-        return _dlpack_to_numpy, (lambda array, name: back(array)) if back else _numpy_view
+        return (_dlpack_to_numpy, (lambda array, name: back(array)) if back else _numpy_view, False)
     if hasattr(kind, "__array_interface__") or issubclass(kind, (memoryview, bytearray)):
-        return np.asarray, _numpy_view
+        return np.asarray, _numpy_view, False
     if hasattr(kind, "__cuda_array_interface__"):
         raise TypeError(f"an array of {kind.__name__} is in CUDA memory; the engine runs on the CPU")
     raise TypeError(f"expected an array (NumPy, PyTorch, DLPack), found {kind.__name__}")
@@ -66,22 +69,21 @@ def _dlpack_to_numpy(array):
         raise TypeError(f"{text(array)}: no memory of the CPU that DLPack gives ({error})")
 
 
-def _torch_to_numpy(tensor):
+def plain_tensor(tensor, writable):
+    """A tensor of the CPU without gaps."""
     if tensor.device.type != "cpu":
         raise TypeError(f"the tensor is on {tensor.device}; the engine runs on the CPU: use .cpu()")
-    try:
-        return tensor.detach().numpy()
-    except TypeError:  # a type that NumPy lacks
-        import ml_dtypes
-        import torch
-        name = str(tensor.dtype).removeprefix("torch.")
-        stored = torch.int16 if tensor.element_size() == 2 else torch.uint8
-        return tensor.detach().view(stored).numpy().view(getattr(ml_dtypes, name))
+    if writable:
+        raise ValueError("out: the tensor is not contiguous")
+    return tensor.detach().resolve_neg().contiguous()
 
 
-def _torch_from_numpy(array, name):
+def _torch_from_numpy():
     import torch
-    if name not in _STORAGE:
-        return torch.from_numpy(array)
-    signed = np.int16 if array.itemsize == 2 else np.uint8
-    return torch.from_numpy(array.view(signed)).view(getattr(torch, name))
+
+    def from_numpy(array, name):
+        if name not in _STORAGE:
+            return torch.from_numpy(array)
+        signed = np.int16 if array.itemsize == 2 else np.uint8
+        return torch.from_numpy(array.view(signed)).view(getattr(torch, name))
+    return from_numpy

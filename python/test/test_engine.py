@@ -333,9 +333,9 @@ def test_calls_keep_nothing():
     assert resident() - before < 20e6
 
 
-def test_import_is_quick():
-    code = ("import time; start = time.perf_counter(); import tenon, sys;"
-            "print(time.perf_counter() - start);"
+def test_import_is_quick():  # in time of the processor, which others may keep busy
+    code = ("import time; start = time.process_time(); import tenon, sys;"
+            "print(time.process_time() - start);"
             "assert not {'torch', 'onnx', 'h5py'} & set(sys.modules)")
     times = [float(subprocess.run([sys.executable, "-c", code], check=True, text=True,
                                   capture_output=True).stdout) for _ in range(3)]
