@@ -56,20 +56,27 @@ class Bytes {
   Py_buffer view_{};
 };
 
-/// A class of Owned<> objects. 8.x programs use them in `with` statements and call `__del__`:
-/// neither does anything, as an object goes with its last reference.
-template <class T, class... Extra>
-nanobind::class_<T> handle_class(nanobind::module_& m, const char* name, const char* doc,
-                                 const Extra&... extra) {
+/// Lets objects be used in `with` statements, as 8.x programs do. Leaving one does nothing: an
+/// object goes with its last reference.
+template <class Class> Class& usable_in_with(Class& bound) {
   namespace nb = nanobind;
-  return nb::class_<T>(m, name, nb::is_weak_referenceable(), doc, extra...)
+  bound
       .def(
           "__enter__", [](nb::handle self) { return nb::borrow(self); },
           nb::sig("def __enter__(self) -> typing.Self"))
       .def(
           "__exit__", [](nb::handle, const nb::args&) {},
-          "Does nothing: the object goes with its last reference.")
-      .def("__del__", [](nb::handle) {});
+          "Does nothing: the object goes with its last reference.");
+  return bound;
+}
+
+/// A class of Owned<> objects. 8.x programs call `__del__`, which does nothing either.
+template <class T, class... Extra>
+nanobind::class_<T> handle_class(nanobind::module_& m, const char* name, const char* doc,
+                                 const Extra&... extra) {
+  namespace nb = nanobind;
+  nb::class_<T> bound(m, name, nb::is_weak_referenceable(), doc, extra...);
+  return usable_in_with(bound).def("__del__", [](nb::handle) {});
 }
 
 }  // namespace tenon::python

@@ -5,6 +5,7 @@
 
 #include "bind.h"
 #include "engine_call.h"
+#include "handle.h"
 
 namespace tenon::python {
 namespace {
@@ -48,6 +49,7 @@ void bind_logger(nb::module_& m) {
   base.def(nb::init<>())
       .def("log", &ILogger::log, nb::arg("severity"), nb::arg("msg"),
            "Takes one message. Called from several threads.");
+  usable_in_with(base);
 
   auto logger = nb::class_<Logger, ILogger>(
       m, "Logger", "Writes messages to standard error, from `min_severity` upwards.");

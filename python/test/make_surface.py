@@ -94,7 +94,8 @@ def main():
 
     blocks = []
     for kind, names in surface.items():  # a class or enumeration is one line
-        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(facts)}" for name, facts in names.items())
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(facts)}"
+                           for name, facts in names.items())
         blocks.append(f"{json.dumps(kind)}: {{\n{lines}\n}}")
     text = "{\n" + ",\n".join(blocks) + "\n}\n"
     pathlib.Path(__file__).with_name("surface.json").write_text(text)

@@ -70,3 +70,33 @@ def evaluate(define, *arrays):
         tensor.name = f"y{i}"
         network.mark_output(tensor)
     return run(network, *arrays)
+
+
+def check(define, expected, *arrays, rtol=1e-5, atol=1e-6):
+    """The network's outputs are `expected`, a function of the arrays, in value, shape and type."""
+    found = evaluate(define, *arrays)
+    wanted = expected(*arrays)
+    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+    assert len(found) == len(wanted)
+    for have, want in zip(found, wanted):
+        assert have.shape == want.shape and have.dtype == want.dtype
+        np.testing.assert_allclose(have, want, rtol=rtol, atol=atol)
+
+
+RANDOM = np.random.default_rng(0)
+
+
+def normal(*shape):
+    """Random numbers."""
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def integers(high, *shape):
+    """Random int32 below `high`."""
+    return RANDOM.integers(0, high, shape).astype(np.int32)
+
+
+def softmax(x, axis):
+    """Softmax by NumPy."""
+    powers = np.exp(x - x.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)

@@ -96,7 +96,6 @@ def test_layers_have_their_own_classes():
 def test_layers_of_every_type_have_a_class():
     classes = {name for name in vars(trt) if name.startswith("I") and name.endswith("Layer")}
     special = {"FULLY_CONNECTED", "RNN_V2", "PLUGIN"}  # of 8.x and before
-    special |= {"PLUGIN_V2", "PLUGIN_V3"}
     named = {name.replace("Layer", "").upper()[1:] for name in classes}
     for name in set(trt.LayerType.__members__) - special:
         plain = name.replace("_", "")
