@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from operators import check, kept_boxes, min_opt_max, roi_align
+from operators import check, deform_conv, kept_boxes, min_opt_max, roi_align
 from torch.nn import functional
 
 from tenon import mmdeploy
@@ -57,6 +57,38 @@ def test_roi_align(tmp_path, mode, aligned):
           dict(output_height_i=2, output_width_i=2, spatial_scale_f=1.0, sampling_ratio_i=2,
                mode_s=mode, aligned_i=aligned), [torch.rand(1, 3, 8, 8), rois],
           lambda x, rois: roi_align(x, rois, (2, 2), 1.0, 2, bool(aligned)))
+
+
+@pytest.mark.parametrize("aligned", [0, 1])
+def test_multi_level_roi_align(tmp_path, aligned):
+    strides, finest = (4, 8), 8
+    rois = torch.tensor([[0.0, 0, 0, 6, 9], [0, 3, 2, 30, 27], [0, 8, 8, 16, 17]])
+
+    def reference(rois, *maps):
+        rows = []
+        for roi in rois:
+            size = float((roi[3] - roi[1]) * (roi[4] - roi[2])) ** 0.5
+            level = min(max(math.floor(math.log2(size / finest + 1e-6)), 0), len(maps) - 1)
+            rows.append(roi_align(maps[level], roi[None], (2, 2), 1 / strides[level], 2, bool(aligned)))
+        return torch.cat(rows)
+
+    check(run, tmp_path, "mmdeploy::MMCVMultiLevelRoiAlign",
+          dict(output_height_i=2, output_width_i=2, pool_mode_i=1, sampling_ratio_i=2,
+               featmap_strides_f=[float(s) for s in strides], finest_scale_i=finest,
+               roi_scale_factor_f=-1.0, aligned_i=aligned),
+          [rois, torch.rand(1, 3, 8, 8), torch.rand(1, 3, 4, 4)], reference)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("channels, out, stride, padding", [(3, 64, 1, 0), (1, 32, 3, 2)])
+def test_modulated_deform_conv(tmp_path, channels, out, stride, padding, bias):
+    extent = (10 + 2 * padding - 3) // stride + 1
+    inputs = [torch.rand(1, channels, 10, 10), torch.randn(1, 18, extent, extent),
+              torch.rand(1, 9, extent, extent), torch.rand(out, channels, 3, 3) - 0.5]
+    check(run, tmp_path, "mmdeploy::MMCVModulatedDeformConv2d",
+          dict(stride_i=[stride] * 2, padding_i=[padding] * 2, dilation_i=[1, 1], groups_i=1,
+               deform_groups_i=1), inputs + ([torch.rand(out)] if bias else []),
+          lambda x, o, m, w, b=None: deform_conv(x, o, w, m, b, stride=stride, padding=padding))
 
 
 def test_grid_priors(tmp_path):
