@@ -58,12 +58,14 @@ nb::object add_plugin_v3(nb::handle self, const Tensors& inputs, const Tensors& 
 
 /// get_plugin_registry() of builders and runtimes; the registry keeps its owner.
 template <class Owner> void bind_registry_of(nb::handle owner) {
-  constexpr const char* kName = "get_plugin_registry";
-  nb::setattr(owner, kName,
-              nb::cpp_function([](Owner& self) { return &self.getPluginRegistry(); },
-                               nb::scope(owner), nb::name(kName), nb::is_method(),
-                               nb::rv_policy::reference, nb::keep_alive<0, 1>(),
-                               "The registry that its plugins are looked up in first."));
+  nb::cpp_function_def([](Owner& self) { return &self.getPluginRegistry(); }, nb::scope(owner),
+                       nb::name("get_plugin_registry"), nb::is_method(), nb::rv_policy::reference,
+                       nb::keep_alive<0, 1>(),
+                       "The registry that its plugins are looked up in first.");
+}
+
+nb::object add_plugin(nb::handle self, nb::handle plugin, bool aot) {
+  return python_class("tenon.tensorrt.plugin.registering", "add_plugin")(self, plugin, aot);
 }
 
 }  // namespace
@@ -78,16 +80,25 @@ void bind_plugin_layers(nb::module_& m) {
   bind_registry_of<nvinfer1::IRuntime>(m.attr("Runtime"));
 
   const nb::object network = m.attr("INetworkDefinition");
-  nb::setattr(network, "add_plugin_v2",
-              nb::cpp_function(&add_plugin_v2, nb::scope(network), nb::name("add_plugin_v2"),
-                               nb::is_method(), nb::arg("inputs"), nb::arg("plugin"),
-                               "Adds a plugin of version 2, of which the layer takes a clone."));
-  nb::setattr(network, "add_plugin_v3",
-              nb::cpp_function(&add_plugin_v3, nb::scope(network), nb::name("add_plugin_v3"),
-                               nb::is_method(), nb::arg("inputs"), nb::arg("shape_inputs"),
-                               nb::arg("plugin"),
-                               "Adds a plugin of version 3, of which the layer takes a clone; "
-                               "`shape_inputs` are tensors whose values decide shapes."));
+  const auto define = [&](auto function, const char* name, const auto&... extra) {
+    nb::cpp_function_def(function, nb::scope(network), nb::name(name), nb::is_method(), extra...);
+  };
+  define(&add_plugin_v2, "add_plugin_v2", nb::arg("inputs"), nb::arg("plugin"),
+         nb::sig("def add_plugin_v2(self, inputs: collections.abc.Sequence[ITensor], "
+                 "plugin: object) -> IPluginV2Layer"),
+         "Adds a plugin of version 2, of which the layer takes a clone.");
+  define(&add_plugin_v3, "add_plugin_v3", nb::arg("inputs"), nb::arg("shape_inputs"),
+         nb::arg("plugin"),
+         nb::sig("def add_plugin_v3(self, inputs: collections.abc.Sequence[ITensor], "
+                 "shape_inputs: collections.abc.Sequence[ITensor], plugin: object) "
+                 "-> IPluginV3Layer"),
+         "Adds a plugin of version 3, of which the layer takes a clone; `shape_inputs` are tensors "
+         "whose values decide shapes.");
+  define(&add_plugin, "add_plugin", nb::arg("plugin"), nb::arg("aot") = false,
+         nb::sig("def add_plugin(self, plugin: tuple | collections.abc.Callable, "
+                 "aot: bool = False) -> IPluginV3Layer"),
+         "Adds a plugin of tensorrt.plugin.op, as in network.add_plugin(op.my.plugin(x, size=3)). "
+         "Plugins compiled ahead of time (aot) are not supported yet.");
 }
 
 }  // namespace tenon::python

@@ -29,7 +29,8 @@ def register(plugin_id, lazy_register=False):
     """
     def decorate(function):
         if plugin_id in _definitions:
-            raise ValueError(f"{plugin_id} is registered already")
+            raise ValueError(f"{plugin_id} is registered already: a process has one plugin of an "
+                             "id; take another one for another plugin")
         definition = Definition(plugin_id, function)
         if not lazy_register:
             _registered(definition)
@@ -132,12 +133,9 @@ class _Namespaces:
 op = _Namespaces()
 
 
-def add_plugin(network, plugin, aot=False):
-    """Adds a plugin of `tensorrt.plugin.op`: network.add_plugin(op.my.plugin(x, size=3)).
-
-    plugin: what the op gave: inputs, shape inputs and the plugin; or a function of `aot` that gives
-    these. Returns an IPluginV3Layer. Plugins compiled ahead of time are not supported yet.
-    """
+def add_plugin(network, plugin, aot):
+    """INetworkDefinition.add_plugin(): `plugin` is what an op gave, which is the inputs, the shape
+    inputs and the plugin; or a function of `aot` that gives these."""
     if aot:
         raise NotImplementedError("add_plugin(aot=True) is not supported yet: plugins run by their "
                                   "tensorrt.plugin.impl function")
@@ -147,6 +145,3 @@ def add_plugin(network, plugin, aot=False):
         raise TypeError(f"add_plugin() was given {plugin!r}; expected what a function of "
                         "tensorrt.plugin.op gives")
     return network.add_plugin_v3(*plugin)
-
-
-_native.INetworkDefinition.add_plugin = add_plugin
