@@ -262,6 +262,25 @@ void bind_layer_enums(nb::module_& m) {
          {"ISNAN", E::kISNAN}});
   }
   // 8.x names.
+  bind_enum<RNNOperation>(m, "RNNOperation", "Of 8.x: the cell of a recurrent layer.",
+                          {{"RELU", RNNOperation::kRELU},
+                           {"TANH", RNNOperation::kTANH},
+                           {"LSTM", RNNOperation::kLSTM},
+                           {"GRU", RNNOperation::kGRU}});
+  bind_enum<RNNDirection>(
+      m, "RNNDirection", "Of 8.x: the direction of a recurrent layer.",
+      {{"UNIDIRECTION", RNNDirection::kUNIDIRECTION}, {"BIDIRECTION", RNNDirection::kBIDIRECTION}});
+  bind_enum<RNNInputMode>(m, "RNNInputMode",
+                          "Of 8.x: whether a recurrent layer's input has weights.",
+                          {{"LINEAR", RNNInputMode::kLINEAR}, {"SKIP", RNNInputMode::kSKIP}});
+  bind_enum<RNNGateType>(m, "RNNGateType", "Of 8.x: a gate of a recurrent layer.",
+                         {{"INPUT", RNNGateType::kINPUT},
+                          {"OUTPUT", RNNGateType::kOUTPUT},
+                          {"FORGET", RNNGateType::kFORGET},
+                          {"UPDATE", RNNGateType::kUPDATE},
+                          {"RESET", RNNGateType::kRESET},
+                          {"CELL", RNNGateType::kCELL},
+                          {"HIDDEN", RNNGateType::kHIDDEN}});
   m.attr("ResizeMode") = m.attr("InterpolationMode");
   m.attr("SliceMode") = m.attr("SampleMode");
 }

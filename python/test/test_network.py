@@ -369,6 +369,6 @@ def test_other_names_of_8():
     assert network.add_identity(x) is not None
     assert trt.SliceMode is trt.SampleMode and trt.ResizeMode is trt.InterpolationMode
     with pytest.raises(NotImplementedError, match="write the recurrence with add_loop"):
-        network.add_rnn_v2(x, 1, 2, 3, None)
+        network.add_rnn_v2(x, 1, 2, 3, trt.RNNOperation.LSTM)
     with network as same:
         assert same is network

@@ -44,6 +44,10 @@ def test_enumerations_are_copied_and_pickled_as_themselves():
         assert pickle.loads(pickle.dumps(member)) is member and copy.deepcopy(member) is member
 
 
+def test_the_module_has_its_own_name_inside():
+    assert trt.tensorrt.DataType is trt.DataType  # as in TensorRT, where type hints say it
+
+
 def test_data_types_and_numpy():
     for dtype, expected in NUMPY_TYPES.items():
         assert trt.nptype(dtype) is expected and dtype.itemsize == np.dtype(expected).itemsize

@@ -1,4 +1,6 @@
 """TensorRT's Python API over Tenon's engine: `import tenon.tensorrt as trt`."""
+import sys as _sys
+
 from tenon._native import *  # noqa: F403
 from tenon._native import _version
 from tenon.tensorrt.plugin_classes import *  # noqa: F403
@@ -6,3 +8,6 @@ from tenon.tensorrt.plugin_fields import *  # noqa: F403
 from tenon.tensorrt import plugin  # noqa: E402,F401
 
 __version__ = ".".join(map(str, _version))
+
+# TensorRT's classes live in tensorrt.tensorrt, and type hints say so.
+tensorrt = _sys.modules[__name__]
