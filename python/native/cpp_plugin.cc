@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <tenon/plugin_runner.h>
 
 #include <algorithm>
 #include <vector>
@@ -207,8 +208,8 @@ void bind_cpp_plugins(nb::module_& m) {
                 reinterpret_cast<const bool*>(shared_outputs.data()), format, batch);
           },
           nb::arg("input_shapes"), nb::arg("output_shapes"), nb::arg("input_types"),
-          nb::arg("output_types"), nb::arg("input_is_broadcasted"),
-          nb::arg("output_is_broacasted"), nb::arg("format"), nb::arg("max_batch_size"),
+          nb::arg("output_types"), nb::arg("input_is_broadcasted"), nb::arg("output_is_broacasted"),
+          nb::arg("format"), nb::arg("max_batch_size"),
           "Tells the shapes, types and format chosen.")
       .def(
           "attach_to_context",
@@ -223,6 +224,58 @@ void bind_cpp_plugins(nb::module_& m) {
 
   nb::class_<CppPluginV2DynamicExt, CppPluginV2Ext>(
       m, "CppPluginV2DynamicExt", "An IPluginV2DynamicExt that is written in C++.")
+      .def(
+          "get_output_dimensions",
+          [](CppPluginV2DynamicExt& p, int32_t index, const std::vector<Extents>& inputs,
+             const ExpressionBuilder& builder) {
+            std::vector<nvinfer1::DimsExprs> shapes;
+            for (const Extents& extents : inputs)
+              shapes.push_back(engine_extents(extents, "get_output_dimensions"));
+            const nvinfer1::DimsExprs shape =
+                p.dynamic().getOutputDimensions(index, shapes.data(), count(shapes), builder.get());
+            if (shape.nbDims < 0) throw nb::value_error("the plugin does not take these inputs");
+            Extents extents;
+            for (int32_t axis = 0; axis < shape.nbDims; ++axis)
+              extents.d.emplace_back(builder.with(shape.d[axis]));
+            return extents;
+          },
+          nb::arg("output_index"), nb::arg("inputs"), nb::arg("expr_builder"),
+          "The shape of an output; for plugins in Python that use this one in theirs.")
+      .def(
+          "get_workspace_size",
+          [](CppPluginV2DynamicExt& p, const std::vector<PluginTensorDesc>& inputs,
+             const std::vector<PluginTensorDesc>& outputs) {
+            return p.dynamic().getWorkspaceSize(inputs.data(), count(inputs), outputs.data(),
+                                                count(outputs));
+          },
+          nb::arg("input_desc"), nb::arg("output_desc"),
+          "The scratch memory in bytes that enqueue() needs.")
+      .def(
+          "enqueue",
+          [](CppPluginV2DynamicExt& p, const std::vector<PluginTensorDesc>& input_descs,
+             const std::vector<PluginTensorDesc>& output_descs,
+             const std::vector<uintptr_t>& inputs, const std::vector<uintptr_t>& outputs,
+             uintptr_t workspace, uintptr_t stream) {
+            if (inputs.size() != input_descs.size() || outputs.size() != output_descs.size())
+              throw nb::value_error("descriptions and addresses differ in number");
+            const auto in = pointers<const void>(inputs);
+            const auto out = pointers<void>(outputs);
+            const TenonCpuKernel kernel = tenonCpuKernel(&p.get());  // as the engine runs it
+            const int32_t status = into_engine([&] {
+              void* const scratch = reinterpret_cast<void*>(workspace);
+              return kernel != nullptr
+                         ? kernel(&p.get(), input_descs.data(), output_descs.data(), in.data(),
+                                  out.data(), scratch)
+                         : p.dynamic().enqueue(input_descs.data(), output_descs.data(), in.data(),
+                                               out.data(), scratch,
+                                               reinterpret_cast<cudaStream_t>(stream));
+            });
+            if (status != 0)
+              throw std::runtime_error("enqueue() failed with " + std::to_string(status)
+                                       + "; the logger has what the plugin says");
+          },
+          nb::arg("input_desc"), nb::arg("output_desc"), nb::arg("inputs"), nb::arg("outputs"),
+          nb::arg("workspace"), nb::arg("stream"), "Runs the plugin on these addresses.")
       .def("configure_plugin", configure<DynamicPluginTensorDesc>(), nb::arg("inputs"),
            nb::arg("outputs"), "Tells types, formats and ranges of shapes.")
       .def(

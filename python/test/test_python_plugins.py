@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 from models import plan_of, run
-from scale_plugins import (CREATORS, REGISTRY, SHAPES, ScaleV2, ScaleV3, ScaleV3Creator, X,
-                           as_arrays, model_of, registered)
+from scale_plugins import (CREATORS, REGISTRY, SHAPES, ScaleV2, ScaleV2Creator, ScaleV3,
+                           ScaleV3Creator, Type, X, as_arrays, model_of, registered)
 
 import tenon
 import tenon.tensorrt as trt
@@ -224,6 +224,38 @@ def test_sides_may_be_other_objects():
     engine = trt.Runtime(trt.Logger()).deserialize_cuda_engine(plan)
     np.testing.assert_allclose(run(engine.create_execution_context(), x=X)["y"],
                                np.maximum(X, 0) * 5)
+
+
+def test_a_plugin_may_use_one_of_cpp():
+    class Negated(ScaleV2):
+        """-LeakyReLU(x), by the plugin of that name."""
+
+        def __init__(self, factor=1.0):
+            super().__init__(factor)
+            self.inner = REGISTRY.get_plugin_creator("LReLU_TRT", "1").create_plugin(
+                "inner", trt.PluginFieldCollection([trt.PluginField(
+                    "negSlope", np.array([0.5], np.float32), Type.FLOAT32)]))
+
+        def get_output_dimensions(self, output_index, inputs, expr_builder):
+            return self.inner.get_output_dimensions(output_index, inputs, expr_builder)
+
+        def enqueue(self, input_desc, output_desc, inputs, outputs, workspace, stream):
+            self.inner.configure_plugin(*self.ranges)
+            self.inner.enqueue(input_desc, output_desc, inputs, outputs, workspace, stream)
+            y, = as_arrays(outputs, output_desc)
+            np.negative(y, out=y)
+
+        def configure_plugin(self, inputs, outputs):
+            self.ranges = inputs, outputs
+
+        def get_workspace_size(self, inputs, outputs):
+            return self.inner.get_workspace_size(inputs, outputs)
+
+    registered(type("C", (ScaleV2Creator,), {"plugin_class": Negated})("PyNegated"))
+    plan = plan_of(model_of("PyNegated", factor=1.0), x=SHAPES)
+    engine = trt.Runtime(trt.Logger()).deserialize_cuda_engine(plan)
+    np.testing.assert_array_equal(run(engine.create_execution_context(), x=X)["y"],
+                                  -np.maximum(X, 0))
 
 
 def test_an_interpreter_may_end_with_engines_alive():
