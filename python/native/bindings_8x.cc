@@ -181,12 +181,18 @@ void bind_context_8x(nb::class_<IExecutionContext>& context) {
           [](C& self, int32_t size, const std::vector<Address>& addresses) {
             return run(self, size, addresses, std::nullopt, {});
           },
-          batch, bindings, "Runs `batch_size` items and waits; False on failure.")
+          batch, bindings,
+          nb::sig("def execute(self, batch_size: int = 1, "
+                  "bindings: collections.abc.Sequence[int] = ...) -> bool"),
+          "Runs `batch_size` items and waits; False on failure.")
       .def(
           "execute_async",
           [](C& self, int32_t size, const std::vector<Address>& addresses, Address stream,
              Address event) { return run(self, size, addresses, stream, event); },
           batch, bindings, nb::arg("stream_handle"), consumed,
+          nb::sig("def execute_async(self, batch_size: int = 1, "
+                  "bindings: collections.abc.Sequence[int] = ..., stream_handle: int = ..., "
+                  "input_consumed: int = 0) -> bool"),
           "Runs `batch_size` items on a stream; False on failure.")
       .def(
           "execute_async_v2",

@@ -3,13 +3,13 @@
 surface.json holds the names, made by make_surface.py. Names that are missing are listed here, each
 with its reason; the list may not have a name that exists.
 """
+import ast
 import inspect
 import json
 import pathlib
 import re
 
-import pytest
-
+import tenon
 import tenon.tensorrt as trt
 
 SURFACE = json.loads(pathlib.Path(__file__).with_name("surface.json").read_text())
@@ -164,6 +164,11 @@ def faults():
 
 def is_listed(name):
     return next((start for start in MISSING if name == start or name.startswith(start + ".")), None)
+
+
+def test_stubs_are_python():
+    for stub in pathlib.Path(tenon.__file__).parent.rglob("*.pyi"):
+        ast.parse(stub.read_text())
 
 
 FAULTS = faults()
