@@ -350,6 +350,16 @@ TEST(Context, NullAndUnknownArgumentsAreErrors) {
   EXPECT_EQ(context->inferShapes(3, nullptr), -1);
   EXPECT_FALSE(context->setOutputAllocator("image", nullptr));
   EXPECT_FALSE(context->reportToProfiler());
+  struct Listener : IDebugListener {
+    bool processDebugTensor(const void*, TensorLocation, DataType, const Dims&, const char*,
+                            cudaStream_t) override {
+      return false;
+    }
+  } listener;  // is there as in TensorRT, though no tensor can be one for it
+  EXPECT_TRUE(context->setDebugListener(&listener));
+  EXPECT_EQ(context->getDebugListener(), &listener);
+  EXPECT_TRUE(context->setAllTensorsDebugState(true));
+  EXPECT_FALSE(context->getDebugState("image"));
   EXPECT_TRUE(context->setDebugListener(nullptr));
   EXPECT_FALSE(context->setTensorDebugState("image", true));
   context->setName(nullptr);

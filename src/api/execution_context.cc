@@ -271,22 +271,19 @@ bool ContextView::setNvtxVerbosity(nvinfer1::ProfilingVerbosity verbosity) noexc
   return reporter_.run([&] { nvtx_ = checked(verbosity); });
 }
 
-// Debug tensors and communicators: only "none" can be set.
+// No network has debug tensors: a listener is kept and never called, and "all of them" are none.
 
 bool ContextView::setDebugListener(nvinfer1::IDebugListener* listener) noexcept {
-  return reporter_.run([&] {
-    if (listener != nullptr) not_supported();
-  });
+  debug_listener_ = listener;
+  return true;
 }
 
 bool ContextView::setTensorDebugState(const char*, bool) noexcept {
   return reporter_.run(not_supported);
 }
 
-bool ContextView::setAllTensorsDebugState(bool flag) noexcept {
-  return reporter_.run([&] {
-    if (flag) not_supported();
-  });
+bool ContextView::setAllTensorsDebugState(bool) noexcept {
+  return true;
 }
 
 bool ContextView::setUnfusedTensorsDebugState(bool flag) noexcept {
@@ -295,6 +292,7 @@ bool ContextView::setUnfusedTensorsDebugState(bool flag) noexcept {
   });
 }
 
+// Communicators: only "none" can be set.
 bool ContextView::setCommunicator(void* communicator) noexcept {
   return reporter_.run([&] {
     if (communicator != nullptr) not_supported();

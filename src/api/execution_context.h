@@ -85,7 +85,7 @@ class ContextView final : public nvinfer1::IExecutionContext,
   nvinfer1::ProfilingVerbosity getNvtxVerbosity() const noexcept override { return nvtx_; }
   void setAuxStreams(cudaStream_t*, int32_t) noexcept override {}  // none are used
   bool setDebugListener(nvinfer1::IDebugListener* listener) noexcept override;
-  nvinfer1::IDebugListener* getDebugListener() noexcept override { return nullptr; }
+  nvinfer1::IDebugListener* getDebugListener() noexcept override { return debug_listener_; }
   bool setTensorDebugState(const char* name, bool flag) noexcept override;
   bool getDebugState(const char*) const noexcept override { return false; }
   bool setAllTensorsDebugState(bool flag) noexcept override;
@@ -113,6 +113,7 @@ class ContextView final : public nvinfer1::IExecutionContext,
   std::map<int, Tensor> shape_values_;  // by binding
   std::string name_;
   bool debug_sync_ = false;
+  nvinfer1::IDebugListener* debug_listener_ = nullptr;
   bool batch_is_set_ = false;
   cudaEvent_t input_consumed_ = nullptr;
   nvinfer1::IGpuAllocator* temporary_allocator_ = nullptr;
