@@ -55,11 +55,9 @@ nvinfer1::PluginVersion family_of(const IPluginV2& plugin) {
                                               >> 24);
 }
 
-template <class Descs> auto configure() {
-  return [](CppPluginV2DynamicExt& p, const std::vector<Descs>& inputs,
-            const std::vector<Descs>& outputs) {
-    p.dynamic().configurePlugin(inputs.data(), count(inputs), outputs.data(), count(outputs));
-  };
+void configure(CppPluginV2DynamicExt& p, const std::vector<DynamicPluginTensorDesc>& inputs,
+               const std::vector<DynamicPluginTensorDesc>& outputs) {
+  p.dynamic().configurePlugin(inputs.data(), count(inputs), outputs.data(), count(outputs));
 }
 
 }  // namespace
@@ -179,20 +177,16 @@ void bind_cpp_plugins(nb::module_& m) {
           "clone", [](CppPluginV2& p) { return plugin_to_python(p.get().clone()); },
           "A copy with all its state.");
 
+  const auto output_type = [](CppPluginV2Ext& p, int32_t index,
+                              const std::vector<DataType>& types) {
+    return p.ext().getOutputDataType(index, types.data(), count(types));
+  };
   nb::class_<CppPluginV2Ext, CppPluginV2>(m, "CppPluginV2Ext",
                                           "An IPluginV2Ext that is written in C++.")
-      .def(
-          "get_output_data_type",
-          [](CppPluginV2Ext& p, int32_t index, const std::vector<DataType>& types) {
-            return p.ext().getOutputDataType(index, types.data(), count(types));
-          },
-          nb::arg("index"), nb::arg("input_types"), "The type of an output.")
-      .def(
-          "get_output_datatype",
-          [](CppPluginV2Ext& p, int32_t index, const std::vector<DataType>& types) {
-            return p.ext().getOutputDataType(index, types.data(), count(types));
-          },
-          nb::arg("index"), nb::arg("input_types"), "The type of an output.")
+      .def("get_output_data_type", output_type, nb::arg("index"), nb::arg("input_types"),
+           "The type of an output.")
+      .def("get_output_datatype", output_type, nb::arg("index"), nb::arg("input_types"),
+           "The type of an output.")
       .def(
           "configure_plugin",
           [](CppPluginV2Ext& p, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs,
@@ -276,8 +270,8 @@ void bind_cpp_plugins(nb::module_& m) {
           },
           nb::arg("input_desc"), nb::arg("output_desc"), nb::arg("inputs"), nb::arg("outputs"),
           nb::arg("workspace"), nb::arg("stream"), "Runs the plugin on these addresses.")
-      .def("configure_plugin", configure<DynamicPluginTensorDesc>(), nb::arg("inputs"),
-           nb::arg("outputs"), "Tells types, formats and ranges of shapes.")
+      .def("configure_plugin", &configure, nb::arg("inputs"), nb::arg("outputs"),
+           "Tells types, formats and ranges of shapes.")
       .def(
           "supports_format_combination",
           [](CppPluginV2DynamicExt& p, int32_t pos, const std::vector<PluginTensorDesc>& all,

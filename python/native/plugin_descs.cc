@@ -69,6 +69,14 @@ DimsExprs engine_extents(const Extents& extents, const std::string& what) {
   return shape;
 }
 
+nb::object EnqueueCall::operator()(const nb::object& plugin, int32_t input_count,
+                                   int32_t output_count) const {
+  return plugin.attr("enqueue")(
+      list_of(input_descs, input_count), list_of(output_descs, output_count),
+      addresses_of(inputs, input_count), addresses_of(outputs, output_count),
+      reinterpret_cast<uintptr_t>(workspace), reinterpret_cast<uintptr_t>(stream));
+}
+
 void bind_plugin_descs(nb::module_& m) {
   nb::class_<PluginTensorDesc>(m, "PluginTensorDesc", "What a plugin is told about a tensor.")
       .def("__init__", [](PluginTensorDesc* self) { new (self) PluginTensorDesc{}; })

@@ -72,4 +72,17 @@ template <class T> nb::list addresses_of(T* const* pointers, int32_t count) {
   return list;
 }
 
+/// The arguments of a plugin's enqueue(), which does not tell how many tensors there are.
+struct EnqueueCall {
+  const nvinfer1::PluginTensorDesc* input_descs;
+  const nvinfer1::PluginTensorDesc* output_descs;
+  const void* const* inputs;
+  void* const* outputs;
+  void* workspace;
+  cudaStream_t stream;
+
+  /// Calls enqueue() of the Python object `plugin`.
+  nb::object operator()(const nb::object& plugin, int32_t input_count, int32_t output_count) const;
+};
+
 }  // namespace tenon::python

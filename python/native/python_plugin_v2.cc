@@ -94,13 +94,8 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
                   const void* const* inputs, void* const* outputs, void* workspace,
                   cudaStream_t stream) noexcept override {
     if (failed_ != 0) return failed_;  // configure_plugin() has no way to say so itself
-    constexpr const char* kName = "enqueue";
-    return status(kName, [&] {
-      return self().attr(kName)(list_of(input_descs, inputs_), list_of(output_descs, outputs_),
-                                addresses_of(inputs, inputs_), addresses_of(outputs, outputs_),
-                                reinterpret_cast<uintptr_t>(workspace),
-                                reinterpret_cast<uintptr_t>(stream));
-    });
+    const EnqueueCall arguments{input_descs, output_descs, inputs, outputs, workspace, stream};
+    return status("enqueue", [&] { return arguments(self(), inputs_, outputs_); });
   }
 
   int32_t initialize() noexcept override {

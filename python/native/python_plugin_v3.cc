@@ -173,13 +173,8 @@ class PythonRuntime final : public Side<nvinfer1::IPluginV3OneRuntime> {
   int32_t enqueue(const PluginTensorDesc* input_descs, const PluginTensorDesc* output_descs,
                   const void* const* inputs, void* const* outputs, void* workspace,
                   cudaStream_t stream) noexcept override {
-    constexpr const char* kName = "enqueue";
-    return status(kName, [&] {
-      return self().attr(kName)(list_of(input_descs, inputs_), list_of(output_descs, outputs_),
-                                addresses_of(inputs, inputs_), addresses_of(outputs, outputs_),
-                                reinterpret_cast<uintptr_t>(workspace),
-                                reinterpret_cast<uintptr_t>(stream));
-    });
+    const EnqueueCall arguments{input_descs, output_descs, inputs, outputs, workspace, stream};
+    return status("enqueue", [&] { return arguments(self(), inputs_, outputs_); });
   }
   IPluginV3* attachToContext(nvinfer1::IPluginResourceContext* context) noexcept override;
   const nvinfer1::PluginFieldCollection* getFieldsToSerialize() noexcept override {
