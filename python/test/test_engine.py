@@ -339,7 +339,8 @@ def test_import_is_quick():  # in time of the processor, which others may keep b
             "assert not {'torch', 'onnx', 'h5py'} & set(sys.modules)")
     times = [float(subprocess.run([sys.executable, "-c", code], check=True, text=True,
                                   capture_output=True).stdout) for _ in range(3)]
-    assert min(times) < 0.3
+    sanitized = "libasan" in pathlib.Path("/proc/self/maps").read_text()
+    assert min(times) < (3 if sanitized else 0.3)
 
 
 def test_warnings_go_to_the_log(caplog):
