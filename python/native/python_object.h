@@ -59,6 +59,12 @@ class Adapter {
     if (!nb::try_cast(value, result)) refuse(value, method, expected);
     return result;
   }
+  /// The truth of a result, as `if` takes it.
+  static bool truth(nb::handle value) {
+    const int result = PyObject_IsTrue(value.ptr());
+    if (result < 0) throw nb::python_error();
+    return result == 1;
+  }
   [[noreturn]] void refuse(nb::handle value, const char* method, const char* expected) const;
   /// The text of an attribute, kept in `kept`; null if it cannot be had.
   const char* text(const char* attribute, std::string& kept) const noexcept;

@@ -67,8 +67,7 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
     count(inputs, outputs);
     constexpr const char* kName = "supports_format_combination";
     return call(false, kName, [&] {
-      return taken<bool>(self().attr(kName)(position, list_of(all, inputs + outputs), inputs),
-                         kName, "bool");
+      return truth(self().attr(kName)(position, list_of(all, inputs + outputs), inputs));
     });
   }
   void configurePlugin(const DynamicPluginTensorDesc* inputs, int32_t input_count,

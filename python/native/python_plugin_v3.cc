@@ -99,8 +99,7 @@ class PythonBuild final : public Side<nvinfer1::IPluginV3OneBuildV2> {
                                  int32_t inputs, int32_t outputs) noexcept override {
     constexpr const char* kName = "supports_format_combination";
     return call(false, kName, [&] {
-      return taken<bool>(self().attr(kName)(position, list_of(all, inputs + outputs), inputs),
-                         kName, "bool");
+      return truth(self().attr(kName)(position, list_of(all, inputs + outputs), inputs));
     });
   }
   int32_t getNbOutputs() const noexcept override { return number("num_outputs", -1); }

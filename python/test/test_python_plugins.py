@@ -172,6 +172,23 @@ def built(make_layer, plugin_class):
     return trt.Runtime(logger).deserialize_cuda_engine(plan)
 
 
+@pytest.mark.parametrize("base, creator", [(ScaleV2, ScaleV2Creator), (ScaleV3, ScaleV3Creator)])
+def test_results_may_be_of_numpy(base, creator):
+    def supports(self, pos, in_out, num_inputs):
+        return np.bool_(base.supports_format_combination(self, pos, in_out, num_inputs)) or None
+
+    name = f"PyNumpy{base.__name__}"
+    plugin_class = type(name, (base,), {
+        "supports_format_combination": supports, "num_outputs": np.int64(1),
+        "get_workspace_size": lambda self, inputs, outputs: np.prod([8, 3, 4]),
+        "get_valid_tactics": lambda self: np.array([1, 2]).tolist(),
+        "initialize": lambda self: np.int32(0)})
+    registered(type("C", (creator,), {"plugin_class": plugin_class})(name))
+    plan = plan_of(model_of(name, "py" if base is ScaleV3 else "", factor=2.0), x=SHAPES)
+    context = trt.Runtime(trt.Logger()).deserialize_cuda_engine(plan).create_execution_context()
+    np.testing.assert_array_equal(run(context, x=X)["y"], np.maximum(X, 0) * 2)
+
+
 def test_shape_inputs():
     def add(network, x, plugin):
         times = network.add_constant((), trt.Weights(np.array(3, np.int32))).get_output(0)
