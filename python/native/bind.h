@@ -28,6 +28,11 @@ void bind_shape_layers(nb::module_& m);
 void bind_control_layers(nb::module_& m);
 void bind_attention_layers(nb::module_& m);
 void bind_network(nb::module_& m);
+void bind_allocators(nb::module_& m);
+void bind_callbacks(nb::module_& m);
+void bind_streams(nb::module_& m);
+void bind_calibrators(nb::module_& m);
+void bind_algorithms(nb::module_& m);
 void bind_host_memory(nb::module_& m);
 void bind_profile(nb::module_& m);
 void bind_builder(nb::module_& m);
@@ -40,5 +45,8 @@ void bind_inspector(nb::module_& m);
 void bind_timing_cache(nb::module_& m);
 void bind_session(nb::module_& m);
 void bind_plan_file(nb::module_& m);
+void bind_refitter(nb::module_& m);
+void bind_extensions(nb::module_& m);
+void bind_cudart(nb::module_& package);
 
 }  // namespace tenon::python

@@ -39,13 +39,13 @@ void def(nb::class_<ICudaEngine>& engine, const char* name, const char* doc, Met
       .def(
           name,
           [method](const ICudaEngine& self, int32_t index) {
-            return (self.*method)(checked(self, index));
+            return into_engine([&] { return (self.*method)(checked(self, index)); });
           },
           nb::arg("index"), doc)
       .def(
           name,
           [method](const ICudaEngine& self, const char* tensor) {
-            return (self.*method)(index_of(self, tensor));
+            return into_engine([&] { return (self.*method)(index_of(self, tensor)); });
           },
           nb::arg("name"));
 }
@@ -134,9 +134,9 @@ void bind_engine_8x(nb::class_<ICudaEngine>& engine) {
                    "The largest batch of an engine with an implicit batch; 1 for others.")
       .def("__len__", &E::getNbIOTensors)
       .def("__getitem__", &index_of, nb::arg("name"))
-      .def("get_binding_index", &E::getBindingIndex, nb::arg("name"),
+      .def("get_binding_index", engine_call(&E::getBindingIndex), nb::arg("name"),
            "The index of a binding; -1 if there is none of this name.")
-      .def("get_binding_name", &E::getBindingName, nb::arg("index"),
+      .def("get_binding_name", engine_call(&E::getBindingName), nb::arg("index"),
            "The name of a binding; None if out of range.")
       .def("get_profile_shape", &profile_shape, nb::arg("profile_index"), nb::arg("binding"))
       .def(
@@ -200,10 +200,12 @@ void bind_context_8x(nb::class_<IExecutionContext>& context) {
             return run(self, std::nullopt, addresses, stream, event);
           },
           bindings, nb::arg("stream_handle"), consumed, "Runs on a stream; False on failure.")
-      .def("set_binding_shape", &C::setBindingDimensions, nb::arg("binding"), nb::arg("shape"),
+      .def("set_binding_shape", engine_call(&C::setBindingDimensions), nb::arg("binding"),
+           nb::arg("shape"),
            "Sets the shape of an input of the selected profile; False if it does not fit.")
-      .def("get_binding_shape", &C::getBindingDimensions, nb::arg("binding"))
-      .def("get_strides", &C::getStrides, nb::arg("binding"), "The strides in elements.")
+      .def("get_binding_shape", engine_call(&C::getBindingDimensions), nb::arg("binding"))
+      .def("get_strides", engine_call(&C::getStrides), nb::arg("binding"),
+           "The strides in elements.")
       .def("set_shape_input", &set_shape_input, nb::arg("binding"), nb::arg("shape"),
            "Sets the values of a shape input, copied; False if it is not one.")
       .def("get_shape", &get_shape, nb::arg("binding"), "The values of a shape tensor.");

@@ -8,7 +8,8 @@
 namespace tenon::python {
 
 /// Takes the place of a configuration's monitor during one build: stops the build when a signal
-/// came whose handler raises, such as Ctrl-C, and tells the user's monitor, if there is one.
+/// came whose handler raises, such as Ctrl-C, or another callback raised, and tells the user's
+/// monitor, if there is one.
 class BuildMonitor final : public nvinfer1::IProgressMonitor {
  public:
   explicit BuildMonitor(nvinfer1::IBuilderConfig& config)
@@ -23,7 +24,7 @@ class BuildMonitor final : public nvinfer1::IProgressMonitor {
   bool stepComplete(const char* phase, int32_t step) noexcept override {
     const bool goes_on = into_python(false, "a signal's handler", [] {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      return true;
+      return Raised::current() == nullptr || !Raised::current()->any();
     });
     return goes_on && (users_ == nullptr || users_->stepComplete(phase, step));
   }

@@ -64,9 +64,12 @@ void bind_builder(nb::module_& m) {
            "While the environment variable TENON_TRT_API is 8, its batch is implicit without the "
            "bit of EXPLICIT_BATCH, as in TensorRT 8.x.")
       .def(
-          "create_builder_config", [](IBuilder& self) { return Owned(self.createBuilderConfig()); },
+          "create_builder_config",
+          [](IBuilder& self) {
+            return into_engine([&] { return Owned(self.createBuilderConfig()); });
+          },
           nb::keep_alive<0, 1>(), "A new configuration.")
-      .def("create_optimization_profile", &IBuilder::createOptimizationProfile,
+      .def("create_optimization_profile", engine_call(&IBuilder::createOptimizationProfile),
            nb::rv_policy::reference_internal, "A new, empty profile.")
       .def("build_serialized_network", &build_serialized_network, nb::arg("network"),
            nb::arg("config"),
@@ -78,27 +81,26 @@ void bind_builder(nb::module_& m) {
            nb::keep_alive<0, 1>(), "Builds an engine; None on failure.")
       .def("is_network_supported", engine_call(&IBuilder::isNetworkSupported), nb::arg("network"),
            nb::arg("config"), "Whether the network could be built.")
-      .def(
-          "reset", [](IBuilder& self) { into_engine([&] { self.reset(); }); },
-          "Puts everything back to how it was at first.")
-      .def_prop_ro("platform_has_tf32", &IBuilder::platformHasTf32,
+      .def("reset", engine_call(&IBuilder::reset), "Puts everything back to how it was at first.")
+      .def_prop_ro("platform_has_tf32", engine_call(&IBuilder::platformHasTf32),
                    "Whether the device has kernels for TF32.")
-      .def_prop_ro("platform_has_fast_fp16", &IBuilder::platformHasFastFp16,
+      .def_prop_ro("platform_has_fast_fp16", engine_call(&IBuilder::platformHasFastFp16),
                    "Whether the device computes in HALF fast.")
-      .def_prop_ro("platform_has_fast_int8", &IBuilder::platformHasFastInt8,
+      .def_prop_ro("platform_has_fast_int8", engine_call(&IBuilder::platformHasFastInt8),
                    "Whether the device computes in INT8 fast.")
-      .def_prop_ro("max_DLA_batch_size", &IBuilder::getMaxDLABatchSize, "0: there is no DLA.")
-      .def_prop_ro("num_DLA_cores", &IBuilder::getNbDLACores, "0: there is no DLA.")
-      .def_prop_ro("logger", &IBuilder::getLogger, nb::rv_policy::reference_internal,
+      .def_prop_ro("max_DLA_batch_size", engine_call(&IBuilder::getMaxDLABatchSize),
+                   "0: there is no DLA.")
+      .def_prop_ro("num_DLA_cores", engine_call(&IBuilder::getNbDLACores), "0: there is no DLA.")
+      .def_prop_ro("logger", engine_call(&IBuilder::getLogger), nb::rv_policy::reference_internal,
                    "The logger that the builder was made with.")
-      .def_prop_rw(
-          "max_threads", &IBuilder::getMaxThreads,
-          [](IBuilder& self, int32_t threads) { self.setMaxThreads(threads); },
-          "The limit of threads, the calling one included.")
-      .def_prop_rw("error_recorder", &IBuilder::getErrorRecorder, &IBuilder::setErrorRecorder,
-                   nb::rv_policy::reference_internal, nb::for_setter(nb::arg("recorder").none()),
+      .def_prop_rw("max_threads", engine_call(&IBuilder::getMaxThreads),
+                   engine_call(&IBuilder::setMaxThreads),
+                   "The limit of threads, the calling one included.")
+      .def_prop_rw("error_recorder", engine_call(&IBuilder::getErrorRecorder),
+                   engine_call(&IBuilder::setErrorRecorder), nb::rv_policy::reference_internal,
+                   nb::for_setter(nb::arg("recorder").none()),
                    nb::for_setter(nb::keep_alive<1, 2>()), "Where errors are recorded.")
-      .def_prop_rw("gpu_allocator", nullptr, &IBuilder::setGpuAllocator,
+      .def_prop_rw("gpu_allocator", nullptr, engine_call(&IBuilder::setGpuAllocator),
                    nb::for_setter(nb::arg("allocator").none()),
                    nb::for_setter(nb::keep_alive<1, 2>()),
                    "Allocates the device memory of builds; can be set only.");
@@ -114,7 +116,8 @@ void bind_builder(nb::module_& m) {
           },
           nb::arg("network"), nb::keep_alive<0, 1>(),
           "Builds an engine as configured by default; None on failure.")
-      .def_prop_rw("max_batch_size", &IBuilder::getMaxBatchSize, &IBuilder::setMaxBatchSize,
+      .def_prop_rw("max_batch_size", engine_call(&IBuilder::getMaxBatchSize),
+                   engine_call(&IBuilder::setMaxBatchSize),
                    "The largest batch that networks with an implicit batch are built for.");
 }
 

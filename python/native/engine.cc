@@ -21,10 +21,12 @@ using Strategy = nvinfer1::ExecutionContextAllocationStrategy;
 constexpr Selector kSelectors[] = {Selector::kMIN, Selector::kOPT, Selector::kMAX};
 
 std::vector<Dims> profile_shape(const ICudaEngine& engine, const char* name, int32_t profile) {
-  std::vector<Dims> shapes;
-  for (const Selector selector : kSelectors)
-    shapes.push_back(engine.getProfileShape(name, profile, selector));
-  return shapes;
+  return into_engine([&] {
+    std::vector<Dims> shapes;
+    for (const Selector selector : kSelectors)
+      shapes.push_back(engine.getProfileShape(name, profile, selector));
+    return shapes;
+  });
 }
 
 std::vector<std::vector<int64_t>> profile_values(const ICudaEngine& engine, const char* name,
@@ -56,57 +58,55 @@ Owned<IExecutionContext> create_context_by_config(ICudaEngine& engine, IRuntimeC
   return into_engine([&] { return Owned(engine.createExecutionContext(config)); });
 }
 
+// The overloads of a method for the first and for any profile.
+template <class R> auto of_tensor(R (ICudaEngine::*method)(const char*) const noexcept) {
+  return engine_call(method);
+}
+template <class R> auto of_profile(R (ICudaEngine::*method)(const char*, int32_t) const noexcept) {
+  return engine_call(method);
+}
+
 void bind_tensors(nb::class_<ICudaEngine>& engine) {
   const auto name = nb::arg("name");
   const auto profile = nb::arg("profile_index");
   using E = ICudaEngine;
-  using OfTensor = int32_t (E::*)(const char*) const noexcept;
-  using OfProfile = int32_t (E::*)(const char*, int32_t) const noexcept;
-  engine.def_prop_ro("num_io_tensors", &E::getNbIOTensors, "The number of inputs and outputs.")
-      .def("get_tensor_name", &E::getIOTensorName, nb::arg("index"),
+  engine
+      .def_prop_ro("num_io_tensors", engine_call(&E::getNbIOTensors),
+                   "The number of inputs and outputs.")
+      .def("get_tensor_name", engine_call(&E::getIOTensorName), nb::arg("index"),
            "The name of input or output `index`; None if out of range.")
-      .def("get_tensor_mode", &E::getTensorIOMode, name, "Input, output, or NONE if neither.")
-      .def("is_shape_inference_io", &E::isShapeInferenceIO, name,
+      .def("get_tensor_mode", engine_call(&E::getTensorIOMode), name,
+           "Input, output, or NONE if neither.")
+      .def("is_shape_inference_io", engine_call(&E::isShapeInferenceIO), name,
            "Whether the values decide shapes.")
-      .def("get_tensor_shape", &E::getTensorShape, name,
+      .def("get_tensor_shape", engine_call(&E::getTensorShape), name,
            "The shape, with -1 for dimensions that vary.")
-      .def("get_tensor_dtype", &E::getTensorDataType, name)
-      .def("get_tensor_location", &E::getTensorLocation, name, "Where its buffer must lie.")
-      .def("get_tensor_bytes_per_component", static_cast<OfTensor>(&E::getTensorBytesPerComponent),
-           name)
-      .def("get_tensor_bytes_per_component", static_cast<OfProfile>(&E::getTensorBytesPerComponent),
-           name, profile,
-           "The size of one component of a vectorised format in bytes; -1 for others.")
-      .def("get_tensor_components_per_element",
-           static_cast<OfTensor>(&E::getTensorComponentsPerElement), name)
-      .def("get_tensor_components_per_element",
-           static_cast<OfProfile>(&E::getTensorComponentsPerElement), name, profile,
-           "How many components an element of a vectorised format has; -1 for others.")
-      .def("get_tensor_format",
-           static_cast<nvinfer1::TensorFormat (E::*)(const char*) const noexcept>(
-               &E::getTensorFormat),
-           name)
-      .def("get_tensor_format",
-           static_cast<nvinfer1::TensorFormat (E::*)(const char*, int32_t) const noexcept>(
-               &E::getTensorFormat),
-           name, profile, "How the elements lie in memory.")
-      .def("get_tensor_format_desc",
-           static_cast<const char* (E::*)(const char*) const noexcept>(&E::getTensorFormatDesc),
-           name)
-      .def("get_tensor_format_desc",
-           static_cast<const char* (E::*)(const char*, int32_t) const noexcept>(
-               &E::getTensorFormatDesc),
-           name, profile, "The format in words.")
-      .def("get_tensor_vectorized_dim", static_cast<OfTensor>(&E::getTensorVectorizedDim), name)
-      .def("get_tensor_vectorized_dim", static_cast<OfProfile>(&E::getTensorVectorizedDim), name,
-           profile, "The dimension that a vectorised format packs; -1 for others.")
+      .def("get_tensor_dtype", engine_call(&E::getTensorDataType), name)
+      .def("get_tensor_location", engine_call(&E::getTensorLocation), name,
+           "Where its buffer must lie.")
+      .def("get_tensor_bytes_per_component", of_tensor(&E::getTensorBytesPerComponent), name)
+      .def("get_tensor_bytes_per_component", of_profile(&E::getTensorBytesPerComponent), name,
+           profile, "The size of one component of a vectorised format in bytes; -1 for others.")
+      .def("get_tensor_components_per_element", of_tensor(&E::getTensorComponentsPerElement), name)
+      .def("get_tensor_components_per_element", of_profile(&E::getTensorComponentsPerElement), name,
+           profile, "How many components an element of a vectorised format has; -1 for others.")
+      .def("get_tensor_format", of_tensor(&E::getTensorFormat), name)
+      .def("get_tensor_format", of_profile(&E::getTensorFormat), name, profile,
+           "How the elements lie in memory.")
+      .def("get_tensor_format_desc", of_tensor(&E::getTensorFormatDesc), name)
+      .def("get_tensor_format_desc", of_profile(&E::getTensorFormatDesc), name, profile,
+           "The format in words.")
+      .def("get_tensor_vectorized_dim", of_tensor(&E::getTensorVectorizedDim), name)
+      .def("get_tensor_vectorized_dim", of_profile(&E::getTensorVectorizedDim), name, profile,
+           "The dimension that a vectorised format packs; -1 for others.")
       .def("get_tensor_profile_shape", &profile_shape, name, profile,
            "The smallest, usual and largest shape of an input.")
       .def("get_tensor_profile_values", &profile_values, name, profile,
            "The smallest, usual and largest values of a shape input; an empty list for others.")
-      .def("get_aliased_input_tensor", &E::getAliasedInputTensor, name,
+      .def("get_aliased_input_tensor", engine_call(&E::getAliasedInputTensor), name,
            "The input whose buffer an output must share; None if none.")
-      .def("is_debug_tensor", &E::isDebugTensor, name, "Whether it was marked for debugging.")
+      .def("is_debug_tensor", engine_call(&E::isDebugTensor), name,
+           "Whether it was marked for debugging.")
       .def("__getitem__", &name_at, nb::arg("index"));
 }
 
@@ -118,55 +118,64 @@ void bind_plan(nb::class_<ICudaEngine>& engine) {
           [](const E& self) { return into_engine([&] { return Owned(self.serialize()); }); },
           "The plan.")
       .def("create_serialization_config",
-           [](E& self) { return Owned(self.createSerializationConfig()); })
+           [](E& self) {
+             return into_engine([&] { return Owned(self.createSerializationConfig()); });
+           })
       .def(
           "serialize_with_config",
           [](const E& self, ISerializationConfig& config) {
             return into_engine([&] { return Owned(self.serializeWithConfig(config)); });
           },
           nb::arg("config"), "The plan written as configured; None on failure.")
-      .def_prop_ro("name", &E::getName, "The name of the network.")
-      .def_prop_ro("num_layers", &E::getNbLayers, "The number of layers after optimization.")
-      .def_prop_ro("num_optimization_profiles", &E::getNbOptimizationProfiles)
-      .def_prop_ro("has_implicit_batch_dimension", &E::hasImplicitBatchDimension)
-      .def_prop_ro("refittable", &E::isRefittable, "Whether weights can be changed.")
-      .def_prop_ro("engine_capability", &E::getEngineCapability)
-      .def_prop_ro("tactic_sources", &E::getTacticSources)
-      .def_prop_ro("profiling_verbosity", &E::getProfilingVerbosity)
-      .def_prop_ro("hardware_compatibility_level", &E::getHardwareCompatibilityLevel)
-      .def_prop_ro("num_aux_streams", &E::getNbAuxStreams,
+      .def_prop_ro("name", engine_call(&E::getName), "The name of the network.")
+      .def_prop_ro("num_layers", engine_call(&E::getNbLayers),
+                   "The number of layers after optimization.")
+      .def_prop_ro("num_optimization_profiles", engine_call(&E::getNbOptimizationProfiles))
+      .def_prop_ro("has_implicit_batch_dimension", engine_call(&E::hasImplicitBatchDimension))
+      .def_prop_ro("refittable", engine_call(&E::isRefittable), "Whether weights can be changed.")
+      .def_prop_ro("engine_capability", engine_call(&E::getEngineCapability))
+      .def_prop_ro("tactic_sources", engine_call(&E::getTacticSources))
+      .def_prop_ro("profiling_verbosity", engine_call(&E::getProfilingVerbosity))
+      .def_prop_ro("hardware_compatibility_level", engine_call(&E::getHardwareCompatibilityLevel))
+      .def_prop_ro("num_aux_streams", engine_call(&E::getNbAuxStreams),
                    "The number of streams that a run uses besides the one it is given.")
-      .def("get_engine_stat", &E::getEngineStat,
+      .def("get_engine_stat", engine_call(&E::getEngineStat),
            nb::arg("stat") = nvinfer1::EngineStat::kTOTAL_WEIGHTS_SIZE,
            "One number about the engine; -1 if it is not known.")
       .def(
           "create_engine_inspector",
-          [](const E& self) { return Owned(self.createEngineInspector()); }, nb::keep_alive<0, 1>(),
-          "An inspector of the engine's layers.")
-      .def_prop_rw("error_recorder", &E::getErrorRecorder, &E::setErrorRecorder,
-                   nb::rv_policy::reference_internal, nb::for_setter(nb::arg("recorder").none()),
+          [](const E& self) {
+            return into_engine([&] { return Owned(self.createEngineInspector()); });
+          },
+          nb::keep_alive<0, 1>(), "An inspector of the engine's layers.")
+      .def_prop_rw("error_recorder", engine_call(&E::getErrorRecorder),
+                   engine_call(&E::setErrorRecorder), nb::rv_policy::reference_internal,
+                   nb::for_setter(nb::arg("recorder").none()),
                    nb::for_setter(nb::keep_alive<1, 2>()), "Where errors are recorded.");
 }
 
 void bind_memory(nb::class_<ICudaEngine>& engine) {
   using E = ICudaEngine;
   engine
-      .def_prop_ro("device_memory_size", &E::getDeviceMemorySize,
+      .def_prop_ro("device_memory_size", engine_call(&E::getDeviceMemorySize),
                    "The scratch memory of a context in bytes, for the largest profile.")
-      .def_prop_ro("device_memory_size_v2", &E::getDeviceMemorySizeV2,
+      .def_prop_ro("device_memory_size_v2", engine_call(&E::getDeviceMemorySizeV2),
                    "The scratch memory of a context in bytes, for the largest profile.")
-      .def("get_device_memory_size_for_profile", &E::getDeviceMemorySizeForProfile,
+      .def("get_device_memory_size_for_profile", engine_call(&E::getDeviceMemorySizeForProfile),
            nb::arg("profile_index"))
-      .def("get_device_memory_size_for_profile_v2", &E::getDeviceMemorySizeForProfileV2,
-           nb::arg("profile_index"))
-      .def_prop_rw("weight_streaming_budget", &E::getWeightStreamingBudget,
-                   [](E& self, int64_t bytes) { self.setWeightStreamingBudget(bytes); })
-      .def_prop_rw("weight_streaming_budget_v2", &E::getWeightStreamingBudgetV2,
-                   [](E& self, int64_t bytes) { self.setWeightStreamingBudgetV2(bytes); })
-      .def_prop_ro("minimum_weight_streaming_budget", &E::getMinimumWeightStreamingBudget)
-      .def_prop_ro("streamable_weights_size", &E::getStreamableWeightsSize)
-      .def("get_weight_streaming_automatic_budget", &E::getWeightStreamingAutomaticBudget)
-      .def_prop_ro("weight_streaming_scratch_memory_size", &E::getWeightStreamingScratchMemorySize);
+      .def("get_device_memory_size_for_profile_v2",
+           engine_call(&E::getDeviceMemorySizeForProfileV2), nb::arg("profile_index"))
+      .def_prop_rw("weight_streaming_budget", engine_call(&E::getWeightStreamingBudget),
+                   engine_call(&E::setWeightStreamingBudget))
+      .def_prop_rw("weight_streaming_budget_v2", engine_call(&E::getWeightStreamingBudgetV2),
+                   engine_call(&E::setWeightStreamingBudgetV2))
+      .def_prop_ro("minimum_weight_streaming_budget",
+                   engine_call(&E::getMinimumWeightStreamingBudget))
+      .def_prop_ro("streamable_weights_size", engine_call(&E::getStreamableWeightsSize))
+      .def("get_weight_streaming_automatic_budget",
+           engine_call(&E::getWeightStreamingAutomaticBudget))
+      .def_prop_ro("weight_streaming_scratch_memory_size",
+                   engine_call(&E::getWeightStreamingScratchMemorySize));
 }
 
 void bind_contexts(nb::class_<ICudaEngine>& engine) {
@@ -186,7 +195,9 @@ void bind_contexts(nb::class_<ICudaEngine>& engine) {
           "A context that runs in memory set as its device_memory; None on failure.")
       .def(
           "create_runtime_config",
-          [](ICudaEngine& self) { return Owned(self.createRuntimeConfig()); },
+          [](ICudaEngine& self) {
+            return into_engine([&] { return Owned(self.createRuntimeConfig()); });
+          },
           "A configuration of contexts.");
 }
 
@@ -194,19 +205,18 @@ void bind_contexts(nb::class_<ICudaEngine>& engine) {
 
 void bind_engine(nb::module_& m) {
   handle_class<ISerializationConfig>(m, "ISerializationConfig", "How a plan is written.")
-      .def_prop_rw(
-          "flags", &ISerializationConfig::getFlags,
-          [](ISerializationConfig& self, uint32_t flags) { self.setFlags(flags); },
-          "Bit n stands for value n of SerializationFlag.")
-      .def("clear_flag", &ISerializationConfig::clearFlag, nb::arg("flag"))
-      .def("set_flag", &ISerializationConfig::setFlag, nb::arg("flag"))
-      .def("get_flag", &ISerializationConfig::getFlag, nb::arg("flag"));
+      .def_prop_rw("flags", engine_call(&ISerializationConfig::getFlags),
+                   engine_call(&ISerializationConfig::setFlags),
+                   "Bit n stands for value n of SerializationFlag.")
+      .def("clear_flag", engine_call(&ISerializationConfig::clearFlag), nb::arg("flag"))
+      .def("set_flag", engine_call(&ISerializationConfig::setFlag), nb::arg("flag"))
+      .def("get_flag", engine_call(&ISerializationConfig::getFlag), nb::arg("flag"));
   handle_class<IRuntimeConfig>(m, "IRuntimeConfig", "How a context is made.")
       .def("set_execution_context_allocation_strategy",
-           &IRuntimeConfig::setExecutionContextAllocationStrategy,
+           engine_call(&IRuntimeConfig::setExecutionContextAllocationStrategy),
            nb::arg("strategy") = Strategy::kSTATIC, "Sets when a context allocates its memory.")
       .def("get_execution_context_allocation_strategy",
-           &IRuntimeConfig::getExecutionContextAllocationStrategy);
+           engine_call(&IRuntimeConfig::getExecutionContextAllocationStrategy));
   auto engine = handle_class<ICudaEngine>(
       m, "ICudaEngine", "An opened plan; several threads may use it. Keeps its runtime.");
   bind_tensors(engine);

@@ -1,11 +1,36 @@
 #include "engine_call.h"
 
+#include <cxxabi.h>
+#include <unistd.h>
+
 namespace tenon::python {
 
 Raised*& Raised::current() {
   thread_local Raised* innermost = nullptr;
   return innermost;
 }
+
+namespace {
+
+// Runs `take`, which takes the GIL or, at the interpreter's end, would unwind the thread.
+template <class Take> auto take_gil(Take&& take) noexcept {
+  try {
+    return take();
+  } catch (abi::__forced_unwind&) {
+    while (true) pause();
+  }
+}
+
+}  // namespace
+
+Released::~Released() {
+  take_gil([&] {
+    PyEval_RestoreThread(state_);
+    return 0;
+  });
+}
+
+Held::Held() : state_(take_gil([] { return PyGILState_Ensure(); })) {}
 
 bool python_lives() noexcept {
 #if PY_VERSION_HEX >= 0x030d0000

@@ -28,6 +28,8 @@ class Raised {
   void keep(std::exception_ptr exception) {
     if (first_ == nullptr) first_ = std::move(exception);
   }
+  /// Whether an exception was kept.
+  bool any() const { return first_ != nullptr; }
   /// Throws what was kept; needs the GIL.
   void rethrow() {
     if (first_ != nullptr) std::rethrow_exception(std::exchange(first_, nullptr));
@@ -38,19 +40,44 @@ class Raised {
   std::exception_ptr first_;
 };
 
+/// Without the GIL for as long as it lives. A thread that wants it back after the interpreter ended
+/// sleeps for ever: Python before 3.14 would unwind it, which no C++ frame above expects.
+class Released {
+ public:
+  Released() : state_(PyEval_SaveThread()) {}
+  ~Released();
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+
+ private:
+  PyThreadState* const state_;
+};
+
+/// With the GIL for as long as it lives, on any thread; sleeps like Released.
+class Held {
+ public:
+  Held();
+  ~Held() { PyGILState_Release(state_); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
 /// Runs `call`, work of the engine, without the GIL. Then throws what callbacks into Python raised
 /// on this thread meanwhile: a plugin, a logger or a monitor of the user.
 template <class Call> auto into_engine(Call&& call) {
   Raised raised;
   if constexpr (std::is_void_v<decltype(call())>) {
     {
-      const nb::gil_scoped_release released;
+      const Released released;
       call();
     }
     raised.rethrow();
   } else {
     auto result = [&] {
-      const nb::gil_scoped_release released;
+      const Released released;
       return call();
     }();
     raised.rethrow();
@@ -86,7 +113,7 @@ void report_unraisable(const char* where) noexcept;
 /// Gives `failure` then. `where` names the callback.
 template <class R, class Call> R into_python(R failure, const char* where, Call&& call) noexcept {
   if (!python_lives()) return failure;
-  const nb::gil_scoped_acquire held;
+  const Held held;
   try {
     return call();
   } catch (...) {

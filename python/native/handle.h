@@ -8,6 +8,8 @@
 #include <typeinfo>
 #include <utility>
 
+#include "engine_call.h"
+
 namespace tenon::python {
 
 /// An object that the library made and that its caller deletes: as a result it becomes a Python
@@ -70,6 +72,12 @@ template <class Class> Class& usable_in_with(Class& bound) {
   return bound;
 }
 
+/// Raises NotImplementedError for `what`, which the library refused to make.
+[[noreturn]] inline void not_supported_yet(const char* what) {
+  PyErr_Format(PyExc_NotImplementedError, "%s is not supported yet", what);
+  throw nanobind::python_error();
+}
+
 /// A class of Owned<> objects. 8.x programs call `__del__`, which does nothing either.
 template <class T, class... Extra>
 nanobind::class_<T> handle_class(nanobind::module_& m, const char* name, const char* doc,
@@ -96,7 +104,7 @@ template <class T> struct type_caster<tenon::python::Owned<T>> {
     }
     object result = inst_reference(of_type, value.handle.get());
     keep_alive_cb(result, value.handle.release(), [](void* pointer) noexcept {
-      const gil_scoped_release released;
+      const tenon::python::Released released;
       delete static_cast<T*>(pointer);
     });
     return result.release();

@@ -18,15 +18,16 @@ void bind_inspector(nb::module_& m) {
       .def("get_engine_information", engine_call(&Inspector::getEngineInformation),
            nb::arg("format"), "Describes all layers.")
       .def_prop_rw(
-          "execution_context", &Inspector::getExecutionContext,
+          "execution_context", engine_call(&Inspector::getExecutionContext),
           [](Inspector& self, const nvinfer1::IExecutionContext* context) {
             if (!self.setExecutionContext(context))
               throw std::runtime_error("execution_context is of another engine");
           },
           nb::rv_policy::reference_internal, nb::for_setter(nb::arg("context").none()),
           nb::for_setter(nb::keep_alive<1, 2>()), "A context whose shapes are shown.")
-      .def_prop_rw("error_recorder", &Inspector::getErrorRecorder, &Inspector::setErrorRecorder,
-                   nb::rv_policy::reference_internal, nb::for_setter(nb::arg("recorder").none()),
+      .def_prop_rw("error_recorder", engine_call(&Inspector::getErrorRecorder),
+                   engine_call(&Inspector::setErrorRecorder), nb::rv_policy::reference_internal,
+                   nb::for_setter(nb::arg("recorder").none()),
                    nb::for_setter(nb::keep_alive<1, 2>()), "Where errors are recorded.");
 }
 

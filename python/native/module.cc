@@ -27,6 +27,11 @@ NB_MODULE(_native, m) {
   bind_control_layers(m);
   bind_attention_layers(m);
   bind_network(m);
+  bind_allocators(m);
+  bind_callbacks(m);
+  bind_streams(m);
+  bind_calibrators(m);
+  bind_algorithms(m);
   bind_host_memory(m);
   bind_profile(m);
   bind_builder(m);
@@ -41,4 +46,7 @@ NB_MODULE(_native, m) {
   bind_plugin_libraries(m);
   bind_session(m);
   bind_plan_file(m);
+  bind_refitter(m);
+  bind_extensions(m);
+  bind_cudart(m);
 }

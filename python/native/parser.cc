@@ -28,7 +28,7 @@ nb::object create_parser(nb::handle_t<nvinfer1::INetworkDefinition> network,
   if (parser == nullptr) throw std::runtime_error("OnnxParser: the log says what is wrong");
   IParser* const pointer = parser.get();
   const nb::capsule owner(parser.release(), [](void* p) noexcept {
-    const nb::gil_scoped_release released;
+    const Released released;
     delete static_cast<IParser*>(p);
   });
   nb::object result = nb::inst_reference(nb::type<IParser>(), pointer, owner);
@@ -146,7 +146,7 @@ void bind_reading(nb::class_<IParser>& parser) {
             });
           },
           model, "Reads a model from a file; False on failure.")
-      .def("supports_operator", &IParser::supportsOperator, nb::arg("op_name"),
+      .def("supports_operator", engine_call(&IParser::supportsOperator), nb::arg("op_name"),
            "Whether the parser itself supports an operator.")
       .def("supports_model", &supports_model, model, path,
            "Whether a model could be read, and its parts: (nodes, whether they could).")
@@ -158,8 +158,8 @@ void bind_reading(nb::class_<IParser>& parser) {
             });
           },
           model, path, "Whether a model could be read; the subgraphs tell of its parts.")
-      .def_prop_ro("num_subgraphs", &IParser::getNbSubgraphs)
-      .def("is_subgraph_supported", &IParser::isSubgraphSupported, nb::arg("index"))
+      .def_prop_ro("num_subgraphs", engine_call(&IParser::getNbSubgraphs))
+      .def("is_subgraph_supported", engine_call(&IParser::isSubgraphSupported), nb::arg("index"))
       .def("get_subgraph_nodes", &subgraph_nodes, nb::arg("index"),
            "The nodes of a part; an empty list if there is no such part.")
       .def(
@@ -181,23 +181,66 @@ void bind_reading(nb::class_<IParser>& parser) {
            "Reads the model taken before; False on failure.");
 }
 
+void bind_parser_refitter(nb::module_& m) {
+  using Refitter = nvonnxparser::IParserRefitter;
+  const auto model = nb::arg("model");
+  const auto path = nb::arg("path") = nb::none();
+  handle_class<Refitter>(m, "OnnxParserRefitter",
+                         "Changes an engine's weights to those of an ONNX model. Not supported "
+                         "yet: making one raises NotImplementedError.")
+      .def(nb::new_([](nvinfer1::IRefitter& refitter, nvinfer1::ILogger& logger) {
+             auto parser = into_engine(
+                 [&] { return Owned(nvonnxparser::createParserRefitter(refitter, logger)); });
+             if (parser.handle == nullptr) not_supported_yet("OnnxParserRefitter");
+             return parser;
+           }),
+           nb::arg("refitter"), nb::arg("logger"), nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>())
+      .def(
+          "refit_from_bytes",
+          [](Refitter& self, const Bytes& bytes, const Path& where) {
+            return into_engine(
+                [&] { return self.refitFromBytes(bytes.data(), bytes.size(), pointer_of(where)); });
+          },
+          model, path, "Takes the weights of a model; False on failure, with the errors kept.")
+      .def("refit_from_file", engine_call(&Refitter::refitFromFile), model,
+           "Takes the weights of a model in a file; False on failure.")
+      .def_prop_ro("num_errors", engine_call(&Refitter::getNbErrors))
+      .def("get_error", &get_error<Refitter>, nb::arg("index"))
+      .def("clear_errors", engine_call(&Refitter::clearErrors))
+      .def(
+          "load_model_proto",
+          [](Refitter& self, const Bytes& bytes, const Path& where) {
+            return into_engine(
+                [&] { return self.loadModelProto(bytes.data(), bytes.size(), pointer_of(where)); });
+          },
+          model, path, "Takes a model, copied, without its weights yet; False on failure.")
+      .def(
+          "load_initializer",
+          [](Refitter& self, const char* name, Address data, size_t size) {
+            return into_engine([&] { return self.loadInitializer(name, data.as(), size); });
+          },
+          nb::arg("name"), nb::arg("data"), nb::arg("size"))
+      .def("refit_model_proto", engine_call(&Refitter::refitModelProto));
+}
+
 }  // namespace
 
 void bind_parser(nb::module_& m) {
   bind_error(m);
+  bind_parser_refitter(m);
   auto parser = handle_class<IParser>(
       m, "OnnxParser", "Adds the layers of ONNX models to a network. Keeps network and logger.");
   parser
       .def(nb::new_(&create_parser), nb::arg("network"), nb::arg("logger"), nb::keep_alive<0, 3>())
-      .def_prop_ro("num_errors", &IParser::getNbErrors)
+      .def_prop_ro("num_errors", engine_call(&IParser::getNbErrors))
       .def("get_error", &get_error<IParser>, nb::arg("index"),
            "Error `index`; None if there is none.")
-      .def("clear_errors", &IParser::clearErrors)
-      .def_prop_rw("flags", &IParser::getFlags, &IParser::setFlags,
+      .def("clear_errors", engine_call(&IParser::clearErrors))
+      .def_prop_rw("flags", engine_call(&IParser::getFlags), engine_call(&IParser::setFlags),
                    "Bit n stands for value n of OnnxParserFlag.")
-      .def("clear_flag", &IParser::clearFlag, nb::arg("flag"))
-      .def("set_flag", &IParser::setFlag, nb::arg("flag"))
-      .def("get_flag", &IParser::getFlag, nb::arg("flag"))
+      .def("clear_flag", engine_call(&IParser::clearFlag), nb::arg("flag"))
+      .def("set_flag", engine_call(&IParser::setFlag), nb::arg("flag"))
+      .def("get_flag", engine_call(&IParser::getFlag), nb::arg("flag"))
       .def(
           "get_layer_output_tensor",
           [](IParser& self, const char* name, int64_t i) {
@@ -207,7 +250,7 @@ void bind_parser(nb::module_& m) {
           "Output `i` of the layer that a node became; None if there is none.")
       .def("get_used_vc_plugin_libraries", &used_libraries,
            "The plugin libraries that the network needs where it runs.")
-      .def("set_builder_config", &IParser::setBuilderConfig, nb::arg("builder_config"),
+      .def("set_builder_config", engine_call(&IParser::setBuilderConfig), nb::arg("builder_config"),
            "Tells the configuration that the network will be built with.");
   bind_reading(parser);
   m.def("get_nv_onnx_parser_version", &getNvOnnxParserVersion, "The parser's version.");

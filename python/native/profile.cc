@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bind.h"
+#include "engine_call.h"
 
 namespace tenon::python {
 namespace {
@@ -26,7 +27,9 @@ void set_shape(IOptimizationProfile& profile, const char* input, const Dims& min
                const Dims& max) {
   const Dims* const shapes[] = {&min, &opt, &max};
   for (const auto& [selector, name] : kSelectors)
-    if (!profile.setDimensions(input, selector, *shapes[static_cast<int>(selector)]))
+    if (!into_engine([&] {
+          return profile.setDimensions(input, selector, *shapes[static_cast<int>(selector)]);
+        }))
       refuse("the shapes", input, name);
 }
 
@@ -46,7 +49,10 @@ void set_shape_input(IOptimizationProfile& profile, const char* input, const Val
   const Values* const values[] = {&min, &opt, &max};
   for (const auto& [selector, name] : kSelectors) {
     const Values& v = *values[static_cast<int>(selector)];
-    if (!profile.setShapeValuesV2(input, selector, v.data(), static_cast<int32_t>(v.size())))
+    if (!into_engine([&] {
+          return profile.setShapeValuesV2(input, selector, v.data(),
+                                          static_cast<int32_t>(v.size()));
+        }))
       refuse("the values", input, name);
   }
 }
@@ -80,13 +86,13 @@ void bind_profile(nb::module_& m) {
       .def("get_shape_input", &get_shape_input, nb::arg("input"),
            "The three lists of values of a shape input; an empty list if they were not set.")
       .def_prop_rw(
-          "extra_memory_target", &IOptimizationProfile::getExtraMemoryTarget,
+          "extra_memory_target", engine_call(&IOptimizationProfile::getExtraMemoryTarget),
           [](IOptimizationProfile& profile, float target) {
             if (!profile.setExtraMemoryTarget(target))
               throw nb::value_error("extra_memory_target must be from 0 to 1");
           },
           "How much more memory than needed may be used, from 0 to 1.")
-      .def("__bool__", &IOptimizationProfile::isValid);
+      .def("__bool__", engine_call(&IOptimizationProfile::isValid));
 }
 
 }  // namespace tenon::python

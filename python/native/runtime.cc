@@ -50,31 +50,31 @@ void bind_runtime(nb::module_& m) {
           },
           nb::arg("path"), nb::keep_alive<0, 1>(),
           "Loads another runtime library; None on failure.")
-      .def_prop_rw("DLA_core", &IRuntime::getDLACore, &IRuntime::setDLACore,
-                   "The DLA core; -1 if none was chosen.")
-      .def_prop_ro("num_DLA_cores", &IRuntime::getNbDLACores, "0: there is no DLA.")
-      .def_prop_ro("logger", &IRuntime::getLogger, nb::rv_policy::reference_internal,
+      .def_prop_rw("DLA_core", engine_call(&IRuntime::getDLACore),
+                   engine_call(&IRuntime::setDLACore), "The DLA core; -1 if none was chosen.")
+      .def_prop_ro("num_DLA_cores", engine_call(&IRuntime::getNbDLACores), "0: there is no DLA.")
+      .def_prop_ro("logger", engine_call(&IRuntime::getLogger), nb::rv_policy::reference_internal,
                    "The logger that the runtime was made with.")
+      .def_prop_rw("max_threads", engine_call(&IRuntime::getMaxThreads),
+                   engine_call(&IRuntime::setMaxThreads),
+                   "The limit of threads, the calling one included.")
       .def_prop_rw(
-          "max_threads", &IRuntime::getMaxThreads,
-          [](IRuntime& self, int32_t threads) { self.setMaxThreads(threads); },
-          "The limit of threads, the calling one included.")
-      .def_prop_rw(
-          "temporary_directory", &IRuntime::getTemporaryDirectory,
+          "temporary_directory", engine_call(&IRuntime::getTemporaryDirectory),
           [](IRuntime& self, const std::optional<std::string>& path) {
             self.setTemporaryDirectory(path ? path->c_str() : nullptr);
           },
           "Where temporary files go; None for the system's choice.")
-      .def_prop_rw("tempfile_control_flags", &IRuntime::getTempfileControlFlags,
-                   &IRuntime::setTempfileControlFlags,
+      .def_prop_rw("tempfile_control_flags", engine_call(&IRuntime::getTempfileControlFlags),
+                   engine_call(&IRuntime::setTempfileControlFlags),
                    "Bit n stands for value n of TempfileControlFlag.")
-      .def_prop_rw("engine_host_code_allowed", &IRuntime::getEngineHostCodeAllowed,
-                   &IRuntime::setEngineHostCodeAllowed,
+      .def_prop_rw("engine_host_code_allowed", engine_call(&IRuntime::getEngineHostCodeAllowed),
+                   engine_call(&IRuntime::setEngineHostCodeAllowed),
                    "Whether plans may contain code that runs on the host.")
-      .def_prop_rw("error_recorder", &IRuntime::getErrorRecorder, &IRuntime::setErrorRecorder,
-                   nb::rv_policy::reference_internal, nb::for_setter(nb::arg("recorder").none()),
+      .def_prop_rw("error_recorder", engine_call(&IRuntime::getErrorRecorder),
+                   engine_call(&IRuntime::setErrorRecorder), nb::rv_policy::reference_internal,
+                   nb::for_setter(nb::arg("recorder").none()),
                    nb::for_setter(nb::keep_alive<1, 2>()), "Where errors are recorded.")
-      .def_prop_rw("gpu_allocator", nullptr, &IRuntime::setGpuAllocator,
+      .def_prop_rw("gpu_allocator", nullptr, engine_call(&IRuntime::setGpuAllocator),
                    nb::for_setter(nb::arg("allocator").none()),
                    nb::for_setter(nb::keep_alive<1, 2>()),
                    "Allocates the device memory of engines opened from now on; can be set only.");

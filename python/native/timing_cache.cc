@@ -70,14 +70,15 @@ void bind_timing_cache(nb::module_& m) {
       .def(
           "serialize", [](const ITimingCache& self) { return Owned(self.serialize()); },
           "The cache as bytes.")
-      .def("combine", &ITimingCache::combine, nb::arg("input_cache"), nb::arg("ignore_mismatch"),
+      .def("combine", engine_call(&ITimingCache::combine), nb::arg("input_cache"),
+           nb::arg("ignore_mismatch"),
            "Adds the timings of another cache; False if it is of another device or version and "
            "`ignore_mismatch` is False.")
-      .def("reset", &ITimingCache::reset, "Forgets all timings.")
+      .def("reset", engine_call(&ITimingCache::reset), "Forgets all timings.")
       .def("queryKeys", &keys_of, "The keys of all timings.")
-      .def("query", &ITimingCache::query, nb::arg("key"),
+      .def("query", engine_call(&ITimingCache::query), nb::arg("key"),
            "The timing under a key; its tacticHash is 2**64 - 1 if there is none.")
-      .def("update", &ITimingCache::update, nb::arg("key"), nb::arg("value"),
+      .def("update", engine_call(&ITimingCache::update), nb::arg("key"), nb::arg("value"),
            "Sets the timing under a key that is there; False otherwise.");
 }
 

@@ -17,33 +17,13 @@ SURFACE = json.loads(pathlib.Path(__file__).with_name("surface.json").read_text(
 AHEAD = "plugins compiled ahead of time are not supported yet"
 BY_POSITION = "the engine calls it by position, and Python has no argument named 'in'"
 
-SOON = "not supported yet"
+GIVES_BYTES = "in Python it has bytes as its result or argument, as NVIDIA's bindings call it"
 
 # Name, or the start of names up to a dot -> why it is missing.
 MISSING = {
-    "IAlgorithm": SOON,
-    "IAlgorithmContext": SOON,
-    "IAlgorithmIOInfo": SOON,
-    "IAlgorithmSelector": SOON,
-    "IAlgorithmVariant": SOON,
-    "IDebugListener": SOON,
-    "IErrorRecorder": SOON,
-    "IGpuAllocator": SOON,
-    "IGpuAsyncAllocator": SOON,
-    "IInt8Calibrator": SOON,
-    "IInt8EntropyCalibrator": SOON,
-    "IInt8EntropyCalibrator2": SOON,
-    "IInt8LegacyCalibrator": SOON,
-    "IInt8MinMaxCalibrator": SOON,
-    "IOutputAllocator": SOON,
-    "IProfiler": SOON,
-    "IProgressMonitor": SOON,
-    "IStreamReader": SOON,
-    "IStreamReaderV2": SOON,
-    "IStreamWriter": SOON,
-    "OnnxParserRefitter": SOON,
-    "Profiler": SOON,
-    "Refitter": SOON,
+    "IStreamReader.read": GIVES_BYTES,
+    "IStreamReaderV2.read": GIVES_BYTES,
+    "IStreamWriter.write": GIVES_BYTES,
     "Builder.build_serialized_network": "the argument kernel_text: kernels as text are not "
                                         "supported yet",
     "FallbackString": "names are str or bytes",

@@ -11,3 +11,5 @@ __version__ = ".".join(map(str, _version))
 
 # TensorRT's classes live in tensorrt.tensorrt, and type hints say so.
 tensorrt = _sys.modules[__name__]
+# The allocators are written in C++, the base class of all interfaces in Python.
+IVersionedInterface.register(IGpuAllocator)  # noqa: F405

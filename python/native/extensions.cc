@@ -1,0 +1,68 @@
+// What Tenon offers beyond TensorRT: plans and networks as text, limits, plan files opened in
+// place.
+#include <NvInfer.h>
+#include <nanobind/stl/string.h>
+#include <tenon/describe.h>
+#include <tenon/limits.h>
+
+#include <string>
+
+#include "bind.h"
+#include "engine_call.h"
+
+namespace tenon::python {
+namespace {
+
+// Text of the library; None if it could not be made.
+nb::object to_str(const Text& text) {
+  if (text == nullptr) return nb::none();
+  return nb::str(static_cast<const char*>(text->data()), text->size());
+}
+
+DumpFormat format_of(bool json) {
+  return json ? DumpFormat::kJSON : DumpFormat::kTEXT;
+}
+
+DumpStage stage_of(const std::string& name) {
+  if (name == "import") return DumpStage::kIMPORT;
+  if (name == "optimize") return DumpStage::kOPTIMIZE;
+  if (name == "plan") return DumpStage::kPLAN;
+  throw nb::value_error(
+      ("stage must be 'import', 'optimize' or 'plan', not '" + name + "'").c_str());
+}
+
+}  // namespace
+
+void bind_extensions(nb::module_& m) {
+  m.def("set_threads", &set_threads, nb::arg("threads"),
+        "Sets how many threads engines compute with; 0 means as many as the machine has. Call it "
+        "while nothing runs.");
+  m.def("threads", &threads, "How many threads engines compute with.");
+  m.def("set_import_limit", &set_import_limit, nb::arg("bytes"),
+        "Limits the memory of constants that an ONNX model computes; 0 brings back the default.");
+  m.def("import_limit", &import_limit, "The limit set by set_import_limit(), in bytes.");
+  m.def("set_import_node_limit", &set_import_node_limit, nb::arg("nodes"),
+        "Limits the nodes of an ONNX model; 0 brings back the default.");
+  m.def("import_node_limit", &import_node_limit, "The limit set by set_import_node_limit().");
+  m.def(
+      "dump",
+      [](nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config,
+         const std::string& stage, bool json) {
+        const DumpStage at = stage_of(stage);
+        return to_str(into_engine([&] { return dump(network, config, at, format_of(json)); }));
+      },
+      nb::arg("network"), nb::arg("config"), nb::arg("stage") = "optimize", nb::arg("json") = false,
+      nb::sig("def dump(network: INetworkDefinition, config: IBuilderConfig, stage: str = "
+              "'optimize', json: bool = False) -> str | None"),
+      "Describes a network as imported ('import'), after the optimizer ('optimize'), or compiled "
+      "('plan'); None, with the reason logged, if that stage fails.");
+  m.def(
+      "describe_machine", [] { return to_str(into_engine(&describe_machine)); },
+      nb::sig("def describe_machine() -> str"), "What this process runs on, as JSON.");
+  m.def(
+      "describe_operators", [] { return to_str(into_engine(&describe_operators)); },
+      nb::sig("def describe_operators() -> str"),
+      "The ONNX operators that the parser knows, as JSON.");
+}
+
+}  // namespace tenon::python

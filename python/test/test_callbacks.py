@@ -1,0 +1,398 @@
+"""What users derive from in Python: each is called, and what it raises comes out of the call."""
+import ctypes
+
+import numpy as np
+import pytest
+import tenon.tensorrt as trt
+from models import engine_of, model, plan_of, relu, run, shapes_of, value
+from onnx import helper
+from tenon import cudart
+
+SHAPES = ((1, 4), (2, 4), (3, 4))
+
+
+class Parts:
+    """A builder with the relu model and a configuration."""
+
+    def __init__(self, logger=None):
+        self.logger = logger or trt.Logger(trt.Logger.INTERNAL_ERROR)
+        self.builder = trt.Builder(self.logger)
+        self.network = self.builder.create_network()
+        self.parser = trt.OnnxParser(self.network, self.logger)
+        assert self.parser.parse(relu())
+        self.config = self.builder.create_builder_config()
+        self.config.add_optimization_profile(shapes_of(self.builder, x=SHAPES))
+
+    def build(self):
+        return self.builder.build_serialized_network(self.network, self.config)
+
+
+class Monitor(trt.IProgressMonitor):
+    def __init__(self, stop_at=None, error=None):
+        trt.IProgressMonitor.__init__(self)
+        self.stop_at, self.error, self.phases, self.steps = stop_at, error, {}, 0
+
+    def phase_start(self, phase_name, parent_phase, num_steps):
+        self.phases[phase_name] = parent_phase
+
+    def step_complete(self, phase_name, step):
+        self.steps += 1
+        if self.error and self.steps == 2:
+            raise self.error
+        return self.steps != self.stop_at
+
+    def phase_finish(self, phase_name):
+        self.finished = phase_name
+
+
+def test_monitors_follow_builds():
+    parts, monitor = Parts(), Monitor()
+    parts.config.progress_monitor = monitor
+    assert parts.build() is not None
+    assert monitor.phases["Building the plan"] is None
+    assert monitor.phases["Choosing kernels"] == "Building the plan"
+    assert monitor.steps > 2 and monitor.finished == "Building the plan"
+    assert parts.config.progress_monitor is monitor
+
+
+def test_monitors_stop_builds():
+    parts = Parts()
+    parts.config.progress_monitor = Monitor(stop_at=2)
+    assert parts.build() is None
+
+
+def test_what_monitors_raise_comes_out():
+    parts, error = Parts(), KeyError("mine")
+    parts.config.progress_monitor = Monitor(error=error)
+    with pytest.raises(KeyError) as raised:
+        parts.build()
+    assert raised.value is error
+    assert any(entry.name == "step_complete" for entry in raised.traceback)
+    parts.config.progress_monitor = None
+    assert parts.config.progress_monitor is None
+    assert parts.build() is not None
+
+
+def test_what_starts_of_phases_raise_stops_the_build():
+    class Broken(Monitor):
+        def phase_start(self, phase_name, parent_phase, num_steps):
+            raise KeyError(phase_name)
+
+    parts, monitor = Parts(), Broken()
+    parts.config.progress_monitor = monitor
+    with pytest.raises(KeyError, match="Building the plan"):
+        parts.build()
+    assert monitor.steps == 0
+
+
+def test_monitors_without_methods_raise():
+    parts = Parts()
+    parts.config.progress_monitor = trt.IProgressMonitor()
+    with pytest.raises(RuntimeError, match="phase_start"):
+        parts.build()
+
+
+class BadLogger(trt.ILogger):
+    def log(self, severity, msg):
+        raise ValueError(f"{severity}: {msg}")
+
+
+def test_what_loggers_raise_comes_out():
+    with pytest.raises(ValueError, match="not a Tenon plan"):
+        trt.Runtime(BadLogger()).deserialize_cuda_engine(b"text")
+
+
+class Recorder(trt.IErrorRecorder):
+    def __init__(self):
+        trt.IErrorRecorder.__init__(self)
+        self.errors = []
+
+    def num_errors(self):
+        return len(self.errors)
+
+    def get_error_code(self, index):
+        return self.errors[index][0]
+
+    def get_error_desc(self, index):
+        return self.errors[index][1]
+
+    def has_overflowed(self):
+        return False
+
+    def clear(self):
+        self.errors.clear()
+
+    def report_error(self, code, desc):
+        self.errors.append((code, desc))
+        return False
+
+
+def test_recorders_take_errors():
+    runtime, recorder = trt.Runtime(trt.Logger(trt.Logger.INTERNAL_ERROR)), Recorder()
+    runtime.error_recorder = recorder
+    assert runtime.error_recorder is recorder
+    assert runtime.deserialize_cuda_engine(b"text") is None
+    (code, text), = recorder.errors
+    assert code == trt.ErrorCodeTRT.INVALID_ARGUMENT
+    assert "not a Tenon plan" in text
+    runtime.error_recorder = None
+    assert runtime.deserialize_cuda_engine(b"text") is None
+    assert recorder.num_errors() == 1
+
+
+class Profiler(trt.IProfiler):
+    def __init__(self):
+        trt.IProfiler.__init__(self)
+        self.times = []
+
+    def report_layer_time(self, layer_name, ms):
+        self.times.append((layer_name, ms))
+
+
+def ready_context():
+    context = engine_of(relu(), x=SHAPES).create_execution_context()
+    context.set_input_shape("x", (2, 4))
+    x, y = np.full((2, 4), -1, np.float32), np.ones((2, 4), np.float32)
+    return context, x, y
+
+
+def test_profilers_take_times():
+    context, x, y = ready_context()
+    profiler = Profiler()
+    context.profiler = profiler
+    assert context.execute_v2([x.ctypes.data, y.ctypes.data])
+    (name, ms), = profiler.times
+    assert name == "relu" and ms >= 0
+    assert context.profiler is profiler
+
+
+def test_profilers_on_streams_do_not_wait_for_each_other():
+    """Changing the profiler waits for a run that calls the one before."""
+    context, x, y = ready_context()
+    context.set_tensor_address("x", x.ctypes.data)
+    context.set_tensor_address("y", y.ctypes.data)
+    profilers = [Profiler() for _ in range(100)]
+    for profiler in profilers:
+        context.profiler = profiler
+        assert context.execute_async_v3(0)
+    context.profiler = None
+    assert all(profiler.times for profiler in profilers)
+
+
+def test_profilers_print(capfd):
+    context, x, y = ready_context()
+    context.profiler = trt.Profiler()
+    assert context.execute_v2([x.ctypes.data, y.ctypes.data])
+    ctypes.CDLL(None).fflush(None)
+    assert "relu: " in capfd.readouterr().out
+
+
+class Output(trt.IOutputAllocator):
+    def __init__(self, method="reallocate_output", fails=False):
+        trt.IOutputAllocator.__init__(self)
+        self.shape, self.fails = None, fails
+        setattr(type(self), method, lambda self, *args: self.allocate(*args))
+
+    def allocate(self, tensor_name, memory, size, alignment, stream=0):
+        if self.fails:
+            raise MemoryError("mine")
+        self.memory = np.zeros(size + alignment, np.uint8)
+        self.start = -self.memory.ctypes.data % alignment
+        return self.memory.ctypes.data + self.start
+
+    def notify_shape(self, tensor_name, shape):
+        self.shape = tuple(shape)
+
+
+def nonzero():
+    """The indices of what is not zero: how many is known only at run time."""
+    return model([helper.make_node("NonZero", ["x"], ["y"])], [value("x", [6])],
+                 [value("y", [1, "n"], helper.TensorProto.INT64)])
+
+
+@pytest.mark.parametrize("method", ["reallocate_output", "reallocate_output_async"])
+def test_output_allocators_give_memory(method):
+    context = engine_of(nonzero()).create_execution_context()
+    output = type("Mine", (Output,), {})(method)
+    x = np.array([0, 3, 0, 0, 5, 7], np.float32)
+    context.set_tensor_address("x", x.ctypes.data)
+    assert context.set_output_allocator("y", output)
+    assert context.get_output_allocator("y") is output
+    assert context.execute_async_v3(0)
+    cudart.cudaStreamSynchronize(0)
+    assert output.shape == (1, 3)
+    result = output.memory[output.start:output.start + 24].view(np.int64)
+    assert result.tolist() == [1, 4, 5]
+    assert not context.set_output_allocator("nothing", output)
+
+
+class Memory(trt.IGpuAllocator):
+    libc = ctypes.CDLL(None)
+    libc.aligned_alloc.restype = ctypes.c_void_p
+    libc.aligned_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
+    libc.free.argtypes = [ctypes.c_void_p]
+
+    def __init__(self):
+        trt.IGpuAllocator.__init__(self)
+        self.blocks, self.total = set(), 0
+
+    def allocate(self, size, alignment, flags):
+        memory = self.libc.aligned_alloc(alignment, -(-size // alignment) * alignment)
+        self.blocks.add(memory)
+        self.total += size
+        return memory
+
+    def deallocate(self, memory):
+        self.blocks.remove(memory)
+        self.libc.free(memory)
+        return True
+
+
+def two_steps():
+    return model([helper.make_node("MatMul", ["x", "x"], ["a"]),
+                  helper.make_node("Softmax", ["a"], ["b"]),
+                  helper.make_node("MatMul", ["b", "x"], ["y"])],
+                 [value("x", [64, 64])], [value("y", [64, 64])])
+
+
+def test_gpu_allocators_give_memory():
+    logger, memory = trt.Logger(), Memory()
+    runtime = trt.Runtime(logger)
+    runtime.gpu_allocator = memory
+    engine = runtime.deserialize_cuda_engine(plan_of(two_steps()))
+    context = engine.create_execution_context()
+    x = np.eye(64, dtype=np.float32)
+    run(context, x=x)
+    assert memory.blocks and memory.total >= engine.device_memory_size_v2 > 0
+    assert isinstance(memory, trt.IVersionedInterface)
+    del context, engine
+    assert not memory.blocks
+
+
+class Failing(trt.IGpuAllocator):
+    def allocate(self, size, alignment, flags):
+        raise OverflowError("mine")
+
+    def deallocate(self, memory):
+        return True
+
+
+def test_what_allocators_raise_comes_out():
+    runtime = trt.Runtime(trt.Logger(trt.Logger.INTERNAL_ERROR))
+    runtime.gpu_allocator = Failing()
+    plan = plan_of(two_steps())
+    with pytest.raises(OverflowError, match="mine"):
+        engine = runtime.deserialize_cuda_engine(plan)
+        run(engine.create_execution_context(), x=np.eye(64, dtype=np.float32))
+
+
+class Writer(trt.IStreamWriter):
+    def __init__(self):
+        trt.IStreamWriter.__init__(self)
+        self.data = b""
+
+    def write(self, data):
+        self.data += data
+        return len(data)
+
+
+class Reader(trt.IStreamReader):
+    def __init__(self, data):
+        trt.IStreamReader.__init__(self)
+        self.data = data
+
+    def read(self, size):
+        part, self.data = self.data[:size], self.data[size:]
+        return part
+
+
+class ReaderV2(trt.IStreamReaderV2):
+    def __init__(self, data):
+        trt.IStreamReaderV2.__init__(self)
+        self.data, self.position = data, 0
+
+    def read(self, num_bytes, stream):
+        part = self.data[self.position:self.position + num_bytes]
+        self.position += len(part)
+        return part
+
+    def seek(self, offset, where):
+        start = {trt.SeekPosition.SET: 0, trt.SeekPosition.CUR: self.position,
+                 trt.SeekPosition.END: len(self.data)}[where]
+        self.position = start + offset
+        return True
+
+
+def test_plans_go_through_streams():
+    parts, writer = Parts(), Writer()
+    assert parts.builder.build_serialized_network_to_stream(parts.network, parts.config, writer)
+    runtime = trt.Runtime(parts.logger)
+    for reader in Reader(writer.data), ReaderV2(writer.data), bytearray(writer.data):
+        assert list(runtime.deserialize_cuda_engine(reader)) == ["x", "y"]
+    assert runtime.deserialize_cuda_engine(Reader(writer.data[:-1])) is None
+
+
+def test_what_streams_raise_comes_out():
+    class Greedy(Reader):
+        def read(self, size):
+            return b"x" * (size + 1)
+
+    class Text(Reader):
+        def read(self, size):
+            return "text"
+
+    runtime = trt.Runtime(trt.Logger(trt.Logger.INTERNAL_ERROR))
+    with pytest.raises(ValueError, match="more bytes"):
+        runtime.deserialize_cuda_engine(Greedy(b""))
+    with pytest.raises(TypeError, match="buffer"):
+        runtime.deserialize_cuda_engine(Text(b""))
+
+
+class Calibrator(trt.IInt8EntropyCalibrator2):
+    def get_batch_size(self):
+        return 1
+
+    def get_batch(self, names):
+        return None
+
+    def read_calibration_cache(self):
+        return None
+
+    def write_calibration_cache(self, cache):
+        pass
+
+
+class Selector(trt.IAlgorithmSelector):
+    def select_algorithms(self, context, choices):
+        return []
+
+    def report_algorithms(self, contexts, choices):
+        pass
+
+
+def test_calibrators_and_selectors_are_not_supported_yet():
+    messages = []
+
+    class Logger(trt.ILogger):
+        def log(self, severity, msg):
+            messages.append(msg)
+
+    parts = Parts(Logger())
+    calibrator = Calibrator()
+    assert calibrator.get_algorithm() == trt.CalibrationAlgoType.ENTROPY_CALIBRATION_2
+    parts.config.int8_calibrator = calibrator
+    assert parts.config.int8_calibrator is calibrator
+    parts.config.set_flag(trt.BuilderFlag.INT8)
+    assert parts.build() is None and "kINT8 is not supported yet" in messages[-1]
+    parts.config.clear_flag(trt.BuilderFlag.INT8)
+    parts.config.int8_calibrator = None
+    parts.config.algorithm_selector = Selector()
+    assert parts.build() is None and "selector is not supported yet" in messages[-1]
+    parts.config.algorithm_selector = None
+    assert parts.build() is not None
+
+
+def test_refitters_are_not_supported_yet():
+    logger = trt.Logger(trt.Logger.INTERNAL_ERROR)
+    with pytest.raises(NotImplementedError, match="Refitter is not supported yet"):
+        trt.Refitter(engine_of(relu(), x=SHAPES), logger)

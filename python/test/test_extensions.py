@@ -1,0 +1,63 @@
+"""Threads, limits and descriptions: what Tenon offers beyond TensorRT."""
+import json
+
+import numpy as np
+import pytest
+import tenon
+import tenon.tensorrt as trt
+from models import model, relu, shapes_of, value
+from onnx import helper
+
+
+def test_threads():
+    before = tenon.threads()
+    try:
+        tenon.set_threads(1)
+        assert tenon.threads() == 1
+    finally:
+        tenon.set_threads(before)
+    assert tenon.threads() == before
+
+
+def test_limits_of_models():
+    logger = trt.Logger(trt.Logger.INTERNAL_ERROR)
+    fill = model([helper.make_node("ConstantOfShape", ["s"], ["c"]),
+                  helper.make_node("Add", ["x", "c"], ["y"])],
+                 [value("x", [100, 100])], [value("y", [100, 100])],
+                 {"s": np.array([100, 100], np.int64)})
+
+    def parser():
+        return trt.OnnxParser(trt.Builder(logger).create_network(), logger)
+
+    default, default_nodes = tenon.import_limit(), tenon.import_node_limit()
+    try:
+        tenon.set_import_limit(1000)
+        assert tenon.import_limit() == 1000
+        assert not parser().parse(fill)
+        tenon.set_import_limit(0)
+        tenon.set_import_node_limit(1)
+        assert not parser().parse(fill)
+    finally:
+        tenon.set_import_limit(0)
+        tenon.set_import_node_limit(0)
+    assert (tenon.import_limit(), tenon.import_node_limit()) == (default, default_nodes)
+    assert parser().parse(fill)
+
+
+def test_descriptions():
+    assert json.loads(tenon.describe_machine())
+    operators = json.loads(tenon.describe_operators())["operators"]
+    assert "Conv" in [operator["name"] for operator in operators]
+
+
+def test_dumps_of_networks():
+    builder = trt.Builder(trt.Logger())
+    network, config = builder.create_network(), builder.create_builder_config()
+    parser = trt.OnnxParser(network, builder.logger)
+    assert parser.parse(relu())
+    config.add_optimization_profile(shapes_of(builder, x=((1, 4), (2, 4), (3, 4))))
+    for stage in "import", "optimize", "plan":
+        assert "relu" in tenon.dump(network, config, stage)
+        assert json.loads(tenon.dump(network, config, stage, json=True))
+    with pytest.raises(ValueError, match="'nothing'"):
+        tenon.dump(network, config, "nothing")
