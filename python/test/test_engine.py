@@ -333,14 +333,15 @@ def test_calls_keep_nothing():
     assert resident() - before < 20e6
 
 
-def test_import_is_quick():  # in time of the processor, which others may keep busy
-    code = ("import time; start = time.process_time(); import tenon, sys;"
+def test_import_is_quick():
+    """0.3 s with NumPy's half of it, on a quiet machine; here, what is Tenon's, in time of the processor."""
+    code = ("import time, numpy, sys; start = time.process_time(); import tenon;"
             "print(time.process_time() - start);"
             "assert not {'torch', 'onnx', 'h5py'} & set(sys.modules)")
     times = [float(subprocess.run([sys.executable, "-c", code], check=True, text=True,
-                                  capture_output=True).stdout) for _ in range(3)]
+                                  capture_output=True).stdout) for _ in range(5)]
     sanitized = "libasan" in pathlib.Path("/proc/self/maps").read_text()
-    assert min(times) < (3 if sanitized else 0.3)
+    assert min(times) < (3 if sanitized else 0.2)
 
 
 def test_warnings_go_to_the_log(caplog):

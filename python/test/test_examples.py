@@ -4,17 +4,34 @@ import pathlib
 import subprocess
 import sys
 
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "python"
+SRCNN = EXAMPLES.parent / "super_resolution" / "srcnn.onnx"
 
 
-@pytest.mark.parametrize("name, text", [
-    ("first_steps", "TypeError: input 'images' expects an array of float32, found float64"),
-    ("hand_built_network", "(1, 3, 9, 7) became (1, 3, 10, 12)"),
-    ("plugins", "3 plugins give what NumPy gives")])
-def test_example(name, text, tmp_path):
-    done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py"], capture_output=True, text=True,
+@pytest.mark.parametrize("name, arguments, text", [
+    ("first_steps", [], "TypeError: input 'images' expects an array of float32, found float64"),
+    ("hand_built_network", [], "(1, 3, 9, 7) became (1, 3, 10, 12)"),
+    ("plugins", [], "3 plugins give what NumPy gives"),
+    ("network_by_hand", [SRCNN], "6 layers by hand; largest difference from the model's own: "),
+    ("profile_and_progress", [SRCNN], "%  conv2 + conv2.relu"),
+    ("python_plugin", [], "as numpy.pad gives it")])
+def test_example(name, arguments, text, tmp_path):
+    done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py", *arguments], capture_output=True, text=True,
                           env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     assert text in done.stdout
+
+
+def test_a_model_becomes_a_plan_file(tmp_path):
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])
+    graph = helper.make_graph([helper.make_node("Softmax", ["x"], ["y"])], "g", [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "model.onnx")
+    done = subprocess.run([sys.executable, EXAMPLES / "build_from_onnx.py", tmp_path / "model.onnx",
+                           tmp_path / "model.plan"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "y: float32 (2, 3), mean 0.3333\n"
