@@ -13,15 +13,12 @@ LOGGER = trt.Logger(trt.Logger.WARNING)
 
 def plugin_layer(network, x, name, **fields):
     """The output of the plugin `name` on tensor x."""
-    creator = trt.get_plugin_registry().get_creator(name, "1", "")
+    creator = trt.get_plugin_registry().get_plugin_creator(name, "1", "")
     if creator is None:
         raise LookupError(f"there is no plugin '{name}'")
     collection = trt.PluginFieldCollection([
         trt.PluginField(key, value, trt.PluginFieldType.INT32 if value.dtype == np.int32
                         else trt.PluginFieldType.FLOAT32) for key, value in fields.items()])
-    if isinstance(creator, trt.IPluginCreatorV3One):
-        plugin = creator.create_plugin(name, collection, trt.TensorRTPhase.BUILD)
-        return network.add_plugin_v3([x], [], plugin).get_output(0)
     return network.add_plugin_v2([x], creator.create_plugin(name, collection)).get_output(0)
 
 

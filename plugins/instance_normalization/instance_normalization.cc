@@ -146,8 +146,11 @@ struct InstanceNorm {
 
   using T = Types<float, Half>;
   static constexpr auto attributes = std::tuple{attribute("epsilon", &InstanceNorm::epsilon)};
-  static constexpr Spec spec{
-      .name = "InstanceNorm", .inputs = {{"x", kT}}, .outputs = {{"y", kT}}, .text = kText};
+  static constexpr Spec spec{.name = "InstanceNorm",
+                             .inputs = {{"x", kT}},
+                             .outputs = {{"y", kT}},
+                             .protocol = Protocol::kV2,
+                             .text = kText};
 
   void check(std::span<const Shape> in) const { check_channels(in[0], in[0][1], in[0][1]); }
   template <class E> void run(const Device& device, Tensor<const E> x, Tensor<E> y) const {

@@ -21,6 +21,7 @@ struct ReflectPad {
   static constexpr Spec spec{.name = "ReflectPad",
                              .inputs = {{"x", kT}},
                              .outputs = {{"y", kT}},
+                             .protocol = Protocol::kV2,
                              .text =
                                  "Mirrored borders without the edge itself, as "
                                  "torch.nn.functional.pad with mode \"reflect\"."};

@@ -23,7 +23,7 @@ def test_registry_lists_and_finds_creators():
     assert trt.init_libnvinfer_plugins(trt.Logger(), "") and trt.init_libnvinfer_plugins(None, "")
     names = {c.name for c in REGISTRY.plugin_creator_list}
     assert "InstanceNormalization_TRT" in names
-    assert names < {c.name for c in REGISTRY.all_creators}
+    assert names <= {c.name for c in REGISTRY.all_creators}
     assert len(REGISTRY.all_creators_recursive) >= len(REGISTRY.all_creators)
     creator = REGISTRY.get_plugin_creator("InstanceNormalization_TRT", "1", "")
     assert (creator.name, creator.plugin_version, creator.plugin_namespace) == (
@@ -31,8 +31,8 @@ def test_registry_lists_and_finds_creators():
     assert isinstance(creator, trt.IPluginCreator) and not isinstance(
         creator, trt.IPluginCreatorV3One)
     assert {f.name: f.type for f in creator.field_names}["scales"] == Type.FLOAT32
-    assert isinstance(REGISTRY.get_creator("InstanceNorm", "1"), trt.IPluginCreatorV3One)
-    assert REGISTRY.get_plugin_creator("InstanceNorm", "1") is None  # is of version 3
+    assert isinstance(REGISTRY.get_creator("InstanceNormalization_TRT", "3"), trt.IPluginCreatorV3One)
+    assert REGISTRY.get_plugin_creator("InstanceNormalization_TRT", "3") is None  # is of protocol V3
     assert REGISTRY.get_creator("NoSuchPlugin", "1") is None
     assert trt.get_builder_plugin_registry(trt.EngineCapability.STANDARD) is REGISTRY
     assert trt.get_builder_plugin_registry(trt.EngineCapability.SAFETY) is None
@@ -116,16 +116,17 @@ def test_create_plugin_and_its_state():
 
 
 def test_plugins_of_version_3():
-    creator = REGISTRY.get_creator("InstanceNorm", "1")
-    fields = trt.PluginFieldCollection(
-        [trt.PluginField("epsilon", np.array([0.25], np.float32), Type.FLOAT32)])
+    creator = REGISTRY.get_creator("InstanceNormalization_TRT", "3")
+    one = np.ones(1, np.float32)
+    fields = trt.PluginFieldCollection([trt.PluginField(name, values, Type.FLOAT32) for name, values in
+                                        (("epsilon", one / 4), ("scales", one), ("bias", one))])
     plugin = creator.create_plugin("norm", fields, trt.TensorRTPhase.BUILD)
     assert isinstance(plugin, trt.IPluginV3)
     kinds = trt.PluginCapabilityType
     core, build, runtime = (plugin.get_capability_interface(k)
                             for k in (kinds.CORE, kinds.BUILD, kinds.RUNTIME))
     del plugin  # its sides keep it
-    assert (core.plugin_name, core.plugin_version) == ("InstanceNorm", "1")
+    assert (core.plugin_name, core.plugin_version) == ("InstanceNormalization_TRT", "3")
     assert core.plugin_namespace == ""
     assert isinstance(core, trt.IPluginV3OneCore) and isinstance(build, trt.IPluginV3OneBuild)
     assert build.num_outputs == 1 and build.get_output_data_types([trt.float16]) == [trt.float16]

@@ -34,14 +34,14 @@ TEST_F(PluginMessages, OfTheRegistryReachTheLogger) {
 
 TEST_F(PluginMessages, OfACreatorReachTheLogger) {
   auto* const creator =
-      static_cast<IPluginCreatorV3One*>(getPluginRegistry()->getCreator("ReflectPad", "1"));
+      static_cast<IPluginCreatorV3One*>(getPluginRegistry()->getCreator("ScatterElements", "2"));
   ASSERT_NE(creator, nullptr);
-  const PluginField field("padding", "1", PluginFieldType::kCHAR, 1);
+  const PluginField field("axis", "1", PluginFieldType::kCHAR, 1);
   const PluginFieldCollection fields{1, &field};
-  EXPECT_EQ(creator->createPlugin("pad", &fields, TensorRTPhase::kBUILD), nullptr);
-  EXPECT_THAT(logger_.text, HasSubstr("padding"));
+  EXPECT_EQ(creator->createPlugin("scatter", &fields, TensorRTPhase::kBUILD), nullptr);
+  EXPECT_THAT(logger_.text, HasSubstr("axis"));
   // Programs without an engine ask for them.
-  EXPECT_THAT(tenonTakePluginError(), HasSubstr("padding"));
+  EXPECT_THAT(tenonTakePluginError(), HasSubstr("axis"));
   EXPECT_STREQ(tenonTakePluginError(), "");
 }
 
