@@ -69,6 +69,24 @@ struct Everything {
 };
 TENON_PLUGIN(Everything);
 
+// Throws where it is told to.
+struct Thrower {
+  std::string where;
+
+  using T = Types<float>;
+  static constexpr auto attributes = std::tuple{attribute("where", &Thrower::where)};
+  static constexpr Spec spec{.name = "Thrower", .inputs = {{"x", kT}}, .outputs = {{"y", kT}}};
+
+  size_t workspace(std::span<const Shape>, std::span<const Shape>) const {
+    if (where == "workspace") throw std::runtime_error("no such size");
+    return 0;
+  }
+  template <class E> void run(const Device& device, Tensor<const E>, Tensor<E>) const {
+    device.parallel_for(1, [](int64_t) { throw 42; });
+  }
+};
+TENON_PLUGIN(Thrower);
+
 PluginCase everything() {
   return PluginCase("Everything", "3", "kit");
 }
@@ -147,6 +165,18 @@ TEST(KitTest, UndeclaredAttributesAreTheReadersAffair) {
 TEST(KitTest, ExceptionsBecomeErrorsThatNameThePlugin) {
   PluginCase c = everything().attribute("needed", 1).attribute("gains", std::vector<float>{});
   EXPECT_THAT(with_tensors(c, 2, 4, 8).check(), HasSubstr("run: plugin Everything version 3: "));
+}
+
+TEST(KitTest, AnythingThatIsThrownIsAnError) {
+  const auto error = [](const char* where) {
+    return PluginCase("Thrower")
+        .attribute("where", where)
+        .in("x", {1}, {1})
+        .out("y", {1}, {1})
+        .check();
+  };
+  EXPECT_THAT(error("run"), HasSubstr("plugin Thrower version 1: it threw something that is no"));
+  EXPECT_THAT(error("workspace"), HasSubstr("workspace: plugin Thrower version 1: no such size"));
 }
 
 TEST(KitTest, RefusesTypesOutsideItsList) {

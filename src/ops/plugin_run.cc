@@ -83,6 +83,15 @@ void check_call(const PluginLayer& layer, const char* name, const Call& call) {
          reports.text());
 }
 
+// A plugin that cannot tell says a number of bytes that nobody has.
+template <class Ask> size_t ask_workspace(const PluginLayer& layer, const Ask& ask) {
+  const PluginReports reports;
+  const size_t bytes = ask();
+  require(bytes <= PTRDIFF_MAX, "{}: getWorkspaceSize() asks for {} bytes{}", layer.label(), bytes,
+          reports.text());
+  return bytes;
+}
+
 // Plugins do not see their shape inputs among the tensors.
 std::span<const PluginTensor> data_inputs(const PluginLayer& layer,
                                           std::span<const PluginTensor> inputs) {
@@ -152,7 +161,7 @@ class RunnerV2 final : public Runner {
     engine_copy.initialize();
     plugin_ = engine_copy.clone();
     plugin_->attach(host_allocator(), inputs, outputs);
-    workspace_ = plugin_->workspace_bytes(inputs_, outputs_);
+    workspace_ = ask_workspace(layer, [&] { return plugin_->workspace_bytes(inputs_, outputs_); });
     use_kernel_of(&plugin_->plugin());
   }
   ~RunnerV2() override { plugin_->detach(); }
@@ -185,7 +194,9 @@ class RunnerV3 final : public Runner {
     workspace_ = choice.workspace_bytes;
     if (const IPluginV3OneBuild* build = layer.build())
       workspace_ =
-          std::max(workspace_, build->getWorkspaceSize(inputs.data(), nin, outputs.data(), nout));
+          std::max(workspace_, ask_workspace(layer, [&] {
+                     return build->getWorkspaceSize(inputs.data(), nin, outputs.data(), nout);
+                   }));
     use_kernel_of(plugin_.get());
   }
 
@@ -249,7 +260,8 @@ PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTe
   check_call(layer, "configurePlugin()",
              [&] { return plugin->configurePlugin(inputs.data(), nin, outputs.data(), nout); });
   PluginChoice choice;
-  choice.workspace_bytes = plugin->getWorkspaceSize(inputs.data(), nin, outputs.data(), nout);
+  choice.workspace_bytes = ask_workspace(
+      layer, [&] { return plugin->getWorkspaceSize(inputs.data(), nin, outputs.data(), nout); });
   choice.others = tactics_of(layer, *plugin);
   if (!choice.others.empty()) {
     choice.tactic = choice.others.front();

@@ -34,6 +34,9 @@ template <class F> int32_t guard(const Entry& entry, const F& body) noexcept {
     const std::string label = entry.label(), text = e.what();
     report(text.starts_with(label) ? text : label + ": " + text);
     return 1;
+  } catch (...) {
+    report(entry.label() + ": it threw something that is no std::exception");
+    return 1;
   }
 }
 
@@ -137,6 +140,9 @@ class __attribute__((visibility("hidden"))) Adapted {
     const Shapes in(inputs, input_count_);
     if (in.are_known()) model_->check(in);
   }
+  /// Neither protocol lets a plugin say that it cannot tell: more than any engine has stops the
+  /// engine, where 0 bytes would be written behind.
+  static constexpr size_t kUnknownWorkspace = SIZE_MAX;
   size_t workspace_bytes(const PluginTensorDesc* inputs, const PluginTensorDesc* outputs) const {
     return model_->workspace(Shapes(inputs, input_count_), Shapes(outputs, output_count_));
   }

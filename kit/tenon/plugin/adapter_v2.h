@@ -78,7 +78,7 @@ class __attribute__((visibility("hidden"))) PluginV2 final : public nvinfer1::IP
   }
   size_t getWorkspaceSize(const PluginTensorDesc* inputs, int32_t, const PluginTensorDesc* outputs,
                           int32_t) const noexcept override {
-    size_t bytes = 0;
+    size_t bytes = kUnknownWorkspace;
     guard(entry_, [&] { bytes = workspace_bytes(inputs, outputs); });
     return bytes;
   }

@@ -98,7 +98,7 @@ class __attribute__((visibility("hidden"))) PluginV3 final : public nvinfer1::IP
   size_t getWorkspaceSize(const nvinfer1::DynamicPluginTensorDesc* inputs, int32_t input_count,
                           const nvinfer1::DynamicPluginTensorDesc* outputs,
                           int32_t output_count) const noexcept override {
-    size_t bytes = 0;
+    size_t bytes = kUnknownWorkspace;
     guard(entry_, [&] {
       const auto largest = [](const nvinfer1::DynamicPluginTensorDesc* list, int32_t count) {
         std::vector<PluginTensorDesc> descs;

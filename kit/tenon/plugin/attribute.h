@@ -15,8 +15,9 @@ template <class V> struct Choice {
 };
 
 /// One attribute: a field of the plugin's creator, a member of the plugin. The member's initial
-/// value is the default. Members may be bool, integers and floats of any width, std::string,
-/// nvinfer1::Dims, std::vector of numbers, and enumerations, which are given by name or by number.
+/// value is the default. Members may be bool, signed integers and floats of any width, std::string,
+/// nvinfer1::Dims, std::vector of such numbers, and enumerations, which are given by name or by
+/// number.
 template <class P, class V, size_t N> struct Attribute {
   const char* name;
   V P::* member;

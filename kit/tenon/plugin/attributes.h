@@ -22,7 +22,9 @@ using nvinfer1::PluginFieldCollection;
 using nvinfer1::PluginFieldType;
 
 template <class V> struct IsVector : std::false_type {};
-template <class E> struct IsVector<std::vector<E>> : std::true_type {};
+/// Not of std::vector<bool>, which has no array of its elements.
+template <class E>
+struct IsVector<std::vector<E>> : std::bool_constant<!std::is_same_v<E, bool>> {};
 
 /// The field type that a member of type V is declared as.
 template <class V> constexpr PluginFieldType field_type() {
@@ -46,8 +48,12 @@ template <class V> constexpr PluginFieldType field_type() {
     return PluginFieldType::kCHAR;
   else if constexpr (std::is_same_v<V, nvinfer1::Dims>)
     return PluginFieldType::kDIMS;
-  else
-    return field_type<typename V::value_type>();
+  else {
+    static_assert(IsVector<V>::value,
+                  "an attribute is a bool, a signed integer, a float, double, Half or BFloat16, a "
+                  "std::vector of numbers, a std::string, nvinfer1::Dims, or an enumeration");
+    if constexpr (IsVector<V>::value) return field_type<typename V::value_type>();
+  }
 }
 /// Bytes of an element; 0 for what no attribute is saved as.
 inline size_t bytes_of(PluginFieldType type) {
@@ -113,7 +119,7 @@ class FieldReader {
     } else if constexpr (IsVector<V>::value) {
       using E = typename V::value_type;
       V list(static_cast<size_t>(length_));
-      if (type_ == field_type<V>() && !std::is_same_v<E, bool>) {
+      if (type_ == field_type<V>()) {
         if (!list.empty()) std::memcpy(list.data(), data_, list.size() * sizeof(E));
       } else {
         for (size_t i = 0; i < list.size(); ++i) list[i] = element<E>(static_cast<int64_t>(i));

@@ -57,6 +57,7 @@ class HostMachine final : public Machine {
                   const CaseKernel&) override {
     constexpr std::align_val_t kAlignment{256};  // as an engine's
     const auto release = [](void* memory) { ::operator delete(memory, kAlignment); };
+    if (run.workspace_bytes > PTRDIFF_MAX) return "workspace: " + last_error();
     const std::unique_ptr<void, decltype(release)> workspace(
         ::operator new(run.workspace_bytes, kAlignment), release);
     std::memset(workspace.get(), kNoise, run.workspace_bytes);

@@ -65,6 +65,10 @@ class AddOne final : public nvinfer1::IPluginV3,
   }
   size_t getWorkspaceSize(const DynamicPluginTensorDesc* in, int32_t,
                           const DynamicPluginTensorDesc*, int32_t) const noexcept override {
+    if (in[0].max.d[0] == 14) {
+      tenonReportPluginError("fourteen is too much");
+      return SIZE_MAX;
+    }
     return static_cast<size_t>(in[0].max.d[0]) * 8;
   }
   int32_t onShapeChange(const PluginTensorDesc*, int32_t, const PluginTensorDesc*,
@@ -127,6 +131,19 @@ TEST_F(PluginKernelTest, SaysWhatThePluginRefused) {
   ASSERT_TRUE(std::holds_alternative<std::string>(answer));
   EXPECT_THAT(std::get<std::string>(answer),
               HasSubstr("plugin \"AddOne\" version \"1\" refuses linear float16 for input 0"));
+}
+
+TEST_F(PluginKernelTest, RefusesAWorkspaceThatNobodyHas) {
+  Offer answer = offer(DataType::kFLOAT);
+  try {
+    run(*std::get<0>(answer), std::vector<float>(14));
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_STREQ(
+        e.what(),
+        "plugin \"AddOne\" version \"1\": getWorkspaceSize() asks for 18446744073709551615 "
+        "bytes: fourteen is too much");
+  }
 }
 
 TEST_F(PluginKernelTest, PassesOnThePluginsReason) {

@@ -175,8 +175,21 @@ std::optional<Setup> make_setup(const Subject& subject, const Trial& trial,
   return setup;
 }
 
+namespace {
+
+size_t usable_workspace(size_t bytes) {
+  const std::string said = plugin_said();
+  if (bytes > PTRDIFF_MAX)
+    throw Broken{"a size from getWorkspaceSize()", fmt::format("{}{}", bytes, said)};
+  if (bytes > size_t{4} << 30)
+    throw NotHere{fmt::format("it wants a workspace of {} bytes", bytes)};
+  return bytes;
+}
+
+}  // namespace
+
 Buffers::Buffers(const Setup& setup, size_t workspace_bytes)
-    : setup_(setup), workspace_(workspace_bytes) {
+    : setup_(setup), workspace_(usable_workspace(workspace_bytes)) {
   for (const Tensor& t : setup.inputs) inputs_.emplace_back(bytes_of(t));
   for (const Tensor& t : setup.outputs) outputs_.emplace_back(bytes_of(t));
 }
