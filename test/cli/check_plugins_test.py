@@ -91,6 +91,15 @@ class Broken(CliTest):
         found = self.assert_finds("TakesWrongFields", "wrong fields", r"null from createPlugin\(\)", "a plugin")
         self.assertIn("factor", found["wrong fields"]["input"])
 
+    def test_fields_of_other_plugins(self):
+        text = self.succeed("plugins", "check", PLUGIN, "--plugin=Vignette", "--fields=other=1")
+        self.assertIn("0 failed", text)
+
+    def test_library_in_the_current_folder(self):
+        # Told by the message: a program that is not installed finds libraries here anyway.
+        (self.folder / "text.so").write_text("no library")
+        self.refuse("plugins", "check", "text.so", folder=self.folder, names=[r"tenon: \./text\.so: cannot"])
+
     def test_process(self):
         with mock.patch.dict(os.environ, ASAN_OPTIONS="handle_segv=0"):  # which would end it in its own way
             self.assert_finds("Crashes", "enqueue", "come back", "signal SIGSEGV")

@@ -45,10 +45,8 @@ int32_t registered_plugins() {
   return count;
 }
 
-// A name without a slash is a file of the current folder, else one on the linker's path.
 void load_plugins(const std::string& name, Logger& logger) {
-  const bool is_name = name.find('/') == std::string::npos;
-  const std::string path = is_name && std::filesystem::exists(name) ? "./" + name : name;
+  const std::string path = library_path(name);
   if (path.find('/') != std::string::npos) {
     constexpr std::string_view kMagic = "\177ELF";
     const auto start = read_file(path, kMagic.size());
@@ -67,6 +65,11 @@ void load_plugins(const std::string& name, Logger& logger) {
 }
 
 }  // namespace
+
+std::string library_path(const std::string& name) {
+  const bool is_name = name.find('/') == std::string::npos;
+  return is_name && std::filesystem::exists(name) ? "./" + name : name;
+}
 
 std::vector<int64_t> parse_shape(const std::string& option, const std::string& text) {
   if (text == "scalar") return {};

@@ -30,6 +30,9 @@ std::string only_model(const std::vector<NamedFile>& given);
 /// Throws Failure when `name` is not among `names`, the model's tensors of a `kind` ("input").
 void check_name(const std::string& name, const std::vector<std::string>& names, const char* kind);
 
+/// A name without a slash is a file of the current folder, else one on the linker's path.
+std::string library_path(const std::string& name);
+
 /// What every command takes.
 struct CommonOptions {
   bool verbose = false;

@@ -29,11 +29,13 @@ void require_sane(const PluginFieldCollection* collection) {
   }
 }
 
+std::vector<PluginField> without_field(std::vector<PluginField> fields, const std::string& name) {
+  std::erase_if(fields, [&](const PluginField& f) { return text_or_empty(f.name) == name; });
+  return fields;
+}
 // `fields` without those called as `bad`, and with it.
 std::vector<PluginField> with(std::vector<PluginField> fields, const PluginField& bad) {
-  std::erase_if(fields, [&](const PluginField& f) {
-    return text_or_empty(f.name) == text_or_empty(bad.name);
-  });
+  fields = without_field(std::move(fields), text_or_empty(bad.name));
   fields.push_back(bad);
   return fields;
 }
@@ -55,6 +57,13 @@ class WrongFields {
     refuse(name, "a length of -1", PluginField(name.c_str(), kText, type, -1));
   }
 
+  // Whether a given field makes another plugin than none.
+  bool counts(const std::string& name) const {
+    const auto with_it = creator_.create(fields_);
+    const auto without = creator_.create(without_field(fields_, name));
+    if (with_it == nullptr || without == nullptr) return with_it != without;
+    return with_it->serialized() != without->serialized();
+  }
   // Models carry attributes that plugins do not know.
   void unknown() {
     report_.check("wrong fields", "an unknown field", [&] {
@@ -109,8 +118,9 @@ void check_wrong_fields(const Creator& creator, const Trial& trial, std::set<std
       if (seen.insert(text_or_empty(declared->fields[i].name)).second)
         wrong.of(text_or_empty(declared->fields[i].name), declared->fields[i].type);
   }
+  // Plugins may take fields that they do not declare. Others are for other plugins of the library.
   for (const PluginField& f : fields_of(trial))
-    if (seen.insert(f.name).second) wrong.of(f.name, f.type);
+    if (seen.insert(f.name).second && wrong.counts(f.name)) wrong.of(f.name, f.type);
 }
 
 }  // namespace tenon::tool::check

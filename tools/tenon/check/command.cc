@@ -12,6 +12,7 @@
 #include "check/report.h"
 #include "check/worker.h"
 #include "error.h"
+#include "options.h"
 
 namespace tenon::tool {
 namespace check {
@@ -184,6 +185,7 @@ void add_check(CLI::App& plugins, Logger& logger) {
       "check", "Check that the plugins of a library keep TensorRT's contract");
   o->add_to(*command);
   command->callback([o, &logger] {
+    o->library = library_path(o->library);
     if (o->lists || o->creator >= 0) check::work(*o, logger);
     if (o->wants_gpu()) o->cudart = check::find_cuda_runtime(o->cudart);
     check::check_library(*o);
