@@ -92,7 +92,9 @@ class Fields {
   void add_array(const char* name, PluginFieldType type, std::vector<T> values, size_t length) {
     auto memory = allocate_aligned(std::max<size_t>(values.size() * sizeof(T), 1));
     if (!values.empty()) std::memcpy(memory.get(), values.data(), values.size() * sizeof(T));
-    add_field(name, type, memory.get(), length);
+    // Of numbers, data without a length is one number: an empty list has none.
+    const bool has_data = !values.empty();
+    add_field(name, type, has_data ? memory.get() : nullptr, length);
     memory_.push_back(std::move(memory));
   }
   template <class T> void add_array(const char* name, PluginFieldType type, std::vector<T> values) {

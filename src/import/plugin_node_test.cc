@@ -49,7 +49,10 @@ class Creator final : public nvinfer1::IPluginCreator {
           value += fmt::format("{} ", static_cast<const int32_t*>(f.data)[k]);
       }
       // Read past `length`: strings end with a NUL.
-      if (f.type == PluginFieldType::kCHAR) value = static_cast<const char*>(f.data);
+      if (f.data == nullptr)
+        value = "nothing";
+      else if (f.type == PluginFieldType::kCHAR)
+        value = static_cast<const char*>(f.data);
       // A name that comes again is told apart by its number.
       std::string key = f.name;
       for (int again = 2; fields.contains(key); ++again) key = fmt::format("{} {}", f.name, again);
@@ -160,6 +163,12 @@ TEST_F(PluginNode, GetsItsAttributes) {
   EXPECT_EQ(report_.plugins, std::vector<std::string>{"Probe"});
 }
 
+TEST_F(PluginNode, AnEmptyListIsNoNumber) {
+  attribute("scales", onnx::AttributeProto::FLOATS);
+  ASSERT_EQ(import(), "");
+  EXPECT_EQ(creator_.fields["scales"], "1:0:nothing");
+}
+
 TEST_F(PluginNode, RefusesWhatDoesNotFit) {
   attribute("size", onnx::AttributeProto::INT).set_i(int64_t{1} << 40);
   EXPECT_THAT(import(), HasSubstr("attribute 'size' holds 1099511627776, which does not fit"));
@@ -204,7 +213,7 @@ TEST_F(PluginNode, TakesConstantsAsWeightsAndItsNameFromAnAttribute) {
   const std::map<std::string, std::string> expected = {{"weights", "1:2:1 2 "},
                                                        {"weights_shape", "5:2:2 1 "},
                                                        {"weights 2", "1:1:0.5 "},
-                                                       {"weights_shape 2", "5:0:"}};
+                                                       {"weights_shape 2", "5:0:nothing"}};
   EXPECT_EQ(creator_.fields, expected);
   EXPECT_EQ(layer_inputs_, 1u);
   EXPECT_EQ(report_.plugins, std::vector<std::string>{"Probe"});
