@@ -113,10 +113,9 @@ template <int row> struct MultiLevel {
       if (!(stride > 0))
         throw std::invalid_argument("featmap_strides must be positive, found "
                                     + std::to_string(stride));
-    if (finest_scale < 1 || sampling_ratio < 0 || sampling_ratio > 1024)
+    if (finest_scale < 1 || sampling_ratio > 1024)
       throw std::invalid_argument(
-          "expected a finest_scale of at least 1 and a sampling_ratio of 0 "
-          "to 1024, found "
+          "expected a finest_scale of at least 1 and a sampling_ratio of at most 1024, found "
           + std::to_string(finest_scale) + " and " + std::to_string(sampling_ratio));
   }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {

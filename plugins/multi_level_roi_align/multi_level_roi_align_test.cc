@@ -40,8 +40,12 @@ TEST(MultiLevelRoiAlignTest, ShapesThatDoNotFitAreErrors) {
 TEST(MultiLevelRoiAlignTest, AttributesOutOfRangeAreErrors) {
   EXPECT_THAT(check({.strides = {4, 0}}), HasSubstr("featmap_strides must be positive"));
   EXPECT_THAT(check({}, "finest_scale", 0), HasSubstr("found 0 and 2"));
-  EXPECT_THAT(check({}, "sampling_ratio", -1), HasSubstr("found 56 and -1"));
+  EXPECT_THAT(check({}, "sampling_ratio", 1025), HasSubstr("found 56 and 1025"));
   EXPECT_THAT(check({}, "output_width", 0), HasSubstr("must be at least 1, found 7 and 0"));
+}
+
+TEST(MultiLevelRoiAlignTest, MinusOneSamplesAsManyAsElements) {
+  EXPECT_EQ(check({}, "sampling_ratio", -1), "");
 }
 
 TEST(MultiLevelRoiAlignTest, RoisOfNoImageAreErrors) {

@@ -89,7 +89,10 @@ struct MmcvRoiAlign {
                                  "x1, y1, x2, y2.",
                              .differs = "The maximum of a bin without samples is 0."};
 
-  RoiAlignRule rule() const { return {output_height, output_width, sampling_ratio, mode}; }
+  // As in MMCV, -1 is 0: as many samples as elements.
+  RoiAlignRule rule() const {
+    return {output_height, output_width, std::max(sampling_ratio, 0), mode};
+  }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     out[0] = result_extents(in, output_height, output_width);
   }
@@ -139,7 +142,7 @@ struct MmcvRoiAlignRotated {
                                  "mmcv.ops.RoIAlignRotated. Rows of rois are the number of an "
                                  "image, centre x, centre y, width, height, angle in radians."};
 
-  RoiAlignRule rule() const { return {output_height, output_width, sampling_ratio}; }
+  RoiAlignRule rule() const { return {output_height, output_width, std::max(sampling_ratio, 0)}; }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     out[0] = result_extents(in, output_height, output_width);
   }

@@ -67,6 +67,23 @@ TEST(RoiAlignTest, ShapesThatDoNotFitAreErrors) {
               HasSubstr("rois of 2, found 4 and 1"));
 }
 
+// As in MMCV and torchvision: at 0, 1, 2 and 3 along each axis.
+TEST(RoiAlignTest, MinusOneSamplesAsManyAsElements) {
+  const auto check = [](const char* name, std::vector<double> roi) {
+    const auto columns = static_cast<int64_t>(roi.size());
+    return PluginCase(name)
+        .attribute("sampling_ratio", -1)
+        .attribute("output_height", 1)
+        .attribute("output_width", 1)
+        .in("input", {1, 1, 4, 4}, {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3})
+        .in("rois", {1, columns}, std::move(roi))
+        .out("output", {1, 1, 1, 1}, {1.5})
+        .check();
+  };
+  EXPECT_EQ(check("MMCVRoiAlign", {0, 0, 0, 4, 4}), "");
+  EXPECT_EQ(check("MMCVRoIAlignRotated", {0, 2, 2, 4, 4, 0}), "");
+}
+
 TEST(RoiAlignTest, AttributesOutOfRangeAreErrors) {
   const auto error = [](const char* name, int32_t value) {
     PluginCase c = PluginCase("MMCVRoiAlign").attribute(name, value);
