@@ -1,4 +1,4 @@
-// Runs the cases of a file: plugins_test CASES.json
+// Runs the cases of a file: test_plugins CASES.json
 #include <tenon/plugin/cases.h>
 
 #include <iostream>
