@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <tenon/plugin_host.h>
 
 #include <cstring>
 #include <functional>
@@ -66,6 +67,7 @@ class TimesV2 : public nvinfer1::IPluginV2DynamicExt {
                                 IExprBuilder& build) noexcept override {
     DimsExprs out = in[0];
     out.nbDims = faults_.rank;
+    if (faults_.rank < 0) tenonReportPluginError("no rank today");
     const auto divisor = build.constant(faults_.divides_by_zero ? 0 : 1);
     out.d[0] = build.operation(DimensionOperation::kFLOOR_DIV, *in[0].d[0], *divisor);
     out.d[1] = build.operation(DimensionOperation::kPROD, *in[0].d[1], *build.constant(2));
@@ -306,7 +308,7 @@ TEST_F(PluginTest, NamesThePluginThatMisbehaves) {
               AllOf(HasSubstr("plugin \"Times\" version \"1\""), HasSubstr("-1 outputs")));
   EXPECT_THAT(error_of_v2({.null_clone = true}), HasSubstr("clone() gave null"));
   EXPECT_THAT(error_of_v2({.rank = 9}), HasSubstr("\"Times\" version \"1\": output 0 has rank 9"));
-  EXPECT_THAT(error_of_v2({.rank = -1}), HasSubstr("rank -1"));
+  EXPECT_THAT(error_of_v2({.rank = -1}), HasSubstr("rank -1: no rank today"));
   EXPECT_THAT(error_of_v2({.null_expression = true}), HasSubstr("null expression"));
   EXPECT_THAT(error_of_v2({.divides_by_zero = true}), HasSubstr("\"Times\""));
   EXPECT_THAT(error_of_v2({.type = static_cast<DataType>(77)}), HasSubstr("data type 77"));

@@ -33,8 +33,11 @@ class DynamicInstance final : public PluginV2Instance {
     const std::vector<DataType> types = plugin_input_types(c, c.input_count(), label());
     const std::vector<nvinfer1::DimsExprs> dims = builder.expose_inputs(c.input_count());
     for (int i = 0; i < outputs; ++i) {
+      const PluginReports reports;
       const auto out = dynamic().getOutputDimensions(i, dims.data(), count(dims), builder);
       builder.check(label());
+      require(out.nbDims >= 0, "{}: getOutputDimensions() gives output {} the rank {}{}", label(),
+              i, out.nbDims, reports.text());
       Dims read = builder.read(out, fmt::format("{}: output {}", label(), i));
       const DataType type = dynamic().getOutputDataType(i, types.data(), count(types));
       c.set_output(i, checked_plugin_type(type, i, label()), std::move(read));
