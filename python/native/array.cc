@@ -128,7 +128,10 @@ void ArrayView::open_buffer(bool writable) {
     const auto plain = nb::cast<nb::tuple>(helper("plain")(owner_, writable));
     owner_ = plain[0];
     name = nb::cast<std::string>(plain[1]);
-    if (PyObject_GetBuffer(owner_.ptr(), &view_, flags) != 0) throw nb::python_error();
+    if (PyObject_GetBuffer(owner_.ptr(), &view_, flags) != 0) {
+      PyErr_Clear();  // a type that no buffer describes, which is none of ours
+      return;
+    }
   }
   type_ = name.empty() ? type_of_format(view_.format, view_.itemsize) : type_of_name(name);
   data_ = view_.buf;

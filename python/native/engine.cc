@@ -103,6 +103,12 @@ void bind_tensors(nb::class_<ICudaEngine>& engine) {
            "The smallest, usual and largest shape of an input.")
       .def("get_tensor_profile_values", &profile_values, name, profile,
            "The smallest, usual and largest values of a shape input; an empty list for others.")
+      .def(
+          "get_tensor_profile_values",
+          [](const E& self, int32_t index, const char* tensor) {
+            return profile_values(self, tensor, index);
+          },
+          profile, name, "TensorRT's own order.")
       .def("get_aliased_input_tensor", engine_call(&E::getAliasedInputTensor), name,
            "The input whose buffer an output must share; None if none.")
       .def("is_debug_tensor", engine_call(&E::isDebugTensor), name,

@@ -1,6 +1,5 @@
 #include "engine_call.h"
 
-#include <cxxabi.h>
 #include <unistd.h>
 
 namespace tenon::python {
@@ -10,27 +9,15 @@ Raised*& Raised::current() {
   return innermost;
 }
 
-namespace {
-
-// Runs `take`, which takes the GIL or, at the interpreter's end, would unwind the thread.
-template <class Take> auto take_gil(Take&& take) noexcept {
-  try {
-    return take();
-  } catch (abi::__forced_unwind&) {
-    while (true) pause();
-  }
+void sleep_for_ever() noexcept {
+  while (true) pause();
 }
-
-}  // namespace
 
 Released::~Released() {
-  take_gil([&] {
-    PyEval_RestoreThread(state_);
-    return 0;
-  });
+  unless_python_ends([&] { PyEval_RestoreThread(state_); });
 }
 
-Held::Held() : state_(take_gil([] { return PyGILState_Ensure(); })) {}
+Held::Held() : state_(unless_python_ends([] { return PyGILState_Ensure(); })) {}
 
 bool python_lives() noexcept {
 #if PY_VERSION_HEX >= 0x030d0000

@@ -40,8 +40,43 @@ class Raised {
   std::exception_ptr first_;
 };
 
-/// Without the GIL for as long as it lives. A thread that wants it back after the interpreter ended
-/// sleeps for ever: Python before 3.14 would unwind it, which no C++ frame above expects.
+/// Lets a thread rest that has nowhere to go.
+[[noreturn]] void sleep_for_ever() noexcept;
+
+/// Runs `call`, which takes the GIL or runs Python code. When the interpreter ends meanwhile, the
+/// thread sleeps for ever: Python before 3.14 would unwind it, which no C++ frame above expects.
+template <class Call> auto unless_python_ends(Call&& call) {
+  // No handler: C++ forbids one for what is no exception while another exception is handled.
+  struct End {
+    const int exceptions = std::uncaught_exceptions();
+    bool returned = false;
+    ~End() {
+      if (!returned && std::uncaught_exceptions() == exceptions) sleep_for_ever();
+    }
+  } end;
+  if constexpr (std::is_void_v<decltype(call())>) {
+    call();
+    end.returned = true;
+  } else {
+    auto result = call();
+    end.returned = true;
+    return result;
+  }
+}
+
+/// A method of a user's Python object, as callbacks call it.
+class UserMethod {
+ public:
+  explicit UserMethod(nb::object method) : method_(std::move(method)) {}
+  template <class... Args> nb::object operator()(Args&&... args) const {
+    return unless_python_ends([&] { return method_(std::forward<Args>(args)...); });
+  }
+
+ private:
+  const nb::object method_;
+};
+
+/// Without the GIL for as long as it lives.
 class Released {
  public:
   Released() : state_(PyEval_SaveThread()) {}
@@ -53,7 +88,7 @@ class Released {
   PyThreadState* const state_;
 };
 
-/// With the GIL for as long as it lives, on any thread; sleeps like Released.
+/// With the GIL for as long as it lives, on any thread.
 class Held {
  public:
   Held();
@@ -139,7 +174,7 @@ template <class... Args>
 nb::object call_override(const nb::detail::trampoline& trampoline, const char* name,
                          Args&&... args) {
   const nb::detail::ticket ticket(trampoline, name, nb::detail::str_hash(name), true);
-  return trampoline.base().attr(ticket.key)(std::forward<Args>(args)...);
+  return UserMethod(trampoline.base().attr(ticket.key))(std::forward<Args>(args)...);
 }
 
 /// Whether the user's class defines the method `name`; needs the GIL.

@@ -71,7 +71,7 @@ DimsExprs engine_extents(const Extents& extents, const std::string& what) {
 
 nb::object EnqueueCall::operator()(const nb::object& plugin, int32_t input_count,
                                    int32_t output_count) const {
-  return plugin.attr("enqueue")(
+  return UserMethod(plugin.attr("enqueue"))(
       list_of(input_descs, input_count), list_of(output_descs, output_count),
       addresses_of(inputs, input_count), addresses_of(outputs, output_count),
       reinterpret_cast<uintptr_t>(workspace), reinterpret_cast<uintptr_t>(stream));

@@ -67,7 +67,7 @@ class PythonCreatorV2 final : public PythonCreator<nvinfer1::IPluginCreator> {
   IPluginV2* createPlugin(const AsciiChar* name,
                           const PluginFieldCollection* fields) noexcept override {
     return call<IPluginV2*>(nullptr, kCreate, [&] {
-      return made<IPluginV2>(self().attr(kCreate)(text_of(name), fields_to_python(fields, true)),
+      return made<IPluginV2>(user_method(kCreate)(text_of(name), fields_to_python(fields, true)),
                              kCreate, adapt_plugin_v2);
     });
   }
@@ -75,7 +75,7 @@ class PythonCreatorV2 final : public PythonCreator<nvinfer1::IPluginCreator> {
                                size_t size) noexcept override {
     constexpr const char* kName = "deserialize_plugin";
     return call<IPluginV2*>(nullptr, kName, [&] {
-      return made<IPluginV2>(self().attr(kName)(text_of(name), nb::bytes(data, size)), kName,
+      return made<IPluginV2>(user_method(kName)(text_of(name), nb::bytes(data, size)), kName,
                              adapt_plugin_v2);
     });
   }
@@ -89,7 +89,7 @@ class PythonCreatorV3 final : public PythonCreator<nvinfer1::IPluginCreatorV3One
                           nvinfer1::TensorRTPhase phase) noexcept override {
     return call<IPluginV3*>(nullptr, kCreate, [&] {
       return made<IPluginV3>(
-          self().attr(kCreate)(text_of(name), fields_to_python(fields, true), phase), kCreate,
+          user_method(kCreate)(text_of(name), fields_to_python(fields, true), phase), kCreate,
           adapt_plugin_v3);
     });
   }
@@ -102,12 +102,12 @@ class PythonResource final : public IPluginResource, public Adapter {
 
   APILanguage getAPILanguage() const noexcept override { return APILanguage::kPYTHON; }
   int32_t release() noexcept override {
-    return status("release", [&] { return self().attr("release")(); });
+    return status("release", [&] { return user_method("release")(); });
   }
   IPluginResource* clone() noexcept override {
     constexpr const char* kName = "clone";
     return call<IPluginResource*>(nullptr, kName, [&]() -> IPluginResource* {
-      const nb::object copy = self().attr(kName)();
+      const nb::object copy = user_method(kName)();
       if (!nb::isinstance(copy, python_class(kModule, "IPluginResource")))
         refuse(copy, kName, "IPluginResource");
       return new PythonResource(copy);

@@ -26,7 +26,7 @@ nb::object python_class(const char* module, const char* name) {
 
 PythonObject::~PythonObject() {
   if (!python_lives()) return;
-  const nb::gil_scoped_acquire held;
+  const Held held;
   object_.dec_ref();
 }
 
@@ -37,7 +37,7 @@ Adapter::Adapter(nb::object self, const void* interface)
 
 Adapter::~Adapter() {
   if (!python_lives()) return;
-  const nb::gil_scoped_acquire held;
+  const Held held;
   adapted().erase(interface_);
 }
 

@@ -33,6 +33,7 @@ class Adapter {
   Adapter(const Adapter&) = delete;
   Adapter& operator=(const Adapter&) = delete;
   nb::object self() const { return nb::borrow(self_.get()); }
+  UserMethod user_method(const char* name) const { return UserMethod(self_.get().attr(name)); }
 
  protected:
   ~Adapter();

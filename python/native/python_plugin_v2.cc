@@ -45,7 +45,7 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
                              int32_t count) const noexcept override {
     constexpr const char* kName = "get_output_datatype";
     return call(static_cast<DataType>(-1), kName, [&] {
-      return taken<DataType>(self().attr(kName)(index, list_of(types, count)), kName, "DataType");
+      return taken<DataType>(user_method(kName)(index, list_of(types, count)), kName, "DataType");
     });
   }
   DimsExprs getOutputDimensions(int32_t index, const DimsExprs* inputs, int32_t count,
@@ -56,7 +56,7 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
     return call(failure, kName, [&] {
       const Lent lent;
       const auto shape =
-          taken<Extents>(self().attr(kName)(index, extents_list(inputs, count, lent),
+          taken<Extents>(user_method(kName)(index, extents_list(inputs, count, lent),
                                             ExpressionBuilder(&builder, lent.live())),
                          kName, "DimsExprs");
       return engine_extents(shape, kName);
@@ -67,7 +67,7 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
     count(inputs, outputs);
     constexpr const char* kName = "supports_format_combination";
     return call(false, kName, [&] {
-      return truth(self().attr(kName)(position, list_of(all, inputs + outputs), inputs));
+      return truth(user_method(kName)(position, list_of(all, inputs + outputs), inputs));
     });
   }
   void configurePlugin(const DynamicPluginTensorDesc* inputs, int32_t input_count,
@@ -76,7 +76,7 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
     count(input_count, output_count);
     constexpr const char* kName = "configure_plugin";
     failed_ = status(kName, [&] {
-      return self().attr(kName)(list_of(inputs, input_count), list_of(outputs, output_count));
+      return user_method(kName)(list_of(inputs, input_count), list_of(outputs, output_count));
     });
   }
   size_t getWorkspaceSize(const PluginTensorDesc* inputs, int32_t input_count,
@@ -85,7 +85,7 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
     constexpr const char* kName = "get_workspace_size";
     return call<size_t>(0, kName, [&] {
       return taken<size_t>(
-          self().attr(kName)(list_of(inputs, input_count), list_of(outputs, output_count)), kName,
+          user_method(kName)(list_of(inputs, input_count), list_of(outputs, output_count)), kName,
           "a number of bytes");
     });
   }
@@ -98,15 +98,15 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
   }
 
   int32_t initialize() noexcept override {
-    return status("initialize", [&] { return self().attr("initialize")(); });
+    return status("initialize", [&] { return user_method("initialize")(); });
   }
   void terminate() noexcept override {
-    status("terminate", [&] { return self().attr("terminate")(); });
+    status("terminate", [&] { return user_method("terminate")(); });
   }
   size_t getSerializationSize() const noexcept override {
     constexpr const char* kName = "serialize";
     return call(SIZE_MAX, kName, [&] {
-      serialized_ = bytes_of(self().attr(kName)(), kName);
+      serialized_ = bytes_of(user_method(kName)(), kName);
       return serialized_.size();
     });
   }
@@ -116,7 +116,7 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
   IPluginV2DynamicExt* clone() const noexcept override {
     constexpr const char* kName = "clone";
     return call<IPluginV2DynamicExt*>(nullptr, kName, [&]() -> IPluginV2DynamicExt* {
-      const nb::object copy = self().attr(kName)();
+      const nb::object copy = user_method(kName)();
       if (!is_python_plugin_v2(copy)) refuse(copy, kName, "IPluginV2DynamicExt");
       auto* const plugin = new PythonPluginV2(copy, true);
       plugin->count(inputs_, outputs_);
@@ -124,7 +124,7 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
     });
   }
   void destroy() noexcept override {
-    if (owned_) status("destroy", [&] { return self().attr("destroy")(); });
+    if (owned_) status("destroy", [&] { return user_method("destroy")(); });
     delete this;
   }
 

@@ -63,14 +63,14 @@ class PythonBuild final : public Side<nvinfer1::IPluginV3OneBuildV2> {
                           int32_t output_count) noexcept override {
     constexpr const char* kName = "configure_plugin";
     return status(kName, [&] {
-      return self().attr(kName)(list_of(inputs, input_count), list_of(outputs, output_count));
+      return user_method(kName)(list_of(inputs, input_count), list_of(outputs, output_count));
     });
   }
   int32_t getOutputDataTypes(DataType* types, int32_t count, const DataType* inputs,
                              int32_t input_count) const noexcept override {
     constexpr const char* kName = "get_output_data_types";
     return call(kFailed, kName, [&] {
-      const nb::object result = self().attr(kName)(list_of(inputs, input_count));
+      const nb::object result = user_method(kName)(list_of(inputs, input_count));
       const auto list = taken<std::vector<DataType>>(result, kName, "a list of DataType");
       expect_count(list.size(), count, kName);
       std::copy(list.begin(), list.end(), types);
@@ -85,7 +85,7 @@ class PythonBuild final : public Side<nvinfer1::IPluginV3OneBuildV2> {
     return call(kFailed, kName, [&] {
       const Lent lent;
       const nb::object result =
-          self().attr(kName)(extents_list(inputs, input_count, lent),
+          user_method(kName)(extents_list(inputs, input_count, lent),
                              extents_list(shape_inputs, shape_input_count, lent),
                              ExpressionBuilder(&builder, lent.live()));
       const auto list = taken<std::vector<Extents>>(result, kName, "a list of DimsExprs");
@@ -99,7 +99,7 @@ class PythonBuild final : public Side<nvinfer1::IPluginV3OneBuildV2> {
                                  int32_t inputs, int32_t outputs) noexcept override {
     constexpr const char* kName = "supports_format_combination";
     return call(false, kName, [&] {
-      return truth(self().attr(kName)(position, list_of(all, inputs + outputs), inputs));
+      return truth(user_method(kName)(position, list_of(all, inputs + outputs), inputs));
     });
   }
   int32_t getNbOutputs() const noexcept override { return number("num_outputs", -1); }
@@ -109,14 +109,14 @@ class PythonBuild final : public Side<nvinfer1::IPluginV3OneBuildV2> {
     constexpr const char* kName = "get_workspace_size";
     return call<size_t>(0, kName, [&] {
       return taken<size_t>(
-          self().attr(kName)(list_of(inputs, input_count), list_of(outputs, output_count)), kName,
+          user_method(kName)(list_of(inputs, input_count), list_of(outputs, output_count)), kName,
           "a number of bytes");
     });
   }
   int32_t getNbTactics() noexcept override {
     constexpr const char* kName = "get_valid_tactics";
     return call(-1, kName, [&] {
-      tactics_ = taken<std::vector<int32_t>>(self().attr(kName)(), kName, "a list of int");
+      tactics_ = taken<std::vector<int32_t>>(user_method(kName)(), kName, "a list of int");
       return static_cast<int32_t>(tactics_.size());
     });
   }
@@ -132,7 +132,7 @@ class PythonBuild final : public Side<nvinfer1::IPluginV3OneBuildV2> {
   int32_t getAliasedInput(int32_t output) noexcept override {
     constexpr const char* kName = "get_aliased_input";
     return call(-1, kName,
-                [&] { return taken<int32_t>(self().attr(kName)(output), kName, "int"); });
+                [&] { return taken<int32_t>(user_method(kName)(output), kName, "int"); });
   }
 
  private:
@@ -157,7 +157,7 @@ class PythonRuntime final : public Side<nvinfer1::IPluginV3OneRuntime> {
   static constexpr const char* kClass = "IPluginV3OneRuntime";
   using Side::Side;
   int32_t setTactic(int32_t tactic) noexcept override {
-    return status("set_tactic", [&] { return self().attr("set_tactic")(tactic); });
+    return status("set_tactic", [&] { return user_method("set_tactic")(tactic); });
   }
   int32_t onShapeChange(const PluginTensorDesc* inputs, int32_t input_count,
                         const PluginTensorDesc* outputs, int32_t output_count) noexcept override {
@@ -166,7 +166,7 @@ class PythonRuntime final : public Side<nvinfer1::IPluginV3OneRuntime> {
     outputs_ = output_count;
     constexpr const char* kName = "on_shape_change";
     return status(kName, [&] {
-      return self().attr(kName)(list_of(inputs, input_count), list_of(outputs, output_count));
+      return user_method(kName)(list_of(inputs, input_count), list_of(outputs, output_count));
     });
   }
   int32_t enqueue(const PluginTensorDesc* input_descs, const PluginTensorDesc* output_descs,
@@ -181,7 +181,7 @@ class PythonRuntime final : public Side<nvinfer1::IPluginV3OneRuntime> {
     // Without fields there is no plan: a plugin that is restored from none would compute another.
     static constexpr nvinfer1::PluginFieldCollection kNone{-1, nullptr};
     return call(&kNone, kName, [&] {
-      fields_ = std::make_unique<Fields>(self().attr(kName)(), class_name() + "." + kName);
+      fields_ = std::make_unique<Fields>(user_method(kName)(), class_name() + "." + kName);
       return fields_->collection();
     });
   }
@@ -196,14 +196,14 @@ class PythonPluginV3 final : public IPluginV3, public Adapter {
   PythonPluginV3(nb::object self, bool owned)
       : Adapter(std::move(self), static_cast<IPluginV3*>(this)), owned_(owned) {}
   ~PythonPluginV3() noexcept override {
-    if (owned_) status("destroy", [&] { return self().attr("destroy")(); });
+    if (owned_) status("destroy", [&] { return user_method("destroy")(); });
   }
   APILanguage getAPILanguage() const noexcept override { return APILanguage::kPYTHON; }
 
   IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
     constexpr const char* kName = "get_capability_interface";
     return call<IPluginCapability*>(nullptr, kName, [&]() -> IPluginCapability* {
-      const nb::object side = self().attr(kName)(type);
+      const nb::object side = user_method(kName)(type);
       if (side.is_none()) return nullptr;
       if (type == PluginCapabilityType::kCORE) return adapted(side, core_);
       if (type == PluginCapabilityType::kBUILD) return adapted(side, build_);
@@ -213,7 +213,7 @@ class PythonPluginV3 final : public IPluginV3, public Adapter {
   IPluginV3* clone() noexcept override {
     constexpr const char* kName = "clone";
     return call<IPluginV3*>(nullptr, kName, [&]() -> IPluginV3* {
-      const nb::object copy = self().attr(kName)();
+      const nb::object copy = user_method(kName)();
       if (!is_python_plugin_v3(copy)) refuse(copy, kName, "IPluginV3");
       return new PythonPluginV3(copy, true);
     });
@@ -249,7 +249,7 @@ IPluginV3* PythonRuntime::attachToContext(nvinfer1::IPluginResourceContext* cont
     auto attached = std::make_unique<Lent>();
     const nb::object given =
         context == nullptr ? nb::none() : nb::cast(ResourceContext(context, attached->live()));
-    const nb::object copy = self().attr(kName)(given);
+    const nb::object copy = user_method(kName)(given);
     if (!PythonPluginV3::is_python_plugin_v3(copy)) refuse(copy, kName, "IPluginV3");
     auto* const plugin = new PythonPluginV3(copy, true);
     plugin->attached = std::move(attached);

@@ -251,12 +251,15 @@ void Session::bind_input(Lane& lane, size_t i, nb::handle array, const ArrayView
   for (int d = 0; fits && d < shape.nbDims; ++d)
     fits = port.least.d[d] <= shape.d[d] && shape.d[d] <= port.most.d[d];
   if (!fits)
-    raise(PyExc_ValueError, "input '" + port.name + "' expects shape "
-                                + (same(port.least, port.most)
-                                       ? text_of(port.least)
-                                       : "from " + text_of(port.least) + " to " + text_of(port.most)
-                                             + " (profile " + std::to_string(profile_) + ")")
-                                + ", found " + text_of(shape));
+    raise(PyExc_ValueError,
+          "input '" + port.name + "' expects shape "
+              + (same(port.least, port.most)
+                     ? text_of(port.least)
+                     : "from " + text_of(port.least) + " to " + text_of(port.most) + " (profile "
+                           + std::to_string(profile_) + ")")
+              + ", found "
+              + (view.rank() == shape.nbDims ? text_of(shape)
+                                             : std::to_string(view.rank()) + " dimensions"));
   lane.shapes[i].nbDims = -1;  // unknown if the next call fails
   if (!lane.context->setInputShape(port.name.c_str(), shape))
     fail("input '" + port.name + "': the engine refuses shape " + text_of(shape));

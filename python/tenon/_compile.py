@@ -1,4 +1,5 @@
 """From a model to an engine."""
+import operator
 import os
 import pathlib
 import re
@@ -49,6 +50,8 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", plugins=(), ti
     if workspace is not None:
         config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, _bytes(workspace))
     if optimization_level is not None:
+        if optimization_level not in range(6):
+            raise ValueError(f"optimization_level={optimization_level!r}: expected 0 to 5")
         config.builder_optimization_level = optimization_level
     if progress is None:
         progress = sys.stderr.isatty()
@@ -58,6 +61,8 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", plugins=(), ti
     cache = None
     if timing_cache is not None:
         cache = config.create_timing_cache(_read_if_there(timing_cache))
+        if cache is None:
+            raise failure(f"cannot read the timing cache '{timing_cache}'", messages)
         config.set_timing_cache(cache, ignore_mismatch=False)
     plan = builder.build_serialized_network(network, config)
     if plan is None:
@@ -140,16 +145,23 @@ def add_profile(builder, config, network, shapes):
 
 
 def _min_opt_max(name, shape):
-    shape = tuple(shape)
     try:
+        shape = tuple(shape)
         if all(isinstance(s, (tuple, list)) for s in shape) and shape:
             if len(shape) != 3:
                 raise ValueError
-            return tuple(tuple(int(extent) for extent in s) for s in shape)
-        return (tuple(int(extent) for extent in shape),) * 3
+            return tuple(tuple(map(_extent, s)) for s in shape)
+        return (tuple(map(_extent, shape)),) * 3
     except (TypeError, ValueError):
         raise ValueError(f"shapes: input '{name}': expected a shape or (min, opt, max), "
                          f"found {shape}") from None
+
+
+def _extent(value):
+    value = operator.index(value)
+    if not -2**63 <= value < 2**63:
+        raise ValueError
+    return value
 
 
 def _profiles(shapes):
@@ -165,9 +177,7 @@ def _is_module(model):
 
 
 def _bytes(size):
-    if isinstance(size, int):
-        return size
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([KMG]?)(i?B)?\s*", size)
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMG]?)(i?B)?\s*", str(size))
     if match is None:
         raise ValueError(f"workspace={size!r}: expected bytes, or a text such as '512MiB'")
     return int(float(match[1]) * 1024 ** " KMG".index(match[2] or " "))

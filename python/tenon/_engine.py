@@ -122,7 +122,11 @@ def load(plan, *, plugins=(), verbose=False):
             raise FileNotFoundError(f"there is no plan '{path}'")
         engine, what = _native.open_plan(runtime, path), f"'{path}'"
     else:
-        engine, what = runtime.deserialize_cuda_engine(plan), "the plan"
+        try:
+            engine, what = runtime.deserialize_cuda_engine(memoryview(plan)), "the plan"
+        except TypeError:
+            raise TypeError("expected a plan's path or bytes, found "
+                            + type(plan).__name__) from None
     if engine is None:
         raise failure(f"cannot load {what}", messages)
     report(messages)

@@ -5,6 +5,8 @@ import warnings
 
 import torch
 
+_CHECKER_ERROR = getattr(torch.onnx.errors, "CheckerError", ())  # newer versions do not check
+
 
 def export(module, inputs, profiles):
     """(bytes of the ONNX model, {input: shape of its example}).
@@ -18,6 +20,9 @@ def export(module, inputs, profiles):
         raise TypeError("a torch.nn.Module needs example inputs: inputs=(tensor, ...)")
     if isinstance(inputs, torch.Tensor):
         inputs = (inputs,)
+    if not isinstance(inputs, (tuple, list, dict)):
+        raise TypeError("inputs: expected a tensor, a tuple or a dictionary of tensors, found "
+                        + type(inputs).__name__)
     names = _parameters(module, inputs)
     values = [inputs[name] for name in names] if isinstance(inputs, dict) else list(inputs)
     for name, value in zip(names, values):
@@ -44,7 +49,7 @@ def to_onnx(module, inputs, names, output_names, dynamic_axes, opset=None):
                 torch.onnx.export(module, inputs, file, input_names=list(names),
                                   output_names=list(output_names), dynamic_axes=dynamic_axes,
                                   opset_version=opset, **options)
-            except torch.onnx.errors.CheckerError:
+            except _CHECKER_ERROR:
                 # ONNX does not know the operators of plugins. The model is written all the same,
                 # and the builder says what is wrong with it.
                 if not file.getvalue():
@@ -59,15 +64,23 @@ def _signature(function):
 
 
 def _parameters(module, inputs):
+    if isinstance(module, torch.jit.ScriptModule):
+        parameters = module.forward.schema.arguments[1:]
+        return _chosen([p.name for p in parameters], inputs, any_number=False)
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = _signature(module.forward).values()
-    names = [p.name for p in parameters if p.kind in kinds]
+    return _chosen([p.name for p in parameters if p.kind in kinds], inputs,
+                   any(p.kind == p.VAR_POSITIONAL for p in parameters))
+
+
+def _chosen(names, inputs, any_number):
+    """The names of `inputs`, of forward()'s parameters `names` and maybe any number more."""
     if isinstance(inputs, dict):
         for name in inputs:
             if name not in names:
                 raise TypeError(f"inputs: forward() has no parameter '{name}'; it has {names}")
         return names[:len(inputs)] if set(names[:len(inputs)]) == set(inputs) else list(inputs)
-    if len(names) < len(inputs) and any(p.kind == p.VAR_POSITIONAL for p in parameters):
+    if any_number:
         names += [f"input_{i}" for i in range(len(names), len(inputs))]
     if len(names) < len(inputs):
         raise TypeError(f"inputs: {len(inputs)} tensors are given, but forward() takes {names}")

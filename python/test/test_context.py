@@ -123,6 +123,7 @@ def test_shape_inputs_are_values():
     assert engine.is_shape_inference_io("s") and not engine.is_shape_inference_io("x")
     assert engine.get_tensor_location("s") == trt.TensorLocation.HOST
     assert engine.get_tensor_profile_values("s", 0) == [[1, 1], [2, 3], [6, 6]]
+    assert engine.get_tensor_profile_values(0, "s") == [[1, 1], [2, 3], [6, 6]]  # TensorRT's order
     assert engine.get_tensor_profile_values("x", 0) == []
     context = engine.create_execution_context()
     s = np.array([3, 2], np.int64)

@@ -158,6 +158,8 @@ def test_out_that_does_not_fit(sum_and_difference, out, error, text):
     ((A, np.zeros((9, 3), np.float32)), {}, ValueError,
      r"input 'b' expects shape from \(1, 3\) to \(8, 3\) \(profile 0\), found \(9, 3\)"),
     ((A, np.zeros(3, np.float32)), {}, ValueError, r"found \(3,\)"),
+    ((A, np.zeros((1,) * 12, np.float32)), {}, ValueError, "found 12 dimensions"),
+    ((A, np.zeros((2, 3), "M8[s]")), {}, TypeError, r"found datetime64\[s\] of shape \(2, 3\)"),
 ])
 def test_inputs_that_do_not_fit(sum_and_difference, arguments, names, error, text):
     with pytest.raises(error, match=text):
@@ -262,7 +264,14 @@ def test_dlpack_comes_in_and_goes_out(sum_and_difference):
      "expected min <= opt <= max"),
     (protos.two(), {"shapes": {"a": ((2, 3), (1, 3)), "b": (1, 3)}}, ValueError, "min, opt, max"),
     (protos.two(), {"shapes": {"a": "2x3"}}, ValueError, "expected a shape"),
+    (protos.two(), {"shapes": {"a": 3}}, ValueError, "'a': expected a shape .* found 3"),
+    (protos.two(), {"shapes": {"a": (2**70, 3), "b": (1, 3)}}, ValueError, "expected a shape"),
+    (protos.two(), {"shapes": {"a": (1.5, 3), "b": (1, 3)}}, ValueError, "expected a shape"),
     (protos.scale(), {"shapes": 3}, TypeError, "found int"),
+    (protos.scale(), {"optimization_level": 6}, ValueError, "=6: expected 0 to 5"),
+    (protos.scale(), {"timing_cache": __file__}, tenon.Error,
+     "cannot read the timing cache '.*test_engine.py'\n  .+"),
+    (protos.scale(), {"workspace": -1}, ValueError, "workspace=-1"),
     (protos.scale(), {"precision": "fp16"}, NotImplementedError, "precision='fp16' is not supported yet"),
     (protos.scale(), {"precision": "fp3"}, ValueError, "expected 'fp32'"),
     (protos.scale(), {"plugins": "none.so"}, tenon.Error, "none.so"),
@@ -280,6 +289,8 @@ def test_plans_that_cannot_be_loaded(tmp_path):
         tenon.load("none.plan")
     with pytest.raises(tenon.Error, match="cannot load the plan\n  .+"):
         tenon.load(b"rubbish")
+    with pytest.raises(TypeError, match="expected a plan's path or bytes, found NoneType"):
+        tenon.load(None)
     (tmp_path / "a.plan").write_bytes(b"rubbish")
     with pytest.raises(tenon.Error, match="cannot load '.*a.plan'\n  .+"):
         tenon.load(tmp_path / "a.plan")

@@ -281,3 +281,50 @@ time.sleep(0.3)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert err == ""
+
+
+def test_interpreters_end_while_python_works_for_the_engine():
+    """On a thread of Python, in a logger, and on a stream's own thread, in a plugin."""
+    process = child("""
+import threading, time
+import numpy as np
+import tenon.tensorrt as trt
+import tenon.tensorrt.plugin as trtp
+from tenon import cudart
+started = threading.Event(), threading.Event()
+class Logger(trt.ILogger):
+    def log(self, severity, msg):
+        started[0].set()
+        while True:
+            time.sleep(0.001)
+def refuse():
+    logger = Logger()
+    trt.Runtime(logger).deserialize_cuda_engine(b"rubbish")
+threading.Thread(target=refuse, daemon=True).start()
+
+@trtp.register("test::slow")
+def describe(x: trtp.TensorDesc) -> trtp.TensorDesc:
+    return x.like()
+@trtp.impl("test::slow")
+def work(x, outputs, stream):
+    started[1].set()
+    while True:
+        time.sleep(0.001)
+
+logger = trt.Logger()
+builder = trt.Builder(logger)
+network = builder.create_network(0)
+y = network.add_plugin(trtp.op.test.slow(network.add_input("x", trt.float32, (2,)))).get_output(0)
+y.name = "y"
+network.mark_output(y)
+engine = builder.build_engine_with_config(network, builder.create_builder_config())
+context = engine.create_execution_context()
+arrays = np.zeros((2, 2), np.float32)
+for name, array in zip("xy", arrays):
+    context.set_tensor_address(name, array.ctypes.data)
+_, stream = cudart.cudaStreamCreate()
+assert context.execute_async_v3(stream)
+assert all(event.wait(20) for event in started)
+""")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, ""), err

@@ -105,7 +105,28 @@ def test_booleans():
     assert engine(torch.tensor([0.0, 2, 3]), flags).tolist() == [False, False, True]
 
 
+def test_scripts_and_traces_are_modules(module):
+    examples = torch.rand(1, 3, 8, 8), torch.rand(1)
+    module.eval()
+    expected = [e.detach() for e in module(*examples)]
+    for compiled in (torch.jit.trace(module, examples), torch.jit.script(module)):
+        engine = tenon.compile(compiled, inputs=examples)
+        for found, tensor in zip(engine(*examples), expected):
+            same(found, tensor)
+    module.train()
+
+
+def test_what_the_exporter_raises_comes_out():
+    class Unequal(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.functional.adaptive_avg_pool2d(x, 7)
+    with pytest.raises(RuntimeError, match="adaptive_avg_pool2d"):
+        tenon.compile(Unequal(), inputs=torch.rand(1, 3, 10, 10))
+
+
 def test_mistakes(module):
+    with pytest.raises(TypeError, match="expected a tensor, a tuple or a dictionary .* found int"):
+        tenon.compile(module, inputs=3)
     with pytest.raises(TypeError, match="needs example inputs"):
         tenon.compile(module)
     with pytest.raises(TypeError, match="no parameter 'image'; it has"):
