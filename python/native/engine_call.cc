@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <string>
+
 namespace tenon::python {
 
 Raised*& Raised::current() {
@@ -27,9 +29,11 @@ bool python_lives() noexcept {
 #endif
 }
 
-void report_unraisable(const char* where) noexcept {
+namespace {
+
+void report_unraisable(std::exception_ptr exception, const char* where) {
   try {
-    throw;
+    std::rethrow_exception(std::move(exception));
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const std::exception& error) {
@@ -40,6 +44,28 @@ void report_unraisable(const char* where) noexcept {
   PyObject* const text = PyUnicode_FromString(where);
   PyErr_WriteUnraisable(text);
   Py_XDECREF(text);
+}
+
+}  // namespace
+
+void keep_or_report(const char* where) noexcept {
+  std::exception_ptr exception = std::current_exception();
+  try {
+    throw;
+  } catch (const nb::cast_error&) {
+    const std::string text = std::string(where) + "() gave a value of the wrong type";
+    exception = std::make_exception_ptr(nb::type_error(text.c_str()));
+  } catch (...) {}
+  if (Raised* const raised = Raised::current())
+    raised->keep(std::move(exception));
+  else
+    report_unraisable(std::move(exception), where);
+}
+
+void raise_undefined(nb::handle self, const char* method) {
+  PyErr_Format(PyExc_NotImplementedError, "%s does not define %s()", Py_TYPE(self.ptr())->tp_name,
+               method);
+  throw nb::python_error();
 }
 
 }  // namespace tenon::python

@@ -140,8 +140,9 @@ auto engine_call(R (Class::*function)(Args...) const noexcept) {
 /// Whether Python can still be called; at exit, the engine outlives the interpreter.
 bool python_lives() noexcept;
 
-/// Tells sys.unraisablehook of the current exception, as nobody waits for it on this thread.
-void report_unraisable(const char* where) noexcept;
+/// Keeps the exception that a callback is handling for the into_engine() that led here; tells
+/// sys.unraisablehook of it if nobody waits on this thread. `where` names the callback.
+void keep_or_report(const char* where) noexcept;
 
 /// Runs `call`, a callback of the engine into Python, with the GIL. What it raises is thrown by the
 /// into_engine() that led here on this thread; on other threads it goes to sys.unraisablehook.
@@ -152,10 +153,7 @@ template <class R, class Call> R into_python(R failure, const char* where, Call&
   try {
     return call();
   } catch (...) {
-    if (Raised* const raised = Raised::current())
-      raised->keep(std::current_exception());
-    else
-      report_unraisable(where);
+    keep_or_report(where);
     return failure;
   }
 }
@@ -168,12 +166,16 @@ void into_python(const char* where, Call&& call) noexcept {
   });
 }
 
+/// Throws NotImplementedError: the class of `self` lacks a method.
+[[noreturn]] void raise_undefined(nb::handle self, const char* method);
+
 /// Calls the method `name` that the user's class defines instead of a trampoline's; needs the GIL.
 /// Throws when there is none.
 template <class... Args>
 nb::object call_override(const nb::detail::trampoline& trampoline, const char* name,
                          Args&&... args) {
-  const nb::detail::ticket ticket(trampoline, name, nb::detail::str_hash(name), true);
+  const nb::detail::ticket ticket(trampoline, name, nb::detail::str_hash(name), false);
+  if (!ticket.key.is_valid()) raise_undefined(trampoline.base(), name);
   return UserMethod(trampoline.base().attr(ticket.key))(std::forward<Args>(args)...);
 }
 

@@ -88,7 +88,7 @@ def test_what_starts_of_phases_raise_stops_the_build():
 def test_monitors_without_methods_raise():
     parts = Parts()
     parts.config.progress_monitor = trt.IProgressMonitor()
-    with pytest.raises(RuntimeError, match="phase_start"):
+    with pytest.raises(NotImplementedError, match=r"IProgressMonitor does not define phase_start\(\)"):
         parts.build()
 
 
@@ -330,6 +330,15 @@ def test_plans_go_through_streams():
     for reader in Reader(writer.data), ReaderV2(writer.data), bytearray(writer.data):
         assert list(runtime.deserialize_cuda_engine(reader)) == ["x", "y"]
     assert runtime.deserialize_cuda_engine(Reader(writer.data[:-1])) is None
+
+
+def test_results_of_wrong_types_name_the_method():
+    class Silent(trt.IStreamWriter):
+        def write(self, data):
+            return None
+    parts = Parts()
+    with pytest.raises(TypeError, match=r"^write\(\) gave a value of the wrong type"):
+        parts.builder.build_serialized_network_to_stream(parts.network, parts.config, Silent())
 
 
 def test_what_streams_raise_comes_out():
