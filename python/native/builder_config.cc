@@ -129,9 +129,8 @@ void bind_engine(nb::class_<Config>& config) {
 
 void bind_callbacks(nb::class_<Config>& config) {
   config
-      .def_prop_rw("progress_monitor", &BuildMonitor::users,
-                   engine_call(&Config::setProgressMonitor), nb::rv_policy::reference_internal,
-                   nb::for_setter(nb::arg("monitor").none()),
+      .def_prop_rw("progress_monitor", &BuildMonitor::users, &BuildMonitor::set_users,
+                   nb::rv_policy::reference_internal, nb::for_setter(nb::arg("monitor").none()),
                    nb::for_setter(nb::keep_alive<1, 2>()), "Who follows the build.")
       .def_prop_rw("int8_calibrator", engine_call(&Config::getInt8Calibrator),
                    engine_call(&Config::setInt8Calibrator), nb::rv_policy::reference_internal,

@@ -99,6 +99,9 @@ def run_on_tensors(engine, inputs, output_names=None):
     Tensors of int64 become int32 where the engine wants that. Those of another device are copied to
     the CPU, and outputs back to where the first input was.
     """
+    for name, tensor in inputs.items():
+        if not hasattr(tensor, "detach"):
+            raise TypeError(f"input '{name}': expected a tensor, found {type(tensor).__name__}")
     device = next(iter(inputs.values())).device if inputs else "cpu"
     types = {tensor.name: tensor.dtype for tensor in engine.inputs}
     ready = {}

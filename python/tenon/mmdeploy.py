@@ -26,8 +26,12 @@ def from_onnx(onnx_model, output_file_prefix, input_shapes, max_workspace_size=0
     input_shapes: {input: {"min_shape": …, "opt_shape": …, "max_shape": …}}. RuntimeError when the
     model cannot be read, AssertionError when it cannot be built, NotImplementedError for int8_mode.
     """
-    profile = {name: [shapes[kind] for kind in ("min_shape", "opt_shape", "max_shape")]
-               for name, shapes in input_shapes.items()}
+    kinds = ("min_shape", "opt_shape", "max_shape")
+    for name, shapes in input_shapes.items():
+        if not isinstance(shapes, dict) or not all(kind in shapes for kind in kinds):
+            raise ValueError(f"input_shapes: '{name}': expected a dictionary of {', '.join(kinds)}, "
+                             f"found {shapes}")
+    profile = {name: [shapes[kind] for kind in kinds] for name, shapes in input_shapes.items()}
     try:
         engine = _wrapper.build(onnx_model, profile, log_level=log_level, fp16=fp16_mode,
                                 int8=int8_mode, workspace=max_workspace_size)

@@ -1,5 +1,6 @@
 """What users derive from in Python: each is called, and what it raises comes out of the call."""
 import ctypes
+import threading
 
 import numpy as np
 import pytest
@@ -83,6 +84,32 @@ def test_what_starts_of_phases_raise_stops_the_build():
     with pytest.raises(KeyError, match="Building the plan"):
         parts.build()
     assert monitor.steps == 0
+
+
+def test_threads_build_with_one_configuration():
+    parts = Parts()
+    monitors = [Monitor() for _ in range(2)]
+    parts.config.progress_monitor = monitors[0]
+    plans = []
+    for _ in range(20):
+        threads = [threading.Thread(target=lambda: plans.append(parts.build())) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(plans) == 80 and all(plans)
+    assert parts.config.progress_monitor is monitors[0]
+
+
+def test_monitors_can_be_changed_during_builds():
+    class Last(Monitor):
+        def phase_start(self, *phase):
+            parts.config.progress_monitor = None
+            super().phase_start(*phase)
+    parts = Parts()
+    parts.config.progress_monitor = Last()
+    assert parts.build()
+    assert parts.config.progress_monitor is None
 
 
 def test_monitors_without_methods_raise():

@@ -168,6 +168,8 @@ def test_wrapper_of_wrong_names_and_things(convolution):
         mmcv.TRTWrapper(3)
     with pytest.raises(TypeError, match="expected {input: tensor}, found Tensor"):
         mmcv.TRTWrapper(engine)(x)
+    with pytest.raises(TypeError, match="input 'x': expected a tensor, found ndarray"):
+        mmcv.TRTWrapper(engine)({"x": x.numpy()})
     with pytest.raises(ValueError, match=r"'x' expects shape from \(1, 3, 4, 4\)"):
         mmcv.TRTWrapper(engine)({"x": torch.rand(1, 3, 3, 3)})
 

@@ -229,6 +229,8 @@ def test_failures(model, tmp_path):
     with pytest.raises(RuntimeError, match="Failed to parse onnx, "):
         mmdeploy.from_onnx(str(tmp_path / "bad.onnx"), str(tmp_path / "bad"), {})
     shapes = CONFIG["backend_config"]["model_inputs"][0]["input_shapes"]
+    with pytest.raises(ValueError, match="'x': expected a dictionary of min_shape, opt_shape, max_"):
+        mmdeploy.from_onnx(file, str(tmp_path / "a"), {"x": {"min_shape": [1, 3]}})
     with pytest.raises(NotImplementedError, match="INT8 calibration at build is not supported yet"):
         mmdeploy.from_onnx(file, str(tmp_path / "a"), shapes, int8_mode=True)
     with pytest.raises(ValueError, match="device 'tpu'"):
