@@ -55,5 +55,7 @@ def main(model):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     if not main(sys.argv[1]) < 1e-5:
         sys.exit(1)
