@@ -123,6 +123,47 @@ class AddInPlace final : public One<IPluginV3OneBuildV2> {
   }
 };
 
+// The positive elements, of which there are as many as output 1 says.
+class Positive final : public One<IPluginV3OneBuild> {
+ public:
+  using One::One;
+  IPluginV3* clone() noexcept override { return new Positive(*this); }
+  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
+  int32_t getNbOutputs() const noexcept override { return 2; }
+  int32_t getOutputDataTypes(DataType* types, int32_t, const DataType* inputs,
+                             int32_t) const noexcept override {
+    types[0] = inputs[0];
+    types[1] = DataType::kINT32;
+    return 0;
+  }
+  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
+                          DimsExprs* outputs, int32_t, IExprBuilder& builder) noexcept override {
+    const IDimensionExpr* all = builder.constant(1);
+    for (int i = 0; i < inputs[0].nbDims; ++i)
+      all = builder.operation(DimensionOperation::kPROD, *all, *inputs[0].d[i]);
+    outputs[0].nbDims = 1;
+    outputs[0].d[0] = builder.declareSizeTensor(1, *all, *all);
+    outputs[1].nbDims = 0;
+    return 0;
+  }
+  bool supportsFormatCombination(int32_t position, const DynamicPluginTensorDesc* all, int32_t,
+                                 int32_t) noexcept override {
+    const PluginTensorDesc& t = all[position].desc;
+    return t.type == (position == 2 ? DataType::kINT32 : DataType::kFLOAT)
+           && t.format == TensorFormat::kLINEAR;
+  }
+  int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* inputs,
+                  void* const* outputs, void*, cudaStream_t) noexcept override {
+    const auto* x = static_cast<const float*>(inputs[0]);
+    auto* y = static_cast<float*>(outputs[0]);
+    int32_t count = 0;
+    for (int64_t i = 0; i < volume_of(in[0].dims); ++i)
+      if (x[i] > 0) y[count++] = x[i];
+    *static_cast<int32_t*>(outputs[1]) = name_ == "SaysTooMany" ? count + 100 : count;
+    return 0;
+  }
+};
+
 template <class Plugin> class Creator final : public IPluginCreatorV3One {
  public:
   explicit Creator(const char* name) : name_(name) {}
@@ -155,10 +196,13 @@ extern "C" __attribute__((visibility("default"))) IPluginCreatorInterface* const
       Creator<AddInPlace>("AliasesTwice"),        Creator<AddInPlace>("AliasesSmaller"),
       Creator<AddInPlace>("WritesBehindAliased"),
   };
+  static Creator<Positive> positive[] = {Creator<Positive>("SoundSizes"),
+                                         Creator<Positive>("SaysTooMany")};
   static const std::vector<IPluginCreatorInterface*> all = [] {
     std::vector<IPluginCreatorInterface*> list;
     for (auto& creator : channels) list.push_back(&creator);
     for (auto& creator : in_place) list.push_back(&creator);
+    for (auto& creator : positive) list.push_back(&creator);
     return list;
   }();
   count = static_cast<int32_t>(all.size());

@@ -45,6 +45,10 @@ class Broken(CliTest):
         self.assert_finds("WritesLess", "written", "all 24 elements of output 0", "element 23 left")
         self.assert_finds("ReadsWorkspace", "independence", "inputs alone", "changes with what was in")
 
+    def test_sizes(self):
+        self.assertEqual(set(self.assert_finds("SaysTooMany", "sizes", "output 1, a size, to say 0 to 24",
+                                               r"^1\d\d$")), {"sizes"})
+
     def test_copies(self):
         self.assert_finds("SerializesMore", "serialisation", r"the 12 bytes of getSerializationSize\(\)",
                           "1 bytes written behind them")
@@ -172,6 +176,10 @@ class Sound(CliTest):
     def test_output_in_the_memory_of_an_input(self):
         text = self.succeed("plugins", "check", BROKEN, "--plugin=SoundInPlace", *SHAPES)
         self.assertRegex(text, "SoundInPlace .* 0 failed, 0 not run")
+
+    def test_sizes(self):
+        text = self.succeed("plugins", "check", BROKEN, "--plugin=SoundSizes", *SHAPES)
+        self.assertRegex(text, "SoundSizes .* 0 failed, 0 not run")
 
     def test_inputs_are_found(self):
         text = self.succeed("plugins", "check", PLUGIN)

@@ -47,10 +47,19 @@ class NumberBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv
     }
     return nullptr;
   }
-  const nvinfer1::IDimensionExpr* declareSizeTensor(int32_t, const nvinfer1::IDimensionExpr&,
+  const nvinfer1::IDimensionExpr* declareSizeTensor(int32_t output, const nvinfer1::IDimensionExpr&,
                                                     const nvinfer1::IDimensionExpr& most) override {
+    sizes_.push_back({output, most.getConstantValue()});
     return make(most.getConstantValue(), true);
   }
+
+  /// An output that says a size, and the largest that it may say.
+  struct SizeTensor {
+    int32_t output;
+    int64_t most;
+  };
+  /// What was declared, in that order.
+  const std::vector<SizeTensor>& size_tensors() const { return sizes_; }
 
   nvinfer1::DimsExprs expressions(const int64_t* values, int count) {
     nvinfer1::DimsExprs list{};
@@ -76,6 +85,7 @@ class NumberBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv
     return numbers_.back().get();
   }
   std::vector<std::unique_ptr<Number>> numbers_;
+  std::vector<SizeTensor> sizes_;
 };
 
 }  // namespace testing

@@ -1,6 +1,7 @@
 // What enqueue() reads and writes: alone, again, in copies, and in two threads at once.
 #include <array>
 #include <barrier>
+#include <cstring>
 #include <exception>
 #include <thread>
 
@@ -67,6 +68,23 @@ class Runs {
                      shape_text(to_vector(desc.dims))};
       if (const std::string why = test.compare(o, desc.type, result_[o].data()); !why.empty())
         throw Broken{what, why};
+    }
+  }
+  // Each size that an output says is one that its shape rule allows.
+  void require_sizes() const {
+    for (size_t o = 0; o < result_.size(); ++o) {
+      const Tensor& output = setup_.outputs[o];
+      if (!output.most_size) continue;
+      int64_t size = 0;
+      if (output.desc.type == DataType::kINT64)
+        std::memcpy(&size, result_[o].data(), sizeof size);
+      else if (int32_t narrow = 0; output.desc.type == DataType::kINT32)
+        size = (std::memcpy(&narrow, result_[o].data(), sizeof narrow), narrow);
+      else
+        throw Broken{fmt::format("output {}, a size, of type int32 or int64", o), "another type"};
+      if (size < 0 || size > *output.most_size)
+        throw Broken{fmt::format("output {}, a size, to say 0 to {}", o, *output.most_size),
+                     std::to_string(size)};
     }
   }
   // The results as a case's, for other formats to be compared with.
@@ -216,6 +234,7 @@ void check_runs(const Creator& creator, const Subject& plugin, const Setup& setu
   });
   if (!ran) return;
   check("bounds", [&] { runs->buffers().require_bounds(); });
+  check("sizes", [&] { runs->require_sizes(); });
   check("inputs", [&] { runs->buffers().require_inputs_kept(); });
   check("result", [&] { runs->require_expected(setup.trial->test, "the case's result"); });
   if (setup.is_linear) {

@@ -149,8 +149,9 @@ std::optional<Setup> make_setup(const Subject& subject, const Trial& trial,
   const auto out_types = subject.output_types(types);
   const auto out_shapes = subject.output_shapes(dims, trial.test.shape_inputs());
   for (size_t o = 0; o < out_shapes.size(); ++o)
-    setup.outputs.push_back(
-        {{out_shapes[o].dims, out_types[o], TensorFormat::kLINEAR, 1}, out_shapes[o].most});
+    setup.outputs.push_back({{out_shapes[o].dims, out_types[o], TensorFormat::kLINEAR, 1},
+                             out_shapes[o].most,
+                             out_shapes[o].most_size});
   Tensors all = setup.inputs;
   all.insert(all.end(), setup.outputs.begin(), setup.outputs.end());
   for (size_t i = 0; i < all.size(); ++i)

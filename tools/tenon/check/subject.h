@@ -6,6 +6,7 @@
 #include <tenon/plugin_runner.h>
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -42,16 +43,18 @@ struct Identity {
 };
 
 /// A tensor of a run. `most` is its shape where that depends on data and desc.dims has -1;
-/// otherwise it equals desc.dims.
+/// otherwise it equals desc.dims. An output that says such an extent says at most `most_size`.
 struct Tensor {
   PluginTensorDesc desc{};
   nvinfer1::Dims most{};
+  std::optional<int64_t> most_size{};
 };
 using Tensors = std::vector<Tensor>;
 
 /// What an output has: an extent is -1 in `dims` where only running tells it.
 struct OutputShape {
   nvinfer1::Dims dims{}, most{};
+  std::optional<int64_t> most_size{};  // of a size tensor: the largest value that it may have
 };
 
 /// One plugin object, owned. Methods throw Broken where a plugin's answer makes no sense.
