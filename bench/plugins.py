@@ -9,15 +9,19 @@ nor comments.
 import json
 import pathlib
 
+from operators import OPERATORS, Numbers
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+TIMES = ROOT / "bench/results/operators_cpu_2_threads.json"
 ERRORS = ROOT / "bench/results/plugin_errors_h200.jsonl"
 PAGE = ROOT / "bench/results/plugins.md"
-INTRODUCTION = """# Plugins: errors and lines
+INTRODUCTION = """# Plugins: errors, times and lines
 
 Written by `python bench/plugins.py`. The largest errors over all cases, as absolute error / error relative to
 1 + |expected|. Expected are the results of PyTorch, torchvision, NumPy or ONNX Runtime, as each `make_cases.py` says; the
 CPU is the NVIDIA H200's host. A type that is missing is one that the plugin does not take, or in which its outputs are
-integers, which are exact.
+integers, which are exact. Times are medians in ms of the [operators that are measured](README.md), in brackets the best
+peer's of the same run (ONNX Runtime, OpenVINO or PyTorch).
 
 """
 
@@ -41,6 +45,17 @@ def folders():
     return found
 
 
+def times():
+    """What is measured of each plugin, by its name."""
+    found = {}
+    for row in json.loads(TIMES.read_text()):
+        kind = OPERATORS[row["operator"]](Numbers()).plugin.kind
+        medians = {peer: values["median_ms"] for peer, values in row["peers"].items()}
+        own = medians.pop("tenon")
+        found.setdefault(kind, []).append(f"{row['operator']} {own:.3g} ({min(medians.values()):.3g})")
+    return found
+
+
 def cell(errors, where):
     return "" if errors is None else " / ".join(f"{value:.1e}" if value else "0" for value in errors[f"{where} from expected"])
 
@@ -50,7 +65,7 @@ def main():
     for line in ERRORS.read_text().splitlines():
         row = json.loads(line)
         measured.setdefault(row["plugin"], {})[row["type"]] = row
-    sources = folders()
+    sources, timed = folders(), times()
     missing = set(sources) ^ set(measured)
     if missing:
         raise SystemExit(f"{ERRORS.name} and the cases differ in {', '.join(sorted(missing))}: measure again")
@@ -61,8 +76,8 @@ def main():
             raise SystemExit(f"{ERRORS.name}: {key} has failures")
         columns = [cell(types.get(t), where) for where in ("cpu", "gpu") for t in ("float32", "float16")]
         rows.append([f"`{name}` {version}" + (f" `{name_space}`" if name_space else ""),
-                     next(iter(types.values()))["cases"], *columns, f"`{sources[key].name}`"])
-    text = INTRODUCTION + table(["plugin", "cases", "fp32, CPU", "fp16, CPU", "fp32, GPU", "fp16, GPU", "folder"], rows)
+                     next(iter(types.values()))["cases"], *columns, ", ".join(timed.get(name, [])), f"`{sources[key].name}`"])
+    text = INTRODUCTION + table(["plugin", "cases", "fp32, CPU", "fp16, CPU", "fp32, GPU", "fp16, GPU", "ms, CPU (best peer)", "folder"], rows)
     text += "\n## Lines of code\n\nA folder's `.cc` files without tests, and the kernels that several share.\n\n"
     names = {}
     for key, folder in sources.items():
