@@ -58,7 +58,7 @@ class Runs {
 
   void require_expected(const kit::testing::PluginCase& test, const char* what) const {
     for (size_t o = 0; o < test.outputs().size(); ++o) {
-      const auto& [desc, most] = setup_.outputs[o];
+      const auto& [desc, most, most_size] = setup_.outputs[o];
       const nvinfer1::Dims& dims = test.outputs()[o].dims;
       bool has_shape = desc.dims.nbDims == dims.nbDims;
       for (int i = 0; has_shape && i < dims.nbDims; ++i)
@@ -91,7 +91,7 @@ class Runs {
   kit::testing::PluginCase as_case() const {
     kit::testing::PluginCase made("");
     for (size_t o = 0; o < result_.size(); ++o) {
-      const auto& [desc, most] = setup_.outputs[o];
+      const auto& [desc, most, most_size] = setup_.outputs[o];
       const std::string name = fmt::format("output {}", o);
       const kit::testing::CaseTensor tensor{name, desc.type, false, most, {}};
       std::vector<double> values(setup_.elements(o).value_or(0));
