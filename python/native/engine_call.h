@@ -40,8 +40,9 @@ class Raised {
   std::exception_ptr first_;
 };
 
-/// Lets a thread rest that has nowhere to go.
-[[noreturn]] void sleep_for_ever() noexcept;
+/// Lets a thread rest that has nowhere to go. It is not declared [[noreturn]]: before a call of
+/// such a function, AddressSanitizer looks at a stack that is half unwound.
+void sleep_for_ever() noexcept;
 
 /// Runs `call`, which takes the GIL or runs Python code. When the interpreter ends meanwhile, the
 /// thread sleeps for ever: Python before 3.14 would unwind it, which no C++ frame above expects.
