@@ -3,6 +3,7 @@ import inspect
 import typing
 
 import numpy as np
+import numpy.typing
 
 from tenon import _native
 from tenon.tensorrt.plugin.tensors import TensorDesc
@@ -33,6 +34,9 @@ class Attribute:
             self.field_type = _ARRAYS[self._dtype]
 
     def _element_type(self, annotation):
+        alias = getattr(np.typing.NDArray, "__value__", None)
+        if alias is not None and typing.get_origin(annotation) is np.typing.NDArray:
+            annotation = alias[typing.get_args(annotation)]  # a name of the type since NumPy 2.5
         arguments = typing.get_args(annotation)
         if typing.get_origin(annotation) is np.ndarray and len(arguments) == 2:
             element = typing.get_args(arguments[1])
