@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import onnx
+import protos
 import pytest
-from onnx import TensorProto, helper
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "python"
 SRCNN = EXAMPLES.parent / "super_resolution" / "srcnn.onnx"
@@ -27,10 +27,9 @@ def test_example(name, arguments, text, tmp_path):
 
 
 def test_a_model_becomes_a_plan_file(tmp_path):
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])
-    graph = helper.make_graph([helper.make_node("Softmax", ["x"], ["y"])], "g", [x], [y])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "model.onnx")
+    node = protos.helper.make_node("Softmax", ["x"], ["y"])
+    onnx.save(protos.model([node], [("x", protos.FLOAT, ("n", 3))], [("y", protos.FLOAT, ("n", 3))]),
+              tmp_path / "model.onnx")
     done = subprocess.run([sys.executable, EXAMPLES / "build_from_onnx.py", tmp_path / "model.onnx",
                            tmp_path / "model.plan"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@ import subprocess
 
 import numpy as np
 import pytest
+import sanitizers
 from models import run
 
 import tenon.tensorrt as trt
@@ -276,8 +277,7 @@ def test_plugins_outlive_the_registration_of_their_library(tmp_path):
     source.write_text(PLAIN)
     include = pathlib.Path(trt.__file__).parents[1] / "include"
     # As plugin libraries are that can be unloaded, and have no type information, which UBSan reads.
-    sanitized = "libubsan" in pathlib.Path("/proc/self/maps").read_text()
-    subprocess.run(["c++", "-std=c++17", *([] if sanitized else ["-fno-rtti"]), "-fno-gnu-unique", "-shared", "-fPIC",
+    subprocess.run(["c++", "-std=c++17", *([] if sanitizers.loaded("ubsan") else ["-fno-rtti"]), "-fno-gnu-unique", "-shared", "-fPIC",
                     f"-I{include}", f"-I{include}/cudart", source, "-o", target], check=True)
     library = REGISTRY.load_library(str(target))
     creator = REGISTRY.get_plugin_creator("Plain", "1")
