@@ -84,4 +84,19 @@ class Adapter {
 /// The Python object behind an object of the engine; null if it is written in C++. Needs the GIL.
 nb::object python_of(const void* interface);
 
+/// What the engine gets for a user's object: a clone of one that was made in C++ (a Cpp), or a
+/// Python, the adapter of one of a Python class. Throws a TypeError that names `expected` when it
+/// is neither.
+template <class Cpp, class Python>
+auto adapt(nb::handle object, const std::string& what, const char* expected, bool owned)
+    -> decltype(nb::cast<Cpp&>(object).get().clone()) {
+  if (nb::isinstance<Cpp>(object)) return nb::cast<Cpp&>(object).get().clone();
+  if (!Python::is_one(object)) {
+    const std::string message =
+        what + " is " + nb::repr(object).c_str() + "; expected an " + expected;
+    throw nb::type_error(message.c_str());
+  }
+  return new Python(nb::borrow(object), owned);
+}
+
 }  // namespace tenon::python

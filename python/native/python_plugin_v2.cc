@@ -117,7 +117,7 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
     constexpr const char* kName = "clone";
     return call<IPluginV2DynamicExt*>(nullptr, kName, [&]() -> IPluginV2DynamicExt* {
       const nb::object copy = user_method(kName)();
-      if (!is_python_plugin_v2(copy)) refuse(copy, kName, "IPluginV2DynamicExt");
+      if (!is_one(copy)) refuse(copy, kName, "IPluginV2DynamicExt");
       auto* const plugin = new PythonPluginV2(copy, true);
       plugin->count(inputs_, outputs_);
       return plugin;
@@ -128,7 +128,7 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
     delete this;
   }
 
-  static bool is_python_plugin_v2(nb::handle plugin) {
+  static bool is_one(nb::handle plugin) {
     return nb::isinstance(plugin,
                           python_class("tenon.tensorrt.plugin_classes", "IPluginV2DynamicExt"))
            && !nb::isinstance<CppPluginV2>(plugin);
@@ -156,13 +156,7 @@ class PythonPluginV2 final : public IPluginV2DynamicExt, public Adapter {
 }  // namespace
 
 nvinfer1::IPluginV2* adapt_plugin_v2(nb::handle plugin, const std::string& what, bool owned) {
-  if (nb::isinstance<CppPluginV2>(plugin)) return nb::cast<CppPluginV2&>(plugin).get().clone();
-  if (!PythonPluginV2::is_python_plugin_v2(plugin)) {
-    const std::string message =
-        what + " is " + nb::repr(plugin).c_str() + "; expected an IPluginV2DynamicExt";
-    throw nb::type_error(message.c_str());
-  }
-  return new PythonPluginV2(nb::borrow(plugin), owned);
+  return adapt<CppPluginV2, PythonPluginV2>(plugin, what, "IPluginV2DynamicExt", owned);
 }
 
 }  // namespace tenon::python

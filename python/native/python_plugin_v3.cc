@@ -214,11 +214,11 @@ class PythonPluginV3 final : public IPluginV3, public Adapter {
     constexpr const char* kName = "clone";
     return call<IPluginV3*>(nullptr, kName, [&]() -> IPluginV3* {
       const nb::object copy = user_method(kName)();
-      if (!is_python_plugin_v3(copy)) refuse(copy, kName, "IPluginV3");
+      if (!is_one(copy)) refuse(copy, kName, "IPluginV3");
       return new PythonPluginV3(copy, true);
     });
   }
-  static bool is_python_plugin_v3(nb::handle plugin) {
+  static bool is_one(nb::handle plugin) {
     return nb::isinstance(plugin, python_class(kModule, "IPluginV3"))
            && !nb::isinstance<CppPluginV3>(plugin);
   }
@@ -250,7 +250,7 @@ IPluginV3* PythonRuntime::attachToContext(nvinfer1::IPluginResourceContext* cont
     const nb::object given =
         context == nullptr ? nb::none() : nb::cast(ResourceContext(context, attached->live()));
     const nb::object copy = user_method(kName)(given);
-    if (!PythonPluginV3::is_python_plugin_v3(copy)) refuse(copy, kName, "IPluginV3");
+    if (!PythonPluginV3::is_one(copy)) refuse(copy, kName, "IPluginV3");
     auto* const plugin = new PythonPluginV3(copy, true);
     plugin->attached = std::move(attached);
     return plugin;
@@ -260,13 +260,7 @@ IPluginV3* PythonRuntime::attachToContext(nvinfer1::IPluginResourceContext* cont
 }  // namespace
 
 IPluginV3* adapt_plugin_v3(nb::handle plugin, const std::string& what, bool owned) {
-  if (nb::isinstance<CppPluginV3>(plugin)) return nb::cast<CppPluginV3&>(plugin).get().clone();
-  if (!PythonPluginV3::is_python_plugin_v3(plugin)) {
-    const std::string message =
-        what + " is " + nb::repr(plugin).c_str() + "; expected an IPluginV3";
-    throw nb::type_error(message.c_str());
-  }
-  return new PythonPluginV3(nb::borrow(plugin), owned);
+  return adapt<CppPluginV3, PythonPluginV3>(plugin, what, "IPluginV3", owned);
 }
 
 }  // namespace tenon::python

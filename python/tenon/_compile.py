@@ -7,6 +7,7 @@ import sys
 
 from tenon import tensorrt as trt
 from tenon._engine import Engine, register_plugins
+from tenon._files import write_file
 from tenon._messages import failure, listen, report
 
 
@@ -68,7 +69,7 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", plugins=(), ti
     if plan is None:
         raise failure(f"cannot build {what}", messages)
     if cache is not None:
-        _replace(timing_cache, bytes(cache.serialize()))
+        write_file(timing_cache, bytes(cache.serialize()))
     report(messages)
     engine = trt.Runtime(messages).deserialize_cuda_engine(plan)
     if engine is None:
@@ -186,9 +187,3 @@ def _bytes(size):
 def _read_if_there(path):
     path = pathlib.Path(path)
     return path.read_bytes() if path.exists() else b""
-
-
-def _replace(path, content):
-    partial = pathlib.Path(f"{os.fspath(path)}.{os.getpid()}")
-    partial.write_bytes(content)
-    os.replace(partial, path)

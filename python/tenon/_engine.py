@@ -1,10 +1,10 @@
 """Engines: models that were built, and how they are called."""
 import os
-import pathlib
 import typing
 
 from tenon import _native
 from tenon import tensorrt as trt
+from tenon._files import write_file
 from tenon._messages import failure, listen, report
 from tenon._plugins import load_plugins
 
@@ -75,13 +75,7 @@ class Engine(_native.Session):
 
     def save(self, path):
         """Writes the plan to a file, which is replaced at once when it is whole."""
-        path = pathlib.Path(path)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            partial.write_bytes(self.serialize())
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_file(path, self.serialize())
 
     def describe(self):
         """What is in the plan, as `tenon inspect` prints it: layers, kernels, memory, plugins."""
@@ -114,8 +108,20 @@ def load(plan, *, plugins=(), verbose=False):
     plugins it needs. Raises FileNotFoundError, or tenon.Error when it is no intact plan.
     """
     messages = listen(verbose)
+    engine = open_engine(plan, messages, plugins=plugins)
+    report(messages)
+    return Engine(engine, messages=messages)
+
+
+def open_engine(plan, messages, *, plugins=(), allocator=None):
+    """The tensorrt.ICudaEngine of a plan's path or bytes; raises as load() does.
+
+    messages: the logger of the engine. allocator: an IGpuAllocator for its memory.
+    """
     register_plugins(plugins, messages)
     runtime = trt.Runtime(messages)
+    if allocator is not None:
+        runtime.gpu_allocator = allocator
     if isinstance(plan, (str, os.PathLike)):
         path = os.fspath(plan)
         if not os.path.isfile(path):
@@ -129,8 +135,7 @@ def load(plan, *, plugins=(), verbose=False):
                             + type(plan).__name__) from None
     if engine is None:
         raise failure(f"cannot load {what}", messages)
-    report(messages)
-    return Engine(engine, messages=messages)
+    return engine
 
 
 def register_plugins(libraries, messages):

@@ -5,9 +5,10 @@ import pathlib
 
 from tenon import tensorrt as trt
 from tenon._compile import add_profile, read
-from tenon._engine import Engine, register_plugins
+from tenon._engine import Engine, open_engine, register_plugins
+from tenon._files import write_file
 from tenon._messages import Error, failure, report
-from tenon._native import Messages, open_plan
+from tenon._native import Messages
 
 _log = logging.getLogger("tenon")
 
@@ -47,32 +48,17 @@ def build(model, profile, *, log_level=trt.Logger.ERROR, fp16=False, int8=False,
 def save(engine, path):
     """Writes a tensorrt.ICudaEngine or its plan (IHostMemory, bytes) to a file."""
     plan = engine.serialize() if isinstance(engine, trt.ICudaEngine) else engine
-    pathlib.Path(path).write_bytes(plan)
+    write_file(path, plan)
 
 
 def load(path, allocator=None):
     """The tensorrt.ICudaEngine of a plan file. `allocator`, an IGpuAllocator, gives its memory."""
-    if not os.path.isfile(path):
-        raise FileNotFoundError(f"there is no plan '{path}'")
-    messages = Messages(trt.Logger.ERROR)
-    register_plugins((), messages)
-    runtime = trt.Runtime(messages)
-    if allocator is not None:
-        runtime.gpu_allocator = allocator
-    engine = open_plan(runtime, os.fspath(path))
-    if engine is None:
-        raise failure(f"cannot load '{path}'", messages)
-    return engine
+    return open_engine(os.fspath(path), Messages(trt.Logger.ERROR), allocator=allocator)
 
 
 def deserialize(plan):
     """The tensorrt.ICudaEngine of a plan's bytes."""
-    messages = Messages(trt.Logger.ERROR)
-    register_plugins((), messages)
-    engine = trt.Runtime(messages).deserialize_cuda_engine(bytes(plan))
-    if engine is None:
-        raise failure("cannot load the plan", messages)
-    return engine
+    return open_engine(bytes(plan), Messages(trt.Logger.ERROR))
 
 
 def load_plugin_library():

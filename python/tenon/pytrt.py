@@ -12,6 +12,7 @@ import numpy as np
 
 from tenon import _wrapper
 from tenon._engine import Engine
+from tenon._files import write_file
 
 _DTYPES = {0: np.dtype(np.float32), 1: np.dtype(np.float16), 2: np.dtype(np.int32),
            3: np.dtype(np.uint8)}
@@ -218,11 +219,11 @@ def from_torch(torch_model, input, max_batch_size=None, mode=Mode.FP32, inputs_d
     axes = {name: {0: "batch"} for name in names} if dynamic else {}
     model = to_onnx(torch_model, inputs, names, output_names or "output.{}", axes, opset)
     if onnx_save_file is not None:
-        pathlib.Path(onnx_save_file).write_bytes(model)
+        write_file(onnx_save_file, model)
     plan = compile_onnxdata_to_memory(max_batch_size, model, mode, inputs_dims, device_id,
                                       max_workspace_size=max_workspace_size)
     if engine_save_file is not None:
-        pathlib.Path(engine_save_file).write_bytes(plan)
+        write_file(engine_save_file, plan)
     return load_infer_data(plan)
 
 
@@ -250,7 +251,7 @@ def save_tensor(array, file):
         raise TypeError(f"save_tensor: no number for {array.dtype}; there are "
                         + ", ".join(map(str, _DTYPES.values())))
     head = struct.pack(f"<III{array.ndim}i", _MAGIC, array.ndim, numbers[0], *array.shape)
-    pathlib.Path(file).write_bytes(head + np.ascontiguousarray(array).tobytes())
+    write_file(file, head + np.ascontiguousarray(array).tobytes())
 
 
 def load_tensor(file):
