@@ -171,6 +171,7 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   options.progress = monitor ? &*monitor : nullptr;
   options.log = reporter.log();
   options.verbosity = settings.verbosity;
+  options.tf32 = settings.flag(BuilderFlag::kTF32);
   options.time_kernels = settings.optimization_level > 0;
   options.error_on_timing_cache_miss = settings.flag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   const auto limit_of = [](const BuilderSettings& s) {

@@ -15,13 +15,13 @@
 
 namespace tenon {
 
-/// The settings, with TensorRT's defaults.
+/// The settings, with TensorRT's defaults but where a comment says otherwise.
 struct BuilderSettings {
   BuilderSettings();
   int32_t timing_iterations = 1;
   nvinfer1::EngineCapability capability = nvinfer1::EngineCapability::kSTANDARD;
   nvinfer1::IInt8Calibrator* calibrator = nullptr;
-  nvinfer1::BuilderFlags flags = 1u << static_cast<int>(nvinfer1::BuilderFlag::kTF32);
+  nvinfer1::BuilderFlags flags = 0;  // TensorRT's have kTF32: here float32 is exact unless asked
   std::unordered_map<const nvinfer1::ILayer*, nvinfer1::DeviceType> devices;
   nvinfer1::DeviceType default_device = nvinfer1::DeviceType::kGPU;
   int32_t dla_core = -1;

@@ -43,6 +43,8 @@ struct BuildOptions {
   /// Bytes of scratch memory that one layer may want, at the optimum of the first profile. Kernels
   /// that want more are passed over.
   size_t most_workspace = SIZE_MAX;
+  /// KernelRequest::tf32.
+  bool tf32 = false;
   /// Plan::max_batch.
   int32_t max_batch = 0;
   /// The network is a body: shapes of its inputs are guesses, and any may come.

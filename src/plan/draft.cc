@@ -19,6 +19,7 @@ Draft::Draft(const Network& network, const Schedule& schedule, const Target& tar
   plan.instruction_set = target.instruction_set();
   plan.verbosity = options.verbosity;
   plan.max_batch = options.max_batch;
+  plan.tf32 = options.tf32;
 }
 
 void Draft::add_shape(const Value& v) {

@@ -178,7 +178,8 @@ void emit(Draft& draft, const Node& node) {
   if (is_view(node)) return emit_view(draft, node);
   if (const auto* layer = node.as<ControlFlow>()) return emit_control_flow(draft, node, *layer);
   const Request asked(draft, node);
-  const KernelRequest request{*node.op, asked.inputs, asked.outputs, asked.constants};
+  const KernelRequest request{*node.op,        asked.inputs, asked.outputs,
+                              asked.constants, nullptr,      draft.options.tf32};
   auto kernel = choose_kernel(draft.target, request, describe(node), draft.options);
 
   std::vector<int32_t> in, out;

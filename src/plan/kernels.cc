@@ -166,8 +166,8 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
       const auto inputs = specs_of(plan, step.inputs, shapes);
       const auto outputs = specs_of(plan, step.outputs, shapes);
       const std::vector<const Tensor*> constants(inputs.size(), nullptr);
-      loaded.kernel =
-          load_kernel(target, step.kernel, {*loaded.op, inputs, outputs, constants, &stored});
+      loaded.kernel = load_kernel(target, step.kernel,
+                                  {*loaded.op, inputs, outputs, constants, &stored, plan.tf32});
       require(loaded.kernel->input_layouts.size() == inputs.size()
                   && loaded.kernel->output_layouts.size() == outputs.size()
                   && loaded.kernel->input_is_packed.size() == inputs.size(),

@@ -98,6 +98,7 @@ struct Plan {
   std::string fingerprint;      // of the machine that timed the kernels
   std::string instruction_set;  // packed weights are made for it
   nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY;
+  bool tf32 = false;  // KernelRequest::tf32
   /// The largest implicit batch, which is dimension 0 of inputs and outputs; 0 for none.
   int32_t max_batch = 0;
   ShapeProgram shapes;

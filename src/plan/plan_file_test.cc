@@ -82,8 +82,8 @@ TEST(PlanFile, RefusesAFileThatGrowsWhenItIsRead) {
   flatbuffers::FlatBufferBuilder b;
   const auto plan_of = [&](const std::vector<flatbuffers::Offset<schema::Step>>& steps) {
     const std::vector profiles{schema::CreateProfileDirect(b)};
-    return schema::CreatePlanDirect(b, "plan", "cpu", "", "", 0, 0, nullptr, nullptr, nullptr,
-                                    &steps, nullptr, &profiles);
+    return schema::CreatePlanDirect(b, "plan", "cpu", "", "", 0, 0, false, nullptr, nullptr,
+                                    nullptr, &steps, nullptr, &profiles);
   };
   auto plan = plan_of({});
   for (int level = 0; level < 7; ++level) {

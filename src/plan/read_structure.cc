@@ -299,6 +299,7 @@ Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
           in.verbosity());
   plan.verbosity = static_cast<nvinfer1::ProfilingVerbosity>(in.verbosity());
   plan.max_batch = in.max_batch();
+  plan.tf32 = in.tf32();
   require(plan.max_batch >= 0, "a largest batch of {}", plan.max_batch);
   read_weights(in, weights, owner, plan);
   read_program(in, plan);

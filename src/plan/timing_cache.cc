@@ -28,6 +28,7 @@ TimingKey timing_key(const Target& target, const KernelRequest& request, std::st
       text += s.present ? fmt::format("|{} {} {}", name_of(s.type), name_of(s.layout), s.shape)
                         : std::string("|-");
   for (const Tensor* constant : request.constants) text += constant != nullptr ? "|c" : "|v";
+  if (request.tf32) text += "|tf32";
   if (!id.empty()) text += fmt::format("|id {}", id);
   XXH128_canonical_t digest;
   XXH128_canonicalFromHash(&digest, XXH3_128bits(text.data(), text.size()));

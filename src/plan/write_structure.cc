@@ -115,7 +115,7 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
   return schema::CreatePlan(
       b, b.CreateString(plan.name), b.CreateString(plan.target), b.CreateString(plan.fingerprint),
       b.CreateString(plan.instruction_set), static_cast<int32_t>(plan.verbosity), plan.max_batch,
-      instructions, b.CreateVectorOfStructs(symbols), b.CreateVector(tensors), steps,
+      plan.tf32, instructions, b.CreateVectorOfStructs(symbols), b.CreateVector(tensors), steps,
       b.CreateVector(bindings), profiles, b.CreateVector(plugins), b.CreateVector(weights));
 }
 

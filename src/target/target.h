@@ -42,6 +42,9 @@ struct KernelRequest {
   std::span<const TensorSpec> outputs;
   std::span<const Tensor* const> constants;  // per input; null where it is not a constant
   const StoredKernel* stored = nullptr;
+  /// Products of float32 (convolutions, matrix products, attention) may round their operands to
+  /// TF32. The same when the plan is loaded, so kernels need not store it.
+  bool tf32 = false;
 };
 
 /// Pointers to run with: inputs that were packed or left out, and outputs with late extents, are
@@ -112,6 +115,9 @@ class Target {
   virtual std::span<const Candidate> candidates(const Op& op) const = 0;
   /// Whether a kernel computes `op` with that epilogue at no extra pass over memory.
   virtual bool fuses(const Op& op, const PointwiseProgram& epilogue) const = 0;
+  /// Whether layers are quicker in that float type than in float32. If so, BuilderFlag::kFP16 and
+  /// kBF16 make the optimizer choose it.
+  virtual bool is_quick_in([[maybe_unused]] DataType type) const { return false; }
 };
 
 /// The CPU target; lives as long as the process.

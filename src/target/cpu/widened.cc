@@ -136,7 +136,7 @@ Offer offer_widened(const KernelRequest& request, Offer (*offer)(const KernelReq
     tensors[i] = widened_constant(*constants[i]);
     constants[i] = &tensors[i];
   }
-  Offer inner = offer({request.op, inputs, outputs, constants, request.stored});
+  Offer inner = offer({request.op, inputs, outputs, constants, request.stored, request.tf32});
   if (std::holds_alternative<std::string>(inner)) return inner;
   return std::make_unique<WidenedKernel>(std::move(std::get<std::unique_ptr<Kernel>>(inner)));
 }
