@@ -44,9 +44,6 @@ struct DeformableAttention {
       fits(weights[i] == places[i],
            "attention_weights must have the first five dimensions of sampling_locations");
   }
-  size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return deformable_attention_workspace<Half>(in[0].volume());
-  }
 
   template <class E, class I>
   void run(const Device& device, Tensor<const E> value, Tensor<const I> shapes,

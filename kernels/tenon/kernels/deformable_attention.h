@@ -45,11 +45,6 @@ TENON_HD inline int64_t find_point(const DeformableAttentionCall<E, I>& call, in
 
 #if !defined(__CUDACC__)
 
-/// Bytes of workspace for a value of so many elements.
-template <class E> size_t deformable_attention_workspace(int64_t elements) {
-  return std::is_same_v<E, float> ? 0 : static_cast<size_t>(elements) * sizeof(float);
-}
-
 /// Throws std::invalid_argument for levels that are not part of the value.
 template <class E, class I>
 void deformable_attention(const kit::Device& device, const DeformableAttentionCall<E, I>& call) {
@@ -65,26 +60,30 @@ void deformable_attention(const kit::Device& device, const DeformableAttentionCa
                                   + std::to_string(most) + " elements");
   }
   const int64_t step = call.heads * call.channels, size = call.elements * step;
-  const float* value;
-  if constexpr (std::is_same_v<E, float>) {
-    value = call.value;
-  } else {
-    auto* copy = static_cast<float*>(device.workspace);
-    device.parallel_ranges(call.images * size, 1 << 16, [&](int64_t begin, int64_t end) {
-      kit::convert(call.value + begin, copy + begin, end - begin);
-    });
-    value = copy;
-  }
   const int64_t rows = call.images * call.queries * call.heads;
   device.parallel_ranges(rows, 16, [&](int64_t begin, int64_t end) {
     with_wide_vectors([&](auto vector) {
-      constexpr int kVector = decltype(vector)::value;
-      constexpr int64_t kTaps = 256, kChannels = 64;  // at a time
+      constexpr bool kIsFloat = std::is_same_v<E, float>;
+      constexpr int64_t kTaps = kIsFloat ? 256 : 64, kChannels = 64;  // at a time
       Tap taps[kTaps];
-      float sum[kChannels];
+      float pixels[kIsFloat ? 1 : kTaps * kChannels], sum[kChannels];
+      const auto add = [&](const E* image, int64_t count,
+                           int64_t channels) __attribute__((always_inline)) {
+        const float* from;
+        if constexpr (kIsFloat) {
+          from = image;
+        } else {
+          for (int64_t t = 0; t < count; ++t) {
+            kit::convert(image + taps[t].offset, pixels + t * kChannels, channels);
+            taps[t].offset = t * kChannels;
+          }
+          from = pixels;
+        }
+        sum_pixels<decltype(vector)::value, true>(from, taps, count, channels, sum);
+      };
       for (int64_t row = begin; row < end; ++row) {
-        const float* head =
-            value + row / (call.queries * call.heads) * size + row % call.heads * call.channels;
+        const E* head = call.value + row / (call.queries * call.heads) * size
+                        + row % call.heads * call.channels;
         for (int64_t c = 0; c < call.channels; c += kChannels) {
           const int64_t channels = std::min(kChannels, call.channels - c);
           std::fill_n(sum, channels, 0.f);
@@ -93,10 +92,10 @@ void deformable_attention(const kit::Device& device, const DeformableAttentionCa
             count += find_point(call, i / call.points, row * call.levels * call.points + i, step,
                                 taps + count);
             if (count + 4 <= kTaps) continue;
-            sum_pixels<kVector, true>(head + c, taps, count, channels, sum);
+            add(head + c, count, channels);
             count = 0;
           }
-          sum_pixels<kVector, true>(head + c, taps, count, channels, sum);
+          add(head + c, count, channels);
           kit::convert(sum, call.y + row * call.channels + c, channels);
         }
       }
@@ -105,10 +104,6 @@ void deformable_attention(const kit::Device& device, const DeformableAttentionCa
 }
 
 #else
-
-template <class E> size_t deformable_attention_workspace(int64_t) {
-  return 0;
-}
 
 /// One element of a result.
 template <class E, class I> struct DeformableAttentionElement {
