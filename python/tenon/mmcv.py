@@ -64,8 +64,10 @@ def preprocess_onnx(onnx_model):
 
     NonMaxSuppression gets its limits as attributes, with -1 in the rows that are left; what only
     computed them is removed. InstanceNormalization becomes MMCVInstanceNormalization.
-    ValueError when a limit is no constant. Needs the package onnx.
+    As many boxes as there are is no limit. ValueError when another one is computed. Needs the
+    package onnx.
     """
+    import numpy as np
     import onnx
     from onnx import helper, numpy_helper
     model = onnx.ModelProto()
@@ -76,15 +78,20 @@ def preprocess_onnx(onnx_model):
         if node.op_type == "Constant":
             constants[node.output[0]] = helper.get_attribute_value(node.attribute[0])
 
+    makers = {output: node for node in graph.node for output in node.output}
+
+    def numbers(name):
+        value = constants.get(name, ())
+        return np.ravel(numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value).tolist()
+
     def constant(node, index, default):
         name = node.input[index] if index < len(node.input) else ""
-        if not name:
+        if not name or index == 2 and _is_number_of_boxes(name, node, makers, numbers):
             return default
-        if name not in constants:
+        found = numbers(name)
+        if len(found) != 1:
             raise ValueError(f"NonMaxSuppression '{node.name}': input '{name}' is no constant")
-        value = constants[name]
-        value = numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
-        return type(default)(value.item() if hasattr(value, "item") else value)
+        return type(default)(found[0])
 
     for node in graph.node:
         if node.op_type == "InstanceNormalization":
@@ -101,6 +108,29 @@ def preprocess_onnx(onnx_model):
                                        name=node.name, **limits))
     _remove_unused(graph)
     return model
+
+
+def _is_number_of_boxes(name, nms, makers, numbers):
+    # Whether a value is the number of boxes, taken from their shape or their scores'.
+    # makers: {value: node}. numbers: a function that gives a constant's elements.
+    counted = set()
+    for value, axis in zip(nms.input, (1, 2)):  # (images, boxes, 4) and (images, classes, boxes)
+        counted.add((value, axis))
+        while value in makers and makers[value].op_type == "Unsqueeze":
+            value, axis = makers[value].input[0], axis - 1
+            counted.add((value, axis))
+    axis = None
+    while name in makers:
+        maker = makers[name]
+        if maker.op_type == "Shape":
+            return (maker.input[0], axis) in counted
+        if maker.op_type == "Gather":
+            index = numbers(maker.input[1])
+            axis = index[0] if len(index) == 1 else None
+        elif maker.op_type not in ("Cast", "Reshape", "Squeeze", "Unsqueeze"):
+            return False
+        name = maker.input[0]
+    return False
 
 
 def _remove_unused(graph):

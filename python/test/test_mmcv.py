@@ -17,13 +17,17 @@ BOXES = np.float32([[[6, 3, 8, 7], [3, 6, 9, 11], [3, 7, 10, 12], [1, 4, 13, 7]]
 SCORES = np.float32([[[0.6, 0.9, 0.7, 0.2]]])
 
 
-def nms(limits=("most", "iou", "score")):
-    node = helper.make_node("NonMaxSuppression", ["boxes", "scores", *limits], ["selected"])
-    constants = [("most", np.int64([3])), ("iou", np.float32([0.3])), ("score", np.float32([0.1]))]
-    return protos.model([node], [("boxes", protos.FLOAT, (1, 4, 4)),
-                                 ("scores", protos.FLOAT, (1, 1, 4))],
+def nms(limits=("most", "iou", "score"), before=()):
+    """A model of NonMaxSuppression; the nodes `before` may compute some of the limits."""
+    node = helper.make_node("NonMaxSuppression", ["boxes", "scores", *limits], ["selected"], name="nms")
+    constants = [("most", np.int64([3])), ("iou", np.float32([0.3])), ("score", np.float32([0.1])),
+                 ("one", np.int64(1)), ("two", np.int64(2))]
+    used = {*limits, *(name for other in before for name in other.input)}
+    used -= {name for other in before for name in other.output}
+    return protos.model([*before, node], [("boxes", protos.FLOAT, (1, 4, 4)),
+                                          ("scores", protos.FLOAT, (1, 1, 4))],
                         [("selected", protos.INT64, ("n", 3))],
-                        [c for c in constants if c[0] in limits])
+                        [c for c in constants if c[0] in used])
 
 
 def test_limits_of_nms_become_attributes():
@@ -52,11 +56,25 @@ def test_limits_that_are_constants_or_left_out():
     assert len(node.attribute) == 5 and node.attribute[2].i == 1000000
 
 
+def taken_from_shape(name, axis):
+    """Nodes that make the limit `most` of an extent, as MMCV exports it without max_num."""
+    return [helper.make_node("Shape", [name], ["shape"]), helper.make_node("Gather", ["shape", axis], ["most"])]
+
+
+@pytest.mark.parametrize("counted, axis", [("boxes", "one"), ("scores", "two")])
+def test_as_many_boxes_as_there_are_is_no_limit(counted, axis):
+    model = nms(before=taken_from_shape(counted, axis))
+    node, = mmcv.preprocess_onnx(model).graph.node
+    assert node.attribute[2].name == "max_output_boxes_per_class" and node.attribute[2].i == 1000000
+    found = tenon.Engine(mmcv.onnx2trt(model, {}))(BOXES, SCORES)
+    np.testing.assert_array_equal(found, [[0, 0, 1], [0, 0, 0], [0, 0, 3], [-1] * 3])
+
+
 def test_limits_that_are_computed():
-    model = nms()
-    model.graph.node[0].input[2] = "boxes"
-    with pytest.raises(ValueError, match="input 'boxes' is no constant"):
-        mmcv.preprocess_onnx(model)
+    for computed in ([helper.make_node("Add", ["two", "two"], ["most"])], taken_from_shape("boxes", "two"),
+                     taken_from_shape("scores", "one"), taken_from_shape("one", "one")):
+        with pytest.raises(ValueError, match="NonMaxSuppression 'nms': input 'most' is no constant"):
+            mmcv.preprocess_onnx(nms(before=computed))
 
 
 def test_instance_normalization_is_renamed():
