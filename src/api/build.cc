@@ -55,8 +55,6 @@ constexpr FlagName kRefused[] = {
 
 // Flags that allow something the engine does not make use of yet.
 constexpr FlagName kUnused[] = {
-    {BuilderFlag::kFP16, "kFP16"},
-    {BuilderFlag::kBF16, "kBF16"},
     {BuilderFlag::kSPARSE_WEIGHTS, "kSPARSE_WEIGHTS"},
     {BuilderFlag::kMONITOR_MEMORY, "kMONITOR_MEMORY"},
 };
@@ -76,10 +74,11 @@ void check_formats(const Network& network) {
              v->name, v->allowed_formats);
 }
 
+// Types that no layer can be given.
 void check_precisions(const NetworkDefinition& definition, const BuilderSettings& settings,
                       const Log& log) {
   for (const auto& node : definition.network().nodes()) {
-    if (!node->precision || *node->precision == DataType::kFLOAT || is_integer(*node->precision))
+    if (!node->precision || !is_float(*node->precision) || bits_of(*node->precision) >= 16)
       continue;
     if (settings.flag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS))
       fail(ErrorCode::kUNSUPPORTED_STATE,
@@ -89,6 +88,28 @@ void check_precisions(const NetworkDefinition& definition, const BuilderSettings
         "layer {}: its precision {} is not supported yet; it runs in the type of its inputs",
         describe(*node), name_of(*node->precision));
   }
+}
+
+// The 16-bit type that layers may choose.
+std::optional<DataType> narrow_type(const NetworkDefinition& definition,
+                                    const BuilderSettings& settings, const Target& target,
+                                    const Log& log) {
+  std::optional<DataType> narrow;
+  for (const auto& [flag, name, type] :
+       {std::tuple{BuilderFlag::kFP16, "kFP16", DataType::kHALF},
+        std::tuple{BuilderFlag::kBF16, "kBF16", DataType::kBF16}}) {
+    if (!settings.flag(flag)) continue;
+    if (definition.strongly_typed())
+      log.warning("BuilderFlag::{} changes nothing: a strongly typed network keeps its types",
+                  name);
+    else if (!target.is_quick_in(type))
+      log.warning(
+          "BuilderFlag::{} changes nothing: the target {} is no quicker in {} than in float32",
+          name, target.name(), name_of(type));
+    else if (!narrow)
+      narrow = type;
+  }
+  return narrow;
 }
 
 void check_devices(const BuilderSettings& settings, const Log& log) {
@@ -151,6 +172,25 @@ std::unique_ptr<Network> copy_to_build(const NetworkDefinition& definition, int3
   return network;
 }
 
+Precision precision_of(const NetworkDefinition& definition, const BuilderSettings& settings,
+                       const Target& target, const Log& log) {
+  Precision precision;
+  precision.narrow = narrow_type(definition, settings, target, log);
+  if (settings.flag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS))
+    precision.constraints = Precision::Constraints::kObey;
+  else if (settings.flag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS))
+    precision.constraints = Precision::Constraints::kPrefer;
+  for (const auto& node : definition.network().nodes())
+    if (precision.constraints == Precision::Constraints::kHint && node->precision
+        && (node->precision == DataType::kHALF || node->precision == DataType::kBF16)
+        && node->precision != precision.narrow)
+      log.warning(
+          "layer {}: its precision {} is a hint that is not followed here; set "
+          "kPREFER_PRECISION_CONSTRAINTS or kOBEY_PRECISION_CONSTRAINTS",
+          describe(*node), name_of(*node->precision));
+  return precision;
+}
+
 Plan build(const NetworkDefinition& definition, const BuilderSettings& settings, int32_t max_batch,
            const Reporter& reporter) {
   check_supported(definition, settings, reporter.log());
@@ -171,6 +211,7 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   options.progress = monitor ? &*monitor : nullptr;
   options.log = reporter.log();
   options.verbosity = settings.verbosity;
+  options.precision = precision_of(definition, settings, cpu_target(), reporter.log());
   options.tf32 = settings.flag(BuilderFlag::kTF32);
   options.time_kernels = settings.optimization_level > 0;
   options.error_on_timing_cache_miss = settings.flag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);

@@ -3,6 +3,7 @@
 
 #include "api/builder_config.h"
 #include "api/network_definition.h"
+#include "optimize/precision.h"
 #include "plan/plan.h"
 
 namespace tenon {
@@ -13,6 +14,10 @@ namespace tenon {
 /// yet.
 Plan build(const NetworkDefinition& network, const BuilderSettings& settings, int32_t max_batch,
            const Reporter& reporter);
+
+/// The types that the settings give to layers on `target`; warns about those that change nothing.
+Precision precision_of(const NetworkDefinition& network, const BuilderSettings& settings,
+                       const Target& target, const Log& log);
 
 /// A copy of what the network's stages start from: the batch is a dimension.
 /// @param max_batch as for build().

@@ -162,14 +162,14 @@ TEST(Build, WhatIsNotSupportedYetIsAnErrorOrAWarning) {
   const char* plugin = "a.so";
   EXPECT_THAT(error_with([&] { s.config->setPluginsToSerialize(&plugin, 1); }),
               HasSubstr("plugin library"));
-  s.network->getLayer(0)->setPrecision(DataType::kHALF);
+  s.network->getLayer(0)->setPrecision(DataType::kFP8);
   EXPECT_THAT(error_with([&] { s.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS); }),
-              HasSubstr("must run in float16"));
+              HasSubstr("must run in float8_e4m3fn"));
   s.network->getLayer(0)->resetPrecision();
   s.config->setFlag(BuilderFlag::kFP16);
   s.logger.take_warnings();
   EXPECT_NE(s.build(), nullptr);
-  EXPECT_THAT(s.logger.take_warnings(), HasSubstr("kFP16 is not used yet"));
+  EXPECT_THAT(s.logger.take_warnings(), HasSubstr("the target cpu is no quicker in float16"));
   EXPECT_TRUE(s.builder->isNetworkSupported(*s.network, *s.config));
   s.network->getInput(0)->setAllowedFormats(1u << static_cast<int>(TensorFormat::kCHW32));
   EXPECT_EQ(s.build(), nullptr);

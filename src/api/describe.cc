@@ -35,8 +35,11 @@ std::string dump_at(const tenon::NetworkDefinition& network, const tenon::Builde
   }
   const auto copy = tenon::copy_to_build(network, 1);
   copy->infer();
-  if (stage == tenon::DumpStage::kOPTIMIZE)
-    tenon::optimize(*copy, tenon::cpu_target(), {network.reporter().log(), {}});
+  if (stage == tenon::DumpStage::kOPTIMIZE) {
+    const tenon::Target& target = tenon::cpu_target();
+    const tenon::Log& log = network.reporter().log();
+    tenon::optimize(*copy, target, {log, tenon::precision_of(network, settings, target, log), {}});
+  }
   return json ? tenon::dump_json(*copy) : tenon::dump(*copy);
 }
 

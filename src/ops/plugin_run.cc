@@ -226,7 +226,32 @@ std::vector<int32_t> tactics_of(const PluginLayer& layer, IPluginV3OneBuild& bui
   return tactics;
 }
 
+// The tensor, counted through inputs and outputs, whose type the plugin does not take; nothing when
+// it takes all.
+std::optional<int32_t> refused_tensor(const PluginLayer& layer,
+                                      std::span<const PluginTensor> inputs,
+                                      std::span<const PluginTensor> outputs) {
+  const auto nin = static_cast<int32_t>(inputs.size());
+  const auto nout = static_cast<int32_t>(outputs.size());
+  std::vector<PluginTensor> all(inputs.begin(), inputs.end());
+  all.insert(all.end(), outputs.begin(), outputs.end());
+  const auto* v2 = dynamic_cast<const PluginV2Layer*>(&layer);
+  IPluginV3OneBuild* v3 =
+      v2 != nullptr ? nullptr : dynamic_cast<const PluginV3Layer&>(layer).build();
+  const Descs descs = descs_of(all);
+  for (int32_t i = 0; i < nin + nout; ++i)
+    if (v2 != nullptr ? !v2->instance().supports(i, descs, nin)
+                      : v3 != nullptr && !v3->supportsFormatCombination(i, all.data(), nin, nout))
+      return i;
+  return std::nullopt;
+}
+
 }  // namespace
+
+bool plugin_takes(const PluginLayer& layer, std::span<const PluginTensor> inputs,
+                  std::span<const PluginTensor> outputs) {
+  return !refused_tensor(layer, data_inputs(layer, inputs), outputs);
+}
 
 PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTensor> all_inputs,
                               std::span<const PluginTensor> outputs) {
@@ -235,24 +260,15 @@ PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTe
   const auto nout = static_cast<int32_t>(outputs.size());
   require(nout == layer.output_count(), "{} has {} outputs, not {}", layer.label(),
           layer.output_count(), nout);
+  if (const auto refused = refused_tensor(layer, inputs, outputs))
+    refuse(layer, *refused, inputs, outputs);
   if (const auto* v2 = dynamic_cast<const PluginV2Layer*>(&layer)) {
-    const PluginV2Instance& plugin = v2->instance();
-    Descs all = descs_of(inputs);
-    const Descs out = descs_of(outputs);
-    all.insert(all.end(), out.begin(), out.end());
-    for (int32_t i = 0; i < nin + nout; ++i)
-      if (!plugin.supports(i, all, nin)) refuse(layer, i, inputs, outputs);
-    plugin.configure(inputs, outputs);
+    v2->instance().configure(inputs, outputs);
     return {};
   }
   const auto& v3 = dynamic_cast<const PluginV3Layer&>(layer);
   IPluginV3OneBuild* plugin = v3.build();
   if (plugin == nullptr) return {};  // made for running: it was asked when the plan was built
-  std::vector<PluginTensor> all(inputs.begin(), inputs.end());
-  all.insert(all.end(), outputs.begin(), outputs.end());
-  for (int32_t i = 0; i < nin + nout; ++i)
-    if (!plugin->supportsFormatCombination(i, all.data(), nin, nout))
-      refuse(layer, i, inputs, outputs);
   // One combination is tried: linear tensors of the network's types.
   require(plugin->getFormatCombinationLimit() >= 1,
           "{}: getFormatCombinationLimit() says {}, so that no combination may be tried",

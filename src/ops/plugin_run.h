@@ -18,6 +18,10 @@ struct PluginChoice {
   std::optional<std::string> timing_id;  // version 3: what names timings, nothing for "keep none"
 };
 
+/// Whether the plugin takes linear tensors of these types; extents may be -1. Otherwise as below.
+bool plugin_takes(const PluginLayer& layer, std::span<const PluginTensor> inputs,
+                  std::span<const PluginTensor> outputs);
+
 /// Asks the plugin whether it takes these types and formats and tells it that they were chosen.
 /// Descriptions are those of the data inputs and shape inputs, in order.
 /// @throws Error naming the first tensor that was refused.

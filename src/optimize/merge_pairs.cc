@@ -101,9 +101,8 @@ bool is_lossless(DataType from, DataType to) {
     case DataType::kINT32:
       return to == DataType::kINT64;
     case DataType::kINT8:
-      return is_integer(to) && bits_of(to) >= 32;
     case DataType::kUINT8:
-      return is_integer(to) && bits_of(to) >= 32;
+      return (is_integer(to) && bits_of(to) >= 32) || to == DataType::kFLOAT;
     case DataType::kBOOL:
       return is_integer(to) || to == DataType::kFLOAT;
     default:

@@ -37,11 +37,7 @@ void report(const Pass& pass, const OptimizeOptions& options) {
     fail(ErrorCode::kUNSPECIFIED_ERROR, "the build was cancelled");
 }
 
-}  // namespace
-
-void optimize(Network& network, const Target& target, const OptimizeOptions& options) {
-  network.infer_if_touched();
-  nest_control_flow(network);
+void run_passes(Network& network, const Target& target, const OptimizeOptions& options) {
   int patches = 0;
   for (size_t i = 0; i < std::size(kPasses);) {
     const Pass& pass = kPasses[i];
@@ -58,6 +54,21 @@ void optimize(Network& network, const Target& target, const OptimizeOptions& opt
     }
     report(pass, options);
     i = patch ? 0 : i + 1;  // earlier passes may find new work
+  }
+}
+
+}  // namespace
+
+void optimize(Network& network, const Target& target, const OptimizeOptions& options) {
+  network.infer_if_touched();
+  nest_control_flow(network);
+  run_passes(network, target, options);
+  if (!options.precision.changes_nothing()) {
+    apply_precision(network, options.precision, options.log);
+#ifndef NDEBUG
+    with_context("after the layers' types were chosen", [&] { verify(network); });
+#endif
+    run_passes(network, target, options);
   }
   for (const auto& node : network.nodes())
     if (const ControlFlow* layer = control_flow_of(*node))

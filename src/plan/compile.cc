@@ -45,7 +45,7 @@ Plan build_plan(Network& network, const Target& target, const BuildOptions& opti
       fail(ErrorCode::kUNSPECIFIED_ERROR, "the build was cancelled");
   };
   network.infer();
-  OptimizeOptions passes{options.log, {}};
+  OptimizeOptions passes{options.log, options.precision, {}};
   if (options.progress != nullptr)
     passes.progress = [&](const char*) { return options.progress->step(kPhase, 0); };
   optimize(network, target, passes);

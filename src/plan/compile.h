@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "network/network.h"
+#include "optimize/precision.h"
 #include "plan/plan.h"
 #include "plan/timing_cache.h"
 #include "target/target.h"
@@ -43,6 +44,7 @@ struct BuildOptions {
   /// Bytes of scratch memory that one layer may want, at the optimum of the first profile. Kernels
   /// that want more are passed over.
   size_t most_workspace = SIZE_MAX;
+  Precision precision;
   /// KernelRequest::tf32.
   bool tf32 = false;
   /// Plan::max_batch.

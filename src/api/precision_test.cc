@@ -1,0 +1,71 @@
+// Types of single layers and of whole networks through TensorRT's API.
+#include <gmock/gmock.h>
+
+#include "api/testing.h"
+
+namespace tenon::testing {
+namespace {
+
+using namespace nvinfer1;  // the tests speak as an application does
+using ::testing::HasSubstr;
+
+// 2049 is no float16, and 259 no bfloat16.
+struct Sums : Session {
+  ILayer* layer = nullptr;
+  Sums() {
+    ITensor& x = input("x", {2});
+    layer = network->addElementWise(x, constant(*this, {2}, {1, 3}), ElementWiseOperation::kSUM);
+  }
+  Floats run_with(BuilderFlag flag) {
+    config->setFlag(flag);
+    return run_floats(*this, *layer->getOutput(0), {{2048, 256}}, 2);
+  }
+};
+
+TEST(Precisions, OfALayerIsObeyed) {
+  Sums exact;
+  EXPECT_EQ(exact.run_with(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS), (Floats{2049, 259}));
+  for (const BuilderFlag flag :
+       {BuilderFlag::kOBEY_PRECISION_CONSTRAINTS, BuilderFlag::kPREFER_PRECISION_CONSTRAINTS}) {
+    Sums half, bfloat;
+    half.layer->setPrecision(DataType::kHALF);
+    EXPECT_EQ(half.run_with(flag), (Floats{2048, 259}));
+    bfloat.layer->setPrecision(DataType::kBF16);
+    EXPECT_EQ(bfloat.run_with(flag), (Floats{2048, 260}));
+  }
+}
+
+TEST(Precisions, OutputTypesAreObeyed) {
+  Sums s;
+  s.layer->setOutputType(0, DataType::kHALF);
+  EXPECT_EQ(s.run_with(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS), (Floats{2048, 259}));
+}
+
+TEST(Precisions, AreHintsWithoutAFlag) {
+  Sums s;
+  s.layer->setPrecision(DataType::kHALF);
+  EXPECT_EQ(s.run_with(BuilderFlag::kFP16), (Floats{2049, 259}));
+  const std::string warnings = s.logger.take_warnings();
+  EXPECT_THAT(warnings, HasSubstr("the target cpu is no quicker in float16 than in float32"));
+  EXPECT_THAT(warnings, HasSubstr("its precision float16 is a hint that is not followed here"));
+}
+
+TEST(Precisions, StronglyTypedNetworksKeepTheirTypes) {
+  Session s;
+  s.network.reset(s.builder->createNetworkV2(
+      1u << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)));
+  ITensor& x = s.input("x", {2});
+  ILayer* cast = s.network->addCast(x, DataType::kHALF);
+  ITensor* half = cast->getOutput(0);
+  ILayer* sum = s.network->addElementWise(*half, *half, ElementWiseOperation::kSUM);
+  EXPECT_EQ(sum->getOutput(0)->getType(), DataType::kHALF);
+  sum->setPrecision(DataType::kFLOAT);
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("strongly typed network"));
+  s.config->setFlag(BuilderFlag::kBF16);
+  ITensor* result = s.network->addCast(*sum->getOutput(0), DataType::kFLOAT)->getOutput(0);
+  EXPECT_EQ(run_floats(s, *result, {{2049, 1.5f}}, 2), (Floats{4096, 3}));
+  EXPECT_THAT(s.logger.take_warnings(), HasSubstr("a strongly typed network keeps its types"));
+}
+
+}  // namespace
+}  // namespace tenon::testing

@@ -1,0 +1,223 @@
+#include "optimize/float_needs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/cast.h"
+#include "ops/convolution.h"
+#include "ops/cumulative.h"
+#include "ops/deconvolution.h"
+#include "ops/fill.h"
+#include "ops/matrix_multiply.h"
+#include "ops/reduce.h"
+#include "ops/scale.h"
+#include "optimize/match.h"
+#include "optimize/program_builder.h"
+
+namespace tenon {
+namespace {
+
+using nvinfer1::ActivationType;
+using nvinfer1::ElementWiseOperation;
+using nvinfer1::ReduceOperation;
+using nvinfer1::UnaryOperation;
+using Family = PointwiseStep::Family;
+
+bool grows(UnaryOperation function, bool wide, bool is_half) {
+  switch (function) {
+    case UnaryOperation::kEXP:
+    case UnaryOperation::kSINH:
+    case UnaryOperation::kCOSH:
+    case UnaryOperation::kTAN:
+      return wide || is_half;
+    case UnaryOperation::kRECIP:
+    case UnaryOperation::kABS:
+    case UnaryOperation::kNEG:
+    case UnaryOperation::kCEIL:
+    case UnaryOperation::kFLOOR:
+    case UnaryOperation::kROUND:
+      return wide;
+    default:  // roots, logarithms, angles, signs: ordinary numbers
+      return false;
+  }
+}
+
+bool grows(ActivationType function, bool wide) {
+  switch (function) {
+    case ActivationType::kSIGMOID:
+    case ActivationType::kTANH:
+    case ActivationType::kSOFTSIGN:
+    case ActivationType::kHARD_SIGMOID:
+    case ActivationType::kSCALED_TANH:
+      return false;
+    default:
+      return wide;
+  }
+}
+
+// Which of the program's registers hold wide numbers; at first those of inputs and constants.
+bool last_is_wide(const PointwiseProgram& program, std::vector<bool> wide, bool is_half) {
+  for (const PointwiseStep& step : program.steps) {
+    const auto of = [&](int32_t r) { return r >= 0 && wide[static_cast<size_t>(r)]; };
+    const bool a = of(step.a), b = of(step.b);
+    bool result = a || b;
+    if (step.family == Family::kUnary) {
+      result = grows(static_cast<UnaryOperation>(step.function), a, is_half);
+    } else if (step.family == Family::kActivation) {
+      result = grows(static_cast<ActivationType>(step.function), a);
+    } else {
+      switch (static_cast<ElementWiseOperation>(step.function)) {
+        case ElementWiseOperation::kPROD:  // a square
+          result |= is_half && step.a == step.b;
+          break;
+        case ElementWiseOperation::kPOW:
+          result |= is_half;
+          break;
+        case ElementWiseOperation::kDIV:
+        case ElementWiseOperation::kFLOOR_DIV:
+          result = a && !b;
+          break;
+        default:
+          break;
+      }
+    }
+    wide.push_back(result);
+  }
+  return wide.back();
+}
+
+// Their results are of ordinary size whatever comes in: averages with weights that sum up to 1,
+// what is divided by its deviation, sums with weights that were trained.
+constexpr LayerType kOrdinary[] = {LayerType::kSOFTMAX,
+                                   LayerType::kRAGGED_SOFTMAX,
+                                   LayerType::kNORMALIZATION,
+                                   LayerType::kLRN,
+                                   LayerType::kATTENTION_OUTPUT,
+                                   LayerType::kCONVOLUTION,
+                                   LayerType::kDECONVOLUTION,
+                                   layer_type(PrivateLayer::kFullyConnected),
+                                   layer_type(PrivateLayer::kDeformableConvolution),
+                                   layer_type(PrivateLayer::kRecurrent)};
+
+const PointwiseProgram* epilogue_of(const Node& node) {
+  if (const auto* op = node.as<Convolution>()) return &op->epilogue;
+  if (const auto* op = node.as<Deconvolution>()) return &op->epilogue;
+  if (const auto* op = node.as<MatrixMultiply>()) return &op->epilogue;
+  return nullptr;
+}
+
+bool counts(DataType type) {
+  return type == DataType::kINT32 || type == DataType::kINT64;
+}
+
+// A matrix product with weights that sums up several terms is as ordinary as a convolution.
+bool is_weighted_sum(const Node& node) {
+  const auto* op = node.as<MatrixMultiply>();
+  if (op == nullptr) return false;
+  const auto sums = [&](size_t i, nvinfer1::MatrixOperation operation, bool is_left) {
+    const Value& v = *node.inputs[i];
+    if (!v.constant || v.dims.empty()) return false;
+    const bool last = operation == nvinfer1::MatrixOperation::kVECTOR
+                      || (operation == nvinfer1::MatrixOperation::kNONE) == is_left;
+    const Shape& shape = v.constant->shape();
+    const int axis = last ? shape.rank() - 1 : shape.rank() - 2;
+    return axis >= 0 && shape[axis] > 1;
+  };
+  return sums(0, op->operation_a, true) || sums(1, op->operation_b, false);
+}
+
+}  // namespace
+
+FloatNeeds::FloatNeeds(DataType narrow) : narrow_(narrow) {
+  // Room for sums of what is at the border; what is below the least number would become 0.
+  const bool is_half = narrow == DataType::kHALF;
+  most_ = is_half ? 65504.f / 4 : std::numeric_limits<float>::max();
+  least_ = is_half ? 5.9604645e-8f : std::numeric_limits<float>::denorm_min();
+}
+
+bool FloatNeeds::is_wide(float number) const {
+  const float size = std::fabs(number);
+  return std::isfinite(number) && (size > most_ || (size > 0 && size < least_));
+}
+
+// Weights of sums may be as small as they like; operands of element-wise layers that vanish would
+// turn a division by almost nothing into one by nothing.
+void FloatNeeds::look_at_constants(const Node& node) {
+  const bool small_matters = is_pointwise(node);
+  for (const Value* v : node.inputs) {
+    if (v == nullptr || !v->constant || v->type != DataType::kFLOAT || !seen_.insert(v).second)
+      continue;
+    const auto* numbers = v->constant->data<float>();
+    for (int64_t i = 0; i < v->constant->count(); ++i)
+      if (is_wide(numbers[i]) && (small_matters || std::fabs(numbers[i]) > most_)) {
+        wide_.insert(v);
+        break;
+      }
+  }
+}
+
+bool FloatNeeds::has_wide_input(const Node& node) const {
+  return std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](const Value* v) { return v != nullptr && is_wide(v); });
+}
+
+// Whether the layer's result is, before its epilogue.
+bool FloatNeeds::sum_is_wide(const Node& node) const {
+  const bool is_half = narrow_ == DataType::kHALF;
+  const bool passes_on = has_wide_input(node);
+  if (std::find(std::begin(kOrdinary), std::end(kOrdinary), node.kind()) != std::end(kOrdinary))
+    return false;
+  if (is_weighted_sum(node)) return false;
+  if (node.as<Cast>() != nullptr) return passes_on || counts(node.inputs[0]->type);
+  if (node.as<Cumulative>() != nullptr) return true;
+  if (const auto* op = node.as<Fill>()) return op->operation == nvinfer1::FillOperation::kLINSPACE;
+  if (const auto* op = node.as<Reduce>())
+    return passes_on
+           || (is_half
+               && (op->operation == ReduceOperation::kSUM
+                   || op->operation == ReduceOperation::kPROD));
+  if (node.as<Scale>() != nullptr) {
+    const bool has_power = node.inputs.size() > 3 && node.inputs[3] != nullptr;
+    return passes_on || (is_half && has_power);
+  }
+  return passes_on;
+}
+
+bool FloatNeeds::result_is_wide(const Node& node) const {
+  const bool is_half = narrow_ == DataType::kHALF;
+  const auto with_constants = [&](const PointwiseProgram& program, std::vector<bool> wide) {
+    for (float number : program.constants) wide.push_back(is_wide(number));
+    return last_is_wide(program, std::move(wide), is_half);
+  };
+  if (is_pointwise(node)) {
+    ProgramBuilder builder;
+    builder.append(node);
+    if (builder.step_count() == 0) return has_wide_input(node);
+    std::vector<bool> wide;
+    for (const Value* v : builder.inputs()) wide.push_back(is_wide(v));
+    return with_constants(builder.program(), std::move(wide));
+  }
+  const bool sum = sum_is_wide(node);
+  const PointwiseProgram* epilogue = epilogue_of(node);
+  if (epilogue == nullptr || epilogue->empty()) return sum;
+  std::vector<bool> wide{sum};
+  const size_t first = node.inputs.size() + 1 - static_cast<size_t>(epilogue->inputs);
+  for (size_t i = first; i < node.inputs.size(); ++i) wide.push_back(is_wide(node.inputs[i]));
+  return with_constants(*epilogue, std::move(wide));
+}
+
+std::string FloatNeeds::visit(const Node& node) {
+  look_at_constants(node);
+  const bool result = result_is_wide(node);
+  if (result)
+    for (const Value* out : node.outputs)
+      if (out->type == DataType::kFLOAT) wide_.insert(out);
+  for (const Value* v : node.inputs)
+    if (v != nullptr && is_wide(v))
+      return fmt::format("{} of tensor '{}' need float32",
+                         v->constant ? "numbers" : "positions or large numbers", v->name);
+  return result ? "its results may be beyond the type's range or precision" : "";
+}
+
+}  // namespace tenon

@@ -1,0 +1,37 @@
+// Which layers need float32: what 16 bits cannot hold, and where it goes.
+#pragma once
+
+#include <string>
+#include <unordered_set>
+
+#include "network/network.h"
+
+namespace tenon {
+
+/// Follows numbers that a 16-bit type would spoil through the network, until a layer brings them
+/// back to ordinary ones: masks of -1e9, exponentials, squares and sums, which float16 cannot hold,
+/// and positions counted in float32, which 16 bits round to their neighbours. Kernels compute in
+/// float32 inside, so what matters is what lies between layers.
+class FloatNeeds {
+ public:
+  /// @param narrow kHALF or kBF16.
+  explicit FloatNeeds(DataType narrow);
+
+  /// Why the layer must stay in float32, "" when it need not. Layers are to be visited in an order
+  /// in which inputs come first.
+  std::string visit(const Node& node);
+
+ private:
+  bool is_wide(const Value* v) const { return wide_.contains(v); }
+  bool is_wide(float number) const;
+  bool has_wide_input(const Node& node) const;
+  bool result_is_wide(const Node& node) const;
+  bool sum_is_wide(const Node& node) const;
+  void look_at_constants(const Node& node);
+
+  DataType narrow_;
+  float most_, least_;
+  std::unordered_set<const Value*> wide_, seen_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,335 @@
+#include "optimize/precision.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "base/half.h"
+#include "network/plugin_kind.h"
+#include "ops/cast.h"
+#include "ops/dequantize.h"
+#include "ops/plugin.h"
+#include "ops/plugin_run.h"
+#include "optimize/float_needs.h"
+#include "optimize/match.h"
+
+namespace tenon {
+namespace {
+
+// Layers of which every input takes the layer's type.
+constexpr LayerType kAllFollow[] = {LayerType::kCONVOLUTION,
+                                    LayerType::kDECONVOLUTION,
+                                    LayerType::kMATRIX_MULTIPLY,
+                                    layer_type(PrivateLayer::kFullyConnected),
+                                    layer_type(PrivateLayer::kPointwise),
+                                    layer_type(PrivateLayer::kRecurrent),
+                                    layer_type(PrivateLayer::kDeformableConvolution),
+                                    layer_type(PrivateLayer::kMaxUnpool),
+                                    LayerType::kACTIVATION,
+                                    LayerType::kUNARY,
+                                    LayerType::kELEMENTWISE,
+                                    LayerType::kSCALE,
+                                    LayerType::kPARAMETRIC_RELU,
+                                    LayerType::kPOOLING,
+                                    LayerType::kLRN,
+                                    LayerType::kSOFTMAX,
+                                    LayerType::kRAGGED_SOFTMAX,
+                                    LayerType::kNORMALIZATION,
+                                    LayerType::kREDUCE,
+                                    LayerType::kEINSUM,
+                                    LayerType::kATTENTION_OUTPUT,
+                                    LayerType::kROTARY_EMBEDDING,
+                                    LayerType::kKVCACHE_UPDATE,
+                                    LayerType::kCONCATENATION,
+                                    LayerType::kSHUFFLE,
+                                    LayerType::kSLICE,
+                                    LayerType::kGATHER,
+                                    LayerType::kSCATTER,
+                                    LayerType::kSELECT,
+                                    LayerType::kPADDING,
+                                    LayerType::kIDENTITY,
+                                    LayerType::kSQUEEZE,
+                                    LayerType::kUNSQUEEZE,
+                                    LayerType::kREVERSE_SEQUENCE,
+                                    LayerType::kTOPK,
+                                    LayerType::kCUMULATIVE,
+                                    LayerType::kPLUGIN_V2,
+                                    LayerType::kPLUGIN_V3};
+
+// Layers of which the first input does. The others say where to look in it, or by how much, and
+// float32 says it better.
+constexpr LayerType kFirstFollows[] = {LayerType::kRESIZE, LayerType::kGRID_SAMPLE,
+                                       LayerType::kQUANTIZE, layer_type(PrivateLayer::kRoiAlign),
+                                       layer_type(PrivateLayer::kMaxRoiPool)};
+
+enum class Takes : uint8_t { kNothing, kFirst, kAll };
+
+Takes inputs_that_follow(LayerType kind) {
+  const auto is_in = [&](std::span<const LayerType> kinds) {
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  };
+  return is_in(kAllFollow) ? Takes::kAll : is_in(kFirstFollows) ? Takes::kFirst : Takes::kNothing;
+}
+
+bool is_narrow(DataType type) {
+  return type == DataType::kHALF || type == DataType::kBF16;
+}
+
+template <class T> bool store(const Tensor& from, Tensor& to) {
+  const auto* in = from.data<float>();
+  auto* out = to.mutable_data<T>();
+  bool fits = true;
+  for (int64_t i = 0; i < from.count(); ++i) {
+    out[i] = static_cast<T>(in[i]);
+    fits &= std::isfinite(static_cast<float>(out[i])) || !std::isfinite(in[i]);
+  }
+  return fits;
+}
+
+// Nothing when a number is beyond the type's range.
+std::optional<Tensor> narrowed(const Tensor& tensor, DataType type) {
+  Tensor out(type, tensor.shape());
+  const bool fits =
+      type == DataType::kHALF ? store<Half>(tensor, out) : store<BFloat16>(tensor, out);
+  if (!fits) return std::nullopt;
+  return out;
+}
+
+// What a layer is to compute in and to give.
+struct Decision {
+  DataType type = DataType::kFLOAT;
+  bool is_demand = false;  // the caller's
+  std::vector<std::optional<DataType>> output_types = {};
+};
+
+class Rewriter {
+ public:
+  Rewriter(Network& network, const Precision& precision, const Log& log)
+      : network_(network), precision_(precision), log_(log), order_(network.sorted()) {
+    for (const auto& v : network.values())
+      if (v->known && v->type == DataType::kFLOAT) was_float_.insert(v.get());
+  }
+
+  void run() {
+    decide();
+    for (Node* node : order_) {
+      const Decision& decision = decisions_.at(node);
+      give(*node, decision);
+      follow_output_types(*node, decision.output_types);
+    }
+    restore_outputs();
+    network_.move_nodes(places_);
+    network_.remove_unused_weights();
+    log_.verbose("precision: {} of {} layers compute in 16 bits", narrow_layers_, order_.size());
+  }
+
+ private:
+  // All layers are looked at before the first is changed.
+  void decide() {
+    FloatNeeds needs(precision_.narrow.value_or(DataType::kHALF));
+    for (Node* node : order_) {
+      const auto wish = std::exchange(node->precision, std::nullopt);
+      std::vector<std::optional<DataType>> output_types(node->outputs.size());
+      std::swap(output_types, node->output_types);
+      Decision& decided = decisions_[node];
+      decided = decision(*node, wish, needs.visit(*node));
+      decided.output_types = std::move(output_types);
+    }
+  }
+
+  Decision decision(const Node& node, std::optional<DataType> wish,
+                    const std::string& reason) const {
+    if (!computes_floats(node) || (wish && !is_narrow(*wish))) return {};
+    if (wish && precision_.constraints == Precision::Constraints::kObey) return {*wish, true};
+    const bool prefers = wish && precision_.constraints == Precision::Constraints::kPrefer;
+    Decision decided;
+    if (prefers) decided = {*wish, true};
+    if (!prefers && precision_.narrow && can_follow(node)) decided = {*precision_.narrow};
+    if (reason.empty() || !is_narrow(decided.type)) return decided;
+    report(node, decided, reason);
+    return {};
+  }
+
+  // Whether there is anything to choose. Elements that the host knows are no layer's work.
+  bool computes_floats(const Node& node) const {
+    const auto is_float32 = [&](const Value* v) { return v != nullptr && was_float_.contains(v); };
+    return !is_on_host(node) && node.kind() != LayerType::kCAST
+           && node.kind() != LayerType::kCONSTANT
+           && (std::any_of(node.inputs.begin(), node.inputs.end(), is_float32)
+               || std::any_of(node.outputs.begin(), node.outputs.end(), is_float32));
+  }
+
+  // Whether a type that was set for an output is followed.
+  bool may_choose(DataType type) const {
+    return precision_.constraints != Precision::Constraints::kHint || type == precision_.narrow;
+  }
+
+  static bool can_follow(const Node& node) {
+    return inputs_that_follow(node.kind()) != Takes::kNothing || node.as<Dequantize>() != nullptr;
+  }
+
+  void give(Node& node, const Decision& decision) {
+    const bool narrow = is_narrow(decision.type);
+    std::string refusal;
+    if (narrow && !can_follow(node))
+      refusal = "layers of this kind compute in float32";
+    else if (narrow)
+      refusal = narrow_layer(node, decision.type);
+    if (narrow && refusal.empty()) {
+      ++narrow_layers_;
+      return;
+    }
+    if (narrow) report(node, decision, refusal);
+    widen(node, narrow);
+  }
+
+  // Why not, "" when it is done.
+  std::string narrow_layer(Node& node, DataType type) {
+    const Takes takes = inputs_that_follow(node.kind());
+    const std::vector<Value*> before = node.inputs;
+    auto* dequantize = node.as<Dequantize>();
+    bool changes = dequantize != nullptr;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      Value* v = before[i];
+      if (v == nullptr || !was_float_.contains(v)) continue;
+      const bool follows = takes == Takes::kAll || (takes == Takes::kFirst && i == 0);
+      Value* in = in_type(*v, follows ? type : DataType::kFLOAT, &node);
+      if (in == nullptr) {
+        node.inputs = before;
+        return fmt::format("numbers of tensor '{}' are beyond the range of {}", v->name,
+                           name_of(type));
+      }
+      node.inputs[i] = in;
+      changes |= follows;
+    }
+    if (!changes) return "";  // it has no floats
+    if (dequantize != nullptr) dequantize->to = type;
+    try {
+      network_.infer(node);
+      if (const auto* plugin = dynamic_cast<const PluginLayer*>(node.op.get()))
+        require(takes_types(*plugin, node), "the plugin does not take tensors of type {}",
+                name_of(type));
+      return "";
+    } catch (const Error& e) {
+      if (dequantize != nullptr) dequantize->to = DataType::kFLOAT;
+      node.inputs = before;
+      return e.what();
+    }
+  }
+
+  static bool takes_types(const PluginLayer& plugin, const Node& node) {
+    const auto tensors = [](const std::vector<Value*>& values) {
+      std::vector<PluginTensor> list;
+      for (const Value* v : values) {
+        Shape shape = Shape::filled(static_cast<int>(v->dims.size()), -1);
+        for (int axis = 0; axis < shape.rank(); ++axis)
+          if (const Dim d = v->dims[static_cast<size_t>(axis)]; d->is_integer_constant())
+            shape[axis] = d->value.integer;
+        list.push_back({{shape.dims(), v->type, nvinfer1::TensorFormat::kLINEAR, 1},
+                        shape.dims(),
+                        shape.dims(),
+                        shape.dims()});
+      }
+      return list;
+    };
+    return plugin_takes(plugin, tensors(node.inputs), tensors(node.outputs));
+  }
+
+  void widen(Node& node, bool is_tried) {
+    const std::vector<Value*> before = node.inputs;
+    for (Value*& in : node.inputs)
+      if (in != nullptr && was_float_.contains(in)) in = in_type(*in, DataType::kFLOAT, &node);
+    if (is_tried || node.inputs != before) network_.infer(node);
+  }
+
+  void report(const Node& node, const Decision& decision, const std::string& reason) const {
+    if (!decision.is_demand) {
+      log_.verbose("layer {} stays in float32: {}", describe(node), reason);
+      return;
+    }
+    if (precision_.constraints == Precision::Constraints::kObey)
+      fail(ErrorCode::kUNSUPPORTED_STATE,
+           "layer {} must compute in {} (kOBEY_PRECISION_CONSTRAINTS), and cannot: {}",
+           describe(node), name_of(decision.type), reason);
+    log_.warning("layer {} was to compute in {} and stays in float32: {}", describe(node),
+                 name_of(decision.type), reason);
+  }
+
+  // The tensor in another float type: a weight of its own, or a cast, made on first need right
+  // before `user`, or as the last layer. Null when the numbers of a weight do not fit.
+  Value* in_type(Value& original, DataType type, const Node* user) {
+    const auto stand_in = stand_ins_.find(&original);
+    Value& v = stand_in == stand_ins_.end() ? original : *stand_in->second;
+    if (v.type == type) return &v;
+    const auto [made, is_new] = conversions_.try_emplace({&v, type}, nullptr);
+    if (!is_new) return made->second;
+    if (v.is_weight()) {
+      if (auto tensor = narrowed(*v.constant, type))
+        made->second = &network_.add_weight(std::move(*tensor), v.name);
+      return made->second;
+    }
+    made->second = &cast(v, type);
+    if (user != nullptr) places_[made->second->producer] = user;
+    return made->second;
+  }
+
+  Value& cast(Value& v, DataType type) {
+    auto op = std::make_unique<Cast>();
+    op->to = type;
+    Node& node =
+        network_.add_node(std::move(op), {&v}, fmt::format("{} to {}", v.name, name_of(type)));
+    network_.infer(node);
+    return *node.outputs[0];
+  }
+
+  void follow_output_types(const Node& node,
+                           const std::vector<std::optional<DataType>>& output_types) {
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      Value& out = *node.outputs[i];
+      const auto wanted = output_types[i];
+      if (!wanted || *wanted == out.type || !was_float_.contains(&out) || out.content) continue;
+      if (*wanted == DataType::kFLOAT || (is_narrow(*wanted) && may_choose(*wanted)))
+        stand_ins_[&out] = &cast(out, *wanted);
+    }
+  }
+
+  // Outputs keep their names, types and order.
+  void restore_outputs() {
+    std::vector<Value*> outputs = network_.outputs();
+    bool changes = false;
+    for (Value*& v : outputs) {
+      if (!was_float_.contains(v) || v->producer == nullptr) continue;
+      const DataType type = v->requested_type.value_or(DataType::kFLOAT);
+      Value* border = in_type(*v, is_narrow(type) ? type : DataType::kFLOAT, nullptr);
+      if (border == v) continue;
+      border->allowed_formats = v->allowed_formats;
+      border->requested_type = v->requested_type;
+      std::swap(border->name, v->name);
+      v = border;
+      changes = true;
+    }
+    if (!changes) return;
+    for (Value* v : std::vector<Value*>(network_.outputs())) network_.unmark_output(*v);
+    for (Value* v : outputs) network_.mark_output(*v);
+  }
+
+  Network& network_;
+  const Precision& precision_;
+  const Log& log_;
+  std::vector<Node*> order_;
+  std::unordered_set<const Value*> was_float_;
+  std::unordered_map<const Node*, Decision> decisions_;
+  std::map<std::pair<const Value*, DataType>, Value*> conversions_;
+  std::unordered_map<const Node*, const Node*> places_;  // of casts: before which layer
+  std::unordered_map<const Value*, Value*> stand_ins_;   // with the type that was set for an output
+  size_t narrow_layers_ = 0;
+};
+
+}  // namespace
+
+void apply_precision(Network& network, const Precision& precision, const Log& log) {
+  if (!precision.changes_nothing()) Rewriter(network, precision, log).run();
+}
+
+}  // namespace tenon
