@@ -1,4 +1,6 @@
 """OnnxParser: models, errors, and which parts of a model are supported."""
+import threading
+
 import numpy as np
 import pytest
 import tenon.tensorrt as trt
@@ -12,9 +14,10 @@ def parser():
     return trt.OnnxParser(trt.Builder(logger).create_network(), logger)
 
 
-def unknown():
-    node = helper.make_node("NoSuchOperator", ["x"], ["a"], name="first", domain="mine")
-    graph = helper.make_graph([node, helper.make_node("Relu", ["a"], ["y"])], "test",
+def unknown(nodes=1):
+    first = [helper.make_node("NoSuchOperator", ["x"], ["a" if i == 0 else f"a{i}"], name="first", domain="mine")
+             for i in range(nodes)]
+    graph = helper.make_graph([*first, helper.make_node("Relu", ["a"], ["y"])], "test",
                               [value("x", [4])], [value("y", [4])])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17),
                                                    helper.make_opsetid("mine", 1)],
@@ -49,6 +52,43 @@ def test_errors_say_where(parser):
     parser.clear_errors()
     assert parser.num_errors == 0
     assert error.node_name() == "first"
+
+
+def test_threads_wait_for_each_other(parser):
+    bad = unknown(nodes=200)
+
+    def work(number):
+        for _ in range(3):
+            assert not parser.parse(bad)
+            parser.get_error(parser.num_errors - 1)
+            parser.clear_errors()
+            finished[number] += 1
+
+    finished = [0] * 4
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(len(finished))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert finished == [3] * len(finished)
+
+
+def test_loggers_may_use_the_parser():
+    class Curious(trt.ILogger):
+        def __init__(self):
+            trt.ILogger.__init__(self)
+            self.parser, self.counts = None, []
+
+        def log(self, severity, msg):
+            if self.parser and severity <= trt.ILogger.ERROR:
+                self.counts.append(self.parser.num_errors)
+
+    logger = Curious()
+    network = trt.Builder(logger).create_network()
+    logger.parser = trt.OnnxParser(network, logger)
+    assert not logger.parser.parse(unknown())
+    assert len(logger.counts) == 1
+    logger.parser = None  # what refers to each other
 
 
 def test_wrong_types_raise(parser):
