@@ -1,15 +1,19 @@
 """`import tensorrt` gives tenon.tensorrt."""
 import ctypes
+import importlib
+import importlib.util
 import os
 import pathlib
 import sys
+import types
 
 
 def install_as_tensorrt():
     """From now on `import tensorrt` gives tenon.tensorrt, in this process; returns it.
 
     tensorrt_bindings and tensorrt.plugin are ours, too, and ctypes finds our libraries (libcudart,
-    libnvinfer, libnvinfer_plugin, libnvonnxparser) by their names. RuntimeError if NVIDIA's
+    libnvinfer, libnvinfer_plugin, libnvonnxparser) by their names. Where cuda-python is not
+    installed, cuda.cudart and cuda.bindings.runtime are tenon.cudart. RuntimeError if NVIDIA's
     TensorRT was imported before.
     """
     from tenon import tensorrt
@@ -22,7 +26,30 @@ def install_as_tensorrt():
             sys.modules[name.removeprefix("tenon.")] = module
     sys.modules["tensorrt_bindings"] = tensorrt
     _offer_libraries()
+    if not _is_there("cuda.cudart") and not _is_there("cuda.bindings"):
+        _offer_cudart()
     return tensorrt
+
+
+def _is_there(name):
+    if name in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # not even the package that it would lie in
+        return False
+
+
+def _offer_cudart():
+    from tenon import cudart
+    for name in ("cuda", "cuda.bindings"):
+        if not _is_there(name):  # other packages may have parts of `cuda`
+            sys.modules[name] = types.ModuleType(name, "Holds tenon.cudart for programs of cuda-python.")
+            sys.modules[name].__path__ = []
+    cuda = importlib.import_module("cuda")
+    cuda.bindings = sys.modules["cuda.bindings"]
+    cuda.cudart = cuda.bindings.runtime = cudart
+    sys.modules["cuda.cudart"] = sys.modules["cuda.bindings.runtime"] = cudart
 
 
 def _offer_libraries():

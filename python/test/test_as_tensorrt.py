@@ -34,3 +34,36 @@ def test_mistakes(tmp_path):
     code = "import tensorrt, tenon; tenon.install_as_tensorrt()"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert "was imported already" in done.stderr
+
+
+CUDA_SCRIPT = """
+import cuda.cudart, cuda.bindings.runtime
+from cuda import cudart
+from cuda.bindings import runtime
+import tenon
+assert cudart is runtime is cuda.cudart is cuda.bindings.runtime is tenon.cudart
+error, stream = cudart.cudaStreamCreate()
+assert error == cudart.cudaError_t.cudaSuccess == runtime.cudaError_t.cudaSuccess
+tenon.install_as_tensorrt()
+"""
+
+
+def test_programs_of_cuda_python(tmp_path):
+    (tmp_path / "program.py").write_text(CUDA_SCRIPT)
+    assert run("program.py", folder=tmp_path) == (0, "")
+    (tmp_path / "cuda" / "pathfinder").mkdir(parents=True)  # as one of NVIDIA's packages has it
+    (tmp_path / "cuda" / "pathfinder" / "__init__.py").write_text("")
+    (tmp_path / "program.py").write_text(CUDA_SCRIPT + "import cuda.pathfinder")
+    status, text = run("-m", "program", folder=tmp_path)
+    assert status == 0, text
+
+
+def test_cuda_python_itself_stays(tmp_path):
+    for place, form in (("cuda/bindings/runtime.py", "from cuda.bindings import runtime as cudart"),
+                        ("cuda/cudart.py", "from cuda import cudart")):
+        file = tmp_path / place.replace("/", "-") / place
+        file.parent.mkdir(parents=True)
+        file.write_text("owner = 'cuda-python'")
+        folder = file.parents[place.count("/")]
+        (folder / "program.py").write_text(f"{form}\nprint(cudart.owner)")
+        assert run("-m", "program", folder=folder) == (0, "cuda-python\n")
