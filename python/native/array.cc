@@ -89,12 +89,20 @@ const ElementType& element_type(DataType type) {
   throw nb::python_error();
 }
 
+void refuse_mask(nb::handle array) {
+  if (!nb::hasattr(array, "mask") || !nb::hasattr(array, "filled")) return;
+  throw nb::type_error((std::string(nb::type_name(array.type()).c_str())
+                        + ": the engine knows no masks; array.filled(value) gives all elements")
+                           .c_str());
+}
+
 const Framework& framework_of(nb::handle array) {
   // Few types are seen; the list outlives the interpreter, as its objects cannot be freed then.
   static auto& known = *new std::vector<Framework>;
   const nb::handle type = array.type();
   for (const Framework& framework : known)
     if (framework.type.is(type)) return framework;
+  refuse_mask(array);
   const auto made = nb::cast<nb::tuple>(helper("framework")(type));
   known.push_back({nb::borrow(type), made[0], made[1], nb::cast<bool>(made[2])});
   return known.back();

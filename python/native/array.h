@@ -30,6 +30,9 @@ struct Framework {
   bool is_torch;          // PyTorch's tensors say themselves where their memory is
 };
 
+/// Throws TypeError for an array with a mask (numpy.ma), which the engine would not see.
+void refuse_mask(nb::handle array);
+
 /// The framework of `array`. Throws TypeError when it is no array. Copy it before Python runs.
 const Framework& framework_of(nb::handle array);
 

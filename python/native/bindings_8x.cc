@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine_call.h"
+#include "member.h"
 
 namespace tenon::python {
 namespace {
@@ -76,8 +77,16 @@ std::vector<std::vector<int64_t>> profile_shape_input(const ICudaEngine& engine,
   return result;
 }
 
-bool set_shape_input(IExecutionContext& context, int32_t binding,
-                     const std::vector<int32_t>& values) {
+bool set_shape_input(IExecutionContext& context, int32_t binding, const Given<ShapeValues>& given) {
+  std::vector<int32_t> values;
+  for (const int64_t value : given.get()) {
+    values.push_back(static_cast<int32_t>(value));
+    if (values.back() != value)
+      throw nb::value_error((std::to_string(value)
+                             + " is no int32, which 8.x has for values of "
+                               "shape inputs")
+                                .c_str());
+  }
   const int64_t count = volume(context.getBindingDimensions(binding));
   if (count != static_cast<int64_t>(values.size()))
     throw nb::value_error(("shape input " + std::to_string(binding) + " has "
@@ -200,7 +209,7 @@ void bind_context_8x(nb::class_<IExecutionContext>& context) {
             return run(self, std::nullopt, addresses, stream, event);
           },
           bindings, nb::arg("stream_handle"), consumed, "Runs on a stream; False on failure.")
-      .def("set_binding_shape", engine_call(&C::setBindingDimensions), nb::arg("binding"),
+      .def("set_binding_shape", member(&C::setBindingDimensions), nb::arg("binding"),
            nb::arg("shape"),
            "Sets the shape of an input of the selected profile; False if it does not fit.")
       .def("get_binding_shape", engine_call(&C::getBindingDimensions), nb::arg("binding"))

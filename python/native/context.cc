@@ -9,6 +9,7 @@
 #include "bindings_8x.h"
 #include "engine_call.h"
 #include "handle.h"
+#include "member.h"
 
 namespace tenon::python {
 namespace {
@@ -33,7 +34,7 @@ std::vector<const char*> infer_shapes(Context& context) {
 void bind_tensors(nb::class_<Context>& context) {
   const auto name = nb::arg("name");
   context
-      .def("set_input_shape", engine_call(&Context::setInputShape), name, nb::arg("shape"),
+      .def("set_input_shape", member(&Context::setInputShape), name, nb::arg("shape"),
            "Sets the shape of an input; False if it is not in the range of the profile.")
       .def("get_tensor_shape", engine_call(&Context::getTensorShape), name,
            "The shape of an input or output, with -1 for what is not known yet.")

@@ -14,12 +14,11 @@ namespace {
 
 constexpr int64_t kMost = Dims::MAX_DIMS;
 
-int64_t to_integer(nb::handle object) {
+/// `error` begins the text for something else than an integer, and `advice` ends it.
+int64_t to_integer(nb::handle object, const char* error, const char* advice) {
   if (!PyIndex_Check(object.ptr())) {
-    throw nb::type_error((std::string("a dimension is an int, not a ")
-                          + nb::type_name(object.type()).c_str()
-                          + "; -1 stands for one that varies")
-                             .c_str());
+    throw nb::type_error(
+        (std::string(error) + nb::type_name(object.type()).c_str() + advice).c_str());
   }
   const nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
   if (!integer.is_valid()) throw nb::python_error();
@@ -36,7 +35,9 @@ template <class Integer> int32_t read_integers(nb::sequence values, Integer* fir
                            + std::to_string(kMost))
                               .c_str());
   }
-  for (int64_t i = 0; i < count; ++i) first[i] = static_cast<Integer>(to_integer(values[i]));
+  for (int64_t i = 0; i < count; ++i)
+    first[i] = static_cast<Integer>(
+        to_integer(values[i], "a dimension is an int, not a ", "; -1 stands for one that varies"));
   return static_cast<int32_t>(count);
 }
 
@@ -119,6 +120,11 @@ void read(nb::sequence values, DimsHW& size) {
 
 void read(nb::sequence values, Permutation& order) {
   read_integers(values, order.order);
+}
+
+void read(nb::sequence values, ShapeValues& elements) {
+  for (const nb::handle value : values)
+    elements.push_back(to_integer(value, "an element of a shape input is an int, not a ", ""));
 }
 
 void bind_dims(nb::module_& m) {

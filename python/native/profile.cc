@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bind.h"
+#include "dims.h"
 #include "engine_call.h"
 
 namespace tenon::python {
@@ -23,9 +24,11 @@ constexpr std::pair<Selector, const char*> kSelectors[] = {
                            + "` does not agree with the others; the log says how");
 }
 
-void set_shape(IOptimizationProfile& profile, const char* input, const Dims& min, const Dims& opt,
-               const Dims& max) {
-  const Dims* const shapes[] = {&min, &opt, &max};
+using Shape = Given<Dims>;
+
+void set_shape(IOptimizationProfile& profile, const char* input, const Shape& min, const Shape& opt,
+               const Shape& max) {
+  const Dims* const shapes[] = {&min.get(), &opt.get(), &max.get()};
   for (const auto& [selector, name] : kSelectors)
     if (!into_engine([&] {
           return profile.setDimensions(input, selector, *shapes[static_cast<int>(selector)]);
@@ -42,13 +45,13 @@ std::vector<Dims> get_shape(const IOptimizationProfile& profile, const char* inp
   return shapes;
 }
 
-using Values = std::vector<int64_t>;
+using Values = Given<ShapeValues>;
 
 void set_shape_input(IOptimizationProfile& profile, const char* input, const Values& min,
                      const Values& opt, const Values& max) {
-  const Values* const values[] = {&min, &opt, &max};
+  const ShapeValues* const values[] = {&min.get(), &opt.get(), &max.get()};
   for (const auto& [selector, name] : kSelectors) {
-    const Values& v = *values[static_cast<int>(selector)];
+    const ShapeValues& v = *values[static_cast<int>(selector)];
     if (!into_engine([&] {
           return profile.setShapeValuesV2(input, selector, v.data(),
                                           static_cast<int32_t>(v.size()));
@@ -57,8 +60,8 @@ void set_shape_input(IOptimizationProfile& profile, const char* input, const Val
   }
 }
 
-std::vector<Values> get_shape_input(const IOptimizationProfile& profile, const char* input) {
-  std::vector<Values> result;
+std::vector<ShapeValues> get_shape_input(const IOptimizationProfile& profile, const char* input) {
+  std::vector<ShapeValues> result;
   const int32_t count = profile.getNbShapeValues(input);
   for (const auto& [selector, name] : kSelectors) {
     const int64_t* const values = profile.getShapeValuesV2(input, selector);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "array.h"
 #include "bind.h"
 
 namespace tenon::python {
@@ -49,7 +50,7 @@ size_t size_in_bytes(const Weights& weights) {
   return (static_cast<size_t>(weights.count) * static_cast<size_t>(bits == 0 ? 8 : bits) + 7) / 8;
 }
 
-std::string text_of(nb::handle object) {
+std::string str_of(nb::handle object) {
   return nb::str(object).c_str();
 }
 
@@ -73,7 +74,7 @@ std::optional<DataType> from_dlpack(nb::dlpack::dtype type) {
 /// The types of the package ml_dtypes, which NumPy can only give away as bytes.
 std::optional<DataType> from_ml_dtypes(nb::handle array) {
   if (!nb::hasattr(array, "dtype") || !nb::hasattr(array, "ctypes")) return std::nullopt;
-  const std::string name = text_of(array.attr("dtype"));
+  const std::string name = str_of(array.attr("dtype"));
   for (const TypeName& names : kTypes)
     if (names.ml_dtypes != nullptr && name == names.ml_dtypes) return names.type;
   return std::nullopt;
@@ -92,6 +93,7 @@ nb::object as_numpy(nb::handle array) {
 }  // namespace
 
 PythonWeights weights_from_array(nb::handle array) {
+  refuse_mask(array);
   const std::optional<DataType> narrow = from_ml_dtypes(array);
   nb::object plain = nb::borrow(array);
   if (narrow) plain = array.attr("view")(*narrow == DataType::kBF16 ? "uint16" : "uint8");
@@ -106,7 +108,7 @@ PythonWeights weights_from_array(nb::handle array) {
   const std::optional<DataType> type = narrow ? narrow : from_dlpack(values.dtype());
   if (!type) {
     const std::string found =
-        nb::hasattr(array, "dtype") ? text_of(array.attr("dtype")) : "of another type";
+        nb::hasattr(array, "dtype") ? str_of(array.attr("dtype")) : "of another type";
     throw nb::value_error(
         ("weights cannot be " + found + "; convert the array, as by array.astype(numpy.float32)")
             .c_str());
@@ -149,7 +151,7 @@ void bind_weights(nb::module_& m) {
         const char* const name = names_of(trt_type).numpy;
         if (name == nullptr) {
           throw nb::type_error(
-              ("NumPy has no data type for " + text_of(nb::cast(trt_type))).c_str());
+              ("NumPy has no data type for " + str_of(nb::cast(trt_type))).c_str());
         }
         return nb::module_::import_("numpy").attr("dtype")(name).attr("type");
       },

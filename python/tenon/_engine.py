@@ -1,4 +1,5 @@
 """Engines: models that were built, and how they are called."""
+import numbers
 import os
 import typing
 
@@ -52,6 +53,12 @@ class Engine(_native.Session):
 
     def __init__(self, cuda_engine, *, profile=0, messages=None):
         """`cuda_engine` is a tensorrt.ICudaEngine; `messages` its logger, if that is ours."""
+        if not isinstance(cuda_engine, trt.ICudaEngine):
+            raise TypeError(f"expected a tensorrt.ICudaEngine, found {type(cuda_engine).__name__}; "
+                            "tenon.load() takes a plan's path or bytes")
+        if not isinstance(profile, numbers.Integral):
+            raise TypeError(f"profile: expected a number from 0 to {cuda_engine.num_optimization_profiles - 1}, "
+                            f"found {profile!r}")
         super().__init__(cuda_engine, messages, profile)
         self.cuda_engine = cuda_engine
         self.profile = profile

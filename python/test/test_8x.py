@@ -81,6 +81,10 @@ def test_shape_inputs_have_values():
     context = engine.create_execution_context()
     with pytest.raises(ValueError, match="2 values, not 3"):
         context.set_shape_input(engine["s"], [1, 2, 3])
+    with pytest.raises(TypeError, match="an element of a shape input is an int, not a float"):
+        context.set_shape_input(engine["s"], [3.5, 2])
+    with pytest.raises(ValueError, match="4294967296 is no int32"):
+        context.set_shape_input(engine["s"], [3, 1 << 32])
     assert context.set_shape_input(engine["s"], [3, 2])
     assert context.get_shape(engine["s"]) == [3, 2]
     assert context.get_binding_shape(engine["y"]) == (3, 2)

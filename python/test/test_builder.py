@@ -69,8 +69,16 @@ def test_profiles_refuse_shapes_that_disagree(builder, shapes, which):
 
 def test_profiles_refuse_what_is_no_shape(builder):
     profile = builder.create_optimization_profile()
-    with pytest.raises(TypeError):
-        profile.set_shape("x", 1, 2, 3)
+    for wrong, error, text in ((5, TypeError, "Sequence"), ("text", TypeError, "Sequence"),
+                               ((1.5, 4), TypeError, "a dimension is an int, not a float"),
+                               (("n", 4), TypeError, "a dimension is an int, not a str"),
+                               (range(9), ValueError, "Input length 9. Max expected length is 8")):
+        with pytest.raises(error, match=text):
+            profile.set_shape("x", wrong, wrong, wrong)
+    for wrong, text in (((1.5,), "an element of a shape input is an int, not a float"), (5, "Sequence")):
+        with pytest.raises(TypeError, match=text):
+            profile.set_shape_input("s", wrong, wrong, wrong)
+    assert profile.get_shape("x") == [] and profile.get_shape_input("s") == []
     with pytest.raises(ValueError):
         profile.extra_memory_target = 2
 

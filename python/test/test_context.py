@@ -26,9 +26,15 @@ def test_shapes(context):
     assert context.get_max_output_size("y") >= 32
     assert not context.set_input_shape("x", (4, 4))
     assert not context.set_input_shape("nothing", (2, 4))
-    for wrong in "text", 3, None, (1.5, 4), ("a", 4):
-        with pytest.raises((TypeError, ValueError)):
+    for wrong, error, text in (("text", TypeError, "Sequence"), (3, TypeError, "Sequence"),
+                               (None, TypeError, "Sequence"),
+                               ((1.5, 4), TypeError, "a dimension is an int, not a float"),
+                               (("a", 4), TypeError, "a dimension is an int, not a str"),
+                               (range(9), ValueError, "Input length 9. Max expected length is 8")):
+        with pytest.raises(error, match=text):
             context.set_input_shape("x", wrong)
+        with pytest.raises(error, match=text):
+            context.set_binding_shape(0, wrong)
 
 
 def test_what_is_missing_is_named(context):

@@ -133,6 +133,7 @@ def test_out(sum_and_difference):
     (A, TypeError, "the engine has 2 outputs"),
     ([A], TypeError, "1 arrays for 2 outputs"),
     ({"sum": A}, TypeError, "no output 'sum'"),
+    ((A, np.ma.masked_array(B)), TypeError, "MaskedArray: the engine knows no masks"),
     ({"total": A.astype(np.float64)}, TypeError, "'total' expects an array of float32, found float64"),
     ({"total": A[:1].copy()}, ValueError, r"'total' has shape \(2, 3\), found float32 of shape \(1, 3\)"),
     ({"total": np.empty((3, 2), np.float32)}, ValueError, r"found float32 of shape \(3, 2\)"),
@@ -161,6 +162,7 @@ def test_out_that_does_not_fit(sum_and_difference, out, error, text):
     ((A, np.zeros(3, np.float32)), {}, ValueError, r"found \(3,\)"),
     ((A, np.zeros((1,) * 12, np.float32)), {}, ValueError, "found 12 dimensions"),
     ((A, np.zeros((2, 3), "M8[s]")), {}, TypeError, r"found datetime64\[s\] of shape \(2, 3\)"),
+    ((A, np.ma.masked_array(B, B > 1)), {}, TypeError, r"MaskedArray: the engine knows no masks; array.filled\("),
 ])
 def test_inputs_that_do_not_fit(sum_and_difference, arguments, names, error, text):
     with pytest.raises(error, match=text):
@@ -212,6 +214,9 @@ def test_profiles(sum_and_difference):
     np.testing.assert_array_equal(second(many, many)[0], many + many)
     with pytest.raises(ValueError, match="no profile 2: the engine has 2"):
         engine.context(2)
+    for wrong in "a", 1.0, None:
+        with pytest.raises(TypeError, match=f"profile: expected a number from 0 to 1, found {wrong!r}"):
+            tenon.Engine(engine.cuda_engine, profile=wrong)
 
 
 def test_threads(sum_and_difference):

@@ -203,6 +203,11 @@ def test_weights_of_other_types_say_what_to_do():
         layer.bias = np.zeros(4, np.int16)
     with pytest.raises(TypeError):
         layer.bias = "none"
+    masked = np.ma.masked_array(np.ones(4, np.float32), [0, 1, 0, 0])
+    for give in (lambda: setattr(layer, "bias", masked), lambda: network.add_constant((4,), masked),
+                 lambda: trt.Weights(masked)):
+        with pytest.raises(TypeError, match="MaskedArray: the engine knows no masks"):
+            give()
 
 
 def test_shapes_of_other_kinds_say_what_to_do():

@@ -191,6 +191,12 @@ def test_wrong_definitions_are_refused():
 
     with pytest.raises(ValueError, match="not of the form 'namespace::name'"):
         trtp.register("scale")(fine)
+    for decorator in (trtp.register, trtp.impl, trtp.autotune):
+        for wrong in (5, None, fine):
+            with pytest.raises(TypeError, match="expected a plugin id, 'namespace::name', found"):
+                decorator(wrong)
+        with pytest.raises(TypeError, match="the decorator is for a function, not for 5"):
+            decorator("deco::wrong")(5)
     with pytest.raises(ValueError, match="deco::scale is registered already"):
         trtp.register("deco::scale")(fine)
 

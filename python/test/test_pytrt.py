@@ -29,6 +29,8 @@ def test_a_file_becomes_a_callable(tmp_path):
         assert infer.get_input_name() == "x" and infer.is_output_name("y")
     infer.save(tmp_path / "b.trtmodel")
     assert pytrt.load(str(tmp_path / "b.trtmodel")).serial_engine() == infer.serial_engine()
+    with pytest.raises(TypeError, match=r"expected a tensorrt.ICudaEngine, found str; tenon.load\(\) takes"):
+        pytrt.Infer(plan)
     with pytest.raises(ValueError, match="'x' expects shape"):
         infer(np.zeros((5, 3, 5), np.float32))
 

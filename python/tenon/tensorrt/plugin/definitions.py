@@ -73,15 +73,21 @@ class Attribute:
         return self.type(values[0])
 
 
+def check_id(plugin_id):
+    """Raises TypeError or ValueError for what is no plugin id."""
+    if not isinstance(plugin_id, str):
+        raise TypeError(f"expected a plugin id, 'namespace::name', found {plugin_id!r}")
+    parts = plugin_id.split("::")
+    if len(parts) != 2 or not all(part.isidentifier() for part in parts):
+        raise ValueError(f"the plugin id '{plugin_id}' is not of the form 'namespace::name'")
+
+
 class Definition:
     """A plugin: what register() and the other decorators were given."""
 
     def __init__(self, plugin_id, function):
-        parts = plugin_id.split("::")
-        if len(parts) != 2 or not all(part.isidentifier() for part in parts):
-            raise ValueError(f"the plugin id '{plugin_id}' is not of the form 'namespace::name'")
         self.id = plugin_id
-        self.name_space, self.name = parts
+        self.name_space, self.name = plugin_id.split("::")
         self.register = function
         self.impl = self.autotune = None
         self.inputs, self.attributes = [], {}

@@ -1,7 +1,7 @@
 """What register() makes known: definitions by their id, their creators, and `op`."""
 from tenon import _native
 from tenon.tensorrt.plugin.adapter import Creator, Plugin
-from tenon.tensorrt.plugin.definitions import Definition
+from tenon.tensorrt.plugin.definitions import Definition, check_id
 
 _definitions = {}
 _creators = {}
@@ -27,7 +27,10 @@ def register(plugin_id, lazy_register=False):
     registry at once, or with `lazy_register` when it is first used.
     Raises ValueError for another form, and for an id that is there already.
     """
+    check_id(plugin_id)
+
     def decorate(function):
+        _check_function(function)
         if plugin_id in _definitions:
             raise ValueError(f"{plugin_id} is registered already: a process has one plugin of an "
                              "id; take another one for another plugin")
@@ -40,8 +43,16 @@ def register(plugin_id, lazy_register=False):
     return decorate
 
 
+def _check_function(function):
+    if not callable(function):
+        raise TypeError(f"the decorator is for a function, not for {function!r}")
+
+
 def _adding(kind, last, plugin_id):
+    check_id(plugin_id)
+
     def decorate(function):
+        _check_function(function)
         if plugin_id not in _definitions:
             raise ValueError(f"{plugin_id} is not registered: decorate a function with "
                              f"tensorrt.plugin.register('{plugin_id}') first")
