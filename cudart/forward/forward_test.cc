@@ -158,6 +158,11 @@ TEST(ForwardDeathTest, WhatIsNoRuntimeOfNvidiaIsNotUsed) {
     EXPECT_TRUE(host_memory_works());
     EXPECT_THAT(why_not_on_gpu(), ::testing::HasSubstr("is Tenon's own"));
   });
+  in_a_process([] {
+    use(OURS);
+    EXPECT_TRUE(host_memory_works());
+    EXPECT_THAT(why_not_on_gpu(), ::testing::HasSubstr("is Tenon's own"));
+  });
 }
 
 TEST(ForwardDeathTest, AFunctionThatNvidiasLibraryLacksIsRefusedByName) {

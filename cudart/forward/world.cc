@@ -27,9 +27,11 @@ std::vector<std::string> places() {
   return {kName, std::string("/usr/local/cuda/lib64/") + kName};
 }
 
-/// The library in our folder `compatible` has NVIDIA's name, and brings ours along.
+/// Whether it is this library, or brings it along as the one in our folder `compatible`, which has
+/// NVIDIA's name, does.
 bool is_ours(void* handle) {
-  return dlsym(handle, "tenon_cudart_stands_in");
+  constexpr char kOnGpu[] = "_ZN5tenon6cudart6on_gpuEv";
+  return dlsym(handle, kOnGpu);
 }
 
 NvidiaLibrary open_library() {
