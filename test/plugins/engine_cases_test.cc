@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "plugins/folder_cases.h"
+#include "test/support/device_array.h"
 
 namespace tenon::plugins::testing {
 namespace {
@@ -19,6 +20,8 @@ using kit::testing::CaseField;
 using kit::testing::CaseTensor;
 using kit::testing::NamedCase;
 using kit::testing::PluginCase;
+using tenon::testing::DeviceArray;
+using tenon::testing::on_host;
 using namespace nvinfer1;  // NOLINT: the program is one of TensorRT's
 
 class Logger final : public ILogger {
@@ -103,12 +106,13 @@ class EngineCase {
     if (engine == nullptr) return "no engine";
     const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
     if (context == nullptr) return "no context";
-    std::vector<std::vector<char>> inputs;
+    std::vector<std::unique_ptr<DeviceArray>> inputs;
     for (const CaseTensor& v : case_.inputs()) {
-      inputs.push_back(v.bytes(v.type_for(t_), TensorFormat::kLINEAR));
+      const auto bytes = v.bytes(v.type_for(t_), TensorFormat::kLINEAR);
+      inputs.push_back(std::make_unique<DeviceArray>(bytes.data(), bytes.size()));
       const std::string name = "in " + v.name;
       if (!context->setInputShape(name.c_str(), dims_of(v))
-          || !context->setTensorAddress(name.c_str(), inputs.back().data()))
+          || !context->setTensorAddress(name.c_str(), inputs.back()->data()))
         return name + " is refused";
     }
     outputs_ = std::vector<Output>(case_.outputs().size());
@@ -127,8 +131,10 @@ class EngineCase {
       if (found.nbDims != wanted.dims.nbDims
           || !std::equal(found.d, found.d + found.nbDims, wanted.dims.d))
         return wanted.name + " has another shape";
-      if (std::string why = case_.compare(i, wanted.type_for(t_), outputs_[i].data); !why.empty())
-        return why;
+      const DataType type = wanted.type_for(t_);
+      const size_t bytes = wanted.bytes(type, TensorFormat::kLINEAR).size();
+      const auto result = on_host<char>(outputs_[i].data, bytes);
+      if (std::string why = case_.compare(i, type, result.data()); !why.empty()) return why;
     }
     return "";
   }

@@ -12,25 +12,9 @@
 
 #include "array.h"
 #include "late_memory.h"
+#include "test/support/device_array.h"
 
 namespace tenon::testing {
-
-/// Device memory of a test.
-class DeviceArray {
- public:
-  explicit DeviceArray(size_t bytes) { EXPECT_EQ(cudaMalloc(&data_, bytes), cudaSuccess); }
-  explicit DeviceArray(const tool::Array& array) : DeviceArray(array.bytes.size()) {
-    EXPECT_EQ(cudaMemcpy(data_, array.bytes.data(), array.bytes.size(), cudaMemcpyHostToDevice),
-              cudaSuccess);
-  }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  ~DeviceArray() { cudaFree(data_); }
-  void* data() const { return data_; }
-
- private:
-  void* data_ = nullptr;
-};
 
 enum class Way { kEnqueueV3, kExecuteV2 };
 
@@ -63,7 +47,7 @@ inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays
       if (mode == TensorIOMode::kINPUT) {
         const tool::Array& array = inputs.at(name);
         EXPECT_TRUE(context->setInputShape(name, tool::to_dims(array.shape))) << name;
-        own = std::make_unique<DeviceArray>(array);
+        own = std::make_unique<DeviceArray>(array.bytes.data(), array.bytes.size());
       } else {
         EXPECT_TRUE(context->setOutputAllocator(name, &results[name])) << name;
         continue;
