@@ -1,8 +1,9 @@
-"""ONNX's own node tests through the whole engine: `tenon run` on each, against the expected outputs.
+"""ONNX's own node tests through the whole engine, as `tenon run` has it, against the expected outputs.
 
 src/import/onnx_cases_test.cc runs the same cases layer by layer, and docs/onnx_node_tests.json is what it
 finds: which pass, which pass when their inputs are constants, and which do not, for what reason. Here they
-pass the optimizer, the planner and the CPU target's kernels, with the same result each.
+pass the optimizer, the planner and the target's kernels, with the same result each. TENON_RUN_CASES is the
+program run_cases; TENON_JOBS of them run side by side.
 """
 import collections
 import concurrent.futures
@@ -11,13 +12,15 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import threading
 import unittest
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
-TENON = os.environ["TENON"]
+RUN_CASES = os.environ["TENON_RUN_CASES"]
+JOBS = int(os.environ.get("TENON_JOBS", "2"))
 CASES = pathlib.Path(os.environ["TENON_ONNX_CASES"])
 ROOT = pathlib.Path(__file__).parents[2]
 OWN = ROOT / "src/import/testdata/models"  # models of several nodes, with the results of ONNX Runtime
@@ -60,15 +63,53 @@ def difference(found, expected, name):
     return "" if close else f"{found.ravel()[:4]}, expected {expected.ravel()[:4]}"
 
 
-def tenon(*arguments):
-    answer = subprocess.run([TENON, "run", *arguments], capture_output=True, text=True, timeout=300)
-    return answer.returncode, (answer.stdout + answer.stderr).strip()
+class Runner:
+    """One process of run_cases, replaced when a case fails: a lost GPU stays lost to its process."""
+
+    def __init__(self):
+        self.process = None
+
+    def run(self, model, given, made):
+        """"ok", or what was refused, or "crashed"."""
+        if self.process is None:
+            self.process = subprocess.Popen([RUN_CASES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                            stderr=subprocess.DEVNULL)
+        patience = threading.Timer(300, self.process.kill)
+        patience.start()
+        try:
+            self.process.stdin.write(f"{model} {given} {made}\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline().strip()
+        except BrokenPipeError:
+            answer = ""
+        patience.cancel()
+        if answer != "ok":
+            self.close()
+        return answer or "crashed"
+
+    def close(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.process.wait(60)
+            self.process = None
+
+
+HERE = threading.local()  # each thread has a runner of its own
+RUNNERS = []
+
+
+def tenon(model, given="-", made="-"):
+    if not hasattr(HERE, "runner"):
+        HERE.runner = Runner()
+        RUNNERS.append(HERE.runner)
+    return HERE.runner.run(model, given, made)
 
 
 def refusal(folder):
     """A case that does not pass: an error, no crash."""
-    code, text = tenon(folder / "model.onnx")
-    return ("refused", "") if code == 1 and "tenon: " in text else ("failed", f"{code}: {text}")
+    answer = tenon(folder / "model.onnx")
+    return ("failed", answer) if answer in ("ok", "crashed") else ("refused", "")
 
 
 def run(folder):
@@ -93,9 +134,9 @@ def run(folder):
         fed = {name: a.astype(np.float32) if a.dtype == np.float64 else a
                for name, a in inputs.items() if name not in weights}
         np.savez(given, **fed)
-        code, text = tenon(path, f"--outputs={made}", *([f"--inputs={given}"] if fed else []))
-        if code != 0:
-            return "failed", text
+        answer = tenon(path, given if fed else "-", made)
+        if answer != "ok":
+            return "failed", answer
         found = dict(np.load(made))
     wrong = [f"{name}: {text}" for name, value in expected.items()
              if (text := difference(found[name], value, folder.name))]
@@ -109,11 +150,13 @@ class NodeCases(unittest.TestCase):
         folders = sorted(f for root in (CASES, OWN) for f in root.iterdir()
                          if (f / "model.onnx").exists())[::EVERY]
         counts = collections.Counter()
-        with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(max_workers=JOBS) as pool:
             for folder, (kind, text) in zip(folders, pool.map(run, folders)):
                 counts[kind] += 1
                 with self.subTest(folder.name):
                     self.assertNotIn(kind, ("failed", "wrong"), text)
+        for runner in RUNNERS:
+            runner.close()
         print(dict(counts))
 
 
