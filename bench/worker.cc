@@ -1,5 +1,6 @@
 // Measures Tenon on request: opens a plan, then answers each line "run SECONDS" on standard input
-// with a JSON list of milliseconds, one per run. bench/run.py keeps one such process per peer.
+// with a JSON list of milliseconds, one per run. bench/run.py keeps one such process per peer. With
+// "graph" as its last argument a run is the replay of a CUDA graph, and its time the device's.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "error.h"
 #include "npz.h"
@@ -15,6 +17,43 @@
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// The engine's work in a CUDA graph, and what a replay takes.
+class Replay {
+ public:
+  explicit Replay(tenon::tool::Session& session) : stream_(session.stream()) {
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+    session.enqueue();
+    check(cudaStreamEndCapture(stream_, &graph));
+    check(cudaGraphInstantiate(&executable_, graph, 0));
+    check(cudaGraphDestroy(graph));
+    for (cudaEvent_t& event : events_) check(cudaEventCreate(&event));
+  }
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+  ~Replay() {
+    cudaGraphExecDestroy(executable_);
+    for (cudaEvent_t event : events_) cudaEventDestroy(event);
+  }
+  double milliseconds() {
+    float ms = 0;
+    check(cudaEventRecord(events_[0], stream_));
+    check(cudaGraphLaunch(executable_, stream_));
+    check(cudaEventRecord(events_[1], stream_));
+    check(cudaEventSynchronize(events_[1]));
+    check(cudaEventElapsedTime(&ms, events_[0], events_[1]));
+    return static_cast<double>(ms);
+  }
+
+ private:
+  static void check(cudaError_t status) {
+    if (status != cudaSuccess) tenon::tool::fail("CUDA: {}", cudaGetErrorString(status));
+  }
+  cudaStream_t stream_;
+  cudaGraphExec_t executable_ = nullptr;
+  cudaEvent_t events_[2] = {};
+};
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -29,15 +68,25 @@ double resident(std::string_view which) {
   return 0;
 }
 
+// Bytes; on a GPU what others use counts, too.
+double free_on_device() {
+  size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  return static_cast<double>(free);
+}
+
 void run(int argc, char** argv) {
   using namespace tenon::tool;
-  if (argc != 5) fail("usage: {} PLAN INPUTS.npz OUTPUTS.npz THREADS", argv[0]);
+  const bool with_graph = argc == 6 && std::string_view(argv[5]) == "graph";
+  if (argc != 5 && !with_graph)
+    fail("usage: {} PLAN INPUTS.npz OUTPUTS.npz THREADS [graph]", argv[0]);
   Logger logger;
   CommonOptions common;
   common.threads = std::stoi(argv[4]);
   common.apply(logger);
   const Arrays inputs = read_npz(argv[2]);
   const double before = resident("VmRSS:");
+  const double free_before = free_on_device();
   const Model model = load_model(argv[1], {}, {}, logger, true);
   Session session(*model.engine, logger);
   session.set_inputs(inputs, {});
@@ -51,8 +100,10 @@ void run(int argc, char** argv) {
   session.copy_out();
   session.wait();
   write_npz(argv[3], session.outputs());
-  fmt::print("{{\"load_s\": {:.4f}, \"peak_mb\": {:.1f}}}\n", model.seconds,
-             resident("VmHWM:") - before);
+  std::optional<Replay> replay;
+  if (with_graph) replay.emplace(session);
+  fmt::print("{{\"load_s\": {:.4f}, \"peak_mb\": {:.1f}, \"device_mb\": {:.1f}}}\n", model.seconds,
+             resident("VmHWM:") - before, (free_before - free_on_device()) / (1 << 20));
   std::fflush(stdout);
   double seconds = 0;
   for (std::string command; std::cin >> command >> seconds && command == "run";) {
@@ -60,8 +111,8 @@ void run(int argc, char** argv) {
     const auto start = Clock::now();
     while (times.size() < 2 || milliseconds_since(start) < seconds * 1e3) {
       const auto begin = Clock::now();
-      once();
-      times.push_back(milliseconds_since(begin));
+      if (!replay) once();
+      times.push_back(replay ? replay->milliseconds() : milliseconds_since(begin));
     }
     fmt::print("[{:.4f}]\n", fmt::join(times, ", "));
     std::fflush(stdout);

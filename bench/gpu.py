@@ -1,0 +1,166 @@
+"""Measures Tenon and PyTorch on an NVIDIA GPU, fp16, in turn, in one run: medians of the replay of a CUDA graph.
+
+    python bench/gpu.py [--models resnet50,mobilenet_v2,vit_b_16] [--batches 1,8,32,128] [--compile]
+
+Runs where tools/gpu_check does, and unpacks its archive if it is there. It needs torch with CUDA, torchvision and
+onnx. PyTorch runs the model eagerly in a CUDA graph (convolutions with channels last), and with --compile also as
+torch.compile makes it. Weights are random; `differs` is Tenon's largest distance from PyTorch's results, as a part
+of their range. Memory is what PyTorch's allocator reserves (weights, graph, input), and what the GPU has less of
+with Tenon's engine (cuDNN's and cuBLAS's own code included, the CUDA context not).
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+from run import Worker, difference
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+from gpu.pack import LIBRARIES  # noqa: E402
+from gpu.run import gpu_names, nvidia_libraries, unpack  # noqa: E402
+
+
+class Torch:
+    """PyTorch's process for a model. It exports the model at once, and touches the GPU when it is told to."""
+
+    def __init__(self, model, folder, options):
+        with_compile = ["compile"] if options.compile else []
+        self.process = subprocess.Popen([sys.executable, pathlib.Path(__file__).with_name("gpu_torch.py"), model, folder,
+                                         ",".join(map(str, options.batches)), *with_compile],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def answer(self):
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError("PyTorch's process ended")  # it has said why
+        return json.loads(answer)
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def prepare(self):
+        self.reserved_mb = self.ask("go")["reserved_mb"]
+
+    def measure(self, peer, batch, seconds):
+        return self.ask(f"{peer} {batch} {seconds}")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def with_batch(path, batch):
+    """The model for one batch, beside it."""
+    import onnx
+    model = onnx.load(path)
+    for value in [*model.graph.input, *model.graph.output]:
+        value.type.tensor_type.shape.dim[0].dim_value = batch
+    fixed = path.with_name(f"{path.stem}_{batch}.onnx")
+    onnx.save(model, fixed)
+    return fixed
+
+
+class Tenon:
+    """The programs of a build, and where they find their libraries."""
+
+    def __init__(self, build):
+        self.build = build
+        folders = [str(ROOT / LIBRARIES), *nvidia_libraries()]
+        self.environment = dict(os.environ, TENON_TARGET="cuda", LD_LIBRARY_PATH=":".join(folders))
+
+    def compile(self, model, folder):
+        """Seconds that `tenon build` takes, the process's start included."""
+        plan = folder / f"{model.stem}.plan"
+        command = [self.build / "tools/tenon/tenon", "build", model, "-o", plan, f"--timingCacheFile={folder / 'timing.cache'}"]
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment)
+        if done.returncode != 0:
+            raise RuntimeError(f"{model.name} cannot be built: {done.stderr.strip()[-2000:]}")
+        return plan, time.perf_counter() - start
+
+    def start(self, plan, inputs, outputs):
+        """A process that has captured the plan's work in a CUDA graph."""
+        return Worker(["env", *(f"{name}={self.environment[name]}" for name in ("TENON_TARGET", "LD_LIBRARY_PATH")),
+                       self.build / "bench/tenon_bench_worker", plan, inputs, outputs, "16", "graph"])
+
+
+def measure(model, batch, torch, tenon, folder, options):
+    """A row: medians, memory, seconds to build, and how far the results are apart."""
+    arrays = dict(np.load(folder / f"{model}_{batch}.npz"))
+    inputs, outputs = folder / "inputs.npz", folder / "outputs.npz"
+    np.savez(inputs, input=arrays["input"])
+    fixed = with_batch(folder / f"{model}.onnx", batch)
+    plan, cold = tenon.compile(fixed, folder)
+    warm = tenon.compile(fixed, folder)[1] if batch == options.batches[0] else None
+    worker = tenon.start(plan, inputs, outputs)
+    peers = ["torch", *(["compile"] if options.compile else [])]
+    times = {peer: [] for peer in peers}
+    for _ in range(options.rounds):
+        worker.measure(options.block)
+        for peer in peers:
+            times[peer] += torch.measure(peer, batch, options.block)
+    worker.close()
+    for path in (plan, fixed):
+        path.unlink()
+    row = {"model": model, "batch": batch, "tenon": statistics.median(worker.times)}
+    row |= {peer: statistics.median(list_) for peer, list_ in times.items()}
+    return row | {"build_s": cold, "warm_s": warm, "device_mb": worker.facts["device_mb"],
+                  "torch_mb": torch.reserved_mb[str(batch)],
+                  "differs": difference(dict(np.load(outputs)), {"output": arrays["output"]})}
+
+
+def show(row):
+    warm = f"{row['warm_s']:7.1f}" if row["warm_s"] is not None else f"{'':7}"
+    compiled = f"{row['compile']:9.3f}" if "compile" in row else f"{'':9}"
+    print(f"{row['model']:14}{row['batch']:5}{row['tenon']:9.3f}{row['torch']:9.3f}{compiled}"
+          f"{row['torch'] / row['tenon']:7.2f}x{row['build_s']:8.1f}{warm}{row['device_mb']:9.0f}{row['torch_mb']:9.0f}"
+          f"{row['differs']:10.1e}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default="resnet50,mobilenet_v2,vit_b_16", type=lambda text: text.split(","))
+    parser.add_argument("--batches", default="1,8,32,128", type=lambda text: [int(b) for b in text.split(",")])
+    parser.add_argument("--compile", action="store_true", help="torch.compile, too (minutes)")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--block", type=float, default=0.1, help="seconds per peer and round")
+    parser.add_argument("--build", type=pathlib.Path, help="the build's folder (default: what gpu_check packed, else build/cuda)")
+    parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file")
+    options = parser.parse_args()
+    print(f"{'; '.join(gpu_names())}\n\n{'milliseconds':14}{'batch':>5}{'Tenon':>9}{'eager':>9}"
+          f"{'compiled' if options.compile else '':>9}{'':>8}{'build s':>8}{'warm':>7}{'MB':>9}{'torch MB':>9}{'differs':>10}",
+          flush=True)
+    manifest = unpack()
+    tenon = Tenon(options.build or ROOT / manifest["build"])
+    rows, failed = [], False
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        peers = {model: Torch(model, folder, options) for model in options.models}
+        for torch in peers.values():
+            torch.answer()  # its model is exported
+        for model, torch in peers.items():
+            try:
+                torch.prepare()
+                for batch in options.batches:
+                    rows.append(measure(model, batch, torch, tenon, folder, options))
+                    show(rows[-1])
+            except (RuntimeError, OSError) as error:
+                failed = True
+                print(f"{model}: {error}", file=sys.stderr, flush=True)
+            torch.close()
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""Measures PyTorch on a GPU for bench/gpu.py: one model in fp16, in a CUDA graph and, if asked for, compiled.
+
+    python gpu_torch.py MODEL FOLDER BATCHES [compile]
+
+Writes FOLDER/MODEL.onnx (fp16, any batch), prints a line and waits for one on standard input, since a GPU that is not
+quiet would choose other algorithms. Then writes MODEL_BATCH.npz for each batch, with `input` and what PyTorch computes, and
+prints a line of JSON with the megabytes that PyTorch reserves for each batch. Then it answers each line
+"PEER BATCH SECONDS" with a JSON list of milliseconds. It needs torch with CUDA, torchvision and onnx.
+"""
+import json
+import pathlib
+import sys
+import time
+
+import numpy as np
+import onnx
+import torch
+import torchvision
+from make_models import OPSET, settle
+
+# The reference's layout: convolutions in half precision are quickest with channels last.
+LAYOUTS = {"vit_b_16": torch.contiguous_format}
+
+
+def classifier(name):
+    """The model with random weights that keep numbers within what fp16 holds."""
+    torch.manual_seed(0)
+    model = settle(getattr(torchvision.models, name)(weights=None))
+    if name == "vit_b_16":  # its head is zeros
+        torch.nn.init.normal_(model.heads.head.weight, std=0.02)
+    return model.half().cuda()
+
+
+@torch.no_grad()
+def export(model, path):
+    """The model as ONNX: `input` (batch, 3, 224, 224) to `output` (batch, 1000), both float16."""
+    torch.backends.mha.set_fastpath_enabled(False)  # ONNX has no operator for it
+    torch.onnx.export(model, (torch.randn(2, 3, 224, 224, dtype=torch.half, device="cuda"),), str(path), dynamo=False,
+                      opset_version=OPSET, input_names=["input"], output_names=["output"],
+                      dynamic_axes={"input": {0: "batch"}, "output": {0: "batch"}})
+    torch.backends.mha.set_fastpath_enabled(True)
+    onnx.checker.check_model(str(path))
+
+
+def captured(call):
+    """`call` in a CUDA graph; returns its replay."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = call()
+    return graph.replay, result
+
+
+def milliseconds(call, seconds):
+    """What each call takes on the GPU."""
+    times, end = [], time.monotonic() + seconds
+    while len(times) < 5 or time.monotonic() < end:
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        call()
+        stop.record()
+        stop.synchronize()
+        times.append(start.elapsed_time(stop))
+    return times
+
+
+def compiled(model, picture):
+    """The model as torch.compile makes it, with CUDA graphs of its own."""
+    torch._dynamo.reset()
+    quick = torch.compile(model, mode="reduce-overhead", dynamic=False)
+    for _ in range(3):
+        quick(picture)
+    torch.cuda.synchronize()
+    return lambda: quick(picture)
+
+
+def reserved_bytes():
+    """What PyTorch's allocator holds and needs."""
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    return torch.cuda.memory_reserved()
+
+
+@torch.inference_mode()
+def prepare(model, name, folder, batches, with_compile):
+    """The calls to measure, by peer and batch, and the megabytes reserved for each batch."""
+    layout = LAYOUTS.get(name, torch.channels_last)
+    model = model.to(memory_format=layout)
+    calls, reserved = {}, {}
+    weights = sum(p.numel() * p.element_size() for p in [*model.parameters(), *model.buffers()])
+    for batch in batches:
+        values = np.random.default_rng(batch).standard_normal((batch, 3, 224, 224), np.float32).astype(np.float16)
+        before = reserved_bytes()
+        picture = torch.from_numpy(values).cuda().contiguous(memory_format=layout)
+        calls["torch", batch], result = captured(lambda picture=picture: model(picture))
+        calls["torch", batch]()
+        reserved[batch] = round((weights + reserved_bytes() - before) / 2**20, 1)
+        np.savez(folder / f"{name}_{batch}.npz", input=values, output=result.cpu().numpy())
+    if with_compile:
+        for batch in batches:
+            values = np.load(folder / f"{name}_{batch}.npz")["input"]
+            picture = torch.from_numpy(values).cuda().contiguous(memory_format=layout)
+            calls["compile", batch] = compiled(model, picture)
+    return calls, reserved
+
+
+def main():
+    name, folder, batches = sys.argv[1], pathlib.Path(sys.argv[2]), [int(b) for b in sys.argv[3].split(",")]
+    torch.backends.cudnn.benchmark = True
+    model = classifier(name)
+    export(model, folder / f"{name}.onnx")
+    print("{}", flush=True)
+    sys.stdin.readline()
+    calls, reserved = prepare(model, name, folder, batches, "compile" in sys.argv[4:])
+    print(json.dumps({"reserved_mb": reserved}), flush=True)
+    with torch.inference_mode():
+        for line in sys.stdin:
+            peer, batch, seconds = line.split()
+            print(json.dumps(milliseconds(calls[peer, int(batch)], float(seconds))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
