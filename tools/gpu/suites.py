@@ -1,0 +1,164 @@
+"""The suites that run on a GPU, and what each needs."""
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from gpu import gtest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODELS = ("basic_pitch", "espcn_x3", "magika_v3", "mnist_cnn", "ppocr_cls", "ppocrv4_det", "silero_vad_v6")
+
+
+@dataclasses.dataclass
+class Machine:
+    """Where the suites run: the build's folder, the environment of its programs, and threads that start them."""
+    build: pathlib.Path
+    environment: dict
+    jobs: int
+    pool: object  # one process in each thread
+
+
+@dataclasses.dataclass
+class Suite:
+    """A row of the result. `run` takes the machine and gives an Outcome."""
+    name: str
+    what: str
+    programs: tuple  # in the build's folder
+    run: object
+
+
+def google(program, pattern="*", before=(), seconds=200, parts=None):
+    """A suite that is a GoogleTest program."""
+    def run(machine):
+        count = parts or machine.jobs
+        return gtest.run(machine.build / program, pattern, machine.pool, count, machine.environment, seconds, before)
+    return run
+
+
+def output_of(machine, command, seconds, environment=None, folder=ROOT):
+    """A command's exit code and all that it printed; on a crash or after `seconds` an exit code that is not 0."""
+    try:
+        done = subprocess.run([str(word) for word in command], text=True, errors="replace", cwd=folder, timeout=seconds,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=machine.environment | (environment or {}))
+        return done.returncode, done.stdout
+    except subprocess.TimeoutExpired as late:
+        said = late.stdout or b""
+        return 124, (said.decode(errors="replace") if isinstance(said, bytes) else said) + f"\ntook longer than {seconds} s"
+
+
+def counted(passed, failed, text):
+    """An outcome of which only numbers are known."""
+    outcome = gtest.Outcome([f"#{i}" for i in range(passed)])
+    if failed:
+        outcome.failed = {f"#{i}": "" for i in range(failed - 1)} | {"output": text}
+    return outcome
+
+
+def node_cases(machine):
+    """ONNX's node tests; those that must be refused count as passed when they are."""
+    code, text = output_of(
+        machine, [sys.executable, "-B", ROOT / "test/models/node_cases_test.py"], 400,
+        {"TENON_RUN_CASES": str(program_of(machine, "test/models/run_cases")), "TENON_JOBS": str(machine.jobs),
+         "TENON_ONNX_CASES": str(machine.build / "src/import/onnx_cases"), "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")})
+    failed = {}
+    for part in re.split(r"(?m)^=+\n", text)[1:]:
+        if match := re.match(r"(?:FAIL|ERROR): \S+ \(\S+\) \[(\S+)\]", part):
+            failed[match[1]] = part.strip().splitlines()[-1] if "AssertionError" not in part else \
+                part[part.index("AssertionError"):].strip().split("\n----")[0]
+    numbers = re.search(r"(?m)^\{.*'passed'.*\}$", text)
+    if not numbers:
+        return gtest.Outcome([], {"node_cases_test.py": text[-4000:]})
+    counts = {kind: int(n) for kind, n in re.findall(r"'([^']+)': (\d+)", numbers[0])}
+    good = sum(n for kind, n in counts.items() if kind not in ("failed", "wrong", "types that .npz files lack"))
+    outcome = counted(good, 0, "")
+    outcome.failed = failed
+    if code != 0 and not failed:
+        outcome.failed = {"node_cases_test.py": text[-4000:]}
+    return outcome
+
+
+def program_of(machine, path):
+    """A program as others may start it: a script that sets the libraries' path for it alone, not for Python."""
+    script = machine.build / "gpu_check" / pathlib.Path(path).name
+    script.parent.mkdir(exist_ok=True)
+    libraries = machine.environment.get("LD_LIBRARY_PATH", "")
+    script.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH="{libraries}" exec "{machine.build / path}" "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
+def plugin_kernels(machine, bare=False, before=()):
+    """Plugins' cases on the GPU without the engine."""
+    command = [*before, machine.build / "test/cuda/cuda_cases", *(["--bare"] if bare else []), ROOT / "plugins"]
+    code, text = output_of(machine, command, 400)
+    cases = re.findall(r"(?m)^\S+/\S*/\S* +(\d+) +(\d+)\b", text)
+    failed = sum(int(n) for _, n in cases)
+    if code != 0 and failed == 0:
+        failed = 1
+    return counted(sum(int(n) for n, _ in cases) - failed, failed, text)
+
+
+CLI = ("commands_test", "bad_input_test", "bad_data_test", "check_plugins_test")
+CLI_PROGRAMS = ("tools/tenon/tenon", "test/cli/libtest_cli_plugin.so", "test/cli/libtest_cli_broken_plugins.so",
+                "test/cli/libtest_cli_known_plugins.so", "test/cli/libtest_cli_lost_gpu.so")
+
+
+def command_line(machine):
+    """The command line's tests, each class in a process of its own."""
+    folder = ROOT / "test/cli"
+    environment = {name: str(machine.build / path) for name, path in zip(
+        ("TENON", "TENON_EXAMPLE_PLUGIN", "TENON_BROKEN_PLUGINS", "TENON_KNOWN_PLUGINS", "TENON_LOST_GPU"), CLI_PROGRAMS)}
+    environment["TENON"] = str(program_of(machine, CLI_PROGRAMS[0]))
+    environment["LD_LIBRARY_PATH"] = os.environ.get("LD_LIBRARY_PATH", "")
+    environment["TENON_CUDART_LIBRARY"] = str(machine.build / "cudart/libtenon_cudart.so")
+
+    def run(name):
+        _, text = output_of(machine, [sys.executable, "-B", "-m", "unittest", "-v", name], 300, environment, folder)
+        passed = re.findall(r"(?m)^(test\w+) .*\.\.\. ok$|\.\.\. ok$", text)
+        failed = re.findall(r"(?m)^(?:FAIL|ERROR): (.*)$", text)
+        if not failed and "\nOK" not in text:
+            failed = [f"{name} did not end"]
+        return gtest.Outcome([f"{name}.{i}" for i in range(len(passed))],
+                             {f"{name}: {what}": text[-6000:] if what == failed[0] else "see the one before" for what in failed})
+
+    classes = [f"{module}.{name}" for module in CLI
+               for name in re.findall(r"(?m)^class (\w+)", (folder / f"{module}.py").read_text())]
+    outcome = gtest.Outcome()
+    for one in list(machine.pool.map(run, classes)):
+        outcome.add(one)
+    return outcome
+
+
+SUITES = (
+    Suite("kernels", "the CUDA target's kernels against each layer's reference", ("src/target/test_cuda",),
+          google("src/target/test_cuda")),
+    Suite("onnx", "ONNX's node tests, and small models, through the engine", ("test/models/run_cases", "src/import/onnx_cases"),
+          node_cases),
+    Suite("plugins", "plugins' cases through the engine: ONNX node, addPluginV2, addPluginV3", ("test/plugins/test_plugins_engine",),
+          google("test/plugins/test_plugins_engine")),
+    Suite("plugin kernels", "plugins' cases without the engine, in both protocols", ("test/cuda/cuda_cases",), plugin_kernels),
+    Suite("goldens", "whole models against PyTorch", ("test/golden/test_golden",), google("test/golden/test_golden")),
+    Suite("models", "real models against ONNX Runtime", ("test/models/test_models",),
+          google("test/models/test_models", ":".join(f"*/{name}" for name in MODELS))),
+    Suite("api", "the API's tests, with memory that host and GPU see", ("src/api/test_api",), google("src/api/test_api")),
+    Suite("programs", "programs in the style of TensorRT 8", ("test/programs8x/test_programs8x",),
+          google("test/programs8x/test_programs8x")),
+    Suite("command line", "build, run, inspect and what they refuse", CLI_PROGRAMS, command_line),
+    Suite("runtime", "the CUDA runtime that forwards, and the one on host memory",
+          ("cudart/test_cudart_forward", "cudart/stand_in/libcudart.so.13", "cudart/names/libcudart.so.13"),
+          google("cudart/test_cudart_forward", parts=1)),
+)
+
+SANITIZER = ("compute-sanitizer", "--print-limit=20", "--error-exitcode=99", "--report-api-errors=no")
+SANITIZED = tuple(
+    Suite(f"{tool}: {suite}", "", (), run)
+    for tool in ("memcheck", "racecheck")
+    for suite, run in (
+        ("kernels", google("src/target/test_cuda", before=(*SANITIZER, f"--tool={tool}"), seconds=240)),
+        ("plugin kernels", lambda machine, tool=tool: plugin_kernels(
+            machine, True, (*SANITIZER, f"--tool={tool}", "--target-processes=all")))))
+TWO = (Suite("two GPUs", "an engine on each of two GPUs, and what goes between them", ("test/cuda/test_devices",),
+             google("test/cuda/test_devices", parts=1)),)
