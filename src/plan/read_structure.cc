@@ -184,9 +184,6 @@ void read_steps(const schema::Plan& in, std::span<const std::byte> weights,
 }
 
 void check_late_symbol(const Plan& plan, const PlanSymbol& s) {
-  require(s.index >= 0, "symbol index {} is negative", s.index);
-  for (int32_t slot : {s.most, s.likely})
-    if (slot != -1) check_index(slot, plan.shapes.instructions.size(), "shape slot");
   if (s.tensor == -1) return;
   check_index(s.tensor, plan.tensors.size(), "tensor");
   const PlanTensor& t = plan.tensors[static_cast<size_t>(s.tensor)];
@@ -239,6 +236,9 @@ void read_bindings(const schema::Plan& in, Plan& plan) {
             bound[i]);
   }
   for (const PlanSymbol& s : plan.symbols) {
+    require(s.index >= 0, "symbol index {} is negative", s.index);
+    for (int32_t slot : {s.most, s.likely})
+      if (slot != -1) check_index(slot, plan.shapes.instructions.size(), "shape slot");
     if (s.is_late()) {
       check_late_symbol(plan, s);
       continue;
@@ -246,7 +246,6 @@ void read_bindings(const schema::Plan& in, Plan& plan) {
     check_index(s.binding, static_cast<size_t>(plan.input_count()), "input");
     const Shape& declared = plan.bindings[static_cast<size_t>(s.binding)].declared;
     if (!s.is_element) check_index(s.index, static_cast<size_t>(declared.rank()), "axis");
-    require(s.index >= 0, "symbol index {} is negative", s.index);
   }
 }
 

@@ -289,7 +289,7 @@ std::unique_ptr<Execution> WeightedKernel::prepare(std::span<const TensorSpec> i
   add_main(*execution, made, operands, weights, result, inputs, outputs);
   if (!made.fused) {
     std::vector<TensorSpec> tail = {outputs[0]};
-    tail.insert(tail.end(), inputs.begin() + kFirstOperand, inputs.end());
+    for (size_t i = kFirstOperand; i < inputs.size(); ++i) tail.push_back(inputs[i]);
     execution->set_tail(prepare_pointwise(epilogue_, tail, outputs[0]), result, kFirstOperand);
   }
   return execution;
