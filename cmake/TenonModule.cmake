@@ -1,14 +1,17 @@
 # One folder is one OBJECT library; its edges say which folders it may include and link.
 
-# tenon_module(NAME DEPENDS a b ... LIBRARIES x y ...)
+# tenon_module(NAME DEPENDS a b ... LIBRARIES x y ... EXCEPT folder/)
 #
 # Compiles every .cc under the current folder, except *_test.cc and *_bench.cc, into the OBJECT
 # library tenon_NAME. DEPENDS names other modules (declared before); LIBRARIES names packages.
 # Every *_test.cc becomes part of the test program test_NAME, linked with the module and all that
-# it depends on, and nothing else.
+# it depends on, and nothing else. EXCEPT names a folder that is not part of it.
 function(tenon_module name)
-  cmake_parse_arguments(arg "" "" "DEPENDS;LIBRARIES;TEST_LIBRARIES;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "" "EXCEPT" "DEPENDS;LIBRARIES;TEST_LIBRARIES;TEST_DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  if(arg_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${arg_EXCEPT}")
+  endif()
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")

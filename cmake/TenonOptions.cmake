@@ -20,11 +20,13 @@ if(TENON_MOLD AND NOT TENON_FUZZ)
 endif()
 
 add_library(tenon_options INTERFACE)
-target_compile_options(tenon_options INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter)
+target_compile_options(tenon_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall$<SEMICOLON>-Wextra$<SEMICOLON>-Werror$<SEMICOLON>-Wno-unused-parameter>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 reports false positives of these two through inlined std::vector and std::string.
-  target_compile_options(tenon_options INTERFACE -Wno-stringop-overflow -Wno-array-bounds
-                                                 -Wno-maybe-uninitialized -Wno-restrict)
+  target_compile_options(tenon_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow$<SEMICOLON>-Wno-array-bounds>
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized$<SEMICOLON>-Wno-restrict>)
 else()
   # libstdc++'s stable_sort uses what it deprecates, sanitized loops are not vectorised, and fields
   # have defaults.

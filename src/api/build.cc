@@ -211,7 +211,7 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   options.progress = monitor ? &*monitor : nullptr;
   options.log = reporter.log();
   options.verbosity = settings.verbosity;
-  options.precision = precision_of(definition, settings, cpu_target(), reporter.log());
+  options.precision = precision_of(definition, settings, default_target(), reporter.log());
   options.tf32 = settings.flag(BuilderFlag::kTF32);
   options.time_kernels = settings.optimization_level > 0;
   options.error_on_timing_cache_miss = settings.flag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
@@ -221,7 +221,7 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   // The default is the machine's memory, which no kernel is asked to keep within.
   if (const size_t limit = limit_of(settings); limit < limit_of(BuilderSettings()))
     options.most_workspace = limit;
-  return build_plan(*network, cpu_target(), options);
+  return build_plan(*network, default_target(), options);
 }
 
 }  // namespace tenon

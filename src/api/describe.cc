@@ -36,7 +36,7 @@ std::string dump_at(const tenon::NetworkDefinition& network, const tenon::Builde
   const auto copy = tenon::copy_to_build(network, 1);
   copy->infer();
   if (stage == tenon::DumpStage::kOPTIMIZE) {
-    const tenon::Target& target = tenon::cpu_target();
+    const tenon::Target& target = tenon::default_target();
     const tenon::Log& log = network.reporter().log();
     tenon::optimize(*copy, target, {log, tenon::precision_of(network, settings, target, log), {}});
   }
@@ -98,9 +98,9 @@ nvinfer1::IHostMemory* tenonDescribeMachine() noexcept {
     const nlohmann::ordered_json facts = {
         {"interface",
          fmt::format("TensorRT {}.{}.{}", NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH)},
-        {"target", tenon::cpu_target().name()},
-        {"processor", tenon::cpu_target().fingerprint()},
-        {"instruction set", tenon::cpu_target().instruction_set()},
+        {"target", tenon::default_target().name()},
+        {"processor", tenon::default_target().fingerprint()},
+        {"instruction set", tenon::default_target().instruction_set()},
         {"cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
         {"threads", tenon::thread_count()},
         {"memory", fmt::format("{:.1f} GB", gigabytes)},

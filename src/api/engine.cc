@@ -19,6 +19,12 @@ std::vector<int32_t> narrow(const std::vector<int64_t>& values) {
   return result;
 }
 
+std::shared_ptr<const Engine> engine_of(Plan plan, const Reporter& reporter,
+                                        nvinfer1::IGpuAllocator* allocator) {
+  const Target& target = target_named(plan.target);
+  return std::make_shared<const Engine>(std::move(plan), target, reporter.log(), allocator);
+}
+
 }  // namespace
 
 int named_binding(const Engine& engine, const char* name) {
@@ -39,9 +45,7 @@ nvinfer1::Dims public_shape(const Plan& plan, Shape shape) {
 }
 
 EngineView::EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator)
-    : EngineView(
-          std::make_shared<const Engine>(std::move(plan), cpu_target(), reporter.log(), allocator),
-          reporter) {}
+    : EngineView(engine_of(std::move(plan), reporter, allocator), reporter) {}
 
 EngineView::EngineView(std::shared_ptr<const Engine> engine, const Reporter& reporter)
     : Live(this, this),

@@ -72,7 +72,7 @@ void optimize(Network& network, const Target& target, const OptimizeOptions& opt
   }
   for (const auto& node : network.nodes())
     if (const ControlFlow* layer = control_flow_of(*node))
-      for (const auto& body : layer->bodies) optimize(*body, target, options);
+      for (const auto& body : layer->bodies) optimize(*body, target.bodies(), options);
 }
 
 }  // namespace tenon

@@ -3,10 +3,8 @@
 #include <cuda_runtime_api.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
 #include <cmath>
 
-#include "base/parallel.h"
 #include "network/plugin_kind.h"
 
 // Weak: programs without a CUDA runtime, such as tests, have no streams.
@@ -53,50 +51,42 @@ struct Prepared {
   }
 };
 
-// The least of several runs: the machine's noise only ever adds.
-float time_kernel(const Kernel& kernel, const KernelRequest& request) {
+float time_kernel(const Kernel& kernel, const KernelRequest& request, const Device& device) {
   const auto [inputs, outputs, execution] = Prepared(kernel, request);
 
-  std::vector<Tensor> buffers;
-  std::vector<const void*> in;
+  // A host's kernels work on the tensors as they are; for a device they are copied.
+  std::vector<Tensor> tensors;
+  std::vector<DeviceBuffer> copies;
+  const auto address_of = [&](Tensor tensor, bool on_host) -> void* {
+    tensors.push_back(std::move(tensor));
+    if (on_host || device.is_host()) return tensors.back().mutable_data<void>();
+    copies.emplace_back(device, std::max<size_t>(tensors.back().bytes(), 1));
+    device.copy_in(copies.back().data(), tensors.back().data(), tensors.back().bytes(), nullptr);
+    return copies.back().data();
+  };
+  std::vector<const void*> in, packed;
   std::vector<void*> out;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool unused = !inputs[i].present || kernel.input_is_packed[i];
-    if (!unused && request.constants[i] != nullptr) {
-      in.push_back(request.constants[i]->data());
-      continue;
-    }
-    buffers.push_back(unused ? Tensor() : random_tensor(inputs[i]));
-    in.push_back(buffers.back().data());
+    in.push_back(unused ? nullptr
+                        : address_of(request.constants[i] != nullptr ? *request.constants[i]
+                                                                     : random_tensor(inputs[i]),
+                                     kernel.input_on_host[i]));
   }
-  for (const TensorSpec& spec : outputs) {
-    buffers.push_back(random_tensor(spec));
-    out.push_back(buffers.back().mutable_data<void>());
-  }
+  for (const TensorSpec& spec : outputs) out.push_back(address_of(random_tensor(spec), false));
+  if (!device.is_host())
+    for (const Tensor& t : kernel.packed) packed.push_back(address_of(t, false));
   if (kernel.aliased_input >= 0)
     out[0] = const_cast<void*>(in[static_cast<size_t>(kernel.aliased_input)]);
-  const auto scratch = allocate_aligned(execution->scratch_bytes());
-  const RunArguments arguments{in, out, scratch.get(), nullptr};
+  const DeviceBuffer scratch(device, execution->scratch_bytes());
 
   // A plugin may leave work in the stream.
-  const bool waits = is_plugin(request.op.kind()) && cudaDeviceSynchronize != nullptr;
-  const auto run = [&] {
-    execution->run(arguments);
+  const bool waits =
+      device.is_host() && is_plugin(request.op.kind()) && cudaDeviceSynchronize != nullptr;
+  return device.measure([&](cudaStream_t stream) {
+    execution->run({in, out, scratch.data(), stream, nullptr, packed});
     if (waits) cudaDeviceSynchronize();
-  };
-  using Clock = std::chrono::steady_clock;
-  float best = 1e30f, total = 0;
-  in_arena([&] {
-    run();
-    for (int i = 0; i < 20 && (i < 2 || total < 20); ++i) {
-      const auto start = Clock::now();
-      run();
-      const float ms = std::chrono::duration<float, std::milli>(Clock::now() - start).count();
-      best = std::min(best, ms);
-      total += ms;
-    }
   });
-  return best;
 }
 
 size_t index_of(std::span<const Candidate> list, std::string_view name) {
@@ -133,9 +123,17 @@ std::string label_of(const Kernel& kernel) {
   return kernel.variant.empty() ? kernel.name : fmt::format("{}/{}", kernel.name, kernel.variant);
 }
 
-std::unique_ptr<Kernel> find_variant(std::unique_ptr<Kernel> kernel, std::string_view label) {
+std::vector<std::unique_ptr<Kernel>> variants_of(const Kernel& kernel,
+                                                 const KernelRequest& request) {
+  auto variants = kernel.variants();
+  for (auto& variant : variants) complete(*variant, request);
+  return variants;
+}
+
+std::unique_ptr<Kernel> find_variant(std::unique_ptr<Kernel> kernel, std::string_view label,
+                                     const KernelRequest& request) {
   if (label_of(*kernel) == label) return kernel;
-  for (auto& variant : kernel->variants())
+  for (auto& variant : variants_of(*kernel, request))
     if (label_of(*variant) == label) return std::move(variant);
   return nullptr;
 }
@@ -166,8 +164,8 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
          target.name(), fmt::join(choice.refusals, "; "));
   size_t at = index_of(list, choice.kernel->name);
   const auto is_timed = [&] { return at < list.size() && list[at].timed; };
-  auto rivals =
-      options.time_kernels ? choice.kernel->variants() : std::vector<std::unique_ptr<Kernel>>();
+  auto rivals = options.time_kernels ? variants_of(*choice.kernel, request)
+                                     : std::vector<std::unique_ptr<Kernel>>();
   std::erase_if(rivals, [&](const auto& rival) {
     try {
       return !refusal(*rival, request, options.most_workspace).empty();
@@ -184,7 +182,7 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
     const std::string_view label = known->kernel;
     Choice again = next_choice(index_of(list, label.substr(0, label.find('/'))));
     if (again.kernel != nullptr)
-      if (auto found = find_variant(std::move(again.kernel), label)) return found;
+      if (auto found = find_variant(std::move(again.kernel), label, request)) return found;
   }
   if (options.error_on_timing_cache_miss)
     fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it", layer);
@@ -192,7 +190,7 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
   // A kernel that cannot be timed never wins, but one that can be had is taken.
   const auto measured = [&](const Kernel& kernel) {
     try {
-      return time_kernel(kernel, request);
+      return time_kernel(kernel, request, target.device());
     } catch (const std::exception& e) {
       options.log.verbose("layer {}: {} cannot be timed: {}", layer, label_of(kernel), e.what());
       return INFINITY;
@@ -210,7 +208,8 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
     Choice next = next_choice(at + 1);
     if (next.kernel == nullptr) break;
     at = index_of(list, next.kernel->name);
-    if (next.kernel->name == "reference") break;  // never quicker than a kernel made to be quick
+    if (next.kernel->name == "reference" || next.kernel->name == "host")
+      break;  // never quicker than a kernel made to be quick
     race(std::move(next.kernel));
   }
   if (cache != nullptr && std::isfinite(best)) cache->insert(key, {label_of(*choice.kernel), best});

@@ -14,9 +14,24 @@ constexpr size_t kKeptStates = 4;
 // Runs that may be in flight before enqueue() waits.
 constexpr size_t kJobs = 16;
 
-bool has_plugins(const Plan& plan) {
-  return !plan.plugins.empty();
-}
+// The engine's device is the current one of the thread while it lives.
+class OnDevice {
+ public:
+  explicit OnDevice(const Engine& engine) : device_(engine.device()), before_(device_.current()) {
+    changed_ = before_ != engine.device_index();
+    if (changed_) device_.make_current(engine.device_index());
+  }
+  ~OnDevice() {
+    if (changed_) device_.make_current(before_);
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  const Device& device_;
+  int before_;
+  bool changed_;
+};
 
 }  // namespace
 
@@ -35,15 +50,20 @@ class Context::InUse {
 };
 
 Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
-    : engine_(std::move(engine)), memory_(engine_->allocator()), own_memory_(own_memory) {
+    : engine_(std::move(engine)),
+      memory_(engine_->device(), engine_->allocator()),
+      own_memory_(own_memory) {
   const size_t bindings = engine_->plan().bindings.size();
   borders_.addresses.resize(bindings);
   borders_.allocators.resize(bindings);
   layer_ms_.resize(engine_->plan().steps.size());
   symbols_.resize(engine_->plan().symbols.size());
   for (int32_t i = 1; i < engine_->stages().count; ++i)
-    stage_memory_.push_back(std::make_unique<DeviceMemory>(engine_->allocator()));
+    stage_memory_.push_back(
+        std::make_unique<DeviceMemory>(engine_->device(), engine_->allocator()));
   late_memory_.resize(engine_->plan().tensors.size());
+  host_inputs_.resize(engine_->plan().steps.size());
+  shape_inputs_.resize(bindings);
   jobs_.resize(kJobs);
   for (Job& job : jobs_) {
     job.context = this;
@@ -54,10 +74,13 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
 
 Context::~Context() {
   wait();
-  if (plugin_stream_ != nullptr) cudaStreamDestroy(plugin_stream_);
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  if (last_run_ != nullptr) cudaEventDestroy(last_run_);
+  for (cudaEvent_t event : events_) cudaEventDestroy(event);
 }
 
 void Context::wait() {
+  if (last_run_ != nullptr) cudaEventSynchronize(last_run_);
   std::unique_lock lock(mutex_);
   idle_.wait(lock, [&] { return pending_ == 0; });
 }
@@ -314,21 +337,30 @@ void Context::prepare_addresses(const ShapeState& state, cudaStream_t stream) {
 
 void Context::reserve_memory(int64_t bytes) {
   const std::lock_guard lock(run_mutex_);
-  memory_.reserve(bytes);
+  // A device's graphs hold addresses; the host's ask for them at each run.
+  memory_.reserve(bytes, has_graphs_ && !on_host());
 }
 
 void Context::execute(std::span<void* const> addresses) {
   const InUse guard(*this);
   std::copy(addresses.begin(), addresses.end(), borders_.addresses.begin());
+  const OnDevice device(*engine_);
   const auto& state = resolve();
-  if (has_plugins(engine_->plan()) && plugin_stream_ == nullptr)
-    require(cudaStreamCreate(&plugin_stream_) == cudaSuccess, "cannot create a stream");
-  prepare_addresses(*state, plugin_stream_);
+  const bool wants_stream = !on_host() || !engine_->plan().plugins.empty();
+  if (wants_stream && stream_ == nullptr)
+    require(cudaStreamCreate(&stream_) == cudaSuccess, "cannot create a stream");
+  prepare_addresses(*state, stream_);
   wait();
   reserve_memory(state->stages[0].bytes);
-  if (plugin_stream_ != nullptr) {
-    const cudart::InPlace in_place(plugin_stream_);
-    run(*state, borders_, plugin_stream_);
+  if (!on_host()) {
+    run(*state, borders_, stream_);
+    const cudaError_t status = cudaStreamSynchronize(stream_);
+    if (status != cudaSuccess)
+      fail(ErrorCode::kFAILED_EXECUTION, "the run failed on the device: {}",
+           cudaGetErrorString(status));
+  } else if (stream_ != nullptr) {
+    const cudart::InPlace in_place(stream_);
+    run(*state, borders_, stream_);
   } else {
     run(*state, borders_, nullptr);
   }
@@ -337,8 +369,12 @@ void Context::execute(std::span<void* const> addresses) {
 
 void Context::enqueue(cudaStream_t stream) {
   const InUse guard(*this);
+  const OnDevice device(*engine_);
+  require(on_host() || !shapes_changed_ || !cudart::is_capturing(stream),
+          "a run with new shapes cannot be captured: call enqueueV3 with them once before");
   const auto& state = resolve();
   prepare_addresses(*state, stream);
+  if (!on_host()) return enqueue_on_device(state, stream);
   if (memory_.bytes() < state->stages[0].bytes) {
     wait();
     reserve_memory(state->stages[0].bytes);

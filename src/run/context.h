@@ -93,10 +93,15 @@ class Context {
   void prepare_addresses(const ShapeState& state, cudaStream_t stream);
   void run(ShapeState& state, const Borders& borders, cudaStream_t stream);
   void run_step(ShapeState& state, size_t step, cudaStream_t stream);
+  bool on_host() const { return engine_->device().is_host(); }
+  const void* host_input(const ShapeState& state, size_t step, size_t input, cudaStream_t stream);
+  int64_t read_element(const ShapeState& state, int32_t tensor, int32_t index, cudaStream_t stream);
+  void place_shape_inputs(ShapeState& state, cudaStream_t stream);
+  void enqueue_on_device(const std::shared_ptr<ShapeState>& state, cudaStream_t stream);
   void set_pointers(ShapeState& state, int32_t stage);
   void begin_stage(ShapeState& state, int32_t stage, const Borders& borders, cudaStream_t stream);
   void* allocate_late(int output, const Shape& shape);
-  void read_told(ShapeState& state, size_t step);
+  void read_told(ShapeState& state, size_t step, cudaStream_t stream);
   DeviceMemory& stage_memory(int32_t stage) {
     return *stage_memory_[static_cast<size_t>(stage - 1)];
   }
@@ -112,7 +117,8 @@ class Context {
   int profile_ = 0;
   std::vector<std::optional<Shape>> input_shapes_;
   Borders borders_;
-  std::list<std::shared_ptr<ShapeState>> states_;  // most recent first
+  std::list<std::shared_ptr<ShapeState>> states_;             // most recent first
+  std::vector<std::shared_ptr<ShapeState>> captured_states_;  // that CUDA graphs of a device use
   bool shapes_changed_ = true;
   std::vector<int64_t> symbols_;  // of the plan, at the current inputs
   DeviceMemory memory_;
@@ -130,7 +136,11 @@ class Context {
   bool has_graphs_ = false;  // CUDA graphs that may run in memory_
   nvinfer1::IProfiler* profiler_ = nullptr;
   std::vector<float> layer_ms_;
-  cudaStream_t plugin_stream_ = nullptr;
+  cudaStream_t stream_ = nullptr;    // of execute(), where work needs one
+  cudaEvent_t last_run_ = nullptr;   // on a device: what was enqueued last is over
+  std::vector<cudaEvent_t> events_;  // on a device with a profiler: between steps
+  std::vector<std::vector<std::shared_ptr<std::byte>>> host_inputs_;  // per step and input: copies
+  std::vector<DeviceBuffer> shape_inputs_;  // per binding: copies of shape inputs on a device
   std::atomic<bool> in_use_ = false;
   std::mutex run_mutex_;  // a run, or a change of the memory it uses
 

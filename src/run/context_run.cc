@@ -11,6 +11,50 @@ namespace tenon {
 
 using Place = PlanTensor::Place;
 
+namespace {
+
+// What each step takes: by the clock on the host, by events between the steps on a device.
+class StepTimer {
+ public:
+  StepTimer(bool active, bool on_host, std::vector<cudaEvent_t>& events, std::vector<float>& ms,
+            cudaStream_t stream)
+      : by_clock_(active && on_host),
+        by_events_(active && !on_host),
+        events_(events),
+        ms_(ms),
+        stream_(stream) {
+    while (by_events_ && events_.size() < ms_.size() + 1) {
+      events_.push_back(nullptr);
+      require(cudaEventCreate(&events_.back()) == cudaSuccess, "cannot make an event");
+    }
+    if (by_events_) cudaEventRecord(events_[0], stream_);
+  }
+  void begin(size_t) {
+    if (by_clock_) start_ = Clock::now();
+  }
+  void end(size_t step) {
+    if (by_clock_)
+      ms_[step] = std::chrono::duration<float, std::milli>(Clock::now() - start_).count();
+    if (by_events_) cudaEventRecord(events_[step + 1], stream_);
+  }
+  void read() {
+    if (!by_events_ || ms_.empty()) return;
+    cudaEventSynchronize(events_[ms_.size()]);
+    for (size_t i = 0; i < ms_.size(); ++i)
+      cudaEventElapsedTime(&ms_[i], events_[i], events_[i + 1]);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool by_clock_, by_events_;
+  std::vector<cudaEvent_t>& events_;
+  std::vector<float>& ms_;
+  cudaStream_t stream_;
+  Clock::time_point start_;
+};
+
+}  // namespace
+
 // Where the tensors of a stage lie.
 void Context::set_pointers(ShapeState& state, int32_t stage) {
   const Plan& plan = engine_->plan();
@@ -22,9 +66,9 @@ void Context::set_pointers(ShapeState& state, int32_t stage) {
     if (t.place == Place::kArena && stages.makers[i] == stage)
       data = arena + state.offsets[i];
     else if (t.place == Place::kWeight && stage == 0)
-      data = plan.weights[static_cast<size_t>(t.weight)].data();
+      data = engine_->weight(t.weight);
     else if (t.place == Place::kHost && stages.tensors[i] == stage)
-      data = state.host[i].data();
+      data = state.elements[i];
     else
       continue;
     state.pointers[i] = static_cast<std::byte*>(const_cast<void*>(data));
@@ -62,7 +106,8 @@ void* Context::allocate_late(int output, const Shape& shape) {
   const int64_t count = shape.volume();
   require(count <= INT64_MAX / 16, "an output of shape {} is too large", shape);
   auto& memory = late_memory_[tensor];
-  if (memory == nullptr) memory = std::make_unique<DeviceMemory>(engine_->allocator());
+  if (memory == nullptr)
+    memory = std::make_unique<DeviceMemory>(engine_->device(), engine_->allocator());
   const auto bytes = static_cast<int64_t>(bytes_of(t.type, count));
   // Sizes that change a little from run to run seldom need more.
   if (memory->data() == nullptr || memory->bytes() < bytes)
@@ -72,7 +117,7 @@ void* Context::allocate_late(int output, const Shape& shape) {
 }
 
 // Values of the symbols that a step told by running.
-void Context::read_told(ShapeState& state, size_t step) {
+void Context::read_told(ShapeState& state, size_t step, cudaStream_t stream) {
   const Plan& plan = engine_->plan();
   for (int32_t s : engine_->stages().told[step]) {
     const PlanSymbol& symbol = plan.symbols[static_cast<size_t>(s)];
@@ -88,7 +133,7 @@ void Context::read_told(ShapeState& state, size_t step) {
     require(symbol.index < shape.volume() && symbol.index < state.shapes[root].volume(),
             "tensor '{}' of shape {} has no element {}", plan.tensors[tensor].name, shape,
             symbol.index);
-    value = element_at(state.pointers[root], plan.tensors[tensor].type, symbol.index);
+    value = read_element(state, symbol.tensor, symbol.index, stream);
     const int64_t most = state.most[static_cast<size_t>(s)];
     require(most == Number::kUnknown || (value >= 0 && value <= most),
             "it wrote the size {} to '{}'; expected 0 to {}", value, plan.tensors[tensor].name,
@@ -100,20 +145,24 @@ void Context::run_step(ShapeState& state, size_t i, cudaStream_t stream) {
   const Plan& plan = engine_->plan();
   const PlanStep& step = plan.steps[i];
   Execution* execution = state.executions[i].get();
-  if (execution == nullptr) return read_told(state, i);
+  if (execution == nullptr) return read_told(state, i, stream);
   const auto pointer = [&](int32_t tensor) -> std::byte* {
     return tensor < 0 ? nullptr : state.pointers[static_cast<size_t>(plan.root_of(tensor))];
   };
   auto& inputs = state.step_inputs[i];
   auto& outputs = state.step_outputs[i];
-  for (size_t k = 0; k < inputs.size(); ++k) inputs[k] = pointer(step.inputs[k]);
+  for (size_t k = 0; k < inputs.size(); ++k)
+    inputs[k] = on_host() || step.inputs[k] < 0 || !engine_->reads_on_host(i, k)
+                    ? pointer(step.inputs[k])
+                    : host_input(state, i, k, stream);
   for (size_t k = 0; k < outputs.size(); ++k) outputs[k] = pointer(step.outputs[k]);
   const int32_t stage = engine_->stages().steps[i];
   std::byte* arena = stage == 0 ? memory_.data() : stage_memory(stage).data();
   running_ = {&state, i};
   try {
-    execution->run({inputs, outputs, arena + state.scratch_offsets[i], stream, &allocate_});
-    read_told(state, i);
+    execution->run({inputs, outputs, arena + state.scratch_offsets[i], stream, &allocate_,
+                    engine_->packed(i)});
+    read_told(state, i, stream);
   } catch (const Error& e) {
     throw Error(e.code(), fmt::format("layer {} ({}): {}", step.name, step.op, e.what()));
   }
@@ -130,17 +179,22 @@ void Context::run(ShapeState& state, const Borders& borders, cudaStream_t stream
     state.pointers[static_cast<size_t>(plan.bindings[i].tensor)] =
         static_cast<std::byte*>(borders.addresses[i]);
   set_pointers(state, 0);
-  using Clock = std::chrono::steady_clock;
-  in_arena([&] {
+  if (!on_host()) place_shape_inputs(state, stream);
+  StepTimer timer(profiler_ != nullptr, on_host(), events_, layer_ms_, stream);
+  const auto run_steps = [&] {
     int32_t stage = 0;
     for (size_t i = 0; i < plan.steps.size(); ++i) {
       while (stage < engine_->stages().steps[i]) begin_stage(state, ++stage, borders, stream);
-      const auto start = profiler_ != nullptr ? Clock::now() : Clock::time_point();
+      timer.begin(i);
       run_step(state, i, stream);
-      if (profiler_ != nullptr)
-        layer_ms_[i] = std::chrono::duration<float, std::milli>(Clock::now() - start).count();
+      timer.end(i);
     }
-  });
+  };
+  if (on_host())
+    in_arena(run_steps);
+  else
+    run_steps();
+  timer.read();
 }
 
 void Context::run_job(Job& job) noexcept {

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/tensor_pool.h"
-#include "ops/reference.h"
 #include "run/context.h"
 
 namespace tenon {
@@ -73,9 +72,10 @@ class Body {
 class ControlFlowExecution final : public Execution {
  public:
   ControlFlowExecution(const ControlFlow& layer,
-                       std::span<const std::shared_ptr<const Engine>> bodies,
+                       std::span<const std::shared_ptr<const Engine>> bodies, const Device& device,
                        std::vector<TensorSpec> inputs, std::vector<TensorSpec> outputs)
-      : runner_(layer.make_runner()),
+      : device_(device),
+        runner_(layer.make_runner()),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)),
         given_(inputs_.size()) {
@@ -108,9 +108,10 @@ class ControlFlowExecution final : public Execution {
     require(fits, "output {} has shape {}; expected {}", i, result.shape(), expected.shape);
     void* to = late ? (*arguments.allocate_output)(static_cast<int>(i), result.shape())
                     : arguments.outputs[i];
-    copy_bytes(to, result.data(), result.bytes());
+    device_.copy_in(to, result.data(), result.bytes(), arguments.stream);
   }
 
+  const Device& device_;
   std::unique_ptr<ControlFlow::Runner> runner_;
   std::vector<TensorSpec> inputs_, outputs_;
   std::vector<Tensor> given_;
@@ -122,9 +123,9 @@ class ControlFlowExecution final : public Execution {
 
 std::unique_ptr<Execution> make_control_flow(const ControlFlow& layer,
                                              std::span<const std::shared_ptr<const Engine>> bodies,
-                                             std::vector<TensorSpec> inputs,
+                                             const Device& device, std::vector<TensorSpec> inputs,
                                              std::vector<TensorSpec> outputs) {
-  return std::make_unique<ControlFlowExecution>(layer, bodies, std::move(inputs),
+  return std::make_unique<ControlFlowExecution>(layer, bodies, device, std::move(inputs),
                                                 std::move(outputs));
 }
 

@@ -10,10 +10,12 @@
 
 namespace tenon {
 
+/// Bodies work on the host, and so do its inputs lie there.
+/// @param device where its outputs go
 /// @param inputs, outputs what the layer is called with; -1 for late extents.
 std::unique_ptr<Execution> make_control_flow(const ControlFlow& layer,
                                              std::span<const std::shared_ptr<const Engine>> bodies,
-                                             std::vector<TensorSpec> inputs,
+                                             const Device& device, std::vector<TensorSpec> inputs,
                                              std::vector<TensorSpec> outputs);
 
 }  // namespace tenon

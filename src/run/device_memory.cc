@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <utility>
+
 #include "base/error.h"
 
 namespace tenon {
@@ -15,14 +17,20 @@ void DeviceMemory::borrow(void* data, int64_t bytes) {
   borrowed_ = true;
 }
 
-void DeviceMemory::reserve(int64_t bytes) {
+void DeviceMemory::reserve(int64_t bytes, bool keep) {
   if (bytes <= bytes_) return;
   require(!borrowed_, "the context needs {} bytes of device memory; it was given {}", bytes,
           bytes_);
-  release();
+  const Block before = {std::exchange(data_, nullptr), std::exchange(bytes_, 0)};
+  if (before.data != nullptr && keep)
+    kept_.push_back(before);
+  else if (before.data != nullptr)
+    free(before);
   void* data = nullptr;
   if (allocator_ != nullptr) {
     data = allocator_->allocate(static_cast<uint64_t>(bytes), 256, 0);
+  } else if (!device_.is_host()) {
+    data = device_.allocate(static_cast<size_t>(bytes));
   } else {
     // Pages are touched, and so become resident, only as far as tensors reach.
     data = ::mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
@@ -35,13 +43,19 @@ void DeviceMemory::reserve(int64_t bytes) {
   bytes_ = bytes;
 }
 
+void DeviceMemory::free(const Block& block) {
+  if (allocator_ != nullptr)
+    allocator_->deallocate(block.data);
+  else if (!device_.is_host())
+    device_.release(block.data);
+  else
+    ::munmap(block.data, static_cast<size_t>(block.bytes));
+}
+
 void DeviceMemory::release() {
-  if (data_ != nullptr && !borrowed_) {
-    if (allocator_ != nullptr)
-      allocator_->deallocate(data_);
-    else
-      ::munmap(data_, static_cast<size_t>(bytes_));
-  }
+  if (data_ != nullptr && !borrowed_) free({data_, bytes_});
+  for (const Block& block : kept_) free(block);
+  kept_.clear();
   data_ = nullptr;
   bytes_ = 0;
   borrowed_ = false;

@@ -5,12 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "target/device.h"
 
 namespace tenon {
 
 class DeviceMemory {
  public:
-  explicit DeviceMemory(nvinfer1::IGpuAllocator* allocator) : allocator_(allocator) {}
+  DeviceMemory(const Device& device, nvinfer1::IGpuAllocator* allocator)
+      : device_(device), allocator_(allocator) {}
   ~DeviceMemory() { release(); }
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -19,14 +23,23 @@ class DeviceMemory {
   void borrow(void* data, int64_t bytes);
   /// At least `bytes`, 64-byte aligned. Grows our own memory; throws when the caller's is too small
   /// or there is none to be had. What was there is lost.
-  void reserve(int64_t bytes);
+  /// @param keep the memory so far stays until release(): CUDA graphs may hold its address
+  void reserve(int64_t bytes, bool keep = false);
   /// None from now on.
   void release();
   std::byte* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 
  private:
+  struct Block {
+    std::byte* data = nullptr;
+    int64_t bytes = 0;
+  };
+  void free(const Block& block);
+
+  const Device& device_;
   nvinfer1::IGpuAllocator* allocator_;
+  std::vector<Block> kept_;
   std::byte* data_ = nullptr;
   int64_t bytes_ = 0;
   bool borrowed_ = false;

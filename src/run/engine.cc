@@ -13,13 +13,75 @@ Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator
       lifetimes_(tenon::lifetimes(plan_)),
       stages_(stages_of(plan_)),
       log_(log),
-      allocator_(allocator) {
+      allocator_(allocator),
+      device_(target.device()),
+      device_index_(device_.current()) {
+  nvinfer1::IGpuAllocator* inner_allocator = &target.bodies() == &target ? allocator : nullptr;
   for (PlanStep& step : plan_.steps) {
     auto& engines = bodies_.emplace_back();
     for (const Plan& body : step.bodies)
       with_context(fmt::format("body of layer {} ({})", step.name, step.op), [&] {
-        engines.push_back(std::make_shared<const Engine>(body, target, log, allocator, true));
+        engines.push_back(
+            std::make_shared<const Engine>(body, target.bodies(), log, inner_allocator, true));
       });
+  }
+  place_weights();
+  find_readers();
+}
+
+// A host's kernels read weights where the plan has them; for a device they are copied, as one
+// block. What a kernel has packed is a weight of the plan, too.
+void Engine::place_weights() {
+  packed_.resize(plan_.steps.size());
+  for (const Tensor& t : plan_.weights) weights_.push_back(t.data());
+  if (device_.is_host()) return;
+  constexpr size_t kAlignment = 256;
+  size_t bytes = 0;
+  std::vector<size_t> offsets;
+  for (const Tensor& t : plan_.weights) {
+    offsets.push_back(bytes);
+    bytes += (t.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  weight_memory_ = DeviceBuffer(device_, bytes);
+  for (size_t i = 0; i < plan_.weights.size(); ++i) {
+    auto* to = static_cast<std::byte*>(weight_memory_.data()) + offsets[i];
+    device_.copy_in(to, plan_.weights[i].data(), plan_.weights[i].bytes(), nullptr);
+    weights_[i] = to;
+  }
+  for (size_t i = 0; i < plan_.steps.size(); ++i)
+    for (int32_t w : plan_.steps[i].packed) packed_[i].push_back(weight(w));
+  device_.copy_out(nullptr, nullptr, 0, nullptr);  // all are there, for any stream
+}
+
+bool Engine::reads_on_host(size_t step, size_t input) const {
+  const LoadedStep& loaded = steps_[step];
+  return loaded.kernel == nullptr || loaded.kernel->input_on_host[input];
+}
+
+void Engine::find_readers() {
+  on_device_.assign(plan_.tensors.size(), false);
+  const auto obstacle = [&](size_t step, const char* why) {
+    if (obstacle_to_capture_.empty())
+      obstacle_to_capture_ =
+          fmt::format("layer {} ({}) {}", plan_.steps[step].name, plan_.steps[step].op, why);
+  };
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    if (steps_[i].kernel == nullptr || !steps_[i].kernel->can_be_captured)
+      obstacle(i, "waits for the device");
+    if (makes_late(plan_, plan_.steps[i]) || !stages_.told[i].empty())
+      obstacle(i, "tells a size that the host waits for");
+    for (size_t k = 0; k < plan_.steps[i].inputs.size(); ++k) {
+      if (plan_.steps[i].inputs[k] < 0) continue;
+      const auto root = static_cast<size_t>(plan_.root_of(plan_.steps[i].inputs[k]));
+      if (!reads_on_host(i, k)) {
+        on_device_[root] = true;
+        continue;
+      }
+      const auto place = plan_.tensors[root].place;
+      if (place == PlanTensor::Place::kArena || place == PlanTensor::Place::kInput
+          || place == PlanTensor::Place::kLate)
+        obstacle(i, "reads a tensor on the host");
+    }
   }
 }
 

@@ -25,6 +25,19 @@ class Engine {
   /// Engines for the bodies of a step.
   std::span<const std::shared_ptr<const Engine>> bodies(size_t step) const { return bodies_[step]; }
   const Log& log() const { return log_; }
+  /// Where its kernels work, and which of the machine's devices that is.
+  const Device& device() const { return device_; }
+  int device_index() const { return device_index_; }
+  /// A weight of the plan in the device's memory.
+  const void* weight(int32_t i) const { return weights_[static_cast<size_t>(i)]; }
+  /// The packed constants of a step's kernel there; none on the host.
+  std::span<const void* const> packed(size_t step) const { return packed_[step]; }
+  /// Whether a step reads its input on the host.
+  bool reads_on_host(size_t step, size_t input) const;
+  /// Whether a step reads the tensor in the device's memory.
+  bool reads_on_device(int32_t tensor) const { return on_device_[static_cast<size_t>(tensor)]; }
+  /// Why runs cannot be captured into a CUDA graph, naming a layer; "" when they can.
+  const std::string& obstacle_to_capture() const { return obstacle_to_capture_; }
   /// Where contexts get device memory from; null for our own.
   nvinfer1::IGpuAllocator* allocator() const { return allocator_; }
   /// Index of the input or output with that name, -1 for none.
@@ -43,8 +56,18 @@ class Engine {
   std::vector<Lifetime> lifetimes_;
   Stages stages_;
   std::vector<std::vector<std::shared_ptr<const Engine>>> bodies_;  // per step
+  void place_weights();
+  void find_readers();
+
   Log log_;
   nvinfer1::IGpuAllocator* allocator_;
+  const Device& device_;
+  int device_index_;
+  DeviceBuffer weight_memory_;
+  std::vector<const void*> weights_;
+  std::vector<std::vector<const void*>> packed_;  // per step
+  std::vector<bool> on_device_;                   // per tensor
+  std::string obstacle_to_capture_;
 };
 
 }  // namespace tenon

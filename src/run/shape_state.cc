@@ -120,7 +120,7 @@ std::shared_ptr<Execution> prepare(const Engine& engine, size_t step,
   const LoadedStep& loaded = engine.steps()[step];
   if (loaded.kernel != nullptr) return loaded.kernel->prepare(inputs, outputs);
   return make_control_flow(dynamic_cast<const ControlFlow&>(*loaded.op), engine.bodies(step),
-                           inputs, outputs);
+                           engine.device(), inputs, outputs);
 }
 
 void set_executions(const Engine& engine, ShapeState& state, int32_t stage,
@@ -167,6 +167,30 @@ void set_memory(const Engine& engine, ShapeState& state, int32_t stage) {
   state.stages[static_cast<size_t>(stage)].bytes = memory.bytes;
 }
 
+// Host tensors that are known from this stage on, where kernels read them.
+void place_elements(const Engine& engine, ShapeState& state, int32_t stage) {
+  const Plan& plan = engine.plan();
+  std::vector<size_t> copied;
+  size_t bytes = 0;
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    if (plan.tensors[i].place != Place::kHost || engine.stages().tensors[i] != stage) continue;
+    state.elements[i] = state.host[i].data();
+    if (engine.device().is_host() || !engine.reads_on_device(static_cast<int32_t>(i))) continue;
+    copied.push_back(i);
+    bytes += (state.host[i].bytes() + 255) / 256 * 256;
+  }
+  if (copied.empty()) return;
+  DeviceBuffer& copies = state.stages[static_cast<size_t>(stage)].copies;
+  copies = DeviceBuffer(engine.device(), bytes);
+  auto* to = static_cast<std::byte*>(copies.data());
+  for (size_t i : copied) {
+    engine.device().copy_in(to, state.host[i].data(), state.host[i].bytes(), nullptr);
+    state.elements[i] = to;
+    to += (state.host[i].bytes() + 255) / 256 * 256;
+  }
+  engine.device().copy_out(nullptr, nullptr, 0, nullptr);  // all are there, for any stream
+}
+
 void fill_stage(const Engine& engine, ShapeState& state, int32_t stage,
                 const ShapeState* previous) {
   const auto values = engine.plan().shapes.evaluate(state.symbols);
@@ -176,6 +200,7 @@ void fill_stage(const Engine& engine, ShapeState& state, int32_t stage,
   set_shapes(engine, state, stage, values);
   set_executions(engine, state, stage, values, previous);
   set_memory(engine, state, stage);
+  place_elements(engine, state, stage);
   auto& made = state.stages[static_cast<size_t>(stage)];
   made.symbols = state.symbols;
   made.ready = true;
@@ -204,6 +229,7 @@ std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<i
   state->most.assign(state->symbols.size(), Number::kUnknown);
   state->shapes.resize(tensors);
   state->host.resize(tensors);
+  state->elements.resize(tensors);
   state->offsets.assign(tensors, 0);
   state->pointers.assign(tensors, nullptr);
   state->executions.resize(steps);

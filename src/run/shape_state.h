@@ -16,12 +16,14 @@ struct ShapeState {
   std::vector<std::shared_ptr<Execution>>
       executions;  // per step; null where there is nothing to do
   std::vector<std::vector<TensorSpec>> inputs,
-      outputs;               // per step, what the execution was made for
-  std::vector<Tensor> host;  // per plan tensor; filled for kHost
+      outputs;                        // per step, what the execution was made for
+  std::vector<Tensor> host;           // per plan tensor; filled for kHost
+  std::vector<const void*> elements;  // per plan tensor; where kHost ones lie for kernels
   struct Stage {
     bool ready = false;
     std::vector<int64_t> symbols;  // what it was made for
     int64_t bytes = 0;             // of device memory
+    DeviceBuffer copies;           // of host tensors that kernels read on a device
   };
   std::vector<Stage> stages;
   std::vector<int64_t> offsets;          // per plan tensor, of kArena ones, in their stage's memory

@@ -47,15 +47,19 @@ std::string layouts_of(const Kernel& kernel) {
   return text;
 }
 
-/// Completes what a kernel may leave out: linear layouts, nothing packed.
 void complete(Kernel& kernel, std::string_view name, const KernelRequest& request) {
   kernel.name = name;
-  kernel.input_layouts.resize(request.inputs.size(), Layout::kLinear);
-  kernel.output_layouts.resize(request.outputs.size(), Layout::kLinear);
-  kernel.input_is_packed.resize(request.inputs.size(), false);
+  complete(kernel, request);
 }
 
 }  // namespace
+
+void complete(Kernel& kernel, const KernelRequest& request) {
+  kernel.input_layouts.resize(request.inputs.size(), Layout::kLinear);
+  kernel.output_layouts.resize(request.outputs.size(), Layout::kLinear);
+  kernel.input_is_packed.resize(request.inputs.size(), false);
+  kernel.input_on_host.resize(request.inputs.size(), false);
+}
 
 Choice choose(const Target& target, const KernelRequest& request, size_t first) {
   Choice choice;

@@ -15,6 +15,7 @@
 #include "base/tensor.h"
 #include "network/op.h"
 #include "ops/pointwise_program.h"
+#include "target/device.h"
 
 namespace tenon {
 
@@ -47,23 +48,28 @@ struct KernelRequest {
   bool tf32 = false;
 };
 
-/// Pointers to run with: inputs that were packed or left out, and outputs with late extents, are
-/// null.
+/// Pointers to run with, into the target's memory: inputs that were packed or left out, and outputs
+/// with late extents, are null. Inputs that the kernel wants on the host are there.
 struct RunArguments {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
   void* scratch = nullptr;
-  cudaStream_t stream = nullptr;  // for plugins
+  /// Where a device's kernels put their work; on the host, for plugins.
+  cudaStream_t stream = nullptr;
   const AllocateOutput* allocate_output = nullptr;
+  /// The kernel's packed constants in the target's memory. Empty on the host, where kernels read
+  /// Kernel::packed.
+  std::span<const void* const> packed = {};
 };
 
 /// A kernel made ready for certain shapes, owned by one execution context.
 class Execution {
  public:
   virtual ~Execution() = default;
-  /// Memory wanted in RunArguments::scratch, 64-byte aligned.
+  /// Memory of the target wanted in RunArguments::scratch, 64-byte aligned.
   virtual size_t scratch_bytes() const { return 0; }
-  /// Allocates nothing, throws Error on failure.
+  /// Allocates nothing, throws Error on failure. On a device it returns once the work is in the
+  /// stream.
   virtual void run(const RunArguments& arguments) = 0;
 };
 
@@ -86,12 +92,21 @@ class Kernel {
   std::vector<Layout> output_layouts;  // produced, one per output
   /// Inputs that the kernel reads from its packed constants, and never from RunArguments.
   std::vector<bool> input_is_packed;
+  /// Inputs that the kernel reads on the host while it is called. On a device that costs a wait,
+  /// and a run cannot be captured, unless the elements are known before the network runs.
+  std::vector<bool> input_on_host;
+  /// Whether run() only puts work into the stream. False for kernels that wait for the device: a
+  /// network that has one cannot be captured into a CUDA graph.
+  bool can_be_captured = true;
   /// Output 0 overwrites this input (same bytes); -1 for none. The planner sees to it that nobody
   /// else needs the input afterwards.
   int aliased_input = -1;
   FieldList state;
   std::vector<Tensor> packed;
 };
+
+/// Completes what a kernel may leave out: linear layouts, nothing packed, nothing on the host.
+void complete(Kernel& kernel, const KernelRequest& request);
 
 /// A kernel, or why there is none: "groups and dilation together are not supported".
 using Offer = std::variant<std::unique_ptr<Kernel>, std::string>;
@@ -118,10 +133,21 @@ class Target {
   /// Whether layers are quicker in that float type than in float32. If so, BuilderFlag::kFP16 and
   /// kBF16 make the optimizer choose it.
   virtual bool is_quick_in([[maybe_unused]] DataType type) const { return false; }
+  /// Where kernels work.
+  virtual const Device& device() const { return host_device(); }
+  /// What runs the bodies of loops and conditionals.
+  virtual const Target& bodies() const { return *this; }
 };
 
 /// The CPU target; lives as long as the process.
 const Target& cpu_target();
+
+/// The target of that name ("cpu", "cuda"), for the current device. Throws, saying why, when this
+/// build or this machine does not have it.
+const Target& target_named(std::string_view name);
+/// What the environment variable TENON_TARGET names; without it "cuda" where this build has it and
+/// the machine has a GPU, else "cpu".
+const Target& default_target();
 
 /// Every candidate's answer in order, for `TENON_LOG=choose` and messages.
 struct Choice {

@@ -1,7 +1,7 @@
 // The attention kernel against the reference.
 #include "ops/attention.h"
 
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "ops/convolution.h"
 #include "ops/deconvolution.h"
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 

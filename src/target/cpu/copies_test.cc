@@ -3,7 +3,7 @@
 #include "ops/select.h"
 #include "ops/shuffle.h"
 #include "ops/slice.h"
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include "ops/reduce.h"
 #include "ops/reorder.h"
 #include "ops/softmax.h"
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

@@ -1,5 +1,5 @@
 #include "ops/convolution.h"
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

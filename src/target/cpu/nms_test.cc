@@ -2,7 +2,7 @@
 // kernel is called by hand.
 #include "ops/nms.h"
 
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

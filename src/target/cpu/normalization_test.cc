@@ -1,7 +1,7 @@
 // Normalisation against the reference.
 #include "ops/normalization.h"
 
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

@@ -4,7 +4,7 @@
 #include "ops/elementwise.h"
 #include "ops/scale.h"
 #include "ops/unary.h"
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

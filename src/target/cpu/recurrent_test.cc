@@ -2,7 +2,7 @@
 #include "ops/recurrent.h"
 
 #include "target/cpu/simd/kernels.h"
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // Reductions against the reference: every operation over every set of axes.
 #include "ops/reduce.h"
 
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

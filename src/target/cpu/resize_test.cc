@@ -1,7 +1,7 @@
 // Resize against the reference: modes, coordinate rules, layouts, and scales that are read at run.
 #include "ops/resize.h"
 
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

@@ -2,7 +2,7 @@
 #include "ops/deformable_convolution.h"
 #include "ops/grid_sample.h"
 #include "ops/roi_align.h"
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // Scattered updates against the reference, bit for bit.
 #include "ops/scatter.h"
 
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

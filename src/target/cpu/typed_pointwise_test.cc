@@ -1,7 +1,7 @@
 // Operations of integers and booleans, and comparisons, against the reference.
 #include "ops/elementwise.h"
 #include "ops/unary.h"
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

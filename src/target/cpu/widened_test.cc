@@ -8,7 +8,7 @@
 #include "ops/reduce.h"
 #include "ops/resize.h"
 #include "ops/softmax.h"
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

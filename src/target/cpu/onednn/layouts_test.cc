@@ -1,7 +1,7 @@
 // The layouts that convolutions ask for have more than a reference implementation.
 #include "ops/convolution.h"
 #include "target/cpu/onednn/library.h"
-#include "target/cpu/testing.h"
+#include "target/testing.h"
 
 namespace tenon::cpu {
 namespace {

@@ -16,7 +16,7 @@
 #include "network/network.h"
 #include "target/target.h"
 
-namespace tenon::cpu {
+namespace tenon {
 
 /// One input of a layer under test.
 struct TestInput {
@@ -128,8 +128,8 @@ inline Tensor from_layout(const void* memory, const TensorSpec& spec) {
 /// A layer with its inputs, whose output shape the network's own inference finds.
 class LayerTest {
  public:
-  LayerTest(const Op& op, std::vector<TestInput> inputs)
-      : op_(op.clone()), inputs_(std::move(inputs)) {
+  LayerTest(const Op& op, std::vector<TestInput> inputs, const Target& target = cpu_target())
+      : target_(target), op_(op.clone()), inputs_(std::move(inputs)) {
     infer();
   }
 
@@ -138,16 +138,14 @@ class LayerTest {
 
   /// Takes the candidate of that name; the refusal when it declines.
   std::string offer(std::string_view name) {
-    for (const Candidate& c : cpu_target().candidates(*op_)) {
+    for (const Candidate& c : target_.candidates(*op_)) {
       if (c.name != name) continue;
       const auto specs = specs_as_they_arrive();
       const auto constants = constants_of();
       Offer offer = c.offer({*op_, specs, {&output_, 1}, constants});
       if (auto* reason = std::get_if<std::string>(&offer)) return *reason;
       kernel_ = std::move(std::get<std::unique_ptr<Kernel>>(offer));
-      kernel_->input_layouts.resize(inputs_.size(), Layout::kLinear);
-      kernel_->output_layouts.resize(1, Layout::kLinear);
-      kernel_->input_is_packed.resize(inputs_.size(), false);
+      complete(*kernel_, {*op_, specs, {&output_, 1}, constants});
       kernel_->name = name;
       return "";
     }
@@ -168,28 +166,42 @@ class LayerTest {
     TensorSpec output = output_;
     output.layout = kernel.output_layouts[0];
     const auto execution = kernel.prepare(specs, {&output, 1});
+    const Device& device = target_.device();
     std::vector<AlignedBuffer> buffers;
-    std::vector<const void*> addresses;
+    std::vector<DeviceBuffer> memory;
+    const auto upload = [&](const void* data, size_t bytes) {
+      memory.emplace_back(device, std::max<size_t>(bytes, 1));
+      if (data != nullptr) device.copy_in(memory.back().data(), data, bytes, nullptr);
+      return memory.back().data();
+    };
+    std::vector<const void*> addresses, packed;
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const bool given = inputs_[i].tensor && !kernel.input_is_packed[i];
       buffers.push_back(given ? to_layout(*inputs_[i].tensor, specs[i].layout) : AlignedBuffer{});
-      addresses.push_back(buffers.back().data());
+      const void* data = buffers.back().data();
+      if (given && !kernel.input_on_host[i])
+        data = upload(data, storage_bytes(specs[i].type, specs[i].shape, specs[i].layout));
+      addresses.push_back(data);
     }
+    for (const Tensor& t : kernel.packed) packed.push_back(upload(t.data(), t.bytes()));
     const size_t bytes = storage_bytes(output.type, output.shape, output.layout);
-    AlignedBuffer result{allocate_aligned(bytes)};
-    const auto scratch = allocate_aligned(execution->scratch_bytes());
-    void* address = result.data();
+    const AlignedBuffer result{allocate_aligned(bytes)};
+    void* address = upload(nullptr, bytes);
+    void* scratch = upload(nullptr, execution->scratch_bytes());
     // Twice: nothing may be left over from the first run.
     for (int i = 0; i < 2; ++i) {
-      std::memset(address, 0xff, bytes);  // NaNs of every kind
+      std::memset(result.data(), 0xff, bytes);  // NaNs of every kind
+      device.copy_in(address, result.data(), bytes, nullptr);
       if (const int alias = kernel.aliased_input; alias >= 0) {
-        std::memcpy(address, buffers[static_cast<size_t>(alias)].data(), bytes);
+        device.copy_in(address, buffers[static_cast<size_t>(alias)].data(), bytes, nullptr);
         addresses[static_cast<size_t>(alias)] = address;
       }
-      in_arena([&] { execution->run({addresses, {&address, 1}, scratch.get()}); });
+      in_arena(
+          [&] { execution->run({addresses, {&address, 1}, scratch, nullptr, nullptr, packed}); });
     }
+    device.copy_out(result.data(), address, bytes, nullptr);
     check_padding(result.memory.get(), output);
-    return from_layout(address, output);
+    return from_layout(result.data(), output);
   }
 
   Tensor reference() const {
@@ -218,7 +230,7 @@ class LayerTest {
     TensorSpec output = output_;
     output.layout = kernel_->output_layouts[0];
     const std::vector<const Tensor*> none(inputs_.size(), nullptr);
-    return load_kernel(cpu_target(), kernel_->name, {*op_, specs, {&output, 1}, none, &stored});
+    return load_kernel(target_, kernel_->name, {*op_, specs, {&output, 1}, none, &stored});
   }
 
  private:
@@ -261,6 +273,7 @@ class LayerTest {
           << "padding element " << i / bytes << " is not 0";
   }
 
+  const Target& target_;
   std::unique_ptr<Op> op_;
   std::vector<TestInput> inputs_;
   TensorSpec output_;
@@ -293,4 +306,4 @@ inline void expect_identical(const Tensor& a, const Tensor& b) {
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0) << "the bits differ";
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon

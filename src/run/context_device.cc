@@ -1,0 +1,89 @@
+// What is different where kernels work on a device: work is put into the stream by the caller's
+// thread, and what the host reads or gives is copied.
+#include "base/error.h"
+#include "run/context.h"
+#include "tenon/cudart/engine.h"
+
+namespace tenon {
+
+using Place = PlanTensor::Place;
+
+void Context::enqueue_on_device(const std::shared_ptr<ShapeState>& state, cudaStream_t stream) {
+  const bool captured = cudart::is_capturing(stream);
+  if (captured && !engine_->obstacle_to_capture().empty())
+    fail(ErrorCode::kUNSUPPORTED_STATE,
+         "the network cannot be captured into a CUDA graph: {}; run it without a graph",
+         engine_->obstacle_to_capture());
+  if (memory_.bytes() < state->stages[0].bytes) {
+    require(!captured,
+            "the run needs memory that the context does not have yet, and a capture "
+            "cannot take it: call enqueueV3 once before");
+    wait();
+    reserve_memory(state->stages[0].bytes);
+  }
+  run(*state, borders_, stream);
+  if (captured) {
+    has_graphs_ = true;
+    captured_states_.push_back(state);
+    return;
+  }
+  if (last_run_ == nullptr)
+    require(cudaEventCreateWithFlags(&last_run_, cudaEventDisableTiming) == cudaSuccess,
+            "cannot make an event");
+  const cudaError_t status = cudaEventRecord(last_run_, stream);
+  if (status != cudaSuccess)
+    fail(ErrorCode::kFAILED_EXECUTION, "the work could not be put into the stream: {}",
+         cudaGetErrorString(status));
+  if (profiler_ != nullptr && emits_profile) report_profile();
+}
+
+// An input that a step reads on the host.
+const void* Context::host_input(const ShapeState& state, size_t step, size_t input,
+                                cudaStream_t stream) {
+  const Plan& plan = engine_->plan();
+  const int32_t tensor = plan.steps[step].inputs[input];
+  const auto root = static_cast<size_t>(plan.root_of(tensor));
+  const PlanTensor& t = plan.tensors[root];
+  if (t.place == Place::kHost) return state.host[root].data();
+  if (t.place == Place::kWeight) return plan.weights[static_cast<size_t>(t.weight)].data();
+  for (size_t i = 0; i < input_shapes_.size(); ++i)
+    if (plan.bindings[i].tensor == static_cast<int32_t>(root) && plan.bindings[i].is_shape)
+      return borders_.addresses[i];
+  auto& copies = host_inputs_[step];
+  copies.resize(plan.steps[step].inputs.size());
+  const TensorSpec& spec = state.inputs[step][input];
+  const size_t bytes = storage_bytes(spec.type, spec.shape, spec.layout);
+  // Kernels keep nothing from one run to the next, and what is asked for seldom changes.
+  copies[input] = allocate_aligned(bytes);
+  engine_->device().copy_out(copies[input].get(), state.pointers[root], bytes, stream);
+  return copies[input].get();
+}
+
+int64_t Context::read_element(const ShapeState& state, int32_t tensor, int32_t index,
+                              cudaStream_t stream) {
+  const Plan& plan = engine_->plan();
+  const DataType type = plan.tensors[static_cast<size_t>(tensor)].type;
+  const std::byte* data = state.pointers[static_cast<size_t>(plan.root_of(tensor))];
+  if (on_host()) return element_at(data, type, index);
+  std::byte element[8] = {};
+  const size_t bytes = bytes_of(type, 1);
+  engine_->device().copy_out(element, data + static_cast<size_t>(index) * bytes, bytes, stream);
+  return element_at(element, type, 0);
+}
+
+// Shape inputs are in the host's memory: kernels that read them on the device get copies.
+void Context::place_shape_inputs(ShapeState& state, cudaStream_t stream) {
+  const Plan& plan = engine_->plan();
+  for (size_t i = 0; i < input_shapes_.size(); ++i) {
+    const int32_t tensor = plan.bindings[i].tensor;
+    if (!plan.bindings[i].is_shape || !engine_->reads_on_device(tensor)) continue;
+    const size_t bytes = bytes_of(plan.tensors[static_cast<size_t>(tensor)].type,
+                                  state.shapes[static_cast<size_t>(tensor)].volume());
+    if (shape_inputs_[i].bytes() < bytes) shape_inputs_[i] = DeviceBuffer(engine_->device(), bytes);
+    auto*& pointer = state.pointers[static_cast<size_t>(tensor)];
+    engine_->device().copy_in(shape_inputs_[i].data(), pointer, bytes, stream);
+    pointer = static_cast<std::byte*>(shape_inputs_[i].data());
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,91 @@
+// The CUDA target: its lists of kernels, and what it says of itself.
+#include "target/cuda/cuda_target.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+
+#include "target/cuda/check.h"
+#include "target/cuda/kernels.h"
+#include "target/shared/plugin_kernel.h"
+#include "tenon/cudart/engine.h"
+
+namespace tenon::cuda {
+namespace {
+
+// The order is meaning: the first that accepts is taken. Those that end in `true` are timed against
+// the next while a plan is built.
+constexpr Candidate kReorder[] = {{"copy", offer_copy}};
+constexpr Candidate kPlugin[] = {{"plugin", offer_plugin}};
+constexpr Candidate kOthers[] = {{"host", offer_host}};
+
+struct Row {
+  LayerType kind;
+  std::span<const Candidate> candidates;
+};
+
+const Row kLists[] = {
+    {layer_type(PrivateLayer::kReorder), kReorder},
+    {LayerType::kPLUGIN, kPlugin},
+    {LayerType::kPLUGIN_V2, kPlugin},
+    {LayerType::kPLUGIN_V3, kPlugin},
+};
+
+class CudaTarget final : public Target {
+ public:
+  explicit CudaTarget(int device) {
+    cudaDeviceProp properties;
+    check(cudaGetDeviceProperties(&properties, device), "reading the device's properties");
+    capability_ = fmt::format("sm_{}{}", properties.major, properties.minor);
+    fingerprint_ = fmt::format("cuda: {}, compute capability {}.{}", properties.name,
+                               properties.major, properties.minor);
+  }
+
+  std::string_view name() const override { return "cuda"; }
+  std::string fingerprint() const override { return fingerprint_; }
+  std::string instruction_set() const override { return capability_; }
+
+  std::span<const Candidate> candidates(const Op& op) const override {
+    for (const Row& row : kLists)
+      if (row.kind == op.kind()) return row.candidates;
+    return kOthers;
+  }
+
+  bool fuses(const Op&, const PointwiseProgram&) const override { return false; }
+
+  const Device& device() const override { return cuda_device(); }
+  const Target& bodies() const override { return cpu_target(); }
+
+ private:
+  std::string fingerprint_, capability_;
+};
+
+}  // namespace
+
+const std::string& reason_for_no_gpu() {
+  static const std::string reason = [] {
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    static_cast<void>(cudaGetLastError());
+    if (status != cudaSuccess) return fmt::format("CUDA says: {}", cudaGetErrorString(status));
+    return std::string(count > 0 ? "" : "CUDA finds no device");
+  }();
+  return reason;
+}
+
+const Target& cuda_target() {
+  if (const std::string& reason = reason_for_no_gpu(); !reason.empty())
+    fail(ErrorCode::kFAILED_INITIALIZATION, "the target \"cuda\" needs a GPU: {}", reason);
+  int device = 0;
+  check(cudaGetDevice(&device), "asking for the current device");
+  // Devices of one machine may differ. Never destroyed.
+  static std::mutex mutex;
+  static auto& targets = *new std::vector<std::unique_ptr<CudaTarget>>;
+  const std::lock_guard lock(mutex);
+  const auto index = static_cast<size_t>(device);
+  if (targets.size() <= index) targets.resize(index + 1);
+  if (targets[index] == nullptr) targets[index] = std::make_unique<CudaTarget>(device);
+  return *targets[index];
+}
+
+}  // namespace tenon::cuda

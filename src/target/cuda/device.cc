@@ -1,0 +1,99 @@
+// Memory of the current GPU.
+#include <algorithm>
+
+#include "target/cuda/check.h"
+#include "target/cuda/cuda_target.h"
+
+namespace tenon::cuda {
+namespace {
+
+class Event {
+ public:
+  Event() { check(cudaEventCreate(&event_), "making an event"); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  operator cudaEvent_t() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreate(&stream_), "making a stream"); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class CudaDevice final : public Device {
+ public:
+  bool is_host() const override { return false; }
+  void* allocate(size_t bytes) const override {
+    void* data = nullptr;
+    if (cudaMalloc(&data, bytes) == cudaSuccess) return data;
+    static_cast<void>(cudaGetLastError());
+    size_t free = 0, total = 0;
+    static_cast<void>(cudaMemGetInfo(&free, &total));
+    fail(ErrorCode::kFAILED_ALLOCATION, "out of GPU memory: {} bytes; {} of {} are free", bytes,
+         free, total);
+  }
+  void release(void* data) const noexcept override { static_cast<void>(cudaFree(data)); }
+  void copy_in(void* to, const void* from, size_t bytes, cudaStream_t stream) const override {
+    if (bytes > 0)
+      check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream),
+            "a copy to the device");
+  }
+  void copy_out(void* to, const void* from, size_t bytes, cudaStream_t stream) const override {
+    if (bytes > 0)
+      check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a copy to the host");
+    check(cudaStreamSynchronize(stream), "waiting for a copy to the host");
+  }
+  void copy(void* to, const void* from, size_t bytes, cudaStream_t stream) const override {
+    if (bytes > 0)
+      check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream),
+            "a copy on the device");
+  }
+  int current() const override {
+    int device = 0;
+    check(cudaGetDevice(&device), "asking for the current device");
+    return device;
+  }
+  void make_current(int device) const override {
+    check(cudaSetDevice(device), "making a device the current one");
+  }
+  // Several runs between two events, so that the time of launching is hidden as it is in a network.
+  float measure(FunctionRef<void(cudaStream_t)> run) const override {
+    const Stream stream;
+    const Event start, end;
+    const auto time = [&](int runs) {
+      check(cudaEventRecord(start, stream), "recording an event");
+      for (int i = 0; i < runs; ++i) run(stream);
+      check(cudaEventRecord(end, stream), "recording an event");
+      check(cudaEventSynchronize(end), "waiting for a kernel");
+      float ms = 0;
+      check(cudaEventElapsedTime(&ms, start, end), "reading a time");
+      return ms / static_cast<float>(runs);
+    };
+    time(1);  // what is made at the first call
+    const float once = time(1);
+    const int runs = std::clamp(static_cast<int>(1.f / std::max(once, 1e-3f)), 1, 20);
+    float best = once;
+    for (int i = 0; i < 4; ++i) best = std::min(best, time(runs));
+    return best;
+  }
+};
+
+}  // namespace
+
+const Device& cuda_device() {
+  static const auto& device = *new CudaDevice;  // never destroyed
+  return device;
+}
+
+}  // namespace tenon::cuda
