@@ -127,13 +127,31 @@ bool is_weighted_sum(const Node& node) {
   return sums(0, op->operation_a, true) || sums(1, op->operation_b, false);
 }
 
+bool is_ordinary(const Node& node) {
+  return std::find(std::begin(kOrdinary), std::end(kOrdinary), node.kind()) != std::end(kOrdinary);
+}
+
+// Long filters over one signal.
+bool is_filter_bank(const Node& node) {
+  if (node.kind() == layer_type(PrivateLayer::kFourier)) return true;
+  const auto* op = node.as<Convolution>();
+  if (op == nullptr || op->groups != 1) return false;
+  constexpr int64_t kLong = 64;
+  const Dim channels = node.inputs[0]->dims[1];
+  const int64_t taps = op->kernel.volume();
+  return channels->is_integer_constant() && channels->value.integer == 1 && taps >= kLong
+         && std::find(op->kernel.begin(), op->kernel.end(), taps) != op->kernel.end();
+}
+
 }  // namespace
 
-FloatNeeds::FloatNeeds(DataType narrow) : narrow_(narrow) {
+FloatNeeds::FloatNeeds(DataType narrow, std::span<Node* const> order) : narrow_(narrow) {
   // Room for sums of what is at the border; what is below the least number would become 0.
   const bool is_half = narrow == DataType::kHALF;
   most_ = is_half ? 65504.f / 4 : std::numeric_limits<float>::max();
   least_ = is_half ? 5.9604645e-8f : std::numeric_limits<float>::denorm_min();
+  for (const Node* node : order) reasons_[node] = visit(*node);
+  go_back(order);
 }
 
 bool FloatNeeds::is_wide(float number) const {
@@ -166,9 +184,7 @@ bool FloatNeeds::has_wide_input(const Node& node) const {
 bool FloatNeeds::sum_is_wide(const Node& node) const {
   const bool is_half = narrow_ == DataType::kHALF;
   const bool passes_on = has_wide_input(node);
-  if (std::find(std::begin(kOrdinary), std::end(kOrdinary), node.kind()) != std::end(kOrdinary))
-    return false;
-  if (is_weighted_sum(node)) return false;
+  if (is_ordinary(node) || is_weighted_sum(node)) return false;
   if (node.as<Cast>() != nullptr) return passes_on || counts(node.inputs[0]->type);
   if (node.as<Cumulative>() != nullptr) return true;
   if (const auto* op = node.as<Fill>()) return op->operation == nvinfer1::FillOperation::kLINSPACE;
@@ -205,6 +221,23 @@ bool FloatNeeds::result_is_wide(const Node& node) const {
   const size_t first = node.inputs.size() + 1 - static_cast<size_t>(epilogue->inputs);
   for (size_t i = first; i < node.inputs.size(); ++i) wide.push_back(is_wide(node.inputs[i]));
   return with_constants(*epilogue, std::move(wide));
+}
+
+// From banks of filters back to where their signals come from.
+void FloatNeeds::go_back(std::span<Node* const> order) {
+  std::unordered_set<const Value*> signals;
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const Node& node = **it;
+    const bool makes_signal = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                          [&](const Value* v) { return signals.contains(v); });
+    const bool filters = is_filter_bank(node);
+    if (!filters && (!makes_signal || is_ordinary(node) || is_weighted_sum(node))) continue;
+    for (const Value* v : node.inputs)
+      if (v != nullptr && v->type == DataType::kFLOAT) signals.insert(v);
+    if (reasons_[&node].empty())
+      reasons_[&node] = filters ? "its filters find what is quiet beside what is loud"
+                                : "filters find what is quiet in the signal that it passes on";
+  }
 }
 
 std::string FloatNeeds::visit(const Node& node) {

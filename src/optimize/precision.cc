@@ -99,8 +99,8 @@ std::optional<Tensor> narrowed(const Tensor& tensor, DataType type) {
 // What a layer is to compute in and to give.
 struct Decision {
   DataType type = DataType::kFLOAT;
-  bool is_demand = false;  // the caller's
-  std::vector<std::optional<DataType>> output_types = {};
+  std::optional<DataType> wish;  // the caller's
+  std::vector<std::optional<DataType>> output_types;
 };
 
 class Rewriter {
@@ -127,28 +127,29 @@ class Rewriter {
  private:
   // All layers are looked at before the first is changed.
   void decide() {
-    FloatNeeds needs(precision_.narrow.value_or(DataType::kHALF));
     for (Node* node : order_) {
-      const auto wish = std::exchange(node->precision, std::nullopt);
-      std::vector<std::optional<DataType>> output_types(node->outputs.size());
-      std::swap(output_types, node->output_types);
       Decision& decided = decisions_[node];
-      decided = decision(*node, wish, needs.visit(*node));
-      decided.output_types = std::move(output_types);
+      decided.wish = std::exchange(node->precision, std::nullopt);
+      decided.output_types = node->output_types;
+      std::fill(node->output_types.begin(), node->output_types.end(), std::nullopt);
+    }
+    const FloatNeeds needs(precision_.narrow.value_or(DataType::kHALF), order_);
+    for (const Node* node : order_) {
+      Decision& decided = decisions_[node];
+      decided.type = type_for(*node, decided.wish, needs.reason(*node));
     }
   }
 
-  Decision decision(const Node& node, std::optional<DataType> wish,
+  DataType type_for(const Node& node, std::optional<DataType> wish,
                     const std::string& reason) const {
-    if (!computes_floats(node) || (wish && !is_narrow(*wish))) return {};
-    if (wish && precision_.constraints == Precision::Constraints::kObey) return {*wish, true};
+    if (!computes_floats(node) || (wish && !is_narrow(*wish))) return DataType::kFLOAT;
+    if (wish && precision_.constraints == Precision::Constraints::kObey) return *wish;
     const bool prefers = wish && precision_.constraints == Precision::Constraints::kPrefer;
-    Decision decided;
-    if (prefers) decided = {*wish, true};
-    if (!prefers && precision_.narrow && can_follow(node)) decided = {*precision_.narrow};
-    if (reason.empty() || !is_narrow(decided.type)) return decided;
-    report(node, decided, reason);
-    return {};
+    if (!prefers && (!precision_.narrow || !can_follow(node))) return DataType::kFLOAT;
+    const DataType type = prefers ? *wish : *precision_.narrow;
+    if (reason.empty()) return type;
+    report(node, prefers, type, reason);
+    return DataType::kFLOAT;
   }
 
   // Whether there is anything to choose. Elements that the host knows are no layer's work.
@@ -180,7 +181,7 @@ class Rewriter {
       ++narrow_layers_;
       return;
     }
-    if (narrow) report(node, decision, refusal);
+    if (narrow) report(node, decision.wish == decision.type, decision.type, refusal);
     widen(node, narrow);
   }
 
@@ -237,23 +238,23 @@ class Rewriter {
   }
 
   void widen(Node& node, bool is_tried) {
+    if (is_on_host(node)) return;  // as the shape of a tensor, whose type does not matter
     const std::vector<Value*> before = node.inputs;
     for (Value*& in : node.inputs)
       if (in != nullptr && was_float_.contains(in)) in = in_type(*in, DataType::kFLOAT, &node);
     if (is_tried || node.inputs != before) network_.infer(node);
   }
 
-  void report(const Node& node, const Decision& decision, const std::string& reason) const {
-    if (!decision.is_demand) {
-      log_.verbose("layer {} stays in float32: {}", describe(node), reason);
-      return;
-    }
-    if (precision_.constraints == Precision::Constraints::kObey)
+  void report(const Node& node, bool is_wish, DataType type, const std::string& reason) const {
+    if (is_wish && precision_.constraints == Precision::Constraints::kObey)
       fail(ErrorCode::kUNSUPPORTED_STATE,
            "layer {} must compute in {} (kOBEY_PRECISION_CONSTRAINTS), and cannot: {}",
-           describe(node), name_of(decision.type), reason);
-    log_.warning("layer {} was to compute in {} and stays in float32: {}", describe(node),
-                 name_of(decision.type), reason);
+           describe(node), name_of(type), reason);
+    if (is_wish && precision_.constraints == Precision::Constraints::kPrefer)
+      log_.warning("layer {} was to compute in {} and stays in float32: {}", describe(node),
+                   name_of(type), reason);
+    else
+      log_.verbose("layer {} stays in float32: {}", describe(node), reason);
   }
 
   // The tensor in another float type: a weight of its own, or a cast, made on first need right

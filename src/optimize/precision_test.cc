@@ -160,6 +160,22 @@ TEST(Precision, PositionsAreCountedInFloat32) {
                             fmt::format("Activation_4 {}", name_of(type))));
 }
 
+TEST(Precision, FiltersReadAFloat32Signal) {
+  Model m;
+  Value& signal = m.input({1, 1, 1, 256});
+  auto filters = std::make_unique<Convolution>();
+  filters->output_maps = 4;
+  filters->kernel = {1, 64};
+  filters->stride = filters->dilation = {1, 1};
+  filters->pre_padding = filters->post_padding = {0, 0};
+  Value& louder = m.product(signal, m.number(0.5f));
+  Value& spectrum = m.add(std::move(filters), {&louder, &m.weight({4, 1, 1, 64})}, "Filters");
+  m.output(m.relu(m.convolution(spectrum, 4)));
+  EXPECT_THAT(types_of(*with(m.network, kHalves)),
+              ElementsAre("ElementWise_1 float32", "Filters float32", "Conv_2 float16",
+                          "Activation_3 float16"));
+}
+
 TEST(Precision, BytesAndBooleansFitIn16Bits) {
   Model m;
   Value& x = m.network.add_input("x", DataType::kUINT8, {1, 3, 4, 4});
