@@ -306,7 +306,7 @@ class Rewriter {
       if (border == v) continue;
       border->allowed_formats = v->allowed_formats;
       border->requested_type = v->requested_type;
-      std::swap(border->name, v->name);
+      border->name = std::exchange(v->name, fmt::format("{} in {}", v->name, name_of(v->type)));
       v = border;
       changes = true;
     }
