@@ -15,7 +15,19 @@ namespace {
 
 // The order is meaning: the first that accepts is taken. Those that end in `true` are timed against
 // the next while a plan is built.
-constexpr Candidate kReorder[] = {{"copy", offer_copy}};
+constexpr Candidate kConvolution[] = {
+    {"depthwise_convolution", offer_depthwise_convolution, true},  // cuDNN's may be quicker
+    {"cudnn_convolution", offer_cudnn_convolution},
+    {"direct_convolution", offer_direct_convolution},
+    {"host", offer_host}};
+constexpr Candidate kDeconvolution[] = {{"cudnn_convolution", offer_cudnn_convolution},
+                                        {"direct_convolution", offer_direct_convolution},
+                                        {"host", offer_host}};
+constexpr Candidate kIntegerConvolution[] = {{"integer_convolution", offer_integer_convolution},
+                                             {"host", offer_host}};
+constexpr Candidate kPooling[] = {{"pooling", offer_pooling}, {"host", offer_host}};
+constexpr Candidate kReduce[] = {{"spatial_mean", offer_spatial_mean}, {"host", offer_host}};
+constexpr Candidate kReorder[] = {{"copy", offer_copy}, {"reorder", offer_reorder}};
 constexpr Candidate kPlugin[] = {{"plugin", offer_plugin}};
 constexpr Candidate kOthers[] = {{"host", offer_host}};
 
@@ -25,6 +37,11 @@ struct Row {
 };
 
 const Row kLists[] = {
+    {LayerType::kCONVOLUTION, kConvolution},
+    {LayerType::kDECONVOLUTION, kDeconvolution},
+    {layer_type(PrivateLayer::kIntegerConvolution), kIntegerConvolution},
+    {LayerType::kPOOLING, kPooling},
+    {LayerType::kREDUCE, kReduce},
     {layer_type(PrivateLayer::kReorder), kReorder},
     {LayerType::kPLUGIN, kPlugin},
     {LayerType::kPLUGIN_V2, kPlugin},
@@ -51,7 +68,11 @@ class CudaTarget final : public Target {
     return kOthers;
   }
 
-  bool fuses(const Op&, const PointwiseProgram&) const override { return false; }
+  bool fuses(const Op& op, const PointwiseProgram& epilogue) const override {
+    if (op.kind() == LayerType::kCONVOLUTION || op.kind() == LayerType::kDECONVOLUTION)
+      return cudnn_fuses(epilogue);
+    return false;
+  }
 
   const Device& device() const override { return cuda_device(); }
   const Target& bodies() const override { return cpu_target(); }

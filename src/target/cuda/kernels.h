@@ -9,5 +9,21 @@ namespace tenon::cuda {
 Offer offer_host(const KernelRequest& request);
 /// A reorder from a layout to the same one.
 Offer offer_copy(const KernelRequest& request);
+/// A reorder between rows and channels last.
+Offer offer_reorder(const KernelRequest& request);
+
+// Convolutions and their transposes.
+Offer offer_cudnn_convolution(const KernelRequest& request);
+/// One window for each channel.
+Offer offer_depthwise_convolution(const KernelRequest& request);
+/// Plain sums, of any shape.
+Offer offer_direct_convolution(const KernelRequest& request);
+Offer offer_integer_convolution(const KernelRequest& request);
+/// Whether cuDNN may compute the program as part of the convolution before it.
+bool cudnn_fuses(const PointwiseProgram& epilogue);
+
+Offer offer_pooling(const KernelRequest& request);
+/// Averages over all spatial axes.
+Offer offer_spatial_mean(const KernelRequest& request);
 
 }  // namespace tenon::cuda

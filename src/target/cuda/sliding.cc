@@ -1,0 +1,197 @@
+#include "target/cuda/sliding.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "ops/convolution.h"
+#include "ops/deconvolution.h"
+
+namespace tenon::cuda {
+namespace {
+
+int64_t at(const Shape& list, size_t axis) {
+  return list.rank() > static_cast<int>(axis) ? list[static_cast<int>(axis)] : 0;
+}
+
+/// Extents of batch, channel and three spatial axes.
+void spread(const Shape& shape, int64_t (&extents)[kAxes]) {
+  require(shape.rank() >= 3 && shape.rank() <= kAxes, "expected rank 3 to 5, found {}", shape);
+  std::fill(std::begin(extents), std::end(extents), 1);
+  extents[0] = shape[0];
+  extents[1] = shape[1];
+  for (int i = 2; i < shape.rank(); ++i) extents[kAxes - shape.rank() + i] = shape[i];
+}
+
+/// A list over batch, channel and spatial axes in the order of memory.
+template <class List> void to_memory_order(List& list, Layout layout) {
+  if (layout == Layout::kChannelsLast) std::rotate(list + 1, list + 2, list + kAxes);
+}
+
+DeviceProgram device_program(const PointwiseProgram& program) {
+  DeviceProgram p;
+  require(program.inputs <= DeviceProgram::kMostInputs
+              && program.constants.size() <= DeviceProgram::kMostConstants
+              && program.steps.size() <= DeviceProgram::kMostSteps,
+          "an epilogue of {} inputs, {} constants and {} steps is too long", program.inputs,
+          program.constants.size(), program.steps.size());
+  program.check();
+  p.inputs = program.inputs;
+  for (const float constant : program.constants) p.constant[p.constants++] = constant;
+  for (const PointwiseStep& s : program.steps)
+    p.step[p.steps++] = {static_cast<int32_t>(s.family), s.function, s.a, s.b, s.alpha, s.beta};
+  return p;
+}
+
+}  // namespace
+
+SlidingOp::SlidingOp(const Op& op) {
+  if (const auto* forward = dynamic_cast<const Convolution*>(&op)) {
+    attributes = *forward;
+    return;
+  }
+  const auto& backward = dynamic_cast<const Deconvolution&>(op);
+  attributes = backward;
+  output_padding = backward.output_padding;
+  transposed = true;
+}
+
+std::vector<Window> SlidingOp::windows(const Shape& data, const Shape& result) const {
+  auto windows = attributes.windows();
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const auto axis = static_cast<int>(i) + 2;
+    windows[i] = transposed
+                     ? resolved_transposed(windows[i], data[axis], result[axis],
+                                           at(output_padding, i), attributes.padding_mode)
+                     : resolved(windows[i], data[axis], result[axis], attributes.padding_mode);
+  }
+  return windows;
+}
+
+std::string SlidingOp::refusal(const KernelRequest& request) const {
+  const auto is_real = [](DataType type) {
+    return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
+  };
+  const auto& inputs = request.inputs;
+  if (inputs.size() < 2 || !inputs[kDataInput].present || !inputs[kWeightsInput].present)
+    return "data or weights are missing";
+  const DataType type = inputs[kDataInput].type;
+  if (!is_real(type)) return "only float32, float16 and bfloat16 are supported";
+  for (const TensorSpec& input : inputs)
+    if (input.present && input.type != type) return "tensors of several types are not supported";
+  const int rank = attributes.kernel.rank() + 2;
+  if (rank < 4 || rank > 5 || inputs[kDataInput].shape.rank() != rank)
+    return "only two or three spatial axes are supported";
+  if (attributes.groups < 1 || attributes.output_maps < 1
+      || attributes.output_maps % attributes.groups != 0)
+    return "the attributes are inconsistent";
+  try {
+    epilogue_parameters(attributes.epilogue, inputs, request.outputs[0]);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+Steps::Steps(const Shape& shape, Layout layout) {
+  int64_t extents[kAxes];
+  spread(shape, extents);
+  int64_t step = 1;
+  const auto next = [&](int i) {
+    axis[i] = step;
+    step *= extents[i];
+  };
+  if (layout == Layout::kChannelsLast) next(1);
+  for (int i = kAxes - 1; i >= 2; --i) next(i);
+  if (layout != Layout::kChannelsLast) next(1);
+  next(0);
+}
+
+EpilogueParameters epilogue_parameters(const PointwiseProgram& program,
+                                       std::span<const TensorSpec> inputs,
+                                       const TensorSpec& result) {
+  EpilogueParameters p;
+  p.program = device_program(program);
+  p.channels_last = result.layout == Layout::kChannelsLast;
+  spread(result.shape, p.extents);
+  const size_t operands = program.empty() ? 0 : static_cast<size_t>(program.inputs) - 1;
+  require(operands == 0 || inputs.size() == kFirstOperand + operands,
+          "an epilogue of {} operands, found {} inputs", operands, inputs.size());
+  for (size_t i = 0; i < operands; ++i) {
+    const TensorSpec& spec = inputs[kFirstOperand + i];
+    require(spec.shape.rank() == result.shape.rank(), "an operand {} beside {}", spec.shape,
+            result.shape);
+    int64_t extents[kAxes];
+    spread(spec.shape, extents);
+    Steps steps(spec.shape, spec.layout);
+    for (int axis = 0; axis < kAxes; ++axis) {
+      require(extents[axis] == 1 || extents[axis] == p.extents[axis],
+              "an operand {} does not broadcast to {}", spec.shape, result.shape);
+      if (extents[axis] == 1) steps.axis[axis] = 0;
+    }
+    to_memory_order(steps.axis, result.layout);
+    std::copy(std::begin(steps.axis), std::end(steps.axis), p.operands[i].steps);
+  }
+  to_memory_order(p.extents, result.layout);
+  return p;
+}
+
+void set_operands(EpilogueParameters& p, std::span<const void* const> inputs) {
+  p.bias = inputs.size() > kBiasInput ? inputs[kBiasInput] : nullptr;
+  for (size_t i = kFirstOperand; i < inputs.size(); ++i)
+    p.operands[i - kFirstOperand].data = inputs[i];
+}
+
+Tensor with_channels_last(const Tensor& weights, int64_t outer, int64_t inner) {
+  const int64_t taps = outer * inner == 0 ? 0 : weights.count() / (outer * inner);
+  Tensor packed(weights.type(), {outer, taps, inner});
+  const size_t bytes = bytes_of(weights.type(), 1);
+  const auto* from = weights.data<std::byte>();
+  auto* to = packed.mutable_data<std::byte>();
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t t = 0; t < taps; ++t)
+      for (int64_t i = 0; i < inner; ++i, to += bytes)
+        std::memcpy(to, from + static_cast<size_t>((o * inner + i) * taps + t) * bytes, bytes);
+  return packed;
+}
+
+DirectConvolution direct_parameters(const SlidingOp& op, std::span<const TensorSpec> inputs,
+                                    const TensorSpec& result, Layout weights) {
+  const TensorSpec& data = inputs[kDataInput];
+  const ConvolutionAttributes& a = op.attributes;
+  const int rank = a.kernel.rank() + 2;
+  require(data.shape.rank() == rank && result.shape.rank() == rank && data.shape[1] % a.groups == 0
+              && result.shape[1] == a.output_maps && data.shape[0] == result.shape[0],
+          "shapes {} and {} do not fit the attributes", data.shape, result.shape);
+  DirectConvolution p;
+  p.type = data.type;
+  p.transposed = op.transposed;
+  p.images = data.shape[0];
+  p.groups = a.groups;
+  p.depth = data.shape[1] / a.groups;
+  p.maps = a.output_maps / a.groups;
+  const auto windows = op.windows(data.shape, result.shape);
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const size_t to = 3 - windows.size() + i;
+    p.in[to] = data.shape[static_cast<int>(i) + 2];
+    p.out[to] = result.shape[static_cast<int>(i) + 2];
+    p.kernel[to] = windows[i].kernel;
+    p.stride[to] = windows[i].stride;
+    p.dilation[to] = windows[i].dilation;
+    p.pre[to] = windows[i].pre;
+  }
+  const Steps steps(data.shape, data.layout);
+  std::copy(std::begin(steps.axis), std::end(steps.axis), p.data_steps);
+  // Of the two channel axes of the weights the outer one is the maps, or when transposed the depth.
+  const int64_t taps = a.kernel.volume(), inner = op.transposed ? p.maps : p.depth;
+  const bool last = weights == Layout::kChannelsLast;
+  const int64_t outer_step = inner * taps, inner_step = last ? 1 : taps;
+  p.tap_step = last ? inner : 1;
+  p.map_step = op.transposed ? inner_step : outer_step;
+  p.depth_step = op.transposed ? outer_step : inner_step;
+  p.group_step = outer_step * (op.transposed ? p.depth : p.maps);
+  p.epilogue = epilogue_parameters(a.epilogue, inputs, result);
+  return p;
+}
+
+}  // namespace tenon::cuda
