@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from gpu.suites import MODELS, ROOT, SUITES, TWO
+from gpu.suites import BENCHMARK, MODELS, ROOT, SUITES, TWO
 
 ARCHIVE = ROOT / ".gpu/check.tar.xz"
 LIBRARIES = ".gpu/lib"  # those of the system, beside the root that the archive is unpacked in
@@ -47,7 +47,7 @@ def commit():
 def stage(build, folder):
     """Fills a folder with what is unpacked over a checkout."""
     inside = build.relative_to(ROOT)
-    programs = {path for suite in (*SUITES, *TWO) for path in suite.programs}
+    programs = {path for suite in (*SUITES, *TWO) for path in suite.programs} | set(BENCHMARK)
     missing = sorted(path for path in programs if not (build / path).exists())
     if missing:
         raise SystemExit(f"gpu_check: {inside} lacks {', '.join(missing)}: build all of it first")

@@ -152,6 +152,7 @@ SUITES = (
           google("cudart/test_cudart_forward", parts=1)),
 )
 
+BENCHMARK = ("bench/tenon_bench_worker",)  # of bench/gpu.py, which the archive serves, too
 SANITIZER = ("compute-sanitizer", "--print-limit=20", "--error-exitcode=99", "--report-api-errors=no")
 SANITIZED = tuple(
     Suite(f"{tool}: {suite}", "", (), run)
