@@ -133,8 +133,8 @@ def command_line(machine):
 
 
 SUITES = (
-    Suite("kernels", "the CUDA target's kernels against each layer's reference", ("src/target/test_cuda",),
-          google("src/target/test_cuda")),
+    Suite("kernels", "the CUDA target's kernels against each layer's reference", ("test/cuda/test_cuda",),
+          google("test/cuda/test_cuda")),
     Suite("onnx", "ONNX's node tests, and small models, through the engine", ("test/models/run_cases", "src/import/onnx_cases"),
           node_cases),
     Suite("plugins", "plugins' cases through the engine: ONNX node, addPluginV2, addPluginV3", ("test/plugins/test_plugins_engine",),
@@ -158,7 +158,7 @@ SANITIZED = tuple(
     Suite(f"{tool}: {suite}", "", (), run)
     for tool in ("memcheck", "racecheck")
     for suite, run in (
-        ("kernels", google("src/target/test_cuda", before=(*SANITIZER, f"--tool={tool}"), seconds=240)),
+        ("kernels", google("test/cuda/test_cuda", before=(*SANITIZER, f"--tool={tool}"), seconds=240)),
         ("plugin kernels", lambda machine, tool=tool: plugin_kernels(
             machine, True, (*SANITIZER, f"--tool={tool}", "--target-processes=all")))))
 TWO = (Suite("two GPUs", "an engine on each of two GPUs, and what goes between them", ("test/cuda/test_devices",),
