@@ -144,7 +144,7 @@ Offer offer_depthwise_convolution(const KernelRequest& request) {
   if (std::string reason = refusal(op, request); !reason.empty()) return reason;
   const auto activation = match(op.attributes.epilogue);
   if (!activation) return "the epilogue is not supported";
-  const int64_t channels = op.attributes.groups;
+  const int64_t channels = op.attributes.groups, taps = op.attributes.kernel.volume();
   auto kernel = std::make_unique<DepthwiseKernel>(std::move(op), *activation);
   kernel->input_layouts.assign(request.inputs.size(), Layout::kLinear);
   kernel->input_layouts[kDataInput] = Layout::kChannelsLast;
@@ -158,7 +158,9 @@ Offer offer_depthwise_convolution(const KernelRequest& request) {
   const auto& state = request.stored->state;
   const auto* at_once = state.size() == 1 ? std::get_if<int64_t>(&state[0].second) : nullptr;
   require(at_once != nullptr && (*at_once == 1 || *at_once == 2 || *at_once == 4)
-              && request.stored->packed.size() == 1,
+              && request.stored->packed.size() == 1
+              && request.stored->packed[0].type() == request.inputs[kDataInput].type
+              && request.stored->packed[0].count() == channels * taps,
           "a stored kernel is damaged");
   kernel->set_at_once(static_cast<int>(*at_once));
   kernel->packed = request.stored->packed;

@@ -157,15 +157,15 @@ __device__ float run_program(const EpilogueParameters& p, float x, const int64_t
   for (int i = 0; i < program.constants; ++i) registers[next++] = program.constant[i];
   for (int i = 0; i < program.steps; ++i) {
     const DeviceProgram::Step& s = program.step[i];
-    const float a = registers[s.a];
-    registers[next++] =
-        s.family == 0 ? unary(static_cast<nvinfer1::UnaryOperation>(s.function), a)
+    const float a = i > 0 && s.a == next - 1 ? x : registers[s.a];  // mostly a chain
+    x = s.family == 0 ? unary(static_cast<nvinfer1::UnaryOperation>(s.function), a)
         : s.family == 1
             ? activation(static_cast<nvinfer1::ActivationType>(s.function), a, s.alpha, s.beta)
             : element_wise(static_cast<nvinfer1::ElementWiseOperation>(s.function), a,
                            registers[s.b]);
+    registers[next++] = x;
   }
-  return registers[next - 1];
+  return x;
 }
 
 /// Adds the bias and runs the program for the result's element at `index`, one per axis.

@@ -1,4 +1,6 @@
 // Convolution and deconvolution by cuDNN.
+#include <algorithm>
+
 #include "base/error.h"
 #include "target/cuda/cudnn/convolution_graph.h"
 #include "target/cuda/empty_execution.h"
@@ -9,7 +11,7 @@ namespace cudnn {
 namespace {
 
 // Kernels that are timed against each other, for each way of computing a layer.
-constexpr size_t kMostEngines = 6;
+constexpr size_t kMostEngines = 10;
 
 class ConvolutionKernel final : public Kernel {
  public:
@@ -22,7 +24,7 @@ class ConvolutionKernel final : public Kernel {
     timing_id = fmt::format("cudnn {}", library().version());
     set_layouts(request);
     if (request.stored != nullptr)
-      load(*request.stored);
+      load(*request.stored, request.inputs[kDataInput]);
     else
       build(request);
   }
@@ -33,6 +35,7 @@ class ConvolutionKernel final : public Kernel {
       if (recipe.str() != variant) {
         auto kernel = std::make_unique<ConvolutionKernel>(*this);
         kernel->choose(recipe);
+        kernel->is_rival_ = true;
         others.push_back(std::move(kernel));
       }
     return others;
@@ -49,6 +52,7 @@ class ConvolutionKernel final : public Kernel {
       try {
         return execution_of(problem, recipe_, is_packed);
       } catch (const Error&) {  // an engine that does not do these shapes
+        if (is_rival_) throw;
       }
       for (const Recipe& recipe : recipes_for(problem, kMostEngines)) try {
           return execution_of(problem, recipe, is_packed);
@@ -71,9 +75,24 @@ class ConvolutionKernel final : public Kernel {
     TensorSpec result = request.outputs[0];
     result.layout = layout_;
     if (inputs[kDataInput].shape.volume() > 0 && result.shape.volume() > 0)
-      rivals_ = recipes_for({op_, fusion_, inputs, result, tf32_}, kMostEngines);
+      rivals_ = working({op_, fusion_, inputs, result, tf32_});
     require(!rivals_.empty(), "cuDNN has no kernel for it");
     choose(rivals_.front());
+  }
+
+  /// From the first that works on. What comes after it shows when it is timed.
+  std::vector<Recipe> working(const Problem& problem) const {
+    auto recipes = recipes_for(problem, kMostEngines);
+    const auto works = [&](const Recipe& recipe) {
+      try {
+        execution_of(problem, recipe, input_is_packed[kWeightsInput]);
+        return true;
+      } catch (const Error&) {
+        return false;
+      }
+    };
+    recipes.erase(recipes.begin(), std::find_if(recipes.begin(), recipes.end(), works));
+    return recipes;
   }
 
   void set_layouts(const KernelRequest& request) {
@@ -90,9 +109,7 @@ class ConvolutionKernel final : public Kernel {
     const int64_t outer = op_.transposed ? data.shape[1] : a.output_maps;
     const int64_t inner = (op_.transposed ? a.output_maps : data.shape[1]) / a.groups;
     if (const Tensor* weights = request.constants[kWeightsInput]; weights != nullptr) {
-      const int64_t expected = outer * inner * a.kernel.volume();
-      require(weights->count() == expected, "expected weights of {} elements, found {}", expected,
-              weights->count());
+      check_weights(*weights, data);
       packed.push_back(layout_ == Layout::kChannelsLast ? with_channels_last(*weights, outer, inner)
                                                         : *weights);
       input_is_packed[kWeightsInput] = true;
@@ -108,7 +125,15 @@ class ConvolutionKernel final : public Kernel {
     packed.push_back(std::move(constants));
   }
 
-  void load(const StoredKernel& stored) {
+  void check_weights(const Tensor& weights, const TensorSpec& data) const {
+    const ConvolutionAttributes& a = op_.attributes;
+    const int64_t expected = a.output_maps * (data.shape[1] / a.groups) * a.kernel.volume();
+    require(weights.type() == data.type && weights.count() == expected,
+            "expected weights of {} elements of {}, found {} of {}", expected, name_of(data.type),
+            weights.count(), name_of(weights.type()));
+  }
+
+  void load(const StoredKernel& stored, const TensorSpec& data) {
     Recipe recipe;
     set_fields(recipe, stored.state);
     const size_t constants = fusion_ && !fusion_->constants.empty() ? 1 : 0;
@@ -119,6 +144,11 @@ class ConvolutionKernel final : public Kernel {
             "a stored kernel is damaged");
     packed = stored.packed;
     input_is_packed[kWeightsInput] = packed.size() > constants;
+    if (input_is_packed[kWeightsInput]) check_weights(packed[0], data);
+    if (constants > 0)
+      require(packed.back().type() == DataType::kFLOAT
+                  && packed.back().count() == 4 * static_cast<int64_t>(fusion_->constants.size()),
+              "a stored kernel is damaged");
     choose(recipe);
   }
 
@@ -128,6 +158,7 @@ class ConvolutionKernel final : public Kernel {
   bool tf32_;
   Recipe recipe_;
   std::vector<Recipe> rivals_;  // while building
+  bool is_rival_ = false;       // does it in its own way or not at all
 };
 
 // Tensor cores read channels last; kernels for floats without them are made for rows.

@@ -272,10 +272,7 @@ void Recipe::visit(FieldVisitor& v) {
 std::string Recipe::str() const {
   std::string text = form == Form::kFused ? "fused" : form == Form::kSums ? "sums" : "float sums";
   if (pads) text += " padded";
-  text += fmt::format(" {}", engine.engine);
-  for (size_t i = 0; i + 1 < engine.knobs.size(); i += 2)
-    text += fmt::format(" {}:{}", engine.knobs[i], engine.knobs[i + 1]);
-  return text;
+  return text + " " + engine.str();
 }
 
 Shape Problem::data_shape(bool pads) const {

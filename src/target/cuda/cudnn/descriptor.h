@@ -69,6 +69,7 @@ class Descriptor {
     values.resize(static_cast<size_t>(std::clamp<int64_t>(count, 0, values.size())));
     return values;
   }
+  std::string text(cudnnBackendAttributeName_t name) const;
   /// Descriptors of one type, at most `most`.
   std::vector<Descriptor> descriptors(cudnnBackendAttributeName_t name,
                                       cudnnBackendDescriptorType_t type, size_t most) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "target/cuda/check.h"
+#include "target/cuda/cudnn/plan_texts.h"
 
 namespace tenon::cuda::cudnn {
 namespace {
@@ -85,6 +86,23 @@ std::vector<cudnnBackendDescriptor_t> pointers_to(const std::vector<Descriptor>&
 
 }  // namespace
 
+std::string EngineChoice::str() const {
+  std::string text = fmt::format("{}", engine);
+  for (size_t i = 0; i + 1 < knobs.size(); i += 2)
+    text += fmt::format(" {}:{}", knobs[i], knobs[i + 1]);
+  return text;
+}
+
+std::string Descriptor::text(cudnnBackendAttributeName_t name) const {
+  int64_t size = 0;
+  check(library().get_attribute(descriptor_, name, CUDNN_TYPE_CHAR, 0, &size, nullptr),
+        "measuring a text");
+  std::string text(static_cast<size_t>(std::max<int64_t>(size, 0)), '\0');
+  check(library().get_attribute(descriptor_, name, CUDNN_TYPE_CHAR, size, &size, text.data()),
+        "reading a text");
+  return text;
+}
+
 std::vector<Descriptor> Descriptor::descriptors(cudnnBackendAttributeName_t name,
                                                 cudnnBackendDescriptorType_t type,
                                                 size_t most) const {
@@ -137,6 +155,7 @@ Descriptor& Graph::add(int64_t number, cudnnDataType_t type, const Shape& shape,
   tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, int64_t{16});
   tensor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_between);
   tensor.finalize("describing a tensor");
+  text_ += fmt::format("{} {} {} {}\n", static_cast<int>(type), shape, name_of(layout), is_between);
   return tensors_.emplace_back(std::move(tensor));
 }
 
@@ -192,6 +211,10 @@ void Graph::convolve(Kind kind, int64_t data, int64_t weights, int64_t result,
     operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, CUDNN_TYPE_FLOAT, 0.f);
   }
   operation.finalize("asking for a convolution");
+  text_ += fmt::format("slide {} {} {} {}", static_cast<int>(kind), data, weights, result);
+  for (const Window& w : windows)
+    text_ += fmt::format(", {} {} {} {} {}", w.kernel, w.stride, w.dilation, w.pre, w.post);
+  text_ += "\n";
   parts_.push_back(std::move(sliding));
   operations_.push_back(std::move(operation));
 }
@@ -219,6 +242,9 @@ void Graph::pointwise(const Pointwise& wanted, int64_t a, int64_t b, int64_t res
   if (b >= 0) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensors_[static_cast<size_t>(b)]);
   operation.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, tensors_[static_cast<size_t>(result)]);
   operation.finalize("asking for an element-wise operation");
+  text_ +=
+      fmt::format("each {} {} {} {} {} {} {} {}\n", static_cast<int>(wanted.mode), a, b, result,
+                  wanted.lower_slope, wanted.upper, wanted.elu_alpha, wanted.softplus_beta);
   parts_.push_back(std::move(function));
   operations_.push_back(std::move(operation));
 }
@@ -259,7 +285,7 @@ std::vector<EngineChoice> Graph::engines(bool tf32, size_t most) const {
   return choices;
 }
 
-GraphPlan Graph::plan(const EngineChoice& choice) const {
+Descriptor Graph::configuration_of(const EngineChoice& choice) const {
   Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph_);
   engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, choice.engine);
@@ -280,13 +306,36 @@ GraphPlan Graph::plan(const EngineChoice& choice) const {
     configuration.set_list(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                            std::span(settings));
   configuration.finalize("setting up an engine");
+  return configuration;
+}
 
+GraphPlan Graph::plan(const EngineChoice& choice) const {
   const Handle handle;
   const cudnnHandle_t plain = handle;
-  Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, plain);
+  const auto empty_plan = [&] {
+    Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, plain);
+    return plan;
+  };
+  int device = 0;
+  cuda::check(cudaGetDevice(&device), "asking for the current device");
+  const std::string key = fmt::format("{}{} on {}", text_, choice.str(), device);
+  if (const auto text = PlanTexts::find(key)) try {
+      Descriptor plan = empty_plan();
+      plan.set_list(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                    std::span<const char>(*text));
+      plan.finalize("reading a kernel");
+      return GraphPlan(std::move(plan), {}, in_memory_);
+    } catch (const Error&) {  // made anew
+    }
+  Descriptor configuration = configuration_of(choice);
+  Descriptor plan = empty_plan();
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
   plan.finalize("making a kernel");
+  try {
+    PlanTexts::keep(key, plan.text(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION));
+  } catch (const Error&) {  // not all kernels have a text
+  }
   return GraphPlan(std::move(plan), std::move(configuration), in_memory_);
 }
 

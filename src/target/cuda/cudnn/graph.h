@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "base/fields.h"
@@ -15,6 +16,8 @@ namespace tenon::cuda::cudnn {
 struct EngineChoice {
   int64_t engine = 0;
   std::vector<int64_t> knobs;  // type and value of each setting in turn
+
+  std::string str() const;
 
   friend bool operator==(const EngineChoice&, const EngineChoice&) = default;
 };
@@ -65,6 +68,7 @@ class Graph {
   GraphPlan plan(const EngineChoice& choice) const;
 
  private:
+  Descriptor configuration_of(const EngineChoice& choice) const;
   Descriptor& add(int64_t number, cudnnDataType_t type, const Shape& shape, Layout layout,
                   bool is_between);
 
@@ -72,6 +76,7 @@ class Graph {
   std::vector<int64_t> in_memory_;
   bool is_float_ = true;  // all tensors in memory are float32
   Descriptor graph_;
+  std::string text_;  // tells graphs apart
 };
 
 }  // namespace tenon::cuda::cudnn
