@@ -30,6 +30,12 @@ TEST(CudnnConvolutionTest, TransposedEqualsReference) {
   check_all(deconvolution_cases());
 }
 
+TEST(CudnnConvolutionTest, WhatNoWindowReachesIsLeftToOthers) {
+  const auto c = far_output_padding();
+  LayerTest test = layer(c.op, DataType::kHALF, c.data, Layout::kLinear);
+  EXPECT_THAT(test.offer("cudnn_convolution"), testing::HasSubstr("no kernel"));
+}
+
 struct EpilogueCase {
   const char* name;
   PointwiseProgram program;
