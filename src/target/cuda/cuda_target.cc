@@ -53,6 +53,7 @@ class CudaTarget final : public Target {
   explicit CudaTarget(int device) {
     cudaDeviceProp properties;
     check(cudaGetDeviceProperties(&properties, device), "reading the device's properties");
+    has_bfloat16_ = properties.major >= 8;
     capability_ = fmt::format("sm_{}{}", properties.major, properties.minor);
     fingerprint_ = fmt::format("cuda: {}, compute capability {}.{}", properties.name,
                                properties.major, properties.minor);
@@ -74,11 +75,16 @@ class CudaTarget final : public Target {
     return false;
   }
 
+  bool is_quick_in(DataType type) const override {
+    return type == DataType::kHALF || (type == DataType::kBF16 && has_bfloat16_);
+  }
+
   const Device& device() const override { return cuda_device(); }
   const Target& bodies() const override { return cpu_target(); }
 
  private:
   std::string fingerprint_, capability_;
+  bool has_bfloat16_ = false;
 };
 
 }  // namespace
