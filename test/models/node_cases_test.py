@@ -7,6 +7,7 @@ program run_cases; TENON_JOBS of them run side by side.
 """
 import collections
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -89,9 +90,10 @@ class Runner:
 
     def close(self):
         if self.process is not None:
-            self.process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
             self.process.stdout.close()
-            self.process.wait(60)
+            self.process.wait()
             self.process = None
 
 

@@ -66,9 +66,8 @@ def node_cases(machine):
     failed = {}
     for part in re.split(r"(?m)^=+\n", text)[1:]:
         if match := re.match(r"(?:FAIL|ERROR): \S+ \(\S+\) \[(\S+)\]", part):
-            failed[match[1]] = part.strip().splitlines()[-1] if "AssertionError" not in part else \
-                part[part.index("AssertionError"):].strip().split("\n----")[0]
-    numbers = re.search(r"(?m)^\{.*'passed'.*\}$", text)
+            failed[match[1]] = part.strip().split("unexpectedly found in ('failed', 'wrong') : ")[-1].split("\n\n")[0]
+    numbers = re.search(r"(?m)\{'[a-z].*\}$", text)
     if not numbers:
         return gtest.Outcome([], {"node_cases_test.py": text[-4000:]})
     counts = {kind: int(n) for kind, n in re.findall(r"'([^']+)': (\d+)", numbers[0])}
