@@ -14,7 +14,8 @@ namespace tenon::python {
 /// Several threads may build with one configuration. All of it needs the GIL.
 class BuildMonitor {
  public:
-  explicit BuildMonitor(nvinfer1::IBuilderConfig& config) : config_(config), outer_(users_here()) {
+  explicit BuildMonitor(nvinfer1::IBuilderConfig& config)
+      : config_(config), outer_(users_here()), kept_(nb::find(users(config))) {
     static Follower follower;
     const auto [build, is_first] = builds().try_emplace(&config, Build{users(config), 0});
     ++build->second.count;
@@ -81,6 +82,7 @@ class BuildMonitor {
 
   nvinfer1::IBuilderConfig& config_;
   nvinfer1::IProgressMonitor* const outer_;
+  const nb::object kept_;  // another thread may set another monitor meanwhile
 };
 
 }  // namespace tenon::python

@@ -7,6 +7,7 @@
 #include "bind.h"
 #include "build_monitor.h"
 #include "handle.h"
+#include "keep.h"
 
 namespace tenon::python {
 namespace {
@@ -58,8 +59,8 @@ void bind_builder(nb::module_& m) {
       .def(nb::new_([](nvinfer1::ILogger& logger) {
              return into_engine([&] { return Owned(nvinfer1::createInferBuilder(logger)); });
            }),
-           nb::arg("logger"), nb::keep_alive<0, 2>())
-      .def("create_network", &create_network, nb::arg("flags") = 0, nb::keep_alive<0, 1>(),
+           nb::arg("logger"), keeps<0, 2>())
+      .def("create_network", &create_network, nb::arg("flags") = 0, of_parent(),
            "A new, empty network. `flags` has bit n for value n of NetworkDefinitionCreationFlag. "
            "While the environment variable TENON_TRT_API is 8, its batch is implicit without the "
            "bit of EXPLICIT_BATCH, as in TensorRT 8.x.")
@@ -68,9 +69,9 @@ void bind_builder(nb::module_& m) {
           [](IBuilder& self) {
             return into_engine([&] { return Owned(self.createBuilderConfig()); });
           },
-          nb::keep_alive<0, 1>(), "A new configuration.")
+          of_parent(), "A new configuration.")
       .def("create_optimization_profile", engine_call(&IBuilder::createOptimizationProfile),
-           nb::rv_policy::reference_internal, "A new, empty profile.")
+           nb::rv_policy::reference, of_parent(), "A new, empty profile.")
       .def("build_serialized_network", &build_serialized_network, nb::arg("network"),
            nb::arg("config"),
            "Builds a plan; None, with the reason logged, on failure. Ctrl-C stops it.")
@@ -78,7 +79,7 @@ void bind_builder(nb::module_& m) {
            nb::arg("network"), nb::arg("config"), nb::arg("writer"),
            "Builds a plan and writes it piece by piece; False on failure.")
       .def("build_engine_with_config", &build_engine, nb::arg("network"), nb::arg("config"),
-           nb::keep_alive<0, 1>(), "Builds an engine; None on failure.")
+           of_parent(), "Builds an engine; None on failure.")
       .def("is_network_supported", engine_call(&IBuilder::isNetworkSupported), nb::arg("network"),
            nb::arg("config"), "Whether the network could be built.")
       .def("reset", engine_call(&IBuilder::reset), "Puts everything back to how it was at first.")
@@ -99,22 +100,22 @@ void bind_builder(nb::module_& m) {
       .def_prop_rw("error_recorder", engine_call(&IBuilder::getErrorRecorder),
                    engine_call(&IBuilder::setErrorRecorder), nb::rv_policy::reference_internal,
                    nb::for_setter(nb::arg("recorder").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()), "Where errors are recorded.")
+                   nb::for_setter(keeps_as<"error_recorder">()), "Where errors are recorded.")
       .def_prop_rw("gpu_allocator", nullptr, engine_call(&IBuilder::setGpuAllocator),
                    nb::for_setter(nb::arg("allocator").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()),
+                   nb::for_setter(keeps_as<"gpu_allocator">()),
                    "Allocates the device memory of builds; can be set only.");
   // 8.x names.
   builder
-      .def("build_engine", &build_engine, nb::arg("network"), nb::arg("config"),
-           nb::keep_alive<0, 1>(), "The 8.x name of build_engine_with_config().")
+      .def("build_engine", &build_engine, nb::arg("network"), nb::arg("config"), of_parent(),
+           "The 8.x name of build_engine_with_config().")
       .def(
           "build_cuda_engine",
           [](IBuilder& self, INetworkDefinition& network) {
             const std::unique_ptr<IBuilderConfig> config(self.createBuilderConfig());
             return build_engine(self, network, *config);
           },
-          nb::arg("network"), nb::keep_alive<0, 1>(),
+          nb::arg("network"), of_parent(),
           "Builds an engine as configured by default; None on failure.")
       .def_prop_rw("max_batch_size", engine_call(&IBuilder::getMaxBatchSize),
                    engine_call(&IBuilder::setMaxBatchSize),

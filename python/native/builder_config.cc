@@ -8,6 +8,7 @@
 #include "bind.h"
 #include "build_monitor.h"
 #include "handle.h"
+#include "keep.h"
 
 namespace tenon::python {
 namespace {
@@ -116,11 +117,11 @@ void bind_engine(nb::class_<Config>& config) {
           },
           "Paths of the plugin libraries that the plan carries.")
       .def("add_optimization_profile", engine_call(&Config::addOptimizationProfile),
-           nb::arg("profile"), nb::keep_alive<1, 2>(),
+           nb::arg("profile"), keeps<1, 2>(),
            "Adds a profile and gives its index; -1 if it is not valid.")
       .def_prop_ro("num_optimization_profiles", engine_call(&Config::getNbOptimizationProfiles))
       .def("set_calibration_profile", engine_call(&Config::setCalibrationProfile),
-           nb::arg("profile"), nb::keep_alive<1, 2>(),
+           nb::arg("profile"), keeps_as<"calibration_profile">(),
            "Sets the shapes of calibration; False if not valid.")
       .def("get_calibration_profile", engine_call(&Config::getCalibrationProfile),
            nb::rv_policy::reference_internal)
@@ -131,15 +132,15 @@ void bind_callbacks(nb::class_<Config>& config) {
   config
       .def_prop_rw("progress_monitor", &BuildMonitor::users, &BuildMonitor::set_users,
                    nb::rv_policy::reference_internal, nb::for_setter(nb::arg("monitor").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()), "Who follows the build.")
+                   nb::for_setter(keeps_as<"progress_monitor">()), "Who follows the build.")
       .def_prop_rw("int8_calibrator", engine_call(&Config::getInt8Calibrator),
                    engine_call(&Config::setInt8Calibrator), nb::rv_policy::reference_internal,
                    nb::for_setter(nb::arg("calibrator").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()), "Feeds inputs for calibration.")
+                   nb::for_setter(keeps_as<"int8_calibrator">()), "Feeds inputs for calibration.")
       .def_prop_rw("algorithm_selector", engine_call(&Config::getAlgorithmSelector),
                    engine_call(&Config::setAlgorithmSelector), nb::rv_policy::reference_internal,
                    nb::for_setter(nb::arg("selector").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()), "Chooses kernels.");
+                   nb::for_setter(keeps_as<"algorithm_selector">()), "Chooses kernels.");
 }
 
 void bind_caches(nb::class_<Config>& config) {
@@ -154,7 +155,7 @@ void bind_caches(nb::class_<Config>& config) {
           "A timing cache from bytes of its serialize(), or an empty one from b''; None if they "
           "are damaged.")
       .def("set_timing_cache", engine_call(&Config::setTimingCache), nb::arg("cache"),
-           nb::arg("ignore_mismatch"), nb::keep_alive<1, 2>(),
+           nb::arg("ignore_mismatch"), keeps_as<"timing_cache">(),
            "Sets the cache that builds read and add to; False if it is of another device or "
            "version and `ignore_mismatch` is False.")
       .def("get_timing_cache", engine_call(&Config::getTimingCache),

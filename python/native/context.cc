@@ -9,6 +9,7 @@
 #include "bindings_8x.h"
 #include "engine_call.h"
 #include "handle.h"
+#include "keep.h"
 #include "member.h"
 
 namespace tenon::python {
@@ -57,7 +58,7 @@ void bind_tensors(nb::class_<Context>& context) {
       .def("get_max_output_size", engine_call(&Context::getMaxOutputSize), name,
            "The largest size of an output in bytes for the shapes set; -1 if not known.")
       .def("set_output_allocator", engine_call(&Context::setOutputAllocator), name,
-           nb::arg("output_allocator").none(), nb::keep_alive<1, 3>(),
+           nb::arg("output_allocator").none(), keeps_as<"output_allocator", 3, 2>(),
            "Sets who gives memory to an output; False if there is no such output.")
       .def("get_output_allocator", engine_call(&Context::getOutputAllocator), name,
            nb::rv_policy::reference_internal)
@@ -108,7 +109,7 @@ void bind_runs(nb::class_<Context>& context) {
       .def_prop_rw("profiler", engine_call(&Context::getProfiler),
                    engine_call(&Context::setProfiler), nb::rv_policy::reference_internal,
                    nb::for_setter(nb::arg("profiler").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()), "Is told the time of each layer.")
+                   nb::for_setter(keeps_as<"profiler">()), "Is told the time of each layer.")
       .def_prop_rw("enqueue_emits_profile", engine_call(&Context::getEnqueueEmitsProfile),
                    engine_call(&Context::setEnqueueEmitsProfile),
                    "Whether execute_async_v3() tells the profiler at once.")
@@ -149,11 +150,12 @@ void bind_settings(nb::class_<Context>& context) {
       .def_prop_rw("temporary_allocator", engine_call(&Context::getTemporaryStorageAllocator),
                    engine_call(&Context::setTemporaryStorageAllocator),
                    nb::rv_policy::reference_internal, nb::for_setter(nb::arg("allocator").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()), "Allocates memory needed for a while.")
+                   nb::for_setter(keeps_as<"temporary_allocator">()),
+                   "Allocates memory needed for a while.")
       .def_prop_rw("error_recorder", engine_call(&Context::getErrorRecorder),
                    engine_call(&Context::setErrorRecorder), nb::rv_policy::reference_internal,
                    nb::for_setter(nb::arg("recorder").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()), "Where errors are recorded.")
+                   nb::for_setter(keeps_as<"error_recorder">()), "Where errors are recorded.")
       .def_prop_rw("persistent_cache_limit", engine_call(&Context::getPersistentCacheLimit),
                    engine_call(&Context::setPersistentCacheLimit))
       .def_prop_rw("nvtx_verbosity", engine_call(&Context::getNvtxVerbosity),
@@ -173,7 +175,7 @@ void bind_settings(nb::class_<Context>& context) {
 void bind_debugging(nb::class_<Context>& context) {
   context
       .def("set_debug_listener", engine_call(&Context::setDebugListener),
-           nb::arg("listener").none(), nb::keep_alive<1, 2>(),
+           nb::arg("listener").none(), keeps_as<"debug_listener">(),
            "Sets who is given the tensors marked for debugging.")
       .def("get_debug_listener", engine_call(&Context::getDebugListener),
            nb::rv_policy::reference_internal)

@@ -6,6 +6,7 @@
 #include "bindings_8x.h"
 #include "engine_call.h"
 #include "handle.h"
+#include "keep.h"
 
 namespace tenon::python {
 namespace {
@@ -153,11 +154,11 @@ void bind_plan(nb::class_<ICudaEngine>& engine) {
           [](const E& self) {
             return into_engine([&] { return Owned(self.createEngineInspector()); });
           },
-          nb::keep_alive<0, 1>(), "An inspector of the engine's layers.")
+          of_parent(), "An inspector of the engine's layers.")
       .def_prop_rw("error_recorder", engine_call(&E::getErrorRecorder),
                    engine_call(&E::setErrorRecorder), nb::rv_policy::reference_internal,
                    nb::for_setter(nb::arg("recorder").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()), "Where errors are recorded.");
+                   nb::for_setter(keeps_as<"error_recorder">()), "Where errors are recorded.");
 }
 
 void bind_memory(nb::class_<ICudaEngine>& engine) {
@@ -187,18 +188,17 @@ void bind_memory(nb::class_<ICudaEngine>& engine) {
 void bind_contexts(nb::class_<ICudaEngine>& engine) {
   engine
       .def("create_execution_context", &create_context, nb::arg("strategy") = Strategy::kSTATIC,
-           nb::keep_alive<0, 1>(), "A context, which keeps the engine; None on failure.")
+           of_parent(), "A context, which keeps the engine; None on failure.")
       .def("create_execution_context", &create_context_by_config,
-           nb::arg("runtime_config").none() = nb::none(), nb::keep_alive<0, 1>(),
-           nb::keep_alive<0, 2>(), "A context as configured; None on failure.")
+           nb::arg("runtime_config").none() = nb::none(), of_parent(), keeps<0, 2>(),
+           "A context as configured; None on failure.")
       .def(
           "create_execution_context_without_device_memory",
           [](ICudaEngine& self) {
             return into_engine(
                 [&] { return Owned(self.createExecutionContextWithoutDeviceMemory()); });
           },
-          nb::keep_alive<0, 1>(),
-          "A context that runs in memory set as its device_memory; None on failure.")
+          of_parent(), "A context that runs in memory set as its device_memory; None on failure.")
       .def(
           "create_runtime_config",
           [](ICudaEngine& self) {

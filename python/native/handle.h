@@ -9,12 +9,13 @@
 #include <utility>
 
 #include "engine_call.h"
+#include "keep.h"
 
 namespace tenon::python {
 
 /// An object that the library made and that its caller deletes: as a result it becomes a Python
 /// object that owns it, null becomes None. It is deleted without the GIL, as it may have to wait
-/// for threads that call Python, and before what keep_alive<> keeps for it.
+/// for threads that call Python, and before what it keeps.
 template <class T> struct Owned {
   std::unique_ptr<T> handle;
 
@@ -83,7 +84,7 @@ template <class T, class... Extra>
 nanobind::class_<T> handle_class(nanobind::module_& m, const char* name, const char* doc,
                                  const Extra&... extra) {
   namespace nb = nanobind;
-  nb::class_<T> bound(m, name, nb::is_weak_referenceable(), doc, extra...);
+  nb::class_<T> bound(m, name, nb::is_weak_referenceable(), nb::type_slots(kKeeper), doc, extra...);
   return usable_in_with(bound).def("__del__", [](nb::handle) {});
 }
 

@@ -4,6 +4,7 @@
 #include "bind.h"
 #include "engine_call.h"
 #include "handle.h"
+#include "keep.h"
 
 namespace tenon::python {
 
@@ -24,11 +25,11 @@ void bind_inspector(nb::module_& m) {
               throw std::runtime_error("execution_context is of another engine");
           },
           nb::rv_policy::reference_internal, nb::for_setter(nb::arg("context").none()),
-          nb::for_setter(nb::keep_alive<1, 2>()), "A context whose shapes are shown.")
+          nb::for_setter(keeps_as<"execution_context">()), "A context whose shapes are shown.")
       .def_prop_rw("error_recorder", engine_call(&Inspector::getErrorRecorder),
                    engine_call(&Inspector::setErrorRecorder), nb::rv_policy::reference_internal,
                    nb::for_setter(nb::arg("recorder").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()), "Where errors are recorded.");
+                   nb::for_setter(keeps_as<"error_recorder">()), "Where errors are recorded.");
 }
 
 }  // namespace tenon::python

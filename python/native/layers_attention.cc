@@ -10,7 +10,7 @@ namespace {
 
 void bind_iattention(nb::module_& m) {
   using A = IAttention;
-  nb::class_<A> attention(m, "IAttention",
+  nb::class_<A> attention(m, "IAttention", nb::type_slots(kPart),
                           "softmax(query * key^T + mask) * value, of tensors (N, heads, length, "
                           "size). It keeps its network.");
   const auto tensor_property = [&](const char* name, auto get, auto set, const char* doc) {

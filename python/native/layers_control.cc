@@ -11,7 +11,7 @@ namespace {
 constexpr auto kReference = nb::rv_policy::reference;
 
 void bind_loop(nb::module_& m) {
-  nb::class_<ILoop> loop(m, "ILoop",
+  nb::class_<ILoop> loop(m, "ILoop", nb::type_slots(kPart),
                          "A loop: its layers are those between its recurrences, iterators and "
                          "outputs. It keeps its network.");
   auto boundary =
@@ -51,7 +51,7 @@ void bind_loop(nb::module_& m) {
 
 void bind_conditional(nb::module_& m) {
   using C = IIfConditional;
-  nb::class_<C> conditional(m, "IIfConditional",
+  nb::class_<C> conditional(m, "IIfConditional", nb::type_slots(kPart),
                             "A choice between two sets of layers, of which one is run. It keeps "
                             "its network.");
   auto boundary = layer_class<IIfConditionalBoundaryLayer>(m, "IIfConditionalBoundaryLayer",

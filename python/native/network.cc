@@ -1,6 +1,7 @@
 // INetworkDefinition: inputs, outputs and layers; network_layers.cc adds layers.
 #include "bind.h"
 #include "handle.h"
+#include "keep.h"
 #include "network_layers.h"
 #include "network_parts.h"
 
@@ -63,7 +64,7 @@ void bind_network(nb::module_& m) {
   using N = INetworkDefinition;
   auto network = handle_class<N>(
       m, "INetworkDefinition",
-      "A network: inputs, layers, outputs. It keeps its builder and the arrays given as weights. "
+      "A network: inputs, layers, outputs. It keeps its builder; weights are copied. "
       "Methods that add a part give None, with the reason logged, if the arguments do not fit.");
   property(network, "name", &N::getName, &N::setName, "The name, which the engine keeps.");
   property(network, "num_layers", &N::getNbLayers, "The number of layers.");
@@ -78,7 +79,7 @@ void bind_network(nb::module_& m) {
                       "The builder that made the network.");
   network.def_prop_rw("error_recorder", &N::getErrorRecorder, &N::setErrorRecorder,
                       nb::rv_policy::reference, nb::for_setter(nb::arg("recorder").none()),
-                      nb::for_setter(nb::keep_alive<1, 2>()),
+                      nb::for_setter(keeps_as<"error_recorder">()),
                       "Where errors are recorded; None for nowhere.");
   network
       .def("get_flag", member(&N::getFlag), nb::arg("flag"),

@@ -165,8 +165,11 @@ nb::object layer_object(ILayer* layer, nb::handle owner) {
   return object;
 }
 
-void keep_weights(nb::handle part, nb::handle weights) {
-  if (nb::isinstance<PythonWeights>(weights)) nb::keep_alive_obj(network_of(part), weights);
+int visit_network(PyObject* part, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(part));
+  const auto found = networks().find(part);
+  if (found != networks().end()) Py_VISIT(found->second);
+  return 0;
 }
 
 }  // namespace tenon::python

@@ -19,15 +19,18 @@ void join_network(nb::handle part, nb::handle owner);
 /// A layer as an object of its own class; None for null. `owner` is its network or another part.
 nb::object layer_object(nvinfer1::ILayer* layer, nb::handle owner);
 
-/// Makes the network of `part` keep `weights` alive, unless they are None.
-void keep_weights(nb::handle part, nb::handle weights);
+/// Shows the garbage collector the network of a part.
+int visit_network(PyObject* part, visitproc visit, void* arg);
+
+/// For nb::type_slots of parts.
+inline PyType_Slot kPart[] = {{Py_tp_traverse, reinterpret_cast<void*>(&visit_network)},
+                              {0, nullptr}};
 
 /// The call policy of all members of networks and their parts: what they give keeps the network
-/// alive, and the network keeps the weights that they are given.
+/// alive.
 struct InNetwork {
   static void precall(PyObject**, size_t, nb::detail::cleanup_list*) {}
-  static void postcall(PyObject** arguments, size_t count, nb::handle result) {
-    for (size_t i = 1; i < count; ++i) keep_weights(arguments[0], arguments[i]);
+  static void postcall(PyObject** arguments, size_t, nb::handle result) {
     join_network(result, arguments[0]);
   }
 };

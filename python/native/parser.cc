@@ -12,6 +12,7 @@
 #include "bind.h"
 #include "engine_call.h"
 #include "handle.h"
+#include "keep.h"
 
 namespace tenon::python {
 namespace {
@@ -63,7 +64,7 @@ void create_parser(nb::pointer_and_handle<Parser> self,
       into_engine([&] { return nvonnxparser::createParser(target, logger); }), release);
   if (parser == nullptr) throw std::runtime_error("OnnxParser: the log says what is wrong");
   new (self.p) Parser(parser);
-  nb::keep_alive_obj(self.h, network);
+  keep_parent(self.h, network);
   nb::keep_alive_cb(network, new std::shared_ptr(parser), [](void* shared) noexcept {
     delete static_cast<std::shared_ptr<IParser>*>(shared);
   });
@@ -228,7 +229,7 @@ void bind_parser_refitter(nb::module_& m) {
              if (parser.handle == nullptr) not_supported_yet("OnnxParserRefitter");
              return parser;
            }),
-           nb::arg("refitter"), nb::arg("logger"), nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>())
+           nb::arg("refitter"), nb::arg("logger"), keeps<0, 2>(), keeps<0, 3>())
       .def(
           "refit_from_bytes",
           [](Refitter& self, const Bytes& bytes, const Path& where) {
@@ -264,9 +265,7 @@ void bind_parser(nb::module_& m) {
   bind_parser_refitter(m);
   auto parser = handle_class<Parser>(
       m, "OnnxParser", "Adds the layers of ONNX models to a network. Keeps network and logger.");
-  parser
-      .def("__init__", &create_parser, nb::arg("network"), nb::arg("logger"),
-           nb::keep_alive<1, 3>())
+  parser.def("__init__", &create_parser, nb::arg("network"), nb::arg("logger"), keeps<1, 3>())
       .def_prop_ro("num_errors", method(&IParser::getNbErrors))
       .def(
           "get_error",

@@ -6,6 +6,7 @@
 #include "bind.h"
 #include "engine_call.h"
 #include "handle.h"
+#include "keep.h"
 #include "messages.h"
 
 namespace tenon::python {
@@ -16,7 +17,7 @@ void bind_plan_file(nb::module_& m) {
       [](nvinfer1::IRuntime& runtime, const char* path) {
         return into_engine([&] { return Owned(open_plan(runtime, path)); });
       },
-      nb::arg("runtime"), nb::arg("path"), nb::keep_alive<0, 1>(),
+      nb::arg("runtime"), nb::arg("path"), of_parent(),
       "The engine of a plan file, which is mapped: it must stay as it is while the engine lives. "
       "None, after an error to the runtime's logger, when it is no intact plan.");
   m.def(

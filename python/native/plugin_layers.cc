@@ -4,6 +4,7 @@
 
 #include "bind.h"
 #include "cpp_plugin.h"
+#include "keep.h"
 #include "network_parts.h"
 #include "python_object.h"
 #include "python_plugin.h"
@@ -56,11 +57,10 @@ nb::object add_plugin_v3(nb::handle self, const Tensors& inputs, const Tensors& 
                       self);
 }
 
-/// get_plugin_registry() of builders and runtimes; the registry keeps its owner.
+/// get_plugin_registry() of builders and runtimes: a process has one.
 template <class Owner> void bind_registry_of(nb::handle owner) {
   nb::cpp_function_def([](Owner& self) { return &self.getPluginRegistry(); }, nb::scope(owner),
                        nb::name("get_plugin_registry"), nb::is_method(), nb::rv_policy::reference,
-                       nb::keep_alive<0, 1>(),
                        "The registry that its plugins are looked up in first.");
 }
 

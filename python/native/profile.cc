@@ -8,6 +8,7 @@
 #include "bind.h"
 #include "dims.h"
 #include "engine_call.h"
+#include "keep.h"
 
 namespace tenon::python {
 namespace {
@@ -75,7 +76,7 @@ std::vector<ShapeValues> get_shape_input(const IOptimizationProfile& profile, co
 
 void bind_profile(nb::module_& m) {
   nb::class_<IOptimizationProfile>(
-      m, "IOptimizationProfile",
+      m, "IOptimizationProfile", nb::type_slots(kKeeper),
       "The smallest, usual and largest shape of each input; Builder.create_optimization_profile() "
       "makes one.")
       .def("set_shape", &set_shape, nb::arg("input"), nb::arg("min"), nb::arg("opt"),

@@ -9,6 +9,7 @@
 #include "bind.h"
 #include "engine_call.h"
 #include "handle.h"
+#include "keep.h"
 #include "weights.h"
 
 namespace tenon::python {
@@ -47,7 +48,7 @@ void bind_weights_of(nb::class_<IRefitter>& refitter) {
             const nvinfer1::Weights weights = given.weights();
             return into_engine([&] { return self.setWeights(layer, role, weights); });
           },
-          nb::arg("layer_name"), nb::arg("role"), nb::arg("weights"), nb::keep_alive<1, 4>(),
+          nb::arg("layer_name"), nb::arg("role"), nb::arg("weights"), keeps<1, 4>(),
           "Sets the weights of a layer, not copied; False if they do not fit.")
       .def(
           "set_named_weights",
@@ -57,7 +58,7 @@ void bind_weights_of(nb::class_<IRefitter>& refitter) {
             return into_engine([&] { return self.setNamedWeights(name, weights, location); });
           },
           nb::arg("name"), nb::arg("weights"), nb::arg("location") = TensorLocation::kHOST,
-          nb::keep_alive<1, 3>(), "Sets weights by name, not copied; False if they do not fit.")
+          keeps<1, 3>(), "Sets weights by name, not copied; False if they do not fit.")
       .def(
           "get_named_weights",
           [](const IRefitter& self, const char* name) {
@@ -124,7 +125,7 @@ void bind_refitter(nb::module_& m) {
              if (made.handle == nullptr) not_supported_yet("Refitter");
              return made;
            }),
-           nb::arg("engine"), nb::arg("logger"), nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>())
+           nb::arg("engine"), nb::arg("logger"), keeps<0, 2>(), keeps<0, 3>())
       .def("refit_cuda_engine", engine_call(&IRefitter::refitCudaEngine),
            "Puts the new weights into the engine; False if some are missing.")
       .def(
@@ -140,7 +141,7 @@ void bind_refitter(nb::module_& m) {
       .def_prop_rw("error_recorder", &IRefitter::getErrorRecorder,
                    engine_call(&IRefitter::setErrorRecorder), nb::rv_policy::reference_internal,
                    nb::for_setter(nb::arg("recorder").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()));
+                   nb::for_setter(keeps_as<"error_recorder">()));
   bind_weights_of(refitter);
   bind_ranges(refitter);
 }

@@ -9,6 +9,7 @@
 #include "bind.h"
 #include "engine_call.h"
 #include "handle.h"
+#include "keep.h"
 
 namespace tenon::python {
 namespace {
@@ -27,29 +28,28 @@ void bind_runtime(nb::module_& m) {
       .def(nb::new_([](nvinfer1::ILogger& logger) {
              return into_engine([&] { return Owned(nvinfer1::createInferRuntime(logger)); });
            }),
-           nb::arg("logger"), nb::keep_alive<0, 2>())
+           nb::arg("logger"), keeps<0, 2>())
       .def(
           "deserialize_cuda_engine",
           [](IRuntime& self, const Bytes& plan) {
             return into_engine(
                 [&] { return Owned(self.deserializeCudaEngine(plan.data(), plan.size())); });
           },
-          nb::arg("serialized_engine"), nb::keep_alive<0, 1>(),
+          nb::arg("serialized_engine"), of_parent(),
           "Opens a plan; None, with the reason logged, if it is damaged, of another version, or "
           "needs a plugin that is not there.")
       .def("deserialize_cuda_engine", &open_stream<nvinfer1::IStreamReader>,
-           nb::arg("stream_reader"), nb::keep_alive<0, 1>(),
+           nb::arg("stream_reader"), of_parent(),
            "Opens a plan that is read front to back; None on failure.")
       .def("deserialize_cuda_engine", &open_stream<nvinfer1::IStreamReaderV2>,
-           nb::arg("stream_reader_v2"), nb::keep_alive<0, 1>(),
+           nb::arg("stream_reader_v2"), of_parent(),
            "Opens a plan that is read in any order; None on failure.")
       .def(
           "load_runtime",
           [](IRuntime& self, const char* path) {
             return into_engine([&] { return Owned(self.loadRuntime(path)); });
           },
-          nb::arg("path"), nb::keep_alive<0, 1>(),
-          "Loads another runtime library; None on failure.")
+          nb::arg("path"), of_parent(), "Loads another runtime library; None on failure.")
       .def_prop_rw("DLA_core", engine_call(&IRuntime::getDLACore),
                    engine_call(&IRuntime::setDLACore), "The DLA core; -1 if none was chosen.")
       .def_prop_ro("num_DLA_cores", engine_call(&IRuntime::getNbDLACores), "0: there is no DLA.")
@@ -73,10 +73,10 @@ void bind_runtime(nb::module_& m) {
       .def_prop_rw("error_recorder", engine_call(&IRuntime::getErrorRecorder),
                    engine_call(&IRuntime::setErrorRecorder), nb::rv_policy::reference_internal,
                    nb::for_setter(nb::arg("recorder").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()), "Where errors are recorded.")
+                   nb::for_setter(keeps_as<"error_recorder">()), "Where errors are recorded.")
       .def_prop_rw("gpu_allocator", nullptr, engine_call(&IRuntime::setGpuAllocator),
                    nb::for_setter(nb::arg("allocator").none()),
-                   nb::for_setter(nb::keep_alive<1, 2>()),
+                   nb::for_setter(keeps_as<"gpu_allocator">()),
                    "Allocates the device memory of engines opened from now on; can be set only.");
 }
 

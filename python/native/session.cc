@@ -13,6 +13,7 @@
 #include "array.h"
 #include "bind.h"
 #include "engine_call.h"
+#include "keep.h"
 #include "messages.h"
 
 namespace tenon::python {
@@ -341,11 +342,10 @@ void bind_session(nb::module_& m) {
       .def(nb::init<nvinfer1::ILogger::Severity>(), nb::arg("written"))
       .def("take", &Messages::take, nb::arg("of_this_thread") = false,
            "The messages since the last call, each with its severity.");
-  nb::class_<Session>(m, "Session",
+  nb::class_<Session>(m, "Session", nb::type_slots(kKeeper),
                       "Runs one profile of an engine on arrays; several threads may call it.")
       .def(nb::init<ICudaEngine&, Messages*, int>(), nb::arg("engine"),
-           nb::arg("messages") = nb::none(), nb::arg("profile") = 0, nb::keep_alive<1, 2>(),
-           nb::keep_alive<1, 3>())
+           nb::arg("messages") = nb::none(), nb::arg("profile") = 0, keeps<1, 2>(), keeps<1, 3>())
       .def("_prepare", &Session::prepare, "Makes a context ahead of the first call.")
       .def("__call__", &Session::call, nb::arg("args"), nb::arg("kwargs"),
            nb::sig("def __call__(self, *args, out=None, **kwargs)"),

@@ -51,7 +51,8 @@ void guard_class(nb::handle layer) {
 
 void bind_itensor(nb::module_& m) {
   nb::class_<ITensor> tensor(
-      m, "ITensor", "An input of a network or an output of a layer. It keeps its network.");
+      m, "ITensor", nb::type_slots(kPart),
+      "An input of a network or an output of a layer. It keeps its network.");
   property(tensor, "name", &ITensor::getName, &ITensor::setName,
            "The name; the engine's inputs and outputs keep it.");
   property(tensor, "shape", &ITensor::getDimensions, &ITensor::setDimensions,
@@ -87,7 +88,8 @@ void bind_itensor(nb::module_& m) {
 }
 
 void bind_ilayer(nb::module_& m) {
-  nb::class_<ILayer> layer(m, "ILayer", "A layer of a network, which it keeps.");
+  nb::class_<ILayer> layer(m, "ILayer", nb::type_slots(kPart),
+                           "A layer of a network, which it keeps.");
   guard_class(layer);
   property(layer, "name", &ILayer::getName, &ILayer::setName,
            "The name, used in messages and by refitters.");

@@ -167,7 +167,7 @@ void bind_weights(nb::module_& m) {
 
   nb::class_<PythonWeights>(m, "Weights",
                             "Values of one type. Where weights are an argument, an array does as "
-                            "well; the network keeps it alive.")
+                            "well; a network copies them.")
       .def(
           "__init__",
           [](PythonWeights* self, DataType type) {
@@ -220,7 +220,6 @@ bool type_caster<tenon::python::GivenWeights>::from_python(handle source, uint32
   if (!PyObject_CheckBuffer(source.ptr()) && !hasattr(source, "__dlpack__")) return false;
   try {
     value.object = cast(tenon::python::weights_from_array(source));
-    cleanup->append(value.object.inc_ref().ptr());  // For call policies: see InNetwork.
   } catch (...) {
     value.fault = std::current_exception();
   }

@@ -10,8 +10,7 @@ namespace nb = nanobind;
 
 namespace tenon::python {
 
-/// trt.Weights: values and the object that owns their memory. A network that is given one keeps it
-/// alive, as TensorRT does not copy weights.
+/// trt.Weights: values and the object that owns their memory. A network copies them.
 struct PythonWeights {
   nvinfer1::Weights weights{nvinfer1::DataType::kFLOAT, nullptr, 0};
   nb::object owner;

@@ -1,4 +1,5 @@
 """tenon.pytrt on NumPy's arrays; torch/test_pytrt.py has from_torch."""
+import pathlib
 import struct
 
 import numpy as np
@@ -22,8 +23,7 @@ def test_a_file_becomes_a_callable(tmp_path):
     plan = str(tmp_path / "a.trtmodel")
     assert pytrt.compile_onnx_to_file(4, str(tmp_path / "a.onnx"), plan, inputs_dims=[[3, 5]])
     x = np.random.rand(3, 3, 5).astype(np.float32)
-    for infer in (pytrt.load(plan), pytrt.load_infer_file(plan),
-                  pytrt.load(open(plan, "rb").read())):
+    for infer in (pytrt.load(plan), pytrt.load_infer_file(plan), pytrt.load(pathlib.Path(plan).read_bytes())):
         np.testing.assert_allclose(infer(x), x.sum(2), rtol=1e-6)
         assert (infer.num_input, infer.num_output, infer.max_batch_size) == (1, 1, 4)
         assert infer.get_input_name() == "x" and infer.is_output_name("y")

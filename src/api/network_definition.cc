@@ -275,9 +275,17 @@ const char* NetworkDefinition::getName() const noexcept {
 bool NetworkDefinition::setWeightsName(Weights weights, const char* name) noexcept {
   return reporter_.guard(false, [&] {
     require(name != nullptr && *name != '\0', "the name is empty");
+    // Others may have been at that address before.
+    const auto is_same = [&](const Value& value) {
+      const Tensor& copy = *value.constant;
+      return copy.type() == weights.type && copy.count() == weights.count
+             && std::memcmp(copy.data(), weights.values, copy.bytes()) == 0;
+    };
     const auto [from, to] = weights_.equal_range(weights.values);
-    require(from != to, "no layer of this network has weights at that address");
-    for (auto w = from; w != to; ++w) w->second->name = name;
+    bool found = false;
+    for (auto w = from; w != to; ++w)
+      if (is_same(*w->second)) w->second->name = name, found = true;
+    require(found, "no layer of this network has these weights from that address");
     return true;
   });
 }

@@ -220,6 +220,7 @@ TEST(Network, WeightsAreCopiedAndCanBeNamed) {
   EXPECT_TRUE(s.network->setWeightsName(weights(values), "shift"));
   EXPECT_FALSE(s.network->setWeightsName(kNone, "nothing"));
   values.assign(3, 0);
+  EXPECT_FALSE(s.network->setWeightsName(weights(values), "others at that address"));
   ASSERT_EQ(scale->getShift().count, 3);
   EXPECT_EQ(static_cast<const float*>(scale->getShift().values)[1], 2);
   EXPECT_EQ(scale->getScale().count, 0);
