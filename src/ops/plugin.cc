@@ -87,7 +87,7 @@ void PluginLayer::reference(const ReferenceCall& call) const {
     output_data.push_back(t.data);
   }
   negotiate_plugin(*this, inputs, outputs);
-  const auto run = prepare_plugin(*this, inputs, outputs, {});
+  const auto run = prepare_plugin(*this, inputs, outputs, {}, PluginPlace::kHost);
   const auto workspace = allocate_aligned(run->workspace_bytes());
   run->run(input_data, output_data, workspace.get(), nullptr);
 }

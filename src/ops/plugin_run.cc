@@ -14,6 +14,9 @@
 extern "C" __attribute__((weak)) cudaError_t cudaGetLastError();
 extern "C" __attribute__((weak)) cudaError_t cudaPeekAtLastError();
 extern "C" __attribute__((weak)) const char* cudaGetErrorString(cudaError_t error);
+// Only called on a device, where there is one.
+extern "C" __attribute__((weak)) cudaError_t cudaMalloc(void** memory, size_t bytes);
+extern "C" __attribute__((weak)) cudaError_t cudaFree(void* memory);
 
 namespace tenon {
 namespace {
@@ -39,15 +42,32 @@ class HostAllocator final : public nvinfer1::IGpuAllocator {
   }
 };
 
-HostAllocator& host_allocator() {
-  static HostAllocator allocator;
-  return allocator;
+class DeviceAllocator final : public nvinfer1::IGpuAllocator {
+ public:
+  void* allocate(uint64_t size, uint64_t, nvinfer1::AllocatorFlags) noexcept override {
+    void* memory = nullptr;
+    return size > 0 && cudaMalloc(&memory, size) == cudaSuccess ? memory : nullptr;
+  }
+  bool deallocate(void* memory) noexcept override { return cudaFree(memory) == cudaSuccess; }
+};
+
+nvinfer1::IGpuAllocator& allocator_of(PluginPlace place) {
+  static HostAllocator host;
+  static DeviceAllocator device;
+  if (place == PluginPlace::kHost) return host;
+  return device;
 }
 
 class ResourceContext final : public nvinfer1::IPluginResourceContext {
  public:
-  nvinfer1::IGpuAllocator* getGpuAllocator() const noexcept override { return &host_allocator(); }
+  explicit ResourceContext(PluginPlace place) : place_(place) {}
+  nvinfer1::IGpuAllocator* getGpuAllocator() const noexcept override {
+    return &allocator_of(place_);
+  }
   nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override { return nullptr; }
+
+ private:
+  PluginPlace place_;
 };
 
 Descs descs_of(std::span<const PluginTensor> tensors) {
@@ -104,8 +124,11 @@ std::span<const PluginTensor> data_inputs(const PluginLayer& layer,
 class Runner : public PluginRun {
  public:
   Runner(const PluginLayer& layer, std::span<const PluginTensor> inputs,
-         std::span<const PluginTensor> outputs)
-      : label_(layer.label()), inputs_(descs_of(inputs)), outputs_(descs_of(outputs)) {}
+         std::span<const PluginTensor> outputs, PluginPlace place)
+      : label_(layer.label()),
+        inputs_(descs_of(inputs)),
+        outputs_(descs_of(outputs)),
+        place_(place) {}
 
   size_t workspace_bytes() const override { return workspace_; }
 
@@ -130,11 +153,12 @@ class Runner : public PluginRun {
   // `object` is what a plugin of the kit registered its CPU kernel for.
   void use_kernel_of(void* object) {
     object_ = object;
-    kernel_ = tenonCpuKernel(object);
+    if (place_ == PluginPlace::kHost) kernel_ = tenonCpuKernel(object);
   }
 
   std::string label_;
   Descs inputs_, outputs_;
+  PluginPlace place_;
   size_t workspace_ = 0;
 
  private:
@@ -142,10 +166,12 @@ class Runner : public PluginRun {
   void check_launches() const {
     const cudaError_t error = cudaGetLastError();
     if (error != cudaSuccess)
-      fail(ErrorCode::kFAILED_EXECUTION,
-           "{}: a CUDA call in enqueue() failed: {}. The CPU target cannot run CUDA kernels; "
-           "build the plugin with a CPU kernel (tenon/plugin.h)",
-           label_, cudaGetErrorString(error));
+      fail(ErrorCode::kFAILED_EXECUTION, "{}: a CUDA call in enqueue() failed: {}{}", label_,
+           cudaGetErrorString(error),
+           place_ == PluginPlace::kDevice
+               ? ""
+               : ". The CPU target cannot run CUDA kernels; build the plugin with a CPU kernel "
+                 "(tenon/plugin.h)");
   }
 
   void* object_ = nullptr;
@@ -155,12 +181,12 @@ class Runner : public PluginRun {
 class RunnerV2 final : public Runner {
  public:
   RunnerV2(const PluginV2Layer& layer, std::span<const PluginTensor> inputs,
-           std::span<const PluginTensor> outputs)
-      : Runner(layer, inputs, outputs) {
+           std::span<const PluginTensor> outputs, PluginPlace place)
+      : Runner(layer, inputs, outputs, place) {
     PluginV2Instance& engine_copy = layer.instance();
     engine_copy.initialize();
     plugin_ = engine_copy.clone();
-    plugin_->attach(host_allocator(), inputs, outputs);
+    plugin_->attach(allocator_of(place), inputs, outputs);
     workspace_ = ask_workspace(layer, [&] { return plugin_->workspace_bytes(inputs_, outputs_); });
     use_kernel_of(&plugin_->plugin());
   }
@@ -177,8 +203,8 @@ class RunnerV2 final : public Runner {
 class RunnerV3 final : public Runner {
  public:
   RunnerV3(const PluginV3Layer& layer, std::span<const PluginTensor> inputs,
-           std::span<const PluginTensor> outputs, const PluginChoice& choice)
-      : Runner(layer, inputs, outputs) {
+           std::span<const PluginTensor> outputs, const PluginChoice& choice, PluginPlace place)
+      : Runner(layer, inputs, outputs, place), context_(place) {
     const PluginReports reports;
     plugin_.reset(layer.runtime().attachToContext(&context_));
     require(plugin_ != nullptr, "{}: attachToContext() gave null{}", label_, reports.text());
@@ -290,12 +316,12 @@ PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTe
 std::unique_ptr<PluginRun> prepare_plugin(const PluginLayer& layer,
                                           std::span<const PluginTensor> all_inputs,
                                           std::span<const PluginTensor> outputs,
-                                          const PluginChoice& choice) {
+                                          const PluginChoice& choice, PluginPlace place) {
   const auto inputs = data_inputs(layer, all_inputs);
   if (const auto* v2 = dynamic_cast<const PluginV2Layer*>(&layer))
-    return std::make_unique<RunnerV2>(*v2, inputs, outputs);
+    return std::make_unique<RunnerV2>(*v2, inputs, outputs, place);
   return std::make_unique<RunnerV3>(dynamic_cast<const PluginV3Layer&>(layer), inputs, outputs,
-                                    choice);
+                                    choice, place);
 }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Runs the plugin of a plugin layer on the host, in TensorRT's order of calls.
+// Runs the plugin of a plugin layer, in TensorRT's order of calls.
 #pragma once
 
 #include <memory>
@@ -28,13 +28,17 @@ bool plugin_takes(const PluginLayer& layer, std::span<const PluginTensor> inputs
 PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTensor> inputs,
                               std::span<const PluginTensor> outputs);
 
+/// Where the pointers lie that a plugin is given. On the host it runs by its CPU kernel, if it has
+/// one; on a device always by enqueue().
+enum class PluginPlace : uint8_t { kHost, kDevice };
+
 /// A plugin made ready for certain shapes, for one execution context.
 class PluginRun {
  public:
   virtual ~PluginRun() = default;
   /// Bytes wanted at `workspace`.
   virtual size_t workspace_bytes() const = 0;
-  /// Runs it with host pointers; outputs of unknown extents have room for what bounds them.
+  /// Runs it; outputs of unknown extents have room for what bounds them.
   /// Allocates nothing; throws Error when the plugin fails.
   virtual void run(std::span<const void* const> inputs, std::span<void* const> outputs,
                    void* workspace, cudaStream_t stream) = 0;
@@ -43,6 +47,6 @@ class PluginRun {
 std::unique_ptr<PluginRun> prepare_plugin(const PluginLayer& layer,
                                           std::span<const PluginTensor> inputs,
                                           std::span<const PluginTensor> outputs,
-                                          const PluginChoice& choice);
+                                          const PluginChoice& choice, PluginPlace place);
 
 }  // namespace tenon

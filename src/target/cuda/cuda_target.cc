@@ -28,7 +28,7 @@ constexpr Candidate kIntegerConvolution[] = {{"integer_convolution", offer_integ
 constexpr Candidate kPooling[] = {{"pooling", offer_pooling}, {"host", offer_host}};
 constexpr Candidate kReduce[] = {{"spatial_mean", offer_spatial_mean}, {"host", offer_host}};
 constexpr Candidate kReorder[] = {{"copy", offer_copy}, {"reorder", offer_reorder}};
-constexpr Candidate kPlugin[] = {{"plugin", offer_plugin}};
+constexpr Candidate kPlugin[] = {{"plugin", offer_plugin_on_device}};
 constexpr Candidate kOthers[] = {{"host", offer_host}};
 
 struct Row {

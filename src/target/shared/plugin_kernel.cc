@@ -50,8 +50,12 @@ class PluginExecution final : public Execution {
 
 class PluginKernel final : public Kernel {
  public:
-  PluginKernel(const Op& op, const PluginChoice& choice, size_t inputs, size_t outputs)
-      : op_(op.clone()), layer_(dynamic_cast<const PluginLayer&>(*op_)), choice_(choice) {
+  PluginKernel(const Op& op, const PluginChoice& choice, PluginPlace place, size_t inputs,
+               size_t outputs)
+      : op_(op.clone()),
+        layer_(dynamic_cast<const PluginLayer&>(*op_)),
+        choice_(choice),
+        place_(place) {
     name = "plugin";
     if (choice.tactic != 0) variant = fmt::format("tactic {}", choice.tactic);
     timing_id = choice.timing_id;
@@ -64,14 +68,14 @@ class PluginKernel final : public Kernel {
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
     return std::make_unique<PluginExecution>(
-        prepare_plugin(layer_, describe(inputs), describe(outputs), choice_), outputs);
+        prepare_plugin(layer_, describe(inputs), describe(outputs), choice_, place_), outputs);
   }
   std::vector<std::unique_ptr<Kernel>> variants() const override {
     std::vector<std::unique_ptr<Kernel>> list;
     for (int32_t tactic : choice_.others) {
       const PluginChoice other{tactic, choice_.workspace_bytes, {}, choice_.timing_id};
-      list.push_back(
-          std::make_unique<PluginKernel>(*op_, other, input_layouts.size(), output_layouts.size()));
+      list.push_back(std::make_unique<PluginKernel>(*op_, other, place_, input_layouts.size(),
+                                                    output_layouts.size()));
     }
     return list;
   }
@@ -80,6 +84,7 @@ class PluginKernel final : public Kernel {
   std::unique_ptr<Op> op_;
   const PluginLayer& layer_;
   PluginChoice choice_;
+  PluginPlace place_;
 };
 
 PluginChoice stored_choice(const StoredKernel& stored) {
@@ -94,9 +99,7 @@ PluginChoice stored_choice(const StoredKernel& stored) {
   return choice;
 }
 
-}  // namespace
-
-Offer offer_plugin(const KernelRequest& request) {
+Offer offer(const KernelRequest& request, PluginPlace place) {
   const auto* layer = dynamic_cast<const PluginLayer*>(&request.op);
   if (layer == nullptr) return "not a plugin layer";
   try {
@@ -104,11 +107,21 @@ Offer offer_plugin(const KernelRequest& request) {
         request.stored != nullptr
             ? stored_choice(*request.stored)
             : negotiate_plugin(*layer, describe(request.inputs), describe(request.outputs));
-    return std::make_unique<PluginKernel>(request.op, choice, request.inputs.size(),
+    return std::make_unique<PluginKernel>(request.op, choice, place, request.inputs.size(),
                                           request.outputs.size());
   } catch (const Error& e) {
     return std::string(e.what());
   }
+}
+
+}  // namespace
+
+Offer offer_plugin(const KernelRequest& request) {
+  return offer(request, PluginPlace::kHost);
+}
+
+Offer offer_plugin_on_device(const KernelRequest& request) {
+  return offer(request, PluginPlace::kDevice);
 }
 
 }  // namespace tenon

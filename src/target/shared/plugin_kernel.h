@@ -6,7 +6,9 @@
 namespace tenon {
 
 /// Takes every plugin layer whose plugin accepts the types in linear layout; refuses other layers.
-/// The kernel keeps a copy of the layer.
+/// The kernel keeps a copy of the layer. The plugin runs on the host.
 Offer offer_plugin(const KernelRequest& request);
+/// The same; the plugin works in a device's memory.
+Offer offer_plugin_on_device(const KernelRequest& request);
 
 }  // namespace tenon
