@@ -2,19 +2,18 @@
 #pragma once
 
 #include "target/cuda/epilogue.h"
+#include "target/cuda/window_axes.h"
 
 namespace tenon::cuda {
 
-/// Missing spatial axes come first, of extent 1. Elements between neighbours of an axis are
-/// `steps`: of batch, channel and the spatial axes.
+/// Elements between neighbours of an axis are `steps`: of batch, channel and the spatial axes.
 struct DirectConvolution {
   DataType type = DataType::kFLOAT;  // of everything
   const void* data = nullptr;
   const void* weights = nullptr;
   void* result = nullptr;
   int64_t images = 0, groups = 1, depth = 0, maps = 0;  // depth and maps of one group
-  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
-  int64_t kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pre[3] = {};
+  WindowAxes axes;
   int64_t data_steps[kAxes] = {};
   int64_t group_step = 0, map_step = 0, depth_step = 0, tap_step = 0;  // of the weights
   bool transposed = false;

@@ -68,19 +68,13 @@ class IntegerConvolutionKernel final : public Kernel {
     p.groups = op_.groups;
     p.depth = depth;
     p.maps = op_.output_maps / op_.groups;
-    const auto windows = make_windows(op_.kernel.rank(), op_.kernel, op_.stride, op_.dilation,
-                                      op_.pre_padding, op_.post_padding);
+    auto windows = make_windows(op_.kernel.rank(), op_.kernel, op_.stride, op_.dilation,
+                                op_.pre_padding, op_.post_padding);
     for (size_t i = 0; i < windows.size(); ++i) {
       const auto axis = static_cast<int>(i) + 2;
-      const size_t to = 3 - windows.size() + i;
-      const Window w = resolved(windows[i], in[axis], out[axis], op_.padding_mode);
-      p.in[to] = in[axis];
-      p.out[to] = out[axis];
-      p.kernel[to] = w.kernel;
-      p.stride[to] = w.stride;
-      p.dilation[to] = w.dilation;
-      p.pre[to] = w.pre;
+      windows[i] = resolved(windows[i], in[axis], out[axis], op_.padding_mode);
     }
+    p.axes = window_axes(windows, in, out);
     return std::make_unique<IntegerConvolutionExecution>(p);
   }
 

@@ -46,30 +46,30 @@ template <class Data, class Weight> __global__ void convolve(Parameters p, int64
   if (at >= count) return;
   int64_t rest = at, position[3];
   for (int axis = 2; axis >= 0; --axis) {
-    position[axis] = rest % p.out[axis];
-    rest /= p.out[axis];
+    position[axis] = rest % p.axes.out[axis];
+    rest /= p.axes.out[axis];
   }
   const int64_t all_maps = p.maps * p.groups, map = rest % all_maps, image = rest / all_maps;
-  const int64_t plane = p.in[0] * p.in[1] * p.in[2];
+  const int64_t plane = p.axes.in[0] * p.axes.in[1] * p.axes.in[2];
   const int64_t first = map / p.maps * p.depth;
   const Data* data =
       static_cast<const Data*>(p.data) + (image * p.depth * p.groups + first) * plane;
-  const int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
+  const int64_t taps = p.axes.kernel[0] * p.axes.kernel[1] * p.axes.kernel[2];
   const Weight* weights = static_cast<const Weight*>(p.weights) + map * p.depth * taps;
   const int32_t data_zero = byte_of(p.data_zero, 0, p.data_is_signed);
   const int32_t weights_zero = byte_of(p.weights_zero, map, p.weights_are_signed);
   uint32_t sum = static_cast<uint32_t>(element<int32_t>(p.bias, map, 0));  // which wraps
-  for (int64_t kz = 0; kz < p.kernel[0]; ++kz) {
-    const int64_t z = position[0] * p.stride[0] + kz * p.dilation[0] - p.pre[0];
-    if (z < 0 || z >= p.in[0]) continue;
-    for (int64_t ky = 0; ky < p.kernel[1]; ++ky) {
-      const int64_t y = position[1] * p.stride[1] + ky * p.dilation[1] - p.pre[1];
-      if (y < 0 || y >= p.in[1]) continue;
-      for (int64_t kx = 0; kx < p.kernel[2]; ++kx) {
-        const int64_t x = position[2] * p.stride[2] + kx * p.dilation[2] - p.pre[2];
-        if (x < 0 || x >= p.in[2]) continue;
-        const Data* from = data + (z * p.in[1] + y) * p.in[2] + x;
-        const Weight* weight = weights + (kz * p.kernel[1] + ky) * p.kernel[2] + kx;
+  for (int64_t kz = 0; kz < p.axes.kernel[0]; ++kz) {
+    const int64_t z = position[0] * p.axes.stride[0] + kz * p.axes.dilation[0] - p.axes.pre[0];
+    if (z < 0 || z >= p.axes.in[0]) continue;
+    for (int64_t ky = 0; ky < p.axes.kernel[1]; ++ky) {
+      const int64_t y = position[1] * p.axes.stride[1] + ky * p.axes.dilation[1] - p.axes.pre[1];
+      if (y < 0 || y >= p.axes.in[1]) continue;
+      for (int64_t kx = 0; kx < p.axes.kernel[2]; ++kx) {
+        const int64_t x = position[2] * p.axes.stride[2] + kx * p.axes.dilation[2] - p.axes.pre[2];
+        if (x < 0 || x >= p.axes.in[2]) continue;
+        const Data* from = data + (z * p.axes.in[1] + y) * p.axes.in[2] + x;
+        const Weight* weight = weights + (kz * p.axes.kernel[1] + ky) * p.axes.kernel[2] + kx;
         for (int64_t d = 0; d < p.depth; ++d)
           sum += static_cast<uint32_t>((int32_t{from[d * plane]} - data_zero)
                                        * (int32_t{weight[d * taps]} - weights_zero));
@@ -80,7 +80,8 @@ template <class Data, class Weight> __global__ void convolve(Parameters p, int64
 }
 
 template <class Data, class Weight> void launch(const Parameters& p, cudaStream_t stream) {
-  const int64_t count = p.images * p.groups * p.maps * p.out[0] * p.out[1] * p.out[2];
+  const int64_t count =
+      p.images * p.groups * p.maps * p.axes.out[0] * p.axes.out[1] * p.axes.out[2];
   const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
   convolve<Data, Weight><<<blocks, kThreads, 0, stream>>>(p, count);
 }

@@ -6,10 +6,11 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "target/cuda/window_axes.h"
 
 namespace tenon::cuda {
 
-/// Tensors in rows; three spatial axes, of which missing ones come first, of extent 1.
+/// Tensors in rows.
 struct IntegerConvolutionParameters {
   /// One element, or one for each map.
   struct List {
@@ -26,8 +27,7 @@ struct IntegerConvolutionParameters {
   DataType to = DataType::kINT32;  // int32, float, int8, uint8
   void* result = nullptr;
   int64_t images = 0, groups = 1, depth = 0, maps = 0;  // depth and maps of one group
-  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
-  int64_t kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pre[3] = {};
+  WindowAxes axes;
 };
 
 /// Not for empty results.

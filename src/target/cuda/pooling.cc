@@ -64,20 +64,13 @@ PoolingParameters parameters_of(const Pooling& op, const TensorSpec& data,
   p.channels_last = data.layout == Layout::kChannelsLast;
   p.images = in[0];
   p.channels = in[1];
-  const auto windows = make_windows(op.window.rank(), op.window, op.stride, op.dilation,
-                                    op.pre_padding, op.post_padding);
+  auto windows = make_windows(op.window.rank(), op.window, op.stride, op.dilation, op.pre_padding,
+                              op.post_padding);
   for (size_t i = 0; i < windows.size(); ++i) {
     const auto axis = static_cast<int>(i) + 2;
-    const size_t at = 3 - windows.size() + i;
-    const Window w = resolved(windows[i], in[axis], out[axis], op.padding_mode);
-    p.from[at] = in[axis];
-    p.to[at] = out[axis];
-    p.kernel[at] = w.kernel;
-    p.stride[at] = w.stride;
-    p.dilation[at] = w.dilation;
-    p.pre[at] = w.pre;
-    p.post[at] = w.post;
+    windows[i] = resolved(windows[i], in[axis], out[axis], op.padding_mode);
   }
+  p.axes = window_axes(windows, in, out);
   return p;
 }
 
@@ -87,14 +80,15 @@ std::optional<PlaneParameters> as_planes(const PoolingParameters& p, bool has_pl
   PlaneParameters planes{p.type, nullptr, nullptr, p.is_max, p.channels_last, p.images, p.channels};
   planes.positions = 1;
   int64_t counted = 1;
+  const WindowAxes& w = p.axes;
   for (int i = 0; i < 3; ++i) {
-    if (p.to[i] != 1 || p.dilation[i] != 1 || p.from[i] == 0 || p.kernel[i] - p.pre[i] < p.from[i])
+    if (w.out[i] != 1 || w.dilation[i] != 1 || w.in[i] == 0 || w.kernel[i] - w.pre[i] < w.in[i])
       return std::nullopt;
-    planes.positions *= p.from[i];
-    counted *= p.count == PoolingCount::kElements ? p.from[i]
+    planes.positions *= w.in[i];
+    counted *= p.count == PoolingCount::kElements ? w.in[i]
                : p.count == PoolingCount::kTaps
-                   ? p.kernel[i]
-                   : std::min(p.kernel[i], p.pre[i] + p.from[i] + p.post[i]);
+                   ? w.kernel[i]
+                   : std::min(w.kernel[i], w.pre[i] + w.in[i] + w.post[i]);
   }
   planes.divisor = static_cast<float>(counted);
   return planes;

@@ -36,15 +36,15 @@ struct Span {
   int begin, end, padded;  // padded: taps in the data and the padding
 
   __device__ Span(const PoolingParameters& p, int axis, int64_t position)
-      : first(position * p.stride[axis] - p.pre[axis]) {
-    const int64_t step = p.dilation[axis], kernel = p.kernel[axis];
+      : first(position * p.axes.stride[axis] - p.axes.pre[axis]) {
+    const int64_t step = p.axes.dilation[axis], kernel = p.axes.kernel[axis];
     const auto taps_before = [&](int64_t place) {
       const int64_t taps = place > first ? (place - first + step - 1) / step : 0;
       return static_cast<int>(taps < kernel ? taps : kernel);
     };
     begin = taps_before(0);
-    end = taps_before(p.from[axis]);
-    padded = taps_before(p.from[axis] + p.post[axis]);
+    end = taps_before(p.axes.in[axis]);
+    padded = taps_before(p.axes.in[axis] + p.axes.post[axis]);
   }
   __device__ int taps() const { return end > begin ? end - begin : 0; }
 };
@@ -57,7 +57,7 @@ __device__ float average_of(const PoolingParameters& p, const Span& z, const Spa
                             float sum) {
   int64_t count = 0;
   if (p.count == PoolingCount::kTaps)
-    count = p.kernel[0] * p.kernel[1] * p.kernel[2];
+    count = p.axes.kernel[0] * p.axes.kernel[1] * p.axes.kernel[2];
   else if (p.count == PoolingCount::kElementsAndPadding)
     count = int64_t{z.padded} * y.padded * x.padded;
   else
@@ -76,8 +76,8 @@ __global__ void pool(PoolingParameters p, Dividers dividers, uint32_t count) {
   const Span y(p, 1, dividers.y.split(rest));
   const Span z(p, 0, dividers.z.split(rest));
   const int64_t step = p.channels_last ? p.channels : 1;  // along x
-  const T* plane =
-      static_cast<const T*>(p.in) + rest * p.from[0] * p.from[1] * p.from[2] * step + channel;
+  const T* plane = static_cast<const T*>(p.in)
+                   + rest * p.axes.in[0] * p.axes.in[1] * p.axes.in[2] * step + channel;
   float largest[kPack], sum[kPack];
   for (int i = 0; i < kPack; ++i) {
     largest[i] = lowest<T>();
@@ -86,10 +86,11 @@ __global__ void pool(PoolingParameters p, Dividers dividers, uint32_t count) {
   for (int kz = z.begin; kz < z.end; ++kz)
     for (int ky = y.begin; ky < y.end; ++ky) {
       const int64_t row =
-          ((z.first + kz * p.dilation[0]) * p.from[1] + y.first + ky * p.dilation[1]) * p.from[2];
+          ((z.first + kz * p.axes.dilation[0]) * p.axes.in[1] + y.first + ky * p.axes.dilation[1])
+          * p.axes.in[2];
       for (int kx = x.begin; kx < x.end; ++kx) {
         const auto pack = *reinterpret_cast<const Pack<T, kPack>*>(
-            plane + (row + x.first + kx * p.dilation[2]) * step);
+            plane + (row + x.first + kx * p.axes.dilation[2]) * step);
         for (int i = 0; i < kPack; ++i) {
           const float value = loaded(pack.values[i]);
           if (kMax && value > largest[i]) largest[i] = value;
@@ -117,16 +118,17 @@ __global__ void pool_places(PoolingParameters p, Dividers dividers, uint32_t cou
   const Span x(p, 2, dividers.x.split(rest));
   const Span y(p, 1, dividers.y.split(rest));
   const Span z(p, 0, dividers.z.split(rest));
-  const int64_t plane_size = p.from[0] * p.from[1] * p.from[2];
+  const int64_t plane_size = p.axes.in[0] * p.axes.in[1] * p.axes.in[2];
   const T* plane = static_cast<const T*>(p.in) + rest * plane_size;
   int64_t best_z = -1, best_y = 0, best_x = 0;
   float largest = lowest<T>();
   for (int kz = z.begin; kz < z.end; ++kz)
     for (int ky = y.begin; ky < y.end; ++ky)
       for (int kx = x.begin; kx < x.end; ++kx) {
-        const int64_t iz = z.first + kz * p.dilation[0], iy = y.first + ky * p.dilation[1],
-                      ix = x.first + kx * p.dilation[2];
-        const float value = loaded(plane[(iz * p.from[1] + iy) * p.from[2] + ix]);
+        const int64_t iz = z.first + kz * p.axes.dilation[0],
+                      iy = y.first + ky * p.axes.dilation[1],
+                      ix = x.first + kx * p.axes.dilation[2];
+        const float value = loaded(plane[(iz * p.axes.in[1] + iy) * p.axes.in[2] + ix]);
         if (best_z >= 0 && !(value > largest)) continue;
         largest = value;
         best_z = iz;
@@ -134,8 +136,8 @@ __global__ void pool_places(PoolingParameters p, Dividers dividers, uint32_t cou
         best_x = ix;
       }
   static_cast<T*>(p.out)[at] = stored<T>(largest);
-  const int64_t place = p.columns_first ? (best_x * p.from[1] + best_y) * p.from[0] + best_z
-                                        : (best_z * p.from[1] + best_y) * p.from[2] + best_x;
+  const int64_t place = p.columns_first ? (best_x * p.axes.in[1] + best_y) * p.axes.in[0] + best_z
+                                        : (best_z * p.axes.in[1] + best_y) * p.axes.in[2] + best_x;
   p.places[at] = best_z < 0 ? -1 : (first_plane + rest) * plane_size + place;
 }
 
@@ -161,12 +163,12 @@ void launch_chunk(const PoolingParameters& p, const Dividers& dividers, int64_t 
 
 // In parts of fewer than 2^31 threads.
 template <class T, int kPack> void launch(PoolingParameters p, cudaStream_t stream) {
-  const Dividers dividers{Divider(p.channels / kPack), Divider(p.to[2]), Divider(p.to[1]),
-                          Divider(p.to[0])};
+  const Dividers dividers{Divider(p.channels / kPack), Divider(p.axes.out[2]),
+                          Divider(p.axes.out[1]), Divider(p.axes.out[0])};
   const int64_t channels = p.channels_last ? p.channels : 1;
   const int64_t planes = p.channels_last ? p.images : p.images * p.channels;
-  const int64_t from = p.from[0] * p.from[1] * p.from[2] * channels;
-  const int64_t to = p.to[0] * p.to[1] * p.to[2] * channels;
+  const int64_t from = p.axes.in[0] * p.axes.in[1] * p.axes.in[2] * channels;
+  const int64_t to = p.axes.out[0] * p.axes.out[1] * p.axes.out[2] * channels;
   constexpr int64_t kMost = int64_t{1} << 30;
   const int64_t at_once = to < kMost ? kMost / to : 1;
   for (int64_t first = 0; first < planes; first += at_once) {

@@ -6,13 +6,13 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "target/cuda/window_axes.h"
 
 namespace tenon::cuda {
 
 /// What averages are divided by.
 enum class PoolingCount : uint8_t { kElements, kElementsAndPadding, kTaps };
 
-/// Three spatial axes, of which missing ones come first, of extent 1.
 struct PoolingParameters {
   DataType type = DataType::kFLOAT;  // float, half, bfloat16; for maxima also int8 and uint8
   const void* in = nullptr;
@@ -24,9 +24,7 @@ struct PoolingParameters {
   PoolingCount count = PoolingCount::kElements;
   bool channels_last = false;
   int64_t images = 0, channels = 0;
-  int64_t from[3] = {1, 1, 1}, to[3] = {1, 1, 1};
-  int64_t kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1};
-  int64_t pre[3] = {}, post[3] = {};
+  WindowAxes axes;
 };
 
 /// Not for empty results.

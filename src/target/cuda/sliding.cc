@@ -170,16 +170,7 @@ DirectConvolution direct_parameters(const SlidingOp& op, std::span<const TensorS
   p.groups = a.groups;
   p.depth = data.shape[1] / a.groups;
   p.maps = a.output_maps / a.groups;
-  const auto windows = op.windows(data.shape, result.shape);
-  for (size_t i = 0; i < windows.size(); ++i) {
-    const size_t to = 3 - windows.size() + i;
-    p.in[to] = data.shape[static_cast<int>(i) + 2];
-    p.out[to] = result.shape[static_cast<int>(i) + 2];
-    p.kernel[to] = windows[i].kernel;
-    p.stride[to] = windows[i].stride;
-    p.dilation[to] = windows[i].dilation;
-    p.pre[to] = windows[i].pre;
-  }
+  p.axes = window_axes(op.windows(data.shape, result.shape), data.shape, result.shape);
   const Steps steps(data.shape, data.layout);
   std::copy(std::begin(steps.axis), std::end(steps.axis), p.data_steps);
   // Of the two channel axes of the weights the outer one is the maps, or when transposed the depth.
