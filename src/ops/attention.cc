@@ -1,6 +1,7 @@
 #include "ops/attention.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "ops/infer.h"
@@ -21,6 +22,35 @@ void Attention::visit(FieldVisitor& v) {
   v("right_window", right_window);
   v("scores", scores);
   v("decomposable", decomposable);
+  constexpr const char* kPrefixes[] = {"query_", "key_", "value_", "result_"};
+  for (size_t i = 0; i < std::size(vectors); ++i) vectors[i].visit(v, kPrefixes[i]);
+  v("result_shape", result_shape);
+}
+
+void AttentionVectors::visit(FieldVisitor& v, const std::string& prefix) {
+  v((prefix + "extents").c_str(), extents);
+  v((prefix + "steps").c_str(), steps);
+  v((prefix + "offset").c_str(), offset);
+}
+
+void AttentionVectors::check(int64_t elements) const {
+  require(extents.rank() == 4 && steps.rank() == 4 && offset >= 0,
+          "expected vectors of 4 dimensions and as many steps, found {} and {} from {}", extents,
+          steps, offset);
+  if (extents.volume() == 0) return;
+  int64_t last = offset;
+  for (int i = 0; i < 4; ++i) {
+    const int64_t further = extents[i] - 1, room = elements - 1 - last;
+    const bool fits = room >= 0 && steps[i] >= 0 && (further == 0 || steps[i] <= room / further);
+    require(fits, "vectors {} at steps {} from {} do not lie within {} elements", extents, steps,
+            offset, elements);
+    last += further * steps[i];
+  }
+}
+
+bool Attention::has_own_places() const {
+  return std::any_of(std::begin(vectors), std::end(vectors),
+                     [](const AttentionVectors& v) { return !v.is_tensor(); });
 }
 
 namespace {
@@ -31,13 +61,26 @@ bool differ(Dim a, Dim b) {
   return a->is_constant() && b->is_constant() && a != b;
 }
 
-void check_mask(const Inference& c) {
+// The dimensions of the vectors of input i.
+Dims dims_of(const Attention& op, Inference& c, int i) {
+  const AttentionVectors& vectors = op.vectors[i];
+  if (vectors.is_tensor()) return c.dims(i);
+  const auto shape = c.constant_shape(i);
+  require(shape.has_value(), "expected input {} of constant shape, found {}", i,
+          text_of(c.dims(i)));
+  vectors.check(shape->volume());
+  Dims dims;
+  for (int64_t extent : vectors.extents) dims.push_back(c.pool().constant(extent));
+  return dims;
+}
+
+void check_mask(const Attention& op, Inference& c) {
   if (!c.has_input(Attention::kMask)) return;
   if (c.type(Attention::kMask) != DataType::kBOOL)
     require_type_of_data(c, Attention::kMask, "the mask");
   const Dims& mask = c.dims(Attention::kMask);
   require(mask.size() <= 4, "expected a mask of at most 4 dimensions, found {}", text_of(mask));
-  const Dims &q = c.dims(0), &k = c.dims(1);
+  const Dims q = dims_of(op, c, 0), k = dims_of(op, c, 1);
   const Dims full{q[0], q[1], q[2], k[2]};
   for (size_t i = 0; i < mask.size(); ++i) {
     const size_t axis = 4 - mask.size() + i;
@@ -57,7 +100,8 @@ void Attention::infer(Inference& c) const {
   require_float(c, 0, "the query");
   require_type_of_data(c, kKey, "the key");
   require_type_of_data(c, kValue, "the value");
-  const Dims &q = c.dims(kQuery), &k = c.dims(kKey), &v = c.dims(kValue);
+  const Dims q = dims_of(*this, c, kQuery), k = dims_of(*this, c, kKey),
+             v = dims_of(*this, c, kValue);
   require(q.size() == 4 && k.size() == 4 && v.size() == 4,
           "expected query, key and value of 4 dimensions, found {}, {} and {}", text_of(q),
           text_of(k), text_of(v));
@@ -71,13 +115,25 @@ void Attention::infer(Inference& c) const {
           left_window, right_window);
   require(scores >= AttentionScores::kNone && scores <= AttentionScores::kShares,
           "expected scores of -1 to 3, found {}", static_cast<int32_t>(scores));
-  check_mask(c);
+  check_mask(*this, c);
   for (int i : {+kLengths, +kOffsets}) {
     if (!c.has_input(i)) continue;
     require_index(c, i, i == kLengths ? "the numbers of keys" : "the offsets");
     require(c.rank(i) == 1, "expected input {} of one dimension, found {}", i, text_of(c.dims(i)));
   }
-  c.set_output(0, c.type(0), {q[0], q[1], q[2], v[3]});
+  Dims result{q[0], q[1], q[2], v[3]};
+  if (const AttentionVectors& places = vectors[kResult]; !places.is_tensor()) {
+    places.check(result_shape.volume());
+    for (size_t i = 0; i < result.size(); ++i)
+      require(result[i] == c.pool().constant(places.extents[static_cast<int>(i)]),
+              "the result is of shape {}, and places are for {}", text_of(result), places.extents);
+    require(places.extents.volume() == result_shape.volume(),
+            "a result of shape {} does not fill a tensor of shape {}", places.extents,
+            result_shape);
+    result.clear();
+    for (int64_t extent : result_shape) result.push_back(c.pool().constant(extent));
+  }
+  c.set_output(0, c.type(0), std::move(result));
   if (output_count() > 1) c.set_output(1, c.type(0), {q[0], q[1], q[2], k[2]});
 }
 
@@ -240,7 +296,50 @@ class Head {
 
 }  // namespace
 
+// The same with dense tensors.
+void Attention::reference_in_places(const ReferenceCall& call) const {
+  Attention plain = *this;
+  for (AttentionVectors& v : plain.vectors) v = {};
+  std::vector<TensorView> inputs(call.inputs.begin(), call.inputs.end());
+  std::vector<TensorView> outputs(call.outputs.begin(), call.outputs.end());
+  std::vector<Tensor> dense;
+  const size_t bytes = element_bytes(outputs[0].type);
+  const auto make = [&](TensorView& view, const Shape& shape) {
+    dense.emplace_back(view.type, shape);
+    view = view_of(dense.back());
+  };
+  for (size_t i = 0; i < 3; ++i) {
+    if (vectors[i].is_tensor()) continue;
+    vectors[i].check(inputs[i].shape.volume());
+    const auto* from = inputs[i].as<std::byte>() + static_cast<size_t>(vectors[i].offset) * bytes;
+    make(inputs[i], vectors[i].extents);
+    copy_indexed(bytes, inputs[i].shape, offset_tables(inputs[i].shape, vectors[i].steps), from,
+                 inputs[i].data);
+  }
+  const AttentionVectors& places = vectors[kResult];
+  if (!places.is_tensor()) {
+    places.check(outputs[0].shape.volume());
+    make(outputs[0], places.extents);
+  }
+  plain.reference({inputs, outputs, call.allocate_output});
+  if (places.is_tensor()) return;
+  auto* to = call.outputs[0].as<std::byte>();
+  const auto* from = outputs[0].as<std::byte>();
+  const Shape& e = places.extents;
+  int64_t number = 0;
+  for (int64_t n = 0; n < e[0]; ++n)
+    for (int64_t h = 0; h < e[1]; ++h)
+      for (int64_t l = 0; l < e[2]; ++l)
+        for (int64_t i = 0; i < e[3]; ++i, ++number) {
+          const Shape& s = places.steps;
+          const int64_t at = places.offset + n * s[0] + h * s[1] + l * s[2] + i * s[3];
+          std::memcpy(to + at * static_cast<int64_t>(bytes),
+                      from + number * static_cast<int64_t>(bytes), bytes);
+        }
+}
+
 void Attention::reference(const ReferenceCall& call) const {
+  if (has_own_places()) return reference_in_places(call);
   const Floats q(call.inputs[kQuery]), k(call.inputs[kKey]), v(call.inputs[kValue]);
   const Head heads(*this, call, q, k, v);
   const Shape& shape = call.inputs[kQuery].shape;

@@ -8,12 +8,26 @@ namespace tenon {
 /// What is shown beside the result, for ONNX's qk_matmul_output_mode.
 enum class AttentionScores : int32_t { kNone = -1, kScaled, kCapped, kMasked, kShares };
 
+/// Where vectors lie within a tensor: element i of axes (N, H, L, E) has the number offset + sum of
+/// i[k] * steps[k] among the tensor's elements. Without extents the tensor itself has these axes.
+struct AttentionVectors {
+  Shape extents, steps;
+  int64_t offset = 0;
+
+  bool is_tensor() const { return extents.rank() == 0; }
+  void visit(FieldVisitor& v, const std::string& prefix);
+  /// Throws unless all elements lie within a tensor of that many.
+  void check(int64_t elements) const;
+};
+
 /// Inputs: query (N, Hq, L, E); key (N, H, S, E) and value (N, H, S, V), where Hq is a multiple of
 /// H and each key serves Hq/H neighbouring heads; and, each optional: a mask that broadcasts to (N,
 /// Hq, L, S), bool (true: may be seen) or of the query's type (added), whose last axis may be
 /// shorter, then the keys beyond it are not seen; the number of valid keys (N), int64; and the
 /// offset of the first query among the keys, int64 (1 or N), 0 without.
 /// Outputs: (N, Hq, L, V), and with `scores` also (N, Hq, L, S).
+/// The optimizer may have vectors read from within tensors of other (constant) shapes, and written
+/// into one of shape `result_shape`, all of whose elements they are.
 /// shares = softmax(cap(scale * q k^T) + mask); result = shares * v. A query that sees no key has
 /// shares of 0. With `causal` query i sees keys up to i + offset; windows bound how far keys may be
 /// before or after it. Computes in float32.
@@ -26,14 +40,22 @@ struct Attention final : OpOf<Attention, LayerType::kATTENTION_OUTPUT> {
   bool causal = false;
   int64_t left_window = -1, right_window = -1;  // -1: unbounded
   AttentionScores scores = AttentionScores::kNone;
-  bool decomposable = false;  // TensorRT's hint; nothing depends on it
+  bool decomposable = false;    // TensorRT's hint; nothing depends on it
+  AttentionVectors vectors[4];  // of query, key, value and the result
+  Shape result_shape;
 
   enum Input { kQuery, kKey, kValue, kMask, kLengths, kOffsets, kInputCount };
+  static constexpr size_t kResult = 3;  // in `vectors`
+
+  bool has_own_places() const;
 
   int output_count() const override { return scores == AttentionScores::kNone ? 1 : 2; }
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
   void reference(const ReferenceCall& call) const override;
+
+ private:
+  void reference_in_places(const ReferenceCall& call) const;
 };
 
 /// What a query may see, for concrete shapes; shared by all kernels of the layer.

@@ -26,6 +26,22 @@ TEST(Attention, RefusesWhatDoesNotFit) {
               HasSubstr("expected a mask that broadcasts to 1x4x2x5"));
 }
 
+// The values of the vectors within other tensors are tested with the pass that makes them.
+TEST(Attention, VectorsLieWithinTheirTensor) {
+  const auto x = [](const Shape& shape) { return input(Tensor(DataType::kFLOAT, shape)); };
+  Attention op;
+  op.vectors[Attention::kKey] = {{1, 2, 5, 3}, {30, 3, 6, 1}, 0};
+  EXPECT_EQ(infer_error(op, {x({1, 2, 2, 3}), x({5, 6}), x({1, 2, 5, 6})}), "");
+  op.vectors[Attention::kKey].offset = 1;
+  EXPECT_THAT(infer_error(op, {x({1, 2, 2, 3}), x({5, 6}), x({1, 2, 5, 6})}),
+              HasSubstr("vectors 1x2x5x3 at steps 30x3x6x1 from 1 do not lie within 30 elements"));
+  op.vectors[Attention::kKey] = {};
+  op.vectors[Attention::kResult] = {{1, 2, 2, 6}, {24, 6, 12, 1}, 0};
+  op.result_shape = {2, 13};
+  EXPECT_THAT(infer_error(op, {x({1, 2, 2, 3}), x({1, 2, 5, 3}), x({1, 2, 5, 6})}),
+              HasSubstr("a result of shape 1x2x2x6 does not fill a tensor of shape 2x13"));
+}
+
 TEST(Attention, LengthsOutsideAreErrors) {
   const Given x =
       input(Tensor::of<float>(DataType::kFLOAT, Shape{1, 1, 2, 1}, std::vector<float>{1, 2}));

@@ -1,53 +1,16 @@
 // Two shuffles in a row, and two casts, become one.
-#include <numeric>
-
 #include "ops/cast.h"
 #include "ops/shuffle.h"
 #include "optimize/match.h"
 #include "optimize/passes.h"
+#include "optimize/permutation.h"
 
 namespace tenon {
 namespace {
 
-using Permutation = std::vector<int32_t>;
-
-Permutation full(const Permutation& given, size_t rank) {
-  Permutation p(rank);
-  std::iota(p.begin(), p.end(), 0);
-  std::copy_n(given.begin(), std::min(given.size(), rank), p.begin());
-  return p;
-}
-
-// Transposing by `first` and then by `second`.
-Permutation then(const Permutation& first, const Permutation& second) {
-  Permutation p;
-  for (int32_t axis : second) p.push_back(first[static_cast<size_t>(axis)]);
-  return p;
-}
-
-bool is_identity(const Permutation& p) {
-  return std::is_sorted(p.begin(), p.end());
-}
-
-// A shuffle with full permutations.
-struct View {
-  Permutation first, second;
-  bool reshapes = false;
-
-  explicit View(const Node& node) {
-    const Shuffle& op = *node.as<Shuffle>();
-    reshapes = op.has_reshape || (node.inputs.size() > 1 && node.inputs[1] != nullptr);
-    first = full(op.first_transpose, node.inputs[0]->dims.size());
-    second = full(op.second_transpose, node.outputs[0]->dims.size());
-    if (reshapes) return;
-    first = then(first, second);
-    second = full({}, first.size());
-  }
-};
-
 // The extents between the reshape and the second transpose as attributes: at most one is unknown
 // when the network is built, and becomes -1.
-std::optional<Shape> reshape_of(const Node& node, const View& view) {
+std::optional<Shape> reshape_of(const Node& node, const ShuffleOrder& view) {
   Shape shape = Shape::filled(static_cast<int>(view.second.size()), 0);
   int unknown = 0;
   for (size_t i = 0; i < view.second.size(); ++i) {
@@ -60,7 +23,7 @@ std::optional<Shape> reshape_of(const Node& node, const View& view) {
 }
 
 bool merge_shuffles(Patch& patch, Node& a, Node& b) {
-  const View one(a), two(b);
+  const ShuffleOrder one(a), two(b);
   auto op = std::make_unique<Shuffle>();
   std::vector<Value*> inputs{a.inputs[0]};
   const auto copy_reshape = [&](const Node& from) {

@@ -26,6 +26,13 @@ std::optional<Patch> padding_into_convolution(const Network& network, const Targ
 std::optional<Patch> known_activations(const Network& network, const Target& target);
 /// Means, differences and quotients become layer normalisations.
 std::optional<Patch> layer_normalization(const Network& network, const Target& target);
+/// Products, a softmax and another product become attention, where the target is quick at it. Only
+/// queries that see no key differ: their result is 0, not NaN.
+std::optional<Patch> attention(const Network& network, const Target& target);
+/// Shuffles between which a matrix product stands, and that reorder its rows only, come together.
+std::optional<Patch> shuffles_past_products(const Network& network, const Target& target);
+/// Shuffles, slices and gathers of one position around attention become part of it.
+std::optional<Patch> attention_places(const Network& network, const Target& target);
 /// Per-channel multiplications and additions after layers with weights go into the weights.
 std::optional<Patch> fold_scale(const Network& network, const Target& target);
 /// Constants added to matrix products become their bias.

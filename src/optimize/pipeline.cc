@@ -23,9 +23,12 @@ constexpr Pass kPasses[] = {
     {"padding_into_convolution", padding_into_convolution},
     {"known_activations", known_activations},
     {"layer_normalization", layer_normalization},
+    {"attention", attention},  // before factors go elsewhere
+    {"shuffles_past_products", shuffles_past_products},
     {"fold_scale", fold_scale},
     {"bias", bias},
     {"convolution_epilogue", convolution_epilogue},
+    {"attention_places", attention_places},  // of shuffles that are merged
     {"pointwise_chains", pointwise_chains},
 };
 

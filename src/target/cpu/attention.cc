@@ -146,6 +146,7 @@ Offer offer_attention(const KernelRequest& request) {
     if (request.inputs.size() <= i || request.inputs[i].type != DataType::kFLOAT)
       return "only float32 is supported";
   if (op.scores != AttentionScores::kNone) return "the scores are wanted as well";
+  if (op.has_own_places()) return "vectors within other tensors are not supported";
   return std::make_unique<AttentionKernel>(op);
 }
 
