@@ -1,0 +1,316 @@
+// Matrix products, fully connected layers and sums over named axes by cuBLASLt.
+#include "ops/matrix_multiply.h"
+
+#include <optional>
+
+#include "base/error.h"
+#include "ops/reference.h"
+#include "target/cuda/check.h"
+#include "target/cuda/cublas/geometry.h"
+#include "target/cuda/cublas/library.h"
+#include "target/cuda/finish.h"
+#include "target/cuda/kernels.h"
+
+namespace tenon::cuda {
+namespace {
+
+using nvinfer1::ActivationType;
+using nvinfer1::ElementWiseOperation;
+
+constexpr size_t kBias = 2, kAdded = 3;  // inputs of the layer
+constexpr int kSuggestions = 8;          // algorithms that are timed against each other
+
+// An epilogue: what is added to the result, then a function of it.
+struct ProductEpilogue {
+  bool has_added = false;
+  FinishActivation activation = FinishActivation::kNone;
+};
+
+std::optional<FinishActivation> activation_of(const PointwiseStep& step) {
+  if (step.family != PointwiseStep::Family::kActivation) return std::nullopt;
+  switch (static_cast<ActivationType>(step.function)) {
+    case ActivationType::kRELU:
+      return FinishActivation::kRelu;
+    case ActivationType::kGELU_ERF:
+      return FinishActivation::kGeluErf;
+    case ActivationType::kGELU_TANH:
+      return FinishActivation::kGeluTanh;
+    default:
+      return std::nullopt;
+  }
+}
+
+// The program if it is such an epilogue.
+std::optional<ProductEpilogue> match(const PointwiseProgram& program) {
+  ProductEpilogue epilogue;
+  if (program.empty()) return epilogue;
+  if (!program.constants.empty() || program.inputs > 2) return std::nullopt;
+  int32_t value = 0;
+  size_t at = 0;
+  if (program.inputs == 2) {
+    const PointwiseStep& step = program.steps[at];
+    const bool adds = step.family == PointwiseStep::Family::kElementWise
+                      && step.function == static_cast<int32_t>(ElementWiseOperation::kSUM)
+                      && step.a + step.b == 1 && step.a * step.b == 0;
+    if (!adds) return std::nullopt;
+    epilogue.has_added = true;
+    value = program.step_register(at++);
+  }
+  if (at < program.steps.size()) {
+    const auto activation = activation_of(program.steps[at]);
+    if (!activation || program.steps[at].a != value) return std::nullopt;
+    epilogue.activation = *activation;
+    ++at;
+  }
+  return at == program.steps.size() ? std::optional(epilogue) : std::nullopt;
+}
+
+bool has(std::span<const TensorSpec> inputs, size_t i) {
+  return i < inputs.size() && inputs[i].present;
+}
+
+FinishParameters::Term term_of(const TensorSpec& spec, const Shape& result) {
+  FinishParameters::Term term;
+  const Shape steps = broadcast_strides(spec.shape, result);
+  std::copy(steps.begin(), steps.end(), term.steps);
+  return term;
+}
+
+// What the products take over, and what a pass over the result does then.
+struct Work {
+  ProductForm form;
+  FinishParameters finish;  // without addresses
+  bool finishes_bias = false, finishes_added = false;
+
+  bool finishes() const {
+    return finishes_bias || finishes_added || finish.activation != FinishActivation::kNone;
+  }
+};
+
+// With `fused` the products do all that cuBLASLt may be able to do.
+Work divide(const ProductGeometry& geometry, const ProductEpilogue& epilogue,
+            std::span<const TensorSpec> inputs, bool fused, bool tf32) {
+  Work work;
+  work.form = geometry.form;
+  work.form.tf32 = tf32;
+  const Shape& result = geometry.result;
+  work.finish.type = work.form.type;
+  work.finish.count = result.volume();
+  work.finish.axes = result.rank();
+  std::copy(result.begin(), result.end(), work.finish.extents);
+  if (has(inputs, kBias)) {
+    const Shape& bias = inputs[kBias].shape;
+    const int axis = bias.rank() - 1 - geometry.axes_behind_columns;
+    const bool per_column =
+        bias.volume() == work.form.columns
+        && (work.form.columns == 1 || (axis >= 0 && bias[axis] == work.form.columns));
+    work.form.has_bias = fused && per_column;
+    work.finishes_bias = !work.form.has_bias;
+  }
+  if (epilogue.has_added) {
+    work.form.has_added = fused && inputs[kAdded].shape == result;
+    work.finishes_added = !work.form.has_added;
+  }
+  // cuBLASLt's GELU is the one with tanh. In 16 bits it stands for the one with erf, too: they
+  // differ by less than 5e-4, which is what half rounds values of 1 by.
+  const bool narrow = work.form.type != DataType::kFLOAT;
+  const bool in_order = fused && !work.finishes_bias && !work.finishes_added;
+  if (in_order && epilogue.activation == FinishActivation::kRelu)
+    work.form.activation = ProductActivation::kRelu;
+  else if (in_order && narrow && epilogue.activation != FinishActivation::kNone)
+    work.form.activation = ProductActivation::kGelu;
+  else
+    work.finish.activation = epilogue.activation;
+  if (work.finishes_bias) work.finish.terms[0] = term_of(inputs[kBias], result);
+  if (work.finishes_added) work.finish.terms[1] = term_of(inputs[kAdded], result);
+  return work;
+}
+
+// The inputs with those of MatrixMultiply's shapes: a bias that broadcasts to the result.
+std::vector<TensorSpec> with_broadcast_bias(const Op& op, std::span<const TensorSpec> inputs) {
+  std::vector<TensorSpec> list(inputs.begin(), inputs.end());
+  if (const auto* layer = dynamic_cast<const FullyConnected*>(&op); layer && has(inputs, kBias))
+    list[kBias].shape = {layer->outputs, 1, 1};
+  return list;
+}
+
+ProductGeometry geometry_of(const Op& op, std::span<const TensorSpec> inputs) {
+  const auto make = [&](const auto& layer) {
+    return ProductGeometry(layer, inputs[0].type, inputs[0].shape, inputs[1].shape);
+  };
+  if (const auto* layer = dynamic_cast<const FullyConnected*>(&op)) return make(*layer);
+  if (const auto* layer = dynamic_cast<const Einsum*>(&op)) {
+    auto found = ProductGeometry::of(*layer, inputs[0].type, inputs[0].shape, inputs[1].shape);
+    require(found.has_value(), "'{}' of {} and {} is no product of matrices", layer->equation,
+            inputs[0].shape, inputs[1].shape);
+    return *found;
+  }
+  return make(static_cast<const MatrixMultiply&>(op));
+}
+
+std::optional<ProductEpilogue> epilogue_of(const Op& op) {
+  const auto* layer = dynamic_cast<const MatrixMultiply*>(&op);
+  return layer == nullptr ? ProductEpilogue() : match(layer->epilogue);
+}
+
+// What a layer does at certain shapes.
+struct Task {
+  ProductGeometry geometry;
+  Work work;
+  std::optional<Product> product;  // none for empty sums and results
+  std::vector<ProductAlgorithm> algorithms;
+
+  // With an algorithm of its own when `chosen` does not fit the shapes.
+  Task(const Op& op, std::span<const TensorSpec> given, bool tf32, const ProductAlgorithm* chosen,
+       int most)
+      : geometry(geometry_of(op, given)) {
+    const auto inputs = with_broadcast_bias(op, given);
+    const ProductEpilogue epilogue = epilogue_of(op).value();
+    const bool is_empty = geometry.calls.empty() || geometry.form.depth == 0;
+    for (const bool fused : {true, false}) {
+      if (fused && is_empty) continue;
+      work = divide(geometry, epilogue, inputs, fused, tf32);
+      if (is_empty) return;
+      product.emplace(work.form);
+      if (chosen != nullptr)
+        if (const auto fitted = product->fitted(*chosen)) algorithms.push_back(*fitted);
+      if (algorithms.empty()) algorithms = product->suggestions(most);
+      if (!algorithms.empty()) return;
+    }
+  }
+
+  bool can_run() const { return !product || !algorithms.empty(); }
+};
+
+class ProductExecution final : public Execution {
+ public:
+  explicit ProductExecution(Task task) : task_(std::move(task)) {
+    require(task_.can_run(), "cuBLASLt has no algorithm for a product of these shapes");
+  }
+
+  size_t scratch_bytes() const override {
+    return task_.product ? task_.algorithms[0].workspace : 0;
+  }
+
+  void run(const RunArguments& arguments) override {
+    const ProductGeometry& geometry = task_.geometry;
+    if (geometry.calls.empty()) return;
+    const size_t bytes = bytes_of(geometry.form.type, 1);
+    const auto input = [&](size_t i) -> const void* {
+      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
+    };
+    void* result = arguments.outputs[0];
+    if (task_.product)
+      multiply(arguments, input(kBias), input(kAdded), bytes);
+    else
+      check(cudaMemsetAsync(result, 0, static_cast<size_t>(geometry.result.volume()) * bytes,
+                            arguments.stream),
+            "clearing a product");
+    if (!task_.work.finishes()) return;
+    FinishParameters finish = task_.work.finish;
+    finish.data = result;
+    if (task_.work.finishes_bias) finish.terms[0].data = input(kBias);
+    if (task_.work.finishes_added) finish.terms[1].data = input(kAdded);
+    launch_finish(finish, arguments.stream);
+    check_launch("the epilogue of a product");
+  }
+
+ private:
+  void multiply(const RunArguments& arguments, const void* bias, const void* added,
+                size_t bytes) const {
+    const auto at = [&](const void* data, int64_t offset) -> const void* {
+      return data == nullptr
+                 ? nullptr
+                 : static_cast<const std::byte*>(data) + offset * static_cast<int64_t>(bytes);
+    };
+    const size_t swaps = task_.geometry.swaps_operands ? 1 : 0;
+    for (const auto& call : task_.geometry.calls)
+      task_.product->run(
+          task_.algorithms[0],
+          {at(arguments.inputs[swaps], call.a), at(arguments.inputs[1 - swaps], call.b), bias,
+           at(added, call.result), const_cast<void*>(at(arguments.outputs[0], call.result)),
+           arguments.scratch},
+          arguments.stream);
+  }
+
+  Task task_;
+};
+
+class ProductKernel final : public Kernel {
+ public:
+  ProductKernel(const Op& op, bool tf32, std::vector<ProductAlgorithm> algorithms, size_t chosen)
+      : op_(op.clone()), tf32_(tf32), algorithms_(std::move(algorithms)), chosen_(chosen) {
+    timing_id = product_timing_id();
+    if (algorithms_.empty()) return;
+    variant = fmt::format("suggestion {}", chosen_);
+    state = algorithms_[chosen_].state();
+  }
+
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec>) const override {
+    const ProductAlgorithm* chosen = algorithms_.empty() ? nullptr : &algorithms_[chosen_];
+    return std::make_unique<ProductExecution>(Task(*op_, inputs, tf32_, chosen, 1));
+  }
+
+  std::vector<std::unique_ptr<Kernel>> variants() const override {
+    std::vector<std::unique_ptr<Kernel>> list;
+    for (size_t i = 0; i < algorithms_.size(); ++i) {
+      if (i == chosen_) continue;
+      auto other = std::make_unique<ProductKernel>(*op_, tf32_, algorithms_, i);
+      other->name = name;
+      other->input_layouts = input_layouts;
+      other->output_layouts = output_layouts;
+      other->input_is_packed = input_is_packed;
+      list.push_back(std::move(other));
+    }
+    return list;
+  }
+
+ private:
+  std::unique_ptr<Op> op_;
+  bool tf32_;
+  std::vector<ProductAlgorithm> algorithms_;  // none: each execution asks for its own
+  size_t chosen_;
+};
+
+}  // namespace
+
+bool cublas_fuses(const PointwiseProgram& epilogue) {
+  return match(epilogue).has_value();
+}
+
+Offer offer_cublas_product(const KernelRequest& request) {
+  if (request.inputs.size() < 2) return "inputs are missing";
+  if (!reason_for_no_cublas().empty()) return reason_for_no_cublas();
+  const DataType type = request.inputs[0].type;
+  if (type != DataType::kFLOAT && type != DataType::kHALF && type != DataType::kBF16)
+    return "only floating-point elements are supported";
+  if (!epilogue_of(request.op)) return "the epilogue is not supported";
+  if (request.stored != nullptr) {
+    std::vector<ProductAlgorithm> algorithms;
+    if (auto stored = ProductAlgorithm::from(request.stored->state)) algorithms.push_back(*stored);
+    return std::make_unique<ProductKernel>(request.op, request.tf32, std::move(algorithms), 0);
+  }
+  const Task task(request.op, request.inputs, request.tf32, nullptr, kSuggestions);
+  if (!task.can_run()) return "cuBLASLt has no algorithm for it";
+  return std::make_unique<ProductKernel>(request.op, request.tf32, task.algorithms, 0);
+}
+
+Offer offer_cublas_einsum(const KernelRequest& request) {
+  const auto& op = static_cast<const Einsum&>(request.op);
+  if (request.inputs.size() != 2) return "only two operands are supported";
+  // Also where extents are 1 now and more at other times.
+  Shape shapes[2];
+  for (size_t i = 0; i < 2; ++i)
+    for (int64_t extent : request.inputs[i].shape)
+      shapes[i].push_back(std::max<int64_t>(extent, 2));
+  if (op.equation.find("...") == std::string::npos
+      && !ProductGeometry::of(op, request.inputs[0].type, shapes[0], shapes[1]))
+    return "it is no product of matrices in memory";
+  if (!ProductGeometry::of(op, request.inputs[0].type, request.inputs[0].shape,
+                           request.inputs[1].shape))
+    return "it is no product of matrices in memory";
+  return offer_cublas_product(request);
+}
+
+}  // namespace tenon::cuda
