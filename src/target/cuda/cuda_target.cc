@@ -29,6 +29,20 @@ constexpr Candidate kPooling[] = {{"pooling", offer_pooling}, {"host", offer_hos
 constexpr Candidate kReduce[] = {{"spatial_mean", offer_spatial_mean}, {"host", offer_host}};
 constexpr Candidate kReorder[] = {{"copy", offer_copy}, {"reorder", offer_reorder}};
 constexpr Candidate kPlugin[] = {{"plugin", offer_plugin_on_device}};
+constexpr Candidate kMatrixMultiply[] = {{"cublas_matrix_multiply", offer_cublas_product},
+                                         {"host", offer_host}};
+constexpr Candidate kFullyConnected[] = {{"cublas_fully_connected", offer_cublas_product},
+                                         {"host", offer_host}};
+constexpr Candidate kEinsum[] = {{"cublas_einsum", offer_cublas_einsum}, {"host", offer_host}};
+constexpr Candidate kIntegerMatrixMultiply[] = {
+    {"integer_matrix_multiply", offer_integer_matrix_multiply}, {"host", offer_host}};
+constexpr Candidate kAttention[] = {{"attention", offer_attention}, {"host", offer_host}};
+constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax}, {"host", offer_host}};
+constexpr Candidate kRaggedSoftmax[] = {{"ragged_softmax", offer_ragged_softmax},
+                                        {"host", offer_host}};
+constexpr Candidate kNormalization[] = {{"normalization", offer_normalization},
+                                        {"host", offer_host}};
+constexpr Candidate kRecurrent[] = {{"recurrent", offer_recurrent}, {"host", offer_host}};
 constexpr Candidate kOthers[] = {{"host", offer_host}};
 
 struct Row {
@@ -43,6 +57,15 @@ const Row kLists[] = {
     {LayerType::kPOOLING, kPooling},
     {LayerType::kREDUCE, kReduce},
     {layer_type(PrivateLayer::kReorder), kReorder},
+    {LayerType::kMATRIX_MULTIPLY, kMatrixMultiply},
+    {layer_type(PrivateLayer::kFullyConnected), kFullyConnected},
+    {LayerType::kEINSUM, kEinsum},
+    {layer_type(PrivateLayer::kIntegerMatrixMultiply), kIntegerMatrixMultiply},
+    {LayerType::kATTENTION_OUTPUT, kAttention},
+    {LayerType::kSOFTMAX, kSoftmax},
+    {LayerType::kRAGGED_SOFTMAX, kRaggedSoftmax},
+    {LayerType::kNORMALIZATION, kNormalization},
+    {layer_type(PrivateLayer::kRecurrent), kRecurrent},
     {LayerType::kPLUGIN, kPlugin},
     {LayerType::kPLUGIN_V2, kPlugin},
     {LayerType::kPLUGIN_V3, kPlugin},
@@ -72,7 +95,10 @@ class CudaTarget final : public Target {
   bool fuses(const Op& op, const PointwiseProgram& epilogue) const override {
     if (op.kind() == LayerType::kCONVOLUTION || op.kind() == LayerType::kDECONVOLUTION)
       return cudnn_fuses(epilogue);
-    return false;
+    if (op.kind() == LayerType::kMATRIX_MULTIPLY) return cublas_fuses(epilogue);
+    const bool alone = op.kind() == layer_type(PrivateLayer::kIntegerMatrixMultiply)
+                       || op.kind() == LayerType::kATTENTION_OUTPUT;
+    return alone && epilogue.empty();
   }
 
   bool is_quick_in(DataType type) const override {

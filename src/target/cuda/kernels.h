@@ -26,4 +26,20 @@ Offer offer_pooling(const KernelRequest& request);
 /// Averages over all spatial axes.
 Offer offer_spatial_mean(const KernelRequest& request);
 
+// Products of matrices by cuBLASLt.
+/// For MatrixMultiply and FullyConnected.
+Offer offer_cublas_product(const KernelRequest& request);
+/// For sums over named axes that are products of matrices.
+Offer offer_cublas_einsum(const KernelRequest& request);
+/// Whether the products of floats take over this epilogue.
+bool cublas_fuses(const PointwiseProgram& epilogue);
+
+// Our own kernels.
+Offer offer_attention(const KernelRequest& request);
+Offer offer_integer_matrix_multiply(const KernelRequest& request);
+Offer offer_normalization(const KernelRequest& request);
+Offer offer_ragged_softmax(const KernelRequest& request);
+Offer offer_recurrent(const KernelRequest& request);
+Offer offer_softmax(const KernelRequest& request);
+
 }  // namespace tenon::cuda
