@@ -148,14 +148,14 @@ def main():
         for torch in peers.values():
             torch.answer()  # its model is exported
         for model, torch in peers.items():
-            try:
-                torch.prepare()
-                for batch in options.batches:
+            torch.prepare()
+            for batch in options.batches:
+                try:
                     rows.append(measure(model, batch, torch, tenon, folder, options))
                     show(rows[-1])
-            except (RuntimeError, OSError) as error:
-                failed = True
-                print(f"{model}: {error}", file=sys.stderr, flush=True)
+                except RuntimeError as error:
+                    failed = True
+                    print(f"{model}, batch {batch}: {error}", file=sys.stderr, flush=True)
             torch.close()
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")

@@ -12,8 +12,8 @@ ARCHIVE = ROOT / ".gpu/check.tar.xz"
 LIBRARIES = ".gpu/lib"  # those of the system, beside the root that the archive is unpacked in
 MANIFEST = ".gpu/manifest.json"
 LIMIT = 40 << 20
-# Every Linux has these, and not in versions of ours.
-EVERYWHERE = re.compile(r"^(linux-vdso|ld-linux|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)[.-]")
+# Linux with Python has these, and not in versions of ours.
+EVERYWHERE = re.compile(r"^(linux-vdso|ld-linux|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|libcrypto)[.-]")
 
 
 def output(*command):
