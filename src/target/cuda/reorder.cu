@@ -1,33 +1,39 @@
+#include "target/cuda/elements.cuh"
 #include "target/cuda/reorder.h"
 
 namespace tenon::cuda {
 namespace {
 
-constexpr int kTile = 32;
-constexpr int kTileRows = 8;     // of threads; each moves kTile / kTileRows elements
+constexpr int kLanes = 32, kRows = 8;  // of threads in a block that turns a tile
 constexpr int64_t kNarrow = 16;  // matrices with a side of up to this many are moved without tiles
 constexpr int kThreads = 256;
 
-// Reads and writes are both along rows of memory: the tile is turned on the way.
-template <class T>
+// Reads and writes are both along rows of memory, kPack elements at a time: the tile is turned on
+// the way.
+template <class T, int kPack>
 __global__ void transpose_tiles(const T* in, T* out, int64_t rows, int64_t columns,
                                 int64_t row_tiles, int64_t column_tiles) {
-  __shared__ T tile[kTile][kTile + 1];
+  constexpr int kTile = kLanes * kPack;
+  using Packed = Pack<T, kPack>;
+  __shared__ T tile[kTile][kTile + kPack];
   const int64_t row_tile = blockIdx.x / column_tiles;
   const int64_t matrix = row_tile / row_tiles;
   const int64_t first_row = row_tile % row_tiles * kTile;
   const int64_t first_column = blockIdx.x % column_tiles * kTile;
   in += matrix * rows * columns;
   out += matrix * rows * columns;
-  const int64_t column = first_column + threadIdx.x;
-  for (int i = threadIdx.y; i < kTile; i += kTileRows)
-    if (first_row + i < rows && column < columns)
-      tile[i][threadIdx.x] = in[(first_row + i) * columns + column];
+  const int along = threadIdx.x * kPack;
+  for (int i = threadIdx.y; i < kTile; i += kRows)
+    if (first_row + i < rows && first_column + along < columns)
+      *reinterpret_cast<Packed*>(&tile[i][along]) =
+          *reinterpret_cast<const Packed*>(in + (first_row + i) * columns + first_column + along);
   __syncthreads();
-  const int64_t row = first_row + threadIdx.x;
-  for (int i = threadIdx.y; i < kTile; i += kTileRows)
-    if (first_column + i < columns && row < rows)
-      out[(first_column + i) * rows + row] = tile[threadIdx.x][i];
+  for (int i = threadIdx.y; i < kTile; i += kRows)
+    if (first_column + i < columns && first_row + along < rows) {
+      Packed pack;
+      for (int k = 0; k < kPack; ++k) pack.values[k] = tile[along + k][i];
+      *reinterpret_cast<Packed*>(out + (first_column + i) * rows + first_row + along) = pack;
+    }
 }
 
 // A thread moves what lies along the narrow side; neighbours lie side by side along the other.
@@ -47,26 +53,83 @@ __global__ void transpose_narrow(const T* in, T* out, int64_t matrices, int64_t 
   }
 }
 
+// The same for images of few channels, 16 bytes at a time.
+template <class T, bool kNarrowRows, int kNarrowSide>
+__global__ void transpose_packed(const T* in, T* out, int64_t matrices, int64_t wide) {
+  constexpr int kPack = 16 / sizeof(T);
+  using Packed = Pack<T, kPack>;
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x, packs = wide / kPack;
+  if (i >= matrices * packs) return;
+  const int64_t matrix = i / packs, at = i % packs * kPack;
+  in += matrix * wide * kNarrowSide;
+  out += matrix * wide * kNarrowSide;
+  const int64_t read = kNarrowRows ? at : at * kNarrowSide;
+  const int64_t read_step = kNarrowRows ? wide : kPack;
+  const int64_t write = kNarrowRows ? at * kNarrowSide : at;
+  const int64_t write_step = kNarrowRows ? kPack : wide;
+  Packed from[kNarrowSide], to[kNarrowSide];
+#pragma unroll
+  for (int k = 0; k < kNarrowSide; ++k)
+    from[k] = *reinterpret_cast<const Packed*>(in + read + k * read_step);
+#pragma unroll
+  for (int k = 0; k < kNarrowSide; ++k)
+#pragma unroll
+    for (int e = 0; e < kPack; ++e) {
+      const int together = e * kNarrowSide + k;  // where element e of line k lies among all
+      if constexpr (kNarrowRows)
+        to[together / kPack].values[together % kPack] = from[k].values[e];
+      else
+        to[k].values[e] = from[together / kPack].values[together % kPack];
+    }
+#pragma unroll
+  for (int k = 0; k < kNarrowSide; ++k)
+    *reinterpret_cast<Packed*>(out + write + k * write_step) = to[k];
+}
+
 unsigned blocks_of(int64_t threads) {
   return static_cast<unsigned>((threads + kThreads - 1) / kThreads);
+}
+
+template <class T, bool kNarrowRows>
+void launch_narrow(const T* in, T* out, int64_t matrices, int64_t wide, int64_t narrow,
+                   cudaStream_t stream) {
+  constexpr int64_t kPack = 16 / sizeof(T);
+  const unsigned blocks = blocks_of(matrices * wide), packed = blocks_of(matrices * wide / kPack);
+  const bool packs = wide % kPack == 0 && is_multiple(in, 16) && is_multiple(out, 16);
+  if (packs && narrow == 2)
+    transpose_packed<T, kNarrowRows, 2><<<packed, kThreads, 0, stream>>>(in, out, matrices, wide);
+  else if (packs && narrow == 3)
+    transpose_packed<T, kNarrowRows, 3><<<packed, kThreads, 0, stream>>>(in, out, matrices, wide);
+  else if (packs && narrow == 4)
+    transpose_packed<T, kNarrowRows, 4><<<packed, kThreads, 0, stream>>>(in, out, matrices, wide);
+  else
+    transpose_narrow<T, kNarrowRows>
+        <<<blocks, kThreads, 0, stream>>>(in, out, matrices, wide, static_cast<int>(narrow));
+}
+
+template <class T, int kPack>
+void launch_tiles(const T* in, T* out, const TransposeParameters& p, cudaStream_t stream) {
+  constexpr int64_t kTile = kLanes * kPack;
+  const int64_t row_tiles = (p.rows + kTile - 1) / kTile;
+  const int64_t column_tiles = (p.columns + kTile - 1) / kTile;
+  const auto blocks = static_cast<unsigned>(p.matrices * row_tiles * column_tiles);
+  transpose_tiles<T, kPack><<<blocks, dim3(kLanes, kRows), 0, stream>>>(in, out, p.rows, p.columns,
+                                                                        row_tiles, column_tiles);
 }
 
 template <class T> void launch(const TransposeParameters& p, cudaStream_t stream) {
   const T* in = static_cast<const T*>(p.in);
   T* out = static_cast<T*>(p.out);
-  if (p.rows <= kNarrow) {
-    transpose_narrow<T, true><<<blocks_of(p.matrices * p.columns), kThreads, 0, stream>>>(
-        in, out, p.matrices, p.columns, static_cast<int>(p.rows));
-  } else if (p.columns <= kNarrow) {
-    transpose_narrow<T, false><<<blocks_of(p.matrices * p.rows), kThreads, 0, stream>>>(
-        in, out, p.matrices, p.rows, static_cast<int>(p.columns));
-  } else {
-    const int64_t row_tiles = (p.rows + kTile - 1) / kTile;
-    const int64_t column_tiles = (p.columns + kTile - 1) / kTile;
-    const dim3 threads(kTile, kTileRows);
-    transpose_tiles<<<static_cast<unsigned>(p.matrices * row_tiles * column_tiles), threads, 0,
-                      stream>>>(in, out, p.rows, p.columns, row_tiles, column_tiles);
-  }
+  constexpr int kPack = sizeof(T) == 2 ? 2 : 1;
+  if (p.rows <= kNarrow)
+    launch_narrow<T, true>(in, out, p.matrices, p.columns, p.rows, stream);
+  else if (p.columns <= kNarrow)
+    launch_narrow<T, false>(in, out, p.matrices, p.rows, p.columns, stream);
+  else if (kPack > 1 && p.rows % kPack == 0 && p.columns % kPack == 0
+           && is_multiple(in, sizeof(T) * kPack) && is_multiple(out, sizeof(T) * kPack))
+    launch_tiles<T, kPack>(in, out, p, stream);
+  else
+    launch_tiles<T, 1>(in, out, p, stream);
 }
 
 }  // namespace

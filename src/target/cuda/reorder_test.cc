@@ -9,7 +9,8 @@ namespace {
 TEST(ReorderTest, AnyTypeInBothDirections) {
   const Shape shapes[] = {{2, 3, 5, 7},   {1, 1, 4, 4},   {2, 40, 33, 35}, {3, 64, 1, 1},
                           {1, 17, 1, 19}, {0, 3, 4, 4},   {2, 8, 3, 4, 5}, {2, 33, 65},
-                          {5, 7},         {1, 100, 2, 2}, {1, 4, 300, 10}};
+                          {5, 7},         {1, 100, 2, 2}, {1, 4, 300, 10}, {2, 3, 16, 4},
+                          {3, 2, 8, 8},   {1, 100, 66, 2}};
   for (const Shape& shape : shapes)
     for (const DataType type :
          {DataType::kFLOAT, DataType::kHALF, DataType::kINT8, DataType::kINT64, DataType::kBOOL})
