@@ -18,7 +18,8 @@ bool is_one_scale(const Shape& scale) {
   return scale.rank() <= 1 && scale.volume() == 1;
 }
 
-// The blocks' extents, one per axis of the data.
+}  // namespace
+
 Shape block_extents(const ScaleLayout& layout, const Shape& data, const Shape& scale) {
   Shape blocks = data;
   if (is_one_scale(scale)) return blocks;
@@ -50,8 +51,6 @@ Shape block_extents(const ScaleLayout& layout, const Shape& data, const Shape& s
   }
   return blocks;
 }
-
-}  // namespace
 
 void check_scales(const Inference& c, const ScaleLayout& layout) {
   require(is_float(c.type(1)), "expected scales (input 1) of a floating-point type, found {}",

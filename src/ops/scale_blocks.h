@@ -19,6 +19,10 @@ struct ScaleLayout {
   void visit(FieldVisitor& v);
 };
 
+/// The extents of the block of data that shares a scale, one per axis. Throws when scales of that
+/// shape do not fit the data.
+Shape block_extents(const ScaleLayout& layout, const Shape& data, const Shape& scale);
+
 /// Throws unless the scale (input 1) and the zero point (input 2, if there) fit the data.
 void check_scales(const Inference& c, const ScaleLayout& layout);
 
