@@ -1,0 +1,46 @@
+// Machine code of generated sources, kept in memory and in a folder, so that nothing is compiled
+// twice on a machine.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/tensor.h"
+
+namespace tenon::cuda {
+
+/// Thread-safe. Files are written whole or not at all, so that several processes may share a
+/// folder; one that is damaged is made anew. A folder that cannot be written to is only read.
+class CubinCache {
+ public:
+  static constexpr size_t kMostBytes = size_t{256} << 20;
+
+  /// The folder is made when it is needed; "": nothing is kept in files. When there are more than
+  /// `most_bytes`, about, the files used longest ago are removed.
+  explicit CubinCache(std::string folder, size_t most_bytes = kMostBytes)
+      : folder_(std::move(folder)), most_bytes_(most_bytes) {}
+
+  /// Machine code for "sm_90": bytes (uint8), the same tensor for the same source. Throws what
+  /// compile_cuda() throws.
+  Tensor cubin(const std::string& source, const std::string& architecture);
+
+ private:
+  std::string path_of(const std::string& key) const;
+  void remove_oldest() const;
+
+  static constexpr int kWritesPerLook = 64;  // looking at all files takes its time
+
+  std::string folder_;
+  size_t most_bytes_;
+  std::atomic<int> writes_ = 0;
+  std::mutex mutex_;
+  std::map<std::string, Tensor> cubins_;  // by key
+};
+
+/// The process's own, in the folder that TENON_KERNEL_CACHE names (empty: none), else in
+/// tenon/kernels under XDG_CACHE_HOME or ~/.cache.
+CubinCache& cubin_cache();
+
+}  // namespace tenon::cuda
