@@ -5,6 +5,8 @@
 
 #include <mutex>
 
+#include "ops/bit_cast.h"
+#include "ops/bitwise.h"
 #include "target/cuda/check.h"
 #include "target/cuda/kernels.h"
 #include "target/shared/plugin_kernel.h"
@@ -27,6 +29,11 @@ constexpr Candidate kIntegerConvolution[] = {{"integer_convolution", offer_integ
                                              {"host", offer_host}};
 constexpr Candidate kPooling[] = {{"pooling", offer_pooling}, {"host", offer_host}};
 constexpr Candidate kReduce[] = {{"spatial_mean", offer_spatial_mean}, {"host", offer_host}};
+constexpr Candidate kPointwise[] = {{"pointwise", offer_pointwise},
+                                    {"integer_pointwise", offer_integer_pointwise},
+                                    {"host", offer_host}};
+constexpr Candidate kMove[] = {{"move", offer_move}, {"host", offer_host}};
+constexpr Candidate kQuantize[] = {{"quantize", offer_quantize}, {"host", offer_host}};
 constexpr Candidate kReorder[] = {{"copy", offer_copy}, {"reorder", offer_reorder}};
 constexpr Candidate kPlugin[] = {{"plugin", offer_plugin_on_device}};
 constexpr Candidate kMatrixMultiply[] = {{"cublas_matrix_multiply", offer_cublas_product},
@@ -66,6 +73,19 @@ const Row kLists[] = {
     {LayerType::kRAGGED_SOFTMAX, kRaggedSoftmax},
     {LayerType::kNORMALIZATION, kNormalization},
     {layer_type(PrivateLayer::kRecurrent), kRecurrent},
+    {layer_type(PrivateLayer::kPointwise), kPointwise},
+    {LayerType::kACTIVATION, kPointwise},
+    {LayerType::kUNARY, kPointwise},
+    {LayerType::kELEMENTWISE, kPointwise},
+    {LayerType::kSCALE, kPointwise},
+    {LayerType::kPARAMETRIC_RELU, kPointwise},
+    {Bitwise().kind(), kPointwise},
+    {LayerType::kSELECT, kMove},
+    {LayerType::kCAST, kMove},
+    {LayerType::kIDENTITY, kMove},
+    {BitCast().kind(), kMove},
+    {LayerType::kQUANTIZE, kQuantize},
+    {LayerType::kDEQUANTIZE, kQuantize},
     {LayerType::kPLUGIN, kPlugin},
     {LayerType::kPLUGIN_V2, kPlugin},
     {LayerType::kPLUGIN_V3, kPlugin},

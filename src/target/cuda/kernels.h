@@ -42,4 +42,14 @@ Offer offer_ragged_softmax(const KernelRequest& request);
 Offer offer_recurrent(const KernelRequest& request);
 Offer offer_softmax(const KernelRequest& request);
 
+// Layers whose elements depend on one element of each operand, as generated code.
+/// Operations of floats, in any mixture of types.
+Offer offer_pointwise(const KernelRequest& request);
+/// Operations of integers and booleans.
+Offer offer_integer_pointwise(const KernelRequest& request);
+/// Select, Cast, Identity, BitCast.
+Offer offer_move(const KernelRequest& request);
+/// Quantize and Dequantize.
+Offer offer_quantize(const KernelRequest& request);
+
 }  // namespace tenon::cuda

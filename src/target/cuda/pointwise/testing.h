@@ -1,0 +1,35 @@
+// What the tests of generated kernels share.
+#pragma once
+
+#include "target/testing.h"
+
+namespace tenon::cuda {
+
+/// The same numbers as far as float32, float16 or bfloat16 holds them.
+inline TestInput typed(DataType type, TestInput in) {
+  return type == DataType::kFLOAT ? in : as_type(type, std::move(in));
+}
+
+/// Largest difference from the reference's results, in units of the last place of the type for
+/// numbers of at least `floor`. Other types than floats agree exactly.
+inline void expect_accurate(const Tensor& actual, const Tensor& expected, double ulps,
+                            double floor) {
+  ASSERT_EQ(actual.shape(), expected.shape());
+  ASSERT_EQ(actual.type(), expected.type());
+  const DataType type = actual.type();
+  const double unit = type == DataType::kHALF ? 9.8e-4 : type == DataType::kBF16 ? 7.9e-3 : 1.2e-7;
+  const bool is_float32 = type == DataType::kFLOAT;
+  const auto got = actual.numbers(), wanted = expected.numbers();
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double a = got[i], e = wanted[i];
+    // Of 16-bit results, all but those near the middle of two numbers are the same.
+    const double allowed = is_float(type) ? (is_float32 ? ulps : std::min(ulps, 1.0)) * unit
+                                                * std::max(std::abs(e), floor)
+                                          : 0;
+    if (a == e || (std::isnan(a) && std::isnan(e))) continue;
+    ASSERT_LE(std::abs(a - e), allowed) << "element " << i << " of " << actual.shape().str() << " "
+                                        << name_of(type) << " is " << a << ", expected " << e;
+  }
+}
+
+}  // namespace tenon::cuda
