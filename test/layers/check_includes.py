@@ -24,8 +24,9 @@ OUTSIDE = {
     "python": PUBLIC,
     "bench": PUBLIC | {"tools"},
 }
-# Where the compiler looks for a header, besides the including file's folder.
-SEARCH = ["", "src", "include", "cudart/include", "kit", "kernels", "tools/tenon",
+# Where the compiler looks for a header, besides the including file's folder and its part's OWN one.
+OWN = {"tools": "tools/tenon", "python": "python/native"}
+SEARCH = ["", "src", "include", "cudart/include", "kit", "kernels",
           "kit/tenon/authoring/mmdeploy", "kit/tenon/authoring/tensorrt_pro"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 CALL = re.compile(r"tenon_(module|link_modules)\(\s*([A-Za-z_]+)([^)]*)\)")
@@ -85,7 +86,8 @@ def allowed_for(path, edges):
 
 def resolve(name, including):
     """The file of this repository that an include means; None for others (system, generated)."""
-    for folder in [including.parent, *map(pathlib.Path, SEARCH)]:
+    own = OWN.get(part_of(including), "")
+    for folder in [including.parent, *map(pathlib.Path, [own, *SEARCH])]:
         candidate = folder / name
         if (ROOT / candidate).is_file():
             return pathlib.Path((ROOT / candidate).resolve().relative_to(ROOT))

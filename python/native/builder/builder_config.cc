@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bind.h"
-#include "build_monitor.h"
+#include "builder/build_monitor.h"
 #include "handle.h"
 #include "keep.h"
 

@@ -1,11 +1,11 @@
-#include "plugin_libraries.h"
+#include "plugins/plugin_libraries.h"
 
 #include <dlfcn.h>
 
 #include <stdexcept>
 #include <string>
 
-#include "../host/host.h"
+#include "../../host/host.h"
 #include "bind.h"
 #include "engine_call.h"
 

@@ -1,9 +1,9 @@
 // Plugin creators and resources that are written in Python.
 #include <nanobind/stl/string.h>
 
-#include "plugin_fields.h"
-#include "python_object.h"
-#include "python_plugin.h"
+#include "plugins/plugin_fields.h"
+#include "plugins/python_object.h"
+#include "plugins/python_plugin.h"
 
 namespace tenon::python {
 namespace {

@@ -1,6 +1,6 @@
 // Loops and conditionals.
 #include "bind.h"
-#include "network_parts.h"
+#include "network/network_parts.h"
 
 namespace tenon::python {
 

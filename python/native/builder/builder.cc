@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "bind.h"
-#include "build_monitor.h"
+#include "builder/build_monitor.h"
 #include "handle.h"
 #include "keep.h"
 

@@ -2,8 +2,8 @@
 #include "bind.h"
 #include "handle.h"
 #include "keep.h"
-#include "network_layers.h"
-#include "network_parts.h"
+#include "network/network_layers.h"
+#include "network/network_parts.h"
 
 namespace tenon::python {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "bind.h"
-#include "network_parts.h"
+#include "network/network_parts.h"
 
 namespace tenon::python {
 

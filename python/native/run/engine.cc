@@ -3,10 +3,10 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind.h"
-#include "bindings_8x.h"
 #include "engine_call.h"
 #include "handle.h"
 #include "keep.h"
+#include "run/bindings_8x.h"
 
 namespace tenon::python {
 namespace {

@@ -3,11 +3,11 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind.h"
-#include "cpp_plugin.h"
 #include "keep.h"
-#include "network_parts.h"
-#include "python_object.h"
-#include "python_plugin.h"
+#include "network/network_parts.h"
+#include "plugins/cpp_plugin.h"
+#include "plugins/python_object.h"
+#include "plugins/python_plugin.h"
 
 namespace tenon::python {
 namespace {

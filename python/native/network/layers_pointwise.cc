@@ -1,6 +1,6 @@
 // Layers that compute each element by itself, and changes of type.
 #include "bind.h"
-#include "network_parts.h"
+#include "network/network_parts.h"
 
 namespace tenon::python {
 

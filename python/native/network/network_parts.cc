@@ -1,4 +1,4 @@
-#include "network_parts.h"
+#include "network/network_parts.h"
 
 #include <unordered_map>
 

@@ -1,4 +1,4 @@
-#include "cpp_plugin.h"
+#include "plugins/cpp_plugin.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bind.h"
-#include "plugin_descs.h"
-#include "plugin_fields.h"
+#include "plugins/plugin_descs.h"
+#include "plugins/plugin_fields.h"
 
 namespace tenon::python {
 namespace {

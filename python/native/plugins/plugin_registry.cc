@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "bind.h"
-#include "cpp_plugin.h"
-#include "plugin_fields.h"
-#include "plugin_libraries.h"
-#include "python_object.h"
-#include "python_plugin.h"
+#include "plugins/cpp_plugin.h"
+#include "plugins/plugin_fields.h"
+#include "plugins/plugin_libraries.h"
+#include "plugins/python_object.h"
+#include "plugins/python_plugin.h"
 
 namespace tenon::python {
 namespace {

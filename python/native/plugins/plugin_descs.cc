@@ -1,4 +1,4 @@
-#include "plugin_descs.h"
+#include "plugins/plugin_descs.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "python_object.h"
+#include "plugins/python_object.h"
 
 namespace tenon::python {
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "bind.h"
-#include "network_parts.h"
+#include "network/network_parts.h"
 
 namespace tenon::python {
 

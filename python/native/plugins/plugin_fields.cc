@@ -1,9 +1,9 @@
-#include "plugin_fields.h"
+#include "plugins/plugin_fields.h"
 
 #include <NvInferRuntime.h>
 #include <nanobind/stl/string.h>
 
-#include "python_object.h"
+#include "plugins/python_object.h"
 
 namespace tenon::python {
 namespace {

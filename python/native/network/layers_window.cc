@@ -1,6 +1,6 @@
 // Convolutions, pooling and padding, and the 8.x layers and properties for two dimensions.
 #include "bind.h"
-#include "network_parts.h"
+#include "network/network_parts.h"
 
 namespace tenon::python {
 

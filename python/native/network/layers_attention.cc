@@ -1,6 +1,6 @@
 // Layers of language models: attention, caches, mixtures of experts, several devices.
 #include "bind.h"
-#include "network_parts.h"
+#include "network/network_parts.h"
 
 namespace tenon::python {
 

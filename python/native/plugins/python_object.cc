@@ -1,4 +1,4 @@
-#include "python_object.h"
+#include "plugins/python_object.h"
 
 #include <nanobind/stl/string.h>
 #include <tenon/plugin_host.h>

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "cpp_plugin.h"
-#include "plugin_descs.h"
-#include "plugin_fields.h"
-#include "python_plugin.h"
+#include "plugins/cpp_plugin.h"
+#include "plugins/plugin_descs.h"
+#include "plugins/plugin_fields.h"
+#include "plugins/python_plugin.h"
 
 namespace tenon::python {
 namespace {

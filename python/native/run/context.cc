@@ -6,11 +6,11 @@
 #include <string>
 
 #include "bind.h"
-#include "bindings_8x.h"
 #include "engine_call.h"
 #include "handle.h"
 #include "keep.h"
 #include "member.h"
+#include "run/bindings_8x.h"
 
 namespace tenon::python {
 namespace {

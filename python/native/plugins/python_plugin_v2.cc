@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "cpp_plugin.h"
-#include "plugin_descs.h"
-#include "python_plugin.h"
+#include "plugins/cpp_plugin.h"
+#include "plugins/plugin_descs.h"
+#include "plugins/python_plugin.h"
 
 namespace tenon::python {
 namespace {

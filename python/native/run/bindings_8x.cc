@@ -1,4 +1,4 @@
-#include "bindings_8x.h"
+#include "run/bindings_8x.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>

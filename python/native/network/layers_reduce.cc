@@ -1,6 +1,6 @@
 // Layers that combine elements along dimensions: sums, products of matrices, normalizations.
 #include "bind.h"
-#include "network_parts.h"
+#include "network/network_parts.h"
 
 namespace tenon::python {
 

@@ -1,5 +1,5 @@
 // The add_* methods of INetworkDefinition.
-#include "network_layers.h"
+#include "network/network_layers.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "network_parts.h"
+#include "network/network_parts.h"
 
 namespace tenon::python {
 
