@@ -136,13 +136,7 @@ class CudaTarget final : public Target {
 }  // namespace
 
 const std::string& reason_for_no_gpu() {
-  static const std::string reason = [] {
-    int count = 0;
-    const cudaError_t status = cudaGetDeviceCount(&count);
-    static_cast<void>(cudaGetLastError());
-    if (status != cudaSuccess) return fmt::format("CUDA says: {}", cudaGetErrorString(status));
-    return std::string(count > 0 ? "" : "CUDA finds no device");
-  }();
+  static const std::string reason = cudart::why_not_on_gpu();
   return reason;
 }
 
