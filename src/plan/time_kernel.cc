@@ -164,15 +164,19 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
          target.name(), fmt::join(choice.refusals, "; "));
   size_t at = index_of(list, choice.kernel->name);
   const auto is_timed = [&] { return at < list.size() && list[at].timed; };
-  auto rivals = options.time_kernels ? variants_of(*choice.kernel, request)
-                                     : std::vector<std::unique_ptr<Kernel>>();
-  std::erase_if(rivals, [&](const auto& rival) {
-    try {
-      return !refusal(*rival, request, options.most_workspace).empty();
-    } catch (const Error&) {
-      return true;
-    }
-  });
+  const auto rivals_of = [&](const Kernel& kernel) {
+    auto rivals = variants_of(kernel, request);
+    std::erase_if(rivals, [&](const auto& rival) {
+      try {
+        return !refusal(*rival, request, options.most_workspace).empty();
+      } catch (const Error&) {
+        return true;
+      }
+    });
+    return rivals;
+  };
+  std::vector<std::unique_ptr<Kernel>> rivals;
+  if (options.time_kernels) rivals = rivals_of(*choice.kernel);
   if (!options.time_kernels || (!is_timed() && rivals.empty()) || !small_enough(request))
     return std::move(choice.kernel);
 
@@ -210,7 +214,9 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest&
     at = index_of(list, next.kernel->name);
     if (next.kernel->name == "reference" || next.kernel->name == "host")
       break;  // never quicker than a kernel made to be quick
+    rivals = rivals_of(*next.kernel);
     race(std::move(next.kernel));
+    for (auto& rival : rivals) race(std::move(rival));
   }
   if (cache != nullptr && std::isfinite(best)) cache->insert(key, {label_of(*choice.kernel), best});
   options.log.verbose("layer {}: {} in {:.3f} ms", layer, label_of(*choice.kernel), best);

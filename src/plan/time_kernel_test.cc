@@ -167,6 +167,8 @@ TEST(ChooseKernel, TimesVariantsOfAKernel) {
   EXPECT_EQ(chosen(target, options), "4 ms");
   options.time_kernels = false;
   EXPECT_EQ(chosen(target, options), "8 ms");
+  const FakeTarget later({{"slow", slow, true}, {"varied", varied, false}});
+  EXPECT_EQ(chosen(later, BuildOptions()), "0 ms");
 }
 
 TEST(ChooseKernel, RemembersVariantsUnlessTheKernelKeepsNoTimings) {

@@ -19,6 +19,7 @@ namespace {
 // the next while a plan is built.
 constexpr Candidate kConvolution[] = {
     {"depthwise_convolution", offer_depthwise_convolution, true},  // cuDNN's may be quicker
+    {"product_convolution", offer_product_convolution, true},
     {"cudnn_convolution", offer_cudnn_convolution},
     {"direct_convolution", offer_direct_convolution},
     {"host", offer_host}};

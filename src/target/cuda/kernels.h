@@ -14,11 +14,15 @@ Offer offer_reorder(const KernelRequest& request);
 
 // Convolutions and their transposes.
 Offer offer_cudnn_convolution(const KernelRequest& request);
+/// Windows of one element, as a product of matrices.
+Offer offer_product_convolution(const KernelRequest& request);
 /// One window for each channel.
 Offer offer_depthwise_convolution(const KernelRequest& request);
 /// Plain sums, of any shape.
 Offer offer_direct_convolution(const KernelRequest& request);
 Offer offer_integer_convolution(const KernelRequest& request);
+/// What times of convolutions depend on: the libraries' versions.
+std::string convolution_timing_id();
 /// Whether cuDNN may compute the program as part of the convolution before it.
 bool cudnn_fuses(const PointwiseProgram& epilogue);
 

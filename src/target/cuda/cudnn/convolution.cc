@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "target/cuda/cublas/library.h"
+#include "target/cuda/cublas/product.h"
 #include "target/cuda/cudnn/convolution_graph.h"
 #include "target/cuda/empty_execution.h"
 #include "target/cuda/kernels.h"
@@ -21,7 +23,7 @@ class ConvolutionKernel final : public Kernel {
         fusion_(match_fusion(op_.attributes.epilogue)),
         layout_(layout),
         tf32_(request.tf32) {
-    timing_id = fmt::format("cudnn {}", library().version());
+    timing_id = convolution_timing_id();
     set_layouts(request);
     if (request.stored != nullptr)
       load(*request.stored, request.inputs[kDataInput]);
@@ -183,6 +185,12 @@ Offer offer_cudnn_convolution(const KernelRequest& request) {
       reason = e.what();
     }
   return reason;
+}
+
+std::string convolution_timing_id() {
+  std::string text = reason_for_no_cublas().empty() ? product_timing_id() : "no cuBLASLt";
+  if (!cudnn::reason_for_no_cudnn().empty()) return text + ", no cuDNN";
+  return fmt::format("{}, cudnn {}", text, cudnn::library().version());
 }
 
 bool cudnn_fuses(const PointwiseProgram& epilogue) {

@@ -1,0 +1,178 @@
+// Convolutions whose windows are single elements, as products of matrices by cuBLASLt: a row for
+// each position, the channels last.
+#include "base/error.h"
+#include "target/cuda/check.h"
+#include "target/cuda/cublas/library.h"
+#include "target/cuda/cublas/product.h"
+#include "target/cuda/empty_execution.h"
+#include "target/cuda/kernels.h"
+#include "target/cuda/sliding.h"
+
+namespace tenon::cuda {
+namespace {
+
+using nvinfer1::ActivationType;
+using nvinfer1::ElementWiseOperation;
+using Family = PointwiseStep::Family;
+
+constexpr int kSuggestions = 6;  // algorithms that are timed against each other
+
+struct Epilogue {
+  bool adds = false;  // its operand, which has the result's shape
+  ProductActivation activation = ProductActivation::kNone;
+};
+
+/// x, x + y, and relu of either.
+std::optional<Epilogue> match(const PointwiseProgram& program) {
+  Epilogue epilogue;
+  if (!program.constants.empty() || program.inputs > 2) return std::nullopt;
+  int32_t value = 0;
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const PointwiseStep& s = program.steps[i];
+    const bool is_sum = i == 0 && program.inputs == 2 && s.family == Family::kElementWise
+                        && s.function == static_cast<int32_t>(ElementWiseOperation::kSUM)
+                        && s.a + s.b == 1 && s.a * s.b == 0;
+    const bool is_relu = i + 1 == program.steps.size() && s.family == Family::kActivation
+                         && s.function == static_cast<int32_t>(ActivationType::kRELU)
+                         && s.a == value;
+    if (!is_sum && !is_relu) return std::nullopt;
+    epilogue.adds |= is_sum;
+    if (is_relu) epilogue.activation = ProductActivation::kRelu;
+    value = program.step_register(i);
+  }
+  if (epilogue.adds != (program.inputs == 2)) return std::nullopt;
+  return epilogue;
+}
+
+ProductForm form_of(const SlidingOp& op, const Epilogue& epilogue,
+                    std::span<const TensorSpec> inputs, bool tf32) {
+  const Shape& data = inputs[kDataInput].shape;
+  ProductForm form;
+  form.type = form.result_type = inputs[kDataInput].type;
+  form.rows = data[0] * data.volume(2, data.rank());
+  form.columns = op.attributes.output_maps;
+  form.depth = data[1];
+  form.a.row_step = form.b.row_step = form.depth;
+  form.b.transposed = true;
+  form.result_row_step = form.columns;
+  form.has_bias = inputs.size() > kBiasInput && inputs[kBiasInput].present;
+  form.has_added = epilogue.adds;
+  form.activation = epilogue.activation;
+  form.tf32 = tf32;
+  return form;
+}
+
+class ProductExecution final : public Execution {
+ public:
+  ProductExecution(Product product, const ProductAlgorithm& algorithm)
+      : product_(std::move(product)), algorithm_(algorithm) {}
+  size_t scratch_bytes() const override { return algorithm_.workspace; }
+  void run(const RunArguments& arguments) override {
+    const auto input = [&](size_t i) {
+      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
+    };
+    product_.run(algorithm_,
+                 {input(kDataInput), input(kWeightsInput), input(kBiasInput), input(kFirstOperand),
+                  arguments.outputs[0], arguments.scratch},
+                 arguments.stream);
+  }
+
+ private:
+  Product product_;
+  ProductAlgorithm algorithm_;
+};
+
+class ProductConvolution final : public Kernel {
+ public:
+  ProductConvolution(const KernelRequest& request, const SlidingOp& op, const Epilogue& epilogue)
+      : op_(op), epilogue_(epilogue), tf32_(request.tf32) {
+    timing_id = convolution_timing_id();
+    input_layouts.assign(request.inputs.size(), Layout::kChannelsLast);
+    // Weights of (maps, channels, 1…) lie in rows.
+    for (const size_t i : {kWeightsInput, kBiasInput})
+      if (i < input_layouts.size()) input_layouts[i] = Layout::kLinear;
+    output_layouts = {Layout::kChannelsLast};
+    if (request.stored != nullptr) {
+      if (auto stored = ProductAlgorithm::from(request.stored->state)) suggestions_ = {*stored};
+    } else {
+      suggestions_ =
+          Product(form_of(op_, epilogue_, request.inputs, tf32_)).suggestions(kSuggestions);
+    }
+    choose(0);
+  }
+
+  bool has_algorithm() const { return !suggestions_.empty(); }
+
+  std::vector<std::unique_ptr<Kernel>> variants() const override {
+    std::vector<std::unique_ptr<Kernel>> others;
+    for (size_t i = 0; i < suggestions_.size(); ++i)
+      if (i != chosen_) {
+        auto kernel = std::make_unique<ProductConvolution>(*this);
+        kernel->choose(i);
+        others.push_back(std::move(kernel));
+      }
+    return others;
+  }
+
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    const TensorSpec& result = outputs[0];
+    if (result.shape.volume() == 0) return std::make_unique<EmptyExecution>();
+    const DirectConvolution direct = direct_parameters(op_, inputs, result, Layout::kLinear);
+    if (inputs[kDataInput].shape.volume() > 0) {
+      Product product(form_of(op_, epilogue_, inputs, tf32_));
+      std::optional<ProductAlgorithm> algorithm;
+      if (has_algorithm()) algorithm = product.fitted(suggestions_[chosen_]);
+      if (!algorithm)
+        if (const auto others = product.suggestions(1); !others.empty()) algorithm = others[0];
+      if (algorithm) return std::make_unique<ProductExecution>(std::move(product), *algorithm);
+    }
+    return direct_execution(direct, false);
+  }
+
+ private:
+  void choose(size_t suggestion) {
+    chosen_ = suggestion;
+    if (!has_algorithm()) return;
+    variant = fmt::format("suggestion {}", chosen_);
+    state = suggestions_[chosen_].state();
+  }
+
+  SlidingOp op_;
+  Epilogue epilogue_;
+  bool tf32_;
+  std::vector<ProductAlgorithm> suggestions_;
+  size_t chosen_ = 0;
+};
+
+std::string refusal(const SlidingOp& op, const KernelRequest& request) {
+  if (!reason_for_no_cublas().empty()) return reason_for_no_cublas();
+  if (std::string reason = op.refusal(request); !reason.empty()) return reason;
+  const ConvolutionAttributes& a = op.attributes;
+  if (op.transposed || a.groups != 1 || a.kernel.volume() != 1)
+    return "only windows of one element without groups are supported";
+  const TensorSpec& data = request.inputs[kDataInput];
+  for (int axis = 2; axis < data.shape.rank(); ++axis)
+    if (a.stride[axis - 2] != 1 || a.pre_padding[axis - 2] != 0 || a.post_padding[axis - 2] != 0)
+      return "strides and padding are not supported";
+  if (data.type == DataType::kFLOAT && !request.tf32 && data.layout != Layout::kChannelsLast)
+    return "float32 in rows is left to others";
+  for (size_t i = kFirstOperand; i < request.inputs.size(); ++i)
+    if (request.inputs[i].shape != request.outputs[0].shape)
+      return "only operands of the result's shape are supported";
+  return data.shape.volume() == 0 ? "there are no elements" : "";
+}
+
+}  // namespace
+
+Offer offer_product_convolution(const KernelRequest& request) {
+  const SlidingOp op(request.op);
+  if (std::string reason = refusal(op, request); !reason.empty()) return reason;
+  const auto epilogue = match(op.attributes.epilogue);
+  if (!epilogue) return "the epilogue is not supported";
+  auto kernel = std::make_unique<ProductConvolution>(request, op, *epilogue);
+  if (request.stored == nullptr && !kernel->has_algorithm()) return "cuBLASLt has no algorithm";
+  return kernel;
+}
+
+}  // namespace tenon::cuda
