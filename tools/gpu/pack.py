@@ -79,7 +79,7 @@ def pack(build, archive=ARCHIVE):
         stage(build, folder)
         unpacked = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         archive.parent.mkdir(exist_ok=True)
-        subprocess.run(f"tar -C {folder} -cf - . | xz -T0 -4 > {archive}", shell=True, check=True)
+        subprocess.run(f"tar -C {folder} -cf - . | xz --lzma2=preset=4,dict=128MiB > {archive}", shell=True, check=True)
     size = archive.stat().st_size
     print(f"{archive}: {size / 1e6:.1f} MB of {unpacked / 1e6:.0f} MB")
     if size > LIMIT:
