@@ -4,8 +4,8 @@
 
 Runs where tools/gpu_check does, and unpacks its archive if it is there. It needs torch with CUDA, torchvision and
 onnx. PyTorch runs the model eagerly in a CUDA graph (convolutions with channels last), and with --compile also as
-torch.compile makes it. Weights are random; `differs` is Tenon's largest distance from PyTorch's results, as a part
-of their range. Memory is what PyTorch's allocator reserves (weights, graph, input), and what the GPU has less of
+torch.compile makes it. Weights are random; `error` is Tenon's largest distance from what PyTorch computes
+with the same weights in float32, as a part of the range, and `torch's` that of PyTorch's own fp16. Memory is what PyTorch's allocator reserves (weights, graph, input), and what the GPU has less of
 with Tenon's engine (cuDNN's and cuBLAS's own code included, the CUDA context not).
 """
 import argparse
@@ -115,7 +115,8 @@ def measure(model, batch, torch, tenon, folder, options):
     row |= {peer: statistics.median(list_) for peer, list_ in times.items()}
     return row | {"build_s": cold, "warm_s": warm, "device_mb": worker.facts["device_mb"],
                   "torch_mb": torch.reserved_mb[str(batch)],
-                  "differs": difference(dict(np.load(outputs)), {"output": arrays["output"]})}
+                  "error": difference(dict(np.load(outputs)), {"output": arrays["exact"]}),
+                  "torch_error": difference({"output": arrays["output"]}, {"output": arrays["exact"]})}
 
 
 def show(row):
@@ -123,7 +124,7 @@ def show(row):
     compiled = f"{row['compile']:9.3f}" if "compile" in row else f"{'':9}"
     print(f"{row['model']:14}{row['batch']:5}{row['tenon']:9.3f}{row['torch']:9.3f}{compiled}"
           f"{row['torch'] / row['tenon']:7.2f}x{row['build_s']:8.1f}{warm}{row['device_mb']:9.0f}{row['torch_mb']:9.0f}"
-          f"{row['differs']:10.1e}", flush=True)
+          f"{row['error']:10.1e}{row['torch_error']:10.1e}", flush=True)
 
 
 def main():
@@ -137,7 +138,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file")
     options = parser.parse_args()
     print(f"{'; '.join(gpu_names())}\n\n{'milliseconds':14}{'batch':>5}{'Tenon':>9}{'eager':>9}"
-          f"{'compiled' if options.compile else '':>9}{'':>8}{'build s':>8}{'warm':>7}{'MB':>9}{'torch MB':>9}{'differs':>10}",
+          f"{'compiled' if options.compile else '':>9}{'':>8}{'build s':>8}{'warm':>7}{'MB':>9}{'torch MB':>9}{'error':>10}{"torch's":>10}",
           flush=True)
     manifest = unpack()
     tenon = Tenon(options.build or ROOT / manifest["build"])

@@ -3,10 +3,11 @@
     python gpu_torch.py MODEL FOLDER BATCHES [compile]
 
 Writes FOLDER/MODEL.onnx (fp16, any batch), prints a line and waits for one on standard input, since a GPU that is not
-quiet would choose other algorithms. Then writes MODEL_BATCH.npz for each batch, with `input` and what PyTorch computes, and
-prints a line of JSON with the megabytes that PyTorch reserves for each batch. Then it answers each line
+quiet would choose other algorithms. Then writes MODEL_BATCH.npz for each batch, with `input`, what PyTorch computes
+(`output`) and what it computes with the same weights in float32 (`exact`), and prints a line of JSON with the megabytes that PyTorch reserves for each batch. Then it answers each line
 "PEER BATCH SECONDS" with a JSON list of milliseconds. It needs torch with CUDA, torchvision and onnx.
 """
+import copy
 import json
 import pathlib
 import sys
@@ -79,6 +80,12 @@ def compiled(model, picture):
     return lambda: quick(picture)
 
 
+def exactly(model, picture):
+    """What the model computes in float32."""
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    return copy.deepcopy(model).float()(picture.float())
+
+
 def reserved_bytes():
     """What PyTorch's allocator holds and needs."""
     torch.cuda.synchronize()
@@ -100,7 +107,8 @@ def prepare(model, name, folder, batches, with_compile):
         calls["torch", batch], result = captured(lambda picture=picture: model(picture))
         calls["torch", batch]()
         reserved[batch] = round((weights + reserved_bytes() - before) / 2**20, 1)
-        np.savez(folder / f"{name}_{batch}.npz", input=values, output=result.cpu().numpy())
+        np.savez(folder / f"{name}_{batch}.npz", input=values, output=result.cpu().numpy(),
+                 exact=exactly(model, picture).cpu().numpy())
     if with_compile:
         for batch in batches:
             values = np.load(folder / f"{name}_{batch}.npz")["input"]
