@@ -128,20 +128,14 @@ Dims wanted_dims(const Shuffle& op, Inference& c) {
   return c.known_content(1, "the reshape dimensions");
 }
 
-void transpose(const TensorView& in, const std::vector<int32_t>& p, const TensorView& out) {
-  const Shape from = in.shape.strides();
-  Shape strides = Shape::filled(in.shape.rank(), 0), expected = strides;
-  for (int axis = 0; axis < strides.rank(); ++axis) {
-    strides[axis] = from[p[static_cast<size_t>(axis)]];
-    expected[axis] = in.shape[p[static_cast<size_t>(axis)]];
+Transpose transpose_of(const Shape& from, const std::vector<int32_t>& p) {
+  const Shape strides = from.strides();
+  Transpose t{from, strides, std::is_sorted(p.begin(), p.end())};
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    t.shape[axis] = from[p[static_cast<size_t>(axis)]];
+    t.strides[axis] = strides[p[static_cast<size_t>(axis)]];
   }
-  require_output(out, expected);
-  copy_indexed(element_bytes(in.type), out.shape, offset_tables(out.shape, strides), in.data,
-               out.data);
-}
-
-bool is_identity(const std::vector<int32_t>& p) {
-  return std::is_sorted(p.begin(), p.end());
+  return t;
 }
 
 }  // namespace
@@ -167,31 +161,30 @@ void Shuffle::infer(Inference& c) const {
   });
 }
 
+ShuffleSteps steps_of(const Shuffle& op, const Shape& in, const Shape& out) {
+  const auto second = permutation(op.second_transpose, out.rank(), "second");
+  Shape middle = out;  // what lies between the two transposes
+  for (int axis = 0; axis < out.rank(); ++axis)
+    middle[second[static_cast<size_t>(axis)]] = out[axis];
+  return {transpose_of(in, permutation(op.first_transpose, in.rank(), "first")),
+          transpose_of(middle, second)};
+}
+
 void Shuffle::reference(const ReferenceCall& call) const {
   const TensorView &in = call.inputs[0], &out = call.outputs[0];
   require(in.shape.volume() == out.shape.volume(), "cannot reshape {} ({} elements) to {}",
           in.shape, in.shape.volume(), out.shape);
-  const auto first = permutation(first_transpose, in.shape.rank(), "first");
-  const auto second = permutation(second_transpose, out.shape.rank(), "second");
+  const auto [first, second] = steps_of(*this, in.shape, out.shape);
   const size_t bytes = bytes_of(in.type, in.shape.volume());
-  if (is_identity(first) && is_identity(second)) return copy_bytes(out.data, in.data, bytes);
-  // What lies between the two transposes.
-  TensorView middle = in;
-  middle.shape = Shape::filled(out.shape.rank(), 0);
-  for (int axis = 0; axis < out.shape.rank(); ++axis)
-    middle.shape[second[static_cast<size_t>(axis)]] = out.shape[axis];
-  if (is_identity(first)) return transpose(middle, second, out);
-  TensorView turned = in;
-  for (int axis = 0; axis < in.shape.rank(); ++axis)
-    turned.shape[axis] = in.shape[first[static_cast<size_t>(axis)]];
-  if (is_identity(second)) {
-    turned.data = out.data;
-    return transpose(in, first, turned);
-  }
+  if (first.is_identity && second.is_identity) return copy_bytes(out.data, in.data, bytes);
+  const auto transpose = [&](const Transpose& t, const void* from, void* to) {
+    copy_indexed(element_bytes(in.type), t.shape, offset_tables(t.shape, t.strides), from, to);
+  };
+  if (first.is_identity) return transpose(second, in.data, out.data);
+  if (second.is_identity) return transpose(first, in.data, out.data);
   const auto memory = allocate_aligned(bytes);
-  turned.data = middle.data = memory.get();
-  transpose(in, first, turned);
-  transpose(middle, second, out);
+  transpose(first, in.data, memory.get());
+  transpose(second, memory.get(), out.data);
 }
 
 }  // namespace tenon

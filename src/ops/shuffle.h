@@ -20,4 +20,18 @@ struct Shuffle final : OpOf<Shuffle, LayerType::kSHUFFLE> {
   void reference(const ReferenceCall& call) const override;
 };
 
+/// A tensor's axes in another order: the result's shape, and the elements to skip in the source for
+/// a step along each of its axes.
+struct Transpose {
+  Shape shape, strides;
+  bool is_identity = true;
+};
+
+/// What a layer does at certain shapes: the second transpose is of what the reshape makes of the
+/// first one's result.
+struct ShuffleSteps {
+  Transpose first, second;
+};
+ShuffleSteps steps_of(const Shuffle& op, const Shape& in, const Shape& out);
+
 }  // namespace tenon

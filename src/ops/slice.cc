@@ -19,8 +19,6 @@ void Slice::visit(FieldVisitor& v) {
 
 namespace {
 
-enum Input { kData, kStart, kSize, kStride, kFill, kAxes };
-
 // The axes that start, size and stride talk about.
 std::vector<int> sliced_axes(std::span<const int64_t> given, int rank, bool all) {
   std::vector<int> out;
@@ -46,7 +44,7 @@ Dims parameter(Inference& c, int input, const Shape& attribute, const char* what
       require((*shape)[0] == static_cast<int64_t>(count),
               "expected {} entries in the {} (input {}), found {}", count, what, input,
               (*shape)[0]);
-    if (c.content(input) == nullptr && input != kSize) return {};  // read when it runs
+    if (c.content(input) == nullptr && input != Slice::kSize) return {};  // read when it runs
     values = c.known_content(input, what);
   } else {
     for (int64_t v : attribute) values.push_back(c.pool().constant(v));

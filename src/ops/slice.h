@@ -9,6 +9,7 @@ namespace tenon {
 /// axes. Attributes stand for those left out. Semantics: TensorRT ISliceLayer.
 struct Slice final : OpOf<Slice, LayerType::kSLICE> {
   static constexpr std::string_view kName = "Slice";
+  enum Input { kData, kStart, kSize, kStride, kFill, kAxes };
   Shape start, size, stride;
   Shape axes;  // empty: all axes in order
   nvinfer1::SampleMode mode = nvinfer1::SampleMode::kSTRICT_BOUNDS;

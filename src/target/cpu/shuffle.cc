@@ -2,8 +2,6 @@
 // view that no kernel runs for.
 #include "ops/shuffle.h"
 
-#include <numeric>
-
 #include "base/error.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/strided_copy.h"
@@ -11,45 +9,16 @@
 namespace tenon::cpu {
 namespace {
 
-std::vector<int32_t> permutation(const std::vector<int32_t>& given, int rank) {
-  std::vector<int32_t> p = given;
-  if (p.empty()) {
-    p.resize(static_cast<size_t>(rank));
-    std::iota(p.begin(), p.end(), 0);
-  }
-  require(static_cast<int>(p.size()) == rank, "a permutation of {} axes for {}", p.size(), rank);
-  return p;
-}
-
-bool is_identity(const std::vector<int32_t>& p) {
-  return std::is_sorted(p.begin(), p.end());
-}
-
-Shape permuted(const Shape& shape, const std::vector<int32_t>& p) {
-  Shape out = shape;
-  for (int axis = 0; axis < shape.rank(); ++axis) out[axis] = shape[p[static_cast<size_t>(axis)]];
-  return out;
-}
-
-StridedCopy transpose(const Shape& from, const std::vector<int32_t>& p, size_t bytes) {
-  return {permuted(from, p), permuted(from.strides(), p), bytes};
-}
-
 class ShuffleExecution final : public Execution {
  public:
   ShuffleExecution(const Shuffle& op, const TensorSpec& in, const TensorSpec& out)
       : from_(in.shape), to_(out.shape) {
     const auto bytes = bytes_of(in.type, 1);
-    const auto first = permutation(op.first_transpose, in.shape.rank());
-    const auto second = permutation(op.second_transpose, out.shape.rank());
-    // What lies between the two transposes, after the reshape.
-    Shape middle = out.shape;
-    for (int axis = 0; axis < out.shape.rank(); ++axis)
-      middle[second[static_cast<size_t>(axis)]] = out.shape[axis];
-    first_ = transpose(in.shape, first, bytes);
-    second_ = transpose(middle, second, bytes);
-    has_first_ = !is_identity(first);
-    has_second_ = !is_identity(second);
+    const ShuffleSteps steps = steps_of(op, in.shape, out.shape);
+    first_ = StridedCopy(steps.first.shape, steps.first.strides, bytes);
+    second_ = StridedCopy(steps.second.shape, steps.second.strides, bytes);
+    has_first_ = !steps.first.is_identity;
+    has_second_ = !steps.second.is_identity;
     if (has_first_ && has_second_) scratch_ = bytes_of(in.type, in.shape.volume());
   }
 

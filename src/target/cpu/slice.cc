@@ -9,25 +9,22 @@
 #include "ops/reference.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/strided_copy.h"
+#include "target/shared/slice_ranges.h"
 
 namespace tenon::cpu {
 namespace {
 
 using nvinfer1::SampleMode;
 
-enum Input { kData, kStart, kSize, kStride, kFill, kAxes };
-
 class SliceExecution final : public Execution {
  public:
   SliceExecution(const Slice& op, std::span<const TensorSpec> inputs, const TensorSpec& output)
-      : op_(op), in_(inputs[kData].shape), out_(output.shape), bytes_(bytes_of(output.type, 1)) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      present_[i] = inputs[i].present;
-      is_wide_[i] = inputs[i].type == DataType::kINT64;
-      count_[i] = inputs[i].present ? inputs[i].shape.volume() : 0;
-    }
-    require(in_.rank() == out_.rank(), "a slice of {} does not give {}", in_, out_);
-  }
+      : op_(op),
+        ranges_(op, inputs, output),
+        in_(inputs[Slice::kData].shape),
+        out_(output.shape),
+        bytes_(bytes_of(output.type, 1)),
+        has_fill_(inputs.size() > Slice::kFill && inputs[Slice::kFill].present) {}
 
   // Tables of positions, in modes that leave the input.
   size_t scratch_bytes() const override {
@@ -39,9 +36,8 @@ class SliceExecution final : public Execution {
 
   void run(const RunArguments& arguments) override {
     if (out_.volume() == 0) return;
-    Shape start = Shape::filled(in_.rank(), 0), step = Shape::filled(in_.rank(), 1);
-    read_ranges(arguments, start, step);
-    const auto* in = static_cast<const std::byte*>(arguments.inputs[kData]);
+    const auto [start, step] = ranges_.read(arguments);
+    const auto* in = static_cast<const std::byte*>(arguments.inputs[Slice::kData]);
     if (op_.mode == SampleMode::kSTRICT_BOUNDS)
       copy_inside(start, step, in, arguments.outputs[0]);
     else
@@ -49,50 +45,10 @@ class SliceExecution final : public Execution {
   }
 
  private:
-  int64_t element(const RunArguments& arguments, size_t input, int64_t i) const {
-    const void* data = arguments.inputs[input];
-    return is_wide_[input] ? static_cast<const int64_t*>(data)[i]
-                           : static_cast<const int32_t*>(data)[i];
-  }
-
-  // Entry i of an input if it is there, else of the attribute.
-  int64_t entry(const RunArguments& arguments, size_t input, const Shape& attribute,
-                int64_t i) const {
-    const int64_t count = present_[input] ? count_[input] : attribute.rank();
-    require(i < count, "input {} of a slice has {} entries, expected more than {}", input, count,
-            i);
-    return present_[input] ? element(arguments, input, i) : attribute[static_cast<int>(i)];
-  }
-
-  void read_ranges(const RunArguments& arguments, Shape& start, Shape& step) const {
-    const bool all = !present_[kAxes] && op_.axes.rank() == 0;
-    const int64_t count = all               ? in_.rank()
-                          : present_[kAxes] ? count_[kAxes]
-                                            : int64_t{op_.axes.rank()};
-    bool seen[Shape::kMaxRank] = {};
-    for (int64_t k = 0; k < count; ++k) {
-      const int64_t named = all ? k : entry(arguments, kAxes, op_.axes, k);
-      const int axis = normalized_axis(named, in_.rank());
-      require(!std::exchange(seen[axis], true), "axis {} is sliced twice", axis);
-      start[axis] = entry(arguments, kStart, op_.start, k);
-      step[axis] = entry(arguments, kStride, op_.stride, k);
-    }
-    for (int axis = 0; axis < in_.rank(); ++axis)
-      require(seen[axis] || in_[axis] == out_[axis], "axis {}: expected extent {}, found {}", axis,
-              in_[axis], out_[axis]);
-  }
-
   void copy_inside(const Shape& start, const Shape& step, const std::byte* in, void* out) const {
     Shape strides = in_.strides();
     int64_t offset = 0;
     for (int axis = 0; axis < in_.rank(); ++axis) {
-      int64_t last = 0;
-      const bool overflow = __builtin_mul_overflow(out_[axis] - 1, step[axis], &last)
-                            || __builtin_add_overflow(last, start[axis], &last);
-      const int64_t low = std::min(start[axis], last), high = std::max(start[axis], last);
-      require(!overflow && low >= 0 && high < in_[axis], "axis {}: sample {} lies outside [0, {})",
-              axis, overflow || start[axis] < 0 || start[axis] >= in_[axis] ? start[axis] : last,
-              in_[axis]);
       offset += start[axis] * strides[axis];
       // One sample needs no step, however long that is.
       strides[axis] = out_[axis] == 1 ? 0 : strides[axis] * step[axis];
@@ -103,13 +59,9 @@ class SliceExecution final : public Execution {
   // positions[0 .. out[axis]) of an axis; whether they count up from 0 to the input's end.
   bool fill_table(int axis, int64_t start, int64_t step, int64_t* positions) const {
     bool whole = in_[axis] == out_[axis];
-    for (int64_t i = 0, at = start; i < out_[axis]; ++i) {
-      require(op_.mode == SampleMode::kFILL || in_[axis] > 0, "axis {}: nothing can be sampled",
-              axis);
-      positions[i] = sampled_position(at, in_[axis], op_.mode);
+    for (int64_t i = 0; i < out_[axis]; ++i) {
+      positions[i] = sampled_position(start + i * step, in_[axis], op_.mode);
       whole = whole && positions[i] == i;
-      require(i + 1 == out_[axis] || !__builtin_add_overflow(at, step, &at),
-              "axis {}: stride {} overflows", axis, step);
     }
     return whole;
   }
@@ -125,7 +77,7 @@ class SliceExecution final : public Execution {
       room += out_[axis];
     }
     const int64_t zero = 0;  // all bits zero is 0 in every type
-    const void* fill = present_[kFill] ? arguments.inputs[kFill] : &zero;
+    const void* fill = has_fill_ ? arguments.inputs[Slice::kFill] : &zero;
     const auto run = static_cast<int64_t>(bytes_) * out_.volume(last + 1, out_.rank());
     auto* out = static_cast<std::byte*>(arguments.outputs[0]);
     const int64_t row = last < 0 ? run : out_[last] * run;
@@ -176,10 +128,10 @@ class SliceExecution final : public Execution {
   }
 
   const Slice& op_;
+  SliceRanges ranges_;
   Shape in_, out_;
   size_t bytes_;
-  bool present_[6] = {}, is_wide_[6] = {};
-  int64_t count_[6] = {};
+  bool has_fill_;
 };
 
 class SliceKernel final : public Kernel {
