@@ -66,18 +66,18 @@ template <class Body> void with_index(int64_t count, const Body& body) {
 constexpr int kThreads = 256;
 
 /// Threads loop where there are more things than this many blocks have threads.
-inline int64_t blocks_for(int64_t count, int64_t in_block = kThreads) {
+inline unsigned blocks_for(int64_t count, int64_t in_block = kThreads) {
   constexpr int64_t kMost = 1 << 20;
   const int64_t blocks = (count + in_block - 1) / in_block;
-  return blocks < kMost ? blocks : kMost;
+  return static_cast<unsigned>(blocks < kMost ? blocks : kMost);
 }
 
-/// Puts a kernel into the stream; without blocks there is nothing to do.
+/// Puts a kernel into the stream.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), int64_t blocks, int threads, cudaStream_t stream,
+void launch(void (*kernel)(Parameters...), dim3 blocks, int threads, cudaStream_t stream,
             const Arguments&... arguments) {
   // clang-format off: it takes launches apart.
-  if (blocks > 0) kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(arguments...);
+  kernel<<<blocks, threads, 0, stream>>>(arguments...);
   // clang-format on
 }
 

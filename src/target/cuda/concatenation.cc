@@ -1,0 +1,62 @@
+// Concatenation in one launch for up to 64 inputs, in any layout.
+#include "ops/concatenation.h"
+
+#include "target/cuda/concatenation.h"
+#include "target/cuda/kernels.h"
+#include "target/cuda/launch_kernel.h"
+#include "target/cuda/strided_copy.h"
+#include "target/shared/concatenation_pieces.h"
+
+namespace tenon::cuda {
+namespace {
+
+LaunchExecution prepare_concatenation(const Op& op, std::span<const TensorSpec> inputs,
+                                      std::span<const TensorSpec> outputs) {
+  const auto& concatenation = static_cast<const Concatenation&>(op);
+  const int axis = normalized_axis(concatenation.axis, outputs[0].shape.rank());
+  return LaunchExecution([all = pieces_of(axis, inputs, outputs[0])](
+                             const RunArguments& arguments) {
+    Concatenated joined{1, all.rows, all.row, arguments.outputs[0], 0, {}, {}, {}};
+    const auto flush = [&] {
+      uint64_t distances = address_of(joined.target) | static_cast<uint64_t>(all.row);
+      for (int i = 0; i < joined.count; ++i)
+        distances |= address_of(joined.source[i]) | static_cast<uint64_t>(joined.words[i])
+                     | static_cast<uint64_t>(joined.offset[i]);
+      joined.word = common_word(distances);
+      joined.row = all.row / joined.word;
+      for (int i = 0; i < joined.count; ++i) {
+        joined.words[i] /= joined.word;
+        joined.offset[i] /= joined.word;
+      }
+      launch_concatenation(joined, arguments.stream);
+      joined.count = 0;
+    };
+    for (size_t i = 0; i < all.pieces.size(); ++i) {
+      const auto [bytes, offset] = all.pieces[i];
+      if (bytes == 0) continue;
+      joined.source[joined.count] = arguments.inputs[i];
+      joined.words[joined.count] = bytes;
+      joined.offset[joined.count++] = offset;
+      if (joined.count == Concatenated::kMost) flush();
+    }
+    if (joined.count > 0) flush();
+    check_launch("a concatenation");
+  });
+}
+
+}  // namespace
+
+Offer offer_concatenation(const KernelRequest& request) {
+  const TensorSpec& output = request.outputs[0];
+  if (output.shape.rank() == 0 || bits_of(output.type) < 8)
+    return "scalars and elements narrower than a byte are not supported";
+  const Layout layout = request.stored != nullptr
+                            ? output.layout
+                            : most_common_layout(request, [](Layout) { return true; });
+  auto kernel = std::make_unique<LaunchKernel>(request.op, prepare_concatenation);
+  kernel->input_layouts.assign(request.inputs.size(), layout);
+  kernel->output_layouts = {layout};
+  return kernel;
+}
+
+}  // namespace tenon::cuda
