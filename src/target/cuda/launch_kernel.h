@@ -39,6 +39,16 @@ class LaunchKernel final : public Kernel {
   Prepare prepare_;
 };
 
+/// Whether kernels of typed elements (element.h) have that type: floats of 16 or 32 bits, integers
+/// of 8, 32 or 64, booleans.
+inline bool has_element_kernels(DataType type) {
+  return bits_of(type) >= 8 && type != DataType::kFP8 && type != DataType::kE8M0;
+}
+/// Floats of 16 or 32 bits.
+inline bool is_real_type(DataType type) {
+  return has_element_kernels(type) && is_float(type);
+}
+
 /// Whether that input was not left out.
 inline bool is_given(std::span<const TensorSpec> inputs, size_t i) {
   return i < inputs.size() && inputs[i].present;
