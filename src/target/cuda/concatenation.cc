@@ -14,34 +14,34 @@ LaunchExecution prepare_concatenation(const Op& op, std::span<const TensorSpec> 
                                       std::span<const TensorSpec> outputs) {
   const auto& concatenation = static_cast<const Concatenation&>(op);
   const int axis = normalized_axis(concatenation.axis, outputs[0].shape.rank());
-  return LaunchExecution([all = pieces_of(axis, inputs, outputs[0])](
-                             const RunArguments& arguments) {
-    Concatenated joined{1, all.rows, all.row, arguments.outputs[0], 0, {}, {}, {}};
-    const auto flush = [&] {
-      uint64_t distances = address_of(joined.target) | static_cast<uint64_t>(all.row);
-      for (int i = 0; i < joined.count; ++i)
-        distances |= address_of(joined.source[i]) | static_cast<uint64_t>(joined.words[i])
-                     | static_cast<uint64_t>(joined.offset[i]);
-      joined.word = common_word(distances);
-      joined.row = all.row / joined.word;
-      for (int i = 0; i < joined.count; ++i) {
-        joined.words[i] /= joined.word;
-        joined.offset[i] /= joined.word;
-      }
-      launch_concatenation(joined, arguments.stream);
-      joined.count = 0;
-    };
-    for (size_t i = 0; i < all.pieces.size(); ++i) {
-      const auto [bytes, offset] = all.pieces[i];
-      if (bytes == 0) continue;
-      joined.source[joined.count] = arguments.inputs[i];
-      joined.words[joined.count] = bytes;
-      joined.offset[joined.count++] = offset;
-      if (joined.count == Concatenated::kMost) flush();
-    }
-    if (joined.count > 0) flush();
-    check_launch("a concatenation");
-  });
+  return LaunchExecution(
+      [all = pieces_of(axis, inputs, outputs[0])](const RunArguments& arguments) {
+        Concatenated joined{1, all.rows, all.row, arguments.outputs[0], 0, {}, {}, {}};
+        const auto flush = [&] {
+          uint64_t distances = address_of(joined.target) | static_cast<uint64_t>(all.row);
+          for (int i = 0; i < joined.count; ++i)
+            distances |= address_of(joined.source[i]) | static_cast<uint64_t>(joined.words[i])
+                         | static_cast<uint64_t>(joined.offset[i]);
+          joined.word = common_word(distances);
+          joined.row = all.row / joined.word;
+          for (int i = 0; i < joined.count; ++i) {
+            joined.words[i] /= joined.word;
+            joined.offset[i] /= joined.word;
+          }
+          launch_concatenation(joined, arguments.stream);
+          joined.count = 0;
+        };
+        for (size_t i = 0; i < all.pieces.size(); ++i) {
+          const auto [bytes, offset] = all.pieces[i];
+          if (bytes == 0) continue;
+          joined.source[joined.count] = arguments.inputs[i];
+          joined.words[joined.count] = bytes;
+          joined.offset[joined.count++] = offset;
+          if (joined.count == Concatenated::kMost) flush();
+        }
+        if (joined.count > 0) flush();
+        check_launch("a concatenation");
+      });
 }
 
 }  // namespace

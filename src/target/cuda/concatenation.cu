@@ -1,8 +1,7 @@
-#include "target/cuda/concatenation.h"
-
 #include <algorithm>
 
-#include "target/cuda/grid.h"
+#include "target/cuda/concatenation.h"
+#include "target/cuda/grid.cuh"
 
 namespace tenon::cuda {
 namespace {
@@ -38,8 +37,8 @@ void launch_concatenation(const Concatenated& pieces, cudaStream_t stream) {
       for (int i = 0; i < pieces.count; ++i)
         if (pieces.words[i] > 0) divisors.words[i] = Divisor<Index>(pieces.words[i]);
       launch(join_rows<decltype(word), Index>,
-             dim3(blocks_for(most), static_cast<unsigned>(pieces.count)),
-             kThreads, stream, pieces, divisors);
+             dim3(blocks_for(most), static_cast<unsigned>(pieces.count)), kThreads, stream, pieces,
+             divisors);
     });
   });
 }

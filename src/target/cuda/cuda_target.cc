@@ -51,6 +51,18 @@ constexpr Candidate kRaggedSoftmax[] = {{"ragged_softmax", offer_ragged_softmax}
 constexpr Candidate kNormalization[] = {{"normalization", offer_normalization},
                                         {"host", offer_host}};
 constexpr Candidate kRecurrent[] = {{"recurrent", offer_recurrent}, {"host", offer_host}};
+constexpr Candidate kShuffle[] = {{"shuffle", offer_shuffle}, {"host", offer_host}};
+constexpr Candidate kSameBytes[] = {{"same_bytes", offer_same_bytes}, {"host", offer_host}};
+constexpr Candidate kSlice[] = {{"slice", offer_slice}, {"host", offer_host}};
+constexpr Candidate kPadding[] = {{"padding", offer_padding}, {"host", offer_host}};
+constexpr Candidate kConcatenation[] = {{"concatenation", offer_concatenation},
+                                        {"host", offer_host}};
+constexpr Candidate kGather[] = {{"gather", offer_gather}, {"host", offer_host}};
+constexpr Candidate kScatter[] = {{"scatter", offer_scatter}, {"host", offer_host}};
+constexpr Candidate kMaxUnpool[] = {{"max_unpool", offer_max_unpool}, {"host", offer_host}};
+constexpr Candidate kFill[] = {{"fill", offer_fill}, {"host", offer_host}};
+constexpr Candidate kOneHot[] = {{"one_hot", offer_one_hot}, {"host", offer_host}};
+constexpr Candidate kTopK[] = {{"top_k", offer_top_k}, {"host", offer_host}};
 constexpr Candidate kOthers[] = {{"host", offer_host}};
 
 struct Row {
@@ -87,6 +99,18 @@ const Row kLists[] = {
     {BitCast().kind(), kMove},
     {LayerType::kQUANTIZE, kQuantize},
     {LayerType::kDEQUANTIZE, kQuantize},
+    {LayerType::kSHUFFLE, kShuffle},
+    {LayerType::kSQUEEZE, kSameBytes},
+    {LayerType::kUNSQUEEZE, kSameBytes},
+    {LayerType::kSLICE, kSlice},
+    {LayerType::kPADDING, kPadding},
+    {LayerType::kCONCATENATION, kConcatenation},
+    {LayerType::kGATHER, kGather},
+    {LayerType::kSCATTER, kScatter},
+    {layer_type(PrivateLayer::kMaxUnpool), kMaxUnpool},
+    {LayerType::kFILL, kFill},
+    {LayerType::kONE_HOT, kOneHot},
+    {LayerType::kTOPK, kTopK},
     {LayerType::kPLUGIN, kPlugin},
     {LayerType::kPLUGIN_V2, kPlugin},
     {LayerType::kPLUGIN_V3, kPlugin},

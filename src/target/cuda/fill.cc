@@ -18,10 +18,10 @@ constexpr size_t kAlpha = 1, kBeta = 2;
 // `real` as integers are made of it: towards zero, and the nearest that fits.
 FillNumber number_of(const Fill& op, double real, int64_t integer) {
   if (op.integers) return {nullptr, static_cast<double>(integer), integer};
-  const int64_t whole = std::isnan(real)  ? 0
-                        : real >= 0x1p63  ? INT64_MAX
+  const int64_t whole = std::isnan(real) ? 0
+                        : real >= 0x1p63 ? INT64_MAX
                         : real < -0x1p63 ? INT64_MIN
-                                          : static_cast<int64_t>(real);
+                                         : static_cast<int64_t>(real);
   return {nullptr, real, whole};
 }
 
@@ -91,7 +91,8 @@ LaunchExecution prepare_one_hot(const Op& op, std::span<const TensorSpec> inputs
 }  // namespace
 
 Offer offer_fill(const KernelRequest& request) {
-  if (!has_element_kernels(request.outputs[0].type)) return "elements of this type are not supported";
+  if (!has_element_kernels(request.outputs[0].type))
+    return "elements of this type are not supported";
   auto kernel = std::make_unique<LaunchKernel>(request.op, prepare_fill);
   if (!request.inputs.empty()) kernel->input_on_host = {true};
   return kernel;

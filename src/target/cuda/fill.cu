@@ -1,6 +1,5 @@
+#include "target/cuda/element_types.cuh"
 #include "target/cuda/fill.h"
-
-#include "target/cuda/element.h"
 
 namespace tenon::cuda {
 namespace {
@@ -40,7 +39,8 @@ template <class E, class Index> __global__ void space_evenly(Spacing<E, Index> s
       for (int axis = s.spacing.axes - 1; axis >= 0; --axis) {
         Index at = 0;
         rest = s.extents[axis].divide(rest, at);
-        sum += static_cast<uint64_t>(at) * static_cast<uint64_t>(number_of<E>(s.spacing.step, axis));
+        sum +=
+            static_cast<uint64_t>(at) * static_cast<uint64_t>(number_of<E>(s.spacing.step, axis));
       }
       static_cast<E*>(s.spacing.target)[i] = static_cast<E>(sum);
     } else {
@@ -49,7 +49,8 @@ template <class E, class Index> __global__ void space_evenly(Spacing<E, Index> s
         Index at = 0;
         rest = s.extents[axis].divide(rest, at);
         // As the reference rounds it: not fused.
-        sum = __dadd_rn(sum, __dmul_rn(static_cast<double>(at), number_of<E>(s.spacing.step, axis)));
+        sum =
+            __dadd_rn(sum, __dmul_rn(static_cast<double>(at), number_of<E>(s.spacing.step, axis)));
       }
       static_cast<E*>(s.spacing.target)[i] = rounded<E>(sum);
     }
@@ -94,7 +95,8 @@ template <class E> __global__ void draw(RandomNumbers numbers) {
     for (int i = 0; i < 4; ++i) {
       const int64_t at = static_cast<int64_t>(block) * 4 + i;
       if (at < count)
-        static_cast<E*>(numbers.target)[at] = rounded<E>(__dadd_rn(alpha, __dmul_rn(scale, four[i])));
+        static_cast<E*>(numbers.target)[at] =
+            rounded<E>(__dadd_rn(alpha, __dmul_rn(scale, four[i])));
     }
   });
 }
@@ -102,7 +104,8 @@ template <class E> __global__ void draw(RandomNumbers numbers) {
 template <class Word, class Index>
 __global__ void set_one_hot(OneHotVectors v, Divisor<Index> depth, Divisor<Index> inner,
                             Index count) {
-  const Word off = static_cast<const Word*>(v.values)[0], on = static_cast<const Word*>(v.values)[1];
+  const Word off = static_cast<const Word*>(v.values)[0],
+             on = static_cast<const Word*>(v.values)[1];
   for_own(count, [&](Index i) {
     Index column = 0, place = 0;
     const Index outer = depth.divide(inner.divide(i, column), place);

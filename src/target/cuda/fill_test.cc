@@ -49,11 +49,10 @@ TEST(CudaFillTest, StepsAsInputs) {
   Fill op;
   LayerTest test = made(op, {dimensions({7, 40, 3}), data({}, 2), data({3}, 3)}, "fill");
   expect_identical(test.run(), test.reference());
-  LayerTest whole =
-      made(op,
-           {dimensions({7, 40, 3}), integers<int64_t>(DataType::kINT64, {}, {-5}),
-            integers<int64_t>(DataType::kINT64, {3}, {INT64_MAX, -2, 3})},
-           "fill");
+  LayerTest whole = made(op,
+                         {dimensions({7, 40, 3}), integers<int64_t>(DataType::kINT64, {}, {-5}),
+                          integers<int64_t>(DataType::kINT64, {3}, {INT64_MAX, -2, 3})},
+                         "fill");
   expect_identical(whole.run(), whole.reference());
 }
 
@@ -78,8 +77,8 @@ TEST(CudaFillTest, RandomNumbers) {
 }
 
 TEST(CudaOneHotTest, EveryAxisAndType) {
-  for (const DataType type : {DataType::kUINT8, DataType::kHALF, DataType::kFLOAT,
-                              DataType::kINT64})
+  for (const DataType type :
+       {DataType::kUINT8, DataType::kHALF, DataType::kFLOAT, DataType::kINT64})
     for (const int axis : {0, 1, -1}) {
       SCOPED_TRACE(fmt::format("{} {}", name_of(type), axis));
       Tensor values(type, {2});
@@ -91,11 +90,10 @@ TEST(CudaOneHotTest, EveryAxisAndType) {
       for (int32_t i = 0; i < 60; ++i) indices.push_back(i * 7 % 23 - 11);
       TestInput depth = integers<int64_t>(DataType::kINT64, {}, {9});
       depth.is_constant = true;
-      LayerTest test = made(op,
-                            {integers(DataType::kINT32, {4, 15}, indices),
-                             {values, false, Layout::kLinear},
-                             depth},
-                            "one_hot");
+      LayerTest test = made(
+          op,
+          {integers(DataType::kINT32, {4, 15}, indices), {values, false, Layout::kLinear}, depth},
+          "one_hot");
       expect_identical(test.run(), test.reference());
     }
 }

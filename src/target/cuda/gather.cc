@@ -19,13 +19,8 @@ LaunchExecution gather(std::span<const TensorSpec> inputs, int64_t count, int64_
   const bool is_wide = inputs[1].type == DataType::kINT64;
   const auto bytes = static_cast<int64_t>(bytes_of(inputs[0].type, elements));
   return LaunchExecution([=](const RunArguments& arguments) {
-    GatheredBlocks blocks{arguments.inputs[0],
-                          arguments.inputs[1],
-                          is_wide,
-                          arguments.outputs[0],
-                          1,
-                          count,
-                          bytes};
+    GatheredBlocks blocks{
+        arguments.inputs[0], arguments.inputs[1], is_wide, arguments.outputs[0], 1, count, bytes};
     blocks.word = common_word(address_of(blocks.data), address_of(blocks.target), bytes);
     blocks.words = bytes / blocks.word;
     launch_gather(blocks, how, arguments.stream);

@@ -1,6 +1,5 @@
 #include "target/cuda/gather.h"
-
-#include "target/cuda/grid.h"
+#include "target/cuda/grid.cuh"
 
 namespace tenon::cuda {
 namespace {
@@ -29,8 +28,7 @@ template <class Index> struct Tuples {
   Divisor<Index> tuples_per_batch;
   GatherTuples tuples;
 
-  explicit Tuples(const GatherTuples& all)
-      : tuples_per_batch(all.tuples_per_batch), tuples(all) {}
+  explicit Tuples(const GatherTuples& all) : tuples_per_batch(all.tuples_per_batch), tuples(all) {}
   __device__ int64_t source(const GatheredBlocks& blocks, Index i) const {
     Index rest = 0;
     int64_t from = tuples_per_batch.divide(i, rest);
@@ -53,8 +51,7 @@ template <class Index> struct Elements {
     for (int axis = 0; axis < all.axes; ++axis) extents[axis] = Divisor<Index>(all.extents[axis]);
   }
   __device__ int64_t source(const GatheredBlocks& blocks, Index i) const {
-    const int64_t place =
-        place_in(integer_at(blocks.indices, blocks.is_wide, i), elements.extent);
+    const int64_t place = place_in(integer_at(blocks.indices, blocks.is_wide, i), elements.extent);
     if (place < 0) return -1;
     int64_t from = 0;
     for (int axis = elements.axes - 1; axis >= 0; --axis) {
@@ -95,8 +92,7 @@ void launch_with(const GatheredBlocks& blocks, const Parameters& parameters, cud
 
 }  // namespace
 
-void launch_gather(const GatheredBlocks& blocks, const GatherAlongAxis& axis,
-                   cudaStream_t stream) {
+void launch_gather(const GatheredBlocks& blocks, const GatherAlongAxis& axis, cudaStream_t stream) {
   launch_with<AlongAxis>(blocks, axis, stream);
 }
 

@@ -56,4 +56,18 @@ Offer offer_move(const KernelRequest& request);
 /// Quantize and Dequantize.
 Offer offer_quantize(const KernelRequest& request);
 
+// What moves, indexes and selects elements.
+Offer offer_shuffle(const KernelRequest& request);
+/// A copy of what is only seen in another shape.
+Offer offer_same_bytes(const KernelRequest& request);
+Offer offer_slice(const KernelRequest& request);
+Offer offer_padding(const KernelRequest& request);
+Offer offer_concatenation(const KernelRequest& request);
+Offer offer_gather(const KernelRequest& request);
+Offer offer_scatter(const KernelRequest& request);
+Offer offer_max_unpool(const KernelRequest& request);
+Offer offer_fill(const KernelRequest& request);
+Offer offer_one_hot(const KernelRequest& request);
+Offer offer_top_k(const KernelRequest& request);
+
 }  // namespace tenon::cuda

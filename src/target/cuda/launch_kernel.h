@@ -23,7 +23,8 @@ class LaunchExecution final : public Execution {
   size_t scratch_bytes_;
 };
 
-/// A kernel whose executions `prepare` makes, for a copy of the op that lives as long as the kernel.
+/// A kernel whose executions `prepare` makes, for a copy of the op that lives as long as the
+/// kernel.
 class LaunchKernel final : public Kernel {
  public:
   using Prepare = LaunchExecution (*)(const Op& op, std::span<const TensorSpec> inputs,
@@ -39,8 +40,8 @@ class LaunchKernel final : public Kernel {
   Prepare prepare_;
 };
 
-/// Whether kernels of typed elements (element.h) have that type: floats of 16 or 32 bits, integers
-/// of 8, 32 or 64, booleans.
+/// Whether kernels of typed elements (element_types.cuh) have that type: floats of 16 or 32 bits,
+/// integers of 8, 32 or 64, booleans.
 inline bool has_element_kernels(DataType type) {
   return bits_of(type) >= 8 && type != DataType::kFP8 && type != DataType::kE8M0;
 }

@@ -65,8 +65,7 @@ template <class How> LaunchExecution scatter(const Updates& u, const How& how) {
     if (replaces) {
       const auto bytes = static_cast<int64_t>(bytes_of(u.type, u.elements));
       const int64_t word = common_word(address_of(updates), address_of(target), bytes);
-      launch_replacements(places, {updates, target, word, bytes / word, s.last},
-                          arguments.stream);
+      launch_replacements(places, {updates, target, word, bytes / word, s.last}, arguments.stream);
     } else {
       launch_combination(places,
                          {updates, target, u.elements, static_cast<int32_t>(u.type),
@@ -121,8 +120,14 @@ LaunchExecution prepare_max_unpool(const Op&, std::span<const TensorSpec> inputs
   require(inputs[0].shape == inputs[1].shape, "places of shape {} do not fit maxima of shape {}",
           inputs[1].shape, inputs[0].shape);
   const int64_t places = outputs[0].shape.volume();
-  const Updates u{inputs[0].type, ScatterReduction::kNone, inputs[1].type == DataType::kINT64,
-                  inputs[0].shape.volume(), 1, places, 0, true};
+  const Updates u{inputs[0].type,
+                  ScatterReduction::kNone,
+                  inputs[1].type == DataType::kINT64,
+                  inputs[0].shape.volume(),
+                  1,
+                  places,
+                  0,
+                  true};
   return scatter(u, ScatterTuples{1, {places}});
 }
 

@@ -1,8 +1,7 @@
-#include "target/cuda/scatter.h"
-
 #include <bit>
 
-#include "target/cuda/grid.h"
+#include "target/cuda/grid.cuh"
+#include "target/cuda/scatter.h"
 #include "tenon/kernels/scatter.h"
 
 namespace tenon::cuda {
@@ -73,8 +72,7 @@ __global__ void replace(ScatterPlaces places, ScatteredBlocks blocks, Divisor<In
 }
 
 __global__ void number(uint32_t* values, int64_t count) {
-  for_own(static_cast<uint64_t>(count),
-          [&](uint64_t i) { values[i] = static_cast<uint32_t>(i); });
+  for_own(static_cast<uint64_t>(count), [&](uint64_t i) { values[i] = static_cast<uint32_t>(i); });
 }
 
 // The first update of a place brings all others that meet there.
@@ -134,9 +132,8 @@ void launch_combination(const ScatterPlaces& places, const CombinedBlocks& block
     using E = decltype(zero);
     if constexpr (!std::is_same_v<E, bool>)
       kernels::with_reduction(static_cast<Reduction>(blocks.reduction), [&](auto reduction) {
-        launch(combine<decltype(reduction)::value, E>,
-               blocks_for(places.count * blocks.elements), kThreads, stream, blocks, pairs.keys,
-               pairs.values, places.none, places.count);
+        launch(combine<decltype(reduction)::value, E>, blocks_for(places.count * blocks.elements),
+               kThreads, stream, blocks, pairs.keys, pairs.values, places.none, places.count);
       });
   });
 }

@@ -10,9 +10,8 @@ namespace {
 
 using nvinfer1::ScatterMode;
 
-constexpr DataType kTypes[] = {DataType::kFLOAT, DataType::kHALF,  DataType::kBF16,
-                               DataType::kINT32, DataType::kINT64, DataType::kINT8,
-                               DataType::kUINT8};
+constexpr DataType kTypes[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16, DataType::kINT32,
+                               DataType::kINT64, DataType::kINT8, DataType::kUINT8};
 
 // Numbers from -8 to 8, of which products and sums are rounded in every type of floats.
 TestInput numbers(DataType type, const Shape& shape, uint32_t seed) {
@@ -43,9 +42,9 @@ void check(const Op& op, std::vector<TestInput> inputs, const char* name) {
 TEST(CudaScatterTest, ElementsAlongEveryAxis) {
   for (const DataType type : kTypes)
     for (const int axis : {0, 1, 2})
-      for (const auto reduction : {ScatterReduction::kNone, ScatterReduction::kAdd,
-                                   ScatterReduction::kMul, ScatterReduction::kMin,
-                                   ScatterReduction::kMax}) {
+      for (const auto reduction :
+           {ScatterReduction::kNone, ScatterReduction::kAdd, ScatterReduction::kMul,
+            ScatterReduction::kMin, ScatterReduction::kMax}) {
         SCOPED_TRACE(fmt::format("{} axis {} reduction {}", name_of(type), axis,
                                  static_cast<int>(reduction)));
         Scatter op;
@@ -55,29 +54,27 @@ TEST(CudaScatterTest, ElementsAlongEveryAxis) {
         given[axis] = 9;  // more than there are places
         const Shape shape{4, 5, 6};
         check(op,
-              {numbers(type, shape, 1),
-               indices(given, static_cast<int32_t>(shape[axis]), 2), numbers(type, given, 3)},
+              {numbers(type, shape, 1), indices(given, static_cast<int32_t>(shape[axis]), 2),
+               numbers(type, given, 3)},
               "scatter");
       }
 }
 
 TEST(CudaScatterTest, Blocks) {
   for (const DataType type : kTypes)
-    for (const auto reduction : {ScatterReduction::kNone, ScatterReduction::kAdd,
-                                 ScatterReduction::kMax}) {
+    for (const auto reduction :
+         {ScatterReduction::kNone, ScatterReduction::kAdd, ScatterReduction::kMax}) {
       SCOPED_TRACE(fmt::format("{} reduction {}", name_of(type), static_cast<int>(reduction)));
       Scatter op;
       op.mode = ScatterMode::kND;
       op.reduction = reduction;
       check(op,
-            {numbers(type, {7, 4, 33}, 1), indices({20, 1}, 7, 2),
-             numbers(type, {20, 4, 33}, 3)},
+            {numbers(type, {7, 4, 33}, 1), indices({20, 1}, 7, 2), numbers(type, {20, 4, 33}, 3)},
             "scatter");
       check(op,
             {numbers(type, {7, 7, 8}, 1), indices({5, 6, 2}, 7, 2), numbers(type, {5, 6, 8}, 3)},
             "scatter");
-      check(op,
-            {numbers(type, {7, 7}, 1), indices({300, 2}, 7, 2), numbers(type, {300}, 3)},
+      check(op, {numbers(type, {7, 7}, 1), indices({300, 2}, 7, 2), numbers(type, {300}, 3)},
             "scatter");
     }
 }

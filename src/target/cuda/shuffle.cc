@@ -1,5 +1,5 @@
-// Transposes, and plain copies of what is only seen in another shape or as another type. Mostly
-// these are views that no kernel runs for.
+// Transposes, and plain copies of what is only seen in another shape. Mostly these are views that
+// no kernel runs for.
 #include "ops/shuffle.h"
 
 #include "base/error.h"

@@ -78,8 +78,7 @@ LaunchExecution prepare_padding(const Op& op, std::span<const TensorSpec> inputs
   range.start = physical_extents(range.start, layout);
   const auto bytes = static_cast<int64_t>(bytes_of(outputs[0].type, 1));
   return LaunchExecution([=](const RunArguments& arguments) {
-    if (out.volume() > 0)
-      copy_range(in, out, range, Outside::kFill, bytes, nullptr, arguments);
+    if (out.volume() > 0) copy_range(in, out, range, Outside::kFill, bytes, nullptr, arguments);
   });
 }
 

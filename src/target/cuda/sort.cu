@@ -1,6 +1,6 @@
-#include "target/cuda/sort.h"
-
 #include <cub/device/device_radix_sort.cuh>
+
+#include "target/cuda/sort.h"
 
 namespace tenon::cuda {
 namespace {

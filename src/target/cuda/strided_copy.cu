@@ -1,4 +1,4 @@
-#include "target/cuda/grid.h"
+#include "target/cuda/grid.cuh"
 #include "target/cuda/strided_copy_launch.h"
 
 namespace tenon::cuda {
@@ -72,8 +72,8 @@ template <class Word> __global__ void turn_tiles(Turn turn, const char* source, 
     }
     for (int k = y; k < kTile; k += kThreads / kTile)
       if (first_row + x < turn.rows && first_column + k < turn.columns)
-        tile[k][x] = reinterpret_cast<const Word*>(from + (first_column + k)
-                                                              * turn.column_stride)[first_row + x];
+        tile[k][x] = reinterpret_cast<const Word*>(
+            from + (first_column + k) * turn.column_stride)[first_row + x];
     __syncthreads();
     for (int k = y; k < kTile; k += kThreads / kTile)
       if (first_row + k < turn.rows && first_column + x < turn.columns)

@@ -14,7 +14,7 @@ struct WordCopy {
   const void* source;
   void* target;
   int64_t word;
-  int axes;  // 1 or more
+  int axes;                    // 1 or more
   int64_t extents[kMostAxes];  // of words
   int64_t strides[kMostAxes];  // bytes between neighbours in the source
 };

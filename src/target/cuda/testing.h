@@ -54,8 +54,10 @@ class OutputsTest {
     for (const Candidate& c : target.candidates(*op_)) {
       if (c.name != name) continue;
       Offer offer = c.offer(request);
-      if (const auto* reason = std::get_if<std::string>(&offer)) ADD_FAILURE() << *reason;
-      else kernel = std::move(std::get<std::unique_ptr<Kernel>>(offer));
+      if (const auto* reason = std::get_if<std::string>(&offer))
+        ADD_FAILURE() << *reason;
+      else
+        kernel = std::move(std::get<std::unique_ptr<Kernel>>(offer));
     }
     if (kernel == nullptr) {
       ADD_FAILURE() << "nothing to run by the name of " << name;

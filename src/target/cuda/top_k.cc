@@ -76,7 +76,8 @@ LaunchExecution prepare_top_k(const Op& op, std::span<const TensorSpec> inputs,
 }  // namespace
 
 Offer offer_top_k(const KernelRequest& request) {
-  if (!has_element_kernels(request.inputs[0].type)) return "elements of this type are not supported";
+  if (!has_element_kernels(request.inputs[0].type))
+    return "elements of this type are not supported";
   auto kernel = std::make_unique<LaunchKernel>(request.op, prepare_top_k);
   kernel->input_on_host = {false, true};  // k, which the output tells, too
   return kernel;

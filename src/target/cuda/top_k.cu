@@ -1,6 +1,5 @@
+#include "target/cuda/order.cuh"
 #include "target/cuda/top_k.h"
-
-#include "target/cuda/order.h"
 
 namespace tenon::cuda {
 namespace {
@@ -42,8 +41,8 @@ template <class E> struct Row {
   bool smallest, last_index;
 
   __device__ Row(const TopRows& rows, int64_t row)
-      : data(static_cast<const E*>(rows.data)
-             + row / rows.inner * rows.length * rows.inner + row % rows.inner),
+      : data(static_cast<const E*>(rows.data) + row / rows.inner * rows.length * rows.inner
+             + row % rows.inner),
         step(rows.inner),
         smallest(rows.smallest),
         last_index(rows.last_index) {}
@@ -60,8 +59,7 @@ template <class E> struct Row {
 template <class E, class Index>
 __device__ void write(const TopRows& rows, const Row<E>& row, int64_t number, int64_t i,
                       int64_t position) {
-  const int64_t to =
-      (number / rows.inner * rows.k + i) * rows.inner + number % rows.inner;
+  const int64_t to = (number / rows.inner * rows.k + i) * rows.inner + number % rows.inner;
   static_cast<E*>(rows.values)[to] = row.data[position * row.step];
   static_cast<Index*>(rows.indices)[to] = static_cast<Index>(position);
 }
@@ -127,8 +125,7 @@ template <class Key> __device__ void set_digit(Entry<Key>& entry, int d, uint32_
 }
 
 // All threads of a block call it.
-template <class E>
-__device__ Bound<E> find_bound(const Row<E>& row, int64_t length, int64_t k) {
+template <class E> __device__ Bound<E> find_bound(const Row<E>& row, int64_t length, int64_t k) {
   __shared__ uint32_t counts[256];
   __shared__ uint32_t found_digit, found_count, found_before;
   Bound<E> bound = {};
@@ -212,13 +209,11 @@ template <class E> __global__ void make_keys(TopRows rows, SortedPairs pairs) {
 }
 
 __global__ void make_row_keys(SortedPairs pairs, int64_t count, int64_t length) {
-  for_own(static_cast<uint64_t>(count), [&](uint64_t i) {
-    pairs.keys[i] = pairs.values[i] / static_cast<uint64_t>(length);
-  });
+  for_own(static_cast<uint64_t>(count),
+          [&](uint64_t i) { pairs.keys[i] = pairs.values[i] / static_cast<uint64_t>(length); });
 }
 
-template <class E, class Index>
-__global__ void write_sorted(TopRows rows, const uint32_t* sorted) {
+template <class E, class Index> __global__ void write_sorted(TopRows rows, const uint32_t* sorted) {
   for_own(static_cast<uint64_t>(rows.rows() * rows.k), [&](uint64_t i) {
     const auto number = static_cast<int64_t>(i / static_cast<uint64_t>(rows.k));
     const auto at = static_cast<int64_t>(i % static_cast<uint64_t>(rows.k));

@@ -20,7 +20,7 @@ struct TopRows {
   bool is_wide, smallest, last_index;
   int64_t outer, length, inner, k;
 
-  int64_t rows() const { return outer * inner; }
+  constexpr int64_t rows() const { return outer * inner; }
 };
 
 /// One element of each row.

@@ -40,9 +40,8 @@ void check(DataType type, const Shape& shape, int axis, int64_t k) {
     }
 }
 
-constexpr DataType kTypes[] = {DataType::kFLOAT, DataType::kHALF,  DataType::kBF16,
-                               DataType::kINT32, DataType::kINT64, DataType::kINT8,
-                               DataType::kUINT8};
+constexpr DataType kTypes[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16, DataType::kINT32,
+                               DataType::kINT64, DataType::kINT8, DataType::kUINT8};
 
 TEST(CudaTopKTest, AlongEveryAxis) {
   for (const DataType type : kTypes)

@@ -1,9 +1,9 @@
-// A total order of elements as unsigned integers. For .cu files only.
+// A total order of elements as unsigned integers.
 #pragma once
 
 #include <bit>
 
-#include "target/cuda/element.h"
+#include "target/cuda/element_types.cuh"
 
 namespace tenon::cuda {
 
@@ -15,7 +15,7 @@ using OrderKey = std::conditional_t<std::is_same_v<E, int64_t>, uint64_t, uint32
 /// number and equal to other NaNs.
 template <class E> __device__ OrderKey<E> order_key(E element) {
   if constexpr (std::is_same_v<E, int64_t>) {
-    return static_cast<uint64_t>(element) ^ uint64_t{1} << 63;
+    return static_cast<uint64_t>(element) ^ uint64_t { 1 } << 63;
   } else if constexpr (std::is_integral_v<E>) {
     return static_cast<uint32_t>(static_cast<int32_t>(element)) ^ 0x80000000u;
   } else {

@@ -1,10 +1,10 @@
-// Elements of tensors in kernels: their types, and rounding to them. For .cu files only.
+// Elements of tensors in kernels: their types, and rounding to them.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "target/cuda/grid.h"
+#include "target/cuda/grid.cuh"
 #include "tenon/plugin/elements.h"
 
 namespace tenon::cuda {

@@ -1,4 +1,4 @@
-// What the kernels that move elements are made of: words, divisions, launches. For .cu files only.
+// What the kernels that move elements are made of: words, divisions, launches.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -6,35 +6,29 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "target/cuda/divider.cuh"
+
 namespace tenon::cuda {
 
-/// Division of n < 2^31 by a number that is known when the kernel is launched: a multiplication
-/// (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994). 64-bit
-/// numbers are simply divided.
+/// Division by a number that is known when the kernel is launched: quick for 32-bit indices, which
+/// are below 2^31.
 template <class Index> class Divisor {
  public:
   Divisor() = default;
-  explicit Divisor(int64_t divisor) : divisor_(static_cast<Index>(divisor)) {
-    if constexpr (sizeof(Index) == 4) {
-      while (int64_t{1} << shift_ < divisor) ++shift_;
-      const uint64_t above = (uint64_t{1} << shift_) - static_cast<uint64_t>(divisor);
-      multiplier_ = static_cast<uint32_t>((above << 32) / static_cast<uint64_t>(divisor) + 1);
-    }
-  }
+  explicit Divisor(int64_t divisor) : divisor_(divisor) {}
   /// Leaves the remainder in `rest`.
   __device__ Index divide(Index n, Index& rest) const {
-    Index quotient = 0;
-    if constexpr (sizeof(Index) == 4)
-      quotient = (__umulhi(n, multiplier_) + n) >> shift_;
-    else
-      quotient = n / divisor_;
-    rest = n - quotient * divisor_;
-    return quotient;
+    if constexpr (sizeof(Index) == 4) {
+      rest = divisor_.split(n);
+      return n;
+    } else {
+      rest = n % divisor_;
+      return n / divisor_;
+    }
   }
 
  private:
-  Index divisor_ = 1;
-  uint32_t multiplier_ = 1, shift_ = 0;
+  std::conditional_t<sizeof(Index) == 4, Divider, Index> divisor_{1};
 };
 
 /// Sixteen bytes that move as one.
