@@ -87,6 +87,12 @@ class Tenon:
             raise RuntimeError(f"{model.name} cannot be built: {done.stderr.strip()[-2000:]}")
         return plan, time.perf_counter() - start
 
+    def profile(self, plan, path):
+        """Writes what each layer of a plan takes."""
+        command = [self.build / "tools/tenon/tenon", "bench", plan, "--dumpProfile", "--duration", "0.2", "--iterations", "10"]
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment)
+        path.write_text(done.stdout + done.stderr)
+
     def start(self, plan, inputs, outputs):
         """A process that has captured the plan's work in a CUDA graph."""
         return Worker(["env", *(f"{name}={self.environment[name]}" for name in ("TENON_TARGET", "LD_LIBRARY_PATH")),
@@ -109,6 +115,8 @@ def measure(model, batch, torch, tenon, folder, options):
         for peer in peers:
             times[peer] += torch.measure(peer, batch, options.block)
     worker.close()
+    if options.profile:
+        tenon.profile(plan, options.profile / f"{model}_{batch}.txt")
     for path in (plan, fixed):
         path.unlink()
     row = {"model": model, "batch": batch, "tenon": statistics.median(worker.times)}
@@ -135,6 +143,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--block", type=float, default=0.1, help="seconds per peer and round")
     parser.add_argument("--build", type=pathlib.Path, help="the build's folder (default: what gpu_check packed, else build/cuda)")
+    parser.add_argument("--profile", type=pathlib.Path, help="write the times of layers into this folder")
     parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file")
     options = parser.parse_args()
     print(f"{'; '.join(gpu_names())}\n\n{'milliseconds':14}{'batch':>5}{'Tenon':>9}{'eager':>9}"
