@@ -5,7 +5,7 @@
 Runs where tools/gpu_check does, and unpacks its archive if it is there. It needs torch with CUDA, torchvision and
 onnx. PyTorch runs the model eagerly in a CUDA graph (convolutions with channels last), and with --compile also as
 torch.compile makes it. Weights are random; `error` is Tenon's largest distance from what PyTorch computes
-with the same weights in float32, as a part of the range, and `torch's` that of PyTorch's own fp16. Memory is what PyTorch's allocator reserves (weights, graph, input), and what the GPU has less of
+with the same weights in float32, as a part of the range, and `of torch` that of PyTorch's own fp16. Memory is what PyTorch's allocator reserves (weights, graph, input), and what the GPU has less of
 with Tenon's engine (cuDNN's and cuBLAS's own code included, the CUDA context not).
 """
 import argparse
@@ -147,7 +147,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file")
     options = parser.parse_args()
     print(f"{'; '.join(gpu_names())}\n\n{'milliseconds':14}{'batch':>5}{'Tenon':>9}{'eager':>9}"
-          f"{'compiled' if options.compile else '':>9}{'':>8}{'build s':>8}{'warm':>7}{'MB':>9}{'torch MB':>9}{'error':>10}{"torch's":>10}",
+          f"{'compiled' if options.compile else '':>9}{'':>8}{'build s':>8}{'warm':>7}{'MB':>9}{'torch MB':>9}{'error':>10}{'of torch':>10}",
           flush=True)
     manifest = unpack()
     tenon = Tenon(options.build or ROOT / manifest["build"])
