@@ -4,9 +4,9 @@
 
 Runs where tools/gpu_check does, and unpacks its archive if it is there. It needs torch with CUDA, torchvision and
 onnx. PyTorch runs the model eagerly in a CUDA graph (convolutions with channels last), and with --compile also as
-torch.compile makes it. Weights are random; `error` is Tenon's largest distance from what PyTorch computes
-with the same weights in float32, as a part of the range, and `of torch` that of PyTorch's own fp16. Memory is what PyTorch's allocator reserves (weights, graph, input), and what the GPU has less of
-with Tenon's engine (cuDNN's and cuBLAS's own code included, the CUDA context not).
+torch.compile makes it. Weights are random; `error` is Tenon's largest distance from what PyTorch computes with the
+same weights in float32, as a part of the range, and `of torch` that of PyTorch's own fp16. Memory is what PyTorch's
+allocator reserves (weights, graph, input), and what the GPU has less of with Tenon's engine (cuDNN's and cuBLAS's own code included, the CUDA context not).
 """
 import argparse
 import json
@@ -95,8 +95,12 @@ class Tenon:
 
     def start(self, plan, inputs, outputs):
         """A process that has captured the plan's work in a CUDA graph."""
-        return Worker(["env", *(f"{name}={self.environment[name]}" for name in ("TENON_TARGET", "LD_LIBRARY_PATH")),
-                       self.build / "bench/tenon_bench_worker", plan, inputs, outputs, "16", "graph"])
+        command = ["env", *(f"{name}={self.environment[name]}" for name in ("TENON_TARGET", "LD_LIBRARY_PATH")),
+                   self.build / "bench/tenon_bench_worker", plan, inputs, outputs, "16", "graph"]
+        try:
+            return Worker(command)
+        except RuntimeError:
+            raise RuntimeError("Tenon cannot run it") from None  # it has said why
 
 
 def measure(model, batch, torch, tenon, folder, options):

@@ -4,14 +4,15 @@
 
 Writes FOLDER/MODEL.onnx (fp16, any batch), prints a line and waits for one on standard input, since a GPU that is not
 quiet would choose other algorithms. Then writes MODEL_BATCH.npz for each batch, with `input`, what PyTorch computes
-(`output`) and what it computes with the same weights in float32 (`exact`), and prints a line of JSON with the megabytes that PyTorch reserves for each batch. Then it answers each line
-"PEER BATCH SECONDS" with a JSON list of milliseconds. It needs torch with CUDA, torchvision and onnx.
+(`output`) and what it computes with the same weights in float32 (`exact`), and prints a line of JSON with the
+megabytes that PyTorch reserves for each batch. Then it answers each line "PEER BATCH SECONDS" with a JSON list of milliseconds. It needs torch with CUDA, torchvision and onnx.
 """
 import copy
 import json
 import pathlib
 import sys
 import time
+import warnings
 
 import numpy as np
 import onnx
@@ -119,6 +120,7 @@ def prepare(model, name, folder, batches, with_compile):
 
 def main():
     name, folder, batches = sys.argv[1], pathlib.Path(sys.argv[2]), [int(b) for b in sys.argv[3].split(",")]
+    warnings.simplefilter("ignore")  # the exporter warns of itself
     torch.backends.cudnn.benchmark = True
     model = classifier(name)
     export(model, folder / f"{name}.onnx")
