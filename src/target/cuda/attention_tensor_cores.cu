@@ -145,7 +145,7 @@ template <class T, int kSize> struct Warp {
         multiply_add<T>(score[2 * j + 1], query[k], b[2], b[3]);
       }
     }
-    take_shares(score, start, all_seen);
+    take_shares(score, start, count, all_seen);
 #pragma unroll
     for (int j = 0; j < kKeys / 16; ++j) {
       if (j * 16 >= count) break;
@@ -164,11 +164,12 @@ template <class T, int kSize> struct Warp {
   }
 
   // Scores become shares, which are still to be divided by their total.
-  __device__ void take_shares(float (&score)[kKeys / 8][4], int start, bool all_seen) {
+  __device__ void take_shares(float (&score)[kKeys / 8][4], int start, int count, bool all_seen) {
     const float factor = p.scale * kLog2E;
     float most[2] = {largest[0], largest[1]};
 #pragma unroll
-    for (int j = 0; j < kKeys / 8; ++j)
+    for (int j = 0; j < kKeys / 8; ++j) {
+      if (j / 2 * 16 >= count) break;
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         float x = score[j][i] * factor;
@@ -181,6 +182,7 @@ template <class T, int kSize> struct Warp {
         score[j][i] = x;
         most[i / 2] = fmaxf(most[i / 2], x);
       }
+    }
     float base[2], change[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -193,12 +195,14 @@ template <class T, int kSize> struct Warp {
       total[half] *= change[half];
     }
 #pragma unroll
-    for (int j = 0; j < kKeys / 8; ++j)
+    for (int j = 0; j < kKeys / 8; ++j) {
+      if (j / 2 * 16 >= count) break;
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         score[j][i] = power_of_two(score[j][i] - base[i / 2]);
         total[i / 2] += score[j][i];
       }
+    }
 #pragma unroll
     for (int j = 0; j < kSize / 8; ++j)
 #pragma unroll
