@@ -261,6 +261,7 @@ class ProductKernel final : public Kernel {
       other->input_layouts = input_layouts;
       other->output_layouts = output_layouts;
       other->input_is_packed = input_is_packed;
+      other->input_on_host = input_on_host;
       list.push_back(std::move(other));
     }
     return list;
