@@ -157,18 +157,46 @@ def flags(name):
     return ", ".join(f"`{flag}`" for flag in re.findall(r'"(\w+)"', block))
 
 
+def cuda_kernels():
+    """{layer class: what runs it on a GPU, in the order in which it is asked}, and what runs others."""
+    kinds = dict(re.findall(r"(k\w+) = \d+,\s*///< (I\w+)\b",
+                            (ROOT / "include/tenon/api/tensor.h").read_text()))
+    source = "".join(path.read_text() for path in (ROOT / "src/target/cuda").glob("*.cc"))
+    lists = {name: re.findall(r'\{"(\w+)"', rows) for name, rows in
+             re.findall(r"constexpr Candidate (k\w+)\[\] = \{(.*?)\};", source, re.S)}
+    rows = re.findall(r"\{LayerType::(k\w+), (k\w+)\}", source)
+    found = {kinds[kind]: lists[name] for kind, name in rows if kind in kinds}
+    # An attention is one layer, and in the API several.
+    found["IAttention"] = found.get("IAttentionOutputLayer", lists["kOthers"])
+    return found, lists["kOthers"]
+
+
+def on_cuda(candidates):
+    """"cuDNN, own, host": each once, in order."""
+    libraries = {"cudnn": "cuDNN", "cublas": "cuBLASLt", "host": "host", "plugin": "the plugin"}
+    names = [libraries.get(name.split("_")[0], "own") for name in candidates]
+    return ", ".join(dict.fromkeys(names))
+
+
 def layers_page():
+    kernels, others = cuda_kernels()
     waiting = set(re.findall(r"NetworkDefinition::(add\w+)\(",
                              (ROOT / "src/api/unsupported_layers.cc").read_text()))
     rows = []
     for name, slot, kind in add_functions():
         shown = f"`{name}`" if name == slot else f"`{name}` (slot `{slot}`)"
-        rows.append([shown, f"`{kind}`", "not supported yet" if slot in waiting else "yes"])
+        refused = slot in waiting
+        rows.append([shown, f"`{kind}`", "not supported yet" if refused else "yes",
+                     "" if refused else on_cuda(kernels.get(kind, others))])
     working = sum(row[2] == "yes" for row in rows)
     return (NOTE + "# Layers\n\n"
             f"Of the {len(rows)} functions of `INetworkDefinition` that add a layer, {working} work."
             " The others log\n\"not supported yet\" and return null.\n\n"
-            + table(["function", "layer", "works"], rows)
+            + table(["function", "layer", "works", "on a GPU"], rows)
+            + "\nOn a GPU, kernels are asked in the order that the last column has: those of a library,"
+            " of our own,\nand last the host, to which tensors are copied and which runs the layer as the"
+            " CPU target's\nreference does. [Targets](guide/targets-and-precision.md) says what that means."
+            "\n"
             + "\nThe 8.x names (`addConvolution`, `addPooling`, `addFullyConnected`, ...) work where the"
             " layer does.\n\n## Builder flags\n\n"
             f"Refused when a network is built: {flags('kRefused')}.\n\n"

@@ -2,6 +2,7 @@
 // place.
 #include <NvInfer.h>
 #include <nanobind/stl/string.h>
+#include <tenon/build.h>
 #include <tenon/describe.h>
 #include <tenon/limits.h>
 
@@ -44,6 +45,17 @@ void bind_extensions(nb::module_& m) {
   m.def("set_import_node_limit", &set_import_node_limit, nb::arg("nodes"),
         "Limits the nodes of an ONNX model; 0 brings back the default.");
   m.def("import_node_limit", &import_node_limit, "The limit set by set_import_node_limit().");
+  m.def(
+      "set_target",
+      [](nvinfer1::IBuilderConfig& config, const std::string& name) {
+        return set_target(config, name.c_str());
+      },
+      nb::arg("config"), nb::arg("name"),
+      "Builds for the target 'cpu' or 'cuda'; '' is the default. False, with the reason logged, "
+      "when "
+      "this machine does not have it.");
+  m.def("set_portable", &set_portable, nb::arg("config"), nb::arg("portable"),
+        "Whether plans keep the network, so that other machines build it again.");
   m.def(
       "dump",
       [](nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config,

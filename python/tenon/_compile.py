@@ -9,10 +9,12 @@ from tenon import tensorrt as trt
 from tenon._engine import Engine, register_plugins
 from tenon._files import write_file
 from tenon._messages import failure, listen, report
+from tenon._native import set_portable, set_target
 
 
-def compile(model, *, shapes=None, inputs=None, precision="fp32", plugins=(), timing_cache=None,
-            workspace=None, optimization_level=None, progress=None, verbose=False):
+def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, portable=False,
+            plugins=(), timing_cache=None, workspace=None, optimization_level=None, progress=None,
+            verbose=False):
     """Builds an engine from a model.
 
     model: an ONNX file (path), the bytes of one, an onnx.ModelProto, a torch.nn.Module, or a
@@ -22,7 +24,12 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", plugins=(), ti
         decide shapes, its elements. Dynamic inputs need an entry.
     inputs: example inputs of a torch.nn.Module, a tuple or a dictionary; it is exported with them,
         and what `shapes` leaves out has their shapes.
-    precision: "fp32". The model's own 16-bit and quantized tensors keep their types.
+    precision: "fp32", "tf32", "fp16" or "bf16": what layers of float32 may compute in where the
+        target is quick in it, which "cpu" is not. Inputs and outputs keep their types, and so do
+        the model's own 16-bit and quantized tensors.
+    target: "cpu" or "cuda"; None for the environment variable TENON_TARGET, or else "cuda" where
+        there is a GPU.
+    portable: whether the plan can be built again where it is loaded on another machine.
     plugins: shared libraries with plugins that the model needs.
     timing_cache: a file that remembers which kernels are quick; read if it is there, and written.
     workspace: the most scratch memory of a layer, in bytes or as "512MiB".
@@ -33,7 +40,7 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", plugins=(), ti
     Raises tenon.Error with the engine's messages, ValueError for shapes that do not fit, TypeError
     for a model of another kind, NotImplementedError for a precision that is not supported yet.
     """
-    check_precision(precision)
+    flag = precision_flag(precision)
     messages = listen(verbose)
     register_plugins(plugins, messages)
     if _is_module(model):
@@ -46,6 +53,11 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", plugins=(), ti
     network, what, parser = read(model, messages)
     builder = network.builder
     config = builder.create_builder_config()
+    if flag is not None:
+        config.set_flag(flag)
+    if target is not None and not set_target(config, target):
+        raise failure(f"there is no target {target!r}", messages)
+    set_portable(config, portable)
     for profile in _profiles(shapes):
         add_profile(builder, config, network, profile)
     if workspace is not None:
@@ -77,14 +89,19 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", plugins=(), ti
     return Engine(engine, messages=messages)
 
 
-def check_precision(precision):
-    """Raises for anything that the engine would not compute in."""
-    if precision in ("fp16", "bf16", "int8", "fp8", "int4", "best"):
+_FLAGS = {"fp32": None, "tf32": trt.BuilderFlag.TF32, "fp16": trt.BuilderFlag.FP16,
+          "bf16": trt.BuilderFlag.BF16}
+
+
+def precision_flag(precision):
+    """The BuilderFlag that allows it, None for "fp32"."""
+    if precision in ("int8", "fp8", "int4", "best"):
         raise NotImplementedError(
-            f"precision={precision!r} is not supported yet: the CPU computes in fp32, and a model's "
-            "own 16-bit and quantized tensors keep their types")
-    if precision != "fp32":
-        raise ValueError(f"precision={precision!r}: expected 'fp32'")
+            f"precision={precision!r} is not supported yet; a model's own quantized tensors keep "
+            "their types")
+    if precision not in _FLAGS:
+        raise ValueError(f"precision={precision!r}: expected one of {', '.join(map(repr, _FLAGS))}")
+    return _FLAGS[precision]
 
 
 def read(model, messages):

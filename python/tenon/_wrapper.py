@@ -1,5 +1,4 @@
 """What the functions of MMCV, MMDeploy and tensorRT_Pro share."""
-import logging
 import os
 import pathlib
 
@@ -9,8 +8,6 @@ from tenon._engine import Engine, open_engine, register_plugins
 from tenon._files import write_file
 from tenon._messages import Error, failure, report
 from tenon._native import Messages
-
-_log = logging.getLogger("tenon")
 
 
 def build(model, profile, *, log_level=trt.Logger.ERROR, fp16=False, int8=False, workspace=0):
@@ -35,7 +32,6 @@ def build(model, profile, *, log_level=trt.Logger.ERROR, fp16=False, int8=False,
         config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, workspace)
     if fp16:
         config.set_flag(trt.BuilderFlag.FP16)
-        _log.warning("fp16_mode changes nothing yet: the CPU computes in fp32")
     add_profile(builder, config, network, profile(network) if callable(profile) else profile)
     plan = builder.build_serialized_network(network, config)
     engine = plan and trt.Runtime(messages).deserialize_cuda_engine(plan)

@@ -278,8 +278,9 @@ def test_dlpack_comes_in_and_goes_out(sum_and_difference):
     (protos.scale(), {"timing_cache": __file__}, tenon.Error,
      "cannot read the timing cache '.*test_engine.py'\n  .+"),
     (protos.scale(), {"workspace": -1}, ValueError, "workspace=-1"),
-    (protos.scale(), {"precision": "fp16"}, NotImplementedError, "precision='fp16' is not supported yet"),
-    (protos.scale(), {"precision": "fp3"}, ValueError, "expected 'fp32'"),
+    (protos.scale(), {"precision": "int8"}, NotImplementedError, "precision='int8' is not supported yet"),
+    (protos.scale(), {"precision": "fp3"}, ValueError, "expected one of 'fp32', 'tf32', 'fp16', 'bf16'"),
+    (protos.scale(), {"target": "tpu"}, tenon.Error, 'there is no target "tpu"; expected cpu or cuda'),
     (protos.scale(), {"plugins": "none.so"}, tenon.Error, "none.so"),
     (protos.scale(), {"plugins": [__file__]}, tenon.Error, "test_engine"),
     (protos.scale(), {"workspace": "much"}, ValueError, "workspace='much'"),
@@ -364,4 +365,4 @@ def test_warnings_go_to_the_log(caplog):
     with caplog.at_level(logging.WARNING, "tenon"):
         from tenon import mmcv
         mmcv.onnx2trt(protos.scale(), {}, fp16_mode=True)
-    assert "fp16_mode changes nothing yet" in caplog.text
+    assert "kFP16 changes nothing: the target cpu is no quicker in float16" in caplog.text

@@ -61,3 +61,17 @@ def test_dumps_of_networks():
         assert json.loads(tenon.dump(network, config, stage, json=True))
     with pytest.raises(ValueError, match="'nothing'"):
         tenon.dump(network, config, "nothing")
+
+
+def test_targets_and_portable_plans():
+    builder = trt.Builder(trt.Logger(trt.Logger.INTERNAL_ERROR))
+    network, config = builder.create_network(), builder.create_builder_config()
+    x = network.add_input("x", trt.float32, (4,))
+    network.mark_output(network.add_activation(x, trt.ActivationType.RELU).get_output(0))
+    assert not tenon.set_target(config, "tpu")
+    assert tenon.set_target(config, "cpu") and tenon.set_target(config, "")
+    usual = builder.build_serialized_network(network, config)
+    tenon.set_portable(config, True)
+    portable = builder.build_serialized_network(network, config)
+    assert portable.nbytes > usual.nbytes
+    assert trt.Runtime(builder.logger).deserialize_cuda_engine(portable) is not None

@@ -1,6 +1,7 @@
 #include "api/build.h"
 
 #include "network/clone.h"
+#include "ops/cast.h"
 #include "optimize/explicit_batch.h"
 #include "plan/compile.h"
 #include "target/target.h"
@@ -90,7 +91,7 @@ void check_precisions(const NetworkDefinition& definition, const BuilderSettings
   }
 }
 
-// The 16-bit type that layers may choose.
+// The 16-bit type that layers are asked to choose, which some targets do not follow.
 std::optional<DataType> narrow_type(const NetworkDefinition& definition,
                                     const BuilderSettings& settings, const Target& target,
                                     const Log& log) {
@@ -99,15 +100,16 @@ std::optional<DataType> narrow_type(const NetworkDefinition& definition,
        {std::tuple{BuilderFlag::kFP16, "kFP16", DataType::kHALF},
         std::tuple{BuilderFlag::kBF16, "kBF16", DataType::kBF16}}) {
     if (!settings.flag(flag)) continue;
-    if (definition.strongly_typed())
+    if (definition.strongly_typed()) {
       log.warning("BuilderFlag::{} changes nothing: a strongly typed network keeps its types",
                   name);
-    else if (!target.is_quick_in(type))
+      continue;
+    }
+    if (!target.is_quick_in(type))
       log.warning(
           "BuilderFlag::{} changes nothing: the target {} is no quicker in {} than in float32",
           name, target.name(), name_of(type));
-    else if (!narrow)
-      narrow = type;
+    if (!narrow) narrow = type;
   }
   return narrow;
 }
@@ -133,6 +135,25 @@ ProfileRequest batch_profile(const Network& network, int32_t most) {
     range.opt = range.max = largest;
   }
   return profile;
+}
+
+// Layers read inputs in the types in which they were made, whatever type the caller then gave the
+// border.
+void cast_inputs(Network& network) {
+  for (Value* input : network.inputs()) {
+    const DataType border = input->requested_type.value_or(input->type);
+    if (border == input->type) continue;
+    std::vector<Value**> uses;
+    for (const auto& node : network.nodes())
+      for (Value*& in : node->inputs)
+        if (in == input) uses.push_back(&in);
+    auto op = std::make_unique<Cast>();
+    op->to = std::exchange(input->type, border);
+    const std::string name = fmt::format("{} to {}", input->name, name_of(op->to));
+    Node& cast = network.add_node(std::move(op), {input}, name);
+    for (Value** in : uses) *in = cast.outputs[0];
+  }
+  network.touch();
 }
 
 }  // namespace
@@ -165,11 +186,19 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
 
 std::unique_ptr<Network> copy_to_build(const NetworkDefinition& definition, int32_t max_batch) {
   std::unique_ptr<Network> network = clone(definition.network());
-  if (!definition.hasImplicitBatchDimension()) return network;
+  if (!definition.hasImplicitBatchDimension()) {
+    cast_inputs(*network);
+    return network;
+  }
   for (const auto& node : definition.network().nodes())
     for (Value* output : node->outputs) definition.infer(*output);
   make_batch_explicit(*network, max_batch);
+  cast_inputs(*network);
   return network;
+}
+
+const Target& target_of(const BuilderSettings& settings) {
+  return settings.target.empty() ? default_target() : target_named(settings.target);
 }
 
 Precision precision_of(const NetworkDefinition& definition, const BuilderSettings& settings,
@@ -183,7 +212,7 @@ Precision precision_of(const NetworkDefinition& definition, const BuilderSetting
   for (const auto& node : definition.network().nodes())
     if (precision.constraints == Precision::Constraints::kHint && node->precision
         && (node->precision == DataType::kHALF || node->precision == DataType::kBF16)
-        && node->precision != precision.narrow)
+        && !(node->precision == precision.narrow && target.is_quick_in(*precision.narrow)))
       log.warning(
           "layer {}: its precision {} is a hint that is not followed here; set "
           "kPREFER_PRECISION_CONSTRAINTS or kOBEY_PRECISION_CONSTRAINTS",
@@ -194,6 +223,7 @@ Precision precision_of(const NetworkDefinition& definition, const BuilderSetting
 Plan build(const NetworkDefinition& definition, const BuilderSettings& settings, int32_t max_batch,
            const Reporter& reporter) {
   check_supported(definition, settings, reporter.log());
+  const Target& target = target_of(settings);
   const std::unique_ptr<Network> network = copy_to_build(definition, max_batch);
   std::optional<Monitor> monitor;
   if (settings.monitor != nullptr) monitor.emplace(*settings.monitor);
@@ -211,7 +241,8 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   options.progress = monitor ? &*monitor : nullptr;
   options.log = reporter.log();
   options.verbosity = settings.verbosity;
-  options.precision = precision_of(definition, settings, default_target(), reporter.log());
+  options.precision = precision_of(definition, settings, target, reporter.log());
+  options.portable = settings.portable;
   options.tf32 = settings.flag(BuilderFlag::kTF32);
   options.time_kernels = settings.optimization_level > 0;
   options.error_on_timing_cache_miss = settings.flag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
@@ -221,7 +252,7 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   // The default is the machine's memory, which no kernel is asked to keep within.
   if (const size_t limit = limit_of(settings); limit < limit_of(BuilderSettings()))
     options.most_workspace = limit;
-  return build_plan(*network, default_target(), options);
+  return build_plan(*network, target, options);
 }
 
 }  // namespace tenon

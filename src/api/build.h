@@ -15,6 +15,9 @@ namespace tenon {
 Plan build(const NetworkDefinition& network, const BuilderSettings& settings, int32_t max_batch,
            const Reporter& reporter);
 
+/// What the settings build for. Throws when this machine does not have it.
+const Target& target_of(const BuilderSettings& settings);
+
 /// The types that the settings give to layers on `target`; warns about those that change nothing.
 Precision precision_of(const NetworkDefinition& network, const BuilderSettings& settings,
                        const Target& target, const Log& log);

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "target/target.h"
+
 namespace tenon {
 
 BuilderSettings::BuilderSettings() {
@@ -15,6 +17,16 @@ BuilderConfig::BuilderConfig(const Reporter& reporter) : Live(this, this), repor
 
 void BuilderConfig::reset() noexcept {
   s_ = BuilderSettings();
+}
+
+bool BuilderConfig::set_target(const char* name) {
+  return reporter_.run(
+      [&] {
+        const std::string wanted = name != nullptr ? name : "";
+        if (!wanted.empty()) target_named(wanted);
+        s_.target = wanted;
+      },
+      "tenon::set_target");
 }
 
 void BuilderConfig::setAvgTimingIterations(int32_t iterations) noexcept {

@@ -48,6 +48,8 @@ struct BuilderSettings {
   nvinfer1::TilingOptimizationLevel tiling = nvinfer1::TilingOptimizationLevel::kNONE;
   int64_t l2_limit = -1;
   std::string remote_tuning;
+  std::string target;  // "": the default
+  bool portable = false;
 
   bool flag(nvinfer1::BuilderFlag f) const { return (flags >> static_cast<int>(f) & 1u) != 0; }
 };
@@ -58,6 +60,9 @@ class BuilderConfig final : public nvinfer1::IBuilderConfig,
  public:
   explicit BuilderConfig(const Reporter& reporter);
   const BuilderSettings& settings() const { return s_; }
+  /// "" for the default; false, after an error, when this machine does not have it.
+  bool set_target(const char* name);
+  void set_portable(bool portable) { s_.portable = portable; }
 
   void setAvgTimingIterations(int32_t iterations) noexcept override;
   int32_t getAvgTimingIterations() const noexcept override { return s_.timing_iterations; }

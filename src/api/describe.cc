@@ -36,23 +36,32 @@ std::string dump_at(const tenon::NetworkDefinition& network, const tenon::Builde
   const auto copy = tenon::copy_to_build(network, 1);
   copy->infer();
   if (stage == tenon::DumpStage::kOPTIMIZE) {
-    const tenon::Target& target = tenon::default_target();
+    const tenon::Target& target = tenon::target_of(settings);
     const tenon::Log& log = network.reporter().log();
     tenon::optimize(*copy, target, {log, tenon::precision_of(network, settings, target, log), {}});
   }
   return json ? tenon::dump_json(*copy) : tenon::dump(*copy);
 }
 
+// What each target is here, or why there is none.
+nlohmann::ordered_json targets() {
+  nlohmann::ordered_json list;
+  for (const std::string_view name : tenon::kTargetNames) try {
+      list[std::string(name)] = tenon::target_named(name).fingerprint();
+    } catch (const tenon::Error& e) {
+      list[std::string(name)] = fmt::format("no: {}", e.what());
+    }
+  return list;
+}
+
 // NVIDIA's driver is what programs on Linux see of a GPU.
 std::string gpu_text() {
-  constexpr const char* kUnused = "not used: there is no CUDA target yet";
   std::ifstream driver("/proc/driver/nvidia/version");
   for (std::string word;
        driver >> word;)  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  ..."
     if (std::isdigit(static_cast<unsigned char>(word[0])) && word.find('.') != std::string::npos)
-      return fmt::format("NVIDIA, driver {}; {}", word, kUnused);
-  if (::access("/dev/nvidiactl", F_OK) == 0) return fmt::format("NVIDIA; {}", kUnused);
-  return "none found; there is no CUDA target yet";
+      return fmt::format("NVIDIA, driver {}", word);
+  return ::access("/dev/nvidiactl", F_OK) == 0 ? "NVIDIA" : "none found";
 }
 
 std::string onednn_text() {
@@ -99,8 +108,9 @@ nvinfer1::IHostMemory* tenonDescribeMachine() noexcept {
         {"interface",
          fmt::format("TensorRT {}.{}.{}", NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH)},
         {"target", tenon::default_target().name()},
-        {"processor", tenon::default_target().fingerprint()},
-        {"instruction set", tenon::default_target().instruction_set()},
+        {"targets", targets()},
+        {"processor", tenon::cpu_target().fingerprint()},
+        {"instruction set", tenon::cpu_target().instruction_set()},
         {"cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
         {"threads", tenon::thread_count()},
         {"memory", fmt::format("{:.1f} GB", gigabytes)},

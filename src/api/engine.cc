@@ -4,6 +4,7 @@
 #include "api/execution_context.h"
 #include "api/host_memory.h"
 #include "api/inspector.h"
+#include "plan/fit.h"
 #include "plan/plan_file.h"
 #include "target/target.h"
 
@@ -21,8 +22,9 @@ std::vector<int32_t> narrow(const std::vector<int64_t>& values) {
 
 std::shared_ptr<const Engine> engine_of(Plan plan, const Reporter& reporter,
                                         nvinfer1::IGpuAllocator* allocator) {
-  const Target& target = target_named(plan.target);
-  return std::make_shared<const Engine>(std::move(plan), target, reporter.log(), allocator);
+  const Target& target = target_for(plan);
+  return std::make_shared<const Engine>(fit(std::move(plan), target, reporter.log()), target,
+                                        reporter.log(), allocator);
 }
 
 }  // namespace

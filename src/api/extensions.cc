@@ -1,5 +1,6 @@
 // Tenon's additions to the API: what 8.x names need beyond TensorRT 10.16's virtual tables, and
-// opening a plan by its path, and limits.
+// opening a plan by its path, what a build may be asked, and limits.
+#include <tenon/build.h>
 #include <tenon/extensions.h>
 #include <tenon/limits.h>
 #include <tenon/open_plan.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 
 #include "api/builder.h"
+#include "api/builder_config.h"
 #include "api/execution_context.h"
 #include "api/layer.h"
 #include "api/layers/reduce.h"
@@ -88,6 +90,27 @@ bool tenonSetFullyConnected(nvinfer1::ILayer* layer, int32_t nbOutputs,
   tenon::FullyConnectedView* ours = tenon::fully_connected(layer);
   if (ours != nullptr) ours->write(nbOutputs, kernel, bias);
   return ours != nullptr;
+}
+
+bool tenonSetTarget(nvinfer1::IBuilderConfig* config, const char* name) noexcept {
+  tenon::BuilderConfig* ours = tenon::BuilderConfig::find(config);
+  return ours != nullptr && ours->set_target(name);
+}
+
+const char* tenonTarget(const nvinfer1::IBuilderConfig* config) noexcept {
+  const tenon::BuilderConfig* ours = tenon::BuilderConfig::find(config);
+  return ours != nullptr ? ours->settings().target.c_str() : "";
+}
+
+bool tenonSetPortable(nvinfer1::IBuilderConfig* config, bool portable) noexcept {
+  tenon::BuilderConfig* ours = tenon::BuilderConfig::find(config);
+  if (ours != nullptr) ours->set_portable(portable);
+  return ours != nullptr;
+}
+
+bool tenonIsPortable(const nvinfer1::IBuilderConfig* config) noexcept {
+  const tenon::BuilderConfig* ours = tenon::BuilderConfig::find(config);
+  return ours != nullptr && ours->settings().portable;
 }
 
 nvinfer1::ICudaEngine* tenonOpenPlan(nvinfer1::IRuntime* runtime, const char* path) noexcept {

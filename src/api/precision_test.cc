@@ -50,6 +50,17 @@ TEST(Precisions, AreHintsWithoutAFlag) {
   EXPECT_THAT(warnings, HasSubstr("its precision float16 is a hint that is not followed here"));
 }
 
+TEST(Precisions, InputsMayBeHalvesOfANetworkOfFloats) {
+  Sums s;
+  ITensor& x = *s.network->getInput(0);
+  x.setType(DataType::kHALF);
+  EXPECT_EQ(x.getType(), DataType::kHALF);
+  EXPECT_EQ(s.layer->getOutput(0)->getType(), DataType::kFLOAT);
+  const _Float16 numbers[] = {2048, 256};
+  EXPECT_EQ(run(s, *s.layer->getOutput(0), {numbers}, 2), (Floats{2049, 259}));
+  EXPECT_EQ(s.engine()->getTensorDataType(x.getName()), DataType::kHALF);
+}
+
 TEST(Precisions, StronglyTypedNetworksKeepTheirTypes) {
   Session s;
   s.network.reset(s.builder->createNetworkV2(

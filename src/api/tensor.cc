@@ -9,6 +9,10 @@
 namespace tenon {
 namespace {
 
+bool is_number(DataType type) {
+  return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
+}
+
 // Whether `dim` depends on an element of `input`.
 bool depends_on_elements(Dim dim, const Network& network, const Value& input,
                          std::unordered_set<Dim>& seen) {
@@ -88,14 +92,17 @@ void NetworkTensor::setType(DataType type) noexcept {
   reporter().run(
       [&] {
         checked(type);
-        if (value_.is_input) {
-          value_.type = type;
-          owner_.touch();
-        } else {
+        // Layers read an input as what it was made, whatever 16 or 32 bits its border has.
+        const bool layers_follow =
+            owner_.strongly_typed() || !is_number(type) || !is_number(value_.type);
+        if (!value_.is_input) {
           require(
               !owner_.strongly_typed(),
               "tensor '{}': types follow from the inputs in a strongly typed network; add a cast",
               value_.name);
+        } else if (layers_follow) {
+          value_.type = type;
+          owner_.touch();
         }
         value_.requested_type = type;
       },

@@ -26,7 +26,7 @@ using nvinfer1::ElementWiseOperation;
 using Pass = std::optional<Patch> (*)(const Network&, const Target&);
 
 /// A target that fuses what the test says: by default everything.
-class FusingTarget final : public Target {
+class FusingTarget : public Target {
  public:
   std::function<bool(const PointwiseProgram&)> accepts = [](const auto&) { return true; };
 

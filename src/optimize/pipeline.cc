@@ -66,8 +66,10 @@ void optimize(Network& network, const Target& target, const OptimizeOptions& opt
   network.infer_if_touched();
   nest_control_flow(network);
   run_passes(network, target, options);
-  if (!options.precision.changes_nothing()) {
-    apply_precision(network, options.precision, options.log);
+  Precision precision = options.precision;
+  if (precision.narrow && !target.is_quick_in(*precision.narrow)) precision.narrow.reset();
+  if (!precision.changes_nothing()) {
+    apply_precision(network, precision, options.log);
 #ifndef NDEBUG
     with_context("after the layers' types were chosen", [&] { verify(network); });
 #endif

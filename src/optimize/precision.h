@@ -9,7 +9,8 @@
 namespace tenon {
 
 struct Precision {
-  /// The 16-bit type that layers may compute in; nothing: float32 stays.
+  /// The 16-bit type that layers may compute in, where the target is quick in it; nothing: float32
+  /// stays.
   std::optional<DataType> narrow;
   /// What becomes of the types that were set for single layers (Node::precision, output_types).
   enum class Constraints : uint8_t {

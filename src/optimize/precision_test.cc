@@ -248,6 +248,23 @@ TEST(Precision, PreferencesDoNotSpoilNumbers) {
               ElementsAre("Unary_1 float16", "Activation_2 float16", "Softmax_3 float16"));
 }
 
+class QuickTarget final : public FusingTarget {
+ public:
+  bool is_quick_in(DataType type) const override { return type == DataType::kHALF; }
+};
+
+TEST(Precision, IsOnlyForTargetsThatAreQuickInIt) {
+  for (const bool quick : {false, true}) {
+    Model m;
+    m.output(m.relu(m.input({1, 4})));
+    const OptimizeOptions options{Log(), kHalves, {}};
+    quick ? optimize(m.network, QuickTarget(), options)
+          : optimize(m.network, FusingTarget(), options);
+    EXPECT_THAT(types_of(m.network),
+                ElementsAre(quick ? "Activation_1 float16" : "Activation_1 float32"));
+  }
+}
+
 // Deep random networks: what is between layers is rounded, and nothing else happens.
 TEST(Precision, RandomNetworksAgree) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
@@ -285,7 +302,7 @@ TEST(Precision, RandomNetworksAgree) {
     m.output(m.activation(*values.back(), ActivationType::kSIGMOID));
     auto found = clone(m.network);
     found->infer();
-    optimize(*found, FusingTarget(), {Log(), kHalves, {}});
+    optimize(*found, QuickTarget(), {Log(), kHalves, {}});
     verify(*found);
     expect_same_results(m.network, *found, 1e-2);
   }

@@ -1,5 +1,7 @@
 #include "plan/compile.h"
 
+#include "network/clone.h"
+#include "optimize/nest_control_flow.h"
 #include "optimize/optimize.h"
 #include "plan/borders.h"
 #include "plan/emit.h"
@@ -45,12 +47,19 @@ Plan build_plan(Network& network, const Target& target, const BuildOptions& opti
       fail(ErrorCode::kUNSPECIFIED_ERROR, "the build was cancelled");
   };
   network.infer();
+  std::shared_ptr<const PlanSource> source;
+  if (options.portable) {
+    nest_control_flow(network);
+    source = std::make_shared<PlanSource>(PlanSource{clone(network), options.precision,
+                                                     options.time_kernels, options.most_workspace});
+  }
   OptimizeOptions passes{options.log, options.precision, {}};
   if (options.progress != nullptr)
     passes.progress = [&](const char*) { return options.progress->step(kPhase, 0); };
   optimize(network, target, passes);
   step(0);
   Plan plan = compile(network, target, options);
+  plan.source = std::move(source);
   step(1);
   if (options.progress != nullptr) options.progress->end(kPhase);
   return plan;

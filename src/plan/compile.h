@@ -47,6 +47,8 @@ struct BuildOptions {
   Precision precision;
   /// KernelRequest::tf32.
   bool tf32 = false;
+  /// The plan can be built again elsewhere: Plan::source.
+  bool portable = false;
   /// Plan::max_batch.
   int32_t max_batch = 0;
   /// The network is a body: shapes of its inputs are guesses, and any may come.

@@ -222,6 +222,7 @@ std::string plan_json(const Plan& plan) {
                   {"Target", plan.target},
                   {"InstructionSet", plan.instruction_set},
                   {"TimedOn", plan.fingerprint},
+                  {"Portable", plan.source != nullptr},
                   {"WeightBytes", weight_bytes(plan)},
                   {"Bindings", bindings},
                   {"Profiles", profiles},
@@ -233,6 +234,7 @@ std::string plan_text(const Plan& plan) {
   std::string out = fmt::format("Plan \"{}\" for the target {} ({})\n", plan.name, plan.target,
                                 plan.instruction_set);
   out += fmt::format("  timed on      {}\n", plan.fingerprint);
+  if (plan.source != nullptr) out += "  portable      yes: other machines build it again\n";
   out += fmt::format("  weights       {:.2f} MiB\n",
                      mebibytes(static_cast<double>(weight_bytes(plan))));
   for (const PlanBinding& b : plan.bindings)

@@ -1,10 +1,12 @@
 // A compiled network as data: which kernels run on which tensors, in what order. No code, no
 // pointers into the network; a plan can be stored, read and printed without a single plugin.
+// A portable plan carries a copy of the network along.
 #pragma once
 
 #include <NvInfer.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,8 @@
 #include "base/fields.h"
 #include "base/layout.h"
 #include "base/tensor.h"
-#include "network/op.h"
+#include "network/network.h"
+#include "optimize/precision.h"
 
 namespace tenon {
 
@@ -92,6 +95,14 @@ struct RequiredPlugin {
   friend bool operator==(const RequiredPlugin&, const RequiredPlugin&) = default;
 };
 
+/// What a portable plan is built from, and how: it can be built again on another machine.
+struct PlanSource {
+  std::shared_ptr<const Network> network;
+  Precision precision;
+  bool time_kernels = true;
+  size_t most_workspace = SIZE_MAX;
+};
+
 struct Plan {
   std::string name;
   std::string target;           // "cpu"
@@ -109,6 +120,7 @@ struct Plan {
   std::vector<PlanProfile> profiles;
   std::vector<RequiredPlugin> plugins;
   std::vector<Tensor> weights;
+  std::shared_ptr<const PlanSource> source;  // null: the plan is for machines like this one
 
   int32_t input_count() const;
   /// The tensor whose storage tensor i uses.

@@ -4,82 +4,16 @@
 
 #include "base/error.h"
 #include "plan/plan_generated.h"
+#include "plan/read_parts.h"
+#include "plan/stored_network.h"
 #include "plan/structure.h"
 
 namespace tenon {
 namespace {
 
-namespace fb = flatbuffers;
-
 // Bodies inside bodies: as deep as the importer allows, with two tables for each.
 constexpr int kDeepestBody = 64;
 constexpr fb::uoffset_t kDeepestTable = 2 * kDeepestBody + 8;
-
-// The verifier does not look at the alignment of a vector's elements.
-template <class T> const fb::Vector<T>* checked(const fb::Vector<T>* v, size_t alignment) {
-  require(v == nullptr || v->size() == 0 || reinterpret_cast<uintptr_t>(v->Data()) % alignment == 0,
-          "the plan is damaged: its structure is not aligned");
-  return v;
-}
-template <class T> std::vector<T> list_from(const fb::Vector<T>* v) {
-  checked(v, alignof(T));
-  return v == nullptr ? std::vector<T>() : std::vector<T>(v->begin(), v->end());
-}
-std::string text_from(const fb::String* s) {
-  return s == nullptr ? std::string() : s->str();
-}
-Shape shape_from(const fb::Vector<int64_t>* v) {
-  return Shape(std::span<const int64_t>(list_from(v)));
-}
-
-template <class Table, class Visit>
-void for_each(const fb::Vector<fb::Offset<Table>>* list, const Visit& visit) {
-  if (list == nullptr) return;
-  for (const Table* row : *list) visit(*row);
-}
-
-FieldList fields_from(const fb::Vector<fb::Offset<schema::Field>>* list) {
-  FieldList fields;
-  for_each(list, [&](const schema::Field& f) {
-    FieldValue value;
-    switch (f.kind()) {
-      case 0:
-        value = f.flag();
-        break;
-      case 1:
-        value = f.integer();
-        break;
-      case 2:
-        value = f.real();
-        break;
-      case 3: {
-        const auto bytes = list_from(f.bytes());
-        value = std::string(bytes.begin(), bytes.end());
-        break;
-      }
-      case 4:
-        value = list_from(f.integers());
-        break;
-      case 5:
-        value = list_from(f.reals());
-        break;
-      default:
-        fail(ErrorCode::kINVALID_ARGUMENT, "attribute of unknown kind {}", f.kind());
-    }
-    fields.emplace_back(text_from(f.name()), std::move(value));
-  });
-  return fields;
-}
-
-void check_index(int64_t index, size_t count, const char* what) {
-  require(index >= 0 && static_cast<size_t>(index) < count, "{} {} is outside the {} there are",
-          what, index, count);
-}
-
-DataType type_from(int32_t type) {
-  name_of(static_cast<DataType>(type));  // throws for an unknown one
-  return static_cast<DataType>(type);
-}
 
 void read_program(const schema::Plan& in, Plan& plan) {
   if (checked(in.instructions(), alignof(schema::Instruction)) != nullptr)
@@ -273,15 +207,7 @@ void read_profiles(const schema::Plan& in, Plan& plan) {
 void read_weights(const schema::Plan& in, std::span<const std::byte> section,
                   const std::shared_ptr<const void>& owner, Plan& plan) {
   for_each(in.weights(), [&](const schema::Weight& w) {
-    const DataType type = type_from(w.type());
-    const Shape shape = shape_from(w.shape());
-    const int64_t count = shape.volume();
-    require(count <= INT64_MAX / 8 && bytes_of(type, count) == w.bytes(),
-            "weights of shape {} have {} bytes", shape, w.bytes());
-    require(w.offset() <= section.size() && w.bytes() <= section.size() - w.offset()
-                && w.offset() % kPlanAlignment == 0,
-            "weights lie outside their section");
-    plan.weights.emplace_back(type, shape, owner, section.data() + w.offset());
+    plan.weights.push_back(weight_from(w, section, owner));
   });
 }
 
@@ -310,6 +236,7 @@ Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
     plan.plugins.push_back(
         {text_from(p.name()), text_from(p.version()), text_from(p.name_space())});
   });
+  if (in.source() != nullptr) plan.source = read_source(*in.source(), weights, owner);
   return plan;
 }
 

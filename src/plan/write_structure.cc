@@ -1,44 +1,11 @@
 // A plan as the FlatBuffers structure of a plan file.
 #include "plan/plan_generated.h"
+#include "plan/stored_network.h"
 #include "plan/structure.h"
+#include "plan/write_parts.h"
 
 namespace tenon {
 namespace {
-
-namespace fb = flatbuffers;
-
-fb::Offset<schema::Field> write_field(fb::FlatBufferBuilder& b, const std::string& name,
-                                      const FieldValue& value) {
-  const auto name_offset = b.CreateString(name);
-  fb::Offset<fb::Vector<uint8_t>> bytes;
-  fb::Offset<fb::Vector<int64_t>> integers;
-  fb::Offset<fb::Vector<double>> reals;
-  if (const auto* text = std::get_if<std::string>(&value))
-    bytes = b.CreateVector(reinterpret_cast<const uint8_t*>(text->data()), text->size());
-  if (const auto* list = std::get_if<std::vector<int64_t>>(&value))
-    integers = b.CreateVector(*list);
-  if (const auto* list = std::get_if<std::vector<double>>(&value)) reals = b.CreateVector(*list);
-  schema::FieldBuilder f(b);
-  f.add_name(name_offset);
-  f.add_kind(static_cast<uint8_t>(value.index()));
-  if (const auto* v = std::get_if<bool>(&value)) f.add_flag(*v);
-  if (const auto* v = std::get_if<int64_t>(&value)) f.add_integer(*v);
-  if (const auto* v = std::get_if<double>(&value)) f.add_real(*v);
-  if (!bytes.IsNull()) f.add_bytes(bytes);
-  if (!integers.IsNull()) f.add_integers(integers);
-  if (!reals.IsNull()) f.add_reals(reals);
-  return f.Finish();
-}
-
-auto write_fields(fb::FlatBufferBuilder& b, const FieldList& fields) {
-  std::vector<fb::Offset<schema::Field>> list;
-  for (const auto& [name, value] : fields) list.push_back(write_field(b, name, value));
-  return b.CreateVector(list);
-}
-
-std::vector<int64_t> list_of(const Shape& s) {
-  return {s.begin(), s.end()};
-}
 
 auto write_instructions(fb::FlatBufferBuilder& b, const ShapeProgram& program) {
   std::vector<schema::Instruction> list;
@@ -103,12 +70,7 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
     plugins.push_back(
         schema::CreatePluginDirect(b, p.name.c_str(), p.version.c_str(), p.name_space.c_str()));
   std::vector<fb::Offset<schema::Weight>> weights;
-  for (size_t i = 0; i < plan.weights.size(); ++i) {
-    const auto shape = list_of(plan.weights[i].shape());
-    weights.push_back(schema::CreateWeightDirect(b, static_cast<int32_t>(plan.weights[i].type()),
-                                                 &shape, section.add(plan.weights[i]),
-                                                 plan.weights[i].bytes()));
-  }
+  for (const Tensor& t : plan.weights) weights.push_back(write_weight(b, t, section));
   const auto steps = write_steps(b, plan, section);
   const auto profiles = write_profiles(b, plan);
   const auto instructions = write_instructions(b, plan.shapes);
@@ -116,7 +78,9 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
       b, b.CreateString(plan.name), b.CreateString(plan.target), b.CreateString(plan.fingerprint),
       b.CreateString(plan.instruction_set), static_cast<int32_t>(plan.verbosity), plan.max_batch,
       plan.tf32, instructions, b.CreateVectorOfStructs(symbols), b.CreateVector(tensors), steps,
-      b.CreateVector(bindings), profiles, b.CreateVector(plugins), b.CreateVector(weights));
+      b.CreateVector(bindings), profiles, b.CreateVector(plugins), b.CreateVector(weights),
+      plan.source != nullptr ? write_source(b, *plan.source, section)
+                             : fb::Offset<schema::Source>());
 }
 
 }  // namespace

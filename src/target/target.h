@@ -127,6 +127,8 @@ class Target {
   virtual std::string fingerprint() const = 0;
   /// The instruction set that packed weights are made for.
   virtual std::string instruction_set() const = 0;
+  /// Whether kernels that were chosen for that instruction set can be loaded here.
+  virtual bool loads(std::string_view set) const { return set == instruction_set(); }
   virtual std::span<const Candidate> candidates(const Op& op) const = 0;
   /// Whether a kernel computes `op` with that epilogue at no extra pass over memory.
   virtual bool fuses(const Op& op, const PointwiseProgram& epilogue) const = 0;
@@ -141,6 +143,9 @@ class Target {
 
 /// The CPU target; lives as long as the process.
 const Target& cpu_target();
+
+/// Every target's name, those that this build or this machine lacks among them.
+inline constexpr std::string_view kTargetNames[] = {"cpu", "cuda"};
 
 /// The target of that name ("cpu", "cuda"), for the current device. Throws, saying why, when this
 /// build or this machine does not have it.

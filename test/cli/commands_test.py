@@ -337,6 +337,60 @@ class Plugins(CliTest):
         self.assertNotIn("Vignette", text)
 
 
+class Precision(CliTest):
+    """Layers' types, targets and portable plans: docs/guide/targets-and-precision.md."""
+
+    HALVES = "--layerPrecisions=*:fp16"
+
+    def kernels_in(self, *options):
+        """Types that the optimised network's tensors have."""
+        text = self.succeed("dump", "--stage=optimize", MLP / "model.onnx", *options)
+        return set(re.findall(r": (float\d+|bfloat16)\[", text))
+
+    def test_types_of_layers(self):
+        self.assertEqual(self.kernels_in(), {"float32"})
+        self.assertEqual(self.kernels_in("--precisionConstraints=obey", self.HALVES), {"float32", "float16"})
+        self.assertEqual(self.kernels_in("--precisionConstraints=prefer", "--layerPrecisions=*:bf16"),
+                         {"float32", "bfloat16"})
+        self.assertEqual(self.kernels_in("--precisionConstraints=obey", self.HALVES, "--layerPrecisions=*:fp32"),
+                         {"float32"})
+        self.refuse("build", MLP / "model.onnx", "-o", self.folder / "x", "--layerPrecisions=none:fp16",
+                    names=["--layerPrecisions", "no layer 'none'"])
+        self.refuse("build", MLP / "model.onnx", "-o", self.folder / "x", "--layerPrecisions=*:fp15",
+                    names=["--layerPrecisions", "'fp15' is not a type"])
+        self.refuse("build", MLP / "model.onnx", "-o", self.folder / "x", "--layerPrecisions=fp16",
+                    names=["--layerPrecisions", "names no layer"])
+
+    def test_results_of_halves(self):
+        out = self.folder / "out.npz"
+        plan = self.plan("half.plan", options=[*MLP_PROFILE, "--precisionConstraints=obey", self.HALVES])
+        self.succeed("run", plan, "--inputs", CASE, "--outputs", out)
+        expected, actual = np.load(CASE)["out:output"], np.load(out)["output"]
+        self.assertEqual(actual.dtype, np.float32)
+        error = np.abs(actual - expected).max() / np.ptp(expected)
+        self.assertGreater(error, 0)
+        self.assertLess(error, 1e-2)
+
+    def test_portable_plans(self):
+        usual, plan = self.plan(), self.plan("portable.plan", options=[*MLP_PROFILE, "--portable"])
+        self.assertGreater(plan.stat().st_size, usual.stat().st_size)
+        self.assertIn("portable      yes", self.succeed("inspect", plan))
+        self.assertNotIn("portable", self.succeed("inspect", usual))
+        # Another number of threads is another machine.
+        for threads in "1", "3":
+            out = self.folder / f"{threads}.npz"
+            self.succeed("run", plan, "--inputs", CASE, "--outputs", out, environment={"TENON_THREADS": threads})
+            self.assert_close(np.load(out)["output"], np.load(CASE)["out:output"])
+
+    def test_targets(self):
+        self.plan("cpu.plan", options=[*MLP_PROFILE, "--target=cpu"])
+        self.assertIn("for the target cpu", self.succeed("inspect", self.folder / "cpu.plan"))
+        self.refuse("build", MLP / "model.onnx", "-o", self.folder / "x", "--target=tpu", names=["--target", "tpu"])
+        if json.loads(self.succeed("doctor", "--json"))["targets"]["cuda"].startswith("no"):
+            self.refuse("build", MLP / "model.onnx", "-o", self.folder / "x", *MLP_PROFILE, "--target=cuda",
+                        names=['target "cuda"'])
+
+
 class Doctor(CliTest):
     def test_says_what_this_machine_has(self):
         text = self.succeed("doctor")
@@ -345,7 +399,10 @@ class Doctor(CliTest):
             self.assertIn(key, text)
         self.assertGreaterEqual(facts["plugins"], 1)
         self.assertRegex(facts["GPU"], "NVIDIA" if os.path.exists("/dev/nvidiactl") else "none found")
-        self.assertIn("no CUDA target yet", facts["GPU"])
+        self.assertEqual(set(facts["targets"]), {"cpu", "cuda"})
+        self.assertIn(facts["target"], facts["targets"])
+        self.assertRegex(facts["targets"]["cpu"], "^cpu: .* threads$")
+        self.assertRegex(facts["targets"]["cuda"], "^(no|cuda): .+")
         for library in ("TBB", "protobuf", "flatbuffers", "libjpeg", "libpng", "libzip"):
             self.assertRegex(facts[library], r"\d+\.\d+")
         self.assertGreaterEqual(facts["threads"], 1)

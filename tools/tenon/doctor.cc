@@ -25,6 +25,14 @@ std::string jpeg_version() {
 #endif
 }
 
+// A line, or one for each part: "targets: cpu  ...".
+void print(const std::string& key, const nlohmann::ordered_json& value) {
+  if (value.is_object())
+    for (const auto& [part, text] : value.items()) print(key + ": " + part, text);
+  else
+    fmt::print("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app, Logger& logger) {
@@ -50,8 +58,7 @@ void add_doctor(CLI::App& app, Logger& logger) {
       fmt::print("{}\n", facts.dump(2));
       return;
     }
-    for (const auto& [key, value] : facts.items())
-      fmt::print("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+    for (const auto& [key, value] : facts.items()) print(key, value);
   });
 }
 

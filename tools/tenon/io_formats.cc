@@ -52,7 +52,7 @@ std::vector<IoFormat> parse(const char* option, const std::string& text) {
     const auto [type, formats] = split_name(part);
     if (type.empty())
       fail("{}: '{}' is not a type and a format; expected TYPE:FORMAT, as fp32:chw", option, part);
-    IoFormat one{value_of<DataType>(kTypes, type, option, "type"), 0};
+    IoFormat one{parse_type(option, type), 0};
     for (const std::string& format : CLI::detail::split(formats, '+'))
       one.formats |=
           1u << static_cast<int>(value_of<TensorFormat>(kFormats, format, option, "format"));
@@ -89,6 +89,10 @@ void for_each_tensor(const char* option, const std::string& text, int32_t count,
 }
 
 }  // namespace
+
+DataType parse_type(const char* option, std::string_view text) {
+  return value_of<DataType>(kTypes, text, option, "type");
+}
 
 void set_io_formats(ParsedModel& model, const BuildOptions& options, Logger& logger) {
   nvinfer1::INetworkDefinition& network = *model.network;

@@ -5,6 +5,9 @@
 
 namespace tenon::tool {
 
+/// "fp16" and the like, the value of `option`. Throws Failure.
+nvinfer1::DataType parse_type(const char* option, std::string_view text);
+
 /// Applies `--inputIOFormats` and `--outputIOFormats`: "fp16:chw", "fp32:chw+hwc,int8:chw"; one for
 /// all tensors, or one for each in the network's order. An input whose type differs from the
 /// model's is cast, except in strongly typed networks. Throws Failure.

@@ -2,6 +2,7 @@
 
 #include <NvInferPlugin.h>
 #include <NvOnnxParser.h>
+#include <tenon/build.h>
 #include <tenon/open_plan.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "array.h"
 #include "error.h"
 #include "io_formats.h"
+#include "layer_types.h"
 #include "npz.h"
 #include "profiles.h"
 #include "progress.h"
@@ -64,7 +66,10 @@ void set_flags(nvinfer1::IBuilderConfig& config, const BuildOptions& options) {
   set(options.int8 || options.best, BuilderFlag::kINT8);
   set(options.error_on_timing_cache_miss, BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   set(options.version_compatible, BuilderFlag::kVERSION_COMPATIBLE);
+  set(options.tf32, BuilderFlag::kTF32);
   if (options.no_tf32) config.clearFlag(BuilderFlag::kTF32);
+  set(options.precision_constraints == "obey", BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
+  set(options.precision_constraints == "prefer", BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
   if (options.optimization_level >= 0)
     config.setBuilderOptimizationLevel(options.optimization_level);
   config.setProfilingVerbosity(verbosity_of(options.verbosity));
@@ -170,7 +175,11 @@ ParsedModel parse_model(const std::string& path, const BuildOptions& options,
     fail("{}", text);
   }
   set_flags(*model.config, options);
+  if (!tenon::set_target(*model.config, options.target.c_str()))
+    fail_with_log(logger, "--target: there is no " + options.target + " here");
+  tenon::set_portable(*model.config, options.portable);
   set_io_formats(model, options, logger);
+  set_layer_types(*model.network, options);
   if (with_profile) add_profiles(model, options, inputs, logger);
   return model;
 }

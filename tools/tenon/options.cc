@@ -160,11 +160,24 @@ void BuildOptions::add_to(CLI::App& app) {
       ->check(CLI::Range(0, 5));
   app.add_option("--profilingVerbosity", verbosity, "What the plan says of its layers")
       ->check(CLI::IsMember({"none", "layer_names_only", "detailed", "default", "verbose"}));
-  app.add_flag("--fp16", fp16, "Allow FP16");
-  app.add_flag("--bf16", bf16, "Allow BF16");
+  app.add_option("--target", target, "What to build for (default: cuda where there is a GPU)")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_flag("--portable", portable, "Keep in the plan what building it elsewhere needs");
+  app.add_flag("--fp16", fp16, "Allow FP16, on targets that are quick in it");
+  app.add_flag("--bf16", bf16, "Allow BF16, on targets that are quick in it");
+  app.add_flag("--tf32", tf32, "Allow products of FP32 to be rounded to TF32");
   app.add_flag("--int8", int8, "Allow INT8");
   app.add_flag("--best", best, "Allow every precision");
-  app.add_flag("--noTF32", no_tf32, "Forbid TF32");
+  app.add_flag("--noTF32", no_tf32, "Forbid TF32, which is the default")->excludes("--tf32");
+  app.add_option("--precisionConstraints", precision_constraints,
+                 "What becomes of --layerPrecisions and --layerOutputTypes")
+      ->check(CLI::IsMember({"none", "prefer", "obey"}));
+  app.add_option("--layerPrecisions", layer_precisions,
+                 "Types that layers compute in, as *:fp16,conv1:fp32")
+      ->allow_extra_args(false);
+  app.add_option("--layerOutputTypes", layer_output_types,
+                 "Types of layers' outputs, as conv1:fp16 or split:fp16+fp32")
+      ->allow_extra_args(false);
   app.add_flag("--stronglyTyped", strongly_typed, "Types are those of the network");
   app.add_flag("--versionCompatible,--vc", version_compatible, "Ask for a version compatible plan");
   for (const CLI::Option* option : std::as_const(app).get_options()) options_.push_back(option);

@@ -57,8 +57,12 @@ struct BuildOptions {
   std::vector<std::string> memory_pools;
   std::string timing_cache, verbosity = "layer_names_only";
   int optimization_level = -1;
-  bool fp16 = false, bf16 = false, int8 = false, best = false, no_tf32 = false,
+  bool fp16 = false, bf16 = false, tf32 = false, no_tf32 = false, int8 = false, best = false,
        strongly_typed = false;
+  std::string precision_constraints = "none";
+  std::vector<std::string> layer_precisions, layer_output_types;
+  std::string target;
+  bool portable = false;
   bool error_on_timing_cache_miss = false, version_compatible = false;
 
   void add_to(CLI::App& app);

@@ -177,6 +177,9 @@ class CpuTarget final : public Target {
 #endif
   }
 
+  // Kernels pack their weights anew where this machine wants another form.
+  bool loads(std::string_view) const override { return true; }
+
   std::span<const Candidate> candidates(const Op& op) const override {
     for (const Row& row : kLists)
       if (row.kind == op.kind()) return row.candidates;

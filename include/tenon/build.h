@@ -1,0 +1,44 @@
+// What Tenon's builder can be asked beyond IBuilderConfig: for which target, and for which
+// machines.
+#ifndef TENON_BUILD_H
+#define TENON_BUILD_H
+
+#include "NvInfer.h"
+#include "tenon/extensions.h"
+
+/// What the functions below call.
+TENON_EXTENSION bool tenonSetTarget(nvinfer1::IBuilderConfig* config, const char* name) noexcept;
+TENON_EXTENSION const char* tenonTarget(const nvinfer1::IBuilderConfig* config) noexcept;
+TENON_EXTENSION bool tenonSetPortable(nvinfer1::IBuilderConfig* config, bool portable) noexcept;
+TENON_EXTENSION bool tenonIsPortable(const nvinfer1::IBuilderConfig* config) noexcept;
+
+namespace tenon {
+
+/// Builds for the target `name`: "cpu" or "cuda". "" or null brings back the default: what the
+/// environment variable TENON_TARGET names, or else "cuda" where this library has it and the
+/// machine has a GPU, and "cpu" where not. False, after an error to the builder's logger, when
+/// there is no such target here; false without one when `config` is not Tenon's.
+inline bool set_target(nvinfer1::IBuilderConfig& config, const char* name) noexcept {
+  return tenonSetTarget != nullptr && tenonSetTarget(&config, name);
+}
+
+/// The name that was set, "" for the default. It holds until the next call of set_target().
+inline const char* target(const nvinfer1::IBuilderConfig& config) noexcept {
+  return tenonTarget != nullptr ? tenonTarget(&config) : "";
+}
+
+/// A portable plan also keeps the network: where it is loaded on another machine, or for another
+/// target, it is built again there, which takes as long as building does. It is larger by the
+/// weights that kernels hold in another form. Off by default. False when `config` is not Tenon's.
+inline bool set_portable(nvinfer1::IBuilderConfig& config, bool portable) noexcept {
+  return tenonSetPortable != nullptr && tenonSetPortable(&config, portable);
+}
+
+/// Whether plans are portable.
+inline bool is_portable(const nvinfer1::IBuilderConfig& config) noexcept {
+  return tenonIsPortable != nullptr && tenonIsPortable(&config);
+}
+
+}  // namespace tenon
+
+#endif  // TENON_BUILD_H

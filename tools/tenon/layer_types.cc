@@ -1,0 +1,80 @@
+#include "layer_types.h"
+
+#include <algorithm>
+
+#include "error.h"
+#include "io_formats.h"
+
+namespace tenon::tool {
+namespace {
+
+using nvinfer1::DataType;
+using nvinfer1::ILayer;
+
+// "conv*:fp16": a layer's name, in which one * stands for anything, and what it gets.
+struct Rule {
+  std::string name, types;
+
+  bool matches(const std::string& layer) const {
+    const auto star = name.find('*');
+    if (star == std::string::npos) return layer == name;
+    const std::string begin = name.substr(0, star), end = name.substr(star + 1);
+    return layer.size() >= begin.size() + end.size() && layer.starts_with(begin)
+           && layer.ends_with(end);
+  }
+};
+
+std::vector<Rule> rules_of(const char* option, const std::vector<std::string>& texts) {
+  std::vector<Rule> rules;
+  for (const std::string& text : texts)
+    for (const std::string& part : CLI::detail::split(text, ',')) {
+      const auto [name, types] = split_name(part);
+      if (name.empty())
+        fail("{}: '{}' names no layer; expected NAME:TYPE, as *:fp16", option, part);
+      if (std::count(name.begin(), name.end(), '*') > 1)
+        fail("{}: '{}' has more than one *", option, name);
+      rules.push_back({name, types});
+    }
+  return rules;
+}
+
+bool is_float(DataType type) {
+  return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
+}
+
+// Later rules hold over earlier ones. A rule with a * leaves out layers that compute no floats.
+template <class Set>
+void apply(const char* option, const std::vector<std::string>& texts,
+           nvinfer1::INetworkDefinition& network, const Set& set) {
+  for (const Rule& rule : rules_of(option, texts)) {
+    bool is_used = false;
+    for (int32_t i = 0; i < network.getNbLayers(); ++i) {
+      ILayer& layer = *network.getLayer(i);
+      if (!rule.matches(layer.getName())) continue;
+      is_used = true;
+      const bool is_exact = rule.name.find('*') == std::string::npos;
+      const bool has_floats = layer.getNbOutputs() > 0 && is_float(layer.getOutput(0)->getType());
+      if (is_exact || has_floats) set(layer, rule.types);
+    }
+    if (!is_used)
+      fail("{}: the model has no layer '{}'; `tenon dump` lists them", option, rule.name);
+  }
+}
+
+}  // namespace
+
+void set_layer_types(nvinfer1::INetworkDefinition& network, const BuildOptions& options) {
+  constexpr const char *kPrecisions = "--layerPrecisions", *kTypes = "--layerOutputTypes";
+  apply(kPrecisions, options.layer_precisions, network,
+        [&](ILayer& layer, const std::string& type) {
+          layer.setPrecision(parse_type(kPrecisions, type));
+        });
+  apply(kTypes, options.layer_output_types, network, [&](ILayer& layer, const std::string& types) {
+    const auto list = CLI::detail::split(types, '+');
+    for (int32_t i = 0; i < layer.getNbOutputs(); ++i)
+      layer.setOutputType(
+          i, parse_type(kTypes, list[std::min<size_t>(static_cast<size_t>(i), list.size() - 1)]));
+  });
+}
+
+}  // namespace tenon::tool
