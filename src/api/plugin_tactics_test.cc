@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 #include "api/testing.h"
@@ -75,11 +74,11 @@ class Copy final : public IPluginV3,
     return 0;
   }
   int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* inputs,
-                  void* const* outputs, void*, cudaStream_t) noexcept override {
+                  void* const* outputs, void*, cudaStream_t stream) noexcept override {
     ran.push_back(tactic_);
     if (tactic_ != 3) std::this_thread::sleep_for(std::chrono::milliseconds(4));
-    std::memcpy(outputs[0], inputs[0], static_cast<size_t>(in[0].dims.d[0]) * sizeof(float));
-    return 0;
+    const size_t bytes = static_cast<size_t>(in[0].dims.d[0]) * sizeof(float);
+    return cudaMemcpyAsync(outputs[0], inputs[0], bytes, cudaMemcpyDefault, stream);
   }
   IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
   const PluginFieldCollection* getFieldsToSerialize() noexcept override { return &none_; }

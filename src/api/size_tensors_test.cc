@@ -94,24 +94,27 @@ class Above final : public IPluginV3,
   }
   int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc* out,
                   const void* const* inputs, void* const* outputs, void*,
-                  cudaStream_t) noexcept override {
+                  cudaStream_t stream) noexcept override {
     seen.running = list(out[0].dims);
     const int64_t rows = in[0].dims.d[0], columns = in[0].dims.d[1];
-    const auto* x = static_cast<const float*>(inputs[0]);
-    int32_t size = 0;
+    const Floats x = on_host<float>(inputs[0], static_cast<size_t>(rows * columns), stream);
+    Floats values;
+    std::vector<int32_t> places;
     for (int64_t i = 0; i < rows * columns; ++i) {
-      if (x[i] <= threshold_) continue;
-      static_cast<float*>(outputs[0])[size] = x[i];
-      static_cast<int32_t*>(outputs[1])[2 * size] = static_cast<int32_t>(i / columns);
-      static_cast<int32_t*>(outputs[1])[2 * size + 1] = static_cast<int32_t>(i % columns);
-      ++size;
+      if (x[static_cast<size_t>(i)] <= threshold_) continue;
+      values.push_back(x[static_cast<size_t>(i)]);
+      places.push_back(static_cast<int32_t>(i / columns));
+      places.push_back(static_cast<int32_t>(i % columns));
     }
+    auto size = static_cast<int32_t>(values.size());
+    to_device(outputs[0], values, stream);
+    to_device(outputs[1], places, stream);
     if (fault_ == kTooMany) size = static_cast<int32_t>(rows * columns) + 1;
     if (fault_ == kNegative) size = -1;
     if (long_)
-      *static_cast<int64_t*>(outputs[2]) = size;
+      to_device(outputs[2], List{size}, stream);
     else
-      *static_cast<int32_t*>(outputs[2]) = size;
+      to_device(outputs[2], std::vector<int32_t>{size}, stream);
     return 0;
   }
   IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
