@@ -18,6 +18,8 @@ using nvinfer1::MatrixOperation;
 using Operation = nvinfer1::ElementWiseOperation;
 
 constexpr size_t kRank = 4;  // batches, heads, rows, elements
+// Vectors that are longer keep registers from holding results: then products are quicker.
+constexpr int64_t kLongest = 256;
 
 bool is_usable(const Node* node) {
   return node != nullptr && is_plain(*node) && is_float_only(*node) && !is_on_host(*node);
@@ -137,12 +139,17 @@ class Attentions {
     return true;
   }
 
-  // Heads and batches are not repeated.
+  // Heads and batches are not repeated, and vectors are short.
   static bool fits(const Match& m, const Value& result) {
+    const auto is_short = [](const Value* v) {
+      const Dim size = v->dims.back();
+      return size->is_integer_constant() && size->value.integer <= kLongest;
+    };
     for (const Value* v : {m.query, m.key, m.value})
       if (v->dims.size() != kRank || v->dims[0] != result.dims[0] || v->dims[1] != result.dims[1])
         return false;
-    return true;
+    // The key may still be transposed.
+    return is_short(m.query) && is_short(m.value);
   }
 
   void fuse(Match m) {

@@ -105,9 +105,7 @@ TEST(AttentionPlaces, AResultThatOthersNeedStays) {
   Value& result = attend(m, q, k, k);
   m.output(result, "plain");
   m.output(shuffle(m, result, {0, 2, 1, 3}, {2, 5, 32}));
-  EXPECT_FALSE(only_attention(*rewritten(m.network, attention_places))
-                   .at(0)
-                   ->has_own_places());
+  EXPECT_FALSE(only_attention(*rewritten(m.network, attention_places)).at(0)->has_own_places());
 }
 
 }  // namespace

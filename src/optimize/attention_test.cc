@@ -79,6 +79,14 @@ TEST(AttentionPass, HeadsThatAreRepeatedStay) {
   EXPECT_EQ(rewritten(m.network, attention)->nodes().size(), 4u);
 }
 
+TEST(AttentionPass, LongVectorsStay) {
+  Model m;
+  Value& query = m.input({1, 1, 3, 257}, "q");
+  Value& scores = m.matrix_product(query, transposed(m, m.input({1, 1, 2, 257}, "k")));
+  m.output(m.matrix_product(softmax(m, scores), m.input({1, 1, 2, 4}, "v")));
+  EXPECT_EQ(rewritten(m.network, attention)->nodes().size(), 4u);
+}
+
 TEST(AttentionPass, OnlyWhereTheTargetIsQuick) {
   FusingTarget slow;
   slow.accepts = [](const auto&) { return false; };
