@@ -296,21 +296,19 @@ __global__ void __launch_bounds__(kMostWarps * 32) attend(AttentionParameters p)
   warp.store();
 }
 
-// Warps of a block: all of the GPU should have work, and few rows be in vain.
+// Warps of a block, so that the GPU is done soonest: it takes as many blocks at a time as it has
+// processors, or several times that, which comes to the same.
 int choose_warps(const AttentionParameters& p) {
   int device = 0, processors = 0;
   if (cudaGetDevice(&device) != cudaSuccess
       || cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
     return 4;
-  const auto blocks = [&](int warps) {
-    return (p.queries + 16 * warps - 1) / (16 * warps) * p.batch * p.heads;
-  };
   int best = 1;
   int64_t least = INT64_MAX;
   for (int warps = kMostWarps; warps >= 1; --warps) {
-    if (2 * blocks(warps) < processors && warps > 1) continue;
+    const int64_t blocks = (p.queries + 16 * warps - 1) / (16 * warps) * p.batch * p.heads;
     // Keys are loaded once for each block, which costs about as much as 32 rows.
-    const int64_t work = blocks(warps) * (16 * warps + 32);
+    const int64_t work = (blocks + processors - 1) / processors * (16 * warps + 32);
     if (work >= least) continue;
     least = work;
     best = warps;

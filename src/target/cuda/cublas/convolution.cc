@@ -4,6 +4,7 @@
 #include "target/cuda/check.h"
 #include "target/cuda/cublas/library.h"
 #include "target/cuda/cublas/product.h"
+#include "target/cuda/cublas/product_epilogue.h"
 #include "target/cuda/empty_execution.h"
 #include "target/cuda/kernels.h"
 #include "target/cuda/sliding.h"
@@ -11,40 +12,9 @@
 namespace tenon::cuda {
 namespace {
 
-using nvinfer1::ActivationType;
-using nvinfer1::ElementWiseOperation;
-using Family = PointwiseStep::Family;
-
 constexpr int kSuggestions = 6;  // algorithms that are timed against each other
 
-struct Epilogue {
-  bool adds = false;  // its operand, which has the result's shape
-  ProductActivation activation = ProductActivation::kNone;
-};
-
-/// x, x + y, and relu of either.
-std::optional<Epilogue> match(const PointwiseProgram& program) {
-  Epilogue epilogue;
-  if (!program.constants.empty() || program.inputs > 2) return std::nullopt;
-  int32_t value = 0;
-  for (size_t i = 0; i < program.steps.size(); ++i) {
-    const PointwiseStep& s = program.steps[i];
-    const bool is_sum = i == 0 && program.inputs == 2 && s.family == Family::kElementWise
-                        && s.function == static_cast<int32_t>(ElementWiseOperation::kSUM)
-                        && s.a + s.b == 1 && s.a * s.b == 0;
-    const bool is_relu = i + 1 == program.steps.size() && s.family == Family::kActivation
-                         && s.function == static_cast<int32_t>(ActivationType::kRELU)
-                         && s.a == value;
-    if (!is_sum && !is_relu) return std::nullopt;
-    epilogue.adds |= is_sum;
-    if (is_relu) epilogue.activation = ProductActivation::kRelu;
-    value = program.step_register(i);
-  }
-  if (epilogue.adds != (program.inputs == 2)) return std::nullopt;
-  return epilogue;
-}
-
-ProductForm form_of(const SlidingOp& op, const Epilogue& epilogue,
+ProductForm form_of(const SlidingOp& op, const ProductEpilogue& epilogue,
                     std::span<const TensorSpec> inputs, bool tf32) {
   const Shape& data = inputs[kDataInput].shape;
   ProductForm form;
@@ -56,8 +26,8 @@ ProductForm form_of(const SlidingOp& op, const Epilogue& epilogue,
   form.b.transposed = true;
   form.result_row_step = form.columns;
   form.has_bias = inputs.size() > kBiasInput && inputs[kBiasInput].present;
-  form.has_added = epilogue.adds;
-  form.activation = epilogue.activation;
+  form.has_added = epilogue.has_added;
+  if (epilogue.activation == FinishActivation::kRelu) form.activation = ProductActivation::kRelu;
   form.tf32 = tf32;
   return form;
 }
@@ -84,7 +54,8 @@ class ProductExecution final : public Execution {
 
 class ProductConvolution final : public Kernel {
  public:
-  ProductConvolution(const KernelRequest& request, const SlidingOp& op, const Epilogue& epilogue)
+  ProductConvolution(const KernelRequest& request, const SlidingOp& op,
+                     const ProductEpilogue& epilogue)
       : op_(op), epilogue_(epilogue), tf32_(request.tf32) {
     timing_id = convolution_timing_id();
     input_layouts.assign(request.inputs.size(), Layout::kChannelsLast);
@@ -139,7 +110,7 @@ class ProductConvolution final : public Kernel {
   }
 
   SlidingOp op_;
-  Epilogue epilogue_;
+  ProductEpilogue epilogue_;
   bool tf32_;
   std::vector<ProductAlgorithm> suggestions_;
   size_t chosen_ = 0;
@@ -168,8 +139,11 @@ std::string refusal(const SlidingOp& op, const KernelRequest& request) {
 Offer offer_product_convolution(const KernelRequest& request) {
   const SlidingOp op(request.op);
   if (std::string reason = refusal(op, request); !reason.empty()) return reason;
-  const auto epilogue = match(op.attributes.epilogue);
-  if (!epilogue) return "the epilogue is not supported";
+  const auto epilogue = product_epilogue(op.attributes.epilogue);
+  if (!epilogue
+      || (epilogue->activation != FinishActivation::kNone
+          && epilogue->activation != FinishActivation::kRelu))
+    return "the epilogue is not supported";
   auto kernel = std::make_unique<ProductConvolution>(request, op, *epilogue);
   if (request.stored == nullptr && !kernel->has_algorithm()) return "cuBLASLt has no algorithm";
   return kernel;

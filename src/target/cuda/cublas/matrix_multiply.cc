@@ -8,62 +8,14 @@
 #include "target/cuda/check.h"
 #include "target/cuda/cublas/geometry.h"
 #include "target/cuda/cublas/library.h"
-#include "target/cuda/finish.h"
+#include "target/cuda/cublas/product_epilogue.h"
 #include "target/cuda/kernels.h"
 
 namespace tenon::cuda {
 namespace {
 
-using nvinfer1::ActivationType;
-using nvinfer1::ElementWiseOperation;
-
 constexpr size_t kBias = 2, kAdded = 3;  // inputs of the layer
 constexpr int kSuggestions = 8;          // algorithms that are timed against each other
-
-// An epilogue: what is added to the result, then a function of it.
-struct ProductEpilogue {
-  bool has_added = false;
-  FinishActivation activation = FinishActivation::kNone;
-};
-
-std::optional<FinishActivation> activation_of(const PointwiseStep& step) {
-  if (step.family != PointwiseStep::Family::kActivation) return std::nullopt;
-  switch (static_cast<ActivationType>(step.function)) {
-    case ActivationType::kRELU:
-      return FinishActivation::kRelu;
-    case ActivationType::kGELU_ERF:
-      return FinishActivation::kGeluErf;
-    case ActivationType::kGELU_TANH:
-      return FinishActivation::kGeluTanh;
-    default:
-      return std::nullopt;
-  }
-}
-
-// The program if it is such an epilogue.
-std::optional<ProductEpilogue> match(const PointwiseProgram& program) {
-  ProductEpilogue epilogue;
-  if (program.empty()) return epilogue;
-  if (!program.constants.empty() || program.inputs > 2) return std::nullopt;
-  int32_t value = 0;
-  size_t at = 0;
-  if (program.inputs == 2) {
-    const PointwiseStep& step = program.steps[at];
-    const bool adds = step.family == PointwiseStep::Family::kElementWise
-                      && step.function == static_cast<int32_t>(ElementWiseOperation::kSUM)
-                      && step.a + step.b == 1 && step.a * step.b == 0;
-    if (!adds) return std::nullopt;
-    epilogue.has_added = true;
-    value = program.step_register(at++);
-  }
-  if (at < program.steps.size()) {
-    const auto activation = activation_of(program.steps[at]);
-    if (!activation || program.steps[at].a != value) return std::nullopt;
-    epilogue.activation = *activation;
-    ++at;
-  }
-  return at == program.steps.size() ? std::optional(epilogue) : std::nullopt;
-}
 
 bool has(std::span<const TensorSpec> inputs, size_t i) {
   return i < inputs.size() && inputs[i].present;
@@ -150,7 +102,7 @@ ProductGeometry geometry_of(const Op& op, std::span<const TensorSpec> inputs) {
 
 std::optional<ProductEpilogue> epilogue_of(const Op& op) {
   const auto* layer = dynamic_cast<const MatrixMultiply*>(&op);
-  return layer == nullptr ? ProductEpilogue() : match(layer->epilogue);
+  return layer == nullptr ? ProductEpilogue() : product_epilogue(layer->epilogue);
 }
 
 // What a layer does at certain shapes.
@@ -238,12 +190,10 @@ class ProductExecution final : public Execution {
 
 class ProductKernel final : public Kernel {
  public:
-  ProductKernel(const Op& op, bool tf32, std::vector<ProductAlgorithm> algorithms, size_t chosen)
-      : op_(op.clone()), tf32_(tf32), algorithms_(std::move(algorithms)), chosen_(chosen) {
+  ProductKernel(const KernelRequest& request, std::vector<ProductAlgorithm> algorithms)
+      : op_(request.op.clone()), tf32_(request.tf32), algorithms_(std::move(algorithms)) {
     timing_id = product_timing_id();
-    if (algorithms_.empty()) return;
-    variant = fmt::format("suggestion {}", chosen_);
-    state = algorithms_[chosen_].state();
+    choose(0);
   }
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
@@ -253,31 +203,34 @@ class ProductKernel final : public Kernel {
   }
 
   std::vector<std::unique_ptr<Kernel>> variants() const override {
-    std::vector<std::unique_ptr<Kernel>> list;
+    std::vector<std::unique_ptr<Kernel>> others;
     for (size_t i = 0; i < algorithms_.size(); ++i) {
       if (i == chosen_) continue;
-      auto other = std::make_unique<ProductKernel>(*op_, tf32_, algorithms_, i);
-      other->name = name;
-      other->input_layouts = input_layouts;
-      other->output_layouts = output_layouts;
-      other->input_is_packed = input_is_packed;
-      other->input_on_host = input_on_host;
-      list.push_back(std::move(other));
+      auto other = std::make_unique<ProductKernel>(*this);
+      other->choose(i);
+      others.push_back(std::move(other));
     }
-    return list;
+    return others;
   }
 
  private:
-  std::unique_ptr<Op> op_;
+  void choose(size_t algorithm) {
+    chosen_ = algorithm;
+    if (algorithms_.empty()) return;
+    variant = fmt::format("suggestion {}", chosen_);
+    state = algorithms_[chosen_].state();
+  }
+
+  std::shared_ptr<const Op> op_;
   bool tf32_;
   std::vector<ProductAlgorithm> algorithms_;  // none: each execution asks for its own
-  size_t chosen_;
+  size_t chosen_ = 0;
 };
 
 }  // namespace
 
 bool cublas_fuses(const PointwiseProgram& epilogue) {
-  return match(epilogue).has_value();
+  return product_epilogue(epilogue).has_value();
 }
 
 Offer offer_cublas_product(const KernelRequest& request) {
@@ -290,11 +243,11 @@ Offer offer_cublas_product(const KernelRequest& request) {
   if (request.stored != nullptr) {
     std::vector<ProductAlgorithm> algorithms;
     if (auto stored = ProductAlgorithm::from(request.stored->state)) algorithms.push_back(*stored);
-    return std::make_unique<ProductKernel>(request.op, request.tf32, std::move(algorithms), 0);
+    return std::make_unique<ProductKernel>(request, std::move(algorithms));
   }
   const Task task(request.op, request.inputs, request.tf32, nullptr, kSuggestions);
   if (!task.can_run()) return "cuBLASLt has no algorithm for it";
-  return std::make_unique<ProductKernel>(request.op, request.tf32, task.algorithms, 0);
+  return std::make_unique<ProductKernel>(request, task.algorithms);
 }
 
 Offer offer_cublas_einsum(const KernelRequest& request) {
