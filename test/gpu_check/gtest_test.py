@@ -68,7 +68,7 @@ class Runner(unittest.TestCase):
         self.assertEqual(failed["Suite.Wrong"], "expected 1, got 2")
         self.assertIn("illegal memory access", failed["Suite.LosesTheGpu"])
         self.assertIn("signal 11", failed["Suite.Crashes"])
-        self.assertIn("longer than 1 s", failed["Suite.Slow"])
+        self.assertIn("said nothing for 1 s", failed["Suite.Slow"])
 
     def test_a_program_that_does_not_start_is_an_error(self):
         self.program.write_text(f"#!{sys.executable}\nraise SystemExit('no library')\n")

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <tenon/cudart/engine.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory_resource>
 #include <new>
@@ -11,7 +12,7 @@
 
 namespace {
 
-constexpr size_t kBytes = size_t{512} << 20;
+constexpr size_t kBytes = size_t{128} << 20;
 constexpr size_t kHeader = 16;  // holds the size, and keeps the alignment
 
 class SharedHeap {
@@ -53,10 +54,13 @@ class SharedHeap {
 // What the heap itself needs comes from the host's.
 thread_local bool is_inside = false;
 
-// Never destroyed: others free memory until the end.
-SharedHeap& heap() {
-  static auto* const heap = new (std::malloc(sizeof(SharedHeap))) SharedHeap;
-  return *heap;
+// Null while the first caller makes it, so that nobody waits for threads of the driver. Never
+// destroyed: others free memory until the end.
+SharedHeap* heap() {
+  static std::atomic<SharedHeap*> ready{nullptr};
+  static std::atomic_flag begun;
+  if (!begun.test_and_set()) ready = new (std::malloc(sizeof(SharedHeap))) SharedHeap;
+  return ready;
 }
 
 }  // namespace
@@ -65,7 +69,7 @@ void* operator new(size_t bytes) {
   void* data = nullptr;
   if (!is_inside) {
     is_inside = true;
-    data = heap().allocate(bytes);
+    if (SharedHeap* shared = heap()) data = shared->allocate(bytes);
     is_inside = false;
   }
   if (data == nullptr) data = std::malloc(bytes > 0 ? bytes : 1);
@@ -75,9 +79,10 @@ void* operator new(size_t bytes) {
 
 void operator delete(void* data) noexcept {
   if (data == nullptr) return;
-  if (is_inside || !heap().owns(data)) return std::free(data);
+  SharedHeap* shared = heap();
+  if (is_inside || shared == nullptr || !shared->owns(data)) return std::free(data);
   is_inside = true;
-  heap().release(data);
+  shared->release(data);
   is_inside = false;
 }
 

@@ -1,9 +1,11 @@
 """Runs a GoogleTest program in several processes, and goes on after a crash or a lost GPU."""
 import collections
 import dataclasses
+import os
 import re
 import subprocess
 import tempfile
+import time
 
 STARTED = re.compile(r"\[ RUN      \] (\S+)")
 ENDED = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] (\S+?),? .*\(\d+ ms\)$")
@@ -42,7 +44,7 @@ def tests_of(program, pattern, environment):
 
 
 class Part:
-    """Some tests of a program, run one after the other."""
+    """Some tests of a program, run one after the other. A test may take `seconds`."""
 
     def __init__(self, command, environment, seconds):
         self.command, self.environment, self.seconds = command, environment, seconds
@@ -55,16 +57,27 @@ class Part:
             waiting = collections.deque(name for name in waiting if name not in done)
         return outcome
 
+    def _end_of(self, process, output):
+        """Waits for the process, and ends one that is silent for too long. How it ended, "" if well."""
+        size, spoke = 0, time.monotonic()
+        while True:
+            try:
+                code = process.wait(0.2)
+                return f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}" if code else ""
+            except subprocess.TimeoutExpired:
+                now, grown = time.monotonic(), os.fstat(output.fileno()).st_size
+                if grown > size:
+                    size, spoke = grown, now
+                elif now - spoke > self.seconds:
+                    process.kill()
+                    process.wait()
+                    return f"said nothing for {self.seconds} s"
+
     def _run_once(self, names, outcome):
         """One process; returns the tests that are settled."""
         with tempfile.TemporaryFile("w+", errors="replace") as output:
             command = [*self.command, f"--gtest_filter={':'.join(names)}", "--gtest_color=no"]
-            try:
-                code = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=self.environment,
-                                      timeout=self.seconds).returncode
-                end = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}" if code else ""
-            except subprocess.TimeoutExpired:
-                end = f"took longer than {self.seconds} s"
+            end = self._end_of(subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=self.environment), output)
             output.seek(0)
             lines = output.read().splitlines()
         settled, running, said, lost, bad = set(), None, [], False, False
