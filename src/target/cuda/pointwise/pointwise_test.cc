@@ -113,6 +113,7 @@ TEST(CudaPointwiseTest, EveryRank) {
   for (int rank = 0; rank <= 8; ++rank) {
     SCOPED_TRACE(rank);
     expect_same(op, {data(all, 1), data(some, 2)}, 0, 1);
+    if (rank == 8) break;
     all.push_back(2 + rank % 2);
     some.push_back(rank % 2 == 0 ? 1 : 2 + rank % 2);
   }
