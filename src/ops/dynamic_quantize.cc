@@ -22,7 +22,7 @@ void DynamicQuantize::visit(FieldVisitor& v) {
 namespace {
 
 // An extent per axis; -1 for a whole one.
-Shape block_of(const DynamicQuantize& op, int rank) {
+Shape open_block_of(const DynamicQuantize& op, int rank) {
   if (op.block.rank() > 0) {
     require(op.block.rank() == rank, "expected a block of {} extents, found {}", rank, op.block);
     for (int64_t extent : op.block)
@@ -34,11 +34,6 @@ Shape block_of(const DynamicQuantize& op, int rank) {
   Shape block = Shape::filled(rank, 1);
   block[normalized_axis(op.axis, rank)] = op.block_size;
   return block;
-}
-
-// The largest number of the type.
-float limit_of(DataType type) {
-  return type == DataType::kFP4 ? 6.f : type == DataType::kFP8 ? 448.f : 127.f;
 }
 
 // Numbers as they come back from the type.
@@ -72,6 +67,17 @@ std::vector<int64_t> scale_of_elements(const Shape& data, const Shape& block, co
 
 }  // namespace
 
+Shape block_of(const DynamicQuantize& op, const Shape& data) {
+  Shape block = open_block_of(op, data.rank());
+  for (int i = 0; i < block.rank(); ++i)
+    if (block[i] == -1) block[i] = std::max<int64_t>(data[i], 1);
+  return block;
+}
+
+float largest_number(DataType type) {
+  return type == DataType::kFP4 ? 6.f : type == DataType::kFP8 ? 448.f : 127.f;
+}
+
 void DynamicQuantize::infer(Inference& c) const {
   require_inputs(c, 1, 2);
   require_float(c, 0, "the data");
@@ -86,7 +92,7 @@ void DynamicQuantize::infer(Inference& c) const {
     require_float(c, 1, "the scale of the scales");
     require_count(c, 1, "the scale of the scales", 1);
   }
-  const Shape extents = block_of(*this, c.rank(0));
+  const Shape extents = open_block_of(*this, c.rank(0));
   Dims scales;
   for (int i = 0; i < extents.rank(); ++i)
     scales.push_back(extents[i] == -1 ? c.pool().constant(1)
@@ -102,13 +108,14 @@ void DynamicQuantize::reference(const ReferenceCall& call) const {
   const Floats x(in);
   const bool has_unit = call.inputs.size() > 1 && call.inputs[1].data != nullptr;
   const float unit = has_unit ? Floats(call.inputs[1])[0] : 1;
-  const auto scale_of = scale_of_elements(in.shape, block_of(*this, in.shape.rank()), scales.shape);
+  const auto scale_of =
+      scale_of_elements(in.shape, open_block_of(*this, in.shape.rank()), scales.shape);
   std::vector<float> scale(static_cast<size_t>(scales.shape.volume()), 0);
   for (size_t i = 0; i < scale_of.size(); ++i) {
     float& largest = scale[static_cast<size_t>(scale_of[i])];
     largest = std::max(largest, std::fabs(x[static_cast<int64_t>(i)]));
   }
-  const float limit = limit_of(to);
+  const float limit = largest_number(to);
   for (float& s : scale) s = s / limit / unit;
   store_and_read(scale_type, scale, scales.data);
   std::vector<float> values(scale_of.size());

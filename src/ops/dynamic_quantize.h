@@ -23,4 +23,10 @@ struct DynamicQuantize final : OpOf<DynamicQuantize, LayerType::kDYNAMIC_QUANTIZ
   void reference(const ReferenceCall& call) const override;
 };
 
+/// The extents of a block of data, one per axis; those that the op leaves open are the data's.
+Shape block_of(const DynamicQuantize& op, const Shape& data);
+
+/// The largest number of a type that blocks are quantised to.
+float largest_number(DataType type);
+
 }  // namespace tenon
