@@ -29,7 +29,12 @@ constexpr Candidate kDeconvolution[] = {{"cudnn_convolution", offer_cudnn_convol
 constexpr Candidate kIntegerConvolution[] = {{"integer_convolution", offer_integer_convolution},
                                              {"host", offer_host}};
 constexpr Candidate kPooling[] = {{"pooling", offer_pooling}, {"host", offer_host}};
-constexpr Candidate kReduce[] = {{"spatial_mean", offer_spatial_mean}, {"host", offer_host}};
+constexpr Candidate kReduce[] = {
+    {"spatial_mean", offer_spatial_mean}, {"reduce", offer_reduce}, {"host", offer_host}};
+constexpr Candidate kCumulative[] = {{"cumulative", offer_cumulative}, {"host", offer_host}};
+constexpr Candidate kLrn[] = {{"lrn", offer_lrn}, {"host", offer_host}};
+constexpr Candidate kDynamicQuantize[] = {{"dynamic_quantize", offer_dynamic_quantize},
+                                          {"host", offer_host}};
 constexpr Candidate kPointwise[] = {{"pointwise", offer_pointwise},
                                     {"integer_pointwise", offer_integer_pointwise},
                                     {"host", offer_host}};
@@ -111,6 +116,9 @@ const Row kLists[] = {
     {LayerType::kFILL, kFill},
     {LayerType::kONE_HOT, kOneHot},
     {LayerType::kTOPK, kTopK},
+    {LayerType::kDYNAMIC_QUANTIZE, kDynamicQuantize},
+    {LayerType::kCUMULATIVE, kCumulative},
+    {LayerType::kLRN, kLrn},
     {LayerType::kPLUGIN, kPlugin},
     {LayerType::kPLUGIN_V2, kPlugin},
     {LayerType::kPLUGIN_V3, kPlugin},

@@ -70,4 +70,10 @@ Offer offer_fill(const KernelRequest& request);
 Offer offer_one_hot(const KernelRequest& request);
 Offer offer_top_k(const KernelRequest& request);
 
+// Layers whose elements depend on several of one operand, as generated code.
+Offer offer_reduce(const KernelRequest& request);
+Offer offer_cumulative(const KernelRequest& request);
+Offer offer_lrn(const KernelRequest& request);
+Offer offer_dynamic_quantize(const KernelRequest& request);
+
 }  // namespace tenon::cuda

@@ -6,8 +6,8 @@
 
 namespace tenon::cuda {
 
-/// All outputs of a layer are those of the reference within `tolerance`, also when its kernel is
-/// loaded from a plan.
+/// All outputs of a layer are those of the reference within `tolerance` (0: the same bits), also
+/// when its kernel is loaded from a plan.
 inline void expect_outputs_as_reference(const Op& op, const std::vector<TestInput>& inputs,
                                         std::string_view candidate, double tolerance) {
   Network network;
@@ -64,7 +64,10 @@ inline void expect_outputs_as_reference(const Op& op, const std::vector<TestInpu
     for (size_t i = 0; i < out.size(); ++i) {
       SCOPED_TRACE(fmt::format("output {}{}", i, loaded ? ", loaded" : ""));
       device.copy_out(found[i].mutable_data<void>(), to[i], found[i].bytes(), nullptr);
-      expect_close(found[i], expected[i], tolerance);
+      if (tolerance == 0)
+        expect_identical(found[i], expected[i]);
+      else
+        expect_close(found[i], expected[i], tolerance);
     }
   }
 }
