@@ -29,7 +29,7 @@ TEST(CudaCumulativeTest, EveryAxisAndDirection) {
         op.reverse = reverse;
         for (const Shape& shape :
              {Shape{3, 20, 40}, Shape{5, 7, 3}, Shape{1, 1, 3000}, Shape{0, 2, 3}})
-          expect_same_sums(op, data(shape), axis, 1e-6);
+          expect_same_sums(op, data(shape), axis, 1e-5);  // float sums in another order
         op.operation = CumulativeKind::kProduct;
         expect_same_sums(op, {random_tensor({3, 20, 40}, 1, 0.9f, 1.1f)}, axis, 1e-5);
       }
