@@ -137,7 +137,7 @@ SUITES = (
     Suite("goldens", "whole models against PyTorch", ("test/golden/test_golden",), google("test/golden/test_golden")),
     Suite("models", "real models against ONNX Runtime", ("test/models/test_models",),
           google("test/models/test_models", ":".join(f"*/{name}" for name in MODELS))),
-    Suite("api", "the API's tests, with memory that host and GPU see", ("src/api/test_api",), google("src/api/test_api")),
+    Suite("api", "the API's tests, with memory that host and GPU see", ("src/api/test_api",), google("src/api/test_api", seconds=20)),
     Suite("programs", "programs in the style of TensorRT 8", ("test/programs8x/test_programs8x",),
           google("test/programs8x/test_programs8x")),
     Suite("command line", "build, run, inspect and what they refuse", CLI_PROGRAMS, command_line),
