@@ -13,6 +13,8 @@ import time
 from gpu.pack import ARCHIVE, LIBRARIES, MANIFEST, commit
 from gpu.suites import ROOT, SANITIZED, SUITES, TWO, Machine
 
+PAGE = ROOT / "docs/gpu.md"
+
 
 def unpack():
     """Unpacks the archive over this checkout, if it is there, and puts the checkout where its programs look for it."""
@@ -103,7 +105,7 @@ def report(path, manifest, gpus, rows, options):
     lines += [f"| {name} | {passed} | {failed} | {seconds:.0f} |" for name, passed, failed, seconds in rows]
     path.parent.mkdir(parents=True, exist_ok=True)
     if options.sanitize or options.two:  # added to what the suites wrote
-        old = path.read_text().splitlines() if path.exists() else lines[:lines.index("|---|---|---|---|") + 1]
+        old = PAGE.read_text().splitlines() if PAGE.exists() else lines[:lines.index("|---|---|---|---|") + 1]
         names = {row[0] for row in rows}
         old = [line for line in old if line.split("|")[1:2] == [] or line.split("|")[1].strip() not in names]
         lines = old + lines[lines.index("|---|---|---|---|") + 1:]
@@ -125,6 +127,6 @@ def run(options):
     failed = sum(row[2] for row in rows)
     print("\n".join(summary_of(options.log)[:options.show]))
     print(f"{sum(row[1] for row in rows)} passed, {failed} failed, {time.monotonic() - start:.0f} s; details in {options.log}")
-    if not options.suites:
-        report(options.report, manifest, gpus, rows, options)
+    if options.report or not options.suites:
+        report(options.report or PAGE, manifest, gpus, rows, options)
     return 1 if failed else 0
