@@ -24,6 +24,12 @@ using tool::Arrays;
 // The largest error, as a part of the range of the values that are right.
 constexpr double kError = 1e-3;
 
+// The same with layers in float16, whose numbers have 11 bits. Edges of what the text detector
+// finds are steep: rounding the operands of one of its convolutions alone moves a pixel by 0.04.
+double half_error(const std::string& model) {
+  return model == "ppocrv4_det" ? 0.3 : model == "ppocrv4_rec" ? 0.05 : 1e-2;
+}
+
 const fs::path kSource = TENON_SOURCE_DIR;
 const fs::path kModels = kSource / ".cache/models";
 
@@ -68,7 +74,7 @@ void expect_equal(const Array& actual, const Array& expected) {
   for (size_t i = 0; i < b.size(); ++i) ASSERT_EQ(a[i], b[i]) << "element " << i;
 }
 
-void expect_close(const Array& actual, const Array& expected) {
+void expect_close(const Array& actual, const Array& expected, double most_error) {
   const auto a = tool::numbers(actual), b = tool::numbers(expected);
   if (b.empty()) return;
   const auto [least, most] = std::minmax_element(b.begin(), b.end());
@@ -77,7 +83,8 @@ void expect_close(const Array& actual, const Array& expected) {
     ASSERT_EQ(std::isnan(a[i]), std::isnan(b[i])) << "element " << i << " is " << a[i];
     if (!std::isnan(b[i])) worst = std::max(worst, std::abs(a[i] - b[i]));
   }
-  EXPECT_LE(worst, kError * (*most - *least)) << "for values from " << *least << " to " << *most;
+  EXPECT_LE(worst, most_error * (*most - *least))
+      << "for values from " << *least << " to " << *most;
 }
 
 std::vector<int64_t> labels_of(const Array& scores) {
@@ -89,7 +96,8 @@ std::vector<int64_t> labels_of(const Array& scores) {
   return labels;
 }
 
-void expect_outputs(const Model& model, const Case& expected, const Arrays& actual) {
+void expect_outputs(const Model& model, const Case& expected, const Arrays& actual,
+                    double most_error) {
   for (const auto& [name, array] : expected.outputs) {
     SCOPED_TRACE("output " + name);
     const auto found = actual.find(name);
@@ -100,7 +108,7 @@ void expect_outputs(const Model& model, const Case& expected, const Arrays& actu
       expect_equal(found->second, array);  // detections
       continue;
     }
-    expect_close(found->second, array);
+    expect_close(found->second, array, most_error);
     if (model.labels) {
       EXPECT_EQ(labels_of(found->second), labels_of(array));
     }
@@ -108,27 +116,51 @@ void expect_outputs(const Model& model, const Case& expected, const Arrays& actu
 }
 
 void run_cases(const Model& model, nvinfer1::ICudaEngine& engine, const std::vector<Case>& cases,
-               Way way) {
+               Way way, double most_error = kError) {
   for (const Case& one : cases) {
     SCOPED_TRACE("case " + one.name);
-    expect_outputs(model, one, testing::run_engine(engine, one.inputs, way));
+    expect_outputs(model, one, testing::run_engine(engine, one.inputs, way), most_error);
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
 
 class RealModel : public ::testing::TestWithParam<Model> {};
 
+testing::InputShapes shapes_of(const std::vector<Case>& cases) {
+  testing::InputShapes shapes;
+  for (const Case& one : cases)
+    for (const auto& [name, array] : one.inputs) shapes[name].push_back(tool::to_dims(array.shape));
+  return shapes;
+}
+
+// On every target: what is asked for single layers does not depend on what is quick.
+TEST_P(RealModel, IsNearItWithLayersInFloat16) {
+  const Model& model = GetParam();
+  const std::vector<Case> cases = cases_of(model);
+  testing::Logger logger(nvinfer1::ILogger::Severity::kERROR);  // warnings name layers of float32
+  const auto plan = testing::build_plan(
+      logger, (kModels / (model.name + ".onnx")).string(), shapes_of(cases),
+      [](nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config) {
+        config.setFlag(nvinfer1::BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
+        for (int32_t i = 0; i < network.getNbLayers(); ++i)
+          network.getLayer(i)->setPrecision(nvinfer1::DataType::kHALF);
+      });
+  ASSERT_NE(plan, nullptr);
+  const std::unique_ptr<nvinfer1::IRuntime> runtime(nvinfer1::createInferRuntime(logger));
+  const std::unique_ptr<nvinfer1::ICudaEngine> engine(
+      runtime->deserializeCudaEngine(plan->data(), plan->size()));
+  ASSERT_NE(engine, nullptr);
+  run_cases(model, *engine, cases, Way::kEnqueueV3, half_error(model.name));
+}
+
 TEST_P(RealModel, IsWhatOnnxRuntimeComputes) {
   const Model& model = GetParam();
   ASSERT_TRUE(fs::exists(kModels / model.name / "stamp"))
       << "the models are not there: run `./dev models`, which fetches them";
   const std::vector<Case> cases = cases_of(model);
-  testing::InputShapes shapes;
-  for (const Case& one : cases)
-    for (const auto& [name, array] : one.inputs) shapes[name].push_back(tool::to_dims(array.shape));
   testing::Logger logger;
   const auto plan =
-      testing::build_plan(logger, (kModels / (model.name + ".onnx")).string(), shapes);
+      testing::build_plan(logger, (kModels / (model.name + ".onnx")).string(), shapes_of(cases));
   ASSERT_NE(plan, nullptr);
   const std::unique_ptr<nvinfer1::IRuntime> runtime(nvinfer1::createInferRuntime(logger));
   {

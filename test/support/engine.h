@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,22 +15,30 @@
 
 namespace tenon::testing {
 
-/// Every error and warning is a failure of the test.
+/// Every error and warning is a failure of the test, or every error.
 class Logger final : public nvinfer1::ILogger {
  public:
+  explicit Logger(Severity worst = Severity::kWARNING) : worst_(worst) {}
   void log(Severity severity, const char* text) noexcept override {
-    if (severity <= Severity::kWARNING) ADD_FAILURE() << text;
+    if (severity <= worst_) ADD_FAILURE() << text;
   }
+
+ private:
+  Severity worst_;
 };
 
 /// Shapes of an input, one per case that an engine must serve.
 using InputShapes = std::map<std::string, std::vector<nvinfer1::Dims>>;
 
+using Adjust = std::function<void(nvinfer1::INetworkDefinition&, nvinfer1::IBuilderConfig&)>;
+
 /// The plan of an ONNX model for the smallest profile that holds all `shapes`; the first of each is
-/// its optimum. Null, after failures of the test, when it cannot be built.
+/// its optimum. `adjust` may change network and configuration first. Null, after failures of the
+/// test, when it cannot be built.
 inline std::unique_ptr<nvinfer1::IHostMemory> build_plan(nvinfer1::ILogger& logger,
                                                          const std::string& model,
-                                                         const InputShapes& shapes) {
+                                                         const InputShapes& shapes,
+                                                         const Adjust& adjust = {}) {
   using nvinfer1::OptProfileSelector;
   initLibNvInferPlugins(&logger, "");
   const std::unique_ptr<nvinfer1::IBuilder> builder(nvinfer1::createInferBuilder(logger));
@@ -52,6 +61,7 @@ inline std::unique_ptr<nvinfer1::IHostMemory> build_plan(nvinfer1::ILogger& logg
     EXPECT_TRUE(profile->setDimensions(name.c_str(), OptProfileSelector::kMAX, most));
   }
   EXPECT_EQ(config->addOptimizationProfile(profile), 0);
+  if (adjust) adjust(*network, *config);
   return std::unique_ptr<nvinfer1::IHostMemory>(builder->buildSerializedNetwork(*network, *config));
 }
 
