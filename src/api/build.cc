@@ -242,7 +242,10 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   options.log = reporter.log();
   options.verbosity = settings.verbosity;
   options.precision = precision_of(definition, settings, target, reporter.log());
-  options.portable = settings.portable;
+  // The plans of a GPU run on others of its compute capability, and on no more unless portable.
+  options.portable = settings.portable
+                     || (settings.hardware == nvinfer1::HardwareCompatibilityLevel::kAMPERE_PLUS
+                         && !target.device().is_host());
   options.tf32 = settings.flag(BuilderFlag::kTF32);
   options.time_kernels = settings.optimization_level > 0;
   options.error_on_timing_cache_miss = settings.flag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <tenon/build.h>
 
 #include <functional>
 
@@ -166,6 +167,7 @@ TEST(Build, WhatIsNotSupportedYetIsAnErrorOrAWarning) {
   EXPECT_THAT(error_with([&] { s.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS); }),
               HasSubstr("must run in float8_e4m3fn"));
   s.network->getLayer(0)->resetPrecision();
+  EXPECT_TRUE(set_target(*s.config, "cpu"));
   s.config->setFlag(BuilderFlag::kFP16);
   s.logger.take_warnings();
   EXPECT_NE(s.build(), nullptr);

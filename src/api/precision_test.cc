@@ -1,5 +1,6 @@
 // Types of single layers and of whole networks through TensorRT's API.
 #include <gmock/gmock.h>
+#include <tenon/build.h>
 
 #include "api/testing.h"
 
@@ -43,6 +44,7 @@ TEST(Precisions, OutputTypesAreObeyed) {
 
 TEST(Precisions, AreHintsWithoutAFlag) {
   Sums s;
+  ASSERT_TRUE(set_target(*s.config, "cpu"));
   s.layer->setPrecision(DataType::kHALF);
   EXPECT_EQ(s.run_with(BuilderFlag::kFP16), (Floats{2049, 259}));
   const std::string warnings = s.logger.take_warnings();
@@ -59,6 +61,20 @@ TEST(Precisions, InputsMayBeHalvesOfANetworkOfFloats) {
   const _Float16 numbers[] = {2048, 256};
   EXPECT_EQ(run(s, *s.layer->getOutput(0), {numbers}, 2), (Floats{2049, 259}));
   EXPECT_EQ(s.engine()->getTensorDataType(x.getName()), DataType::kHALF);
+}
+
+TEST(Precisions, TargetsAreNamed) {
+  Session s;
+  EXPECT_STREQ(target(*s.config), "");
+  EXPECT_FALSE(set_target(*s.config, "tpu"));
+  EXPECT_THAT(s.logger.take_errors(),
+              HasSubstr("there is no target \"tpu\"; expected cpu or cuda"));
+  EXPECT_TRUE(set_target(*s.config, "cpu"));
+  EXPECT_STREQ(target(*s.config), "cpu");
+  EXPECT_TRUE(set_portable(*s.config, true));
+  s.config->reset();
+  EXPECT_STREQ(target(*s.config), "");
+  EXPECT_FALSE(is_portable(*s.config));
 }
 
 TEST(Precisions, StronglyTypedNetworksKeepTheirTypes) {
