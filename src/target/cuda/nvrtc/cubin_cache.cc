@@ -17,7 +17,7 @@ namespace {
 
 namespace files = std::filesystem;
 
-constexpr std::string_view kExtension = ".cubin";
+constexpr std::string_view kExtension = ".tenon-cubin";
 
 // What a file begins with; the machine code follows.
 struct Header {

@@ -91,7 +91,8 @@ TEST_F(CubinSourceTest, WhatWasNotUsedForLongIsRemoved) {
     files::last_write_time(path, files::file_time_type::clock::now() - std::chrono::hours(hours));
     return path;
   };
-  const auto old = age("a.cubin", 3), recent = age("b.cubin", 1), foreign = age("notes.txt", 9);
+  const auto old = age("a.tenon-cubin", 3), recent = age("b.tenon-cubin", 1),
+             foreign = age("c.cubin", 9);
   const size_t own = compile_cuda(kSource, "sm_90").size();
   CubinCache(folder_, own + 1500).cubin(kSource, "sm_90");
   EXPECT_FALSE(files::exists(old));
