@@ -4,6 +4,7 @@
 #include <cfloat>
 
 #include "target/cuda/attention.cuh"
+#include "target/cuda/capability.h"
 
 namespace tenon::cuda {
 namespace {
@@ -163,26 +164,42 @@ template <class T, int kSize> struct Warp {
     }
   }
 
+  // Calls body(score, key, half) for all of the lane's scores. What is the same for all of them is
+  // asked outside, once, so that the loop has no branches.
+  template <class Body>
+  __device__ void each(float (&score)[kKeys / 8][4], int count, const Body& body) const {
+    const auto part = [&](int j) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) body(score[j][i], j * 8 + lane % 4 * 2 + i % 2, i / 2);
+    };
+    if (count == kKeys) {
+#pragma unroll
+      for (int j = 0; j < kKeys / 8; ++j) part(j);
+    } else {
+#pragma unroll
+      for (int j = 0; j < kKeys / 8; ++j)
+        if (j / 2 * 16 < count) part(j);
+    }
+  }
+
   // Scores become shares, which are still to be divided by their total.
   __device__ void take_shares(float (&score)[kKeys / 8][4], int start, int count, bool all_seen) {
     const float factor = p.scale * kLog2E;
     float most[2] = {largest[0], largest[1]};
-#pragma unroll
-    for (int j = 0; j < kKeys / 8; ++j) {
-      if (j / 2 * 16 >= count) break;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        float x = score[j][i] * factor;
-        if (p.softcap > 0) x = capped(x);
-        if (!all_seen) {
-          const int half = i / 2, k = start + j * 8 + lane % 4 * 2 + i % 2;
-          const bool sees = k >= range[half].first && k < range[half].end;
-          x = !sees ? -INFINITY : p.mask == nullptr ? x : with_mask(x, mask[half], k);
-        }
-        score[j][i] = x;
-        most[i / 2] = fmaxf(most[i / 2], x);
-      }
-    }
+    if (p.softcap > 0)
+      each(score, count, [&](float& x, int, int) { x = capped(x * factor); });
+    else
+      each(score, count, [&](float& x, int, int) { x *= factor; });
+    if (!all_seen)
+      each(score, count, [&](float& x, int key, int half) {
+        const int k = start + key;
+        x = k >= range[half].first && k < range[half].end ? x : -INFINITY;
+      });
+    if (p.mask != nullptr)
+      each(score, count, [&](float& x, int key, int half) {
+        if (x != -INFINITY) x = with_mask(x, mask[half], start + key);
+      });
+    each(score, count, [&](float& x, int, int half) { most[half] = fmaxf(most[half], x); });
     float base[2], change[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -194,15 +211,10 @@ template <class T, int kSize> struct Warp {
       largest[half] = most[half];
       total[half] *= change[half];
     }
-#pragma unroll
-    for (int j = 0; j < kKeys / 8; ++j) {
-      if (j / 2 * 16 >= count) break;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        score[j][i] = power_of_two(score[j][i] - base[i / 2]);
-        total[i / 2] += score[j][i];
-      }
-    }
+    each(score, count, [&](float& x, int, int half) {
+      x = power_of_two(x - base[half]);
+      total[half] += x;
+    });
 #pragma unroll
     for (int j = 0; j < kSize / 8; ++j)
 #pragma unroll
@@ -211,7 +223,8 @@ template <class T, int kSize> struct Warp {
 
   // softcap * tanh(x / softcap), of numbers times log2(e).
   __device__ float capped(float x) const {
-    return p.softcap * kLog2E * (1 - 2 / (1 + power_of_two(2 * x / p.softcap)));
+    const float power = power_of_two(__fdividef(2 * x, p.softcap));
+    return p.softcap * kLog2E * (1 - __fdividef(2.f, 1 + power));
   }
   __device__ float with_mask(float x, int64_t mask_row, int key) const {
     const float added = masked<T>(p, mask_row, key);
@@ -240,6 +253,7 @@ template <class T, int kSize> struct Warp {
 
 template <class T, int kSize>
 __global__ void __launch_bounds__(kMostWarps * 32) attend(AttentionParameters p) {
+#if __CUDA_ARCH__ >= 800  // older GPUs lack these instructions, and it is not launched there
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ Bounds bounds;
   using Tile = Rows<T, kSize>;
@@ -260,11 +274,18 @@ __global__ void __launch_bounds__(kMostWarps * 32) attend(AttentionParameters p)
   if (threadIdx.x == 0) bounds = {p.keys, 0, p.keys, 0};
   __syncthreads();
   for (int half = 0; half < 2; ++half) {
-    if (warp.row_of(half) >= p.queries) continue;
-    atomicMin(&bounds.least_first, warp.range[half].first);
-    atomicMax(&bounds.most_first, warp.range[half].first);
-    atomicMin(&bounds.least_end, warp.range[half].end);
-    atomicMax(&bounds.most_end, warp.range[half].end);
+    // A row that is not there changes no bound.
+    const bool is_row = warp.row_of(half) < p.queries;
+    const Visible v = warp.range[half];
+    const int least_first = __reduce_min_sync(~0u, is_row ? v.first : p.keys);
+    const int most_first = __reduce_max_sync(~0u, is_row ? v.first : 0);
+    const int least_end = __reduce_min_sync(~0u, is_row ? v.end : p.keys);
+    const int most_end = __reduce_max_sync(~0u, is_row ? v.end : 0);
+    if (warp.lane != 0) continue;
+    atomicMin(&bounds.least_first, least_first);
+    atomicMax(&bounds.most_first, most_first);
+    atomicMin(&bounds.least_end, least_end);
+    atomicMax(&bounds.most_end, most_end);
   }
   __syncthreads();
   const Bounds seen = bounds;
@@ -294,6 +315,7 @@ __global__ void __launch_bounds__(kMostWarps * 32) attend(AttentionParameters p)
   }
   wait_for_groups<0>();
   warp.store();
+#endif
 }
 
 // Warps of a block, so that the GPU is done soonest: it takes as many blocks at a time as it has

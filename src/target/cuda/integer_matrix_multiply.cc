@@ -2,6 +2,7 @@
 #include "ops/integer_matrix_multiply.h"
 
 #include "base/error.h"
+#include "target/cuda/capability.h"
 #include "target/cuda/check.h"
 #include "target/cuda/integer_product.h"
 #include "target/cuda/kernels.h"
@@ -102,6 +103,8 @@ class IntegerProductKernel final : public Kernel {
 Offer offer_integer_matrix_multiply(const KernelRequest& request) {
   const auto& op = static_cast<const IntegerMatrixMultiply&>(request.op);
   if (request.inputs.size() < 2) return "inputs are missing";
+  constexpr int kAmpere = 8;
+  if (!has_capability(kAmpere)) return "it needs a GPU of compute capability 8.0 or more";
   return std::make_unique<IntegerProductKernel>(op);
 }
 

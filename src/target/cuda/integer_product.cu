@@ -107,6 +107,7 @@ template <class To> __device__ To requantized(const Parameters& p, int32_t sum, 
 }
 
 template <class A, class B, class To> __global__ void multiply(Parameters p) {
+#if __CUDA_ARCH__ >= 800  // older GPUs lack the instruction, and it is not launched there
   __shared__ __align__(16) uint8_t data_tile[kTile][kStep], weights_tile[kTile][kStep];
   int64_t rest = blockIdx.z, data_at = 0, weights_at = 0;
   for (int axis = p.axes - 1; axis >= 0; --axis) {
@@ -177,6 +178,7 @@ template <class A, class B, class To> __global__ void multiply(Parameters p) {
         result[row * p.columns + column] = requantized<To>(p, static_cast<int32_t>(all), column);
       }
     }
+#endif
 }
 
 template <class A, class B> void launch(const Parameters& p, cudaStream_t stream) {
