@@ -20,6 +20,7 @@ namespace {
 constexpr Candidate kConvolution[] = {
     {"depthwise_convolution", offer_depthwise_convolution, true},  // cuDNN's may be quicker
     {"product_convolution", offer_product_convolution, true},
+    {"fused_product_convolution", offer_fused_product_convolution, true},
     {"cudnn_convolution", offer_cudnn_convolution},
     {"direct_convolution", offer_direct_convolution},
     {"host", offer_host}};

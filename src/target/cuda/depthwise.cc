@@ -1,7 +1,5 @@
 #include "target/cuda/depthwise.h"
 
-#include <limits>
-
 #include "target/cuda/check.h"
 #include "target/cuda/empty_execution.h"
 #include "target/cuda/kernels.h"
@@ -9,44 +7,6 @@
 
 namespace tenon::cuda {
 namespace {
-
-using nvinfer1::ActivationType;
-using nvinfer1::ElementWiseOperation;
-using Family = PointwiseStep::Family;
-
-struct Activation {
-  DepthwiseActivation kind = DepthwiseActivation::kNone;
-  float low = 0, high = 0;
-};
-
-/// The program as one of the functions that the kernel has.
-std::optional<Activation> match(const PointwiseProgram& program) {
-  const auto& steps = program.steps;
-  if (steps.empty()) return Activation{};
-  const PointwiseStep& first = steps[0];
-  if (program.inputs != 1 || steps.size() > 2 || first.family != Family::kActivation
-      || first.a != 0)
-    return std::nullopt;
-  const auto function = static_cast<ActivationType>(first.function);
-  if (steps.size() == 1) {
-    if (function == ActivationType::kRELU)
-      return Activation{DepthwiseActivation::kClip, 0, std::numeric_limits<float>::infinity()};
-    if (function == ActivationType::kCLIP)
-      return Activation{DepthwiseActivation::kClip, first.alpha, first.beta};
-    return std::nullopt;
-  }
-  const PointwiseStep& product = steps[1];
-  const int32_t gate = program.step_register(0);
-  if (product.family != Family::kElementWise
-      || product.function != static_cast<int32_t>(ElementWiseOperation::kPROD)
-      || std::min(product.a, product.b) != 0 || std::max(product.a, product.b) != gate)
-    return std::nullopt;
-  if (function == ActivationType::kSIGMOID) return Activation{DepthwiseActivation::kSwish};
-  if (function == ActivationType::kHARD_SIGMOID && first.beta == 0.5f
-      && std::abs(first.alpha - 1 / 6.f) < 1e-7f)
-    return Activation{DepthwiseActivation::kHardSwish};
-  return std::nullopt;
-}
 
 class DepthwiseExecution final : public Execution {
  public:
@@ -66,8 +26,8 @@ class DepthwiseExecution final : public Execution {
 
 class DepthwiseKernel final : public Kernel {
  public:
-  DepthwiseKernel(SlidingOp op, Activation activation)
-      : op_(std::move(op)), activation_(activation) {
+  DepthwiseKernel(SlidingOp op, const SimpleEpilogue& epilogue)
+      : op_(std::move(op)), epilogue_(epilogue) {
     timing_id = convolution_timing_id();  // it is timed against cuDNN's
     set_at_once(4);
   }
@@ -105,15 +65,13 @@ class DepthwiseKernel final : public Kernel {
     p.kernel = static_cast<int>(windows[0].kernel);
     p.stride = static_cast<int>(windows[0].stride);
     p.at_once = at_once_;
-    p.activation = activation_.kind;
-    p.low = activation_.low;
-    p.high = activation_.high;
+    p.epilogue = epilogue_;
     return std::make_unique<DepthwiseExecution>(p);
   }
 
  private:
   SlidingOp op_;
-  Activation activation_;
+  SimpleEpilogue epilogue_;
   int at_once_ = 4;
 };
 
@@ -143,10 +101,10 @@ std::string refusal(const SlidingOp& op, const KernelRequest& request) {
 Offer offer_depthwise_convolution(const KernelRequest& request) {
   SlidingOp op(request.op);
   if (std::string reason = refusal(op, request); !reason.empty()) return reason;
-  const auto activation = match(op.attributes.epilogue);
-  if (!activation) return "the epilogue is not supported";
+  const auto epilogue = match_simple_epilogue(op.attributes.epilogue);
+  if (!epilogue || epilogue->adds) return "the epilogue is not supported";
   const int64_t channels = op.attributes.groups, taps = op.attributes.kernel.volume();
-  auto kernel = std::make_unique<DepthwiseKernel>(std::move(op), *activation);
+  auto kernel = std::make_unique<DepthwiseKernel>(std::move(op), *epilogue);
   kernel->input_layouts.assign(request.inputs.size(), Layout::kLinear);
   kernel->input_layouts[kDataInput] = Layout::kChannelsLast;
   kernel->output_layouts = {Layout::kChannelsLast};

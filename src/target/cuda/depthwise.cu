@@ -8,23 +8,6 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kPack = DepthwiseParameters::kPack;
 
-__device__ float activated(const DepthwiseParameters& p, float x) {
-  switch (p.activation) {
-    case DepthwiseActivation::kClip:
-      x = x > p.high ? p.high : x;
-      return x < p.low ? p.low : x;
-    case DepthwiseActivation::kSwish:
-      return x / (1 + __expf(-x));
-    case DepthwiseActivation::kHardSwish: {
-      const float gate = x * (1 / 6.f) + 0.5f;
-      return x * (gate < 0 ? 0 : gate > 1 ? 1 : gate);
-    }
-    case DepthwiseActivation::kNone:
-      break;
-  }
-  return x;
-}
-
 template <class T> __device__ void load(const T* from, float (&to)[kPack]) {
   const auto pack = *reinterpret_cast<const Pack<T, kPack>*>(from);
   for (int i = 0; i < kPack; ++i) to[i] = to_float(pack.values[i]);
@@ -81,7 +64,7 @@ __global__ void depthwise(DepthwiseParameters p, Dividers dividers, uint32_t cou
     if (first + o >= p.out[1]) break;
     Pack<T, kPack> pack;
     for (int k = 0; k < kPack; ++k)
-      pack.values[k] = from_float<T>(activated(p, sums[o][k] + bias[k]));
+      pack.values[k] = from_float<T>(activated(p.epilogue, sums[o][k] + bias[k]));
     *reinterpret_cast<Pack<T, kPack>*>(to + o * p.channels) = pack;
   }
 }

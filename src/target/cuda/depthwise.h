@@ -6,15 +6,9 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "target/cuda/simple_epilogue.h"
 
 namespace tenon::cuda {
-
-enum class DepthwiseActivation : uint8_t {
-  kNone,
-  kClip,       // to [low, high]
-  kSwish,      // x * sigmoid(x)
-  kHardSwish,  // x * clip(x / 6 + 0.5, 0, 1)
-};
 
 struct DepthwiseParameters {
   /// Channels that a thread reads at once; it makes 1, 2 or 4 neighbouring elements of them.
@@ -28,8 +22,7 @@ struct DepthwiseParameters {
   int in[2] = {}, out[2] = {}, pre[2] = {};
   int kernel = 3, stride = 1;  // 3 or 5, 1 or 2; the same along both axes
   int at_once = 1;
-  DepthwiseActivation activation = DepthwiseActivation::kNone;
-  float low = 0, high = 0;
+  SimpleEpilogue epilogue;  // which adds nothing
 };
 
 /// Not for empty results.

@@ -1,7 +1,9 @@
 #include "target/cuda/sliding.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/error.h"
 #include "ops/convolution.h"
@@ -9,6 +11,10 @@
 
 namespace tenon::cuda {
 namespace {
+
+using nvinfer1::ActivationType;
+using nvinfer1::ElementWiseOperation;
+using Family = PointwiseStep::Family;
 
 int64_t at(const Shape& list, size_t axis) {
   return list.rank() > static_cast<int>(axis) ? list[static_cast<int>(axis)] : 0;
@@ -93,6 +99,21 @@ std::string SlidingOp::refusal(const KernelRequest& request) const {
   return "";
 }
 
+std::string SlidingOp::product_refusal(const KernelRequest& request) const {
+  if (std::string reason = refusal(request); !reason.empty()) return reason;
+  const ConvolutionAttributes& a = attributes;
+  if (transposed || a.groups != 1 || a.kernel.volume() != 1)
+    return "only windows of one element without groups are supported";
+  const TensorSpec& data = request.inputs[kDataInput];
+  for (int axis = 0; axis < a.kernel.rank(); ++axis)
+    if (a.stride[axis] != 1 || a.pre_padding[axis] != 0 || a.post_padding[axis] != 0)
+      return "strides and padding are not supported";
+  for (size_t i = kFirstOperand; i < request.inputs.size(); ++i)
+    if (request.inputs[i].shape != request.outputs[0].shape)
+      return "only operands of the result's shape are supported";
+  return data.shape.volume() == 0 ? "there are no elements" : "";
+}
+
 Steps::Steps(const Shape& shape, Layout layout) {
   int64_t extents[kAxes];
   spread(shape, extents);
@@ -134,6 +155,47 @@ EpilogueParameters epilogue_parameters(const PointwiseProgram& program,
   }
   to_memory_order(p.extents, result.layout);
   return p;
+}
+
+std::optional<SimpleEpilogue> match_simple_epilogue(const PointwiseProgram& program) {
+  using Function = SimpleEpilogue::Function;
+  SimpleEpilogue epilogue;
+  const auto& steps = program.steps;
+  size_t next = 0;
+  int32_t value = 0;
+  const auto joins = [&](ElementWiseOperation function, int32_t a, int32_t b) {
+    return next < steps.size() && steps[next].family == Family::kElementWise
+           && steps[next].function == static_cast<int32_t>(function)
+           && std::minmax({steps[next].a, steps[next].b}) == std::pair(a, b);
+  };
+  if (program.inputs > 2) return std::nullopt;
+  if (program.inputs == 2) {
+    if (!joins(ElementWiseOperation::kSUM, 0, 1)) return std::nullopt;
+    epilogue.adds = true;
+    value = program.step_register(next++);
+  }
+  if (next == steps.size()) return epilogue;
+  const PointwiseStep& s = steps[next];
+  const int32_t gate = program.step_register(next++);
+  if (s.family != Family::kActivation || s.a != value) return std::nullopt;
+  const auto function = static_cast<ActivationType>(s.function);
+  const bool is_last = next == steps.size();
+  if (is_last && function == ActivationType::kRELU) {
+    epilogue.function = Function::kClip;
+    epilogue.high = std::numeric_limits<float>::infinity();
+  } else if (is_last && function == ActivationType::kCLIP) {
+    epilogue.function = Function::kClip;
+    epilogue.low = s.alpha;
+    epilogue.high = s.beta;
+  } else if (next + 1 == steps.size() && joins(ElementWiseOperation::kPROD, value, gate)) {
+    const bool is_hard = function == ActivationType::kHARD_SIGMOID && s.beta == 0.5f
+                         && std::abs(s.alpha - 1 / 6.f) < 1e-7f;
+    if (!is_hard && function != ActivationType::kSIGMOID) return std::nullopt;
+    epilogue.function = is_hard ? Function::kHardSwish : Function::kSwish;
+  } else {
+    return std::nullopt;
+  }
+  return epilogue;
 }
 
 void set_operands(EpilogueParameters& p, std::span<const void* const> inputs) {

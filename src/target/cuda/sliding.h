@@ -1,10 +1,12 @@
 // Convolutions and their transposes, as kernels on a device see them.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ops/convolution_shared.h"
 #include "target/cuda/direct_convolution.h"
+#include "target/cuda/simple_epilogue.h"
 #include "target/target.h"
 
 namespace tenon::cuda {
@@ -23,6 +25,8 @@ struct SlidingOp {
   std::vector<Window> windows(const Shape& data, const Shape& result) const;
   /// Why no kernel of ours takes the request, "" if one may.
   std::string refusal(const KernelRequest& request) const;
+  /// The same, and why it is no product of matrices with a row for each position, channels last.
+  std::string product_refusal(const KernelRequest& request) const;
 };
 
 /// Elements to skip for a step along batch, channel and three spatial axes, of which missing ones
@@ -37,6 +41,8 @@ struct Steps {
 EpilogueParameters epilogue_parameters(const PointwiseProgram& program,
                                        std::span<const TensorSpec> inputs,
                                        const TensorSpec& result);
+/// The program, if it is one of the simple ones.
+std::optional<SimpleEpilogue> match_simple_epilogue(const PointwiseProgram& program);
 /// Where the bias and the operands are.
 void set_operands(EpilogueParameters& p, std::span<const void* const> inputs);
 

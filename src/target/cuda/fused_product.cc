@@ -1,0 +1,115 @@
+// Convolutions whose windows are single elements, by a product of our own.
+#include "target/cuda/fused_product.h"
+
+#include "target/cuda/check.h"
+#include "target/cuda/empty_execution.h"
+#include "target/cuda/kernels.h"
+#include "target/cuda/sliding.h"
+
+namespace tenon::cuda {
+namespace {
+
+using Tile = FusedProduct::Tile;
+
+constexpr std::pair<Tile, const char*> kTiles[] = {{Tile::k128x64, "128x64"},
+                                                   {Tile::k64x64, "64x64"},
+                                                   {Tile::k64x32, "64x32"},
+                                                   {Tile::k32x32, "32x32"}};
+
+class FusedProductExecution final : public Execution {
+ public:
+  explicit FusedProductExecution(const FusedProduct& parameters) : p_(parameters) {}
+  void run(const RunArguments& arguments) override {
+    const auto input = [&](size_t i) {
+      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
+    };
+    p_.data = input(kDataInput);
+    p_.weights = input(kWeightsInput);
+    p_.bias = input(kBiasInput);
+    p_.added = input(kFirstOperand);
+    p_.result = arguments.outputs[0];
+    launch_fused_product(p_, arguments.stream);
+    check_launch("a product with its epilogue");
+  }
+
+ private:
+  FusedProduct p_;
+};
+
+class FusedProductKernel final : public Kernel {
+ public:
+  FusedProductKernel(SlidingOp op, const SimpleEpilogue& epilogue)
+      : op_(std::move(op)), epilogue_(epilogue) {
+    timing_id = convolution_timing_id();  // it is timed against the libraries'
+    set_tile(0);
+  }
+  void set_tile(size_t tile) {
+    tile_ = tile;
+    variant = kTiles[tile].second;
+    state = {{"tile", static_cast<int64_t>(tile)}};
+  }
+
+  std::vector<std::unique_ptr<Kernel>> variants() const override {
+    std::vector<std::unique_ptr<Kernel>> others;
+    for (size_t i = 0; i < std::size(kTiles); ++i)
+      if (i != tile_) {
+        auto kernel = std::make_unique<FusedProductKernel>(*this);
+        kernel->set_tile(i);
+        others.push_back(std::move(kernel));
+      }
+    return others;
+  }
+
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    const Shape& data = inputs[kDataInput].shape;
+    if (outputs[0].shape.volume() == 0) return std::make_unique<EmptyExecution>();
+    FusedProduct p;
+    p.type = inputs[kDataInput].type;
+    p.rows = data[0] * data.volume(2, data.rank());
+    p.columns = static_cast<int>(op_.attributes.output_maps);
+    p.depth = static_cast<int>(data[1]);
+    p.tile = kTiles[tile_].first;
+    p.epilogue = epilogue_;
+    return std::make_unique<FusedProductExecution>(p);
+  }
+
+ private:
+  SlidingOp op_;
+  SimpleEpilogue epilogue_;
+  size_t tile_ = 0;
+};
+
+}  // namespace
+
+Offer offer_fused_product_convolution(const KernelRequest& request) {
+  SlidingOp op(request.op);
+  if (std::string reason = op.product_refusal(request); !reason.empty()) return reason;
+  const TensorSpec& data = request.inputs[kDataInput];
+  if (data.type == DataType::kFLOAT) return "only float16 and bfloat16 are supported";
+  const int64_t maps = op.attributes.output_maps, most = 1 << 20;
+  if (data.shape[1] % 8 != 0 || maps % 8 != 0 || data.shape[1] > most || maps > most)
+    return "only multiples of 8 channels are supported";
+  int device = 0, major = 0;
+  check(cudaGetDevice(&device), "asking for the current device");
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+        "asking for the compute capability");
+  if (major < 8) return "it needs compute capability 8.0";
+  const auto epilogue = match_simple_epilogue(op.attributes.epilogue);
+  if (!epilogue) return "the epilogue is not supported";
+  auto kernel = std::make_unique<FusedProductKernel>(std::move(op), *epilogue);
+  kernel->input_layouts.assign(request.inputs.size(), Layout::kChannelsLast);
+  // Weights of (maps, channels, 1…) lie in rows.
+  for (const size_t i : {kWeightsInput, kBiasInput})
+    if (i < request.inputs.size()) kernel->input_layouts[i] = Layout::kLinear;
+  kernel->output_layouts = {Layout::kChannelsLast};
+  if (request.stored == nullptr) return kernel;
+  const auto& state = request.stored->state;
+  const auto* tile = state.size() == 1 ? std::get_if<int64_t>(&state[0].second) : nullptr;
+  require(tile != nullptr && *tile >= 0 && *tile < static_cast<int64_t>(std::size(kTiles)),
+          "a stored kernel is damaged");
+  kernel->set_tile(static_cast<size_t>(*tile));
+  return kernel;
+}
+
+}  // namespace tenon::cuda
