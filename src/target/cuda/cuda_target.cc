@@ -19,6 +19,7 @@ namespace {
 // the next while a plan is built.
 constexpr Candidate kConvolution[] = {
     {"depthwise_convolution", offer_depthwise_convolution, true},  // cuDNN's may be quicker
+    {"patch_convolution", offer_patch_convolution, true},
     {"product_convolution", offer_product_convolution, true},
     {"fused_product_convolution", offer_fused_product_convolution, true},
     {"cudnn_convolution", offer_cudnn_convolution},

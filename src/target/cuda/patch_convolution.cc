@@ -1,0 +1,192 @@
+// Convolutions of images of few channels, and of windows that do not overlap: what the windows see
+// is gathered into rows, and these are multiplied by tensor cores.
+#include <algorithm>
+#include <cstring>
+
+#include "target/cuda/check.h"
+#include "target/cuda/empty_execution.h"
+#include "target/cuda/fused_product.h"
+#include "target/cuda/kernels.h"
+#include "target/cuda/patches.h"
+#include "target/cuda/sliding.h"
+
+namespace tenon::cuda {
+namespace {
+
+using Tile = FusedProduct::Tile;
+
+constexpr Tile kTiles[] = {Tile::k64x64, Tile::k128x64, Tile::k64x32, Tile::k32x32};
+// Rows are gathered in parts that the second-level cache holds until they are multiplied.
+constexpr int64_t kPartBytes = 16 << 20;
+
+class PatchExecution final : public Execution {
+ public:
+  PatchExecution(const PatchParameters& patches, const FusedProduct& product)
+      : patches_(patches),
+        product_(product),
+        part_(std::min(product.rows, std::max<int64_t>(kPartBytes / (2 * patches.width), 1))) {}
+
+  size_t scratch_bytes() const override { return static_cast<size_t>(part_ * patches_.width * 2); }
+
+  void run(const RunArguments& arguments) override {
+    const auto input = [&](size_t i) {
+      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
+    };
+    PatchParameters patches = patches_;
+    patches.data = input(kDataInput);
+    patches.patches = arguments.scratch;
+    FusedProduct product = product_;
+    product.data = arguments.scratch;
+    product.weights = arguments.packed[0];
+    product.bias = input(kBiasInput);
+    for (int64_t first = 0; first < product_.rows; first += part_) {
+      const auto skip = [&](const void* data) {
+        return data == nullptr ? nullptr
+                               : static_cast<const std::byte*>(data) + first * product_.columns * 2;
+      };
+      patches.first = first;
+      patches.count = product.rows = std::min(part_, product_.rows - first);
+      product.added = skip(input(kFirstOperand));
+      product.result = const_cast<std::byte*>(skip(arguments.outputs[0]));
+      launch_patches(patches, arguments.stream);
+      check_launch("gathering patches");
+      launch_fused_product(product, arguments.stream);
+      check_launch("a product of patches");
+    }
+  }
+
+ private:
+  PatchParameters patches_;
+  FusedProduct product_;
+  int64_t part_;  // rows at a time
+};
+
+class PatchKernel final : public Kernel {
+ public:
+  PatchKernel(SlidingOp op, const SimpleEpilogue& epilogue, int64_t width)
+      : op_(std::move(op)), epilogue_(epilogue), width_(width) {
+    timing_id = convolution_timing_id();  // it is timed against cuDNN's
+    set_tile(0);
+  }
+  void set_tile(size_t tile) {
+    tile_ = tile;
+    variant = fmt::format("tile {}", tile);
+    state = {{"tile", static_cast<int64_t>(tile)}};
+  }
+
+  std::vector<std::unique_ptr<Kernel>> variants() const override {
+    std::vector<std::unique_ptr<Kernel>> others;
+    for (size_t i = 0; i < std::size(kTiles); ++i)
+      if (i != tile_) {
+        auto kernel = std::make_unique<PatchKernel>(*this);
+        kernel->set_tile(i);
+        others.push_back(std::move(kernel));
+      }
+    return others;
+  }
+
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    const Shape &in = inputs[kDataInput].shape, &out = outputs[0].shape;
+    if (out.volume() == 0) return std::make_unique<EmptyExecution>();
+    PatchParameters patches;
+    patches.channels = in[1];
+    patches.width = width_;
+    const auto windows = op_.windows(in, out);
+    for (size_t i = 0; i < 2; ++i) {
+      patches.in[i] = in[static_cast<int>(i) + 2];
+      patches.out[i] = out[static_cast<int>(i) + 2];
+      patches.kernel[i] = windows[i].kernel;
+      patches.stride[i] = windows[i].stride;
+      patches.dilation[i] = windows[i].dilation;
+      patches.pre[i] = windows[i].pre;
+    }
+    FusedProduct product;
+    product.type = inputs[kDataInput].type;
+    product.rows = out[0] * out[2] * out[3];
+    require(product.rows < int64_t{1} << 31, "a result of {} has too many positions", out);
+    product.columns = static_cast<int>(op_.attributes.output_maps);
+    product.depth = static_cast<int>(width_);
+    product.tile = kTiles[tile_];
+    product.epilogue = epilogue_;
+    return std::make_unique<PatchExecution>(patches, product);
+  }
+
+ private:
+  SlidingOp op_;
+  SimpleEpilogue epilogue_;
+  int64_t width_;
+  size_t tile_ = 0;
+};
+
+/// Rows of the weights with zeros up to `width`.
+Tensor padded(const Tensor& weights, int64_t maps, int64_t width) {
+  Tensor packed(weights.type(), {maps, width});
+  const size_t row = weights.bytes() / static_cast<size_t>(maps);
+  std::memset(packed.mutable_data<std::byte>(), 0, packed.bytes());
+  for (int64_t m = 0; m < maps; ++m)
+    std::memcpy(packed.mutable_data<std::byte>() + m * width * 2,
+                weights.data<std::byte>() + static_cast<size_t>(m) * row, row);
+  return packed;
+}
+
+std::string refusal(const SlidingOp& op, const KernelRequest& request) {
+  if (std::string reason = op.refusal(request); !reason.empty()) return reason;
+  const ConvolutionAttributes& a = op.attributes;
+  const TensorSpec& data = request.inputs[kDataInput];
+  if (data.type == DataType::kFLOAT) return "only float16 and bfloat16 are supported";
+  if (op.transposed || a.kernel.rank() != 2 || a.groups != 1)
+    return "only planes without groups are supported";
+  if (data.shape[1] > 4 && a.kernel != a.stride)
+    return "only up to 4 channels, or windows that do not overlap, are supported";
+  if (a.output_maps % 8 != 0) return "only multiples of 8 maps are supported";
+  if (data.shape[1] * a.kernel.volume() > 1 << 14) return "the windows are too large";
+  if (request.stored == nullptr && request.constants[kWeightsInput] == nullptr)
+    return "computed weights are not supported";
+  for (size_t i = kFirstOperand; i < request.inputs.size(); ++i)
+    if (request.inputs[i].shape != request.outputs[0].shape)
+      return "only operands of the result's shape are supported";
+  int device = 0, major = 0;
+  check(cudaGetDevice(&device), "asking for the current device");
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+        "asking for the compute capability");
+  return major < 8 ? "it needs compute capability 8.0" : "";
+}
+
+}  // namespace
+
+Offer offer_patch_convolution(const KernelRequest& request) {
+  SlidingOp op(request.op);
+  if (std::string reason = refusal(op, request); !reason.empty()) return reason;
+  const auto epilogue = match_simple_epilogue(op.attributes.epilogue);
+  if (!epilogue) return "the epilogue is not supported";
+  const int64_t maps = op.attributes.output_maps;
+  const int64_t depth = request.inputs[kDataInput].shape[1] * op.attributes.kernel.volume();
+  const int64_t width = (depth + 7) / 8 * 8;
+  auto kernel = std::make_unique<PatchKernel>(std::move(op), *epilogue, width);
+  kernel->input_layouts.assign(request.inputs.size(), Layout::kChannelsLast);
+  for (const size_t i : {kDataInput, kWeightsInput, kBiasInput})
+    if (i < request.inputs.size()) kernel->input_layouts[i] = Layout::kLinear;
+  kernel->output_layouts = {Layout::kChannelsLast};
+  kernel->input_is_packed.assign(request.inputs.size(), false);
+  kernel->input_is_packed[kWeightsInput] = true;
+  if (request.stored == nullptr) {
+    const Tensor& weights = *request.constants[kWeightsInput];
+    require(weights.count() == maps * depth, "expected weights of {} elements, found {}",
+            maps * depth, weights.count());
+    kernel->packed = {padded(weights, maps, width)};
+    return kernel;
+  }
+  const auto& state = request.stored->state;
+  const auto& packed = request.stored->packed;
+  const auto* tile = state.size() == 1 ? std::get_if<int64_t>(&state[0].second) : nullptr;
+  require(tile != nullptr && *tile >= 0 && *tile < static_cast<int64_t>(std::size(kTiles))
+              && packed.size() == 1 && packed[0].type() == request.inputs[kDataInput].type
+              && packed[0].count() == maps * width,
+          "a stored kernel is damaged");
+  kernel->set_tile(static_cast<size_t>(*tile));
+  kernel->packed = packed;
+  return kernel;
+}
+
+}  // namespace tenon::cuda
