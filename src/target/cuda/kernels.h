@@ -17,7 +17,7 @@ Offer offer_cudnn_convolution(const KernelRequest& request);
 /// Windows of one element, as a product of matrices: by a kernel of our own, and by cuBLASLt.
 Offer offer_fused_product_convolution(const KernelRequest& request);
 Offer offer_product_convolution(const KernelRequest& request);
-/// Few channels, or windows that do not overlap.
+/// Images of few channels.
 Offer offer_patch_convolution(const KernelRequest& request);
 /// One window for each channel.
 Offer offer_depthwise_convolution(const KernelRequest& request);

@@ -1,5 +1,5 @@
-// Convolutions of images of few channels, and of windows that do not overlap: what the windows see
-// is gathered into rows, and these are multiplied by tensor cores.
+// Convolutions of images of few channels: what the windows see is gathered into rows, and these are
+// multiplied by tensor cores.
 #include <algorithm>
 #include <cstring>
 
@@ -137,8 +137,7 @@ std::string refusal(const SlidingOp& op, const KernelRequest& request) {
   if (data.type == DataType::kFLOAT) return "only float16 and bfloat16 are supported";
   if (op.transposed || a.kernel.rank() != 2 || a.groups != 1)
     return "only planes without groups are supported";
-  if (data.shape[1] > 4 && a.kernel != a.stride)
-    return "only up to 4 channels, or windows that do not overlap, are supported";
+  if (data.shape[1] > 4) return "only up to 4 channels are supported";
   if (a.output_maps % 8 != 0) return "only multiples of 8 maps are supported";
   if (data.shape[1] * a.kernel.volume() > 1 << 14) return "the windows are too large";
   if (request.stored == nullptr && request.constants[kWeightsInput] == nullptr)

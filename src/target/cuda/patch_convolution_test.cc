@@ -27,7 +27,6 @@ TEST(PatchConvolutionTest, EqualsReference) {
             [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
        {1, 3, 12, 12}},
       {"patches", sliding(40, {4, 4}, {4, 4}, {0, 0}), {2, 3, 16, 20}},
-      {"deep_patches", sliding(24, {2, 2}, {2, 2}, {0, 0}), {2, 33, 6, 8}},
   };
   for (const auto& [name, op, shape] : cases)
     for (const DataType type : {DataType::kHALF, DataType::kBF16})
