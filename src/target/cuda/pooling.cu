@@ -39,7 +39,8 @@ struct Span {
       : first(position * p.axes.stride[axis] - p.axes.pre[axis]) {
     const int64_t step = p.axes.dilation[axis], kernel = p.axes.kernel[axis];
     const auto taps_before = [&](int64_t place) {
-      const int64_t taps = place > first ? (place - first + step - 1) / step : 0;
+      int64_t taps = place > first ? place - first : 0;
+      if (step != 1) taps = (taps + step - 1) / step;  // divisions take long
       return static_cast<int>(taps < kernel ? taps : kernel);
     };
     begin = taps_before(0);
