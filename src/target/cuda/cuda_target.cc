@@ -70,6 +70,19 @@ constexpr Candidate kMaxUnpool[] = {{"max_unpool", offer_max_unpool}, {"host", o
 constexpr Candidate kFill[] = {{"fill", offer_fill}, {"host", offer_host}};
 constexpr Candidate kOneHot[] = {{"one_hot", offer_one_hot}, {"host", offer_host}};
 constexpr Candidate kTopK[] = {{"top_k", offer_top_k}, {"host", offer_host}};
+constexpr Candidate kNonZero[] = {{"non_zero", offer_non_zero}, {"host", offer_host}};
+constexpr Candidate kNms[] = {{"nms", offer_nms}, {"host", offer_host}};
+constexpr Candidate kResize[] = {{"resize", offer_resize}, {"host", offer_host}};
+constexpr Candidate kGridSample[] = {{"grid_sample", offer_grid_sample}, {"host", offer_host}};
+constexpr Candidate kRoiAlign[] = {{"roi_align", offer_roi_align}, {"host", offer_host}};
+constexpr Candidate kMaxRoiPool[] = {{"max_roi_pool", offer_max_roi_pool}, {"host", offer_host}};
+constexpr Candidate kDeformableConvolution[] = {
+    {"deformable_convolution", offer_deformable_convolution}, {"host", offer_host}};
+constexpr Candidate kReverseSequence[] = {{"reverse_sequence", offer_reverse_sequence},
+                                          {"host", offer_host}};
+constexpr Candidate kCacheUpdate[] = {{"cache_update", offer_cache_update}, {"host", offer_host}};
+constexpr Candidate kRotaryEmbedding[] = {{"rotary_embedding", offer_rotary_embedding},
+                                          {"host", offer_host}};
 constexpr Candidate kOthers[] = {{"host", offer_host}};
 
 struct Row {
@@ -121,6 +134,16 @@ const Row kLists[] = {
     {LayerType::kDYNAMIC_QUANTIZE, kDynamicQuantize},
     {LayerType::kCUMULATIVE, kCumulative},
     {LayerType::kLRN, kLrn},
+    {LayerType::kNON_ZERO, kNonZero},
+    {LayerType::kNMS, kNms},
+    {LayerType::kRESIZE, kResize},
+    {LayerType::kGRID_SAMPLE, kGridSample},
+    {layer_type(PrivateLayer::kRoiAlign), kRoiAlign},
+    {layer_type(PrivateLayer::kMaxRoiPool), kMaxRoiPool},
+    {layer_type(PrivateLayer::kDeformableConvolution), kDeformableConvolution},
+    {LayerType::kREVERSE_SEQUENCE, kReverseSequence},
+    {LayerType::kKVCACHE_UPDATE, kCacheUpdate},
+    {LayerType::kROTARY_EMBEDDING, kRotaryEmbedding},
     {LayerType::kPLUGIN, kPlugin},
     {LayerType::kPLUGIN_V2, kPlugin},
     {LayerType::kPLUGIN_V3, kPlugin},

@@ -72,6 +72,16 @@ Offer offer_max_unpool(const KernelRequest& request);
 Offer offer_fill(const KernelRequest& request);
 Offer offer_one_hot(const KernelRequest& request);
 Offer offer_top_k(const KernelRequest& request);
+Offer offer_non_zero(const KernelRequest& request);
+Offer offer_nms(const KernelRequest& request);
+Offer offer_resize(const KernelRequest& request);
+Offer offer_grid_sample(const KernelRequest& request);
+Offer offer_roi_align(const KernelRequest& request);
+Offer offer_max_roi_pool(const KernelRequest& request);
+Offer offer_deformable_convolution(const KernelRequest& request);
+Offer offer_reverse_sequence(const KernelRequest& request);
+Offer offer_cache_update(const KernelRequest& request);
+Offer offer_rotary_embedding(const KernelRequest& request);
 
 // Layers whose elements depend on several of one operand, as generated code.
 Offer offer_reduce(const KernelRequest& request);

@@ -29,6 +29,8 @@ struct Updates {
 template <class How> LaunchExecution scatter(const Updates& u, const How& how) {
   require(u.count <= INT32_MAX, "{} updates are more than a GPU can put in order", u.count);
   const bool replaces = u.reduction == ScatterReduction::kNone;
+  require(replaces || u.places < UINT32_MAX, "{} places are more than a GPU can put in order",
+          u.places);
   const size_t sort_bytes = replaces || u.count == 0 ? 0 : sort_scratch_bytes(u.count);
   struct Scratch {
     SortedPairs pairs = {};

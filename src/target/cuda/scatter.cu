@@ -71,23 +71,25 @@ __global__ void replace(ScatterPlaces places, ScatteredBlocks blocks, Divisor<In
   });
 }
 
-__global__ void number(uint32_t* values, int64_t count) {
-  for_own(static_cast<uint64_t>(count), [&](uint64_t i) { values[i] = static_cast<uint32_t>(i); });
+// Places, and in them the order of the updates.
+__global__ void number(uint64_t* keys, int64_t count) {
+  for_own(static_cast<uint64_t>(count), [&](uint64_t i) { keys[i] = keys[i] << 32 | i; });
 }
 
 // The first update of a place brings all others that meet there.
 template <Reduction reduction, class E>
-__global__ void combine(CombinedBlocks blocks, const uint64_t* keys, const uint32_t* values,
-                        uint64_t none, int64_t count) {
+__global__ void combine(CombinedBlocks blocks, const uint64_t* keys, uint64_t none, int64_t count) {
   const auto* updates = static_cast<const E*>(blocks.updates);
   const auto elements = static_cast<uint64_t>(blocks.elements);
   for_own(static_cast<uint64_t>(count) * elements, [&](uint64_t i) {
-    const uint64_t first = i / elements, element = i % elements, key = keys[first];
-    if (key == none || (first > 0 && keys[first - 1] == key)) return;
-    E* const to = static_cast<E*>(blocks.target) + key * elements + element;
+    const uint64_t first = i / elements, element = i % elements, place = keys[first] >> 32;
+    if (place == none || (first > 0 && keys[first - 1] >> 32 == place)) return;
+    E* const to = static_cast<E*>(blocks.target) + place * elements + element;
     E sum = *to;
-    for (uint64_t k = first; k < static_cast<uint64_t>(count) && keys[k] == key; ++k)
-      sum = kernels::combined<reduction>(sum, updates[values[k] * elements + element]);
+    for (uint64_t k = first; k < static_cast<uint64_t>(count) && keys[k] >> 32 == place; ++k) {
+      const uint64_t update = keys[k] & 0xffffffffu;
+      sum = kernels::combined<reduction>(sum, updates[update * elements + element]);
+    }
     *to = sum;
   });
 }
@@ -126,14 +128,16 @@ void launch_replacements(const ScatterPlaces& places, const ScatteredBlocks& blo
 void launch_combination(const ScatterPlaces& places, const CombinedBlocks& blocks,
                         SortedPairs pairs, void* scratch, size_t scratch_bytes,
                         cudaStream_t stream) {
-  launch(number, blocks_for(places.count), kThreads, stream, pairs.values, places.count);
-  launch_sort(pairs, places.count, std::bit_width(places.none), scratch, scratch_bytes, stream);
+  launch(number, blocks_for(places.count), kThreads, stream, pairs.keys, places.count);
+  launch_sort(pairs, places.count, 32 + std::bit_width(places.none), scratch, scratch_bytes,
+              stream);
   kit::with_type(static_cast<kit::DataType>(blocks.type), [&](auto zero) {
     using E = decltype(zero);
     if constexpr (!std::is_same_v<E, bool>)
       kernels::with_reduction(static_cast<Reduction>(blocks.reduction), [&](auto reduction) {
         launch(combine<decltype(reduction)::value, E>, blocks_for(places.count * blocks.elements),
-               kThreads, stream, blocks, pairs.keys, pairs.values, places.none, places.count);
+               kThreads, stream, blocks, static_cast<const uint64_t*>(pairs.keys), places.none,
+               places.count);
       });
   });
 }

@@ -1,0 +1,215 @@
+// Layers that read maps at places that are data, by the kernels that plugins use. Regions of images
+// that do not exist give zeros: a device cannot report them without a wait.
+#include "target/cuda/sampling.h"
+
+#include "base/error.h"
+#include "ops/deformable_convolution.h"
+#include "ops/grid_sample.h"
+#include "ops/max_roi_pool.h"
+#include "ops/roi_align.h"
+#include "ops/window.h"
+#include "target/cuda/kernels.h"
+#include "target/cuda/launch_kernel.h"
+#include "tenon/kernels/grid_sample.h"
+#include "tenon/kernels/roi_align.h"
+
+namespace tenon::cuda {
+namespace {
+
+using kernels::GridInterpolation;
+using kernels::GridPadding;
+using kernels::RoiPooling;
+using nvinfer1::InterpolationMode;
+using nvinfer1::SampleMode;
+
+LaunchExecution prepare_grid_sample(const Op& op, std::span<const TensorSpec> inputs,
+                                    std::span<const TensorSpec> outputs) {
+  const auto& layer = static_cast<const GridSample&>(op);
+  const Shape &x = inputs[0].shape, &grid = inputs[1].shape;
+  const int axes = x.rank() - 2;
+  require(x[0] == grid[0] && grid.back() == axes,
+          "a grid of shape {} does not fit data of shape {}", grid, x);
+  const auto interpolation = layer.mode == InterpolationMode::kNEAREST ? GridInterpolation::kNearest
+                             : layer.mode == InterpolationMode::kLINEAR ? GridInterpolation::kLinear
+                                                                        : GridInterpolation::kCubic;
+  const auto padding = layer.outside == SampleMode::kFILL    ? GridPadding::kZeros
+                       : layer.outside == SampleMode::kCLAMP ? GridPadding::kBorder
+                                                             : GridPadding::kReflection;
+  const GridSampling call{static_cast<int32_t>(inputs[0].type),
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          x[0],
+                          x[1],
+                          axes == 3 ? x[2] : 1,
+                          x[axes],
+                          x[axes + 1],
+                          grid.volume(1, grid.rank() - 1),
+                          axes,
+                          static_cast<int32_t>(interpolation),
+                          static_cast<int32_t>(padding),
+                          layer.align_corners};
+  const bool is_empty = x.volume() == 0;
+  const size_t bytes = bytes_of(outputs[0].type, outputs[0].shape.volume());
+  return LaunchExecution([=](const RunArguments& arguments) {
+    GridSampling c = call;
+    c.x = arguments.inputs[0];
+    c.grid = arguments.inputs[1];
+    c.y = arguments.outputs[0];
+    if (is_empty)
+      check(cudaMemsetAsync(c.y, 0, bytes, arguments.stream), "filling with zeros");
+    else
+      launch_grid_sample(c, arguments.stream);
+    check_launch("sampling by a grid");
+  });
+}
+
+LaunchExecution prepare_roi_align(const Op& op, std::span<const TensorSpec> inputs,
+                                  std::span<const TensorSpec>) {
+  const auto& layer = static_cast<const RoiAlign&>(op);
+  const Shape &x = inputs[0].shape, &rois = inputs[1].shape;
+  require(inputs[2].shape.volume() == rois[0] && rois[1] == 4,
+          "batch elements of shape {} do not fit regions of shape {}", inputs[2].shape, rois);
+  const RegionAlignment call{
+      static_cast<int32_t>(inputs[0].type),
+      nullptr,
+      nullptr,
+      nullptr,
+      inputs[2].type == DataType::kINT64,
+      nullptr,
+      x[0],
+      x[1],
+      x[2],
+      x[3],
+      rois[0],
+      layer.height,
+      layer.width,
+      layer.sampling_ratio,
+      static_cast<int32_t>(layer.takes_maximum ? RoiPooling::kMaximumOfTaps : RoiPooling::kAverage),
+      layer.spatial_scale,
+      layer.half_pixel};
+  const bool is_empty = rois[0] * x[1] == 0, has_map = x[2] * x[3] > 0;
+  return LaunchExecution([=](const RunArguments& arguments) {
+    if (is_empty) return;
+    require(has_map, "a feature map has no elements");
+    RegionAlignment c = call;
+    c.x = arguments.inputs[0];
+    c.rois = arguments.inputs[1];
+    c.images = arguments.inputs[2];
+    c.y = arguments.outputs[0];
+    launch_roi_align(c, arguments.stream);
+    check_launch("the alignment of regions");
+  });
+}
+
+LaunchExecution prepare_max_roi_pool(const Op& op, std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) {
+  const auto& layer = static_cast<const MaxRoiPool&>(op);
+  const Shape &x = inputs[0].shape, &rois = inputs[1].shape;
+  require(rois[1] == 5, "regions of shape {}", rois);
+  const RegionMaxima call{static_cast<int32_t>(inputs[0].type),
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          x[0],
+                          x[1],
+                          x[2],
+                          x[3],
+                          rois[0],
+                          layer.height,
+                          layer.width,
+                          layer.spatial_scale};
+  const bool is_empty = outputs[0].shape.volume() == 0;
+  return LaunchExecution([=](const RunArguments& arguments) {
+    if (is_empty) return;
+    RegionMaxima c = call;
+    c.x = arguments.inputs[0];
+    c.rois = arguments.inputs[1];
+    c.y = arguments.outputs[0];
+    launch_max_roi_pool(c, arguments.stream);
+    check_launch("maxima of regions");
+  });
+}
+
+LaunchExecution prepare_deformable_convolution(const Op& op, std::span<const TensorSpec> inputs,
+                                               std::span<const TensorSpec> outputs) {
+  const auto& layer = static_cast<const DeformableConvolution&>(op);
+  const Shape &x = inputs[0].shape, &kernel = inputs[1].shape, &y = outputs[0].shape;
+  const auto windows = make_windows(2, Shape{kernel[2], kernel[3]}, layer.stride, layer.dilation,
+                                    layer.pre_padding, layer.post_padding);
+  const auto axis = [&](size_t i) {
+    const Window& w = windows[i];
+    return DeformedConvolution::Axis{w.kernel, w.stride, w.pre, w.dilation};
+  };
+  const int64_t taps = layer.offset_groups * kernel[2] * kernel[3];
+  const bool has_bias = is_given(inputs, 3), has_mask = is_given(inputs, 4);
+  require(inputs[2].shape == Shape({y[0], 2 * taps, y[2], y[3]})
+              && (!has_mask || inputs[4].shape == Shape({y[0], taps, y[2], y[3]})),
+          "offsets of shape {} do not fit a result of shape {}", inputs[2].shape, y);
+  const DeformedConvolution call{static_cast<int32_t>(inputs[0].type),
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 x[0],
+                                 x[1],
+                                 x[2],
+                                 x[3],
+                                 y[1],
+                                 y[2],
+                                 y[3],
+                                 axis(0),
+                                 axis(1),
+                                 layer.groups,
+                                 layer.offset_groups};
+  return LaunchExecution([=](const RunArguments& arguments) {
+    DeformedConvolution c = call;
+    c.x = arguments.inputs[0];
+    c.kernel = arguments.inputs[1];
+    c.offsets = arguments.inputs[2];
+    c.bias = has_bias ? arguments.inputs[3] : nullptr;
+    c.mask = has_mask ? arguments.inputs[4] : nullptr;
+    c.y = arguments.outputs[0];
+    launch_deformable_convolution(c, arguments.stream);
+    check_launch("a deformable convolution");
+  });
+}
+
+// The reason to refuse, "" for none: floats of one type, but for input `index`.
+std::string refusal(const KernelRequest& request, size_t index = SIZE_MAX) {
+  for (size_t i = 0; i < request.inputs.size(); ++i)
+    if (i != index && request.inputs[i].present && request.inputs[i].type != request.inputs[0].type)
+      return "operands of several types are not supported";
+  return is_real_type(request.inputs[0].type) ? "" : "elements of this type are not supported";
+}
+
+Offer offer_sampling(const KernelRequest& request, LaunchKernel::Prepare prepare,
+                     const std::string& reason) {
+  if (!reason.empty()) return reason;
+  return std::make_unique<LaunchKernel>(request.op, prepare);
+}
+
+}  // namespace
+
+Offer offer_grid_sample(const KernelRequest& request) {
+  if (static_cast<const GridSample&>(request.op).mode == InterpolationMode::kCUBIC
+      && request.inputs[0].shape.rank() == 5)
+    return "cubic interpolation of volumes is not supported";
+  return offer_sampling(request, prepare_grid_sample, refusal(request));
+}
+
+Offer offer_roi_align(const KernelRequest& request) {
+  return offer_sampling(request, prepare_roi_align, refusal(request, 2));
+}
+
+Offer offer_max_roi_pool(const KernelRequest& request) {
+  return offer_sampling(request, prepare_max_roi_pool, refusal(request));
+}
+
+Offer offer_deformable_convolution(const KernelRequest& request) {
+  return offer_sampling(request, prepare_deformable_convolution, refusal(request));
+}
+
+}  // namespace tenon::cuda
