@@ -105,7 +105,8 @@ def prepare(model, name, folder, batches, with_compile):
         values = np.random.default_rng(batch).standard_normal((batch, 3, 224, 224), np.float32).astype(np.float16)
         before = reserved_bytes()
         picture = torch.from_numpy(values).cuda().contiguous(memory_format=layout)
-        calls["torch", batch], result = captured(lambda picture=picture: model(picture))
+        replay, result = captured(lambda picture=picture: model(picture))
+        calls["torch", batch] = lambda replay=replay, picture=picture: replay()  # the graph reads the picture
         calls["torch", batch]()
         reserved[batch] = round((weights + reserved_bytes() - before) / 2**20, 1)
         np.savez(folder / f"{name}_{batch}.npz", input=values, output=result.cpu().numpy(),
