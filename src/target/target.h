@@ -60,6 +60,9 @@ struct RunArguments {
   /// The kernel's packed constants in the target's memory. Empty on the host, where kernels read
   /// Kernel::packed.
   std::span<const void* const> packed = {};
+
+  /// Null where it was left out; those at the end of the list may be missing.
+  const void* input(size_t i) const { return i < inputs.size() ? inputs[i] : nullptr; }
 };
 
 /// A kernel made ready for certain shapes, owned by one execution context.

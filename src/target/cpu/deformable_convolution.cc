@@ -28,10 +28,7 @@ SharedExecution prepare(const DeformableConvolution& op, std::span<const TensorS
                                                                  kernel.volume(1, 4), op.groups);
   return {
       bytes, [=](const kit::Device& device, const RunArguments& arguments) {
-        const auto input = [&](size_t i) {
-          return i < arguments.inputs.size() ? static_cast<const float*>(arguments.inputs[i])
-                                             : nullptr;
-        };
+        const auto input = [&](size_t i) { return static_cast<const float*>(arguments.input(i)); };
         kernels::deformable_convolution<float>(
             device, rule,
             {input(0), input(2), input(4), input(1), input(3),

@@ -81,25 +81,22 @@ class NormalizationExecution final : public Execution {
     if (rows_ == 0 || length_ == 0) return;
     const auto* in = static_cast<const float*>(arguments.inputs[0]);
     auto* out = static_cast<float*>(arguments.outputs[0]);
-    const auto input = [&](size_t i) {
-      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
-    };
     float* room = by_element() ? static_cast<float*>(arguments.scratch) : nullptr;
     if (room != nullptr) {
-      scale_.spread(input(1), room, length_);
-      bias_.spread(input(2), room + length_, length_);
+      scale_.spread(arguments.input(1), room, length_);
+      bias_.spread(arguments.input(2), room + length_, length_);
     }
     const auto normalize = simd_kernels().normalize;
-    parallel_for(rows_, std::max<int64_t>(1, kElementsPerTask / length_),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t row = begin; row < end; ++row) {
-                     const float scale = room != nullptr ? 1 : scale_.of_row(input(1), row);
-                     const float bias = room != nullptr ? 0 : bias_.of_row(input(2), row);
-                     normalize(in + row * length_, room != nullptr ? room : &scale,
-                               room != nullptr ? room + length_ : &bias, room != nullptr ? 1 : 0,
-                               epsilon_, subtracts_mean_, out + row * length_, length_);
-                   }
-                 });
+    parallel_for(
+        rows_, std::max<int64_t>(1, kElementsPerTask / length_), [&](int64_t begin, int64_t end) {
+          for (int64_t row = begin; row < end; ++row) {
+            const float scale = room != nullptr ? 1 : scale_.of_row(arguments.input(1), row);
+            const float bias = room != nullptr ? 0 : bias_.of_row(arguments.input(2), row);
+            normalize(in + row * length_, room != nullptr ? room : &scale,
+                      room != nullptr ? room + length_ : &bias, room != nullptr ? 1 : 0, epsilon_,
+                      subtracts_mean_, out + row * length_, length_);
+          }
+        });
   }
 
  private:

@@ -77,8 +77,7 @@ class RecurrentExecution final : public Execution {
   int64_t step_of(int d, int64_t i) const { return op_.is_reverse(d) ? sizes_.steps - 1 - i : i; }
 
   void read_state(const RunArguments& arguments, size_t i, float* state) const {
-    const float* from =
-        i < arguments.inputs.size() ? static_cast<const float*>(arguments.inputs[i]) : nullptr;
+    const auto* from = static_cast<const float*>(arguments.input(i));
     const int64_t units = sizes_.units;
     for (int d = 0; d < sizes_.directions; ++d)
       for (int64_t b = 0; b < sizes_.batch; ++b) {

@@ -94,15 +94,12 @@ class AttentionExecution final : public Execution {
   void run(const RunArguments& arguments) override {
     Parameters p = parameters_;
     if (p.batch * p.heads * p.queries * p.width == 0) return;
-    const auto input = [&](size_t i) -> const void* {
-      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
-    };
-    p.query.data = input(Attention::kQuery);
-    p.key.data = input(Attention::kKey);
-    p.value.data = input(Attention::kValue);
-    p.mask = input(Attention::kMask);
-    p.lengths.data = input(Attention::kLengths);
-    p.offsets.data = input(Attention::kOffsets);
+    p.query.data = arguments.input(Attention::kQuery);
+    p.key.data = arguments.input(Attention::kKey);
+    p.value.data = arguments.input(Attention::kValue);
+    p.mask = arguments.input(Attention::kMask);
+    p.lengths.data = arguments.input(Attention::kLengths);
+    p.offsets.data = arguments.input(Attention::kOffsets);
     p.result.data = arguments.outputs[0];
     if (tensor_cores_attend(p))
       launch_tensor_core_attention(p, arguments.stream);

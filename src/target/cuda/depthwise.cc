@@ -14,7 +14,7 @@ class DepthwiseExecution final : public Execution {
   void run(const RunArguments& arguments) override {
     p_.data = arguments.inputs[kDataInput];
     p_.weights = arguments.packed[0];
-    p_.bias = arguments.inputs.size() > kBiasInput ? arguments.inputs[kBiasInput] : nullptr;
+    p_.bias = arguments.input(kBiasInput);
     p_.result = arguments.outputs[0];
     launch_depthwise(p_, arguments.stream);
     check_launch("a depthwise convolution");

@@ -20,13 +20,10 @@ class FusedProductExecution final : public Execution {
  public:
   explicit FusedProductExecution(const FusedProduct& parameters) : p_(parameters) {}
   void run(const RunArguments& arguments) override {
-    const auto input = [&](size_t i) {
-      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
-    };
-    p_.data = input(kDataInput);
-    p_.weights = input(kWeightsInput);
-    p_.bias = input(kBiasInput);
-    p_.added = input(kFirstOperand);
+    p_.data = arguments.input(kDataInput);
+    p_.weights = arguments.input(kWeightsInput);
+    p_.bias = arguments.input(kBiasInput);
+    p_.added = arguments.input(kFirstOperand);
     p_.result = arguments.outputs[0];
     launch_fused_product(p_, arguments.stream);
     check_launch("a product with its epilogue");

@@ -17,17 +17,14 @@ class IntegerConvolutionExecution final : public Execution {
       : p_(parameters) {}
 
   void run(const RunArguments& arguments) override {
-    const auto input = [&](size_t i) {
-      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
-    };
-    p_.data = input(In::kData);
-    p_.weights = input(In::kWeights);
-    p_.data_zero.data = input(In::kDataZero);
-    p_.weights_zero.data = input(In::kWeightsZero);
-    p_.bias.data = input(In::kBias);
-    p_.scale.data = input(In::kResultScale);
-    p_.shift.data = input(In::kResultShift);
-    p_.result_zero.data = input(In::kResultZero);
+    p_.data = arguments.input(In::kData);
+    p_.weights = arguments.input(In::kWeights);
+    p_.data_zero.data = arguments.input(In::kDataZero);
+    p_.weights_zero.data = arguments.input(In::kWeightsZero);
+    p_.bias.data = arguments.input(In::kBias);
+    p_.scale.data = arguments.input(In::kResultScale);
+    p_.shift.data = arguments.input(In::kResultShift);
+    p_.result_zero.data = arguments.input(In::kResultZero);
     p_.result = arguments.outputs[0];
     launch_integer_convolution(p_, arguments.stream);
     check_launch("a convolution of integers");

@@ -66,17 +66,14 @@ class IntegerProductExecution final : public Execution {
 
   void run(const RunArguments& arguments) override {
     Parameters p = parameters_;
-    const auto input = [&](size_t i) -> const void* {
-      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
-    };
-    p.data = input(In::kData);
-    p.weights = input(In::kWeights);
-    p.data_zero.data = input(In::kDataZero);
-    p.weights_zero.data = input(In::kWeightsZero);
-    p.bias.data = input(In::kBias);
-    p.scale.data = input(In::kResultScale);
-    p.result_zero.data = input(In::kResultZero);
-    p.shift.data = input(In::kResultShift);
+    p.data = arguments.input(In::kData);
+    p.weights = arguments.input(In::kWeights);
+    p.data_zero.data = arguments.input(In::kDataZero);
+    p.weights_zero.data = arguments.input(In::kWeightsZero);
+    p.bias.data = arguments.input(In::kBias);
+    p.scale.data = arguments.input(In::kResultScale);
+    p.result_zero.data = arguments.input(In::kResultZero);
+    p.shift.data = arguments.input(In::kResultShift);
     p.result = arguments.outputs[0];
     launch_integer_product(p, arguments.stream);
     check_launch("a product of integers");

@@ -128,8 +128,8 @@ class NormalizationExecution final : public Execution {
   void run(const RunArguments& arguments) override {
     Task task = task_;
     task.data = arguments.inputs[0];
-    if (arguments.inputs.size() > 1) task.scale.data = arguments.inputs[1];
-    if (arguments.inputs.size() > 2) task.bias.data = arguments.inputs[2];
+    task.scale.data = arguments.input(1);
+    task.bias.data = arguments.input(2);
     task.result = arguments.outputs[0];
     if (arguments.outputs.size() > 1) {
       task.mean = static_cast<float*>(arguments.outputs[1]);

@@ -29,16 +29,13 @@ class PatchExecution final : public Execution {
   size_t scratch_bytes() const override { return static_cast<size_t>(part_ * patches_.width * 2); }
 
   void run(const RunArguments& arguments) override {
-    const auto input = [&](size_t i) {
-      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
-    };
     PatchParameters patches = patches_;
-    patches.data = input(kDataInput);
+    patches.data = arguments.input(kDataInput);
     patches.patches = arguments.scratch;
     FusedProduct product = product_;
     product.data = arguments.scratch;
     product.weights = arguments.packed[0];
-    product.bias = input(kBiasInput);
+    product.bias = arguments.input(kBiasInput);
     for (int64_t first = 0; first < product_.rows; first += part_) {
       const auto skip = [&](const void* data) {
         return data == nullptr ? nullptr
@@ -46,7 +43,7 @@ class PatchExecution final : public Execution {
       };
       patches.first = first;
       patches.count = product.rows = std::min(part_, product_.rows - first);
-      product.added = skip(input(kFirstOperand));
+      product.added = skip(arguments.input(kFirstOperand));
       product.result = const_cast<std::byte*>(skip(arguments.outputs[0]));
       launch_patches(patches, arguments.stream);
       check_launch("gathering patches");

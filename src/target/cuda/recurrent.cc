@@ -91,23 +91,20 @@ class RecurrentExecution final : public Execution {
     t.gate_sums = sums;
     for (int64_t i = 0; float** state : {&t.h[0], &t.h[1], &t.c, &t.reset, &t.update})
       *state = states + i++ * states_;
-    const auto input = [&](size_t i) -> const void* {
-      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
-    };
-    t.weights = input(Recurrent::kR);
-    t.bias = input(Recurrent::kB);
-    t.peepholes = input(Recurrent::kPeepholes);
-    t.first_h = input(Recurrent::kFirstH);
-    t.first_c = input(Recurrent::kFirstC);
-    t.lengths = input(Recurrent::kLengths);
+    t.weights = arguments.input(Recurrent::kR);
+    t.bias = arguments.input(Recurrent::kB);
+    t.peepholes = arguments.input(Recurrent::kPeepholes);
+    t.first_h = arguments.input(Recurrent::kFirstH);
+    t.first_c = arguments.input(Recurrent::kFirstC);
+    t.lengths = arguments.input(Recurrent::kLengths);
     t.y = arguments.outputs[0];
     t.last_h = arguments.outputs[1];
     t.last_c = arguments.outputs.size() > 2 ? arguments.outputs[2] : nullptr;
     if (product_)
-      product_->run(
-          algorithm_,
-          {input(Recurrent::kX), input(Recurrent::kW), nullptr, nullptr, sums, arguments.scratch},
-          arguments.stream);
+      product_->run(algorithm_,
+                    {arguments.input(Recurrent::kX), arguments.input(Recurrent::kW), nullptr,
+                     nullptr, sums, arguments.scratch},
+                    arguments.stream);
     else if (sums_ > 0)
       check(cudaMemsetAsync(sums, 0, static_cast<size_t>(sums_) * sizeof(float), arguments.stream),
             "clearing sums");

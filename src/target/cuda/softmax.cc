@@ -19,7 +19,7 @@ class SoftmaxExecution final : public Execution {
     SoftmaxParameters p = parameters_;
     p.data = arguments.inputs[0];
     p.result = arguments.outputs[0];
-    if (arguments.inputs.size() > 1) p.lengths = arguments.inputs[1];
+    p.lengths = arguments.input(1);
     launch_softmax(p, arguments.stream);
     check_launch("a softmax");
   }

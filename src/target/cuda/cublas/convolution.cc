@@ -38,13 +38,11 @@ class ProductExecution final : public Execution {
       : product_(std::move(product)), algorithm_(algorithm) {}
   size_t scratch_bytes() const override { return algorithm_.workspace; }
   void run(const RunArguments& arguments) override {
-    const auto input = [&](size_t i) {
-      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
-    };
-    product_.run(algorithm_,
-                 {input(kDataInput), input(kWeightsInput), input(kBiasInput), input(kFirstOperand),
-                  arguments.outputs[0], arguments.scratch},
-                 arguments.stream);
+    product_.run(
+        algorithm_,
+        {arguments.input(kDataInput), arguments.input(kWeightsInput), arguments.input(kBiasInput),
+         arguments.input(kFirstOperand), arguments.outputs[0], arguments.scratch},
+        arguments.stream);
   }
 
  private:

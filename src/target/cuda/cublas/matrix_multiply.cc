@@ -148,12 +148,9 @@ class ProductExecution final : public Execution {
     const ProductGeometry& geometry = task_.geometry;
     if (geometry.calls.empty()) return;
     const size_t bytes = bytes_of(geometry.form.type, 1);
-    const auto input = [&](size_t i) -> const void* {
-      return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
-    };
     void* result = arguments.outputs[0];
     if (task_.product)
-      multiply(arguments, input(kBias), input(kAdded), bytes);
+      multiply(arguments, arguments.input(kBias), arguments.input(kAdded), bytes);
     else
       check(cudaMemsetAsync(result, 0, static_cast<size_t>(geometry.result.volume()) * bytes,
                             arguments.stream),
@@ -161,8 +158,8 @@ class ProductExecution final : public Execution {
     if (!task_.work.finishes()) return;
     FinishParameters finish = task_.work.finish;
     finish.data = result;
-    if (task_.work.finishes_bias) finish.terms[0].data = input(kBias);
-    if (task_.work.finishes_added) finish.terms[1].data = input(kAdded);
+    if (task_.work.finishes_bias) finish.terms[0].data = arguments.input(kBias);
+    if (task_.work.finishes_added) finish.terms[1].data = arguments.input(kAdded);
     launch_finish(finish, arguments.stream);
     check_launch("the epilogue of a product");
   }

@@ -76,7 +76,7 @@ class DynamicQuantizeExecution final : public Execution {
   void run(const RunArguments& arguments) override {
     BlockScalesParameters p = parameters_;
     p.in = arguments.inputs[0];
-    p.unit = arguments.inputs.size() > 1 ? arguments.inputs[1] : nullptr;
+    p.unit = arguments.input(1);
     p.scales = arguments.outputs[1];
     void* argument = &p;
     const int64_t blocks = (int64_t{p.blocks} * kWarp + kThreads - 1) / kThreads;
