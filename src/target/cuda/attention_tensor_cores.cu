@@ -326,7 +326,7 @@ bool is_aligned(const AttentionParameters::Vectors& v) {
 bool tensor_cores_attend(const AttentionParameters& p) {
   return (p.type == DataType::kHALF || p.type == DataType::kBF16) && p.softmax && p.size <= kLongest
          && p.width <= kLongest && p.size % 8 == 0 && p.width % 8 == 0 && is_aligned(p.query)
-         && is_aligned(p.key) && is_aligned(p.value) && is_aligned(p.result);
+         && is_aligned(p.key) && is_aligned(p.value) && is_aligned(p.result) && has_capability(8);
 }
 
 void launch_tensor_core_attention(const AttentionParameters& p, cudaStream_t stream) {
