@@ -1,6 +1,7 @@
 // Convolutions whose windows are single elements, by a product of our own.
 #include "target/cuda/fused_product.h"
 
+#include "target/cuda/capability.h"
 #include "target/cuda/check.h"
 #include "target/cuda/empty_execution.h"
 #include "target/cuda/kernels.h"
@@ -87,11 +88,7 @@ Offer offer_fused_product_convolution(const KernelRequest& request) {
   const int64_t maps = op.attributes.output_maps, most = 1 << 20;
   if (data.shape[1] % 8 != 0 || maps % 8 != 0 || data.shape[1] > most || maps > most)
     return "only multiples of 8 channels are supported";
-  int device = 0, major = 0;
-  check(cudaGetDevice(&device), "asking for the current device");
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-        "asking for the compute capability");
-  if (major < 8) return "it needs compute capability 8.0";
+  if (!has_capability(8)) return "it needs compute capability 8.0";
   const auto epilogue = match_simple_epilogue(op.attributes.epilogue);
   if (!epilogue) return "the epilogue is not supported";
   auto kernel = std::make_unique<FusedProductKernel>(std::move(op), *epilogue);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "target/cuda/capability.h"
 #include "target/cuda/check.h"
 #include "target/cuda/empty_execution.h"
 #include "target/cuda/fused_product.h"
@@ -142,11 +143,7 @@ std::string refusal(const SlidingOp& op, const KernelRequest& request) {
   for (size_t i = kFirstOperand; i < request.inputs.size(); ++i)
     if (request.inputs[i].shape != request.outputs[0].shape)
       return "only operands of the result's shape are supported";
-  int device = 0, major = 0;
-  check(cudaGetDevice(&device), "asking for the current device");
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-        "asking for the compute capability");
-  return major < 8 ? "it needs compute capability 8.0" : "";
+  return has_capability(8) ? "" : "it needs compute capability 8.0";
 }
 
 }  // namespace
