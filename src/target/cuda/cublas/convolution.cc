@@ -116,20 +116,11 @@ class ProductConvolution final : public Kernel {
 
 std::string refusal(const SlidingOp& op, const KernelRequest& request) {
   if (!reason_for_no_cublas().empty()) return reason_for_no_cublas();
-  if (std::string reason = op.refusal(request); !reason.empty()) return reason;
-  const ConvolutionAttributes& a = op.attributes;
-  if (op.transposed || a.groups != 1 || a.kernel.volume() != 1)
-    return "only windows of one element without groups are supported";
+  if (std::string reason = op.product_refusal(request); !reason.empty()) return reason;
   const TensorSpec& data = request.inputs[kDataInput];
-  for (int axis = 2; axis < data.shape.rank(); ++axis)
-    if (a.stride[axis - 2] != 1 || a.pre_padding[axis - 2] != 0 || a.post_padding[axis - 2] != 0)
-      return "strides and padding are not supported";
   if (data.type == DataType::kFLOAT && !request.tf32 && data.layout != Layout::kChannelsLast)
     return "float32 in rows is left to others";
-  for (size_t i = kFirstOperand; i < request.inputs.size(); ++i)
-    if (request.inputs[i].shape != request.outputs[0].shape)
-      return "only operands of the result's shape are supported";
-  return data.shape.volume() == 0 ? "there are no elements" : "";
+  return "";
 }
 
 }  // namespace
