@@ -1,9 +1,7 @@
-// Transposes, and plain copies of what is only seen in another shape. Mostly these are views that
-// no kernel runs for.
+// Transposes and reshapes. Mostly these are views that no kernel runs for.
 #include "ops/shuffle.h"
 
 #include "base/error.h"
-#include "target/cuda/cuda_target.h"
 #include "target/cuda/kernels.h"
 #include "target/cuda/launch_kernel.h"
 #include "target/cuda/strided_copy.h"
@@ -33,29 +31,12 @@ LaunchExecution prepare_shuffle(const Op& op, std::span<const TensorSpec> inputs
       both ? bytes_of(inputs[0].type, in.volume()) : 0);
 }
 
-LaunchExecution prepare_copy(const Op&, std::span<const TensorSpec> inputs,
-                             std::span<const TensorSpec> outputs) {
-  const Shape &in = inputs[0].shape, &out = outputs[0].shape;
-  const bool fits = in.volume() == out.volume();
-  const size_t bytes = storage_bytes(inputs[0].type, in, inputs[0].layout);
-  return LaunchExecution([=](const RunArguments& arguments) {
-    require(fits, "cannot reshape {} to {}", in, out);
-    cuda_device().copy(arguments.outputs[0], arguments.inputs[0], bytes, arguments.stream);
-  });
-}
-
 }  // namespace
 
 Offer offer_shuffle(const KernelRequest& request) {
   if (bits_of(request.inputs[0].type) < 8) return "elements narrower than a byte are not supported";
   auto kernel = std::make_unique<LaunchKernel>(request.op, prepare_shuffle);
   kernel->input_on_host = {false, true};  // the shape that is wanted, which the output tells, too
-  return kernel;
-}
-
-Offer offer_same_bytes(const KernelRequest& request) {
-  auto kernel = std::make_unique<LaunchKernel>(request.op, prepare_copy);
-  kernel->input_on_host = {false, true};  // axes
   return kernel;
 }
 
