@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/tensor_pool.h"
 #include "run/device_memory.h"
 #include "run/engine.h"
 #include "run/shape_state.h"
@@ -136,10 +137,10 @@ class Context {
   bool has_graphs_ = false;  // CUDA graphs that may run in memory_
   nvinfer1::IProfiler* profiler_ = nullptr;
   std::vector<float> layer_ms_;
-  cudaStream_t stream_ = nullptr;    // of execute(), where work needs one
-  cudaEvent_t last_run_ = nullptr;   // on a device: what was enqueued last is over
-  std::vector<cudaEvent_t> events_;  // on a device with a profiler: between steps
-  std::vector<std::vector<std::shared_ptr<std::byte>>> host_inputs_;  // per step and input: copies
+  cudaStream_t stream_ = nullptr;                     // of execute(), where work needs one
+  cudaEvent_t last_run_ = nullptr;                    // on a device: what was enqueued last is over
+  std::vector<cudaEvent_t> events_;                   // on a device with a profiler: between steps
+  std::vector<std::vector<TensorPool>> host_inputs_;  // per step and input: copies
   std::vector<DeviceBuffer> shape_inputs_;  // per binding: copies of shape inputs on a device
   std::atomic<bool> in_use_ = false;
   std::mutex run_mutex_;  // a run, or a change of the memory it uses

@@ -53,10 +53,10 @@ const void* Context::host_input(const ShapeState& state, size_t step, size_t inp
   copies.resize(plan.steps[step].inputs.size());
   const TensorSpec& spec = state.inputs[step][input];
   const size_t bytes = storage_bytes(spec.type, spec.shape, spec.layout);
-  // Kernels keep nothing from one run to the next, and what is asked for seldom changes.
-  copies[input] = allocate_aligned(bytes);
-  engine_->device().copy_out(copies[input].get(), state.pointers[root], bytes, stream);
-  return copies[input].get();
+  // Kernels keep nothing from one run to the next: the pool may give the same memory then.
+  std::byte* const copy = copies[input].take(bytes).get();
+  engine_->device().copy_out(copy, state.pointers[root], bytes, stream);
+  return copy;
 }
 
 int64_t Context::read_element(const ShapeState& state, int32_t tensor, int32_t index,
