@@ -2,37 +2,14 @@
 
 #include "ops/integer_convolution.h"
 #include "ops/window.h"
-#include "target/cuda/check.h"
 #include "target/cuda/empty_execution.h"
+#include "target/cuda/integer_execution.h"
 #include "target/cuda/kernels.h"
 
 namespace tenon::cuda {
 namespace {
 
 using In = IntegerInputs;
-
-class IntegerConvolutionExecution final : public Execution {
- public:
-  explicit IntegerConvolutionExecution(const IntegerConvolutionParameters& parameters)
-      : p_(parameters) {}
-
-  void run(const RunArguments& arguments) override {
-    p_.data = arguments.input(In::kData);
-    p_.weights = arguments.input(In::kWeights);
-    p_.data_zero.data = arguments.input(In::kDataZero);
-    p_.weights_zero.data = arguments.input(In::kWeightsZero);
-    p_.bias.data = arguments.input(In::kBias);
-    p_.scale.data = arguments.input(In::kResultScale);
-    p_.shift.data = arguments.input(In::kResultShift);
-    p_.result_zero.data = arguments.input(In::kResultZero);
-    p_.result = arguments.outputs[0];
-    launch_integer_convolution(p_, arguments.stream);
-    check_launch("a convolution of integers");
-  }
-
- private:
-  IntegerConvolutionParameters p_;
-};
 
 class IntegerConvolutionKernel final : public Kernel {
  public:
@@ -72,7 +49,8 @@ class IntegerConvolutionKernel final : public Kernel {
       windows[i] = resolved(windows[i], in[axis], out[axis], op_.padding_mode);
     }
     p.axes = window_axes(windows, in, out);
-    return std::make_unique<IntegerConvolutionExecution>(p);
+    return std::make_unique<IntegerExecution<IntegerConvolutionParameters>>(
+        p, launch_integer_convolution, "a convolution of integers");
   }
 
  private:

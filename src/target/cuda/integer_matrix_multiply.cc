@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "target/cuda/capability.h"
-#include "target/cuda/check.h"
+#include "target/cuda/integer_execution.h"
 #include "target/cuda/integer_product.h"
 #include "target/cuda/kernels.h"
 
@@ -60,35 +60,13 @@ Parameters parameters_of(const IntegerMatrixMultiply& op, std::span<const Tensor
   return p;
 }
 
-class IntegerProductExecution final : public Execution {
- public:
-  explicit IntegerProductExecution(const Parameters& parameters) : parameters_(parameters) {}
-
-  void run(const RunArguments& arguments) override {
-    Parameters p = parameters_;
-    p.data = arguments.input(In::kData);
-    p.weights = arguments.input(In::kWeights);
-    p.data_zero.data = arguments.input(In::kDataZero);
-    p.weights_zero.data = arguments.input(In::kWeightsZero);
-    p.bias.data = arguments.input(In::kBias);
-    p.scale.data = arguments.input(In::kResultScale);
-    p.result_zero.data = arguments.input(In::kResultZero);
-    p.shift.data = arguments.input(In::kResultShift);
-    p.result = arguments.outputs[0];
-    launch_integer_product(p, arguments.stream);
-    check_launch("a product of integers");
-  }
-
- private:
-  Parameters parameters_;
-};
-
 class IntegerProductKernel final : public Kernel {
  public:
   explicit IntegerProductKernel(const IntegerMatrixMultiply& op) : op_(op) {}
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec>) const override {
-    return std::make_unique<IntegerProductExecution>(parameters_of(op_, inputs));
+    return std::make_unique<IntegerExecution<Parameters>>(
+        parameters_of(op_, inputs), launch_integer_product, "a product of integers");
   }
 
  private:
