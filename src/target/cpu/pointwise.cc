@@ -4,14 +4,10 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "ops/activation.h"
-#include "ops/elementwise.h"
-#include "ops/pointwise.h"
-#include "ops/scale.h"
-#include "ops/unary.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/physical.h"
 #include "target/cpu/simd/kernels.h"
+#include "target/shared/program_of.h"
 
 namespace tenon::cpu {
 namespace {
@@ -240,55 +236,13 @@ class PointwiseExecution final : public Execution {
   size_t slots_ = 0;
 };
 
-/// (x * scale + shift) ^ power with the operands that are there.
-PointwiseProgram program_of(const Scale&, const KernelRequest& request) {
-  using nvinfer1::ElementWiseOperation;
-  constexpr size_t kShift = 1, kScale = 2, kPower = 3;
-  PointwiseProgram program;
-  program.inputs = static_cast<int32_t>(request.inputs.size());
-  int32_t current = 0;
-  const auto add = [&](size_t input, ElementWiseOperation operation) {
-    if (input >= request.inputs.size() || !request.inputs[input].present) return;
-    program.steps.push_back({Family::kElementWise, static_cast<int32_t>(operation), current,
-                             static_cast<int32_t>(input)});
-    current = program.step_register(program.steps.size() - 1);
-  };
-  add(kScale, ElementWiseOperation::kPROD);
-  add(kShift, ElementWiseOperation::kSUM);
-  add(kPower, ElementWiseOperation::kPOW);
-  return program;
-}
-
-/// The op as a program; empty when it is none.
-PointwiseProgram program_of(const KernelRequest& request) {
-  const Op& op = request.op;
-  PointwiseProgram program;
-  if (const auto* pointwise = dynamic_cast<const Pointwise*>(&op)) return pointwise->program;
-  if (const auto* scale = dynamic_cast<const Scale*>(&op)) return program_of(*scale, request);
-  if (const auto* activation = dynamic_cast<const Activation*>(&op))
-    program.steps = {{Family::kActivation, static_cast<int32_t>(activation->type), 0, -1,
-                      activation->alpha, activation->beta}};
-  if (const auto* unary = dynamic_cast<const Unary*>(&op))
-    program.steps = {{Family::kUnary, static_cast<int32_t>(unary->operation), 0, -1}};
-  if (const auto* binary = dynamic_cast<const ElementWise*>(&op)) {
-    program.inputs = 2;
-    program.steps = {{Family::kElementWise, static_cast<int32_t>(binary->operation), 0, 1}};
-  }
-  return program;
-}
-
 class PointwiseKernel final : public Kernel {
  public:
   PointwiseKernel(const KernelRequest& request, Layout layout) : program_(program_of(request)) {
-    const auto* scale = dynamic_cast<const Scale*>(&request.op);
-    if (scale != nullptr) {
-      is_scale_ = true;
-      mode_ = scale->mode;
-      channel_axis_ = scale->channel_axis;
-    }
+    if (const auto* scale = dynamic_cast<const Scale*>(&request.op)) scale_ = *scale;
     for (const TensorSpec& in : request.inputs) {
       const bool is_full =
-          in.shape == request.outputs[0].shape && !(is_scale_ && !input_layouts.empty());
+          in.shape == request.outputs[0].shape && !(scale_ && !input_layouts.empty());
       input_layouts.push_back(is_full ? layout : Layout::kLinear);
     }
     output_layouts.assign(1, layout);
@@ -297,27 +251,15 @@ class PointwiseKernel final : public Kernel {
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
     std::vector<TensorSpec> specs(inputs.begin(), inputs.end());
-    for (size_t i = 1; is_scale_ && i < specs.size(); ++i)
-      specs[i].shape = weights_shape(specs[i], outputs[0].shape);
+    for (size_t i = 1; scale_ && i < specs.size(); ++i)
+      if (specs[i].present)
+        specs[i].shape = aligned_weights(*scale_, specs[i].shape, outputs[0].shape);
     return prepare_pointwise(program_, specs, outputs[0]);
   }
 
  private:
-  /// A Scale layer's weights, aligned with the data.
-  Shape weights_shape(const TensorSpec& spec, const Shape& data) const {
-    Shape shape = Shape::filled(data.rank(), 1);
-    if (!spec.present || spec.shape.volume() == 1) return shape;
-    const int last = mode_ == nvinfer1::ScaleMode::kCHANNEL ? channel_axis_ + 1 : data.rank();
-    for (int i = channel_axis_; i < last; ++i) shape[i] = data[i];
-    require(shape.volume() == spec.shape.volume(),
-            "weights of shape {} do not fit data of shape {}", spec.shape, data);
-    return shape;
-  }
-
   PointwiseProgram program_;
-  bool is_scale_ = false;
-  nvinfer1::ScaleMode mode_ = nvinfer1::ScaleMode::kUNIFORM;
-  int32_t channel_axis_ = 0;
+  std::optional<Scale> scale_;
 };
 
 }  // namespace

@@ -2,22 +2,16 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/activation.h"
 #include "ops/elementwise.h"
-#include "ops/parametric_relu.h"
-#include "ops/pointwise.h"
-#include "ops/scale.h"
-#include "ops/unary.h"
 #include "target/cuda/kernels.h"
 #include "target/cuda/nvrtc/prelude.h"
 #include "target/cuda/pointwise/layers.h"
+#include "target/shared/program_of.h"
 
 namespace tenon::cuda {
 namespace {
 
-using nvinfer1::ActivationType;
 using nvinfer1::ElementWiseOperation;
-using nvinfer1::UnaryOperation;
 using Family = PointwiseStep::Family;
 
 // evaluate() as expressions of a, b, alpha and beta, in the order of TensorRT's enums. Comparisons
@@ -83,50 +77,15 @@ std::string_view power_expression(float exponent) {
   return exponent == 2 ? "a * a" : exponent == 3 ? "a * a * a" : exponent == 1 ? "a" : "powf(a, b)";
 }
 
-/// (x * scale + shift) ^ power with the operands that are there.
-PointwiseProgram program_of_scale(const KernelRequest& request) {
-  constexpr size_t kShift = 1, kScale = 2, kPower = 3;
-  PointwiseProgram program;
-  program.inputs = static_cast<int32_t>(request.inputs.size());
-  int32_t current = 0;
-  const auto add = [&](size_t input, ElementWiseOperation operation) {
-    if (input >= request.inputs.size() || !request.inputs[input].present) return;
-    program.steps.push_back({Family::kElementWise, static_cast<int32_t>(operation), current,
-                             static_cast<int32_t>(input)});
-    current = program.step_register(program.steps.size() - 1);
-  };
-  add(kScale, ElementWiseOperation::kPROD);
-  add(kShift, ElementWiseOperation::kSUM);
-  add(kPower, ElementWiseOperation::kPOW);
-  return program;
-}
-
-PointwiseProgram program_of_pair(ElementWiseOperation operation, const KernelRequest& request) {
-  PointwiseProgram program;
-  program.inputs = 2;
-  program.steps = {{Family::kElementWise, static_cast<int32_t>(operation), 0, 1}};
-  // Exponents are known as a rule, and most of them are small.
+// Exponents are known as a rule, and most of them are small: they become constants of the program.
+PointwiseProgram program_with_constants(const KernelRequest& request) {
+  PointwiseProgram program = program_of(request);
+  const auto* binary = dynamic_cast<const ElementWise*>(&request.op);
+  if (binary == nullptr || binary->operation != ElementWiseOperation::kPOW) return program;
   const Tensor* exponent = request.constants[1];
-  if (operation == ElementWiseOperation::kPOW && exponent != nullptr && exponent->count() == 1) {
-    program.constants = {static_cast<float>(exponent->numbers()[0])};
-    program.steps[0].b = program.constant_register(0);
-  }
-  return program;
-}
-
-/// The op as a program; empty when it is none.
-PointwiseProgram program_of(const KernelRequest& request) {
-  const Op& op = request.op;
-  PointwiseProgram program;
-  if (const auto* pointwise = dynamic_cast<const Pointwise*>(&op)) return pointwise->program;
-  if (dynamic_cast<const Scale*>(&op) != nullptr) return program_of_scale(request);
-  if (const auto* binary = dynamic_cast<const ElementWise*>(&op))
-    return program_of_pair(binary->operation, request);
-  if (const auto* activation = dynamic_cast<const Activation*>(&op))
-    program.steps = {{Family::kActivation, static_cast<int32_t>(activation->type), 0, -1,
-                      activation->alpha, activation->beta}};
-  if (const auto* unary = dynamic_cast<const Unary*>(&op))
-    program.steps = {{Family::kUnary, static_cast<int32_t>(unary->operation), 0, -1}};
+  if (exponent == nullptr || exponent->count() != 1) return program;
+  program.constants = {static_cast<float>(exponent->numbers()[0])};
+  program.steps[0].b = program.constant_register(0);
   return program;
 }
 
@@ -138,18 +97,6 @@ bool reads(const PointwiseProgram& program, int32_t input) {
 
 bool is_real(DataType type) {
   return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
-}
-
-/// A Scale layer's weights, aligned with the data.
-OperandView weights_of(const Scale& scale, const Shape& weights, const Shape& data) {
-  OperandView view{Shape::filled(data.rank(), 1)};
-  if (weights.volume() == 1) return view;
-  const bool is_channel = scale.mode == nvinfer1::ScaleMode::kCHANNEL;
-  const int last = is_channel ? scale.channel_axis + 1 : data.rank();
-  for (int i = scale.channel_axis; i < last; ++i) view.shape[i] = data[i];
-  require(view.shape.volume() == weights.volume(),
-          "weights of shape {} do not fit data of shape {}", weights, data);
-  return view;
 }
 
 }  // namespace
@@ -205,7 +152,7 @@ ElementOffer program_layer(const KernelRequest& request) {
   for (const TensorSpec& x : request.inputs)
     if (x.present && !is_real(x.type)) return "only float32, float16 and bfloat16 are supported";
   if (request.op.kind() == LayerType::kPARAMETRIC_RELU) return parametric_relu_layer(request);
-  const PointwiseProgram program = program_of(request);
+  const PointwiseProgram program = program_with_constants(request);
   if (program.empty()) return "there is nothing to compute";
   program.check();
   if (program.inputs != static_cast<int32_t>(request.inputs.size()))
@@ -225,7 +172,7 @@ ElementOffer program_layer(const KernelRequest& request) {
   if (const auto* scale = dynamic_cast<const Scale*>(&request.op)) {
     layer.data_inputs = 1;
     layer.view = [scale = *scale](size_t input, const Shape& shape, const Shape& result) {
-      return input == 0 ? OperandView{shape} : weights_of(scale, shape, result);
+      return OperandView{input == 0 ? shape : aligned_weights(scale, shape, result)};
     };
   }
   return layer;
