@@ -7,6 +7,7 @@
 #include "target/cpu/kernels.h"
 #include "target/cpu/physical.h"
 #include "target/cpu/simd/kernels.h"
+#include "target/shared/joined_axes.h"
 #include "target/shared/program_of.h"
 
 namespace tenon::cpu {
@@ -39,20 +40,9 @@ class BroadcastReader {
       : elements_(storage_elements(spec.shape, spec.layout)) {
     const Shape extents = physical_extents(output.shape, output.layout);
     const Shape strides = physical_strides(spec.shape, spec.layout, output.shape, output.layout);
-    for (int i = 0; i < extents.rank(); ++i) {
-      const bool joins = extents_.rank() > 0 && strides_.back() == strides[i] * extents[i];
-      if (joins) {
-        extents_[extents_.rank() - 1] *= extents[i];
-        strides_[strides_.rank() - 1] = strides[i];
-      } else {
-        extents_.push_back(extents[i]);
-        strides_.push_back(strides[i]);
-      }
-    }
-    if (extents_.rank() == 0) {
-      extents_.push_back(1);
-      strides_.push_back(0);
-    }
+    const JoinedAxes axes = joined_axes(extents, strides);
+    extents_ = axes.extents;
+    strides_ = axes.strides;
   }
 
   /// Elements [begin, begin + count) of the output's order.

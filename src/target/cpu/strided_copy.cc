@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "target/cpu/simd/kernels.h"
 #include "target/cpu/words.h"
+#include "target/shared/joined_axes.h"
 
 namespace tenon::cpu {
 namespace {
@@ -36,9 +37,10 @@ bool is_element(int64_t bytes) {
 
 StridedCopy::StridedCopy(const Shape& out, const Shape& strides, size_t bytes)
     : bytes_(static_cast<int64_t>(bytes)) {
-  require(out.rank() == strides.rank() && is_element(bytes_), "a copy of {} by {} of {} bytes", out,
-          strides, bytes);
-  join(out, strides);
+  require(is_element(bytes_), "a copy of elements of {} bytes", bytes);
+  const JoinedAxes axes = joined_axes(out, strides, bytes_);
+  extents_ = axes.extents;
+  strides_ = axes.strides;
   int last = extents_.rank() - 1;
   // Few adjacent elements move as one.
   if (last > 0 && strides_[last] == bytes_ && is_element(bytes_ * extents_[last])) {
@@ -49,25 +51,6 @@ StridedCopy::StridedCopy(const Shape& out, const Shape& strides, size_t bytes)
   if (last < 0 || strides_[last] == bytes_) return;
   for (int i = 0; i < last; ++i)
     if (strides_[i] == bytes_) turned_ = i;
-}
-
-void StridedCopy::join(const Shape& out, const Shape& strides) {
-  for (int i = 0; i < out.rank(); ++i) {
-    if (out[i] == 1) continue;
-    const int64_t stride = strides[i] * bytes_;
-    const int last = extents_.rank() - 1;
-    if (last >= 0 && strides_[last] == stride * out[i]) {
-      extents_[last] *= out[i];
-      strides_[last] = stride;
-    } else {
-      extents_.push_back(out[i]);
-      strides_.push_back(stride);
-    }
-  }
-  if (extents_.rank() == 0) {
-    extents_.push_back(1);
-    strides_.push_back(bytes_);
-  }
 }
 
 template <class Body> void StridedCopy::with_element(const Body& body) const {

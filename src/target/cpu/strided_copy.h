@@ -19,7 +19,6 @@ class StridedCopy {
   void run(const void* source, void* target) const;
 
  private:
-  void join(const Shape& out, const Shape& strides);
   void copy_runs(const std::byte* source, std::byte* target) const;
   template <class T> void copy_elements(const std::byte* source, std::byte* target) const;
   template <class T> void turn(const std::byte* source, std::byte* target) const;

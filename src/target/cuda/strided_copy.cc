@@ -1,8 +1,8 @@
 #include "target/cuda/strided_copy.h"
 
-#include "base/error.h"
 #include "target/cuda/check.h"
 #include "target/cuda/cuda_target.h"
+#include "target/shared/joined_axes.h"
 
 namespace tenon::cuda {
 namespace {
@@ -23,22 +23,9 @@ void widen(WordCopy& copy) {
 }  // namespace
 
 StridedCopy::StridedCopy(const Shape& out, const Shape& strides, int64_t bytes) : bytes_(bytes) {
-  require(out.rank() == strides.rank(), "a copy of {} by {}", out, strides);
-  for (int i = 0; i < out.rank(); ++i) {
-    if (out[i] == 1) continue;
-    const int64_t stride = strides[i] * bytes;
-    const int last = extents_.rank() - 1;
-    if (last >= 0 && strides_[last] == stride * out[i]) {
-      extents_[last] *= out[i];
-      strides_[last] = stride;
-    } else {
-      extents_.push_back(out[i]);
-      strides_.push_back(stride);
-    }
-  }
-  if (extents_.rank() > 0) return;
-  extents_.push_back(1);
-  strides_.push_back(bytes);
+  const JoinedAxes axes = joined_axes(out, strides, bytes);
+  extents_ = axes.extents;
+  strides_ = axes.strides;
 }
 
 void StridedCopy::run(const void* source, void* target, cudaStream_t stream) const {

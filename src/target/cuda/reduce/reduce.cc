@@ -8,6 +8,7 @@
 #include "target/cuda/kernels.h"
 #include "target/cuda/nvrtc/generated_kernel.h"
 #include "target/cuda/reduce/reduce_source.h"
+#include "target/shared/joined_axes.h"
 
 namespace tenon::cuda {
 namespace {
@@ -15,21 +16,8 @@ namespace {
 constexpr int64_t kThreads = 256, kWarp = 32;
 constexpr int64_t kWantedBlocks = 264;  // a few for each multiprocessor; the same on every device
 
-/// Axes in the order in which threads walk through them, joined where they continue each other.
-struct Walk {
-  Shape extents, strides;
-
-  void add(int64_t extent, int64_t stride) {
-    if (extent == 1) return;
-    const int last = extents.rank() - 1;
-    if (last >= 0 && strides[last] == stride * extent) {
-      extents[last] *= extent;
-      strides[last] = stride;
-    } else {
-      extents.push_back(extent);
-      strides.push_back(stride);
-    }
-  }
+/// Axes in the order in which threads walk through them.
+struct Walk : JoinedAxes {
   int64_t last_stride() const { return extents.rank() == 0 ? 0 : strides.back(); }
   /// Whether steps of `width` elements stay aligned and within a row.
   bool takes_vectors(int64_t width, bool along) const {
@@ -132,7 +120,7 @@ class ReduceExecution final : public Execution {
       if (is_reduced(axis)) reduced.add(in.shape[axis], memory.strides[axis]);
     const bool by_rows = kept.last_stride() != 1;
     // Of nothing, results are what sums begin with.
-    if (reduced.extents.volume() == 0) reduced = {{0}, {1}};
+    if (reduced.extents.volume() == 0) reduced = {{Shape{0}, Shape{1}}};
     single_.emplace_back(module, kept, reduced, by_rows, 1);
     if (reduced.extents.volume() > 0 && kept.takes_vectors(width_, !by_rows)
         && reduced.takes_vectors(width_, by_rows))

@@ -1,0 +1,39 @@
+#include "target/shared/joined_axes.h"
+
+#include <gtest/gtest.h>
+
+namespace tenon {
+namespace {
+
+TEST(JoinedAxes, AreAxesWithACommonStep) {
+  const JoinedAxes dense = joined_axes({2, 3, 4}, {12, 4, 1});
+  EXPECT_EQ(dense.extents, (Shape{24}));
+  EXPECT_EQ(dense.strides, (Shape{1}));
+  const JoinedAxes rows = joined_axes({2, 3, 4}, {24, 8, 1}, 2);
+  EXPECT_EQ(rows.extents, (Shape{6, 4}));
+  EXPECT_EQ(rows.strides, (Shape{16, 2}));
+  const JoinedAxes transposed = joined_axes({4, 3}, {1, 4});
+  EXPECT_EQ(transposed.extents, (Shape{4, 3}));
+  EXPECT_EQ(transposed.strides, (Shape{1, 4}));
+}
+
+TEST(JoinedAxes, AreRepeatedAxes) {
+  const JoinedAxes repeated = joined_axes({2, 3, 4}, {0, 0, 1});
+  EXPECT_EQ(repeated.extents, (Shape{6, 4}));
+  EXPECT_EQ(repeated.strides, (Shape{0, 1}));
+}
+
+TEST(JoinedAxes, LeaveOutAxesOfOneElement) {
+  const JoinedAxes joined = joined_axes({1, 5, 1, 4}, {7, 4, 9, 1});
+  EXPECT_EQ(joined.extents, (Shape{20}));
+  EXPECT_EQ(joined.strides, (Shape{1}));
+}
+
+TEST(JoinedAxes, AreAtLeastOne) {
+  const JoinedAxes one = joined_axes({1, 1}, {3, 0}, 4);
+  EXPECT_EQ(one.extents, (Shape{1}));
+  EXPECT_EQ(one.strides, (Shape{4}));
+}
+
+}  // namespace
+}  // namespace tenon
