@@ -13,6 +13,20 @@ template <class Op> Op with(Op op, auto&& change) {
   return op;
 }
 
+/// The same padding before and after the data.
+template <class Op = Convolution>
+Op sliding(int64_t maps, const Shape& kernel, const Shape& stride, const Shape& pad,
+           int64_t groups = 1) {
+  Op op;
+  op.output_maps = maps;
+  op.kernel = kernel;
+  op.stride = stride;
+  op.dilation = Shape::filled(kernel.rank(), 1);
+  op.pre_padding = op.post_padding = pad;
+  op.groups = groups;
+  return op;
+}
+
 inline Shape weights_of(Shape maps_and_channels, const Shape& kernel) {
   for (const int64_t k : kernel) maps_and_channels.push_back(k);
   return maps_and_channels;

@@ -1,7 +1,7 @@
 #include "ops/integer_convolution.h"
 
+#include "target/cpu/convolution_testing.h"
 #include "target/cuda/cuda_target.h"
-#include "target/testing.h"
 
 namespace tenon::cuda {
 namespace {
@@ -15,17 +15,7 @@ TestInput bytes(DataType type, const Shape& shape, int step) {
   return {t, false, Layout::kLinear};
 }
 
-IntegerConvolution convolution(int64_t maps, const Shape& kernel, const Shape& stride,
-                               const Shape& pad, int64_t groups) {
-  IntegerConvolution op;
-  op.output_maps = maps;
-  op.kernel = kernel;
-  op.stride = stride;
-  op.dilation = Shape::filled(kernel.rank(), 1);
-  op.pre_padding = op.post_padding = pad;
-  op.groups = groups;
-  return op;
-}
+constexpr auto convolution = cpu::sliding<IntegerConvolution>;
 
 TEST(IntegerConvolutionTest, EqualsReference) {
   const std::pair<IntegerConvolution, Shape> cases[] = {

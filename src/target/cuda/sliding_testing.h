@@ -6,6 +6,7 @@
 
 namespace tenon::cuda {
 
+using cpu::sliding;
 using cpu::weights_of;
 using cpu::with;
 using Family = PointwiseStep::Family;
@@ -23,19 +24,6 @@ inline PointwiseStep activation(ActivationType function, int32_t a, float alpha 
 }
 inline PointwiseStep binary(ElementWiseOperation function, int32_t a, int32_t b) {
   return {Family::kElementWise, static_cast<int32_t>(function), a, b};
-}
-
-template <class Op = Convolution>
-Op sliding(int64_t maps, const Shape& kernel, const Shape& stride, const Shape& pad,
-           int64_t groups = 1) {
-  Op op;
-  op.output_maps = maps;
-  op.kernel = kernel;
-  op.stride = stride;
-  op.dilation = Shape::filled(kernel.rank(), 1);
-  op.pre_padding = op.post_padding = pad;
-  op.groups = groups;
-  return op;
 }
 
 template <class Op> struct SlidingCase {
