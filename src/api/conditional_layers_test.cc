@@ -49,7 +49,7 @@ TEST(ConditionalLayers, Conditional) {
       << m.logger.take_errors();
   const Floats in{3, 5};
   for (const bool yes : {true, false, true})
-    EXPECT_THAT(m.run({{"x", in.data()}, {"b", &yes}}),
+    EXPECT_THAT(m.run({{"x", in}, {"b", yes}}),
                 yes ? ElementsAre(6, 10, 3, 5) : ElementsAre(5, 7, 7, 8));
 }
 
@@ -68,9 +68,9 @@ TEST(ConditionalLayers, ConditionalOfDifferentExtents) {
   const Floats in{3, 5};
   const std::vector<int32_t> right{1, 0, 1}, wrong{0, 1, 2};
   bool yes = true;
-  EXPECT_THAT(m.run({{"x", in.data()}, {"i", right.data()}, {"b", &yes}}), ElementsAre(5, 3, 5));
+  EXPECT_THAT(m.run({{"x", in}, {"i", right}, {"b", yes}}), ElementsAre(5, 3, 5));
   yes = false;
-  EXPECT_THAT(m.run({{"x", in.data()}, {"i", wrong.data()}, {"b", &yes}}), ElementsAre(9, 25));
+  EXPECT_THAT(m.run({{"x", in}, {"i", wrong}, {"b", yes}}), ElementsAre(9, 25));
 }
 
 // The number of steps of the Collatz sequence: a conditional in a while loop, in a conditional.
@@ -93,7 +93,7 @@ TEST(ConditionalLayers, Collatz) {
   ITensor& result = *positive.addOutput(m.last(loop, steps), m.number(-1))->getOutput(0);
   ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
   for (const auto& [start, count] : {std::pair(1, 0), {2, 1}, {6, 8}, {27, 111}, {0, -1}, {-5, -1}})
-    EXPECT_THAT(m.run<int32_t>({{"n", &start}}), ElementsAre(count)) << start;
+    EXPECT_THAT(m.run<int32_t>({{"n", start}}), ElementsAre(count)) << start;
 }
 
 TEST(ConditionalLayers, ConditionalsThatAreWrong) {

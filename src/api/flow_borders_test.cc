@@ -114,7 +114,7 @@ TEST(FlowBorders, LoopsAndConditionalsWithoutOutputs) {
   ASSERT_TRUE(m.compile(m.sum(x, x))) << m.logger.take_errors();
   const Floats in{1, 2};
   const bool yes = true;
-  EXPECT_THAT(m.run({{"x", in.data()}, {"b", &yes}}), ElementsAre(2, 4));
+  EXPECT_THAT(m.run({{"x", in}, {"b", yes}}), ElementsAre(2, 4));
 }
 
 // As the ONNX parser of TensorRT writes loops: the condition is a state, which an iteration makes
@@ -142,9 +142,9 @@ TEST(FlowBorders, StatesOfEveryKind) {
       << m.logger.take_errors();
   const float in = 3;
   bool yes = true;
-  EXPECT_THAT(m.run({{"x", &in}, {"first", &yes}}), ElementsAre(384, 3, 3));
+  EXPECT_THAT(m.run({{"x", in}, {"first", yes}}), ElementsAre(384, 3, 3));
   yes = false;
-  EXPECT_THAT(m.run({{"x", &in}, {"first", &yes}}), ElementsAre(3, 3, 0));
+  EXPECT_THAT(m.run({{"x", in}, {"first", yes}}), ElementsAre(3, 3, 0));
 }
 
 // Start and size of a slice follow from the iteration: its sum has the same shape in all of them.
@@ -171,7 +171,7 @@ TEST(FlowBorders, ShapesThatChangeInside) {
       m.sum(m.product(*total.getOutput(0), m.constant<float>(DataType::kFLOAT, {1}, {100})), sum));
   ASSERT_TRUE(m.compile(m.last(loop, *total.getOutput(0)))) << m.logger.take_errors();
   const Floats in{1, 2, 3, 4, 5};
-  EXPECT_THAT(m.run({{"x", in.data(), {5}}}), ElementsAre(90704));  // 2+3+4, 3+4, 4
+  EXPECT_THAT(m.run({{"x", in, {5}}}), ElementsAre(90704));  // 2+3+4, 3+4, 4
 }
 
 // What comes from outside cannot come from inside.

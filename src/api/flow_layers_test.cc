@@ -74,7 +74,7 @@ TEST(FlowLayers, CountedLoop) {
   const Floats in{2, 3};
   for (const int32_t n : {0, 1, 5, -2}) {
     const auto times = static_cast<float>(std::max(n, 0));
-    EXPECT_THAT(m.run({{"x", in.data()}, {"count", &n}}), ElementsAre(1 + 2 * times, 3 * times));
+    EXPECT_THAT(m.run({{"x", in}, {"count", n}}), ElementsAre(1 + 2 * times, 3 * times));
   }
 }
 
@@ -90,7 +90,7 @@ TEST(FlowLayers, WhileLoop) {
   for (const auto& [f, most] : {std::pair(2.f, 100.f), {3.f, 81.f}, {5.f, 1.f}, {5.f, 0.f}}) {
     float expected = 1;
     while (expected < most) expected *= f;
-    EXPECT_THAT(m.run({{"factor", &f}, {"limit", &most}}), ElementsAre(expected));
+    EXPECT_THAT(m.run({{"factor", f}, {"limit", most}}), ElementsAre(expected));
   }
 }
 
@@ -105,7 +105,7 @@ TEST(FlowLayers, NothingRunsAfterTheCondition) {
   total.setInput(1, m.sum(*total.getOutput(0), *m.network->addGather(x, i, 0)->getOutput(0)));
   ASSERT_TRUE(m.compile(m.last(loop, *total.getOutput(0)))) << m.logger.take_errors();
   const Floats in{1, 2, 4};
-  EXPECT_THAT(m.run({{"x", in.data()}}), ElementsAre(7));
+  EXPECT_THAT(m.run({{"x", in}}), ElementsAre(7));
 }
 
 // Both limits: the one that comes first ends the loop.
@@ -118,7 +118,7 @@ TEST(FlowLayers, TwoLimits) {
   ASSERT_NE(loop.addTripLimit(m.apply(Op::kLESS, i, most), TripLimit::kWHILE), nullptr);
   ASSERT_TRUE(m.compile(m.last(loop, i))) << m.logger.take_errors();
   for (const auto& [a, b] : {std::pair(3, 5), {5, 3}, {0, 2}})
-    EXPECT_THAT(m.run<int32_t>({{"count", &a}, {"most", &b}}), ElementsAre(std::min(a, b)));
+    EXPECT_THAT(m.run<int32_t>({{"count", a}, {"most", b}}), ElementsAre(std::min(a, b)));
 }
 
 TEST(FlowLayers, Iterators) {
@@ -132,7 +132,7 @@ TEST(FlowLayers, Iterators) {
     state.setInput(1, m.sum(m.product(*state.getOutput(0), ten), *columns.getOutput(0)));
     ASSERT_TRUE(m.compile(m.last(loop, *state.getOutput(0)))) << m.logger.take_errors();
     const Floats in{1, 2, 3, 4, 5, 6};
-    EXPECT_THAT(m.run({{"x", in.data()}}), reverse ? ElementsAre(321, 654) : ElementsAre(123, 456));
+    EXPECT_THAT(m.run({{"x", in}}), reverse ? ElementsAre(321, 654) : ElementsAre(123, 456));
   }
 }
 
@@ -148,9 +148,9 @@ TEST(FlowLayers, IteratorsBeyondTheCount) {
   ASSERT_TRUE(m.compile(m.last(loop, *state.getOutput(0)))) << m.logger.take_errors();
   const Floats in{1, 2, 3, 5};
   int32_t n = 2;
-  EXPECT_THAT(m.run({{"x", in.data()}, {"count", &n}}), ElementsAre(1 * 5 + 2 * 3));
+  EXPECT_THAT(m.run({{"x", in}, {"count", n}}), ElementsAre(1 * 5 + 2 * 3));
   n = 5;
-  EXPECT_FALSE(m.enqueue({{"x", in.data()}, {"count", &n}}));
+  EXPECT_FALSE(m.enqueue({{"x", in}, {"count", n}}));
   EXPECT_THAT(m.logger.take_errors(),
               HasSubstr("scanned tensor 0 has 4 slices; the loop has 5 iterations"));
 }
@@ -177,7 +177,7 @@ TEST(FlowLayers, CollectedOutputs) {
     ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
     EXPECT_EQ(list(m.network_engine->getTensorShape("result")), c.shape);
     const Floats in{1, 2};
-    EXPECT_EQ(m.run({{"x", in.data()}}), c.expected);
+    EXPECT_EQ(m.run({{"x", in}}), c.expected);
     EXPECT_EQ(m.output.shape, c.shape);
   }
 }
@@ -194,13 +194,13 @@ TEST(FlowLayers, LengthsOfCollectedOutputs) {
     ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
     int32_t n = 4;
     if (kind == LoopOutput::kREVERSE)
-      EXPECT_THAT(m.run<int32_t>({{"most", &n}}), ElementsAre(0, 3, 2, 1));
+      EXPECT_THAT(m.run<int32_t>({{"most", n}}), ElementsAre(0, 3, 2, 1));
     else
-      EXPECT_THAT(m.run<int32_t>({{"most", &n}}), ElementsAre(1, 2, 3, 0));
+      EXPECT_THAT(m.run<int32_t>({{"most", n}}), ElementsAre(1, 2, 3, 0));
     n = 1;
-    EXPECT_THAT(m.run<int32_t>({{"most", &n}}), ElementsAre(0, 0, 0, 0));
+    EXPECT_THAT(m.run<int32_t>({{"most", n}}), ElementsAre(0, 0, 0, 0));
     n = 9;
-    EXPECT_FALSE(m.enqueue({{"most", &n}}));
+    EXPECT_FALSE(m.enqueue({{"most", n}}));
     EXPECT_THAT(m.logger.take_errors(),
                 HasSubstr("the loop made 8 iterations; the length of an output is 4"));
   }
@@ -227,11 +227,11 @@ TEST(FlowLayers, DynamicShapes) {
   ASSERT_TRUE(m.compile(m.pieces(loop, next, LoopOutput::kCONCATENATE, 0, rows)))
       << m.logger.take_errors();
   const Floats in{1, 2, 3, 4, 5, 6};
-  EXPECT_THAT(m.run({{"x", in.data(), {3, 2}}}), ElementsAre(1, 2, 4, 6, 9, 12));
+  EXPECT_THAT(m.run({{"x", in, {3, 2}}}), ElementsAre(1, 2, 4, 6, 9, 12));
   EXPECT_EQ(m.output.shape, (List{3, 2}));
-  EXPECT_THAT(m.run({{"x", in.data(), {2, 3}}}), ElementsAre(1, 2, 3, 5, 7, 9));
-  EXPECT_THAT(m.run({{"x", in.data(), {1, 6}}}), ElementsAre(1, 2, 3, 4, 5, 6));
-  EXPECT_THAT(m.run({{"x", in.data(), {0, 4}}}), IsEmpty());
+  EXPECT_THAT(m.run({{"x", in, {2, 3}}}), ElementsAre(1, 2, 3, 5, 7, 9));
+  EXPECT_THAT(m.run({{"x", in, {1, 6}}}), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(m.run({{"x", in, {0, 4}}}), IsEmpty());
   EXPECT_EQ(m.output.shape, (List{0, 4}));
 }
 
@@ -263,7 +263,7 @@ TEST(FlowLayers, LengthsThatOnlyTheRunTells) {
       const float elements[] = {-1, static_cast<float>(length)};
       std::vector<int32_t> expected(static_cast<size_t>(length));
       std::iota(expected.begin(), expected.end(), 1);
-      EXPECT_EQ(m.run<int32_t>({{"n", &length}, {"x", elements}}), expected);
+      EXPECT_EQ(m.run<int32_t>({{"n", length}, {"x", elements}}), expected);
     }
   }
 }
@@ -312,7 +312,7 @@ TEST(FlowLayers, RecurrentNetwork) {
           expected[2 * n + k] = std::max(expected[2 * n + k], s[k]);
         }
       }
-    EXPECT_EQ(m.run({{"x", in.data(), {3, static_cast<int64_t>(batch), 2}}}), expected);
+    EXPECT_EQ(m.run({{"x", in, {3, static_cast<int64_t>(batch), 2}}}), expected);
   }
 }
 
@@ -329,7 +329,7 @@ TEST(FlowLayers, LengthsBeyondMemory) {
                              m.constant<int64_t>(DataType::kINT64, {}, {int64_t{1} << 61}));
   const std::vector<uint16_t> data(1000);
   const int32_t none = 0;
-  EXPECT_FALSE(m.compile(result) && m.enqueue({{"x", data.data()}, {"n", &none}}));
+  EXPECT_FALSE(m.compile(result) && m.enqueue({{"x", data}, {"n", none}}));
   EXPECT_THAT(m.logger.take_errors(), HasSubstr("more elements than fit 64 bits"));
 }
 
@@ -352,7 +352,7 @@ TEST(FlowLayers, NestedLoops) {
     float expected = 0;
     for (int a = 1; a <= count; ++a)
       for (int b = 1; b <= a; ++b) expected += factor * static_cast<float>(b);
-    EXPECT_THAT(m.run({{"x", &factor}, {"n", &count}}), ElementsAre(expected));
+    EXPECT_THAT(m.run({{"x", factor}, {"n", count}}), ElementsAre(expected));
   }
 }
 
@@ -368,7 +368,7 @@ TEST(FlowLayers, NestedLoopsCollect) {
   ASSERT_TRUE(m.compile(m.pieces(outer, row, LoopOutput::kREVERSE, 0, three)))
       << m.logger.take_errors();
   const Floats in{1, 2, 3};
-  EXPECT_THAT(m.run({{"x", in.data()}}), ElementsAre(3, 6, 9, 2, 4, 6, 1, 2, 3));
+  EXPECT_THAT(m.run({{"x", in}}), ElementsAre(3, 6, 9, 2, 4, 6, 1, 2, 3));
   EXPECT_EQ(m.output.shape, (List{3, 3}));
 }
 

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <numeric>
+#include <span>
 
 #include "api/testing.h"
 
@@ -33,10 +35,18 @@ struct Result final : nvinfer1::IOutputAllocator {
   List shape;
 };
 
+// An input's elements: a vector's, or those of an array or number. The test keeps them.
 struct Feed {
+  template <class T>
+  Feed(const char* input, const T& value, List extents = {})
+      : name(input), data(std::as_bytes(std::span(&value, 1))), shape(std::move(extents)) {}
+  template <class T>
+  Feed(const char* input, const std::vector<T>& values, List extents = {})
+      : name(input), data(std::as_bytes(std::span(values))), shape(std::move(extents)) {}
+
   const char* name;
-  const void* data;
-  List shape = {};
+  std::span<const std::byte> data;
+  List shape;
 };
 
 // A network with one output, in few words.
@@ -90,7 +100,9 @@ struct Model : Session {
         std::copy(f.shape.begin(), f.shape.end(), d.d);
         EXPECT_TRUE(context->setInputShape(f.name, d)) << logger.take_errors();
       }
-      EXPECT_TRUE(context->setInputTensorAddress(f.name, f.data)) << logger.take_errors();
+      auto& copy = inputs[f.name];
+      copy.assign(f.data.begin(), f.data.end());
+      EXPECT_TRUE(context->setInputTensorAddress(f.name, copy.data())) << logger.take_errors();
     }
     return context->enqueueV3(nullptr) && cudaStreamSynchronize(nullptr) == cudaSuccess;
   }
@@ -106,6 +118,7 @@ struct Model : Session {
     return logger.take_errors();
   }
 
+  std::map<std::string, std::vector<std::byte>> inputs;  // on the heap, which a GPU sees
   Result output;
   std::unique_ptr<nvinfer1::ICudaEngine> network_engine;
   std::unique_ptr<nvinfer1::IExecutionContext> context;

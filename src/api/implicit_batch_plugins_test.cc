@@ -6,6 +6,7 @@
 #include "api/testing.h"
 #include "ops/idle_plugin_test.h"
 #include "ops/plugin_families_test.h"
+#include "ops/plugin_memory_test.h"
 
 namespace tenon::testing {
 namespace {
@@ -114,12 +115,13 @@ class Shifted final : public ScaledTyped<IPluginV2Ext> {
                            + " to" + word(out_shared[0]) + word(out_shared[1]));
   }
   int32_t enqueue(int32_t batch, const void* const* inputs, void* const* outputs, void*,
-                  cudaStream_t) noexcept override {
-    const auto *x = static_cast<const float*>(inputs[0]),
-               *shift = static_cast<const float*>(inputs[1]);
-    for (int32_t i = 0; i < batch * 3; ++i)
-      static_cast<float*>(outputs[0])[i] = x[i] + shift[i % 3];
-    for (int32_t i = 0; i < 3; ++i) static_cast<float*>(outputs[1])[i] = 2 * shift[i];
+                  cudaStream_t stream) noexcept override {
+    Floats x = on_host<float>(inputs[0], static_cast<size_t>(batch) * 3, stream),
+           shift = on_host<float>(inputs[1], 3, stream);
+    for (size_t i = 0; i < x.size(); ++i) x[i] += shift[i % 3];
+    to_device(outputs[0], x, stream);
+    for (float& element : shift) element *= 2;
+    to_device(outputs[1], shift, stream);
     return 0;
   }
   Shifted* clone() const noexcept override { return new Shifted(*this); }

@@ -406,8 +406,8 @@ TEST_F(ImplicitBatch, OfOneItemIsTheDefault) {
   ASSERT_NE(engine, nullptr) << s_.logger.take_errors();
   EXPECT_EQ(engine->getMaxBatchSize(), 1);
   const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
-  float in[] = {1, -2, 3, -4}, out[4] = {};
-  void* bindings[] = {in, out};
+  std::vector<float> in{1, -2, 3, -4}, out(4);
+  void* bindings[] = {in.data(), out.data()};
   ASSERT_TRUE(context->execute(1, bindings));
   EXPECT_THAT(out, ElementsAre(1, 2, 3, 4));
   EXPECT_FALSE(context->execute(2, bindings));

@@ -35,8 +35,8 @@ template <class Plugin> class PluginFamiliesOnTheEngine : public ::testing::Test
   void expect_twice(ICudaEngine& engine) {
     for (int i = 0; i < 2; ++i) {
       const std::unique_ptr<IExecutionContext> context(engine.createExecutionContext());
-      float x[] = {1, 2, 3, 4, 5, 6}, y[6] = {};
-      void* bindings[] = {x, y};
+      Floats x{1, 2, 3, 4, 5, 6}, y(6);
+      void* bindings[] = {x.data(), y.data()};
       ASSERT_TRUE(context->executeV2(bindings)) << s_.logger.take_errors();
       EXPECT_THAT(y, ElementsAre(2, 4, 6, 8, 10, 12));
     }

@@ -129,9 +129,8 @@ TEST_F(PluginTactics, TheQuickestRuns) {
   for (int32_t tactic : manner.tactics) EXPECT_THAT(ran, Contains(tactic));
   ran.clear();
   const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
-  const float x[] = {3, 4};
-  float y[2] = {};
-  void* bindings[] = {const_cast<float*>(x), y};
+  Floats x{3, 4}, y(2);
+  void* bindings[] = {x.data(), y.data()};
   ASSERT_TRUE(context->executeV2(bindings)) << s_.logger.take_errors();
   EXPECT_EQ(y[1], 4);
   EXPECT_THAT(ran, ::testing::ElementsAre(3));
@@ -163,8 +162,8 @@ TEST_F(PluginTactics, TheFirstIsTakenWithoutTiming) {
   ASSERT_NE(engine, nullptr) << s_.logger.take_errors();
   EXPECT_THAT(ran, IsEmpty());
   const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
-  float x[] = {3, 4}, y[2] = {};
-  void* bindings[] = {x, y};
+  Floats x{3, 4}, y(2);
+  void* bindings[] = {x.data(), y.data()};
   ASSERT_TRUE(context->executeV2(bindings));
   EXPECT_THAT(ran, ::testing::ElementsAre(7));
 }

@@ -58,8 +58,8 @@ TEST(Precisions, InputsMayBeHalvesOfANetworkOfFloats) {
   x.setType(DataType::kHALF);
   EXPECT_EQ(x.getType(), DataType::kHALF);
   EXPECT_EQ(s.layer->getOutput(0)->getType(), DataType::kFLOAT);
-  const _Float16 numbers[] = {2048, 256};
-  EXPECT_EQ(run(s, *s.layer->getOutput(0), {numbers}, 2), (Floats{2049, 259}));
+  const std::vector<_Float16> numbers{2048, 256};
+  EXPECT_EQ(run(s, *s.layer->getOutput(0), {numbers.data()}, 2), (Floats{2049, 259}));
   EXPECT_EQ(s.engine()->getTensorDataType(x.getName()), DataType::kHALF);
 }
 

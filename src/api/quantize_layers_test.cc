@@ -94,8 +94,8 @@ TEST(QuantizeLayers, DynamicRun) {
   const auto engine = s.engine();
   ASSERT_NE(engine, nullptr) << s.logger.take_errors();
   const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
-  float in[] = {6, -1.2f, 0.2f, 3, 12, 5, 1, -12}, out[8] = {};
-  void* addresses[] = {in, out};
+  Floats in{6, -1.2f, 0.2f, 3, 12, 5, 1, -12}, out(8);
+  void* addresses[] = {in.data(), out.data()};
   ASSERT_TRUE(context->executeV2(addresses)) << s.logger.take_errors();
   EXPECT_THAT(out, ElementsAre(6, -1, 0, 3, 12, 4, 1, -12));
 }
@@ -114,8 +114,8 @@ TEST(QuantizeLayers, Run) {
   const auto engine = s.engine();
   ASSERT_NE(engine, nullptr) << s.logger.take_errors();
   const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
-  float in[] = {0.75f, 3, 1000, -100, 5, 10}, out[6] = {};
-  void* addresses[] = {in, out};
+  Floats in{0.75f, 3, 1000, -100, 5, 10}, out(6);
+  void* addresses[] = {in.data(), out.data()};
   ASSERT_TRUE(context->executeV2(addresses)) << s.logger.take_errors();
   EXPECT_THAT(out, ElementsAre(1, 4, 508, -64, 4, 8));
 }

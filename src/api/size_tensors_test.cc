@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "api/testing.h"
+#include "ops/plugin_memory_test.h"
 #include "plan/plan_file.h"
 
 namespace tenon::testing {
@@ -234,7 +235,8 @@ TEST_F(SizeTensors, OutputsHaveTheSizeThatThePluginWrote) {
     EXPECT_EQ(list(engine_->getTensorShape("values")), (List{-1}));
     Taken<float> values;
     Taken<int32_t> positions;
-    int64_t size = 0;
+    List memory(1);
+    int64_t& size = memory[0];
     context_->setOutputAllocator("values", &values);
     context_->setOutputAllocator("positions", &positions);
     context_->setTensorAddress("size", &size);
@@ -317,9 +319,9 @@ TEST_F(SizeTensors, ASizeOutOfItsBoundsIsOneClearError) {
     mark(*layer->getOutput(2), "size");
     make();
     Taken<float> values;
-    int32_t size = 0;
+    std::vector<int32_t> size(1);
     context_->setOutputAllocator("values", &values);
-    context_->setTensorAddress("size", &size);
+    context_->setTensorAddress("size", size.data());
     EXPECT_FALSE(run(kMixed, {2, 4}));
     EXPECT_THAT(s_.logger.take_errors(),
                 AllOf(HasSubstr("layer picky (PluginV3)"), HasSubstr(text)));

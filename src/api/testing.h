@@ -63,19 +63,6 @@ class Recorder final : public nvinfer1::IErrorRecorder {
 using List = std::vector<int64_t>;
 using Floats = std::vector<float>;
 
-/// A copy of elements that a plugin finds on the device.
-template <class T> std::vector<T> on_host(const void* data, size_t count, cudaStream_t stream) {
-  std::vector<T> values(count);
-  cudaMemcpyAsync(values.data(), data, count * sizeof(T), cudaMemcpyDefault, stream);
-  cudaStreamSynchronize(stream);
-  return values;
-}
-/// Elements that a plugin writes there.
-template <class T> void to_device(void* data, const std::vector<T>& values, cudaStream_t stream) {
-  cudaMemcpyAsync(data, values.data(), values.size() * sizeof(T), cudaMemcpyDefault, stream);
-  cudaStreamSynchronize(stream);
-}
-
 inline nvinfer1::Dims dims(std::initializer_list<int64_t> extents) {
   nvinfer1::Dims d{static_cast<int32_t>(extents.size()), {}};
   std::copy(extents.begin(), extents.end(), d.d);

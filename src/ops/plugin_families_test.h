@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/tensor.h"
+#include "ops/plugin_memory_test.h"
 
 namespace tenon::testing {
 
@@ -53,13 +54,14 @@ template <class Family> class Scaled : public Family {
     return sizeof(float);
   }
   int32_t enqueue(int32_t batch, const void* const* inputs, void* const* outputs, void* workspace,
-                  cudaStream_t) noexcept override {
+                  cudaStream_t stream) noexcept override {
     plugin_calls.push_back("enqueue " + std::to_string(batch));
-    *static_cast<float*>(workspace) = state_.factor;
-    for (int32_t i = 0; i < state_.count * batch; ++i)
-      static_cast<float*>(outputs[0])[i] =
-          static_cast<const float*>(inputs[0])[i] * *static_cast<float*>(workspace);
-    if (!kBasic) *static_cast<int32_t*>(outputs[1]) = state_.count;
+    to_device(workspace, std::vector{state_.factor}, stream);
+    const float factor = on_host<float>(workspace, 1, stream)[0];
+    auto x = on_host<float>(inputs[0], static_cast<size_t>(state_.count * batch), stream);
+    for (float& element : x) element *= factor;
+    to_device(outputs[0], x, stream);
+    if (!kBasic) to_device(outputs[1], std::vector{state_.count}, stream);
     return 0;
   }
   size_t getSerializationSize() const noexcept override { return sizeof state_; }

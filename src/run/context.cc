@@ -56,6 +56,7 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
   const size_t bindings = engine_->plan().bindings.size();
   borders_.addresses.resize(bindings);
   borders_.allocators.resize(bindings);
+  reached_.resize(bindings);
   layer_ms_.resize(engine_->plan().steps.size());
   symbols_.resize(engine_->plan().symbols.size());
   for (int32_t i = 1; i < engine_->stages().count; ++i)
@@ -177,6 +178,8 @@ void Context::read_symbols() {
          name);
   }
   const Plan& plan = engine_->plan();
+  for (size_t i = 0; i < input_shapes_.size(); ++i)
+    if (plan.bindings[i].is_shape) check_reach(static_cast<int>(i), borders_.addresses[i]);
   for (size_t s = 0; s < plan.symbols.size(); ++s) {
     const PlanSymbol& symbol = plan.symbols[s];
     const auto binding = static_cast<size_t>(symbol.binding);
@@ -256,6 +259,8 @@ const std::shared_ptr<ShapeState>& Context::resolve() {
 
 void Context::set_device_memory(void* data, int64_t bytes) {
   const InUse guard(*this);
+  require(data == nullptr || engine_->device().reaches(data),
+          "the device memory at {} is host memory that the device cannot use", data);
   wait();
   const std::lock_guard lock(run_mutex_);
   memory_.borrow(data, bytes);
@@ -307,11 +312,32 @@ void* Context::output_memory(const Borders& borders, int binding, const Shape& s
   return data;
 }
 
-void Context::check_address(int binding, const void* data, const Shape& shape) const {
-  if (data != nullptr || shape.volume() == 0) return;
+void Context::check_address(int binding, const void* data, const Shape& shape) {
+  if (shape.volume() == 0) return;
+  if (data != nullptr) return check_reach(binding, data);
   fail(ErrorCode::kINVALID_STATE, "{} '{}' has no address: call setTensorAddress",
        engine_->plan().bindings[static_cast<size_t>(binding)].is_input ? "input" : "output",
        engine_->binding_tensor(binding).name);
+}
+
+// Whether an address is of memory that can be used there. A kernel on a device that cannot would
+// take all other work of the process with it. The answer takes time: addresses seldom change.
+void Context::check_reach(int binding, const void* data) {
+  const void*& seen = reached_[static_cast<size_t>(binding)];
+  if (on_host() || data == seen) return;
+  const PlanBinding& b = engine_->plan().bindings[static_cast<size_t>(binding)];
+  const std::string& name = engine_->binding_tensor(binding).name;
+  if (b.is_input && b.is_shape)
+    require(engine_->device().host_reaches(data),
+            "input '{}' is read on the host, and its address {} is the device's memory: give it "
+            "host memory",
+            name, data);
+  else
+    require(engine_->device().reaches(data),
+            "{} '{}': its address {} is host memory that the device cannot use: give it memory of "
+            "the device (cudaMalloc), or of the host that both can use (cudaMallocHost)",
+            b.is_input ? "input" : "output", name, data);
+  seen = data;
 }
 
 // Addresses of all inputs and outputs whose size is known before the network runs.

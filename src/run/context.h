@@ -90,7 +90,8 @@ class Context {
   void check_values() const;
   void* output_memory(const Borders& borders, int binding, const Shape& shape,
                       cudaStream_t stream) const;
-  void check_address(int binding, const void* data, const Shape& shape) const;
+  void check_address(int binding, const void* data, const Shape& shape);
+  void check_reach(int binding, const void* data);
   void prepare_addresses(const ShapeState& state, cudaStream_t stream);
   void run(ShapeState& state, const Borders& borders, cudaStream_t stream);
   void run_step(ShapeState& state, size_t step, cudaStream_t stream);
@@ -118,6 +119,7 @@ class Context {
   int profile_ = 0;
   std::vector<std::optional<Shape>> input_shapes_;
   Borders borders_;
+  std::vector<const void*> reached_;  // per binding: the address that check_reach() saw last
   std::list<std::shared_ptr<ShapeState>> states_;             // most recent first
   std::vector<std::shared_ptr<ShapeState>> captured_states_;  // that CUDA graphs of a device use
   bool shapes_changed_ = true;

@@ -27,6 +27,10 @@ class Device {
   virtual void copy_out(void* to, const void* from, size_t bytes, cudaStream_t stream) const = 0;
   /// Within the device's memory, in the stream.
   virtual void copy(void* to, const void* from, size_t bytes, cudaStream_t stream) const = 0;
+  /// Whether kernels can work at an address that a caller gives: not where the host alone can.
+  virtual bool reaches(const void*) const { return true; }
+  /// Whether the host can read there.
+  virtual bool host_reaches(const void*) const { return true; }
   /// Which of the machine's devices is the thread's current one; 0 on the host.
   virtual int current() const { return 0; }
   virtual void make_current(int) const {}

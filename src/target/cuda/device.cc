@@ -31,6 +31,21 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
+cudaMemoryType memory_type(const void* data) {
+  cudaPointerAttributes attributes = {};
+  check(cudaPointerGetAttributes(&attributes, data), "asking for an address's memory");
+  return attributes.type;
+}
+
+// Some machines' GPUs read all of the host's memory.
+bool reads_pageable_memory() {
+  int device = 0, reads = 0;
+  check(cudaGetDevice(&device), "asking for the current device");
+  check(cudaDeviceGetAttribute(&reads, cudaDevAttrPageableMemoryAccess, device),
+        "asking for the device's access to the host's memory");
+  return reads != 0;
+}
+
 class CudaDevice final : public Device {
  public:
   bool is_host() const override { return false; }
@@ -58,6 +73,12 @@ class CudaDevice final : public Device {
     if (bytes > 0)
       check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream),
             "a copy on the device");
+  }
+  bool reaches(const void* data) const override {
+    return memory_type(data) != cudaMemoryTypeUnregistered || reads_pageable_memory();
+  }
+  bool host_reaches(const void* data) const override {
+    return memory_type(data) != cudaMemoryTypeDevice;
   }
   int current() const override {
     int device = 0;

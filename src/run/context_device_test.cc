@@ -1,0 +1,139 @@
+// Contexts whose memory is a device's: which addresses they take.
+#include "ops/reduce.h"
+#include "run/testing.h"
+#include "target/remote_target_testing.h"
+
+namespace tenon {
+namespace {
+
+using namespace testing;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ContextOnADevice : public ::testing::Test {
+ protected:
+  // "x" (6) in rows of "size" (2), to the rows' sums as "y".
+  std::shared_ptr<const Engine> sums() {
+    Network n;
+    Value& x = n.add_input("x", DataType::kFLOAT, {6});
+    Value& size = n.add_input("size", DataType::kINT64, {2});
+    auto reshape = std::make_unique<Shuffle>();
+    reshape->has_reshape = true;
+    Value& rows = add(n, std::move(reshape), {&x, &size});
+    auto sum = std::make_unique<Reduce>();
+    sum->axes = 1u << 1;
+    finish(n, add(n, std::move(sum), {&rows}), "y");
+    BuildOptions options;
+    ProfileRequest profile;
+    profile.inputs["size"].min_values = {1, 1};
+    profile.inputs["size"].opt_values = {3, 2};
+    profile.inputs["size"].max_values = {6, 6};
+    options.profiles = {profile};
+    return std::make_shared<Engine>(build_plan(n, target_, options), target_, Log());
+  }
+  static std::string error_of(const std::function<void()>& body) {
+    try {
+      body();
+      return "";
+    } catch (const Error& e) {
+      return e.what();
+    }
+  }
+  template <class T> DeviceBuffer copy_of(const std::vector<T>& values) {
+    DeviceBuffer buffer(target_.memory, values.size() * sizeof(T));
+    target_.memory.copy_in(buffer.data(), values.data(), buffer.bytes(), nullptr);
+    return buffer;
+  }
+  std::vector<float> result(const DeviceBuffer& buffer, size_t count) {
+    std::vector<float> values(count);
+    target_.memory.copy_out(values.data(), buffer.data(), count * sizeof(float), nullptr);
+    return values;
+  }
+
+  RemoteTarget target_;
+  std::vector<float> numbers_{1, 2, 3, 4, 5, 6}, out_ = std::vector<float>(6);
+  std::vector<int64_t> rows_{3, 2};
+};
+
+TEST_F(ContextOnADevice, TakesItsMemory) {
+  Context context(sums(), true);
+  const DeviceBuffer x = copy_of(numbers_), y(target_.memory, 24);
+  void* addresses[] = {x.data(), rows_.data(), y.data()};
+  context.execute(addresses);
+  EXPECT_THAT(result(y, 3), ElementsAre(3, 7, 11));
+  rows_ = {2, 3};
+  context.enqueue(nullptr);
+  EXPECT_THAT(result(y, 2), ElementsAre(6, 15));
+}
+
+TEST_F(ContextOnADevice, HostMemoryIsOneClearError) {
+  Context context(sums(), true);
+  const DeviceBuffer x = copy_of(numbers_), y(target_.memory, 24);
+  void* good[] = {x.data(), rows_.data(), y.data()};
+  void* host_input[] = {numbers_.data(), rows_.data(), y.data()};
+  void* host_output[] = {x.data(), rows_.data(), out_.data()};
+  for (const bool enqueues : {false, true}) {
+    const auto run = [&](std::span<void* const> addresses) {
+      return error_of([&] {
+        for (int i = 0; i < 3; ++i) context.set_address(i, addresses[static_cast<size_t>(i)]);
+        if (enqueues)
+          context.enqueue(nullptr);
+        else
+          context.execute();
+      });
+    };
+    EXPECT_EQ(run(good), "");
+    EXPECT_THAT(run(host_input), AllOf(HasSubstr("input 'x': its address 0x"),
+                                       HasSubstr("is host memory that the device cannot use"),
+                                       HasSubstr("cudaMalloc"), HasSubstr("cudaMallocHost")));
+    EXPECT_THAT(run(host_output), HasSubstr("output 'y': its address 0x"));
+    EXPECT_EQ(run(good), "");
+    EXPECT_THAT(result(y, 3), ElementsAre(3, 7, 11));
+  }
+}
+
+TEST_F(ContextOnADevice, AsksOnceForAnAddress) {
+  Context context(sums(), true);
+  const DeviceBuffer x = copy_of(numbers_), other = copy_of(numbers_), y(target_.memory, 24);
+  void* addresses[] = {x.data(), rows_.data(), y.data()};
+  context.execute(addresses);
+  const int before = target_.memory.questions;
+  for (int i = 0; i < 3; ++i) context.execute(addresses);
+  EXPECT_EQ(target_.memory.questions, before);
+  addresses[0] = other.data();
+  context.execute(addresses);
+  EXPECT_EQ(target_.memory.questions, before + 1);
+}
+
+TEST_F(ContextOnADevice, ShapeInputsAreOnTheHost) {
+  Context context(sums(), true);
+  const DeviceBuffer x = copy_of(numbers_), size = copy_of(rows_), y(target_.memory, 24);
+  void* addresses[] = {x.data(), size.data(), y.data()};
+  EXPECT_THAT(error_of([&] { context.execute(addresses); }),
+              AllOf(HasSubstr("input 'size' is read on the host, and its address 0x"),
+                    HasSubstr("is the device's memory: give it host memory")));
+  EXPECT_THAT(error_of([&] { context.tensor_shape(2); }), HasSubstr("'size' is read on the host"));
+}
+
+TEST_F(ContextOnADevice, AllocatorsGiveItsMemory) {
+  Context context(sums(), true);
+  const DeviceBuffer x = copy_of(numbers_);
+  context.set_address(0, x.data());
+  context.set_address(1, rows_.data());
+  Keeper keeper;
+  context.set_output_allocator(2, &keeper);
+  EXPECT_THAT(error_of([&] { context.execute(); }), HasSubstr("output 'y': its address 0x"));
+}
+
+TEST_F(ContextOnADevice, WorkingMemoryIsItsOwn) {
+  const auto engine = sums();
+  Context context(engine, false);
+  const auto bytes = std::max<int64_t>(engine->device_memory(0), 64);
+  const auto memory = allocate_aligned(static_cast<size_t>(bytes));
+  EXPECT_THAT(error_of([&] { context.set_device_memory(memory.get(), bytes); }),
+              HasSubstr("is host memory that the device cannot use"));
+}
+
+}  // namespace
+}  // namespace tenon

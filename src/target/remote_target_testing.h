@@ -1,0 +1,81 @@
+// For tests without a GPU: a target whose memory counts as a device's. It is the host's, so the CPU
+// target's kernels work there, but only what this device allocated is within their reach.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+
+#include "target/target.h"
+
+namespace tenon::testing {
+
+class RemoteDevice final : public Device {
+ public:
+  bool is_host() const override { return false; }
+  void* allocate(size_t bytes) const override {
+    void* data = host_device().allocate(bytes);
+    const std::lock_guard lock(mutex_);
+    blocks_[static_cast<std::byte*>(data)] = bytes;
+    return data;
+  }
+  void release(void* data) const noexcept override {
+    {
+      const std::lock_guard lock(mutex_);
+      blocks_.erase(static_cast<std::byte*>(data));
+    }
+    host_device().release(data);
+  }
+  bool reaches(const void* data) const override {
+    ++questions;
+    return owns(data);
+  }
+  bool host_reaches(const void* data) const override { return !reaches(data); }
+  void copy_in(void* to, const void* from, size_t bytes, cudaStream_t stream) const override {
+    EXPECT_TRUE(bytes == 0 || owns(to));
+    host_device().copy_in(to, from, bytes, stream);
+  }
+  void copy_out(void* to, const void* from, size_t bytes, cudaStream_t stream) const override {
+    EXPECT_TRUE(bytes == 0 || owns(from));
+    host_device().copy_out(to, from, bytes, stream);
+  }
+  void copy(void* to, const void* from, size_t bytes, cudaStream_t stream) const override {
+    EXPECT_TRUE(bytes == 0 || (owns(to) && owns(from)));
+    host_device().copy(to, from, bytes, stream);
+  }
+  float measure(FunctionRef<void(cudaStream_t)> run) const override {
+    return host_device().measure(run);
+  }
+  mutable int questions = 0;  // how often it was asked for an address's memory
+
+ private:
+  bool owns(const void* data) const {
+    const std::lock_guard lock(mutex_);
+    const auto* byte = static_cast<const std::byte*>(data);
+    auto block = blocks_.upper_bound(byte);
+    return block != blocks_.begin() && byte < (--block, block->first + block->second);
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::map<const std::byte*, size_t> blocks_;
+};
+
+class RemoteTarget final : public Target {
+ public:
+  std::string_view name() const override { return cpu_target().name(); }
+  std::string fingerprint() const override { return cpu_target().fingerprint(); }
+  std::string instruction_set() const override { return cpu_target().instruction_set(); }
+  std::span<const Candidate> candidates(const Op& op) const override {
+    return cpu_target().candidates(op);
+  }
+  bool fuses(const Op& op, const PointwiseProgram& epilogue) const override {
+    return cpu_target().fuses(op, epilogue);
+  }
+  const Device& device() const override { return memory; }
+  const Target& bodies() const override { return cpu_target(); }
+
+  RemoteDevice memory;
+};
+
+}  // namespace tenon::testing
