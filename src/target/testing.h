@@ -41,7 +41,7 @@ inline TestInput constant(const Shape& shape, uint32_t seed = 2) {
 }
 /// The same numbers as far as another type of floats holds them.
 inline TestInput as_type(DataType type, TestInput in) {
-  if (!in.tensor) return in;
+  if (!in.tensor || type == in.tensor->type()) return in;
   Tensor t(type, in.tensor->shape());
   for (int64_t i = 0; i < t.count(); ++i) {
     const float x = in.tensor->data<float>()[i];
@@ -303,7 +303,14 @@ inline void expect_close(const Tensor& actual, const Tensor& expected, double re
 
 inline void expect_identical(const Tensor& a, const Tensor& b) {
   ASSERT_EQ(a.shape(), b.shape());
-  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0) << "the bits differ";
+  ASSERT_EQ(a.type(), b.type());
+  const auto [at, other] = std::mismatch(a.data<std::byte>(), a.data<std::byte>() + a.bytes(),
+                                         b.data<std::byte>());
+  if (other == b.data<std::byte>() + b.bytes()) return;
+  const auto bit = static_cast<size_t>(at - a.data<std::byte>()) * 8;
+  const size_t i = bit / static_cast<size_t>(bits_of(a.type()));
+  ADD_FAILURE() << "the bits differ: element " << i << " is " << a.numbers()[i] << ", expected "
+                << b.numbers()[i];
 }
 
 }  // namespace tenon

@@ -1,8 +1,8 @@
-// cuda_cases [--bare] [--errors=FILE] FOLDER: runs every case of every FOLDER/*/cases.json on the
-// GPU, through enqueue() of both plugin protocols, and compares with what is expected and with the
-// CPU's kernel. Needs no engine. --bare is for compute-sanitizer: no zones around memory, no
-// timing. --errors writes a line of JSON for each plugin and type: the largest errors there, on the
-// CPU and on the GPU.
+// cuda_cases [--bare] [--errors=FILE] CASES: runs every case of every CASES/*/cases.json, or of the
+// one file CASES, on the GPU, through enqueue() of both plugin protocols, and compares with what is
+// expected and with the CPU's kernel. Needs no engine. --bare is for compute-sanitizer: no zones
+// around memory, no timing. --errors writes a line of JSON for each plugin and type: the largest
+// errors there, on the CPU and on the GPU.
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <tenon/plugin/cases.h>
@@ -169,7 +169,7 @@ void write_errors(const std::string& path, const std::string& plugin, const Summ
 struct Options {
   bool is_bare = false;
   std::string errors;
-  fs::path folder;
+  fs::path cases;  // a file, or the folder of all
 };
 
 // Runs the cases of one file, and prints a line for each plugin. The number of failures.
@@ -227,7 +227,7 @@ int check_apart(const fs::path& file, const Options& options) {
 
 int check_all(const Options& options) {
   std::set<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(options.folder))
+  for (const auto& entry : fs::directory_iterator(options.cases))
     if (fs::exists(entry.path() / "cases.json")) files.insert(entry.path() / "cases.json");
   int failures = 0;
   std::set<std::string> tried;
@@ -250,8 +250,9 @@ int check_all(const Options& options) {
 }  // namespace tenon::cuda_cases
 
 int main(int argc, char** argv) try {
+  using namespace tenon::cuda_cases;
   constexpr std::string_view kErrors = "--errors=";
-  tenon::cuda_cases::Options options;
+  Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--bare")
@@ -259,13 +260,14 @@ int main(int argc, char** argv) try {
     else if (argument.starts_with(kErrors))
       options.errors = argument.substr(kErrors.size());
     else
-      options.folder = argument;
+      options.cases = argument;
   }
-  if (options.folder.empty()) {
-    std::fprintf(stderr, "usage: cuda_cases [--bare] [--errors=FILE] FOLDER\n");
+  if (options.cases.empty()) {
+    std::fprintf(stderr, "usage: cuda_cases [--bare] [--errors=FILE] CASES\n");
     return 2;
   }
-  return tenon::cuda_cases::check_all(options) == 0 ? 0 : 1;
+  const bool is_file = std::filesystem::is_regular_file(options.cases);
+  return (is_file ? check(options.cases, options) : check_all(options)) == 0 ? 0 : 1;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "cuda_cases: %s\n", e.what());
   return 1;

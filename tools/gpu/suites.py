@@ -89,15 +89,28 @@ def program_of(machine, path):
     return script
 
 
-def plugin_kernels(machine, bare=False, before=()):
-    """Plugins' cases on the GPU without the engine."""
-    command = [*before, machine.build / "test/cuda/cuda_cases", *(["--bare"] if bare else []), ROOT / "plugins"]
+def plugin_cases(machine, path, options=(), before=()):
+    """Plugins' cases of a file, or of all in a folder, on the GPU without the engine."""
+    command = [*before, machine.build / "test/cuda/cuda_cases", *options, path]
     code, text = output_of(machine, command, 400)
     cases = re.findall(r"(?m)^\S+/\S*/\S* +(\d+) +(\d+)\b", text)
     failed = sum(int(n) for _, n in cases)
     if code != 0 and failed == 0:
         failed = 1
     return counted(sum(int(n) for n, _ in cases) - failed, failed, text)
+
+
+def sanitized_plugins(tool):
+    """Plugins' cases under compute-sanitizer, several plugins at a time."""
+    def run(machine):
+        before = (*SANITIZER, f"--tool={tool}")
+        files = sorted((ROOT / "plugins").glob("*/cases.json"))
+        outcome = gtest.Outcome()
+        for file, one in zip(files, machine.pool.map(lambda f: plugin_cases(machine, f, ["--bare"], before), files)):
+            outcome.passed += [f"{file.parent.name} {name}" for name in one.passed]
+            outcome.failed |= {f"{file.parent.name} {name}": text for name, text in one.failed.items()}
+        return outcome
+    return run
 
 
 CLI = ("commands_test", "bad_input_test")
@@ -128,15 +141,16 @@ def command_line(machine):
 
 SUITES = (
     Suite("kernels", "the CUDA target's kernels against each layer's reference", ("test/cuda/test_cuda",),
-          google("test/cuda/test_cuda")),
+          google("test/cuda/test_cuda", seconds=90)),
     Suite("onnx", "ONNX's node tests, and small models, through the engine", ("test/models/run_cases", "src/import/onnx_cases"),
           node_cases),
     Suite("plugins", "plugins' cases through the engine: ONNX node, addPluginV2, addPluginV3", ("test/plugins/test_plugins_engine",),
           google("test/plugins/test_plugins_engine")),
-    Suite("plugin kernels", "plugins' cases without the engine, in both protocols", ("test/cuda/cuda_cases",), plugin_kernels),
+    Suite("plugin kernels", "plugins' cases without the engine, in both protocols", ("test/cuda/cuda_cases",),
+          lambda machine: plugin_cases(machine, ROOT / "plugins")),
     Suite("goldens", "whole models against PyTorch", ("test/golden/test_golden",), google("test/golden/test_golden")),
     Suite("models", "real models against ONNX Runtime", ("test/models/test_models",),
-          google("test/models/test_models", ":".join(f"*/{name}" for name in MODELS))),
+          google("test/models/test_models", ":".join(f"*/{name}" for name in MODELS), seconds=90)),
     Suite("api", "the API's tests, with memory that host and GPU see", ("src/api/test_api",), google("src/api/test_api", seconds=20)),
     Suite("programs", "programs in the style of TensorRT 8", ("test/programs8x/test_programs8x",),
           google("test/programs8x/test_programs8x")),
@@ -153,7 +167,6 @@ SANITIZED = tuple(
     for tool in ("memcheck", "racecheck")
     for suite, run in (
         ("kernels", google("test/cuda/test_cuda", before=(*SANITIZER, f"--tool={tool}"), seconds=150)),
-        ("plugin kernels", lambda machine, tool=tool: plugin_kernels(
-            machine, True, (*SANITIZER, f"--tool={tool}", "--target-processes=all")))))
+        ("plugin kernels", sanitized_plugins(tool))))
 TWO = (Suite("two GPUs", "an engine on each of two GPUs, and what goes between them", ("test/cuda/test_devices",),
              google("test/cuda/test_devices", parts=1)),)

@@ -35,19 +35,22 @@ TestInput bool_mask(const Shape& shape) {
   return {t, false, Layout::kLinear};
 }
 
-TEST(CudaAttentionTest, EqualsReference) {
-  for (const DataType type : kFloatTypes)
-    for (const Sizes& s : kSizes)
-      for (int options = 0; options < 8; ++options) {
-        SCOPED_TRACE(fmt::format("{}: {} queries, {} keys, size {}, width {}, options {}",
-                                 name_of(type), s.queries, s.keys, s.size, s.width, options));
-        Attention op;
-        op.scale = 0.3f;
-        op.causal = (options & 1) != 0;
-        op.softcap = (options & 2) != 0 ? 1.5f : 0;
-        op.left_window = (options & 4) != 0 ? 3 : -1;
-        check(op, operands(s), type);
-      }
+class CudaAttentionOf : public ::testing::TestWithParam<DataType> {};
+INSTANTIATE_TEST_SUITE_P(Types, CudaAttentionOf, ::testing::ValuesIn(kFloatTypes),
+                         [](const auto& test) { return std::string(name_of(test.param)); });
+
+TEST_P(CudaAttentionOf, EqualsReference) {
+  for (const Sizes& s : kSizes)
+    for (int options = 0; options < 8; ++options) {
+      SCOPED_TRACE(fmt::format("{} queries, {} keys, size {}, width {}, options {}", s.queries,
+                               s.keys, s.size, s.width, options));
+      Attention op;
+      op.scale = 0.3f;
+      op.causal = (options & 1) != 0;
+      op.softcap = (options & 2) != 0 ? 1.5f : 0;
+      op.left_window = (options & 4) != 0 ? 3 : -1;
+      check(op, operands(s), GetParam());
+    }
 }
 
 TEST(CudaAttentionTest, Masks) {
