@@ -50,7 +50,7 @@ void Scale::infer(Inference& c) const {
   constexpr const char* kNames[] = {"the data", "the shift", "the scale", "the power"};
   for (int i = 1; i < c.input_count(); ++i) {
     if (!c.has_input(i)) continue;
-    require_type_of_data(c, i, kNames[i]);
+    if (c.type(i) != DataType::kFLOAT) require_type_of_data(c, i, kNames[i]);
     if (known) require_count(c, i, kNames[i], weights.volume());
   }
   c.set_output(0, c.type(0), c.dims(0));

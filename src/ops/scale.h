@@ -7,6 +7,7 @@ namespace tenon {
 
 /// Inputs: data, shift, scale, power; the last three optional weights of 1 (kUNIFORM), C (kCHANNEL,
 /// along `channel_axis`) or C*spatial (kELEMENTWISE) elements.
+/// They are of the data's type or float32; the arithmetic is in float32.
 struct Scale final : OpOf<Scale, LayerType::kSCALE> {
   static constexpr std::string_view kName = "Scale";
   nvinfer1::ScaleMode mode = nvinfer1::ScaleMode::kUNIFORM;

@@ -136,10 +136,10 @@ std::optional<Affine> affine_of_elementwise(const Node& node, const ElementWise&
 }
 
 std::optional<Affine> affine_of(const Node& node, const Value& x, const Weighted& w) {
-  if (!is_plain(node) || !is_float_only(node) || node.outputs[0]->dims != x.dims)
-    return std::nullopt;
-  if (const auto* op = node.as<Scale>())
+  if (!is_plain(node) || node.outputs[0]->dims != x.dims) return std::nullopt;
+  if (const auto* op = node.as<Scale>())  // its parameters may be wider than the data
     return node.inputs[0] == &x ? affine_of_scale(node, *op, w) : std::nullopt;
+  if (!is_float_only(node)) return std::nullopt;
   if (const auto* op = node.as<ElementWise>()) return affine_of_elementwise(node, *op, x, w);
   return std::nullopt;
 }

@@ -76,6 +76,25 @@ TEST(FoldScale, KeepsHalfWeightsHalf) {
   EXPECT_EQ(after->nodes()[0]->inputs[1]->type, DataType::kHALF);
 }
 
+TEST(FoldScale, RoundsHalfWeightsOnceWhereScalesAreFloats) {
+  Model m;
+  m.type = DataType::kHALF;
+  Value& conv = m.convolution(m.input({1, 1, 5, 5}), 1, 1);
+  const auto weight = static_cast<float>(conv.producer->inputs[1]->constant->numbers()[0]);
+  const float scale = 1.f / 3, shift = 1e-3f;  // neither is a float16
+  const auto one = [&](float number) -> Value& {
+    return m.network.add_weight(Tensor::of<float>(DataType::kFLOAT, {1}, {&number, 1}));
+  };
+  auto op = std::make_unique<Scale>();
+  op->mode = nvinfer1::ScaleMode::kCHANNEL;
+  m.output(m.add(std::move(op), {&conv, &one(shift), &one(scale)}));
+  const auto after = rewritten(m.network, fold_scale, FusingTarget(), 2e-3);
+  ASSERT_EQ(after->nodes().size(), 1u);
+  const Node& node = *after->nodes()[0];
+  EXPECT_EQ(node.inputs[1]->constant->numbers()[0],
+            static_cast<float>(static_cast<Half>(weight * scale)));
+}
+
 TEST(FoldScale, LeavesTensorsThatOthersUse) {
   Model m;
   Value& conv = m.convolution(m.input({1, 4, 5, 5}), 3);

@@ -304,8 +304,8 @@ inline void expect_close(const Tensor& actual, const Tensor& expected, double re
 inline void expect_identical(const Tensor& a, const Tensor& b) {
   ASSERT_EQ(a.shape(), b.shape());
   ASSERT_EQ(a.type(), b.type());
-  const auto [at, other] = std::mismatch(a.data<std::byte>(), a.data<std::byte>() + a.bytes(),
-                                         b.data<std::byte>());
+  const auto [at, other] =
+      std::mismatch(a.data<std::byte>(), a.data<std::byte>() + a.bytes(), b.data<std::byte>());
   if (other == b.data<std::byte>() + b.bytes()) return;
   const auto bit = static_cast<size_t>(at - a.data<std::byte>()) * 8;
   const size_t i = bit / static_cast<size_t>(bits_of(a.type()));

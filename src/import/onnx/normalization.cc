@@ -23,21 +23,14 @@ Value& along_channels(NodeContext& n, Value& v, int rank) {
   return n.rearrange(v, source);
 }
 
-Tensor cast_tensor(const std::vector<double>& values, DataType type) {
-  Tensor t(type, Shape{static_cast<int64_t>(values.size())});
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto v = static_cast<float>(values[i]);
-    if (type == DataType::kHALF)
-      t.mutable_data<Half>()[i] = static_cast<Half>(v);
-    else if (type == DataType::kBF16)
-      t.mutable_data<BFloat16>()[i] = BFloat16(v);
-    else
-      t.mutable_data<float>()[i] = v;
-  }
+Tensor floats(const std::vector<double>& values) {
+  Tensor t(DataType::kFLOAT, Shape{static_cast<int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), t.mutable_data<float>());
   return t;
 }
 
-// Statistics that are constants become one multiplication and one addition per channel.
+// Statistics that are constants become one multiplication and one addition per channel, in float32
+// whatever the data is: they are rounded but once, when they meet the weights of a convolution.
 Value& scale_by_constants(NodeContext& n, Value& x, double epsilon) {
   std::vector<std::vector<double>> parameters;
   for (int i = 1; i < 5; ++i) parameters.push_back(n.constant_input(i)->numbers());
@@ -50,8 +43,8 @@ Value& scale_by_constants(NodeContext& n, Value& x, double epsilon) {
   }
   auto op = std::make_unique<Scale>();
   op->mode = nvinfer1::ScaleMode::kCHANNEL;
-  Value& shifts = n.network().add_weight(cast_tensor(shift, x.type), n.node_name() + " shift");
-  Value& scales = n.network().add_weight(cast_tensor(scale, x.type), n.node_name() + " scale");
+  Value& shifts = n.network().add_weight(floats(shift), n.node_name() + " shift");
+  Value& scales = n.network().add_weight(floats(scale), n.node_name() + " scale");
   return n.add(std::move(op), {&x, &shifts, &scales});
 }
 
