@@ -18,6 +18,14 @@
 
 namespace tenon {
 
+/// What a program of tests is for. Suites run in those of every target; each defines it once.
+struct Tested {
+  const Target& target;
+  std::span<const DataType> floats;  // that kernels of its own compute with
+  std::span<const Layout> layouts;   // of planes with channels
+};
+const Tested& tested();
+
 /// One input of a layer under test.
 struct TestInput {
   std::optional<Tensor> tensor;  // none: left out
@@ -128,7 +136,7 @@ inline Tensor from_layout(const void* memory, const TensorSpec& spec) {
 /// A layer with its inputs, whose output shape the network's own inference finds.
 class LayerTest {
  public:
-  LayerTest(const Op& op, std::vector<TestInput> inputs, const Target& target = cpu_target())
+  LayerTest(const Op& op, std::vector<TestInput> inputs, const Target& target = tested().target)
       : target_(target), op_(op.clone()), inputs_(std::move(inputs)) {
     infer();
   }

@@ -1,6 +1,8 @@
 #include "ops/normalization.h"
 
-#include "target/cuda/several_outputs_test.h"
+#include "target/cuda/cuda_target.h"
+#include "target/cuda/float_types_test.h"
+#include "target/outputs_testing.h"
 
 namespace tenon::cuda {
 namespace {

@@ -2,8 +2,8 @@
 #include "ops/cast.h"
 #include "ops/identity.h"
 #include "ops/select.h"
+#include "target/accuracy_testing.h"
 #include "target/cuda/cuda_target.h"
-#include "target/cuda/pointwise/testing.h"
 
 namespace tenon::cuda {
 namespace {

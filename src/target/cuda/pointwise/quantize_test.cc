@@ -1,8 +1,8 @@
 #include "ops/quantize.h"
 
 #include "ops/dequantize.h"
+#include "target/accuracy_testing.h"
 #include "target/cuda/cuda_target.h"
-#include "target/cuda/pointwise/testing.h"
 
 namespace tenon::cuda {
 namespace {

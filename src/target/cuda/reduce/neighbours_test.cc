@@ -1,9 +1,9 @@
 #include "ops/cumulative.h"
 #include "ops/dynamic_quantize.h"
 #include "ops/lrn.h"
+#include "target/accuracy_testing.h"
 #include "target/cuda/cuda_target.h"
-#include "target/cuda/pointwise/testing.h"
-#include "target/cuda/several_outputs_test.h"
+#include "target/outputs_testing.h"
 
 namespace tenon::cuda {
 namespace {
@@ -87,9 +87,9 @@ TEST(CudaDynamicQuantizeTest, BlocksOfEveryKind) {
         Tensor blocks_of_zeros = random_tensor({6, 64}, 1, -5, 5);
         std::fill_n(blocks_of_zeros.mutable_data<float>() + 32, 16, 0.f);
         const TestInput unit = has_unit ? TestInput{random_tensor({1}, 2, 0.01f, 0.02f)} : absent();
-        expect_outputs_as_reference(op, {{blocks_of_zeros}, unit}, "dynamic_quantize", 0);
+        expect_outputs_as_reference(op, {{blocks_of_zeros}, unit}, "dynamic_quantize");
         op.block = {2, -1};
-        expect_outputs_as_reference(op, {data({6, 64}), unit}, "dynamic_quantize", 0);
+        expect_outputs_as_reference(op, {data({6, 64}), unit}, "dynamic_quantize");
       }
 }
 
@@ -100,7 +100,7 @@ TEST(CudaDynamicQuantizeTest, BlocksThatDoNotDivideAnAxis) {
   op.axis = 0;
   op.block_size = 4;
   expect_outputs_as_reference(op, {typed(DataType::kHALF, data({7, 10})), absent()},
-                              "dynamic_quantize", 0);
+                              "dynamic_quantize");
 }
 
 }  // namespace

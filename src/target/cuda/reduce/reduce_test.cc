@@ -1,7 +1,7 @@
 #include "ops/reduce.h"
 
+#include "target/accuracy_testing.h"
 #include "target/cuda/cuda_target.h"
-#include "target/cuda/pointwise/testing.h"
 
 namespace tenon::cuda {
 namespace {

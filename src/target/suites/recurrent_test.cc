@@ -1,0 +1,74 @@
+// Recurrent layers against the reference, on the target that is tested.
+#include "target/suites/recurrent_testing.h"
+
+namespace tenon {
+namespace {
+
+constexpr RecurrentDirection kDirections[] = {
+    RecurrentDirection::kForward, RecurrentDirection::kReverse, RecurrentDirection::kBidirectional};
+
+void check(const RecurrentLayer& layer) {
+  SCOPED_TRACE(fmt::format("kind {}, direction {}, {} units, batch {}, {}",
+                           static_cast<int>(layer.op.kind_of_cell),
+                           static_cast<int>(layer.op.direction), layer.op.hidden_size, layer.batch,
+                           layer.op.batch_first ? "batch first" : "steps first"));
+  expect_outputs_as_reference(layer.op, layer.tensors(), "recurrent", 1e-5);
+}
+
+TEST(RecurrentTest, EqualsReference) {
+  for (const RecurrentKind kind : kRecurrentKinds)
+    for (const RecurrentDirection direction : kDirections)
+      for (const int64_t units : {1, 20, 64})
+        for (const int64_t batch : {1, 2, 11})
+          for (const bool batch_first : {false, true}) {
+            RecurrentLayer layer(kind, direction, units);
+            layer.batch = batch;
+            layer.op.batch_first = batch_first;
+            check(layer);
+            if (HasFailure()) return;
+          }
+}
+
+TEST(RecurrentTest, OptionsEqualReference) {
+  for (const RecurrentKind kind : kRecurrentKinds)
+    for (const RecurrentDirection direction : kDirections)
+      for (int options = 0; options < 32; ++options) {
+        RecurrentLayer layer(kind, direction, 18);
+        layer.batch = 3;
+        layer.has_lengths = (options & 1) != 0;
+        layer.has_bias = layer.has_peepholes = (options & 2) != 0;
+        layer.has_state = (options & 4) != 0;
+        layer.op.clip = (options & 8) != 0 ? 0.25f : 0;
+        layer.op.linear_before_reset = layer.op.input_forget = (options & 16) != 0;
+        SCOPED_TRACE(options);
+        check(layer);
+        if (HasFailure()) return;
+      }
+}
+
+TEST(RecurrentTest, LongSequencesAndManyUnits) {
+  for (const RecurrentKind kind : kRecurrentKinds) {
+    RecurrentLayer layer(kind, RecurrentDirection::kBidirectional, 70);
+    layer.steps = 700;  // more than one chunk of gates
+    layer.batch = 3;
+    check(layer);
+    RecurrentLayer wide(kind, RecurrentDirection::kForward, 400);  // shared among threads
+    wide.batch = 1;
+    check(wide);
+  }
+}
+
+TEST(RecurrentTest, EmptySequences) {
+  for (const RecurrentKind kind : kRecurrentKinds) {
+    RecurrentLayer none(kind, RecurrentDirection::kForward, 4);
+    none.steps = 0;
+    none.has_state = false;
+    check(none);
+    RecurrentLayer nobody(kind, RecurrentDirection::kForward, 4);
+    nobody.batch = 0;
+    check(nobody);
+  }
+}
+
+}  // namespace
+}  // namespace tenon
