@@ -4,9 +4,12 @@
 #include "target/cuda/empty_execution.h"
 #include "target/cuda/kernels.h"
 #include "target/cuda/sliding.h"
+#include "target/cuda/variant_kernel.h"
 
 namespace tenon::cuda {
 namespace {
+
+constexpr int kAtOnce[] = {4, 2, 1};
 
 class DepthwiseExecution final : public Execution {
  public:
@@ -24,29 +27,15 @@ class DepthwiseExecution final : public Execution {
   DepthwiseParameters p_;
 };
 
-class DepthwiseKernel final : public Kernel {
+class DepthwiseKernel final : public VariantKernel<DepthwiseKernel> {
  public:
   DepthwiseKernel(SlidingOp op, const SimpleEpilogue& epilogue)
       : op_(std::move(op)), epilogue_(epilogue) {
     timing_id = convolution_timing_id();  // it is timed against cuDNN's
-    set_at_once(4);
+    choose(0);
   }
-  void set_at_once(int count) {
-    at_once_ = count;
-    variant = fmt::format("{} at once", count);
-    state = {{"at_once", int64_t{count}}};
-  }
-
-  std::vector<std::unique_ptr<Kernel>> variants() const override {
-    std::vector<std::unique_ptr<Kernel>> others;
-    for (const int count : {4, 2, 1})
-      if (count != at_once_) {
-        auto kernel = std::make_unique<DepthwiseKernel>(*this);
-        kernel->set_at_once(count);
-        others.push_back(std::move(kernel));
-      }
-    return others;
-  }
+  size_t variant_count() const { return std::size(kAtOnce); }
+  void describe_variant() { describe_as(fmt::format("{} at once", kAtOnce[chosen()])); }
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
@@ -64,7 +53,7 @@ class DepthwiseKernel final : public Kernel {
     }
     p.kernel = static_cast<int>(windows[0].kernel);
     p.stride = static_cast<int>(windows[0].stride);
-    p.at_once = at_once_;
+    p.at_once = kAtOnce[chosen()];
     p.epilogue = epilogue_;
     return std::make_unique<DepthwiseExecution>(p);
   }
@@ -72,7 +61,6 @@ class DepthwiseKernel final : public Kernel {
  private:
   SlidingOp op_;
   SimpleEpilogue epilogue_;
-  int at_once_ = 4;
 };
 
 std::string refusal(const SlidingOp& op, const KernelRequest& request) {
@@ -114,15 +102,12 @@ Offer offer_depthwise_convolution(const KernelRequest& request) {
     kernel->packed = {with_channels_last(*request.constants[kWeightsInput], 1, channels)};
     return kernel;
   }
-  const auto& state = request.stored->state;
-  const auto* at_once = state.size() == 1 ? std::get_if<int64_t>(&state[0].second) : nullptr;
-  require(at_once != nullptr && (*at_once == 1 || *at_once == 2 || *at_once == 4)
-              && request.stored->packed.size() == 1
-              && request.stored->packed[0].type() == request.inputs[kDataInput].type
-              && request.stored->packed[0].count() == channels * taps,
+  kernel->choose_stored(request.stored->state);
+  const auto& packed = request.stored->packed;
+  require(packed.size() == 1 && packed[0].type() == request.inputs[kDataInput].type
+              && packed[0].count() == channels * taps,
           "a stored kernel is damaged");
-  kernel->set_at_once(static_cast<int>(*at_once));
-  kernel->packed = request.stored->packed;
+  kernel->packed = packed;
   return kernel;
 }
 

@@ -6,6 +6,7 @@
 #include "target/cuda/empty_execution.h"
 #include "target/cuda/kernels.h"
 #include "target/cuda/sliding.h"
+#include "target/cuda/variant_kernel.h"
 
 namespace tenon::cuda {
 namespace {
@@ -34,29 +35,15 @@ class FusedProductExecution final : public Execution {
   FusedProduct p_;
 };
 
-class FusedProductKernel final : public Kernel {
+class FusedProductKernel final : public VariantKernel<FusedProductKernel> {
  public:
   FusedProductKernel(SlidingOp op, const SimpleEpilogue& epilogue)
       : op_(std::move(op)), epilogue_(epilogue) {
     timing_id = convolution_timing_id();  // it is timed against the libraries'
-    set_tile(0);
+    choose(0);
   }
-  void set_tile(size_t tile) {
-    tile_ = tile;
-    variant = kTiles[tile].second;
-    state = {{"tile", static_cast<int64_t>(tile)}};
-  }
-
-  std::vector<std::unique_ptr<Kernel>> variants() const override {
-    std::vector<std::unique_ptr<Kernel>> others;
-    for (size_t i = 0; i < std::size(kTiles); ++i)
-      if (i != tile_) {
-        auto kernel = std::make_unique<FusedProductKernel>(*this);
-        kernel->set_tile(i);
-        others.push_back(std::move(kernel));
-      }
-    return others;
-  }
+  size_t variant_count() const { return std::size(kTiles); }
+  void describe_variant() { describe_as(kTiles[chosen()].second); }
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
@@ -67,7 +54,7 @@ class FusedProductKernel final : public Kernel {
     p.rows = data[0] * data.volume(2, data.rank());
     p.columns = static_cast<int>(op_.attributes.output_maps);
     p.depth = static_cast<int>(data[1]);
-    p.tile = kTiles[tile_].first;
+    p.tile = kTiles[chosen()].first;
     p.epilogue = epilogue_;
     return std::make_unique<FusedProductExecution>(p);
   }
@@ -75,7 +62,6 @@ class FusedProductKernel final : public Kernel {
  private:
   SlidingOp op_;
   SimpleEpilogue epilogue_;
-  size_t tile_ = 0;
 };
 
 }  // namespace
@@ -97,12 +83,7 @@ Offer offer_fused_product_convolution(const KernelRequest& request) {
   for (const size_t i : {kWeightsInput, kBiasInput})
     if (i < request.inputs.size()) kernel->input_layouts[i] = Layout::kLinear;
   kernel->output_layouts = {Layout::kChannelsLast};
-  if (request.stored == nullptr) return kernel;
-  const auto& state = request.stored->state;
-  const auto* tile = state.size() == 1 ? std::get_if<int64_t>(&state[0].second) : nullptr;
-  require(tile != nullptr && *tile >= 0 && *tile < static_cast<int64_t>(std::size(kTiles)),
-          "a stored kernel is damaged");
-  kernel->set_tile(static_cast<size_t>(*tile));
+  if (request.stored != nullptr) kernel->choose_stored(request.stored->state);
   return kernel;
 }
 

@@ -10,6 +10,7 @@
 #include "target/cuda/kernels.h"
 #include "target/cuda/patches.h"
 #include "target/cuda/sliding.h"
+#include "target/cuda/variant_kernel.h"
 
 namespace tenon::cuda {
 namespace {
@@ -59,29 +60,15 @@ class PatchExecution final : public Execution {
   int64_t part_;  // rows at a time
 };
 
-class PatchKernel final : public Kernel {
+class PatchKernel final : public VariantKernel<PatchKernel> {
  public:
   PatchKernel(SlidingOp op, const SimpleEpilogue& epilogue, int64_t width)
       : op_(std::move(op)), epilogue_(epilogue), width_(width) {
     timing_id = convolution_timing_id();  // it is timed against cuDNN's
-    set_tile(0);
+    choose(0);
   }
-  void set_tile(size_t tile) {
-    tile_ = tile;
-    variant = fmt::format("tile {}", tile);
-    state = {{"tile", static_cast<int64_t>(tile)}};
-  }
-
-  std::vector<std::unique_ptr<Kernel>> variants() const override {
-    std::vector<std::unique_ptr<Kernel>> others;
-    for (size_t i = 0; i < std::size(kTiles); ++i)
-      if (i != tile_) {
-        auto kernel = std::make_unique<PatchKernel>(*this);
-        kernel->set_tile(i);
-        others.push_back(std::move(kernel));
-      }
-    return others;
-  }
+  size_t variant_count() const { return std::size(kTiles); }
+  void describe_variant() { describe_as(fmt::format("tile {}", chosen())); }
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
@@ -105,7 +92,7 @@ class PatchKernel final : public Kernel {
     require(product.rows < int64_t{1} << 31, "a result of {} has too many positions", out);
     product.columns = static_cast<int>(op_.attributes.output_maps);
     product.depth = static_cast<int>(width_);
-    product.tile = kTiles[tile_];
+    product.tile = kTiles[chosen()];
     product.epilogue = epilogue_;
     return std::make_unique<PatchExecution>(patches, product);
   }
@@ -114,7 +101,6 @@ class PatchKernel final : public Kernel {
   SlidingOp op_;
   SimpleEpilogue epilogue_;
   int64_t width_;
-  size_t tile_ = 0;
 };
 
 /// Rows of the weights with zeros up to `width`.
@@ -170,14 +156,11 @@ Offer offer_patch_convolution(const KernelRequest& request) {
     kernel->packed = {padded(weights, maps, width)};
     return kernel;
   }
-  const auto& state = request.stored->state;
+  kernel->choose_stored(request.stored->state);
   const auto& packed = request.stored->packed;
-  const auto* tile = state.size() == 1 ? std::get_if<int64_t>(&state[0].second) : nullptr;
-  require(tile != nullptr && *tile >= 0 && *tile < static_cast<int64_t>(std::size(kTiles))
-              && packed.size() == 1 && packed[0].type() == request.inputs[kDataInput].type
+  require(packed.size() == 1 && packed[0].type() == request.inputs[kDataInput].type
               && packed[0].count() == maps * width,
           "a stored kernel is damaged");
-  kernel->set_tile(static_cast<size_t>(*tile));
   kernel->packed = packed;
   return kernel;
 }

@@ -8,6 +8,7 @@
 #include "target/cuda/empty_execution.h"
 #include "target/cuda/kernels.h"
 #include "target/cuda/sliding.h"
+#include "target/cuda/variant_kernel.h"
 
 namespace tenon::cuda {
 namespace {
@@ -50,7 +51,7 @@ class ProductExecution final : public Execution {
   ProductAlgorithm algorithm_;
 };
 
-class ProductConvolution final : public Kernel {
+class ProductConvolution final : public VariantKernel<ProductConvolution> {
  public:
   ProductConvolution(const KernelRequest& request, const SlidingOp& op,
                      const ProductEpilogue& epilogue)
@@ -72,15 +73,11 @@ class ProductConvolution final : public Kernel {
 
   bool has_algorithm() const { return !suggestions_.empty(); }
 
-  std::vector<std::unique_ptr<Kernel>> variants() const override {
-    std::vector<std::unique_ptr<Kernel>> others;
-    for (size_t i = 0; i < suggestions_.size(); ++i)
-      if (i != chosen_) {
-        auto kernel = std::make_unique<ProductConvolution>(*this);
-        kernel->choose(i);
-        others.push_back(std::move(kernel));
-      }
-    return others;
+  size_t variant_count() const { return suggestions_.size(); }
+  void describe_variant() {
+    if (!has_algorithm()) return;
+    variant = fmt::format("suggestion {}", chosen());
+    state = suggestions_[chosen()].state();
   }
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
@@ -91,7 +88,7 @@ class ProductConvolution final : public Kernel {
     if (inputs[kDataInput].shape.volume() > 0) {
       Product product(form_of(op_, epilogue_, inputs, tf32_));
       std::optional<ProductAlgorithm> algorithm;
-      if (has_algorithm()) algorithm = product.fitted(suggestions_[chosen_]);
+      if (has_algorithm()) algorithm = product.fitted(suggestions_[chosen()]);
       if (!algorithm)
         if (const auto others = product.suggestions(1); !others.empty()) algorithm = others[0];
       if (algorithm) return std::make_unique<ProductExecution>(std::move(product), *algorithm);
@@ -100,18 +97,10 @@ class ProductConvolution final : public Kernel {
   }
 
  private:
-  void choose(size_t suggestion) {
-    chosen_ = suggestion;
-    if (!has_algorithm()) return;
-    variant = fmt::format("suggestion {}", chosen_);
-    state = suggestions_[chosen_].state();
-  }
-
   SlidingOp op_;
   ProductEpilogue epilogue_;
   bool tf32_;
   std::vector<ProductAlgorithm> suggestions_;
-  size_t chosen_ = 0;
 };
 
 std::string refusal(const SlidingOp& op, const KernelRequest& request) {

@@ -10,6 +10,7 @@
 #include "target/cuda/cublas/library.h"
 #include "target/cuda/cublas/product_epilogue.h"
 #include "target/cuda/kernels.h"
+#include "target/cuda/variant_kernel.h"
 
 namespace tenon::cuda {
 namespace {
@@ -185,7 +186,7 @@ class ProductExecution final : public Execution {
   Task task_;
 };
 
-class ProductKernel final : public Kernel {
+class ProductKernel final : public VariantKernel<ProductKernel> {
  public:
   ProductKernel(const KernelRequest& request, std::vector<ProductAlgorithm> algorithms)
       : op_(request.op.clone()), tf32_(request.tf32), algorithms_(std::move(algorithms)) {
@@ -195,33 +196,21 @@ class ProductKernel final : public Kernel {
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec>) const override {
-    const ProductAlgorithm* chosen = algorithms_.empty() ? nullptr : &algorithms_[chosen_];
-    return std::make_unique<ProductExecution>(Task(*op_, inputs, tf32_, chosen, 1));
+    const ProductAlgorithm* algorithm = algorithms_.empty() ? nullptr : &algorithms_[chosen()];
+    return std::make_unique<ProductExecution>(Task(*op_, inputs, tf32_, algorithm, 1));
   }
 
-  std::vector<std::unique_ptr<Kernel>> variants() const override {
-    std::vector<std::unique_ptr<Kernel>> others;
-    for (size_t i = 0; i < algorithms_.size(); ++i) {
-      if (i == chosen_) continue;
-      auto other = std::make_unique<ProductKernel>(*this);
-      other->choose(i);
-      others.push_back(std::move(other));
-    }
-    return others;
+  size_t variant_count() const { return algorithms_.size(); }
+  void describe_variant() {
+    if (algorithms_.empty()) return;
+    variant = fmt::format("suggestion {}", chosen());
+    state = algorithms_[chosen()].state();
   }
 
  private:
-  void choose(size_t algorithm) {
-    chosen_ = algorithm;
-    if (algorithms_.empty()) return;
-    variant = fmt::format("suggestion {}", chosen_);
-    state = algorithms_[chosen_].state();
-  }
-
   std::shared_ptr<const Op> op_;
   bool tf32_;
   std::vector<ProductAlgorithm> algorithms_;  // none: each execution asks for its own
-  size_t chosen_ = 0;
 };
 
 }  // namespace
