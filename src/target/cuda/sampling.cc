@@ -22,6 +22,23 @@ using kernels::RoiPooling;
 using nvinfer1::InterpolationMode;
 using nvinfer1::SampleMode;
 
+// Puts `call` into the stream with the addresses of the inputs, where it wants them, and of `y`.
+template <class Call>
+LaunchExecution launches(const Call& call, void (*launch)(const Call&, cudaStream_t),
+                         const char* what, const std::vector<const void * Call::*>& inputs) {
+  return LaunchExecution([=](const RunArguments& arguments) {
+    Call c = call;
+    for (size_t i = 0; i < inputs.size(); ++i) c.*inputs[i] = arguments.input(i);
+    c.y = arguments.outputs[0];
+    launch(c, arguments.stream);
+    check_launch(what);
+  });
+}
+
+LaunchExecution nothing() {
+  return LaunchExecution([](const RunArguments&) {});
+}
+
 LaunchExecution prepare_grid_sample(const Op& op, std::span<const TensorSpec> inputs,
                                     std::span<const TensorSpec> outputs) {
   const auto& layer = static_cast<const GridSample&>(op);
@@ -35,33 +52,26 @@ LaunchExecution prepare_grid_sample(const Op& op, std::span<const TensorSpec> in
   const auto padding = layer.outside == SampleMode::kFILL    ? GridPadding::kZeros
                        : layer.outside == SampleMode::kCLAMP ? GridPadding::kBorder
                                                              : GridPadding::kReflection;
-  const GridSampling call{static_cast<int32_t>(inputs[0].type),
-                          nullptr,
-                          nullptr,
-                          nullptr,
-                          x[0],
-                          x[1],
-                          axes == 3 ? x[2] : 1,
-                          x[axes],
-                          x[axes + 1],
-                          grid.volume(1, grid.rank() - 1),
-                          axes,
-                          static_cast<int32_t>(interpolation),
-                          static_cast<int32_t>(padding),
-                          layer.align_corners};
-  const bool is_empty = x.volume() == 0;
-  const size_t bytes = bytes_of(outputs[0].type, outputs[0].shape.volume());
-  return LaunchExecution([=](const RunArguments& arguments) {
-    GridSampling c = call;
-    c.x = arguments.inputs[0];
-    c.grid = arguments.inputs[1];
-    c.y = arguments.outputs[0];
-    if (is_empty)
-      check(cudaMemsetAsync(c.y, 0, bytes, arguments.stream), "filling with zeros");
-    else
-      launch_grid_sample(c, arguments.stream);
-    check_launch("sampling by a grid");
-  });
+  if (x.volume() == 0) {
+    const size_t bytes = bytes_of(outputs[0].type, outputs[0].shape.volume());
+    return LaunchExecution([=](const RunArguments& arguments) {
+      check(cudaMemsetAsync(arguments.outputs[0], 0, bytes, arguments.stream),
+            "filling with zeros");
+    });
+  }
+  const GridSampling call{.type = static_cast<int32_t>(inputs[0].type),
+                          .images = x[0],
+                          .channels = x[1],
+                          .depth = axes == 3 ? x[2] : 1,
+                          .height = x[axes],
+                          .width = x[axes + 1],
+                          .places = grid.volume(1, grid.rank() - 1),
+                          .axes = axes,
+                          .interpolation = static_cast<int32_t>(interpolation),
+                          .padding = static_cast<int32_t>(padding),
+                          .align_corners = layer.align_corners};
+  return launches(call, launch_grid_sample, "sampling by a grid",
+                  {&GridSampling::x, &GridSampling::grid});
 }
 
 LaunchExecution prepare_roi_align(const Op& op, std::span<const TensorSpec> inputs,
@@ -70,36 +80,27 @@ LaunchExecution prepare_roi_align(const Op& op, std::span<const TensorSpec> inpu
   const Shape &x = inputs[0].shape, &rois = inputs[1].shape;
   require(inputs[2].shape.volume() == rois[0] && rois[1] == 4,
           "batch elements of shape {} do not fit regions of shape {}", inputs[2].shape, rois);
-  const RegionAlignment call{
-      static_cast<int32_t>(inputs[0].type),
-      nullptr,
-      nullptr,
-      nullptr,
-      inputs[2].type == DataType::kINT64,
-      nullptr,
-      x[0],
-      x[1],
-      x[2],
-      x[3],
-      rois[0],
-      layer.height,
-      layer.width,
-      layer.sampling_ratio,
-      static_cast<int32_t>(layer.takes_maximum ? RoiPooling::kMaximumOfTaps : RoiPooling::kAverage),
-      layer.spatial_scale,
-      layer.half_pixel};
-  const bool is_empty = rois[0] * x[1] == 0, has_map = x[2] * x[3] > 0;
-  return LaunchExecution([=](const RunArguments& arguments) {
-    if (is_empty) return;
-    require(has_map, "a feature map has no elements");
-    RegionAlignment c = call;
-    c.x = arguments.inputs[0];
-    c.rois = arguments.inputs[1];
-    c.images = arguments.inputs[2];
-    c.y = arguments.outputs[0];
-    launch_roi_align(c, arguments.stream);
-    check_launch("the alignment of regions");
-  });
+  if (rois[0] * x[1] == 0) return nothing();
+  if (x[2] * x[3] == 0)
+    return LaunchExecution([](const RunArguments&) {
+      fail(ErrorCode::kINVALID_ARGUMENT, "a feature map has no elements");
+    });
+  const auto pooling = layer.takes_maximum ? RoiPooling::kMaximumOfTaps : RoiPooling::kAverage;
+  const RegionAlignment call{.type = static_cast<int32_t>(inputs[0].type),
+                             .is_wide = inputs[2].type == DataType::kINT64,
+                             .map_images = x[0],
+                             .channels = x[1],
+                             .map_height = x[2],
+                             .map_width = x[3],
+                             .count = rois[0],
+                             .height = layer.height,
+                             .width = layer.width,
+                             .sampling_ratio = layer.sampling_ratio,
+                             .pooling = static_cast<int32_t>(pooling),
+                             .scale = layer.spatial_scale,
+                             .half_pixel = layer.half_pixel};
+  return launches(call, launch_roi_align, "the alignment of regions",
+                  {&RegionAlignment::x, &RegionAlignment::rois, &RegionAlignment::images});
 }
 
 LaunchExecution prepare_max_roi_pool(const Op& op, std::span<const TensorSpec> inputs,
@@ -107,28 +108,18 @@ LaunchExecution prepare_max_roi_pool(const Op& op, std::span<const TensorSpec> i
   const auto& layer = static_cast<const MaxRoiPool&>(op);
   const Shape &x = inputs[0].shape, &rois = inputs[1].shape;
   require(rois[1] == 5, "regions of shape {}", rois);
-  const RegionMaxima call{static_cast<int32_t>(inputs[0].type),
-                          nullptr,
-                          nullptr,
-                          nullptr,
-                          x[0],
-                          x[1],
-                          x[2],
-                          x[3],
-                          rois[0],
-                          layer.height,
-                          layer.width,
-                          layer.spatial_scale};
-  const bool is_empty = outputs[0].shape.volume() == 0;
-  return LaunchExecution([=](const RunArguments& arguments) {
-    if (is_empty) return;
-    RegionMaxima c = call;
-    c.x = arguments.inputs[0];
-    c.rois = arguments.inputs[1];
-    c.y = arguments.outputs[0];
-    launch_max_roi_pool(c, arguments.stream);
-    check_launch("maxima of regions");
-  });
+  if (outputs[0].shape.volume() == 0) return nothing();
+  const RegionMaxima call{.type = static_cast<int32_t>(inputs[0].type),
+                          .images = x[0],
+                          .channels = x[1],
+                          .map_height = x[2],
+                          .map_width = x[3],
+                          .count = rois[0],
+                          .height = layer.height,
+                          .width = layer.width,
+                          .scale = layer.spatial_scale};
+  return launches(call, launch_max_roi_pool, "maxima of regions",
+                  {&RegionMaxima::x, &RegionMaxima::rois});
 }
 
 LaunchExecution prepare_deformable_convolution(const Op& op, std::span<const TensorSpec> inputs,
@@ -142,39 +133,25 @@ LaunchExecution prepare_deformable_convolution(const Op& op, std::span<const Ten
     return DeformedConvolution::Axis{w.kernel, w.stride, w.pre, w.dilation};
   };
   const int64_t taps = layer.offset_groups * kernel[2] * kernel[3];
-  const bool has_bias = is_given(inputs, 3), has_mask = is_given(inputs, 4);
+  const bool has_mask = is_given(inputs, 4);
   require(inputs[2].shape == Shape({y[0], 2 * taps, y[2], y[3]})
               && (!has_mask || inputs[4].shape == Shape({y[0], taps, y[2], y[3]})),
           "offsets of shape {} do not fit a result of shape {}", inputs[2].shape, y);
-  const DeformedConvolution call{static_cast<int32_t>(inputs[0].type),
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 x[0],
-                                 x[1],
-                                 x[2],
-                                 x[3],
-                                 y[1],
-                                 y[2],
-                                 y[3],
-                                 axis(0),
-                                 axis(1),
-                                 layer.groups,
-                                 layer.offset_groups};
-  return LaunchExecution([=](const RunArguments& arguments) {
-    DeformedConvolution c = call;
-    c.x = arguments.inputs[0];
-    c.kernel = arguments.inputs[1];
-    c.offsets = arguments.inputs[2];
-    c.bias = has_bias ? arguments.inputs[3] : nullptr;
-    c.mask = has_mask ? arguments.inputs[4] : nullptr;
-    c.y = arguments.outputs[0];
-    launch_deformable_convolution(c, arguments.stream);
-    check_launch("a deformable convolution");
-  });
+  using Call = DeformedConvolution;
+  const Call call{.type = static_cast<int32_t>(inputs[0].type),
+                  .images = x[0],
+                  .channels = x[1],
+                  .in_height = x[2],
+                  .in_width = x[3],
+                  .maps = y[1],
+                  .height = y[2],
+                  .width = y[3],
+                  .rows = axis(0),
+                  .columns = axis(1),
+                  .groups = layer.groups,
+                  .offset_groups = layer.offset_groups};
+  return launches(call, launch_deformable_convolution, "a deformable convolution",
+                  {&Call::x, &Call::kernel, &Call::offsets, &Call::bias, &Call::mask});
 }
 
 // The reason to refuse, "" for none: floats of one type, but for input `index`.

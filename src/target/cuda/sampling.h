@@ -11,8 +11,8 @@ namespace tenon::cuda {
 /// Types are numbers of a DataType: float32, float16 or bfloat16. As kernels/grid_sample.h has it.
 struct GridSampling {
   int32_t type;
-  const void *x, *grid;
-  void* y;
+  const void *x = nullptr, *grid = nullptr;
+  void* y = nullptr;
   int64_t images, channels, depth, height, width, places;
   int axes;                        // 2 or 3
   int32_t interpolation, padding;  // kernels::GridInterpolation, kernels::GridPadding
@@ -23,10 +23,10 @@ void launch_grid_sample(const GridSampling& call, cudaStream_t stream);
 /// As kernels/roi_align.h has it.
 struct RegionAlignment {
   int32_t type;
-  const void *x, *rois;
-  const void* images;  // of the regions; int32, or int64 if is_wide
+  const void *x = nullptr, *rois = nullptr;
+  const void* images = nullptr;  // of the regions; int32, or int64 if is_wide
   bool is_wide;
-  void* y;
+  void* y = nullptr;
   int64_t map_images, channels, map_height, map_width;
   int64_t count, height, width;  // of the results
   int64_t sampling_ratio;
@@ -40,8 +40,8 @@ void launch_roi_align(const RegionAlignment& call, cudaStream_t stream);
 /// is no such image.
 struct RegionMaxima {
   int32_t type;
-  const void *x, *rois;
-  void* y;
+  const void *x = nullptr, *rois = nullptr;
+  void* y = nullptr;
   int64_t images, channels, map_height, map_width;
   int64_t count, height, width;  // of the results
   float scale;
@@ -51,8 +51,9 @@ void launch_max_roi_pool(const RegionMaxima& call, cudaStream_t stream);
 /// As kernels/deformable_convolution.h has it.
 struct DeformedConvolution {
   int32_t type;
-  const void *x, *offsets, *mask, *kernel, *bias;  // mask and bias may be null
-  void* y;
+  const void *x = nullptr, *offsets = nullptr, *kernel = nullptr;
+  const void *mask = nullptr, *bias = nullptr;  // may stay null
+  void* y = nullptr;
   int64_t images, channels, in_height, in_width;
   int64_t maps, height, width;  // of the result
   struct Axis {
