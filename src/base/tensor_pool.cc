@@ -21,7 +21,7 @@ std::shared_ptr<std::byte> TensorPool::take(size_t bytes) {
   Buffer& buffer = free_buffer();
   if (buffer.memory == nullptr || buffer.bytes < bytes) {
     buffer = {};  // before the new one is taken
-    buffer = {allocate_aligned(bytes), bytes};
+    buffer = {memory_->allocate(bytes), bytes};
   }
   return buffer.memory;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/function_ref.h"
+#include "base/tensor_memory.h"
 #include "network/network.h"
 
 namespace tenon {
@@ -28,11 +29,11 @@ class ControlFlow {
    public:
     virtual ~Runner() = default;
     /// The outputs of the layer, valid until the next run; null inputs were left out. It decides
-    /// which body runs how often.
+    /// which body runs how often. All tensors lie in the runner's memory.
     virtual std::span<const Tensor> run(std::span<const Tensor* const> inputs,
                                         RunBody run_body) = 0;
   };
-  virtual std::unique_ptr<Runner> make_runner() const = 0;
+  virtual std::unique_ptr<Runner> make_runner(TensorMemory& memory) const = 0;
 
   /// Copies of an op share them; clone(Network) copies them. Empty in an op that a plan made.
   std::vector<std::shared_ptr<Network>> bodies;

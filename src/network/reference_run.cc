@@ -18,7 +18,7 @@ std::vector<Tensor> run(const Node& node, std::span<const Tensor* const> inputs,
   if (const ControlFlow* layer = control_flow_of(node)) {
     infer_concrete(*node.op, node.outputs.size(), given);  // checks the inputs
     std::vector<Tensor> made;
-    const auto runner = layer->make_runner();
+    const auto runner = layer->make_runner(host_memory());
     const auto results = runner->run(inputs, [&](size_t body, std::span<const Tensor> arguments) {
       made = run_reference(*layer->bodies.at(body), arguments);
       return std::span<const Tensor>(made);

@@ -10,8 +10,7 @@ namespace tenon {
 Dim BodyExtent::dim(Inference& c, int output, int axis) const {
   if (code == kLate) return c.late_extent(output, axis);
   if (code >= 0) return c.pool().constant(code);
-  if (code < kFirstElement + INT32_MAX) {
-    const auto input = static_cast<int>(code - kFirstElement);
+  if (const int input = element_input(); input >= 0) {
     require(c.has_input(input), "output {} takes its extent {} from input {}, which is missing",
             output, axis, input);
     const Content& number = c.known_content(input, "a length");
@@ -26,6 +25,10 @@ Dim BodyExtent::dim(Inference& c, int output, int axis) const {
   return c.dims(input)[at];
 }
 
+int BodyExtent::element_input() const {
+  return code < kFirstElement + INT32_MAX ? static_cast<int>(code - kFirstElement) : -1;
+}
+
 int64_t BodyExtent::extent(std::span<const Tensor* const> inputs) const {
   if (code >= 0) return code;
   if (code == kLate) return 0;
@@ -34,8 +37,8 @@ int64_t BodyExtent::extent(std::span<const Tensor* const> inputs) const {
             "an output takes an extent from input {}, which is missing", i);
     return *inputs[static_cast<size_t>(i)];
   };
-  if (code < kFirstElement + INT32_MAX)
-    return std::max<int64_t>(0, read_integer(view_of(at(code - kFirstElement))));
+  if (const int input = element_input(); input >= 0)
+    return std::max<int64_t>(0, read_integer(view_of(at(input))));
   const int64_t place = -2 - code, axis = place % Shape::kMaxRank;
   const Shape& shape = at(place / Shape::kMaxRank).shape();
   require(axis < shape.rank(), "an output takes an extent from axis {} of shape {}", axis, shape);
@@ -93,6 +96,11 @@ void BodyOutputs::visit(FieldVisitor& v) {
   v("output_types", types);
   v("output_ranks", ranks);
   v("output_extents", extents);
+}
+
+bool BodyOutputs::reads(int input) const {
+  return std::any_of(extents.begin(), extents.end(),
+                     [&](int64_t code) { return BodyExtent{code}.element_input() == input; });
 }
 
 void BodyOutputs::infer(Inference& c) const {

@@ -22,6 +22,8 @@ struct BodyExtent {
   }
   static BodyExtent of_element(int input) { return {kFirstElement + input}; }
   Dim dim(Inference& c, int output, int axis) const;
+  /// The input whose element it is; -1 for none.
+  int element_input() const;
   /// For inputs at hand; 0 for a late extent.
   int64_t extent(std::span<const Tensor* const> inputs) const;
   friend bool operator==(const BodyExtent&, const BodyExtent&) = default;
@@ -54,6 +56,8 @@ struct BodyOutputs {
   size_t count() const { return types.size(); }
   BodyOutput at(size_t i) const;
   void visit(FieldVisitor& v);
+  /// Whether an extent is the element of that input.
+  bool reads(int input) const;
   /// Sets all outputs of the layer.
   void infer(Inference& c) const;
 };

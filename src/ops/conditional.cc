@@ -21,20 +21,24 @@ namespace {
 
 class ConditionalRunner final : public ControlFlow::Runner {
  public:
+  explicit ConditionalRunner(TensorMemory& memory) : memory_(memory) {}
   std::span<const Tensor> run(std::span<const Tensor* const> inputs, RunBody run_body) override {
     arguments_.clear();
     for (const Tensor* t : inputs.subspan(1)) arguments_.push_back(*t);
-    return run_body(*inputs[0]->data<bool>() ? 0 : 1, arguments_);
+    bool condition = false;
+    memory_.read(&condition, inputs[0]->data(), sizeof condition);
+    return run_body(condition ? 0 : 1, arguments_);
   }
 
  private:
+  TensorMemory& memory_;
   std::vector<Tensor> arguments_;
 };
 
 }  // namespace
 
-std::unique_ptr<ControlFlow::Runner> Conditional::make_runner() const {
-  return std::make_unique<ConditionalRunner>();
+std::unique_ptr<ControlFlow::Runner> Conditional::make_runner(TensorMemory& memory) const {
+  return std::make_unique<ConditionalRunner>(memory);
 }
 
 }  // namespace tenon

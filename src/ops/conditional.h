@@ -16,7 +16,7 @@ struct Conditional final : OpOf<Conditional, layer_type(PrivateLayer::kCondition
   int output_count() const override { return static_cast<int>(outputs.count()); }
   void infer(Inference& c) const override;
   void reference(const ReferenceCall& call) const override;
-  std::unique_ptr<Runner> make_runner() const override;
+  std::unique_ptr<Runner> make_runner(TensorMemory& memory) const override;
   size_t body_count() const override { return 2; }
   int layer_input(size_t body_input) const override { return static_cast<int>(body_input) + 1; }
 };

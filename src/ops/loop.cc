@@ -1,5 +1,7 @@
 #include "ops/loop.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/infer.h"
 
@@ -23,6 +25,12 @@ int Loop::layer_input(size_t body_input) const {
   const bool made = body_input < kFirstState
                     || (body_input >= first_scan && body_input < first_scan + scan_axes.size());
   return made ? -1 : static_cast<int>(body_input);
+}
+
+bool Loop::reads(int input) const {
+  return input < static_cast<int>(kFirstState) || outputs.reads(input)
+         || std::find(collect_lengths.begin(), collect_lengths.end(), input)
+                != collect_lengths.end();
 }
 
 void Loop::infer(Inference& c) const {

@@ -35,9 +35,12 @@ struct Loop final : OpOf<Loop, layer_type(PrivateLayer::kLoop)>, ControlFlow {
   int output_count() const override { return static_cast<int>(outputs.count()); }
   void infer(Inference& c) const override;
   void reference(const ReferenceCall& call) const override;
-  std::unique_ptr<Runner> make_runner() const override;
+  std::unique_ptr<Runner> make_runner(TensorMemory& memory) const override;
   size_t body_count() const override { return condition_first ? 2 : 1; }
   int layer_input(size_t body_input) const override;
+
+  /// Whether elements of that input of the layer decide how it runs.
+  bool reads(int input) const;
 
   int64_t collect_length(size_t which) const {
     return collect_lengths.empty() ? -1 : collect_lengths[which];

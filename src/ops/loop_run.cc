@@ -1,6 +1,5 @@
 // Runs the bodies of a loop, and puts together what they make.
 #include <algorithm>
-#include <cstring>
 
 #include "base/tensor_pool.h"
 #include "ops/loop.h"
@@ -12,68 +11,70 @@ namespace {
 
 // Blocks before, along and after an axis.
 struct Blocks {
-  int64_t outer, inner;  // inner in bytes
+  size_t outer, along, inner;  // inner in bytes
 };
 Blocks blocks_of(const Shape& shape, int64_t axis, DataType type) {
   const auto at = static_cast<int>(axis);
-  return {shape.volume(0, at),
-          static_cast<int64_t>(bytes_of(type, shape.volume(at + 1, shape.rank())))};
+  return {static_cast<size_t>(shape.volume(0, at)), static_cast<size_t>(shape[at]),
+          bytes_of(type, shape.volume(at + 1, shape.rank()))};
 }
 
 // Writes the pieces along an axis of `all`, and zeros into places that are left.
-void collect(std::span<const Tensor> pieces, int64_t axis, bool reverse, Tensor& all) {
-  const auto [outer, inner] = blocks_of(all.shape(), axis, all.type());
-  const int64_t length = all.shape()[static_cast<int>(axis)];
-  const auto count = static_cast<int64_t>(pieces.size());
-  if (count < length) std::memset(all.mutable_data<std::byte>(), 0, all.bytes());
-  for (int64_t k = 0; k < count; ++k) {
-    const Tensor& piece = pieces[static_cast<size_t>(k)];
+void collect(TensorMemory& memory, std::span<const Tensor> pieces, int64_t axis, bool reverse,
+             Tensor& all) {
+  const auto [outer, length, inner] = blocks_of(all.shape(), axis, all.type());
+  auto* const to = all.mutable_data<std::byte>();
+  if (pieces.size() < length) memory.clear(to, all.bytes());
+  for (size_t k = 0; k < pieces.size(); ++k) {
+    const Tensor& piece = pieces[k];
     require(piece.type() == all.type(), "the body made a piece of type {}; expected {}",
             name_of(piece.type()), name_of(all.type()));
     require(piece.shape() == pieces[0].shape(),
             "the body made {} in one iteration and {} in another: pieces must have one shape",
             pieces[0].shape(), piece.shape());
-    const int64_t place = reverse ? length - 1 - k : k;
-    for (int64_t o = 0; o < outer; ++o)
-      copy_bytes(all.mutable_data<std::byte>() + (o * length + place) * inner,
-                 piece.data<std::byte>() + o * inner, static_cast<size_t>(inner));
+    const size_t place = reverse ? length - 1 - k : k;
+    memory.copy_rows(to + place * inner, length * inner, piece.data(), inner, inner, outer);
   }
 }
 
-// Whether a body's first output is one bool: its value.
-bool condition_of(std::span<const Tensor> made, size_t count) {
+// The value of a body's first output, which is one bool.
+bool condition_of(TensorMemory& memory, std::span<const Tensor> made, size_t count) {
   require(made.size() == count && made[0].type() == DataType::kBOOL && made[0].count() == 1,
           "the body made {} outputs; expected a condition and {} more", made.size(), count - 1);
-  return *made[0].data<bool>();
+  bool condition = false;
+  memory.read(&condition, made[0].data(), sizeof condition);
+  return condition;
 }
 
 using Inputs = std::span<const Tensor* const>;
 
 class LoopRunner final : public ControlFlow::Runner {
  public:
-  explicit LoopRunner(const Loop& loop)
-      : loop_(loop), scanned_(loop.scan_axes.size()), collected_(loop.collect_axes.size()) {
-    for (size_t i = 0; i < collected_.size(); ++i)
-      collected_[i].output = loop.outputs.at(states() + i);
+  LoopRunner(const Loop& loop, TensorMemory& memory)
+      : loop_(loop), memory_(memory), trip_(memory), go_(memory) {
+    scanned_.assign(loop.scan_axes.size(), TensorPool(memory));
+    for (size_t i = 0; i < loop.collect_axes.size(); ++i)
+      collected_.push_back({loop.outputs.at(states() + i), {}, TensorPool(memory)});
   }
 
   std::span<const Tensor> run(Inputs inputs, RunBody run_body) override {
-    const int64_t trips = trip_count(inputs);
-    bool go = inputs[1] == nullptr || *inputs[1]->data<bool>();
+    const Inputs known = read(inputs);
+    const int64_t trips = trip_count(known);
+    bool go = known[1] == nullptr || *known[1]->data<bool>();
     start(inputs);
     for (int64_t trip = 0; trip < trips && go; ++trip) {
       set_arguments(inputs, trip, go);
-      if (loop_.condition_first && !condition_of(run_body(1, arguments_), 1)) break;
+      if (loop_.condition_first && !condition_of(memory_, run_body(1, arguments_), 1)) break;
       const auto made = run_body(0, arguments_);
-      go = condition_of(made, 1 + states() + collected_.size());
+      go = condition_of(memory_, made, 1 + states() + collected_.size());
       const auto pieces = made.subspan(1 + states());
       std::copy_n(made.begin() + 1, states(), results_.begin());
       for (size_t i = 0; i < collected_.size(); ++i) collected_[i].pieces.push_back(pieces[i]);
     }
     for (size_t i = 0; i < collected_.size(); ++i) {
       Collected& c = collected_[i];
-      Tensor all = c.pool.make(c.output.type, collected_shape(i, inputs));
-      collect(c.pieces, loop_.collect_axes[i], loop_.collect_reverse[i] != 0, all);
+      Tensor all = c.pool.make(c.output.type, collected_shape(i, known));
+      collect(memory_, c.pieces, loop_.collect_axes[i], loop_.collect_reverse[i] != 0, all);
       results_[states() + i] = std::move(all);
     }
     return results_;
@@ -82,6 +83,19 @@ class LoopRunner final : public ControlFlow::Runner {
  private:
   size_t states() const { return static_cast<size_t>(loop_.state_count); }
   size_t first_scan() const { return Loop::kFirstState + states(); }
+
+  // The inputs, on the host those whose elements decide something.
+  Inputs read(Inputs inputs) {
+    known_.assign(inputs.begin(), inputs.end());
+    copies_.resize(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] == nullptr || !loop_.reads(static_cast<int>(i))) continue;
+      copies_[i] = Tensor(inputs[i]->type(), inputs[i]->shape());
+      memory_.read(copies_[i].mutable_data<std::byte>(), inputs[i]->data(), inputs[i]->bytes());
+      known_[i] = &copies_[i];
+    }
+    return known_;
+  }
 
   // Until the loop ends, the results are the current states.
   void start(Inputs inputs) {
@@ -109,9 +123,9 @@ class LoopRunner final : public ControlFlow::Runner {
   void set_arguments(Inputs inputs, int64_t trip, bool go) {
     arguments_.clear();
     arguments_.push_back(trip_.make(DataType::kINT64, Shape()));
-    *arguments_.back().mutable_data<int64_t>() = trip;
+    memory_.write(arguments_.back().mutable_data<std::byte>(), &trip, sizeof trip);
     arguments_.push_back(go_.make(DataType::kBOOL, Shape()));
-    *arguments_.back().mutable_data<bool>() = go;
+    memory_.write(arguments_.back().mutable_data<std::byte>(), &go, sizeof go);
     arguments_.insert(arguments_.end(), results_.begin(),
                       results_.begin() + static_cast<std::ptrdiff_t>(states()));
     for (size_t i = 0; i < scanned_.size(); ++i)
@@ -121,15 +135,14 @@ class LoopRunner final : public ControlFlow::Runner {
 
   Tensor slice(size_t scan, const Tensor& t, int64_t trip) {
     const int64_t axis = loop_.scan_axes[scan];
-    const int64_t extent = t.shape()[static_cast<int>(axis)];
-    const int64_t position = loop_.scan_reverse[scan] != 0 ? extent - 1 - trip : trip;
+    const auto [outer, extent, inner] = blocks_of(t.shape(), axis, t.type());
+    const auto at = static_cast<size_t>(trip);
+    const size_t position = loop_.scan_reverse[scan] != 0 ? extent - 1 - at : at;
     Shape shape = t.shape();
     shape.erase(static_cast<int>(axis));
     Tensor slice = scanned_[scan].make(t.type(), shape);
-    const auto [outer, inner] = blocks_of(t.shape(), axis, t.type());
-    for (int64_t o = 0; o < outer; ++o)
-      copy_bytes(slice.mutable_data<std::byte>() + o * inner,
-                 t.data<std::byte>() + (o * extent + position) * inner, static_cast<size_t>(inner));
+    memory_.copy_rows(slice.mutable_data<std::byte>(), inner,
+                      t.data<std::byte>() + position * inner, extent * inner, inner, outer);
     return slice;
   }
 
@@ -164,16 +177,18 @@ class LoopRunner final : public ControlFlow::Runner {
     TensorPool pool;
   };
   const Loop& loop_;
+  TensorMemory& memory_;
   TensorPool trip_, go_;
   std::vector<TensorPool> scanned_;
   std::vector<Collected> collected_;
-  std::vector<Tensor> arguments_, results_;
+  std::vector<Tensor> arguments_, results_, copies_;
+  std::vector<const Tensor*> known_;
 };
 
 }  // namespace
 
-std::unique_ptr<ControlFlow::Runner> Loop::make_runner() const {
-  return std::make_unique<LoopRunner>(*this);
+std::unique_ptr<ControlFlow::Runner> Loop::make_runner(TensorMemory& memory) const {
+  return std::make_unique<LoopRunner>(*this, memory);
 }
 
 }  // namespace tenon

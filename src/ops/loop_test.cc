@@ -24,7 +24,7 @@ std::string error_with(const Tensor& piece) {
   const Tensor* inputs[] = {&trips, nullptr};
   try {
     const Tensor made[] = {again, piece};
-    const auto runner = loop.make_runner();
+    const auto runner = loop.make_runner(host_memory());
     const auto results = runner->run(
         inputs, [&](size_t, std::span<const Tensor>) { return std::span<const Tensor>(made); });
     EXPECT_EQ(results[0].shape(), (Shape{1, 2}));

@@ -1,5 +1,6 @@
 // The passes in order, run until none has anything left to do.
 #include "network/control_flow.h"
+#include "ops/loop.h"
 #include "optimize/nest_control_flow.h"
 #include "optimize/optimize.h"
 #include "optimize/passes.h"
@@ -75,9 +76,14 @@ void optimize(Network& network, const Target& target, const OptimizeOptions& opt
 #endif
     run_passes(network, target, options);
   }
-  for (const auto& node : network.nodes())
-    if (const ControlFlow* layer = control_flow_of(*node))
-      for (const auto& body : layer->bodies) optimize(*body, target.bodies(), options);
+  for (const auto& node : network.nodes()) {
+    const ControlFlow* layer = control_flow_of(*node);
+    if (layer == nullptr) continue;
+    OptimizeOptions inner = options;
+    // What an iteration hands to the next would be rounded each time.
+    if (node->as<Loop>()) inner.precision.narrow.reset();
+    for (const auto& body : layer->bodies) optimize(*body, target, inner);
+  }
 }
 
 }  // namespace tenon

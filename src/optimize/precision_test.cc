@@ -1,6 +1,9 @@
 #include "optimize/precision.h"
 
+#include "ops/activation.h"
 #include "ops/cast.h"
+#include "ops/conditional.h"
+#include "ops/identity.h"
 #include "ops/loop.h"
 #include "ops/reduce.h"
 #include "ops/select.h"
@@ -263,6 +266,40 @@ TEST(Precision, IsOnlyForTargetsThatAreQuickInIt) {
     EXPECT_THAT(types_of(m.network),
                 ElementsAre(quick ? "Activation_1 float16" : "Activation_1 float32"));
   }
+}
+
+TEST(Precision, BodiesOfConditionalsBecomeHalvesThoseOfLoopsDoNot) {
+  const auto body_of = [](bool loops) {
+    auto body = std::make_shared<Network>();
+    if (loops) {
+      body->add_input("iteration", DataType::kINT64, {});
+      Value& go = body->add_input("go", DataType::kBOOL, {});
+      body->mark_output(*body->add_node(std::make_unique<Identity>(), {&go}, "go on").outputs[0]);
+    }
+    Value& x = body->add_input("x", DataType::kFLOAT, {4});
+    body->mark_output(*body->add_node(std::make_unique<Activation>(), {&x}, "relu").outputs[0]);
+    body->infer();
+    return body;
+  };
+  Model m;
+  Value& x = m.input({4});
+  auto loop = std::make_unique<Loop>();
+  loop->state_count = 1;
+  loop->bodies = {body_of(true)};
+  loop->outputs.add({DataType::kFLOAT, {BodyExtent::of(4)}});
+  auto conditional = std::make_unique<Conditional>();
+  conditional->bodies = {body_of(false), body_of(false)};
+  conditional->outputs.add({DataType::kFLOAT, {BodyExtent::of(4)}});
+  Value& trips = m.network.add_input("trips", DataType::kINT64, {});
+  Value& condition = m.network.add_input("condition", DataType::kBOOL, {});
+  Value& looped = m.add(std::move(loop), {&trips, nullptr, &x});
+  m.output(m.add(std::move(conditional), {&condition, &looped}));
+  optimize(m.network, QuickTarget(), {Log(), kHalves, {}});
+  std::vector<std::string> types;
+  for (const Node* node : m.network.sorted())
+    if (const ControlFlow* layer = control_flow_of(*node))
+      for (const std::string& type : types_of(*layer->bodies[0])) types.push_back(type);
+  EXPECT_THAT(types, ElementsAre("go on bool", "relu float32", "relu float16"));
 }
 
 // Deep random networks: what is between layers is rounded, and nothing else happens.

@@ -119,8 +119,7 @@ void emit_control_flow(Draft& draft, const Node& node, const ControlFlow& layer)
     step.outputs.push_back(output_tensor(draft, *v, Layout::kLinear));
   for (const auto& body : layer.bodies)
     with_context(fmt::format("body of layer {}", describe(node)), [&] {
-      step.bodies.push_back(
-          compile(*body, draft.target.bodies(), body_options(draft, node, layer, *body)));
+      step.bodies.push_back(compile(*body, draft.target, body_options(draft, node, layer, *body)));
       for (const RequiredPlugin& plugin : step.bodies.back().plugins) note_plugin(draft, plugin);
     });
   draft.plan.steps.push_back(std::move(step));

@@ -1,5 +1,7 @@
 #include "run/control_flow.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/tensor_pool.h"
 #include "run/context.h"
@@ -7,9 +9,37 @@
 namespace tenon {
 namespace {
 
+// The memory of a device, by a stream.
+class StreamMemory final : public TensorMemory {
+ public:
+  explicit StreamMemory(const Device& device) : device_(device) {}
+  cudaStream_t stream = nullptr;
+
+  std::shared_ptr<std::byte> allocate(size_t bytes) override {
+    auto buffer = std::make_shared<DeviceBuffer>(device_, std::max<size_t>(bytes, 1));
+    auto* data = static_cast<std::byte*>(buffer->data());
+    return {std::move(buffer), data};
+  }
+  void copy_rows(void* to, size_t to_step, const void* from, size_t from_step, size_t bytes,
+                 size_t rows) override {
+    device_.copy_rows(to, to_step, from, from_step, bytes, rows, stream);
+  }
+  void clear(void* data, size_t bytes) override { device_.clear(data, bytes, stream); }
+  void read(void* to, const void* from, size_t bytes) override {
+    device_.copy_out(to, from, bytes, stream);
+  }
+  void write(void* to, const void* from, size_t bytes) override {
+    device_.copy_in(to, from, bytes, stream);
+  }
+
+ private:
+  const Device& device_;
+};
+
 // Takes an output of a body in memory of its own.
 class Catcher final : public nvinfer1::IOutputAllocator {
  public:
+  explicit Catcher(TensorMemory& memory) : pool_(memory) {}
   void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
                               cudaStream_t) noexcept override {
     try {
@@ -35,11 +65,13 @@ class Catcher final : public nvinfer1::IOutputAllocator {
 
 class Body {
  public:
-  explicit Body(std::shared_ptr<const Engine> engine)
-      : context_(engine, true),
+  Body(std::shared_ptr<const Engine> engine, StreamMemory& memory)
+      : memory_(memory),
+        context_(engine, true),
         inputs_(static_cast<size_t>(engine->plan().input_count())),
-        catchers_(engine->plan().bindings.size() - inputs_),
-        results_(catchers_.size()) {
+        catchers_(engine->plan().bindings.size() - inputs_, Catcher(memory)),
+        results_(catchers_.size()),
+        read_(inputs_) {
     for (size_t i = 0; i < catchers_.size(); ++i)
       context_.set_output_allocator(static_cast<int>(inputs_ + i), &catchers_[i]);
   }
@@ -53,9 +85,12 @@ class Body {
       require(arguments[i].type() == t.type, "input {} of the body is {}; it is given {}", i,
               name_of(t.type), name_of(arguments[i].type()));
       context_.set_input_shape(binding, arguments[i].shape());
-      context_.set_address(binding, const_cast<void*>(arguments[i].data()));
+      context_.set_address(binding, const_cast<void*>(address_of(i, arguments[i])));
     }
-    context_.execute();
+    if (on_host())
+      context_.execute();
+    else
+      context_.enqueue(memory_.stream);
     for (size_t i = 0; i < catchers_.size(); ++i)
       results_[i] =
           catchers_[i].tensor(context_.engine().binding_tensor(static_cast<int>(inputs_ + i)).type);
@@ -63,10 +98,21 @@ class Body {
   }
 
  private:
+  bool on_host() const { return context_.engine().device().is_host(); }
+
+  // What decides shapes is given on the host.
+  const void* address_of(size_t i, const Tensor& argument) {
+    if (on_host() || !context_.engine().plan().bindings[i].is_shape) return argument.data();
+    read_[i] = Tensor(argument.type(), argument.shape());
+    memory_.read(read_[i].mutable_data<std::byte>(), argument.data(), argument.bytes());
+    return read_[i].data();
+  }
+
+  StreamMemory& memory_;
   Context context_;
   size_t inputs_;
   std::vector<Catcher> catchers_;
-  std::vector<Tensor> results_;
+  std::vector<Tensor> results_, read_;
 };
 
 class ControlFlowExecution final : public Execution {
@@ -75,16 +121,18 @@ class ControlFlowExecution final : public Execution {
                        std::span<const std::shared_ptr<const Engine>> bodies, const Device& device,
                        std::vector<TensorSpec> inputs, std::vector<TensorSpec> outputs)
       : device_(device),
-        runner_(layer.make_runner()),
+        memory_(device),
+        runner_(layer.make_runner(memory_)),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)),
         given_(inputs_.size()) {
     for (size_t i = 0; i < inputs_.size(); ++i)
       pointers_.push_back(inputs_[i].present ? &given_[i] : nullptr);
-    for (const auto& engine : bodies) bodies_.push_back(std::make_unique<Body>(engine));
+    for (const auto& engine : bodies) bodies_.push_back(std::make_unique<Body>(engine, memory_));
   }
 
   void run(const RunArguments& arguments) override {
+    memory_.stream = arguments.stream;
     for (size_t i = 0; i < inputs_.size(); ++i)
       given_[i] = Tensor(inputs_[i].type, inputs_[i].shape, nullptr, arguments.inputs[i]);
     const auto results = runner_->run(pointers_, [&](size_t body, std::span<const Tensor> list) {
@@ -108,10 +156,11 @@ class ControlFlowExecution final : public Execution {
     require(fits, "output {} has shape {}; expected {}", i, result.shape(), expected.shape);
     void* to = late ? (*arguments.allocate_output)(static_cast<int>(i), result.shape())
                     : arguments.outputs[i];
-    device_.copy_in(to, result.data(), result.bytes(), arguments.stream);
+    device_.copy(to, result.data(), result.bytes(), arguments.stream);
   }
 
   const Device& device_;
+  StreamMemory memory_;
   std::unique_ptr<ControlFlow::Runner> runner_;
   std::vector<TensorSpec> inputs_, outputs_;
   std::vector<Tensor> given_;

@@ -10,8 +10,7 @@
 
 namespace tenon {
 
-/// Bodies work on the host, and so do its inputs lie there.
-/// @param device where its outputs go
+/// @param device that the bodies work on, and where inputs and outputs lie
 /// @param inputs, outputs what the layer is called with; -1 for late extents.
 std::unique_ptr<Execution> make_control_flow(const ControlFlow& layer,
                                              std::span<const std::shared_ptr<const Engine>> bodies,

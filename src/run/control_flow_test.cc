@@ -6,7 +6,9 @@
 #include "ops/conditional.h"
 #include "ops/identity.h"
 #include "ops/loop.h"
+#include "ops/reduce.h"
 #include "run/testing.h"
+#include "target/remote_target_testing.h"
 
 namespace tenon {
 namespace {
@@ -14,9 +16,22 @@ namespace {
 using namespace testing;
 using ::testing::ElementsAre;
 
+// On the host, and on a device.
+class ControlFlowOn : public ::testing::TestWithParam<bool> {
+ protected:
+  const Target& target() const {
+    return GetParam() ? static_cast<const Target&>(device_) : cpu_target();
+  }
+
+ private:
+  RemoteTarget device_;
+};
+INSTANTIATE_TEST_SUITE_P(Targets, ControlFlowOn, ::testing::Bool(),
+                         [](const auto& test) { return test.param ? "device" : "host"; });
+
 // Loop: inputs "trips", "start" (n) and "x" (n). Outputs: the state, start + trips * x; each state
 // on the way; and x + x of each iteration.
-std::shared_ptr<const Engine> counted_sum() {
+std::shared_ptr<const Engine> counted_sum(const Target& target) {
   auto body = std::make_shared<Network>();
   body->add_input("i", DataType::kINT64, {});
   Value& go = body->add_input("go", DataType::kBOOL, {});
@@ -49,11 +64,11 @@ std::shared_ptr<const Engine> counted_sum() {
   ProfileRequest profile;
   for (const char* name : {"start", "x"})
     profile.inputs[name] = {Shape{1}, Shape{2}, Shape{8}, {}, {}, {}};
-  return engine_of(n, profile);
+  return engine_of(n, profile, target);
 }
 
-TEST(ControlFlow, ALoopCountsSumsAndCollects) {
-  Runner r(counted_sum());
+TEST_P(ControlFlowOn, ALoopCountsSumsAndCollects) {
+  Runner r(counted_sum(target()));
   std::vector<float> start{1, 10}, x{2, 3};
   r.input("start", {2}, start);
   r.input("x", {2}, x);
@@ -76,7 +91,7 @@ TEST(ControlFlow, ALoopCountsSumsAndCollects) {
 }
 
 // The state doubles its length in each iteration; a layer follows that sees how long it became.
-TEST(ControlFlow, AStateGrows) {
+TEST_P(ControlFlowOn, AStateGrows) {
   auto body = std::make_shared<Network>();
   body->add_input("i", DataType::kINT64, {});
   Value& go = body->add_input("go", DataType::kBOOL, {});
@@ -93,7 +108,7 @@ TEST(ControlFlow, AStateGrows) {
   Value& grown = add(n, std::move(loop), {&trips, nullptr, &x}, "loop");
   finish(n, combine(n, grown, grown), "sum");
 
-  Runner r(engine_of(n));
+  Runner r(engine_of(n, {}, target()));
   std::vector<float> values{1, 2};
   r.input("x", {2}, values);
   for (int64_t count : {4, 0, 6, 4}) {
@@ -107,7 +122,7 @@ TEST(ControlFlow, AStateGrows) {
   }
 }
 
-TEST(ControlFlow, AConditionalRunsOneBody) {
+TEST_P(ControlFlowOn, AConditionalRunsOneBody) {
   const auto branch = [](bool longer) {
     auto body = std::make_shared<Network>();
     Value& x = body->add_input("x", DataType::kFLOAT, {2});
@@ -121,7 +136,7 @@ TEST(ControlFlow, AConditionalRunsOneBody) {
   op->bodies = {branch(false), branch(true)};
   op->outputs.add({DataType::kFLOAT, {{}}});
   finish(n, add(n, std::move(op), {&condition, &x}, "if"), "y");
-  Runner r(engine_of(n));
+  Runner r(engine_of(n, {}, target()));
   std::vector<float> values{1, 2};
   std::vector<uint8_t> yes{1}, no{0};
   r.input("x", {2}, values);
@@ -133,9 +148,48 @@ TEST(ControlFlow, AConditionalRunsOneBody) {
   EXPECT_THAT(r.outputs[0].floats(), ElementsAre(1, 2, 1, 2));
 }
 
+// Bodies whose shapes follow from elements that only the run tells.
+TEST_P(ControlFlowOn, ABodyReadsSizes) {
+  const auto branch = [](uint32_t axes) {
+    auto body = std::make_shared<Network>();
+    Value& x = body->add_input("x", DataType::kFLOAT, {12});
+    Value& size = body->add_input("size", DataType::kINT64, {2});
+    auto reshape = std::make_unique<Shuffle>();
+    reshape->has_reshape = true;
+    auto sum = std::make_unique<Reduce>();
+    sum->axes = axes;
+    Value& rows = add(*body, std::move(reshape), {&x, &size});
+    finish(*body, add(*body, std::move(sum), {&rows}), "y");
+    return body;
+  };
+  Network n;
+  Value& condition = n.add_input("condition", DataType::kBOOL, {});
+  Value& x = n.add_input("x", DataType::kFLOAT, {12});
+  Value& half = n.add_input("half", DataType::kINT64, {2});
+  auto op = std::make_unique<Conditional>();
+  op->bodies = {branch(1u << 0), branch(1u << 1)};
+  op->outputs.add({DataType::kFLOAT, {{}}});
+  finish(n, add(n, std::move(op), {&condition, &x, &combine(n, half, half)}, "if"), "y");
+  ProfileRequest profile;
+  profile.inputs["half"].min_values = profile.inputs["half"].opt_values = {1, 1};
+  profile.inputs["half"].max_values = {3, 3};
+  Runner r(engine_of(n, profile, target()));
+  std::vector<float> values{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  std::vector<int64_t> halves{1, 3};
+  std::vector<uint8_t> yes{1}, no{0};
+  r.input("x", {12}, values);
+  r.input("half", {2}, halves);
+  r.input("condition", {}, yes);
+  ASSERT_EQ(r.error(), "");
+  EXPECT_THAT(r.outputs[0].floats(), ElementsAre(8, 10, 12, 14, 16, 18));
+  r.input("condition", {}, no);
+  ASSERT_EQ(r.error(), "");
+  EXPECT_THAT(r.outputs[0].floats(), ElementsAre(21, 57));
+}
+
 // What a thread keeps for its loops is its own.
-TEST(ControlFlow, ContextsOfOneEngineLoopInSeveralThreads) {
-  const auto engine = counted_sum();
+TEST_P(ControlFlowOn, ContextsOfOneEngineLoopInSeveralThreads) {
+  const auto engine = counted_sum(target());
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {

@@ -16,13 +16,11 @@ Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator
       allocator_(allocator),
       device_(target.device()),
       device_index_(device_.current()) {
-  nvinfer1::IGpuAllocator* inner_allocator = &target.bodies() == &target ? allocator : nullptr;
   for (PlanStep& step : plan_.steps) {
     auto& engines = bodies_.emplace_back();
     for (const Plan& body : step.bodies)
       with_context(fmt::format("body of layer {} ({})", step.name, step.op), [&] {
-        engines.push_back(
-            std::make_shared<const Engine>(body, target.bodies(), log, inner_allocator, true));
+        engines.push_back(std::make_shared<const Engine>(body, target, log, allocator, true));
       });
   }
   place_weights();
@@ -55,7 +53,7 @@ void Engine::place_weights() {
 
 bool Engine::reads_on_host(size_t step, size_t input) const {
   const LoadedStep& loaded = steps_[step];
-  return loaded.kernel == nullptr || loaded.kernel->input_on_host[input];
+  return loaded.kernel != nullptr && loaded.kernel->input_on_host[input];
 }
 
 void Engine::find_readers() {

@@ -47,21 +47,23 @@ inline void finish(Network& n, Value& v, const char* name) {
 }
 
 // Through a file, which is the same when it is written again.
-inline std::shared_ptr<const Engine> engine_of(Network& n, const ProfileRequest& profile = {}) {
+inline std::shared_ptr<const Engine> engine_of(Network& n, const ProfileRequest& profile = {},
+                                               const Target& target = cpu_target()) {
   BuildOptions options;
   options.profiles = {profile};
-  const auto bytes = write_plan(build_plan(n, cpu_target(), options));
+  const auto bytes = write_plan(build_plan(n, target, options));
   Plan plan = read_plan(bytes, nullptr, "plan");
   EXPECT_EQ(write_plan(plan), bytes);
-  return std::make_shared<const Engine>(std::move(plan), cpu_target(), Log());
+  return std::make_shared<const Engine>(std::move(plan), target, Log());
 }
 
 // Keeps one output.
 class Keeper final : public nvinfer1::IOutputAllocator {
  public:
+  explicit Keeper(const Device& device = host_device()) : device_(&device) {}
   void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
                               cudaStream_t) noexcept override {
-    memory_.resize(size);
+    if (size > memory_.bytes()) memory_ = DeviceBuffer(*device_, size);
     return memory_.data();
   }
   void notifyShape(const char*, const nvinfer1::Dims& dims) noexcept override {
@@ -69,29 +71,36 @@ class Keeper final : public nvinfer1::IOutputAllocator {
   }
   std::vector<float> floats() const {
     std::vector<float> values(static_cast<size_t>(shape.volume()));
-    std::copy_n(reinterpret_cast<const float*>(memory_.data()), values.size(), values.begin());
+    device_->copy_out(values.data(), memory_.data(), values.size() * sizeof(float), nullptr);
     return values;
   }
   Shape shape;
 
  private:
-  std::vector<std::byte> memory_;
+  const Device* device_;
+  DeviceBuffer memory_;
 };
 
-// A context whose outputs are kept.
+// A context whose outputs are kept. Inputs are copied to where the engine reads them.
 class Runner {
  public:
   explicit Runner(const std::shared_ptr<const Engine>& engine)
-      : context(engine, true),
-        outputs(engine->plan().bindings.size()
-                - static_cast<size_t>(engine->plan().input_count())) {
+      : context(engine, true), copies_(static_cast<size_t>(engine->plan().input_count())) {
+    while (copies_.size() + outputs.size() < engine->plan().bindings.size())
+      outputs.emplace_back(engine->device());
     for (size_t i = 0; i < outputs.size(); ++i)
       context.set_output_allocator(engine->plan().input_count() + static_cast<int>(i), &outputs[i]);
   }
   template <class T> void input(const char* name, const Shape& shape, std::vector<T>& values) {
     const int binding = context.engine().find_binding(name);
     context.set_input_shape(binding, shape);
-    context.set_address(binding, values.data());
+    const Engine& engine = context.engine();
+    const auto i = static_cast<size_t>(binding);
+    if (engine.device().is_host() || engine.plan().bindings[i].is_shape)
+      return context.set_address(binding, values.data());
+    copies_[i] = DeviceBuffer(engine.device(), values.size() * sizeof(T));
+    engine.device().copy_in(copies_[i].data(), values.data(), copies_[i].bytes(), nullptr);
+    context.set_address(binding, copies_[i].data());
   }
   std::string error() {
     try {
@@ -103,6 +112,9 @@ class Runner {
   }
   Context context;
   std::vector<Keeper> outputs;
+
+ private:
+  std::vector<DeviceBuffer> copies_;
 };
 
 }  // namespace tenon::testing

@@ -31,6 +31,12 @@ class Device {
   virtual bool reaches(const void*) const { return true; }
   /// Whether the host can read there.
   virtual bool host_reaches(const void*) const { return true; }
+  /// Rows within the device's memory, in the stream: each of `bytes`, which begin so many bytes
+  /// after one another.
+  virtual void copy_rows(void* to, size_t to_step, const void* from, size_t from_step, size_t bytes,
+                         size_t rows, cudaStream_t stream) const = 0;
+  /// Zeros in the device's memory, in the stream.
+  virtual void clear(void* data, size_t bytes, cudaStream_t stream) const = 0;
   /// Which of the machine's devices is the thread's current one; 0 on the host.
   virtual int current() const { return 0; }
   virtual void make_current(int) const {}

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/tensor_memory.h"
 #include "ops/reference.h"
 #include "target/device.h"
 
@@ -27,6 +28,13 @@ class HostDevice final : public Device {
   }
   void copy(void* to, const void* from, size_t bytes, cudaStream_t) const override {
     copy_bytes(to, from, bytes);
+  }
+  void copy_rows(void* to, size_t to_step, const void* from, size_t from_step, size_t bytes,
+                 size_t rows, cudaStream_t) const override {
+    host_memory().copy_rows(to, to_step, from, from_step, bytes, rows);
+  }
+  void clear(void* data, size_t bytes, cudaStream_t) const override {
+    host_memory().clear(data, bytes);
   }
   // The least of several runs: the machine's noise only ever adds.
   float measure(FunctionRef<void(cudaStream_t)> run) const override {

@@ -44,6 +44,15 @@ class RemoteDevice final : public Device {
     EXPECT_TRUE(bytes == 0 || (owns(to) && owns(from)));
     host_device().copy(to, from, bytes, stream);
   }
+  void copy_rows(void* to, size_t to_step, const void* from, size_t from_step, size_t bytes,
+                 size_t rows, cudaStream_t stream) const override {
+    EXPECT_TRUE(bytes * rows == 0 || (owns(to) && owns(from)));
+    host_device().copy_rows(to, to_step, from, from_step, bytes, rows, stream);
+  }
+  void clear(void* data, size_t bytes, cudaStream_t stream) const override {
+    EXPECT_TRUE(bytes == 0 || owns(data));
+    host_device().clear(data, bytes, stream);
+  }
   float measure(FunctionRef<void(cudaStream_t)> run) const override {
     return host_device().measure(run);
   }
@@ -73,7 +82,6 @@ class RemoteTarget final : public Target {
     return cpu_target().fuses(op, epilogue);
   }
   const Device& device() const override { return memory; }
-  const Target& bodies() const override { return cpu_target(); }
 
   RemoteDevice memory;
 };

@@ -140,8 +140,6 @@ class Target {
   virtual bool is_quick_in([[maybe_unused]] DataType type) const { return false; }
   /// Where kernels work.
   virtual const Device& device() const { return host_device(); }
-  /// What runs the bodies of loops and conditionals.
-  virtual const Target& bodies() const { return *this; }
 };
 
 /// The CPU target; lives as long as the process.

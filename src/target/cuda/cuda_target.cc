@@ -184,7 +184,6 @@ class CudaTarget final : public Target {
   }
 
   const Device& device() const override { return cuda_device(); }
-  const Target& bodies() const override { return cpu_target(); }
 
  private:
   std::string fingerprint_, capability_;

@@ -80,6 +80,18 @@ class CudaDevice final : public Device {
   bool host_reaches(const void* data) const override {
     return memory_type(data) != cudaMemoryTypeDevice;
   }
+  void copy_rows(void* to, size_t to_step, const void* from, size_t from_step, size_t bytes,
+                 size_t rows, cudaStream_t stream) const override {
+    if (bytes * rows == 0) return;
+    if (rows == 1 || (to_step == bytes && from_step == bytes))
+      return copy(to, from, bytes * rows, stream);
+    check(cudaMemcpy2DAsync(to, to_step, from, from_step, bytes, rows, cudaMemcpyDeviceToDevice,
+                            stream),
+          "a copy of rows on the device");
+  }
+  void clear(void* data, size_t bytes, cudaStream_t stream) const override {
+    if (bytes > 0) check(cudaMemsetAsync(data, 0, bytes, stream), "clearing memory");
+  }
   int current() const override {
     int device = 0;
     check(cudaGetDevice(&device), "asking for the current device");
