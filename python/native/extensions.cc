@@ -36,8 +36,8 @@ DumpStage stage_of(const std::string& name) {
 
 void bind_extensions(nb::module_& m) {
   m.def("set_threads", &set_threads, nb::arg("threads"),
-        "Sets how many threads engines compute with; 0 means as many as the machine has. Call it "
-        "while nothing runs.");
+        "Sets how many threads engines compute with, at most 1024; 0 means as many as the machine "
+        "has. Call it while nothing runs.");
   m.def("threads", &threads, "How many threads engines compute with.");
   m.def("set_import_limit", &set_import_limit, nb::arg("bytes"),
         "Limits the memory of constants that an ONNX model computes; 0 brings back the default.");

@@ -23,20 +23,21 @@
 namespace tenon {
 namespace {
 
+constexpr int kMostThreads = 1024;
+
 int default_threads() {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const char* text = std::getenv("TENON_THREADS");
   if (text == nullptr) return cores;
-  constexpr int kMost = 1024;
   int value = 0;
   const char* const end = text + std::strlen(text);
   const auto [rest, error] = std::from_chars(text, end, value);
-  if (error == std::errc() && rest == end && value >= 1 && value <= kMost) return value;
+  if (error == std::errc() && rest == end && value >= 1 && value <= kMostThreads) return value;
   // There is no logger yet, and this is asked once.
   std::fprintf(stderr,
                "tenon: the environment variable TENON_THREADS is '%s'; expected a number from 1 to "
                "%d; all %d threads are used\n",
-               text, kMost, cores);
+               text, kMostThreads, cores);
   return cores;
 }
 
@@ -54,7 +55,7 @@ int thread_count() {
 
 // TBB is not instrumented, so under ThreadSanitizer the same verbs run on std::thread.
 void set_thread_count(int threads) {
-  requested_threads = threads;
+  requested_threads = std::min(threads, kMostThreads);
 }
 
 void in_arena(FunctionRef<void()> body) {
@@ -115,7 +116,7 @@ tbb::task_arena& arena() {
 }  // namespace
 
 void set_thread_count(int threads) {
-  requested_threads = threads;
+  requested_threads = std::min(threads, kMostThreads);
   use_arena(thread_count());
 }
 

@@ -48,6 +48,12 @@ TEST_P(Parallel, NothingToDo) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, Parallel, ::testing::Values(1, 2, 4));
 
+TEST(ThreadCount, HasALimit) {
+  set_thread_count(1'000'000'000);
+  EXPECT_EQ(thread_count(), 1024);
+  set_thread_count(0);
+}
+
 TEST(ThreadCount, MayChangeWhileLoopsRun) {
   std::atomic<bool> over = false;
   std::thread changer([&] {
