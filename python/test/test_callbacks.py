@@ -5,9 +5,7 @@ import threading
 import numpy as np
 import pytest
 import tenon.tensorrt as trt
-from models import engine_of, model, plan_of, relu, run, shapes_of, value
-from onnx import helper
-from tenon import cudart
+from models import engine_of, plan_of, relu, run, shapes_of
 
 SHAPES = ((1, 4), (2, 4), (3, 4))
 
@@ -212,105 +210,6 @@ def test_profilers_print(capfd):
     assert context.execute_v2([x.ctypes.data, y.ctypes.data])
     ctypes.CDLL(None).fflush(None)
     assert "relu: " in capfd.readouterr().out
-
-
-class Output(trt.IOutputAllocator):
-    def __init__(self, method="reallocate_output", fails=False):
-        trt.IOutputAllocator.__init__(self)
-        self.shape, self.fails = None, fails
-        setattr(type(self), method, lambda self, *args: self.allocate(*args))
-
-    def allocate(self, tensor_name, memory, size, alignment, stream=0):
-        if self.fails:
-            raise MemoryError("mine")
-        self.memory = np.zeros(size + alignment, np.uint8)
-        self.start = -self.memory.ctypes.data % alignment
-        return self.memory.ctypes.data + self.start
-
-    def notify_shape(self, tensor_name, shape):
-        self.shape = tuple(shape)
-
-
-def nonzero():
-    """The indices of what is not zero: how many is known only at run time."""
-    return model([helper.make_node("NonZero", ["x"], ["y"])], [value("x", [6])],
-                 [value("y", [1, "n"], helper.TensorProto.INT64)])
-
-
-@pytest.mark.parametrize("method", ["reallocate_output", "reallocate_output_async"])
-def test_output_allocators_give_memory(method):
-    context = engine_of(nonzero()).create_execution_context()
-    output = type("Mine", (Output,), {})(method)
-    x = np.array([0, 3, 0, 0, 5, 7], np.float32)
-    context.set_tensor_address("x", x.ctypes.data)
-    assert context.set_output_allocator("y", output)
-    assert context.get_output_allocator("y") is output
-    assert context.execute_async_v3(0)
-    cudart.cudaStreamSynchronize(0)
-    assert output.shape == (1, 3)
-    result = output.memory[output.start:output.start + 24].view(np.int64)
-    assert result.tolist() == [1, 4, 5]
-    assert not context.set_output_allocator("nothing", output)
-
-
-class Memory(trt.IGpuAllocator):
-    libc = ctypes.CDLL(None)
-    libc.aligned_alloc.restype = ctypes.c_void_p
-    libc.aligned_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
-    libc.free.argtypes = [ctypes.c_void_p]
-
-    def __init__(self):
-        trt.IGpuAllocator.__init__(self)
-        self.blocks, self.total = set(), 0
-
-    def allocate(self, size, alignment, flags):
-        memory = self.libc.aligned_alloc(alignment, -(-size // alignment) * alignment)
-        self.blocks.add(memory)
-        self.total += size
-        return memory
-
-    def deallocate(self, memory):
-        self.blocks.remove(memory)
-        self.libc.free(memory)
-        return True
-
-
-def two_steps():
-    return model([helper.make_node("MatMul", ["x", "x"], ["a"]),
-                  helper.make_node("Softmax", ["a"], ["b"]),
-                  helper.make_node("MatMul", ["b", "x"], ["y"])],
-                 [value("x", [64, 64])], [value("y", [64, 64])])
-
-
-def test_gpu_allocators_give_memory():
-    logger, memory = trt.Logger(), Memory()
-    runtime = trt.Runtime(logger)
-    runtime.gpu_allocator = memory
-    engine = runtime.deserialize_cuda_engine(plan_of(two_steps()))
-    context = engine.create_execution_context()
-    x = np.eye(64, dtype=np.float32)
-    run(context, x=x)
-    assert memory.blocks and memory.total >= engine.device_memory_size_v2 > 0
-    assert isinstance(memory, trt.IVersionedInterface)
-    del context, engine
-    assert not memory.blocks
-
-
-class Failing(trt.IGpuAllocator):
-    def allocate(self, size, alignment, flags):
-        raise OverflowError("mine")
-
-    def deallocate(self, memory):
-        return True
-
-
-def test_what_allocators_raise_comes_out():
-    runtime = trt.Runtime(trt.Logger(trt.Logger.INTERNAL_ERROR))
-    runtime.gpu_allocator = Failing()
-    plan = plan_of(two_steps())
-    with pytest.raises(OverflowError, match="mine"):
-        engine = runtime.deserialize_cuda_engine(plan)
-        run(engine.create_execution_context(), x=np.eye(64, dtype=np.float32))
 
 
 class Writer(trt.IStreamWriter):

@@ -240,7 +240,8 @@ def test_interpreters_end_with_living_objects(end):
     process = child(f"""
 import sys
 import tenon.tensorrt as trt
-from test_callbacks import Parts, Memory, Profiler, two_steps, plan_of
+from test_allocators import Memory, two_steps
+from test_callbacks import Parts, Profiler, plan_of
 class Logger(trt.ILogger):
     def log(self, severity, msg):
         self.last = msg

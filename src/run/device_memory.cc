@@ -8,9 +8,18 @@
 
 namespace tenon {
 
+namespace {
+
+// What kernels rely on; allocators are asked for more.
+bool is_aligned(const void* data) {
+  return reinterpret_cast<uintptr_t>(data) % 64 == 0;
+}
+constexpr uint64_t kAskedAlignment = 256;
+
+}  // namespace
+
 void DeviceMemory::borrow(void* data, int64_t bytes) {
-  require(reinterpret_cast<uintptr_t>(data) % 64 == 0,
-          "the device memory at {} is not aligned to 64 bytes", data);
+  require(is_aligned(data), "the device memory at {} is not aligned to 64 bytes", data);
   release();
   data_ = static_cast<std::byte*>(data);
   bytes_ = bytes;
@@ -28,7 +37,13 @@ void DeviceMemory::reserve(int64_t bytes, bool keep) {
     free(before);
   void* data = nullptr;
   if (allocator_ != nullptr) {
-    data = allocator_->allocate(static_cast<uint64_t>(bytes), 256, 0);
+    data = allocator_->allocate(static_cast<uint64_t>(bytes), kAskedAlignment, 0);
+    if (!is_aligned(data)) {
+      allocator_->deallocate(data);
+      fail(ErrorCode::kFAILED_ALLOCATION,
+           "the allocator gave {}, which is not aligned to {} bytes as it was asked to", data,
+           kAskedAlignment);
+    }
   } else if (!device_.is_host()) {
     data = device_.allocate(static_cast<size_t>(bytes));
   } else {
