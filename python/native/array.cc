@@ -54,6 +54,10 @@ const ElementType* type_of_torch(nb::handle dtype) {
   return known.back().second;
 }
 
+constexpr const char* kNotDense =
+    "the tensor's elements do not lie in memory one after the other: it is sparse, nested or of a "
+    "trace; to_dense() and to_padded_tensor() make one that the engine can read";
+
 nb::object helper(const char* name) {
   return nb::module_::import_("tenon._arrays").attr(name);
 }
@@ -111,7 +115,16 @@ const Framework& framework_of(nb::handle array) {
 ArrayView::ArrayView(nb::handle array, const Framework& framework, bool writable)
     : owner_(framework.to_numpy.is_none() || framework.is_torch ? nb::borrow(array)
                                                                 : framework.to_numpy(array)) {
-  framework.is_torch ? open_tensor(writable) : open_buffer(writable);
+  if (!framework.is_torch) {
+    open_buffer(writable);
+    return;
+  }
+  try {
+    open_tensor(writable);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_RuntimeError)) throw;
+    nb::raise_from(error, PyExc_TypeError, "%s", kNotDense);
+  }
 }
 
 void ArrayView::open_tensor(bool writable) {
@@ -126,6 +139,7 @@ void ArrayView::open_tensor(bool writable) {
   data_ = reinterpret_cast<void*>(nb::cast<uintptr_t>(owner_.attr("data_ptr")()));
   bytes_ = type_ == nullptr ? 0 : type_->bytes;
   for (int i = 0; i < shape_.nbDims; ++i) bytes_ *= static_cast<size_t>(shape_.d[i]);
+  if (data_ == nullptr && bytes_ > 0) throw nb::type_error(kNotDense);  // of a trace
 }
 
 void ArrayView::open_buffer(bool writable) {

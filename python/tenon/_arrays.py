@@ -37,9 +37,9 @@ def plain(array, writable):
     """(array, name): C-contiguous and with a buffer; the name of an element type that it hides."""
     name = array.dtype.name
     if writable and not array.flags.writeable:
-        raise ValueError("out: the array cannot be written to")
+        raise ValueError("the array cannot be written to")
     if writable and not array.flags.c_contiguous:
-        raise ValueError("out: the array is not contiguous")
+        raise ValueError("the array is not contiguous")
     array = np.ascontiguousarray(array)
     return (array.view(_STORAGE[name]), name) if name in _STORAGE else (array, "")
 
@@ -74,7 +74,7 @@ def plain_tensor(tensor, writable):
     if tensor.device.type != "cpu":
         raise TypeError(f"the tensor is on {tensor.device}; the engine runs on the CPU: use .cpu()")
     if writable:
-        raise ValueError("out: the tensor is not contiguous")
+        raise ValueError("the tensor is not contiguous")
     return tensor.detach().resolve_neg().contiguous()
 
 

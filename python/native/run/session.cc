@@ -76,6 +76,44 @@ struct Lane {
   throw nb::python_error();
 }
 
+// "input 'x'", for errors.
+std::string label(const Port& port) {
+  return (port.is_input ? "input '" : "out: output '") + port.name + "'";
+}
+
+// Runs `call`, which looks at the array for `port`; what it throws says so.
+template <class Call> auto for_port(const Port& port, Call&& call) {
+  try {
+    return call();
+  } catch (nb::python_error& error) {
+    if (error.matches(PyExc_TypeError) || error.matches(PyExc_ValueError))
+      error.value().attr("args") =
+          nb::make_tuple(label(port) + ": " + nb::str(error.value()).c_str());
+    throw;
+  } catch (const nb::builtin_exception& error) {
+    throw nb::builtin_exception(error.type(), (label(port) + ": " + error.what()).c_str());
+  }
+}
+
+// An array of a call.
+struct Bound {
+  const Port* port;
+  std::unique_ptr<ArrayView> view;
+};
+
+// Refuses arrays to write to that others of the call lie in: the engine may read those later.
+void refuse_overlaps(const std::vector<Bound>& arrays) {
+  const auto begin = [](const Bound& array) { return static_cast<char*>(array.view->data()); };
+  const auto end = [&](const Bound& array) { return begin(array) + array.view->bytes(); };
+  for (const Bound& written : arrays) {
+    if (written.port->is_input) continue;
+    for (const Bound& other : arrays)
+      if (&other != &written && begin(other) < end(written) && begin(written) < end(other))
+        raise(PyExc_ValueError, label(*written.port) + " shares memory with " + label(*other.port)
+                                    + "; give it an array of its own");
+  }
+}
+
 bool same(const Dims& a, const Dims& b) {
   return a.nbDims == b.nbDims && std::equal(a.d, a.d + a.nbDims, b.d);
 }
@@ -114,7 +152,7 @@ class Session {
   const Port& output(size_t i) const { return ports_[static_cast<size_t>(outputs_[i])]; }
   std::string input_names() const;
   void check(const Port& port, nb::handle array, const ArrayView& view) const;
-  void bind_input(Lane& lane, size_t i, nb::handle array, const ArrayView& view) const;
+  void bind_input(Lane& lane, size_t i, const ArrayView& view) const;
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void refuse(const Lane& lane, size_t i, nb::handle array) const;
   std::unique_ptr<Lane> take();
@@ -179,8 +217,7 @@ Session::Arrays Session::arrange(const nb::args& args, const nb::kwargs& kwargs,
   const auto put = [&](const char* name, nb::handle array) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (input(i).name != name) continue;
-      if (arrays[i].is_valid())
-        raise(PyExc_TypeError, "input '" + input(i).name + "' is given twice");
+      if (arrays[i].is_valid()) raise(PyExc_TypeError, label(input(i)) + " is given twice");
       arrays[i] = nb::borrow(array);
       ++count;
       return;
@@ -204,8 +241,7 @@ Session::Arrays Session::arrange(const nb::args& args, const nb::kwargs& kwargs,
   if (count < inputs_.size())
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (!arrays[i].is_valid())
-        raise(PyExc_TypeError,
-              "input '" + input(i).name + "' is missing; the inputs are " + input_names());
+        raise(PyExc_TypeError, label(input(i)) + " is missing; the inputs are " + input_names());
   return arrays;
 }
 
@@ -237,14 +273,12 @@ Session::Arrays Session::arrange_out(nb::handle out) const {
 
 void Session::check(const Port& port, nb::handle array, const ArrayView& view) const {
   if (view.has_type(*port.type)) return;
-  raise(PyExc_TypeError, (port.is_input ? "input '" : "out: output '") + port.name
-                             + "' expects an array of " + port.type->name + ", found "
-                             + text_of(array));
+  raise(PyExc_TypeError,
+        label(port) + " expects an array of " + port.type->name + ", found " + text_of(array));
 }
 
-void Session::bind_input(Lane& lane, size_t i, nb::handle array, const ArrayView& view) const {
+void Session::bind_input(Lane& lane, size_t i, const ArrayView& view) const {
   const Port& port = input(i);
-  check(port, array, view);
   lane.addresses[static_cast<size_t>(inputs_[i])] = view.data();
   if (view.has_shape(lane.shapes[i])) return;
   const Dims& shape = view.shape();
@@ -253,7 +287,7 @@ void Session::bind_input(Lane& lane, size_t i, nb::handle array, const ArrayView
     fits = port.least.d[d] <= shape.d[d] && shape.d[d] <= port.most.d[d];
   if (!fits)
     raise(PyExc_ValueError,
-          "input '" + port.name + "' expects shape "
+          label(port) + " expects shape "
               + (same(port.least, port.most)
                      ? text_of(port.least)
                      : "from " + text_of(port.least) + " to " + text_of(port.most) + " (profile "
@@ -263,7 +297,7 @@ void Session::bind_input(Lane& lane, size_t i, nb::handle array, const ArrayView
                                              : std::to_string(view.rank()) + " dimensions"));
   lane.shapes[i].nbDims = -1;  // unknown if the next call fails
   if (!lane.context->setInputShape(port.name.c_str(), shape))
-    fail("input '" + port.name + "': the engine refuses shape " + text_of(shape));
+    fail(label(port) + ": the engine refuses shape " + text_of(shape));
   lane.shapes[i] = shape;
 }
 
@@ -271,8 +305,8 @@ void Session::refuse(const Lane& lane, size_t i, nb::handle array) const {
   Dims shape = lane.outputs[i]->shape();
   if (shape.nbDims < 0) shape = lane.context->getTensorShape(output(i).name.c_str());
   if (messages_ != nullptr) messages_->take(/*of_this_thread=*/true);
-  raise(PyExc_ValueError, "out: output '" + output(i).name + "' has shape " + text_of(shape)
-                              + ", found " + text_of(array));
+  raise(PyExc_ValueError,
+        label(output(i)) + " has shape " + text_of(shape) + ", found " + text_of(array));
 }
 
 nb::object Session::call(const nb::args& args, const nb::kwargs& kwargs) {
@@ -292,24 +326,23 @@ nb::object Session::call(const nb::args& args, const nb::kwargs& kwargs) {
   Lane& lane = *taken.lane;
 
   std::optional<Framework> framework;
-  std::vector<std::unique_ptr<ArrayView>> views;
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    const Framework its = framework_of(arrays[i]);
-    views.push_back(std::make_unique<ArrayView>(arrays[i], its, false));
-    bind_input(lane, i, arrays[i], *views.back());
+  std::vector<Bound> bound;
+  const auto open = [&](const Port& port, nb::handle array) -> const ArrayView& {
+    const Framework its = for_port(port, [&] { return framework_of(array); });
     if (!framework) framework = its;
-  }
+    bound.push_back({&port, for_port(port, [&] {
+                       return std::make_unique<ArrayView>(array, its, !port.is_input);
+                     })});
+    check(port, array, *bound.back().view);
+    return *bound.back().view;
+  };
+  for (size_t i = 0; i < arrays.size(); ++i) bind_input(lane, i, open(input(i), arrays[i]));
   for (size_t i = 0; i < out.size(); ++i) {
-    const ArrayView* given = nullptr;
-    if (out[i].is_valid()) {
-      const Framework its = framework_of(out[i]);
-      views.push_back(std::make_unique<ArrayView>(out[i], its, true));
-      given = views.back().get();
-      check(output(i), out[i], *given);
-    }
+    const ArrayView* const given = out[i].is_valid() ? &open(output(i), out[i]) : nullptr;
     lane.outputs[i]->use(given);
     lane.addresses[static_cast<size_t>(outputs_[i])] = nullptr;
   }
+  refuse_overlaps(bound);
 
   const bool fine = into_engine([&] { return lane.context->executeV2(lane.addresses.data()); });
   for (size_t i = 0; i < out.size(); ++i)
@@ -348,7 +381,7 @@ void bind_session(nb::module_& m) {
            nb::arg("messages") = nb::none(), nb::arg("profile") = 0, keeps<1, 2>(), keeps<1, 3>())
       .def("_prepare", &Session::prepare, "Makes a context ahead of the first call.")
       .def("__call__", &Session::call, nb::arg("args"), nb::arg("kwargs"),
-           nb::sig("def __call__(self, *args, out=None, **kwargs)"),
+           nb::sig("def __call__(self, *args, out=None, **kwargs) -> typing.Any"),
            "Runs the engine on arrays and returns its outputs.");
 }
 
