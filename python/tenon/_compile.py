@@ -1,20 +1,19 @@
 """From a model to an engine."""
 import operator
 import os
-import pathlib
 import re
 import sys
 
 from tenon import tensorrt as trt
 from tenon._engine import Engine, register_plugins
-from tenon._files import write_file
+from tenon._files import check_writable, write_file
 from tenon._messages import failure, listen, report
 from tenon._native import set_portable, set_target
 
 
 def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, portable=False,
             plugins=(), timing_cache=None, workspace=None, optimization_level=None, progress=None,
-            verbose=False):
+            verbose=False) -> Engine:
     """Builds an engine from a model.
 
     model: an ONNX file (path), the bytes of one, an onnx.ModelProto, a torch.nn.Module, or a
@@ -43,11 +42,10 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     flag = precision_flag(precision)
     messages = listen(verbose)
     register_plugins(plugins, messages)
+    profiles, examples = _profiles(shapes), {}
     if _is_module(model):
         from tenon._export import export
-        profiles = _profiles(shapes)
-        model, example_shapes = export(model, inputs, profiles)
-        shapes = [{**example_shapes, **profile} for profile in profiles]
+        model, examples = export(model, inputs, profiles)
     elif inputs is not None:
         raise TypeError("inputs are for a torch.nn.Module; an ONNX model has its own")
     network, what, parser = read(model, messages)
@@ -58,8 +56,11 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     if target is not None and not set_target(config, target):
         raise failure(f"there is no target {target!r}", messages)
     set_portable(config, portable)
-    for profile in _profiles(shapes):
-        add_profile(builder, config, network, profile)
+    # What a module does not use is no input of the network.
+    names = {network.get_input(i).name for i in range(network.num_inputs)}
+    examples = {name: shape for name, shape in examples.items() if name in names}
+    for profile in profiles:
+        add_profile(builder, config, network, {**examples, **profile})
     if workspace is not None:
         config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, _bytes(workspace))
     if optimization_level is not None:
@@ -196,11 +197,12 @@ def _is_module(model):
 
 def _bytes(size):
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMG]?)(i?B)?\s*", str(size))
-    if match is None:
+    count = int(float(match[1]) * 1024 ** " KMG".index(match[2] or " ")) if match else 2**63
+    if count >= 2**63:
         raise ValueError(f"workspace={size!r}: expected bytes, or a text such as '512MiB'")
-    return int(float(match[1]) * 1024 ** " KMG".index(match[2] or " "))
+    return count
 
 
 def _read_if_there(path):
-    path = pathlib.Path(path)
+    path = check_writable(path)  # now, as it is written after the build
     return path.read_bytes() if path.exists() else b""

@@ -27,6 +27,7 @@ def sum_and_difference():
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 B = np.full((2, 3), 2, np.float32)
+THREE = np.zeros((3, 3), np.float32)
 
 
 @pytest.mark.parametrize("as_source", [
@@ -133,7 +134,9 @@ def test_out(sum_and_difference):
     (A, TypeError, "the engine has 2 outputs"),
     ([A], TypeError, "1 arrays for 2 outputs"),
     ({"sum": A}, TypeError, "no output 'sum'"),
-    ((A, np.ma.masked_array(B)), TypeError, "MaskedArray: the engine knows no masks"),
+    ((A, np.ma.masked_array(B)), TypeError, "'difference': .*MaskedArray: the engine knows no masks"),
+    ({"total": A}, ValueError, "'total' shares memory with input 'a'; give it an array of its own"),
+    ({"total": THREE[:2], "difference": THREE[1:]}, ValueError, "'total' shares memory with .* 'difference'"),
     ({"total": A.astype(np.float64)}, TypeError, "'total' expects an array of float32, found float64"),
     ({"total": A[:1].copy()}, ValueError, r"'total' has shape \(2, 3\), found float32 of shape \(1, 3\)"),
     ({"total": np.empty((3, 2), np.float32)}, ValueError, r"found float32 of shape \(3, 2\)"),
@@ -154,7 +157,7 @@ def test_out_that_does_not_fit(sum_and_difference, out, error, text):
     ((A, B.astype(np.float64)), {}, TypeError,
      r"input 'b' expects an array of float32, found float64 of shape \(2, 3\)"),
     ((A, B.astype(">f4")), {}, TypeError, "input 'b' expects an array of float32, found >f4"),
-    ((A, [[1.0]]), {}, TypeError, "expected an array .* found list"),
+    ((A, [[1.0]]), {}, TypeError, "input 'b': expected an array .* found list"),
     ((A, None), {}, TypeError, "found NoneType"),
     ((A, np.array([[object()]])), {}, TypeError, "input 'b' expects .* found object"),
     ((A, np.zeros((9, 3), np.float32)), {}, ValueError,
@@ -188,6 +191,10 @@ def test_engines_are_saved_loaded_and_pickled(sum_and_difference, tmp_path):
     path = tmp_path / "a.plan"
     sum_and_difference.save(path)
     assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileNotFoundError, match="there is no folder '.*none' to write 'a.plan' into"):
+        sum_and_difference.save(tmp_path / "none" / "a.plan")
+    with pytest.raises(IsADirectoryError, match="is a folder; expected the path of a file"):
+        sum_and_difference.save(tmp_path)
     for engine in (tenon.load(path), tenon.load(str(path)), tenon.load(path.read_bytes()),
                    pickle.loads(pickle.dumps(sum_and_difference))):
         assert engine.inputs == sum_and_difference.inputs
@@ -277,7 +284,10 @@ def test_dlpack_comes_in_and_goes_out(sum_and_difference):
     (protos.scale(), {"optimization_level": 6}, ValueError, "=6: expected 0 to 5"),
     (protos.scale(), {"timing_cache": __file__}, tenon.Error,
      "cannot read the timing cache '.*test_engine.py'\n  .+"),
+    (protos.scale(), {"timing_cache": "none/cache"}, FileNotFoundError,
+     "there is no folder 'none' to write 'cache' into"),
     (protos.scale(), {"workspace": -1}, ValueError, "workspace=-1"),
+    (protos.scale(), {"workspace": 2**63}, ValueError, "workspace=9223372036854775808: expected bytes"),
     (protos.scale(), {"precision": "int8"}, NotImplementedError, "precision='int8' is not supported yet"),
     (protos.scale(), {"precision": "fp3"}, ValueError, "expected one of 'fp32', 'tf32', 'fp16', 'bf16'"),
     (protos.scale(), {"target": "tpu"}, tenon.Error, 'there is no target "tpu"; expected cpu or cuda'),

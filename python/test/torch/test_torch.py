@@ -116,6 +116,15 @@ def test_scripts_and_traces_are_modules(module):
     module.train()
 
 
+def test_unused_parameters_are_no_inputs():
+    class Careless(torch.nn.Module):
+        def forward(self, x, mask):
+            return x + x
+    engine = tenon.compile(Careless(), inputs=(torch.ones(2), torch.ones(3)), shapes={"x": ((1,), (2,), (4,))})
+    assert [t.name for t in engine.inputs] == ["x"]
+    assert engine(torch.ones(4)).tolist() == [2] * 4
+
+
 def test_what_the_exporter_raises_comes_out():
     class Unequal(torch.nn.Module):
         def forward(self, x):
@@ -141,5 +150,8 @@ def test_tensors_that_do_not_fit(engine):
     picture, gain = torch.rand(1, 3, 8, 8), torch.rand(1)
     with pytest.raises(TypeError, match=r"'gain' expects an array of float32, found float64 of"):
         engine(picture, gain.double())
-    with pytest.raises(TypeError, match="the tensor is on meta; the engine runs on the CPU"):
+    with pytest.raises(TypeError, match="input 'gain': the tensor is on meta; the engine runs on the CPU"):
         engine(picture, torch.empty(1, device="meta"))
+    for gain in torch.ones(1).to_sparse(), torch.nested.nested_tensor([torch.ones(1)]):
+        with pytest.raises(TypeError, match="input 'gain': the tensor's elements do not lie in memory"):
+            engine(picture, gain)
