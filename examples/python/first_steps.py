@@ -16,15 +16,15 @@ import tenon
 def classifier():
     """An ONNX model: pictures (n, 3, 8, 8) to the probabilities of four classes (n, 4)."""
     random = np.random.default_rng(0)
-    weights = [("weights", random.standard_normal((4, 192), np.float32) / 14),
-               ("bias", np.zeros(4, np.float32))]
+    weights = random.standard_normal((4, 192), np.float32) / 14
+    bias = np.zeros(4, np.float32)
     graph = helper.make_graph(
         [helper.make_node("Flatten", ["images"], ["flat"]),
          helper.make_node("Gemm", ["flat", "weights", "bias"], ["scores"], transB=1),
          helper.make_node("Softmax", ["scores"], ["probabilities"])],
         "classifier", [helper.make_tensor_value_info("images", TensorProto.FLOAT, ["n", 3, 8, 8])],
         [helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["n", 4])],
-        [numpy_helper.from_array(array, name) for name, array in weights])
+        [numpy_helper.from_array(weights, "weights"), numpy_helper.from_array(bias, "bias")])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 

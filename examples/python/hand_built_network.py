@@ -28,8 +28,8 @@ def build(epsilon, padding):
     builder = trt.Builder(LOGGER)
     network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH))
     x = network.add_input("x", trt.float32, (1, 3, -1, -1))
-    x = plugin_layer(network, x, "InstanceNorm", epsilon=np.float32([epsilon]))
-    x = plugin_layer(network, x, "ReflectPad", padding=np.int32(padding))
+    x = plugin_layer(network, x, "InstanceNorm", epsilon=np.array([epsilon], np.float32))
+    x = plugin_layer(network, x, "ReflectPad", padding=np.array(padding, np.int32))
     x.name = "y"
     network.mark_output(x)
     profile = builder.create_optimization_profile()

@@ -1,5 +1,5 @@
-// The parts of the module _native. Each binds some of TensorRT's classes under TensorRT's own
-// Python names; classes that others derive from come first.
+// The parts of the module _native, and what several of them need. Each part binds some of
+// TensorRT's classes under TensorRT's own Python names; classes that others derive from come first.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,6 +9,18 @@
 namespace nb = nanobind;
 
 namespace tenon::python {
+
+/// A result whose class depends on the call: type checkers take it for anything.
+using Any = nb::typed<nb::object, nb::any>;
+
+/// Lets objects that have an index be iterated; `signature` says over what. Python would do so by
+/// itself, but type checkers would not know.
+template <class Class> void make_iterable(Class& bound, const char* signature) {
+  bound.def(
+      "__iter__", [](nb::handle self) { return nb::steal(PySeqIter_New(self.ptr())); },
+      nb::sig(signature));
+}
+constexpr const char* kOverIntegers = "def __iter__(self) -> collections.abc.Iterator[int]";
 
 void bind_logger(nb::module_& m);
 void bind_enums(nb::module_& m);

@@ -160,6 +160,7 @@ void bind_dims(nb::module_& m) {
           nb::arg("other").none())
       .def("__str__", [](const Dims& self) { return nb::str(to_tuple(self)); })
       .def("__repr__", [](const Dims& self) { return nb::str(to_tuple(self)); });
+  make_iterable(dims, kOverIntegers);
   dims.attr("__hash__") = nb::none();
   nb::implicitly_convertible<nb::sequence, Dims>();
 
@@ -191,6 +192,7 @@ void bind_dims(nb::module_& m) {
                              int32_t axis) { self.order[checked_index(index, kMost)] = axis; })
       .def("__str__", [](const Permutation& self) { return nb::str(to_tuple(self)); })
       .def("__repr__", [](const Permutation& self) { return nb::str(to_tuple(self)); });
+  make_iterable(permutation, kOverIntegers);
   nb::implicitly_convertible<nb::sequence, Permutation>();
 }
 

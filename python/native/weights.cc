@@ -122,7 +122,7 @@ Weights GivenWeights::weights() const {
   return nb::cast<const PythonWeights&>(object).weights;
 }
 
-nb::object weights_to_numpy(const Weights& weights, nb::handle owner) {
+Any weights_to_numpy(const Weights& weights, nb::handle owner) {
   const char* const name = names_of(weights.type).numpy;
   if (name == nullptr) return nb::cast(PythonWeights{weights, nb::borrow(owner)});
   const size_t shape[] = {size_in_bytes(weights)};
@@ -155,7 +155,8 @@ void bind_weights(nb::module_& m) {
         }
         return nb::module_::import_("numpy").attr("dtype")(name).attr("type");
       },
-      nb::arg("trt_type"), "NumPy's type for a data type; TypeError if it has none.");
+      nb::arg("trt_type"), nb::sig("def nptype(trt_type: DataType) -> type[numpy.generic]"),
+      "NumPy's type for a data type; TypeError if it has none.");
   m.def(
       "volume",
       [](nb::iterable iterable) {
@@ -163,7 +164,8 @@ void bind_weights(nb::module_& m) {
         for (const nb::handle extent : iterable) product = product * extent;
         return product;
       },
-      nb::arg("iterable"), "The product of a shape's dimensions; 1 for a scalar.");
+      nb::arg("iterable"), nb::sig("def volume(iterable: collections.abc.Iterable[int]) -> int"),
+      "The product of a shape's dimensions; 1 for a scalar.");
 
   nb::class_<PythonWeights>(m, "Weights",
                             "Values of one type. Where weights are an argument, an array does as "

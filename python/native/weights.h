@@ -6,6 +6,8 @@
 
 #include <exception>
 
+#include "bind.h"
+
 namespace nb = nanobind;
 
 namespace tenon::python {
@@ -32,7 +34,7 @@ struct GivenWeights {
 
 /// A one-dimensional NumPy array over the weights' memory, which `owner` keeps alive; a Weights
 /// object when NumPy lacks the type.
-nb::object weights_to_numpy(const nvinfer1::Weights& weights, nb::handle owner);
+Any weights_to_numpy(const nvinfer1::Weights& weights, nb::handle owner);
 
 }  // namespace tenon::python
 

@@ -8,7 +8,7 @@ import sys
 import types
 
 
-def install_as_tensorrt():
+def install_as_tensorrt() -> types.ModuleType:
     """From now on `import tensorrt` gives tenon.tensorrt, in this process; returns it.
 
     tensorrt_bindings and tensorrt.plugin are ours, too, and ctypes finds our libraries (libcudart,

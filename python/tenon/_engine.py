@@ -51,6 +51,11 @@ class Engine(_native.Session):
     with the engine's messages when it fails.
     """
 
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    cuda_engine: trt.ICudaEngine
+    profile: int
+
     def __init__(self, cuda_engine, *, profile=0, messages=None):
         """`cuda_engine` is a tensorrt.ICudaEngine; `messages` its logger, if that is ours."""
         if not isinstance(cuda_engine, trt.ICudaEngine):
@@ -65,7 +70,7 @@ class Engine(_native.Session):
         self._messages = messages
         self.inputs, self.outputs = _tensors(cuda_engine, profile)
 
-    def context(self, profile=None):
+    def context(self, profile=None) -> "Engine":
         """The same engine with execution contexts of its own, in the optimization profile number
         `profile`. The first context is made now, so that the first call takes no longer."""
         context = Engine(self.cuda_engine, profile=self.profile if profile is None else profile,
@@ -73,18 +78,18 @@ class Engine(_native.Session):
         context._prepare()
         return context
 
-    def serialize(self):
+    def serialize(self) -> bytes:
         """The plan, as bytes for tenon.load()."""
         plan = self.cuda_engine.serialize()
         if plan is None:
             raise failure("cannot serialize the engine", self._messages)
         return bytes(plan)
 
-    def save(self, path):
+    def save(self, path) -> None:
         """Writes the plan to a file, which is replaced at once when it is whole."""
         write_file(path, self.serialize())
 
-    def describe(self):
+    def describe(self) -> str:
         """What is in the plan, as `tenon inspect` prints it: layers, kernels, memory, plugins."""
         memory = os.memfd_create("plan")
         try:
@@ -107,7 +112,7 @@ class Engine(_native.Session):
         return _unpickle, (self.serialize(), self.profile)
 
 
-def load(plan, *, plugins=(), verbose=False):
+def load(plan, *, plugins=(), verbose=False) -> Engine:
     """Loads an engine.
 
     `plan` is a path or bytes of Engine.save(), `tenon build` or TensorRT's API on Tenon; a file is

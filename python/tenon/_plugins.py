@@ -41,7 +41,7 @@ def _new_plugins():
     new.extend(sorted({name for name, *others in names() if (name, *others) not in before}))
 
 
-def load_plugins(path):
+def load_plugins(path) -> PluginLibrary:
     """Loads a plugin library, a file whose plugins are then known to networks, models and plans.
 
     It may have been compiled with Tenon's kit, or for TensorRT 10. Returns a PluginLibrary, whose
@@ -109,7 +109,7 @@ def _compile(command, source, target):
         os.replace(made, target)
 
 
-def plugin_from_source(source, *, flags=(), keep=None):
+def plugin_from_source(source, *, flags=(), keep=None) -> PluginLibrary:
     """Compiles a plugin of Tenon's kit and loads it.
 
     source: C++ that defines plugins (`#include <tenon/plugin.h>`, a struct, TENON_PLUGIN), as the
@@ -178,7 +178,7 @@ class CheckResult(tuple):
 
 
 def check_plugins(path=None, *, plugin=(), shapes=None, types=None, fields=(), cases=(),
-                  time_limit=None, verbose=True):
+                  time_limit=None, verbose=True) -> CheckResult:
     """Checks that the plugins of a library keep TensorRT's contract, in processes of their own, so
     that a crash or a hang is a finding.
 

@@ -18,7 +18,7 @@ class _Memory:
                                     "version": 3}
 
 
-def as_array(pointer, desc, shape=None):
+def as_array(pointer, desc, shape=None) -> np.ndarray:
     """The tensor at an address as a NumPy array, without a copy: what is written goes there.
 
     pointer: an address (int) of host memory, as enqueue() of a plugin is given.
@@ -26,9 +26,12 @@ def as_array(pointer, desc, shape=None):
     shape: the shape, if it is not that of `desc`: that of an output whose size running tells.
     The array is valid for as long as the memory is: in enqueue(), until it returns. bfloat16 and
     8-bit floats come as unsigned integers of their bits, 4-bit types as bytes of two values.
-    Raises ValueError when the shape is not known or the format is not linear.
+    Raises ValueError when the shape is not known or the format is not linear, TypeError when `desc`
+    is neither.
     """
     dtype = getattr(desc, "type", desc)
+    if not isinstance(dtype, _Type):
+        raise TypeError(f"expected a PluginTensorDesc or a DataType, found {type(desc).__name__}")
     if getattr(desc, "format", _native.TensorFormat.LINEAR) != _native.TensorFormat.LINEAR:
         raise ValueError(f"the tensor lies in memory as {desc.format.name}; expected LINEAR")
     if shape is None:
@@ -41,7 +44,7 @@ def as_array(pointer, desc, shape=None):
                          "that it has found, as `shape`")
     if dtype in _PACKED:
         shape = ((int(np.prod(shape, dtype=np.int64)) + 1) // 2,)
-    typestr = _DTYPES[_Type(dtype)]
+    typestr = _DTYPES[dtype]
     if 0 in shape:
         return np.empty(shape, typestr)
     if not pointer:

@@ -4,10 +4,7 @@
 of a cudaError_t and its results. Without a GPU, device memory is host memory: an address of one is an
 address of the other. Streams and events are ints.
 """
-from tenon import _native
-
-globals().update({name: getattr(_native.cudart, name) for name in dir(_native.cudart)
-                  if name.startswith("cuda")})
+from tenon._native.cudart import *  # noqa: F403
 
 cudaStream_t = int
 cudaEvent_t = int

@@ -97,6 +97,7 @@ void bind_network(nb::module_& m) {
       .def("__len__", &N::getNbLayers)
       .def("__getitem__", layer_at, nb::sig("def __getitem__(self, index: int) -> ILayer"))
       .def("destroy", [](N&) {}, "Of 8.x. Does nothing: the network goes with its last reference.");
+  make_iterable(network, "def __iter__(self) -> collections.abc.Iterator[ILayer]");
   bind_marks(network);
   bind_network_layers(network);
 }

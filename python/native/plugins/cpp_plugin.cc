@@ -42,8 +42,7 @@ using Core = Side<nvinfer1::IPluginV3OneCore>;
 using Build = Side<nvinfer1::IPluginV3OneBuild>;
 using Runtime = Side<nvinfer1::IPluginV3OneRuntime>;
 
-template <class Interface>
-nb::object side_of(const CppPluginV3& plugin, PluginCapabilityType type) {
+template <class Interface> Any side_of(const CppPluginV3& plugin, PluginCapabilityType type) {
   IPluginCapability* const side = plugin.get().getCapabilityInterface(type);
   if (side == nullptr) return nb::none();
   return nb::cast(Side<Interface>{plugin.owner(), static_cast<Interface*>(side)});
@@ -62,7 +61,7 @@ void configure(CppPluginV2DynamicExt& p, const std::vector<DynamicPluginTensorDe
 
 }  // namespace
 
-nb::object plugin_to_python(IPluginV2* plugin, std::shared_ptr<void> owner) {
+Any plugin_to_python(IPluginV2* plugin, std::shared_ptr<void> owner) {
   if (plugin == nullptr) return nb::none();
   if (nb::object known = python_of(plugin); known.is_valid()) {
     if (owner == nullptr) plugin->destroy();  // the Python object is its own
@@ -81,7 +80,7 @@ nb::object plugin_to_python(IPluginV2* plugin, std::shared_ptr<void> owner) {
   }
 }
 
-nb::object plugin_to_python(IPluginV3* plugin, std::shared_ptr<void> owner) {
+Any plugin_to_python(IPluginV3* plugin, std::shared_ptr<void> owner) {
   if (plugin == nullptr) return nb::none();
   if (nb::object known = python_of(plugin); known.is_valid()) {
     if (owner == nullptr) delete plugin;

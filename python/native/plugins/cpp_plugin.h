@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "bind.h"
 #include "engine_call.h"
 
 namespace tenon::python {
@@ -46,11 +47,11 @@ class CppPluginV3 {
 /// A plugin as a Python object: the user's own if it is written in Python, and otherwise a wrapper.
 /// Without `owner`, which keeps the plugin, the wrapper owns the plugin; None for null. Needs the
 /// GIL.
-nb::object plugin_to_python(nvinfer1::IPluginV2* plugin, std::shared_ptr<void> owner = nullptr);
-nb::object plugin_to_python(nvinfer1::IPluginV3* plugin, std::shared_ptr<void> owner = nullptr);
+Any plugin_to_python(nvinfer1::IPluginV2* plugin, std::shared_ptr<void> owner = nullptr);
+Any plugin_to_python(nvinfer1::IPluginV3* plugin, std::shared_ptr<void> owner = nullptr);
 
 /// The creator as a Python object: the user's own, or a wrapper; None for null. Needs the GIL.
-nb::object creator_to_python(nvinfer1::IPluginCreatorInterface* creator);
+Any creator_to_python(nvinfer1::IPluginCreatorInterface* creator);
 
 /// The creator that a wrapper stands for; null if `object` is none. Throws when it is gone.
 nvinfer1::IPluginCreatorInterface* cpp_creator(nb::handle object);

@@ -107,8 +107,8 @@ void bind_plugin_descs(nb::module_& m) {
           "is_size_tensor", [](const Expression& e) { return e.get().isSizeTensor(); },
           "Whether the dimension is known only once the plugin has run.");
 
-  nb::class_<Extents>(m, "DimsExprs", "A shape made of formulas, of up to 8 dimensions.")
-      .def(nb::init<>())
+  nb::class_<Extents> shape(m, "DimsExprs", "A shape made of formulas, of up to 8 dimensions.");
+  shape.def(nb::init<>())
       .def(
           "__init__",
           [](Extents* self, std::vector<std::optional<Expression>> dims) {
@@ -129,6 +129,7 @@ void bind_plugin_descs(nb::module_& m) {
           "__setitem__",
           [](Extents& e, int64_t index, const Expression& value) { at(e, index) = value; },
           nb::arg("index"), nb::arg("value"));
+  make_iterable(shape, "def __iter__(self) -> collections.abc.Iterator[IDimensionExpr | None]");
   nb::implicitly_convertible<nb::sequence, Extents>();
 
   nb::class_<ExpressionBuilder>(m, "IExprBuilder",

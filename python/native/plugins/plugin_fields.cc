@@ -83,7 +83,7 @@ Fields::~Fields() {
   for (Py_buffer& buffer : buffers_) PyBuffer_Release(&buffer);
 }
 
-nb::object fields_to_python(const PluginFieldCollection* fields, bool with_values) {
+Any fields_to_python(const PluginFieldCollection* fields, bool with_values) {
   nb::list list;
   for (int32_t i = 0; fields != nullptr && i < fields->nbFields; ++i) {
     const PluginField& field = fields->fields[i];

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bind.h"
 #include "engine_call.h"
 
 namespace tenon::python {
@@ -34,6 +35,6 @@ class Fields {
 
 /// A PluginFieldCollection_ with copies of the fields, and of the values if `with_values`: what a
 /// creator says of the fields it takes has none.
-nb::object fields_to_python(const nvinfer1::PluginFieldCollection* fields, bool with_values);
+Any fields_to_python(const nvinfer1::PluginFieldCollection* fields, bool with_values);
 
 }  // namespace tenon::python

@@ -26,7 +26,7 @@ int32_t count(const Tensors& tensors) {
 }
 
 /// A plugin of a layer keeps the layer's object, and by it the network.
-template <class Layer> nb::object plugin_of(nb::handle self) {
+template <class Layer> Any plugin_of(nb::handle self) {
   auto* const plugin = into_engine([&] { return &nb::cast<Layer&>(self).getPlugin(); });
   return plugin_to_python(plugin, std::make_shared<PythonObject>(nb::borrow(self)));
 }

@@ -72,7 +72,7 @@ template <class Creator> auto bind_creator(nb::module_& m, const char* name, con
           "The attributes it takes, without values.")
       .def_prop_ro(
           "interface_info",
-          [](const C& c) {
+          [](const C& c) -> Any {
             const auto info = c.get().getInterfaceInfo();
             return python_class("tenon.tensorrt.plugin_classes", "InterfaceInfo")(
                 info.kind, info.major, info.minor);
@@ -117,7 +117,7 @@ struct CppResource {
   IPluginResource* resource;
 };
 
-nb::object resource_to_python(IPluginResource* resource) {
+Any resource_to_python(IPluginResource* resource) {
   if (resource == nullptr) return nb::none();
   nb::object known = python_of(resource);
   return known.is_valid() ? known : nb::cast(CppResource{resource});
@@ -170,7 +170,7 @@ void bind_creators(nb::module_& m) {
 
 }  // namespace
 
-nb::object creator_to_python(IPluginCreatorInterface* creator) {
+Any creator_to_python(IPluginCreatorInterface* creator) {
   if (creator == nullptr) return nb::none();
   nb::object known = python_of(creator);
   if (known.is_valid()) return known;
@@ -249,7 +249,7 @@ void bind_plugin_registry(nb::module_& m) {
           "The creator of that name, of any version; None if there is none.")
       .def(
           "load_library",
-          [](Registry& r, const char* path) -> nb::object {
+          [](Registry& r, const char* path) -> Any {
             prepare_for_plugin_libraries();
             void* const handle = into_engine([&] { return r.loadLibrary(path); });
             if (handle == nullptr) return nb::none();

@@ -120,7 +120,7 @@ void bind_allocators(nb::module_& m) {
       .def(nb::init<>())
       .def_prop_ro("api_language", &IGpuAllocator::getAPILanguage)
       .def_prop_ro("interface_info",
-                   [](const IGpuAllocator& self) {
+                   [](const IGpuAllocator& self) -> Any {
                      const nvinfer1::InterfaceInfo info = self.getInterfaceInfo();
                      return nb::module_::import_("tenon.tensorrt")
                          .attr("InterfaceInfo")(info.kind, info.major, info.minor);

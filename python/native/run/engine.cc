@@ -115,6 +115,7 @@ void bind_tensors(nb::class_<ICudaEngine>& engine) {
       .def("is_debug_tensor", engine_call(&E::isDebugTensor), name,
            "Whether it was marked for debugging.")
       .def("__getitem__", &name_at, nb::arg("index"));
+  make_iterable(engine, "def __iter__(self) -> collections.abc.Iterator[str]");
 }
 
 void bind_plan(nb::class_<ICudaEngine>& engine) {

@@ -9,6 +9,9 @@ from tenon.tensorrt import plugin  # noqa: E402,F401
 
 __version__ = ".".join(map(str, _version))
 
+# The stub of _native leaves it out, where it would hide Python's.
+bool = DataType.BOOL  # noqa: A001,F405
+
 # TensorRT's classes live in tensorrt.tensorrt, and type hints say so.
 tensorrt = _sys.modules[__name__]
 # The allocators are written in C++, the base class of all interfaces in Python.

@@ -10,9 +10,11 @@ it needs them; Python's reference counts do the rest, so destroy() has nothing t
 
 Objects that were made in C++ are of other classes (tenon._native.Cpp...), with the same methods;
 isinstance() knows them as these.
+
+tenon.tensorrt shows every name that does not begin with an underscore.
 """
-import abc
-import dataclasses
+from abc import ABC as _ABC
+from dataclasses import dataclass as _dataclass
 
 from tenon import _native
 from tenon.tensorrt.plugin_fields import PluginFieldCollection
@@ -39,7 +41,7 @@ def _missing(self, method):
                                "calls")
 
 
-def unsupported(name, instead):
+def _unsupported(name, instead):
     """A class of that name that cannot be used yet."""
 
     def __init__(self, *arguments):
@@ -49,7 +51,7 @@ def unsupported(name, instead):
                            "__doc__": f"Not supported yet; {instead}."})
 
 
-@dataclasses.dataclass
+@_dataclass
 class InterfaceInfo:
     """What an interface calls itself, and in which version."""
 
@@ -58,7 +60,7 @@ class InterfaceInfo:
     minor: int
 
 
-class IVersionedInterface(abc.ABC):
+class IVersionedInterface(_ABC):
     """Base of the interfaces that applications implement."""
 
     _kind = ("", 1, 0)
@@ -74,7 +76,7 @@ class IVersionedInterface(abc.ABC):
         return InterfaceInfo(*self._kind)
 
 
-class IPluginV2(abc.ABC):
+class IPluginV2(_ABC):
     """A plugin of version 2. In Python, derive from IPluginV2DynamicExt."""
 
     plugin_type = _Required("The name it is registered under; equal to its creator's `name`.")
@@ -345,11 +347,11 @@ class IPluginResource(IVersionedInterface):
 
 
 _QUICK = "the decorators of tensorrt.plugin make plugins of IPluginV3OneBuild's family"
-IPluginV3QuickCore = unsupported("IPluginV3QuickCore", _QUICK)
-IPluginV3QuickBuild = unsupported("IPluginV3QuickBuild", _QUICK)
-IPluginV3QuickAOTBuild = unsupported("IPluginV3QuickAOTBuild", _QUICK)
-IPluginV3QuickRuntime = unsupported("IPluginV3QuickRuntime", _QUICK)
-IPluginCreatorV3Quick = unsupported("IPluginCreatorV3Quick", _QUICK)
+IPluginV3QuickCore = _unsupported("IPluginV3QuickCore", _QUICK)
+IPluginV3QuickBuild = _unsupported("IPluginV3QuickBuild", _QUICK)
+IPluginV3QuickAOTBuild = _unsupported("IPluginV3QuickAOTBuild", _QUICK)
+IPluginV3QuickRuntime = _unsupported("IPluginV3QuickRuntime", _QUICK)
+IPluginCreatorV3Quick = _unsupported("IPluginCreatorV3Quick", _QUICK)
 
 for _made_in_cpp, _interface in (
         (_native.CppPluginV2, IPluginV2), (_native.CppPluginV2Ext, IPluginV2Ext),
@@ -361,6 +363,3 @@ for _made_in_cpp, _interface in (
         (_native.CppPluginCreatorV3One, IPluginCreatorV3One),
         (_native.CppPluginResource, IPluginResource)):
     _interface.register(_made_in_cpp)
-
-__all__ = [_name for _name, _value in list(globals().items())
-           if isinstance(_value, type) and _value.__module__ == __name__ and _name[0] != "_"]

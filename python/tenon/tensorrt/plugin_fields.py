@@ -1,7 +1,10 @@
-"""Attributes of plugins: PluginField and its collections."""
-import collections.abc
+"""Attributes of plugins: PluginField and its collections.
 
-import numpy as np
+tenon.tensorrt shows every name that does not begin with an underscore.
+"""
+from collections.abc import MutableSequence as _MutableSequence, Sequence as _Sequence
+
+import numpy as _np
 
 from tenon import _native
 
@@ -10,17 +13,17 @@ _Type = _native.PluginFieldType
 # The NumPy type of the values of each field type. NumPy has none for the others: bfloat16 values are
 # shown by their bits, and types of less than a byte, like unknown values, as bytes.
 _DTYPES = {
-    _Type.FLOAT16: np.float16,
-    _Type.FLOAT32: np.float32,
-    _Type.FLOAT64: np.float64,
-    _Type.INT8: np.int8,
-    _Type.INT16: np.int16,
-    _Type.INT32: np.int32,
-    _Type.INT64: np.int64,
-    _Type.BF16: np.uint16,
-    _Type.FP8: np.uint8,
-    _Type.CHAR: np.int8,
-    _Type.UNKNOWN: np.int8,
+    _Type.FLOAT16: _np.float16,
+    _Type.FLOAT32: _np.float32,
+    _Type.FLOAT64: _np.float64,
+    _Type.INT8: _np.int8,
+    _Type.INT16: _np.int16,
+    _Type.INT32: _np.int32,
+    _Type.INT64: _np.int64,
+    _Type.BF16: _np.uint16,
+    _Type.FP8: _np.uint8,
+    _Type.CHAR: _np.int8,
+    _Type.UNKNOWN: _np.int8,
 }
 _DIMS_BYTES = 72  # nvinfer1::Dims: a count and eight int64
 
@@ -54,27 +57,27 @@ class PluginField:
     @property
     def data(self):
         """The values: an array of `size` elements of the type, [] if there are none."""
-        dtype = np.dtype(_DTYPES.get(self.type, np.int8))
+        dtype = _np.dtype(_DTYPES.get(self.type, _np.int8))
         if self._array is None:
-            return np.empty(0, dtype)
+            return _np.empty(0, dtype)
         return self._array.view(dtype) if self._array.size % dtype.itemsize == 0 else self._array
 
     @data.setter
     def data(self, values):
         if isinstance(values, str):
             # Some plugins read `size` characters, others up to the terminator: it is behind.
-            values = np.frombuffer(values.encode() + b"\0", np.int8)[:-1]
+            values = _np.frombuffer(values.encode() + b"\0", _np.int8)[:-1]
             if self.type == _Type.UNKNOWN:
                 self.type = _Type.CHAR
         try:
-            array = np.ascontiguousarray(memoryview(values) if not isinstance(values, np.ndarray)
+            array = _np.ascontiguousarray(memoryview(values) if not isinstance(values, _np.ndarray)
                                          else values)
         except TypeError as error:
             raise TypeError(
                 f"PluginField '{self.name}': data is a {type(values).__name__}; expected a NumPy "
                 "array, bytes, a buffer or a str: numpy.array(values, dtype) makes one") from error
         self.size = self._count(array)
-        self._array = array.reshape(-1).view(np.uint8)
+        self._array = array.reshape(-1).view(_np.uint8)
 
     def _count(self, array):
         expected = _DTYPES.get(self.type)
@@ -85,13 +88,13 @@ class PluginField:
         elif expected is None:  # INT4 and FP4: two in a byte
             return array.nbytes * 2
         else:
-            width = np.dtype(expected).itemsize
+            width = _np.dtype(expected).itemsize
             is_bytes = array.dtype.itemsize == 1 and array.dtype.kind in "iuSVb"
             if not is_bytes and array.dtype != expected and self.type not in (_Type.BF16, _Type.FP8):
                 raise ValueError(
                     f"PluginField '{self.name}' of type {self.type.name} was given an array of "
-                    f"{array.dtype}; expected {np.dtype(expected)}: "
-                    f"convert it with astype(numpy.{np.dtype(expected)})")
+                    f"{array.dtype}; expected {_np.dtype(expected)}: "
+                    f"convert it with astype(numpy.{_np.dtype(expected)})")
         if array.nbytes % width:
             raise ValueError(f"PluginField '{self.name}' of type {self.type.name} was given "
                              f"{array.nbytes} bytes; expected a multiple of {width}")
@@ -101,7 +104,7 @@ class PluginField:
         return f"PluginField({self.name!r}, {self.data!r}, {self.type!r})"
 
 
-class PluginFieldCollection_(collections.abc.Sequence):  # noqa: N801
+class PluginFieldCollection_(_Sequence):  # noqa: N801
     """Attributes of a plugin that cannot be changed. Made from a PluginFieldCollection."""
 
     def __init__(self, fields=()):
@@ -124,7 +127,7 @@ class PluginFieldCollection_(collections.abc.Sequence):  # noqa: N801
         return f"{type(self).__name__}({self._fields!r})"
 
 
-class PluginFieldCollection(PluginFieldCollection_, collections.abc.MutableSequence):
+class PluginFieldCollection(PluginFieldCollection_, _MutableSequence):
     """A list of attributes (PluginField) of a plugin."""
 
     def __setitem__(self, index, value):
@@ -150,6 +153,3 @@ class PluginFieldCollection(PluginFieldCollection_, collections.abc.MutableSeque
     def pop(self, i=-1):
         """Takes out the field at index `i` and gives it."""
         return self._fields.pop(i)
-
-__all__ = [_name for _name, _value in list(globals().items())
-           if isinstance(_value, type) and _value.__module__ == __name__ and _name[0] != "_"]

@@ -14,7 +14,7 @@ from tenon.tensorrt.plugin.shapes import (Shape, ShapeExpr, ShapeExprs, SizeTens
                                           SymExprs, SymInt32, cdiv, max, min)
 from tenon.tensorrt.plugin.tensors import (SizeTensorDesc, Tensor, TensorDesc, from_shape_expr,
                                            size_tensor)
-from tenon.tensorrt.plugin_classes import unsupported
+from tenon.tensorrt.plugin_classes import _unsupported as unsupported
 
 _AOT = "it is for kernels compiled ahead of time (aot_impl)"
 SymInt8 = unsupported("SymInt8", _AOT)
