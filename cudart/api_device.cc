@@ -36,8 +36,8 @@ cudaDeviceProp properties() {
   std::snprintf(prop.uuid.bytes, sizeof prop.uuid.bytes, "tenon-host-cpu");
   prop.totalGlobalMem = machine_memory().total;
   prop.sharedMemPerBlock = 48 << 10;
-  prop.sharedMemPerBlockOptin = 48 << 10;
-  prop.sharedMemPerMultiprocessor = 48 << 10;
+  prop.sharedMemPerBlockOptin = 163 << 10;
+  prop.sharedMemPerMultiprocessor = 164 << 10;
   prop.regsPerBlock = 65536;
   prop.regsPerMultiprocessor = 65536;
   prop.warpSize = 32;

@@ -1,7 +1,9 @@
-/// Device code: libraries that hold some can be loaded, but launching it is refused.
+/// Kernels: those compiled for the host run. Libraries with device code can be loaded, but
+/// launching it is refused.
 #include <cxxabi.h>
 #include <tenon/cudart/engine.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <shared_mutex>
@@ -78,15 +80,53 @@ constexpr char kNotKnown[] =
     "has no attributes: it is CUDA device code and there is no GPU here. Give the plugin a CPU "
     "implementation, or run on a machine with a GPU";
 
-cudaError_t refuse_launch(const void* function) {
-  return refuse(function, kNotLaunched);
+HostKernels& host_kernels() {
+  static HostKernels kernels{};
+  return kernels;
 }
 
-cudaError_t refuse_question(const void* function) {
-  return refuse(function, kNotKnown);
+bool is_host_kernel(const void* function) {
+  if (!function || !host_kernels().launch) return false;
+  const std::shared_lock lock(kernels().mutex);
+  return !kernels().names.contains(function);
+}
+
+cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments,
+                   size_t shared_bytes, cudaStream_t stream) {
+  if (!is_host_kernel(function)) return refuse(function, kNotLaunched);
+  return api([&](Runtime&) {
+    return host_kernels().launch(function, grid, block, arguments, shared_bytes, stream);
+  });
+}
+
+cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* function) {
+  if (!is_host_kernel(function)) return refuse(function, kNotKnown);
+  return api([&](Runtime&) {
+    return attributes ? host_kernels().attributes(attributes, function) : cudaErrorInvalidValue;
+  });
+}
+
+// As many blocks as the threads and the shared memory of a multiprocessor allow.
+cudaError_t most_blocks(int* blocks, const void* function, int block_size, size_t shared_bytes) {
+  cudaFuncAttributes attributes;
+  if (const cudaError_t error = attributes_of(&attributes, function)) return error;
+  if (!blocks || block_size <= 0) return note(cudaErrorInvalidValue);
+  int threads = 0, memory = 0, most = 0;
+  cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, 0);
+  cudaDeviceGetAttribute(&memory, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0);
+  cudaDeviceGetAttribute(&most, cudaDevAttrMaxBlocksPerMultiprocessor, 0);
+  *blocks = block_size > attributes.maxThreadsPerBlock ? 0 : std::min(most, threads / block_size);
+  if (shared_bytes > 0)
+    *blocks =
+        static_cast<int>(std::min<size_t>(*blocks, static_cast<size_t>(memory) / shared_bytes));
+  return cudaSuccess;
 }
 
 }  // namespace
+
+void serve_kernels(const HostKernels& kernels) noexcept {
+  host_kernels() = kernels;
+}
 
 const char* refused_kernel() noexcept {
   return refused().c_str();
@@ -100,34 +140,38 @@ void forget_refused_kernel() noexcept {
 
 using namespace tenon::cudart;
 
-cudaError_t cudaLaunchKernel(const void* function, dim3, dim3, void**, size_t, cudaStream_t) {
-  return refuse_launch(function);
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                             size_t shared_bytes, cudaStream_t stream) {
+  return launch(function, grid, block, arguments, shared_bytes, stream);
 }
 
+// Blocks of the host's kernels do not wait for one another.
 cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3, dim3, void**, size_t,
                                         cudaStream_t) {
-  return refuse_launch(function);
+  return is_host_kernel(function) ? note(cudaErrorNotSupported) : refuse(function, kNotLaunched);
 }
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void* function) {
-  return refuse_question(function);
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+  return attributes_of(attributes, function);
 }
 
-cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute, int) {
-  return refuse_question(function);
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
+  if (!is_host_kernel(function)) return refuse(function, kNotKnown);
+  return api([&](Runtime&) { return host_kernels().set_attribute(function, attribute, value); });
 }
 
 cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache) {
-  return refuse_question(function);
+  return is_host_kernel(function) ? cudaSuccess : refuse(function, kNotKnown);
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void* function, int, size_t) {
-  return refuse_question(function);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function,
+                                                          int block_size, size_t shared_bytes) {
+  return most_blocks(blocks, function, block_size, shared_bytes);
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int*, const void* function, int,
-                                                                   size_t, unsigned int) {
-  return refuse_question(function);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, const void* function, int block_size, size_t shared_bytes, unsigned int) {
+  return most_blocks(blocks, function, block_size, shared_bytes);
 }
 
 // What nvcc makes programs call. A kernel's handle is the address that stands for it on the host.
@@ -172,11 +216,11 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
 }
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3, dim3, void**, size_t, cudaStream_t) {
-  return refuse_launch(kernel);
+  return refuse(kernel, kNotLaunched);
 }
 
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3, dim3, void**, size_t, cudaStream_t) {
-  return refuse_launch(kernel);
+  return refuse(kernel, kNotLaunched);
 }
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
@@ -198,21 +242,28 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_b
   return cudaSuccess;
 }
 
-cudaError_t cudaLaunchKernelExC(const void*, const void* function, void**) {
-  return refuse_launch(function);
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* configuration, const void* function,
+                                void** arguments) {
+  if (!configuration) return note(cudaErrorInvalidValue);
+  const cudaLaunchConfig_t& c = *configuration;
+  return launch(function, c.gridDim, c.blockDim, arguments, c.dynamicSmemBytes, c.stream);
 }
 
-cudaError_t cudaLaunchKernelExC_ptsz(const void*, const void* function, void**) {
-  return refuse_launch(function);
+cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t* configuration, const void* function,
+                                     void** arguments) {
+  return cudaLaunchKernelExC(configuration, function, arguments);
 }
 
-cudaError_t cudaLaunchKernel_ptsz(const void* function, dim3, dim3, void**, size_t, cudaStream_t) {
-  return refuse_launch(function);
+cudaError_t cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments,
+                                  size_t shared_bytes, cudaStream_t stream) {
+  return launch(function, grid, block, arguments, shared_bytes,
+                stream ? stream : cudaStreamPerThread);
 }
 
-cudaError_t cudaLaunchCooperativeKernel_ptsz(const void* function, dim3, dim3, void**, size_t,
-                                             cudaStream_t) {
-  return refuse_launch(function);
+cudaError_t cudaLaunchCooperativeKernel_ptsz(const void* function, dim3 grid, dim3 block,
+                                             void** arguments, size_t shared_bytes,
+                                             cudaStream_t stream) {
+  return cudaLaunchCooperativeKernel(function, grid, block, arguments, shared_bytes, stream);
 }
 }
 

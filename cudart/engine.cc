@@ -22,6 +22,10 @@ void report_failure(cudaError_t error) noexcept {
   if (stream && error != cudaSuccess) stream->fail(error);
 }
 
+cudaError_t keep_error(cudaError_t error) noexcept {
+  return on_gpu() ? error : note(error);
+}
+
 bool is_capturing(cudaStream_t stream) noexcept {
   if (on_gpu()) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;

@@ -16,6 +16,7 @@ PUBLIC = {"include", "cudart"}
 OUTSIDE = {
     "include": {"cudart"},
     "cudart": set(),
+    "hostcuda": {"cudart"},
     "kit": PUBLIC,
     "kernels": PUBLIC | {"kit"},
     "plugins": PUBLIC | {"kit", "kernels"},
@@ -26,7 +27,7 @@ OUTSIDE = {
 }
 # Where the compiler looks for a header, besides the including file's folder and its part's OWN one.
 OWN = {"tools": "tools/tenon", "python": "python/native"}
-SEARCH = ["", "src", "include", "cudart/include", "kit", "kernels",
+SEARCH = ["", "src", "include", "cudart/include", "hostcuda/include", "kit", "kernels",
           "kit/tenon/authoring/mmdeploy", "kit/tenon/authoring/tensorrt_pro"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 CALL = re.compile(r"tenon_(module|link_modules)\(\s*([A-Za-z_]+)([^)]*)\)")

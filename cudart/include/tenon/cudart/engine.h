@@ -62,4 +62,20 @@ const char* refused_kernel() noexcept;
 /// Forgets it, so that a caller can tell whether a plugin tried to launch one.
 void forget_refused_kernel() noexcept;
 
+/// Keeps a failure as the calling thread's last error, and returns it. On a GPU it does nothing.
+cudaError_t keep_error(cudaError_t error) noexcept;
+
+/// What runs kernels that are compiled for the host: their functions' addresses name them.
+struct HostKernels {
+  /// As cudaLaunchKernel.
+  cudaError_t (*launch)(const void* function, dim3 grid, dim3 block, void** arguments,
+                        size_t shared_bytes, cudaStream_t stream);
+  /// As cudaFuncGetAttributes and cudaFuncSetAttribute.
+  cudaError_t (*attributes)(struct cudaFuncAttributes* attributes, const void* function);
+  cudaError_t (*set_attribute)(const void* function, enum cudaFuncAttribute attribute, int value);
+};
+
+/// From now on, functions that are not known as device code are such kernels. Once per process.
+void serve_kernels(const HostKernels& kernels) noexcept;
+
 }  // namespace tenon::cudart

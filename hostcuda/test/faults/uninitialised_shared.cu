@@ -1,0 +1,16 @@
+// -fsanitize=memory: use-of-uninitialized-value
+#include <cuda_runtime.h>
+
+__global__ void reduce(float* out) {
+  __shared__ float all[64];
+  if (threadIdx.x < 32) all[threadIdx.x] = 1;
+  __syncthreads();
+  if (all[threadIdx.x] > 0) out[threadIdx.x] = 1;  // here
+}
+
+int main() {
+  float* out = nullptr;
+  cudaMalloc(&out, 64 * sizeof(float));
+  reduce<<<1, 64>>>(out);
+  return cudaDeviceSynchronize();
+}
