@@ -20,6 +20,10 @@ typedef int32_t (*TenonCpuKernel)(void* plugin, const nvinfer1::PluginTensorDesc
 TENSORRTAPI __attribute__((weak)) void tenonSetCpuKernel(void* plugin,
                                                          TenonCpuKernel kernel) noexcept;
 
+/// Says that the object's CPU kernel is its only one, until that is taken back: where others have
+/// enqueue() called with a GPU's memory, the engine copies this one's tensors to the host and back.
+TENSORRTAPI __attribute__((weak)) void tenonSetCpuOnly(void* plugin) noexcept;
+
 /// Calls body(state, begin, end) over disjoint ranges that cover [0, count), on the engine's
 /// threads; ranges are not shorter than `grain` except the last. Returns when all are done.
 /// `body` must not throw.

@@ -10,6 +10,9 @@ extern "C" {
 /// when the object has none, and runs by enqueue() alone.
 TENSORRTAPI TenonCpuKernel tenonCpuKernel(const void* plugin) noexcept;
 
+/// Whether tenonSetCpuOnly() was called for the object.
+TENSORRTAPI bool tenonIsCpuOnly(const void* plugin) noexcept;
+
 /// Takes what tenonReportPluginError() kept on this thread, outside of an engine, since the last
 /// call; "" if nothing was. The text lives until the next call on this thread.
 TENSORRTAPI const char* tenonTakePluginError() noexcept;

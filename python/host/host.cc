@@ -24,6 +24,9 @@ nvinfer1::ILogger* getLogger() noexcept {
 void tenonSetCpuKernel(void* plugin, TenonCpuKernel kernel) noexcept {
   host.set_cpu_kernel(plugin, kernel);
 }
+void tenonSetCpuOnly(void* plugin) noexcept {
+  host.set_cpu_only(plugin);
+}
 void tenonParallelFor(int64_t count, int64_t grain, void (*body)(void*, int64_t, int64_t),
                       void* state) noexcept {
   host.parallel_for(count, grain, body, state);

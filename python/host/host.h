@@ -12,6 +12,7 @@ struct Host {
   decltype(&getPluginRegistry) plugin_registry;
   decltype(&getLogger) logger;
   decltype(&tenonSetCpuKernel) set_cpu_kernel;
+  decltype(&tenonSetCpuOnly) set_cpu_only;
   decltype(&tenonParallelFor) parallel_for;
   decltype(&tenonMultiply) multiply;
   decltype(&tenonDescribePlugin) describe_plugin;

@@ -154,6 +154,10 @@ class Runner : public PluginRun {
   void use_kernel_of(void* object) {
     object_ = object;
     if (place_ == PluginPlace::kHost) kernel_ = tenonCpuKernel(object);
+    require(place_ == PluginPlace::kHost || !tenonIsCpuOnly(object),
+            "{}: it was built without a kernel for CUDA, and the plan expects one: build the plan "
+            "again, or the plugin with nvcc",
+            label_);
   }
 
   std::string label_;
@@ -277,6 +281,12 @@ std::optional<int32_t> refused_tensor(const PluginLayer& layer,
 bool plugin_takes(const PluginLayer& layer, std::span<const PluginTensor> inputs,
                   std::span<const PluginTensor> outputs) {
   return !refused_tensor(layer, data_inputs(layer, inputs), outputs);
+}
+
+bool is_for_the_host_alone(const PluginLayer& layer) {
+  const auto* v2 = dynamic_cast<const PluginV2Layer*>(&layer);
+  return tenonIsCpuOnly(v2 != nullptr ? static_cast<const void*>(&v2->instance().plugin())
+                                      : &dynamic_cast<const PluginV3Layer&>(layer).plugin());
 }
 
 PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTensor> all_inputs,

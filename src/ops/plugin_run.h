@@ -32,6 +32,10 @@ PluginChoice negotiate_plugin(const PluginLayer& layer, std::span<const PluginTe
 /// one; on a device always by enqueue().
 enum class PluginPlace : uint8_t { kHost, kDevice };
 
+/// Whether the plugin has a kernel for the CPU alone, and says so (tenonSetCpuOnly). Others are
+/// taken to work where the target does.
+bool is_for_the_host_alone(const PluginLayer& layer);
+
 /// A plugin made ready for certain shapes, for one execution context.
 class PluginRun {
  public:

@@ -181,6 +181,7 @@ void emit(Draft& draft, const Node& node) {
   const KernelRequest request{*node.op,        asked.inputs, asked.outputs,
                               asked.constants, nullptr,      draft.options.tf32};
   auto kernel = choose_kernel(draft.target, request, describe(node), draft.options);
+  if (!kernel->note.empty()) draft.options.log.warning("{}: {}", describe(node), kernel->note);
 
   std::vector<int32_t> in, out;
   for (size_t i = 0; i < asked.inputs.size(); ++i) {

@@ -79,12 +79,16 @@ float time_kernel(const Kernel& kernel, const KernelRequest& request, const Devi
   if (kernel.aliased_input >= 0)
     out[0] = const_cast<void*>(in[static_cast<size_t>(kernel.aliased_input)]);
   const DeviceBuffer scratch(device, execution->scratch_bytes());
+  // Memory for what bounds late outputs is there.
+  const AllocateOutput allocate = [&](int output, const Shape&) {
+    return out[static_cast<size_t>(output)];
+  };
 
   // A plugin may leave work in the stream.
   const bool waits =
       device.is_host() && is_plugin(request.op.kind()) && cudaDeviceSynchronize != nullptr;
   return device.measure([&](cudaStream_t stream) {
-    execution->run({in, out, scratch.data(), stream, nullptr, packed});
+    execution->run({in, out, scratch.data(), stream, &allocate, packed});
     if (waits) cudaDeviceSynchronize();
   });
 }

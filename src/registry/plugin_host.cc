@@ -24,11 +24,11 @@ template <class Value> class Said {
   Value of(const void* object) const {
     const std::shared_lock lock(mutex_);
     const auto it = values_.find(object);
-    return it == values_.end() ? nullptr : it->second;
+    return it == values_.end() ? Value() : it->second;
   }
   void set(const void* object, Value value) {
     const std::unique_lock lock(mutex_);
-    if (value == nullptr)
+    if (value == Value())
       values_.erase(object);
     else
       values_[object] = value;
@@ -39,6 +39,7 @@ template <class Value> class Said {
   std::unordered_map<const void*, Value> values_;
 };
 using Kernels = Said<TenonCpuKernel>;
+using OnlyOnCpu = Said<bool>;
 using Texts = Said<const TenonPluginText*>;
 
 thread_local PluginReports* reports = nullptr;
@@ -58,6 +59,15 @@ extern "C" {
 
 void tenonSetCpuKernel(void* plugin, TenonCpuKernel kernel) noexcept {
   tenon::Kernels::all().set(plugin, kernel);
+  if (kernel == nullptr) tenon::OnlyOnCpu::all().set(plugin, false);
+}
+
+void tenonSetCpuOnly(void* plugin) noexcept {
+  tenon::OnlyOnCpu::all().set(plugin, true);
+}
+
+bool tenonIsCpuOnly(const void* plugin) noexcept {
+  return tenon::OnlyOnCpu::all().of(plugin);
 }
 
 TenonCpuKernel tenonCpuKernel(const void* plugin) noexcept {

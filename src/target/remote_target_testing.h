@@ -7,6 +7,8 @@
 #include <map>
 #include <mutex>
 
+#include "network/plugin_kind.h"
+#include "target/shared/plugin_kernel.h"
 #include "target/target.h"
 
 namespace tenon::testing {
@@ -76,6 +78,9 @@ class RemoteTarget final : public Target {
   std::string fingerprint() const override { return cpu_target().fingerprint(); }
   std::string instruction_set() const override { return cpu_target().instruction_set(); }
   std::span<const Candidate> candidates(const Op& op) const override {
+    static constexpr Candidate plugin[] = {{"plugin", offer_plugin_on_device},
+                                           {"plugin_on_host", offer_host_plugin}};
+    if (is_plugin(op.kind())) return plugin;
     return cpu_target().candidates(op);
   }
   bool fuses(const Op& op, const PointwiseProgram& epilogue) const override {
@@ -83,7 +88,12 @@ class RemoteTarget final : public Target {
   }
   const Device& device() const override { return memory; }
 
-  RemoteDevice memory;
+  static inline RemoteDevice memory;
+
+ private:
+  static Offer offer_host_plugin(const KernelRequest& request) {
+    return offer_plugin_beside(memory, request);
+  }
 };
 
 }  // namespace tenon::testing

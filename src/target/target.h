@@ -101,6 +101,8 @@ class Kernel {
   /// Whether run() only puts work into the stream. False for kernels that wait for the device: a
   /// network that has one cannot be captured into a CUDA graph.
   bool can_be_captured = true;
+  /// What the user should know of the choice, a warning of the build; "" for nothing.
+  std::string note;
   /// Output 0 overwrites this input (same bytes); -1 for none. The planner sees to it that nobody
   /// else needs the input afterwards.
   int aliased_input = -1;

@@ -105,7 +105,9 @@ class __attribute__((visibility("hidden"))) Adapted {
   }
 
   template <class Protocol> void offer_cpu_kernel(Protocol* self, TenonCpuKernel run) const {
-    if (tenonSetCpuKernel != nullptr && entry_.cpu != nullptr) tenonSetCpuKernel(self, run);
+    if (tenonSetCpuKernel == nullptr || entry_.cpu == nullptr) return;
+    tenonSetCpuKernel(self, run);
+    if (tenonSetCpuOnly != nullptr && entry_.cuda == nullptr) tenonSetCpuOnly(self);
   }
   template <class Protocol> static void withdraw_cpu_kernel(Protocol* self) {
     if (tenonSetCpuKernel != nullptr) tenonSetCpuKernel(self, nullptr);

@@ -56,8 +56,8 @@ bool prepare() {
   void* const host = open(folder + "libtenon_host.so", RTLD_GLOBAL);
   const auto set = reinterpret_cast<decltype(&tenonSetHost)>(dlsym(host, "tenonSetHost"));
   if (set == nullptr) throw std::runtime_error("libtenon_host.so is of another version of tenon");
-  set({&getPluginRegistry, &getLogger, &tenonSetCpuKernel, &tenonParallelFor, &tenonMultiply,
-       &tenonDescribePlugin, &tenonPluginText, &tenonReportPluginError});
+  set({&getPluginRegistry, &getLogger, &tenonSetCpuKernel, &tenonSetCpuOnly, &tenonParallelFor,
+       &tenonMultiply, &tenonDescribePlugin, &tenonPluginText, &tenonReportPluginError});
   // What is loaded under its name is not searched for again.
   for (const char* name : {"libnvinfer.so.10", "libnvinfer_plugin.so.10"})
     open(folder + name, RTLD_LOCAL);

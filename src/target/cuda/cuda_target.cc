@@ -43,7 +43,8 @@ constexpr Candidate kPointwise[] = {{"pointwise", offer_pointwise},
 constexpr Candidate kMove[] = {{"move", offer_move}, {"host", offer_host}};
 constexpr Candidate kQuantize[] = {{"quantize", offer_quantize}, {"host", offer_host}};
 constexpr Candidate kReorder[] = {{"copy", offer_copy}, {"reorder", offer_reorder}};
-constexpr Candidate kPlugin[] = {{"plugin", offer_plugin_on_device}};
+constexpr Candidate kPlugin[] = {{"plugin", offer_plugin_on_device},
+                                 {"plugin_on_host", offer_host_plugin}};
 constexpr Candidate kMatrixMultiply[] = {{"cublas_matrix_multiply", offer_cublas_product},
                                          {"host", offer_host}};
 constexpr Candidate kFullyConnected[] = {{"cublas_fully_connected", offer_cublas_product},

@@ -7,6 +7,8 @@ namespace tenon::cuda {
 
 /// Runs the op's reference kernel on the host, with copies there and back; any op, linear layout.
 Offer offer_host(const KernelRequest& request);
+/// Runs a plugin that is for the host alone there, in the same way.
+Offer offer_host_plugin(const KernelRequest& request);
 /// A reorder from a layout to the same one.
 Offer offer_copy(const KernelRequest& request);
 /// A reorder between rows and channels last.

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ops/plugin_run.h"
+#include "target/shared/host_kernel.h"
 
 namespace tenon {
 namespace {
@@ -99,6 +100,12 @@ PluginChoice stored_choice(const StoredKernel& stored) {
   return choice;
 }
 
+// Asked while building: the plugin of a loaded plan is made when it is needed.
+bool is_for_the_host_alone(const KernelRequest& request) {
+  const auto* layer = dynamic_cast<const PluginLayer*>(&request.op);
+  return request.stored == nullptr && layer != nullptr && tenon::is_for_the_host_alone(*layer);
+}
+
 Offer offer(const KernelRequest& request, PluginPlace place) {
   const auto* layer = dynamic_cast<const PluginLayer*>(&request.op);
   if (layer == nullptr) return "not a plugin layer";
@@ -121,7 +128,23 @@ Offer offer_plugin(const KernelRequest& request) {
 }
 
 Offer offer_plugin_on_device(const KernelRequest& request) {
+  if (is_for_the_host_alone(request))
+    return "the plugin was built without a kernel for the target's device";
   return offer(request, PluginPlace::kDevice);
+}
+
+Offer offer_plugin_beside(const Device& device, const KernelRequest& request) {
+  if (request.stored == nullptr && !is_for_the_host_alone(request))
+    return "the plugin is not for the host alone";
+  Offer offer = offer_plugin(request);
+  if (auto* reason = std::get_if<std::string>(&offer)) return *reason;
+  auto kernel = beside_device(std::move(std::get<std::unique_ptr<Kernel>>(offer)), device,
+                              request.inputs.size());
+  kernel->note = fmt::format(
+      "{} was built without a kernel for CUDA: it runs on the host, with copies of its tensors; "
+      "build it with nvcc",
+      dynamic_cast<const PluginLayer&>(request.op).label());
+  return kernel;
 }
 
 }  // namespace tenon

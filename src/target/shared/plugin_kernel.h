@@ -8,7 +8,10 @@ namespace tenon {
 /// Takes every plugin layer whose plugin accepts the types in linear layout; refuses other layers.
 /// The kernel keeps a copy of the layer. The plugin runs on the host.
 Offer offer_plugin(const KernelRequest& request);
-/// The same; the plugin works in a device's memory.
+/// The same; the plugin works in a device's memory. Refuses plugins that are for the host alone.
 Offer offer_plugin_on_device(const KernelRequest& request);
+/// For targets that have a device: the plugin runs on the host, with copies, since it is for the
+/// host alone. Refuses others.
+Offer offer_plugin_beside(const Device& device, const KernelRequest& request);
 
 }  // namespace tenon
