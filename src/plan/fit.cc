@@ -51,7 +51,7 @@ const Target& target_for(const Plan& plan) {
 Plan fit(Plan plan, const Target& target, const Log& log) {
   const std::string here = target.fingerprint();
   if (plan.source != nullptr) {
-    if (plan.target == target.name() && plan.fingerprint == here) return plan;
+    if (plan.target == target.name() && target.is_this_machine(plan.fingerprint)) return plan;
     log.info("the portable plan was built for \"{}\"; it is built again for \"{}\"",
              plan.fingerprint, here);
     return with_context("building a portable plan again",

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "network/clone.h"
 #include "plan/plan_file.h"
 #include "plan/plan_test_network.h"
@@ -63,6 +64,20 @@ TEST(Fit, APlanOfThisMachineIsTakenAsItIs) {
     const auto before = write_plan(plan_from_file(portable));
     EXPECT_EQ(write_plan(fit(plan_from_file(portable), cpu_target(), Log())), before);
   }
+}
+
+// Which kernels are quickest may depend on the threads, but building takes time at each loading.
+TEST(Fit, AnotherNumberOfThreadsIsTheSameMachine) {
+  const int threads = thread_count();
+  const auto before = write_plan(plan_from_file(true));
+  set_thread_count(threads + 1);
+  Plan plan = read_plan(before, nullptr, "x.plan");
+  EXPECT_NE(plan.fingerprint, cpu_target().fingerprint());
+  EXPECT_EQ(write_plan(fit(std::move(plan), cpu_target(), Log())), before);
+  set_thread_count(threads);
+  Plan other = read_plan(before, nullptr, "x.plan");
+  other.fingerprint = "cpu: another processor, another instruction set, 2 threads";
+  EXPECT_EQ(fit(std::move(other), cpu_target(), Log()).fingerprint, cpu_target().fingerprint());
 }
 
 // What is built elsewhere from the plan is what would be built there from the model.

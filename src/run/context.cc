@@ -64,7 +64,6 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
         std::make_unique<DeviceMemory>(engine_->device(), engine_->allocator()));
   late_memory_.resize(engine_->plan().tensors.size());
   host_inputs_.resize(engine_->plan().steps.size());
-  shape_inputs_.resize(bindings);
   jobs_.resize(kJobs);
   for (Job& job : jobs_) {
     job.context = this;
@@ -231,7 +230,7 @@ void Context::check_values() const {
   }
 }
 
-const std::shared_ptr<ShapeState>& Context::resolve() {
+const std::shared_ptr<ShapeState>& Context::resolve(bool captured) {
   const bool values_may_change =
       std::any_of(engine_->plan().bindings.begin(), engine_->plan().bindings.end(),
                   [](const PlanBinding& b) { return b.is_input && b.is_shape; });
@@ -239,18 +238,23 @@ const std::shared_ptr<ShapeState>& Context::resolve() {
   read_symbols();
   if (shapes_changed_) check_dimensions();
   check_values();
-  const auto known = std::find_if(states_.begin(), states_.end(),
-                                  [&](const auto& s) { return s->stages[0].symbols == symbols_; });
+  const auto known = std::find_if(states_.begin(), states_.end(), [&](const auto& s) {
+    return s->stages[0].symbols == symbols_ && holds_shape_inputs(*s);
+  });
   if (known == states_.begin() && known != states_.end()) {
     shapes_changed_ = false;
     return *known;
   }
+  require(on_host() || !captured,
+          "a run with new shapes cannot be captured: call enqueueV3 with them once before");
   wait();  // work in flight uses the current memory
   if (known != states_.end()) {
     states_.splice(states_.begin(), states_, known);
   } else {
-    states_.push_front(
-        make_shape_state(*engine_, symbols_, states_.empty() ? nullptr : states_.front().get()));
+    auto made =
+        make_shape_state(*engine_, symbols_, states_.empty() ? nullptr : states_.front().get());
+    place_shape_inputs(*made);
+    states_.push_front(std::move(made));
     if (states_.size() > kKeptStates) states_.pop_back();
   }
   shapes_changed_ = false;
@@ -396,9 +400,7 @@ void Context::execute(std::span<void* const> addresses) {
 void Context::enqueue(cudaStream_t stream) {
   const InUse guard(*this);
   const OnDevice device(*engine_);
-  require(on_host() || !shapes_changed_ || !cudart::is_capturing(stream),
-          "a run with new shapes cannot be captured: call enqueueV3 with them once before");
-  const auto& state = resolve();
+  const auto& state = resolve(cudart::is_capturing(stream));
   prepare_addresses(*state, stream);
   if (!on_host()) return enqueue_on_device(state, stream);
   if (memory_.bytes() < state->stages[0].bytes) {

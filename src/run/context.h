@@ -83,7 +83,9 @@ class Context {
   };
   class InUse;
 
-  const std::shared_ptr<ShapeState>& resolve();
+  const std::shared_ptr<ShapeState>& resolve(bool captured = false);
+  bool reads_on_device(size_t input) const;
+  bool holds_shape_inputs(const ShapeState& state) const;
   int missing_input(int first = 0) const;
   void read_symbols();
   void check_dimensions() const;
@@ -98,7 +100,7 @@ class Context {
   bool on_host() const { return engine_->device().is_host(); }
   const void* host_input(const ShapeState& state, size_t step, size_t input, cudaStream_t stream);
   int64_t read_element(const ShapeState& state, int32_t tensor, int32_t index, cudaStream_t stream);
-  void place_shape_inputs(ShapeState& state, cudaStream_t stream);
+  void place_shape_inputs(ShapeState& state) const;
   void enqueue_on_device(const std::shared_ptr<ShapeState>& state, cudaStream_t stream);
   void set_pointers(ShapeState& state, int32_t stage);
   void begin_stage(ShapeState& state, int32_t stage, const Borders& borders, cudaStream_t stream);
@@ -143,7 +145,6 @@ class Context {
   cudaEvent_t last_run_ = nullptr;                    // on a device: what was enqueued last is over
   std::vector<cudaEvent_t> events_;                   // on a device with a profiler: between steps
   std::vector<std::vector<TensorPool>> host_inputs_;  // per step and input: copies
-  std::vector<DeviceBuffer> shape_inputs_;  // per binding: copies of shape inputs on a device
   std::atomic<bool> in_use_ = false;
   std::mutex run_mutex_;  // a run, or a change of the memory it uses
 

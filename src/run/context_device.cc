@@ -1,5 +1,7 @@
 // What is different where kernels work on a device: work is put into the stream by the caller's
 // thread, and what the host reads or gives is copied.
+#include <cstring>
+
 #include "base/error.h"
 #include "run/context.h"
 #include "tenon/cudart/engine.h"
@@ -71,19 +73,35 @@ int64_t Context::read_element(const ShapeState& state, int32_t tensor, int32_t i
   return element_at(element, type, 0);
 }
 
-// Shape inputs are in the host's memory: kernels that read them on the device get copies.
-void Context::place_shape_inputs(ShapeState& state, cudaStream_t stream) {
-  const Plan& plan = engine_->plan();
+// Shape inputs are in the host's memory. Of those that kernels read on the device, a state has a
+// copy there: a graph that captured the state reads what was there then.
+bool Context::reads_on_device(size_t input) const {
+  const PlanBinding& binding = engine_->plan().bindings[input];
+  return !on_host() && binding.is_shape && engine_->reads_on_device(binding.tensor);
+}
+
+bool Context::holds_shape_inputs(const ShapeState& state) const {
   for (size_t i = 0; i < input_shapes_.size(); ++i) {
-    const int32_t tensor = plan.bindings[i].tensor;
-    if (!plan.bindings[i].is_shape || !engine_->reads_on_device(tensor)) continue;
-    const size_t bytes = bytes_of(plan.tensors[static_cast<size_t>(tensor)].type,
-                                  state.shapes[static_cast<size_t>(tensor)].volume());
-    if (shape_inputs_[i].bytes() < bytes) shape_inputs_[i] = DeviceBuffer(engine_->device(), bytes);
-    auto*& pointer = state.pointers[static_cast<size_t>(tensor)];
-    engine_->device().copy_in(shape_inputs_[i].data(), pointer, bytes, stream);
-    pointer = static_cast<std::byte*>(shape_inputs_[i].data());
+    if (!reads_on_device(i)) continue;
+    const Tensor& elements = state.shape_inputs[i].elements;
+    if (std::memcmp(elements.data(), borders_.addresses[i], elements.bytes()) != 0) return false;
   }
+  return true;
+}
+
+void Context::place_shape_inputs(ShapeState& state) const {
+  state.shape_inputs.resize(input_shapes_.size());
+  bool any = false;
+  for (size_t i = 0; i < input_shapes_.size(); ++i) {
+    if (!reads_on_device(i)) continue;
+    any = true;
+    auto& [elements, copy] = state.shape_inputs[i];
+    elements = Tensor(engine_->binding_tensor(static_cast<int>(i)).type, *input_shapes_[i]);
+    std::memcpy(elements.mutable_data<std::byte>(), borders_.addresses[i], elements.bytes());
+    copy = DeviceBuffer(engine_->device(), elements.bytes());
+    engine_->device().copy_in(copy.data(), elements.data(), elements.bytes(), nullptr);
+  }
+  if (any) engine_->device().copy_out(nullptr, nullptr, 0, nullptr);  // for any stream
 }
 
 }  // namespace tenon

@@ -116,6 +116,25 @@ TEST_F(ContextOnADevice, ShapeInputsAreOnTheHost) {
   EXPECT_THAT(error_of([&] { context.tensor_shape(2); }), HasSubstr("'size' is read on the host"));
 }
 
+// Kernels find them on the device, where they are copied once.
+TEST_F(ContextOnADevice, ShapeInputsAreCopiedOnceForTheirElements) {
+  Context context(sums(), true);
+  const DeviceBuffer x = copy_of(numbers_), y(target_.memory, 24);
+  void* addresses[] = {x.data(), rows_.data(), y.data()};
+  int before = 0;
+  for (const int round : {0, 1}) {
+    before = target_.memory.copies_in;
+    for (const std::vector<int64_t>& rows : {std::vector<int64_t>{3, 2}, {2, 3}, {1, 6}}) {
+      rows_ = rows;
+      addresses[1] = rows_.data();
+      context.execute(addresses);
+      EXPECT_EQ(context.tensor_shape(2), Shape{rows[0]});
+    }
+    EXPECT_EQ(target_.memory.copies_in, before + (round == 0 ? 3 : 0));
+    EXPECT_THAT(result(y, 1), ElementsAre(21));
+  }
+}
+
 TEST_F(ContextOnADevice, AllocatorsGiveItsMemory) {
   Context context(sums(), true);
   const DeviceBuffer x = copy_of(numbers_);

@@ -176,10 +176,10 @@ void Context::run(ShapeState& state, const Borders& borders, cudaStream_t stream
           "the run needs {} bytes of device memory; the context has {}", state.stages[0].bytes,
           memory_.bytes());
   for (size_t i = 0; i < plan.bindings.size(); ++i)
-    state.pointers[static_cast<size_t>(plan.bindings[i].tensor)] =
-        static_cast<std::byte*>(borders.addresses[i]);
+    state.pointers[static_cast<size_t>(plan.bindings[i].tensor)] = static_cast<std::byte*>(
+        i < input_shapes_.size() && reads_on_device(i) ? state.shape_inputs[i].copy.data()
+                                                       : borders.addresses[i]);
   set_pointers(state, 0);
-  if (!on_host()) place_shape_inputs(state, stream);
   StepTimer timer(profiler_ != nullptr, on_host(), events_, layer_ms_, stream);
   const auto run_steps = [&] {
     int32_t stage = 0;

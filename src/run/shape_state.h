@@ -19,6 +19,13 @@ struct ShapeState {
       outputs;                        // per step, what the execution was made for
   std::vector<Tensor> host;           // per plan tensor; filled for kHost
   std::vector<const void*> elements;  // per plan tensor; where kHost ones lie for kernels
+  // Shape inputs that kernels read on a device: their elements, by which a state is found again,
+  // and where those are for kernels. By input; empty for others.
+  struct ShapeInput {
+    Tensor elements;
+    DeviceBuffer copy;
+  };
+  std::vector<ShapeInput> shape_inputs;
   struct Stage {
     bool ready = false;
     std::vector<int64_t> symbols;  // what it was made for

@@ -21,7 +21,8 @@ class Device {
   virtual void* allocate(size_t bytes) const = 0;
   /// Waits for work that may still use it.
   virtual void release(void* data) const noexcept = 0;
-  /// Host memory into the device's, after what is in the stream. `from` may change at once.
+  /// Host memory into the device's, after what is in the stream. `from` may change at once, unless
+  /// it is pinned: the stream reads that itself, when it comes to it.
   virtual void copy_in(void* to, const void* from, size_t bytes, cudaStream_t stream) const = 0;
   /// The device's memory into the host's, after what is in the stream; returns when it is there.
   virtual void copy_out(void* to, const void* from, size_t bytes, cudaStream_t stream) const = 0;

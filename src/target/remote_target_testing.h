@@ -36,6 +36,7 @@ class RemoteDevice final : public Device {
   bool host_reaches(const void* data) const override { return !reaches(data); }
   void copy_in(void* to, const void* from, size_t bytes, cudaStream_t stream) const override {
     EXPECT_TRUE(bytes == 0 || owns(to));
+    ++copies_in;
     host_device().copy_in(to, from, bytes, stream);
   }
   void copy_out(void* to, const void* from, size_t bytes, cudaStream_t stream) const override {
@@ -58,6 +59,7 @@ class RemoteDevice final : public Device {
   float measure(FunctionRef<void(cudaStream_t)> run) const override {
     return host_device().measure(run);
   }
+  mutable int copies_in = 0;
   mutable int questions = 0;  // how often it was asked for an address's memory
 
  private:

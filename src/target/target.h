@@ -130,6 +130,9 @@ class Target {
   virtual std::string_view name() const = 0;  // "cpu"
   /// What decides speed and packed forms: processor, instruction set, threads. Part of cache keys.
   virtual std::string fingerprint() const = 0;
+  /// Whether a plan of that fingerprint was timed on this machine. A process may have other threads
+  /// than the one that timed it: its kernels are good ones still.
+  virtual bool is_this_machine(std::string_view other) const { return other == fingerprint(); }
   /// The instruction set that packed weights are made for.
   virtual std::string instruction_set() const = 0;
   /// Whether kernels that were chosen for that instruction set can be loaded here.

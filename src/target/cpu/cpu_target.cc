@@ -165,8 +165,10 @@ class CpuTarget final : public Target {
   std::string_view name() const override { return "cpu"; }
 
   std::string fingerprint() const override {
-    static const std::string model = processor_model();
-    return fmt::format("cpu: {}, {}, {} threads", model, instruction_set(), thread_count());
+    return fmt::format("{}{} threads", machine(), thread_count());
+  }
+  bool is_this_machine(std::string_view other) const override {
+    return other.starts_with(machine());
   }
 
   std::string instruction_set() const override {
@@ -199,6 +201,12 @@ class CpuTarget final : public Target {
 #else
     return false;
 #endif
+  }
+
+ private:
+  std::string machine() const {
+    static const std::string model = processor_model();
+    return fmt::format("cpu: {}, {}, ", model, instruction_set());
   }
 };
 
