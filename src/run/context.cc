@@ -328,7 +328,7 @@ void Context::check_address(int binding, const void* data, const Shape& shape) {
 // take all other work of the process with it. The answer takes time: addresses seldom change.
 void Context::check_reach(int binding, const void* data) {
   const void*& seen = reached_[static_cast<size_t>(binding)];
-  if (on_host() || data == seen) return;
+  if (on_host() || engine_->is_body() || data == seen) return;
   const PlanBinding& b = engine_->plan().bindings[static_cast<size_t>(binding)];
   const std::string& name = engine_->binding_tensor(binding).name;
   if (b.is_input && b.is_shape)

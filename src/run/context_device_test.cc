@@ -1,4 +1,5 @@
 // Contexts whose memory is a device's: which addresses they take.
+#include "ops/gather.h"
 #include "ops/reduce.h"
 #include "run/testing.h"
 #include "target/remote_target_testing.h"
@@ -116,22 +117,34 @@ TEST_F(ContextOnADevice, ShapeInputsAreOnTheHost) {
   EXPECT_THAT(error_of([&] { context.tensor_shape(2); }), HasSubstr("'size' is read on the host"));
 }
 
-// Kernels find them on the device, where they are copied once.
+// Kernels find them on the device, where they are copied once. Here "size" is that of a reshape,
+// and the places of two numbers, too.
 TEST_F(ContextOnADevice, ShapeInputsAreCopiedOnceForTheirElements) {
-  Context context(sums(), true);
-  const DeviceBuffer x = copy_of(numbers_), y(target_.memory, 24);
-  void* addresses[] = {x.data(), rows_.data(), y.data()};
-  int before = 0;
-  for (const int round : {0, 1}) {
-    before = target_.memory.copies_in;
-    for (const std::vector<int64_t>& rows : {std::vector<int64_t>{3, 2}, {2, 3}, {1, 6}}) {
-      rows_ = rows;
+  Network n;
+  Value& x = n.add_input("x", DataType::kFLOAT, {6});
+  Value& size = n.add_input("size", DataType::kINT64, {2});
+  auto reshape = std::make_unique<Shuffle>();
+  reshape->has_reshape = true;
+  finish(n, add(n, std::move(reshape), {&x, &size}), "rows");
+  finish(n, add(n, std::make_unique<Gather>(), {&x, &size}), "picked");
+  ProfileRequest profile;
+  profile.inputs["size"].min_values = {1, 1};
+  profile.inputs["size"].opt_values = {3, 2};
+  profile.inputs["size"].max_values = {6, 6};
+  Context context(engine_of(n, profile, target_), true);
+  const DeviceBuffer data = copy_of(numbers_), rows(target_.memory, 24), picked(target_.memory, 8);
+  void* addresses[] = {data.data(), rows_.data(), rows.data(), picked.data()};
+  for (const int copies : {2, 0}) {
+    const int before = target_.memory.copies_in;
+    for (const int64_t count : {3, 2}) {
+      rows_ = {count, 6 / count};
       addresses[1] = rows_.data();
       context.execute(addresses);
-      EXPECT_EQ(context.tensor_shape(2), Shape{rows[0]});
+      const auto expected = {numbers_[static_cast<size_t>(count)],
+                             numbers_[static_cast<size_t>(6 / count)]};
+      EXPECT_THAT(result(picked, 2), ::testing::ElementsAreArray(expected));
     }
-    EXPECT_EQ(target_.memory.copies_in, before + (round == 0 ? 3 : 0));
-    EXPECT_THAT(result(y, 1), ElementsAre(21));
+    EXPECT_EQ(target_.memory.copies_in, before + copies);
   }
 }
 

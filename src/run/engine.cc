@@ -12,6 +12,7 @@ Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator
       steps_(load_steps(plan_, target, is_body)),
       lifetimes_(tenon::lifetimes(plan_)),
       stages_(stages_of(plan_)),
+      is_body_(is_body),
       log_(log),
       allocator_(allocator),
       device_(target.device()),

@@ -24,6 +24,8 @@ class Engine {
   const Stages& stages() const { return stages_; }
   /// Engines for the bodies of a step.
   std::span<const std::shared_ptr<const Engine>> bodies(size_t step) const { return bodies_[step]; }
+  /// Whether the plan is of a body, whose inputs and outputs another context gives.
+  bool is_body() const { return is_body_; }
   const Log& log() const { return log_; }
   /// Where its kernels work, and which of the machine's devices that is.
   const Device& device() const { return device_; }
@@ -59,6 +61,7 @@ class Engine {
   void place_weights();
   void find_readers();
 
+  bool is_body_;
   Log log_;
   nvinfer1::IGpuAllocator* allocator_;
   const Device& device_;
