@@ -12,8 +12,11 @@
 #include <cstring>
 #include <string>
 
-// Null in a test without an engine.
+// Null in a test without an engine, or without a CUDA runtime.
 extern "C" __attribute__((weak)) nvinfer1::IPluginRegistry* getPluginRegistry() noexcept;
+extern "C" __attribute__((weak)) cudaError_t cudaMemcpyAsync(void* to, const void* from,
+                                                             size_t bytes, cudaMemcpyKind kind,
+                                                             cudaStream_t stream);
 
 namespace tenon::plugins {
 namespace {
@@ -79,9 +82,10 @@ template <class Plugin, class Interface> class Tracer : public Interface {
     std::printf("%s %d: %s\n", Plugin::kName, number_, what);
     std::fflush(stdout);
   }
-  // The engine of this library gives host memory.
-  int32_t copy(const void* from, void* to, size_t bytes) const noexcept {
+  int32_t copy(const void* from, void* to, size_t bytes, cudaStream_t stream) const noexcept {
     trace("enqueue");
+    if (cudaMemcpyAsync != nullptr)
+      return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream) == cudaSuccess ? 0 : 1;
     if (bytes > 0) std::memcpy(to, from, bytes);
     return 0;
   }
@@ -120,8 +124,8 @@ class CuteSample final : public Tracer<CuteSample, IPluginV2Ext> {
     return 0;
   }
   int32_t enqueue(int32_t batch, const void* const* inputs, void* const* outputs, void*,
-                  cudaStream_t) noexcept override {
-    return copy(inputs[0], outputs[0], bytes_ * static_cast<size_t>(batch));
+                  cudaStream_t stream) noexcept override {
+    return copy(inputs[0], outputs[0], bytes_ * static_cast<size_t>(batch), stream);
   }
   size_t getSerializationSize() const noexcept override {
     trace("getSerializationSize");
@@ -164,8 +168,8 @@ class CuteSampleDynamicExt final : public Tracer<CuteSampleDynamicExt, IPluginV2
     return 0;
   }
   int32_t enqueue(const PluginTensorDesc* descs, const PluginTensorDesc*, const void* const* inputs,
-                  void* const* outputs, void*, cudaStream_t) noexcept override {
-    return copy(inputs[0], outputs[0], bytes_of(descs[0].type, descs[0].dims));
+                  void* const* outputs, void*, cudaStream_t stream) noexcept override {
+    return copy(inputs[0], outputs[0], bytes_of(descs[0].type, descs[0].dims), stream);
   }
   size_t getSerializationSize() const noexcept override {
     trace("getSerializationSize");
