@@ -28,6 +28,7 @@ void bind_layer_enums(nb::module_& m);
 void bind_dims(nb::module_& m);
 void bind_weights(nb::module_& m);
 void bind_plugin_descs(nb::module_& m);
+void bind_gpu_memory(nb::module_& m);
 void bind_cpp_plugins(nb::module_& m);
 void bind_plugin_registry(nb::module_& m);
 void bind_plugin_layers(nb::module_& m);

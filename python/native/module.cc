@@ -17,6 +17,7 @@ NB_MODULE(_native, m) {
   bind_dims(m);
   bind_weights(m);
   bind_plugin_descs(m);
+  bind_gpu_memory(m);
   bind_cpp_plugins(m);
   bind_plugin_registry(m);
   bind_tensors(m);

@@ -1,4 +1,6 @@
 """Arrays over memory of the engine: what a plugin's enqueue() is given, without copies."""
+from typing import Any
+
 import numpy as np
 
 from tenon import _native
@@ -18,12 +20,51 @@ class _Memory:
                                     "version": 3}
 
 
-def as_array(pointer, desc, shape=None) -> np.ndarray:
-    """The tensor at an address as a NumPy array, without a copy: what is written goes there.
+class GpuArray:
+    """A tensor in the memory of a GPU, for PyTorch, CuPy and others: not copied, not kept.
 
-    pointer: an address (int) of host memory, as enqueue() of a plugin is given.
+    torch.as_tensor(), torch.from_dlpack(), cupy.asarray() and numba.cuda.as_cuda_array() take it.
+    What they do must go into the stream that the plugin is given, and may go on after enqueue()
+    has returned.
+
+    shape: of ints; dtype: NumPy's; gpu: the number of the GPU. The elements' types are those of
+    as_array(), but DLPack has bfloat16 as it is.
+    """
+
+    def __init__(self, pointer, shape, dtype, gpu):
+        self.shape, self.gpu = shape, gpu
+        self.dtype = np.dtype(_DTYPES[dtype])
+        self._type, self._pointer = dtype, pointer
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self._pointer, False),
+                "strides": None, "version": 3}
+
+    def _exported(self):
+        return _native.gpu_array(self._pointer, self.shape, self._type, self.gpu)
+
+    def __dlpack__(self, **arguments):
+        return self._exported().__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self._exported().__dlpack_device__()
+
+    def __array__(self, *arguments, **named):
+        raise TypeError(f"the tensor is in the memory of GPU {self.gpu}, where NumPy does not work: "
+                        "take it with torch.as_tensor() or cupy.asarray()")
+
+    def __repr__(self):
+        return f"GpuArray({self.dtype.name} of shape {self.shape}, GPU {self.gpu})"
+
+
+def as_array(pointer, desc, shape=None) -> Any:
+    """The tensor at an address as an array, without a copy: what is written goes there.
+
+    pointer: an address (int), as enqueue() of a plugin is given.
     desc: the PluginTensorDesc of the tensor, or its DataType.
     shape: the shape, if it is not that of `desc`: that of an output whose size running tells.
+    Returns a NumPy array of host memory; a GpuArray of a GPU's, where the engine runs on CUDA.
     The array is valid for as long as the memory is: in enqueue(), until it returns. bfloat16 and
     8-bit floats come as unsigned integers of their bits, 4-bit types as bytes of two values.
     Raises ValueError when the shape is not known or the format is not linear, TypeError when `desc`
@@ -44,6 +85,9 @@ def as_array(pointer, desc, shape=None) -> np.ndarray:
                          "that it has found, as `shape`")
     if dtype in _PACKED:
         shape = ((int(np.prod(shape, dtype=np.int64)) + 1) // 2,)
+    gpu = _native.gpu_of(pointer or 0)
+    if gpu is not None:
+        return GpuArray(int(pointer), shape, dtype, gpu)
     typestr = _DTYPES[dtype]
     if 0 in shape:
         return np.empty(shape, typestr)
@@ -53,10 +97,14 @@ def as_array(pointer, desc, shape=None) -> np.ndarray:
 
 
 def as_tensor(pointer, desc, shape=None):
-    """The same as a PyTorch tensor on the CPU; bfloat16 has its own type."""
+    """The same as a PyTorch tensor, on the GPU where the engine runs on CUDA; bfloat16 has its own
+    type. There, PyTorch must work in the plugin's stream: `with torch.cuda.stream(
+    torch.cuda.ExternalStream(stream))`."""
     import torch
 
     array = as_array(pointer, desc, shape)
+    if isinstance(array, GpuArray):
+        return torch.from_dlpack(array)
     if getattr(desc, "type", desc) == _Type.BF16:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)

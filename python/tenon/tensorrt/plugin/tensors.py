@@ -164,7 +164,8 @@ class Tensor:
     """A tensor with data, of the function that impl() decorates; valid until it returns.
 
     NumPy (numpy.asarray), PyTorch (torch.from_dlpack, torch.as_tensor) and others take it as it is,
-    without a copy, and may write to it if it is an output.
+    without a copy, and may write to it if it is an output. Where the engine runs on CUDA it is in
+    the GPU's memory: PyTorch and CuPy take it, and work in the stream that is given.
     """
 
     data_ptr: int
@@ -222,9 +223,17 @@ class Tensor:
     def _array(self):
         return _tensor_memory.as_array(self.data_ptr, self._desc, self.shape)
 
+    # An array has one of them, by which others see where its memory is.
     @property
     def __array_interface__(self):
         return self._array().__array_interface__
+
+    @property
+    def __cuda_array_interface__(self):
+        return self._array().__cuda_array_interface__
+
+    def __array__(self, *arguments, **named):
+        return self._array().__array__(*arguments, **named)
 
     def __dlpack__(self, **arguments):
         return self._array().__dlpack__(**arguments)
