@@ -1,0 +1,25 @@
+"""The command line as a module."""
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import protos
+import tenon
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, "-m", "tenon", *map(str, arguments)], capture_output=True, text=True)
+
+
+def test_the_module_is_the_command_line(tmp_path):
+    onnx.save(protos.scale(), tmp_path / "model.onnx")
+    done = run("build", tmp_path / "model.onnx", f"--saveEngine={tmp_path / 'model.plan'}")
+    assert done.returncode == 0, done.stderr
+    x = np.ones((2, 3), np.float32)
+    np.testing.assert_array_equal(tenon.load(tmp_path / "model.plan")(x), x + x)
+
+
+def test_failures_have_the_status_of_the_command():
+    done = run("build", "none.onnx")
+    assert done.returncode != 0 and "none.onnx" in done.stderr
