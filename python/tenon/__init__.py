@@ -11,6 +11,7 @@ from tenon import _load  # noqa: F401, first
 from tenon._as_tensorrt import install_as_tensorrt
 from tenon._compile import compile
 from tenon._engine import Engine, Tensor, load
+from tenon._native import _tenon_version as __version__
 from tenon._native import (Error, describe_machine, describe_operators, dump, import_limit,
                            import_node_limit, set_import_limit, set_import_node_limit, set_portable,
                            set_target, set_threads, threads)

@@ -20,6 +20,10 @@ def test_the_module_is_the_command_line(tmp_path):
     np.testing.assert_array_equal(tenon.load(tmp_path / "model.plan")(x), x + x)
 
 
+def test_versions_are_the_same():
+    assert run("--version").stdout.startswith(f"tenon {tenon.__version__} (TensorRT ")
+
+
 def test_failures_have_the_status_of_the_command():
     done = run("build", "none.onnx")
     assert done.returncode != 0 and "none.onnx" in done.stderr
