@@ -56,12 +56,11 @@ class Driver {
 
   // What build systems read from nvcc's own output.
   void describe() const {
-    std::fprintf(stderr,
-                 "#$ TOP=%s\n#$ NVVMIR_LIBRARY_DIR=%s/nvvm/libdevice\n#$ PATH=%s/bin:%s\n"
-                 "#$ INCLUDES=\"-I%s/include\"\n#$ LIBRARIES= \"-L%s/lib64\"\n"
-                 "#$ tenon-nvcc -arch compute_80\n",
-                 toolkit_.c_str(), toolkit_.c_str(), toolkit_.c_str(), std::getenv("PATH"),
-                 toolkit_.c_str(), toolkit_.c_str());
+    const char* const t = toolkit_.c_str();
+    std::fprintf(stderr, "#$ TOP=%s\n#$ NVVMIR_LIBRARY_DIR=%s/nvvm/libdevice\n#$ PATH=%s/bin:%s\n",
+                 t, t, t, std::getenv("PATH"));
+    std::fprintf(stderr, "#$ INCLUDES=-I%s/include\n#$ LIBRARIES=-L%s/lib64\n", t, t);
+    std::fprintf(stderr, "#$ tenon-nvcc -arch compute_80\n");
   }
 
   bool is_cuda(const std::string& input) const {

@@ -1,10 +1,15 @@
 /// What CUDA threads call.
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
+#include "hostcuda/runtime/environment.h"
+#include "hostcuda/runtime/pool.h"
 #include "hostcuda/runtime/report.h"
 #include "hostcuda/runtime/sanitizers.h"
 #include "hostcuda/runtime/worker.h"
+#include "tenon/hostcuda/stream_work.h"
 
 namespace tenon::hostcuda {
 
@@ -85,6 +90,24 @@ void trap(Site site) {
   Worker& worker = worker_of("__trap", site);
   report("%s:%d: __trap, in %s", site.file, site.line, worker.where().c_str());
   worker.fail(cudaErrorLaunchFailure);
+}
+
+void for_each_side_by_side(long count, void (*call)(void*, long), void* data) {
+  struct Work {
+    std::atomic<long> next{0};
+    long count;
+    void (*call)(void*, long);
+    void* data;
+  } work{{}, count, call, data};
+  const long workers = std::min<long>(environment().workers, count);
+  if (count <= 0) return;
+  run_side_by_side(
+      static_cast<unsigned>(workers),
+      [](void* shared) {
+        Work& work = *static_cast<Work*>(shared);
+        for (long i; (i = work.next++) < work.count;) work.call(work.data, i);
+      },
+      &work);
 }
 
 }  // namespace tenon::hostcuda

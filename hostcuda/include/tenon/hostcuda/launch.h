@@ -174,6 +174,10 @@ template <class F> void record(Kernel& kernel, F&& body) {
                   [](void* object) { delete static_cast<Object*>(object); }});
 }
 
+/// A parameter's type without `const` and `__restrict__`, which std::remove_cv does not know.
+template <class T> T plain(T value);
+template <class P> using Plain = decltype(plain(std::declval<P&>()));
+
 /// Calls a kernel's function with arguments of its own types. They are not known if a parameter has
 /// no name.
 template <class... P> struct Parameters {
@@ -184,8 +188,7 @@ template <class... P> struct Parameters {
  private:
   template <std::size_t... I>
   static void call(void* function, void** arguments, std::index_sequence<I...>) {
-    reinterpret_cast<void (*)(std::remove_cv_t<P>...)>(function)(
-        *static_cast<std::remove_cv_t<P>*>(arguments[I])...);
+    reinterpret_cast<void (*)(Plain<P>...)>(function)(*static_cast<Plain<P>*>(arguments[I])...);
   }
 };
 

@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenon/hostcuda/launch.h"
+
 namespace tenon::hostcuda {
 
 /// Variables of the device are the host's, too. The copy keeps its place in the stream.
@@ -73,7 +75,7 @@ template <class T> cudaError_t cudaGetSymbolSize(std::size_t* size, const T&) {
 template <class... P, class... A>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* configuration, void (*kernel)(P...),
                                A&&... arguments) {
-  std::tuple<std::remove_cv_t<P>...> values(std::forward<A>(arguments)...);
+  std::tuple<tenon::hostcuda::Plain<P>...> values(std::forward<A>(arguments)...);
   return std::apply(
       [&](auto&... value) {
         void* addresses[] = {const_cast<void*>(static_cast<const void*>(&value))..., nullptr};

@@ -1,0 +1,4 @@
+/// Part of block_exchange.cuh.
+#pragma once
+
+#include "cub/block/block_exchange.cuh"

@@ -1,0 +1,4 @@
+/// Part of operators.cuh.
+#pragma once
+
+#include "cub/operators.cuh"

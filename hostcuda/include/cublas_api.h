@@ -1,0 +1,4 @@
+/// Part of cublas_v2.h.
+#pragma once
+
+#include "cublas_v2.h"

@@ -1,0 +1,214 @@
+/// What plugins use of cuBLAS: products of matrices, in the stream of their handle.
+#pragma once
+#pragma GCC system_header
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <library_types.h>
+
+#include "tenon/hostcuda/gemm.h"
+
+#define CUBLAS_VERSION 130000
+
+typedef enum {
+  CUBLAS_STATUS_SUCCESS = 0,
+  CUBLAS_STATUS_NOT_INITIALIZED = 1,
+  CUBLAS_STATUS_ALLOC_FAILED = 3,
+  CUBLAS_STATUS_INVALID_VALUE = 7,
+  CUBLAS_STATUS_ARCH_MISMATCH = 8,
+  CUBLAS_STATUS_MAPPING_ERROR = 11,
+  CUBLAS_STATUS_EXECUTION_FAILED = 13,
+  CUBLAS_STATUS_INTERNAL_ERROR = 14,
+  CUBLAS_STATUS_NOT_SUPPORTED = 15,
+  CUBLAS_STATUS_LICENSE_ERROR = 16,
+} cublasStatus_t;
+typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2 } cublasOperation_t;
+typedef enum { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 } cublasPointerMode_t;
+typedef enum {
+  CUBLAS_DEFAULT_MATH = 0,
+  CUBLAS_TENSOR_OP_MATH = 1,
+  CUBLAS_PEDANTIC_MATH = 2,
+  CUBLAS_TF32_TENSOR_OP_MATH = 3,
+} cublasMath_t;
+typedef enum {
+  CUBLAS_GEMM_DFALT = -1,
+  CUBLAS_GEMM_DEFAULT = -1,
+  CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99
+} cublasGemmAlgo_t;
+typedef enum {
+  CUBLAS_COMPUTE_16F = 64,
+  CUBLAS_COMPUTE_16F_PEDANTIC = 65,
+  CUBLAS_COMPUTE_32F = 68,
+  CUBLAS_COMPUTE_32F_PEDANTIC = 69,
+  CUBLAS_COMPUTE_64F = 70,
+  CUBLAS_COMPUTE_32F_FAST_16F = 74,
+  CUBLAS_COMPUTE_32F_FAST_16BF = 75,
+  CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
+} cublasComputeType_t;
+
+struct cublasContext {
+  cudaStream_t stream = nullptr;
+  cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST;
+  cublasMath_t math = CUBLAS_DEFAULT_MATH;
+};
+typedef struct cublasContext* cublasHandle_t;
+
+inline cublasStatus_t cublasCreate(cublasHandle_t* handle) {
+  *handle = new cublasContext;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  handle->stream = stream;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t* stream) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  *stream = handle->stream;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t math) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  handle->math = math;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  handle->mode = mode;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void*, size_t) {
+  return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+inline cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
+  *version = CUBLAS_VERSION;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+namespace tenon::hostcuda {
+
+/// One batched product: where each of `count` products finds its matrices is said by `place`.
+template <class Sum, class Scale, class A, class B, class C, class Place>
+cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
+                    int k, const Scale* alpha, long lda, long ldb, const Scale* beta, long ldc,
+                    int count, Place place) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (m < 0 || n < 0 || k < 0 || count < 0 || !alpha || !beta
+      || lda < std::max(1, ta == CUBLAS_OP_N ? m : k)
+      || ldb < std::max(1, tb == CUBLAS_OP_N ? k : n) || ldc < std::max(1, m))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  // Scalars of the host are read now, those of the device when the work runs.
+  const bool is_late = handle->mode == CUBLAS_POINTER_MODE_DEVICE;
+  const Sum a_now = is_late ? Sum{} : static_cast<Sum>(*alpha),
+            b_now = is_late ? Sum{} : static_cast<Sum>(*beta);
+  const cudaError_t error = put_into(handle->stream, [=] {
+    const Sum a = is_late ? static_cast<Sum>(*alpha) : a_now,
+              b = is_late ? static_cast<Sum>(*beta) : b_now;
+    for (int i = 0; i < count; ++i) {
+      const A* left;
+      const B* right;
+      C* out;
+      place(i, &left, &right, &out);
+      multiply(ta != CUBLAS_OP_N, tb != CUBLAS_OP_N, m, n, k, a, left, lda, right, ldb, b, out,
+               ldc);
+    }
+  });
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+template <class Sum, class T, class Scale>
+cublasStatus_t gemm_strided(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb,
+                            int m, int n, int k, const Scale* alpha, const T* a, long lda,
+                            long long sa, const T* b, long ldb, long long sb, const Scale* beta,
+                            T* c, long ldc, long long sc, int count) {
+  return gemm<Sum, Scale, T, T, T>(handle, ta, tb, m, n, k, alpha, lda, ldb, beta, ldc, count,
+                                   [=](int i, const T** left, const T** right, T** out) {
+                                     *left = a + i * sa;
+                                     *right = b + i * sb;
+                                     *out = c + i * sc;
+                                   });
+}
+
+/// Products by the types of their elements: f gets null pointers of them.
+template <class F> cublasStatus_t with_types(cudaDataType ab, cudaDataType c, F f) {
+  if (ab == CUDA_R_32F && c == CUDA_R_32F) return f((float*)nullptr, (float*)nullptr);
+  if (ab == CUDA_R_16F && c == CUDA_R_16F) return f((__half*)nullptr, (__half*)nullptr);
+  if (ab == CUDA_R_16F && c == CUDA_R_32F) return f((__half*)nullptr, (float*)nullptr);
+  if (ab == CUDA_R_16BF && c == CUDA_R_16BF)
+    return f((__nv_bfloat16*)nullptr, (__nv_bfloat16*)nullptr);
+  if (ab == CUDA_R_16BF && c == CUDA_R_32F) return f((__nv_bfloat16*)nullptr, (float*)nullptr);
+  if (ab == CUDA_R_8I && c == CUDA_R_32F) return f((signed char*)nullptr, (float*)nullptr);
+  return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+}  // namespace tenon::hostcuda
+
+#define TENON_GEMM(letter, type, sum)                                                             \
+  inline cublasStatus_t cublas##letter##gemm(                                                     \
+      cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,     \
+      const type* alpha, const type* a, int lda, const type* b, int ldb, const type* beta,        \
+      type* c, int ldc) {                                                                         \
+    return tenon::hostcuda::gemm_strided<sum>(handle, ta, tb, m, n, k, alpha, a, lda, 0, b, ldb,  \
+                                              0, beta, c, ldc, 0, 1);                             \
+  }                                                                                               \
+  inline cublasStatus_t cublas##letter##gemmStridedBatched(                                       \
+      cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,     \
+      const type* alpha, const type* a, int lda, long long sa, const type* b, int ldb,            \
+      long long sb, const type* beta, type* c, int ldc, long long sc, int count) {                \
+    return tenon::hostcuda::gemm_strided<sum>(handle, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, \
+                                              sb, beta, c, ldc, sc, count);                       \
+  }                                                                                               \
+  inline cublasStatus_t cublas##letter##gemmBatched(                                              \
+      cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,     \
+      const type* alpha, const type* const* a, int lda, const type* const* b, int ldb,            \
+      const type* beta, type* const* c, int ldc, int count) {                                     \
+    return tenon::hostcuda::gemm<sum, type, type, type, type>(                                    \
+        handle, ta, tb, m, n, k, alpha, lda, ldb, beta, ldc, count,                               \
+        [=](int i, const type** left, const type** right, type** out) {                           \
+          *left = a[i], *right = b[i], *out = c[i];                                               \
+        });                                                                                       \
+  }
+TENON_GEMM(S, float, float)
+TENON_GEMM(D, double, double)
+TENON_GEMM(H, __half, float)
+#undef TENON_GEMM
+
+/// Sums and scalars are float, or half for CUBLAS_COMPUTE_16F's scalars.
+inline cublasStatus_t cublasGemmStridedBatchedEx(
+    cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+    const void* alpha, const void* a, cudaDataType a_type, int lda, long long sa, const void* b,
+    cudaDataType b_type, int ldb, long long sb, const void* beta, void* c, cudaDataType c_type,
+    int ldc, long long sc, int count, cublasComputeType_t compute, cublasGemmAlgo_t) {
+  if (a_type != b_type) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const auto run = [&](auto* scale, auto* ab, auto* out) {
+    using Scale = std::remove_pointer_t<decltype(scale)>;
+    using T = std::remove_pointer_t<decltype(ab)>;
+    using C = std::remove_pointer_t<decltype(out)>;
+    return tenon::hostcuda::gemm<float, Scale, T, T, C>(
+        handle, ta, tb, m, n, k, static_cast<const Scale*>(alpha), lda, ldb,
+        static_cast<const Scale*>(beta), ldc, count,
+        [=](int i, const T** left, const T** right, C** result) {
+          *left = static_cast<const T*>(a) + i * sa;
+          *right = static_cast<const T*>(b) + i * sb;
+          *result = static_cast<C*>(c) + i * sc;
+        });
+  };
+  return tenon::hostcuda::with_types(a_type, c_type, [&](auto* ab, auto* out) {
+    const bool has_half_scalars =
+        compute == CUBLAS_COMPUTE_16F || compute == CUBLAS_COMPUTE_16F_PEDANTIC;
+    return has_half_scalars ? run((__half*)nullptr, ab, out) : run((float*)nullptr, ab, out);
+  });
+}
+inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta,
+                                   cublasOperation_t tb, int m, int n, int k, const void* alpha,
+                                   const void* a, cudaDataType a_type, int lda, const void* b,
+                                   cudaDataType b_type, int ldb, const void* beta, void* c,
+                                   cudaDataType c_type, int ldc, cublasComputeType_t compute,
+                                   cublasGemmAlgo_t algorithm) {
+  return cublasGemmStridedBatchedEx(handle, ta, tb, m, n, k, alpha, a, a_type, lda, 0, b, b_type,
+                                    ldb, 0, beta, c, c_type, ldc, 0, 1, compute, algorithm);
+}

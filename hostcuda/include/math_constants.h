@@ -1,0 +1,20 @@
+/// Constants of CUDA's mathematical functions.
+#pragma once
+
+#include <math.h>
+
+#define CUDART_INF_F INFINITY
+#define CUDART_NAN_F NAN
+#define CUDART_ZERO_F 0.0f
+#define CUDART_ONE_F 1.0f
+#define CUDART_MAX_NORMAL_F 3.40282347e38f
+#define CUDART_MIN_DENORM_F 1.40129846e-45f
+#define CUDART_PI_F 3.14159265f
+#define CUDART_PIO2_F 1.57079633f
+#define CUDART_2PI_F 6.28318531f
+#define CUDART_LOG2E_F 1.44269504f
+#define CUDART_LN2_F 0.693147181f
+#define CUDART_SQRT_TWO_F 1.41421356f
+#define CUDART_INF INFINITY
+#define CUDART_NAN NAN
+#define CUDART_PI 3.1415926535897931

@@ -1,0 +1,4 @@
+/// Part of iterators.h.
+#pragma once
+
+#include "thrust/iterator/iterators.h"
