@@ -36,7 +36,7 @@ def main():
             run = subprocess.run([f"{folder}/suite"], capture_output=True, text=True,
                                  env=os.environ | {"TENON_CUDA_ORDER": order})
             outputs[order] = run.stdout
-            print(f"{order}: {'right' if run.returncode == 0 else run.stderr}")
+            print(f"{order}: {'right' if run.returncode == 0 else run.stderr}", flush=True)
             failures += run.returncode != 0
         if arguments.expected and outputs["forward"] != arguments.expected.read_text():
             print(f"the values are not those of {arguments.expected}")

@@ -26,8 +26,8 @@ OUTSIDE = {
     "bench": PUBLIC | {"tools"},
 }
 # Where the compiler looks for a header, besides the including file's folder and its part's OWN one.
-OWN = {"tools": "tools/tenon", "python": "python/native"}
-SEARCH = ["", "src", "include", "cudart/include", "hostcuda/include", "kit", "kernels",
+OWN = {"tools": "tools/tenon", "python": "python/native", "hostcuda": "hostcuda/include"}
+SEARCH = ["", "src", "include", "cudart/include", "kit", "kernels",
           "kit/tenon/authoring/mmdeploy", "kit/tenon/authoring/tensorrt_pro"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 CALL = re.compile(r"tenon_(module|link_modules)\(\s*([A-Za-z_]+)([^)]*)\)")
