@@ -6,18 +6,19 @@ get_filename_component(TENON_HOSTCUDA_ROOT ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE
 
 function(tenon_cuda_host target)
   get_target_property(sources ${target} SOURCES)
-  get_target_property(folder ${target} SOURCE_DIR)
   foreach(source IN LISTS sources)
     if(source MATCHES "\\.cu$")
       set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES LANGUAGE CXX)
     endif()
   endforeach()
-  get_target_property(launcher ${target} CXX_COMPILER_LAUNCHER)
-  if(NOT launcher)
-    set(launcher "")
+  # What launched the compiler before, as ccache, is launched by this one.
+  get_target_property(before ${target} CXX_COMPILER_LAUNCHER)
+  set(launchers ${TENON_HOSTCUDA_ROOT}/bin/tenon-nvcc)
+  if(before)
+    list(APPEND launchers ${before})
   endif()
   set_target_properties(${target} PROPERTIES
-    CXX_COMPILER_LAUNCHER "${TENON_HOSTCUDA_ROOT}/bin/tenon-nvcc;${launcher}"
+    CXX_COMPILER_LAUNCHER "${launchers}"
     BUILD_RPATH ${TENON_HOSTCUDA_ROOT}/lib64)
   target_link_directories(${target} PRIVATE ${TENON_HOSTCUDA_ROOT}/lib64)
   target_link_libraries(${target} PRIVATE tenon_hostcuda cudart)
