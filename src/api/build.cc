@@ -238,6 +238,8 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   }
   if (settings.timing_cache != nullptr && !settings.flag(BuilderFlag::kDISABLE_TIMING_CACHE))
     options.timing_cache = settings.timing_cache->cache().get();
+  if (!settings.flag(BuilderFlag::kDISABLE_COMPILATION_CACHE))
+    options.code_cache = options.timing_cache;
   options.progress = monitor ? &*monitor : nullptr;
   options.log = reporter.log();
   options.verbosity = settings.verbosity;

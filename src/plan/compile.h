@@ -35,6 +35,8 @@ class BuildProgress {
 struct BuildOptions {
   std::vector<ProfileRequest> profiles;
   TimingCache* timing_cache = nullptr;
+  /// Where generated code is kept across builds.
+  CodeCache* code_cache = nullptr;
   BuildProgress* progress = nullptr;
   Log log;
   nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY;

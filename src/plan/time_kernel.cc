@@ -156,8 +156,9 @@ bool small_enough(const KernelRequest& request) {
 
 }  // namespace
 
-std::unique_ptr<Kernel> choose_kernel(const Target& target, const KernelRequest& request,
+std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest request,
                                       const std::string& layer, const BuildOptions& options) {
+  request.code_cache = options.code_cache;
   const auto list = target.candidates(request.op);
   const auto next_choice = [&](size_t first) {
     return choose_within(target, request, first, options.most_workspace);

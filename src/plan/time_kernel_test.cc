@@ -88,6 +88,27 @@ Offer never(const KernelRequest&) {
   return std::string("it never does");
 }
 
+// Kernels whose code takes long to make.
+int compiled = 0;
+Tensor compile_slowly(const KernelRequest& r, std::string_view source) {
+  const Digest key = digest_of(source);
+  if (r.code_cache != nullptr)
+    if (const auto known = r.code_cache->find_code(key)) return *known;
+  ++compiled;
+  const Tensor code = Tensor::of<char>(DataType::kUINT8, {4}, source);
+  if (r.code_cache != nullptr) r.code_cache->keep_code(key, code);
+  return code;
+}
+Offer generated(const KernelRequest& r) {
+  auto kernel = std::make_unique<SleepingKernel>("generated", 4, 100, r);
+  kernel->packed = {compile_slowly(r, "good")};
+  return kernel;
+}
+Offer generated_in_vain(const KernelRequest& r) {
+  compile_slowly(r, "vain");
+  return std::string("its code is of no use");
+}
+
 class FakeTarget final : public Target {
  public:
   explicit FakeTarget(std::vector<Candidate> list) : list_(std::move(list)) {}
@@ -192,6 +213,27 @@ TEST(ChooseKernel, RemembersVariantsUnlessTheKernelKeepsNoTimings) {
   EXPECT_GT(runs, 0);
   EXPECT_EQ(cache.keys().size(), 2u);
   VariedKernel::id = "";
+}
+
+TEST(ChooseKernel, CodeOfEveryOfferIsThereForTheNextBuild) {
+  const FakeTarget target({{"generated_in_vain", generated_in_vain, true},
+                           {"generated", generated, true},
+                           {"quick", quick, false}});
+  TimingCache cache, another_process;
+  BuildOptions options;
+  options.timing_cache = &cache;
+  compiled = 0;
+  chosen(target, options);
+  EXPECT_EQ(compiled, 2) << "without a code cache every build compiles";
+  options.code_cache = &cache;
+  EXPECT_EQ(chosen(target, options), "quick");
+  EXPECT_EQ(compiled, 4);
+  another_process.read(cache.write());
+  options.timing_cache = &another_process;
+  options.code_cache = &another_process;
+  EXPECT_EQ(chosen(target, options), "quick");
+  EXPECT_EQ(compiled, 4);
+  EXPECT_EQ(another_process.write(), cache.write());
 }
 
 TEST(ChooseKernel, ListsEveryRefusal) {

@@ -9,12 +9,33 @@
 namespace tenon {
 namespace {
 
-constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'T', 'C', '1'};
+constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'T', 'C', '2'};
 
 void append(std::vector<std::byte>& out, const void* data, size_t size) {
   const auto* bytes = static_cast<const std::byte*>(data);
   out.insert(out.end(), bytes, bytes + size);
 }
+
+// Takes one thing after another from bytes.
+class Bytes {
+ public:
+  explicit Bytes(std::span<const std::byte> left) : left_(left) {}
+  std::span<const std::byte> next(size_t size) {
+    require(size <= left_.size(), "the timing cache is truncated");
+    const auto taken = left_.first(size);
+    left_ = left_.subspan(size);
+    return taken;
+  }
+  template <class T> T next() {
+    T value;
+    std::memcpy(&value, next(sizeof value).data(), sizeof value);
+    return value;
+  }
+  size_t left() const { return left_.size(); }
+
+ private:
+  std::span<const std::byte> left_;
+};
 
 }  // namespace
 
@@ -30,11 +51,7 @@ TimingKey timing_key(const Target& target, const KernelRequest& request, std::st
   for (const Tensor* constant : request.constants) text += constant != nullptr ? "|c" : "|v";
   if (request.tf32) text += "|tf32";
   if (!id.empty()) text += fmt::format("|id {}", id);
-  XXH128_canonical_t digest;
-  XXH128_canonicalFromHash(&digest, XXH3_128bits(text.data(), text.size()));
-  TimingKey key;
-  std::memcpy(key.data(), digest.digest, key.size());
-  return key;
+  return digest_of(text);
 }
 
 std::optional<TimingEntry> TimingCache::find(const TimingKey& key) const {
@@ -60,71 +77,90 @@ std::vector<TimingKey> TimingCache::keys() const {
   return keys;
 }
 
+bool TimingCache::fits(const Tensor& code) const {
+  size_t bytes = code.bytes();
+  for (const auto& [key, kept] : code_) bytes += kept.bytes.bytes();
+  return bytes <= most_code_bytes_;
+}
+
+std::optional<Tensor> TimingCache::find_code(const Digest& key) {
+  const std::lock_guard lock(mutex_);
+  const auto it = code_.find(key);
+  if (it == code_.end()) return std::nullopt;
+  it->second.is_used = true;
+  return it->second.bytes;
+}
+
+void TimingCache::keep_code(const Digest& key, const Tensor& code) {
+  const std::lock_guard lock(mutex_);
+  if (code_.contains(key)) return;
+  if (!fits(code)) std::erase_if(code_, [](const auto& kept) { return !kept.second.is_used; });
+  if (fits(code)) code_[key] = {code, true};
+}
+
 void TimingCache::combine(const TimingCache& other) {
   const std::scoped_lock lock(mutex_, other.mutex_);
   entries_.insert(other.entries_.begin(), other.entries_.end());
+  for (const auto& [key, code] : other.code_)
+    if (fits(code.bytes)) code_.emplace(key, code);
 }
 
 void TimingCache::reset() {
   const std::lock_guard lock(mutex_);
   entries_.clear();
+  code_.clear();
 }
 
 std::vector<std::byte> TimingCache::write() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::byte> out;
-  append(out, kMagic, sizeof kMagic);
-  const auto count = static_cast<uint32_t>(entries_.size());
-  append(out, &count, sizeof count);
+  const auto append = [&](const auto& value) { tenon::append(out, &value, sizeof value); };
+  append(kMagic);
+  append(static_cast<uint32_t>(entries_.size()));
   for (const auto& [key, entry] : entries_) {
-    append(out, key.data(), key.size());
-    append(out, &entry.milliseconds, sizeof entry.milliseconds);
-    const auto length = static_cast<uint32_t>(entry.kernel.size());
-    append(out, &length, sizeof length);
-    append(out, entry.kernel.data(), length);
+    append(key);
+    append(entry.milliseconds);
+    append(static_cast<uint32_t>(entry.kernel.size()));
+    tenon::append(out, entry.kernel.data(), entry.kernel.size());
   }
-  const XXH64_hash_t sum = XXH3_64bits(out.data(), out.size());
-  append(out, &sum, sizeof sum);
+  append(static_cast<uint32_t>(code_.size()));
+  for (const auto& [key, code] : code_) {
+    append(key);
+    append(uint64_t{code.bytes.bytes()});
+    tenon::append(out, code.bytes.data(), code.bytes.bytes());
+  }
+  append(XXH3_64bits(out.data(), out.size()));
   return out;
 }
 
 void TimingCache::read(std::span<const std::byte> bytes) {
-  const std::byte* at = bytes.data();
-  size_t left = bytes.size();
-  const auto take = [&](void* to, size_t size) {
-    require(size <= left, "the timing cache is truncated");
-    std::memcpy(to, at, size);
-    at += size;
-    left -= size;
-  };
-  char magic[sizeof kMagic];
-  take(magic, sizeof magic);
-  require(std::memcmp(magic, kMagic, sizeof magic) == 0,
+  Bytes from(bytes);
+  require(std::memcmp(from.next(sizeof kMagic).data(), kMagic, sizeof kMagic) == 0,
           "these bytes are not a timing cache of this version");
-  XXH64_hash_t sum = 0;
-  require(left >= sizeof sum, "the timing cache is truncated");
-  std::memcpy(&sum, bytes.data() + bytes.size() - sizeof sum, sizeof sum);
-  require(sum == XXH3_64bits(bytes.data(), bytes.size() - sizeof sum),
+  require(from.left() >= sizeof(XXH64_hash_t), "the timing cache is truncated");
+  const auto contents = bytes.first(bytes.size() - sizeof(XXH64_hash_t));
+  require(Bytes(bytes.subspan(contents.size())).next<XXH64_hash_t>()
+              == XXH3_64bits(contents.data(), contents.size()),
           "the timing cache is damaged: its checksum does not match");
-  left -= sizeof sum;
-  uint32_t count = 0;
-  take(&count, sizeof count);
+  from = Bytes(contents.subspan(sizeof kMagic));
   std::map<TimingKey, TimingEntry> entries;
-  for (uint32_t i = 0; i < count; ++i) {
-    TimingKey key;
-    TimingEntry entry;
-    uint32_t length = 0;
-    take(key.data(), key.size());
-    take(&entry.milliseconds, sizeof entry.milliseconds);
-    take(&length, sizeof length);
-    require(length <= left, "the timing cache is truncated");
-    entry.kernel.resize(length);
-    take(entry.kernel.data(), length);
-    entries.emplace(key, std::move(entry));
+  for (auto left = from.next<uint32_t>(); left > 0; --left) {
+    const auto key = from.next<TimingKey>();
+    const auto milliseconds = from.next<float>();
+    const auto name = from.next(from.next<uint32_t>());
+    entries[key] = {{reinterpret_cast<const char*>(name.data()), name.size()}, milliseconds};
   }
-  require(left == 0, "the timing cache has {} bytes too many", left);
+  std::map<Digest, Code> code;
+  for (auto left = from.next<uint32_t>(); left > 0; --left) {
+    const auto key = from.next<Digest>();
+    const auto cubin = from.next(from.next<uint64_t>());
+    const Shape shape = {static_cast<int64_t>(cubin.size())};
+    code[key].bytes = Tensor::of(DataType::kUINT8, shape, cubin);
+  }
+  require(from.left() == 0, "the timing cache has {} bytes too many", from.left());
   const std::lock_guard lock(mutex_);
   entries_ = std::move(entries);
+  code_ = std::move(code);
 }
 
 }  // namespace tenon

@@ -1,4 +1,5 @@
-// Which kernel was quickest for a layer on this machine; survives processes.
+// What builds leave to later ones: which kernel was quickest for a layer on this machine, and the
+// code that was generated. Survives processes.
 #pragma once
 
 #include <NvInfer.h>
@@ -10,14 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/log.h"
+#include "target/code_cache.h"
 #include "target/target.h"
 
 namespace tenon {
 
 /// Identifies a layer on a machine: op, attributes, types, layouts, shapes, fingerprint, and what
 /// its kernel adds (Kernel::timing_id).
-using TimingKey = std::array<uint8_t, 16>;
+using TimingKey = Digest;
 TimingKey timing_key(const Target& target, const KernelRequest& request, std::string_view id = "");
 
 struct TimingEntry {
@@ -26,13 +29,22 @@ struct TimingEntry {
 };
 
 /// Thread-safe. Serialises sorted by key, so that equal contents are equal bytes.
-class TimingCache {
+class TimingCache final : public CodeCache {
  public:
+  static constexpr size_t kMostCodeBytes = size_t{64} << 20;
+
+  /// @param most_code_bytes What all code together may have. Code that does not fit takes the place
+  ///     of that which no build has asked for since it was read, or is not kept.
+  explicit TimingCache(size_t most_code_bytes = kMostCodeBytes)
+      : most_code_bytes_(most_code_bytes) {}
+
   std::optional<TimingEntry> find(const TimingKey& key) const;
   void insert(const TimingKey& key, TimingEntry entry);
   void erase(const TimingKey& key);
-  std::vector<TimingKey> keys() const;
-  /// Takes over entries that are not here yet.
+  std::vector<TimingKey> keys() const;  // of timings
+  std::optional<Tensor> find_code(const Digest& key) override;
+  void keep_code(const Digest& key, const Tensor& code) override;
+  /// Takes over what is not here yet, and code only while it fits.
   void combine(const TimingCache& other);
   void reset();
 
@@ -41,8 +53,16 @@ class TimingCache {
   void read(std::span<const std::byte> bytes);
 
  private:
+  struct Code {
+    Tensor bytes;
+    bool is_used = false;  // by a build, since it was read
+  };
+  bool fits(const Tensor& code) const;
+
   mutable std::mutex mutex_;
+  size_t most_code_bytes_;
   std::map<TimingKey, TimingEntry> entries_;
+  std::map<Digest, Code> code_;
 };
 
 }  // namespace tenon

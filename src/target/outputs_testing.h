@@ -46,9 +46,11 @@ class OutputsTest {
   }
 
   /// Takes the candidate of that name. Throws when it declines.
-  void take(std::string_view name) {
-    kernel_ = load_kernel(target_, name, {*op_, specs_, outputs_, constants_});
+  void take(std::string_view name, CodeCache* code_cache = nullptr) {
+    kernel_ = load_kernel(target_, name,
+                          {*op_, specs_, outputs_, constants_, nullptr, false, code_cache});
   }
+  const Kernel& kernel() const { return *kernel_; }
 
   /// Takes the kernel at hand again, as a plan keeps it.
   void reload() {

@@ -19,6 +19,8 @@
 
 namespace tenon {
 
+class CodeCache;
+
 /// A tensor as a kernel is offered it.
 struct TensorSpec {
   DataType type = DataType::kFLOAT;
@@ -46,6 +48,8 @@ struct KernelRequest {
   /// Products of float32 (convolutions, matrix products, attention) may round their operands to
   /// TF32. The same when the plan is loaded, so kernels need not store it.
   bool tf32 = false;
+  /// While building: where generated code is looked for and kept; null for nowhere.
+  CodeCache* code_cache = nullptr;
 };
 
 /// Pointers to run with, into the target's memory: inputs that were packed or left out, and outputs

@@ -1,6 +1,7 @@
 #include "target/cuda/nvrtc/compiler.h"
 
 #include <dlfcn.h>
+#include <fmt/ranges.h>
 #include <nvrtc.h>
 
 #include "base/error.h"
@@ -58,6 +59,11 @@ const Library& library() {
   return loaded();
 }
 
+std::vector<std::string> options_for(const std::string& architecture) {
+  return {"--gpu-architecture=" + architecture, "--std=c++17", "--fmad=false",
+          "--device-as-default-execution-space"};
+}
+
 void check(nvrtcResult status, const char* what) {
   if (status != NVRTC_SUCCESS)
     fail(ErrorCode::kINTERNAL_ERROR, "NVRTC: {} failed: {}", what, library().text(status));
@@ -101,11 +107,11 @@ std::string compiler_version() {
 
 std::vector<std::byte> compile_cuda(const std::string& source, const std::string& architecture) {
   const Program program(source);
-  const std::string target = "--gpu-architecture=" + architecture;
-  const char* options[] = {target.c_str(), "--std=c++17", "--fmad=false",
-                           "--device-as-default-execution-space"};
+  const auto options = options_for(architecture);
+  std::vector<const char*> texts;
+  for (const std::string& option : options) texts.push_back(option.c_str());
   const nvrtcResult status =
-      library().compile(program, static_cast<int>(std::size(options)), options);
+      library().compile(program, static_cast<int>(texts.size()), texts.data());
   if (status != NVRTC_SUCCESS)
     fail(ErrorCode::kINTERNAL_ERROR, "NVRTC cannot compile for {}: {}\n{}\nof the source\n{}",
          architecture, library().text(status), program.log(), source);
@@ -115,6 +121,11 @@ std::vector<std::byte> compile_cuda(const std::string& source, const std::string
   check(library().cubin(program, reinterpret_cast<char*>(cubin.data())),
         "reading the machine code");
   return cubin;
+}
+
+Digest code_key(const std::string& source, const std::string& architecture) {
+  return digest_of(fmt::format("{}\n{}\n{}", compiler_version(),
+                               fmt::join(options_for(architecture), " "), source));
 }
 
 }  // namespace tenon::cuda

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/digest.h"
+
 namespace tenon::cuda {
 
 /// Why nothing can be compiled: libnvrtc.so.13 is not there, or lacks a function; "" when it can.
@@ -17,5 +19,8 @@ std::string compiler_version();
 /// not contracted, so that results are those of the same arithmetic on the host; fmaf() is there
 /// where it is wanted. Throws Error with the compiler's log. Thread-safe.
 std::vector<std::byte> compile_cuda(const std::string& source, const std::string& architecture);
+
+/// Stands for that machine code: for source, architecture, options and compiler_version().
+Digest code_key(const std::string& source, const std::string& architecture);
 
 }  // namespace tenon::cuda

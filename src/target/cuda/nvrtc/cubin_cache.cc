@@ -1,5 +1,6 @@
 #include "target/cuda/nvrtc/cubin_cache.h"
 
+#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <cstdlib>
@@ -24,11 +25,6 @@ struct Header {
   char magic[8] = {'t', 'e', 'n', 'o', 'n', 'c', 'u', '1'};
   uint64_t sum = 0;  // of the machine code
 };
-
-std::string hash_of(const std::string& text) {
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
 
 uint64_t sum_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
@@ -82,8 +78,9 @@ std::string default_folder() {
 
 }  // namespace
 
-std::string CubinCache::path_of(const std::string& key) const {
-  return folder_.empty() ? "" : fmt::format("{}/{}{}", folder_, key, kExtension);
+std::string CubinCache::path_of(const Digest& key) const {
+  if (folder_.empty()) return "";
+  return fmt::format("{}/{:02x}{}", folder_, fmt::join(key, ""), kExtension);
 }
 
 void CubinCache::remove_oldest() const {
@@ -111,9 +108,18 @@ void CubinCache::remove_oldest() const {
   }
 }
 
-Tensor CubinCache::cubin(const std::string& source, const std::string& architecture) {
-  const std::string key =
-      hash_of(fmt::format("{}\n{}\n{}", architecture, compiler_version(), source));
+Tensor CubinCache::cubin(const std::string& source, const std::string& architecture,
+                         CodeCache* of_build) {
+  const Digest key = code_key(source, architecture);
+  if (of_build == nullptr) return own_cubin(key, source, architecture);
+  if (const auto known = of_build->find_code(key)) return *known;
+  const Tensor made = own_cubin(key, source, architecture);
+  of_build->keep_code(key, made);
+  return made;
+}
+
+Tensor CubinCache::own_cubin(const Digest& key, const std::string& source,
+                             const std::string& architecture) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = cubins_.find(key); known != cubins_.end()) return known->second;

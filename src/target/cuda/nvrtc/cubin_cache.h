@@ -7,7 +7,8 @@
 #include <mutex>
 #include <string>
 
-#include "base/tensor.h"
+#include "base/digest.h"
+#include "target/code_cache.h"
 
 namespace tenon::cuda {
 
@@ -22,12 +23,15 @@ class CubinCache {
   explicit CubinCache(std::string folder, size_t most_bytes = kMostBytes)
       : folder_(std::move(folder)), most_bytes_(most_bytes) {}
 
-  /// Machine code for "sm_90": bytes (uint8), the same tensor for the same source. Throws what
-  /// compile_cuda() throws.
-  Tensor cubin(const std::string& source, const std::string& architecture);
+  /// Machine code for "sm_90": bytes (uint8). What `of_build` has is taken from there, so that one
+  /// cache gives one code; otherwise it is the same tensor for the same source, and is kept there
+  /// too. Throws what compile_cuda() throws.
+  Tensor cubin(const std::string& source, const std::string& architecture,
+               CodeCache* of_build = nullptr);
 
  private:
-  std::string path_of(const std::string& key) const;
+  Tensor own_cubin(const Digest& key, const std::string& source, const std::string& architecture);
+  std::string path_of(const Digest& key) const;
   void remove_oldest() const;
 
   static constexpr int kWritesPerLook = 64;  // looking at all files takes its time
@@ -36,7 +40,7 @@ class CubinCache {
   size_t most_bytes_;
   std::atomic<int> writes_ = 0;
   std::mutex mutex_;
-  std::map<std::string, Tensor> cubins_;  // by key
+  std::map<Digest, Tensor> cubins_;  // by code_key()
 };
 
 /// The process's own, in the folder that TENON_KERNEL_CACHE names (empty: none), else in

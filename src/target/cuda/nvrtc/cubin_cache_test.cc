@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "target/code_cache_testing.h"
 #include "target/cuda/nvrtc/compiler.h"
 #include "target/cuda/nvrtc/prelude.h"
 
@@ -40,6 +41,10 @@ bool are_equal(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
+Tensor tensor_of(std::span<const std::byte> bytes) {
+  return Tensor::of(DataType::kUINT8, {static_cast<int64_t>(bytes.size())}, bytes);
+}
+
 TEST_F(CubinSourceTest, MistakesAreShownWithTheSource) {
   try {
     compile_cuda("__global__ void f() { undeclared = 1; }", "sm_90");
@@ -60,6 +65,49 @@ TEST_F(CubinSourceTest, OneSourceIsOneTensor) {
   const Tensor first = cache.cubin(kSource, "sm_90");
   EXPECT_EQ(cache.cubin(kSource, "sm_90").data(), first.data());
   EXPECT_NE(cache.cubin(kSource, "sm_80").data(), first.data());
+}
+
+TEST_F(CubinSourceTest, ABuildWithTheCacheOfAnotherCompilesNothing) {
+  KeptCode of_build;
+  const Tensor first = CubinCache("").cubin(kSource, "sm_90", &of_build);
+  ASSERT_EQ(of_build.kept.size(), 1u);
+  EXPECT_TRUE(are_equal(first, tensor_of(compile_cuda(kSource, "sm_90"))));
+  // What knows neither memory nor files of the first would have to compile into other memory.
+  EXPECT_EQ(CubinCache("").cubin(kSource, "sm_90", &of_build).data(), first.data());
+  // A program with a mistake cannot be compiled, so its code can only be what was kept.
+  const std::string mistake = "__global__ void f() { undeclared = 1; }";
+  of_build.keep_code(code_key(mistake, "sm_90"), first);
+  EXPECT_TRUE(are_equal(CubinCache("").cubin(mistake, "sm_90", &of_build), first));
+  EXPECT_THROW(CubinCache("").cubin(mistake, "sm_80", &of_build), Error);
+  EXPECT_EQ(of_build.kept.size(), 2u);
+}
+
+TEST_F(CubinSourceTest, TheCacheOfABuildGetsWhatWasCompiledBefore) {
+  CubinCache cache(folder_);
+  const Tensor first = cache.cubin(kSource, "sm_90");
+  KeptCode of_build, of_another;
+  cache.cubin(kSource, "sm_90", &of_build);
+  CubinCache(folder_).cubin(kSource, "sm_90", &of_another);
+  ASSERT_EQ(of_build.kept.size(), 1u);
+  EXPECT_EQ(of_build.kept.begin()->second.data(), first.data());
+  ASSERT_EQ(of_another.kept.size(), 1u);
+  EXPECT_TRUE(are_equal(of_another.kept.begin()->second, first));
+}
+
+TEST_F(CubinSourceTest, TheCacheOfABuildIsAskedBeforeMemoryAndFiles) {
+  CubinCache cache(folder_);
+  cache.cubin(kSource, "sm_90");
+  KeptCode of_build;
+  const Tensor other(DataType::kUINT8, {8});
+  of_build.keep_code(code_key(kSource, "sm_90"), other);
+  EXPECT_EQ(cache.cubin(kSource, "sm_90", &of_build).data(), other.data());
+  EXPECT_NE(cache.cubin(kSource, "sm_90").data(), other.data());
+}
+
+TEST_F(CubinSourceTest, KeysAreOfSourceAndArchitecture) {
+  EXPECT_EQ(code_key(kSource, "sm_90"), code_key(kSource, "sm_90"));
+  EXPECT_NE(code_key(kSource, "sm_90"), code_key(kSource, "sm_80"));
+  EXPECT_NE(code_key(kSource, "sm_90"), code_key(std::string(kSource) + " ", "sm_90"));
 }
 
 TEST_F(CubinSourceTest, AnotherProcessReadsTheFile) {

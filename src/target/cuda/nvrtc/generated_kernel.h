@@ -11,7 +11,8 @@ namespace tenon::cuda {
 /// Packed constant 0 is the machine code. Loading a plan compiles nothing.
 class GeneratedKernel : public Kernel {
  protected:
-  /// `source` is called while building.
+  /// `source` is called while building. Whatever is offered, chosen or not, is kept in the
+  /// request's code cache.
   template <class Source> GeneratedKernel(const KernelRequest& request, const Source& source) {
     if (request.stored != nullptr) {
       require(request.stored->packed.size() == 1,
@@ -19,7 +20,7 @@ class GeneratedKernel : public Kernel {
       packed = request.stored->packed;
       state = request.stored->state;
     } else {
-      packed = {cubin_cache().cubin(source(), device_architecture())};
+      packed = {cubin_cache().cubin(source(), device_architecture(), request.code_cache)};
     }
     module_ = Module::load(packed[0]);
   }

@@ -155,14 +155,17 @@ Offer offer_dynamic_quantize(const KernelRequest& request) {
     for (size_t i = 0; i < 2 && request.stored != nullptr; ++i)
       halves[i] = {request.stored->state, {request.stored->packed[i]}};
     const auto stored = [&](size_t i) { return request.stored != nullptr ? &halves[i] : nullptr; };
-    auto scales = std::make_shared<ScalesCode>(
-        KernelRequest{request.op, request.inputs, request.outputs, request.constants, stored(0)},
-        op);
+    KernelRequest first = request;
+    first.stored = stored(0);
+    auto scales = std::make_shared<ScalesCode>(first, op);
     std::vector<TensorSpec> inputs = division_inputs(request.inputs, request.outputs);
     for (TensorSpec& x : inputs) x.layout = Layout::kLinear;
     const std::vector<const Tensor*> constants(inputs.size(), nullptr);
-    const KernelRequest division{request.op, inputs, request.outputs.first(1), constants,
-                                 stored(1)};
+    KernelRequest division = request;
+    division.inputs = inputs;
+    division.outputs = request.outputs.first(1);
+    division.constants = constants;
+    division.stored = stored(1);
     Offer offer = offer_elements(division, division_by(op, request));
     if (std::holds_alternative<std::string>(offer)) return offer;
     const Module& module = scales->module();
