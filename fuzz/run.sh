@@ -15,6 +15,7 @@ if [ ! -d "$build/corpus/plan_fuzz" ]; then
   "$python" src/import/testdata/write_onnx_cases.py "$cases"
   "$python" src/import/testdata/write_bad_models.py "$build/bad_models"
   "$python" fuzz/onnx_seeds.py "$build/corpus/onnx_fuzz" "$cases" "$build/bad_models"
+  "$python" fuzz/timing_cache_seeds.py "$build/corpus/timing_cache_fuzz"
   # A few of each layer kind.
   models=()
   for kind in conv_with convtranspose averagepool_2d_pads maxpool_2d_pads add_bcast relu_ softmax_axis gemm_all \
