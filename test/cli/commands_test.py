@@ -53,6 +53,25 @@ class Build(CliTest):
         self.assertEqual(first, again)
         self.assertEqual(stored, cache.read_bytes())
 
+    def test_timing_cache_holds_the_code_generated_for_a_gpu(self):
+        model, none = self.folder / "sigmoid.onnx", {"TENON_KERNEL_CACHE": ""}
+        tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [40, 100]) for name in "xy"]
+        save(helper.make_model(helper.make_graph([helper.make_node("Sigmoid", ["x"], ["y"])], "g", tensors[:1], tensors[1:]),
+                               opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+
+        def build(name, *options):
+            plan, cache = self.folder / f"{name}.plan", self.folder / f"{name}.cache"
+            self.succeed("build", model, "-o", plan, f"--timingCacheFile={cache}", *options, environment=none)
+            return plan.read_bytes(), cache.read_bytes()
+
+        plan, cache = build("a")
+        on_gpu = json.loads(self.succeed("doctor", "--json"))["target"] == "cuda"
+        self.assertEqual(b"\x7fELF" in cache, on_gpu)
+        self.assertEqual(build("a"), (plan, cache))
+        plan_without, cache_without = build("b", "--noCompilationCache")
+        self.assertEqual(plan_without, plan)
+        self.assertNotIn(b"\x7fELF", cache_without)
+
     def test_progress_is_plain_lines_without_a_terminal(self):
         result = run("build", MLP / "model.onnx", "-o", self.folder / "m.plan", *MLP_PROFILE)
         self.assertRegex(result.stderr, r"(?m)^.+: \d+\.\d\d s$")

@@ -65,6 +65,7 @@ void set_flags(nvinfer1::IBuilderConfig& config, const BuildOptions& options) {
   set(options.bf16 || options.best, BuilderFlag::kBF16);
   set(options.int8 || options.best, BuilderFlag::kINT8);
   set(options.error_on_timing_cache_miss, BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  set(options.no_compilation_cache, BuilderFlag::kDISABLE_COMPILATION_CACHE);
   set(options.version_compatible, BuilderFlag::kVERSION_COMPATIBLE);
   set(options.tf32, BuilderFlag::kTF32);
   if (options.no_tf32) config.clearFlag(BuilderFlag::kTF32);

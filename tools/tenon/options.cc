@@ -156,6 +156,8 @@ void BuildOptions::add_to(CLI::App& app) {
   app.add_option("--timingCacheFile", timing_cache, "Read and update this timing cache");
   app.add_flag("--errorOnTimingCacheMiss", error_on_timing_cache_miss,
                "Fail when a layer is not in the timing cache");
+  app.add_flag("--noCompilationCache", no_compilation_cache,
+               "Keep no compiled code in the timing cache");
   app.add_option("--builderOptimizationLevel", optimization_level, "0 (quick build) to 5")
       ->check(CLI::Range(0, 5));
   app.add_option("--profilingVerbosity", verbosity, "What the plan says of its layers")
@@ -233,9 +235,9 @@ void BuildOptions::sort_into_profiles(const CLI::App& app) {
 }
 
 void add_ignored_options(CLI::App& app, Logger& logger) {
-  for (const char* name : {"--explicitBatch", "--useCudaGraph", "--noDataTransfers",
-                           "--useSpinWait", "--separateProfileRun", "--skipInference",
-                           "--buildOnly", "--noBuilderCache", "--noCompilationCache", "--threads"})
+  for (const char* name :
+       {"--explicitBatch", "--useCudaGraph", "--noDataTransfers", "--useSpinWait",
+        "--separateProfileRun", "--skipInference", "--buildOnly", "--noBuilderCache", "--threads"})
     app.add_flag_function(
            name,
            [&logger, name](int64_t) {

@@ -63,7 +63,7 @@ struct BuildOptions {
   std::vector<std::string> layer_precisions, layer_output_types;
   std::string target;
   bool portable = false;
-  bool error_on_timing_cache_miss = false, version_compatible = false;
+  bool error_on_timing_cache_miss = false, no_compilation_cache = false, version_compatible = false;
 
   void add_to(CLI::App& app);
   bool has_profile() const { return has_profile_; }
