@@ -54,6 +54,17 @@ struct cublasContext {
 };
 typedef struct cublasContext* cublasHandle_t;
 
+namespace tenon::hostcuda {
+
+/// Without a handle, the calling thread's own: engines on a CPU have none to give to
+/// attachToContext().
+inline cublasContext& context_of(cublasHandle_t handle) {
+  static thread_local cublasContext usual;
+  return handle ? *handle : usual;
+}
+
+}  // namespace tenon::hostcuda
+
 inline cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   *handle = new cublasContext;
   return CUBLAS_STATUS_SUCCESS;
@@ -63,27 +74,23 @@ inline cublasStatus_t cublasDestroy(cublasHandle_t handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 inline cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
-  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-  handle->stream = stream;
+  tenon::hostcuda::context_of(handle).stream = stream;
   return CUBLAS_STATUS_SUCCESS;
 }
 inline cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t* stream) {
-  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-  *stream = handle->stream;
+  *stream = tenon::hostcuda::context_of(handle).stream;
   return CUBLAS_STATUS_SUCCESS;
 }
 inline cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t math) {
-  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-  handle->math = math;
+  tenon::hostcuda::context_of(handle).math = math;
   return CUBLAS_STATUS_SUCCESS;
 }
 inline cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode) {
-  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-  handle->mode = mode;
+  tenon::hostcuda::context_of(handle).mode = mode;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void*, size_t) {
-  return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+inline cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, size_t) {
+  return CUBLAS_STATUS_SUCCESS;
 }
 inline cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
   *version = CUBLAS_VERSION;
@@ -97,16 +104,15 @@ template <class Sum, class Scale, class A, class B, class C, class Place>
 cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
                     int k, const Scale* alpha, long lda, long ldb, const Scale* beta, long ldc,
                     int count, Place place) {
-  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (m < 0 || n < 0 || k < 0 || count < 0 || !alpha || !beta
       || lda < std::max(1, ta == CUBLAS_OP_N ? m : k)
       || ldb < std::max(1, tb == CUBLAS_OP_N ? k : n) || ldc < std::max(1, m))
     return CUBLAS_STATUS_INVALID_VALUE;
   // Scalars of the host are read now, those of the device when the work runs.
-  const bool is_late = handle->mode == CUBLAS_POINTER_MODE_DEVICE;
+  const bool is_late = tenon::hostcuda::context_of(handle).mode == CUBLAS_POINTER_MODE_DEVICE;
   const Sum a_now = is_late ? Sum{} : static_cast<Sum>(*alpha),
             b_now = is_late ? Sum{} : static_cast<Sum>(*beta);
-  const cudaError_t error = put_into(handle->stream, [=] {
+  const cudaError_t error = put_into(tenon::hostcuda::context_of(handle).stream, [=] {
     const Sum a = is_late ? static_cast<Sum>(*alpha) : a_now,
               b = is_late ? static_cast<Sum>(*beta) : b_now;
     for (int i = 0; i < count; ++i) {

@@ -48,6 +48,18 @@ struct cudnnContext {
   cudaStream_t stream = nullptr;
 };
 typedef struct cudnnContext* cudnnHandle_t;
+
+namespace tenon::hostcuda {
+
+/// Without a handle, the calling thread's own: engines on a CPU have none to give to
+/// attachToContext().
+inline cudnnContext& context_of(cudnnHandle_t handle) {
+  static thread_local cudnnContext usual;
+  return handle ? *handle : usual;
+}
+
+}  // namespace tenon::hostcuda
+
 struct cudnnTensorStruct {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   int extent[4] = {};  // n, c, h, w, in this order in memory
@@ -67,8 +79,7 @@ inline cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
   return CUDNN_STATUS_SUCCESS;
 }
 inline cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
-  if (!handle) return CUDNN_STATUS_NOT_INITIALIZED;
-  handle->stream = stream;
+  tenon::hostcuda::context_of(handle).stream = stream;
   return CUDNN_STATUS_SUCCESS;
 }
 inline const char* cudnnGetErrorString(cudnnStatus_t status) {
@@ -120,7 +131,7 @@ inline bool are_floats(cudnnTensorDescriptor_t tensor) {
   return tensor && (tensor->type == CUDNN_DATA_FLOAT || tensor->type == CUDNN_DATA_HALF);
 }
 template <class F> cudnnStatus_t put_into_cudnn(cudnnHandle_t handle, F&& work) {
-  return put_into(handle->stream, std::forward<F>(work)) == cudaSuccess
+  return put_into(tenon::hostcuda::context_of(handle).stream, std::forward<F>(work)) == cudaSuccess
              ? CUDNN_STATUS_SUCCESS
              : CUDNN_STATUS_EXECUTION_FAILED;
 }
@@ -132,7 +143,6 @@ inline cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha,
                                     cudnnTensorDescriptor_t a_desc, const void* a, const void* beta,
                                     cudnnTensorDescriptor_t c_desc, void* c) {
   using namespace tenon::hostcuda;
-  if (!handle) return CUDNN_STATUS_NOT_INITIALIZED;
   if (!are_floats(a_desc) || !are_floats(c_desc)) return CUDNN_STATUS_NOT_SUPPORTED;
   for (int d = 0; d < 4; ++d)
     if (a_desc->extent[d] != 1 && a_desc->extent[d] != c_desc->extent[d])
@@ -160,7 +170,6 @@ inline cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle, cudnnSoftmaxAlgor
                                          const void* beta, cudnnTensorDescriptor_t y_desc,
                                          void* y) {
   using namespace tenon::hostcuda;
-  if (!handle) return CUDNN_STATUS_NOT_INITIALIZED;
   if (!are_floats(x_desc) || !are_floats(y_desc)) return CUDNN_STATUS_NOT_SUPPORTED;
   if (x_desc->volume() != y_desc->volume()) return CUDNN_STATUS_BAD_PARAM;
   const float a = *static_cast<const float*>(alpha), b = *static_cast<const float*>(beta);
@@ -197,7 +206,6 @@ inline cudnnStatus_t cudnnBatchNormalizationForwardTraining(
     cudnnTensorDescriptor_t, const void* scale, const void* bias, double, void* running_mean,
     void* running_variance, double epsilon, void* saved_mean, void* saved_deviation) {
   using namespace tenon::hostcuda;
-  if (!handle) return CUDNN_STATUS_NOT_INITIALIZED;
   if (!are_floats(x_desc) || !are_floats(y_desc) || mode == CUDNN_BATCHNORM_PER_ACTIVATION
       || running_mean || running_variance)
     return CUDNN_STATUS_NOT_SUPPORTED;
