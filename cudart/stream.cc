@@ -98,6 +98,7 @@ void Stream::work() {
     lock.unlock();
     if (was_full) space_.notify_all();
     execute(entry);
+    release(this);
     lock.lock();
     completed_.store(taken_, std::memory_order_release);
     if (waiters_) progress_.notify_all();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cudart/operation.h"
+#include "cudart/sanitizer.h"
 
 namespace tenon::cudart {
 
@@ -30,7 +31,9 @@ class Stream {
   /// The ticket of the newest submission.
   std::uint64_t newest() const { return tail_.load(std::memory_order_acquire); }
   bool done(std::uint64_t ticket) const {
-    return completed_.load(std::memory_order_acquire) >= ticket;
+    if (completed_.load(std::memory_order_acquire) < ticket) return false;
+    acquire(this);
+    return true;
   }
   /// Blocks until the ticket is done or the process is ending.
   void wait(std::uint64_t ticket);

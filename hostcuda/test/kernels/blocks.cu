@@ -170,7 +170,7 @@ __global__ void atomics(int* i, unsigned* u, float* f, unsigned long long* l) {
   atomicInc(&u[3], 9);
   atomicAdd(f, 0.5f);
   atomicAdd(l, 1ull << 33);
-  int old = i[4], seen;
+  int old = atomicAdd(&i[4], 0), seen;
   do {
     seen = old;
     old = atomicCAS(&i[4], seen, seen + 3);
