@@ -154,6 +154,8 @@ SUITES = (
     Suite("api", "the API's tests, with memory that host and GPU see", ("src/api/test_api",), google("src/api/test_api", seconds=20)),
     Suite("programs", "programs in the style of TensorRT 8", ("test/programs8x/test_programs8x",),
           google("test/programs8x/test_programs8x")),
+    Suite("engine", "CUDA graphs, contexts side by side, memory that is not there, a broken device",
+          ("test/cuda/test_engine_cuda",), google("test/cuda/test_engine_cuda")),
     Suite("command line", "build, run, inspect and what they refuse", CLI_PROGRAMS, command_line),
     Suite("runtime", "the CUDA runtime that forwards, and the one on host memory",
           ("cudart/test_cudart_forward", "cudart/stand_in/libcudart.so.13", "cudart/names/libcudart.so.13"),

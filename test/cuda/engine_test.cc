@@ -1,0 +1,239 @@
+// What only a GPU shows of engines: CUDA graphs, contexts side by side, memory that is not there,
+// and a device that another kernel has broken.
+#include "test/support/engine.h"
+
+#include <cuda_runtime_api.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <thread>
+
+#include "npz.h"
+#include "tenon_source_dir.h"
+#include "test/cuda/wild_write.h"
+#include "test/support/run.h"
+
+namespace tenon::testing {
+namespace {
+
+using namespace nvinfer1;  // NOLINT: a client of TensorRT
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Keeping final : public ILogger {
+ public:
+  void log(Severity severity, const char* text) noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (severity <= Severity::kERROR) errors_ += std::string(text) + "\n";
+  }
+  std::string take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(errors_, "");
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string errors_;
+};
+
+class CudaEngineTest : public ::testing::Test {
+ protected:
+  using Layers = std::function<ITensor&(INetworkDefinition&)>;
+
+  // A network with one output, "y".
+  void build(const Layers& layers, const std::function<void(IOptimizationProfile&)>& ranges = {}) {
+    const std::unique_ptr<IBuilder> builder(createInferBuilder(logger_));
+    const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(0));
+    ITensor& y = layers(*network);
+    y.setName("y");
+    network->markOutput(y);
+    const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
+    if (ranges) {
+      IOptimizationProfile* profile = builder->createOptimizationProfile();
+      ranges(*profile);
+      config->addOptimizationProfile(profile);
+    }
+    load(std::unique_ptr<IHostMemory>(builder->buildSerializedNetwork(*network, *config)));
+  }
+  void load(std::unique_ptr<IHostMemory> plan) {
+    ASSERT_NE(plan, nullptr) << logger_.take();
+    runtime_.reset(createInferRuntime(logger_));
+    engine_.reset(runtime_->deserializeCudaEngine(plan->data(), plan->size()));
+    ASSERT_NE(engine_, nullptr) << logger_.take();
+  }
+  // A model with a plugin, and a case of it.
+  void load_model() {
+    const std::string folder = TENON_SOURCE_DIR "/test/golden/dcn_block/";
+    InputShapes shapes;
+    for (auto& [name, array] : tool::read_npz(folder + "case_3x8x9x8.npz")) {
+      const bool is_input = name.starts_with("in:");
+      (is_input ? inputs_ : expected_)[name.substr(name.find(':') + 1)] = array;
+    }
+    for (const auto& [name, array] : inputs_) shapes[name] = {tool::to_dims(array.shape)};
+    load(build_plan(logger_, folder + "model.onnx", shapes));
+  }
+  static void expect_near(const std::vector<double>& found, const std::vector<double>& wanted) {
+    ASSERT_EQ(found.size(), wanted.size());
+    for (size_t i = 0; i < found.size(); ++i)
+      ASSERT_NEAR(found[i], wanted[i], 1e-5 + 1e-3 * std::abs(wanted[i])) << i;
+  }
+
+  Keeping logger_;
+  tool::Arrays inputs_, expected_;
+  std::unique_ptr<IRuntime> runtime_;
+  std::unique_ptr<ICudaEngine> engine_;
+};
+
+TEST_F(CudaEngineTest, AGraphWithAPluginRunsAgainWithWhatItsInputsHoldThen) {
+  load_model();
+  ASSERT_NE(engine_, nullptr);
+  const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
+  std::map<std::string, std::unique_ptr<DeviceArray>> memory;
+  for (const tool::Arrays* arrays : {&inputs_, &expected_})
+    for (const auto& [name, array] : *arrays) {
+      memory[name] = std::make_unique<DeviceArray>(array.bytes.size());
+      ASSERT_TRUE(context->setTensorAddress(name.c_str(), memory[name]->data()));
+      if (arrays == &inputs_)
+        ASSERT_TRUE(context->setInputShape(name.c_str(), tool::to_dims(array.shape)));
+    }
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_TRUE(context->enqueueV3(stream)) << logger_.take();  // takes the memory it needs
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  ASSERT_TRUE(context->enqueueV3(stream)) << logger_.take();
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  for (const auto& [name, array] : inputs_)
+    ASSERT_EQ(cudaMemcpy(memory[name]->data(), array.bytes.data(), array.bytes.size(),
+                         cudaMemcpyHostToDevice),
+              cudaSuccess);
+  for (int i = 0; i < 3; ++i) {
+    for (const auto& [name, array] : expected_)
+      ASSERT_EQ(cudaMemset(memory[name]->data(), 0xff, array.bytes.size()), cudaSuccess);
+    ASSERT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    for (const auto& [name, array] : expected_) {
+      tool::Array found = array;
+      ASSERT_EQ(cudaMemcpy(found.bytes.data(), memory[name]->data(), found.bytes.size(),
+                           cudaMemcpyDeviceToHost),
+                cudaSuccess);
+      expect_near(tool::numbers(found), tool::numbers(array));
+    }
+  }
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+}
+
+TEST_F(CudaEngineTest, WhatWaitsForTheDeviceCannotBeCaptured) {
+  build([](INetworkDefinition& network) -> ITensor& {
+    ITensor* x = network.addInput("x", DataType::kBOOL, Dims{1, {4}});
+    return *network.addNonZero(*x)->getOutput(0);
+  });
+  ASSERT_NE(engine_, nullptr);
+  const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
+  const DeviceArray x(4), y(64);
+  ASSERT_TRUE(context->setTensorAddress("x", x.data()));
+  ASSERT_TRUE(context->setTensorAddress("y", y.data()));
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  EXPECT_FALSE(context->enqueueV3(stream));
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  EXPECT_THAT(logger_.take(), HasSubstr("cannot be captured into a CUDA graph: layer"));
+  EXPECT_TRUE(context->enqueueV3(stream)) << logger_.take();
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+}
+
+TEST_F(CudaEngineTest, ContextsRunSideBySide) {
+  load_model();
+  ASSERT_NE(engine_, nullptr);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10; ++i)
+        for (const auto& [name, array] : run_engine(*engine_, inputs_, Way::kEnqueueV3))
+          expect_near(tool::numbers(array), tool::numbers(expected_.at(name)));
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(logger_.take(), "");
+}
+
+// An outer product of n by n floats that is summed: little goes in and out.
+TEST_F(CudaEngineTest, MemoryThatIsNotThereIsAnErrorOfThatRunAlone) {
+  constexpr int64_t kMost = 1 << 20;  // 4 TiB
+  build(
+      [](INetworkDefinition& network) -> ITensor& {
+        ITensor* column = network.addInput("column", DataType::kFLOAT, Dims{2, {-1, 1}});
+        ITensor* row = network.addInput("row", DataType::kFLOAT, Dims{2, {1, -1}});
+        IMatrixMultiplyLayer* product = network.addMatrixMultiply(*column, MatrixOperation::kNONE,
+                                                                  *row, MatrixOperation::kNONE);
+        return *network.addReduce(*product->getOutput(0), ReduceOperation::kMAX, 3, false)
+                    ->getOutput(0);
+      },
+      [](IOptimizationProfile& profile) {
+        for (const auto& [selector, n] : {std::pair{OptProfileSelector::kMIN, int64_t{1}},
+                                          {OptProfileSelector::kOPT, int64_t{64}},
+                                          {OptProfileSelector::kMAX, kMost}}) {
+          profile.setDimensions("column", selector, Dims{2, {n, 1}});
+          profile.setDimensions("row", selector, Dims{2, {1, n}});
+        }
+      });
+  ASSERT_NE(engine_, nullptr);
+  const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
+  ASSERT_NE(context, nullptr) << logger_.take();
+  const std::vector<float> ones(kMost, 1.f);
+  const DeviceArray numbers(ones.data(), ones.size() * sizeof(float)), y(sizeof(float));
+  const auto run = [&](int64_t n) {
+    for (const char* name : {"column", "row"}) context->setTensorAddress(name, numbers.data());
+    context->setTensorAddress("y", y.data());
+    context->setInputShape("column", Dims{2, {n, 1}});
+    context->setInputShape("row", Dims{2, {1, n}});
+    return context->enqueueV3(nullptr) && cudaStreamSynchronize(nullptr) == cudaSuccess
+           && on_host<float>(y.data(), 1)[0] == 1;
+  };
+  EXPECT_TRUE(run(64)) << logger_.take();
+  EXPECT_FALSE(run(kMost));
+  EXPECT_THAT(logger_.take(), AllOf(HasSubstr("out of GPU memory"), HasSubstr("are free")));
+  EXPECT_TRUE(run(100)) << logger_.take();
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+// CUDA gives such a process up. Each call says so, and nothing crashes or hangs.
+TEST_F(CudaEngineTest, ABrokenDeviceIsOneClearError) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run_on_a_broken_device = [&] {
+    load_model();
+    const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
+    std::map<std::string, std::unique_ptr<DeviceArray>> memory;
+    for (const tool::Arrays* arrays : {&inputs_, &expected_})
+      for (const auto& [name, array] : *arrays) {
+        memory[name] = std::make_unique<DeviceArray>(array.bytes.size());
+        context->setTensorAddress(name.c_str(), memory[name]->data());
+      }
+    for (const auto& [name, array] : inputs_)
+      context->setInputShape(name.c_str(), tool::to_dims(array.shape));
+    if (!context->enqueueV3(nullptr)) std::_Exit(1);
+    launch_wild_write(nullptr);
+    if (cudaDeviceSynchronize() != cudaErrorIllegalAddress) std::_Exit(2);
+    for (int i = 0; i < 2; ++i) {
+      if (context->enqueueV3(nullptr)) std::_Exit(3);
+      if (logger_.take().find("illegal memory access") == std::string::npos) std::_Exit(4);
+    }
+    const std::unique_ptr<IExecutionContext> another(engine_->createExecutionContext());
+    memory.clear();
+    engine_.reset();
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(run_on_a_broken_device(), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace tenon::testing
