@@ -2,6 +2,7 @@
 
     python bench/run.py --json bench/results/cpu_2_threads.json
     python bench/operators.py --json bench/results/operators_cpu_2_threads.json
+    python bench/gpu.py --json bench/results/gpu_h200.json   # on such a machine
     python bench/table.py
 """
 
@@ -44,10 +45,21 @@ def memory_cell(row, peer):
     return number(row["peers"][peer]["peak_mb"])
 
 
+def gpu_table(rows):
+    """Milliseconds, memory and errors on a GPU; PyTorch's behind Tenon's."""
+    lines = ["| model | batch | ms | PyTorch | MB | PyTorch | error | PyTorch |", "|---" * 8 + "|"]
+    for row in rows:
+        quicker = min(row[peer] for peer in ("torch", "compile") if peer in row)
+        cells = [row["model"], row["batch"], number(row["tenon"]), f"{number(quicker)} ({quicker / row['tenon']:.2f})",
+                 number(row["device_mb"]), number(row["torch_mb"]), f"{row['error']:.1e}", f"{row['torch_error']:.1e}"]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
+
+
 def main():
-    models, operators = (
+    models, operators, on_gpu = (
         json.loads((FOLDER / "results" / name).read_text())
-        for name in ("cpu_2_threads.json", "operators_cpu_2_threads.json")
+        for name in ("cpu_2_threads.json", "operators_cpu_2_threads.json", "gpu_h200.json")
     )
     of_models, of_operators = ["tenon", "ort", "ov", "ncnn"], ["tenon", "ort", "ov", "torch"]
     (FOLDER / "results/README.md").write_text(
@@ -67,6 +79,13 @@ number in brackets is the peer's median over Tenon's: above 1, Tenon is quicker.
 ## Operators, ms
 
 {table("operator", operators, of_operators, time_cell)}
+
+## Models on an NVIDIA H200, fp16
+
+Medians of the replay of a CUDA graph, PyTorch 2.11 in the same run: the quicker of those measured, in brackets its time over
+Tenon's. Errors are distances from float32 with the same weights, which are random, as a part of the outputs' range.
+
+{gpu_table(on_gpu)}
 """)
 
 
