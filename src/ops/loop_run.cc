@@ -90,9 +90,12 @@ class LoopRunner final : public ControlFlow::Runner {
     copies_.resize(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] == nullptr || !loop_.reads(static_cast<int>(i))) continue;
-      copies_[i] = Tensor(inputs[i]->type(), inputs[i]->shape());
-      memory_.read(copies_[i].mutable_data<std::byte>(), inputs[i]->data(), inputs[i]->bytes());
-      known_[i] = &copies_[i];
+      Tensor& copy = copies_[i];
+      if (copy.type() != inputs[i]->type() || copy.shape() != inputs[i]->shape()
+          || copy.data() == nullptr)
+        copy = Tensor(inputs[i]->type(), inputs[i]->shape());
+      memory_.read(copy.mutable_data<std::byte>(), inputs[i]->data(), inputs[i]->bytes());
+      known_[i] = &copy;
     }
     return known_;
   }
