@@ -141,6 +141,8 @@ TEST_F(CudaEngineTest, WhatWaitsForTheDeviceCannotBeCaptured) {
   ASSERT_TRUE(context->setTensorAddress("y", y.data()));
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  EXPECT_TRUE(context->enqueueV3(stream)) << logger_.take();
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
   EXPECT_FALSE(context->enqueueV3(stream));
@@ -166,7 +168,7 @@ TEST_F(CudaEngineTest, ContextsRunSideBySide) {
   EXPECT_EQ(logger_.take(), "");
 }
 
-// An outer product of n by n floats that is summed: little goes in and out.
+// An outer product of n by n floats of which one is taken: little goes in and out.
 TEST_F(CudaEngineTest, MemoryThatIsNotThereIsAnErrorOfThatRunAlone) {
   static constexpr int64_t kMost = 1 << 20;  // 4 TiB
   build(
@@ -175,7 +177,9 @@ TEST_F(CudaEngineTest, MemoryThatIsNotThereIsAnErrorOfThatRunAlone) {
         ITensor* row = network.addInput("row", DataType::kFLOAT, Dims{2, {1, -1}});
         IMatrixMultiplyLayer* product = network.addMatrixMultiply(*column, MatrixOperation::kNONE,
                                                                   *row, MatrixOperation::kNONE);
-        return *network.addReduce(*product->getOutput(0), ReduceOperation::kMAX, 3, false)
+        return *network
+                    .addSlice(*product->getOutput(0), Dims{2, {0, 0}}, Dims{2, {1, 1}},
+                              Dims{2, {1, 1}})
                     ->getOutput(0);
       },
       [](IOptimizationProfile& profile) {
@@ -225,14 +229,16 @@ TEST_F(CudaEngineTest, ABrokenDeviceIsOneClearError) {
     if (cudaDeviceSynchronize() != cudaErrorIllegalAddress) std::_Exit(2);
     for (int i = 0; i < 2; ++i) {
       if (context->enqueueV3(nullptr)) std::_Exit(3);
-      if (logger_.take().find("illegal memory access") == std::string::npos) std::_Exit(4);
+      const std::string errors = logger_.take();
+      std::fputs(errors.c_str(), stderr);
+      if (errors.empty()) std::_Exit(4);
     }
     const std::unique_ptr<IExecutionContext> another(engine_->createExecutionContext());
     memory.clear();
     engine_.reset();
     std::_Exit(0);
   };
-  EXPECT_EXIT(run_on_a_broken_device(), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(run_on_a_broken_device(), ::testing::ExitedWithCode(0), "enqueueV3: ");
 }
 
 }  // namespace
