@@ -1,6 +1,7 @@
 // Runs the bodies of a loop, and puts together what they make.
 #include <algorithm>
 
+#include "base/host_copy.h"
 #include "base/tensor_pool.h"
 #include "ops/loop.h"
 #include "ops/read_integer.h"
@@ -88,15 +89,9 @@ class LoopRunner final : public ControlFlow::Runner {
   Inputs read(Inputs inputs) {
     known_.assign(inputs.begin(), inputs.end());
     copies_.resize(inputs.size());
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i] == nullptr || !loop_.reads(static_cast<int>(i))) continue;
-      Tensor& copy = copies_[i];
-      if (copy.type() != inputs[i]->type() || copy.shape() != inputs[i]->shape()
-          || copy.data() == nullptr)
-        copy = Tensor(inputs[i]->type(), inputs[i]->shape());
-      memory_.read(copy.mutable_data<std::byte>(), inputs[i]->data(), inputs[i]->bytes());
-      known_[i] = &copy;
-    }
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i] != nullptr && loop_.reads(static_cast<int>(i)))
+        known_[i] = &copies_[i].read(memory_, *inputs[i]);
     return known_;
   }
 
@@ -184,7 +179,8 @@ class LoopRunner final : public ControlFlow::Runner {
   TensorPool trip_, go_;
   std::vector<TensorPool> scanned_;
   std::vector<Collected> collected_;
-  std::vector<Tensor> arguments_, results_, copies_;
+  std::vector<Tensor> arguments_, results_;
+  std::vector<HostCopy> copies_;
   std::vector<const Tensor*> known_;
 };
 

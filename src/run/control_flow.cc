@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/host_copy.h"
 #include "base/tensor_pool.h"
 #include "run/context.h"
 
@@ -103,16 +104,15 @@ class Body {
   // What decides shapes is given on the host.
   const void* address_of(size_t i, const Tensor& argument) {
     if (on_host() || !context_.engine().plan().bindings[i].is_shape) return argument.data();
-    read_[i] = Tensor(argument.type(), argument.shape());
-    memory_.read(read_[i].mutable_data<std::byte>(), argument.data(), argument.bytes());
-    return read_[i].data();
+    return read_[i].read(memory_, argument).data();
   }
 
   StreamMemory& memory_;
   Context context_;
   size_t inputs_;
   std::vector<Catcher> catchers_;
-  std::vector<Tensor> results_, read_;
+  std::vector<Tensor> results_;
+  std::vector<HostCopy> read_;  // per input
 };
 
 class ControlFlowExecution final : public Execution {

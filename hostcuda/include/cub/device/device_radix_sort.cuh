@@ -16,6 +16,19 @@ cudaError_t sort_all(void* storage, std::size_t& bytes, const K* keys, K* keys_o
     sorting::sort<K, V>(keys, keys_out, values, values_out, count, is_descending, begin, end);
   });
 }
+/// The same from one half of each buffer into the other, which becomes the current one.
+template <class K, class V>
+cudaError_t sort_buffers(void* storage, std::size_t& bytes, DoubleBuffer<K>& keys,
+                         DoubleBuffer<V>& values, std::size_t count, bool is_descending, int begin,
+                         int end, cudaStream_t stream) {
+  const K* const from_keys = keys.Current();
+  const V* const from_values = values.Current();
+  const cudaError_t error = sort_all(storage, bytes, from_keys, keys.Alternate(), from_values,
+                                     values.Alternate(), count, is_descending, begin, end, stream);
+  if (storage) keys.selector ^= 1;
+  if (storage) values.selector ^= 1;
+  return error;
+}
 
 struct DeviceRadixSort {
   template <class K, class V, class N>
@@ -31,13 +44,8 @@ struct DeviceRadixSort {
                                DoubleBuffer<V>& values, N count, int begin = 0,
                                int end = sizeof(K) * 8, cudaStream_t stream = nullptr,
                                bool = false) {
-    const cudaError_t error =
-        sort_all(storage, bytes, static_cast<const K*>(keys.Current()), keys.Alternate(),
-                 static_cast<const V*>(values.Current()), values.Alternate(),
-                 static_cast<std::size_t>(count), false, begin, end, stream);
-    if (storage) keys.selector ^= 1;
-    if (storage) values.selector ^= 1;
-    return error;
+    return sort_buffers(storage, bytes, keys, values, static_cast<std::size_t>(count), false, begin,
+                        end, stream);
   }
   template <class K, class V, class N>
   static cudaError_t SortPairsDescending(void* storage, std::size_t& bytes, const K* keys_in,
@@ -52,13 +60,8 @@ struct DeviceRadixSort {
                                          DoubleBuffer<V>& values, N count, int begin = 0,
                                          int end = sizeof(K) * 8, cudaStream_t stream = nullptr,
                                          bool = false) {
-    const cudaError_t error =
-        sort_all(storage, bytes, static_cast<const K*>(keys.Current()), keys.Alternate(),
-                 static_cast<const V*>(values.Current()), values.Alternate(),
-                 static_cast<std::size_t>(count), true, begin, end, stream);
-    if (storage) keys.selector ^= 1;
-    if (storage) values.selector ^= 1;
-    return error;
+    return sort_buffers(storage, bytes, keys, values, static_cast<std::size_t>(count), true, begin,
+                        end, stream);
   }
   template <class K, class N>
   static cudaError_t SortKeys(void* storage, std::size_t& bytes, const K* keys_in, K* keys_out,
@@ -72,12 +75,9 @@ struct DeviceRadixSort {
   static cudaError_t SortKeys(void* storage, std::size_t& bytes, DoubleBuffer<K>& keys, N count,
                               int begin = 0, int end = sizeof(K) * 8, cudaStream_t stream = nullptr,
                               bool = false) {
-    const cudaError_t error =
-        sort_all(storage, bytes, static_cast<const K*>(keys.Current()), keys.Alternate(),
-                 static_cast<const char*>(nullptr), static_cast<char*>(nullptr),
-                 static_cast<std::size_t>(count), false, begin, end, stream);
-    if (storage) keys.selector ^= 1;
-    return error;
+    DoubleBuffer<char> none;
+    return sort_buffers(storage, bytes, keys, none, static_cast<std::size_t>(count), false, begin,
+                        end, stream);
   }
   template <class K, class N>
   static cudaError_t SortKeysDescending(void* storage, std::size_t& bytes, const K* keys_in,
@@ -92,12 +92,9 @@ struct DeviceRadixSort {
   static cudaError_t SortKeysDescending(void* storage, std::size_t& bytes, DoubleBuffer<K>& keys,
                                         N count, int begin = 0, int end = sizeof(K) * 8,
                                         cudaStream_t stream = nullptr, bool = false) {
-    const cudaError_t error =
-        sort_all(storage, bytes, static_cast<const K*>(keys.Current()), keys.Alternate(),
-                 static_cast<const char*>(nullptr), static_cast<char*>(nullptr),
-                 static_cast<std::size_t>(count), true, begin, end, stream);
-    if (storage) keys.selector ^= 1;
-    return error;
+    DoubleBuffer<char> none;
+    return sort_buffers(storage, bytes, keys, none, static_cast<std::size_t>(count), true, begin,
+                        end, stream);
   }
 };
 
