@@ -73,6 +73,19 @@ class CudaEngineTest : public ::testing::Test {
     for (const auto& [name, array] : inputs_) shapes[name] = {tool::to_dims(array.shape)};
     load(build_plan(logger_, folder + "model.onnx", shapes));
   }
+  using Memory = std::map<std::string, std::unique_ptr<DeviceArray>>;
+  // Shapes of that case, and memory for its inputs and outputs.
+  Memory bind(IExecutionContext& context) {
+    Memory memory;
+    for (const tool::Arrays* arrays : {&inputs_, &expected_})
+      for (const auto& [name, array] : *arrays) {
+        memory[name] = std::make_unique<DeviceArray>(array.bytes.size());
+        EXPECT_TRUE(context.setTensorAddress(name.c_str(), memory[name]->data()));
+      }
+    for (const auto& [name, array] : inputs_)
+      EXPECT_TRUE(context.setInputShape(name.c_str(), tool::to_dims(array.shape)));
+    return memory;
+  }
   static void expect_near(const std::vector<double>& found, const std::vector<double>& wanted) {
     ASSERT_EQ(found.size(), wanted.size());
     for (size_t i = 0; i < found.size(); ++i)
@@ -89,14 +102,7 @@ TEST_F(CudaEngineTest, AGraphWithAPluginRunsAgainWithWhatItsInputsHoldThen) {
   load_model();
   ASSERT_NE(engine_, nullptr);
   const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
-  std::map<std::string, std::unique_ptr<DeviceArray>> memory;
-  for (const tool::Arrays* arrays : {&inputs_, &expected_})
-    for (const auto& [name, array] : *arrays) {
-      memory[name] = std::make_unique<DeviceArray>(array.bytes.size());
-      ASSERT_TRUE(context->setTensorAddress(name.c_str(), memory[name]->data()));
-      if (arrays == &expected_) continue;
-      ASSERT_TRUE(context->setInputShape(name.c_str(), tool::to_dims(array.shape)));
-    }
+  const Memory memory = bind(*context);
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   ASSERT_TRUE(context->enqueueV3(stream)) << logger_.take();  // takes the memory it needs
@@ -108,17 +114,17 @@ TEST_F(CudaEngineTest, AGraphWithAPluginRunsAgainWithWhatItsInputsHoldThen) {
   ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
   ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
   for (const auto& [name, array] : inputs_)
-    ASSERT_EQ(cudaMemcpy(memory[name]->data(), array.bytes.data(), array.bytes.size(),
+    ASSERT_EQ(cudaMemcpy(memory.at(name)->data(), array.bytes.data(), array.bytes.size(),
                          cudaMemcpyHostToDevice),
               cudaSuccess);
   for (int i = 0; i < 3; ++i) {
     for (const auto& [name, array] : expected_)
-      ASSERT_EQ(cudaMemset(memory[name]->data(), 0xff, array.bytes.size()), cudaSuccess);
+      ASSERT_EQ(cudaMemset(memory.at(name)->data(), 0xff, array.bytes.size()), cudaSuccess);
     ASSERT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
     ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
     for (const auto& [name, array] : expected_) {
       tool::Array found = array;
-      ASSERT_EQ(cudaMemcpy(found.bytes.data(), memory[name]->data(), found.bytes.size(),
+      ASSERT_EQ(cudaMemcpy(found.bytes.data(), memory.at(name)->data(), found.bytes.size(),
                            cudaMemcpyDeviceToHost),
                 cudaSuccess);
       expect_near(tool::numbers(found), tool::numbers(array));
@@ -216,14 +222,7 @@ TEST_F(CudaEngineTest, ABrokenDeviceIsOneClearError) {
   const auto run_on_a_broken_device = [&] {
     load_model();
     const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
-    std::map<std::string, std::unique_ptr<DeviceArray>> memory;
-    for (const tool::Arrays* arrays : {&inputs_, &expected_})
-      for (const auto& [name, array] : *arrays) {
-        memory[name] = std::make_unique<DeviceArray>(array.bytes.size());
-        context->setTensorAddress(name.c_str(), memory[name]->data());
-      }
-    for (const auto& [name, array] : inputs_)
-      context->setInputShape(name.c_str(), tool::to_dims(array.shape));
+    Memory memory = bind(*context);
     if (!context->enqueueV3(nullptr)) std::_Exit(1);
     launch_wild_write(nullptr);
     if (cudaDeviceSynchronize() != cudaErrorIllegalAddress) std::_Exit(2);
