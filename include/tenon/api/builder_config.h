@@ -343,7 +343,9 @@ class IBuilderConfig : public INoCopy {
   /// The number of such libraries.
   int32_t getNbPluginsToSerialize() const noexcept { return mImpl->getNbPluginsToSerialize(); }
 
-  /// Limits the streams that a run uses besides the one it is given.
+  /// Limits the streams that a run uses besides the one it is given: on a GPU, branches of the
+  /// network run side by side in them. 0 for none, at most 64. By default, -1, there are none: the
+  /// gain is small where kernels fill the GPU, and branches that run side by side share no memory.
   void setMaxAuxStreams(int32_t nbStreams) noexcept { mImpl->setMaxAuxStreams(nbStreams); }
 
   /// That limit; -1 if the builder chooses.

@@ -322,7 +322,8 @@ class ICudaEngine : public INoCopy {
     return mImpl->getHardwareCompatibilityLevel();
   }
 
-  /// The number of streams that a run uses besides the one it is given.
+  /// The number of streams that a run uses besides the one it is given; at most
+  /// IBuilderConfig::getMaxAuxStreams(), and 0 where the engine runs on the host.
   int32_t getNbAuxStreams() const noexcept { return mImpl->getNbAuxStreams(); }
 
   /// Makes a configuration of serializeWithConfig(), which the caller deletes.

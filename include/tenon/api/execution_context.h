@@ -186,7 +186,11 @@ class IExecutionContext : public INoCopy {
   /// How much ranges of the profiler tell.
   ProfilingVerbosity getNvtxVerbosity() const noexcept { return mImpl->getNvtxVerbosity(); }
 
-  /// Sets the streams that a run uses besides the one it is given, instead of streams of its own.
+  /// Sets the streams that runs use besides the one they are given, instead of streams of the
+  /// context's own: the first ICudaEngine::getNbAuxStreams() of them, which must differ and not be
+  /// the default stream. The context makes those that are missing or null. They are not owned, and
+  /// must live until they are replaced. A run's auxiliary streams begin after what was in its
+  /// stream, which waits for them at the end.
   void setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept {
     mImpl->setAuxStreams(auxStreams, nbStreams);
   }
