@@ -53,6 +53,8 @@ struct BuildOptions {
   bool portable = false;
   /// Plan::max_batch.
   int32_t max_batch = 0;
+  /// Plan::aux_streams, on a device.
+  int32_t aux_streams = 0;
   /// The network is a body: shapes of its inputs are guesses, and any may come.
   bool is_body = false;
 };

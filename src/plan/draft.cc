@@ -19,6 +19,7 @@ Draft::Draft(const Network& network, const Schedule& schedule, const Target& tar
   plan.instruction_set = target.instruction_set();
   plan.verbosity = options.verbosity;
   plan.max_batch = options.max_batch;
+  if (!target.device().is_host() && !options.is_body) plan.aux_streams = options.aux_streams;
   plan.tf32 = options.tf32;
 }
 

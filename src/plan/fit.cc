@@ -33,6 +33,7 @@ Plan built_again(const Plan& plan, const Target& target, const Log& log) {
   options.tf32 = plan.tf32;
   options.portable = true;
   options.max_batch = plan.max_batch;
+  options.aux_streams = plan.aux_streams;
   const std::unique_ptr<Network> network = clone(*source.network);
   return build_plan(*network, target, options);
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/dtype.h"
+#include "plan/streams.h"
 
 namespace tenon {
 namespace {
@@ -217,7 +218,11 @@ std::string plan_json(const Plan& plan) {
   }
   for (const RequiredPlugin& p : plan.plugins)
     plugins.push_back({{"name", p.name}, {"version", p.version}, {"namespace", p.name_space}});
-  for (const PlanStep& step : plan.steps) layers.push_back(step_json(plan, step, {}, true));
+  const Streams streams = streams_of(plan);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    layers.push_back(step_json(plan, plan.steps[i], {}, true));
+    layers.back()["StreamId"] = streams.steps[i].stream;
+  }
   return text_of({{"Name", plan.name},
                   {"Target", plan.target},
                   {"InstructionSet", plan.instruction_set},
@@ -255,6 +260,8 @@ std::string plan_text(const Plan& plan) {
   for (const RequiredPlugin& p : plan.plugins)
     out += fmt::format("  needs plugin  {} version {}{}\n", p.name, p.version,
                        p.name_space.empty() ? "" : fmt::format(" namespace {}", p.name_space));
+  if (const int32_t auxiliary = streams_of(plan).auxiliary; auxiliary > 0)
+    out += fmt::format("  streams       {} auxiliary\n", auxiliary);
   out += fmt::format("  layers        {}\n\n", plan.steps.size());
   return out + layer_table(plan);
 }

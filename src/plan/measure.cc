@@ -7,7 +7,7 @@
 namespace tenon {
 namespace {
 
-int64_t bytes_at(const Draft& draft, const std::vector<Lifetime>& lives, const Stages& stages,
+int64_t bytes_at(const Draft& draft, const Lifetimes& lives, const Stages& stages,
                  const std::vector<int64_t>& symbols, ProfilePoint point) {
   const Plan& plan = draft.plan;
   const auto values = plan.shapes.evaluate(symbols);
@@ -34,7 +34,7 @@ int64_t bytes_at(const Draft& draft, const std::vector<Lifetime>& lives, const S
 }  // namespace
 
 void measure_memory(Draft& draft) {
-  const auto lives = lifetimes(draft.plan);
+  const auto lives = lifetimes(draft.plan, streams_of(draft.plan));
   const Stages stages = stages_of(draft.plan);
   for (PlanProfile& profile : draft.plan.profiles) {
     const auto usual = symbols_at(draft.plan, profile, ProfilePoint::kOpt);

@@ -26,9 +26,9 @@ Plan plan_of(std::initializer_list<int64_t> most) {
 
 TEST(MeasureMemory, EachProfileNeedsWhatItsMaximumNeeds) {
   const Plan plan = plan_of({1000, 10});
-  // 4000 and 40 bytes each, in units of 64.
-  EXPECT_EQ(plan.profiles[0].device_memory, 2 * 4032);
-  EXPECT_EQ(plan.profiles[1].device_memory, 2 * 64);
+  // 4000 and 40 bytes each, in units of 256.
+  EXPECT_EQ(plan.profiles[0].device_memory, 2 * 4096);
+  EXPECT_EQ(plan.profiles[1].device_memory, 2 * 256);
 }
 
 // Each layer tells the extents that the next one works on.

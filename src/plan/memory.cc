@@ -6,7 +6,8 @@
 
 namespace tenon {
 namespace {
-constexpr int64_t kAlignment = 64;
+// That of cudaMalloc, which libraries count on for their workspaces.
+constexpr int64_t kAlignment = 256;
 int64_t aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -129,15 +130,17 @@ MemoryPlan plan_memory(std::span<const MemoryRequest> requests) {
   return plan;
 }
 
-std::vector<Lifetime> lifetimes(const Plan& plan) {
-  std::vector<Lifetime> lives(plan.tensors.size());
+Lifetimes lifetimes(const Plan& plan, const Streams& streams) {
+  Lifetimes lives{std::vector<Lifetime>(plan.tensors.size()), {}};
   for (size_t step = 0; step < plan.steps.size(); ++step) {
+    const Lifetime now{streams.steps[step].first, streams.steps[step].last};
     const auto touch = [&](int32_t tensor) {
       if (tensor < 0) return;
-      Lifetime& life = lives[static_cast<size_t>(plan.root_of(tensor))];
-      life.first_step = std::min(life.first_step, static_cast<int32_t>(step));
-      life.last_step = std::max(life.last_step, static_cast<int32_t>(step));
+      Lifetime& life = lives.tensors[static_cast<size_t>(plan.root_of(tensor))];
+      life.first_step = std::min(life.first_step, now.first_step);
+      life.last_step = std::max(life.last_step, now.last_step);
     };
+    lives.scratch.push_back(now);
     for (int32_t t : plan.steps[step].inputs) touch(t);
     for (int32_t t : plan.steps[step].outputs) touch(t);
   }
@@ -145,19 +148,20 @@ std::vector<Lifetime> lifetimes(const Plan& plan) {
 }
 
 MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
-                               std::span<const Lifetime> lives, std::span<const Shape> shapes,
+                               const Lifetimes& lives, std::span<const Shape> shapes,
                                std::span<const size_t> scratch_bytes) {
   std::vector<MemoryRequest> requests;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& t = plan.tensors[i];
     if (t.place != PlanTensor::Place::kArena) continue;
-    const bool used = lives[i].first_step <= lives[i].last_step && stages.makers[i] == stage;
-    requests.push_back({used ? static_cast<int64_t>(storage_bytes(t.type, shapes[i], t.layout)) : 0,
-                        lives[i].first_step, lives[i].last_step});
+    const auto [first, last] = lives.tensors[i];
+    const bool used = first <= last && stages.makers[i] == stage;
+    requests.push_back(
+        {used ? static_cast<int64_t>(storage_bytes(t.type, shapes[i], t.layout)) : 0, first, last});
   }
   for (size_t step = 0; step < scratch_bytes.size(); ++step)
     requests.push_back({stages.steps[step] == stage ? static_cast<int64_t>(scratch_bytes[step]) : 0,
-                        static_cast<int32_t>(step), static_cast<int32_t>(step)});
+                        lives.scratch[step].first_step, lives.scratch[step].last_step});
   return plan_memory(requests);
 }
 

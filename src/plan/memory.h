@@ -7,6 +7,7 @@
 
 #include "plan/plan.h"
 #include "plan/stages.h"
+#include "plan/streams.h"
 
 namespace tenon {
 
@@ -22,19 +23,25 @@ struct MemoryPlan {
 };
 
 /// Places the largest requests first, each at the lowest offset that no request alive at the same
-/// time covers. Offsets are multiples of 64.
+/// time covers. Offsets are multiples of 256.
 MemoryPlan plan_memory(std::span<const MemoryRequest> requests);
 
-/// First and last step that touch the storage of each tensor; first > last for one never touched.
 struct Lifetime {
   int32_t first_step = INT32_MAX, last_step = -1;
 };
-std::vector<Lifetime> lifetimes(const Plan& plan);
+struct Lifetimes {
+  /// First and last step that touch the storage, or run beside one that does; first > last for one
+  /// never touched.
+  std::vector<Lifetime> tensors;
+  /// Of each step's scratch memory.
+  std::vector<Lifetime> scratch;
+};
+Lifetimes lifetimes(const Plan& plan, const Streams& streams);
 
 /// The memory of a context for one stage: a request for each kArena tensor in order, then one for
 /// each step's scratch; those of other stages are empty. `shapes` has an entry per tensor.
 MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
-                               std::span<const Lifetime> lifetimes, std::span<const Shape> shapes,
+                               const Lifetimes& lifetimes, std::span<const Shape> shapes,
                                std::span<const size_t> scratch_bytes);
 
 }  // namespace tenon

@@ -31,7 +31,7 @@ TEST(PlanMemory, NothingAliveTogetherOverlaps) {
     }
     const MemoryPlan plan = plan_memory(requests);
     for (size_t i = 0; i < requests.size(); ++i) {
-      EXPECT_EQ(plan.offsets[i] % 64, 0);
+      EXPECT_EQ(plan.offsets[i] % 256, 0);
       EXPECT_LE(plan.offsets[i] + requests[i].bytes, plan.bytes);
       for (size_t j = 0; j < i; ++j)
         EXPECT_FALSE(overlap(requests[i], plan.offsets[i], requests[j], plan.offsets[j]));
@@ -42,7 +42,7 @@ TEST(PlanMemory, NothingAliveTogetherOverlaps) {
 // The definition, taken word by word; no faster than the square of the number of requests.
 int64_t lowest_free(std::span<const MemoryRequest> placed, std::span<const int64_t> offsets,
                     const MemoryRequest& r) {
-  for (int64_t at = 0;; at += 64) {
+  for (int64_t at = 0;; at += 256) {
     bool is_free = true;
     for (size_t i = 0; i < placed.size(); ++i) is_free &= !overlap(placed[i], offsets[i], r, at);
     if (is_free) return at;

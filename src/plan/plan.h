@@ -104,6 +104,7 @@ struct PlanSource {
 };
 
 struct Plan {
+  static constexpr int32_t kMostAuxStreams = 64;
   std::string name;
   std::string target;           // "cpu"
   std::string fingerprint;      // of the machine that timed the kernels
@@ -112,6 +113,8 @@ struct Plan {
   bool tf32 = false;  // KernelRequest::tf32
   /// The largest implicit batch, which is dimension 0 of inputs and outputs; 0 for none.
   int32_t max_batch = 0;
+  /// Streams beside the caller's that contexts on a device may use.
+  int32_t aux_streams = 0;
   ShapeProgram shapes;
   std::vector<PlanSymbol> symbols;
   std::vector<PlanTensor> tensors;

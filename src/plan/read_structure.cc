@@ -226,6 +226,9 @@ Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
   plan.max_batch = in.max_batch();
   plan.tf32 = in.tf32();
   require(plan.max_batch >= 0, "a largest batch of {}", plan.max_batch);
+  plan.aux_streams = in.aux_streams();
+  require(plan.aux_streams >= 0 && plan.aux_streams <= Plan::kMostAuxStreams,
+          "{} auxiliary streams; expected 0 to {}", plan.aux_streams, Plan::kMostAuxStreams);
   read_weights(in, weights, owner, plan);
   read_program(in, plan);
   read_tensors(in, plan);

@@ -80,7 +80,8 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
       plan.tf32, instructions, b.CreateVectorOfStructs(symbols), b.CreateVector(tensors), steps,
       b.CreateVector(bindings), profiles, b.CreateVector(plugins), b.CreateVector(weights),
       plan.source != nullptr ? write_source(b, *plan.source, section)
-                             : fb::Offset<schema::Source>());
+                             : fb::Offset<schema::Source>(),
+      plan.aux_streams);
 }
 
 }  // namespace
