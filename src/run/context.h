@@ -16,6 +16,8 @@
 #include "run/device_memory.h"
 #include "run/engine.h"
 #include "run/shape_state.h"
+#include "run/step_streams.h"
+#include "run/step_timer.h"
 
 namespace tenon {
 
@@ -50,10 +52,15 @@ class Context {
   /// Device memory that the current shapes need.
   int64_t device_memory_needed();
 
+  /// Streams for the steps of Streams that are not in the caller's, not owned; on the host none are
+  /// used. Those that are missing, or null, the context makes.
+  void set_aux_streams(std::span<const cudaStream_t> streams);
+
   void set_profiler(nvinfer1::IProfiler* profiler);
   nvinfer1::IProfiler* profiler() const { return profiler_; }
   /// Whether each run reports to the profiler (true), or report_profile() does.
   bool emits_profile = true;
+  /// Reports the last run, or of a device's graph with captured runs the last time that it ran.
   void report_profile();
 
   /// Runs on the calling thread and returns when outputs are written. Throws Error.
@@ -116,6 +123,7 @@ class Context {
   Job* take_job();
   void give_back(Job& job);
   void run_job(Job& job) noexcept;
+  void report_times();
 
   std::shared_ptr<const Engine> engine_;
   int profile_ = 0;
@@ -140,10 +148,10 @@ class Context {
   bool own_memory_;
   bool has_graphs_ = false;  // CUDA graphs that may run in memory_
   nvinfer1::IProfiler* profiler_ = nullptr;
-  std::vector<float> layer_ms_;
-  cudaStream_t stream_ = nullptr;                     // of execute(), where work needs one
+  cudaStream_t stream_ = nullptr;  // of execute(), where work needs one
+  StepStreams step_streams_;
+  StepTimer step_timer_;
   cudaEvent_t last_run_ = nullptr;                    // on a device: what was enqueued last is over
-  std::vector<cudaEvent_t> events_;                   // on a device with a profiler: between steps
   std::vector<std::vector<TensorPool>> host_inputs_;  // per step and input: copies
   std::atomic<bool> in_use_ = false;
   std::mutex run_mutex_;  // a run, or a change of the memory it uses

@@ -33,6 +33,22 @@ class ContextOnADevice : public ::testing::Test {
     options.profiles = {profile};
     return std::make_shared<Engine>(build_plan(n, target_, options), target_, Log());
   }
+  // "x" (6) in rows of "size" (2), as "rows", and two of its numbers at the places that "size" has,
+  // too, as "picked".
+  std::shared_ptr<const Engine> picks() {
+    Network n;
+    Value& x = n.add_input("x", DataType::kFLOAT, {6});
+    Value& size = n.add_input("size", DataType::kINT64, {2});
+    auto reshape = std::make_unique<Shuffle>();
+    reshape->has_reshape = true;
+    finish(n, add(n, std::move(reshape), {&x, &size}), "rows");
+    finish(n, add(n, std::make_unique<Gather>(), {&x, &size}), "picked");
+    ProfileRequest profile;
+    profile.inputs["size"].min_values = {1, 1};
+    profile.inputs["size"].opt_values = {3, 2};
+    profile.inputs["size"].max_values = {6, 6};
+    return engine_of(n, profile, target_);
+  }
   static std::string error_of(const std::function<void()>& body) {
     try {
       body();
@@ -86,12 +102,22 @@ TEST_F(ContextOnADevice, HostMemoryIsOneClearError) {
     };
     EXPECT_EQ(run(good), "");
     EXPECT_THAT(run(host_input), AllOf(HasSubstr("input 'x': its address 0x"),
-                                       HasSubstr("is host memory that the device cannot use"),
+                                       HasSubstr("is memory of the host, or of another device"),
                                        HasSubstr("cudaMalloc"), HasSubstr("cudaMallocHost")));
     EXPECT_THAT(run(host_output), HasSubstr("output 'y': its address 0x"));
     EXPECT_EQ(run(good), "");
     EXPECT_THAT(result(y, 3), ElementsAre(3, 7, 11));
   }
+}
+
+TEST_F(ContextOnADevice, ElementsLieWhole) {
+  Context context(sums(), true);
+  const DeviceBuffer x = copy_of(numbers_), y(target_.memory, 32);
+  void* addresses[] = {x.data(), rows_.data(), static_cast<std::byte*>(y.data()) + 2};
+  EXPECT_THAT(error_of([&] { context.execute(addresses); }),
+              AllOf(HasSubstr("output 'y': its address 0x"), HasSubstr("no multiple of the 4")));
+  addresses[2] = static_cast<std::byte*>(y.data()) + 4;
+  EXPECT_EQ(error_of([&] { context.execute(addresses); }), "");
 }
 
 TEST_F(ContextOnADevice, AsksOnceForAnAddress) {
@@ -117,21 +143,9 @@ TEST_F(ContextOnADevice, ShapeInputsAreOnTheHost) {
   EXPECT_THAT(error_of([&] { context.tensor_shape(2); }), HasSubstr("'size' is read on the host"));
 }
 
-// Kernels find them on the device, where they are copied once. Here "size" is that of a reshape,
-// and the places of two numbers, too.
+// Kernels find them on the device, where they are copied once.
 TEST_F(ContextOnADevice, ShapeInputsAreCopiedOnceForTheirElements) {
-  Network n;
-  Value& x = n.add_input("x", DataType::kFLOAT, {6});
-  Value& size = n.add_input("size", DataType::kINT64, {2});
-  auto reshape = std::make_unique<Shuffle>();
-  reshape->has_reshape = true;
-  finish(n, add(n, std::move(reshape), {&x, &size}), "rows");
-  finish(n, add(n, std::make_unique<Gather>(), {&x, &size}), "picked");
-  ProfileRequest profile;
-  profile.inputs["size"].min_values = {1, 1};
-  profile.inputs["size"].opt_values = {3, 2};
-  profile.inputs["size"].max_values = {6, 6};
-  Context context(engine_of(n, profile, target_), true);
+  Context context(picks(), true);
   const DeviceBuffer data = copy_of(numbers_), rows(target_.memory, 24), picked(target_.memory, 8);
   void* addresses[] = {data.data(), rows_.data(), rows.data(), picked.data()};
   for (const int copies : {2, 0}) {
@@ -146,6 +160,29 @@ TEST_F(ContextOnADevice, ShapeInputsAreCopiedOnceForTheirElements) {
     }
     EXPECT_EQ(target_.memory.copies_in, before + copies);
   }
+}
+
+// Also what is taken before the first run.
+TEST_F(ContextOnADevice, MemoryIsThatOfTheEnginesDevice) {
+  target_.memory.make_current(1);
+  Context context(picks(), true);
+  target_.memory.make_current(0);
+  const DeviceBuffer other(target_.memory, 1);
+  EXPECT_EQ(target_.memory.last_used, 0);
+  context.set_address(1, rows_.data());
+  context.device_memory_needed();
+  EXPECT_EQ(target_.memory.last_used, 1);
+  EXPECT_EQ(target_.memory.current(), 0);
+}
+
+// Kernels ask CUDA whether their launch failed.
+TEST_F(ContextOnADevice, EarlierErrorsOfTheCallerAreNotOfTheRun) {
+  Context context(sums(), true);
+  const DeviceBuffer x = copy_of(numbers_), y(target_.memory, 24);
+  void* addresses[] = {x.data(), rows_.data(), y.data()};
+  EXPECT_NE(cudaSetDevice(-1), cudaSuccess);
+  context.execute(addresses);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
 TEST_F(ContextOnADevice, AllocatorsGiveItsMemory) {
@@ -164,7 +201,7 @@ TEST_F(ContextOnADevice, WorkingMemoryIsItsOwn) {
   const auto bytes = std::max<int64_t>(engine->device_memory(0), 64);
   const auto memory = allocate_aligned(static_cast<size_t>(bytes));
   EXPECT_THAT(error_of([&] { context.set_device_memory(memory.get(), bytes); }),
-              HasSubstr("is host memory that the device cannot use"));
+              HasSubstr("is memory of the host, or of another device"));
 }
 
 }  // namespace

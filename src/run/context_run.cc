@@ -1,7 +1,5 @@
 // What happens while a context runs: its stages, one step after the other, and sizes that they
 // tell.
-#include <chrono>
-
 #include "base/error.h"
 #include "base/parallel.h"
 #include "run/context.h"
@@ -10,50 +8,6 @@
 namespace tenon {
 
 using Place = PlanTensor::Place;
-
-namespace {
-
-// What each step takes: by the clock on the host, by events between the steps on a device.
-class StepTimer {
- public:
-  StepTimer(bool active, bool on_host, std::vector<cudaEvent_t>& events, std::vector<float>& ms,
-            cudaStream_t stream)
-      : by_clock_(active && on_host),
-        by_events_(active && !on_host),
-        events_(events),
-        ms_(ms),
-        stream_(stream) {
-    while (by_events_ && events_.size() < ms_.size() + 1) {
-      events_.push_back(nullptr);
-      require(cudaEventCreate(&events_.back()) == cudaSuccess, "cannot make an event");
-    }
-    if (by_events_) cudaEventRecord(events_[0], stream_);
-  }
-  void begin(size_t) {
-    if (by_clock_) start_ = Clock::now();
-  }
-  void end(size_t step) {
-    if (by_clock_)
-      ms_[step] = std::chrono::duration<float, std::milli>(Clock::now() - start_).count();
-    if (by_events_) cudaEventRecord(events_[step + 1], stream_);
-  }
-  void read() {
-    if (!by_events_ || ms_.empty()) return;
-    cudaEventSynchronize(events_[ms_.size()]);
-    for (size_t i = 0; i < ms_.size(); ++i)
-      cudaEventElapsedTime(&ms_[i], events_[i], events_[i + 1]);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  bool by_clock_, by_events_;
-  std::vector<cudaEvent_t>& events_;
-  std::vector<float>& ms_;
-  cudaStream_t stream_;
-  Clock::time_point start_;
-};
-
-}  // namespace
 
 // Where the tensors of a stage lie.
 void Context::set_pointers(ShapeState& state, int32_t stage) {
@@ -171,6 +125,8 @@ void Context::run_step(ShapeState& state, size_t i, cudaStream_t stream) {
 void Context::run(ShapeState& state, const Borders& borders, cudaStream_t stream) {
   const std::lock_guard lock(run_mutex_);
   const Plan& plan = engine_->plan();
+  // Kernels ask whether their launch failed: what earlier calls of the caller gave is none of it.
+  if (!on_host()) static_cast<void>(cudaGetLastError());
   // A graph may run long after others were given less.
   require(state.stages[0].bytes <= memory_.bytes(),
           "the run needs {} bytes of device memory; the context has {}", state.stages[0].bytes,
@@ -180,29 +136,30 @@ void Context::run(ShapeState& state, const Borders& borders, cudaStream_t stream
         i < input_shapes_.size() && reads_on_device(i) ? state.shape_inputs[i].copy.data()
                                                        : borders.addresses[i]);
   set_pointers(state, 0);
-  StepTimer timer(profiler_ != nullptr, on_host(), events_, layer_ms_, stream);
+  // Steps side by side cannot be timed one by one.
+  StepStreams::Run streams(step_streams_, stream, profiler_ != nullptr);
+  StepTimer::Run timer(step_timer_, profiler_ != nullptr, on_host(), stream);
   const auto run_steps = [&] {
     int32_t stage = 0;
     for (size_t i = 0; i < plan.steps.size(); ++i) {
       while (stage < engine_->stages().steps[i]) begin_stage(state, ++stage, borders, stream);
-      timer.begin(i);
-      run_step(state, i, stream);
+      timer.begin();
+      run_step(state, i, streams.before(i));
+      streams.after(i);
       timer.end(i);
     }
+    streams.finish();
   };
   if (on_host())
     in_arena(run_steps);
   else
     run_steps();
-  timer.read();
 }
 
 void Context::run_job(Job& job) noexcept {
   try {
     run(*job.state, job.borders, job.stream);
-    if (profiler_ != nullptr && emits_profile)
-      for (size_t i = 0; i < layer_ms_.size(); ++i)
-        profiler_->reportLayerTime(engine_->plan().steps[i].name.c_str(), layer_ms_[i]);
+    if (profiler_ != nullptr && emits_profile) report_times();
   } catch (const std::exception& e) {
     engine_->log().error("enqueueV3: {}", e.what());
     cudart::report_failure(cudaErrorLaunchFailure);

@@ -44,6 +44,8 @@ void DeviceMemory::reserve(int64_t bytes, bool keep) {
            "the allocator gave {}, which is not aligned to {} bytes as it was asked to", data,
            kAskedAlignment);
     }
+    // What an IGpuAsyncAllocator gives is there when the stream comes to it.
+    if (!device_.is_host()) device_.copy_out(nullptr, nullptr, 0, nullptr);
   } else if (!device_.is_host()) {
     data = device_.allocate(static_cast<size_t>(bytes));
   } else {

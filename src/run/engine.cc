@@ -10,8 +10,9 @@ Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator
                bool is_body)
     : plan_(std::move(plan)),
       steps_(load_steps(plan_, target, is_body)),
-      lifetimes_(tenon::lifetimes(plan_)),
       stages_(stages_of(plan_)),
+      streams_(streams_of(plan_)),
+      lifetimes_(tenon::lifetimes(plan_, streams_)),
       is_body_(is_body),
       log_(log),
       allocator_(allocator),

@@ -20,8 +20,9 @@ class Engine {
 
   const Plan& plan() const { return plan_; }
   const std::vector<LoadedStep>& steps() const { return steps_; }
-  const std::vector<Lifetime>& lifetimes() const { return lifetimes_; }
+  const Lifetimes& lifetimes() const { return lifetimes_; }
   const Stages& stages() const { return stages_; }
+  const Streams& streams() const { return streams_; }
   /// Engines for the bodies of a step.
   std::span<const std::shared_ptr<const Engine>> bodies(size_t step) const { return bodies_[step]; }
   /// Whether the plan is of a body, whose inputs and outputs another context gives.
@@ -55,8 +56,9 @@ class Engine {
  private:
   Plan plan_;
   std::vector<LoadedStep> steps_;
-  std::vector<Lifetime> lifetimes_;
   Stages stages_;
+  Streams streams_;
+  Lifetimes lifetimes_;
   std::vector<std::vector<std::shared_ptr<const Engine>>> bodies_;  // per step
   void place_weights();
   void find_readers();
