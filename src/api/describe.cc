@@ -54,6 +54,15 @@ nlohmann::ordered_json targets() {
   return list;
 }
 
+// What builds run on unless they are told otherwise, or why there is nothing.
+std::string default_target_text() {
+  try {
+    return std::string(tenon::default_target().name());
+  } catch (const tenon::Error& e) {
+    return fmt::format("no: {}", e.what());
+  }
+}
+
 // NVIDIA's driver is what programs on Linux see of a GPU.
 std::string gpu_text() {
   std::ifstream driver("/proc/driver/nvidia/version");
@@ -107,7 +116,7 @@ nvinfer1::IHostMemory* tenonDescribeMachine() noexcept {
     const nlohmann::ordered_json facts = {
         {"interface",
          fmt::format("TensorRT {}.{}.{}", NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH)},
-        {"target", tenon::default_target().name()},
+        {"target", default_target_text()},
         {"targets", targets()},
         {"processor", tenon::cpu_target().fingerprint()},
         {"instruction set", tenon::cpu_target().instruction_set()},

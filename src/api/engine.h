@@ -76,7 +76,7 @@ class EngineView final : public nvinfer1::ICudaEngine,
   nvinfer1::HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept override {
     return nvinfer1::HardwareCompatibilityLevel::kNONE;
   }
-  int32_t getNbAuxStreams() const noexcept override { return 0; }
+  int32_t getNbAuxStreams() const noexcept override { return engine_->streams().auxiliary; }
   int32_t getTensorBytesPerComponentV2(const char* tensorName,
                                        int32_t profileIndex) const noexcept override;
   int32_t getTensorComponentsPerElementV2(const char* tensorName,

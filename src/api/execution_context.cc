@@ -53,6 +53,15 @@ void ContextView::setProfiler(nvinfer1::IProfiler* profiler) noexcept {
   reporter_.run([&] { context_.set_profiler(profiler); });
 }
 
+void ContextView::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept {
+  reporter_.run([&] {
+    require(nbStreams >= 0 && (nbStreams == 0 || auxStreams != nullptr),
+            "setAuxStreams: {} streams at {}; expected an address, and how many are there",
+            nbStreams, auxStreams != nullptr ? fmt::format("{}", fmt::ptr(auxStreams)) : "null");
+    context_.set_aux_streams({auxStreams, static_cast<size_t>(nbStreams)});
+  });
+}
+
 bool ContextView::reportToProfiler() const noexcept {
   return reporter_.run([&] { context_.report_profile(); });
 }

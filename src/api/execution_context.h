@@ -83,7 +83,7 @@ class ContextView final : public nvinfer1::IExecutionContext,
   size_t getPersistentCacheLimit() const noexcept override { return persistent_cache_; }
   bool setNvtxVerbosity(nvinfer1::ProfilingVerbosity verbosity) noexcept override;
   nvinfer1::ProfilingVerbosity getNvtxVerbosity() const noexcept override { return nvtx_; }
-  void setAuxStreams(cudaStream_t*, int32_t) noexcept override {}  // none are used
+  void setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept override;
   bool setDebugListener(nvinfer1::IDebugListener* listener) noexcept override;
   nvinfer1::IDebugListener* getDebugListener() noexcept override { return debug_listener_; }
   bool setTensorDebugState(const char* name, bool flag) noexcept override;

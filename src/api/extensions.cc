@@ -2,6 +2,7 @@
 // opening a plan by its path, what a build may be asked, and limits.
 #include <tenon/build.h>
 #include <tenon/extensions.h>
+#include <tenon/gpu.h>
 #include <tenon/limits.h>
 #include <tenon/open_plan.h>
 
@@ -53,6 +54,11 @@ int32_t tenonGetMaxBatchSize(const nvinfer1::IBuilder* builder) noexcept {
 int32_t tenonGetEngineMaxBatchSize(const nvinfer1::ICudaEngine* engine) noexcept {
   const tenon::EngineView* ours = tenon::EngineView::find(engine);
   return ours != nullptr ? std::max(ours->plan().max_batch, 1) : 1;
+}
+
+int32_t tenonGpuOfEngine(const nvinfer1::ICudaEngine* engine) noexcept {
+  const tenon::EngineView* ours = tenon::EngineView::find(engine);
+  return ours == nullptr || ours->engine().device().is_host() ? -1 : ours->engine().device_index();
 }
 
 bool tenonSetBatchSize(nvinfer1::IExecutionContext* context, int32_t batchSize) noexcept {
