@@ -18,6 +18,7 @@ class RemoteDevice final : public Device {
   bool is_host() const override { return false; }
   void* allocate(size_t bytes) const override {
     void* data = host_device().allocate(bytes);
+    last_used = current_;
     const std::lock_guard lock(mutex_);
     blocks_[static_cast<std::byte*>(data)] = bytes;
     return data;
@@ -56,9 +57,12 @@ class RemoteDevice final : public Device {
     EXPECT_TRUE(bytes == 0 || owns(data));
     host_device().clear(data, bytes, stream);
   }
+  int current() const override { return current_; }
+  void make_current(int device) const override { current_ = device; }
   float measure(FunctionRef<void(cudaStream_t)> run) const override {
     return host_device().measure(run);
   }
+  mutable int last_used = 0;  // the device that memory was last taken from
   mutable int copies_in = 0;
   mutable int questions = 0;  // how often it was asked for an address's memory
 
@@ -70,6 +74,7 @@ class RemoteDevice final : public Device {
     return block != blocks_.begin() && byte < (--block, block->first + block->second);
   }
 
+  static inline thread_local int current_ = 0;
   mutable std::mutex mutex_;
   mutable std::map<const std::byte*, size_t> blocks_;
 };

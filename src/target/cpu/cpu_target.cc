@@ -21,6 +21,7 @@ using namespace cpu;
 constexpr Candidate kConvolution[] = {
     {"narrow_convolution", offer_narrow_convolution, true},  // oneDNN fills maps up to a vector
     {"line_convolution", offer_line_convolution, true},      // oneDNN multiplies row by row
+    {"winograd", offer_winograd, true},  // deep layers of few tiles read many weights
     {"onednn_convolution", offer_onednn_convolution},
     {"convolution", offer_convolution},
     {"onednn_convolution_16bit", widened<offer_onednn_convolution>},
@@ -57,7 +58,8 @@ constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax, true},
 constexpr Candidate kReorder[] = {{"onednn_reorder", offer_onednn_reorder, true},
                                   {"reorder", offer_reorder}};
 #else
-constexpr Candidate kConvolution[] = {{"convolution", offer_convolution},
+constexpr Candidate kConvolution[] = {{"winograd", offer_winograd, true},
+                                      {"convolution", offer_convolution},
                                       {"convolution_16bit", widened<offer_convolution>},
                                       {"reference", offer_reference}};
 constexpr Candidate kDeconvolution[] = {{"deconvolution", offer_deconvolution},

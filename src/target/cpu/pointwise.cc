@@ -95,7 +95,7 @@ struct Place {
   size_t index = 0;  // input, or slot
 };
 
-class PointwiseExecution final : public Execution {
+class PointwiseExecution final : public PointwiseLoop {
  public:
   PointwiseExecution(const PointwiseProgram& program, std::span<const TensorSpec> inputs,
                      const TensorSpec& output)
@@ -124,9 +124,48 @@ class PointwiseExecution final : public Execution {
     auto* output = static_cast<float*>(arguments.outputs[0]);
     const int64_t blocks = (count_ + kBlock - 1) / kBlock;
     parallel_for(blocks, kGrainBlocks, [&](int64_t begin, int64_t end) {
-      run_blocks(arguments.inputs, output, begin, end);
+      run_range(arguments.inputs, output, begin * kBlock,
+                std::min(end * kBlock, count_) - begin * kBlock);
     });
     clear_padding(output);
+  }
+
+  void run_range(std::span<const void* const> inputs, float* output, int64_t begin,
+                 int64_t count) const override {
+    alignas(64) float slots[kMaxSlots * kBlock];
+    for (size_t i = 0; i < program_.constants.size(); ++i) {
+      const Place& place = places_[static_cast<size_t>(program_.constant_register(i))];
+      std::fill_n(slots + place.index * kBlock, std::min(kBlock, count), program_.constants[i]);
+    }
+    const int64_t end = begin + count;
+    for (int64_t first = begin; first < end; first += kBlock) {
+      const int64_t n = std::min(kBlock, end - first);
+      const auto address = [&](int32_t r) -> float* {
+        const Place& place = places_[static_cast<size_t>(r)];
+        switch (place.kind) {
+          case Place::Kind::kInput:
+            return const_cast<float*>(static_cast<const float*>(inputs[place.index])) + first;
+          case Place::Kind::kSlot:
+            return slots + place.index * kBlock;
+          case Place::Kind::kOutput:
+            return output + first;
+        }
+        return nullptr;
+      };
+      for (const auto& [i, reader] : readers_)
+        reader.read(static_cast<const float*>(inputs[i]), first, n,
+                    address(static_cast<int32_t>(i)));
+      for (size_t s = 0; s < program_.steps.size(); ++s) {
+        const PointwiseStep& step = program_.steps[s];
+        const float* a = address(step.a);
+        const float* b = step.family == Family::kElementWise ? address(step.b) : a;
+        float* to = address(program_.step_register(s));
+        if (functions_[s] != nullptr)
+          functions_[s](a, b, to, n, step.alpha, step.beta);
+        else
+          for (int64_t i = 0; i < n; ++i) to[i] = evaluate(step, a[i], b[i]);
+      }
+    }
   }
 
  private:
@@ -165,43 +204,6 @@ class PointwiseExecution final : public Execution {
             "a pointwise program with {} live values is not supported; the limit is {}", next,
             kMaxSlots);
     slots_ = next;
-  }
-
-  void run_blocks(std::span<const void* const> inputs, float* output, int64_t begin,
-                  int64_t end) const {
-    alignas(64) float slots[kMaxSlots * kBlock];
-    for (size_t i = 0; i < program_.constants.size(); ++i) {
-      const Place& place = places_[static_cast<size_t>(program_.constant_register(i))];
-      std::fill_n(slots + place.index * kBlock, kBlock, program_.constants[i]);
-    }
-    for (int64_t block = begin; block < end; ++block) {
-      const int64_t first = block * kBlock, n = std::min(kBlock, count_ - first);
-      const auto address = [&](int32_t r) -> float* {
-        const Place& place = places_[static_cast<size_t>(r)];
-        switch (place.kind) {
-          case Place::Kind::kInput:
-            return const_cast<float*>(static_cast<const float*>(inputs[place.index])) + first;
-          case Place::Kind::kSlot:
-            return slots + place.index * kBlock;
-          case Place::Kind::kOutput:
-            return output + first;
-        }
-        return nullptr;
-      };
-      for (const auto& [i, reader] : readers_)
-        reader.read(static_cast<const float*>(inputs[i]), first, n,
-                    address(static_cast<int32_t>(i)));
-      for (size_t s = 0; s < program_.steps.size(); ++s) {
-        const PointwiseStep& step = program_.steps[s];
-        const float* a = address(step.a);
-        const float* b = step.family == Family::kElementWise ? address(step.b) : a;
-        float* to = address(program_.step_register(s));
-        if (functions_[s] != nullptr)
-          functions_[s](a, b, to, n, step.alpha, step.beta);
-        else
-          for (int64_t i = 0; i < n; ++i) to[i] = evaluate(step, a[i], b[i]);
-      }
-    }
   }
 
   void clear_padding(float* output) const {
@@ -254,9 +256,9 @@ class PointwiseKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Execution> prepare_pointwise(const PointwiseProgram& program,
-                                             std::span<const TensorSpec> inputs,
-                                             const TensorSpec& output) {
+std::unique_ptr<PointwiseLoop> prepare_pointwise(const PointwiseProgram& program,
+                                                 std::span<const TensorSpec> inputs,
+                                                 const TensorSpec& output) {
   return std::make_unique<PointwiseExecution>(program, inputs, output);
 }
 

@@ -3,6 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
+#include <span>
+
 #include "base/error.h"
 
 namespace tenon::cuda {
@@ -14,6 +17,28 @@ inline void check(cudaError_t status, const char* what) {
   fail(status == cudaErrorMemoryAllocation ? ErrorCode::kFAILED_ALLOCATION
                                            : ErrorCode::kFAILED_EXECUTION,
        "CUDA: {} failed: {} ({})", what, cudaGetErrorString(status), cudaGetErrorName(status));
+}
+
+/// Throws Error for a call of a library that failed, with what CUDA says of the device: libraries
+/// tell their own part alone when a kernel before them has broken it.
+[[noreturn]] inline void fail_in(const char* library, const char* what, const char* status) {
+  const cudaError_t broken = cudaFree(nullptr);
+  static_cast<void>(cudaGetLastError());
+  fail(ErrorCode::kFAILED_EXECUTION, "{}: {} failed: {}{}", library, what, status,
+       broken == cudaSuccess
+           ? std::string()
+           : fmt::format("; CUDA: {} ({})", cudaGetErrorString(broken), cudaGetErrorName(broken)));
+}
+
+/// Throws Error unless the addresses are multiples of so many bytes, null among them. For kernels
+/// that count on it and have no others: a wrong address would break the device for the process.
+inline void check_alignment(std::span<const void* const> addresses, size_t bytes) {
+  for (const void* address : addresses)
+    require(
+        reinterpret_cast<uintptr_t>(address) % bytes == 0,
+        "its kernel needs tensors at multiples of {} bytes, and one is at {}: give the network's "
+        "inputs and outputs such addresses",
+        bytes, address);
 }
 
 /// Throws if the kernel that was launched last could not start.

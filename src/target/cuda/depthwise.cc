@@ -19,6 +19,8 @@ class DepthwiseExecution final : public Execution {
     p_.weights = arguments.packed[0];
     p_.bias = arguments.input(kBiasInput);
     p_.result = arguments.outputs[0];
+    const void* const tensors[] = {p_.data, p_.bias, p_.result};
+    check_alignment(tensors, DepthwiseParameters::kPack * bytes_of(p_.type, 1));
     launch_depthwise(p_, arguments.stream);
     check_launch("a depthwise convolution");
   }
@@ -41,6 +43,8 @@ class DepthwiseKernel final : public VariantKernel<DepthwiseKernel> {
                                      std::span<const TensorSpec> outputs) const override {
     const Shape &in = inputs[kDataInput].shape, &out = outputs[0].shape;
     if (out.volume() == 0) return std::make_unique<EmptyExecution>();
+    require(out.volume(1, 4) / DepthwiseParameters::kPack <= INT32_MAX,
+            "a result of {} has too many elements for each image", out);
     const auto windows = op_.windows(in, out);
     DepthwiseParameters p;
     p.type = inputs[kDataInput].type;

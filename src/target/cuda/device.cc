@@ -31,10 +31,10 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-cudaMemoryType memory_type(const void* data) {
+cudaPointerAttributes attributes_of(const void* data) {
   cudaPointerAttributes attributes = {};
   check(cudaPointerGetAttributes(&attributes, data), "asking for an address's memory");
-  return attributes.type;
+  return attributes;
 }
 
 // Some machines' GPUs read all of the host's memory.
@@ -75,10 +75,14 @@ class CudaDevice final : public Device {
             "a copy on the device");
   }
   bool reaches(const void* data) const override {
-    return memory_type(data) != cudaMemoryTypeUnregistered || reads_pageable_memory();
+    const cudaPointerAttributes found = attributes_of(data);
+    if (found.type == cudaMemoryTypeUnregistered) return reads_pageable_memory();
+    // Other devices' memory has no address here unless the program has enabled that.
+    return found.type != cudaMemoryTypeDevice || found.device == current()
+           || found.devicePointer != nullptr;
   }
   bool host_reaches(const void* data) const override {
-    return memory_type(data) != cudaMemoryTypeDevice;
+    return attributes_of(data).type != cudaMemoryTypeDevice;
   }
   void copy_rows(void* to, size_t to_step, const void* from, size_t from_step, size_t bytes,
                  size_t rows, cudaStream_t stream) const override {
@@ -102,6 +106,7 @@ class CudaDevice final : public Device {
   }
   // Several runs between two events, so that the time of launching is hidden as it is in a network.
   float measure(FunctionRef<void(cudaStream_t)> run) const override {
+    static_cast<void>(cudaGetLastError());  // of earlier calls, which kernels would take for theirs
     const Stream stream;
     const Event start, end;
     const auto time = [&](int runs) {

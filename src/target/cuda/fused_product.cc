@@ -27,6 +27,7 @@ class FusedProductExecution final : public Execution {
     p_.bias = arguments.input(kBiasInput);
     p_.added = arguments.input(kFirstOperand);
     p_.result = arguments.outputs[0];
+    check_alignment(p_);
     launch_fused_product(p_, arguments.stream);
     check_launch("a product with its epilogue");
   }
@@ -65,6 +66,11 @@ class FusedProductKernel final : public VariantKernel<FusedProductKernel> {
 };
 
 }  // namespace
+
+void check_alignment(const FusedProduct& p) {
+  const void* const tensors[] = {p.data, p.weights, p.bias, p.added, p.result};
+  check_alignment(tensors, 16);
+}
 
 Offer offer_fused_product_convolution(const KernelRequest& request) {
   SlidingOp op(request.op);

@@ -28,6 +28,8 @@ struct FusedProduct {
   SimpleEpilogue epilogue;
 };
 
+/// Throws Error unless all tensors are at multiples of 16 bytes.
+void check_alignment(const FusedProduct& p);
 /// Not for empty matrices.
 void launch_fused_product(const FusedProduct& p, cudaStream_t stream);
 

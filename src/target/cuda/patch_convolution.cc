@@ -49,6 +49,7 @@ class PatchExecution final : public Execution {
       product.result = const_cast<std::byte*>(skip(arguments.outputs[0]));
       launch_patches(patches, arguments.stream);
       check_launch("gathering patches");
+      check_alignment(product);
       launch_fused_product(product, arguments.stream);
       check_launch("a product of patches");
     }

@@ -71,6 +71,9 @@ PoolingParameters parameters_of(const Pooling& op, const TensorSpec& data,
     windows[i] = resolved(windows[i], in[axis], out[axis], op.padding_mode);
   }
   p.axes = window_axes(windows, in, out);
+  // What one launch makes at least: a plane, or where channels are last an image.
+  const int64_t at_once = out.volume(2, out.rank()) * (p.channels_last ? p.channels : 1);
+  require(at_once <= INT32_MAX, "pooling to {} is too large for a GPU", out);
   return p;
 }
 

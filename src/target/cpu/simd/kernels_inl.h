@@ -4,6 +4,7 @@
 #include "target/cpu/simd/product.h"
 #include "target/cpu/simd/rows_inl.h"
 #include "target/cpu/simd/vector_math.h"
+#include "target/cpu/simd/winograd.h"
 
 namespace tenon::cpu {
 namespace {
@@ -130,7 +131,8 @@ const SimdKernels kKernels = {
     half_to_float,
     float_to_half,
     bfloat_to_float,
-    float_to_bfloat};
+    float_to_bfloat,
+    kWinograd};
 
 }  // namespace TENON_SIMD_NAMESPACE
 }  // namespace tenon::cpu

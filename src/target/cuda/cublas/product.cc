@@ -17,8 +17,7 @@ constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;
 
 void check(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS)
-    fail(ErrorCode::kFAILED_EXECUTION, "cuBLASLt: {} failed: {}", what,
-         cublas_lt().GetStatusString(status));
+    fail_in("cuBLASLt", what, cublas_lt().GetStatusString(status));
 }
 
 // One for each GPU; any number of threads may use it. Never destroyed.
@@ -212,6 +211,9 @@ std::optional<ProductAlgorithm> Product::fitted(const ProductAlgorithm& algorith
 
 void Product::run(const ProductAlgorithm& algorithm, const ProductArguments& arguments,
                   cudaStream_t stream) const {
+  const void* const tensors[] = {arguments.a, arguments.b,
+                                 form_.has_added ? arguments.added : nullptr, arguments.result};
+  check_alignment(tensors, form_.alignment);
   if (form_.has_bias) set(description_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, arguments.bias);
   const float one = 1, added = form_.has_added ? 1 : 0;
   const int32_t whole_one = 1, whole_zero = 0;

@@ -9,6 +9,7 @@ namespace tenon::cuda::cudnn {
 namespace {
 
 constexpr size_t kMostResults = 64;
+constexpr int64_t kAlignment = 16;  // of tensors in memory, in bytes
 
 cudnnDataType_t type_of(DataType type) {
   switch (type) {
@@ -131,6 +132,7 @@ void GraphPlan::run(std::span<void* const> addresses, void* workspace, cudaStrea
           tensors_.size(), addresses.size());
   const bool same = std::equal(addresses.begin(), addresses.end(), pack_addresses_.begin());
   if (pack_.get() == nullptr || !same || pack_addresses_.back() != workspace) {
+    cuda::check_alignment(addresses, kAlignment);
     Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const int64_t>(tensors_));
     pack.set_list(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, addresses);
@@ -152,7 +154,7 @@ Descriptor& Graph::add(int64_t number, cudnnDataType_t type, const Shape& shape,
   tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, std::span<const int64_t>(list_of(shape)));
   tensor.set(CUDNN_ATTR_TENSOR_STRIDES, std::span<const int64_t>(strides_of(shape, layout)));
   tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id_of(number));
-  tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, int64_t{16});
+  tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment);
   tensor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_between);
   tensor.finalize("describing a tensor");
   text_ += fmt::format("{} {} {} {}\n", static_cast<int>(type), shape, name_of(layout), is_between);

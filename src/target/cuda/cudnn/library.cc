@@ -67,9 +67,7 @@ const Library& library() {
 }
 
 void check(cudnnStatus_t status, const char* what) {
-  if (status != CUDNN_STATUS_SUCCESS)
-    fail(ErrorCode::kFAILED_EXECUTION, "cuDNN: {} failed: {}", what,
-         library().error_string(status));
+  if (status != CUDNN_STATUS_SUCCESS) fail_in("cuDNN", what, library().error_string(status));
 }
 
 Handle::Handle() {

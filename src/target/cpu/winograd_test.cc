@@ -1,0 +1,215 @@
+#include "base/parallel.h"
+#include "ops/convolution.h"
+#include "target/cpu/convolution_testing.h"
+#include "target/cpu/simd/kernels.h"
+#include "target/cpu/winograd_weights.h"
+
+namespace tenon::cpu {
+namespace {
+
+using nvinfer1::ActivationType;
+using nvinfer1::ElementWiseOperation;
+
+// Of the largest result. A direct convolution of that many products has no smaller one.
+constexpr double kTolerance = 4e-6;
+
+LayerTest layer(const Convolution& op, const Shape& shape, bool has_bias = true) {
+  std::vector<TestInput> inputs = {data(shape), constant(weights_of(op, shape[1]))};
+  if (has_bias) inputs.push_back(constant({op.output_maps}, 3));
+  return {op, inputs};
+}
+
+struct Case {
+  const char* name;
+  int64_t maps;
+  Shape pre, post, data;
+  bool has_bias = true;
+};
+
+class WinogradTest : public testing::TestWithParam<Case> {};
+
+TEST_P(WinogradTest, EqualsReference) {
+  const Case& c = GetParam();
+  Convolution op = sliding(c.maps, {3, 3}, {1, 1}, c.pre);
+  op.post_padding = c.post;
+  LayerTest test = layer(op, c.data, c.has_bias);
+  check(test, "winograd", kTolerance);
+  for (auto& other : test.kernel().variants()) {
+    other->input_on_host = test.kernel().input_on_host;
+    EXPECT_NE(other->variant, test.kernel().variant);
+    expect_close(test.run(*other), test.reference(), kTolerance);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, WinogradTest,
+    testing::Values(Case{"whole_tiles", 32, {1, 1}, {1, 1}, {1, 32, 16, 24}},
+                    Case{"parts_of_tiles", 16, {1, 1}, {1, 1}, {1, 16, 13, 18}},
+                    Case{"odd_channels", 37, {1, 1}, {1, 1}, {2, 21, 9, 11}},
+                    Case{"three_vectors", 48, {1, 1}, {1, 1}, {1, 48, 10, 10}},
+                    Case{"no_padding", 24, {0, 0}, {0, 0}, {1, 40, 12, 7}},
+                    Case{"wide_padding", 16, {7, 9}, {8, 3}, {1, 16, 3, 2}},
+                    Case{"unlike_padding", 16, {0, 2}, {1, 0}, {3, 18, 8, 9}},
+                    Case{"one_pixel", 64, {1, 1}, {1, 1}, {5, 64, 1, 1}},
+                    Case{"many_blocks", 16, {1, 1}, {1, 1}, {2, 16, 90, 70}},
+                    Case{"deep", 320, {1, 1}, {1, 1}, {1, 288, 7, 7}},
+                    Case{"without_bias", 16, {1, 1}, {1, 1}, {1, 16, 6, 5}, false},
+                    Case{"no_images", 16, {1, 1}, {1, 1}, {0, 16, 6, 5}}),
+    [](const auto& i) { return i.param.name; });
+
+// Numbers that do not depend on threads, nor on which blocks they make.
+TEST(WinogradTest, ThreadsDoNotMatter) {
+  LayerTest test = layer(sliding(64, {3, 3}, {1, 1}, {1, 1}), {1, 64, 14, 14});
+  ASSERT_EQ(test.offer("winograd"), "");
+  const Tensor one = test.run();
+  const int before = thread_count();
+  for (const int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    expect_identical(test.run(), one);
+  }
+  set_thread_count(before);
+}
+
+struct EpilogueCase {
+  const char* name;
+  PointwiseProgram program;
+  std::vector<Shape> operands;  // beside a result of 2x24x9x7
+};
+
+class WinogradEpilogueTest : public testing::TestWithParam<EpilogueCase> {};
+
+TEST_P(WinogradEpilogueTest, EqualsReference) {
+  const auto& [name, program, operands] = GetParam();
+  Convolution op = sliding(24, {3, 3}, {1, 1}, {1, 1});
+  op.epilogue = program;
+  std::vector<TestInput> inputs = {data({2, 24, 9, 7}), constant(weights_of(op, 24)),
+                                   constant({24}, 3)};
+  for (const Shape& shape : operands) inputs.push_back(data(shape, 11));
+  LayerTest test(op, inputs);
+  check(test, "winograd", kTolerance);
+}
+
+PointwiseStep activation(ActivationType type, int32_t a, float alpha = 0, float beta = 0) {
+  return {PointwiseStep::Family::kActivation, static_cast<int32_t>(type), a, -1, alpha, beta};
+}
+PointwiseStep binary(ElementWiseOperation operation, int32_t a, int32_t b) {
+  return {PointwiseStep::Family::kElementWise, static_cast<int32_t>(operation), a, b};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, WinogradEpilogueTest,
+    testing::Values(
+        EpilogueCase{"relu", {1, {}, {activation(ActivationType::kRELU, 0)}}, {}},
+        EpilogueCase{"clip", {1, {}, {activation(ActivationType::kCLIP, 0, -0.5f, 6)}}, {}},
+        EpilogueCase{
+            "silu",
+            {1,
+             {},
+             {activation(ActivationType::kSIGMOID, 0), binary(ElementWiseOperation::kPROD, 0, 1)}},
+            {}},
+        EpilogueCase{
+            "residual",
+            {2,
+             {},
+             {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)}},
+            {{2, 24, 9, 7}}},
+        EpilogueCase{
+            "constant_and_channels",
+            {2,
+             {3.5f},
+             {binary(ElementWiseOperation::kPROD, 0, 1), binary(ElementWiseOperation::kSUM, 3, 2)}},
+            {{1, 24, 1, 1}}}),
+    [](const auto& i) { return i.param.name; });
+
+TEST(WinogradTest, OtherShapesWithTheSameKernel) {
+  const Convolution op = sliding(24, {3, 3}, {1, 1}, {1, 1});
+  LayerTest test = layer(op, {1, 40, 56, 56});
+  ASSERT_EQ(test.offer("winograd"), "");
+  for (const Shape& shape : {Shape{4, 40, 7, 5}, Shape{1, 40, 1, 1}, Shape{3, 40, 33, 70}}) {
+    test.set_inputs({data(shape, 7), constant(weights_of(op, 40)), constant({24}, 3)});
+    expect_close(test.run(), test.reference(), kTolerance);
+  }
+}
+
+// Those of a plan that was built on another machine.
+TEST(WinogradTest, WeightsForOtherVectorsAreRearranged) {
+  const Tensor weights = random_tensor({37, 21, 3, 3}, 5);
+  const WinogradForm narrow{21, 37, 6, 8}, wide{21, 37, 6, 16};
+  expect_identical(rearranged(winograd_weights(weights, narrow), narrow, wide),
+                   winograd_weights(weights, wide));
+  LayerTest test = layer(sliding(37, {3, 3}, {1, 1}, {1, 1}), {1, 21, 9, 11});
+  ASSERT_EQ(test.offer("winograd"), "");
+  const int lanes = simd_kernels().winograd.lanes, others = lanes == 8 ? 16 : 8;
+  StoredKernel stored = test.stored();
+  const WinogradForm here{21, 37, 6, lanes}, there{21, 37, 6, others};
+  stored.packed[0] = rearranged(stored.packed[0], here, there);
+  stored.packed[1] = winograd_bias(stored.packed[1], there);
+  for (auto& [name, value] : stored.state)
+    if (name == "lanes") value = int64_t{others};
+  expect_identical(test.run(*test.load(stored)), test.run());
+}
+
+TEST(WinogradTest, DamagedStoredKernelsAreErrors) {
+  LayerTest test = layer(sliding(32, {3, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8});
+  ASSERT_EQ(test.offer("winograd"), "");
+  const auto error_of = [&](auto&& damage) {
+    StoredKernel stored = test.stored();
+    damage(stored);
+    try {
+      test.load(stored);
+      return std::string();
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_EQ(error_of([](StoredKernel&) {}), "");
+  EXPECT_THAT(error_of([](StoredKernel& s) { s.state.clear(); }),
+              testing::HasSubstr("tile is missing"));
+  EXPECT_THAT(error_of([](StoredKernel& s) { s.state[0].second = int64_t{5}; }),
+              testing::HasSubstr("tiles of 5"));
+  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed.pop_back(); }),
+              testing::HasSubstr("do not fit"));
+  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
+              testing::HasSubstr("do not fit"));
+}
+
+// A plan may be damaged in what it says of tensors, too.
+TEST(WinogradTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
+  LayerTest test = layer(sliding(32, {3, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8});
+  ASSERT_EQ(test.offer("winograd"), "");
+  const Layout blocks = test.kernel().output_layouts[0];
+  const auto error_of = [&](int64_t channels, Layout layout) {
+    const TensorSpec inputs[] = {{DataType::kFLOAT, layout, {1, channels, 8, 8}},
+                                 {DataType::kFLOAT, Layout::kLinear, {32, channels, 3, 3}},
+                                 {DataType::kFLOAT, Layout::kLinear, {32}}};
+    const TensorSpec output{DataType::kFLOAT, layout, {1, 32, 8, 8}};
+    try {
+      test.kernel().prepare(inputs, {&output, 1});
+      return std::string();
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_EQ(error_of(32, blocks), "");
+  EXPECT_THAT(error_of(64, blocks), testing::HasSubstr("do not fit 64 channels"));
+  EXPECT_THAT(error_of(32, Layout::kLinear), testing::HasSubstr("must lie in blocks"));
+}
+
+TEST(WinogradTest, IsForWindowsOf3x3AndAStepOfOne) {
+  const auto offer = [](Convolution op, const Shape& shape) {
+    return layer(op, shape).offer("winograd");
+  };
+  const Convolution good = sliding(32, {3, 3}, {1, 1}, {1, 1});
+  EXPECT_EQ(offer(good, {1, 32, 8, 8}), "");
+  const auto refused = testing::HasSubstr("only windows of 3x3");
+  EXPECT_THAT(offer(sliding(32, {3, 3}, {2, 1}, {1, 1}), {1, 32, 8, 8}), refused);
+  EXPECT_THAT(offer(sliding(32, {5, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8}), refused);
+  EXPECT_THAT(offer(sliding(32, {3, 3}, {1, 1}, {1, 1}, 2), {1, 32, 8, 8}), refused);
+  EXPECT_THAT(offer(with(good, [](Convolution& op) { op.dilation = {2, 1}; }), {1, 32, 8, 8}),
+              refused);
+  EXPECT_THAT(offer(sliding(7, {3, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8}),
+              testing::HasSubstr("full of channels"));
+}
+
+}  // namespace
+}  // namespace tenon::cpu
