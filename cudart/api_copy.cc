@@ -26,6 +26,13 @@ bool pageable(const void* pointer) {
   return !memory_registry().find(pointer);
 }
 
+/// What is known of a block is checked to its end. Work that an engine runs in place is given the
+/// engine's tensors as memory of the device, and on the CPU these may lie anywhere.
+bool device_can_access(const void* pointer, std::size_t size) {
+  return (thread_context().inline_stream && pageable(pointer))
+         || memory_registry().device_can_access(pointer, size);
+}
+
 cudaError_t check_copy(const Copy& copy, cudaMemcpyKind kind) {
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
     return cudaErrorInvalidMemcpyDirection;
@@ -40,10 +47,10 @@ cudaError_t check_copy(const Copy& copy, cudaMemcpyKind kind) {
     return cudaErrorInvalidValue;
   }
   // A side that is said to be the device's must be memory that a device could touch; a host side
-  // may be anything. What is known of a block is checked to its end in either case.
+  // may be anything.
   const auto accessible = [&](const void* side, std::size_t pitch, bool device) {
     if (!device && pageable(side)) return true;
-    return memory_registry().device_can_access(side, extent(pitch, copy.width, copy.height));
+    return device_can_access(side, extent(pitch, copy.width, copy.height));
   };
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
@@ -111,8 +118,7 @@ cudaError_t fill_memory(const Fill& fill, cudaStream_t handle, Timing timing) {
     if (const cudaError_t error = find_place(handle, place)) return error;
     if (fill.width == 0 || fill.height == 0) return cudaSuccess;
     if (fill.width > fill.pitch || fill.pitch > SIZE_MAX / 2 / fill.height
-        || !memory_registry().device_can_access(fill.destination,
-                                                extent(fill.pitch, fill.width, fill.height))) {
+        || !device_can_access(fill.destination, extent(fill.pitch, fill.width, fill.height))) {
       return cudaErrorInvalidValue;
     }
     const bool captured = !place.in_place && place.stream->capture.load();

@@ -142,6 +142,30 @@ TEST(Engine, WorkMayUseItsOwnStream) {
   cudaGetLastError();
 }
 
+struct Tensors {
+  cudaStream_t stream;
+  int input[3] = {1, 2, 3}, output[3] = {};
+};
+
+// The engine's tensors are a plugin's memory of the device, wherever they lie.
+void copy_and_clear(void* data) {
+  Tensors& tensors = *static_cast<Tensors*>(data);
+  EXPECT_OK(cudaMemcpyAsync(tensors.output, tensors.input, sizeof tensors.input,
+                            cudaMemcpyDeviceToDevice, tensors.stream));
+  EXPECT_OK(cudaMemsetAsync(tensors.input, 0, sizeof tensors.input, tensors.stream));
+}
+
+TEST(Engine, WorkMayTakePlainMemoryForTheDevices) {
+  const TestStream stream;
+  Tensors tensors = {stream};
+  EXPECT_CUDA(cudaErrorInvalidValue, cudaMemsetAsync(tensors.output, 0, 4, stream));
+  cudaGetLastError();
+  EXPECT_OK(enqueue(stream, copy_and_clear, &tensors));
+  EXPECT_OK(cudaStreamSynchronize(stream));
+  EXPECT_EQ(tensors.output[2], 3);
+  EXPECT_EQ(tensors.input[2], 0);
+}
+
 TEST(Engine, InPlaceRunsOnTheCallersThread) {
   const TestStream stream;
   const DeviceBlock<int> device(1);

@@ -134,7 +134,18 @@ TEST(ForwardDeathTest, WithoutAGpuMemoryIsTheHosts) {
   in_a_process([] {
     use(STAND_IN, "-35");
     EXPECT_TRUE(host_memory_works());
-    EXPECT_STREQ(why_not_on_gpu(), "NVIDIA's CUDA runtime says: the driver is too old");
+    EXPECT_STREQ(why_not_on_gpu(), "no NVIDIA driver is installed");
+  });
+  in_a_process([] {
+    use(STAND_IN, "-35");
+    setenv("STAND_IN_DRIVER", "12040", 1);
+    EXPECT_TRUE(host_memory_works());
+    EXPECT_STREQ(why_not_on_gpu(), "the driver is too old (the driver is one for CUDA 12.4)");
+  });
+  in_a_process([] {
+    use(STAND_IN, "-100");
+    EXPECT_TRUE(host_memory_works());
+    EXPECT_STREQ(why_not_on_gpu(), "NVIDIA's CUDA runtime says: another error");
   });
 }
 

@@ -62,6 +62,16 @@ struct World {
   std::string why_not;
 };
 
+/// What the runtime says when the driver does not suit it: also where there is none.
+std::string driver_text(const NvidiaLibrary& library, const char* otherwise) {
+  const auto driver_version = library.find<cudaError_t(int*)>("cudaDriverGetVersion");
+  int version = 0;
+  if (!driver_version || driver_version(&version)) return otherwise;
+  if (version == 0) return "no NVIDIA driver is installed";
+  return std::string(otherwise) + " (the driver is one for CUDA " + std::to_string(version / 1000)
+         + "." + std::to_string(version % 1000 / 10) + ")";
+}
+
 World decide() {
   const NvidiaLibrary& library = nvidia_library();
   if (!library.handle) return {false, library.why_not};
@@ -69,8 +79,9 @@ World decide() {
   const auto text = library.find<const char*(cudaError_t)>("cudaGetErrorString");
   if (!count_devices || !text) return {false, library.path + " is no CUDA runtime"};
   int count = 0;
-  if (const cudaError_t error = count_devices(&count))
-    return {false, "NVIDIA's CUDA runtime says: " + std::string(text(error))};
+  const cudaError_t error = count_devices(&count);
+  if (error == cudaErrorInsufficientDriver) return {false, driver_text(library, text(error))};
+  if (error) return {false, "NVIDIA's CUDA runtime says: " + std::string(text(error))};
   if (count == 0) return {false, "NVIDIA's CUDA runtime sees no GPU"};
   return {true, ""};
 }

@@ -1,6 +1,6 @@
 /// Stands in for NVIDIA's libcudart.so.13 in a test: it writes down how it was called. It lacks
 /// most functions. The environment variable STAND_IN_DEVICES is the number of GPUs, or minus an
-/// error.
+/// error, and STAND_IN_DRIVER the newest CUDA of the driver, 12040 for 12.4.
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
@@ -52,6 +52,11 @@ cudaError_t cudaGetDeviceCount(int* count) {
   const int devices = text ? std::atoi(text) : 1;
   *count = devices < 0 ? 0 : devices;
   return devices < 0 ? static_cast<cudaError_t>(-devices) : cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  const char* text = std::getenv("STAND_IN_DRIVER");
+  *version = text ? std::atoi(text) : 0;
+  return cudaSuccess;
 }
 const char* cudaGetErrorName(cudaError_t error) {
   return error == cudaSuccess ? "no error" : "an error";
