@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "hostcuda/compiler/edits.h"
 #include "hostcuda/compiler/shared.h"
@@ -16,7 +17,10 @@ const std::string kSpace = "::tenon::hostcuda::";
 class Rewriter {
  public:
   Rewriter(std::string_view text, bool is_relocatable)
-      : source_(read_source(text)), tokens_(source_.tokens), is_relocatable_(is_relocatable) {}
+      : source_(read_source(text)),
+        tokens_(source_.tokens),
+        templates_(function_templates(source_)),
+        is_relocatable_(is_relocatable) {}
 
   std::string run() {
     for (at_ = 0; at_ < tokens_.size(); ++at_) {
@@ -68,16 +72,33 @@ class Rewriter {
     return i < tokens_.size() ? tokens_[i] : none;
   }
   bool is_in_kernel() const { return at_ < kernel_end_; }
-  bool is_at_namespace() const { return scopes_.empty() || scopes_.back(); }
+  bool is_at_namespace() const { return scopes_.empty() || scopes_.back().is_namespace; }
   [[noreturn]] void refuse(const std::string& what) const {
     fail(source_, token(), what + " cannot be compiled for the CPU");
   }
 
   // Which braces are those of namespaces.
   void follow(const Token& t) {
-    if (t.is("{")) scopes_.push_back(is_at_namespace() && opens_namespace());
-    if (t.is("}") && !scopes_.empty()) scopes_.pop_back();
+    if (t.is("(")) ++parentheses_;
+    if (t.is(")")) --parentheses_;
+    if (t.is("{")) {
+      scopes_.push_back({is_at_namespace() && opens_namespace(), std::exchange(parentheses_, 0)});
+    } else if (t.is("}") && !scopes_.empty()) {
+      parentheses_ = scopes_.back().parentheses;
+      scopes_.pop_back();
+    }
+    if (t.is("}") || t.is(";"))
+      while (!own_.empty() && own_.back().scope > scopes_.size()) own_.pop_back();
     if (t.is("<<<")) launch();
+    if (t.is("::")) member();
+  }
+  // nvcc knows a member template of a type that depends on parameters without being told.
+  void member() {
+    if (token().is_system || is_at_namespace() || !token(2).is("<")) return;
+    if (!(token(-1).is(">") || token(-1).is(">>")) || templates_.count(token(1).text) == 0) return;
+    const std::size_t close = closing_angle(source_, at_ + 2);
+    if (close + 1 < tokens_.size() && tokens_[close + 1].is("("))
+      edits_.insert(token().end(), "template ");
   }
   bool opens_namespace() const {
     std::size_t i = at_;
@@ -103,7 +124,19 @@ class Rewriter {
   void call(const char* function) {
     if (token().is_system || token(-1).is(".") || token(-1).is("->") || token(-1).is("::")) return;
     if (is_in_kernel() && !token().is("__assert_fail")) return;  // a parameter of the lambda
+    // Of a parameter, the scope is the body to come.
+    if (declares_own()) own_.push_back({token().text, scopes_.size() + (parentheses_ > 0)});
+    for (const Own& own : own_)
+      if (token().is(own.name)) return;
     edits_.replace(token().at, token().end(), kSpace + function);
+  }
+
+  // Whether the word is a variable of the source, with the name of a built-in one.
+  bool declares_own() const {
+    const Token& type = token(token(-1).is("&") || token(-1).is("*") ? -2 : -1);
+    for (const char* word : {"dim3", "uint3", "const", "auto", "int", "unsigned"})
+      if (type.is(word)) return true;
+    return false;
   }
 
   // A variable of the device is the file's own, as in nvcc's whole-program mode.
@@ -219,12 +252,26 @@ class Rewriter {
     at_ = close;
   }
 
+  // An open brace, and how many parentheses are open around it.
+  struct Scope {
+    bool is_namespace;
+    int parentheses;
+  };
+  // A variable of the source with the name of a built-in one, and how many scopes are around it.
+  struct Own {
+    std::string_view name;
+    std::size_t scope;
+  };
+
   const Source source_;
   const Tokens& tokens_;
+  const std::set<std::string_view> templates_;
   const bool is_relocatable_;
   Edits edits_;
   std::size_t at_ = 0, kernel_end_ = 0;
-  std::vector<char> scopes_;  // for each open brace, whether it is a namespace's
+  std::vector<Own> own_;
+  std::vector<Scope> scopes_;
+  int parentheses_ = 0;  // that are open in the innermost scope
   int next_shared_ = 0, next_assembly_ = 0;
 };
 

@@ -16,6 +16,7 @@ namespace tenon::nvcc {
 /// | `extern __shared__ T x[]` | a pointer to the block's dynamic memory |
 /// | `threadIdx` outside of kernels | a call |
 /// | `__device__ T x` at namespace scope | `static T x`, unless code is relocatable |
+/// | `X<T>::f<n>(a)` in a body, where some `f` is a template | `X<T>::template f<n>(a)` |
 /// | inline PTX | an error when it is used |
 ///
 /// @throws Failure with file and line for what cannot be.

@@ -60,6 +60,27 @@ TEST(RewriteTest, ALaunchIsACallWithItsConfigurationBehind) {
   EXPECT_EQ(lines(text), 4);
 }
 
+TEST(RewriteTest, AMemberTemplateOfADependentTypeIsCalledAsOne) {
+  const std::string declared =
+      "template <int N, class = A<N>> struct S { template <int M> static void f(int); };\n";
+  EXPECT_THAT(rewritten(declared + "template <int N> void g() { S<N, A<N>>::f<(N > 2)>(1); }"),
+              HasSubstr("S<N, A<N>>::template f<(N > 2)>(1);"));
+  for (const char* untouched : {"void g() { S<N>::n < 3; }", "void g() { S<N>::n<3>(1); }",
+                                "template <> void S<2>::f<3>(int) {}", "void g() { S<2>::f<3; }"})
+    EXPECT_THAT(rewritten(declared + untouched), HasSubstr(untouched));
+}
+
+TEST(RewriteTest, AVariableOfTheSourceMayBeCalledAsABuiltInOne) {
+  const std::string own =
+      "void f(const dim3& gridDim);\nvoid g() { dim3 gridDim = {2, 1, 1}; if (a) { gridDim.x; } "
+      "}\nvoid h(dim3 gridDim, int blockDim) { gridDim.x + blockDim; }\n"
+      "struct S { dim3 gridDim; };\n";
+  EXPECT_THAT(rewritten(own + "void i() { gridDim.x + blockDim.x; }\n"),
+              HasSubstr(own
+                        + "void i() { ::tenon::hostcuda::grid_size().x + "
+                          "::tenon::hostcuda::block_size().x; }\n"));
+}
+
 TEST(RewriteTest, TextsAndRawTextsAreLeftAlone) {
   const std::string source =
       "const char* a = \"k<<<1, 2>>>(x) __shared__\";\nauto b = R\"x(threadIdx \" "

@@ -147,4 +147,32 @@ std::string parameter_types(const Source& source, std::size_t begin, std::size_t
   return types;
 }
 
+std::size_t closing_angle(const Source& source, std::size_t open) {
+  const Tokens& tokens = source.tokens;
+  int depth = 0;
+  for (std::size_t i = open; i < tokens.size(); ++i) {
+    const Token& t = tokens[i];
+    if (t.kind != Kind::kSign) continue;
+    if (t.is(";") || t.is("{") || closes(t)) break;
+    if (opens(t)) i = closing(source, i);
+    if (t.is("<")) ++depth;
+    if (t.is(">") || t.is(">>")) depth -= static_cast<int>(t.text.size());
+    if (depth <= 0) return i;
+  }
+  return tokens.size();
+}
+
+std::set<std::string_view> function_templates(const Source& source) {
+  const Tokens& tokens = source.tokens;
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i].is_system || !tokens[i].is("template") || !tokens[i + 1].is("<")) continue;
+    i = closing_angle(source, i + 1) + 1;
+    while (i < tokens.size() && !tokens[i].is("(") && !tokens[i].is(";") && !tokens[i].is("{")) ++i;
+    if (i < tokens.size() && tokens[i].is("(") && tokens[i - 1].kind == Kind::kWord)
+      names.insert(tokens[i - 1].text);
+  }
+  return names;
+}
+
 }  // namespace tenon::nvcc

@@ -1,7 +1,9 @@
 /// What the rewriter has to know of C++'s syntax.
 #pragma once
 
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hostcuda/compiler/lexer.h"
@@ -29,6 +31,13 @@ struct Range {
   std::size_t begin, end;
 };
 std::vector<Range> split(const Source& source, std::size_t begin, std::size_t end);
+
+/// The index of the `>` that closes the `<` at `open`; the number of tokens if it opens nothing. It
+/// may be the first half of a `>>`.
+std::size_t closing_angle(const Source& source, std::size_t open);
+
+/// Names of functions that sources declare as templates.
+std::set<std::string_view> function_templates(const Source& source);
 
 /// `decltype(name)`, with `...` for a pack, of a function's parameters in (begin, end); "" if one
 /// has no name, which is told by `are_known`.

@@ -7,6 +7,8 @@
 #include <cuda_runtime.h>
 #include <library_types.h>
 
+#include <cmath>
+
 #include "tenon/hostcuda/gemm.h"
 
 #define CUBLAS_VERSION 130000
@@ -31,11 +33,24 @@ typedef enum {
   CUBLAS_PEDANTIC_MATH = 2,
   CUBLAS_TF32_TENSOR_OP_MATH = 3,
 } cublasMath_t;
+// clang-format off
 typedef enum {
-  CUBLAS_GEMM_DFALT = -1,
-  CUBLAS_GEMM_DEFAULT = -1,
-  CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99
+  CUBLAS_GEMM_DFALT = -1, CUBLAS_GEMM_DEFAULT = -1,
+  CUBLAS_GEMM_ALGO0, CUBLAS_GEMM_ALGO1, CUBLAS_GEMM_ALGO2, CUBLAS_GEMM_ALGO3, CUBLAS_GEMM_ALGO4,
+  CUBLAS_GEMM_ALGO5, CUBLAS_GEMM_ALGO6, CUBLAS_GEMM_ALGO7, CUBLAS_GEMM_ALGO8, CUBLAS_GEMM_ALGO9,
+  CUBLAS_GEMM_ALGO10, CUBLAS_GEMM_ALGO11, CUBLAS_GEMM_ALGO12, CUBLAS_GEMM_ALGO13,
+  CUBLAS_GEMM_ALGO14, CUBLAS_GEMM_ALGO15, CUBLAS_GEMM_ALGO16, CUBLAS_GEMM_ALGO17,
+  CUBLAS_GEMM_ALGO18, CUBLAS_GEMM_ALGO19, CUBLAS_GEMM_ALGO20, CUBLAS_GEMM_ALGO21,
+  CUBLAS_GEMM_ALGO22, CUBLAS_GEMM_ALGO23,
+  CUBLAS_GEMM_DFALT_TENSOR_OP = 99, CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99,
+  CUBLAS_GEMM_ALGO0_TENSOR_OP, CUBLAS_GEMM_ALGO1_TENSOR_OP, CUBLAS_GEMM_ALGO2_TENSOR_OP,
+  CUBLAS_GEMM_ALGO3_TENSOR_OP, CUBLAS_GEMM_ALGO4_TENSOR_OP, CUBLAS_GEMM_ALGO5_TENSOR_OP,
+  CUBLAS_GEMM_ALGO6_TENSOR_OP, CUBLAS_GEMM_ALGO7_TENSOR_OP, CUBLAS_GEMM_ALGO8_TENSOR_OP,
+  CUBLAS_GEMM_ALGO9_TENSOR_OP, CUBLAS_GEMM_ALGO10_TENSOR_OP, CUBLAS_GEMM_ALGO11_TENSOR_OP,
+  CUBLAS_GEMM_ALGO12_TENSOR_OP, CUBLAS_GEMM_ALGO13_TENSOR_OP, CUBLAS_GEMM_ALGO14_TENSOR_OP,
+  CUBLAS_GEMM_ALGO15_TENSOR_OP
 } cublasGemmAlgo_t;
+// clang-format on
 typedef enum {
   CUBLAS_COMPUTE_16F = 64,
   CUBLAS_COMPUTE_16F_PEDANTIC = 65,
@@ -87,6 +102,14 @@ inline cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t math
 }
 inline cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode) {
   tenon::hostcuda::context_of(handle).mode = mode;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* math) {
+  *math = tenon::hostcuda::context_of(handle).math;
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* mode) {
+  *mode = tenon::hostcuda::context_of(handle).mode;
   return CUBLAS_STATUS_SUCCESS;
 }
 inline cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, size_t) {
@@ -217,4 +240,67 @@ inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta,
                                    cublasGemmAlgo_t algorithm) {
   return cublasGemmStridedBatchedEx(handle, ta, tb, m, n, k, alpha, a, a_type, lda, 0, b, b_type,
                                     ldb, 0, beta, c, c_type, ldc, 0, 1, compute, algorithm);
+}
+
+/// The same with the type of the sums in place of how to compute them, as before CUDA 11.
+inline cublasComputeType_t tenon_compute_type(cudaDataType sums) {
+  return sums == CUDA_R_16F ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F;
+}
+inline cublasStatus_t cublasGemmStridedBatchedEx(
+    cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+    const void* alpha, const void* a, cudaDataType a_type, int lda, long long sa, const void* b,
+    cudaDataType b_type, int ldb, long long sb, const void* beta, void* c, cudaDataType c_type,
+    int ldc, long long sc, int count, cudaDataType sums, cublasGemmAlgo_t algorithm) {
+  return cublasGemmStridedBatchedEx(handle, ta, tb, m, n, k, alpha, a, a_type, lda, sa, b, b_type,
+                                    ldb, sb, beta, c, c_type, ldc, sc, count,
+                                    tenon_compute_type(sums), algorithm);
+}
+inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta,
+                                   cublasOperation_t tb, int m, int n, int k, const void* alpha,
+                                   const void* a, cudaDataType a_type, int lda, const void* b,
+                                   cudaDataType b_type, int ldb, const void* beta, void* c,
+                                   cudaDataType c_type, int ldc, cudaDataType sums,
+                                   cublasGemmAlgo_t algorithm) {
+  return cublasGemmEx(handle, ta, tb, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c,
+                      c_type, ldc, tenon_compute_type(sums), algorithm);
+}
+
+namespace tenon::hostcuda {
+
+/// Work on vectors, whose results the host may read at once in CUBLAS_POINTER_MODE_HOST.
+template <class F> cublasStatus_t run_vectors(cublasHandle_t handle, bool has_result, F&& work) {
+  const cublasContext& context = context_of(handle);
+  cudaError_t error = put_into(context.stream, std::forward<F>(work));
+  if (error == cudaSuccess && has_result && context.mode == CUBLAS_POINTER_MODE_HOST)
+    error = cudaStreamSynchronize(context.stream);
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+}  // namespace tenon::hostcuda
+
+/// The sum of the absolute values.
+inline cublasStatus_t cublasSasum(cublasHandle_t handle, int n, const float* x, int stride,
+                                  float* result) {
+  return tenon::hostcuda::run_vectors(handle, true, [=] {
+    float sum = 0;
+    for (long i = 0; i < n && stride > 0; ++i) sum += std::fabs(x[i * stride]);
+    *result = sum;
+  });
+}
+/// Strides from 1 on.
+inline cublasStatus_t cublasScopy(cublasHandle_t handle, int n, const float* x, int x_stride,
+                                  float* y, int y_stride) {
+  if (x_stride < 1 || y_stride < 1) return CUBLAS_STATUS_NOT_SUPPORTED;
+  return tenon::hostcuda::run_vectors(handle, false, [=] {
+    for (long i = 0; i < n; ++i) y[i * y_stride] = x[i * x_stride];
+  });
+}
+inline cublasStatus_t cublasSscal(cublasHandle_t handle, int n, const float* alpha, float* x,
+                                  int stride) {
+  const bool is_late = tenon::hostcuda::context_of(handle).mode == CUBLAS_POINTER_MODE_DEVICE;
+  const float now = is_late ? 0 : *alpha;
+  return tenon::hostcuda::run_vectors(handle, false, [=] {
+    const float factor = is_late ? *alpha : now;
+    for (long i = 0; i < n && stride > 0; ++i) x[i * stride] *= factor;
+  });
 }

@@ -28,6 +28,11 @@ using __nv_half2 = __half2;
 
 TENON_TO_SHORT(__half, half)
 
+/// What plugins call of the toolkit's own workings.
+inline float __internal_half2float(unsigned short bits) {
+  return __half(__half_raw{bits}).wide();
+}
+
 inline __half2 make_half2(__half x, __half y) {
   return {x, y};
 }

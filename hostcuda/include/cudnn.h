@@ -102,6 +102,29 @@ inline cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor,
   *tensor = {type, {n, c, h, w}};
   return CUDNN_STATUS_SUCCESS;
 }
+/// Only tensors without gaps are supported yet. Axes between the second and the last are one.
+inline cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor,
+                                                cudnnDataType_t type, int rank, const int* extents,
+                                                const int* strides) {
+  if (!tensor || rank < 3 || rank > 8) return CUDNN_STATUS_BAD_PARAM;
+  std::int64_t step = 1;
+  for (int d = rank - 1; d >= 0; step *= extents[d--]) {
+    if (extents[d] <= 0) return CUDNN_STATUS_BAD_PARAM;
+    if (strides[d] != step) return CUDNN_STATUS_NOT_SUPPORTED;
+  }
+  const int last = rank == 3 ? 1 : extents[rank - 1];
+  return cudnnSetTensor4dDescriptor(tensor, CUDNN_TENSOR_NCHW, type, extents[0], extents[1],
+                                    static_cast<int>(step / extents[0] / extents[1] / last), last);
+}
+/// What scales, biases and means are: a number for each channel, or for each place of a channel.
+inline cudnnStatus_t cudnnDeriveBNTensorDescriptor(cudnnTensorDescriptor_t derived,
+                                                   cudnnTensorDescriptor_t x,
+                                                   cudnnBatchNormMode_t mode) {
+  if (!derived || !x) return CUDNN_STATUS_BAD_PARAM;
+  const bool is_spatial = mode != CUDNN_BATCHNORM_PER_ACTIVATION;
+  return cudnnSetTensor4dDescriptor(derived, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, x->extent[1],
+                                    is_spatial ? 1 : x->extent[2], is_spatial ? 1 : x->extent[3]);
+}
 
 namespace tenon::hostcuda {
 

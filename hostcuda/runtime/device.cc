@@ -99,7 +99,7 @@ void for_each_side_by_side(long count, void (*call)(void*, long), void* data) {
     void (*call)(void*, long);
     void* data;
   } work{{}, count, call, data};
-  const long workers = std::min<long>(environment().workers, count);
+  const long workers = std::min<long>(environment().workers(), count);
   if (count <= 0) return;
   run_side_by_side(
       static_cast<unsigned>(workers),

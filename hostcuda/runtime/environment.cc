@@ -32,19 +32,34 @@ Environment from_environment() {
   Environment e;
   if (const char* order = std::getenv("TENON_CUDA_ORDER"); order && !read_order(order, e))
     report("TENON_CUDA_ORDER=%s is none of forward, reverse, random, random:SEED", order);
-  e.workers = std::thread::hardware_concurrency();
-  if (const char* threads = std::getenv("TENON_THREADS"); threads && !read(threads, e.workers))
+  e.threads = std::thread::hardware_concurrency();
+  if (const char* threads = std::getenv("TENON_THREADS"); threads && !read(threads, e.threads))
     report("TENON_THREADS=%s is no number", threads);
-  // Reports are the same each time when blocks run one after another.
-  if (e.workers == 0 || has_sanitizer() || e.order != Order::kForward) e.workers = 1;
+  if (const char* timeout = std::getenv("TENON_CUDA_TIMEOUT"); timeout && !read(timeout, e.timeout))
+    report("TENON_CUDA_TIMEOUT=%s is no number of seconds", timeout);
+  return e;
+}
+
+Environment& mutable_environment() {
+  static Environment e = from_environment();
   return e;
 }
 
 }  // namespace
 
+unsigned Environment::workers() const {
+  return threads == 0 || has_sanitizer() || order != Order::kForward ? 1 : threads;
+}
+
 const Environment& environment() {
-  static const Environment e = from_environment();
-  return e;
+  return mutable_environment();
 }
 
 }  // namespace tenon::hostcuda
+
+bool tenonHostcudaSetOrder(const char* order) {
+  using namespace tenon::hostcuda;
+  Environment& e = mutable_environment();
+  e.seed = 1;
+  return read_order(order, e);
+}

@@ -29,7 +29,7 @@ void run_launch(void* data) {
   launch.begin();
   const std::uint64_t blocks = launch.blocks();
   const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(
-      environment().workers, blocks * launch.threads() / kWorthSharing + 1));
+      environment().workers(), blocks * launch.threads() / kWorthSharing + 1));
   run_side_by_side(
       static_cast<unsigned>(std::min<std::uint64_t>(workers, blocks)),
       [](void* shared) {

@@ -2,9 +2,9 @@
 #include "hostcuda/runtime/pool.h"
 
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
-#include <thread>
+
+#include "hostcuda/runtime/service_thread.h"
 
 namespace tenon::hostcuda {
 namespace {
@@ -29,24 +29,13 @@ class Pool {
   }
 
  private:
-  // The threads live as long as the process. Signals are the application's.
   bool start() {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool has_started = true;
-    try {
-      std::thread([this] { serve(); }).detach();
-      ++threads_;
-    } catch (...) {
-      has_started = false;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    const bool has_started = start_service_thread("tenon-blocks", serve, this);
+    if (has_started) ++threads_;
     return has_started;
   }
-
+  static void serve(void* data) { static_cast<Pool*>(data)->serve(); }
   void serve() {
-    pthread_setname_np(pthread_self(), "tenon-blocks");
     std::unique_lock lock(mutex_);
     for (;;) {
       begin_.wait(lock, [this] { return wanted_ > 0; });

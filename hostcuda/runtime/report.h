@@ -7,3 +7,7 @@ namespace tenon::hostcuda {
 __attribute__((format(printf, 1, 2))) void report(const char* format, ...);
 
 }  // namespace tenon::hostcuda
+
+/// For programs that load kernels and find this by its name: what was said since the last call, the
+/// first 4 KiB of it. Valid until the calling thread calls again.
+extern "C" const char* tenonHostcudaSaid();

@@ -47,6 +47,7 @@ void Worker::run(Launch& launch) {
   warps_.clear();
   warps_.resize((block_.threads + 31) / 32);
   shared_.begin_launch(launch.dynamic_bytes);
+  progress_.begin(launch, block_);
   release(&begin_);
   for (blocks_are_left_ = begin_block(); blocks_are_left_ && !failed_;) {
     while (done_ < block_.threads && !failed_) {
@@ -60,6 +61,7 @@ void Worker::run(Launch& launch) {
     if (failed_ || !blocks_are_left_) break;
     blocks_are_left_ = begin_block();
   }
+  progress_.end();
   if (failed_) abandon();
   acquire(&end_);
   current_ = nullptr;
@@ -68,6 +70,7 @@ void Worker::run(Launch& launch) {
 }
 
 bool Worker::begin_block() {
+  progress_.step();
   if (!launch_->take_block(block_.index)) return false;
   const Environment& e = environment();
   block_.is_plain = e.order == Order::kForward && !has_thread_sanitizer()
@@ -136,6 +139,7 @@ bool Worker::next_thread(unsigned* number) {
 }
 
 void Worker::thread_ended(unsigned number) {
+  progress_.step();
   has_ended_[number] = 1;
   ++done_;
   if (!at_barrier_.empty() && at_barrier_.size() + done_ == block_.threads) open_barrier();
@@ -246,6 +250,7 @@ void Worker::require_same_place(const std::vector<Fiber*>& waiting, Site site) {
 // Others run until somebody wakes the fiber.
 void Worker::wait(Site site) {
   Fiber* const self = current_;
+  progress_.step();
   self->site = site;
   self->is_waiting = true;
   Fiber* const next = pick();

@@ -10,6 +10,7 @@
 #include "hostcuda/runtime/fiber.h"
 #include "hostcuda/runtime/launch.h"
 #include "hostcuda/runtime/shared_memory.h"
+#include "hostcuda/runtime/watchdog.h"
 #include "tenon/hostcuda/wait.h"
 
 namespace tenon::hostcuda {
@@ -77,6 +78,7 @@ class Worker {
 
   Launch* launch_ = nullptr;
   Block block_{};
+  Progress progress_;
   SharedMemory shared_;
   bool blocks_are_left_ = false;
   bool failed_ = false;

@@ -4,6 +4,10 @@
 
 #include <cuda_runtime.h>
 
+#include <cfloat>
+
+#include "cuda/functional"
+
 namespace cub {
 
 struct Sum {
@@ -22,11 +26,21 @@ struct Inequality {
   template <class T, class U> bool operator()(const T& a, const U& b) const { return !(a == b); }
 };
 
-template <class K, class V> struct KeyValuePair {
+}  // namespace cub
+
+/// A base of CUB's types: nvcc finds operators of the global namespace for them when a template is
+/// instantiated, and C++ does so for a base's.
+struct TenonGlobal {};
+
+namespace cub {
+
+template <class K, class V> struct KeyValuePair : TenonGlobal {
   using Key = K;
   using Value = V;
   K key;
   V value;
+  KeyValuePair() = default;
+  KeyValuePair(const K& key, const V& value) : key(key), value(value) {}
   bool operator!=(const KeyValuePair& other) const {
     return key != other.key || value != other.value;
   }

@@ -91,7 +91,7 @@ template <class T> struct device_vector : std::vector<T> {
   device_vector(const std::vector<T>& other) : std::vector<T>(other) {}
 };
 
-// Algorithms, with a policy in front and without.
+// Algorithms, with a policy in front.
 #define TENON_ALGORITHM(name, parameters, body)                     \
   void name(const execution_policy_in_stream& policy, parameters) { \
     policy.run([&] { body; });                                      \
@@ -100,20 +100,12 @@ template <class T> struct device_vector : std::vector<T> {
 
 template <class It, class T>
 TENON_ALGORITHM(fill, TENON_LIST(It a, It b, const T& value), for (; a != b; ++a) * a = value)
-template <class It, class T>
-void fill(It a, It b, const T& value) {
-  fill(device, a, b, value);
-}
 template <class It, class N, class T>
 TENON_ALGORITHM(fill_n, TENON_LIST(It a, N count, const T& value),
                 for (N i = 0; i < count; ++i) a[i] = value)
 template <class It>
 TENON_ALGORITHM(sequence, TENON_LIST(It a, It b), std::ptrdiff_t i = 0;
                 for (; a != b; ++a) * a = i++)
-template <class It>
-void sequence(It a, It b) {
-  sequence(device, a, b);
-}
 template <class It, class F>
 TENON_ALGORITHM(for_each, TENON_LIST(It a, It b, F f), for (; a != b; ++a) f(*a))
 template <class It, class N, class F>
@@ -124,10 +116,6 @@ template <class It>
 TENON_ALGORITHM(sort, TENON_LIST(It a, It b), std::stable_sort(a, b))
 template <class It, class F>
 TENON_ALGORITHM(sort, TENON_LIST(It a, It b, F before), std::stable_sort(a, b, before))
-template <class It>
-void sort(It a, It b) {
-  sort(device, a, b);
-}
 template <class K, class V, class F>
 void sort_by_key(const execution_policy_in_stream& policy, K a, K b, V values, F before) {
   policy.run([&] {
@@ -180,6 +168,9 @@ template <class In, class T>
 T reduce(const execution_policy_in_stream& policy, In a, In b, T total) {
   return reduce(policy, a, b, total, std::plus<>());
 }
+template <class In> auto reduce(const execution_policy_in_stream& policy, In a, In b) {
+  return reduce(policy, a, b, std::decay_t<decltype(*a)>{});
+}
 template <class In, class F, class T, class G>
 T transform_reduce(const execution_policy_in_stream& policy, In a, In b, F f, T total, G g) {
   policy.run([&] {
@@ -187,26 +178,34 @@ T transform_reduce(const execution_policy_in_stream& policy, In a, In b, F f, T 
   });
   return total;
 }
-template <class In, class Out>
-Out inclusive_scan(const execution_policy_in_stream& policy, In a, In b, Out out) {
+template <class In, class Out, class F>
+Out inclusive_scan(const execution_policy_in_stream& policy, In a, In b, Out out, F f) {
   policy.run([&] {
     if (a == b) return;
-    auto total = *a;
+    std::decay_t<decltype(*a)> total = *a;
     *out = total;
-    for (++a, ++out; a != b; ++a, ++out) *out = total = total + *a;
+    for (++a, ++out; a != b; ++a, ++out) *out = total = f(total, *a);
+  });
+  return out;
+}
+template <class In, class Out>
+Out inclusive_scan(const execution_policy_in_stream& policy, In a, In b, Out out) {
+  return inclusive_scan(policy, a, b, out, std::plus<>());
+}
+template <class In, class Out, class T, class F>
+Out exclusive_scan(const execution_policy_in_stream& policy, In a, In b, Out out, T total, F f) {
+  policy.run([&] {
+    for (; a != b; ++a, ++out) {
+      const auto item = *a;
+      *out = total;
+      total = f(total, item);
+    }
   });
   return out;
 }
 template <class In, class Out, class T>
 Out exclusive_scan(const execution_policy_in_stream& policy, In a, In b, Out out, T total) {
-  policy.run([&] {
-    for (; a != b; ++a, ++out) {
-      const auto item = *a;
-      *out = total;
-      total = total + item;
-    }
-  });
-  return out;
+  return exclusive_scan(policy, a, b, out, total, std::plus<>());
 }
 template <class In, class Out>
 Out exclusive_scan(const execution_policy_in_stream& policy, In a, In b, Out out) {
@@ -227,6 +226,94 @@ std::pair<KOut, VOut> reduce_by_key(const execution_policy_in_stream& policy, K 
   });
   return {keys_out, values_out};
 }
+
+template <class K, class V, class KOut, class VOut>
+std::pair<KOut, VOut> reduce_by_key(const execution_policy_in_stream& policy, K a, K b, V values,
+                                    KOut keys_out, VOut values_out) {
+  return reduce_by_key(policy, a, b, values, keys_out, values_out, std::equal_to<>(),
+                       std::plus<>());
+}
+
+// What the standard library does in the same way.
+#define TENON_STANDARD(name, standard)                                            \
+  template <class It, class... Rest>                                              \
+  auto name(const execution_policy_in_stream& policy, It a, It b, Rest... rest) { \
+    decltype(std::standard(a, b, rest...)) result{};                              \
+    policy.run([&] { result = std::standard(a, b, rest...); });                   \
+    return result;                                                                \
+  }
+TENON_STANDARD(copy_if, copy_if)
+TENON_STANDARD(remove_if, remove_if)
+TENON_STANDARD(unique, unique)
+TENON_STANDARD(count, count)
+TENON_STANDARD(count_if, count_if)
+TENON_STANDARD(max_element, max_element)
+TENON_STANDARD(min_element, min_element)
+TENON_STANDARD(find, find)
+TENON_STANDARD(lower_bound, lower_bound)
+TENON_STANDARD(upper_bound, upper_bound)
+#undef TENON_STANDARD
+template <class Map, class In, class Out>
+Out gather(const execution_policy_in_stream& policy, Map a, Map b, In from, Out out) {
+  policy.run([&] {
+    for (; a != b; ++a, ++out) *out = from[*a];
+  });
+  return out;
+}
+template <class In, class Map, class Out>
+void scatter(const execution_policy_in_stream& policy, In a, In b, Map map, Out out) {
+  policy.run([&] {
+    for (; a != b; ++a, ++map) out[*map] = *a;
+  });
+}
+
+// Sorts are stable here.
+#define TENON_SAME(name, other)                                                               \
+  template <class... A> void name(const execution_policy_in_stream& policy, A... arguments) { \
+    other(policy, arguments...);                                                              \
+  }
+TENON_SAME(stable_sort, sort)
+TENON_SAME(stable_sort_by_key, sort_by_key)
+#undef TENON_SAME
+
+// Without a policy, the work is the device's.
+template <class T>
+using IfNoPolicy = std::enable_if_t<!std::is_base_of<execution_policy_in_stream, T>::value>;
+#define TENON_WITHOUT_POLICY(name)                                 \
+  template <class First, class... Rest, class = IfNoPolicy<First>> \
+  auto name(First first, Rest... rest) {                           \
+    return name(device, first, rest...);                           \
+  }
+TENON_WITHOUT_POLICY(fill)
+TENON_WITHOUT_POLICY(fill_n)
+TENON_WITHOUT_POLICY(sequence)
+TENON_WITHOUT_POLICY(for_each)
+TENON_WITHOUT_POLICY(for_each_n)
+TENON_WITHOUT_POLICY(generate)
+TENON_WITHOUT_POLICY(sort)
+TENON_WITHOUT_POLICY(sort_by_key)
+TENON_WITHOUT_POLICY(stable_sort)
+TENON_WITHOUT_POLICY(stable_sort_by_key)
+TENON_WITHOUT_POLICY(copy)
+TENON_WITHOUT_POLICY(copy_if)
+TENON_WITHOUT_POLICY(remove_if)
+TENON_WITHOUT_POLICY(unique)
+TENON_WITHOUT_POLICY(count)
+TENON_WITHOUT_POLICY(count_if)
+TENON_WITHOUT_POLICY(max_element)
+TENON_WITHOUT_POLICY(min_element)
+TENON_WITHOUT_POLICY(find)
+TENON_WITHOUT_POLICY(lower_bound)
+TENON_WITHOUT_POLICY(upper_bound)
+TENON_WITHOUT_POLICY(gather)
+TENON_WITHOUT_POLICY(scatter)
+TENON_WITHOUT_POLICY(transform)
+TENON_WITHOUT_POLICY(transform_reduce)
+TENON_WITHOUT_POLICY(reduce)
+TENON_WITHOUT_POLICY(reduce_by_key)
+TENON_WITHOUT_POLICY(inclusive_scan)
+TENON_WITHOUT_POLICY(exclusive_scan)
+#undef TENON_WITHOUT_POLICY
 
 #undef TENON_ALGORITHM
 #undef TENON_LIST

@@ -1,9 +1,4 @@
-// CUB and Thrust.
-#include <thrust/execution_policy.h>
-#include <thrust/fill.h>
-#include <thrust/reduce.h>
-#include <thrust/sort.h>
-
+// CUB: what the threads of a block or of a warp do together, and sorts of the device.
 #include <cub/cub.cuh>
 
 #include "suite.h"
@@ -77,6 +72,81 @@ KERNEL_CASE(collectives_of_warps) {
                }));
 }
 
+struct Greater {
+  __device__ int operator()(int a, int b) const { return a > b ? a : b; }
+};
+
+// Items of a thread lie side by side after the load, and apart after the exchange.
+template <int threads, int items>
+__global__ void items_of_a_block(const int* in, int count, int* out) {
+  using Load = cub::BlockLoad<int, threads, items, cub::BLOCK_LOAD_TRANSPOSE>;
+  using Store = cub::BlockStore<int, threads, items, cub::BLOCK_STORE_DIRECT>;
+  using Exchange = cub::BlockExchange<int, threads, items>;
+  using Reduce = cub::BlockReduce<int, threads, cub::BLOCK_REDUCE_RAKING>;
+  using Scan = cub::BlockScan<int, threads, cub::BLOCK_SCAN_WARP_SCANS>;
+  __shared__ typename Load::TempStorage load;
+  __shared__ typename Store::TempStorage store;
+  __shared__ typename Exchange::TempStorage exchange;
+  __shared__ typename Reduce::TempStorage reduce;
+  __shared__ typename Scan::TempStorage scan;
+  int mine[items], scanned[items];
+  Load(load).Load(in, mine, count, -1);
+  const int greatest = Reduce(reduce).Reduce(mine, Greater());
+  Scan(scan).InclusiveScan(mine, scanned, Greater());
+  Exchange(exchange).BlockedToStriped(mine);
+  Store(store).Store(out, mine, count);
+  __syncthreads();
+  Store(store).Store(out + threads * items, scanned);
+  if (threadIdx.x == 0) out[2 * threads * items] = greatest;
+}
+
+KERNEL_CASE(items_of_blocks) {
+  constexpr int kThreads = 32, kItems = 3, kAll = kThreads * kItems, kCount = 90;
+  const auto value = [](int i) { return i < kCount ? i * 41 % 97 : -1; };
+  suite::Buffer<int> in(suite::made(kCount, [&](size_t i) { return value(static_cast<int>(i)); })),
+      out(size_t{2 * kAll + 1});
+  items_of_a_block<kThreads, kItems><<<1, kThreads>>>(in, kCount, out);
+  // Thread t stores, at t * kItems + i, what lay at i * kThreads + t.
+  std::vector<int> want(2 * kAll + 1);
+  int greatest = -1;
+  for (int t = 0; t < kThreads; ++t)
+    for (int i = 0; i < kItems; ++i) {
+      const int place = t * kItems + i;
+      greatest = std::max(greatest, value(place));
+      if (place < kCount) want[static_cast<size_t>(place)] = value(i * kThreads + t);
+      want[static_cast<size_t>(kAll + place)] = greatest;
+    }
+  want[2 * kAll] = greatest;
+  suite::check("items", out.read(), want);
+}
+
+__global__ void parts_of_warps(int* out) {
+  using Reduce = cub::WarpReduce<int, 8>;
+  using Scan = cub::WarpScan<int, 16>;
+  __shared__ typename Reduce::TempStorage reduce[4];
+  __shared__ typename Scan::TempStorage scan[2];
+  const int lane = threadIdx.x;
+  const int greatest = Reduce(reduce[lane / 8]).Reduce(lane * 5 % 32, Greater());
+  int before = 0;
+  Scan(scan[lane / 16]).ExclusiveSum(lane, before);
+  if (lane % 8 == 0) out[lane / 8] = greatest;
+  out[4 + lane] = before;
+}
+
+KERNEL_CASE(collectives_of_parts) {
+  suite::Buffer<int> out(size_t{36});
+  parts_of_warps<<<1, 32>>>(out);
+  std::vector<int> want(4);
+  for (int lane = 0; lane < 32; ++lane) {
+    int& greatest = want[static_cast<size_t>(lane / 8)];
+    greatest = std::max(greatest, lane * 5 % 32);
+    int before = 0;
+    for (int i = lane / 16 * 16; i < lane; ++i) before += i;
+    want.push_back(before);
+  }
+  suite::check("parts", out.read(), want);
+}
+
 KERNEL_CASE(sorts_of_the_device) {
   suite::Buffer<float> keys(std::vector<float>{3, -1, -0.f, 2, 0, 7, -5, 7}), keys_out(size_t{8});
   suite::Buffer<int> values(suite::made(8, [](size_t i) { return static_cast<int>(i); })),
@@ -103,19 +173,4 @@ KERNEL_CASE(sorts_of_the_device) {
   suite::Buffer<char> more(bytes);
   segments(more.data());
   suite::check("segments", values_out.read(), std::vector<int>{1, 2, 0, 6, 4, 3, 5, 7});
-}
-
-KERNEL_CASE(algorithms_of_thrust) {
-  cudaStream_t stream = nullptr;
-  suite::require(cudaStreamCreate(&stream), "cudaStreamCreate");
-  suite::Buffer<int> values(std::vector<int>{4, 1, 3, 2});
-  const auto policy = thrust::cuda::par.on(stream);
-  const int total =
-      thrust::reduce(policy, values.data(), values.data() + 4, 10, thrust::plus<int>());
-  thrust::sort(policy, values.data(), values.data() + 3);
-  thrust::fill_n(policy, values.data() + 3, 1, 9);
-  cudaStreamSynchronize(stream);
-  std::vector<int> got = values.read();
-  got.push_back(total);
-  suite::check("thrust", got, std::vector<int>{1, 3, 4, 9, 20});
 }

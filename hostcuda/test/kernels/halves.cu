@@ -4,21 +4,43 @@
 
 #include "suite.h"
 
-__device__ void arithmetic(const __half* x, int count, int t, unsigned* out) {
-  const __half a = x[t % count], b = x[t / count];
-  const __half results[] = {a + b,        a - b,    a * b, a / b, __hfma(a, b, x[(t + 1) % count]),
-                            __hmax(a, b), hsqrt(a), -a};
-  unsigned hash = 2166136261u;
-  for (const __half result : results) {
-    unsigned bits = __half_as_ushort(result);
-    if ((bits & 0x7fff) > 0x7c00) bits = 0x7fff;  // one NaN
-    hash = (hash ^ bits) * 16777619u;
-  }
-  out[t] = hash;
-}
-__global__ void all_halves(const __half* x, int count, unsigned* out) {
+#if defined(__aarch64__)
+using HostHalf = __fp16;
+#else
+using HostHalf = _Float16;
+#endif
+
+constexpr int kOperations = 8;
+
+// All pairs of numbers: operation after operation.
+__global__ void all_halves(const __half* x, int count, unsigned short* out) {
   const int t = blockIdx.x * blockDim.x + threadIdx.x;
-  if (t < count * count) arithmetic(x, count, t, out);
+  if (t >= count * count) return;
+  const __half a = x[t % count], b = x[t / count];
+  const __half results[kOperations] = {
+      a + b, a - b, a * b, a / b, __hfma(a, b, x[(t + 1) % count]), __hmax(a, b), hsqrt(a), -a};
+  for (int i = 0; i < kOperations; ++i) out[i * count * count + t] = __half_as_ushort(results[i]);
+}
+
+// The same on the host, from wider results that are exact or rounded once.
+static unsigned short operation(int i, long double a, long double b, long double c) {
+  const long double results[kOperations] = {a + b,     a - b, a * b,        a / b,
+                                            a * b + c, 0,     std::sqrt(a), -a};
+  const bool is_first = a > b || (a == b && std::signbit(b));
+  const auto half = static_cast<HostHalf>(i == 5 ? is_first ? a : b : results[i]);
+  unsigned short bits;
+  std::memcpy(&bits, &half, sizeof(bits));
+  return bits;
+}
+
+// One number for many.
+static unsigned hash(const unsigned short* values, size_t count) {
+  unsigned result = 2166136261u;
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_nan = (values[i] & 0x7fff) > 0x7c00;
+    result = (result ^ (is_nan ? 0x7fffu : values[i])) * 16777619u;
+  }
+  return result;
 }
 
 __global__ void convert(const float* x, int n, unsigned short* halves, unsigned short* bfloats,
@@ -53,16 +75,25 @@ KERNEL_CASE(conversions_of_halves) {
   suite::Buffer<int> integers(values.size());
   convert<<<(n + 31) / 32, 32>>>(x, n, halves, bfloats, integers);
   const std::vector<unsigned short> got = halves.read();
-  // The host's own conversion is the standard's.
-  std::vector<unsigned short> want;
+  // The host's own conversion is the standard's; the others are that or the next one.
+  std::vector<unsigned short> nearest, to_zero, up;
+  std::vector<int> whole;
   for (const float value : values) {
-    const auto half = static_cast<_Float16>(value);
+    const auto half = static_cast<HostHalf>(value);
+    const auto near = static_cast<double>(half), exact = static_cast<double>(value);
     unsigned short bits;
     std::memcpy(&bits, &half, sizeof(bits));
-    want.push_back(bits);
+    nearest.push_back(bits);
+    to_zero.push_back(static_cast<unsigned short>(bits - (std::fabs(near) > std::fabs(exact))));
+    up.push_back(
+        static_cast<unsigned short>(near < exact ? exact < 0 ? bits - 1 : bits + 1 : bits));
+    whole.push_back(std::isinf(near) ? near > 0 ? 2147483647 : -2147483647 - 1
+                                     : static_cast<int>(std::nearbyint(near)));
   }
-  suite::check("nearest", std::vector<unsigned short>(got.begin(), got.begin() + n), want);
-  suite::check("others", got, got);
+  suite::check("nearest", std::vector<unsigned short>(got.begin(), got.begin() + n), nearest);
+  suite::check("to_zero", std::vector<unsigned short>(got.begin() + n, got.begin() + 2 * n),
+               to_zero);
+  suite::check("up", std::vector<unsigned short>(got.begin() + 2 * n, got.end()), up);
   std::vector<unsigned short> bfloat;
   for (const float value : values) {
     unsigned wide;
@@ -70,18 +101,30 @@ KERNEL_CASE(conversions_of_halves) {
     bfloat.push_back(static_cast<unsigned short>((wide + 0x7fff + (wide >> 16 & 1)) >> 16));
   }
   suite::check("bfloats", bfloats.read(), bfloat);
-  suite::check("integers", integers.read(), integers.read());
+  suite::check("integers", integers.read(), whole);
 }
 
 KERNEL_CASE(arithmetic_of_halves) {
   std::vector<__half> values;
   for (const float value : awkward()) values.push_back(__float2half(value));
   const auto n = static_cast<int>(values.size());
+  const size_t count = values.size(), all = count * count;
   suite::Buffer<__half> x(values);
-  suite::Buffer<unsigned> out(values.size() * values.size());
+  suite::Buffer<unsigned short> out(all * kOperations);
   all_halves<<<(n * n + 63) / 64, 64>>>(x, n, out);
-  const std::vector<unsigned> got = out.read();
-  suite::check("arithmetic", got, got);
+  const std::vector<unsigned short> got = out.read();
+  const auto number = [&](size_t i) {
+    return static_cast<long double>(__half2float(values[i % count]));
+  };
+  const char* names[kOperations] = {"sum",   "difference", "product", "quotient",
+                                    "fused", "greater",    "root",    "negative"};
+  for (int i = 0; i < kOperations; ++i) {
+    std::vector<unsigned short> want;
+    for (size_t t = 0; t < all; ++t)
+      want.push_back(operation(i, number(t), number(t / count), number(t + 1)));
+    suite::check(names[i], std::vector<unsigned>{hash(&got[static_cast<size_t>(i) * all], all)},
+                 std::vector<unsigned>{hash(want.data(), all)});
+  }
 }
 
 __global__ void pairs(const __half2* x, __half2* out) {

@@ -3,20 +3,26 @@
 // from what the host computes.
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace suite {
 
 inline int failures = 0;
+inline const char* running = "";  // the case
 
 struct Case {
   const char* name;
@@ -66,30 +72,57 @@ template <class T> class Buffer {
   size_t count_;
 };
 
-inline double number(double value) {
-  return value;
+template <class T> double number(T value) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<double>(value);
+  else
+    return static_cast<double>(static_cast<float>(value));
 }
 
-// The distance of two floats, in units in the last place of the wanted one.
-inline double ulps(double got, double want) {
+// Bits of a float's fraction, the leading one among them, and the exponent of its least value; 0
+// for integers.
+template <class T>
+inline constexpr int kDigits = std::is_floating_point_v<T> ? std::numeric_limits<T>::digits : 0;
+template <> inline constexpr int kDigits<__half> = 11;
+template <> inline constexpr int kDigits<__nv_bfloat16> = 8;
+inline int least_exponent(int digits) {
+  return digits == 11 ? -24 : digits == 8 ? -133 : digits == 24 ? -149 : -1074;
+}
+
+// The distance of two numbers in units in the last place of the wanted one.
+inline double ulps(double got, double want, int digits) {
   if (got == want || (std::isnan(got) && std::isnan(want))) return 0;
-  const auto f = static_cast<float>(want);
-  const double unit = static_cast<double>(std::nextafter(std::fabs(f), INFINITY))
-                      - std::fabs(static_cast<double>(f));
-  return std::fabs(got - want) / unit;
+  if (digits == 0 || !std::isfinite(got) || !std::isfinite(want)) return INFINITY;
+  const int exponent = want == 0 ? -5000 : std::ilogb(want) - digits + 1;
+  return std::ldexp(std::fabs(got - want), -std::max(exponent, least_exponent(digits)));
 }
 
+// One check, on one line: its name, the digits of its numbers, the most units in the last place by
+// which they may differ from the wanted ones and from another machine's, and the numbers.
 template <class T, class W>
-void check(const char* what, const std::vector<T>& got, const std::vector<W>& want,
+void check(const std::string& what, const std::vector<T>& got, const std::vector<W>& want,
            double most_ulps = 0) {
-  std::printf("%s", what);
-  for (size_t i = 0; i < got.size(); ++i) std::printf(" %.9g", static_cast<double>(got[i]));
+  constexpr int digits = kDigits<T>;
+  std::printf("%s/%s %d %g", running, what.c_str(), digits, most_ulps);
+  for (const T& value : got) {
+    if constexpr (digits == 0)
+      std::printf(" %lld", static_cast<long long>(value));
+    else
+      std::printf(" %.*g", digits > 24 ? 17 : 9, number(value));
+  }
   std::printf("\n");
-  for (size_t i = 0; i < got.size(); ++i) {
-    const auto g = static_cast<double>(got[i]), w = static_cast<double>(want[i]);
-    if (ulps(g, w) <= most_ulps) continue;
+  if (got.size() != want.size()) {
     ++failures;
-    std::fprintf(stderr, "%s[%zu] is %.9g and should be %.9g\n", what, i, g, w);
+    std::fprintf(stderr, "%s/%s has %zu numbers, not %zu\n", running, what.c_str(), got.size(),
+                 want.size());
+    return;
+  }
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double g = number(got[i]), w = number(want[i]);
+    if (ulps(g, w, digits) <= most_ulps) continue;
+    ++failures;
+    std::fprintf(stderr, "%s/%s[%zu] is %.17g and should be %.17g\n", running, what.c_str(), i, g,
+                 w);
     break;
   }
 }

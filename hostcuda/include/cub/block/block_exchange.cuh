@@ -32,8 +32,14 @@ template <class T, int x, int items, bool = false, int y = 1, int z = 1> class B
   void BlockedToStriped(T (&in)[items], T (&out)[items], Site site = collective::here()) {
     exchange(in, out, false, site);
   }
+  void BlockedToStriped(T (&values)[items], Site site = collective::here()) {
+    exchange(values, values, false, site);
+  }
   void StripedToBlocked(T (&in)[items], T (&out)[items], Site site = collective::here()) {
     exchange(in, out, true, site);
+  }
+  void StripedToBlocked(T (&values)[items], Site site = collective::here()) {
+    exchange(values, values, true, site);
   }
 
  private:

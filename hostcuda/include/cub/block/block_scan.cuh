@@ -49,15 +49,30 @@ template <class Group, class T, int threads> class ScanOf {
   // Several items of each thread.
   template <int items>
   void InclusiveSum(T (&mine)[items], T (&out)[items], Site site = collective::here()) {
-    scan_items(mine, out, true, site);
+    scan_items(mine, out, cub::Sum(), true, nullptr, site);
+  }
+  template <int items>
+  void InclusiveSum(T (&mine)[items], T (&out)[items], T& total, Site site = collective::here()) {
+    total = scan_items(mine, out, cub::Sum(), true, nullptr, site);
   }
   template <int items>
   void ExclusiveSum(T (&mine)[items], T (&out)[items], Site site = collective::here()) {
-    scan_items(mine, out, false, site);
+    const T zero{};
+    scan_items(mine, out, cub::Sum(), false, &zero, site);
   }
   template <int items>
   void ExclusiveSum(T (&mine)[items], T (&out)[items], T& total, Site site = collective::here()) {
-    total = scan_items(mine, out, false, site);
+    const T zero{};
+    total = scan_items(mine, out, cub::Sum(), false, &zero, site);
+  }
+  template <int items, class F>
+  void InclusiveScan(T (&mine)[items], T (&out)[items], F combine, Site site = collective::here()) {
+    scan_items(mine, out, combine, true, nullptr, site);
+  }
+  template <int items, class F>
+  void ExclusiveScan(T (&mine)[items], T (&out)[items], T first, F combine,
+                     Site site = collective::here()) {
+    scan_items(mine, out, combine, false, &first, site);
   }
 
  protected:
@@ -70,16 +85,18 @@ template <class Group, class T, int threads> class ScanOf {
     out = result[0];
     return total;
   }
-  template <int items>
-  T scan_items(T (&mine)[items], T (&out)[items], bool is_inclusive, Site site) {
-    T sum{}, before{};
-    for (int i = 0; i < items; ++i) sum = sum + mine[i];
-    const T zero{};
-    const T total = scan(sum, before, cub::Sum(), false, &zero, site);
+  template <int items, class F>
+  T scan_items(T (&mine)[items], T (&out)[items], F combine, bool is_inclusive, const T* first,
+               Site site) {
+    T sum = mine[0], before{};
+    for (int i = 1; i < items; ++i) sum = combine(sum, mine[i]);
+    const T total = scan(sum, before, combine, false, first, site);
+    bool has_before = first != nullptr || Group::place() > 0;
     for (int i = 0; i < items; ++i) {
-      const T after = before + mine[i];
+      const T after = has_before ? combine(before, mine[i]) : mine[i];
       out[i] = is_inclusive ? after : before;
       before = after;
+      has_before = true;
     }
     return total;
   }
@@ -93,12 +110,25 @@ class BlockScan : public ScanOf<collective::Block, T, x * y * z> {
 
  public:
   using Base::Base;
+  using Base::ExclusiveSum;
   using Base::InclusiveSum;
 
   /// `prefix(total)` gives, in the first warp, what comes before the block.
   template <class Prefix>
   void InclusiveSum(T mine, T& out, Prefix& prefix, collective::Site site = collective::here()) {
     const T total = this->scan(mine, out, cub::Sum(), true, nullptr, site);
+    add_prefix(out, total, prefix, site);
+  }
+  template <class Prefix>
+  void ExclusiveSum(T mine, T& out, Prefix& prefix, collective::Site site = collective::here()) {
+    const T zero{};
+    const T total = this->scan(mine, out, cub::Sum(), false, &zero, site);
+    add_prefix(out, total, prefix, site);
+  }
+
+ private:
+  template <class Prefix>
+  void add_prefix(T& out, const T& total, Prefix& prefix, collective::Site site) {
     collective::Block::wait(site);
     if (collective::Block::place() < 32) {
       const T before = prefix(total);

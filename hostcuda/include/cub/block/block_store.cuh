@@ -1,4 +1,4 @@
-/// Part of block_exchange.cuh.
+/// Part of block_load.cuh.
 #pragma once
 
-#include "cub/block/block_exchange.cuh"
+#include "cub/block/block_load.cuh"

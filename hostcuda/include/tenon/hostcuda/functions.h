@@ -7,6 +7,10 @@
 
 #include "tenon/hostcuda/wait.h"
 
+// Those of the host's library also write a global variable, the sign: a race of threads.
+extern "C" float lgammaf(float) noexcept __asm__("tenon_hostcuda_lgammaf");
+extern "C" double lgamma(double) noexcept __asm__("tenon_hostcuda_lgamma");
+
 #define TENON_EXTREMA(type, a_type, b_type)                        \
   inline type max(a_type a, b_type b) {                            \
     const type x = static_cast<type>(a), y = static_cast<type>(b); \
@@ -85,11 +89,22 @@ inline float norm3df(float x, float y, float z) {
 inline float rnorm3df(float x, float y, float z) {
   return 1 / std::hypot(x, y, z);
 }
+namespace tenon::hostcuda {
+/// The sine of `x` half turns and `quarters` of a turn: exact where it is 0 or 1.
+inline double sine_of_half_turns(double x, int quarters) {
+  if (!std::isfinite(x)) return NAN;
+  const double turn = std::fmod(x, 2.), nearest = std::nearbyint(2 * turn);
+  const double rest = M_PI * (turn - nearest / 2);
+  const int quarter = (static_cast<int>(nearest) + quarters) & 3;
+  const double value = quarter & 1 ? std::cos(rest) : std::sin(rest);
+  return quarter & 2 ? -value : value;
+}
+}  // namespace tenon::hostcuda
 inline double sinpi(double x) {
-  return std::sin(M_PI * std::fmod(x, 2.));
+  return tenon::hostcuda::sine_of_half_turns(x, 0);
 }
 inline double cospi(double x) {
-  return std::cos(M_PI * std::fmod(x, 2.));
+  return tenon::hostcuda::sine_of_half_turns(x, 1);
 }
 inline float sinpif(float x) {
   return static_cast<float>(sinpi(static_cast<double>(x)));
@@ -101,8 +116,9 @@ inline void sincospif(float x, float* sine, float* cosine) {
   *sine = sinpif(x);
   *cosine = cospif(x);
 }
+// Far out, an error in erfc's argument grows by the argument's square.
 inline double normcdf(double x) {
-  return std::erfc(-x * M_SQRT1_2) / 2;
+  return static_cast<double>(std::erfc(static_cast<long double>(-x) / std::sqrt(2.L)) / 2);
 }
 inline float normcdff(float x) {
   return static_cast<float>(normcdf(static_cast<double>(x)));

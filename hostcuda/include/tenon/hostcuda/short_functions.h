@@ -32,35 +32,48 @@ TENON_UNARY(trunc, std::trunc(x))
 TENON_UNARY(rint, std::nearbyint(x))
 #undef TENON_UNARY
 
+namespace tenon::hostcuda {
+// Of a number and a NaN, the number. What is equal has the same bits, but for zeros: -0 is less
+// than 0.
+template <class T> T larger(T a, T b) {
+  if (a == b) return T::of_bits(a.bits() & b.bits());
+  return T::of(std::fmax(a.wide(), b.wide()));
+}
+template <class T> T smaller(T a, T b) {
+  if (a == b) return T::of_bits(a.bits() | b.bits());
+  return T::of(std::fmin(a.wide(), b.wide()));
+}
+}  // namespace tenon::hostcuda
+
 // a op b, of single ones and of pairs; the results are 16-bit floats.
-#define TENON_BINARY(name, expression)                                   \
-  template <class T> tenon::hostcuda::IfShort<T> __h##name(T a, T b) {   \
-    return expression;                                                   \
-  }                                                                      \
-  template <class T> tenon::hostcuda::IfPair<T> __h##name##2(T a, T b) { \
-    return {__h##name(a.x, b.x), __h##name(a.y, b.y)};                   \
+#define TENON_BINARY(name, suffix, expression)                                   \
+  template <class T> tenon::hostcuda::IfShort<T> __h##name##suffix(T a, T b) {   \
+    return expression;                                                           \
+  }                                                                              \
+  template <class T> tenon::hostcuda::IfPair<T> __h##name##2##suffix(T a, T b) { \
+    return {__h##name##suffix(a.x, b.x), __h##name##suffix(a.y, b.y)};           \
   }
 #define TENON_SATURATED(value) \
   T::of(std::fmin(std::fmax(static_cast<double>((value).wide()), 0.), 1.))
-TENON_BINARY(add, a + b)
-TENON_BINARY(sub, a - b)
-TENON_BINARY(mul, a* b)
-TENON_BINARY(add_rn, a + b)
-TENON_BINARY(sub_rn, a - b)
-TENON_BINARY(mul_rn, a* b)
+TENON_BINARY(add, , a + b)
+TENON_BINARY(sub, , a - b)
+TENON_BINARY(mul, , a* b)
+TENON_BINARY(add, _rn, a + b)
+TENON_BINARY(sub, _rn, a - b)
+TENON_BINARY(mul, _rn, a* b)
 template <class T> tenon::hostcuda::IfShort<T> __hdiv(T a, T b) {
   return a / b;
 }
 template <class T> tenon::hostcuda::IfPair<T> __h2div(T a, T b) {
   return a / b;
 }
-TENON_BINARY(add_sat, TENON_SATURATED(a + b))
-TENON_BINARY(sub_sat, TENON_SATURATED(a - b))
-TENON_BINARY(mul_sat, TENON_SATURATED(a* b))
-TENON_BINARY(max, T::of(std::fmax(a.wide(), b.wide())))
-TENON_BINARY(min, T::of(std::fmin(a.wide(), b.wide())))
-TENON_BINARY(max_nan, (a != a || b != b) ? T::of(NAN) : T::of(std::fmax(a.wide(), b.wide())))
-TENON_BINARY(min_nan, (a != a || b != b) ? T::of(NAN) : T::of(std::fmin(a.wide(), b.wide())))
+TENON_BINARY(add, _sat, TENON_SATURATED(a + b))
+TENON_BINARY(sub, _sat, TENON_SATURATED(a - b))
+TENON_BINARY(mul, _sat, TENON_SATURATED(a* b))
+TENON_BINARY(max, , tenon::hostcuda::larger(a, b))
+TENON_BINARY(min, , tenon::hostcuda::smaller(a, b))
+TENON_BINARY(max, _nan, (a != a || b != b) ? T::of(NAN) : tenon::hostcuda::larger(a, b))
+TENON_BINARY(min, _nan, (a != a || b != b) ? T::of(NAN) : tenon::hostcuda::smaller(a, b))
 #undef TENON_BINARY
 
 template <class T> tenon::hostcuda::IfShort<T> __hfma(T a, T b, T c) {
@@ -72,6 +85,15 @@ template <class T> tenon::hostcuda::IfPair<T> __hfma2(T a, T b, T c) {
 template <class T> tenon::hostcuda::IfShort<T> __hfma_relu(T a, T b, T c) {
   const T result = __hfma(a, b, c);
   return result < T(0) ? T(0) : result;
+}
+template <class T> tenon::hostcuda::IfPair<T> __hfma2_relu(T a, T b, T c) {
+  return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)};
+}
+template <class T> tenon::hostcuda::IfShort<T> __hfma_sat(T a, T b, T c) {
+  return TENON_SATURATED(__hfma(a, b, c));
+}
+template <class T> tenon::hostcuda::IfPair<T> __hfma2_sat(T a, T b, T c) {
+  return {__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y)};
 }
 template <class T> tenon::hostcuda::IfShort<T> __hneg(T a) {
   return -a;

@@ -1,0 +1,4 @@
+/// Part of core.h.
+#pragma once
+
+#include "thrust/core.h"
