@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import tempfile
 
-from gpu.suites import BENCHMARK, MODELS, ROOT, SUITES, TWO
+from gpu.machine import LIBRARIES, ROOT
+from gpu.python_tests import PACKAGE
+from gpu.suites import BENCHMARK, MODELS, SUITES, TWO
 
 ARCHIVE = ROOT / ".gpu/check.tar.xz"
-LIBRARIES = ".gpu/lib"  # those of the system, beside the root that the archive is unpacked in
 MANIFEST = ".gpu/manifest.json"
-LIMIT = 40 << 20
+LIMIT = 60 << 20
 # Linux with Python has these, and not in versions of ours.
 EVERYWHERE = re.compile(r"^(linux-vdso|ld-linux|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|libcrypto)[.-]")
 
@@ -30,12 +31,29 @@ def libraries_of(program):
     return {match[1]: pathlib.Path(match[2]) for match in found if match and not EVERYWHERE.match(match[1])}
 
 
+def is_binary(path):
+    """Whether it is a program or a library."""
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
 def copy(source, to):
     """A file without its debugging symbols."""
     to.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(source, to)
-    if source.suffix != ".npz" and (source.suffix in ("", ".so") or ".so." in source.name):
+    if is_binary(to):
         subprocess.run(["strip", "--strip-unneeded", to], check=True, stderr=subprocess.DEVNULL)
+
+
+def stage_package(source, to):
+    """The Python package with the system's libraries that it needs inside, as Python has others of its own."""
+    shutil.copytree(source, to, symlinks=True, copy_function=lambda path, copied: copy(pathlib.Path(path), pathlib.Path(copied)),
+                    ignore=shutil.ignore_patterns("hostcuda", "include", "*.pyi"))
+    for path in source.rglob("*.so*"):
+        if is_binary(path):
+            for name, library in libraries_of(path).items():
+                if not (to / "lib" / name).exists():
+                    copy(library.resolve(), to / "lib" / name)
 
 
 def commit():
@@ -44,16 +62,23 @@ def commit():
     return output("git", "-C", ROOT, "rev-parse", "--short", "HEAD").strip() + ("+" if changed else "")
 
 
-def stage(build, folder):
-    """Fills a folder with what is unpacked over a checkout."""
+def stage(build, names, folder):
+    """Fills a folder with what is unpacked over a checkout, for the suites of these names (none: all)."""
     inside = build.relative_to(ROOT)
-    programs = {path for suite in (*SUITES, *TWO) for path in suite.programs} | set(BENCHMARK)
+    programs = {path for suite in (*SUITES, *TWO) if not names or suite.name in names for path in suite.programs}
+    if not names:
+        programs |= set(BENCHMARK)
+        if not (build / PACKAGE).exists():
+            programs.remove(PACKAGE)
     missing = sorted(path for path in programs if not (build / path).exists())
     if missing:
         raise SystemExit(f"gpu_check: {inside} lacks {', '.join(missing)}: build all of it first")
     needed = {}
     for path in programs:
         source = build / path
+        if path == PACKAGE:
+            stage_package(source, folder / inside / path)
+            continue
         if source.is_dir():
             shutil.copytree(source, folder / inside / path)
             continue
@@ -62,21 +87,23 @@ def stage(build, folder):
     for name, path in needed.items():
         own = path.is_relative_to(build)
         copy(path.resolve(), folder / (inside / path.relative_to(build) if own else pathlib.Path(LIBRARIES) / name))
-    for model in MODELS:
+    for model in MODELS if not names or "models" in names else ():
         source = ROOT / ".cache/models" / model
         shutil.copytree(source, folder / ".cache/models" / model)
         shutil.copy(source.with_suffix(".onnx"), folder / ".cache/models")
     (folder / MANIFEST).write_text(json.dumps({"commit": commit(), "source": str(ROOT), "build": str(inside)}))
 
 
-def pack(build, archive=ARCHIVE):
+def pack(build, names=(), archive=ARCHIVE):
     """Writes the archive and says how large it is."""
+    if unknown := set(names) - {suite.name for suite in (*SUITES, *TWO)}:
+        raise SystemExit(f"gpu_check: there is no suite '{unknown.pop()}'")
     if "TENON_ONEDNN:BOOL=OFF" not in (build / "CMakeCache.txt").read_text():
         raise SystemExit(f"gpu_check: {build} has oneDNN, which is too large to travel: configure it with -DTENON_ONEDNN=OFF")
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         (folder / LIBRARIES).mkdir(parents=True)
-        stage(build, folder)
+        stage(build, names, folder)
         unpacked = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         archive.parent.mkdir(exist_ok=True)
         subprocess.run(f"tar -C {folder} -cf - . | xz --lzma2=preset=4,dict=128MiB > {archive}", shell=True, check=True)

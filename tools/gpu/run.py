@@ -10,8 +10,10 @@ import platform
 import subprocess
 import time
 
-from gpu.pack import ARCHIVE, LIBRARIES, MANIFEST, commit
-from gpu.suites import ROOT, SANITIZED, SUITES, TWO, Machine
+from gpu.pack import ARCHIVE, MANIFEST, commit
+from gpu.machine import LIBRARIES, ROOT, Machine
+from gpu.python_tests import PACKAGE
+from gpu.suites import SANITIZED, SUITES, TWO
 
 PAGE = ROOT / "docs/gpu.md"
 
@@ -49,9 +51,10 @@ def gpu_names():
     return asked.stdout.strip().splitlines()
 
 
-def chosen(options):
-    """The suites that the command line names."""
+def chosen(options, build):
+    """The suites that the command line names, of those that the build has."""
     suites = [*SUITES] if not (options.sanitize or options.two) else []
+    suites = [suite for suite in suites if suite.programs != (PACKAGE,) or (build / PACKAGE).exists()]
     suites += SANITIZED if options.sanitize else ()
     suites += TWO if options.two else ()
     known = [suite.name for suite in suites]
@@ -123,7 +126,7 @@ def run(options):
     options.log.parent.mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool, options.log.open("w") as log:
         machine = Machine(ROOT / manifest["build"], environment, options.jobs, pool)
-        rows = run_suites(chosen(options), machine, log)
+        rows = run_suites(chosen(options, machine.build), machine, log)
     failed = sum(row[2] for row in rows)
     print("\n".join(summary_of(options.log)[:options.show]))
     print(f"{sum(row[1] for row in rows)} passed, {failed} failed, {time.monotonic() - start:.0f} s; details in {options.log}")

@@ -1,5 +1,4 @@
 """The suites that run on a GPU, and what each needs."""
-import dataclasses
 import os
 import pathlib
 import re
@@ -7,27 +6,10 @@ import subprocess
 import sys
 
 from gpu import gtest
+from gpu.machine import ROOT, Suite, output_of
+from gpu.python_tests import PACKAGE, python_tests
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS = ("basic_pitch", "espcn_x3", "magika_v3", "mnist_cnn", "ppocr_cls", "ppocrv4_det", "silero_vad_v6")
-
-
-@dataclasses.dataclass
-class Machine:
-    """Where the suites run: the build's folder, the environment of its programs, and threads that start them."""
-    build: pathlib.Path
-    environment: dict
-    jobs: int
-    pool: object  # one process in each thread
-
-
-@dataclasses.dataclass
-class Suite:
-    """A row of the result. `run` takes the machine and gives an Outcome."""
-    name: str
-    what: str
-    programs: tuple  # in the build's folder
-    run: object
 
 
 def google(program, pattern="*", before=(), seconds=40, parts=None):
@@ -36,17 +18,6 @@ def google(program, pattern="*", before=(), seconds=40, parts=None):
         count = parts or machine.jobs
         return gtest.run(machine.build / program, pattern, machine.pool, count, machine.environment, seconds, before)
     return run
-
-
-def output_of(machine, command, seconds, environment=None, folder=ROOT):
-    """A command's exit code and all that it printed; on a crash or after `seconds` an exit code that is not 0."""
-    try:
-        done = subprocess.run([str(word) for word in command], text=True, errors="replace", cwd=folder, timeout=seconds,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=machine.environment | (environment or {}))
-        return done.returncode, done.stdout
-    except subprocess.TimeoutExpired as late:
-        said = late.stdout or b""
-        return 124, (said.decode(errors="replace") if isinstance(said, bytes) else said) + f"\ntook longer than {seconds} s"
 
 
 def counted(passed, failed, text):
@@ -114,17 +85,18 @@ def sanitized_plugins(tool):
 
 
 CLI = ("commands_test", "bad_input_test")
-CLI_PROGRAMS = ("tools/tenon/tenon", "test/cli/libtest_cli_plugin.so")
+CLI_PROGRAMS = ("tools/tenon/tenon", "test/cli/libtest_cli_plugin.so", "test/cli/libtest_cli_known_plugins.so")
 
 
 def command_line(machine):
     """The command line's tests, each in a process of its own."""
     folder = ROOT / "test/cli"
     environment = {"TENON": str(program_of(machine, CLI_PROGRAMS[0])), "TENON_EXAMPLE_PLUGIN": str(machine.build / CLI_PROGRAMS[1]),
+                   "TENON_KNOWN_PLUGINS": str(machine.build / CLI_PROGRAMS[2]),
                    "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
 
     def run(name):
-        code, text = output_of(machine, [sys.executable, "-B", "-m", "unittest", name], 60, environment, folder)
+        code, text = output_of(machine, [sys.executable, "-B", "-m", "unittest", name], 120, environment, folder)
         return gtest.Outcome([name] if code == 0 else [], {name: text[-6000:]} if code else {})
 
     names, group = [], ""
@@ -160,6 +132,7 @@ SUITES = (
     Suite("runtime", "the CUDA runtime that forwards, and the one on host memory",
           ("cudart/test_cudart_forward", "cudart/stand_in/libcudart.so.13", "cudart/names/libcudart.so.13"),
           google("cudart/test_cudart_forward", parts=1)),
+    Suite("python", "engine(x) with NumPy and PyTorch, plugins in Python, and tests of the package", (PACKAGE,), python_tests),
 )
 
 BENCHMARK = ("bench/tenon_bench_worker",)  # of bench/gpu.py, which the archive serves, too

@@ -73,6 +73,7 @@ void set_flags(nvinfer1::IBuilderConfig& config, const BuildOptions& options) {
   set(options.precision_constraints == "prefer", BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
   if (options.optimization_level >= 0)
     config.setBuilderOptimizationLevel(options.optimization_level);
+  config.setMaxAuxStreams(options.aux_streams);
   config.setProfilingVerbosity(verbosity_of(options.verbosity));
   for (const std::string& pool : options.memory_pools) {
     const auto [type, bytes] = parse_pool(pool);

@@ -39,10 +39,11 @@ std::string unquoted(const std::string& text) {
   return text;
 }
 
-int32_t registered_plugins() {
+// A creator that takes the place of another leaves their number as it was.
+std::vector<nvinfer1::IPluginCreatorInterface*> registered_plugins() {
   int32_t count = 0;
-  getPluginRegistry()->getAllCreatorsRecursive(&count);
-  return count;
+  auto* const* all = getPluginRegistry()->getAllCreatorsRecursive(&count);
+  return {all, all + count};
 }
 
 void load_plugins(const std::string& name, Logger& logger) {
@@ -54,7 +55,7 @@ void load_plugins(const std::string& name, Logger& logger) {
         || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0)
       fail("--plugins: {}: is not a shared library", path);
   }
-  const int32_t before = registered_plugins();
+  const auto before = registered_plugins();
   if (getPluginRegistry()->loadLibrary(path.c_str()) == nullptr) {
     const std::string cause = logger.take_error();
     fail("{}: cannot load the plugin library{}{}", name, cause.empty() ? "" : ": ", cause);
@@ -160,6 +161,11 @@ void BuildOptions::add_to(CLI::App& app) {
                "Keep no compiled code in the timing cache");
   app.add_option("--builderOptimizationLevel", optimization_level, "0 (quick build) to 5")
       ->check(CLI::Range(0, 5));
+  app.add_option(
+         "--maxAuxStreams", aux_streams,
+         "How many streams branches of the network may run in besides the main one, on a GPU "
+         "(default 0)")
+      ->check(CLI::Range(0, 64));
   app.add_option("--profilingVerbosity", verbosity, "What the plan says of its layers")
       ->check(CLI::IsMember({"none", "layer_names_only", "detailed", "default", "verbose"}));
   app.add_option("--target", target, "What to build for (default: cuda where there is a GPU)")

@@ -57,6 +57,7 @@ struct BuildOptions {
   std::vector<std::string> memory_pools;
   std::string timing_cache, verbosity = "layer_names_only";
   int optimization_level = -1;
+  int aux_streams = -1;
   bool fp16 = false, bf16 = false, tf32 = false, no_tf32 = false, int8 = false, best = false,
        strongly_typed = false;
   std::string precision_constraints = "none";

@@ -1,5 +1,7 @@
 #include "check/check_options.h"
 
+#include <fmt/format.h>
+
 namespace tenon::tool::check {
 
 void Options::add_to(CLI::App& app) {
@@ -19,6 +21,13 @@ void Options::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--cudart", cudart, "CUDA's runtime, for --device=cuda")->capture_default_str();
+  app.add_option("--mode", mode,
+                 "address, race: run under AddressSanitizer or ThreadSanitizer, which the library "
+                 "is compiled with; order: compare the results of several orders of CUDA threads")
+      ->check(CLI::IsMember({"address", "race", "order"}));
+  app.add_option("--seeds", seeds, "Of --mode=order, how many of the orders are random")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
   app.add_option("--timeLimit", time_limit, "Seconds that one check may take")
       ->check(CLI::Range(1, 3600));
   app.add_flag("--json", json, "Print JSON, with every check");
@@ -36,6 +45,7 @@ std::vector<std::string> Options::arguments() const {
   for (const std::string& field : trial.fields) list.push_back("--fields=" + field);
   for (const std::string& path : trial.cases) list.push_back("--cases=" + path);
   if (wants_gpu()) list.insert(list.end(), {"--device=cuda", "--cudart=" + cudart});
+  if (!mode.empty()) list.insert(list.end(), {"--mode=" + mode, fmt::format("--seeds={}", seeds)});
   if (verbose) list.emplace_back("--verbose");
   return list;
 }

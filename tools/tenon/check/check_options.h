@@ -14,6 +14,8 @@ struct Options {
   std::vector<std::string> plugins;  // names; all when empty
   TrialOptions trial;
   std::string device = "cpu", cudart = "libcudart.so.13";
+  std::string mode;     // "address", "race", "order", or "" for none
+  int seeds = 3;        // of the order
   int time_limit = 60;  // seconds, of one check
   bool json = false, verbose = false;
 

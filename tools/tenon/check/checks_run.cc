@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "check/checks.h"
+#include "check/orders.h"
 
 namespace tenon::tool::check {
 namespace {
@@ -156,6 +157,25 @@ class Runs {
       require_same(result_, run(*context), which);
     }
   }
+  // Within the tolerance: sums come in another order, too.
+  void require_any_order(const kit::testing::PluginCase& test) {
+    const kit::testing::PluginCase usual = as_case();
+    for (const std::string& order : orders()) {
+      const InOrder running(order);
+      const Outputs outputs = run(*context_);
+      for (size_t o = 0; o < outputs.size(); ++o) {
+        const DataType type = setup_.outputs[o].desc.type;
+        if (const std::string why = usual.compare(o, type, outputs[o].data()); !why.empty())
+          throw Broken{"the same result in every order of CUDA threads and blocks",
+                       fmt::format("in order {}, {}, as in order forward", order, why)};
+        const std::string why =
+            o < test.outputs().size() ? test.compare(o, type, outputs[o].data()) : "";
+        if (!why.empty())
+          throw Broken{"the case's result in every order of CUDA threads and blocks",
+                       fmt::format("in order {}, {}", order, why)};
+      }
+    }
+  }
   void require_concurrent() {
     constexpr size_t kThreads = 2;
     constexpr int kTimes = 4;
@@ -243,6 +263,8 @@ void check_runs(const Creator& creator, const Subject& plugin, const Setup& setu
     });
   }
   const bool repeats = check("repetition", [&] { runs->require_repeatable(); });
+  if (repeats && !orders().empty())
+    check("order", [&] { runs->require_any_order(setup.trial->test); });
   if (repeats && check("surroundings", [&] { runs->run_elsewhere(); })) {
     check("written", [&] { runs->require_written(); });
     check("independence", [&] { runs->require_independent(); });

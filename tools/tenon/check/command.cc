@@ -10,6 +10,7 @@
 #include "check/gpu.h"
 #include "check/process.h"
 #include "check/report.h"
+#include "check/sanitizer.h"
 #include "check/worker.h"
 #include "error.h"
 #include "options.h"
@@ -44,35 +45,64 @@ struct PluginReport {
   }
 };
 
-// Calls on_message with what the process says. True when it said that it had done all.
-bool converse(const std::vector<std::string>& arguments, const Options& options, Ending& ending,
-              const std::function<void(const Json&)>& on_message) {
+// What a process said of its end.
+struct Talk {
+  bool is_done = false;  // it had done all
+  bool hung = false;
+  Broken end;  // as a finding, if it had not
+};
+
+// The last line of the kernels' runtime, which says what hangs.
+std::string kernel_in(const std::string& errors) {
+  constexpr std::string_view kBegin = "tenon: kernel ";
+  const auto at = errors.rfind(kBegin);
+  return at == std::string::npos ? ""
+                                 : ": " + errors.substr(at + 7, errors.find('\n', at) - at - 7);
+}
+
+// Calls on_message with what the process says.
+Talk talk(const std::vector<std::string>& arguments, const Options& options,
+          const std::function<void(const Json&)>& on_message) {
+  Start start{arguments, options.wants_gpu() ? options.cudart : "", "", options.verbose};
   // Why a library cannot be loaded is printed by the registry.
-  const bool prints = options.verbose || arguments.back() == kList;
-  bool is_done = false;
+  start.prints |= arguments.back() == kList;
+  const Sanitizer* sanitizer = sanitizer_of(options.mode);
+  if (sanitizer != nullptr) {
+    start.preload = runtime_of(*sanitizer, options.library);
+    start.environment = settings_of(*sanitizer);
+  }
+  Talk talk;
   std::string failure;
-  ending = run_again(arguments, options.wants_gpu() ? options.cudart : "", prints,
-                     std::chrono::seconds(options.time_limit), [&](const std::string& line) {
-                       const Json message = Json::parse(line, nullptr, false);
-                       if (!message.is_object()) return;
-                       if (message.contains("done")) is_done = true;
-                       if (message.contains("failure")) failure = message["failure"];
-                       on_message(message);
-                     });
+  const Ending ending =
+      run_again(start, std::chrono::seconds(options.time_limit), [&](const std::string& line) {
+        const Json message = Json::parse(line, nullptr, false);
+        if (!message.is_object()) return;
+        if (message.contains("done")) talk.is_done = true;
+        if (message.contains("failure")) failure = message["failure"];
+        if (message.contains("lost")) talk.end = {message["expected"], message["found"]};
+        on_message(message);
+      });
   if (!failure.empty()) fail("{}", failure);
-  return is_done;
+  talk.hung = ending.hung;
+  const std::string fault = sanitizer == nullptr ? "" : fault_in(*sanitizer, ending.errors);
+  if (!fault.empty())
+    talk.end = {fmt::format("nothing that {} reports", sanitizer->name), fault};
+  else if (talk.end.found.empty())
+    talk.end = {"the plugin to come back",
+                ending.text + (ending.hung ? kernel_in(ending.errors) : "")};
+  return talk;
 }
 
 std::vector<Identity> list_creators(const Options& options) {
   auto arguments = options.arguments();
   arguments.emplace_back(kList);
   std::vector<Identity> list;
-  Ending ending;
-  const bool is_done = converse(arguments, options, ending, [&](const Json& message) {
+  const Talk said = talk(arguments, options, [&](const Json& message) {
     if (message.contains("creator"))
       list.push_back({message["creator"][0], message["creator"][1], message["creator"][2]});
   });
-  if (!is_done) fail("{}: the process that loads it ends: {}", options.library, ending.text);
+  if (!said.is_done)
+    fail("{}: the process that loads it ends: {}", options.library, said.end.found);
   return list;
 }
 
@@ -86,29 +116,25 @@ PluginReport check_creator(const Options& options, size_t index, const Identity&
   arguments.push_back(fmt::format("--creator={}", index));
   while (true) {
     std::optional<std::pair<std::string, std::string>> open;
-    Broken end_of_process{"the plugin to come back", ""};
-    Ending ending;
-    const bool is_done = converse(arguments, options, ending, [&](const Json& m) {
+    const Talk said = talk(arguments, options, [&](const Json& m) {
       if (m.contains("begin")) open = {m["begin"], m["input"]};
       if (m.contains("end")) open.reset();
-      if (m.contains("lost")) end_of_process = {m["expected"], m["found"]};
       if (m.contains("family")) report.family = m["family"];
       if (m.contains("end") && m.contains("outcome"))
         report.keep(
             {m["end"], m["input"], static_cast<Outcome>(m["outcome"]), m["expected"], m["found"]});
     });
-    if (is_done) break;
-    if (end_of_process.found.empty()) end_of_process.found = ending.text;
+    if (said.is_done) break;
     if (!open) {
       report.keep(
-          {"destruction", "", Outcome::kFailed, "plugins that can be destroyed", ending.text});
+          {"destruction", "", Outcome::kFailed, "plugins that can be destroyed", said.end.found});
       break;
     }
     const auto& [check, input] = *open;
     const bool is_attempt = check == Report::kAttempt;
     if (!is_attempt)
-      report.keep({check, input, Outcome::kFailed, end_of_process.expected, end_of_process.found});
-    const bool is_last = ending.hung || (++times[check] == kMostCrashes && !is_attempt);
+      report.keep({check, input, Outcome::kFailed, said.end.expected, said.end.found});
+    const bool is_last = said.hung || (++times[check] == kMostCrashes && !is_attempt);
     arguments.push_back("--leave-out=" + Report::key(check, is_last ? Report::kAll : input));
   }
   return report;
@@ -187,6 +213,10 @@ void add_check(CLI::App& plugins, Logger& logger) {
   command->callback([o, &logger] {
     o->library = library_path(o->library);
     if (o->lists || o->creator >= 0) check::work(*o, logger);
+    if (!o->mode.empty() && o->wants_gpu())
+      fail("--mode={}: kernels run on the CPU then; leave --device=cuda out", o->mode);
+    if (!o->mode.empty() && o->library.empty())
+      fail("--mode={}: say which library, one that tenon-nvcc compiled", o->mode);
     if (o->wants_gpu()) o->cudart = check::find_cuda_runtime(o->cudart);
     check::check_library(*o);
   });

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "check/sanitizer.h"
 #include "check/subject.h"
 
 namespace tenon::tool::check {
@@ -28,14 +29,24 @@ class Guarded {
   Guarded(Guarded&& other) noexcept
       : base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), fill_(other.fill_) {}
   Guarded& operator=(Guarded&&) = delete;
-  ~Guarded() { cudaFree(base_); }
+  ~Guarded() {
+    open_zones();
+    cudaFree(base_);
+  }
 
   void* data() const { return static_cast<char*>(base_) + kZone; }
   size_t bytes() const { return bytes_; }
-  /// Sets the memory and its zones.
+  /// Sets the memory and its zones, in no stream.
   void fill(unsigned char byte) {
     fill_ = byte;
+    open_zones();
     require_usable(cudaMemset(base_, byte, bytes_ + 2 * kZone));
+  }
+  /// From now on AddressSanitizer, if it is there, reports who touches the zones. Filling must be
+  /// over.
+  void close_zones() const {
+    close_memory(base_, kZone);
+    close_memory(behind(), kZone);
   }
   void write(const std::string& from) {
     require_usable(
@@ -45,6 +56,7 @@ class Guarded {
   /// What was written to the zones, as "16 bytes written, the first 0 bytes behind the end"; "" if
   /// nothing was.
   std::string damage() const {
+    open_zones();
     const std::string before = read(0, kZone), behind = read(kZone + bytes_, kZone);
     const auto touched = [this](char c) { return static_cast<unsigned char>(c) != fill_; };
     const auto count = [&](const std::string& zone) {
@@ -61,6 +73,12 @@ class Guarded {
   }
 
  private:
+  const void* behind() const { return static_cast<const char*>(data()) + bytes_; }
+  void open_zones() const {
+    open_memory(base_, kZone);
+    open_memory(behind(), kZone);
+  }
+
   static constexpr size_t kZone = size_t{1} << 16;  // data stay as aligned as cudaMalloc makes them
 
   std::string read(size_t from, size_t bytes) const {

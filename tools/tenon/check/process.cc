@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -30,19 +32,24 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-// This process's environment, with a library to preload before those that it names.
-std::vector<std::string> environment_with(const std::string& preload) {
-  constexpr std::string_view kName = "LD_PRELOAD=";
+// This process's environment, with another entry and with a library to preload before those that
+// it names.
+std::vector<std::string> environment_of(const Start& start) {
+  constexpr std::string_view kPreload = "LD_PRELOAD=";
+  const std::string_view name =
+      std::string_view(start.environment).substr(0, start.environment.find('=') + 1);
   std::vector<std::string> list;
   std::string others;
   for (char** one = environ; *one != nullptr; ++one) {
     const std::string_view entry = *one;
-    if (!preload.empty() && entry.starts_with(kName))
-      others = entry.substr(kName.size());
-    else
+    if (!start.preload.empty() && entry.starts_with(kPreload))
+      others = entry.substr(kPreload.size());
+    else if (name.empty() || !entry.starts_with(name))
       list.emplace_back(entry);
   }
-  if (!preload.empty()) list.push_back(fmt::format("{}{}:{}", kName, preload, others));
+  if (!name.empty()) list.push_back(start.environment);
+  if (!start.preload.empty())
+    list.push_back(fmt::format("{}{}:{}", kPreload, start.preload, others));
   return list;
 }
 
@@ -54,19 +61,17 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return list;
 }
 
-pid_t start(const std::vector<std::string>& arguments, const std::string& preload, bool prints,
-            int report) {
+pid_t spawn(const Start& start, int report, int errors) {
   FileActions actions;
   posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (prints) {
-    posix_spawn_file_actions_adddup2(actions.get(), STDERR_FILENO, STDOUT_FILENO);
-  } else {
+  posix_spawn_file_actions_adddup2(actions.get(), errors, STDERR_FILENO);
+  if (start.prints)
+    posix_spawn_file_actions_adddup2(actions.get(), errors, STDOUT_FILENO);
+  else
     posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(actions.get(), STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  }
   posix_spawn_file_actions_adddup2(actions.get(), report, kReportDescriptor);
-  std::vector<std::string> command = {"/proc/self/exe"}, environment = environment_with(preload);
-  command.insert(command.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> command = {"/proc/self/exe"}, environment = environment_of(start);
+  command.insert(command.end(), start.arguments.begin(), start.arguments.end());
   pid_t child = 0;
   const int error = posix_spawn(&child, command[0].c_str(), actions.get(), nullptr,
                                 pointers_to(command).data(), pointers_to(environment).data());
@@ -74,48 +79,91 @@ pid_t start(const std::vector<std::string>& arguments, const std::string& preloa
   return child;
 }
 
-// Reads lines until the other side is closed; false when none came for `limit`.
-bool read_lines(int from, std::chrono::seconds limit,
+struct Pipe {
+  Pipe() {
+    if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe: {}", std::strerror(errno));
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close(ends[0]);
+    close_write_end();
+  }
+  int read_end() const { return ends[0]; }
+  int write_end() const { return ends[1]; }
+  void close_write_end() {
+    if (ends[1] >= 0) close(ends[1]);
+    ends[1] = -1;
+  }
+
+ private:
+  int ends[2] = {-1, -1};
+};
+
+// Appends what is there to read; false at the end.
+bool read_some(int from, std::string& to) {
+  char buffer[4096];
+  const ssize_t n = read(from, buffer, sizeof buffer);
+  if (n > 0) to.append(buffer, static_cast<size_t>(n));
+  return n > 0 || (n < 0 && errno == EINTR);
+}
+
+// Reads lines until the other side is closed; false when none came for `limit`. What comes from the
+// other pipe is kept, or printed.
+bool read_lines(int report, int errors, std::chrono::seconds limit, bool prints, std::string& kept,
                 const std::function<void(const std::string&)>& on_line) {
-  std::string pending;
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
-  while (true) {
-    pollfd waiting{from, POLLIN, 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(milliseconds));
+  constexpr size_t kMostKept = size_t{1} << 20;
+  using Clock = std::chrono::steady_clock;
+  std::string pending, said;
+  Clock::time_point end = Clock::now() + limit;
+  pollfd waiting[] = {{report, POLLIN, 0}, {errors, POLLIN, 0}};
+  while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    const int ready = poll(waiting, 2, static_cast<int>(std::max<int64_t>(left, 0)));
     if (ready == 0) return false;
-    if (ready < 0 && errno == EINTR) continue;
-    char buffer[4096];
-    const ssize_t n = read(from, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return true;
-    pending.append(buffer, static_cast<size_t>(n));
-    for (size_t end = pending.find('\n'); end != std::string::npos; end = pending.find('\n')) {
-      on_line(pending.substr(0, end));
-      pending.erase(0, end + 1);
+    if (ready < 0) continue;
+    if (waiting[1].revents != 0) {
+      if (!read_some(errors, said)) waiting[1].fd = -1;
+      if (prints) std::fwrite(said.data(), 1, said.size(), stderr);
+      kept.append(said, 0, kMostKept - std::min(kMostKept, kept.size()));
+      said.clear();
+    }
+    if (waiting[0].revents != 0) {
+      end = Clock::now() + limit;
+      if (!read_some(report, pending)) waiting[0].fd = -1;
+      for (size_t at = pending.find('\n'); at != std::string::npos; at = pending.find('\n')) {
+        on_line(pending.substr(0, at));
+        pending.erase(0, at + 1);
+      }
     }
   }
+  return true;
 }
 
 }  // namespace
 
-Ending run_again(const std::vector<std::string>& arguments, const std::string& preload, bool prints,
-                 std::chrono::seconds limit,
+Ending run_again(const Start& start, std::chrono::seconds limit,
                  const std::function<void(const std::string&)>& on_line) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe: {}", std::strerror(errno));
-  const pid_t child = start(arguments, preload, prints, ends[1]);
-  close(ends[1]);
-  const bool answered = read_lines(ends[0], limit, on_line);
-  close(ends[0]);
-  if (!answered) kill(child, SIGKILL);
+  Pipe report, errors;
+  const pid_t child = spawn(start, report.write_end(), errors.write_end());
+  report.close_write_end();
+  errors.close_write_end();
+  Ending ending;
+  ending.hung = !read_lines(report.read_end(), errors.read_end(), limit, start.prints,
+                            ending.errors, on_line);
+  if (ending.hung) kill(child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-  if (!answered) return {true, fmt::format("it did not come back within {} s", limit.count())};
-  if (!WIFSIGNALED(status))
-    return {false, fmt::format("it ended the process with exit code {}", WEXITSTATUS(status))};
-  const char* name = sigabbrev_np(WTERMSIG(status));
-  return {false, fmt::format("it was ended by signal SIG{} ({})", name == nullptr ? "?" : name,
-                             strsignal(WTERMSIG(status)))};
+  if (ending.hung) {
+    ending.text = fmt::format("it did not come back within {} s", limit.count());
+  } else if (!WIFSIGNALED(status)) {
+    ending.text = fmt::format("it ended the process with exit code {}", WEXITSTATUS(status));
+  } else {
+    const char* name = sigabbrev_np(WTERMSIG(status));
+    ending.text = fmt::format("it was ended by signal SIG{} ({})", name == nullptr ? "?" : name,
+                              strsignal(WTERMSIG(status)));
+  }
+  return ending;
 }
 
 }  // namespace tenon::tool::check

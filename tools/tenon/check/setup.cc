@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "check/gpu.h"
+#include "check/orders.h"
 
 namespace tenon::tool::check {
 namespace {
@@ -204,6 +205,9 @@ void Buffers::reset(unsigned char fill) {
   workspace_.fill(fill);
   require_usable(cudaDeviceSynchronize());  // filling is not waited for otherwise, and a CPU kernel
                                             // has no stream
+  for (const Guarded& v : inputs_) v.close_zones();
+  for (const Guarded& v : outputs_) v.close_zones();
+  workspace_.close_zones();
 }
 
 void Buffers::enqueue(const Subject& subject, cudaStream_t stream) {
@@ -231,7 +235,7 @@ void Buffers::enqueue(const Subject& subject, cudaStream_t stream) {
   if (error != cudaSuccess) require_usable(cudaDeviceSynchronize());
   if (status != 0) throw Broken{"0 from enqueue()", fmt::format("{}{}", status, said)};
   if (error != cudaSuccess)
-    throw Broken{"enqueue() without an error of CUDA", cudaGetErrorString(error)};
+    throw Broken{"enqueue() without an error of CUDA", cudaGetErrorString(error) + kernels_said()};
 }
 
 const Guarded& Buffers::output(size_t o) const {

@@ -8,7 +8,9 @@
 #include "check/checks.h"
 #include "check/gpu.h"
 #include "check/library.h"
+#include "check/orders.h"
 #include "check/process.h"
+#include "check/sanitizer.h"
 #include "error.h"
 
 namespace tenon::tool::check {
@@ -34,6 +36,8 @@ void work_on(const Options& options, Logger& logger, Report& report) {
   Printer printer;
   const std::unique_ptr<nvinfer1::IRuntime> runtime(nvinfer1::createInferRuntime(printer));
   const auto creators = creators_of(options.library, logger);
+  if (options.mode == "address") use_closed_memory();
+  if (options.mode == "order") use_orders(options.seeds, options.library);
   if (options.lists) {
     for (auto* one : creators) {
       const auto creator = known(*one);
