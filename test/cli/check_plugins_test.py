@@ -4,13 +4,12 @@ import os
 import unittest
 from unittest import mock
 
-from support import PLUGIN, SOURCE, CliTest, run
+from support import KNOWN, PLUGIN, SOURCE, CliTest, run
 
 BROKEN = os.environ.get("TENON_BROKEN_PLUGINS", "")  # broken_plugins*.cc, built
 CUDART = os.environ.get("TENON_CUDART_LIBRARY", "")  # our runtime
 LOST_GPU = os.environ.get("TENON_LOST_GPU", "")  # lost_gpu.cc, built
 PRELOADING = {"ASAN_OPTIONS": "verify_asan_link_order=0"}  # else AddressSanitizer wants to be first
-KNOWN = os.environ.get("TENON_KNOWN_PLUGINS", "")  # plugins/reflect_pad, built
 SHAPES = ["--shapes=2x3x4", "--types=float32"]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import TensorProto, helper, save
 from PIL import Image
 
-from support import MLP, MLP_PROFILE, PHOTO, PLUGIN, RESNET, SOURCE, SRCNN, VIGNETTE, CliTest, run
+from support import KNOWN, MLP, MLP_PROFILE, PHOTO, PLUGIN, RESNET, SOURCE, SRCNN, VIGNETTE, CliTest, run
 
 CASE = MLP / "case_5x1x12x12.npz"
 
@@ -346,6 +346,11 @@ class Plugins(CliTest):
         shutil.copy(PLUGIN, self.folder / "libvignette.so")
         self.assertIn("Vignette", self.succeed("plugins", "--plugins=libvignette.so", folder=self.folder))
 
+    def test_library_whose_plugins_replace_others_has_some(self):
+        result = run("plugins", f"--plugins={KNOWN}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("[W]", result.stderr)
+
     def test_library_without_plugins_is_a_warning(self):
         result = run("plugins", "--plugins=libm.so.6")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -426,6 +431,9 @@ class Doctor(CliTest):
         for library in ("TBB", "protobuf", "flatbuffers", "libjpeg", "libpng", "libzip"):
             self.assertRegex(facts[library], r"\d+\.\d+")
         self.assertGreaterEqual(facts["threads"], 1)
+
+    def test_says_what_is_wrong_with_the_target_that_is_wanted(self):
+        self.assertIn('there is no target "tpu"', self.succeed("doctor", environment={"TENON_TARGET": "tpu"}))
 
 
 class Help(CliTest):

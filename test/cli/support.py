@@ -13,6 +13,7 @@ import numpy as np
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 TENON = os.environ.get("TENON", "tenon")
 PLUGIN = os.environ.get("TENON_EXAMPLE_PLUGIN", "")  # examples/plugin, built
+KNOWN = os.environ.get("TENON_KNOWN_PLUGINS", "")  # plugins/reflect_pad, built
 TIME_LIMIT = 120  # seconds; what a loaded machine under a sanitizer needs, not what a run takes
 
 SRCNN = SOURCE / "examples/super_resolution/srcnn.onnx"

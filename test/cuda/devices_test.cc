@@ -40,6 +40,19 @@ class OnDevice {
         ASSERT_NEAR(found[i], wanted[i], 1e-5 + 1e-3 * std::abs(wanted[i])) << name << " " << i;
     }
   }
+  // Memory of the current device, for all inputs and outputs.
+  bool refuses_current_memory() {
+    const std::unique_ptr<nvinfer1::IExecutionContext> context(engine_->createExecutionContext());
+    std::vector<std::unique_ptr<DeviceArray>> memory;
+    for (const tool::Arrays* arrays : {&inputs_, &expected_})
+      for (const auto& [name, array] : *arrays) {
+        memory.push_back(std::make_unique<DeviceArray>(array.bytes.size()));
+        EXPECT_TRUE(context->setTensorAddress(name.c_str(), memory.back()->data()));
+      }
+    for (const auto& [name, array] : inputs_)
+      EXPECT_TRUE(context->setInputShape(name.c_str(), tool::to_dims(array.shape)));
+    return !context->enqueueV3(nullptr);
+  }
 
  private:
   int device_;
@@ -84,6 +97,14 @@ TEST(Devices, NothingIsTakenFromTheOtherDevice) {
   OnDevice third(1);
   third.run();
   EXPECT_EQ(free_bytes(0), before);
+}
+
+// What a kernel cannot reach would take the process's other work with it.
+TEST(Devices, MemoryOfTheOtherDeviceIsAnErrorOfThatRunAlone) {
+  OnDevice second(1);
+  EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
+  EXPECT_TRUE(second.refuses_current_memory());
+  second.run();
 }
 
 }  // namespace

@@ -37,18 +37,42 @@ class Keeping final : public ILogger {
   std::string errors_;
 };
 
+// A run of a context, captured.
+class Graph {
+ public:
+  Graph(IExecutionContext& context, cudaStream_t stream) {
+    EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    EXPECT_TRUE(context.enqueueV3(stream));
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph_), cudaSuccess);
+    EXPECT_EQ(cudaGraphInstantiate(&executable_, graph_, 0), cudaSuccess);
+  }
+  ~Graph() {
+    cudaGraphExecDestroy(executable_);
+    cudaGraphDestroy(graph_);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  operator cudaGraphExec_t() const { return executable_; }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
 class CudaEngineTest : public ::testing::Test {
  protected:
   using Layers = std::function<ITensor&(INetworkDefinition&)>;
 
   // A network with one output, "y".
-  void build(const Layers& layers, const std::function<void(IOptimizationProfile&)>& ranges = {}) {
+  void build(const Layers& layers, const std::function<void(IOptimizationProfile&)>& ranges = {},
+             int32_t aux_streams = -1) {
     const std::unique_ptr<IBuilder> builder(createInferBuilder(logger_));
     const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(0));
     ITensor& y = layers(*network);
     y.setName("y");
     network->markOutput(y);
     const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
+    config->setMaxAuxStreams(aux_streams);
     if (ranges) {
       IOptimizationProfile* profile = builder->createOptimizationProfile();
       ranges(*profile);
@@ -107,12 +131,7 @@ TEST_F(CudaEngineTest, AGraphWithAPluginRunsAgainWithWhatItsInputsHoldThen) {
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   ASSERT_TRUE(context->enqueueV3(stream)) << logger_.take();  // takes the memory it needs
   ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  ASSERT_TRUE(context->enqueueV3(stream)) << logger_.take();
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  const Graph graph(*context, stream);
   for (const auto& [name, array] : inputs_)
     ASSERT_EQ(cudaMemcpy(memory.at(name)->data(), array.bytes.data(), array.bytes.size(),
                          cudaMemcpyHostToDevice),
@@ -120,7 +139,7 @@ TEST_F(CudaEngineTest, AGraphWithAPluginRunsAgainWithWhatItsInputsHoldThen) {
   for (int i = 0; i < 3; ++i) {
     for (const auto& [name, array] : expected_)
       ASSERT_EQ(cudaMemset(memory.at(name)->data(), 0xff, array.bytes.size()), cudaSuccess);
-    ASSERT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
+    ASSERT_EQ(cudaGraphLaunch(graph, stream), cudaSuccess);
     ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
     for (const auto& [name, array] : expected_) {
       tool::Array found = array;
@@ -130,8 +149,6 @@ TEST_F(CudaEngineTest, AGraphWithAPluginRunsAgainWithWhatItsInputsHoldThen) {
       expect_near(tool::numbers(found), tool::numbers(array));
     }
   }
-  cudaGraphExecDestroy(executable);
-  cudaGraphDestroy(graph);
   cudaStreamDestroy(stream);
 }
 
@@ -172,6 +189,110 @@ TEST_F(CudaEngineTest, ContextsRunSideBySide) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(logger_.take(), "");
+}
+
+// Four branches of products, long enough that they overlap. Each run of an engine gives the same,
+// and what one stream gives, but for the order of sums, which each build's algorithms choose.
+TEST_F(CudaEngineTest, BranchesRunInAuxiliaryStreams) {
+  constexpr int64_t kSize = 256;
+  std::vector<float> numbers(kSize * kSize);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 37) / 300.f;
+  const auto branches = [&](INetworkDefinition& network) -> ITensor& {
+    ITensor* x = network.addInput("x", DataType::kFLOAT, Dims{2, {kSize, kSize}});
+    ITensor* sum = x;
+    for (int branch = 0; branch < 4; ++branch) {
+      ITensor* y = x;
+      for (int i = 0; i < 6 + branch; ++i)
+        y = network.addMatrixMultiply(*y, MatrixOperation::kNONE, *x, MatrixOperation::kTRANSPOSE)
+                ->getOutput(0);
+      sum = network.addElementWise(*sum, *y, ElementWiseOperation::kMAX)->getOutput(0);
+    }
+    return *sum;
+  };
+  const DeviceArray x(numbers.data(), numbers.size() * sizeof(float));
+  std::vector<std::vector<float>> expected;
+  for (const int32_t aux_streams : {0, 3}) {
+    build(branches, {}, aux_streams);
+    ASSERT_NE(engine_, nullptr);
+    EXPECT_EQ(engine_->getNbAuxStreams(), aux_streams);
+    const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
+    cudaStream_t streams[3] = {};
+    for (cudaStream_t& stream : streams) ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+    for (const bool given : {false, true}) {
+      if (given) context->setAuxStreams(streams + 1, 2);
+      for (int round = 0; round < 20; ++round) {
+        const DeviceArray y(numbers.size() * sizeof(float));
+        context->setTensorAddress("x", x.data());
+        context->setTensorAddress("y", y.data());
+        ASSERT_TRUE(context->enqueueV3(streams[0])) << logger_.take();
+        ASSERT_EQ(cudaStreamSynchronize(streams[0]), cudaSuccess);
+        const auto result = on_host<float>(y.data(), numbers.size());
+        if (round == 0 && !given) expected.push_back(result);
+        ASSERT_EQ(result, expected.back()) << aux_streams << ", round " << round;
+      }
+    }
+    for (cudaStream_t stream : streams) EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+  }
+  for (size_t i = 0; i < numbers.size(); ++i)
+    ASSERT_NEAR(expected[1][i], expected[0][i], 3e-5f * expected[0][i]) << i;
+}
+
+// Such a kernel would break the device for the whole process.
+TEST_F(CudaEngineTest, AddressesThatItsKernelsCannotUseAreAnErrorOfThatRunAlone) {
+  constexpr int64_t kSize = 64;
+  build([](INetworkDefinition& network) -> ITensor& {
+    ITensor* x = network.addInput("x", DataType::kFLOAT, Dims{2, {kSize, kSize}});
+    return *network.addMatrixMultiply(*x, MatrixOperation::kNONE, *x, MatrixOperation::kNONE)
+                ->getOutput(0);
+  });
+  ASSERT_NE(engine_, nullptr);
+  const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
+  const std::vector<float> ones(kSize * kSize + 4, 1.f);
+  const DeviceArray x(ones.data(), ones.size() * sizeof(float)), y(ones.size() * sizeof(float));
+  context->setTensorAddress("y", y.data());
+  for (const int64_t first : {0, 1, 4}) {
+    context->setTensorAddress("x", static_cast<float*>(x.data()) + first);
+    EXPECT_EQ(context->enqueueV3(nullptr), first != 1);
+    EXPECT_THAT(logger_.take(), HasSubstr(first == 1 ? "at multiples of 16 bytes" : ""));
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    EXPECT_EQ(on_host<float>(y.data(), 1)[0], kSize);
+  }
+}
+
+// A program may ask whether a stream is ready, which is an error of CUDA's while it is not.
+TEST_F(CudaEngineTest, EarlierErrorsOfTheProgramAreNotOfTheRun) {
+  load_model();
+  ASSERT_NE(engine_, nullptr);
+  const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
+  const Memory memory = bind(*context);
+  EXPECT_NE(cudaSetDevice(-1), cudaSuccess);
+  EXPECT_TRUE(context->enqueueV3(nullptr)) << logger_.take();
+  EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+}
+
+// Times of a graph are there once it has run.
+TEST_F(CudaEngineTest, AGraphIsProfiled) {
+  load_model();
+  ASSERT_NE(engine_, nullptr);
+  const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
+  const Memory memory = bind(*context);
+  struct Sum final : IProfiler {
+    void reportLayerTime(const char*, float ms) noexcept override { all += ms; }
+    float all = 0;
+  } times;
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_TRUE(context->enqueueV3(stream)) << logger_.take();
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  context->setProfiler(&times);
+  context->setEnqueueEmitsProfile(false);
+  const Graph graph(*context, stream);
+  ASSERT_EQ(cudaGraphLaunch(graph, stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(times.all, 0);
+  EXPECT_TRUE(context->reportToProfiler()) << logger_.take();
+  EXPECT_GT(times.all, 0);
+  cudaStreamDestroy(stream);
 }
 
 // An outer product of n by n floats of which one is taken: little goes in and out.
@@ -237,7 +358,8 @@ TEST_F(CudaEngineTest, ABrokenDeviceIsOneClearError) {
     engine_.reset();
     std::_Exit(0);
   };
-  EXPECT_EXIT(run_on_a_broken_device(), ::testing::ExitedWithCode(0), "enqueueV3: ");
+  EXPECT_EXIT(run_on_a_broken_device(), ::testing::ExitedWithCode(0),
+              "enqueueV3: .*illegal memory access");
 }
 
 }  // namespace

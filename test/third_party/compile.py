@@ -1,24 +1,29 @@
 """Compiles the plugins of other projects against Tenon's headers, and writes docs/third-party-plugins.md.
 
     compile.py mmdeploy ~/mmdeploy --cuda .cache/cuda/nvidia/cu13 --include ~/cudnn/include ~/cublas/include
+    compile.py mmdeploy ~/mmdeploy --cuda out/hostcuda --edit --link libmmdeploy.so [--sanitize address]
     compile.py --page
 
-The first form compiles the plugins of one checkout and keeps the outcome in results.json, the second writes the page
-from what was kept (--check compares them, in a test). projects.json says where each project's sources live, what they
-include, and in a sentence what an edit is or what is missing; nothing else of these projects is here, so they are
-compiled by hand and in no test. `./dev cuda` installs the CUDA compiler; --include takes folders of headers that a
-project needs besides. No GPU is needed.
+The first two forms compile the plugins of one checkout, for a GPU and for the CPU, and keep the outcome in results.json
+or cpu_results.json (not that of --sanitize). The last one writes the page from what was kept (--check compares them,
+in a test). projects.json says where each project's sources live, what they include, and in a sentence what an edit is
+or what is missing; nothing else of these projects is here, so they are compiled by hand and in no test. `./dev cuda`
+installs the CUDA compiler; --include takes folders of headers that a project needs besides. No GPU is needed.
 
 Host files go through g++ and .cu files through nvcc, for compute capability 9.0, each to an object in --objects.
 To record that edits make files compile, edit the checkout and run again: a file that differs from the commit that is
-checked out, or includes one that does, counts as edited.
+checked out, or includes one that does, counts as edited. --edit makes the usual edit, of 64-bit extents, in a copy of
+a host file that does not compile.
 """
 import argparse
+import concurrent.futures
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 
+import cpu
 import gpu
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -50,16 +55,36 @@ def sources(plugins, project):
     return sorted(path for path in files if not any(path.match(pattern) for pattern in project.get("data", [])))
 
 
+def is_for_cpu(options):
+    return (options.cuda / "bin" / "tenon-nvcc").exists()
+
+
 def command(source, folder, project, options):
     toolkit = options.cuda / "include"
     ours = ["include", *project.get("kit", [])]
     includes = [*(ROOT / name for name in ours), *(folder / name for name in project["include"]), *options.include]
     flags = ["-std=c++17", "-w", "-c", source, "-MD", *(f"-D{name}" for name in project.get("define", [])),
-             *(f"-I{path}" for path in includes)]
+             *(f"-I{path}" for path in includes), *sanitizer(options)]
     if source.suffix == ".cu":
         return [options.cuda / "bin" / "nvcc", "-gencode=arch=compute_90,code=sm_90", "--expt-relaxed-constexpr",
                 "-Xcompiler=-fPIC", *flags]
     return ["g++", "-fPIC", *flags, f"-I{toolkit}", f"-I{toolkit / 'cccl'}"]
+
+
+def sanitizer(options):
+    return ["-g", f"-fsanitize={options.sanitize}"] if options.sanitize else ["-g"] if is_for_cpu(options) else []
+
+
+def with_copied_extents(text):
+    """A source that takes addresses of 64-bit extents for those of 32-bit ones, with copies in their place."""
+    def copy(dims):
+        return f"std::vector<int>({dims}.d, {dims}.d + {dims}.nbDims)"
+
+    def variable(match):
+        return f"const auto {match[1]}_copy = {copy(match[2])}; const int *{match[1]} = {match[1]}_copy.data();"
+
+    text = re.sub(r"const int \*(\w+) = &\((.+?)\.d\[0\]\);", variable, text)
+    return re.sub(r"&\((\w+)\.d\[0\]\)", lambda match: f"{copy(match[1])}.data()", text)
 
 
 def included(dependencies):
@@ -69,15 +94,21 @@ def included(dependencies):
 
 
 def compile_file(source, folder, project, edited, options):
-    """'unchanged', 'edited', or the compiler's first error."""
+    """The object, and 'unchanged', 'edited', or the compiler's first error."""
     target = options.objects / (source.relative_to(folder).as_posix().replace("/", ".") + ".o")
     dependencies = target.with_suffix(".d")
-    run = subprocess.run([*command(source, folder, project, options), "-o", target, "-MF", dependencies],
-                         capture_output=True, text=True)
+    arguments = [*command(source, folder, project, options), "-o", target, "-MF", dependencies]
+    run = subprocess.run(arguments, capture_output=True, text=True)
     if run.returncode == 0:
-        return "edited" if edited & included(dependencies) else "unchanged"
+        return target, "edited" if edited & included(dependencies) else "unchanged"
+    if options.edit and source.suffix == ".cpp":
+        copy = target.with_suffix(".cpp")
+        copy.write_text(f'#include <vector>\n#line 1 "{source}"\n{with_copied_extents(source.read_text())}')
+        arguments = [copy if word == source else word for word in arguments]
+        if subprocess.run([*arguments, f"-I{source.parent}"], capture_output=True).returncode == 0:
+            return target, "edited"
     lines = run.stderr.splitlines() or ["the compiler says nothing"]
-    return next((line for line in lines if "error" in line), lines[0]).replace(f"{folder}/", "")
+    return None, next((line for line in lines if "error" in line), lines[0]).replace(f"{folder}/", "")
 
 
 def compile_project(key, options):
@@ -87,18 +118,24 @@ def compile_project(key, options):
     options.objects.mkdir(parents=True, exist_ok=True)
     version = git(folder, "describe", "--tags", "--always")
     plugins = folder / project["plugins"]
-    for name in sources(plugins, project):
-        if not name.match(options.only):
-            continue
-        outcome = compile_file(plugins / name, folder, project, edited, options)
-        print(f"{name}: {outcome}", flush=True)
-        keep(key, version, str(name), outcome)
+    names = [name for name in sources(plugins, project) if name.match(options.only)]
+    objects = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for name, (target, outcome) in zip(names, pool.map(
+                lambda name: compile_file(plugins / name, folder, project, edited, options), names)):
+            print(f"{name}: {outcome}", flush=True)
+            objects += [target] if target else []
+            if not options.sanitize:
+                keep(cpu.RESULTS if is_for_cpu(options) else RESULTS, key, version, str(name), outcome)
+    if options.link:
+        link = [options.cuda / "bin" / "nvcc", "-shared", *sanitizer(options), *objects, "-o", options.link]
+        subprocess.run(link, check=True)
 
 
-def keep(key, version, name, outcome):
-    results = read(RESULTS)
+def keep(file, key, version, name, outcome):
+    results = read(file)
     results.setdefault(key, {}).setdefault(version, {})[name] = outcome
-    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+    file.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
 
 
 def plugin_of(name):
@@ -153,7 +190,8 @@ def page():
     runs = [(projects[key], version, files) for key in projects for version, files in sorted(results[key].items())]
     header = ["project", "version", "folders or plugins", "files", "unchanged", "edited", "do not compile"]
     text = INTRODUCTION + table(header, [summary_row(*run) for run in runs])
-    return text + "".join(section(*run) for run in runs) + gpu.section(projects, table)
+    return text + "".join(section(*run) for run in runs) + gpu.section(projects, table) + cpu.section(
+        projects, table)
 
 
 def main():
@@ -163,6 +201,10 @@ def main():
     parser.add_argument("--cuda", type=pathlib.Path, help="folder of the CUDA compiler, with bin/ and include/")
     parser.add_argument("--include", type=pathlib.Path, nargs="*", default=[], help="more folders of headers")
     parser.add_argument("--objects", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "third_party")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--edit", action="store_true", help="copy 64-bit extents where a source wants 32-bit ones")
+    parser.add_argument("--sanitize", help="name of a sanitizer, for the CPU")
+    parser.add_argument("--link", type=pathlib.Path, help="a library to make of what compiled")
     parser.add_argument("--only", default="*", help="pattern of the files to compile")
     parser.add_argument("--page", action="store_true", help="write the page")
     parser.add_argument("--check", action="store_true", help="fail if the page differs from what --page writes")

@@ -37,15 +37,20 @@ def is_result(row):
     return row["check"] == "result" and row["input"].startswith("case ")
 
 
-def cases_for(name, plugin, files, folder):
-    """A file with the cases of a plugin, as gpu.json wants them."""
+def cases_of(name, plugin, files):
+    """The cases of a plugin, as gpu.json or cpu.json wants them."""
     cases = [case for path in files for case in json.loads(path.read_text()) if case["plugin"] == name]
     if plugin.get("without_text"):
         cases = [case for case in cases if not any(isinstance(value, str) for value in case["attributes"].values())]
     for case in cases:
         case["attributes"] = plugin.get("attributes", {}) | case["attributes"]
+    return cases
+
+
+def cases_for(name, plugin, files, folder):
+    """A file with these cases."""
     file = pathlib.Path(folder) / "cases.json"
-    file.write_text(json.dumps(cases))
+    file.write_text(json.dumps(cases_of(name, plugin, files)))
     return [f"--cases={file}"]
 
 
