@@ -27,12 +27,6 @@ bool is_storage(const ElementType& type) {
          || type.type == DataType::kE8M0;
 }
 
-const ElementType* type_of_name(std::string_view name) {
-  for (const ElementType& type : kTypes)
-    if (name == type.name) return &type;
-  return nullptr;
-}
-
 // The type that a buffer says; C's long has two sizes.
 const ElementType* type_of_format(const char* format, Py_ssize_t bytes) {
   if (format == nullptr) format = "B";
@@ -58,10 +52,6 @@ constexpr const char* kNotDense =
     "the tensor's elements do not lie in memory one after the other: it is sparse, nested or of a "
     "trace; to_dense() and to_padded_tensor() make one that the engine can read";
 
-nb::object helper(const char* name) {
-  return nb::module_::import_("tenon._arrays").attr(name);
-}
-
 nb::dlpack::dtype storage_type(const ElementType& type) {
   switch (type.format) {
     case 'f':
@@ -83,7 +73,24 @@ nb::dlpack::dtype storage_type(const ElementType& type) {
   }
 }
 
+// Where new work of PyTorch goes on a GPU.
+cudaStream_t stream_of_torch(int gpu) {
+  static auto& current = *new nb::object(helper("torch_stream")());
+  const auto stream = nb::cast<uintptr_t>(current(gpu));
+  return stream == 0 ? cudaStreamLegacy : reinterpret_cast<cudaStream_t>(stream);
+}
+
 }  // namespace
+
+nb::object helper(const char* name) {
+  return nb::module_::import_("tenon._arrays").attr(name);
+}
+
+const ElementType* type_of_name(std::string_view name) {
+  for (const ElementType& type : kTypes)
+    if (name == type.name) return &type;
+  return nullptr;
+}
 
 const ElementType& element_type(DataType type) {
   for (const ElementType& known : kTypes)
@@ -108,29 +115,37 @@ const Framework& framework_of(nb::handle array) {
     if (framework.type.is(type)) return framework;
   refuse_mask(array);
   const auto made = nb::cast<nb::tuple>(helper("framework")(type));
-  known.push_back({nb::borrow(type), made[0], made[1], nb::cast<bool>(made[2])});
+  known.push_back(
+      {nb::borrow(type), made[0], made[1], nb::cast<bool>(made[2]), nb::cast<bool>(made[3])});
   return known.back();
 }
 
-ArrayView::ArrayView(nb::handle array, const Framework& framework, bool writable)
-    : owner_(framework.to_numpy.is_none() || framework.is_torch ? nb::borrow(array)
-                                                                : framework.to_numpy(array)) {
-  if (!framework.is_torch) {
+ArrayView::ArrayView(nb::handle array, const Framework& framework, bool writable, int gpu)
+    : owner_(nb::borrow(array)), is_torch_(framework.is_torch) {
+  if (!is_torch_) {
+    if (gpu != kHost && framework.may_be_on_gpu
+        && (open_interface(writable, gpu) || open_dlpack(writable, gpu)))
+      return;
+    if (!framework.to_numpy.is_none()) owner_ = framework.to_numpy(array);
     open_buffer(writable);
     return;
   }
   try {
-    open_tensor(writable);
+    open_tensor(writable, gpu);
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_RuntimeError)) throw;
     nb::raise_from(error, PyExc_TypeError, "%s", kNotDense);
   }
 }
 
-void ArrayView::open_tensor(bool writable) {
-  if (!nb::cast<bool>(owner_.attr("is_cpu")) || nb::cast<bool>(owner_.attr("is_neg")())
+void ArrayView::open_tensor(bool writable, int gpu) {
+  const bool is_cpu = nb::cast<bool>(owner_.attr("is_cpu"));
+  on_gpu_ = !is_cpu && gpu != kHost && nb::cast<bool>(owner_.attr("is_cuda"))
+            && nb::cast<int>(owner_.attr("get_device")()) == gpu;
+  if (!(is_cpu || on_gpu_) || nb::cast<bool>(owner_.attr("is_neg")())
       || !nb::cast<bool>(owner_.attr("is_contiguous")()))
-    owner_ = helper("plain_tensor")(owner_, writable);
+    owner_ = helper("plain_tensor")(owner_, writable, gpu);
+  if (on_gpu_) stream_ = stream_of_torch(gpu);
   const nb::object shape = owner_.attr("shape");
   rank_ = static_cast<int>(nb::len(shape));
   shape_.nbDims = std::min<int>(rank_, Dims::MAX_DIMS);
@@ -167,12 +182,17 @@ bool ArrayView::has_shape(const Dims& shape) const {
   return rank_ == shape.nbDims && std::equal(shape_.d, shape_.d + rank_, shape.d);
 }
 
+nb::capsule owner_of(Memory memory) {
+  return nb::capsule(new Memory(std::move(memory)),
+                     [](void* p) noexcept { delete static_cast<Memory*>(p); });
+}
+
 nb::object make_array(Memory memory, const Dims& shape, const ElementType& type,
                       const Framework& framework) {
   size_t extents[Dims::MAX_DIMS];
   std::copy_n(shape.d, shape.nbDims, extents);
   void* const data = memory.get();
-  const nb::capsule owner(memory.release(), [](void* p) noexcept { std::free(p); });
+  const nb::capsule owner = owner_of(std::move(memory));
   nb::object array = nb::ndarray<nb::numpy>(data, static_cast<size_t>(shape.nbDims), extents, owner,
                                             nullptr, storage_type(type))
                          .cast(nb::rv_policy::reference);

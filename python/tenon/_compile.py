@@ -4,9 +4,9 @@ import os
 import re
 import sys
 
+from tenon import _timing_cache
 from tenon import tensorrt as trt
 from tenon._engine import Engine, register_plugins
-from tenon._files import check_writable, write_file
 from tenon._messages import failure, listen, report
 from tenon._native import set_portable, set_target
 
@@ -31,6 +31,7 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     portable: whether the plan can be built again where it is loaded on another machine.
     plugins: shared libraries with plugins that the model needs.
     timing_cache: a file that remembers which kernels are quick; read if it is there, and written.
+        One that cannot be used is ignored, with a warning of the logger "tenon".
     workspace: the most scratch memory of a layer, in bytes or as "512MiB".
     optimization_level: 0 to 5, how long the builder may search.
     progress: True, False, or a function (phase, done, total); None shows it on a terminal.
@@ -72,17 +73,14 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     if progress:
         from tenon._progress import Progress
         config.progress_monitor = Progress(progress if callable(progress) else None)
-    cache = None
+    save_timings = None
     if timing_cache is not None:
-        cache = config.create_timing_cache(_read_if_there(timing_cache))
-        if cache is None:
-            raise failure(f"cannot read the timing cache '{timing_cache}'", messages)
-        config.set_timing_cache(cache, ignore_mismatch=False)
+        save_timings = _timing_cache.use(timing_cache, config, messages)
     plan = builder.build_serialized_network(network, config)
     if plan is None:
         raise failure(f"cannot build {what}", messages)
-    if cache is not None:
-        write_file(timing_cache, bytes(cache.serialize()))
+    if save_timings is not None:
+        save_timings()
     report(messages)
     engine = trt.Runtime(messages).deserialize_cuda_engine(plan)
     if engine is None:
@@ -201,8 +199,3 @@ def _bytes(size):
     if count >= 2**63:
         raise ValueError(f"workspace={size!r}: expected bytes, or a text such as '512MiB'")
     return count
-
-
-def _read_if_there(path):
-    path = check_writable(path)  # now, as it is written after the build
-    return path.read_bytes() if path.exists() else b""

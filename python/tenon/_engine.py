@@ -44,6 +44,13 @@ class Engine(_native.Session):
     DLPack describes; results are like the first input. One output is returned as it is, several as
     a tuple in the order of `outputs`. engine({"images": a}) returns a dictionary of all outputs.
 
+    An engine on a GPU, whose number is `gpu`, takes arrays of the host, which it copies there and
+    back, and arrays of that GPU: PyTorch's tensors, and what has CUDA's array interface or DLPack's.
+    Those are not copied. Results are where the first input is: PyTorch's tensors for its own, and
+    for others objects that have both interfaces. Without arrays of the host a call returns when its
+    work is in PyTorch's current stream, or that of the first array; nothing waits, unless sizes of
+    outputs depend on data.
+
     `out` takes arrays to write to, which are returned, too: one array, a list or tuple for all
     outputs, or a dictionary for some. Several threads may call one engine at a time.
 
@@ -55,6 +62,7 @@ class Engine(_native.Session):
     outputs: tuple[Tensor, ...]
     cuda_engine: trt.ICudaEngine
     profile: int
+    gpu: typing.Optional[int]
 
     def __init__(self, cuda_engine, *, profile=0, messages=None):
         """`cuda_engine` is a tensorrt.ICudaEngine; `messages` its logger, if that is ours."""
@@ -64,8 +72,10 @@ class Engine(_native.Session):
         if not isinstance(profile, numbers.Integral):
             raise TypeError(f"profile: expected a number from 0 to {cuda_engine.num_optimization_profiles - 1}, "
                             f"found {profile!r}")
-        super().__init__(cuda_engine, messages, profile)
+        gpu = _native.gpu_of_engine(cuda_engine)
+        super().__init__(cuda_engine, messages, profile, gpu)
         self.cuda_engine = cuda_engine
+        self.gpu = gpu
         self.profile = profile
         self._messages = messages
         self.inputs, self.outputs = _tensors(cuda_engine, profile)

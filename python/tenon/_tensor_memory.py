@@ -12,6 +12,7 @@ _DTYPES = {_Type.FLOAT: "<f4", _Type.HALF: "<f2", _Type.INT8: "|i1", _Type.INT32
            _Type.BOOL: "|b1", _Type.UINT8: "|u1", _Type.INT64: "<i8", _Type.BF16: "<u2",
            _Type.FP8: "|u1", _Type.E8M0: "|u1", _Type.INT4: "|u1", _Type.FP4: "|u1"}
 _PACKED = (_Type.INT4, _Type.FP4)
+_DEFAULT_STREAM = 1  # as DLPack and CUDA's array interface number it
 
 
 class _Memory:
@@ -21,30 +22,38 @@ class _Memory:
 
 
 class GpuArray:
-    """A tensor in the memory of a GPU, for PyTorch, CuPy and others: not copied, not kept.
+    """A tensor in the memory of a GPU, for PyTorch, CuPy and others, without copies: what a plugin
+    is given, which does not keep the memory, and what an engine gives for arrays of others than
+    PyTorch, which does.
 
     torch.as_tensor(), torch.from_dlpack(), cupy.asarray() and numba.cuda.as_cuda_array() take it.
-    What they do must go into the stream that the plugin is given, and may go on after enqueue()
-    has returned.
+    What a plugin does with it must go into the stream that it is given, and may go on after
+    enqueue() has returned. Results carry the stream that fills them, which those functions wait for,
+    but torch.as_tensor(): that one must be called in the same stream. Whoever uses a result in
+    another stream waits for that before letting go of it.
 
     shape: of ints; dtype: NumPy's; gpu: the number of the GPU. The elements' types are those of
     as_array(), but DLPack has bfloat16 as it is.
     """
 
-    def __init__(self, pointer, shape, dtype, gpu):
+    def __init__(self, pointer, shape, dtype, gpu, stream=None, owner=None):
+        """`stream`: the handle of the one that fills it; `owner`: what keeps the memory."""
         self.shape, self.gpu = shape, gpu
         self.dtype = np.dtype(_DTYPES[dtype])
-        self._type, self._pointer = dtype, pointer
+        self._type, self._pointer, self._stream, self._owner = dtype, pointer, stream, owner
 
     @property
     def __cuda_array_interface__(self):
-        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self._pointer, False),
-                "strides": None, "version": 3}
+        interface = {"shape": self.shape, "typestr": self.dtype.str, "data": (self._pointer, False),
+                     "strides": None, "version": 3}
+        return interface if self._stream is None else {**interface, "stream": self._stream}
 
     def _exported(self):
-        return _native.gpu_array(self._pointer, self.shape, self._type, self.gpu)
+        return _native.gpu_array(self._pointer, self.shape, self._type, self.gpu, self._owner)
 
-    def __dlpack__(self, **arguments):
+    def __dlpack__(self, *, stream=None, **arguments):
+        if self._stream is not None and stream != -1:
+            _native.order_streams(self._stream, stream or _DEFAULT_STREAM, self.gpu)
         return self._exported().__dlpack__(**arguments)
 
     def __dlpack_device__(self):

@@ -1,11 +1,13 @@
 """The engine's memory from PyTorch."""
 import torch
 
+from tenon import _native
 from tenon import tensorrt as trt
 
 
 class TorchAllocator(trt.IGpuAllocator):
-    """MMDeploy's TorchAllocator: the engine's memory comes from PyTorch's tensors."""
+    """MMDeploy's TorchAllocator: the engine's memory comes from PyTorch's tensors, those of the GPU
+    `device_id` where there are any."""
 
     def __init__(self, device_id=0):
         super().__init__()
@@ -16,7 +18,8 @@ class TorchAllocator(trt.IGpuAllocator):
     def allocate(self, size, alignment, flags):
         """The address of `size` bytes, at a multiple of `alignment` (a power of two; 0: any)."""
         alignment = max(alignment, 1)
-        tensor = torch.empty(size + alignment, dtype=torch.uint8)
+        device = f"cuda:{self.device_id}" if _native.on_gpu() else "cpu"
+        tensor = torch.empty(size + alignment, dtype=torch.uint8, device=device)
         address = -(-tensor.data_ptr() // alignment) * alignment
         self._tensors[address] = tensor
         self.mems.add(address)

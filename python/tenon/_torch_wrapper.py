@@ -7,9 +7,9 @@ from tenon import _wrapper
 class _Module(torch.nn.Module):
     """An engine on dictionaries of tensors; state_dict() holds the plan."""
 
-    def __init__(self, engine, input_names, output_names):
+    def __init__(self, engine, input_names, output_names, device_id=None):
         super().__init__()
-        self._set(_wrapper.as_engine(engine), input_names, output_names)
+        self._set(_wrapper.as_engine(engine, device_id), input_names, output_names)
         self._register_state_dict_hook(_Module._save)
 
     def _set(self, engine, input_names, output_names):
@@ -66,7 +66,7 @@ class MmdeployWrapper(_Module):
     """
 
     def __init__(self, engine, output_names=None, device_id=0):
-        super().__init__(engine, None, output_names)
+        super().__init__(engine, None, output_names, device_id)
 
     def forward(self, inputs):
         try:

@@ -1,7 +1,9 @@
 """What the functions of MMCV, MMDeploy and tensorRT_Pro share."""
+import contextlib
 import os
 import pathlib
 
+from tenon import _native, cudart
 from tenon import tensorrt as trt
 from tenon._compile import add_profile, read
 from tenon._engine import Engine, open_engine, register_plugins
@@ -10,11 +12,12 @@ from tenon._messages import Error, failure, report
 from tenon._native import Messages
 
 
-def build(model, profile, *, log_level=trt.Logger.ERROR, fp16=False, int8=False, workspace=0):
+def build(model, profile, *, log_level=trt.Logger.ERROR, fp16=False, int8=False, workspace=0,
+          device_id=0):
     """A tensorrt.ICudaEngine of a model.
 
     model: an ONNX file, its bytes or an onnx.ModelProto. profile: {input: (min, opt, max)}, or
-    a function that makes it of the network.
+    a function that makes it of the network. device_id: the GPU, on machines that have one.
     Messages of `log_level` and graver ones go to standard error. RuntimeError, which lists the
     parser's errors, when the model cannot be read; tenon.Error when it cannot be built.
     """
@@ -33,8 +36,9 @@ def build(model, profile, *, log_level=trt.Logger.ERROR, fp16=False, int8=False,
     if fp16:
         config.set_flag(trt.BuilderFlag.FP16)
     add_profile(builder, config, network, profile(network) if callable(profile) else profile)
-    plan = builder.build_serialized_network(network, config)
-    engine = plan and trt.Runtime(messages).deserialize_cuda_engine(plan)
+    with current_gpu(device_id):
+        plan = builder.build_serialized_network(network, config)
+        engine = plan and trt.Runtime(messages).deserialize_cuda_engine(plan)
     if engine is None:
         raise failure(f"Failed to create TensorRT engine from {what}", messages)
     report(messages)
@@ -67,8 +71,24 @@ def plugin_library():
     return str(pathlib.Path(__file__).with_name("lib") / "libnvinfer_plugin.so.10")
 
 
+@contextlib.contextmanager
+def current_gpu(index):
+    """What is made meanwhile is on that GPU, where there are any; None: on the current one."""
+    if index is None or not _native.on_gpu():
+        yield
+        return
+    _, previous = cudart.cudaGetDevice()
+    error, = cudart.cudaSetDevice(index)
+    if error != cudart.cudaError_t.cudaSuccess:
+        raise ValueError(f"there is no GPU {index}: {cudart.cudaGetErrorString(error)[1].decode()}")
+    try:
+        yield
+    finally:
+        cudart.cudaSetDevice(previous)
+
+
 def device_index(device):
-    """The number in "cuda:0"; "cpu" and None are device 0, as every engine runs on the CPU."""
+    """The number in "cuda:0"; "cpu" and None are device 0."""
     kind, _, index = str(device or "cpu").partition(":")
     if kind not in ("cpu", "cuda") or not (index == "" or index.isdigit()):
         raise ValueError(f"device '{device}': expected 'cpu' or 'cuda:0'")
@@ -78,17 +98,20 @@ def device_index(device):
 def run_on_tensors(engine, inputs, output_names=None):
     """{output: tensor} of {input: tensor}, which are PyTorch's.
 
-    Tensors of int64 become int32 where the engine wants that. Those of another device are copied to
-    the CPU, and outputs back to where the first input was.
+    Tensors of int64 become int32 where the engine wants that. Those of a device that is neither the
+    CPU nor the engine's are copied there. Outputs are where the first input is.
     """
     for name, tensor in inputs.items():
         if not hasattr(tensor, "detach"):
             raise TypeError(f"input '{name}': expected a tensor, found {type(tensor).__name__}")
     device = next(iter(inputs.values())).device if inputs else "cpu"
     types = {tensor.name: tensor.dtype for tensor in engine.inputs}
+    own = "cpu" if engine.gpu is None else f"cuda:{engine.gpu}"
     ready = {}
     for name, tensor in inputs.items():
-        tensor = tensor.detach().cpu()
+        tensor = tensor.detach()
+        if str(tensor.device) not in ("cpu", own):
+            tensor = tensor.to(own)
         if str(tensor.dtype) == "torch.int64" and types.get(name) == "int32":
             tensor = tensor.int()
         ready[name] = tensor
@@ -96,12 +119,14 @@ def run_on_tensors(engine, inputs, output_names=None):
     return {name: outputs[name].to(device) for name in output_names or outputs}
 
 
-def as_engine(engine):
-    """An Engine of a plan's path, a tensorrt.ICudaEngine or an Engine."""
+def as_engine(engine, device_id=None):
+    """An Engine of a plan's path, a tensorrt.ICudaEngine or an Engine; a plan is loaded on the GPU
+    `device_id`, where there are any."""
     if isinstance(engine, Engine):
         return engine
     if isinstance(engine, (str, os.PathLike)):
-        engine = load(engine)
+        with current_gpu(device_id):
+            engine = load(engine)
     if not isinstance(engine, trt.ICudaEngine):
         raise TypeError(f"expected the path of a plan or an ICudaEngine, found {type(engine).__name__}")
     return Engine(engine)

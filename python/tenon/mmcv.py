@@ -1,7 +1,7 @@
 """The functions of mmcv.tensorrt, MMCV 1.2 to 1.7, on Tenon: `from tenon.mmcv import onnx2trt`.
 
-Plugins of MMCV are part of Tenon and are loaded by importing this. Engines run on the CPU:
-`device_id` is accepted, and tensors of a GPU are copied. TRTWrapper needs PyTorch.
+Plugins of MMCV are part of Tenon and are loaded by importing this. On machines without a GPU
+`device_id` is accepted, and means nothing. TRTWrapper needs PyTorch.
 """
 from tenon import _wrapper
 from tenon import tensorrt as trt
@@ -30,7 +30,7 @@ def onnx2trt(onnx_model, opt_shape_dict, log_level=trt.Logger.ERROR, fp16_mode=F
             raise ImportError("preprocess_onnx() for NonMaxSuppression: pip install onnx") from None
         onnx_model = preprocess_onnx(onnx.load(onnx_model))
     return _wrapper.build(onnx_model, opt_shape_dict, log_level=log_level, fp16=fp16_mode,
-                          workspace=max_workspace_size)
+                          workspace=max_workspace_size, device_id=device_id)
 
 
 def save_trt_engine(engine, path):

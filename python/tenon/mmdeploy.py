@@ -1,8 +1,7 @@
 """The functions of mmdeploy.backend.tensorrt on Tenon: `from tenon.mmdeploy import from_onnx`.
 
-Plugins of MMDeploy are part of Tenon. Engines run on the CPU: `device_id` and device="cuda:0" are
-accepted, and tensors of a GPU are copied. TRTWrapper and TorchAllocator need PyTorch, HDF5Calibrator
-needs h5py.
+Plugins of MMDeploy are part of Tenon. On machines without a GPU `device_id` and device="cuda:0" are
+accepted, and mean nothing. TRTWrapper and TorchAllocator need PyTorch, HDF5Calibrator needs h5py.
 """
 import json
 import logging
@@ -34,7 +33,8 @@ def from_onnx(onnx_model, output_file_prefix, input_shapes, max_workspace_size=0
     profile = {name: [shapes[kind] for kind in kinds] for name, shapes in input_shapes.items()}
     try:
         engine = _wrapper.build(onnx_model, profile, log_level=log_level, fp16=fp16_mode,
-                                int8=int8_mode, workspace=max_workspace_size)
+                                int8=int8_mode, workspace=max_workspace_size,
+                                device_id=device_id)
     except Error as error:
         if str(error).startswith("Failed to create"):
             raise AssertionError(str(error)) from None

@@ -1,6 +1,6 @@
 """Functions of tensorRT_Pro's pytrt (trtpy) on Tenon: `import tenon.pytrt as pytrt`.
 
-Engines run on the CPU in fp32; `device_id` is accepted. INT8 calibration and the applications
+On machines without a GPU `device_id` is accepted, and means nothing. INT8 calibration and the applications
 (Yolo, Retinaface, …) are not supported yet and say so by name.
 """
 import enum
@@ -10,7 +10,7 @@ import struct
 
 import numpy as np
 
-from tenon import _wrapper
+from tenon import _wrapper, cudart
 from tenon._engine import Engine
 from tenon._files import write_file
 
@@ -132,8 +132,8 @@ class Infer(Engine):
 
     @property
     def device(self):
-        """0: the CPU."""
-        return 0
+        """The number of the GPU; 0 on the CPU, too."""
+        return self.gpu or 0
 
     def get_input_name(self, index=0):
         """The name of an input."""
@@ -172,7 +172,7 @@ def compileTRT(max_batch_size, source, output, mode=Mode.FP32, inputs_dims=(), d
         raise NotImplementedError("Mode.INT8: calibration at build is not supported yet")
     engine = _wrapper.build(
         source.model, lambda network: _batch_profile(network, max_batch_size, inputs_dims),
-        fp16=mode == Mode.FP16, workspace=max_workspace_size)
+        fp16=mode == Mode.FP16, workspace=max_workspace_size, device_id=device_id)
     if output.file is not None:
         _wrapper.save(engine, output.file)
     else:
@@ -270,14 +270,16 @@ def load_tensor(file):
 
 
 def set_device(device_id):
-    """Accepts device 0, the CPU."""
-    if device_id != 0:
-        raise ValueError(f"there is no device {device_id}, only 0: the CPU")
+    """The GPU that engines are built and loaded on from now on, in this thread; without one only 0,
+    the CPU."""
+    error, = cudart.cudaSetDevice(device_id)
+    if error != cudart.cudaError_t.cudaSuccess:
+        raise ValueError(f"there is no device {device_id}")
 
 
 def get_device():
-    """0: the CPU."""
-    return 0
+    """The number that set_device() was given last; 0 at first."""
+    return cudart.cudaGetDevice()[1]
 
 
 set_devie, get_devie = set_device, get_device  # as pytrt spells them

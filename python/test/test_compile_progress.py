@@ -22,6 +22,20 @@ def test_settings_and_progress(tmp_path, capfd):
     np.testing.assert_array_equal(engine(A), A + A)
 
 
+def test_timing_caches_that_cannot_be_used(tmp_path, caplog):
+    cache = tmp_path / "cache"
+    tenon.compile(protos.scale(), timing_cache=cache)
+    whole = cache.read_bytes()
+    cache.write_bytes(whole[:-1])
+    tenon.compile(protos.scale(), timing_cache=cache)
+    assert "it is made anew" in caplog.text and str(cache) in caplog.text
+    assert cache.read_bytes()[:7] == b"TENONTC" and len(cache.read_bytes()) == len(whole)
+    cache.write_bytes(b"something else")
+    tenon.compile(protos.scale(), timing_cache=cache)
+    assert "not a timing cache of Tenon" in caplog.text
+    assert cache.read_bytes() == b"something else"
+
+
 def test_a_progress_function_that_raises():
     def stop(*step):
         raise KeyError("enough")

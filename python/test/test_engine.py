@@ -282,8 +282,6 @@ def test_dlpack_comes_in_and_goes_out(sum_and_difference):
     (protos.two(), {"shapes": {"a": (1.5, 3), "b": (1, 3)}}, ValueError, "expected a shape"),
     (protos.scale(), {"shapes": 3}, TypeError, "found int"),
     (protos.scale(), {"optimization_level": 6}, ValueError, "=6: expected 0 to 5"),
-    (protos.scale(), {"timing_cache": __file__}, tenon.Error,
-     "cannot read the timing cache '.*test_engine.py'\n  .+"),
     (protos.scale(), {"timing_cache": "none/cache"}, FileNotFoundError,
      "there is no folder 'none' to write 'cache' into"),
     (protos.scale(), {"workspace": -1}, ValueError, "workspace=-1"),
@@ -371,7 +369,8 @@ def test_import_is_quick():
     assert min(times) < (3 if sanitizers.loaded("asan") else 0.2)
 
 
-def test_warnings_go_to_the_log(caplog):
+def test_warnings_go_to_the_log(caplog, monkeypatch):
+    monkeypatch.setenv("TENON_TARGET", "cpu")
     with caplog.at_level(logging.WARNING, "tenon"):
         from tenon import mmcv
         mmcv.onnx2trt(protos.scale(), {}, fp16_mode=True)

@@ -1,15 +1,18 @@
-// Memory of a GPU, as plugins are given it there: other frameworks take it by DLPack.
+// Memory of a GPU, which other frameworks take by DLPack: plugins' tensors, and results.
 #include <cuda_runtime_api.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 #include <tenon/cudart/engine.h>
+#include <tenon/gpu.h>
 
 #include <optional>
 
 #include "array.h"
 #include "bind.h"
+#include "dlpack_types.h"
 #include "handle.h"
+#include "run/memory_pool.h"
 
 namespace tenon::python {
 namespace {
@@ -27,48 +30,41 @@ std::optional<int> gpu_of(Address address) {
   return on_device ? std::optional(attributes.device) : std::nullopt;
 }
 
-// Types that DLPack lacks, or frameworks do not know, show their bits.
-nb::dlpack::dtype dlpack_type(nvinfer1::DataType type) {
-  using nb::dlpack::dtype_code;
-  const auto of = [](dtype_code code, uint8_t bits) {
-    return nb::dlpack::dtype{static_cast<uint8_t>(code), bits, 1};
-  };
-  switch (type) {
-    case nvinfer1::DataType::kFLOAT:
-      return of(dtype_code::Float, 32);
-    case nvinfer1::DataType::kHALF:
-      return of(dtype_code::Float, 16);
-    case nvinfer1::DataType::kBF16:
-      return of(dtype_code::Bfloat, 16);
-    case nvinfer1::DataType::kINT8:
-      return of(dtype_code::Int, 8);
-    case nvinfer1::DataType::kINT32:
-      return of(dtype_code::Int, 32);
-    case nvinfer1::DataType::kINT64:
-      return of(dtype_code::Int, 64);
-    case nvinfer1::DataType::kBOOL:
-      return of(dtype_code::Bool, 8);
-    default:
-      return of(dtype_code::UInt, 8);
-  }
-}
-
 }  // namespace
 
 void bind_gpu_memory(nb::module_& m) {
   m.def("gpu_of", &gpu_of, nb::arg("address"),
         "The number of the GPU whose memory an address is of; None for memory of the host.");
+  m.def("on_gpu", &cudart::on_gpu,
+        "Whether device memory and streams of this process are a GPU's, not the host's.");
   m.def(
       "gpu_array",
-      [](Address address, const std::vector<size_t>& shape, nvinfer1::DataType type,
-         int gpu) -> Any {
+      [](Address address, const std::vector<size_t>& shape, nvinfer1::DataType type, int gpu,
+         nb::handle owner) -> Any {
         const nb::ndarray<nb::array_api> array(address.as<void>(), shape.size(), shape.data(),
-                                               nb::none(), nullptr, dlpack_type(type),
+                                               owner, nullptr, dlpack_type(type),
                                                nb::device::cuda::value, gpu);
         return nb::cast(array, nb::rv_policy::reference);
       },
       nb::arg("address"), nb::arg("shape"), nb::arg("type"), nb::arg("gpu"),
-      "Memory of a GPU as an object with DLPack's methods. The memory is not kept.");
+      nb::arg("owner") = nb::none(),
+      "Memory of a GPU as an object with DLPack's methods, which keeps `owner`.");
+  m.def(
+      "order_streams",
+      [](Address earlier, Address later, int gpu) {
+        const OnGpu current(gpu);
+        order(earlier.as<CUstream_st>(), later.as<CUstream_st>());
+      },
+      nb::arg("earlier"), nb::arg("later"), nb::arg("gpu"),
+      "What is put into the stream `later` of a GPU from now on begins when all in `earlier` is "
+      "done.");
+  m.def(
+      "gpu_of_engine",
+      [](const nvinfer1::ICudaEngine& engine) {
+        const int gpu = tenon::gpu_of(engine);
+        return gpu == kHost ? std::nullopt : std::optional(gpu);
+      },
+      nb::arg("engine"), "The number of the GPU that an engine runs on; None for the CPU.");
 }
 
 }  // namespace tenon::python

@@ -1,5 +1,6 @@
 // Runs an engine on arrays: what tenon.Engine derives from.
 #include <NvInfer.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -14,105 +15,15 @@
 #include "bind.h"
 #include "engine_call.h"
 #include "keep.h"
+#include "lane.h"
 #include "messages.h"
 
 namespace tenon::python {
 namespace {
 
-using nvinfer1::DataType;
 using nvinfer1::Dims;
 using nvinfer1::ICudaEngine;
 using nvinfer1::IExecutionContext;
-using nvinfer1::OptProfileSelector;
-
-// An input or output of the engine, in one profile.
-struct Port {
-  std::string name;
-  const ElementType* type;
-  bool is_input;
-  Dims least, most;  // of inputs
-};
-
-// Gives an output memory of its own, or the caller's array.
-class Output final : public nvinfer1::IOutputAllocator {
- public:
-  void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t alignment,
-                              cudaStream_t) noexcept override {
-    if (given_ != nullptr) return size == std::max<size_t>(given_->bytes(), 1) ? data() : nullptr;
-    memory_.reset(std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment));
-    return memory_.get();
-  }
-  void notifyShape(const char*, const Dims& shape) noexcept override { shape_ = shape; }
-
-  void use(const ArrayView* given) {
-    given_ = given;
-    shape_.nbDims = -1;
-  }
-  bool fits() const { return given_ == nullptr || given_->has_shape(shape_); }
-  const Dims& shape() const { return shape_; }
-  Memory take() { return std::move(memory_); }
-
- private:
-  // An array without elements may have no memory; the engine asks for an address all the same.
-  void* data() const {
-    return given_->data() != nullptr ? given_->data() : const_cast<Dims*>(&shape_);
-  }
-
-  const ArrayView* given_ = nullptr;
-  Memory memory_;
-  Dims shape_{};
-};
-
-// A context and what was set on it last. One call at a time has it.
-struct Lane {
-  std::unique_ptr<IExecutionContext> context;
-  std::vector<Dims> shapes;  // of inputs
-  std::vector<void*> addresses;
-  std::vector<std::unique_ptr<Output>> outputs;
-};
-
-[[noreturn]] void raise(PyObject* type, const std::string& text) {
-  PyErr_SetString(type, text.c_str());
-  throw nb::python_error();
-}
-
-// "input 'x'", for errors.
-std::string label(const Port& port) {
-  return (port.is_input ? "input '" : "out: output '") + port.name + "'";
-}
-
-// Runs `call`, which looks at the array for `port`; what it throws says so.
-template <class Call> auto for_port(const Port& port, Call&& call) {
-  try {
-    return call();
-  } catch (nb::python_error& error) {
-    if (error.matches(PyExc_TypeError) || error.matches(PyExc_ValueError))
-      error.value().attr("args") =
-          nb::make_tuple(label(port) + ": " + nb::str(error.value()).c_str());
-    throw;
-  } catch (const nb::builtin_exception& error) {
-    throw nb::builtin_exception(error.type(), (label(port) + ": " + error.what()).c_str());
-  }
-}
-
-// An array of a call.
-struct Bound {
-  const Port* port;
-  std::unique_ptr<ArrayView> view;
-};
-
-// Refuses arrays to write to that others of the call lie in: the engine may read those later.
-void refuse_overlaps(const std::vector<Bound>& arrays) {
-  const auto begin = [](const Bound& array) { return static_cast<char*>(array.view->data()); };
-  const auto end = [&](const Bound& array) { return begin(array) + array.view->bytes(); };
-  for (const Bound& written : arrays) {
-    if (written.port->is_input) continue;
-    for (const Bound& other : arrays)
-      if (&other != &written && begin(other) < end(written) && begin(written) < end(other))
-        raise(PyExc_ValueError, label(*written.port) + " shares memory with " + label(*other.port)
-                                    + "; give it an array of its own");
-  }
-}
 
 bool same(const Dims& a, const Dims& b) {
   return a.nbDims == b.nbDims && std::equal(a.d, a.d + a.nbDims, b.d);
@@ -120,42 +31,25 @@ bool same(const Dims& a, const Dims& b) {
 
 class Session {
  public:
-  Session(ICudaEngine& engine, Messages* messages, int profile)
-      : engine_(engine), messages_(messages), profile_(profile) {
-    if (profile < 0 || profile >= engine.getNbOptimizationProfiles())
-      raise(PyExc_ValueError, "there is no profile " + std::to_string(profile) + ": the engine has "
-                                  + std::to_string(engine.getNbOptimizationProfiles()));
-    for (int i = 0; i < engine.getNbIOTensors(); ++i) {
-      const char* name = engine.getIOTensorName(i);
-      const bool is_input = engine.getTensorIOMode(name) == nvinfer1::TensorIOMode::kINPUT;
-      Port port{name, &element_type(engine.getTensorDataType(name)), is_input, {}, {}};
-      if (is_input) {
-        port.least = engine.getProfileShape(name, profile, OptProfileSelector::kMIN);
-        port.most = engine.getProfileShape(name, profile, OptProfileSelector::kMAX);
-      }
-      (is_input ? inputs_ : outputs_).push_back(static_cast<int>(ports_.size()));
-      ports_.push_back(std::move(port));
-    }
+  /// @param gpu where the engine runs, none on the CPU.
+  Session(ICudaEngine& engine, Messages* messages, int profile, std::optional<int> gpu)
+      : engine_(engine), messages_(messages), profile_(profile), ports_(engine, profile) {
+    if (gpu) pools_.emplace(*gpu);
   }
 
   nb::object call(const nb::args& args, const nb::kwargs& kwargs);
 
   // A context is made ahead of the first call.
-  void prepare() { give_back(take()); }
+  void prepare() { give_back(take(nullptr)); }
 
  private:
-  using Arrays = std::vector<nb::object>;
-
-  Arrays arrange(const nb::args& args, const nb::kwargs& kwargs, bool by_name) const;
-  Arrays arrange_out(nb::handle out) const;
-  const Port& input(size_t i) const { return ports_[static_cast<size_t>(inputs_[i])]; }
-  const Port& output(size_t i) const { return ports_[static_cast<size_t>(outputs_[i])]; }
-  std::string input_names() const;
-  void check(const Port& port, nb::handle array, const ArrayView& view) const;
-  void bind_input(Lane& lane, size_t i, const ArrayView& view) const;
+  Call open(const Ports::Arrays& arrays, const Ports::Arrays& out) const;
+  void bind_shape(Lane& lane, size_t i, const ArrayView& view) const;
   [[noreturn]] void fail(const std::string& what) const;
-  [[noreturn]] void refuse(const Lane& lane, size_t i, nb::handle array) const;
-  std::unique_ptr<Lane> take();
+  void check_out(const Lane& lane, size_t i, const ArrayView& view, nb::handle array,
+                 bool fine) const;
+  std::unique_ptr<Lane> take(cudaStream_t stream);
+  std::unique_ptr<Lane> idle_lane(cudaStream_t stream);
   void give_back(std::unique_ptr<Lane> lane) {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(lane));
@@ -164,32 +58,41 @@ class Session {
   ICudaEngine& engine_;
   Messages* const messages_;
   const int profile_;
-  std::vector<Port> ports_;
-  std::vector<int> inputs_, outputs_;  // ports, in order
-  std::mutex mutex_;                   // guards idle_
+  const Ports ports_;
+  std::optional<GpuPools> pools_;  // of an engine on a GPU
+  std::mutex mutex_;               // guards idle_
   std::vector<std::unique_ptr<Lane>> idle_;
 };
 
-std::unique_ptr<Lane> Session::take() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      auto lane = std::move(idle_.back());
-      idle_.pop_back();
-      return lane;
-    }
-  }
+// One that need not wait for what its last call left in flight, if there is one.
+std::unique_ptr<Lane> Session::idle_lane(cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return nullptr;
+  auto chosen = idle_.end() - 1;
+  if (idle_.size() > 1 && pools_)
+    if (const auto found =
+            std::ranges::find_if(idle_, [&](const auto& lane) { return lane->gpu->suits(stream); });
+        found != idle_.end())
+      chosen = found;
+  auto lane = std::move(*chosen);
+  idle_.erase(chosen);
+  return lane;
+}
+
+std::unique_ptr<Lane> Session::take(cudaStream_t stream) {
+  if (auto lane = idle_lane(stream)) return lane;
   auto lane = std::make_unique<Lane>();
+  if (pools_) lane->gpu.emplace(pools_->gpu, ports_.inputs());
   lane->context.reset(into_engine([&] { return engine_.createExecutionContext(); }));
   IExecutionContext* const context = lane->context.get();
   if (context == nullptr
       || (profile_ != 0 && !context->setOptimizationProfileAsync(profile_, nullptr)))
     fail("cannot make a context");
-  lane->shapes.resize(inputs_.size(), Dims{-1, {}});
+  lane->shapes.resize(ports_.inputs(), Dims{-1, {}});
   lane->addresses.resize(ports_.size());
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    lane->outputs.push_back(std::make_unique<Output>());
-    context->setOutputAllocator(output(i).name.c_str(), lane->outputs.back().get());
+  for (size_t i = 0; i < ports_.outputs(); ++i) {
+    lane->outputs.push_back(std::make_unique<Output>(pools_.has_value()));
+    context->setOutputAllocator(ports_.output(i).name.c_str(), lane->outputs.back().get());
   }
   return lane;
 }
@@ -204,82 +107,8 @@ void Session::fail(const std::string& what) const {
   throw Error(text);
 }
 
-std::string Session::input_names() const {
-  std::string text;
-  for (size_t i = 0; i < inputs_.size(); ++i) text += (i > 0 ? ", '" : "'") + input(i).name + "'";
-  return inputs_.empty() ? "none" : text;
-}
-
-Session::Arrays Session::arrange(const nb::args& args, const nb::kwargs& kwargs,
-                                 bool by_name) const {
-  Arrays arrays(inputs_.size());
-  size_t count = 0;
-  const auto put = [&](const char* name, nb::handle array) {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (input(i).name != name) continue;
-      if (arrays[i].is_valid()) raise(PyExc_TypeError, label(input(i)) + " is given twice");
-      arrays[i] = nb::borrow(array);
-      ++count;
-      return;
-    }
-    raise(PyExc_TypeError,
-          "there is no input '" + std::string(name) + "'; the inputs are " + input_names());
-  };
-  if (by_name) {
-    for (auto [name, array] : nb::borrow<nb::dict>(args[0])) put(nb::str(name).c_str(), array);
-  } else {
-    if (args.size() > inputs_.size())
-      raise(PyExc_TypeError,
-            std::to_string(args.size()) + " arrays are given, but the inputs are " + input_names());
-    for (size_t i = 0; i < args.size(); ++i) arrays[i] = args[i];
-    count = args.size();
-  }
-  for (auto [name, array] : kwargs) {
-    const char* const text = PyUnicode_AsUTF8(name.ptr());
-    if (std::string_view(text) != "out") put(text, array);
-  }
-  if (count < inputs_.size())
-    for (size_t i = 0; i < inputs_.size(); ++i)
-      if (!arrays[i].is_valid())
-        raise(PyExc_TypeError, label(input(i)) + " is missing; the inputs are " + input_names());
-  return arrays;
-}
-
-// The caller's arrays for outputs; those without one are invalid handles.
-Session::Arrays Session::arrange_out(nb::handle out) const {
-  Arrays arrays(outputs_.size());
-  if (nb::isinstance<nb::dict>(out)) {
-    for (auto [name, array] : nb::borrow<nb::dict>(out)) {
-      size_t i = 0;
-      while (i < arrays.size() && !name.equal(nb::str(output(i).name.c_str()))) ++i;
-      if (i == arrays.size())
-        raise(PyExc_TypeError,
-              "out: there is no output '" + std::string(nb::str(name).c_str()) + "'");
-      arrays[i] = nb::borrow(array);
-    }
-  } else if (nb::isinstance<nb::tuple>(out) || nb::isinstance<nb::list>(out)) {
-    if (nb::len(out) != arrays.size())
-      raise(PyExc_TypeError, "out: " + std::to_string(nb::len(out)) + " arrays for "
-                                 + std::to_string(arrays.size()) + " outputs");
-    for (size_t i = 0; i < arrays.size(); ++i) arrays[i] = out[i];
-  } else if (arrays.size() == 1) {
-    arrays[0] = nb::borrow(out);
-  } else {
-    raise(PyExc_TypeError, "out: the engine has " + std::to_string(arrays.size())
-                               + " outputs; give a list or a dictionary of arrays");
-  }
-  return arrays;
-}
-
-void Session::check(const Port& port, nb::handle array, const ArrayView& view) const {
-  if (view.has_type(*port.type)) return;
-  raise(PyExc_TypeError,
-        label(port) + " expects an array of " + port.type->name + ", found " + text_of(array));
-}
-
-void Session::bind_input(Lane& lane, size_t i, const ArrayView& view) const {
-  const Port& port = input(i);
-  lane.addresses[static_cast<size_t>(inputs_[i])] = view.data();
+void Session::bind_shape(Lane& lane, size_t i, const ArrayView& view) const {
+  const Port& port = ports_.input(i);
   if (view.has_shape(lane.shapes[i])) return;
   const Dims& shape = view.shape();
   bool fits = view.rank() == port.least.nbDims;
@@ -287,7 +116,7 @@ void Session::bind_input(Lane& lane, size_t i, const ArrayView& view) const {
     fits = port.least.d[d] <= shape.d[d] && shape.d[d] <= port.most.d[d];
   if (!fits)
     raise(PyExc_ValueError,
-          label(port) + " expects shape "
+          port.label() + " expects shape "
               + (same(port.least, port.most)
                      ? text_of(port.least)
                      : "from " + text_of(port.least) + " to " + text_of(port.most) + " (profile "
@@ -297,24 +126,57 @@ void Session::bind_input(Lane& lane, size_t i, const ArrayView& view) const {
                                              : std::to_string(view.rank()) + " dimensions"));
   lane.shapes[i].nbDims = -1;  // unknown if the next call fails
   if (!lane.context->setInputShape(port.name.c_str(), shape))
-    fail(label(port) + ": the engine refuses shape " + text_of(shape));
+    fail(port.label() + ": the engine refuses shape " + text_of(shape));
   lane.shapes[i] = shape;
 }
 
-void Session::refuse(const Lane& lane, size_t i, nb::handle array) const {
+// Refuses an array for output i that has not the shape which the run told, or would have told.
+void Session::check_out(const Lane& lane, size_t i, const ArrayView& view, nb::handle array,
+                        bool fine) const {
   Dims shape = lane.outputs[i]->shape();
-  if (shape.nbDims < 0) shape = lane.context->getTensorShape(output(i).name.c_str());
+  if (shape.nbDims < 0) shape = lane.context->getTensorShape(ports_.output(i).name.c_str());
+  const bool is_known = std::all_of(shape.d, shape.d + std::max(shape.nbDims, 0),
+                                    [](int64_t extent) { return extent >= 0; });
+  if (view.has_shape(shape) || (!fine && !is_known)) return;
   if (messages_ != nullptr) messages_->take(/*of_this_thread=*/true);
   raise(PyExc_ValueError,
-        label(output(i)) + " has shape " + text_of(shape) + ", found " + text_of(array));
+        ports_.output(i).label() + " has shape " + text_of(shape) + ", found " + text_of(array));
+}
+
+Call Session::open(const Ports::Arrays& arrays, const Ports::Arrays& out) const {
+  Call call;
+  const auto open = [&](const Port& port, nb::handle array) -> const ArrayView* {
+    const Framework its = for_port(port, [&] { return framework_of(array); });
+    call.bound.push_back({&port, for_port(port, [&] {
+                            return std::make_unique<ArrayView>(array, its, !port.is_input,
+                                                               pools_ ? pools_->gpu : kHost);
+                          })});
+    const ArrayView& view = *call.bound.back().view;
+    if (!view.has_type(*port.type))
+      raise(PyExc_TypeError,
+            port.label() + " expects an array of " + port.type->name + ", found " + text_of(array));
+    if (!call.framework) {
+      call.framework = its;
+      call.results_on_gpu = view.on_gpu();
+    }
+    return &view;
+  };
+  for (size_t i = 0; i < arrays.size(); ++i)
+    call.inputs.push_back(open(ports_.input(i), arrays[i]));
+  for (size_t i = 0; i < out.size(); ++i)
+    call.out.push_back(out[i].is_valid() ? open(ports_.output(i), out[i]) : nullptr);
+  refuse_overlaps(call.bound);
+  if (!call.framework) call.framework = framework_of(helper("NUMPY"));
+  return call;
 }
 
 nb::object Session::call(const nb::args& args, const nb::kwargs& kwargs) {
   const bool by_name = args.size() == 1 && PyDict_Check(args[0].ptr());
-  const Arrays arrays = arrange(args, kwargs, by_name);
-  Arrays out(outputs_.size());
+  const Ports::Arrays arrays = ports_.arrange(args, kwargs, by_name);
+  Ports::Arrays out(ports_.outputs());
   if (kwargs.size() > 0 && kwargs.contains("out") && !kwargs["out"].is_none())
-    out = arrange_out(kwargs["out"]);
+    out = ports_.arrange_out(kwargs["out"]);
+  const Call call = open(arrays, out);
 
   // The context goes back when the call is over, however it ends.
   struct Taken {
@@ -322,42 +184,25 @@ nb::object Session::call(const nb::args& args, const nb::kwargs& kwargs) {
     std::unique_ptr<Lane> lane;
     ~Taken() { session.give_back(std::move(lane)); }
   };
-  const Taken taken{*this, take()};
+  const Taken taken{*this, take(stream_of(call.bound))};
   Lane& lane = *taken.lane;
-
-  std::optional<Framework> framework;
-  std::vector<Bound> bound;
-  const auto open = [&](const Port& port, nb::handle array) -> const ArrayView& {
-    const Framework its = for_port(port, [&] { return framework_of(array); });
-    if (!framework) framework = its;
-    bound.push_back({&port, for_port(port, [&] {
-                       return std::make_unique<ArrayView>(array, its, !port.is_input);
-                     })});
-    check(port, array, *bound.back().view);
-    return *bound.back().view;
-  };
-  for (size_t i = 0; i < arrays.size(); ++i) bind_input(lane, i, open(input(i), arrays[i]));
-  for (size_t i = 0; i < out.size(); ++i) {
-    const ArrayView* const given = out[i].is_valid() ? &open(output(i), out[i]) : nullptr;
-    lane.outputs[i]->use(given);
-    lane.addresses[static_cast<size_t>(outputs_[i])] = nullptr;
-  }
-  refuse_overlaps(bound);
-
-  const bool fine = into_engine([&] { return lane.context->executeV2(lane.addresses.data()); });
+  for (size_t i = 0; i < call.inputs.size(); ++i) bind_shape(lane, i, *call.inputs[i]);
+  std::vector<Made> made(out.size());
+  const bool fine = pools_ ? run_on_gpu(lane, ports_, call, *pools_, made)
+                           : run_on_host(lane, ports_, call, made);
   for (size_t i = 0; i < out.size(); ++i)
-    if (out[i].is_valid() && !lane.outputs[i]->fits()) refuse(lane, i, out[i]);
+    if (call.out[i] != nullptr) check_out(lane, i, *call.out[i], out[i], fine);
   if (!fine) fail("the engine failed");
 
-  if (!framework) framework = framework_of(nb::module_::import_("tenon._arrays").attr("NUMPY"));
   const auto result = [&](size_t i) {
     if (out[i].is_valid()) return out[i];
-    const Output& made = *lane.outputs[i];
-    return make_array(lane.outputs[i]->take(), made.shape(), *output(i).type, *framework);
+    if (made[i].array.is_valid()) return made[i].array;
+    return make_array(std::move(made[i].memory), lane.outputs[i]->shape(), *ports_.output(i).type,
+                      *call.framework);
   };
   if (by_name) {
     nb::dict results;
-    for (size_t i = 0; i < out.size(); ++i) results[output(i).name.c_str()] = result(i);
+    for (size_t i = 0; i < out.size(); ++i) results[ports_.output(i).name.c_str()] = result(i);
     return nb::object(results);
   }
   if (out.size() == 1) return result(0);
@@ -377,8 +222,9 @@ void bind_session(nb::module_& m) {
            "The messages since the last call, each with its severity.");
   nb::class_<Session>(m, "Session", nb::type_slots(kKeeper),
                       "Runs one profile of an engine on arrays; several threads may call it.")
-      .def(nb::init<ICudaEngine&, Messages*, int>(), nb::arg("engine"),
-           nb::arg("messages") = nb::none(), nb::arg("profile") = 0, keeps<1, 2>(), keeps<1, 3>())
+      .def(nb::init<ICudaEngine&, Messages*, int, std::optional<int>>(), nb::arg("engine"),
+           nb::arg("messages") = nb::none(), nb::arg("profile") = 0, nb::arg("gpu") = nb::none(),
+           keeps<1, 2>(), keeps<1, 3>())
       .def("_prepare", &Session::prepare, "Makes a context ahead of the first call.")
       .def("__call__", &Session::call, nb::arg("args"), nb::arg("kwargs"),
            nb::sig("def __call__(self, *args, out=None, **kwargs) -> typing.Any"),
