@@ -72,15 +72,16 @@ def with_batch(path, batch):
 class Tenon:
     """The programs of a build, and where they find their libraries."""
 
-    def __init__(self, build):
+    def __init__(self, build, options):
         self.build = build
+        self.options = options  # of `tenon build`
         folders = [str(ROOT / LIBRARIES), *nvidia_libraries()]
         self.environment = dict(os.environ, TENON_TARGET="cuda", LD_LIBRARY_PATH=":".join(folders))
 
     def compile(self, model, folder):
         """Seconds that `tenon build` takes, the process's start included."""
         plan = folder / f"{model.stem}.plan"
-        command = [self.build / "tools/tenon/tenon", "build", model, "-o", plan, f"--timingCacheFile={folder / 'timing.cache'}"]
+        command = [self.build / "tools/tenon/tenon", "build", model, "-o", plan, *self.options, f"--timingCacheFile={folder / 'timing.cache'}"]
         start = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True, env=self.environment)
         if done.returncode != 0:
@@ -147,6 +148,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--block", type=float, default=0.1, help="seconds per peer and round")
     parser.add_argument("--build", type=pathlib.Path, help="the build's folder (default: what gpu_check packed, else build/cuda)")
+    parser.add_argument("--tenon-build", default=[], type=str.split, help="options for `tenon build`: \"--maxAuxStreams=3\"")
     parser.add_argument("--profile", type=pathlib.Path, help="write the times of layers into this folder")
     parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file")
     options = parser.parse_args()
@@ -154,7 +156,7 @@ def main():
           f"{'compiled' if options.compile else '':>9}{'':>8}{'build s':>8}{'warm':>7}{'MB':>9}{'torch MB':>9}{'error':>10}{'of torch':>10}",
           flush=True)
     manifest = unpack()
-    tenon = Tenon(options.build or ROOT / manifest["build"])
+    tenon = Tenon(options.build or ROOT / manifest["build"], options.tenon_build)
     rows, failed = [], False
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
