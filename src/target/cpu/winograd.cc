@@ -1,7 +1,8 @@
-// Convolution of 3x3 windows by Winograd's minimal filtering: tiles of the data and the weights are
-// transformed, multiplied element by element, and the sums over channels are transformed back.
-// Tiles of 6x6 need a quarter of the multiplications. Only a block of tiles is transformed at a
-// time, so that it stays in the second-level cache.
+// Convolution by Winograd's minimal filtering: tiles of the data and the weights are transformed,
+// multiplied element by element, and the sums over channels are transformed back. Tiles of 6x6 need
+// a quarter of the multiplications for windows of 3x3. Larger windows, and those with a stride, are
+// sums of such ones. Only a block of tiles is transformed at a time, so that it stays in the
+// second-level cache.
 #include <algorithm>
 
 #include "base/error.h"
@@ -13,6 +14,13 @@ namespace tenon::cpu {
 namespace {
 
 constexpr size_t kBias = 2, kFirstOperand = 3;
+/// Channels or maps, beyond which weights could not be counted.
+constexpr int64_t kMostChannels = 1 << 24;
+constexpr int64_t kMostExtent = 16, kMostStride = 2;
+/// Multiplications for one of a direct convolution, beyond which transforms do not pay.
+constexpr double kMostWork = 0.7;
+
+using Tile = WinogradKernels::Tile;
 
 const WinogradKernels& loops() {
   return simd_kernels().winograd;
@@ -20,96 +28,108 @@ const WinogradKernels& loops() {
 
 /// What a plan stores beside the weights.
 struct Stored {
-  int64_t tile = 0, lanes = 0;
+  int64_t tile = 0, window = 0, lanes = 0;
 
   void visit(FieldVisitor& v) {
     v("tile", tile);
+    v("window", window);
     v("lanes", lanes);
   }
 };
 
 class WinogradKernel final : public Kernel {
  public:
-  WinogradKernel(const Convolution& op, size_t tile) : op_(op), tile_(tile) {}
-
-  /// Packs constant weights for tiles of that size.
-  WinogradKernel(const Convolution& op, size_t tile, Tensor weights, Tensor plain_bias)
-      : op_(op), tile_(tile), weights_(std::move(weights)), plain_bias_(std::move(plain_bias)) {
-    const WinogradForm form = this->form();
-    packed.push_back(winograd_weights(weights_, form));
-    packed.push_back(winograd_bias(plain_bias_, form));
+  WinogradKernel(const Convolution& op, std::shared_ptr<const WinogradWeights> weights)
+      : op_(op), weights_(std::move(weights)) {
+    const WinogradForm& form = weights_->form();
     variant = fmt::format("{0}x{0}", form.size);
-    state = fields_of(Stored{form.size, form.lanes});
+    if (form.window != 3) variant += fmt::format(" for {0}x{0}", form.window);
+    state = fields_of(Stored{form.size, form.window, form.lanes});
   }
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
-    return prepare_winograd(op_, loops().tiles[tile_], packed[0], packed[1], inputs, outputs[0]);
+    return prepare_winograd(op_, weights_, inputs, outputs[0]);
   }
+  StoredKernel store() const override { return {state, {weights_->packed(), weights_->bias()}}; }
   std::vector<std::unique_ptr<Kernel>> variants() const override {
     std::vector<std::unique_ptr<Kernel>> list;
-    for (size_t tile = 0; tile < std::size(loops().tiles); ++tile) {
-      if (tile == tile_) continue;
-      auto other = std::make_unique<WinogradKernel>(op_, tile, weights_, plain_bias_);
-      other->name = name;
-      other->input_layouts = input_layouts;
-      other->output_layouts = output_layouts;
-      other->input_is_packed = input_is_packed;
-      list.push_back(std::move(other));
+    for (auto& weights : others) {
+      auto kernel = std::make_unique<WinogradKernel>(op_, weights);
+      kernel->name = name;
+      kernel->input_layouts = input_layouts;
+      kernel->output_layouts = output_layouts;
+      kernel->input_is_packed = input_is_packed;
+      list.push_back(std::move(kernel));
     }
     return list;
   }
 
- private:
-  WinogradForm form() const {
-    return {weights_.count() / (op_.output_maps * 9), op_.output_maps, loops().tiles[tile_].size,
-            loops().lanes};
-  }
+  const WinogradForm& form() const { return weights_->form(); }
 
+  /// For tiles of other sizes, while building.
+  std::vector<std::shared_ptr<const WinogradWeights>> others;
+
+ private:
   Convolution op_;
-  size_t tile_;
-  Tensor weights_, plain_bias_;  // while building
+  std::shared_ptr<const WinogradWeights> weights_;
 };
 
 std::unique_ptr<WinogradKernel> load(const Convolution& op, int64_t channels,
                                      const StoredKernel& stored) {
   Stored state;
   set_fields(state, stored.state);
-  const auto [size, lanes] = state;
-  size_t tile = 0;
-  while (tile < std::size(loops().tiles) && loops().tiles[tile].size != size) ++tile;
-  require(tile < std::size(loops().tiles) && (lanes == 8 || lanes == 16),
-          "stored tiles of {} elements and vectors of {}: expected 4 or 6, and 8 or 16", size,
-          lanes);
-  require(channels <= kMostWinogradChannels && op.output_maps <= kMostWinogradChannels,
+  const auto [size, window, lanes] = state;
+  const Tile* const tile =
+      std::find_if(std::begin(loops().tiles), std::end(loops().tiles),
+                   [&](const Tile& t) { return t.size == size && t.window == window; });
+  require(tile != std::end(loops().tiles) && (lanes == 8 || lanes == 16),
+          "stored tiles of {} elements for windows of {} and vectors of {}: expected 4, 6 or 8 "
+          "elements, windows of 3 or 5, and vectors of 8 or 16",
+          size, window, lanes);
+  require(channels <= kMostChannels && op.output_maps <= kMostChannels,
           "{} channels and {} maps are too many", channels, op.output_maps);
-  const WinogradForm form{channels, op.output_maps, static_cast<int>(size),
-                          static_cast<int>(lanes)};
-  WinogradForm here = form;
-  here.lanes = loops().lanes;
-  const int64_t maps = form.padded(form.maps);
+  const WinogradForm form(op, channels, *tile, static_cast<int>(lanes));
+  const WinogradForm here(op, channels, *tile, loops().lanes);
   require(stored.packed.size() == 2 && stored.packed[0].type() == DataType::kFLOAT
               && stored.packed[1].type() == DataType::kFLOAT
-              && stored.packed[0].count() == form.floats() && stored.packed[1].count() == maps,
+              && stored.packed[0].count() == form.floats()
+              && stored.packed[1].count() == form.padded(form.maps),
           "the stored weights do not fit {} channels and {} maps", channels, form.maps);
-  auto kernel = std::make_unique<WinogradKernel>(op, tile);
-  kernel->packed = stored.packed;
-  if (lanes != here.lanes) {
-    kernel->packed[0] = rearranged(stored.packed[0], form, here);
-    kernel->packed[1] = winograd_bias(stored.packed[1], here);
+  const auto& packed = stored.packed;
+  return std::make_unique<WinogradKernel>(
+      op, lanes == here.lanes ? WinogradWeights::of_packed(here, packed[0], packed[1])
+                              : WinogradWeights::of_packed(here, rearranged(packed[0], form, here),
+                                                           winograd_bias(packed[1], here)));
+}
+
+// One for each size of tiles, the best guess last.
+Offer offer_packed(const Convolution& op, int64_t channels, const Tensor& weights,
+                   const Tensor& bias) {
+  std::vector<std::shared_ptr<const WinogradWeights>> list;
+  for (const Tile& tile : loops().tiles) {
+    if (tile.size > 6) continue;
+    const WinogradForm form(op, channels, tile, loops().lanes);
+    if (form.work() <= kMostWork) list.push_back(WinogradWeights::of_plain(form, weights, bias));
   }
-  kernel->state = fields_of(Stored{size, here.lanes});
+  if (list.empty()) return "it would save too few multiplications";
+  auto kernel = std::make_unique<WinogradKernel>(op, list.back());
+  list.pop_back();
+  kernel->others = std::move(list);
   return kernel;
 }
 
 std::string refusal(const Convolution& op, const KernelRequest& request) {
   if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
-  const auto is = [](const Shape& shape, int64_t value) {
-    return std::all_of(shape.begin(), shape.end(), [&](int64_t e) { return e == value; });
+  const auto within = [](const Shape& shape, int64_t most) {
+    return std::all_of(shape.begin(), shape.end(), [&](int64_t e) { return e >= 1 && e <= most; });
   };
-  if (op.kernel.rank() != 2 || !is(op.kernel, 3) || !is(op.stride, 1) || !is(op.dilation, 1)
-      || op.groups != 1)
-    return "only windows of 3x3 with a stride of 1, no dilation and one group are supported";
+  if (op.kernel.rank() != 2 || op.stride.rank() != 2 || !within(op.kernel, kMostExtent)
+      || !within(op.stride, kMostStride) || !within(op.dilation, 1) || op.groups != 1)
+    return fmt::format(
+        "only windows of two axes of up to {} elements, strides of up to {}, no dilation and one "
+        "group are supported",
+        kMostExtent, kMostStride);
   if (op.output_maps < 1 || request.inputs[0].shape.rank() != 4
       || request.outputs[0].shape.rank() != 4)
     return "the attributes are inconsistent";
@@ -126,29 +146,29 @@ Offer offer_winograd(const KernelRequest& request) {
   const bool has_bias = request.inputs.size() > kBias && request.inputs[kBias].present;
   const int64_t channels = request.inputs[0].shape[1];
   if (channels < 1) return "the channels are not known";
-  std::unique_ptr<WinogradKernel> kernel;
+  Offer offer;
   if (request.stored != nullptr) {
-    kernel = load(op, channels, *request.stored);
+    offer = load(op, channels, *request.stored);
   } else {
     const auto constant = [&](size_t i) { return request.constants[i]; };
     if (constant(1) == nullptr || (has_bias && constant(kBias) == nullptr))
       return "only constant weights are supported";
-    // Vectors of few channels or maps are mostly padding.
-    if (channels < loops().lanes || op.output_maps < loops().lanes)
-      return "only vectors full of channels and maps are supported";
-    kernel = std::make_unique<WinogradKernel>(op, std::size(loops().tiles) - 1, *constant(1),
-                                              has_bias ? *constant(kBias) : Tensor());
+    offer = offer_packed(op, channels, *constant(1), has_bias ? *constant(kBias) : Tensor());
+    if (std::holds_alternative<std::string>(offer)) return offer;
   }
+  auto& kernel = static_cast<WinogradKernel&>(*std::get<std::unique_ptr<Kernel>>(offer));
+  if (kernel.form().gathers() && op.stride[1] != 1)
+    return "few channels are supported with a stride of 1 along rows";
   const Layout layout = winograd_layout();
-  kernel->input_layouts.assign(request.inputs.size(), Layout::kLinear);
-  kernel->input_layouts[0] = layout;
+  kernel.input_layouts.assign(request.inputs.size(), Layout::kLinear);
+  if (!kernel.form().gathers()) kernel.input_layouts[0] = layout;
   for (size_t i = kFirstOperand; i < request.inputs.size(); ++i)
-    if (request.inputs[i].shape == request.outputs[0].shape) kernel->input_layouts[i] = layout;
-  kernel->output_layouts.assign(1, layout);
-  kernel->input_is_packed.assign(request.inputs.size(), false);
-  kernel->input_is_packed[1] = true;
-  if (has_bias) kernel->input_is_packed[kBias] = true;
-  return kernel;
+    if (request.inputs[i].shape == request.outputs[0].shape) kernel.input_layouts[i] = layout;
+  kernel.output_layouts.assign(1, layout);
+  kernel.input_is_packed.assign(request.inputs.size(), false);
+  kernel.input_is_packed[1] = true;
+  if (has_bias) kernel.input_is_packed[kBias] = true;
+  return offer;
 }
 
 }  // namespace tenon::cpu

@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "base/parallel.h"
 #include "target/cpu/block_convolution.h"
 #include "target/cpu/pointwise.h"
-#include "target/cpu/winograd_weights.h"
+#include "target/cpu/winograd_gather.h"
+#include "target/cpu/winograd_split.h"
 
 namespace tenon::cpu {
 namespace {
@@ -17,10 +20,7 @@ using nvinfer1::ActivationType;
 constexpr size_t kFirstOperand = 3;
 /// Vectors of maps that are multiplied at a time.
 constexpr int64_t kPair = WinogradForm::kPair;
-/// Vectors of maps whose products are kept before they are transformed back.
-constexpr int64_t kMostVectors = 8;
-/// Tiles of a block: more gain nothing.
-constexpr int64_t kMostTiles = 96;
+constexpr int64_t kMostSize = WinogradForm::kMostSize, kMostLanes = WinogradForm::kMostLanes;
 
 const WinogradKernels& loops() {
   return simd_kernels().winograd;
@@ -50,30 +50,32 @@ bool is_relu(const PointwiseProgram& program) {
 
 class WinogradExecution final : public BlockExecution {
  public:
-  WinogradExecution(const Convolution& op, const WinogradKernels::Tile& tile, const Tensor& weights,
-                    const Tensor& bias, std::span<const TensorSpec> inputs,
-                    const TensorSpec& output)
-      : BlockExecution({}, {}, output), tile_(tile), weights_(weights), bias_(bias) {
+  WinogradExecution(const Convolution& op, std::shared_ptr<const WinogradWeights> weights,
+                    std::span<const TensorSpec> inputs, const TensorSpec& output)
+      : BlockExecution({}, {}, output),
+        packed_(std::move(weights)),
+        form_(packed_->form()),
+        tile_(*form_.tile),
+        planes_(form_.planes()),
+        kept_(form_.results()) {
     const Shape& data = inputs[0].shape;
     const Shape& result = output.shape;
     const auto windows = convolution_windows(op, inputs, result);
-    const WinogradForm form{data[1], op.output_maps, tile.size, loops().lanes};
-    require(data[1] <= kMostWinogradChannels && weights.count() == form.floats()
-                && bias.count() == form.padded(form.maps),
-            "the packed weights do not fit {} channels and {} maps", data[1], form.maps);
-    require(inputs[0].layout == winograd_layout() && output.layout == winograd_layout(),
-            "data and result must lie in blocks of {} channels", loops().lanes);
+    require(data[1] == form_.channels && result[1] == form_.maps,
+            "the packed weights do not fit {} channels and {} maps", data[1], result[1]);
+    require(inputs[0].layout == (form_.gathers() ? Layout::kLinear : winograd_layout())
+                && output.layout == winograd_layout(),
+            "data and result must lie in blocks of {} channels, or few channels of data in rows",
+            loops().lanes);
     top_ = windows[0].pre;
     left_ = windows[1].pre;
-    in_ = vectors_of(data[1]);
-    maps_ = result[1];
-    out_ = vectors_of(maps_);
+    in_ = form_.gathers() ? data[1] : vectors_of(data[1]);
+    depth_ = form_.depth();
+    out_ = vectors_of(result[1]);
     height_ = data[2];
     width_ = data[3];
     out_height_ = result[2];
     out_width_ = result[3];
-    kept_ = tile.size - 2;
-    planes_ = tile.size * tile.size;
     rows_ = (out_height_ + kept_ - 1) / kept_;
     columns_ = (out_width_ + kept_ - 1) / kept_;
     tiles_ = data[0] * rows_ * columns_;
@@ -90,6 +92,7 @@ class WinogradExecution final : public BlockExecution {
 
  protected:
   void begin(const RunArguments& arguments, float*) override {
+    weights_ = packed_->packed().data<float>();
     data_ = static_cast<const float*>(arguments.inputs[0]);
     result_ = static_cast<float*>(arguments.outputs[0]);
     if (tail_ == nullptr) return;
@@ -100,16 +103,15 @@ class WinogradExecution final : public BlockExecution {
 
   // Some maps of a block of tiles.
   void run_task(int64_t task, float* room) const override {
-    const int64_t first = task % blocks_ * block_, slice = task / blocks_;
-    const int64_t count = std::min(block_, tiles_ - first);
+    const int64_t first = task % split_.blocks * split_.block, slice = task / split_.blocks;
+    const int64_t count = std::min(split_.block, tiles_ - first);
     float* const products = room + planes_ * in_step_;
-    transform_data(first, count, room);
-    const int64_t end = std::min(out_, (slice + 1) * per_slice_);
-    for (int64_t vector = slice * per_slice_; vector < end; vector += kept_vectors_) {
-      const int64_t vectors = std::min(kept_vectors_, end - vector);
+    transform_data(first, count, room, products + planes_ * out_step_);
+    const int64_t end = std::min(out_, (slice + 1) * split_.per_slice);
+    for (int64_t vector = slice * split_.per_slice; vector < end; vector += split_.kept_vectors) {
+      const int64_t vectors = std::min(split_.kept_vectors, end - vector);
       multiply(vector, vectors, count, room, products);
       transform_products(vector, vectors, first, count, products);
-      if (tail_ != nullptr) run_tail(vector, vectors, first, count);
     }
   }
 
@@ -121,147 +123,185 @@ class WinogradExecution final : public BlockExecution {
     const int64_t row = tile / columns_;
     return {row / rows_, row % rows_ * kept_, tile % columns_ * kept_};
   }
+  // Tiles of a block that lie beside each other in the result, from one on.
+  int64_t run_from(const Place& place, int64_t left) const {
+    return std::min(left, columns_ - place.x / kept_);
+  }
   // The tiles of a block are multiplied in groups of equal size, as far as possible.
-  int64_t groups_of(int64_t count) const { return (count + per_group_ - 1) / per_group_; }
-
-  void split() {
-    const int64_t lanes = loops().lanes;
-    kept_vectors_ = std::min(out_, kMostVectors);
-    per_group_ = loops().most_sums / std::min(out_, kPair);
-    const int64_t per_tile = planes_ * (in_ + kept_vectors_) * lanes;
-    block_ = std::clamp(second_level_cache_floats() / 2 / per_tile, int64_t{1}, kMostTiles);
-    block_ = std::min(std::max(block_ / per_group_, int64_t{1}) * per_group_,
-                      std::max<int64_t>(tiles_, 1));
-    blocks_ = (tiles_ + block_ - 1) / block_;
-    // Each thread has the same number of blocks, or nearly.
-    const int64_t threads = thread_count();
-    if (blocks_ > threads) {
-      blocks_ = (blocks_ + threads - 1) / threads * threads;
-      block_ = (tiles_ + blocks_ - 1) / blocks_;
-      blocks_ = (tiles_ + block_ - 1) / block_;
-    }
-    // Maps are divided where there are too few blocks.
-    const int64_t slices = blocks_ > 0 && blocks_ < threads
-                               ? std::min((threads + blocks_ - 1) / blocks_, (out_ + 1) / 2)
-                               : 1;
-    per_slice_ = (out_ + slices - 1) / slices;
-    per_slice_ = (per_slice_ + kPair - 1) / kPair * kPair;
-    const int64_t used_slices = (out_ + per_slice_ - 1) / per_slice_;
-    kept_vectors_ = std::min(kept_vectors_, per_slice_);
-    in_step_ = spread(block_ * in_ * lanes);
-    out_step_ = spread(block_ * kept_vectors_ * lanes);
-    const double work = static_cast<double>(tiles_ * planes_) * static_cast<double>(in_ * out_)
-                        * static_cast<double>(lanes * lanes);
-    set_tasks(blocks_ * used_slices, work, planes_ * (in_step_ + out_step_));
+  int64_t groups_of(int64_t count) const {
+    return (count + split_.per_group - 1) / split_.per_group;
   }
 
-  void transform_data(int64_t first, int64_t count, float* planes) const {
-    const int64_t lanes = loops().lanes, groups = groups_of(count), size = tile_.size;
+  void split() {
+    split_ = split_winograd(form_, tiles_, thread_count(), second_level_cache_floats());
+    in_step_ = spread(split_.block * depth_);
+    out_step_ = spread(split_.block * split_.kept_vectors * loops().lanes);
+    if (form_.gathers()) gather_.emplace(form_, split_.per_group * kept_);
+    const double work = static_cast<double>(tiles_ * form_.plane_start(form_.planes()))
+                        * static_cast<double>(out_ * loops().lanes);
+    set_tasks(split_.blocks * split_.slices, work,
+              planes_ * (in_step_ + out_step_) + (gather_ ? gather_->floats() : 0));
+  }
+
+  // `room` is for what is gathered.
+  void transform_data(int64_t first, int64_t count, float* planes, float* room) const {
+    const int64_t groups = groups_of(count);
     for (int64_t group = 0; group < groups; ++group) {
       const int64_t begin = count * group / groups, end = count * (group + 1) / groups;
-      for (int64_t tile = begin; tile < end; ++tile) {
+      if (form_.gathers())
+        gather_group(first + begin, end - begin, planes + begin * depth_, room);
+      else
+        transform_group(first + begin, end - begin, planes + begin * depth_);
+    }
+  }
+
+  // Where the planes of a part are, in floats, when `count` tiles lie together.
+  using Planes = std::array<int64_t, kMostSize * kMostSize>;
+  Planes planes_of(size_t part, int64_t count) const {
+    Planes planes;
+    for (int64_t i = 0; i < planes_; ++i)
+      planes[static_cast<size_t>(i)] = i * in_step_ + form_.row(part, static_cast<int>(i)) * count;
+    return planes;
+  }
+
+  void transform_group(int64_t first, int64_t count, float* to) const {
+    const int64_t lanes = loops().lanes, down = form_.stride[0], right = form_.stride[1];
+    const int64_t reach = form_.size - 1;
+    for (size_t part = 0; part < form_.parts.size(); ++part) {
+      const Planes planes = planes_of(part, count);
+      for (int64_t tile = 0; tile < count; ++tile) {
         const Place p = place_of(first + tile);
-        const int64_t y = p.y - top_, x = p.x - left_;
-        const bool inside = y >= 0 && x >= 0 && y + size <= height_ && x + size <= width_;
+        const int64_t y = p.y * down - top_ + form_.parts[part].y.begin;
+        const int64_t x = p.x * right - left_ + form_.parts[part].x.begin;
+        const bool inside =
+            y >= 0 && x >= 0 && y + reach * down < height_ && x + reach * right < width_;
         const float* image = data_ + p.image * in_ * height_ * width_ * lanes;
-        float* to = planes + (begin * in_ + tile - begin) * lanes;
         for (int64_t vector = 0; vector < in_; ++vector) {
           const float* from = image + vector * height_ * width_ * lanes;
+          float* const v = to + (vector * count + tile) * lanes;
           if (inside)
-            tile_.input(from + (y * width_ + x) * lanes, width_ * lanes, to, in_step_);
+            tile_.input[right - 1](from + (y * width_ + x) * lanes, down * width_ * lanes, v,
+                                   planes.data());
           else
-            transform_border(from, y, x, to);
-          to += (end - begin) * lanes;
+            transform_border(from, y, x, planes, v);
         }
       }
     }
   }
 
   // A tile of which a part is padding.
-  void transform_border(const float* plane, int64_t y, int64_t x, float* to) const {
-    const int64_t lanes = loops().lanes, size = tile_.size;
-    alignas(64) float copy[8 * 8 * 16] = {};
-    const int64_t low = std::clamp<int64_t>(-x, 0, size), high = std::clamp(width_ - x, low, size);
-    for (int64_t i = std::max<int64_t>(-y, 0); i < std::min(size, height_ - y); ++i)
-      std::copy_n(plane + ((y + i) * width_ + x + low) * lanes, (high - low) * lanes,
-                  copy + (i * size + low) * lanes);
-    tile_.input(copy, size * lanes, to, in_step_);
+  void transform_border(const float* plane, int64_t y, int64_t x, const Planes& planes,
+                        float* to) const {
+    const int64_t lanes = loops().lanes, down = form_.stride[0], right = form_.stride[1];
+    const int64_t columns = (form_.size - 1) * right + 1;
+    alignas(64) float copy[kMostSize * (2 * kMostSize - 1) * kMostLanes];
+    std::fill_n(copy, form_.size * columns * lanes, 0.f);
+    const int64_t low = std::clamp<int64_t>(-x, 0, columns);
+    const int64_t high = std::clamp(width_ - x, low, columns);
+    for (int64_t i = 0; i < form_.size; ++i, y += down)
+      if (y >= 0 && y < height_)
+        std::copy_n(plane + (y * width_ + x + low) * lanes, (high - low) * lanes,
+                    copy + (i * columns + low) * lanes);
+    tile_.input[right - 1](copy, columns * lanes, to, planes.data());
+  }
+
+  // The same of few channels in rows, a run of tiles at a time.
+  void gather_group(int64_t first, int64_t count, float* to, float* room) const {
+    const int64_t lanes = loops().lanes;
+    const Planes planes = planes_of(0, count);
+    for (int64_t tile = 0; tile < count;) {
+      const Place p = place_of(first + tile);
+      const int64_t end = tile + run_from(p, count - tile);
+      gather_->gather(data_ + p.image * in_ * height_ * width_, height_, width_,
+                      p.y * form_.stride[0] - top_, p.x - left_, room);
+      for (int64_t at = 0; tile < end; ++tile, at += kept_ * lanes)
+        for (int64_t vector = 0; vector < depth_ / lanes; ++vector)
+          tile_.input[0](room + vector * gather_->vector_step() + at, gather_->row_step(),
+                         to + (vector * count + tile) * lanes, planes.data());
+    }
   }
 
   void multiply(int64_t vector, int64_t vectors, int64_t count, const float* planes,
                 float* products) const {
-    const int64_t lanes = loops().lanes, depth = in_ * lanes, groups = groups_of(count);
+    const int64_t lanes = loops().lanes, groups = groups_of(count);
+    const int64_t all = form_.plane_start(static_cast<int>(planes_));
     for (int64_t plane = 0; plane < planes_; ++plane)
       for (int64_t pair = 0; pair < vectors; pair += kPair) {
         const int64_t width = std::min(kPair, out_ - vector - pair);
-        const float* weights = weights_.data<float>() + (vector + pair) * lanes * depth * planes_
-                               + plane * depth * width * lanes;
+        const float* weights = weights_ + (vector + pair) * lanes * all
+                               + form_.plane_start(static_cast<int>(plane)) * width * lanes;
         for (int64_t group = 0; group < groups; ++group) {
           const int64_t begin = count * group / groups, end = count * (group + 1) / groups;
-          loops().product(planes + plane * in_step_ + begin * depth, weights, depth,
-                          static_cast<int>(end - begin), static_cast<int>(width),
-                          products + plane * out_step_ + (pair * block_ + begin) * lanes,
-                          block_ * lanes);
+          loops().product(planes + plane * in_step_ + begin * depth_, weights,
+                          form_.depth(static_cast<int>(plane)), static_cast<int>(end - begin),
+                          static_cast<int>(width),
+                          products + plane * out_step_ + (pair * split_.block + begin) * lanes,
+                          split_.block * lanes);
         }
       }
   }
 
+  // Row by row of tiles, and the epilogue of what was just written.
   void transform_products(int64_t vector, int64_t vectors, int64_t first, int64_t count,
                           const float* products) const {
-    const int64_t lanes = loops().lanes, area = out_height_ * out_width_;
     for (int64_t v = 0; v < vectors; ++v)
-      for (int64_t tile = 0; tile < count; ++tile) {
+      for (int64_t tile = 0; tile < count;) {
         const Place p = place_of(first + tile);
-        const float* from = products + (v * block_ + tile) * lanes;
-        const float* bias = bias_.data<float>() + (vector + v) * lanes;
-        float* to =
-            result_ + ((p.image * out_ + vector + v) * area + p.y * out_width_ + p.x) * lanes;
-        if (p.y + kept_ <= out_height_ && p.x + kept_ <= out_width_) {
-          tile_.output(from, out_step_, bias, least_, to, out_width_ * lanes);
-          continue;
-        }
-        alignas(64) float copy[6 * 6 * 16];
-        tile_.output(from, out_step_, bias, least_, copy, kept_ * lanes);
-        for (int64_t i = 0; i < std::min(kept_, out_height_ - p.y); ++i)
-          std::copy_n(copy + i * kept_ * lanes, std::min(kept_, out_width_ - p.x) * lanes,
-                      to + i * out_width_ * lanes);
+        const int64_t run = run_from(p, count - tile);
+        transform_run(vector + v, p, run, products + (v * split_.block + tile) * loops().lanes);
+        if (tail_ != nullptr) run_tail(vector + v, p, run);
+        tile += run;
       }
   }
 
-  // The epilogue of what was just written.
-  void run_tail(int64_t vector, int64_t vectors, int64_t first, int64_t count) const {
+  float* result_at(int64_t vector, const Place& p) const {
+    return result_
+           + (((p.image * out_ + vector) * out_height_ + p.y) * out_width_ + p.x) * loops().lanes;
+  }
+
+  void transform_run(int64_t vector, Place p, int64_t run, const float* from) const {
     const int64_t lanes = loops().lanes;
-    for (int64_t tile = 0; tile < count;) {
-      const Place p = place_of(first + tile);
-      const int64_t run = std::min(count - tile, columns_ - p.x / kept_);
-      const int64_t pixels = std::min(run * kept_, out_width_ - p.x);
-      for (int64_t v = vector; v < vector + vectors; ++v)
-        for (int64_t y = p.y; y < std::min(p.y + kept_, out_height_); ++y) {
-          const int64_t at = (((p.image * out_ + v) * out_height_ + y) * out_width_ + p.x) * lanes;
-          tail_->run_range(tail_inputs_, result_, at, pixels * lanes);
-          const int64_t used = std::min(maps_ - v * lanes, lanes);
-          for (int64_t i = 0; used < lanes && i < pixels; ++i)
-            std::fill_n(result_ + at + i * lanes + used, lanes - used, 0.f);
-        }
-      tile += run;
+    const float* bias = packed_->bias().data<float>() + vector * lanes;
+    for (; run > 0; --run, p.x += kept_, from += lanes) {
+      float* const to = result_at(vector, p);
+      if (p.y + kept_ <= out_height_ && p.x + kept_ <= out_width_) {
+        tile_.output(from, out_step_, bias, least_, to, out_width_ * lanes);
+        continue;
+      }
+      alignas(64) float copy[kMostSize * kMostSize * kMostLanes];
+      tile_.output(from, out_step_, bias, least_, copy, kept_ * lanes);
+      for (int64_t i = 0; i < std::min(kept_, out_height_ - p.y); ++i)
+        std::copy_n(copy + i * kept_ * lanes, std::min(kept_, out_width_ - p.x) * lanes,
+                    to + i * out_width_ * lanes);
     }
   }
 
+  void run_tail(int64_t vector, const Place& p, int64_t run) const {
+    const int64_t lanes = loops().lanes, pixels = std::min(run * kept_, out_width_ - p.x);
+    const int64_t used = std::min(form_.maps - vector * lanes, lanes);
+    float* to = result_at(vector, p);
+    for (int64_t y = p.y; y < std::min(p.y + kept_, out_height_); ++y, to += out_width_ * lanes) {
+      tail_->run_range(tail_inputs_, result_, to - result_, pixels * lanes);
+      for (int64_t i = 0; used < lanes && i < pixels; ++i)
+        std::fill_n(to + i * lanes + used, lanes - used, 0.f);
+    }
+  }
+
+  std::shared_ptr<const WinogradWeights> packed_;
+  const WinogradForm& form_;
   const WinogradKernels::Tile& tile_;
-  Tensor weights_, bias_;
+  std::optional<WinogradGather> gather_;  // of few channels
+  int64_t planes_, kept_;                 // planes; results of a tile along an axis
   int64_t top_, left_, height_, width_, out_height_, out_width_;
-  int64_t in_, out_, maps_;             // vectors of channels and of maps; maps
-  int64_t kept_, planes_;               // results of a tile along an axis; planes
-  int64_t rows_, columns_, tiles_;      // of tiles in an image; in all
-  int64_t block_ = 1, blocks_ = 0;      // tiles of a block, and how many blocks
-  int64_t per_group_ = 1;               // tiles that are multiplied at a time
-  int64_t per_slice_ = 1;               // vectors of maps of a task
-  int64_t kept_vectors_ = 1;            // whose products are kept
+  int64_t in_, out_;                // vectors of channels, or few channels; vectors of maps
+  int64_t depth_;                   // channels of all parts, in whole vectors
+  int64_t rows_, columns_, tiles_;  // of tiles in an image; in all
+  WinogradSplit split_;
   int64_t in_step_ = 0, out_step_ = 0;  // floats from one plane to the next
   float least_ = -std::numeric_limits<float>::infinity();
   std::unique_ptr<PointwiseLoop> tail_;
   std::vector<const void*> tail_inputs_;
-  const float* data_ = nullptr;
+  const float *weights_ = nullptr, *data_ = nullptr;
   float* result_ = nullptr;
 };
 
@@ -272,11 +312,10 @@ Layout winograd_layout() {
 }
 
 std::unique_ptr<Execution> prepare_winograd(const Convolution& op,
-                                            const WinogradKernels::Tile& tile,
-                                            const Tensor& weights, const Tensor& bias,
+                                            std::shared_ptr<const WinogradWeights> weights,
                                             std::span<const TensorSpec> inputs,
                                             const TensorSpec& output) {
-  return std::make_unique<WinogradExecution>(op, tile, weights, bias, inputs, output);
+  return std::make_unique<WinogradExecution>(op, std::move(weights), inputs, output);
 }
 
 }  // namespace tenon::cpu

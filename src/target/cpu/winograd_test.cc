@@ -24,13 +24,14 @@ struct Case {
   int64_t maps;
   Shape pre, post, data;
   bool has_bias = true;
+  Shape kernel = {3, 3}, stride = {1, 1};
 };
 
 class WinogradTest : public testing::TestWithParam<Case> {};
 
 TEST_P(WinogradTest, EqualsReference) {
   const Case& c = GetParam();
-  Convolution op = sliding(c.maps, {3, 3}, {1, 1}, c.pre);
+  Convolution op = sliding(c.maps, c.kernel, c.stride, c.pre);
   op.post_padding = c.post;
   LayerTest test = layer(op, c.data, c.has_bias);
   check(test, "winograd", kTolerance);
@@ -55,6 +56,30 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"deep", 320, {1, 1}, {1, 1}, {1, 288, 7, 7}},
                     Case{"without_bias", 16, {1, 1}, {1, 1}, {1, 16, 6, 5}, false},
                     Case{"no_images", 16, {1, 1}, {1, 1}, {0, 16, 6, 5}}),
+    [](const auto& i) { return i.param.name; });
+
+// Sums of parts that are windows of 3x3 or less.
+INSTANTIATE_TEST_SUITE_P(
+    Windows, WinogradTest,
+    testing::Values(
+        Case{"3x3_stride_2", 32, {1, 1}, {1, 1}, {2, 32, 15, 22}, true, {3, 3}, {2, 2}},
+        Case{"3x3_stride_2_even", 45, {0, 0}, {1, 1}, {1, 29, 24, 8}, true, {3, 3}, {2, 2}},
+        Case{"3x3_stride_2_small", 64, {1, 1}, {1, 1}, {1, 48, 2, 1}, true, {3, 3}, {2, 2}},
+        Case{"3x3_stride_2_and_1", 32, {1, 1}, {1, 1}, {1, 16, 9, 9}, true, {3, 3}, {2, 1}},
+        Case{"3x3_stride_1_and_2", 32, {1, 1}, {1, 1}, {1, 16, 9, 9}, true, {3, 3}, {1, 2}},
+        Case{"2x2", 16, {0, 0}, {0, 0}, {1, 16, 9, 9}, true, {2, 2}},
+        Case{"4x4", 16, {1, 2}, {2, 1}, {1, 16, 9, 9}, true, {4, 4}},
+        Case{"4x4_stride_2", 32, {1, 1}, {1, 1}, {1, 32, 16, 16}, true, {4, 4}, {2, 2}},
+        Case{"5x5", 32, {2, 2}, {2, 2}, {2, 40, 21, 14}, true, {5, 5}},
+        Case{"5x5_stride_2", 32, {2, 2}, {2, 2}, {1, 32, 21, 14}, true, {5, 5}, {2, 2}},
+        Case{"7x7", 32, {3, 3}, {3, 3}, {1, 24, 12, 19}, true, {7, 7}},
+        Case{"1x7", 32, {0, 3}, {0, 3}, {1, 32, 12, 19}, true, {1, 7}},
+        Case{"7x1", 32, {3, 0}, {3, 0}, {1, 32, 12, 19}, true, {7, 1}},
+        Case{"few_channels_9x9", 64, {4, 4}, {4, 4}, {2, 3, 31, 50}, true, {9, 9}},
+        Case{"few_channels_wide", 16, {4, 4}, {4, 4}, {1, 3, 5, 300}, true, {9, 9}},
+        Case{"one_channel_9x9", 16, {0, 0}, {0, 0}, {1, 1, 20, 33}, true, {9, 9}},
+        Case{"four_channels_5x5", 32, {2, 2}, {2, 2}, {1, 4, 7, 6}, true, {5, 5}},
+        Case{"few_channels_far_padding", 16, {20, 30}, {9, 40}, {1, 4, 3, 2}, true, {7, 7}}),
     [](const auto& i) { return i.param.name; });
 
 // Numbers that do not depend on threads, nor on which blocks they make.
@@ -133,15 +158,17 @@ TEST(WinogradTest, OtherShapesWithTheSameKernel) {
 
 // Those of a plan that was built on another machine.
 TEST(WinogradTest, WeightsForOtherVectorsAreRearranged) {
-  const Tensor weights = random_tensor({37, 21, 3, 3}, 5);
-  const WinogradForm narrow{21, 37, 6, 8}, wide{21, 37, 6, 16};
+  const Tensor weights = random_tensor({45, 29, 3, 3}, 5);
+  const Convolution op = sliding(45, {3, 3}, {2, 2}, {1, 1});
+  const auto& tile = simd_kernels().winograd.tiles[1];
+  const WinogradForm narrow(op, 29, tile, 8), wide(op, 29, tile, 16);
   expect_identical(rearranged(winograd_weights(weights, narrow), narrow, wide),
                    winograd_weights(weights, wide));
-  LayerTest test = layer(sliding(37, {3, 3}, {1, 1}, {1, 1}), {1, 21, 9, 11});
+  LayerTest test = layer(op, {1, 29, 9, 11});
   ASSERT_EQ(test.offer("winograd"), "");
   const int lanes = simd_kernels().winograd.lanes, others = lanes == 8 ? 16 : 8;
   StoredKernel stored = test.stored();
-  const WinogradForm here{21, 37, 6, lanes}, there{21, 37, 6, others};
+  const WinogradForm here(op, 29, tile, lanes), there(op, 29, tile, others);
   stored.packed[0] = rearranged(stored.packed[0], here, there);
   stored.packed[1] = winograd_bias(stored.packed[1], there);
   for (auto& [name, value] : stored.state)
@@ -195,20 +222,26 @@ TEST(WinogradTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
   EXPECT_THAT(error_of(32, Layout::kLinear), testing::HasSubstr("must lie in blocks"));
 }
 
-TEST(WinogradTest, IsForWindowsOf3x3AndAStepOfOne) {
+TEST(WinogradTest, IsForWindowsThatItSavesMultiplicationsOf) {
   const auto offer = [](Convolution op, const Shape& shape) {
     return layer(op, shape).offer("winograd");
   };
   const Convolution good = sliding(32, {3, 3}, {1, 1}, {1, 1});
   EXPECT_EQ(offer(good, {1, 32, 8, 8}), "");
-  const auto refused = testing::HasSubstr("only windows of 3x3");
-  EXPECT_THAT(offer(sliding(32, {3, 3}, {2, 1}, {1, 1}), {1, 32, 8, 8}), refused);
-  EXPECT_THAT(offer(sliding(32, {5, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8}), refused);
+  const auto refused = testing::HasSubstr("only windows of two axes");
+  EXPECT_THAT(offer(sliding(32, {3, 3}, {3, 1}, {1, 1}), {1, 32, 8, 8}), refused);
+  EXPECT_THAT(offer(sliding(32, {17, 3}, {1, 1}, {8, 1}), {1, 32, 8, 8}), refused);
   EXPECT_THAT(offer(sliding(32, {3, 3}, {1, 1}, {1, 1}, 2), {1, 32, 8, 8}), refused);
   EXPECT_THAT(offer(with(good, [](Convolution& op) { op.dilation = {2, 1}; }), {1, 32, 8, 8}),
               refused);
-  EXPECT_THAT(offer(sliding(7, {3, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8}),
-              testing::HasSubstr("full of channels"));
+  const auto useless = testing::HasSubstr("save too few");
+  EXPECT_THAT(offer(sliding(32, {1, 1}, {1, 1}, {0, 0}), {1, 32, 8, 8}), useless);
+  EXPECT_THAT(offer(sliding(32, {2, 2}, {2, 2}, {0, 0}), {1, 32, 8, 8}), useless);
+  // Vectors that are mostly padding.
+  EXPECT_THAT(offer(sliding(3, {3, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8}), useless);
+  EXPECT_THAT(offer(good, {1, 3, 8, 8}), useless);
+  EXPECT_THAT(offer(sliding(32, {9, 9}, {1, 2}, {1, 1}), {1, 3, 18, 18}),
+              testing::HasSubstr("a stride of 1 along rows"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "target/cpu/winograd_weights.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -10,25 +11,44 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr int64_t kWindow = 3;
+constexpr int kMostTaps = 5, kMostSize = WinogradForm::kMostSize;
+constexpr int kMostLanes = WinogradForm::kMostLanes;
 
-/// G of the algorithm: `size` rows of three.
-std::vector<std::array<double, kWindow>> weights_transform(int size) {
+/// Numbers of several maps.
+using Numbers = std::array<double, kMostLanes>;
+
+std::span<const double> points_of(int size) {
+  if (size == 4) return kWinogradPoints<4>;
+  if (size == 6) return kWinogradPoints<6>;
+  return kWinogradPoints<8>;
+}
+
+/// G of the algorithm: a row for each point.
+std::vector<std::array<double, kMostTaps>> weights_transform(int size, int window) {
   std::vector<double> points = {0};
-  for (const double p : size == 4 ? std::span<const double>(kWinogradPoints<4>)
-                                  : std::span<const double>(kWinogradPoints<6>)) {
+  for (const double p : points_of(size)) {
     points.push_back(p);
     points.push_back(-p);
   }
-  std::vector<std::array<double, kWindow>> g;
+  std::vector<std::array<double, kMostTaps>> g;
   for (const double p : points) {
-    double scale = 1;
+    double x = 1;
     for (const double other : points)
-      if (other != p) scale *= p - other;
-    g.push_back({1 / scale, p / scale, p * p / scale});
+      if (other != p) x /= p - other;
+    g.push_back({});
+    for (int k = 0; k < window; ++k, x *= p) g.back()[static_cast<size_t>(k)] = x;
   }
-  g.push_back({0, 0, 1});  // infinity
+  g.push_back({});  // infinity
+  g.back()[static_cast<size_t>(window - 1)] = 1;
   return g;
+}
+
+Numbers combined(const std::array<double, kMostTaps>& row, const Numbers* taps, int window) {
+  Numbers sum = {};
+  for (int k = 0; k < window; ++k)
+    for (size_t lane = 0; lane < kMostLanes; ++lane)
+      sum[lane] += row[static_cast<size_t>(k)] * taps[k][lane];
+  return sum;
 }
 
 }  // namespace
@@ -37,24 +57,37 @@ Tensor winograd_weights(const Tensor& weights, const WinogradForm& form) {
   Tensor packed(DataType::kFLOAT, {form.floats()});
   auto* const to = packed.mutable_data<float>();
   std::fill_n(to, form.floats(), 0.f);
-  const auto g = weights_transform(form.size);
-  const auto size = static_cast<size_t>(form.size);
-  parallel_for(form.maps, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t map = begin; map < end; ++map)
-      for (int64_t channel = 0; channel < form.channels; ++channel) {
-        const float* w =
-            weights.data<float>() + (map * form.channels + channel) * kWindow * kWindow;
-        double columns[kWindow][8];
-        for (size_t i = 0; i < size; ++i)
-          for (int64_t x = 0; x < kWindow; ++x)
-            columns[x][i] = g[i][0] * static_cast<double>(w[x])
-                            + g[i][1] * static_cast<double>(w[kWindow + x])
-                            + g[i][2] * static_cast<double>(w[2 * kWindow + x]);
-        for (size_t i = 0; i < size; ++i)
-          for (size_t j = 0; j < size; ++j)
-            to[form.at(map, channel, static_cast<int64_t>(i * size + j))] = static_cast<float>(
-                g[j][0] * columns[0][i] + g[j][1] * columns[1][i] + g[j][2] * columns[2][i]);
-      }
+  const auto g = weights_transform(form.size, form.window);
+  const int64_t area = form.kernel.volume();
+  // A vector of maps at a time: these lie together.
+  parallel_for(form.padded(form.maps) / form.lanes, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t vector = begin; vector < end; ++vector)
+      for (int64_t channel = 0; channel < form.channels; ++channel)
+        for (size_t part = 0; part < form.parts.size(); ++part) {
+          const auto& [y, x] = form.parts[part];
+          const int64_t first = vector * form.lanes;
+          const int64_t maps = std::min<int64_t>(form.lanes, form.maps - first);
+          Numbers taps[kMostTaps][kMostTaps] = {}, columns[kMostSize][kMostTaps];  // column, row
+          for (int64_t lane = 0; lane < maps; ++lane) {
+            const float* w =
+                weights.data<float>() + ((first + lane) * form.channels + channel) * area;
+            for (int i = 0; i < y.taps; ++i)
+              for (int j = 0; j < x.taps; ++j)
+                taps[x.lead + j][y.lead + i][static_cast<size_t>(lane)] = static_cast<double>(
+                    w[(y.tap + i * form.stride[0]) * form.kernel[1] + x.tap + j * form.stride[1]]);
+          }
+          for (int i = 0; i < form.size; ++i)
+            for (int j = 0; j < form.window; ++j)
+              columns[i][j] = combined(g[static_cast<size_t>(i)], taps[j], form.window);
+          for (int plane = 0; plane < form.planes(); ++plane) {
+            if (!form.is_used(part, plane)) continue;
+            const Numbers sums = combined(g[static_cast<size_t>(plane % form.size)],
+                                          columns[plane / form.size], form.window);
+            float* out = to + form.at(first, part, channel, plane);
+            for (int64_t lane = 0; lane < maps; ++lane)
+              out[lane] = static_cast<float>(sums[static_cast<size_t>(lane)]);
+          }
+        }
   });
   return packed;
 }
@@ -71,11 +104,37 @@ Tensor rearranged(const Tensor& packed, const WinogradForm& from, const Winograd
   Tensor out(DataType::kFLOAT, {to.floats()});
   std::fill_n(out.mutable_data<float>(), to.floats(), 0.f);
   for (int64_t map = 0; map < to.maps; ++map)
-    for (int64_t channel = 0; channel < to.channels; ++channel)
-      for (int64_t plane = 0; plane < to.size * to.size; ++plane)
-        out.mutable_data<float>()[to.at(map, channel, plane)] =
-            packed.data<float>()[from.at(map, channel, plane)];
+    for (size_t part = 0; part < to.parts.size(); ++part)
+      for (int64_t channel = 0; channel < to.channels; ++channel)
+        for (int plane = 0; plane < to.planes(); ++plane)
+          if (to.is_used(part, plane))
+            out.mutable_data<float>()[to.at(map, part, channel, plane)] =
+                packed.data<float>()[from.at(map, part, channel, plane)];
   return out;
+}
+
+std::shared_ptr<WinogradWeights> WinogradWeights::of_plain(const WinogradForm& form, Tensor plain,
+                                                           const Tensor& bias) {
+  std::shared_ptr<WinogradWeights> weights(new WinogradWeights(form));
+  weights->plain_ = std::move(plain);
+  weights->bias_ = winograd_bias(bias, form);
+  return weights;
+}
+
+std::shared_ptr<WinogradWeights> WinogradWeights::of_packed(const WinogradForm& form, Tensor packed,
+                                                            Tensor bias) {
+  std::shared_ptr<WinogradWeights> weights(new WinogradWeights(form));
+  weights->packed_ = std::move(packed);
+  weights->bias_ = std::move(bias);
+  return weights;
+}
+
+const Tensor& WinogradWeights::packed() const {
+  std::call_once(once_, [&] {
+    if (packed_.count() == 0) packed_ = winograd_weights(plain_, form_);
+    plain_ = Tensor();
+  });
+  return packed_;
 }
 
 }  // namespace tenon::cpu

@@ -1,39 +1,43 @@
-// Weights of 3x3 windows as Winograd's convolution multiplies them.
+// Weights as Winograd's convolution multiplies them.
 #pragma once
 
-#include <algorithm>
+#include <mutex>
 
 #include "base/tensor.h"
+#include "target/cpu/winograd_form.h"
 
 namespace tenon::cpu {
 
-/// The weights of all maps in planes: pair of vectors of maps, plane, channel, map. Channels and
-/// maps that fill the last vector are zeros.
-struct WinogradForm {
-  static constexpr int64_t kPair = 2;
-
-  int64_t channels, maps;
-  int size;   // elements of a tile along an axis: 4 or 6
-  int lanes;  // floats of a vector
-
-  int64_t padded(int64_t count) const { return (count + lanes - 1) / lanes * lanes; }
-  int64_t depth() const { return padded(channels); }
-  int64_t floats() const { return padded(maps) * depth() * size * size; }
-  /// Where an element lies.
-  int64_t at(int64_t map, int64_t channel, int64_t plane) const {
-    const int64_t vector = map / lanes, pair = vector / kPair;
-    const int64_t width = std::min(kPair * lanes, padded(maps) - pair * kPair * lanes);
-    return pair * kPair * lanes * depth() * size * size + (plane * depth() + channel) * width + map
-           - pair * kPair * lanes;
-  }
-};
-
-/// Weights (maps, channels, 3, 3) in that form.
+/// Weights (maps, channels, ...) in that form.
 Tensor winograd_weights(const Tensor& weights, const WinogradForm& form);
 /// A bias of one number for each map, or of none, which are zeros: padded to whole vectors with
 /// zeros.
 Tensor winograd_bias(const Tensor& bias, const WinogradForm& form);
 /// Packed weights for vectors of another length.
 Tensor rearranged(const Tensor& packed, const WinogradForm& from, const WinogradForm& to);
+
+/// Weights and bias of a kernel. Those that are not in form yet are transformed when they are first
+/// asked for: a plan is built from many offers, of which few are timed or taken.
+class WinogradWeights {
+ public:
+  /// @param plain the convolution's weights, which the form is for.
+  static std::shared_ptr<WinogradWeights> of_plain(const WinogradForm& form, Tensor plain,
+                                                   const Tensor& bias);
+  /// In form, from a plan.
+  static std::shared_ptr<WinogradWeights> of_packed(const WinogradForm& form, Tensor packed,
+                                                    Tensor bias);
+
+  const WinogradForm& form() const { return form_; }
+  const Tensor& packed() const;
+  const Tensor& bias() const { return bias_; }
+
+ private:
+  explicit WinogradWeights(const WinogradForm& form) : form_(form) {}
+
+  WinogradForm form_;
+  Tensor bias_;
+  mutable std::once_flag once_;
+  mutable Tensor plain_, packed_;  // the one or the other
+};
 
 }  // namespace tenon::cpu

@@ -16,14 +16,16 @@ constexpr int64_t kProductPanel = 16;
 /// Elements that SimdKernels::correlate may read behind a row.
 constexpr int64_t kCorrelateSlack = 128;
 
-/// The positive interpolation points of Winograd's convolution of 3x3 windows in tiles of N x N
-/// elements; the others are the negative ones, 0 and infinity. Those of N = 6 make the error that
-/// of a direct convolution, four times less than the usual 1 and 2 do.
+/// The positive interpolation points of Winograd's convolution in tiles of N x N elements; the
+/// others are the negative ones, 0 and infinity. Those of N = 6 make the error that of a direct
+/// convolution, four times less than the usual 1 and 2 do; that of N = 8 is five times larger.
 template <int N> inline constexpr double kWinogradPoints[] = {1};
 template <> inline constexpr double kWinogradPoints<6>[] = {0.75, 1.5};
+template <> inline constexpr double kWinogradPoints<8>[] = {0.5, 1, 2};
 
 /// Loops of Winograd's convolution. Channels come in blocks of `lanes`; a tile is N x N elements of
-/// a channel, and gives (N - 2) x (N - 2) results. What is transformed lies in N * N planes.
+/// a channel, and gives, for windows of W x W, (N - W + 1) x (N - W + 1) results. What is
+/// transformed lies in N * N planes.
 struct WinogradKernels {
   int lanes;      // of Layout::kBlocked8 or kBlocked16
   int most_sums;  // tiles times vectors of maps that `product` takes
@@ -31,15 +33,18 @@ struct WinogradKernels {
   /// `lanes` channels lie together for each tile: v[k / lanes][tile][k % lanes].
   void (*product)(const float* v, const float* u, int64_t depth, int tiles, int vectors, float* m,
                   int64_t m_step);
+  /// out[i * lanes + lane] = rows[lane][i] of i < n, which is a multiple of lanes.
+  void (*interleave)(const float* const* rows, int64_t n, float* out);
   struct Tile {
-    int size;  // N
-    /// A tile of one block of channels, whose rows lie row_step apart, into planes plane_step
-    /// apart.
-    void (*input)(const float* in, int64_t row_step, float* v, int64_t plane_step);
-    /// The results of a tile: the bias added, and no less than `least`.
+    int size, window;  // N, W
+    /// A tile of one block of channels, whose rows lie row_step apart, into planes[N * N] behind v;
+    /// of every element of a row, or of every other.
+    void (*input[2])(const float* in, int64_t row_step, float* v, const int64_t* planes);
+    /// The results of a tile, whose planes lie plane_step apart: the bias added, and no less than
+    /// `least`.
     void (*output)(const float* m, int64_t plane_step, const float* bias, float least, float* out,
                    int64_t row_step);
-  } tiles[2];
+  } tiles[4];
 };
 
 struct SimdKernels {

@@ -1,4 +1,4 @@
-// The loops of Winograd's convolution of 3x3 windows (Lavin and Gray, "Fast Algorithms for
+// The loops of Winograd's convolution (Lavin and Gray, "Fast Algorithms for
 // Convolutional Neural Networks", 2016), over channels in blocks of as many as a vector has.
 #pragma once
 
@@ -27,60 +27,92 @@ inline void store_tile_lanes(float* to, TileLanes x) {
   *reinterpret_cast<TileLanes*>(to) = x;
 }
 
+/// What the transforms multiply with, from the points alone.
+template <int N> struct WinogradTable {
+  static constexpr int kPoints = N / 2 - 1;
+  float all[kPoints + 1] = {};           // of the product of (x^2 - p^2), by powers of x^2
+  float without[kPoints][kPoints] = {};  // without one of the points
+  float power[kPoints][N] = {};          // of each point
+
+  constexpr WinogradTable() {
+    product(-1, all);
+    for (int k = 0; k < kPoints; ++k) {
+      product(k, without[k]);
+      double x = 1;
+      for (int j = 0; j < N; ++j, x *= kWinogradPoints<N>[k]) power[k][j] = static_cast<float>(x);
+    }
+  }
+
+ private:
+  static constexpr void product(int left_out, float* out) {
+    double c[kPoints + 1] = {1};
+    int degree = 0;
+    for (int k = 0; k < kPoints; ++k) {
+      if (k == left_out) continue;
+      const double square = kWinogradPoints<N>[k] * kWinogradPoints<N>[k];
+      ++degree;
+      for (int i = degree; i >= 0; --i) c[i] = (i > 0 ? c[i - 1] : 0) - square * c[i];
+    }
+    for (int i = 0; i <= degree; ++i) out[i] = static_cast<float>(c[i]);
+  }
+};
+template <int N> constexpr WinogradTable<N> kWinogradTable;
+
+// d[2 * (Count - 1)] and the lower ones by their coefficients: the highest has 1.
+template <int Count> inline TileLanes every_other(const TileLanes* d, const float* coefficients) {
+  TileLanes sum = d[2 * (Count - 1)];
+#pragma GCC unroll 8
+  for (int i = 0; i < Count - 1; ++i) sum += coefficients[i] * d[2 * i];
+  return sum;
+}
+
 // Along one axis: B^T d, of N elements. The points are 0, each of kWinogradPoints with both signs,
-// and infinity.
-template <int N> inline void transform_input(const TileLanes* d, TileLanes* out);
-template <> inline void transform_input<4>(const TileLanes* d, TileLanes* out) {
-  constexpr auto a2 = static_cast<float>(kWinogradPoints<4>[0] * kWinogradPoints<4>[0]);
-  constexpr auto a = static_cast<float>(kWinogradPoints<4>[0]);
-  out[0] = d[2] - a2 * d[0];
-  out[1] = d[2] + a * d[1];
-  out[2] = d[2] - a * d[1];
-  out[3] = d[3] - a2 * d[1];
-}
-template <> inline void transform_input<6>(const TileLanes* d, TileLanes* out) {
-  constexpr double a = kWinogradPoints<6>[0], b = kWinogradPoints<6>[1];
-  constexpr auto a1 = static_cast<float>(a), b1 = static_cast<float>(b);
-  constexpr auto a2 = static_cast<float>(a * a), b2 = static_cast<float>(b * b);
-  constexpr auto sum = static_cast<float>(a * a + b * b);
-  constexpr auto product = static_cast<float>(a * a * b * b);
-  const TileLanes p = d[4] - b2 * d[2], q = d[3] - b2 * d[1];
-  const TileLanes r = d[4] - a2 * d[2], s = d[3] - a2 * d[1];
-  out[0] = product * d[0] - sum * d[2] + d[4];
-  out[1] = p + a1 * q;
-  out[2] = p - a1 * q;
-  out[3] = r + b1 * s;
-  out[4] = r - b1 * s;
-  out[5] = product * d[1] - sum * d[3] + d[5];
+// and infinity; a row holds the coefficients of the product of x minus each other point, which are
+// an even part, and an odd one whose sign is the point's.
+template <int N> inline void transform_input(const TileLanes* d, TileLanes* out) {
+  constexpr auto& table = kWinogradTable<N>;
+  constexpr int kPoints = table.kPoints;
+  out[0] = every_other<kPoints + 1>(d, table.all);
+#pragma GCC unroll 8
+  for (int k = 0; k < kPoints; ++k) {
+    const TileLanes even = every_other<kPoints>(d + 2, table.without[k]);
+    const TileLanes odd = every_other<kPoints>(d + 1, table.without[k]);
+    out[2 * k + 1] = even + table.power[k][1] * odd;
+    out[2 * k + 2] = even - table.power[k][1] * odd;
+  }
+  out[N - 1] = every_other<kPoints + 1>(d + 1, table.all);
 }
 
-// Along one axis: A^T m, of N elements to N - 2.
-template <int N> inline void transform_output(const TileLanes* m, TileLanes* out);
-template <> inline void transform_output<4>(const TileLanes* m, TileLanes* out) {
-  constexpr auto a = static_cast<float>(kWinogradPoints<4>[0]);
-  out[0] = m[0] + (m[1] + m[2]);
-  out[1] = a * (m[1] - m[2]) + m[3];
-}
-template <> inline void transform_output<6>(const TileLanes* m, TileLanes* out) {
-  constexpr double a = kWinogradPoints<6>[0], b = kWinogradPoints<6>[1];
-  constexpr auto a1 = static_cast<float>(a), b1 = static_cast<float>(b);
-  constexpr auto a2 = static_cast<float>(a * a), b2 = static_cast<float>(b * b);
-  constexpr auto a3 = static_cast<float>(a * a * a), b3 = static_cast<float>(b * b * b);
-  const TileLanes s = m[1] + m[2], d = m[1] - m[2], t = m[3] + m[4], e = m[3] - m[4];
-  out[0] = m[0] + (s + t);
-  out[1] = a1 * d + b1 * e;
-  out[2] = a2 * s + b2 * t;
-  out[3] = a3 * d + b3 * e + m[5];
+// Along one axis: A^T m, of N elements to M.
+template <int N, int M> inline void transform_output(const TileLanes* m, TileLanes* out) {
+  constexpr auto& table = kWinogradTable<N>;
+  constexpr int kPoints = table.kPoints;
+  TileLanes sum[kPoints], difference[kPoints];
+#pragma GCC unroll 8
+  for (int k = 0; k < kPoints; ++k) {
+    sum[k] = m[2 * k + 1] + m[2 * k + 2];
+    difference[k] = m[2 * k + 1] - m[2 * k + 2];
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < M; ++j) {
+    const TileLanes* part = j % 2 == 0 ? sum : difference;
+    TileLanes x = table.power[0][j] * part[0];
+#pragma GCC unroll 8
+    for (int k = 1; k < kPoints; ++k) x += table.power[k][j] * part[k];
+    if (j == 0) x += m[0];
+    if (j == M - 1) x += m[N - 1];
+    out[j] = x;
+  }
 }
 
-template <int N>
-void winograd_input(const float* in, int64_t row_step, float* v, int64_t plane_step) {
+template <int N, int Step>
+void winograd_input(const float* in, int64_t row_step, float* v, const int64_t* planes) {
   TileLanes rows[N][N];
 #pragma GCC unroll 8
   for (int i = 0; i < N; ++i) {
     TileLanes d[N];
 #pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) d[j] = load_tile_lanes(in + i * row_step + j * kTileLanes);
+    for (int j = 0; j < N; ++j) d[j] = load_tile_lanes(in + i * row_step + j * Step * kTileLanes);
     transform_input<N>(d, rows[i]);
   }
 #pragma GCC unroll 8
@@ -90,34 +122,64 @@ void winograd_input(const float* in, int64_t row_step, float* v, int64_t plane_s
     for (int i = 0; i < N; ++i) d[i] = rows[i][j];
     transform_input<N>(d, out);
 #pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) store_tile_lanes(v + (i * N + j) * plane_step, out[i]);
+    for (int i = 0; i < N; ++i) store_tile_lanes(v + planes[i * N + j], out[i]);
   }
 }
 
-template <int N>
+template <int N, int M>
 void winograd_output(const float* m, int64_t plane_step, const float* bias, float least, float* out,
                      int64_t row_step) {
-  constexpr int kOut = N - 2;
-  TileLanes rows[kOut][N];
+  TileLanes rows[M][N];
 #pragma GCC unroll 8
   for (int j = 0; j < N; ++j) {
-    TileLanes d[N], column[kOut];
+    TileLanes d[N], column[M];
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) d[i] = load_tile_lanes(m + (i * N + j) * plane_step);
-    transform_output<N>(d, column);
+    transform_output<N, M>(d, column);
 #pragma GCC unroll 8
-    for (int i = 0; i < kOut; ++i) rows[i][j] = column[i];
+    for (int i = 0; i < M; ++i) rows[i][j] = column[i];
   }
   const TileLanes b = load_tile_lanes(bias), low = TileLanes{} + least;
 #pragma GCC unroll 8
-  for (int i = 0; i < kOut; ++i) {
-    TileLanes row[kOut];
-    transform_output<N>(rows[i], row);
+  for (int i = 0; i < M; ++i) {
+    TileLanes row[M];
+    transform_output<N, M>(rows[i], row);
 #pragma GCC unroll 8
-    for (int j = 0; j < kOut; ++j) {
+    for (int j = 0; j < M; ++j) {
       const TileLanes x = row[j] + b;
       store_tile_lanes(out + i * row_step + j * kTileLanes, x < low ? low : x);
     }
+  }
+}
+
+// Elements of two vectors in turn, from the first halves or the second.
+typedef int32_t TileIndices __attribute__((vector_size(kTileLanes * 4)));
+inline TileLanes in_turn(TileLanes a, TileLanes b, int from) {
+  TileIndices pick;
+#pragma GCC unroll 16
+  for (int i = 0; i < kTileLanes; ++i) pick[i] = from + i / 2 + i % 2 * kTileLanes;
+  return __builtin_shuffle(a, b, pick);
+}
+
+// A square of vectors is turned when the first half of them and the second were merged as often as
+// a vector can be halved.
+void winograd_interleave(const float* const* rows, int64_t n, float* out) {
+  for (int64_t at = 0; at < n; at += kTileLanes, out += kTileLanes * kTileLanes) {
+    TileLanes x[kTileLanes], y[kTileLanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < kTileLanes; ++i) x[i] = load_tile_lanes(rows[i] + at);
+#pragma GCC unroll 4
+    for (int done = 1; done < kTileLanes; done *= 2) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kTileLanes / 2; ++i) {
+        y[2 * i] = in_turn(x[i], x[i + kTileLanes / 2], 0);
+        y[2 * i + 1] = in_turn(x[i], x[i + kTileLanes / 2], kTileLanes / 2);
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < kTileLanes; ++i) x[i] = y[i];
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kTileLanes; ++i) store_tile_lanes(out + i * kTileLanes, x[i]);
   }
 }
 
@@ -127,10 +189,12 @@ void winograd_product(const float* v, const float* u, int64_t depth, float* m, i
   TileLanes sum[V][T] = {};
   for (int64_t c = 0; c < depth; c += kTileLanes, v += T * kTileLanes)
     for (int lane = 0; lane < kTileLanes; ++lane, u += V * kTileLanes) {
-      __builtin_prefetch(u + 32 * kTileLanes);
       TileLanes w[V];
 #pragma GCC unroll 2
-      for (int i = 0; i < V; ++i) w[i] = load_tile_lanes(u + i * kTileLanes);
+      for (int i = 0; i < V; ++i) {
+        __builtin_prefetch(u + (16 * V + i) * kTileLanes);
+        w[i] = load_tile_lanes(u + i * kTileLanes);
+      }
 #pragma GCC unroll 32
       for (int t = 0; t < T; ++t) {
         const float x = v[t * kTileLanes + lane];
@@ -160,11 +224,16 @@ void multiply_winograd(const float* v, const float* u, int64_t depth, int tiles,
     multiply_tiles<1>(std::make_integer_sequence<int, kMostSums>(), tiles, v, u, depth, m, m_step);
 }
 
+template <int N, int Window>
+constexpr WinogradKernels::Tile kWinogradTile = {
+    N, Window, {winograd_input<N, 1>, winograd_input<N, 2>}, winograd_output<N, N + 1 - Window>};
+
 constexpr WinogradKernels kWinograd = {
     kTileLanes,
     kMostSums,
     multiply_winograd,
-    {{4, winograd_input<4>, winograd_output<4>}, {6, winograd_input<6>, winograd_output<6>}}};
+    winograd_interleave,
+    {kWinogradTile<4, 3>, kWinogradTile<6, 3>, kWinogradTile<8, 3>, kWinogradTile<8, 5>}};
 
 }  // namespace
 }  // namespace tenon::cpu
