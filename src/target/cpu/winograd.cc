@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/winograd_execution.h"
+#include "target/cpu/winograd_split.h"
 #include "target/cpu/winograd_weights.h"
 
 namespace tenon::cpu {
@@ -19,6 +20,9 @@ constexpr int64_t kMostChannels = 1 << 24;
 constexpr int64_t kMostExtent = 16, kMostStride = 2;
 /// Multiplications for one of a direct convolution, beyond which transforms do not pay.
 constexpr double kMostWork = 0.7;
+/// Elements of a tile along an axis, up to which the error is that of a direct convolution. That of
+/// larger ones is five times as large, which only TF32 allows, whose own is far larger.
+constexpr int kMostExactSize = 6;
 
 using Tile = WinogradKernels::Tile;
 
@@ -103,16 +107,29 @@ std::unique_ptr<WinogradKernel> load(const Convolution& op, int64_t channels,
                                                            winograd_bias(packed[1], here)));
 }
 
-// One for each size of tiles, the best guess last.
-Offer offer_packed(const Convolution& op, int64_t channels, const Tensor& weights,
-                   const Tensor& bias) {
+// Whether it is worth a try: small images have more weights to read than they are multiplied with.
+bool may_be_quicker(const WinogradForm& form, const Shape& result) {
+  if (form.work() > kMostWork) return false;
+  const auto tiles = [&](int64_t extent) { return (extent + form.results() - 1) / form.results(); };
+  const WinogradSplit split = split_winograd(form, result[0] * tiles(result[2]) * tiles(result[3]),
+                                             1, second_level_cache_floats());
+  const auto products = static_cast<double>(result.volume() * form.channels * form.kernel.volume());
+  return split.cycles <= products / kProductsPerCycle;
+}
+
+// One for each size of tiles, that of the fewest multiplications last.
+Offer offer_plain(const Convolution& op, const KernelRequest& request, const Tensor& weights,
+                  const Tensor& bias) {
   std::vector<std::shared_ptr<const WinogradWeights>> list;
+  double least = 1;
   for (const Tile& tile : loops().tiles) {
-    if (tile.size > 6) continue;
-    const WinogradForm form(op, channels, tile, loops().lanes);
-    if (form.work() <= kMostWork) list.push_back(WinogradWeights::of_plain(form, weights, bias));
+    if (tile.size > kMostExactSize && !request.tf32) continue;
+    const WinogradForm form(op, request.inputs[0].shape[1], tile, loops().lanes);
+    if (form.work() >= least || !may_be_quicker(form, request.outputs[0].shape)) continue;
+    least = form.work();
+    list.push_back(WinogradWeights::of_plain(form, weights, bias));
   }
-  if (list.empty()) return "it would save too few multiplications";
+  if (list.empty()) return "it would be no quicker than a direct convolution";
   auto kernel = std::make_unique<WinogradKernel>(op, list.back());
   list.pop_back();
   kernel->others = std::move(list);
@@ -153,7 +170,7 @@ Offer offer_winograd(const KernelRequest& request) {
     const auto constant = [&](size_t i) { return request.constants[i]; };
     if (constant(1) == nullptr || (has_bias && constant(kBias) == nullptr))
       return "only constant weights are supported";
-    offer = offer_packed(op, channels, *constant(1), has_bias ? *constant(kBias) : Tensor());
+    offer = offer_plain(op, request, *constant(1), has_bias ? *constant(kBias) : Tensor());
     if (std::holds_alternative<std::string>(offer)) return offer;
   }
   auto& kernel = static_cast<WinogradKernel&>(*std::get<std::unique_ptr<Kernel>>(offer));

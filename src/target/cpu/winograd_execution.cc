@@ -1,7 +1,5 @@
 #include "target/cpu/winograd_execution.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -34,11 +32,6 @@ int64_t vectors_of(int64_t channels) {
 /// first-level cache.
 int64_t spread(int64_t floats) {
   return (floats + 1023) / 1024 * 1024 + 48;
-}
-
-int64_t second_level_cache_floats() {
-  static const int64_t bytes = std::max<int64_t>(sysconf(_SC_LEVEL2_CACHE_SIZE), 1 << 18);
-  return bytes / static_cast<int64_t>(sizeof(float));
 }
 
 /// Whether the epilogue is what the last transform does by itself: x, but no less than 0.

@@ -80,8 +80,7 @@ bool WinogradForm::is_used(size_t part, int plane) const {
 
 double WinogradForm::work() const {
   const auto products = static_cast<double>(plane_starts_.back() * padded(maps));
-  return products / results() / results()
-         / static_cast<double>(channels * maps * kernel.volume());
+  return products / results() / results() / static_cast<double>(channels * maps * kernel.volume());
 }
 
 }  // namespace tenon::cpu

@@ -1,13 +1,15 @@
 #include "target/cpu/winograd_split.h"
 
+#include <unistd.h>
+
 #include <limits>
 
 namespace tenon::cpu {
 namespace {
 
-/// That come from memory in a cycle, while others are multiplied.
-constexpr double kWeightsPerCycle = 1;
-/// That go to the third-level cache or come from there in a cycle, meanwhile nothing is done.
+/// That come from memory in a cycle, as all weights do once.
+constexpr double kColdFloatsPerCycle = 1;
+/// That go to the third-level cache or come from there.
 constexpr double kFloatsPerCycle = 2;
 /// Scratch memory of a task, in floats, unless even the smallest block wants more.
 constexpr int64_t kMostFloats = 4 << 20;
@@ -19,17 +21,19 @@ int64_t parts_of(int64_t whole, int64_t part) {
 // Of the thread that has most to do.
 double cycles_of(const WinogradForm& form, const WinogradSplit& split, int64_t threads,
                  int64_t cache) {
-  const auto weights = static_cast<double>(form.plane_start(form.planes()) * form.lanes
-                                           * split.per_slice);
+  const int64_t vectors = std::min(split.per_slice, form.padded(form.maps) / form.lanes);
+  const auto weights = static_cast<double>(form.plane_start(form.planes()) * form.lanes * vectors);
   const int64_t data = form.planes() * form.depth() * split.block;
   const int64_t products = form.planes() * form.lanes * split.block;
   auto moved = static_cast<double>(data);
   if (data + products * split.kept_vectors > cache / 2)
-    moved += static_cast<double>(data * parts_of(split.per_slice, split.kept_vectors)
-                                 + 2 * products * split.per_slice);
-  const double multiplied = weights * static_cast<double>(split.block) / form.lanes;
-  return static_cast<double>(parts_of(split.blocks * split.slices, threads))
-         * (std::max(multiplied, weights / kWeightsPerCycle) + moved / kFloatsPerCycle);
+    moved +=
+        static_cast<double>(data * parts_of(vectors, split.kept_vectors) + 2 * products * vectors);
+  const double multiplied = weights * static_cast<double>(split.block) / kProductsPerCycle;
+  const auto tasks = static_cast<double>(parts_of(split.blocks * split.slices, threads));
+  return std::max(
+      tasks * (std::max(multiplied, weights / kFloatsPerCycle) + moved / kFloatsPerCycle),
+      weights / kColdFloatsPerCycle);
 }
 
 }  // namespace
@@ -40,7 +44,7 @@ WinogradSplit split_winograd(const WinogradForm& form, int64_t tiles, int64_t th
   constexpr int64_t kPair = WinogradForm::kPair;
   WinogradSplit best;
   best.per_group = simd_kernels().winograd.most_sums / std::min(vectors, kPair);
-  double least = std::numeric_limits<double>::infinity();
+  best.cycles = std::numeric_limits<double>::infinity();
   for (int64_t groups = 1; groups == 1 || (groups - 1) * best.per_group < tiles; groups *= 2)
     for (int64_t slices = 1; slices <= std::min(threads, parts_of(vectors, kPair)); ++slices)
       for (int64_t kept = kPair; kept == kPair || kept < 2 * vectors; kept *= 2) {
@@ -55,12 +59,15 @@ WinogradSplit split_winograd(const WinogradForm& form, int64_t tiles, int64_t th
         split.kept_vectors = std::min(kept, split.per_slice);
         const int64_t floats =
             form.planes() * split.block * (form.depth() + split.kept_vectors * form.lanes);
-        const double cycles = cycles_of(form, split, threads, cache);
-        if (cycles >= least || (groups > 1 && floats > kMostFloats)) continue;
-        least = cycles;
-        best = split;
+        split.cycles = cycles_of(form, split, threads, cache);
+        if (split.cycles < best.cycles && (groups == 1 || floats <= kMostFloats)) best = split;
       }
   return best;
+}
+
+int64_t second_level_cache_floats() {
+  static const int64_t bytes = std::max<int64_t>(sysconf(_SC_LEVEL2_CACHE_SIZE), 1 << 18);
+  return bytes / static_cast<int64_t>(sizeof(float));
 }
 
 }  // namespace tenon::cpu

@@ -47,10 +47,5 @@ TEST(WinogradSplitTest, ThreadsDivideTheTilesOfLargeImages) {
             kCache / 2);
 }
 
-// Weights that are read for each block want large blocks.
-TEST(WinogradSplitTest, ManyWeightsAreReadOnce) {
-  EXPECT_EQ(split_winograd(form_of(512, 512), 16, 1, kCache).blocks, 1);
-}
-
 }  // namespace
 }  // namespace tenon::cpu

@@ -1,6 +1,7 @@
 #include "base/parallel.h"
 #include "ops/convolution.h"
 #include "target/cpu/convolution_testing.h"
+#include "target/cpu/kernels.h"
 #include "target/cpu/simd/kernels.h"
 #include "target/cpu/winograd_weights.h"
 
@@ -13,10 +14,23 @@ using nvinfer1::ElementWiseOperation;
 // Of the largest result. A direct convolution of that many products has no smaller one.
 constexpr double kTolerance = 4e-6;
 
-LayerTest layer(const Convolution& op, const Shape& shape, bool has_bias = true) {
+std::vector<TestInput> inputs_of(const Convolution& op, const Shape& shape, bool has_bias) {
   std::vector<TestInput> inputs = {data(shape), constant(weights_of(op, shape[1]))};
   if (has_bias) inputs.push_back(constant({op.output_maps}, 3));
-  return {op, inputs};
+  return inputs;
+}
+
+LayerTest layer(const Convolution& op, const Shape& shape, bool has_bias = true) {
+  return {op, inputs_of(op, shape, has_bias)};
+}
+
+// A kernel that was chosen for large images, which it is offered for, runs on others too.
+LayerTest made_for_large(const Convolution& op, const Shape& shape, bool has_bias = true) {
+  LayerTest test = layer(op, {1, shape[1], 96, 96}, has_bias);
+  const std::string refusal = test.offer("winograd");
+  require(refusal.empty(), "{}", refusal);
+  test.set_inputs(inputs_of(op, shape, has_bias));
+  return test;
 }
 
 struct Case {
@@ -33,12 +47,14 @@ TEST_P(WinogradTest, EqualsReference) {
   const Case& c = GetParam();
   Convolution op = sliding(c.maps, c.kernel, c.stride, c.pre);
   op.post_padding = c.post;
-  LayerTest test = layer(op, c.data, c.has_bias);
-  check(test, "winograd", kTolerance);
+  LayerTest test = made_for_large(op, c.data, c.has_bias);
+  const Tensor expected = test.reference(), actual = test.run();
+  expect_close(actual, expected, kTolerance);
+  expect_identical(test.run(*test.load(test.stored())), actual);
   for (auto& other : test.kernel().variants()) {
     other->input_on_host = test.kernel().input_on_host;
     EXPECT_NE(other->variant, test.kernel().variant);
-    expect_close(test.run(*other), test.reference(), kTolerance);
+    expect_close(test.run(*other), expected, kTolerance);
   }
 }
 
@@ -98,7 +114,7 @@ TEST(WinogradTest, ThreadsDoNotMatter) {
 struct EpilogueCase {
   const char* name;
   PointwiseProgram program;
-  std::vector<Shape> operands;  // beside a result of 2x24x9x7
+  std::vector<Shape> operands;  // beside a result of 2x24x19x17
 };
 
 class WinogradEpilogueTest : public testing::TestWithParam<EpilogueCase> {};
@@ -107,7 +123,7 @@ TEST_P(WinogradEpilogueTest, EqualsReference) {
   const auto& [name, program, operands] = GetParam();
   Convolution op = sliding(24, {3, 3}, {1, 1}, {1, 1});
   op.epilogue = program;
-  std::vector<TestInput> inputs = {data({2, 24, 9, 7}), constant(weights_of(op, 24)),
+  std::vector<TestInput> inputs = {data({2, 24, 19, 17}), constant(weights_of(op, 24)),
                                    constant({24}, 3)};
   for (const Shape& shape : operands) inputs.push_back(data(shape, 11));
   LayerTest test(op, inputs);
@@ -137,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
             {2,
              {},
              {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)}},
-            {{2, 24, 9, 7}}},
+            {{2, 24, 19, 17}}},
         EpilogueCase{
             "constant_and_channels",
             {2,
@@ -164,8 +180,7 @@ TEST(WinogradTest, WeightsForOtherVectorsAreRearranged) {
   const WinogradForm narrow(op, 29, tile, 8), wide(op, 29, tile, 16);
   expect_identical(rearranged(winograd_weights(weights, narrow), narrow, wide),
                    winograd_weights(weights, wide));
-  LayerTest test = layer(op, {1, 29, 9, 11});
-  ASSERT_EQ(test.offer("winograd"), "");
+  LayerTest test = made_for_large(op, {1, 29, 9, 11});
   const int lanes = simd_kernels().winograd.lanes, others = lanes == 8 ? 16 : 8;
   StoredKernel stored = test.stored();
   const WinogradForm here(op, 29, tile, lanes), there(op, 29, tile, others);
@@ -176,8 +191,45 @@ TEST(WinogradTest, WeightsForOtherVectorsAreRearranged) {
   expect_identical(test.run(*test.load(stored)), test.run());
 }
 
+// Tiles of 8x8 are quicker and less exact.
+TEST(WinogradTest, LargeTilesNeedTf32) {
+  struct Expected {
+    Shape kernel;
+    std::vector<std::string> exact, with_tf32;
+  };
+  const Expected cases[] = {{{3, 3}, {"6x6", "4x4"}, {"8x8", "4x4", "6x6"}},
+                            {{5, 5}, {"6x6", "4x4"}, {"8x8 for 5x5", "4x4", "6x6", "8x8"}}};
+  for (const auto& [kernel, exact, with_tf32] : cases) {
+    const Convolution op = sliding(32, kernel, {1, 1}, {kernel[0] / 2, kernel[1] / 2});
+    LayerTest test = layer(op, {1, 32, 61, 50});
+    const TensorSpec inputs[] = {{DataType::kFLOAT, Layout::kLinear, {1, 32, 61, 50}},
+                                 {DataType::kFLOAT, Layout::kLinear, weights_of(op, 32)},
+                                 {DataType::kFLOAT, Layout::kLinear, {32}}};
+    const TensorSpec output{DataType::kFLOAT, Layout::kLinear, test.output_shape()};
+    const auto given = inputs_of(op, {1, 32, 61, 50}, true);
+    const Tensor* const constants[] = {nullptr, &*given[1].tensor, &*given[2].tensor};
+    const Tensor expected = test.reference();
+    for (const bool tf32 : {false, true}) {
+      KernelRequest request{op, inputs, {&output, 1}, constants};
+      request.tf32 = tf32;
+      Offer offer = offer_winograd(request);
+      ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Kernel>>(offer));
+      auto first = std::move(std::get<std::unique_ptr<Kernel>>(offer));
+      auto kernels = first->variants();
+      kernels.insert(kernels.begin(), std::move(first));
+      std::vector<std::string> variants;
+      for (const auto& made : kernels) {
+        complete(*made, request);
+        variants.push_back(made->variant);
+        expect_close(test.run(*made), expected, made->variant[0] == '8' ? 2e-5 : kTolerance);
+      }
+      EXPECT_EQ(variants, tf32 ? with_tf32 : exact);
+    }
+  }
+}
+
 TEST(WinogradTest, DamagedStoredKernelsAreErrors) {
-  LayerTest test = layer(sliding(32, {3, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8});
+  LayerTest test = layer(sliding(32, {3, 3}, {1, 1}, {1, 1}), {1, 32, 16, 16});
   ASSERT_EQ(test.offer("winograd"), "");
   const auto error_of = [&](auto&& damage) {
     StoredKernel stored = test.stored();
@@ -202,14 +254,14 @@ TEST(WinogradTest, DamagedStoredKernelsAreErrors) {
 
 // A plan may be damaged in what it says of tensors, too.
 TEST(WinogradTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
-  LayerTest test = layer(sliding(32, {3, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8});
+  LayerTest test = layer(sliding(32, {3, 3}, {1, 1}, {1, 1}), {1, 32, 16, 16});
   ASSERT_EQ(test.offer("winograd"), "");
   const Layout blocks = test.kernel().output_layouts[0];
   const auto error_of = [&](int64_t channels, Layout layout) {
     const TensorSpec inputs[] = {{DataType::kFLOAT, layout, {1, channels, 8, 8}},
                                  {DataType::kFLOAT, Layout::kLinear, {32, channels, 3, 3}},
                                  {DataType::kFLOAT, Layout::kLinear, {32}}};
-    const TensorSpec output{DataType::kFLOAT, layout, {1, 32, 8, 8}};
+    const TensorSpec output{DataType::kFLOAT, layout, {1, 32, 16, 16}};
     try {
       test.kernel().prepare(inputs, {&output, 1});
       return std::string();
@@ -227,20 +279,20 @@ TEST(WinogradTest, IsForWindowsThatItSavesMultiplicationsOf) {
     return layer(op, shape).offer("winograd");
   };
   const Convolution good = sliding(32, {3, 3}, {1, 1}, {1, 1});
-  EXPECT_EQ(offer(good, {1, 32, 8, 8}), "");
+  EXPECT_EQ(offer(good, {1, 32, 16, 16}), "");
   const auto refused = testing::HasSubstr("only windows of two axes");
-  EXPECT_THAT(offer(sliding(32, {3, 3}, {3, 1}, {1, 1}), {1, 32, 8, 8}), refused);
-  EXPECT_THAT(offer(sliding(32, {17, 3}, {1, 1}, {8, 1}), {1, 32, 8, 8}), refused);
-  EXPECT_THAT(offer(sliding(32, {3, 3}, {1, 1}, {1, 1}, 2), {1, 32, 8, 8}), refused);
-  EXPECT_THAT(offer(with(good, [](Convolution& op) { op.dilation = {2, 1}; }), {1, 32, 8, 8}),
+  EXPECT_THAT(offer(sliding(32, {3, 3}, {3, 1}, {1, 1}), {1, 32, 16, 16}), refused);
+  EXPECT_THAT(offer(sliding(32, {17, 3}, {1, 1}, {8, 1}), {1, 32, 16, 16}), refused);
+  EXPECT_THAT(offer(sliding(32, {3, 3}, {1, 1}, {1, 1}, 2), {1, 32, 16, 16}), refused);
+  EXPECT_THAT(offer(with(good, [](Convolution& op) { op.dilation = {2, 1}; }), {1, 32, 16, 16}),
               refused);
-  const auto useless = testing::HasSubstr("save too few");
-  EXPECT_THAT(offer(sliding(32, {1, 1}, {1, 1}, {0, 0}), {1, 32, 8, 8}), useless);
-  EXPECT_THAT(offer(sliding(32, {2, 2}, {2, 2}, {0, 0}), {1, 32, 8, 8}), useless);
+  const auto useless = testing::HasSubstr("no quicker than a direct convolution");
+  EXPECT_THAT(offer(sliding(32, {1, 1}, {1, 1}, {0, 0}), {1, 32, 16, 16}), useless);
+  EXPECT_THAT(offer(sliding(32, {2, 2}, {2, 2}, {0, 0}), {1, 32, 16, 16}), useless);
   // Vectors that are mostly padding.
-  EXPECT_THAT(offer(sliding(3, {3, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8}), useless);
-  EXPECT_THAT(offer(good, {1, 3, 8, 8}), useless);
-  EXPECT_THAT(offer(sliding(32, {9, 9}, {1, 2}, {1, 1}), {1, 3, 18, 18}),
+  EXPECT_THAT(offer(sliding(3, {3, 3}, {1, 1}, {1, 1}), {1, 32, 16, 16}), useless);
+  EXPECT_THAT(offer(good, {1, 3, 16, 16}), useless);
+  EXPECT_THAT(offer(sliding(32, {9, 9}, {1, 2}, {1, 1}), {1, 3, 96, 96}),
               testing::HasSubstr("a stride of 1 along rows"));
 }
 
