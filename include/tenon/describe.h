@@ -31,6 +31,8 @@ TENON_EXTENSION nvinfer1::IHostMemory* tenonDump(nvinfer1::INetworkDefinition* n
                                                  tenon::DumpFormat format) noexcept;
 TENON_EXTENSION nvinfer1::IHostMemory* tenonDescribeMachine() noexcept;
 TENON_EXTENSION nvinfer1::IHostMemory* tenonDescribeOperators() noexcept;
+TENON_EXTENSION nvinfer1::IHostMemory* tenonDescribeWork(
+    nvinfer1::IExecutionContext* context) noexcept;
 TENON_EXTENSION void tenonSetThreads(int32_t threads) noexcept;
 TENON_EXTENSION int32_t tenonThreads() noexcept;
 
@@ -64,6 +66,18 @@ inline Text describe_machine() noexcept {
 /// name) and "restriction" ("" for none).
 inline Text describe_operators() noexcept {
   return Text(tenonDescribeOperators != nullptr ? tenonDescribeOperators() : nullptr);
+}
+
+/// What the layers of `context` had to do in its last run, and what this machine can at best, as a
+/// JSON object: "threads"; "operationsPerSecond" of float32 and "bytesPerSecond" read from memory,
+/// measured by this call, which takes a third of a second; and "layers" in the order in which
+/// IProfiler hears of them, each with "name", "kind", "kernel", "operations" and "bytes".
+/// Operations are those of the layer's definition, a multiply-add counting as two, whatever the
+/// kernel computes; layers that move data, plugins, loops and conditionals count 0. Bytes are those
+/// of inputs, outputs and constants, once each. Null, after an error to the engine's logger, when
+/// the context has not run, or when it runs on a GPU, whose peaks are not known yet.
+inline Text describe_work(nvinfer1::IExecutionContext& context) noexcept {
+  return Text(tenonDescribeWork != nullptr ? tenonDescribeWork(&context) : nullptr);
 }
 
 /// Threads that engines of this process compute with; 0 means as many as the machine has, which is

@@ -10,12 +10,15 @@
 #include <nlohmann/json.hpp>
 
 #include "api/build.h"
+#include "api/execution_context.h"
 #include "api/host_memory.h"
 #include "base/parallel.h"
 #include "import/import.h"
 #include "optimize/optimize.h"
 #include "plan/inspect.h"
 #include "plan/plan_file.h"
+#include "plan/work.h"
+#include "target/cpu/peaks.h"
 #ifdef TENON_ONEDNN
 #include <oneapi/dnnl/dnnl.h>
 #endif
@@ -41,6 +44,23 @@ std::string dump_at(const tenon::NetworkDefinition& network, const tenon::Builde
     tenon::optimize(*copy, target, {log, tenon::precision_of(network, settings, target, log), {}});
   }
   return json ? tenon::dump_json(*copy) : tenon::dump(*copy);
+}
+
+nlohmann::ordered_json work_json(const tenon::Plan& plan, std::span<const tenon::Shape> shapes) {
+  auto layers = nlohmann::ordered_json::array();
+  for (const tenon::PlanStep& step : plan.steps) {
+    const tenon::StepWork work = tenon::work_of(plan, step, shapes);
+    layers.push_back({{"name", step.name},
+                      {"kind", step.op},
+                      {"kernel", step.kernel},
+                      {"operations", work.operations},
+                      {"bytes", work.bytes}});
+  }
+  const tenon::cpu::Peaks peaks = tenon::cpu::measure_peaks();
+  return {{"threads", tenon::thread_count()},
+          {"operationsPerSecond", peaks.operations_per_second},
+          {"bytesPerSecond", peaks.bytes_per_second},
+          {"layers", layers}};
 }
 
 // What each target is here, or why there is none.
@@ -147,6 +167,22 @@ nvinfer1::IHostMemory* tenonDescribeOperators() noexcept {
     const nlohmann::ordered_json table = {{"opsets", {tenon::kOldestOpset, tenon::kLatestOpset}},
                                           {"operators", rows}};
     return memory_of(table.dump());
+  });
+}
+
+nvinfer1::IHostMemory* tenonDescribeWork(nvinfer1::IExecutionContext* context) noexcept {
+  tenon::ContextView* ours = tenon::ContextView::find(context);
+  if (ours == nullptr) return nullptr;
+  return ours->reporter().guard<nvinfer1::IHostMemory*>(nullptr, [&] {
+    const tenon::Plan& plan = ours->shared()->plan();
+    tenon::require(plan.target == "cpu",
+                   "rooflines are for the target cpu: the peaks of the target {} are not known yet",
+                   plan.target);
+    const auto shapes = ours->shapes_of_last_run();
+    tenon::require(!shapes.empty(),
+                   "the context has not run, and its layers have no shapes: run it first");
+    const auto json = work_json(plan, shapes);
+    return memory_of(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   });
 }
 

@@ -25,6 +25,9 @@ class ContextView final : public nvinfer1::IExecutionContext,
   const std::shared_ptr<const Engine>& shared() const { return engine_; }
   /// Concrete shapes of all tensors of the plan; empty while inputs are missing.
   std::vector<Shape> tensor_shapes() const;
+  /// The same of the last run, with what only running told; empty before the first.
+  std::vector<Shape> shapes_of_last_run() const { return context_.shapes_of_last_run(); }
+  const Reporter& reporter() const { return reporter_; }
   /// A copy of `values` becomes the elements of a shape input; what tenonSetShapeValues() does.
   bool set_shape_values(const char* name, const int32_t* values) noexcept;
   /// How many items the next run holds, where the batch is implicit; what tenonSetBatchSize() does.

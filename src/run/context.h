@@ -41,6 +41,8 @@ class Context {
   void* address(int binding) const { return borders_.addresses[static_cast<size_t>(binding)]; }
   /// The shape at the current inputs; -1 for extents that are not known yet.
   Shape tensor_shape(int binding);
+  /// The shapes of all tensors of the plan in the last run; none before the first.
+  std::vector<Shape> shapes_of_last_run();
   /// Inputs whose shape (or, for shape inputs, address) is still missing.
   std::vector<int> missing_inputs() const;
   void set_output_allocator(int binding, nvinfer1::IOutputAllocator* allocator);

@@ -81,6 +81,12 @@ Shape Context::tensor_shape(int binding) {
                   engine_->plan().shapes.evaluate(symbols_));
 }
 
+std::vector<Shape> Context::shapes_of_last_run() {
+  wait();
+  const std::lock_guard lock(run_mutex_);
+  return states_.empty() ? std::vector<Shape>() : states_.front()->shapes;
+}
+
 // The values of all symbols at the current inputs, into symbols_.
 void Context::read_symbols() {
   const auto missing = missing_input();

@@ -248,6 +248,40 @@ class Bench(CliTest):
         self.assertEqual(set(rows[1]), {"name", "timeMs", "averageMs", "medianMs", "percentage"})
         self.assertAlmostEqual(sum(row["percentage"] for row in rows[1:]), 100, places=3)
 
+    def product_and_softmax(self):
+        """(64, 128) times a constant (128, 32), then a softmax."""
+        model = self.folder / "product.onnx"
+        x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", [64, 128]), ("y", [64, 32])))
+        weights = helper.make_tensor("w", TensorProto.FLOAT, [128, 32], np.ones(128 * 32, np.float32))
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], "product"), helper.make_node("Softmax", ["p"], ["y"], "shares")]
+        save(helper.make_model(helper.make_graph(nodes, "g", [x], [y], [weights]),
+                               opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        return model
+
+    def test_a_roofline_states_the_work_of_each_layer_and_what_it_reaches(self):
+        result = json.loads(self.succeed("bench", self.product_and_softmax(), "--roofline", "--json", *self.SHORT))["roofline"]
+        self.assertGreater(result["threads"], 0)
+        peaks = result["operationsPerSecond"], result["bytesPerSecond"]
+        product, softmax = result["layers"]
+        self.assertEqual((product["name"], product["kind"]), ("product", "MatrixMultiply"))
+        self.assertEqual(product["operations"], 2 * 64 * 128 * 32)
+        self.assertEqual(softmax["operations"], 5 * 64 * 32)
+        self.assertGreaterEqual(product["bytes"], 4 * (64 * 128 + 128 * 32 + 64 * 32))  # packed weights may be filled up
+        self.assertEqual(softmax["bytes"], 4 * 2 * 64 * 32)
+        for layer in result["layers"]:
+            least = max(layer["operations"] / peaks[0], layer["bytes"] / peaks[1])
+            self.assertAlmostEqual(layer["percentOfRoof"], 1e5 * least / layer["medianMs"], places=4)
+            by_memory = layer["bytes"] / peaks[1] >= layer["operations"] / peaks[0]
+            self.assertEqual(layer["bound"], "memory" if by_memory else "compute")
+        self.assertEqual(result["total"]["operations"], product["operations"] + softmax["operations"])
+        self.assertAlmostEqual(sum(layer["percentage"] for layer in result["layers"]), 100)
+
+    def test_a_roofline_as_a_table(self):
+        said = self.succeed("bench", self.product_and_softmax(), "--roofline", *self.SHORT)
+        self.assertRegex(said, r"=== Roofline \(\d+ threads?: [\d.]+ GFLOP/s, [\d.]+ GB/s from memory\) ===")
+        self.assertRegex(said, r"(compute|memory) +\d+   product \(")
+        self.assertRegex(said, r"100\.0 .* Total")
+
 
 class Profiles(CliTest):
     """Several optimization profiles of one plan; the last names its options in another order."""

@@ -1,17 +1,21 @@
 // `tenon bench`: trtexec's measurement and summary, for a plan or an ONNX model.
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <tenon/gpu.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
 #include "commands.h"
 #include "error.h"
+#include "layer_times.h"
 #include "npz.h"
 #include "profiles.h"
+#include "roofline.h"
 #include "session.h"
 
 namespace tenon::tool {
@@ -25,7 +29,7 @@ struct Options {
   int iterations = 10, warm_up_ms = 200, average_runs = 10, profile = 0;
   double duration_s = 3;
   std::string percentiles = "90,95,99";
-  bool print_json = false, dump_profile = false;
+  bool print_json = false, dump_profile = false, roofline = false;
   CommonOptions common;
   BuildOptions build;
 };
@@ -89,26 +93,6 @@ std::vector<double> parse_percentiles(const std::string& text) {
   return values;
 }
 
-// Per-layer times, summed over runs.
-class LayerProfiler final : public nvinfer1::IProfiler {
- public:
-  struct Row {
-    std::string name;
-    std::vector<float> ms;
-  };
-  void reportLayerTime(const char* name, float ms) noexcept override {
-    if (next_ == rows_.size()) rows_.push_back({name, {}});
-    rows_[next_].ms.push_back(ms);
-    ++next_;
-  }
-  void next_run() { next_ = 0; }
-  const std::vector<Row>& rows() const { return rows_; }
-
- private:
-  std::vector<Row> rows_;
-  size_t next_ = 0;
-};
-
 std::vector<Query> measure(Session& session, const Options& o) {
   const auto first = Clock::now();
   const auto now = [&] {
@@ -148,24 +132,20 @@ void print_options(const Options& o, Session& session, Logger& logger) {
                            shape_text(to_vector(session.context().getTensorShape(name.c_str())))));
 }
 
+// Per-layer times, summed over runs.
 void print_profile(const LayerProfiler& profiler, size_t runs, const Options& o, Logger& logger) {
   double total = 0;
-  std::vector<std::pair<double, const LayerProfiler::Row*>> rows;
+  std::vector<std::pair<double, const LayerTimes*>> rows;
   for (const auto& row : profiler.rows()) {
-    const double ms = std::accumulate(row.ms.begin(), row.ms.end(), 0.0);
-    rows.emplace_back(ms, &row);
-    total += ms;
+    rows.emplace_back(row.sum(), &row);
+    total += row.sum();
   }
-  const auto median = [](std::vector<float> v) {
-    std::sort(v.begin(), v.end());
-    return static_cast<double>(v[v.size() / 2]);
-  };
   if (o.dump_profile) {
     logger.say(fmt::format("=== Profile ({} iterations ) ===", runs));
     logger.say("   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer");
     for (const auto& [ms, row] : rows)
       logger.say(fmt::format("{:>11.2f} {:>12.4f} {:>12.4f} {:>9.1f}   {}", ms,
-                             ms / static_cast<double>(runs), median(row->ms), 100 * ms / total,
+                             ms / static_cast<double>(runs), row->median(), 100 * ms / total,
                              row->name));
     logger.say(fmt::format("{:>11.2f} {:>12.4f} {:>12.4f} {:>9.1f}   Total", total,
                            total / static_cast<double>(runs), total / static_cast<double>(runs),
@@ -177,7 +157,7 @@ void print_profile(const LayerProfiler& profiler, size_t runs, const Options& o,
     list.push_back({{"name", row->name},
                     {"timeMs", ms},
                     {"averageMs", ms / static_cast<double>(runs)},
-                    {"medianMs", median(row->ms)},
+                    {"medianMs", row->median()},
                     {"percentage", 100 * ms / total}});
   const std::string text = list.dump(2, ' ', false, ordered_json::error_handler_t::replace);
   write_file(o.export_profile, text.data(), text.size());
@@ -202,8 +182,8 @@ void export_times(const std::vector<Query>& queries, const std::string& path) {
   write_file(path, text.data(), text.size());
 }
 
-void summarise(const std::vector<Query>& queries, const Options& o, const Model& model,
-               Logger& logger) {
+void summarise(const std::vector<Query>& queries, const std::optional<Roofline>& roofline,
+               const Options& o, const Model& model, Logger& logger) {
   const auto percentiles = parse_percentiles(o.percentiles);
   const auto of = [&](double (Query::*part)() const) {
     std::vector<double> values;
@@ -219,18 +199,20 @@ void summarise(const std::vector<Query>& queries, const Options& o, const Model&
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   if (o.print_json || !o.json.empty()) {
-    const ordered_json result = {{"model", o.model},
-                                 {"profile", o.profile},
-                                 {"queries", queries.size()},
-                                 {"throughputQps", throughput},
-                                 {"loadSeconds", model.seconds},
-                                 {"peakResidentBytes", usage.ru_maxrss * 1024L},
-                                 {"latencyMs", to_json(latency)},
-                                 {"enqueueMs", to_json(enqueue)},
-                                 {"h2dMs", to_json(h2d)},
-                                 {"computeMs", to_json(compute)},
-                                 {"d2hMs", to_json(d2h)}};
-    const std::string text = result.dump(2) + "\n";
+    ordered_json result = {{"model", o.model},
+                           {"profile", o.profile},
+                           {"queries", queries.size()},
+                           {"throughputQps", throughput},
+                           {"loadSeconds", model.seconds},
+                           {"peakResidentBytes", usage.ru_maxrss * 1024L},
+                           {"latencyMs", to_json(latency)},
+                           {"enqueueMs", to_json(enqueue)},
+                           {"h2dMs", to_json(h2d)},
+                           {"computeMs", to_json(compute)},
+                           {"d2hMs", to_json(d2h)}};
+    if (roofline) result["roofline"] = to_json(*roofline);
+    const std::string text =
+        result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
     if (!o.json.empty()) write_file(o.json, text.data(), text.size());
     if (o.print_json) {
       fmt::print("{}", text);
@@ -270,6 +252,8 @@ void run(Options& o, Logger& logger) {
       arrays[input] = std::move(array);
     }
   const Model model = load_model(o.model, o.build, known, logger, true);
+  if (o.roofline && tenon::gpu_of(*model.engine) >= 0)
+    fail("--roofline: the peaks of a GPU are not known yet; --target=cpu builds for the CPU");
   Session session(*model.engine, logger, o.profile);
   session.set_inputs(arrays, shapes);
   session.fill_with_noise();
@@ -277,7 +261,8 @@ void run(Options& o, Logger& logger) {
 
   const auto queries = measure(session, o);
   if (!o.export_times.empty()) export_times(queries, o.export_times);
-  if (o.dump_profile || !o.export_profile.empty()) {
+  std::optional<Roofline> roofline;
+  if (o.dump_profile || !o.export_profile.empty() || o.roofline) {
     LayerProfiler profiler;
     session.context().setProfiler(&profiler);
     const size_t runs = std::min<size_t>(queries.size(), 50);
@@ -287,8 +272,10 @@ void run(Options& o, Logger& logger) {
     }
     session.context().setProfiler(nullptr);
     print_profile(profiler, runs, o, logger);
+    if (o.roofline) roofline = make_roofline(session.context(), profiler.rows(), logger);
   }
-  summarise(queries, o, model, logger);
+  if (roofline && !o.print_json) print_roofline(*roofline, logger);
+  summarise(queries, roofline, o, model, logger);
 }
 
 }  // namespace
@@ -314,6 +301,12 @@ void add_bench(CLI::App& app, Logger& logger) {
   command->add_flag("--json", o->print_json, "Print the result as JSON, and nothing else");
   command->add_option("--exportJson", o->json, "Write the result as JSON to this file");
   command->add_flag("--dumpProfile", o->dump_profile, "Print the time of each layer");
+  command->add_flag(
+      "--roofline", o->roofline,
+      "Print what each layer reaches of this machine's peaks, measured on the spot, and bounds it. "
+      "Operations are those of the layer's definition: a convolution's count as direct ones, also "
+      "where the kernel is Winograd's, which may reach more than 100 %. Bytes are inputs, outputs "
+      "and constants, once each; what lies in caches may come quicker than from memory. CPU only");
   command->add_option("--exportProfile", o->export_profile, "Write the time of each layer as JSON");
   command->add_option("--exportTimes", o->export_times, "Write the times of each query as JSON");
   o->common.add_to(*command);

@@ -90,6 +90,11 @@ struct SimdKernels {
   void (*bfloat_to_float)(const uint16_t* in, float* out, int64_t n);
   void (*float_to_bfloat)(const float* in, uint16_t* out, int64_t n);
   WinogradKernels winograd;
+  /// Multiply-adds of registers, which measure_peaks() times; the result means nothing.
+  struct {
+    int64_t operations_per_round;
+    float (*run)(int64_t rounds);
+  } multiply_add;
 };
 
 /// The best ones that this processor runs.

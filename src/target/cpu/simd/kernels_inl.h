@@ -1,6 +1,7 @@
 // The loops themselves; TENON_SIMD_NAMESPACE names the instruction set.
 #include "target/cpu/simd/correlate.h"
 #include "target/cpu/simd/kernels.h"
+#include "target/cpu/simd/multiply_add.h"
 #include "target/cpu/simd/product.h"
 #include "target/cpu/simd/rows_inl.h"
 #include "target/cpu/simd/vector_math.h"
@@ -132,7 +133,8 @@ const SimdKernels kKernels = {
     float_to_half,
     bfloat_to_float,
     float_to_bfloat,
-    kWinograd};
+    kWinograd,
+    {2 * kChains * kVectorFloats, chains_of_multiply_adds}};
 
 }  // namespace TENON_SIMD_NAMESPACE
 }  // namespace tenon::cpu

@@ -1,0 +1,20 @@
+// What a step has to do at certain shapes: arithmetic by its definition, and memory.
+#pragma once
+
+#include <span>
+
+#include "plan/plan.h"
+
+namespace tenon {
+
+struct StepWork {
+  double operations = 0;  // operations_of() its layer
+  /// Its inputs and outputs once each, and its constants in the form that its kernel keeps. Of data
+  /// that a layer only takes parts from (gathering, slicing), as much as it gives.
+  double bytes = 0;
+};
+
+/// @param shapes of all tensors of the plan. Nothing where one of the step's is not known.
+StepWork work_of(const Plan& plan, const PlanStep& step, std::span<const Shape> shapes);
+
+}  // namespace tenon

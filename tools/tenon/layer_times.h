@@ -1,0 +1,41 @@
+// What each layer of an engine takes, over several runs.
+#pragma once
+
+#include <NvInfer.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace tenon::tool {
+
+struct LayerTimes {
+  std::string name;
+  std::vector<float> ms;  // of each run
+
+  double sum() const { return std::accumulate(ms.begin(), ms.end(), 0.0); }
+  double median() const {
+    std::vector<float> sorted = ms;
+    std::sort(sorted.begin(), sorted.end());
+    return static_cast<double>(sorted[sorted.size() / 2]);
+  }
+};
+
+/// Collects them, in the engine's order of layers.
+class LayerProfiler final : public nvinfer1::IProfiler {
+ public:
+  void reportLayerTime(const char* name, float ms) noexcept override {
+    if (next_ == rows_.size()) rows_.push_back({name, {}});
+    rows_[next_].ms.push_back(ms);
+    ++next_;
+  }
+  void next_run() { next_ = 0; }
+  const std::vector<LayerTimes>& rows() const { return rows_; }
+
+ private:
+  std::vector<LayerTimes> rows_;
+  size_t next_ = 0;
+};
+
+}  // namespace tenon::tool
