@@ -206,18 +206,28 @@ TEST(SoftmaxTest, LastAxis) {
     ASSERT_EQ(test.offer("softmax"), "");
     expect_close(test.run(), test.reference(), 1e-6);
   }
-  Softmax op;
-  op.axes = 1u << 1;
-  LayerTest test(op, {data({5, 4, 3})});
-  EXPECT_EQ(test.offer("softmax"), "only the last axis is supported");
+}
+
+TEST(SoftmaxTest, AxesBeforeOthers) {
+  for (const Shape& shape :
+       {Shape{2, 16, 3, 700}, Shape{1, 1, 1, 300}, Shape{3, 5, 7, 1}, Shape{2, 0, 3, 4}})
+    for (int axis = 0; axis < 4; ++axis) {
+      Softmax op;
+      op.axes = 1u << axis;
+      LayerTest test(op, {data(shape)});
+      ASSERT_EQ(test.offer("softmax"), "");
+      expect_close(test.run(), test.reference(), 1e-6);
+    }
 }
 
 TEST(SoftmaxTest, LargeNumbersDoNotOverflow) {
   Softmax op;
   op.axes = 1u << 1;
-  LayerTest test(op, {{random_tensor({3, 40}, 1, -3e38f, 3e38f), false, Layout::kLinear}});
-  ASSERT_EQ(test.offer("softmax"), "");
-  expect_close(test.run(), test.reference());
+  for (const Shape& shape : {Shape{3, 40}, Shape{3, 40, 5}}) {
+    LayerTest test(op, {{random_tensor(shape, 1, -3e38f, 3e38f), false, Layout::kLinear}});
+    ASSERT_EQ(test.offer("softmax"), "");
+    expect_close(test.run(), test.reference());
+  }
 }
 
 TEST(ConcatenationTest, EveryAxisAndLayout) {

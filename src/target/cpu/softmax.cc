@@ -1,6 +1,7 @@
-// Softmax along the last axis (others of extent 1 may follow it).
+// Softmax along any axis.
 #include "ops/softmax.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/parallel.h"
@@ -10,13 +11,18 @@
 namespace tenon::cpu {
 namespace {
 
-class SoftmaxExecution final : public Execution {
+using nvinfer1::ElementWiseOperation;
+using nvinfer1::ReduceOperation;
+using nvinfer1::UnaryOperation;
+
+constexpr int64_t kGrainElements = 16384;
+
+// Rows of adjacent elements.
+class RowSoftmax final : public Execution {
  public:
-  SoftmaxExecution(const Shape& shape, int axis)
-      : rows_(shape.volume(0, axis)), length_(shape[axis]) {}
+  RowSoftmax(int64_t rows, int64_t length) : rows_(rows), length_(length) {}
 
   void run(const RunArguments& arguments) override {
-    constexpr int64_t kGrainElements = 16384;
     const auto* in = static_cast<const float*>(arguments.inputs[0]);
     auto* out = static_cast<float*>(arguments.outputs[0]);
     if (length_ == 0) return;
@@ -31,12 +37,72 @@ class SoftmaxExecution final : public Execution {
   int64_t rows_, length_;
 };
 
+// Along an axis that others follow: many columns side by side, a strip of them at a time.
+class ColumnSoftmax final : public Execution {
+ public:
+  ColumnSoftmax(int64_t planes, int64_t length, int64_t columns)
+      : simd_(simd_kernels()),
+        planes_(planes),
+        length_(length),
+        columns_(columns),
+        strips_((columns + kStrip - 1) / kStrip) {}
+
+  void run(const RunArguments& arguments) override {
+    const auto* in = static_cast<const float*>(arguments.inputs[0]);
+    auto* out = static_cast<float*>(arguments.outputs[0]);
+    if (length_ == 0) return;
+    const int64_t grain = std::max<int64_t>(1, kGrainElements / (length_ * kStrip));
+    parallel_for(planes_ * strips_, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i % strips_ * kStrip;
+        const int64_t at = i / strips_ * length_ * columns_ + first;
+        run_strip(in + at, out + at, std::min(kStrip, columns_ - first));
+      }
+    });
+  }
+
+ private:
+  static constexpr int64_t kStrip = 256;  // 16 of them fit the first-level cache
+
+  void run_strip(const float* in, float* out, int64_t n) const {
+    alignas(64) float greatest[kStrip], total[kStrip];
+    std::copy_n(in, n, greatest);
+    for (int64_t k = 1; k < length_; ++k)
+      fold(ReduceOperation::kMAX, greatest, in + k * columns_, n);
+    std::fill_n(total, n, 0.f);
+    const auto subtract = element_wise(ElementWiseOperation::kSUB);
+    const auto exponential = simd_.unary[static_cast<int>(UnaryOperation::kEXP)];
+    for (int64_t k = 0; k < length_; ++k) {
+      float* const row = out + k * columns_;
+      subtract(in + k * columns_, greatest, row, n, 0, 0);
+      exponential(row, nullptr, row, n, 0, 0);
+      fold(ReduceOperation::kSUM, total, row, n);
+    }
+    const auto divide = element_wise(ElementWiseOperation::kDIV);
+    for (int64_t k = 0; k < length_; ++k)
+      divide(out + k * columns_, total, out + k * columns_, n, 0, 0);
+  }
+
+  void fold(ReduceOperation operation, float* totals, const float* in, int64_t n) const {
+    simd_.fold[static_cast<int>(operation)](totals, in, n);
+  }
+  StepFunction element_wise(ElementWiseOperation operation) const {
+    return simd_.element_wise[static_cast<int>(operation)];
+  }
+
+  const SimdKernels& simd_;
+  int64_t planes_, length_, columns_, strips_;
+};
+
 class SoftmaxKernel final : public Kernel {
  public:
   explicit SoftmaxKernel(int axis) : axis_(axis) {}
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec>) const override {
-    return std::make_unique<SoftmaxExecution>(inputs[0].shape, axis_);
+    const Shape& shape = inputs[0].shape;
+    const int64_t columns = shape.volume(axis_ + 1, shape.rank());
+    if (columns == 1) return std::make_unique<RowSoftmax>(shape.volume(0, axis_), shape[axis_]);
+    return std::make_unique<ColumnSoftmax>(shape.volume(0, axis_), shape[axis_], columns);
   }
 
  private:
@@ -49,9 +115,7 @@ Offer offer_softmax(const KernelRequest& request) {
   if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
   const auto& op = static_cast<const Softmax&>(request.op);
   const int axis = std::countr_zero(op.axes);
-  const int rank = request.inputs[0].shape.rank();
-  if (axis >= rank) return "the axis is out of range";
-  if (axis + 1 != rank) return "only the last axis is supported";
+  if (axis >= request.inputs[0].shape.rank()) return "the axis is out of range";
   return std::make_unique<SoftmaxKernel>(axis);
 }
 
