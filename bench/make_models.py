@@ -2,9 +2,10 @@
 
     python bench/make_models.py --folder models [NAME...]
 
-NAME.onnx has batch 1 (as peers like it best), NAME_dynamic.onnx any batch. srcnn.onnx is the
-example's model with its custom operator, srcnn_resize.onnx the same with ONNX's Resize, for engines
-without the plugin. It needs torch, torchvision and onnx.
+NAME.onnx has batch 1 (as peers like it best), NAME_dynamic.onnx any batch. resnet50_int8.onnx is resnet50.onnx
+quantised by ONNX Runtime, with random pictures to calibrate. srcnn.onnx is the example's model with its custom
+operator, srcnn_resize.onnx the same with ONNX's Resize, for engines without the plugin. Models that are there already
+stay. It needs torch, torchvision, onnx and onnxruntime.
 """
 
 import argparse
@@ -15,6 +16,8 @@ import sys
 import torch
 import torchvision
 
+import networks
+
 EXAMPLE = pathlib.Path(__file__).resolve().parent.parent / "examples" / "super_resolution"
 OPSET = 17
 PICTURE = (1, 3, 224, 224)
@@ -23,12 +26,18 @@ CLASSIFIERS = {
     "mobilenet_v2": torchvision.models.mobilenet_v2,
     "vgg16": torchvision.models.vgg16,
 }
-DEFAULT = ["resnet50", "mobilenet_v2", "srcnn"]
+# From a picture of that many rows and columns to one tensor.
+FROM_PICTURES = {
+    "unet": (networks.UNet, 256),
+    "yolov5s": (networks.yolov5s, 640),
+    "yolov8n": (networks.yolov8n, 640),
+    "vit_b_16": (torchvision.models.vit_b_16, 224),
+}
 
 
 @torch.no_grad()
-def settle(model):
-    """The model for inference, with batch-norm statistics from one pass over random numbers.
+def settle(model, shape=(4, *PICTURE[1:])):
+    """The model for inference, with batch-norm statistics from one pass over random numbers of that shape.
 
     Without them random weights overflow or give denormal numbers, and then times mean nothing.
     """
@@ -38,60 +47,123 @@ def settle(model):
         norm.momentum = None
         norm.reset_running_stats()
         norm.train()
-    model(torch.randn(4, *PICTURE[1:]))
+    if norms:
+        model(torch.randn(shape))
     return model.eval()
 
 
 @torch.no_grad()
+def export(model, inputs, path, **names):
+    torch.backends.mha.set_fastpath_enabled(False)  # ONNX has no operator for it
+    torch.onnx.export(model, inputs, str(path), dynamo=False, opset_version=OPSET, **names)
+    print(f"wrote {path}")
+
+
 def write_classifier(name, folder):
     """NAME.onnx and NAME_dynamic.onnx: `input` (batch, 3, 224, 224) to `output` (batch, 1000)."""
     torch.manual_seed(0)
     model = settle(CLASSIFIERS[name](weights=None))
-    for suffix, axes in (("", None), ("_dynamic", {"input": {0: "batch"}, "output": {0: "batch"}})):
-        path = folder / f"{name}{suffix}.onnx"
-        torch.onnx.export(
-            model,
-            (torch.randn(PICTURE),),
-            str(path),
-            dynamo=False,
-            opset_version=OPSET,
-            input_names=["input"],
-            output_names=["output"],
-            dynamic_axes=axes,
-        )
-        print(f"wrote {path}")
+    picture = torch.randn(PICTURE)
+    names = {"input_names": ["input"], "output_names": ["output"]}
+    axes = {"input": {0: "batch"}, "output": {0: "batch"}}
+    export(model, (picture,), folder / f"{name}_dynamic.onnx", dynamic_axes=axes, **names)
+    export(model, (picture,), folder / f"{name}.onnx", **names)
+
+
+def write_from_picture(name, folder):
+    """NAME.onnx: `input` (1, 3, size, size) to `output`."""
+    torch.manual_seed(0)
+    make, size = FROM_PICTURES[name]
+    model = settle(make(), (2, 3, size, size))
+    if name == "vit_b_16":  # its head is zeros
+        torch.nn.init.normal_(model.heads.head.weight, std=0.02)
+    export(model, (torch.randn(1, 3, size, size),), folder / f"{name}.onnx", input_names=["input"], output_names=["output"])
+
+
+def write_bert(folder):
+    """bert_base.onnx: 128 tokens, their mask and segments (1, 128), int64, to `hidden` and `pooled`."""
+    torch.manual_seed(0)
+    model = networks.Bert().eval()
+    tokens = torch.randint(0, 30522, (1, 128))
+    export(model, (tokens, torch.ones_like(tokens), torch.zeros_like(tokens)), folder / "bert_base.onnx",
+           input_names=["input_ids", "attention_mask", "token_type_ids"], output_names=["hidden", "pooled"])
+
+
+def write_faster_rcnn(folder):
+    """faster_rcnn.onnx: `input` (3, 320, 320) to boxes, labels and scores of what it finds."""
+    torch.manual_seed(0)
+    model = torchvision.models.detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights=None, weights_backbone=None)
+    settle(model.backbone, (2, 3, 320, 320))
+    torch.nn.init.normal_(model.roi_heads.box_predictor.cls_score.weight, std=0.1)  # some classes are likely
+    export(model.eval(), ([torch.rand(3, 320, 320)],), folder / "faster_rcnn.onnx", input_names=["input"],
+           output_names=["boxes", "labels", "scores"])
+
+
+def write_int8(folder):
+    """resnet50_int8.onnx: QuantizeLinear and DequantizeLinear around the layers of resnet50.onnx, made if need be."""
+    import numpy
+    from onnxruntime import quantization
+
+    class Pictures(quantization.CalibrationDataReader):
+        def __init__(self):
+            generator = numpy.random.default_rng(0)
+            self.left = iter([generator.random(PICTURE, dtype=numpy.float32) for _ in range(8)])
+
+        def get_next(self):
+            picture = next(self.left, None)
+            return None if picture is None else {"input": picture}
+
+    if not (folder / "resnet50.onnx").exists():
+        write_classifier("resnet50", folder)
+    path = folder / "resnet50_int8.onnx"
+    quantization.quantize_static(folder / "resnet50.onnx", path, Pictures(), per_channel=True)
+    print(f"wrote {path}")
 
 
 def write_srcnn(folder):
     """srcnn.onnx as it is in the example, srcnn_resize.onnx with the same weights."""
     sys.path.insert(0, str(EXAMPLE))
     import evaluate
-    import export
+    import export as example
     import onnx
 
     source = EXAMPLE / "srcnn.onnx"
-    shutil.copy(source, folder / "srcnn.onnx")
     state = evaluate.load(source).state_dict()
-    onnx.save(export.make_model(state, custom=False), folder / "srcnn_resize.onnx")
+    onnx.save(example.make_model(state, custom=False), folder / "srcnn_resize.onnx")
+    shutil.copy(source, folder / "srcnn.onnx")
     print(f"wrote {folder / 'srcnn.onnx'} and {folder / 'srcnn_resize.onnx'}")
+
+
+WRITERS = {
+    **{name: lambda folder, name=name: write_classifier(name, folder) for name in CLASSIFIERS},
+    **{name: lambda folder, name=name: write_from_picture(name, folder) for name in FROM_PICTURES},
+    "bert_base": write_bert,
+    "faster_rcnn": write_faster_rcnn,
+    "resnet50_int8": write_int8,
+    "srcnn": write_srcnn,
+}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--folder", type=pathlib.Path, default="models", help="where to write")
-    known = ", ".join([*CLASSIFIERS, "srcnn"])
-    parser.add_argument("names", nargs="*", default=DEFAULT, help=f"any of {known}")
+    default = [name for name in WRITERS if name != "vgg16"]
+    parser.add_argument("names", nargs="*", default=default, help=f"any of {', '.join(WRITERS)}")
     options = parser.parse_args()
-    unknown = [name for name in options.names if name not in known.split(", ")]
+    unknown = [name for name in options.names if name not in WRITERS]
     if unknown:
-        parser.error(f"unknown model {', '.join(unknown)}; there are {known}")
+        parser.error(f"unknown model {', '.join(unknown)}; there are {', '.join(WRITERS)}")
 
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in options.names:
-        if name == "srcnn":
-            write_srcnn(options.folder)
-        else:
-            write_classifier(name, options.folder)
+        path = options.folder / f"{name}.onnx"
+        if path.exists():
+            continue
+        try:
+            WRITERS[name](options.folder)
+        except BaseException:
+            path.unlink(missing_ok=True)  # half a file
+            raise
 
 
 if __name__ == "__main__":

@@ -22,13 +22,25 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRAINED = ROOT / ".cache/models"
 # Peers do not know the custom operator: they get the same network with ONNX's own Resize.
 PEER_MODEL = {"srcnn": "srcnn_resize"}
+# Files that are called otherwise than the measurement.
+FILES = {"resnet50_batch8": "resnet50_dynamic"}
 NAMES = {"tenon": "Tenon", "ort": "ONNX Runtime", "ov": "OpenVINO", "ncnn": "ncnn", "torch": "PyTorch"}
 PEERS = ["tenon", "ort", "ov", "ncnn"]
 INPUTS = {
     "resnet50": {"input": (1, 3, 224, 224)},
+    "resnet50_batch8": {"input": (8, 3, 224, 224)},
+    "resnet50_int8": {"input": (1, 3, 224, 224)},
     "mobilenet_v2": {"input": (1, 3, 224, 224)},
     "srcnn": {"input": (1, 3, 256, 256), "factor": (1, 1, 768, 768)},
+    "unet": {"input": (1, 3, 256, 256)},
+    "yolov5s": {"input": (1, 3, 640, 640)},
+    "yolov8n": {"input": (1, 3, 640, 640)},
+    "faster_rcnn": {"input": (3, 320, 320)},
+    "vit_b_16": {"input": (1, 3, 224, 224)},
+    "bert_base": {name: (1, 128) for name in ("input_ids", "attention_mask", "token_type_ids")},
 }
+# Inputs of int64, which are not noise: numbers below a bound, from another one on.
+INTEGERS = {"input_ids": (0, 30522), "attention_mask": (1, 2), "token_type_ids": (0, 1)}
 # The case of each trained model that is measured.
 CASES = {
     "tiny_yolov3": "416x416",
@@ -43,21 +55,26 @@ CASES = {
 }
 
 
-# ncnn's converter wants fixed shapes, and its srcnn takes 10 GB. Trained models are compared with the engines that
-# take ONNX files as they are.
-NOT_MEASURED = {("srcnn", "ncnn")} | {(model, "ncnn") for model in CASES}
+# ncnn's converter wants fixed shapes, and its srcnn takes 10 GB; it has no batches, no integer inputs and no Q/DQ
+# networks. Trained models are compared with the engines that take ONNX files as they are.
+WITHOUT_NCNN = ["srcnn", "resnet50_batch8", "resnet50_int8", "faster_rcnn", "bert_base", *CASES]
+NOT_MEASURED = {(model, "ncnn") for model in WITHOUT_NCNN}
 
 
 def arrays_of(model):
     if model in INPUTS:
         generator = np.random.default_rng(0)
-        return {n: generator.random(s, dtype=np.float32) for n, s in INPUTS[model].items()}
+        return {
+            n: generator.integers(*INTEGERS[n], s) if n in INTEGERS else generator.random(s, dtype=np.float32)
+            for n, s in INPUTS[model].items()
+        }
     with np.load(TRAINED / model / f"{CASES[model]}.npz") as stored:
         return {n.removeprefix("in:"): stored[n] for n in stored.files if n.startswith("in:")}
 
 
 def path_of(model, options):
-    return TRAINED / f"{model}.onnx" if model in CASES else pathlib.Path(options.model_folder) / f"{model}.onnx"
+    folder = TRAINED if model in CASES else pathlib.Path(options.model_folder)
+    return folder / f"{FILES.get(model, model)}.onnx"
 
 
 def difference(own, other):
@@ -244,7 +261,7 @@ def main():
         if peer not in PEERS:
             parser.error(f"there is no peer '{peer}'; choose from {', '.join(PEERS)}")
     print(
-        f"The time of one inference, in milliseconds, fp32, with {options.threads} threads. Tenon and its peers run\n"
+        f"The time of one inference, in milliseconds, fp32 (int8 where it says so), with {options.threads} threads. Tenon and its peers run\n"
         "in turn. Ratios above 1: Tenon is quicker. Memory is the peak over what was there before.",
         flush=True,
     )
