@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/dequantize.h"
 #include "ops/infer.h"
 
 namespace tenon {
@@ -89,7 +90,8 @@ Value& NodeContext::input(int i) {
 
 Value& NodeContext::weight(int i) {
   Value& v = given(i);
-  if (v.is_weight()) return v;
+  // Layers of dequantised weights are where the optimizer finds products of integers.
+  if (v.is_weight() || (v.producer != nullptr && v.producer->as<Dequantize>() != nullptr)) return v;
   const Tensor* folded = known_tensor(v);
   return folded != nullptr ? network().add_weight(*folded, v.name) : v;
 }
