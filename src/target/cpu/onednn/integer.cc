@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "ops/quantize.h"
 #include "target/cpu/kernels.h"
+#include "target/cpu/simd/kernels.h"
 
 namespace tenon::cpu {
 
@@ -97,6 +99,30 @@ bool has_weights_zero(const KernelRequest& request, bool moved) {
   const auto values = constant->integers();
   return std::any_of(values.begin(), values.end(),
                      [&](int64_t v) { return v != (moved ? kMove : 0); });
+}
+
+// Steps of their own: a product and a sum in one would be rounded once.
+void store(const Requantization& result, const int32_t* sums, int64_t count, void* to) {
+  if (result.to == DataType::kINT32 || result.step == 0) return result.store(sums, count, to);
+  using nvinfer1::ElementWiseOperation;
+  const SimdKernels& simd = simd_kernels();
+  const auto multiply = simd.element_wise[static_cast<int>(ElementWiseOperation::kPROD)];
+  const auto add = simd.element_wise[static_cast<int>(ElementWiseOperation::kSUM)];
+  const bool is_float = result.to == DataType::kFLOAT;
+  const IntegerRange range = is_float ? IntegerRange{} : integer_range(result.to);
+  constexpr int64_t kBlock = 512;
+  alignas(64) float block[kBlock];
+  for (int64_t first = 0; first < count; first += kBlock) {
+    const int64_t n = std::min(kBlock, count - first);
+    float* const x = is_float ? static_cast<float*>(to) + first : block;
+    simd.int_to_float(sums + first, x, n);
+    multiply(x, result.scale + first, x, n, 0, 0);
+    add(x, result.shift + first, x, n, 0, 0);
+    if (!is_float)
+      simd.round_to_bytes(x, static_cast<float>(range.lowest) - result.zero,
+                          static_cast<float>(range.highest) - result.zero,
+                          static_cast<int32_t>(result.zero), static_cast<uint8_t*>(to) + first, n);
+  }
 }
 
 RunOperands::RunOperands(std::span<const TensorSpec> inputs, int64_t channels, bool moved)

@@ -48,6 +48,9 @@ struct SignedWeights {
 /// Whether the weights' zero points, after the move to int8, may be other than 0.
 bool has_weights_zero(const KernelRequest& request, bool moved);
 
+/// As Requantization::store(), to the bit, in the loops of this processor.
+void store(const Requantization& result, const int32_t* sums, int64_t count, void* to);
+
 /// The small inputs of a layer, read at each run.
 class RunOperands {
  public:

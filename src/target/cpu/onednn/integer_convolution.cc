@@ -43,8 +43,8 @@ class ConvolutionExecution final : public Execution {
         int32_t* row = sums + i * op_.output_maps;
         if (windows != nullptr) take_zeros(operands, windows + i * op_.groups, row);
         for (size_t m = 0; m < maps; ++m) row[m] = wrapped_sum(row[m], operands.bias[m]);
-        result.store(row, op_.output_maps,
-                     static_cast<std::byte*>(out) + static_cast<size_t>(i) * bytes);
+        store(result, row, op_.output_maps,
+              static_cast<std::byte*>(out) + static_cast<size_t>(i) * bytes);
       }
     });
   }

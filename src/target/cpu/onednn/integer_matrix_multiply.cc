@@ -120,7 +120,7 @@ class ProductExecution final : public Execution {
             add_wrapped(row[n],
                         wrapped_product(-operands.weights_zero[static_cast<size_t>(n)], sum));
         }
-        result.store(row, p.columns, out + static_cast<size_t>(i) * bytes);
+        store(result, row, p.columns, out + static_cast<size_t>(i) * bytes);
       }
     });
   }

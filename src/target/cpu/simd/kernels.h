@@ -89,6 +89,10 @@ struct SimdKernels {
   void (*float_to_half)(const float* in, uint16_t* out, int64_t n);
   void (*bfloat_to_float)(const uint16_t* in, float* out, int64_t n);
   void (*float_to_bfloat)(const float* in, uint16_t* out, int64_t n);
+  void (*int_to_float)(const int32_t* in, float* out, int64_t n);
+  /// out[i] = in[i] rounded as rounded() does, within [low, high], plus `zero`; n elements.
+  void (*round_to_bytes)(const float* in, float low, float high, int32_t zero, uint8_t* out,
+                         int64_t n);
   WinogradKernels winograd;
   /// Multiply-adds of registers, which measure_peaks() times; the result means nothing.
   struct {

@@ -133,6 +133,8 @@ const SimdKernels kKernels = {
     float_to_half,
     bfloat_to_float,
     float_to_bfloat,
+    int_to_float,
+    round_to_bytes,
     kWinograd,
     {2 * kChains * kVectorFloats, chains_of_multiply_adds}};
 

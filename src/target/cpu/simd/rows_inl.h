@@ -230,5 +230,18 @@ void float_to_bfloat(const float* in, uint16_t* out, int64_t n) {
   }
 }
 
+void int_to_float(const int32_t* in, float* out, int64_t n) {
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]);
+}
+
+void round_to_bytes(const float* in, float low, float high, int32_t zero, uint8_t* out, int64_t n) {
+  constexpr float kRounds = 12582912;  // 1.5 * 2^23: the sum's last bits are the nearest integer
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) {
+    float x = in[i] > low ? in[i] : low;
+    x = x < high ? x : high;
+    out[i] = static_cast<uint8_t>(static_cast<int32_t>((x + kRounds) - kRounds) + zero);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::cpu
