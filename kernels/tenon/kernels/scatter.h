@@ -150,17 +150,22 @@ void scatter_elements(const kit::Device& device, const ScatterElementsShape& sha
     s *= full[static_cast<int>(k)];
     g *= given[static_cast<int>(k)];
   }
-  // Neighbours along the last axis, in pieces that threads share.
-  const int64_t length = given[axis], run = axis == last ? 1 : given[last];
-  const int64_t piece = std::clamp<int64_t>(4096 / length, 64, run < 64 ? 64 : run);
+  // Neighbours along the axes behind, as far as those lie side by side in data and indices, in
+  // pieces that threads share.
+  const int64_t length = given[axis];
+  int joined = axis == last ? rank : last;
+  int64_t run = axis == last ? 1 : given[last];
+  while (joined - 1 > axis && given[joined] == full[joined]) run *= given[--joined];
+  constexpr int64_t kPiece = 1024;  // shorter ones jump too often
+  const int64_t piece = std::clamp<int64_t>(4096 / length, kPiece, std::max(run, kPiece));
   const int64_t pieces = (run + piece - 1) / piece;
   const int64_t rows = given.volume() / length / run;
   const int64_t grain = std::max<int64_t>(1, 8192 / (length * std::min(piece, run)));
   device.parallel_ranges(rows * pieces, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       int64_t to = 0, from = 0, row = task / pieces;
-      for (int k = last; k >= 0; --k) {
-        if (k == axis || (k == last && run > 1)) continue;
+      for (int k = joined - 1; k >= 0; --k) {
+        if (k == axis) continue;
         to += row % given[k] * step[k];
         from += row % given[k] * given_step[k];
         row /= given[k];

@@ -69,6 +69,7 @@ TEST(ScatterTest, ElementsAlongEveryAxis) {
   for (const auto& [data_shape, given] : {std::pair<Shape, Shape>{{6, 300, 5}, {6, 200, 3}},
                                           {{3, 2, 700}, {2, 2, 500}},
                                           {{40, 3, 9}, {1, 3, 9}},
+                                          {{30, 40, 90}, {12, 40, 90}},
                                           {{5, 5, 5}, {5, 5, 0}}})
     for (const int axis : {0, 1, -1})
       for (const DataType type : {DataType::kFLOAT, DataType::kINT8}) {

@@ -48,7 +48,7 @@ StridedCopy::StridedCopy(const Shape& out, const Shape& strides, size_t bytes)
     extents_.erase(last);
     strides_.erase(last--);
   }
-  if (last < 0 || strides_[last] == bytes_) return;
+  if (last < 0 || strides_[last] == bytes_ || strides_[last] == 0) return;
   for (int i = 0; i < last; ++i)
     if (strides_[i] == bytes_) turned_ = i;
 }
