@@ -53,6 +53,12 @@ void* open_library(const char* path) {
   return library;
 }
 
+void initialize(void* library) {
+  using Initialize = bool (*)(void* logger, const char* name_space);
+  const auto init = reinterpret_cast<Initialize>(dlsym(library, "initLibNvInferPlugins"));
+  if (init != nullptr) init(current_logger(), "");
+}
+
 std::vector<IPluginCreatorInterface*> exported_creators(void* library) {
   static LoggerFinder finder;
   using SetLoggerFinder = void (*)(nvinfer1::ILoggerFinder*);

@@ -11,6 +11,10 @@ namespace tenon {
 /// @return what dlclose() takes.
 void* open_library(const char* path);
 
+/// Calls its initLibNvInferPlugins(), if it or a library that it depends on has one: libraries made
+/// of NVIDIA's sources register their plugins there.
+void initialize(void* library);
+
 /// The creators that an opened library exports instead of registering them in static constructors.
 /// It gets the means to find the logger first.
 std::vector<nvinfer1::IPluginCreatorInterface*> exported_creators(void* library);

@@ -238,6 +238,7 @@ class Registry final : public nvinfer1::IPluginRegistry {
     require(path != nullptr && *path != '\0', "loadLibrary: no path was given");
     const Registrations fresh;
     void* const handle = open_library(path);
+    initialize(handle);
     for (IPluginCreatorInterface* creator : exported_creators(handle))
       guarded(false, [&] { return add_if_new(*creator); });
     if (remember(handle, fresh.creators) == 0)

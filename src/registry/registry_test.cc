@@ -176,6 +176,7 @@ TEST_F(RegistryTest, LoadsAndUnloadsALibrary) {
   ASSERT_NE(handle, nullptr) << logger_.text;
   EXPECT_NE(registry_.getCreator("FromGetCreators", "1", "library"), nullptr);
   EXPECT_NE(registry_.getCreator("FromStaticConstructor", "1"), nullptr);
+  EXPECT_NE(registry_.getCreator("FromInitialization", "1"), nullptr);
   EXPECT_THAT(logger_.text, HasSubstr("hello from the library"));
   EXPECT_EQ(registry_.loadLibrary(TENON_TEST_PLUGIN_LIBRARY), handle);
   registry_.deregisterLibrary(handle);
@@ -183,6 +184,7 @@ TEST_F(RegistryTest, LoadsAndUnloadsALibrary) {
   registry_.deregisterLibrary(handle);
   EXPECT_EQ(registry_.getCreator("FromGetCreators", "1", "library"), nullptr);
   EXPECT_EQ(registry_.getCreator("FromStaticConstructor", "1"), nullptr);
+  EXPECT_EQ(registry_.getCreator("FromInitialization", "1"), nullptr);
 }
 
 // What is compiled with the registry, as this program is, counts as Tenon's own.
@@ -205,8 +207,8 @@ TEST_F(RegistryTest, APluginOfAUserTakesThePlaceOfOurs) {
                             "Tenon's own"));
   int32_t count = 0;
   registry_.getAllCreators(&count);
-  EXPECT_EQ(count, 2);
-  EXPECT_EQ(registered_creators().size(), 2u);
+  EXPECT_EQ(count, 3);
+  EXPECT_EQ(registered_creators().size(), 3u);
   registry_.deregisterLibrary(handle);
   EXPECT_EQ(registry_.getCreator("FromStaticConstructor", "1"), &ours);
   EXPECT_EQ(registry_.getCreator("FromGetCreators", "1", "library"), &exported);
@@ -222,7 +224,7 @@ TEST_F(RegistryTest, OfTwoLibrariesTheFirstStays) {
   void* second = registry_.loadLibrary(copy.c_str());
   EXPECT_NE(second, first);
   EXPECT_EQ(registry_.getCreator("FromStaticConstructor", "1"), creator);
-  EXPECT_EQ(logger_.counts[nvinfer1::ILogger::Severity::kERROR], 2);
+  EXPECT_EQ(logger_.counts[nvinfer1::ILogger::Severity::kERROR], 3);
   EXPECT_THAT(logger_.text,
               HasSubstr("\"FromStaticConstructor\" version \"1\" in namespace \"\" is "
                         "registered already; the first one stays"));

@@ -1,4 +1,5 @@
-// A plugin library as loadLibrary() expects it: exported creators, and one registered statically.
+// A plugin library as loadLibrary() expects it: exported creators, and some that it registers
+// itself.
 #include <NvInferRuntime.h>
 
 namespace {
@@ -29,6 +30,11 @@ REGISTER_TENSORRT_PLUGIN(StaticCreator);
 nvinfer1::ILoggerFinder* logger_finder = nullptr;
 
 }  // namespace
+
+extern "C" TENSORRTAPI bool initLibNvInferPlugins(void*, const char* name_space) {
+  static Creator registered("FromInitialization");
+  return getPluginRegistry()->registerCreator(registered, name_space);
+}
 
 extern "C" TENSORRTAPI void setLoggerFinder(nvinfer1::ILoggerFinder* finder) {
   logger_finder = finder;

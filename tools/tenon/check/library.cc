@@ -1,8 +1,6 @@
 #include "check/library.h"
 
-#include <NvInferPlugin.h>
 #include <dlfcn.h>
-#include <link.h>
 
 #include <algorithm>
 
@@ -19,18 +17,6 @@ Creators registered() {
   return {list, list + count};
 }
 
-// A function of the library itself, and not of one that it depends on.
-void* own_symbol(void* library, const char* name) {
-  void* const symbol = dlsym(library, name);
-  Dl_info info{};
-  link_map* loaded = nullptr;
-  if (symbol == nullptr || dladdr(symbol, &info) == 0
-      || dlinfo(library, RTLD_DI_LINKMAP, &loaded) != 0
-      || std::string(info.dli_fname) != loaded->l_name)
-    return nullptr;
-  return symbol;
-}
-
 template <class Each> void add_exported(void* library, const char* name, Creators& all) {
   using Get = Each* const* (*)(int32_t&);
   const auto get = reinterpret_cast<Get>(dlsym(library, name));
@@ -44,16 +30,13 @@ template <class Each> void add_exported(void* library, const char* name, Creator
 
 }  // namespace
 
-Creators creators_of(const std::string& path, Logger& logger) {
+Creators creators_of(const std::string& path) {
   const Creators known = registered();
   if (path.empty()) return known;
   // A library's plugins may have their names.
   for (auto* creator : known) getPluginRegistry()->deregisterCreator(*creator);
   void* library = getPluginRegistry()->loadLibrary(path.c_str());
   if (library == nullptr) fail("{}: cannot load the plugin library", path);  // it has said why
-  using Init = bool (*)(void*, const char*);
-  if (const auto init = reinterpret_cast<Init>(own_symbol(library, "initLibNvInferPlugins")))
-    init(&logger, "");
   Creators fresh = registered();
   add_exported<nvinfer1::IPluginCreatorInterface>(library, "getCreators", fresh);
   add_exported<nvinfer1::IPluginCreator>(library, "getPluginCreators", fresh);

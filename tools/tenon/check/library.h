@@ -6,15 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "logger.h"
-
 namespace tenon::tool::check {
 
 /// Loads a library and gives its creators: those that it or its initLibNvInferPlugins() registers,
 /// and those that it exports through getCreators() and getPluginCreators(). Without a path, those
 /// that come along with Tenon.
 /// Throws Failure when it cannot be loaded or has none.
-std::vector<nvinfer1::IPluginCreatorInterface*> creators_of(const std::string& path,
-                                                            Logger& logger);
+std::vector<nvinfer1::IPluginCreatorInterface*> creators_of(const std::string& path);
 
 }  // namespace tenon::tool::check

@@ -119,7 +119,9 @@ std::string fault_in(const Sanitizer& sanitizer, const std::string& text) {
   return kernel.empty() ? fault : fmt::format("{}, in {}", fault, kernel);
 }
 
-void use_closed_memory() { closes_memory = true; }
+void use_closed_memory() {
+  closes_memory = true;
+}
 
 void close_memory(const void* memory, size_t bytes) {
   if (closes_memory) call("__asan_poison_memory_region", memory, bytes);

@@ -35,7 +35,7 @@ void work_on(const Options& options, Logger& logger, Report& report) {
   // Plugins speak through getLogger(), which has one once there is an engine.
   Printer printer;
   const std::unique_ptr<nvinfer1::IRuntime> runtime(nvinfer1::createInferRuntime(printer));
-  const auto creators = creators_of(options.library, logger);
+  const auto creators = creators_of(options.library);
   if (options.mode == "address") use_closed_memory();
   if (options.mode == "order") use_orders(options.seeds, options.library);
   if (options.lists) {
