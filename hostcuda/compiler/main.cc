@@ -91,7 +91,7 @@ class Driver {
     return options;
   }
 
-  Words dependency_options(const std::string& input, const std::string& object) const {
+  Words dependency_options(const std::string& object) const {
     if (line_.dependencies_mode.empty()) return {};
     const std::string& target = line_.dependencies_target;
     if (line_.stage == Stage::kDependencies) {
@@ -104,7 +104,6 @@ class Driver {
     const std::string file = line_.dependencies_file.empty()
                                  ? Path(object).replace_extension(".d").string()
                                  : line_.dependencies_file;
-    (void)input;
     return {line_.dependencies_mode, "-MT", target.empty() ? object : target, "-MF", file};
   }
 
@@ -138,7 +137,7 @@ class Driver {
       Words command = line_.compiler;
       add(command, line_.for_compiler);
       add(command, preprocessor_options());
-      add(command, dependency_options(input, object));
+      add(command, dependency_options(object));
       if (!line_.language.empty()) add(command, {"-x", line_.language});
       add(command, {"-c", input, "-o", object});
       return call(command);
@@ -153,7 +152,7 @@ class Driver {
     if (line_.is_relocatable) command.push_back("-D__CUDACC_RDC__");
     add(command, preprocessor_options());
     add(command, {"-include", "tenon/hostcuda/cuda.h"});
-    add(command, dependency_options(input, object));
+    add(command, dependency_options(object));
     if (line_.stage != Stage::kDependencies) command.push_back("-E");
     add(command, {"-x", "c++", input});
     if (is_rewritten) {

@@ -10,8 +10,28 @@
 #include <cmath>
 
 #include "tenon/hostcuda/gemm.h"
+#include "tenon/hostcuda/library_function.h"
 
-#define CUBLAS_VERSION 130000
+#define CUBLAS_VER_MAJOR 13
+#define CUBLAS_VER_MINOR 0
+#define CUBLAS_VER_PATCH 0
+#define CUBLAS_VERSION (10000 * CUBLAS_VER_MAJOR + 100 * CUBLAS_VER_MINOR + CUBLAS_VER_PATCH)
+
+// What the library calls these functions.
+#define cublasCreate cublasCreate_v2
+#define cublasDestroy cublasDestroy_v2
+#define cublasGetVersion cublasGetVersion_v2
+#define cublasSetStream cublasSetStream_v2
+#define cublasGetStream cublasGetStream_v2
+#define cublasSetWorkspace cublasSetWorkspace_v2
+#define cublasSetPointerMode cublasSetPointerMode_v2
+#define cublasGetPointerMode cublasGetPointerMode_v2
+#define cublasSasum cublasSasum_v2
+#define cublasScopy cublasScopy_v2
+#define cublasSscal cublasSscal_v2
+#define cublasDscal cublasDscal_v2
+#define cublasSgemm cublasSgemm_v2
+#define cublasDgemm cublasDgemm_v2
 
 typedef enum {
   CUBLAS_STATUS_SUCCESS = 0,
@@ -57,6 +77,9 @@ typedef enum {
   CUBLAS_COMPUTE_32F = 68,
   CUBLAS_COMPUTE_32F_PEDANTIC = 69,
   CUBLAS_COMPUTE_64F = 70,
+  CUBLAS_COMPUTE_64F_PEDANTIC = 71,
+  CUBLAS_COMPUTE_32I = 72,
+  CUBLAS_COMPUTE_32I_PEDANTIC = 73,
   CUBLAS_COMPUTE_32F_FAST_16F = 74,
   CUBLAS_COMPUTE_32F_FAST_16BF = 75,
   CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
@@ -80,42 +103,44 @@ inline cublasContext& context_of(cublasHandle_t handle) {
 
 }  // namespace tenon::hostcuda
 
-inline cublasStatus_t cublasCreate(cublasHandle_t* handle) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   *handle = new cublasContext;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasDestroy(cublasHandle_t handle) {
   delete handle;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
   tenon::hostcuda::context_of(handle).stream = stream;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t* stream) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t* stream) {
   *stream = tenon::hostcuda::context_of(handle).stream;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t math) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t math) {
   tenon::hostcuda::context_of(handle).math = math;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasSetPointerMode(cublasHandle_t handle,
+                                                           cublasPointerMode_t mode) {
   tenon::hostcuda::context_of(handle).mode = mode;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* math) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* math) {
   *math = tenon::hostcuda::context_of(handle).math;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* mode) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasGetPointerMode(cublasHandle_t handle,
+                                                           cublasPointerMode_t* mode) {
   *mode = tenon::hostcuda::context_of(handle).mode;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, size_t) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, size_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
   *version = CUBLAS_VERSION;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -143,8 +168,12 @@ cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t ta, cublasOperation
       const B* right;
       C* out;
       place(i, &left, &right, &out);
-      multiply(ta != CUBLAS_OP_N, tb != CUBLAS_OP_N, m, n, k, a, left, lda, right, ldb, b, out,
-               ldc);
+      multiply<Sum>(m, n, k, matrix(left, lda, ta != CUBLAS_OP_N),
+                    matrix(right, ldb, tb != CUBLAS_OP_N), [=](long row, long column, Sum sum) {
+                      C& to = out[row + column * ldc];
+                      const Sum before = b != Sum{0} ? b * static_cast<Sum>(to) : Sum{0};
+                      to = static_cast<C>(a * sum + before);
+                    });
     }
   });
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
@@ -162,36 +191,81 @@ cublasStatus_t gemm_strided(cublasHandle_t handle, cublasOperation_t ta, cublasO
                                    });
 }
 
-/// Products by the types of their elements: f gets null pointers of them.
-template <class F> cublasStatus_t with_types(cudaDataType ab, cudaDataType c, F f) {
-  if (ab == CUDA_R_32F && c == CUDA_R_32F) return f((float*)nullptr, (float*)nullptr);
-  if (ab == CUDA_R_16F && c == CUDA_R_16F) return f((__half*)nullptr, (__half*)nullptr);
-  if (ab == CUDA_R_16F && c == CUDA_R_32F) return f((__half*)nullptr, (float*)nullptr);
-  if (ab == CUDA_R_16BF && c == CUDA_R_16BF)
-    return f((__nv_bfloat16*)nullptr, (__nv_bfloat16*)nullptr);
-  if (ab == CUDA_R_16BF && c == CUDA_R_32F) return f((__nv_bfloat16*)nullptr, (float*)nullptr);
-  if (ab == CUDA_R_8I && c == CUDA_R_32F) return f((signed char*)nullptr, (float*)nullptr);
+/// Products by their types: f gets null pointers to sums, elements of the factors, and results.
+template <class F>
+cublasStatus_t with_types(cublasComputeType_t compute, cudaDataType ab, cudaDataType c, F f) {
+  float* const sum = nullptr;
+  float* const floats = nullptr;
+  __half* const halves = nullptr;
+  __nv_bfloat16* const bfloats = nullptr;
+  signed char* const bytes = nullptr;
+  const auto are = [=](cudaDataType factors, cudaDataType results) {
+    return ab == factors && c == results;
+  };
+  switch (compute) {
+    case CUBLAS_COMPUTE_16F:
+    case CUBLAS_COMPUTE_16F_PEDANTIC:
+      if (are(CUDA_R_16F, CUDA_R_16F)) return f(sum, halves, halves);
+      break;
+    case CUBLAS_COMPUTE_64F:
+    case CUBLAS_COMPUTE_64F_PEDANTIC:
+      if (are(CUDA_R_64F, CUDA_R_64F))
+        return f((double*)nullptr, (double*)nullptr, (double*)nullptr);
+      break;
+    case CUBLAS_COMPUTE_32I:
+    case CUBLAS_COMPUTE_32I_PEDANTIC:
+      if (are(CUDA_R_8I, CUDA_R_32I)) return f((int*)nullptr, bytes, (int*)nullptr);
+      break;
+    default:
+      if (are(CUDA_R_32F, CUDA_R_32F)) return f(sum, floats, floats);
+      if (are(CUDA_R_16F, CUDA_R_16F)) return f(sum, halves, halves);
+      if (are(CUDA_R_16F, CUDA_R_32F)) return f(sum, halves, floats);
+      if (are(CUDA_R_16BF, CUDA_R_16BF)) return f(sum, bfloats, bfloats);
+      if (are(CUDA_R_16BF, CUDA_R_32F)) return f(sum, bfloats, floats);
+      if (are(CUDA_R_8I, CUDA_R_32F)) return f(sum, bytes, floats);
+  }
   return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+/// Whether scalars are halves; else they are of the sums' type.
+inline bool has_half_scalars(cublasComputeType_t compute) {
+  return compute == CUBLAS_COMPUTE_16F || compute == CUBLAS_COMPUTE_16F_PEDANTIC;
+}
+
+/// How to compute. Before CUDA 11, the same functions took the type of the sums in its place.
+inline cublasComputeType_t compute_type(cublasComputeType_t given) {
+  switch (static_cast<int>(given)) {
+    case CUDA_R_16F:
+      return CUBLAS_COMPUTE_16F;
+    case CUDA_R_32F:
+      return CUBLAS_COMPUTE_32F;
+    case CUDA_R_64F:
+      return CUBLAS_COMPUTE_64F;
+    case CUDA_R_32I:
+      return CUBLAS_COMPUTE_32I;
+    default:
+      return given;
+  }
 }
 
 }  // namespace tenon::hostcuda
 
 #define TENON_GEMM(letter, type, sum)                                                             \
-  inline cublasStatus_t cublas##letter##gemm(                                                     \
+  TENON_LIBRARY_FUNCTION cublasStatus_t cublas##letter##gemm(                                     \
       cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,     \
       const type* alpha, const type* a, int lda, const type* b, int ldb, const type* beta,        \
       type* c, int ldc) {                                                                         \
     return tenon::hostcuda::gemm_strided<sum>(handle, ta, tb, m, n, k, alpha, a, lda, 0, b, ldb,  \
                                               0, beta, c, ldc, 0, 1);                             \
   }                                                                                               \
-  inline cublasStatus_t cublas##letter##gemmStridedBatched(                                       \
+  TENON_LIBRARY_FUNCTION cublasStatus_t cublas##letter##gemmStridedBatched(                       \
       cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,     \
       const type* alpha, const type* a, int lda, long long sa, const type* b, int ldb,            \
       long long sb, const type* beta, type* c, int ldc, long long sc, int count) {                \
     return tenon::hostcuda::gemm_strided<sum>(handle, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, \
                                               sb, beta, c, ldc, sc, count);                       \
   }                                                                                               \
-  inline cublasStatus_t cublas##letter##gemmBatched(                                              \
+  TENON_LIBRARY_FUNCTION cublasStatus_t cublas##letter##gemmBatched(                              \
       cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,     \
       const type* alpha, const type* const* a, int lda, const type* const* b, int ldb,            \
       const type* beta, type* const* c, int ldc, int count) {                                     \
@@ -206,18 +280,19 @@ TENON_GEMM(D, double, double)
 TENON_GEMM(H, __half, float)
 #undef TENON_GEMM
 
-/// Sums and scalars are float, or half for CUBLAS_COMPUTE_16F's scalars.
-inline cublasStatus_t cublasGemmStridedBatchedEx(
+/// Sums of halves are floats.
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasGemmStridedBatchedEx(
     cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
     const void* alpha, const void* a, cudaDataType a_type, int lda, long long sa, const void* b,
     cudaDataType b_type, int ldb, long long sb, const void* beta, void* c, cudaDataType c_type,
     int ldc, long long sc, int count, cublasComputeType_t compute, cublasGemmAlgo_t) {
   if (a_type != b_type) return CUBLAS_STATUS_NOT_SUPPORTED;
-  const auto run = [&](auto* scale, auto* ab, auto* out) {
+  const auto run = [&](auto* scale, auto* sum, auto* ab, auto* out) {
     using Scale = std::remove_pointer_t<decltype(scale)>;
+    using Sum = std::remove_pointer_t<decltype(sum)>;
     using T = std::remove_pointer_t<decltype(ab)>;
     using C = std::remove_pointer_t<decltype(out)>;
-    return tenon::hostcuda::gemm<float, Scale, T, T, C>(
+    return tenon::hostcuda::gemm<Sum, Scale, T, T, C>(
         handle, ta, tb, m, n, k, static_cast<const Scale*>(alpha), lda, ldb,
         static_cast<const Scale*>(beta), ldc, count,
         [=](int i, const T** left, const T** right, C** result) {
@@ -226,26 +301,23 @@ inline cublasStatus_t cublasGemmStridedBatchedEx(
           *result = static_cast<C*>(c) + i * sc;
         });
   };
-  return tenon::hostcuda::with_types(a_type, c_type, [&](auto* ab, auto* out) {
-    const bool has_half_scalars =
-        compute == CUBLAS_COMPUTE_16F || compute == CUBLAS_COMPUTE_16F_PEDANTIC;
-    return has_half_scalars ? run((__half*)nullptr, ab, out) : run((float*)nullptr, ab, out);
+  compute = tenon::hostcuda::compute_type(compute);
+  return tenon::hostcuda::with_types(compute, a_type, c_type, [&](auto* sum, auto* ab, auto* out) {
+    return tenon::hostcuda::has_half_scalars(compute)
+               ? run((__half*)nullptr, (float*)nullptr, ab, out)
+               : run(sum, sum, ab, out);
   });
 }
-inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta,
-                                   cublasOperation_t tb, int m, int n, int k, const void* alpha,
-                                   const void* a, cudaDataType a_type, int lda, const void* b,
-                                   cudaDataType b_type, int ldb, const void* beta, void* c,
-                                   cudaDataType c_type, int ldc, cublasComputeType_t compute,
-                                   cublasGemmAlgo_t algorithm) {
+TENON_LIBRARY_FUNCTION cublasStatus_t
+cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+             const void* alpha, const void* a, cudaDataType a_type, int lda, const void* b,
+             cudaDataType b_type, int ldb, const void* beta, void* c, cudaDataType c_type, int ldc,
+             cublasComputeType_t compute, cublasGemmAlgo_t algorithm) {
   return cublasGemmStridedBatchedEx(handle, ta, tb, m, n, k, alpha, a, a_type, lda, 0, b, b_type,
                                     ldb, 0, beta, c, c_type, ldc, 0, 1, compute, algorithm);
 }
 
 /// The same with the type of the sums in place of how to compute them, as before CUDA 11.
-inline cublasComputeType_t tenon_compute_type(cudaDataType sums) {
-  return sums == CUDA_R_16F ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F;
-}
 inline cublasStatus_t cublasGemmStridedBatchedEx(
     cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
     const void* alpha, const void* a, cudaDataType a_type, int lda, long long sa, const void* b,
@@ -253,7 +325,7 @@ inline cublasStatus_t cublasGemmStridedBatchedEx(
     int ldc, long long sc, int count, cudaDataType sums, cublasGemmAlgo_t algorithm) {
   return cublasGemmStridedBatchedEx(handle, ta, tb, m, n, k, alpha, a, a_type, lda, sa, b, b_type,
                                     ldb, sb, beta, c, c_type, ldc, sc, count,
-                                    tenon_compute_type(sums), algorithm);
+                                    static_cast<cublasComputeType_t>(sums), algorithm);
 }
 inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta,
                                    cublasOperation_t tb, int m, int n, int k, const void* alpha,
@@ -262,7 +334,7 @@ inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta,
                                    cudaDataType c_type, int ldc, cudaDataType sums,
                                    cublasGemmAlgo_t algorithm) {
   return cublasGemmEx(handle, ta, tb, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c,
-                      c_type, ldc, tenon_compute_type(sums), algorithm);
+                      c_type, ldc, static_cast<cublasComputeType_t>(sums), algorithm);
 }
 
 namespace tenon::hostcuda {
@@ -276,11 +348,22 @@ template <class F> cublasStatus_t run_vectors(cublasHandle_t handle, bool has_re
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
+/// x = alpha x, for strides from 1 on.
+template <class T>
+cublasStatus_t scale(cublasHandle_t handle, int n, const T* alpha, T* x, int stride) {
+  const bool is_late = context_of(handle).mode == CUBLAS_POINTER_MODE_DEVICE;
+  const T now = is_late ? T{} : *alpha;
+  return run_vectors(handle, false, [=] {
+    const T factor = is_late ? *alpha : now;
+    for (long i = 0; i < n && stride > 0; ++i) x[i * stride] *= factor;
+  });
+}
+
 }  // namespace tenon::hostcuda
 
 /// The sum of the absolute values.
-inline cublasStatus_t cublasSasum(cublasHandle_t handle, int n, const float* x, int stride,
-                                  float* result) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasSasum(cublasHandle_t handle, int n, const float* x,
+                                                  int stride, float* result) {
   return tenon::hostcuda::run_vectors(handle, true, [=] {
     float sum = 0;
     for (long i = 0; i < n && stride > 0; ++i) sum += std::fabs(x[i * stride]);
@@ -288,19 +371,18 @@ inline cublasStatus_t cublasSasum(cublasHandle_t handle, int n, const float* x, 
   });
 }
 /// Strides from 1 on.
-inline cublasStatus_t cublasScopy(cublasHandle_t handle, int n, const float* x, int x_stride,
-                                  float* y, int y_stride) {
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasScopy(cublasHandle_t handle, int n, const float* x,
+                                                  int x_stride, float* y, int y_stride) {
   if (x_stride < 1 || y_stride < 1) return CUBLAS_STATUS_NOT_SUPPORTED;
   return tenon::hostcuda::run_vectors(handle, false, [=] {
     for (long i = 0; i < n; ++i) y[i * y_stride] = x[i * x_stride];
   });
 }
-inline cublasStatus_t cublasSscal(cublasHandle_t handle, int n, const float* alpha, float* x,
-                                  int stride) {
-  const bool is_late = tenon::hostcuda::context_of(handle).mode == CUBLAS_POINTER_MODE_DEVICE;
-  const float now = is_late ? 0 : *alpha;
-  return tenon::hostcuda::run_vectors(handle, false, [=] {
-    const float factor = is_late ? *alpha : now;
-    for (long i = 0; i < n && stride > 0; ++i) x[i * stride] *= factor;
-  });
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasSscal(cublasHandle_t handle, int n, const float* alpha,
+                                                  float* x, int stride) {
+  return tenon::hostcuda::scale(handle, n, alpha, x, stride);
+}
+TENON_LIBRARY_FUNCTION cublasStatus_t cublasDscal(cublasHandle_t handle, int n, const double* alpha,
+                                                  double* x, int stride) {
+  return tenon::hostcuda::scale(handle, n, alpha, x, stride);
 }

@@ -5,9 +5,11 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
+#include "tenon/hostcuda/library_function.h"
 #include "tenon/hostcuda/stream_work.h"
 
 #define CUDNN_MAJOR 9
@@ -70,42 +72,44 @@ struct cudnnTensorStruct {
 };
 typedef struct cudnnTensorStruct* cudnnTensorDescriptor_t;
 
-inline cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   *handle = new cudnnContext;
   return CUDNN_STATUS_SUCCESS;
 }
-inline cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
   delete handle;
   return CUDNN_STATUS_SUCCESS;
 }
-inline cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   tenon::hostcuda::context_of(handle).stream = stream;
   return CUDNN_STATUS_SUCCESS;
 }
-inline const char* cudnnGetErrorString(cudnnStatus_t status) {
+TENON_LIBRARY_FUNCTION const char* cudnnGetErrorString(cudnnStatus_t status) {
   return status == CUDNN_STATUS_SUCCESS ? "CUDNN_STATUS_SUCCESS" : "a failure of cuDNN";
 }
-inline cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* tensor) {
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* tensor) {
   *tensor = new cudnnTensorStruct;
   return CUDNN_STATUS_SUCCESS;
 }
-inline cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t tensor) {
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t tensor) {
   delete tensor;
   return CUDNN_STATUS_SUCCESS;
 }
 /// Only CUDNN_TENSOR_NCHW is supported yet.
-inline cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor,
-                                                cudnnTensorFormat_t format, cudnnDataType_t type,
-                                                int n, int c, int h, int w) {
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor,
+                                                                cudnnTensorFormat_t format,
+                                                                cudnnDataType_t type, int n, int c,
+                                                                int h, int w) {
   if (!tensor || n <= 0 || c <= 0 || h <= 0 || w <= 0) return CUDNN_STATUS_BAD_PARAM;
   if (format != CUDNN_TENSOR_NCHW) return CUDNN_STATUS_NOT_SUPPORTED;
   *tensor = {type, {n, c, h, w}};
   return CUDNN_STATUS_SUCCESS;
 }
 /// Only tensors without gaps are supported yet. Axes between the second and the last are one.
-inline cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor,
-                                                cudnnDataType_t type, int rank, const int* extents,
-                                                const int* strides) {
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor,
+                                                                cudnnDataType_t type, int rank,
+                                                                const int* extents,
+                                                                const int* strides) {
   if (!tensor || rank < 3 || rank > 8) return CUDNN_STATUS_BAD_PARAM;
   std::int64_t step = 1;
   for (int d = rank - 1; d >= 0; step *= extents[d--]) {
@@ -116,10 +120,20 @@ inline cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor,
   return cudnnSetTensor4dDescriptor(tensor, CUDNN_TENSOR_NCHW, type, extents[0], extents[1],
                                     static_cast<int>(step / extents[0] / extents[1] / last), last);
 }
+/// The same without gaps. Only CUDNN_TENSOR_NCHW is supported yet.
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t tensor,
+                                                                  cudnnTensorFormat_t format,
+                                                                  cudnnDataType_t type, int rank,
+                                                                  const int* extents) {
+  if (format != CUDNN_TENSOR_NCHW) return CUDNN_STATUS_NOT_SUPPORTED;
+  int strides[8];
+  for (int d = std::min(rank, 8) - 1, step = 1; d >= 0; step *= extents[d--]) strides[d] = step;
+  return cudnnSetTensorNdDescriptor(tensor, type, rank, extents, strides);
+}
 /// What scales, biases and means are: a number for each channel, or for each place of a channel.
-inline cudnnStatus_t cudnnDeriveBNTensorDescriptor(cudnnTensorDescriptor_t derived,
-                                                   cudnnTensorDescriptor_t x,
-                                                   cudnnBatchNormMode_t mode) {
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnDeriveBNTensorDescriptor(cudnnTensorDescriptor_t derived,
+                                                                   cudnnTensorDescriptor_t x,
+                                                                   cudnnBatchNormMode_t mode) {
   if (!derived || !x) return CUDNN_STATUS_BAD_PARAM;
   const bool is_spatial = mode != CUDNN_BATCHNORM_PER_ACTIVATION;
   return cudnnSetTensor4dDescriptor(derived, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, x->extent[1],
@@ -162,9 +176,10 @@ template <class F> cudnnStatus_t put_into_cudnn(cudnnHandle_t handle, F&& work) 
 }  // namespace tenon::hostcuda
 
 /// c = alpha a + beta c, where extents of 1 of `a` are repeated.
-inline cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha,
-                                    cudnnTensorDescriptor_t a_desc, const void* a, const void* beta,
-                                    cudnnTensorDescriptor_t c_desc, void* c) {
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha,
+                                                    cudnnTensorDescriptor_t a_desc, const void* a,
+                                                    const void* beta,
+                                                    cudnnTensorDescriptor_t c_desc, void* c) {
   using namespace tenon::hostcuda;
   if (!are_floats(a_desc) || !are_floats(c_desc)) return CUDNN_STATUS_NOT_SUPPORTED;
   for (int d = 0; d < 4; ++d)
@@ -187,11 +202,12 @@ inline cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha,
 }
 
 /// Over c, h and w of each n, or over c at each place.
-inline cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t algorithm,
-                                         cudnnSoftmaxMode_t mode, const void* alpha,
-                                         cudnnTensorDescriptor_t x_desc, const void* x,
-                                         const void* beta, cudnnTensorDescriptor_t y_desc,
-                                         void* y) {
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle,
+                                                         cudnnSoftmaxAlgorithm_t algorithm,
+                                                         cudnnSoftmaxMode_t mode, const void* alpha,
+                                                         cudnnTensorDescriptor_t x_desc,
+                                                         const void* x, const void* beta,
+                                                         cudnnTensorDescriptor_t y_desc, void* y) {
   using namespace tenon::hostcuda;
   if (!are_floats(x_desc) || !are_floats(y_desc)) return CUDNN_STATUS_NOT_SUPPORTED;
   if (x_desc->volume() != y_desc->volume()) return CUDNN_STATUS_BAD_PARAM;
@@ -223,7 +239,7 @@ inline cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle, cudnnSoftmaxAlgor
 }
 
 /// Each channel has its own mean and variance; running ones are not supported yet.
-inline cudnnStatus_t cudnnBatchNormalizationForwardTraining(
+TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnBatchNormalizationForwardTraining(
     cudnnHandle_t handle, cudnnBatchNormMode_t mode, const void* alpha, const void* beta,
     cudnnTensorDescriptor_t x_desc, const void* x, cudnnTensorDescriptor_t y_desc, void* y,
     cudnnTensorDescriptor_t, const void* scale, const void* bias, double, void* running_mean,

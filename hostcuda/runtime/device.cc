@@ -6,9 +6,9 @@
 
 #include "hostcuda/runtime/environment.h"
 #include "hostcuda/runtime/pool.h"
-#include "hostcuda/runtime/report.h"
 #include "hostcuda/runtime/sanitizers.h"
 #include "hostcuda/runtime/worker.h"
+#include "tenon/hostcuda/report.h"
 #include "tenon/hostcuda/stream_work.h"
 
 namespace tenon::hostcuda {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <thread>
 
-#include "hostcuda/runtime/report.h"
 #include "hostcuda/runtime/sanitizers.h"
+#include "tenon/hostcuda/report.h"
 
 namespace tenon::hostcuda {
 namespace {

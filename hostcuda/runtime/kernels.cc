@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "hostcuda/runtime/report.h"
+#include "tenon/hostcuda/report.h"
 
 namespace tenon::hostcuda {
 namespace {

@@ -9,8 +9,8 @@
 #include "hostcuda/runtime/environment.h"
 #include "hostcuda/runtime/kernels.h"
 #include "hostcuda/runtime/pool.h"
-#include "hostcuda/runtime/report.h"
 #include "hostcuda/runtime/worker.h"
+#include "tenon/hostcuda/report.h"
 
 namespace tenon::hostcuda {
 namespace {

@@ -1,5 +1,5 @@
 /// What the runtime says on standard error.
-#include "hostcuda/runtime/report.h"
+#include "tenon/hostcuda/report.h"
 
 #include <cstdarg>
 #include <cstdio>

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "hostcuda/runtime/environment.h"
-#include "hostcuda/runtime/report.h"
 #include "hostcuda/runtime/sanitizers.h"
 #include "hostcuda/runtime/service_thread.h"
+#include "tenon/hostcuda/report.h"
 
 namespace tenon::hostcuda {
 namespace {

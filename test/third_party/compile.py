@@ -128,8 +128,19 @@ def compile_project(key, options):
             if not options.sanitize:
                 keep(cpu.RESULTS if is_for_cpu(options) else RESULTS, key, version, str(name), outcome)
     if options.link:
+        objects.append(empty_machine_code(objects, options))
         link = [options.cuda / "bin" / "nvcc", "-shared", *sanitizer(options), *objects, "-o", options.link]
         subprocess.run(link, check=True)
+
+
+def empty_machine_code(objects, options):
+    """An object with a 0 for each array of machine code, of whose files projects.json leaves out."""
+    symbols = subprocess.run(["nm", "-u", *objects], check=True, capture_output=True, text=True).stdout.split()
+    source, target = options.objects / "machine_code.s", options.objects / "machine_code.o"
+    names = sorted({symbol for symbol in symbols if "cubin" in symbol})
+    source.write_text(".data\n" + "".join(f".globl {name}\n{name}: .quad 0\n" for name in names))
+    subprocess.run(["g++", "-c", source, "-o", target], check=True)
+    return target
 
 
 def keep(file, key, version, name, outcome):

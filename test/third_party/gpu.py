@@ -1,13 +1,15 @@
 """Checks plugin libraries of other projects on a GPU, and keeps the outcome in gpu.json.
 
     gpu.py PROJECT LIBRARY [--tenon out/bin/tenon] [--cudart FILE] [--cases FILE]
+    gpu.py PROJECT LIBRARY --cpu
     compile.py --page
 
 LIBRARY is linked from the objects that compile.py makes, with CUDA's runtime as a shared library. gpu.json says which
 plugins are checked and with which options; those without any are given the cases of plugins/*/cases.json, where names
 agree, and of --cases (amirstan_cases.py). "attributes" are added to cases that leave them at their defaults, and
 "without_text" leaves cases out that give texts as attributes: some originals need it so. What was found is put into
-words there by hand.
+words there by hand. --cpu makes the same checks of a library that tenon-nvcc compiled, and prints what differs from
+what a GPU gave.
 """
 import argparse
 import json
@@ -84,6 +86,18 @@ def section(projects, table):
     return text
 
 
+def print_differences(name, gpu, cpu):
+    """What a GPU gave and what the CPU does, for each version of a plugin."""
+    for before, now in zip(gpu, cpu, strict=True):
+        same = "as on a GPU" if before == now else f"{shown(now)}; on a GPU {shown(before)}"
+        print(f"{name} {now['version']}: {same}", flush=True)
+
+
+def shown(report):
+    failed = ", ".join(f"{check} {count}" for check, count in report["failed"].items())
+    return f"{report['passed']} passed, failed: {failed or 'none'}; results {report['right']} of {report['compared']}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kept = json.loads(GPU.read_text())
@@ -92,17 +106,26 @@ def main():
     parser.add_argument("--tenon", type=pathlib.Path, default=ROOT / "out/bin/tenon")
     parser.add_argument("--cudart", default="libcudart.so.13")
     parser.add_argument("--cases", type=pathlib.Path, nargs="*", default=[], help="more files of cases")
+    parser.add_argument("--cpu", action="store_true", help="check on the CPU, and only print")
+    parser.add_argument("--plugin", help="only this one")
     options = parser.parse_args()
     files = [*sorted(ROOT.glob("plugins/*/cases.json")), *options.cases]
+    device = [] if options.cpu else ["--device=cuda", f"--cudart={options.cudart}"]
     with tempfile.TemporaryDirectory() as folder:
         for name, plugin in kept[options.project]["plugins"].items():
+            if options.plugin not in (None, name):
+                continue
             inputs = plugin.get("options") or cases_for(name, plugin, files, folder)
-            run = subprocess.run([options.tenon, "plugins", "check", options.library, "--json", "--device=cuda",
-                                  f"--cudart={options.cudart}", f"--plugin={name}", *inputs],
-                                 capture_output=True, text=True)
-            plugin["reports"] = [summary(report) for report in json.loads(run.stdout)]
-            print(name, plugin["reports"], flush=True)
-    GPU.write_text(json.dumps(kept, indent=1) + "\n")
+            run = subprocess.run([options.tenon, "plugins", "check", options.library, "--json", *device,
+                                  f"--plugin={name}", *inputs], capture_output=True, text=True)
+            reports = [summary(report) for report in json.loads(run.stdout)]
+            if options.cpu:
+                print_differences(name, plugin["reports"], reports)
+            else:
+                plugin["reports"] = reports
+                print(name, reports, flush=True)
+    if not options.cpu:
+        GPU.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":

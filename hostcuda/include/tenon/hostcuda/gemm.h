@@ -1,4 +1,4 @@
-/// Products of matrices as cuBLAS defines them: columns lie one after another.
+/// Products of matrices, as cuBLAS and cuBLASLt need them.
 #pragma once
 #pragma GCC system_header
 
@@ -23,26 +23,37 @@ inline int whole_steps(long count, int step) {
   return static_cast<int>((count + step - 1) / step * step);
 }
 
-/// Lines of floats for a panel: to[place * width + line]. A line lies in one piece where lines are
-/// apart.
-template <class T>
-void pack(const T* from, long stride, bool lines_are_apart, int lines, int places, float* to,
-          int width) {
-  if (lines_are_apart)
-    for (long i = 0; i < lines; ++i)
-      for (long p = 0; p < places; ++p)
-        to[p * width + i] = static_cast<float>(from[i * stride + p]);
-  else
-    for (long p = 0; p < places; ++p)
-      for (long i = 0; i < lines; ++i) to[p * width + i] = static_cast<float>(from[p * stride + i]);
+/// A matrix in memory: element (i, j) is data[i * row_step + j * column_step].
+template <class T> struct Matrix {
+  T* data;
+  long row_step, column_step;
+
+  T* at(long i, long j) const { return data + i * row_step + j * column_step; }
+};
+/// As cuBLAS has them: columns lie one after another, `step` apart, or rows if it is transposed.
+template <class T> Matrix<T> matrix(T* data, long step, bool is_transposed) {
+  return is_transposed ? Matrix<T>{data, step, 1} : Matrix<T>{data, 1, step};
 }
 
-/// alpha op(a) op(b) + beta c for one part of c: `rows` from `row` on, and as many columns.
-/// Elements are read and written here, where sanitizers of the source see them.
-template <class A, class B, class C>
-void multiply_part(bool a_is_transposed, bool b_is_transposed, long row, int rows, long column,
-                   int columns, int k, float alpha, const A* a, long lda, const B* b, long ldb,
-                   float beta, C* c, long ldc) {
+/// Lines of floats for a panel: to[place * width + line].
+template <class T>
+void pack(const T* from, long line_step, long place_step, int lines, int places, float* to,
+          int width) {
+  if (line_step == 1)
+    for (long p = 0; p < places; ++p)
+      for (long i = 0; i < lines; ++i)
+        to[p * width + i] = static_cast<float>(from[p * place_step + i]);
+  else
+    for (long i = 0; i < lines; ++i)
+      for (long p = 0; p < places; ++p)
+        to[p * width + i] = static_cast<float>(from[i * line_step + p * place_step]);
+}
+
+/// multiply() for one part: `rows` from `row` on, and as many columns. Elements are read and
+/// written here, where sanitizers of the source see them.
+template <class A, class B, class Finish>
+void multiply_part(long row, int rows, long column, int columns, long k, Matrix<A> a, Matrix<B> b,
+                   const Finish& finish) {
   constexpr int kDepth = 256;
   const int all_rows = whole_steps(rows, kRowsAtOnce);
   const int all_columns = whole_steps(columns, kColumnsAtOnce);
@@ -52,52 +63,42 @@ void multiply_part(bool a_is_transposed, bool b_is_transposed, long row, int row
   sums.assign(static_cast<std::size_t>(all_rows) * all_columns, 0.f);
   for (long first = 0; first < k; first += kDepth) {
     const auto depth = static_cast<int>(std::min<long>(kDepth, k - first));
-    pack(a_is_transposed ? a + first + row * lda : a + row + first * lda, lda, a_is_transposed,
-         rows, depth, left.data(), all_rows);
-    pack(b_is_transposed ? b + column + first * ldb : b + first + column * ldb, ldb,
-         !b_is_transposed, columns, depth, right.data(), all_columns);
+    pack(a.at(row, first), a.row_step, a.column_step, rows, depth, left.data(), all_rows);
+    pack(b.at(first, column), b.column_step, b.row_step, columns, depth, right.data(), all_columns);
     multiply_panels(sums.data(), all_rows, all_columns, depth, left.data(), right.data());
   }
   for (long j = 0; j < columns; ++j)
-    for (long i = 0; i < rows; ++i) {
-      C& out = c[row + i + (column + j) * ldc];
-      const float before = beta != 0 ? beta * static_cast<float>(out) : 0.f;
-      out = static_cast<C>(alpha * sums[j * all_rows + i] + before);
-    }
+    for (long i = 0; i < rows; ++i) finish(row + i, column + j, sums[j * all_rows + i]);
 }
 
-/// c = alpha op(a) op(b) + beta c, accumulated in `Sum`. c is m x n, and op(a) m x k.
-template <class A, class B, class C, class Sum>
-void multiply(bool a_is_transposed, bool b_is_transposed, int m, int n, int k, Sum alpha,
-              const A* a, long lda, const B* b, long ldb, Sum beta, C* c, long ldc) {
+/// Calls finish(i, j, sum) for each element of a b, where a is m x k and b k x n: from several
+/// threads, each element once.
+template <class Sum, class A, class B, class Finish>
+void multiply(long m, long n, long k, Matrix<A> a, Matrix<B> b, const Finish& finish) {
   if constexpr (std::is_same_v<Sum, float>) {
     constexpr int kRows = 128, kColumns = 48;
     const long across = (m + kRows - 1) / kRows, along = (n + kColumns - 1) / kColumns;
     return for_each(across * along, [&](long index) {
       const long row = index % across * kRows, column = index / across * kColumns;
-      multiply_part(a_is_transposed, b_is_transposed, row, std::min<int>(kRows, m - row), column,
-                    std::min<int>(kColumns, n - column), k, alpha, a, lda, b, ldb, beta, c, ldc);
+      multiply_part(row, std::min<int>(kRows, m - row), column, std::min<int>(kColumns, n - column),
+                    k, a, b, finish);
     });
   }
-  constexpr int kRows = 256;  // of c at a time: partial sums stay in the first-level cache
+  constexpr int kRows = 256;  // at a time: partial sums stay in the first-level cache
   const long panels = (m + kRows - 1) / kRows;
   for_each(panels * n, [&](long index) {
-    const auto column = index / panels;
-    const int first = static_cast<int>(index % panels) * kRows, rows = std::min(kRows, m - first);
+    const long column = index / panels, first = index % panels * kRows;
+    const auto rows = static_cast<int>(std::min<long>(kRows, m - first));
     Sum sums[kRows] = {};
-    for (int p = 0; p < k; ++p) {
-      const auto factor =
-          static_cast<Sum>(b_is_transposed ? b[column + p * ldb] : b[p + column * ldb]);
-      if (a_is_transposed)
-        for (int i = 0; i < rows; ++i)
-          sums[i] += static_cast<Sum>(a[p + (first + i) * lda]) * factor;
+    for (long p = 0; p < k; ++p) {
+      const auto factor = static_cast<Sum>(*b.at(p, column));
+      const A* const from = a.at(first, p);
+      if (a.row_step == 1)
+        for (int i = 0; i < rows; ++i) sums[i] += static_cast<Sum>(from[i]) * factor;
       else
-        for (int i = 0; i < rows; ++i) sums[i] += static_cast<Sum>(a[first + i + p * lda]) * factor;
+        for (int i = 0; i < rows; ++i) sums[i] += static_cast<Sum>(from[i * a.row_step]) * factor;
     }
-    C* const out = c + first + column * ldc;
-    for (int i = 0; i < rows; ++i)
-      out[i] = static_cast<C>(alpha * sums[i]
-                              + (beta != Sum{0} ? beta * static_cast<Sum>(out[i]) : Sum{0}));
+    for (int i = 0; i < rows; ++i) finish(first + i, column, sums[i]);
   });
 }
 

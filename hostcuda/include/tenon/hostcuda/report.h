@@ -1,5 +1,6 @@
 /// What the runtime says on standard error.
 #pragma once
+#pragma GCC system_header
 
 namespace tenon::hostcuda {
 

@@ -1,2 +1,0 @@
-// cublasLt.h: cuBLASLt is not supported yet
-#include <cublasLt.h>  // here
