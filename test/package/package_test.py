@@ -12,6 +12,8 @@ import unittest
 import numpy as np
 from PIL import Image
 
+import workflow
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = SOURCE / "examples"
 MODELS = SOURCE / ".cache/models"
@@ -164,6 +166,54 @@ class Package(unittest.TestCase):
         run(self.tenon, "run", example / "tutorial.onnx", f"--plugins={library}", "--inputs", self.folder / "in.npz",
             "--outputs", self.folder / "out.npz")
         np.testing.assert_allclose(np.load(self.folder / "out.npz")["y"], y, rtol=1e-3, atol=1e-5)
+
+    @unittest.skipIf(SANITIZE, "hostcuda/ has sanitizers of its own")
+    def test_example_test_without_a_gpu(self):
+        """The example's workflow runs: it finds nothing, but a fault that is put into the kernel."""
+        project, installed = self.folder / "project", ["Install the compilers", "Build Tenon"]
+        shutil.copytree(EXAMPLES / "test_without_a_gpu", project)
+        written = (project / "cases.json").read_text()
+        self.write_cases(project)
+        self.assertEqual((project / "cases.json").read_text(), written)
+        (project / "tenon").mkdir()
+        (project / "tenon/out").symlink_to(self.prefix)
+        text = (project / ".github/workflows/kernels.yml").read_text()
+        names, checks = zip(*[step for step in workflow.commands(text) if step[0] not in installed])
+        self.assertEqual(names, ("Check the plugins",))
+        self.assertEqual([name for name, _ in workflow.commands(text) if name not in names], installed)
+
+        def check(mode):
+            """What the steps of one mode say, and whether they fail."""
+            values = {"github.workspace": str(project), "matrix.mode": mode, "vars.TENON_REPOSITORY": ""}
+            environment = {key: workflow.filled_in(value, values)
+                           for key, value in workflow.environment(text).items()}
+            result = subprocess.run(["sh", "-e", "-c", workflow.filled_in("\n".join(checks), values)], cwd=project,
+                                    env={**os.environ, **environment}, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True, timeout=300)
+            return result.returncode, result.stdout
+
+        modes = workflow.matrix(text, "mode")
+        self.assertEqual(modes, ["order", "address", "race"])
+        for mode in modes:
+            status, said = check(mode)
+            self.assertEqual(status, 0, said)
+            self.assertRegex(said, r"AddLayerNorm version 1 \(IPluginV3\): [1-9]\d+ checks passed, 0 failed, 0 not run")
+
+        kernel = project / "add_layer_norm.cu"
+        sound = kernel.read_text()
+        barrier = "  __syncthreads();\n"
+        before, between, after = sound.split(barrier)
+        faults = {"race": before + barrier + between + "\n" + after, "order": before + "\n" + between + barrier + after,
+                  "address": sound.replace("i < work.length", "i <= work.length", 1)}
+        found = {"race": r"found data race, write of size 4 at \S+\.cu:12, previous read of size 4 at \S+\.cu:15",
+                 "address": r"found .*outside of .* write of size 4 at \S+\.cu:27",
+                 "order": r"FAILED result \(case"}
+        for mode, faulty in faults.items():
+            self.assertNotEqual(faulty, sound)
+            kernel.write_text(faulty)
+            status, said = check(mode)
+            self.assertEqual(status, 1, said)
+            self.assertRegex(said, found[mode])
 
     def test_layers_for_other_kits(self):
         """Plugins in the style of other projects build against the package alone."""
