@@ -46,10 +46,10 @@ class Engine(_native.Session):
 
     An engine on a GPU, whose number is `gpu`, takes arrays of the host, which it copies there and
     back, and arrays of that GPU: PyTorch's tensors, and what has CUDA's array interface or DLPack's.
-    Those are not copied. Results are where the first input is: PyTorch's tensors for its own, and
-    for others objects that have both interfaces. Without arrays of the host a call returns when its
-    work is in PyTorch's current stream, or that of the first array; nothing waits, unless sizes of
-    outputs depend on data.
+    Those are not copied, unless their address is no multiple of 16. Results are where the first
+    input is: PyTorch's tensors for its own, and for others objects that have both interfaces.
+    Without arrays of the host a call returns when its work is in PyTorch's current stream, or that
+    of the first array; nothing waits, unless sizes of outputs depend on data.
 
     `out` takes arrays to write to, which are returned, too: one array, a list or tuple for all
     outputs, or a dictionary for some. Several threads may call one engine at a time.

@@ -138,6 +138,9 @@ def tensors_of_the_gpu():
     same(engine(x), x + x)
     x = torch.randn(34, 3, device="cuda", requires_grad=True)[1:]  # its address is aligned to 4 bytes alone
     same(engine(x), (x + x).detach())
+    product = engine_of(lambda n, x: [n.add_matrix_multiply(x, trt.MatrixOperation.NONE, x, trt.MatrixOperation.TRANSPOSE)
+                                      .get_output(0)], x=(trt.float32, (33, 3)))
+    torch.testing.assert_close(product(x), (x @ x.t()).detach(), rtol=1e-5, atol=1e-5)
     x = x.detach()
     out = torch.empty(33, 3, device="cuda")
     assert engine(x, out=out) is out

@@ -115,6 +115,36 @@ def test_gpu_allocators_give_memory():
     assert not memory.blocks
 
 
+class Lending(trt.IGpuAsyncAllocator):
+    def __init__(self):
+        trt.IGpuAsyncAllocator.__init__(self)
+        self.memory, self.streams = Memory(), []
+
+    def allocate_async(self, size, alignment, flags, stream):
+        self.streams.append(stream)
+        return self.memory.allocate(size, alignment, flags)
+
+    def deallocate_async(self, memory, stream):
+        return self.memory.deallocate(memory)
+
+
+def test_temporary_allocators_lend_memory_for_a_run():
+    # What is behind NonZero has a size that only running tells.
+    network = model([helper.make_node("NonZero", ["x"], ["a"]), helper.make_node("Mul", ["a", "a"], ["y"])],
+                    [value("x", [6])], [value("y", [1, "n"], helper.TensorProto.INT64)])
+    context = engine_of(network).create_execution_context()
+    lending = context.temporary_allocator = Lending()
+    x, y = np.array([0, 3, 0, 0, 5, 7], np.float32), np.zeros(6, np.int64)
+    context.set_tensor_address("x", x.ctypes.data)
+    context.set_tensor_address("y", y.ctypes.data)
+    _, stream = cudart.cudaStreamCreate()
+    assert context.execute_async_v3(int(stream))
+    cudart.cudaStreamSynchronize(stream)
+    assert y[:3].tolist() == [1, 16, 25]
+    assert set(lending.streams) == {int(stream)} and not lending.memory.blocks
+    cudart.cudaStreamDestroy(stream)
+
+
 class Failing(trt.IGpuAllocator):
     def allocate(self, size, alignment, flags):
         raise OverflowError("mine")

@@ -117,6 +117,10 @@ def test_an_array_of_the_gpu_is_not_copied(stream):
         assert seen == [(on_gpu.pointer, y.__cuda_array_interface__["data"][0])]
         np.testing.assert_array_equal(engine(X), X + 1)  # copied to memory of the device
         assert seen[1][0] != X.ctypes.data
+        whole = OnGpu(np.concatenate([[9], X.ravel()]).astype(np.float32), stream=stream)
+        part = OnGpu(X, stream=stream, data=(whole.pointer + 4, False))
+        np.testing.assert_array_equal(to_host(engine(part)), X + 1)
+        assert seen[2][0] % 16 == 0  # kernels cannot read at any address
     finally:
         trt.get_plugin_registry().deregister_creator(creator)
 

@@ -75,11 +75,11 @@ class ContextView final : public nvinfer1::IExecutionContext,
   nvinfer1::IOutputAllocator* getOutputAllocator(const char* tensorName) noexcept override;
   int64_t getMaxOutputSize(const char* tensorName) const noexcept override;
   bool setTemporaryStorageAllocator(nvinfer1::IGpuAllocator* allocator) noexcept override {
-    temporary_allocator_ = allocator;
+    context_.set_temporary_allocator(allocator);
     return true;
   }
   nvinfer1::IGpuAllocator* getTemporaryStorageAllocator() const noexcept override {
-    return temporary_allocator_;
+    return context_.temporary_allocator();
   }
   bool enqueueV3(cudaStream_t stream) noexcept override;
   void setPersistentCacheLimit(size_t size) noexcept override { persistent_cache_ = size; }
@@ -119,7 +119,6 @@ class ContextView final : public nvinfer1::IExecutionContext,
   nvinfer1::IDebugListener* debug_listener_ = nullptr;
   bool batch_is_set_ = false;
   cudaEvent_t input_consumed_ = nullptr;
-  nvinfer1::IGpuAllocator* temporary_allocator_ = nullptr;
   size_t persistent_cache_ = 0;
   nvinfer1::ProfilingVerbosity nvtx_ = nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY;
 };

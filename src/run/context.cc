@@ -19,15 +19,18 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
       own_memory_(own_memory),
       step_streams_(engine_->streams()),
       step_timer_(engine_->plan().steps.size()) {
+  const auto make_memory = [this] {
+    return std::make_unique<DeviceMemory>(engine_->device(), engine_->allocator());
+  };
   const size_t bindings = engine_->plan().bindings.size();
   borders_.addresses.resize(bindings);
   borders_.allocators.resize(bindings);
   reached_.resize(bindings);
   symbols_.resize(engine_->plan().symbols.size());
   for (int32_t i = 1; i < engine_->stages().count; ++i)
-    stage_memory_.push_back(
-        std::make_unique<DeviceMemory>(engine_->device(), engine_->allocator()));
-  late_memory_.resize(engine_->plan().tensors.size());
+    stage_memory_.push_back(make_memory());
+  for (const PlanTensor& t : engine_->plan().tensors)
+    late_memory_.push_back(t.place == PlanTensor::Place::kLate ? make_memory() : nullptr);
   host_inputs_.resize(engine_->plan().steps.size());
   jobs_.resize(kJobs);
   for (Job& job : jobs_) {
@@ -55,6 +58,10 @@ void Context::set_address(int binding, void* data) {
 
 void Context::set_output_allocator(int binding, nvinfer1::IOutputAllocator* allocator) {
   borders_.allocators[static_cast<size_t>(binding)] = allocator;
+}
+
+void Context::set_temporary_allocator(nvinfer1::IGpuAllocator* allocator) {
+  borders_.temporary = allocator;
 }
 
 void Context::set_device_memory(void* data, int64_t bytes) {
@@ -105,7 +112,8 @@ void Context::release_memory() {
   states_.clear();
   if (own_memory_ && !has_graphs_) memory_.release();
   for (const auto& memory : stage_memory_) memory->release();
-  for (auto& memory : late_memory_) memory.reset();
+  for (const auto& memory : late_memory_)
+    if (memory != nullptr) memory->release();
 }
 
 // The memory of an output, which its allocator gives if it has one.

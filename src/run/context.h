@@ -50,6 +50,12 @@ class Context {
     return borders_.allocators[static_cast<size_t>(binding)];
   }
 
+  /// Who gives the memory that only running tells to be needed, until the end of each run, in the
+  /// order of its stream; not owned. Null: the engine's allocator, and then it is kept for later
+  /// runs. Runs that were enqueued keep theirs.
+  void set_temporary_allocator(nvinfer1::IGpuAllocator* allocator);
+  nvinfer1::IGpuAllocator* temporary_allocator() const { return borders_.temporary; }
+
   void set_device_memory(void* data, int64_t bytes);
   /// Device memory that the current shapes need.
   int64_t device_memory_needed();
@@ -76,10 +82,11 @@ class Context {
   void wait();
 
  private:
-  // Where the tensors of a run lie, one entry per binding.
+  // Where the tensors of a run lie: bindings, one entry for each, and what only running sizes.
   struct Borders {
     std::vector<void*> addresses;
     std::vector<nvinfer1::IOutputAllocator*> allocators;
+    nvinfer1::IGpuAllocator* temporary = nullptr;
   };
   // A run that was enqueued, with the addresses of that moment.
   struct Job {
@@ -91,6 +98,7 @@ class Context {
     bool captured = false;  // lives as long as a CUDA graph that holds it
   };
   class InUse;
+  class TemporaryMemory;
 
   const std::shared_ptr<ShapeState>& resolve(bool captured = false);
   bool reads_on_device(size_t input) const;

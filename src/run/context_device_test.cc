@@ -195,6 +195,37 @@ TEST_F(ContextOnADevice, AllocatorsGiveItsMemory) {
   EXPECT_THAT(error_of([&] { context.execute(); }), HasSubstr("output 'y': its address 0x"));
 }
 
+TEST_F(ContextOnADevice, AnAllocatorGivesWhatWeightsAndContextsTake) {
+  struct Allocator final : nvinfer1::IGpuAllocator {
+    explicit Allocator(const Device& device) : device(device) {}
+    void* allocate(uint64_t size, uint64_t, nvinfer1::AllocatorFlags) noexcept override {
+      void* data = device.allocate(size);
+      bytes[data] = size;
+      return data;
+    }
+    bool deallocate(void* memory) noexcept override {
+      device.release(memory);
+      return bytes.erase(memory) == 1;
+    }
+    const Device& device;
+    std::map<void*, uint64_t, std::less<>> bytes;
+  } allocator(target_.memory);
+  Network n;
+  Value& image = n.add_input("image", DataType::kFLOAT, {1, 4, 8, 8});
+  finish(n, testing::convolve(n, image, "c", 4, 4), "y");
+  const Plan plan = build_plan(n, target_, BuildOptions());
+  {
+    const auto engine = std::make_shared<Engine>(plan, target_, Log(), &allocator);
+    ASSERT_EQ(allocator.bytes.size(), 1u);
+    EXPECT_GE(allocator.bytes.begin()->second, 4u * 4 * 9 * sizeof(float));
+    Context context(engine, true);
+    const DeviceBuffer x(target_.memory, 4 * 64 * 4), y(target_.memory, 4 * 64 * 4);
+    void* addresses[] = {x.data(), y.data()};
+    context.execute(addresses);
+  }
+  EXPECT_TRUE(allocator.bytes.empty());
+}
+
 TEST_F(ContextOnADevice, WorkingMemoryIsItsOwn) {
   const auto engine = sums();
   Context context(engine, false);

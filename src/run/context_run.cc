@@ -9,6 +9,30 @@ namespace tenon {
 
 using Place = PlanTensor::Place;
 
+// While it lives, what only running sizes is an allocator's, if there is one.
+class Context::TemporaryMemory {
+ public:
+  TemporaryMemory(Context& context, nvinfer1::IGpuAllocator* allocator, cudaStream_t stream)
+      : context_(context), lent_(allocator != nullptr) {
+    if (lent_) take_from(allocator, stream);
+  }
+  TemporaryMemory(const TemporaryMemory&) = delete;
+  TemporaryMemory& operator=(const TemporaryMemory&) = delete;
+  ~TemporaryMemory() {
+    if (lent_) take_from(nullptr, nullptr);
+  }
+
+ private:
+  void take_from(nvinfer1::IGpuAllocator* allocator, cudaStream_t stream) {
+    for (const auto* list : {&context_.stage_memory_, &context_.late_memory_})
+      for (const auto& memory : *list)
+        if (memory != nullptr) memory->take_from(allocator, stream);
+  }
+
+  Context& context_;
+  bool lent_;
+};
+
 // Where the tensors of a stage lie.
 void Context::set_pointers(ShapeState& state, int32_t stage) {
   const Plan& plan = engine_->plan();
@@ -59,9 +83,7 @@ void* Context::allocate_late(int output, const Shape& shape) {
           shape, expected);
   const int64_t count = shape.volume();
   require(count <= INT64_MAX / 16, "an output of shape {} is too large", shape);
-  auto& memory = late_memory_[tensor];
-  if (memory == nullptr)
-    memory = std::make_unique<DeviceMemory>(engine_->device(), engine_->allocator());
+  const auto& memory = late_memory_[tensor];
   const auto bytes = static_cast<int64_t>(bytes_of(t.type, count));
   // Sizes that change a little from run to run seldom need more.
   if (memory->data() == nullptr || memory->bytes() < bytes)
@@ -136,6 +158,7 @@ void Context::run(ShapeState& state, const Borders& borders, cudaStream_t stream
         i < input_shapes_.size() && reads_on_device(i) ? state.shape_inputs[i].copy.data()
                                                        : borders.addresses[i]);
   set_pointers(state, 0);
+  const TemporaryMemory temporary(*this, borders.temporary, stream);
   // Steps side by side cannot be timed one by one.
   StepStreams::Run streams(step_streams_, stream, profiler_ != nullptr);
   StepTimer::Run timer(step_timer_, profiler_ != nullptr, on_host(), stream);

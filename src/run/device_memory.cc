@@ -18,6 +18,12 @@ constexpr uint64_t kAskedAlignment = 256;
 
 }  // namespace
 
+void DeviceMemory::take_from(nvinfer1::IGpuAllocator* temporary, cudaStream_t stream) {
+  release();
+  temporary_ = temporary;
+  stream_ = stream;
+}
+
 void DeviceMemory::borrow(void* data, int64_t bytes) {
   require(is_aligned(data), "the device memory at {} is not aligned to 64 bytes", data);
   release();
@@ -35,33 +41,42 @@ void DeviceMemory::reserve(int64_t bytes, bool keep) {
     kept_.push_back(before);
   else if (before.data != nullptr)
     free(before);
-  void* data = nullptr;
-  if (allocator_ != nullptr) {
-    data = allocator_->allocate(static_cast<uint64_t>(bytes), kAskedAlignment, 0);
-    if (!is_aligned(data)) {
-      allocator_->deallocate(data);
-      fail(ErrorCode::kFAILED_ALLOCATION,
-           "the allocator gave {}, which is not aligned to {} bytes as it was asked to", data,
-           kAskedAlignment);
-    }
-    // What an IGpuAsyncAllocator gives is there when the stream comes to it.
-    if (!device_.is_host()) device_.copy_out(nullptr, nullptr, 0, nullptr);
-  } else if (!device_.is_host()) {
-    data = device_.allocate(static_cast<size_t>(bytes));
-  } else {
-    // Pages are touched, and so become resident, only as far as tensors reach.
-    data = ::mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (data == MAP_FAILED) data = nullptr;
+  const Block block = {static_cast<std::byte*>(allocate(static_cast<uint64_t>(bytes))), bytes};
+  if (block.data == nullptr)
+    fail(ErrorCode::kFAILED_ALLOCATION, "out of memory: {} bytes are needed{}", bytes,
+         temporary_ != nullptr ? " of the temporary storage allocator" : "");
+  if (!is_aligned(block.data)) {
+    free(block);
+    fail(ErrorCode::kFAILED_ALLOCATION,
+         "the allocator gave {}, which is not aligned to {} bytes as it was asked to",
+         static_cast<void*>(block.data), kAskedAlignment);
   }
-  if (data == nullptr)
-    fail(ErrorCode::kFAILED_ALLOCATION, "out of memory: the context needs {} bytes", bytes);
-  data_ = static_cast<std::byte*>(data);
+  data_ = block.data;
   bytes_ = bytes;
 }
 
+// What allocators of streams give is there when the stream comes to it; steps may be in others.
+void* DeviceMemory::allocate(uint64_t bytes) {
+  if (temporary_ != nullptr || allocator_ != nullptr) {
+    void* data = temporary_ != nullptr
+                     ? temporary_->allocateAsync(bytes, kAskedAlignment, 0, stream_)
+                     : allocator_->allocate(bytes, kAskedAlignment, 0);
+    if (!device_.is_host()) device_.copy_out(nullptr, nullptr, 0, stream_);
+    return data;
+  }
+  if (!device_.is_host()) return device_.allocate(bytes);
+  // Pages are touched, and so become resident, only as far as tensors reach.
+  void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return data == MAP_FAILED ? nullptr : data;
+}
+
 void DeviceMemory::free(const Block& block) {
-  if (allocator_ != nullptr)
+  if (temporary_ != nullptr) {
+    // Many allocators free at once what they were asked to free later.
+    if (!device_.is_host()) device_.copy_out(nullptr, nullptr, 0, stream_);
+    temporary_->deallocateAsync(block.data, stream_);
+  } else if (allocator_ != nullptr)
     allocator_->deallocate(block.data);
   else if (!device_.is_host())
     device_.release(block.data);

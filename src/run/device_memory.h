@@ -1,4 +1,5 @@
-// The memory that a context's tensors live in: its own, or the caller's.
+// Memory of the device that an engine's weights or a context's tensors live in: our own, the
+// caller's, or that of the caller's allocator.
 #pragma once
 
 #include <NvInferRuntime.h>
@@ -19,6 +20,9 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
+  /// From now on memory is another allocator's, which gives and takes it in the order of a stream;
+  /// null: the usual one's. There is none at first.
+  void take_from(nvinfer1::IGpuAllocator* temporary, cudaStream_t stream);
   /// Uses the caller's memory from now on; not owned.
   void borrow(void* data, int64_t bytes);
   /// At least `bytes`, 64-byte aligned. Grows our own memory; throws when the caller's is too small
@@ -35,10 +39,13 @@ class DeviceMemory {
     std::byte* data = nullptr;
     int64_t bytes = 0;
   };
+  void* allocate(uint64_t bytes);
   void free(const Block& block);
 
   const Device& device_;
   nvinfer1::IGpuAllocator* allocator_;
+  nvinfer1::IGpuAllocator* temporary_ = nullptr;
+  cudaStream_t stream_ = nullptr;  // of temporary_
   std::vector<Block> kept_;
   std::byte* data_ = nullptr;
   int64_t bytes_ = 0;

@@ -17,7 +17,8 @@ Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator
       log_(log),
       allocator_(allocator),
       device_(target.device()),
-      device_index_(device_.current()) {
+      device_index_(device_.current()),
+      weight_memory_(device_, allocator) {
   for (PlanStep& step : plan_.steps) {
     auto& engines = bodies_.emplace_back();
     for (const Plan& body : step.bodies)
@@ -42,9 +43,9 @@ void Engine::place_weights() {
     offsets.push_back(bytes);
     bytes += (t.bytes() + kAlignment - 1) / kAlignment * kAlignment;
   }
-  weight_memory_ = DeviceBuffer(device_, bytes);
+  weight_memory_.reserve(static_cast<int64_t>(bytes));
   for (size_t i = 0; i < plan_.weights.size(); ++i) {
-    auto* to = static_cast<std::byte*>(weight_memory_.data()) + offsets[i];
+    std::byte* to = weight_memory_.data() + offsets[i];
     device_.copy_in(to, plan_.weights[i].data(), plan_.weights[i].bytes(), nullptr);
     weights_[i] = to;
   }

@@ -8,6 +8,7 @@
 #include "plan/kernels.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
+#include "run/device_memory.h"
 
 namespace tenon {
 
@@ -41,7 +42,7 @@ class Engine {
   bool reads_on_device(int32_t tensor) const { return on_device_[static_cast<size_t>(tensor)]; }
   /// Why runs cannot be captured into a CUDA graph, naming a layer; "" when they can.
   const std::string& obstacle_to_capture() const { return obstacle_to_capture_; }
-  /// Where contexts get device memory from; null for our own.
+  /// Where the engine and its contexts get device memory from; null for our own.
   nvinfer1::IGpuAllocator* allocator() const { return allocator_; }
   /// Index of the input or output with that name, -1 for none.
   int find_binding(std::string_view name) const;
@@ -68,7 +69,7 @@ class Engine {
   nvinfer1::IGpuAllocator* allocator_;
   const Device& device_;
   int device_index_;
-  DeviceBuffer weight_memory_;
+  DeviceMemory weight_memory_;
   std::vector<const void*> weights_;
   std::vector<std::vector<const void*>> packed_;  // per step
   std::vector<bool> on_device_;                   // per tensor

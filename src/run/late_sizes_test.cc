@@ -1,5 +1,8 @@
 // Sizes that only running tells, through a plan file and a context.
+#include <climits>
+#include <cstdlib>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "ops/activation.h"
@@ -84,6 +87,74 @@ TEST(LateSizes, AnEnqueuedRunKeepsItsAllocatorAndTellsTheShapeAtOnce) {
   context.enqueue(stream);
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   EXPECT_EQ(out[4], 10);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+// Counts what it gave, in which stream, until it has given `most` blocks.
+class Lender final : public nvinfer1::IGpuAllocator {
+ public:
+  void* allocate(uint64_t, uint64_t, nvinfer1::AllocatorFlags) noexcept override {
+    ADD_FAILURE() << "memory of a run is asked for in its stream";
+    return nullptr;
+  }
+  void* allocateAsync(uint64_t size, uint64_t alignment, nvinfer1::AllocatorFlags,
+                      cudaStream_t stream) noexcept override {
+    if (given == most) return nullptr;
+    ++given, ++held;
+    streams.insert(stream);
+    return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  }
+  bool deallocateAsync(void* memory, cudaStream_t stream) noexcept override {
+    --held;
+    streams.insert(stream);
+    std::free(memory);
+    return true;
+  }
+  int given = 0, held = 0, most = INT_MAX;
+  std::set<cudaStream_t> streams;
+};
+
+TEST(LateSizes, ATemporaryAllocatorLendsMemoryForOneRun) {
+  Runner r(positions());
+  std::vector<float> some{0, 1, 0, 1, 1, 0}, all(6, 1);
+  Lender lender;
+  r.context.set_temporary_allocator(&lender);
+  EXPECT_EQ(r.context.temporary_allocator(), &lender);
+  for (int round = 1; round <= 2; ++round) {
+    r.input("x", {6}, some);
+    ASSERT_EQ(r.error(), "");
+    EXPECT_THAT(r.outputs[0].floats(), ElementsAre(2, 6, 8));
+    r.input("x", {6}, all);
+    ASSERT_EQ(r.error(), "");
+    EXPECT_THAT(r.outputs[0].floats(), ElementsAre(0, 2, 4, 6, 8, 10));
+    EXPECT_EQ(lender.held, 0);
+    EXPECT_GE(lender.given, 2 * round);
+  }
+  lender.most = lender.given + 1;  // not enough for a run
+  EXPECT_THAT(r.error(), HasSubstr("needed of the temporary storage allocator"));
+  EXPECT_EQ(lender.held, 0);
+  r.context.set_temporary_allocator(nullptr);
+  ASSERT_EQ(r.error(), "");
+  EXPECT_THAT(r.outputs[0].floats(), ElementsAre(0, 2, 4, 6, 8, 10));
+  EXPECT_EQ(lender.given, lender.most);
+}
+
+TEST(LateSizes, AnEnqueuedRunKeepsItsTemporaryAllocator) {
+  Context context(positions(), true);
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  std::vector<float> x(6, 1), y(6);
+  context.set_address(0, x.data());
+  context.set_address(1, y.data());
+  Lender lender;
+  context.set_temporary_allocator(&lender);
+  context.enqueue(stream);
+  context.set_temporary_allocator(nullptr);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_THAT(y, ElementsAre(0, 2, 4, 6, 8, 10));
+  EXPECT_GT(lender.given, 0);
+  EXPECT_EQ(lender.held, 0);
+  EXPECT_THAT(lender.streams, ElementsAre(stream));
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 

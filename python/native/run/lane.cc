@@ -14,6 +14,8 @@ namespace {
 
 // Results below this come by a copy that needs no pinned memory, which is taken in pages.
 constexpr size_t kLeastPinned = 16 << 10;
+// What kernels on a GPU want at most. Parts of arrays may begin anywhere.
+constexpr uintptr_t kAlignment = 16;
 
 size_t bytes_of(const Port& port, const Dims& shape) {
   size_t bytes = port.type->bytes;
@@ -70,6 +72,11 @@ class GpuRun {
   void copy_in();
   void copy_out();
   void finish_results();
+  // Whether the engine reads a copy of the array, in the GPU's memory.
+  static bool is_copied(const Port& port, const ArrayView& view) {
+    return !port.is_on_host
+           && (!view.on_gpu() || reinterpret_cast<uintptr_t>(view.data()) % kAlignment != 0);
+  }
   // Whether output i goes to the host.
   bool goes_out(size_t i) const {
     return call_.out[i] != nullptr ? !call_.out[i]->on_gpu() : !call_.results_on_gpu;
@@ -101,8 +108,8 @@ void GpuRun::set_inputs() {
         copy(data, view.data(), view.bytes(), cudaMemcpyDeviceToHost, stream());
         check_cuda(cudaStreamSynchronize(stream()), "copying an array");
       });
-    } else if (!port.is_on_host && !view.on_gpu()) {
-      if (work.is_captured())
+    } else if (is_copied(port, view)) {
+      if (!view.on_gpu() && work.is_captured())
         raise(PyExc_ValueError, port.label() + ": a CUDA graph captures no array of the host");
       data = work.buffer(i).at_least(view.bytes());
       if (data == nullptr)
@@ -142,8 +149,10 @@ void GpuRun::copy_in() {
   bool is_read_later = false;
   for (size_t i = 0; i < call_.inputs.size(); ++i) {
     const ArrayView& view = *call_.inputs[i];
-    if (view.on_gpu() || ports_.input(i).is_on_host) continue;
-    copy(lane_.gpu->buffer(i).data(), view.data(), view.bytes(), cudaMemcpyHostToDevice, stream());
+    if (!is_copied(ports_.input(i), view)) continue;
+    copy(lane_.gpu->buffer(i).data(), view.data(), view.bytes(),
+         view.on_gpu() ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice, stream());
+    if (view.on_gpu()) continue;
     // Of ordinary memory the runtime takes a copy before it returns.
     cudaPointerAttributes attributes = {};
     if (!waits_ && cudaPointerGetAttributes(&attributes, view.data()) == cudaSuccess)
