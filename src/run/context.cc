@@ -27,8 +27,7 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
   borders_.allocators.resize(bindings);
   reached_.resize(bindings);
   symbols_.resize(engine_->plan().symbols.size());
-  for (int32_t i = 1; i < engine_->stages().count; ++i)
-    stage_memory_.push_back(make_memory());
+  for (int32_t i = 1; i < engine_->stages().count; ++i) stage_memory_.push_back(make_memory());
   for (const PlanTensor& t : engine_->plan().tensors)
     late_memory_.push_back(t.place == PlanTensor::Place::kLate ? make_memory() : nullptr);
   host_inputs_.resize(engine_->plan().steps.size());

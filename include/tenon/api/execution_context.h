@@ -157,8 +157,8 @@ class IExecutionContext : public INoCopy {
     return mImpl->getMaxOutputSize(tensorName);
   }
 
-  /// Sets who gives memory whose size only running tells, by allocateAsync(), until the run ends; not
-  /// owned. Runs that were enqueued keep theirs. Null: the engine's allocator gives it, and it stays.
+  /// Sets who gives memory whose size only running tells, by allocateAsync(), until the run ends;
+  /// not owned. Runs that were enqueued keep theirs. Null: the engine's allocator, and it stays.
   bool setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept {
     return mImpl->setTemporaryStorageAllocator(allocator);
   }
