@@ -94,7 +94,7 @@ def write_faster_rcnn(folder):
     torch.manual_seed(0)
     model = torchvision.models.detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights=None, weights_backbone=None)
     settle(model.backbone, (2, 3, 320, 320))
-    torch.nn.init.normal_(model.roi_heads.box_predictor.cls_score.weight, std=0.1)  # some classes are likely
+    torch.nn.init.normal_(model.roi_heads.box_predictor.cls_score.weight, std=0.02)  # some classes are likely
     export(model.eval(), ([torch.rand(3, 320, 320)],), folder / "faster_rcnn.onnx", input_names=["input"],
            output_names=["boxes", "labels", "scores"])
 
