@@ -15,6 +15,19 @@ void BlockConvolution::begin(const RunArguments& arguments, float*) {
   out_ = static_cast<float*>(arguments.outputs[0]);
 }
 
+void lie_in(Layout layout, Kernel& kernel, const KernelRequest& request) {
+  constexpr size_t kBias = 2, kFirstOperand = 3;
+  const auto& inputs = request.inputs;
+  kernel.input_layouts.assign(inputs.size(), Layout::kLinear);
+  kernel.input_layouts[0] = layout;
+  for (size_t i = kFirstOperand; i < inputs.size(); ++i)
+    if (inputs[i].shape == request.outputs[0].shape) kernel.input_layouts[i] = layout;
+  kernel.output_layouts.assign(1, layout);
+  kernel.input_is_packed.assign(inputs.size(), false);
+  for (size_t i = 1; i <= kBias && i < inputs.size(); ++i)
+    kernel.input_is_packed[i] = inputs[i].present;
+}
+
 std::vector<Window> convolution_windows(const Convolution& op, std::span<const TensorSpec> inputs,
                                         const Shape& result) {
   const Shape& data = inputs[0].shape;

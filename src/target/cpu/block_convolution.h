@@ -13,6 +13,9 @@ namespace tenon::cpu {
 std::vector<Window> convolution_windows(const Convolution& op, std::span<const TensorSpec> inputs,
                                         const Shape& result);
 
+/// Data, result and operands of its shape are to lie in that layout; weights and bias are packed.
+void lie_in(Layout layout, Kernel& kernel, const KernelRequest& request);
+
 /// A convolution in blocks, and where the tensors of the run that is under way are.
 class BlockConvolution : public BlockExecution {
  protected:

@@ -22,6 +22,7 @@ constexpr Candidate kConvolution[] = {
     {"narrow_convolution", offer_narrow_convolution, true},  // oneDNN fills maps up to a vector
     {"line_convolution", offer_line_convolution, true},      // oneDNN multiplies row by row
     {"winograd", offer_winograd, true},  // deep layers of few tiles read many weights
+    {"depthwise_convolution", offer_depthwise_convolution, true},  // less gain from far memory
     {"onednn_convolution", offer_onednn_convolution},
     {"convolution", offer_convolution},
     {"onednn_convolution_16bit", widened<offer_onednn_convolution>},
@@ -59,6 +60,7 @@ constexpr Candidate kReorder[] = {{"onednn_reorder", offer_onednn_reorder, true}
                                   {"reorder", offer_reorder}};
 #else
 constexpr Candidate kConvolution[] = {{"winograd", offer_winograd, true},
+                                      {"depthwise_convolution", offer_depthwise_convolution},
                                       {"convolution", offer_convolution},
                                       {"convolution_16bit", widened<offer_convolution>},
                                       {"reference", offer_reference}};

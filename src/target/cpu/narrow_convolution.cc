@@ -8,11 +8,13 @@ namespace tenon::cpu {
 namespace {
 
 /// Beyond that the library's blocks of maps and channels are full.
-constexpr int64_t kFewMaps = 8, kFewChannels = 4;
+constexpr int64_t kFewMaps = 12, kFewChannels = 4;
 /// Padded rows of a wider reach are mostly zeros, and may not fit memory.
 constexpr int64_t kMostReach = 1024;
 /// Floats of the padded rows of one task.
 constexpr int64_t kRowFloats = 1 << 16;
+/// Channels, and elements of a row, of a tile that is turned at a time.
+constexpr int64_t kTurned = 8;
 
 class NarrowConvolution final : public BlockConvolution {
  public:
@@ -28,7 +30,9 @@ class NarrowConvolution final : public BlockConvolution {
     vertical_ = windows[0];
     horizontal_ = windows[1];
     require(horizontal_.stride == 1, "only a stride of 1 along rows is supported");
+    lanes_ = channel_block(inputs[0].layout);
     channels_ = data[1];
+    planes_ = (channels_ + lanes_ - 1) / lanes_ * lanes_;
     maps_ = op.output_maps;
     in_height_ = data[2];
     in_width_ = data[3];
@@ -44,8 +48,8 @@ class NarrowConvolution final : public BlockConvolution {
   void run_task(int64_t task, float* room) const override {
     const int64_t first = task % blocks_ * rows_, image = task / blocks_;
     const int64_t count = std::min(rows_, height_ - first);
-    pad(data_ + image * channels_ * in_height_ * in_width_,
-        first * vertical_.stride - vertical_.pre, room);
+    pad(data_ + image * planes_ * in_height_ * in_width_, first * vertical_.stride - vertical_.pre,
+        room);
     for (int64_t row = 0; row < count; ++row) {
       float* to = out_ + (image * maps_ * height_ + first + row) * width_;
       const int64_t step = height_ * width_;
@@ -86,21 +90,39 @@ class NarrowConvolution final : public BlockConvolution {
   void pad(const float* image, int64_t top, float* to) const {
     const int64_t pre = horizontal_.pre;
     for (int64_t c = 0; c < channels_; ++c)
-      for (int64_t i = 0; i < in_rows_; ++i, to += padded_) {
+      for (int64_t i = 0; i < in_rows_; ++i) {
+        float* row = to + (c * in_rows_ + i) * padded_;
         const int64_t y = top + i;
         if (y < 0 || y >= in_height_) {
-          std::fill_n(to, padded_, 0.f);
+          std::fill_n(row, padded_, 0.f);
           continue;
         }
-        std::fill_n(to, pre, 0.f);
-        std::copy_n(image + (c * in_height_ + y) * in_width_, in_width_, to + pre);
-        std::fill_n(to + pre + in_width_, padded_ - pre - in_width_, 0.f);
+        std::fill_n(row, pre, 0.f);
+        if (lanes_ == 1)
+          std::copy_n(image + (c * in_height_ + y) * in_width_, in_width_, row + pre);
+        else if (c % kTurned == 0)
+          turn(image, c, y, row + pre);
+        std::fill_n(row + pre + in_width_, padded_ - pre - in_width_, 0.f);
       }
-    std::fill_n(to, kCorrelateSlack, 0.f);
+    std::fill_n(to + channels_ * in_rows_ * padded_, kCorrelateSlack, 0.f);
+  }
+
+  // Row y of some channels that lie in a block, each to a row of its own.
+  void turn(const float* image, int64_t channel, int64_t y, float* row) const {
+    const float* from =
+        image + (channel / lanes_ * in_height_ + y) * in_width_ * lanes_ + channel % lanes_;
+    const int64_t step = in_rows_ * padded_, count = std::min(kTurned, channels_ - channel);
+    int64_t x = 0;
+    for (; count == kTurned && x + kTurned <= in_width_; x += kTurned)
+      simd_.turn(reinterpret_cast<const uint32_t*>(from + x * lanes_), lanes_,
+                 reinterpret_cast<uint32_t*>(row + x), step);
+    for (; x < in_width_; ++x)
+      for (int64_t i = 0; i < count; ++i) row[i * step + x] = from[x * lanes_ + i];
   }
 
   Window vertical_, horizontal_;
   int64_t channels_, maps_, in_height_, in_width_, height_, width_;
+  int64_t lanes_, planes_;                       // channels of a block; of an image, whole blocks
   int64_t padded_;                               // width of a padded row
   int64_t rows_ = 1, blocks_ = 0, in_rows_ = 1;  // of a task; tasks of an image; input of a task
   std::vector<int64_t> offsets_;                 // of the elements under a window, from its first
@@ -114,7 +136,14 @@ Offer offer_narrow_convolution(const KernelRequest& request) {
   const Shape& data = request.inputs[0].shape;
   if (op.output_maps > kFewMaps && (data.rank() < 2 || data[1] > kFewChannels))
     return "only few maps or few channels are supported";
-  return offer_block_convolution<NarrowConvolution>(request);
+  Offer offer = offer_block_convolution<NarrowConvolution>(request);
+  // Data may arrive in blocks of channels: rows are copied once in any case.
+  if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&offer))
+    if (const Layout layout = request.inputs[0].layout; channel_block(layout) > 1) {
+      (*kernel)->input_layouts.assign(request.inputs.size(), Layout::kLinear);
+      (*kernel)->input_layouts[0] = layout;
+    }
+  return offer;
 }
 
 }  // namespace tenon::cpu

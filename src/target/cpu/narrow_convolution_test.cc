@@ -24,18 +24,21 @@ Convolution convolution(const Case& c) {
   return op;
 }
 
-LayerTest layer(const Case& c) {
+LayerTest layer(const Case& c, Layout layout = Layout::kLinear) {
   return {convolution(c),
-          {data(c.data), constant({c.maps, c.data[1], c.kernel[0], c.kernel[1]}),
+          {data(c.data, 1, layout), constant({c.maps, c.data[1], c.kernel[0], c.kernel[1]}),
            constant({c.maps}, 3)}};
 }
 
 class NarrowConvolutionTest : public testing::TestWithParam<Case> {};
 
 TEST_P(NarrowConvolutionTest, EqualsReference) {
-  LayerTest test = layer(GetParam());
-  ASSERT_EQ(test.offer("narrow_convolution"), "");
-  expect_close(test.run(), test.reference(), kTolerance);
+  for (const Layout layout : {Layout::kLinear, Layout::kBlocked8, Layout::kBlocked16}) {
+    LayerTest test = layer(GetParam(), layout);
+    ASSERT_EQ(test.offer("narrow_convolution"), "");
+    EXPECT_EQ(test.kernel().input_layouts[0], layout);  // nothing is reordered before it
+    expect_close(test.run(), test.reference(), kTolerance);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -46,6 +49,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"colours", 3, {5, 5}, {1, 1}, {2, 2}, {2, 2}, {1, 1}, {1, 32, 40, 129}},
         Case{"stem", 64, {9, 9}, {1, 1}, {4, 4}, {4, 4}, {1, 1}, {1, 3, 33, 47}},
         Case{"seven_maps", 7, {3, 3}, {2, 1}, {1, 1}, {1, 1}, {1, 1}, {2, 6, 15, 31}},
+        Case{"odd_channels", 3, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {2, 29, 11, 21}},
+        Case{"nine_maps", 9, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 32, 9, 40}},
         Case{"two_maps", 2, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {3, 5, 4, 5}},
         Case{"dilated", 4, {3, 3}, {1, 1}, {2, 3}, {2, 3}, {2, 3}, {1, 4, 21, 150}},
         Case{"asymmetric", 5, {3, 4}, {3, 1}, {0, 2}, {2, 1}, {1, 1}, {1, 4, 16, 10}},
@@ -57,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& i) { return i.param.name; });
 
 TEST(NarrowConvolutionTest, IsForFewMapsOrChannelsAndAStepOfOne) {
-  const Case wide{"", 9, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 5, 8, 8}};
+  const Case wide{"", 13, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 5, 8, 8}};
   EXPECT_EQ(layer(wide).offer("narrow_convolution"), "only few maps or few channels are supported");
   const Case striding{"", 2, {3, 3}, {1, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 5, 8, 8}};
   EXPECT_THAT(layer(striding).offer("narrow_convolution"), testing::HasSubstr("stride of 1"));

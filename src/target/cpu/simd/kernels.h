@@ -47,6 +47,26 @@ struct WinogradKernels {
   } tiles[4];
 };
 
+/// How the windows of a depthwise convolution lie over an image.
+struct DepthwiseForm {
+  struct Axis {
+    int64_t data, taps, stride, dilation, pre;  // elements of the data, taps of a window, ...
+  } y, x;
+  int64_t pixels;     // results in a row
+  int64_t step;       // floats from an element to the next in its row, of data and result
+  float least, most;  // of a result
+};
+
+/// Loops of depthwise convolution, over vectors of `lanes` channels.
+struct DepthwiseKernels {
+  int lanes;  // of Layout::kBlocked8 or kBlocked16
+  /// Rows [first, first + rows) of the results of so many vectors, which lie side by side in `in`
+  /// and, from row `first` on, in `out`: bias and the sums of the products. `weights` and `bias`
+  /// are those of the first vector: vector, tap, lane.
+  void (*run)(const DepthwiseForm& form, const float* in, const float* weights, const float* bias,
+              int64_t vectors, int64_t first, int64_t rows, float* out);
+};
+
 struct SimdKernels {
   const char* instruction_set;
   /// By UnaryOperation, ActivationType and ElementWiseOperation; null where there is no fast form.
@@ -94,6 +114,7 @@ struct SimdKernels {
   void (*round_to_bytes)(const float* in, float low, float high, int32_t zero, uint8_t* out,
                          int64_t n);
   WinogradKernels winograd;
+  DepthwiseKernels depthwise;
   /// Multiply-adds of registers, which measure_peaks() times; the result means nothing.
   struct {
     int64_t operations_per_round;

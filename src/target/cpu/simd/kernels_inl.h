@@ -1,5 +1,6 @@
 // The loops themselves; TENON_SIMD_NAMESPACE names the instruction set.
 #include "target/cpu/simd/correlate.h"
+#include "target/cpu/simd/depthwise.h"
 #include "target/cpu/simd/kernels.h"
 #include "target/cpu/simd/multiply_add.h"
 #include "target/cpu/simd/product.h"
@@ -136,6 +137,7 @@ const SimdKernels kKernels = {
     int_to_float,
     round_to_bytes,
     kWinograd,
+    kDepthwise,
     {2 * kChains * kVectorFloats, chains_of_multiply_adds}};
 
 }  // namespace TENON_SIMD_NAMESPACE

@@ -1,0 +1,42 @@
+// The epilogue of a convolution whose result is written part by part.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "target/cpu/pointwise.h"
+
+namespace tenon::cpu {
+
+/// A loop keeps its results within `least` and `most`, which is all there is to a ReLU or a clip;
+/// whatever else is computed for each part of the result just after it was written.
+class BlockedEpilogue {
+ public:
+  /// @param inputs those of the layer: operands are from 3 on. `output` lies in blocks of channels,
+  /// or channels last, which counts as one block.
+  BlockedEpilogue(const PointwiseProgram& program, std::span<const TensorSpec> inputs,
+                  const TensorSpec& output);
+
+  float least() const { return least_; }
+  float most() const { return most_; }
+  /// Whether there is more to compute than that.
+  bool has_rest() const { return rest_ != nullptr; }
+  /// Before the parts of a run.
+  void begin(const RunArguments& arguments);
+  /// What is left to do for `pixels` results from `first` on, of one block of channels. Blocks are
+  /// counted through all images. Padding channels are zeros before and after.
+  void run(int64_t block, int64_t first, int64_t pixels) const;
+
+ private:
+  float least_ = -std::numeric_limits<float>::infinity();
+  float most_ = std::numeric_limits<float>::infinity();
+  std::unique_ptr<PointwiseLoop> rest_;
+  std::vector<const void*> inputs_;
+  float* result_ = nullptr;
+  int64_t lanes_, plane_, blocks_;  // channels of a block; pixels; blocks of an image
+  int64_t used_;                    // channels of an image's last block
+};
+
+}  // namespace tenon::cpu
