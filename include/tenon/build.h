@@ -11,6 +11,10 @@ TENON_EXTENSION bool tenonSetTarget(nvinfer1::IBuilderConfig* config, const char
 TENON_EXTENSION const char* tenonTarget(const nvinfer1::IBuilderConfig* config) noexcept;
 TENON_EXTENSION bool tenonSetPortable(nvinfer1::IBuilderConfig* config, bool portable) noexcept;
 TENON_EXTENSION bool tenonIsPortable(const nvinfer1::IBuilderConfig* config) noexcept;
+TENON_EXTENSION bool tenonSetWeightGrowthLimits(nvinfer1::IBuilderConfig* config, size_t layer,
+                                                size_t plan) noexcept;
+TENON_EXTENSION size_t tenonWeightGrowthLimit(const nvinfer1::IBuilderConfig* config,
+                                              bool ofLayer) noexcept;
 
 namespace tenon {
 
@@ -37,6 +41,26 @@ inline bool set_portable(nvinfer1::IBuilderConfig& config, bool portable) noexce
 /// Whether plans are portable.
 inline bool is_portable(const nvinfer1::IBuilderConfig& config) noexcept {
   return tenonIsPortable != nullptr && tenonIsPortable(&config);
+}
+
+/// Kernels may hold weights in a form that is larger than the network's: those of Winograd's
+/// convolution take up to four times as much for windows of 3x3, and more for others. Limits how
+/// many bytes more the weights of any one layer take, and those of all layers together, which are
+/// served in the order in which they run; each body of a loop or conditional counts as a plan of
+/// its own. Kernels that want more are passed over. SIZE_MAX, the default, is no limit. False when
+/// `config` is not Tenon's.
+inline bool set_weight_growth_limits(nvinfer1::IBuilderConfig& config, size_t layer,
+                                     size_t plan) noexcept {
+  return tenonSetWeightGrowthLimits != nullptr && tenonSetWeightGrowthLimits(&config, layer, plan);
+}
+
+/// The limit of a layer, in bytes.
+inline size_t layer_weight_growth_limit(const nvinfer1::IBuilderConfig& config) noexcept {
+  return tenonWeightGrowthLimit != nullptr ? tenonWeightGrowthLimit(&config, true) : SIZE_MAX;
+}
+/// The limit of all layers together, in bytes.
+inline size_t weight_growth_limit(const nvinfer1::IBuilderConfig& config) noexcept {
+  return tenonWeightGrowthLimit != nullptr ? tenonWeightGrowthLimit(&config, false) : SIZE_MAX;
 }
 
 }  // namespace tenon

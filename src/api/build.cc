@@ -249,6 +249,7 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
                      || (settings.hardware == nvinfer1::HardwareCompatibilityLevel::kAMPERE_PLUS
                          && !target.device().is_host());
   options.tf32 = settings.flag(BuilderFlag::kTF32);
+  options.most_growth = settings.weight_growth;
   options.aux_streams = std::clamp(settings.aux_streams, 0, Plan::kMostAuxStreams);
   options.time_kernels = settings.optimization_level > 0;
   options.error_on_timing_cache_miss = settings.flag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);

@@ -12,6 +12,7 @@
 #include "api/live.h"
 #include "api/optimization_profile.h"
 #include "api/timing_cache.h"
+#include "plan/plan.h"
 
 namespace tenon {
 
@@ -50,6 +51,7 @@ struct BuilderSettings {
   std::string remote_tuning;
   std::string target;  // "": the default
   bool portable = false;
+  WeightGrowth weight_growth;
 
   bool flag(nvinfer1::BuilderFlag f) const { return (flags >> static_cast<int>(f) & 1u) != 0; }
 };
@@ -63,6 +65,7 @@ class BuilderConfig final : public nvinfer1::IBuilderConfig,
   /// "" for the default; false, after an error, when this machine does not have it.
   bool set_target(const char* name);
   void set_portable(bool portable) { s_.portable = portable; }
+  void set_weight_growth(const WeightGrowth& most) { s_.weight_growth = most; }
 
   void setAvgTimingIterations(int32_t iterations) noexcept override;
   int32_t getAvgTimingIterations() const noexcept override { return s_.timing_iterations; }

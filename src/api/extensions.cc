@@ -119,6 +119,20 @@ bool tenonIsPortable(const nvinfer1::IBuilderConfig* config) noexcept {
   return ours != nullptr && ours->settings().portable;
 }
 
+bool tenonSetWeightGrowthLimits(nvinfer1::IBuilderConfig* config, size_t layer,
+                                size_t plan) noexcept {
+  tenon::BuilderConfig* ours = tenon::BuilderConfig::find(config);
+  if (ours != nullptr) ours->set_weight_growth({layer, plan});
+  return ours != nullptr;
+}
+
+size_t tenonWeightGrowthLimit(const nvinfer1::IBuilderConfig* config, bool ofLayer) noexcept {
+  const tenon::BuilderConfig* ours = tenon::BuilderConfig::find(config);
+  const tenon::WeightGrowth most =
+      ours != nullptr ? ours->settings().weight_growth : tenon::WeightGrowth();
+  return ofLayer ? most.layer : most.plan;
+}
+
 nvinfer1::ICudaEngine* tenonOpenPlan(nvinfer1::IRuntime* runtime, const char* path) noexcept {
   tenon::RuntimeView* ours = tenon::RuntimeView::find(runtime);
   return ours != nullptr ? ours->open_plan(path) : nullptr;

@@ -72,9 +72,14 @@ TEST(Precisions, TargetsAreNamed) {
   EXPECT_TRUE(set_target(*s.config, "cpu"));
   EXPECT_STREQ(target(*s.config), "cpu");
   EXPECT_TRUE(set_portable(*s.config, true));
+  EXPECT_EQ(weight_growth_limit(*s.config), SIZE_MAX);
+  EXPECT_TRUE(set_weight_growth_limits(*s.config, 1000, 5000));
+  EXPECT_EQ(layer_weight_growth_limit(*s.config), 1000u);
+  EXPECT_EQ(weight_growth_limit(*s.config), 5000u);
   s.config->reset();
   EXPECT_STREQ(target(*s.config), "");
   EXPECT_FALSE(is_portable(*s.config));
+  EXPECT_EQ(weight_growth_limit(*s.config), SIZE_MAX);
 }
 
 TEST(Precisions, StronglyTypedNetworksKeepTheirTypes) {

@@ -51,7 +51,8 @@ Plan build_plan(Network& network, const Target& target, const BuildOptions& opti
   if (options.portable) {
     nest_control_flow(network);
     source = std::make_shared<PlanSource>(PlanSource{clone(network), options.precision,
-                                                     options.time_kernels, options.most_workspace});
+                                                     options.time_kernels, options.most_workspace,
+                                                     options.most_growth});
   }
   OptimizeOptions passes{options.log, options.precision, {}};
   if (options.progress != nullptr)

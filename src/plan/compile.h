@@ -46,6 +46,7 @@ struct BuildOptions {
   /// Bytes of scratch memory that one layer may want, at the optimum of the first profile. Kernels
   /// that want more are passed over.
   size_t most_workspace = SIZE_MAX;
+  WeightGrowth most_growth;
   Precision precision;
   /// KernelRequest::tf32.
   bool tf32 = false;

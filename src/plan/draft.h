@@ -23,6 +23,8 @@ class Draft {
   const BuildOptions& options;
   Plan plan;
   std::vector<std::unique_ptr<Kernel>> kernels;  // one per step, null for layers with bodies
+  /// What the weights of all kernels so far take beyond the network's own, in bytes.
+  size_t growth = 0;
   /// Where in schedule.layers() the layer is whose steps are being added.
   int32_t position = 0;
 

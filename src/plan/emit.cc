@@ -180,7 +180,10 @@ void emit(Draft& draft, const Node& node) {
   const Request asked(draft, node);
   const KernelRequest request{*node.op,        asked.inputs, asked.outputs,
                               asked.constants, nullptr,      draft.options.tf32};
-  auto kernel = choose_kernel(draft.target, request, describe(node), draft.options);
+  const WeightGrowth& most = draft.options.most_growth;
+  auto kernel = choose_kernel(draft.target, request, describe(node), draft.options,
+                              std::min(most.layer, most.plan - draft.growth));
+  draft.growth += growth_of(*kernel, request);
   if (!kernel->note.empty()) draft.options.log.warning("{}: {}", describe(node), kernel->note);
 
   std::vector<int32_t> in, out;

@@ -6,6 +6,7 @@
 #include "ops/activation.h"
 #include "ops/elementwise.h"
 #include "ops/shuffle.h"
+#include "plan/plan_test_network.h"
 
 namespace tenon {
 namespace {
@@ -68,6 +69,40 @@ TEST(Emit, OutputsLieWhereTheyAreNeeded) {
   };
   EXPECT_EQ(place(0), Place::kArena);
   EXPECT_EQ(place(1), Place::kOutput);
+}
+
+// Three layers whose kernels' weights want more than the network's: the last finds no room left.
+TEST(Emit, LayersShareTheRoomThatWeightsMayTake) {
+  const auto plan_within = [](size_t limit) {
+    Network n;
+    Value* x = &n.add_input("image", DataType::kFLOAT, {1, 32, 56, 56});
+    for (const char* name : {"a", "b", "c"}) x = &testing::convolve(n, *x, name, 32, 32);
+    n.mark_output(*x);
+    n.infer();
+    BuildOptions options;
+    options.time_kernels = false;
+    options.most_growth.plan = limit;
+    return compile(n, cpu_target(), options);
+  };
+  const auto weight_bytes = [](const Plan& plan) {
+    std::vector<size_t> layers;
+    for (const PlanStep& step : plan.steps) {
+      size_t bytes = 0;
+      for (const int32_t w : step.packed) bytes += plan.weights[static_cast<size_t>(w)].bytes();
+      if (bytes > 0) layers.push_back(bytes);
+    }
+    return layers;
+  };
+  constexpr size_t kPlain = (32 * 32 * 9 + 32) * sizeof(float);
+  const std::vector<size_t> free = weight_bytes(plan_within(SIZE_MAX));
+  ASSERT_EQ(free.size(), 3u);
+  const size_t growth = free[0] - kPlain;
+  ASSERT_GT(growth, kPlain);
+  const std::vector<size_t> limited = weight_bytes(plan_within(5 * growth / 2));
+  ASSERT_EQ(limited.size(), 3u);
+  EXPECT_EQ(limited[0], kPlain + growth);
+  EXPECT_EQ(limited[1], kPlain + growth);
+  EXPECT_LE(limited[2], kPlain + growth / 2);
 }
 
 }  // namespace

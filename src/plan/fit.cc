@@ -29,6 +29,7 @@ Plan built_again(const Plan& plan, const Target& target, const Log& log) {
   options.verbosity = plan.verbosity;
   options.time_kernels = source.time_kernels;
   options.most_workspace = source.most_workspace;
+  options.most_growth = source.most_growth;
   options.precision = source.precision;
   options.tf32 = plan.tf32;
   options.portable = true;

@@ -39,6 +39,7 @@ BuildOptions options_for(bool portable) {
   options.tf32 = true;
   options.precision = {DataType::kHALF, Precision::Constraints::kPrefer};
   options.most_workspace = size_t{1} << 30;
+  options.most_growth = {1000, 5000};
   return options;
 }
 
@@ -143,6 +144,8 @@ TEST(Fit, ANetworkComesBackWithAllThatWasSet) {
   EXPECT_EQ(copy->nodes()[0]->output_types[0], DataType::kHALF);
   EXPECT_EQ(copy->nodes()[0]->metadata, "meta");
   EXPECT_EQ(plan.source->most_workspace, size_t{1} << 30);
+  EXPECT_EQ(plan.source->most_growth.layer, 1000u);
+  EXPECT_EQ(plan.source->most_growth.plan, 5000u);
   EXPECT_EQ(plan.source->precision.narrow, DataType::kHALF);
   EXPECT_TRUE(plan.tf32);
 }

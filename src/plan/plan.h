@@ -95,12 +95,20 @@ struct RequiredPlugin {
   friend bool operator==(const RequiredPlugin&, const RequiredPlugin&) = default;
 };
 
+/// Bytes that weights in the form of their kernels may take beyond the network's own. Kernels that
+/// want more are passed over.
+struct WeightGrowth {
+  size_t layer = SIZE_MAX;  // of one layer
+  size_t plan = SIZE_MAX;   // of all, those in bodies counted for each body by itself
+};
+
 /// What a portable plan is built from, and how: it can be built again on another machine.
 struct PlanSource {
   std::shared_ptr<const Network> network;
   Precision precision;
   bool time_kernels = true;
   size_t most_workspace = SIZE_MAX;
+  WeightGrowth most_growth;
 };
 
 struct Plan {

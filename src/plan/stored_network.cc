@@ -169,7 +169,8 @@ fb::Offset<schema::Source> write_source(fb::FlatBufferBuilder& b, const PlanSour
   const auto network = write_network(b, *source.network, section);
   return schema::CreateSource(b, network, number_of(source.precision.narrow),
                               static_cast<uint8_t>(source.precision.constraints),
-                              source.time_kernels, source.most_workspace);
+                              source.time_kernels, source.most_workspace, source.most_growth.layer,
+                              source.most_growth.plan);
 }
 
 std::shared_ptr<const PlanSource> read_source(const schema::Source& in,
@@ -187,6 +188,7 @@ std::shared_ptr<const PlanSource> read_source(const schema::Source& in,
   source->precision.constraints = static_cast<Precision::Constraints>(in.constraints());
   source->time_kernels = in.time_kernels();
   source->most_workspace = in.most_workspace();
+  source->most_growth = {in.most_layer_growth(), in.most_growth()};
   return source;
 }
 

@@ -99,47 +99,68 @@ size_t index_of(std::span<const Candidate> list, std::string_view name) {
   return list.size();
 }
 
-// Why the kernel cannot be taken, "" if it can: it keeps within the limit of workspace.
-std::string refusal(const Kernel& kernel, const KernelRequest& request, size_t most_workspace) {
-  if (most_workspace == SIZE_MAX) return "";
-  const size_t bytes = Prepared(kernel, request).execution->scratch_bytes();
-  if (bytes <= most_workspace) return "";
-  return fmt::format("{}: it wants {} bytes of workspace, and the limit is {}", kernel.name, bytes,
-                     most_workspace);
-}
-
-// The first candidate from `first` on that accepts and keeps within the limit of workspace.
-Choice choose_within(const Target& target, const KernelRequest& request, size_t first,
-                     size_t most_workspace) {
-  Choice choice = choose(target, request, first);
-  if (choice.kernel == nullptr) return choice;
-  const std::string reason = refusal(*choice.kernel, request, most_workspace);
-  if (reason.empty()) return choice;
-  choice.refusals.push_back(reason);
-  const size_t at = index_of(target.candidates(request.op), choice.kernel->name);
-  Choice next = choose_within(target, request, at + 1, most_workspace);
-  next.refusals.insert(next.refusals.begin(), choice.refusals.begin(), choice.refusals.end());
-  return next;
-}
-
 // How a timing cache names a kernel.
 std::string label_of(const Kernel& kernel) {
   return kernel.variant.empty() ? kernel.name : fmt::format("{}/{}", kernel.name, kernel.variant);
 }
 
-std::vector<std::unique_ptr<Kernel>> variants_of(const Kernel& kernel,
-                                                 const KernelRequest& request) {
-  auto variants = kernel.variants();
-  for (auto& variant : variants) complete(*variant, request);
-  return variants;
-}
+/// What kernels must keep within, and which did not.
+struct Limits {
+  size_t most_workspace, most_growth;
+  std::vector<std::string> passed_over = {};  // labels
 
-std::unique_ptr<Kernel> find_variant(std::unique_ptr<Kernel> kernel, std::string_view label,
-                                     const KernelRequest& request) {
-  if (label_of(*kernel) == label) return kernel;
-  for (auto& variant : variants_of(*kernel, request))
-    if (label_of(*variant) == label) return std::move(variant);
-  return nullptr;
+  // Why the kernel cannot be taken, "" if it can.
+  std::string refusal(const Kernel& kernel, const KernelRequest& request) {
+    const std::string reason = excess(kernel, request);
+    if (!reason.empty()) passed_over.push_back(label_of(kernel));
+    return reason;
+  }
+
+ private:
+  std::string excess(const Kernel& kernel, const KernelRequest& request) const {
+    const size_t growth = growth_of(kernel, request);
+    if (growth > most_growth)
+      return fmt::format(
+          "{}: its weights take {} bytes more than the network's, and the limit is {}", kernel.name,
+          growth, most_growth);
+    if (most_workspace == SIZE_MAX) return "";
+    const size_t bytes = Prepared(kernel, request).execution->scratch_bytes();
+    if (bytes <= most_workspace) return "";
+    return fmt::format("{}: it wants {} bytes of workspace, and the limit is {}", kernel.name,
+                       bytes, most_workspace);
+  }
+};
+
+/// Kernels of one candidate that may be taken: its first, and others of its variants.
+struct Contenders {
+  std::vector<std::unique_ptr<Kernel>> kernels;  // none when nobody accepts
+  std::vector<std::string> refusals;
+};
+
+// Those of the first candidate from `first` on that has any. Variants are only asked for where one
+// may take the place of the kernel.
+Contenders contenders(const Target& target, const KernelRequest& request, size_t first,
+                      Limits& limits, bool with_variants) {
+  Contenders found;
+  for (;;) {
+    Choice choice = choose(target, request, first);
+    found.refusals.insert(found.refusals.end(), choice.refusals.begin(), choice.refusals.end());
+    if (choice.kernel == nullptr) return found;
+    first = index_of(target.candidates(request.op), choice.kernel->name) + 1;
+    const std::string reason = limits.refusal(*choice.kernel, request);
+    std::vector<std::unique_ptr<Kernel>> variants;
+    if (with_variants || !reason.empty()) variants = choice.kernel->variants();
+    if (reason.empty()) found.kernels.push_back(std::move(choice.kernel));
+    for (auto& variant : variants) {
+      complete(*variant, request);
+      try {
+        if (limits.refusal(*variant, request).empty()) found.kernels.push_back(std::move(variant));
+      } catch (const Error&) {  // it cannot be made ready
+      }
+    }
+    if (!found.kernels.empty()) return found;
+    found.refusals.push_back(reason);
+  }
 }
 
 bool small_enough(const KernelRequest& request) {
@@ -156,42 +177,43 @@ bool small_enough(const KernelRequest& request) {
 
 }  // namespace
 
+size_t growth_of(const Kernel& kernel, const KernelRequest& request) {
+  size_t before = 0;
+  for (size_t i = 0; i < kernel.input_is_packed.size(); ++i)
+    if (kernel.input_is_packed[i] && request.constants[i] != nullptr)
+      before += request.constants[i]->bytes();
+  const size_t after = kernel.packed_bytes();
+  return before > 0 && after > before ? after - before : 0;
+}
+
 std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest request,
-                                      const std::string& layer, const BuildOptions& options) {
+                                      const std::string& layer, const BuildOptions& options,
+                                      size_t most_growth) {
   request.code_cache = options.code_cache;
   const auto list = target.candidates(request.op);
-  const auto next_choice = [&](size_t first) {
-    return choose_within(target, request, first, options.most_workspace);
+  Limits limits{options.most_workspace, most_growth};
+  const auto next = [&](size_t first) {
+    return contenders(target, request, first, limits, options.time_kernels);
   };
-  Choice choice = next_choice(0);
-  if (choice.kernel == nullptr)
+  Contenders field = next(0);
+  if (field.kernels.empty())
     fail(ErrorCode::kUNSUPPORTED_STATE, "layer {}: the target {} has no kernel for it: {}", layer,
-         target.name(), fmt::join(choice.refusals, "; "));
-  size_t at = index_of(list, choice.kernel->name);
+         target.name(), fmt::join(field.refusals, "; "));
+  const Kernel& first = *field.kernels.front();
+  size_t at = index_of(list, first.name);
   const auto is_timed = [&] { return at < list.size() && list[at].timed; };
-  const auto rivals_of = [&](const Kernel& kernel) {
-    auto rivals = variants_of(kernel, request);
-    std::erase_if(rivals, [&](const auto& rival) {
-      try {
-        return !refusal(*rival, request, options.most_workspace).empty();
-      } catch (const Error&) {
-        return true;
-      }
-    });
-    return rivals;
-  };
-  std::vector<std::unique_ptr<Kernel>> rivals;
-  if (options.time_kernels) rivals = rivals_of(*choice.kernel);
-  if (!options.time_kernels || (!is_timed() && rivals.empty()) || !small_enough(request))
-    return std::move(choice.kernel);
+  if (!options.time_kernels || (!is_timed() && field.kernels.size() == 1) || !small_enough(request))
+    return std::move(field.kernels.front());
 
-  TimingCache* cache = choice.kernel->timing_id ? options.timing_cache : nullptr;
-  const TimingKey key = timing_key(target, request, choice.kernel->timing_id.value_or(""));
+  TimingCache* cache = first.timing_id ? options.timing_cache : nullptr;
+  // Who was passed over might have won.
+  std::string id = first.timing_id.value_or("");
+  for (const std::string& label : limits.passed_over) id += fmt::format("|without {}", label);
+  const TimingKey key = timing_key(target, request, id);
   if (const auto known = cache != nullptr ? cache->find(key) : std::nullopt) {
     const std::string_view label = known->kernel;
-    Choice again = next_choice(index_of(list, label.substr(0, label.find('/'))));
-    if (again.kernel != nullptr)
-      if (auto found = find_variant(std::move(again.kernel), label, request)) return found;
+    for (auto& kernel : next(index_of(list, label.substr(0, label.find('/')))).kernels)
+      if (label_of(*kernel) == label) return std::move(kernel);
   }
   if (options.error_on_timing_cache_miss)
     fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it", layer);
@@ -205,27 +227,29 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
       return INFINITY;
     }
   };
-  float best = measured(*choice.kernel);
-  const auto race = [&](std::unique_ptr<Kernel> rival) {
-    const float ms = measured(*rival);
-    if (ms >= best) return;
-    best = ms;
-    choice.kernel = std::move(rival);
+  std::unique_ptr<Kernel> chosen;
+  float best = INFINITY;
+  const auto race = [&](Contenders& rivals) {
+    for (auto& rival : rivals.kernels) {
+      const float ms = measured(*rival);
+      if (chosen != nullptr && ms >= best) continue;
+      best = ms;
+      chosen = std::move(rival);
+    }
   };
-  for (auto& rival : rivals) race(std::move(rival));
+  race(field);
   while (is_timed()) {
-    Choice next = next_choice(at + 1);
-    if (next.kernel == nullptr) break;
-    at = index_of(list, next.kernel->name);
-    if (next.kernel->name == "reference" || next.kernel->name == "host")
+    field = next(at + 1);
+    if (field.kernels.empty()) break;
+    const std::string& name = field.kernels.front()->name;
+    at = index_of(list, name);
+    if (name == "reference" || name == "host")
       break;  // never quicker than a kernel made to be quick
-    rivals = rivals_of(*next.kernel);
-    race(std::move(next.kernel));
-    for (auto& rival : rivals) race(std::move(rival));
+    race(field);
   }
-  if (cache != nullptr && std::isfinite(best)) cache->insert(key, {label_of(*choice.kernel), best});
-  options.log.verbose("layer {}: {} in {:.3f} ms", layer, label_of(*choice.kernel), best);
-  return std::move(choice.kernel);
+  if (cache != nullptr && std::isfinite(best)) cache->insert(key, {label_of(*chosen), best});
+  options.log.verbose("layer {}: {} in {:.3f} ms", layer, label_of(*chosen), best);
+  return chosen;
 }
 
 }  // namespace tenon

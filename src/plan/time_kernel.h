@@ -5,10 +5,15 @@
 
 namespace tenon {
 
+/// Bytes that a kernel's packed form takes beyond the constants that it replaces.
+size_t growth_of(const Kernel& kernel, const KernelRequest& request);
+
 /// The kernel for one layer: the first candidate that accepts, or the quickest of those worth
 /// timing. The request's code cache is that of the options. Throws, listing every refusal, when
 /// nobody accepts.
+/// @param most_growth what growth_of() the kernel may be.
 std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest request,
-                                      const std::string& layer, const BuildOptions& options);
+                                      const std::string& layer, const BuildOptions& options,
+                                      size_t most_growth = SIZE_MAX);
 
 }  // namespace tenon

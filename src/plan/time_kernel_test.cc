@@ -14,7 +14,7 @@ namespace {
 int runs = 0;
 
 // Does nothing for the given time, with that much scratch memory.
-class SleepingKernel final : public Kernel {
+class SleepingKernel : public Kernel {
  public:
   SleepingKernel(const char* label, int milliseconds, size_t scratch, const KernelRequest& request)
       : milliseconds_(milliseconds), scratch_(scratch) {
@@ -178,6 +178,58 @@ TEST(ChooseKernel, PassesOverKernelsThatWantMoreWorkspaceThanTheLimit) {
     EXPECT_THAT(e.what(), ::testing::HasSubstr("quick: it wants 1000 bytes of workspace, and the "
                                                "limit is 99; slow: it wants 100 bytes"));
   }
+}
+
+// Packed weights that are three times as large as the network's, or twice: the quicker, the larger.
+class GrownKernel final : public SleepingKernel {
+ public:
+  GrownKernel(const KernelRequest& request, int times)
+      : SleepingKernel("grown", times == 3 ? 0 : 4, 100, request),
+        request_(request),
+        bytes_(static_cast<size_t>(times) * request.constants[0]->bytes()) {
+    variant = fmt::format("{} times", times);
+    input_is_packed[0] = true;
+  }
+  size_t packed_bytes() const override { return bytes_; }
+  std::vector<std::unique_ptr<Kernel>> variants() const override {
+    std::vector<std::unique_ptr<Kernel>> list;
+    list.push_back(std::make_unique<GrownKernel>(request_, 2));
+    return list;
+  }
+
+ private:
+  const KernelRequest& request_;  // while a kernel is chosen
+  size_t bytes_;
+};
+Offer grown(const KernelRequest& r) {
+  return std::make_unique<GrownKernel>(r, 3);
+}
+
+TEST(ChooseKernel, PassesOverKernelsWhoseWeightsGrowBeyondTheLimit) {
+  const FakeTarget target({{"grown", grown, true}, {"slow", slow, false}});
+  const Identity op;
+  const TensorSpec spec{DataType::kFLOAT, Layout::kLinear, {4}, true};
+  const Tensor weights(DataType::kFLOAT, {4});
+  const Tensor* constant = &weights;
+  const KernelRequest request{op, {&spec, 1}, {&spec, 1}, {&constant, 1}};
+  TimingCache cache;
+  BuildOptions options;
+  options.timing_cache = &cache;
+  const auto variant_within = [&](size_t limit) {
+    const auto kernel = choose_kernel(target, request, "layer", options, limit);
+    EXPECT_LE(growth_of(*kernel, request), limit);
+    return kernel->name + "/" + kernel->variant;
+  };
+  // What a limit chose is no answer for another one.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(variant_within(15), "slow/");
+    EXPECT_EQ(variant_within(16), "grown/2 times");
+    EXPECT_EQ(variant_within(31), "grown/2 times");
+    EXPECT_EQ(variant_within(32), "grown/3 times");
+    EXPECT_EQ(variant_within(SIZE_MAX), "grown/3 times");
+  }
+  options.time_kernels = false;
+  EXPECT_EQ(variant_within(16), "grown/2 times");
 }
 
 TEST(ChooseKernel, TimesVariantsOfAKernel) {

@@ -88,6 +88,12 @@ class Kernel {
   virtual std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                              std::span<const TensorSpec> outputs) const = 0;
   virtual StoredKernel store() const { return {state, packed}; }
+  /// Bytes of what store() packs, which need not be there yet.
+  virtual size_t packed_bytes() const {
+    size_t bytes = 0;
+    for (const Tensor& t : packed) bytes += t.bytes();
+    return bytes;
+  }
   /// Others of the same candidate, to be timed against this one. Asked while building.
   virtual std::vector<std::unique_ptr<Kernel>> variants() const { return {}; }
 

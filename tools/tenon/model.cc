@@ -25,7 +25,7 @@ using nvinfer1::BuilderFlag;
 using Clock = std::chrono::steady_clock;
 
 // "workspace:512M": bytes, or with K, M or G.
-std::pair<nvinfer1::MemoryPoolType, size_t> parse_pool(const std::string& text) {
+void set_pool(nvinfer1::IBuilderConfig& config, const std::string& text) {
   const auto [name, amount] = split_name(text);
   double value = 0;
   const auto [end, error] = std::from_chars(amount.data(), amount.data() + amount.size(), value);
@@ -41,14 +41,20 @@ std::pair<nvinfer1::MemoryPoolType, size_t> parse_pool(const std::string& text) 
     unit = 0;
   if (error != std::errc() || unit == 0 || value < 0)
     fail("--memPoolSize: '{}' is not an amount; expected for example workspace:512M", text);
+  const auto bytes = static_cast<size_t>(value * static_cast<double>(unit));
   if (name == "workspace")
-    return {nvinfer1::MemoryPoolType::kWORKSPACE,
-            static_cast<size_t>(value * static_cast<double>(unit))};
-  if (name == "tacticSharedMem")
-    return {nvinfer1::MemoryPoolType::kTACTIC_SHARED_MEMORY,
-            static_cast<size_t>(value * static_cast<double>(unit))};
-  if (name.starts_with("dla")) fail("--memPoolSize: there is no DLA here ('{}')", name);
-  fail("--memPoolSize: unknown pool '{}'; expected workspace", name);
+    config.setMemoryPoolLimit(nvinfer1::MemoryPoolType::kWORKSPACE, bytes);
+  else if (name == "tacticSharedMem")
+    config.setMemoryPoolLimit(nvinfer1::MemoryPoolType::kTACTIC_SHARED_MEMORY, bytes);
+  else if (name == "layerWeightGrowth")
+    set_weight_growth_limits(config, bytes, weight_growth_limit(config));
+  else if (name == "weightGrowth")
+    set_weight_growth_limits(config, layer_weight_growth_limit(config), bytes);
+  else if (name.starts_with("dla"))
+    fail("--memPoolSize: there is no DLA here ('{}')", name);
+  else
+    fail("--memPoolSize: unknown pool '{}'; expected workspace, weightGrowth or layerWeightGrowth",
+         name);
 }
 
 nvinfer1::ProfilingVerbosity verbosity_of(const std::string& text) {
@@ -75,10 +81,7 @@ void set_flags(nvinfer1::IBuilderConfig& config, const BuildOptions& options) {
     config.setBuilderOptimizationLevel(options.optimization_level);
   config.setMaxAuxStreams(options.aux_streams);
   config.setProfilingVerbosity(verbosity_of(options.verbosity));
-  for (const std::string& pool : options.memory_pools) {
-    const auto [type, bytes] = parse_pool(pool);
-    config.setMemoryPoolLimit(type, bytes);
-  }
+  for (const std::string& pool : options.memory_pools) set_pool(config, pool);
 }
 
 /// The timing cache of a build, kept in a file. What the file holds only saves time: one that

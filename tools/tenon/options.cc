@@ -152,7 +152,9 @@ void BuildOptions::add_to(CLI::App& app) {
   app.add_option("--inputIOFormats", input_formats,
                  "Type and format of the inputs: one for all or one for each, as fp16:chw");
   app.add_option("--outputIOFormats", output_formats, "The same of the outputs");
-  app.add_option("--memPoolSize", memory_pools, "Memory limits, as workspace:512M")
+  app.add_option("--memPoolSize", memory_pools,
+                 "Memory limits, as workspace:512M; weightGrowth:100M is how much more than in the "
+                 "model weights may take, layerWeightGrowth:10M of one layer")
       ->allow_extra_args(false);
   app.add_option("--timingCacheFile", timing_cache, "Read and update this timing cache");
   app.add_flag("--errorOnTimingCacheMiss", error_on_timing_cache_miss,

@@ -56,6 +56,9 @@ class WinogradKernel final : public Kernel {
     return prepare_winograd(op_, weights_, inputs, outputs[0]);
   }
   StoredKernel store() const override { return {state, {weights_->packed(), weights_->bias()}}; }
+  size_t packed_bytes() const override {
+    return static_cast<size_t>(form().floats()) * sizeof(float) + weights_->bias().bytes();
+  }
   std::vector<std::unique_ptr<Kernel>> variants() const override {
     std::vector<std::unique_ptr<Kernel>> list;
     for (auto& weights : others) {
