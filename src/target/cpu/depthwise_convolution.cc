@@ -1,5 +1,5 @@
 // Convolution of each channel by itself, in vectors of channels: each element is loaded once for
-// all the neighbouring windows that it is under, and padding is never stored (decision 0027).
+// all the neighbouring windows that it is under, and padding is never stored (decision 0026).
 #include <algorithm>
 #include <optional>
 
