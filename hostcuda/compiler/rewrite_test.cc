@@ -56,8 +56,17 @@ TEST(RewriteTest, ALaunchIsACallWithItsConfigurationBehind) {
   const std::string text =
       rewritten("void f() { ns::k<T, (a > b)><<<dim3(g, 1),\n  b>>>(x,\n  y); }\n");
   EXPECT_THAT(text, HasSubstr("ns::k<T, (a > b)>\n(x,\n  y), ::tenon::hostcuda::go({\"x.cu\", 1}, "
-                              "dim3 ( g , 1 ) , b); }"));
+                              "dim3(g, 1), b); }"));
   EXPECT_EQ(lines(text), 4);
+}
+
+TEST(RewriteTest, OperatorsOfTwoSignsStayWhole) {
+  EXPECT_THAT(rewritten("void f() { k<<<n == 1 ? 1 << 4 : n >> 2, n!=3, a>=b>>>(); }"),
+              HasSubstr("n == 1 ? 1 << 4 : n >> 2, n!=3, a>=b);"));
+  EXPECT_THAT(rewritten("__global__ void __launch_bounds__(N <= 2 ? 64 : 1 << 7) k() {}"),
+              HasSubstr(", N <= 2 ? 64 : 1 << 7}"));
+  EXPECT_THAT(rewritten("void f() { __shared__ T s[N == 2 ? 1 << 4 : 8]; }"),
+              HasSubstr("{ T s[N == 2 ? 1 << 4 : 8]; };"));
 }
 
 TEST(RewriteTest, AMemberTemplateOfADependentTypeIsCalledAsOne) {
@@ -90,8 +99,8 @@ TEST(RewriteTest, TextsAndRawTextsAreLeftAlone) {
 
 TEST(RewriteTest, SharedVariablesAreEachByThemselves) {
   const std::string text = rewritten("__device__ void f() { static __shared__ T a[4], b[2][3]; }");
-  EXPECT_THAT(text, HasSubstr("struct tenon_shared_0 { T a [ 4 ]; };"));
-  EXPECT_THAT(text, HasSubstr("struct tenon_shared_1 { T b [ 2 ] [ 3 ]; };"));
+  EXPECT_THAT(text, HasSubstr("struct tenon_shared_0 { T a[4]; };"));
+  EXPECT_THAT(text, HasSubstr("struct tenon_shared_1 { T b[2][3]; };"));
   EXPECT_THAT(
       text,
       HasSubstr("auto& b = ::tenon::hostcuda::shared<tenon_shared_1>(\"b\", {\"x.cu\", 1}).b;"));
@@ -102,7 +111,7 @@ TEST(RewriteTest, DynamicSharedMemoryIsAPointer) {
       rewritten("void f() { extern __shared__ __attribute__((aligned(16))) unsigned char s[]; }"),
       HasSubstr("unsigned char* const s = static_cast<unsigned char*>("));
   EXPECT_THAT(rewritten("void f() { extern __shared__ T s[][8]; }"),
-              HasSubstr("T (*const s)[ 8 ] = static_cast<T (*)[ 8 ]>("));
+              HasSubstr("T (*const s)[8] = static_cast<T (*)[8]>("));
   EXPECT_THAT(rewritten("namespace n { extern __shared__ T s[]; }"),
               HasSubstr("static ::tenon::hostcuda::DynamicShared<T> s;"));
 }

@@ -56,16 +56,6 @@ std::vector<std::size_t> meaningful(const Source& source, std::size_t begin, std
   return kept;
 }
 
-std::string text_of(const Source& source, const std::vector<std::size_t>& tokens, std::size_t begin,
-                    std::size_t end) {
-  std::string text;
-  for (std::size_t i = begin; i < end; ++i) {
-    if (!text.empty()) text += ' ';
-    text += source.tokens[tokens[i]].text;
-  }
-  return text;
-}
-
 // Places in `kept` of the declared names: the words in front of [ , = and the end, in no brackets.
 std::vector<std::size_t> names_in(const Source& source, const std::vector<std::size_t>& kept) {
   std::vector<std::size_t> names;

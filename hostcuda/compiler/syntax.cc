@@ -71,14 +71,22 @@ std::size_t closing(const Source& source, std::size_t open) {
   fail(source, source.tokens[open], "this bracket is never closed");
 }
 
-std::string flat(const Source& source, std::size_t begin, std::size_t end) {
+std::string text_of(const Source& source, const std::vector<std::size_t>& tokens, std::size_t begin,
+                    std::size_t end) {
   std::string text;
-  for (std::size_t i = begin; i < end; ++i)
-    if (source.tokens[i].kind != Kind::kDirective) {
-      if (!text.empty()) text += ' ';
-      text += source.tokens[i].text;
-    }
+  for (std::size_t i = begin; i < end; ++i) {
+    const Token& t = source.tokens[tokens[i]];
+    if (i > begin && source.tokens[tokens[i - 1]].end() != t.at) text += ' ';
+    text += t.text;
+  }
   return text;
+}
+
+std::string flat(const Source& source, std::size_t begin, std::size_t end) {
+  std::vector<std::size_t> kept;
+  for (std::size_t i = begin; i < end; ++i)
+    if (source.tokens[i].kind != Kind::kDirective) kept.push_back(i);
+  return text_of(source, kept, 0, kept.size());
 }
 
 std::string lines_of(const Source& source, std::size_t begin, std::size_t end) {

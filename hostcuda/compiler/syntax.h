@@ -16,6 +16,10 @@ using Tokens = std::vector<Token>;
 /// @throws Failure when there is none.
 std::size_t closing(const Source& source, std::size_t open);
 
+/// The text of those tokens whose indices are [begin, end) of a list, on one line. What the source
+/// does not part, as ==, stays together.
+std::string text_of(const Source& source, const std::vector<std::size_t>& tokens, std::size_t begin,
+                    std::size_t end);
 /// The text of tokens [begin, end) on one line, without directives.
 std::string flat(const Source& source, std::size_t begin, std::size_t end);
 /// The line breaks and directives between two places of the text, so that lines stay where they
