@@ -143,7 +143,7 @@ cudaError_t check_device(int device) {
 /// Writes a value through a pointer that an application gave.
 template <class T, class Value> cudaError_t give(T* out, Value value) {
   if (!out) return cudaErrorInvalidValue;
-  *out = static_cast<T>(value);
+  write_out(out, static_cast<T>(value));
   return cudaSuccess;
 }
 
@@ -195,7 +195,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* prop, int device) {
   return api([&](Runtime&) {
     if (!prop) return cudaErrorInvalidValue;
     if (const cudaError_t error = check_device(device)) return error;
-    *prop = properties();
+    write_out(prop, properties());
     return cudaSuccess;
   });
 }
@@ -239,8 +239,8 @@ cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config) {
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return api([&](Runtime&) {
-    if (least) *least = kLeastPriority;
-    if (greatest) *greatest = kGreatestPriority;
+    if (least) write_out(least, kLeastPriority);
+    if (greatest) write_out(greatest, kGreatestPriority);
     return cudaSuccess;
   });
 }

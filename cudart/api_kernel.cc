@@ -115,10 +115,12 @@ cudaError_t most_blocks(int* blocks, const void* function, int block_size, size_
   cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, 0);
   cudaDeviceGetAttribute(&memory, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0);
   cudaDeviceGetAttribute(&most, cudaDevAttrMaxBlocksPerMultiprocessor, 0);
-  *blocks = block_size > attributes.maxThreadsPerBlock ? 0 : std::min(most, threads / block_size);
+  int fitting =
+      block_size > attributes.maxThreadsPerBlock ? 0 : std::min(most, threads / block_size);
   if (shared_bytes > 0)
-    *blocks =
-        static_cast<int>(std::min<size_t>(*blocks, static_cast<size_t>(memory) / shared_bytes));
+    fitting =
+        static_cast<int>(std::min<size_t>(fitting, static_cast<size_t>(memory) / shared_bytes));
+  write_out(blocks, fitting);
   return cudaSuccess;
 }
 

@@ -68,7 +68,7 @@ cudaError_t cudaMallocManaged(void** pointer, size_t size, unsigned int flags) {
 
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
   if (!pitch) return note(cudaErrorInvalidValue);
-  *pitch = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+  write_out(pitch, (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment);
   if (*pitch < width || (height && *pitch > SIZE_MAX / height)) {
     return note(cudaErrorMemoryAllocation);
   }
@@ -182,7 +182,7 @@ cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int fla
     if (!device || flags != 0) return cudaErrorInvalidValue;
     const auto block = memory_registry().find(host);
     if (!block || block->type != cudaMemoryTypeHost) return cudaErrorInvalidValue;
-    *device = host;
+    write_out(device, host);
     return cudaSuccess;
   });
 }
@@ -191,7 +191,7 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* host) {
   return api([&](Runtime&) {
     const auto block = memory_registry().find(host);
     if (!flags || !block || block->type != cudaMemoryTypeHost) return cudaErrorInvalidValue;
-    *flags = block->flags;
+    write_out(flags, block->flags);
     return cudaSuccess;
   });
 }
@@ -199,8 +199,8 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* host) {
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return api([&](Runtime&) {
     const MachineMemory memory = machine_memory();
-    if (free) *free = memory.free;
-    if (total) *total = memory.total;
+    if (free) write_out(free, memory.free);
+    if (total) write_out(total, memory.total);
     return cudaSuccess;
   });
 }
@@ -210,7 +210,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     if (!attributes) return cudaErrorInvalidValue;
     void* const address = const_cast<void*>(pointer);
     const auto block = memory_registry().find(pointer);
-    *attributes = {};
+    write_out(attributes, {});
     attributes->type = block ? block->type : cudaMemoryTypeUnregistered;
     attributes->device = block ? 0 : cudaInvalidDeviceId;
     attributes->devicePointer = block ? address : nullptr;

@@ -13,7 +13,8 @@ std::uintptr_t as_number(const void* handle) {
 cudaError_t create(cudaStream_t* stream, unsigned flags, int priority) {
   return api([&](Runtime&) {
     if (!stream || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
-    *stream = create_stream(flags, std::clamp(priority, kGreatestPriority, kLeastPriority));
+    write_out(stream,
+              create_stream(flags, std::clamp(priority, kGreatestPriority, kLeastPriority)));
     return cudaSuccess;
   });
 }
@@ -135,7 +136,7 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t handle, void*, size_t, unsigne
 cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
   return with_stream(handle, [&](Runtime&, const Place& place) {
     if (!flags) return cudaErrorInvalidValue;
-    *flags = place.stream->flags();
+    write_out(flags, place.stream->flags());
     return cudaSuccess;
   });
 }
@@ -143,7 +144,7 @@ cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
 cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
   return with_stream(handle, [&](Runtime&, const Place& place) {
     if (!priority) return cudaErrorInvalidValue;
-    *priority = place.stream->priority();
+    write_out(priority, place.stream->priority());
     return cudaSuccess;
   });
 }
@@ -151,7 +152,7 @@ cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
 cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
   return with_stream(handle, [&](Runtime&, const Place& place) {
     if (!id) return cudaErrorInvalidValue;
-    *id = as_number(place.stream->handle());
+    write_out<unsigned long long>(id, as_number(place.stream->handle()));
     return cudaSuccess;
   });
 }
@@ -159,7 +160,7 @@ cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
   return with_stream(handle, [&](Runtime&, const Place&) {
     if (!device) return cudaErrorInvalidValue;
-    *device = 0;
+    write_out(device, 0);
     return cudaSuccess;
   });
 }
@@ -177,7 +178,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
     if (!event || flags & ~kKnown) return cudaErrorInvalidValue;
     const std::uintptr_t handle = all.events.acquire();
     all.events.find(handle)->open(flags);
-    *event = reinterpret_cast<cudaEvent_t>(handle);
+    write_out(event, reinterpret_cast<cudaEvent_t>(handle));
     return cudaSuccess;
   });
 }
@@ -235,7 +236,7 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) 
       if (!event->state().done()) return cudaErrorNotReady;
     }
     const std::chrono::duration<float, std::milli> elapsed = events[1]->time() - events[0]->time();
-    *ms = elapsed.count();
+    write_out(ms, elapsed.count());
     return cudaSuccess;
   });
 }

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "cudart/sanitizer.h"
+
 namespace tenon::cudart {
 namespace {
 
@@ -18,7 +20,7 @@ constexpr std::size_t kAskMachineFrom = std::size_t{16} << 20;
 
 cudaError_t MemoryRegistry::allocate(void** pointer, std::size_t size, cudaMemoryType type,
                                      unsigned flags) {
-  *pointer = nullptr;
+  write_out<void*>(pointer, nullptr);
   if (size == 0) return cudaSuccess;
   static const std::size_t total = machine_memory().total;
   // Untouched pages cost nothing, so the machine alone would never say no to many requests.

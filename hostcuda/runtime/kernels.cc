@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "hostcuda/runtime/sanitizers.h"
 #include "tenon/hostcuda/report.h"
 
 namespace tenon::hostcuda {
@@ -74,6 +75,7 @@ cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* function) 
   const Kernel* const kernel = kernel_of(function);
   if (!kernel) return cudaErrorInvalidDeviceFunction;
   *attributes = {};
+  if (has_memory_sanitizer()) __msan_unpoison(attributes, sizeof(*attributes));
   attributes->maxThreadsPerBlock =
       static_cast<int>(kernel->most_threads ? kernel->most_threads : 1024);
   attributes->numRegs = 32;

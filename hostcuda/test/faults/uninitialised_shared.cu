@@ -9,8 +9,10 @@ __global__ void reduce(float* out) {
 }
 
 int main() {
-  float* out = nullptr;
+  float* out;
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
   cudaMalloc(&out, 64 * sizeof(float));
-  reduce<<<1, 64>>>(out);
+  reduce<<<1, 64, 0, stream>>>(out);
   return cudaDeviceSynchronize();
 }
