@@ -5,12 +5,17 @@
 namespace tenon::cpu {
 
 WinogradGather::WinogradGather(const WinogradForm& form, int64_t results) : form_(form) {
-  const WinogradPart &first = form.parts.front(), &last = form.parts.back();
-  top_ = first.y.begin;
-  left_ = first.x.begin;
+  // With a stride, the part of another phase may begin before the first.
+  int64_t bottom = form.parts.front().y.begin;
+  top_ = bottom;
+  for (const WinogradPart& part : form.parts) {
+    top_ = std::min(top_, part.y.begin);
+    bottom = std::max(bottom, part.y.begin);
+  }
+  left_ = form.parts.front().x.begin;
   width_ = form.padded(results + form.size - form.results());
-  rows_ = last.y.begin - top_ + form.size;
-  columns_ = last.x.begin - left_ + width_;
+  rows_ = bottom - top_ + (form.size - 1) * form.stride[0] + 1;
+  columns_ = form.parts.back().x.begin - left_ + width_;
 }
 
 void WinogradGather::gather(const float* image, int64_t height, int64_t width, int64_t y, int64_t x,
@@ -36,9 +41,10 @@ void WinogradGather::gather(const float* image, int64_t height, int64_t width, i
         const int64_t at = first + lane, c = at % form_.channels;
         const WinogradPart& part =
             form_.parts[static_cast<size_t>(std::min(at, used - 1) / form_.channels)];
-        rows[lane] = at >= used ? zeros
-                                : data + (c * rows_ + part.y.begin - top_ + row) * columns_
-                                      + part.x.begin - left_;
+        rows[lane] =
+            at >= used ? zeros
+                       : data + (c * rows_ + part.y.begin - top_ + row * form_.stride[0]) * columns_
+                             + part.x.begin - left_;
       }
       simd_kernels().winograd.interleave(rows, width_, room);
     }

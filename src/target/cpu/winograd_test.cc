@@ -95,6 +95,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"few_channels_wide", 16, {4, 4}, {4, 4}, {1, 3, 5, 300}, true, {9, 9}},
         Case{"one_channel_9x9", 16, {0, 0}, {0, 0}, {1, 1, 20, 33}, true, {9, 9}},
         Case{"four_channels_5x5", 32, {2, 2}, {2, 2}, {1, 4, 7, 6}, true, {5, 5}},
+        Case{"few_channels_stride_2_and_1",
+             32,
+             {3, 3},
+             {0, 3},
+             {2, 3, 16, 20},
+             true,
+             {6, 8},
+             {2, 1}},
         Case{"few_channels_far_padding", 16, {20, 30}, {9, 40}, {1, 4, 3, 2}, true, {7, 7}}),
     [](const auto& i) { return i.param.name; });
 
