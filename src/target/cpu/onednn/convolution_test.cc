@@ -236,6 +236,23 @@ TEST(ConvolutionTest, ResidualIsAddedInPlaceUnlessItIsConstant) {
   EXPECT_EQ(kept.kernel().aliased_input, -1);
 }
 
+// The library would call code there that it has not made.
+TEST(ConvolutionTest, NoEpilogueWhereWindowsLieInPaddingAltogether) {
+  const Convolution plain =
+      with(convolution(12, {1, 3}), [](auto& op) { op.post_padding = {2, 0}; });
+  const auto test_of = [](const Convolution& op) {
+    return LayerTest(op, {data({1, 4, 32, 64}, 1, Layout::kBlocked16), constant({12, 4, 1, 3}),
+                          constant({12}, 3), data({1, 12, 34, 62}, 11, Layout::kBlocked16)});
+  };
+  const Convolution residual = with(
+      plain, [](auto& op) { op.epilogue = {2, {}, {binary(ElementWiseOperation::kSUM, 0, 1)}}; });
+  LayerTest test = test_of(residual);
+  EXPECT_NE(test.offer("onednn_convolution"), "");
+  LayerTest without(plain, {data({1, 4, 32, 64}, 1, Layout::kBlocked16), constant({12, 4, 1, 3}),
+                            constant({12}, 3)});
+  check_onednn(without);
+}
+
 TEST(ConvolutionTest, DamagedWeightsAreErrors) {
   const Convolution op = convolution(32, {3, 3}, 1, 1);
   LayerTest test(op, {data({1, 16, 9, 9}), constant({32, 16, 3, 3}), constant({32})});
