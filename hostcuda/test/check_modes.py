@@ -97,6 +97,8 @@ def main():
         wrong += refused(tenon, "is not compiled with AddressSanitizer: compile all of it with -fsanitize=address", plain,
                          "--mode=address")
         wrong += refused(tenon, "is not compiled with ThreadSanitizer", f"{folder}/libaddress.so", "--mode=race")
+        wrong += refused(tenon, "is compiled with ThreadSanitizer: check it with --mode=race", f"{folder}/librace.so")
+        wrong += refused(tenon, "libnone.so: no such file", f"{folder}/libnone.so", "--mode=race")
         wrong += refused(tenon, "has no kernels that run on the CPU", other, "--mode=order")
         wrong += refused(tenon, "leave --device=cuda out", plain, "--mode=order", "--device=cuda")
         wrong += refused(tenon, "say which library", "--mode=order")

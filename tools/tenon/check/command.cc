@@ -70,6 +70,8 @@ Talk talk(const std::vector<std::string>& arguments, const Options& options,
   if (sanitizer != nullptr) {
     start.preload = runtime_of(*sanitizer, options.library);
     start.environment = settings_of(*sanitizer);
+  } else {
+    require_no_sanitizer(options.library);
   }
   Talk talk;
   std::string failure;

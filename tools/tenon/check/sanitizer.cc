@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string_view>
 
@@ -57,6 +58,13 @@ std::string place_of(std::string_view frame) {
   return place;
 }
 
+// "" when it is not linked with it.
+std::string runtime_among(const std::vector<std::string>& needed, const Sanitizer& sanitizer) {
+  for (const std::string& name : needed)
+    if (name.starts_with(sanitizer.runtime)) return name;
+  return "";
+}
+
 bool closes_memory = false;
 
 void call(const char* name, const void* memory, size_t bytes) {
@@ -73,15 +81,26 @@ const Sanitizer* sanitizer_of(const std::string& mode) {
 }
 
 std::string runtime_of(const Sanitizer& sanitizer, const std::string& library) {
+  if (!std::filesystem::exists(library))
+    fail("--mode={}: {}: no such file", sanitizer.mode, library);
   const SharedLibrary file = read_shared_library(library);
-  for (const std::string& name : file.needed)
-    if (name.starts_with(sanitizer.runtime)) return name;
+  const std::string runtime = runtime_among(file.needed, sanitizer);
+  if (!runtime.empty()) return runtime;
   const std::string how = fmt::format("nvcc -g {} ... -shared -o {}", sanitizer.option, library);
   if (file.names.find(sanitizer.symbol) == std::string::npos)
     fail("--mode={}: {} is not compiled with {}: compile all of it with {}, as `{}`",
          sanitizer.mode, library, sanitizer.name, sanitizer.option, how);
   fail("--mode={}: {} does not name the runtime of {}: link it with GCC, as `{}`", sanitizer.mode,
        library, sanitizer.name, how);
+}
+
+void require_no_sanitizer(const std::string& library) {
+  const std::vector<std::string> needed = read_shared_library(library).needed;
+  for (const Sanitizer& sanitizer : kSanitizers)
+    if (!runtime_among(needed, sanitizer).empty()
+        && dlsym(RTLD_DEFAULT, sanitizer.symbol) == nullptr)
+      fail("{} is compiled with {}: check it with --mode={}", library, sanitizer.name,
+           sanitizer.mode);
 }
 
 std::string settings_of(const Sanitizer& sanitizer) {

@@ -23,6 +23,9 @@ const Sanitizer* sanitizer_of(const std::string& mode);
 /// was not compiled with the sanitizer.
 std::string runtime_of(const Sanitizer& sanitizer, const std::string& library);
 
+/// Throws Failure when the library was linked with a sanitizer whose runtime this process lacks.
+void require_no_sanitizer(const std::string& library);
+
 /// NAME=VALUE for the processes that check; what this process was told comes last.
 std::string settings_of(const Sanitizer& sanitizer);
 
