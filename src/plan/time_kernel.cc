@@ -206,7 +206,13 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
     return std::move(field.kernels.front());
 
   TimingCache* cache = first.timing_id ? options.timing_cache : nullptr;
-  // Who was passed over might have won.
+  // Who is passed over might have won, also if it comes later. No limit of a plan less what its
+  // layers took is none either.
+  const bool is_limited = options.most_workspace != SIZE_MAX || most_growth < SIZE_MAX / 2;
+  for (size_t i = at; cache != nullptr && is_limited && i < list.size() && list[i].timed;) {
+    const Contenders later = next(i + 1);
+    i = later.kernels.empty() ? list.size() : index_of(list, later.kernels.front()->name);
+  }
   std::string id = first.timing_id.value_or("");
   for (const std::string& label : limits.passed_over) id += fmt::format("|without {}", label);
   const TimingKey key = timing_key(target, request, id);

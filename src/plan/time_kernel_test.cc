@@ -232,6 +232,18 @@ TEST(ChooseKernel, PassesOverKernelsWhoseWeightsGrowBeyondTheLimit) {
   EXPECT_EQ(variant_within(16), "grown/2 times");
 }
 
+TEST(ChooseKernel, RemembersWhichLaterKernelsWerePassedOver) {
+  const FakeTarget target({{"slow", slow, true}, {"varied", varied, false}});
+  TimingCache cache;
+  BuildOptions limited, free;
+  limited.timing_cache = free.timing_cache = &cache;
+  limited.most_workspace = 100;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(chosen(target, limited), "4 ms");
+    EXPECT_EQ(chosen(target, free), "0 ms");
+  }
+}
+
 TEST(ChooseKernel, TimesVariantsOfAKernel) {
   const FakeTarget target({{"varied", varied, false}});
   BuildOptions options;
