@@ -55,13 +55,18 @@ void DeviceMemory::reserve(int64_t bytes, bool keep) {
   bytes_ = bytes;
 }
 
+// A failure of the stream's work is the run's, which says so.
+void DeviceMemory::wait_for_stream() const {
+  if (!device_.is_host()) static_cast<void>(cudaStreamSynchronize(stream_));
+}
+
 // What allocators of streams give is there when the stream comes to it; steps may be in others.
 void* DeviceMemory::allocate(uint64_t bytes) {
   if (temporary_ != nullptr || allocator_ != nullptr) {
     void* data = temporary_ != nullptr
                      ? temporary_->allocateAsync(bytes, kAskedAlignment, 0, stream_)
                      : allocator_->allocate(bytes, kAskedAlignment, 0);
-    if (!device_.is_host()) device_.copy_out(nullptr, nullptr, 0, stream_);
+    wait_for_stream();
     return data;
   }
   if (!device_.is_host()) return device_.allocate(bytes);
@@ -74,7 +79,7 @@ void* DeviceMemory::allocate(uint64_t bytes) {
 void DeviceMemory::free(const Block& block) {
   if (temporary_ != nullptr) {
     // Many allocators free at once what they were asked to free later.
-    if (!device_.is_host()) device_.copy_out(nullptr, nullptr, 0, stream_);
+    wait_for_stream();
     temporary_->deallocateAsync(block.data, stream_);
   } else if (allocator_ != nullptr)
     allocator_->deallocate(block.data);

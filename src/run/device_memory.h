@@ -39,6 +39,7 @@ class DeviceMemory {
     std::byte* data = nullptr;
     int64_t bytes = 0;
   };
+  void wait_for_stream() const;
   void* allocate(uint64_t bytes);
   void free(const Block& block);
 

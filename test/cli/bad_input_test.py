@@ -69,6 +69,11 @@ class StaticShapes(CliTest):
         self.refuse(*build, *MLP_PROFILE, "--profile=1", names=["--profile=1: no --minShapes.* is behind it"])
         self.refuse(*build, "--shapes=input:1x1x12x12", "--profile=0", names=["--profile=0: no --minShapes"])
 
+    def test_sizes_of_memory_pools(self):
+        for amount in ("inf", "nan", "-1M", "9e30", "1T", ""):
+            self.refuse("build", MODEL, "-o", self.folder / "x.plan", f"--memPoolSize=weightGrowth:{amount}",
+                        names=["--memPoolSize: .* is not an amount"])
+
     def test_building_options_for_a_plan(self):
         plan = self.plan()
         said = run("run", plan, "--shapes=input:1x1x12x12").stderr
