@@ -19,9 +19,9 @@ constexpr int64_t kCorrelateSlack = 128;
 /// The positive interpolation points of Winograd's convolution in tiles of N x N elements; the
 /// others are the negative ones, 0 and infinity. Those of N = 6 make the error that of a direct
 /// convolution, four times less than the usual 1 and 2 do; that of N = 8 is five times larger.
-template <int N> inline constexpr double kWinogradPoints[] = {1};
-template <> inline constexpr double kWinogradPoints<6>[] = {0.75, 1.5};
-template <> inline constexpr double kWinogradPoints<8>[] = {0.5, 1, 2};
+template <int N> inline constexpr double kWinogradPoints[N / 2 - 1] = {1};
+template <> inline constexpr double kWinogradPoints<6>[2] = {0.75, 1.5};
+template <> inline constexpr double kWinogradPoints<8>[3] = {0.5, 1, 2};
 
 /// Loops of Winograd's convolution. Channels come in blocks of `lanes`; a tile is N x N elements of
 /// a channel, and gives, for windows of W x W, (N - W + 1) x (N - W + 1) results. What is

@@ -152,13 +152,10 @@ void winograd_output(const float* m, int64_t plane_step, const float* bias, floa
   }
 }
 
-// Elements of two vectors in turn, from the first halves or the second.
-typedef int32_t TileIndices __attribute__((vector_size(kTileLanes * 4)));
-inline TileLanes in_turn(TileLanes a, TileLanes b, int from) {
-  TileIndices pick;
-#pragma GCC unroll 16
-  for (int i = 0; i < kTileLanes; ++i) pick[i] = from + i / 2 + i % 2 * kTileLanes;
-  return __builtin_shuffle(a, b, pick);
+// Elements of two vectors in turn, from the first halves (From 0) or the second.
+template <int From, int... I>
+inline TileLanes in_turn(TileLanes a, TileLanes b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, (From + I / 2 + I % 2 * kTileLanes)...);
 }
 
 // A square of vectors is turned when the first half of them and the second were merged as often as
@@ -172,8 +169,9 @@ void winograd_interleave(const float* const* rows, int64_t n, float* out) {
     for (int done = 1; done < kTileLanes; done *= 2) {
 #pragma GCC unroll 8
       for (int i = 0; i < kTileLanes / 2; ++i) {
-        y[2 * i] = in_turn(x[i], x[i + kTileLanes / 2], 0);
-        y[2 * i + 1] = in_turn(x[i], x[i + kTileLanes / 2], kTileLanes / 2);
+        constexpr std::make_integer_sequence<int, kTileLanes> kAll;
+        y[2 * i] = in_turn<0>(x[i], x[i + kTileLanes / 2], kAll);
+        y[2 * i + 1] = in_turn<kTileLanes / 2>(x[i], x[i + kTileLanes / 2], kAll);
       }
 #pragma GCC unroll 16
       for (int i = 0; i < kTileLanes; ++i) x[i] = y[i];
