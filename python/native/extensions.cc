@@ -1,11 +1,14 @@
 // What Tenon offers beyond TensorRT: plans and networks as text, limits, plan files opened in
 // place.
 #include <NvInfer.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <tenon/build.h>
 #include <tenon/describe.h>
 #include <tenon/limits.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "bind.h"
@@ -56,6 +59,15 @@ void bind_extensions(nb::module_& m) {
       "this machine does not have it.");
   m.def("set_portable", &set_portable, nb::arg("config"), nb::arg("portable"),
         "Whether plans keep the network, so that other machines build it again.");
+  m.def(
+      "set_weight_growth_limits",
+      [](nvinfer1::IBuilderConfig& config, std::optional<size_t> layer,
+         std::optional<size_t> plan) {
+        return set_weight_growth_limits(config, layer.value_or(SIZE_MAX), plan.value_or(SIZE_MAX));
+      },
+      nb::arg("config"), nb::arg("layer") = nb::none(), nb::arg("plan") = nb::none(),
+      "Limits how many bytes more than in the network weights take in the forms that kernels hold "
+      "them in: those of any one layer, and those of a plan. None is no limit.");
   m.def(
       "dump",
       [](nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config,

@@ -8,12 +8,12 @@ from tenon import _timing_cache
 from tenon import tensorrt as trt
 from tenon._engine import Engine, register_plugins
 from tenon._messages import failure, listen, report
-from tenon._native import set_portable, set_target
+from tenon._native import set_portable, set_target, set_weight_growth_limits
 
 
 def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, portable=False,
-            plugins=(), timing_cache=None, workspace=None, optimization_level=None, progress=None,
-            verbose=False) -> Engine:
+            plugins=(), timing_cache=None, workspace=None, weight_growth=None,
+            optimization_level=None, progress=None, verbose=False) -> Engine:
     """Builds an engine from a model.
 
     model: an ONNX file (path), the bytes of one, an onnx.ModelProto, a torch.nn.Module, or a
@@ -33,6 +33,8 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     timing_cache: a file that remembers which kernels are quick; read if it is there, and written.
         One that cannot be used is ignored, with a warning of the logger "tenon".
     workspace: the most scratch memory of a layer, in bytes or as "512MiB".
+    weight_growth: how much larger than in the model all weights may be in the forms that kernels
+        hold them in, in bytes or as "100MiB"; 0 keeps the engine small, None lets it be quick.
     optimization_level: 0 to 5, how long the builder may search.
     progress: True, False, or a function (phase, done, total); None shows it on a terminal.
     verbose: writes the engine's messages to standard error.
@@ -63,7 +65,9 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     for profile in profiles:
         add_profile(builder, config, network, {**examples, **profile})
     if workspace is not None:
-        config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, _bytes(workspace))
+        config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, _bytes("workspace", workspace))
+    if weight_growth is not None:
+        set_weight_growth_limits(config, plan=_bytes("weight_growth", weight_growth))
     if optimization_level is not None:
         if optimization_level not in range(6):
             raise ValueError(f"optimization_level={optimization_level!r}: expected 0 to 5")
@@ -193,9 +197,9 @@ def _is_module(model):
     return any(kind.__module__ == "torch.nn.modules.module" for kind in type(model).__mro__)
 
 
-def _bytes(size):
+def _bytes(name, size):
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMG]?)(i?B)?\s*", str(size))
     count = int(float(match[1]) * 1024 ** " KMG".index(match[2] or " ")) if match else 2**63
     if count >= 2**63:
-        raise ValueError(f"workspace={size!r}: expected bytes, or a text such as '512MiB'")
+        raise ValueError(f"{name}={size!r}: expected bytes, or a text such as '512MiB'")
     return count
