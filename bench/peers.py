@@ -1,9 +1,12 @@
 """One peer as a process: loads a model, then answers "run SECONDS" lines with a JSON list of milliseconds.
 
-    python peers.py ort|ov|ncnn MODEL.onnx INPUTS.npz OUTPUTS.npz THREADS
+    python peers.py ort|ov|ncnn MODEL.onnx INPUTS.npz OUTPUTS.npz THREADS [STREAMS]
     python peers.py torch OPERATOR INPUTS.npz OUTPUTS.npz THREADS
+
+STREAMS are how many threads run the model side by side, each with so many THREADS of its own.
 """
 
+import concurrent.futures
 import json
 import pathlib
 import subprocess
@@ -20,7 +23,7 @@ def resident_mb(which="VmRSS"):
     return int(line.split()[1]) / 1024
 
 
-def onnx_runtime(model, inputs, threads):
+def onnx_runtime(model, inputs, threads, streams):
     import onnxruntime
 
     before, start = resident_mb(), time.perf_counter()
@@ -32,10 +35,10 @@ def onnx_runtime(model, inputs, threads):
     feed = {name: value for name, value in inputs.items() if name in names}
     outputs = [output.name for output in session.get_outputs()]
     loaded = time.perf_counter() - start
-    return lambda: session.run(None, feed), lambda result: dict(zip(outputs, result)), loaded, before
+    return [lambda: session.run(None, feed)] * streams, lambda result: dict(zip(outputs, result)), loaded, before
 
 
-def openvino(model, inputs, threads):
+def openvino(model, inputs, threads, streams):
     import openvino
 
     before, start = resident_mb(), time.perf_counter()
@@ -47,25 +50,28 @@ def openvino(model, inputs, threads):
         network,
         "CPU",
         {
-            "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_NUM_THREADS": threads,
+            "PERFORMANCE_HINT": "LATENCY" if streams == 1 else "THROUGHPUT",
+            "INFERENCE_NUM_THREADS": threads * streams,
             "INFERENCE_PRECISION_HINT": "f32",
-            "NUM_STREAMS": "1",
+            "NUM_STREAMS": str(streams),
         },
     )
-    request = compiled.create_infer_request()
+    requests = [compiled.create_infer_request() for _ in range(streams)]
     names = {i.get_any_name() for i in compiled.inputs}
     feed = {name: value for name, value in inputs.items() if name in names}
     loaded = time.perf_counter() - start
 
-    def run():
-        request.infer(feed, share_inputs=True)
-        return request
+    def run_of(request):
+        def run():
+            request.infer(feed, share_inputs=True)
+            return request
+
+        return run
 
     def named(result):
         return {name: result.get_tensor(port).data for port in compiled.outputs for name in port.get_names()}
 
-    return run, named, loaded, before
+    return [run_of(request) for request in requests], named, loaded, before
 
 
 def ncnn_files(model, inputs):
@@ -85,7 +91,7 @@ def ncnn_files(model, inputs):
     return str(param), str(weights)
 
 
-def ncnn(model, inputs, threads):
+def ncnn(model, inputs, threads, streams):
     import ncnn as library
 
     param, weights = ncnn_files(model, inputs)
@@ -106,10 +112,10 @@ def ncnn(model, inputs, threads):
             extractor.input(name, value)
         return np.array(extractor.extract(output)[1])[None]
 
-    return run, lambda result: {"output": result}, loaded, before
+    return [run] * streams, lambda result: {"output": result}, loaded, before
 
 
-def torch_function(name, inputs, threads):
+def torch_function(name, inputs, threads, streams):
     """PyTorch's form of an operator of operators.py."""
     before = resident_mb()
     import torch
@@ -130,32 +136,40 @@ def torch_function(name, inputs, threads):
         results = result if isinstance(result, tuple) else (result,)
         return {key: value.numpy() for key, value in zip(made.plugin.outputs, results)}
 
-    return run, named, loaded, before
+    return [run] * streams, named, loaded, before
 
 
 PEERS = {"ort": onnx_runtime, "ov": openvino, "ncnn": ncnn, "torch": torch_function}
 
 
+def measure(run, seconds):
+    """Milliseconds of each run, in so many seconds."""
+    times, end = [], time.perf_counter() + seconds
+    while len(times) < 2 or time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        times.append(round((time.perf_counter() - start) * 1e3, 4))
+    return times
+
+
 def main():
-    peer, model, inputs, outputs, threads = sys.argv[1:6]
+    peer, model, inputs, outputs, threads, *streams = sys.argv[1:7]
     with np.load(inputs) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    run, named, loaded, before = PEERS[peer](model, arrays, int(threads))
-    for _ in range(4):
-        result = run()
+    runs, named, loaded, before = PEERS[peer](model, arrays, int(threads), int(*streams or [1]))
+    for run in runs:
+        for _ in range(4):
+            result = run()
     np.savez(outputs, **named(result))
     facts = {"load_s": round(loaded, 4), "peak_mb": round(resident_mb("VmHWM") - before, 1)}
     print(json.dumps(facts), flush=True)
-    for line in sys.stdin:
-        command, seconds = line.split()
-        if command != "run":
-            break
-        times, end = [], time.perf_counter() + float(seconds)
-        while len(times) < 2 or time.perf_counter() < end:
-            start = time.perf_counter()
-            run()
-            times.append(round((time.perf_counter() - start) * 1e3, 4))
-        print(json.dumps(times), flush=True)
+    with concurrent.futures.ThreadPoolExecutor(len(runs)) as side_by_side:
+        for line in sys.stdin:
+            command, seconds = line.split()
+            if command != "run":
+                break
+            times = side_by_side.map(measure, runs, [float(seconds)] * len(runs))
+            print(json.dumps([one for stream in times for one in stream]), flush=True)
 
 
 if __name__ == "__main__":

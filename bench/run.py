@@ -1,12 +1,15 @@
 """Measures Tenon and its peers on the same models, block by block in turn, in one run.
 
     python run.py [--models resnet50,tiny_yolov3,...] [--peers tenon,ort,ov,ncnn] [--threads 2] [--rounds 12]
+    python run.py --streams 2 --threads 1 ...   # so many inferences side by side, each with so many threads
+    python run.py --load 1 ...                  # while so many other processes keep a core busy each
 
 Absolute times drift with the machine, so read the ratios of medians. `busy` is what other processes used of
 the machine just before a block; a run with a high value says little.
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 import statistics
@@ -153,24 +156,41 @@ class Worker:
         self.process.wait()
 
 
+def lanes(options):
+    """How a worker runs: threads of each stream, and streams."""
+    return [str(options.threads), str(options.streams)]
+
+
+@contextlib.contextmanager
+def load(processes):
+    """So many processes that do nothing but compute."""
+    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
 def start_tenon(name, model, arrays, inputs, outputs, options):
     """Builds a plan of the model for arrays of these shapes, and a process that runs it."""
     plan = outputs.with_name(f"{name}.plan")
     shapes = ",".join(f"{n}:{'x'.join(map(str, a.shape))}" for n, a in arrays.items())
-    command = [options.tenon, "build", model, "-o", plan, f"--shapes={shapes}"]
+    command = [options.tenon, "build", model, "-o", plan, f"--shapes={shapes}", f"--cpuThreads={options.threads}"]
     began = time.perf_counter()
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
         raise RuntimeError(f"{name} cannot be built: {result.stderr.strip()}")
     built = time.perf_counter() - began
-    worker = Worker([options.worker, plan, inputs, outputs, str(options.threads)])
+    worker = Worker([options.worker, plan, inputs, outputs, *lanes(options)])
     worker.facts["build_s"] = round(built, 2)
     return worker
 
 
 def start_peer(peer, model, inputs, outputs, options):
     script = pathlib.Path(__file__).with_name("peers.py")
-    return Worker([options.python, script, peer, model, inputs, outputs, str(options.threads)])
+    return Worker([options.python, script, peer, model, inputs, outputs, *lanes(options)])
 
 
 def start(peer, model, arrays, options, folder):
@@ -184,11 +204,12 @@ def take_turns(workers, options, progress):
     """What each process measures, block by block in turn, and how busy others kept the machine."""
     progress.stage(f"measuring, {options.rounds} rounds of {options.block:g} s for each")
     noise = []
-    for i in range(options.rounds):
-        for worker in workers.values():
-            noise.append(busy())
-            worker.measure(options.block)
-        progress.round(i + 1, options.rounds)
+    with load(options.load):
+        for i in range(options.rounds):
+            for worker in workers.values():
+                noise.append(busy())
+                worker.measure(options.block)
+            progress.round(i + 1, options.rounds)
     rows = {}
     for peer, worker in workers.items():
         worker.close()
@@ -237,6 +258,8 @@ def show(result):
 
 def add_options(parser):
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--streams", type=int, default=1, help="inferences side by side")
+    parser.add_argument("--load", type=int, default=0, help="other processes that compute meanwhile")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--block", type=float, default=0.4, help="seconds per peer and round")
     parser.add_argument("--python", default=ROOT / ".cache/bench/venv/bin/python")
@@ -260,8 +283,9 @@ def main():
     for peer in options.peers.split(","):
         if peer not in PEERS:
             parser.error(f"there is no peer '{peer}'; choose from {', '.join(PEERS)}")
+    side_by_side = f", {options.streams} side by side" if options.streams > 1 else ""
     print(
-        f"The time of one inference, in milliseconds, fp32 (int8 where it says so), with {options.threads} threads. Tenon and its peers run\n"
+        f"The time of one inference, in milliseconds, fp32 (int8 where it says so), with {options.threads} threads{side_by_side}. Tenon and its peers run\n"
         "in turn. Ratios above 1: Tenon is quicker. Memory is the peak over what was there before.",
         flush=True,
     )

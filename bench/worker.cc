@@ -1,13 +1,16 @@
 // Measures Tenon on request: opens a plan, then answers each line "run SECONDS" on standard input
-// with a JSON list of milliseconds, one per run. bench/run.py keeps one such process per peer. With
-// "graph" as its last argument a run is the replay of a CUDA graph, and its time the device's.
+// with a JSON list of milliseconds, one per run. bench/run.py keeps one such process per peer. Its
+// last argument is how many streams run side by side, each with a context and so many threads of
+// its own; or "graph": then a run is the replay of a CUDA graph, and its time the device's.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <iostream>
+#include <memory>
 #include <optional>
 
 #include "error.h"
@@ -75,11 +78,62 @@ double free_on_device() {
   return static_cast<double>(free);
 }
 
+// Runs an engine in its own context.
+class Stream {
+ public:
+  Stream(const tenon::tool::Model& model, const tenon::tool::Arrays& inputs,
+         tenon::tool::Logger& logger)
+      : logger_(logger), session_(*model.engine, logger) {
+    session_.set_inputs(inputs, {});
+    session_.copy_in();
+    session_.wait();
+    for (int i = 0; i < 4; ++i) once();
+  }
+  tenon::tool::Session& session() { return session_; }
+  void once() {
+    if (!session_.context().executeV2(session_.bindings().data()))
+      tenon::tool::fail_with_log(logger_, "executeV2 failed");
+  }
+  /// Milliseconds of each run, in so many seconds.
+  template <class F> static std::vector<double> measure(double seconds, const F& milliseconds) {
+    std::vector<double> times;
+    const auto start = Clock::now();
+    while (times.size() < 2 || milliseconds_since(start) < seconds * 1e3)
+      times.push_back(milliseconds());
+    return times;
+  }
+  std::vector<double> measure(double seconds) {
+    return measure(seconds, [&] {
+      const auto begin = Clock::now();
+      once();
+      return milliseconds_since(begin);
+    });
+  }
+
+ private:
+  tenon::tool::Logger& logger_;
+  tenon::tool::Session session_;
+};
+
+// All streams side by side.
+std::vector<double> measure(std::vector<std::unique_ptr<Stream>>& streams, double seconds) {
+  std::vector<std::future<std::vector<double>>> running;
+  for (auto& stream : streams)
+    running.push_back(std::async(std::launch::async, [&] { return stream->measure(seconds); }));
+  std::vector<double> all;
+  for (auto& times : running) {
+    const std::vector<double> one = times.get();
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
 void run(int argc, char** argv) {
   using namespace tenon::tool;
+  if (argc != 5 && argc != 6)
+    fail("usage: {} PLAN INPUTS.npz OUTPUTS.npz THREADS [STREAMS|graph]", argv[0]);
   const bool with_graph = argc == 6 && std::string_view(argv[5]) == "graph";
-  if (argc != 5 && !with_graph)
-    fail("usage: {} PLAN INPUTS.npz OUTPUTS.npz THREADS [graph]", argv[0]);
+  const int count = argc == 6 && !with_graph ? std::stoi(argv[5]) : 1;
   Logger logger;
   CommonOptions common;
   common.threads = std::stoi(argv[4]);
@@ -88,32 +142,23 @@ void run(int argc, char** argv) {
   const double before = resident("VmRSS:");
   const double free_before = free_on_device();
   const Model model = load_model(argv[1], {}, {}, logger, true);
-  Session session(*model.engine, logger);
-  session.set_inputs(inputs, {});
-  session.copy_in();
-  session.wait();
-  const auto once = [&] {
-    if (!session.context().executeV2(session.bindings().data()))
-      fail_with_log(logger, "executeV2 failed");
-  };
-  for (int i = 0; i < 4; ++i) once();
-  session.copy_out();
-  session.wait();
-  write_npz(argv[3], session.outputs());
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (int i = 0; i < count; ++i)
+    streams.push_back(std::make_unique<Stream>(model, inputs, logger));
+  Session& first = streams.at(0)->session();
+  first.copy_out();
+  first.wait();
+  write_npz(argv[3], first.outputs());
   std::optional<Replay> replay;
-  if (with_graph) replay.emplace(session);
+  if (with_graph) replay.emplace(first);
   fmt::print("{{\"load_s\": {:.4f}, \"peak_mb\": {:.1f}, \"device_mb\": {:.1f}}}\n", model.seconds,
              resident("VmHWM:") - before, (free_before - free_on_device()) / (1 << 20));
   std::fflush(stdout);
   double seconds = 0;
   for (std::string command; std::cin >> command >> seconds && command == "run";) {
-    std::vector<double> times;
-    const auto start = Clock::now();
-    while (times.size() < 2 || milliseconds_since(start) < seconds * 1e3) {
-      const auto begin = Clock::now();
-      if (!replay) once();
-      times.push_back(replay ? replay->milliseconds() : milliseconds_since(begin));
-    }
+    const std::vector<double> times =
+        replay ? Stream::measure(seconds, [&] { return replay->milliseconds(); })
+               : measure(streams, seconds);
     fmt::print("[{:.4f}]\n", fmt::join(times, ", "));
     std::fflush(stdout);
   }
