@@ -43,6 +43,7 @@ constexpr Candidate kFullyConnected[] = {
     {"onednn_fully_connected_16bit", widened<offer_onednn_fully_connected>},
     {"reference", offer_reference}};
 constexpr Candidate kIntegerConvolution[] = {
+    {"integer_convolution", offer_integer_convolution},
     {"onednn_integer_convolution", offer_onednn_integer_convolution},
     {"reference", offer_reference}};
 constexpr Candidate kIntegerMatrixMultiply[] = {

@@ -36,6 +36,7 @@ Offer offer_line_convolution(const KernelRequest& request);
 Offer offer_narrow_convolution(const KernelRequest& request);
 Offer offer_depthwise_convolution(const KernelRequest& request);
 Offer offer_winograd(const KernelRequest& request);
+Offer offer_integer_convolution(const KernelRequest& request);
 Offer offer_deconvolution(const KernelRequest& request);
 
 // oneDNN's primitives, in builds that have it.

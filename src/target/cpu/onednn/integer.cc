@@ -125,17 +125,13 @@ void store(const Requantization& result, const int32_t* sums, int64_t count, voi
   }
 }
 
-RunOperands::RunOperands(std::span<const TensorSpec> inputs, int64_t channels, bool moved)
-    : operands_(channels), shift_(moved ? kMove : 0) {
-  for (const TensorSpec& s : inputs) views_.push_back({nullptr, s.type, s.shape});
-}
+SignedOperands::SignedOperands(std::span<const TensorSpec> inputs, int64_t channels, bool moved)
+    : operands_(inputs, channels), shift_(moved ? kMove : 0) {}
 
-const IntegerOperands& RunOperands::read(const RunArguments& arguments) {
-  for (size_t i = 0; i < views_.size(); ++i)
-    views_[i].data = const_cast<void*>(arguments.inputs[i]);
-  operands_.read(views_);
-  for (int32_t& zero : operands_.weights_zero) zero -= shift_;
-  return operands_;
+const IntegerOperands& SignedOperands::read(const RunArguments& arguments) {
+  IntegerOperands& operands = operands_.read(arguments);
+  for (int32_t& zero : operands.weights_zero) zero -= shift_;
+  return operands;
 }
 
 }  // namespace onednn

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "ops/integer_operands.h"
 #include "target/cpu/onednn/library.h"
 #include "target/cpu/onednn/packed_weights.h"
+#include "target/cpu/run_operands.h"
 
 namespace tenon::cpu::onednn {
 
@@ -51,15 +51,14 @@ bool has_weights_zero(const KernelRequest& request, bool moved);
 /// As Requantization::store(), to the bit, in the loops of this processor.
 void store(const Requantization& result, const int32_t* sums, int64_t count, void* to);
 
-/// The small inputs of a layer, read at each run.
-class RunOperands {
+/// The small inputs of a layer with such weights.
+class SignedOperands {
  public:
-  RunOperands(std::span<const TensorSpec> inputs, int64_t channels, bool moved);
+  SignedOperands(std::span<const TensorSpec> inputs, int64_t channels, bool moved);
   const IntegerOperands& read(const RunArguments& arguments);
 
  private:
-  std::vector<TensorView> views_;
-  IntegerOperands operands_;
+  RunOperands operands_;
   int32_t shift_;
 };
 

@@ -20,7 +20,7 @@ memory::desc in_rows(const memory::dims& dims, Type type) {
 /// What a sum becomes, once oneDNN has made it.
 class ConvolutionExecution final : public Execution {
  public:
-  ConvolutionExecution(const IntegerConvolution& op, RunOperands operands)
+  ConvolutionExecution(const IntegerConvolution& op, SignedOperands operands)
       : op_(op), operands_(std::move(operands)) {}
 
   size_t scratch_bytes() const override { return main.scratch_bytes(); }
@@ -72,7 +72,7 @@ class ConvolutionExecution final : public Execution {
   }
 
   const IntegerConvolution& op_;
-  RunOperands operands_;
+  SignedOperands operands_;
 };
 
 class IntegerConvolutionKernel final : public Kernel {
@@ -107,7 +107,7 @@ class IntegerConvolutionKernel final : public Kernel {
     const Shape& result = outputs[0].shape;
     if (result.volume() == 0) return std::make_unique<EmptyExecution>();
     auto execution = std::make_unique<ConvolutionExecution>(
-        op_, RunOperands(inputs, op_.output_maps, signed_.moved));
+        op_, SignedOperands(inputs, op_.output_maps, signed_.moved));
     execution->pixels = result.volume() / op_.output_maps;
     execution->zero_at = execution->main.reserve(sizeof(int32_t));
     execution->sums_in_output = op_.to == DataType::kINT32;

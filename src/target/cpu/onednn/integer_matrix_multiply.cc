@@ -41,7 +41,7 @@ template <class T> int32_t sum_of(const T* row, int64_t count) {
 class ProductExecution final : public Execution {
  public:
   ProductExecution(DataType to, DataType data, const IntegerProducts& products,
-                   RunOperands operands)
+                   SignedOperands operands)
       : to_(to), data_(data), products_(products), operands_(std::move(operands)) {}
 
   size_t scratch_bytes() const override { return main.scratch_bytes(); }
@@ -127,7 +127,7 @@ class ProductExecution final : public Execution {
 
   DataType to_, data_;
   IntegerProducts products_;
-  RunOperands operands_;
+  SignedOperands operands_;
 };
 
 memory::desc in_rows(const Shape& shape, Type type) {
@@ -170,7 +170,7 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
         "a sum over no elements is not supported where there were some when the plan was built");
     const IntegerProducts products(inputs[In::kData].shape, inputs[In::kWeights].shape);
     auto execution = std::make_unique<ProductExecution>(
-        op_.to, inputs[In::kData].type, products, RunOperands(inputs, products.columns, moved_));
+        op_.to, inputs[In::kData].type, products, SignedOperands(inputs, products.columns, moved_));
     ProductExecution& e = *execution;
     e.corrects = corrects_;
     e.weight_matrices = inputs[In::kWeights].shape.volume() / (products.depth * products.columns);

@@ -1,0 +1,94 @@
+// Our convolution of integers against the reference: every bit.
+#include "target/cpu/integer_testing.h"
+#include "target/cpu/simd/byte_product.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr std::string_view kCandidate = "integer_convolution";
+
+struct Case {
+  Shape data;
+  int64_t maps;
+  Shape kernel, pre, post, stride, dilation;
+};
+
+// Tiles and panels that are full and not, whole and parts of blocks of bytes; windows beyond each
+// side; several tasks.
+const Case kCases[] = {{{1, 3, 9, 7}, 5, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+                       {{2, 64, 6, 5}, 96, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
+                       {{1, 70, 8, 8}, 33, {3, 3}, {2, 0}, {1, 3}, {2, 1}, {1, 1}},
+                       {{1, 8, 9, 11}, 16, {3, 2}, {1, 2}, {2, 1}, {1, 2}, {2, 3}},
+                       {{1, 1, 5, 3}, 2, {7, 7}, {3, 3}, {3, 3}, {1, 1}, {1, 1}},
+                       {{3, 16, 31, 29}, 48, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+                       {{1, 300, 7, 7}, 64, {3, 3}, {1, 1}, {1, 1}, {2, 2}, {1, 1}}};
+
+IntegerConvolution op_of(const Case& c, DataType to) {
+  auto op = integer_convolution(c.maps, c.kernel, 1);
+  op.to = to;
+  op.pre_padding = c.pre;
+  op.post_padding = c.post;
+  op.stride = c.stride;
+  op.dilation = c.dilation;
+  return op;
+}
+
+Shape weights_of(const Case& c) {
+  return {c.maps, c.data[1], c.kernel[0], c.kernel[1]};
+}
+
+TEST(IntegerConvolutionKernelTest, GivesEveryBit) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  for (const Case& c : kCases)
+    for (const Types& t : all_types()) {
+      if (t.weights != DataType::kINT8) continue;
+      for (const Zeros zeros : {Zeros::kNone, Zeros::kOne, Zeros::kEach}) {
+        SCOPED_TRACE(fmt::format("{} {} {} {} {}", c.data, c.kernel, name_of(t.data), name_of(t.to),
+                                 static_cast<int>(zeros)));
+        auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), c.maps, zeros);
+        in[In::kWeightsZero] = list<int8_t>(DataType::kINT8, {0});
+        expect_exact(op_of(c, t.to), in, kCandidate);
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+}
+
+// The largest sums there are do not saturate on the way, and halves become even.
+TEST(IntegerConvolutionKernelTest, SumsAreExactAndHalvesBecomeEven) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  auto op = integer_convolution(1, {1, 1}, 1);
+  op.to = DataType::kUINT8;
+  std::vector<std::optional<Tensor>> in(In::kCount);
+  in[In::kData] = Tensor::of<uint8_t>(
+      DataType::kUINT8, {1, 4, 1, 4},
+      std::vector<uint8_t>{255, 1, 2, 3, 255, 0, 1, 0, 255, 0, 0, 0, 255, 0, 0, 0});
+  in[In::kWeights] =
+      Tensor::of<int8_t>(DataType::kINT8, {1, 4, 1, 1}, std::vector<int8_t>{64, 64, 64, 64});
+  in[In::kResultScale] = list<float>(DataType::kFLOAT, {1 / 128.f});
+  Layer layer(op, in, std::vector<bool>(in.size(), true));
+  ASSERT_EQ(layer.offer(kCandidate), "");
+  // 255 * 4 / 2 = 510 is too large.
+  EXPECT_EQ(layer.run(), (std::vector<double>{255, 0, 2, 2}));
+}
+
+TEST(IntegerConvolutionKernelTest, RefusesOthers) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT32};
+  const auto in = operands(t, bytes(t.data, {1, 4, 4, 4}), bytes(t.weights, {2, 4, 1, 1}), 2,
+                           Zeros::kEach);
+  const auto op = integer_convolution(2, {1, 1}, 1);
+  EXPECT_EQ(Layer(op, in, std::vector<bool>(in.size(), true)).offer(kCandidate),
+            "only weights of int8 without zero points are supported");
+  auto plain = in;
+  plain[In::kWeightsZero].reset();
+  EXPECT_EQ(Layer(op, plain, std::vector<bool>(in.size(), false)).offer(kCandidate),
+            "weights that are not constant are not supported");
+  auto grouped = plain;
+  grouped[In::kWeights] = bytes(t.weights, {2, 2, 1, 1});
+  EXPECT_EQ(Layer(integer_convolution(2, {1, 1}, 2), grouped, std::vector<bool>(in.size(), true))
+                .offer(kCandidate),
+            "only two axes and one group are supported");
+}
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,144 @@
+// Products of bytes with AVX-512 VNNI.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "target/cpu/simd/byte_product.h"
+
+namespace tenon::cpu {
+namespace {
+
+typedef int32_t Word __attribute__((may_alias, aligned(1)));
+using To = ByteResult::To;
+
+constexpr int64_t kLanes = 16;
+constexpr int kVectors = kPanelMaps / kLanes;
+constexpr int64_t kStepsOfBlock = kTileBytes / kPanelDepth;
+
+// What the results of a panel share, in registers.
+struct Results {
+  Results(const ByteResult& r, int64_t maps)
+      : to(r.to), low(_mm512_set1_ps(r.low)), high(_mm512_set1_ps(r.high)) {
+    zero = _mm_set1_epi8(static_cast<char>(r.zero));
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t lanes = maps - v * kLanes;
+      mask[v] = lanes >= kLanes ? 0xffff
+                : lanes > 0     ? static_cast<__mmask16>((1u << lanes) - 1)
+                                : 0;
+      add[v] = _mm512_maskz_loadu_epi32(mask[v], r.add + v * kLanes);
+      scale[v] = _mm512_maskz_loadu_ps(mask[v], r.scale + v * kLanes);
+      shift[v] = _mm512_maskz_loadu_ps(mask[v], r.shift + v * kLanes);
+    }
+  }
+
+  void store(__m512i sum, int v, void* out, int64_t at) const {
+    sum = _mm512_add_epi32(sum, add[v]);
+    if (to == To::kInteger)
+      return _mm512_mask_storeu_epi32(static_cast<int32_t*>(out) + at, mask[v], sum);
+    __m512 x = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale[v]), shift[v]);
+    if (to == To::kFloat)
+      return _mm512_mask_storeu_ps(static_cast<float*>(out) + at, mask[v], x);
+    x = _mm512_min_ps(_mm512_max_ps(x, low), high);  // NaN becomes low
+    // A byte's sum is the same, wrapped, before it leaves the vector of 32 bits and after.
+    const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x));
+    _mm_mask_storeu_epi8(static_cast<uint8_t*>(out) + at, mask[v], _mm_add_epi8(bytes, zero));
+  }
+
+  To to;
+  __mmask16 mask[kVectors];
+  __m128i zero;
+  __m512i add[kVectors];
+  __m512 scale[kVectors], shift[kVectors], low, high;
+};
+
+template <int R>
+void product_of(const uint8_t* tile, const int8_t* panel, int64_t steps, const ByteResult& result,
+                int64_t maps, void* out, int64_t at, int64_t out_step) {
+  __m512i sum[R][kVectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_setzero_si512();
+  for (; steps > 0; steps -= kStepsOfBlock, tile += kTilePixels * kTileBytes) {
+    const uint8_t* const end =
+        tile + (steps < kStepsOfBlock ? steps : kStepsOfBlock) * kPanelDepth;
+    for (const uint8_t* x = tile; x < end; x += kPanelDepth) {
+      __m512i weights[kVectors];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v, panel += kLanes * kPanelDepth)
+        weights[v] = _mm512_loadu_si512(panel);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const __m512i bytes =
+            _mm512_set1_epi32(*reinterpret_cast<const Word*>(x + r * kTileBytes));
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v)
+          sum[r][v] = _mm512_dpbusd_epi32(sum[r][v], bytes, weights[v]);
+      }
+    }
+  }
+  const Results results(result, maps);
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v)
+      results.store(sum[r][v], v, out, at + r * out_step + v * kLanes);
+}
+
+void product(const uint8_t* tile, int64_t pixels, const int8_t* panel, int64_t depth,
+             const ByteResult& result, int64_t maps, void* out, int64_t out_step) {
+  const int64_t steps = (depth + kPanelDepth - 1) / kPanelDepth;
+  int64_t p = 0;
+  const auto take = [&]<int R> {
+    for (; pixels - p >= R; p += R)
+      product_of<R>(tile + p * kTileBytes, panel, steps, result, maps, out, p * out_step, out_step);
+  };
+  take.template operator()<kTilePixels>();
+  take.template operator()<7>();
+  take.template operator()<3>();
+  take.template operator()<1>();
+}
+
+// Byte `at` of a pixel.
+uint8_t* place_of(uint8_t* tile, int64_t pixel, int64_t at) {
+  const auto k = static_cast<uint64_t>(at);
+  return tile + (k / kTileBytes * kTilePixels + static_cast<uint64_t>(pixel)) * kTileBytes
+         + k % kTileBytes;
+}
+
+// Stores `count` bytes within a block of a tile. Masked stores take several times as long.
+void store_bytes(__m512i bytes, int64_t count, uint8_t* to) {
+  if (count == kTileBytes) return _mm512_store_si512(to, bytes);
+  _mm512_mask_storeu_epi8(to, ~uint64_t{0} >> (kTileBytes - count), bytes);
+}
+
+// Pieces that end where a block of a tile does.
+template <class Piece>
+void in_pieces(int64_t n, uint8_t* tile, int64_t pixel, int64_t at, Piece piece) {
+  for (int64_t done = 0; done < n;) {
+    const int64_t room = kTileBytes - (at + done) % kTileBytes;
+    const int64_t count = n - done < room ? n - done : room;
+    store_bytes(piece(done, count), count, place_of(tile, pixel, at + done));
+    done += count;
+  }
+}
+
+void place(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* tile, int64_t pixel, int64_t at) {
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  in_pieces(n, tile, pixel, at, [&](int64_t done, int64_t count) {
+    const __m512i bytes =
+        _mm512_maskz_loadu_epi8(~uint64_t{0} >> (kTileBytes - count), from + done);
+    return _mm512_xor_si512(bytes, flips);
+  });
+}
+
+void fill(uint8_t value, int64_t n, uint8_t* tile, int64_t pixel, int64_t at) {
+  const __m512i bytes = _mm512_set1_epi8(static_cast<char>(value));
+  in_pieces(n, tile, pixel, at, [&](int64_t, int64_t) { return bytes; });
+}
+
+}  // namespace
+
+const ByteProductKernels avx512::kByteProducts = {product, place, fill};
+
+}  // namespace tenon::cpu
+#endif
