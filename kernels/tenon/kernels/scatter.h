@@ -135,6 +135,38 @@ template <class E> void copy(const kit::Device& device, const E* from, E* to, in
   });
 }
 
+/// Writes `count` updates to places of one row of `extent`, each to the one that its index names.
+template <Reduction reduction, class E, class I>
+void scatter_in_row(const I* indices, const E* updates, int64_t count, int64_t extent, E* row) {
+  for (int64_t i = 0; i < count; ++i) {
+    E& place = row[in_range(indices[i], extent)];
+    place = combined<reduction>(place, updates[i]);
+  }
+}
+
+/// Writes `count` updates to columns of places that lie `step` elements apart, of which there are
+/// `extent`; each column to the place that its index names.
+template <Reduction reduction, class E, class I>
+void scatter_columns(const I* indices, const E* updates, int64_t count, int64_t step,
+                     int64_t extent, E* out) {
+  constexpr int64_t kBlock = 256;
+  for (int64_t first = 0; first < count; first += kBlock) {
+    const int64_t stop = std::min(first + kBlock, count);
+    // Many have the same index, as where one of whole rows was expanded: vectors take those.
+    I others = 0;
+    for (int64_t j = first; j < stop; ++j) others |= indices[j] ^ indices[first];
+    if (others == 0) {
+      E* const row = out + in_range(indices[first], extent) * step;
+      for (int64_t j = first; j < stop; ++j) row[j] = combined<reduction>(row[j], updates[j]);
+    } else {
+      for (int64_t j = first; j < stop; ++j) {
+        E& place = out[in_range(indices[j], extent) * step + j];
+        place = combined<reduction>(place, updates[j]);
+      }
+    }
+  }
+}
+
 /// Updates meet only along the axis, which one thread walks: along the last axis at once.
 template <Reduction reduction, class E, class I>
 void scatter_elements(const kit::Device& device, const ScatterElementsShape& shape, const E* data,
@@ -170,13 +202,16 @@ void scatter_elements(const kit::Device& device, const ScatterElementsShape& sha
         from += row % given[k] * given_step[k];
         row /= given[k];
       }
-      const int64_t first = task % pieces * piece, stop = std::min(first + piece, run);
-      for (int64_t i = 0; i < length; ++i)
-        for (int64_t j = first; j < stop; ++j) {
-          const int64_t at = from + i * given_step[axis] + j;
-          E& place = out[to + in_range(indices[at], full[axis]) * step[axis] + j];
-          place = combined<reduction>(place, updates[at]);
-        }
+      if (axis == last) {
+        scatter_in_row<reduction>(indices + from, updates + from, length, full[axis], out + to);
+        continue;
+      }
+      const int64_t first = task % pieces * piece;
+      for (int64_t i = 0; i < length; ++i) {
+        const int64_t at = from + i * given_step[axis] + first;
+        scatter_columns<reduction>(indices + at, updates + at, std::min(piece, run - first),
+                                   step[axis], full[axis], out + to + first);
+      }
     }
   });
 }

@@ -82,6 +82,22 @@ TEST(ScatterTest, ElementsAlongEveryAxis) {
       }
 }
 
+// An index for each row, expanded, but for one column that has others.
+TEST(ScatterTest, RowsOfTheSameIndex) {
+  const int64_t rows = 20, columns = 900;
+  for (const auto reduction : {ScatterReduction::kNone, ScatterReduction::kAdd})
+    for (const int64_t other : {-1, 0, 300, 899}) {
+      SCOPED_TRACE(other);
+      TestInput at = indices(DataType::kINT64, {rows, columns}, {rows});
+      auto* const index = at.tensor->mutable_data<int64_t>();
+      for (int64_t i = 0; i < rows * columns; ++i)
+        if (i % columns != other) index[i] = index[i - i % columns + (other == 0 ? 1 : 0)];
+      Scatter op;
+      op.reduction = reduction;
+      check(op, {data({rows, columns}, 1), at, data({rows, columns}, 2)});
+    }
+}
+
 TEST(ScatterTest, EveryReductionInOrder) {
   for (const auto reduction : {ScatterReduction::kAdd, ScatterReduction::kMul,
                                ScatterReduction::kMin, ScatterReduction::kMax}) {
