@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "target/cpu/kernels.h"
+#include "target/cpu/words.h"
 #include "target/shared/concatenation_pieces.h"
 
 namespace tenon::cpu {
@@ -17,25 +18,39 @@ class ConcatenationExecution final : public Execution {
       : all_(pieces_of(axis, inputs, output)) {}
 
   void run(const RunArguments& arguments) override {
-    constexpr int64_t kGrainBytes = 65536;
+    if (all_.row == 0) return;
+    // An input's pieces of some rows, so that what several of them write stays in the first cache.
+    constexpr int64_t kBlockBytes = 16384, kGrainBytes = 65536;
     const auto inputs = static_cast<int64_t>(all_.pieces.size());
-    const int64_t mean = all_.row / std::max<int64_t>(inputs, 1) + 1;
-    const int64_t grain = std::max<int64_t>(1, kGrainBytes / mean);
+    const int64_t block = std::max<int64_t>(1, kBlockBytes / all_.row);
+    const int64_t blocks = (all_.rows + block - 1) / block;
+    const int64_t grain = kGrainBytes / (std::min(block, all_.rows) * all_.row / inputs + 1) + 1;
     auto* output = static_cast<std::byte*>(arguments.outputs[0]);
-    parallel_for(all_.rows * inputs, grain, [&](int64_t begin, int64_t end) {
+    parallel_for(blocks * inputs, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const auto input = static_cast<size_t>(i % inputs);
+        const int64_t first = i / inputs * block;
         const auto [bytes, offset] = all_.pieces[input];
-        if (bytes == 0) continue;
-        const int64_t row = i / inputs;
-        std::memcpy(output + row * all_.row + offset,
-                    static_cast<const std::byte*>(arguments.inputs[input]) + row * bytes,
-                    static_cast<size_t>(bytes));
+        copy_pieces(static_cast<const std::byte*>(arguments.inputs[input]) + first * bytes,
+                    output + first * all_.row + offset, std::min(block, all_.rows - first), bytes);
       }
     });
   }
 
  private:
+  // `rows` pieces that lie side by side, each into its row of the output.
+  void copy_pieces(const std::byte* from, std::byte* to, int64_t rows, int64_t bytes) const {
+    const bool is_word = with_word(bytes, [&](auto word) {
+      for (int64_t r = 0; r < rows; ++r) {
+        std::memcpy(&word, from + r * bytes, sizeof word);
+        std::memcpy(to + r * all_.row, &word, sizeof word);
+      }
+    });
+    if (is_word || bytes == 0) return;
+    for (int64_t r = 0; r < rows; ++r)
+      std::memcpy(to + r * all_.row, from + r * bytes, static_cast<size_t>(bytes));
+  }
+
   ConcatenationPieces all_;
 };
 

@@ -248,6 +248,18 @@ TEST(ConcatenationTest, EveryAxisAndLayout) {
       }
 }
 
+// Pieces of 4, 8, 12 and no bytes in rows that many tasks share.
+TEST(ConcatenationTest, ColumnsSideBySide) {
+  Concatenation op;
+  op.axis = 1;
+  for (const int64_t rows : {1, 9, 20011}) {
+    LayerTest test(
+        op, {data({rows, 1}, 1), data({rows, 2}, 2), data({rows, 3}, 3), data({rows, 0}, 4)});
+    ASSERT_EQ(test.offer("concatenation"), "");
+    expect_identical(test.run(), test.reference());
+  }
+}
+
 TEST(SpatialMeanTest, EqualsReference) {
   for (const Layout layout : kLayouts)
     for (const int64_t channels : {19, 32})
