@@ -25,6 +25,29 @@ TEST(CpuSliceTest, SamplesOutsideAreAnError) {
   EXPECT_THROW(execution->run({{&source, 1}, {&target, 1}}), Error);
 }
 
+// Split channels stay where they are while groups stay whole.
+TEST(CpuSliceTest, GroupsOfChannels) {
+  struct Case {
+    int64_t start, channels, step;
+    bool is_whole;
+  };
+  for (const Layout layout : {Layout::kBlocked8, Layout::kBlocked16})
+    for (const DataType type : kCopiedTypes)
+      for (const Case& c : {Case{0, 16, 1, true}, Case{16, 32, 1, true}, Case{0, 56, 1, true},
+                            Case{4, 16, 1, false}, Case{16, 20, 1, false}, Case{0, 16, 2, false},
+                            Case{55, 16, -1, false}}) {
+        SCOPED_TRACE(fmt::format("{} {} from {}", name_of(layout), c.channels, c.start));
+        Slice op;
+        op.start = {1, c.start, 4, 1};
+        op.size = {2, c.channels, 5, 3};
+        op.stride = {1, c.step, -1, 2};
+        LayerTest test(op, {counted(type, {3, 56, 6, 8}, layout)});
+        ASSERT_EQ(test.offer("slice"), "");
+        EXPECT_EQ(test.kernel().output_layouts[0], c.is_whole ? layout : Layout::kLinear);
+        expect_identical(test.run(), test.reference());
+      }
+}
+
 TEST(CpuGatherTest, IndicesOutsideAreAnError) {
   for (const auto mode : {GatherMode::kDEFAULT, GatherMode::kELEMENT, GatherMode::kND})
     for (const int32_t index : {4, -5}) {

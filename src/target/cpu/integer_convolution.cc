@@ -3,8 +3,8 @@
 #include "ops/integer_convolution.h"
 
 #include "base/error.h"
-#include "ops/quantize.h"
 #include "base/parallel.h"
+#include "ops/quantize.h"
 #include "target/cpu/blocks.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/run_operands.h"
@@ -80,8 +80,8 @@ class IntegerConvolutionExecution final : public BlockExecution {
         to_(op.to),
         maps_(op.output_maps) {
     const Shape &data = inputs[In::kData].shape, &result = output.shape;
-    const auto windows = make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding,
-                                      op.post_padding);
+    const auto windows =
+        make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding, op.post_padding);
     vertical_ = resolved(windows[0], data[2], result[2], op.padding_mode);
     horizontal_ = resolved(windows[1], data[3], result[3], op.padding_mode);
     channels_ = data[1];
@@ -107,10 +107,16 @@ class IntegerConvolutionExecution final : public BlockExecution {
     padding_ = static_cast<uint8_t>(zero);
     const auto* sums = weights_.sums.data<int32_t>();
     for (size_t m = 0; m < add_.size(); ++m)
-      add_[m] = static_cast<int32_t>(static_cast<uint32_t>(operands.bias[m])
-                                     - static_cast<uint32_t>(zero) * static_cast<uint32_t>(sums[m]));
-    result_ = {ByteResult::To::kInteger, add_.data(), operands.scale.data(), operands.shift.data(),
-               0,                        0,           0};
+      add_[m] =
+          static_cast<int32_t>(static_cast<uint32_t>(operands.bias[m])
+                               - static_cast<uint32_t>(zero) * static_cast<uint32_t>(sums[m]));
+    result_ = {ByteResult::To::kInteger,
+               add_.data(),
+               operands.scale.data(),
+               operands.shift.data(),
+               0,
+               0,
+               0};
     if (to_ == DataType::kFLOAT) result_.to = ByteResult::To::kFloat;
     if (to_ == DataType::kINT8 || to_ == DataType::kUINT8) {
       const IntegerRange range = integer_range(to_);
@@ -131,8 +137,8 @@ class IntegerConvolutionExecution final : public BlockExecution {
       gather(p, tiles + (p - first) / kTilePixels * tile_bytes_, (p - first) % kTilePixels);
     for (int64_t panel = panels * part / parts_; panel < panels * (part + 1) / parts_; ++panel)
       for (int64_t p = first; p < end; p += kTilePixels)
-        multiply(tiles + (p - first) / kTilePixels * tile_bytes_, p,
-                 std::min(kTilePixels, end - p), panel);
+        multiply(tiles + (p - first) / kTilePixels * tile_bytes_, p, std::min(kTilePixels, end - p),
+                 panel);
   }
 
  private:
@@ -182,10 +188,11 @@ class IntegerConvolutionExecution final : public BlockExecution {
     result.add += map;
     result.scale += map;
     result.shift += map;
-    kernels_.product(tile, count,
-                     weights_.panels.data<int8_t>() + map * weights_.panels.shape()[1] * kPanelDepth,
-                     depth_, result, std::min(kPanelMaps, maps_ - map),
-                     out_ + bytes_of(to_, pixel * maps_ + map), maps_);
+    kernels_.product(
+        tile, count,
+        weights_.panels.data<int8_t>() + map * weights_.panels.shape()[1] * kPanelDepth, depth_,
+        result, std::min(kPanelMaps, maps_ - map), out_ + bytes_of(to_, pixel * maps_ + map),
+        maps_);
   }
 
   const ByteProductKernels& kernels_;

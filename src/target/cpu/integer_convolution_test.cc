@@ -45,7 +45,8 @@ TEST(IntegerConvolutionKernelTest, GivesEveryBit) {
       for (const Zeros zeros : {Zeros::kNone, Zeros::kOne, Zeros::kEach}) {
         SCOPED_TRACE(fmt::format("{} {} {} {} {}", c.data, c.kernel, name_of(t.data), name_of(t.to),
                                  static_cast<int>(zeros)));
-        auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), c.maps, zeros);
+        auto in =
+            operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), c.maps, zeros);
         in[In::kWeightsZero] = list<int8_t>(DataType::kINT8, {0});
         expect_exact(op_of(c, t.to), in, kCandidate);
         if (::testing::Test::HasFailure()) return;
@@ -74,8 +75,8 @@ TEST(IntegerConvolutionKernelTest, SumsAreExactAndHalvesBecomeEven) {
 TEST(IntegerConvolutionKernelTest, RefusesOthers) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT32};
-  const auto in = operands(t, bytes(t.data, {1, 4, 4, 4}), bytes(t.weights, {2, 4, 1, 1}), 2,
-                           Zeros::kEach);
+  const auto in =
+      operands(t, bytes(t.data, {1, 4, 4, 4}), bytes(t.weights, {2, 4, 1, 1}), 2, Zeros::kEach);
   const auto op = integer_convolution(2, {1, 1}, 1);
   EXPECT_EQ(Layer(op, in, std::vector<bool>(in.size(), true)).offer(kCandidate),
             "only weights of int8 without zero points are supported");

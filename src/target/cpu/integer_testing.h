@@ -1,5 +1,5 @@
-// What the tests of convolutions and products of integers share: layers of random operands, run by a
-// candidate and by the reference.
+// What the tests of convolutions and products of integers share: layers of random operands, run by
+// a candidate and by the reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -153,7 +153,7 @@ inline std::vector<Types> all_types() {
 enum class Zeros { kNone, kOne, kEach };
 
 inline std::vector<std::optional<Tensor>> operands(const Types& t, Tensor data, Tensor weights,
-                                            int64_t channels, Zeros zeros) {
+                                                   int64_t channels, Zeros zeros) {
   std::vector<std::optional<Tensor>> in(In::kCount);
   in[In::kData] = std::move(data);
   in[In::kWeights] = std::move(weights);
@@ -169,7 +169,7 @@ inline std::vector<std::optional<Tensor>> operands(const Types& t, Tensor data, 
 }
 
 inline void expect_exact(const Op& op, const std::vector<std::optional<Tensor>>& inputs,
-                  std::string_view candidate, std::vector<bool> constant = {}) {
+                         std::string_view candidate, std::vector<bool> constant = {}) {
   if (constant.empty()) constant.assign(inputs.size(), true);
   constant[In::kData] = false;
   Layer layer(op, inputs, constant);

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "ops/reference.h"
 #include "target/cpu/kernels.h"
+#include "target/cpu/physical.h"
 #include "target/cpu/strided_copy.h"
 #include "target/shared/slice_ranges.h"
 
@@ -16,6 +17,31 @@ namespace {
 
 using nvinfer1::SampleMode;
 
+// Whether groups of channels stay whole.
+bool keeps_groups(const SliceRange& range, const Shape& in, const Shape& out, Layout layout) {
+  const int block = channel_block(layout);
+  return block == 1
+         || (range.start[1] % block == 0 && range.step[1] == 1
+             && (out[1] % block == 0 || out[1] == in[1]));
+}
+
+// Along the axes as they lie in memory.
+SliceRange physical_range(SliceRange range, Layout layout) {
+  if (layout == Layout::kLinear) return range;
+  if (layout == Layout::kChannelsLast) {
+    for (Shape* list : {&range.start, &range.step}) {
+      const int64_t channel = (*list)[1];
+      list->erase(1);
+      list->push_back(channel);
+    }
+  } else {
+    range.start[1] /= channel_block(layout);
+    range.start.push_back(0);
+    range.step.push_back(1);
+  }
+  return range;
+}
+
 class SliceExecution final : public Execution {
  public:
   SliceExecution(const Slice& op, std::span<const TensorSpec> inputs, const TensorSpec& output)
@@ -23,6 +49,7 @@ class SliceExecution final : public Execution {
         ranges_(op, inputs, output),
         in_(inputs[Slice::kData].shape),
         out_(output.shape),
+        layout_(output.layout),
         bytes_(bytes_of(output.type, 1)),
         has_fill_(inputs.size() > Slice::kFill && inputs[Slice::kFill].present) {}
 
@@ -36,24 +63,28 @@ class SliceExecution final : public Execution {
 
   void run(const RunArguments& arguments) override {
     if (out_.volume() == 0) return;
-    const auto [start, step] = ranges_.read(arguments);
+    const SliceRange range = ranges_.read(arguments);
     const auto* in = static_cast<const std::byte*>(arguments.inputs[Slice::kData]);
     if (op_.mode == SampleMode::kSTRICT_BOUNDS)
-      copy_inside(start, step, in, arguments.outputs[0]);
+      copy_inside(range, in, arguments.outputs[0]);
     else
-      copy_sampled(start, step, in, arguments);
+      copy_sampled(range.start, range.step, in, arguments);
   }
 
  private:
-  void copy_inside(const Shape& start, const Shape& step, const std::byte* in, void* out) const {
-    Shape strides = in_.strides();
+  void copy_inside(const SliceRange& range, const std::byte* from, void* to) const {
+    require(keeps_groups(range, in_, out_, layout_), "the slice cuts channels of layout \"{}\"",
+            name_of(layout_));
+    const auto [start, step] = physical_range(range, layout_);
+    const Shape out = physical_extents(out_, layout_);
+    Shape strides = physical_extents(in_, layout_).strides();
     int64_t offset = 0;
-    for (int axis = 0; axis < in_.rank(); ++axis) {
+    for (int axis = 0; axis < out.rank(); ++axis) {
       offset += start[axis] * strides[axis];
       // One sample needs no step, however long that is.
-      strides[axis] = out_[axis] == 1 ? 0 : strides[axis] * step[axis];
+      strides[axis] = out[axis] == 1 ? 0 : strides[axis] * step[axis];
     }
-    StridedCopy(out_, strides, bytes_).run(in + offset * static_cast<int64_t>(bytes_), out);
+    StridedCopy(out, strides, bytes_).run(from + offset * static_cast<int64_t>(bytes_), to);
   }
 
   // positions[0 .. out[axis]) of an axis; whether they count up from 0 to the input's end.
@@ -130,13 +161,19 @@ class SliceExecution final : public Execution {
   const Slice& op_;
   SliceRanges ranges_;
   Shape in_, out_;
+  Layout layout_;
   size_t bytes_;
   bool has_fill_;
 };
 
 class SliceKernel final : public Kernel {
  public:
-  explicit SliceKernel(const Slice& op) : op_(op) {}
+  SliceKernel(const KernelRequest& request, Layout layout)
+      : op_(static_cast<const Slice&>(request.op)) {
+    input_layouts.assign(request.inputs.size(), Layout::kLinear);
+    input_layouts[Slice::kData] = layout;
+    output_layouts.assign(1, layout);
+  }
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
     return std::make_unique<SliceExecution>(op_, inputs, outputs[0]);
@@ -146,11 +183,25 @@ class SliceKernel final : public Kernel {
   Slice op_;
 };
 
+// Whether the slice can be taken in the layout in which the data arrives.
+bool keeps_layout(const Slice& op, const KernelRequest& request) {
+  const TensorSpec &in = request.inputs[Slice::kData], &out = request.outputs[0];
+  if (op.mode != SampleMode::kSTRICT_BOUNDS || in.shape.rank() == Shape::kMaxRank) return false;
+  if (channel_block(in.layout) == 1) return true;
+  for (size_t i = 0; i < request.inputs.size(); ++i)
+    if (i != Slice::kData && request.inputs[i].present) return false;  // known when it runs
+  return keeps_groups(SliceRanges(op, request.inputs, out).read({}), in.shape, out.shape,
+                      in.layout);
+}
+
 }  // namespace
 
 Offer offer_slice(const KernelRequest& request) {
-  if (bits_of(request.inputs[0].type) < 8) return "elements narrower than a byte are not supported";
-  return std::make_unique<SliceKernel>(static_cast<const Slice&>(request.op));
+  const TensorSpec& data = request.inputs[Slice::kData];
+  if (bits_of(data.type) < 8) return "elements narrower than a byte are not supported";
+  const bool keeps =
+      request.stored != nullptr || keeps_layout(static_cast<const Slice&>(request.op), request);
+  return std::make_unique<SliceKernel>(request, keeps ? data.layout : Layout::kLinear);
 }
 
 }  // namespace tenon::cpu

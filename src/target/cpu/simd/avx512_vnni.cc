@@ -35,8 +35,7 @@ struct Results {
     if (to == To::kInteger)
       return _mm512_mask_storeu_epi32(static_cast<int32_t*>(out) + at, mask[v], sum);
     __m512 x = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale[v]), shift[v]);
-    if (to == To::kFloat)
-      return _mm512_mask_storeu_ps(static_cast<float*>(out) + at, mask[v], x);
+    if (to == To::kFloat) return _mm512_mask_storeu_ps(static_cast<float*>(out) + at, mask[v], x);
     x = _mm512_min_ps(_mm512_max_ps(x, low), high);  // NaN becomes low
     // A byte's sum is the same, wrapped, before it leaves the vector of 32 bits and after.
     const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x));
@@ -59,8 +58,7 @@ void product_of(const uint8_t* tile, const int8_t* panel, int64_t steps, const B
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_setzero_si512();
   for (; steps > 0; steps -= kStepsOfBlock, tile += kTilePixels * kTileBytes) {
-    const uint8_t* const end =
-        tile + (steps < kStepsOfBlock ? steps : kStepsOfBlock) * kPanelDepth;
+    const uint8_t* const end = tile + (steps < kStepsOfBlock ? steps : kStepsOfBlock) * kPanelDepth;
     for (const uint8_t* x = tile; x < end; x += kPanelDepth) {
       __m512i weights[kVectors];
 #pragma GCC unroll 2
@@ -68,8 +66,7 @@ void product_of(const uint8_t* tile, const int8_t* panel, int64_t steps, const B
         weights[v] = _mm512_loadu_si512(panel);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        const __m512i bytes =
-            _mm512_set1_epi32(*reinterpret_cast<const Word*>(x + r * kTileBytes));
+        const __m512i bytes = _mm512_set1_epi32(*reinterpret_cast<const Word*>(x + r * kTileBytes));
 #pragma GCC unroll 2
         for (int v = 0; v < kVectors; ++v)
           sum[r][v] = _mm512_dpbusd_epi32(sum[r][v], bytes, weights[v]);

@@ -24,8 +24,8 @@ struct ByteResult {
 };
 
 struct ByteProductKernels {
-  /// Results of `pixels` of a tile and of the first `maps` of a panel, both of `depth` bytes, filled
-  /// up to a multiple of kPanelDepth. Pixels of `out` lie `out_step` elements apart.
+  /// Results of `pixels` of a tile and of the first `maps` of a panel, both of `depth` bytes,
+  /// filled up to a multiple of kPanelDepth. Pixels of `out` lie `out_step` elements apart.
   void (*product)(const uint8_t* tile, int64_t pixels, const int8_t* panel, int64_t depth,
                   const ByteResult& result, int64_t maps, void* out, int64_t out_step);
   /// Copies n bytes, exclusive-or `flip`, into a tile, from byte `at` of a pixel on.
