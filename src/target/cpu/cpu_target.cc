@@ -23,12 +23,14 @@ constexpr Candidate kConvolution[] = {
     {"line_convolution", offer_line_convolution, true},      // oneDNN multiplies row by row
     {"winograd", offer_winograd, true},  // deep layers of few tiles read many weights
     {"depthwise_convolution", offer_depthwise_convolution, true},  // less gain from far memory
+    {"direct_convolution", offer_direct_convolution, true},        // the same
     {"onednn_convolution", offer_onednn_convolution},
     {"convolution", offer_convolution},
     {"onednn_convolution_16bit", widened<offer_onednn_convolution>},
     {"convolution_16bit", widened<offer_convolution>},
     {"reference", offer_reference}};
 constexpr Candidate kDeconvolution[] = {
+    {"direct_deconvolution", offer_direct_deconvolution, true},
     {"deconvolution", offer_deconvolution, true},
     {"onednn_deconvolution", offer_onednn_deconvolution},
     {"deconvolution_16bit", widened<offer_deconvolution>},
@@ -62,10 +64,12 @@ constexpr Candidate kReorder[] = {{"onednn_reorder", offer_onednn_reorder, true}
 #else
 constexpr Candidate kConvolution[] = {{"winograd", offer_winograd, true},
                                       {"depthwise_convolution", offer_depthwise_convolution},
+                                      {"direct_convolution", offer_direct_convolution},
                                       {"convolution", offer_convolution},
                                       {"convolution_16bit", widened<offer_convolution>},
                                       {"reference", offer_reference}};
-constexpr Candidate kDeconvolution[] = {{"deconvolution", offer_deconvolution},
+constexpr Candidate kDeconvolution[] = {{"direct_deconvolution", offer_direct_deconvolution},
+                                        {"deconvolution", offer_deconvolution},
                                         {"deconvolution_16bit", widened<offer_deconvolution>},
                                         {"reference", offer_reference}};
 constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax},

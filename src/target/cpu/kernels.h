@@ -34,9 +34,11 @@ Offer offer_convolution(const KernelRequest& request);
 /// The same, only for results whose rows are one pixel wide.
 Offer offer_line_convolution(const KernelRequest& request);
 Offer offer_narrow_convolution(const KernelRequest& request);
+Offer offer_direct_convolution(const KernelRequest& request);
 Offer offer_depthwise_convolution(const KernelRequest& request);
 Offer offer_winograd(const KernelRequest& request);
 Offer offer_integer_convolution(const KernelRequest& request);
+Offer offer_direct_deconvolution(const KernelRequest& request);
 Offer offer_deconvolution(const KernelRequest& request);
 
 // oneDNN's primitives, in builds that have it.

@@ -67,6 +67,25 @@ struct DepthwiseKernels {
               int64_t vectors, int64_t first, int64_t rows, float* out);
 };
 
+/// How windows lie over data, and what becomes of their sums.
+struct DirectForm {
+  const int64_t* offsets;  // of the elements under a window, from its first
+  int64_t depth;           // elements under a window
+  int64_t step;            // floats from a window to the next: 1 or 2, or as many vectors
+  int64_t out_step;        // floats of the result from a vector of maps to the next
+  int64_t out_pixel;       // and from a pixel to the next
+  float least, most;       // of a result
+};
+
+/// Loops of direct convolution, over vectors of `lanes` maps.
+struct DirectKernels {
+  int lanes;  // of Layout::kBlocked8 or kBlocked16
+  /// So many neighbouring results of so many vectors: bias and the sums of the products. Weights of
+  /// the elements under a window lie `width` floats apart, those of the vectors beside each other.
+  void (*run)(const DirectForm& form, const float* in, const float* weights, int64_t width,
+              const float* bias, int64_t vectors, int64_t pixels, float* out);
+};
+
 struct SimdKernels {
   const char* instruction_set;
   /// By UnaryOperation, ActivationType and ElementWiseOperation; null where there is no fast form.
@@ -115,6 +134,7 @@ struct SimdKernels {
                          int64_t n);
   WinogradKernels winograd;
   DepthwiseKernels depthwise;
+  DirectKernels direct;
   /// Multiply-adds of registers, which measure_peaks() times; the result means nothing.
   struct {
     int64_t operations_per_round;

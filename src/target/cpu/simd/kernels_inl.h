@@ -1,6 +1,7 @@
 // The loops themselves; TENON_SIMD_NAMESPACE names the instruction set.
 #include "target/cpu/simd/correlate.h"
 #include "target/cpu/simd/depthwise.h"
+#include "target/cpu/simd/direct.h"
 #include "target/cpu/simd/kernels.h"
 #include "target/cpu/simd/multiply_add.h"
 #include "target/cpu/simd/product.h"
@@ -138,6 +139,7 @@ const SimdKernels kKernels = {
     round_to_bytes,
     kWinograd,
     kDepthwise,
+    kDirect,
     {2 * kChains * kVectorFloats, chains_of_multiply_adds}};
 
 }  // namespace TENON_SIMD_NAMESPACE

@@ -1,0 +1,267 @@
+// Convolution by its definition, in vectors of maps: windows of one element over blocks of
+// channels, whose data are multiplied where they lie, and any windows over few channels, whose rows
+// are copied with their padding. The library has no code in blocks for some of the former, and its
+// activations take as long as the products of the latter.
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "target/cpu/block_convolution.h"
+#include "target/cpu/blocked_epilogue.h"
+#include "target/cpu/direct_panels.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr size_t kBias = 2;
+/// Channels that are taken from rows: more fill a vector.
+constexpr int64_t kFewChannels = 4;
+/// Padded rows of a wider reach are mostly zeros, and may not fit memory.
+constexpr int64_t kMostReach = 1024;
+constexpr int64_t kMostStride = 2;
+/// Results of a strip: enough for the loops, few enough for the first-level cache, where an
+/// epilogue finds them.
+constexpr int64_t kStrip = 98;
+
+class DirectExecution final : public BlockExecution {
+ public:
+  DirectExecution(const Convolution& op, const Tensor& weights, const Tensor& bias,
+                  std::span<const TensorSpec> inputs, const TensorSpec& output)
+      : BlockExecution({}, {}, output),
+        weights_(weights),
+        bias_(bias),
+        epilogue_(op.epilogue, inputs, output),
+        pads_(inputs[0].layout == Layout::kLinear) {
+    const Shape& data = inputs[0].shape;
+    const Shape& result = output.shape;
+    const auto windows = convolution_windows(op, inputs, result);
+    vertical_ = windows[0];
+    horizontal_ = windows[1];
+    channels_ = data[1];
+    in_height_ = data[2];
+    in_width_ = data[3];
+    vectors_ = units(result[1], direct_loops().lanes);
+    depth_ = channels_ * op.kernel.volume();
+    require(weights_.count() == bias_.count() * depth_
+                && bias_.count() == padded_maps(result[1]),
+            "the packed weights do not fit {} channels and {} maps", channels_, result[1]);
+    require(output.layout == direct_layout() && (pads_ || inputs[0].layout == direct_layout()),
+            "data and result must lie in blocks of {} channels, or few channels of data in rows",
+            direct_loops().lanes);
+    for (const Window& w : windows)
+      require(w.stride <= kMostStride && w.reach() <= kMostReach
+                  && (pads_ ? channels_ <= kFewChannels
+                            : w.kernel == 1 && w.pre == 0 && w.stride <= kMostStride),
+              "only strides of up to {}, and windows of one element without padding or few "
+              "channels in rows are supported",
+              kMostStride);
+    form_.depth = depth_;
+    form_.out_step = result[2] * result[3] * direct_loops().lanes;
+    form_.out_pixel = direct_loops().lanes;
+    form_.least = epilogue_.least();
+    form_.most = epilogue_.most();
+    pixels_ = result[2] * result[3];
+    if (pads_)
+      lie_in_rows(result);
+    else
+      lie_in_blocks(result);
+    split(data[0]);
+  }
+
+ protected:
+  void begin(const RunArguments& arguments, float*) override {
+    data_ = static_cast<const float*>(arguments.inputs[0]);
+    result_ = static_cast<float*>(arguments.outputs[0]);
+    epilogue_.begin(arguments);
+  }
+
+  // Some maps of some strips of one image. The weights of a panel stay near while strips pass by.
+  void run_task(int64_t task, float* room) const override {
+    const int64_t first = task % parts_ * per_part_, slice = task / parts_ % slices_;
+    const int64_t image = task / parts_ / slices_, end = std::min(first + per_part_, strips_);
+    const float* in = data_ + image * image_floats_ + first * strip_step_;
+    if (pads_) {
+      pad(data_ + image * image_floats_, first * vertical_.stride - vertical_.pre, room);
+      in = room;
+    }
+    const int64_t per_panel = kDirectPanel / direct_loops().lanes;
+    const int64_t last = std::min((slice + 1) * per_slice_ * per_panel, vectors_);
+    for (int64_t v = slice * per_slice_ * per_panel; v < last; v += per_panel)
+      for (int64_t strip = first; strip < end; ++strip)
+        run_strip(in + (strip - first) * strip_step_, image * vectors_, v,
+                  std::min(per_panel, last - v), strip * length_);
+  }
+
+ private:
+  // Rows of the result, of few channels whose rows are padded first.
+  void lie_in_rows(const Shape& result) {
+    form_.step = horizontal_.stride;
+    length_ = result[3];
+    strips_ = result[2];
+    image_floats_ = channels_ * in_height_ * in_width_;
+    // What the windows of a row read, no less than the row itself.
+    padded_ = std::max((length_ - 1) * horizontal_.stride + horizontal_.reach(),
+                       in_width_ + horizontal_.pre);
+    strip_step_ = vertical_.stride * padded_;
+  }
+
+  // Parts of the whole plane, or rows where some of the data is left out.
+  void lie_in_blocks(const Shape& result) {
+    const int64_t lanes = direct_loops().lanes;
+    const bool is_whole = vertical_.stride == 1 && horizontal_.stride == 1;
+    form_.step = horizontal_.stride * lanes;
+    length_ = is_whole ? units(pixels_, std::max<int64_t>(units(pixels_, kStrip), 1)) : result[3];
+    strips_ = length_ == 0 ? 0 : units(pixels_, length_);
+    strip_step_ = (is_whole ? length_ : vertical_.stride * in_width_) * lanes;
+    image_floats_ = units(channels_, lanes) * in_height_ * in_width_ * lanes;
+    for (int64_t c = 0; c < channels_; ++c)
+      offsets_.push_back(c / lanes * in_height_ * in_width_ * lanes + c % lanes);
+  }
+
+  // As many strips as the second-level cache holds, but enough tasks for all threads.
+  void split(int64_t images) {
+    const int64_t floats = pads_ ? channels_ * strip_step_ : length_ * channels_;
+    const int64_t panels = units(vectors_ * direct_loops().lanes, kDirectPanel);
+    per_part_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1,
+                                    std::max<int64_t>(strips_, 1));
+    per_slice_ = panels;
+    const auto count = [&] {
+      parts_ = units(strips_, per_part_);
+      slices_ = units(panels, per_slice_);
+      return images * parts_ * slices_;
+    };
+    const int64_t wanted = thread_count() > 1 ? 4 * thread_count() : 1;
+    while (per_part_ > 1 && count() < wanted) per_part_ = (per_part_ + 1) / 2;
+    while (per_slice_ > 1 && count() < wanted) per_slice_ = (per_slice_ + 1) / 2;
+    int64_t room = 0;
+    if (pads_) {
+      in_rows_ = (per_part_ - 1) * vertical_.stride + vertical_.reach();
+      room = channels_ * in_rows_ * padded_;
+      for (int64_t c = 0; c < channels_; ++c)
+        for (int64_t y = 0; y < vertical_.kernel; ++y)
+          for (int64_t x = 0; x < horizontal_.kernel; ++x)
+            offsets_.push_back((c * in_rows_ + y * vertical_.dilation) * padded_
+                               + x * horizontal_.dilation);
+    }
+    form_.offsets = offsets_.data();
+    set_tasks(count(),
+              static_cast<double>(images * pixels_) * static_cast<double>(weights_.count()), room);
+  }
+
+  // The rows that a task reads, from `top` on: channel, row, column.
+  void pad(const float* image, int64_t top, float* to) const {
+    for (int64_t c = 0; c < channels_; ++c)
+      for (int64_t y = top; y < top + in_rows_; ++y, to += padded_) {
+        if (y < 0 || y >= in_height_) {
+          std::fill_n(to, padded_, 0.f);
+          continue;
+        }
+        std::fill_n(to, horizontal_.pre, 0.f);
+        float* const end = std::copy_n(image + (c * in_height_ + y) * in_width_, in_width_,
+                                       to + horizontal_.pre);
+        std::fill(end, to + padded_, 0.f);
+      }
+  }
+
+  // Blocks of the result are counted through all images.
+  void run_strip(const float* in, int64_t block, int64_t vector, int64_t vectors,
+                 int64_t first) const {
+    const int64_t lanes = direct_loops().lanes, map = vector * lanes;
+    const int64_t pixels = std::min(length_, pixels_ - first);
+    direct_loops().run(form_, in, weights_.data<float>() + map * depth_,
+                std::min(kDirectPanel, bias_.count() - map), bias_.data<float>() + map, vectors, pixels,
+                result_ + (block + vector) * form_.out_step + first * lanes);
+    for (int64_t v = vector; v < vector + vectors; ++v) epilogue_.run(block + v, first, pixels);
+  }
+
+  Tensor weights_, bias_;
+  BlockedEpilogue epilogue_;
+  bool pads_;
+  Window vertical_, horizontal_;
+  DirectForm form_;
+  std::vector<int64_t> offsets_;
+  int64_t channels_, in_height_, in_width_;
+  int64_t vectors_, depth_, pixels_;       // of the result
+  int64_t length_ = 0, strips_ = 0;        // pixels of a strip; strips of an image
+  int64_t strip_step_ = 0;                 // floats of the data from a strip to the next
+  int64_t image_floats_ = 0;               // of the data
+  int64_t padded_ = 0, in_rows_ = 0;       // width and number of the rows that a task copies
+  int64_t per_part_ = 1, parts_ = 0;       // strips of a task; tasks of a slice
+  int64_t per_slice_ = 1, slices_ = 1;     // panels of a task; slices of an image
+  const float* data_ = nullptr;
+  float* result_ = nullptr;
+};
+
+class DirectKernel final : public Kernel {
+ public:
+  DirectKernel(const Convolution& op, const Tensor& weights, const Tensor& bias) : op_(op) {
+    packed = {weights, bias};
+  }
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    return std::make_unique<DirectExecution>(op_, packed[0], packed[1], inputs, outputs[0]);
+  }
+
+ private:
+  Convolution op_;
+};
+
+std::string refusal(const Convolution& op, const KernelRequest& request) {
+  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
+  if (request.inputs.size() < 2 || !request.inputs[0].present || !request.inputs[1].present)
+    return "data or weights are missing";
+  const Shape& data = request.inputs[0].shape;
+  if (op.kernel.rank() != 2 || data.rank() != 4 || request.outputs[0].shape.rank() != 4)
+    return "only two spatial axes are supported";
+  if (op.groups != 1 || op.output_maps < 1 || data[1] < 1)
+    return "only one group of known channels is supported";
+  if (data[1] > kFewChannels && op.kernel.volume() != 1)
+    return "only windows of one element or few channels are supported";
+  return "";
+}
+
+}  // namespace
+
+Offer offer_direct_convolution(const KernelRequest& request) {
+  const auto& op = static_cast<const Convolution&>(request.op);
+  if (const std::string reason = refusal(op, request); !reason.empty()) return reason;
+  const bool has_bias = request.inputs.size() > kBias && request.inputs[kBias].present;
+  const auto* constants = request.constants.data();
+  const int64_t channels = request.inputs[0].shape[1];
+  Tensor weights, bias;
+  if (request.stored != nullptr) {
+    const auto& packed = request.stored->packed;
+    require(packed.size() == 2 && packed[0].type() == DataType::kFLOAT
+                && packed[1].type() == DataType::kFLOAT,
+            "{} stored tensors, expected weights and bias", packed.size());
+    weights = packed[0];
+    bias = packed[1];
+  } else {
+    if (constants[1] == nullptr || (has_bias && constants[kBias] == nullptr))
+      return "only constant weights are supported";
+    if (constants[1]->count() != Shape({op.output_maps, channels, op.kernel.volume()}).volume()
+        || (has_bias && constants[kBias]->count() != op.output_maps))
+      return "weights or bias do not fit the attributes";
+    const int64_t depth = channels * op.kernel.volume();
+    weights = Tensor(DataType::kFLOAT, {padded_maps(op.output_maps) * depth});
+    write_panels(constants[1]->data<float>(), {depth, 1}, op.output_maps, depth,
+                 weights.mutable_data<float>());
+    bias = padded_bias(has_bias ? constants[kBias] : nullptr, op.output_maps);
+  }
+  auto kernel = std::make_unique<DirectKernel>(op, weights, bias);
+  lie_in(direct_layout(), *kernel, request);
+  if (channels <= kFewChannels) kernel->input_layouts[0] = Layout::kLinear;
+  if (request.stored != nullptr) return kernel;
+  std::vector<TensorSpec> inputs(request.inputs.begin(), request.inputs.end());
+  TensorSpec output = request.outputs[0];
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].layout = kernel->input_layouts[i];
+  output.layout = direct_layout();
+  try {
+    kernel->prepare(inputs, {&output, 1});  // what does not fit is refused here
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return kernel;
+}
+
+}  // namespace tenon::cpu

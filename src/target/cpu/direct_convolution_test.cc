@@ -1,0 +1,248 @@
+#include "base/parallel.h"
+#include "target/cpu/convolution_testing.h"
+#include "target/cpu/simd/kernels.h"
+
+namespace tenon::cpu {
+namespace {
+
+using nvinfer1::ActivationType;
+using nvinfer1::ElementWiseOperation;
+
+constexpr char kName[] = "direct_convolution";
+
+Convolution one_element(int64_t maps, const Shape& stride = {1, 1}) {
+  return sliding(maps, {1, 1}, stride, {0, 0});
+}
+
+LayerTest layer(const Convolution& op, const Shape& shape, bool has_bias = true) {
+  std::vector<TestInput> inputs = {data(shape, 1), constant(weights_of(op, shape[1]))};
+  if (has_bias) inputs.push_back(constant({op.output_maps}, 3));
+  return {op, inputs};
+}
+
+struct Case {
+  const char* name;
+  Convolution op;
+  Shape data;
+  bool has_bias = true;
+};
+
+class DirectConvolutionTest : public testing::TestWithParam<Case> {};
+
+TEST_P(DirectConvolutionTest, EqualsReference) {
+  const auto& [name, op, shape, has_bias] = GetParam();
+  LayerTest test = layer(op, shape, has_bias);
+  check(test, kName, 2e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, DirectConvolutionTest,
+    testing::Values(
+        Case{"vectors", one_element(64), {1, 32, 12, 12}},
+        Case{"odd", one_element(37), {2, 29, 9, 13}},
+        Case{"odd_vectors", one_element(48), {1, 16, 20, 11}},
+        Case{"few_maps", one_element(3), {3, 40, 5, 7}},
+        Case{"deep", one_element(20), {1, 700, 3, 3}},
+        Case{"many_strips", one_element(33), {1, 17, 64, 65}},
+        Case{"one_pixel", one_element(64), {2, 64, 1, 1}},
+        Case{"halving", one_element(40, {2, 2}), {2, 24, 15, 14}},
+        Case{"halving_rows", one_element(40, {2, 1}), {1, 24, 15, 14}},
+        Case{"halving_columns", one_element(40, {1, 2}), {1, 24, 8, 31}},
+        Case{"without_bias", one_element(16), {1, 16, 6, 5}, false},
+        Case{"no_images", one_element(16), {0, 16, 6, 5}},
+        Case{"one_channel", one_element(24), {2, 1, 9, 8}},
+        Case{"stem", sliding(32, {3, 3}, {2, 2}, {1, 1}), {1, 3, 33, 40}},
+        Case{"six", sliding(20, {6, 6}, {2, 2}, {2, 2}), {2, 3, 30, 46}},
+        Case{"seven", sliding(64, {7, 7}, {2, 2}, {3, 3}), {1, 3, 56, 56}},
+        Case{"square", sliding(64, {3, 3}, {1, 1}, {1, 1}), {2, 4, 21, 130}},
+        Case{"unlike_axes", sliding(18, {5, 2}, {1, 2}, {2, 1}), {1, 2, 8, 23}},
+        Case{"dilated",
+             with(sliding(18, {3, 3}, {1, 1}, {2, 3}), [](auto& op) { op.dilation = {2, 3}; }),
+             {2, 3, 9, 20}},
+        Case{"asymmetric",
+             with(sliding(16, {3, 3}, {2, 2}, {0, 0}), [](auto& op) { op.post_padding = {1, 2}; }),
+             {1, 3, 12, 12}},
+        Case{"same_upper",
+             with(sliding(16, {5, 5}, {2, 2}, {0, 0}),
+                  [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
+             {1, 3, 13, 14}},
+        Case{"padding_beyond_data", sliding(16, {3, 3}, {1, 1}, {4, 6}), {1, 3, 2, 1}},
+        Case{"data_beyond_windows", sliding(16, {1, 1}, {2, 2}, {0, 0}), {1, 3, 9, 10}},
+        Case{"no_rows", sliding(16, {2, 2}, {1, 1}, {1, 1}), {1, 3, 0, 4}}),
+    [](const auto& i) { return i.param.name; });
+
+// Against sums of doubles.
+TEST(DirectConvolutionTest, AllInstructionSetsAgree) {
+  for (const SimdKernels* kernels : {&baseline::kKernels, &simd_kernels()}) {
+    const int64_t lanes = kernels->direct.lanes, vectors = 3, width = vectors * lanes;
+    const int64_t depth = 21, pixels = 31;
+    for (const int64_t step : {int64_t{1}, int64_t{2}, lanes, 2 * lanes}) {
+      const Tensor in = random_tensor({depth + pixels * step}, 1);
+      const Tensor weights = random_tensor({depth, width}, 2), bias = random_tensor({width}, 3);
+      std::vector<int64_t> offsets;
+      for (int64_t k = 0; k < depth; ++k) offsets.push_back((k * 5) % depth);
+      const DirectForm form{offsets.data(), depth, step, pixels * lanes, lanes, -0.75f, 1.5f};
+      Tensor out(DataType::kFLOAT, {vectors, pixels, lanes}),
+          expected(DataType::kFLOAT, out.shape());
+      kernels->direct.run(form, in.data<float>(), weights.data<float>(), width,
+                          bias.data<float>(), vectors, pixels, out.mutable_data<float>());
+      for_each_index(out.shape(), [&](int64_t i, const Shape& at) {
+        const int64_t map = at[0] * lanes + at[2];
+        double sum = double{bias.data<float>()[map]};
+        for (int64_t k = 0; k < depth; ++k)
+          sum += double{in.data<float>()[offsets[static_cast<size_t>(k)] + at[1] * step]}
+                 * double{weights.data<float>()[k * width + map]};
+        expected.mutable_data<float>()[i] = static_cast<float>(std::clamp(sum, -0.75, 1.5));
+      });
+      expect_close(out, expected);
+    }
+  }
+}
+
+struct EpilogueCase {
+  const char* name;
+  PointwiseProgram program;
+  std::vector<Shape> operands;  // beside a result of 2x21x9x13
+};
+
+class DirectEpilogueTest : public testing::TestWithParam<EpilogueCase> {};
+
+TEST_P(DirectEpilogueTest, EqualsReference) {
+  const auto& [name, program, operands] = GetParam();
+  for (const auto& [plain, shape] :
+       {std::pair{one_element(21), Shape{2, 40, 9, 13}},
+        {sliding(21, {3, 3}, {1, 1}, {1, 1}), Shape{2, 3, 9, 13}}}) {
+    Convolution op = plain;
+    op.epilogue = program;
+    std::vector<TestInput> inputs = {data(shape, 1), constant(weights_of(op, shape[1])),
+                                     constant({21}, 3)};
+    for (const Shape& operand : operands) inputs.push_back(data(operand, 11));
+    LayerTest test(op, inputs);
+    check(test, kName, 2e-6);
+  }
+}
+
+PointwiseStep activation(ActivationType type, int32_t a, float alpha = 0, float beta = 0) {
+  return {PointwiseStep::Family::kActivation, static_cast<int32_t>(type), a, -1, alpha, beta};
+}
+PointwiseStep binary(ElementWiseOperation operation, int32_t a, int32_t b) {
+  return {PointwiseStep::Family::kElementWise, static_cast<int32_t>(operation), a, b};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, DirectEpilogueTest,
+    testing::Values(
+        EpilogueCase{"relu", {1, {}, {activation(ActivationType::kRELU, 0)}}, {}},
+        EpilogueCase{
+            "clip_without_zero", {1, {}, {activation(ActivationType::kCLIP, 0, 0.25f, 0.5f)}}, {}},
+        EpilogueCase{
+            "silu",
+            {1,
+             {},
+             {activation(ActivationType::kSIGMOID, 0), binary(ElementWiseOperation::kPROD, 0, 1)}},
+            {}},
+        EpilogueCase{"residual",
+                     {2,
+                      {},
+                      {binary(ElementWiseOperation::kSUM, 0, 1),
+                       activation(ActivationType::kRELU, 2)}},
+                     {{2, 21, 9, 13}}},
+        EpilogueCase{
+            "constant_and_channels",
+            {2,
+             {3.5f},
+             {binary(ElementWiseOperation::kPROD, 0, 1), binary(ElementWiseOperation::kSUM, 3, 2)}},
+            {{1, 21, 1, 1}}}),
+    [](const auto& i) { return i.param.name; });
+
+TEST(DirectConvolutionTest, OtherShapesWithTheSameKernel) {
+  const Convolution op = one_element(40, {1, 1});
+  LayerTest test = layer(op, {1, 24, 56, 56});
+  ASSERT_EQ(test.offer(kName), "");
+  for (const Shape& shape : {Shape{4, 24, 7, 5}, Shape{1, 24, 1, 1}, Shape{3, 24, 33, 70}}) {
+    test.set_inputs({data(shape, 7), constant(weights_of(op, 24)), constant({40}, 3)});
+    expect_close(test.run(), test.reference(), 2e-6);
+  }
+}
+
+TEST(DirectConvolutionTest, ThreadsDoNotMatter) {
+  const int before = thread_count();
+  for (const auto& [op, shape] :
+       {std::pair{one_element(200), Shape{1, 96, 30, 31}}, {one_element(64), Shape{2, 512, 7, 7}},
+        {sliding(48, {3, 3}, {2, 2}, {1, 1}), Shape{1, 3, 61, 64}}}) {
+    LayerTest test = layer(op, shape);
+    ASSERT_EQ(test.offer(kName), "");
+    const Tensor one = test.run();
+    for (const int threads : {1, 2, 5}) {
+      set_thread_count(threads);
+      expect_identical(test.run(), one);
+    }
+    set_thread_count(before);
+  }
+}
+
+TEST(DirectConvolutionTest, DamagedStoredKernelsAreErrors) {
+  LayerTest test = layer(one_element(40), {1, 32, 8, 8});
+  ASSERT_EQ(test.offer(kName), "");
+  const auto error_of = [&](auto&& damage) {
+    StoredKernel stored = test.stored();
+    damage(stored);
+    try {
+      const auto kernel = test.load(stored);
+      test.run(*kernel);
+      return std::string();
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_EQ(error_of([](StoredKernel&) {}), "");
+  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed.pop_back(); }),
+              testing::HasSubstr("expected weights and bias"));
+  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
+              testing::HasSubstr("do not fit 32 channels"));
+  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kFLOAT, {32}); }),
+              testing::HasSubstr("do not fit 32 channels"));
+  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kINT32, {48}); }),
+              testing::HasSubstr("expected weights and bias"));
+}
+
+// A plan may be damaged in what it says of tensors, too.
+TEST(DirectConvolutionTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
+  LayerTest test = layer(one_element(32), {1, 32, 8, 8});
+  ASSERT_EQ(test.offer(kName), "");
+  const auto error_of = [&](int64_t channels, int64_t maps, Layout layout) {
+    const TensorSpec inputs[] = {{DataType::kFLOAT, layout, {1, channels, 8, 8}},
+                                 {DataType::kFLOAT, Layout::kLinear, {32, channels, 1, 1}},
+                                 {DataType::kFLOAT, Layout::kLinear, {32}}};
+    const TensorSpec output{DataType::kFLOAT, test.kernel().output_layouts[0], {1, maps, 8, 8}};
+    try {
+      test.kernel().prepare(inputs, {&output, 1});
+      return std::string();
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_EQ(error_of(32, 32, test.kernel().output_layouts[0]), "");
+  EXPECT_NE(error_of(64, 32, test.kernel().output_layouts[0]), "");
+  EXPECT_NE(error_of(32, 64, test.kernel().output_layouts[0]), "");
+  EXPECT_THAT(error_of(32, 32, Layout::kLinear), testing::HasSubstr("few channels in rows"));
+  EXPECT_THAT(error_of(32, 32, Layout::kChannelsLast), testing::HasSubstr("must lie in blocks"));
+}
+
+TEST(DirectConvolutionTest, IsForWindowsOfOneElementOrFewChannels) {
+  EXPECT_THAT(layer(sliding(32, {3, 3}, {1, 1}, {1, 1}), {1, 16, 8, 8}).offer(kName),
+              testing::HasSubstr("windows of one element or few channels"));
+  EXPECT_THAT(layer(sliding(32, {1, 1}, {1, 1}, {1, 1}), {1, 16, 8, 8}).offer(kName),
+              testing::HasSubstr("without padding"));
+  EXPECT_THAT(layer(one_element(32, {3, 3}), {1, 16, 8, 8}).offer(kName),
+              testing::HasSubstr("strides of up to 2"));
+  EXPECT_THAT(layer(sliding(32, {3, 3}, {4, 4}, {1, 1}), {1, 3, 8, 8}).offer(kName),
+              testing::HasSubstr("strides of up to 2"));
+  EXPECT_THAT(layer(sliding(32, {1, 1}, {1, 1}, {0, 0}, 2), {1, 16, 8, 8}).offer(kName),
+              testing::HasSubstr("one group"));
+  EXPECT_THAT(layer(sliding(32, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}), {1, 16, 8, 8, 8}).offer(kName),
+              testing::HasSubstr("spatial axes"));
+}
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,189 @@
+// Deconvolution whose windows do not overlap (the kernel is as large as the stride), in blocks of
+// channels: for each place in the window a product, whose results are every so many pixels.
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/deconvolution.h"
+#include "target/cpu/block_convolution.h"
+#include "target/cpu/blocked_epilogue.h"
+#include "target/cpu/direct_panels.h"
+#include "target/cpu/kernels.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr size_t kBias = 2;
+
+class DirectDeconvolution final : public BlockExecution {
+ public:
+  DirectDeconvolution(const Deconvolution& op, const Tensor& weights, const Tensor& bias,
+                      std::span<const TensorSpec> inputs, const TensorSpec& output)
+      : BlockExecution({}, {}, output),
+        weights_(weights),
+        bias_(bias),
+        epilogue_(op.epilogue, inputs, output),
+        down_(op.kernel[0]),
+        right_(op.kernel[1]) {
+    const Shape& data = inputs[0].shape;
+    const Shape& result = output.shape;
+    require(data.rank() == 4 && result.rank() == 4 && result[0] == data[0]
+                && result[1] == op.output_maps,
+            "shapes {} and {} do not fit the attributes", data, result);
+    require(result[2] == data[2] * down_ && result[3] == data[3] * right_,
+            "only results of {}x{} pixels for each of the data are supported", down_, right_);
+    require(inputs[0].layout == direct_layout() && output.layout == direct_layout(),
+            "data and result must lie in blocks of {} channels", direct_loops().lanes);
+    channels_ = data[1];
+    height_ = data[2];
+    width_ = data[3];
+    vectors_ = units(result[1], direct_loops().lanes);
+    require(bias_.count() == padded_maps(result[1])
+                && weights_.count() == bias_.count() * channels_ * down_ * right_,
+            "the packed weights do not fit {} channels and {} maps", channels_, result[1]);
+    const int64_t lanes = direct_loops().lanes, plane = height_ * width_;
+    for (int64_t c = 0; c < channels_; ++c)
+      offsets_.push_back(c / lanes * plane * lanes + c % lanes);
+    form_ = {offsets_.data(),           channels_,         lanes,
+             result[2] * result[3] * lanes, right_ * lanes, epilogue_.least(), epilogue_.most()};
+    split(data[0]);
+  }
+
+ protected:
+  void begin(const RunArguments& arguments, float*) override {
+    data_ = static_cast<const float*>(arguments.inputs[0]);
+    result_ = static_cast<float*>(arguments.outputs[0]);
+    epilogue_.begin(arguments);
+  }
+
+  // Some maps for some rows of the data of one image. The weights of a panel stay near while rows
+  // pass by.
+  void run_task(int64_t task, float*) const override {
+    const int64_t first = task % parts_ * rows_, slice = task / parts_ % slices_;
+    const int64_t image = task / parts_ / slices_, end = std::min(first + rows_, height_);
+    const int64_t per_panel = kDirectPanel / direct_loops().lanes;
+    const int64_t last = std::min((slice + 1) * per_slice_ * per_panel, vectors_);
+    for (int64_t v = slice * per_slice_ * per_panel; v < last; v += per_panel)
+      for (int64_t row = first; row < end; ++row)
+        run_row(image, v, std::min(per_panel, last - v), row);
+  }
+
+ private:
+  void split(int64_t images) {
+    const int64_t panels = units(vectors_ * direct_loops().lanes, kDirectPanel);
+    rows_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(width_ * channels_, 1), 1,
+                                std::max<int64_t>(height_, 1));
+    per_slice_ = panels;
+    const auto count = [&] {
+      parts_ = units(height_, rows_);
+      slices_ = units(panels, per_slice_);
+      return images * parts_ * slices_;
+    };
+    const int64_t wanted = thread_count() > 1 ? 4 * thread_count() : 1;
+    while (rows_ > 1 && count() < wanted) rows_ = (rows_ + 1) / 2;
+    while (per_slice_ > 1 && count() < wanted) per_slice_ = (per_slice_ + 1) / 2;
+    set_tasks(
+        count(),
+        static_cast<double>(images * height_ * width_) * static_cast<double>(weights_.count()), 0);
+  }
+
+  // Blocks of the result are counted through all images.
+  void run_row(int64_t image, int64_t vector, int64_t vectors, int64_t row) const {
+    const int64_t lanes = direct_loops().lanes, map = vector * lanes;
+    const int64_t pixels = width_ * right_;  // of a row of the result
+    const float* in =
+        data_ + (image * units(channels_, lanes) * height_ + row) * width_ * lanes;
+    const float* weights = weights_.data<float>() + map * channels_;
+    float* out =
+        result_ + (image * vectors_ + vector) * form_.out_step + row * down_ * pixels * lanes;
+    for (int64_t y = 0; y < down_; ++y)
+      for (int64_t x = 0; x < right_; ++x, weights += bias_.count() * channels_)
+        direct_loops().run(form_, in, weights, std::min(kDirectPanel, bias_.count() - map),
+                           bias_.data<float>() + map, vectors, width_,
+                           out + (y * pixels + x) * lanes);
+    for (int64_t v = vector; v < vector + vectors; ++v)
+      epilogue_.run(image * vectors_ + v, row * down_ * pixels, down_ * pixels);
+  }
+
+  Tensor weights_, bias_;
+  BlockedEpilogue epilogue_;
+  int64_t down_, right_;  // pixels of the result for each of the data
+  DirectForm form_;
+  std::vector<int64_t> offsets_;
+  int64_t channels_, height_, width_;   // of the data
+  int64_t vectors_;                     // of the result's maps
+  int64_t rows_ = 1, parts_ = 0;        // rows of a task; tasks of a slice
+  int64_t per_slice_ = 1, slices_ = 1;  // panels of a task; slices of an image
+  const float* data_ = nullptr;
+  float* result_ = nullptr;
+};
+
+class DirectDeconvolutionKernel final : public Kernel {
+ public:
+  DirectDeconvolutionKernel(const Deconvolution& op, const Tensor& weights, const Tensor& bias)
+      : op_(op) {
+    packed = {weights, bias};
+  }
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    return std::make_unique<DirectDeconvolution>(op_, packed[0], packed[1], inputs, outputs[0]);
+  }
+
+ private:
+  Deconvolution op_;
+};
+
+std::string refusal(const Deconvolution& op, const KernelRequest& request) {
+  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
+  if (request.inputs.size() < 2 || !request.inputs[0].present || !request.inputs[1].present)
+    return "data or weights are missing";
+  const Shape& data = request.inputs[0].shape;
+  if (op.kernel.rank() != 2 || data.rank() != 4 || request.outputs[0].shape.rank() != 4)
+    return "only two spatial axes are supported";
+  if (op.groups != 1 || op.output_maps < 1 || data[1] < 1)
+    return "only one group of known channels is supported";
+  const auto all = [](const Shape& shape, int64_t value) {
+    return std::all_of(shape.begin(), shape.end(), [&](int64_t e) { return e == value; });
+  };
+  if (!(op.kernel == op.stride) || !all(op.dilation, 1))
+    return "windows that overlap, or leave gaps, are not supported";
+  if (!all(op.pre_padding, 0) || !all(op.post_padding, 0) || !all(op.output_padding, 0))
+    return "padding is not supported";
+  return "";
+}
+
+}  // namespace
+
+Offer offer_direct_deconvolution(const KernelRequest& request) {
+  const auto& op = static_cast<const Deconvolution&>(request.op);
+  if (const std::string reason = refusal(op, request); !reason.empty()) return reason;
+  const bool has_bias = request.inputs.size() > kBias && request.inputs[kBias].present;
+  const auto* constants = request.constants.data();
+  const int64_t channels = request.inputs[0].shape[1], window = op.kernel.volume();
+  Tensor weights, bias;
+  if (request.stored != nullptr) {
+    const auto& packed = request.stored->packed;
+    require(packed.size() == 2 && packed[0].type() == DataType::kFLOAT
+                && packed[1].type() == DataType::kFLOAT,
+            "{} stored tensors, expected weights and bias", packed.size());
+    weights = packed[0];
+    bias = packed[1];
+  } else {
+    if (constants[1] == nullptr || (has_bias && constants[kBias] == nullptr))
+      return "only constant weights are supported";
+    if (constants[1]->count() != Shape({channels, op.output_maps, window}).volume()
+        || (has_bias && constants[kBias]->count() != op.output_maps))
+      return "weights or bias do not fit the attributes";
+    const int64_t floats = padded_maps(op.output_maps) * channels;
+    weights = Tensor(DataType::kFLOAT, {floats * window});
+    for (int64_t place = 0; place < window; ++place)
+      write_panels(constants[1]->data<float>() + place, {window, op.output_maps * window},
+                   op.output_maps, channels, weights.mutable_data<float>() + place * floats);
+    bias = padded_bias(has_bias ? constants[kBias] : nullptr, op.output_maps);
+  }
+  auto kernel = std::make_unique<DirectDeconvolutionKernel>(op, weights, bias);
+  lie_in(direct_layout(), *kernel, request);
+  return kernel;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,126 @@
+#include "base/parallel.h"
+#include "target/cpu/convolution_testing.h"
+
+namespace tenon::cpu {
+namespace {
+
+using nvinfer1::ActivationType;
+using nvinfer1::ElementWiseOperation;
+using Family = PointwiseStep::Family;
+
+constexpr char kName[] = "direct_deconvolution";
+// Sums of some hundred products, in another order than the reference's.
+constexpr double kTolerance = 4e-6;
+
+Deconvolution deconvolution(int64_t maps, const Shape& kernel) {
+  return sliding<Deconvolution>(maps, kernel, kernel, {0, 0});
+}
+
+LayerTest layer(const Deconvolution& op, const Shape& shape, bool has_bias = true) {
+  std::vector<TestInput> inputs = {data(shape, 1), constant(weights_of(op, shape[1]))};
+  if (has_bias) inputs.push_back(constant({op.output_maps}, 3));
+  return {op, inputs};
+}
+
+struct Case {
+  const char* name;
+  Deconvolution op;
+  Shape data;
+  bool has_bias = true;
+};
+
+class DirectDeconvolutionTest : public testing::TestWithParam<Case> {};
+
+TEST_P(DirectDeconvolutionTest, EqualsReference) {
+  const auto& [name, op, shape, has_bias] = GetParam();
+  LayerTest test = layer(op, shape, has_bias);
+  check(test, kName, kTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, DirectDeconvolutionTest,
+    testing::Values(Case{"twice", deconvolution(32, {2, 2}), {1, 24, 40, 37}},
+                    Case{"one_map", deconvolution(1, {2, 2}), {2, 24, 33, 16}},
+                    Case{"uneven", deconvolution(7, {3, 2}), {2, 5, 7, 9}},
+                    Case{"many_channels", deconvolution(5, {2, 2}), {1, 600, 6, 5}},
+                    Case{"many_maps", deconvolution(150, {2, 2}), {1, 9, 5, 19}},
+                    Case{"once", deconvolution(10, {1, 1}), {1, 8, 5, 5}},
+                    Case{"without_bias", deconvolution(20, {2, 4}), {1, 8, 5, 5}, false},
+                    Case{"no_images", deconvolution(4, {2, 2}), {0, 6, 3, 4}}),
+    [](const auto& i) { return i.param.name; });
+
+TEST(DirectDeconvolutionTest, RunsTheEpilogue) {
+  Deconvolution op = deconvolution(24, {2, 2});
+  op.epilogue = {2,
+                 {},
+                 {{Family::kElementWise, static_cast<int32_t>(ElementWiseOperation::kSUM), 0, 1},
+                  {Family::kActivation, static_cast<int32_t>(ActivationType::kRELU), 2, -1}}};
+  LayerTest test(op, {data({2, 8, 9, 7}), constant({8, 24, 2, 2}), constant({24}),
+                      data({2, 24, 18, 14}, 4, Layout::kBlocked16)});
+  check(test, kName, kTolerance);
+}
+
+TEST(DirectDeconvolutionTest, OtherShapesWithTheSameKernel) {
+  const Deconvolution op = deconvolution(10, {2, 2});
+  LayerTest test = layer(op, {1, 5, 26, 16});
+  ASSERT_EQ(test.offer(kName), "");
+  for (const Shape& shape : {Shape{1, 5, 26, 16}, Shape{4, 5, 7, 5}, Shape{1, 5, 1, 1}}) {
+    test.set_inputs({data(shape, 7), constant({5, 10, 2, 2}), constant({10}, 3)});
+    expect_close(test.run(), test.reference(), kTolerance);
+  }
+}
+
+TEST(DirectDeconvolutionTest, ThreadsDoNotMatter) {
+  const int before = thread_count();
+  LayerTest test = layer(deconvolution(100, {2, 2}), {1, 64, 13, 30});
+  ASSERT_EQ(test.offer(kName), "");
+  const Tensor one = test.run();
+  for (const int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    expect_identical(test.run(), one);
+  }
+  set_thread_count(before);
+}
+
+TEST(DirectDeconvolutionTest, RefusesWhatItCannotDo) {
+  const auto refusal = [](const Deconvolution& op) {
+    LayerTest test(op, {data({1, 8, 5, 6}), constant(weights_of(op, 8))});
+    return test.offer(kName);
+  };
+  const auto op = deconvolution(4, {2, 2});
+  EXPECT_THAT(refusal(with(op, [](auto& d) { d.stride = {1, 2}; })), testing::HasSubstr("overlap"));
+  EXPECT_THAT(refusal(with(op, [](auto& d) { d.stride = {2, 3}; })), testing::HasSubstr("gaps"));
+  EXPECT_THAT(refusal(with(op, [](auto& d) { d.dilation = {2, 1}; })),
+              testing::HasSubstr("overlap"));
+  EXPECT_THAT(refusal(with(op, [](auto& d) { d.pre_padding = {0, 1}; })),
+              testing::HasSubstr("padding"));
+  EXPECT_THAT(refusal(with(op, [](auto& d) { d.output_padding = {0, 1}; })),
+              testing::HasSubstr("padding"));
+  EXPECT_THAT(refusal(with(op, [](auto& d) { d.groups = 2; })), testing::HasSubstr("one group"));
+}
+
+TEST(DirectDeconvolutionTest, DamagedStoredKernelsAreErrors) {
+  LayerTest test = layer(deconvolution(24, {2, 2}), {1, 8, 9, 7});
+  ASSERT_EQ(test.offer(kName), "");
+  const auto error_of = [&](auto&& damage) {
+    StoredKernel stored = test.stored();
+    damage(stored);
+    try {
+      const auto kernel = test.load(stored);
+      test.run(*kernel);
+      return std::string();
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_EQ(error_of([](StoredKernel&) {}), "");
+  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed.pop_back(); }),
+              testing::HasSubstr("expected weights and bias"));
+  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
+              testing::HasSubstr("do not fit 8 channels"));
+  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kFLOAT, {16}); }),
+              testing::HasSubstr("do not fit 8 channels"));
+}
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,102 @@
+// The loops of direct convolution: vectors of maps, times single elements under the windows.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "target/cpu/simd/kernels.h"
+
+// All of it is inlined: nothing depends on how vectors are passed.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace tenon::cpu {
+namespace {
+
+// Neighbouring results, whose sums of two vectors the registers hold beside the weights.
+#if defined(__AVX512F__)
+constexpr int kDirectLanes = 16, kDirectPixels = 14;
+#else
+constexpr int kDirectLanes = 8, kDirectPixels = 6;
+#endif
+/// Weights are fetched that many elements of a window ahead.
+constexpr int64_t kDirectAhead = 16;
+typedef float DirectLanes __attribute__((vector_size(kDirectLanes * 4), aligned(4), may_alias));
+
+// P neighbouring results of V vectors of maps.
+template <int P, int V, int Step>
+void direct_pixels(const DirectForm& form, const float* in, const float* weights, int64_t width,
+                   const float* bias, float* out) {
+  DirectLanes sum[V][P];
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v) {
+    const DirectLanes b = *reinterpret_cast<const DirectLanes*>(bias + v * kDirectLanes);
+#pragma GCC unroll 16
+    for (int p = 0; p < P; ++p) sum[v][p] = b;
+  }
+  for (int64_t k = 0; k < form.depth; ++k, weights += width) {
+    const float* from = in + form.offsets[k];
+    DirectLanes w[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) {
+      __builtin_prefetch(weights + kDirectAhead * width + v * kDirectLanes);
+      w[v] = *reinterpret_cast<const DirectLanes*>(weights + v * kDirectLanes);
+    }
+#pragma GCC unroll 16
+    for (int p = 0; p < P; ++p) {
+      const float x = from[p * Step];
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) sum[v][p] += x * w[v];
+    }
+  }
+  const DirectLanes least = DirectLanes{} + form.least, most = DirectLanes{} + form.most;
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v)
+#pragma GCC unroll 16
+    for (int p = 0; p < P; ++p) {
+      const DirectLanes result = sum[v][p] < least ? least : sum[v][p];
+      *reinterpret_cast<DirectLanes*>(out + v * form.out_step + p * form.out_pixel) =
+          result > most ? most : result;
+    }
+}
+
+// All results of V vectors, in blocks of nearly the same number.
+template <int V, int Step, int... P>
+void direct_vectors(std::integer_sequence<int, P...>, const DirectForm& form, const float* in,
+                    const float* weights, int64_t width, const float* bias, int64_t pixels,
+                    float* out) {
+  static constexpr decltype(&direct_pixels<1, V, Step>) blocks[] = {
+      direct_pixels<P + 1, V, Step>...};
+  const int64_t count = (pixels + kDirectPixels - 1) / kDirectPixels;
+  for (int64_t b = 0; b < count; ++b) {
+    const int64_t first = pixels * b / count, end = pixels * (b + 1) / count;
+    blocks[end - first - 1](form, in + first * Step, weights, width, bias,
+                            out + first * form.out_pixel);
+  }
+}
+
+template <int Step>
+void direct_strip(const DirectForm& form, const float* in, const float* weights, int64_t width,
+                  const float* bias, int64_t vectors, int64_t pixels, float* out) {
+  constexpr auto lengths = std::make_integer_sequence<int, kDirectPixels>();
+  int64_t v = 0;
+  for (; v + 2 <= vectors; v += 2)
+    direct_vectors<2, Step>(lengths, form, in, weights + v * kDirectLanes, width,
+                            bias + v * kDirectLanes, pixels, out + v * form.out_step);
+  if (v < vectors)
+    direct_vectors<1, Step>(lengths, form, in, weights + v * kDirectLanes, width,
+                            bias + v * kDirectLanes, pixels, out + v * form.out_step);
+}
+
+void direct(const DirectForm& form, const float* in, const float* weights, int64_t width,
+            const float* bias, int64_t vectors, int64_t pixels, float* out) {
+  const auto strip = form.step == 1              ? direct_strip<1>
+                     : form.step == 2            ? direct_strip<2>
+                     : form.step == kDirectLanes ? direct_strip<kDirectLanes>
+                                                 : direct_strip<2 * kDirectLanes>;
+  strip(form, in, weights, width, bias, vectors, pixels, out);
+}
+
+constexpr DirectKernels kDirect = {kDirectLanes, direct};
+
+}  // namespace
+}  // namespace tenon::cpu
