@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "network/plugin_kind.h"
+#include "ops/reorder.h"
 
 // Weak: programs without a CUDA runtime, such as tests, have no streams.
 extern "C" __attribute__((weak)) cudaError_t cudaDeviceSynchronize();
@@ -91,6 +92,28 @@ float time_kernel(const Kernel& kernel, const KernelRequest& request, const Devi
     execution->run({in, out, scratch.data(), stream, &allocate, packed});
     if (waits) cudaDeviceSynchronize();
   });
+}
+
+// What it takes to bring inputs into the layouts that the kernel wants.
+float time_reorders(const Kernel& kernel, const KernelRequest& request, const Target& target) {
+  float milliseconds = 0;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const TensorSpec& arrives = request.inputs[i];
+    const bool is_read =
+        arrives.present && !kernel.input_is_packed[i] && request.constants[i] == nullptr;
+    if (!is_read || kernel.input_layouts[i] == arrives.layout) continue;
+    Reorder op;
+    op.from = arrives.layout;
+    op.to = kernel.input_layouts[i];
+    TensorSpec wanted = arrives;
+    wanted.layout = op.to;
+    const Tensor* const constant = nullptr;
+    const KernelRequest reorder{op, {&arrives, 1}, {&wanted, 1}, {&constant, 1}};
+    const Choice choice = choose(target, reorder);
+    if (choice.kernel != nullptr)
+      milliseconds += time_kernel(*choice.kernel, reorder, target.device());
+  }
+  return milliseconds;
 }
 
 size_t index_of(std::span<const Candidate> list, std::string_view name) {
@@ -227,7 +250,7 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
   // A kernel that cannot be timed never wins, but one that can be had is taken.
   const auto measured = [&](const Kernel& kernel) {
     try {
-      return time_kernel(kernel, request, target.device());
+      return time_kernel(kernel, request, target.device()) + time_reorders(kernel, request, target);
     } catch (const std::exception& e) {
       options.log.verbose("layer {}: {} cannot be timed: {}", layer, label_of(kernel), e.what());
       return INFINITY;

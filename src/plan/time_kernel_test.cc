@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "ops/identity.h"
+#include "ops/reorder.h"
 
 namespace tenon {
 namespace {
@@ -84,6 +85,18 @@ Offer slow(const KernelRequest& r) {
 Offer quick(const KernelRequest& r) {
   return std::make_unique<SleepingKernel>("quick", 0, 1000, r);
 }
+// Quick, but for data that arrive otherwise.
+Offer elsewhere(const KernelRequest& r) {
+  auto kernel = std::make_unique<SleepingKernel>("elsewhere", 0, 100, r);
+  kernel->input_layouts = {Layout::kBlocked8};
+  return kernel;
+}
+Offer slow_reorder(const KernelRequest& r) {
+  auto kernel = std::make_unique<SleepingKernel>("reorder", 16, 100, r);
+  kernel->input_layouts = {static_cast<const Reorder&>(r.op).from};
+  kernel->output_layouts = {static_cast<const Reorder&>(r.op).to};
+  return kernel;
+}
 Offer never(const KernelRequest&) {
   return std::string("it never does");
 }
@@ -115,7 +128,11 @@ class FakeTarget final : public Target {
   std::string_view name() const override { return "fake"; }
   std::string fingerprint() const override { return "fake machine"; }
   std::string instruction_set() const override { return "fake"; }
-  std::span<const Candidate> candidates(const Op&) const override { return list_; }
+  std::span<const Candidate> candidates(const Op& op) const override {
+    static constexpr Candidate kReorder[] = {{"reorder", slow_reorder}};
+    return op.kind() == layer_type(PrivateLayer::kReorder) ? std::span<const Candidate>(kReorder)
+                                                           : list_;
+  }
   bool fuses(const Op&, const PointwiseProgram&) const override { return false; }
 
  private:
@@ -129,6 +146,22 @@ std::string chosen(const FakeTarget& target, const BuildOptions& options) {
   const auto kernel =
       choose_kernel(target, {op, {&spec, 1}, {&spec, 1}, {&constant, 1}}, "layer", options);
   return kernel->variant.empty() ? kernel->name : kernel->variant;
+}
+
+TEST(ChooseKernel, CountsWhatReordersOfInputsTake) {
+  const Identity op;
+  const auto chosen_for = [&](Layout arrives, const Tensor* constant) {
+    const FakeTarget target({{"elsewhere", elsewhere, true}, {"slow", slow, false}});
+    const TensorSpec spec{DataType::kFLOAT, arrives, {1, 8, 2, 2}, true};
+    return choose_kernel(target, {op, {&spec, 1}, {&spec, 1}, {&constant, 1}}, "layer",
+                         BuildOptions())
+        ->name;
+  };
+  EXPECT_EQ(chosen_for(Layout::kLinear, nullptr), "slow");
+  EXPECT_EQ(chosen_for(Layout::kBlocked8, nullptr), "elsewhere");
+  // A constant is reordered once.
+  const Tensor constant(DataType::kFLOAT, {1, 8, 2, 2});
+  EXPECT_EQ(chosen_for(Layout::kLinear, &constant), "elsewhere");
 }
 
 const FakeTarget kTimed({{"slow", slow, true}, {"never", never, true}, {"quick", quick, false}});

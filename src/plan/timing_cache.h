@@ -24,8 +24,8 @@ using TimingKey = Digest;
 TimingKey timing_key(const Target& target, const KernelRequest& request, std::string_view id = "");
 
 struct TimingEntry {
-  std::string kernel;  // with its variant, if it has one: "plugin/tactic 3"
-  float milliseconds = 0;
+  std::string kernel;      // with its variant, if it has one: "plugin/tactic 3"
+  float milliseconds = 0;  // with the reorders of its inputs
 };
 
 /// Thread-safe. Serialises sorted by key, so that equal contents are equal bytes.

@@ -42,8 +42,7 @@ class DirectExecution final : public BlockExecution {
     in_width_ = data[3];
     vectors_ = units(result[1], direct_loops().lanes);
     depth_ = channels_ * op.kernel.volume();
-    require(weights_.count() == bias_.count() * depth_
-                && bias_.count() == padded_maps(result[1]),
+    require(weights_.count() == bias_.count() * depth_ && bias_.count() == padded_maps(result[1]),
             "the packed weights do not fit {} channels and {} maps", channels_, result[1]);
     require(output.layout == direct_layout() && (pads_ || inputs[0].layout == direct_layout()),
             "data and result must lie in blocks of {} channels, or few channels of data in rows",
@@ -157,8 +156,8 @@ class DirectExecution final : public BlockExecution {
           continue;
         }
         std::fill_n(to, horizontal_.pre, 0.f);
-        float* const end = std::copy_n(image + (c * in_height_ + y) * in_width_, in_width_,
-                                       to + horizontal_.pre);
+        float* const end =
+            std::copy_n(image + (c * in_height_ + y) * in_width_, in_width_, to + horizontal_.pre);
         std::fill(end, to + padded_, 0.f);
       }
   }
@@ -169,8 +168,9 @@ class DirectExecution final : public BlockExecution {
     const int64_t lanes = direct_loops().lanes, map = vector * lanes;
     const int64_t pixels = std::min(length_, pixels_ - first);
     direct_loops().run(form_, in, weights_.data<float>() + map * depth_,
-                std::min(kDirectPanel, bias_.count() - map), bias_.data<float>() + map, vectors, pixels,
-                result_ + (block + vector) * form_.out_step + first * lanes);
+                       std::min(kDirectPanel, bias_.count() - map), bias_.data<float>() + map,
+                       vectors, pixels,
+                       result_ + (block + vector) * form_.out_step + first * lanes);
     for (int64_t v = vector; v < vector + vectors; ++v) epilogue_.run(block + v, first, pixels);
   }
 
@@ -181,13 +181,13 @@ class DirectExecution final : public BlockExecution {
   DirectForm form_;
   std::vector<int64_t> offsets_;
   int64_t channels_, in_height_, in_width_;
-  int64_t vectors_, depth_, pixels_;       // of the result
-  int64_t length_ = 0, strips_ = 0;        // pixels of a strip; strips of an image
-  int64_t strip_step_ = 0;                 // floats of the data from a strip to the next
-  int64_t image_floats_ = 0;               // of the data
-  int64_t padded_ = 0, in_rows_ = 0;       // width and number of the rows that a task copies
-  int64_t per_part_ = 1, parts_ = 0;       // strips of a task; tasks of a slice
-  int64_t per_slice_ = 1, slices_ = 1;     // panels of a task; slices of an image
+  int64_t vectors_, depth_, pixels_;    // of the result
+  int64_t length_ = 0, strips_ = 0;     // pixels of a strip; strips of an image
+  int64_t strip_step_ = 0;              // floats of the data from a strip to the next
+  int64_t image_floats_ = 0;            // of the data
+  int64_t padded_ = 0, in_rows_ = 0;    // width and number of the rows that a task copies
+  int64_t per_part_ = 1, parts_ = 0;    // strips of a task; tasks of a slice
+  int64_t per_slice_ = 1, slices_ = 1;  // panels of a task; slices of an image
   const float* data_ = nullptr;
   float* result_ = nullptr;
 };

@@ -84,8 +84,8 @@ TEST(DirectConvolutionTest, AllInstructionSetsAgree) {
       const DirectForm form{offsets.data(), depth, step, pixels * lanes, lanes, -0.75f, 1.5f};
       Tensor out(DataType::kFLOAT, {vectors, pixels, lanes}),
           expected(DataType::kFLOAT, out.shape());
-      kernels->direct.run(form, in.data<float>(), weights.data<float>(), width,
-                          bias.data<float>(), vectors, pixels, out.mutable_data<float>());
+      kernels->direct.run(form, in.data<float>(), weights.data<float>(), width, bias.data<float>(),
+                          vectors, pixels, out.mutable_data<float>());
       for_each_index(out.shape(), [&](int64_t i, const Shape& at) {
         const int64_t map = at[0] * lanes + at[2];
         double sum = double{bias.data<float>()[map]};
@@ -109,9 +109,8 @@ class DirectEpilogueTest : public testing::TestWithParam<EpilogueCase> {};
 
 TEST_P(DirectEpilogueTest, EqualsReference) {
   const auto& [name, program, operands] = GetParam();
-  for (const auto& [plain, shape] :
-       {std::pair{one_element(21), Shape{2, 40, 9, 13}},
-        {sliding(21, {3, 3}, {1, 1}, {1, 1}), Shape{2, 3, 9, 13}}}) {
+  for (const auto& [plain, shape] : {std::pair{one_element(21), Shape{2, 40, 9, 13}},
+                                     {sliding(21, {3, 3}, {1, 1}, {1, 1}), Shape{2, 3, 9, 13}}}) {
     Convolution op = plain;
     op.epilogue = program;
     std::vector<TestInput> inputs = {data(shape, 1), constant(weights_of(op, shape[1])),
@@ -141,12 +140,12 @@ INSTANTIATE_TEST_SUITE_P(
              {},
              {activation(ActivationType::kSIGMOID, 0), binary(ElementWiseOperation::kPROD, 0, 1)}},
             {}},
-        EpilogueCase{"residual",
-                     {2,
-                      {},
-                      {binary(ElementWiseOperation::kSUM, 0, 1),
-                       activation(ActivationType::kRELU, 2)}},
-                     {{2, 21, 9, 13}}},
+        EpilogueCase{
+            "residual",
+            {2,
+             {},
+             {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)}},
+            {{2, 21, 9, 13}}},
         EpilogueCase{
             "constant_and_channels",
             {2,
@@ -167,9 +166,9 @@ TEST(DirectConvolutionTest, OtherShapesWithTheSameKernel) {
 
 TEST(DirectConvolutionTest, ThreadsDoNotMatter) {
   const int before = thread_count();
-  for (const auto& [op, shape] :
-       {std::pair{one_element(200), Shape{1, 96, 30, 31}}, {one_element(64), Shape{2, 512, 7, 7}},
-        {sliding(48, {3, 3}, {2, 2}, {1, 1}), Shape{1, 3, 61, 64}}}) {
+  for (const auto& [op, shape] : {std::pair{one_element(200), Shape{1, 96, 30, 31}},
+                                  {one_element(64), Shape{2, 512, 7, 7}},
+                                  {sliding(48, {3, 3}, {2, 2}, {1, 1}), Shape{1, 3, 61, 64}}}) {
     LayerTest test = layer(op, shape);
     ASSERT_EQ(test.offer(kName), "");
     const Tensor one = test.run();

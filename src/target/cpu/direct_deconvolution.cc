@@ -44,8 +44,8 @@ class DirectDeconvolution final : public BlockExecution {
     const int64_t lanes = direct_loops().lanes, plane = height_ * width_;
     for (int64_t c = 0; c < channels_; ++c)
       offsets_.push_back(c / lanes * plane * lanes + c % lanes);
-    form_ = {offsets_.data(),           channels_,         lanes,
-             result[2] * result[3] * lanes, right_ * lanes, epilogue_.least(), epilogue_.most()};
+    form_ = {offsets_.data(), channels_,         lanes,           result[2] * result[3] * lanes,
+             right_ * lanes,  epilogue_.least(), epilogue_.most()};
     split(data[0]);
   }
 
@@ -91,8 +91,7 @@ class DirectDeconvolution final : public BlockExecution {
   void run_row(int64_t image, int64_t vector, int64_t vectors, int64_t row) const {
     const int64_t lanes = direct_loops().lanes, map = vector * lanes;
     const int64_t pixels = width_ * right_;  // of a row of the result
-    const float* in =
-        data_ + (image * units(channels_, lanes) * height_ + row) * width_ * lanes;
+    const float* in = data_ + (image * units(channels_, lanes) * height_ + row) * width_ * lanes;
     const float* weights = weights_.data<float>() + map * channels_;
     float* out =
         result_ + (image * vectors_ + vector) * form_.out_step + row * down_ * pixels * lanes;
