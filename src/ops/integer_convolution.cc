@@ -20,6 +20,7 @@ void IntegerConvolution::visit(FieldVisitor& v) {
   v("post_padding", post_padding);
   v("padding_mode", padding_mode);
   v("groups", groups);
+  sum.visit(v);
 }
 
 namespace {
@@ -41,6 +42,21 @@ void check_weights(const IntegerConvolution& op, const Inference& c) {
   if (channels->is_integer_constant()) expected[1] = channels->value.integer / op.groups;
   for (int64_t k : op.kernel) expected.push_back(k);
   require(*shape == expected, "expected weights (input 1) of shape {}, found {}", expected, *shape);
+}
+
+void check_addend(const IntegerConvolution& op, const Inference& c, const Dims& dims) {
+  const auto is_byte = [](DataType type) {
+    return type == DataType::kINT8 || type == DataType::kUINT8;
+  };
+  require(c.has_input(IntegerConvolution::kAddend), "expected an addend (input {})",
+          IntegerConvolution::kAddend);
+  const DataType addend = c.type(IntegerConvolution::kAddend);
+  require(is_byte(op.to) && is_byte(op.sum.to) && is_byte(addend),
+          "expected int8 or uint8 as the types of product, addend and sum, found {}, {} and {}",
+          name_of(op.to), name_of(addend), name_of(op.sum.to));
+  const Dims& found = c.dims(IntegerConvolution::kAddend);
+  require(found == dims, "expected an addend (input {}) of shape {}, found {}",
+          IntegerConvolution::kAddend, text_of(dims), text_of(found));
 }
 
 // Planes of one to three spatial axes as three; missing ones come first, of extent 1.
@@ -89,7 +105,7 @@ Planes planes_of(const IntegerConvolution& op, const Shape& in, const Shape& out
 }  // namespace
 
 void IntegerConvolution::infer(Inference& c) const {
-  require_inputs(c, 2, In::kCount);
+  require_inputs(c, 2, sum.used ? kAddend + 1 : In::kCount);
   check_padding_mode(padding_mode);
   const int spatial = c.rank(In::kData) - 2;
   require(spatial >= 1 && spatial <= 3,
@@ -108,7 +124,8 @@ void IntegerConvolution::infer(Inference& c) const {
     dims.push_back(with_context(fmt::format("spatial axis {}", i), [&] {
       return convolved(c.pool(), c.dims(In::kData)[i + 2], windows[i], padding_mode);
     }));
-  c.set_output(0, to, std::move(dims));
+  if (sum.used) check_addend(*this, c, dims);
+  c.set_output(0, sum.used ? sum.to : to, std::move(dims));
 }
 
 void IntegerConvolution::reference(const ReferenceCall& call) const {
@@ -140,9 +157,14 @@ void IntegerConvolution::reference(const ReferenceCall& call) const {
               planes.add(plane, *weight++ - operands.weights_zero[static_cast<size_t>(m)], kz, ky,
                          kx, sums.data());
       }
-      operands.for_channel(to, m).store(
-          sums.data(), out_plane,
-          call.outputs[0].as<std::byte>() + static_cast<size_t>(i * out_plane) * bytes);
+      auto* const result =
+          call.outputs[0].as<std::byte>() + static_cast<size_t>(i * out_plane) * bytes;
+      operands.for_channel(to, m).store(sums.data(), out_plane, result);
+      if (!sum.used) continue;
+      TensorView addend = call.inputs[kAddend];
+      addend.data = addend.as<std::byte>() + i * out_plane;
+      sum.run({result, to, {}}, static_cast<int32_t>(operands.result_zero), addend, out_plane,
+              result);
     }
   });
 }

@@ -42,6 +42,38 @@ TEST(IntegerConvolution, BiasScaleAndFloats) {
               ElementsAre(3.5, -3.5, 28, -42));
 }
 
+// (product - 2) * 0.5 + (addend + 1) * 0.25, divided by 0.5, which makes halves, plus 3.
+TEST(IntegerConvolution, SumsAreQuantizedAgain) {
+  auto op = plain(1);
+  op.to = DataType::kINT8;
+  op.sum = {true, 0.5f, 0.25f, 0.5f, -1, 3, DataType::kUINT8};
+  const auto x = make<int8_t>({1, 1, 1, 6}, {0, 1, 0, -128, 125, 5});
+  const auto w = make<int8_t>({1, 1, 1, 1}, {1}), zero = make<int8_t>({}, {2});
+  const auto addend = make<int8_t>({1, 1, 1, 6}, {0, 0, -4, -128, 127, 126});
+  const auto none = std::nullopt;
+  EXPECT_THAT(
+      run(op, {input(x), input(w), none, none, none, none, input(zero), none, input(addend)})[0]
+          .numbers(),
+      ElementsAre(3, 5, 1, 0, 192, 71));
+}
+
+TEST(IntegerConvolution, AddendsAreBytesOfTheSameShape) {
+  auto op = plain(1);
+  op.to = DataType::kINT8;
+  op.sum.used = true;
+  const auto x = input(make<int8_t>({1, 1, 1, 2}, {3, -4})),
+             w = input(make<int8_t>({1, 1, 1, 1}, {1}));
+  const auto none = std::nullopt;
+  EXPECT_THAT(infer_error(op, {x, w, none, none, none, none, none, none, x}), ::testing::IsEmpty());
+  EXPECT_THAT(infer_error(op, {x, w, none, none, none, none, none, none,
+                               input(make<int8_t>({1, 1, 2, 1}, {3, -4}))}),
+              HasSubstr("expected an addend (input 8) of shape 1x1x1x2, found 1x1x2x1"));
+  EXPECT_THAT(infer_error(op, {x, w}), HasSubstr("expected an addend (input 8)"));
+  op.to = DataType::kFLOAT;
+  EXPECT_THAT(infer_error(op, {x, w, none, none, none, none, none, none, x}),
+              HasSubstr("found float32, int8 and int8"));
+}
+
 TEST(IntegerConvolution, ErrorsSayWhatIsWrong) {
   auto op = plain(2);
   const auto x = input(make<int8_t>({1, 1, 1, 2}, {3, -4}));

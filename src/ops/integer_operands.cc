@@ -54,7 +54,6 @@ template <class To> void read_list(std::span<const TensorView> inputs, int i, st
 }  // namespace
 
 void check_integer_inputs(const Inference& c, DataType to, Dim channels) {
-  require_inputs(c, 2, In::kCount);
   require(to == DataType::kINT32 || to == DataType::kFLOAT || is_byte(to),
           "expected int32, float32, int8 or uint8 as the type of the result, found {}",
           name_of(to));

@@ -14,6 +14,11 @@ std::optional<Patch> dead_layers(const Network& network, const Target& target);
 /// target is quick at them; a Quantize behind becomes part of them. What they compute differs by
 /// the rounding of one quantised step at most.
 std::optional<Patch> integer_products(const Network& network, const Target& target);
+/// Sums of quantised tensors become part of the convolutions of integers before them, where the
+/// target takes them in. What they compute stays the same.
+std::optional<Patch> integer_sums(const Network& network, const Target& target);
+/// Maximum pooling between a Dequantize and the Quantize that undoes it is done on the integers.
+std::optional<Patch> pooling_of_bytes(const Network& network, const Target& target);
 /// Layers whose result is always the same become weights.
 std::optional<Patch> constant_folding(const Network& network, const Target& target);
 /// Layers that change nothing.

@@ -18,6 +18,8 @@ struct Pass {
 constexpr Pass kPasses[] = {
     {"dead_layers", dead_layers},
     {"integer_products", integer_products},  // before folding makes floats of their weights
+    {"integer_sums", integer_sums},
+    {"pooling_of_bytes", pooling_of_bytes},
     {"constant_folding", constant_folding},
     {"identities", identities},
     {"merge_pairs", merge_pairs},

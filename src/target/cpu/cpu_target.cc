@@ -200,9 +200,13 @@ class CpuTarget final : public Target {
   bool fuses([[maybe_unused]] const Op& op,
              [[maybe_unused]] const PointwiseProgram& epilogue) const override {
 #ifdef TENON_ONEDNN
+    if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op);
+        convolution != nullptr && convolution->sum.used)
+      return epilogue.empty() && adds_to_integers(*convolution);
     if (op.kind() == layer_type(PrivateLayer::kIntegerConvolution)
         || op.kind() == layer_type(PrivateLayer::kIntegerMatrixMultiply))
       return epilogue.empty() && onednn_multiplies_integers();
+    if (op.kind() == LayerType::kPOOLING) return epilogue.empty();  // also of bytes
     const bool takes_epilogues = op.kind() == LayerType::kCONVOLUTION
                                  || op.kind() == LayerType::kDECONVOLUTION
                                  || op.kind() == LayerType::kMATRIX_MULTIPLY;

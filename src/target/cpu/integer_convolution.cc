@@ -25,6 +25,11 @@ int64_t divided_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
+/// Bytes count as unsigned: signed ones with 128 added, which flips their highest bit.
+uint8_t flip_of(DataType type) {
+  return type == DataType::kINT8 ? 128 : 0;
+}
+
 /// Weights in panels, and each map's sum of weights.
 struct PackedWeights {
   Tensor panels, sums;
@@ -79,6 +84,7 @@ class IntegerConvolutionExecution final : public BlockExecution {
         add_(static_cast<size_t>(op.output_maps)),
         to_(op.to),
         maps_(op.output_maps) {
+    if (op.sum.used) prepare_sum(op.sum, inputs[IntegerConvolution::kAddend].type);
     const Shape &data = inputs[In::kData].shape, &result = output.shape;
     const auto windows =
         make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding, op.post_padding);
@@ -93,7 +99,7 @@ class IntegerConvolutionExecution final : public BlockExecution {
     require(weights.panels.shape()[1] == divided_up(depth_, kPanelDepth),
             "data of {} channels does not fit the weights", channels_);
     pixels_ = result[0] * height_ * width_;
-    flip_ = inputs[In::kData].type == DataType::kINT8 ? 128 : 0;
+    flip_ = flip_of(inputs[In::kData].type);
     split();
   }
 
@@ -102,7 +108,6 @@ class IntegerConvolutionExecution final : public BlockExecution {
     data_ = static_cast<const uint8_t*>(arguments.inputs[In::kData]);
     out_ = static_cast<std::byte*>(arguments.outputs[0]);
     const IntegerOperands& operands = operands_.read(arguments);
-    // Bytes count as unsigned: signed ones with 128 added, which flips their highest bit.
     const int32_t zero = operands.data_zero + flip_;
     padding_ = static_cast<uint8_t>(zero);
     const auto* sums = weights_.sums.data<int32_t>();
@@ -110,13 +115,9 @@ class IntegerConvolutionExecution final : public BlockExecution {
       add_[m] =
           static_cast<int32_t>(static_cast<uint32_t>(operands.bias[m])
                                - static_cast<uint32_t>(zero) * static_cast<uint32_t>(sums[m]));
-    result_ = {ByteResult::To::kInteger,
-               add_.data(),
-               operands.scale.data(),
-               operands.shift.data(),
-               0,
-               0,
-               0};
+    result_.add = add_.data();
+    result_.scale = operands.scale.data();
+    result_.shift = operands.shift.data();
     if (to_ == DataType::kFLOAT) result_.to = ByteResult::To::kFloat;
     if (to_ == DataType::kINT8 || to_ == DataType::kUINT8) {
       const IntegerRange range = integer_range(to_);
@@ -125,6 +126,8 @@ class IntegerConvolutionExecution final : public BlockExecution {
       result_.high = static_cast<float>(range.highest) - operands.result_zero;
       result_.zero = static_cast<int32_t>(operands.result_zero);
     }
+    if (adds_)
+      sum_.addend = static_cast<const uint8_t*>(arguments.inputs[IntegerConvolution::kAddend]);
   }
 
   // Some tiles, some panels.
@@ -142,6 +145,19 @@ class IntegerConvolutionExecution final : public BlockExecution {
   }
 
  private:
+  void prepare_sum(const QuantizedSum& sum, DataType addend) {
+    const IntegerRange range = integer_range(sum.to);
+    adds_ = true;
+    sum_.flip = flip_of(addend);
+    sum_.addend_zero = sum.addend_zero + sum_.flip;
+    sum_.product_scale = sum.product_scale;
+    sum_.addend_scale = sum.addend_scale;
+    sum_.scale = sum.scale;
+    sum_.low = static_cast<float>(range.lowest - sum.zero);
+    sum_.high = static_cast<float>(range.highest - sum.zero);
+    sum_.zero = sum.zero;
+  }
+
   void split() {
     tile_bytes_ = divided_up(depth_, kTileBytes) * kTileBytes * kTilePixels;
     const int64_t tiles = divided_up(pixels_, kTilePixels), threads = thread_count();
@@ -183,16 +199,20 @@ class IntegerConvolutionExecution final : public BlockExecution {
   }
 
   void multiply(const uint8_t* tile, int64_t pixel, int64_t count, int64_t panel) const {
-    const int64_t map = panel * kPanelMaps;
+    const int64_t map = panel * kPanelMaps, at = pixel * maps_ + map;
     ByteResult result = result_;
+    ByteSum sum = sum_;
+    if (adds_) {
+      sum.addend += at;
+      result.sum = &sum;
+    }
     result.add += map;
     result.scale += map;
     result.shift += map;
     kernels_.product(
         tile, count,
         weights_.panels.data<int8_t>() + map * weights_.panels.shape()[1] * kPanelDepth, depth_,
-        result, std::min(kPanelMaps, maps_ - map), out_ + bytes_of(to_, pixel * maps_ + map),
-        maps_);
+        result, std::min(kPanelMaps, maps_ - map), out_ + bytes_of(to_, at), maps_);
   }
 
   const ByteProductKernels& kernels_;
@@ -209,6 +229,8 @@ class IntegerConvolutionExecution final : public BlockExecution {
   const uint8_t* data_ = nullptr;
   std::byte* out_ = nullptr;
   ByteResult result_{};
+  bool adds_ = false;
+  ByteSum sum_{};
 };
 
 class IntegerConvolutionKernel final : public Kernel {
@@ -220,6 +242,7 @@ class IntegerConvolutionKernel final : public Kernel {
     input_is_packed[In::kWeights] = true;
     input_layouts.assign(inputs, Layout::kLinear);
     input_layouts[In::kData] = Layout::kChannelsLast;
+    if (op.sum.used) input_layouts[IntegerConvolution::kAddend] = Layout::kChannelsLast;
     output_layouts = {Layout::kChannelsLast};
   }
 
@@ -243,6 +266,10 @@ bool is_zero(const KernelRequest& request, size_t i) {
 }
 
 }  // namespace
+
+bool adds_to_integers(const IntegerConvolution& op) {
+  return byte_product_kernels() != nullptr && op.kernel.rank() == 2 && op.groups == 1;
+}
 
 Offer offer_integer_convolution(const KernelRequest& request) {
   if (byte_product_kernels() == nullptr) return "the processor has no AVX-512 VNNI";

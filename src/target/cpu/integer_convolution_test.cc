@@ -37,6 +37,15 @@ Shape weights_of(const Case& c) {
   return {c.maps, c.data[1], c.kernel[0], c.kernel[1]};
 }
 
+Shape result_of(const Case& c) {
+  Shape result{c.data[0], c.maps};
+  for (int i = 0; i < 2; ++i)
+    result.push_back((c.data[i + 2] + c.pre[i] + c.post[i] - c.dilation[i] * (c.kernel[i] - 1) - 1)
+                         / c.stride[i]
+                     + 1);
+  return result;
+}
+
 TEST(IntegerConvolutionKernelTest, GivesEveryBit) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
   for (const Case& c : kCases)
@@ -52,6 +61,32 @@ TEST(IntegerConvolutionKernelTest, GivesEveryBit) {
         if (::testing::Test::HasFailure()) return;
       }
     }
+}
+
+TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  constexpr DataType kBytes[] = {DataType::kINT8, DataType::kUINT8};
+  for (const Case& c : kCases)
+    for (const DataType to : kBytes)
+      for (const DataType addend : kBytes)
+        for (const DataType sum_to : kBytes) {
+          SCOPED_TRACE(
+              fmt::format("{} {} {} {}", c.data, name_of(to), name_of(addend), name_of(sum_to)));
+          const Types t{DataType::kUINT8, DataType::kINT8, to};
+          auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), c.maps,
+                             Zeros::kEach);
+          in[In::kWeightsZero].reset();
+          IntegerConvolution op = op_of(c, to);
+          // Scales of powers of two make many halves; those of Layer's operands make products of
+          // all sizes.
+          op.sum = {true, 0.5f, 0.25f, 1.f, addend == DataType::kINT8 ? -3 : 130, 7, sum_to};
+          in.emplace_back(bytes(addend, result_of(c)));
+          expect_exact(op, in, kCandidate);
+          op.sum.product_scale = 0.013f;
+          op.sum.scale = 0.0171f;
+          expect_exact(op, in, kCandidate);
+          if (::testing::Test::HasFailure()) return;
+        }
 }
 
 // The largest sums there are do not saturate on the way, and halves become even.

@@ -1,6 +1,7 @@
 // The implementations that the CPU target's lists are made of.
 #pragma once
 
+#include "ops/integer_convolution.h"
 #include "target/target.h"
 
 namespace tenon::cpu {
@@ -56,6 +57,9 @@ Offer offer_onednn_integer_matrix_multiply(const KernelRequest& request);
 bool onednn_fuses(const PointwiseProgram& epilogue);
 /// Whether oneDNN multiplies 8-bit integers exactly on this machine.
 bool onednn_multiplies_integers();
+/// Whether our own kernel takes the convolution of integers, with weights of int8 that have no zero
+/// points, and quantises a sum at no extra pass over memory.
+bool adds_to_integers(const IntegerConvolution& op);
 /// "AVX-512": what oneDNN makes code for on this machine.
 std::string onednn_instruction_set();
 

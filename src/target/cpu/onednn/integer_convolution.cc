@@ -80,6 +80,7 @@ class IntegerConvolutionKernel final : public Kernel {
   explicit IntegerConvolutionKernel(const IntegerConvolution& op) : op_(op) {}
 
   std::optional<std::string> initialise(const KernelRequest& request) {
+    if (op_.sum.used) return "sums are not supported";
     // Found by the tests: oneDNN 2.5 counts padding wrongly there.
     if (op_.groups > 1 && has_data_zero(request.inputs))
       return "groups and a zero point of the data together are not supported";

@@ -2,6 +2,7 @@
 #include "ops/pooling.h"
 
 #include "target/cpu/kernels.h"
+#include "target/cpu/onednn/integer.h"
 #include "target/cpu/onednn/library.h"
 #include "target/cpu/onednn/post_ops.h"
 #include "target/cpu/window.h"
@@ -11,6 +12,12 @@ namespace onednn {
 namespace {
 
 using nvinfer1::PoolingType;
+
+// In a layout of floats, but bytes as they are.
+dnnl::memory::desc typed(const TensorSpec& spec) {
+  const dnnl::memory::desc floats = desc_of(spec.shape, spec.layout);
+  return spec.type == DataType::kFLOAT ? floats : retyped(floats, byte_type(spec.type));
+}
 
 class PoolingKernel final : public Kernel {
  public:
@@ -34,9 +41,9 @@ class PoolingKernel final : public Kernel {
                                : dnnl::algorithm::pooling_avg_include_padding;
     return call("pooling", [&] {
       const dnnl::pooling_forward::desc description(
-          dnnl::prop_kind::forward_inference, algorithm, desc_of(data.shape, data.layout),
-          desc_of(result.shape, result.layout), dims_of(column(windows, &Window::stride)),
-          dims_of(op_.window), dims_of(column(windows, &Window::pre)), dims_of(after));
+          dnnl::prop_kind::forward_inference, algorithm, typed(data), typed(result),
+          dims_of(column(windows, &Window::stride)), dims_of(op_.window),
+          dims_of(column(windows, &Window::pre)), dims_of(after));
       return dnnl::pooling_forward::primitive_desc(description, attributes_of({}, {}), engine());
     });
   }
@@ -56,10 +63,16 @@ class PoolingKernel final : public Kernel {
   Pooling op_;
 };
 
+bool are_bytes(const KernelRequest& request) {
+  return all_of_type(request, DataType::kINT8) || all_of_type(request, DataType::kUINT8);
+}
+
 std::optional<std::string> check(const Pooling& op, const KernelRequest& request) {
   const int axes = op.window.rank();
   const Shape& data = request.inputs[0].shape;
-  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
+  if (!all_of_type(request, DataType::kFLOAT)
+      && !(op.type == PoolingType::kMAX && are_bytes(request)))
+    return "only float32, and maxima of bytes, are supported";
   if (op.type != PoolingType::kMAX && op.type != PoolingType::kAVERAGE)
     return "only maximum and average are supported";
   if (axes < 1 || axes > 3 || data.rank() != axes + 2
@@ -85,6 +98,7 @@ Offer offer_onednn_pooling(const KernelRequest& request) {
   if (auto reason = onednn::check(op, request)) return *reason;
   auto kernel = std::make_unique<onednn::PoolingKernel>(op);
   TensorSpec data = request.inputs[0], result = request.outputs[0];
+  if (data.type != DataType::kFLOAT) data.layout = Layout::kChannelsLast;
   result.layout = data.layout;
   try {
     if (result.shape.volume() > 0) kernel->describe(data, result);

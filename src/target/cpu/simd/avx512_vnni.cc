@@ -17,8 +17,8 @@ constexpr int64_t kStepsOfBlock = kTileBytes / kPanelDepth;
 // What the results of a panel share, in registers.
 struct Results {
   Results(const ByteResult& r, int64_t maps)
-      : to(r.to), low(_mm512_set1_ps(r.low)), high(_mm512_set1_ps(r.high)) {
-    zero = _mm_set1_epi8(static_cast<char>(r.zero));
+      : to(r.to), sum_of(r.sum), low(_mm512_set1_ps(r.low)), high(_mm512_set1_ps(r.high)) {
+    zero = _mm_set1_epi8(static_cast<char>(sum_of != nullptr ? sum_of->zero : r.zero));
     for (int v = 0; v < kVectors; ++v) {
       const int64_t lanes = maps - v * kLanes;
       mask[v] = lanes >= kLanes ? 0xffff
@@ -37,12 +37,26 @@ struct Results {
     __m512 x = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale[v]), shift[v]);
     if (to == To::kFloat) return _mm512_mask_storeu_ps(static_cast<float*>(out) + at, mask[v], x);
     x = _mm512_min_ps(_mm512_max_ps(x, low), high);  // NaN becomes low
+    if (sum_of != nullptr) x = sum_with_addend(_mm512_roundscale_ps(x, 0), v, at);
     // A byte's sum is the same, wrapped, before it leaves the vector of 32 bits and after.
     const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x));
     _mm_mask_storeu_epi8(static_cast<uint8_t*>(out) + at, mask[v], _mm_add_epi8(bytes, zero));
   }
 
+  __m512 sum_with_addend(__m512 product, int v, int64_t at) const {
+    const __m128i bytes = _mm_xor_si128(_mm_maskz_loadu_epi8(mask[v], sum_of->addend + at),
+                                        _mm_set1_epi8(static_cast<char>(sum_of->flip)));
+    const __m512 addend = _mm512_cvtepi32_ps(
+        _mm512_sub_epi32(_mm512_cvtepu8_epi32(bytes), _mm512_set1_epi32(sum_of->addend_zero)));
+    const __m512 sum = _mm512_add_ps(_mm512_mul_ps(product, _mm512_set1_ps(sum_of->product_scale)),
+                                     _mm512_mul_ps(addend, _mm512_set1_ps(sum_of->addend_scale)));
+    const __m512 x = _mm512_div_ps(sum, _mm512_set1_ps(sum_of->scale));
+    return _mm512_min_ps(_mm512_max_ps(x, _mm512_set1_ps(sum_of->low)),
+                         _mm512_set1_ps(sum_of->high));
+  }
+
   To to;
+  const ByteSum* sum_of;
   __mmask16 mask[kVectors];
   __m128i zero;
   __m512i add[kVectors];

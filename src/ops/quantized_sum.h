@@ -1,0 +1,27 @@
+// The sum of two quantised tensors, quantised again: what stands between the integers of networks
+// with residual connections.
+#pragma once
+
+#include <cstdint>
+
+#include "base/tensor.h"
+#include "network/op.h"
+
+namespace tenon {
+
+/// A product that is int8 or uint8 already, and an addend of either type, are dequantised, added in
+/// float32, and quantised: (product - its zero point) * product_scale + (addend - addend_zero) *
+/// addend_scale, divided by `scale`, rounded with ties to even, plus `zero`, saturated.
+struct QuantizedSum {
+  bool used = false;
+  float product_scale = 1, addend_scale = 1, scale = 1;
+  int32_t addend_zero = 0, zero = 0;
+  DataType to = DataType::kINT8;  // or uint8
+
+  void visit(FieldVisitor& v);
+  /// Element i of `out` from element i of both; `out` may be `product`.
+  void run(const TensorView& product, int32_t product_zero, const TensorView& addend,
+           int64_t count, void* out) const;
+};
+
+}  // namespace tenon

@@ -1,0 +1,92 @@
+// Sums of two dequantised tensors, quantised again, become part of a convolution of integers that
+// makes one of the two: the connections around the blocks of residual networks.
+#include "ops/dequantize.h"
+#include "ops/elementwise.h"
+#include "ops/integer_convolution.h"
+#include "optimize/passes.h"
+#include "optimize/quantization.h"
+
+namespace tenon {
+namespace {
+
+using In = IntegerInputs;
+
+struct Dequantized {
+  Node* node;  // the Dequantize
+  Uniform scale;
+};
+
+std::optional<Dequantized> dequantized(const Value* v) {
+  Node* node = v != nullptr ? v->producer : nullptr;
+  const Dequantize* op = node != nullptr ? node->as<Dequantize>() : nullptr;
+  if (op == nullptr || !is_plain(*node) || op->to != DataType::kFLOAT
+      || !is_byte(node->inputs[0]->type))
+    return std::nullopt;
+  const auto scale = uniform_of(*node);
+  if (!scale) return std::nullopt;
+  return Dequantized{node, *scale};
+}
+
+// The convolution whose result is dequantised, if it can go on to add and nobody else needs that.
+Node* convolution_of(const Uses& uses, const Dequantized& product) {
+  const Value& result = *product.node->inputs[0];
+  Node* node = result.producer;
+  const auto* op = node != nullptr ? node->as<IntegerConvolution>() : nullptr;
+  if (op == nullptr || op->sum.used || !is_plain(*node) || uses.only(result) != product.node
+      || uses.only(*product.node->outputs[0]) == nullptr)
+    return nullptr;
+  const auto input = [&](size_t i) { return i < node->inputs.size() ? node->inputs[i] : nullptr; };
+  if (input(In::kWeights)->type != DataType::kINT8 || input(In::kWeightsZero) != nullptr)
+    return nullptr;
+  double zero = 0;
+  if (input(In::kResultZero) != nullptr) {
+    const auto known_zero = known(input(In::kResultZero));
+    if (!known_zero || known_zero->count() != 1) return nullptr;
+    zero = known_zero->numbers()[0];
+  }
+  return zero == product.scale.zero_number ? node : nullptr;
+}
+
+bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& sum,
+             const Dequantized& product, const Dequantized& addend) {
+  Node* convolution = convolution_of(uses, product);
+  if (convolution == nullptr || patch.removes(*convolution)
+      || addend.node->inputs[0]->dims != convolution->outputs[0]->dims)
+    return false;
+  Ending ending = ending_of(uses, sum);
+  if (!ending.result) return false;
+  auto op = std::make_unique<IntegerConvolution>(*convolution->as<IntegerConvolution>());
+  op->sum.used = true;
+  op->sum.product_scale = static_cast<float>(product.scale.scale);
+  op->sum.addend_scale = static_cast<float>(addend.scale.scale);
+  op->sum.scale = static_cast<float>(ending.result->scale);
+  op->sum.addend_zero = static_cast<int32_t>(addend.scale.zero_number);
+  op->sum.zero = static_cast<int32_t>(ending.result->zero_number);
+  op->sum.to = ending.to;
+  if (!target.fuses(*op, {})) return false;
+  std::vector<Value*> inputs(convolution->inputs);
+  inputs.resize(IntegerConvolution::kAddend);
+  inputs.push_back(addend.node->inputs[0]);
+  ending.merged.insert(ending.merged.begin(), {convolution, product.node});
+  patch.fuse(std::move(op), std::move(inputs), ending.merged);
+  return true;
+}
+
+}  // namespace
+
+std::optional<Patch> integer_sums(const Network& network, const Target& target) {
+  const Uses uses(network);
+  Patch patch;
+  for (const auto& node : network.nodes()) {
+    const auto* op = node->as<ElementWise>();
+    if (op == nullptr || op->operation != nvinfer1::ElementWiseOperation::kSUM || !is_plain(*node))
+      continue;
+    const auto a = dequantized(node->inputs[0]), b = dequantized(node->inputs[1]);
+    if (a && b && !rewrite(patch, target, uses, *node, *a, *b))
+      rewrite(patch, target, uses, *node, *b, *a);
+  }
+  if (patch.empty()) return std::nullopt;
+  return patch;
+}
+
+}  // namespace tenon

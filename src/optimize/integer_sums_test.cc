@@ -1,0 +1,89 @@
+#include "ops/integer_convolution.h"
+#include "optimize/quantized_model.h"
+
+namespace tenon {
+namespace {
+
+using namespace testing;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+
+// The sums stay exact: half a step of the result is far more than this.
+constexpr double kTolerance = 1e-6;
+
+// Becomes a convolution of integers whose result is bytes.
+Value& convolved(QuantizedModel& m, Value& x, DataType to, float scale, int zero) {
+  Value& kernel = m.dequantize(m.bytes(DataType::kINT8, {3, 2, 3, 3}), {0.01f}, nullptr, 0);
+  return m.through(m.convolution_with(x, kernel, 3, &m.weight({3})), to, scale, zero);
+}
+
+Value& quantized_input(QuantizedModel& m) {
+  return m.through(m.input({1, 2, 5, 5}), DataType::kUINT8, 0.01f, 120);
+}
+
+std::unique_ptr<Network> with_integers(const Network& network) {
+  auto copy = clone(network);
+  copy->infer();
+  auto patch = integer_products(*copy, FusingTarget());
+  std::move(*patch).apply(*copy);
+  return copy;
+}
+
+std::unique_ptr<Network> summed(const Network& network) {
+  auto after = rewritten(*with_integers(network), integer_sums, FusingTarget(), kTolerance);
+  if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);
+  return after;
+}
+
+TEST(IntegerSums, JoinTheConvolutionThatMakesAnOperand) {
+  for (const bool first : {false, true})
+    for (const bool with_relu : {false, true})
+      for (const DataType type : {DataType::kINT8, DataType::kUINT8}) {
+        QuantizedModel m;
+        Value& x = quantized_input(m);
+        Value& a = convolved(m, x, type, 0.03f, type == DataType::kINT8 ? -7 : 140);
+        Value& b = m.through(m.input({1, 3, 5, 5}, "b"), DataType::kINT8, 0.011f, 5);
+        Value& y = first ? m.sum(a, b) : m.sum(b, a);
+        m.output(
+            m.through(with_relu ? m.relu(y) : y, DataType::kUINT8, 0.021f, with_relu ? 0 : 128));
+        EXPECT_THAT(kinds(*summed(m.network)),
+                    ElementsAre("Quantize", "Quantize", "IntegerConvolution", "Dequantize"));
+      }
+}
+
+TEST(IntegerSums, OneOfTwoConvolutionsTakesTheOther) {
+  QuantizedModel m;
+  Value& x = quantized_input(m);
+  Value& y = m.sum(convolved(m, x, DataType::kINT8, 0.03f, 3),
+                   convolved(m, x, DataType::kUINT8, 0.04f, 100));
+  m.output(m.through(y, DataType::kINT8, 0.05f, 1));
+  EXPECT_THAT(kinds(*summed(m.network)),
+              ElementsAre("Quantize", "IntegerConvolution", "IntegerConvolution", "Dequantize"));
+}
+
+TEST(IntegerSums, LeavesWhatOthersNeedOrItCannotSay) {
+  {  // the product is used elsewhere
+    QuantizedModel m;
+    Value& a = convolved(m, quantized_input(m), DataType::kINT8, 0.03f, 3);
+    Value& b = m.through(m.input({1, 3, 5, 5}, "b"), DataType::kINT8, 0.01f, 0);
+    m.output(a, "z");
+    m.output(m.through(m.sum(a, b), DataType::kINT8, 0.05f, 1));
+    EXPECT_THAT(kinds(*summed(m.network)), Contains("ElementWise"));
+  }
+  {  // an addend that is broadcast
+    QuantizedModel m;
+    Value& a = convolved(m, quantized_input(m), DataType::kINT8, 0.03f, 3);
+    Value& b = m.through(m.input({1, 3, 1, 1}, "b"), DataType::kINT8, 0.01f, 0);
+    m.output(m.through(m.sum(a, b), DataType::kINT8, 0.05f, 1));
+    EXPECT_THAT(kinds(*summed(m.network)), Contains("ElementWise"));
+  }
+  {  // a sum that is not quantised
+    QuantizedModel m;
+    Value& a = convolved(m, quantized_input(m), DataType::kINT8, 0.03f, 3);
+    m.output(m.sum(a, m.through(m.input({1, 3, 5, 5}, "b"), DataType::kINT8, 0.01f, 0)));
+    EXPECT_THAT(kinds(*summed(m.network)), Contains("ElementWise"));
+  }
+}
+
+}  // namespace
+}  // namespace tenon

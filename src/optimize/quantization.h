@@ -1,0 +1,37 @@
+// What passes ask about quantised tensors.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "optimize/match.h"
+
+namespace tenon {
+
+/// Bytes of weights up to which passes compute them.
+constexpr size_t kLargestWeights = size_t{256} << 20;
+
+/// The tensor that a value always is, layers before it computed where they are few.
+std::optional<Tensor> known(const Value* v, int depth = 0);
+
+/// One scale, and a zero point, for all of a tensor.
+struct Uniform {
+  double scale = 1;
+  Value* zero = nullptr;  // null: 0
+  double zero_number = 0;
+};
+/// Of a Quantize or Dequantize.
+std::optional<Uniform> uniform_of(const Node& node);
+
+bool is_byte(DataType type);
+
+/// What follows a layer of floats: nothing, or a Quantize to bytes, perhaps behind a ReLU that its
+/// lower bound makes needless.
+struct Ending {
+  std::vector<Node*> merged;  // the layer first
+  std::optional<Uniform> result;
+  DataType to = DataType::kFLOAT;
+};
+Ending ending_of(const Uses& uses, Node& layer);
+
+}  // namespace tenon
