@@ -20,8 +20,8 @@ struct QuantizedSum {
 
   void visit(FieldVisitor& v);
   /// Element i of `out` from element i of both; `out` may be `product`.
-  void run(const TensorView& product, int32_t product_zero, const TensorView& addend,
-           int64_t count, void* out) const;
+  void run(const TensorView& product, int32_t product_zero, const TensorView& addend, int64_t count,
+           void* out) const;
 };
 
 }  // namespace tenon

@@ -75,6 +75,7 @@ class Layer {
       Offer offer = c.offer({*op_, specs_, {&output_, 1}, constants, stored});
       if (auto* reason = std::get_if<std::string>(&offer)) return *reason;
       kernel_ = std::move(std::get<std::unique_ptr<Kernel>>(offer));
+      kernel_->input_is_packed.resize(inputs_.size());
       kernel_->input_layouts.resize(inputs_.size(), Layout::kLinear);
       kernel_->output_layouts.resize(1, Layout::kLinear);
       return "";

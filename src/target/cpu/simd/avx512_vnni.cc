@@ -17,7 +17,11 @@ constexpr int64_t kStepsOfBlock = kTileBytes / kPanelDepth;
 // What the results of a panel share, in registers.
 struct Results {
   Results(const ByteResult& r, int64_t maps)
-      : to(r.to), sum_of(r.sum), low(_mm512_set1_ps(r.low)), high(_mm512_set1_ps(r.high)) {
+      : to(r.to),
+        is_full(maps >= kPanelMaps),
+        sum_of(r.sum),
+        low(_mm512_set1_ps(r.low)),
+        high(_mm512_set1_ps(r.high)) {
     zero = _mm_set1_epi8(static_cast<char>(sum_of != nullptr ? sum_of->zero : r.zero));
     for (int v = 0; v < kVectors; ++v) {
       const int64_t lanes = maps - v * kLanes;
@@ -39,8 +43,10 @@ struct Results {
     x = _mm512_min_ps(_mm512_max_ps(x, low), high);  // NaN becomes low
     if (sum_of != nullptr) x = sum_with_addend(_mm512_roundscale_ps(x, 0), v, at);
     // A byte's sum is the same, wrapped, before it leaves the vector of 32 bits and after.
-    const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x));
-    _mm_mask_storeu_epi8(static_cast<uint8_t*>(out) + at, mask[v], _mm_add_epi8(bytes, zero));
+    const __m128i bytes = _mm_add_epi8(_mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)), zero);
+    auto* const to_bytes = static_cast<uint8_t*>(out) + at;
+    if (is_full) return _mm_storeu_si128(reinterpret_cast<__m128i*>(to_bytes), bytes);
+    _mm_mask_storeu_epi8(to_bytes, mask[v], bytes);
   }
 
   __m512 sum_with_addend(__m512 product, int v, int64_t at) const {
@@ -56,6 +62,7 @@ struct Results {
   }
 
   To to;
+  bool is_full;  // masked stores take several times as long
   const ByteSum* sum_of;
   __mmask16 mask[kVectors];
   __m128i zero;
@@ -116,9 +123,12 @@ uint8_t* place_of(uint8_t* tile, int64_t pixel, int64_t at) {
          + k % kTileBytes;
 }
 
-// Stores `count` bytes within a block of a tile. Masked stores take several times as long.
-void store_bytes(__m512i bytes, int64_t count, uint8_t* to) {
-  if (count == kTileBytes) return _mm512_store_si512(to, bytes);
+// Stores `count` bytes where a block of a tile has `room` for them. More may be written where there
+// is room: it is written again later, or counts for nothing.
+void store_bytes(__m512i bytes, int64_t count, int64_t room, uint8_t* to) {
+  if (room == kTileBytes) return _mm512_store_si512(to, bytes);
+  if (count <= kTileBytes / 2 && room >= kTileBytes / 2)
+    return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(bytes));
   _mm512_mask_storeu_epi8(to, ~uint64_t{0} >> (kTileBytes - count), bytes);
 }
 
@@ -128,7 +138,7 @@ void in_pieces(int64_t n, uint8_t* tile, int64_t pixel, int64_t at, Piece piece)
   for (int64_t done = 0; done < n;) {
     const int64_t room = kTileBytes - (at + done) % kTileBytes;
     const int64_t count = n - done < room ? n - done : room;
-    store_bytes(piece(done, count), count, place_of(tile, pixel, at + done));
+    store_bytes(piece(done, count), count, room, place_of(tile, pixel, at + done));
     done += count;
   }
 }

@@ -39,10 +39,11 @@ struct ByteProductKernels {
   /// filled up to a multiple of kPanelDepth. Pixels of `out` lie `out_step` elements apart.
   void (*product)(const uint8_t* tile, int64_t pixels, const int8_t* panel, int64_t depth,
                   const ByteResult& result, int64_t maps, void* out, int64_t out_step);
-  /// Copies n bytes, exclusive-or `flip`, into a tile, from byte `at` of a pixel on.
+  /// Copies n bytes, exclusive-or `flip`, into a tile, from byte `at` of a pixel on. Bytes of the
+  /// pixel behind them may change.
   void (*place)(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* tile, int64_t pixel,
                 int64_t at);
-  /// Sets n bytes.
+  /// Sets n bytes; those behind them may change.
   void (*fill)(uint8_t value, int64_t n, uint8_t* tile, int64_t pixel, int64_t at);
 };
 
