@@ -145,6 +145,13 @@ void in_pieces(int64_t n, uint8_t* tile, int64_t pixel, int64_t at, Piece piece)
 
 void place(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* tile, int64_t pixel, int64_t at) {
   const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  if (at % kTileBytes == 0) {  // whole blocks first
+    uint8_t* to = place_of(tile, pixel, at);
+    for (; n >= kTileBytes; n -= kTileBytes, at += kTileBytes, from += kTileBytes) {
+      _mm512_store_si512(to, _mm512_xor_si512(_mm512_loadu_si512(from), flips));
+      to += kTilePixels * kTileBytes;
+    }
+  }
   in_pieces(n, tile, pixel, at, [&](int64_t done, int64_t count) {
     const __m512i bytes =
         _mm512_maskz_loadu_epi8(~uint64_t{0} >> (kTileBytes - count), from + done);
