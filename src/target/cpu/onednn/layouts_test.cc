@@ -56,6 +56,23 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"one_pixel", {1, 128, 1, 1}, 1, {1, 1}, {1, 1}, {0, 0}}),
     [](const auto& i) { return i.param.name; });
 
+// So that nothing is reordered beside kernels of our own, which have blocks.
+TEST(BlocksTest, OfChannelsAreThoseOfTheOtherKernels) {
+  for (const Layout arrives : {Layout::kLinear, Layout::kChannelsLast, onednn::preferred_blocked()})
+    for (const int64_t channels : {64, 3}) {
+      Convolution op;
+      op.output_maps = 32;
+      op.kernel = {3, 3};
+      op.stride = {2, 2};
+      op.dilation = op.pre_padding = op.post_padding = {1, 1};
+      LayerTest test(op, {data({1, channels, 20, 20}, 1, arrives), constant({32, channels, 3, 3}),
+                          constant({32}, 3)});
+      ASSERT_EQ(test.offer("onednn_convolution"), "");
+      for (const Layout layout : {test.kernel().input_layouts[0], test.kernel().output_layouts[0]})
+        EXPECT_EQ(layout == onednn::preferred_blocked(), channels == 64);
+    }
+}
+
 TEST(ColumnsTest, AreOfferedToTheProductFirst) {
   Convolution op;
   op.output_maps = 24;

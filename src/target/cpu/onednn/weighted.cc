@@ -33,6 +33,14 @@ memory::desc with_axes_of(const memory::desc& packed, const memory::desc& wanted
   return packed.permute_axes(axes);
 }
 
+/// Blocks of channels in place of channels last: the library is as quick in them, and the kernels
+/// around have them, so that less is reordered. Not where most of a block would be padding.
+Layout in_blocks(Layout preferred, int64_t channels) {
+  const Layout blocked = preferred_blocked();
+  const bool fills_one = channels >= channel_block(blocked);
+  return preferred == Layout::kChannelsLast && fills_one ? blocked : preferred;
+}
+
 bool is_reference(const dnnl::primitive_desc& description) {
   return std::string_view(description.impl_info_str()).starts_with("ref");
 }
@@ -151,6 +159,7 @@ void WeightedKernel::choose_layouts(const KernelRequest& request) {
   // tell from another (of one channel, say): then there may be code for other layouts only.
   const Layout blocked = preferred_blocked();
   for (const auto& [source, destination] : std::initializer_list<std::pair<Layout, Layout>>{
+           {in_blocks(from, data[1]), in_blocks(to, result[1])},
            {from, to},
            {Layout::kLinear, blocked},
            {blocked, blocked},
