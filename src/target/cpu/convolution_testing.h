@@ -50,4 +50,21 @@ inline void check(LayerTest& test, const char* kernel, double relative) {
   expect_identical(test.run(*loaded), actual);
 }
 
+/// What `body` throws; empty if it throws nothing.
+inline std::string error_of(auto&& body) {
+  try {
+    body();
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+/// What loading the kernel says after `damage` to what a plan keeps of it.
+inline std::string error_of_stored(const LayerTest& test, auto&& damage) {
+  StoredKernel stored = test.stored();
+  damage(stored);
+  return error_of([&] { test.load(stored); });
+}
+
 }  // namespace tenon::cpu

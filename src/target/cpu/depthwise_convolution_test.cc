@@ -221,22 +221,13 @@ TEST(DepthwiseConvolutionTest, ThreadsDoNotMatter) {
 TEST(DepthwiseConvolutionTest, DamagedStoredKernelsAreErrors) {
   LayerTest test = layer(depthwise(32, {3, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8});
   ASSERT_EQ(test.offer(kName), "");
-  const auto error_of = [&](auto&& damage) {
-    StoredKernel stored = test.stored();
-    damage(stored);
-    try {
-      test.load(stored);
-      return std::string();
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-  };
-  EXPECT_EQ(error_of([](StoredKernel&) {}), "");
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed.pop_back(); }),
+  const auto error_after = [&](auto&& damage) { return error_of_stored(test, damage); };
+  EXPECT_EQ(error_after([](StoredKernel&) {}), "");
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed.pop_back(); }),
               testing::HasSubstr("expected weights and bias"));
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
               testing::HasSubstr("do not fit 32 channels"));
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kINT32, {32}); }),
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kINT32, {32}); }),
               testing::HasSubstr("do not fit 32 channels"));
 }
 
@@ -244,21 +235,16 @@ TEST(DepthwiseConvolutionTest, DamagedStoredKernelsAreErrors) {
 TEST(DepthwiseConvolutionTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
   LayerTest test = layer(depthwise(32, {3, 3}, {1, 1}, {1, 1}), {1, 32, 8, 8});
   ASSERT_EQ(test.offer(kName), "");
-  const auto error_of = [&](int64_t channels, Layout layout) {
+  const auto error_with = [&](int64_t channels, Layout layout) {
     const TensorSpec inputs[] = {{DataType::kFLOAT, layout, {1, channels, 8, 8}},
                                  {DataType::kFLOAT, Layout::kLinear, {32, 1, 3, 3}},
                                  {DataType::kFLOAT, Layout::kLinear, {32}}};
     const TensorSpec output{DataType::kFLOAT, layout, {1, 32, 8, 8}};
-    try {
-      test.kernel().prepare(inputs, {&output, 1});
-      return std::string();
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
+    return error_of([&] { test.kernel().prepare(inputs, {&output, 1}); });
   };
-  EXPECT_EQ(error_of(32, test.kernel().output_layouts[0]), "");
-  EXPECT_NE(error_of(64, test.kernel().output_layouts[0]), "");
-  EXPECT_THAT(error_of(32, Layout::kLinear), testing::HasSubstr("must be 32 channels"));
+  EXPECT_EQ(error_with(32, test.kernel().output_layouts[0]), "");
+  EXPECT_NE(error_with(64, test.kernel().output_layouts[0]), "");
+  EXPECT_THAT(error_with(32, Layout::kLinear), testing::HasSubstr("must be 32 channels"));
 }
 
 TEST(DepthwiseConvolutionTest, IsForOneChannelAndMapInEachGroup) {

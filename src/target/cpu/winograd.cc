@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "target/cpu/block_convolution.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/winograd_execution.h"
 #include "target/cpu/winograd_split.h"
@@ -14,7 +15,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr size_t kBias = 2, kFirstOperand = 3;
+constexpr size_t kBias = 2;
 /// Channels or maps, beyond which weights could not be counted.
 constexpr int64_t kMostChannels = 1 << 24;
 constexpr int64_t kMostExtent = 16, kMostStride = 2;
@@ -179,15 +180,8 @@ Offer offer_winograd(const KernelRequest& request) {
   auto& kernel = static_cast<WinogradKernel&>(*std::get<std::unique_ptr<Kernel>>(offer));
   if (kernel.form().gathers() && op.stride[1] != 1)
     return "few channels are supported with a stride of 1 along rows";
-  const Layout layout = winograd_layout();
-  kernel.input_layouts.assign(request.inputs.size(), Layout::kLinear);
-  if (!kernel.form().gathers()) kernel.input_layouts[0] = layout;
-  for (size_t i = kFirstOperand; i < request.inputs.size(); ++i)
-    if (request.inputs[i].shape == request.outputs[0].shape) kernel.input_layouts[i] = layout;
-  kernel.output_layouts.assign(1, layout);
-  kernel.input_is_packed.assign(request.inputs.size(), false);
-  kernel.input_is_packed[1] = true;
-  if (has_bias) kernel.input_is_packed[kBias] = true;
+  lie_in(winograd_layout(), kernel, request);
+  if (kernel.form().gathers()) kernel.input_layouts[0] = Layout::kLinear;
   return offer;
 }
 

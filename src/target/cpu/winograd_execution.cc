@@ -6,16 +6,13 @@
 
 #include "base/parallel.h"
 #include "target/cpu/block_convolution.h"
-#include "target/cpu/pointwise.h"
+#include "target/cpu/blocked_epilogue.h"
 #include "target/cpu/winograd_gather.h"
 #include "target/cpu/winograd_split.h"
 
 namespace tenon::cpu {
 namespace {
 
-using nvinfer1::ActivationType;
-
-constexpr size_t kFirstOperand = 3;
 /// Vectors of maps that are multiplied at a time.
 constexpr int64_t kPair = WinogradForm::kPair;
 constexpr int64_t kMostSize = WinogradForm::kMostSize, kMostLanes = WinogradForm::kMostLanes;
@@ -34,13 +31,6 @@ int64_t spread(int64_t floats) {
   return (floats + 1023) / 1024 * 1024 + 48;
 }
 
-/// Whether the epilogue is what the last transform does by itself: x, but no less than 0.
-bool is_relu(const PointwiseProgram& program) {
-  return program.steps.size() == 1 && program.steps[0].family == PointwiseStep::Family::kActivation
-         && program.steps[0].function == static_cast<int32_t>(ActivationType::kRELU)
-         && program.steps[0].a == 0;
-}
-
 class WinogradExecution final : public BlockExecution {
  public:
   WinogradExecution(const Convolution& op, std::shared_ptr<const WinogradWeights> weights,
@@ -48,6 +38,7 @@ class WinogradExecution final : public BlockExecution {
       : BlockExecution({}, {}, output),
         packed_(std::move(weights)),
         form_(packed_->form()),
+        epilogue_(op.epilogue, inputs, output),
         tile_(*form_.tile),
         planes_(form_.planes()),
         kept_(form_.results()) {
@@ -72,14 +63,6 @@ class WinogradExecution final : public BlockExecution {
     rows_ = (out_height_ + kept_ - 1) / kept_;
     columns_ = (out_width_ + kept_ - 1) / kept_;
     tiles_ = data[0] * rows_ * columns_;
-    if (is_relu(op.epilogue)) {
-      least_ = 0;
-    } else if (!op.epilogue.empty()) {
-      std::vector<TensorSpec> specs = {output};
-      specs.insert(specs.end(), inputs.begin() + kFirstOperand, inputs.end());
-      tail_ = prepare_pointwise(op.epilogue, specs, output);
-      tail_inputs_.resize(specs.size());
-    }
     split();
   }
 
@@ -88,10 +71,7 @@ class WinogradExecution final : public BlockExecution {
     weights_ = packed_->packed().data<float>();
     data_ = static_cast<const float*>(arguments.inputs[0]);
     result_ = static_cast<float*>(arguments.outputs[0]);
-    if (tail_ == nullptr) return;
-    tail_inputs_[0] = result_;
-    std::copy_n(arguments.inputs.begin() + kFirstOperand, tail_inputs_.size() - 1,
-                tail_inputs_.begin() + 1);
+    epilogue_.begin(arguments);
   }
 
   // Some maps of a block of tiles.
@@ -242,7 +222,7 @@ class WinogradExecution final : public BlockExecution {
         const Place p = place_of(first + tile);
         const int64_t run = run_from(p, count - tile);
         transform_run(vector + v, p, run, products + (v * split_.block + tile) * loops().lanes);
-        if (tail_ != nullptr) run_tail(vector + v, p, run);
+        if (epilogue_.has_rest()) run_epilogue(vector + v, p, run);
         tile += run;
       }
   }
@@ -257,31 +237,31 @@ class WinogradExecution final : public BlockExecution {
     const float* bias = packed_->bias().data<float>() + vector * lanes;
     for (; run > 0; --run, p.x += kept_, from += lanes) {
       float* const to = result_at(vector, p);
+      const auto transform = [&](float* rows, int64_t width) {
+        tile_.output(from, out_step_, bias, epilogue_.least(), epilogue_.most(), rows,
+                     width * lanes);
+      };
       if (p.y + kept_ <= out_height_ && p.x + kept_ <= out_width_) {
-        tile_.output(from, out_step_, bias, least_, to, out_width_ * lanes);
+        transform(to, out_width_);
         continue;
       }
       alignas(64) float copy[kMostSize * kMostSize * kMostLanes];
-      tile_.output(from, out_step_, bias, least_, copy, kept_ * lanes);
+      transform(copy, kept_);
       for (int64_t i = 0; i < std::min(kept_, out_height_ - p.y); ++i)
         std::copy_n(copy + i * kept_ * lanes, std::min(kept_, out_width_ - p.x) * lanes,
                     to + i * out_width_ * lanes);
     }
   }
 
-  void run_tail(int64_t vector, const Place& p, int64_t run) const {
-    const int64_t lanes = loops().lanes, pixels = std::min(run * kept_, out_width_ - p.x);
-    const int64_t used = std::min(form_.maps - vector * lanes, lanes);
-    float* to = result_at(vector, p);
-    for (int64_t y = p.y; y < std::min(p.y + kept_, out_height_); ++y, to += out_width_ * lanes) {
-      tail_->run_range(tail_inputs_, result_, to - result_, pixels * lanes);
-      for (int64_t i = 0; used < lanes && i < pixels; ++i)
-        std::fill_n(to + i * lanes + used, lanes - used, 0.f);
-    }
+  void run_epilogue(int64_t vector, const Place& p, int64_t run) const {
+    const int64_t pixels = std::min(run * kept_, out_width_ - p.x);
+    for (int64_t y = p.y; y < std::min(p.y + kept_, out_height_); ++y)
+      epilogue_.run(p.image * out_ + vector, y * out_width_ + p.x, pixels);
   }
 
   std::shared_ptr<const WinogradWeights> packed_;
   const WinogradForm& form_;
+  BlockedEpilogue epilogue_;
   const WinogradKernels::Tile& tile_;
   std::optional<WinogradGather> gather_;  // of few channels
   int64_t planes_, kept_;                 // planes; results of a tile along an axis
@@ -291,9 +271,6 @@ class WinogradExecution final : public BlockExecution {
   int64_t rows_, columns_, tiles_;  // of tiles in an image; in all
   WinogradSplit split_;
   int64_t in_step_ = 0, out_step_ = 0;  // floats from one plane to the next
-  float least_ = -std::numeric_limits<float>::infinity();
-  std::unique_ptr<PointwiseLoop> tail_;
-  std::vector<const void*> tail_inputs_;
   const float *weights_ = nullptr, *data_ = nullptr;
   float* result_ = nullptr;
 };

@@ -151,6 +151,8 @@ INSTANTIATE_TEST_SUITE_P(
         EpilogueCase{"relu", {1, {}, {activation(ActivationType::kRELU, 0)}}, {}},
         EpilogueCase{"clip", {1, {}, {activation(ActivationType::kCLIP, 0, -0.5f, 6)}}, {}},
         EpilogueCase{
+            "clip_without_zero", {1, {}, {activation(ActivationType::kCLIP, 0, 0.25f, 6)}}, {}},
+        EpilogueCase{
             "silu",
             {1,
              {},
@@ -239,24 +241,15 @@ TEST(WinogradTest, LargeTilesNeedTf32) {
 TEST(WinogradTest, DamagedStoredKernelsAreErrors) {
   LayerTest test = layer(sliding(32, {3, 3}, {1, 1}, {1, 1}), {1, 32, 16, 16});
   ASSERT_EQ(test.offer("winograd"), "");
-  const auto error_of = [&](auto&& damage) {
-    StoredKernel stored = test.stored();
-    damage(stored);
-    try {
-      test.load(stored);
-      return std::string();
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-  };
-  EXPECT_EQ(error_of([](StoredKernel&) {}), "");
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.state.clear(); }),
+  const auto error_after = [&](auto&& damage) { return error_of_stored(test, damage); };
+  EXPECT_EQ(error_after([](StoredKernel&) {}), "");
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.state.clear(); }),
               testing::HasSubstr("tile is missing"));
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.state[0].second = int64_t{5}; }),
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.state[0].second = int64_t{5}; }),
               testing::HasSubstr("tiles of 5"));
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed.pop_back(); }),
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed.pop_back(); }),
               testing::HasSubstr("do not fit"));
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
               testing::HasSubstr("do not fit"));
 }
 
@@ -265,21 +258,16 @@ TEST(WinogradTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
   LayerTest test = layer(sliding(32, {3, 3}, {1, 1}, {1, 1}), {1, 32, 16, 16});
   ASSERT_EQ(test.offer("winograd"), "");
   const Layout blocks = test.kernel().output_layouts[0];
-  const auto error_of = [&](int64_t channels, Layout layout) {
+  const auto error_with = [&](int64_t channels, Layout layout) {
     const TensorSpec inputs[] = {{DataType::kFLOAT, layout, {1, channels, 8, 8}},
                                  {DataType::kFLOAT, Layout::kLinear, {32, channels, 3, 3}},
                                  {DataType::kFLOAT, Layout::kLinear, {32}}};
     const TensorSpec output{DataType::kFLOAT, layout, {1, 32, 16, 16}};
-    try {
-      test.kernel().prepare(inputs, {&output, 1});
-      return std::string();
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
+    return error_of([&] { test.kernel().prepare(inputs, {&output, 1}); });
   };
-  EXPECT_EQ(error_of(32, blocks), "");
-  EXPECT_THAT(error_of(64, blocks), testing::HasSubstr("do not fit 64 channels"));
-  EXPECT_THAT(error_of(32, Layout::kLinear), testing::HasSubstr("must lie in blocks"));
+  EXPECT_EQ(error_with(32, blocks), "");
+  EXPECT_THAT(error_with(64, blocks), testing::HasSubstr("do not fit 64 channels"));
+  EXPECT_THAT(error_with(32, Layout::kLinear), testing::HasSubstr("must lie in blocks"));
 }
 
 TEST(WinogradTest, IsForWindowsThatItSavesMultiplicationsOf) {

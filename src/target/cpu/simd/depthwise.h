@@ -79,8 +79,8 @@ void depthwise_pixels(const DepthwiseForm& form, const float* in, const float* w
   const DepthLanes least = DepthLanes{} + form.least, most = DepthLanes{} + form.most;
 #pragma GCC unroll 8
   for (int p = 0; p < P; ++p, out += step) {
-    const DepthLanes result = sum[p] < least ? least : sum[p];
-    *reinterpret_cast<DepthLanes*>(out) = result > most ? most : result;
+    const DepthLanes result = sum[p] > most ? most : sum[p];
+    *reinterpret_cast<DepthLanes*>(out) = result < least ? least : result;
   }
 }
 

@@ -40,10 +40,10 @@ struct WinogradKernels {
     /// A tile of one block of channels, whose rows lie row_step apart, into planes[N * N] behind v;
     /// of every element of a row, or of every other.
     void (*input[2])(const float* in, int64_t row_step, float* v, const int64_t* planes);
-    /// The results of a tile, whose planes lie plane_step apart: the bias added, and no less than
-    /// `least`.
-    void (*output)(const float* m, int64_t plane_step, const float* bias, float least, float* out,
-                   int64_t row_step);
+    /// The results of a tile, whose planes lie plane_step apart: the bias added, and kept within
+    /// `least` and `most`.
+    void (*output)(const float* m, int64_t plane_step, const float* bias, float least, float most,
+                   float* out, int64_t row_step);
   } tiles[4];
 };
 

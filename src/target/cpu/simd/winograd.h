@@ -127,8 +127,8 @@ void winograd_input(const float* in, int64_t row_step, float* v, const int64_t* 
 }
 
 template <int N, int M>
-void winograd_output(const float* m, int64_t plane_step, const float* bias, float least, float* out,
-                     int64_t row_step) {
+void winograd_output(const float* m, int64_t plane_step, const float* bias, float least, float most,
+                     float* out, int64_t row_step) {
   TileLanes rows[M][N];
 #pragma GCC unroll 8
   for (int j = 0; j < N; ++j) {
@@ -139,14 +139,15 @@ void winograd_output(const float* m, int64_t plane_step, const float* bias, floa
 #pragma GCC unroll 8
     for (int i = 0; i < M; ++i) rows[i][j] = column[i];
   }
-  const TileLanes b = load_tile_lanes(bias), low = TileLanes{} + least;
+  const TileLanes b = load_tile_lanes(bias);
+  const TileLanes low = TileLanes{} + least, high = TileLanes{} + most;
 #pragma GCC unroll 8
   for (int i = 0; i < M; ++i) {
     TileLanes row[M];
     transform_output<N, M>(rows[i], row);
 #pragma GCC unroll 8
     for (int j = 0; j < M; ++j) {
-      const TileLanes x = row[j] + b;
+      const TileLanes sum = row[j] + b, x = sum > high ? high : sum;
       store_tile_lanes(out + i * row_step + j * kTileLanes, x < low ? low : x);
     }
   }
