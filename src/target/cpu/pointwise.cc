@@ -6,7 +6,7 @@
 #include "base/parallel.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/physical.h"
-#include "target/cpu/simd/kernels.h"
+#include "target/cpu/step_loops.h"
 #include "target/shared/joined_axes.h"
 #include "target/shared/program_of.h"
 
@@ -18,20 +18,6 @@ using Family = PointwiseStep::Family;
 constexpr int64_t kBlock = 512;      // floats of one register
 constexpr size_t kMaxSlots = 24;     // registers in memory at a time; 48 KB of stack
 constexpr int64_t kGrainBlocks = 8;  // blocks worth a task
-
-StepFunction fast_function(const PointwiseStep& step) {
-  const SimdKernels& kernels = simd_kernels();
-  const auto i = static_cast<size_t>(step.function);
-  switch (step.family) {
-    case Family::kUnary:
-      return i < std::size(kernels.unary) ? kernels.unary[i] : nullptr;
-    case Family::kActivation:
-      return i < std::size(kernels.activation) ? kernels.activation[i] : nullptr;
-    case Family::kElementWise:
-      return i < std::size(kernels.element_wise) ? kernels.element_wise[i] : nullptr;
-  }
-  return nullptr;
-}
 
 /// An input that does not run along with the output: adjacent axes with a common step are one.
 class BroadcastReader {
@@ -101,6 +87,7 @@ class PointwiseExecution final : public PointwiseLoop {
                      const TensorSpec& output)
       : program_(program),
         output_(output),
+        loops_(step_loops(program)),
         count_(storage_elements(output.shape, output.layout)),
         places_(static_cast<size_t>(program.step_register(program.steps.size()))) {
     size_t slots = 0;
@@ -116,8 +103,7 @@ class PointwiseExecution final : public PointwiseLoop {
     }
     for (size_t i = 0; i < program.constants.size(); ++i)
       places_[static_cast<size_t>(program.constant_register(i))] = {Place::Kind::kSlot, slots++};
-    place_steps(slots);
-    for (const PointwiseStep& step : program.steps) functions_.push_back(fast_function(step));
+    place_results(slots);
   }
 
   void run(const RunArguments& arguments) override {
@@ -155,13 +141,12 @@ class PointwiseExecution final : public PointwiseLoop {
       for (const auto& [i, reader] : readers_)
         reader.read(static_cast<const float*>(inputs[i]), first, n,
                     address(static_cast<int32_t>(i)));
-      for (size_t s = 0; s < program_.steps.size(); ++s) {
-        const PointwiseStep& step = program_.steps[s];
+      for (const auto& [function, step, result] : loops_) {
         const float* a = address(step.a);
         const float* b = step.family == Family::kElementWise ? address(step.b) : a;
-        float* to = address(program_.step_register(s));
-        if (functions_[s] != nullptr)
-          functions_[s](a, b, to, n, step.alpha, step.beta);
+        float* to = address(result);
+        if (function != nullptr)
+          function(a, b, to, n, step.alpha, step.beta);
         else
           for (int64_t i = 0; i < n; ++i) to[i] = evaluate(step, a[i], b[i]);
       }
@@ -175,23 +160,23 @@ class PointwiseExecution final : public PointwiseLoop {
     });
   }
 
-  /// Gives each step a slot that nobody reads any more; the last one writes the output.
-  void place_steps(size_t next) {
+  /// Gives each result a slot that nobody reads any more; the last one is the output.
+  void place_results(size_t next) {
     std::vector<size_t> last_read(places_.size(), 0);
-    for (size_t s = 0; s < program_.steps.size(); ++s)
-      for (const int32_t r : {program_.steps[s].a, program_.steps[s].b})
-        if (r >= 0) last_read[static_cast<size_t>(r)] = s;
+    for (size_t i = 0; i < loops_.size(); ++i)
+      for (const int32_t r : {loops_[i].step.a, loops_[i].step.b})
+        if (r >= 0) last_read[static_cast<size_t>(r)] = i;
     std::vector<size_t> unused;
-    for (size_t s = 0; s < program_.steps.size(); ++s) {
-      // A step may write where it reads: each element is read first.
-      for (size_t earlier = 0; earlier < s; ++earlier) {
-        const auto r = static_cast<size_t>(program_.step_register(earlier));
-        const bool read = program_.steps[s].a == static_cast<int32_t>(r)
-                          || program_.steps[s].b == static_cast<int32_t>(r);
-        if (read && last_read[r] == s) unused.push_back(places_[r].index);
+    for (size_t i = 0; i < loops_.size(); ++i) {
+      const PointwiseStep& step = loops_[i].step;
+      // A loop may write where it reads: each element is read first.
+      for (size_t earlier = 0; earlier < i; ++earlier) {
+        const int32_t r = loops_[earlier].result;
+        if ((step.a == r || step.b == r) && last_read[static_cast<size_t>(r)] == i)
+          unused.push_back(places_[static_cast<size_t>(r)].index);
       }
-      auto& place = places_[static_cast<size_t>(program_.step_register(s))];
-      if (s + 1 == program_.steps.size()) {
+      auto& place = places_[static_cast<size_t>(loops_[i].result)];
+      if (i + 1 == loops_.size()) {
         place.kind = Place::Kind::kOutput;
       } else if (!unused.empty()) {
         place.index = unused.back();
@@ -221,10 +206,10 @@ class PointwiseExecution final : public PointwiseLoop {
 
   PointwiseProgram program_;
   TensorSpec output_;
+  std::vector<StepLoop> loops_;
   int64_t count_;
   std::vector<Place> places_;  // per register
   std::vector<std::pair<size_t, BroadcastReader>> readers_;
-  std::vector<StepFunction> functions_;
   size_t slots_ = 0;
 };
 

@@ -67,7 +67,10 @@ inline float clipped(float x, float low, float high) {
 }
 TENON_STEP(clip_step, clipped(x, alpha, beta))
 
+TENON_STEP(silu_step, fast_silu(x))
+
 TENON_STEP2(sum_step, x + y)
+TENON_STEP2(clipped_sum_step, clipped(x + y, alpha, beta))
 TENON_STEP2(prod_step, x* y)
 TENON_STEP2(max_step, x != x ? x : x > y ? x : y)
 TENON_STEP2(min_step, x != x ? x : x < y ? x : y)
@@ -120,6 +123,8 @@ const SimdKernels kKernels = {
      gelu_erf_step, gelu_tanh_step},
     {sum_step, prod_step, max_step, min_step, sub_step, div_step, pow_step, floor_div_step,
      and_step, or_step, xor_step, equal_step, greater_step, less_step},
+    silu_step,
+    clipped_sum_step,
     softmax,
     sum,
     add_product,
