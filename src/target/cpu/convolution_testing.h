@@ -60,11 +60,11 @@ inline std::string error_of(auto&& body) {
   }
 }
 
-/// What loading the kernel says after `damage` to what a plan keeps of it.
-inline std::string error_of_stored(const LayerTest& test, auto&& damage) {
+/// What loading and running the kernel say after `damage` to what a plan keeps of it.
+inline std::string error_of_stored(LayerTest& test, auto&& damage) {
   StoredKernel stored = test.stored();
   damage(stored);
-  return error_of([&] { test.load(stored); });
+  return error_of([&] { test.run(*test.load(stored)); });
 }
 
 }  // namespace tenon::cpu

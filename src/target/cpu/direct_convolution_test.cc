@@ -183,25 +183,15 @@ TEST(DirectConvolutionTest, ThreadsDoNotMatter) {
 TEST(DirectConvolutionTest, DamagedStoredKernelsAreErrors) {
   LayerTest test = layer(one_element(40), {1, 32, 8, 8});
   ASSERT_EQ(test.offer(kName), "");
-  const auto error_of = [&](auto&& damage) {
-    StoredKernel stored = test.stored();
-    damage(stored);
-    try {
-      const auto kernel = test.load(stored);
-      test.run(*kernel);
-      return std::string();
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-  };
-  EXPECT_EQ(error_of([](StoredKernel&) {}), "");
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed.pop_back(); }),
+  const auto error_after = [&](auto&& damage) { return error_of_stored(test, damage); };
+  EXPECT_EQ(error_after([](StoredKernel&) {}), "");
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed.pop_back(); }),
               testing::HasSubstr("expected weights and bias"));
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
               testing::HasSubstr("do not fit 32 channels"));
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kFLOAT, {32}); }),
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kFLOAT, {32}); }),
               testing::HasSubstr("do not fit 32 channels"));
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kINT32, {48}); }),
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kINT32, {48}); }),
               testing::HasSubstr("expected weights and bias"));
 }
 
@@ -209,23 +199,18 @@ TEST(DirectConvolutionTest, DamagedStoredKernelsAreErrors) {
 TEST(DirectConvolutionTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
   LayerTest test = layer(one_element(32), {1, 32, 8, 8});
   ASSERT_EQ(test.offer(kName), "");
-  const auto error_of = [&](int64_t channels, int64_t maps, Layout layout) {
+  const auto error_with = [&](int64_t channels, int64_t maps, Layout layout) {
     const TensorSpec inputs[] = {{DataType::kFLOAT, layout, {1, channels, 8, 8}},
                                  {DataType::kFLOAT, Layout::kLinear, {32, channels, 1, 1}},
                                  {DataType::kFLOAT, Layout::kLinear, {32}}};
     const TensorSpec output{DataType::kFLOAT, test.kernel().output_layouts[0], {1, maps, 8, 8}};
-    try {
-      test.kernel().prepare(inputs, {&output, 1});
-      return std::string();
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
+    return error_of([&] { test.kernel().prepare(inputs, {&output, 1}); });
   };
-  EXPECT_EQ(error_of(32, 32, test.kernel().output_layouts[0]), "");
-  EXPECT_NE(error_of(64, 32, test.kernel().output_layouts[0]), "");
-  EXPECT_NE(error_of(32, 64, test.kernel().output_layouts[0]), "");
-  EXPECT_THAT(error_of(32, 32, Layout::kLinear), testing::HasSubstr("few channels in rows"));
-  EXPECT_THAT(error_of(32, 32, Layout::kChannelsLast), testing::HasSubstr("must lie in blocks"));
+  EXPECT_EQ(error_with(32, 32, test.kernel().output_layouts[0]), "");
+  EXPECT_NE(error_with(64, 32, test.kernel().output_layouts[0]), "");
+  EXPECT_NE(error_with(32, 64, test.kernel().output_layouts[0]), "");
+  EXPECT_THAT(error_with(32, 32, Layout::kLinear), testing::HasSubstr("few channels in rows"));
+  EXPECT_THAT(error_with(32, 32, Layout::kChannelsLast), testing::HasSubstr("must lie in blocks"));
 }
 
 TEST(DirectConvolutionTest, IsForWindowsOfOneElementOrFewChannels) {

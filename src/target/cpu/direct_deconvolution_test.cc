@@ -102,23 +102,13 @@ TEST(DirectDeconvolutionTest, RefusesWhatItCannotDo) {
 TEST(DirectDeconvolutionTest, DamagedStoredKernelsAreErrors) {
   LayerTest test = layer(deconvolution(24, {2, 2}), {1, 8, 9, 7});
   ASSERT_EQ(test.offer(kName), "");
-  const auto error_of = [&](auto&& damage) {
-    StoredKernel stored = test.stored();
-    damage(stored);
-    try {
-      const auto kernel = test.load(stored);
-      test.run(*kernel);
-      return std::string();
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-  };
-  EXPECT_EQ(error_of([](StoredKernel&) {}), "");
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed.pop_back(); }),
+  const auto error_after = [&](auto&& damage) { return error_of_stored(test, damage); };
+  EXPECT_EQ(error_after([](StoredKernel&) {}), "");
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed.pop_back(); }),
               testing::HasSubstr("expected weights and bias"));
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
               testing::HasSubstr("do not fit 8 channels"));
-  EXPECT_THAT(error_of([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kFLOAT, {16}); }),
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kFLOAT, {16}); }),
               testing::HasSubstr("do not fit 8 channels"));
 }
 

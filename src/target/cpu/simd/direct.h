@@ -53,9 +53,9 @@ void direct_pixels(const DirectForm& form, const float* in, const float* weights
   for (int v = 0; v < V; ++v)
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p) {
-      const DirectLanes result = sum[v][p] < least ? least : sum[v][p];
+      const DirectLanes result = sum[v][p] > most ? most : sum[v][p];
       *reinterpret_cast<DirectLanes*>(out + v * form.out_step + p * form.out_pixel) =
-          result > most ? most : result;
+          result < least ? least : result;
     }
 }
 
