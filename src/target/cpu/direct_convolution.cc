@@ -47,13 +47,17 @@ class DirectExecution final : public BlockExecution {
     require(output.layout == direct_layout() && (pads_ || inputs[0].layout == direct_layout()),
             "data and result must lie in blocks of {} channels, or few channels of data in rows",
             direct_loops().lanes);
-    for (const Window& w : windows)
+    for (size_t i = 0; i < windows.size(); ++i) {
+      const Window& w = windows[i];
+      const auto axis = static_cast<int>(i) + 2;
+      const bool is_inside =
+          w.kernel == 1 && w.pre == 0 && (result[axis] - 1) * w.stride < data[axis];
       require(w.stride <= kMostStride && w.reach() <= kMostReach
-                  && (pads_ ? channels_ <= kFewChannels
-                            : w.kernel == 1 && w.pre == 0 && w.stride <= kMostStride),
+                  && (pads_ ? channels_ <= kFewChannels : is_inside),
               "only strides of up to {}, and windows of one element without padding or few "
               "channels in rows are supported",
               kMostStride);
+    }
     form_.depth = depth_;
     form_.out_step = result[2] * result[3] * direct_loops().lanes;
     form_.out_pixel = direct_loops().lanes;
@@ -217,6 +221,9 @@ std::string refusal(const Convolution& op, const KernelRequest& request) {
     return "only one group of known channels is supported";
   if (data[1] > kFewChannels && op.kernel.volume() != 1)
     return "only windows of one element or few channels are supported";
+  // The last window may lie behind the data, at this shape or another.
+  if (data[1] > kFewChannels && op.padding_mode == nvinfer1::PaddingMode::kEXPLICIT_ROUND_UP)
+    return "only windows of one element without padding are supported";
   return "";
 }
 

@@ -218,6 +218,15 @@ TEST(DirectConvolutionTest, IsForWindowsOfOneElementOrFewChannels) {
               testing::HasSubstr("windows of one element or few channels"));
   EXPECT_THAT(layer(sliding(32, {1, 1}, {1, 1}, {1, 1}), {1, 16, 8, 8}).offer(kName),
               testing::HasSubstr("without padding"));
+  // Windows that lie behind the data: padding there, or a last one that is rounded up.
+  const auto padded = with(one_element(32), [](auto& op) { op.post_padding = {0, 1}; });
+  EXPECT_THAT(layer(padded, {1, 16, 8, 8}).offer(kName), testing::HasSubstr("without padding"));
+  const auto rounded = with(one_element(32, {2, 2}), [](auto& op) {
+    op.padding_mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_UP;
+  });
+  for (const int64_t extent : {8, 9})
+    EXPECT_THAT(layer(rounded, {1, 16, extent, extent}).offer(kName),
+                testing::HasSubstr("without padding"));
   EXPECT_THAT(layer(one_element(32, {3, 3}), {1, 16, 8, 8}).offer(kName),
               testing::HasSubstr("strides of up to 2"));
   EXPECT_THAT(layer(sliding(32, {3, 3}, {4, 4}, {1, 1}), {1, 3, 8, 8}).offer(kName),
