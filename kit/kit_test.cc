@@ -179,10 +179,6 @@ TEST(KitTest, AnythingThatIsThrownIsAnError) {
   EXPECT_THAT(error("workspace"), HasSubstr("workspace: plugin Thrower version 1: no such size"));
 }
 
-TEST(KitTest, RunsOnlyWhereThereIsSomethingToWrite) {
-  EXPECT_EQ(PluginCase("Thrower").in("x", {0, 2}, {}).out("y", {0, 2}, {}).check(), "");
-}
-
 TEST(KitTest, RefusesTypesOutsideItsList) {
   PluginCase c = everything()
                      .attribute("needed", 1)

@@ -49,6 +49,15 @@ TEST(GridSamplerTest, AnyPlaceIsSafe) {
   }
 }
 
+// Not even an address is made of what is not there, which UBSan would report.
+TEST(GridSamplerTest, ImagesOfNoChannels) {
+  PluginCase c("grid_sampler");
+  c.in("input", {2, 0, 3, 3}, {})
+      .in("grid", {2, 9, 9, 2}, std::vector<double>(324))
+      .out("output", {2, 0, 9, 9}, {});
+  EXPECT_EQ(c.check(), "");
+}
+
 // An element that is infinite does not spoil its neighbours.
 TEST(GridSamplerTest, ElementsWithoutWeightDoNotCount) {
   PluginCase c("grid_sampler");
