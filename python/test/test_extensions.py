@@ -78,20 +78,22 @@ def test_targets_and_portable_plans():
 
 
 def test_limits_of_packed_weights():
-    """Winograd's weights take four times as much as those of a convolution of 3x3."""
+    """Winograd's weights take up to four times as much as those of a convolution of 3x3."""
     weights = np.random.default_rng(0).standard_normal((256, 256, 3, 3), np.float32)
     convolution = model([helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])],
                         [value("x", [1, 256, 28, 28])], [value("y", [1, 256, 28, 28])],
                         {"w": weights})
-    usual = tenon.compile(convolution).serialize()
-    limited = tenon.compile(convolution, weight_growth="1MiB").serialize()
-    assert len(limited) < weights.nbytes + (2 << 20) < 2 * weights.nbytes < len(usual)
+    # Without timing, the kernel is Winograd's where its weights may take so much.
+    usual = tenon.compile(convolution, optimization_level=0).serialize()
+    limited = tenon.compile(convolution, optimization_level=0, weight_growth="1MiB").serialize()
+    assert len(limited) < 1.5 * weights.nbytes < len(usual)
 
     builder = trt.Builder(trt.Logger(trt.Logger.INTERNAL_ERROR))
     network, config = builder.create_network(), builder.create_builder_config()
     assert trt.OnnxParser(network, builder.logger).parse(convolution)
+    config.builder_optimization_level = 0
     sizes = []
     for limits in {"layer": 0}, {"plan": 0}, {}:
         assert tenon.set_weight_growth_limits(config, **limits)
         sizes.append(builder.build_serialized_network(network, config).nbytes)
-    assert sizes[0] == sizes[1] < 2 * weights.nbytes < sizes[2]
+    assert sizes[0] == sizes[1] < 1.5 * weights.nbytes < sizes[2]
