@@ -45,9 +45,12 @@ std::optional<StepLoop> joined(const PointwiseProgram& program, size_t i) {
   const PointwiseStep &first = program.steps[i], &second = program.steps[i + 1];
   const int32_t between = program.step_register(i), result = program.step_register(i + 1);
   if (reads_of(program, between) != 1) return std::nullopt;
-  if (is(first, ActivationType::kSIGMOID) && is(second, ElementWiseOperation::kPROD)
-      && std::minmax(second.a, second.b) == std::minmax(first.a, between))
-    return StepLoop{simd_kernels().silu, first, result};
+  if (is(second, ElementWiseOperation::kPROD)
+      && std::minmax(second.a, second.b) == std::minmax(first.a, between)) {
+    if (is(first, ActivationType::kSIGMOID)) return StepLoop{simd_kernels().silu, first, result};
+    if (is(first, ActivationType::kHARD_SIGMOID))
+      return StepLoop{simd_kernels().hard_swish, first, result};
+  }
   if (!is(first, ElementWiseOperation::kSUM) || second.a != between) return std::nullopt;
   PointwiseStep sum = first;
   if (is(second, ActivationType::kRELU)) {

@@ -90,8 +90,8 @@ struct SimdKernels {
   const char* instruction_set;
   /// By UnaryOperation, ActivationType and ElementWiseOperation; null where there is no fast form.
   StepFunction unary[25], activation[14], element_wise[14];
-  /// Two steps in one: x * sigmoid(x), and a sum within [alpha, beta].
-  StepFunction silu, clipped_sum;
+  /// Two steps in one: x * sigmoid(x), x * hard_sigmoid(x), and a sum within [alpha, beta].
+  StepFunction silu, hard_swish, clipped_sum;
   /// Softmax of n > 0 adjacent elements.
   void (*softmax)(const float* in, float* out, int64_t n);
   /// Sum of n elements.

@@ -31,6 +31,11 @@ constexpr float kSqrtTwoOverPi = 0.797884561f;
     }                                                                                         \
   }
 
+inline float clipped(float x, float low, float high) {
+  const float y = x > high ? high : x;
+  return y < low ? low : y;
+}
+
 TENON_STEP(exp_step, fast_exp(x))
 TENON_STEP(log_step, fast_log(x))
 TENON_STEP(ceil_step, __builtin_ceilf(x))
@@ -53,21 +58,16 @@ TENON_STEP(selu_step, x > 0 ? beta * x : beta * alpha * fast_expm1(x > 0 ? 0 : x
 TENON_STEP(softsign_step, x / (1 + absolute(x)))
 TENON_STEP(softplus_step,
            alpha*((beta * x < 0 ? 0 : beta * x) + fast_log1p_unit(fast_exp(-absolute(beta * x)))))
-TENON_STEP(hard_sigmoid_step, alpha* x + beta < 0    ? 0.f
-                              : alpha * x + beta > 1 ? 1.f
-                                                     : alpha * x + beta)
+TENON_STEP(hard_sigmoid_step, clipped(alpha* x + beta, 0, 1))
 TENON_STEP(scaled_tanh_step, alpha* fast_tanh(beta* x))
 TENON_STEP(thresholded_relu_step, x <= alpha ? 0.f : x)
 TENON_STEP(gelu_erf_step, 0.5f * x * (1 + fast_erf(x * kSqrtHalf)))
 TENON_STEP(gelu_tanh_step, 0.5f * x * (1 + fast_tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x))))
 
-inline float clipped(float x, float low, float high) {
-  const float y = x > high ? high : x;
-  return y < low ? low : y;
-}
 TENON_STEP(clip_step, clipped(x, alpha, beta))
 
 TENON_STEP(silu_step, fast_silu(x))
+TENON_STEP(hard_swish_step, x* clipped(alpha* x + beta, 0, 1))
 
 TENON_STEP2(sum_step, x + y)
 TENON_STEP2(clipped_sum_step, clipped(x + y, alpha, beta))
@@ -124,6 +124,7 @@ const SimdKernels kKernels = {
     {sum_step, prod_step, max_step, min_step, sub_step, div_step, pow_step, floor_div_step,
      and_step, or_step, xor_step, equal_step, greater_step, less_step},
     silu_step,
+    hard_swish_step,
     clipped_sum_step,
     softmax,
     sum,
