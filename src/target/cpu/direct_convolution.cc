@@ -3,6 +3,7 @@
 // are copied with their padding. The library has no code in blocks for some of the former, and its
 // activations take as long as the products of the latter.
 #include <algorithm>
+#include <functional>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -222,7 +223,12 @@ std::string refusal(const Convolution& op, const KernelRequest& request) {
   if (data[1] > kFewChannels && op.kernel.volume() != 1)
     return "only windows of one element or few channels are supported";
   // The last window may lie behind the data, at this shape or another.
-  if (data[1] > kFewChannels && op.padding_mode == nvinfer1::PaddingMode::kEXPLICIT_ROUND_UP)
+  using nvinfer1::PaddingMode;
+  const bool reaches_out =
+      op.padding_mode == PaddingMode::kEXPLICIT_ROUND_UP
+      || (op.padding_mode == PaddingMode::kEXPLICIT_ROUND_DOWN
+          && std::any_of(op.post_padding.begin(), op.post_padding.end(), std::identity{}));
+  if (data[1] > kFewChannels && reaches_out)
     return "only windows of one element without padding are supported";
   return "";
 }

@@ -224,9 +224,11 @@ TEST(DirectConvolutionTest, IsForWindowsOfOneElementOrFewChannels) {
   const auto rounded = with(one_element(32, {2, 2}), [](auto& op) {
     op.padding_mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_UP;
   });
-  for (const int64_t extent : {8, 9})
-    EXPECT_THAT(layer(rounded, {1, 16, extent, extent}).offer(kName),
-                testing::HasSubstr("without padding"));
+  const auto halved = with(one_element(32, {2, 2}), [](auto& op) { op.post_padding = {1, 0}; });
+  for (const auto& op : {rounded, halved})
+    for (const int64_t extent : {8, 9})
+      EXPECT_THAT(layer(op, {1, 16, extent, extent}).offer(kName),
+                  testing::HasSubstr("without padding"));
   EXPECT_THAT(layer(one_element(32, {3, 3}), {1, 16, 8, 8}).offer(kName),
               testing::HasSubstr("strides of up to 2"));
   EXPECT_THAT(layer(sliding(32, {3, 3}, {4, 4}, {1, 1}), {1, 3, 8, 8}).offer(kName),
