@@ -236,6 +236,17 @@ TEST(ConvolutionTest, ResidualIsAddedInPlaceUnlessItIsConstant) {
   EXPECT_EQ(kept.kernel().aliased_input, -1);
 }
 
+// The library would add the first one's to all where it unfolds windows.
+TEST(ConvolutionTest, EachImageHasItsOwnOperands) {
+  const Shape result = {3, 12, 2, 2};
+  Convolution op = convolution(12, {7, 7}, 1, 3);
+  op.epilogue = program(
+      2, {}, {activation(ActivationType::kRELU, 0), binary(ElementWiseOperation::kSUM, 1, 2)});
+  LayerTest test(
+      op, {data({3, 13, 2, 2}), constant(weights_of(op, 13)), constant({12}, 3), data(result, 11)});
+  check_onednn(test);
+}
+
 // The library would call code there that it has not made.
 TEST(ConvolutionTest, NoEpilogueWhereWindowsLieInPaddingAltogether) {
   const Convolution plain =

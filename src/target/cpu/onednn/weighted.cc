@@ -45,6 +45,13 @@ bool is_reference(const dnnl::primitive_desc& description) {
   return std::string_view(description.impl_info_str()).starts_with("ref");
 }
 
+/// Whether it unfolds the windows of one image after the other: oneDNN 2.5 then reads the first
+/// image's operands for all, where channels lie last.
+bool unfolds(const dnnl::primitive_desc& description) {
+  return description.get_kind() == dnnl::primitive::kind::convolution
+         && std::string_view(description.impl_info_str()).find("gemm") != std::string_view::npos;
+}
+
 /// An operand of the epilogue beside a result that oneDNN sees under another shape. Only whole
 /// tensors, scalars and one value per channel pass: oneDNN 2.5 takes other forms but reads them
 /// wrongly.
@@ -220,7 +227,8 @@ WeightedKernel::Made WeightedKernel::make(const Operands& operands,
         const auto fused = describe(
             operands, inputs, outputs,
             attributes_of(*post_ops_, fitted_operands(operands, inputs, outputs), adds_in_place_));
-        if (!is_reference(fused)) return {fused, true};
+        const bool has_operands = inputs.size() > kFirstOperand + (adds_in_place_ ? 1 : 0);
+        if (!is_reference(fused) && !(has_operands && unfolds(fused))) return {fused, true};
       } catch (const dnnl::error&) {
       } catch (const Error&) {}
     }
