@@ -1,5 +1,7 @@
 // Sums of two dequantised tensors, quantised again, become part of a convolution of integers that
 // makes one of the two: the connections around the blocks of residual networks.
+#include <algorithm>
+
 #include "ops/dequantize.h"
 #include "ops/elementwise.h"
 #include "ops/integer_convolution.h"
@@ -27,6 +29,14 @@ std::optional<Dequantized> dequantized(const Value* v) {
   return Dequantized{node, *scale};
 }
 
+// A zero point left out is 0.
+bool is_known_as(const Value* zero, double number) {
+  if (zero == nullptr) return number == 0;
+  if (!zero->constant) return false;
+  const auto numbers = zero->constant->numbers();
+  return std::all_of(numbers.begin(), numbers.end(), [&](double n) { return n == number; });
+}
+
 // The convolution whose result is dequantised, if it can go on to add and nobody else needs that.
 Node* convolution_of(const Uses& uses, const Dequantized& product) {
   const Value& result = *product.node->inputs[0];
@@ -36,21 +46,17 @@ Node* convolution_of(const Uses& uses, const Dequantized& product) {
       || uses.only(*product.node->outputs[0]) == nullptr)
     return nullptr;
   const auto input = [&](size_t i) { return i < node->inputs.size() ? node->inputs[i] : nullptr; };
-  if (input(In::kWeights)->type != DataType::kINT8 || input(In::kWeightsZero) != nullptr)
-    return nullptr;
-  double zero = 0;
-  if (input(In::kResultZero) != nullptr) {
-    const auto known_zero = known(input(In::kResultZero));
-    if (!known_zero || known_zero->count() != 1) return nullptr;
-    zero = known_zero->numbers()[0];
-  }
-  return zero == product.scale.zero_number ? node : nullptr;
+  const Value& weights = *input(In::kWeights);
+  const bool fits = weights.constant && weights.type == DataType::kINT8
+                    && is_known_as(input(In::kWeightsZero), 0)
+                    && is_known_as(input(In::kResultZero), product.scale.zero_number);
+  return fits ? node : nullptr;
 }
 
 bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& sum,
              const Dequantized& product, const Dequantized& addend) {
   Node* convolution = convolution_of(uses, product);
-  if (convolution == nullptr || patch.removes(*convolution)
+  if (convolution == nullptr || patch.removes(*convolution) || addend.node == product.node
       || addend.node->inputs[0]->dims != convolution->outputs[0]->dims)
     return false;
   Ending ending = ending_of(uses, sum);

@@ -51,6 +51,41 @@ TEST(IntegerSums, JoinTheConvolutionThatMakesAnOperand) {
       }
 }
 
+// As models of operators that take bytes have it, with all zero points; or one left out.
+Value& integers(QuantizedModel& m, Value& weights, Value* weights_zero) {
+  auto op = std::make_unique<IntegerConvolution>();
+  op->to = DataType::kINT8;
+  op->output_maps = 3;
+  op->kernel = {1, 1};
+  op->stride = op->dilation = {1, 1};
+  op->pre_padding = op->post_padding = {0, 0};
+  Value& x = m.quantize(m.input({1, 2, 5, 5}), DataType::kUINT8, 0.01f, 120);
+  Value& zero = m.zero(DataType::kINT8, -9);
+  Value& y = m.add(std::move(op), {&x, &weights, &m.zero(DataType::kUINT8, 120), weights_zero,
+                                   nullptr, &m.list({0.004f}), &zero});
+  return m.dequantize(y, {0.02f}, &zero);
+}
+
+std::vector<std::string> kinds_with(QuantizedModel& m, Value& weights, Value* weights_zero) {
+  Value& b = m.through(m.input({1, 3, 5, 5}, "b"), DataType::kINT8, 0.01f, 0);
+  m.output(m.through(m.sum(integers(m, weights, weights_zero), b), DataType::kINT8, 0.05f, 1));
+  auto after = rewritten(m.network, integer_sums, FusingTarget(), kTolerance);
+  if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);
+  return kinds(*after);
+}
+
+TEST(IntegerSums, NeedKnownWeightsWithoutZeroPoints) {
+  for (const int zero : {0, 3}) {
+    QuantizedModel m;
+    Value& weights = m.bytes(DataType::kINT8, {3, 2, 1, 1});
+    const auto found = kinds_with(m, weights, &m.zero(DataType::kINT8, zero));
+    EXPECT_EQ(std::count(found.begin(), found.end(), "ElementWise"), zero == 0 ? 0 : 1);
+  }
+  QuantizedModel m;
+  Value& weights = m.quantize(m.input({3, 2, 1, 1}, "w"), DataType::kINT8, 0.01f, 0);
+  EXPECT_THAT(kinds_with(m, weights, nullptr), Contains("ElementWise"));
+}
+
 TEST(IntegerSums, OneOfTwoConvolutionsTakesTheOther) {
   QuantizedModel m;
   Value& x = quantized_input(m);
@@ -68,6 +103,12 @@ TEST(IntegerSums, LeavesWhatOthersNeedOrItCannotSay) {
     Value& b = m.through(m.input({1, 3, 5, 5}, "b"), DataType::kINT8, 0.01f, 0);
     m.output(a, "z");
     m.output(m.through(m.sum(a, b), DataType::kINT8, 0.05f, 1));
+    EXPECT_THAT(kinds(*summed(m.network)), Contains("ElementWise"));
+  }
+  {  // both operands are the product
+    QuantizedModel m;
+    Value& a = convolved(m, quantized_input(m), DataType::kINT8, 0.03f, 3);
+    m.output(m.through(m.sum(a, a), DataType::kINT8, 0.05f, 1));
     EXPECT_THAT(kinds(*summed(m.network)), Contains("ElementWise"));
   }
   {  // an addend that is broadcast
