@@ -119,7 +119,7 @@ class IntegerConvolutionExecution final : public BlockExecution {
     result_.scale = operands.scale.data();
     result_.shift = operands.shift.data();
     if (to_ == DataType::kFLOAT) result_.to = ByteResult::To::kFloat;
-    if (to_ == DataType::kINT8 || to_ == DataType::kUINT8) {
+    if (is_byte(to_)) {
       const IntegerRange range = integer_range(to_);
       result_.to = ByteResult::To::kByte;
       result_.low = static_cast<float>(range.lowest) - operands.result_zero;
@@ -274,7 +274,12 @@ bool adds_to_integers(const IntegerConvolution& op) {
 Offer offer_integer_convolution(const KernelRequest& request) {
   if (byte_product_kernels() == nullptr) return "the processor has no AVX-512 VNNI";
   const auto& op = static_cast<const IntegerConvolution&>(request.op);
-  if (op.kernel.rank() != 2 || op.groups != 1) return "only two axes and one group are supported";
+  // Layers of a plan whose sizes are not known yet come unchecked.
+  const size_t least = op.sum.used ? IntegerConvolution::kAddend + 1 : In::kWeights + 1;
+  if (request.inputs.size() < least) return "inputs are missing";
+  if (op.kernel.rank() != 2 || op.groups != 1 || request.inputs[In::kData].shape.rank() != 4)
+    return "only two axes and one group are supported";
+  if (request.inputs[In::kData].shape[1] < 1) return "there is nothing to sum";
   const TensorSpec& weights = request.inputs[In::kWeights];
   if (weights.type != DataType::kINT8 || !is_zero(request, In::kWeightsZero))
     return "only weights of int8 without zero points are supported";

@@ -1,5 +1,7 @@
 // Our convolution of integers against the reference: every bit.
+#include "target/cpu/convolution_testing.h"
 #include "target/cpu/integer_testing.h"
+#include "target/cpu/kernels.h"
 #include "target/cpu/simd/byte_product.h"
 
 namespace tenon::cpu {
@@ -124,6 +126,49 @@ TEST(IntegerConvolutionKernelTest, RefusesOthers) {
   EXPECT_EQ(Layer(integer_convolution(2, {1, 1}, 2), grouped, std::vector<bool>(in.size(), true))
                 .offer(kCandidate),
             "only two axes and one group are supported");
+  auto empty = plain;
+  empty[In::kData] = bytes(t.data, {1, 0, 4, 4});
+  empty[In::kWeights] = bytes(t.weights, {2, 0, 1, 1});
+  EXPECT_EQ(Layer(op, empty, std::vector<bool>(in.size(), true)).offer(kCandidate),
+            "there is nothing to sum");
+}
+
+TEST(IntegerConvolutionKernelTest, DamagedPlansAreErrors) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT8};
+  const auto op = op_of({{1, 4, 4, 4}, 2, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}}, t.to);
+  const auto in =
+      operands(t, bytes(t.data, {1, 4, 4, 4}), bytes(t.weights, {2, 4, 1, 1}), 2, Zeros::kNone);
+  Layer layer(op, in, std::vector<bool>(in.size(), true));
+  ASSERT_EQ(layer.offer(kCandidate), "");
+  const auto error_after = [&](auto&& damage) {
+    StoredKernel stored = layer.stored();
+    damage(stored);
+    return error_of([&] { layer.offer(kCandidate, &stored); });
+  };
+  EXPECT_EQ(error_after([](StoredKernel&) {}), "");
+  const auto refusal = ::testing::HasSubstr("stored weights do not fit 2 maps of 4 weights");
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed.pop_back(); }), refusal);
+  EXPECT_THAT(
+      error_after([](StoredKernel& s) { s.packed[0] = bytes(DataType::kINT8, {1, 1, 32}); }),
+      refusal);
+  EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[1] = biases(3); }), refusal);
+
+  // A layer that lost inputs.
+  const StoredKernel stored = layer.stored();
+  const auto refusal_with = [&](size_t inputs, bool sums) {
+    IntegerConvolution other = op;
+    other.sum.used = sums;
+    const std::vector<TensorSpec> specs(inputs, {t.data, Layout::kLinear, {1, 4, 4, 4}, true});
+    const std::vector<const Tensor*> constants(inputs, nullptr);
+    const Offer offer = offer_integer_convolution({other, specs, {}, constants, &stored});
+    const auto* reason = std::get_if<std::string>(&offer);
+    return reason != nullptr ? *reason : "";
+  };
+  EXPECT_EQ(refusal_with(2, false), "");
+  EXPECT_EQ(refusal_with(1, false), "inputs are missing");
+  EXPECT_EQ(refusal_with(IntegerConvolution::kAddend + 1, true), "");
+  EXPECT_EQ(refusal_with(IntegerConvolution::kAddend, true), "inputs are missing");
 }
 
 }  // namespace

@@ -12,18 +12,6 @@ constexpr int64_t kTilePixels = 14, kTileBytes = 64;
 /// kPanelDepth, map, k % kPanelDepth.
 constexpr int64_t kPanelMaps = 32, kPanelDepth = 4;
 
-/// What becomes of the sums of a panel's maps: sum + add, wrapped; then, for floats and bytes,
-/// times scale, plus shift; then, for bytes, rounded as rounded() does within [low, high], plus
-/// zero. The lists have an element for each map.
-struct ByteSum;
-struct ByteResult {
-  enum class To : uint8_t { kInteger, kFloat, kByte } to;
-  const int32_t* add;
-  const float *scale, *shift;
-  float low, high;
-  int32_t zero;
-  const ByteSum* sum;  // of bytes; null: none
-};
 /// A second step, as QuantizedSum says, from a byte without its zero point: bytes of the addend, to
 /// which `flip` is done, and which lie as the results do.
 struct ByteSum {
@@ -32,6 +20,17 @@ struct ByteSum {
   int32_t addend_zero;
   float product_scale, addend_scale, scale, low, high;
   int32_t zero;
+};
+/// What becomes of the sums of a panel's maps: sum + add, wrapped; then, for floats and bytes,
+/// times scale, plus shift; then, for bytes, rounded as rounded() does within [low, high], plus
+/// zero. The lists have an element for each map.
+struct ByteResult {
+  enum class To : uint8_t { kInteger, kFloat, kByte } to;
+  const int32_t* add;
+  const float *scale, *shift;
+  float low, high;
+  int32_t zero;
+  const ByteSum* sum;  // of bytes; null: none
 };
 
 struct ByteProductKernels {
