@@ -1,6 +1,7 @@
 #include "ops/integer_convolution.h"
 
 #include "ops/infer.h"
+#include "ops/quantize.h"
 #include "ops/reference.h"
 #include "ops/window.h"
 
@@ -45,9 +46,6 @@ void check_weights(const IntegerConvolution& op, const Inference& c) {
 }
 
 void check_addend(const IntegerConvolution& op, const Inference& c, const Dims& dims) {
-  const auto is_byte = [](DataType type) {
-    return type == DataType::kINT8 || type == DataType::kUINT8;
-  };
   require(c.has_input(IntegerConvolution::kAddend), "expected an addend (input {})",
           IntegerConvolution::kAddend);
   const DataType addend = c.type(IntegerConvolution::kAddend);

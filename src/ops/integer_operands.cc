@@ -1,16 +1,13 @@
 #include "ops/integer_operands.h"
 
 #include "ops/infer.h"
+#include "ops/quantize.h"
 #include "ops/reference.h"
 
 namespace tenon {
 namespace {
 
 using In = IntegerInputs;
-
-bool is_byte(DataType type) {
-  return type == DataType::kINT8 || type == DataType::kUINT8;
-}
 
 void require_type(const Inference& c, int i, const char* what, DataType expected) {
   if (!c.has_input(i)) return;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ops/infer.h"
+#include "ops/quantize.h"
 #include "ops/reference.h"
 #include "ops/window.h"
 
@@ -136,8 +137,7 @@ void Pooling::infer(Inference& c) const {
   require(places >= PoolingPlaces::kNone && places <= PoolingPlaces::kColumnsFirst,
           "expected PoolingPlaces (0 to 2), found {}", static_cast<int32_t>(places));
   require(places == PoolingPlaces::kNone || type == PoolingType::kMAX, "only maxima have places");
-  const bool bytes = c.type(0) == DataType::kINT8 || c.type(0) == DataType::kUINT8;
-  if (!bytes || type != PoolingType::kMAX) require_float(c, 0, "the data");
+  if (!is_byte(c.type(0)) || type != PoolingType::kMAX) require_float(c, 0, "the data");
   const int spatial = c.rank(0) - 2;
   require(spatial == 2 || spatial == 3,
           "expected data of rank 4 or 5 (N,C, then two or three spatial axes), found {}",

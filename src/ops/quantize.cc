@@ -33,6 +33,10 @@ IntegerRange integer_range(DataType type) {
   }
 }
 
+bool is_byte(DataType type) {
+  return type == DataType::kINT8 || type == DataType::kUINT8;
+}
+
 void Quantize::infer(Inference& c) const {
   require_inputs(c, 2, 3);
   if (c.type(0) != DataType::kINT32) require_float(c, 0, "the data");

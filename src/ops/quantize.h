@@ -29,4 +29,7 @@ struct IntegerRange {
 /// Of int8, uint8, int4 and int32; throws for others.
 IntegerRange integer_range(DataType type);
 
+/// Whether it is int8 or uint8.
+bool is_byte(DataType type);
+
 }  // namespace tenon

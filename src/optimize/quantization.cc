@@ -3,7 +3,6 @@
 #include "network/plugin_kind.h"
 #include "network/reference_run.h"
 #include "ops/activation.h"
-#include "ops/quantize.h"
 
 namespace tenon {
 
@@ -50,10 +49,6 @@ std::optional<Uniform> uniform_of(const Node& node) {
   u.zero = node.inputs[2];
   u.zero_number = *zero;
   return u;
-}
-
-bool is_byte(DataType type) {
-  return type == DataType::kINT8 || type == DataType::kUINT8;
 }
 
 Ending ending_of(const Uses& uses, Node& layer) {

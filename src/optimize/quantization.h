@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "ops/quantize.h"
 #include "optimize/match.h"
 
 namespace tenon {
@@ -22,8 +23,6 @@ struct Uniform {
 };
 /// Of a Quantize or Dequantize.
 std::optional<Uniform> uniform_of(const Node& node);
-
-bool is_byte(DataType type);
 
 /// What follows a layer of floats: nothing, or a Quantize to bytes, perhaps behind a ReLU that its
 /// lower bound makes needless.

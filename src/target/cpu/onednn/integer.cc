@@ -28,8 +28,7 @@ memory::desc retyped(const memory::desc& desc, memory::data_type type) {
 }
 
 memory::data_type byte_type(DataType type) {
-  require(type == DataType::kINT8 || type == DataType::kUINT8, "elements of type {}",
-          name_of(type));
+  require(is_byte(type), "elements of type {}", name_of(type));
   return type == DataType::kINT8 ? memory::data_type::s8 : memory::data_type::u8;
 }
 
