@@ -131,6 +131,17 @@ void check_borders(const Plan& plan, const PlanStep& step) {
     }
 }
 
+// Some kernels want blocks of channels as long as the vectors of the processor.
+void check_layout(const Plan& plan, const Target& target, const PlanStep& step,
+                  std::string_view tensor, Layout stated, Layout wanted) {
+  require(stated == wanted,
+          "{} is {}; kernel '{}' wants {} here. The plan was built for \"{}\", and here is \"{}\": "
+          "build it again here, or as a portable plan (tenon build --portable, "
+          "tenon::set_portable)",
+          tensor, name_of(stated), step.kernel, name_of(wanted), plan.fingerprint,
+          target.fingerprint());
+}
+
 }  // namespace
 
 std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool is_body) {
@@ -178,15 +189,13 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
         const auto place = plan.tensors[static_cast<size_t>(plan.root_of(step.inputs[i]))].place;
         require(loaded.kernel->input_is_packed[i] || place != Place::kNone,
                 "input {} has no memory, and kernel '{}' reads it", i, step.kernel);
-        require(loaded.kernel->input_is_packed[i]
-                    || loaded.kernel->input_layouts[i] == inputs[i].layout,
-                "input {} is {}; kernel '{}' expects {}", i, name_of(inputs[i].layout), step.kernel,
-                name_of(loaded.kernel->input_layouts[i]));
+        if (!loaded.kernel->input_is_packed[i])
+          check_layout(plan, target, step, fmt::format("input {}", i), inputs[i].layout,
+                       loaded.kernel->input_layouts[i]);
       }
       for (size_t i = 0; i < outputs.size(); ++i)
-        require(loaded.kernel->output_layouts[i] == outputs[i].layout,
-                "output {} is {}; kernel '{}' writes {}", i, name_of(outputs[i].layout),
-                step.kernel, name_of(loaded.kernel->output_layouts[i]));
+        check_layout(plan, target, step, fmt::format("output {}", i), outputs[i].layout,
+                     loaded.kernel->output_layouts[i]);
       steps.push_back(std::move(loaded));
     });
   }

@@ -82,5 +82,18 @@ TEST(LoadSteps, RefusesAnotherTypeThanTheLayerGives) {
               HasSubstr("the plan states bool"));
 }
 
+// As the layouts of a processor with longer vectors.
+TEST(LoadSteps, LayoutsOfAnotherMachineAreErrorsThatSayWhatToDo) {
+  const std::string error = error_of("Convolution", [](Plan& plan, PlanStep& s) {
+    s.kernel = "convolution";  // which works in rows
+    s.packed.clear();
+    plan.tensors[static_cast<size_t>(s.inputs[0])].layout = Layout::kBlocked16;
+    plan.fingerprint = "cpu: another processor";
+  });
+  EXPECT_THAT(error, HasSubstr("input 0 is channels / 16; kernel 'convolution' wants linear here"));
+  EXPECT_THAT(error, HasSubstr("built for \"cpu: another processor\""));
+  EXPECT_THAT(error, HasSubstr("build it again here, or as a portable plan"));
+}
+
 }  // namespace
 }  // namespace tenon
