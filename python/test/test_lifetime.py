@@ -154,9 +154,11 @@ def test_two_contexts_run_at_once():
 
 
 def child(code):
-    """A Python process that runs `code` with this folder's modules."""
+    """A Python process that runs `code` with this folder's modules, and that Ctrl-C reaches: shells
+    keep it from what runs in the background, and that is inherited."""
     folders = [os.path.dirname(__file__), str(pathlib.Path(trt.__file__).parents[2])]
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(folders))
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + code
     return subprocess.Popen([sys.executable, "-X", "dev", "-B", "-c", code], text=True,
                             env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
