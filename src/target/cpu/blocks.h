@@ -13,9 +13,19 @@
 
 namespace tenon::cpu {
 
+/// How many units hold so much.
+inline int64_t units(int64_t count, int64_t unit) {
+  return (count + unit - 1) / unit;
+}
+
 /// Columns filled up to whole panels of SimdKernels::add_product.
 inline int64_t whole_panels(int64_t columns) {
-  return (columns + kProductPanel - 1) / kProductPanel * kProductPanel;
+  return units(columns, kProductPanel) * kProductPanel;
+}
+
+/// That of blocks of 8 or 16 channels.
+inline Layout blocked_layout(int channels) {
+  return channels == 8 ? Layout::kBlocked8 : Layout::kBlocked16;
 }
 
 /// Floats of a packed block: half of a second-level cache of 512 KiB.

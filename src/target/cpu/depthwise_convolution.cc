@@ -55,7 +55,7 @@ Vectors vectors_for(Layout arrives, int64_t channels) {
   if (arrives == Layout::kChannelsLast)
     if (const auto vectors = vectors_of(arrives, channels)) return *vectors;
   const DepthwiseKernels& best = simd_kernels().depthwise;
-  return {channels, best.lanes == 8 ? Layout::kBlocked8 : Layout::kBlocked16, &best};
+  return {channels, blocked_layout(best.lanes), &best};
 }
 
 /// Numbers of each channel as vectors: vector, number, lane. Zeros fill up the last block.

@@ -81,16 +81,14 @@ class DirectExecution final : public BlockExecution {
 
   // Some maps of some strips of one image. The weights of a panel stay near while strips pass by.
   void run_task(int64_t task, float* room) const override {
-    const int64_t first = task % parts_ * per_part_, slice = task / parts_ % slices_;
-    const int64_t image = task / parts_ / slices_, end = std::min(first + per_part_, strips_);
+    const auto [image, first, end, first_vector, last] = tasks_[task];
     const float* in = data_ + image * image_floats_ + first * strip_step_;
     if (pads_) {
       pad(data_ + image * image_floats_, first * vertical_.stride - vertical_.pre, room);
       in = room;
     }
     const int64_t per_panel = kDirectPanel / direct_loops().lanes;
-    const int64_t last = std::min((slice + 1) * per_slice_ * per_panel, vectors_);
-    for (int64_t v = slice * per_slice_ * per_panel; v < last; v += per_panel)
+    for (int64_t v = first_vector; v < last; v += per_panel)
       for (int64_t strip = first; strip < end; ++strip)
         run_strip(in + (strip - first) * strip_step_, image * vectors_, v,
                   std::min(per_panel, last - v), strip * length_);
@@ -122,24 +120,12 @@ class DirectExecution final : public BlockExecution {
       offsets_.push_back(c / lanes * in_height_ * in_width_ * lanes + c % lanes);
   }
 
-  // As many strips as the second-level cache holds, but enough tasks for all threads.
   void split(int64_t images) {
     const int64_t floats = pads_ ? channels_ * strip_step_ : length_ * channels_;
-    const int64_t panels = units(vectors_ * direct_loops().lanes, kDirectPanel);
-    per_part_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1,
-                                    std::max<int64_t>(strips_, 1));
-    per_slice_ = panels;
-    const auto count = [&] {
-      parts_ = units(strips_, per_part_);
-      slices_ = units(panels, per_slice_);
-      return images * parts_ * slices_;
-    };
-    const int64_t wanted = thread_count() > 1 ? 4 * thread_count() : 1;
-    while (per_part_ > 1 && count() < wanted) per_part_ = (per_part_ + 1) / 2;
-    while (per_slice_ > 1 && count() < wanted) per_slice_ = (per_slice_ + 1) / 2;
+    tasks_ = DirectTasks(images, strips_, floats, vectors_);
     int64_t room = 0;
     if (pads_) {
-      in_rows_ = (per_part_ - 1) * vertical_.stride + vertical_.reach();
+      in_rows_ = (tasks_.strips() - 1) * vertical_.stride + vertical_.reach();
       room = channels_ * in_rows_ * padded_;
       for (int64_t c = 0; c < channels_; ++c)
         for (int64_t y = 0; y < vertical_.kernel; ++y)
@@ -148,7 +134,7 @@ class DirectExecution final : public BlockExecution {
                                + x * horizontal_.dilation);
     }
     form_.offsets = offsets_.data();
-    set_tasks(count(),
+    set_tasks(tasks_.count(),
               static_cast<double>(images * pixels_) * static_cast<double>(weights_.count()), room);
   }
 
@@ -185,14 +171,13 @@ class DirectExecution final : public BlockExecution {
   Window vertical_, horizontal_;
   DirectForm form_;
   std::vector<int64_t> offsets_;
+  DirectTasks tasks_;
   int64_t channels_, in_height_, in_width_;
-  int64_t vectors_, depth_, pixels_;    // of the result
-  int64_t length_ = 0, strips_ = 0;     // pixels of a strip; strips of an image
-  int64_t strip_step_ = 0;              // floats of the data from a strip to the next
-  int64_t image_floats_ = 0;            // of the data
-  int64_t padded_ = 0, in_rows_ = 0;    // width and number of the rows that a task copies
-  int64_t per_part_ = 1, parts_ = 0;    // strips of a task; tasks of a slice
-  int64_t per_slice_ = 1, slices_ = 1;  // panels of a task; slices of an image
+  int64_t vectors_, depth_, pixels_;  // of the result
+  int64_t length_ = 0, strips_ = 0;   // pixels of a strip; strips of an image
+  int64_t strip_step_ = 0;            // floats of the data from a strip to the next
+  int64_t image_floats_ = 0;          // of the data
+  int64_t padded_ = 0, in_rows_ = 0;  // width and number of the rows that a task copies
   const float* data_ = nullptr;
   float* result_ = nullptr;
 };
@@ -243,12 +228,9 @@ Offer offer_direct_convolution(const KernelRequest& request) {
   const int64_t channels = request.inputs[0].shape[1];
   Tensor weights, bias;
   if (request.stored != nullptr) {
-    const auto& packed = request.stored->packed;
-    require(packed.size() == 2 && packed[0].type() == DataType::kFLOAT
-                && packed[1].type() == DataType::kFLOAT,
-            "{} stored tensors, expected weights and bias", packed.size());
-    weights = packed[0];
-    bias = packed[1];
+    auto stored = stored_weights(*request.stored);
+    weights = std::move(stored.weights);
+    bias = std::move(stored.bias);
   } else {
     if (constants[1] == nullptr || (has_bias && constants[kBias] == nullptr))
       return "only constant weights are supported";

@@ -59,31 +59,18 @@ class DirectDeconvolution final : public BlockExecution {
   // Some maps for some rows of the data of one image. The weights of a panel stay near while rows
   // pass by.
   void run_task(int64_t task, float*) const override {
-    const int64_t first = task % parts_ * rows_, slice = task / parts_ % slices_;
-    const int64_t image = task / parts_ / slices_, end = std::min(first + rows_, height_);
+    const auto [image, first, end, first_vector, last] = tasks_[task];
     const int64_t per_panel = kDirectPanel / direct_loops().lanes;
-    const int64_t last = std::min((slice + 1) * per_slice_ * per_panel, vectors_);
-    for (int64_t v = slice * per_slice_ * per_panel; v < last; v += per_panel)
+    for (int64_t v = first_vector; v < last; v += per_panel)
       for (int64_t row = first; row < end; ++row)
         run_row(image, v, std::min(per_panel, last - v), row);
   }
 
  private:
   void split(int64_t images) {
-    const int64_t panels = units(vectors_ * direct_loops().lanes, kDirectPanel);
-    rows_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(width_ * channels_, 1), 1,
-                                std::max<int64_t>(height_, 1));
-    per_slice_ = panels;
-    const auto count = [&] {
-      parts_ = units(height_, rows_);
-      slices_ = units(panels, per_slice_);
-      return images * parts_ * slices_;
-    };
-    const int64_t wanted = thread_count() > 1 ? 4 * thread_count() : 1;
-    while (rows_ > 1 && count() < wanted) rows_ = (rows_ + 1) / 2;
-    while (per_slice_ > 1 && count() < wanted) per_slice_ = (per_slice_ + 1) / 2;
+    tasks_ = DirectTasks(images, height_, width_ * channels_, vectors_);
     set_tasks(
-        count(),
+        tasks_.count(),
         static_cast<double>(images * height_ * width_) * static_cast<double>(weights_.count()), 0);
   }
 
@@ -109,10 +96,9 @@ class DirectDeconvolution final : public BlockExecution {
   int64_t down_, right_;  // pixels of the result for each of the data
   DirectForm form_;
   std::vector<int64_t> offsets_;
-  int64_t channels_, height_, width_;   // of the data
-  int64_t vectors_;                     // of the result's maps
-  int64_t rows_ = 1, parts_ = 0;        // rows of a task; tasks of a slice
-  int64_t per_slice_ = 1, slices_ = 1;  // panels of a task; slices of an image
+  DirectTasks tasks_;                  // a strip is what a row of the data gives
+  int64_t channels_, height_, width_;  // of the data
+  int64_t vectors_;                    // of the result's maps
   const float* data_ = nullptr;
   float* result_ = nullptr;
 };
@@ -161,12 +147,9 @@ Offer offer_direct_deconvolution(const KernelRequest& request) {
   const int64_t channels = request.inputs[0].shape[1], window = op.kernel.volume();
   Tensor weights, bias;
   if (request.stored != nullptr) {
-    const auto& packed = request.stored->packed;
-    require(packed.size() == 2 && packed[0].type() == DataType::kFLOAT
-                && packed[1].type() == DataType::kFLOAT,
-            "{} stored tensors, expected weights and bias", packed.size());
-    weights = packed[0];
-    bias = packed[1];
+    auto stored = stored_weights(*request.stored);
+    weights = std::move(stored.weights);
+    bias = std::move(stored.bias);
   } else {
     if (constants[1] == nullptr || (has_bias && constants[kBias] == nullptr))
       return "only constant weights are supported";

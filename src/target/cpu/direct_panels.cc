@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "base/parallel.h"
+
 namespace tenon::cpu {
 
 void write_panels(const float* weights, const WeightSteps& steps, int64_t maps, int64_t depth,
@@ -23,6 +26,39 @@ Tensor padded_bias(const Tensor* bias, int64_t maps) {
   std::fill_n(to, out.count(), 0.f);
   if (bias != nullptr) std::copy_n(bias->data<float>(), maps, to);
   return out;
+}
+
+DirectWeights stored_weights(const StoredKernel& stored) {
+  const auto& packed = stored.packed;
+  require(packed.size() == 2 && packed[0].type() == DataType::kFLOAT
+              && packed[1].type() == DataType::kFLOAT,
+          "{} stored tensors, expected weights and bias", packed.size());
+  return {packed[0], packed[1]};
+}
+
+DirectTasks::DirectTasks(int64_t images, int64_t strips, int64_t floats, int64_t vectors)
+    : images_(images), strips_(strips), vectors_(vectors) {
+  const int64_t panels = units(vectors * direct_loops().lanes, kDirectPanel);
+  per_part_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1,
+                                  std::max<int64_t>(strips, 1));
+  per_slice_ = panels;
+  const auto divide = [&] {
+    parts_ = units(strips, per_part_);
+    slices_ = units(panels, per_slice_);
+    return count();
+  };
+  const int64_t wanted = thread_count() > 1 ? 4 * thread_count() : 1;
+  while (per_part_ > 1 && divide() < wanted) per_part_ = (per_part_ + 1) / 2;
+  while (per_slice_ > 1 && divide() < wanted) per_slice_ = (per_slice_ + 1) / 2;
+  divide();
+}
+
+DirectTasks::Task DirectTasks::operator[](int64_t task) const {
+  const int64_t strip = task % parts_ * per_part_;
+  const int64_t per_slice = per_slice_ * (kDirectPanel / direct_loops().lanes);
+  const int64_t vector = task / parts_ % slices_ * per_slice;
+  return {task / parts_ / slices_, strip, std::min(strip + per_part_, strips_), vector,
+          std::min(vector + per_slice, vectors_)};
 }
 
 }  // namespace tenon::cpu

@@ -1,19 +1,14 @@
-// Weights and layout of our direct convolution and deconvolution.
+// Weights, layout and tasks of our direct convolution and deconvolution.
 #pragma once
 
-#include "base/layout.h"
 #include "base/tensor.h"
-#include "target/cpu/simd/kernels.h"
+#include "target/cpu/blocks.h"
 
 namespace tenon::cpu {
 
 /// Maps whose weights lie together, and to what they are padded: whole vectors of any machine.
 constexpr int64_t kDirectPanel = 32, kDirectPadded = 16;
 
-/// How many units hold so much.
-inline int64_t units(int64_t count, int64_t unit) {
-  return (count + unit - 1) / unit;
-}
 inline int64_t padded_maps(int64_t maps) {
   return units(maps, kDirectPadded) * kDirectPadded;
 }
@@ -34,7 +29,38 @@ inline const DirectKernels& direct_loops() {
 }
 /// In which the loops write.
 inline Layout direct_layout() {
-  return direct_loops().lanes == 8 ? Layout::kBlocked8 : Layout::kBlocked16;
+  return blocked_layout(direct_loops().lanes);
 }
+
+/// As padded_maps() says, in write_panels()'s order.
+struct DirectWeights {
+  Tensor weights, bias;
+};
+/// What a plan stored; whether it fits is for the execution to say. Throws Error when it is no
+/// weights and bias.
+DirectWeights stored_weights(const StoredKernel& stored);
+
+/// Tasks of some strips and some panels of maps of one image: as many strips as the second-level
+/// cache holds, but enough tasks for all threads.
+class DirectTasks {
+ public:
+  DirectTasks() = default;
+  /// @param floats of the data under a strip. @param vectors of maps.
+  DirectTasks(int64_t images, int64_t strips, int64_t floats, int64_t vectors);
+
+  int64_t count() const { return images_ * parts_ * slices_; }
+  /// The most strips of a task.
+  int64_t strips() const { return per_part_; }
+
+  struct Task {
+    int64_t image, first_strip, end_strip, first_vector, end_vector;
+  };
+  Task operator[](int64_t task) const;
+
+ private:
+  int64_t images_ = 0, strips_ = 0, vectors_ = 0;
+  int64_t per_part_ = 1, parts_ = 0;    // strips of a task; tasks of a slice
+  int64_t per_slice_ = 1, slices_ = 0;  // panels of a task; slices of an image
+};
 
 }  // namespace tenon::cpu

@@ -21,10 +21,6 @@ constexpr int64_t kTaskBytes = 192 << 10;
 /// Tiles for each thread, below which threads share tiles and divide the maps.
 constexpr int64_t kFewTiles = 4;
 
-int64_t divided_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// Bytes count as unsigned: signed ones with 128 added, which flips their highest bit.
 uint8_t flip_of(DataType type) {
   return type == DataType::kINT8 ? 128 : 0;
@@ -69,7 +65,7 @@ struct PackedWeights {
 
  private:
   static Shape panels_shape(int64_t maps, int64_t depth) {
-    return {divided_up(maps, kPanelMaps), divided_up(depth, kPanelDepth), kPanelMaps, kPanelDepth};
+    return {units(maps, kPanelMaps), units(depth, kPanelDepth), kPanelMaps, kPanelDepth};
   }
 };
 
@@ -96,7 +92,7 @@ class IntegerConvolutionExecution final : public BlockExecution {
     height_ = result[2];
     width_ = result[3];
     depth_ = channels_ * op.kernel.volume();
-    require(weights.panels.shape()[1] == divided_up(depth_, kPanelDepth),
+    require(weights.panels.shape()[1] == units(depth_, kPanelDepth),
             "data of {} channels does not fit the weights", channels_);
     pixels_ = result[0] * height_ * width_;
     flip_ = flip_of(inputs[In::kData].type);
@@ -159,15 +155,15 @@ class IntegerConvolutionExecution final : public BlockExecution {
   }
 
   void split() {
-    tile_bytes_ = divided_up(depth_, kTileBytes) * kTileBytes * kTilePixels;
-    const int64_t tiles = divided_up(pixels_, kTilePixels), threads = thread_count();
+    tile_bytes_ = units(depth_, kTileBytes) * kTileBytes * kTilePixels;
+    const int64_t tiles = units(pixels_, kTilePixels), threads = thread_count();
     const int64_t panels = weights_.panels.shape()[0];
     parts_ = tiles < kFewTiles * threads ? std::min(panels, threads) : 1;
     tiles_ = std::clamp<int64_t>(kTaskBytes / tile_bytes_, 1,
                                  std::max<int64_t>(1, tiles * parts_ / threads));
     const double products = static_cast<double>(pixels_ * depth_) * static_cast<double>(maps_);
     constexpr double kProductsAtOnce = 4;  // for one of floats
-    set_tasks(divided_up(tiles, tiles_) * parts_, products / kProductsAtOnce,
+    set_tasks(units(tiles, tiles_) * parts_, products / kProductsAtOnce,
               tiles_ * tile_bytes_ / static_cast<int64_t>(sizeof(float)));
   }
 

@@ -22,7 +22,7 @@ const WinogradKernels& loops() {
 }
 
 int64_t vectors_of(int64_t channels) {
-  return (channels + loops().lanes - 1) / loops().lanes;
+  return units(channels, loops().lanes);
 }
 
 /// So many floats, and a little: planes that begin a page apart would share a few sets of the
@@ -278,7 +278,7 @@ class WinogradExecution final : public BlockExecution {
 }  // namespace
 
 Layout winograd_layout() {
-  return loops().lanes == 8 ? Layout::kBlocked8 : Layout::kBlocked16;
+  return blocked_layout(loops().lanes);
 }
 
 std::unique_ptr<Execution> prepare_winograd(const Convolution& op,
