@@ -1,6 +1,6 @@
 #include "ops/integer_convolution.h"
 
-#include "target/cpu/convolution_testing.h"
+#include "target/cpu/convolution/convolution_testing.h"
 #include "target/cuda/cuda_target.h"
 
 namespace tenon::cuda {

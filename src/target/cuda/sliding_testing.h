@@ -1,7 +1,7 @@
 // Convolutions that the tests of all their kernels run.
 #pragma once
 
-#include "target/cpu/convolution_testing.h"
+#include "target/cpu/convolution/convolution_testing.h"
 #include "target/cuda/cuda_target.h"
 
 namespace tenon::cuda {

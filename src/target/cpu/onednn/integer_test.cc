@@ -1,6 +1,6 @@
 // Integer kernels against the reference: every bit, over types, zero points, shapes and results.
 #include "ops/integer_matrix_multiply.h"
-#include "target/cpu/integer_testing.h"
+#include "target/cpu/convolution/integer_testing.h"
 #include "target/cpu/kernels.h"
 
 namespace tenon::cpu {

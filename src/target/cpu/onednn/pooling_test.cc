@@ -1,7 +1,7 @@
 // Maxima of bytes against the reference; those of floats are with the other kernels'.
 #include "ops/pooling.h"
 
-#include "target/cpu/integer_testing.h"
+#include "target/cpu/convolution/integer_testing.h"
 
 namespace tenon::cpu {
 namespace {

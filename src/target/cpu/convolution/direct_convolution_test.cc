@@ -1,5 +1,5 @@
 #include "base/parallel.h"
-#include "target/cpu/convolution_testing.h"
+#include "target/cpu/convolution/convolution_testing.h"
 #include "target/cpu/simd/kernels.h"
 
 namespace tenon::cpu {

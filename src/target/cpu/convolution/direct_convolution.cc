@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "target/cpu/block_convolution.h"
 #include "target/cpu/blocked_epilogue.h"
-#include "target/cpu/direct_panels.h"
+#include "target/cpu/convolution/block_convolution.h"
+#include "target/cpu/convolution/direct_panels.h"
 
 namespace tenon::cpu {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ops/convolution.h"
-#include "target/cpu/winograd_weights.h"
+#include "target/cpu/convolution/winograd_weights.h"
 #include "target/target.h"
 
 namespace tenon::cpu {

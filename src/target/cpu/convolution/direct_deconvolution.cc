@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/deconvolution.h"
-#include "target/cpu/block_convolution.h"
 #include "target/cpu/blocked_epilogue.h"
-#include "target/cpu/direct_panels.h"
+#include "target/cpu/convolution/block_convolution.h"
+#include "target/cpu/convolution/direct_panels.h"
 #include "target/cpu/kernels.h"
 
 namespace tenon::cpu {

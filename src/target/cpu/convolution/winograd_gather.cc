@@ -1,4 +1,4 @@
-#include "target/cpu/winograd_gather.h"
+#include "target/cpu/convolution/winograd_gather.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "target/cpu/block_convolution.h"
+#include "target/cpu/convolution/block_convolution.h"
 
 namespace tenon::cpu {
 

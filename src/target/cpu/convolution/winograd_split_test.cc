@@ -1,4 +1,4 @@
-#include "target/cpu/winograd_split.h"
+#include "target/cpu/convolution/winograd_split.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "target/cpu/direct_panels.h"
+#include "target/cpu/convolution/direct_panels.h"
 
 #include <algorithm>
 

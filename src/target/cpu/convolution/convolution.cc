@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "target/cpu/block_convolution.h"
+#include "target/cpu/convolution/block_convolution.h"
 #include "target/cpu/window.h"
 
 namespace tenon::cpu {

@@ -1,9 +1,9 @@
 #include "base/parallel.h"
 #include "ops/convolution.h"
-#include "target/cpu/convolution_testing.h"
+#include "target/cpu/convolution/convolution_testing.h"
+#include "target/cpu/convolution/winograd_weights.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/simd/kernels.h"
-#include "target/cpu/winograd_weights.h"
 
 namespace tenon::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "target/cpu/winograd_weights.h"
+#include "target/cpu/convolution/winograd_weights.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "target/cpu/convolution_testing.h"
+#include "target/cpu/convolution/convolution_testing.h"
 
 namespace tenon::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // Convolution of few output maps, or few input channels, along rows: each result is a sum of
 // shifted rows, so nothing is gathered and no map is filled up to a vector. For step 1 along rows.
 #include "base/parallel.h"
-#include "target/cpu/block_convolution.h"
+#include "target/cpu/convolution/block_convolution.h"
 #include "target/cpu/window.h"
 
 namespace tenon::cpu {

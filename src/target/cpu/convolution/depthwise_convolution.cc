@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "target/cpu/block_convolution.h"
 #include "target/cpu/blocked_epilogue.h"
+#include "target/cpu/convolution/block_convolution.h"
 
 namespace tenon::cpu {
 namespace {

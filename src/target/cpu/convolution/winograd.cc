@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "target/cpu/block_convolution.h"
+#include "target/cpu/convolution/block_convolution.h"
+#include "target/cpu/convolution/winograd_execution.h"
+#include "target/cpu/convolution/winograd_split.h"
+#include "target/cpu/convolution/winograd_weights.h"
 #include "target/cpu/kernels.h"
-#include "target/cpu/winograd_execution.h"
-#include "target/cpu/winograd_split.h"
-#include "target/cpu/winograd_weights.h"
 
 namespace tenon::cpu {
 namespace {

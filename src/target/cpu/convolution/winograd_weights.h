@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "base/tensor.h"
-#include "target/cpu/winograd_form.h"
+#include "target/cpu/convolution/winograd_form.h"
 
 namespace tenon::cpu {
 

@@ -1,7 +1,7 @@
 // Few channels that lie in rows, as vectors of those of all parts of a convolution's windows.
 #pragma once
 
-#include "target/cpu/winograd_form.h"
+#include "target/cpu/convolution/winograd_form.h"
 
 namespace tenon::cpu {
 

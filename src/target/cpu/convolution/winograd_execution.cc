@@ -1,14 +1,14 @@
-#include "target/cpu/winograd_execution.h"
+#include "target/cpu/convolution/winograd_execution.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "base/parallel.h"
-#include "target/cpu/block_convolution.h"
 #include "target/cpu/blocked_epilogue.h"
-#include "target/cpu/winograd_gather.h"
-#include "target/cpu/winograd_split.h"
+#include "target/cpu/convolution/block_convolution.h"
+#include "target/cpu/convolution/winograd_gather.h"
+#include "target/cpu/convolution/winograd_split.h"
 
 namespace tenon::cpu {
 namespace {

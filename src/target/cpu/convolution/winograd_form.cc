@@ -1,4 +1,4 @@
-#include "target/cpu/winograd_form.h"
+#include "target/cpu/convolution/winograd_form.h"
 
 #include <algorithm>
 

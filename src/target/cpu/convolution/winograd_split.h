@@ -1,7 +1,7 @@
 // How tiles and maps of a Winograd convolution are divided among tasks.
 #pragma once
 
-#include "target/cpu/winograd_form.h"
+#include "target/cpu/convolution/winograd_form.h"
 
 namespace tenon::cpu {
 

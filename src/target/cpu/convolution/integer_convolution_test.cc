@@ -1,6 +1,6 @@
 // Our convolution of integers against the reference: every bit.
-#include "target/cpu/convolution_testing.h"
-#include "target/cpu/integer_testing.h"
+#include "target/cpu/convolution/convolution_testing.h"
+#include "target/cpu/convolution/integer_testing.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/simd/byte_product.h"
 
