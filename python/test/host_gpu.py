@@ -1,5 +1,5 @@
 """What the tests of arrays on a GPU share. The GPU is the host CUDA runtime's: its memory, streams and copies are
-checked as a GPU's are, though the engine itself runs on the CPU. gpu_arrays.py repeats this on a machine with a GPU."""
+checked as a GPU's are, though the engine itself runs on the CPU. gpu_arrays repeats this on a machine with a GPU."""
 import contextlib
 import ctypes
 import pathlib
