@@ -19,11 +19,11 @@ def python_tests(machine):
     environment = {"PYTHONPATH": str((machine.build / PACKAGE).parent), "PYTHONDONTWRITEBYTECODE": "1",
                    "LD_LIBRARY_PATH": ":".join(path for path in libraries if path != str(ROOT / LIBRARIES))}
     outcome = gtest.Outcome()
-    code, text = output_of(machine, [sys.executable, TESTS / "gpu_arrays.py"], 300, environment)
+    code, text = output_of(machine, [sys.executable, TESTS / "gpu_arrays"], 300, environment)
     outcome.passed += re.findall(r"(?m)^ok +([^:\n]+)", text)
     outcome.failed |= {match[1]: match[2] for match in re.finditer(r"(?m)^FAILED +([^:\n]+): (.*)", text)}
     if not outcome.failed and (code != 0 or not outcome.passed):
-        outcome.failed["gpu_arrays.py"] = text[-4000:]
+        outcome.failed["gpu_arrays"] = text[-4000:]
     code, text = output_of(machine, [sys.executable, TESTS / "gpu_plugins.py"], 120, environment)
     outcome.add(gtest.Outcome(["gpu_plugins.py"]) if code == 0 else gtest.Outcome([], {"gpu_plugins.py": text[-4000:]}))
     if importlib.util.find_spec("pytest") is None:
