@@ -84,14 +84,15 @@ def test_limits_of_packed_weights():
                         [value("x", [1, 256, 28, 28])], [value("y", [1, 256, 28, 28])],
                         {"w": weights})
     # Without timing, the kernel is Winograd's where its weights may take so much.
-    usual = tenon.compile(convolution, optimization_level=0).serialize()
-    limited = tenon.compile(convolution, optimization_level=0, weight_growth="1MiB").serialize()
+    usual = tenon.compile(convolution, target="cpu", optimization_level=0).serialize()
+    limited = tenon.compile(convolution, target="cpu", optimization_level=0, weight_growth="1MiB").serialize()
     assert len(limited) < 1.5 * weights.nbytes < len(usual)
 
     builder = trt.Builder(trt.Logger(trt.Logger.INTERNAL_ERROR))
     network, config = builder.create_network(), builder.create_builder_config()
     assert trt.OnnxParser(network, builder.logger).parse(convolution)
     config.builder_optimization_level = 0
+    assert tenon.set_target(config, "cpu")
     sizes = []
     for limits in {"layer": 0}, {"plan": 0}, {}:
         assert tenon.set_weight_growth_limits(config, **limits)

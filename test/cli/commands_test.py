@@ -259,7 +259,8 @@ class Bench(CliTest):
         return model
 
     def test_a_roofline_states_the_work_of_each_layer_and_what_it_reaches(self):
-        result = json.loads(self.succeed("bench", self.product_and_softmax(), "--roofline", "--json", *self.SHORT))["roofline"]
+        result = json.loads(self.succeed("bench", self.product_and_softmax(), "--roofline", "--target=cpu", "--json",
+                                         *self.SHORT))["roofline"]
         self.assertGreater(result["threads"], 0)
         peaks = result["operationsPerSecond"], result["bytesPerSecond"]
         product, softmax = result["layers"]
@@ -277,7 +278,7 @@ class Bench(CliTest):
         self.assertAlmostEqual(sum(layer["percentage"] for layer in result["layers"]), 100)
 
     def test_a_roofline_as_a_table(self):
-        said = self.succeed("bench", self.product_and_softmax(), "--roofline", *self.SHORT)
+        said = self.succeed("bench", self.product_and_softmax(), "--roofline", "--target=cpu", *self.SHORT)
         self.assertRegex(said, r"=== Roofline \(\d+ threads?: [\d.]+ GFLOP/s, [\d.]+ GB/s from memory\) ===")
         self.assertRegex(said, r"(compute|memory) +\d+   product \(")
         self.assertRegex(said, r"100\.0 .* Total")

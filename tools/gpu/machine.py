@@ -14,6 +14,7 @@ class Machine:
     environment: dict
     jobs: int
     pool: object  # one process in each thread
+    tests: str = None  # of GoogleTest's suites those that match, instead of all
 
 
 @dataclasses.dataclass

@@ -125,11 +125,11 @@ def run(options):
     print(f"commit {manifest['commit']}, {'; '.join(gpus)}, {options.jobs} jobs", flush=True)
     options.log.parent.mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool, options.log.open("w") as log:
-        machine = Machine(ROOT / manifest["build"], environment, options.jobs, pool)
+        machine = Machine(ROOT / manifest["build"], environment, options.jobs, pool, options.tests)
         rows = run_suites(chosen(options, machine.build), machine, log)
     failed = sum(row[2] for row in rows)
     print("\n".join(summary_of(options.log)[:options.show]))
     print(f"{sum(row[1] for row in rows)} passed, {failed} failed, {time.monotonic() - start:.0f} s; details in {options.log}")
-    if options.report or not options.suites:
+    if options.report or not (options.suites or options.tests):
         report(options.report or PAGE, manifest, gpus, rows, options)
     return 1 if failed else 0

@@ -16,7 +16,7 @@ def google(program, pattern="*", before=(), seconds=40, parts=None):
     """A suite that is a GoogleTest program, whose tests take at most so many seconds each."""
     def run(machine):
         count = parts or machine.jobs
-        return gtest.run(machine.build / program, pattern, machine.pool, count, machine.environment, seconds, before)
+        return gtest.run(machine.build / program, machine.tests or pattern, machine.pool, count, machine.environment, seconds, before)
     return run
 
 
@@ -141,7 +141,7 @@ SANITIZED = tuple(
     Suite(f"{tool}: {suite}", "", (), run)
     for tool in ("memcheck", "racecheck")
     for suite, run in (
-        ("kernels", google("test/cuda/test_cuda", before=(*SANITIZER, f"--tool={tool}"), seconds=150)),
+        ("kernels", google("test/cuda/test_cuda", before=(*SANITIZER, f"--tool={tool}"), seconds=400)),
         ("plugin kernels", sanitized_plugins(tool))))
 TWO = (Suite("two GPUs", "an engine on each of two GPUs, and what goes between them", ("test/cuda/test_devices",),
              google("test/cuda/test_devices", parts=1)),)
