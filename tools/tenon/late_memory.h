@@ -2,33 +2,29 @@
 #pragma once
 
 #include <NvInfer.h>
-#include <cuda_runtime_api.h>
 
 #include "array.h"
+#include "engine_memory.h"
 
 namespace tenon::tool {
 
 /// Grows as needed, and is freed with the object.
 class LateMemory final : public nvinfer1::IOutputAllocator {
  public:
-  ~LateMemory() override { cudaFree(data_); }
+  explicit LateMemory(nvinfer1::ICudaEngine& engine) : memory_(engine) {}
   void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
                               cudaStream_t) noexcept override {
-    if (size <= bytes_) return data_;
-    cudaFree(data_);
-    data_ = nullptr;
-    bytes_ = cudaMalloc(&data_, size) == cudaSuccess ? size : 0;
-    return data_;
+    memory_.reserve(size);
+    return memory_.data();
   }
   void notifyShape(const char*, const nvinfer1::Dims& dims) noexcept override {
     shape_ = to_vector(dims);
   }
-  void* data() const { return data_; }
+  void* data() const { return memory_.data(); }
   const std::vector<int64_t>& shape() const { return shape_; }
 
  private:
-  void* data_ = nullptr;
-  uint64_t bytes_ = 0;
+  EngineMemory memory_;
   std::vector<int64_t> shape_;
 };
 

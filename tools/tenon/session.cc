@@ -28,10 +28,13 @@ Session::Session(nvinfer1::ICudaEngine& engine, Logger& logger, int32_t profile)
     fail_with_log(logger, "cannot set the optimization profile");
 }
 
+void* Session::Buffer::data() const {
+  return late != nullptr ? late->data() : memory.data();
+}
+
 Session::~Session() {
   if (stream_ != nullptr) cudaStreamSynchronize(stream_);
   context_.reset();
-  for (const Buffer& b : buffers_) cudaFree(b.device);
   if (stream_ != nullptr) cudaStreamDestroy(stream_);
 }
 
@@ -55,7 +58,6 @@ void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
   for (const auto& [name, array] : arrays) check_name(name, inputs, "input");
   for (const auto& [name, shape] : shapes) check_name(name, inputs, "input");
 
-  for (const Buffer& b : buffers_) cudaFree(b.device);
   buffers_.clear();
   inputs_.clear();
   outputs_.clear();
@@ -88,25 +90,25 @@ void Session::set_inputs(const Arrays& arrays, const ShapeMap& shapes) {
       inputs_[name] = make_array(type, shape);
     if (given == arrays.end() && !decides_shapes) zero_filled_.push_back(name);
     if (decides_shapes) context_->setTensorAddress(name.c_str(), inputs_[name].bytes.data());
-    buffers_.push_back({name, true, decides_shapes, nullptr, &inputs_[name], false, nullptr});
+    buffers_.push_back(
+        {name, true, decides_shapes, &inputs_[name], false, EngineMemory(engine_), nullptr});
   }
   for (const std::string& name : names(TensorIOMode::kOUTPUT)) {
     const auto shape = to_vector(context_->getTensorShape(name.c_str()));
     const auto type = engine_.getTensorDataType(name.c_str());
     const bool late = std::find(shape.begin(), shape.end(), -1) != shape.end();
     outputs_[name] = late ? Array{type, {0}, {}} : make_array(type, shape);
-    buffers_.push_back({name, false, false, nullptr, &outputs_[name], late, nullptr});
+    buffers_.push_back({name, false, false, &outputs_[name], late, EngineMemory(engine_), nullptr});
   }
   for (Buffer& b : buffers_) {
     if (b.on_host) continue;
-    if (b.late) {
-      b.memory = std::make_shared<LateMemory>();
-      context_->setOutputAllocator(b.name.c_str(), b.memory.get());
+    if (b.is_late) {
+      b.late = std::make_unique<LateMemory>(engine_);
+      context_->setOutputAllocator(b.name.c_str(), b.late.get());
       continue;
     }
-    check(cudaMalloc(&b.device, std::max<size_t>(b.host->bytes.size(), 1)),
-          "cannot get device memory");
-    context_->setTensorAddress(b.name.c_str(), b.device);
+    check(b.memory.reserve(std::max<size_t>(b.host->bytes.size(), 1)), "cannot get device memory");
+    context_->setTensorAddress(b.name.c_str(), b.memory.data());
   }
 }
 
@@ -149,14 +151,14 @@ std::vector<void*> Session::bindings() const {
   for (int32_t i = 0; i < engine_.getNbIOTensors(); ++i)
     for (const Buffer& b : buffers_)
       if (b.name == engine_.getIOTensorName(i))
-        addresses.push_back(b.on_host ? static_cast<void*>(b.host->bytes.data()) : b.device);
+        addresses.push_back(b.on_host ? static_cast<void*>(b.host->bytes.data()) : b.data());
   return addresses;
 }
 
 void Session::copy_in() {
   for (const Buffer& b : buffers_)
     if (b.is_input && !b.on_host && !b.host->bytes.empty())
-      check(cudaMemcpyAsync(b.device, b.host->bytes.data(), b.host->bytes.size(),
+      check(cudaMemcpyAsync(b.data(), b.host->bytes.data(), b.host->bytes.size(),
                             cudaMemcpyHostToDevice, stream_),
             "cannot copy an input");
 }
@@ -167,14 +169,14 @@ void Session::enqueue() {
 
 void Session::copy_out() {
   for (const Buffer& b : buffers_)
-    if (b.late) {
+    if (b.is_late) {
       wait();
-      *b.host = make_array(b.host->type, b.memory->shape());
+      *b.host = make_array(b.host->type, b.late->shape());
     }
   for (const Buffer& b : buffers_)
     if (!b.is_input && !b.host->bytes.empty())
-      check(cudaMemcpyAsync(b.host->bytes.data(), b.late ? b.memory->data() : b.device,
-                            b.host->bytes.size(), cudaMemcpyDeviceToHost, stream_),
+      check(cudaMemcpyAsync(b.host->bytes.data(), b.data(), b.host->bytes.size(),
+                            cudaMemcpyDeviceToHost, stream_),
             "cannot copy an output");
 }
 

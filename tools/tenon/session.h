@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "array.h"
+#include "engine_memory.h"
 #include "model.h"
 
 namespace tenon::tool {
@@ -51,10 +52,11 @@ class Session {
   struct Buffer {
     std::string name;
     bool is_input = false, on_host = false;
-    void* device = nullptr;
     Array* host = nullptr;
-    bool late = false;  // only the run tells its shape
-    std::shared_ptr<LateMemory> memory;
+    bool is_late = false;  // only the run tells its shape
+    EngineMemory memory;
+    std::unique_ptr<LateMemory> late;
+    void* data() const;
   };
   Array shape_values(const std::string& name, const std::vector<int64_t>& shape,
                      const ShapeMap& shapes) const;
