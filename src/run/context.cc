@@ -11,6 +11,14 @@ namespace {
 // Runs that may be in flight before enqueue() waits.
 constexpr size_t kJobs = 16;
 
+// Whether an address is a GPU's, where the host cannot read. There are none where memory of CUDA's
+// functions is the host's.
+bool is_gpu_memory(const void* data) {
+  cudaPointerAttributes found{};
+  return cudart::on_gpu() && cudaPointerGetAttributes(&found, data) == cudaSuccess
+         && found.type == cudaMemoryTypeDevice;
+}
+
 }  // namespace
 
 Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
@@ -145,9 +153,17 @@ void Context::check_address(int binding, const void* data, const Shape& shape) {
 // take all other work of the process with it. The answer takes time: addresses seldom change.
 void Context::check_reach(int binding, const void* data) {
   const void*& seen = reached_[static_cast<size_t>(binding)];
-  if (on_host() || engine_->is_body() || data == seen) return;
+  if (engine_->is_body() || data == seen) return;
   const PlanBinding& b = engine_->plan().bindings[static_cast<size_t>(binding)];
   const std::string& name = engine_->binding_tensor(binding).name;
+  if (on_host()) {
+    require(!is_gpu_memory(data),
+            "{} '{}': its address {} is a GPU's memory, and the engine runs on the CPU: give it "
+            "memory of the host (or cudaMallocHost)",
+            b.is_input ? "input" : "output", name, data);
+    seen = data;
+    return;
+  }
   if (b.is_input && b.is_shape)
     require(engine_->device().host_reaches(data),
             "input '{}' is read on the host, and its address {} is the device's memory: give it "
