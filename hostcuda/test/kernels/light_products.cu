@@ -237,9 +237,9 @@ KERNEL_CASE(light_epilogues) {
   for (const auto& [name, epilogue] : epilogues) {
     Setting setting = usual(true, false, 8, 4, 4, 2);
     setting.epilogue = epilogue;
-    // cuBLASLt approximates tanh: up to 36 of the last places on an H200.
+    // cuBLASLt approximates tanh: small results differ by up to 813 of the last places on an H200.
     const bool is_gelu = epilogue & CUBLASLT_EPILOGUE_GELU;
-    product<float, float, float>(name, setting, CUBLAS_COMPUTE_32F, is_gelu ? 64 : 0);
+    product<float, float, float>(name, setting, CUBLAS_COMPUTE_32F, is_gelu ? 1024 : 0);
     product<__half, __half, float>((std::string("half_") + name).c_str(), setting,
                                    CUBLAS_COMPUTE_32F, is_gelu ? 1 : 0.5);
   }
