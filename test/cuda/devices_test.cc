@@ -1,12 +1,14 @@
 // Two GPUs: each engine works on the device that was current when it was made, whichever is current
 // when others run.
 #include <cuda_runtime_api.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "npz.h"
 #include "tenon_source_dir.h"
+#include "test/cuda/keeping.h"
 #include "test/support/engine.h"
 #include "test/support/run.h"
 
@@ -40,8 +42,8 @@ class OnDevice {
         ASSERT_NEAR(found[i], wanted[i], 1e-5 + 1e-3 * std::abs(wanted[i])) << name << " " << i;
     }
   }
-  // Memory of the current device, for all inputs and outputs.
-  bool refuses_current_memory() {
+  // What a run says of memory of the current device, for all inputs and outputs.
+  std::string said_of_current_memory() {
     const std::unique_ptr<nvinfer1::IExecutionContext> context(engine_->createExecutionContext());
     std::vector<std::unique_ptr<DeviceArray>> memory;
     for (const tool::Arrays* arrays : {&inputs_, &expected_})
@@ -51,12 +53,13 @@ class OnDevice {
       }
     for (const auto& [name, array] : inputs_)
       EXPECT_TRUE(context->setInputShape(name.c_str(), tool::to_dims(array.shape)));
-    return !context->enqueueV3(nullptr);
+    EXPECT_FALSE(context->enqueueV3(nullptr));
+    return logger_.take();
   }
 
  private:
   int device_;
-  Logger logger_;
+  Keeping logger_;
   tool::Arrays inputs_, expected_;
   std::unique_ptr<nvinfer1::IHostMemory> plan_;
   std::unique_ptr<nvinfer1::IRuntime> runtime_;
@@ -103,7 +106,8 @@ TEST(Devices, NothingIsTakenFromTheOtherDevice) {
 TEST(Devices, MemoryOfTheOtherDeviceIsAnErrorOfThatRunAlone) {
   OnDevice second(1);
   EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
-  EXPECT_TRUE(second.refuses_current_memory());
+  EXPECT_THAT(second.said_of_current_memory(),
+              ::testing::HasSubstr("is memory of the host, or of another device"));
   second.run();
 }
 

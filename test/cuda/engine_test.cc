@@ -6,11 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <mutex>
 #include <thread>
 
 #include "npz.h"
+#include "tenon/build.h"
 #include "tenon_source_dir.h"
+#include "test/cuda/keeping.h"
 #include "test/cuda/wild_write.h"
 #include "test/support/run.h"
 
@@ -20,22 +21,6 @@ namespace {
 using namespace nvinfer1;  // NOLINT: a client of TensorRT
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-class Keeping final : public ILogger {
- public:
-  void log(Severity severity, const char* text) noexcept override {
-    const std::lock_guard lock(mutex_);
-    if (severity <= Severity::kERROR) errors_ += std::string(text) + "\n";
-  }
-  std::string take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(errors_, "");
-  }
-
- private:
-  std::mutex mutex_;
-  std::string errors_;
-};
 
 // A run of a context, captured.
 class Graph {
@@ -65,7 +50,7 @@ class CudaEngineTest : public ::testing::Test {
 
   // A network with one output, "y".
   void build(const Layers& layers, const std::function<void(IOptimizationProfile&)>& ranges = {},
-             int32_t aux_streams = -1) {
+             int32_t aux_streams = -1, const char* target = "") {
     const std::unique_ptr<IBuilder> builder(createInferBuilder(logger_));
     const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(0));
     ITensor& y = layers(*network);
@@ -73,6 +58,7 @@ class CudaEngineTest : public ::testing::Test {
     network->markOutput(y);
     const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
     config->setMaxAuxStreams(aux_streams);
+    EXPECT_TRUE(set_target(*config, target));
     if (ranges) {
       IOptimizationProfile* profile = builder->createOptimizationProfile();
       ranges(*profile);
@@ -257,6 +243,33 @@ TEST_F(CudaEngineTest, AddressesThatItsKernelsCannotUseAreAnErrorOfThatRunAlone)
     EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
     EXPECT_EQ(on_host<float>(y.data(), 1)[0], kSize);
   }
+}
+
+TEST_F(CudaEngineTest, AnEngineOnTheCpuRefusesMemoryOfAGpu) {
+  build(
+      [](INetworkDefinition& network) -> ITensor& {
+        ITensor* x = network.addInput("x", DataType::kFLOAT, Dims{1, {4}});
+        return *network.addElementWise(*x, *x, ElementWiseOperation::kSUM)->getOutput(0);
+      },
+      {}, -1, "cpu");
+  ASSERT_NE(engine_, nullptr);
+  const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
+  float x[] = {1, 2, 3, 4}, y[4] = {};
+  const DeviceArray on_gpu(x, sizeof(x));
+  const auto said_of = [&](void* input, void* output) {
+    context->setTensorAddress("x", input);
+    context->setTensorAddress("y", output);
+    EXPECT_EQ(context->enqueueV3(nullptr), input != on_gpu.data() && output != on_gpu.data());
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    return logger_.take();
+  };
+  EXPECT_EQ(said_of(x, y), "");
+  EXPECT_THAT(said_of(on_gpu.data(), y),
+              AllOf(HasSubstr("input 'x': its address 0x"),
+                    HasSubstr("is a GPU's memory, and the engine runs on the CPU")));
+  EXPECT_THAT(said_of(x, on_gpu.data()), HasSubstr("output 'y': its address 0x"));
+  EXPECT_EQ(said_of(x, y), "");
+  EXPECT_EQ(y[3], 8);
 }
 
 // A program may ask whether a stream is ready, which is an error of CUDA's while it is not.

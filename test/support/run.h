@@ -49,7 +49,8 @@ inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays
         EXPECT_TRUE(context->setInputShape(name, tool::to_dims(array.shape))) << name;
         own = std::make_unique<DeviceArray>(array.bytes.data(), array.bytes.size());
       } else {
-        EXPECT_TRUE(context->setOutputAllocator(name, &results[name])) << name;
+        tool::LateMemory& result = results.try_emplace(name, engine).first->second;
+        EXPECT_TRUE(context->setOutputAllocator(name, &result)) << name;
         continue;
       }
       bindings[static_cast<size_t>(i)] = own->data();
@@ -61,12 +62,13 @@ inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays
   for (int32_t i = 0; fine && i < engine.getNbIOTensors(); ++i) {
     const char* name = engine.getIOTensorName(i);
     if (engine.getTensorIOMode(name) == TensorIOMode::kINPUT) continue;
+    const tool::LateMemory& result = results.at(name);
     const auto shape = tool::to_vector(context->getTensorShape(name));
-    EXPECT_EQ(shape, results[name].shape()) << name;
+    EXPECT_EQ(shape, result.shape()) << name;
     tool::Array& output = outputs[name] = tool::make_array(engine.getTensorDataType(name), shape);
-    EXPECT_EQ(cudaMemcpy(output.bytes.data(), results[name].data(), output.bytes.size(),
-                         cudaMemcpyDeviceToHost),
-              cudaSuccess);
+    EXPECT_EQ(
+        cudaMemcpy(output.bytes.data(), result.data(), output.bytes.size(), cudaMemcpyDeviceToHost),
+        cudaSuccess);
   }
   return outputs;
 }

@@ -10,8 +10,10 @@ from checks import WithDlpack, WithInterface, check, doubler
 
 
 def takes_no_memory(body):
-    """Whether the GPU has as much memory free after it as before. Other processes take and free some, so one try is enough."""
-    for _ in range(50):
+    """Whether the GPU has as much memory free after it as before. Other processes take and free some for a while, so one
+    try in a minute is enough."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
         torch.cuda.synchronize()
         free = torch.cuda.mem_get_info()[0]
         body()
