@@ -17,7 +17,7 @@ namespace {
 using In = IntegerInputs;
 
 /// Bytes of the tiles of one task: they stay in the second-level cache with a panel of weights.
-constexpr int64_t kTaskBytes = 192 << 10;
+constexpr int64_t kTaskBytes = 256 << 10;
 /// Tiles for each thread, below which threads share tiles and divide the maps.
 constexpr int64_t kFewTiles = 4;
 
@@ -129,11 +129,13 @@ class IntegerConvolutionExecution final : public BlockExecution {
   // Some tiles, some panels.
   void run_task(int64_t task, float* room) const override {
     auto* const tiles = reinterpret_cast<uint8_t*>(room);
-    const int64_t first = task / parts_ * tiles_ * kTilePixels;
-    const int64_t end = std::min(pixels_, first + tiles_ * kTilePixels);
+    const int64_t group = task / parts_, count = units(pixels_, kTilePixels);
+    const int64_t first = count * group / groups_ * kTilePixels;
+    const int64_t end = std::min(pixels_, count * (group + 1) / groups_ * kTilePixels);
     const int64_t panels = weights_.panels.shape()[0], part = task % parts_;
-    for (int64_t p = first; p < end; ++p)
-      gather(p, tiles + (p - first) / kTilePixels * tile_bytes_, (p - first) % kTilePixels);
+    Place place(*this, first);
+    for (int64_t p = first; p < end; ++p, place.advance(*this))
+      gather(place, tiles + (p - first) / kTilePixels * tile_bytes_, (p - first) % kTilePixels);
     for (int64_t panel = panels * part / parts_; panel < panels * (part + 1) / parts_; ++panel)
       for (int64_t p = first; p < end; p += kTilePixels)
         multiply(tiles + (p - first) / kTilePixels * tile_bytes_, p, std::min(kTilePixels, end - p),
@@ -159,26 +161,51 @@ class IntegerConvolutionExecution final : public BlockExecution {
     const int64_t tiles = units(pixels_, kTilePixels), threads = thread_count();
     const int64_t panels = weights_.panels.shape()[0];
     parts_ = tiles < kFewTiles * threads ? std::min(panels, threads) : 1;
-    tiles_ = std::clamp<int64_t>(kTaskBytes / tile_bytes_, 1,
-                                 std::max<int64_t>(1, tiles * parts_ / threads));
+    groups_ = units(tiles, std::max<int64_t>(1, kTaskBytes / tile_bytes_));
+    if (parts_ == 1) groups_ = units(groups_, threads) * threads;  // as much for each thread
     const double products = static_cast<double>(pixels_ * depth_) * static_cast<double>(maps_);
     constexpr double kProductsAtOnce = 4;  // for one of floats
-    set_tasks(units(tiles, tiles_) * parts_, products / kProductsAtOnce,
-              tiles_ * tile_bytes_ / static_cast<int64_t>(sizeof(float)));
+    set_tasks(groups_ * parts_, products / kProductsAtOnce,
+              units(tiles, groups_) * tile_bytes_ / static_cast<int64_t>(sizeof(float)));
   }
 
+  // A pixel of the result.
+  struct Place {
+    Place(const IntegerConvolutionExecution& e, int64_t pixel)
+        : image(pixel / (e.width_ * e.height_)),
+          y(pixel / e.width_ % e.height_),
+          x(pixel % e.width_) {}
+    void advance(const IntegerConvolutionExecution& e) {
+      if (++x < e.width_) return;
+      x = 0;
+      if (++y < e.height_) return;
+      y = 0;
+      ++image;
+    }
+    int64_t image, y, x;
+  };
+
   // The bytes under a window.
-  void gather(int64_t pixel, uint8_t* tile, int64_t at) const {
-    const int64_t x = pixel % width_ * horizontal_.stride - horizontal_.pre;
-    const int64_t y = pixel / width_ % height_ * vertical_.stride - vertical_.pre;
-    const uint8_t* image = data_ + pixel / (width_ * height_) * in_height_ * in_width_ * channels_;
+  void gather(const Place& place, uint8_t* tile, int64_t at) const {
+    const int64_t x = place.x * horizontal_.stride - horizontal_.pre;
+    const int64_t y = place.y * vertical_.stride - vertical_.pre;
+    const uint8_t* image = data_ + place.image * in_height_ * in_width_ * channels_;
     const bool dense = horizontal_.dilation == 1;
+    if (dense && horizontal_.kernel * channels_ <= kTileBytes && is_inside(x, horizontal_, in_width_)
+        && is_inside(y, vertical_, in_height_))
+      return kernels_.place_rows(image + (y * in_width_ + x) * channels_,
+                                 vertical_.dilation * in_width_ * channels_, vertical_.kernel,
+                                 horizontal_.kernel * channels_, flip_, tile, at);
     const int64_t taps = dense ? horizontal_.kernel : 1, rows = horizontal_.kernel / taps;
     int64_t k = 0;
     for (int64_t ky = 0; ky < vertical_.kernel; ++ky)
       for (int64_t kx = 0; kx < rows; ++kx, k += taps * channels_)
         gather_row(image, y + ky * vertical_.dilation, x + kx * horizontal_.dilation, taps, tile,
                    at, k);
+  }
+
+  static bool is_inside(int64_t first, const Window& window, int64_t size) {
+    return first >= 0 && first + (window.kernel - 1) * window.dilation < size;
   }
 
   // So many elements of row y, from x on, where the data has them.
@@ -220,7 +247,7 @@ class IntegerConvolutionExecution final : public BlockExecution {
   int64_t channels_, maps_, in_height_, in_width_, height_, width_;
   int64_t depth_, pixels_;  // bytes under a window; of the result
   int64_t tile_bytes_ = 0;
-  int64_t tiles_ = 1, parts_ = 1;  // tiles of a task; parts of the maps
+  int64_t groups_ = 1, parts_ = 1;  // of tiles; of the maps
   uint8_t flip_ = 0, padding_ = 0;
   const uint8_t* data_ = nullptr;
   std::byte* out_ = nullptr;

@@ -159,6 +159,31 @@ void place(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* tile, int64_t 
   });
 }
 
+// Stores are whole vectors, because masked ones take several times as long. What goes beyond the
+// pixel's block is the beginning of the next pixel's, which comes later.
+void place_rows(const uint8_t* from, int64_t step, int64_t rows, int64_t n, uint8_t flip,
+                uint8_t* tile, int64_t pixel) {
+  if (pixel == kTilePixels - 1) {  // the next block is of a pixel that was there before
+    for (int64_t r = 0; r < rows; ++r) place(from + r * step, n, flip, tile, pixel, r * n);
+    return;
+  }
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  const auto mask_of = [](int64_t count) { return ~uint64_t{0} >> (kTileBytes - count); };
+  uint8_t* block = tile + pixel * kTileBytes;
+  int64_t used = 0;  // of the block
+  for (int64_t r = 0; r < rows; ++r, from += step) {
+    const __m512i row = _mm512_maskz_loadu_epi8(mask_of(n), from);
+    _mm512_storeu_si512(block + used, _mm512_xor_si512(row, flips));
+    used += n;
+    if (used < kTileBytes) continue;
+    used -= kTileBytes;
+    block += kTilePixels * kTileBytes;
+    if (used == 0) continue;
+    const __m512i rest = _mm512_maskz_loadu_epi8(mask_of(used), from + n - used);
+    _mm512_store_si512(block, _mm512_xor_si512(rest, flips));
+  }
+}
+
 void fill(uint8_t value, int64_t n, uint8_t* tile, int64_t pixel, int64_t at) {
   const __m512i bytes = _mm512_set1_epi8(static_cast<char>(value));
   in_pieces(n, tile, pixel, at, [&](int64_t, int64_t) { return bytes; });
@@ -166,7 +191,7 @@ void fill(uint8_t value, int64_t n, uint8_t* tile, int64_t pixel, int64_t at) {
 
 }  // namespace
 
-const ByteProductKernels avx512::kByteProducts = {product, place, fill};
+const ByteProductKernels avx512::kByteProducts = {product, place, place_rows, fill};
 
 }  // namespace tenon::cpu
 #endif

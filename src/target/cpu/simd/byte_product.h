@@ -42,6 +42,10 @@ struct ByteProductKernels {
   /// pixel behind them may change.
   void (*place)(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* tile, int64_t pixel,
                 int64_t at);
+  /// Rows of n bytes, at most kTileBytes, that lie `step` bytes apart: exclusive-or `flip`, into a
+  /// tile, from byte 0 of a pixel on. Bytes behind them, and of the pixels behind, may change.
+  void (*place_rows)(const uint8_t* from, int64_t step, int64_t rows, int64_t n, uint8_t flip,
+                     uint8_t* tile, int64_t pixel);
   /// Sets n bytes; those behind them may change.
   void (*fill)(uint8_t value, int64_t n, uint8_t* tile, int64_t pixel, int64_t at);
 };
