@@ -191,8 +191,8 @@ class IntegerConvolutionExecution final : public BlockExecution {
     const int64_t y = place.y * vertical_.stride - vertical_.pre;
     const uint8_t* image = data_ + place.image * in_height_ * in_width_ * channels_;
     const bool dense = horizontal_.dilation == 1;
-    if (dense && horizontal_.kernel * channels_ <= kTileBytes && is_inside(x, horizontal_, in_width_)
-        && is_inside(y, vertical_, in_height_))
+    if (dense && horizontal_.kernel * channels_ <= kTileBytes
+        && is_inside(x, horizontal_, in_width_) && is_inside(y, vertical_, in_height_))
       return kernels_.place_rows(image + (y * in_width_ + x) * channels_,
                                  vertical_.dilation * in_width_ * channels_, vertical_.kernel,
                                  horizontal_.kernel * channels_, flip_, tile, at);

@@ -18,56 +18,80 @@ constexpr int64_t kStepsOfBlock = kTileBytes / kPanelDepth;
 struct Results {
   Results(const ByteResult& r, int64_t maps)
       : to(r.to),
-        is_full(maps >= kPanelMaps),
+        mask(maps >= kPanelMaps ? kAll : (1u << maps) - 1),
         sum_of(r.sum),
         low(_mm512_set1_ps(r.low)),
         high(_mm512_set1_ps(r.high)) {
-    zero = _mm_set1_epi8(static_cast<char>(sum_of != nullptr ? sum_of->zero : r.zero));
+    const int32_t zero_point = r.sum != nullptr ? r.sum->zero : r.zero;
+    const float least = (r.sum != nullptr ? r.sum->low : r.low) + static_cast<float>(zero_point);
+    const int flips = least == 0 ? 128 : 0;
+    flip = _mm256_set1_epi8(static_cast<char>(flips));
+    zero = _mm512_set1_epi16(static_cast<int16_t>(zero_point - flips));
     for (int v = 0; v < kVectors; ++v) {
-      const int64_t lanes = maps - v * kLanes;
-      mask[v] = lanes >= kLanes ? 0xffff
-                : lanes > 0     ? static_cast<__mmask16>((1u << lanes) - 1)
-                                : 0;
-      add[v] = _mm512_maskz_loadu_epi32(mask[v], r.add + v * kLanes);
-      scale[v] = _mm512_maskz_loadu_ps(mask[v], r.scale + v * kLanes);
-      shift[v] = _mm512_maskz_loadu_ps(mask[v], r.shift + v * kLanes);
+      add[v] = _mm512_maskz_loadu_epi32(mask_of(v), r.add + v * kLanes);
+      scale[v] = _mm512_maskz_loadu_ps(mask_of(v), r.scale + v * kLanes);
+      shift[v] = _mm512_maskz_loadu_ps(mask_of(v), r.shift + v * kLanes);
     }
   }
 
-  void store(__m512i sum, int v, void* out, int64_t at) const {
-    sum = _mm512_add_epi32(sum, add[v]);
-    if (to == To::kInteger)
-      return _mm512_mask_storeu_epi32(static_cast<int32_t*>(out) + at, mask[v], sum);
-    __m512 x = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale[v]), shift[v]);
-    if (to == To::kFloat) return _mm512_mask_storeu_ps(static_cast<float*>(out) + at, mask[v], x);
-    x = _mm512_min_ps(_mm512_max_ps(x, low), high);  // NaN becomes low
-    if (sum_of != nullptr) x = sum_with_addend(_mm512_roundscale_ps(x, 0), v, at);
-    // A byte's sum is the same, wrapped, before it leaves the vector of 32 bits and after.
-    const __m128i bytes = _mm_add_epi8(_mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)), zero);
-    auto* const to_bytes = static_cast<uint8_t*>(out) + at;
-    if (is_full) return _mm_storeu_si128(reinterpret_cast<__m128i*>(to_bytes), bytes);
-    _mm_mask_storeu_epi8(to_bytes, mask[v], bytes);
+  void store(const __m512i (&sum)[kVectors], void* out, int64_t at) const {
+    if (to == To::kByte) return store_bytes(sum, static_cast<uint8_t*>(out), at);
+    for (int v = 0; v < kVectors; ++v, at += kLanes)
+      if (to == To::kInteger)
+        _mm512_mask_storeu_epi32(static_cast<int32_t*>(out) + at, mask_of(v),
+                                 _mm512_add_epi32(sum[v], add[v]));
+      else
+        _mm512_mask_storeu_ps(static_cast<float*>(out) + at, mask_of(v), scaled(sum[v], v));
   }
 
-  __m512 sum_with_addend(__m512 product, int v, int64_t at) const {
-    const __m128i bytes = _mm_xor_si128(_mm_maskz_loadu_epi8(mask[v], sum_of->addend + at),
-                                        _mm_set1_epi8(static_cast<char>(sum_of->flip)));
-    const __m512 addend = _mm512_cvtepi32_ps(
-        _mm512_sub_epi32(_mm512_cvtepu8_epi32(bytes), _mm512_set1_epi32(sum_of->addend_zero)));
-    const __m512 sum = _mm512_add_ps(_mm512_mul_ps(product, _mm512_set1_ps(sum_of->product_scale)),
-                                     _mm512_mul_ps(addend, _mm512_set1_ps(sum_of->addend_scale)));
-    const __m512 x = _mm512_div_ps(sum, _mm512_set1_ps(sum_of->scale));
-    return _mm512_min_ps(_mm512_max_ps(x, _mm512_set1_ps(sum_of->low)),
-                         _mm512_set1_ps(sum_of->high));
+  __m512 scaled(__m512i sum, int v) const {
+    const __m512 x = _mm512_cvtepi32_ps(_mm512_add_epi32(sum, add[v]));
+    return _mm512_add_ps(_mm512_mul_ps(x, scale[v]), shift[v]);
   }
 
+  // Bytes count as signed until the end. What is less than the least, NaN with it, becomes that as
+  // the numbers grow narrow.
+  void store_bytes(const __m512i (&sum)[kVectors], uint8_t* out, int64_t at) const {
+    __m512 x[kVectors];
+    for (int v = 0; v < kVectors; ++v) x[v] = scaled(sum[v], v);
+    if (sum_of != nullptr) add_addend(x, at);
+    const __m512 most = sum_of != nullptr ? _mm512_set1_ps(sum_of->high) : high;
+    const __m512i words = _mm512_packs_epi32(_mm512_cvtps_epi32(_mm512_min_ps(most, x[0])),
+                                             _mm512_cvtps_epi32(_mm512_min_ps(most, x[1])));
+    const __m256i mixed = _mm512_cvtsepi16_epi8(_mm512_adds_epi16(words, zero));
+    // Four of one vector lie there, then four of the other.
+    const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+    const __m256i bytes = _mm256_xor_si256(_mm256_permutevar8x32_epi32(mixed, order), flip);
+    if (mask == kAll)  // masked stores take several times as long
+      return _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + at), bytes);
+    _mm256_mask_storeu_epi8(out + at, mask, bytes);
+  }
+
+  void add_addend(__m512 (&x)[kVectors], int64_t at) const {
+    const __m256i bytes = _mm256_xor_si256(_mm256_maskz_loadu_epi8(mask, sum_of->addend + at),
+                                           _mm256_set1_epi8(static_cast<char>(sum_of->flip)));
+    const __m128i halves[] = {_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)};
+    for (int v = 0; v < kVectors; ++v) {
+      const __m512 product = _mm512_roundscale_ps(_mm512_min_ps(_mm512_max_ps(x[v], low), high), 0);
+      const __m512 addend = _mm512_cvtepi32_ps(_mm512_sub_epi32(
+          _mm512_cvtepu8_epi32(halves[v]), _mm512_set1_epi32(sum_of->addend_zero)));
+      const __m512 sum =
+          _mm512_add_ps(_mm512_mul_ps(product, _mm512_set1_ps(sum_of->product_scale)),
+                        _mm512_mul_ps(addend, _mm512_set1_ps(sum_of->addend_scale)));
+      x[v] = _mm512_div_ps(sum, _mm512_set1_ps(sum_of->scale));
+    }
+  }
+
+  __mmask16 mask_of(int v) const { return static_cast<__mmask16>(mask >> (v * kLanes)); }
+
+  static constexpr __mmask32 kAll = ~__mmask32{0};
   To to;
-  bool is_full;  // masked stores take several times as long
+  __mmask32 mask;
   const ByteSum* sum_of;
-  __mmask16 mask[kVectors];
-  __m128i zero;
   __m512i add[kVectors];
   __m512 scale[kVectors], shift[kVectors], low, high;
+  __m512i zero;
+  __m256i flip;
 };
 
 template <int R>
@@ -96,10 +120,7 @@ void product_of(const uint8_t* tile, const int8_t* panel, int64_t steps, const B
   }
   const Results results(result, maps);
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v)
-      results.store(sum[r][v], v, out, at + r * out_step + v * kLanes);
+  for (int r = 0; r < R; ++r) results.store(sum[r], out, at + r * out_step);
 }
 
 void product(const uint8_t* tile, int64_t pixels, const int8_t* panel, int64_t depth,
