@@ -11,6 +11,8 @@ typedef int32_t Word __attribute__((may_alias, aligned(1)));
 using To = ByteResult::To;
 
 constexpr int64_t kLanes = 16;
+// Weights come from memory beyond the second-level cache: so many bytes before they are needed.
+constexpr int64_t kAhead = 16384;
 constexpr int kVectors = kPanelMaps / kLanes;
 constexpr int64_t kStepsOfBlock = kTileBytes / kPanelDepth;
 
@@ -107,8 +109,10 @@ void product_of(const uint8_t* tile, const int8_t* panel, int64_t steps, const B
     for (const uint8_t* x = tile; x < end; x += kPanelDepth) {
       __m512i weights[kVectors];
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v, panel += kLanes * kPanelDepth)
+      for (int v = 0; v < kVectors; ++v, panel += kLanes * kPanelDepth) {
         weights[v] = _mm512_loadu_si512(panel);
+        _mm_prefetch(panel + kAhead, _MM_HINT_T1);  // no address is wrong
+      }
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
         const __m512i bytes = _mm512_set1_epi32(*reinterpret_cast<const Word*>(x + r * kTileBytes));
