@@ -185,7 +185,16 @@ def start_tenon(name, model, arrays, inputs, outputs, options):
     built = time.perf_counter() - began
     worker = Worker([options.worker, plan, inputs, outputs, *lanes(options)])
     worker.facts["build_s"] = round(built, 2)
+    worker.facts["peak_gflops"] = peak_of_machine(plan, inputs, options)
     return worker
+
+
+def peak_of_machine(plan, inputs, options):
+    """What its multiply-adds of float32 reach with so many threads just then; all models have the same."""
+    command = [options.tenon, "bench", plan, f"--inputs={inputs}", f"--cpuThreads={options.threads}", "--roofline",
+               "--json", "--warmUp=0", "--duration=0", "--iterations=1"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    return round(json.loads(result.stdout)["roofline"]["operationsPerSecond"] / 1e9, 1)
 
 
 def start_peer(peer, model, inputs, outputs, options):
