@@ -1,16 +1,20 @@
 """Writes results/README.md, tables of the measurements in results/*.json.
 
-    python bench/run.py --json bench/results/cpu_2_threads.json
+    for i in 1 2 3; do python bench/run.py --json bench/results/cpu_2_threads_$i.json; done
+    python bench/run.py --streams 2 --threads 1 --json bench/results/cpu_2_streams.json
+    python bench/run.py --load 1 --json bench/results/cpu_2_threads_loaded.json
     python bench/operators.py --json bench/results/operators_cpu_2_threads.json
     python bench/gpu.py --json bench/results/gpu_h200.json   # on such a machine
     python bench/table.py
 """
 
 import json
+import math
 import pathlib
 import re
+import statistics
 
-from run import NAMES
+from run import CASES, NAMES
 
 FOLDER = pathlib.Path(__file__).parent
 # What the packages are called in requirements.txt.
@@ -36,7 +40,7 @@ def number(value):
     return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
-def time_cell(row, peer):
+def operator_cell(row, peer):
     own, found = (row["peers"][p]["median_ms"] for p in ("tenon", peer))
     return number(found) + ("" if peer == "tenon" else f" ({found / own:.2f})")
 
@@ -45,32 +49,108 @@ def memory_cell(row, peer):
     return number(row["peers"][peer]["peak_mb"])
 
 
+def best_of_peers(row, key):
+    """The quickest peer's time over Tenon's."""
+    own, *others = (row["peers"][peer][key] for peer in sorted(row["peers"], key="tenon".__ne__))
+    return min(others) / own
+
+
+def mean(ratios):
+    return math.exp(statistics.fmean(map(math.log, ratios)))
+
+
+def middle(runs):
+    """One row for each model from those of all runs: the median of each number, but of times that are least the least."""
+    rows = []
+    for measured in zip(*runs):
+        peers = {peer: {key: (min if key == "min_ms" else statistics.median)(row["peers"][peer][key] for row in measured)
+                        for key in facts}
+                 for peer, facts in measured[0]["peers"].items()}
+        rows.append({"model": measured[0]["model"], "peers": peers,
+                     "ratios": [best_of_peers(row, "median_ms") for row in measured]})
+    return rows
+
+
+def model_table(rows, peers):
+    """Times, and how much longer the quickest peer takes: in the run in the middle, by the least times, and in all runs."""
+    heads = ["model", *map(title_of, peers), "quickest peer / Tenon", "by the least times"]
+    is_repeated = len(rows[0]["ratios"]) > 1
+    if is_repeated:
+        heads.append("lowest to highest run")
+    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    for row in rows:
+        times = [number(row["peers"][peer]["median_ms"]) if peer in row["peers"] else "" for peer in peers]
+        ratios = sorted(row["ratios"])
+        cells = [row["model"], *times, f"{statistics.median(ratios):.2f}", f"{best_of_peers(row, 'min_ms'):.2f}"]
+        if is_repeated:
+            cells.append(f"{ratios[0]:.2f} to {ratios[-1]:.2f}")
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def load_table(rows, idle):
+    """How much longer an inference takes while another process keeps a core busy."""
+    lines = ["| model | Tenon | ONNX Runtime | OpenVINO |", "|---" * 4 + "|"]
+    for row in rows:
+        without = next(one for one in idle if one["model"] == row["model"])["peers"]
+        slower = [row["peers"][peer]["median_ms"] / without[peer]["median_ms"] for peer in ("tenon", "ort", "ov")]
+        lines.append(f"| {row['model']} | " + " | ".join(f"{ratio:.2f}" for ratio in slower) + " |")
+    return "\n".join(lines)
+
+
 def gpu_table(rows):
     """Milliseconds, memory and errors on a GPU; PyTorch's behind Tenon's."""
-    lines = ["| model | batch | ms | PyTorch | MB | PyTorch | error | PyTorch |", "|---" * 8 + "|"]
+    lines = ["| model | batch | ms | PyTorch | MB | PyTorch | error | PyTorch | build, s | again |", "|---" * 10 + "|"]
     for row in rows:
         quicker = min(row[peer] for peer in ("torch", "compile") if peer in row)
         cells = [row["model"], row["batch"], number(row["tenon"]), f"{number(quicker)} ({quicker / row['tenon']:.2f})",
-                 number(row["device_mb"]), number(row["torch_mb"]), f"{row['error']:.1e}", f"{row['torch_error']:.1e}"]
+                 number(row["device_mb"]), number(row["torch_mb"]), f"{row['error']:.1e}", f"{row['torch_error']:.1e}",
+                 *(f"{row[key]:.1f}" if row.get(key) else "" for key in ("build_s", "warm_s"))]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
 
 
+def read(name):
+    return json.loads((FOLDER / "results" / name).read_text())
+
+
 def main():
-    models, operators, on_gpu = (
-        json.loads((FOLDER / "results" / name).read_text())
-        for name in ("cpu_2_threads.json", "operators_cpu_2_threads.json", "gpu_h200.json")
-    )
     of_models, of_operators = ["tenon", "ort", "ov", "ncnn"], ["tenon", "ort", "ov", "torch"]
+    runs = [json.loads(path.read_text()) for path in sorted((FOLDER / "results").glob("cpu_2_threads_[0-9].json"))]
+    models = middle(runs)
+    peaks = [row["peers"]["tenon"]["peak_gflops"] for run in runs for row in run]
+    untrained = [row for row in models if row["model"] not in CASES]
+    trained = [row for row in models if row["model"] in CASES]
+    differences = [row["peers"]["ort"]["max_difference"] for run in runs for row in run if row["model"] in CASES]
+    operators = read("operators_cpu_2_threads.json")
     (FOLDER / "results/README.md").write_text(
         f"""# Results
 
-Written by `python bench/table.py`. Batch 1, fp32, 2 threads on 2 cores with AVX-512, otherwise idle. Medians; the
-number in brackets is the peer's median over Tenon's: above 1, Tenon is quicker.
+Written by `python bench/table.py`. Batch 1, fp32, 2 threads on 2 cores with AVX-512, otherwise idle.
 
 ## Models, ms
 
-{table("model", models, of_models, time_cell)}
+Medians of {len(runs)} runs. Each run gives medians, of which the ratio is; the one in the middle of the runs is the first, above 1
+Tenon is quicker. Other guests of the machine slow down what keeps its units busy more than what waits, so there is
+the ratio of the least times that were seen, too. Multiply-adds of float32 reached {min(peaks):.0f} to {max(peaks):.0f} GFLOP/s meanwhile, the median
+{statistics.median(peaks):.0f}.
+
+{model_table(untrained, of_models)}
+
+The geometric mean of these ratios is {mean(statistics.median(row["ratios"]) for row in untrained):.2f}, and
+{mean(best_of_peers(row, "min_ms") for row in untrained):.2f} by the least times.
+
+Trained models, of which the largest difference from ONNX Runtime is {max(differences):.0e} of an output's range:
+
+{model_table(trained, of_models[:3])}
+
+## Two streams of one thread each, ms for each inference
+
+{model_table(middle([read("cpu_2_streams.json")]), of_models)}
+
+## While another process keeps one of the two cores busy, times as long
+
+{load_table(read("cpu_2_threads_loaded.json"), models)}
 
 ## Peak memory of models, MB over what the process had before
 
@@ -78,14 +158,18 @@ number in brackets is the peer's median over Tenon's: above 1, Tenon is quicker.
 
 ## Operators, ms
 
-{table("operator", operators, of_operators, time_cell)}
+Medians; the number in brackets is the peer's median over Tenon's. The geometric mean over the quickest peers is
+{mean(best_of_peers(row, "median_ms") for row in operators):.2f}.
+
+{table("operator", operators, of_operators, operator_cell)}
 
 ## Models on an NVIDIA H200, fp16
 
 Medians of the replay of a CUDA graph, PyTorch 2.11 in the same run: the quicker of those measured, in brackets its time over
 Tenon's. Errors are distances from float32 with the same weights, which are random, as a part of the outputs' range.
+A plan is built again with the timing cache of the first time.
 
-{gpu_table(on_gpu)}
+{gpu_table(read("gpu_h200.json"))}
 """)
 
 
