@@ -1,6 +1,7 @@
 """Runs a GoogleTest program in several processes, and goes on after a crash or a lost GPU."""
 import collections
 import dataclasses
+import fnmatch
 import os
 import re
 import subprocess
@@ -112,10 +113,14 @@ class Part:
         return settled
 
 
-def run(program, pattern, pool, parts, environment, seconds, before=()):
-    """The outcome of the program's tests that match, in `parts` processes of a pool of threads. `before` goes in
-    front of each command."""
+def run(program, pattern, wanted, pool, parts, environment, seconds, before=()):
+    """The outcome of the program's tests that match, in `parts` processes of a pool of threads: of those in `wanted`, names
+    with wildcards between colons, if that is not None. `before` goes in front of each command."""
     names = tests_of(program, pattern, environment)
+    if wanted is not None:
+        names = [name for name in names if any(fnmatch.fnmatchcase(name, one) for one in wanted.split(":"))]
+    if not names:
+        return Outcome([], {"the suite": f"no test matches {wanted or pattern}"})
     runner = Part([*before, str(program)], environment, seconds)
     futures = [pool.submit(runner.run, part) for i in range(parts) if (part := names[i::parts])]
     outcome = Outcome()

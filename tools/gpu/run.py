@@ -102,16 +102,16 @@ def report(path, manifest, gpus, rows, options):
     lines = ["# The suites on a GPU", "",
              "`tools/gpu_check` runs the suites of the CPU target on the CUDA target, and writes this page. What each suite is,",
              "`tools/gpu_check --help` says.", "",
-             f"Commit {manifest['commit']}, {datetime.date.today()}, {gpus[0].replace(', ', ', driver ')}"
+             f"{datetime.date.today()}, {gpus[0].replace(', ', ', driver ')}"
              + (f", {len(gpus)} GPUs" if len(gpus) > 1 else "") + f", {platform.freedesktop_os_release().get('PRETTY_NAME', 'Linux')}.",
-             "", "| suite | passed | failed | seconds |", "|---|---|---|---|"]
-    lines += [f"| {name} | {passed} | {failed} | {seconds:.0f} |" for name, passed, failed, seconds in rows]
+             "", "| suite | passed | failed | seconds | commit |", "|---|---|---|---|---|"]
+    lines += [f"| {name} | {passed} | {failed} | {seconds:.0f} | {manifest['commit']} |" for name, passed, failed, seconds in rows]
     path.parent.mkdir(parents=True, exist_ok=True)
     if options.sanitize or options.two:  # added to what the suites wrote
-        old = PAGE.read_text().splitlines() if PAGE.exists() else lines[:lines.index("|---|---|---|---|") + 1]
+        old = PAGE.read_text().splitlines() if PAGE.exists() else lines[:lines.index("|---|---|---|---|---|") + 1]
         names = {row[0] for row in rows}
         old = [line for line in old if line.split("|")[1:2] == [] or line.split("|")[1].strip() not in names]
-        lines = old + lines[lines.index("|---|---|---|---|") + 1:]
+        lines = old + lines[lines.index("|---|---|---|---|---|") + 1:]
     path.write_text("\n".join(lines) + "\n")
 
 

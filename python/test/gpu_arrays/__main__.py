@@ -26,7 +26,7 @@ def main():
         except Exception as error:
             failed += 1
             line = error.__traceback__.tb_next
-            where = f"line {line.tb_lineno}: " if line else ""
+            where = f"{function.__module__}.py, line {line.tb_lineno}: " if line else ""
             print(f"FAILED  {title}: {where}{type(error).__name__}: {error}", flush=True)
     print(f"{len(chosen) - failed} of {len(chosen)} checks passed")
     return 1 if failed or not chosen else 0
