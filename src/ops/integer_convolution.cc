@@ -52,6 +52,10 @@ void check_addend(const IntegerConvolution& op, const Inference& c, const Dims& 
   require(is_byte(op.to) && is_byte(op.sum.to) && is_byte(addend),
           "expected int8 or uint8 as the types of product, addend and sum, found {}, {} and {}",
           name_of(op.to), name_of(addend), name_of(op.sum.to));
+  const IntegerRange range = integer_range(op.sum.to);
+  require(op.sum.zero >= range.lowest && op.sum.zero <= range.highest,
+          "expected a zero point of the sum from {} to {}, found {}", range.lowest, range.highest,
+          op.sum.zero);
   const Dims& found = c.dims(IntegerConvolution::kAddend);
   require(found == dims, "expected an addend (input {}) of shape {}, found {}",
           IntegerConvolution::kAddend, text_of(dims), text_of(found));

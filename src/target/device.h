@@ -28,10 +28,19 @@ class Device {
   virtual void copy_out(void* to, const void* from, size_t bytes, cudaStream_t stream) const = 0;
   /// Within the device's memory, in the stream.
   virtual void copy(void* to, const void* from, size_t bytes, cudaStream_t stream) const = 0;
-  /// Whether kernels can work at an address that a caller gives: not where the host alone can.
-  virtual bool reaches(const void*) const { return true; }
+  /// Whether kernels can work at an address that a caller gives: those of a GPU not where the host
+  /// alone can, those of the host not where a GPU alone can.
+  virtual bool reaches(const void* data) const = 0;
   /// Whether the host can read there.
-  virtual bool host_reaches(const void*) const { return true; }
+  virtual bool host_reaches(const void* data) const = 0;
+  /// What is wrong with memory that kernels do not reach, behind the words that name it.
+  const char* why_not_reached() const {
+    return is_host() ? "is a GPU's memory, and the engine runs on the CPU: give it memory of the "
+                       "host, or of both (cudaMallocHost)"
+                     : "is memory of the host, or of another device, that the engine's device "
+                       "cannot use: give it memory of the device (cudaMalloc), or of the host that "
+                       "both can use (cudaMallocHost)";
+  }
   /// Rows within the device's memory, in the stream: each of `bytes`, which begin so many bytes
   /// after one another.
   virtual void copy_rows(void* to, size_t to_step, const void* from, size_t from_step, size_t bytes,

@@ -7,6 +7,7 @@
 #include "base/tensor_memory.h"
 #include "ops/reference.h"
 #include "target/device.h"
+#include "tenon/cudart/engine.h"
 
 namespace tenon {
 namespace {
@@ -36,6 +37,13 @@ class HostDevice final : public Device {
   void clear(void* data, size_t bytes, cudaStream_t) const override {
     host_memory().clear(data, bytes);
   }
+  // A process whose engine is on the CPU may have memory of a GPU all the same.
+  bool reaches(const void* data) const override {
+    cudaPointerAttributes found{};
+    return !cudart::on_gpu() || cudaPointerGetAttributes(&found, data) != cudaSuccess
+           || found.type != cudaMemoryTypeDevice;
+  }
+  bool host_reaches(const void* data) const override { return reaches(data); }
   // The least of several runs: the machine's noise only ever adds.
   float measure(FunctionRef<void(cudaStream_t)> run) const override {
     using Clock = std::chrono::steady_clock;

@@ -1,5 +1,6 @@
-// What our own convolution and deconvolution share: blocks of pixels, each a task with scratch
-// memory of its own, then the epilogue over the whole result.
+// What our own kernels of convolutions share: how their work divides, blocks of channels, and
+// executions in blocks of pixels, each a task with scratch memory of its own, then the epilogue
+// over the whole result.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@ inline int64_t whole_panels(int64_t columns) {
   return units(columns, kProductPanel) * kProductPanel;
 }
 
-/// That of blocks of 8 or 16 channels.
+/// The layout of blocks of so many channels, 8 or 16.
 inline Layout blocked_layout(int channels) {
   return channels == 8 ? Layout::kBlocked8 : Layout::kBlocked16;
 }

@@ -161,7 +161,7 @@ class IntegerConvolutionExecution final : public BlockExecution {
     const int64_t tiles = units(pixels_, kTilePixels), threads = thread_count();
     const int64_t panels = weights_.panels.shape()[0];
     parts_ = tiles < kFewTiles * threads ? std::min(panels, threads) : 1;
-    groups_ = units(tiles, std::max<int64_t>(1, kTaskBytes / tile_bytes_));
+    groups_ = std::max<int64_t>(1, units(tiles, std::max<int64_t>(1, kTaskBytes / tile_bytes_)));
     if (parts_ == 1) groups_ = units(groups_, threads) * threads;  // as much for each thread
     const double products = static_cast<double>(pixels_ * depth_) * static_cast<double>(maps_);
     constexpr double kProductsAtOnce = 4;  // for one of floats

@@ -1,4 +1,8 @@
 // Our convolution of integers against the reference: every bit.
+#include <cmath>
+#include <limits>
+
+#include "base/parallel.h"
 #include "target/cpu/convolution/convolution_testing.h"
 #include "target/cpu/convolution/integer_testing.h"
 #include "target/cpu/kernels.h"
@@ -24,6 +28,8 @@ const Case kCases[] = {{{1, 3, 9, 7}, 5, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}
                        {{1, 1, 5, 3}, 2, {7, 7}, {3, 3}, {3, 3}, {1, 1}, {1, 1}},
                        {{2, 3, 23, 43}, 32, {7, 7}, {3, 3}, {3, 3}, {2, 2}, {1, 1}},
                        {{1, 16, 7, 20}, 5, {2, 4}, {0, 0}, {0, 0}, {1, 1}, {2, 1}},
+                       {{0, 3, 9, 7}, 5, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+                       {{1, 8, 0, 7}, 5, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
                        {{3, 16, 31, 29}, 48, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
                        {{1, 300, 7, 7}, 64, {3, 3}, {1, 1}, {1, 1}, {2, 2}, {1, 1}}};
 
@@ -91,6 +97,47 @@ TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
           expect_exact(op, in, kCandidate);
           if (::testing::Test::HasFailure()) return;
         }
+}
+
+// As floats come to bytes: NaN becomes the least one.
+TEST(IntegerConvolutionKernelTest, ScalesAndShiftsMayBeAnyFloats) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> numbers = {std::nanf(""), kInfinity, -kInfinity, 1e30f, -1e30f,
+                                      1e10f,         -1e10f,    1e-42f,     0,     -0.5f};
+  const auto maps = static_cast<int64_t>(numbers.size());
+  const Case c{{1, 16, 5, 5}, maps, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}};
+  for (const DataType to : {DataType::kINT8, DataType::kUINT8})
+    for (const size_t which : {In::kResultScale, In::kResultShift})
+      for (const bool sums : {false, true}) {
+        const Types t{DataType::kINT8, DataType::kINT8, to};
+        auto in =
+            operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), maps, Zeros::kEach);
+        in[In::kWeightsZero].reset();
+        in[which] = list(DataType::kFLOAT, numbers);
+        IntegerConvolution op = op_of(c, to);
+        if (sums) {
+          op.sum = {true, 0.3f, 0.7f, 0.9f, 5, -2, DataType::kINT8};
+          in.emplace_back(bytes(DataType::kUINT8, result_of(c)));
+        }
+        expect_exact(op, in, kCandidate);
+      }
+}
+
+TEST(IntegerConvolutionKernelTest, TheNumberOfThreadsChangesNothing) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  const int before = thread_count();
+  for (const int threads : {1, 3, 64})
+    for (const Case& c : kCases) {
+      SCOPED_TRACE(fmt::format("{} threads, {}", threads, c.data));
+      set_thread_count(threads);
+      const Types t{DataType::kUINT8, DataType::kINT8, DataType::kINT8};
+      auto in =
+          operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), c.maps, Zeros::kEach);
+      in[In::kWeightsZero].reset();
+      expect_exact(op_of(c, t.to), in, kCandidate);
+    }
+  set_thread_count(before);
 }
 
 // The largest sums there are do not saturate on the way, and halves become even.

@@ -23,7 +23,8 @@ struct ByteSum {
 };
 /// What becomes of the sums of a panel's maps: sum + add, wrapped; then, for floats and bytes,
 /// times scale, plus shift; then, for bytes, rounded as rounded() does within [low, high], plus
-/// zero. The lists have an element for each map.
+/// zero. Zero is a value of the bytes' type, and low and high are that type's bounds less zero,
+/// here and in the second step. The lists have an element for each map.
 struct ByteResult {
   enum class To : uint8_t { kInteger, kFloat, kByte } to;
   const int32_t* add;
