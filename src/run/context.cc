@@ -11,14 +11,6 @@ namespace {
 // Runs that may be in flight before enqueue() waits.
 constexpr size_t kJobs = 16;
 
-// Whether an address is a GPU's, where the host cannot read. There are none where memory of CUDA's
-// functions is the host's.
-bool is_gpu_memory(const void* data) {
-  cudaPointerAttributes found{};
-  return cudart::on_gpu() && cudaPointerGetAttributes(&found, data) == cudaSuccess
-         && found.type == cudaMemoryTypeDevice;
-}
-
 }  // namespace
 
 Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
@@ -74,10 +66,8 @@ void Context::set_temporary_allocator(nvinfer1::IGpuAllocator* allocator) {
 void Context::set_device_memory(void* data, int64_t bytes) {
   const InUse guard(*this);
   const OnDevice device(*engine_);
-  require(data == nullptr || engine_->device().reaches(data),
-          "the device memory at {} is memory of the host, or of another device, that the engine's "
-          "device cannot use",
-          data);
+  require(data == nullptr || engine_->device().reaches(data), "the device memory at {} {}", data,
+          engine_->device().why_not_reached());
   wait();
   const std::lock_guard lock(run_mutex_);
   memory_.borrow(data, bytes);
@@ -156,28 +146,17 @@ void Context::check_reach(int binding, const void* data) {
   if (engine_->is_body() || data == seen) return;
   const PlanBinding& b = engine_->plan().bindings[static_cast<size_t>(binding)];
   const std::string& name = engine_->binding_tensor(binding).name;
-  if (on_host()) {
-    require(!is_gpu_memory(data),
-            "{} '{}': its address {} is a GPU's memory, and the engine runs on the CPU: give it "
-            "memory of the host (or cudaMallocHost)",
-            b.is_input ? "input" : "output", name, data);
-    seen = data;
-    return;
-  }
+  const Device& device = engine_->device();
   if (b.is_input && b.is_shape)
-    require(engine_->device().host_reaches(data),
-            "input '{}' is read on the host, and its address {} is the device's memory: give it "
-            "host memory",
+    require(device.host_reaches(data),
+            "input '{}' is read on the host, and its address {} is a GPU's memory: give it host "
+            "memory",
             name, data);
   else
-    require(
-        engine_->device().reaches(data),
-        "{} '{}': its address {} is memory of the host, or of another device, that the engine's "
-        "device cannot use: give it memory of the device (cudaMalloc), or of the host that both "
-        "can use (cudaMallocHost)",
-        b.is_input ? "input" : "output", name, data);
+    require(device.reaches(data), "{} '{}': its address {} {}", b.is_input ? "input" : "output",
+            name, data, device.why_not_reached());
   const size_t element = bytes_of(engine_->binding_tensor(binding).type, 1);
-  require(reinterpret_cast<uintptr_t>(data) % element == 0,
+  require(on_host() || reinterpret_cast<uintptr_t>(data) % element == 0,
           "{} '{}': its address {} is no multiple of the {} bytes of an element",
           b.is_input ? "input" : "output", name, data, element);
   seen = data;
@@ -247,6 +226,7 @@ void Context::enqueue(cudaStream_t stream) {
     reserve_memory(state->stages[0].bytes);
   }
   if (cudart::is_capturing(stream)) return capture({this, state, stream, borders_, false, true});
+  if (has_late_outputs() && cudart::on_gpu()) return run_when_idle(*state, stream);
   Job* job = take_job();
   job->state = state;
   job->stream = stream;
@@ -264,6 +244,17 @@ void Context::enqueue(cudaStream_t stream) {
          cudaGetErrorString(status));
   }
   if (has_late_outputs()) wait();
+}
+
+// What a GPU's stream calls must not ask CUDA for memory, and late outputs do.
+void Context::run_when_idle(ShapeState& state, cudaStream_t stream) {
+  wait();
+  const cudaError_t status = cudaStreamSynchronize(stream);
+  if (status != cudaSuccess)
+    fail(ErrorCode::kFAILED_EXECUTION, "earlier work of the stream failed: {}",
+         cudaGetErrorString(status));
+  run(state, borders_, stream);
+  if (profiler_ != nullptr && emits_profile) report_times();
 }
 
 bool Context::has_late_outputs() const {

@@ -130,6 +130,7 @@ class Context {
   void release_memory();
   void capture(Job job);
   bool has_late_outputs() const;
+  void run_when_idle(ShapeState& state, cudaStream_t stream);
   Job* take_job();
   void give_back(Job& job);
   void run_job(Job& job) noexcept;

@@ -45,6 +45,11 @@ void DeviceMemory::reserve(int64_t bytes, bool keep) {
   if (block.data == nullptr)
     fail(ErrorCode::kFAILED_ALLOCATION, "out of memory: {} bytes are needed{}", bytes,
          temporary_ != nullptr ? " of the temporary storage allocator" : "");
+  if ((temporary_ != nullptr || allocator_ != nullptr) && !device_.reaches(block.data)) {
+    free(block);
+    fail(ErrorCode::kFAILED_ALLOCATION, "the allocator gave {}, which {}",
+         static_cast<void*>(block.data), device_.why_not_reached());
+  }
   if (!is_aligned(block.data)) {
     free(block);
     fail(ErrorCode::kFAILED_ALLOCATION,

@@ -272,6 +272,48 @@ TEST_F(CudaEngineTest, AnEngineOnTheCpuRefusesMemoryOfAGpu) {
   EXPECT_EQ(y[3], 8);
 }
 
+TEST_F(CudaEngineTest, AnEngineOnTheCpuAsksForMemoryOfLateOutputs) {
+  build(
+      [](INetworkDefinition& network) -> ITensor& {
+        return *network.addNonZero(*network.addInput("x", DataType::kFLOAT, Dims{1, {4}}))
+                    ->getOutput(0);
+      },
+      {}, -1, "cpu");
+  ASSERT_NE(engine_, nullptr);
+  const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
+  const std::vector<float> x = {0, 2, 0, 4};
+  context->setTensorAddress("x", const_cast<float*>(x.data()));
+  tool::LateMemory y(*engine_);
+  context->setOutputAllocator("y", &y);
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  EXPECT_TRUE(context->enqueueV3(stream)) << logger_.take();
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+  EXPECT_EQ(y.shape(), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(static_cast<const int32_t*>(y.data())[1], 3);
+}
+
+TEST_F(CudaEngineTest, AnEngineOnTheCpuRefusesAGpusMemoryForItsTensors) {
+  build(
+      [](INetworkDefinition& network) -> ITensor& {
+        ITensor* x = network.addInput("x", DataType::kFLOAT, Dims{2, {8, 8}});
+        x = network.addMatrixMultiply(*x, MatrixOperation::kNONE, *x, MatrixOperation::kNONE)
+                ->getOutput(0);
+        return *network.addMatrixMultiply(*x, MatrixOperation::kNONE, *x, MatrixOperation::kNONE)
+                    ->getOutput(0);
+      },
+      {}, -1, "cpu");
+  ASSERT_NE(engine_, nullptr);
+  const std::unique_ptr<IExecutionContext> context(
+      engine_->createExecutionContext(ExecutionContextAllocationStrategy::kUSER_MANAGED));
+  const DeviceArray memory(static_cast<size_t>(engine_->getDeviceMemorySizeV2()));
+  context->setDeviceMemoryV2(memory.data(), engine_->getDeviceMemorySizeV2());
+  EXPECT_THAT(logger_.take(),
+              HasSubstr("is a GPU's memory, and the engine runs on the CPU: give it memory of the "
+                        "host, or of both"));
+}
+
 // A program may ask whether a stream is ready, which is an error of CUDA's while it is not.
 TEST_F(CudaEngineTest, EarlierErrorsOfTheProgramAreNotOfTheRun) {
   load_model();
