@@ -139,7 +139,7 @@ TEST_F(ContextOnADevice, ShapeInputsAreOnTheHost) {
   void* addresses[] = {x.data(), size.data(), y.data()};
   EXPECT_THAT(error_of([&] { context.execute(addresses); }),
               AllOf(HasSubstr("input 'size' is read on the host, and its address 0x"),
-                    HasSubstr("is the device's memory: give it host memory")));
+                    HasSubstr("is a GPU's memory: give it host memory")));
   EXPECT_THAT(error_of([&] { context.tensor_shape(2); }), HasSubstr("'size' is read on the host"));
 }
 
