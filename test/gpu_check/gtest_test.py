@@ -48,9 +48,9 @@ class Runner(unittest.TestCase):
         self.program.write_text(PROGRAM.replace("{python}", sys.executable))
         self.program.chmod(self.program.stat().st_mode | stat.S_IXUSR)
 
-    def run_it(self, parts, seconds=1):
+    def run_it(self, parts, seconds=1, wanted=None):
         with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-            return gtest.run(self.program, "*", pool, parts, dict(os.environ), seconds)
+            return gtest.run(self.program, "*", pool, parts, dict(os.environ), seconds, wanted=wanted)
 
     def test_each_bad_test_costs_itself_alone(self):
         for parts in (1, 2):
@@ -62,6 +62,11 @@ class Runner(unittest.TestCase):
         outcome = gtest.Part([str(self.program)], dict(os.environ, BAD_END="1"), 5).run(["All/Many.Good/0"])
         self.assertEqual(outcome.passed, ["All/Many.Good/0"])
         self.assertIn("exit code 9", outcome.failed["after All/Many.Good/0"])
+
+    def test_some_are_wanted(self):
+        self.assertEqual(self.run_it(1, wanted="Suite.Go*:All/*/1").passed, ["Suite.Good", "All/Many.Good/1"])
+        outcome = self.run_it(1, wanted="Suite.Better")
+        self.assertEqual((outcome.passed, outcome.failed), ([], {"the suite": "no test matches Suite.Better"}))
 
     def test_what_they_printed_is_kept(self):
         failed = self.run_it(1).failed

@@ -113,7 +113,7 @@ class Part:
         return settled
 
 
-def run(program, pattern, wanted, pool, parts, environment, seconds, before=()):
+def run(program, pattern, pool, parts, environment, seconds, before=(), wanted=None):
     """The outcome of the program's tests that match, in `parts` processes of a pool of threads: of those in `wanted`, names
     with wildcards between colons, if that is not None. `before` goes in front of each command."""
     names = tests_of(program, pattern, environment)

@@ -17,7 +17,7 @@ def google(program, pattern="*", before=(), seconds=40, parts=None):
     """A suite that is a GoogleTest program, whose tests take at most so many seconds each."""
     def run(machine):
         count = parts or machine.jobs
-        return gtest.run(machine.build / program, pattern, machine.tests, machine.pool, count, machine.environment, seconds, before)
+        return gtest.run(machine.build / program, pattern, machine.pool, count, machine.environment, seconds, before, machine.tests)
     return run
 
 
