@@ -116,7 +116,7 @@ def read(name):
 
 def main():
     of_models, of_operators = ["tenon", "ort", "ov", "ncnn"], ["tenon", "ort", "ov", "torch"]
-    runs = [json.loads(path.read_text()) for path in sorted((FOLDER / "results").glob("cpu_2_threads_[0-9].json"))]
+    runs = [read(path.name) for path in sorted((FOLDER / "results").glob("cpu_2_threads_[0-9].json"))]
     models = middle(runs)
     peaks = [row["peers"]["tenon"]["peak_gflops"] for run in runs for row in run]
     untrained = [row for row in models if row["model"] not in CASES]

@@ -14,6 +14,7 @@
 #include "base/half.h"
 #include "base/parallel.h"
 #include "network/network.h"
+#include "ops/pointwise_program.h"
 #include "target/target.h"
 
 namespace tenon {
@@ -32,6 +33,15 @@ struct TestInput {
   bool is_constant = false;
   Layout layout = Layout::kLinear;  // in which it arrives
 };
+
+/// Steps of a PointwiseProgram.
+inline PointwiseStep activation(nvinfer1::ActivationType type, int32_t a, float alpha = 0,
+                                float beta = 0) {
+  return {PointwiseStep::Family::kActivation, static_cast<int32_t>(type), a, -1, alpha, beta};
+}
+inline PointwiseStep binary(nvinfer1::ElementWiseOperation operation, int32_t a, int32_t b) {
+  return {PointwiseStep::Family::kElementWise, static_cast<int32_t>(operation), a, b};
+}
 
 inline Tensor random_tensor(const Shape& shape, uint32_t seed, float low = -1, float high = 1) {
   std::mt19937 random(seed);

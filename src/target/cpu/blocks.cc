@@ -20,7 +20,7 @@ int64_t pixels_per_block(int64_t pixels, int64_t depth, int64_t others) {
   int64_t block =
       std::clamp(kBlockFloats / std::max<int64_t>(depth, 1) / kProductPanel * kProductPanel,
                  kProductPanel, whole_panels(std::max<int64_t>(pixels, 1)));
-  const auto blocks = [&] { return (pixels + block - 1) / block * others; };
+  const auto blocks = [&] { return units(pixels, block) * others; };
   while (block > kLeast && blocks() < 4 * thread_count()) block = whole_panels(block / 2);
   return block;
 }

@@ -18,14 +18,6 @@ inline double tolerance(DataType type) {
   return type == DataType::kFLOAT ? 2e-5 : type == DataType::kHALF ? 1.5e-3 : 1.2e-2;
 }
 
-inline PointwiseStep activation(ActivationType function, int32_t a, float alpha = 0,
-                                float beta = 0) {
-  return {Family::kActivation, static_cast<int32_t>(function), a, -1, alpha, beta};
-}
-inline PointwiseStep binary(ElementWiseOperation function, int32_t a, int32_t b) {
-  return {Family::kElementWise, static_cast<int32_t>(function), a, b};
-}
-
 template <class Op> struct SlidingCase {
   const char* name;
   Op op;

@@ -15,6 +15,21 @@ void BlockConvolution::begin(const RunArguments& arguments, float*) {
   out_ = static_cast<float*>(arguments.outputs[0]);
 }
 
+std::string refusal_of_tensors(const KernelRequest& request) {
+  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
+  if (request.inputs.size() < 2 || !request.inputs[0].present || !request.inputs[1].present)
+    return "data or weights are missing";
+  return "";
+}
+
+std::string refusal_of_planes(const Shape& kernel, const KernelRequest& request) {
+  if (const std::string reason = refusal_of_tensors(request); !reason.empty()) return reason;
+  if (kernel.rank() != 2 || request.inputs[0].shape.rank() != 4
+      || request.outputs[0].shape.rank() != 4)
+    return "only two spatial axes are supported";
+  return "";
+}
+
 void lie_in(Layout layout, Kernel& kernel, const KernelRequest& request) {
   constexpr size_t kBias = 2, kFirstOperand = 3;
   const auto& inputs = request.inputs;

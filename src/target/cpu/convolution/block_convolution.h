@@ -13,6 +13,12 @@ namespace tenon::cpu {
 std::vector<Window> convolution_windows(const Convolution& op, std::span<const TensorSpec> inputs,
                                         const Shape& result);
 
+/// Why a convolution's or deconvolution's tensors cannot be taken: types but float32, no data or
+/// no weights; "" if they can.
+std::string refusal_of_tensors(const KernelRequest& request);
+/// The same, or that there are other than two spatial axes.
+std::string refusal_of_planes(const Shape& kernel, const KernelRequest& request);
+
 /// Data, result and operands of its shape are to lie in that layout; weights and bias are packed.
 void lie_in(Layout layout, Kernel& kernel, const KernelRequest& request);
 
@@ -47,9 +53,7 @@ template <class E> class BlockConvolutionKernel final : public Kernel {
 
 /// Offers E for a convolution, or says what of it does not fit.
 template <class E> Offer offer_block_convolution(const KernelRequest& request) {
-  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
-  if (request.inputs.size() < 2 || !request.inputs[0].present || !request.inputs[1].present)
-    return "data or weights are missing";
+  if (const std::string reason = refusal_of_tensors(request); !reason.empty()) return reason;
   const auto& op = static_cast<const Convolution&>(request.op);
   if (op.groups < 1 || op.output_maps < 1 || op.output_maps % op.groups)
     return "the attributes are inconsistent";

@@ -123,10 +123,10 @@ class ConvolutionExecution final : public BlockConvolution {
     if (pixels_ < kFewPixels) images_ = std::max<int64_t>(batch_, 1);
     const int64_t depth = part_ * window_, others = batch_ / images_ * groups_;
     block_ = pixels_per_block(images_ * pixels_, depth, others);
-    blocks_ = (images_ * pixels_ + block_ - 1) / block_;
+    blocks_ = units(images_ * pixels_, block_);
     const int64_t wanted = blocks_ * others < thread_count() ? thread_count() : 1;
-    per_slice_ = std::max<int64_t>((maps_ + wanted - 1) / wanted, std::min<int64_t>(maps_, 32));
-    slices_ = (maps_ + per_slice_ - 1) / per_slice_;
+    per_slice_ = std::max<int64_t>(units(maps_, wanted), std::min<int64_t>(maps_, 32));
+    slices_ = units(maps_, per_slice_);
     const double work = static_cast<double>(batch_ * groups_ * maps_ * pixels_)
                         * static_cast<double>(channels_ * window_);
     set_tasks(others * slices_ * blocks_, work, block_ * (depth + (images_ > 1 ? per_slice_ : 0)));

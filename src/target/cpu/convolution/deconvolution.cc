@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "target/cpu/blocks.h"
+#include "target/cpu/convolution/block_convolution.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/window.h"
 
@@ -126,10 +126,10 @@ class DeconvolutionExecution final : public BlockExecution {
     const int64_t others = batch_ * sizes_.groups;
     part_ = std::min(sizes_.channels, kBlockDepth);
     per_slice_ = std::clamp<int64_t>(kBlockDepth / sizes_.window, 1, sizes_.maps);
-    slices_ = (sizes_.maps + per_slice_ - 1) / per_slice_;
+    slices_ = units(sizes_.maps, per_slice_);
     const int64_t depth = part_ + per_slice_ * sizes_.window;
     block_ = pixels_per_block(pixels_, depth, others * slices_);
-    blocks_ = (pixels_ + block_ - 1) / block_;
+    blocks_ = units(pixels_, block_);
     const double work = static_cast<double>(batch_ * pixels_) * static_cast<double>(sizes_.count());
     set_tasks(others * slices_ * blocks_, work, block_ * depth, turns_ ? sizes_.count() : 0);
   }
@@ -224,9 +224,7 @@ class DeconvolutionKernel final : public Kernel {
 
 Offer offer_deconvolution(const KernelRequest& request) {
   const auto& op = static_cast<const Deconvolution&>(request.op);
-  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
-  if (request.inputs.size() < 2 || !request.inputs[0].present || !request.inputs[1].present)
-    return "data or weights are missing";
+  if (const std::string reason = refusal_of_tensors(request); !reason.empty()) return reason;
   const Shape& data = request.inputs[0].shape;
   if (op.kernel.rank() < 1 || op.kernel.rank() > kAxes || data.rank() != op.kernel.rank() + 2)
     return "only one to three spatial axes are supported";

@@ -29,8 +29,8 @@ struct Vectors {
   int64_t width() const {
     return layout == Layout::kChannelsLast ? channels : channel_block(layout);
   }
-  int64_t blocks() const { return (channels + width() - 1) / width(); }
-  int64_t per_block() const { return (width() + lanes() - 1) / lanes(); }
+  int64_t blocks() const { return units(channels, width()); }
+  int64_t per_block() const { return units(width(), lanes()); }
   /// Of a vector of a block.
   int64_t first_lane(int64_t vector) const { return std::min(vector * lanes(), width() - lanes()); }
 };
@@ -144,8 +144,8 @@ class DepthwiseExecution final : public BlockExecution {
     rows_ = std::clamp<int64_t>(kTaskFloats / floats, 1, std::max<int64_t>(height_, 1));
     per_slice_ = vectors;
     const auto count = [&] {
-      parts_ = (height_ + rows_ - 1) / rows_;
-      slices_ = (vectors + per_slice_ - 1) / per_slice_;
+      parts_ = units(height_, rows_);
+      slices_ = units(vectors, per_slice_);
       return blocks * parts_ * slices_;
     };
     const int64_t wanted = 4 * thread_count();
@@ -199,12 +199,9 @@ Tensor zeros(int64_t count) {
 }
 
 std::string refusal(const Convolution& op, const KernelRequest& request) {
-  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
-  if (request.inputs.size() < 2 || !request.inputs[0].present || !request.inputs[1].present)
-    return "data or weights are missing";
+  if (const std::string reason = refusal_of_planes(op.kernel, request); !reason.empty())
+    return reason;
   const Shape& data = request.inputs[0].shape;
-  if (op.kernel.rank() != 2 || data.rank() != 4 || request.outputs[0].shape.rank() != 4)
-    return "only two spatial axes are supported";
   if (op.groups < 2 || data[1] != op.groups || op.output_maps != op.groups)
     return "only one channel and one map in each group are supported";
   return "";

@@ -119,13 +119,6 @@ TEST_P(DepthwiseEpilogueTest, EqualsReference) {
   }
 }
 
-PointwiseStep activation(ActivationType type, int32_t a, float alpha = 0, float beta = 0) {
-  return {PointwiseStep::Family::kActivation, static_cast<int32_t>(type), a, -1, alpha, beta};
-}
-PointwiseStep binary(ElementWiseOperation operation, int32_t a, int32_t b) {
-  return {PointwiseStep::Family::kElementWise, static_cast<int32_t>(operation), a, b};
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Programs, DepthwiseEpilogueTest,
     testing::Values(
@@ -204,17 +197,11 @@ TEST(DepthwiseConvolutionTest, LoadsPlansOfMachinesWithOtherVectors) {
 }
 
 TEST(DepthwiseConvolutionTest, ThreadsDoNotMatter) {
-  const int before = thread_count();
   for (const auto& [shape, layout] : {std::pair{Shape{2, 64, 60, 60}, Layout::kLinear},
                                       {{1, 400, 14, 14}, Layout::kChannelsLast}}) {
     LayerTest test = layer(depthwise(shape[1], {3, 3}, {1, 1}, {1, 1}), shape, true, layout);
     ASSERT_EQ(test.offer(kName), "");
-    const Tensor one = test.run();
-    for (const int threads : {1, 2, 5}) {
-      set_thread_count(threads);
-      expect_identical(test.run(), one);
-    }
-    set_thread_count(before);
+    expect_identical_with(test, {1, 2, 5});
   }
 }
 

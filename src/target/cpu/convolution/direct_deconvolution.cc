@@ -119,12 +119,9 @@ class DirectDeconvolutionKernel final : public Kernel {
 };
 
 std::string refusal(const Deconvolution& op, const KernelRequest& request) {
-  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
-  if (request.inputs.size() < 2 || !request.inputs[0].present || !request.inputs[1].present)
-    return "data or weights are missing";
+  if (const std::string reason = refusal_of_planes(op.kernel, request); !reason.empty())
+    return reason;
   const Shape& data = request.inputs[0].shape;
-  if (op.kernel.rank() != 2 || data.rank() != 4 || request.outputs[0].shape.rank() != 4)
-    return "only two spatial axes are supported";
   if (op.groups != 1 || op.output_maps < 1 || data[1] < 1)
     return "only one group of known channels is supported";
   const auto all = [](const Shape& shape, int64_t value) {

@@ -32,7 +32,7 @@ class NarrowConvolution final : public BlockConvolution {
     require(horizontal_.stride == 1, "only a stride of 1 along rows is supported");
     lanes_ = channel_block(inputs[0].layout);
     channels_ = data[1];
-    planes_ = (channels_ + lanes_ - 1) / lanes_ * lanes_;
+    planes_ = units(channels_, lanes_) * lanes_;
     maps_ = op.output_maps;
     in_height_ = data[2];
     in_width_ = data[3];
@@ -73,9 +73,9 @@ class NarrowConvolution final : public BlockConvolution {
     rows_ = std::max<int64_t>(height_, 1);
     while (rows_ > 1
            && (floats(rows_) > kRowFloats
-               || (rows_ > 8 && (height_ + rows_ - 1) / rows_ * batch < 4 * thread_count())))
+               || (rows_ > 8 && units(height_, rows_) * batch < 4 * thread_count())))
       rows_ = (rows_ + 1) / 2;
-    blocks_ = (height_ + rows_ - 1) / rows_;
+    blocks_ = units(height_, rows_);
     in_rows_ = rows_of(rows_);
     for (int64_t c = 0; c < channels_; ++c)
       for (int64_t y = 0; y < vertical_.kernel; ++y)

@@ -114,7 +114,7 @@ std::unique_ptr<WinogradKernel> load(const Convolution& op, int64_t channels,
 // Whether it is worth a try: small images have more weights to read than they are multiplied with.
 bool may_be_quicker(const WinogradForm& form, const Shape& result) {
   if (form.work() > kMostWork) return false;
-  const auto tiles = [&](int64_t extent) { return (extent + form.results() - 1) / form.results(); };
+  const auto tiles = [&](int64_t extent) { return units(extent, form.results()); };
   const WinogradSplit split = split_winograd(form, result[0] * tiles(result[2]) * tiles(result[3]),
                                              1, second_level_cache_floats());
   const auto products = static_cast<double>(result.volume() * form.channels * form.kernel.volume());

@@ -60,8 +60,8 @@ class WinogradExecution final : public BlockExecution {
     width_ = data[3];
     out_height_ = result[2];
     out_width_ = result[3];
-    rows_ = (out_height_ + kept_ - 1) / kept_;
-    columns_ = (out_width_ + kept_ - 1) / kept_;
+    rows_ = units(out_height_, kept_);
+    columns_ = units(out_width_, kept_);
     tiles_ = data[0] * rows_ * columns_;
     split();
   }

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "target/cpu/blocks.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -13,10 +15,6 @@ constexpr double kColdFloatsPerCycle = 1;
 constexpr double kFloatsPerCycle = 2;
 /// Scratch memory of a task, in floats, unless even the smallest block wants more.
 constexpr int64_t kMostFloats = 4 << 20;
-
-int64_t parts_of(int64_t whole, int64_t part) {
-  return (whole + part - 1) / part;
-}
 
 // Of the thread that has most to do.
 double cycles_of(const WinogradForm& form, const WinogradSplit& split, int64_t threads,
@@ -28,9 +26,9 @@ double cycles_of(const WinogradForm& form, const WinogradSplit& split, int64_t t
   auto moved = static_cast<double>(data);
   if (data + products * split.kept_vectors > cache / 2)
     moved +=
-        static_cast<double>(data * parts_of(vectors, split.kept_vectors) + 2 * products * vectors);
+        static_cast<double>(data * units(vectors, split.kept_vectors) + 2 * products * vectors);
   const double multiplied = weights * static_cast<double>(split.block) / kProductsPerCycle;
-  const auto tasks = static_cast<double>(parts_of(split.blocks * split.slices, threads));
+  const auto tasks = static_cast<double>(units(split.blocks * split.slices, threads));
   return std::max(
       tasks * (std::max(multiplied, weights / kFloatsPerCycle) + moved / kFloatsPerCycle),
       weights / kColdFloatsPerCycle);
@@ -46,16 +44,16 @@ WinogradSplit split_winograd(const WinogradForm& form, int64_t tiles, int64_t th
   best.per_group = simd_kernels().winograd.most_sums / std::min(vectors, kPair);
   best.cycles = std::numeric_limits<double>::infinity();
   for (int64_t groups = 1; groups == 1 || (groups - 1) * best.per_group < tiles; groups *= 2)
-    for (int64_t slices = 1; slices <= std::min(threads, parts_of(vectors, kPair)); ++slices)
+    for (int64_t slices = 1; slices <= std::min(threads, units(vectors, kPair)); ++slices)
       for (int64_t kept = kPair; kept == kPair || kept < 2 * vectors; kept *= 2) {
         WinogradSplit split = best;
         // Blocks of equal size, and as many for each thread.
-        split.blocks = parts_of(tiles, groups * best.per_group);
-        if (split.blocks > threads) split.blocks = parts_of(split.blocks, threads) * threads;
-        split.block = std::max<int64_t>(parts_of(tiles, std::max<int64_t>(split.blocks, 1)), 1);
-        split.blocks = parts_of(tiles, split.block);
-        split.per_slice = parts_of(parts_of(vectors, slices), kPair) * kPair;
-        split.slices = parts_of(vectors, split.per_slice);
+        split.blocks = units(tiles, groups * best.per_group);
+        if (split.blocks > threads) split.blocks = units(split.blocks, threads) * threads;
+        split.block = std::max<int64_t>(units(tiles, std::max<int64_t>(split.blocks, 1)), 1);
+        split.blocks = units(tiles, split.block);
+        split.per_slice = units(units(vectors, slices), kPair) * kPair;
+        split.slices = units(vectors, split.per_slice);
         split.kept_vectors = std::min(kept, split.per_slice);
         const int64_t floats =
             form.planes() * split.block * (form.depth() + split.kept_vectors * form.lanes);

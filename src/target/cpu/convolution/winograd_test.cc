@@ -110,13 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(WinogradTest, ThreadsDoNotMatter) {
   LayerTest test = layer(sliding(64, {3, 3}, {1, 1}, {1, 1}), {1, 64, 14, 14});
   ASSERT_EQ(test.offer("winograd"), "");
-  const Tensor one = test.run();
-  const int before = thread_count();
-  for (const int threads : {1, 2, 5}) {
-    set_thread_count(threads);
-    expect_identical(test.run(), one);
-  }
-  set_thread_count(before);
+  expect_identical_with(test, {1, 2, 5});
 }
 
 struct EpilogueCase {
@@ -136,13 +130,6 @@ TEST_P(WinogradEpilogueTest, EqualsReference) {
   for (const Shape& shape : operands) inputs.push_back(data(shape, 11));
   LayerTest test(op, inputs);
   check(test, "winograd", kTolerance);
-}
-
-PointwiseStep activation(ActivationType type, int32_t a, float alpha = 0, float beta = 0) {
-  return {PointwiseStep::Family::kActivation, static_cast<int32_t>(type), a, -1, alpha, beta};
-}
-PointwiseStep binary(ElementWiseOperation operation, int32_t a, int32_t b) {
-  return {PointwiseStep::Family::kElementWise, static_cast<int32_t>(operation), a, b};
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -7,13 +7,6 @@ using nvinfer1::ActivationType;
 using nvinfer1::ElementWiseOperation;
 using Family = PointwiseStep::Family;
 
-PointwiseStep activation(ActivationType type, int32_t a, float alpha = 0, float beta = 0) {
-  return {Family::kActivation, static_cast<int32_t>(type), a, -1, alpha, beta};
-}
-PointwiseStep binary(ElementWiseOperation operation, int32_t a, int32_t b) {
-  return {Family::kElementWise, static_cast<int32_t>(operation), a, b};
-}
-
 Convolution convolution(int64_t maps, const Shape& kernel, int64_t stride = 1, int64_t pad = 0,
                         int64_t groups = 1) {
   Convolution op;

@@ -148,13 +148,18 @@ uint8_t* place_of(uint8_t* tile, int64_t pixel, int64_t at) {
          + k % kTileBytes;
 }
 
+// Of so many bytes, 1 to kTileBytes.
+__mmask64 mask_of_first(int64_t count) {
+  return ~uint64_t{0} >> (kTileBytes - count);
+}
+
 // Stores `count` bytes where a block of a tile has `room` for them. More may be written where there
 // is room: it is written again later, or counts for nothing.
 void store_bytes(__m512i bytes, int64_t count, int64_t room, uint8_t* to) {
   if (room == kTileBytes) return _mm512_store_si512(to, bytes);
   if (count <= kTileBytes / 2 && room >= kTileBytes / 2)
     return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(bytes));
-  _mm512_mask_storeu_epi8(to, ~uint64_t{0} >> (kTileBytes - count), bytes);
+  _mm512_mask_storeu_epi8(to, mask_of_first(count), bytes);
 }
 
 // Pieces that end where a block of a tile does.
@@ -178,8 +183,7 @@ void place(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* tile, int64_t 
     }
   }
   in_pieces(n, tile, pixel, at, [&](int64_t done, int64_t count) {
-    const __m512i bytes =
-        _mm512_maskz_loadu_epi8(~uint64_t{0} >> (kTileBytes - count), from + done);
+    const __m512i bytes = _mm512_maskz_loadu_epi8(mask_of_first(count), from + done);
     return _mm512_xor_si512(bytes, flips);
   });
 }
@@ -193,18 +197,17 @@ void place_rows(const uint8_t* from, int64_t step, int64_t rows, int64_t n, uint
     return;
   }
   const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
-  const auto mask_of = [](int64_t count) { return ~uint64_t{0} >> (kTileBytes - count); };
   uint8_t* block = tile + pixel * kTileBytes;
   int64_t used = 0;  // of the block
   for (int64_t r = 0; r < rows; ++r, from += step) {
-    const __m512i row = _mm512_maskz_loadu_epi8(mask_of(n), from);
+    const __m512i row = _mm512_maskz_loadu_epi8(mask_of_first(n), from);
     _mm512_storeu_si512(block + used, _mm512_xor_si512(row, flips));
     used += n;
     if (used < kTileBytes) continue;
     used -= kTileBytes;
     block += kTilePixels * kTileBytes;
     if (used == 0) continue;
-    const __m512i rest = _mm512_maskz_loadu_epi8(mask_of(used), from + n - used);
+    const __m512i rest = _mm512_maskz_loadu_epi8(mask_of_first(used), from + n - used);
     _mm512_store_si512(block, _mm512_xor_si512(rest, flips));
   }
 }
