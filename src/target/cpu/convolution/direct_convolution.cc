@@ -14,7 +14,6 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr size_t kBias = 2;
 /// Channels that are taken from rows: more fill a vector.
 constexpr int64_t kFewChannels = 4;
 /// Padded rows of a wider reach are mostly zeros, and may not fit memory.
@@ -182,20 +181,6 @@ class DirectExecution final : public BlockExecution {
   float* result_ = nullptr;
 };
 
-class DirectKernel final : public Kernel {
- public:
-  DirectKernel(const Convolution& op, const Tensor& weights, const Tensor& bias) : op_(op) {
-    packed = {weights, bias};
-  }
-  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
-                                     std::span<const TensorSpec> outputs) const override {
-    return std::make_unique<DirectExecution>(op_, packed[0], packed[1], inputs, outputs[0]);
-  }
-
- private:
-  Convolution op_;
-};
-
 std::string refusal(const Convolution& op, const KernelRequest& request) {
   if (const std::string reason = refusal_of_planes(op.kernel, request); !reason.empty())
     return reason;
@@ -220,27 +205,21 @@ std::string refusal(const Convolution& op, const KernelRequest& request) {
 Offer offer_direct_convolution(const KernelRequest& request) {
   const auto& op = static_cast<const Convolution&>(request.op);
   if (const std::string reason = refusal(op, request); !reason.empty()) return reason;
-  const bool has_bias = request.inputs.size() > kBias && request.inputs[kBias].present;
-  const auto* constants = request.constants.data();
   const int64_t channels = request.inputs[0].shape[1];
-  Tensor weights, bias;
+  DirectWeights packed;
   if (request.stored != nullptr) {
-    auto stored = stored_weights(*request.stored);
-    weights = std::move(stored.weights);
-    bias = std::move(stored.bias);
+    packed = stored_weights(*request.stored);
   } else {
-    if (constants[1] == nullptr || (has_bias && constants[kBias] == nullptr))
-      return "only constant weights are supported";
-    if (constants[1]->count() != Shape({op.output_maps, channels, op.kernel.volume()}).volume()
-        || (has_bias && constants[kBias]->count() != op.output_maps))
-      return "weights or bias do not fit the attributes";
+    const int64_t count = Shape({op.output_maps, channels, op.kernel.volume()}).volume();
+    if (const auto reason = refusal_of_constants(request, count, op.output_maps); !reason.empty())
+      return reason;
     const int64_t depth = channels * op.kernel.volume();
-    weights = Tensor(DataType::kFLOAT, {padded_maps(op.output_maps) * depth});
-    write_panels(constants[1]->data<float>(), {depth, 1}, op.output_maps, depth,
-                 weights.mutable_data<float>());
-    bias = padded_bias(has_bias ? constants[kBias] : nullptr, op.output_maps);
+    packed.weights = Tensor(DataType::kFLOAT, {padded_maps(op.output_maps) * depth});
+    write_panels(request.constants[1]->data<float>(), {depth, 1}, op.output_maps, depth,
+                 packed.weights.mutable_data<float>());
+    packed.bias = padded_bias(constant_bias(request), op.output_maps);
   }
-  auto kernel = std::make_unique<DirectKernel>(op, weights, bias);
+  auto kernel = std::make_unique<DirectKernel<Convolution, DirectExecution>>(op, packed);
   lie_in(direct_layout(), *kernel, request);
   if (channels <= kFewChannels) kernel->input_layouts[0] = Layout::kLinear;
   if (request.stored != nullptr) return kernel;

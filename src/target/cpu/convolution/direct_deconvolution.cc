@@ -13,8 +13,6 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr size_t kBias = 2;
-
 class DirectDeconvolution final : public BlockExecution {
  public:
   DirectDeconvolution(const Deconvolution& op, const Tensor& weights, const Tensor& bias,
@@ -103,21 +101,6 @@ class DirectDeconvolution final : public BlockExecution {
   float* result_ = nullptr;
 };
 
-class DirectDeconvolutionKernel final : public Kernel {
- public:
-  DirectDeconvolutionKernel(const Deconvolution& op, const Tensor& weights, const Tensor& bias)
-      : op_(op) {
-    packed = {weights, bias};
-  }
-  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
-                                     std::span<const TensorSpec> outputs) const override {
-    return std::make_unique<DirectDeconvolution>(op_, packed[0], packed[1], inputs, outputs[0]);
-  }
-
- private:
-  Deconvolution op_;
-};
-
 std::string refusal(const Deconvolution& op, const KernelRequest& request) {
   if (const std::string reason = refusal_of_planes(op.kernel, request); !reason.empty())
     return reason;
@@ -139,28 +122,22 @@ std::string refusal(const Deconvolution& op, const KernelRequest& request) {
 Offer offer_direct_deconvolution(const KernelRequest& request) {
   const auto& op = static_cast<const Deconvolution&>(request.op);
   if (const std::string reason = refusal(op, request); !reason.empty()) return reason;
-  const bool has_bias = request.inputs.size() > kBias && request.inputs[kBias].present;
-  const auto* constants = request.constants.data();
   const int64_t channels = request.inputs[0].shape[1], window = op.kernel.volume();
-  Tensor weights, bias;
+  DirectWeights packed;
   if (request.stored != nullptr) {
-    auto stored = stored_weights(*request.stored);
-    weights = std::move(stored.weights);
-    bias = std::move(stored.bias);
+    packed = stored_weights(*request.stored);
   } else {
-    if (constants[1] == nullptr || (has_bias && constants[kBias] == nullptr))
-      return "only constant weights are supported";
-    if (constants[1]->count() != Shape({channels, op.output_maps, window}).volume()
-        || (has_bias && constants[kBias]->count() != op.output_maps))
-      return "weights or bias do not fit the attributes";
+    const int64_t count = Shape({channels, op.output_maps, window}).volume();
+    if (const auto reason = refusal_of_constants(request, count, op.output_maps); !reason.empty())
+      return reason;
     const int64_t floats = padded_maps(op.output_maps) * channels;
-    weights = Tensor(DataType::kFLOAT, {floats * window});
+    packed.weights = Tensor(DataType::kFLOAT, {floats * window});
     for (int64_t place = 0; place < window; ++place)
-      write_panels(constants[1]->data<float>() + place, {window, op.output_maps * window},
-                   op.output_maps, channels, weights.mutable_data<float>() + place * floats);
-    bias = padded_bias(has_bias ? constants[kBias] : nullptr, op.output_maps);
+      write_panels(request.constants[1]->data<float>() + place, {window, op.output_maps * window},
+                   op.output_maps, channels, packed.weights.mutable_data<float>() + place * floats);
+    packed.bias = padded_bias(constant_bias(request), op.output_maps);
   }
-  auto kernel = std::make_unique<DirectDeconvolutionKernel>(op, weights, bias);
+  auto kernel = std::make_unique<DirectKernel<Deconvolution, DirectDeconvolution>>(op, packed);
   lie_in(direct_layout(), *kernel, request);
   return kernel;
 }

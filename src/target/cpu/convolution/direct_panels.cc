@@ -6,6 +6,15 @@
 #include "base/parallel.h"
 
 namespace tenon::cpu {
+namespace {
+
+constexpr size_t kBias = 2;
+
+bool has_bias(const KernelRequest& request) {
+  return request.inputs.size() > kBias && request.inputs[kBias].present;
+}
+
+}  // namespace
 
 void write_panels(const float* weights, const WeightSteps& steps, int64_t maps, int64_t depth,
                   float* panels) {
@@ -34,6 +43,19 @@ DirectWeights stored_weights(const StoredKernel& stored) {
               && packed[1].type() == DataType::kFLOAT,
           "{} stored tensors, expected weights and bias", packed.size());
   return {packed[0], packed[1]};
+}
+
+std::string refusal_of_constants(const KernelRequest& request, int64_t weights, int64_t maps) {
+  const Tensor* const bias = constant_bias(request);
+  if (request.constants[1] == nullptr || (has_bias(request) && bias == nullptr))
+    return "only constant weights are supported";
+  if (request.constants[1]->count() != weights || (bias != nullptr && bias->count() != maps))
+    return "weights or bias do not fit the attributes";
+  return "";
+}
+
+const Tensor* constant_bias(const KernelRequest& request) {
+  return has_bias(request) ? request.constants[kBias] : nullptr;
 }
 
 DirectTasks::DirectTasks(int64_t images, int64_t strips, int64_t floats, int64_t vectors)

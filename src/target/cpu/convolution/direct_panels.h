@@ -1,4 +1,4 @@
-// Weights, layout and tasks of our direct convolution and deconvolution.
+// Weights, layout, kernel and tasks of our direct convolution and deconvolution.
 #pragma once
 
 #include "base/tensor.h"
@@ -39,6 +39,27 @@ struct DirectWeights {
 /// What a plan stored; whether it fits is for the execution to say. Throws Error when it is no
 /// weights and bias.
 DirectWeights stored_weights(const StoredKernel& stored);
+
+/// Why constants cannot be packed: they are missing, or are other than so many weights and a bias
+/// for each of `maps`; "" if they can.
+std::string refusal_of_constants(const KernelRequest& request, int64_t weights, int64_t maps);
+/// The constant bias of a layer; null if it has none.
+const Tensor* constant_bias(const KernelRequest& request);
+
+/// The kernel of a layer that E executes with such weights.
+template <class Layer, class E> class DirectKernel final : public Kernel {
+ public:
+  DirectKernel(const Layer& op, const DirectWeights& weights) : op_(op) {
+    packed = {weights.weights, weights.bias};
+  }
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    return std::make_unique<E>(op_, packed[0], packed[1], inputs, outputs[0]);
+  }
+
+ private:
+  Layer op_;
+};
 
 /// Tasks of some strips and some panels of maps of one image: as many strips as the second-level
 /// cache holds, but enough tasks for all threads.
