@@ -6,7 +6,9 @@ Runs where tools/gpu_check does, and unpacks its archive if it is there. It need
 onnx. PyTorch runs the model eagerly in a CUDA graph (convolutions with channels last), and with --compile also as
 torch.compile makes it. Weights are random; `error` is Tenon's largest distance from what PyTorch computes with the
 same weights in float32, as a part of the range, and `of torch` that of PyTorch's own fp16. Memory is what PyTorch's
-allocator reserves (weights, graph, input), and what the GPU has less of with Tenon's engine (cuDNN's and cuBLAS's own code included, the CUDA context not).
+allocator reserves (weights, graph, input), and what the GPU has less of with Tenon's engine (cuDNN's and cuBLAS's own
+code included, the CUDA context not). `fp32` is how far the CUDA target is from the CPU target in float32 without TF32,
+as a part of the range, for batches of at most 8.
 """
 import argparse
 import json
@@ -88,6 +90,14 @@ class Tenon:
             raise RuntimeError(f"{model.name} cannot be built: {done.stderr.strip()[-2000:]}")
         return plan, time.perf_counter() - start
 
+    def compute(self, model, target, inputs, outputs):
+        """What a target computes of a file of inputs."""
+        command = [self.build / "tools/tenon/tenon", "run", model, f"--target={target}", f"--inputs={inputs}", f"--outputs={outputs}"]
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment)
+        if done.returncode != 0:
+            raise RuntimeError(f"{model.name} cannot be run by the {target} target: {done.stderr.strip()[-2000:]}")
+        return dict(np.load(outputs))
+
     def profile(self, plan, path):
         """Writes what each layer of a plan takes."""
         command = [self.build / "tools/tenon/tenon", "bench", plan, "--dumpProfile", "--duration", "0.2", "--iterations", "10"]
@@ -102,6 +112,16 @@ class Tenon:
             return Worker(command)
         except RuntimeError:
             raise RuntimeError("Tenon cannot run it") from None  # it has said why
+
+
+def float32_error(model, batch, values, tenon, folder):
+    """How far the CUDA target is from the CPU target in float32."""
+    fixed = with_batch(folder / f"{model}_float32.onnx", batch)
+    inputs = folder / "inputs_float32.npz"
+    np.savez(inputs, input=values.astype(np.float32))
+    cuda, cpu = (tenon.compute(fixed, target, inputs, folder / f"outputs_{target}.npz") for target in ("cuda", "cpu"))
+    fixed.unlink()
+    return difference(cuda, cpu)
 
 
 def measure(model, batch, torch, tenon, folder, options):
@@ -129,15 +149,17 @@ def measure(model, batch, torch, tenon, folder, options):
     return row | {"build_s": cold, "warm_s": warm, "device_mb": worker.facts["device_mb"],
                   "torch_mb": torch.reserved_mb[str(batch)],
                   "error": difference(dict(np.load(outputs)), {"output": arrays["exact"]}),
-                  "torch_error": difference({"output": arrays["output"]}, {"output": arrays["exact"]})}
+                  "torch_error": difference({"output": arrays["output"]}, {"output": arrays["exact"]}),
+                  "float32_error": float32_error(model, batch, arrays["input"], tenon, folder) if batch <= 8 else None}
 
 
 def show(row):
     warm = f"{row['warm_s']:7.1f}" if row["warm_s"] is not None else f"{'':7}"
     compiled = f"{row['compile']:9.3f}" if "compile" in row else f"{'':9}"
+    exact = f"{row['float32_error']:10.1e}" if row["float32_error"] is not None else ""
     print(f"{row['model']:14}{row['batch']:5}{row['tenon']:9.3f}{row['torch']:9.3f}{compiled}"
           f"{row['torch'] / row['tenon']:7.2f}x{row['build_s']:8.1f}{warm}{row['device_mb']:9.0f}{row['torch_mb']:9.0f}"
-          f"{row['error']:10.1e}{row['torch_error']:10.1e}", flush=True)
+          f"{row['error']:10.1e}{row['torch_error']:10.1e}{exact}", flush=True)
 
 
 def main():
@@ -153,7 +175,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file")
     options = parser.parse_args()
     print(f"{'; '.join(gpu_names())}\n\n{'milliseconds':14}{'batch':>5}{'Tenon':>9}{'eager':>9}"
-          f"{'compiled' if options.compile else '':>9}{'':>8}{'build s':>8}{'warm':>7}{'MB':>9}{'torch MB':>9}{'error':>10}{'of torch':>10}",
+          f"{'compiled' if options.compile else '':>9}{'':>8}{'build s':>8}{'warm':>7}{'MB':>9}{'torch MB':>9}{'error':>10}{'of torch':>10}{'fp32':>10}",
           flush=True)
     manifest = unpack()
     tenon = Tenon(options.build or ROOT / manifest["build"], options.tenon_build)

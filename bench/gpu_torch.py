@@ -2,7 +2,7 @@
 
     python gpu_torch.py MODEL FOLDER BATCHES [compile]
 
-Writes FOLDER/MODEL.onnx (fp16, any batch), prints a line and waits for one on standard input, since a GPU that is not
+Writes FOLDER/MODEL.onnx (fp16, any batch) and FOLDER/MODEL_float32.onnx with the same weights, prints a line and waits for one on standard input, since a GPU that is not
 quiet would choose other algorithms. Then writes MODEL_BATCH.npz for each batch, with `input`, what PyTorch computes
 (`output`) and what it computes with the same weights in float32 (`exact`), and prints a line of JSON with the
 megabytes that PyTorch reserves for each batch. Then it answers each line "PEER BATCH SECONDS" with a JSON list of milliseconds. It needs torch with CUDA, torchvision and onnx.
@@ -35,14 +35,15 @@ def classifier(name):
 
 @torch.no_grad()
 def export(model, path):
-    """The model as ONNX: `input` (batch, 3, 224, 224) to `output` (batch, 1000), both float16.
+    """The model as ONNX: `input` (batch, 3, 224, 224) to `output` (batch, 1000), of its weights' type.
 
     Batch norms stay: the exporter would fold them into convolutions in float16, which rounds twice.
     """
     has_norms = any(isinstance(module, torch.nn.BatchNorm2d) for module in model.modules())
     mode = torch.onnx.TrainingMode
     torch.backends.mha.set_fastpath_enabled(False)  # ONNX has no operator for it
-    torch.onnx.export(model, (torch.randn(2, 3, 224, 224, dtype=torch.half, device="cuda"),), str(path), dynamo=False,
+    picture = torch.randn(2, 3, 224, 224, dtype=next(model.parameters()).dtype, device="cuda")
+    torch.onnx.export(model, (picture,), str(path), dynamo=False,
                       opset_version=OPSET, input_names=["input"], output_names=["output"],
                       training=mode.PRESERVE if has_norms else mode.EVAL,
                       dynamic_axes={"input": {0: "batch"}, "output": {0: "batch"}})
@@ -131,6 +132,7 @@ def main():
     torch.backends.cudnn.benchmark = True
     model = classifier(name)
     export(model, folder / f"{name}.onnx")
+    export(copy.deepcopy(model).float(), folder / f"{name}_float32.onnx")
     print("{}", flush=True)
     sys.stdin.readline()
     calls, reserved = prepare(model, name, folder, batches, "compile" in sys.argv[4:])

@@ -100,11 +100,12 @@ def load_table(rows, idle):
 
 def gpu_table(rows):
     """Milliseconds, memory and errors on a GPU; PyTorch's behind Tenon's."""
-    lines = ["| model | batch | ms | PyTorch | MB | PyTorch | error | PyTorch | build, s | again |", "|---" * 10 + "|"]
+    lines = ["| model | batch | ms | PyTorch | MB | PyTorch | error | PyTorch | fp32 | build, s | again |", "|---" * 11 + "|"]
     for row in rows:
         quicker = min(row[peer] for peer in ("torch", "compile") if peer in row)
         cells = [row["model"], row["batch"], number(row["tenon"]), f"{number(quicker)} ({quicker / row['tenon']:.2f})",
                  number(row["device_mb"]), number(row["torch_mb"]), f"{row['error']:.1e}", f"{row['torch_error']:.1e}",
+                 f"{row['float32_error']:.1e}" if row["float32_error"] is not None else "",
                  *(f"{row[key]:.1f}" if row.get(key) else "" for key in ("build_s", "warm_s"))]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
@@ -166,7 +167,8 @@ Medians; the number in brackets is the peer's median over Tenon's. The geometric
 ## Models on an NVIDIA H200, fp16
 
 Medians of the replay of a CUDA graph, PyTorch 2.11 in the same run: the quicker of those measured, in brackets its time over
-Tenon's. Errors are distances from float32 with the same weights, which are random, as a part of the outputs' range.
+Tenon's. Errors are distances from float32 with the same weights, which are random, as a part of the outputs' range. fp32 is how far
+the CUDA target is from the CPU target in float32 without TF32, too.
 A plan is built again with the timing cache of the first time.
 
 {gpu_table(read("gpu_h200.json"))}

@@ -22,7 +22,7 @@ using tool::Array;
 using tool::Arrays;
 
 // The largest error, as a part of the range of the values that are right.
-constexpr double kError = 1e-3;
+constexpr double kError = 1e-4;
 
 // The same with layers in float16, whose numbers have 11 bits. Edges of what the text detector
 // finds are steep: rounding the operands of one of its convolutions alone moves a pixel by 0.04.

@@ -8,7 +8,7 @@ import tempfile
 
 from gpu.machine import LIBRARIES, ROOT
 from gpu.python_tests import PACKAGE
-from gpu.suites import BENCHMARK, MODELS, SUITES, TWO
+from gpu.suites import BENCHMARK, LARGE_MODELS, SUITES, TWO, real_models
 
 ARCHIVE = ROOT / ".gpu/check.tar.xz"
 MANIFEST = ".gpu/manifest.json"
@@ -87,7 +87,8 @@ def stage(build, names, folder):
     for name, path in needed.items():
         own = path.is_relative_to(build)
         copy(path.resolve(), folder / (inside / path.relative_to(build) if own else pathlib.Path(LIBRARIES) / name))
-    for model in MODELS if not names or "models" in names else ():
+    models = real_models() if "models" in names else set(real_models()) - set(LARGE_MODELS) if not names else ()
+    for model in sorted(models):
         source = ROOT / ".cache/models" / model
         shutil.copytree(source, folder / ".cache/models" / model)
         shutil.copy(source.with_suffix(".onnx"), folder / ".cache/models")

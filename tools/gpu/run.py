@@ -97,21 +97,22 @@ def summary_of(log):
     return shown
 
 
-def report(path, manifest, gpus, rows, options):
-    """docs/gpu.md: what the last run printed."""
+def report(path, manifest, gpus, rows):
+    """docs/gpu.md: what the last run of each suite printed."""
     lines = ["# The suites on a GPU", "",
              "`tools/gpu_check` runs the suites of the CPU target on the CUDA target, and writes this page. What each suite is,",
              "`tools/gpu_check --help` says.", "",
              f"{datetime.date.today()}, {gpus[0].replace(', ', ', driver ')}"
              + (f", {len(gpus)} GPUs" if len(gpus) > 1 else "") + f", {platform.freedesktop_os_release().get('PRETTY_NAME', 'Linux')}.",
              "", "| suite | passed | failed | seconds | commit |", "|---|---|---|---|---|"]
-    lines += [f"| {name} | {passed} | {failed} | {seconds:.0f} | {manifest['commit']} |" for name, passed, failed, seconds in rows]
+    last = {}
+    for line in PAGE.read_text().split("|---|---|---|---|---|\n")[-1].splitlines() if PAGE.exists() else ():
+        last[line.split("|")[1].strip()] = line
+    for name, passed, failed, seconds in rows:
+        last[name] = f"| {name} | {passed} | {failed} | {seconds:.0f} | {manifest['commit']} |"
+    known = [suite.name for suite in (*SUITES, *SANITIZED, *TWO)]
+    lines += [last[name] for name in known if name in last]
     path.parent.mkdir(parents=True, exist_ok=True)
-    if options.sanitize or options.two:  # added to what the suites wrote
-        old = PAGE.read_text().splitlines() if PAGE.exists() else lines[:lines.index("|---|---|---|---|---|") + 1]
-        names = {row[0] for row in rows}
-        old = [line for line in old if line.split("|")[1:2] == [] or line.split("|")[1].strip() not in names]
-        lines = old + lines[lines.index("|---|---|---|---|---|") + 1:]
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -131,5 +132,5 @@ def run(options):
     print("\n".join(summary_of(options.log)[:options.show]))
     print(f"{sum(row[1] for row in rows)} passed, {failed} failed, {time.monotonic() - start:.0f} s; details in {options.log}")
     if options.report or not (options.suites or options.tests):
-        report(options.report or PAGE, manifest, gpus, rows, options)
+        report(options.report or PAGE, manifest, gpus, rows)
     return 1 if failed else 0
