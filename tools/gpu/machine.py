@@ -24,6 +24,7 @@ class Suite:
     what: str
     programs: tuple  # in the build's folder
     run: object
+    data: tuple = ()  # folders that git does not have; the suite is left out where they are missing
 
 
 def output_of(machine, command, seconds, environment=None, folder=ROOT):

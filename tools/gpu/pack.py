@@ -8,7 +8,7 @@ import tempfile
 
 from gpu.machine import LIBRARIES, ROOT
 from gpu.python_tests import PACKAGE
-from gpu.suites import BENCHMARK, LARGE_MODELS, SUITES, TWO, real_models
+from gpu.suites import BENCHMARK, MODELS, MODELS_FOLDER, SUITES, TWO
 
 ARCHIVE = ROOT / ".gpu/check.tar.xz"
 MANIFEST = ".gpu/manifest.json"
@@ -63,7 +63,7 @@ def commit():
 
 
 def stage(build, names, folder):
-    """Fills a folder with what is unpacked over a checkout, for the suites of these names (none: all)."""
+    """Fills a folder with what is unpacked over a checkout, for the suites of these names (none: all but "large models")."""
     inside = build.relative_to(ROOT)
     programs = {path for suite in (*SUITES, *TWO) if not names or suite.name in names for path in suite.programs}
     if not names:
@@ -87,11 +87,10 @@ def stage(build, names, folder):
     for name, path in needed.items():
         own = path.is_relative_to(build)
         copy(path.resolve(), folder / (inside / path.relative_to(build) if own else pathlib.Path(LIBRARIES) / name))
-    models = real_models() if "models" in names else set(real_models()) - set(LARGE_MODELS) if not names else ()
-    for model in sorted(models):
-        source = ROOT / ".cache/models" / model
-        shutil.copytree(source, folder / ".cache/models" / model)
-        shutil.copy(source.with_suffix(".onnx"), folder / ".cache/models")
+    for model in (model for suite in names or ["models"] for model in MODELS.get(suite, ())):
+        source, to = MODELS_FOLDER / model, folder / MODELS_FOLDER.relative_to(ROOT)
+        shutil.copytree(source, to / model)
+        shutil.copy(source.with_suffix(".onnx"), to)
     (folder / MANIFEST).write_text(json.dumps({"commit": commit(), "source": str(ROOT), "build": str(inside)}))
 
 

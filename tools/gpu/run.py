@@ -55,6 +55,7 @@ def chosen(options, build):
     """The suites that the command line names, of those that the build has."""
     suites = [*SUITES] if not (options.sanitize or options.two) else []
     suites = [suite for suite in suites if suite.programs != (PACKAGE,) or (build / PACKAGE).exists()]
+    suites = [suite for suite in suites if all(folder.exists() for folder in suite.data)]
     suites += SANITIZED if options.sanitize else ()
     suites += TWO if options.two else ()
     known = [suite.name for suite in suites]

@@ -9,13 +9,10 @@ from gpu import gtest
 from gpu.machine import ROOT, Suite, output_of
 from gpu.python_tests import PACKAGE, python_tests
 
-# Too large for an archive with all suites; one of the suite "models" alone has them.
-LARGE_MODELS = ("ppocrv4_rec", "tiny_yolov3")
-
-
-def real_models():
-    """Names of the real models that are here."""
-    return sorted(path.parent.name for path in (ROOT / ".cache/models").glob("*/stamp"))
+# The real models that each suite needs. The large ones need an archive of their own.
+MODELS = {"models": ("basic_pitch", "espcn_x3", "magika_v3", "mnist_cnn", "ppocr_cls", "ppocrv4_det", "silero_vad_v6"),
+          "large models": ("ppocrv4_rec", "tiny_yolov3")}
+MODELS_FOLDER = ROOT / ".cache/models"
 
 
 def google(program, pattern="*", before=(), seconds=40, parts=None):
@@ -26,11 +23,12 @@ def google(program, pattern="*", before=(), seconds=40, parts=None):
     return run
 
 
-def models(machine):
-    """The tests of the real models that are here."""
-    if not (names := real_models()):
-        return gtest.Outcome([], {"the suite": "there are no models: run `./dev models`"})
-    return google("test/models/test_models", ":".join(f"*/{name}" for name in names), seconds=90)(machine)
+def models(suite):
+    """The suite of some real models against ONNX Runtime."""
+    names = MODELS[suite]
+    return Suite(suite, f"against ONNX Runtime: {', '.join(names)}", ("test/models/test_models",),
+                 google("test/models/test_models", ":".join(f"*/{name}" for name in names), seconds=90),
+                 tuple(MODELS_FOLDER / name for name in names))
 
 
 def counted(passed, failed, text):
@@ -134,7 +132,8 @@ SUITES = (
     Suite("plugin kernels", "plugins' cases without the engine, in both protocols", ("test/cuda/cuda_cases",),
           lambda machine: plugin_cases(machine, ROOT / "plugins")),
     Suite("goldens", "whole models against PyTorch", ("test/golden/test_golden",), google("test/golden/test_golden")),
-    Suite("models", "real models against ONNX Runtime", ("test/models/test_models",), models),
+    models("models"),
+    models("large models"),
     Suite("api", "the API's tests, with memory that host and GPU see", ("src/api/test_api",), google("src/api/test_api", seconds=20)),
     Suite("programs", "programs in the style of TensorRT 8", ("test/programs8x/test_programs8x",),
           google("test/programs8x/test_programs8x")),
