@@ -207,12 +207,8 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
       weights = {Source::From::kScratch, *e.moved_at};
     }
     if (lie != made.weights_desc()) {
-      const auto reorder = call("reorder of weights", [&] {
-        return dnnl::reorder::primitive_desc(engine(), lie, engine(), made.weights_desc());
-      });
       const Source copy{Source::From::kScratch, e.main.reserve(made.weights_desc().get_size())};
-      e.main.add(reorder,
-                 {{DNNL_ARG_FROM, weights, lie}, {DNNL_ARG_TO, copy, made.weights_desc()}});
+      e.main.add_reorder("reorder of weights", weights, lie, copy, made.weights_desc());
       weights = copy;
     }
     e.main.add(made, {{DNNL_ARG_SRC, {Source::From::kInput, In::kData}, made.src_desc()},

@@ -127,6 +127,18 @@ void PrimitiveExecution::add(const dnnl::primitive_desc_base& description,
   steps_.push_back(std::move(step));
 }
 
+void PrimitiveExecution::add_reorder(const char* what, const Source& source,
+                                     const memory::desc& from, const Source& destination,
+                                     const memory::desc& to) {
+  if (to.get_size() == 0) return;
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const auto description = call(what, [&] {
+    return dnnl::reorder::primitive_desc(engine(), from, engine(), to, attributes);
+  });
+  add(description, {{DNNL_ARG_FROM, source, from}, {DNNL_ARG_TO, destination, to}});
+}
+
 size_t PrimitiveExecution::reserve(size_t bytes) {
   const size_t offset = scratch_;
   scratch_ += aligned(bytes);

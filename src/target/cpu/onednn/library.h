@@ -54,6 +54,9 @@ class PrimitiveExecution final : public Execution {
   PrimitiveExecution();
   /// Adds a primitive; its scratchpad becomes part of ours.
   void add(const dnnl::primitive_desc_base& description, std::vector<Argument> arguments);
+  /// Adds a change of layout, unless there are no elements: oneDNN 2.5 divides by their number.
+  void add_reorder(const char* what, const Source& source, const dnnl::memory::desc& from,
+                   const Source& destination, const dnnl::memory::desc& to);
   /// The offset of that much memory in the scratch.
   size_t reserve(size_t bytes);
   /// Runs afterwards; its inputs are `result`, then ours from `first` on.

@@ -103,11 +103,8 @@ PackedWeights pack(const void* constant, const memory::desc& from, const memory:
     return packed;
   }
   PrimitiveExecution execution;
-  const auto description = call("packing of weights", [&] {
-    return dnnl::reorder::primitive_desc(engine(), from, engine(), to);
-  });
-  execution.add(description, {{DNNL_ARG_FROM, {Source::From::kInput, 0}, from},
-                              {DNNL_ARG_TO, {Source::From::kOutput, 0}, to}});
+  execution.add_reorder("packing of weights", {Source::From::kInput, 0}, from,
+                        {Source::From::kOutput, 0}, to);
   const auto scratch = allocate_aligned(execution.scratch_bytes());
   void* const output = packed.memory.mutable_data<void>();
   in_arena([&] { execution.run({{&constant, 1}, {&output, 1}, scratch.get()}); });

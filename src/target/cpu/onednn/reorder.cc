@@ -20,15 +20,10 @@ class ReorderKernel final : public Kernel {
   }
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
-    if (outputs[0].shape.volume() == 0) return std::make_unique<EmptyExecution>();
-    const auto from = desc_of(inputs[0].shape, inputs[0].layout);
-    const auto to = desc_of(outputs[0].shape, outputs[0].layout);
-    const auto description = call("reorder", [&] {
-      return dnnl::reorder::primitive_desc(engine(), from, engine(), to, attributes_of({}, {}));
-    });
     auto execution = std::make_unique<PrimitiveExecution>();
-    execution->add(description, {{DNNL_ARG_FROM, {Source::From::kInput, 0}, from},
-                                 {DNNL_ARG_TO, {Source::From::kOutput, 0}, to}});
+    execution->add_reorder("reorder", {Source::From::kInput, 0},
+                           desc_of(inputs[0].shape, inputs[0].layout), {Source::From::kOutput, 0},
+                           desc_of(outputs[0].shape, outputs[0].layout));
     return execution;
   }
 };

@@ -290,12 +290,8 @@ std::unique_ptr<Execution> WeightedKernel::prepare(std::span<const TensorSpec> i
     made = make(operands, inputs, outputs);
     operands.weights = made.description.weights_desc();
     if (operands.weights != at_hand) {
-      const auto reorder = call("reorder of weights", [&] {
-        return dnnl::reorder::primitive_desc(engine(), at_hand, engine(), operands.weights);
-      });
       const Source copy{Source::From::kScratch, execution->reserve(operands.weights.get_size())};
-      execution->add(reorder,
-                     {{DNNL_ARG_FROM, weights, at_hand}, {DNNL_ARG_TO, copy, operands.weights}});
+      execution->add_reorder("reorder of weights", weights, at_hand, copy, operands.weights);
       weights = copy;
     }
   }

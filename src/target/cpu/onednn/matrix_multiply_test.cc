@@ -1,0 +1,19 @@
+#include <gtest/gtest.h>
+
+#include "ops/matrix_multiply.h"
+#include "target/testing.h"
+
+namespace tenon::cpu {
+namespace {
+
+TEST(MatrixMultiplyTest, WithoutTermsIsZeroHoweverItsWeightsWereStored) {
+  LayerTest test(MatrixMultiply{}, {data({2, 0}), constant({0, 16})});
+  ASSERT_EQ(test.offer("onednn_matrix_multiply"), "");
+  StoredKernel turned = test.stored();
+  for (auto& [name, value] : turned.state)
+    if (name == "order") value = std::vector<int64_t>{1, 0};
+  expect_identical(test.run(*test.load(turned)), Tensor::of<float>(DataType::kFLOAT, {2, 16}, std::vector<float>(32)));
+}
+
+}  // namespace
+}  // namespace tenon::cpu
