@@ -8,7 +8,7 @@ torch.compile makes it. Weights are random; `error` is Tenon's largest distance 
 same weights in float32, as a part of the range, and `of torch` that of PyTorch's own fp16. Memory is what PyTorch's
 allocator reserves (weights, graph, input), and what the GPU has less of with Tenon's engine (cuDNN's and cuBLAS's own
 code included, the CUDA context not). `fp32` is how far the CUDA target is from the CPU target in float32 without TF32,
-as a part of the range, for batches of at most 8.
+as a part of the range, for small batches.
 """
 import argparse
 import json
@@ -27,6 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 from gpu.pack import LIBRARIES  # noqa: E402
 from gpu.run import gpu_names, nvidia_libraries, unpack  # noqa: E402
+
+LARGEST_IN_FLOAT32 = 8  # batch; the CPU target takes long for more
 
 
 class Torch:
@@ -80,29 +82,28 @@ class Tenon:
         folders = [str(ROOT / LIBRARIES), *nvidia_libraries()]
         self.environment = dict(os.environ, TENON_TARGET="cuda", LD_LIBRARY_PATH=":".join(folders))
 
+    def command(self, *words):
+        """What a command of `tenon` prints."""
+        done = subprocess.run([self.build / "tools/tenon/tenon", *words], capture_output=True, text=True, env=self.environment)
+        if done.returncode != 0:
+            raise RuntimeError(f"tenon {' '.join(map(str, words))}: {done.stderr.strip()[-2000:]}")
+        return done.stdout
+
     def compile(self, model, folder):
         """Seconds that `tenon build` takes, the process's start included."""
         plan = folder / f"{model.stem}.plan"
-        command = [self.build / "tools/tenon/tenon", "build", model, "-o", plan, *self.options, f"--timingCacheFile={folder / 'timing.cache'}"]
         start = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, env=self.environment)
-        if done.returncode != 0:
-            raise RuntimeError(f"{model.name} cannot be built: {done.stderr.strip()[-2000:]}")
+        self.command("build", model, "-o", plan, *self.options, f"--timingCacheFile={folder / 'timing.cache'}")
         return plan, time.perf_counter() - start
 
     def compute(self, model, target, inputs, outputs):
         """What a target computes of a file of inputs."""
-        command = [self.build / "tools/tenon/tenon", "run", model, f"--target={target}", f"--inputs={inputs}", f"--outputs={outputs}"]
-        done = subprocess.run(command, capture_output=True, text=True, env=self.environment)
-        if done.returncode != 0:
-            raise RuntimeError(f"{model.name} cannot be run by the {target} target: {done.stderr.strip()[-2000:]}")
+        self.command("run", model, f"--target={target}", f"--inputs={inputs}", f"--outputs={outputs}")
         return dict(np.load(outputs))
 
-    def profile(self, plan, path):
-        """Writes what each layer of a plan takes."""
-        command = [self.build / "tools/tenon/tenon", "bench", plan, "--dumpProfile", "--duration", "0.2", "--iterations", "10"]
-        done = subprocess.run(command, capture_output=True, text=True, env=self.environment)
-        path.write_text(done.stdout + done.stderr)
+    def profile(self, plan):
+        """What each layer of a plan takes."""
+        return self.command("bench", plan, "--dumpProfile", "--duration", "0.2", "--iterations", "10")
 
     def start(self, plan, inputs, outputs):
         """A process that has captured the plan's work in a CUDA graph."""
@@ -141,7 +142,7 @@ def measure(model, batch, torch, tenon, folder, options):
             times[peer] += torch.measure(peer, batch, options.block)
     worker.close()
     if options.profile:
-        tenon.profile(plan, options.profile / f"{model}_{batch}.txt")
+        (options.profile / f"{model}_{batch}.txt").write_text(tenon.profile(plan))
     for path in (plan, fixed):
         path.unlink()
     row = {"model": model, "batch": batch, "tenon": statistics.median(worker.times)}
@@ -150,16 +151,17 @@ def measure(model, batch, torch, tenon, folder, options):
                   "torch_mb": torch.reserved_mb[str(batch)],
                   "error": difference(dict(np.load(outputs)), {"output": arrays["exact"]}),
                   "torch_error": difference({"output": arrays["output"]}, {"output": arrays["exact"]}),
-                  "float32_error": float32_error(model, batch, arrays["input"], tenon, folder) if batch <= 8 else None}
+                  "float32_error": float32_error(model, batch, arrays["input"], tenon, folder) if batch <= LARGEST_IN_FLOAT32 else None}
 
 
 def show(row):
-    warm = f"{row['warm_s']:7.1f}" if row["warm_s"] is not None else f"{'':7}"
-    compiled = f"{row['compile']:9.3f}" if "compile" in row else f"{'':9}"
-    exact = f"{row['float32_error']:10.1e}" if row["float32_error"] is not None else ""
-    print(f"{row['model']:14}{row['batch']:5}{row['tenon']:9.3f}{row['torch']:9.3f}{compiled}"
-          f"{row['torch'] / row['tenon']:7.2f}x{row['build_s']:8.1f}{warm}{row['device_mb']:9.0f}{row['torch_mb']:9.0f}"
-          f"{row['error']:10.1e}{row['torch_error']:10.1e}{exact}", flush=True)
+    def column(name, form):
+        """Not all rows have all columns."""
+        return f"{row[name]:{form}}" if row.get(name) is not None else " " * int(form.split(".")[0])
+
+    print(f"{row['model']:14}{row['batch']:5}{row['tenon']:9.3f}{row['torch']:9.3f}{column('compile', '9.3f')}"
+          f"{row['torch'] / row['tenon']:7.2f}x{row['build_s']:8.1f}{column('warm_s', '7.1f')}{row['device_mb']:9.0f}{row['torch_mb']:9.0f}"
+          f"{row['error']:10.1e}{row['torch_error']:10.1e}{column('float32_error', '10.1e')}", flush=True)
 
 
 def main():

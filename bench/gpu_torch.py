@@ -2,8 +2,8 @@
 
     python gpu_torch.py MODEL FOLDER BATCHES [compile]
 
-Writes FOLDER/MODEL.onnx (fp16, any batch) and FOLDER/MODEL_float32.onnx with the same weights, prints a line and waits for one on standard input, since a GPU that is not
-quiet would choose other algorithms. Then writes MODEL_BATCH.npz for each batch, with `input`, what PyTorch computes
+Writes FOLDER/MODEL.onnx (fp16, any batch) and FOLDER/MODEL_float32.onnx with the same weights, prints a line and waits
+for one on standard input, since a GPU that is not quiet would choose other algorithms. Then writes MODEL_BATCH.npz for each batch, with `input`, what PyTorch computes
 (`output`) and what it computes with the same weights in float32 (`exact`), and prints a line of JSON with the
 megabytes that PyTorch reserves for each batch. Then it answers each line "PEER BATCH SECONDS" with a JSON list of milliseconds. It needs torch with CUDA, torchvision and onnx.
 """

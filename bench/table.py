@@ -100,12 +100,13 @@ def load_table(rows, idle):
 
 def gpu_table(rows):
     """Milliseconds, memory and errors on a GPU; PyTorch's behind Tenon's."""
-    lines = ["| model | batch | ms | PyTorch | MB | PyTorch | error | PyTorch | fp32 | build, s | again |", "|---" * 11 + "|"]
+    header = "| model | batch | ms | PyTorch | MB | PyTorch | error | PyTorch | fp32 | build, s | again |"
+    lines = [header, re.sub("[^|]+", "---", header)]
     for row in rows:
         quicker = min(row[peer] for peer in ("torch", "compile") if peer in row)
         cells = [row["model"], row["batch"], number(row["tenon"]), f"{number(quicker)} ({quicker / row['tenon']:.2f})",
                  number(row["device_mb"]), number(row["torch_mb"]), f"{row['error']:.1e}", f"{row['torch_error']:.1e}",
-                 f"{row['float32_error']:.1e}" if row.get("float32_error") is not None else "",
+                 f"{row['float32_error']:.1e}" if row["float32_error"] is not None else "",
                  *(f"{row[key]:.1f}" if row.get(key) else "" for key in ("build_s", "warm_s"))]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)

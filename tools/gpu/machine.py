@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODELS = ROOT / ".cache/models"
 LIBRARIES = ".gpu/lib"  # those of the system, beside the root that the archive is unpacked in
 
 
@@ -24,7 +25,14 @@ class Suite:
     what: str
     programs: tuple  # in the build's folder
     run: object
-    data: tuple = ()  # folders that git does not have; the suite is left out where they are missing
+    models: tuple = ()  # names of real models, in MODELS
+    optional: bool = False  # left out where a program or a model is missing
+    apart: bool = False  # too large for an archive with the others; left out as the optional ones are
+
+    def missing(self, build):
+        """What it needs and is not there."""
+        needed = [*(build / path for path in self.programs), *(MODELS / model for model in self.models)]
+        return [path for path in needed if not path.exists()]
 
 
 def output_of(machine, command, seconds, environment=None, folder=ROOT):

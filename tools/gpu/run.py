@@ -12,10 +12,10 @@ import time
 
 from gpu.pack import ARCHIVE, MANIFEST, commit
 from gpu.machine import LIBRARIES, ROOT, Machine
-from gpu.python_tests import PACKAGE
 from gpu.suites import SANITIZED, SUITES, TWO
 
 PAGE = ROOT / "docs/gpu.md"
+HEADER = ["| suite | passed | failed | seconds | commit |", "|---|---|---|---|---|"]
 
 
 def unpack():
@@ -54,8 +54,7 @@ def gpu_names():
 def chosen(options, build):
     """The suites that the command line names, of those that the build has."""
     suites = [*SUITES] if not (options.sanitize or options.two) else []
-    suites = [suite for suite in suites if suite.programs != (PACKAGE,) or (build / PACKAGE).exists()]
-    suites = [suite for suite in suites if all(folder.exists() for folder in suite.data)]
+    suites = [suite for suite in suites if not ((suite.optional or suite.apart) and suite.missing(build))]
     suites += SANITIZED if options.sanitize else ()
     suites += TWO if options.two else ()
     known = [suite.name for suite in suites]
@@ -105,9 +104,9 @@ def report(path, manifest, gpus, rows):
              "`tools/gpu_check --help` says.", "",
              f"{datetime.date.today()}, {gpus[0].replace(', ', ', driver ')}"
              + (f", {len(gpus)} GPUs" if len(gpus) > 1 else "") + f", {platform.freedesktop_os_release().get('PRETTY_NAME', 'Linux')}.",
-             "", "| suite | passed | failed | seconds | commit |", "|---|---|---|---|---|"]
+             "", *HEADER]
     last = {}
-    for line in PAGE.read_text().split("|---|---|---|---|---|\n")[-1].splitlines() if PAGE.exists() else ():
+    for line in PAGE.read_text().split("\n".join(HEADER))[-1].strip().splitlines() if PAGE.exists() else ():
         last[line.split("|")[1].strip()] = line
     for name, passed, failed, seconds in rows:
         last[name] = f"| {name} | {passed} | {failed} | {seconds:.0f} | {manifest['commit']} |"

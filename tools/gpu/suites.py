@@ -9,11 +9,6 @@ from gpu import gtest
 from gpu.machine import ROOT, Suite, output_of
 from gpu.python_tests import PACKAGE, python_tests
 
-# The real models that each suite needs. The large ones need an archive of their own.
-MODELS = {"models": ("basic_pitch", "espcn_x3", "magika_v3", "mnist_cnn", "ppocr_cls", "ppocrv4_det", "silero_vad_v6"),
-          "large models": ("ppocrv4_rec", "tiny_yolov3")}
-MODELS_FOLDER = ROOT / ".cache/models"
-
 
 def google(program, pattern="*", before=(), seconds=40, parts=None):
     """A suite that is a GoogleTest program, whose tests take at most so many seconds each."""
@@ -23,12 +18,10 @@ def google(program, pattern="*", before=(), seconds=40, parts=None):
     return run
 
 
-def models(suite):
-    """The suite of some real models against ONNX Runtime."""
-    names = MODELS[suite]
+def models(suite, *names, apart=False):
+    """A suite of real models against ONNX Runtime."""
     return Suite(suite, f"against ONNX Runtime: {', '.join(names)}", ("test/models/test_models",),
-                 google("test/models/test_models", ":".join(f"*/{name}" for name in names), seconds=90),
-                 tuple(MODELS_FOLDER / name for name in names))
+                 google("test/models/test_models", ":".join(f"*/{name}" for name in names), seconds=90), names, apart=apart)
 
 
 def counted(passed, failed, text):
@@ -132,8 +125,9 @@ SUITES = (
     Suite("plugin kernels", "plugins' cases without the engine, in both protocols", ("test/cuda/cuda_cases",),
           lambda machine: plugin_cases(machine, ROOT / "plugins")),
     Suite("goldens", "whole models against PyTorch", ("test/golden/test_golden",), google("test/golden/test_golden")),
-    models("models"),
-    models("large models"),
+    models("models", "basic_pitch", "espcn_x3", "magika_v3", "mnist_cnn", "ppocr_cls", "ppocrv4_det", "silero_vad_v6"),
+    models("text recognition", "ppocrv4_rec", apart=True),
+    models("object detection", "tiny_yolov3", apart=True),
     Suite("api", "the API's tests, with memory that host and GPU see", ("src/api/test_api",), google("src/api/test_api", seconds=20)),
     Suite("programs", "programs in the style of TensorRT 8", ("test/programs8x/test_programs8x",),
           google("test/programs8x/test_programs8x")),
@@ -143,7 +137,8 @@ SUITES = (
     Suite("runtime", "the CUDA runtime that forwards, and the one on host memory",
           ("cudart/test_cudart_forward", "cudart/stand_in/libcudart.so.13", "cudart/names/libcudart.so.13"),
           google("cudart/test_cudart_forward", parts=1)),
-    Suite("python", "engine(x) with NumPy and PyTorch, plugins in Python, and tests of the package", (PACKAGE,), python_tests),
+    Suite("python", "engine(x) with NumPy and PyTorch, plugins in Python, and tests of the package", (PACKAGE,), python_tests,
+          optional=True),
 )
 
 BENCHMARK = ("bench/tenon_bench_worker",)  # of bench/gpu.py, which the archive serves, too
