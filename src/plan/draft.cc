@@ -10,9 +10,25 @@ namespace tenon {
 
 using Place = PlanTensor::Place;
 
+namespace {
+
+// Activations and other programs want the cache, too.
+bool outgrow_cache(const Network& network, const Device& device) {
+  size_t bytes = 0;
+  for (const auto& value : network.values())
+    if (value->constant) bytes += value->constant->bytes();
+  return device.cache_bytes() > 0 && bytes > device.cache_bytes() / 2;
+}
+
+}  // namespace
+
 Draft::Draft(const Network& network, const Schedule& schedule, const Target& target,
              const BuildOptions& options)
-    : network(network), schedule(schedule), target(target), options(options) {
+    : network(network),
+      schedule(schedule),
+      target(target),
+      options(options),
+      cold_weights(outgrow_cache(network, target.device())) {
   plan.name = network.name;
   plan.target = target.name();
   plan.fingerprint = target.fingerprint();

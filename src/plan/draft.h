@@ -21,6 +21,7 @@ class Draft {
   const Schedule& schedule;
   const Target& target;
   const BuildOptions& options;
+  const bool cold_weights;  // KernelRequest::cold_weights
   Plan plan;
   std::vector<std::unique_ptr<Kernel>> kernels;  // one per step, null for layers with bodies
   /// What the weights of all kernels so far take beyond the network's own, in bytes.

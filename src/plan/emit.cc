@@ -178,8 +178,14 @@ void emit(Draft& draft, const Node& node) {
   if (is_view(node)) return emit_view(draft, node);
   if (const auto* layer = node.as<ControlFlow>()) return emit_control_flow(draft, node, *layer);
   const Request asked(draft, node);
-  const KernelRequest request{*node.op,        asked.inputs, asked.outputs,
-                              asked.constants, nullptr,      draft.options.tf32};
+  const KernelRequest request{*node.op,
+                              asked.inputs,
+                              asked.outputs,
+                              asked.constants,
+                              nullptr,
+                              draft.options.tf32,
+                              draft.options.code_cache,
+                              draft.cold_weights};
   const WeightGrowth& most = draft.options.most_growth;
   auto kernel = choose_kernel(draft.target, request, describe(node), draft.options,
                               std::min(most.layer, most.plan - draft.growth));

@@ -52,6 +52,15 @@ struct Prepared {
   }
 };
 
+// What a kernel reads that is the same in each run.
+std::vector<Tensor> weights_of(const Kernel& kernel, const KernelRequest& request) {
+  std::vector<Tensor> weights = kernel.store().packed;
+  for (size_t i = 0; i < request.constants.size(); ++i)
+    if (request.constants[i] != nullptr && !kernel.input_is_packed[i])
+      weights.push_back(*request.constants[i]);
+  return weights;
+}
+
 float time_kernel(const Kernel& kernel, const KernelRequest& request, const Device& device) {
   const auto [inputs, outputs, execution] = Prepared(kernel, request);
 
@@ -88,10 +97,12 @@ float time_kernel(const Kernel& kernel, const KernelRequest& request, const Devi
   // A plugin may leave work in the stream.
   const bool waits =
       device.is_host() && is_plugin(request.op.kind()) && cudaDeviceSynchronize != nullptr;
-  return device.measure([&](cudaStream_t stream) {
+  const auto run = [&](cudaStream_t stream) {
     execution->run({in, out, scratch.data(), stream, &allocate, packed});
     if (waits) cudaDeviceSynchronize();
-  });
+  };
+  return device.measure(run, request.cold_weights ? weights_of(kernel, request)
+                                                  : std::vector<Tensor>());
 }
 
 // What it takes to bring inputs into the layouts that the kernel wants.

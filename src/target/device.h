@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "base/function_ref.h"
+#include "base/tensor.h"
 
 namespace tenon {
 
@@ -51,7 +53,11 @@ class Device {
   virtual int current() const { return 0; }
   virtual void make_current(int) const {}
   /// The least milliseconds that one of several calls of `run` takes.
-  virtual float measure(FunctionRef<void(cudaStream_t)> run) const = 0;
+  /// @param cold is in no cache of the host when a call begins.
+  virtual float measure(FunctionRef<void(cudaStream_t)> run,
+                        std::span<const Tensor> cold) const = 0;
+  /// Bytes of the host's largest cache; 0 on other devices.
+  virtual size_t cache_bytes() const { return 0; }
 };
 
 /// The host's own memory.

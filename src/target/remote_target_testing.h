@@ -59,8 +59,8 @@ class RemoteDevice final : public Device {
   }
   int current() const override { return current_; }
   void make_current(int device) const override { current_ = device; }
-  float measure(FunctionRef<void(cudaStream_t)> run) const override {
-    return host_device().measure(run);
+  float measure(FunctionRef<void(cudaStream_t)> run, std::span<const Tensor> cold) const override {
+    return host_device().measure(run, cold);
   }
   mutable int last_used = 0;  // the device that memory was last taken from
   mutable int copies_in = 0;

@@ -50,6 +50,9 @@ struct KernelRequest {
   bool tf32 = false;
   /// While building: where generated code is looked for and kept; null for nowhere.
   CodeCache* code_cache = nullptr;
+  /// While building: when the layer runs, its weights are in no cache of the host, since those of
+  /// the network are too many.
+  bool cold_weights = false;
 };
 
 /// Pointers to run with, into the target's memory: inputs that were packed or left out, and outputs
