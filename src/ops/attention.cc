@@ -53,6 +53,13 @@ bool Attention::has_own_places() const {
                      [](const AttentionVectors& v) { return !v.is_tensor(); });
 }
 
+AttentionVectors Attention::places_of(size_t operand, const Shape& tensor) const {
+  const AttentionVectors& own = vectors[operand];
+  if (own.is_tensor()) return {tensor, tensor.strides()};
+  own.check(tensor.volume());
+  return own;
+}
+
 namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();

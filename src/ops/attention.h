@@ -48,6 +48,9 @@ struct Attention final : OpOf<Attention, LayerType::kATTENTION_OUTPUT> {
   static constexpr size_t kResult = 3;  // in `vectors`
 
   bool has_own_places() const;
+  /// Where the vectors of an operand (kResult for the result's) lie, whether they are a tensor or
+  /// within one. Throws unless they lie within a tensor of that shape.
+  AttentionVectors places_of(size_t operand, const Shape& tensor) const;
 
   int output_count() const override { return scores == AttentionScores::kNone ? 1 : 2; }
   void visit(FieldVisitor& v) override;

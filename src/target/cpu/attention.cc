@@ -20,24 +20,32 @@ int64_t padded(int64_t columns) {
   return (columns + kProductPanel - 1) / kProductPanel * kProductPanel;
 }
 
-// The transpose of `rows` (columns, depth) in panels.
-void pack_transposed(const float* rows, int64_t columns, int64_t depth, float* packed) {
+/// Vectors of one head, whose elements are neighbours.
+struct Rows {
+  float* first;
+  int64_t step;  // floats from one to the next
+
+  float* operator[](int64_t row) const { return first + row * step; }
+};
+
+// The transpose of so many rows of `depth` floats in panels.
+void pack_transposed(const Rows& rows, int64_t columns, int64_t depth, float* packed) {
   for (int64_t j = 0; j < columns; j += kProductPanel) {
     float* panel = packed + j * depth;
     const int64_t width = std::min(kProductPanel, columns - j);
     for (int64_t k = 0; k < depth; ++k)
       for (int64_t i = 0; i < kProductPanel; ++i)
-        panel[k * kProductPanel + i] = i < width ? rows[(j + i) * depth + k] : 0.f;
+        panel[k * kProductPanel + i] = i < width ? rows[j + i][k] : 0.f;
   }
 }
 
-// A matrix (depth, columns) in panels.
-void pack(const float* matrix, int64_t columns, int64_t depth, float* packed) {
+// So many rows of `columns` floats in panels.
+void pack(const Rows& rows, int64_t columns, int64_t depth, float* packed) {
   for (int64_t j = 0; j < columns; j += kProductPanel) {
     float* panel = packed + j * depth;
     const int64_t width = std::min(kProductPanel, columns - j);
     for (int64_t k = 0; k < depth; ++k) {
-      std::copy_n(matrix + k * columns + j, width, panel + k * kProductPanel);
+      std::copy_n(rows[k] + j, width, panel + k * kProductPanel);
       std::fill_n(panel + k * kProductPanel + width, kProductPanel - width, 0.f);
     }
   }
@@ -45,10 +53,15 @@ void pack(const float* matrix, int64_t columns, int64_t depth, float* packed) {
 
 class AttentionExecution final : public Execution {
  public:
-  AttentionExecution(const Attention& op, std::span<const TensorSpec> inputs)
+  AttentionExecution(const Attention& op, std::span<const TensorSpec> inputs,
+                     const TensorSpec& output)
       : op_(op), simd_(simd_kernels()) {
     for (const TensorSpec& s : inputs) views_.push_back({nullptr, s.type, s.shape});
-    const Shape &q = inputs[0].shape, &k = inputs[1].shape, &v = inputs[2].shape;
+    for (size_t i = 0; i < std::size(places_); ++i)
+      places_[i] = op.places_of(i, (i == Attention::kResult ? output : inputs[i]).shape);
+    const Shape &q = places_[0].extents, &k = places_[1].extents, &v = places_[2].extents;
+    // The mask is for vectors as they are seen here.
+    for (size_t i = 0; i < 3; ++i) views_[i].shape = places_[i].extents;
     batch_ = q[0];
     heads_ = k[1];
     queries_ = q[2];
@@ -73,37 +86,47 @@ class AttentionExecution final : public Execution {
       views_[i].data = const_cast<void*>(arguments.inputs[i]);
     const AttentionMask mask(op_, views_);
     auto* scratch = static_cast<float*>(arguments.scratch);
-    auto* out = static_cast<float*>(arguments.outputs[0]);
+    first_[Attention::kResult] = static_cast<float*>(arguments.outputs[0]);
+    for (size_t i = 0; i < 3; ++i) first_[i] = views_[i].as<float>();
     parallel_for(slots_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t slot = begin; slot < end; ++slot)
         for (int64_t task = slot; task < batch_ * heads_; task += slots_)
-          run_head(task, mask, scratch + slot * slot_floats_, out);
+          run_head(task, mask, scratch + slot * slot_floats_);
     });
   }
 
  private:
   // The heads of queries that share one head of keys.
-  void run_head(int64_t task, const AttentionMask& mask, float* scratch, float* out) const {
+  void run_head(int64_t task, const AttentionMask& mask, float* scratch) const {
     float* key = scratch;
     float* value = key + padded(keys_) * size_;
     float* scores = value + padded(width_) * keys_;
     float* scaled = scores + kBlock * keys_;
-    pack_transposed(views_[1].as<float>() + task * keys_ * size_, keys_, size_, key);
-    pack(views_[2].as<float>() + task * keys_ * width_, width_, keys_, value);
+    pack_transposed(rows_of(Attention::kKey, task, heads_), keys_, size_, key);
+    pack(rows_of(Attention::kValue, task, heads_), width_, keys_, value);
     for (int64_t i = 0; i < shared_; ++i) {
       const int64_t head = task * shared_ + i;  // of all batches
+      const Rows queries = rows_of(Attention::kQuery, head, heads_ * shared_);
+      const Rows results = rows_of(Attention::kResult, head, heads_ * shared_);
       for (int64_t first = 0; first < queries_; first += kBlock) {
         const int64_t rows = std::min(kBlock, queries_ - first);
-        const int64_t at = head * queries_ + first;
-        const float* q = views_[0].as<float>() + at * size_;
-        for (int64_t e = 0; e < rows * size_; ++e) scaled[e] = op_.scale * q[e];
+        for (int64_t r = 0; r < rows; ++r)
+          for (int64_t e = 0; e < size_; ++e)
+            scaled[r * size_ + e] = op_.scale * queries[first + r][e];
         std::fill_n(scores, rows * keys_, 0.f);
         simd_.add_product(scaled, size_, rows, key, size_, scores, keys_, keys_);
         for (int64_t r = 0; r < rows; ++r) take_shares(mask, head, first + r, scores + r * keys_);
-        std::fill_n(out + at * width_, rows * width_, 0.f);
-        simd_.add_product(scores, keys_, rows, value, keys_, out + at * width_, width_, width_);
+        for (int64_t r = 0; r < rows; ++r) std::fill_n(results[first + r], width_, 0.f);
+        simd_.add_product(scores, keys_, rows, value, keys_, results[first], results.step, width_);
       }
     }
+  }
+
+  // Of one of the heads of all batches.
+  Rows rows_of(size_t operand, int64_t head, int64_t per_batch) const {
+    const auto& [extents, steps, offset] = places_[operand];
+    return {first_[operand] + offset + head / per_batch * steps[0] + head % per_batch * steps[1],
+            steps[2]};
   }
 
   void take_shares(const AttentionMask& mask, int64_t head, int64_t query, float* scores) const {
@@ -123,6 +146,8 @@ class AttentionExecution final : public Execution {
   const Attention& op_;
   const SimdKernels& simd_;
   std::vector<TensorView> views_;
+  AttentionVectors places_[4];
+  float* first_[4] = {};  // of their tensors
   int64_t batch_, heads_, shared_, queries_, keys_, size_, width_, slots_, slot_floats_;
 };
 
@@ -130,8 +155,8 @@ class AttentionKernel final : public Kernel {
  public:
   explicit AttentionKernel(const Attention& op) : op_(op) {}
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
-                                     std::span<const TensorSpec>) const override {
-    return std::make_unique<AttentionExecution>(op_, inputs);
+                                     std::span<const TensorSpec> outputs) const override {
+    return std::make_unique<AttentionExecution>(op_, inputs, outputs[0]);
   }
 
  private:
@@ -146,7 +171,8 @@ Offer offer_attention(const KernelRequest& request) {
     if (request.inputs.size() <= i || request.inputs[i].type != DataType::kFLOAT)
       return "only float32 is supported";
   if (op.scores != AttentionScores::kNone) return "the scores are wanted as well";
-  if (op.has_own_places()) return "vectors within other tensors are not supported";
+  for (const AttentionVectors& v : op.vectors)
+    if (!v.is_tensor() && v.steps[3] != 1) return "only neighbouring elements are supported";
   return std::make_unique<AttentionKernel>(op);
 }
 

@@ -42,6 +42,26 @@ TEST(AttentionKernelTest, WithoutSoftmax) {
   check(test);
 }
 
+// As they come out of one product: query, key and value of all heads beside each other.
+TEST(AttentionKernelTest, VectorsWithinOtherTensors) {
+  constexpr int64_t kBatch = 2, kHeads = 3, kRows = 21, kSize = 8, kWidth = kHeads * kSize;
+  Attention op;
+  op.scale = 0.3f;
+  for (int64_t i = 0; i < 3; ++i)
+    op.vectors[i] = {{kBatch, kHeads, kRows, kSize},
+                     {kRows * 3 * kWidth, kSize, 3 * kWidth, 1},
+                     i * kWidth};
+  op.vectors[Attention::kResult] = {
+      {kBatch, kHeads, kRows, kSize}, {kWidth, kSize, kBatch * kWidth, 1}, 0};
+  op.result_shape = {kRows, kBatch, kWidth};
+  const TestInput all = data({kBatch, kRows, 3 * kWidth}, 1);
+  LayerTest test(op, {all, all, all});
+  check(test);
+  op.vectors[Attention::kKey].steps[3] = 2;
+  LayerTest apart(op, {all, all, data({kBatch, kRows, 6 * kWidth}, 1)});
+  EXPECT_EQ(apart.offer("attention"), "only neighbouring elements are supported");
+}
+
 TEST(AttentionKernelTest, LeavesScoresToTheReference) {
   Attention op;
   op.scores = AttentionScores::kShares;

@@ -197,8 +197,8 @@ class CpuTarget final : public Target {
     return kOthers;
   }
 
-  bool fuses([[maybe_unused]] const Op& op,
-             [[maybe_unused]] const PointwiseProgram& epilogue) const override {
+  bool fuses(const Op& op, const PointwiseProgram& epilogue) const override {
+    if (op.kind() == LayerType::kATTENTION_OUTPUT) return epilogue.empty();
 #ifdef TENON_ONEDNN
     if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op);
         convolution != nullptr && convolution->sum.used)

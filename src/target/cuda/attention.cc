@@ -17,14 +17,10 @@ bool is_given(std::span<const TensorSpec> inputs, size_t i) {
   return i < inputs.size() && inputs[i].present;
 }
 
-// The axes of the vectors of operand i, and where they lie. Elements of a vector are neighbours.
-Shape extents_of(const Attention& op, size_t i, const Shape& tensor) {
-  return op.vectors[i].is_tensor() ? tensor : op.vectors[i].extents;
-}
+// Elements of a vector are neighbours.
 Parameters::Vectors places_of(const Attention& op, size_t i, const Shape& tensor) {
-  const AttentionVectors& vectors = op.vectors[i];
-  if (!vectors.is_tensor()) vectors.check(tensor.volume());
-  const Shape steps = vectors.is_tensor() ? tensor.strides() : vectors.steps;
+  const AttentionVectors vectors = op.places_of(i, tensor);
+  const Shape& steps = vectors.steps;
   return {nullptr, vectors.offset, steps[0], steps[1], steps[2]};
 }
 
@@ -48,7 +44,7 @@ Parameters::Numbers numbers_of(const TensorSpec& spec, int64_t batch) {
 
 Parameters parameters_of(const Attention& op, std::span<const TensorSpec> inputs,
                          const TensorSpec& output) {
-  const auto extents = [&](size_t i) { return extents_of(op, i, inputs[i].shape); };
+  const auto extents = [&](size_t i) { return op.places_of(i, inputs[i].shape).extents; };
   const Shape q = extents(0), k = extents(1), v = extents(2);
   require(k[1] > 0 && q[1] % k[1] == 0 && k[3] == q[3] && v[2] == k[2] && v[1] == k[1]
               && k[0] == q[0] && v[0] == q[0],
@@ -134,7 +130,7 @@ Offer offer_attention(const KernelRequest& request) {
   if (type != DataType::kFLOAT && type != DataType::kHALF && type != DataType::kBF16)
     return "only float32, float16 and bfloat16 are supported";
   for (size_t i : {Attention::kQuery, Attention::kValue})
-    if (extents_of(op, i, request.inputs[i].shape).back() > kMostPlainAttention)
+    if (op.places_of(i, request.inputs[i].shape).extents.back() > kMostPlainAttention)
       return "vectors are too long";
   for (const AttentionVectors& vectors : op.vectors)
     if (!vectors.is_tensor() && vectors.steps.back() != 1)
