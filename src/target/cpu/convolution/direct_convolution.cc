@@ -31,7 +31,7 @@ class DirectExecution final : public BlockExecution {
         weights_(weights),
         bias_(bias),
         epilogue_(op.epilogue, inputs, output),
-        pads_(inputs[0].layout == Layout::kLinear) {
+        lanes_(inputs[0].layout == Layout::kLinear ? 1 : direct_loops().lanes) {
     const Shape& data = inputs[0].shape;
     const Shape& result = output.shape;
     const auto windows = convolution_windows(op, inputs, result);
@@ -44,19 +44,18 @@ class DirectExecution final : public BlockExecution {
     depth_ = channels_ * op.kernel.volume();
     require(weights_.count() == bias_.count() * depth_ && bias_.count() == padded_maps(result[1]),
             "the packed weights do not fit {} channels and {} maps", channels_, result[1]);
-    require(output.layout == direct_layout() && (pads_ || inputs[0].layout == direct_layout()),
+    require(output.layout == direct_layout()
+                && (lanes_ == 1 ? channels_ <= kFewChannels : inputs[0].layout == direct_layout()),
             "data and result must lie in blocks of {} channels, or few channels of data in rows",
             direct_loops().lanes);
     for (size_t i = 0; i < windows.size(); ++i) {
       const Window& w = windows[i];
       const auto axis = static_cast<int>(i) + 2;
-      const bool is_inside =
-          w.kernel == 1 && w.pre == 0 && (result[axis] - 1) * w.stride < data[axis];
-      require(w.stride <= kMostStride && w.reach() <= kMostReach
-                  && (pads_ ? channels_ <= kFewChannels : is_inside),
-              "only strides of up to {}, and windows of one element without padding or few "
-              "channels in rows are supported",
-              kMostStride);
+      require(w.stride <= kMostStride && w.reach() <= kMostReach,
+              "only strides of up to {} and windows of up to {} elements are supported",
+              kMostStride, kMostReach);
+      pads_ |= lanes_ == 1 || w.kernel != 1 || w.pre != 0
+               || (result[axis] - 1) * w.stride >= data[axis];
     }
     form_.depth = depth_;
     form_.out_step = result[2] * result[3] * direct_loops().lanes;
@@ -64,10 +63,13 @@ class DirectExecution final : public BlockExecution {
     form_.least = epilogue_.least();
     form_.most = epilogue_.most();
     pixels_ = result[2] * result[3];
+    groups_ = units(channels_, lanes_);
+    image_floats_ = groups_ * in_height_ * in_width_ * lanes_;
+    form_.step = horizontal_.stride * lanes_;
     if (pads_)
-      lie_in_rows(result);
+      copy_rows(result);
     else
-      lie_in_blocks(result);
+      stay_in_blocks(result);
     split(data[0]);
   }
 
@@ -88,95 +90,104 @@ class DirectExecution final : public BlockExecution {
     }
     const int64_t per_panel = kDirectPanel / direct_loops().lanes;
     for (int64_t v = first_vector; v < last; v += per_panel)
-      for (int64_t strip = first; strip < end; ++strip)
+      for (int64_t strip = first; strip < end; ++strip) {
         run_strip(in + (strip - first) * strip_step_, image * vectors_, v,
-                  std::min(per_panel, last - v), strip * length_);
+                  std::min(per_panel, last - v), strip * length_,
+                  next_weights(v + per_panel < last ? v + per_panel : v, strip - first,
+                               end - first));
+      }
   }
 
  private:
-  // Rows of the result, of few channels whose rows are padded first.
-  void lie_in_rows(const Shape& result) {
-    form_.step = horizontal_.stride;
+  // Rows of the result, of data whose rows are padded first.
+  void copy_rows(const Shape& result) {
     length_ = result[3];
     strips_ = result[2];
-    image_floats_ = channels_ * in_height_ * in_width_;
     // What the windows of a row read, no less than the row itself.
     padded_ = std::max((length_ - 1) * horizontal_.stride + horizontal_.reach(),
-                       in_width_ + horizontal_.pre);
+                       in_width_ + horizontal_.pre)
+              * lanes_;
     strip_step_ = vertical_.stride * padded_;
   }
 
   // Parts of the whole plane, or rows where some of the data is left out.
-  void lie_in_blocks(const Shape& result) {
-    const int64_t lanes = direct_loops().lanes;
+  void stay_in_blocks(const Shape& result) {
     const bool is_whole = vertical_.stride == 1 && horizontal_.stride == 1;
-    form_.step = horizontal_.stride * lanes;
     length_ = is_whole ? units(pixels_, std::max<int64_t>(units(pixels_, kStrip), 1)) : result[3];
     strips_ = length_ == 0 ? 0 : units(pixels_, length_);
-    strip_step_ = (is_whole ? length_ : vertical_.stride * in_width_) * lanes;
-    image_floats_ = units(channels_, lanes) * in_height_ * in_width_ * lanes;
+    strip_step_ = (is_whole ? length_ : vertical_.stride * in_width_) * lanes_;
     for (int64_t c = 0; c < channels_; ++c)
-      offsets_.push_back(c / lanes * in_height_ * in_width_ * lanes + c % lanes);
+      offsets_.push_back(c / lanes_ * in_height_ * in_width_ * lanes_ + c % lanes_);
   }
 
   void split(int64_t images) {
-    const int64_t floats = pads_ ? channels_ * strip_step_ : length_ * channels_;
+    const int64_t floats = pads_ ? groups_ * strip_step_ : length_ * channels_;
     tasks_ = DirectTasks(images, strips_, floats, vectors_);
     int64_t room = 0;
     if (pads_) {
       in_rows_ = (tasks_.strips() - 1) * vertical_.stride + vertical_.reach();
-      room = channels_ * in_rows_ * padded_;
+      room = groups_ * in_rows_ * padded_;
       for (int64_t c = 0; c < channels_; ++c)
         for (int64_t y = 0; y < vertical_.kernel; ++y)
           for (int64_t x = 0; x < horizontal_.kernel; ++x)
-            offsets_.push_back((c * in_rows_ + y * vertical_.dilation) * padded_
-                               + x * horizontal_.dilation);
+            offsets_.push_back((c / lanes_ * in_rows_ + y * vertical_.dilation) * padded_
+                               + x * horizontal_.dilation * lanes_ + c % lanes_);
     }
     form_.offsets = offsets_.data();
     set_tasks(tasks_.count(),
               static_cast<double>(images * pixels_) * static_cast<double>(weights_.count()), room);
   }
 
-  // The rows that a task reads, from `top` on: channel, row, column.
+  // The rows that a task reads, from `top` on: channel or block of channels, row, column.
   void pad(const float* image, int64_t top, float* to) const {
-    for (int64_t c = 0; c < channels_; ++c)
+    const int64_t width = in_width_ * lanes_, before = horizontal_.pre * lanes_;
+    for (int64_t c = 0; c < groups_; ++c)
       for (int64_t y = top; y < top + in_rows_; ++y, to += padded_) {
         if (y < 0 || y >= in_height_) {
           std::fill_n(to, padded_, 0.f);
           continue;
         }
-        std::fill_n(to, horizontal_.pre, 0.f);
-        float* const end =
-            std::copy_n(image + (c * in_height_ + y) * in_width_, in_width_, to + horizontal_.pre);
+        std::fill_n(to, before, 0.f);
+        float* const end = std::copy_n(image + (c * in_height_ + y) * width, width, to + before);
         std::fill(end, to + padded_, 0.f);
       }
   }
 
+  // Of the panel of weights from that map on.
+  int64_t width_of(int64_t map) const { return std::min(kDirectPanel, bias_.count() - map); }
+
+  // A strip's part of a panel.
+  NextWeights next_weights(int64_t vector, int64_t strip, int64_t strips) const {
+    const int64_t map = vector * direct_loops().lanes, all = width_of(map) * depth_;
+    const int64_t begin = all * strip / strips, end = all * (strip + 1) / strips;
+    return {weights_.data<float>() + map * depth_ + begin, end - begin};
+  }
+
   // Blocks of the result are counted through all images.
   void run_strip(const float* in, int64_t block, int64_t vector, int64_t vectors,
-                 int64_t first) const {
+                 int64_t first, const NextWeights& next) const {
     const int64_t lanes = direct_loops().lanes, map = vector * lanes;
     const int64_t pixels = std::min(length_, pixels_ - first);
-    direct_loops().run(form_, in, weights_.data<float>() + map * depth_,
-                       std::min(kDirectPanel, bias_.count() - map), bias_.data<float>() + map,
-                       vectors, pixels,
+    direct_loops().run(form_, in, weights_.data<float>() + map * depth_, width_of(map), next,
+                       bias_.data<float>() + map, vectors, pixels,
                        result_ + (block + vector) * form_.out_step + first * lanes);
     for (int64_t v = vector; v < vector + vectors; ++v) epilogue_.run(block + v, first, pixels);
   }
 
   Tensor weights_, bias_;
   BlockedEpilogue epilogue_;
-  bool pads_;
+  int64_t lanes_;      // channels that lie together
+  bool pads_ = false;  // whether rows are copied, with their padding
   Window vertical_, horizontal_;
   DirectForm form_;
   std::vector<int64_t> offsets_;
   DirectTasks tasks_;
-  int64_t channels_, in_height_, in_width_;
+  int64_t channels_, groups_, in_height_, in_width_;
   int64_t vectors_, depth_, pixels_;  // of the result
   int64_t length_ = 0, strips_ = 0;   // pixels of a strip; strips of an image
   int64_t strip_step_ = 0;            // floats of the data from a strip to the next
   int64_t image_floats_ = 0;          // of the data
-  int64_t padded_ = 0, in_rows_ = 0;  // width and number of the rows that a task copies
+  int64_t padded_ = 0, in_rows_ = 0;  // floats and number of the rows that a task copies
   const float* data_ = nullptr;
   float* result_ = nullptr;
 };
@@ -187,16 +198,6 @@ std::string refusal(const Convolution& op, const KernelRequest& request) {
   const Shape& data = request.inputs[0].shape;
   if (op.groups != 1 || op.output_maps < 1 || data[1] < 1)
     return "only one group of known channels is supported";
-  if (data[1] > kFewChannels && op.kernel.volume() != 1)
-    return "only windows of one element or few channels are supported";
-  // The last window may lie behind the data, at this shape or another.
-  using nvinfer1::PaddingMode;
-  const bool reaches_out =
-      op.padding_mode == PaddingMode::kEXPLICIT_ROUND_UP
-      || (op.padding_mode == PaddingMode::kEXPLICIT_ROUND_DOWN
-          && std::any_of(op.post_padding.begin(), op.post_padding.end(), std::identity{}));
-  if (data[1] > kFewChannels && reaches_out)
-    return "only windows of one element without padding are supported";
   return "";
 }
 

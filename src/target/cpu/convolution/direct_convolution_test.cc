@@ -68,7 +68,19 @@ INSTANTIATE_TEST_SUITE_P(
              {1, 3, 13, 14}},
         Case{"padding_beyond_data", sliding(16, {3, 3}, {1, 1}, {4, 6}), {1, 3, 2, 1}},
         Case{"data_beyond_windows", sliding(16, {1, 1}, {2, 2}, {0, 0}), {1, 3, 9, 10}},
-        Case{"no_rows", sliding(16, {2, 2}, {1, 1}, {1, 1}), {1, 3, 0, 4}}),
+        Case{"no_rows", sliding(16, {2, 2}, {1, 1}, {1, 1}), {1, 3, 0, 4}},
+        Case{"blocks_under_windows", sliding(40, {3, 3}, {1, 1}, {1, 1}), {2, 24, 7, 15}},
+        Case{"halving_windows", sliding(64, {3, 3}, {2, 2}, {1, 1}), {1, 48, 14, 14}},
+        Case{"many_channels", sliding(33, {3, 3}, {2, 2}, {1, 1}), {1, 130, 14, 14}},
+        Case{"unlike_axes_of_blocks", sliding(16, {5, 2}, {1, 2}, {2, 1}), {1, 17, 8, 23}},
+        Case{"dilated_blocks",
+             with(sliding(18, {3, 3}, {1, 1}, {2, 3}), [](auto& op) { op.dilation = {2, 3}; }),
+             {1, 16, 9, 20}},
+        Case{"asymmetric_blocks",
+             with(sliding(16, {3, 3}, {2, 2}, {0, 0}), [](auto& op) { op.post_padding = {1, 2}; }),
+             {1, 16, 12, 12}},
+        Case{"padded_elements", sliding(32, {1, 1}, {1, 1}, {1, 1}), {1, 16, 8, 8}},
+        Case{"blocks_without_rows", sliding(16, {2, 2}, {1, 1}, {1, 1}), {1, 16, 0, 4}}),
     [](const auto& i) { return i.param.name; });
 
 // Against sums of doubles.
@@ -84,8 +96,8 @@ TEST(DirectConvolutionTest, AllInstructionSetsAgree) {
       const DirectForm form{offsets.data(), depth, step, pixels * lanes, lanes, -0.75f, 1.5f};
       Tensor out(DataType::kFLOAT, {vectors, pixels, lanes}),
           expected(DataType::kFLOAT, out.shape());
-      kernels->direct.run(form, in.data<float>(), weights.data<float>(), width, bias.data<float>(),
-                          vectors, pixels, out.mutable_data<float>());
+      kernels->direct.run(form, in.data<float>(), weights.data<float>(), width,
+                          {weights.data<float>(), weights.count()}, bias.data<float>(), vectors, pixels, out.mutable_data<float>());
       for_each_index(out.shape(), [&](int64_t i, const Shape& at) {
         const int64_t map = at[0] * lanes + at[2];
         double sum = double{bias.data<float>()[map]};
@@ -196,26 +208,23 @@ TEST(DirectConvolutionTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
   EXPECT_EQ(error_with(32, 32, test.kernel().output_layouts[0]), "");
   EXPECT_NE(error_with(64, 32, test.kernel().output_layouts[0]), "");
   EXPECT_NE(error_with(32, 64, test.kernel().output_layouts[0]), "");
-  EXPECT_THAT(error_with(32, 32, Layout::kLinear), testing::HasSubstr("few channels in rows"));
+  EXPECT_THAT(error_with(32, 32, Layout::kLinear), testing::HasSubstr("few channels of data in rows"));
   EXPECT_THAT(error_with(32, 32, Layout::kChannelsLast), testing::HasSubstr("must lie in blocks"));
 }
 
-TEST(DirectConvolutionTest, IsForWindowsOfOneElementOrFewChannels) {
-  EXPECT_THAT(layer(sliding(32, {3, 3}, {1, 1}, {1, 1}), {1, 16, 8, 8}).offer(kName),
-              testing::HasSubstr("windows of one element or few channels"));
-  EXPECT_THAT(layer(sliding(32, {1, 1}, {1, 1}, {1, 1}), {1, 16, 8, 8}).offer(kName),
-              testing::HasSubstr("without padding"));
-  // Windows that lie behind the data: padding there, or a last one that is rounded up.
-  const auto padded = with(one_element(32), [](auto& op) { op.post_padding = {0, 1}; });
-  EXPECT_THAT(layer(padded, {1, 16, 8, 8}).offer(kName), testing::HasSubstr("without padding"));
-  const auto rounded = with(one_element(32, {2, 2}), [](auto& op) {
-    op.padding_mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_UP;
-  });
+TEST(DirectConvolutionTest, WindowsBehindTheDataSeePadding) {
+  using nvinfer1::PaddingMode;
+  const auto rounded = with(one_element(32, {2, 2}),
+                            [](auto& op) { op.padding_mode = PaddingMode::kEXPLICIT_ROUND_UP; });
   const auto halved = with(one_element(32, {2, 2}), [](auto& op) { op.post_padding = {1, 0}; });
   for (const auto& op : {rounded, halved})
-    for (const int64_t extent : {8, 9})
-      EXPECT_THAT(layer(op, {1, 16, extent, extent}).offer(kName),
-                  testing::HasSubstr("without padding"));
+    for (const int64_t extent : {8, 9}) {
+      LayerTest test = layer(op, {1, 16, extent, extent});
+      check(test, kName, 2e-6);
+    }
+}
+
+TEST(DirectConvolutionTest, IsForShortStridesAndOneGroup) {
   EXPECT_THAT(layer(one_element(32, {3, 3}), {1, 16, 8, 8}).offer(kName),
               testing::HasSubstr("strides of up to 2"));
   EXPECT_THAT(layer(sliding(32, {3, 3}, {4, 4}, {1, 1}), {1, 3, 8, 8}).offer(kName),

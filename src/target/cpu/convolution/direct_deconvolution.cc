@@ -80,11 +80,15 @@ class DirectDeconvolution final : public BlockExecution {
     const float* weights = weights_.data<float>() + map * channels_;
     float* out =
         result_ + (image * vectors_ + vector) * form_.out_step + row * down_ * pixels * lanes;
-    for (int64_t y = 0; y < down_; ++y)
-      for (int64_t x = 0; x < right_; ++x, weights += bias_.count() * channels_)
-        direct_loops().run(form_, in, weights, std::min(kDirectPanel, bias_.count() - map),
-                           bias_.data<float>() + map, vectors, width_,
-                           out + (y * pixels + x) * lanes);
+    const int64_t width = std::min(kDirectPanel, bias_.count() - map);
+    for (int64_t place = 0; place < down_ * right_; ++place) {
+      const bool is_last = place + 1 == down_ * right_;
+      const float* const next = is_last ? weights : weights + bias_.count() * channels_;
+      direct_loops().run(form_, in, weights, width, {next, width * channels_},
+                         bias_.data<float>() + map, vectors, width_,
+                         out + (place / right_ * pixels + place % right_) * lanes);
+      weights = next;
+    }
     for (int64_t v = vector; v < vector + vectors; ++v)
       epilogue_.run(image * vectors_ + v, row * down_ * pixels, down_ * pixels);
   }

@@ -20,12 +20,13 @@ constexpr int kDirectLanes = 8, kDirectPixels = 6;
 #endif
 /// Weights are fetched that many elements of a window ahead.
 constexpr int64_t kDirectAhead = 16;
+constexpr int kSecondLevel = 2;  // of caches, as __builtin_prefetch() counts them
 typedef float DirectLanes __attribute__((vector_size(kDirectLanes * 4), aligned(4), may_alias));
 
 // P neighbouring results of V vectors of maps.
 template <int P, int V, int Step>
 void direct_pixels(const DirectForm& form, const float* in, const float* weights, int64_t width,
-                   const float* bias, float* out) {
+                   const float* next, int64_t next_step, const float* bias, float* out) {
   DirectLanes sum[V][P];
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v) {
@@ -33,7 +34,8 @@ void direct_pixels(const DirectForm& form, const float* in, const float* weights
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p) sum[v][p] = b;
   }
-  for (int64_t k = 0; k < form.depth; ++k, weights += width) {
+  for (int64_t k = 0; k < form.depth; ++k, weights += width, next += next_step) {
+    __builtin_prefetch(next, 0, kSecondLevel);
     const float* from = in + form.offsets[k];
     DirectLanes w[V];
 #pragma GCC unroll 2
@@ -62,38 +64,42 @@ void direct_pixels(const DirectForm& form, const float* in, const float* weights
 // All results of V vectors, in blocks of nearly the same number.
 template <int V, int Step, int... P>
 void direct_vectors(std::integer_sequence<int, P...>, const DirectForm& form, const float* in,
-                    const float* weights, int64_t width, const float* bias, int64_t pixels,
-                    float* out) {
+                    const float* weights, int64_t width, const NextWeights& next,
+                    const float* bias, int64_t pixels, float* out) {
   static constexpr decltype(&direct_pixels<1, V, Step>) blocks[] = {
       direct_pixels<P + 1, V, Step>...};
   const int64_t count = (pixels + kDirectPixels - 1) / kDirectPixels;
+  const int64_t windows = count * form.depth;
+  const int64_t next_step = windows > 0 ? (next.count + windows - 1) / windows : 0;
   for (int64_t b = 0; b < count; ++b) {
     const int64_t first = pixels * b / count, end = pixels * (b + 1) / count;
-    blocks[end - first - 1](form, in + first * Step, weights, width, bias,
+    blocks[end - first - 1](form, in + first * Step, weights, width,
+                            next.first + next.count * b / count, next_step, bias,
                             out + first * form.out_pixel);
   }
 }
 
 template <int Step>
 void direct_strip(const DirectForm& form, const float* in, const float* weights, int64_t width,
-                  const float* bias, int64_t vectors, int64_t pixels, float* out) {
+                  const NextWeights& next, const float* bias, int64_t vectors, int64_t pixels,
+                  float* out) {
   constexpr auto lengths = std::make_integer_sequence<int, kDirectPixels>();
   int64_t v = 0;
   for (; v + 2 <= vectors; v += 2)
-    direct_vectors<2, Step>(lengths, form, in, weights + v * kDirectLanes, width,
+    direct_vectors<2, Step>(lengths, form, in, weights + v * kDirectLanes, width, next,
                             bias + v * kDirectLanes, pixels, out + v * form.out_step);
   if (v < vectors)
-    direct_vectors<1, Step>(lengths, form, in, weights + v * kDirectLanes, width,
+    direct_vectors<1, Step>(lengths, form, in, weights + v * kDirectLanes, width, next,
                             bias + v * kDirectLanes, pixels, out + v * form.out_step);
 }
 
 void direct(const DirectForm& form, const float* in, const float* weights, int64_t width,
-            const float* bias, int64_t vectors, int64_t pixels, float* out) {
+            const NextWeights& next, const float* bias, int64_t vectors, int64_t pixels, float* out) {
   const auto strip = form.step == 1              ? direct_strip<1>
                      : form.step == 2            ? direct_strip<2>
                      : form.step == kDirectLanes ? direct_strip<kDirectLanes>
                                                  : direct_strip<2 * kDirectLanes>;
-  strip(form, in, weights, width, bias, vectors, pixels, out);
+  strip(form, in, weights, width, next, bias, vectors, pixels, out);
 }
 
 constexpr DirectKernels kDirect = {kDirectLanes, direct};

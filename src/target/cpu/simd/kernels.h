@@ -77,13 +77,21 @@ struct DirectForm {
   float least, most;       // of a result
 };
 
+/// Weights that will be multiplied soon.
+struct NextWeights {
+  const float* first;
+  int64_t count;
+};
+
 /// Loops of direct convolution, over vectors of `lanes` maps.
 struct DirectKernels {
   int lanes;  // of Layout::kBlocked8 or kBlocked16
   /// So many neighbouring results of so many vectors: bias and the sums of the products. Weights of
   /// the elements under a window lie `width` floats apart, those of the vectors beside each other.
+  /// What is multiplied next comes to the second-level cache meanwhile.
   void (*run)(const DirectForm& form, const float* in, const float* weights, int64_t width,
-              const float* bias, int64_t vectors, int64_t pixels, float* out);
+              const NextWeights& next, const float* bias, int64_t vectors, int64_t pixels,
+              float* out);
 };
 
 struct SimdKernels {

@@ -191,7 +191,7 @@ void winograd_product(const float* v, const float* u, int64_t depth, float* m, i
       TileLanes w[V];
 #pragma GCC unroll 2
       for (int i = 0; i < V; ++i) {
-        __builtin_prefetch(u + (16 * V + i) * kTileLanes);
+        __builtin_prefetch(u + (128 * V + i) * kTileLanes);
         w[i] = load_tile_lanes(u + i * kTileLanes);
       }
 #pragma GCC unroll 32
