@@ -19,7 +19,11 @@ struct ReflectPad {
   TENON_HD int64_t rows() const { return planes * out[0] * out[1]; }
   /// Where in the input the row of the output begins.
   TENON_HD int64_t source(int64_t row) const {
-    const int64_t y = row % out[1], z = row / out[1] % out[0], plane = row / (out[0] * out[1]);
+    return source(row / out[1], row % out[1]);
+  }
+  /// The same, of a row of one of the images of out[1] rows.
+  TENON_HD int64_t source(int64_t image, int64_t y) const {
+    const int64_t z = image % out[0], plane = image / out[0];
     return ((plane * in[0] + mirrored(z - first[0], in[0])) * in[1] + mirrored(y - first[1], in[1]))
            * in[2];
   }
@@ -43,15 +47,20 @@ void reflect_pad(const kit::Device& device, const E* x, E* y, const ReflectPad& 
 #else
   constexpr int64_t kGrain = 65536;  // elements
   const int64_t before = pad.first[2], inside = pad.in[2], width = pad.out[2];
+  const int64_t after = width - before - inside;
   if (pad.rows() == 0 || width == 0) return;
   device.parallel_ranges(pad.rows(), kGrain / width + 1, [&](int64_t begin, int64_t end) {
+    int64_t image = begin / pad.out[1], line = begin % pad.out[1];
     for (int64_t row = begin; row < end; ++row) {
-      const E* from = x + pad.source(row);
+      const E* from = x + pad.source(image, line);
       E* to = y + row * width;
       for (int64_t i = 0; i < before; ++i) to[i] = from[before - i];
       std::memcpy(to + before, from, static_cast<size_t>(inside) * sizeof(E));
-      for (int64_t i = before + inside; i < width; ++i)
-        to[i] = from[ReflectPad::mirrored(i - before, inside)];
+      for (int64_t i = 0; i < after; ++i) to[before + inside + i] = from[inside - 2 - i];
+      if (++line == pad.out[1]) {
+        line = 0;
+        ++image;
+      }
     }
   });
 #endif
