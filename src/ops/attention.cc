@@ -37,6 +37,8 @@ void AttentionVectors::check(int64_t elements) const {
   require(extents.rank() == 4 && steps.rank() == 4 && offset >= 0,
           "expected vectors of 4 dimensions and as many steps, found {} and {} from {}", extents,
           steps, offset);
+  require(extents.volume() <= elements, "there are {} elements in vectors {}, and {} in the tensor",
+          extents.volume(), extents, elements);
   if (extents.volume() == 0) return;
   int64_t last = offset;
   for (int i = 0; i < 4; ++i) {

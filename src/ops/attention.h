@@ -16,7 +16,7 @@ struct AttentionVectors {
 
   bool is_tensor() const { return extents.rank() == 0; }
   void visit(FieldVisitor& v, const std::string& prefix);
-  /// Throws unless all elements lie within a tensor of that many.
+  /// Throws unless all elements lie within a tensor of that many, and are no more than those.
   void check(int64_t elements) const;
 };
 

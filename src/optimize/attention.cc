@@ -18,7 +18,7 @@ using nvinfer1::MatrixOperation;
 using Operation = nvinfer1::ElementWiseOperation;
 
 constexpr size_t kRank = 4;  // batches, heads, rows, elements
-// Vectors that are longer keep registers from holding results: then products are quicker.
+// Vectors that are longer keep a GPU's registers from holding results: then products are quicker.
 constexpr int64_t kLongest = 256;
 
 bool is_usable(const Node* node) {

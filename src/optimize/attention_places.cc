@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMostLayers = 8;  // that move a tensor, one after the other
 
 // Elements of a vector are neighbours, and vectors lie at multiples of so many elements: what
-// kernels need to read them in one piece.
+// kernels of a GPU need to read them in one piece.
 bool suits(const Movement::Strided& s) {
   constexpr int64_t kPiece = 8;
   if (s.extents.rank() != 4 || (s.steps[3] != 1 && s.extents[3] != 1) || s.offset % kPiece != 0)

@@ -178,14 +178,11 @@ void emit(Draft& draft, const Node& node) {
   if (is_view(node)) return emit_view(draft, node);
   if (const auto* layer = node.as<ControlFlow>()) return emit_control_flow(draft, node, *layer);
   const Request asked(draft, node);
-  const KernelRequest request{*node.op,
-                              asked.inputs,
-                              asked.outputs,
-                              asked.constants,
-                              nullptr,
-                              draft.options.tf32,
-                              draft.options.code_cache,
-                              draft.cold_weights};
+  KernelRequest request{*node.op,        asked.inputs, asked.outputs,
+                        asked.constants, nullptr,      draft.options.tf32};
+  request.cold_weights = draft.cold_weights
+                         && std::any_of(asked.constants.begin(), asked.constants.end(),
+                                        [](const Tensor* t) { return t != nullptr; });
   const WeightGrowth& most = draft.options.most_growth;
   auto kernel = choose_kernel(draft.target, request, describe(node), draft.options,
                               std::min(most.layer, most.plan - draft.growth));

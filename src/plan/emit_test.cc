@@ -7,6 +7,7 @@
 #include "ops/elementwise.h"
 #include "ops/shuffle.h"
 #include "plan/plan_test_network.h"
+#include "target/remote_target_testing.h"
 
 namespace tenon {
 namespace {
@@ -103,6 +104,24 @@ TEST(Emit, LayersShareTheRoomThatWeightsMayTake) {
   EXPECT_EQ(limited[0], kPlain + growth);
   EXPECT_EQ(limited[1], kPlain + growth);
   EXPECT_LE(limited[2], kPlain + growth / 2);
+}
+
+TEST(Emit, KernelsAreTimedWithColdWeightsWhereTheCacheIsTooSmall) {
+  const testing::RemoteTarget target;
+  const auto cold_bytes = [&](size_t cache) {
+    target.memory.cache = cache;
+    target.memory.cold_bytes = 0;
+    Network n;
+    testing::make_network(n);
+    BuildOptions options;
+    options.profiles = {testing::profile({1, 4, 8, 8}, {1, 4, 8, 8}, {1, 4, 8, 8})};
+    compile(n, target, options);
+    return target.memory.cold_bytes;
+  };
+  EXPECT_EQ(cold_bytes(0), 0u);  // it is not known
+  EXPECT_EQ(cold_bytes(1 << 20), 0u);
+  EXPECT_GT(cold_bytes(1 << 10), 0u);
+  target.memory.cache = 0;
 }
 
 }  // namespace

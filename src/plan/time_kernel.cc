@@ -52,7 +52,7 @@ struct Prepared {
   }
 };
 
-// What a kernel reads that is the same in each run.
+// What a kernel reads that is the same in each run, but for copies that it made when it was loaded.
 std::vector<Tensor> weights_of(const Kernel& kernel, const KernelRequest& request) {
   std::vector<Tensor> weights = kernel.store().packed;
   for (size_t i = 0; i < request.constants.size(); ++i)
@@ -101,8 +101,8 @@ float time_kernel(const Kernel& kernel, const KernelRequest& request, const Devi
     execution->run({in, out, scratch.data(), stream, &allocate, packed});
     if (waits) cudaDeviceSynchronize();
   };
-  return device.measure(run, request.cold_weights ? weights_of(kernel, request)
-                                                  : std::vector<Tensor>());
+  return device.measure(run,
+                        request.cold_weights ? weights_of(kernel, request) : std::vector<Tensor>());
 }
 
 // What it takes to bring inputs into the layouts that the kernel wants.

@@ -195,6 +195,17 @@ TEST(ChooseKernel, RemembersInTheTimingCache) {
   EXPECT_EQ(runs, 0);
 }
 
+TEST(ChooseKernel, RemembersWhetherWeightsWereCold) {
+  const Identity op;
+  const TensorSpec spec{DataType::kFLOAT, Layout::kLinear, {4}, true};
+  const Tensor* constant = nullptr;
+  KernelRequest request{op, {&spec, 1}, {&spec, 1}, {&constant, 1}};
+  const FakeTarget target({});
+  const TimingKey warm = timing_key(target, request, "");
+  request.cold_weights = true;
+  EXPECT_NE(timing_key(target, request, ""), warm);
+}
+
 TEST(ChooseKernel, PassesOverKernelsThatWantMoreWorkspaceThanTheLimit) {
   BuildOptions options;
   options.most_workspace = 1000;

@@ -331,4 +331,15 @@ inline void expect_identical(const Tensor& a, const Tensor& b) {
                 << b.numbers()[i];
 }
 
+/// The kernel that the layer has gives the same bits with each of these numbers of threads.
+inline void expect_identical_with(LayerTest& test, std::initializer_list<int> threads) {
+  const int before = thread_count();
+  const Tensor expected = test.run();
+  for (const int number : threads) {
+    set_thread_count(number);
+    expect_identical(test.run(), expected);
+  }
+  set_thread_count(before);
+}
+
 }  // namespace tenon

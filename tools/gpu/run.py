@@ -54,14 +54,17 @@ def gpu_names():
 def chosen(options, build):
     """The suites that the command line names, of those that the build has."""
     suites = [*SUITES] if not (options.sanitize or options.two) else []
-    suites = [suite for suite in suites if not ((suite.optional or suite.apart) and suite.missing(build))]
     suites += SANITIZED if options.sanitize else ()
     suites += TWO if options.two else ()
     known = [suite.name for suite in suites]
     for name in options.suites:
         if name not in known:
             raise SystemExit(f"gpu_check: there is no suite '{name}'; there are {', '.join(known)}")
-    return [suite for suite in suites if not options.suites or suite.name in options.suites]
+    named = [suite for suite in suites if suite.name in options.suites]
+    for suite in named:
+        if missing := suite.missing(build):
+            raise SystemExit(f"gpu_check: the suite '{suite.name}' needs {', '.join(map(str, missing))}")
+    return named or [suite for suite in suites if not ((suite.optional or suite.apart) and suite.missing(build))]
 
 
 def run_suites(suites, machine, log):

@@ -18,9 +18,7 @@ struct ReflectPad {
   }
   TENON_HD int64_t rows() const { return planes * out[0] * out[1]; }
   /// Where in the input the row of the output begins.
-  TENON_HD int64_t source(int64_t row) const {
-    return source(row / out[1], row % out[1]);
-  }
+  TENON_HD int64_t source(int64_t row) const { return source(row / out[1], row % out[1]); }
   /// The same, of a row of one of the images of out[1] rows.
   TENON_HD int64_t source(int64_t image, int64_t y) const {
     const int64_t z = image % out[0], plane = image / out[0];

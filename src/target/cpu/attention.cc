@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "target/cpu/blocks.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/simd/kernels.h"
 
@@ -72,7 +73,9 @@ class AttentionExecution final : public Execution {
                 && k[0] == batch_ && v[0] == batch_,
             "query {}, key {} and value {} do not fit", q, k, v);
     shared_ = q[1] / heads_;
-    slots_ = std::clamp<int64_t>(batch_ * heads_, 1, thread_count());
+    if (Shape({batch_, heads_, shared_, queries_, width_}).volume() == 0) return;
+    parts_ = std::clamp<int64_t>(thread_count() / (batch_ * heads_), 1, units(queries_, kBlock));
+    slots_ = std::min<int64_t>(batch_ * heads_ * parts_, thread_count());
     slot_floats_ = padded(keys_) * size_ + padded(width_) * keys_ + kBlock * (keys_ + size_);
     slot_floats_ = padded(slot_floats_);
   }
@@ -90,26 +93,29 @@ class AttentionExecution final : public Execution {
     for (size_t i = 0; i < 3; ++i) first_[i] = views_[i].as<float>();
     parallel_for(slots_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t slot = begin; slot < end; ++slot)
-        for (int64_t task = slot; task < batch_ * heads_; task += slots_)
-          run_head(task, mask, scratch + slot * slot_floats_);
+        for (int64_t task = slot; task < batch_ * heads_ * parts_; task += slots_)
+          run_part(task / parts_, task % parts_, mask, scratch + slot * slot_floats_);
     });
   }
 
  private:
-  // The heads of queries that share one head of keys.
-  void run_head(int64_t task, const AttentionMask& mask, float* scratch) const {
+  // A part of the queries of all heads that share one head of keys.
+  void run_part(int64_t keys_head, int64_t part, const AttentionMask& mask, float* scratch) const {
     float* key = scratch;
     float* value = key + padded(keys_) * size_;
     float* scores = value + padded(width_) * keys_;
     float* scaled = scores + kBlock * keys_;
-    pack_transposed(rows_of(Attention::kKey, task, heads_), keys_, size_, key);
-    pack(rows_of(Attention::kValue, task, heads_), width_, keys_, value);
+    pack_transposed(rows_of(Attention::kKey, keys_head, heads_), keys_, size_, key);
+    pack(rows_of(Attention::kValue, keys_head, heads_), width_, keys_, value);
+    const int64_t blocks = units(queries_, kBlock);
+    const int64_t begin = blocks * part / parts_ * kBlock;
+    const int64_t end = std::min(blocks * (part + 1) / parts_ * kBlock, queries_);
     for (int64_t i = 0; i < shared_; ++i) {
-      const int64_t head = task * shared_ + i;  // of all batches
+      const int64_t head = keys_head * shared_ + i;  // of all batches
       const Rows queries = rows_of(Attention::kQuery, head, heads_ * shared_);
       const Rows results = rows_of(Attention::kResult, head, heads_ * shared_);
-      for (int64_t first = 0; first < queries_; first += kBlock) {
-        const int64_t rows = std::min(kBlock, queries_ - first);
+      for (int64_t first = begin; first < end; first += kBlock) {
+        const int64_t rows = std::min(kBlock, end - first);
         for (int64_t r = 0; r < rows; ++r)
           for (int64_t e = 0; e < size_; ++e)
             scaled[r * size_ + e] = op_.scale * queries[first + r][e];
@@ -148,7 +154,9 @@ class AttentionExecution final : public Execution {
   std::vector<TensorView> views_;
   AttentionVectors places_[4];
   float* first_[4] = {};  // of their tensors
-  int64_t batch_, heads_, shared_, queries_, keys_, size_, width_, slots_, slot_floats_;
+  int64_t batch_, heads_, shared_, queries_, keys_, size_, width_;
+  // Parts of a head's queries, where heads are fewer than threads; none where there are no results.
+  int64_t parts_ = 0, slots_ = 0, slot_floats_ = 0;
 };
 
 class AttentionKernel final : public Kernel {

@@ -34,6 +34,37 @@ TEST(AttentionKernelTest, EqualsReference) {
     }
 }
 
+TEST(AttentionKernelTest, ThreadsDoNotMatter) {
+  Attention op;
+  op.causal = true;
+  for (const int64_t heads : {1, 3}) {
+    LayerTest test(op, {data({1, 2 * heads, 50, 8}, 1), data({1, heads, 40, 8}, 2),
+                        data({1, heads, 40, 8}, 3)});
+    ASSERT_EQ(test.offer("attention"), "");
+    expect_identical_with(test, {1, 2, 7});
+  }
+}
+
+TEST(AttentionKernelTest, HalfPrecisionIsWidened) {
+  Attention op;
+  op.scale = 0.3f;
+  std::vector<TestInput> inputs;
+  for (const Shape& shape : {Shape{2, 3, 17, 8}, {2, 3, 20, 8}, {2, 3, 20, 8}, {2, 1, 1, 20}})
+    inputs.push_back(as_type(DataType::kHALF, data(shape, static_cast<uint32_t>(inputs.size()))));
+  LayerTest test(op, inputs);
+  ASSERT_EQ(test.offer("attention_16bit"), "");
+  expect_close(test.run(), test.reference(), 1e-3);
+}
+
+// Vectors without elements may be any number.
+TEST(AttentionKernelTest, NoResultsWantNothing) {
+  constexpr int64_t kMany = int64_t{1} << 60;
+  LayerTest test(Attention(),
+                 {data({1, 1, 3, 0}, 1), data({1, 1, kMany, 0}, 2), data({1, 1, kMany, 0}, 3)});
+  ASSERT_EQ(test.offer("attention"), "");
+  EXPECT_EQ(test.run().count(), 0);
+}
+
 TEST(AttentionKernelTest, WithoutSoftmax) {
   Attention op;
   op.normalization = nvinfer1::AttentionNormalizationOp::kNONE;
@@ -48,15 +79,21 @@ TEST(AttentionKernelTest, VectorsWithinOtherTensors) {
   Attention op;
   op.scale = 0.3f;
   for (int64_t i = 0; i < 3; ++i)
-    op.vectors[i] = {{kBatch, kHeads, kRows, kSize},
-                     {kRows * 3 * kWidth, kSize, 3 * kWidth, 1},
-                     i * kWidth};
+    op.vectors[i] = {
+        {kBatch, kHeads, kRows, kSize}, {kRows * 3 * kWidth, kSize, 3 * kWidth, 1}, i * kWidth};
   op.vectors[Attention::kResult] = {
       {kBatch, kHeads, kRows, kSize}, {kWidth, kSize, kBatch * kWidth, 1}, 0};
   op.result_shape = {kRows, kBatch, kWidth};
   const TestInput all = data({kBatch, kRows, 3 * kWidth}, 1);
   LayerTest test(op, {all, all, all});
   check(test);
+  LayerTest masked(op, {all, all, all, data({kBatch, 1, kRows, kRows}, 2)});
+  check(masked);
+  // Two heads of queries for one of keys, which has the first head's place.
+  Attention shared = op;
+  for (const size_t i : {Attention::kKey, Attention::kValue}) shared.vectors[i].extents[1] = 1;
+  LayerTest few(shared, {all, all, all});
+  check(few);
   op.vectors[Attention::kKey].steps[3] = 2;
   LayerTest apart(op, {all, all, data({kBatch, kRows, 6 * kWidth}, 1)});
   EXPECT_EQ(apart.offer("attention"), "only neighbouring elements are supported");

@@ -64,7 +64,7 @@ constexpr Candidate kReorder[] = {{"onednn_reorder", offer_onednn_reorder, true}
 #else
 constexpr Candidate kConvolution[] = {{"winograd", offer_winograd, true},
                                       {"depthwise_convolution", offer_depthwise_convolution},
-                                      {"direct_convolution", offer_direct_convolution},
+                                      {"direct_convolution", offer_direct_convolution, true},
                                       {"convolution", offer_convolution},
                                       {"convolution_16bit", widened<offer_convolution>},
                                       {"reference", offer_reference}};
@@ -88,7 +88,9 @@ constexpr Candidate kReduce[] = {{"spatial_mean", offer_spatial_mean},
                                  {"reduce", offer_reduce},
                                  {"reduce_16bit", widened<offer_reduce>},
                                  {"reference", offer_reference}};
-constexpr Candidate kAttention[] = {{"attention", offer_attention}, {"reference", offer_reference}};
+constexpr Candidate kAttention[] = {{"attention", offer_attention},
+                                    {"attention_16bit", widened<offer_attention>},
+                                    {"reference", offer_reference}};
 constexpr Candidate kRecurrent[] = {{"recurrent", offer_recurrent}, {"reference", offer_reference}};
 constexpr Candidate kResize[] = {{"resize", offer_resize},
                                  {"resize_16bit", widened<offer_resize>},

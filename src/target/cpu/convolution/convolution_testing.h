@@ -50,17 +50,6 @@ inline void check(LayerTest& test, const char* kernel, double relative) {
   expect_identical(test.run(*loaded), actual);
 }
 
-/// The kernel that the layer has gives the same bits with each of these numbers of threads.
-inline void expect_identical_with(LayerTest& test, std::initializer_list<int> threads) {
-  const int before = thread_count();
-  const Tensor expected = test.run();
-  for (const int number : threads) {
-    set_thread_count(number);
-    expect_identical(test.run(), expected);
-  }
-  set_thread_count(before);
-}
-
 /// What `body` throws; empty if it throws nothing.
 inline std::string error_of(auto&& body) {
   try {

@@ -1,9 +1,9 @@
 // Convolution by its definition, in vectors of maps: windows of one element over blocks of
-// channels, whose data are multiplied where they lie, and any windows over few channels, whose rows
-// are copied with their padding. The library has no code in blocks for some of the former, and its
-// activations take as long as the products of the latter.
+// channels, whose data are multiplied where they lie, and any others over such blocks or over few
+// channels in rows, of which a task copies what it reads with its padding. The library has no code
+// in blocks for some of the former, its activations take as long as the products over few channels,
+// and it waits for the weights of small images.
 #include <algorithm>
-#include <functional>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -18,6 +18,8 @@ namespace {
 constexpr int64_t kFewChannels = 4;
 /// Padded rows of a wider reach are mostly zeros, and may not fit memory.
 constexpr int64_t kMostReach = 1024;
+/// Bytes that a task may copy, when there is a choice of kernels.
+constexpr size_t kMostCopied = 16 << 20;
 constexpr int64_t kMostStride = 2;
 /// Results of a strip: enough for the loops, few enough for the first-level cache, where an
 /// epilogue finds them.
@@ -51,11 +53,12 @@ class DirectExecution final : public BlockExecution {
     for (size_t i = 0; i < windows.size(); ++i) {
       const Window& w = windows[i];
       const auto axis = static_cast<int>(i) + 2;
-      require(w.stride <= kMostStride && w.reach() <= kMostReach,
-              "only strides of up to {} and windows of up to {} elements are supported",
-              kMostStride, kMostReach);
-      pads_ |= lanes_ == 1 || w.kernel != 1 || w.pre != 0
-               || (result[axis] - 1) * w.stride >= data[axis];
+      require(
+          w.stride <= kMostStride && std::max(w.reach(), w.pre) <= kMostReach,
+          "only strides of up to {}, and windows and padding of up to {} elements are supported",
+          kMostStride, kMostReach);
+      pads_ |=
+          lanes_ == 1 || w.kernel != 1 || w.pre != 0 || (result[axis] - 1) * w.stride >= data[axis];
     }
     form_.depth = depth_;
     form_.out_step = result[2] * result[3] * direct_loops().lanes;
@@ -89,13 +92,13 @@ class DirectExecution final : public BlockExecution {
       in = room;
     }
     const int64_t per_panel = kDirectPanel / direct_loops().lanes;
-    for (int64_t v = first_vector; v < last; v += per_panel)
-      for (int64_t strip = first; strip < end; ++strip) {
+    for (int64_t v = first_vector; v < last; v += per_panel) {
+      const int64_t next = v + per_panel < last ? v + per_panel : first_vector;
+      for (int64_t strip = first; strip < end; ++strip)
         run_strip(in + (strip - first) * strip_step_, image * vectors_, v,
                   std::min(per_panel, last - v), strip * length_,
-                  next_weights(v + per_panel < last ? v + per_panel : v, strip - first,
-                               end - first));
-      }
+                  next_weights(next, strip - first, end - first));
+    }
   }
 
  private:
@@ -124,7 +127,7 @@ class DirectExecution final : public BlockExecution {
     const int64_t floats = pads_ ? groups_ * strip_step_ : length_ * channels_;
     tasks_ = DirectTasks(images, strips_, floats, vectors_);
     int64_t room = 0;
-    if (pads_) {
+    if (pads_ && tasks_.count() > 0) {
       in_rows_ = (tasks_.strips() - 1) * vertical_.stride + vertical_.reach();
       room = groups_ * in_rows_ * padded_;
       for (int64_t c = 0; c < channels_; ++c)
@@ -164,8 +167,8 @@ class DirectExecution final : public BlockExecution {
   }
 
   // Blocks of the result are counted through all images.
-  void run_strip(const float* in, int64_t block, int64_t vector, int64_t vectors,
-                 int64_t first, const NextWeights& next) const {
+  void run_strip(const float* in, int64_t block, int64_t vector, int64_t vectors, int64_t first,
+                 const NextWeights& next) const {
     const int64_t lanes = direct_loops().lanes, map = vector * lanes;
     const int64_t pixels = std::min(length_, pixels_ - first);
     direct_loops().run(form_, in, weights_.data<float>() + map * depth_, width_of(map), next,
@@ -229,7 +232,9 @@ Offer offer_direct_convolution(const KernelRequest& request) {
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i].layout = kernel->input_layouts[i];
   output.layout = direct_layout();
   try {
-    kernel->prepare(inputs, {&output, 1});  // what does not fit is refused here
+    const auto execution = kernel->prepare(inputs, {&output, 1});  // what does not fit is refused
+    if (execution->scratch_bytes() > kMostCopied * static_cast<size_t>(thread_count()))
+      return "windows reach too far over too many channels";
   } catch (const Error& e) {
     return e.what();
   }

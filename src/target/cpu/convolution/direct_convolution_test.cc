@@ -97,7 +97,8 @@ TEST(DirectConvolutionTest, AllInstructionSetsAgree) {
       Tensor out(DataType::kFLOAT, {vectors, pixels, lanes}),
           expected(DataType::kFLOAT, out.shape());
       kernels->direct.run(form, in.data<float>(), weights.data<float>(), width,
-                          {weights.data<float>(), weights.count()}, bias.data<float>(), vectors, pixels, out.mutable_data<float>());
+                          {weights.data<float>(), weights.count()}, bias.data<float>(), vectors,
+                          pixels, out.mutable_data<float>());
       for_each_index(out.shape(), [&](int64_t i, const Shape& at) {
         const int64_t map = at[0] * lanes + at[2];
         double sum = double{bias.data<float>()[map]};
@@ -122,7 +123,8 @@ class DirectEpilogueTest : public testing::TestWithParam<EpilogueCase> {};
 TEST_P(DirectEpilogueTest, EqualsReference) {
   const auto& [name, program, operands] = GetParam();
   for (const auto& [plain, shape] : {std::pair{one_element(21), Shape{2, 40, 9, 13}},
-                                     {sliding(21, {3, 3}, {1, 1}, {1, 1}), Shape{2, 3, 9, 13}}}) {
+                                     {sliding(21, {3, 3}, {1, 1}, {1, 1}), Shape{2, 3, 9, 13}},
+                                     {sliding(21, {2, 1}, {2, 1}, {0, 0}), Shape{2, 20, 18, 13}}}) {
     Convolution op = plain;
     op.epilogue = program;
     std::vector<TestInput> inputs = {data(shape, 1), constant(weights_of(op, shape[1])),
@@ -169,10 +171,28 @@ TEST(DirectConvolutionTest, OtherShapesWithTheSameKernel) {
   }
 }
 
+TEST(DirectConvolutionTest, OtherShapesUnderTheSameWindows) {
+  const Convolution op = sliding(40, {3, 3}, {2, 2}, {1, 1});
+  LayerTest test = layer(op, {1, 24, 14, 14});
+  ASSERT_EQ(test.offer(kName), "");
+  for (const Shape& shape : {Shape{4, 24, 7, 5}, Shape{1, 24, 1, 1}, Shape{3, 24, 33, 70}}) {
+    test.set_inputs({data(shape, 7), constant(weights_of(op, 24)), constant({40}, 3)});
+    expect_close(test.run(), test.reference(), 2e-6);
+  }
+}
+
+TEST(DirectConvolutionTest, WideWindowsOverManyChannelsAreLeftToOthers) {
+  const auto op =
+      with(sliding(16, {3, 3}, {1, 1}, {400, 400}), [](auto& o) { o.dilation = {400, 400}; });
+  EXPECT_EQ(layer(op, {1, 64, 10, 10}).offer(kName),
+            "windows reach too far over too many channels");
+}
+
 TEST(DirectConvolutionTest, ThreadsDoNotMatter) {
   for (const auto& [op, shape] : {std::pair{one_element(200), Shape{1, 96, 30, 31}},
                                   {one_element(64), Shape{2, 512, 7, 7}},
-                                  {sliding(48, {3, 3}, {2, 2}, {1, 1}), Shape{1, 3, 61, 64}}}) {
+                                  {sliding(48, {3, 3}, {2, 2}, {1, 1}), Shape{1, 3, 61, 64}},
+                                  {sliding(48, {3, 3}, {2, 2}, {1, 1}), Shape{2, 40, 21, 24}}}) {
     LayerTest test = layer(op, shape);
     ASSERT_EQ(test.offer(kName), "");
     expect_identical_with(test, {1, 2, 5});
@@ -208,7 +228,8 @@ TEST(DirectConvolutionTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
   EXPECT_EQ(error_with(32, 32, test.kernel().output_layouts[0]), "");
   EXPECT_NE(error_with(64, 32, test.kernel().output_layouts[0]), "");
   EXPECT_NE(error_with(32, 64, test.kernel().output_layouts[0]), "");
-  EXPECT_THAT(error_with(32, 32, Layout::kLinear), testing::HasSubstr("few channels of data in rows"));
+  EXPECT_THAT(error_with(32, 32, Layout::kLinear),
+              testing::HasSubstr("few channels of data in rows"));
   EXPECT_THAT(error_with(32, 32, Layout::kChannelsLast), testing::HasSubstr("must lie in blocks"));
 }
 

@@ -77,17 +77,16 @@ class DirectDeconvolution final : public BlockExecution {
     const int64_t lanes = direct_loops().lanes, map = vector * lanes;
     const int64_t pixels = width_ * right_;  // of a row of the result
     const float* in = data_ + (image * units(channels_, lanes) * height_ + row) * width_ * lanes;
-    const float* weights = weights_.data<float>() + map * channels_;
+    const float* const first = weights_.data<float>() + map * channels_;
     float* out =
         result_ + (image * vectors_ + vector) * form_.out_step + row * down_ * pixels * lanes;
-    const int64_t width = std::min(kDirectPanel, bias_.count() - map);
-    for (int64_t place = 0; place < down_ * right_; ++place) {
-      const bool is_last = place + 1 == down_ * right_;
-      const float* const next = is_last ? weights : weights + bias_.count() * channels_;
+    const int64_t width = std::min(kDirectPanel, bias_.count() - map), places = down_ * right_;
+    for (int64_t place = 0; place < places; ++place) {
+      const auto weights_of = [&](int64_t p) { return first + p * bias_.count() * channels_; };
+      const float *const weights = weights_of(place), *next = weights_of((place + 1) % places);
       direct_loops().run(form_, in, weights, width, {next, width * channels_},
                          bias_.data<float>() + map, vectors, width_,
                          out + (place / right_ * pixels + place % right_) * lanes);
-      weights = next;
     }
     for (int64_t v = vector; v < vector + vectors; ++v)
       epilogue_.run(image * vectors_ + v, row * down_ * pixels, down_ * pixels);

@@ -112,6 +112,8 @@ class WinogradExecution final : public BlockExecution {
     if (form_.gathers()) gather_.emplace(form_, split_.per_group * kept_);
     const double work = static_cast<double>(tiles_ * form_.plane_start(form_.planes()))
                         * static_cast<double>(out_ * loops().lanes);
+    const int64_t weights = form_.plane_start(form_.planes()) * loops().lanes * split_.per_slice;
+    is_near_ = split_.blocks > 1 && weights <= 2 * second_level_cache_floats();
     set_tasks(split_.blocks * split_.slices, work,
               planes_ * (in_step_ + out_step_) + (gather_ ? gather_->floats() : 0));
   }
@@ -206,8 +208,8 @@ class WinogradExecution final : public BlockExecution {
         for (int64_t group = 0; group < groups; ++group) {
           const int64_t begin = count * group / groups, end = count * (group + 1) / groups;
           loops().product(planes + plane * in_step_ + begin * depth_, weights,
-                          form_.depth(static_cast<int>(plane)), static_cast<int>(end - begin),
-                          static_cast<int>(width),
+                          form_.depth(static_cast<int>(plane)), is_near_,
+                          static_cast<int>(end - begin), static_cast<int>(width),
                           products + plane * out_step_ + (pair * split_.block + begin) * lanes,
                           split_.block * lanes);
         }
@@ -270,6 +272,7 @@ class WinogradExecution final : public BlockExecution {
   int64_t depth_;                   // channels of all parts, in whole vectors
   int64_t rows_, columns_, tiles_;  // of tiles in an image; in all
   WinogradSplit split_;
+  bool is_near_ = false;  // whether blocks find most weights where those before read them
   int64_t in_step_ = 0, out_step_ = 0;  // floats from one plane to the next
   const float *weights_ = nullptr, *data_ = nullptr;
   float* result_ = nullptr;

@@ -1,6 +1,7 @@
+#include "ops/matrix_multiply.h"
+
 #include <gtest/gtest.h>
 
-#include "ops/matrix_multiply.h"
 #include "target/testing.h"
 
 namespace tenon::cpu {
@@ -12,7 +13,8 @@ TEST(MatrixMultiplyTest, WithoutTermsIsZeroHoweverItsWeightsWereStored) {
   StoredKernel turned = test.stored();
   for (auto& [name, value] : turned.state)
     if (name == "order") value = std::vector<int64_t>{1, 0};
-  expect_identical(test.run(*test.load(turned)), Tensor::of<float>(DataType::kFLOAT, {2, 16}, std::vector<float>(32)));
+  expect_identical(test.run(*test.load(turned)),
+                   Tensor::of<float>(DataType::kFLOAT, {2, 16}, std::vector<float>(32)));
 }
 
 }  // namespace

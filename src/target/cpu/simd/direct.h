@@ -20,7 +20,7 @@ constexpr int kDirectLanes = 8, kDirectPixels = 6;
 #endif
 /// Weights are fetched that many elements of a window ahead.
 constexpr int64_t kDirectAhead = 16;
-constexpr int kSecondLevel = 2;  // of caches, as __builtin_prefetch() counts them
+constexpr int kBeyondFirstLevel = 2;  // locality that leaves them out of the first-level cache
 typedef float DirectLanes __attribute__((vector_size(kDirectLanes * 4), aligned(4), may_alias));
 
 // P neighbouring results of V vectors of maps.
@@ -35,7 +35,7 @@ void direct_pixels(const DirectForm& form, const float* in, const float* weights
     for (int p = 0; p < P; ++p) sum[v][p] = b;
   }
   for (int64_t k = 0; k < form.depth; ++k, weights += width, next += next_step) {
-    __builtin_prefetch(next, 0, kSecondLevel);
+    __builtin_prefetch(next, 0, kBeyondFirstLevel);
     const float* from = in + form.offsets[k];
     DirectLanes w[V];
 #pragma GCC unroll 2
@@ -64,8 +64,8 @@ void direct_pixels(const DirectForm& form, const float* in, const float* weights
 // All results of V vectors, in blocks of nearly the same number.
 template <int V, int Step, int... P>
 void direct_vectors(std::integer_sequence<int, P...>, const DirectForm& form, const float* in,
-                    const float* weights, int64_t width, const NextWeights& next,
-                    const float* bias, int64_t pixels, float* out) {
+                    const float* weights, int64_t width, const NextWeights& next, const float* bias,
+                    int64_t pixels, float* out) {
   static constexpr decltype(&direct_pixels<1, V, Step>) blocks[] = {
       direct_pixels<P + 1, V, Step>...};
   const int64_t count = (pixels + kDirectPixels - 1) / kDirectPixels;
@@ -94,7 +94,8 @@ void direct_strip(const DirectForm& form, const float* in, const float* weights,
 }
 
 void direct(const DirectForm& form, const float* in, const float* weights, int64_t width,
-            const NextWeights& next, const float* bias, int64_t vectors, int64_t pixels, float* out) {
+            const NextWeights& next, const float* bias, int64_t vectors, int64_t pixels,
+            float* out) {
   const auto strip = form.step == 1              ? direct_strip<1>
                      : form.step == 2            ? direct_strip<2>
                      : form.step == kDirectLanes ? direct_strip<kDirectLanes>

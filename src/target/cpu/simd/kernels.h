@@ -30,9 +30,10 @@ struct WinogradKernels {
   int lanes;      // of Layout::kBlocked8 or kBlocked16
   int most_sums;  // tiles times vectors of maps that `product` takes
   /// m[vector * m_step + tile * lanes + i] = sum over k < depth of u[k][vector][i] * v, of which
-  /// `lanes` channels lie together for each tile: v[k / lanes][tile][k % lanes].
-  void (*product)(const float* v, const float* u, int64_t depth, int tiles, int vectors, float* m,
-                  int64_t m_step);
+  /// `lanes` channels lie together for each tile: v[k / lanes][tile][k % lanes]. `is_near`: most
+  /// of u is in the second-level cache.
+  void (*product)(const float* v, const float* u, int64_t depth, bool is_near, int tiles,
+                  int vectors, float* m, int64_t m_step);
   /// out[i * lanes + lane] = rows[lane][i] of i < n, which is a multiple of lanes.
   void (*interleave)(const float* const* rows, int64_t n, float* out);
   struct Tile {

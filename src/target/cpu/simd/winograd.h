@@ -182,16 +182,21 @@ void winograd_interleave(const float* const* rows, int64_t n, float* out) {
   }
 }
 
+/// Weights are fetched that many channels ahead: of two vectors 2 KiB, or 16 KiB from beyond the
+/// second-level cache, which takes longer.
+constexpr int64_t kNearAhead = 16, kFarAhead = 128;
+
 // T tiles by V vectors of maps, in registers.
 template <int T, int V>
-void winograd_product(const float* v, const float* u, int64_t depth, float* m, int64_t m_step) {
+void winograd_product(const float* v, const float* u, int64_t depth, int64_t ahead, float* m,
+                      int64_t m_step) {
   TileLanes sum[V][T] = {};
   for (int64_t c = 0; c < depth; c += kTileLanes, v += T * kTileLanes)
     for (int lane = 0; lane < kTileLanes; ++lane, u += V * kTileLanes) {
       TileLanes w[V];
 #pragma GCC unroll 2
       for (int i = 0; i < V; ++i) {
-        __builtin_prefetch(u + (128 * V + i) * kTileLanes);
+        __builtin_prefetch(u + (ahead * V + i) * kTileLanes);
         w[i] = load_tile_lanes(u + i * kTileLanes);
       }
 #pragma GCC unroll 32
@@ -207,20 +212,22 @@ void winograd_product(const float* v, const float* u, int64_t depth, float* m, i
     for (int t = 0; t < T; ++t) store_tile_lanes(m + i * m_step + t * kTileLanes, sum[i][t]);
 }
 
-using WinogradProduct = void (*)(const float*, const float*, int64_t, float*, int64_t);
+using WinogradProduct = void (*)(const float*, const float*, int64_t, int64_t, float*, int64_t);
 template <int V, int... T>
 void multiply_tiles(std::integer_sequence<int, T...>, int tiles, const float* v, const float* u,
-                    int64_t depth, float* m, int64_t m_step) {
+                    int64_t depth, int64_t ahead, float* m, int64_t m_step) {
   static constexpr WinogradProduct products[] = {winograd_product<T + 1, V>...};
-  products[tiles - 1](v, u, depth, m, m_step);
+  products[tiles - 1](v, u, depth, ahead, m, m_step);
 }
-void multiply_winograd(const float* v, const float* u, int64_t depth, int tiles, int vectors,
-                       float* m, int64_t m_step) {
+void multiply_winograd(const float* v, const float* u, int64_t depth, bool is_near, int tiles,
+                       int vectors, float* m, int64_t m_step) {
+  const int64_t ahead = is_near ? kNearAhead : kFarAhead;
   if (vectors == 2)
-    multiply_tiles<2>(std::make_integer_sequence<int, kMostSums / 2>(), tiles, v, u, depth, m,
-                      m_step);
+    multiply_tiles<2>(std::make_integer_sequence<int, kMostSums / 2>(), tiles, v, u, depth, ahead,
+                      m, m_step);
   else
-    multiply_tiles<1>(std::make_integer_sequence<int, kMostSums>(), tiles, v, u, depth, m, m_step);
+    multiply_tiles<1>(std::make_integer_sequence<int, kMostSums>(), tiles, v, u, depth, ahead, m,
+                      m_step);
 }
 
 template <int N, int Window>
