@@ -86,23 +86,51 @@ TENON_STEP2(equal_step, x == y ? 1.f : 0.f)
 TENON_STEP2(greater_step, x > y ? 1.f : 0.f)
 TENON_STEP2(less_step, x < y ? 1.f : 0.f)
 
-float maximum(const float* in, int64_t n) {
-  float lanes[kLanes];
-  for (int64_t k = 0; k < kLanes; ++k) lanes[k] = in[0];
+typedef float RowLanes __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
+inline RowLanes row_lanes(const float* in) {
+  return *reinterpret_cast<const RowLanes*>(in);
+}
+
+// Of all lanes, in pairs.
+template <class Combine> inline float reduce_lanes(RowLanes x, const Combine& combine) {
+  x = combine(x,
+              __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+  x = combine(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3));
+  x = combine(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1));
+  return combine(x,
+                 __builtin_shufflevector(x, x, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0))[0];
+}
+
+// Of rows that are short beside what a call of the loops for long ones takes. A NaN may be left
+// out.
+inline float maximum_of_row(const float* in, int64_t n) {
+  float most = -__builtin_inff();
+  if (n < kLanes) {
+    for (int64_t i = 0; i < n; ++i) most = in[i] > most ? in[i] : most;
+    return most;
+  }
+  const auto larger = [](RowLanes a, RowLanes b) { return a > b ? a : b; };
+  RowLanes lanes = row_lanes(in + n - kLanes);
+  for (int64_t i = 0; i + kLanes < n; i += kLanes) lanes = larger(row_lanes(in + i), lanes);
+  return reduce_lanes(lanes, larger);
+}
+inline float sum_of_row(const float* in, int64_t n) {
+  RowLanes lanes = {}, others = {};
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = in[i + k] > lanes[k] ? in[i + k] : lanes[k];
-  float m = in[0];
-  for (; i < n; ++i) m = in[i] > m ? in[i] : m;
-  for (int64_t k = 0; k < kLanes; ++k) m = lanes[k] > m ? lanes[k] : m;
-  return m;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    lanes += row_lanes(in + i);
+    others += row_lanes(in + i + kLanes);
+  }
+  float rest = 0;
+  for (; i < n; ++i) rest += in[i];
+  return rest + reduce_lanes(lanes + others, [](RowLanes a, RowLanes b) { return a + b; });
 }
 
 void softmax(const float* in, float* out, int64_t n) {
-  const float m = maximum(in, n);
+  const float m = maximum_of_row(in, n);
   TENON_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) out[i] = fast_exp(in[i] - m);
-  const float scale = 1.f / sum(out, n);
+  const float scale = 1.f / sum_of_row(out, n);
   for (int64_t i = 0; i < n; ++i) out[i] *= scale;
 }
 
