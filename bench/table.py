@@ -133,7 +133,7 @@ Written by `python bench/table.py`. Batch 1, fp32, 2 threads on 2 cores with AVX
 ## Models, ms
 
 Medians of {len(runs)} runs. Each run gives medians, of which the ratio is; the one in the middle of the runs is the first, above 1
-Tenon is quicker. Other guests of the machine slow down what keeps its units busy more than what waits, so there is
+Tenon is quicker. The machine's cores move, which slows down what keeps their units busy more than what waits, so there is
 the ratio of the least times that were seen, too. Multiply-adds of float32 reached {min(peaks):.0f} to {max(peaks):.0f} GFLOP/s meanwhile, the median
 {statistics.median(peaks):.0f}.
 
