@@ -1,5 +1,7 @@
 #include "target/shared/joined_axes.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace tenon {
@@ -18,6 +20,8 @@ void JoinedAxes::add(int64_t extent, int64_t stride) {
 
 JoinedAxes joined_axes(const Shape& extents, const Shape& strides, int64_t unit) {
   require(extents.rank() == strides.rank(), "an array {} with strides {}", extents, strides);
+  // Other extents may be any, and their products too large.
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return {Shape{0}, Shape{unit}};
   JoinedAxes joined;
   for (int i = 0; i < extents.rank(); ++i) joined.add(extents[i], strides[i] * unit);
   if (joined.extents.rank() == 0) joined = {Shape{1}, Shape{unit}};

@@ -14,8 +14,9 @@ struct JoinedAxes {
   void add(int64_t extent, int64_t stride);
 };
 
-/// The axes of an array; one of a single element when there is nothing else to walk along. Strides
-/// are multiplied by `unit`: the bytes of an element, say.
+/// The axes of an array; one of a single element when there is nothing else to walk along, and one
+/// of none when there are no elements. Strides are multiplied by `unit`: the bytes of an element,
+/// say.
 JoinedAxes joined_axes(const Shape& extents, const Shape& strides, int64_t unit = 1);
 
 }  // namespace tenon

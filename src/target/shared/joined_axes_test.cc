@@ -29,6 +29,12 @@ TEST(JoinedAxes, LeaveOutAxesOfOneElement) {
   EXPECT_EQ(joined.strides, (Shape{1}));
 }
 
+TEST(JoinedAxes, AreOneWithoutElementsWhateverOthersAre) {
+  const JoinedAxes none = joined_axes({int64_t{1} << 61, 0, int64_t{1} << 60}, {1, 7, 16}, 4);
+  EXPECT_EQ(none.extents, (Shape{0}));
+  EXPECT_EQ(none.strides, (Shape{4}));
+}
+
 TEST(JoinedAxes, AreAtLeastOne) {
   const JoinedAxes one = joined_axes({1, 1}, {3, 0}, 4);
   EXPECT_EQ(one.extents, (Shape{1}));
