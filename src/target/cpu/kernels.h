@@ -8,6 +8,9 @@ namespace tenon::cpu {
 
 /// Calls the op's reference kernel; any op, linear layout.
 Offer offer_reference(const KernelRequest& request);
+/// The same as an execution. The op outlives it.
+std::unique_ptr<Execution> prepare_reference(const Op& op, std::span<const TensorSpec> inputs,
+                                             std::span<const TensorSpec> outputs);
 
 // Our own loops.
 Offer offer_pointwise(const KernelRequest& request);

@@ -42,7 +42,7 @@ class ReferenceKernel final : public Kernel {
   explicit ReferenceKernel(const Op& op) : op_(op.clone()) {}
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
-    return std::make_unique<ReferenceExecution>(*op_, inputs, outputs);
+    return prepare_reference(*op_, inputs, outputs);
   }
 
  private:
@@ -50,6 +50,11 @@ class ReferenceKernel final : public Kernel {
 };
 
 }  // namespace
+
+std::unique_ptr<Execution> prepare_reference(const Op& op, std::span<const TensorSpec> inputs,
+                                             std::span<const TensorSpec> outputs) {
+  return std::make_unique<ReferenceExecution>(op, inputs, outputs);
+}
 
 Offer offer_reference(const KernelRequest& request) {
   return std::make_unique<ReferenceKernel>(request.op);

@@ -29,6 +29,7 @@ template <class ConvolutionOp, class Primitive> class SlidingKernel final : publ
   using WeightedKernel::initialise;
 
  protected:
+  const Op& op() const override { return op_; }
   bool chooses_layouts() const override { return true; }
 
   Operands plain(std::span<const TensorSpec> inputs,

@@ -54,6 +54,7 @@ class MatrixMultiplyKernel final : public WeightedKernel {
   using WeightedKernel::initialise;
 
  protected:
+  const Op& op() const override { return op_; }
   bool chooses_layouts() const override { return false; }
 
   Operands plain(std::span<const TensorSpec> inputs,
@@ -141,6 +142,7 @@ class FullyConnectedKernel final : public WeightedKernel {
   using WeightedKernel::initialise;
 
  protected:
+  const Op& op() const override { return op_; }
   bool chooses_layouts() const override { return false; }
 
   Operands plain(std::span<const TensorSpec> inputs, std::span<const TensorSpec>) const override {

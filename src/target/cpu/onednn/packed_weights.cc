@@ -99,7 +99,7 @@ int64_t floats_of(const memory::desc& desc) {
 PackedWeights pack(const void* constant, const memory::desc& from, const memory::desc& to) {
   PackedWeights packed{Tensor(DataType::kFLOAT, {floats_of(to)}), to};
   if (from == to) {
-    std::memcpy(packed.memory.mutable_data<void>(), constant, to.get_size());
+    if (to.get_size() > 0) std::memcpy(packed.memory.mutable_data<void>(), constant, to.get_size());
     return packed;
   }
   PrimitiveExecution execution;

@@ -88,7 +88,7 @@ std::optional<std::string> WeightedKernel::initialise(const KernelRequest& reque
     Operands operands = plain(inputs, outputs);
     const memory::desc plain_weights = operands.weights;
     memory::desc wanted = plain_weights;
-    if (outputs[0].shape.volume() > 0) {
+    if (outputs[0].shape.volume() > 0 && has_terms(inputs)) {
       operands.weights = any_of(operands.weights);
       Made made = make(operands, inputs, outputs);
       if (!made.fused && request.stored == nullptr) adds_in_place_ = false;
@@ -106,6 +106,10 @@ std::optional<std::string> WeightedKernel::initialise(const KernelRequest& reque
     return e.what();
   }
   return std::nullopt;
+}
+
+bool WeightedKernel::has_terms(std::span<const TensorSpec> inputs) const {
+  return chooses_layouts() || inputs[weights_index()].shape.volume() > 0;
 }
 
 bool WeightedKernel::starts_with_sum(std::span<const TensorSpec> inputs,
@@ -128,7 +132,7 @@ void WeightedKernel::decide_in_place(const KernelRequest& request) {
             "a stored kernel is damaged: it has nothing to add in place");
     return;
   }
-  if (!starts_with_sum(request.inputs, request.outputs)) return;
+  if (!starts_with_sum(request.inputs, request.outputs) || !has_terms(request.inputs)) return;
   const size_t input = kFirstOperand + static_cast<size_t>(post_ops_->front().operand) - 1;
   adds_in_place_ = request.constants[input] == nullptr;
 }
@@ -267,6 +271,13 @@ std::unique_ptr<Execution> WeightedKernel::prepare(std::span<const TensorSpec> i
       "adding a tensor that is broadcast is not supported here, because it had the shape of the "
       "result, {}, when the plan was built: build it with a profile whose optimum broadcasts",
       outputs[0].shape);
+  if (!has_terms(inputs)) {
+    require(
+        !adds_in_place_,
+        "a sum over no elements is not supported here, because there were some when the plan was "
+        "built: build it with a profile whose optimum has none");
+    return prepare_reference(op(), inputs, outputs);
+  }
   Operands operands = plain(inputs, outputs);
   auto execution = std::make_unique<PrimitiveExecution>();
   const memory::desc at_hand =

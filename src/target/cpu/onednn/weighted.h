@@ -26,6 +26,7 @@ class WeightedKernel : public Kernel {
   /// The reason when oneDNN cannot do it.
   std::optional<std::string> initialise(const KernelRequest& request);
 
+  virtual const Op& op() const = 0;
   /// Arguments as they come from the network, for these shapes and layouts.
   virtual Operands plain(std::span<const TensorSpec> inputs,
                          std::span<const TensorSpec> outputs) const = 0;
@@ -51,6 +52,8 @@ class WeightedKernel : public Kernel {
   /// Whether the epilogue starts with an addition of a tensor of the result's shape, read once.
   bool starts_with_sum(std::span<const TensorSpec> inputs,
                        std::span<const TensorSpec> outputs) const;
+  /// Whether a result is a sum of anything. The library divides by zero where a product is not.
+  bool has_terms(std::span<const TensorSpec> inputs) const;
   void decide_in_place(const KernelRequest& request);
   void take_weights(const KernelRequest& request, const dnnl::memory::desc& plain,
                     const dnnl::memory::desc& wanted);
