@@ -193,6 +193,11 @@ void read_profiles(const schema::Plan& in, Plan& plan) {
       out.inputs.push_back({shape_from(r.min()), shape_from(r.opt()), shape_from(r.max()),
                             list_from(r.min_values()), list_from(r.opt_values()),
                             list_from(r.max_values())});
+      const PlanProfile::Range& range = out.inputs.back();
+      const size_t count = range.min_values.size();
+      require(range.opt_values.size() == count && range.max_values.size() == count,
+              "a profile has {}, {} and {} values of an input", count, range.opt_values.size(),
+              range.max_values.size());
     });
     require(out.inputs.size() == inputs, "a profile has {} inputs; the plan has {}",
             out.inputs.size(), inputs);
