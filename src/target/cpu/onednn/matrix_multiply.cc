@@ -40,6 +40,10 @@ struct Matrices {
 };
 
 dnnl::primitive_desc product(const Operands& operands, const dnnl::primitive_attr& attributes) {
+  // The library counts in 32 bits.
+  for (const memory::desc* desc : {&operands.source, &operands.weights, &operands.destination})
+    for (const memory::dim extent : desc->dims())
+      require(extent <= INT32_MAX, "a product of {} rows, columns or terms is too large", extent);
   const bool has_bias = operands.bias.data.ndims > 0;
   const dnnl::matmul::desc description =
       has_bias ? dnnl::matmul::desc(operands.source, operands.weights, operands.bias,
