@@ -17,10 +17,6 @@ using nvinfer1::AttentionNormalizationOp;
 
 constexpr int64_t kBlock = 16;  // queries
 
-int64_t padded(int64_t columns) {
-  return (columns + kProductPanel - 1) / kProductPanel * kProductPanel;
-}
-
 /// Vectors of one head, whose elements are neighbours.
 struct Rows {
   float* first;
@@ -76,8 +72,9 @@ class AttentionExecution final : public Execution {
     if (Shape({batch_, heads_, shared_, queries_, width_}).volume() == 0) return;
     parts_ = std::clamp<int64_t>(thread_count() / (batch_ * heads_), 1, units(queries_, kBlock));
     slots_ = std::min<int64_t>(batch_ * heads_ * parts_, thread_count());
-    slot_floats_ = padded(keys_) * size_ + padded(width_) * keys_ + kBlock * (keys_ + size_);
-    slot_floats_ = padded(slot_floats_);
+    slot_floats_ =
+        whole_panels(keys_) * size_ + whole_panels(width_) * keys_ + kBlock * (keys_ + size_);
+    slot_floats_ = whole_panels(slot_floats_);
   }
 
   size_t scratch_bytes() const override {
@@ -102,8 +99,8 @@ class AttentionExecution final : public Execution {
   // A part of the queries of all heads that share one head of keys.
   void run_part(int64_t keys_head, int64_t part, const AttentionMask& mask, float* scratch) const {
     float* key = scratch;
-    float* value = key + padded(keys_) * size_;
-    float* scores = value + padded(width_) * keys_;
+    float* value = key + whole_panels(keys_) * size_;
+    float* scores = value + whole_panels(width_) * keys_;
     float* scaled = scores + kBlock * keys_;
     pack_transposed(rows_of(Attention::kKey, keys_head, heads_), keys_, size_, key);
     pack(rows_of(Attention::kValue, keys_head, heads_), width_, keys_, value);

@@ -175,7 +175,7 @@ class RecurrentExecution final : public Execution {
 
   void multiply(const float* state, int64_t rows, const float* panels, float* to, int64_t to_step,
                 int64_t columns, bool alone) const {
-    const int64_t units = sizes_.units, count = padded(columns) / kProductPanel;
+    const int64_t units = sizes_.units, count = whole_panels(columns) / kProductPanel;
     if (!alone) {
       simd_.add_product(state, units, rows, panels, units, to, to_step, columns);
       return;

@@ -7,7 +7,7 @@ namespace {
 
 /// Rows [first, first + columns) of a matrix (…, depth) as panels of its transpose.
 void pack_rows(const float* rows, int64_t columns, int64_t depth, float* packed) {
-  for (int64_t j = 0; j < padded(columns); ++j)
+  for (int64_t j = 0; j < whole_panels(columns); ++j)
     for (int64_t k = 0; k < depth; ++k)
       packed[(j / kProductPanel * depth + k) * kProductPanel + j % kProductPanel] =
           j < columns ? rows[j * depth + k] : 0.f;

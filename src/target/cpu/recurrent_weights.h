@@ -2,15 +2,10 @@
 #pragma once
 
 #include "ops/recurrent.h"
-#include "target/cpu/simd/kernels.h"
+#include "target/cpu/blocks.h"
 #include "target/target.h"
 
 namespace tenon::cpu {
-
-/// Columns that `columns` take in whole panels.
-inline int64_t padded(int64_t columns) {
-  return (columns + kProductPanel - 1) / kProductPanel * kProductPanel;
-}
 
 /// The gates whose recurrent products have one factor: all, but of a GRU the state's own gate,
 /// whose factor (or result) the reset gate scales, comes after the others.
@@ -39,12 +34,12 @@ struct Packing {
     int64_t at = 0;
     const auto take = [&](int64_t floats) {
       const int64_t begin = at;
-      at += padded(floats);
+      at += whole_panels(floats);
       return begin;
     };
-    w = take(padded(all) * inputs);
-    r_first = take(padded(groups.first * units) * units);
-    r_second = take(padded(groups.second * units) * units);
+    w = take(whole_panels(all) * inputs);
+    r_first = take(whole_panels(groups.first * units) * units);
+    r_second = take(whole_panels(groups.second * units) * units);
     bias = take(all);
     state_bias = take(units);
     peepholes = take(3 * units);

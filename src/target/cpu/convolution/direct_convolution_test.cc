@@ -162,22 +162,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& i) { return i.param.name; });
 
 TEST(DirectConvolutionTest, OtherShapesWithTheSameKernel) {
-  const Convolution op = one_element(40, {1, 1});
-  LayerTest test = layer(op, {1, 24, 56, 56});
-  ASSERT_EQ(test.offer(kName), "");
-  for (const Shape& shape : {Shape{4, 24, 7, 5}, Shape{1, 24, 1, 1}, Shape{3, 24, 33, 70}}) {
-    test.set_inputs({data(shape, 7), constant(weights_of(op, 24)), constant({40}, 3)});
-    expect_close(test.run(), test.reference(), 2e-6);
-  }
-}
-
-TEST(DirectConvolutionTest, OtherShapesUnderTheSameWindows) {
-  const Convolution op = sliding(40, {3, 3}, {2, 2}, {1, 1});
-  LayerTest test = layer(op, {1, 24, 14, 14});
-  ASSERT_EQ(test.offer(kName), "");
-  for (const Shape& shape : {Shape{4, 24, 7, 5}, Shape{1, 24, 1, 1}, Shape{3, 24, 33, 70}}) {
-    test.set_inputs({data(shape, 7), constant(weights_of(op, 24)), constant({40}, 3)});
-    expect_close(test.run(), test.reference(), 2e-6);
+  for (const auto& [op, first] : {std::pair{one_element(40, {1, 1}), Shape{1, 24, 56, 56}},
+                                  {sliding(40, {3, 3}, {2, 2}, {1, 1}), Shape{1, 24, 14, 14}}}) {
+    LayerTest test = layer(op, first);
+    ASSERT_EQ(test.offer(kName), "");
+    for (const Shape& shape : {Shape{4, 24, 7, 5}, Shape{1, 24, 1, 1}, Shape{3, 24, 33, 70}}) {
+      test.set_inputs({data(shape, 7), constant(weights_of(op, 24)), constant({40}, 3)});
+      expect_close(test.run(), test.reference(), 2e-6);
+    }
   }
 }
 
