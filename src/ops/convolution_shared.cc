@@ -7,8 +7,8 @@ namespace tenon {
 namespace {
 
 // The kernel has a shape of its own, or lists its elements.
-void check_kernel(const Inference& c, const ConvolutionAttributes& op, bool transposed) {
-  const Dim channels = c.dims(0)[1];
+void check_kernel(const Inference& c, const ConvolutionAttributes& op, Dim channels, int input,
+                  bool transposed) {
   if (!channels->is_constant()) return;
   const int64_t depth = channels->value.integer;
   require(depth % op.groups == 0, "expected input channels that {} groups divide, found {}",
@@ -16,10 +16,10 @@ void check_kernel(const Inference& c, const ConvolutionAttributes& op, bool tran
   Shape expected = transposed ? Shape{depth, op.output_maps / op.groups}
                               : Shape{op.output_maps, depth / op.groups};
   for (int64_t k : op.kernel) expected.push_back(k);
-  require_count(c, 1, "the kernel", expected.volume());
-  const auto shape = c.constant_shape(1);
+  require_count(c, input, "the kernel", expected.volume());
+  const auto shape = c.constant_shape(input);
   if (!shape || shape->rank() != expected.rank()) return;
-  require(*shape == expected, "expected a kernel (input 1) of shape {}, found {}", expected,
+  require(*shape == expected, "expected a kernel (input {}) of shape {}, found {}", input, expected,
           *shape);
 }
 
@@ -95,49 +95,56 @@ void run(const ReferenceCall& call, const ConvolutionAttributes& op,
 
 }  // namespace
 
-void ConvolutionAttributes::visit_attributes(FieldVisitor& v) {
-  v("output_maps", output_maps);
-  v("kernel", kernel);
-  v("stride", stride);
-  v("dilation", dilation);
-  v("pre_padding", pre_padding);
-  v("post_padding", post_padding);
-  v("padding_mode", padding_mode);
-  v("groups", groups);
-  epilogue.visit(v, "epilogue_");
+void ConvolutionAttributes::visit_attributes(FieldVisitor& v, const std::string& prefix) {
+  const auto visit = [&](const char* name, auto& member) { v((prefix + name).c_str(), member); };
+  visit("output_maps", output_maps);
+  visit("kernel", kernel);
+  visit("stride", stride);
+  visit("dilation", dilation);
+  visit("pre_padding", pre_padding);
+  visit("post_padding", post_padding);
+  visit("padding_mode", padding_mode);
+  visit("groups", groups);
+  epilogue.visit(v, prefix + "epilogue_");
 }
 
 std::vector<Window> ConvolutionAttributes::windows() const {
   return make_windows(kernel.rank(), kernel, stride, dilation, pre_padding, post_padding);
 }
 
-void infer_convolution(Inference& c, const ConvolutionAttributes& op, bool transposed,
-                       FunctionRef<Dim(size_t axis, Dim in, const Window&)> extent) {
-  require_inputs(c, 2, INT32_MAX);
+Dims convolution_dims(Inference& c, const ConvolutionAttributes& op, const Dims& data,
+                      const ConvolutionInputs& inputs, bool transposed,
+                      FunctionRef<Dim(size_t axis, Dim in, const Window&)> extent) {
   check_padding_mode(op.padding_mode);
   require_float(c, 0, "the data");
-  require_type_of_data(c, 1, "the kernel");
-  const int spatial = c.rank(0) - 2;
+  require_type_of_data(c, inputs.kernel, "the kernel");
+  const int spatial = static_cast<int>(data.size()) - 2;
   require(spatial == 2 || spatial == 3,
           "expected data of rank 4 or 5 (N,C, then two or three spatial axes), found {}",
-          text_of(c.dims(0)));
+          text_of(data));
   require(op.kernel.rank() == spatial, "expected a kernel of {} spatial axes, found {}", spatial,
           op.kernel.rank());
   require(op.groups >= 1 && op.output_maps >= 1 && op.output_maps % op.groups == 0,
           "expected output maps that the groups divide, found {} maps and {} groups",
           op.output_maps, op.groups);
   const auto windows = op.windows();
-  check_kernel(c, op, transposed);
-  if (c.has_input(2)) {
-    require_type_of_data(c, 2, "the bias");
-    require_count(c, 2, "the bias", op.output_maps);
+  check_kernel(c, op, data[1], inputs.kernel, transposed);
+  if (c.has_input(inputs.bias)) {
+    require_type_of_data(c, inputs.bias, "the bias");
+    require_count(c, inputs.bias, "the bias", op.output_maps);
   }
-  Dims dims{c.dims(0)[0], c.pool().constant(op.output_maps)};
+  Dims dims{data[0], c.pool().constant(op.output_maps)};
   for (size_t i = 0; i < windows.size(); ++i)
     dims.push_back(with_context(fmt::format("spatial axis {}", i),
-                                [&] { return extent(i, c.dims(0)[i + 2], windows[i]); }));
-  check_epilogue(c, op.epilogue, 3, dims);
-  c.set_output(0, c.type(0), std::move(dims));
+                                [&] { return extent(i, data[i + 2], windows[i]); }));
+  check_epilogue(c, op.epilogue, inputs.operands, dims);
+  return dims;
+}
+
+void infer_convolution(Inference& c, const ConvolutionAttributes& op, bool transposed,
+                       FunctionRef<Dim(size_t axis, Dim in, const Window&)> extent) {
+  require_inputs(c, 2, INT32_MAX);
+  c.set_output(0, c.type(0), convolution_dims(c, op, c.dims(0), {}, transposed, extent));
 }
 
 void run_convolution(

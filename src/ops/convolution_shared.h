@@ -1,6 +1,7 @@
 // What convolution and deconvolution share: attributes, checks, and the reference's loops.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -18,13 +19,26 @@ struct ConvolutionAttributes {
   int64_t groups = 1;
   PointwiseProgram epilogue;
 
-  void visit_attributes(FieldVisitor& v);
+  /// Names start with `prefix`.
+  void visit_attributes(FieldVisitor& v, const std::string& prefix = "");
   /// One per spatial axis. Throws when the attributes are out of their ranges.
   std::vector<Window> windows() const;
 };
 
-/// The shape rule. The kernel is (K,C/groups,kernel…), or (C,K/groups,kernel…) when `transposed`;
-/// `extent` gives that of the result along a spatial axis (0 is the first).
+/// Which inputs of a layer a convolution takes beside its data; the operands of the epilogue are
+/// those from there on.
+struct ConvolutionInputs {
+  int kernel = 1, bias = 2, operands = 3;
+};
+
+/// The extents of the result for such data, of the type of input 0. The kernel is
+/// (K,C/groups,kernel…), or (C,K/groups,kernel…) when `transposed`; `extent` gives that of the
+/// result along a spatial axis (0 is the first).
+Dims convolution_dims(Inference& c, const ConvolutionAttributes& op, const Dims& data,
+                      const ConvolutionInputs& inputs, bool transposed,
+                      FunctionRef<Dim(size_t axis, Dim in, const Window&)> extent);
+
+/// Sets output 0 of a layer that is nothing but a convolution of input 0.
 void infer_convolution(Inference& c, const ConvolutionAttributes& op, bool transposed,
                        FunctionRef<Dim(size_t axis, Dim in, const Window&)> extent);
 

@@ -19,6 +19,7 @@
 #include "ops/recurrent.h"
 #include "ops/reduce.h"
 #include "ops/scale.h"
+#include "ops/separable_convolution.h"
 #include "ops/softmax.h"
 #include "ops/unary.h"
 
@@ -55,6 +56,11 @@ double of(const Deconvolution& op, Shapes in, Shapes out) {
 double of(const IntegerConvolution& op, Shapes in, Shapes out) {
   const double taps = elements(op.kernel) * static_cast<double>(in[0][1] / op.groups);
   return kMultiplyAdd * taps * elements(out[0]);
+}
+
+double of(const SeparableConvolution& op, Shapes in, Shapes out) {
+  const Shape between = op.between(out[0]);
+  return of(op.depthwise, in, {&between, 1}) + of(op.pointwise, {&between, 1}, out);
 }
 
 double of(const DeformableConvolution&, Shapes in, Shapes out) {
@@ -164,9 +170,9 @@ template <class... Kinds> double first_of(const Op& op, Shapes in, Shapes out) {
 
 double operations_of(const Op& op, Shapes in, Shapes out) {
   return first_of<Convolution, MatrixMultiply, Pointwise, Deconvolution, FullyConnected, Attention,
-                  IntegerConvolution, IntegerMatrixMultiply, DeformableConvolution, Einsum,
-                  Recurrent, Pooling, Reduce, Softmax, Normalization, Scale, Quantize, Dequantize,
-                  Activation, Unary, ElementWise>(op, in, out);
+                  IntegerConvolution, IntegerMatrixMultiply, DeformableConvolution,
+                  SeparableConvolution, Einsum, Recurrent, Pooling, Reduce, Softmax, Normalization,
+                  Scale, Quantize, Dequantize, Activation, Unary, ElementWise>(op, in, out);
 }
 
 }  // namespace tenon

@@ -44,6 +44,9 @@ std::optional<Patch> fold_scale(const Network& network, const Target& target);
 std::optional<Patch> bias(const Network& network, const Target& target);
 /// Element-wise layers after convolutions and matrix products become their epilogues.
 std::optional<Patch> convolution_epilogue(const Network& network, const Target& target);
+/// Depthwise convolutions and the 1x1 convolutions of their results become one layer, where the
+/// target is quick at it.
+std::optional<Patch> separable_convolution(const Network& network, const Target& target);
 /// Trees of element-wise layers become one layer.
 std::optional<Patch> pointwise_chains(const Network& network, const Target& target);
 

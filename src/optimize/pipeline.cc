@@ -31,7 +31,8 @@ constexpr Pass kPasses[] = {
     {"fold_scale", fold_scale},
     {"bias", bias},
     {"convolution_epilogue", convolution_epilogue},
-    {"attention_places", attention_places},  // of shuffles that are merged
+    {"separable_convolution", separable_convolution},  // with their epilogues
+    {"attention_places", attention_places},            // of shuffles that are merged
     {"pointwise_chains", pointwise_chains},
 };
 

@@ -272,6 +272,7 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
   const auto race = [&](Contenders& rivals) {
     for (auto& rival : rivals.kernels) {
       const float ms = measured(*rival);
+      options.log.verbose("layer {}: {} takes {:.3f} ms", layer, label_of(*rival), ms);
       if (chosen != nullptr && ms >= best) continue;
       best = ms;
       chosen = std::move(rival);

@@ -11,6 +11,17 @@ constexpr size_t kFirstOperand = 3;
 
 }  // namespace
 
+std::optional<Bounds> bounds_of(const PointwiseProgram& program) {
+  if (program.empty()) return Bounds();
+  const PointwiseStep& step = program.steps[0];
+  if (program.steps.size() != 1 || step.family != PointwiseStep::Family::kActivation || step.a != 0)
+    return std::nullopt;
+  const auto type = static_cast<ActivationType>(step.function);
+  if (type == ActivationType::kRELU) return Bounds{.least = 0};
+  if (type == ActivationType::kCLIP) return Bounds{step.alpha, step.beta};
+  return std::nullopt;
+}
+
 BlockedEpilogue::BlockedEpilogue(const PointwiseProgram& program,
                                  std::span<const TensorSpec> inputs, const TensorSpec& output)
     : lanes_(output.layout == Layout::kChannelsLast ? std::max<int64_t>(output.shape[1], 1)
@@ -18,22 +29,11 @@ BlockedEpilogue::BlockedEpilogue(const PointwiseProgram& program,
       plane_(output.shape.volume(2, output.shape.rank())),
       blocks_((output.shape[1] + lanes_ - 1) / lanes_),
       used_(output.shape[1] - (blocks_ - 1) * lanes_) {
-  if (program.empty()) return;
-  if (const PointwiseStep& step = program.steps[0];
-      program.steps.size() == 1 && step.family == PointwiseStep::Family::kActivation
-      && step.a == 0) {
-    const auto type = static_cast<ActivationType>(step.function);
-    // Padding channels stay zeros.
-    const bool keeps_zero = used_ == lanes_ || (step.alpha <= 0 && step.beta >= 0);
-    if (type == ActivationType::kRELU) {
-      least_ = 0;
-      return;
-    }
-    if (type == ActivationType::kCLIP && keeps_zero) {
-      least_ = step.alpha;
-      most_ = step.beta;
-      return;
-    }
+  const auto bounds = bounds_of(program);
+  // Padding channels stay zeros.
+  if (bounds && (used_ == lanes_ || (bounds->least <= 0 && bounds->most >= 0))) {
+    bounds_ = *bounds;
+    return;
   }
   std::vector<TensorSpec> specs = {output};
   if (inputs.size() > kFirstOperand)

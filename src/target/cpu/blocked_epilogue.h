@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,8 +11,16 @@
 
 namespace tenon::cpu {
 
-/// A loop keeps its results within `least` and `most`, which is all there is to a ReLU or a clip;
-/// whatever else is computed for each part of the result just after it was written.
+/// What a loop keeps its results within, when that is all that a program without operands does.
+struct Bounds {
+  float least = -std::numeric_limits<float>::infinity();
+  float most = std::numeric_limits<float>::infinity();
+};
+/// Those of no program, a ReLU or a clip; nothing for others.
+std::optional<Bounds> bounds_of(const PointwiseProgram& program);
+
+/// A loop keeps its results within bounds; whatever else is computed for each part of the result
+/// just after it was written.
 class BlockedEpilogue {
  public:
   /// @param inputs those of the layer: operands are from 3 on. `output` lies in blocks of channels,
@@ -19,8 +28,8 @@ class BlockedEpilogue {
   BlockedEpilogue(const PointwiseProgram& program, std::span<const TensorSpec> inputs,
                   const TensorSpec& output);
 
-  float least() const { return least_; }
-  float most() const { return most_; }
+  float least() const { return bounds_.least; }
+  float most() const { return bounds_.most; }
   /// Whether there is more to compute than that.
   bool has_rest() const { return rest_ != nullptr; }
   /// Before the parts of a run.
@@ -30,8 +39,7 @@ class BlockedEpilogue {
   void run(int64_t block, int64_t first, int64_t pixels) const;
 
  private:
-  float least_ = -std::numeric_limits<float>::infinity();
-  float most_ = std::numeric_limits<float>::infinity();
+  Bounds bounds_;
   std::unique_ptr<PointwiseLoop> rest_;
   std::vector<const void*> inputs_;
   float* result_ = nullptr;

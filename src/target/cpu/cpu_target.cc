@@ -4,6 +4,8 @@
 #include <fstream>
 
 #include "base/parallel.h"
+#include "target/cpu/blocked_epilogue.h"
+#include "target/cpu/convolution/two_convolutions.h"
 #include "target/cpu/kernels.h"
 #include "target/cpu/simd/kernels.h"
 #include "target/cpu/widened.h"
@@ -28,6 +30,14 @@ constexpr Candidate kConvolution[] = {
     {"convolution", offer_convolution},
     {"onednn_convolution_16bit", widened<offer_onednn_convolution>},
     {"convolution_16bit", widened<offer_convolution>},
+    {"reference", offer_reference}};
+constexpr Candidate kSeparableConvolution[] = {
+    {"separable_convolution", offer_separable_convolution, true},
+    {"depthwise_then_direct",
+     one_after_the_other<offer_depthwise_convolution, offer_direct_convolution>, true},
+    {"depthwise_then_onednn",
+     one_after_the_other<offer_depthwise_convolution, offer_onednn_convolution>, true},
+    {"onednn_then_onednn", one_after_the_other<offer_onednn_convolution, offer_onednn_convolution>},
     {"reference", offer_reference}};
 constexpr Candidate kDeconvolution[] = {
     {"direct_deconvolution", offer_direct_deconvolution, true},
@@ -68,6 +78,11 @@ constexpr Candidate kConvolution[] = {{"winograd", offer_winograd, true},
                                       {"convolution", offer_convolution},
                                       {"convolution_16bit", widened<offer_convolution>},
                                       {"reference", offer_reference}};
+constexpr Candidate kSeparableConvolution[] = {
+    {"separable_convolution", offer_separable_convolution, true},
+    {"depthwise_then_direct",
+     one_after_the_other<offer_depthwise_convolution, offer_direct_convolution>},
+    {"reference", offer_reference}};
 constexpr Candidate kDeconvolution[] = {{"direct_deconvolution", offer_direct_deconvolution},
                                         {"deconvolution", offer_deconvolution},
                                         {"deconvolution_16bit", widened<offer_deconvolution>},
@@ -125,6 +140,7 @@ struct Row {
 
 const Row kLists[] = {
     {LayerType::kCONVOLUTION, kConvolution},
+    {layer_type(PrivateLayer::kSeparableConvolution), kSeparableConvolution},
     {LayerType::kDECONVOLUTION, kDeconvolution},
 #ifdef TENON_ONEDNN
     {LayerType::kMATRIX_MULTIPLY, kMatrixMultiply},
@@ -201,6 +217,8 @@ class CpuTarget final : public Target {
 
   bool fuses(const Op& op, const PointwiseProgram& epilogue) const override {
     if (op.kind() == LayerType::kATTENTION_OUTPUT) return epilogue.empty();
+    if (const auto* separable = dynamic_cast<const SeparableConvolution*>(&op))
+      return epilogue.empty() && bounds_of(separable->depthwise.epilogue).has_value();
 #ifdef TENON_ONEDNN
     if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op);
         convolution != nullptr && convolution->sum.used)

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "target/cpu/blocked_epilogue.h"
 #include "target/cpu/convolution/block_convolution.h"
 #include "target/cpu/convolution/direct_panels.h"
 
@@ -21,18 +20,14 @@ constexpr int64_t kMostReach = 1024;
 /// Bytes that a task may copy, when there is a choice of kernels.
 constexpr size_t kMostCopied = 16 << 20;
 constexpr int64_t kMostStride = 2;
-/// Results of a strip: enough for the loops, few enough for the first-level cache, where an
-/// epilogue finds them.
-constexpr int64_t kStrip = 98;
 
 class DirectExecution final : public BlockExecution {
  public:
-  DirectExecution(const Convolution& op, const Tensor& weights, const Tensor& bias,
+  DirectExecution(const Convolution& op, const DirectWeights& weights,
                   std::span<const TensorSpec> inputs, const TensorSpec& output)
       : BlockExecution({}, {}, output),
-        weights_(weights),
-        bias_(bias),
-        epilogue_(op.epilogue, inputs, output),
+        product_(weights, Shape({inputs[0].shape[1], op.kernel.volume()}).volume(), op.epilogue,
+                 inputs, output),
         lanes_(inputs[0].layout == Layout::kLinear ? 1 : direct_loops().lanes) {
     const Shape& data = inputs[0].shape;
     const Shape& result = output.shape;
@@ -42,13 +37,8 @@ class DirectExecution final : public BlockExecution {
     channels_ = data[1];
     in_height_ = data[2];
     in_width_ = data[3];
-    vectors_ = units(result[1], direct_loops().lanes);
-    depth_ = channels_ * op.kernel.volume();
-    require(weights_.count() == bias_.count() * depth_ && bias_.count() == padded_maps(result[1]),
-            "the packed weights do not fit {} channels and {} maps", channels_, result[1]);
-    require(output.layout == direct_layout()
-                && (lanes_ == 1 ? channels_ <= kFewChannels : inputs[0].layout == direct_layout()),
-            "data and result must lie in blocks of {} channels, or few channels of data in rows",
+    require(lanes_ == 1 ? channels_ <= kFewChannels : inputs[0].layout == direct_layout(),
+            "data must lie in blocks of {} channels, or few channels of data in rows",
             direct_loops().lanes);
     for (size_t i = 0; i < windows.size(); ++i) {
       const Window& w = windows[i];
@@ -60,15 +50,9 @@ class DirectExecution final : public BlockExecution {
       pads_ |=
           lanes_ == 1 || w.kernel != 1 || w.pre != 0 || (result[axis] - 1) * w.stride >= data[axis];
     }
-    form_.depth = depth_;
-    form_.out_step = result[2] * result[3] * direct_loops().lanes;
-    form_.out_pixel = direct_loops().lanes;
-    form_.least = epilogue_.least();
-    form_.most = epilogue_.most();
     pixels_ = result[2] * result[3];
     groups_ = units(channels_, lanes_);
     image_floats_ = groups_ * in_height_ * in_width_ * lanes_;
-    form_.step = horizontal_.stride * lanes_;
     if (pads_)
       copy_rows(result);
     else
@@ -79,11 +63,10 @@ class DirectExecution final : public BlockExecution {
  protected:
   void begin(const RunArguments& arguments, float*) override {
     data_ = static_cast<const float*>(arguments.inputs[0]);
-    result_ = static_cast<float*>(arguments.outputs[0]);
-    epilogue_.begin(arguments);
+    product_.begin(arguments);
   }
 
-  // Some maps of some strips of one image. The weights of a panel stay near while strips pass by.
+  // Some maps of some strips of one image.
   void run_task(int64_t task, float* room) const override {
     const auto [image, first, end, first_vector, last] = tasks_[task];
     const float* in = data_ + image * image_floats_ + first * strip_step_;
@@ -91,14 +74,9 @@ class DirectExecution final : public BlockExecution {
       pad(data_ + image * image_floats_, first * vertical_.stride - vertical_.pre, room);
       in = room;
     }
-    const int64_t per_panel = kDirectPanel / direct_loops().lanes;
-    for (int64_t v = first_vector; v < last; v += per_panel) {
-      const int64_t next = v + per_panel < last ? v + per_panel : first_vector;
-      for (int64_t strip = first; strip < end; ++strip)
-        run_strip(in + (strip - first) * strip_step_, image * vectors_, v,
-                  std::min(per_panel, last - v), strip * length_,
-                  next_weights(next, strip - first, end - first));
-    }
+    product_.run(in,
+                 {image, first * length_, std::min(end * length_, pixels_), length_, strip_step_},
+                 first_vector, last);
   }
 
  private:
@@ -116,29 +94,34 @@ class DirectExecution final : public BlockExecution {
   // Parts of the whole plane, or rows where some of the data is left out.
   void stay_in_blocks(const Shape& result) {
     const bool is_whole = vertical_.stride == 1 && horizontal_.stride == 1;
-    length_ = is_whole ? units(pixels_, std::max<int64_t>(units(pixels_, kStrip), 1)) : result[3];
+    length_ =
+        is_whole ? units(pixels_, std::max<int64_t>(units(pixels_, kDirectStrip), 1)) : result[3];
     strips_ = length_ == 0 ? 0 : units(pixels_, length_);
     strip_step_ = (is_whole ? length_ : vertical_.stride * in_width_) * lanes_;
-    for (int64_t c = 0; c < channels_; ++c)
-      offsets_.push_back(c / lanes_ * in_height_ * in_width_ * lanes_ + c % lanes_);
+    set_windows(in_height_ * in_width_ * lanes_, in_width_ * lanes_);
   }
 
   void split(int64_t images) {
     const int64_t floats = pads_ ? groups_ * strip_step_ : length_ * channels_;
-    tasks_ = DirectTasks(images, strips_, floats, vectors_);
+    tasks_ = DirectTasks(images, strips_, floats, product_.vectors());
     int64_t room = 0;
     if (pads_ && tasks_.count() > 0) {
       in_rows_ = (tasks_.strips() - 1) * vertical_.stride + vertical_.reach();
       room = groups_ * in_rows_ * padded_;
-      for (int64_t c = 0; c < channels_; ++c)
-        for (int64_t y = 0; y < vertical_.kernel; ++y)
-          for (int64_t x = 0; x < horizontal_.kernel; ++x)
-            offsets_.push_back((c / lanes_ * in_rows_ + y * vertical_.dilation) * padded_
-                               + x * horizontal_.dilation * lanes_ + c % lanes_);
+      set_windows(in_rows_ * padded_, padded_);
     }
-    form_.offsets = offsets_.data();
-    set_tasks(tasks_.count(),
-              static_cast<double>(images * pixels_) * static_cast<double>(weights_.count()), room);
+    set_tasks(tasks_.count(), static_cast<double>(images * pixels_) * product_.work(), room);
+  }
+
+  // Of data in groups of channels and rows of so many floats.
+  void set_windows(int64_t group, int64_t row) {
+    std::vector<int64_t> offsets;
+    for (int64_t c = 0; c < channels_; ++c)
+      for (int64_t y = 0; y < vertical_.kernel; ++y)
+        for (int64_t x = 0; x < horizontal_.kernel; ++x)
+          offsets.push_back(c / lanes_ * group + y * vertical_.dilation * row
+                            + x * horizontal_.dilation * lanes_ + c % lanes_);
+    product_.set_windows(std::move(offsets), horizontal_.stride * lanes_);
   }
 
   // The rows that a task reads, from `top` on: channel or block of channels, row, column.
@@ -156,43 +139,18 @@ class DirectExecution final : public BlockExecution {
       }
   }
 
-  // Of the panel of weights from that map on.
-  int64_t width_of(int64_t map) const { return std::min(kDirectPanel, bias_.count() - map); }
-
-  // A strip's part of a panel.
-  NextWeights next_weights(int64_t vector, int64_t strip, int64_t strips) const {
-    const int64_t map = vector * direct_loops().lanes, all = width_of(map) * depth_;
-    const int64_t begin = all * strip / strips, end = all * (strip + 1) / strips;
-    return {weights_.data<float>() + map * depth_ + begin, end - begin};
-  }
-
-  // Blocks of the result are counted through all images.
-  void run_strip(const float* in, int64_t block, int64_t vector, int64_t vectors, int64_t first,
-                 const NextWeights& next) const {
-    const int64_t lanes = direct_loops().lanes, map = vector * lanes;
-    const int64_t pixels = std::min(length_, pixels_ - first);
-    direct_loops().run(form_, in, weights_.data<float>() + map * depth_, width_of(map), next,
-                       bias_.data<float>() + map, vectors, pixels,
-                       result_ + (block + vector) * form_.out_step + first * lanes);
-    for (int64_t v = vector; v < vector + vectors; ++v) epilogue_.run(block + v, first, pixels);
-  }
-
-  Tensor weights_, bias_;
-  BlockedEpilogue epilogue_;
+  DirectProduct product_;
   int64_t lanes_;      // channels that lie together
   bool pads_ = false;  // whether rows are copied, with their padding
   Window vertical_, horizontal_;
-  DirectForm form_;
-  std::vector<int64_t> offsets_;
   DirectTasks tasks_;
   int64_t channels_, groups_, in_height_, in_width_;
-  int64_t vectors_, depth_, pixels_;  // of the result
+  int64_t pixels_;                    // of the result
   int64_t length_ = 0, strips_ = 0;   // pixels of a strip; strips of an image
   int64_t strip_step_ = 0;            // floats of the data from a strip to the next
   int64_t image_floats_ = 0;          // of the data
   int64_t padded_ = 0, in_rows_ = 0;  // floats and number of the rows that a task copies
   const float* data_ = nullptr;
-  float* result_ = nullptr;
 };
 
 std::string refusal(const Convolution& op, const KernelRequest& request) {
@@ -209,23 +167,12 @@ std::string refusal(const Convolution& op, const KernelRequest& request) {
 Offer offer_direct_convolution(const KernelRequest& request) {
   const auto& op = static_cast<const Convolution&>(request.op);
   if (const std::string reason = refusal(op, request); !reason.empty()) return reason;
-  const int64_t channels = request.inputs[0].shape[1];
-  DirectWeights packed;
-  if (request.stored != nullptr) {
-    packed = stored_weights(*request.stored);
-  } else {
-    const int64_t count = Shape({op.output_maps, channels, op.kernel.volume()}).volume();
-    if (const auto reason = refusal_of_constants(request, count, op.output_maps); !reason.empty())
-      return reason;
-    const int64_t depth = channels * op.kernel.volume();
-    packed.weights = Tensor(DataType::kFLOAT, {padded_maps(op.output_maps) * depth});
-    write_panels(request.constants[1]->data<float>(), {depth, 1}, op.output_maps, depth,
-                 packed.weights.mutable_data<float>());
-    packed.bias = padded_bias(constant_bias(request), op.output_maps);
-  }
-  auto kernel = std::make_unique<DirectKernel<Convolution, DirectExecution>>(op, packed);
+  const auto weights = convolution_weights(op, request);
+  if (const auto* reason = std::get_if<std::string>(&weights)) return *reason;
+  auto kernel = std::make_unique<DirectKernel<Convolution, DirectExecution>>(
+      op, std::get<DirectWeights>(weights));
   lie_in(direct_layout(), *kernel, request);
-  if (channels <= kFewChannels) kernel->input_layouts[0] = Layout::kLinear;
+  if (request.inputs[0].shape[1] <= kFewChannels) kernel->input_layouts[0] = Layout::kLinear;
   if (request.stored != nullptr) return kernel;
   std::vector<TensorSpec> inputs(request.inputs.begin(), request.inputs.end());
   TensorSpec output = request.outputs[0];

@@ -199,9 +199,9 @@ TEST(DirectConvolutionTest, DamagedStoredKernelsAreErrors) {
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed.pop_back(); }),
               testing::HasSubstr("expected weights and bias"));
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
-              testing::HasSubstr("do not fit 32 channels"));
+              testing::HasSubstr("do not fit 32 elements"));
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kFLOAT, {32}); }),
-              testing::HasSubstr("do not fit 32 channels"));
+              testing::HasSubstr("do not fit 32 elements"));
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kINT32, {48}); }),
               testing::HasSubstr("expected weights and bias"));
 }

@@ -15,11 +15,11 @@ namespace {
 
 class DirectDeconvolution final : public BlockExecution {
  public:
-  DirectDeconvolution(const Deconvolution& op, const Tensor& weights, const Tensor& bias,
+  DirectDeconvolution(const Deconvolution& op, const DirectWeights& weights,
                       std::span<const TensorSpec> inputs, const TensorSpec& output)
       : BlockExecution({}, {}, output),
-        weights_(weights),
-        bias_(bias),
+        weights_(weights.weights),
+        bias_(weights.bias),
         epilogue_(op.epilogue, inputs, output),
         down_(op.kernel[0]),
         right_(op.kernel[1]) {

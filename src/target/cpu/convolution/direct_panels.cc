@@ -58,6 +58,84 @@ const Tensor* constant_bias(const KernelRequest& request) {
   return has_bias(request) ? request.constants[kBias] : nullptr;
 }
 
+std::variant<DirectWeights, std::string> convolution_weights(const Convolution& op,
+                                                             const KernelRequest& request) {
+  if (request.stored != nullptr) return stored_weights(*request.stored);
+  const int64_t channels = request.inputs[0].shape[1];
+  const int64_t count = Shape({op.output_maps, channels, op.kernel.volume()}).volume();
+  if (auto reason = refusal_of_constants(request, count, op.output_maps); !reason.empty())
+    return reason;
+  const int64_t depth = channels * op.kernel.volume();
+  DirectWeights packed;
+  packed.weights = Tensor(DataType::kFLOAT, {padded_maps(op.output_maps) * depth});
+  write_panels(request.constants[1]->data<float>(), {depth, 1}, op.output_maps, depth,
+               packed.weights.mutable_data<float>());
+  packed.bias = padded_bias(constant_bias(request), op.output_maps);
+  return packed;
+}
+
+DirectProduct::DirectProduct(const DirectWeights& weights, int64_t depth,
+                             const PointwiseProgram& epilogue, std::span<const TensorSpec> inputs,
+                             const TensorSpec& output)
+    : weights_(weights.weights),
+      bias_(weights.bias),
+      epilogue_(epilogue, inputs, output),
+      vectors_(units(output.shape[1], direct_loops().lanes)) {
+  require(
+      weights_.count() == bias_.count() * depth && bias_.count() == padded_maps(output.shape[1]),
+      "the packed weights do not fit {} elements of a window and {} maps", depth, output.shape[1]);
+  require(output.layout == direct_layout(), "the result must lie in blocks of {} channels",
+          direct_loops().lanes);
+  form_.depth = depth;
+  form_.out_step = output.shape.volume(2, output.shape.rank()) * direct_loops().lanes;
+  form_.out_pixel = direct_loops().lanes;
+  form_.least = epilogue_.least();
+  form_.most = epilogue_.most();
+}
+
+void DirectProduct::set_windows(std::vector<int64_t> offsets, int64_t step) {
+  offsets_ = std::move(offsets);
+  form_.offsets = offsets_.data();
+  form_.step = step;
+}
+
+void DirectProduct::begin(const RunArguments& arguments) {
+  result_ = static_cast<float*>(arguments.outputs[0]);
+  epilogue_.begin(arguments);
+}
+
+void DirectProduct::run(const float* in, const DirectStrips& strips, int64_t first_vector,
+                        int64_t end_vector) const {
+  const int64_t lanes = direct_loops().lanes, per_panel = kDirectPanel / lanes;
+  const int64_t count = units(strips.end - strips.first, strips.length);
+  // Blocks of the result are counted through all images.
+  const int64_t block = strips.image * vectors_;
+  for (int64_t v = first_vector; v < end_vector; v += per_panel) {
+    const int64_t next = v + per_panel < end_vector ? v + per_panel : first_vector;
+    const int64_t vectors = std::min(per_panel, end_vector - v), map = v * lanes;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t first = strips.first + i * strips.length;
+      const int64_t pixels = std::min(strips.length, strips.end - first);
+      direct_loops().run(form_, in + i * strips.step, weights_.data<float>() + map * form_.depth,
+                         width_of(map), next_weights(next, i, count), bias_.data<float>() + map,
+                         vectors, pixels, result_ + (block + v) * form_.out_step + first * lanes);
+      for (int64_t w = v; w < v + vectors; ++w) epilogue_.run(block + w, first, pixels);
+    }
+  }
+}
+
+// Of the panel of weights from that map on.
+int64_t DirectProduct::width_of(int64_t map) const {
+  return std::min(kDirectPanel, bias_.count() - map);
+}
+
+// A strip's part of a panel.
+NextWeights DirectProduct::next_weights(int64_t vector, int64_t strip, int64_t strips) const {
+  const int64_t map = vector * direct_loops().lanes, all = width_of(map) * form_.depth;
+  const int64_t begin = all * strip / strips, end = all * (strip + 1) / strips;
+  return {weights_.data<float>() + map * form_.depth + begin, end - begin};
+}
+
 DirectTasks::DirectTasks(int64_t images, int64_t strips, int64_t floats, int64_t vectors)
     : images_(images), strips_(strips), vectors_(vectors) {
   const int64_t panels = units(vectors * direct_loops().lanes, kDirectPanel);

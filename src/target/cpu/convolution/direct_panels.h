@@ -1,7 +1,10 @@
 // Weights, layout, kernel and tasks of our direct convolution and deconvolution.
 #pragma once
 
-#include "base/tensor.h"
+#include <optional>
+
+#include "ops/convolution.h"
+#include "target/cpu/blocked_epilogue.h"
 #include "target/cpu/blocks.h"
 
 namespace tenon::cpu {
@@ -45,6 +48,51 @@ DirectWeights stored_weights(const StoredKernel& stored);
 std::string refusal_of_constants(const KernelRequest& request, int64_t weights, int64_t maps);
 /// The constant bias of a layer; null if it has none.
 const Tensor* constant_bias(const KernelRequest& request);
+/// Those of a convolution of one group; the reason when they cannot be packed.
+std::variant<DirectWeights, std::string> convolution_weights(const Convolution& op,
+                                                             const KernelRequest& request);
+
+/// Results of a strip: enough for the loops, few enough for the first-level cache, where an
+/// epilogue finds them.
+constexpr int64_t kDirectStrip = 98;
+/// The strips of an image that a task multiplies: `length` pixels of the result each, from pixel
+/// `first` up to `end`. `step` floats of the data are between them.
+struct DirectStrips {
+  int64_t image, first, end, length, step;
+};
+
+/// Products with panels of weights, and the epilogue behind them.
+class DirectProduct {
+ public:
+  /// @param depth elements under a window. `inputs` and `output` are those of a convolution.
+  DirectProduct(const DirectWeights& weights, int64_t depth, const PointwiseProgram& epilogue,
+                std::span<const TensorSpec> inputs, const TensorSpec& output);
+
+  /// Vectors of maps.
+  int64_t vectors() const { return vectors_; }
+  /// Multiplications for each pixel.
+  double work() const { return static_cast<double>(weights_.count()); }
+
+  /// Where the elements under a window are, from its first, and how far away the next window is.
+  void set_windows(std::vector<int64_t> offsets, int64_t step);
+  /// Before the tasks of a run.
+  void begin(const RunArguments& arguments);
+  /// Some vectors of maps, `in` being the first window. The weights of a panel stay near while
+  /// strips pass by.
+  void run(const float* in, const DirectStrips& strips, int64_t first_vector,
+           int64_t end_vector) const;
+
+ private:
+  int64_t width_of(int64_t map) const;
+  NextWeights next_weights(int64_t vector, int64_t strip, int64_t strips) const;
+
+  Tensor weights_, bias_;
+  BlockedEpilogue epilogue_;
+  std::vector<int64_t> offsets_;
+  DirectForm form_ = {};
+  int64_t vectors_;
+  float* result_ = nullptr;
+};
 
 /// The kernel of a layer that E executes with such weights.
 template <class Layer, class E> class DirectKernel final : public Kernel {
@@ -54,7 +102,7 @@ template <class Layer, class E> class DirectKernel final : public Kernel {
   }
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
-    return std::make_unique<E>(op_, packed[0], packed[1], inputs, outputs[0]);
+    return std::make_unique<E>(op_, DirectWeights{packed[0], packed[1]}, inputs, outputs[0]);
   }
 
  private:

@@ -1,0 +1,160 @@
+// A depthwise convolution and the 1x1 convolution of its result in one pass: a task computes some
+// rows of the first, for all channels, and multiplies them while they are in the second-level
+// cache.
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "target/cpu/convolution/depthwise_vectors.h"
+#include "target/cpu/convolution/direct_panels.h"
+#include "target/cpu/convolution/two_convolutions.h"
+
+namespace tenon::cpu {
+namespace {
+
+using In = SeparableConvolution;
+
+class SeparableExecution final : public BlockExecution {
+ public:
+  SeparableExecution(const SeparableConvolution& op, const DepthwiseVectors& vectors,
+                     const DepthwiseWeights& arranged, const DirectWeights& weights,
+                     std::span<const TensorSpec> inputs, const TensorSpec& output)
+      : BlockExecution({}, {}, output),
+        vectors_(vectors),
+        arranged_(arranged),
+        product_(weights, vectors.channels, op.pointwise.epilogue, as_convolution(inputs), output),
+        height_(output.shape[2]) {
+    require(inputs[0].layout == vectors.layout, "data must lie in {}", name_of(vectors.layout));
+    TensorSpec between = output;
+    between.shape = op.between(output.shape);
+    form_ =
+        depthwise_form(op.depthwise, vectors, inputs.first(In::kPointwiseKernel), between.shape);
+    const auto bounds = bounds_of(op.depthwise.epilogue);
+    require(bounds.has_value(), "only bounds are supported between the convolutions");
+    form_.least = bounds->least;
+    form_.most = bounds->most;
+    split(inputs[0].shape[0]);
+  }
+
+ protected:
+  void begin(const RunArguments& arguments, float*) override {
+    data_ = static_cast<const float*>(arguments.inputs[0]);
+    RunArguments second = arguments;
+    second.inputs = as_convolution(arguments.inputs);
+    product_.begin(second);
+  }
+
+  // Some rows of one image.
+  void run_task(int64_t task, float* room) const override {
+    const int64_t image = task / parts_, first = task % parts_ * rows_;
+    const int64_t rows = std::min(rows_, height_ - first), lanes = vectors_.lanes();
+    const int64_t plane = form_.y.data * form_.x.data * lanes, taps = form_.y.taps * form_.x.taps;
+    for (int64_t block = 0; block < vectors_.blocks(); ++block)
+      vectors_.loops->run(form_, data_ + (image * vectors_.blocks() + block) * plane,
+                          arranged_.weights.data<float>() + block * taps * lanes,
+                          arranged_.bias.data<float>() + block * lanes, 1, first, rows,
+                          room + block * rows_ * form_.pixels * lanes);
+    const int64_t pixels = rows * form_.pixels;
+    const int64_t length = units(pixels, units(pixels, kDirectStrip));
+    product_.run(
+        room, {image, first * form_.pixels, first * form_.pixels + pixels, length, length * lanes},
+        0, product_.vectors());
+  }
+
+ private:
+  // Its last inputs: a convolution has two before its operands and its data.
+  template <class T> static std::span<const T> as_convolution(std::span<const T> inputs) {
+    return inputs.subspan(In::kPointwiseKernel - 1);
+  }
+
+  // As many rows as the second-level cache holds, but enough tasks for all threads.
+  void split(int64_t images) {
+    const int64_t lanes = vectors_.lanes(), floats = vectors_.blocks() * lanes * form_.pixels;
+    rows_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1,
+                                std::max<int64_t>(height_, 1));
+    const int64_t wanted = thread_count() > 1 ? 4 * thread_count() : 1;
+    while (rows_ > 1 && images * units(height_, rows_) < wanted) rows_ = (rows_ + 1) / 2;
+    parts_ = units(height_, rows_);
+    std::vector<int64_t> offsets;
+    for (int64_t c = 0; c < vectors_.channels; ++c)
+      offsets.push_back(c / lanes * rows_ * form_.pixels * lanes + c % lanes);
+    product_.set_windows(std::move(offsets), lanes);
+    const auto pixels = static_cast<double>(images * height_ * form_.pixels);
+    set_tasks(form_.pixels == 0 ? 0 : images * parts_, pixels * product_.work(), rows_ * floats);
+  }
+
+  DepthwiseVectors vectors_;
+  DepthwiseWeights arranged_;
+  DepthwiseForm form_;
+  DirectProduct product_;
+  int64_t height_;                // rows of the result
+  int64_t rows_ = 1, parts_ = 1;  // rows of a task; tasks of an image
+  const float* data_ = nullptr;
+};
+
+class SeparableKernel final : public Kernel {
+ public:
+  SeparableKernel(const SeparableConvolution& op, const DepthwiseVectors& vectors,
+                  const DepthwiseWeights& first, const DirectWeights& second)
+      : op_(op), vectors_(vectors), arranged_(arranged(first, vectors)), second_(second) {
+    packed = {first.weights, first.bias, second.weights, second.bias};
+  }
+
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    return std::make_unique<SeparableExecution>(op_, vectors_, arranged_, second_, inputs,
+                                                outputs[0]);
+  }
+
+ private:
+  SeparableConvolution op_;
+  DepthwiseVectors vectors_;
+  DepthwiseWeights arranged_;
+  DirectWeights second_;
+};
+
+}  // namespace
+
+Offer offer_separable_convolution(const KernelRequest& request) {
+  const auto& op = static_cast<const SeparableConvolution&>(request.op);
+  StoredKernel first, second;
+  const bool is_stored = request.stored != nullptr;
+  if (is_stored) {
+    const auto& packed = request.stored->packed;
+    require(packed.size() == 4, "{} stored tensors, expected weights and bias, twice",
+            packed.size());
+    first.packed = {packed[0], packed[1]};
+    second.packed = {packed[2], packed[3]};
+  }
+  TwoConvolutions layers(request);
+  const Layout layout = direct_layout();
+  const KernelRequest depthwise = layers.first(layout, is_stored ? &first : nullptr);
+  if (auto reason = refusal_of_depthwise(op.depthwise, depthwise); !reason.empty()) return reason;
+  const auto first_weights = depthwise_weights(op.depthwise, depthwise);
+  if (!first_weights) return "only constant weights are supported";
+  const KernelRequest pointwise = layers.second(layout, is_stored ? &second : nullptr);
+  const auto second_weights = convolution_weights(op.pointwise, pointwise);
+  if (const auto* reason = std::get_if<std::string>(&second_weights)) return *reason;
+  const auto vectors = vectors_of(layout, op.depthwise.groups);
+  if (!vectors) return "channels do not fill vectors";
+  auto kernel = std::make_unique<SeparableKernel>(op, *vectors, *first_weights,
+                                                  std::get<DirectWeights>(second_weights));
+  lie_in(layout, *kernel, request);
+  for (size_t i = In::kDepthwiseKernel; i < In::kFirstOperand && i < request.inputs.size(); ++i) {
+    kernel->input_layouts[i] = Layout::kLinear;
+    kernel->input_is_packed[i] = request.inputs[i].present;
+  }
+  if (is_stored) return kernel;
+  try {
+    std::vector<TensorSpec> inputs(request.inputs.begin(), request.inputs.end());
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i].layout = kernel->input_layouts[i];
+    TensorSpec output = request.outputs[0];
+    output.layout = layout;
+    kernel->prepare(inputs, {&output, 1});  // what does not fit is refused
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return kernel;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,39 @@
+// The two convolutions of a separable one: as requests of their own, and one kernel after the
+// other.
+#pragma once
+
+#include "ops/separable_convolution.h"
+#include "target/target.h"
+
+namespace tenon::cpu {
+
+/// A separable convolution as requests for its layers.
+class TwoConvolutions {
+ public:
+  explicit TwoConvolutions(const KernelRequest& request);
+
+  /// What lies between the layers, in rows.
+  const TensorSpec& between() const { return between_; }
+  /// For the first layer, whose result lies in that layout when `stored` is set.
+  KernelRequest first(Layout between, const StoredKernel* stored);
+  /// For the second, with data in that layout.
+  KernelRequest second(Layout between, const StoredKernel* stored);
+
+ private:
+  const KernelRequest& request_;
+  const SeparableConvolution& op_;
+  TensorSpec between_, placed_;
+  std::vector<TensorSpec> inputs_;  // of the second layer
+  std::vector<const Tensor*> constants_;
+};
+
+using MakeOffer = Offer (*)(const KernelRequest& request);
+/// A kernel for each of the layers that agree on the layout of what is between them.
+Offer offer_two_convolutions(const KernelRequest& request, MakeOffer first, MakeOffer second);
+
+/// The same as a candidate.
+template <MakeOffer First, MakeOffer Second> Offer one_after_the_other(const KernelRequest& r) {
+  return offer_two_convolutions(r, First, Second);
+}
+
+}  // namespace tenon::cpu
