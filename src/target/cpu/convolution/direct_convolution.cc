@@ -103,7 +103,7 @@ class DirectExecution final : public BlockExecution {
 
   void split(int64_t images) {
     const int64_t floats = pads_ ? groups_ * strip_step_ : length_ * channels_;
-    tasks_ = DirectTasks(images, strips_, floats, product_.vectors());
+    tasks_ = DirectTasks(images, strips_, floats, product_.vectors(), product_.depth());
     int64_t room = 0;
     if (pads_ && tasks_.count() > 0) {
       in_rows_ = (tasks_.strips() - 1) * vertical_.stride + vertical_.reach();

@@ -84,30 +84,37 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& i) { return i.param.name; });
 
 // Against sums of doubles.
+void check_loops(const DirectKernels& loops, int64_t step, const DirectPixels& pixels) {
+  const int64_t lanes = loops.lanes, vectors = 3, width = vectors * lanes, depth = 21;
+  const int64_t all = pixels.rows * pixels.count;
+  const Tensor in = random_tensor({depth + pixels.rows * pixels.row_step + pixels.count * step}, 1);
+  const Tensor weights = random_tensor({depth, width}, 2), bias = random_tensor({width}, 3);
+  std::vector<int64_t> offsets;
+  for (int64_t k = 0; k < depth; ++k) offsets.push_back((k * 5) % depth);
+  const DirectForm form{offsets.data(), depth, step, all * lanes, lanes, -0.75f, 1.5f};
+  Tensor out(DataType::kFLOAT, {vectors, all, lanes}), expected(DataType::kFLOAT, out.shape());
+  loops.run(form, in.data<float>(), weights.data<float>(), width,
+            {weights.data<float>(), weights.count()}, bias.data<float>(), vectors, pixels,
+            out.mutable_data<float>());
+  for_each_index(out.shape(), [&](int64_t i, const Shape& at) {
+    const int64_t map = at[0] * lanes + at[2];
+    const int64_t first = at[1] / pixels.count * pixels.row_step + at[1] % pixels.count * step;
+    double sum = double{bias.data<float>()[map]};
+    for (int64_t k = 0; k < depth; ++k)
+      sum += double{in.data<float>()[offsets[static_cast<size_t>(k)] + first]}
+             * double{weights.data<float>()[k * width + map]};
+    expected.mutable_data<float>()[i] = static_cast<float>(std::clamp(sum, -0.75, 1.5));
+  });
+  expect_close(out, expected);
+}
+
 TEST(DirectConvolutionTest, AllInstructionSetsAgree) {
   for (const SimdKernels* kernels : {&baseline::kKernels, &simd_kernels()}) {
-    const int64_t lanes = kernels->direct.lanes, vectors = 3, width = vectors * lanes;
-    const int64_t depth = 21, pixels = 31;
-    for (const int64_t step : {int64_t{1}, int64_t{2}, lanes, 2 * lanes}) {
-      const Tensor in = random_tensor({depth + pixels * step}, 1);
-      const Tensor weights = random_tensor({depth, width}, 2), bias = random_tensor({width}, 3);
-      std::vector<int64_t> offsets;
-      for (int64_t k = 0; k < depth; ++k) offsets.push_back((k * 5) % depth);
-      const DirectForm form{offsets.data(), depth, step, pixels * lanes, lanes, -0.75f, 1.5f};
-      Tensor out(DataType::kFLOAT, {vectors, pixels, lanes}),
-          expected(DataType::kFLOAT, out.shape());
-      kernels->direct.run(form, in.data<float>(), weights.data<float>(), width,
-                          {weights.data<float>(), weights.count()}, bias.data<float>(), vectors,
-                          pixels, out.mutable_data<float>());
-      for_each_index(out.shape(), [&](int64_t i, const Shape& at) {
-        const int64_t map = at[0] * lanes + at[2];
-        double sum = double{bias.data<float>()[map]};
-        for (int64_t k = 0; k < depth; ++k)
-          sum += double{in.data<float>()[offsets[static_cast<size_t>(k)] + at[1] * step]}
-                 * double{weights.data<float>()[k * width + map]};
-        expected.mutable_data<float>()[i] = static_cast<float>(std::clamp(sum, -0.75, 1.5));
-      });
-      expect_close(out, expected);
+    const DirectKernels& loops = kernels->direct;
+    for (const int64_t step : {1, 2, loops.lanes, 2 * loops.lanes}) {
+      check_loops(loops, step, {31});
+      for (int64_t count = 1; count <= loops.short_row; ++count)
+        check_loops(loops, step, {count, 2, 10 * loops.lanes});
     }
   }
 }

@@ -66,7 +66,7 @@ class DirectDeconvolution final : public BlockExecution {
 
  private:
   void split(int64_t images) {
-    tasks_ = DirectTasks(images, height_, width_ * channels_, vectors_);
+    tasks_ = DirectTasks(images, height_, width_ * channels_, vectors_, channels_ * down_ * right_);
     set_tasks(
         tasks_.count(),
         static_cast<double>(images * height_ * width_) * static_cast<double>(weights_.count()), 0);
@@ -85,7 +85,7 @@ class DirectDeconvolution final : public BlockExecution {
       const auto weights_of = [&](int64_t p) { return first + p * bias_.count() * channels_; };
       const float *const weights = weights_of(place), *next = weights_of((place + 1) % places);
       direct_loops().run(form_, in, weights, width, {next, width * channels_},
-                         bias_.data<float>() + map, vectors, width_,
+                         bias_.data<float>() + map, vectors, {width_},
                          out + (place / right_ * pixels + place % right_) * lanes);
     }
     for (int64_t v = vector; v < vector + vectors; ++v)

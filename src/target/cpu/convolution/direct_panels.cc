@@ -1,6 +1,7 @@
 #include "target/cpu/convolution/direct_panels.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -108,18 +109,23 @@ void DirectProduct::run(const float* in, const DirectStrips& strips, int64_t fir
                         int64_t end_vector) const {
   const int64_t lanes = direct_loops().lanes, per_panel = kDirectPanel / lanes;
   const int64_t count = units(strips.end - strips.first, strips.length);
+  // Two short rows share the weights that are loaded.
+  const bool pairs = strips.length <= direct_loops().short_row;
   // Blocks of the result are counted through all images.
   const int64_t block = strips.image * vectors_;
   for (int64_t v = first_vector; v < end_vector; v += per_panel) {
     const int64_t next = v + per_panel < end_vector ? v + per_panel : first_vector;
     const int64_t vectors = std::min(per_panel, end_vector - v), map = v * lanes;
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t first = strips.first + i * strips.length;
-      const int64_t pixels = std::min(strips.length, strips.end - first);
-      direct_loops().run(form_, in + i * strips.step, weights_.data<float>() + map * form_.depth,
-                         width_of(map), next_weights(next, i, count), bias_.data<float>() + map,
-                         vectors, pixels, result_ + (block + v) * form_.out_step + first * lanes);
-      for (int64_t w = v; w < v + vectors; ++w) epilogue_.run(block + w, first, pixels);
+    for (int64_t strip = 0, rows; strip < count; strip += rows) {
+      const int64_t first = strips.first + strip * strips.length, left = strips.end - first;
+      rows = pairs && left >= 2 * strips.length ? 2 : 1;
+      const int64_t pixels = std::min(strips.length, left);
+      direct_loops().run(form_, in + strip * strips.step,
+                         weights_.data<float>() + map * form_.depth, width_of(map),
+                         next_weights(next, strip, strip + rows, count), bias_.data<float>() + map,
+                         vectors, {pixels, rows, strips.step},
+                         result_ + (block + v) * form_.out_step + first * lanes);
+      for (int64_t w = v; w < v + vectors; ++w) epilogue_.run(block + w, first, rows * pixels);
     }
   }
 }
@@ -129,28 +135,42 @@ int64_t DirectProduct::width_of(int64_t map) const {
   return std::min(kDirectPanel, bias_.count() - map);
 }
 
-// A strip's part of a panel.
-NextWeights DirectProduct::next_weights(int64_t vector, int64_t strip, int64_t strips) const {
+// The part of a panel for strips [first, last) of so many.
+NextWeights DirectProduct::next_weights(int64_t vector, int64_t first, int64_t last,
+                                        int64_t strips) const {
   const int64_t map = vector * direct_loops().lanes, all = width_of(map) * form_.depth;
-  const int64_t begin = all * strip / strips, end = all * (strip + 1) / strips;
+  const int64_t begin = all * first / strips, end = all * last / strips;
   return {weights_.data<float>() + map * form_.depth + begin, end - begin};
 }
 
-DirectTasks::DirectTasks(int64_t images, int64_t strips, int64_t floats, int64_t vectors)
+DirectTasks::DirectTasks(int64_t images, int64_t strips, int64_t floats, int64_t vectors,
+                         int64_t depth)
     : images_(images), strips_(strips), vectors_(vectors) {
+  if (images < 1 || strips < 1) return;
   const int64_t panels = units(vectors * direct_loops().lanes, kDirectPanel);
-  per_part_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1,
-                                  std::max<int64_t>(strips, 1));
-  per_slice_ = panels;
-  const auto divide = [&] {
-    parts_ = units(strips, per_part_);
-    slices_ = units(panels, per_slice_);
-    return count();
-  };
+  const int64_t most = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1, strips);
   const int64_t wanted = thread_count() > 1 ? 4 * thread_count() : 1;
-  while (per_part_ > 1 && divide() < wanted) per_part_ = (per_part_ + 1) / 2;
-  while (per_slice_ > 1 && divide() < wanted) per_slice_ = (per_slice_ + 1) / 2;
-  divide();
+  const auto data = static_cast<double>(strips) * static_cast<double>(floats);
+  const auto weights = static_cast<double>(panels * kDirectPanel) * static_cast<double>(depth);
+  double least = INFINITY;
+  for (int64_t slices = 1; slices <= panels; ++slices) {
+    const int64_t per_slice = units(panels, slices);
+    if (units(panels, per_slice) != slices) continue;  // the same as fewer
+    const int64_t fewest = std::min(units(wanted, images * slices), strips);
+    const int64_t per_part = std::min(most, units(strips, fewest));
+    const int64_t parts = units(strips, per_part);
+    // What is short of tasks comes after all that have enough.
+    const double missing =
+        std::max<double>(0, static_cast<double>(wanted - images * parts * slices));
+    const double reads = static_cast<double>(slices) * data + static_cast<double>(parts) * weights
+                         + missing * (data + weights) * static_cast<double>(wanted);
+    if (reads >= least) continue;
+    least = reads;
+    per_part_ = per_part;
+    parts_ = parts;
+    per_slice_ = per_slice;
+    slices_ = slices;
+  }
 }
 
 DirectTasks::Task DirectTasks::operator[](int64_t task) const {

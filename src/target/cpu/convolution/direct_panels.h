@@ -70,6 +70,8 @@ class DirectProduct {
 
   /// Vectors of maps.
   int64_t vectors() const { return vectors_; }
+  /// Elements under a window.
+  int64_t depth() const { return form_.depth; }
   /// Multiplications for each pixel.
   double work() const { return static_cast<double>(weights_.count()); }
 
@@ -84,7 +86,7 @@ class DirectProduct {
 
  private:
   int64_t width_of(int64_t map) const;
-  NextWeights next_weights(int64_t vector, int64_t strip, int64_t strips) const;
+  NextWeights next_weights(int64_t vector, int64_t first, int64_t last, int64_t strips) const;
 
   Tensor weights_, bias_;
   BlockedEpilogue epilogue_;
@@ -109,13 +111,14 @@ template <class Layer, class E> class DirectKernel final : public Kernel {
   Layer op_;
 };
 
-/// Tasks of some strips and some panels of maps of one image: as many strips as the second-level
-/// cache holds, but enough tasks for all threads.
+/// Tasks of some strips and some panels of maps of one image: no more strips than the second-level
+/// cache holds, enough tasks for all threads, and of those the ones that read the least.
 class DirectTasks {
  public:
   DirectTasks() = default;
-  /// @param floats of the data under a strip. @param vectors of maps.
-  DirectTasks(int64_t images, int64_t strips, int64_t floats, int64_t vectors);
+  /// @param floats of the data under a strip. @param vectors of maps. @param depth elements that a
+  /// map has weights for.
+  DirectTasks(int64_t images, int64_t strips, int64_t floats, int64_t vectors, int64_t depth);
 
   int64_t count() const { return images_ * parts_ * slices_; }
   /// The most strips of a task.

@@ -23,16 +23,17 @@ constexpr int64_t kDirectAhead = 16;
 constexpr int kBeyondFirstLevel = 2;  // locality that leaves them out of the first-level cache
 typedef float DirectLanes __attribute__((vector_size(kDirectLanes * 4), aligned(4), may_alias));
 
-// P neighbouring results of V vectors of maps.
-template <int P, int V, int Step>
-void direct_pixels(const DirectForm& form, const float* in, const float* weights, int64_t width,
-                   const float* next, int64_t next_step, const float* bias, float* out) {
-  DirectLanes sum[V][P];
+// Neighbouring results of V vectors of maps, P of each of R rows.
+template <int R, int P, int V, int Step>
+void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, const float* weights,
+                   int64_t width, const float* next, int64_t next_step, const float* bias,
+                   float* out) {
+  DirectLanes sum[V][R * P];
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v) {
     const DirectLanes b = *reinterpret_cast<const DirectLanes*>(bias + v * kDirectLanes);
 #pragma GCC unroll 16
-    for (int p = 0; p < P; ++p) sum[v][p] = b;
+    for (int p = 0; p < R * P; ++p) sum[v][p] = b;
   }
   for (int64_t k = 0; k < form.depth; ++k, weights += width, next += next_step) {
     __builtin_prefetch(next, 0, kBeyondFirstLevel);
@@ -44,8 +45,8 @@ void direct_pixels(const DirectForm& form, const float* in, const float* weights
       w[v] = *reinterpret_cast<const DirectLanes*>(weights + v * kDirectLanes);
     }
 #pragma GCC unroll 16
-    for (int p = 0; p < P; ++p) {
-      const float x = from[p * Step];
+    for (int p = 0; p < R * P; ++p) {
+      const float x = from[p / P * row_step + p % P * Step];
 #pragma GCC unroll 2
       for (int v = 0; v < V; ++v) sum[v][p] += x * w[v];
     }
@@ -54,56 +55,79 @@ void direct_pixels(const DirectForm& form, const float* in, const float* weights
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v)
 #pragma GCC unroll 16
-    for (int p = 0; p < P; ++p) {
+    for (int p = 0; p < R * P; ++p) {
       const DirectLanes result = sum[v][p] > most ? most : sum[v][p];
       *reinterpret_cast<DirectLanes*>(out + v * form.out_step + p * form.out_pixel) =
           result < least ? least : result;
     }
 }
 
+/// What is multiplied for some results, beside the form.
+struct DirectTask {
+  const float *in, *weights;
+  int64_t width;
+  NextWeights next;
+  const float* bias;
+  DirectPixels pixels;
+  float* out;
+};
+
 // All results of V vectors, in blocks of nearly the same number.
 template <int V, int Step, int... P>
-void direct_vectors(std::integer_sequence<int, P...>, const DirectForm& form, const float* in,
-                    const float* weights, int64_t width, const NextWeights& next, const float* bias,
-                    int64_t pixels, float* out) {
-  static constexpr decltype(&direct_pixels<1, V, Step>) blocks[] = {
-      direct_pixels<P + 1, V, Step>...};
+void direct_row(std::integer_sequence<int, P...>, const DirectForm& form, const DirectTask& t) {
+  static constexpr decltype(&direct_pixels<1, 1, V, Step>) blocks[] = {
+      direct_pixels<1, P + 1, V, Step>...};
+  const int64_t pixels = t.pixels.count;
   const int64_t count = (pixels + kDirectPixels - 1) / kDirectPixels;
   const int64_t windows = count * form.depth;
-  const int64_t next_step = windows > 0 ? (next.count + windows - 1) / windows : 0;
+  const int64_t next_step = windows > 0 ? (t.next.count + windows - 1) / windows : 0;
   for (int64_t b = 0; b < count; ++b) {
     const int64_t first = pixels * b / count, end = pixels * (b + 1) / count;
-    blocks[end - first - 1](form, in + first * Step, weights, width,
-                            next.first + next.count * b / count, next_step, bias,
-                            out + first * form.out_pixel);
+    blocks[end - first - 1](form, t.in + first * Step, 0, t.weights, t.width,
+                            t.next.first + t.next.count * b / count, next_step, t.bias,
+                            t.out + first * form.out_pixel);
   }
 }
 
-template <int Step>
-void direct_strip(const DirectForm& form, const float* in, const float* weights, int64_t width,
-                  const NextWeights& next, const float* bias, int64_t vectors, int64_t pixels,
-                  float* out) {
-  constexpr auto lengths = std::make_integer_sequence<int, kDirectPixels>();
-  int64_t v = 0;
-  for (; v + 2 <= vectors; v += 2)
-    direct_vectors<2, Step>(lengths, form, in, weights + v * kDirectLanes, width, next,
-                            bias + v * kDirectLanes, pixels, out + v * form.out_step);
-  if (v < vectors)
-    direct_vectors<1, Step>(lengths, form, in, weights + v * kDirectLanes, width, next,
-                            bias + v * kDirectLanes, pixels, out + v * form.out_step);
+// The same of two rows, which one block holds.
+template <int V, int Step, int... P>
+void direct_rows(std::integer_sequence<int, P...>, const DirectForm& form, const DirectTask& t) {
+  static constexpr decltype(&direct_pixels<2, 1, V, Step>) blocks[] = {
+      direct_pixels<2, P + 1, V, Step>...};
+  if (t.pixels.count < 1) return;
+  const int64_t next_step = form.depth > 0 ? (t.next.count + form.depth - 1) / form.depth : 0;
+  blocks[t.pixels.count - 1](form, t.in, t.pixels.row_step, t.weights, t.width, t.next.first,
+                             next_step, t.bias, t.out);
+}
+
+template <int V, int Step> void direct_vectors(const DirectForm& form, const DirectTask& t) {
+  if (t.pixels.rows == 2)
+    direct_rows<V, Step>(std::make_integer_sequence<int, kDirectPixels / 2>(), form, t);
+  else
+    direct_row<V, Step>(std::make_integer_sequence<int, kDirectPixels>(), form, t);
+}
+
+template <int Step> void direct_strip(const DirectForm& form, DirectTask t, int64_t vectors) {
+  for (; vectors > 1; vectors -= 2) {
+    direct_vectors<2, Step>(form, t);
+    t.weights += 2 * kDirectLanes;
+    t.bias += 2 * kDirectLanes;
+    t.out += 2 * form.out_step;
+  }
+  if (vectors == 1) direct_vectors<1, Step>(form, t);
 }
 
 void direct(const DirectForm& form, const float* in, const float* weights, int64_t width,
-            const NextWeights& next, const float* bias, int64_t vectors, int64_t pixels,
+            const NextWeights& next, const float* bias, int64_t vectors, const DirectPixels& pixels,
             float* out) {
   const auto strip = form.step == 1              ? direct_strip<1>
                      : form.step == 2            ? direct_strip<2>
                      : form.step == kDirectLanes ? direct_strip<kDirectLanes>
                                                  : direct_strip<2 * kDirectLanes>;
-  strip(form, in, weights, width, next, bias, vectors, pixels, out);
+  strip(form, {in, weights, width, next, bias, pixels, out}, vectors);
 }
 
-constexpr DirectKernels kDirect = {kDirectLanes, direct};
+constexpr DirectKernels kDirect = {kDirectLanes, kDirectPixels / 2, direct};
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -84,15 +84,23 @@ struct NextWeights {
   int64_t count;
 };
 
+/// Neighbouring results: windows of one or two rows.
+struct DirectPixels {
+  int64_t count;         // in each row
+  int64_t rows = 1;      // two where they are short: DirectKernels::short_row
+  int64_t row_step = 0;  // floats of the data from a row to the next
+};
+
 /// Loops of direct convolution, over vectors of `lanes` maps.
 struct DirectKernels {
-  int lanes;  // of Layout::kBlocked8 or kBlocked16
-  /// So many neighbouring results of so many vectors: bias and the sums of the products. Weights of
-  /// the elements under a window lie `width` floats apart, those of the vectors beside each other.
+  int lanes;          // of Layout::kBlocked8 or kBlocked16
+  int64_t short_row;  // the most pixels of a row of two
+  /// Neighbouring results of so many vectors: bias and the sums of the products. Weights of the
+  /// elements under a window lie `width` floats apart, those of the vectors beside each other.
   /// What is multiplied next comes to the second-level cache meanwhile.
   void (*run)(const DirectForm& form, const float* in, const float* weights, int64_t width,
-              const NextWeights& next, const float* bias, int64_t vectors, int64_t pixels,
-              float* out);
+              const NextWeights& next, const float* bias, int64_t vectors,
+              const DirectPixels& pixels, float* out);
 };
 
 struct SimdKernels {
