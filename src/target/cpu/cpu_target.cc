@@ -47,6 +47,7 @@ constexpr Candidate kDeconvolution[] = {
     {"onednn_deconvolution_16bit", widened<offer_onednn_deconvolution>},
     {"reference", offer_reference}};
 constexpr Candidate kMatrixMultiply[] = {
+    {"direct_matrix_multiply", offer_direct_matrix_multiply, true},  // of few rows less quick
     {"onednn_matrix_multiply", offer_onednn_matrix_multiply},
     {"onednn_matrix_multiply_16bit", widened<offer_onednn_matrix_multiply>},
     {"reference", offer_reference}};
@@ -87,6 +88,10 @@ constexpr Candidate kDeconvolution[] = {{"direct_deconvolution", offer_direct_de
                                         {"deconvolution", offer_deconvolution},
                                         {"deconvolution_16bit", widened<offer_deconvolution>},
                                         {"reference", offer_reference}};
+constexpr Candidate kMatrixMultiply[] = {
+    {"direct_matrix_multiply", offer_direct_matrix_multiply},
+    {"direct_matrix_multiply_16bit", widened<offer_direct_matrix_multiply>},
+    {"reference", offer_reference}};
 constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax},
                                   {"softmax_16bit", widened<offer_softmax>},
                                   {"reference", offer_reference}};
@@ -142,8 +147,8 @@ const Row kLists[] = {
     {LayerType::kCONVOLUTION, kConvolution},
     {layer_type(PrivateLayer::kSeparableConvolution), kSeparableConvolution},
     {LayerType::kDECONVOLUTION, kDeconvolution},
-#ifdef TENON_ONEDNN
     {LayerType::kMATRIX_MULTIPLY, kMatrixMultiply},
+#ifdef TENON_ONEDNN
     {layer_type(PrivateLayer::kFullyConnected), kFullyConnected},
     {layer_type(PrivateLayer::kIntegerConvolution), kIntegerConvolution},
     {layer_type(PrivateLayer::kIntegerMatrixMultiply), kIntegerMatrixMultiply},

@@ -28,6 +28,7 @@ Offer offer_slice(const KernelRequest& request);
 Offer offer_gather(const KernelRequest& request);
 Offer offer_scatter(const KernelRequest& request);
 Offer offer_nms(const KernelRequest& request);
+Offer offer_direct_matrix_multiply(const KernelRequest& request);
 Offer offer_normalization(const KernelRequest& request);
 Offer offer_grid_sample(const KernelRequest& request);
 Offer offer_roi_align(const KernelRequest& request);

@@ -76,7 +76,7 @@ class DirectExecution final : public BlockExecution {
     }
     product_.run(in,
                  {image, first * length_, std::min(end * length_, pixels_), length_, strip_step_},
-                 first_vector, last);
+                 first_vector, last, tasks_.vector_after(task));
   }
 
  private:
@@ -103,7 +103,7 @@ class DirectExecution final : public BlockExecution {
 
   void split(int64_t images) {
     const int64_t floats = pads_ ? groups_ * strip_step_ : length_ * channels_;
-    tasks_ = DirectTasks(images, strips_, floats, product_.vectors(), product_.depth());
+    tasks_ = DirectTasks({images, strips_, length_, floats, product_.vectors(), product_.depth()});
     int64_t room = 0;
     if (pads_ && tasks_.count() > 0) {
       in_rows_ = (tasks_.strips() - 1) * vertical_.stride + vertical_.reach();

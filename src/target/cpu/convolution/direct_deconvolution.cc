@@ -66,7 +66,8 @@ class DirectDeconvolution final : public BlockExecution {
 
  private:
   void split(int64_t images) {
-    tasks_ = DirectTasks(images, height_, width_ * channels_, vectors_, channels_ * down_ * right_);
+    tasks_ = DirectTasks(
+        {images, height_, width_, width_ * channels_, vectors_, channels_ * down_ * right_});
     set_tasks(
         tasks_.count(),
         static_cast<double>(images * height_ * width_) * static_cast<double>(weights_.count()), 0);

@@ -10,6 +10,10 @@ namespace tenon::cpu {
 namespace {
 
 constexpr size_t kBias = 2;
+/// So that one that was held up is not waited for.
+constexpr int64_t kTasksPerThread = 4;
+/// Products that take as long as reading a float from a cache that threads share.
+constexpr double kProductsPerRead = 4;
 
 bool has_bias(const KernelRequest& request) {
   return request.inputs.size() > kBias && request.inputs[kBias].present;
@@ -106,7 +110,7 @@ void DirectProduct::begin(const RunArguments& arguments) {
 }
 
 void DirectProduct::run(const float* in, const DirectStrips& strips, int64_t first_vector,
-                        int64_t end_vector) const {
+                        int64_t end_vector, int64_t vector_after) const {
   const int64_t lanes = direct_loops().lanes, per_panel = kDirectPanel / lanes;
   const int64_t count = units(strips.end - strips.first, strips.length);
   // Two short rows share the weights that are loaded.
@@ -114,7 +118,7 @@ void DirectProduct::run(const float* in, const DirectStrips& strips, int64_t fir
   // Blocks of the result are counted through all images.
   const int64_t block = strips.image * vectors_;
   for (int64_t v = first_vector; v < end_vector; v += per_panel) {
-    const int64_t next = v + per_panel < end_vector ? v + per_panel : first_vector;
+    const int64_t next = v + per_panel < end_vector ? v + per_panel : vector_after;
     const int64_t vectors = std::min(per_panel, end_vector - v), map = v * lanes;
     for (int64_t strip = 0, rows; strip < count; strip += rows) {
       const int64_t first = strips.first + strip * strips.length, left = strips.end - first;
@@ -143,29 +147,35 @@ NextWeights DirectProduct::next_weights(int64_t vector, int64_t first, int64_t l
   return {weights_.data<float>() + map * form_.depth + begin, end - begin};
 }
 
-DirectTasks::DirectTasks(int64_t images, int64_t strips, int64_t floats, int64_t vectors,
-                         int64_t depth)
-    : images_(images), strips_(strips), vectors_(vectors) {
-  if (images < 1 || strips < 1) return;
-  const int64_t panels = units(vectors * direct_loops().lanes, kDirectPanel);
-  const int64_t most = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1, strips);
-  const int64_t wanted = thread_count() > 1 ? 4 * thread_count() : 1;
-  const auto data = static_cast<double>(strips) * static_cast<double>(floats);
-  const auto weights = static_cast<double>(panels * kDirectPanel) * static_cast<double>(depth);
+DirectTasks::DirectTasks(const DirectWork& w)
+    : images_(w.images), strips_(w.strips), vectors_(w.vectors) {
+  if (w.images < 1 || w.strips < 1) return;
+  const int64_t threads = thread_count(), wanted = threads > 1 ? kTasksPerThread * threads : 1;
+  const int64_t panels = units(w.vectors * direct_loops().lanes, kDirectPanel);
+  const int64_t most =
+      std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(w.floats, 1), 1, w.strips);
+  const double unit = static_cast<double>(kDirectPanel) * static_cast<double>(w.depth);
+  const double data = static_cast<double>(w.strips) * static_cast<double>(w.floats);
+  const double weights = static_cast<double>(panels) * unit;
+  int64_t best_count = 0;
   double least = INFINITY;
   for (int64_t slices = 1; slices <= panels; ++slices) {
     const int64_t per_slice = units(panels, slices);
     if (units(panels, per_slice) != slices) continue;  // the same as fewer
-    const int64_t fewest = std::min(units(wanted, images * slices), strips);
-    const int64_t per_part = std::min(most, units(strips, fewest));
-    const int64_t parts = units(strips, per_part);
-    // What is short of tasks comes after all that have enough.
-    const double missing =
-        std::max<double>(0, static_cast<double>(wanted - images * parts * slices));
-    const double reads = static_cast<double>(slices) * data + static_cast<double>(parts) * weights
-                         + missing * (data + weights) * static_cast<double>(wanted);
-    if (reads >= least) continue;
-    least = reads;
+    const int64_t fewest = std::min(units(wanted, w.images * slices), w.strips);
+    const int64_t per_part = std::min(most, units(w.strips, fewest));
+    const int64_t parts = units(w.strips, per_part), count = w.images * parts * slices;
+    // The thread that gets most: its products, and its share of what is read again and again.
+    const double products = static_cast<double>(units(count, threads) * per_part * per_slice)
+                            * static_cast<double>(w.pixels) * unit;
+    const double reads = static_cast<double>(slices) * data + static_cast<double>(parts) * weights;
+    const double time =
+        products
+        + kProductsPerRead * static_cast<double>(w.images) * reads / static_cast<double>(threads);
+    const int64_t enough = std::min(count, wanted);
+    if (enough < best_count || (enough == best_count && time >= least)) continue;
+    best_count = enough;
+    least = time;
     per_part_ = per_part;
     parts_ = parts;
     per_slice_ = per_slice;
@@ -179,6 +189,11 @@ DirectTasks::Task DirectTasks::operator[](int64_t task) const {
   const int64_t vector = task / parts_ % slices_ * per_slice;
   return {task / parts_ / slices_, strip, std::min(strip + per_part_, strips_), vector,
           std::min(vector + per_slice, vectors_)};
+}
+
+int64_t DirectTasks::vector_after(int64_t task) const {
+  const int64_t next = task + thread_count();
+  return (*this)[next < count() ? next : task].first_vector;
 }
 
 }  // namespace tenon::cpu

@@ -79,10 +79,10 @@ class DirectProduct {
   void set_windows(std::vector<int64_t> offsets, int64_t step);
   /// Before the tasks of a run.
   void begin(const RunArguments& arguments);
-  /// Some vectors of maps, `in` being the first window. The weights of a panel stay near while
-  /// strips pass by.
-  void run(const float* in, const DirectStrips& strips, int64_t first_vector,
-           int64_t end_vector) const;
+  /// Some vectors of maps, `in` being the first window; `vector_after` are those of the next call.
+  /// The weights of a panel stay near while strips pass by.
+  void run(const float* in, const DirectStrips& strips, int64_t first_vector, int64_t end_vector,
+           int64_t vector_after) const;
 
  private:
   int64_t width_of(int64_t map) const;
@@ -111,14 +111,20 @@ template <class Layer, class E> class DirectKernel final : public Kernel {
   Layer op_;
 };
 
+/// What is divided into tasks.
+struct DirectWork {
+  int64_t images, strips;
+  int64_t pixels, floats;  // of a strip: results of a map, and the data under them
+  int64_t vectors;         // of maps
+  int64_t depth;           // elements that a map has weights for
+};
+
 /// Tasks of some strips and some panels of maps of one image: no more strips than the second-level
-/// cache holds, enough tasks for all threads, and of those the ones that read the least.
+/// cache holds, enough tasks for all threads, and of those the ones that take the least time.
 class DirectTasks {
  public:
   DirectTasks() = default;
-  /// @param floats of the data under a strip. @param vectors of maps. @param depth elements that a
-  /// map has weights for.
-  DirectTasks(int64_t images, int64_t strips, int64_t floats, int64_t vectors, int64_t depth);
+  explicit DirectTasks(const DirectWork& work);
 
   int64_t count() const { return images_ * parts_ * slices_; }
   /// The most strips of a task.
@@ -128,6 +134,8 @@ class DirectTasks {
     int64_t image, first_strip, end_strip, first_vector, end_vector;
   };
   Task operator[](int64_t task) const;
+  /// Where the vectors of the task begin that the same thread will probably run next.
+  int64_t vector_after(int64_t task) const;
 
  private:
   int64_t images_ = 0, strips_ = 0, vectors_ = 0;

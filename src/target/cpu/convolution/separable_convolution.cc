@@ -58,7 +58,7 @@ class SeparableExecution final : public BlockExecution {
     const int64_t length = units(pixels, units(pixels, kDirectStrip));
     product_.run(
         room, {image, first * form_.pixels, first * form_.pixels + pixels, length, length * lanes},
-        0, product_.vectors());
+        0, product_.vectors(), 0);
   }
 
  private:

@@ -61,7 +61,7 @@ TENON_STEP(softplus_step,
 TENON_STEP(hard_sigmoid_step, clipped(alpha* x + beta, 0, 1))
 TENON_STEP(scaled_tanh_step, alpha* fast_tanh(beta* x))
 TENON_STEP(thresholded_relu_step, x <= alpha ? 0.f : x)
-TENON_STEP(gelu_erf_step, 0.5f * x * (1 + fast_erf(x * kSqrtHalf)))
+TENON_STEP(gelu_erf_step, 0.5f * x * fast_one_plus_erf(x * kSqrtHalf))
 TENON_STEP(gelu_tanh_step, 0.5f * x * (1 + fast_tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x))))
 
 TENON_STEP(clip_step, clipped(x, alpha, beta))

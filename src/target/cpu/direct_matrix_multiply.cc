@@ -1,0 +1,204 @@
+// Products of rows with constant matrices by the loop of direct convolutions: rows are its pixels.
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/matrix_multiply.h"
+#include "target/cpu/blocked_epilogue.h"
+#include "target/cpu/convolution/direct_panels.h"
+#include "target/cpu/kernels.h"
+
+namespace tenon::cpu {
+namespace {
+
+using nvinfer1::MatrixOperation;
+
+constexpr size_t kBias = 2, kFirstOperand = 3;
+/// Rows of a strip: as many as the loop holds sums of.
+constexpr int64_t kStripRows = 14;
+
+/// Extents of the product: all rows of the first tensor by the one matrix of the second.
+struct Product {
+  int64_t rows, depth, columns;
+};
+
+// Throws Error when the shapes do not fit.
+Product product_of(const MatrixMultiply& op, std::span<const TensorSpec> inputs,
+                   const Shape& result) {
+  const Shape &a = inputs[0].shape, &b = inputs[1].shape;
+  require(a.rank() >= 2 && a.rank() == b.rank() && a.rank() == result.rank()
+              && b.volume(0, b.rank() - 2) == 1,
+          "only rows times one matrix are supported, found {} times {}", a, b);
+  const bool is_transposed = op.operation_b == MatrixOperation::kTRANSPOSE;
+  const int64_t depth = b[b.rank() - (is_transposed ? 1 : 2)];
+  const int64_t columns = b[b.rank() - (is_transposed ? 2 : 1)];
+  require(a.back() == depth && result.back() == columns && depth > 0 && columns > 0
+              && a.volume(0, a.rank() - 1) == result.volume(0, result.rank() - 1),
+          "a product of {} and {} is not {}", a, b, result);
+  const int64_t lanes = direct_loops().lanes;
+  require(columns % lanes == 0, "{} columns do not fill vectors of {}", columns, lanes);
+  return {a.volume(0, a.rank() - 1), depth, columns};
+}
+
+class DirectMatrixMultiply final : public BlockExecution {
+ public:
+  DirectMatrixMultiply(const MatrixMultiply& op, const DirectWeights& weights,
+                       std::span<const TensorSpec> inputs, const TensorSpec& output)
+      : BlockExecution({}, {}, output),
+        weights_(weights),
+        product_(product_of(op, inputs, output.shape)) {
+    require(weights_.bias.count() == padded_maps(product_.columns)
+                && weights_.weights.count()
+                       == Shape({weights_.bias.count(), product_.depth}).volume(),
+            "the packed weights do not fit {} terms and {} columns", product_.depth,
+            product_.columns);
+    form_.depth = product_.depth;
+    form_.step = form_.out_step = direct_loops().lanes;
+    form_.out_pixel = product_.columns;
+    take_epilogue(op.epilogue, inputs, output);
+    split();
+  }
+
+ protected:
+  void begin(const RunArguments& arguments, float*) override {
+    data_ = static_cast<const float*>(arguments.inputs[0]);
+    result_ = static_cast<float*>(arguments.outputs[0]);
+    if (rest_ == nullptr) return;
+    operands_[0] = result_;
+    std::copy_n(arguments.inputs.begin() + kFirstOperand, operands_.size() - 1,
+                operands_.begin() + 1);
+  }
+
+  // Some columns of some rows. The weights of a panel stay near while rows pass by.
+  void run_task(int64_t task, float* room) const override {
+    const auto t = tasks_[task];
+    const int64_t lanes = direct_loops().lanes, per_panel = kDirectPanel / lanes;
+    const int64_t first = row_of(t.first_strip), rows = row_of(t.end_strip) - first;
+    take_rows(data_ + first * product_.depth, rows, room);
+    float* const out = result_ + first * product_.columns;
+    for (int64_t v = t.first_vector; v < t.end_vector; v += per_panel) {
+      const int64_t next =
+          v + per_panel < t.end_vector ? v + per_panel : tasks_.vector_after(task);
+      direct_loops().run(form_, room, panel(v), width_of(v),
+                         {panel(next), width_of(next) * product_.depth},
+                         weights_.bias.data<float>() + v * lanes,
+                         std::min(per_panel, t.end_vector - v), {rows}, out + v * lanes);
+    }
+    if (rest_ == nullptr) return;
+    const int64_t column = t.first_vector * lanes;
+    for (int64_t row = first; row < first + rows; ++row)
+      rest_->run_range(operands_, result_, row * product_.columns + column,
+                       t.end_vector * lanes - column);
+  }
+
+ private:
+  void take_epilogue(const PointwiseProgram& program, std::span<const TensorSpec> inputs,
+                     const TensorSpec& output) {
+    const auto bounds = bounds_of(program);
+    form_.least = bounds.value_or(Bounds()).least;
+    form_.most = bounds.value_or(Bounds()).most;
+    if (bounds) return;
+    std::vector<TensorSpec> specs = {output};
+    if (inputs.size() > kFirstOperand)
+      specs.insert(specs.end(), inputs.begin() + kFirstOperand, inputs.end());
+    rest_ = prepare_pointwise(program, specs, output);
+    operands_.resize(specs.size());
+  }
+
+  void split() {
+    const int64_t lanes = direct_loops().lanes;
+    strips_ = units(product_.rows, kStripRows);
+    tasks_ = DirectTasks({1, strips_, kStripRows, kStripRows * product_.depth,
+                          product_.columns / lanes, product_.depth});
+    room_rows_ = tasks_.strips() * kStripRows;
+    for (int64_t k = 0; k < product_.depth; ++k)
+      offsets_.push_back(k / lanes * room_rows_ * lanes + k % lanes);
+    form_.offsets = offsets_.data();
+    set_tasks(tasks_.count(),
+              static_cast<double>(product_.rows) * static_cast<double>(weights_.weights.count()),
+              room_rows_ * units(product_.depth, lanes) * lanes);
+  }
+
+  int64_t row_of(int64_t strip) const { return product_.rows * strip / strips_; }
+  // Of the panel of weights from that vector on.
+  const float* panel(int64_t vector) const {
+    return weights_.weights.data<float>() + vector * direct_loops().lanes * product_.depth;
+  }
+  int64_t width_of(int64_t vector) const {
+    return std::min(kDirectPanel, weights_.bias.count() - vector * direct_loops().lanes);
+  }
+
+  // In blocks of terms, so that rows are neighbours.
+  void take_rows(const float* rows, int64_t count, float* to) const {
+    const int64_t lanes = direct_loops().lanes;
+    for (int64_t row = 0; row < count; ++row, rows += product_.depth)
+      for (int64_t k = 0; k < product_.depth; k += lanes)
+        std::copy_n(rows + k, std::min(lanes, product_.depth - k),
+                    to + k * room_rows_ + row * lanes);
+  }
+
+  DirectWeights weights_;
+  Product product_;
+  DirectForm form_ = {};
+  std::vector<int64_t> offsets_;
+  DirectTasks tasks_;
+  int64_t strips_ = 0, room_rows_ = 0;
+  std::unique_ptr<PointwiseLoop> rest_;  // of the epilogue
+  std::vector<const void*> operands_;
+  const float* data_ = nullptr;
+  float* result_ = nullptr;
+};
+
+std::string refusal(const MatrixMultiply& op, const KernelRequest& request) {
+  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
+  if (request.inputs.size() < 2 || !request.inputs[0].present || !request.inputs[1].present)
+    return "inputs are missing";
+  if (op.operation_a != MatrixOperation::kNONE || op.operation_b == MatrixOperation::kVECTOR)
+    return "only rows times a matrix are supported";
+  const TensorSpec* const bias = request.inputs.size() > kBias ? &request.inputs[kBias] : nullptr;
+  if (bias != nullptr && bias->present
+      && (bias->shape.rank() < 1 || bias->shape.volume() != bias->shape.back()))
+    return "only a bias for each column is supported";
+  return "";
+}
+
+DirectWeights packed(const MatrixMultiply& op, const Product& product, const Tensor& matrix,
+                     const Tensor* bias) {
+  const auto [rows, depth, columns] = product;
+  DirectWeights weights;
+  weights.weights = Tensor(DataType::kFLOAT, {padded_maps(columns) * depth});
+  const bool is_transposed = op.operation_b == MatrixOperation::kTRANSPOSE;
+  write_panels(matrix.data<float>(), is_transposed ? WeightSteps{depth, 1} : WeightSteps{1, columns},
+               columns, depth, weights.weights.mutable_data<float>());
+  weights.bias = padded_bias(bias, columns);
+  return weights;
+}
+
+}  // namespace
+
+Offer offer_direct_matrix_multiply(const KernelRequest& request) {
+  const auto& op = static_cast<const MatrixMultiply&>(request.op);
+  if (const std::string reason = refusal(op, request); !reason.empty()) return reason;
+  DirectWeights weights;
+  if (request.stored != nullptr) {
+    weights = stored_weights(*request.stored);
+  } else {
+    Product product;
+    try {
+      product = product_of(op, request.inputs, request.outputs[0].shape);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    const int64_t count = Shape({product.depth, product.columns}).volume();
+    if (const auto reason = refusal_of_constants(request, count, product.columns); !reason.empty())
+      return reason;
+    weights = packed(op, product, *request.constants[1], constant_bias(request));
+  }
+  auto kernel = std::make_unique<DirectKernel<MatrixMultiply, DirectMatrixMultiply>>(op, weights);
+  kernel->input_is_packed.assign(request.inputs.size(), false);
+  for (size_t i = 1; i <= kBias && i < request.inputs.size(); ++i)
+    kernel->input_is_packed[i] = request.inputs[i].present;
+  return kernel;
+}
+
+}  // namespace tenon::cpu
