@@ -145,9 +145,7 @@ class IntegerConvolutionExecution final : public BlockExecution {
                                - static_cast<uint32_t>(zero) * static_cast<uint32_t>(sums[m]));
     result_.add = add_.data();
     result_.scale = operands.scale.data();
-    bool shifts = false;
-    for (const float shift : operands.shift) shifts |= shift != 0;
-    result_.shift = shifts ? operands.shift.data() : nullptr;
+    result_.shift = operands.shift.data();
     if (to_ == DataType::kFLOAT) result_.to = ByteResult::To::kFloat;
     if (is_byte(to_)) {
       const IntegerRange range = integer_range(to_);
@@ -282,7 +280,7 @@ class IntegerConvolutionExecution final : public BlockExecution {
     }
     result.add += map;
     result.scale += map;
-    if (result.shift != nullptr) result.shift += map;
+    result.shift += map;
     kernels_.product(windows, weights_.panels.data<int8_t>() + panel * panel_bytes_, result,
                      std::min(kPanelMaps, maps_ - map), out_ + bytes_of(to_, at),
                      {.row = horizontal_.out * maps_, .pixel = maps_});

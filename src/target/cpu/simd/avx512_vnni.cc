@@ -30,14 +30,12 @@ struct Panel {
     for (int v = 0; v < kVectors; ++v) {
       add[v] = _mm512_maskz_loadu_epi32(mask_of(v), r.add + v * kLanes);
       scale[v] = _mm512_maskz_loadu_ps(mask_of(v), r.scale + v * kLanes);
-      shift[v] = r.shift != nullptr ? _mm512_maskz_loadu_ps(mask_of(v), r.shift + v * kLanes)
-                                    : _mm512_setzero_ps();
+      shift[v] = _mm512_maskz_loadu_ps(mask_of(v), r.shift + v * kLanes);
     }
   }
 
-  template <bool kShifts> __m512 scaled(__m512i sum, int v) const {
-    const __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale[v]);
-    return kShifts ? _mm512_add_ps(x, shift[v]) : x;
+  __m512 scaled(__m512i sum, int v) const {
+    return _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale[v]), shift[v]);
   }
 
   __mmask16 mask_of(int v) const { return static_cast<__mmask16>(mask >> (v * kLanes)); }
@@ -71,7 +69,7 @@ struct ToFloats : Panel {
   [[gnu::always_inline]] void store(const Sums (&sums)[N], const int64_t (&at)[N]) const {
     for (int i = 0; i < N; ++i)
       for (int v = 0; v < kVectors; ++v)
-        _mm512_mask_storeu_ps(out + at[i] + v * kLanes, mask_of(v), scaled<true>(sums[i][v], v));
+        _mm512_mask_storeu_ps(out + at[i] + v * kLanes, mask_of(v), scaled(sums[i][v], v));
   }
   float* out;
 };
@@ -99,7 +97,7 @@ struct Narrow {
   __m512i zero, flip;
 };
 
-template <bool kShifts> struct ToBytes : Panel {
+struct ToBytes : Panel {
   ToBytes(const ByteResult& r, int64_t maps, void* result)
       : Panel(r, maps),
         out(static_cast<uint8_t*>(result)),
@@ -110,8 +108,7 @@ template <bool kShifts> struct ToBytes : Panel {
   [[gnu::always_inline]] void store(const Sums (&sums)[N], const int64_t (&at)[N]) const {
     Numbers x[N];
     for (int i = 0; i < N; ++i)
-      for (int v = 0; v < kVectors; ++v)
-        x[i][v] = _mm512_min_ps(high, this->template scaled<kShifts>(sums[i][v], v));
+      for (int v = 0; v < kVectors; ++v) x[i][v] = _mm512_min_ps(high, scaled(sums[i][v], v));
     store_bytes(narrow(x), at);
   }
 
@@ -122,9 +119,9 @@ template <bool kShifts> struct ToBytes : Panel {
   }
 
   void put(__m256i bytes, uint8_t* to) const {
-    if (this->mask == Panel::kAll)  // masked stores take several times as long
+    if (mask == Panel::kAll)  // masked stores take several times as long
       return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
-    _mm256_mask_storeu_epi8(to, this->mask, bytes);
+    _mm256_mask_storeu_epi8(to, mask, bytes);
   }
 
   uint8_t* out;
@@ -153,9 +150,9 @@ struct QuickSum {
   const ByteSum& s;
 };
 
-template <bool kShifts, class Sum> struct ToSums : ToBytes<kShifts> {
+template <class Sum> struct ToSums : ToBytes {
   ToSums(const ByteResult& r, int64_t maps, void* result)
-      : ToBytes<kShifts>(r, maps, result),
+      : ToBytes(r, maps, result),
         sum(*r.sum),
         low(_mm512_set1_ps(r.low)),
         addend_flip(_mm256_set1_epi8(static_cast<char>(r.sum->flip))),
@@ -168,20 +165,18 @@ template <bool kShifts, class Sum> struct ToSums : ToBytes<kShifts> {
       const __m256i bytes = _mm256_xor_si256(addend_of(at[i]), addend_flip);
       const __m128i halves[] = {_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)};
       for (int v = 0; v < kVectors; ++v) {
-        const __m512 scaled = this->template scaled<kShifts>(sums[i][v], v);
-        const __m512 product =
-            _mm512_roundscale_ps(_mm512_min_ps(_mm512_max_ps(scaled, low), this->high), 0);
+        const __m512 least = _mm512_max_ps(scaled(sums[i][v], v), low);
+        const __m512 product = _mm512_roundscale_ps(_mm512_min_ps(least, high), 0);
         x[i][v] = sum(product, _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(halves[v])));
       }
     }
-    this->store_bytes(narrow_sum(x), at);
+    store_bytes(narrow_sum(x), at);
   }
 
   __m256i addend_of(int64_t at) const {
     const uint8_t* from = sum.s.addend + at;
-    if (this->mask == Panel::kAll)
-      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    return _mm256_maskz_loadu_epi8(this->mask, from);
+    if (mask == Panel::kAll) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    return _mm256_maskz_loadu_epi8(mask, from);
   }
 
   Sum sum;
@@ -286,11 +281,9 @@ void product(const ByteWindows& windows, const int8_t* panel, const ByteResult& 
   };
   if (result.to == To::kInteger) return with.template operator()<ToIntegers>();
   if (result.to == To::kFloat) return with.template operator()<ToFloats>();
-  if (result.sum != nullptr && result.sum->is_quick && result.shift == nullptr)
-    return with.template operator()<ToSums<false, QuickSum>>();
-  if (result.sum != nullptr) return with.template operator()<ToSums<true, ExactSum>>();
-  if (result.shift == nullptr) return with.template operator()<ToBytes<false>>();
-  with.template operator()<ToBytes<true>>();
+  if (result.sum == nullptr) return with.template operator()<ToBytes>();
+  if (result.sum->is_quick) return with.template operator()<ToSums<QuickSum>>();
+  with.template operator()<ToSums<ExactSum>>();
 }
 
 void copy(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* to) {

@@ -44,7 +44,7 @@ struct ByteSum {
 struct ByteResult {
   enum class To : uint8_t { kInteger, kFloat, kByte } to;
   const int32_t* add;
-  const float *scale, *shift;  // null: no shift
+  const float *scale, *shift;
   float low, high;
   int32_t zero;
   const ByteSum* sum;  // of bytes; null: none
