@@ -39,7 +39,8 @@ template <class To> void read_list(std::span<const TensorView> inputs, int i, st
   require(found == 1 || found == expected, "expected 1 or {} elements in input {}, found {}",
           expected, i, found);
   const auto copy = [&](const auto* from) {
-    for (size_t k = 0; k < to.size(); ++k) to[k] = static_cast<To>(from[found == 1 ? 0 : k]);
+    if (found == 1) return std::fill(to.begin(), to.end(), static_cast<To>(*from));
+    for (size_t k = 0; k < to.size(); ++k) to[k] = static_cast<To>(from[k]);
   };
   if (v->type == DataType::kINT8) return copy(v->as<int8_t>());
   if (v->type == DataType::kUINT8) return copy(v->as<uint8_t>());

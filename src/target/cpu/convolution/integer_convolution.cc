@@ -1,6 +1,10 @@
-// Convolution of 8-bit integers in tiles of pixels: the bytes under the windows of a tile are
-// gathered once, multiplied with all weights, and their sums never leave the registers.
+// Convolution of 8-bit integers in blocks of rows: the bytes that the windows of a block touch are
+// copied once, with their padding, and multiplied with all weights where they lie then; the sums
+// never leave the registers.
 #include "ops/integer_convolution.h"
+
+#include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -16,25 +20,28 @@ namespace {
 
 using In = IntegerInputs;
 
-/// Bytes of the tiles of one task: they stay in the second-level cache with a panel of weights.
+/// Bytes that a task copies: they stay in the second-level cache with a panel of weights.
 constexpr int64_t kTaskBytes = 256 << 10;
-/// Tiles for each thread, below which threads share tiles and divide the maps.
-constexpr int64_t kFewTiles = 4;
+/// Segments for each thread, below which threads share them and divide the maps.
+constexpr int64_t kFewSegments = 8;
+/// Rows of the result for each thread, below which a block is a piece of a row.
+constexpr int64_t kFewRows = 3;
+/// Pixels of such a piece, or a multiple: two segments.
+constexpr int64_t kRowUnit = 2 * kSegment;
 
 /// Bytes count as unsigned: signed ones with 128 added, which flips their highest bit.
 uint8_t flip_of(DataType type) {
   return type == DataType::kINT8 ? 128 : 0;
 }
 
-/// Weights in panels, and each map's sum of weights.
+/// Weights in panels, and each map's sum of weights. The runs of a window are its rows.
 struct PackedWeights {
   Tensor panels, sums;
 
   explicit PackedWeights(const Tensor& weights) {
     const Shape& shape = weights.shape();
-    const int64_t maps = shape[0], channels = shape[1], taps = shape.volume(2, shape.rank());
-    const int64_t depth = channels * taps;
-    panels = Tensor(DataType::kINT8, panels_shape(maps, depth));
+    const int64_t maps = shape[0], channels = shape[1], rows = shape[2], columns = shape[3];
+    panels = Tensor(DataType::kINT8, panels_shape(maps, channels, Shape{rows, columns}));
     sums = Tensor(DataType::kINT32, {maps});
     auto* to = panels.mutable_data<int8_t>();
     std::fill_n(to, panels.count(), int8_t{0});
@@ -42,30 +49,53 @@ struct PackedWeights {
     for (int64_t m = 0; m < maps; ++m) {
       int32_t sum = 0;
       for (int64_t c = 0; c < channels; ++c)
-        for (int64_t t = 0; t < taps; ++t) {
-          const int64_t k = t * channels + c;  // as the bytes of a window lie
-          const int64_t step = m / kPanelMaps * panels.shape()[1] + k / kPanelDepth;
-          to[(step * kPanelMaps + m % kPanelMaps) * kPanelDepth + k % kPanelDepth] = *from;
-          sum += *from++;
-        }
+        for (int64_t y = 0; y < rows; ++y)
+          for (int64_t x = 0; x < columns; ++x) {
+            const int64_t k = x * channels + c;  // as the bytes of a run lie
+            const int64_t run = m / kPanelMaps * rows + y;
+            const int64_t step = run * panels.shape()[2] + k / kPanelDepth;
+            to[(step * kPanelMaps + m % kPanelMaps) * kPanelDepth + k % kPanelDepth] = *from;
+            sum += *from++;
+          }
       sums.mutable_data<int32_t>()[m] = sum;
     }
   }
 
   /// What a plan stored.
-  PackedWeights(const StoredKernel& stored, int64_t maps, int64_t depth) {
+  PackedWeights(const StoredKernel& stored, int64_t maps, int64_t channels, const Shape& kernel) {
     require(stored.packed.size() == 2 && stored.packed[0].type() == DataType::kINT8
-                && stored.packed[0].shape() == panels_shape(maps, depth)
+                && stored.packed[0].shape() == panels_shape(maps, channels, kernel)
                 && stored.packed[1].type() == DataType::kINT32
                 && stored.packed[1].shape() == Shape({maps}),
-            "stored weights do not fit {} maps of {} weights", maps, depth);
+            "stored weights do not fit {} maps of {} weights", maps, channels * kernel.volume());
     panels = stored.packed[0];
     sums = stored.packed[1];
   }
 
  private:
-  static Shape panels_shape(int64_t maps, int64_t depth) {
-    return {units(maps, kPanelMaps), units(depth, kPanelDepth), kPanelMaps, kPanelDepth};
+  static Shape panels_shape(int64_t maps, int64_t channels, const Shape& kernel) {
+    return {units(maps, kPanelMaps), kernel[0], units(kernel[1] * channels, kPanelDepth),
+            kPanelMaps, kPanelDepth};
+  }
+};
+
+/// One axis of the elements that a block copies. Windows that overlap find theirs as they lie; else
+/// those of each window are copied behind those of the window before.
+struct CopiedAxis {
+  Window window;
+  int64_t in, out;  // elements of the data and of the result
+
+  bool overlaps() const { return window.dilation == 1 && window.stride <= window.kernel; }
+  /// Elements from a window to the next.
+  int64_t step() const { return overlaps() ? window.stride : window.kernel; }
+  /// Of so many windows, at least one.
+  int64_t elements(int64_t windows) const { return (windows - 1) * step() + window.kernel; }
+  /// The element of the data that is copied to position `at` of a block that begins with window
+  /// `first`; outside [0, in) it is padding.
+  int64_t source(int64_t first, int64_t at) const {
+    const int64_t before = first * window.stride - window.pre;
+    if (overlaps()) return before + at;
+    return before + at / window.kernel * window.stride + at % window.kernel * window.dilation;
   }
 };
 
@@ -84,18 +114,20 @@ class IntegerConvolutionExecution final : public BlockExecution {
     const Shape &data = inputs[In::kData].shape, &result = output.shape;
     const auto windows =
         make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding, op.post_padding);
-    vertical_ = resolved(windows[0], data[2], result[2], op.padding_mode);
-    horizontal_ = resolved(windows[1], data[3], result[3], op.padding_mode);
+    vertical_ = {resolved(windows[0], data[2], result[2], op.padding_mode), data[2], result[2]};
+    horizontal_ = {resolved(windows[1], data[3], result[3], op.padding_mode), data[3], result[3]};
+    images_ = data[0];
     channels_ = data[1];
-    in_height_ = data[2];
-    in_width_ = data[3];
-    height_ = result[2];
-    width_ = result[3];
-    depth_ = channels_ * op.kernel.volume();
-    require(weights.panels.shape()[1] == units(depth_, kPanelDepth),
+    const Shape& panels = weights.panels.shape();
+    run_bytes_ = horizontal_.window.kernel * channels_;
+    require(panels[1] == vertical_.window.kernel && panels[2] == units(run_bytes_, kPanelDepth),
             "data of {} channels does not fit the weights", channels_);
-    pixels_ = result[0] * height_ * width_;
+    panel_bytes_ = panels.volume(1, panels.rank());
     flip_ = flip_of(inputs[In::kData].type);
+    if (is_one_row()) {
+      horizontal_.in = horizontal_.out = images_ * vertical_.out * horizontal_.out;
+      images_ = vertical_.in = vertical_.out = 1;
+    }
     split();
   }
 
@@ -126,20 +158,27 @@ class IntegerConvolutionExecution final : public BlockExecution {
       sum_.addend = static_cast<const uint8_t*>(arguments.inputs[IntegerConvolution::kAddend]);
   }
 
-  // Some tiles, some panels.
+  // A block of an image, some panels.
   void run_task(int64_t task, float* room) const override {
-    auto* const tiles = reinterpret_cast<uint8_t*>(room);
-    const int64_t group = task / parts_, count = units(pixels_, kTilePixels);
-    const int64_t first = count * group / groups_ * kTilePixels;
-    const int64_t end = std::min(pixels_, count * (group + 1) / groups_ * kTilePixels);
-    const int64_t panels = weights_.panels.shape()[0], part = task % parts_;
-    Place place(*this, first);
-    for (int64_t p = first; p < end; ++p, place.advance(*this))
-      gather(place, tiles + (p - first) / kTilePixels * tile_bytes_, (p - first) % kTilePixels);
+    auto* const copied = reinterpret_cast<uint8_t*>(room);
+    const int64_t part = task % parts_, block = task / parts_;
+    const int64_t x_block = block % x_blocks_, y_block = block / x_blocks_ % y_blocks_;
+    const int64_t image = block / x_blocks_ / y_blocks_;
+    const int64_t x = x_block * block_width_, width = std::min(block_width_, horizontal_.out - x);
+    const int64_t y = y_block * block_height_, height = std::min(block_height_, vertical_.out - y);
+    copy(image, y, height, x, width, copied);
+    const ByteWindows windows = {.first = copied,
+                                 .rows = height,
+                                 .pixels = width,
+                                 .row_step = vertical_.step() * row_bytes(width),
+                                 .pixel_step = horizontal_.step() * channels_,
+                                 .runs = vertical_.window.kernel,
+                                 .run_step = row_bytes(width),
+                                 .steps = units(run_bytes_, kPanelDepth)};
+    const int64_t panels = units(maps_, kPanelMaps);
+    const int64_t pixel = (image * vertical_.out + y) * horizontal_.out + x;
     for (int64_t panel = panels * part / parts_; panel < panels * (part + 1) / parts_; ++panel)
-      for (int64_t p = first; p < end; p += kTilePixels)
-        multiply(tiles + (p - first) / kTilePixels * tile_bytes_, p, std::min(kTilePixels, end - p),
-                 panel);
+      multiply(windows, pixel, panel);
   }
 
  private:
@@ -154,74 +193,84 @@ class IntegerConvolutionExecution final : public BlockExecution {
     sum_.low = static_cast<float>(range.lowest - sum.zero);
     sum_.high = static_cast<float>(range.highest - sum.zero);
     sum_.zero = sum.zero;
+    kernels_.find_quick(sum_);
   }
+
+  // Where each window is an element of its own, all pixels of all images lie in one row.
+  bool is_one_row() const {
+    const auto is_whole = [](const CopiedAxis& axis) {
+      return axis.window.kernel == 1 && axis.window.stride == 1 && axis.in == axis.out;
+    };
+    return is_whole(vertical_) && is_whole(horizontal_);
+  }
+
+  /// Bytes of a copied row of a block that is so wide.
+  int64_t row_bytes(int64_t width) const { return horizontal_.elements(width) * channels_; }
 
   void split() {
-    tile_bytes_ = units(depth_, kTileBytes) * kTileBytes * kTilePixels;
-    const int64_t tiles = units(pixels_, kTilePixels), threads = thread_count();
-    const int64_t panels = weights_.panels.shape()[0];
-    parts_ = tiles < kFewTiles * threads ? std::min(panels, threads) : 1;
-    groups_ = std::max<int64_t>(1, units(tiles, std::max<int64_t>(1, kTaskBytes / tile_bytes_)));
-    if (parts_ == 1) groups_ = units(groups_, threads) * threads;  // as much for each thread
-    const double products = static_cast<double>(pixels_ * depth_) * static_cast<double>(maps_);
+    const int64_t height = vertical_.out, width = horizontal_.out;
+    const int64_t pixels = images_ * height * width, threads = thread_count();
+    if (pixels == 0) return set_tasks(0, 0, 0);
+    const int64_t panels = units(maps_, kPanelMaps);
+    parts_ = units(pixels, kSegment) < kFewSegments * threads ? std::min(panels, threads) : 1;
+    // As much for each thread.
+    const auto block_of = [&](int64_t size, int64_t unit, int64_t bytes) {
+      const int64_t blocks = units(size, std::max(kTaskBytes / bytes / unit, int64_t{1}) * unit);
+      const int64_t count = parts_ == 1 ? units(blocks, threads) * threads : blocks;
+      return units(units(size, unit), count) * unit;
+    };
+    block_width_ = width;
+    block_height_ = 1;
+    const int64_t bytes_of_row = vertical_.elements(1) * row_bytes(width);
+    const bool are_few = height == 1 || (parts_ == 1 && height < kFewRows * threads);
+    if (are_few || bytes_of_row > kTaskBytes)
+      block_width_ = block_of(width, kRowUnit, vertical_.elements(1) * row_bytes(1));
+    else
+      block_height_ = block_of(height, 1, vertical_.step() * row_bytes(width));
+    x_blocks_ = units(width, block_width_);
+    y_blocks_ = units(height, block_height_);
+    const int64_t depth = run_bytes_ * vertical_.window.kernel;
+    const double products = static_cast<double>(pixels * depth) * static_cast<double>(maps_);
     constexpr double kProductsAtOnce = 4;  // for one of floats
-    set_tasks(groups_ * parts_, products / kProductsAtOnce,
-              units(tiles, groups_) * tile_bytes_ / static_cast<int64_t>(sizeof(float)));
+    // What is read behind a row's last pixel, and behind a run.
+    const int64_t behind = kSegment * horizontal_.step() * channels_ + kPanelDepth;
+    const int64_t bytes = vertical_.elements(block_height_) * row_bytes(block_width_) + behind;
+    set_tasks(images_ * x_blocks_ * y_blocks_ * parts_, products / kProductsAtOnce,
+              units(bytes, static_cast<int64_t>(sizeof(float))));
   }
 
-  // A pixel of the result.
-  struct Place {
-    Place(const IntegerConvolutionExecution& e, int64_t pixel)
-        : image(pixel / (e.width_ * e.height_)),
-          y(pixel / e.width_ % e.height_),
-          x(pixel % e.width_) {}
-    void advance(const IntegerConvolutionExecution& e) {
-      if (++x < e.width_) return;
-      x = 0;
-      if (++y < e.height_) return;
-      y = 0;
-      ++image;
+  // What the windows of a block touch.
+  void copy(int64_t image, int64_t y, int64_t height, int64_t x, int64_t width, uint8_t* to) const {
+    const int64_t rows = vertical_.elements(height), bytes = row_bytes(width);
+    const uint8_t* from = data_ + image * vertical_.in * horizontal_.in * channels_;
+    for (int64_t row = 0; row < rows; ++row, to += bytes) {
+      const int64_t source = vertical_.source(y, row);
+      if (source < 0 || source >= vertical_.in)
+        std::memset(to, padding_, static_cast<size_t>(bytes));
+      else
+        copy_row(from + source * horizontal_.in * channels_, x, horizontal_.elements(width), to);
     }
-    int64_t image, y, x;
-  };
-
-  // The bytes under a window.
-  void gather(const Place& place, uint8_t* tile, int64_t at) const {
-    const int64_t x = place.x * horizontal_.stride - horizontal_.pre;
-    const int64_t y = place.y * vertical_.stride - vertical_.pre;
-    const uint8_t* image = data_ + place.image * in_height_ * in_width_ * channels_;
-    const bool dense = horizontal_.dilation == 1;
-    if (dense && horizontal_.kernel * channels_ <= kTileBytes
-        && is_inside(x, horizontal_, in_width_) && is_inside(y, vertical_, in_height_))
-      return kernels_.place_rows(image + (y * in_width_ + x) * channels_,
-                                 vertical_.dilation * in_width_ * channels_, vertical_.kernel,
-                                 horizontal_.kernel * channels_, flip_, tile, at);
-    const int64_t taps = dense ? horizontal_.kernel : 1, rows = horizontal_.kernel / taps;
-    int64_t k = 0;
-    for (int64_t ky = 0; ky < vertical_.kernel; ++ky)
-      for (int64_t kx = 0; kx < rows; ++kx, k += taps * channels_)
-        gather_row(image, y + ky * vertical_.dilation, x + kx * horizontal_.dilation, taps, tile,
-                   at, k);
   }
 
-  static bool is_inside(int64_t first, const Window& window, int64_t size) {
-    return first >= 0 && first + (window.kernel - 1) * window.dilation < size;
+  // Elements that lie together in the data are copied together.
+  void copy_row(const uint8_t* row, int64_t x, int64_t count, uint8_t* to) const {
+    const Window& window = horizontal_.window;
+    const int64_t together = horizontal_.overlaps() ? count
+                             : window.dilation == 1 ? window.kernel
+                                                    : 1;
+    for (int64_t at = 0; at < count; at += together, to += together * channels_) {
+      const int64_t source = horizontal_.source(x, at);
+      const int64_t begin = std::clamp<int64_t>(-source, 0, together);
+      const int64_t end = std::clamp<int64_t>(horizontal_.in - source, begin, together);
+      std::memset(to, padding_, static_cast<size_t>(begin * channels_));
+      kernels_.copy(row + (source + begin) * channels_, (end - begin) * channels_, flip_,
+                    to + begin * channels_);
+      std::memset(to + end * channels_, padding_,
+                  static_cast<size_t>((together - end) * channels_));
+    }
   }
 
-  // So many elements of row y, from x on, where the data has them.
-  void gather_row(const uint8_t* image, int64_t y, int64_t x, int64_t count, uint8_t* tile,
-                  int64_t at, int64_t k) const {
-    const int64_t begin = y < 0 || y >= in_height_ ? count : std::clamp<int64_t>(-x, 0, count);
-    const int64_t end = std::clamp<int64_t>(in_width_ - x, begin, count);
-    if (begin > 0) kernels_.fill(padding_, begin * channels_, tile, at, k);
-    if (end > begin)
-      kernels_.place(image + (y * in_width_ + x + begin) * channels_, (end - begin) * channels_,
-                     flip_, tile, at, k + begin * channels_);
-    if (count > end)
-      kernels_.fill(padding_, (count - end) * channels_, tile, at, k + end * channels_);
-  }
-
-  void multiply(const uint8_t* tile, int64_t pixel, int64_t count, int64_t panel) const {
+  void multiply(const ByteWindows& windows, int64_t pixel, int64_t panel) const {
     const int64_t map = panel * kPanelMaps, at = pixel * maps_ + map;
     ByteResult result = result_;
     ByteSum sum = sum_;
@@ -232,10 +281,9 @@ class IntegerConvolutionExecution final : public BlockExecution {
     result.add += map;
     result.scale += map;
     result.shift += map;
-    kernels_.product(
-        tile, count,
-        weights_.panels.data<int8_t>() + map * weights_.panels.shape()[1] * kPanelDepth, depth_,
-        result, std::min(kPanelMaps, maps_ - map), out_ + bytes_of(to_, at), maps_);
+    kernels_.product(windows, weights_.panels.data<int8_t>() + panel * panel_bytes_, result,
+                     std::min(kPanelMaps, maps_ - map), out_ + bytes_of(to_, at),
+                     {.row = horizontal_.out * maps_, .pixel = maps_});
   }
 
   const ByteProductKernels& kernels_;
@@ -243,11 +291,11 @@ class IntegerConvolutionExecution final : public BlockExecution {
   RunOperands operands_;
   std::vector<int32_t> add_;
   DataType to_;
-  Window vertical_, horizontal_;
-  int64_t channels_, maps_, in_height_, in_width_, height_, width_;
-  int64_t depth_, pixels_;  // bytes under a window; of the result
-  int64_t tile_bytes_ = 0;
-  int64_t groups_ = 1, parts_ = 1;  // of tiles; of the maps
+  CopiedAxis vertical_, horizontal_;
+  int64_t images_, channels_, maps_;
+  int64_t run_bytes_, panel_bytes_;
+  int64_t block_width_ = 0, block_height_ = 0;       // in pixels of the result
+  int64_t x_blocks_ = 1, y_blocks_ = 1, parts_ = 1;  // of an image; of the maps
   uint8_t flip_ = 0, padding_ = 0;
   const uint8_t* data_ = nullptr;
   std::byte* out_ = nullptr;
@@ -307,9 +355,10 @@ Offer offer_integer_convolution(const KernelRequest& request) {
   if (weights.type != DataType::kINT8 || !is_zero(request, In::kWeightsZero))
     return "only weights of int8 without zero points are supported";
   if (request.stored != nullptr) {
-    const int64_t depth = request.inputs[In::kData].shape[1] * op.kernel.volume();
+    const int64_t channels = request.inputs[In::kData].shape[1];
     return std::make_unique<IntegerConvolutionKernel>(
-        op, PackedWeights(*request.stored, op.output_maps, depth), request.inputs.size());
+        op, PackedWeights(*request.stored, op.output_maps, channels, op.kernel),
+        request.inputs.size());
   }
   const Tensor* constant = request.constants[In::kWeights];
   if (constant == nullptr) return "weights that are not constant are not supported";

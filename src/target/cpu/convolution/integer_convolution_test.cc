@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/parallel.h"
+#include "ops/quantize.h"
 #include "target/cpu/convolution/convolution_testing.h"
 #include "target/cpu/convolution/integer_testing.h"
 #include "target/cpu/kernels.h"
@@ -19,8 +20,8 @@ struct Case {
   Shape kernel, pre, post, stride, dilation;
 };
 
-// Tiles and panels that are full and not, whole and parts of blocks of bytes; windows beyond each
-// side; several tasks.
+// Segments and panels that are full and not; windows that overlap, touch and lie apart along each
+// axis, and beyond each side; one row; several tasks.
 const Case kCases[] = {{{1, 3, 9, 7}, 5, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
                        {{2, 64, 6, 5}, 96, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
                        {{1, 70, 8, 8}, 33, {3, 3}, {2, 0}, {1, 3}, {2, 1}, {1, 1}},
@@ -30,7 +31,11 @@ const Case kCases[] = {{{1, 3, 9, 7}, 5, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}
                        {{1, 16, 7, 20}, 5, {2, 4}, {0, 0}, {0, 0}, {1, 1}, {2, 1}},
                        {{0, 3, 9, 7}, 5, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
                        {{3, 16, 31, 29}, 48, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
-                       {{1, 300, 7, 7}, 64, {3, 3}, {1, 1}, {1, 1}, {2, 2}, {1, 1}}};
+                       {{1, 300, 7, 7}, 64, {3, 3}, {1, 1}, {1, 1}, {2, 2}, {1, 1}},
+                       {{2, 5, 9, 8}, 3, {1, 1}, {1, 0}, {0, 2}, {2, 3}, {1, 1}},
+                       {{2, 6, 1, 90}, 4, {1, 3}, {0, 1}, {0, 1}, {1, 1}, {1, 1}},
+                       {{1, 2, 11, 10}, 4, {2, 2}, {1, 0}, {2, 1}, {3, 2}, {1, 1}},
+                       {{1, 3, 1, 1}, 4, {3, 3}, {40, 30}, {40, 30}, {20, 15}, {20, 15}}};
 
 IntegerConvolution op_of(const Case& c, DataType to) {
   auto op = integer_convolution(c.maps, c.kernel, 1);
@@ -96,6 +101,60 @@ TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
           expect_exact(op, in, kCandidate);
           if (::testing::Test::HasFailure()) return;
         }
+}
+
+// A block is a piece of a row that does not fit the cache.
+TEST(IntegerConvolutionKernelTest, WideRowsAreDivided) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  const Case c{{1, 64, 5, 1500}, 2, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT8};
+  auto in =
+      operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), c.maps, Zeros::kOne);
+  in[In::kWeightsZero].reset();
+  expect_exact(op_of(c, t.to), in, kCandidate);
+}
+
+// Whether quick steps are found for the sum.
+bool is_quick(const QuantizedSum& sum) {
+  const IntegerRange range = integer_range(sum.to);
+  ByteSum found{};
+  found.addend_zero = sum.addend_zero;
+  found.product_scale = sum.product_scale;
+  found.addend_scale = sum.addend_scale;
+  found.scale = sum.scale;
+  found.low = static_cast<float>(range.lowest - sum.zero);
+  found.high = static_cast<float>(range.highest - sum.zero);
+  found.zero = sum.zero;
+  byte_product_kernels()->find_quick(found);
+  return found.is_quick;
+}
+
+// Scales of networks: the quotients of the scales serve, or numbers beside them, or none do, as
+// where many sums lie in the middle of two bytes.
+TEST(IntegerConvolutionKernelTest, QuickSumsGiveEveryByte) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  constexpr int64_t kBytes = 256;
+  Tensor data(DataType::kUINT8, {1, 1, kBytes, kBytes});
+  Tensor addends(DataType::kUINT8, {1, 1, kBytes, kBytes});
+  for (int64_t i = 0; i < data.count(); ++i) {
+    data.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(i / kBytes);
+    addends.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(i % kBytes);
+  }
+  std::vector<std::optional<Tensor>> in(In::kCount);
+  in[In::kData] = data;
+  in[In::kWeights] = Tensor::of<int8_t>(DataType::kINT8, {1, 1, 1, 1}, std::vector<int8_t>{1});
+  in.emplace_back(addends);
+  IntegerConvolution op = integer_convolution(1, {1, 1}, 1);
+  op.to = DataType::kUINT8;
+  const auto expect_bytes = [&](float product, float addend, float scale, bool quick) {
+    SCOPED_TRACE(fmt::format("{} {} {}", product, addend, scale));
+    op.sum = {true, product, addend, scale, 3, -128, DataType::kINT8};
+    EXPECT_EQ(is_quick(op.sum), quick);
+    expect_exact(op, in, kCandidate);
+  };
+  expect_bytes(.061089508f, .030652359f, .054407019f, true);
+  expect_bytes(.39672124f, .31942835f, .3561734f, true);
+  expect_bytes(.013f, .017f, .02f, false);
 }
 
 // As floats come to bytes: NaN becomes the least one.

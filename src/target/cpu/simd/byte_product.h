@@ -5,12 +5,24 @@
 
 namespace tenon::cpu {
 
-/// A tile holds the bytes of kTilePixels pixels, kTileBytes of one behind those of the one before:
-/// byte k of pixel p lies at (k / kTileBytes * kTilePixels + p) * kTileBytes + k % kTileBytes.
-constexpr int64_t kTilePixels = 14, kTileBytes = 64;
-/// A panel holds the weights of kPanelMaps maps, kPanelDepth bytes of each together: k /
-/// kPanelDepth, map, k % kPanelDepth.
+/// A panel holds the weights of kPanelMaps maps, kPanelDepth bytes of each together: for each run
+/// of a window, k / kPanelDepth, map, k % kPanelDepth. Bytes that fill a run up are 0.
 constexpr int64_t kPanelMaps = 32, kPanelDepth = 4;
+/// Pixels of a row that are computed together. What lies behind a row is read as if they were
+/// always as many, and a run as if it were full.
+constexpr int64_t kSegment = 7;
+
+/// Windows over unsigned bytes, one for each pixel of the result: rows of pixels, whose windows
+/// begin row_step and pixel_step bytes apart. The bytes under a window are runs that begin run_step
+/// bytes apart, `steps` times kPanelDepth of each.
+struct ByteWindows {
+  const uint8_t* first;
+  int64_t rows, pixels, row_step, pixel_step, runs, run_step, steps;
+};
+/// Where results lie, in elements.
+struct ByteResultSteps {
+  int64_t row, pixel;
+};
 
 /// A second step, as QuantizedSum says, from a byte without its zero point: bytes of the addend, to
 /// which `flip` is done, and which lie as the results do.
@@ -20,6 +32,10 @@ struct ByteSum {
   int32_t addend_zero;
   float product_scale, addend_scale, scale, low, high;
   int32_t zero;
+  /// Product * quick_product + (byte * quick_addend + quick_shift), each sum rounded once, in place
+  /// of what the scales say; only where `is_quick`.
+  bool is_quick;
+  float quick_product, quick_addend, quick_shift;
 };
 /// What becomes of the sums of a panel's maps: sum + add, wrapped; then, for floats and bytes,
 /// times scale, plus shift; then, for bytes, rounded as rounded() does within [low, high], plus
@@ -35,20 +51,13 @@ struct ByteResult {
 };
 
 struct ByteProductKernels {
-  /// Results of `pixels` of a tile and of the first `maps` of a panel, both of `depth` bytes,
-  /// filled up to a multiple of kPanelDepth. Pixels of `out` lie `out_step` elements apart.
-  void (*product)(const uint8_t* tile, int64_t pixels, const int8_t* panel, int64_t depth,
-                  const ByteResult& result, int64_t maps, void* out, int64_t out_step);
-  /// Copies n bytes, exclusive-or `flip`, into a tile, from byte `at` of a pixel on. Bytes of the
-  /// pixel behind them may change.
-  void (*place)(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* tile, int64_t pixel,
-                int64_t at);
-  /// Rows of n bytes, at most kTileBytes, that lie `step` bytes apart: exclusive-or `flip`, into a
-  /// tile, from byte 0 of a pixel on. Bytes behind them, and of the pixels behind, may change.
-  void (*place_rows)(const uint8_t* from, int64_t step, int64_t rows, int64_t n, uint8_t flip,
-                     uint8_t* tile, int64_t pixel);
-  /// Sets n bytes; those behind them may change.
-  void (*fill)(uint8_t value, int64_t n, uint8_t* tile, int64_t pixel, int64_t at);
+  /// Results of the first `maps` of a panel.
+  void (*product)(const ByteWindows& windows, const int8_t* panel, const ByteResult& result,
+                  int64_t maps, void* out, ByteResultSteps out_steps);
+  /// Copies n bytes, exclusive-or `flip`.
+  void (*copy)(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* to);
+  /// Finds quick steps that give every byte that the sum can have, if there are any.
+  void (*find_quick)(ByteSum& sum);
 };
 
 /// Those of this processor; null where it has no AVX-512 VNNI.
