@@ -15,7 +15,7 @@ namespace {
 using nvinfer1::ActivationType;
 using nvinfer1::AttentionNormalizationOp;
 
-constexpr int64_t kBlock = 16;  // queries
+constexpr int64_t kBlock = 32;  // queries
 
 /// Vectors of one head, whose elements are neighbours.
 struct Rows {
@@ -137,13 +137,28 @@ class AttentionExecution final : public Execution {
       simd_.activation[static_cast<int>(ActivationType::kSCALED_TANH)](
           scores, nullptr, scores, keys_, op_.softcap, 1 / op_.softcap);
     const int64_t per_batch = heads_ * shared_;
-    const bool sees = mask.apply(head / per_batch, head % per_batch, query, scores);
+    const bool sees = apply_mask(mask, mask.row(head / per_batch, head % per_batch, query), scores);
     if (op_.normalization == AttentionNormalizationOp::kNONE)
       std::replace(scores, scores + keys_, -INFINITY, 0.f);
     else if (sees)
       simd_.softmax(scores, scores, keys_);
     else
       std::fill_n(scores, keys_, 0.f);
+  }
+
+  // By vectors where the mask's elements are neighbours.
+  bool apply_mask(const AttentionMask& mask, const AttentionMask::Row& row, float* scores) const {
+    float* const first = scores + row.first;
+    const int64_t keys = row.end - row.first;
+    if (row.is_adjacent(DataType::kFLOAT)) {
+      mask.hide_others(row, scores);
+      return simd_.add_mask(static_cast<const float*>(row.mask), first, keys);
+    }
+    if (row.is_adjacent(DataType::kBOOL)) {
+      mask.hide_others(row, scores);
+      return simd_.hide_masked(static_cast<const bool*>(row.mask), first, keys);
+    }
+    return mask.apply(row, scores);
   }
 
   const Attention& op_;

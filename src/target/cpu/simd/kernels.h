@@ -101,6 +101,10 @@ struct SimdKernels {
   StepFunction unary[25], activation[14], element_wise[14];
   /// Two steps in one: x * sigmoid(x), x * hard_sigmoid(x), and a sum within [alpha, beta].
   StepFunction silu, hard_swish, clipped_sum;
+  /// Adds masks of n elements to scores: -infinity, or where not `seen`, whatever the score is.
+  /// Whether anything else is left.
+  bool (*add_mask)(const float* mask, float* scores, int64_t n);
+  bool (*hide_masked)(const bool* seen, float* scores, int64_t n);
   /// Softmax of n > 0 adjacent elements.
   void (*softmax)(const float* in, float* out, int64_t n);
   /// Sum of n elements.
