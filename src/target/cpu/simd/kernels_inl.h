@@ -76,8 +76,13 @@ TENON_STEP2(max_step, x != x ? x : x > y ? x : y)
 TENON_STEP2(min_step, x != x ? x : x < y ? x : y)
 TENON_STEP2(sub_step, x - y)
 TENON_STEP2(div_step, x / y)
+TENON_STEP2(any_pow_step, __builtin_powf(x, y))
 // Squares are what most powers are.
-TENON_STEP2(pow_step, y == 2.f ? x * x : __builtin_powf(x, y))
+void pow_step(const float* a, const float* b, float* out, int64_t n, float alpha, float beta) {
+  int32_t others = 0;
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) others |= int32_t{b[i] != 2.f};
+  (others == 0 ? prod_step : any_pow_step)(a, others == 0 ? a : b, out, n, alpha, beta);
+}
 TENON_STEP2(floor_div_step, __builtin_floorf(x / y))
 TENON_STEP2(and_step, int{x != 0} & int{y != 0} ? 1.f : 0.f)
 TENON_STEP2(or_step, int{x != 0} | int{y != 0} ? 1.f : 0.f)
