@@ -20,7 +20,6 @@ constexpr int64_t kFewChannels = 4;
 constexpr int64_t kMostReach = 1024;
 /// Bytes that a task may copy, when there is a choice of kernels.
 constexpr size_t kMostCopied = 16 << 20;
-constexpr int64_t kMostStride = 2;
 /// Results of a strip: enough for the loops, few enough for the first-level cache, where an
 /// epilogue finds them.
 constexpr int64_t kStrip = 98;
@@ -34,9 +33,14 @@ class DirectExecution final : public BlockExecution {
         bias_(bias),
         epilogue_(op.epilogue, inputs, output),
         lanes_(inputs[0].layout == Layout::kLinear ? 1 : direct_loops().lanes) {
-    const Shape& data = inputs[0].shape;
-    const Shape& result = output.shape;
-    const auto windows = convolution_windows(op, inputs, result);
+    Shape data = inputs[0].shape, result = output.shape;
+    auto windows = convolution_windows(op, inputs, result);
+    // A column lies in memory as a row does.
+    if (data[3] == 1 && result[3] == 1 && windows[1].kernel == 1) {
+      std::swap(data[2], data[3]);
+      std::swap(result[2], result[3]);
+      std::swap(windows[0], windows[1]);
+    }
     vertical_ = windows[0];
     horizontal_ = windows[1];
     channels_ = data[1];
@@ -53,10 +57,8 @@ class DirectExecution final : public BlockExecution {
     for (size_t i = 0; i < windows.size(); ++i) {
       const Window& w = windows[i];
       const auto axis = static_cast<int>(i) + 2;
-      require(
-          w.stride <= kMostStride && std::max(w.reach(), w.pre) <= kMostReach,
-          "only strides of up to {}, and windows and padding of up to {} elements are supported",
-          kMostStride, kMostReach);
+      require(std::max(w.reach(), w.pre) <= kMostReach,
+              "only windows and padding of up to {} elements are supported", kMostReach);
       pads_ |=
           lanes_ == 1 || w.kernel != 1 || w.pre != 0 || (result[axis] - 1) * w.stride >= data[axis];
     }
@@ -73,6 +75,7 @@ class DirectExecution final : public BlockExecution {
       copy_rows(result);
     else
       stay_in_blocks(result);
+    is_pixel_ = pixels_ == 1;
     split(data[0]);
   }
 
@@ -85,6 +88,7 @@ class DirectExecution final : public BlockExecution {
 
   // Some maps of some strips of one image. The weights of a panel stay near while strips pass by.
   void run_task(int64_t task, float* room) const override {
+    if (is_pixel_) return run_images(tasks_[task], room);
     const auto [image, first, end, first_vector, last] = tasks_[task];
     const float* in = data_ + image * image_floats_ + first * strip_step_;
     if (pads_) {
@@ -125,16 +129,23 @@ class DirectExecution final : public BlockExecution {
 
   void split(int64_t images) {
     const int64_t floats = pads_ ? groups_ * strip_step_ : length_ * channels_;
-    tasks_ = DirectTasks(images, strips_, floats, vectors_);
+    tasks_ = is_pixel_ ? DirectTasks(1, images, floats, vectors_)
+                       : DirectTasks(images, strips_, floats, vectors_);
     int64_t room = 0;
     if (pads_ && tasks_.count() > 0) {
-      in_rows_ = (tasks_.strips() - 1) * vertical_.stride + vertical_.reach();
+      in_rows_ = ((is_pixel_ ? 1 : tasks_.strips()) - 1) * vertical_.stride + vertical_.reach();
       room = groups_ * in_rows_ * padded_;
       for (int64_t c = 0; c < channels_; ++c)
         for (int64_t y = 0; y < vertical_.kernel; ++y)
           for (int64_t x = 0; x < horizontal_.kernel; ++x)
             offsets_.push_back((c / lanes_ * in_rows_ + y * vertical_.dilation) * padded_
                                + x * horizontal_.dilation * lanes_ + c % lanes_);
+    }
+    if (is_pixel_) {
+      form_.step = pads_ ? room : image_floats_;
+      form_.out_step = direct_loops().lanes;
+      form_.out_pixel = vectors_ * form_.out_step;
+      room *= tasks_.strips();
     }
     form_.offsets = offsets_.data();
     set_tasks(tasks_.count(),
@@ -156,6 +167,27 @@ class DirectExecution final : public BlockExecution {
       }
   }
 
+  // Some maps of some images whose results are single pixels: they are neighbours as those of a row
+  // are.
+  void run_images(const DirectTasks::Task& task, float* room) const {
+    const int64_t first = task.first_strip, end = task.end_strip;
+    const float* in = data_ + first * image_floats_;
+    if (pads_) {
+      for (int64_t image = first; image < end; ++image)
+        pad(data_ + image * image_floats_, -vertical_.pre, room + (image - first) * form_.step);
+      in = room;
+    }
+    const int64_t lanes = direct_loops().lanes, per_panel = kDirectPanel / lanes;
+    for (int64_t v = task.first_vector; v < task.end_vector; v += per_panel) {
+      const int64_t vectors = std::min(per_panel, task.end_vector - v);
+      const int64_t next = v + per_panel < task.end_vector ? v + per_panel : task.first_vector;
+      multiply(in, v, vectors, end - first, next_weights(next, 0, 1),
+               result_ + (first * vectors_ + v) * lanes);
+      for (int64_t image = first; image < end; ++image)
+        for (int64_t i = v; i < v + vectors; ++i) epilogue_.run(image * vectors_ + i, 0, 1);
+    }
+  }
+
   // Of the panel of weights from that map on.
   int64_t width_of(int64_t map) const { return std::min(kDirectPanel, bias_.count() - map); }
 
@@ -169,18 +201,24 @@ class DirectExecution final : public BlockExecution {
   // Blocks of the result are counted through all images.
   void run_strip(const float* in, int64_t block, int64_t vector, int64_t vectors, int64_t first,
                  const NextWeights& next) const {
-    const int64_t lanes = direct_loops().lanes, map = vector * lanes;
     const int64_t pixels = std::min(length_, pixels_ - first);
-    direct_loops().run(form_, in, weights_.data<float>() + map * depth_, width_of(map), next,
-                       bias_.data<float>() + map, vectors, pixels,
-                       result_ + (block + vector) * form_.out_step + first * lanes);
+    multiply(in, vector, vectors, pixels, next,
+             result_ + (block + vector) * form_.out_step + first * direct_loops().lanes);
     for (int64_t v = vector; v < vector + vectors; ++v) epilogue_.run(block + v, first, pixels);
+  }
+
+  void multiply(const float* in, int64_t vector, int64_t vectors, int64_t pixels,
+                const NextWeights& next, float* out) const {
+    const int64_t map = vector * direct_loops().lanes;
+    direct_loops().run(form_, in, weights_.data<float>() + map * depth_, width_of(map), next,
+                       bias_.data<float>() + map, vectors, pixels, out);
   }
 
   Tensor weights_, bias_;
   BlockedEpilogue epilogue_;
   int64_t lanes_;      // channels that lie together
   bool pads_ = false;  // whether rows are copied, with their padding
+  bool is_pixel_;      // whether a result is a single pixel
   Window vertical_, horizontal_;
   DirectForm form_;
   std::vector<int64_t> offsets_;

@@ -23,11 +23,12 @@ constexpr int64_t kDirectAhead = 16;
 constexpr int kBeyondFirstLevel = 2;  // locality that leaves them out of the first-level cache
 typedef float DirectLanes __attribute__((vector_size(kDirectLanes * 4), aligned(4), may_alias));
 
-// P neighbouring results of V vectors of maps.
+// P neighbouring results of V vectors of maps. A Step of 0 is the form's.
 template <int P, int V, int Step>
 void direct_pixels(const DirectForm& form, const float* in, const float* weights, int64_t width,
                    const float* next, int64_t next_step, const float* bias, float* out) {
   DirectLanes sum[V][P];
+  const int64_t step = Step > 0 ? Step : form.step;
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v) {
     const DirectLanes b = *reinterpret_cast<const DirectLanes*>(bias + v * kDirectLanes);
@@ -45,7 +46,7 @@ void direct_pixels(const DirectForm& form, const float* in, const float* weights
     }
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p) {
-      const float x = from[p * Step];
+      const float x = from[p * step];
 #pragma GCC unroll 2
       for (int v = 0; v < V; ++v) sum[v][p] += x * w[v];
     }
@@ -73,7 +74,7 @@ void direct_vectors(std::integer_sequence<int, P...>, const DirectForm& form, co
   const int64_t next_step = windows > 0 ? (next.count + windows - 1) / windows : 0;
   for (int64_t b = 0; b < count; ++b) {
     const int64_t first = pixels * b / count, end = pixels * (b + 1) / count;
-    blocks[end - first - 1](form, in + first * Step, weights, width,
+    blocks[end - first - 1](form, in + first * form.step, weights, width,
                             next.first + next.count * b / count, next_step, bias,
                             out + first * form.out_pixel);
   }
@@ -96,10 +97,11 @@ void direct_strip(const DirectForm& form, const float* in, const float* weights,
 void direct(const DirectForm& form, const float* in, const float* weights, int64_t width,
             const NextWeights& next, const float* bias, int64_t vectors, int64_t pixels,
             float* out) {
-  const auto strip = form.step == 1              ? direct_strip<1>
-                     : form.step == 2            ? direct_strip<2>
-                     : form.step == kDirectLanes ? direct_strip<kDirectLanes>
-                                                 : direct_strip<2 * kDirectLanes>;
+  const auto strip = form.step == 1                  ? direct_strip<1>
+                     : form.step == 2                ? direct_strip<2>
+                     : form.step == kDirectLanes     ? direct_strip<kDirectLanes>
+                     : form.step == 2 * kDirectLanes ? direct_strip<2 * kDirectLanes>
+                                                     : direct_strip<0>;
   strip(form, in, weights, width, next, bias, vectors, pixels, out);
 }
 

@@ -72,10 +72,10 @@ struct DepthwiseKernels {
 struct DirectForm {
   const int64_t* offsets;  // of the elements under a window, from its first
   int64_t depth;           // elements under a window
-  int64_t step;            // floats from a window to the next: 1 or 2, or as many vectors
-  int64_t out_step;        // floats of the result from a vector of maps to the next
-  int64_t out_pixel;       // and from a pixel to the next
-  float least, most;       // of a result
+  int64_t step;       // floats from a window to the next: quickest are 1 or 2, or as many vectors
+  int64_t out_step;   // floats of the result from a vector of maps to the next
+  int64_t out_pixel;  // and from a pixel to the next
+  float least, most;  // of a result
 };
 
 /// Weights that will be multiplied soon.
