@@ -57,16 +57,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"square", sliding(64, {3, 3}, {1, 1}, {1, 1}), {2, 4, 21, 130}},
         Case{"unlike_axes", sliding(18, {5, 2}, {1, 2}, {2, 1}), {1, 2, 8, 23}},
         Case{"dilated",
-             with(sliding(18, {3, 3}, {1, 1}, {2, 3}),
-                  [](auto& op) {
-                    op.dilation = {2, 3};
-                  }),
+             with(sliding(18, {3, 3}, {1, 1}, {2, 3}), [](auto& op) { op.dilation = {2, 3}; }),
              {2, 3, 9, 20}},
         Case{"asymmetric",
-             with(sliding(16, {3, 3}, {2, 2}, {0, 0}),
-                  [](auto& op) {
-                    op.post_padding = {1, 2};
-                  }),
+             with(sliding(16, {3, 3}, {2, 2}, {0, 0}), [](auto& op) { op.post_padding = {1, 2}; }),
              {1, 3, 12, 12}},
         Case{"same_upper",
              with(sliding(16, {5, 5}, {2, 2}, {0, 0}),
@@ -80,16 +74,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"many_channels", sliding(33, {3, 3}, {2, 2}, {1, 1}), {1, 130, 14, 14}},
         Case{"unlike_axes_of_blocks", sliding(16, {5, 2}, {1, 2}, {2, 1}), {1, 17, 8, 23}},
         Case{"dilated_blocks",
-             with(sliding(18, {3, 3}, {1, 1}, {2, 3}),
-                  [](auto& op) {
-                    op.dilation = {2, 3};
-                  }),
+             with(sliding(18, {3, 3}, {1, 1}, {2, 3}), [](auto& op) { op.dilation = {2, 3}; }),
              {1, 16, 9, 20}},
         Case{"asymmetric_blocks",
-             with(sliding(16, {3, 3}, {2, 2}, {0, 0}),
-                  [](auto& op) {
-                    op.post_padding = {1, 2};
-                  }),
+             with(sliding(16, {3, 3}, {2, 2}, {0, 0}), [](auto& op) { op.post_padding = {1, 2}; }),
              {1, 16, 12, 12}},
         Case{"padded_elements", sliding(32, {1, 1}, {1, 1}, {1, 1}), {1, 16, 8, 8}},
         Case{"long_strides", sliding(20, {3, 5}, {3, 4}, {1, 2}), {2, 3, 20, 41}},
@@ -98,10 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"spectrum", sliding(40, {64, 1}, {32, 1}, {0, 0}), {3, 1, 208, 1}},
         Case{"column", sliding(40, {3, 1}, {1, 1}, {1, 0}), {3, 33, 9, 1}},
         Case{"dilated_column",
-             with(sliding(18, {3, 1}, {2, 1}, {2, 0}),
-                  [](auto& op) {
-                    op.dilation = {2, 3};
-                  }),
+             with(sliding(18, {3, 1}, {2, 1}, {2, 0}), [](auto& op) { op.dilation = {2, 3}; }),
              {2, 17, 11, 1}},
         Case{"column_beside_padding", sliding(18, {3, 1}, {1, 1}, {1, 1}), {2, 17, 6, 1}},
         Case{"pixels_of_images", sliding(70, {3, 1}, {1, 1}, {1, 0}), {37, 33, 1, 1}},
@@ -210,9 +195,8 @@ TEST(DirectConvolutionTest, OtherShapesWithTheSameKernel) {
 }
 
 TEST(DirectConvolutionTest, WideWindowsOverManyChannelsAreLeftToOthers) {
-  const auto op = with(sliding(16, {3, 3}, {1, 1}, {400, 400}), [](auto& o) {
-    o.dilation = {400, 400};
-  });
+  const auto op =
+      with(sliding(16, {3, 3}, {1, 1}, {400, 400}), [](auto& o) { o.dilation = {400, 400}; });
   EXPECT_EQ(layer(op, {1, 64, 10, 10}).offer(kName),
             "windows reach too far over too many channels");
 }

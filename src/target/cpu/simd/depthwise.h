@@ -100,7 +100,8 @@ template <int W, int S, bool kAdjacent, int... P>
 void depthwise_rows(std::integer_sequence<int, P...>, const DepthwiseForm& form,
                     const DepthwiseTask& task) {
   static constexpr DepthwisePixels blocks[] = {depthwise_pixels<P + 1, W, S, false, kAdjacent>...};
-  static constexpr DepthwisePixels inside[] = {depthwise_pixels<P + 1, W, S, W != 0, kAdjacent>...};
+  static constexpr DepthwisePixels inside[] = {depthwise_pixels < P + 1, W, S, W != 0,
+                                               kAdjacent > ...};
   const int64_t count = (form.pixels + kMostPixels - 1) / kMostPixels;
   const int64_t least = form.pixels / count, longer = form.pixels % count;
   const int64_t taps = form.y.taps * form.x.taps;
