@@ -25,12 +25,19 @@ struct Rows {
   float* operator[](int64_t row) const { return first + row * step; }
 };
 
-// The transpose of so many rows of `depth` floats in panels.
+// The transpose of so many rows of `depth` floats in panels, in tiles as far as they are whole.
 void pack_transposed(const Rows& rows, int64_t columns, int64_t depth, float* packed) {
+  constexpr int64_t kTile = 8;
   for (int64_t j = 0; j < columns; j += kProductPanel) {
     float* panel = packed + j * depth;
     const int64_t width = std::min(kProductPanel, columns - j);
-    for (int64_t k = 0; k < depth; ++k)
+    const int64_t tiled = width == kProductPanel ? depth / kTile * kTile : 0;
+    for (int64_t k = 0; k < tiled; k += kTile)
+      for (int64_t i = 0; i < kProductPanel; i += kTile)
+        simd_kernels().turn(reinterpret_cast<const uint32_t*>(rows[j + i] + k), rows.step,
+                            reinterpret_cast<uint32_t*>(panel + k * kProductPanel + i),
+                            kProductPanel);
+    for (int64_t k = tiled; k < depth; ++k)
       for (int64_t i = 0; i < kProductPanel; ++i)
         panel[k * kProductPanel + i] = i < width ? rows[j + i][k] : 0.f;
   }
