@@ -11,6 +11,12 @@
 #include <mutex>
 #include <thread>
 
+#include "base/error.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #ifdef TENON_THREAD_SANITIZER
 #include <exception>
 #include <vector>
@@ -140,5 +146,71 @@ void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_
 }
 
 #endif
+
+namespace {
+
+// Leaves the core to its other thread for a moment.
+void pause() {
+#ifdef __x86_64__
+  _mm_pause();
+#endif
+}
+
+// The pieces of rounds. Each member of the team takes one of its own, and of others what nobody has
+// begun after a while.
+class Rounds {
+ public:
+  Rounds(int64_t pieces, FunctionRef<void(int64_t, int64_t)> body) : pieces_(pieces), body_(body) {}
+
+  void run_member(int64_t own, int64_t rounds) {
+    for (int64_t round = 0; round < rounds; ++round) {
+      take(round, own);
+      for (int64_t piece = 0; piece < pieces_; ++piece) await(round, piece);
+    }
+  }
+
+ private:
+  // A quarter of a microsecond and twenty of them.
+  static constexpr int kPatience = 16, kLongPatience = 1024;
+  // Of a piece, on a cache line of its own.
+  struct alignas(64) Count {
+    std::atomic<int64_t> rounds = 0;
+  };
+
+  void take(int64_t round, int64_t piece) noexcept {
+    int64_t begun = round;
+    if (!begun_[piece].rounds.compare_exchange_strong(begun, round + 1)) return;
+    body_(round, piece);
+    done_[piece].rounds.store(round + 1, std::memory_order_release);
+  }
+
+  void await(int64_t round, int64_t piece) {
+    for (int i = 0; done_[piece].rounds.load(std::memory_order_acquire) <= round; ++i) {
+      if (i < kPatience)
+        pause();
+      else if (begun_[piece].rounds.load(std::memory_order_relaxed) == round)
+        take(round, piece);
+      else if (i < kLongPatience)
+        pause();
+      else
+        std::this_thread::yield();
+    }
+  }
+
+  int64_t pieces_;
+  FunctionRef<void(int64_t, int64_t)> body_;
+  Count begun_[kMostPieces], done_[kMostPieces];
+};
+
+}  // namespace
+
+void parallel_rounds(int64_t rounds, int64_t pieces, FunctionRef<void(int64_t, int64_t)> body) {
+  require(pieces <= kMostPieces, "rounds of {} pieces; expected at most {}", pieces, kMostPieces);
+  Rounds all(pieces, body);
+  // A thread that gets several members finds nothing left to do for the later ones.
+  parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t member = begin; member < end; ++member) all.run_member(member, rounds);
+  });
+}
 
 }  // namespace tenon

@@ -180,7 +180,7 @@ AttentionMask::AttentionMask(const Attention& op, std::span<const TensorView> in
     require(offset >= INT32_MIN && offset <= INT32_MAX, "the offset of the queries is {}", offset);
 }
 
-bool AttentionMask::apply(int64_t batch, int64_t head, int64_t query, float* scores) const {
+AttentionMask::Row AttentionMask::row(int64_t batch, int64_t head, int64_t query) const {
   const int64_t at = query + offsets_[static_cast<size_t>(batch)];
   int64_t first = 0, end = lengths_[static_cast<size_t>(batch)];
   if (op_.causal) end = std::min(end, at + 1);
@@ -190,28 +190,35 @@ bool AttentionMask::apply(int64_t batch, int64_t head, int64_t query, float* sco
   if (mask_.data != nullptr) end = std::min(end, mask_keys_);
   end = std::max<int64_t>(end, 0);
   first = std::min(std::max<int64_t>(first, 0), end);
-  std::fill(scores, scores + first, kMinusInfinity);
-  std::fill(scores + end, scores + keys_, kMinusInfinity);
-  if (mask_.data == nullptr) return first < end;
-  const int64_t row = batch * mask_steps_[0] + head * mask_steps_[1] + query * mask_steps_[2];
+  if (mask_.data == nullptr) return {first, end, mask_.type, nullptr, 0};
+  const int64_t element = batch * mask_steps_[0] + head * mask_steps_[1] + query * mask_steps_[2]
+                          + first * mask_key_step_;
+  const auto* mask = static_cast<const std::byte*>(mask_.data);
+  return {first, end, mask_.type, mask + bytes_of(mask_.type, element), mask_key_step_};
+}
+
+void AttentionMask::hide_others(const Row& row, float* scores) const {
+  std::fill(scores, scores + row.first, kMinusInfinity);
+  std::fill(scores + row.end, scores + keys_, kMinusInfinity);
+}
+
+bool AttentionMask::apply(const Row& row, float* scores) const {
+  hide_others(row, scores);
+  if (row.mask == nullptr) return row.first < row.end;
   bool any = false;
-  if (mask_.type == DataType::kBOOL) {
-    const bool* mask = mask_.as<bool>() + row;
-    for (int64_t k = first; k < end; ++k) {
-      const bool seen = mask[k * mask_key_step_];
-      any |= seen;
-      if (!seen) scores[k] = kMinusInfinity;
-    }
-    return any;
-  }
-  with_float(mask_.type, [&](auto zero) {
-    const auto* mask = mask_.as<decltype(zero)>() + row;
-    for (int64_t k = first; k < end; ++k) {
-      const float added = load(mask[k * mask_key_step_]);
+  const auto add = [&](const auto* mask, const auto& added_by) {
+    for (int64_t k = row.first; k < row.end; ++k, mask += row.step) {
+      const float added = added_by(*mask);
       any |= added != kMinusInfinity;
       scores[k] = added == kMinusInfinity ? added : scores[k] + added;
     }
-  });
+  };
+  if (row.type == DataType::kBOOL)
+    add(static_cast<const bool*>(row.mask), [](bool seen) { return seen ? 0.f : kMinusInfinity; });
+  else
+    with_float(row.type, [&](auto zero) {
+      add(static_cast<const decltype(zero)*>(row.mask), [](auto value) { return load(value); });
+    });
   return any;
 }
 
@@ -253,7 +260,7 @@ class Head {
       if (op_.softcap > 0)
         for (float& s : scores) s = op_.softcap * std::tanh(s / op_.softcap);
       show<T>(AttentionScores::kCapped, row, scores);
-      const bool sees = mask_.apply(head / heads_, head % heads_, i, scores.data());
+      const bool sees = mask_.apply(mask_.row(head / heads_, head % heads_, i), scores.data());
       show<T>(AttentionScores::kMasked, row, scores);
       take_shares(scores, sees);
       show<T>(AttentionScores::kShares, row, scores);

@@ -67,9 +67,21 @@ class AttentionMask {
   /// `inputs` are those of the layer, with their data. Throws when they do not fit.
   AttentionMask(const Attention& op, std::span<const TensorView> inputs);
 
-  /// Adds the mask to the scores of one query, -infinity for keys that are not seen. False when it
-  /// sees none.
-  bool apply(int64_t batch, int64_t head, int64_t query, float* scores) const;
+  /// What one query may see.
+  struct Row {
+    int64_t first, end;  // of the keys
+    DataType type;       // of the mask
+    const void* mask;    // its element for the first key, null without a mask
+    int64_t step;        // and elements from a key to the next: 0 or 1
+    bool is_adjacent(DataType t) const { return mask != nullptr && type == t && step == 1; }
+  };
+  Row row(int64_t batch, int64_t head, int64_t query) const;
+
+  /// Makes the scores of keys beyond those of the row -infinity.
+  void hide_others(const Row& row, float* scores) const;
+  /// The same, and adds the mask, -infinity for keys that are not seen. False when the query sees
+  /// none.
+  bool apply(const Row& row, float* scores) const;
 
  private:
   const Attention& op_;

@@ -36,6 +36,8 @@ std::optional<Patch> layer_normalization(const Network& network, const Target& t
 std::optional<Patch> attention(const Network& network, const Target& target);
 /// Shuffles between which a matrix product stands, and that reorder its rows only, come together.
 std::optional<Patch> shuffles_past_products(const Network& network, const Target& target);
+/// An activation behind the shuffle of a convolution's or product's result comes before it.
+std::optional<Patch> shuffles_past_activations(const Network& network, const Target& target);
 /// Shuffles, slices and gathers of one position around attention become part of it.
 std::optional<Patch> attention_places(const Network& network, const Target& target);
 /// Per-channel multiplications and additions after layers with weights go into the weights.

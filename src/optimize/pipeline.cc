@@ -28,6 +28,7 @@ constexpr Pass kPasses[] = {
     {"layer_normalization", layer_normalization},
     {"attention", attention},  // before factors go elsewhere
     {"shuffles_past_products", shuffles_past_products},
+    {"shuffles_past_activations", shuffles_past_activations},
     {"fold_scale", fold_scale},
     {"bias", bias},
     {"convolution_epilogue", convolution_epilogue},

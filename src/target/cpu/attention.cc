@@ -15,7 +15,7 @@ namespace {
 using nvinfer1::ActivationType;
 using nvinfer1::AttentionNormalizationOp;
 
-constexpr int64_t kBlock = 16;  // queries
+constexpr int64_t kBlock = 32;  // queries
 
 /// Vectors of one head, whose elements are neighbours.
 struct Rows {
@@ -25,12 +25,19 @@ struct Rows {
   float* operator[](int64_t row) const { return first + row * step; }
 };
 
-// The transpose of so many rows of `depth` floats in panels.
+// The transpose of so many rows of `depth` floats in panels, in tiles as far as they are whole.
 void pack_transposed(const Rows& rows, int64_t columns, int64_t depth, float* packed) {
+  constexpr int64_t kTile = 8;
   for (int64_t j = 0; j < columns; j += kProductPanel) {
     float* panel = packed + j * depth;
     const int64_t width = std::min(kProductPanel, columns - j);
-    for (int64_t k = 0; k < depth; ++k)
+    const int64_t tiled = width == kProductPanel ? depth / kTile * kTile : 0;
+    for (int64_t k = 0; k < tiled; k += kTile)
+      for (int64_t i = 0; i < kProductPanel; i += kTile)
+        simd_kernels().turn(reinterpret_cast<const uint32_t*>(rows[j + i] + k), rows.step,
+                            reinterpret_cast<uint32_t*>(panel + k * kProductPanel + i),
+                            kProductPanel);
+    for (int64_t k = tiled; k < depth; ++k)
       for (int64_t i = 0; i < kProductPanel; ++i)
         panel[k * kProductPanel + i] = i < width ? rows[j + i][k] : 0.f;
   }
@@ -137,13 +144,28 @@ class AttentionExecution final : public Execution {
       simd_.activation[static_cast<int>(ActivationType::kSCALED_TANH)](
           scores, nullptr, scores, keys_, op_.softcap, 1 / op_.softcap);
     const int64_t per_batch = heads_ * shared_;
-    const bool sees = mask.apply(head / per_batch, head % per_batch, query, scores);
+    const bool sees = apply_mask(mask, mask.row(head / per_batch, head % per_batch, query), scores);
     if (op_.normalization == AttentionNormalizationOp::kNONE)
       std::replace(scores, scores + keys_, -INFINITY, 0.f);
     else if (sees)
       simd_.softmax(scores, scores, keys_);
     else
       std::fill_n(scores, keys_, 0.f);
+  }
+
+  // By vectors where the mask's elements are neighbours.
+  bool apply_mask(const AttentionMask& mask, const AttentionMask::Row& row, float* scores) const {
+    float* const first = scores + row.first;
+    const int64_t keys = row.end - row.first;
+    if (row.is_adjacent(DataType::kFLOAT)) {
+      mask.hide_others(row, scores);
+      return simd_.add_mask(static_cast<const float*>(row.mask), first, keys);
+    }
+    if (row.is_adjacent(DataType::kBOOL)) {
+      mask.hide_others(row, scores);
+      return simd_.hide_masked(static_cast<const bool*>(row.mask), first, keys);
+    }
+    return mask.apply(row, scores);
   }
 
   const Attention& op_;

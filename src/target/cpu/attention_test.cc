@@ -1,6 +1,8 @@
 // The attention kernel against the reference.
 #include "ops/attention.h"
 
+#include <cmath>
+
 #include "target/testing.h"
 
 namespace tenon::cpu {
@@ -32,6 +34,54 @@ TEST(AttentionKernelTest, EqualsReference) {
       LayerTest test(op, inputs);
       check(test);
     }
+}
+
+// Some keys are hidden, all of them from the third query, and the last from all where a mask is
+// shorter; for each query, for all, and for all keys of a query.
+TEST(AttentionKernelTest, MasksHideKeys) {
+  const int64_t queries = 5, keys = 45;
+  for (const Shape& shape : {Shape{queries, keys},
+                             {2, 1, queries, keys},
+                             {1, 1, 1, keys},
+                             {queries, keys - 4},
+                             {2, 3, queries, 1}})
+    for (const bool is_bool : {false, true})
+      for (const int64_t window : {-1, 20}) {
+        SCOPED_TRACE(fmt::format("mask {}, bool {}, window {}", shape, is_bool, window));
+        Attention op;
+        op.left_window = op.right_window = window;
+        const int64_t rows = shape.rank() > 1 ? shape[shape.rank() - 2] : 1;
+        const Tensor noise = random_tensor(shape, 4);
+        std::vector<float> added;
+        std::vector<uint8_t> seen;
+        for (int64_t i = 0; i < noise.count(); ++i) {
+          const float x = noise.data<float>()[i];
+          const bool is_hidden = x < -0.3f || (rows > 1 && i / shape.back() % rows == 2);
+          added.push_back(is_hidden ? -INFINITY : x);
+          seen.push_back(is_hidden ? 0 : 1);
+        }
+        LayerTest test(
+            op, {data({2, 3, queries, 8}, 1), data({2, 3, keys, 8}, 2), data({2, 3, keys, 8}, 3),
+                 is_bool ? integers(DataType::kBOOL, shape, seen)
+                         : integers(DataType::kFLOAT, shape, added)});
+        check(test);
+      }
+}
+
+// What a hidden key's score is does not matter.
+TEST(AttentionKernelTest, HiddenScoresAreNotRead) {
+  for (const bool is_bool : {false, true}) {
+    TestInput key = data({1, 1, 3, 2}, 2);
+    key.tensor->mutable_data<float>()[3] = NAN;
+    LayerTest test(Attention(),
+                   {data({1, 1, 2, 2}, 1), key, data({1, 1, 3, 2}, 3),
+                    is_bool ? integers<uint8_t>(DataType::kBOOL, {3}, {1, 0, 1})
+                            : integers<float>(DataType::kFLOAT, {3}, {0.5f, -INFINITY, 0})});
+    check(test);
+    const Tensor result = test.run();
+    for (int64_t i = 0; i < result.count(); ++i)
+      EXPECT_TRUE(std::isfinite(result.data<float>()[i]));
+  }
 }
 
 TEST(AttentionKernelTest, ThreadsDoNotMatter) {

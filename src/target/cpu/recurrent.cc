@@ -14,10 +14,12 @@
 namespace tenon::cpu {
 namespace {
 
+using nvinfer1::ElementWiseOperation;
+
 /// Gates of so many floats are computed before the recurrent products use them.
 constexpr int64_t kGateFloats = 1 << 18;
-/// Multiplications that are worth another thread.
-constexpr int64_t kGrain = 1 << 16;
+/// Multiplications that are worth another thread, and in a step whose threads spin between steps.
+constexpr int64_t kGrain = 1 << 16, kStepGrain = 1 << 15;
 
 class RecurrentExecution final : public Execution {
  public:
@@ -26,7 +28,8 @@ class RecurrentExecution final : public Execution {
       : op_(op),
         sizes_(op, inputs[0].shape, inputs[1].shape, inputs[2].shape),
         simd_(simd_kernels()),
-        row_(sizes_.gates * sizes_.units) {
+        gate_(whole_panels(sizes_.units)),
+        row_(sizes_.gates * gate_) {
     const Packing packing(op, sizes_.inputs);
     for (int d = 0; d < sizes_.directions; ++d)
       parameters_.push_back(packing.at(packed.data<float>() + d * packing.total, has_peepholes));
@@ -38,11 +41,14 @@ class RecurrentExecution final : public Execution {
       lengths_ = sequence_lengths(nullptr, sizes_);
     const int64_t per_step = std::max<int64_t>(1, sizes_.directions * sizes_.batch * row_);
     chunk_ = std::clamp<int64_t>(kGateFloats / per_step, 1, std::max<int64_t>(1, sizes_.steps));
+    phases_ = op.kind_of_cell == RecurrentKind::kGru && !op.linear_before_reset ? 2 : 1;
+    if (sizes_.directions * sizes_.batch < thread_count()) parts_ = parts_of_step(per_step);
   }
 
-  // Gates of a chunk of steps, then per direction and sequence: h, c, and a row of work.
+  // Gates of a chunk of steps, then per direction and sequence: h before and after a step, c, and a
+  // row of work.
   size_t scratch_bytes() const override {
-    return static_cast<size_t>(gate_floats() + 3 * state_floats()) * sizeof(float);
+    return static_cast<size_t>(gate_floats() + 4 * state_floats()) * sizeof(float);
   }
 
   void run(const RunArguments& arguments) override {
@@ -53,7 +59,7 @@ class RecurrentExecution final : public Execution {
     }
     gates_ = static_cast<float*>(arguments.scratch);
     h_ = gates_ + gate_floats();
-    c_ = h_ + state_floats();
+    c_ = h_ + 2 * state_floats();
     work_ = c_ + state_floats();
     x_ = static_cast<const float*>(arguments.inputs[0]);
     y_ = static_cast<float*>(arguments.outputs[0]);
@@ -64,17 +70,43 @@ class RecurrentExecution final : public Execution {
       multiply_inputs(begin, end);
       run_steps(begin, end);
     }
-    write_state(h_, static_cast<float*>(arguments.outputs[1]));
+    write_state(h_before(sizes_.steps), static_cast<float*>(arguments.outputs[1]));
     if (arguments.outputs.size() > 2) write_state(c_, static_cast<float*>(arguments.outputs[2]));
   }
 
  private:
+  /// Some of the units of all gates, or of the sequences.
+  struct Units {
+    int64_t first, count;
+  };
+  using Sequences = Units;
+  /// Of some units of a sequence: before and after a step, of the cell, and room to work.
+  struct State {
+    const float* h;
+    float *next, *c, *work;
+  };
+
   int64_t gate_floats() const { return sizes_.directions * chunk_ * sizes_.batch * row_; }
   int64_t state_floats() const { return sizes_.directions * sizes_.batch * sizes_.units; }
   float* gates(int d, int64_t in_chunk, int64_t b) const {
     return gates_ + ((d * chunk_ + in_chunk) * sizes_.batch + b) * row_;
   }
   int64_t step_of(int d, int64_t i) const { return op_.is_reverse(d) ? sizes_.steps - 1 - i : i; }
+  float* h_before(int64_t step) const { return h_ + step % 2 * state_floats(); }
+
+  // Parts of the units that threads share in each step.
+  int64_t parts_of_step(int64_t row_floats) const {
+    const int64_t directions = std::max(1, sizes_.directions);
+    const int64_t most = std::min<int64_t>(thread_count(), kMostPieces) / directions;
+    return std::clamp<int64_t>(row_floats * sizes_.units / (directions * kStepGrain), 1,
+                               std::max<int64_t>(1, std::min(most, gate_ / kProductPanel)));
+  }
+  Units units_of(int64_t part) const {
+    const int64_t panels = gate_ / kProductPanel;
+    const int64_t begin = panels * part / parts_, end = panels * (part + 1) / parts_;
+    return {begin * kProductPanel,
+            std::min(end * kProductPanel, sizes_.units) - begin * kProductPanel};
+  }
 
   void read_state(const RunArguments& arguments, size_t i, float* state) const {
     const auto* from = static_cast<const float*>(arguments.input(i));
@@ -137,55 +169,76 @@ class RecurrentExecution final : public Execution {
     return count;
   }
 
-  // Directions, and groups of sequences, run side by side; a single one shares its products.
+  // Directions, and groups of sequences, run side by side; a few share their steps.
   void run_steps(int64_t begin, int64_t end) const {
-    const int64_t tasks = sizes_.directions * sizes_.batch;
-    const int64_t work = std::max<int64_t>(1, row_ * sizes_.units * (end - begin));
-    const bool alone = tasks < thread_count() && row_ * sizes_.units >= 2 * kGrain;
-    const int64_t grain = alone ? tasks : std::max<int64_t>(1, kGrain / work);
-    parallel_for(tasks, grain, [&](int64_t from, int64_t to) {
-      for (int64_t i = from; i < to;) {
-        const auto d = static_cast<int>(i / sizes_.batch);
-        const int64_t b = i % sizes_.batch;
-        const int64_t rows = std::min(to - i, sizes_.batch - b);
-        for (int64_t k = begin; k < end; ++k) step(d, k, gates(d, k - begin, b), b, rows, alone);
-        i += rows;
-      }
-    });
-  }
-
-  void step(int d, int64_t i, float* gates, int64_t b, int64_t rows, bool alone) const {
-    const Parameters& p = parameters_[static_cast<size_t>(d)];
-    const int64_t units = sizes_.units, t = step_of(d, i);
-    const int64_t at = (d * sizes_.batch + b) * units;
-    float *h = h_ + at, *c = c_ + at, *work = work_ + at;
-    const GateGroups groups = groups_of(op_);
-    multiply(h, rows, p.r_first, gates, row_, groups.first * units, alone);
-    if (groups.second > 0) gru_product(d, p, h, gates, work, rows, alone);
-    for (int64_t r = 0; r < rows; ++r) {
-      float* y = y_ + sizes_.y(t, d, b + r);
-      if (t >= lengths_[static_cast<size_t>(b + r)]) {
-        std::fill_n(y, units, 0.f);
-        continue;
-      }
-      finish(d, p, gates + r * row_, h + r * units, c + r * units, work + r * units);
-      std::copy_n(h + r * units, units, y);
-    }
-  }
-
-  void multiply(const float* state, int64_t rows, const float* panels, float* to, int64_t to_step,
-                int64_t columns, bool alone) const {
-    const int64_t units = sizes_.units, count = whole_panels(columns) / kProductPanel;
-    if (!alone) {
-      simd_.add_product(state, units, rows, panels, units, to, to_step, columns);
+    if (parts_ > 1) {
+      parallel_rounds((end - begin) * phases_, sizes_.directions * parts_,
+                      [&](int64_t round, int64_t piece) {
+                        const auto d = static_cast<int>(piece / parts_);
+                        const int64_t k = round / phases_;
+                        run_phase(round % phases_, d, begin + k, gates(d, k, 0), {0, sizes_.batch},
+                                  units_of(piece % parts_));
+                      });
       return;
     }
-    const int64_t per_panel = std::max<int64_t>(1, rows * units * kProductPanel);
-    parallel_for(count, std::max<int64_t>(8, kGrain / per_panel), [&](int64_t from, int64_t end) {
-      const int64_t j = from * kProductPanel;
-      simd_.add_product(state, units, rows, panels + j * units, units, to + j, to_step,
-                        std::min(columns, end * kProductPanel) - j);
-    });
+    const int64_t work = std::max<int64_t>(1, row_ * sizes_.units * (end - begin));
+    parallel_for(sizes_.directions * sizes_.batch, std::max<int64_t>(1, kGrain / work),
+                 [&](int64_t from, int64_t to) {
+                   for (int64_t i = from; i < to;) {
+                     const auto d = static_cast<int>(i / sizes_.batch);
+                     const int64_t b = i % sizes_.batch;
+                     const Sequences rows = {b, std::min(to - i, sizes_.batch - b)};
+                     for (int64_t k = begin; k < end; ++k)
+                       for (int64_t phase = 0; phase < phases_; ++phase)
+                         run_phase(phase, d, k, gates(d, k - begin, b), rows, {0, sizes_.units});
+                     i += rows.count;
+                   }
+                 });
+  }
+
+  // A step for some sequences and units of a direction. Where what the reset gate leaves of the
+  // whole state is multiplied, that is a phase of its own.
+  void run_phase(int64_t phase, int d, int64_t i, float* gates, const Sequences& rows,
+                 const Units& units) const {
+    const Parameters& p = parameters_[static_cast<size_t>(d)];
+    const int64_t at = (d * sizes_.batch + rows.first) * sizes_.units, t = step_of(d, i);
+    const float* h = h_before(i) + at;
+    float *next = h_before(i + 1) + at, *c = c_ + at, *work = work_ + at;
+    if (phase == 0) {
+      const GateGroups groups = groups_of(op_);
+      multiply(h, rows.count, p.r_first, groups.first, gates, row_, units);
+      if (groups.second > 0) reset(d, p, h, gates, work, rows.count, units);
+    }
+    if (phase < phases_ - 1) return;
+    if (phase > 0) multiply(work, rows.count, p.r_second, 1, gates + 2 * gate_, row_, units);
+    for (int64_t r = 0; r < rows.count; ++r) {
+      const int64_t b = rows.first + r, first = r * sizes_.units + units.first;
+      float* y = y_ + sizes_.y(t, d, b) + units.first;
+      if (t >= lengths_[static_cast<size_t>(b)]) {
+        std::copy_n(h + first, units.count, next + first);
+        std::fill_n(y, units.count, 0.f);
+        continue;
+      }
+      finish(d, p, gates + r * row_ + units.first,
+             {h + first, next + first, c + first, work + first}, units);
+      std::copy_n(next + first, units.count, y);
+    }
+  }
+
+  // Adds the products of states with so many gates.
+  void multiply(const float* state, int64_t rows, const float* panels, int64_t gates, float* to,
+                int64_t to_step, const Units& units) const {
+    const int64_t depth = sizes_.units;
+    if (units.count == depth) {
+      simd_.add_product(state, depth, rows, panels, depth, to, to_step,
+                        (gates - 1) * gate_ + units.count);
+      return;
+    }
+    for (int64_t g = 0; g < gates; ++g) {
+      const int64_t column = g * gate_ + units.first;
+      simd_.add_product(state, depth, rows, panels + column * depth, depth, to + column, to_step,
+                        units.count);
+    }
   }
 
   void activate(int d, int which, float* values, int64_t n, bool clips = true) const {
@@ -195,79 +248,90 @@ class RecurrentExecution final : public Execution {
                                                                           n, -op_.clip, op_.clip);
     simd_.activation[op_.activations[k]](values, nullptr, values, n, op_.alpha[k], op_.beta[k]);
   }
+  // out = a * b, of which `out` may be one.
+  void scale(const float* a, const float* b, float* out, int64_t n) const {
+    simd_.element_wise[static_cast<int>(ElementWiseOperation::kPROD)](a, b, out, n, 0, 0);
+  }
+  void add(const float* a, const float* b, float* out, int64_t n) const {
+    simd_.element_wise[static_cast<int>(ElementWiseOperation::kSUM)](a, b, out, n, 0, 0);
+  }
 
-  // Activates z and r, and adds the state's product with the reset gate in it to the third gate.
-  void gru_product(int d, const Parameters& p, const float* h, float* gates, float* work,
-                   int64_t rows, bool alone) const {
-    const int64_t units = sizes_.units;
-    for (int64_t r = 0; r < rows; ++r) {
-      activate(d, 0, gates + r * row_, 2 * units);
-      const float* reset = gates + r * row_ + units;
-      for (int64_t u = 0; u < units; ++u)
-        work[r * units + u] =
-            op_.linear_before_reset ? p.state_bias[u] : reset[u] * h[r * units + u];
+  // Of a GRU: activates its first gates, and resets the state, or adds its product, reset.
+  void reset(int d, const Parameters& p, const float* h, float* gates, float* work, int64_t rows,
+             const Units& units) const {
+    const int64_t n = units.count;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t g = 0; g < 2; ++g) activate(d, 0, gates + r * row_ + g * gate_ + units.first, n);
+    if (op_.linear_before_reset) {
+      for (int64_t r = 0; r < rows; ++r)
+        std::copy_n(p.state_bias + units.first, n, work + r * sizes_.units + units.first);
+      multiply(h, rows, p.r_second, 1, work, sizes_.units, units);
     }
-    if (!op_.linear_before_reset) {
-      multiply(work, rows, p.r_second, gates + 2 * units, row_, units, alone);
-      return;
-    }
-    multiply(h, rows, p.r_second, work, units, units, alone);
     for (int64_t r = 0; r < rows; ++r) {
-      float* row = gates + r * row_;
-      for (int64_t u = 0; u < units; ++u)
-        row[2 * units + u] += row[units + u] * work[r * units + u];
+      float* row = gates + r * row_ + units.first;
+      const int64_t at = r * sizes_.units + units.first;
+      scale(op_.linear_before_reset ? work + at : h + at, row + gate_, work + at, n);
+      if (op_.linear_before_reset) add(row + 2 * gate_, work + at, row + 2 * gate_, n);
     }
   }
 
   // From the sums of the gates to the new state.
-  void finish(int d, const Parameters& p, float* gates, float* h, float* c, float* work) const {
-    const int64_t units = sizes_.units;
+  void finish(int d, const Parameters& p, float* gates, const State& state,
+              const Units& units) const {
     if (op_.kind_of_cell == RecurrentKind::kPlain) {
-      activate(d, 0, gates, units);
-      std::copy_n(gates, units, h);
+      activate(d, 0, gates, units.count);
+      std::copy_n(gates, units.count, state.next);
     } else if (op_.kind_of_cell == RecurrentKind::kGru) {
-      const float *update = gates, *candidate = gates + 2 * units;
-      activate(d, 1, gates + 2 * units, units);
-      for (int64_t u = 0; u < units; ++u) h[u] = (1 - update[u]) * candidate[u] + update[u] * h[u];
+      finish_gru(d, gates, state, units.count);
     } else {
-      finish_lstm(d, p, gates, h, c, work);
+      finish_lstm(d, p, gates, state, units);
     }
   }
 
-  void finish_lstm(int d, const Parameters& p, float* gates, float* h, float* c,
-                   float* work) const {
-    const int64_t units = sizes_.units;
-    float *in = gates, *out = gates + units, *forget = gates + 2 * units, *cell = gates + 3 * units;
+  // The candidate, and as much of what the state is beyond it as the update gate says.
+  void finish_gru(int d, float* gates, const State& state, int64_t n) const {
+    const float* update = gates;
+    float* candidate = gates + 2 * gate_;
+    activate(d, 1, candidate, n);
+    for (int64_t u = 0; u < n; ++u)
+      state.next[u] = (1 - update[u]) * candidate[u] + update[u] * state.h[u];
+  }
+
+  void finish_lstm(int d, const Parameters& p, float* gates, const State& state,
+                   const Units& units) const {
+    const int64_t n = units.count;
+    float *in = gates, *out = in + gate_, *forget = out + gate_, *cell = forget + gate_;
+    float *c = state.c, *work = state.work;
     const auto add_peephole = [&](int which, float* gate) {
       if (p.peepholes == nullptr) return;
-      for (int64_t u = 0; u < units; ++u) gate[u] += p.peepholes[which * units + u] * c[u];
+      scale(p.peepholes + which * sizes_.units + units.first, c, work, n);
+      add(gate, work, gate, n);
     };
     add_peephole(0, in);
     add_peephole(2, forget);
-    if (p.peepholes == nullptr) {
-      activate(d, 0, in, 3 * units);  // all three lie side by side
-    } else {
-      activate(d, 0, in, units);
-      activate(d, 0, forget, units);
-    }
-    activate(d, 1, cell, units);
+    activate(d, 0, in, n);
+    activate(d, 0, forget, n);
+    activate(d, 1, cell, n);
     if (op_.input_forget)
-      for (int64_t u = 0; u < units; ++u) forget[u] = 1 - in[u];
-    for (int64_t u = 0; u < units; ++u) c[u] = forget[u] * c[u] + in[u] * cell[u];
-    if (p.peepholes != nullptr) {
-      add_peephole(1, out);
-      activate(d, 0, out, units);
-    }
-    std::copy_n(c, units, work);
-    activate(d, 2, work, units, false);
-    for (int64_t u = 0; u < units; ++u) h[u] = out[u] * work[u];
+      for (int64_t u = 0; u < n; ++u) forget[u] = 1 - in[u];
+    scale(forget, c, c, n);
+    scale(in, cell, cell, n);
+    add(c, cell, c, n);
+    add_peephole(1, out);
+    activate(d, 0, out, n);
+    std::copy_n(c, n, work);
+    activate(d, 2, work, n, false);
+    scale(out, work, state.next, n);
   }
 
   const Recurrent& op_;
   RecurrentSizes sizes_;
   const SimdKernels& simd_;
-  int64_t row_;    // floats of all gates
-  int64_t chunk_;  // steps whose gates are computed at once
+  int64_t gate_;       // floats of a gate: whole panels
+  int64_t row_;        // and of all gates
+  int64_t chunk_;      // steps whose gates are computed at once
+  int64_t phases_;     // of a step, of which each needs all of the last
+  int64_t parts_ = 1;  // of the units, that threads share
   std::vector<Parameters> parameters_;
   bool has_lengths_;
   TensorView lengths_view_;

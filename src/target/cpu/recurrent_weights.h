@@ -16,7 +16,7 @@ inline GateGroups groups_of(const Recurrent& op) {
   return op.kind_of_cell == RecurrentKind::kGru ? GateGroups{2, 1} : GateGroups{op.gates(), 0};
 }
 
-/// The constants of one direction.
+/// The constants of one direction. Each gate begins with a panel.
 struct Parameters {
   const float *w, *r_first, *r_second;  // panels
   const float* bias;                    // of all gates
@@ -29,7 +29,7 @@ struct Packing {
   int64_t w, r_first, r_second, bias, state_bias, peepholes, total;
 
   Packing(const Recurrent& op, int64_t inputs) {
-    const int64_t units = op.hidden_size, all = op.gates() * units;
+    const int64_t units = op.hidden_size, gate = whole_panels(units);
     const GateGroups groups = groups_of(op);
     int64_t at = 0;
     const auto take = [&](int64_t floats) {
@@ -37,10 +37,10 @@ struct Packing {
       at += whole_panels(floats);
       return begin;
     };
-    w = take(whole_panels(all) * inputs);
-    r_first = take(whole_panels(groups.first * units) * units);
-    r_second = take(whole_panels(groups.second * units) * units);
-    bias = take(all);
+    w = take(op.gates() * gate * inputs);
+    r_first = take(groups.first * gate * units);
+    r_second = take(groups.second * gate * units);
+    bias = take(op.gates() * gate);
     state_bias = take(units);
     peepholes = take(3 * units);
     total = at;

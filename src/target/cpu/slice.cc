@@ -147,10 +147,25 @@ class SliceExecution final : public Execution {
         while (end < count && positions[end] == positions[end - 1] + 1) ++end;
       if (is_fill)
         fill_elements(out + i * run, (end - i) * run, fill);
+      else if (end == i + 1 && run == sizeof(uint32_t))
+        end = pick_backwards(in, positions, i, count, out);
       else
         std::memcpy(out + i * run, in + positions[i] * run, static_cast<size_t>((end - i) * run));
       i = end;
     }
+  }
+
+  // Words from number i on, as long as each lies before the last one, as in a reflection. Returns
+  // where they end.
+  static int64_t pick_backwards(const std::byte* in, const int64_t* positions, int64_t i,
+                                int64_t count, std::byte* out) {
+    int64_t at = positions[i];
+    do {
+      std::memcpy(out + i * int64_t{sizeof(uint32_t)}, in + at * int64_t{sizeof(uint32_t)},
+                  sizeof(uint32_t));
+      --at;
+    } while (++i < count && at >= 0 && positions[i] == at);
+    return i;
   }
 
   void fill_elements(std::byte* out, int64_t bytes, const void* fill) const {

@@ -1,4 +1,5 @@
 // Recurrent layers against the reference, on the target that is tested.
+#include "base/parallel.h"
 #include "target/suites/recurrent_testing.h"
 
 namespace tenon {
@@ -52,10 +53,23 @@ TEST(RecurrentTest, LongSequencesAndManyUnits) {
     layer.steps = 700;  // more than one chunk of gates
     layer.batch = 3;
     check(layer);
-    RecurrentLayer wide(kind, RecurrentDirection::kForward, 400);  // shared among threads
-    wide.batch = 1;
-    check(wide);
   }
+}
+
+// A few sequences of many units are shared among threads, also where the units fill no vectors.
+TEST(RecurrentTest, ThreadsShareSteps) {
+  for (const RecurrentKind kind : kRecurrentKinds)
+    for (const RecurrentDirection direction : kDirections)
+      for (const int threads : {2, 7})
+        for (const bool before_reset : {false, true}) {
+          set_thread_count(threads);
+          RecurrentLayer layer(kind, direction, 410);
+          layer.batch = 1;
+          layer.steps = 9;
+          layer.has_lengths = layer.has_peepholes = layer.op.linear_before_reset = before_reset;
+          check(layer);
+        }
+  set_thread_count(0);
 }
 
 TEST(RecurrentTest, EmptySequences) {

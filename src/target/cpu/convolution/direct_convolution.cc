@@ -19,7 +19,6 @@ constexpr int64_t kFewChannels = 4;
 constexpr int64_t kMostReach = 1024;
 /// Bytes that a task may copy, when there is a choice of kernels.
 constexpr size_t kMostCopied = 16 << 20;
-constexpr int64_t kMostStride = 2;
 
 class DirectExecution final : public BlockExecution {
  public:
@@ -29,9 +28,14 @@ class DirectExecution final : public BlockExecution {
         product_(weights, Shape({inputs[0].shape[1], op.kernel.volume()}).volume(), op.epilogue,
                  inputs, output),
         lanes_(inputs[0].layout == Layout::kLinear ? 1 : direct_loops().lanes) {
-    const Shape& data = inputs[0].shape;
-    const Shape& result = output.shape;
-    const auto windows = convolution_windows(op, inputs, result);
+    Shape data = inputs[0].shape, result = output.shape;
+    auto windows = convolution_windows(op, inputs, result);
+    // A column lies in memory as a row does.
+    if (data[3] == 1 && result[3] == 1 && windows[1].kernel == 1) {
+      std::swap(data[2], data[3]);
+      std::swap(result[2], result[3]);
+      std::swap(windows[0], windows[1]);
+    }
     vertical_ = windows[0];
     horizontal_ = windows[1];
     channels_ = data[1];
@@ -43,10 +47,8 @@ class DirectExecution final : public BlockExecution {
     for (size_t i = 0; i < windows.size(); ++i) {
       const Window& w = windows[i];
       const auto axis = static_cast<int>(i) + 2;
-      require(
-          w.stride <= kMostStride && std::max(w.reach(), w.pre) <= kMostReach,
-          "only strides of up to {}, and windows and padding of up to {} elements are supported",
-          kMostStride, kMostReach);
+      require(std::max(w.reach(), w.pre) <= kMostReach,
+              "only windows and padding of up to {} elements are supported", kMostReach);
       pads_ |=
           lanes_ == 1 || w.kernel != 1 || w.pre != 0 || (result[axis] - 1) * w.stride >= data[axis];
     }
@@ -57,6 +59,7 @@ class DirectExecution final : public BlockExecution {
       copy_rows(result);
     else
       stay_in_blocks(result);
+    is_pixel_ = pixels_ == 1;
     split(data[0]);
   }
 
@@ -68,6 +71,7 @@ class DirectExecution final : public BlockExecution {
 
   // Some maps of some strips of one image.
   void run_task(int64_t task, float* room) const override {
+    if (is_pixel_) return run_images(task, room);
     const auto [image, first, end, first_vector, last] = tasks_[task];
     const float* in = data_ + image * image_floats_ + first * strip_step_;
     if (pads_) {
@@ -103,12 +107,19 @@ class DirectExecution final : public BlockExecution {
 
   void split(int64_t images) {
     const int64_t floats = pads_ ? groups_ * strip_step_ : length_ * channels_;
-    tasks_ = DirectTasks({images, strips_, length_, floats, product_.vectors(), product_.depth()});
+    tasks_ = is_pixel_ ? DirectTasks({1, images, 1, floats, product_.vectors(), product_.depth()})
+                       : DirectTasks({images, strips_, length_, floats, product_.vectors(),
+                                      product_.depth()});
     int64_t room = 0;
     if (pads_ && tasks_.count() > 0) {
-      in_rows_ = (tasks_.strips() - 1) * vertical_.stride + vertical_.reach();
+      in_rows_ = ((is_pixel_ ? 1 : tasks_.strips()) - 1) * vertical_.stride + vertical_.reach();
       room = groups_ * in_rows_ * padded_;
       set_windows(in_rows_ * padded_, padded_);
+    }
+    if (is_pixel_) {
+      image_step_ = pads_ ? room : image_floats_;
+      product_.take_images_as_pixels(image_step_);
+      room *= tasks_.strips();
     }
     set_tasks(tasks_.count(), static_cast<double>(images * pixels_) * product_.work(), room);
   }
@@ -139,9 +150,25 @@ class DirectExecution final : public BlockExecution {
       }
   }
 
+  // Some maps of some images whose results are single pixels: they are neighbours as those of a row
+  // are.
+  void run_images(int64_t task, float* room) const {
+    const auto t = tasks_[task];
+    const int64_t first = t.first_strip, end = t.end_strip;
+    const float* in = data_ + first * image_floats_;
+    if (pads_) {
+      for (int64_t image = first; image < end; ++image)
+        pad(data_ + image * image_floats_, -vertical_.pre, room + (image - first) * image_step_);
+      in = room;
+    }
+    product_.run(in, {0, first, end, end - first, 0}, t.first_vector, t.end_vector,
+                 tasks_.vector_after(task));
+  }
+
   DirectProduct product_;
   int64_t lanes_;      // channels that lie together
   bool pads_ = false;  // whether rows are copied, with their padding
+  bool is_pixel_;      // whether a result is a single pixel
   Window vertical_, horizontal_;
   DirectTasks tasks_;
   int64_t channels_, groups_, in_height_, in_width_;
@@ -149,6 +176,7 @@ class DirectExecution final : public BlockExecution {
   int64_t length_ = 0, strips_ = 0;   // pixels of a strip; strips of an image
   int64_t strip_step_ = 0;            // floats of the data from a strip to the next
   int64_t image_floats_ = 0;          // of the data
+  int64_t image_step_ = 0;            // floats from an image that is a pixel to the next
   int64_t padded_ = 0, in_rows_ = 0;  // floats and number of the rows that a task copies
   const float* data_ = nullptr;
 };

@@ -80,6 +80,18 @@ INSTANTIATE_TEST_SUITE_P(
              with(sliding(16, {3, 3}, {2, 2}, {0, 0}), [](auto& op) { op.post_padding = {1, 2}; }),
              {1, 16, 12, 12}},
         Case{"padded_elements", sliding(32, {1, 1}, {1, 1}, {1, 1}), {1, 16, 8, 8}},
+        Case{"long_strides", sliding(20, {3, 5}, {3, 4}, {1, 2}), {2, 3, 20, 41}},
+        Case{"long_strides_of_blocks", sliding(20, {3, 2}, {4, 3}, {1, 1}), {2, 20, 13, 14}},
+        Case{"long_strides_of_elements", one_element(32, {3, 5}), {2, 16, 8, 13}},
+        Case{"spectrum", sliding(40, {64, 1}, {32, 1}, {0, 0}), {3, 1, 208, 1}},
+        Case{"column", sliding(40, {3, 1}, {1, 1}, {1, 0}), {3, 33, 9, 1}},
+        Case{"dilated_column",
+             with(sliding(18, {3, 1}, {2, 1}, {2, 0}), [](auto& op) { op.dilation = {2, 3}; }),
+             {2, 17, 11, 1}},
+        Case{"column_beside_padding", sliding(18, {3, 1}, {1, 1}, {1, 1}), {2, 17, 6, 1}},
+        Case{"pixels_of_images", sliding(70, {3, 1}, {1, 1}, {1, 0}), {37, 33, 1, 1}},
+        Case{"pixels_of_few_channels", sliding(18, {3, 2}, {1, 1}, {0, 0}), {5, 3, 3, 2}},
+        Case{"pixels_without_windows", one_element(70), {9, 40, 1, 1}},
         Case{"blocks_without_rows", sliding(16, {2, 2}, {1, 1}, {1, 1}), {1, 16, 0, 4}}),
     [](const auto& i) { return i.param.name; });
 
@@ -111,7 +123,7 @@ void check_loops(const DirectKernels& loops, int64_t step, const DirectPixels& p
 TEST(DirectConvolutionTest, AllInstructionSetsAgree) {
   for (const SimdKernels* kernels : {&baseline::kKernels, &simd_kernels()}) {
     const DirectKernels& loops = kernels->direct;
-    for (const int64_t step : {1, 2, loops.lanes, 2 * loops.lanes}) {
+    for (const int64_t step : {1, 2, 7, loops.lanes, 2 * loops.lanes}) {
       check_loops(loops, step, {31});
       for (int64_t count = 1; count <= loops.short_row; ++count)
         check_loops(loops, step, {count, 2, 10 * loops.lanes});
@@ -167,6 +179,15 @@ INSTANTIATE_TEST_SUITE_P(
              {binary(ElementWiseOperation::kPROD, 0, 1), binary(ElementWiseOperation::kSUM, 3, 2)}},
             {{1, 21, 1, 1}}}),
     [](const auto& i) { return i.param.name; });
+
+TEST(DirectConvolutionTest, PixelsOfImagesWithEpilogue) {
+  Convolution op = sliding(21, {3, 1}, {1, 1}, {1, 0});
+  op.epilogue = {
+      2, {}, {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kSIGMOID, 2)}};
+  LayerTest test(op, {data({19, 40, 1, 1}, 1), constant(weights_of(op, 40)), constant({21}, 3),
+                      data({19, 21, 1, 1}, 11)});
+  check(test, kName, 2e-6);
+}
 
 TEST(DirectConvolutionTest, OtherShapesWithTheSameKernel) {
   for (const auto& [op, first] : {std::pair{one_element(40, {1, 1}), Shape{1, 24, 56, 56}},
@@ -244,11 +265,7 @@ TEST(DirectConvolutionTest, WindowsBehindTheDataSeePadding) {
     }
 }
 
-TEST(DirectConvolutionTest, IsForShortStridesAndOneGroup) {
-  EXPECT_THAT(layer(one_element(32, {3, 3}), {1, 16, 8, 8}).offer(kName),
-              testing::HasSubstr("strides of up to 2"));
-  EXPECT_THAT(layer(sliding(32, {3, 3}, {4, 4}, {1, 1}), {1, 3, 8, 8}).offer(kName),
-              testing::HasSubstr("strides of up to 2"));
+TEST(DirectConvolutionTest, IsForOneGroup) {
   EXPECT_THAT(layer(sliding(32, {1, 1}, {1, 1}, {0, 0}, 2), {1, 16, 8, 8}).offer(kName),
               testing::HasSubstr("one group"));
   EXPECT_THAT(layer(sliding(32, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}), {1, 16, 8, 8, 8}).offer(kName),

@@ -104,6 +104,13 @@ void DirectProduct::set_windows(std::vector<int64_t> offsets, int64_t step) {
   form_.step = step;
 }
 
+void DirectProduct::take_images_as_pixels(int64_t step) {
+  images_are_pixels_ = true;
+  form_.step = step;
+  form_.out_step = direct_loops().lanes;
+  form_.out_pixel = vectors_ * form_.out_step;
+}
+
 void DirectProduct::begin(const RunArguments& arguments) {
   result_ = static_cast<float*>(arguments.outputs[0]);
   epilogue_.begin(arguments);
@@ -128,10 +135,16 @@ void DirectProduct::run(const float* in, const DirectStrips& strips, int64_t fir
                          weights_.data<float>() + map * form_.depth, width_of(map),
                          next_weights(next, strip, strip + rows, count), bias_.data<float>() + map,
                          vectors, {pixels, rows, strips.step},
-                         result_ + (block + v) * form_.out_step + first * lanes);
-      for (int64_t w = v; w < v + vectors; ++w) epilogue_.run(block + w, first, rows * pixels);
+                         result_ + (block + v) * form_.out_step + first * form_.out_pixel);
+      for (int64_t w = v; w < v + vectors; ++w) finish(strips.image, w, first, rows * pixels);
     }
   }
+}
+
+// The epilogue of a vector's results.
+void DirectProduct::finish(int64_t image, int64_t vector, int64_t first, int64_t pixels) const {
+  if (!images_are_pixels_) return epilogue_.run(image * vectors_ + vector, first, pixels);
+  for (int64_t i = first; i < first + pixels; ++i) epilogue_.run(i * vectors_ + vector, 0, 1);
 }
 
 // Of the panel of weights from that map on.

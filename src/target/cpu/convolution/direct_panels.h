@@ -77,6 +77,8 @@ class DirectProduct {
 
   /// Where the elements under a window are, from its first, and how far away the next window is.
   void set_windows(std::vector<int64_t> offsets, int64_t step);
+  /// Results are single pixels, and the windows of images lie so far apart: strips are of images.
+  void take_images_as_pixels(int64_t step);
   /// Before the tasks of a run.
   void begin(const RunArguments& arguments);
   /// Some vectors of maps, `in` being the first window; `vector_after` are those of the next call.
@@ -85,6 +87,7 @@ class DirectProduct {
            int64_t vector_after) const;
 
  private:
+  void finish(int64_t image, int64_t vector, int64_t first, int64_t pixels) const;
   int64_t width_of(int64_t map) const;
   NextWeights next_weights(int64_t vector, int64_t first, int64_t last, int64_t strips) const;
 
@@ -93,6 +96,7 @@ class DirectProduct {
   std::vector<int64_t> offsets_;
   DirectForm form_ = {};
   int64_t vectors_;
+  bool images_are_pixels_ = false;
   float* result_ = nullptr;
 };
 

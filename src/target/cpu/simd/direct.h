@@ -23,12 +23,13 @@ constexpr int64_t kDirectAhead = 16;
 constexpr int kBeyondFirstLevel = 2;  // locality that leaves them out of the first-level cache
 typedef float DirectLanes __attribute__((vector_size(kDirectLanes * 4), aligned(4), may_alias));
 
-// Neighbouring results of V vectors of maps, P of each of R rows.
+// Neighbouring results of V vectors of maps, P of each of R rows. A Step of 0 is the form's.
 template <int R, int P, int V, int Step>
 void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, const float* weights,
                    int64_t width, const float* next, int64_t next_step, const float* bias,
                    float* out) {
   DirectLanes sum[V][R * P];
+  const int64_t step = Step > 0 ? Step : form.step;
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v) {
     const DirectLanes b = *reinterpret_cast<const DirectLanes*>(bias + v * kDirectLanes);
@@ -46,7 +47,7 @@ void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, co
     }
 #pragma GCC unroll 16
     for (int p = 0; p < R * P; ++p) {
-      const float x = from[p / P * row_step + p % P * Step];
+      const float x = from[p / P * row_step + p % P * step];
 #pragma GCC unroll 2
       for (int v = 0; v < V; ++v) sum[v][p] += x * w[v];
     }
@@ -83,7 +84,7 @@ void direct_row(std::integer_sequence<int, P...>, const DirectForm& form, const 
   const int64_t next_step = windows > 0 ? (t.next.count + windows - 1) / windows : 0;
   for (int64_t b = 0; b < count; ++b) {
     const int64_t first = pixels * b / count, end = pixels * (b + 1) / count;
-    blocks[end - first - 1](form, t.in + first * Step, 0, t.weights, t.width,
+    blocks[end - first - 1](form, t.in + first * form.step, 0, t.weights, t.width,
                             t.next.first + t.next.count * b / count, next_step, t.bias,
                             t.out + first * form.out_pixel);
   }
@@ -120,10 +121,11 @@ template <int Step> void direct_strip(const DirectForm& form, DirectTask t, int6
 void direct(const DirectForm& form, const float* in, const float* weights, int64_t width,
             const NextWeights& next, const float* bias, int64_t vectors, const DirectPixels& pixels,
             float* out) {
-  const auto strip = form.step == 1              ? direct_strip<1>
-                     : form.step == 2            ? direct_strip<2>
-                     : form.step == kDirectLanes ? direct_strip<kDirectLanes>
-                                                 : direct_strip<2 * kDirectLanes>;
+  const auto strip = form.step == 1                  ? direct_strip<1>
+                     : form.step == 2                ? direct_strip<2>
+                     : form.step == kDirectLanes     ? direct_strip<kDirectLanes>
+                     : form.step == 2 * kDirectLanes ? direct_strip<2 * kDirectLanes>
+                                                     : direct_strip<0>;
   strip(form, {in, weights, width, next, bias, pixels, out}, vectors);
 }
 

@@ -72,10 +72,10 @@ struct DepthwiseKernels {
 struct DirectForm {
   const int64_t* offsets;  // of the elements under a window, from its first
   int64_t depth;           // elements under a window
-  int64_t step;            // floats from a window to the next: 1 or 2, or as many vectors
-  int64_t out_step;        // floats of the result from a vector of maps to the next
-  int64_t out_pixel;       // and from a pixel to the next
-  float least, most;       // of a result
+  int64_t step;       // floats from a window to the next: quickest are 1 or 2, or as many vectors
+  int64_t out_step;   // floats of the result from a vector of maps to the next
+  int64_t out_pixel;  // and from a pixel to the next
+  float least, most;  // of a result
 };
 
 /// Weights that will be multiplied soon.
@@ -109,6 +109,10 @@ struct SimdKernels {
   StepFunction unary[25], activation[14], element_wise[14];
   /// Two steps in one: x * sigmoid(x), x * hard_sigmoid(x), and a sum within [alpha, beta].
   StepFunction silu, hard_swish, clipped_sum;
+  /// Adds masks of n elements to scores: -infinity, or where not `seen`, whatever the score is.
+  /// Whether anything else is left.
+  bool (*add_mask)(const float* mask, float* scores, int64_t n);
+  bool (*hide_masked)(const bool* seen, float* scores, int64_t n);
   /// Softmax of n > 0 adjacent elements.
   void (*softmax)(const float* in, float* out, int64_t n);
   /// Sum of n elements.

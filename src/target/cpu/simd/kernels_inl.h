@@ -76,8 +76,13 @@ TENON_STEP2(max_step, x != x ? x : x > y ? x : y)
 TENON_STEP2(min_step, x != x ? x : x < y ? x : y)
 TENON_STEP2(sub_step, x - y)
 TENON_STEP2(div_step, x / y)
+TENON_STEP2(any_pow_step, __builtin_powf(x, y))
 // Squares are what most powers are.
-TENON_STEP2(pow_step, y == 2.f ? x * x : __builtin_powf(x, y))
+void pow_step(const float* a, const float* b, float* out, int64_t n, float alpha, float beta) {
+  int32_t others = 0;
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) others |= int32_t{b[i] != 2.f};
+  (others == 0 ? prod_step : any_pow_step)(a, others == 0 ? a : b, out, n, alpha, beta);
+}
 TENON_STEP2(floor_div_step, __builtin_floorf(x / y))
 TENON_STEP2(and_step, int{x != 0} & int{y != 0} ? 1.f : 0.f)
 TENON_STEP2(or_step, int{x != 0} | int{y != 0} ? 1.f : 0.f)
@@ -126,10 +131,28 @@ inline float sum_of_row(const float* in, int64_t n) {
   return rest + reduce_lanes(lanes + others, [](RowLanes a, RowLanes b) { return a + b; });
 }
 
+bool add_mask(const float* mask, float* scores, int64_t n) {
+  int32_t any = 0;
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) {
+    const bool is_seen = mask[i] != -__builtin_inff();
+    any |= int32_t{is_seen};
+    scores[i] = is_seen ? scores[i] + mask[i] : -__builtin_inff();
+  }
+  return any != 0;
+}
+bool hide_masked(const bool* seen, float* scores, int64_t n) {
+  int32_t any = 0;
+  TENON_INDEPENDENT for (int64_t i = 0; i < n; ++i) {
+    any |= int32_t{seen[i]};
+    scores[i] = seen[i] ? scores[i] : -__builtin_inff();
+  }
+  return any != 0;
+}
+
 void softmax(const float* in, float* out, int64_t n) {
   const float m = maximum_of_row(in, n);
   TENON_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) out[i] = fast_exp(in[i] - m);
+  for (int64_t i = 0; i < n; ++i) out[i] = fast_share(in[i] - m);
   const float scale = 1.f / sum_of_row(out, n);
   for (int64_t i = 0; i < n; ++i) out[i] *= scale;
 }
@@ -154,6 +177,8 @@ const SimdKernels kKernels = {
     silu_step,
     hard_swish_step,
     clipped_sum_step,
+    add_mask,
+    hide_masked,
     softmax,
     sum,
     add_product,

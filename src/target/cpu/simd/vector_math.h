@@ -78,6 +78,13 @@ inline float decay(float x) {
   return (1.f + series_expm1(r.remainder)) * power_of_two(r.exponent);
 }
 
+/// e^x for x <= 0, in fewer steps than fast_exp() takes. Error below 2 ulp; 0 below -87.
+inline float fast_share(float x) {
+  const Reduced r = reduce(x < -87.f ? -87.f : x);
+  const float e = (1.f + series_expm1(r.remainder)) * power_of_two(r.exponent);
+  return x < -87.f ? 0.f : e;
+}
+
 /// Error below 3 ulp; a subnormal result may be 0.
 inline float fast_sigmoid(float x) {
   return 1.f / (1.f + decay(x));
