@@ -103,8 +103,7 @@ template <int width>
     read_pairs<width / 2>(from, offsets + width / 4, high);
     [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
       to = __builtin_shufflevector(low, high, i...);
-    }
-    (std::make_integer_sequence<int, width>());
+    }(std::make_integer_sequence<int, width>());
   }
 }
 
@@ -115,8 +114,7 @@ template <int width>
   [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
     *reinterpret_cast<Vector<width>*>(to) =
         __builtin_shufflevector(a, b, (2 * i)...) + __builtin_shufflevector(a, b, (2 * i + 1)...);
-  }
-  (std::make_integer_sequence<int, width>());
+  }(std::make_integer_sequence<int, width>());
 }
 
 /// Samples planes, `step` apart, into results that are to_step apart. `rows` are the distances of
