@@ -49,6 +49,9 @@ std::vector<int64_t> kept_by_kernel(const Candidates& c, NmsRule rule) {
   return kept;
 }
 
+// Numbers of candidates: few of which are compared with all, and many, which lie in grids.
+constexpr int64_t kFew = 600, kMany = 4000;
+
 // Of `spread` sizes, from about 1 on, within `extent`.
 Candidates random_candidates(int64_t count, float extent, float spread, uint32_t seed) {
   std::mt19937 generator(seed);
@@ -68,8 +71,9 @@ TEST(NmsTest, KeepsWhatComparingAllKeeps) {
   uint32_t seed = 0;
   for (const float most : {0.f, 0.01f, 0.1f, 0.3f, 0.5f, 0.7f, 0.95f, 1.f})
     for (const float spread : {1.f, 4.f, 100.f})
-      for (const int64_t count : {1, 60, 700}) {
-        const Candidates c = random_candidates(count, 40 * std::sqrt(spread), spread, ++seed);
+      for (const int64_t count : {int64_t{1}, int64_t{60}, kFew, kMany}) {
+        const float extent = 2 * std::sqrt(spread * static_cast<float>(count));
+        const Candidates c = random_candidates(count, extent, spread, ++seed);
         EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
             << most << " " << spread << " " << count;
       }
@@ -78,38 +82,50 @@ TEST(NmsTest, KeepsWhatComparingAllKeeps) {
 // Rows of small boxes, far from zero where floats are coarse.
 TEST(NmsTest, CoarseCoordinatesAreCompared) {
   std::mt19937 generator(7);
-  Candidates c;
-  for (int i = 0; i < 600; ++i) {
-    const auto x = static_cast<float>(16777216 + 2 * static_cast<int>(generator() % 16));
-    const auto y = static_cast<float>(-8388608 + static_cast<int>(generator() % 16));
-    c.boxes.push_back({x, y, x + 2 * static_cast<float>(1 + generator() % 4),
-                       y + static_cast<float>(1 + generator() % 4)});
-    c.scores.push_back(static_cast<float>(generator() % 1000));
+  for (const int64_t count : {kFew, kMany}) {
+    const uint32_t extent = count == kFew ? 16 : 60;
+    Candidates c;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto x = static_cast<float>(16777216 + 2 * static_cast<int>(generator() % extent));
+      const auto y = static_cast<float>(-8388608 + static_cast<int>(generator() % extent));
+      c.boxes.push_back({x, y, x + 2 * static_cast<float>(1 + generator() % 4),
+                         y + static_cast<float>(1 + generator() % 4)});
+      c.scores.push_back(static_cast<float>(generator() % 1000));
+    }
+    for (const float most : {0.2f, 0.3334f, 0.5f, 0.6f})
+      EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
+          << most << " " << count;
   }
-  for (const float most : {0.2f, 0.3334f, 0.5f, 0.6f})
-    EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most)) << most;
 }
 
 TEST(NmsTest, StrangeNumbersOverlapNothing) {
-  Candidates c = random_candidates(300, 20, 4, 8);
   const float strange[] = {NAN, INFINITY, -INFINITY, 3e38f, -3e38f, 1e-40f, 0};
-  uint32_t i = 0;
-  for (const float a : strange)
-    for (const float b : strange) {
-      c.boxes[3 * i] = {a, 1, b, 2};
-      c.boxes[3 * i + 1] = {0, a, 1, b};
-      c.scores[i] = std::clamp(b, -1e38f, INFINITY);
-      if (std::isnan(b)) c.scores[i] = 1;  // a NaN has no place in an order
-      ++i;
-    }
-  for (const float most : {0.f, 0.5f})
-    EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most)) << most;
+  for (const int64_t count : {kFew, kMany}) {
+    Candidates c = random_candidates(count, std::sqrt(static_cast<float>(2 * count)), 4, 8);
+    uint32_t i = 0;
+    for (const float a : strange)
+      for (const float b : strange) {
+        c.boxes[3 * i] = {a, 1, b, 2};
+        c.boxes[3 * i + 1] = {0, a, 1, b};
+        c.scores[i] = std::clamp(b, -1e38f, INFINITY);
+        if (std::isnan(b)) c.scores[i] = 1;  // a NaN has no place in an order
+        ++i;
+      }
+    for (const float most : {0.f, 0.5f})
+      EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
+          << most << " " << count;
+  }
 }
 
 TEST(NmsTest, TinyBoxesAreCompared) {
-  Candidates c = random_candidates(300, 20, 4, 9);
-  for (Box& b : c.boxes) b = {b.x1 * 1e-22f, b.y1 * 1e-22f, b.x2 * 1e-22f, b.y2 * 1e-22f};
-  EXPECT_EQ(kept_by_kernel(c, {.overlap = 0.5f}), kept_by_comparing_all(c, 0.5f));
+  for (const int64_t count : {kFew, kMany})
+    for (const float size : {1e-16f, 1e-19f, 1e-22f})
+      for (const float most : {0.f, 1e-6f, 0.5f}) {
+        Candidates c = random_candidates(count, std::sqrt(static_cast<float>(2 * count)), 4, 9);
+        for (Box& b : c.boxes) b = {b.x1 * size, b.y1 * size, b.x2 * size, b.y2 * size};
+        EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
+            << count << " " << size << " " << most;
+      }
 }
 
 TEST(NmsTest, NoScoreOfNanIsKept) {

@@ -57,17 +57,30 @@ struct GridSampler {
       if (in[0][i + 2] < 1) throw std::invalid_argument("the input has no elements to sample");
   }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
-    return grid_sample_workspace(in[0].volume());
+    const auto bytes = [&]<class E>(GridCall<E> call) {
+      return grid_sample_workspace(rule(), in[0].rank() - 2, call);
+    };
+    return std::max(bytes(call_of<float>(in[0], in[1])), bytes(call_of<Half>(in[0], in[1])));
   }
 
   template <class E>
   void run(const Device& device, Tensor<const E> x, Tensor<const E> grid, Tensor<E> y) const {
-    const int axes = x.shape.rank() - 2;
+    GridCall<E> call = call_of<E>(x.shape, grid.shape);
+    call.x = x.data;
+    call.grid = grid.data;
+    call.y = y.data;
+    grid_sample(device, rule(), x.shape.rank() - 2, call);
+  }
+
+ private:
+  GridRule rule() const { return {interpolation, padding, align_corners}; }
+  // Without addresses.
+  template <class E> static GridCall<E> call_of(const Shape& x, const Shape& grid) {
+    const int axes = x.rank() - 2;
     int64_t places = 1;
-    for (int i = 0; i < axes; ++i) places *= y.shape[i + 2];
-    grid_sample<E>(device, {interpolation, padding, align_corners}, axes,
-                   {x.data, grid.data, y.data, x.shape[0], x.shape[1], axes == 3 ? x.shape[2] : 1,
-                    x.shape[axes], x.shape[axes + 1], places});
+    for (int i = 0; i < axes; ++i) places *= grid[i + 1];
+    return {nullptr, nullptr,     nullptr, x[0], x[1], axes == 3 ? x[2] : 1,
+            x[axes], x[axes + 1], places};
   }
 };
 TENON_PLUGIN(GridSampler);

@@ -60,12 +60,16 @@ TEST(GridSamplerTest, ImagesOfNoChannels) {
 
 // An element that is infinite does not spoil its neighbours.
 TEST(GridSamplerTest, ElementsWithoutWeightDoNotCount) {
-  PluginCase c("grid_sampler");
-  c.attribute("align_corners", 1)
-      .in("input", {1, 1, 1, 3}, {1, 2, INFINITY})
-      .in("grid", {1, 1, 1, 2}, {0, 0})
-      .out("output", {1, 1, 1, 1}, {2});
-  EXPECT_EQ(c.check(), "");
+  for (const int64_t rows : {1, 2}) {
+    std::vector<double> x{1, 2, INFINITY};
+    if (rows == 2) x.insert(x.end(), 3, NAN);
+    PluginCase c("grid_sampler");
+    c.attribute("align_corners", 1)
+        .in("input", {1, 1, rows, 3}, x)
+        .in("grid", {1, 1, 1, 2}, {0, -1})
+        .out("output", {1, 1, 1, 1}, {2});
+    EXPECT_EQ(c.check(), "") << rows;
+  }
 }
 
 }  // namespace

@@ -6,26 +6,10 @@
 #include <type_traits>
 
 #include "tenon/kernels/cubic.h"
+#include "tenon/kernels/grid_pairs.h"
 #include "tenon/kernels/pixels.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
-
-enum class GridInterpolation { kLinear = 0, kNearest = 1, kCubic = 2 };
-enum class GridPadding { kZeros = 0, kBorder = 1, kReflection = 2 };
-
-struct GridRule {
-  GridInterpolation interpolation = GridInterpolation::kLinear;
-  GridPadding padding = GridPadding::kZeros;
-  bool align_corners = false;  // whether -1 and 1 are centres of elements, or their outer edges
-};
-
-/// Tensors of a call.
-template <class E> struct GridCall {
-  const E* x;     // (images, channels, depth, height, width); images have depth 1
-  const E* grid;  // (images, places, 2 or 3): x, y or x, y, z from -1 to 1
-  E* y;           // (images, channels, places)
-  int64_t images, channels, depth, height, width, places;
-};
 
 /// Elements along one axis and their weights. Those that are outside have no weight.
 template <GridInterpolation interpolation> struct GridTaps {
@@ -36,12 +20,7 @@ template <GridInterpolation interpolation> struct GridTaps {
   float weight[kCount];
 
   TENON_HD GridTaps(const GridRule& rule, float coordinate, int64_t extent) {
-    const auto size = static_cast<float>(extent);
-    float at =
-        rule.align_corners ? (coordinate + 1) / 2 * (size - 1) : ((coordinate + 1) * size - 1) / 2;
-    // Farther away all is outside, and so is what is not a number; conversions stay defined.
-    constexpr float kFar = 1e9f;
-    at = at > -kFar ? (at < kFar ? at : kFar) : -kFar;
+    const float at = grid_position(rule, coordinate, extent);
     const float below = interpolation == GridInterpolation::kNearest ? rintf(at) : floorf(at);
     auto first = static_cast<int64_t>(below);
     if constexpr (interpolation == GridInterpolation::kNearest) {
@@ -123,9 +102,13 @@ template <class F> void with_grid_kind(const GridRule& rule, int axes, const F& 
 
 #if !defined(__CUDACC__)
 
-/// Bytes of workspace for an x of so many elements.
-inline size_t grid_sample_workspace(int64_t elements) {
-  return static_cast<size_t>(elements) * sizeof(float);
+/// Bytes of workspace. Tensors of the call need not be there.
+template <class E>
+size_t grid_sample_workspace(const GridRule& rule, int axes, const GridCall<E>& call) {
+  if (reads_grid_pairs(rule, axes, call))
+    return axes == 3 ? GridPairs<3>::bytes(call) : GridPairs<2>::bytes(call);
+  return static_cast<size_t>(call.images * call.channels * call.depth * call.height * call.width)
+         * sizeof(float);
 }
 
 /// Samples the places of one image a block at a time.
@@ -155,6 +138,10 @@ template <class E>
 void grid_sample(const kit::Device& device, const GridRule& rule, int axes,
                  const GridCall<E>& call) {
   if (call.channels == 0) return;  // the address of an empty result may be null
+  if constexpr (std::is_same_v<E, float>)
+    if (reads_grid_pairs(rule, axes, call))
+      return axes == 3 ? sample_grid_pairs<3>(device, rule, call)
+                       : sample_grid_pairs<2>(device, rule, call);
   auto* pixels = static_cast<float*>(device.workspace);
   planes_to_pixels(device, call.x, call.images, call.channels,
                    call.depth * call.height * call.width, pixels);
@@ -175,7 +162,7 @@ void grid_sample(const kit::Device& device, const GridRule& rule, int axes,
 
 #else
 
-inline size_t grid_sample_workspace(int64_t) {
+template <class E> size_t grid_sample_workspace(const GridRule&, int, const GridCall<E>&) {
   return 0;
 }
 

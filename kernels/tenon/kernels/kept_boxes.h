@@ -6,6 +6,7 @@
 #include <bit>
 #include <cfloat>
 
+#include "tenon/kernels/wide_vectors.h"
 #include "tenon/kernels/workspace.h"
 
 namespace tenon::kernels::inline TENON_TARGET {
@@ -44,7 +45,7 @@ TENON_HD inline bool suppresses(const Box& kept, const Box& box, float most) {
 
 #else
 
-/// Few boxes are compared one by one. More lie in grids of cells, each axis for itself: a box is
+/// Few boxes are compared with all. More lie in grids of cells, each axis for itself: a box is
 /// entered in the cells that it touches of the grid whose cells are about as large as the box. Two
 /// boxes that overlap by more than `most` share more than that part of either's width and height.
 /// So their widths differ by less than a factor of 1 / most, and what they share meets the middle
@@ -56,21 +57,19 @@ class KeptBoxes {
 
   // Some boxes, an array per coordinate so that they are compared at a time. Those that are not
   // used are empty.
-  struct Block {
-    static constexpr int kSize = 4;
-    float x1[kSize], y1[kSize], x2[kSize], y2[kSize], area[kSize];
-    uint32_t count, next;
+  template <int size> struct Boxes {
+    float x1[size], y1[size], x2[size], y2[size], area[size];
 
-    void add(const Box& box, float its_area) {
-      x1[count] = box.x1;
-      y1[count] = box.y1;
-      x2[count] = box.x2;
-      y2[count] = box.y2;
-      area[count++] = its_area;
+    void set(int64_t i, const Box& box, float its_area) {
+      x1[i] = box.x1;
+      y1[i] = box.y1;
+      x2[i] = box.x2;
+      y2[i] = box.y2;
+      area[i] = its_area;
     }
     bool overlaps(const Box& box, float its_area, float most) const {
       int found = 0;
-      for (int i = 0; i < kSize; ++i) {
+      for (int i = 0; i < size; ++i) {
         const float width = std::min(x2[i], box.x2) - std::max(x1[i], box.x1);
         const float height = std::min(y2[i], box.y2) - std::max(y1[i], box.y1);
         const float common = width * height;
@@ -81,15 +80,21 @@ class KeptBoxes {
       return found != 0;
     }
   };
+  using Block = Boxes<16>;
+  struct Cell : Boxes<4> {
+    static constexpr uint32_t kSize = 4;
+    uint32_t count, next;
+  };
   struct Memory {
-    Block *all, *cells;
+    Block* all;
+    Cell* cells;
     uint32_t* heads;
 
     /// Enough for `kept` boxes.
     static Memory carve(Carver& carver, int64_t kept) {
       Memory m;
-      m.all = carver.array<Block>(kept / Block::kSize + 1);
-      m.cells = carver.array<Block>(kCellsOfBox * kept + 1);
+      m.all = carver.array<Block>(kept / kBlock + 1);
+      m.cells = carver.array<Cell>(kCellsOfBox * kept + 1);
       m.heads = carver.array<uint32_t>(int64_t{1} << slot_bits(kept));
       return m;
     }
@@ -97,7 +102,9 @@ class KeptBoxes {
 
   /// Of `kept` boxes at most.
   KeptBoxes(const Memory& memory, int64_t kept, float most)
-      : memory_(memory), most_(most), slot_bits_(slot_bits(kept)) {}
+      : memory_(memory), most_(most), slot_bits_(slot_bits(kept)) {
+    with_wide_vectors([&](auto width) { few_ = kFew * width(); });
+  }
 
   bool overlaps(const Box& box) const {
     const float area = box.area();
@@ -105,7 +112,7 @@ class KeptBoxes {
     // Tiny areas are not exact enough for what the grids rely on.
     constexpr float kTiny = 0x1p-80f;
     Levels across, down;
-    if (count_ <= kFew || area < kTiny || !across.find(box.x1, box.x2, most_)
+    if (count_ <= few_ || area < kTiny || !across.find(box.x1, box.x2, most_)
         || !down.find(box.y1, box.y2, most_))
       return overlaps_any(box, area);
     for (int v = 0; v < down.count; ++v)
@@ -117,20 +124,21 @@ class KeptBoxes {
   void add(const Box& box) {
     const float area = box.area();
     if (!has_inside(box, area)) return;
-    Block& last = memory_.all[count_ / Block::kSize];
-    if (count_ % Block::kSize == 0) last = {};
-    last.add(box, area);
+    Block& last = memory_.all[count_ / kBlock];
+    if (count_ % kBlock == 0) last = {};
+    last.set(count_ % kBlock, box, area);
     ++count_;
-    if (count_ == kFew + 1) {
+    if (count_ == few_ + 1) {
       std::fill_n(memory_.heads, int64_t{1} << slot_bits_, 0u);
       for (int64_t i = 0; i < count_; ++i) enter(i);
-    } else if (count_ > kFew) {
+    } else if (count_ > few_) {
       enter(count_ - 1);
     }
   }
 
  private:
-  static constexpr int64_t kFew = 48, kCellsOfBox = 4;
+  static constexpr int64_t kBlock = 16, kCellsOfBox = 4;
+  static constexpr int64_t kFew = 64;  // for each element of a vector
 
   // Cells of one axis, of a grid with cells of 2^exponent.
   struct Level {
@@ -185,41 +193,78 @@ class KeptBoxes {
     for (int64_t y = down.begin; y < down.end; ++y)
       for (int64_t x = across.begin; x < across.end; ++x)
         for (uint32_t i = head(across.exponent, x, down.exponent, y); i != 0;) {
-          const Block& block = memory_.cells[i];
-          if (block.overlaps(box, area, most_)) return true;
-          i = block.next;
+          const Cell& cell = memory_.cells[i];
+          if (cell.overlaps(box, area, most_)) return true;
+          i = cell.next;
         }
     return false;
   }
 
   void enter(int64_t i) {
-    const Block& from = memory_.all[i / Block::kSize];
-    const int64_t l = i % Block::kSize;
+    const Block& from = memory_.all[i / kBlock];
+    const int64_t l = i % kBlock;
     const Box box{from.x1[l], from.y1[l], from.x2[l], from.y2[l]};
     const int h = exponent_above(box.x2 - box.x1), v = exponent_above(box.y2 - box.y1);
     for (int64_t y = cell_at(box.y1, v); y <= cell_at(box.y2, v); ++y)
       for (int64_t x = cell_at(box.x1, h); x <= cell_at(box.x2, h); ++x) {
         uint32_t& first = head(h, x, v, y);
-        if (first == 0 || memory_.cells[first].count == Block::kSize) {
-          memory_.cells[++blocks_] = {};
-          memory_.cells[blocks_].next = first;
-          first = blocks_;
+        if (first == 0 || memory_.cells[first].count == Cell::kSize) {
+          memory_.cells[++cells_] = {};
+          memory_.cells[cells_].next = first;
+          first = cells_;
         }
-        memory_.cells[first].add(box, from.area[l]);
+        Cell& cell = memory_.cells[first];
+        cell.set(cell.count++, box, from.area[l]);
       }
   }
 
   bool overlaps_any(const Box& box, float area) const {
-    for (int64_t i = 0; i * Block::kSize < count_; ++i)
-      if (memory_.all[i].overlaps(box, area, most_)) return true;
+    constexpr int64_t kStride = 16;  // blocks
+    const int64_t blocks = (count_ + kBlock - 1) / kBlock;
+    // Smaller products are not exact enough.
+    const bool skips = most_ == 0 || most_ * area >= FLT_MIN;
+    for (int64_t first = 0; first < blocks; first += kStride) {
+      const int64_t end = std::min(blocks, first + kStride);
+      if (skips && !may_overlap(first, end, box, area)) continue;
+      for (int64_t i = first; i < end; ++i)
+        if (memory_.all[i].overlaps(box, area, most_)) return true;
+    }
     return false;
+  }
+
+  // False only where nothing in some blocks overlaps `box` by more than `most`: products say so
+  // without a division, with room for their rounding.
+  bool may_overlap(int64_t begin, int64_t end, const Box& box, float area) const {
+    bool found = false;
+    with_wide_vectors([&, all = memory_.all, most = most_](auto width) {
+      using V = Vector<width()>;
+      const float share = (1 + most) * (1 + 0x1p-18f);
+      const V zero = {}, x1 = box.x1 + zero, y1 = box.y1 + zero, x2 = box.x2 + zero,
+              y2 = box.y2 + zero;
+      V excess = zero;
+      for (int64_t i = begin; i < end; ++i)
+        for (int k = 0; k < kBlock; k += width()) {
+          const auto part = [k](const float* of) -> const V& {
+            return *reinterpret_cast<const V*>(of + k);
+          };
+          const Block& b = all[i];
+          const V left = part(b.x1), top = part(b.y1), right = part(b.x2), bottom = part(b.y2);
+          const V across = (right < x2 ? right : x2) - (left > x1 ? left : x1);
+          const V down = (bottom < y2 ? bottom : y2) - (top > y1 ? top : y1);
+          const V common = across * (zero > down ? zero : down);
+          const V by = common * share - (part(b.area) + area) * most;
+          excess = by > excess ? by : excess;
+        }
+      for (int k = 0; k < width(); ++k) found |= excess[k] > 0;
+    });
+    return found;
   }
 
   Memory memory_;
   float most_;
   int slot_bits_;
-  int64_t count_ = 0;
-  uint32_t blocks_ = 0;
+  int64_t count_ = 0, few_ = 0;
+  uint32_t cells_ = 0;
 };
 
 #endif

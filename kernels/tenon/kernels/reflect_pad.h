@@ -4,6 +4,8 @@
 
 #include <tenon/plugin/device.h>
 
+#include "tenon/kernels/wide_vectors.h"
+
 namespace tenon::kernels::inline TENON_TARGET {
 
 /// The padding of the last three axes. Pads are 0 or more, and less than the axis is long.
@@ -38,6 +40,21 @@ template <class E> struct ReflectPadElement {
   }
 };
 
+#if !defined(__CUDACC__)
+
+/// Copies `count` elements that overlap nothing. Rows are too short for calls of memcpy.
+template <int width, class E>
+[[gnu::always_inline]] inline void copy_row(const E* from, int64_t count, E* to) {
+  typedef char Bytes __attribute__((vector_size(width * sizeof(float)), aligned(1), may_alias));
+  constexpr int64_t kStep = sizeof(Bytes) / sizeof(E);
+  int64_t i = 0;
+  for (; i + kStep <= count; i += kStep)
+    *reinterpret_cast<Bytes*>(to + i) = *reinterpret_cast<const Bytes*>(from + i);
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+#endif
+
 template <class E>
 void reflect_pad(const kit::Device& device, const E* x, E* y, const ReflectPad& pad) {
 #if defined(__CUDACC__)
@@ -48,18 +65,20 @@ void reflect_pad(const kit::Device& device, const E* x, E* y, const ReflectPad& 
   const int64_t after = width - before - inside;
   if (pad.rows() == 0 || width == 0) return;
   device.parallel_ranges(pad.rows(), kGrain / width + 1, [&](int64_t begin, int64_t end) {
-    int64_t image = begin / pad.out[1], line = begin % pad.out[1];
-    for (int64_t row = begin; row < end; ++row) {
-      const E* from = x + pad.source(image, line);
-      E* to = y + row * width;
-      for (int64_t i = 0; i < before; ++i) to[i] = from[before - i];
-      std::memcpy(to + before, from, static_cast<size_t>(inside) * sizeof(E));
-      for (int64_t i = 0; i < after; ++i) to[before + inside + i] = from[inside - 2 - i];
-      if (++line == pad.out[1]) {
-        line = 0;
-        ++image;
+    with_wide_vectors([&](auto vector) {
+      int64_t image = begin / pad.out[1], line = begin % pad.out[1];
+      for (int64_t row = begin; row < end; ++row) {
+        const E* from = x + pad.source(image, line);
+        E* to = y + row * width;
+        for (int64_t i = 0; i < before; ++i) to[i] = from[before - i];
+        copy_row<vector()>(from, inside, to + before);
+        for (int64_t i = 0; i < after; ++i) to[before + inside + i] = from[inside - 2 - i];
+        if (++line == pad.out[1]) {
+          line = 0;
+          ++image;
+        }
       }
-    }
+    });
   });
 #endif
 }

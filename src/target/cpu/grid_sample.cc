@@ -32,7 +32,7 @@ SharedExecution prepare(const GridSample& op, std::span<const TensorSpec> inputs
                        x[0],    x[1],        axes == 3 ? x[2] : 1,
                        x[axes], x[axes + 1], grid.volume(1, grid.rank() - 1)};
   const bool is_empty = x.volume() == 0;
-  return {kernels::grid_sample_workspace(x.volume()),
+  return {kernels::grid_sample_workspace(rule, axes, call),
           [=](const kit::Device& device, const RunArguments& arguments) mutable {
             call.x = static_cast<const float*>(arguments.inputs[0]);
             call.grid = static_cast<const float*>(arguments.inputs[1]);

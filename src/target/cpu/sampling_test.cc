@@ -40,6 +40,35 @@ TEST(GridSampleKernelTest, EveryKind) {
       }
 }
 
+TEST(GridSampleKernelTest, ThinImages) {
+  const TestInput grid = numbers({1, 5, 7, 2}, 5, -1.6f, 1.6f);
+  for (const auto outside : {SampleMode::kFILL, SampleMode::kCLAMP, SampleMode::kREFLECT})
+    for (const bool align : {false, true})
+      for (const Shape& shape : {Shape{1, 3, 1, 7}, Shape{1, 3, 7, 1}, Shape{1, 3, 2, 2}}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", static_cast<int>(outside), align, shape));
+        GridSample op;
+        op.outside = outside;
+        op.align_corners = align;
+        check(op, {data(shape), grid}, "grid_sample");
+      }
+}
+
+// Mirrors repeat, and what is not a number is far away.
+TEST(GridSampleKernelTest, PlacesFarAway) {
+  Tensor grid(DataType::kFLOAT, {1, 1, 8, 2});
+  const float places[] = {9,  -9, 77.3f, -41.2f, 1e30f, -INFINITY, NAN, 0.1f,
+                          -3, 3,  1,     -1,     5.5f,  -5,        0,   INFINITY};
+  std::copy_n(places, 16, grid.mutable_data<float>());
+  for (const auto outside : {SampleMode::kFILL, SampleMode::kCLAMP, SampleMode::kREFLECT})
+    for (const bool align : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} {}", static_cast<int>(outside), align));
+      GridSample op;
+      op.outside = outside;
+      op.align_corners = align;
+      check(op, {data({1, 5, 6, 7}), {grid, false, Layout::kLinear}}, "grid_sample");
+    }
+}
+
 TEST(GridSampleKernelTest, WhatIsEmptyGivesZerosOrNothing) {
   const TestInput grid = numbers({1, 2, 3, 2}, 5, -1, 1);
   check(GridSample(), {data({1, 2, 0, 3}), grid}, "grid_sample");
