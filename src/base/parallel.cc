@@ -170,7 +170,7 @@ class Rounds {
   }
 
  private:
-  // A quarter of a microsecond and twenty of them.
+  // Pauses before a piece that nobody has begun is taken over, and before others get the processor.
   static constexpr int kPatience = 16, kLongPatience = 1024;
   // Of a piece, on a cache line of its own.
   struct alignas(64) Count {

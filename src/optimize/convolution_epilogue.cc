@@ -1,8 +1,5 @@
 #include <algorithm>
 
-#include "ops/convolution.h"
-#include "ops/deconvolution.h"
-#include "ops/matrix_multiply.h"
 #include "optimize/match.h"
 #include "optimize/passes.h"
 #include "optimize/program_builder.h"
@@ -16,13 +13,6 @@ constexpr size_t kMostUsers = 4;
 constexpr size_t kMostOperands = 4;
 // Inputs of the layers with epilogues: data, kernel, bias.
 constexpr size_t kFirstOperand = 3;
-
-PointwiseProgram* epilogue_of(Op& op) {
-  if (auto* o = dynamic_cast<Convolution*>(&op)) return &o->epilogue;
-  if (auto* o = dynamic_cast<Deconvolution*>(&op)) return &o->epilogue;
-  if (auto* o = dynamic_cast<MatrixMultiply*>(&op)) return &o->epilogue;
-  return nullptr;
-}
 
 class Epilogues {
  public:

@@ -100,13 +100,6 @@ constexpr LayerType kOrdinary[] = {LayerType::kSOFTMAX,
                                    layer_type(PrivateLayer::kDeformableConvolution),
                                    layer_type(PrivateLayer::kRecurrent)};
 
-const PointwiseProgram* epilogue_of(const Node& node) {
-  if (const auto* op = node.as<Convolution>()) return &op->epilogue;
-  if (const auto* op = node.as<Deconvolution>()) return &op->epilogue;
-  if (const auto* op = node.as<MatrixMultiply>()) return &op->epilogue;
-  return nullptr;
-}
-
 bool counts(DataType type) {
   return type == DataType::kINT32 || type == DataType::kINT64;
 }
@@ -215,7 +208,7 @@ bool FloatNeeds::result_is_wide(const Node& node) const {
     return with_constants(builder.program(), std::move(wide));
   }
   const bool sum = sum_is_wide(node);
-  const PointwiseProgram* epilogue = epilogue_of(node);
+  const PointwiseProgram* epilogue = epilogue_of(std::as_const(*node.op));
   if (epilogue == nullptr || epilogue->empty()) return sum;
   std::vector<bool> wide{sum};
   const size_t first = node.inputs.size() + 1 - static_cast<size_t>(epilogue->inputs);

@@ -4,7 +4,10 @@
 #include <bit>
 
 #include "ops/activation.h"
+#include "ops/convolution.h"
+#include "ops/deconvolution.h"
 #include "ops/elementwise.h"
+#include "ops/matrix_multiply.h"
 #include "ops/pointwise.h"
 #include "ops/scale.h"
 #include "ops/unary.h"
@@ -25,6 +28,17 @@ bool is_uniform(const Node& node, const Scale& op) {
 }
 
 }  // namespace
+
+PointwiseProgram* epilogue_of(Op& op) {
+  if (auto* o = dynamic_cast<Convolution*>(&op)) return &o->epilogue;
+  if (auto* o = dynamic_cast<Deconvolution*>(&op)) return &o->epilogue;
+  if (auto* o = dynamic_cast<MatrixMultiply*>(&op)) return &o->epilogue;
+  return nullptr;
+}
+
+const PointwiseProgram* epilogue_of(const Op& op) {
+  return epilogue_of(const_cast<Op&>(op));
+}
 
 bool is_pointwise(const Node& node) {
   if (node.outputs.size() != 1 || !node.outputs[0]->known || !is_plain(node) || is_on_host(node)

@@ -10,6 +10,10 @@
 
 namespace tenon {
 
+/// The epilogue of a layer that has one (convolution, deconvolution, matrix product); else null.
+PointwiseProgram* epilogue_of(Op& op);
+const PointwiseProgram* epilogue_of(const Op& op);
+
 /// Whether a program can compute the layer: an element-wise layer of one float type.
 bool is_pointwise(const Node& node);
 

@@ -44,6 +44,15 @@ TEST(ShufflesPastActivations, TranspositionsOfProductsToo) {
                                             LayerType::kSHUFFLE));
 }
 
+TEST(ShufflesPastActivations, AsksTheTarget) {
+  Model m;
+  m.output(m.relu(reshape(m, m.convolution(m.input({2, 3, 5, 1}), 4), {0, 4, 5})));
+  FusingTarget refuses;
+  refuses.accepts = [](const auto&) { return false; };
+  EXPECT_EQ(kinds_of(*rewritten(m.network, shuffles_past_activations, refuses)),
+            kinds_of(m.network));
+}
+
 TEST(ShufflesPastActivations, WhatOthersUseStays) {
   Model shuffled;
   {

@@ -14,8 +14,8 @@ namespace {
 using nvinfer1::MatrixOperation;
 
 constexpr size_t kBias = 2, kFirstOperand = 3;
-/// Rows of a strip: as many as the loop holds sums of.
-constexpr int64_t kStripRows = 14;
+/// Bytes that a task may copy.
+constexpr int64_t kMostCopied = 16 << 20;
 
 /// Extents of the product: all rows of the first tensor by the one matrix of the second.
 struct Product {
@@ -47,11 +47,10 @@ class DirectMatrixMultiply final : public BlockExecution {
       : BlockExecution({}, {}, output),
         weights_(weights),
         product_(product_of(op, inputs, output.shape)) {
-    require(weights_.bias.count() == padded_maps(product_.columns)
-                && weights_.weights.count()
-                       == Shape({weights_.bias.count(), product_.depth}).volume(),
-            "the packed weights do not fit {} terms and {} columns", product_.depth,
-            product_.columns);
+    require(
+        weights_.bias.count() == padded_maps(product_.columns)
+            && weights_.weights.count() == Shape({weights_.bias.count(), product_.depth}).volume(),
+        "the packed weights do not fit {} terms and {} columns", product_.depth, product_.columns);
     form_.depth = product_.depth;
     form_.step = form_.out_step = direct_loops().lanes;
     form_.out_pixel = product_.columns;
@@ -77,8 +76,7 @@ class DirectMatrixMultiply final : public BlockExecution {
     take_rows(data_ + first * product_.depth, rows, room);
     float* const out = result_ + first * product_.columns;
     for (int64_t v = t.first_vector; v < t.end_vector; v += per_panel) {
-      const int64_t next =
-          v + per_panel < t.end_vector ? v + per_panel : tasks_.vector_after(task);
+      const int64_t next = v + per_panel < t.end_vector ? v + per_panel : tasks_.vector_after(task);
       direct_loops().run(form_, room, panel(v), width_of(v),
                          {panel(next), width_of(next) * product_.depth},
                          weights_.bias.data<float>() + v * lanes,
@@ -107,10 +105,13 @@ class DirectMatrixMultiply final : public BlockExecution {
 
   void split() {
     const int64_t lanes = direct_loops().lanes;
-    strips_ = units(product_.rows, kStripRows);
-    tasks_ = DirectTasks({1, strips_, kStripRows, kStripRows * product_.depth,
-                          product_.columns / lanes, product_.depth});
-    room_rows_ = tasks_.strips() * kStripRows;
+    // As many rows as the loop holds sums of.
+    const int64_t strip =
+        std::min(2 * direct_loops().short_row, std::max<int64_t>(product_.rows, 1));
+    strips_ = units(product_.rows, strip);
+    tasks_ = DirectTasks(
+        {1, strips_, strip, strip * product_.depth, product_.columns / lanes, product_.depth});
+    room_rows_ = tasks_.strips() * strip;
     for (int64_t k = 0; k < product_.depth; ++k)
       offsets_.push_back(k / lanes * room_rows_ * lanes + k % lanes);
     form_.offsets = offsets_.data();
@@ -168,8 +169,9 @@ DirectWeights packed(const MatrixMultiply& op, const Product& product, const Ten
   DirectWeights weights;
   weights.weights = Tensor(DataType::kFLOAT, {padded_maps(columns) * depth});
   const bool is_transposed = op.operation_b == MatrixOperation::kTRANSPOSE;
-  write_panels(matrix.data<float>(), is_transposed ? WeightSteps{depth, 1} : WeightSteps{1, columns},
-               columns, depth, weights.weights.mutable_data<float>());
+  write_panels(matrix.data<float>(),
+               is_transposed ? WeightSteps{depth, 1} : WeightSteps{1, columns}, columns, depth,
+               weights.weights.mutable_data<float>());
   weights.bias = padded_bias(bias, columns);
   return weights;
 }
@@ -189,6 +191,8 @@ Offer offer_direct_matrix_multiply(const KernelRequest& request) {
     } catch (const Error& e) {
       return e.what();
     }
+    if (product.depth > kMostCopied / (2 * direct_loops().short_row * int64_t{sizeof(float)}))
+      return "a row has too many terms to be copied";
     const int64_t count = Shape({product.depth, product.columns}).volume();
     if (const auto reason = refusal_of_constants(request, count, product.columns); !reason.empty())
       return reason;

@@ -348,7 +348,7 @@ class RecurrentKernel final : public Kernel {
                                        : std::vector<Tensor>{pack_recurrent(op, request)};
     const Packing packing(op, request.inputs[Recurrent::kW].shape.back());
     require(packed.size() == 1 && packed[0].type() == DataType::kFLOAT
-                && packed[0].count() == op.directions() * packing.total,
+                && packed[0].shape() == packing.shape(op),
             "the packed weights of a recurrent layer do not fit it");
     has_peepholes_ = is_present(request, Recurrent::kPeepholes);
     for (size_t i = 0; i < request.inputs.size(); ++i)
@@ -383,8 +383,9 @@ Offer offer_recurrent(const KernelRequest& request) {
     if (!is_state && request.stored == nullptr && request.constants[i] == nullptr)
       return "only constant weights are supported";
   }
+  const auto& forms = simd_kernels().activation;
   for (int32_t a : op.activations)
-    if (a == kAffine || simd_kernels().activation[a] == nullptr)
+    if (a == kAffine || a < 0 || a >= static_cast<int32_t>(std::size(forms)) || forms[a] == nullptr)
       return "there is no fast form of an activation";
   return std::make_unique<RecurrentKernel>(op, request);
 }

@@ -26,7 +26,7 @@ Tensor pack_recurrent(const Recurrent& op, const KernelRequest& request) {
   const int64_t inputs = request.inputs[Recurrent::kW].shape.back();
   const Packing packing(op, inputs);
   const GateGroups groups = groups_of(op);
-  Tensor packed(DataType::kFLOAT, Shape{op.directions() * packing.total});
+  Tensor packed(DataType::kFLOAT, packing.shape(op));
   std::fill_n(packed.mutable_data<float>(), packed.count(), 0.f);
   for (int d = 0; d < op.directions(); ++d) {
     float* to = packed.mutable_data<float>() + d * packing.total;

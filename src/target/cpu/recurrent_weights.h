@@ -46,6 +46,9 @@ struct Packing {
     total = at;
   }
 
+  /// Of all directions.
+  Shape shape(const Recurrent& op) const { return {op.directions(), total}; }
+
   Parameters at(const float* base, bool has_peepholes) const {
     return {base + w,    base + r_first,    base + r_second,
             base + bias, base + state_bias, has_peepholes ? base + peepholes : nullptr};

@@ -64,7 +64,7 @@ TEST(RecurrentTest, ThreadsShareSteps) {
         for (const bool before_reset : {false, true}) {
           set_thread_count(threads);
           RecurrentLayer layer(kind, direction, 410);
-          layer.batch = 1;
+          layer.batch = before_reset ? 3 : 1;
           layer.steps = 9;
           layer.has_lengths = layer.has_peepholes = layer.op.linear_before_reset = before_reset;
           check(layer);

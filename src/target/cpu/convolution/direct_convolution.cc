@@ -87,7 +87,7 @@ class DirectExecution final : public BlockExecution {
   // Rows of the result, of data whose rows are padded first.
   void copy_rows(const Shape& result) {
     length_ = result[3];
-    strips_ = result[2];
+    strips_ = length_ == 0 ? 0 : result[2];
     // What the windows of a row read, no less than the row itself.
     padded_ = std::max((length_ - 1) * horizontal_.stride + horizontal_.reach(),
                        in_width_ + horizontal_.pre)
@@ -107,9 +107,10 @@ class DirectExecution final : public BlockExecution {
 
   void split(int64_t images) {
     const int64_t floats = pads_ ? groups_ * strip_step_ : length_ * channels_;
-    tasks_ = is_pixel_ ? DirectTasks({1, images, 1, floats, product_.vectors(), product_.depth()})
-                       : DirectTasks({images, strips_, length_, floats, product_.vectors(),
-                                      product_.depth()});
+    tasks_ =
+        is_pixel_
+            ? DirectTasks({1, images, 1, floats, product_.vectors(), product_.depth()})
+            : DirectTasks({images, strips_, length_, floats, product_.vectors(), product_.depth()});
     int64_t room = 0;
     if (pads_ && tasks_.count() > 0) {
       in_rows_ = ((is_pixel_ ? 1 : tasks_.strips()) - 1) * vertical_.stride + vertical_.reach();

@@ -92,6 +92,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"pixels_of_images", sliding(70, {3, 1}, {1, 1}, {1, 0}), {37, 33, 1, 1}},
         Case{"pixels_of_few_channels", sliding(18, {3, 2}, {1, 1}, {0, 0}), {5, 3, 3, 2}},
         Case{"pixels_without_windows", one_element(70), {9, 40, 1, 1}},
+        Case{"no_columns",
+             with(sliding(16, {3, 3}, {1, 1}, {0, 0}),
+                  [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
+             {1, 16, 4, 0}},
+        Case{"line_without_pixels",
+             with(sliding(16, {3, 1}, {1, 1}, {0, 0}),
+                  [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
+             {1, 16, 0, 1}},
         Case{"blocks_without_rows", sliding(16, {2, 2}, {1, 1}, {1, 1}), {1, 16, 0, 4}}),
     [](const auto& i) { return i.param.name; });
 

@@ -37,7 +37,7 @@ class DirectDeconvolution final : public BlockExecution {
     width_ = data[3];
     vectors_ = units(result[1], direct_loops().lanes);
     require(bias_.count() == padded_maps(result[1])
-                && weights_.count() == bias_.count() * channels_ * down_ * right_,
+                && weights_.count() == Shape({bias_.count(), channels_, down_, right_}).volume(),
             "the packed weights do not fit {} channels and {} maps", channels_, result[1]);
     const int64_t lanes = direct_loops().lanes, plane = height_ * width_;
     for (int64_t c = 0; c < channels_; ++c)

@@ -86,9 +86,10 @@ DirectProduct::DirectProduct(const DirectWeights& weights, int64_t depth,
       bias_(weights.bias),
       epilogue_(epilogue, inputs, output),
       vectors_(units(output.shape[1], direct_loops().lanes)) {
-  require(
-      weights_.count() == bias_.count() * depth && bias_.count() == padded_maps(output.shape[1]),
-      "the packed weights do not fit {} elements of a window and {} maps", depth, output.shape[1]);
+  require(weights_.count() == Shape({bias_.count(), depth}).volume()
+              && bias_.count() == padded_maps(output.shape[1]),
+          "the packed weights do not fit {} elements of a window and {} maps", depth,
+          output.shape[1]);
   require(output.layout == direct_layout(), "the result must lie in blocks of {} channels",
           direct_loops().lanes);
   form_.depth = depth;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -67,7 +68,8 @@ struct PackedWeights {
                 && stored.packed[0].shape() == panels_shape(maps, channels, kernel)
                 && stored.packed[1].type() == DataType::kINT32
                 && stored.packed[1].shape() == Shape({maps}),
-            "stored weights do not fit {} maps of {} weights", maps, channels * kernel.volume());
+            "stored weights do not fit {} maps of {} channels and windows of {}", maps, channels,
+            kernel);
     panels = stored.packed[0];
     sums = stored.packed[1];
   }
@@ -102,15 +104,16 @@ struct CopiedAxis {
 class IntegerConvolutionExecution final : public BlockExecution {
  public:
   IntegerConvolutionExecution(const IntegerConvolution& op, const PackedWeights& weights,
-                              std::span<const TensorSpec> inputs, const TensorSpec& output)
+                              const std::optional<ByteSum>& sum, std::span<const TensorSpec> inputs,
+                              const TensorSpec& output)
       : BlockExecution({}, inputs, output),
         kernels_(*byte_product_kernels()),
         weights_(weights),
         operands_(inputs, op.output_maps),
         add_(static_cast<size_t>(op.output_maps)),
         to_(op.to),
-        maps_(op.output_maps) {
-    if (op.sum.used) prepare_sum(op.sum, inputs[IntegerConvolution::kAddend].type);
+        maps_(op.output_maps),
+        sum_(sum) {
     const Shape &data = inputs[In::kData].shape, &result = output.shape;
     const auto windows =
         make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding, op.post_padding);
@@ -154,8 +157,8 @@ class IntegerConvolutionExecution final : public BlockExecution {
       result_.high = static_cast<float>(range.highest) - operands.result_zero;
       result_.zero = static_cast<int32_t>(operands.result_zero);
     }
-    if (adds_)
-      sum_.addend = static_cast<const uint8_t*>(arguments.inputs[IntegerConvolution::kAddend]);
+    if (sum_)
+      sum_->addend = static_cast<const uint8_t*>(arguments.inputs[IntegerConvolution::kAddend]);
   }
 
   // A block of an image, some panels.
@@ -182,20 +185,6 @@ class IntegerConvolutionExecution final : public BlockExecution {
   }
 
  private:
-  void prepare_sum(const QuantizedSum& sum, DataType addend) {
-    const IntegerRange range = integer_range(sum.to);
-    adds_ = true;
-    sum_.flip = flip_of(addend);
-    sum_.addend_zero = sum.addend_zero + sum_.flip;
-    sum_.product_scale = sum.product_scale;
-    sum_.addend_scale = sum.addend_scale;
-    sum_.scale = sum.scale;
-    sum_.low = static_cast<float>(range.lowest - sum.zero);
-    sum_.high = static_cast<float>(range.highest - sum.zero);
-    sum_.zero = sum.zero;
-    kernels_.find_quick(sum_);
-  }
-
   // Where each window is an element of its own, all pixels of all images lie in one row.
   bool is_one_row() const {
     const auto is_whole = [](const CopiedAxis& axis) {
@@ -273,10 +262,10 @@ class IntegerConvolutionExecution final : public BlockExecution {
   void multiply(const ByteWindows& windows, int64_t pixel, int64_t panel) const {
     const int64_t map = panel * kPanelMaps, at = pixel * maps_ + map;
     ByteResult result = result_;
-    ByteSum sum = sum_;
-    if (adds_) {
-      sum.addend += at;
-      result.sum = &sum;
+    std::optional<ByteSum> sum = sum_;
+    if (sum) {
+      sum->addend += at;
+      result.sum = &*sum;
     }
     result.add += map;
     result.scale += map;
@@ -300,14 +289,31 @@ class IntegerConvolutionExecution final : public BlockExecution {
   const uint8_t* data_ = nullptr;
   std::byte* out_ = nullptr;
   ByteResult result_{};
-  bool adds_ = false;
-  ByteSum sum_{};
+  std::optional<ByteSum> sum_;
 };
+
+ByteSum byte_sum(const QuantizedSum& sum, DataType addend) {
+  const IntegerRange range = integer_range(sum.to);
+  ByteSum made{};
+  made.flip = flip_of(addend);
+  made.addend_zero = sum.addend_zero + made.flip;
+  made.product_scale = sum.product_scale;
+  made.addend_scale = sum.addend_scale;
+  made.scale = sum.scale;
+  made.low = static_cast<float>(range.lowest - sum.zero);
+  made.high = static_cast<float>(range.highest - sum.zero);
+  made.zero = sum.zero;
+  byte_product_kernels()->find_quick(made);
+  return made;
+}
 
 class IntegerConvolutionKernel final : public Kernel {
  public:
-  IntegerConvolutionKernel(const IntegerConvolution& op, PackedWeights weights, size_t inputs)
+  IntegerConvolutionKernel(const IntegerConvolution& op, PackedWeights weights,
+                           const KernelRequest& request)
       : op_(op), weights_(std::move(weights)) {
+    const size_t inputs = request.inputs.size();
+    if (op.sum.used) sum_ = byte_sum(op.sum, request.inputs[IntegerConvolution::kAddend].type);
     packed = {weights_.panels, weights_.sums};
     input_is_packed.assign(inputs, false);
     input_is_packed[In::kWeights] = true;
@@ -319,12 +325,13 @@ class IntegerConvolutionKernel final : public Kernel {
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
-    return std::make_unique<IntegerConvolutionExecution>(op_, weights_, inputs, outputs[0]);
+    return std::make_unique<IntegerConvolutionExecution>(op_, weights_, sum_, inputs, outputs[0]);
   }
 
  private:
   IntegerConvolution op_;
   PackedWeights weights_;
+  std::optional<ByteSum> sum_;
 };
 
 bool is_zero(const KernelRequest& request, size_t i) {
@@ -357,13 +364,11 @@ Offer offer_integer_convolution(const KernelRequest& request) {
   if (request.stored != nullptr) {
     const int64_t channels = request.inputs[In::kData].shape[1];
     return std::make_unique<IntegerConvolutionKernel>(
-        op, PackedWeights(*request.stored, op.output_maps, channels, op.kernel),
-        request.inputs.size());
+        op, PackedWeights(*request.stored, op.output_maps, channels, op.kernel), request);
   }
   const Tensor* constant = request.constants[In::kWeights];
   if (constant == nullptr) return "weights that are not constant are not supported";
-  return std::make_unique<IntegerConvolutionKernel>(op, PackedWeights(*constant),
-                                                    request.inputs.size());
+  return std::make_unique<IntegerConvolutionKernel>(op, PackedWeights(*constant), request);
 }
 
 }  // namespace tenon::cpu

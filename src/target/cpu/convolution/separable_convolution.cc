@@ -117,6 +117,7 @@ class SeparableKernel final : public Kernel {
 
 Offer offer_separable_convolution(const KernelRequest& request) {
   const auto& op = static_cast<const SeparableConvolution&>(request.op);
+  if (auto reason = TwoConvolutions::refusal(request); !reason.empty()) return reason;
   StoredKernel first, second;
   const bool is_stored = request.stored != nullptr;
   if (is_stored) {

@@ -114,15 +114,16 @@ TEST(SeparableConvolutionTest, RunsAtOtherShapes) {
 
 TEST(SeparableConvolutionTest, DoesNotDependOnThreads) {
   const SeparableConvolution op = separable(depthwise(48, {3, 3}, {1, 1}, {1, 1}), 24);
-  LayerTest test(op, inputs_of(op, {1, 48, 28, 28}));
+  LayerTest test(op, inputs_of(op, {2, 48, 28, 28}));
   ASSERT_EQ(test.offer("separable_convolution"), "");
-  const int threads = thread_count();
-  set_thread_count(1);
-  const Tensor one = test.run();
-  set_thread_count(4);
-  const Tensor four = test.run();
-  set_thread_count(threads);
-  expect_identical(one, four);
+  expect_identical_with(test, {1, 2, 5});
+}
+
+// Padding channels between the layers are not zeros then.
+TEST(SeparableConvolutionTest, BoundsWithoutZero) {
+  SeparableConvolution op = separable(depthwise(21, {3, 3}, {1, 1}, {1, 1}), 35);
+  op.depthwise.epilogue.steps = {activation(ActivationType::kCLIP, 0, 0.1f, 0.8f)};
+  check_all(op, inputs_of(op, {2, 21, 9, 7}));
 }
 
 TEST(SeparableConvolutionTest, OnePassRefusesOtherEpiloguesBetween) {
@@ -152,6 +153,22 @@ TEST(SeparableConvolutionTest, DamagedPlansAreRefused) {
     EXPECT_THAT(error_of_stored(test, [&](StoredKernel& s) { set(s, "packed_by_first", 9); }),
                 HasSubstr("9 of"));
   }
+}
+
+// Steps of a plan's bodies come unchecked.
+TEST(SeparableConvolutionTest, TooFewInputsAreRefused) {
+  const SeparableConvolution op = separable(depthwise(24, {3, 3}, {1, 1}, {1, 1}), 40);
+  const TensorSpec inputs[] = {{DataType::kFLOAT, Layout::kLinear, {1, 24, 11, 13}},
+                               {DataType::kFLOAT, Layout::kLinear, {24, 1, 3, 3}}};
+  const TensorSpec output{DataType::kFLOAT, Layout::kLinear, {1, 40, 11, 13}};
+  const Tensor* const constants[] = {nullptr, nullptr};
+  const StoredKernel stored;
+  for (const char* kernel : kKernels)
+    EXPECT_THAT(error_of([&] {
+                  load_kernel(tested().target, kernel,
+                              {op, inputs, {&output, 1}, constants, &stored});
+                }),
+                HasSubstr("inputs are missing"));
 }
 
 }  // namespace

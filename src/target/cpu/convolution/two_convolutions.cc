@@ -156,27 +156,40 @@ TwoConvolutions::TwoConvolutions(const KernelRequest& request)
 KernelRequest TwoConvolutions::first(Layout between, const StoredKernel* stored) {
   placed_ = between_;
   placed_.layout = between;
-  KernelRequest part{op_.depthwise,
-                     request_.inputs.first(In::kPointwiseKernel),
-                     {&placed_, 1},
-                     request_.constants.first(In::kPointwiseKernel),
-                     stored};
-  part.tf32 = request_.tf32;
-  part.cold_weights = request_.cold_weights;
-  return part;
+  return part(op_.depthwise, request_.inputs.first(In::kPointwiseKernel), {&placed_, 1},
+              request_.constants.first(In::kPointwiseKernel), stored);
 }
 
 KernelRequest TwoConvolutions::second(Layout between, const StoredKernel* stored) {
   placed_ = between_;
   placed_.layout = between;
   inputs_ = second_inputs(placed_, request_.inputs);
-  KernelRequest part{op_.pointwise, inputs_, request_.outputs, constants_, stored};
-  part.tf32 = request_.tf32;
-  part.cold_weights = request_.cold_weights;
-  return part;
+  return part(op_.pointwise, inputs_, request_.outputs, constants_, stored);
+}
+
+KernelRequest TwoConvolutions::part(const Op& op, std::span<const TensorSpec> inputs,
+                                    std::span<const TensorSpec> outputs,
+                                    std::span<const Tensor* const> constants,
+                                    const StoredKernel* stored) const {
+  return {op,
+          inputs,
+          outputs,
+          constants,
+          stored,
+          request_.tf32,
+          request_.code_cache,
+          request_.cold_weights};
+}
+
+std::string TwoConvolutions::refusal(const KernelRequest& request) {
+  return request.inputs.size() > In::kPointwiseKernel && request.outputs.size() == 1
+                 && request.constants.size() == request.inputs.size()
+             ? ""
+             : "inputs are missing";
 }
 
 Offer offer_two_convolutions(const KernelRequest& request, MakeOffer first, MakeOffer second) {
+  if (auto reason = TwoConvolutions::refusal(request); !reason.empty()) return reason;
   TwoConvolutions layers(request);
   StoredTwo stored;
   const bool is_stored = request.stored != nullptr;

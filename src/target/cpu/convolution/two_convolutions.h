@@ -10,6 +10,10 @@ namespace tenon::cpu {
 /// A separable convolution as requests for its layers.
 class TwoConvolutions {
  public:
+  /// Why a request, which a damaged plan may have made, has no such parts; "" if it has.
+  static std::string refusal(const KernelRequest& request);
+
+  /// @pre refusal(request) is empty, and the request outlives this.
   explicit TwoConvolutions(const KernelRequest& request);
 
   /// What lies between the layers, in rows.
@@ -20,6 +24,10 @@ class TwoConvolutions {
   KernelRequest second(Layout between, const StoredKernel* stored);
 
  private:
+  KernelRequest part(const Op& op, std::span<const TensorSpec> inputs,
+                     std::span<const TensorSpec> outputs, std::span<const Tensor* const> constants,
+                     const StoredKernel* stored) const;
+
   const KernelRequest& request_;
   const SeparableConvolution& op_;
   TensorSpec between_, placed_;
