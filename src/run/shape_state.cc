@@ -1,5 +1,7 @@
 #include "run/shape_state.h"
 
+#include <limits>
+
 #include "base/error.h"
 #include "base/half.h"
 #include "network/control_flow.h"
@@ -15,6 +17,17 @@ template <class T> void store(Tensor& t, size_t i, const Number& n) {
       static_cast<T>(n.is_float ? static_cast<double>(n.real) : static_cast<double>(n.integer));
 }
 
+// A number as an element of an integer tensor: integers wrap as casts do, reals are truncated.
+template <class T> T whole(const PlanTensor& t, const Number& n) {
+  using Limits = std::numeric_limits<T>;
+  if (!n.is_float) return static_cast<T>(n.integer);
+  // The greatest integer may be no real number; what is behind it is a power of two.
+  require(n.real >= static_cast<double>(Limits::min())
+              && n.real < 2 * static_cast<double>(Limits::max() / 2 + 1),
+          "tensor '{}': {} does not fit its type {}", t.name, n.real, name_of(t.type));
+  return static_cast<T>(n.real);
+}
+
 // Elements that were computed with the shapes, in the tensor's own type.
 Tensor host_tensor(const PlanTensor& t, const Shape& shape, std::span<const Number> values) {
   Tensor out(t.type, shape);
@@ -24,16 +37,16 @@ Tensor host_tensor(const PlanTensor& t, const Shape& shape, std::span<const Numb
     const Number& n = values[static_cast<size_t>(t.content[i])];
     switch (t.type) {
       case DataType::kINT64:
-        out.mutable_data<int64_t>()[i] = n.is_float ? static_cast<int64_t>(n.real) : n.integer;
+        out.mutable_data<int64_t>()[i] = whole<int64_t>(t, n);
         break;
       case DataType::kINT32:
-        store<int32_t>(out, i, n);
+        out.mutable_data<int32_t>()[i] = whole<int32_t>(t, n);
         break;
       case DataType::kINT8:
-        store<int8_t>(out, i, n);
+        out.mutable_data<int8_t>()[i] = whole<int8_t>(t, n);
         break;
       case DataType::kUINT8:
-        store<uint8_t>(out, i, n);
+        out.mutable_data<uint8_t>()[i] = whole<uint8_t>(t, n);
         break;
       case DataType::kBOOL:
         out.mutable_data<bool>()[i] = n.as_double() != 0;
