@@ -13,8 +13,7 @@ namespace tenon {
 namespace {
 
 bool is_activation(const Node& node) {
-  return (node.as<Activation>() != nullptr || node.as<Unary>() != nullptr) && is_plain(node)
-         && is_float_only(node) && is_pointwise(node);
+  return (node.as<Activation>() != nullptr || node.as<Unary>() != nullptr) && is_pointwise(node);
 }
 
 // Whether the layer before the shuffle takes the one behind it in.

@@ -12,11 +12,6 @@ namespace {
 
 using Place = PlanTensor::Place;
 
-template <class T> void store(Tensor& t, size_t i, const Number& n) {
-  t.mutable_data<T>()[i] =
-      static_cast<T>(n.is_float ? static_cast<double>(n.real) : static_cast<double>(n.integer));
-}
-
 // A number as an element of an integer tensor: integers wrap as casts do, reals are truncated.
 template <class T> T whole(const PlanTensor& t, const Number& n) {
   using Limits = std::numeric_limits<T>;
@@ -52,10 +47,10 @@ Tensor host_tensor(const PlanTensor& t, const Shape& shape, std::span<const Numb
         out.mutable_data<bool>()[i] = n.as_double() != 0;
         break;
       case DataType::kFLOAT:
-        store<float>(out, i, n);
+        out.mutable_data<float>()[i] = static_cast<float>(n.as_double());
         break;
       case DataType::kHALF:
-        store<Half>(out, i, n);
+        out.mutable_data<Half>()[i] = static_cast<Half>(n.as_double());
         break;
       case DataType::kBF16:
         out.mutable_data<BFloat16>()[i] = BFloat16(static_cast<float>(n.as_double()));

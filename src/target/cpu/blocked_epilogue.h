@@ -24,7 +24,8 @@ std::optional<Bounds> bounds_of(const PointwiseProgram& program);
 class BlockedEpilogue {
  public:
   /// @param inputs those of the layer: operands are from 3 on. `output` lies in blocks of channels,
-  /// or channels last, which counts as one block.
+  /// or channels last, which counts as one block, or in rows, whose elements count as pixels from
+  /// those of block 0 on.
   BlockedEpilogue(const PointwiseProgram& program, std::span<const TensorSpec> inputs,
                   const TensorSpec& output);
 

@@ -13,7 +13,7 @@ namespace {
 
 using nvinfer1::MatrixOperation;
 
-constexpr size_t kBias = 2, kFirstOperand = 3;
+constexpr size_t kBias = 2;
 /// Bytes that a task may copy.
 constexpr int64_t kMostCopied = 16 << 20;
 
@@ -46,7 +46,8 @@ class DirectMatrixMultiply final : public BlockExecution {
                        std::span<const TensorSpec> inputs, const TensorSpec& output)
       : BlockExecution({}, {}, output),
         weights_(weights),
-        product_(product_of(op, inputs, output.shape)) {
+        product_(product_of(op, inputs, output.shape)),
+        epilogue_(op.epilogue, inputs, output) {
     require(
         weights_.bias.count() == padded_maps(product_.columns)
             && weights_.weights.count() == Shape({weights_.bias.count(), product_.depth}).volume(),
@@ -54,7 +55,8 @@ class DirectMatrixMultiply final : public BlockExecution {
     form_.depth = product_.depth;
     form_.step = form_.out_step = direct_loops().lanes;
     form_.out_pixel = product_.columns;
-    take_epilogue(op.epilogue, inputs, output);
+    form_.least = epilogue_.least();
+    form_.most = epilogue_.most();
     split();
   }
 
@@ -62,10 +64,7 @@ class DirectMatrixMultiply final : public BlockExecution {
   void begin(const RunArguments& arguments, float*) override {
     data_ = static_cast<const float*>(arguments.inputs[0]);
     result_ = static_cast<float*>(arguments.outputs[0]);
-    if (rest_ == nullptr) return;
-    operands_[0] = result_;
-    std::copy_n(arguments.inputs.begin() + kFirstOperand, operands_.size() - 1,
-                operands_.begin() + 1);
+    epilogue_.begin(arguments);
   }
 
   // Some columns of some rows. The weights of a panel stay near while rows pass by.
@@ -77,32 +76,19 @@ class DirectMatrixMultiply final : public BlockExecution {
     float* const out = result_ + first * product_.columns;
     for (int64_t v = t.first_vector; v < t.end_vector; v += per_panel) {
       const int64_t next = v + per_panel < t.end_vector ? v + per_panel : tasks_.vector_after(task);
-      direct_loops().run(form_, room, panel(v), width_of(v),
-                         {panel(next), width_of(next) * product_.depth},
-                         weights_.bias.data<float>() + v * lanes,
-                         std::min(per_panel, t.end_vector - v), {rows}, out + v * lanes);
+      direct_loops().run(form_, room, weights_.panel(v * lanes, product_.depth),
+                         weights_.width_of(v * lanes),
+                         {weights_.panel(next * lanes, product_.depth),
+                          weights_.width_of(next * lanes) * product_.depth},
+                         weights_.bias_of(v * lanes), std::min(per_panel, t.end_vector - v), {rows},
+                         out + v * lanes);
     }
-    if (rest_ == nullptr) return;
     const int64_t column = t.first_vector * lanes;
     for (int64_t row = first; row < first + rows; ++row)
-      rest_->run_range(operands_, result_, row * product_.columns + column,
-                       t.end_vector * lanes - column);
+      epilogue_.run(0, row * product_.columns + column, t.end_vector * lanes - column);
   }
 
  private:
-  void take_epilogue(const PointwiseProgram& program, std::span<const TensorSpec> inputs,
-                     const TensorSpec& output) {
-    const auto bounds = bounds_of(program);
-    form_.least = bounds.value_or(Bounds()).least;
-    form_.most = bounds.value_or(Bounds()).most;
-    if (bounds) return;
-    std::vector<TensorSpec> specs = {output};
-    if (inputs.size() > kFirstOperand)
-      specs.insert(specs.end(), inputs.begin() + kFirstOperand, inputs.end());
-    rest_ = prepare_pointwise(program, specs, output);
-    operands_.resize(specs.size());
-  }
-
   void split() {
     const int64_t lanes = direct_loops().lanes;
     // As many rows as the loop holds sums of.
@@ -121,13 +107,6 @@ class DirectMatrixMultiply final : public BlockExecution {
   }
 
   int64_t row_of(int64_t strip) const { return product_.rows * strip / strips_; }
-  // Of the panel of weights from that vector on.
-  const float* panel(int64_t vector) const {
-    return weights_.weights.data<float>() + vector * direct_loops().lanes * product_.depth;
-  }
-  int64_t width_of(int64_t vector) const {
-    return std::min(kDirectPanel, weights_.bias.count() - vector * direct_loops().lanes);
-  }
 
   // In blocks of terms, so that rows are neighbours.
   void take_rows(const float* rows, int64_t count, float* to) const {
@@ -140,12 +119,11 @@ class DirectMatrixMultiply final : public BlockExecution {
 
   DirectWeights weights_;
   Product product_;
+  BlockedEpilogue epilogue_;
   DirectForm form_ = {};
   std::vector<int64_t> offsets_;
   DirectTasks tasks_;
   int64_t strips_ = 0, room_rows_ = 0;
-  std::unique_ptr<PointwiseLoop> rest_;  // of the epilogue
-  std::vector<const void*> operands_;
   const float* data_ = nullptr;
   float* result_ = nullptr;
 };

@@ -68,6 +68,10 @@ bool adds_to_integers(const IntegerConvolution& op);
 /// "AVX-512": what oneDNN makes code for on this machine.
 std::string onednn_instruction_set();
 
+/// The kernel made ready for the tensors of a request, in the layouts that it wants. Throws Error
+/// when they do not fit it.
+std::unique_ptr<Execution> prepare_for(const KernelRequest& request, const Kernel& kernel);
+
 /// Whether all tensors that are there have this type.
 bool all_of_type(const KernelRequest& request, DataType type);
 

@@ -266,11 +266,7 @@ Offer offer_pointwise(const KernelRequest& request) {
   }
   auto kernel = std::make_unique<PointwiseKernel>(request, layout.value_or(Layout::kLinear));
   try {
-    std::vector<TensorSpec> inputs(request.inputs.begin(), request.inputs.end());
-    for (size_t i = 0; i < inputs.size(); ++i) inputs[i].layout = kernel->input_layouts[i];
-    std::vector<TensorSpec> outputs = {request.outputs[0]};
-    outputs[0].layout = kernel->output_layouts[0];
-    kernel->prepare(inputs, outputs);
+    prepare_for(request, *kernel);  // what does not fit is refused
   } catch (const Error& e) {
     return e.what();
   }

@@ -203,12 +203,8 @@ Offer offer_direct_convolution(const KernelRequest& request) {
   lie_in(direct_layout(), *kernel, request);
   if (request.inputs[0].shape[1] <= kFewChannels) kernel->input_layouts[0] = Layout::kLinear;
   if (request.stored != nullptr) return kernel;
-  std::vector<TensorSpec> inputs(request.inputs.begin(), request.inputs.end());
-  TensorSpec output = request.outputs[0];
-  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].layout = kernel->input_layouts[i];
-  output.layout = direct_layout();
   try {
-    const auto execution = kernel->prepare(inputs, {&output, 1});  // what does not fit is refused
+    const auto execution = prepare_for(request, *kernel);  // what does not fit is refused
     if (execution->scratch_bytes() > kMostCopied * static_cast<size_t>(thread_count()))
       return "windows reach too far over too many channels";
   } catch (const Error& e) {

@@ -18,8 +18,7 @@ class DirectDeconvolution final : public BlockExecution {
   DirectDeconvolution(const Deconvolution& op, const DirectWeights& weights,
                       std::span<const TensorSpec> inputs, const TensorSpec& output)
       : BlockExecution({}, {}, output),
-        weights_(weights.weights),
-        bias_(weights.bias),
+        weights_(weights),
         epilogue_(op.epilogue, inputs, output),
         down_(op.kernel[0]),
         right_(op.kernel[1]) {
@@ -36,8 +35,9 @@ class DirectDeconvolution final : public BlockExecution {
     height_ = data[2];
     width_ = data[3];
     vectors_ = units(result[1], direct_loops().lanes);
-    require(bias_.count() == padded_maps(result[1])
-                && weights_.count() == Shape({bias_.count(), channels_, down_, right_}).volume(),
+    const int64_t maps = padded_maps(result[1]);
+    require(weights_.bias.count() == maps
+                && weights_.weights.count() == Shape({maps, channels_, down_, right_}).volume(),
             "the packed weights do not fit {} channels and {} maps", channels_, result[1]);
     const int64_t lanes = direct_loops().lanes, plane = height_ * width_;
     for (int64_t c = 0; c < channels_; ++c)
@@ -68,9 +68,10 @@ class DirectDeconvolution final : public BlockExecution {
   void split(int64_t images) {
     tasks_ = DirectTasks(
         {images, height_, width_, width_ * channels_, vectors_, channels_ * down_ * right_});
-    set_tasks(
-        tasks_.count(),
-        static_cast<double>(images * height_ * width_) * static_cast<double>(weights_.count()), 0);
+    set_tasks(tasks_.count(),
+              static_cast<double>(images * height_ * width_)
+                  * static_cast<double>(weights_.weights.count()),
+              0);
   }
 
   // Blocks of the result are counted through all images.
@@ -78,22 +79,24 @@ class DirectDeconvolution final : public BlockExecution {
     const int64_t lanes = direct_loops().lanes, map = vector * lanes;
     const int64_t pixels = width_ * right_;  // of a row of the result
     const float* in = data_ + (image * units(channels_, lanes) * height_ + row) * width_ * lanes;
-    const float* const first = weights_.data<float>() + map * channels_;
+    const float* const first = weights_.panel(map, channels_);
     float* out =
         result_ + (image * vectors_ + vector) * form_.out_step + row * down_ * pixels * lanes;
-    const int64_t width = std::min(kDirectPanel, bias_.count() - map), places = down_ * right_;
+    const int64_t width = weights_.width_of(map), places = down_ * right_;
     for (int64_t place = 0; place < places; ++place) {
-      const auto weights_of = [&](int64_t p) { return first + p * bias_.count() * channels_; };
+      const auto weights_of = [&](int64_t p) {
+        return first + p * weights_.bias.count() * channels_;
+      };
       const float *const weights = weights_of(place), *next = weights_of((place + 1) % places);
       direct_loops().run(form_, in, weights, width, {next, width * channels_},
-                         bias_.data<float>() + map, vectors, {width_},
+                         weights_.bias_of(map), vectors, {width_},
                          out + (place / right_ * pixels + place % right_) * lanes);
     }
     for (int64_t v = vector; v < vector + vectors; ++v)
       epilogue_.run(image * vectors_ + v, row * down_ * pixels, down_ * pixels);
   }
 
-  Tensor weights_, bias_;
+  DirectWeights weights_;
   BlockedEpilogue epilogue_;
   int64_t down_, right_;  // pixels of the result for each of the data
   DirectForm form_;

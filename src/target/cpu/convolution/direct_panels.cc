@@ -10,8 +10,6 @@ namespace tenon::cpu {
 namespace {
 
 constexpr size_t kBias = 2;
-/// So that one that was held up is not waited for.
-constexpr int64_t kTasksPerThread = 4;
 /// Products that take as long as reading a float from a cache that threads share.
 constexpr double kProductsPerRead = 4;
 
@@ -82,12 +80,11 @@ std::variant<DirectWeights, std::string> convolution_weights(const Convolution& 
 DirectProduct::DirectProduct(const DirectWeights& weights, int64_t depth,
                              const PointwiseProgram& epilogue, std::span<const TensorSpec> inputs,
                              const TensorSpec& output)
-    : weights_(weights.weights),
-      bias_(weights.bias),
+    : weights_(weights),
       epilogue_(epilogue, inputs, output),
       vectors_(units(output.shape[1], direct_loops().lanes)) {
-  require(weights_.count() == Shape({bias_.count(), depth}).volume()
-              && bias_.count() == padded_maps(output.shape[1]),
+  const int64_t maps = padded_maps(output.shape[1]);
+  require(weights.weights.count() == Shape({maps, depth}).volume() && weights.bias.count() == maps,
           "the packed weights do not fit {} elements of a window and {} maps", depth,
           output.shape[1]);
   require(output.layout == direct_layout(), "the result must lie in blocks of {} channels",
@@ -132,10 +129,9 @@ void DirectProduct::run(const float* in, const DirectStrips& strips, int64_t fir
       const int64_t first = strips.first + strip * strips.length, left = strips.end - first;
       rows = pairs && left >= 2 * strips.length ? 2 : 1;
       const int64_t pixels = std::min(strips.length, left);
-      direct_loops().run(form_, in + strip * strips.step,
-                         weights_.data<float>() + map * form_.depth, width_of(map),
-                         next_weights(next, strip, strip + rows, count), bias_.data<float>() + map,
-                         vectors, {pixels, rows, strips.step},
+      direct_loops().run(form_, in + strip * strips.step, weights_.panel(map, form_.depth),
+                         weights_.width_of(map), next_weights(next, strip, strip + rows, count),
+                         weights_.bias_of(map), vectors, {pixels, rows, strips.step},
                          result_ + (block + v) * form_.out_step + first * form_.out_pixel);
       for (int64_t w = v; w < v + vectors; ++w) finish(strips.image, w, first, rows * pixels);
     }
@@ -148,23 +144,18 @@ void DirectProduct::finish(int64_t image, int64_t vector, int64_t first, int64_t
   for (int64_t i = first; i < first + pixels; ++i) epilogue_.run(i * vectors_ + vector, 0, 1);
 }
 
-// Of the panel of weights from that map on.
-int64_t DirectProduct::width_of(int64_t map) const {
-  return std::min(kDirectPanel, bias_.count() - map);
-}
-
 // The part of a panel for strips [first, last) of so many.
 NextWeights DirectProduct::next_weights(int64_t vector, int64_t first, int64_t last,
                                         int64_t strips) const {
-  const int64_t map = vector * direct_loops().lanes, all = width_of(map) * form_.depth;
+  const int64_t map = vector * direct_loops().lanes, all = weights_.width_of(map) * form_.depth;
   const int64_t begin = all * first / strips, end = all * last / strips;
-  return {weights_.data<float>() + map * form_.depth + begin, end - begin};
+  return {weights_.panel(map, form_.depth) + begin, end - begin};
 }
 
 DirectTasks::DirectTasks(const DirectWork& w)
     : images_(w.images), strips_(w.strips), vectors_(w.vectors) {
   if (w.images < 1 || w.strips < 1) return;
-  const int64_t threads = thread_count(), wanted = threads > 1 ? kTasksPerThread * threads : 1;
+  const int64_t threads = thread_count(), wanted = enough_tasks();
   const int64_t panels = units(w.vectors * direct_loops().lanes, kDirectPanel);
   const int64_t most =
       std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(w.floats, 1), 1, w.strips);

@@ -1,8 +1,10 @@
 // Weights, layout, kernel and tasks of our direct convolution and deconvolution.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
+#include "base/parallel.h"
 #include "ops/convolution.h"
 #include "target/cpu/blocked_epilogue.h"
 #include "target/cpu/blocks.h"
@@ -38,6 +40,14 @@ inline Layout direct_layout() {
 /// As padded_maps() says, in write_panels()'s order.
 struct DirectWeights {
   Tensor weights, bias;
+
+  /// Of the panel from that map on, where a map has so many weights: where it begins, the maps
+  /// that it has weights for, and their bias.
+  const float* panel(int64_t map, int64_t depth) const {
+    return weights.data<float>() + map * depth;
+  }
+  int64_t width_of(int64_t map) const { return std::min(kDirectPanel, bias.count() - map); }
+  const float* bias_of(int64_t map) const { return bias.data<float>() + map; }
 };
 /// What a plan stored; whether it fits is for the execution to say. Throws Error when it is no
 /// weights and bias.
@@ -73,7 +83,7 @@ class DirectProduct {
   /// Elements under a window.
   int64_t depth() const { return form_.depth; }
   /// Multiplications for each pixel.
-  double work() const { return static_cast<double>(weights_.count()); }
+  double work() const { return static_cast<double>(weights_.weights.count()); }
 
   /// Where the elements under a window are, from its first, and how far away the next window is.
   void set_windows(std::vector<int64_t> offsets, int64_t step);
@@ -88,10 +98,9 @@ class DirectProduct {
 
  private:
   void finish(int64_t image, int64_t vector, int64_t first, int64_t pixels) const;
-  int64_t width_of(int64_t map) const;
   NextWeights next_weights(int64_t vector, int64_t first, int64_t last, int64_t strips) const;
 
-  Tensor weights_, bias_;
+  DirectWeights weights_;
   BlockedEpilogue epilogue_;
   std::vector<int64_t> offsets_;
   DirectForm form_ = {};
@@ -114,6 +123,12 @@ template <class Layer, class E> class DirectKernel final : public Kernel {
  private:
   Layer op_;
 };
+
+/// Tasks that let no thread wait for one that was held up.
+inline int64_t enough_tasks() {
+  constexpr int64_t kTasksPerThread = 4;
+  return thread_count() > 1 ? kTasksPerThread * thread_count() : 1;
+}
 
 /// What is divided into tasks.
 struct DirectWork {

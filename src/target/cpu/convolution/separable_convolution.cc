@@ -72,8 +72,7 @@ class SeparableExecution final : public BlockExecution {
     const int64_t lanes = vectors_.lanes(), floats = vectors_.blocks() * lanes * form_.pixels;
     rows_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1,
                                 std::max<int64_t>(height_, 1));
-    const int64_t wanted = thread_count() > 1 ? 4 * thread_count() : 1;
-    while (rows_ > 1 && images * units(height_, rows_) < wanted) rows_ = (rows_ + 1) / 2;
+    while (rows_ > 1 && images * units(height_, rows_) < enough_tasks()) rows_ = (rows_ + 1) / 2;
     parts_ = units(height_, rows_);
     std::vector<int64_t> offsets;
     for (int64_t c = 0; c < vectors_.channels; ++c)
@@ -147,11 +146,7 @@ Offer offer_separable_convolution(const KernelRequest& request) {
   }
   if (is_stored) return kernel;
   try {
-    std::vector<TensorSpec> inputs(request.inputs.begin(), request.inputs.end());
-    for (size_t i = 0; i < inputs.size(); ++i) inputs[i].layout = kernel->input_layouts[i];
-    TensorSpec output = request.outputs[0];
-    output.layout = layout;
-    kernel->prepare(inputs, {&output, 1});  // what does not fit is refused
+    prepare_for(request, *kernel);  // what does not fit is refused
   } catch (const Error& e) {
     return e.what();
   }

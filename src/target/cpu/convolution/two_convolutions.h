@@ -16,8 +16,6 @@ class TwoConvolutions {
   /// @pre refusal(request) is empty, and the request outlives this.
   explicit TwoConvolutions(const KernelRequest& request);
 
-  /// What lies between the layers, in rows.
-  const TensorSpec& between() const { return between_; }
   /// For the first layer, whose result lies in that layout when `stored` is set.
   KernelRequest first(Layout between, const StoredKernel* stored);
   /// For the second, with data in that layout.
