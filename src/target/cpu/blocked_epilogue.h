@@ -19,18 +19,24 @@ struct Bounds {
 /// Those of no program, a ReLU or a clip; nothing for others.
 std::optional<Bounds> bounds_of(const PointwiseProgram& program);
 
-/// A loop keeps its results within bounds; whatever else is computed for each part of the result
-/// just after it was written.
+/// What a loop does itself: it keeps its results within bounds, and may add a tensor that lies as
+/// they do before.
+enum class LoopDoes { kBounds, kSumAndBounds };
+
+/// A loop does some of it; whatever else is computed for each part of the result just after it was
+/// written.
 class BlockedEpilogue {
  public:
   /// @param inputs those of the layer: operands are from 3 on. `output` lies in blocks of channels,
   /// or channels last, which counts as one block, or in rows, whose elements count as pixels from
   /// those of block 0 on.
   BlockedEpilogue(const PointwiseProgram& program, std::span<const TensorSpec> inputs,
-                  const TensorSpec& output);
+                  const TensorSpec& output, LoopDoes does = LoopDoes::kBounds);
 
   float least() const { return bounds_.least; }
   float most() const { return bounds_.most; }
+  /// What the loop adds in the run that is under way; null for nothing.
+  const float* addend() const { return addend_; }
   /// Whether there is more to compute than that.
   bool has_rest() const { return rest_ != nullptr; }
   /// Before the parts of a run.
@@ -40,7 +46,12 @@ class BlockedEpilogue {
   void run(int64_t block, int64_t first, int64_t pixels) const;
 
  private:
+  bool loop_takes(const PointwiseProgram& program, std::span<const TensorSpec> inputs,
+                  const TensorSpec& output, LoopDoes does);
+
   Bounds bounds_;
+  size_t added_ = 0;  // the input that the loop adds; 0 for none
+  const float* addend_ = nullptr;
   std::unique_ptr<PointwiseLoop> rest_;
   std::vector<const void*> inputs_;
   float* result_ = nullptr;

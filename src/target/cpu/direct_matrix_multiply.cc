@@ -47,7 +47,7 @@ class DirectMatrixMultiply final : public BlockExecution {
       : BlockExecution({}, {}, output),
         weights_(weights),
         product_(product_of(op, inputs, output.shape)),
-        epilogue_(op.epilogue, inputs, output) {
+        epilogue_(op.epilogue, inputs, output, LoopDoes::kSumAndBounds) {
     require(
         weights_.bias.count() == padded_maps(product_.columns)
             && weights_.weights.count() == Shape({weights_.bias.count(), product_.depth}).volume(),
@@ -65,6 +65,8 @@ class DirectMatrixMultiply final : public BlockExecution {
     data_ = static_cast<const float*>(arguments.inputs[0]);
     result_ = static_cast<float*>(arguments.outputs[0]);
     epilogue_.begin(arguments);
+    form_.addend = epilogue_.addend();
+    form_.result = result_;
   }
 
   // Some columns of some rows. The weights of a panel stay near while rows pass by.

@@ -69,9 +69,15 @@ TEST_P(DirectMatrixMultiplyTest, ComputesEpilogues) {
   with_program(
       {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kLEAKY_RELU, 2, 0.1f)},
       {result});
+  with_program({binary(ElementWiseOperation::kSUM, 1, 0)}, {result});
+  with_program({binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)},
+               {result});
+  with_program({binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 0)},
+               {result});
   Shape row = Shape::filled(result.rank(), 1);
   row[row.rank() - 1] = result.back();
-  with_program({binary(ElementWiseOperation::kPROD, 0, 1)}, {row});
+  for (const auto operation : {ElementWiseOperation::kPROD, ElementWiseOperation::kSUM})
+    with_program({binary(operation, 0, 1)}, {row});
 }
 
 TEST(DirectMatrixMultiplyTest, RunsAtOtherShapes) {

@@ -133,7 +133,7 @@ class DirectExecution final : public BlockExecution {
         for (int64_t x = 0; x < horizontal_.kernel; ++x)
           offsets.push_back(c / lanes_ * group + y * vertical_.dilation * row
                             + x * horizontal_.dilation * lanes_ + c % lanes_);
-    product_.set_windows(std::move(offsets), horizontal_.stride * lanes_);
+    product_.set_windows(std::move(offsets), horizontal_.stride * lanes_, !pads_);
   }
 
   // The rows that a task reads, from `top` on: channel or block of channels, row, column.

@@ -103,23 +103,26 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"blocks_without_rows", sliding(16, {2, 2}, {1, 1}, {1, 1}), {1, 16, 0, 4}}),
     [](const auto& i) { return i.param.name; });
 
-// Against sums of doubles.
-void check_loops(const DirectKernels& loops, int64_t step, const DirectPixels& pixels) {
+// Against sums of doubles. `adds`: whether a tensor is added to the results.
+void check_loops(const DirectKernels& loops, int64_t step, const DirectPixels& pixels, bool adds) {
   const int64_t lanes = loops.lanes, vectors = 3, width = vectors * lanes, depth = 21;
   const int64_t all = pixels.rows * pixels.count;
   const Tensor in = random_tensor({depth + pixels.rows * pixels.row_step + pixels.count * step}, 1);
   const Tensor weights = random_tensor({depth, width}, 2), bias = random_tensor({width}, 3);
   std::vector<int64_t> offsets;
   for (int64_t k = 0; k < depth; ++k) offsets.push_back((k * 5) % depth);
-  const DirectForm form{offsets.data(), depth, step, all * lanes, lanes, -0.75f, 1.5f};
   Tensor out(DataType::kFLOAT, {vectors, all, lanes}), expected(DataType::kFLOAT, out.shape());
+  const Tensor addend = random_tensor(out.shape(), 4);
+  DirectForm form{offsets.data(), depth, step, all * lanes, lanes, -0.75f, 1.5f};
+  if (adds) form.addend = addend.data<float>();
+  form.result = out.data<float>();
   loops.run(form, in.data<float>(), weights.data<float>(), width,
             {weights.data<float>(), weights.count()}, bias.data<float>(), vectors, pixels,
             out.mutable_data<float>());
   for_each_index(out.shape(), [&](int64_t i, const Shape& at) {
     const int64_t map = at[0] * lanes + at[2];
     const int64_t first = at[1] / pixels.count * pixels.row_step + at[1] % pixels.count * step;
-    double sum = double{bias.data<float>()[map]};
+    double sum = double{bias.data<float>()[map]} + (adds ? double{addend.data<float>()[i]} : 0);
     for (int64_t k = 0; k < depth; ++k)
       sum += double{in.data<float>()[offsets[static_cast<size_t>(k)] + first]}
              * double{weights.data<float>()[k * width + map]};
@@ -131,11 +134,13 @@ void check_loops(const DirectKernels& loops, int64_t step, const DirectPixels& p
 TEST(DirectConvolutionTest, AllInstructionSetsAgree) {
   for (const SimdKernels* kernels : {&baseline::kKernels, &simd_kernels()}) {
     const DirectKernels& loops = kernels->direct;
-    for (const int64_t step : {1, 2, 7, loops.lanes, 2 * loops.lanes}) {
-      check_loops(loops, step, {31});
-      for (int64_t count = 1; count <= loops.short_row; ++count)
-        check_loops(loops, step, {count, 2, 10 * loops.lanes});
-    }
+    for (const int64_t step : {1, 2, 7, loops.lanes, 2 * loops.lanes})
+      for (const bool is_far : {false, true})
+        for (const bool adds : {false, true}) {
+          check_loops(loops, step, {31, 1, 0, is_far}, adds);
+          for (int64_t count = 1; count <= loops.short_row; ++count)
+            check_loops(loops, step, {count, 2, 10 * loops.lanes, is_far}, adds);
+        }
   }
 }
 
@@ -180,6 +185,28 @@ INSTANTIATE_TEST_SUITE_P(
              {},
              {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)}},
             {{2, 21, 9, 13}}},
+        EpilogueCase{"sum", {2, {}, {binary(ElementWiseOperation::kSUM, 1, 0)}}, {{2, 21, 9, 13}}},
+        EpilogueCase{
+            "sum_unused",
+            {2,
+             {},
+             {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 0)}},
+            {{2, 21, 9, 13}}},
+        EpilogueCase{
+            "sum_of_two",
+            {3,
+             {},
+             {binary(ElementWiseOperation::kSUM, 0, 2), binary(ElementWiseOperation::kSUM, 1, 3)}},
+            {{2, 21, 9, 13}, {2, 21, 9, 13}}},
+        EpilogueCase{
+            "sum_with_one_image",
+            {2,
+             {},
+             {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)}},
+            {{1, 21, 9, 13}}},
+        EpilogueCase{"twice", {1, {}, {binary(ElementWiseOperation::kSUM, 0, 0)}}, {}},
+        EpilogueCase{
+            "sum_with_a_constant", {1, {3.5f}, {binary(ElementWiseOperation::kSUM, 0, 1)}}, {}},
         EpilogueCase{
             "constant_and_channels",
             {2,
@@ -190,11 +217,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(DirectConvolutionTest, PixelsOfImagesWithEpilogue) {
   Convolution op = sliding(21, {3, 1}, {1, 1}, {1, 0});
-  op.epilogue = {
-      2, {}, {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kSIGMOID, 2)}};
-  LayerTest test(op, {data({19, 40, 1, 1}, 1), constant(weights_of(op, 40)), constant({21}, 3),
-                      data({19, 21, 1, 1}, 11)});
-  check(test, kName, 2e-6);
+  for (const auto type : {ActivationType::kSIGMOID, ActivationType::kRELU}) {
+    op.epilogue = {2, {}, {binary(ElementWiseOperation::kSUM, 0, 1), activation(type, 2)}};
+    LayerTest test(op, {data({19, 40, 1, 1}, 1), constant(weights_of(op, 40)), constant({21}, 3),
+                        data({19, 21, 1, 1}, 11)});
+    check(test, kName, 2e-6);
+  }
 }
 
 TEST(DirectConvolutionTest, OtherShapesWithTheSameKernel) {

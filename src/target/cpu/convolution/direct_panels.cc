@@ -81,7 +81,7 @@ DirectProduct::DirectProduct(const DirectWeights& weights, int64_t depth,
                              const PointwiseProgram& epilogue, std::span<const TensorSpec> inputs,
                              const TensorSpec& output)
     : weights_(weights),
-      epilogue_(epilogue, inputs, output),
+      epilogue_(epilogue, inputs, output, LoopDoes::kSumAndBounds),
       vectors_(units(output.shape[1], direct_loops().lanes)) {
   const int64_t maps = padded_maps(output.shape[1]);
   require(weights.weights.count() == Shape({maps, depth}).volume() && weights.bias.count() == maps,
@@ -96,7 +96,8 @@ DirectProduct::DirectProduct(const DirectWeights& weights, int64_t depth,
   form_.most = epilogue_.most();
 }
 
-void DirectProduct::set_windows(std::vector<int64_t> offsets, int64_t step) {
+void DirectProduct::set_windows(std::vector<int64_t> offsets, int64_t step, bool are_far) {
+  are_far_ = are_far;
   offsets_ = std::move(offsets);
   form_.offsets = offsets_.data();
   form_.step = step;
@@ -112,6 +113,8 @@ void DirectProduct::take_images_as_pixels(int64_t step) {
 void DirectProduct::begin(const RunArguments& arguments) {
   result_ = static_cast<float*>(arguments.outputs[0]);
   epilogue_.begin(arguments);
+  form_.addend = epilogue_.addend();
+  form_.result = result_;
 }
 
 void DirectProduct::run(const float* in, const DirectStrips& strips, int64_t first_vector,
@@ -131,7 +134,8 @@ void DirectProduct::run(const float* in, const DirectStrips& strips, int64_t fir
       const int64_t pixels = std::min(strips.length, left);
       direct_loops().run(form_, in + strip * strips.step, weights_.panel(map, form_.depth),
                          weights_.width_of(map), next_weights(next, strip, strip + rows, count),
-                         weights_.bias_of(map), vectors, {pixels, rows, strips.step},
+                         weights_.bias_of(map), vectors,
+                         {pixels, rows, strips.step, are_far_ && v == first_vector},
                          result_ + (block + v) * form_.out_step + first * form_.out_pixel);
       for (int64_t w = v; w < v + vectors; ++w) finish(strips.image, w, first, rows * pixels);
     }

@@ -86,7 +86,8 @@ class DirectProduct {
   double work() const { return static_cast<double>(weights_.weights.count()); }
 
   /// Where the elements under a window are, from its first, and how far away the next window is.
-  void set_windows(std::vector<int64_t> offsets, int64_t step);
+  /// `are_far`: the data may be in no cache, and windows are pixels of blocks of channels.
+  void set_windows(std::vector<int64_t> offsets, int64_t step, bool are_far);
   /// Results are single pixels, and the windows of images lie so far apart: strips are of images.
   void take_images_as_pixels(int64_t step);
   /// Before the tasks of a run.
@@ -105,7 +106,7 @@ class DirectProduct {
   std::vector<int64_t> offsets_;
   DirectForm form_ = {};
   int64_t vectors_;
-  bool images_are_pixels_ = false;
+  bool images_are_pixels_ = false, are_far_ = false;
   float* result_ = nullptr;
 };
 

@@ -77,7 +77,7 @@ class SeparableExecution final : public BlockExecution {
     std::vector<int64_t> offsets;
     for (int64_t c = 0; c < vectors_.channels; ++c)
       offsets.push_back(c / lanes * rows_ * form_.pixels * lanes + c % lanes);
-    product_.set_windows(std::move(offsets), lanes);
+    product_.set_windows(std::move(offsets), lanes, false);
     const auto pixels = static_cast<double>(images * height_ * form_.pixels);
     set_tasks(form_.pixels == 0 ? 0 : images * parts_, pixels * product_.work(), rows_ * floats);
   }

@@ -20,16 +20,26 @@ constexpr int kDirectLanes = 8, kDirectPixels = 6;
 #endif
 /// Weights are fetched that many elements of a window ahead.
 constexpr int64_t kDirectAhead = 16;
+/// And data, so many elements of a window ahead, where they may be far away.
+constexpr int64_t kDirectSoon = 2 * kDirectLanes;
 constexpr int kBeyondFirstLevel = 2;  // locality that leaves them out of the first-level cache
 typedef float DirectLanes __attribute__((vector_size(kDirectLanes * 4), aligned(4), may_alias));
 
 // Neighbouring results of V vectors of maps, P of each of R rows. A Step of 0 is the form's.
-template <int R, int P, int V, int Step>
+template <int R, int P, int V, int Step, bool IsFar = false>
 void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, const float* weights,
                    int64_t width, const float* next, int64_t next_step, const float* bias,
                    float* out) {
   DirectLanes sum[V][R * P];
   const int64_t step = Step > 0 ? Step : form.step;
+  const float* const addend = form.addend == nullptr ? nullptr : form.addend + (out - form.result);
+  if (addend != nullptr) {
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v)
+#pragma GCC unroll 16
+      for (int p = 0; p < R * P; ++p)
+        __builtin_prefetch(addend + v * form.out_step + p * form.out_pixel);
+  }
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v) {
     const DirectLanes b = *reinterpret_cast<const DirectLanes*>(bias + v * kDirectLanes);
@@ -39,6 +49,11 @@ void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, co
   for (int64_t k = 0; k < form.depth; ++k, weights += width, next += next_step) {
     __builtin_prefetch(next, 0, kBeyondFirstLevel);
     const float* from = in + form.offsets[k];
+    if constexpr (IsFar) {
+      // Elements of a vector lie together: a row of it for each of them.
+      const int64_t soon = k + kDirectSoon < form.depth ? k + kDirectSoon : k;
+      __builtin_prefetch(in + form.offsets[soon] + k % kDirectLanes * Step);
+    }
     DirectLanes w[V];
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) {
@@ -51,6 +66,14 @@ void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, co
 #pragma GCC unroll 2
       for (int v = 0; v < V; ++v) sum[v][p] += x * w[v];
     }
+  }
+  if (addend != nullptr) {
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v)
+#pragma GCC unroll 16
+      for (int p = 0; p < R * P; ++p)
+        sum[v][p] +=
+            *reinterpret_cast<const DirectLanes*>(addend + v * form.out_step + p * form.out_pixel);
   }
   const DirectLanes least = DirectLanes{} + form.least, most = DirectLanes{} + form.most;
 #pragma GCC unroll 2
@@ -74,10 +97,10 @@ struct DirectTask {
 };
 
 // All results of V vectors, in blocks of nearly the same number.
-template <int V, int Step, int... P>
+template <int V, int Step, bool IsFar, int... P>
 void direct_row(std::integer_sequence<int, P...>, const DirectForm& form, const DirectTask& t) {
   static constexpr decltype(&direct_pixels<1, 1, V, Step>) blocks[] = {
-      direct_pixels<1, P + 1, V, Step>...};
+      direct_pixels<1, P + 1, V, Step, IsFar>...};
   const int64_t pixels = t.pixels.count;
   const int64_t count = (pixels + kDirectPixels - 1) / kDirectPixels;
   const int64_t windows = count * form.depth;
@@ -91,31 +114,36 @@ void direct_row(std::integer_sequence<int, P...>, const DirectForm& form, const 
 }
 
 // The same of two rows, which one block holds.
-template <int V, int Step, int... P>
+template <int V, int Step, bool IsFar, int... P>
 void direct_rows(std::integer_sequence<int, P...>, const DirectForm& form, const DirectTask& t) {
   static constexpr decltype(&direct_pixels<2, 1, V, Step>) blocks[] = {
-      direct_pixels<2, P + 1, V, Step>...};
+      direct_pixels<2, P + 1, V, Step, IsFar>...};
   if (t.pixels.count < 1) return;
   const int64_t next_step = form.depth > 0 ? (t.next.count + form.depth - 1) / form.depth : 0;
   blocks[t.pixels.count - 1](form, t.in, t.pixels.row_step, t.weights, t.width, t.next.first,
                              next_step, t.bias, t.out);
 }
 
-template <int V, int Step> void direct_vectors(const DirectForm& form, const DirectTask& t) {
+template <int V, int Step, bool IsFar>
+void direct_vectors(const DirectForm& form, const DirectTask& t) {
   if (t.pixels.rows == 2)
-    direct_rows<V, Step>(std::make_integer_sequence<int, kDirectPixels / 2>(), form, t);
+    direct_rows<V, Step, IsFar>(std::make_integer_sequence<int, kDirectPixels / 2>(), form, t);
   else
-    direct_row<V, Step>(std::make_integer_sequence<int, kDirectPixels>(), form, t);
+    direct_row<V, Step, IsFar>(std::make_integer_sequence<int, kDirectPixels>(), form, t);
 }
 
 template <int Step> void direct_strip(const DirectForm& form, DirectTask t, int64_t vectors) {
+  constexpr bool kCanFetch = Step == kDirectLanes || Step == 2 * kDirectLanes;
+  bool is_far = t.pixels.is_far;
   for (; vectors > 1; vectors -= 2) {
-    direct_vectors<2, Step>(form, t);
+    // What is far away comes nearer with the first vectors.
+    (is_far ? direct_vectors<2, Step, kCanFetch> : direct_vectors<2, Step, false>)(form, t);
+    is_far = false;
     t.weights += 2 * kDirectLanes;
     t.bias += 2 * kDirectLanes;
     t.out += 2 * form.out_step;
   }
-  if (vectors == 1) direct_vectors<1, Step>(form, t);
+  if (vectors == 1) direct_vectors<1, Step, false>(form, t);
 }
 
 void direct(const DirectForm& form, const float* in, const float* weights, int64_t width,

@@ -76,6 +76,8 @@ struct DirectForm {
   int64_t out_step;   // floats of the result from a vector of maps to the next
   int64_t out_pixel;  // and from a pixel to the next
   float least, most;  // of a result
+  /// What is added to the results from `result` on; null for nothing.
+  const float *addend = nullptr, *result = nullptr;
 };
 
 /// Weights that will be multiplied soon.
@@ -89,6 +91,7 @@ struct DirectPixels {
   int64_t count;         // in each row
   int64_t rows = 1;      // two where they are short: DirectKernels::short_row
   int64_t row_step = 0;  // floats of the data from a row to the next
+  bool is_far = false;   // whether the data may be in no cache yet
 };
 
 /// Loops of direct convolution, over vectors of `lanes` maps.
