@@ -21,6 +21,7 @@ using namespace cpu;
 // the next while a plan is built, since which is quicker depends on the shape (decision 0004).
 #ifdef TENON_ONEDNN
 constexpr Candidate kConvolution[] = {
+    {"dot_convolution", offer_dot_convolution, true},        // of few channels less quick
     {"narrow_convolution", offer_narrow_convolution, true},  // oneDNN fills maps up to a vector
     {"line_convolution", offer_line_convolution, true},      // oneDNN multiplies row by row
     {"winograd", offer_winograd, true},  // deep layers of few tiles read many weights

@@ -39,6 +39,7 @@ Offer offer_convolution(const KernelRequest& request);
 /// The same, only for results whose rows are one pixel wide.
 Offer offer_line_convolution(const KernelRequest& request);
 Offer offer_narrow_convolution(const KernelRequest& request);
+Offer offer_dot_convolution(const KernelRequest& request);
 Offer offer_direct_convolution(const KernelRequest& request);
 Offer offer_depthwise_convolution(const KernelRequest& request);
 Offer offer_separable_convolution(const KernelRequest& request);

@@ -21,10 +21,20 @@ void correlate_block(const float* in, const int64_t* offsets, const float* weigh
   Vector sum[R][V] = {};
   for (int64_t t = 0; t < taps; ++t) {
     const float* from = in + offsets[t];
-    Vector x[V];
-    for (int v = 0; v < V; ++v) x[v] = *reinterpret_cast<const Vector*>(from + v * kVectorFloats);
-    for (int r = 0; r < R; ++r)
-      for (int v = 0; v < V; ++v) sum[r][v] += weights[r * weights_step + t] * x[v];
+    // Registers hold the sums, the fewer of weights and elements, and one of the others.
+    if constexpr (R <= V) {
+      Vector w[R];
+      for (int r = 0; r < R; ++r) w[r] = Vector{} + weights[r * weights_step + t];
+      for (int v = 0; v < V; ++v) {
+        const Vector x = *reinterpret_cast<const Vector*>(from + v * kVectorFloats);
+        for (int r = 0; r < R; ++r) sum[r][v] += w[r] * x;
+      }
+    } else {
+      Vector x[V];
+      for (int v = 0; v < V; ++v) x[v] = *reinterpret_cast<const Vector*>(from + v * kVectorFloats);
+      for (int r = 0; r < R; ++r)
+        for (int v = 0; v < V; ++v) sum[r][v] += weights[r * weights_step + t] * x[v];
+    }
   }
   const auto* sums = reinterpret_cast<const float*>(sum);
   for (int r = 0; r < R; ++r) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "target/cpu/simd/hold.h"
 #include "target/cpu/simd/kernels.h"
 
 // All of it is inlined: nothing depends on how vectors are passed.
@@ -23,17 +24,6 @@ typedef float DepthLanes __attribute__((vector_size(kDepthLanes * 4), aligned(4)
 
 inline DepthLanes load_depth_lanes(const float* from) {
   return *reinterpret_cast<const DepthLanes*>(from);
-}
-
-/// A vector that is in a register from here on. Else compilers load it again for each product.
-inline DepthLanes held(const float* from) {
-  DepthLanes x = load_depth_lanes(from);
-#if defined(__AVX512F__)
-  asm("" : "+v"(x));
-#elif defined(__AVX2__)
-  asm("" : "+x"(x));
-#endif
-  return x;
 }
 
 // P neighbouring results, the first window of which begins at `x`. Where windows have W taps in a
@@ -60,7 +50,8 @@ void depthwise_pixels(const DepthwiseForm& form, const float* in, const float* w
 #pragma GCC unroll 32
       for (int i = 0; i < (P - 1) * S + W; ++i, from += step) {
         if (!kInside && static_cast<uint64_t>(x + i) >= width) continue;
-        const DepthLanes element = held(from);
+        DepthLanes element = load_depth_lanes(from);
+        hold(element);
 #pragma GCC unroll 8
         for (int p = 0; p < P; ++p)
           if (i >= p * S && i < p * S + W) sum[p] += element * w[i - p * S];

@@ -106,6 +106,27 @@ struct DirectKernels {
               const DirectPixels& pixels, float* out);
 };
 
+/// How windows lie over data in blocks of `DotKernels::lanes` channels.
+struct DotForm {
+  const int64_t* offsets;  // of the vectors under a window, from its first
+  int64_t taps;            // vectors under a window
+  int64_t step;            // floats from a window to the next
+  int64_t out_step;        // floats of the result from a map to the next
+  float least, most;       // of a result
+};
+
+/// Loops of convolution with few maps: vectors of channels are multiplied, and their lanes summed.
+struct DotKernels {
+  int lanes;       // of Layout::kBlocked8 or kBlocked16
+  int64_t maps;    // whose weights lie together
+  int64_t pixels;  // of a block
+  /// Neighbouring results, one after the other: bias and the sums of the products. Weights: group
+  /// of `maps` maps, of which the last may have fewer, tap, map, lane. Reads the windows of whole
+  /// blocks.
+  void (*run)(const DotForm& form, const float* in, const float* weights, const float* bias,
+              int64_t maps, int64_t pixels, float* out);
+};
+
 struct SimdKernels {
   const char* instruction_set;
   /// By UnaryOperation, ActivationType and ElementWiseOperation; null where there is no fast form.
@@ -161,6 +182,7 @@ struct SimdKernels {
   WinogradKernels winograd;
   DepthwiseKernels depthwise;
   DirectKernels direct;
+  DotKernels dot;
   /// Multiply-adds of registers, which measure_peaks() times; the result means nothing.
   struct {
     int64_t operations_per_round;

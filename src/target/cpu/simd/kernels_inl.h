@@ -2,6 +2,7 @@
 #include "target/cpu/simd/correlate.h"
 #include "target/cpu/simd/depthwise.h"
 #include "target/cpu/simd/direct.h"
+#include "target/cpu/simd/dot.h"
 #include "target/cpu/simd/kernels.h"
 #include "target/cpu/simd/multiply_add.h"
 #include "target/cpu/simd/product.h"
@@ -199,6 +200,7 @@ const SimdKernels kKernels = {
     kWinograd,
     kDepthwise,
     kDirect,
+    kDot,
     {2 * kChains * kVectorFloats, chains_of_multiply_adds}};
 
 }  // namespace TENON_SIMD_NAMESPACE

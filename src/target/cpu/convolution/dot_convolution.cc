@@ -1,0 +1,221 @@
+// Convolution of few maps over data in blocks of channels: vectors of channels are multiplied where
+// they lie, and their lanes summed at the end, so that no map is filled up to a vector. Only windows
+// that reach into the padding, and the last of a row, are copied.
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "target/cpu/convolution/block_convolution.h"
+#include "target/cpu/convolution/direct_panels.h"
+
+namespace tenon::cpu {
+namespace {
+
+/// Beyond that vectors of maps are fuller.
+constexpr int64_t kFewMaps = 12;
+/// Windows of a wider reach, or further apart, may not fit memory when they are copied.
+constexpr int64_t kMostReach = 1024;
+/// Bytes that a task may copy, when there is a choice of kernels.
+constexpr size_t kMostCopied = 16 << 20;
+
+const DotKernels& dot_loops() {
+  return simd_kernels().dot;
+}
+
+class DotExecution final : public BlockExecution {
+ public:
+  DotExecution(const Convolution& op, const DirectWeights& weights,
+               std::span<const TensorSpec> inputs, const TensorSpec& output)
+      : BlockExecution({}, {}, output), weights_(weights), epilogue_(op.epilogue, inputs, output) {
+    const Shape &data = inputs[0].shape, &result = output.shape;
+    const auto windows = convolution_windows(op, inputs, result);
+    vertical_ = windows[0];
+    horizontal_ = windows[1];
+    for (const Window& w : windows)
+      require(std::max({w.reach(), w.pre, w.stride}) <= kMostReach,
+              "only windows, strides and padding of up to {} elements are supported", kMostReach);
+    require(inputs[0].layout == direct_layout() && output.layout == Layout::kLinear,
+            "data must lie in blocks of {} channels, and the result in rows", dot_loops().lanes);
+    maps_ = op.output_maps;
+    groups_ = units(data[1], dot_loops().lanes);
+    const int64_t taps = groups_ * op.kernel.volume();
+    require(weights.bias.count() == maps_
+                && weights.weights.count() == Shape({maps_, taps, dot_loops().lanes}).volume(),
+            "the packed weights do not fit {} vectors under a window and {} maps", taps, maps_);
+    in_height_ = data[2];
+    in_width_ = data[3];
+    height_ = result[2];
+    width_ = result[3];
+    copied_width_ = (dot_loops().pixels - 1) * horizontal_.stride + horizontal_.reach();
+    offsets_ = offsets_of(in_height_, in_width_, vertical_.dilation);
+    copied_offsets_ = offsets_of(vertical_.kernel, copied_width_, 1);
+    form_ = {offsets_.data(),
+             taps,
+             horizontal_.stride * dot_loops().lanes,
+             height_ * width_,
+             epilogue_.least(),
+             epilogue_.most()};
+    first_inside_ = std::min(units(horizontal_.pre, horizontal_.stride), width_);
+    const int64_t room = in_width_ + horizontal_.pre - horizontal_.reach();
+    const int64_t end = room < 0 ? 0 : std::min(room / horizontal_.stride + 1, width_);
+    inside_ = std::max<int64_t>(end - first_inside_, 0) / dot_loops().pixels * dot_loops().pixels;
+    rows_ = std::max<int64_t>(units(height_ * std::min<int64_t>(width_, 1), enough_tasks()), 1);
+    blocks_ = width_ == 0 ? 0 : units(height_, rows_);
+    const double work = static_cast<double>(data[0] * height_ * width_)
+                        * static_cast<double>(weights.weights.count());
+    set_tasks(data[0] * blocks_, work,
+              groups_ * vertical_.kernel * copied_width_ * dot_loops().lanes);
+  }
+
+ protected:
+  void begin(const RunArguments& arguments, float*) override {
+    data_ = static_cast<const float*>(arguments.inputs[0]);
+    result_ = static_cast<float*>(arguments.outputs[0]);
+    epilogue_.begin(arguments);
+  }
+
+  // Some rows of one image, all maps.
+  void run_task(int64_t task, float* room) const override {
+    const int64_t image = task / blocks_, first = task % blocks_ * rows_;
+    for (int64_t y = first; y < std::min(first + rows_, height_); ++y) {
+      run_row(image, y, room);
+      for (int64_t map = 0; map < maps_; ++map)
+        epilogue_.run(image * maps_ + map, y * width_, width_);
+    }
+  }
+
+ private:
+  // Of data, or of a copy, of so many rows and columns, where the rows of a window lie so far apart.
+  std::vector<int64_t> offsets_of(int64_t rows, int64_t columns, int64_t apart) const {
+    std::vector<int64_t> offsets;
+    for (int64_t c = 0; c < groups_; ++c)
+      for (int64_t y = 0; y < vertical_.kernel; ++y)
+        for (int64_t x = 0; x < horizontal_.kernel; ++x)
+          offsets.push_back(((c * rows + y * apart) * columns + x * horizontal_.dilation)
+                            * dot_loops().lanes);
+    return offsets;
+  }
+
+  void run_row(int64_t image, int64_t y, float* room) const {
+    const int64_t lanes = dot_loops().lanes, top = y * vertical_.stride - vertical_.pre;
+    const float* const in = data_ + image * groups_ * in_height_ * in_width_ * lanes;
+    float* const out = result_ + (image * maps_ * height_ + y) * width_;
+    const bool is_inside = top >= 0 && top + vertical_.reach() <= in_height_;
+    const int64_t first = is_inside && inside_ > 0 ? first_inside_ : width_;
+    run_copies(in, top, 0, first, room, out);
+    if (first == width_) return;
+    const int64_t left = first * horizontal_.stride - horizontal_.pre;
+    dot_loops().run(form_, in + (top * in_width_ + left) * lanes, weights_.weights.data<float>(),
+                    weights_.bias.data<float>(), maps_, inside_, out + first);
+    run_copies(in, top, first + inside_, width_, room, out);
+  }
+
+  // Results [first, end) of a row.
+  void run_copies(const float* in, int64_t top, int64_t first, int64_t end, float* room,
+                  float* out) const {
+    DotForm form = form_;
+    form.offsets = copied_offsets_.data();
+    for (int64_t x = first; x < end; x += dot_loops().pixels) {
+      copy(in, top, x * horizontal_.stride - horizontal_.pre, room);
+      dot_loops().run(form, room, weights_.weights.data<float>(), weights_.bias.data<float>(),
+                      maps_, std::min(end - x, dot_loops().pixels), out + x);
+    }
+  }
+
+  // What the windows of a block from there on read, with its padding.
+  void copy(const float* in, int64_t top, int64_t left, float* to) const {
+    const int64_t lanes = dot_loops().lanes;
+    const int64_t begin = std::clamp<int64_t>(-left, 0, copied_width_);
+    const int64_t end = std::clamp(in_width_ - left, begin, copied_width_);
+    for (int64_t c = 0; c < groups_; ++c)
+      for (int64_t i = 0; i < vertical_.kernel; ++i, to += copied_width_ * lanes) {
+        const int64_t y = top + i * vertical_.dilation;
+        if (y < 0 || y >= in_height_ || begin == end) {
+          std::fill_n(to, copied_width_ * lanes, 0.f);
+          continue;
+        }
+        std::fill_n(to, begin * lanes, 0.f);
+        std::copy_n(in + ((c * in_height_ + y) * in_width_ + left + begin) * lanes,
+                    (end - begin) * lanes, to + begin * lanes);
+        std::fill_n(to + end * lanes, (copied_width_ - end) * lanes, 0.f);
+      }
+  }
+
+  DirectWeights weights_;
+  BlockedEpilogue epilogue_;
+  Window vertical_, horizontal_;
+  DotForm form_;
+  int64_t maps_, groups_, in_height_, in_width_, height_, width_;
+  int64_t copied_width_;           // columns under the windows of a block
+  int64_t first_inside_, inside_;  // results of a row that no padding is under, in whole blocks
+  int64_t rows_, blocks_;          // rows of a task; tasks of an image
+  std::vector<int64_t> offsets_, copied_offsets_;
+  const float* data_ = nullptr;
+  float* result_ = nullptr;
+};
+
+// As DotKernels says; the bias has no padding.
+std::variant<DirectWeights, std::string> dot_weights(const Convolution& op,
+                                                     const KernelRequest& request) {
+  if (request.stored != nullptr) return stored_weights(*request.stored);
+  const int64_t channels = request.inputs[0].shape[1], window = op.kernel.volume();
+  const int64_t count = Shape({op.output_maps, channels, window}).volume();
+  if (auto reason = refusal_of_constants(request, count, op.output_maps); !reason.empty())
+    return reason;
+  const int64_t lanes = dot_loops().lanes, together = dot_loops().maps;
+  const int64_t taps = units(channels, lanes) * window;
+  DirectWeights packed = {Tensor(DataType::kFLOAT, {op.output_maps * taps * lanes}),
+                          Tensor(DataType::kFLOAT, {op.output_maps})};
+  const auto* const from = request.constants[1]->data<float>();
+  auto* const to = packed.weights.mutable_data<float>();
+  std::fill_n(to, packed.weights.count(), 0.f);
+  for (int64_t map = 0; map < op.output_maps; ++map) {
+    const int64_t first = map / together * together;
+    const int64_t width = std::min(together, op.output_maps - first);
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t k = 0; k < window; ++k) {
+        const int64_t tap = c / lanes * window + k;
+        to[((first * taps + tap * width) + map - first) * lanes + c % lanes] =
+            from[(map * channels + c) * window + k];
+      }
+  }
+  auto* const bias = packed.bias.mutable_data<float>();
+  std::fill_n(bias, op.output_maps, 0.f);
+  if (const Tensor* const given = constant_bias(request))
+    std::copy_n(given->data<float>(), op.output_maps, bias);
+  return packed;
+}
+
+std::string refusal(const Convolution& op, const KernelRequest& request) {
+  if (const std::string reason = refusal_of_planes(op.kernel, request); !reason.empty())
+    return reason;
+  if (op.groups != 1 || op.output_maps < 1 || op.output_maps > kFewMaps)
+    return "only few maps of one group are supported";
+  if (request.inputs[0].shape[1] < dot_loops().lanes / 2)
+    return "too few channels to fill vectors";
+  return "";
+}
+
+}  // namespace
+
+Offer offer_dot_convolution(const KernelRequest& request) {
+  const auto& op = static_cast<const Convolution&>(request.op);
+  if (const std::string reason = refusal(op, request); !reason.empty()) return reason;
+  const auto weights = dot_weights(op, request);
+  if (const auto* reason = std::get_if<std::string>(&weights)) return *reason;
+  auto kernel = std::make_unique<DirectKernel<Convolution, DotExecution>>(
+      op, std::get<DirectWeights>(weights));
+  lie_in(Layout::kLinear, *kernel, request);
+  kernel->input_layouts[0] = direct_layout();
+  if (request.stored != nullptr) return kernel;
+  try {
+    const auto execution = prepare_for(request, *kernel);  // what does not fit is refused
+    if (execution->scratch_bytes() > kMostCopied * static_cast<size_t>(thread_count()))
+      return "windows reach too far over too many channels";
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return kernel;
+}
+
+}  // namespace tenon::cpu

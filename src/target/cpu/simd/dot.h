@@ -1,0 +1,92 @@
+// The loops of convolution with few maps: vectors of channels, whose lanes are summed at the end.
+#pragma once
+
+#include "target/cpu/simd/direct.h"
+#include "target/cpu/simd/hold.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Results whose sums the registers hold beside the weights; as many pixels as pairs of lanes.
+constexpr int kDotPixels = kDirectLanes / 2, kDotMaps = 3;
+
+template <int... I>
+DirectLanes pair_sums(std::integer_sequence<int, I...>, const DirectLanes& a,
+                      const DirectLanes& b) {
+  return __builtin_shufflevector(a, b, 2 * I...) + __builtin_shufflevector(a, b, 2 * I + 1 ...);
+}
+// The sums of neighbouring lanes, those of a before those of b.
+DirectLanes pair_sums(const DirectLanes& a, const DirectLanes& b) {
+  return pair_sums(std::make_integer_sequence<int, kDirectLanes>(), a, b);
+}
+
+// The sum of all lanes of each vector, one after the other.
+DirectLanes lane_sums(DirectLanes (&vectors)[kDotPixels]) {
+#pragma GCC unroll 4
+  for (int count = kDotPixels; count > 1; count /= 2)
+#pragma GCC unroll 4
+    for (int i = 0; i < count / 2; ++i)
+      vectors[i] = pair_sums(vectors[2 * i], vectors[2 * i + 1]);
+  return pair_sums(vectors[0], vectors[0]);
+}
+
+// Up to kDotPixels neighbouring results of R maps.
+template <int R>
+void dot_block(const DotForm& form, const float* in, const float* weights, const float* bias,
+               int64_t pixels, float* out) {
+  DirectLanes sum[R][kDotPixels];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+    for (int p = 0; p < kDotPixels; ++p) sum[r][p] = DirectLanes{};
+  for (int64_t t = 0; t < form.taps; ++t, weights += R * kDirectLanes) {
+    const float* from = in + form.offsets[t];
+    DirectLanes w[R];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r)
+      w[r] = *reinterpret_cast<const DirectLanes*>(weights + r * kDirectLanes);
+#pragma GCC unroll 8
+    for (int p = 0; p < kDotPixels; ++p) {
+      DirectLanes x = *reinterpret_cast<const DirectLanes*>(from + p * form.step);
+      hold(x);
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) sum[r][p] += x * w[r];
+    }
+  }
+  const DirectLanes least = DirectLanes{} + form.least, most = DirectLanes{} + form.most;
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    DirectLanes total = lane_sums(sum[r]) + bias[r];
+    total = total < least ? least : total;
+    total = total > most ? most : total;
+    const auto* from = reinterpret_cast<const float*>(&total);
+    float* to = out + r * form.out_step;
+    if (pixels >= kDotPixels) {
+      __builtin_memcpy(to, from, kDotPixels * sizeof(float));
+    } else {
+      for (int64_t p = 0; p < pixels; ++p) to[p] = from[p];
+    }
+  }
+}
+
+template <int R>
+void dot_row(const DotForm& form, const float* in, const float* weights, const float* bias,
+             int64_t pixels, float* out) {
+  for (; pixels > 0; pixels -= kDotPixels, in += kDotPixels * form.step, out += kDotPixels)
+    dot_block<R>(form, in, weights, bias, pixels, out);
+}
+
+void dot(const DotForm& form, const float* in, const float* weights, const float* bias,
+         int64_t maps, int64_t pixels, float* out) {
+  static constexpr decltype(&dot_row<1>) rows[kDotMaps] = {dot_row<1>, dot_row<2>, dot_row<3>};
+  for (int64_t map = 0; map < maps; map += kDotMaps) {
+    const int64_t count = maps - map < kDotMaps ? maps - map : kDotMaps;
+    rows[count - 1](form, in, weights + map * form.taps * kDirectLanes, bias + map, pixels,
+                    out + map * form.out_step);
+  }
+}
+
+constexpr DotKernels kDot = {kDirectLanes, kDotMaps, kDotPixels, dot};
+
+}  // namespace
+}  // namespace tenon::cpu
