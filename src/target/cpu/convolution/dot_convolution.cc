@@ -1,6 +1,6 @@
 // Convolution of few maps over data in blocks of channels: vectors of channels are multiplied where
-// they lie, and their lanes summed at the end, so that no map is filled up to a vector. Only windows
-// that reach into the padding, and the last of a row, are copied.
+// they lie, and their lanes summed at the end, so that no map is filled up to a vector. Only
+// windows that reach into the padding, and the last of a row, are copied.
 #include <algorithm>
 
 #include "base/error.h"
@@ -85,7 +85,8 @@ class DotExecution final : public BlockExecution {
   }
 
  private:
-  // Of data, or of a copy, of so many rows and columns, where the rows of a window lie so far apart.
+  // Of data, or of a copy, of so many rows and columns, where the rows of a window lie so far
+  // apart.
   std::vector<int64_t> offsets_of(int64_t rows, int64_t columns, int64_t apart) const {
     std::vector<int64_t> offsets;
     for (int64_t c = 0; c < groups_; ++c)
@@ -191,8 +192,7 @@ std::string refusal(const Convolution& op, const KernelRequest& request) {
     return reason;
   if (op.groups != 1 || op.output_maps < 1 || op.output_maps > kFewMaps)
     return "only few maps of one group are supported";
-  if (request.inputs[0].shape[1] < dot_loops().lanes / 2)
-    return "too few channels to fill vectors";
+  if (request.inputs[0].shape[1] < dot_loops().lanes / 2) return "too few channels to fill vectors";
   return "";
 }
 

@@ -136,9 +136,8 @@ TEST(DotConvolutionTest, ComputesEpilogues) {
   with_program({activation(ActivationType::kRELU, 0)}, {});
   with_program({activation(ActivationType::kCLIP, 0, 0.25f, 0.5f)}, {});
   with_program({activation(ActivationType::kSIGMOID, 0)}, {});
-  with_program(
-      {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)},
-      {{2, 3, 9, 21}});
+  with_program({binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)},
+               {{2, 3, 9, 21}});
   with_program({binary(ElementWiseOperation::kPROD, 0, 1)}, {{1, 3, 1, 1}});
 }
 
@@ -206,8 +205,9 @@ TEST(DotConvolutionTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
   EXPECT_NE(error_with(64, 3, layout), "");
   EXPECT_NE(error_with(32, 4, layout), "");
   EXPECT_THAT(error_with(32, 3, Layout::kLinear), HasSubstr("must lie in blocks"));
-  EXPECT_THAT(error_with(32, 3, layout == Layout::kBlocked8 ? Layout::kBlocked16 : Layout::kBlocked8),
-              HasSubstr("must lie in blocks"));
+  EXPECT_THAT(
+      error_with(32, 3, layout == Layout::kBlocked8 ? Layout::kBlocked16 : Layout::kBlocked8),
+      HasSubstr("must lie in blocks"));
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ struct Panel {
     return _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale[v]), shift[v]);
   }
 
+  /// Brings nearer what a finish will read for the result there; for most it is nothing.
+  void fetch(int64_t at) const {}
+
   __mmask16 mask_of(int v) const { return static_cast<__mmask16>(mask >> (v * kLanes)); }
 
   static constexpr __mmask32 kAll = ~__mmask32{0};
@@ -173,6 +176,8 @@ template <class Sum> struct ToSums : ToBytes {
     store_bytes(narrow_sum(x), at);
   }
 
+  void fetch(int64_t at) const { __builtin_prefetch(sum.s.addend + at); }
+
   __m256i addend_of(int64_t at) const {
     const uint8_t* from = sum.s.addend + at;
     if (mask == Panel::kAll) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
@@ -195,6 +200,8 @@ struct Segment {
 template <int S, class Finish>
 [[gnu::noinline]] void product_of(const Segment (&segments)[S], const ByteWindows& w,
                                   const int8_t* panel, const Finish& finish, int64_t out_step) {
+  for (const Segment& segment : segments)
+    for (int p = 0; p < kSegment; ++p) finish.fetch(segment.out + p * out_step);
   Sums sum[kSegment][S];
 #pragma GCC unroll 16
   for (int p = 0; p < kSegment; ++p)

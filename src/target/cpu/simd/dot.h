@@ -25,8 +25,7 @@ DirectLanes lane_sums(DirectLanes (&vectors)[kDotPixels]) {
 #pragma GCC unroll 4
   for (int count = kDotPixels; count > 1; count /= 2)
 #pragma GCC unroll 4
-    for (int i = 0; i < count / 2; ++i)
-      vectors[i] = pair_sums(vectors[2 * i], vectors[2 * i + 1]);
+    for (int i = 0; i < count / 2; ++i) vectors[i] = pair_sums(vectors[2 * i], vectors[2 * i + 1]);
   return pair_sums(vectors[0], vectors[0]);
 }
 
