@@ -16,6 +16,9 @@ namespace {
 /// Vectors of maps that are multiplied at a time.
 constexpr int64_t kPair = WinogradForm::kPair;
 constexpr int64_t kMostSize = WinogradForm::kMostSize, kMostLanes = WinogradForm::kMostLanes;
+/// Rows so many floats apart share the sets of a first-level cache.
+constexpr int64_t kSetsFloats = 1024;
+constexpr int kBeyondFirst = 2;  // locality that leaves data out of the first-level cache
 
 const WinogradKernels& loops() {
   return simd_kernels().winograd;
@@ -63,6 +66,9 @@ class WinogradExecution final : public BlockExecution {
     rows_ = units(out_height_, kept_);
     columns_ = units(out_width_, kept_);
     tiles_ = data[0] * rows_ * columns_;
+    // Else those of all vectors would share a few sets of the first-level cache.
+    by_vector_ = width_ * loops().lanes % kSetsFloats == 0;
+    plane_floats_ = height_ * width_ * loops().lanes;
     split();
   }
 
@@ -140,28 +146,54 @@ class WinogradExecution final : public BlockExecution {
   }
 
   void transform_group(int64_t first, int64_t count, float* to) const {
-    const int64_t lanes = loops().lanes, down = form_.stride[0], right = form_.stride[1];
-    const int64_t reach = form_.size - 1;
+    const int64_t lanes = loops().lanes;
     for (size_t part = 0; part < form_.parts.size(); ++part) {
       const Planes planes = planes_of(part, count);
-      for (int64_t tile = 0; tile < count; ++tile) {
-        const Place p = place_of(first + tile);
-        const int64_t y = p.y * down - top_ + form_.parts[part].y.begin;
-        const int64_t x = p.x * right - left_ + form_.parts[part].x.begin;
-        const bool inside =
-            y >= 0 && x >= 0 && y + reach * down < height_ && x + reach * right < width_;
-        const float* image = data_ + p.image * in_ * height_ * width_ * lanes;
-        for (int64_t vector = 0; vector < in_; ++vector) {
-          const float* from = image + vector * height_ * width_ * lanes;
-          float* const v = to + (vector * count + tile) * lanes;
-          if (inside)
-            tile_.input[right - 1](from + (y * width_ + x) * lanes, down * width_ * lanes, v,
-                                   planes.data());
-          else
-            transform_border(from, y, x, planes, v);
+      if (by_vector_) {
+        for (int64_t vector = 0; vector < in_; ++vector)
+          for (int64_t tile = 0; tile < count; ++tile)
+            transform_tile(source_of(first + tile, part), vector, planes,
+                           to + (vector * count + tile) * lanes);
+      } else {
+        for (int64_t tile = 0; tile < count; ++tile) {
+          const Source source = source_of(first + tile, part);
+          for (int64_t vector = 0; vector < in_; ++vector)
+            transform_tile(source, vector, planes, to + (vector * count + tile) * lanes);
         }
       }
     }
+  }
+
+  // What a tile reads.
+  struct Source {
+    const float* image;
+    int64_t y, x;  // of the first element
+    bool is_inside;
+  };
+  Source source_of(int64_t tile, size_t part) const {
+    const int64_t down = form_.stride[0], right = form_.stride[1], reach = form_.size - 1;
+    const Place p = place_of(tile);
+    const int64_t y = p.y * down - top_ + form_.parts[part].y.begin;
+    const int64_t x = p.x * right - left_ + form_.parts[part].x.begin;
+    return {data_ + p.image * in_ * plane_floats_, y, x,
+            y >= 0 && x >= 0 && y + reach * down < height_ && x + reach * right < width_};
+  }
+
+  void transform_tile(const Source& source, int64_t vector, const Planes& planes, float* to) const {
+    const float* const plane = source.image + vector * plane_floats_;
+    if (!source.is_inside) return transform_border(plane, source.y, source.x, planes, to);
+    const int64_t lanes = loops().lanes;
+    const float* const from = plane + (source.y * width_ + source.x) * lanes;
+    if (by_vector_ && vector + 1 < in_) fetch(from + plane_floats_);
+    tile_.input[form_.stride[1] - 1](from, form_.stride[0] * width_ * lanes, to, planes.data());
+  }
+
+  // Brings nearer what a tile there reads and the one to its left does not.
+  void fetch(const float* tile) const {
+    const int64_t down = form_.stride[0], right = form_.stride[1], end = (form_.size - 1) * right;
+    for (int64_t i = 0; i < form_.size; ++i)
+      for (int64_t j = 0; j < kept_ * right; ++j)
+        __builtin_prefetch(tile + (i * down * width_ + end - j) * loops().lanes, 0, kBeyondFirst);
   }
 
   // A tile of which a part is padding.
@@ -271,6 +303,8 @@ class WinogradExecution final : public BlockExecution {
   int64_t in_, out_;                // vectors of channels, or few channels; vectors of maps
   int64_t depth_;                   // channels of all parts, in whole vectors
   int64_t rows_, columns_, tiles_;  // of tiles in an image; in all
+  int64_t plane_floats_;            // of a vector of channels
+  bool by_vector_;                  // whether all tiles of a vector come before the next vector
   WinogradSplit split_;
   bool is_near_ = false;  // whether blocks find most weights where those before read them
   int64_t in_step_ = 0, out_step_ = 0;  // floats from one plane to the next
