@@ -24,9 +24,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Trained models and their inputs, as `./dev models` leaves them.
 TRAINED = ROOT / ".cache/models"
 # Peers do not know the custom operator: they get the same network with ONNX's own Resize.
-PEER_MODEL = {"srcnn": "srcnn_resize"}
+PEER_MODEL = {"srcnn": "srcnn_resize", "srcnn_tf32": "srcnn_resize"}
 # Files that are called otherwise than the measurement.
-FILES = {"resnet50_batch8": "resnet50_dynamic"}
+FILES = {"resnet50_batch8": "resnet50_dynamic", "srcnn_tf32": "srcnn"}
+# What `tenon build` allows beyond the defaults; peers stay as they are.
+ALLOWED = {"srcnn_tf32": ["--tf32"]}
 NAMES = {"tenon": "Tenon", "ort": "ONNX Runtime", "ov": "OpenVINO", "ncnn": "ncnn", "torch": "PyTorch"}
 PEERS = ["tenon", "ort", "ov", "ncnn"]
 INPUTS = {
@@ -35,6 +37,7 @@ INPUTS = {
     "resnet50_int8": {"input": (1, 3, 224, 224)},
     "mobilenet_v2": {"input": (1, 3, 224, 224)},
     "srcnn": {"input": (1, 3, 256, 256), "factor": (1, 1, 768, 768)},
+    "srcnn_tf32": {"input": (1, 3, 256, 256), "factor": (1, 1, 768, 768)},
     "unet": {"input": (1, 3, 256, 256)},
     "yolov5s": {"input": (1, 3, 640, 640)},
     "yolov8n": {"input": (1, 3, 640, 640)},
@@ -60,7 +63,7 @@ CASES = {
 
 # ncnn's converter wants fixed shapes, and its srcnn takes 10 GB; it has no batches, no integer inputs and no Q/DQ
 # networks. Trained models are compared with the engines that take ONNX files as they are.
-WITHOUT_NCNN = ["srcnn", "resnet50_batch8", "resnet50_int8", "faster_rcnn", "bert_base", *CASES]
+WITHOUT_NCNN = ["srcnn", "srcnn_tf32", "resnet50_batch8", "resnet50_int8", "faster_rcnn", "bert_base", *CASES]
 NOT_MEASURED = {(model, "ncnn") for model in WITHOUT_NCNN}
 
 
@@ -178,6 +181,7 @@ def start_tenon(name, model, arrays, inputs, outputs, options):
     plan = outputs.with_name(f"{name}.plan")
     shapes = ",".join(f"{n}:{'x'.join(map(str, a.shape))}" for n, a in arrays.items())
     command = [options.tenon, "build", model, "-o", plan, f"--shapes={shapes}", f"--cpuThreads={options.threads}"]
+    command += ALLOWED.get(name, [])
     began = time.perf_counter()
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
