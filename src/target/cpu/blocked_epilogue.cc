@@ -57,7 +57,7 @@ BlockedEpilogue::BlockedEpilogue(const PointwiseProgram& program,
   inputs_.resize(specs.size());
 }
 
-// Whether the loop does all of the program.
+// Gives the loop all of the program, if it can do it.
 bool BlockedEpilogue::loop_takes(const PointwiseProgram& program,
                                  std::span<const TensorSpec> inputs, const TensorSpec& output,
                                  LoopDoes does) {

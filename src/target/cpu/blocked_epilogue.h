@@ -11,7 +11,7 @@
 
 namespace tenon::cpu {
 
-/// What a loop keeps its results within, when that is all that a program without operands does.
+/// What a loop keeps its results within.
 struct Bounds {
   float least = -std::numeric_limits<float>::infinity();
   float most = std::numeric_limits<float>::infinity();
@@ -19,8 +19,8 @@ struct Bounds {
 /// Those of no program, a ReLU or a clip; nothing for others.
 std::optional<Bounds> bounds_of(const PointwiseProgram& program);
 
-/// What a loop does itself: it keeps its results within bounds, and may add a tensor that lies as
-/// they do before.
+/// What a loop does itself: it keeps its results within bounds, and may first add a tensor of the
+/// result's shape and layout.
 enum class LoopDoes { kBounds, kSumAndBounds };
 
 /// A loop does some of it; whatever else is computed for each part of the result just after it was
@@ -37,7 +37,7 @@ class BlockedEpilogue {
   float most() const { return bounds_.most; }
   /// What the loop adds in the run that is under way; null for nothing.
   const float* addend() const { return addend_; }
-  /// Whether there is more to compute than that.
+  /// Whether there is more to compute than the loop does.
   bool has_rest() const { return rest_ != nullptr; }
   /// Before the parts of a run.
   void begin(const RunArguments& arguments);

@@ -74,7 +74,9 @@ constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax, true},
 constexpr Candidate kReorder[] = {{"onednn_reorder", offer_onednn_reorder, true},
                                   {"reorder", offer_reorder}};
 #else
-constexpr Candidate kConvolution[] = {{"winograd", offer_winograd, true},
+constexpr Candidate kConvolution[] = {{"dot_convolution", offer_dot_convolution, true},
+                                      {"narrow_convolution", offer_narrow_convolution, true},
+                                      {"winograd", offer_winograd, true},
                                       {"depthwise_convolution", offer_depthwise_convolution},
                                       {"direct_convolution", offer_direct_convolution, true},
                                       {"convolution", offer_convolution},

@@ -1,5 +1,7 @@
 #include "target/cpu/convolution/block_convolution.h"
 
+#include "base/parallel.h"
+
 namespace tenon::cpu {
 
 BlockConvolution::BlockConvolution(const Convolution& op, std::span<const TensorSpec> inputs,
@@ -28,6 +30,18 @@ std::string refusal_of_planes(const Shape& kernel, const KernelRequest& request)
       || request.outputs[0].shape.rank() != 4)
     return "only two spatial axes are supported";
   return "";
+}
+
+Offer unless_it_copies_much(std::unique_ptr<Kernel> kernel, const KernelRequest& request) {
+  constexpr size_t kMostBytes = 16 << 20;  // of a thread
+  try {
+    const auto execution = prepare_for(request, *kernel);
+    if (execution->scratch_bytes() > kMostBytes * static_cast<size_t>(thread_count()))
+      return "windows reach too far over too many channels";
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return kernel;
 }
 
 void lie_in(Layout layout, Kernel& kernel, const KernelRequest& request) {

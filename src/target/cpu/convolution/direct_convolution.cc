@@ -5,8 +5,6 @@
 // and it waits for the weights of small images.
 #include <algorithm>
 
-#include "base/error.h"
-#include "base/parallel.h"
 #include "target/cpu/convolution/block_convolution.h"
 #include "target/cpu/convolution/direct_panels.h"
 
@@ -15,10 +13,6 @@ namespace {
 
 /// Channels that are taken from rows: more fill a vector.
 constexpr int64_t kFewChannels = 4;
-/// Padded rows of a wider reach are mostly zeros, and may not fit memory.
-constexpr int64_t kMostReach = 1024;
-/// Bytes that a task may copy, when there is a choice of kernels.
-constexpr size_t kMostCopied = 16 << 20;
 
 class DirectExecution final : public BlockExecution {
  public:
@@ -203,14 +197,7 @@ Offer offer_direct_convolution(const KernelRequest& request) {
   lie_in(direct_layout(), *kernel, request);
   if (request.inputs[0].shape[1] <= kFewChannels) kernel->input_layouts[0] = Layout::kLinear;
   if (request.stored != nullptr) return kernel;
-  try {
-    const auto execution = prepare_for(request, *kernel);  // what does not fit is refused
-    if (execution->scratch_bytes() > kMostCopied * static_cast<size_t>(thread_count()))
-      return "windows reach too far over too many channels";
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return kernel;
+  return unless_it_copies_much(std::move(kernel), request);
 }
 
 }  // namespace tenon::cpu

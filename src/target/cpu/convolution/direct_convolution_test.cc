@@ -132,7 +132,7 @@ void check_loops(const DirectKernels& loops, int64_t step, const DirectPixels& p
 }
 
 TEST(DirectConvolutionTest, AllInstructionSetsAgree) {
-  for (const SimdKernels* kernels : {&baseline::kKernels, &simd_kernels()}) {
+  for (const SimdKernels* kernels : supported_simd_kernels()) {
     const DirectKernels& loops = kernels->direct;
     for (const int64_t step : {1, 2, 7, loops.lanes, 2 * loops.lanes})
       for (const bool is_far : {false, true})
@@ -204,6 +204,12 @@ INSTANTIATE_TEST_SUITE_P(
              {},
              {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)}},
             {{1, 21, 9, 13}}},
+        EpilogueCase{"sum_within_bounds_without_zero",
+                     {2,
+                      {},
+                      {binary(ElementWiseOperation::kSUM, 0, 1),
+                       activation(ActivationType::kCLIP, 2, 0.25f, 0.5f)}},
+                     {{2, 21, 9, 13}}},
         EpilogueCase{"twice", {1, {}, {binary(ElementWiseOperation::kSUM, 0, 0)}}, {}},
         EpilogueCase{
             "sum_with_a_constant", {1, {3.5f}, {binary(ElementWiseOperation::kSUM, 0, 1)}}, {}},

@@ -3,20 +3,12 @@
 // windows that reach into the padding, and the last of a row, are copied.
 #include <algorithm>
 
-#include "base/error.h"
 #include "base/parallel.h"
 #include "target/cpu/convolution/block_convolution.h"
 #include "target/cpu/convolution/direct_panels.h"
 
 namespace tenon::cpu {
 namespace {
-
-/// Beyond that vectors of maps are fuller.
-constexpr int64_t kFewMaps = 12;
-/// Windows of a wider reach, or further apart, may not fit memory when they are copied.
-constexpr int64_t kMostReach = 1024;
-/// Bytes that a task may copy, when there is a choice of kernels.
-constexpr size_t kMostCopied = 16 << 20;
 
 const DotKernels& dot_loops() {
   return simd_kernels().dot;
@@ -192,7 +184,8 @@ std::string refusal(const Convolution& op, const KernelRequest& request) {
     return reason;
   if (op.groups != 1 || op.output_maps < 1 || op.output_maps > kFewMaps)
     return "only few maps of one group are supported";
-  if (request.inputs[0].shape[1] < dot_loops().lanes / 2) return "too few channels to fill vectors";
+  if (request.stored == nullptr && request.inputs[0].shape[1] < dot_loops().lanes / 2)
+    return "too few channels to fill vectors";
   return "";
 }
 
@@ -208,14 +201,7 @@ Offer offer_dot_convolution(const KernelRequest& request) {
   lie_in(Layout::kLinear, *kernel, request);
   kernel->input_layouts[0] = direct_layout();
   if (request.stored != nullptr) return kernel;
-  try {
-    const auto execution = prepare_for(request, *kernel);  // what does not fit is refused
-    if (execution->scratch_bytes() > kMostCopied * static_cast<size_t>(thread_count()))
-      return "windows reach too far over too many channels";
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return kernel;
+  return unless_it_copies_much(std::move(kernel), request);
 }
 
 }  // namespace tenon::cpu

@@ -111,7 +111,7 @@ void check_loops(const DotKernels& loops, int64_t step, int64_t maps, int64_t pi
 }
 
 TEST(DotConvolutionTest, AllInstructionSetsAgree) {
-  for (const SimdKernels* kernels : {&baseline::kKernels, &simd_kernels()}) {
+  for (const SimdKernels* kernels : supported_simd_kernels()) {
     const DotKernels& loops = kernels->dot;
     for (const int64_t step : {loops.lanes, 3 * loops.lanes})
       for (int64_t maps = 1; maps <= 2 * loops.maps; ++maps)
@@ -135,6 +135,7 @@ TEST(DotConvolutionTest, ComputesEpilogues) {
   };
   with_program({activation(ActivationType::kRELU, 0)}, {});
   with_program({activation(ActivationType::kCLIP, 0, 0.25f, 0.5f)}, {});
+  with_program({activation(ActivationType::kCLIP, 0, 0.5f, 0.25f)}, {});
   with_program({activation(ActivationType::kSIGMOID, 0)}, {});
   with_program({binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)},
                {{2, 3, 9, 21}});

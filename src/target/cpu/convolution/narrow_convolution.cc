@@ -8,9 +8,7 @@ namespace tenon::cpu {
 namespace {
 
 /// Beyond that the library's blocks of maps and channels are full.
-constexpr int64_t kFewMaps = 12, kFewChannels = 4;
-/// Padded rows of a wider reach are mostly zeros, and may not fit memory.
-constexpr int64_t kMostReach = 1024;
+constexpr int64_t kFewChannels = 4;
 /// Floats of the padded rows of one task.
 constexpr int64_t kRowFloats = 1 << 16;
 /// Channels, and elements of a row, of a tile that is turned at a time.

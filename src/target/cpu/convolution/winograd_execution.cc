@@ -18,7 +18,6 @@ constexpr int64_t kPair = WinogradForm::kPair;
 constexpr int64_t kMostSize = WinogradForm::kMostSize, kMostLanes = WinogradForm::kMostLanes;
 /// Rows so many floats apart share the sets of a first-level cache.
 constexpr int64_t kSetsFloats = 1024;
-constexpr int kBeyondFirst = 2;  // locality that leaves data out of the first-level cache
 
 const WinogradKernels& loops() {
   return simd_kernels().winograd;
@@ -31,7 +30,7 @@ int64_t vectors_of(int64_t channels) {
 /// So many floats, and a little: planes that begin a page apart would share a few sets of the
 /// first-level cache.
 int64_t spread(int64_t floats) {
-  return (floats + 1023) / 1024 * 1024 + 48;
+  return units(floats, kSetsFloats) * kSetsFloats + 48;
 }
 
 class WinogradExecution final : public BlockExecution {
@@ -66,7 +65,7 @@ class WinogradExecution final : public BlockExecution {
     rows_ = units(out_height_, kept_);
     columns_ = units(out_width_, kept_);
     tiles_ = data[0] * rows_ * columns_;
-    // Else those of all vectors would share a few sets of the first-level cache.
+    // Where rows lie so, tiles of all vectors would share a few sets.
     by_vector_ = width_ * loops().lanes % kSetsFloats == 0;
     plane_floats_ = height_ * width_ * loops().lanes;
     split();
@@ -190,10 +189,11 @@ class WinogradExecution final : public BlockExecution {
 
   // Brings nearer what a tile there reads and the one to its left does not.
   void fetch(const float* tile) const {
-    const int64_t down = form_.stride[0], right = form_.stride[1], end = (form_.size - 1) * right;
+    const int64_t down = form_.stride[0], right = form_.stride[1];
     for (int64_t i = 0; i < form_.size; ++i)
-      for (int64_t j = 0; j < kept_ * right; ++j)
-        __builtin_prefetch(tile + (i * down * width_ + end - j) * loops().lanes, 0, kBeyondFirst);
+      for (int64_t j = form_.size - kept_; j < form_.size; ++j)
+        __builtin_prefetch(tile + (i * down * width_ + j * right) * loops().lanes, 0,
+                           kBeyondFirstLevel);
   }
 
   // A tile of which a part is padding.

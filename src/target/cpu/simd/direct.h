@@ -22,7 +22,6 @@ constexpr int kDirectLanes = 8, kDirectPixels = 6;
 constexpr int64_t kDirectAhead = 16;
 /// And data, so many elements of a window ahead, where they may be far away.
 constexpr int64_t kDirectSoon = 2 * kDirectLanes;
-constexpr int kBeyondFirstLevel = 2;  // locality that leaves them out of the first-level cache
 typedef float DirectLanes __attribute__((vector_size(kDirectLanes * 4), aligned(4), may_alias));
 
 // Neighbouring results of V vectors of maps, P of each of R rows. A Step of 0 is the form's.
@@ -50,7 +49,7 @@ void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, co
     __builtin_prefetch(next, 0, kBeyondFirstLevel);
     const float* from = in + form.offsets[k];
     if constexpr (IsFar) {
-      // Elements of a vector lie together: a row of it for each of them.
+      // A pixel of what comes later with each element: those of a vector share its pixels.
       const int64_t soon = k + kDirectSoon < form.depth ? k + kDirectSoon : k;
       __builtin_prefetch(in + form.offsets[soon] + k % kDirectLanes * Step);
     }

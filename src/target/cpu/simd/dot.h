@@ -56,8 +56,8 @@ void dot_block(const DotForm& form, const float* in, const float* weights, const
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
     DirectLanes total = lane_sums(sum[r]) + bias[r];
-    total = total < least ? least : total;
     total = total > most ? most : total;
+    total = total < least ? least : total;
     const auto* from = reinterpret_cast<const float*>(&total);
     float* to = out + r * form.out_step;
     if (pixels >= kDotPixels) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace tenon::cpu {
 
@@ -15,6 +16,9 @@ constexpr int64_t kProductPanel = 16;
 
 /// Elements that SimdKernels::correlate may read behind a row.
 constexpr int64_t kCorrelateSlack = 128;
+
+/// Locality of a prefetch that leaves data out of the first-level cache.
+constexpr int kBeyondFirstLevel = 2;
 
 /// The positive interpolation points of Winograd's convolution in tiles of N x N elements; the
 /// others are the negative ones, 0 and infinity. Those of N = 6 make the error that of a direct
@@ -91,15 +95,18 @@ struct DirectPixels {
   int64_t count;         // in each row
   int64_t rows = 1;      // two where they are short: DirectKernels::short_row
   int64_t row_step = 0;  // floats of the data from a row to the next
-  bool is_far = false;   // whether the data may be in no cache yet
+  /// Whether the data may be in no cache yet. Steps of one or two vectors are fetched then, as the
+  /// elements of a vector lie side by side.
+  bool is_far = false;
 };
 
 /// Loops of direct convolution, over vectors of `lanes` maps.
 struct DirectKernels {
   int lanes;          // of Layout::kBlocked8 or kBlocked16
   int64_t short_row;  // the most pixels of a row of two
-  /// Neighbouring results of so many vectors: bias and the sums of the products. Weights of the
-  /// elements under a window lie `width` floats apart, those of the vectors beside each other.
+  /// Neighbouring results of so many vectors: bias, the sums of the products, and what the form
+  /// adds. Weights of the elements under a window lie `width` floats apart, those of the vectors
+  /// beside each other.
   /// What is multiplied next comes to the second-level cache meanwhile.
   void (*run)(const DirectForm& form, const float* in, const float* weights, int64_t width,
               const NextWeights& next, const float* bias, int64_t vectors,
@@ -190,8 +197,9 @@ struct SimdKernels {
   } multiply_add;
 };
 
-/// The best ones that this processor runs.
-const SimdKernels& simd_kernels();
+/// Those that this processor runs, the best last.
+std::vector<const SimdKernels*> supported_simd_kernels();
+const SimdKernels& simd_kernels();  // the best
 
 namespace baseline {
 extern const SimdKernels kKernels;
