@@ -45,6 +45,7 @@ void BlockExecution::set_tasks(int64_t tasks, double work, int64_t floats, int64
   tasks_ = tasks;
   const double useful = std::clamp<double>(work / kGrain, 1, thread_count());
   slots_ = std::clamp<int64_t>(tasks, 1, static_cast<int64_t>(useful));
+  next_ = std::make_unique<Next[]>(static_cast<size_t>(slots_));
   floats_ = whole_panels(floats);
   shared_ = whole_panels(shared_floats);
 }
@@ -57,17 +58,24 @@ size_t BlockExecution::scratch_bytes() const {
 void BlockExecution::run(const RunArguments& arguments) {
   auto* const shared = static_cast<float*>(arguments.scratch);
   begin(arguments, shared);
-  std::atomic<int64_t> next = 0;
+  for (int64_t slot = 0; slot < slots_; ++slot) next_[slot].task = first_task(slot);
   parallel_for(slots_, 1, [&](int64_t first, int64_t end) {
     for (int64_t slot = first; slot < end; ++slot)
-      for (int64_t task; (task = next.fetch_add(1)) < tasks_;)
-        run_task(task, shared + shared_ + slot * floats_);
+      run_slot(slot, shared + shared_ + slot * floats_);
   });
   if (!tail_) return;
   tail_inputs_[0] = arguments.outputs[0];
   std::copy_n(arguments.inputs.begin() + kFirstOperand, tail_inputs_.size() - 1,
               tail_inputs_.begin() + 1);
   tail_->run({tail_inputs_, arguments.outputs, arguments.scratch, arguments.stream});
+}
+
+// Its own tasks, then what is left of those of others.
+void BlockExecution::run_slot(int64_t slot, float* room) {
+  for (int64_t i = 0; i < slots_; ++i) {
+    const int64_t owner = (slot + i) % slots_, end = first_task(owner + 1);
+    for (int64_t task; (task = next_[owner].task.fetch_add(1)) < end;) run_task(task, room);
+  }
 }
 
 }  // namespace tenon::cpu

@@ -3,6 +3,7 @@
 // over the whole result.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
@@ -42,8 +43,9 @@ int64_t pixels_per_block(int64_t pixels, int64_t depth, int64_t others);
 /// The same tensors, in rows.
 std::vector<TensorSpec> in_rows(std::span<const TensorSpec> specs);
 
-/// Runs tasks 0 to tasks() - 1 in any order, then the epilogue. Input 2 is the bias, inputs from 3
-/// on are the operands of the epilogue; everything lies in rows.
+/// Runs tasks, then the epilogue. A thread gets neighbouring tasks, so that it finds in its caches
+/// what it wrote for the layer before, and then helps others. Input 2 is the bias, inputs from 3 on
+/// are the operands of the epilogue; everything lies in rows.
 class BlockExecution : public Execution {
  public:
   size_t scratch_bytes() const final;
@@ -61,7 +63,15 @@ class BlockExecution : public Execution {
   virtual void run_task(int64_t task, float* room) const = 0;
 
  private:
+  // The first task of a slot that is not begun, on a cache line of its own.
+  struct alignas(64) Next {
+    std::atomic<int64_t> task;
+  };
+  int64_t first_task(int64_t slot) const { return tasks_ * slot / slots_; }
+  void run_slot(int64_t slot, float* room);
+
   int64_t tasks_ = 0, slots_ = 0, floats_ = 0, shared_ = 0;
+  std::unique_ptr<Next[]> next_;
   std::unique_ptr<Execution> tail_;
   std::vector<const void*> tail_inputs_;
 };

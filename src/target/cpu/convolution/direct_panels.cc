@@ -201,8 +201,7 @@ DirectTasks::Task DirectTasks::operator[](int64_t task) const {
 }
 
 int64_t DirectTasks::vector_after(int64_t task) const {
-  const int64_t next = task + thread_count();
-  return (*this)[next < count() ? next : task].first_vector;
+  return (*this)[std::min(task + 1, count() - 1)].first_vector;
 }
 
 }  // namespace tenon::cpu
