@@ -1,7 +1,6 @@
 #include "target/cpu/blocks.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "base/parallel.h"
 #include "target/cpu/pointwise.h"
@@ -74,7 +73,9 @@ void BlockExecution::run(const RunArguments& arguments) {
 void BlockExecution::run_slot(int64_t slot, float* room) {
   for (int64_t i = 0; i < slots_; ++i) {
     const int64_t owner = (slot + i) % slots_, end = first_task(owner + 1);
-    for (int64_t task; (task = next_[owner].task.fetch_add(1)) < end;) run_task(task, room);
+    // A look first: those that are done would be written by all others.
+    for (auto& next = next_[owner].task; next < end;)
+      if (const int64_t task = next++; task < end) run_task(task, room);
   }
 }
 

@@ -63,7 +63,7 @@ class BlockExecution : public Execution {
   virtual void run_task(int64_t task, float* room) const = 0;
 
  private:
-  // The first task of a slot that is not begun, on a cache line of its own.
+  // The next of a slot's tasks, on a cache line of its own.
   struct alignas(64) Next {
     std::atomic<int64_t> task;
   };

@@ -33,6 +33,7 @@ std::string refusal_of_planes(const Shape& kernel, const KernelRequest& request)
 }
 
 Offer unless_it_copies_much(std::unique_ptr<Kernel> kernel, const KernelRequest& request) {
+  if (request.stored != nullptr) return kernel;
   constexpr size_t kMostBytes = 16 << 20;  // of a thread
   try {
     const auto execution = prepare_for(request, *kernel);

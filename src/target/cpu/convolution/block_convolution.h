@@ -19,13 +19,13 @@ std::string refusal_of_tensors(const KernelRequest& request);
 /// The same, or that there are other than two spatial axes.
 std::string refusal_of_planes(const Shape& kernel, const KernelRequest& request);
 
-/// Of a few maps, vectors would be mostly padding.
-constexpr int64_t kFewMaps = 12;
+/// Of a few maps, vectors would be mostly padding, and so they would of a few channels.
+constexpr int64_t kFewMaps = 12, kFewChannels = 4;
 /// Padded rows of a wider reach are mostly zeros, and may not fit memory.
 constexpr int64_t kMostReach = 1024;
 
 /// The kernel, or why it is better left to others: an execution of it cannot be prepared, or would
-/// copy too much.
+/// copy too much. One that a plan stored is not left to others.
 Offer unless_it_copies_much(std::unique_ptr<Kernel> kernel, const KernelRequest& request);
 
 /// Data, result and operands of its shape are to lie in that layout; weights and bias are packed.

@@ -38,6 +38,28 @@ inline Shape weights_of(const Deconvolution& op, int64_t channels) {
   return weights_of({channels, op.output_maps / op.groups}, op.kernel);
 }
 
+/// Data of that shape, constant weights and, if wanted, a constant bias.
+template <class Op>
+std::vector<TestInput> inputs_of(const Op& op, const Shape& shape, bool has_bias = true,
+                                 Layout layout = Layout::kLinear) {
+  std::vector<TestInput> inputs = {data(shape, 1, layout), constant(weights_of(op, shape[1]))};
+  if (has_bias) inputs.push_back(constant({op.output_maps}, 3));
+  return inputs;
+}
+template <class Op>
+LayerTest layer(const Op& op, const Shape& shape, bool has_bias = true,
+                Layout layout = Layout::kLinear) {
+  return {op, inputs_of(op, shape, has_bias, layout)};
+}
+
+/// A layer that is tested.
+template <class Op> struct LayerCase {
+  const char* name;
+  Op op;
+  Shape data;
+  bool has_bias = true;
+};
+
 /// The kernel takes the layer and equals the reference; so it does after its packed weights went
 /// through a plan.
 inline void check(LayerTest& test, const char* kernel, double relative) {

@@ -15,19 +15,7 @@ Convolution depthwise(int64_t channels, const Shape& kernel, const Shape& stride
   return sliding(channels, kernel, stride, pad, channels);
 }
 
-LayerTest layer(const Convolution& op, const Shape& shape, bool has_bias = true,
-                Layout layout = Layout::kLinear) {
-  std::vector<TestInput> inputs = {data(shape, 1, layout), constant(weights_of(op, shape[1]))};
-  if (has_bias) inputs.push_back(constant({op.output_maps}, 3));
-  return {op, inputs};
-}
-
-struct Case {
-  const char* name;
-  Convolution op;
-  Shape data;
-  bool has_bias = true;
-};
+using Case = LayerCase<Convolution>;
 
 class DepthwiseConvolutionTest : public testing::TestWithParam<Case> {};
 

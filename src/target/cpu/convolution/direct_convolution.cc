@@ -11,9 +11,6 @@
 namespace tenon::cpu {
 namespace {
 
-/// Channels that are taken from rows: more fill a vector.
-constexpr int64_t kFewChannels = 4;
-
 class DirectExecution final : public BlockExecution {
  public:
   DirectExecution(const Convolution& op, const DirectWeights& weights,
@@ -196,7 +193,6 @@ Offer offer_direct_convolution(const KernelRequest& request) {
       op, std::get<DirectWeights>(weights));
   lie_in(direct_layout(), *kernel, request);
   if (request.inputs[0].shape[1] <= kFewChannels) kernel->input_layouts[0] = Layout::kLinear;
-  if (request.stored != nullptr) return kernel;
   return unless_it_copies_much(std::move(kernel), request);
 }
 

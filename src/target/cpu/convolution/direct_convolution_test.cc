@@ -14,18 +14,7 @@ Convolution one_element(int64_t maps, const Shape& stride = {1, 1}) {
   return sliding(maps, {1, 1}, stride, {0, 0});
 }
 
-LayerTest layer(const Convolution& op, const Shape& shape, bool has_bias = true) {
-  std::vector<TestInput> inputs = {data(shape, 1), constant(weights_of(op, shape[1]))};
-  if (has_bias) inputs.push_back(constant({op.output_maps}, 3));
-  return {op, inputs};
-}
-
-struct Case {
-  const char* name;
-  Convolution op;
-  Shape data;
-  bool has_bias = true;
-};
+using Case = LayerCase<Convolution>;
 
 class DirectConvolutionTest : public testing::TestWithParam<Case> {};
 

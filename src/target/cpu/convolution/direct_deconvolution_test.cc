@@ -16,18 +16,7 @@ Deconvolution deconvolution(int64_t maps, const Shape& kernel) {
   return sliding<Deconvolution>(maps, kernel, kernel, {0, 0});
 }
 
-LayerTest layer(const Deconvolution& op, const Shape& shape, bool has_bias = true) {
-  std::vector<TestInput> inputs = {data(shape, 1), constant(weights_of(op, shape[1]))};
-  if (has_bias) inputs.push_back(constant({op.output_maps}, 3));
-  return {op, inputs};
-}
-
-struct Case {
-  const char* name;
-  Deconvolution op;
-  Shape data;
-  bool has_bias = true;
-};
+using Case = LayerCase<Deconvolution>;
 
 class DirectDeconvolutionTest : public testing::TestWithParam<Case> {};
 

@@ -31,7 +31,7 @@ class DotExecution final : public BlockExecution {
     maps_ = op.output_maps;
     groups_ = units(data[1], dot_loops().lanes);
     const int64_t taps = groups_ * op.kernel.volume();
-    require(weights.bias.count() == maps_
+    require(weights.bias.count() == padded_maps(maps_)
                 && weights.weights.count() == Shape({maps_, taps, dot_loops().lanes}).volume(),
             "the packed weights do not fit {} vectors under a window and {} maps", taps, maps_);
     in_height_ = data[2];
@@ -51,7 +51,7 @@ class DotExecution final : public BlockExecution {
     const int64_t room = in_width_ + horizontal_.pre - horizontal_.reach();
     const int64_t end = room < 0 ? 0 : std::min(room / horizontal_.stride + 1, width_);
     inside_ = std::max<int64_t>(end - first_inside_, 0) / dot_loops().pixels * dot_loops().pixels;
-    rows_ = std::max<int64_t>(units(height_ * std::min<int64_t>(width_, 1), enough_tasks()), 1);
+    rows_ = std::max<int64_t>(units(height_, enough_tasks()), 1);
     blocks_ = width_ == 0 ? 0 : units(height_, rows_);
     const double work = static_cast<double>(data[0] * height_ * width_)
                         * static_cast<double>(weights.weights.count());
@@ -147,7 +147,7 @@ class DotExecution final : public BlockExecution {
   float* result_ = nullptr;
 };
 
-// As DotKernels says; the bias has no padding.
+// In DotKernels's order.
 std::variant<DirectWeights, std::string> dot_weights(const Convolution& op,
                                                      const KernelRequest& request) {
   if (request.stored != nullptr) return stored_weights(*request.stored);
@@ -158,7 +158,7 @@ std::variant<DirectWeights, std::string> dot_weights(const Convolution& op,
   const int64_t lanes = dot_loops().lanes, together = dot_loops().maps;
   const int64_t taps = units(channels, lanes) * window;
   DirectWeights packed = {Tensor(DataType::kFLOAT, {op.output_maps * taps * lanes}),
-                          Tensor(DataType::kFLOAT, {op.output_maps})};
+                          padded_bias(constant_bias(request), op.output_maps)};
   const auto* const from = request.constants[1]->data<float>();
   auto* const to = packed.weights.mutable_data<float>();
   std::fill_n(to, packed.weights.count(), 0.f);
@@ -172,10 +172,6 @@ std::variant<DirectWeights, std::string> dot_weights(const Convolution& op,
             from[(map * channels + c) * window + k];
       }
   }
-  auto* const bias = packed.bias.mutable_data<float>();
-  std::fill_n(bias, op.output_maps, 0.f);
-  if (const Tensor* const given = constant_bias(request))
-    std::copy_n(given->data<float>(), op.output_maps, bias);
   return packed;
 }
 
@@ -200,7 +196,6 @@ Offer offer_dot_convolution(const KernelRequest& request) {
       op, std::get<DirectWeights>(weights));
   lie_in(Layout::kLinear, *kernel, request);
   kernel->input_layouts[0] = direct_layout();
-  if (request.stored != nullptr) return kernel;
   return unless_it_copies_much(std::move(kernel), request);
 }
 

@@ -12,22 +12,7 @@ using ::testing::HasSubstr;
 constexpr char kName[] = "dot_convolution";
 constexpr double kRelative = 2e-6;
 
-std::vector<TestInput> inputs_of(const Convolution& op, const Shape& shape, bool has_bias = true) {
-  std::vector<TestInput> inputs = {data(shape, 1), constant(weights_of(op, shape[1]))};
-  if (has_bias) inputs.push_back(constant({op.output_maps}, 3));
-  return inputs;
-}
-
-LayerTest layer(const Convolution& op, const Shape& shape, bool has_bias = true) {
-  return {op, inputs_of(op, shape, has_bias)};
-}
-
-struct Case {
-  const char* name;
-  Convolution op;
-  Shape data;
-  bool has_bias = true;
-};
+using Case = LayerCase<Convolution>;
 
 class DotConvolutionTest : public testing::TestWithParam<Case> {};
 

@@ -7,8 +7,6 @@
 namespace tenon::cpu {
 namespace {
 
-/// Beyond that the library's blocks of maps and channels are full.
-constexpr int64_t kFewChannels = 4;
 /// Floats of the padded rows of one task.
 constexpr int64_t kRowFloats = 1 << 16;
 /// Channels, and elements of a row, of a tile that is turned at a time.

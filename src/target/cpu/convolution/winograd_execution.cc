@@ -65,7 +65,7 @@ class WinogradExecution final : public BlockExecution {
     rows_ = units(out_height_, kept_);
     columns_ = units(out_width_, kept_);
     tiles_ = data[0] * rows_ * columns_;
-    // Where rows lie so, tiles of all vectors would share a few sets.
+    // Else tiles of all vectors would share a few sets where rows lie so far apart.
     by_vector_ = width_ * loops().lanes % kSetsFloats == 0;
     plane_floats_ = height_ * width_ * loops().lanes;
     split();

@@ -14,16 +14,6 @@ using nvinfer1::ElementWiseOperation;
 // Of the largest result. A direct convolution of that many products has no smaller one.
 constexpr double kTolerance = 4e-6;
 
-std::vector<TestInput> inputs_of(const Convolution& op, const Shape& shape, bool has_bias) {
-  std::vector<TestInput> inputs = {data(shape), constant(weights_of(op, shape[1]))};
-  if (has_bias) inputs.push_back(constant({op.output_maps}, 3));
-  return inputs;
-}
-
-LayerTest layer(const Convolution& op, const Shape& shape, bool has_bias = true) {
-  return {op, inputs_of(op, shape, has_bias)};
-}
-
 // A kernel that was chosen for large images, which it is offered for, runs on others too.
 LayerTest made_for_large(const Convolution& op, const Shape& shape, bool has_bias = true) {
   LayerTest test = layer(op, {1, shape[1], 96, 96}, has_bias);

@@ -4,27 +4,14 @@
 #include <cstdint>
 #include <utility>
 
-#include "target/cpu/simd/hold.h"
+#include "target/cpu/simd/block_lanes.h"
 #include "target/cpu/simd/kernels.h"
-
-// All of it is inlined: nothing depends on how vectors are passed.
-#pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tenon::cpu {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kDepthLanes = 16;
-#else
-constexpr int kDepthLanes = 8;
-#endif
 /// Neighbouring results whose sums the registers hold beside five weights.
 constexpr int kMostPixels = 8;
-typedef float DepthLanes __attribute__((vector_size(kDepthLanes * 4), aligned(4), may_alias));
-
-inline DepthLanes load_depth_lanes(const float* from) {
-  return *reinterpret_cast<const DepthLanes*>(from);
-}
 
 // P neighbouring results, the first window of which begins at `x`. Where windows have W taps in a
 // row and move by S of them, an element is loaded once for all the windows that it is under; W = 0
@@ -35,22 +22,22 @@ void depthwise_pixels(const DepthwiseForm& form, const float* in, const float* w
                       const float* bias, int64_t y, int64_t x, float* out) {
   const auto height = static_cast<uint64_t>(form.y.data),
              width = static_cast<uint64_t>(form.x.data);
-  const int64_t step = kAdjacent ? kDepthLanes : form.step;
-  DepthLanes sum[P];
+  const int64_t step = kAdjacent ? kBlockLanes : form.step;
+  BlockLanes sum[P];
 #pragma GCC unroll 8
-  for (int p = 0; p < P; ++p) sum[p] = load_depth_lanes(bias);
+  for (int p = 0; p < P; ++p) sum[p] = load_lanes(bias);
   for (int64_t row = 0; row < form.y.taps; ++row, y += form.y.dilation) {
     if (static_cast<uint64_t>(y) >= height) continue;
     const float* from = in + (y * form.x.data + x) * step;
-    const float* row_weights = weights + row * form.x.taps * kDepthLanes;
+    const float* row_weights = weights + row * form.x.taps * kBlockLanes;
     if constexpr (W > 0) {
-      DepthLanes w[W];
+      BlockLanes w[W];
 #pragma GCC unroll 8
-      for (int t = 0; t < W; ++t) w[t] = load_depth_lanes(row_weights + t * kDepthLanes);
+      for (int t = 0; t < W; ++t) w[t] = load_lanes(row_weights + t * kBlockLanes);
 #pragma GCC unroll 32
       for (int i = 0; i < (P - 1) * S + W; ++i, from += step) {
         if (!kInside && static_cast<uint64_t>(x + i) >= width) continue;
-        DepthLanes element = load_depth_lanes(from);
+        BlockLanes element = load_lanes(from);
         hold(element);
 #pragma GCC unroll 8
         for (int p = 0; p < P; ++p)
@@ -58,20 +45,20 @@ void depthwise_pixels(const DepthwiseForm& form, const float* in, const float* w
       }
     } else {
       for (int64_t t = 0; t < form.x.taps; ++t) {
-        const DepthLanes w = load_depth_lanes(row_weights + t * kDepthLanes);
+        const BlockLanes w = load_lanes(row_weights + t * kBlockLanes);
 #pragma GCC unroll 8
         for (int p = 0; p < P; ++p) {
           const int64_t i = p * form.x.stride + t * form.x.dilation;
-          if (static_cast<uint64_t>(x + i) < width) sum[p] += load_depth_lanes(from + i * step) * w;
+          if (static_cast<uint64_t>(x + i) < width) sum[p] += load_lanes(from + i * step) * w;
         }
       }
     }
   }
-  const DepthLanes least = DepthLanes{} + form.least, most = DepthLanes{} + form.most;
+  const BlockLanes least = BlockLanes{} + form.least, most = BlockLanes{} + form.most;
 #pragma GCC unroll 8
   for (int p = 0; p < P; ++p, out += step) {
-    const DepthLanes result = sum[p] > most ? most : sum[p];
-    *reinterpret_cast<DepthLanes*>(out) = result < least ? least : result;
+    const BlockLanes result = sum[p] > most ? most : sum[p];
+    store_lanes(out, result < least ? least : result);
   }
 }
 
@@ -105,7 +92,7 @@ void depthwise_rows(std::integer_sequence<int, P...>, const DepthwiseForm& form,
       const bool is_inside = x >= 0 && x + (n - 1) * S + W <= form.x.data;
       const DepthwisePixels block = (is_inside ? inside : blocks)[n - 1];
       for (int64_t v = 0; v < task.vectors; ++v) {
-        const int64_t lane = v * kDepthLanes;
+        const int64_t lane = v * kBlockLanes;
         block(form, task.in + lane, task.weights + lane * taps, task.bias + lane, y, x, out + lane);
       }
       x += n * form.x.stride;
@@ -120,7 +107,7 @@ void depthwise(const DepthwiseForm& form, const float* in, const float* weights,
   const auto run = [&]<int W, int S> {
     constexpr auto lengths = std::make_integer_sequence<int, kMostPixels>();
     const DepthwiseTask task = {in, weights, bias, vectors, first, rows, out};
-    if (W != 0 && form.step == kDepthLanes)
+    if (W != 0 && form.step == kBlockLanes)
       depthwise_rows<W, S, W != 0>(lengths, form, task);
     else
       depthwise_rows<W, S, false>(lengths, form, task);
@@ -135,7 +122,7 @@ void depthwise(const DepthwiseForm& form, const float* in, const float* weights,
   run.template operator()<0, 0>();
 }
 
-constexpr DepthwiseKernels kDepthwise = {kDepthLanes, depthwise};
+constexpr DepthwiseKernels kDepthwise = {kBlockLanes, depthwise};
 
 }  // namespace
 }  // namespace tenon::cpu

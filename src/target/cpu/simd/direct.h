@@ -4,32 +4,29 @@
 #include <cstdint>
 #include <utility>
 
+#include "target/cpu/simd/block_lanes.h"
 #include "target/cpu/simd/kernels.h"
-
-// All of it is inlined: nothing depends on how vectors are passed.
-#pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tenon::cpu {
 namespace {
 
 // Neighbouring results, whose sums of two vectors the registers hold beside the weights.
 #if defined(__AVX512F__)
-constexpr int kDirectLanes = 16, kDirectPixels = 14;
+constexpr int kDirectPixels = 14;
 #else
-constexpr int kDirectLanes = 8, kDirectPixels = 6;
+constexpr int kDirectPixels = 6;
 #endif
 /// Weights are fetched that many elements of a window ahead.
 constexpr int64_t kDirectAhead = 16;
 /// And data, so many elements of a window ahead, where they may be far away.
-constexpr int64_t kDirectSoon = 2 * kDirectLanes;
-typedef float DirectLanes __attribute__((vector_size(kDirectLanes * 4), aligned(4), may_alias));
+constexpr int64_t kDirectSoon = 2 * kBlockLanes;
 
 // Neighbouring results of V vectors of maps, P of each of R rows. A Step of 0 is the form's.
 template <int R, int P, int V, int Step, bool IsFar = false>
 void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, const float* weights,
                    int64_t width, const float* next, int64_t next_step, const float* bias,
                    float* out) {
-  DirectLanes sum[V][R * P];
+  BlockLanes sum[V][R * P];
   const int64_t step = Step > 0 ? Step : form.step;
   const float* const addend = form.addend == nullptr ? nullptr : form.addend + (out - form.result);
   if (addend != nullptr) {
@@ -41,7 +38,7 @@ void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, co
   }
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v) {
-    const DirectLanes b = *reinterpret_cast<const DirectLanes*>(bias + v * kDirectLanes);
+    const BlockLanes b = load_lanes(bias + v * kBlockLanes);
 #pragma GCC unroll 16
     for (int p = 0; p < R * P; ++p) sum[v][p] = b;
   }
@@ -51,13 +48,13 @@ void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, co
     if constexpr (IsFar) {
       // A pixel of what comes later with each element: those of a vector share its pixels.
       const int64_t soon = k + kDirectSoon < form.depth ? k + kDirectSoon : k;
-      __builtin_prefetch(in + form.offsets[soon] + k % kDirectLanes * Step);
+      __builtin_prefetch(in + form.offsets[soon] + k % kBlockLanes * Step);
     }
-    DirectLanes w[V];
+    BlockLanes w[V];
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) {
-      __builtin_prefetch(weights + kDirectAhead * width + v * kDirectLanes);
-      w[v] = *reinterpret_cast<const DirectLanes*>(weights + v * kDirectLanes);
+      __builtin_prefetch(weights + kDirectAhead * width + v * kBlockLanes);
+      w[v] = load_lanes(weights + v * kBlockLanes);
     }
 #pragma GCC unroll 16
     for (int p = 0; p < R * P; ++p) {
@@ -71,17 +68,15 @@ void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, co
     for (int v = 0; v < V; ++v)
 #pragma GCC unroll 16
       for (int p = 0; p < R * P; ++p)
-        sum[v][p] +=
-            *reinterpret_cast<const DirectLanes*>(addend + v * form.out_step + p * form.out_pixel);
+        sum[v][p] += load_lanes(addend + v * form.out_step + p * form.out_pixel);
   }
-  const DirectLanes least = DirectLanes{} + form.least, most = DirectLanes{} + form.most;
+  const BlockLanes least = BlockLanes{} + form.least, most = BlockLanes{} + form.most;
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v)
 #pragma GCC unroll 16
     for (int p = 0; p < R * P; ++p) {
-      const DirectLanes result = sum[v][p] > most ? most : sum[v][p];
-      *reinterpret_cast<DirectLanes*>(out + v * form.out_step + p * form.out_pixel) =
-          result < least ? least : result;
+      const BlockLanes result = sum[v][p] > most ? most : sum[v][p];
+      store_lanes(out + v * form.out_step + p * form.out_pixel, result < least ? least : result);
     }
 }
 
@@ -132,14 +127,14 @@ void direct_vectors(const DirectForm& form, const DirectTask& t) {
 }
 
 template <int Step> void direct_strip(const DirectForm& form, DirectTask t, int64_t vectors) {
-  constexpr bool kCanFetch = Step == kDirectLanes || Step == 2 * kDirectLanes;
+  constexpr bool kCanFetch = Step == kBlockLanes || Step == 2 * kBlockLanes;
   bool is_far = t.pixels.is_far;
   for (; vectors > 1; vectors -= 2) {
     // What is far away comes nearer with the first vectors.
     (is_far ? direct_vectors<2, Step, kCanFetch> : direct_vectors<2, Step, false>)(form, t);
     is_far = false;
-    t.weights += 2 * kDirectLanes;
-    t.bias += 2 * kDirectLanes;
+    t.weights += 2 * kBlockLanes;
+    t.bias += 2 * kBlockLanes;
     t.out += 2 * form.out_step;
   }
   if (vectors == 1) direct_vectors<1, Step, false>(form, t);
@@ -148,15 +143,15 @@ template <int Step> void direct_strip(const DirectForm& form, DirectTask t, int6
 void direct(const DirectForm& form, const float* in, const float* weights, int64_t width,
             const NextWeights& next, const float* bias, int64_t vectors, const DirectPixels& pixels,
             float* out) {
-  const auto strip = form.step == 1                  ? direct_strip<1>
-                     : form.step == 2                ? direct_strip<2>
-                     : form.step == kDirectLanes     ? direct_strip<kDirectLanes>
-                     : form.step == 2 * kDirectLanes ? direct_strip<2 * kDirectLanes>
-                                                     : direct_strip<0>;
+  const auto strip = form.step == 1                 ? direct_strip<1>
+                     : form.step == 2               ? direct_strip<2>
+                     : form.step == kBlockLanes     ? direct_strip<kBlockLanes>
+                     : form.step == 2 * kBlockLanes ? direct_strip<2 * kBlockLanes>
+                                                    : direct_strip<0>;
   strip(form, {in, weights, width, next, bias, pixels, out}, vectors);
 }
 
-constexpr DirectKernels kDirect = {kDirectLanes, kDirectPixels / 2, direct};
+constexpr DirectKernels kDirect = {kBlockLanes, kDirectPixels / 2, direct};
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -1,27 +1,29 @@
 // The loops of convolution with few maps: vectors of channels, whose lanes are summed at the end.
 #pragma once
 
-#include "target/cpu/simd/direct.h"
-#include "target/cpu/simd/hold.h"
+#include <cstdint>
+#include <utility>
+
+#include "target/cpu/simd/block_lanes.h"
+#include "target/cpu/simd/kernels.h"
 
 namespace tenon::cpu {
 namespace {
 
 // Results whose sums the registers hold beside the weights; as many pixels as pairs of lanes.
-constexpr int kDotPixels = kDirectLanes / 2, kDotMaps = 3;
+constexpr int kDotPixels = kBlockLanes / 2, kDotMaps = 3;
 
 template <int... I>
-DirectLanes pair_sums(std::integer_sequence<int, I...>, const DirectLanes& a,
-                      const DirectLanes& b) {
+BlockLanes pair_sums(std::integer_sequence<int, I...>, const BlockLanes& a, const BlockLanes& b) {
   return __builtin_shufflevector(a, b, 2 * I...) + __builtin_shufflevector(a, b, 2 * I + 1 ...);
 }
 // The sums of neighbouring lanes, those of a before those of b.
-DirectLanes pair_sums(const DirectLanes& a, const DirectLanes& b) {
-  return pair_sums(std::make_integer_sequence<int, kDirectLanes>(), a, b);
+BlockLanes pair_sums(const BlockLanes& a, const BlockLanes& b) {
+  return pair_sums(std::make_integer_sequence<int, kBlockLanes>(), a, b);
 }
 
 // The sum of all lanes of each vector, one after the other.
-DirectLanes lane_sums(DirectLanes (&vectors)[kDotPixels]) {
+BlockLanes lane_sums(BlockLanes (&vectors)[kDotPixels]) {
 #pragma GCC unroll 4
   for (int count = kDotPixels; count > 1; count /= 2)
 #pragma GCC unroll 4
@@ -33,29 +35,28 @@ DirectLanes lane_sums(DirectLanes (&vectors)[kDotPixels]) {
 template <int R>
 void dot_block(const DotForm& form, const float* in, const float* weights, const float* bias,
                int64_t pixels, float* out) {
-  DirectLanes sum[R][kDotPixels];
+  BlockLanes sum[R][kDotPixels];
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-    for (int p = 0; p < kDotPixels; ++p) sum[r][p] = DirectLanes{};
-  for (int64_t t = 0; t < form.taps; ++t, weights += R * kDirectLanes) {
+    for (int p = 0; p < kDotPixels; ++p) sum[r][p] = BlockLanes{};
+  for (int64_t t = 0; t < form.taps; ++t, weights += R * kBlockLanes) {
     const float* from = in + form.offsets[t];
-    DirectLanes w[R];
+    BlockLanes w[R];
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r)
-      w[r] = *reinterpret_cast<const DirectLanes*>(weights + r * kDirectLanes);
+    for (int r = 0; r < R; ++r) w[r] = load_lanes(weights + r * kBlockLanes);
 #pragma GCC unroll 8
     for (int p = 0; p < kDotPixels; ++p) {
-      DirectLanes x = *reinterpret_cast<const DirectLanes*>(from + p * form.step);
+      BlockLanes x = load_lanes(from + p * form.step);
       hold(x);
 #pragma GCC unroll 4
       for (int r = 0; r < R; ++r) sum[r][p] += x * w[r];
     }
   }
-  const DirectLanes least = DirectLanes{} + form.least, most = DirectLanes{} + form.most;
+  const BlockLanes least = BlockLanes{} + form.least, most = BlockLanes{} + form.most;
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
-    DirectLanes total = lane_sums(sum[r]) + bias[r];
+    BlockLanes total = lane_sums(sum[r]) + bias[r];
     total = total > most ? most : total;
     total = total < least ? least : total;
     const auto* from = reinterpret_cast<const float*>(&total);
@@ -80,12 +81,12 @@ void dot(const DotForm& form, const float* in, const float* weights, const float
   static constexpr decltype(&dot_row<1>) rows[kDotMaps] = {dot_row<1>, dot_row<2>, dot_row<3>};
   for (int64_t map = 0; map < maps; map += kDotMaps) {
     const int64_t count = maps - map < kDotMaps ? maps - map : kDotMaps;
-    rows[count - 1](form, in, weights + map * form.taps * kDirectLanes, bias + map, pixels,
+    rows[count - 1](form, in, weights + map * form.taps * kBlockLanes, bias + map, pixels,
                     out + map * form.out_step);
   }
 }
 
-constexpr DotKernels kDot = {kDirectLanes, kDotMaps, kDotPixels, dot};
+constexpr DotKernels kDot = {kBlockLanes, kDotMaps, kDotPixels, dot};
 
 }  // namespace
 }  // namespace tenon::cpu

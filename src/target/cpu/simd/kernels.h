@@ -106,8 +106,7 @@ struct DirectKernels {
   int64_t short_row;  // the most pixels of a row of two
   /// Neighbouring results of so many vectors: bias, the sums of the products, and what the form
   /// adds. Weights of the elements under a window lie `width` floats apart, those of the vectors
-  /// beside each other.
-  /// What is multiplied next comes to the second-level cache meanwhile.
+  /// beside each other. What is multiplied next comes to the second-level cache meanwhile.
   void (*run)(const DirectForm& form, const float* in, const float* weights, int64_t width,
               const NextWeights& next, const float* bias, int64_t vectors,
               const DirectPixels& pixels, float* out);

@@ -5,27 +5,17 @@
 #include <cstdint>
 #include <utility>
 
+#include "target/cpu/simd/block_lanes.h"
 #include "target/cpu/simd/kernels.h"
-
-// All of it is inlined: nothing depends on how vectors are passed.
-#pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tenon::cpu {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kTileLanes = 16, kMostSums = 24;  // of 32 registers
+constexpr int kMostSums = 24;  // of 32 registers
 #else
-constexpr int kTileLanes = 8, kMostSums = 12;  // of 16
+constexpr int kMostSums = 12;  // of 16
 #endif
-typedef float TileLanes __attribute__((vector_size(kTileLanes * 4), aligned(4), may_alias));
-
-inline TileLanes load_tile_lanes(const float* from) {
-  return *reinterpret_cast<const TileLanes*>(from);
-}
-inline void store_tile_lanes(float* to, TileLanes x) {
-  *reinterpret_cast<TileLanes*>(to) = x;
-}
 
 /// What the transforms multiply with, from the points alone.
 template <int N> struct WinogradTable {
@@ -59,8 +49,8 @@ template <int N> struct WinogradTable {
 template <int N> constexpr WinogradTable<N> kWinogradTable;
 
 // d[2 * (Count - 1)] and the lower ones by their coefficients: the highest has 1.
-template <int Count> inline TileLanes every_other(const TileLanes* d, const float* coefficients) {
-  TileLanes sum = d[2 * (Count - 1)];
+template <int Count> inline BlockLanes every_other(const BlockLanes* d, const float* coefficients) {
+  BlockLanes sum = d[2 * (Count - 1)];
 #pragma GCC unroll 8
   for (int i = 0; i < Count - 1; ++i) sum += coefficients[i] * d[2 * i];
   return sum;
@@ -69,14 +59,14 @@ template <int Count> inline TileLanes every_other(const TileLanes* d, const floa
 // Along one axis: B^T d, of N elements. The points are 0, each of kWinogradPoints with both signs,
 // and infinity; a row holds the coefficients of the product of x minus each other point, which are
 // an even part, and an odd one whose sign is the point's.
-template <int N> inline void transform_input(const TileLanes* d, TileLanes* out) {
+template <int N> inline void transform_input(const BlockLanes* d, BlockLanes* out) {
   constexpr auto& table = kWinogradTable<N>;
   constexpr int kPoints = table.kPoints;
   out[0] = every_other<kPoints + 1>(d, table.all);
 #pragma GCC unroll 8
   for (int k = 0; k < kPoints; ++k) {
-    const TileLanes even = every_other<kPoints>(d + 2, table.without[k]);
-    const TileLanes odd = every_other<kPoints>(d + 1, table.without[k]);
+    const BlockLanes even = every_other<kPoints>(d + 2, table.without[k]);
+    const BlockLanes odd = every_other<kPoints>(d + 1, table.without[k]);
     out[2 * k + 1] = even + table.power[k][1] * odd;
     out[2 * k + 2] = even - table.power[k][1] * odd;
   }
@@ -84,10 +74,10 @@ template <int N> inline void transform_input(const TileLanes* d, TileLanes* out)
 }
 
 // Along one axis: A^T m, of N elements to M.
-template <int N, int M> inline void transform_output(const TileLanes* m, TileLanes* out) {
+template <int N, int M> inline void transform_output(const BlockLanes* m, BlockLanes* out) {
   constexpr auto& table = kWinogradTable<N>;
   constexpr int kPoints = table.kPoints;
-  TileLanes sum[kPoints], difference[kPoints];
+  BlockLanes sum[kPoints], difference[kPoints];
 #pragma GCC unroll 8
   for (int k = 0; k < kPoints; ++k) {
     sum[k] = m[2 * k + 1] + m[2 * k + 2];
@@ -95,8 +85,8 @@ template <int N, int M> inline void transform_output(const TileLanes* m, TileLan
   }
 #pragma GCC unroll 8
   for (int j = 0; j < M; ++j) {
-    const TileLanes* part = j % 2 == 0 ? sum : difference;
-    TileLanes x = table.power[0][j] * part[0];
+    const BlockLanes* part = j % 2 == 0 ? sum : difference;
+    BlockLanes x = table.power[0][j] * part[0];
 #pragma GCC unroll 8
     for (int k = 1; k < kPoints; ++k) x += table.power[k][j] * part[k];
     if (j == 0) x += m[0];
@@ -107,78 +97,78 @@ template <int N, int M> inline void transform_output(const TileLanes* m, TileLan
 
 template <int N, int Step>
 void winograd_input(const float* in, int64_t row_step, float* v, const int64_t* planes) {
-  TileLanes rows[N][N];
+  BlockLanes rows[N][N];
 #pragma GCC unroll 8
   for (int i = 0; i < N; ++i) {
-    TileLanes d[N];
+    BlockLanes d[N];
 #pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) d[j] = load_tile_lanes(in + i * row_step + j * Step * kTileLanes);
+    for (int j = 0; j < N; ++j) d[j] = load_lanes(in + i * row_step + j * Step * kBlockLanes);
     transform_input<N>(d, rows[i]);
   }
 #pragma GCC unroll 8
   for (int j = 0; j < N; ++j) {
-    TileLanes d[N], out[N];
+    BlockLanes d[N], out[N];
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) d[i] = rows[i][j];
     transform_input<N>(d, out);
 #pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) store_tile_lanes(v + planes[i * N + j], out[i]);
+    for (int i = 0; i < N; ++i) store_lanes(v + planes[i * N + j], out[i]);
   }
 }
 
 template <int N, int M>
 void winograd_output(const float* m, int64_t plane_step, const float* bias, float least, float most,
                      float* out, int64_t row_step) {
-  TileLanes rows[M][N];
+  BlockLanes rows[M][N];
 #pragma GCC unroll 8
   for (int j = 0; j < N; ++j) {
-    TileLanes d[N], column[M];
+    BlockLanes d[N], column[M];
 #pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) d[i] = load_tile_lanes(m + (i * N + j) * plane_step);
+    for (int i = 0; i < N; ++i) d[i] = load_lanes(m + (i * N + j) * plane_step);
     transform_output<N, M>(d, column);
 #pragma GCC unroll 8
     for (int i = 0; i < M; ++i) rows[i][j] = column[i];
   }
-  const TileLanes b = load_tile_lanes(bias);
-  const TileLanes low = TileLanes{} + least, high = TileLanes{} + most;
+  const BlockLanes b = load_lanes(bias);
+  const BlockLanes low = BlockLanes{} + least, high = BlockLanes{} + most;
 #pragma GCC unroll 8
   for (int i = 0; i < M; ++i) {
-    TileLanes row[M];
+    BlockLanes row[M];
     transform_output<N, M>(rows[i], row);
 #pragma GCC unroll 8
     for (int j = 0; j < M; ++j) {
-      const TileLanes sum = row[j] + b, x = sum > high ? high : sum;
-      store_tile_lanes(out + i * row_step + j * kTileLanes, x < low ? low : x);
+      const BlockLanes sum = row[j] + b, x = sum > high ? high : sum;
+      store_lanes(out + i * row_step + j * kBlockLanes, x < low ? low : x);
     }
   }
 }
 
 // Elements of two vectors in turn, from the first halves (From 0) or the second.
 template <int From, int... I>
-inline TileLanes in_turn(TileLanes a, TileLanes b, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, (From + I / 2 + I % 2 * kTileLanes)...);
+inline BlockLanes in_turn(BlockLanes a, BlockLanes b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, (From + I / 2 + I % 2 * kBlockLanes)...);
 }
 
 // A square of vectors is turned when the first half of them and the second were merged as often as
 // a vector can be halved.
 void winograd_interleave(const float* const* rows, int64_t n, float* out) {
-  for (int64_t at = 0; at < n; at += kTileLanes, out += kTileLanes * kTileLanes) {
-    TileLanes x[kTileLanes], y[kTileLanes];
+  for (int64_t at = 0; at < n; at += kBlockLanes, out += kBlockLanes * kBlockLanes) {
+    BlockLanes x[kBlockLanes], y[kBlockLanes];
 #pragma GCC unroll 16
-    for (int i = 0; i < kTileLanes; ++i) x[i] = load_tile_lanes(rows[i] + at);
+    for (int i = 0; i < kBlockLanes; ++i) x[i] = load_lanes(rows[i] + at);
 #pragma GCC unroll 4
-    for (int done = 1; done < kTileLanes; done *= 2) {
+    for (int done = 1; done < kBlockLanes; done *= 2) {
 #pragma GCC unroll 8
-      for (int i = 0; i < kTileLanes / 2; ++i) {
-        constexpr std::make_integer_sequence<int, kTileLanes> kAll;
-        y[2 * i] = in_turn<0>(x[i], x[i + kTileLanes / 2], kAll);
-        y[2 * i + 1] = in_turn<kTileLanes / 2>(x[i], x[i + kTileLanes / 2], kAll);
+      for (int i = 0; i < kBlockLanes / 2; ++i) {
+        constexpr std::make_integer_sequence<int, kBlockLanes> kAll;
+        y[2 * i] = in_turn<0>(x[i], x[i + kBlockLanes / 2], kAll);
+        y[2 * i + 1] = in_turn<kBlockLanes / 2>(x[i], x[i + kBlockLanes / 2], kAll);
       }
 #pragma GCC unroll 16
-      for (int i = 0; i < kTileLanes; ++i) x[i] = y[i];
+      for (int i = 0; i < kBlockLanes; ++i) x[i] = y[i];
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < kTileLanes; ++i) store_tile_lanes(out + i * kTileLanes, x[i]);
+    for (int i = 0; i < kBlockLanes; ++i) store_lanes(out + i * kBlockLanes, x[i]);
   }
 }
 
@@ -190,18 +180,18 @@ constexpr int64_t kNearAhead = 16, kFarAhead = 128;
 template <int T, int V>
 void winograd_product(const float* v, const float* u, int64_t depth, int64_t ahead, float* m,
                       int64_t m_step) {
-  TileLanes sum[V][T] = {};
-  for (int64_t c = 0; c < depth; c += kTileLanes, v += T * kTileLanes)
-    for (int lane = 0; lane < kTileLanes; ++lane, u += V * kTileLanes) {
-      TileLanes w[V];
+  BlockLanes sum[V][T] = {};
+  for (int64_t c = 0; c < depth; c += kBlockLanes, v += T * kBlockLanes)
+    for (int lane = 0; lane < kBlockLanes; ++lane, u += V * kBlockLanes) {
+      BlockLanes w[V];
 #pragma GCC unroll 2
       for (int i = 0; i < V; ++i) {
-        __builtin_prefetch(u + (ahead * V + i) * kTileLanes);
-        w[i] = load_tile_lanes(u + i * kTileLanes);
+        __builtin_prefetch(u + (ahead * V + i) * kBlockLanes);
+        w[i] = load_lanes(u + i * kBlockLanes);
       }
 #pragma GCC unroll 32
       for (int t = 0; t < T; ++t) {
-        const float x = v[t * kTileLanes + lane];
+        const float x = v[t * kBlockLanes + lane];
 #pragma GCC unroll 2
         for (int i = 0; i < V; ++i) sum[i][t] += x * w[i];
       }
@@ -209,7 +199,7 @@ void winograd_product(const float* v, const float* u, int64_t depth, int64_t ahe
 #pragma GCC unroll 2
   for (int i = 0; i < V; ++i)
 #pragma GCC unroll 32
-    for (int t = 0; t < T; ++t) store_tile_lanes(m + i * m_step + t * kTileLanes, sum[i][t]);
+    for (int t = 0; t < T; ++t) store_lanes(m + i * m_step + t * kBlockLanes, sum[i][t]);
 }
 
 using WinogradProduct = void (*)(const float*, const float*, int64_t, int64_t, float*, int64_t);
@@ -235,7 +225,7 @@ constexpr WinogradKernels::Tile kWinogradTile = {
     N, Window, {winograd_input<N, 1>, winograd_input<N, 2>}, winograd_output<N, N + 1 - Window>};
 
 constexpr WinogradKernels kWinograd = {
-    kTileLanes,
+    kBlockLanes,
     kMostSums,
     multiply_winograd,
     winograd_interleave,
