@@ -12,12 +12,12 @@ using Place = PlanTensor::Place;
 
 namespace {
 
-// Activations and other programs want the cache, too.
+// Activations and other programs want the cache, too, and those of other machines that share it.
 bool outgrow_cache(const Network& network, const Device& device) {
   size_t bytes = 0;
   for (const auto& value : network.values())
     if (value->constant) bytes += value->constant->bytes();
-  return device.cache_bytes() > 0 && bytes > device.cache_bytes() / 2;
+  return device.cache_bytes() > 0 && bytes > device.cache_bytes() / 4;
 }
 
 }  // namespace

@@ -124,5 +124,17 @@ TEST(Emit, KernelsAreTimedWithColdWeightsWhereTheCacheIsTooSmall) {
   target.memory.cache = 0;
 }
 
+TEST(Emit, KernelsAreTimedWithDataThatTheLayerBeforeWrote) {
+  const testing::RemoteTarget target;
+  Network n;
+  testing::make_network(n);
+  BuildOptions options;
+  options.profiles = {testing::profile({2, 4, 8, 8}, {2, 4, 8, 8}, {2, 4, 8, 8})};
+  target.memory.written.clear();
+  compile(n, target, options);
+  ASSERT_FALSE(target.memory.written.empty());
+  for (const WrittenRows& rows : target.memory.written) EXPECT_EQ(rows.images, 2);
+}
+
 }  // namespace
 }  // namespace tenon

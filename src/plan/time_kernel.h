@@ -8,6 +8,10 @@ namespace tenon {
 /// Bytes that a kernel's packed form takes beyond the constants that it replaces.
 size_t growth_of(const Kernel& kernel, const KernelRequest& request);
 
+/// How the layer before wrote data of that shape and layout: images of planes of rows, or of one
+/// plane where channels lie last; what has fewer than four axes is one plane.
+WrittenRows written_rows(const TensorSpec& spec, Tensor& data);
+
 /// The kernel for one layer: the first candidate that accepts, or the quickest of those worth
 /// timing. The request's code cache is that of the options. Throws, listing every refusal, when
 /// nobody accepts.

@@ -29,7 +29,7 @@ class SleepingKernel : public Kernel {
     return std::make_unique<Sleep>(milliseconds_, scratch_);
   }
 
- private:
+ protected:
   class Sleep final : public Execution {
    public:
     Sleep(int milliseconds, size_t scratch) : milliseconds_(milliseconds), scratch_(scratch) {}
@@ -101,6 +101,31 @@ Offer never(const KernelRequest&) {
   return std::string("it never does");
 }
 
+// Slow at first, since something else keeps the machine busy; then quick, or of no use.
+class UnsteadyKernel final : public SleepingKernel {
+ public:
+  UnsteadyKernel(const KernelRequest& request, bool breaks)
+      : SleepingKernel("unsteady", 0, 100, request), breaks_(breaks) {}
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec>,
+                                     std::span<const TensorSpec>) const override {
+    if (++prepared_ > 1 && breaks_) throw std::runtime_error("broken");
+    return std::make_unique<Sleep>(prepared_ == 1 ? 6 : 0, 100);
+  }
+
+ private:
+  bool breaks_;
+  mutable int prepared_ = 0;
+};
+Offer unsteady(const KernelRequest& r) {
+  return std::make_unique<UnsteadyKernel>(r, false);
+}
+Offer breaking(const KernelRequest& r) {
+  return std::make_unique<UnsteadyKernel>(r, true);
+}
+Offer steady(const KernelRequest& r) {
+  return std::make_unique<SleepingKernel>("steady", 4, 100, r);
+}
+
 // Kernels whose code takes long to make.
 int compiled = 0;
 Tensor compile_slowly(const KernelRequest& r, std::string_view source) {
@@ -170,6 +195,19 @@ TEST(ChooseKernel, TimesCandidatesWhoseOrderIsNotPlain) {
   EXPECT_EQ(chosen(kTimed, BuildOptions()), "quick");
   const FakeTarget plain({{"slow", slow, false}, {"quick", quick, false}});
   EXPECT_EQ(chosen(plain, BuildOptions()), "slow");
+}
+
+TEST(ChooseKernel, TheLeastOfSeveralRoundsCounts) {
+  EXPECT_EQ(
+      chosen(FakeTarget({{"unsteady", unsteady, true}, {"steady", steady, false}}), BuildOptions()),
+      "unsteady");
+  EXPECT_EQ(
+      chosen(FakeTarget({{"breaking", breaking, true}, {"steady", steady, false}}), BuildOptions()),
+      "steady");
+}
+
+TEST(ChooseKernel, AKernelThatCannotBeTimedIsTakenWhenThereIsNoOther) {
+  EXPECT_EQ(chosen(FakeTarget({{"breaking", breaking, true}}), BuildOptions()), "breaking");
 }
 
 TEST(ChooseKernel, TrustsTheOrderWhenAskedNotToTime) {
@@ -342,6 +380,26 @@ TEST(ChooseKernel, CodeOfEveryOfferIsThereForTheNextBuild) {
   EXPECT_EQ(chosen(target, options), "quick");
   EXPECT_EQ(compiled, 4);
   EXPECT_EQ(another_process.write(), cache.write());
+}
+
+TEST(WrittenRows, ImagesHavePlanesUnlessChannelsLieLast) {
+  const auto rows = [](Layout layout, const Shape& shape) {
+    Tensor data(DataType::kUINT8,
+                {static_cast<int64_t>(storage_bytes(DataType::kFLOAT, shape, layout))});
+    const WrittenRows w = written_rows({DataType::kFLOAT, layout, shape, true}, data);
+    return std::array<int64_t, 3>{w.images, w.planes, static_cast<int64_t>(w.plane_bytes)};
+  };
+  using Rows = std::array<int64_t, 3>;
+  EXPECT_EQ(rows(Layout::kLinear, {2, 20, 3, 5}), Rows({2, 20, 3 * 5 * 4}));
+  EXPECT_EQ(rows(Layout::kBlocked8, {2, 20, 3, 5}), Rows({2, 3, 3 * 5 * 8 * 4}));
+  EXPECT_EQ(rows(Layout::kBlocked16, {1, 20, 3, 5}), Rows({1, 2, 3 * 5 * 16 * 4}));
+  EXPECT_EQ(rows(Layout::kChannelsLast, {2, 20, 3, 5}), Rows({2, 1, 20 * 3 * 5 * 4}));
+  EXPECT_EQ(rows(Layout::kLinear, {2, 3, 4, 5, 6}), Rows({2, 3, 4 * 5 * 6 * 4}));
+  EXPECT_EQ(rows(Layout::kLinear, {2, 3, 4}), Rows({1, 1, 2 * 3 * 4 * 4}));
+  EXPECT_EQ(rows(Layout::kLinear, {7, 9}), Rows({1, 1, 7 * 9 * 4}));
+  EXPECT_EQ(rows(Layout::kLinear, {}), Rows({1, 1, 4}));
+  EXPECT_EQ(rows(Layout::kLinear, {0, 3, 4, 4})[2], 0);
+  EXPECT_EQ(rows(Layout::kLinear, {2, 3, 0, 4}), Rows({2, 3, 0}));
 }
 
 TEST(ChooseKernel, ListsEveryRefusal) {

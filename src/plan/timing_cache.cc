@@ -9,7 +9,7 @@
 namespace tenon {
 namespace {
 
-constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'T', 'C', '2'};
+constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'T', 'C', '3'};
 
 void append(std::vector<std::byte>& out, const void* data, size_t size) {
   const auto* bytes = static_cast<const std::byte*>(data);

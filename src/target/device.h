@@ -9,6 +9,7 @@
 
 #include "base/function_ref.h"
 #include "base/tensor.h"
+#include "target/host_caches.h"
 
 namespace tenon {
 
@@ -53,9 +54,8 @@ class Device {
   virtual int current() const { return 0; }
   virtual void make_current(int) const {}
   /// The least milliseconds that one of several calls of `run` takes.
-  /// @param cold is in no cache of the host when a call begins.
-  virtual float measure(FunctionRef<void(cudaStream_t)> run,
-                        std::span<const Tensor> cold) const = 0;
+  /// @param found what a call finds in the host's caches; other devices leave it out.
+  virtual float measure(FunctionRef<void(cudaStream_t)> run, const CacheState& found) const = 0;
   /// Bytes of the host's largest cache; 0 on other devices.
   virtual size_t cache_bytes() const { return 0; }
 };

@@ -1,12 +1,6 @@
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -17,28 +11,6 @@
 
 namespace tenon {
 namespace {
-
-constexpr size_t kCacheLine = 64;
-
-/// Leaves none of it in a cache, where the processor lets programs do that.
-void evict([[maybe_unused]] const void* data, [[maybe_unused]] size_t bytes) {
-#ifdef __x86_64__
-  for (size_t at = 0; at < bytes; at += kCacheLine)
-    _mm_clflush(static_cast<const std::byte*>(data) + at);
-  _mm_mfence();
-#endif
-}
-
-/// Bytes of the largest cache of a core, which it may share; 0 where the system does not say.
-/// sysconf() gives what all cores have together.
-size_t largest_cache() {
-  size_t largest = 0, kilobytes = 0;
-  for (int i = 0;; ++i) {
-    std::ifstream size(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", i));
-    if (!(size >> kilobytes)) return largest;
-    largest = std::max(largest, kilobytes << 10);
-  }
-}
 
 class HostDevice final : public Device {
  public:
@@ -72,18 +44,15 @@ class HostDevice final : public Device {
            || found.type != cudaMemoryTypeDevice;
   }
   bool host_reaches(const void* data) const override { return reaches(data); }
-  size_t cache_bytes() const override {
-    static const size_t bytes = largest_cache();
-    return bytes;
-  }
+  size_t cache_bytes() const override { return largest_cache_bytes(); }
   // The least of several runs: the machine's noise only ever adds.
-  float measure(FunctionRef<void(cudaStream_t)> run, std::span<const Tensor> cold) const override {
+  float measure(FunctionRef<void(cudaStream_t)> run, const CacheState& found) const override {
     using Clock = std::chrono::steady_clock;
     float best = 1e30f, total = 0;
     in_arena([&] {
       run(nullptr);
-      for (int i = 0; i < 20 && (i < 2 || total < 20); ++i) {
-        for (const Tensor& tensor : cold) evict(tensor.data<void>(), tensor.bytes());
+      for (int i = 0; i < 10 && (i < 2 || total < 10); ++i) {
+        bring_caches_into(found);
         const auto start = Clock::now();
         run(nullptr);
         const float ms = std::chrono::duration<float, std::milli>(Clock::now() - start).count();

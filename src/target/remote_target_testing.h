@@ -59,14 +59,16 @@ class RemoteDevice final : public Device {
   }
   int current() const override { return current_; }
   void make_current(int device) const override { current_ = device; }
-  float measure(FunctionRef<void(cudaStream_t)> run, std::span<const Tensor> cold) const override {
-    for (const Tensor& tensor : cold) cold_bytes += tensor.bytes();
-    return host_device().measure(run, cold);
+  float measure(FunctionRef<void(cudaStream_t)> run, const CacheState& found) const override {
+    for (const Tensor& tensor : found.cold) cold_bytes += tensor.bytes();
+    written.insert(written.end(), found.written.begin(), found.written.end());
+    return host_device().measure(run, found);
   }
   size_t cache_bytes() const override { return cache; }
   mutable size_t cache = 0;
-  mutable size_t cold_bytes = 0;  // of weights that kernels were timed with
-  mutable int last_used = 0;      // the device that memory was last taken from
+  mutable size_t cold_bytes = 0;             // of weights that kernels were timed with
+  mutable std::vector<WrittenRows> written;  // before a kernel was timed
+  mutable int last_used = 0;                 // the device that memory was last taken from
   mutable int copies_in = 0;
   mutable int questions = 0;  // how often it was asked for an address's memory
 

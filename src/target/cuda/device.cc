@@ -105,7 +105,7 @@ class CudaDevice final : public Device {
     check(cudaSetDevice(device), "making a device the current one");
   }
   // Several runs between two events, so that the time of launching is hidden as it is in a network.
-  float measure(FunctionRef<void(cudaStream_t)> run, std::span<const Tensor>) const override {
+  float measure(FunctionRef<void(cudaStream_t)> run, const CacheState&) const override {
     static_cast<void>(cudaGetLastError());  // of earlier calls, which kernels would take for theirs
     const Stream stream;
     const Event start, end;

@@ -1,10 +1,9 @@
 #include "target/cpu/convolution/winograd_split.h"
 
-#include <unistd.h>
-
 #include <limits>
 
 #include "target/cpu/blocks.h"
+#include "target/host_caches.h"
 
 namespace tenon::cpu {
 namespace {
@@ -64,8 +63,7 @@ WinogradSplit split_winograd(const WinogradForm& form, int64_t tiles, int64_t th
 }
 
 int64_t second_level_cache_floats() {
-  static const int64_t bytes = std::max<int64_t>(sysconf(_SC_LEVEL2_CACHE_SIZE), 1 << 18);
-  return bytes / static_cast<int64_t>(sizeof(float));
+  return static_cast<int64_t>(second_level_cache_bytes() / sizeof(float));
 }
 
 }  // namespace tenon::cpu
