@@ -26,6 +26,15 @@ constexpr int64_t kMostPieces = 64;
 void parallel_rounds(int64_t rounds, int64_t pieces,
                      FunctionRef<void(int64_t round, int64_t piece)> body);
 
+/// What part `index` of so many gets of a count. Parts are nearly equal, and half of them get about
+/// half of the count: layers that divide the same rows give a thread the same ones.
+struct Share {
+  int64_t first, end;
+};
+inline Share share_of(int64_t count, int64_t index, int64_t parts) {
+  return {count * index / parts, count * (index + 1) / parts};
+}
+
 /// Runs `body` inside the arena, so that TBB loops started by libraries use its threads.
 void in_arena(FunctionRef<void()> body);
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <new>
 #include <random>
+#include <thread>
 
 #include "tenon_source_dir.h"
 #include "test/support/engine.h"
@@ -146,6 +147,11 @@ class Runner {
     set_bindings();
     expect_no_calls(&Runner::enqueue);
     expect_no_calls(&Runner::execute);
+    // A thread that has run nothing before.
+    counting = true;
+    std::jthread([&] { EXPECT_TRUE(execute()); }).join();
+    counting = false;
+    EXPECT_EQ(calls_of_ours(), "");
   }
 
  private:

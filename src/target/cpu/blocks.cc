@@ -46,21 +46,29 @@ void BlockExecution::set_tasks(int64_t tasks, double work, int64_t floats, int64
   slots_ = std::clamp<int64_t>(tasks, 1, static_cast<int64_t>(useful));
   next_ = std::make_unique<Next[]>(static_cast<size_t>(slots_));
   floats_ = whole_panels(floats);
+  fits_ = floats_ <= kCacheFloats;
+  if (fits_) reserve_rooms(slots_);
   shared_ = whole_panels(shared_floats);
 }
 
 size_t BlockExecution::scratch_bytes() const {
-  return std::max(static_cast<size_t>(shared_ + slots_ * floats_) * sizeof(float),
+  return std::max(static_cast<size_t>(shared_ + (fits_ ? 0 : slots_ * floats_)) * sizeof(float),
                   tail_ ? tail_->scratch_bytes() : 0);
 }
 
 void BlockExecution::run(const RunArguments& arguments) {
   auto* const shared = static_cast<float*>(arguments.scratch);
   begin(arguments, shared);
-  for (int64_t slot = 0; slot < slots_; ++slot) next_[slot].task = first_task(slot);
+  for (int64_t slot = 0; slot < slots_; ++slot)
+    next_[slot].task = share_of(tasks_, slot, slots_).first;
   parallel_for(slots_, 1, [&](int64_t first, int64_t end) {
-    for (int64_t slot = first; slot < end; ++slot)
-      run_slot(slot, shared + shared_ + slot * floats_);
+    if (fits_) {
+      const Room room;
+      for (int64_t slot = first; slot < end; ++slot) run_slot(slot, room.floats());
+    } else {
+      for (int64_t slot = first; slot < end; ++slot)
+        run_slot(slot, shared + shared_ + slot * floats_);
+    }
   });
   if (!tail_) return;
   tail_inputs_[0] = arguments.outputs[0];
@@ -72,7 +80,7 @@ void BlockExecution::run(const RunArguments& arguments) {
 // Its own tasks, then what is left of those of others.
 void BlockExecution::run_slot(int64_t slot, float* room) {
   for (int64_t i = 0; i < slots_; ++i) {
-    const int64_t owner = (slot + i) % slots_, end = first_task(owner + 1);
+    const int64_t owner = (slot + i) % slots_, end = share_of(tasks_, owner, slots_).end;
     // A look first: those that are done would be written by all others.
     for (auto& next = next_[owner].task; next < end;)
       if (const int64_t task = next++; task < end) run_task(task, room);

@@ -8,8 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "base/parallel.h"
 #include "ops/pointwise_program.h"
 #include "ops/window.h"
+#include "target/cpu/rooms.h"
 #include "target/cpu/simd/kernels.h"
 #include "target/target.h"
 
@@ -67,10 +69,10 @@ class BlockExecution : public Execution {
   struct alignas(64) Next {
     std::atomic<int64_t> task;
   };
-  int64_t first_task(int64_t slot) const { return tasks_ * slot / slots_; }
   void run_slot(int64_t slot, float* room);
 
   int64_t tasks_ = 0, slots_ = 0, floats_ = 0, shared_ = 0;
+  bool fits_ = true;  // a task in a room
   std::unique_ptr<Next[]> next_;
   std::unique_ptr<Execution> tail_;
   std::vector<const void*> tail_inputs_;

@@ -43,10 +43,14 @@ class DepthwiseExecution final : public BlockExecution {
     epilogue_.begin(arguments);
   }
 
-  // Some rows of some vectors of one block.
+  // Some rows of some vectors of one block. All blocks of some rows lie beside each other, since
+  // the layers around it divide rows, too.
   void run_task(int64_t task, float*) const override {
-    const int64_t first = task % parts_ * rows_, rows = std::min(rows_, height_ - first);
-    const int64_t slice = task / parts_ % slices_, block = task / parts_ / slices_;
+    const int64_t blocks = vectors_.blocks(), slice = task % slices_;
+    const int64_t part = task / slices_ / blocks % parts_;
+    const int64_t block = task / slices_ / blocks / parts_ * blocks + task / slices_ % blocks;
+    const auto [first, last] = share_of(height_, part, parts_);
+    const int64_t rows = last - first;
     const int64_t end = std::min((slice + 1) * per_slice_, vectors_.per_block());
     const bool is_shared = vectors_.width() % vectors_.lanes() != 0;
     for (int64_t v = slice * per_slice_; v < end;) {
@@ -78,7 +82,8 @@ class DepthwiseExecution final : public BlockExecution {
   void split(int64_t images) {
     const int64_t vectors = vectors_.per_block(), blocks = images * vectors_.blocks();
     const int64_t floats = std::max<int64_t>(form_.pixels * form_.step, 1);
-    rows_ = std::clamp<int64_t>(kTaskFloats / floats, 1, std::max<int64_t>(height_, 1));
+    const int64_t height = std::max<int64_t>(height_, 1);
+    rows_ = std::clamp<int64_t>(kTaskFloats / floats, 1, height);
     per_slice_ = vectors;
     const auto count = [&] {
       parts_ = units(height_, rows_);
@@ -86,6 +91,7 @@ class DepthwiseExecution final : public BlockExecution {
       return blocks * parts_ * slices_;
     };
     const int64_t wanted = 4 * thread_count();
+    if (images < thread_count()) rows_ = std::min(rows_, units(height, thread_count()));
     while (rows_ > 4 && count() < wanted) rows_ = (rows_ + 1) / 2;
     while (per_slice_ > 4 && !epilogue_.has_rest() && count() < wanted)
       per_slice_ = (per_slice_ + 1) / 2;
@@ -100,7 +106,7 @@ class DepthwiseExecution final : public BlockExecution {
   BlockedEpilogue epilogue_;
   DepthwiseForm form_;
   int64_t height_;                      // rows of the result
-  int64_t rows_ = 1, parts_ = 1;        // rows of a task; tasks of a slice
+  int64_t rows_ = 1, parts_ = 1;        // the most rows of a task; parts of an image
   int64_t per_slice_ = 1, slices_ = 1;  // vectors of a task; slices of a block
   const float* data_ = nullptr;
   float* result_ = nullptr;

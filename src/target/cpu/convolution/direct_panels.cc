@@ -166,6 +166,7 @@ DirectTasks::DirectTasks(const DirectWork& w)
   const double unit = static_cast<double>(kDirectPanel) * static_cast<double>(w.depth);
   const double data = static_cast<double>(w.strips) * static_cast<double>(w.floats);
   const double weights = static_cast<double>(panels) * unit;
+  parts_first_ = weights <= std::max(data, double{kCacheFloats});
   int64_t best_count = 0;
   double least = INFINITY;
   for (int64_t slices = 1; slices <= panels; ++slices) {
@@ -190,14 +191,17 @@ DirectTasks::DirectTasks(const DirectWork& w)
     per_slice_ = per_slice;
     slices_ = slices;
   }
+  if (parts_ > 0) per_part_ = units(strips_, parts_);  // of equal parts
 }
 
 DirectTasks::Task DirectTasks::operator[](int64_t task) const {
-  const int64_t strip = task % parts_ * per_part_;
+  const int64_t image = task / (parts_ * slices_), of_image = task % (parts_ * slices_);
+  const Share strips =
+      share_of(strips_, parts_first_ ? of_image / slices_ : of_image % parts_, parts_);
+  const int64_t slice = parts_first_ ? of_image % slices_ : of_image / parts_;
   const int64_t per_slice = per_slice_ * (kDirectPanel / direct_loops().lanes);
-  const int64_t vector = task / parts_ % slices_ * per_slice;
-  return {task / parts_ / slices_, strip, std::min(strip + per_part_, strips_), vector,
-          std::min(vector + per_slice, vectors_)};
+  return {image, strips.first, strips.end, slice * per_slice,
+          std::min((slice + 1) * per_slice, vectors_)};
 }
 
 int64_t DirectTasks::vector_after(int64_t task) const {

@@ -159,8 +159,11 @@ class DirectTasks {
 
  private:
   int64_t images_ = 0, strips_ = 0, vectors_ = 0;
-  int64_t per_part_ = 1, parts_ = 0;    // strips of a task; tasks of a slice
-  int64_t per_slice_ = 1, slices_ = 0;  // panels of a task; slices of an image
+  int64_t per_part_ = 1, parts_ = 0;    // the most strips of a task; parts of an image
+  int64_t per_slice_ = 1, slices_ = 0;  // panels of a task; slices of the maps
+  // Whether a thread gets neighbouring parts, which it wrote for the layer before, of all slices.
+  // It reads all weights then, so they must be few; else neighbouring slices.
+  bool parts_first_ = true;
 };
 
 }  // namespace tenon::cpu

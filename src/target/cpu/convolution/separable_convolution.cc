@@ -14,6 +14,9 @@ namespace {
 
 using In = SeparableConvolution;
 
+/// More would read the weights more often, and rows at their edges twice.
+constexpr int64_t kPartsPerThread = 2;
+
 class SeparableExecution final : public BlockExecution {
  public:
   SeparableExecution(const SeparableConvolution& op, const DepthwiseVectors& vectors,
@@ -46,8 +49,9 @@ class SeparableExecution final : public BlockExecution {
 
   // Some rows of one image.
   void run_task(int64_t task, float* room) const override {
-    const int64_t image = task / parts_, first = task % parts_ * rows_;
-    const int64_t rows = std::min(rows_, height_ - first), lanes = vectors_.lanes();
+    const int64_t image = task / parts_, lanes = vectors_.lanes();
+    const auto [first, end] = share_of(height_, task % parts_, parts_);
+    const int64_t rows = end - first;
     const int64_t plane = form_.y.data * form_.x.data * lanes, taps = form_.y.taps * form_.x.taps;
     for (int64_t block = 0; block < vectors_.blocks(); ++block)
       vectors_.loops->run(form_, data_ + (image * vectors_.blocks() + block) * plane,
@@ -67,19 +71,23 @@ class SeparableExecution final : public BlockExecution {
     return inputs.subspan(In::kPointwiseKernel - 1);
   }
 
-  // As many rows as the second-level cache holds, but enough tasks for all threads.
+  // No more rows than the second-level cache holds, and enough tasks for all threads.
   void split(int64_t images) {
     const int64_t lanes = vectors_.lanes(), floats = vectors_.blocks() * lanes * form_.pixels;
-    rows_ = std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1,
-                                std::max<int64_t>(height_, 1));
-    while (rows_ > 1 && images * units(height_, rows_) < enough_tasks()) rows_ = (rows_ + 1) / 2;
-    parts_ = units(height_, rows_);
+    const int64_t height = std::max<int64_t>(height_, 1);
+    const int64_t most =
+        std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1, height);
+    const int64_t threads = thread_count(),
+                  per_image = units(threads, std::max<int64_t>(images, 1));
+    parts_ = std::max(units(height, most), threads > 1 ? kPartsPerThread * per_image : 1);
+    parts_ = std::min(units(parts_, per_image) * per_image, height);  // as many for each thread
+    rows_ = units(height, parts_);
     std::vector<int64_t> offsets;
     for (int64_t c = 0; c < vectors_.channels; ++c)
       offsets.push_back(c / lanes * rows_ * form_.pixels * lanes + c % lanes);
     product_.set_windows(std::move(offsets), lanes, false);
     const auto pixels = static_cast<double>(images * height_ * form_.pixels);
-    set_tasks(form_.pixels == 0 ? 0 : images * parts_, pixels * product_.work(), rows_ * floats);
+    set_tasks(pixels == 0 ? 0 : images * parts_, pixels * product_.work(), rows_ * floats);
   }
 
   DepthwiseVectors vectors_;
@@ -87,7 +95,7 @@ class SeparableExecution final : public BlockExecution {
   DepthwiseForm form_;
   DirectProduct product_;
   int64_t height_;                // rows of the result
-  int64_t rows_ = 1, parts_ = 1;  // rows of a task; tasks of an image
+  int64_t rows_ = 1, parts_ = 1;  // the most rows of a task; tasks of an image
   const float* data_ = nullptr;
 };
 

@@ -37,6 +37,11 @@ void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, co
         __builtin_prefetch(addend + v * form.out_step + p * form.out_pixel);
   }
 #pragma GCC unroll 2
+  for (int v = 0; v < V; ++v)
+#pragma GCC unroll 16
+    for (int p = 0; p < R * P; ++p)
+      __builtin_prefetch(out + v * form.out_step + p * form.out_pixel, 1);
+#pragma GCC unroll 2
   for (int v = 0; v < V; ++v) {
     const BlockLanes b = load_lanes(bias + v * kBlockLanes);
 #pragma GCC unroll 16
