@@ -10,6 +10,7 @@ the machine just before a block; a run with a high value says little.
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import pathlib
 import statistics
@@ -23,27 +24,41 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Trained models and their inputs, as `./dev models` leaves them.
 TRAINED = ROOT / ".cache/models"
-# Peers do not know the custom operator: they get the same network with ONNX's own Resize.
-PEER_MODEL = {"srcnn": "srcnn_resize", "srcnn_tf32": "srcnn_resize"}
-# Files that are called otherwise than the measurement.
-FILES = {"resnet50_batch8": "resnet50_dynamic", "srcnn_tf32": "srcnn"}
-# What `tenon build` allows beyond the defaults; peers stay as they are.
-ALLOWED = {"srcnn_tf32": ["--tf32"]}
 NAMES = {"tenon": "Tenon", "ort": "ONNX Runtime", "ov": "OpenVINO", "ncnn": "ncnn", "torch": "PyTorch"}
 PEERS = ["tenon", "ort", "ov", "ncnn"]
-INPUTS = {
-    "resnet50": {"input": (1, 3, 224, 224)},
-    "resnet50_batch8": {"input": (8, 3, 224, 224)},
-    "resnet50_int8": {"input": (1, 3, 224, 224)},
-    "mobilenet_v2": {"input": (1, 3, 224, 224)},
-    "srcnn": {"input": (1, 3, 256, 256), "factor": (1, 1, 768, 768)},
-    "srcnn_tf32": {"input": (1, 3, 256, 256), "factor": (1, 1, 768, 768)},
-    "unet": {"input": (1, 3, 256, 256)},
-    "yolov5s": {"input": (1, 3, 640, 640)},
-    "yolov8n": {"input": (1, 3, 640, 640)},
-    "faster_rcnn": {"input": (3, 320, 320)},
-    "vit_b_16": {"input": (1, 3, 224, 224)},
-    "bert_base": {name: (1, 128) for name in ("input_ids", "attention_mask", "token_type_ids")},
+
+
+@dataclasses.dataclass
+class Model:
+    """A network of `make_models.py`, and how it is measured."""
+
+    inputs: dict  # name to shape
+    file: str = ""  # without its suffix, where it is called otherwise than the measurement
+    peer_file: str = ""  # what peers get instead
+    allowed: tuple = ()  # what `tenon build` allows beyond the defaults; peers stay as they are
+    # It wants fixed shapes and takes 10 GB for srcnn; it has no batches, no integer inputs and no Q/DQ networks.
+    with_ncnn: bool = True
+
+
+IMAGE = {"input": (1, 3, 224, 224)}
+LARGER_IMAGE = {"input": (1, 3, 640, 640)}
+# Peers do not know its custom operator: they get the same network with ONNX's own Resize.
+SRCNN = Model({"input": (1, 3, 256, 256), "factor": (1, 1, 768, 768)}, "srcnn", "srcnn_resize", with_ncnn=False)
+MODELS = {
+    "resnet50": Model(IMAGE),
+    "resnet50_batch8": Model({"input": (8, 3, 224, 224)}, "resnet50_dynamic", with_ncnn=False),
+    "resnet50_int8": Model(IMAGE, with_ncnn=False),
+    "mobilenet_v2": Model(IMAGE),
+    "srcnn": SRCNN,
+    "srcnn_tf32": dataclasses.replace(SRCNN, allowed=("--tf32",)),
+    "unet": Model({"input": (1, 3, 256, 256)}),
+    "yolov5s": Model(LARGER_IMAGE),
+    "yolov8n": Model(LARGER_IMAGE),
+    "faster_rcnn": Model({"input": (3, 320, 320)}, with_ncnn=False),
+    "vit_b_16": Model(IMAGE),
+    "bert_base": Model(
+        {name: (1, 128) for name in ("input_ids", "attention_mask", "token_type_ids")}, with_ncnn=False
+    ),
 }
 # Inputs of int64, which are not noise: numbers below a bound, from another one on.
 INTEGERS = {"input_ids": (0, 30522), "attention_mask": (1, 2), "token_type_ids": (0, 1)}
@@ -61,26 +76,28 @@ CASES = {
 }
 
 
-# ncnn's converter wants fixed shapes, and its srcnn takes 10 GB; it has no batches, no integer inputs and no Q/DQ
-# networks. Trained models are compared with the engines that take ONNX files as they are.
-WITHOUT_NCNN = ["srcnn", "srcnn_tf32", "resnet50_batch8", "resnet50_int8", "faster_rcnn", "bert_base", *CASES]
-NOT_MEASURED = {(model, "ncnn") for model in WITHOUT_NCNN}
-
-
 def arrays_of(model):
-    if model in INPUTS:
+    if model in MODELS:
         generator = np.random.default_rng(0)
         return {
             n: generator.integers(*INTEGERS[n], s) if n in INTEGERS else generator.random(s, dtype=np.float32)
-            for n, s in INPUTS[model].items()
+            for n, s in MODELS[model].inputs.items()
         }
     with np.load(TRAINED / model / f"{CASES[model]}.npz") as stored:
         return {n.removeprefix("in:"): stored[n] for n in stored.files if n.startswith("in:")}
 
 
-def path_of(model, options):
-    folder = TRAINED if model in CASES else pathlib.Path(options.model_folder)
-    return folder / f"{FILES.get(model, model)}.onnx"
+def path_of(model, options, for_peers=False):
+    if model in CASES:
+        return TRAINED / f"{model}.onnx"
+    own = MODELS[model].file or model
+    name = MODELS[model].peer_file or own if for_peers else own
+    return pathlib.Path(options.model_folder) / f"{name}.onnx"
+
+
+def takes(peer, model):
+    """Whether the peer is measured. Trained models are compared with the engines that take ONNX files as they are."""
+    return peer != "ncnn" or model in MODELS and MODELS[model].with_ncnn
 
 
 def difference(own, other):
@@ -181,7 +198,7 @@ def start_tenon(name, model, arrays, inputs, outputs, options):
     plan = outputs.with_name(f"{name}.plan")
     shapes = ",".join(f"{n}:{'x'.join(map(str, a.shape))}" for n, a in arrays.items())
     command = [options.tenon, "build", model, "-o", plan, f"--shapes={shapes}", f"--cpuThreads={options.threads}"]
-    command += ALLOWED.get(name, [])
+    command += MODELS[name].allowed if name in MODELS else ()
     began = time.perf_counter()
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
@@ -210,7 +227,7 @@ def start(peer, model, arrays, options, folder):
     inputs, outputs = folder / "inputs.npz", folder / f"{peer}.npz"
     if peer == "tenon":
         return start_tenon(model, path_of(model, options), arrays, inputs, outputs, options)
-    return start_peer(peer, path_of(PEER_MODEL.get(model, model), options), inputs, outputs, options)
+    return start_peer(peer, path_of(model, options, for_peers=True), inputs, outputs, options)
 
 
 def take_turns(workers, options, progress):
@@ -242,7 +259,7 @@ def measure(model, options):
     with tempfile.TemporaryDirectory() as name, Progress(model) as progress:
         folder = pathlib.Path(name)
         np.savez(folder / "inputs.npz", **arrays)
-        peers = [p for p in options.peers.split(",") if (model, p) not in NOT_MEASURED]
+        peers = [p for p in options.peers.split(",") if takes(p, model)]
         workers = {}
         for peer in peers:
             progress.stage(f"loading it into {NAMES[peer]}")
@@ -288,7 +305,7 @@ def save(results, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--models", default=",".join([*INPUTS, *CASES]))
+    parser.add_argument("--models", default=",".join([*MODELS, *CASES]))
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--model-folder", default=ROOT / ".cache/bench/models")
     add_options(parser)
