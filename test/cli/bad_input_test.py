@@ -8,7 +8,7 @@ import unittest
 from unittest import mock
 
 import numpy as np
-from onnx import TensorProto, helper, save
+from onnx import TensorProto, helper, numpy_helper, save
 from PIL import Image
 
 from support import MLP, MLP_PROFILE, PHOTO, PLUGIN, RESNET, SRCNN, VIGNETTE, CliTest, run
@@ -22,6 +22,22 @@ class Profiles(CliTest):
     def test_minimum_above_maximum(self):
         self.refuse("build", MODEL, "-o", self.folder / "x.plan", "--minShapes=input:5x1x12x12",
                     "--maxShapes=input:1x1x12x12", names=["minimum.*exceed"])
+
+    def test_windows_beyond_data(self):
+        """No row of data, of which a window wants three: a layer without results is no layer."""
+        random = np.random.default_rng(0)
+        weights = {"d": (32, 1, 3, 3), "p": (16, 32, 1, 1)}
+        model = self.folder / "m.onnx"
+        save(helper.make_model(helper.make_graph(
+            [helper.make_node("Conv", ["x", "d"], ["a"], group=32, pads=[1, 1, 1, 1]),
+             helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Conv", ["b", "p"], ["y"])], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 32, "h", 8])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+            [numpy_helper.from_array(random.random(shape, np.float32), name) for name, shape in weights.items()]),
+            opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        for images in (0, 1, 3):
+            self.refuse("build", model, "-o", self.folder / "m.plan", f"--shapes=x:{images}x32x0x8",
+                        names=["the window reaches over 3 elements, but the padded input has only 2"])
 
     def test_shape_given_twice(self):
         self.refuse("build", MODEL, "-o", self.folder / "x.plan", "--shapes=input:5x1x12x12,input:1x1x12x12",
@@ -184,6 +200,9 @@ class Models(CliTest):
 
     def test_missing_profile(self):
         self.refuse("build", MODEL, "-o", self.folder / "m.plan", names=["input", "--minShapes"])
+        # All inputs that lack one at once.
+        self.refuse("build", SRCNN, "-o", self.folder / "m.plan",
+                    names=["'input' has extents.*'factor' has extents.*--shapes=input:…,factor:…"])
 
     def test_unknown_input_in_a_profile(self):
         self.refuse("build", MODEL, "-o", self.folder / "m.plan", "--shapes=imput:1x1x12x12",

@@ -35,18 +35,26 @@ const std::vector<int64_t>* first_of(std::initializer_list<const ShapeMap*> maps
   return nullptr;
 }
 
-[[noreturn]] void fail_without_range(const nvinfer1::ITensor& input, const std::string& where) {
-  const std::string name = input.getName();
-  const std::string what =
-      input.isShapeTensor()
-          ? fmt::format(
-                "input '{}' decides shapes: give the range of its values, an x between "
-                "them,",
-                name)
-          : fmt::format("input '{}' has extents known only at run time ({}): give its range", name,
-                        shape_text(to_vector(input.getDimensions())));
-  fail("{}{} with --minShapes={}:… --optShapes={}:… --maxShapes={}:…, or one with --shapes={}:…",
-       where, what, name, name, name, name);
+// All inputs that lack a range, so that one answer is enough.
+[[noreturn]] void fail_without_ranges(const std::vector<const nvinfer1::ITensor*>& inputs,
+                                      const std::string& where) {
+  std::string what, option;
+  for (const nvinfer1::ITensor* input : inputs) {
+    const std::string name = input->getName();
+    what += input->isShapeTensor()
+                ? fmt::format(
+                      "input '{}' decides shapes: give the range of its values, an x "
+                      "between them; ",
+                      name)
+                : fmt::format(
+                      "input '{}' has extents known only at run time ({}): give its "
+                      "range; ",
+                      name, shape_text(to_vector(input->getDimensions())));
+    option += (option.empty() ? "" : ",") + name + ":…";
+  }
+  what.resize(what.size() - 2);
+  fail("{}{}, with --minShapes={} --optShapes={} --maxShapes={}, or one with --shapes={}", where,
+       what, option, option, option, option);
 }
 
 void check_static(const std::string& name, const std::vector<int64_t>& declared,
@@ -60,8 +68,8 @@ void check_static(const std::string& name, const std::vector<int64_t>& declared,
 }
 
 // Missing ones of min, opt and max are taken from their neighbours, as trtexec does. For an input
-// that decides shapes, what is given are its values.
-void set_range(nvinfer1::IOptimizationProfile& profile, const nvinfer1::ITensor& input,
+// that decides shapes, what is given are its values. False where nothing is given.
+bool set_range(nvinfer1::IOptimizationProfile& profile, const nvinfer1::ITensor& input,
                const GivenShapes& given, const RunInputs& inputs, const std::string& where,
                Logger& logger) {
   const char* name = input.getName();
@@ -70,7 +78,7 @@ void set_range(nvinfer1::IOptimizationProfile& profile, const nvinfer1::ITensor&
   const auto* low = first_of({&given.min, &given.any, &given.opt, &given.max, &run}, name);
   const auto* middle = first_of({&given.opt, &given.any, &given.max, &given.min, &run}, name);
   const auto* high = first_of({&given.max, &given.any, &given.opt, &given.min, &run}, name);
-  if (low == nullptr) fail_without_range(input, where);
+  if (low == nullptr) return false;
   for (const auto& [selector, shape] :
        {std::pair{OptProfileSelector::kMIN, low}, std::pair{OptProfileSelector::kOPT, middle},
         std::pair{OptProfileSelector::kMAX, high}})
@@ -79,6 +87,7 @@ void set_range(nvinfer1::IOptimizationProfile& profile, const nvinfer1::ITensor&
                : !profile.setDimensions(name, selector, to_dims(*shape)))
       fail_with_log(logger, fmt::format("{}input '{}': {} does not fit a profile", where, name,
                                         shape_text(*shape)));
+  return true;
 }
 
 }  // namespace
@@ -92,6 +101,7 @@ void add_profiles(ParsedModel& model, const BuildOptions& options, const RunInpu
         options.profiles.size() > 1 ? fmt::format("profile {}: ", p) : std::string();
     nvinfer1::IOptimizationProfile* profile = model.builder->createOptimizationProfile();
     bool dynamic = false;
+    std::vector<const nvinfer1::ITensor*> missing;
     for (int32_t i = 0; i < model.network->getNbInputs(); ++i) {
       const nvinfer1::ITensor& input = *model.network->getInput(i);
       const auto declared = to_vector(input.getDimensions());
@@ -101,8 +111,9 @@ void add_profiles(ParsedModel& model, const BuildOptions& options, const RunInpu
         continue;
       }
       dynamic = true;
-      set_range(*profile, input, given, inputs, where, logger);
+      if (!set_range(*profile, input, given, inputs, where, logger)) missing.push_back(&input);
     }
+    if (!missing.empty()) fail_without_ranges(missing, where);
     if (dynamic) model.config->addOptimizationProfile(profile);
   }
 }
