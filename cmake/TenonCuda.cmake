@@ -9,7 +9,7 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13)
                       "(${CMAKE_CUDA_COMPILER}): run ./dev cuda, or set CMAKE_CUDA_COMPILER")
 endif()
 if(TENON_CCACHE)
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${TENON_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 # 177: what only the CPU's compilation uses. The host compiler sees rewritten sources: its warnings
 # belong to that compilation, too.

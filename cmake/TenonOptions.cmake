@@ -12,7 +12,9 @@ endif()
 
 find_program(TENON_CCACHE ccache)
 if(TENON_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TENON_CCACHE})
+  # Compilations are shared between clones of the project and folders of builds.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${TENON_CCACHE})
 endif()
 find_program(TENON_MOLD mold)
 if(TENON_MOLD AND NOT TENON_FUZZ)
