@@ -194,13 +194,9 @@ bool fits(const Ending& ending, const Node& node) {
   return ending.to != DataType::kFLOAT || node.outputs[0]->type == DataType::kFLOAT;
 }
 
-bool rewrite_convolution(Patch& patch, const Uses& uses, Node& node, const Convolution& op) {
+bool rewrite_convolution(Patch& patch, const Target& target, const Uses& uses, Node& node,
+                         const Convolution& op) {
   if (!op.epilogue.empty()) return false;
-  auto p = product_of(node, 0, false);
-  const int spatial = op.kernel.rank();
-  if (!p || p->weights.values.shape().rank() != spatial + 2) return false;
-  const Ending ending = ending_of(uses, node);
-  if (!fits(ending, node)) return false;
   auto integers = std::make_unique<IntegerConvolution>();
   integers->output_maps = op.output_maps;
   integers->kernel = op.kernel;
@@ -210,6 +206,13 @@ bool rewrite_convolution(Patch& patch, const Uses& uses, Node& node, const Convo
   integers->post_padding = op.post_padding;
   integers->padding_mode = op.padding_mode;
   integers->groups = op.groups;
+  // With nothing to fuse the question is whether there is a kernel at all.
+  if (!target.fuses(*integers, {})) return false;
+  auto p = product_of(node, 0, false);
+  const int spatial = op.kernel.rank();
+  if (!p || p->weights.values.shape().rank() != spatial + 2) return false;
+  const Ending ending = ending_of(uses, node);
+  if (!fits(ending, node)) return false;
   rewrite(patch, *p, ending, std::move(integers));
   return true;
 }
@@ -230,16 +233,13 @@ bool rewrite_product(Patch& patch, const Uses& uses, Node& node, const MatrixMul
 }  // namespace
 
 std::optional<Patch> integer_products(const Network& network, const Target& target) {
-  // With nothing to fuse the question is whether there is a kernel at all.
-  const bool convolves = target.fuses(IntegerConvolution(), {});
   const bool multiplies = target.fuses(IntegerMatrixMultiply(), {});
-  if (!convolves && !multiplies) return std::nullopt;
   const Uses uses(network);
   Patch patch;
   for (const auto& node : network.nodes()) {
     if (!is_plain(*node) || node->inputs.size() < 2) continue;
-    if (const auto* op = node->as<Convolution>(); op != nullptr && convolves)
-      rewrite_convolution(patch, uses, *node, *op);
+    if (const auto* op = node->as<Convolution>(); op != nullptr)
+      rewrite_convolution(patch, target, uses, *node, *op);
     if (const auto* product = node->as<MatrixMultiply>(); product != nullptr && multiplies)
       rewrite_product(patch, uses, *node, *product);
   }

@@ -7,6 +7,7 @@
 #include "target/cpu/blocked_epilogue.h"
 #include "target/cpu/convolution/two_convolutions.h"
 #include "target/cpu/kernels.h"
+#include "target/cpu/simd/byte_product.h"
 #include "target/cpu/simd/kernels.h"
 #include "target/cpu/widened.h"
 #include "target/shared/plugin_kernel.h"
@@ -56,13 +57,6 @@ constexpr Candidate kFullyConnected[] = {
     {"onednn_fully_connected", offer_onednn_fully_connected},
     {"onednn_fully_connected_16bit", widened<offer_onednn_fully_connected>},
     {"reference", offer_reference}};
-constexpr Candidate kIntegerConvolution[] = {
-    {"integer_convolution", offer_integer_convolution},
-    {"onednn_integer_convolution", offer_onednn_integer_convolution},
-    {"reference", offer_reference}};
-constexpr Candidate kIntegerMatrixMultiply[] = {
-    {"onednn_integer_matrix_multiply", offer_onednn_integer_matrix_multiply},
-    {"reference", offer_reference}};
 constexpr Candidate kPooling[] = {{"onednn_pooling", offer_onednn_pooling},
                                   {"onednn_pooling_16bit", widened<offer_onednn_pooling>},
                                   {"reference", offer_reference}};
@@ -100,6 +94,18 @@ constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax},
                                   {"reference", offer_reference}};
 constexpr Candidate kReorder[] = {{"reorder", offer_reorder}};
 #endif
+constexpr Candidate kIntegerConvolution[] = {
+    {"integer_convolution", offer_integer_convolution},
+#ifdef TENON_ONEDNN
+    {"onednn_integer_convolution", offer_onednn_integer_convolution},
+#endif
+    {"reference", offer_reference}};
+constexpr Candidate kIntegerMatrixMultiply[] = {
+#ifdef TENON_ONEDNN
+    {"onednn_integer_matrix_multiply", offer_onednn_integer_matrix_multiply},
+#endif
+    {"integer_matrix_multiply", offer_integer_matrix_multiply},
+    {"reference", offer_reference}};
 constexpr Candidate kPointwise[] = {{"pointwise", offer_pointwise},
                                     {"pointwise_16bit", widened<offer_pointwise>},
                                     {"typed_pointwise", offer_typed_pointwise},
@@ -153,10 +159,10 @@ const Row kLists[] = {
     {LayerType::kMATRIX_MULTIPLY, kMatrixMultiply},
 #ifdef TENON_ONEDNN
     {layer_type(PrivateLayer::kFullyConnected), kFullyConnected},
-    {layer_type(PrivateLayer::kIntegerConvolution), kIntegerConvolution},
-    {layer_type(PrivateLayer::kIntegerMatrixMultiply), kIntegerMatrixMultiply},
     {LayerType::kPOOLING, kPooling},
 #endif
+    {layer_type(PrivateLayer::kIntegerConvolution), kIntegerConvolution},
+    {layer_type(PrivateLayer::kIntegerMatrixMultiply), kIntegerMatrixMultiply},
     {LayerType::kSOFTMAX, kSoftmax},
     {layer_type(PrivateLayer::kReorder), kReorder},
     {layer_type(PrivateLayer::kPointwise), kPointwise},
@@ -227,13 +233,11 @@ class CpuTarget final : public Target {
     if (op.kind() == LayerType::kATTENTION_OUTPUT) return epilogue.empty();
     if (const auto* separable = dynamic_cast<const SeparableConvolution*>(&op))
       return epilogue.empty() && bounds_of(separable->depthwise.epilogue).has_value();
+    if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op))
+      return epilogue.empty() && multiplies(*convolution);
+    if (op.kind() == layer_type(PrivateLayer::kIntegerMatrixMultiply))
+      return epilogue.empty() && byte_product_kernels() != nullptr;
 #ifdef TENON_ONEDNN
-    if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op);
-        convolution != nullptr && convolution->sum.used)
-      return epilogue.empty() && adds_to_integers(*convolution);
-    if (op.kind() == layer_type(PrivateLayer::kIntegerConvolution)
-        || op.kind() == layer_type(PrivateLayer::kIntegerMatrixMultiply))
-      return epilogue.empty() && onednn_multiplies_integers();
     if (op.kind() == LayerType::kPOOLING) return epilogue.empty();  // also of bytes
     const bool takes_epilogues = op.kind() == LayerType::kCONVOLUTION
                                  || op.kind() == LayerType::kDECONVOLUTION
@@ -245,6 +249,14 @@ class CpuTarget final : public Target {
   }
 
  private:
+  // Whether there is a quick kernel. oneDNN has no sums.
+  static bool multiplies(const IntegerConvolution& convolution) {
+#ifdef TENON_ONEDNN
+    if (!convolution.sum.used && onednn_multiplies_integers()) return true;
+#endif
+    return convolves_integers(convolution);
+  }
+
   std::string machine() const {
     static const std::string model = processor_model();
     return fmt::format("cpu: {}, {}, ", model, instruction_set());

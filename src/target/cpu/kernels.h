@@ -45,6 +45,7 @@ Offer offer_depthwise_convolution(const KernelRequest& request);
 Offer offer_separable_convolution(const KernelRequest& request);
 Offer offer_winograd(const KernelRequest& request);
 Offer offer_integer_convolution(const KernelRequest& request);
+Offer offer_integer_matrix_multiply(const KernelRequest& request);
 Offer offer_direct_deconvolution(const KernelRequest& request);
 Offer offer_deconvolution(const KernelRequest& request);
 
@@ -65,7 +66,7 @@ bool onednn_fuses(const PointwiseProgram& epilogue);
 bool onednn_multiplies_integers();
 /// Whether our own kernel takes the convolution of integers, with weights of int8 that have no zero
 /// points, and quantises a sum at no extra pass over memory.
-bool adds_to_integers(const IntegerConvolution& op);
+bool convolves_integers(const IntegerConvolution& op);
 /// "AVX-512": what oneDNN makes code for on this machine.
 std::string onednn_instruction_set();
 

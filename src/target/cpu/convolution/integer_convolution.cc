@@ -1,315 +1,15 @@
-// Convolution of 8-bit integers in blocks of rows: the bytes that the windows of a block touch are
-// copied once, with their padding, and multiplied with all weights where they lie then; the sums
-// never leave the registers.
-#include "ops/integer_convolution.h"
-
-#include <algorithm>
-#include <cstring>
-#include <optional>
-
-#include "base/error.h"
-#include "base/parallel.h"
-#include "ops/quantize.h"
-#include "target/cpu/blocks.h"
+// Convolution of 8-bit integers by panels of our own.
+#include "target/cpu/convolution/integer_execution.h"
 #include "target/cpu/kernels.h"
-#include "target/cpu/run_operands.h"
-#include "target/cpu/simd/byte_product.h"
-#include "target/cpu/window.h"
 
 namespace tenon::cpu {
 namespace {
 
 using In = IntegerInputs;
 
-/// Bytes that a task copies: they stay in the second-level cache with a panel of weights.
-constexpr int64_t kTaskBytes = 256 << 10;
-/// Segments for each thread, below which threads share them and divide the maps.
-constexpr int64_t kFewSegments = 8;
-/// Rows of the result for each thread, below which a block is a piece of a row.
-constexpr int64_t kFewRows = 3;
-/// Pixels of such a piece, or a multiple: two segments.
-constexpr int64_t kRowUnit = 2 * kSegment;
-
-/// Bytes count as unsigned: signed ones with 128 added, which flips their highest bit.
-uint8_t flip_of(DataType type) {
-  return type == DataType::kINT8 ? 128 : 0;
-}
-
-/// Weights in panels, and each map's sum of weights. The runs of a window are its rows.
-struct PackedWeights {
-  Tensor panels, sums;
-
-  explicit PackedWeights(const Tensor& weights) {
-    const Shape& shape = weights.shape();
-    const int64_t maps = shape[0], channels = shape[1], rows = shape[2], columns = shape[3];
-    panels = Tensor(DataType::kINT8, panels_shape(maps, channels, Shape{rows, columns}));
-    sums = Tensor(DataType::kINT32, {maps});
-    auto* to = panels.mutable_data<int8_t>();
-    std::fill_n(to, panels.count(), int8_t{0});
-    const auto* from = weights.data<int8_t>();
-    for (int64_t m = 0; m < maps; ++m) {
-      int32_t sum = 0;
-      for (int64_t c = 0; c < channels; ++c)
-        for (int64_t y = 0; y < rows; ++y)
-          for (int64_t x = 0; x < columns; ++x) {
-            const int64_t k = x * channels + c;  // as the bytes of a run lie
-            const int64_t run = m / kPanelMaps * rows + y;
-            const int64_t step = run * panels.shape()[2] + k / kPanelDepth;
-            to[(step * kPanelMaps + m % kPanelMaps) * kPanelDepth + k % kPanelDepth] = *from;
-            sum += *from++;
-          }
-      sums.mutable_data<int32_t>()[m] = sum;
-    }
-  }
-
-  /// What a plan stored.
-  PackedWeights(const StoredKernel& stored, int64_t maps, int64_t channels, const Shape& kernel) {
-    require(stored.packed.size() == 2 && stored.packed[0].type() == DataType::kINT8
-                && stored.packed[0].shape() == panels_shape(maps, channels, kernel)
-                && stored.packed[1].type() == DataType::kINT32
-                && stored.packed[1].shape() == Shape({maps}),
-            "stored weights do not fit {} maps of {} channels and windows of {}", maps, channels,
-            kernel);
-    panels = stored.packed[0];
-    sums = stored.packed[1];
-  }
-
- private:
-  static Shape panels_shape(int64_t maps, int64_t channels, const Shape& kernel) {
-    return {units(maps, kPanelMaps), kernel[0], units(kernel[1] * channels, kPanelDepth),
-            kPanelMaps, kPanelDepth};
-  }
-};
-
-/// One axis of the elements that a block copies. Windows that overlap find theirs as they lie; else
-/// those of each window are copied behind those of the window before.
-struct CopiedAxis {
-  Window window;
-  int64_t in, out;  // elements of the data and of the result
-
-  bool overlaps() const { return window.dilation == 1 && window.stride <= window.kernel; }
-  /// Elements from a window to the next.
-  int64_t step() const { return overlaps() ? window.stride : window.kernel; }
-  /// Of so many windows, at least one.
-  int64_t elements(int64_t windows) const { return (windows - 1) * step() + window.kernel; }
-  /// The element of the data that is copied to position `at` of a block that begins with window
-  /// `first`; outside [0, in) it is padding.
-  int64_t source(int64_t first, int64_t at) const {
-    const int64_t before = first * window.stride - window.pre;
-    if (overlaps()) return before + at;
-    return before + at / window.kernel * window.stride + at % window.kernel * window.dilation;
-  }
-};
-
-class IntegerConvolutionExecution final : public BlockExecution {
- public:
-  IntegerConvolutionExecution(const IntegerConvolution& op, const PackedWeights& weights,
-                              const std::optional<ByteSum>& sum, std::span<const TensorSpec> inputs,
-                              const TensorSpec& output)
-      : BlockExecution({}, inputs, output),
-        kernels_(*byte_product_kernels()),
-        weights_(weights),
-        operands_(inputs, op.output_maps),
-        add_(static_cast<size_t>(op.output_maps)),
-        to_(op.to),
-        maps_(op.output_maps),
-        sum_(sum) {
-    const Shape &data = inputs[In::kData].shape, &result = output.shape;
-    const auto windows =
-        make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding, op.post_padding);
-    vertical_ = {resolved(windows[0], data[2], result[2], op.padding_mode), data[2], result[2]};
-    horizontal_ = {resolved(windows[1], data[3], result[3], op.padding_mode), data[3], result[3]};
-    images_ = data[0];
-    channels_ = data[1];
-    const Shape& panels = weights.panels.shape();
-    run_bytes_ = horizontal_.window.kernel * channels_;
-    require(panels[1] == vertical_.window.kernel && panels[2] == units(run_bytes_, kPanelDepth),
-            "data of {} channels does not fit the weights", channels_);
-    panel_bytes_ = panels.volume(1, panels.rank());
-    flip_ = flip_of(inputs[In::kData].type);
-    if (is_one_row()) {
-      horizontal_.in = horizontal_.out = images_ * vertical_.out * horizontal_.out;
-      images_ = vertical_.in = vertical_.out = 1;
-    }
-    split();
-  }
-
- protected:
-  void begin(const RunArguments& arguments, float*) override {
-    data_ = static_cast<const uint8_t*>(arguments.inputs[In::kData]);
-    out_ = static_cast<std::byte*>(arguments.outputs[0]);
-    const IntegerOperands& operands = operands_.read(arguments);
-    const int32_t zero = operands.data_zero + flip_;
-    padding_ = static_cast<uint8_t>(zero);
-    const auto* sums = weights_.sums.data<int32_t>();
-    for (size_t m = 0; m < add_.size(); ++m)
-      add_[m] =
-          static_cast<int32_t>(static_cast<uint32_t>(operands.bias[m])
-                               - static_cast<uint32_t>(zero) * static_cast<uint32_t>(sums[m]));
-    result_.add = add_.data();
-    result_.scale = operands.scale.data();
-    result_.shift = operands.shift.data();
-    if (to_ == DataType::kFLOAT) result_.to = ByteResult::To::kFloat;
-    if (is_byte(to_)) {
-      const IntegerRange range = integer_range(to_);
-      result_.to = ByteResult::To::kByte;
-      result_.low = static_cast<float>(range.lowest) - operands.result_zero;
-      result_.high = static_cast<float>(range.highest) - operands.result_zero;
-      result_.zero = static_cast<int32_t>(operands.result_zero);
-    }
-    if (sum_)
-      sum_->addend = static_cast<const uint8_t*>(arguments.inputs[IntegerConvolution::kAddend]);
-  }
-
-  // A block of an image, some panels.
-  void run_task(int64_t task, float* room) const override {
-    auto* const copied = reinterpret_cast<uint8_t*>(room);
-    const int64_t part = task % parts_, block = task / parts_;
-    const int64_t x_block = block % x_blocks_, y_block = block / x_blocks_ % y_blocks_;
-    const int64_t image = block / x_blocks_ / y_blocks_;
-    const int64_t x = x_block * block_width_, width = std::min(block_width_, horizontal_.out - x);
-    const int64_t y = y_block * block_height_, height = std::min(block_height_, vertical_.out - y);
-    copy(image, y, height, x, width, copied);
-    const ByteWindows windows = {.first = copied,
-                                 .rows = height,
-                                 .pixels = width,
-                                 .row_step = vertical_.step() * row_bytes(width),
-                                 .pixel_step = horizontal_.step() * channels_,
-                                 .runs = vertical_.window.kernel,
-                                 .run_step = row_bytes(width),
-                                 .steps = units(run_bytes_, kPanelDepth)};
-    const int64_t panels = units(maps_, kPanelMaps);
-    const int64_t pixel = (image * vertical_.out + y) * horizontal_.out + x;
-    for (int64_t panel = panels * part / parts_; panel < panels * (part + 1) / parts_; ++panel)
-      multiply(windows, pixel, panel);
-  }
-
- private:
-  // Where each window is an element of its own, all pixels of all images lie in one row.
-  bool is_one_row() const {
-    const auto is_whole = [](const CopiedAxis& axis) {
-      return axis.window.kernel == 1 && axis.window.stride == 1 && axis.in == axis.out;
-    };
-    return is_whole(vertical_) && is_whole(horizontal_);
-  }
-
-  /// Bytes of a copied row of a block that is so wide.
-  int64_t row_bytes(int64_t width) const { return horizontal_.elements(width) * channels_; }
-
-  void split() {
-    const int64_t height = vertical_.out, width = horizontal_.out;
-    const int64_t pixels = images_ * height * width, threads = thread_count();
-    if (pixels == 0) return set_tasks(0, 0, 0);
-    const int64_t panels = units(maps_, kPanelMaps);
-    parts_ = units(pixels, kSegment) < kFewSegments * threads ? std::min(panels, threads) : 1;
-    // As much for each thread.
-    const auto block_of = [&](int64_t size, int64_t unit, int64_t bytes) {
-      const int64_t blocks = units(size, std::max(kTaskBytes / bytes / unit, int64_t{1}) * unit);
-      const int64_t count = parts_ == 1 ? units(blocks, threads) * threads : blocks;
-      return units(units(size, unit), count) * unit;
-    };
-    block_width_ = width;
-    block_height_ = 1;
-    const int64_t bytes_of_row = vertical_.elements(1) * row_bytes(width);
-    const bool are_few = height == 1 || (parts_ == 1 && height < kFewRows * threads);
-    if (are_few || bytes_of_row > kTaskBytes)
-      block_width_ = block_of(width, kRowUnit, vertical_.elements(1) * row_bytes(1));
-    else
-      block_height_ = block_of(height, 1, vertical_.step() * row_bytes(width));
-    x_blocks_ = units(width, block_width_);
-    y_blocks_ = units(height, block_height_);
-    const int64_t depth = run_bytes_ * vertical_.window.kernel;
-    const double products = static_cast<double>(pixels * depth) * static_cast<double>(maps_);
-    constexpr double kProductsAtOnce = 4;  // for one of floats
-    // What is read behind a row's last pixel, and behind a run.
-    const int64_t behind = kSegment * horizontal_.step() * channels_ + kPanelDepth;
-    const int64_t bytes = vertical_.elements(block_height_) * row_bytes(block_width_) + behind;
-    set_tasks(images_ * x_blocks_ * y_blocks_ * parts_, products / kProductsAtOnce,
-              units(bytes, static_cast<int64_t>(sizeof(float))));
-  }
-
-  // What the windows of a block touch.
-  void copy(int64_t image, int64_t y, int64_t height, int64_t x, int64_t width, uint8_t* to) const {
-    const int64_t rows = vertical_.elements(height), bytes = row_bytes(width);
-    const uint8_t* from = data_ + image * vertical_.in * horizontal_.in * channels_;
-    for (int64_t row = 0; row < rows; ++row, to += bytes) {
-      const int64_t source = vertical_.source(y, row);
-      if (source < 0 || source >= vertical_.in)
-        std::memset(to, padding_, static_cast<size_t>(bytes));
-      else
-        copy_row(from + source * horizontal_.in * channels_, x, horizontal_.elements(width), to);
-    }
-  }
-
-  // Elements that lie together in the data are copied together.
-  void copy_row(const uint8_t* row, int64_t x, int64_t count, uint8_t* to) const {
-    const Window& window = horizontal_.window;
-    const int64_t together = horizontal_.overlaps() ? count
-                             : window.dilation == 1 ? window.kernel
-                                                    : 1;
-    for (int64_t at = 0; at < count; at += together, to += together * channels_) {
-      const int64_t source = horizontal_.source(x, at);
-      const int64_t begin = std::clamp<int64_t>(-source, 0, together);
-      const int64_t end = std::clamp<int64_t>(horizontal_.in - source, begin, together);
-      std::memset(to, padding_, static_cast<size_t>(begin * channels_));
-      kernels_.copy(row + (source + begin) * channels_, (end - begin) * channels_, flip_,
-                    to + begin * channels_);
-      std::memset(to + end * channels_, padding_,
-                  static_cast<size_t>((together - end) * channels_));
-    }
-  }
-
-  void multiply(const ByteWindows& windows, int64_t pixel, int64_t panel) const {
-    const int64_t map = panel * kPanelMaps, at = pixel * maps_ + map;
-    ByteResult result = result_;
-    std::optional<ByteSum> sum = sum_;
-    if (sum) {
-      sum->addend += at;
-      result.sum = &*sum;
-    }
-    result.add += map;
-    result.scale += map;
-    result.shift += map;
-    kernels_.product(windows, weights_.panels.data<int8_t>() + panel * panel_bytes_, result,
-                     std::min(kPanelMaps, maps_ - map), out_ + bytes_of(to_, at),
-                     {.row = horizontal_.out * maps_, .pixel = maps_});
-  }
-
-  const ByteProductKernels& kernels_;
-  const PackedWeights& weights_;
-  RunOperands operands_;
-  std::vector<int32_t> add_;
-  DataType to_;
-  CopiedAxis vertical_, horizontal_;
-  int64_t images_, channels_, maps_;
-  int64_t run_bytes_, panel_bytes_;
-  int64_t block_width_ = 0, block_height_ = 0;       // in pixels of the result
-  int64_t x_blocks_ = 1, y_blocks_ = 1, parts_ = 1;  // of an image; of the maps
-  uint8_t flip_ = 0, padding_ = 0;
-  const uint8_t* data_ = nullptr;
-  std::byte* out_ = nullptr;
-  ByteResult result_{};
-  std::optional<ByteSum> sum_;
-};
-
-ByteSum byte_sum(const QuantizedSum& sum, DataType addend) {
-  const IntegerRange range = integer_range(sum.to);
-  ByteSum made{};
-  made.flip = flip_of(addend);
-  made.addend_zero = sum.addend_zero + made.flip;
-  made.product_scale = sum.product_scale;
-  made.addend_scale = sum.addend_scale;
-  made.scale = sum.scale;
-  made.low = static_cast<float>(range.lowest - sum.zero);
-  made.high = static_cast<float>(range.highest - sum.zero);
-  made.zero = sum.zero;
-  byte_product_kernels()->find_quick(made);
-  return made;
-}
-
 class IntegerConvolutionKernel final : public Kernel {
  public:
-  IntegerConvolutionKernel(const IntegerConvolution& op, PackedWeights weights,
+  IntegerConvolutionKernel(const IntegerConvolution& op, IntegerPanels weights,
                            const KernelRequest& request)
       : op_(op), weights_(std::move(weights)) {
     const size_t inputs = request.inputs.size();
@@ -325,50 +25,37 @@ class IntegerConvolutionKernel final : public Kernel {
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
-    return std::make_unique<IntegerConvolutionExecution>(op_, weights_, sum_, inputs, outputs[0]);
+    return convolve_integers(op_, weights_, sum_, inputs, outputs[0]);
   }
 
  private:
   IntegerConvolution op_;
-  PackedWeights weights_;
+  IntegerPanels weights_;
   std::optional<ByteSum> sum_;
 };
 
-bool is_zero(const KernelRequest& request, size_t i) {
-  if (i >= request.inputs.size() || !request.inputs[i].present) return true;
-  if (request.stored != nullptr) return true;  // it was when the plan was built
-  const Tensor* constant = request.constants[i];
-  if (constant == nullptr) return false;
-  const auto values = constant->integers();
-  return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
-}
-
 }  // namespace
 
-bool adds_to_integers(const IntegerConvolution& op) {
+bool convolves_integers(const IntegerConvolution& op) {
   return byte_product_kernels() != nullptr && op.kernel.rank() == 2 && op.groups == 1;
 }
 
 Offer offer_integer_convolution(const KernelRequest& request) {
-  if (byte_product_kernels() == nullptr) return "the processor has no AVX-512 VNNI";
+  if (byte_product_kernels() == nullptr) return "the processor has no AVX2";
   const auto& op = static_cast<const IntegerConvolution&>(request.op);
   // Layers of a plan whose sizes are not known yet come unchecked.
   const size_t least = op.sum.used ? IntegerConvolution::kAddend + 1 : In::kWeights + 1;
   if (request.inputs.size() < least) return "inputs are missing";
-  if (op.kernel.rank() != 2 || op.groups != 1 || request.inputs[In::kData].shape.rank() != 4)
+  const Shape& data = request.inputs[In::kData].shape;
+  if (!convolves_integers(op) || data.rank() != 4)
     return "only two axes and one group are supported";
-  if (request.inputs[In::kData].shape[1] < 1) return "there is nothing to sum";
-  const TensorSpec& weights = request.inputs[In::kWeights];
-  if (weights.type != DataType::kINT8 || !is_zero(request, In::kWeightsZero))
-    return "only weights of int8 without zero points are supported";
-  if (request.stored != nullptr) {
-    const int64_t channels = request.inputs[In::kData].shape[1];
-    return std::make_unique<IntegerConvolutionKernel>(
-        op, PackedWeights(*request.stored, op.output_maps, channels, op.kernel), request);
-  }
-  const Tensor* constant = request.constants[In::kWeights];
-  if (constant == nullptr) return "weights that are not constant are not supported";
-  return std::make_unique<IntegerConvolutionKernel>(op, PackedWeights(*constant), request);
+  if (data[1] < 1) return "there is nothing to sum";
+  const int64_t rows = op.kernel[0], columns = op.kernel[1], window = rows * columns;
+  auto weights = IntegerPanels::take(
+      request, {{op.output_maps, data[1], rows, columns}, {data[1] * window, window, columns, 1}});
+  if (auto* reason = std::get_if<std::string>(&weights)) return std::move(*reason);
+  return std::make_unique<IntegerConvolutionKernel>(op, std::get<IntegerPanels>(std::move(weights)),
+                                                    request);
 }
 
 }  // namespace tenon::cpu

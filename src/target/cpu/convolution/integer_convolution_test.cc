@@ -61,16 +61,17 @@ Shape result_of(const Case& c) {
 }
 
 TEST(IntegerConvolutionKernelTest, GivesEveryBit) {
-  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   for (const Case& c : kCases)
     for (const Types& t : all_types()) {
-      if (t.weights != DataType::kINT8) continue;
+      const bool takes_any = byte_product_kernels()->element_bytes > 1;
+      if (!takes_any && t.weights != DataType::kINT8) continue;
       for (const Zeros zeros : {Zeros::kNone, Zeros::kOne, Zeros::kEach}) {
         SCOPED_TRACE(fmt::format("{} {} {} {} {}", c.data, c.kernel, name_of(t.data), name_of(t.to),
                                  static_cast<int>(zeros)));
         auto in =
             operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), c.maps, zeros);
-        in[In::kWeightsZero] = list<int8_t>(DataType::kINT8, {0});
+        if (!takes_any) in[In::kWeightsZero] = list<int8_t>(DataType::kINT8, {0});
         expect_exact(op_of(c, t.to), in, kCandidate);
         if (::testing::Test::HasFailure()) return;
       }
@@ -78,7 +79,7 @@ TEST(IntegerConvolutionKernelTest, GivesEveryBit) {
 }
 
 TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
-  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   constexpr DataType kBytes[] = {DataType::kINT8, DataType::kUINT8};
   for (const Case& c : kCases)
     for (const DataType to : kBytes)
@@ -105,7 +106,7 @@ TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
 
 // A block is a piece of a row that does not fit the cache.
 TEST(IntegerConvolutionKernelTest, WideRowsAreDivided) {
-  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Case c{{1, 64, 5, 1500}, 2, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT8};
   auto in =
@@ -125,14 +126,14 @@ bool is_quick(const QuantizedSum& sum) {
   found.low = static_cast<float>(range.lowest - sum.zero);
   found.high = static_cast<float>(range.highest - sum.zero);
   found.zero = sum.zero;
-  byte_product_kernels()->find_quick(found);
+  find_quick(*byte_product_kernels(), found);
   return found.is_quick;
 }
 
 // Scales of networks: the quotients of the scales serve, or numbers beside them, or none do, as
 // where many sums lie in the middle of two bytes.
 TEST(IntegerConvolutionKernelTest, QuickSumsGiveEveryByte) {
-  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   constexpr int64_t kBytes = 256;
   Tensor data(DataType::kUINT8, {1, 1, kBytes, kBytes});
   Tensor addends(DataType::kUINT8, {1, 1, kBytes, kBytes});
@@ -159,7 +160,7 @@ TEST(IntegerConvolutionKernelTest, QuickSumsGiveEveryByte) {
 
 // As floats come to bytes: NaN becomes the least one.
 TEST(IntegerConvolutionKernelTest, ScalesAndShiftsMayBeAnyFloats) {
-  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<float> numbers = {std::nanf(""), kInfinity, -kInfinity, 1e30f, -1e30f,
                                       1e10f,         -1e10f,    1e-42f,     0,     -0.5f};
@@ -183,7 +184,7 @@ TEST(IntegerConvolutionKernelTest, ScalesAndShiftsMayBeAnyFloats) {
 }
 
 TEST(IntegerConvolutionKernelTest, TheNumberOfThreadsChangesNothing) {
-  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const int before = thread_count();
   for (const int threads : {1, 3, 64})
     for (const Case& c : kCases) {
@@ -200,7 +201,7 @@ TEST(IntegerConvolutionKernelTest, TheNumberOfThreadsChangesNothing) {
 
 // The largest sums there are do not saturate on the way, and halves become even.
 TEST(IntegerConvolutionKernelTest, SumsAreExactAndHalvesBecomeEven) {
-  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   auto op = integer_convolution(1, {1, 1}, 1);
   op.to = DataType::kUINT8;
   std::vector<std::optional<Tensor>> in(In::kCount);
@@ -217,13 +218,19 @@ TEST(IntegerConvolutionKernelTest, SumsAreExactAndHalvesBecomeEven) {
 }
 
 TEST(IntegerConvolutionKernelTest, RefusesOthers) {
-  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT32};
   const auto in =
       operands(t, bytes(t.data, {1, 4, 4, 4}), bytes(t.weights, {2, 4, 1, 1}), 2, Zeros::kEach);
   const auto op = integer_convolution(2, {1, 1}, 1);
   EXPECT_EQ(Layer(op, in, std::vector<bool>(in.size(), true)).offer(kCandidate),
-            "only weights of int8 without zero points are supported");
+            byte_product_kernels()->element_bytes == 1
+                ? "only weights of int8 without zero points are supported"
+                : "");
+  std::vector<bool> zeros_vary(in.size(), true);
+  zeros_vary[In::kWeightsZero] = false;
+  EXPECT_EQ(Layer(op, in, zeros_vary).offer(kCandidate),
+            "zero points of weights that are not constant are not supported");
   auto plain = in;
   plain[In::kWeightsZero].reset();
   EXPECT_EQ(Layer(op, plain, std::vector<bool>(in.size(), false)).offer(kCandidate),
@@ -241,7 +248,7 @@ TEST(IntegerConvolutionKernelTest, RefusesOthers) {
 }
 
 TEST(IntegerConvolutionKernelTest, DamagedPlansAreErrors) {
-  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX-512 VNNI";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT8};
   const auto op = op_of({{1, 4, 4, 4}, 2, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}}, t.to);
   const auto in =

@@ -6,6 +6,8 @@
 #endif
 #include <immintrin.h>
 
+#include <cstring>
+
 #include "target/cpu/simd/byte_product.h"
 
 namespace tenon::cpu {
@@ -15,6 +17,8 @@ typedef int32_t Word __attribute__((may_alias, aligned(1)));
 using To = ByteResult::To;
 
 constexpr int64_t kLanes = 16;
+constexpr int64_t kPanelMaps = 32;
+constexpr int64_t kSegment = 7;
 // Weights come from memory beyond the second-level cache: so many bytes before they are needed.
 constexpr int64_t kAhead = 16384;
 constexpr int kVectors = kPanelMaps / kLanes;
@@ -121,6 +125,12 @@ struct ToBytes : Panel {
     if constexpr (N > 1) put(_mm512_extracti64x4_epi64(bytes, 1), out + at[1]);
   }
 
+  // Where maps fill cache lines, each is that of two panels, and the first asks for it; elsewhere
+  // not all are asked for.
+  void fetch(int64_t at) const {
+    if (reinterpret_cast<uintptr_t>(out + at) % 64 < 32) __builtin_prefetch(out + at, 1);
+  }
+
   void put(__m256i bytes, uint8_t* to) const {
     if (mask == Panel::kAll)  // masked stores take several times as long
       return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
@@ -176,7 +186,10 @@ template <class Sum> struct ToSums : ToBytes {
     store_bytes(narrow_sum(x), at);
   }
 
-  void fetch(int64_t at) const { __builtin_prefetch(sum.s.addend + at); }
+  void fetch(int64_t at) const {
+    ToBytes::fetch(at);
+    __builtin_prefetch(sum.s.addend + at);
+  }
 
   __m256i addend_of(int64_t at) const {
     const uint8_t* from = sum.s.addend + at;
@@ -201,7 +214,7 @@ template <int S, class Finish>
 [[gnu::noinline]] void product_of(const Segment (&segments)[S], const ByteWindows& w,
                                   const int8_t* panel, const Finish& finish, int64_t out_step) {
   for (const Segment& segment : segments)
-    for (int p = 0; p < kSegment; ++p) finish.fetch(segment.out + p * out_step);
+    for (int p = 0; p < segment.pixels; ++p) finish.fetch(segment.out + p * out_step);
   Sums sum[kSegment][S];
 #pragma GCC unroll 16
   for (int p = 0; p < kSegment; ++p)
@@ -216,7 +229,7 @@ template <int S, class Finish>
     for (int64_t k = 0; k < w.steps; ++k) {
       __m512i weights[kVectors];
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v, panel += kLanes * kPanelDepth) {
+      for (int v = 0; v < kVectors; ++v, panel += kLanes * kWordBytes) {
         weights[v] = _mm512_loadu_si512(panel);
         _mm_prefetch(panel + kAhead, _MM_HINT_T1);  // no address is wrong
       }
@@ -231,7 +244,7 @@ template <int S, class Finish>
           for (int v = 0; v < kVectors; ++v)
             sum[p][s][v] = _mm512_dpbusd_epi32(sum[p][s][v], bytes, weights[v]);
         }
-        x[s] += kPanelDepth;
+        x[s] += kWordBytes;
       }
     }
   }
@@ -293,7 +306,8 @@ void product(const ByteWindows& windows, const int8_t* panel, const ByteResult& 
   with.template operator()<ToSums<ExactSum>>();
 }
 
-void copy(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* to) {
+void copy(const uint8_t* from, int64_t n, uint8_t flip, void* out) {
+  auto* to = static_cast<uint8_t*>(out);
   const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
   constexpr int64_t kBytes = sizeof(__m512i);
   for (; n >= kBytes; n -= kBytes, from += kBytes, to += kBytes)
@@ -301,6 +315,10 @@ void copy(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* to) {
   if (n == 0) return;
   const __mmask64 rest = (uint64_t{1} << n) - 1;
   _mm512_mask_storeu_epi8(to, rest, _mm512_xor_si512(_mm512_maskz_loadu_epi8(rest, from), flips));
+}
+
+void fill(uint8_t value, int64_t n, void* out) {
+  std::memset(out, value, static_cast<size_t>(n));
 }
 
 // Whether the quick steps give every byte.
@@ -325,25 +343,10 @@ bool is_equal(const ByteSum& sum) {
   return true;
 }
 
-void find_quick(ByteSum& sum) {
-  const double product = static_cast<double>(sum.product_scale) / sum.scale;
-  const double addend = static_cast<double>(sum.addend_scale) / sum.scale;
-  // Where a number lies near the middle of two bytes, factors a little larger or smaller may serve.
-  constexpr int kTries[] = {0, 1, -1, 2, -2};
-  constexpr double kStep = 1. / (1 << 24);
-  for (const int p : kTries)
-    for (const int a : kTries) {
-      sum.quick_product = static_cast<float>(product * (1 + p * kStep));
-      sum.quick_addend = static_cast<float>(addend * (1 + a * kStep));
-      sum.quick_shift = -static_cast<float>(sum.addend_zero) * sum.quick_addend;
-      sum.is_quick = is_equal(sum);
-      if (sum.is_quick) return;
-    }
-}
-
 }  // namespace
 
-const ByteProductKernels avx512::kByteProducts = {product, copy, find_quick};
+const ByteProductKernels avx512::kByteProducts = {1,    kPanelMaps, kSegment, product,
+                                                  copy, fill,       is_equal};
 
 }  // namespace tenon::cpu
 #endif

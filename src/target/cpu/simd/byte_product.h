@@ -2,19 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace tenon::cpu {
 
-/// A panel holds the weights of kPanelMaps maps, kPanelDepth bytes of each together: for each run
-/// of a window, k / kPanelDepth, map, k % kPanelDepth. Bytes that fill a run up are 0.
-constexpr int64_t kPanelMaps = 32, kPanelDepth = 4;
-/// Pixels of a row that are computed together. What lies behind a row is read as if they were
-/// always as many, and a run as if it were full.
-constexpr int64_t kSegment = 7;
+/// Elements are multiplied as the instruction set wants them, in one byte or two, and come in words
+/// of as many elements as it has.
+constexpr int64_t kWordBytes = 4;
 
-/// Windows over unsigned bytes, one for each pixel of the result: rows of pixels, whose windows
-/// begin row_step and pixel_step bytes apart. The bytes under a window are runs that begin run_step
-/// bytes apart, `steps` times kPanelDepth of each.
+/// Windows over elements without sign, one for each pixel of the result: rows of pixels, whose
+/// windows begin row_step and pixel_step bytes apart. The elements under a window are runs that
+/// begin run_step bytes apart, `steps` words of each.
 struct ByteWindows {
   const uint8_t* first;
   int64_t rows, pixels, row_step, pixel_step, runs, run_step, steps;
@@ -51,18 +49,36 @@ struct ByteResult {
 };
 
 struct ByteProductKernels {
+  int64_t element_bytes;  // of weights and copied data
+  /// Maps of a panel, which holds their weights, a word of each together: run of a window, word,
+  /// map, element. Elements that fill a run up are 0.
+  int64_t panel_maps;
+  /// Pixels that are computed together. What lies behind a row is read as if they were always as
+  /// many, and a run as if its words were full.
+  int64_t segment;
   /// Results of the first `maps` of a panel.
   void (*product)(const ByteWindows& windows, const int8_t* panel, const ByteResult& result,
                   int64_t maps, void* out, ByteResultSteps out_steps);
-  /// Copies n bytes, exclusive-or `flip`.
-  void (*copy)(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* to);
-  /// Finds quick steps that give every byte that the sum can have, if there are any.
-  void (*find_quick)(ByteSum& sum);
+  /// Makes elements of n bytes, exclusive-or `flip`, or of n times the same byte.
+  void (*copy)(const uint8_t* from, int64_t n, uint8_t flip, void* to);
+  void (*fill)(uint8_t value, int64_t n, void* to);
+  /// Whether the quick steps give every byte that the sum can have.
+  bool (*is_quick)(const ByteSum& sum);
+
+  int64_t word() const { return kWordBytes / element_bytes; }  // elements
 };
 
-/// Those of this processor; null where it has no AVX-512 VNNI.
+/// Those that this processor runs, the best last: AVX2's and AVX-512 VNNI's.
+std::vector<const ByteProductKernels*> supported_byte_product_kernels();
+/// The best of them; null where there are none.
 const ByteProductKernels* byte_product_kernels();
 
+/// Finds quick steps that give every byte that the sum can have, if there are any.
+void find_quick(const ByteProductKernels& kernels, ByteSum& sum);
+
+namespace avx2 {
+extern const ByteProductKernels kByteProducts;
+}
 namespace avx512 {
 extern const ByteProductKernels kByteProducts;
 }

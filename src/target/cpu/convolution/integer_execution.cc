@@ -1,0 +1,353 @@
+#include "target/cpu/convolution/integer_execution.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/quantize.h"
+#include "target/cpu/blocks.h"
+#include "target/cpu/run_operands.h"
+#include "target/cpu/window.h"
+
+namespace tenon::cpu {
+namespace {
+
+using In = IntegerInputs;
+
+/// Bytes that a task copies: they stay in the second-level cache with a panel of weights.
+constexpr int64_t kTaskBytes = 256 << 10;
+/// Segments for each thread, below which threads share them and divide the maps.
+constexpr int64_t kFewSegments = 8;
+/// Rows of the result for each thread, below which a block is a piece of a row.
+constexpr int64_t kFewRows = 3;
+/// Segments of such a piece, or a multiple.
+constexpr int64_t kRowSegments = 2;
+
+/// Bytes count as unsigned: signed ones with 128 added, which flips their highest bit.
+uint8_t flip_of(DataType type) {
+  return type == DataType::kINT8 ? 128 : 0;
+}
+
+Shape panels_shape(const Shape& windows) {
+  const ByteProductKernels& kernels = *byte_product_kernels();
+  return {units(windows[0], kernels.panel_maps), windows[2],
+          units(windows[3] * windows[1], kernels.word()), kernels.panel_maps, kWordBytes};
+}
+
+/// The zero points that constants give, one for each map; empty where they are not known.
+std::vector<int32_t> weights_zeros(const KernelRequest& request, int64_t maps) {
+  const auto all = static_cast<size_t>(maps);
+  constexpr size_t kZero = In::kWeightsZero;
+  if (kZero >= request.inputs.size() || !request.inputs[kZero].present)
+    return std::vector<int32_t>(all, 0);
+  const Tensor* constant = request.constants[kZero];
+  if (constant == nullptr) return {};
+  const auto given = constant->integers();
+  require(given.size() == 1 || given.size() == all, "{} zero points of {} maps", given.size(), all);
+  std::vector<int32_t> zeros(all);
+  for (size_t m = 0; m < all; ++m)
+    zeros[m] = static_cast<int32_t>(given[given.size() == 1 ? 0 : m]);
+  return zeros;
+}
+
+IntegerPanels pack(const Tensor& weights, const IntegerPanels::Windows& windows,
+                   const std::vector<int32_t>& zeros) {
+  const ByteProductKernels& kernels = *byte_product_kernels();
+  const int64_t word = kernels.word(), bytes = kernels.element_bytes;
+  const Shape &shape = windows.shape, &steps = windows.steps;
+  const int64_t maps = shape[0], channels = shape[1], rows = shape[2], columns = shape[3];
+  IntegerPanels made{Tensor(DataType::kINT8, panels_shape(shape)),
+                     Tensor(DataType::kINT32, {maps})};
+  const int64_t words = made.panels.shape()[2];
+  auto* to = made.panels.mutable_data<int8_t>();
+  std::fill_n(to, made.panels.count(), int8_t{0});
+  const auto* from = weights.data<uint8_t>();
+  const bool is_signed = weights.type() == DataType::kINT8;
+  for (int64_t m = 0; m < maps; ++m) {
+    int32_t sum = 0;
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t y = 0; y < rows; ++y)
+        for (int64_t x = 0; x < columns; ++x) {
+          const uint8_t byte = from[m * steps[0] + c * steps[1] + y * steps[2] + x * steps[3]];
+          const int32_t weight =
+              (is_signed ? static_cast<int8_t>(byte) : byte) - zeros[static_cast<size_t>(m)];
+          const int64_t k = x * channels + c;  // as the elements of a run lie
+          const int64_t run = m / kernels.panel_maps * rows + y;
+          const int64_t column =
+              (run * words + k / word) * kernels.panel_maps + m % kernels.panel_maps;
+          // Little-endian: its first bytes are the element.
+          std::memcpy(to + (column * word + k % word) * bytes, &weight, static_cast<size_t>(bytes));
+          sum += weight;
+        }
+    made.sums.mutable_data<int32_t>()[m] = sum;
+  }
+  return made;
+}
+
+/// One axis of the elements that a block copies. Windows that overlap find theirs as they lie; else
+/// those of each window are copied behind those of the window before.
+struct CopiedAxis {
+  Window window;
+  int64_t in, out;  // elements of the data and of the result
+
+  bool overlaps() const { return window.dilation == 1 && window.stride <= window.kernel; }
+  /// Elements from a window to the next.
+  int64_t step() const { return overlaps() ? window.stride : window.kernel; }
+  /// Of so many windows, at least one.
+  int64_t elements(int64_t windows) const { return (windows - 1) * step() + window.kernel; }
+  /// The element of the data that is copied to position `at` of a block that begins with window
+  /// `first`; outside [0, in) it is padding.
+  int64_t source(int64_t first, int64_t at) const {
+    const int64_t before = first * window.stride - window.pre;
+    if (overlaps()) return before + at;
+    return before + at / window.kernel * window.stride + at % window.kernel * window.dilation;
+  }
+};
+
+class IntegerExecution final : public BlockExecution {
+ public:
+  IntegerExecution(const IntegerConvolution& op, const IntegerPanels& weights,
+                   const std::optional<ByteSum>& sum, std::span<const TensorSpec> inputs,
+                   const TensorSpec& output)
+      : BlockExecution({}, inputs, output),
+        kernels_(*byte_product_kernels()),
+        weights_(weights),
+        operands_(inputs, op.output_maps),
+        add_(static_cast<size_t>(op.output_maps)),
+        to_(op.to),
+        maps_(op.output_maps),
+        sum_(sum) {
+    const Shape &data = inputs[In::kData].shape, &result = output.shape;
+    const auto windows =
+        make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding, op.post_padding);
+    vertical_ = {resolved(windows[0], data[2], result[2], op.padding_mode), data[2], result[2]};
+    horizontal_ = {resolved(windows[1], data[3], result[3], op.padding_mode), data[3], result[3]};
+    images_ = data[0];
+    channels_ = data[1];
+    const Shape& panels = weights.panels.shape();
+    run_ = horizontal_.window.kernel * channels_;
+    require(panels[1] == vertical_.window.kernel && panels[2] == units(run_, kernels_.word()),
+            "data of {} channels does not fit the weights", channels_);
+    panel_bytes_ = panels.volume(1, panels.rank());
+    flip_ = flip_of(inputs[In::kData].type);
+    if (is_one_row()) {
+      horizontal_.in = horizontal_.out = images_ * vertical_.out * horizontal_.out;
+      images_ = vertical_.in = vertical_.out = 1;
+    }
+    split();
+  }
+
+ protected:
+  void begin(const RunArguments& arguments, float*) override {
+    data_ = static_cast<const uint8_t*>(arguments.inputs[In::kData]);
+    out_ = static_cast<std::byte*>(arguments.outputs[0]);
+    const IntegerOperands& operands = operands_.read(arguments);
+    const int32_t zero = operands.data_zero + flip_;
+    padding_ = static_cast<uint8_t>(zero);
+    const auto* sums = weights_.sums.data<int32_t>();
+    for (size_t m = 0; m < add_.size(); ++m)
+      add_[m] =
+          static_cast<int32_t>(static_cast<uint32_t>(operands.bias[m])
+                               - static_cast<uint32_t>(zero) * static_cast<uint32_t>(sums[m]));
+    result_.add = add_.data();
+    result_.scale = operands.scale.data();
+    result_.shift = operands.shift.data();
+    if (to_ == DataType::kFLOAT) result_.to = ByteResult::To::kFloat;
+    if (is_byte(to_)) {
+      const IntegerRange range = integer_range(to_);
+      result_.to = ByteResult::To::kByte;
+      result_.low = static_cast<float>(range.lowest) - operands.result_zero;
+      result_.high = static_cast<float>(range.highest) - operands.result_zero;
+      result_.zero = static_cast<int32_t>(operands.result_zero);
+    }
+    if (sum_)
+      sum_->addend = static_cast<const uint8_t*>(arguments.inputs[IntegerConvolution::kAddend]);
+  }
+
+  // A block of an image, some panels.
+  void run_task(int64_t task, float* room) const override {
+    auto* const copied = reinterpret_cast<uint8_t*>(room);
+    const int64_t part = task % parts_, block = task / parts_;
+    const int64_t x_block = block % x_blocks_, y_block = block / x_blocks_ % y_blocks_;
+    const int64_t image = block / x_blocks_ / y_blocks_;
+    const int64_t x = x_block * block_width_, width = std::min(block_width_, horizontal_.out - x);
+    const int64_t y = y_block * block_height_, height = std::min(block_height_, vertical_.out - y);
+    copy(image, y, height, x, width, copied);
+    const ByteWindows windows = {.first = copied,
+                                 .rows = height,
+                                 .pixels = width,
+                                 .row_step = vertical_.step() * row_bytes(width),
+                                 .pixel_step = horizontal_.step() * pixel_bytes(),
+                                 .runs = vertical_.window.kernel,
+                                 .run_step = row_bytes(width),
+                                 .steps = units(run_, kernels_.word())};
+    const int64_t panels = units(maps_, kernels_.panel_maps);
+    const int64_t pixel = (image * vertical_.out + y) * horizontal_.out + x;
+    for (int64_t panel = panels * part / parts_; panel < panels * (part + 1) / parts_; ++panel)
+      multiply(windows, pixel, panel);
+  }
+
+ private:
+  // Where each window is an element of its own, all pixels of all images lie in one row.
+  bool is_one_row() const {
+    const auto is_whole = [](const CopiedAxis& axis) {
+      return axis.window.kernel == 1 && axis.window.stride == 1 && axis.in == axis.out;
+    };
+    return is_whole(vertical_) && is_whole(horizontal_);
+  }
+
+  /// Bytes of a copied row of a block that is so wide.
+  int64_t row_bytes(int64_t width) const { return horizontal_.elements(width) * pixel_bytes(); }
+  int64_t pixel_bytes() const { return channels_ * kernels_.element_bytes; }
+
+  void split() {
+    const int64_t height = vertical_.out, width = horizontal_.out;
+    const int64_t pixels = images_ * height * width, threads = thread_count();
+    if (pixels == 0) return set_tasks(0, 0, 0);
+    const int64_t panels = units(maps_, kernels_.panel_maps);
+    parts_ =
+        units(pixels, kernels_.segment) < kFewSegments * threads ? std::min(panels, threads) : 1;
+    // As much for each thread.
+    const auto block_of = [&](int64_t size, int64_t unit, int64_t bytes) {
+      const int64_t blocks = units(size, std::max(kTaskBytes / bytes / unit, int64_t{1}) * unit);
+      const int64_t count = parts_ == 1 ? units(blocks, threads) * threads : blocks;
+      return units(units(size, unit), count) * unit;
+    };
+    block_width_ = width;
+    block_height_ = 1;
+    const int64_t bytes_of_row = vertical_.elements(1) * row_bytes(width);
+    const bool are_few = height == 1 || (parts_ == 1 && height < kFewRows * threads);
+    if (are_few || bytes_of_row > kTaskBytes)
+      block_width_ =
+          block_of(width, kRowSegments * kernels_.segment, vertical_.elements(1) * row_bytes(1));
+    else
+      block_height_ = block_of(height, 1, vertical_.step() * row_bytes(width));
+    x_blocks_ = units(width, block_width_);
+    y_blocks_ = units(height, block_height_);
+    const int64_t depth = run_ * vertical_.window.kernel;
+    const double products = static_cast<double>(pixels * depth) * static_cast<double>(maps_);
+    const auto at_once = static_cast<double>(kernels_.word());  // for one of floats
+    // What is read behind a row's last pixel, and behind a run.
+    const int64_t behind = kernels_.segment * horizontal_.step() * pixel_bytes() + kWordBytes;
+    const int64_t bytes = vertical_.elements(block_height_) * row_bytes(block_width_) + behind;
+    set_tasks(images_ * x_blocks_ * y_blocks_ * parts_, products / at_once,
+              units(bytes, static_cast<int64_t>(sizeof(float))));
+  }
+
+  // What the windows of a block touch.
+  void copy(int64_t image, int64_t y, int64_t height, int64_t x, int64_t width, uint8_t* to) const {
+    const int64_t rows = vertical_.elements(height), bytes = row_bytes(width);
+    const uint8_t* from = data_ + image * vertical_.in * horizontal_.in * channels_;
+    for (int64_t row = 0; row < rows; ++row, to += bytes) {
+      const int64_t source = vertical_.source(y, row);
+      if (source < 0 || source >= vertical_.in)
+        kernels_.fill(padding_, bytes / kernels_.element_bytes, to);
+      else
+        copy_row(from + source * horizontal_.in * channels_, x, horizontal_.elements(width), to);
+    }
+  }
+
+  // Elements that lie together in the data are copied together.
+  void copy_row(const uint8_t* row, int64_t x, int64_t count, uint8_t* to) const {
+    const Window& window = horizontal_.window;
+    const int64_t together = horizontal_.overlaps() ? count
+                             : window.dilation == 1 ? window.kernel
+                                                    : 1;
+    const int64_t bytes = pixel_bytes();
+    for (int64_t at = 0; at < count; at += together, to += together * bytes) {
+      const int64_t source = horizontal_.source(x, at);
+      const int64_t begin = std::clamp<int64_t>(-source, 0, together);
+      const int64_t end = std::clamp<int64_t>(horizontal_.in - source, begin, together);
+      kernels_.fill(padding_, begin * channels_, to);
+      kernels_.copy(row + (source + begin) * channels_, (end - begin) * channels_, flip_,
+                    to + begin * bytes);
+      kernels_.fill(padding_, (together - end) * channels_, to + end * bytes);
+    }
+  }
+
+  void multiply(const ByteWindows& windows, int64_t pixel, int64_t panel) const {
+    const int64_t map = panel * kernels_.panel_maps, at = pixel * maps_ + map;
+    ByteResult result = result_;
+    std::optional<ByteSum> sum = sum_;
+    if (sum) {
+      sum->addend += at;
+      result.sum = &*sum;
+    }
+    result.add += map;
+    result.scale += map;
+    result.shift += map;
+    kernels_.product(windows, weights_.panels.data<int8_t>() + panel * panel_bytes_, result,
+                     std::min(kernels_.panel_maps, maps_ - map), out_ + bytes_of(to_, at),
+                     {.row = horizontal_.out * maps_, .pixel = maps_});
+  }
+
+  const ByteProductKernels& kernels_;
+  const IntegerPanels& weights_;
+  RunOperands operands_;
+  std::vector<int32_t> add_;
+  DataType to_;
+  CopiedAxis vertical_, horizontal_;
+  int64_t images_, channels_, maps_;
+  int64_t run_, panel_bytes_;                        // elements of a run
+  int64_t block_width_ = 0, block_height_ = 0;       // in pixels of the result
+  int64_t x_blocks_ = 1, y_blocks_ = 1, parts_ = 1;  // of an image; of the maps
+  uint8_t flip_ = 0, padding_ = 0;
+  const uint8_t* data_ = nullptr;
+  std::byte* out_ = nullptr;
+  ByteResult result_{};
+  std::optional<ByteSum> sum_;
+};
+
+}  // namespace
+
+std::variant<IntegerPanels, std::string> IntegerPanels::take(const KernelRequest& request,
+                                                             const Windows& windows) {
+  const Shape& shape = windows.shape;
+  if (request.stored != nullptr) {
+    const auto& packed = request.stored->packed;
+    require(packed.size() == 2 && packed[0].type() == DataType::kINT8
+                && packed[0].shape() == panels_shape(shape) && packed[1].type() == DataType::kINT32
+                && packed[1].shape() == Shape({shape[0]}),
+            "stored weights do not fit {} maps of {} channels and windows of {}x{}", shape[0],
+            shape[1], shape[2], shape[3]);
+    return IntegerPanels{packed[0], packed[1]};
+  }
+  const Tensor* constant = request.constants[In::kWeights];
+  if (constant == nullptr) return "weights that are not constant are not supported";
+  require(constant->count() == shape.volume(), "{} weights, expected {}", constant->shape(), shape);
+  const std::vector<int32_t> zeros = weights_zeros(request, shape[0]);
+  const bool are_plain =
+      constant->type() == DataType::kINT8
+      && std::all_of(zeros.begin(), zeros.end(), [](int32_t z) { return z == 0; });
+  if (static_cast<int64_t>(zeros.size()) < shape[0])
+    return "zero points of weights that are not constant are not supported";
+  if (byte_product_kernels()->element_bytes == 1 && !are_plain)
+    return "only weights of int8 without zero points are supported";
+  return pack(*constant, windows, zeros);
+}
+
+ByteSum byte_sum(const QuantizedSum& sum, DataType addend) {
+  const IntegerRange range = integer_range(sum.to);
+  ByteSum made{};
+  made.flip = flip_of(addend);
+  made.addend_zero = sum.addend_zero + made.flip;
+  made.product_scale = sum.product_scale;
+  made.addend_scale = sum.addend_scale;
+  made.scale = sum.scale;
+  made.low = static_cast<float>(range.lowest - sum.zero);
+  made.high = static_cast<float>(range.highest - sum.zero);
+  made.zero = sum.zero;
+  find_quick(*byte_product_kernels(), made);
+  return made;
+}
+
+std::unique_ptr<Execution> convolve_integers(const IntegerConvolution& op,
+                                             const IntegerPanels& weights,
+                                             const std::optional<ByteSum>& sum,
+                                             std::span<const TensorSpec> inputs,
+                                             const TensorSpec& output) {
+  return std::make_unique<IntegerExecution>(op, weights, sum, inputs, output);
+}
+
+}  // namespace tenon::cpu

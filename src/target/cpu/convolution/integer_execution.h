@@ -1,0 +1,43 @@
+// What convolutions and matrix products of 8-bit integers share: weights in panels, and the
+// execution, which copies the bytes that the windows of a block touch once, with their padding,
+// and multiplies them with all weights where they lie then; the sums never leave the registers.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "ops/integer_convolution.h"
+#include "target/cpu/simd/byte_product.h"
+#include "target/target.h"
+
+namespace tenon::cpu {
+
+/// Constant weights of a convolution in the panels of ByteProductKernels, less their zero points,
+/// and each map's sum of weights. The runs of a window are its rows.
+struct IntegerPanels {
+  Tensor panels;  // of kINT8, whatever the elements are: panel, run, word, map, byte
+  Tensor sums;    // of kINT32, an element for each map
+
+  /// Of the request's weights, as many maps of so many channels as `windows`, which has the shape
+  /// (maps, channels, rows, columns) and the steps of the weights' elements along these axes, says;
+  /// or why there are none. Throws where a plan stored what does not fit.
+  struct Windows {
+    Shape shape, steps;
+  };
+  static std::variant<IntegerPanels, std::string> take(const KernelRequest& request,
+                                                       const Windows& windows);
+};
+
+/// The steps of a sum that comes behind, quick where that gives the same bytes.
+ByteSum byte_sum(const QuantizedSum& sum, DataType addend);
+
+/// Both outlive the execution. Data, addend and result lie channels last.
+std::unique_ptr<Execution> convolve_integers(const IntegerConvolution& op,
+                                             const IntegerPanels& weights,
+                                             const std::optional<ByteSum>& sum,
+                                             std::span<const TensorSpec> inputs,
+                                             const TensorSpec& output);
+
+}  // namespace tenon::cpu

@@ -1,0 +1,67 @@
+// Matrix products of 8-bit integers with one constant matrix: convolutions of 1x1, whose pixels are
+// the rows.
+#include "ops/integer_matrix_multiply.h"
+
+#include "target/cpu/convolution/integer_execution.h"
+#include "target/cpu/kernels.h"
+
+namespace tenon::cpu {
+namespace {
+
+using In = IntegerInputs;
+
+/// (…, M, K) as K channels of one row of pixels, which lie last as they are.
+TensorSpec as_pixels(const TensorSpec& rows) {
+  const Shape& shape = rows.shape;
+  return {rows.type,
+          Layout::kChannelsLast,
+          {1, shape.back(), 1, shape.volume(0, shape.rank() - 1)},
+          rows.present};
+}
+
+class IntegerMatrixMultiplyKernel final : public Kernel {
+ public:
+  IntegerMatrixMultiplyKernel(const IntegerMatrixMultiply& op, IntegerPanels weights,
+                              const KernelRequest& request)
+      : weights_(std::move(weights)) {
+    convolution_.to = op.to;
+    convolution_.output_maps = weights_.sums.count();
+    convolution_.kernel = convolution_.stride = convolution_.dilation = {1, 1};
+    convolution_.pre_padding = convolution_.post_padding = {0, 0};
+    packed = {weights_.panels, weights_.sums};
+    input_is_packed.assign(request.inputs.size(), false);
+    input_is_packed[In::kWeights] = true;
+  }
+
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    std::vector<TensorSpec> specs(inputs.begin(), inputs.end());
+    specs[In::kData] = as_pixels(inputs[In::kData]);
+    return convolve_integers(convolution_, weights_, std::nullopt, specs, as_pixels(outputs[0]));
+  }
+
+ private:
+  IntegerConvolution convolution_;
+  IntegerPanels weights_;
+};
+
+}  // namespace
+
+Offer offer_integer_matrix_multiply(const KernelRequest& request) {
+  if (byte_product_kernels() == nullptr) return "the processor has no AVX2";
+  if (request.inputs.size() <= In::kWeights) return "inputs are missing";
+  const Shape &data = request.inputs[In::kData].shape,
+              &weights = request.inputs[In::kWeights].shape;
+  const int rank = weights.rank();
+  if (rank < 2 || data.rank() != rank || weights.volume(0, rank - 2) != 1)
+    return "only one matrix of weights is supported";
+  const int64_t depth = weights[rank - 2], columns = weights.back();
+  if (depth < 1 || data.back() != depth) return "there is nothing to sum";
+  auto panels = IntegerPanels::take(request, {{columns, depth, 1, 1}, {1, columns, 0, 0}});
+  if (auto* reason = std::get_if<std::string>(&panels)) return std::move(*reason);
+  return std::make_unique<IntegerMatrixMultiplyKernel>(
+      static_cast<const IntegerMatrixMultiply&>(request.op),
+      std::get<IntegerPanels>(std::move(panels)), request);
+}
+
+}  // namespace tenon::cpu
