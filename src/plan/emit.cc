@@ -91,7 +91,6 @@ BuildOptions body_options(const Draft& draft, const Node& node, const ControlFlo
     const Value* outer = from < 0 ? nullptr : node.inputs.at(static_cast<size_t>(from));
     auto& range = profile.inputs[input.name];
     range.min.emplace(), range.opt.emplace(), range.max.emplace();
-    constexpr int64_t kGuessedExtent = 16;
     for (int axis = 0; axis < input.declared.rank(); ++axis) {
       const int64_t fixed = input.declared[axis];
       const bool known = outer != nullptr && outer->dims.size() == input.dims.size();

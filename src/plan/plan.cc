@@ -82,7 +82,6 @@ Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbo
 
 std::vector<Number> estimated_slots(const Plan& plan, std::span<const int64_t> symbols,
                                     bool all_guessed) {
-  constexpr int64_t kGuessedExtent = 16;
   std::vector<int64_t> guessed =
       with_late(plan, {symbols.begin(), symbols.end()}, &PlanSymbol::likely);
   bool all_known = !all_guessed;

@@ -27,6 +27,7 @@ constexpr Candidate kConvolution[] = {
     {"line_convolution", offer_line_convolution, true},      // oneDNN multiplies row by row
     {"winograd", offer_winograd, true},  // deep layers of few tiles read many weights
     {"depthwise_convolution", offer_depthwise_convolution, true},  // less gain from far memory
+    {"packed_convolution", offer_packed_convolution, true},        // the same
     {"direct_convolution", offer_direct_convolution, true},        // the same
     {"onednn_convolution", offer_onednn_convolution},
     {"convolution", offer_convolution},
@@ -72,6 +73,7 @@ constexpr Candidate kConvolution[] = {{"dot_convolution", offer_dot_convolution,
                                       {"narrow_convolution", offer_narrow_convolution, true},
                                       {"winograd", offer_winograd, true},
                                       {"depthwise_convolution", offer_depthwise_convolution},
+                                      {"packed_convolution", offer_packed_convolution, true},
                                       {"direct_convolution", offer_direct_convolution, true},
                                       {"convolution", offer_convolution},
                                       {"convolution_16bit", widened<offer_convolution>},

@@ -1,11 +1,11 @@
-// Products of rows with constant matrices by the loop of direct convolutions: rows are its pixels.
+// Products of rows with constant matrices in packed strips of rows.
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "ops/matrix_multiply.h"
 #include "target/cpu/blocked_epilogue.h"
-#include "target/cpu/convolution/direct_panels.h"
+#include "target/cpu/convolution/strip_product.h"
 #include "target/cpu/kernels.h"
 
 namespace tenon::cpu {
@@ -48,15 +48,12 @@ class DirectMatrixMultiply final : public BlockExecution {
         weights_(weights),
         product_(product_of(op, inputs, output.shape)),
         epilogue_(op.epilogue, inputs, output, LoopDoes::kSumAndBounds) {
-    require(
-        weights_.bias.count() == padded_maps(product_.columns)
-            && weights_.weights.count() == Shape({weights_.bias.count(), product_.depth}).volume(),
-        "the packed weights do not fit {} terms and {} columns", product_.depth, product_.columns);
-    form_.depth = product_.depth;
-    form_.step = form_.out_step = direct_loops().lanes;
-    form_.out_pixel = product_.columns;
-    form_.least = epilogue_.least();
-    form_.most = epilogue_.most();
+    require(weights_.fit(product_.columns, product_.depth),
+            "the packed weights do not fit {} terms and {} columns", product_.depth,
+            product_.columns);
+    strips_ =
+        StripProduct(weights_, product_.depth,
+                     {direct_loops().lanes, product_.columns, epilogue_.least(), epilogue_.most()});
     split();
   }
 
@@ -65,26 +62,23 @@ class DirectMatrixMultiply final : public BlockExecution {
     data_ = static_cast<const float*>(arguments.inputs[0]);
     result_ = static_cast<float*>(arguments.outputs[0]);
     epilogue_.begin(arguments);
-    form_.addend = epilogue_.addend();
-    form_.result = result_;
+    strips_.begin(result_, epilogue_.addend());
   }
 
-  // Some columns of some rows. The weights of a panel stay near while rows pass by.
+  // Some columns of some rows.
   void run_task(int64_t task, float* room) const override {
     const auto t = tasks_[task];
-    const int64_t lanes = direct_loops().lanes, per_panel = kDirectPanel / lanes;
+    const int64_t lanes = direct_loops().lanes, depth = product_.depth;
     const int64_t first = row_of(t.first_strip), rows = row_of(t.end_strip) - first;
-    take_rows(data_ + first * product_.depth, rows, room);
+    const float* const data = data_ + first * depth;
+    strips_.pack(rows, room, [&](int64_t k, int64_t terms, int64_t row, int64_t count, float* to) {
+      for (int64_t r = 0; r < count; ++r)
+        copy_vector(data + (row + r) * depth + k, terms, lanes, to + r * lanes);
+    });
     float* const out = result_ + first * product_.columns;
-    for (int64_t v = t.first_vector; v < t.end_vector; v += per_panel) {
-      const int64_t next = v + per_panel < t.end_vector ? v + per_panel : tasks_.vector_after(task);
-      direct_loops().run(form_, room, weights_.panel(v * lanes, product_.depth),
-                         weights_.width_of(v * lanes),
-                         {weights_.panel(next * lanes, product_.depth),
-                          weights_.width_of(next * lanes) * product_.depth},
-                         weights_.bias_of(v * lanes), std::min(per_panel, t.end_vector - v), {rows},
-                         out + v * lanes);
-    }
+    strips_.run(room, rows, t.first_vector, t.end_vector, tasks_.vector_after(task),
+                next_data(task), out);
+    if (!epilogue_.has_rest()) return;
     const int64_t column = t.first_vector * lanes;
     for (int64_t row = first; row < first + rows; ++row)
       epilogue_.run(0, row * product_.columns + column, t.end_vector * lanes - column);
@@ -92,40 +86,31 @@ class DirectMatrixMultiply final : public BlockExecution {
 
  private:
   void split() {
-    const int64_t lanes = direct_loops().lanes;
-    // As many rows as the loop holds sums of.
-    const int64_t strip =
-        std::min(2 * direct_loops().short_row, std::max<int64_t>(product_.rows, 1));
-    strips_ = units(product_.rows, strip);
-    tasks_ = DirectTasks(
-        {1, strips_, strip, strip * product_.depth, product_.columns / lanes, product_.depth});
-    room_rows_ = tasks_.strips() * strip;
-    for (int64_t k = 0; k < product_.depth; ++k)
-      offsets_.push_back(k / lanes * room_rows_ * lanes + k % lanes);
-    form_.offsets = offsets_.data();
+    const int64_t strip = StripProduct::strip();
+    tasks_ = DirectTasks({1, units(product_.rows, strip), strip, strip * product_.depth,
+                          product_.columns / direct_loops().lanes, product_.depth});
     set_tasks(tasks_.count(),
               static_cast<double>(product_.rows) * static_cast<double>(weights_.weights.count()),
-              room_rows_ * units(product_.depth, lanes) * lanes);
+              strips_.floats(tasks_.strips() * strip));
   }
 
-  int64_t row_of(int64_t strip) const { return product_.rows * strip / strips_; }
+  // The rows of the task behind that one, if they are others.
+  NextData next_data(int64_t task) const {
+    const auto t = tasks_[task], next = tasks_[std::min(task + 1, tasks_.count() - 1)];
+    const int64_t first = row_of(next.first_strip), rows = row_of(next.end_strip) - first;
+    if (next.first_strip == t.first_strip) return {};
+    return {data_ + first * product_.depth, 1, rows * product_.depth, 0};
+  }
 
-  // In blocks of terms, so that rows are neighbours.
-  void take_rows(const float* rows, int64_t count, float* to) const {
-    const int64_t lanes = direct_loops().lanes;
-    for (int64_t row = 0; row < count; ++row, rows += product_.depth)
-      for (int64_t k = 0; k < product_.depth; k += lanes)
-        std::copy_n(rows + k, std::min(lanes, product_.depth - k),
-                    to + k * room_rows_ + row * lanes);
+  int64_t row_of(int64_t strip) const {
+    return std::min(strip * StripProduct::strip(), product_.rows);
   }
 
   DirectWeights weights_;
   Product product_;
   BlockedEpilogue epilogue_;
-  DirectForm form_ = {};
-  std::vector<int64_t> offsets_;
+  StripProduct strips_;
   DirectTasks tasks_;
-  int64_t strips_ = 0, room_rows_ = 0;
   const float* data_ = nullptr;
   float* result_ = nullptr;
 };
@@ -147,7 +132,7 @@ DirectWeights packed(const MatrixMultiply& op, const Product& product, const Ten
                      const Tensor* bias) {
   const auto [rows, depth, columns] = product;
   DirectWeights weights;
-  weights.weights = Tensor(DataType::kFLOAT, {padded_maps(columns) * depth});
+  weights.weights = make_panels(columns, depth);
   const bool is_transposed = op.operation_b == MatrixOperation::kTRANSPOSE;
   write_panels(matrix.data<float>(),
                is_transposed ? WeightSteps{depth, 1} : WeightSteps{1, columns}, columns, depth,
@@ -171,7 +156,7 @@ Offer offer_direct_matrix_multiply(const KernelRequest& request) {
     } catch (const Error& e) {
       return e.what();
     }
-    if (product.depth > kMostCopied / (2 * direct_loops().short_row * int64_t{sizeof(float)}))
+    if (product.depth > kMostCopied / (StripProduct::strip() * int64_t{sizeof(float)}))
       return "a row has too many terms to be copied";
     const int64_t count = Shape({product.depth, product.columns}).volume();
     if (const auto reason = refusal_of_constants(request, count, product.columns); !reason.empty())

@@ -41,6 +41,7 @@ Offer offer_line_convolution(const KernelRequest& request);
 Offer offer_narrow_convolution(const KernelRequest& request);
 Offer offer_dot_convolution(const KernelRequest& request);
 Offer offer_direct_convolution(const KernelRequest& request);
+Offer offer_packed_convolution(const KernelRequest& request);
 Offer offer_depthwise_convolution(const KernelRequest& request);
 Offer offer_separable_convolution(const KernelRequest& request);
 Offer offer_winograd(const KernelRequest& request);

@@ -35,9 +35,7 @@ class DirectDeconvolution final : public BlockExecution {
     height_ = data[2];
     width_ = data[3];
     vectors_ = units(result[1], direct_loops().lanes);
-    const int64_t maps = padded_maps(result[1]);
-    require(weights_.bias.count() == maps
-                && weights_.weights.count() == Shape({maps, channels_, down_, right_}).volume(),
+    require(weights_.fit(result[1], Shape({channels_, down_, right_}).volume()),
             "the packed weights do not fit {} channels and {} maps", channels_, result[1]);
     const int64_t lanes = direct_loops().lanes, plane = height_ * width_;
     for (int64_t c = 0; c < channels_; ++c)
@@ -58,10 +56,9 @@ class DirectDeconvolution final : public BlockExecution {
   // pass by.
   void run_task(int64_t task, float*) const override {
     const auto [image, first, end, first_vector, last] = tasks_[task];
-    const int64_t per_panel = kDirectPanel / direct_loops().lanes;
-    for (int64_t v = first_vector; v < last; v += per_panel)
+    for (int64_t v = first_vector; v < last; v += kPanelVectors)
       for (int64_t row = first; row < end; ++row)
-        run_row(image, v, std::min(per_panel, last - v), row);
+        run_row(image, v, std::min(kPanelVectors, last - v), row);
   }
 
  private:
@@ -138,7 +135,7 @@ Offer offer_direct_deconvolution(const KernelRequest& request) {
     if (const auto reason = refusal_of_constants(request, count, op.output_maps); !reason.empty())
       return reason;
     const int64_t floats = padded_maps(op.output_maps) * channels;
-    packed.weights = Tensor(DataType::kFLOAT, {floats * window});
+    packed.weights = make_panels(op.output_maps, channels * window);
     for (int64_t place = 0; place < window; ++place)
       write_panels(request.constants[1]->data<float>() + place, {window, op.output_maps * window},
                    op.output_maps, channels, packed.weights.mutable_data<float>() + place * floats);

@@ -19,10 +19,21 @@ bool has_bias(const KernelRequest& request) {
 
 }  // namespace
 
+Tensor make_panels(int64_t maps, int64_t depth) {
+  const int64_t lanes = direct_loops().lanes;
+  return Tensor(DataType::kFLOAT, {padded_maps(maps) / lanes * depth, lanes});
+}
+
+bool DirectWeights::fit(int64_t maps, int64_t depth) const {
+  const int64_t lanes = direct_loops().lanes, all = padded_maps(maps);
+  return weights.shape() == Shape({Shape({all / lanes, depth}).volume(), lanes})
+         && bias.count() == all;
+}
+
 void write_panels(const float* weights, const WeightSteps& steps, int64_t maps, int64_t depth,
                   float* panels) {
-  for (int64_t first = 0; first < maps; first += kDirectPanel) {
-    const int64_t width = std::min(kDirectPanel, padded_maps(maps) - first);
+  for (int64_t first = 0; first < maps; first += direct_panel()) {
+    const int64_t width = std::min(direct_panel(), padded_maps(maps) - first);
     const int64_t used = std::min(width, maps - first);
     for (int64_t k = 0; k < depth; ++k, panels += width) {
       for (int64_t map = 0; map < used; ++map)
@@ -70,7 +81,7 @@ std::variant<DirectWeights, std::string> convolution_weights(const Convolution& 
     return reason;
   const int64_t depth = channels * op.kernel.volume();
   DirectWeights packed;
-  packed.weights = Tensor(DataType::kFLOAT, {padded_maps(op.output_maps) * depth});
+  packed.weights = make_panels(op.output_maps, depth);
   write_panels(request.constants[1]->data<float>(), {depth, 1}, op.output_maps, depth,
                packed.weights.mutable_data<float>());
   packed.bias = padded_bias(constant_bias(request), op.output_maps);
@@ -83,8 +94,7 @@ DirectProduct::DirectProduct(const DirectWeights& weights, int64_t depth,
     : weights_(weights),
       epilogue_(epilogue, inputs, output, LoopDoes::kSumAndBounds),
       vectors_(units(output.shape[1], direct_loops().lanes)) {
-  const int64_t maps = padded_maps(output.shape[1]);
-  require(weights.weights.count() == Shape({maps, depth}).volume() && weights.bias.count() == maps,
+  require(weights.fit(output.shape[1], depth),
           "the packed weights do not fit {} elements of a window and {} maps", depth,
           output.shape[1]);
   require(output.layout == direct_layout(), "the result must lie in blocks of {} channels",
@@ -119,15 +129,15 @@ void DirectProduct::begin(const RunArguments& arguments) {
 
 void DirectProduct::run(const float* in, const DirectStrips& strips, int64_t first_vector,
                         int64_t end_vector, int64_t vector_after) const {
-  const int64_t lanes = direct_loops().lanes, per_panel = kDirectPanel / lanes;
+  const int64_t lanes = direct_loops().lanes;
   const int64_t count = units(strips.end - strips.first, strips.length);
   // Two short rows share the weights that are loaded.
   const bool pairs = strips.length <= direct_loops().short_row;
   // Blocks of the result are counted through all images.
   const int64_t block = strips.image * vectors_;
-  for (int64_t v = first_vector; v < end_vector; v += per_panel) {
-    const int64_t next = v + per_panel < end_vector ? v + per_panel : vector_after;
-    const int64_t vectors = std::min(per_panel, end_vector - v), map = v * lanes;
+  for (int64_t v = first_vector; v < end_vector; v += kPanelVectors) {
+    const int64_t next = v + kPanelVectors < end_vector ? v + kPanelVectors : vector_after;
+    const int64_t vectors = std::min(kPanelVectors, end_vector - v), map = v * lanes;
     for (int64_t strip = 0, rows; strip < count; strip += rows) {
       const int64_t first = strips.first + strip * strips.length, left = strips.end - first;
       rows = pairs && left >= 2 * strips.length ? 2 : 1;
@@ -149,8 +159,8 @@ void DirectProduct::finish(int64_t image, int64_t vector, int64_t first, int64_t
 }
 
 // The part of a panel for strips [first, last) of so many.
-NextWeights DirectProduct::next_weights(int64_t vector, int64_t first, int64_t last,
-                                        int64_t strips) const {
+NextRead DirectProduct::next_weights(int64_t vector, int64_t first, int64_t last,
+                                     int64_t strips) const {
   const int64_t map = vector * direct_loops().lanes, all = weights_.width_of(map) * form_.depth;
   const int64_t begin = all * first / strips, end = all * last / strips;
   return {weights_.panel(map, form_.depth) + begin, end - begin};
@@ -160,10 +170,10 @@ DirectTasks::DirectTasks(const DirectWork& w)
     : images_(w.images), strips_(w.strips), vectors_(w.vectors) {
   if (w.images < 1 || w.strips < 1) return;
   const int64_t threads = thread_count(), wanted = enough_tasks();
-  const int64_t panels = units(w.vectors * direct_loops().lanes, kDirectPanel);
+  const int64_t panels = units(w.vectors, kPanelVectors);
   const int64_t most =
       std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(w.floats, 1), 1, w.strips);
-  const double unit = static_cast<double>(kDirectPanel) * static_cast<double>(w.depth);
+  const double unit = static_cast<double>(direct_panel()) * static_cast<double>(w.depth);
   const double data = static_cast<double>(w.strips) * static_cast<double>(w.floats);
   const double weights = static_cast<double>(panels) * unit;
   parts_first_ = weights <= std::max(data, double{kCacheFloats});
@@ -199,7 +209,7 @@ DirectTasks::Task DirectTasks::operator[](int64_t task) const {
   const Share strips =
       share_of(strips_, parts_first_ ? of_image / slices_ : of_image % parts_, parts_);
   const int64_t slice = parts_first_ ? of_image % slices_ : of_image / parts_;
-  const int64_t per_slice = per_slice_ * (kDirectPanel / direct_loops().lanes);
+  const int64_t per_slice = per_slice_ * kPanelVectors;
   return {image, strips.first, strips.end, slice * per_slice,
           std::min((slice + 1) * per_slice, vectors_)};
 }

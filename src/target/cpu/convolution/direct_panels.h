@@ -11,8 +11,16 @@
 
 namespace tenon::cpu {
 
-/// Maps whose weights lie together, and to what they are padded: whole vectors of any machine.
-constexpr int64_t kDirectPanel = 32, kDirectPadded = 16;
+inline const DirectKernels& direct_loops() {
+  return simd_kernels().direct;
+}
+/// Vectors of maps that the loops multiply together, and so many maps, whose weights lie together.
+constexpr int64_t kPanelVectors = 2;
+inline int64_t direct_panel() {
+  return kPanelVectors * direct_loops().lanes;
+}
+/// To what maps are padded: whole vectors of any machine.
+constexpr int64_t kDirectPadded = 16;
 
 inline int64_t padded_maps(int64_t maps) {
   return units(maps, kDirectPadded) * kDirectPadded;
@@ -23,15 +31,14 @@ inline int64_t padded_maps(int64_t maps) {
 struct WeightSteps {
   int64_t map, element;
 };
-/// As the loops read them: panel, element, map. Writes padded_maps(maps) * depth floats.
+/// Floats for so many maps of `depth` elements each, in rows of a vector.
+Tensor make_panels(int64_t maps, int64_t depth);
+/// As the loops read them: panel, element, map. Writes as many floats as make_panels() makes.
 void write_panels(const float* weights, const WeightSteps& steps, int64_t maps, int64_t depth,
                   float* panels);
 /// A bias of so many maps, or zeros where there is none, padded with zeros.
 Tensor padded_bias(const Tensor* bias, int64_t maps);
 
-inline const DirectKernels& direct_loops() {
-  return simd_kernels().direct;
-}
 /// In which the loops write.
 inline Layout direct_layout() {
   return blocked_layout(direct_loops().lanes);
@@ -41,12 +48,15 @@ inline Layout direct_layout() {
 struct DirectWeights {
   Tensor weights, bias;
 
+  /// Whether they are so many maps of `depth` elements each, for the vectors of this machine.
+  bool fit(int64_t maps, int64_t depth) const;
+
   /// Of the panel from that map on, where a map has so many weights: where it begins, the maps
   /// that it has weights for, and their bias.
   const float* panel(int64_t map, int64_t depth) const {
     return weights.data<float>() + map * depth;
   }
-  int64_t width_of(int64_t map) const { return std::min(kDirectPanel, bias.count() - map); }
+  int64_t width_of(int64_t map) const { return std::min(direct_panel(), bias.count() - map); }
   const float* bias_of(int64_t map) const { return bias.data<float>() + map; }
 };
 /// What a plan stored; whether it fits is for the execution to say. Throws Error when it is no
@@ -99,7 +109,7 @@ class DirectProduct {
 
  private:
   void finish(int64_t image, int64_t vector, int64_t first, int64_t pixels) const;
-  NextWeights next_weights(int64_t vector, int64_t first, int64_t last, int64_t strips) const;
+  NextRead next_weights(int64_t vector, int64_t first, int64_t last, int64_t strips) const;
 
   DirectWeights weights_;
   BlockedEpilogue epilogue_;

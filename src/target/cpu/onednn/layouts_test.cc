@@ -68,8 +68,10 @@ TEST(BlocksTest, OfChannelsAreThoseOfTheOtherKernels) {
       LayerTest test(op, {data({1, channels, 20, 20}, 1, arrives), constant({32, channels, 3, 3}),
                           constant({32}, 3)});
       ASSERT_EQ(test.offer("onednn_convolution"), "");
-      for (const Layout layout : {test.kernel().input_layouts[0], test.kernel().output_layouts[0]})
-        EXPECT_EQ(layout == onednn::preferred_blocked(), channels == 64);
+      const Layout blocked = onednn::preferred_blocked();
+      // Three channels would be mostly padding.
+      EXPECT_EQ(test.kernel().input_layouts[0] == blocked, channels == 64);
+      EXPECT_TRUE(channels != 64 || test.kernel().output_layouts[0] == blocked);
     }
 }
 

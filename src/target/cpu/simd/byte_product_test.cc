@@ -139,7 +139,9 @@ TEST(ByteProduct, ElementsAreCopiedAndRepeated) {
       for (size_t i = 0; i < bytes.size(); ++i) {
         EXPECT_EQ(copied[i * size], bytes[i] ^ 128);
         EXPECT_EQ(filled[i * size], 130);
-        if (size == 2) EXPECT_EQ(copied[i * size + 1] + filled[i * size + 1], 0);
+        if (size == 2) {
+          EXPECT_EQ(copied[i * size + 1] + filled[i * size + 1], 0);
+        }
       }
       EXPECT_EQ(copied[bytes.size() * size] + filled[bytes.size() * size], 2 * 99);
     }

@@ -20,33 +20,67 @@ constexpr int kDirectPixels = 6;
 constexpr int64_t kDirectAhead = 16;
 /// And data, so many elements of a window ahead, where they may be far away.
 constexpr int64_t kDirectSoon = 2 * kBlockLanes;
+constexpr int kLineFloats = 16;
+/// Of a strip, weights that come next are fetched once for so many elements.
+constexpr int kStripNext = 4;
+
+// Sums of V vectors of maps for N neighbouring results.
+template <int V, int N> using DirectSums = BlockLanes[V][N];
+
+// As the bias says, while what will be read and written at the end is fetched.
+template <int V, int N>
+[[gnu::always_inline]] inline void begin_sums(DirectSums<V, N>& sum, const DirectForm& form,
+                                              const float* bias, const float* out) {
+  if (form.addend != nullptr) {
+    const float* const addend = form.addend + (out - form.result);
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v)
+#pragma GCC unroll 16
+      for (int p = 0; p < N; ++p)
+        __builtin_prefetch(addend + v * form.out_step + p * form.out_pixel);
+  }
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v)
+#pragma GCC unroll 16
+    for (int p = 0; p < N; ++p) __builtin_prefetch(out + v * form.out_step + p * form.out_pixel, 1);
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v) {
+    const BlockLanes b = load_lanes(bias + v * kBlockLanes);
+#pragma GCC unroll 16
+    for (int p = 0; p < N; ++p) sum[v][p] = b;
+  }
+}
+
+// Adds the addend, and writes what is within bounds.
+template <int V, int N>
+[[gnu::always_inline]] inline void end_sums(DirectSums<V, N>& sum, const DirectForm& form,
+                                            float* out) {
+  if (form.addend != nullptr) {
+    const float* const addend = form.addend + (out - form.result);
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v)
+#pragma GCC unroll 16
+      for (int p = 0; p < N; ++p)
+        sum[v][p] += load_lanes(addend + v * form.out_step + p * form.out_pixel);
+  }
+  const BlockLanes least = BlockLanes{} + form.least, most = BlockLanes{} + form.most;
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v)
+#pragma GCC unroll 16
+    for (int p = 0; p < N; ++p) {
+      const BlockLanes result = sum[v][p] > most ? most : sum[v][p];
+      store_lanes(out + v * form.out_step + p * form.out_pixel, result < least ? least : result);
+    }
+}
 
 // Neighbouring results of V vectors of maps, P of each of R rows. A Step of 0 is the form's.
 template <int R, int P, int V, int Step, bool IsFar = false>
 void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, const float* weights,
                    int64_t width, const float* next, int64_t next_step, const float* bias,
                    float* out) {
-  BlockLanes sum[V][R * P];
+  DirectSums<V, R * P> sum;
+  begin_sums<V, R * P>(sum, form, bias, out);
   const int64_t step = Step > 0 ? Step : form.step;
-  const float* const addend = form.addend == nullptr ? nullptr : form.addend + (out - form.result);
-  if (addend != nullptr) {
-#pragma GCC unroll 2
-    for (int v = 0; v < V; ++v)
-#pragma GCC unroll 16
-      for (int p = 0; p < R * P; ++p)
-        __builtin_prefetch(addend + v * form.out_step + p * form.out_pixel);
-  }
-#pragma GCC unroll 2
-  for (int v = 0; v < V; ++v)
-#pragma GCC unroll 16
-    for (int p = 0; p < R * P; ++p)
-      __builtin_prefetch(out + v * form.out_step + p * form.out_pixel, 1);
-#pragma GCC unroll 2
-  for (int v = 0; v < V; ++v) {
-    const BlockLanes b = load_lanes(bias + v * kBlockLanes);
-#pragma GCC unroll 16
-    for (int p = 0; p < R * P; ++p) sum[v][p] = b;
-  }
   for (int64_t k = 0; k < form.depth; ++k, weights += width, next += next_step) {
     __builtin_prefetch(next, 0, kBeyondFirstLevel);
     const float* from = in + form.offsets[k];
@@ -68,28 +102,65 @@ void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, co
       for (int v = 0; v < V; ++v) sum[v][p] += x * w[v];
     }
   }
-  if (addend != nullptr) {
+  end_sums<V, R * P>(sum, form, out);
+}
+
+// Results of V vectors of maps for the P rows of a strip.
+template <int P, int V>
+void strip_rows(const DirectForm& form, const float* strip, const float* weights, int64_t width,
+                const float* next, int64_t next_step, const float* bias, float* out) {
+  DirectSums<V, P> sum;
+  begin_sums<V, P>(sum, form, bias, out);
+  const auto multiply = [&](int lane) __attribute__((always_inline)) {
+    // Vectors that fill cache lines by twos share one.
+    constexpr int kFetches = kBlockLanes == kLineFloats ? V : 1;
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v)
-#pragma GCC unroll 16
-      for (int p = 0; p < R * P; ++p)
-        sum[v][p] += load_lanes(addend + v * form.out_step + p * form.out_pixel);
-  }
-  const BlockLanes least = BlockLanes{} + form.least, most = BlockLanes{} + form.most;
+    for (int f = 0; f < kFetches; ++f)
+      __builtin_prefetch(weights + kDirectAhead * width + f * kLineFloats);
+    BlockLanes w[V];
 #pragma GCC unroll 2
-  for (int v = 0; v < V; ++v)
+    for (int v = 0; v < V; ++v) w[v] = load_lanes(weights + v * kBlockLanes);
 #pragma GCC unroll 16
-    for (int p = 0; p < R * P; ++p) {
-      const BlockLanes result = sum[v][p] > most ? most : sum[v][p];
-      store_lanes(out + v * form.out_step + p * form.out_pixel, result < least ? least : result);
+    for (int p = 0; p < P; ++p) {
+      const float x = strip[p * kBlockLanes + lane];
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) sum[v][p] += x * w[v];
     }
+    weights += width;
+  };
+  for (int64_t k = kBlockLanes; k <= form.depth; k += kBlockLanes, strip += P * kBlockLanes)
+    for (int lane = 0; lane < kBlockLanes; lane += kStripNext, next += next_step) {
+      __builtin_prefetch(next, 0, kBeyondFirstLevel);
+#pragma GCC unroll 4
+      for (int i = 0; i < kStripNext; ++i) multiply(lane + i);
+    }
+  const int rest = static_cast<int>(form.depth % kBlockLanes);
+  for (int lane = 0; lane < rest; ++lane) multiply(lane);
+  end_sums<V, P>(sum, form, out);
+}
+
+using StripRows = void (*)(const DirectForm&, const float*, const float*, int64_t, const float*,
+                           int64_t, const float*, float*);
+template <int V, int... P> StripRows strip_of(std::integer_sequence<int, P...>, int64_t rows) {
+  static constexpr StripRows strips[] = {strip_rows<P + 1, V>...};
+  return strips[rows - 1];
+}
+
+void direct_strip_rows(const DirectForm& form, const float* strip, int64_t rows,
+                       const float* weights, int64_t width, const NextRead& next, const float* bias,
+                       int64_t vectors, float* out) {
+  constexpr std::make_integer_sequence<int, kDirectPixels> kRows;
+  const auto run = vectors == 2 ? strip_of<2>(kRows, rows) : strip_of<1>(kRows, rows);
+  const int64_t fetches = form.depth / kStripNext;
+  const int64_t next_step = fetches > 0 ? (next.count + fetches - 1) / fetches : 0;
+  run(form, strip, weights, width, next.first, next_step, bias, out);
 }
 
 /// What is multiplied for some results, beside the form.
 struct DirectTask {
   const float *in, *weights;
   int64_t width;
-  NextWeights next;
+  NextRead next;
   const float* bias;
   DirectPixels pixels;
   float* out;
@@ -146,7 +217,7 @@ template <int Step> void direct_strip(const DirectForm& form, DirectTask t, int6
 }
 
 void direct(const DirectForm& form, const float* in, const float* weights, int64_t width,
-            const NextWeights& next, const float* bias, int64_t vectors, const DirectPixels& pixels,
+            const NextRead& next, const float* bias, int64_t vectors, const DirectPixels& pixels,
             float* out) {
   const auto strip = form.step == 1                 ? direct_strip<1>
                      : form.step == 2               ? direct_strip<2>
@@ -156,7 +227,8 @@ void direct(const DirectForm& form, const float* in, const float* weights, int64
   strip(form, {in, weights, width, next, bias, pixels, out}, vectors);
 }
 
-constexpr DirectKernels kDirect = {kBlockLanes, kDirectPixels / 2, direct};
+constexpr DirectKernels kDirect = {kBlockLanes, kDirectPixels / 2, direct, kDirectPixels,
+                                   direct_strip_rows};
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -84,8 +84,8 @@ struct DirectForm {
   const float *addend = nullptr, *result = nullptr;
 };
 
-/// Weights that will be multiplied soon.
-struct NextWeights {
+/// What will be read soon: weights, mostly.
+struct NextRead {
   const float* first;
   int64_t count;
 };
@@ -108,8 +108,14 @@ struct DirectKernels {
   /// adds. Weights of the elements under a window lie `width` floats apart, those of the vectors
   /// beside each other. What is multiplied next comes to the second-level cache meanwhile.
   void (*run)(const DirectForm& form, const float* in, const float* weights, int64_t width,
-              const NextWeights& next, const float* bias, int64_t vectors,
-              const DirectPixels& pixels, float* out);
+              const NextRead& next, const float* bias, int64_t vectors, const DirectPixels& pixels,
+              float* out);
+  int64_t strip;  // the most rows of a strip
+  /// The same of a strip of rows, which are packed: element / lanes, row, element % lanes. The form
+  /// tells nothing of the data but their depth. One or two vectors.
+  void (*run_strip)(const DirectForm& form, const float* strip, int64_t rows, const float* weights,
+                    int64_t width, const NextRead& next, const float* bias, int64_t vectors,
+                    float* out);
 };
 
 /// How windows lie over data in blocks of `DotKernels::lanes` channels.

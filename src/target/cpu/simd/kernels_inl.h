@@ -92,44 +92,45 @@ TENON_STEP2(equal_step, x == y ? 1.f : 0.f)
 TENON_STEP2(greater_step, x > y ? 1.f : 0.f)
 TENON_STEP2(less_step, x < y ? 1.f : 0.f)
 
-typedef float RowLanes __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
-inline RowLanes row_lanes(const float* in) {
-  return *reinterpret_cast<const RowLanes*>(in);
+// Each lane with the one `Half` lanes away.
+template <int Half, int... I>
+inline BlockLanes swapped(BlockLanes x, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(x, x, (I ^ Half)...);
 }
-
 // Of all lanes, in pairs.
-template <class Combine> inline float reduce_lanes(RowLanes x, const Combine& combine) {
-  x = combine(x,
-              __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
-  x = combine(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3));
-  x = combine(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1));
-  return combine(x,
-                 __builtin_shufflevector(x, x, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0))[0];
+template <int Half = kBlockLanes / 2, class Combine>
+inline float reduce_lanes(BlockLanes x, const Combine& combine) {
+  x = combine(x, swapped<Half>(x, std::make_integer_sequence<int, kBlockLanes>()));
+  if constexpr (Half > 1)
+    return reduce_lanes<Half / 2>(x, combine);
+  else
+    return x[0];
 }
 
 // Of rows that are short beside what a call of the loops for long ones takes. A NaN may be left
 // out.
 inline float maximum_of_row(const float* in, int64_t n) {
   float most = -__builtin_inff();
-  if (n < kLanes) {
+  if (n < kBlockLanes) {
     for (int64_t i = 0; i < n; ++i) most = in[i] > most ? in[i] : most;
     return most;
   }
-  const auto larger = [](RowLanes a, RowLanes b) { return a > b ? a : b; };
-  RowLanes lanes = row_lanes(in + n - kLanes);
-  for (int64_t i = 0; i + kLanes < n; i += kLanes) lanes = larger(row_lanes(in + i), lanes);
+  const auto larger = [](BlockLanes a, BlockLanes b) { return a > b ? a : b; };
+  BlockLanes lanes = load_lanes(in + n - kBlockLanes);
+  for (int64_t i = 0; i + kBlockLanes < n; i += kBlockLanes)
+    lanes = larger(load_lanes(in + i), lanes);
   return reduce_lanes(lanes, larger);
 }
 inline float sum_of_row(const float* in, int64_t n) {
-  RowLanes lanes = {}, others = {};
+  BlockLanes lanes = {}, others = {};
   int64_t i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    lanes += row_lanes(in + i);
-    others += row_lanes(in + i + kLanes);
+  for (; i + 2 * kBlockLanes <= n; i += 2 * kBlockLanes) {
+    lanes += load_lanes(in + i);
+    others += load_lanes(in + i + kBlockLanes);
   }
   float rest = 0;
   for (; i < n; ++i) rest += in[i];
-  return rest + reduce_lanes(lanes + others, [](RowLanes a, RowLanes b) { return a + b; });
+  return rest + reduce_lanes(lanes + others, [](BlockLanes a, BlockLanes b) { return a + b; });
 }
 
 bool add_mask(const float* mask, float* scores, int64_t n) {

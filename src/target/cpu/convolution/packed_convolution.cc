@@ -1,0 +1,139 @@
+// Convolution of single elements over blocks of channels, in packed strips of pixels: where blocks
+// lie pages apart, a task reads less well what it multiplies where it lies.
+#include <algorithm>
+
+#include "target/cpu/convolution/block_convolution.h"
+#include "target/cpu/convolution/strip_product.h"
+
+namespace tenon::cpu {
+namespace {
+
+class PackedExecution final : public BlockExecution {
+ public:
+  PackedExecution(const Convolution& op, const DirectWeights& weights,
+                  std::span<const TensorSpec> inputs, const TensorSpec& output)
+      : BlockExecution({}, {}, output),
+        weights_(weights),
+        epilogue_(op.epilogue, inputs, output, LoopDoes::kSumAndBounds),
+        windows_(convolution_windows(op, inputs, output.shape)),
+        channels_(inputs[0].shape[1]),
+        height_(inputs[0].shape[2]),
+        width_(inputs[0].shape[3]),
+        row_(output.shape[3]),
+        pixels_(output.shape[2] * output.shape[3]),
+        vectors_(units(output.shape[1], direct_loops().lanes)) {
+    const int64_t lanes = direct_loops().lanes;
+    require(inputs[0].layout == direct_layout() && output.layout == direct_layout(),
+            "data and result must lie in blocks of {} channels", lanes);
+    require(weights_.fit(output.shape[1], channels_),
+            "the packed weights do not fit {} channels and {} maps", channels_, output.shape[1]);
+    for (size_t i = 0; i < windows_.size(); ++i) {
+      const auto axis = static_cast<int>(i) + 2;
+      require(windows_[i].kernel == 1 && windows_[i].pre == 0
+                  && (output.shape[axis] - 1) * windows_[i].stride < inputs[0].shape[axis],
+              "only windows of one element without padding are supported");
+    }
+    strips_ = StripProduct(weights_, channels_,
+                           {pixels_ * lanes, lanes, epilogue_.least(), epilogue_.most()});
+    is_whole_ = windows_[0].stride == 1 && windows_[1].stride == 1 && row_ == width_;
+    split(inputs[0].shape[0]);
+  }
+
+ protected:
+  void begin(const RunArguments& arguments, float*) override {
+    data_ = static_cast<const float*>(arguments.inputs[0]);
+    result_ = static_cast<float*>(arguments.outputs[0]);
+    epilogue_.begin(arguments);
+    strips_.begin(result_, epilogue_.addend());
+  }
+
+  // Some maps of some pixels of one image.
+  void run_task(int64_t task, float* room) const override {
+    const auto t = tasks_[task];
+    const int64_t first = pixel_of(t.first_strip), pixels = pixel_of(t.end_strip) - first;
+    const int64_t lanes = direct_loops().lanes, plane = height_ * width_ * lanes;
+    const float* const image = data_ + t.image * units(channels_, lanes) * plane;
+    strips_.pack(pixels, room, [&](int64_t k, int64_t, int64_t pixel, int64_t count, float* to) {
+      copy(image + k / lanes * plane, first + pixel, count, to);
+    });
+    float* const out = result_ + t.image * vectors_ * pixels_ * lanes + first * lanes;
+    strips_.run(room, pixels, t.first_vector, t.end_vector, tasks_.vector_after(task),
+                next_data(task), out);
+    for (int64_t v = t.first_vector; v < t.end_vector; ++v)
+      epilogue_.run(t.image * vectors_ + v, first, pixels);
+  }
+
+ private:
+  void split(int64_t images) {
+    const int64_t strip = StripProduct::strip();
+    tasks_ =
+        DirectTasks({images, units(pixels_, strip), strip, strip * channels_, vectors_, channels_});
+    set_tasks(tasks_.count(),
+              static_cast<double>(images * pixels_) * static_cast<double>(weights_.weights.count()),
+              strips_.floats(tasks_.strips() * strip));
+  }
+
+  // What the task behind that one packs, if it is something else and lies together.
+  NextData next_data(int64_t task) const {
+    const auto t = tasks_[task], next = tasks_[std::min(task + 1, tasks_.count() - 1)];
+    if (!is_whole_ || (next.image == t.image && next.first_strip == t.first_strip)) return {};
+    const int64_t lanes = direct_loops().lanes, plane = height_ * width_ * lanes;
+    const int64_t groups = units(channels_, lanes), first = pixel_of(next.first_strip);
+    return {data_ + next.image * groups * plane + first * lanes, groups,
+            (pixel_of(next.end_strip) - first) * lanes, plane};
+  }
+
+  int64_t pixel_of(int64_t strip) const { return std::min(strip * StripProduct::strip(), pixels_); }
+
+  // What lies under so many pixels of the result, of one block of channels.
+  void copy(const float* block, int64_t pixel, int64_t count, float* to) const {
+    const int64_t lanes = direct_loops().lanes, down = windows_[0].stride,
+                  right = windows_[1].stride;
+    if (is_whole_) {
+      std::copy_n(block + pixel * lanes, count * lanes, to);
+      return;
+    }
+    for (int64_t p = pixel; p < pixel + count; ++p, to += lanes)
+      copy_vector(block + (p / row_ * down * width_ + p % row_ * right) * lanes, lanes, lanes, to);
+  }
+
+  DirectWeights weights_;
+  BlockedEpilogue epilogue_;
+  std::vector<Window> windows_;
+  StripProduct strips_;
+  DirectTasks tasks_;
+  int64_t channels_, height_, width_;  // of the data
+  int64_t row_, pixels_, vectors_;     // of the result
+  bool is_whole_;                      // whether every element of the data is a window
+  const float* data_ = nullptr;
+  float* result_ = nullptr;
+};
+
+std::string refusal(const Convolution& op, const KernelRequest& request) {
+  if (const std::string reason = refusal_of_planes(op.kernel, request); !reason.empty())
+    return reason;
+  const Shape& data = request.inputs[0].shape;
+  if (op.groups != 1 || op.output_maps < 1 || data[1] < 1)
+    return "only one group of known channels is supported";
+  const auto is = [](const Shape& shape, int64_t number) {
+    return std::all_of(shape.begin(), shape.end(), [&](int64_t x) { return x == number; });
+  };
+  if (op.kernel.volume() != 1 || !is(op.pre_padding, 0) || !is(op.post_padding, 0))
+    return "only windows of one element without padding are supported";
+  return "";
+}
+
+}  // namespace
+
+Offer offer_packed_convolution(const KernelRequest& request) {
+  const auto& op = static_cast<const Convolution&>(request.op);
+  if (const std::string reason = refusal(op, request); !reason.empty()) return reason;
+  const auto weights = convolution_weights(op, request);
+  if (const auto* reason = std::get_if<std::string>(&weights)) return *reason;
+  auto kernel = std::make_unique<DirectKernel<Convolution, PackedExecution>>(
+      op, std::get<DirectWeights>(weights));
+  lie_in(direct_layout(), *kernel, request);
+  return unless_it_copies_much(std::move(kernel), request);
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,90 @@
+#include "target/cpu/convolution/strip_product.h"
+
+#include <limits>
+
+#include "base/error.h"
+
+namespace tenon::cpu {
+namespace {
+
+/// Elements whose weights for a panel stay near while strips pass by.
+constexpr int64_t kMostDepth = 768;
+
+constexpr float kNoBias[2 * 16] = {};
+
+// Part `index` of so many of data that lie in rows; what of it lies in a second row is left out.
+NextRead part_of(const NextData& data, int64_t index, int64_t parts) {
+  const Share share = share_of(data.rows * data.floats, index, parts);
+  if (share.first == share.end) return {data.first, 0};
+  const int64_t row = share.first / data.floats, at = share.first % data.floats;
+  return {data.first + row * data.step + at, std::min(share.end - share.first, data.floats - at)};
+}
+
+}  // namespace
+
+StripProduct::StripProduct(const DirectWeights& weights, int64_t depth, const StripResults& results)
+    : weights_(weights), depth_(depth), blocks_(units(depth, kMostDepth)) {
+  form_.out_step = results.vector_step;
+  form_.out_pixel = results.row_step;
+  form_.least = results.least;
+  form_.most = results.most;
+}
+
+void StripProduct::begin(float* result, const float* addend) {
+  form_.result = result;
+  form_.addend = addend;
+}
+
+Share StripProduct::block(int64_t b) const {
+  const int64_t lanes = direct_loops().lanes;
+  const Share vectors = share_of(units(depth_, lanes), b, blocks_);
+  return {vectors.first * lanes, std::min(vectors.end * lanes, depth_)};
+}
+
+void StripProduct::run(const float* packed, int64_t rows, int64_t first_vector, int64_t end_vector,
+                       int64_t vector_after, const NextData& next, float* out) const {
+  const int64_t lanes = direct_loops().lanes, strips = units(rows, strip());
+  // Weights that stay in the second-level cache need not be asked for again.
+  const bool stay = (end_vector - first_vector) * lanes * depth_ <= kBlockFloats;
+  const int64_t panels = units(end_vector - first_vector, kPanelVectors);
+  int64_t call = 0;
+  for (int64_t b = 0; b < blocks_; ++b) {
+    const Share of = block(b);
+    const bool is_last = b + 1 == blocks_;
+    DirectForm form = form_;
+    form.depth = of.end - of.first;
+    const int64_t strip_step = units(form.depth, lanes) * lanes;
+    if (b > 0) form.addend = form.result;
+    if (!is_last) {
+      form.most = std::numeric_limits<float>::infinity();
+      form.least = -form.most;
+    }
+    for (int64_t v = first_vector; v < end_vector; v += kPanelVectors) {
+      const int64_t map = v * lanes, width = weights_.width_of(map);
+      const bool turns = v + kPanelVectors >= end_vector;
+      // This block of the next panel, or the next block of the first one.
+      const NextRead weights =
+          !turns ? of_panel(v + kPanelVectors, of)
+                 : of_panel(is_last ? vector_after : first_vector, block(is_last ? 0 : b + 1));
+      for (int64_t s = 0; s < strips; ++s, ++call) {
+        const Share share = share_of(rows, s, strips);
+        direct_loops().run_strip(
+            form, packed + of.first * rows + share.first * strip_step, share.end - share.first,
+            weights_.panel(map, depth_) + of.first * width, width,
+            stay ? part_of(next, call, blocks_ * panels * strips)
+                 : part_of({weights.first, 1, weights.count, 0}, s, strips),
+            b > 0 ? kNoBias : weights_.bias_of(map), std::min(kPanelVectors, end_vector - v),
+            out + v * form.out_step + share.first * form.out_pixel);
+      }
+    }
+  }
+}
+
+// The weights of those elements for the panel that begins with that vector.
+NextRead StripProduct::of_panel(int64_t vector, const Share& elements) const {
+  const int64_t map = vector * direct_loops().lanes, width = weights_.width_of(map);
+  return {weights_.panel(map, depth_) + elements.first * width,
+          (elements.end - elements.first) * width};
+}
+
+}  // namespace tenon::cpu
