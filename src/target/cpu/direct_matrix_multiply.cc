@@ -70,14 +70,23 @@ class DirectMatrixMultiply final : public BlockExecution {
     const auto t = tasks_[task];
     const int64_t lanes = direct_loops().lanes, depth = product_.depth;
     const int64_t first = row_of(t.first_strip), rows = row_of(t.end_strip) - first;
-    const float* const data = data_ + first * depth;
-    strips_.pack(rows, room, [&](int64_t k, int64_t terms, int64_t row, int64_t count, float* to) {
-      for (int64_t r = 0; r < count; ++r)
-        copy_vector(data + (row + r) * depth + k, terms, lanes, to + r * lanes);
-    });
-    float* const out = result_ + first * product_.columns;
-    strips_.run(room, rows, t.first_vector, t.end_vector, tasks_.vector_after(task),
-                next_data(task), out);
+    const auto next = tasks_[std::min(task + 1, tasks_.count() - 1)];
+    const int64_t next_first = row_of(next.first_strip);
+    const int64_t next_rows = row_of(next.end_strip) - next_first;
+    strips_.run(
+        {rows, t.first_vector, t.end_vector, tasks_.vector_after(task),
+         result_ + first * product_.columns},
+        room,
+        [&](int64_t k, int64_t terms, int64_t row, int64_t count, float* to) {
+          const float* from = data_ + (first + row) * depth + k;
+          for (int64_t r = 0; r < count; ++r, from += depth, to += lanes)
+            copy_vector(from, terms, lanes, to);
+        },
+        [&](const Share& terms, bool is_next) -> NextData {
+          if (is_next && next_first == first) return {};
+          return {data_ + (is_next ? next_first : first) * depth + terms.first,
+                  is_next ? next_rows : rows, terms.end - terms.first, depth};
+        });
     if (!epilogue_.has_rest()) return;
     const int64_t column = t.first_vector * lanes;
     for (int64_t row = first; row < first + rows; ++row)
@@ -86,20 +95,10 @@ class DirectMatrixMultiply final : public BlockExecution {
 
  private:
   void split() {
-    const int64_t strip = StripProduct::strip();
-    tasks_ = DirectTasks({1, units(product_.rows, strip), strip, strip * product_.depth,
-                          product_.columns / direct_loops().lanes, product_.depth});
+    tasks_ = strips_.tasks(1, product_.rows, product_.columns / direct_loops().lanes);
     set_tasks(tasks_.count(),
               static_cast<double>(product_.rows) * static_cast<double>(weights_.weights.count()),
-              strips_.floats(tasks_.strips() * strip));
-  }
-
-  // The rows of the task behind that one, if they are others.
-  NextData next_data(int64_t task) const {
-    const auto t = tasks_[task], next = tasks_[std::min(task + 1, tasks_.count() - 1)];
-    const int64_t first = row_of(next.first_strip), rows = row_of(next.end_strip) - first;
-    if (next.first_strip == t.first_strip) return {};
-    return {data_ + first * product_.depth, 1, rows * product_.depth, 0};
+              strips_.floats(tasks_.strips() * StripProduct::strip()));
   }
 
   int64_t row_of(int64_t strip) const {

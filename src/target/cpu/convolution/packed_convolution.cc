@@ -51,36 +51,39 @@ class PackedExecution final : public BlockExecution {
   void run_task(int64_t task, float* room) const override {
     const auto t = tasks_[task];
     const int64_t first = pixel_of(t.first_strip), pixels = pixel_of(t.end_strip) - first;
+    const auto next = tasks_[std::min(task + 1, tasks_.count() - 1)];
     const int64_t lanes = direct_loops().lanes, plane = height_ * width_ * lanes;
-    const float* const image = data_ + t.image * units(channels_, lanes) * plane;
-    strips_.pack(pixels, room, [&](int64_t k, int64_t, int64_t pixel, int64_t count, float* to) {
-      copy(image + k / lanes * plane, first + pixel, count, to);
-    });
-    float* const out = result_ + t.image * vectors_ * pixels_ * lanes + first * lanes;
-    strips_.run(room, pixels, t.first_vector, t.end_vector, tasks_.vector_after(task),
-                next_data(task), out);
+    const float* const image = image_of(t.image);
+    strips_.run(
+        {pixels, t.first_vector, t.end_vector, tasks_.vector_after(task),
+         result_ + (t.image * vectors_ * pixels_ + first) * lanes},
+        room,
+        [&](int64_t k, int64_t, int64_t pixel, int64_t count, float* to) {
+          copy(image + k / lanes * plane, first + pixel, count, to);
+        },
+        [&](const Share& channels, bool is_next) -> NextData {
+          if (!is_whole_) return {};
+          const auto& of = is_next ? next : t;
+          if (is_next && of.image == t.image && of.first_strip == t.first_strip) return {};
+          const int64_t begin = pixel_of(of.first_strip), end = pixel_of(of.end_strip);
+          return {image_of(of.image) + channels.first / lanes * plane + begin * lanes,
+                  units(channels.end - channels.first, lanes), (end - begin) * lanes, plane};
+        });
     for (int64_t v = t.first_vector; v < t.end_vector; ++v)
       epilogue_.run(t.image * vectors_ + v, first, pixels);
   }
 
  private:
   void split(int64_t images) {
-    const int64_t strip = StripProduct::strip();
-    tasks_ =
-        DirectTasks({images, units(pixels_, strip), strip, strip * channels_, vectors_, channels_});
+    tasks_ = strips_.tasks(images, pixels_, vectors_);
     set_tasks(tasks_.count(),
               static_cast<double>(images * pixels_) * static_cast<double>(weights_.weights.count()),
-              strips_.floats(tasks_.strips() * strip));
+              strips_.floats(tasks_.strips() * StripProduct::strip()));
   }
 
-  // What the task behind that one packs, if it is something else and lies together.
-  NextData next_data(int64_t task) const {
-    const auto t = tasks_[task], next = tasks_[std::min(task + 1, tasks_.count() - 1)];
-    if (!is_whole_ || (next.image == t.image && next.first_strip == t.first_strip)) return {};
-    const int64_t lanes = direct_loops().lanes, plane = height_ * width_ * lanes;
-    const int64_t groups = units(channels_, lanes), first = pixel_of(next.first_strip);
-    return {data_ + next.image * groups * plane + first * lanes, groups,
-            (pixel_of(next.end_strip) - first) * lanes, plane};
+  const float* image_of(int64_t image) const {
+    const int64_t lanes = direct_loops().lanes;
+    return data_ + image * units(channels_, lanes) * height_ * width_ * lanes;
   }
 
   int64_t pixel_of(int64_t strip) const { return std::min(strip * StripProduct::strip(), pixels_); }

@@ -41,41 +41,52 @@ Share StripProduct::block(int64_t b) const {
   return {vectors.first * lanes, std::min(vectors.end * lanes, depth_)};
 }
 
-void StripProduct::run(const float* packed, int64_t rows, int64_t first_vector, int64_t end_vector,
-                       int64_t vector_after, const NextData& next, float* out) const {
+DirectTasks StripProduct::tasks(int64_t images, int64_t rows, int64_t vectors) const {
+  const int64_t elements = std::min(depth_, kMostDepth);
+  return DirectTasks({images, units(rows, strip()), strip(), strip() * elements, vectors, depth_});
+}
+
+int64_t StripProduct::floats(int64_t rows) const {
+  int64_t most = 0;
+  for (int64_t b = 0; b < blocks_; ++b) most = std::max(most, block(b).end - block(b).first);
+  const int64_t lanes = direct_loops().lanes;
+  return rows * units(most, lanes) * lanes;
+}
+
+void StripProduct::multiply(const StripTask& task, int64_t b, const float* packed,
+                            const NextData& next) const {
+  const auto [rows, first_vector, end_vector, vector_after, out] = task;
   const int64_t lanes = direct_loops().lanes, strips = units(rows, strip());
+  const Share elements = block(b);
+  const bool is_last = b + 1 == blocks_;
+  DirectForm form = form_;
+  form.depth = elements.end - elements.first;
+  if (b > 0) form.addend = form.result;
+  if (!is_last) {
+    form.most = std::numeric_limits<float>::infinity();
+    form.least = -form.most;
+  }
   // Weights that stay in the second-level cache need not be asked for again.
   const bool stay = (end_vector - first_vector) * lanes * depth_ <= kBlockFloats;
   const int64_t panels = units(end_vector - first_vector, kPanelVectors);
+  const int64_t strip_step = units(form.depth, lanes) * lanes;
   int64_t call = 0;
-  for (int64_t b = 0; b < blocks_; ++b) {
-    const Share of = block(b);
-    const bool is_last = b + 1 == blocks_;
-    DirectForm form = form_;
-    form.depth = of.end - of.first;
-    const int64_t strip_step = units(form.depth, lanes) * lanes;
-    if (b > 0) form.addend = form.result;
-    if (!is_last) {
-      form.most = std::numeric_limits<float>::infinity();
-      form.least = -form.most;
-    }
-    for (int64_t v = first_vector; v < end_vector; v += kPanelVectors) {
-      const int64_t map = v * lanes, width = weights_.width_of(map);
-      const bool turns = v + kPanelVectors >= end_vector;
-      // This block of the next panel, or the next block of the first one.
-      const NextRead weights =
-          !turns ? of_panel(v + kPanelVectors, of)
-                 : of_panel(is_last ? vector_after : first_vector, block(is_last ? 0 : b + 1));
-      for (int64_t s = 0; s < strips; ++s, ++call) {
-        const Share share = share_of(rows, s, strips);
-        direct_loops().run_strip(
-            form, packed + of.first * rows + share.first * strip_step, share.end - share.first,
-            weights_.panel(map, depth_) + of.first * width, width,
-            stay ? part_of(next, call, blocks_ * panels * strips)
-                 : part_of({weights.first, 1, weights.count, 0}, s, strips),
-            b > 0 ? kNoBias : weights_.bias_of(map), std::min(kPanelVectors, end_vector - v),
-            out + v * form.out_step + share.first * form.out_pixel);
-      }
+  for (int64_t v = first_vector; v < end_vector; v += kPanelVectors) {
+    const int64_t map = v * lanes, width = weights_.width_of(map);
+    // This block of the next panel, or the next block of the first one.
+    const NextRead weights =
+        v + kPanelVectors < end_vector
+            ? of_panel(v + kPanelVectors, elements)
+            : of_panel(is_last ? vector_after : first_vector, block(is_last ? 0 : b + 1));
+    for (int64_t s = 0; s < strips; ++s, ++call) {
+      const Share share = share_of(rows, s, strips);
+      direct_loops().run_strip(form, packed + share.first * strip_step, share.end - share.first,
+                               weights_.panel(map, depth_) + elements.first * width, width,
+                               stay ? part_of(next, call, panels * strips)
+                                    : part_of({weights.first, 1, weights.count, 0}, s, strips),
+                               b > 0 ? kNoBias : weights_.bias_of(map),
+                               std::min(kPanelVectors, end_vector - v),
+                               out + v * form.out_step + share.first * form.out_pixel);
     }
   }
 }

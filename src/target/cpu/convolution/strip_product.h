@@ -26,10 +26,17 @@ inline void copy_vector(const float* from, int64_t count, int64_t lanes, float* 
     std::copy_n(from, count, to);
 }
 
-/// Data that the next task packs: rows of so many floats, `step` apart.
+/// Data that will be packed: rows of so many floats, `step` apart.
 struct NextData {
   const float* first = nullptr;
   int64_t rows = 0, floats = 0, step = 0;
+};
+
+/// What a task multiplies.
+struct StripTask {
+  int64_t rows, first_vector, end_vector;
+  int64_t vector_after;  // where the next task begins
+  float* out;            // where vector 0 of the first row lies
 };
 
 class StripProduct {
@@ -37,44 +44,47 @@ class StripProduct {
   StripProduct() = default;
   StripProduct(const DirectWeights& weights, int64_t depth, const StripResults& results);
 
-  /// The most rows of a strip.
+  /// The most rows of a strip, and how they divide into tasks.
   static int64_t strip() { return direct_loops().strip; }
+  DirectTasks tasks(int64_t images, int64_t rows, int64_t vectors) const;
+  /// Floats of scratch memory of a task of so many rows.
+  int64_t floats(int64_t rows) const;
 
   /// Before the tasks of a run: where all results begin, and what is added to them; null for
   /// nothing.
   void begin(float* result, const float* addend);
 
-  /// Packs so many rows, rows * depth floats: for each block of elements, in strips, vector of
-  /// elements, row, lane. `copy` copies `count` elements (a vector or, at the end, less) from
-  /// element k on, of `rows` rows from row `first` on, which then lie a vector apart.
-  template <class Copy> void pack(int64_t rows, float* to, Copy&& copy) const {
-    const int64_t lanes = direct_loops().lanes, strips = units(rows, strip());
+  /// `copy(k, count, row, rows, to)` copies `count` elements (a vector or, at the end, less) from
+  /// element k on, of `rows` rows from row `row` of the task on, which then lie a vector apart.
+  /// `data(elements, is_next)` are such elements of all rows of the task, or of those of the next
+  /// one: it may be nothing.
+  template <class Copy, class Data>
+  void run(const StripTask& task, float* room, const Copy& copy, const Data& data) const {
     for (int64_t b = 0; b < blocks_; ++b) {
-      const Share of = block(b);
-      const int64_t depth = of.end - of.first;
-      for (int64_t k = 0; k < depth; k += lanes)
-        for (int64_t s = 0; s < strips; ++s) {
-          const Share share = share_of(rows, s, strips);
-          const int64_t count = share.end - share.first;
-          copy(of.first + k, std::min(lanes, depth - k), share.first, count,
-               to + of.first * rows + share.first * units(depth, lanes) * lanes + k * count);
-        }
+      pack(block(b), task.rows, room, copy);
+      const bool is_last = b + 1 == blocks_;
+      multiply(task, b, room, data(block(is_last ? 0 : b + 1), is_last));
     }
   }
-
-  /// Floats of scratch memory that pack() writes.
-  int64_t floats(int64_t rows) const {
-    return rows * units(depth_, direct_loops().lanes) * direct_loops().lanes;
-  }
-
-  /// Some vectors of maps of rows that were packed, from `out` on, which is where vector 0 of the
-  /// first row lies. The next call begins with `vector_after`, of data that are packed before it.
-  void run(const float* packed, int64_t rows, int64_t first_vector, int64_t end_vector,
-           int64_t vector_after, const NextData& next, float* out) const;
 
  private:
   // Elements that are summed up before the next ones: panels of more leave the first-level cache.
   Share block(int64_t b) const;
+
+  // In strips, vector of elements, row, lane.
+  template <class Copy>
+  void pack(const Share& elements, int64_t rows, float* to, const Copy& copy) const {
+    const int64_t lanes = direct_loops().lanes, strips = units(rows, strip());
+    const int64_t depth = elements.end - elements.first;
+    for (int64_t k = 0; k < depth; k += lanes)
+      for (int64_t s = 0; s < strips; ++s) {
+        const Share share = share_of(rows, s, strips);
+        const int64_t count = share.end - share.first;
+        copy(elements.first + k, std::min(lanes, depth - k), share.first, count,
+             to + share.first * units(depth, lanes) * lanes + k * count);
+      }
+  }
+  void multiply(const StripTask& task, int64_t b, const float* packed, const NextData& next) const;
   NextRead of_panel(int64_t vector, const Share& elements) const;
 
   DirectWeights weights_;
