@@ -12,6 +12,7 @@ constexpr int kBlockLanes = 16;
 #else
 constexpr int kBlockLanes = 8;
 #endif
+constexpr int kLineVectors = 16 / kBlockLanes;  // of a cache line
 typedef float BlockLanes __attribute__((vector_size(kBlockLanes * 4), aligned(4), may_alias));
 
 inline BlockLanes load_lanes(const float* from) {

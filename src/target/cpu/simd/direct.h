@@ -16,11 +16,10 @@ constexpr int kDirectPixels = 14;
 #else
 constexpr int kDirectPixels = 6;
 #endif
-/// Weights are fetched that many elements of a window ahead.
-constexpr int64_t kDirectAhead = 16;
+/// Weights are fetched that many floats ahead.
+constexpr int64_t kDirectAhead = 512;
 /// And data, so many elements of a window ahead, where they may be far away.
 constexpr int64_t kDirectSoon = 2 * kBlockLanes;
-constexpr int kLineFloats = 16;
 /// Of a strip, weights that come next are fetched once for so many elements.
 constexpr int kStripNext = 4;
 
@@ -89,12 +88,13 @@ void direct_pixels(const DirectForm& form, const float* in, int64_t row_step, co
       const int64_t soon = k + kDirectSoon < form.depth ? k + kDirectSoon : k;
       __builtin_prefetch(in + form.offsets[soon] + k % kBlockLanes * Step);
     }
+    // Two short vectors share a cache line.
+#pragma GCC unroll 2
+    for (int v = 0; v < V; v += kLineVectors)
+      __builtin_prefetch(weights + kDirectAhead + v * kBlockLanes);
     BlockLanes w[V];
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) {
-      __builtin_prefetch(weights + kDirectAhead * width + v * kBlockLanes);
-      w[v] = load_lanes(weights + v * kBlockLanes);
-    }
+    for (int v = 0; v < V; ++v) w[v] = load_lanes(weights + v * kBlockLanes);
 #pragma GCC unroll 16
     for (int p = 0; p < R * P; ++p) {
       const float x = from[p / P * row_step + p % P * step];
@@ -112,11 +112,9 @@ void strip_rows(const DirectForm& form, const float* strip, const float* weights
   DirectSums<V, P> sum;
   begin_sums<V, P>(sum, form, bias, out);
   const auto multiply = [&](int lane) __attribute__((always_inline)) {
-    // Vectors that fill cache lines by twos share one.
-    constexpr int kFetches = kBlockLanes == kLineFloats ? V : 1;
 #pragma GCC unroll 2
-    for (int f = 0; f < kFetches; ++f)
-      __builtin_prefetch(weights + kDirectAhead * width + f * kLineFloats);
+    for (int v = 0; v < V; v += kLineVectors)
+      __builtin_prefetch(weights + kDirectAhead + v * kBlockLanes);
     BlockLanes w[V];
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) w[v] = load_lanes(weights + v * kBlockLanes);

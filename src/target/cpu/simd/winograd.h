@@ -172,9 +172,9 @@ void winograd_interleave(const float* const* rows, int64_t n, float* out) {
   }
 }
 
-/// Weights are fetched that many channels ahead: of two vectors 2 KiB, or 16 KiB from beyond the
-/// second-level cache, which takes longer.
-constexpr int64_t kNearAhead = 16, kFarAhead = 128;
+/// Weights are fetched that many floats ahead: 2 KiB, or 16 KiB from beyond the second-level cache,
+/// which takes longer.
+constexpr int64_t kNearAhead = 512, kFarAhead = 4096;
 
 // T tiles by V vectors of maps, in registers.
 template <int T, int V>
@@ -184,11 +184,11 @@ void winograd_product(const float* v, const float* u, int64_t depth, int64_t ahe
   for (int64_t c = 0; c < depth; c += kBlockLanes, v += T * kBlockLanes)
     for (int lane = 0; lane < kBlockLanes; ++lane, u += V * kBlockLanes) {
       BlockLanes w[V];
+    // Two short vectors share a cache line.
 #pragma GCC unroll 2
-      for (int i = 0; i < V; ++i) {
-        __builtin_prefetch(u + (ahead * V + i) * kBlockLanes);
-        w[i] = load_lanes(u + i * kBlockLanes);
-      }
+      for (int i = 0; i < V; i += kLineVectors) __builtin_prefetch(u + ahead + i * kBlockLanes);
+#pragma GCC unroll 2
+      for (int i = 0; i < V; ++i) w[i] = load_lanes(u + i * kBlockLanes);
 #pragma GCC unroll 32
       for (int t = 0; t < T; ++t) {
         const float x = v[t * kBlockLanes + lane];
