@@ -51,9 +51,9 @@ class DirectMatrixMultiply final : public BlockExecution {
     require(weights_.fit(product_.columns, product_.depth),
             "the packed weights do not fit {} terms and {} columns", product_.depth,
             product_.columns);
-    strips_ =
-        StripProduct(weights_, product_.depth,
-                     {direct_loops().lanes, product_.columns, epilogue_.least(), epilogue_.most()});
+    strips_ = StripProduct(
+        weights_, product_.depth,
+        {true, direct_loops().lanes, product_.columns, epilogue_.least(), epilogue_.most()});
     split();
   }
 

@@ -34,7 +34,7 @@ class PackedExecution final : public BlockExecution {
               "only windows of one element without padding are supported");
     }
     strips_ = StripProduct(weights_, channels_,
-                           {pixels_ * lanes, lanes, epilogue_.least(), epilogue_.most()});
+                           {false, pixels_ * lanes, lanes, epilogue_.least(), epilogue_.most()});
     is_whole_ = windows_[0].stride == 1 && windows_[1].stride == 1 && row_ == width_;
     split(inputs[0].shape[0]);
   }

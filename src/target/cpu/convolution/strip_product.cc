@@ -22,12 +22,15 @@ NextRead part_of(const NextData& data, int64_t index, int64_t parts) {
 
 }  // namespace
 
-StripProduct::StripProduct(const DirectWeights& weights, int64_t depth, const StripResults& results)
-    : weights_(weights), depth_(depth), blocks_(units(depth, kMostDepth)) {
-  form_.out_step = results.vector_step;
-  form_.out_pixel = results.row_step;
-  form_.least = results.least;
-  form_.most = results.most;
+StripProduct::StripProduct(const DirectWeights& weights, int64_t depth, const StripForm& form)
+    : weights_(weights),
+      depth_(depth),
+      blocks_(units(depth, kMostDepth)),
+      rows_are_together_(form.rows_are_together) {
+  form_.out_step = form.vector_step;
+  form_.out_pixel = form.row_step;
+  form_.least = form.least;
+  form_.most = form.most;
 }
 
 void StripProduct::begin(float* result, const float* addend) {

@@ -8,10 +8,11 @@
 
 namespace tenon::cpu {
 
-/// Where results lie, and what becomes of them.
-struct StripResults {
-  int64_t vector_step,
-      row_step;  // floats from a vector of maps to the next, from a row to the next
+/// How data and results lie, and what becomes of the latter.
+struct StripForm {
+  bool rows_are_together;  // the elements of a row of the data; else a vector of them of all rows
+  int64_t vector_step;     // floats of the result from a vector of maps to the next
+  int64_t row_step;        // and from a row to the next
   float least, most;
 };
 
@@ -42,7 +43,7 @@ struct StripTask {
 class StripProduct {
  public:
   StripProduct() = default;
-  StripProduct(const DirectWeights& weights, int64_t depth, const StripResults& results);
+  StripProduct(const DirectWeights& weights, int64_t depth, const StripForm& form);
 
   /// The most rows of a strip, and how they divide into tasks.
   static int64_t strip() { return direct_loops().strip; }
@@ -75,20 +76,27 @@ class StripProduct {
   template <class Copy>
   void pack(const Share& elements, int64_t rows, float* to, const Copy& copy) const {
     const int64_t lanes = direct_loops().lanes, strips = units(rows, strip());
-    const int64_t depth = elements.end - elements.first;
-    for (int64_t k = 0; k < depth; k += lanes)
-      for (int64_t s = 0; s < strips; ++s) {
-        const Share share = share_of(rows, s, strips);
-        const int64_t count = share.end - share.first;
-        copy(elements.first + k, std::min(lanes, depth - k), share.first, count,
-             to + share.first * units(depth, lanes) * lanes + k * count);
-      }
+    const int64_t depth = elements.end - elements.first, vectors = units(depth, lanes);
+    const auto copy_vectors = [&](int64_t vector, int64_t s) {
+      const Share share = share_of(rows, s, strips);
+      const int64_t count = share.end - share.first, k = vector * lanes;
+      copy(elements.first + k, std::min(lanes, depth - k), share.first, count,
+           to + share.first * vectors * lanes + k * count);
+    };
+    // As the data lie.
+    if (rows_are_together_)
+      for (int64_t s = 0; s < strips; ++s)
+        for (int64_t v = 0; v < vectors; ++v) copy_vectors(v, s);
+    else
+      for (int64_t v = 0; v < vectors; ++v)
+        for (int64_t s = 0; s < strips; ++s) copy_vectors(v, s);
   }
   void multiply(const StripTask& task, int64_t b, const float* packed, const NextData& next) const;
   NextRead of_panel(int64_t vector, const Share& elements) const;
 
   DirectWeights weights_;
   int64_t depth_ = 0, blocks_ = 0;
+  bool rows_are_together_ = false;
   DirectForm form_ = {};
 };
 

@@ -127,10 +127,13 @@ void strip_rows(const DirectForm& form, const float* strip, const float* weights
     weights += width;
   };
   for (int64_t k = kBlockLanes; k <= form.depth; k += kBlockLanes, strip += P * kBlockLanes)
-    for (int lane = 0; lane < kBlockLanes; lane += kStripNext, next += next_step) {
-      __builtin_prefetch(next, 0, kBeyondFirstLevel);
-#pragma GCC unroll 4
-      for (int i = 0; i < kStripNext; ++i) multiply(lane + i);
+#pragma GCC unroll 1  // or the sums leave the registers
+    for (int lane = 0; lane < kBlockLanes; ++lane) {
+      if (lane % kStripNext == 0) {
+        __builtin_prefetch(next, 0, kBeyondFirstLevel);
+        next += next_step;
+      }
+      multiply(lane);
     }
   const int rest = static_cast<int>(form.depth % kBlockLanes);
   for (int lane = 0; lane < rest; ++lane) multiply(lane);
