@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tenon::cpu {
@@ -48,6 +49,31 @@ struct ByteResult {
   const ByteSum* sum;  // of bytes; null: none
 };
 
+/// Where the results of a tile lie, in elements, and how many of them are wanted.
+struct ByteTile {
+  int64_t out;
+  int64_t rows, columns;
+};
+/// Winograd's filtering with windows of 3x3 in integers: a square of `tile` results an axis takes
+/// `size` elements of the data an axis, whose transform are 16-bit integers, a plane for each
+/// element. A plane's product of data and weights is one of `product`, and so `size` squared
+/// products stand for nine times `tile` squared. Sums wrap on the way, and are exact where those of
+/// the windows, times 2 to the power of `lost_bits`, fit 32 bits.
+struct ByteWinograd {
+  int64_t tile, size;
+  int lost_bits;
+  /// Of the weights' transform, size x 3: it is applied along each axis.
+  const int8_t* weights;
+  /// Of the elements of a tile, which begin at elements[row * size + column]: so many channels, a
+  /// multiple of kWinogradChannels, exclusive-or `flip`. Planes lie so many integers apart.
+  void (*transform)(const uint8_t* const* elements, int64_t channels, uint8_t flip, int16_t* to,
+                    int64_t plane);
+  /// From sums of a panel's maps: plane, tile, map; planes lie so many sums apart.
+  void (*results)(const int32_t* sums, int64_t plane, std::span<const ByteTile> tiles,
+                  const ByteResult& result, int64_t maps, void* out, ByteResultSteps out_steps);
+};
+constexpr int64_t kWinogradChannels = 16;
+
 struct ByteProductKernels {
   int64_t element_bytes;  // of weights and copied data
   /// Maps of a panel, which holds their weights, a word of each together: run of a window, word,
@@ -64,6 +90,8 @@ struct ByteProductKernels {
   void (*fill)(uint8_t value, int64_t n, void* to);
   /// Whether the quick steps give every byte that the sum can have.
   bool (*is_quick)(const ByteSum& sum);
+  /// Forms of Winograd's filtering for these products, if any.
+  std::span<const ByteWinograd> winograd = {};
 
   int64_t word() const { return kWordBytes / element_bytes; }  // elements
 };
@@ -78,7 +106,8 @@ void find_quick(const ByteProductKernels& kernels, ByteSum& sum);
 
 namespace avx2 {
 extern const ByteProductKernels kByteProducts;
-}
+extern const ByteWinograd kByteWinograd[2];
+}  // namespace avx2
 namespace avx512 {
 extern const ByteProductKernels kByteProducts;
 }

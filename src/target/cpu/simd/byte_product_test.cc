@@ -139,7 +139,8 @@ TEST(ByteProduct, ElementsAreCopiedAndRepeated) {
       for (size_t i = 0; i < bytes.size(); ++i) {
         EXPECT_EQ(copied[i * size], bytes[i] ^ 128);
         EXPECT_EQ(filled[i * size], 130);
-        if (size == 2) EXPECT_EQ(copied[i * size + 1] + filled[i * size + 1], 0);
+        for (size_t high = 1; high < size; ++high)
+          EXPECT_EQ(copied[i * size + high] + filled[i * size + high], 0);
       }
       EXPECT_EQ(copied[bytes.size() * size] + filled[bytes.size() * size], 2 * 99);
     }
