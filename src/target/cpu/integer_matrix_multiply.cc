@@ -25,10 +25,10 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
                               const KernelRequest& request)
       : weights_(std::move(weights)) {
     convolution_.to = op.to;
-    convolution_.output_maps = weights_.sums.count();
+    convolution_.output_maps = weights_.sums.shape()[1];
     convolution_.kernel = convolution_.stride = convolution_.dilation = {1, 1};
     convolution_.pre_padding = convolution_.post_padding = {0, 0};
-    packed = {weights_.panels, weights_.sums};
+    packed = weights_.packed();
     input_is_packed.assign(request.inputs.size(), false);
     input_is_packed[In::kWeights] = true;
   }

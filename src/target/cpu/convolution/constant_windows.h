@@ -22,7 +22,7 @@ class ConstantWindows {
         data_[map * steps_[0] + channel * steps_[1] + row * steps_[2] + column * steps_[3]];
     return (is_signed_ ? static_cast<int8_t>(byte) : byte) - zeros_[static_cast<size_t>(map)];
   }
-  /// Of each map's weights, as kINT32.
+  /// As IntegerPanels has them, adding nothing.
   Tensor sums() const;
   /// Whether every weight there could be is an int8.
   bool are_bytes() const;

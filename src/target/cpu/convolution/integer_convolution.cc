@@ -36,7 +36,7 @@ bool convolves_integers(const IntegerConvolution& op) {
 void take_layouts(Kernel& kernel, const IntegerConvolution& op, const IntegerPanels& weights,
                   const KernelRequest& request) {
   const size_t inputs = request.inputs.size();
-  kernel.packed = {weights.panels, weights.sums};
+  kernel.packed = weights.packed();
   kernel.input_is_packed.assign(inputs, false);
   kernel.input_is_packed[In::kWeights] = true;
   kernel.input_layouts.assign(inputs, Layout::kLinear);

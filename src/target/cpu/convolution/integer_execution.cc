@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "target/cpu/blocks.h"
 #include "target/cpu/convolution/integer_results.h"
+#include "target/cpu/convolution/narrow_panels.h"
 #include "target/cpu/window.h"
 
 namespace tenon::cpu {
@@ -23,18 +24,17 @@ constexpr int64_t kFewRows = 3;
 /// Segments of such a piece, or a multiple.
 constexpr int64_t kRowSegments = 2;
 
-Shape panels_shape(const Shape& windows) {
-  const ByteProductKernels& kernels = *byte_product_kernels();
+Shape panels_shape(const ByteProductKernels& kernels, const Shape& windows) {
   return {units(windows[0], kernels.panel_maps), windows[2],
           units(windows[3] * windows[1], kernels.word()), kernels.panel_maps, kWordBytes};
 }
 
-IntegerPanels pack(const ConstantWindows& from) {
-  const ByteProductKernels& kernels = *byte_product_kernels();
+IntegerPanels pack(const ByteProductKernels& kernels, const ConstantWindows& from) {
   const int64_t word = kernels.word(), bytes = kernels.element_bytes;
   const Shape& shape = from.shape;
   const int64_t maps = shape[0], channels = shape[1], rows = shape[2], columns = shape[3];
-  IntegerPanels made{Tensor(DataType::kINT8, panels_shape(shape)), from.sums()};
+  IntegerPanels made{
+      &kernels, Tensor(DataType::kINT8, panels_shape(kernels, shape)), from.sums(), {}};
   const int64_t words = made.panels.shape()[2];
   auto* to = made.panels.mutable_data<int8_t>();
   std::fill_n(to, made.panels.count(), int8_t{0});
@@ -73,14 +73,33 @@ struct CopiedAxis {
   }
 };
 
+/// The panels of weights, and the runs and words of each.
+struct Panels {
+  std::vector<BytePanel> list;
+  int64_t runs, words;
+};
+Panels panels_of(const IntegerPanels& weights) {
+  if (weights.order.count() != 0) {
+    const Shape& order = weights.order.shape();
+    return {narrow_panels(weights), order[1], order[2] - kByteGroups};
+  }
+  const Shape& shape = weights.panels.shape();
+  Panels panels{{}, shape[1], shape[2]};
+  const int64_t bytes = shape.volume(1, shape.rank());
+  for (int64_t p = 0; p < shape[0]; ++p)
+    panels.list.push_back({weights.panels.data<int8_t>() + p * bytes, nullptr});
+  return panels;
+}
+
 class IntegerExecution final : public BlockExecution {
  public:
   IntegerExecution(const IntegerConvolution& op, const IntegerPanels& weights,
                    const std::optional<ByteSum>& sum, std::span<const TensorSpec> inputs,
                    const TensorSpec& output)
       : BlockExecution({}, inputs, output),
-        kernels_(*byte_product_kernels()),
+        kernels_(*weights.kernels),
         weights_(weights),
+        panels_(panels_of(weights)),
         results_(op, weights.sums, sum, inputs),
         maps_(op.output_maps) {
     const Shape &data = inputs[In::kData].shape, &result = output.shape;
@@ -90,11 +109,10 @@ class IntegerExecution final : public BlockExecution {
     horizontal_ = {resolved(windows[1], data[3], result[3], op.padding_mode), data[3], result[3]};
     images_ = data[0];
     channels_ = data[1];
-    const Shape& panels = weights.panels.shape();
     run_ = horizontal_.window.kernel * channels_;
-    require(panels[1] == vertical_.window.kernel && panels[2] == units(run_, kernels_.word()),
-            "data of {} channels does not fit the weights", channels_);
-    panel_bytes_ = panels.volume(1, panels.rank());
+    require(
+        panels_.runs == vertical_.window.kernel && panels_.words == units(run_, kernels_.word()),
+        "data of {} channels does not fit the weights", channels_);
     if (is_one_row()) {
       horizontal_.in = horizontal_.out = images_ * vertical_.out * horizontal_.out;
       images_ = vertical_.in = vertical_.out = 1;
@@ -212,7 +230,7 @@ class IntegerExecution final : public BlockExecution {
   void multiply(const ByteWindows& windows, int64_t pixel, int64_t panel) const {
     const int64_t map = panel * kernels_.panel_maps, at = pixel * maps_ + map;
     results_.of(at, map, [&](const ByteResult& result, void* out) {
-      kernels_.product(windows, weights_.panels.data<int8_t>() + panel * panel_bytes_, result,
+      kernels_.product(windows, panels_.list[static_cast<size_t>(panel)], result,
                        std::min(kernels_.panel_maps, maps_ - map), out,
                        {.row = horizontal_.out * maps_, .pixel = maps_});
     });
@@ -220,10 +238,11 @@ class IntegerExecution final : public BlockExecution {
 
   const ByteProductKernels& kernels_;
   const IntegerPanels& weights_;
+  Panels panels_;
   IntegerResults results_;
   CopiedAxis vertical_, horizontal_;
   int64_t images_, channels_, maps_;
-  int64_t run_, panel_bytes_;                        // elements of a run
+  int64_t run_;                                      // elements
   int64_t block_width_ = 0, block_height_ = 0;       // in pixels of the result
   int64_t x_blocks_ = 1, y_blocks_ = 1, parts_ = 1;  // of an image; of the maps
   const uint8_t* data_ = nullptr;
@@ -234,13 +253,25 @@ class IntegerExecution final : public BlockExecution {
 std::variant<IntegerPanels, std::string> IntegerPanels::take(const KernelRequest& request,
                                                              const Shape& shape,
                                                              const Shape& steps) {
-  if (auto stored = stored_panels(request, panels_shape(shape), shape)) return std::move(*stored);
+  const ByteProductKernels& kernels = *byte_product_kernels();
+  if (kernels.narrow != nullptr)
+    if (auto stored = stored_narrow_panels(*kernels.narrow, request, shape))
+      return std::move(*stored);
+  if (auto stored = stored_panels(request, panels_shape(kernels, shape), shape))
+    return std::move(*stored);
   auto from = ConstantWindows::take(request, shape, steps);
   if (auto* reason = std::get_if<std::string>(&from)) return std::move(*reason);
   const auto& windows = std::get<ConstantWindows>(from);
-  if (byte_product_kernels()->element_bytes == 1 && !windows.are_bytes())
+  if (kernels.narrow != nullptr)
+    if (auto narrow = pack_narrow(*kernels.narrow, windows)) return std::move(*narrow);
+  if (kernels.element_bytes == 1 && !windows.are_bytes())
     return "only weights of int8 without zero points are supported";
-  return pack(windows);
+  return pack(kernels, windows);
+}
+
+std::vector<Tensor> IntegerPanels::packed() const {
+  if (order.count() == 0) return {panels, sums};
+  return {panels, sums, order};
 }
 
 std::optional<IntegerPanels> stored_panels(const KernelRequest& request, const Shape& panels,
@@ -248,10 +279,11 @@ std::optional<IntegerPanels> stored_panels(const KernelRequest& request, const S
   if (request.stored == nullptr) return std::nullopt;
   const auto& packed = request.stored->packed;
   require(packed.size() == 2 && packed[0].type() == DataType::kINT8 && packed[0].shape() == panels
-              && packed[1].type() == DataType::kINT32 && packed[1].shape() == Shape({windows[0]}),
+              && packed[1].type() == DataType::kINT32
+              && packed[1].shape() == Shape({2, windows[0]}),
           "stored weights do not fit {} maps of {} channels and windows of {}x{}", windows[0],
           windows[1], windows[2], windows[3]);
-  return IntegerPanels{packed[0], packed[1]};
+  return IntegerPanels{byte_product_kernels(), packed[0], packed[1], {}};
 }
 
 std::unique_ptr<Execution> convolve_integers(const IntegerConvolution& op,

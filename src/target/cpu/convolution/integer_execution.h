@@ -16,16 +16,24 @@
 
 namespace tenon::cpu {
 
-/// Constant weights of a convolution in the panels of ByteProductKernels, less their zero points,
-/// and each map's sum of weights. The runs of a window are its rows.
+/// Constant weights of a convolution in the panels of ByteProductKernels, less their zero points.
+/// The runs of a window are its rows.
 struct IntegerPanels {
-  Tensor panels;  // of kINT8, whatever the elements are: panel, run, word, map, byte
-  Tensor sums;    // of kINT32, an element for each map
+  const ByteProductKernels* kernels;  // that multiply them
+  /// Of kINT8, whatever the elements are: panel, run, word, map, byte; or, of narrow products, one
+  /// list as BytePanel says.
+  Tensor panels;
+  /// Of kINT32: each map's sum of weights, then what is to be added to its sums.
+  Tensor sums;
+  /// Of kINT32 for each panel and run of narrow products, as BytePanel says; else empty.
+  Tensor order;
 
   /// Of the request's weights, as ConstantWindows takes them; or why there are none. Throws where
   /// a plan stored what does not fit.
   static std::variant<IntegerPanels, std::string> take(const KernelRequest& request,
                                                        const Shape& shape, const Shape& steps);
+  /// What a plan stores.
+  std::vector<Tensor> packed() const;
 };
 
 /// What a plan stored, if it did; throws unless it has that shape, for windows of that one.

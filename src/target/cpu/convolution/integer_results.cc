@@ -44,8 +44,10 @@ void IntegerResults::begin(const RunArguments& arguments) {
   const int32_t zero = operands.data_zero + flip_;
   padding_ = static_cast<uint8_t>(zero);
   const auto* sums = weight_sums_.data<int32_t>();
+  const int32_t* const constants = sums + add_.size();
   for (size_t m = 0; m < add_.size(); ++m)
     add_[m] = static_cast<int32_t>(static_cast<uint32_t>(operands.bias[m])
+                                   + static_cast<uint32_t>(constants[m])
                                    - static_cast<uint32_t>(zero) * static_cast<uint32_t>(sums[m]));
   result_.add = add_.data();
   result_.scale = operands.scale.data();

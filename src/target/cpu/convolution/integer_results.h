@@ -16,7 +16,7 @@ ByteSum byte_sum(const QuantizedSum& sum, DataType addend);
 /// Data count as unsigned bytes, and padding is their zero point.
 class IntegerResults {
  public:
-  /// `weight_sums` are those of each map's weights, and outlive this.
+  /// `weight_sums` are as IntegerPanels has them, and outlive this.
   IntegerResults(const IntegerConvolution& op, const Tensor& weight_sums,
                  const std::optional<ByteSum>& sum, std::span<const TensorSpec> inputs);
 

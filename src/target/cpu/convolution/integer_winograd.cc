@@ -47,7 +47,7 @@ bool are_exact(const ByteWinograd& form, const ConstantWindows& windows) {
 IntegerPanels pack(const ByteWinograd& form, const ConstantWindows& from) {
   const ByteProductKernels& kernels = *byte_product_kernels();
   const Shape& shape = from.shape;
-  IntegerPanels made{Tensor(DataType::kINT8, panels_shape(form, shape)), from.sums()};
+  IntegerPanels made{&kernels, Tensor(DataType::kINT8, panels_shape(form, shape)), from.sums(), {}};
   auto* to = made.panels.mutable_data<int16_t>();
   std::fill_n(to, made.panels.count() / 2, int16_t{0});
   const int64_t words = made.panels.shape()[2], maps = kernels.panel_maps, word = kernels.word();
@@ -202,8 +202,9 @@ class IntegerWinogradExecution final : public BlockExecution {
           .steps = words};
       kernels_.product(
           windows,
-          weights_.panels.data<int8_t>() + (panel * planes_of(form_) + plane) * plane_bytes, plain,
-          kernels_.panel_maps, sums + plane * count * kernels_.panel_maps,
+          {weights_.panels.data<int8_t>() + (panel * planes_of(form_) + plane) * plane_bytes,
+           nullptr},
+          plain, kernels_.panel_maps, sums + plane * count * kernels_.panel_maps,
           {.row = 0, .pixel = kernels_.panel_maps});
     }
   }

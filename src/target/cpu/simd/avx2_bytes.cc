@@ -1,5 +1,5 @@
-// Products of bytes with AVX2, as 16-bit integers: pairs of products are summed in 32 bits at once,
-// so that nothing saturates on the way, as it would with instructions that multiply bytes.
+// Products of bytes with AVX2, exactly: as 16-bit integers, or by the instruction that multiplies
+// bytes, whose sums of two products saturate in 16 bits, where they cannot.
 #if defined(__x86_64__)
 #include <cstring>
 #include <utility>
@@ -23,22 +23,14 @@ struct Segment {
   int64_t out[kPixels];
 };
 
-// P pixels. A function of its own, whose registers are all for the sums.
-template <int P, class Finish>
-[[gnu::noinline]] void product_of(const Segment& segment, const ByteWindows& w, const int8_t* panel,
-                                  const Finish& finish) {
+// Adds the products of a run: x are the windows' elements in it, and the panel goes on.
+struct WordPairs {
+  template <int P>
+  [[gnu::always_inline]] void add(const uint8_t* const* x, int64_t words, Sums* sum) {
+    const int64_t bytes = words * kWordBytes;
+    const uint8_t* end[P];  // of the run, as one number then counts through all pixels
 #pragma GCC unroll 8
-  for (int p = 0; p < P; ++p) finish.fetch(segment.out[p]);
-  Sums sum[P];
-#pragma GCC unroll 8
-  for (int p = 0; p < P; ++p)
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) sum[p][v] = finish.add[v];
-  const int64_t bytes = w.steps * kWordBytes;
-  for (int64_t run = 0; run < w.runs; ++run) {
-    const uint8_t* x[P];  // behind the run, as one number then counts through all pixels
-#pragma GCC unroll 8
-    for (int p = 0; p < P; ++p) x[p] = segment.first[p] + run * w.run_step + bytes;
+    for (int p = 0; p < P; ++p) end[p] = x[p] + bytes;
     for (int64_t k = -bytes; k < 0; k += kWordBytes) {
       __m256i weights[kVectors];
 #pragma GCC unroll 2
@@ -48,12 +40,92 @@ template <int P, class Finish>
       panel += kPanelMaps * kWordBytes;
 #pragma GCC unroll 8
       for (int p = 0; p < P; ++p) {
-        const __m256i pair = _mm256_set1_epi32(*reinterpret_cast<const Word*>(x[p] + k));
+        const __m256i pair = _mm256_set1_epi32(*reinterpret_cast<const Word*>(end[p] + k));
 #pragma GCC unroll 2
         for (int v = 0; v < kVectors; ++v)
           sum[p][v] = _mm256_add_epi32(sum[p][v], _mm256_madd_epi16(pair, weights[v]));
       }
     }
+  }
+
+  explicit WordPairs(const BytePanel& of) : panel(of.weights) {}
+  const int8_t* panel;
+};
+
+// With an operand that is left in memory, where the compiler would keep it instead of a sum.
+__m256i multiply_pairs(__m256i bytes, const __m256i_u& weights) {
+  __m256i pairs;
+  asm("vpmaddubsw %2, %1, %0" : "=x"(pairs) : "x"(bytes), "m"(weights));
+  return pairs;
+}
+__m256i complement(__m256i bytes, const __m256i_u& mask) {
+  __m256i data;
+  asm("vpxor %2, %1, %0" : "=x"(data) : "x"(bytes), "m"(mask));
+  return data;
+}
+
+struct BytePairs {
+  template <int P>
+  [[gnu::always_inline]] void add(const uint8_t* const* x, int64_t words, Sums* sum) {
+    const int32_t* const groups = order;
+    order += kByteGroups;
+    add_group<P, false, false>(x, groups[0], sum);
+    add_group<P, true, false>(x, groups[1], sum);
+    add_group<P, false, true>(x, groups[2], sum);
+    add_group<P, true, true>(x, groups[3], sum);
+  }
+
+  // Complementing elements for maps of the first vector, of the second.
+  template <int P, bool kFirst, bool kSecond>
+  [[gnu::always_inline]] void add_group(const uint8_t* const* x, int64_t words, Sums* sum) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    constexpr bool kIsComplemented[kVectors] = {kFirst, kSecond};
+    constexpr int kMasks = int{kFirst} + int{kSecond};
+    for (const int32_t* const end = order + words; order < end; ++order) {
+      const int64_t k = *order * kWordBytes;
+      const __m256i_u* const weights = reinterpret_cast<const __m256i_u*>(panel);
+      const __m256i first = weights[0];
+      _mm_prefetch(panel + kAhead, _MM_HINT_T1);  // no address is wrong
+      panel += (kVectors + kMasks) * static_cast<int>(sizeof(__m256i));
+#pragma GCC unroll 8
+      for (int p = 0; p < P; ++p) {
+        const __m256i bytes = _mm256_set1_epi32(*reinterpret_cast<const Word*>(x[p] + k));
+        int mask = kVectors;
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) {
+          const __m256i data = kIsComplemented[v] ? complement(bytes, weights[mask++]) : bytes;
+          const __m256i pairs =
+              v == 0 ? _mm256_maddubs_epi16(data, first) : multiply_pairs(data, weights[v]);
+          sum[p][v] = _mm256_add_epi32(sum[p][v], _mm256_madd_epi16(pairs, ones));
+        }
+        // One pixel after the other, or there are not registers enough.
+        asm volatile("" : "+x"(sum[p][0]), "+x"(sum[p][1]));
+      }
+    }
+  }
+
+  explicit BytePairs(const BytePanel& of) : panel(of.weights), order(of.order) {}
+  const int8_t* panel;
+  const int32_t* order;
+};
+
+// P pixels. A function of its own, whose registers are all for the sums.
+template <int P, class Products, class Finish>
+[[gnu::noinline]] void product_of(const Segment& segment, const ByteWindows& w,
+                                  const BytePanel& panel, const Finish& finish) {
+#pragma GCC unroll 8
+  for (int p = 0; p < P; ++p) finish.fetch(segment.out[p]);
+  Sums sum[P];
+#pragma GCC unroll 8
+  for (int p = 0; p < P; ++p)
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = finish.add[v];
+  Products products(panel);
+  for (int64_t run = 0; run < w.runs; ++run) {
+    const uint8_t* x[P];
+#pragma GCC unroll 8
+    for (int p = 0; p < P; ++p) x[p] = segment.first[p] + run * w.run_step;
+    products.template add<P>(x, w.steps, sum);
   }
 #pragma GCC unroll 4
   for (int p = 0; p + 1 < P; p += 2) finish.template store<2>(sum + p, segment.out + p);
@@ -61,10 +133,11 @@ template <int P, class Finish>
 }
 
 // All pixels, in segments of nearly the same number, which go on in the next row.
-template <class Finish, int... P>
+template <class Products, class Finish, int... P>
 void product_with(std::integer_sequence<int, P...>, const Finish& finish, const ByteWindows& w,
-                  const int8_t* panel, ByteResultSteps out_steps) {
-  static constexpr decltype(&product_of<1, Finish>) segments[] = {product_of<P + 1, Finish>...};
+                  const BytePanel& panel, ByteResultSteps out_steps) {
+  static constexpr decltype(&product_of<1, Products, Finish>) segments[] = {
+      product_of<P + 1, Products, Finish>...};
   const int64_t pixels = w.rows * w.pixels, count = (pixels + kPixels - 1) / kPixels;
   int64_t row = 0, pixel = 0;
   for (int64_t s = 0; s < count; ++s) {
@@ -81,14 +154,16 @@ void product_with(std::integer_sequence<int, P...>, const Finish& finish, const 
   }
 }
 
-void product(const ByteWindows& windows, const int8_t* panel, const ByteResult& result,
+template <class Products>
+void product(const ByteWindows& windows, const BytePanel& panel, const ByteResult& result,
              int64_t maps, void* out, ByteResultSteps out_steps) {
   with_finish(result, maps, out, [&](const auto& finish) {
-    product_with(std::make_integer_sequence<int, kPixels>(), finish, windows, panel, out_steps);
+    product_with<Products>(std::make_integer_sequence<int, kPixels>(), finish, windows, panel,
+                           out_steps);
   });
 }
 
-void copy(const uint8_t* from, int64_t n, uint8_t flip, void* out) {
+void copy_widened(const uint8_t* from, int64_t n, uint8_t flip, void* out) {
   auto* to = static_cast<uint8_t*>(out);
   const __m256i flips = _mm256_set1_epi16(flip);
   constexpr int64_t kBytes = sizeof(__m128i);
@@ -103,10 +178,25 @@ void copy(const uint8_t* from, int64_t n, uint8_t flip, void* out) {
   }
 }
 
-void fill(uint8_t value, int64_t n, void* out) {
+void fill_widened(uint8_t value, int64_t n, void* out) {
   auto* to = static_cast<uint8_t*>(out);
   const int16_t word = value;
   for (int64_t i = 0; i < n; ++i) std::memcpy(to + 2 * i, &word, sizeof(word));
+}
+
+void copy(const uint8_t* from, int64_t n, uint8_t flip, void* out) {
+  auto* to = static_cast<uint8_t*>(out);
+  const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
+  constexpr int64_t kBytes = sizeof(__m256i);
+  for (; n >= kBytes; n -= kBytes, from += kBytes, to += kBytes) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_xor_si256(bytes, flips));
+  }
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i] ^ flip;
+}
+
+void fill(uint8_t value, int64_t n, void* out) {
+  std::memset(out, value, static_cast<size_t>(n));
 }
 
 // Whether the quick steps give every byte.
@@ -135,8 +225,17 @@ bool is_equal(const ByteSum& sum) {
 
 }  // namespace
 
-const ByteProductKernels avx2::kByteProducts = {2,    kPanelMaps, kPixels,  product,
-                                                copy, fill,       is_equal, kByteWinograd};
+const ByteProductKernels avx2::kNarrowByteProducts = {1,    kPanelMaps, kPixels, product<BytePairs>,
+                                                      copy, fill,       is_equal};
+const ByteProductKernels avx2::kByteProducts = {2,
+                                                kPanelMaps,
+                                                kPixels,
+                                                product<WordPairs>,
+                                                copy_widened,
+                                                fill_widened,
+                                                is_equal,
+                                                kByteWinograd,
+                                                &kNarrowByteProducts};
 
 }  // namespace tenon::cpu
 #endif

@@ -18,6 +18,21 @@ struct ByteWindows {
   const uint8_t* first;
   int64_t rows, pixels, row_step, pixel_step, runs, run_step, steps;
 };
+/// The words of a run of narrow products come in groups: those of which no elements are
+/// complemented, those of which some are for maps of the first half of a panel, of the second, and
+/// of both.
+constexpr int64_t kByteGroups = 4;
+/// A panel of weights: a word of each map together, for run after run. In narrow products of bytes,
+/// neighbouring products, of elements 0 and 1 or 2 and 3 of a word, are summed in 16 bits, which
+/// holds where the pair's positive weights and its negative ones each come to 128 at most. Of other
+/// pairs an element is complemented, 255 less the byte, and its weight negated: behind the weights
+/// of such a word lie the bytes of its data's exclusive-or, for the halves that have any.
+struct BytePanel {
+  const int8_t* weights;
+  /// Of narrow products, for each run: how many words each group has, then where each lies in the
+  /// run; else null.
+  const int32_t* order;
+};
 /// Where results lie, in elements.
 struct ByteResultSteps {
   int64_t row, pixel;
@@ -83,7 +98,7 @@ struct ByteProductKernels {
   /// many, and a run as if its words were full.
   int64_t segment;
   /// Results of the first `maps` of a panel.
-  void (*product)(const ByteWindows& windows, const int8_t* panel, const ByteResult& result,
+  void (*product)(const ByteWindows& windows, const BytePanel& panel, const ByteResult& result,
                   int64_t maps, void* out, ByteResultSteps out_steps);
   /// Makes elements of n bytes, exclusive-or `flip`, or of n times the same byte.
   void (*copy)(const uint8_t* from, int64_t n, uint8_t flip, void* to);
@@ -92,11 +107,14 @@ struct ByteProductKernels {
   bool (*is_quick)(const ByteSum& sum);
   /// Forms of Winograd's filtering for these products, if any.
   std::span<const ByteWinograd> winograd = {};
+  /// Others for weights of int8, which are quicker where most words are complemented for no map.
+  const ByteProductKernels* narrow = nullptr;
 
   int64_t word() const { return kWordBytes / element_bytes; }  // elements
 };
 
-/// Those that this processor runs, the best last: AVX2's and AVX-512 VNNI's.
+/// Those that this processor runs, the best last: AVX2's and AVX-512 VNNI's. Narrow ones are not
+/// among them.
 std::vector<const ByteProductKernels*> supported_byte_product_kernels();
 /// The best of them; null where there are none.
 const ByteProductKernels* byte_product_kernels();
@@ -105,7 +123,7 @@ const ByteProductKernels* byte_product_kernels();
 void find_quick(const ByteProductKernels& kernels, ByteSum& sum);
 
 namespace avx2 {
-extern const ByteProductKernels kByteProducts;
+extern const ByteProductKernels kByteProducts, kNarrowByteProducts;
 extern const ByteWinograd kByteWinograd[2];
 }  // namespace avx2
 namespace avx512 {
