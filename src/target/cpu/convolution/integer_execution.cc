@@ -87,7 +87,7 @@ Panels panels_of(const IntegerPanels& weights) {
   Panels panels{{}, shape[1], shape[2]};
   const int64_t bytes = shape.volume(1, shape.rank());
   for (int64_t p = 0; p < shape[0]; ++p)
-    panels.list.push_back({weights.panels.data<int8_t>() + p * bytes, nullptr});
+    panels.list.push_back({weights.panels.data<int8_t>() + p * bytes, bytes, nullptr});
   return panels;
 }
 

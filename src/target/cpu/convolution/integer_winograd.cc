@@ -203,7 +203,7 @@ class IntegerWinogradExecution final : public BlockExecution {
       kernels_.product(
           windows,
           {weights_.panels.data<int8_t>() + (panel * planes_of(form_) + plane) * plane_bytes,
-           nullptr},
+           plane_bytes, nullptr},
           plain, kernels_.panel_maps, sums + plane * count * kernels_.panel_maps,
           {.row = 0, .pixel = kernels_.panel_maps});
     }

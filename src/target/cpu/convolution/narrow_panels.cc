@@ -171,8 +171,8 @@ std::optional<IntegerPanels> stored_narrow_panels(const ByteProductKernels& kern
               && made.sums.shape() == Shape({2, windows[0]})
               && made.order.type() == DataType::kINT32
               && made.order.shape() == order_shape(kernels, windows) && is_whole(made),
-          "stored weights do not fit {} maps of {} channels and windows of {}x{}",
-          windows[0], windows[1], windows[2], windows[3]);
+          "stored weights do not fit {} maps of {} channels and windows of {}x{}", windows[0],
+          windows[1], windows[2], windows[3]);
   return made;
 }
 
@@ -182,7 +182,7 @@ std::vector<BytePanel> narrow_panels(const IntegerPanels& weights) {
   const auto* next = weights.panels.data<int8_t>();
   const auto* order = weights.order.data<int32_t>();
   for_panels(weights, [&](int64_t bytes) {
-    list.push_back({next, order});
+    list.push_back({next, bytes, order});
     next += bytes;
     order += shape[1] * shape[2];
   });

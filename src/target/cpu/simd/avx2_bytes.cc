@@ -14,13 +14,22 @@ typedef int32_t Word __attribute__((may_alias, aligned(1)));
 
 // Pixels that are computed together: their sums fill twelve of sixteen registers.
 constexpr int kPixels = 6;
-// Weights come from memory beyond the second-level cache: so many bytes before they are needed.
-constexpr int64_t kAhead = 16384;
-
 // Where the window of each pixel begins, and where its result lies.
 struct Segment {
   const uint8_t* first[kPixels];
   int64_t out[kPixels];
+};
+
+// What is multiplied next comes from memory beyond the second-level cache, a share of it with each
+// segment and a little with each word, so that memory is never waited for nor idle.
+struct Ahead {
+  // No address is wrong.
+  void fetch() {
+    _mm_prefetch(next, _MM_HINT_T1);
+    next += step;
+  }
+  const int8_t* next;
+  int64_t step;
 };
 
 // Adds the products of a run: x are the windows' elements in it, and the panel goes on.
@@ -36,7 +45,7 @@ struct WordPairs {
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v)
         weights[v] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(panel) + v);
-      _mm_prefetch(panel + kAhead, _MM_HINT_T1);  // no address is wrong
+      ahead.fetch();
       panel += kPanelMaps * kWordBytes;
 #pragma GCC unroll 8
       for (int p = 0; p < P; ++p) {
@@ -48,7 +57,8 @@ struct WordPairs {
     }
   }
 
-  explicit WordPairs(const BytePanel& of) : panel(of.weights) {}
+  WordPairs(const BytePanel& of, Ahead next) : ahead(next), panel(of.weights) {}
+  Ahead ahead;
   const int8_t* panel;
 };
 
@@ -85,7 +95,7 @@ struct BytePairs {
       const int64_t k = *order * kWordBytes;
       const __m256i_u* const weights = reinterpret_cast<const __m256i_u*>(panel);
       const __m256i first = weights[0];
-      _mm_prefetch(panel + kAhead, _MM_HINT_T1);  // no address is wrong
+      ahead.fetch();
       panel += (kVectors + kMasks) * static_cast<int>(sizeof(__m256i));
 #pragma GCC unroll 8
       for (int p = 0; p < P; ++p) {
@@ -104,7 +114,8 @@ struct BytePairs {
     }
   }
 
-  explicit BytePairs(const BytePanel& of) : panel(of.weights), order(of.order) {}
+  BytePairs(const BytePanel& of, Ahead next) : ahead(next), panel(of.weights), order(of.order) {}
+  Ahead ahead;
   const int8_t* panel;
   const int32_t* order;
 };
@@ -112,7 +123,7 @@ struct BytePairs {
 // P pixels. A function of its own, whose registers are all for the sums.
 template <int P, class Products, class Finish>
 [[gnu::noinline]] void product_of(const Segment& segment, const ByteWindows& w,
-                                  const BytePanel& panel, const Finish& finish) {
+                                  const BytePanel& panel, Ahead ahead, const Finish& finish) {
 #pragma GCC unroll 8
   for (int p = 0; p < P; ++p) finish.fetch(segment.out[p]);
   Sums sum[P];
@@ -120,7 +131,7 @@ template <int P, class Products, class Finish>
   for (int p = 0; p < P; ++p)
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) sum[p][v] = finish.add[v];
-  Products products(panel);
+  Products products(panel, ahead);
   for (int64_t run = 0; run < w.runs; ++run) {
     const uint8_t* x[P];
 #pragma GCC unroll 8
@@ -150,7 +161,8 @@ void product_with(std::integer_sequence<int, P...>, const Finish& finish, const 
       pixel = 0;
       ++row;
     }
-    segments[n - 1](segment, w, panel, finish);
+    const int8_t* const next = panel.weights + panel.bytes + panel.bytes * s / count;
+    segments[n - 1](segment, w, panel, {next, (kCacheLine + count - 1) / count}, finish);
   }
 }
 

@@ -29,6 +29,7 @@ constexpr int64_t kByteGroups = 4;
 /// of such a word lie the bytes of its data's exclusive-or, for the halves that have any.
 struct BytePanel {
   const int8_t* weights;
+  int64_t bytes;  // and as many more will be wanted next
   /// Of narrow products, for each run: how many words each group has, then where each lies in the
   /// run; else null.
   const int32_t* order;

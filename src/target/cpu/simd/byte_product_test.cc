@@ -63,7 +63,7 @@ class Layer {
     std::vector<T> out(static_cast<size_t>(c.rows * c.pixels * c.maps), T{77});
     for (int64_t first = 0; first < c.maps; first += kernels.panel_maps) {
       const int64_t maps = std::min(kernels.panel_maps, c.maps - first);
-      kernels.product(windows, {panel(first, maps, words).data(), nullptr}, result, maps,
+      kernels.product(windows, {panel(first, maps, words).data(), 0, nullptr}, result, maps,
                       out.data() + first, {.row = c.pixels * c.maps, .pixel = c.maps});
       result.add += maps;
       result.scale += maps;
