@@ -97,6 +97,7 @@ constexpr Candidate kSoftmax[] = {{"softmax", offer_softmax},
 constexpr Candidate kReorder[] = {{"reorder", offer_reorder}};
 #endif
 constexpr Candidate kIntegerConvolution[] = {
+    {"integer_winograd", offer_integer_winograd, true},  // as winograd
     {"integer_convolution", offer_integer_convolution},
 #ifdef TENON_ONEDNN
     {"onednn_integer_convolution", offer_onednn_integer_convolution},

@@ -25,10 +25,10 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
                               const KernelRequest& request)
       : weights_(std::move(weights)) {
     convolution_.to = op.to;
-    convolution_.output_maps = weights_.sums.count();
+    convolution_.output_maps = weights_.sums.shape()[1];
     convolution_.kernel = convolution_.stride = convolution_.dilation = {1, 1};
     convolution_.pre_padding = convolution_.post_padding = {0, 0};
-    packed = {weights_.panels, weights_.sums};
+    packed = weights_.packed();
     input_is_packed.assign(request.inputs.size(), false);
     input_is_packed[In::kWeights] = true;
   }
@@ -57,7 +57,7 @@ Offer offer_integer_matrix_multiply(const KernelRequest& request) {
     return "only one matrix of weights is supported";
   const int64_t depth = weights[rank - 2], columns = weights.back();
   if (depth < 1 || data.back() != depth) return "there is nothing to sum";
-  auto panels = IntegerPanels::take(request, {{columns, depth, 1, 1}, {1, columns, 0, 0}});
+  auto panels = IntegerPanels::take(request, {columns, depth, 1, 1}, {1, columns, 0, 0});
   if (auto* reason = std::get_if<std::string>(&panels)) return std::move(*reason);
   return std::make_unique<IntegerMatrixMultiplyKernel>(
       static_cast<const IntegerMatrixMultiply&>(request.op),

@@ -45,6 +45,7 @@ Offer offer_packed_convolution(const KernelRequest& request);
 Offer offer_depthwise_convolution(const KernelRequest& request);
 Offer offer_separable_convolution(const KernelRequest& request);
 Offer offer_winograd(const KernelRequest& request);
+Offer offer_integer_winograd(const KernelRequest& request);
 Offer offer_integer_convolution(const KernelRequest& request);
 Offer offer_integer_matrix_multiply(const KernelRequest& request);
 Offer offer_direct_deconvolution(const KernelRequest& request);

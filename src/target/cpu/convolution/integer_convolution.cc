@@ -12,15 +12,8 @@ class IntegerConvolutionKernel final : public Kernel {
   IntegerConvolutionKernel(const IntegerConvolution& op, IntegerPanels weights,
                            const KernelRequest& request)
       : op_(op), weights_(std::move(weights)) {
-    const size_t inputs = request.inputs.size();
     if (op.sum.used) sum_ = byte_sum(op.sum, request.inputs[IntegerConvolution::kAddend].type);
-    packed = {weights_.panels, weights_.sums};
-    input_is_packed.assign(inputs, false);
-    input_is_packed[In::kWeights] = true;
-    input_layouts.assign(inputs, Layout::kLinear);
-    input_layouts[In::kData] = Layout::kChannelsLast;
-    if (op.sum.used) input_layouts[IntegerConvolution::kAddend] = Layout::kChannelsLast;
-    output_layouts = {Layout::kChannelsLast};
+    take_layouts(*this, op, weights_, request);
   }
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
@@ -40,9 +33,20 @@ bool convolves_integers(const IntegerConvolution& op) {
   return byte_product_kernels() != nullptr && op.kernel.rank() == 2 && op.groups == 1;
 }
 
-Offer offer_integer_convolution(const KernelRequest& request) {
+void take_layouts(Kernel& kernel, const IntegerConvolution& op, const IntegerPanels& weights,
+                  const KernelRequest& request) {
+  const size_t inputs = request.inputs.size();
+  kernel.packed = weights.packed();
+  kernel.input_is_packed.assign(inputs, false);
+  kernel.input_is_packed[In::kWeights] = true;
+  kernel.input_layouts.assign(inputs, Layout::kLinear);
+  kernel.input_layouts[In::kData] = Layout::kChannelsLast;
+  if (op.sum.used) kernel.input_layouts[IntegerConvolution::kAddend] = Layout::kChannelsLast;
+  kernel.output_layouts = {Layout::kChannelsLast};
+}
+
+std::optional<std::string> why_not(const IntegerConvolution& op, const KernelRequest& request) {
   if (byte_product_kernels() == nullptr) return "the processor has no AVX2";
-  const auto& op = static_cast<const IntegerConvolution&>(request.op);
   // Layers of a plan whose sizes are not known yet come unchecked.
   const size_t least = op.sum.used ? IntegerConvolution::kAddend + 1 : In::kWeights + 1;
   if (request.inputs.size() < least) return "inputs are missing";
@@ -50,9 +54,16 @@ Offer offer_integer_convolution(const KernelRequest& request) {
   if (!convolves_integers(op) || data.rank() != 4)
     return "only two axes and one group are supported";
   if (data[1] < 1) return "there is nothing to sum";
+  return std::nullopt;
+}
+
+Offer offer_integer_convolution(const KernelRequest& request) {
+  const auto& op = static_cast<const IntegerConvolution&>(request.op);
+  if (auto reason = why_not(op, request)) return std::move(*reason);
+  const Shape& data = request.inputs[In::kData].shape;
   const int64_t rows = op.kernel[0], columns = op.kernel[1], window = rows * columns;
-  auto weights = IntegerPanels::take(
-      request, {{op.output_maps, data[1], rows, columns}, {data[1] * window, window, columns, 1}});
+  auto weights = IntegerPanels::take(request, {op.output_maps, data[1], rows, columns},
+                                     {data[1] * window, window, columns, 1});
   if (auto* reason = std::get_if<std::string>(&weights)) return std::move(*reason);
   return std::make_unique<IntegerConvolutionKernel>(op, std::get<IntegerPanels>(std::move(weights)),
                                                     request);

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "ops/quantize.h"
 #include "target/cpu/blocks.h"
-#include "target/cpu/run_operands.h"
+#include "target/cpu/convolution/integer_results.h"
+#include "target/cpu/convolution/narrow_panels.h"
 #include "target/cpu/window.h"
 
 namespace tenon::cpu {
@@ -24,64 +24,32 @@ constexpr int64_t kFewRows = 3;
 /// Segments of such a piece, or a multiple.
 constexpr int64_t kRowSegments = 2;
 
-/// Bytes count as unsigned: signed ones with 128 added, which flips their highest bit.
-uint8_t flip_of(DataType type) {
-  return type == DataType::kINT8 ? 128 : 0;
-}
-
-Shape panels_shape(const Shape& windows) {
-  const ByteProductKernels& kernels = *byte_product_kernels();
+Shape panels_shape(const ByteProductKernels& kernels, const Shape& windows) {
   return {units(windows[0], kernels.panel_maps), windows[2],
           units(windows[3] * windows[1], kernels.word()), kernels.panel_maps, kWordBytes};
 }
 
-/// The zero points that constants give, one for each map; empty where they are not known.
-std::vector<int32_t> weights_zeros(const KernelRequest& request, int64_t maps) {
-  const auto all = static_cast<size_t>(maps);
-  constexpr size_t kZero = In::kWeightsZero;
-  if (kZero >= request.inputs.size() || !request.inputs[kZero].present)
-    return std::vector<int32_t>(all, 0);
-  const Tensor* constant = request.constants[kZero];
-  if (constant == nullptr) return {};
-  const auto given = constant->integers();
-  require(given.size() == 1 || given.size() == all, "{} zero points of {} maps", given.size(), all);
-  std::vector<int32_t> zeros(all);
-  for (size_t m = 0; m < all; ++m)
-    zeros[m] = static_cast<int32_t>(given[given.size() == 1 ? 0 : m]);
-  return zeros;
-}
-
-IntegerPanels pack(const Tensor& weights, const IntegerPanels::Windows& windows,
-                   const std::vector<int32_t>& zeros) {
-  const ByteProductKernels& kernels = *byte_product_kernels();
+IntegerPanels pack(const ByteProductKernels& kernels, const ConstantWindows& from) {
   const int64_t word = kernels.word(), bytes = kernels.element_bytes;
-  const Shape &shape = windows.shape, &steps = windows.steps;
+  const Shape& shape = from.shape;
   const int64_t maps = shape[0], channels = shape[1], rows = shape[2], columns = shape[3];
-  IntegerPanels made{Tensor(DataType::kINT8, panels_shape(shape)),
-                     Tensor(DataType::kINT32, {maps})};
+  IntegerPanels made{
+      &kernels, Tensor(DataType::kINT8, panels_shape(kernels, shape)), from.sums(), {}};
   const int64_t words = made.panels.shape()[2];
   auto* to = made.panels.mutable_data<int8_t>();
   std::fill_n(to, made.panels.count(), int8_t{0});
-  const auto* from = weights.data<uint8_t>();
-  const bool is_signed = weights.type() == DataType::kINT8;
-  for (int64_t m = 0; m < maps; ++m) {
-    int32_t sum = 0;
+  for (int64_t m = 0; m < maps; ++m)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t y = 0; y < rows; ++y)
         for (int64_t x = 0; x < columns; ++x) {
-          const uint8_t byte = from[m * steps[0] + c * steps[1] + y * steps[2] + x * steps[3]];
-          const int32_t weight =
-              (is_signed ? static_cast<int8_t>(byte) : byte) - zeros[static_cast<size_t>(m)];
+          const int32_t weight = from.weight(m, c, y, x);
           const int64_t k = x * channels + c;  // as the elements of a run lie
           const int64_t run = m / kernels.panel_maps * rows + y;
           const int64_t column =
               (run * words + k / word) * kernels.panel_maps + m % kernels.panel_maps;
           // Little-endian: its first bytes are the element.
           std::memcpy(to + (column * word + k % word) * bytes, &weight, static_cast<size_t>(bytes));
-          sum += weight;
         }
-    made.sums.mutable_data<int32_t>()[m] = sum;
-  }
   return made;
 }
 
@@ -105,19 +73,35 @@ struct CopiedAxis {
   }
 };
 
+/// The panels of weights, and the runs and words of each.
+struct Panels {
+  std::vector<BytePanel> list;
+  int64_t runs, words;
+};
+Panels panels_of(const IntegerPanels& weights) {
+  if (weights.order.count() != 0) {
+    const Shape& order = weights.order.shape();
+    return {narrow_panels(weights), order[1], order[2] - kByteGroups};
+  }
+  const Shape& shape = weights.panels.shape();
+  Panels panels{{}, shape[1], shape[2]};
+  const int64_t bytes = shape.volume(1, shape.rank());
+  for (int64_t p = 0; p < shape[0]; ++p)
+    panels.list.push_back({weights.panels.data<int8_t>() + p * bytes, bytes, nullptr});
+  return panels;
+}
+
 class IntegerExecution final : public BlockExecution {
  public:
   IntegerExecution(const IntegerConvolution& op, const IntegerPanels& weights,
                    const std::optional<ByteSum>& sum, std::span<const TensorSpec> inputs,
                    const TensorSpec& output)
       : BlockExecution({}, inputs, output),
-        kernels_(*byte_product_kernels()),
+        kernels_(*weights.kernels),
         weights_(weights),
-        operands_(inputs, op.output_maps),
-        add_(static_cast<size_t>(op.output_maps)),
-        to_(op.to),
-        maps_(op.output_maps),
-        sum_(sum) {
+        panels_(panels_of(weights)),
+        results_(op, weights.sums, sum, inputs),
+        maps_(op.output_maps) {
     const Shape &data = inputs[In::kData].shape, &result = output.shape;
     const auto windows =
         make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding, op.post_padding);
@@ -125,12 +109,10 @@ class IntegerExecution final : public BlockExecution {
     horizontal_ = {resolved(windows[1], data[3], result[3], op.padding_mode), data[3], result[3]};
     images_ = data[0];
     channels_ = data[1];
-    const Shape& panels = weights.panels.shape();
     run_ = horizontal_.window.kernel * channels_;
-    require(panels[1] == vertical_.window.kernel && panels[2] == units(run_, kernels_.word()),
-            "data of {} channels does not fit the weights", channels_);
-    panel_bytes_ = panels.volume(1, panels.rank());
-    flip_ = flip_of(inputs[In::kData].type);
+    require(
+        panels_.runs == vertical_.window.kernel && panels_.words == units(run_, kernels_.word()),
+        "data of {} channels does not fit the weights", channels_);
     if (is_one_row()) {
       horizontal_.in = horizontal_.out = images_ * vertical_.out * horizontal_.out;
       images_ = vertical_.in = vertical_.out = 1;
@@ -141,28 +123,7 @@ class IntegerExecution final : public BlockExecution {
  protected:
   void begin(const RunArguments& arguments, float*) override {
     data_ = static_cast<const uint8_t*>(arguments.inputs[In::kData]);
-    out_ = static_cast<std::byte*>(arguments.outputs[0]);
-    const IntegerOperands& operands = operands_.read(arguments);
-    const int32_t zero = operands.data_zero + flip_;
-    padding_ = static_cast<uint8_t>(zero);
-    const auto* sums = weights_.sums.data<int32_t>();
-    for (size_t m = 0; m < add_.size(); ++m)
-      add_[m] =
-          static_cast<int32_t>(static_cast<uint32_t>(operands.bias[m])
-                               - static_cast<uint32_t>(zero) * static_cast<uint32_t>(sums[m]));
-    result_.add = add_.data();
-    result_.scale = operands.scale.data();
-    result_.shift = operands.shift.data();
-    if (to_ == DataType::kFLOAT) result_.to = ByteResult::To::kFloat;
-    if (is_byte(to_)) {
-      const IntegerRange range = integer_range(to_);
-      result_.to = ByteResult::To::kByte;
-      result_.low = static_cast<float>(range.lowest) - operands.result_zero;
-      result_.high = static_cast<float>(range.highest) - operands.result_zero;
-      result_.zero = static_cast<int32_t>(operands.result_zero);
-    }
-    if (sum_)
-      sum_->addend = static_cast<const uint8_t*>(arguments.inputs[IntegerConvolution::kAddend]);
+    results_.begin(arguments);
   }
 
   // A block of an image, some panels.
@@ -242,7 +203,7 @@ class IntegerExecution final : public BlockExecution {
     for (int64_t row = 0; row < rows; ++row, to += bytes) {
       const int64_t source = vertical_.source(y, row);
       if (source < 0 || source >= vertical_.in)
-        kernels_.fill(padding_, bytes / kernels_.element_bytes, to);
+        kernels_.fill(results_.padding(), bytes / kernels_.element_bytes, to);
       else
         copy_row(from + source * horizontal_.in * channels_, x, horizontal_.elements(width), to);
     }
@@ -259,87 +220,70 @@ class IntegerExecution final : public BlockExecution {
       const int64_t source = horizontal_.source(x, at);
       const int64_t begin = std::clamp<int64_t>(-source, 0, together);
       const int64_t end = std::clamp<int64_t>(horizontal_.in - source, begin, together);
-      kernels_.fill(padding_, begin * channels_, to);
-      kernels_.copy(row + (source + begin) * channels_, (end - begin) * channels_, flip_,
+      kernels_.fill(results_.padding(), begin * channels_, to);
+      kernels_.copy(row + (source + begin) * channels_, (end - begin) * channels_, results_.flip(),
                     to + begin * bytes);
-      kernels_.fill(padding_, (together - end) * channels_, to + end * bytes);
+      kernels_.fill(results_.padding(), (together - end) * channels_, to + end * bytes);
     }
   }
 
   void multiply(const ByteWindows& windows, int64_t pixel, int64_t panel) const {
     const int64_t map = panel * kernels_.panel_maps, at = pixel * maps_ + map;
-    ByteResult result = result_;
-    std::optional<ByteSum> sum = sum_;
-    if (sum) {
-      sum->addend += at;
-      result.sum = &*sum;
-    }
-    result.add += map;
-    result.scale += map;
-    result.shift += map;
-    kernels_.product(windows, weights_.panels.data<int8_t>() + panel * panel_bytes_, result,
-                     std::min(kernels_.panel_maps, maps_ - map), out_ + bytes_of(to_, at),
-                     {.row = horizontal_.out * maps_, .pixel = maps_});
+    results_.of(at, map, [&](const ByteResult& result, void* out) {
+      kernels_.product(windows, panels_.list[static_cast<size_t>(panel)], result,
+                       std::min(kernels_.panel_maps, maps_ - map), out,
+                       {.row = horizontal_.out * maps_, .pixel = maps_});
+    });
   }
 
   const ByteProductKernels& kernels_;
   const IntegerPanels& weights_;
-  RunOperands operands_;
-  std::vector<int32_t> add_;
-  DataType to_;
+  Panels panels_;
+  IntegerResults results_;
   CopiedAxis vertical_, horizontal_;
   int64_t images_, channels_, maps_;
-  int64_t run_, panel_bytes_;                        // elements of a run
+  int64_t run_;                                      // elements
   int64_t block_width_ = 0, block_height_ = 0;       // in pixels of the result
   int64_t x_blocks_ = 1, y_blocks_ = 1, parts_ = 1;  // of an image; of the maps
-  uint8_t flip_ = 0, padding_ = 0;
   const uint8_t* data_ = nullptr;
-  std::byte* out_ = nullptr;
-  ByteResult result_{};
-  std::optional<ByteSum> sum_;
 };
 
 }  // namespace
 
 std::variant<IntegerPanels, std::string> IntegerPanels::take(const KernelRequest& request,
-                                                             const Windows& windows) {
-  const Shape& shape = windows.shape;
-  if (request.stored != nullptr) {
-    const auto& packed = request.stored->packed;
-    require(packed.size() == 2 && packed[0].type() == DataType::kINT8
-                && packed[0].shape() == panels_shape(shape) && packed[1].type() == DataType::kINT32
-                && packed[1].shape() == Shape({shape[0]}),
-            "stored weights do not fit {} maps of {} channels and windows of {}x{}", shape[0],
-            shape[1], shape[2], shape[3]);
-    return IntegerPanels{packed[0], packed[1]};
-  }
-  const Tensor* constant = request.constants[In::kWeights];
-  if (constant == nullptr) return "weights that are not constant are not supported";
-  require(constant->count() == shape.volume(), "{} weights, expected {}", constant->shape(), shape);
-  const std::vector<int32_t> zeros = weights_zeros(request, shape[0]);
-  const bool are_plain =
-      constant->type() == DataType::kINT8
-      && std::all_of(zeros.begin(), zeros.end(), [](int32_t z) { return z == 0; });
-  if (static_cast<int64_t>(zeros.size()) < shape[0])
-    return "zero points of weights that are not constant are not supported";
-  if (byte_product_kernels()->element_bytes == 1 && !are_plain)
+                                                             const Shape& shape,
+                                                             const Shape& steps) {
+  const ByteProductKernels& kernels = *byte_product_kernels();
+  if (kernels.narrow != nullptr)
+    if (auto stored = stored_narrow_panels(*kernels.narrow, request, shape))
+      return std::move(*stored);
+  if (auto stored = stored_panels(request, panels_shape(kernels, shape), shape))
+    return std::move(*stored);
+  auto from = ConstantWindows::take(request, shape, steps);
+  if (auto* reason = std::get_if<std::string>(&from)) return std::move(*reason);
+  const auto& windows = std::get<ConstantWindows>(from);
+  if (kernels.narrow != nullptr)
+    if (auto narrow = pack_narrow(*kernels.narrow, windows)) return std::move(*narrow);
+  if (kernels.element_bytes == 1 && !windows.are_bytes())
     return "only weights of int8 without zero points are supported";
-  return pack(*constant, windows, zeros);
+  return pack(kernels, windows);
 }
 
-ByteSum byte_sum(const QuantizedSum& sum, DataType addend) {
-  const IntegerRange range = integer_range(sum.to);
-  ByteSum made{};
-  made.flip = flip_of(addend);
-  made.addend_zero = sum.addend_zero + made.flip;
-  made.product_scale = sum.product_scale;
-  made.addend_scale = sum.addend_scale;
-  made.scale = sum.scale;
-  made.low = static_cast<float>(range.lowest - sum.zero);
-  made.high = static_cast<float>(range.highest - sum.zero);
-  made.zero = sum.zero;
-  find_quick(*byte_product_kernels(), made);
-  return made;
+std::vector<Tensor> IntegerPanels::packed() const {
+  if (order.count() == 0) return {panels, sums};
+  return {panels, sums, order};
+}
+
+std::optional<IntegerPanels> stored_panels(const KernelRequest& request, const Shape& panels,
+                                           const Shape& windows) {
+  if (request.stored == nullptr) return std::nullopt;
+  const auto& packed = request.stored->packed;
+  require(packed.size() == 2 && packed[0].type() == DataType::kINT8 && packed[0].shape() == panels
+              && packed[1].type() == DataType::kINT32
+              && packed[1].shape() == Shape({2, windows[0]}),
+          "stored weights do not fit {} maps of {} channels and windows of {}x{}", windows[0],
+          windows[1], windows[2], windows[3]);
+  return IntegerPanels{byte_product_kernels(), packed[0], packed[1], {}};
 }
 
 std::unique_ptr<Execution> convolve_integers(const IntegerConvolution& op,

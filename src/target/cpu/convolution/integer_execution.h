@@ -9,29 +9,42 @@
 #include <variant>
 
 #include "ops/integer_convolution.h"
+#include "target/cpu/convolution/constant_windows.h"
+#include "target/cpu/convolution/integer_results.h"
 #include "target/cpu/simd/byte_product.h"
 #include "target/target.h"
 
 namespace tenon::cpu {
 
-/// Constant weights of a convolution in the panels of ByteProductKernels, less their zero points,
-/// and each map's sum of weights. The runs of a window are its rows.
+/// Constant weights of a convolution in the panels of ByteProductKernels, less their zero points.
+/// The runs of a window are its rows.
 struct IntegerPanels {
-  Tensor panels;  // of kINT8, whatever the elements are: panel, run, word, map, byte
-  Tensor sums;    // of kINT32, an element for each map
+  const ByteProductKernels* kernels;  // that multiply them
+  /// Of kINT8, whatever the elements are: panel, run, word, map, byte; or, of narrow products, one
+  /// list as BytePanel says.
+  Tensor panels;
+  /// Of kINT32: each map's sum of weights, then what is to be added to its sums.
+  Tensor sums;
+  /// Of kINT32 for each panel and run of narrow products, as BytePanel says; else empty.
+  Tensor order;
 
-  /// Of the request's weights, as many maps of so many channels as `windows`, which has the shape
-  /// (maps, channels, rows, columns) and the steps of the weights' elements along these axes, says;
-  /// or why there are none. Throws where a plan stored what does not fit.
-  struct Windows {
-    Shape shape, steps;
-  };
+  /// Of the request's weights, as ConstantWindows takes them; or why there are none. Throws where
+  /// a plan stored what does not fit.
   static std::variant<IntegerPanels, std::string> take(const KernelRequest& request,
-                                                       const Windows& windows);
+                                                       const Shape& shape, const Shape& steps);
+  /// What a plan stores.
+  std::vector<Tensor> packed() const;
 };
 
-/// The steps of a sum that comes behind, quick where that gives the same bytes.
-ByteSum byte_sum(const QuantizedSum& sum, DataType addend);
+/// What a plan stored, if it did; throws unless it has that shape, for windows of that one.
+std::optional<IntegerPanels> stored_panels(const KernelRequest& request, const Shape& panels,
+                                           const Shape& windows);
+
+/// Why none of our kernels convolves so; nothing where they may.
+std::optional<std::string> why_not(const IntegerConvolution& op, const KernelRequest& request);
+/// Data, addend and result lie channels last, and the weights are packed.
+void take_layouts(Kernel& kernel, const IntegerConvolution& op, const IntegerPanels& weights,
+                  const KernelRequest& request);
 
 /// Both outlive the execution. Data, addend and result lie channels last.
 std::unique_ptr<Execution> convolve_integers(const IntegerConvolution& op,

@@ -83,6 +83,14 @@ class Layer {
     return "no such candidate";
   }
   StoredKernel stored() const { return kernel_->store(); }
+  /// Goes on with a variant of the kernel that was offered; false where it has no so many.
+  bool take_variant(size_t which) {
+    if (variants_.empty()) variants_ = kernel_->variants();
+    if (which >= variants_.size()) return false;
+    kernel_ = std::move(variants_[which]);
+    return true;
+  }
+  Shape result() const { return output_.shape; }
 
   std::vector<double> reference() const {
     std::vector<TensorView> views;
@@ -137,6 +145,7 @@ class Layer {
   std::vector<const Tensor*> constants_;
   TensorSpec output_;
   std::unique_ptr<Kernel> kernel_;
+  std::vector<std::unique_ptr<Kernel>> variants_;
 };
 
 struct Types {

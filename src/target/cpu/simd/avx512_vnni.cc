@@ -294,10 +294,10 @@ void product_with(const Finish& finish, const ByteWindows& w, const int8_t* pane
   }
 }
 
-void product(const ByteWindows& windows, const int8_t* panel, const ByteResult& result,
+void product(const ByteWindows& windows, const BytePanel& panel, const ByteResult& result,
              int64_t maps, void* out, ByteResultSteps out_steps) {
   const auto with = [&]<class Finish>() {
-    product_with(Finish(result, maps, out), windows, panel, out_steps);
+    product_with(Finish(result, maps, out), windows, panel.weights, out_steps);
   };
   if (result.to == To::kInteger) return with.template operator()<ToIntegers>();
   if (result.to == To::kFloat) return with.template operator()<ToFloats>();

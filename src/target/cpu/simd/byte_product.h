@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tenon::cpu {
@@ -16,6 +17,22 @@ constexpr int64_t kWordBytes = 4;
 struct ByteWindows {
   const uint8_t* first;
   int64_t rows, pixels, row_step, pixel_step, runs, run_step, steps;
+};
+/// The words of a run of narrow products come in groups: those of which no elements are
+/// complemented, those of which some are for maps of the first half of a panel, of the second, and
+/// of both.
+constexpr int64_t kByteGroups = 4;
+/// A panel of weights: a word of each map together, for run after run. In narrow products of bytes,
+/// neighbouring products, of elements 0 and 1 or 2 and 3 of a word, are summed in 16 bits, which
+/// holds where the pair's positive weights and its negative ones each come to 128 at most. Of other
+/// pairs an element is complemented, 255 less the byte, and its weight negated: behind the weights
+/// of such a word lie the bytes of its data's exclusive-or, for the halves that have any.
+struct BytePanel {
+  const int8_t* weights;
+  int64_t bytes;  // and as many more will be wanted next
+  /// Of narrow products, for each run: how many words each group has, then where each lies in the
+  /// run; else null.
+  const int32_t* order;
 };
 /// Where results lie, in elements.
 struct ByteResultSteps {
@@ -48,6 +65,31 @@ struct ByteResult {
   const ByteSum* sum;  // of bytes; null: none
 };
 
+/// Where the results of a tile lie, in elements, and how many of them are wanted.
+struct ByteTile {
+  int64_t out;
+  int64_t rows, columns;
+};
+/// Winograd's filtering with windows of 3x3 in integers: a square of `tile` results an axis takes
+/// `size` elements of the data an axis, whose transform are 16-bit integers, a plane for each
+/// element. A plane's product of data and weights is one of `product`, and so `size` squared
+/// products stand for nine times `tile` squared. Sums wrap on the way, and are exact where those of
+/// the windows, times 2 to the power of `lost_bits`, fit 32 bits.
+struct ByteWinograd {
+  int64_t tile, size;
+  int lost_bits;
+  /// Of the weights' transform, size x 3: it is applied along each axis.
+  const int8_t* weights;
+  /// Of the elements of a tile, which begin at elements[row * size + column]: so many channels, a
+  /// multiple of kWinogradChannels, exclusive-or `flip`. Planes lie so many integers apart.
+  void (*transform)(const uint8_t* const* elements, int64_t channels, uint8_t flip, int16_t* to,
+                    int64_t plane);
+  /// From sums of a panel's maps: plane, tile, map; planes lie so many sums apart.
+  void (*results)(const int32_t* sums, int64_t plane, std::span<const ByteTile> tiles,
+                  const ByteResult& result, int64_t maps, void* out, ByteResultSteps out_steps);
+};
+constexpr int64_t kWinogradChannels = 16;
+
 struct ByteProductKernels {
   int64_t element_bytes;  // of weights and copied data
   /// Maps of a panel, which holds their weights, a word of each together: run of a window, word,
@@ -57,18 +99,23 @@ struct ByteProductKernels {
   /// many, and a run as if its words were full.
   int64_t segment;
   /// Results of the first `maps` of a panel.
-  void (*product)(const ByteWindows& windows, const int8_t* panel, const ByteResult& result,
+  void (*product)(const ByteWindows& windows, const BytePanel& panel, const ByteResult& result,
                   int64_t maps, void* out, ByteResultSteps out_steps);
   /// Makes elements of n bytes, exclusive-or `flip`, or of n times the same byte.
   void (*copy)(const uint8_t* from, int64_t n, uint8_t flip, void* to);
   void (*fill)(uint8_t value, int64_t n, void* to);
   /// Whether the quick steps give every byte that the sum can have.
   bool (*is_quick)(const ByteSum& sum);
+  /// Forms of Winograd's filtering for these products, if any.
+  std::span<const ByteWinograd> winograd = {};
+  /// Others for weights of int8, which are quicker where most words are complemented for no map.
+  const ByteProductKernels* narrow = nullptr;
 
   int64_t word() const { return kWordBytes / element_bytes; }  // elements
 };
 
-/// Those that this processor runs, the best last: AVX2's and AVX-512 VNNI's.
+/// Those that this processor runs, the best last: AVX2's and AVX-512 VNNI's. Narrow ones are not
+/// among them.
 std::vector<const ByteProductKernels*> supported_byte_product_kernels();
 /// The best of them; null where there are none.
 const ByteProductKernels* byte_product_kernels();
@@ -77,8 +124,9 @@ const ByteProductKernels* byte_product_kernels();
 void find_quick(const ByteProductKernels& kernels, ByteSum& sum);
 
 namespace avx2 {
-extern const ByteProductKernels kByteProducts;
-}
+extern const ByteProductKernels kByteProducts, kNarrowByteProducts;
+extern const ByteWinograd kByteWinograd[2];
+}  // namespace avx2
 namespace avx512 {
 extern const ByteProductKernels kByteProducts;
 }

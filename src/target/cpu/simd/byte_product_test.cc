@@ -63,8 +63,8 @@ class Layer {
     std::vector<T> out(static_cast<size_t>(c.rows * c.pixels * c.maps), T{77});
     for (int64_t first = 0; first < c.maps; first += kernels.panel_maps) {
       const int64_t maps = std::min(kernels.panel_maps, c.maps - first);
-      kernels.product(windows, panel(first, maps, words).data(), result, maps, out.data() + first,
-                      {.row = c.pixels * c.maps, .pixel = c.maps});
+      kernels.product(windows, {panel(first, maps, words).data(), 0, nullptr}, result, maps,
+                      out.data() + first, {.row = c.pixels * c.maps, .pixel = c.maps});
       result.add += maps;
       result.scale += maps;
       result.shift += maps;
@@ -128,7 +128,10 @@ TEST(ByteProduct, IsExactWithEveryInstructionSet) {
 }
 
 TEST(ByteProduct, ElementsAreCopiedAndRepeated) {
+  std::vector<const ByteProductKernels*> all = supported_byte_product_kernels();
   for (const ByteProductKernels* kernels : supported_byte_product_kernels())
+    if (kernels->narrow != nullptr) all.push_back(kernels->narrow);
+  for (const ByteProductKernels* kernels : all)
     for (const int64_t n : {0, 1, 15, 16, 31, 64, 100}) {
       std::vector<uint8_t> bytes(static_cast<size_t>(n));
       for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(37 * i + 200);
@@ -139,9 +142,8 @@ TEST(ByteProduct, ElementsAreCopiedAndRepeated) {
       for (size_t i = 0; i < bytes.size(); ++i) {
         EXPECT_EQ(copied[i * size], bytes[i] ^ 128);
         EXPECT_EQ(filled[i * size], 130);
-        if (size == 2) {
-          EXPECT_EQ(copied[i * size + 1] + filled[i * size + 1], 0);
-        }
+        for (size_t high = 1; high < size; ++high)
+          EXPECT_EQ(copied[i * size + high] + filled[i * size + high], 0);
       }
       EXPECT_EQ(copied[bytes.size() * size] + filled[bytes.size() * size], 2 * 99);
     }
