@@ -1,9 +1,9 @@
-"""Writes results/README.md, tables of the measurements in results/*.json.
+"""Writes results/README.md, tables of the measurements in results/, where each kind of processor has a folder.
 
-    for i in 1 2 3; do python bench/run.py --json bench/results/cpu_2_threads_$i.json; done
-    python bench/run.py --streams 2 --threads 1 --json bench/results/cpu_2_streams.json
-    python bench/run.py --load 1 --json bench/results/cpu_2_threads_loaded.json
-    python bench/operators.py --json bench/results/operators_cpu_2_threads.json
+    for i in 1 2 3; do python bench/run.py --json bench/results/avx2/models_$i.json; done
+    python bench/run.py --streams 2 --threads 1 --json bench/results/avx2/streams.json
+    python bench/run.py --load 1 --json bench/results/avx2/loaded.json
+    python bench/operators.py --json bench/results/avx2/operators.json
     python bench/gpu.py --json bench/results/gpu_h200.json   # on such a machine
     python bench/table.py
 """
@@ -17,6 +17,8 @@ import statistics
 from run import CASES, MODELS, NAMES
 
 FOLDER = pathlib.Path(__file__).parent
+# The folders of results, and what was measured there.
+MACHINES = {"avx2": "two Zen 3 cores with AVX2", "avx512": "two Zen 5 cores with AVX-512"}
 # What the packages are called in requirements.txt.
 PACKAGES = {"ort": "onnxruntime", "ov": "openvino", "ncnn": "ncnn", "torch": "torch"}
 
@@ -116,9 +118,10 @@ def read(name):
     return json.loads((FOLDER / "results" / name).read_text())
 
 
-def main():
+def cpu_sections(machine, of):
+    """What was measured on such a processor."""
     of_models, of_operators = ["tenon", "ort", "ov", "ncnn"], ["tenon", "ort", "ov", "torch"]
-    runs = [read(path.name) for path in sorted((FOLDER / "results").glob("cpu_2_threads_[0-9].json"))]
+    runs = [read(f"{machine}/{path.name}") for path in sorted((FOLDER / "results" / machine).glob("models_[0-9].json"))]
     models = middle(runs)
     peaks = [row["peers"]["tenon"]["peak_gflops"] for run in runs for row in run]
     untrained = [row for row in models if row["model"] not in CASES]
@@ -127,11 +130,8 @@ def main():
     compared = [row for row in untrained if row["model"] not in allowing]
     allowed = [row["peers"]["ort"]["max_difference"] for row in untrained if row["model"] in allowing]
     differences = [row["peers"]["ort"]["max_difference"] for run in runs for row in run if row["model"] in CASES]
-    operators = read("operators_cpu_2_threads.json")
-    (FOLDER / "results/README.md").write_text(
-        f"""# Results
-
-Written by `python bench/table.py`. Batch 1, fp32, 2 threads on 2 cores with AVX-512, otherwise idle.
+    operators = read(f"{machine}/operators.json")
+    return f"""# On {of}
 
 ## Models, ms
 
@@ -152,11 +152,11 @@ Trained models, of which the largest difference from ONNX Runtime is {max(differ
 
 ## Two streams of one thread each, ms for each inference
 
-{model_table(middle([read("cpu_2_streams.json")]), of_models)}
+{model_table(middle([read(f"{machine}/streams.json")]), of_models)}
 
 ## While another process keeps one of the two cores busy, times as long
 
-{load_table(read("cpu_2_threads_loaded.json"), models)}
+{load_table(read(f"{machine}/loaded.json"), models)}
 
 ## Peak memory of models, MB over what the process had before
 
@@ -168,8 +168,20 @@ Medians; the number in brackets is the peer's median over Tenon's. The geometric
 {mean(best_of_peers(row, "median_ms") for row in operators):.2f}.
 
 {table("operator", operators, of_operators, operator_cell)}
+"""
 
-## Models on an NVIDIA H200, fp16
+
+def main():
+    sections = "\n".join(cpu_sections(machine, of) for machine, of in MACHINES.items())
+    (FOLDER / "results/README.md").write_text(
+        f"""# Results
+
+Written by `python bench/table.py`. On CPUs: batch 1, fp32, 2 threads, otherwise idle.
+
+{sections}
+# On an NVIDIA H200
+
+## Models, fp16
 
 Medians of the replay of a CUDA graph, PyTorch 2.11 in the same run: the quicker of those measured, in brackets its time over
 Tenon's. Errors are distances from float32 with the same weights, which are random, as a part of the outputs' range. fp32 is how far

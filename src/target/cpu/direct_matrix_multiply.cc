@@ -95,7 +95,7 @@ class DirectMatrixMultiply final : public BlockExecution {
 
  private:
   void split() {
-    tasks_ = strips_.tasks(1, product_.rows, product_.columns / direct_loops().lanes);
+    tasks_ = strips_.divide(1, product_.rows, product_.columns / direct_loops().lanes);
     set_tasks(tasks_.count(),
               static_cast<double>(product_.rows) * static_cast<double>(weights_.weights.count()),
               strips_.floats(tasks_.strips() * StripProduct::strip()));

@@ -171,8 +171,8 @@ DirectTasks::DirectTasks(const DirectWork& w)
   if (w.images < 1 || w.strips < 1) return;
   const int64_t threads = thread_count(), wanted = enough_tasks();
   const int64_t panels = units(w.vectors, kPanelVectors);
-  const int64_t most =
-      std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(w.floats, 1), 1, w.strips);
+  const int64_t most = std::clamp<int64_t>(
+      kBlockFloats / std::max<int64_t>(w.held > 0 ? w.held : w.floats, 1), 1, w.strips);
   const double unit = static_cast<double>(direct_panel()) * static_cast<double>(w.depth);
   const double data = static_cast<double>(w.strips) * static_cast<double>(w.floats);
   const double weights = static_cast<double>(panels) * unit;

@@ -147,6 +147,7 @@ struct DirectWork {
   int64_t pixels, floats;  // of a strip: results of a map, and the data under them
   int64_t vectors;         // of maps
   int64_t depth;           // elements that a map has weights for
+  int64_t held = 0;        // floats of a strip that a task has near at a time; 0 for all
 };
 
 /// Tasks of some strips and some panels of maps of one image: no more strips than the second-level

@@ -75,7 +75,7 @@ class PackedExecution final : public BlockExecution {
 
  private:
   void split(int64_t images) {
-    tasks_ = strips_.tasks(images, pixels_, vectors_);
+    tasks_ = strips_.divide(images, pixels_, vectors_);
     set_tasks(tasks_.count(),
               static_cast<double>(images * pixels_) * static_cast<double>(weights_.weights.count()),
               strips_.floats(tasks_.strips() * StripProduct::strip()));

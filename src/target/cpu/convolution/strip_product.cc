@@ -7,8 +7,9 @@
 namespace tenon::cpu {
 namespace {
 
-/// Elements whose weights for a panel stay near while strips pass by.
-constexpr int64_t kMostDepth = 768;
+/// Elements that are summed up before the next ones. More leave no room in the first-level cache
+/// for a panel's weights while strips pass by; with fewer the sums go back and forth too often.
+constexpr int64_t kMostDepth = 768, kLeastDepth = 256;
 
 constexpr float kNoBias[2 * 16] = {};
 
@@ -23,10 +24,7 @@ NextRead part_of(const NextData& data, int64_t index, int64_t parts) {
 }  // namespace
 
 StripProduct::StripProduct(const DirectWeights& weights, int64_t depth, const StripForm& form)
-    : weights_(weights),
-      depth_(depth),
-      blocks_(units(depth, kMostDepth)),
-      rows_are_together_(form.rows_are_together) {
+    : weights_(weights), depth_(depth), rows_are_together_(form.rows_are_together) {
   form_.out_step = form.vector_step;
   form_.out_pixel = form.row_step;
   form_.least = form.least;
@@ -44,9 +42,13 @@ Share StripProduct::block(int64_t b) const {
   return {vectors.first * lanes, std::min(vectors.end * lanes, depth_)};
 }
 
-DirectTasks StripProduct::tasks(int64_t images, int64_t rows, int64_t vectors) const {
-  const int64_t elements = std::min(depth_, kMostDepth);
-  return DirectTasks({images, units(rows, strip()), strip(), strip() * elements, vectors, depth_});
+// So few elements that all rows stay in the second-level cache: then weights come from memory once.
+DirectTasks StripProduct::divide(int64_t images, int64_t rows, int64_t vectors) {
+  const int64_t elements =
+      std::clamp(kBlockFloats / std::max<int64_t>(rows, 1), kLeastDepth, kMostDepth);
+  blocks_ = units(depth_, elements);
+  return DirectTasks({images, units(rows, strip()), strip(), strip() * depth_, vectors, depth_,
+                      strip() * std::min(depth_, elements)});
 }
 
 int64_t StripProduct::floats(int64_t rows) const {

@@ -45,9 +45,10 @@ class StripProduct {
   StripProduct() = default;
   StripProduct(const DirectWeights& weights, int64_t depth, const StripForm& form);
 
-  /// The most rows of a strip, and how they divide into tasks.
+  /// The most rows of a strip.
   static int64_t strip() { return direct_loops().strip; }
-  DirectTasks tasks(int64_t images, int64_t rows, int64_t vectors) const;
+  /// The tasks of so many rows of each image, whose strips are those of DirectTasks.
+  DirectTasks divide(int64_t images, int64_t rows, int64_t vectors);
   /// Floats of scratch memory of a task of so many rows.
   int64_t floats(int64_t rows) const;
 
@@ -69,7 +70,7 @@ class StripProduct {
   }
 
  private:
-  // Elements that are summed up before the next ones: panels of more leave the first-level cache.
+  // Elements that are summed up before the next ones.
   Share block(int64_t b) const;
 
   // In strips, vector of elements, row, lane.
