@@ -104,10 +104,10 @@ constexpr Candidate kIntegerConvolution[] = {
 #endif
     {"reference", offer_reference}};
 constexpr Candidate kIntegerMatrixMultiply[] = {
+    {"integer_matrix_multiply", offer_integer_matrix_multiply},
 #ifdef TENON_ONEDNN
     {"onednn_integer_matrix_multiply", offer_onednn_integer_matrix_multiply},
 #endif
-    {"integer_matrix_multiply", offer_integer_matrix_multiply},
     {"reference", offer_reference}};
 constexpr Candidate kPointwise[] = {{"pointwise", offer_pointwise},
                                     {"pointwise_16bit", widened<offer_pointwise>},

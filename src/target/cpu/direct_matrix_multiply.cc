@@ -14,8 +14,6 @@ namespace {
 using nvinfer1::MatrixOperation;
 
 constexpr size_t kBias = 2;
-/// Bytes that a task may copy.
-constexpr int64_t kMostCopied = 16 << 20;
 
 /// Extents of the product: all rows of the first tensor by the one matrix of the second.
 struct Product {
@@ -155,8 +153,6 @@ Offer offer_direct_matrix_multiply(const KernelRequest& request) {
     } catch (const Error& e) {
       return e.what();
     }
-    if (product.depth > kMostCopied / (StripProduct::strip() * int64_t{sizeof(float)}))
-      return "a row has too many terms to be copied";
     const int64_t count = Shape({product.depth, product.columns}).volume();
     if (const auto reason = refusal_of_constants(request, count, product.columns); !reason.empty())
       return reason;

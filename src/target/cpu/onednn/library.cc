@@ -2,9 +2,20 @@
 
 #include <tbb/task_arena.h>
 
+#include <cstdlib>
+
 #include "target/cpu/kernels.h"
 
 namespace tenon::cpu {
+namespace {
+
+// oneDNN 2.5's convolutions of integers by AMX crash on Sapphire Rapids. What the environment says
+// comes first, as oneDNN documents.
+[[maybe_unused]] const bool kIsLimited =
+    std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr && std::getenv("DNNL_MAX_CPU_ISA") == nullptr
+    && dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16) == dnnl::status::success;
+
+}  // namespace
 
 std::string onednn_instruction_set() {
   switch (dnnl::get_effective_cpu_isa()) {
