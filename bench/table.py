@@ -118,6 +118,10 @@ def read(name):
     return json.loads((FOLDER / "results" / name).read_text())
 
 
+def has(name):
+    return (FOLDER / "results" / name).exists()
+
+
 def cpu_sections(machine, of):
     """What was measured on such a processor."""
     of_models, of_operators = ["tenon", "ort", "ov", "ncnn"], ["tenon", "ort", "ov", "torch"]
@@ -130,12 +134,11 @@ def cpu_sections(machine, of):
     compared = [row for row in untrained if row["model"] not in allowing]
     allowed = [row["peers"]["ort"]["max_difference"] for row in untrained if row["model"] in allowing]
     differences = [row["peers"]["ort"]["max_difference"] for run in runs for row in run if row["model"] in CASES]
-    operators = read(f"{machine}/operators.json")
-    return f"""# On {of}
+    sections = [f"""# On {of}
 
 ## Models, ms
 
-Medians of {len(runs)} runs. Each run gives medians, of which the ratio is; the one in the middle of the runs is the first, above 1
+Number of runs: {len(runs)}. Each gives medians, of which the ratio is; the one in the middle of the runs is the first, above 1
 Tenon is quicker. The machine's cores move, which slows down what keeps their units busy more than what waits, so there is
 the ratio of the least times that were seen, too. Multiply-adds of float32 reached {min(peaks):.0f} to {max(peaks):.0f} GFLOP/s meanwhile, the median
 {statistics.median(peaks):.0f}.
@@ -149,26 +152,31 @@ kernels of larger errors: {max(allowed):.0e} of the output's range.
 Trained models, of which the largest difference from ONNX Runtime is {max(differences):.0e} of an output's range:
 
 {model_table(trained, of_models[:3])}
+"""]
+    if has(name := f"{machine}/streams.json"):
+        sections.append(f"""## Two streams of one thread each, ms for each inference
 
-## Two streams of one thread each, ms for each inference
+{model_table(middle([read(name)]), of_models)}
+""")
+    if has(name := f"{machine}/loaded.json"):
+        sections.append(f"""## While another process keeps one of the two cores busy, times as long
 
-{model_table(middle([read(f"{machine}/streams.json")]), of_models)}
-
-## While another process keeps one of the two cores busy, times as long
-
-{load_table(read(f"{machine}/loaded.json"), models)}
-
-## Peak memory of models, MB over what the process had before
+{load_table(read(name), models)}
+""")
+    sections.append(f"""## Peak memory of models, MB over what the process had before
 
 {table("model", models, of_models, memory_cell)}
-
-## Operators, ms
+""")
+    if has(name := f"{machine}/operators.json"):
+        operators = read(name)
+        sections.append(f"""## Operators, ms
 
 Medians; the number in brackets is the peer's median over Tenon's. The geometric mean over the quickest peers is
 {mean(best_of_peers(row, "median_ms") for row in operators):.2f}.
 
 {table("operator", operators, of_operators, operator_cell)}
-"""
+""")
+    return "\n".join(sections)
 
 
 def main():
