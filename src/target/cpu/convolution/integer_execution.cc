@@ -98,7 +98,6 @@ class IntegerExecution final : public BlockExecution {
                    const TensorSpec& output)
       : BlockExecution({}, inputs, output),
         kernels_(*weights.kernels),
-        weights_(weights),
         panels_(panels_of(weights)),
         results_(op, weights.sums, sum, inputs),
         maps_(op.output_maps) {
@@ -237,7 +236,6 @@ class IntegerExecution final : public BlockExecution {
   }
 
   const ByteProductKernels& kernels_;
-  const IntegerPanels& weights_;
   Panels panels_;
   IntegerResults results_;
   CopiedAxis vertical_, horizontal_;
