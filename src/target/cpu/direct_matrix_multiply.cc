@@ -52,7 +52,10 @@ class DirectMatrixMultiply final : public BlockExecution {
     strips_ = StripProduct(
         weights_, product_.depth,
         {true, direct_loops().lanes, product_.columns, epilogue_.least(), epilogue_.most()});
-    split();
+    tasks_ = strips_.divide(1, product_.rows, product_.columns / direct_loops().lanes);
+    set_tasks(tasks_.count(),
+              static_cast<double>(product_.rows) * static_cast<double>(weights_.weights.count()),
+              strips_.task_floats(tasks_));
   }
 
  protected:
@@ -67,10 +70,9 @@ class DirectMatrixMultiply final : public BlockExecution {
   void run_task(int64_t task, float* room) const override {
     const auto t = tasks_[task];
     const int64_t lanes = direct_loops().lanes, depth = product_.depth;
-    const int64_t first = row_of(t.first_strip), rows = row_of(t.end_strip) - first;
-    const auto next = tasks_[std::min(task + 1, tasks_.count() - 1)];
-    const int64_t next_first = row_of(next.first_strip);
-    const int64_t next_rows = row_of(next.end_strip) - next_first;
+    const Share own = strips_.rows_of(t);
+    const Share next = strips_.rows_of(tasks_[std::min(task + 1, tasks_.count() - 1)]);
+    const int64_t first = own.first, rows = own.end - own.first;
     strips_.run(
         {rows, t.first_vector, t.end_vector, tasks_.vector_after(task),
          result_ + first * product_.columns},
@@ -81,9 +83,10 @@ class DirectMatrixMultiply final : public BlockExecution {
             copy_vector(from, terms, lanes, to);
         },
         [&](const Share& terms, bool is_next) -> NextData {
-          if (is_next && next_first == first) return {};
-          return {data_ + (is_next ? next_first : first) * depth + terms.first,
-                  is_next ? next_rows : rows, terms.end - terms.first, depth};
+          if (is_next && next.first == first) return {};
+          const Share& of = is_next ? next : own;
+          return {data_ + of.first * depth + terms.first, of.end - of.first,
+                  terms.end - terms.first, depth};
         });
     if (!epilogue_.has_rest()) return;
     const int64_t column = t.first_vector * lanes;
@@ -92,17 +95,6 @@ class DirectMatrixMultiply final : public BlockExecution {
   }
 
  private:
-  void split() {
-    tasks_ = strips_.divide(1, product_.rows, product_.columns / direct_loops().lanes);
-    set_tasks(tasks_.count(),
-              static_cast<double>(product_.rows) * static_cast<double>(weights_.weights.count()),
-              strips_.floats(tasks_.strips() * StripProduct::strip()));
-  }
-
-  int64_t row_of(int64_t strip) const {
-    return std::min(strip * StripProduct::strip(), product_.rows);
-  }
-
   DirectWeights weights_;
   Product product_;
   BlockedEpilogue epilogue_;

@@ -32,6 +32,14 @@ std::string refusal_of_planes(const Shape& kernel, const KernelRequest& request)
   return "";
 }
 
+std::string refusal_of_groups(const Convolution& op, const KernelRequest& request) {
+  if (const std::string reason = refusal_of_planes(op.kernel, request); !reason.empty())
+    return reason;
+  if (op.groups != 1 || op.output_maps < 1 || request.inputs[0].shape[1] < 1)
+    return "only one group of known channels is supported";
+  return "";
+}
+
 Offer unless_it_copies_much(std::unique_ptr<Kernel> kernel, const KernelRequest& request) {
   if (request.stored != nullptr) return kernel;
   constexpr size_t kMostBytes = 16 << 20;  // of a thread

@@ -18,6 +18,8 @@ std::vector<Window> convolution_windows(const Convolution& op, std::span<const T
 std::string refusal_of_tensors(const KernelRequest& request);
 /// The same, or that there are other than two spatial axes.
 std::string refusal_of_planes(const Shape& kernel, const KernelRequest& request);
+/// The same of a convolution, or that it has other than one group of known channels.
+std::string refusal_of_groups(const Convolution& op, const KernelRequest& request);
 
 /// Of a few maps, vectors would be mostly padding, and so they would of a few channels.
 constexpr int64_t kFewMaps = 12, kFewChannels = 4;

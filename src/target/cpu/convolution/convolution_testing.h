@@ -27,6 +27,11 @@ Op sliding(int64_t maps, const Shape& kernel, const Shape& stride, const Shape& 
   return op;
 }
 
+/// Windows of one element.
+inline Convolution one_element(int64_t maps, const Shape& stride = {1, 1}) {
+  return sliding(maps, {1, 1}, stride, {0, 0});
+}
+
 inline Shape weights_of(Shape maps_and_channels, const Shape& kernel) {
   for (const int64_t k : kernel) maps_and_channels.push_back(k);
   return maps_and_channels;

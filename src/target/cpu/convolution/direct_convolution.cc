@@ -173,20 +173,11 @@ class DirectExecution final : public BlockExecution {
   const float* data_ = nullptr;
 };
 
-std::string refusal(const Convolution& op, const KernelRequest& request) {
-  if (const std::string reason = refusal_of_planes(op.kernel, request); !reason.empty())
-    return reason;
-  const Shape& data = request.inputs[0].shape;
-  if (op.groups != 1 || op.output_maps < 1 || data[1] < 1)
-    return "only one group of known channels is supported";
-  return "";
-}
-
 }  // namespace
 
 Offer offer_direct_convolution(const KernelRequest& request) {
   const auto& op = static_cast<const Convolution&>(request.op);
-  if (const std::string reason = refusal(op, request); !reason.empty()) return reason;
+  if (const std::string reason = refusal_of_groups(op, request); !reason.empty()) return reason;
   const auto weights = convolution_weights(op, request);
   if (const auto* reason = std::get_if<std::string>(&weights)) return *reason;
   auto kernel = std::make_unique<DirectKernel<Convolution, DirectExecution>>(

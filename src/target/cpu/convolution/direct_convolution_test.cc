@@ -10,10 +10,6 @@ using nvinfer1::ElementWiseOperation;
 
 constexpr char kName[] = "direct_convolution";
 
-Convolution one_element(int64_t maps, const Shape& stride = {1, 1}) {
-  return sliding(maps, {1, 1}, stride, {0, 0});
-}
-
 using Case = LayerCase<Convolution>;
 
 class DirectConvolutionTest : public testing::TestWithParam<Case> {};

@@ -36,7 +36,11 @@ class PackedExecution final : public BlockExecution {
     strips_ = StripProduct(weights_, channels_,
                            {false, pixels_ * lanes, lanes, epilogue_.least(), epilogue_.most()});
     is_whole_ = windows_[0].stride == 1 && windows_[1].stride == 1 && row_ == width_;
-    split(inputs[0].shape[0]);
+    const int64_t images = inputs[0].shape[0];
+    tasks_ = strips_.divide(images, pixels_, vectors_);
+    set_tasks(tasks_.count(),
+              static_cast<double>(images * pixels_) * static_cast<double>(weights_.weights.count()),
+              strips_.task_floats(tasks_));
   }
 
  protected:
@@ -50,7 +54,8 @@ class PackedExecution final : public BlockExecution {
   // Some maps of some pixels of one image.
   void run_task(int64_t task, float* room) const override {
     const auto t = tasks_[task];
-    const int64_t first = pixel_of(t.first_strip), pixels = pixel_of(t.end_strip) - first;
+    const auto [first, end] = strips_.rows_of(t);
+    const int64_t pixels = end - first;
     const auto next = tasks_[std::min(task + 1, tasks_.count() - 1)];
     const int64_t lanes = direct_loops().lanes, plane = height_ * width_ * lanes;
     const float* const image = image_of(t.image);
@@ -58,35 +63,27 @@ class PackedExecution final : public BlockExecution {
         {pixels, t.first_vector, t.end_vector, tasks_.vector_after(task),
          result_ + (t.image * vectors_ * pixels_ + first) * lanes},
         room,
-        [&](int64_t k, int64_t, int64_t pixel, int64_t count, float* to) {
+        [&, first = first](int64_t k, int64_t, int64_t pixel, int64_t count, float* to) {
           copy(image + k / lanes * plane, first + pixel, count, to);
         },
         [&](const Share& channels, bool is_next) -> NextData {
           if (!is_whole_) return {};
           const auto& of = is_next ? next : t;
           if (is_next && of.image == t.image && of.first_strip == t.first_strip) return {};
-          const int64_t begin = pixel_of(of.first_strip), end = pixel_of(of.end_strip);
-          return {image_of(of.image) + channels.first / lanes * plane + begin * lanes,
-                  units(channels.end - channels.first, lanes), (end - begin) * lanes, plane};
+          const Share rows = strips_.rows_of(of);
+          return {image_of(of.image) + channels.first / lanes * plane + rows.first * lanes,
+                  units(channels.end - channels.first, lanes), (rows.end - rows.first) * lanes,
+                  plane};
         });
     for (int64_t v = t.first_vector; v < t.end_vector; ++v)
       epilogue_.run(t.image * vectors_ + v, first, pixels);
   }
 
  private:
-  void split(int64_t images) {
-    tasks_ = strips_.divide(images, pixels_, vectors_);
-    set_tasks(tasks_.count(),
-              static_cast<double>(images * pixels_) * static_cast<double>(weights_.weights.count()),
-              strips_.floats(tasks_.strips() * StripProduct::strip()));
-  }
-
   const float* image_of(int64_t image) const {
     const int64_t lanes = direct_loops().lanes;
     return data_ + image * units(channels_, lanes) * height_ * width_ * lanes;
   }
-
-  int64_t pixel_of(int64_t strip) const { return std::min(strip * StripProduct::strip(), pixels_); }
 
   // What lies under so many pixels of the result, of one block of channels.
   void copy(const float* block, int64_t pixel, int64_t count, float* to) const {
@@ -113,11 +110,7 @@ class PackedExecution final : public BlockExecution {
 };
 
 std::string refusal(const Convolution& op, const KernelRequest& request) {
-  if (const std::string reason = refusal_of_planes(op.kernel, request); !reason.empty())
-    return reason;
-  const Shape& data = request.inputs[0].shape;
-  if (op.groups != 1 || op.output_maps < 1 || data[1] < 1)
-    return "only one group of known channels is supported";
+  if (const std::string reason = refusal_of_groups(op, request); !reason.empty()) return reason;
   const auto is = [](const Shape& shape, int64_t number) {
     return std::all_of(shape.begin(), shape.end(), [&](int64_t x) { return x == number; });
   };

@@ -13,10 +13,6 @@ using ::testing::HasSubstr;
 
 constexpr char kName[] = "packed_convolution";
 
-Convolution one_element(int64_t maps, const Shape& stride = {1, 1}) {
-  return sliding(maps, {1, 1}, stride, {0, 0});
-}
-
 using Case = LayerCase<Convolution>;
 
 class PackedConvolutionTest : public testing::TestWithParam<Case> {};

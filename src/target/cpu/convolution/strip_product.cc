@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "base/error.h"
-
 namespace tenon::cpu {
 namespace {
 
@@ -47,15 +45,18 @@ DirectTasks StripProduct::divide(int64_t images, int64_t rows, int64_t vectors) 
   const int64_t elements =
       std::clamp(kBlockFloats / std::max<int64_t>(rows, 1), kLeastDepth, kMostDepth);
   blocks_ = units(depth_, elements);
+  rows_ = rows;
   return DirectTasks({images, units(rows, strip()), strip(), strip() * depth_, vectors, depth_,
                       strip() * std::min(depth_, elements)});
 }
 
-int64_t StripProduct::floats(int64_t rows) const {
-  int64_t most = 0;
-  for (int64_t b = 0; b < blocks_; ++b) most = std::max(most, block(b).end - block(b).first);
+int64_t StripProduct::task_floats(const DirectTasks& tasks) const {
   const int64_t lanes = direct_loops().lanes;
-  return rows * units(most, lanes) * lanes;
+  return tasks.strips() * strip() * units(units(depth_, lanes), blocks_) * lanes;
+}
+
+Share StripProduct::rows_of(const DirectTasks::Task& task) const {
+  return {std::min(task.first_strip * strip(), rows_), std::min(task.end_strip * strip(), rows_)};
 }
 
 void StripProduct::multiply(const StripTask& task, int64_t b, const float* packed,

@@ -45,12 +45,12 @@ class StripProduct {
   StripProduct() = default;
   StripProduct(const DirectWeights& weights, int64_t depth, const StripForm& form);
 
-  /// The most rows of a strip.
-  static int64_t strip() { return direct_loops().strip; }
   /// The tasks of so many rows of each image, whose strips are those of DirectTasks.
   DirectTasks divide(int64_t images, int64_t rows, int64_t vectors);
-  /// Floats of scratch memory of a task of so many rows.
-  int64_t floats(int64_t rows) const;
+  /// Floats of scratch memory of each.
+  int64_t task_floats(const DirectTasks& tasks) const;
+  /// Rows of one of them, in its image.
+  Share rows_of(const DirectTasks::Task& task) const;
 
   /// Before the tasks of a run: where all results begin, and what is added to them; null for
   /// nothing.
@@ -70,6 +70,8 @@ class StripProduct {
   }
 
  private:
+  // The most rows of a strip.
+  static int64_t strip() { return direct_loops().strip; }
   // Elements that are summed up before the next ones.
   Share block(int64_t b) const;
 
@@ -97,6 +99,7 @@ class StripProduct {
 
   DirectWeights weights_;
   int64_t depth_ = 0, blocks_ = 0;
+  int64_t rows_ = 0;  // of an image
   bool rows_are_together_ = false;
   DirectForm form_ = {};
 };
