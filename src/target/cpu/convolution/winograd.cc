@@ -111,6 +111,9 @@ std::unique_ptr<WinogradKernel> load(const Convolution& op, int64_t channels,
                                                            winograd_bias(packed[1], here)));
 }
 
+/// What seems slower by no more than that is tried: only timing tells.
+constexpr double kClose = 1.25;
+
 // Whether it is worth a try: small images have more weights to read than they are multiplied with.
 bool may_be_quicker(const WinogradForm& form, const Shape& result) {
   if (form.work() > kMostWork) return false;
@@ -118,7 +121,7 @@ bool may_be_quicker(const WinogradForm& form, const Shape& result) {
   const WinogradSplit split = split_winograd(form, result[0] * tiles(result[2]) * tiles(result[3]),
                                              1, second_level_cache_floats());
   const auto products = static_cast<double>(result.volume() * form.channels * form.kernel.volume());
-  return split.cycles <= products / kProductsPerCycle;
+  return split.cycles <= kClose * products / kProductsPerCycle;
 }
 
 // One for each size of tiles, that of the fewest multiplications last.

@@ -228,20 +228,39 @@ class WinogradExecution final : public BlockExecution {
     }
   }
 
+  // The weights of a pair of vectors of maps in a plane.
+  NextRead panel_of(int64_t vector, int64_t plane) const {
+    const int64_t lanes = loops().lanes, floats = std::min(kPair, out_ - vector) * lanes;
+    const int64_t all = form_.plane_start(form_.planes());
+    const int at = static_cast<int>(plane);
+    return {weights_ + vector * lanes * all + form_.plane_start(at) * floats,
+            form_.depth(at) * floats};
+  }
+
+  // What is multiplied after a panel, of those vectors or of the ones behind them.
+  NextRead panel_after(int64_t vector, int64_t vectors, int64_t plane, int64_t pair) const {
+    if (pair + kPair < vectors) return panel_of(vector + pair + kPair, plane);
+    if (plane + 1 < planes_) return panel_of(vector, plane + 1);
+    return panel_of(vector + vectors < out_ ? vector + vectors : 0, 0);
+  }
+
+  // Meanwhile the next panel comes nearer, a part of it with each group of tiles: weights are far
+  // away where they are many, and memory is at its best when it is asked evenly.
   void multiply(int64_t vector, int64_t vectors, int64_t count, const float* planes,
                 float* products) const {
     const int64_t lanes = loops().lanes, groups = groups_of(count);
-    const int64_t all = form_.plane_start(static_cast<int>(planes_));
     for (int64_t plane = 0; plane < planes_; ++plane)
       for (int64_t pair = 0; pair < vectors; pair += kPair) {
-        const int64_t width = std::min(kPair, out_ - vector - pair);
-        const float* weights = weights_ + (vector + pair) * lanes * all
-                               + form_.plane_start(static_cast<int>(plane)) * width * lanes;
+        const NextRead panel = panel_of(vector + pair, plane);
+        const NextRead next =
+            is_near_ ? NextRead{panel.first, 0} : panel_after(vector, vectors, plane, pair);
         for (int64_t group = 0; group < groups; ++group) {
           const int64_t begin = count * group / groups, end = count * (group + 1) / groups;
-          loops().product(planes + plane * in_step_ + begin * depth_, weights,
-                          form_.depth(static_cast<int>(plane)), is_near_,
-                          static_cast<int>(end - begin), static_cast<int>(width),
+          const int64_t from = next.count * group / groups, to = next.count * (group + 1) / groups;
+          loops().product(planes + plane * in_step_ + begin * depth_, panel.first,
+                          form_.depth(static_cast<int>(plane)), {next.first + from, to - from},
+                          static_cast<int>(end - begin),
+                          static_cast<int>(std::min(kPair, out_ - vector - pair)),
                           products + plane * out_step_ + (pair * split_.block + begin) * lanes,
                           split_.block * lanes);
         }

@@ -27,10 +27,12 @@ double cycles_of(const WinogradForm& form, const WinogradSplit& split, int64_t t
     moved +=
         static_cast<double>(data * units(vectors, split.kept_vectors) + 2 * products * vectors);
   const double multiplied = weights * static_cast<double>(split.block) / kProductsPerCycle;
-  const auto tasks = static_cast<double>(units(split.blocks * split.slices, threads));
-  return std::max(
-      tasks * (std::max(multiplied, weights / kFloatsPerCycle) + moved / kFloatsPerCycle),
-      weights / kColdFloatsPerCycle);
+  // A thread takes tasks one after another; those of the first block of maps bring the weights.
+  const int64_t tasks = units(split.blocks * split.slices, threads);
+  const auto cold = static_cast<double>(units(tasks, std::max<int64_t>(split.blocks, 1)));
+  return cold * std::max(multiplied, weights / kColdFloatsPerCycle)
+         + (static_cast<double>(tasks) - cold) * std::max(multiplied, weights / kFloatsPerCycle)
+         + static_cast<double>(tasks) * moved / kFloatsPerCycle;
 }
 
 }  // namespace
@@ -42,7 +44,8 @@ WinogradSplit split_winograd(const WinogradForm& form, int64_t tiles, int64_t th
   WinogradSplit best;
   best.per_group = simd_kernels().winograd.most_sums / std::min(vectors, kPair);
   best.cycles = std::numeric_limits<double>::infinity();
-  for (int64_t groups = 1; groups == 1 || (groups - 1) * best.per_group < tiles; groups *= 2)
+  // Up to one block of all tiles.
+  for (int64_t groups = 1; groups == 1 || groups / 2 * best.per_group < tiles; groups *= 2)
     for (int64_t slices = 1; slices <= std::min(threads, units(vectors, kPair)); ++slices)
       for (int64_t kept = kPair; kept == kPair || kept < 2 * vectors; kept *= 2) {
         WinogradSplit split = best;

@@ -33,10 +33,14 @@ TEST(WinogradSplitTest, CoversTilesAndMaps) {
       }
 }
 
+// Weights that come from memory are read once: by one thread, for all tiles, although the registers
+// hold fewer at a time.
 TEST(WinogradSplitTest, ThreadsDivideTheMapsOfFewTiles) {
-  const WinogradSplit split = split_winograd(form_of(512, 512), 4, 2, kCache);
-  EXPECT_EQ(split.blocks, 1);
-  EXPECT_EQ(split.slices, 2);
+  for (const int64_t tiles : {4, 16}) {
+    const WinogradSplit split = split_winograd(form_of(512, 512), tiles, 2, kCache);
+    EXPECT_EQ(split.blocks, 1);
+    EXPECT_EQ(split.slices, 2);
+  }
 }
 
 TEST(WinogradSplitTest, ThreadsDivideTheTilesOfLargeImages) {

@@ -20,6 +20,12 @@ constexpr int64_t kCorrelateSlack = 128;
 /// Locality of a prefetch that leaves data out of the first-level cache.
 constexpr int kBeyondFirstLevel = 2;
 
+/// What will be read soon: weights, mostly.
+struct NextRead {
+  const float* first;
+  int64_t count;
+};
+
 /// The positive interpolation points of Winograd's convolution in tiles of N x N elements; the
 /// others are the negative ones, 0 and infinity. Those of N = 6 make the error that of a direct
 /// convolution, four times less than the usual 1 and 2 do; that of N = 8 is five times larger.
@@ -34,9 +40,9 @@ struct WinogradKernels {
   int lanes;      // of Layout::kBlocked8 or kBlocked16
   int most_sums;  // tiles times vectors of maps that `product` takes
   /// m[vector * m_step + tile * lanes + i] = sum over k < depth of u[k][vector][i] * v, of which
-  /// `lanes` channels lie together for each tile: v[k / lanes][tile][k % lanes]. `is_near`: most
-  /// of u is in the second-level cache.
-  void (*product)(const float* v, const float* u, int64_t depth, bool is_near, int tiles,
+  /// `lanes` channels lie together for each tile: v[k / lanes][tile][k % lanes]. What is multiplied
+  /// next comes to the second-level cache meanwhile.
+  void (*product)(const float* v, const float* u, int64_t depth, const NextRead& next, int tiles,
                   int vectors, float* m, int64_t m_step);
   /// out[i * lanes + lane] = rows[lane][i] of i < n, which is a multiple of lanes.
   void (*interleave)(const float* const* rows, int64_t n, float* out);
@@ -82,12 +88,6 @@ struct DirectForm {
   float least, most;  // of a result
   /// What is added to the results from `result` on; null for nothing.
   const float *addend = nullptr, *result = nullptr;
-};
-
-/// What will be read soon: weights, mostly.
-struct NextRead {
-  const float* first;
-  int64_t count;
 };
 
 /// Neighbouring results: windows of one or two rows.

@@ -172,21 +172,25 @@ void winograd_interleave(const float* const* rows, int64_t n, float* out) {
   }
 }
 
-/// Weights are fetched that many floats ahead: 2 KiB, or 16 KiB from beyond the second-level cache,
-/// which takes longer.
-constexpr int64_t kNearAhead = 512, kFarAhead = 4096;
+/// Weights come to the first-level cache that many floats ahead.
+constexpr int64_t kWinogradAhead = 512;
 
 // T tiles by V vectors of maps, in registers.
 template <int T, int V>
-void winograd_product(const float* v, const float* u, int64_t depth, int64_t ahead, float* m,
+void winograd_product(const float* v, const float* u, int64_t depth, const NextRead& next, float* m,
                       int64_t m_step) {
+  constexpr int kLines = (V + kLineVectors - 1) / kLineVectors;  // two short vectors share one
+  const float* soon = next.first;
+  const int64_t step = depth > 0 ? next.count / (depth * kLines) : 0;
   BlockLanes sum[V][T] = {};
   for (int64_t c = 0; c < depth; c += kBlockLanes, v += T * kBlockLanes)
     for (int lane = 0; lane < kBlockLanes; ++lane, u += V * kBlockLanes) {
       BlockLanes w[V];
-    // Two short vectors share a cache line.
 #pragma GCC unroll 2
-      for (int i = 0; i < V; i += kLineVectors) __builtin_prefetch(u + ahead + i * kBlockLanes);
+      for (int i = 0; i < kLines; ++i, soon += step) {
+        __builtin_prefetch(u + kWinogradAhead + i * kLineVectors * kBlockLanes);
+        __builtin_prefetch(soon, 0, kBeyondFirstLevel);
+      }
 #pragma GCC unroll 2
       for (int i = 0; i < V; ++i) w[i] = load_lanes(u + i * kBlockLanes);
 #pragma GCC unroll 32
@@ -202,22 +206,16 @@ void winograd_product(const float* v, const float* u, int64_t depth, int64_t ahe
     for (int t = 0; t < T; ++t) store_lanes(m + i * m_step + t * kBlockLanes, sum[i][t]);
 }
 
-using WinogradProduct = void (*)(const float*, const float*, int64_t, int64_t, float*, int64_t);
-template <int V, int... T>
-void multiply_tiles(std::integer_sequence<int, T...>, int tiles, const float* v, const float* u,
-                    int64_t depth, int64_t ahead, float* m, int64_t m_step) {
-  static constexpr WinogradProduct products[] = {winograd_product<T + 1, V>...};
-  products[tiles - 1](v, u, depth, ahead, m, m_step);
+template <int V, int... T> auto winograd_product_of(std::integer_sequence<int, T...>, int tiles) {
+  static constexpr decltype(&winograd_product<1, V>) products[] = {winograd_product<T + 1, V>...};
+  return products[tiles - 1];
 }
-void multiply_winograd(const float* v, const float* u, int64_t depth, bool is_near, int tiles,
-                       int vectors, float* m, int64_t m_step) {
-  const int64_t ahead = is_near ? kNearAhead : kFarAhead;
-  if (vectors == 2)
-    multiply_tiles<2>(std::make_integer_sequence<int, kMostSums / 2>(), tiles, v, u, depth, ahead,
-                      m, m_step);
-  else
-    multiply_tiles<1>(std::make_integer_sequence<int, kMostSums>(), tiles, v, u, depth, ahead, m,
-                      m_step);
+void multiply_winograd(const float* v, const float* u, int64_t depth, const NextRead& next,
+                       int tiles, int vectors, float* m, int64_t m_step) {
+  const auto product =
+      vectors == 2 ? winograd_product_of<2>(std::make_integer_sequence<int, kMostSums / 2>(), tiles)
+                   : winograd_product_of<1>(std::make_integer_sequence<int, kMostSums>(), tiles);
+  product(v, u, depth, next, m, m_step);
 }
 
 template <int N, int Window>
