@@ -184,7 +184,8 @@ def main():
     (FOLDER / "results/README.md").write_text(
         f"""# Results
 
-Written by `python bench/table.py`. On CPUs: batch 1, fp32, 2 threads, otherwise idle.
+Written by `python bench/table.py`. On CPUs: 2 threads, and batch 1 and fp32 where a row does not say otherwise;
+[bench](../README.md) says how quiet each machine was.
 
 {sections}
 # On an NVIDIA H200

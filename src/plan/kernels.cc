@@ -131,15 +131,29 @@ void check_borders(const Plan& plan, const PlanStep& step) {
     }
 }
 
+std::string what_to_do(const Plan& plan, const Target& target) {
+  return fmt::format(
+      "The plan was built for \"{}\", and here is \"{}\": build it again here, or as a portable "
+      "plan (tenon build --portable, tenon::set_portable)",
+      plan.fingerprint, target.fingerprint());
+}
+
 // Some kernels want blocks of channels as long as the vectors of the processor.
 void check_layout(const Plan& plan, const Target& target, const PlanStep& step,
                   std::string_view tensor, Layout stated, Layout wanted) {
-  require(stated == wanted,
-          "{} is {}; kernel '{}' wants {} here. The plan was built for \"{}\", and here is \"{}\": "
-          "build it again here, or as a portable plan (tenon build --portable, "
-          "tenon::set_portable)",
-          tensor, name_of(stated), step.kernel, name_of(wanted), plan.fingerprint,
-          target.fingerprint());
+  require(stated == wanted, "{} is {}; kernel '{}' wants {} here. {}", tensor, name_of(stated),
+          step.kernel, name_of(wanted), what_to_do(plan, target));
+}
+
+// A kernel does not know that another processor packed its weights.
+std::unique_ptr<Kernel> kernel_of(const Plan& plan, const Target& target, const PlanStep& step,
+                                  const KernelRequest& request) {
+  try {
+    return load_kernel(target, step.kernel, request);
+  } catch (const Error& e) {
+    if (target.is_this_machine(plan.fingerprint)) throw;
+    fail(e.code(), "{}. {}", e.what(), what_to_do(plan, target));
+  }
 }
 
 }  // namespace
@@ -177,8 +191,8 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
       const auto inputs = specs_of(plan, step.inputs, shapes);
       const auto outputs = specs_of(plan, step.outputs, shapes);
       const std::vector<const Tensor*> constants(inputs.size(), nullptr);
-      loaded.kernel = load_kernel(target, step.kernel,
-                                  {*loaded.op, inputs, outputs, constants, &stored, plan.tf32});
+      loaded.kernel = kernel_of(plan, target, step,
+                                {*loaded.op, inputs, outputs, constants, &stored, plan.tf32});
       require(loaded.kernel->input_layouts.size() == inputs.size()
                   && loaded.kernel->output_layouts.size() == outputs.size()
                   && loaded.kernel->input_is_packed.size() == inputs.size(),

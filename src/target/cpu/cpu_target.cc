@@ -223,7 +223,7 @@ class CpuTarget final : public Target {
 #endif
   }
 
-  // Kernels pack their weights anew where this machine wants another form.
+  // Kernels that cannot take weights as another machine packed them say so when they are loaded.
   bool loads(std::string_view) const override { return true; }
 
   std::span<const Candidate> candidates(const Op& op) const override {

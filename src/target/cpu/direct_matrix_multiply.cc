@@ -138,6 +138,10 @@ Offer offer_direct_matrix_multiply(const KernelRequest& request) {
   DirectWeights weights;
   if (request.stored != nullptr) {
     weights = stored_weights(*request.stored);
+    const Shape& shape = weights.weights.shape();
+    const int64_t lanes = direct_loops().lanes;
+    require(shape.rank() == 2 && shape[1] == lanes,
+            "stored weights of shape {} are not packed for vectors of {} floats", shape, lanes);
   } else {
     Product product;
     try {

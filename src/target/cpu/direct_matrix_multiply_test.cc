@@ -2,6 +2,7 @@
 
 #include "ops/matrix_multiply.h"
 #include "target/cpu/convolution/convolution_testing.h"
+#include "target/cpu/simd/kernels.h"
 
 namespace tenon::cpu {
 namespace {
@@ -117,7 +118,13 @@ TEST(DirectMatrixMultiplyTest, DamagedPlansAreRefused) {
               HasSubstr("expected weights and bias"));
   EXPECT_THAT(
       error_of_stored(test, [](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
-      HasSubstr("do not fit 24 terms and 48 columns"));
+      HasSubstr("are not packed for vectors of"));
+  EXPECT_THAT(error_of_stored(test,
+                              [](StoredKernel& s) {
+                                const int64_t lanes = simd_kernels().direct.lanes;
+                                s.packed[0] = Tensor(DataType::kFLOAT, {7, lanes});
+                              }),
+              HasSubstr("do not fit 24 terms and 48 columns"));
   const TensorSpec inputs[] = {{DataType::kFLOAT, Layout::kLinear, {8, 23}},
                                {DataType::kFLOAT, Layout::kLinear, {24, 48}},
                                {DataType::kFLOAT, Layout::kLinear, {48}}};

@@ -2,6 +2,7 @@
 // the rows.
 #include "ops/integer_matrix_multiply.h"
 
+#include "base/error.h"
 #include "target/cpu/convolution/integer_execution.h"
 #include "target/cpu/kernels.h"
 
@@ -37,7 +38,10 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
                                      std::span<const TensorSpec> outputs) const override {
     std::vector<TensorSpec> specs(inputs.begin(), inputs.end());
     specs[In::kData] = as_pixels(inputs[In::kData]);
-    return convolve_integers(convolution_, weights_, std::nullopt, specs, as_pixels(outputs[0]));
+    const TensorSpec result = as_pixels(outputs[0]);
+    require(result.shape.back() == specs[In::kData].shape.back(), "{} rows cannot give {}",
+            specs[In::kData].shape.back(), result.shape.back());
+    return convolve_integers(convolution_, weights_, std::nullopt, specs, result);
   }
 
  private:

@@ -46,6 +46,20 @@ TEST(IntegerMatrixMultiplyKernel, RefusesOthers) {
   EXPECT_EQ(refusal({4, 0}, {0, 2}, true), "there is nothing to sum");
 }
 
+// A damaged plan may give its tensors extents that follow an input.
+TEST(IntegerMatrixMultiplyKernel, ShapesThatDoNotFitTheWeightsAreErrors) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
+  const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT32};
+  Layer layer(IntegerMatrixMultiply(),
+              operands(t, bytes(t.data, {4, 5}), bytes(t.weights, {5, 64}), 64, Zeros::kNone),
+              std::vector<bool>(In::kCount, true));
+  ASSERT_EQ(layer.offer(kCandidate), "");
+  EXPECT_EQ(layer.error_of_shapes({7, 5}, {7, 64}), "");
+  EXPECT_THAT(layer.error_of_shapes({4, 5}, {4, 1}), ::testing::HasSubstr("1 maps"));
+  EXPECT_EQ(layer.error_of_shapes({4, 5}, {3, 64}), "4 rows cannot give 3");
+  EXPECT_THAT(layer.error_of_shapes({4, 50}, {4, 64}), ::testing::HasSubstr("50 channels"));
+}
+
 TEST(IntegerMatrixMultiplyKernel, DamagedPlansAreErrors) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT32};

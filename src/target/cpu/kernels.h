@@ -66,8 +66,8 @@ Offer offer_onednn_integer_matrix_multiply(const KernelRequest& request);
 bool onednn_fuses(const PointwiseProgram& epilogue);
 /// Whether oneDNN multiplies 8-bit integers exactly on this machine.
 bool onednn_multiplies_integers();
-/// Whether our own kernel takes the convolution of integers, with weights of int8 that have no zero
-/// points, and quantises a sum at no extra pass over memory.
+/// Whether our own kernel may take the convolution of integers, and quantise a sum at no extra pass
+/// over memory: two axes, one group. Which weights it takes is for the offer to say.
 bool convolves_integers(const IntegerConvolution& op);
 /// "AVX-512": what oneDNN makes code for on this machine.
 std::string onednn_instruction_set();

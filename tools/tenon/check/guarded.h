@@ -30,6 +30,7 @@ class Guarded {
       : base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), fill_(other.fill_) {}
   Guarded& operator=(Guarded&&) = delete;
   ~Guarded() {
+    if (base_ == nullptr) return;  // moved from
     open_zones();
     cudaFree(base_);
   }

@@ -48,11 +48,11 @@ std::variant<ConstantWindows, std::string> ConstantWindows::take(const KernelReq
 Tensor ConstantWindows::sums() const {
   Tensor sums(DataType::kINT32, {2, shape[0]});
   for (int64_t m = 0; m < shape[0]; ++m) {
-    int32_t sum = 0;
+    uint32_t sum = 0;  // of many terms it wraps, as in the loops
     for (int64_t c = 0; c < shape[1]; ++c)
       for (int64_t y = 0; y < shape[2]; ++y)
-        for (int64_t x = 0; x < shape[3]; ++x) sum += weight(m, c, y, x);
-    sums.mutable_data<int32_t>()[m] = sum;
+        for (int64_t x = 0; x < shape[3]; ++x) sum += static_cast<uint32_t>(weight(m, c, y, x));
+    sums.mutable_data<int32_t>()[m] = static_cast<int32_t>(sum);
     sums.mutable_data<int32_t>()[shape[0] + m] = 0;
   }
   return sums;

@@ -1,4 +1,8 @@
 // Convolution of 8-bit integers by panels of our own.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "target/cpu/convolution/integer_execution.h"
 #include "target/cpu/kernels.h"
 
@@ -45,6 +49,9 @@ void take_layouts(Kernel& kernel, const IntegerConvolution& op, const IntegerPan
   kernel.output_layouts = {Layout::kChannelsLast};
 }
 
+/// Beyond what a network has; strides between that many elements fit 64 bits.
+constexpr int64_t kMostExtent = int64_t{1} << 31, kMostWeights = int64_t{1} << 40;
+
 std::optional<std::string> why_not(const IntegerConvolution& op, const KernelRequest& request) {
   if (byte_product_kernels() == nullptr) return "the processor has no AVX2";
   // Layers of a plan whose sizes are not known yet come unchecked.
@@ -54,6 +61,12 @@ std::optional<std::string> why_not(const IntegerConvolution& op, const KernelReq
   if (!convolves_integers(op) || data.rank() != 4)
     return "only two axes and one group are supported";
   if (data[1] < 1) return "there is nothing to sum";
+  const Shape windows{op.output_maps, data[1], op.kernel[0], op.kernel[1]};
+  if (std::any_of(windows.begin(), windows.end(),
+                  [](int64_t extent) { return extent < 1 || extent > kMostExtent; })
+      || windows.volume() > kMostWeights)
+    return fmt::format("{} maps of {} channels and windows of {}x{} are not supported", windows[0],
+                       windows[1], windows[2], windows[3]);
   return std::nullopt;
 }
 

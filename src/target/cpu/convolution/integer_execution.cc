@@ -112,6 +112,9 @@ class IntegerExecution final : public BlockExecution {
     require(
         panels_.runs == vertical_.window.kernel && panels_.words == units(run_, kernels_.word()),
         "data of {} channels does not fit the weights", channels_);
+    require(result[0] == images_ && result[1] == maps_,
+            "a result of {} images and {} maps does not fit {} images and weights of {} maps",
+            result[0], result[1], images_, maps_);
     if (is_one_row()) {
       horizontal_.in = horizontal_.out = images_ * vertical_.out * horizontal_.out;
       images_ = vertical_.in = vertical_.out = 1;

@@ -46,7 +46,7 @@ std::optional<std::string> why_not(const IntegerConvolution& op, const KernelReq
 void take_layouts(Kernel& kernel, const IntegerConvolution& op, const IntegerPanels& weights,
                   const KernelRequest& request);
 
-/// Both outlive the execution. Data, addend and result lie channels last.
+/// The operation and the weights outlive the execution. Data, addend and result lie channels last.
 std::unique_ptr<Execution> convolve_integers(const IntegerConvolution& op,
                                              const IntegerPanels& weights,
                                              const std::optional<ByteSum>& sum,

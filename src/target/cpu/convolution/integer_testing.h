@@ -101,6 +101,20 @@ class Layer {
     return out.numbers();
   }
 
+  /// What the kernel says when data and result have other shapes than those it was offered.
+  std::string error_of_shapes(const Shape& data, const Shape& result) const {
+    std::vector<TensorSpec> specs = specs_;
+    for (size_t i = 0; i < specs.size(); ++i) specs[i].layout = kernel_->input_layouts[i];
+    specs[In::kData].shape = data;
+    const TensorSpec output{output_.type, kernel_->output_layouts[0], result, true};
+    try {
+      kernel_->prepare(specs, {&output, 1});
+      return "";
+    } catch (const Error& e) {
+      return e.what();
+    }
+  }
+
   std::vector<double> run() const {
     std::vector<TensorSpec> specs = specs_;
     for (size_t i = 0; i < specs.size(); ++i) specs[i].layout = kernel_->input_layouts[i];
@@ -116,7 +130,9 @@ class Layer {
     }
     Tensor out(output_.type, output_.shape);
     void* address = out.mutable_data<void>();
-    const auto scratch = allocate_aligned(execution->scratch_bytes());
+    // As an engine, which gives no memory where none is wanted.
+    const size_t bytes = execution->scratch_bytes();
+    const auto scratch = bytes > 0 ? allocate_aligned(bytes) : nullptr;
     for (int i = 0; i < 2; ++i) execution->run({addresses, {&address, 1}, scratch.get()});
     return moved(out, output.layout, false).numbers();
   }

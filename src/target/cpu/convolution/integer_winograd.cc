@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/error.h"
 #include "target/cpu/blocks.h"
 #include "target/cpu/convolution/integer_execution.h"
 #include "target/cpu/kernels.h"
@@ -93,6 +94,12 @@ class IntegerWinogradExecution final : public BlockExecution {
                    resolved(windows[1], data[3], result[3], op.padding_mode).pre};
     images_ = data[0];
     channels_ = data[1];
+    require(channels_ % kWinogradChannels == 0
+                && weights.panels.shape()[2] == units(channels_, kernels_.word()),
+            "data of {} channels does not fit the weights", channels_);
+    require(result[0] == images_ && result[1] == maps_,
+            "a result of {} images and {} maps does not fit {} images and weights of {} maps",
+            result[0], result[1], images_, maps_);
     const int64_t across = units(horizontal_.out, form.tile);
     for (int64_t y = 0; y < vertical_.out; y += form.tile)
       for (int64_t tile = 0; tile < across; ++tile) {
@@ -144,7 +151,8 @@ class IntegerWinogradExecution final : public BlockExecution {
 
   void split() {
     const int64_t all = tiles(), threads = thread_count();
-    if (images_ * all == 0) return set_tasks(0, 0, 0);
+    const int64_t pixel = units(channels_, static_cast<int64_t>(sizeof(float)));
+    if (images_ * all == 0) return set_tasks(0, 0, 0, pixel);
     const int64_t bytes = planes_of(form_)
                           * (channels_ * static_cast<int64_t>(sizeof(int16_t))
                              + kernels_.panel_maps * static_cast<int64_t>(sizeof(int32_t)));
@@ -158,8 +166,7 @@ class IntegerWinogradExecution final : public BlockExecution {
     const double products = static_cast<double>(images_ * all * planes_of(form_) * channels_)
                             * static_cast<double>(maps_);
     set_tasks(images_ * blocks_ * parts_, products / static_cast<double>(kernels_.word()),
-              units(units(all, blocks_) * bytes, static_cast<int64_t>(sizeof(float))),
-              units(channels_, static_cast<int64_t>(sizeof(float))));
+              units(units(all, blocks_) * bytes, static_cast<int64_t>(sizeof(float))), pixel);
   }
 
   void transform(int64_t image, int64_t tile, int16_t* to, int64_t plane) const {

@@ -183,6 +183,25 @@ TEST(IntegerWinogradKernelTest, RefusesOthers) {
   EXPECT_EQ(refusal(20, {3, 3}, 1, 1), "only multiples of 16 channels are supported");
 }
 
+// A damaged plan may give its tensors extents that follow an input.
+TEST(IntegerWinogradKernelTest, ShapesThatDoNotFitTheWeightsAreErrors) {
+  if (!is_there()) GTEST_SKIP() << "no AVX2, or a processor that has no use for it";
+  const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT8};
+  const Case c{{2, 32, 9, 9}, 20, {1, 1}, {1, 1}};
+  Layer layer(op_of(c, t.to),
+              operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), 20, Zeros::kNone),
+              std::vector<bool>(In::kCount, true));
+  ASSERT_EQ(layer.offer(kCandidate), "");
+  EXPECT_EQ(layer.error_of_shapes({3, 32, 5, 5}, {3, 20, 5, 5}), "");
+  EXPECT_THAT(layer.error_of_shapes({2, 17, 9, 9}, {2, 20, 9, 9}),
+              ::testing::HasSubstr("17 channels"));
+  EXPECT_THAT(layer.error_of_shapes({2, 64, 9, 9}, {2, 20, 9, 9}),
+              ::testing::HasSubstr("64 channels"));
+  EXPECT_THAT(layer.error_of_shapes({2, 32, 9, 9}, {2, 1, 9, 9}), ::testing::HasSubstr("1 maps"));
+  EXPECT_THAT(layer.error_of_shapes({2, 32, 9, 9}, {1, 20, 9, 9}),
+              ::testing::HasSubstr("1 images"));
+}
+
 TEST(IntegerWinogradKernelTest, DamagedPlansAreErrors) {
   if (!is_there()) GTEST_SKIP() << "no AVX2, or a processor that has no use for it";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT8};

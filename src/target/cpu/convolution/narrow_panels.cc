@@ -93,8 +93,9 @@ class Packing {
         if (std::abs(pair[0] + pair[1]) > kMostOfSign && (pair[0] < 0) == (pair[1] < 0)) {
           const size_t other = pair[1] == -kMostOfSign ? 0 : 1;  // 128 is no int8
           can_ &= pair[other] != -kMostOfSign;
-          auto& constant = made_.sums.mutable_data<int32_t>()[from_.shape[0] + map];
-          constant += kMostByte * pair[other];
+          // Sums of many terms wrap, as those of the loops do.
+          auto& constant = made_.sums.mutable_data<uint32_t>()[from_.shape[0] + map];
+          constant += static_cast<uint32_t>(kMostByte * pair[other]);
           pair[other] = -pair[other];
           made.masks[at + other] = -1;
           made.group |= int64_t{1} << (m / (kernels_.panel_maps / 2));

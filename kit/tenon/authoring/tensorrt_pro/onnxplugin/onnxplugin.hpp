@@ -53,6 +53,7 @@ inline DataType type_of(nvinfer1::DataType type) {
 
 class TRTPlugin : public nvinfer1::IPluginV2DynamicExt {
  public:
+  using nvinfer1::IPluginV2DynamicExt::enqueue;
   /// @return 0 when all is well. Memory is device memory; `workspace` is as large as the
   /// configuration's workspace_size_.
   virtual int enqueue(const std::vector<GTensor>& inputs, std::vector<GTensor>& outputs,
