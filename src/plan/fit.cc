@@ -2,6 +2,7 @@
 
 #include "network/clone.h"
 #include "plan/compile.h"
+#include "plan/kernels.h"
 
 namespace tenon {
 namespace {
@@ -61,10 +62,7 @@ Plan fit(Plan plan, const Target& target, const Log& log) {
   }
   const bool same_target = plan.target == target.name();
   if (!same_target || !target.loads(plan.instruction_set))
-    fail(ErrorCode::kFAILED_INITIALIZATION,
-         "the plan was built for \"{}\", and here is \"{}\": build it again here, or as a "
-         "portable plan (tenon build --portable, tenon::set_portable)",
-         plan.fingerprint, here);
+    fail(ErrorCode::kFAILED_INITIALIZATION, "the plan was {}", built_elsewhere(plan, target));
   if (!target.device().is_host() && plan.fingerprint != here)
     log.warning(
         "the plan's kernels were timed on \"{}\", and here is \"{}\": others may be "

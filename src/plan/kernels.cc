@@ -117,6 +117,13 @@ void check_step(const Plan& plan, const PlanStep& step, const Op& op, const Plan
   }
 }
 
+std::string built_elsewhere(const Plan& plan, const Target& target) {
+  return fmt::format(
+      "built for \"{}\", and here is \"{}\": build it again here, or as a portable plan (tenon "
+      "build --portable, tenon::set_portable)",
+      plan.fingerprint, target.fingerprint());
+}
+
 namespace {
 
 // Bodies read and write plain memory.
@@ -131,18 +138,12 @@ void check_borders(const Plan& plan, const PlanStep& step) {
     }
 }
 
-std::string what_to_do(const Plan& plan, const Target& target) {
-  return fmt::format(
-      "The plan was built for \"{}\", and here is \"{}\": build it again here, or as a portable "
-      "plan (tenon build --portable, tenon::set_portable)",
-      plan.fingerprint, target.fingerprint());
-}
-
 // Some kernels want blocks of channels as long as the vectors of the processor.
 void check_layout(const Plan& plan, const Target& target, const PlanStep& step,
                   std::string_view tensor, Layout stated, Layout wanted) {
-  require(stated == wanted, "{} is {}; kernel '{}' wants {} here. {}", tensor, name_of(stated),
-          step.kernel, name_of(wanted), what_to_do(plan, target));
+  if (stated == wanted) return;
+  fail(ErrorCode::kINVALID_ARGUMENT, "{} is {}; kernel '{}' wants {} here. The plan was {}", tensor,
+       name_of(stated), step.kernel, name_of(wanted), built_elsewhere(plan, target));
 }
 
 // A kernel does not know that another processor packed its weights.
@@ -152,7 +153,7 @@ std::unique_ptr<Kernel> kernel_of(const Plan& plan, const Target& target, const 
     return load_kernel(target, step.kernel, request);
   } catch (const Error& e) {
     if (target.is_this_machine(plan.fingerprint)) throw;
-    fail(e.code(), "{}. {}", e.what(), what_to_do(plan, target));
+    fail(e.code(), "{}. The plan was {}", e.what(), built_elsewhere(plan, target));
   }
 }
 

@@ -54,10 +54,13 @@ TEST(IntegerMatrixMultiplyKernel, ShapesThatDoNotFitTheWeightsAreErrors) {
               operands(t, bytes(t.data, {4, 5}), bytes(t.weights, {5, 64}), 64, Zeros::kNone),
               std::vector<bool>(In::kCount, true));
   ASSERT_EQ(layer.offer(kCandidate), "");
-  EXPECT_EQ(layer.error_of_shapes({7, 5}, {7, 64}), "");
-  EXPECT_THAT(layer.error_of_shapes({4, 5}, {4, 1}), ::testing::HasSubstr("1 maps"));
-  EXPECT_EQ(layer.error_of_shapes({4, 5}, {3, 64}), "4 rows cannot give 3");
-  EXPECT_THAT(layer.error_of_shapes({4, 50}, {4, 64}), ::testing::HasSubstr("50 channels"));
+  const auto error_for = [&](const Shape& data, const Shape& result) {
+    return error_of([&] { layer.prepare(data, result); });
+  };
+  EXPECT_EQ(error_for({7, 5}, {7, 64}), "");
+  EXPECT_THAT(error_for({4, 5}, {4, 1}), ::testing::HasSubstr("1 maps"));
+  EXPECT_EQ(error_for({4, 5}, {3, 64}), "4 rows cannot give 3");
+  EXPECT_THAT(error_for({4, 50}, {4, 64}), ::testing::HasSubstr("50 channels"));
 }
 
 TEST(IntegerMatrixMultiplyKernel, DamagedPlansAreErrors) {

@@ -112,9 +112,7 @@ class IntegerExecution final : public BlockExecution {
     require(
         panels_.runs == vertical_.window.kernel && panels_.words == units(run_, kernels_.word()),
         "data of {} channels does not fit the weights", channels_);
-    require(result[0] == images_ && result[1] == maps_,
-            "a result of {} images and {} maps does not fit {} images and weights of {} maps",
-            result[0], result[1], images_, maps_);
+    check_result(result, images_, maps_);
     if (is_one_row()) {
       horizontal_.in = horizontal_.out = images_ * vertical_.out * horizontal_.out;
       images_ = vertical_.in = vertical_.out = 1;
@@ -285,6 +283,12 @@ std::optional<IntegerPanels> stored_panels(const KernelRequest& request, const S
           "stored weights do not fit {} maps of {} channels and windows of {}x{}", windows[0],
           windows[1], windows[2], windows[3]);
   return IntegerPanels{byte_product_kernels(), packed[0], packed[1], {}};
+}
+
+void check_result(const Shape& result, int64_t images, int64_t maps) {
+  require(result[0] == images && result[1] == maps,
+          "a result of {} images and {} maps does not fit {} images and weights of {} maps",
+          result[0], result[1], images, maps);
 }
 
 std::unique_ptr<Execution> convolve_integers(const IntegerConvolution& op,

@@ -46,6 +46,10 @@ std::optional<std::string> why_not(const IntegerConvolution& op, const KernelReq
 void take_layouts(Kernel& kernel, const IntegerConvolution& op, const IntegerPanels& weights,
                   const KernelRequest& request);
 
+/// Throws where a result does not have the images of the data and the maps of the weights: a
+/// damaged plan's extents may follow an input.
+void check_result(const Shape& result, int64_t images, int64_t maps);
+
 /// The operation and the weights outlive the execution. Data, addend and result lie channels last.
 std::unique_ptr<Execution> convolve_integers(const IntegerConvolution& op,
                                              const IntegerPanels& weights,

@@ -101,30 +101,21 @@ class Layer {
     return out.numbers();
   }
 
-  /// What the kernel says when data and result have other shapes than those it was offered.
-  std::string error_of_shapes(const Shape& data, const Shape& result) const {
+  /// For data and a result of other shapes than were offered, perhaps.
+  std::unique_ptr<Execution> prepare(const Shape& data, const Shape& result) const {
     std::vector<TensorSpec> specs = specs_;
     for (size_t i = 0; i < specs.size(); ++i) specs[i].layout = kernel_->input_layouts[i];
     specs[In::kData].shape = data;
     const TensorSpec output{output_.type, kernel_->output_layouts[0], result, true};
-    try {
-      kernel_->prepare(specs, {&output, 1});
-      return "";
-    } catch (const Error& e) {
-      return e.what();
-    }
+    return kernel_->prepare(specs, {&output, 1});
   }
 
   std::vector<double> run() const {
-    std::vector<TensorSpec> specs = specs_;
-    for (size_t i = 0; i < specs.size(); ++i) specs[i].layout = kernel_->input_layouts[i];
-    TensorSpec output = output_;
-    output.layout = kernel_->output_layouts[0];
-    const auto execution = kernel_->prepare(specs, {&output, 1});
+    const auto execution = prepare(specs_[In::kData].shape, output_.shape);
     std::vector<Tensor> laid(inputs_.size());
     std::vector<const void*> addresses;
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (inputs_[i]) laid[i] = moved(*inputs_[i], specs[i].layout, true);
+      if (inputs_[i]) laid[i] = moved(*inputs_[i], kernel_->input_layouts[i], true);
       const bool given = inputs_[i] && !kernel_->input_is_packed[i];
       addresses.push_back(given ? laid[i].data() : nullptr);
     }
@@ -134,7 +125,7 @@ class Layer {
     const size_t bytes = execution->scratch_bytes();
     const auto scratch = bytes > 0 ? allocate_aligned(bytes) : nullptr;
     for (int i = 0; i < 2; ++i) execution->run({addresses, {&address, 1}, scratch.get()});
-    return moved(out, output.layout, false).numbers();
+    return moved(out, kernel_->output_layouts[0], false).numbers();
   }
 
  private:

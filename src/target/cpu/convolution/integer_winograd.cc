@@ -97,9 +97,7 @@ class IntegerWinogradExecution final : public BlockExecution {
     require(channels_ % kWinogradChannels == 0
                 && weights.panels.shape()[2] == units(channels_, kernels_.word()),
             "data of {} channels does not fit the weights", channels_);
-    require(result[0] == images_ && result[1] == maps_,
-            "a result of {} images and {} maps does not fit {} images and weights of {} maps",
-            result[0], result[1], images_, maps_);
+    check_result(result, images_, maps_);
     const int64_t across = units(horizontal_.out, form.tile);
     for (int64_t y = 0; y < vertical_.out; y += form.tile)
       for (int64_t tile = 0; tile < across; ++tile) {

@@ -192,14 +192,14 @@ TEST(IntegerWinogradKernelTest, ShapesThatDoNotFitTheWeightsAreErrors) {
               operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), 20, Zeros::kNone),
               std::vector<bool>(In::kCount, true));
   ASSERT_EQ(layer.offer(kCandidate), "");
-  EXPECT_EQ(layer.error_of_shapes({3, 32, 5, 5}, {3, 20, 5, 5}), "");
-  EXPECT_THAT(layer.error_of_shapes({2, 17, 9, 9}, {2, 20, 9, 9}),
-              ::testing::HasSubstr("17 channels"));
-  EXPECT_THAT(layer.error_of_shapes({2, 64, 9, 9}, {2, 20, 9, 9}),
-              ::testing::HasSubstr("64 channels"));
-  EXPECT_THAT(layer.error_of_shapes({2, 32, 9, 9}, {2, 1, 9, 9}), ::testing::HasSubstr("1 maps"));
-  EXPECT_THAT(layer.error_of_shapes({2, 32, 9, 9}, {1, 20, 9, 9}),
-              ::testing::HasSubstr("1 images"));
+  const auto error_for = [&](const Shape& data, const Shape& result) {
+    return error_of([&] { layer.prepare(data, result); });
+  };
+  EXPECT_EQ(error_for({3, 32, 5, 5}, {3, 20, 5, 5}), "");
+  EXPECT_THAT(error_for({2, 17, 9, 9}, {2, 20, 9, 9}), ::testing::HasSubstr("17 channels"));
+  EXPECT_THAT(error_for({2, 64, 9, 9}, {2, 20, 9, 9}), ::testing::HasSubstr("64 channels"));
+  EXPECT_THAT(error_for({2, 32, 9, 9}, {2, 1, 9, 9}), ::testing::HasSubstr("1 maps"));
+  EXPECT_THAT(error_for({2, 32, 9, 9}, {1, 20, 9, 9}), ::testing::HasSubstr("1 images"));
 }
 
 TEST(IntegerWinogradKernelTest, DamagedPlansAreErrors) {

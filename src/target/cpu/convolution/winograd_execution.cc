@@ -228,9 +228,12 @@ class WinogradExecution final : public BlockExecution {
     }
   }
 
+  // Vectors of the pair that begins with one.
+  int64_t pair_width(int64_t vector) const { return std::min(kPair, out_ - vector); }
+
   // The weights of a pair of vectors of maps in a plane.
   NextRead panel_of(int64_t vector, int64_t plane) const {
-    const int64_t lanes = loops().lanes, floats = std::min(kPair, out_ - vector) * lanes;
+    const int64_t lanes = loops().lanes, floats = pair_width(vector) * lanes;
     const int64_t all = form_.plane_start(form_.planes());
     const int at = static_cast<int>(plane);
     return {weights_ + vector * lanes * all + form_.plane_start(at) * floats,
@@ -255,13 +258,14 @@ class WinogradExecution final : public BlockExecution {
         const NextRead next =
             is_near_ ? NextRead{panel.first, 0} : panel_after(vector, vectors, plane, pair);
         for (int64_t group = 0; group < groups; ++group) {
-          const int64_t begin = count * group / groups, end = count * (group + 1) / groups;
-          const int64_t from = next.count * group / groups, to = next.count * (group + 1) / groups;
-          loops().product(planes + plane * in_step_ + begin * depth_, panel.first,
-                          form_.depth(static_cast<int>(plane)), {next.first + from, to - from},
-                          static_cast<int>(end - begin),
-                          static_cast<int>(std::min(kPair, out_ - vector - pair)),
-                          products + plane * out_step_ + (pair * split_.block + begin) * lanes,
+          const Share some = share_of(count, group, groups);
+          const Share soon = share_of(next.count, group, groups);
+          loops().product(planes + plane * in_step_ + some.first * depth_, panel.first,
+                          form_.depth(static_cast<int>(plane)),
+                          {next.first + soon.first, soon.end - soon.first},
+                          static_cast<int>(some.end - some.first),
+                          static_cast<int>(pair_width(vector + pair)),
+                          products + plane * out_step_ + (pair * split_.block + some.first) * lanes,
                           split_.block * lanes);
         }
       }

@@ -27,7 +27,8 @@ double cycles_of(const WinogradForm& form, const WinogradSplit& split, int64_t t
     moved +=
         static_cast<double>(data * units(vectors, split.kept_vectors) + 2 * products * vectors);
   const double multiplied = weights * static_cast<double>(split.block) / kProductsPerCycle;
-  // A thread takes tasks one after another; those of the first block of maps bring the weights.
+  // A thread takes tasks one after another, block by block of a slice of maps: the first of a slice
+  // brings its weights from memory.
   const int64_t tasks = units(split.blocks * split.slices, threads);
   const auto cold = static_cast<double>(units(tasks, std::max<int64_t>(split.blocks, 1)));
   return cold * std::max(multiplied, weights / kColdFloatsPerCycle)
