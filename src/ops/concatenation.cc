@@ -68,7 +68,8 @@ void Concatenation::reference(const ReferenceCall& call) const {
     const int64_t length = in.shape[along] * inner;
     auto* to = out.as<std::byte>() + position;
     constexpr int64_t kBytesPerTask = 1 << 17;
-    if (length > 0)
+    const bool is_in_place = in.data == to;
+    if (length > 0 && !is_in_place)
       parallel_for(outer, std::max<int64_t>(1, kBytesPerTask / length), [&](int64_t b, int64_t e) {
         for (int64_t i = b; i < e; ++i)
           std::memcpy(to + i * pitch, in.as<std::byte>() + i * length, static_cast<size_t>(length));

@@ -5,6 +5,7 @@
 
 namespace tenon {
 
+/// Kernels leave an input where it is that lies in the output at its place already.
 struct Concatenation final : OpOf<Concatenation, LayerType::kCONCATENATION> {
   static constexpr std::string_view kName = "Concatenation";
   int32_t axis = 0;

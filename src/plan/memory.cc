@@ -107,6 +107,15 @@ class Occupancy {
   std::vector<Ranges> any_;    // of requests that are there during some
 };
 
+// A tensor's storage within that of one that has a place of its own, which may be itself.
+PartPlace outermost(std::span<const PartPlace> places, size_t tensor) {
+  PartPlace place{static_cast<int32_t>(tensor), 0};
+  for (const PartPlace* next = &places[tensor]; next->whole >= 0;
+       next = &places[static_cast<size_t>(next->whole)])
+    place = {next->whole, place.offset + next->offset};
+  return place;
+}
+
 }  // namespace
 
 MemoryPlan plan_memory(std::span<const MemoryRequest> requests) {
@@ -131,14 +140,11 @@ MemoryPlan plan_memory(std::span<const MemoryRequest> requests) {
 }
 
 Lifetimes lifetimes(const Plan& plan, const Streams& streams) {
-  Lifetimes lives{std::vector<Lifetime>(plan.tensors.size()), {}};
+  Lifetimes lives{std::vector<Lifetime>(plan.tensors.size()), {}, parts_of(plan)};
   for (size_t step = 0; step < plan.steps.size(); ++step) {
     const Lifetime now{streams.steps[step].first, streams.steps[step].last};
     const auto touch = [&](int32_t tensor) {
-      if (tensor < 0) return;
-      Lifetime& life = lives.tensors[static_cast<size_t>(plan.root_of(tensor))];
-      life.first_step = std::min(life.first_step, now.first_step);
-      life.last_step = std::max(life.last_step, now.last_step);
+      if (tensor >= 0) lives.tensors[static_cast<size_t>(plan.root_of(tensor))].include(now);
     };
     lives.scratch.push_back(now);
     for (int32_t t : plan.steps[step].inputs) touch(t);
@@ -147,22 +153,52 @@ Lifetimes lifetimes(const Plan& plan, const Streams& streams) {
   return lives;
 }
 
-MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
-                               const Lifetimes& lives, std::span<const Shape> shapes,
-                               std::span<const size_t> scratch_bytes) {
+namespace {
+
+MemoryPlan plan_with(const Plan& plan, const Stages& stages, int32_t stage, const Lifetimes& lives,
+                     std::span<const Shape> shapes, std::span<const size_t> scratch_bytes,
+                     std::span<const PartPlace> places) {
+  std::vector<Lifetime> needed = lives.tensors;
+  for (size_t i = 0; i < places.size(); ++i)
+    needed[static_cast<size_t>(outermost(places, i).whole)].include(lives.tensors[i]);
   std::vector<MemoryRequest> requests;
+  std::vector<size_t> request_of(plan.tensors.size());
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& t = plan.tensors[i];
     if (t.place != PlanTensor::Place::kArena) continue;
-    const auto [first, last] = lives.tensors[i];
-    const bool used = first <= last && stages.makers[i] == stage;
+    const auto [first, last] = needed[i];
+    const bool used = first <= last && stages.makers[i] == stage && places[i].whole < 0;
+    request_of[i] = requests.size();
     requests.push_back(
         {used ? static_cast<int64_t>(storage_bytes(t.type, shapes[i], t.layout)) : 0, first, last});
   }
   for (size_t step = 0; step < scratch_bytes.size(); ++step)
     requests.push_back({stages.steps[step] == stage ? static_cast<int64_t>(scratch_bytes[step]) : 0,
                         lives.scratch[step].first_step, lives.scratch[step].last_step});
-  return plan_memory(requests);
+  MemoryPlan memory = plan_memory(requests);
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i].whole < 0) continue;
+    const PartPlace place = outermost(places, i);
+    memory.offsets[request_of[i]] =
+        memory.offsets[request_of[static_cast<size_t>(place.whole)]] + place.offset;
+  }
+  return memory;
+}
+
+}  // namespace
+
+MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
+                               const Lifetimes& lives, std::span<const Shape> shapes,
+                               std::span<const size_t> scratch_bytes, int64_t given) {
+  const auto with = [&](std::span<const PartPlace> places) {
+    return plan_with(plan, stages, stage, lives, shapes, scratch_bytes, places);
+  };
+  MemoryPlan apart = with(std::vector<PartPlace>(plan.tensors.size()));
+  const auto places = part_places(plan, stages, stage, lives.parts, shapes);
+  if (std::all_of(places.begin(), places.end(), [](const PartPlace& p) { return p.whole < 0; }))
+    return apart;
+  MemoryPlan joined = with(places);
+  return joined.bytes <= std::max(apart.bytes, given) ? joined : apart;
 }
 
 }  // namespace tenon

@@ -1,10 +1,12 @@
 // Where the tensors of a context lie in its device memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "plan/parts.h"
 #include "plan/plan.h"
 #include "plan/stages.h"
 #include "plan/streams.h"
@@ -28,6 +30,11 @@ MemoryPlan plan_memory(std::span<const MemoryRequest> requests);
 
 struct Lifetime {
   int32_t first_step = INT32_MAX, last_step = -1;
+
+  void include(const Lifetime& other) {
+    first_step = std::min(first_step, other.first_step);
+    last_step = std::max(last_step, other.last_step);
+  }
 };
 struct Lifetimes {
   /// First and last step that touch the storage, or run beside one that does; first > last for one
@@ -35,13 +42,17 @@ struct Lifetimes {
   std::vector<Lifetime> tensors;
   /// Of each step's scratch memory.
   std::vector<Lifetime> scratch;
+  /// Tensors that may lie within others, for as long as one of them is needed.
+  std::vector<Part> parts;
 };
 Lifetimes lifetimes(const Plan& plan, const Streams& streams);
 
 /// The memory of a context for one stage: a request for each kArena tensor in order, then one for
-/// each step's scratch; those of other stages are empty. `shapes` has an entry per tensor.
+/// each step's scratch; those of other stages are empty. `shapes` has an entry per tensor. Parts
+/// lie within their wholes unless that takes more memory: more than without, and than the `given`
+/// bytes that are there anyway.
 MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
                                const Lifetimes& lifetimes, std::span<const Shape> shapes,
-                               std::span<const size_t> scratch_bytes);
+                               std::span<const size_t> scratch_bytes, int64_t given);
 
 }  // namespace tenon

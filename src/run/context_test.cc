@@ -67,6 +67,57 @@ void expect_right(Context& context, const Shape& shape) {
   for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(out[i], want[i], 1e-5) << shape.str() << i;
 }
 
+// What is joined lies in one piece for one image, within what that is joined to, and for two it
+// does not.
+TEST(Context, JoinsWhatItMadeInPlace) {
+  using nvinfer1::ElementWiseOperation;
+  Network n;
+  Value& x = n.add_input("image", DataType::kFLOAT, {-1, 4, 2, 8});
+  const auto combine = [&](Value& a, Value& b, ElementWiseOperation operation) -> Value& {
+    auto op = std::make_unique<ElementWise>();
+    op->operation = operation;
+    return *n.add_node(std::move(op), {&a, &b}).outputs[0];
+  };
+  const auto join = [&](Value& a, Value& b) -> Value& {
+    auto op = std::make_unique<Concatenation>();
+    op->axis = 1;
+    return *n.add_node(std::move(op), {&a, &b}).outputs[0];
+  };
+  Value& twice = combine(x, x, ElementWiseOperation::kSUM);
+  Value& square = combine(x, x, ElementWiseOperation::kPROD);
+  Value& cube = combine(square, x, ElementWiseOperation::kPROD);
+  Value& inner = join(twice, square);
+  Value& outer = join(inner, cube);
+  Value& sum = combine(outer, outer, ElementWiseOperation::kSUM);
+  Value& later = combine(square, twice, ElementWiseOperation::kSUB);
+  sum.name = "sum", later.name = "later";
+  n.mark_output(sum), n.mark_output(later);
+  n.infer();
+  BuildOptions options;
+  options.profiles = {testing::profile({1, 4, 2, 8}, {1, 4, 2, 8}, {2, 4, 2, 8})};
+  const auto engine =
+      std::make_shared<const Engine>(build_plan(n, cpu_target(), options), cpu_target(), Log());
+  Context context(engine, true);
+  for (const int64_t images : {1, 2, 1}) {
+    const Shape shape{images, 4, 2, 8};
+    const Tensor image = testing::ramp(shape, 0.25f);
+    std::vector<float> sums(static_cast<size_t>(3 * image.count()), -1), differences(sums);
+    context.set_input_shape(0, shape);
+    context.set_address(0, const_cast<void*>(image.data()));
+    context.set_address(engine->find_binding("sum"), sums.data());
+    context.set_address(engine->find_binding("later"), differences.data());
+    context.execute();
+    for (int64_t i = 0; i < image.count(); ++i) {
+      const float v = image.data<float>()[i];
+      const int64_t channels = i / 64 * 3 * 64 + i % 64;
+      ASSERT_EQ(sums[static_cast<size_t>(channels)], 4 * v);
+      ASSERT_EQ(sums[static_cast<size_t>(channels + 64)], 2 * v * v);
+      ASSERT_EQ(sums[static_cast<size_t>(channels + 128)], 2 * v * v * v);
+      ASSERT_EQ(differences[static_cast<size_t>(i)], v * v - 2 * v);
+    }
+  }
+}
+
 TEST(Context, ComputesWhatTheReferencesDoAtEveryShape) {
   Context context(make_engine(), true);
   for (const Shape& shape : {Shape{2, 4, 8, 8}, Shape{1, 4, 4, 5}, Shape{4, 4, 16, 16},

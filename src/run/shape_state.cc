@@ -163,7 +163,8 @@ void set_memory(const Engine& engine, ShapeState& state, int32_t stage) {
   for (const auto& execution : state.executions)
     scratch.push_back(execution != nullptr ? execution->scratch_bytes() : 0);
   const MemoryPlan memory =
-      plan_context_memory(plan, stages, stage, engine.lifetimes(), state.shapes, scratch);
+      plan_context_memory(plan, stages, stage, engine.lifetimes(), state.shapes, scratch,
+                          stage == 0 ? state.device_memory : 0);
   size_t next = 0;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     if (plan.tensors[i].place != Place::kArena) continue;
@@ -230,10 +231,11 @@ int64_t element_at(const void* data, DataType type, int32_t index) {
 }
 
 std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<int64_t> symbols,
-                                             const ShapeState* previous) {
+                                             int64_t device_memory, const ShapeState* previous) {
   const size_t tensors = engine.plan().tensors.size(), steps = engine.plan().steps.size();
   auto state = std::make_unique<ShapeState>();
   state->symbols = std::move(symbols);
+  state->device_memory = device_memory;
   state->most.assign(state->symbols.size(), Number::kUnknown);
   state->shapes.resize(tensors);
   state->host.resize(tensors);

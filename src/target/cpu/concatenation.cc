@@ -18,7 +18,7 @@ class ConcatenationExecution final : public Execution {
       : all_(pieces_of(axis, inputs, output)) {}
 
   void run(const RunArguments& arguments) override {
-    if (all_.row == 0) return;
+    if (all_.row == 0 || all_.are_in_place(arguments)) return;
     // An input's pieces of some rows, so that what several of them write stays in the first cache.
     constexpr int64_t kBlockBytes = 16384, kGrainBytes = 65536;
     const auto inputs = static_cast<int64_t>(all_.pieces.size());
@@ -31,6 +31,7 @@ class ConcatenationExecution final : public Execution {
         const auto input = static_cast<size_t>(i % inputs);
         const int64_t first = i / inputs * block;
         const auto [bytes, offset] = all_.pieces[input];
+        if (all_.is_in_place(input, arguments)) continue;
         copy_pieces(static_cast<const std::byte*>(arguments.inputs[input]) + first * bytes,
                     output + first * all_.row + offset, std::min(block, all_.rows - first), bytes);
       }

@@ -33,7 +33,7 @@ LaunchExecution prepare_concatenation(const Op& op, std::span<const TensorSpec> 
         };
         for (size_t i = 0; i < all.pieces.size(); ++i) {
           const auto [bytes, offset] = all.pieces[i];
-          if (bytes == 0) continue;
+          if (bytes == 0 || all.is_in_place(i, arguments)) continue;
           joined.source[joined.count] = arguments.inputs[i];
           joined.words[joined.count] = bytes;
           joined.offset[joined.count++] = offset;

@@ -14,6 +14,17 @@ int physical_axis(int axis, int rank, Layout layout) {
 
 }  // namespace
 
+bool ConcatenationPieces::is_in_place(size_t input, const RunArguments& arguments) const {
+  return arguments.inputs[input]
+         == static_cast<const std::byte*>(arguments.outputs[0]) + pieces[input].offset;
+}
+
+bool ConcatenationPieces::are_in_place(const RunArguments& arguments) const {
+  for (size_t i = 0; i < pieces.size(); ++i)
+    if (!is_in_place(i, arguments)) return false;
+  return true;
+}
+
 ConcatenationPieces pieces_of(int axis, std::span<const TensorSpec> inputs,
                               const TensorSpec& output) {
   const Shape extents = cpu::physical_extents(output.shape, output.layout);

@@ -14,6 +14,10 @@ struct ConcatenationPieces {
     int64_t bytes, offset;
   };
   std::vector<Piece> pieces;
+
+  /// Whether an input lies in the output already (plan/parts.h).
+  bool is_in_place(size_t input, const RunArguments& arguments) const;
+  bool are_in_place(const RunArguments& arguments) const;
 };
 
 /// For inputs in the output's layout. Throws when they do not add up to the output.
