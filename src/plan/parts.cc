@@ -14,8 +14,7 @@ constexpr int64_t kAlignment = 64;
 
 // The last step that writes each tensor's storage, and how many do.
 struct Writes {
-  explicit Writes(const Plan& plan)
-      : last(plan.tensors.size(), -1), count(plan.tensors.size(), 0) {
+  explicit Writes(const Plan& plan) : last(plan.tensors.size(), -1), count(plan.tensors.size(), 0) {
     for (size_t step = 0; step < plan.steps.size(); ++step)
       for (int32_t tensor : plan.steps[step].outputs) {
         if (tensor < 0) continue;
@@ -48,8 +47,8 @@ std::vector<Part> parts_of(const Plan& plan) {
           || writes.last[tensor] >= at)
         continue;
       is_part[tensor] = true;
-      parts.push_back({at, static_cast<int32_t>(tensor), static_cast<int32_t>(whole),
-                       static_cast<int32_t>(i)});
+      parts.push_back(
+          {at, static_cast<int32_t>(tensor), static_cast<int32_t>(whole), static_cast<int32_t>(i)});
     }
   }
   return parts;

@@ -156,8 +156,8 @@ TEST(Parts, AreCopiedWhereTheyTakeMoreMemoryThanIsThere) {
   b.step({whole}, b.tensor({1, 32, 4, 4}, Place::kOutput));
   const auto bytes = [&](int64_t given) {
     const MemoryPlan memory = b.memory(given);
-    const int64_t distance = memory.offsets[static_cast<size_t>(y)]
-                             - memory.offsets[static_cast<size_t>(whole)];
+    const int64_t distance =
+        memory.offsets[static_cast<size_t>(y)] - memory.offsets[static_cast<size_t>(whole)];
     return std::pair(memory.bytes, distance == 1024);
   };
   constexpr int64_t kX = 1024, kLarge = 6144, kSmall = 256, kWhole = 2048;

@@ -88,7 +88,7 @@ std::vector<Number> estimated_slots(const Plan& plan, std::span<const int64_t> s
   for (size_t i = 0; i < guessed.size(); ++i) {
     all_known &= symbols[i] != Number::kUnknown;
     if (guessed[i] != Number::kUnknown) continue;
-    guessed[i] = plan.symbols[i].is_element ? 1 : kGuessedExtent;
+    guessed[i] = plan.symbols[i].is_element ? 1 : kGuessedCount;
   }
   if (all_known) return plan.shapes.evaluate(symbols);
   std::vector<int64_t> unknown(symbols.begin(), symbols.end());

@@ -148,9 +148,11 @@ Shape shape_of(const Plan& plan, int32_t tensor, std::span<const Number> values)
 std::vector<Number> largest_slots(const Plan& plan, std::vector<int64_t> symbols);
 /// The shape of tensor i there.
 Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbols);
-/// An extent that nothing is known of, while kernels are chosen: as many as boxes and words often
-/// are. A product of few rows waits for its weights, and would be timed as if all did.
+/// An extent that nothing is known of, while kernels are chosen.
 constexpr int64_t kGuessedExtent = 64;
+/// One that a layer tells, where nothing is known of it: as many as detectors find boxes. A product
+/// of few rows waits for its weights, and would be timed as if all did.
+constexpr int64_t kGuessedCount = 256;
 /// The slots of the shape program for planning: late sizes are guessed, and no extent is negative.
 /// @param all_guessed the symbols are guesses themselves.
 std::vector<Number> estimated_slots(const Plan& plan, std::span<const int64_t> symbols,

@@ -252,19 +252,24 @@ class IntegerExecution final : public BlockExecution {
 std::variant<IntegerPanels, std::string> IntegerPanels::take(const KernelRequest& request,
                                                              const Shape& shape,
                                                              const Shape& steps) {
-  const ByteProductKernels& kernels = *byte_product_kernels();
-  if (kernels.narrow != nullptr)
-    if (auto stored = stored_narrow_panels(*kernels.narrow, request, shape))
-      return std::move(*stored);
-  if (auto stored = stored_panels(request, panels_shape(kernels, shape), shape))
-    return std::move(*stored);
+  const ByteProductKernels &kernels = *byte_product_kernels(), &narrow = *kernels.narrow;
+  if (request.stored != nullptr) {
+    const auto& packed = request.stored->packed;
+    if (narrow.complements) {
+      if (packed.size() == 3) return stored_narrow_panels(narrow, *request.stored, shape);
+    } else if (!packed.empty() && packed[0].shape() == panels_shape(narrow, shape)) {
+      return stored_panels(narrow, *request.stored, panels_shape(narrow, shape), shape);
+    }
+    return stored_panels(kernels, *request.stored, panels_shape(kernels, shape), shape);
+  }
   auto from = ConstantWindows::take(request, shape, steps);
   if (auto* reason = std::get_if<std::string>(&from)) return std::move(*reason);
   const auto& windows = std::get<ConstantWindows>(from);
-  if (kernels.narrow != nullptr)
-    if (auto narrow = pack_narrow(*kernels.narrow, windows)) return std::move(*narrow);
-  if (kernels.element_bytes == 1 && !windows.are_bytes())
-    return "only weights of int8 without zero points are supported";
+  if (narrow.complements) {
+    if (auto made = pack_narrow(narrow, windows)) return std::move(*made);
+  } else if (windows.are_bytes()) {
+    return pack(narrow, windows);
+  }
   return pack(kernels, windows);
 }
 
@@ -273,16 +278,15 @@ std::vector<Tensor> IntegerPanels::packed() const {
   return {panels, sums, order};
 }
 
-std::optional<IntegerPanels> stored_panels(const KernelRequest& request, const Shape& panels,
-                                           const Shape& windows) {
-  if (request.stored == nullptr) return std::nullopt;
-  const auto& packed = request.stored->packed;
+IntegerPanels stored_panels(const ByteProductKernels& kernels, const StoredKernel& stored,
+                            const Shape& panels, const Shape& windows) {
+  const auto& packed = stored.packed;
   require(packed.size() == 2 && packed[0].type() == DataType::kINT8 && packed[0].shape() == panels
               && packed[1].type() == DataType::kINT32
               && packed[1].shape() == Shape({2, windows[0]}),
           "stored weights do not fit {} maps of {} channels and windows of {}x{}", windows[0],
           windows[1], windows[2], windows[3]);
-  return IntegerPanels{byte_product_kernels(), packed[0], packed[1], {}};
+  return {&kernels, packed[0], packed[1], {}};
 }
 
 void check_result(const Shape& result, int64_t images, int64_t maps) {

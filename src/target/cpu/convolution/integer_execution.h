@@ -20,12 +20,12 @@ namespace tenon::cpu {
 /// The runs of a window are its rows.
 struct IntegerPanels {
   const ByteProductKernels* kernels;  // that multiply them
-  /// Of kINT8, whatever the elements are: panel, run, word, map, byte; or, of narrow products, one
-  /// list as BytePanel says.
+  /// Of kINT8, whatever the elements are: panel, run, word, map, byte; or, of narrow products that
+  /// complement, one list as BytePanel says.
   Tensor panels;
   /// Of kINT32: each map's sum of weights, then what is to be added to its sums.
   Tensor sums;
-  /// Of kINT32 for each panel and run of narrow products, as BytePanel says; else empty.
+  /// Of kINT32 for each panel and run of those, as BytePanel says; else empty.
   Tensor order;
 
   /// Of the request's weights, as ConstantWindows takes them; or why there are none. Throws where
@@ -36,9 +36,9 @@ struct IntegerPanels {
   std::vector<Tensor> packed() const;
 };
 
-/// What a plan stored, if it did; throws unless it has that shape, for windows of that one.
-std::optional<IntegerPanels> stored_panels(const KernelRequest& request, const Shape& panels,
-                                           const Shape& windows);
+/// What a plan stored; throws unless it has that shape, for windows of that one.
+IntegerPanels stored_panels(const ByteProductKernels& kernels, const StoredKernel& stored,
+                            const Shape& panels, const Shape& windows);
 
 /// Why none of our kernels convolves so; nothing where they may.
 std::optional<std::string> why_not(const IntegerConvolution& op, const KernelRequest& request);

@@ -94,7 +94,7 @@ class IntegerWinogradExecution final : public BlockExecution {
                    resolved(windows[1], data[3], result[3], op.padding_mode).pre};
     images_ = data[0];
     channels_ = data[1];
-    require(channels_ % kWinogradChannels == 0
+    require(channels_ % form.channels == 0
                 && weights.panels.shape()[2] == units(channels_, kernels_.word()),
             "data of {} channels does not fit the weights", channels_);
     check_result(result, images_, maps_);
@@ -270,14 +270,12 @@ int64_t tiles_of(const ByteWinograd& form, const Shape& result) {
 Offer offer_integer_winograd(const KernelRequest& request) {
   const auto& op = static_cast<const IntegerConvolution&>(request.op);
   if (auto reason = why_not(op, request)) return std::move(*reason);
-  if (byte_product_kernels()->winograd.empty())
-    return "the processor multiplies bytes more quickly than their transforms";
   const Shape ones{1, 1}, window{kWindow, kWindow};
   if (op.kernel != window || op.stride != ones || op.dilation != ones)
     return "only windows of 3x3 without a stride are supported";
   const int64_t channels = request.inputs[In::kData].shape[1];
-  if (channels % kWinogradChannels != 0)
-    return fmt::format("only multiples of {} channels are supported", kWinogradChannels);
+  const int64_t unit = byte_product_kernels()->winograd[0].channels;
+  if (channels % unit != 0) return fmt::format("only multiples of {} channels are supported", unit);
   const Shape shape{op.output_maps, channels, kWindow, kWindow};
   const auto make = [&](const ByteWinograd& form, IntegerPanels weights) {
     auto made = std::make_unique<IntegerWinogradKernel>(form, op, std::move(weights), request);
@@ -289,7 +287,8 @@ Offer offer_integer_winograd(const KernelRequest& request) {
     for (const ByteWinograd& form : byte_product_kernels()->winograd)
       if (&form == &byte_product_kernels()->winograd.back()
           || (!packed.empty() && packed[0].shape() == panels_shape(form, shape)))
-        return make(form, *stored_panels(request, panels_shape(form, shape), shape));
+        return make(form, stored_panels(*byte_product_kernels(), *request.stored,
+                                        panels_shape(form, shape), shape));
   }
   auto from = ConstantWindows::take(request, shape,
                                     {channels * kWindow * kWindow, kWindow * kWindow, kWindow, 1});

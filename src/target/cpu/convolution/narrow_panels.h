@@ -1,4 +1,4 @@
-// Weights of int8 in the panels of narrow products of bytes, and what is complemented there.
+// Weights of int8 in the panels of narrow products that complement elements.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,9 @@ namespace tenon::cpu {
 /// Nothing where the other products are as quick, or alone can do it.
 std::optional<IntegerPanels> pack_narrow(const ByteProductKernels& kernels,
                                          const ConstantWindows& from);
-/// What a plan stored of them, if it did, for windows of that shape. Throws where it does not fit.
-std::optional<IntegerPanels> stored_narrow_panels(const ByteProductKernels& kernels,
-                                                  const KernelRequest& request,
-                                                  const Shape& windows);
+/// What a plan stored of them, for windows of that shape. Throws where it does not fit.
+IntegerPanels stored_narrow_panels(const ByteProductKernels& kernels, const StoredKernel& stored,
+                                   const Shape& windows);
 std::vector<BytePanel> narrow_panels(const IntegerPanels& weights);
 
 }  // namespace tenon::cpu

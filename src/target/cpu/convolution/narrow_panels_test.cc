@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kCandidate = "integer_convolution";
 
 bool are_there() {
-  return byte_product_kernels() != nullptr && byte_product_kernels()->narrow != nullptr;
+  return byte_product_kernels() != nullptr && byte_product_kernels()->narrow->complements;
 }
 
 /// A weight by its map and by where it lies among the map's.

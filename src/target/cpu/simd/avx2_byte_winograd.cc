@@ -1,5 +1,4 @@
-// Winograd's filtering in integers with AVX2: exact, as nothing is rounded, and what wraps on the
-// way wraps back.
+// Winograd's filtering in integers with AVX2.
 #if defined(__x86_64__)
 #include "target/cpu/simd/avx2_byte_finish.h"
 
@@ -8,164 +7,50 @@ namespace {
 
 using namespace avx2::bytes;
 
-__m256i plus16(__m256i a, __m256i b) {
+using Vector = __m256i;
+constexpr int64_t kChannels = sizeof(Vector) / sizeof(int16_t);
+
+Vector plus16(Vector a, Vector b) {
   return _mm256_add_epi16(a, b);
 }
-__m256i minus16(__m256i a, __m256i b) {
+Vector minus16(Vector a, Vector b) {
   return _mm256_sub_epi16(a, b);
 }
-__m256i plus(__m256i a, __m256i b) {
+template <int N> Vector times_power16(Vector a) {
+  return _mm256_slli_epi16(a, N);
+}
+Vector plus(Vector a, Vector b) {
   return _mm256_add_epi32(a, b);
 }
-__m256i minus(__m256i a, __m256i b) {
+Vector minus(Vector a, Vector b) {
   return _mm256_sub_epi32(a, b);
 }
-template <int N> __m256i times_power(__m256i a) {
+template <int N> Vector times_power(Vector a) {
   return _mm256_slli_epi32(a, N);
 }
-
-// Each gives the transforms along an axis of the data, in 16 bits, and of the sums, and the
-// weights' matrix. The sums are those of the windows times a factor, squared as there are two axes.
-struct Two {
-  static constexpr int kTile = 2, kSize = 4;
-  static constexpr int kLostBits = 2;
-  static constexpr int8_t kWeights[kSize * 3] = {2, 0, 0, 1, 1, 1, 1, -1, 1, 0, 0, 2};
-
-  [[gnu::always_inline]] static void transform(const __m256i* x, __m256i* to) {
-    to[0] = minus16(x[0], x[2]);
-    to[1] = plus16(x[1], x[2]);
-    to[2] = minus16(x[2], x[1]);
-    to[3] = minus16(x[1], x[3]);
-  }
-  [[gnu::always_inline]] static void collect(const __m256i* m, __m256i* to) {
-    to[0] = plus(plus(m[0], m[1]), m[2]);
-    to[1] = minus(minus(m[1], m[2]), m[3]);
-  }
-  // Less the factor 2 * 2.
-  [[gnu::always_inline]] static __m256i sum(__m256i x) { return _mm256_srai_epi32(x, kLostBits); }
-};
-
-struct Four {
-  static constexpr int kTile = 4, kSize = 6;
-  static constexpr int kLostBits = 6;
-  // Rows are times 24, 6, 6, 24, 24 and 8 of those that give the sums themselves.
-  static constexpr int8_t kWeights[kSize * 3] = {6, 0, 0, -1, -1, -1, -1, 1, -1,
-                                                 1, 2, 4, 1,  -2, 4,  0,  0, 8};
-
-  // The largest is 255 * (8 * 8 + 2 * 2), of rows with weights of 8 on one side and 2 on the other.
-  [[gnu::always_inline]] static void transform(const __m256i* x, __m256i* to) {
-    const auto four = [](__m256i a) { return _mm256_slli_epi16(a, 2); };
-    const __m256i x42 = minus16(x[4], x[2]), x31 = minus16(x[3], x[1]);
-    const __m256i even = minus16(x[4], four(x[2])), odd = minus16(x[3], four(x[1]));
-    const __m256i twice = plus16(x31, x31);
-    to[0] = plus16(x42, four(minus16(x[0], x[2])));
-    to[1] = plus16(even, odd);
-    to[2] = minus16(even, odd);
-    to[3] = plus16(x42, twice);
-    to[4] = minus16(x42, twice);
-    to[5] = minus16(minus16(x[5], x[3]), four(x31));
-  }
-  [[gnu::always_inline]] static void collect(const __m256i* m, __m256i* to) {
-    const __m256i p = times_power<2>(plus(m[1], m[2])), q = times_power<2>(minus(m[1], m[2]));
-    const __m256i r = plus(m[3], m[4]), t = times_power<1>(minus(m[3], m[4]));
-    to[0] = plus(plus(m[0], p), r);
-    to[1] = plus(q, t);
-    to[2] = plus(p, times_power<2>(r));
-    to[3] = plus(plus(q, times_power<2>(t)), plus(m[5], times_power<1>(m[5])));
-  }
-  // Less the factor 24 * 24: its odd part by its inverse among the integers of 32 bits.
-  [[gnu::always_inline]] static __m256i sum(__m256i x) {
-    constexpr int kNinth = 954437177;
-    return _mm256_srai_epi32(_mm256_mullo_epi32(x, _mm256_set1_epi32(kNinth)), kLostBits);
-  }
-};
-
-template <class Form>
-void transform(const uint8_t* const* elements, int64_t channels, uint8_t flip, int16_t* to,
-               int64_t plane) {
-  constexpr int kSize = Form::kSize;
-  const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
-  for (int64_t c = 0; c < channels; c += kWinogradChannels) {
-    __m256i rows[kSize][kSize];
-#pragma GCC unroll 6
-    for (int i = 0; i < kSize; ++i) {
-      __m256i x[kSize];
-#pragma GCC unroll 6
-      for (int j = 0; j < kSize; ++j) {
-        const auto* from = reinterpret_cast<const __m128i*>(elements[i * kSize + j] + c);
-        x[j] = _mm256_cvtepu8_epi16(_mm_xor_si128(_mm_loadu_si128(from), flips));
-      }
-      Form::transform(x, rows[i]);
-    }
-#pragma GCC unroll 6
-    for (int j = 0; j < kSize; ++j) {
-      __m256i x[kSize], made[kSize];
-#pragma GCC unroll 6
-      for (int i = 0; i < kSize; ++i) x[i] = rows[i][j];
-      Form::transform(x, made);
-#pragma GCC unroll 6
-      for (int i = 0; i < kSize; ++i)
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + (i * kSize + j) * plane + c), made[i]);
-    }
-  }
+Vector times(Vector a, int32_t b) {
+  return _mm256_mullo_epi32(a, _mm256_set1_epi32(b));
 }
-
-// The sums of a tile's pixels.
-template <class Form>
-[[gnu::always_inline]] inline void sums_of(const int32_t* sums, int64_t plane, const __m256i* add,
-                                           Sums (*to)[Form::kTile]) {
-  constexpr int kSize = Form::kSize, kTile = Form::kTile;
-#pragma GCC unroll 2
-  for (int v = 0; v < kVectors; ++v) {
-    __m256i rows[kSize][kTile];
-#pragma GCC unroll 6
-    for (int i = 0; i < kSize; ++i) {
-      __m256i m[kSize];
-#pragma GCC unroll 6
-      for (int j = 0; j < kSize; ++j)
-        m[j] = _mm256_loadu_si256(
-            reinterpret_cast<const __m256i*>(sums + (i * kSize + j) * plane + v * kLanes));
-      Form::collect(m, rows[i]);
-    }
-#pragma GCC unroll 4
-    for (int j = 0; j < kTile; ++j) {
-      __m256i m[kSize], made[kTile];
-#pragma GCC unroll 6
-      for (int i = 0; i < kSize; ++i) m[i] = rows[i][j];
-      Form::collect(m, made);
-#pragma GCC unroll 4
-      for (int i = 0; i < kTile; ++i) to[i][j][v] = plus(Form::sum(made[i]), add[v]);
-    }
-  }
+template <int N> Vector right(Vector a) {
+  return _mm256_srai_epi32(a, N);
 }
-
-template <class Form>
-void results(const int32_t* sums, int64_t plane, std::span<const ByteTile> tiles,
-             const ByteResult& result, int64_t maps, void* out, ByteResultSteps out_steps) {
-  with_finish(result, maps, out, [&](const auto& finish) {
-    for (const ByteTile& tile : tiles) {
-      Sums made[Form::kTile][Form::kTile];
-      sums_of<Form>(sums, plane, finish.add, made);
-      sums += kPanelMaps;
-      for (int64_t i = 0; i < tile.rows; ++i)
-        for (int64_t j = 0; j < tile.columns; j += 2) {
-          const int64_t first = tile.out + i * out_steps.row + j * out_steps.pixel;
-          const int64_t at[] = {first, first + out_steps.pixel};
-          if (j + 1 < tile.columns)
-            finish.template store<2>(made[i] + j, at);
-          else
-            finish.template store<1>(made[i] + j, at);
-        }
-    }
-  });
+Vector load_widened(const uint8_t* from, uint8_t flip) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  return _mm256_cvtepu8_epi16(_mm_xor_si128(bytes, _mm_set1_epi8(static_cast<char>(flip))));
 }
-
-template <class Form> constexpr ByteWinograd form() {
-  return {Form::kTile,    Form::kSize,     Form::kLostBits,
-          Form::kWeights, transform<Form>, results<Form>};
+Vector load(const int32_t* sums) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums));
+}
+void store(Vector x, int16_t* to) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), x);
 }
 
 }  // namespace
+}  // namespace tenon::cpu
+
+#include "target/cpu/simd/byte_winograd_inl.h"
+
+namespace tenon::cpu {
 
 const ByteWinograd avx2::kByteWinograd[2] = {form<Two>(), form<Four>()};
 

@@ -237,8 +237,14 @@ bool is_equal(const ByteSum& sum) {
 
 }  // namespace
 
-const ByteProductKernels avx2::kNarrowByteProducts = {1,    kPanelMaps, kPixels, product<BytePairs>,
-                                                      copy, fill,       is_equal};
+const ByteProductKernels avx2::kNarrowByteProducts = {.element_bytes = 1,
+                                                      .panel_maps = kPanelMaps,
+                                                      .segment = kPixels,
+                                                      .product = product<BytePairs>,
+                                                      .copy = copy,
+                                                      .fill = fill,
+                                                      .is_quick = is_equal,
+                                                      .complements = true};
 const ByteProductKernels avx2::kByteProducts = {2,
                                                 kPanelMaps,
                                                 kPixels,

@@ -78,17 +78,18 @@ struct ByteTile {
 struct ByteWinograd {
   int64_t tile, size;
   int lost_bits;
+  /// Channels of the data come in multiples of so many.
+  int64_t channels;
   /// Of the weights' transform, size x 3: it is applied along each axis.
   const int8_t* weights;
-  /// Of the elements of a tile, which begin at elements[row * size + column]: so many channels, a
-  /// multiple of kWinogradChannels, exclusive-or `flip`. Planes lie so many integers apart.
+  /// Of the elements of a tile, which begin at elements[row * size + column]: so many channels,
+  /// exclusive-or `flip`. Planes lie so many integers apart.
   void (*transform)(const uint8_t* const* elements, int64_t channels, uint8_t flip, int16_t* to,
                     int64_t plane);
   /// From sums of a panel's maps: plane, tile, map; planes lie so many sums apart.
   void (*results)(const int32_t* sums, int64_t plane, std::span<const ByteTile> tiles,
                   const ByteResult& result, int64_t maps, void* out, ByteResultSteps out_steps);
 };
-constexpr int64_t kWinogradChannels = 16;
 
 struct ByteProductKernels {
   int64_t element_bytes;  // of weights and copied data
@@ -106,10 +107,13 @@ struct ByteProductKernels {
   void (*fill)(uint8_t value, int64_t n, void* to);
   /// Whether the quick steps give every byte that the sum can have.
   bool (*is_quick)(const ByteSum& sum);
-  /// Forms of Winograd's filtering for these products, if any.
+  /// Forms of Winograd's filtering for these products; narrow ones have none.
   std::span<const ByteWinograd> winograd = {};
-  /// Others for weights of int8, which are quicker where most words are complemented for no map.
+  /// Those of weights of int8, in one byte, null in themselves. Where these complement, they are
+  /// quicker if most words are complemented for no map; else always.
   const ByteProductKernels* narrow = nullptr;
+  /// Whether the panels of narrow products complement elements.
+  bool complements = false;
 
   int64_t word() const { return kWordBytes / element_bytes; }  // elements
 };
@@ -128,7 +132,8 @@ extern const ByteProductKernels kByteProducts, kNarrowByteProducts;
 extern const ByteWinograd kByteWinograd[2];
 }  // namespace avx2
 namespace avx512 {
-extern const ByteProductKernels kByteProducts;
-}
+extern const ByteProductKernels kByteProducts, kNarrowByteProducts;
+extern const ByteWinograd kByteWinograd[2];
+}  // namespace avx512
 
 }  // namespace tenon::cpu
