@@ -12,7 +12,7 @@ import pathlib
 from operators import OPERATORS, Numbers
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-TIMES = ROOT / "bench/results/avx512/operators.json"
+TIMES = ROOT / "bench/results/zen5/operators.json"
 ERRORS = ROOT / "bench/results/plugin_errors_h200.jsonl"
 PAGE = ROOT / "bench/results/plugins.md"
 INTRODUCTION = """# Plugins: errors, times and lines

@@ -1,9 +1,9 @@
 """Writes results/README.md, tables of the measurements in results/, where each kind of processor has a folder.
 
-    for i in 1 2 3; do python bench/run.py --json bench/results/avx2/models_$i.json; done
-    python bench/run.py --streams 2 --threads 1 --json bench/results/avx2/streams.json
-    python bench/run.py --load 1 --json bench/results/avx2/loaded.json
-    python bench/operators.py --json bench/results/avx2/operators.json
+    for i in 1 2 3; do python bench/run.py --json bench/results/zen4/models_$i.json; done
+    python bench/run.py --streams 2 --threads 1 --json bench/results/zen4/streams.json
+    python bench/run.py --load 1 --json bench/results/zen4/loaded.json
+    python bench/operators.py --json bench/results/zen4/operators.json
     python bench/gpu.py --json bench/results/gpu_h200.json   # on such a machine
     python bench/table.py
 """
@@ -18,7 +18,11 @@ from run import CASES, MODELS, NAMES
 
 FOLDER = pathlib.Path(__file__).parent
 # The folders of results, and what was measured there.
-MACHINES = {"avx2": "two Zen 3 cores with AVX2", "avx512": "two Zen 5 cores with AVX-512"}
+MACHINES = {
+    "zen3": "two Zen 3 cores with AVX2",
+    "zen4": "two Zen 4 cores with AVX-512 in halves",
+    "zen5": "two Zen 5 cores with AVX-512",
+}
 # What the packages are called in requirements.txt.
 PACKAGES = {"ort": "onnxruntime", "ov": "openvino", "ncnn": "ncnn", "torch": "torch"}
 

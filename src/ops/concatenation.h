@@ -5,7 +5,9 @@
 
 namespace tenon {
 
-/// Kernels leave an input where it is that lies in the output at its place already.
+/// Inputs of one type that agree but along the axis, one behind the other. Semantics: TensorRT
+/// IConcatenationLayer, ONNX Concat. An input may lie in the output at its place already: kernels
+/// leave it there (plan/parts.h).
 struct Concatenation final : OpOf<Concatenation, LayerType::kCONCATENATION> {
   static constexpr std::string_view kName = "Concatenation";
   int32_t axis = 0;

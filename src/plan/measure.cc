@@ -28,11 +28,7 @@ int64_t bytes_at(const Draft& draft, const Lifetimes& lives, const Stages& stage
                        ->scratch_bytes();
     });
   }
-  const auto bytes_with = [&](int64_t given) {
-    return plan_context_memory(plan, stages, 0, lives, shapes, scratch, given).bytes;
-  };
-  // Copies that parts save are worth a quarter more.
-  return bytes_with(bytes_with(0) / 4 * 5);
+  return plan_context_memory(plan, stages, 0, lives, shapes, scratch, INT64_MAX).bytes;
 }
 
 }  // namespace

@@ -6,10 +6,8 @@
 
 namespace tenon {
 namespace {
-// That of cudaMalloc, which libraries count on for their workspaces.
-constexpr int64_t kAlignment = 256;
 int64_t aligned(int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
 }
 
 // Bytes from `begin` up to `end`.
@@ -189,7 +187,7 @@ MemoryPlan plan_with(const Plan& plan, const Stages& stages, int32_t stage, cons
 
 MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
                                const Lifetimes& lives, std::span<const Shape> shapes,
-                               std::span<const size_t> scratch_bytes, int64_t given) {
+                               std::span<const size_t> scratch_bytes, int64_t most) {
   const auto with = [&](std::span<const PartPlace> places) {
     return plan_with(plan, stages, stage, lives, shapes, scratch_bytes, places);
   };
@@ -198,7 +196,7 @@ MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t s
   if (std::all_of(places.begin(), places.end(), [](const PartPlace& p) { return p.whole < 0; }))
     return apart;
   MemoryPlan joined = with(places);
-  return joined.bytes <= std::max(apart.bytes, given) ? joined : apart;
+  return joined.bytes <= std::min(apart.bytes / 4 * 5, most) ? joined : apart;
 }
 
 }  // namespace tenon

@@ -19,13 +19,17 @@ struct MemoryRequest {
   int32_t first_step = 0, last_step = 0;
 };
 
+/// That of cudaMalloc, which libraries count on for their workspaces.
+constexpr int64_t kMemoryAlignment = 256;
+
 struct MemoryPlan {
   std::vector<int64_t> offsets;  // one per request
   int64_t bytes = 0;
 };
 
 /// Places the largest requests first, each at the lowest offset that no request alive at the same
-/// time covers. Offsets are multiples of 256.
+/// time covers. Offsets are multiples of
+/// kMemoryAlignment.
 MemoryPlan plan_memory(std::span<const MemoryRequest> requests);
 
 struct Lifetime {
@@ -49,10 +53,10 @@ Lifetimes lifetimes(const Plan& plan, const Streams& streams);
 
 /// The memory of a context for one stage: a request for each kArena tensor in order, then one for
 /// each step's scratch; those of other stages are empty. `shapes` has an entry per tensor. Parts
-/// lie within their wholes unless that takes more memory: more than without, and than the `given`
-/// bytes that are there anyway.
+/// lie within their wholes, which saves copies, where that takes a quarter more memory at most, and
+/// no more than `most` bytes.
 MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
                                const Lifetimes& lifetimes, std::span<const Shape> shapes,
-                               std::span<const size_t> scratch_bytes, int64_t given);
+                               std::span<const size_t> scratch_bytes, int64_t most);
 
 }  // namespace tenon

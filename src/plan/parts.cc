@@ -2,15 +2,13 @@
 
 #include "ops/concatenation.h"
 #include "plan/kernels.h"
+#include "plan/memory.h"
 #include "target/shared/concatenation_pieces.h"
 
 namespace tenon {
 namespace {
 
 using Place = PlanTensor::Place;
-
-// Kernels and libraries may want as much of any tensor: a cache line.
-constexpr int64_t kAlignment = 64;
 
 // The last step that writes each tensor's storage, and how many do.
 struct Writes {
@@ -76,7 +74,7 @@ std::vector<PartPlace> part_places(const Plan& plan, const Stages& stages, int32
     const auto [bytes, offset] = pieces.pieces[static_cast<size_t>(part.input)];
     const PlanTensor& t = plan.tensors[tensor];
     const auto own = static_cast<int64_t>(storage_bytes(t.type, shapes[tensor], t.layout));
-    if (pieces.rows == 1 && bytes == own && offset % kAlignment == 0)
+    if (pieces.rows == 1 && bytes == own && offset % kMemoryAlignment == 0)
       places[tensor] = {part.whole, offset};
   }
   return places;

@@ -28,8 +28,8 @@ struct PartPlace {
   int64_t offset = 0;
 };
 
-/// Of the parts those that lie in one piece there, for the shapes of a stage: of images one after
-/// the other no more than one. An entry per tensor.
+/// Of the parts those that lie in one piece there, for the shapes of a stage: not in turn with
+/// others, as channels of several images do. An entry per tensor.
 std::vector<PartPlace> part_places(const Plan& plan, const Stages& stages, int32_t stage,
                                    std::span<const Part> parts, std::span<const Shape> shapes);
 

@@ -51,9 +51,9 @@ class Builder {
   std::vector<PartPlace> places() const {
     return part_places(plan, stages_of(plan), 0, parts_of(plan), shapes);
   }
-  MemoryPlan memory(int64_t given) const {
+  MemoryPlan memory(int64_t most) const {
     return plan_context_memory(plan, stages_of(plan), 0, lifetimes(plan, streams_of(plan)), shapes,
-                               std::vector<size_t>(plan.steps.size()), given);
+                               std::vector<size_t>(plan.steps.size()), most);
   }
 
   Plan plan;
@@ -81,49 +81,49 @@ TEST(Parts, OfSeveralImagesOneAfterTheOtherAreNot) {
   EXPECT_THAT(b.places(), ElementsAre(LiesAt(whole, 0), LiesAt(whole, 512), LiesAt(-1, 0)));
 }
 
-TEST(Parts, BeginAtMultiplesOfACacheLine) {
+TEST(Parts, BeginWhereTensorsMay) {
   Builder b;
-  const auto x = b.made({1, 3}), y = b.made({1, 16}), z = b.made({1, 13});
-  const auto whole = b.joined({x, y, z}, {1, 32});
+  const auto x = b.made({1, 48}), y = b.made({1, 16}), z = b.made({1, 13});
+  const auto whole = b.joined({x, y, z}, {1, 77});
   for (PlanTensor& t : b.plan.tensors) t.layout = Layout::kLinear;
   EXPECT_THAT(b.places(),
-              ElementsAre(LiesAt(whole, 0), LiesAt(-1, 0), LiesAt(-1, 0), LiesAt(-1, 0)));
+              ElementsAre(LiesAt(whole, 0), LiesAt(-1, 0), LiesAt(whole, 256), LiesAt(-1, 0)));
 }
 
 TEST(Parts, ArePartsOfOneWhole) {
   Builder b;
-  const auto x = b.made({1, 16, 1, 1});
-  const auto first = b.joined({x, x}, {1, 32, 1, 1});
-  b.joined({x, first}, {1, 48, 1, 1});
-  EXPECT_THAT(b.places(), ElementsAre(LiesAt(first, 0), LiesAt(2, 64), LiesAt(-1, 0)));
+  const auto x = b.made({1, 16, 2, 2});
+  const auto first = b.joined({x, x}, {1, 32, 2, 2});
+  b.joined({x, first}, {1, 48, 2, 2});
+  EXPECT_THAT(b.places(), ElementsAre(LiesAt(first, 0), LiesAt(2, 256), LiesAt(-1, 0)));
 }
 
 TEST(Parts, AreTheContextsAndWrittenBefore) {
   Builder b;
-  const auto input = b.tensor({1, 16, 1, 1}, Place::kInput), x = b.made({1, 16, 1, 1});
-  const auto weight = b.tensor({1, 16, 1, 1}, Place::kWeight), y = b.made({1, 16, 1, 1});
-  const auto whole = b.joined({input, x, weight, y}, {1, 64, 1, 1});
-  b.step({y}, b.tensor({1, 16, 1, 1}, Place::kAlias, y));  // overwrites y afterwards
+  const auto input = b.tensor({1, 16, 2, 2}, Place::kInput), x = b.made({1, 16, 2, 2});
+  const auto weight = b.tensor({1, 16, 2, 2}, Place::kWeight), y = b.made({1, 16, 2, 2});
+  const auto whole = b.joined({input, x, weight, y}, {1, 64, 2, 2});
+  b.step({y}, b.tensor({1, 16, 2, 2}, Place::kAlias, y));  // overwrites y afterwards
   const auto places = b.places();
-  EXPECT_THAT(places[static_cast<size_t>(x)], LiesAt(whole, 64));
+  EXPECT_THAT(places[static_cast<size_t>(x)], LiesAt(whole, 256));
   for (int32_t other : {input, weight, y})
     EXPECT_THAT(places[static_cast<size_t>(other)], LiesAt(-1, 0)) << other;
 }
 
 TEST(Parts, OfWhatIsOverwrittenAreCopied) {
   Builder b;
-  const auto x = b.made({1, 16, 1, 1});
-  const auto whole = b.joined({x}, {1, 16, 1, 1});
-  b.step({whole}, b.tensor({1, 16, 1, 1}, Place::kAlias, whole));
+  const auto x = b.made({1, 16, 2, 2});
+  const auto whole = b.joined({x}, {1, 16, 2, 2});
+  b.step({whole}, b.tensor({1, 16, 2, 2}, Place::kAlias, whole));
   EXPECT_THAT(b.places()[static_cast<size_t>(x)], LiesAt(-1, 0));
 }
 
 // A sum that overwrites one of its operands before it is joined.
 TEST(Parts, MayBeOverwrittenBefore) {
   Builder b;
-  const auto x = b.made({1, 16, 1, 1}), sum = b.tensor({1, 16, 1, 1}, Place::kAlias, x);
+  const auto x = b.made({1, 16, 2, 2}), sum = b.tensor({1, 16, 2, 2}, Place::kAlias, x);
   b.step({x}, sum);
-  const auto whole = b.joined({sum}, {1, 16, 1, 1});
+  const auto whole = b.joined({sum}, {1, 16, 2, 2});
   EXPECT_THAT(b.places()[static_cast<size_t>(x)], LiesAt(whole, 0));
 }
 
@@ -134,7 +134,7 @@ TEST(Parts, OfPartsLieInTheOutermost) {
   const auto z = b.made({1, 16, 4, 4});
   const auto outer = b.joined({z, inner}, {1, 48, 4, 4});
   b.step({outer}, b.tensor({1, 48, 4, 4}, Place::kOutput));
-  const MemoryPlan memory = b.memory(0);
+  const MemoryPlan memory = b.memory(INT64_MAX);
   ASSERT_EQ(memory.offsets.size(), 5u + b.plan.steps.size());
   const int64_t at = memory.offsets[static_cast<size_t>(outer)];
   EXPECT_EQ(memory.bytes, 48 * 16 * 4);
@@ -145,25 +145,26 @@ TEST(Parts, OfPartsLieInTheOutermost) {
 }
 
 // Room for the whole is needed from its first part on, here beside something large.
-TEST(Parts, AreCopiedWhereTheyTakeMoreMemoryThanIsThere) {
-  Builder b;
-  const auto x = b.made({1, 16, 4, 4}), large = b.made({1, 96, 4, 4});
-  const auto small = b.tensor({1, 4, 4, 4}), y = b.tensor({1, 16, 4, 4});
-  b.plan.tensors[static_cast<size_t>(small)].layout = Layout::kLinear;
-  b.step({large}, small);
-  b.step({small}, y);
-  const auto whole = b.joined({x, y}, {1, 32, 4, 4});
-  b.step({whole}, b.tensor({1, 32, 4, 4}, Place::kOutput));
-  const auto bytes = [&](int64_t given) {
-    const MemoryPlan memory = b.memory(given);
-    const int64_t distance =
-        memory.offsets[static_cast<size_t>(y)] - memory.offsets[static_cast<size_t>(whole)];
-    return std::pair(memory.bytes, distance == 1024);
+TEST(Parts, AreCopiedWhereTheyTakeMuchMoreMemory) {
+  constexpr int64_t kX = 1024, kY = 4096, kSmall = 256, kWhole = kX + kY;
+  const auto bytes = [&](int64_t large, int64_t most) {
+    Builder b;
+    const auto x = b.made({1, 16, 4, 4}), in_the_way = b.made({1, large / 4});
+    const auto small = b.tensor({1, kSmall / 4}), y = b.tensor({1, 64, 4, 4});
+    for (int32_t t : {in_the_way, small})
+      b.plan.tensors[static_cast<size_t>(t)].layout = Layout::kLinear;
+    b.step({in_the_way}, small);
+    b.step({small}, y);
+    const auto whole = b.joined({x, y}, {1, 80, 4, 4});
+    b.step({whole}, b.tensor({1, 80, 4, 4}, Place::kOutput));
+    const MemoryPlan memory = b.memory(most);
+    const auto at = [&](int32_t t) { return memory.offsets[static_cast<size_t>(t)]; };
+    return std::pair(memory.bytes, at(x) == at(whole) && at(y) == at(whole) + kX);
   };
-  constexpr int64_t kX = 1024, kLarge = 6144, kSmall = 256, kWhole = 2048;
-  EXPECT_EQ(bytes(0), std::pair(kX + kLarge + kSmall, false));
-  EXPECT_EQ(bytes(kWhole + kLarge + kSmall - 1), std::pair(kX + kLarge + kSmall, false));
-  EXPECT_EQ(bytes(kWhole + kLarge + kSmall), std::pair(kWhole + kLarge + kSmall, true));
+  constexpr int64_t kApart = kX + kY + kWhole + kSmall;
+  EXPECT_EQ(bytes(6144, INT64_MAX), std::pair(kWhole + 6144 + kSmall, true));
+  EXPECT_EQ(bytes(6144, kWhole + 6144 + kSmall - 1), std::pair(kApart, false));
+  EXPECT_EQ(bytes(9216, INT64_MAX), std::pair(kApart, false));
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ struct PlanProfile {
     std::vector<int64_t> min_values, opt_values, max_values;  // shape inputs
   };
   std::vector<Range> inputs;
-  /// Device memory that a context needs at the optimum and at the maximum, the larger of the two.
+  /// Device memory that a context takes at the optimum and at the maximum, the larger of the two.
   int64_t device_memory = 0;
 };
 

@@ -176,7 +176,8 @@ const std::shared_ptr<ShapeState>& Context::resolve(bool captured) {
   if (known != states_.end()) {
     states_.splice(states_.begin(), states_, known);
   } else {
-    auto made = make_shape_state(*engine_, symbols_, engine_->device_memory(profile_),
+    auto made = make_shape_state(*engine_, symbols_,
+                                 engine_->is_body() ? INT64_MAX : engine_->device_memory(profile_),
                                  states_.empty() ? nullptr : states_.front().get());
     place_shape_inputs(*made);
     states_.push_front(std::move(made));

@@ -67,8 +67,8 @@ void expect_right(Context& context, const Shape& shape) {
   for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(out[i], want[i], 1e-5) << shape.str() << i;
 }
 
-// What is joined lies in one piece for one image, within what that is joined to, and for two it
-// does not.
+// What is joined lies in one piece for one image, within what that is joined to, but for an input
+// of the network; for two images it does not.
 TEST(Context, JoinsWhatItMadeInPlace) {
   using nvinfer1::ElementWiseOperation;
   Network n;
@@ -87,7 +87,7 @@ TEST(Context, JoinsWhatItMadeInPlace) {
   Value& square = combine(x, x, ElementWiseOperation::kPROD);
   Value& cube = combine(square, x, ElementWiseOperation::kPROD);
   Value& inner = join(twice, square);
-  Value& outer = join(inner, cube);
+  Value& outer = join(join(inner, cube), x);
   Value& sum = combine(outer, outer, ElementWiseOperation::kSUM);
   Value& later = combine(square, twice, ElementWiseOperation::kSUB);
   sum.name = "sum", later.name = "later";
@@ -101,18 +101,22 @@ TEST(Context, JoinsWhatItMadeInPlace) {
   for (const int64_t images : {1, 2, 1}) {
     const Shape shape{images, 4, 2, 8};
     const Tensor image = testing::ramp(shape, 0.25f);
-    std::vector<float> sums(static_cast<size_t>(3 * image.count()), -1), differences(sums);
+    std::vector<float> sums(static_cast<size_t>(4 * image.count()), -1), differences(sums);
     context.set_input_shape(0, shape);
     context.set_address(0, const_cast<void*>(image.data()));
     context.set_address(engine->find_binding("sum"), sums.data());
     context.set_address(engine->find_binding("later"), differences.data());
+    // All that is joined lies in the largest result.
+    const int64_t largest = 4 * 64 * images * static_cast<int64_t>(sizeof(float));
+    EXPECT_EQ(context.device_memory_needed() == largest, images == 1);
     context.execute();
     for (int64_t i = 0; i < image.count(); ++i) {
       const float v = image.data<float>()[i];
-      const int64_t channels = i / 64 * 3 * 64 + i % 64;
+      const int64_t channels = i / 64 * 4 * 64 + i % 64;
       ASSERT_EQ(sums[static_cast<size_t>(channels)], 4 * v);
       ASSERT_EQ(sums[static_cast<size_t>(channels + 64)], 2 * v * v);
       ASSERT_EQ(sums[static_cast<size_t>(channels + 128)], 2 * v * v * v);
+      ASSERT_EQ(sums[static_cast<size_t>(channels + 192)], 2 * v);
       ASSERT_EQ(differences[static_cast<size_t>(i)], v * v - 2 * v);
     }
   }

@@ -164,7 +164,7 @@ void set_memory(const Engine& engine, ShapeState& state, int32_t stage) {
     scratch.push_back(execution != nullptr ? execution->scratch_bytes() : 0);
   const MemoryPlan memory =
       plan_context_memory(plan, stages, stage, engine.lifetimes(), state.shapes, scratch,
-                          stage == 0 ? state.device_memory : 0);
+                          stage == 0 ? state.most_memory : INT64_MAX);
   size_t next = 0;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     if (plan.tensors[i].place != Place::kArena) continue;
@@ -231,11 +231,11 @@ int64_t element_at(const void* data, DataType type, int32_t index) {
 }
 
 std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<int64_t> symbols,
-                                             int64_t device_memory, const ShapeState* previous) {
+                                             int64_t most_memory, const ShapeState* previous) {
   const size_t tensors = engine.plan().tensors.size(), steps = engine.plan().steps.size();
   auto state = std::make_unique<ShapeState>();
   state->symbols = std::move(symbols);
-  state->device_memory = device_memory;
+  state->most_memory = most_memory;
   state->most.assign(state->symbols.size(), Number::kUnknown);
   state->shapes.resize(tensors);
   state->host.resize(tensors);

@@ -15,7 +15,8 @@ TEST(IntegerMatrixMultiplyKernel, GivesEveryBit) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const std::pair<Shape, Shape> shapes[] = {{{5, 7}, {7, 3}},          {{1, 64}, {64, 33}},
                                             {{2, 3, 70}, {1, 70, 16}}, {{2, 3, 4, 9}, {1, 1, 9, 5}},
-                                            {{0, 9}, {9, 5}},          {{40, 300}, {300, 80}}};
+                                            {{0, 9}, {9, 5}},          {{40, 300}, {300, 80}},
+                                            {{5, 1}, {1, 3}},          {{5, 2}, {2, 3}}};
   for (const auto& [a, b] : shapes)
     for (const Types& t : all_types())
       for (const Zeros zeros : {Zeros::kNone, Zeros::kOne, Zeros::kEach}) {

@@ -260,6 +260,28 @@ TEST(ConcatenationTest, ColumnsSideBySide) {
   }
 }
 
+// Of three pieces the second one lies in the output already: it is left there.
+TEST(ConcatenationTest, WhatIsInPlaceStays) {
+  Concatenation op;
+  const TensorSpec pieces[] = {{DataType::kFLOAT, Layout::kLinear, {1, 2}},
+                               {DataType::kFLOAT, Layout::kLinear, {1, 3}},
+                               {DataType::kFLOAT, Layout::kLinear, {1, 1}}};
+  op.axis = 1;
+  const TensorSpec whole{DataType::kFLOAT, Layout::kLinear, {1, 6}};
+  const std::vector<const Tensor*> constants(3, nullptr);
+  for (const Candidate& candidate : cpu_target().candidates(op)) {
+    SCOPED_TRACE(candidate.name);
+    Offer offer = candidate.offer({op, pieces, {&whole, 1}, constants, nullptr});
+    ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Kernel>>(offer));
+    const auto& kernel = std::get<std::unique_ptr<Kernel>>(offer);
+    float first[] = {1, 2}, last[] = {6}, out[] = {-1, -1, 3, 4, 5, -1};
+    const void* const inputs[] = {first, out + 2, last};
+    void* const outputs[] = {out};
+    kernel->prepare(pieces, {&whole, 1})->run({inputs, outputs, nullptr, nullptr, nullptr, {}});
+    EXPECT_THAT(out, ::testing::ElementsAre(1, 2, 3, 4, 5, 6));
+  }
+}
+
 TEST(SpatialMeanTest, EqualsReference) {
   for (const Layout layout : kLayouts)
     for (const int64_t channels : {19, 32})

@@ -25,8 +25,12 @@ constexpr int64_t kFewRows = 3;
 constexpr int64_t kRowSegments = 2;
 
 Shape panels_shape(const ByteProductKernels& kernels, const Shape& windows) {
-  return {units(windows[0], kernels.panel_maps), windows[2],
-          units(windows[3] * windows[1], kernels.word()), kernels.panel_maps, kWordBytes};
+  return {units(windows[0], kernels.panel_maps),
+          windows[2],
+          units(windows[3] * windows[1], kernels.word()),
+          kernels.panel_maps,
+          kernels.word(),
+          kernels.element_bytes};
 }
 
 IntegerPanels pack(const ByteProductKernels& kernels, const ConstantWindows& from) {

@@ -20,8 +20,8 @@ namespace tenon::cpu {
 /// The runs of a window are its rows.
 struct IntegerPanels {
   const ByteProductKernels* kernels;  // that multiply them
-  /// Of kINT8, whatever the elements are: panel, run, word, map, byte; or, of narrow products that
-  /// complement, one list as BytePanel says.
+  /// Of kINT8, whatever the elements are: panel, run, word, map, element, byte; or, of narrow
+  /// products that complement, one list as BytePanel says.
   Tensor panels;
   /// Of kINT32: each map's sum of weights, then what is to be added to its sums.
   Tensor sums;

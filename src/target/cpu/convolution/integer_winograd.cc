@@ -27,8 +27,12 @@ int64_t planes_of(const ByteWinograd& form) {
 // Weights of a plane after those of another, in words of two 16-bit integers.
 Shape panels_shape(const ByteWinograd& form, const Shape& windows) {
   const ByteProductKernels& kernels = *byte_product_kernels();
-  return {units(windows[0], kernels.panel_maps), planes_of(form), units(windows[1], kernels.word()),
-          kernels.panel_maps, kWordBytes};
+  return {units(windows[0], kernels.panel_maps),
+          planes_of(form),
+          units(windows[1], kernels.word()),
+          kernels.panel_maps,
+          kernels.word(),
+          kernels.element_bytes};
 }
 
 // Whether all sums that there can be are exact.
@@ -163,8 +167,11 @@ class IntegerWinogradExecution final : public BlockExecution {
     }
     const double products = static_cast<double>(images_ * all * planes_of(form_) * channels_)
                             * static_cast<double>(maps_);
+    // Behind the last tile of a plane, whole segments are read.
+    const int64_t behind = kernels_.segment * channels_ * static_cast<int64_t>(sizeof(int16_t));
     set_tasks(images_ * blocks_ * parts_, products / static_cast<double>(kernels_.word()),
-              units(units(all, blocks_) * bytes, static_cast<int64_t>(sizeof(float))), pixel);
+              units(units(all, blocks_) * bytes + behind, static_cast<int64_t>(sizeof(float))),
+              pixel);
   }
 
   void transform(int64_t image, int64_t tile, int16_t* to, int64_t plane) const {

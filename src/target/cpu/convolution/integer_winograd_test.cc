@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::string_view kCandidate = "integer_winograd";
 
-bool is_there() {
-  return byte_product_kernels() != nullptr;
-}
-
 struct Case {
   Shape data;
   int64_t maps;
@@ -75,7 +71,7 @@ size_t forms_of(const Case& c) {
 }
 
 TEST(IntegerWinogradKernelTest, GivesEveryBit) {
-  if (!is_there()) GTEST_SKIP() << "no AVX2";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   for (const Case& c : cases())
     for (const Types& t : all_types())
       for (const Zeros zeros : {Zeros::kNone, Zeros::kOne, Zeros::kEach}) {
@@ -89,7 +85,7 @@ TEST(IntegerWinogradKernelTest, GivesEveryBit) {
 }
 
 TEST(IntegerWinogradKernelTest, SumsGiveEveryBit) {
-  if (!is_there()) GTEST_SKIP() << "no AVX2";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   for (const Case& c : cases())
     for (const DataType to : {DataType::kINT8, DataType::kUINT8}) {
       SCOPED_TRACE(fmt::format("{} {}", c.data, name_of(to)));
@@ -107,7 +103,7 @@ TEST(IntegerWinogradKernelTest, SumsGiveEveryBit) {
 
 // The largest sums on each way, which wrap there.
 TEST(IntegerWinogradKernelTest, EndsOfTheRangesAreExact) {
-  if (!is_there()) GTEST_SKIP() << "no AVX2";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Case c{{1, 64, 9, 10}, 17, {1, 1}, {1, 1}};
   const auto filled = [](DataType type, const Shape& shape, auto&& value) {
     Tensor t(type, shape);
@@ -136,7 +132,7 @@ TEST(IntegerWinogradKernelTest, EndsOfTheRangesAreExact) {
 }
 
 TEST(IntegerWinogradKernelTest, SumsThatCouldLeave32BitsAreRefused) {
-  if (!is_there()) GTEST_SKIP() << "no AVX2";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const auto offer = [&](int64_t channels, uint8_t weight) {
     const Case c{{1, channels, 12, 12}, 1, {1, 1}, {1, 1}};
     const Types t{DataType::kUINT8, DataType::kINT8, DataType::kINT32};
@@ -155,7 +151,7 @@ TEST(IntegerWinogradKernelTest, SumsThatCouldLeave32BitsAreRefused) {
 }
 
 TEST(IntegerWinogradKernelTest, TheNumberOfThreadsChangesNothing) {
-  if (!is_there()) GTEST_SKIP() << "no AVX2";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const int before = thread_count();
   for (const int threads : {1, 3, 64})
     for (const Case& c : cases()) {
@@ -171,7 +167,7 @@ TEST(IntegerWinogradKernelTest, TheNumberOfThreadsChangesNothing) {
 }
 
 TEST(IntegerWinogradKernelTest, RefusesOthers) {
-  if (!is_there()) GTEST_SKIP() << "no AVX2";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const auto refusal = [](int64_t channels, const Shape& kernel, int64_t stride, int64_t dilation) {
     const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT32};
     auto op = integer_convolution(2, kernel, 1);
@@ -193,7 +189,7 @@ TEST(IntegerWinogradKernelTest, RefusesOthers) {
 
 // A damaged plan may give its tensors extents that follow an input.
 TEST(IntegerWinogradKernelTest, ShapesThatDoNotFitTheWeightsAreErrors) {
-  if (!is_there()) GTEST_SKIP() << "no AVX2";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT8};
   const Case c{{2, 32, 9, 9}, 20, {1, 1}, {1, 1}};
   Layer layer(op_of(c, t.to),
@@ -211,7 +207,7 @@ TEST(IntegerWinogradKernelTest, ShapesThatDoNotFitTheWeightsAreErrors) {
 }
 
 TEST(IntegerWinogradKernelTest, DamagedPlansAreErrors) {
-  if (!is_there()) GTEST_SKIP() << "no AVX2";
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT8};
   const Case c{{1, 32, 9, 9}, 2, {1, 1}, {1, 1}};
   const auto in =

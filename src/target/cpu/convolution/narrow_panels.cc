@@ -165,8 +165,6 @@ std::optional<IntegerPanels> pack_narrow(const ByteProductKernels& kernels,
 IntegerPanels stored_narrow_panels(const ByteProductKernels& kernels, const StoredKernel& stored,
                                    const Shape& windows) {
   const auto& packed = stored.packed;
-  require(packed.size() == 3, "{} stored tensors, expected weights, sums and their order",
-          packed.size());
   IntegerPanels made{&kernels, packed[0], packed[1], packed[2]};
   require(made.panels.type() == DataType::kINT8 && made.sums.type() == DataType::kINT32
               && made.sums.shape() == Shape({2, windows[0]})

@@ -11,7 +11,8 @@ namespace tenon::cpu {
 /// Nothing where the other products are as quick, or alone can do it.
 std::optional<IntegerPanels> pack_narrow(const ByteProductKernels& kernels,
                                          const ConstantWindows& from);
-/// What a plan stored of them, for windows of that shape. Throws where it does not fit.
+/// What a plan stored of them, three tensors, for windows of that shape. Throws where it does not
+/// fit.
 IntegerPanels stored_narrow_panels(const ByteProductKernels& kernels, const StoredKernel& stored,
                                    const Shape& windows);
 std::vector<BytePanel> narrow_panels(const IntegerPanels& weights);

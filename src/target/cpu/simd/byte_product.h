@@ -18,20 +18,20 @@ struct ByteWindows {
   const uint8_t* first;
   int64_t rows, pixels, row_step, pixel_step, runs, run_step, steps;
 };
-/// The words of a run of narrow products come in groups: those of which no elements are
-/// complemented, those of which some are for maps of the first half of a panel, of the second, and
-/// of both.
+/// Where products complement elements, the words of a run come in groups: those of which no
+/// elements are complemented, those of which some are for maps of the first half of a panel, of the
+/// second, and of both.
 constexpr int64_t kByteGroups = 4;
-/// A panel of weights: a word of each map together, for run after run. In narrow products of bytes,
-/// neighbouring products, of elements 0 and 1 or 2 and 3 of a word, are summed in 16 bits, which
-/// holds where the pair's positive weights and its negative ones each come to 128 at most. Of other
-/// pairs an element is complemented, 255 less the byte, and its weight negated: behind the weights
-/// of such a word lie the bytes of its data's exclusive-or, for the halves that have any.
+/// A panel of weights: a word of each map together, for run after run. Products that complement sum
+/// neighbouring ones, of elements 0 and 1 or 2 and 3 of a word, in 16 bits, which holds where the
+/// pair's positive weights and its negative ones each come to 128 at most. Of other pairs an
+/// element is complemented, 255 less the byte, and its weight negated: behind the weights of such a
+/// word lie the bytes of its data's exclusive-or, for the halves that have any.
 struct BytePanel {
   const int8_t* weights;
   int64_t bytes;  // and as many more will be wanted next
-  /// Of narrow products, for each run: how many words each group has, then where each lies in the
-  /// run; else null.
+  /// Of products that complement, for each run: how many words each group has, then where each lies
+  /// in the run; else null.
   const int32_t* order;
 };
 /// Where results lie, in elements.

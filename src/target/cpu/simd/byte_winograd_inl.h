@@ -86,8 +86,7 @@ void transform(const uint8_t* const* elements, int64_t channels, uint8_t flip, i
       for (int i = 0; i < kSize; ++i) x[i] = rows[i][j];
       Form::transform(x, made);
 #pragma GCC unroll 6
-      for (int i = 0; i < kSize; ++i)
-        store(made[i], to + (i * kSize + j) * plane + c);
+      for (int i = 0; i < kSize; ++i) store(made[i], to + (i * kSize + j) * plane + c);
     }
   }
 }
@@ -104,8 +103,7 @@ template <class Form>
     for (int i = 0; i < kSize; ++i) {
       Vector m[kSize];
 #pragma GCC unroll 6
-      for (int j = 0; j < kSize; ++j)
-        m[j] = load(sums + (i * kSize + j) * plane + v * kLanes);
+      for (int j = 0; j < kSize; ++j) m[j] = load(sums + (i * kSize + j) * plane + v * kLanes);
       Form::collect(m, rows[i]);
     }
 #pragma GCC unroll 4
