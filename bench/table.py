@@ -20,7 +20,7 @@ FOLDER = pathlib.Path(__file__).parent
 # The folders of results, and what was measured there.
 MACHINES = {
     "zen3": "two Zen 3 cores with AVX2",
-    "zen4": "two Zen 4 cores with AVX-512 in halves",
+    "zen4": "two Zen 4 cores with AVX-512, each operation in two halves",
     "zen5": "two Zen 5 cores with AVX-512",
 }
 # What the packages are called in requirements.txt.
@@ -142,8 +142,8 @@ def cpu_sections(machine, of):
 
 ## Models, ms
 
-Number of runs: {len(runs)}. Each gives medians, of which the ratio is; the one in the middle of the runs is the first, above 1
-Tenon is quicker. The machine's cores move, which slows down what keeps their units busy more than what waits, so there is
+Number of runs: {len(runs)}. Times are medians, of the run in the middle. "quickest peer / Tenon" is the ratio of medians in the run in
+the middle: above 1, Tenon is quicker. The machine's cores move, which slows down what keeps their units busy more than what waits, so there is
 the ratio of the least times that were seen, too. Multiply-adds of float32 reached {min(peaks):.0f} to {max(peaks):.0f} GFLOP/s meanwhile, the median
 {statistics.median(peaks):.0f}.
 
