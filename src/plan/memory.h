@@ -28,8 +28,7 @@ struct MemoryPlan {
 };
 
 /// Places the largest requests first, each at the lowest offset that no request alive at the same
-/// time covers. Offsets are multiples of
-/// kMemoryAlignment.
+/// time covers. Offsets are multiples of kMemoryAlignment.
 MemoryPlan plan_memory(std::span<const MemoryRequest> requests);
 
 struct Lifetime {

@@ -25,12 +25,7 @@ constexpr int64_t kFewRows = 3;
 constexpr int64_t kRowSegments = 2;
 
 Shape panels_shape(const ByteProductKernels& kernels, const Shape& windows) {
-  return {units(windows[0], kernels.panel_maps),
-          windows[2],
-          units(windows[3] * windows[1], kernels.word()),
-          kernels.panel_maps,
-          kernels.word(),
-          kernels.element_bytes};
+  return panels_shape(kernels, windows[0], windows[2], windows[3] * windows[1]);
 }
 
 IntegerPanels pack(const ByteProductKernels& kernels, const ConstantWindows& from) {
@@ -252,6 +247,16 @@ class IntegerExecution final : public BlockExecution {
 };
 
 }  // namespace
+
+Shape panels_shape(const ByteProductKernels& kernels, int64_t maps, int64_t runs,
+                   int64_t elements) {
+  return {units(maps, kernels.panel_maps),
+          runs,
+          units(elements, kernels.word()),
+          kernels.panel_maps,
+          kernels.word(),
+          kernels.element_bytes};
+}
 
 std::variant<IntegerPanels, std::string> IntegerPanels::take(const KernelRequest& request,
                                                              const Shape& shape,

@@ -36,6 +36,10 @@ struct IntegerPanels {
   std::vector<Tensor> packed() const;
 };
 
+/// Of the panels of so many maps with so many runs, each of so many elements, that do not
+/// complement.
+Shape panels_shape(const ByteProductKernels& kernels, int64_t maps, int64_t runs, int64_t elements);
+
 /// What a plan stored; throws unless it has that shape, for windows of that one.
 IntegerPanels stored_panels(const ByteProductKernels& kernels, const StoredKernel& stored,
                             const Shape& panels, const Shape& windows);

@@ -26,13 +26,7 @@ int64_t planes_of(const ByteWinograd& form) {
 
 // Weights of a plane after those of another, in words of two 16-bit integers.
 Shape panels_shape(const ByteWinograd& form, const Shape& windows) {
-  const ByteProductKernels& kernels = *byte_product_kernels();
-  return {units(windows[0], kernels.panel_maps),
-          planes_of(form),
-          units(windows[1], kernels.word()),
-          kernels.panel_maps,
-          kernels.word(),
-          kernels.element_bytes};
+  return panels_shape(*byte_product_kernels(), windows[0], planes_of(form), windows[1]);
 }
 
 // Whether all sums that there can be are exact.

@@ -13,8 +13,9 @@ constexpr int kLanes = 8;
 constexpr int kVectors = 2;
 constexpr int64_t kPanelMaps = kVectors * kLanes;
 constexpr int64_t kCacheLine = 64;
+using Vector = __m256i;
 // A pixel's numbers of a panel.
-using Sums = __m256i[kVectors];
+using Sums = Vector[kVectors];
 using Numbers = __m256[kVectors];
 
 // What the results of a panel share.

@@ -14,8 +14,9 @@ namespace tenon::cpu::avx512::bytes {
 constexpr int kLanes = 16;
 constexpr int kVectors = 2;
 constexpr int64_t kPanelMaps = kVectors * kLanes;
+using Vector = __m512i;
 // A pixel's numbers of a panel.
-using Sums = __m512i[kVectors];
+using Sums = Vector[kVectors];
 using Numbers = __m512[kVectors];
 
 // What the results of a panel share.

@@ -1,14 +1,19 @@
 // Winograd's filtering in integers: exact, as nothing is rounded, and what wraps on the way wraps
-// back. Each instruction set includes it behind its finishes and, in the same namespace,
-//   Vector and kChannels: integers of 32 bits, kLanes of them, or so many of 16;
-//   plus16, minus16, times_power16<N>; plus, minus, times_power<N>, times(x, int32_t), right<N>;
-//   load_widened(bytes, flip): kChannels of them, exclusive-or `flip`; load(sums); store(x, words).
+// back. Each instruction set includes it behind its finishes, whose names it uses.
 #pragma once
 
 #include "target/cpu/simd/byte_product.h"
 
 namespace tenon::cpu {
 namespace {
+
+constexpr int kVectorBytes = kLanes * static_cast<int>(sizeof(int32_t));
+// Integers of a vector, which wrap; twice as many have 16 bits.
+typedef uint32_t Integers __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+typedef int32_t SignedIntegers __attribute__((vector_size(kVectorBytes)));
+typedef uint16_t Halves __attribute__((vector_size(kVectorBytes), aligned(2), may_alias));
+constexpr int64_t kChannels = kVectorBytes / sizeof(uint16_t);
+typedef uint8_t Channels __attribute__((vector_size(kChannels), aligned(1), may_alias));
 
 // Each gives the transforms along an axis of the data, in 16 bits, and of the sums, and the
 // weights' matrix. The sums are those of the windows times a factor, squared as there are two axes.
@@ -17,18 +22,20 @@ struct Two {
   static constexpr int kLostBits = 2;
   static constexpr int8_t kWeights[kSize * 3] = {2, 0, 0, 1, 1, 1, 1, -1, 1, 0, 0, 2};
 
-  [[gnu::always_inline]] static void transform(const Vector* x, Vector* to) {
-    to[0] = minus16(x[0], x[2]);
-    to[1] = plus16(x[1], x[2]);
-    to[2] = minus16(x[2], x[1]);
-    to[3] = minus16(x[1], x[3]);
+  [[gnu::always_inline]] static void transform(const Halves* x, Halves* to) {
+    to[0] = x[0] - x[2];
+    to[1] = x[1] + x[2];
+    to[2] = x[2] - x[1];
+    to[3] = x[1] - x[3];
   }
-  [[gnu::always_inline]] static void collect(const Vector* m, Vector* to) {
-    to[0] = plus(plus(m[0], m[1]), m[2]);
-    to[1] = minus(minus(m[1], m[2]), m[3]);
+  [[gnu::always_inline]] static void collect(const Integers* m, Integers* to) {
+    to[0] = m[0] + m[1] + m[2];
+    to[1] = m[1] - m[2] - m[3];
   }
   // Less the factor 2 * 2.
-  [[gnu::always_inline]] static Vector sum(Vector x) { return right<kLostBits>(x); }
+  [[gnu::always_inline]] static SignedIntegers sum(Integers x) {
+    return reinterpret_cast<SignedIntegers>(x) >> kLostBits;
+  }
 };
 
 struct Four {
@@ -39,30 +46,29 @@ struct Four {
                                                  1, 2, 4, 1,  -2, 4,  0,  0, 8};
 
   // The largest is 255 * (8 * 8 + 2 * 2), of rows with weights of 8 on one side and 2 on the other.
-  [[gnu::always_inline]] static void transform(const Vector* x, Vector* to) {
-    const auto four = [](Vector a) { return times_power16<2>(a); };
-    const Vector x42 = minus16(x[4], x[2]), x31 = minus16(x[3], x[1]);
-    const Vector even = minus16(x[4], four(x[2])), odd = minus16(x[3], four(x[1]));
-    const Vector twice = plus16(x31, x31);
-    to[0] = plus16(x42, four(minus16(x[0], x[2])));
-    to[1] = plus16(even, odd);
-    to[2] = minus16(even, odd);
-    to[3] = plus16(x42, twice);
-    to[4] = minus16(x42, twice);
-    to[5] = minus16(minus16(x[5], x[3]), four(x31));
+  [[gnu::always_inline]] static void transform(const Halves* x, Halves* to) {
+    const Halves x42 = x[4] - x[2], x31 = x[3] - x[1];
+    const Halves even = x[4] - (x[2] << 2), odd = x[3] - (x[1] << 2);
+    const Halves twice = x31 + x31;
+    to[0] = x42 + ((x[0] - x[2]) << 2);
+    to[1] = even + odd;
+    to[2] = even - odd;
+    to[3] = x42 + twice;
+    to[4] = x42 - twice;
+    to[5] = x[5] - x[3] - (x31 << 2);
   }
-  [[gnu::always_inline]] static void collect(const Vector* m, Vector* to) {
-    const Vector p = times_power<2>(plus(m[1], m[2])), q = times_power<2>(minus(m[1], m[2]));
-    const Vector r = plus(m[3], m[4]), t = times_power<1>(minus(m[3], m[4]));
-    to[0] = plus(plus(m[0], p), r);
-    to[1] = plus(q, t);
-    to[2] = plus(p, times_power<2>(r));
-    to[3] = plus(plus(q, times_power<2>(t)), plus(m[5], times_power<1>(m[5])));
+  [[gnu::always_inline]] static void collect(const Integers* m, Integers* to) {
+    const Integers p = (m[1] + m[2]) << 2, q = (m[1] - m[2]) << 2;
+    const Integers r = m[3] + m[4], t = (m[3] - m[4]) << 1;
+    to[0] = m[0] + p + r;
+    to[1] = q + t;
+    to[2] = p + (r << 2);
+    to[3] = q + (t << 2) + (m[5] + (m[5] << 1));
   }
   // Less the factor 24 * 24: its odd part by its inverse among the integers of 32 bits.
-  [[gnu::always_inline]] static Vector sum(Vector x) {
-    constexpr int kNinth = 954437177;
-    return right<kLostBits>(times(x, kNinth));
+  [[gnu::always_inline]] static SignedIntegers sum(Integers x) {
+    constexpr uint32_t kNinth = 954437177;
+    return reinterpret_cast<SignedIntegers>(x * kNinth) >> kLostBits;
   }
 };
 
@@ -71,22 +77,25 @@ void transform(const uint8_t* const* elements, int64_t channels, uint8_t flip, i
                int64_t plane) {
   constexpr int kSize = Form::kSize;
   for (int64_t c = 0; c < channels; c += kChannels) {
-    Vector rows[kSize][kSize];
+    Halves rows[kSize][kSize];
 #pragma GCC unroll 6
     for (int i = 0; i < kSize; ++i) {
-      Vector x[kSize];
+      Halves x[kSize];
 #pragma GCC unroll 6
-      for (int j = 0; j < kSize; ++j) x[j] = load_widened(elements[i * kSize + j] + c, flip);
+      for (int j = 0; j < kSize; ++j)
+        x[j] = __builtin_convertvector(
+            *reinterpret_cast<const Channels*>(elements[i * kSize + j] + c) ^ flip, Halves);
       Form::transform(x, rows[i]);
     }
 #pragma GCC unroll 6
     for (int j = 0; j < kSize; ++j) {
-      Vector x[kSize], made[kSize];
+      Halves x[kSize], made[kSize];
 #pragma GCC unroll 6
       for (int i = 0; i < kSize; ++i) x[i] = rows[i][j];
       Form::transform(x, made);
 #pragma GCC unroll 6
-      for (int i = 0; i < kSize; ++i) store(made[i], to + (i * kSize + j) * plane + c);
+      for (int i = 0; i < kSize; ++i)
+        *reinterpret_cast<Halves*>(to + (i * kSize + j) * plane + c) = made[i];
     }
   }
 }
@@ -98,22 +107,25 @@ template <class Form>
   constexpr int kSize = Form::kSize, kTile = Form::kTile;
 #pragma GCC unroll 2
   for (int v = 0; v < kVectors; ++v) {
-    Vector rows[kSize][kTile];
+    Integers rows[kSize][kTile];
 #pragma GCC unroll 6
     for (int i = 0; i < kSize; ++i) {
-      Vector m[kSize];
+      Integers m[kSize];
 #pragma GCC unroll 6
-      for (int j = 0; j < kSize; ++j) m[j] = load(sums + (i * kSize + j) * plane + v * kLanes);
+      for (int j = 0; j < kSize; ++j)
+        m[j] = *reinterpret_cast<const Integers*>(sums + (i * kSize + j) * plane + v * kLanes);
       Form::collect(m, rows[i]);
     }
 #pragma GCC unroll 4
     for (int j = 0; j < kTile; ++j) {
-      Vector m[kSize], made[kTile];
+      Integers m[kSize], made[kTile];
 #pragma GCC unroll 6
       for (int i = 0; i < kSize; ++i) m[i] = rows[i][j];
       Form::collect(m, made);
 #pragma GCC unroll 4
-      for (int i = 0; i < kTile; ++i) to[i][j][v] = plus(Form::sum(made[i]), add[v]);
+      for (int i = 0; i < kTile; ++i)
+        to[i][j][v] = reinterpret_cast<Vector>(reinterpret_cast<Integers>(Form::sum(made[i]))
+                                               + reinterpret_cast<Integers>(add[v]));
     }
   }
 }
