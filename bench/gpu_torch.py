@@ -20,7 +20,7 @@ import torch
 import torchvision
 from make_models import OPSET, settle
 
-# The reference's layout: convolutions in half precision are quickest with channels last.
+# The reference's layout: convolutions in half precision are fastest with channels last.
 LAYOUTS = {"vit_b_16": torch.contiguous_format}
 
 

@@ -4,6 +4,7 @@
 // its own; or "graph": then a run is the replay of a CUDA graph, and its time the device's.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <tenon/session/session.h>
 
 #include <chrono>
 #include <cstdio>
@@ -14,20 +15,21 @@
 #include <optional>
 
 #include "error.h"
+#include "model.h"
 #include "npz.h"
-#include "session.h"
 
 namespace {
 
+using tenon::tool::value_or_fail;
 using Clock = std::chrono::steady_clock;
 
 // The engine's work in a CUDA graph, and what a replay takes.
 class Replay {
  public:
-  explicit Replay(tenon::tool::Session& session) : stream_(session.stream()) {
+  explicit Replay(tenon::session::Session& session) : stream_(session.stream()) {
     cudaGraph_t graph = nullptr;
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-    session.enqueue();
+    value_or_fail(session.enqueue());
     check(cudaStreamEndCapture(stream_, &graph));
     check(cudaGraphInstantiate(&executable_, graph, 0));
     check(cudaGraphDestroy(graph));
@@ -81,19 +83,16 @@ double free_on_device() {
 // Runs an engine in its own context.
 class Stream {
  public:
-  Stream(const tenon::tool::Model& model, const tenon::tool::Arrays& inputs,
-         tenon::tool::Logger& logger)
-      : logger_(logger), session_(*model.engine, logger) {
-    session_.set_inputs(inputs, {});
-    session_.copy_in();
-    session_.wait();
+  Stream(nvinfer1::ICudaEngine& engine, const tenon::session::Arrays& inputs,
+         tenon::session::ErrorLog& log)
+      : session_(value_or_fail(tenon::session::Session::make(engine, log))) {
+    value_or_fail(session_->set_inputs(inputs));
+    value_or_fail(session_->copy_in());
+    value_or_fail(session_->wait());
     for (int i = 0; i < 4; ++i) once();
   }
-  tenon::tool::Session& session() { return session_; }
-  void once() {
-    if (!session_.context().executeV2(session_.bindings().data()))
-      tenon::tool::fail_with_log(logger_, "executeV2 failed");
-  }
+  tenon::session::Session& session() { return *session_; }
+  void once() { value_or_fail(session_->execute()); }
   /// Milliseconds of each run, in so many seconds.
   template <class F> static std::vector<double> measure(double seconds, const F& milliseconds) {
     std::vector<double> times;
@@ -111,8 +110,7 @@ class Stream {
   }
 
  private:
-  tenon::tool::Logger& logger_;
-  tenon::tool::Session session_;
+  std::unique_ptr<tenon::session::Session> session_;
 };
 
 // All streams side by side.
@@ -141,13 +139,13 @@ void run(int argc, char** argv) {
   const Arrays inputs = read_npz(argv[2]);
   const double before = resident("VmRSS:");
   const double free_before = free_on_device();
-  const Model model = load_model(argv[1], {}, {}, logger, true);
+  const LoadedModel model = load_model(argv[1], {}, {}, logger, true);
   std::vector<std::unique_ptr<Stream>> streams;
   for (int i = 0; i < count; ++i)
-    streams.push_back(std::make_unique<Stream>(model, inputs, logger));
-  Session& first = streams.at(0)->session();
-  first.copy_out();
-  first.wait();
+    streams.push_back(std::make_unique<Stream>(*model.engine, inputs, logger));
+  tenon::session::Session& first = streams.at(0)->session();
+  value_or_fail(first.copy_out());
+  value_or_fail(first.wait());
   write_npz(argv[3], first.outputs());
   std::optional<Replay> replay;
   if (with_graph) replay.emplace(first);

@@ -2,6 +2,9 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tenon nvinfer nvinfer_plugin nvonnxparser tenon_cudart LIBRARY DESTINATION lib)
+if(TARGET tenon_session)
+  install(TARGETS tenon_session ARCHIVE DESTINATION lib)
+endif()
 if(TARGET tenon_cli)
   install(TARGETS tenon_cli RUNTIME DESTINATION bin)
   set_target_properties(tenon_cli PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
@@ -27,7 +30,7 @@ install(CODE "
 # Headers. CUDA's are apart, for programs that have the toolkit's.
 install(DIRECTORY include/ DESTINATION include)
 install(DIRECTORY cudart/include/ DESTINATION include/cudart)
-foreach(folder kit kernels)
+foreach(folder session kit kernels)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/tenon)
     install(DIRECTORY ${folder}/tenon DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
   endif()

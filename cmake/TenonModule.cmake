@@ -1,25 +1,36 @@
 # One folder is one OBJECT library; its edges say which folders it may include and link.
 
-# tenon_module(NAME DEPENDS a b ... LIBRARIES x y ... EXCEPT folder/)
+# tenon_module(NAME [SOURCES ...] DEPENDS a b ... LIBRARIES x y ... EXCEPT folder/)
 #
-# Compiles every .cc under the current folder, except *_test.cc and *_bench.cc, into the OBJECT
-# library tenon_NAME. DEPENDS names other modules (declared before); LIBRARIES names packages.
+# Compiles SOURCES, or every .cc under the current folder except *_test.cc and *_bench.cc, into the
+# OBJECT library tenon_NAME. DEPENDS names other modules (declared before); LIBRARIES names packages.
 # Every *_test.cc becomes part of the test program test_NAME, linked with the module and all that
-# it depends on, and nothing else. EXCEPT names a folder that is not part of it.
+# it depends on, and nothing else but TEST_SOURCES and TEST_DEPENDS. EXCEPT names a folder that is not part of it.
 function(tenon_module name)
-  cmake_parse_arguments(arg "" "EXCEPT" "DEPENDS;LIBRARIES;TEST_LIBRARIES;TEST_DEPENDS" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  cmake_parse_arguments(arg "" "EXCEPT" "SOURCES;DEPENDS;LIBRARIES;TEST_SOURCES;TEST_LIBRARIES;TEST_DEPENDS" ${ARGN})
+  if(arg_SOURCES)
+    set(sources ${arg_SOURCES})
+  else()
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  endif()
   if(arg_EXCEPT)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${arg_EXCEPT}")
   endif()
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(APPEND tests ${arg_TEST_SOURCES})
   list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
 
   set(target tenon_${name})
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC tenon_options tenon_api_headers ${arg_LIBRARIES})
+  # The lowest module has the precompiled header of all.
+  if(name STREQUAL "base")
+    tenon_precompile(${target})
+  else()
+    tenon_precompile_as(${target} tenon_base)
+  endif()
   foreach(dependency ${arg_DEPENDS})
     target_link_libraries(${target} PUBLIC tenon_${dependency})
   endforeach()
@@ -62,13 +73,29 @@ function(tenon_source_dir name)
   target_include_directories(${name} PRIVATE ${PROJECT_BINARY_DIR}/generated)
 endfunction()
 
+# What test programs share. Their own code is compiled for speed of compilation: most of a build is tests, and what
+# they test is compiled elsewhere, as it is shipped. UBSan's checks of test code would double its time.
+if(TENON_TESTS)
+  add_library(tenon_test_options INTERFACE)
+  target_link_libraries(tenon_test_options INTERFACE tenon_options fmt::fmt GTest::gmock GTest::gtest_main)
+  target_compile_options(tenon_test_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  if(TENON_SANITIZE MATCHES "undefined")
+    target_compile_options(tenon_test_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=undefined>)
+  endif()
+  # A program, since those are compiled with other options than libraries. It does nothing.
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/generated/test_headers.cc CONTENT "int main() {}\n")
+  add_executable(tenon_test_headers ${PROJECT_BINARY_DIR}/generated/test_headers.cc)
+  target_link_libraries(tenon_test_headers PRIVATE tenon_test_options)
+  tenon_precompile(tenon_test_headers <fstream> <random> <thread> <gmock/gmock.h> <gtest/gtest.h>)
+endif()
+
 # tenon_test(NAME [WHOLE] SOURCES ... MODULES ... LIBRARIES ... PROPERTIES ...): a GoogleTest program
 # known to CTest. WHOLE makes one test of it, where it has very many quick ones.
 function(tenon_test name)
   cmake_parse_arguments(arg "WHOLE" "" "SOURCES;MODULES;LIBRARIES;PROPERTIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE tenon_options GTest::gmock GTest::gtest_main
-                                        ${arg_LIBRARIES})
+  target_link_libraries(${name} PRIVATE tenon_test_options ${arg_LIBRARIES})
+  tenon_precompile_as(${name} tenon_test_headers)
   tenon_source_dir(${name})
   if(arg_MODULES)
     tenon_link_modules(${name} ${arg_MODULES})

@@ -12,14 +12,22 @@ endif()
 
 find_program(TENON_CCACHE ccache)
 if(TENON_CCACHE)
-  # Compilations are shared between clones of the project and folders of builds.
-  set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${TENON_CCACHE})
+  # Compilations are shared between clones of the project and folders of builds; the two sloppinesses are what
+  # precompiled headers ask for.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${TENON_CCACHE})
 endif()
 find_program(TENON_MOLD mold)
-if(TENON_MOLD AND NOT TENON_FUZZ)
+if(TENON_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
+
+# Precompiled headers, for GCC.
+set(precompile OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(precompile ON)
+endif()
+option(TENON_PRECOMPILE "Precompile headers of the standard library and of packages" ${precompile})
 
 add_library(tenon_options INTERFACE)
 target_compile_options(tenon_options INTERFACE
@@ -35,10 +43,11 @@ else()
   target_compile_options(tenon_options INTERFACE -Wno-deprecated-declarations -Wno-pass-failed
                                            -Wno-missing-designated-field-initializers)
 endif()
-if(TENON_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)
-endif()
+# The label of whole models and of the installed package: what sanitizers can find there they find in smaller tests, so
+# that only `./dev nightly` runs these under them.
+set(TENON_WHOLE_MODELS_LABEL whole_models)
 if(TENON_SANITIZE)
+  set(TENON_WHOLE_MODELS_LABEL nightly)
   add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TENON_SANITIZE})

@@ -161,14 +161,16 @@ def cuda_kernels():
     """{layer class: what runs it on a GPU, in the order in which it is asked}, and what runs others."""
     kinds = dict(re.findall(r"(k\w+) = \d+,\s*///< (I\w+)\b",
                             (ROOT / "include/tenon/api/tensor.h").read_text()))
-    source = "".join(path.read_text() for path in (ROOT / "src/target/cuda").glob("*.cc"))
-    lists = {name: re.findall(r'\{"(\w+)"', rows) for name, rows in
-             re.findall(r"constexpr Candidate (k\w+)\[\] = \{(.*?)\};", source, re.S)}
-    rows = re.findall(r"\{LayerType::(k\w+), (k\w+)\}", source)
-    found = {kinds[kind]: lists[name] for kind, name in rows if kind in kinds}
+    source = (ROOT / "src/cuda/cuda_target.cc").read_text().split("\n  };")[0]
+    found = {}
+    for text in re.split(r"^ {6}\{\{", source, flags=re.M)[1:]:
+        names = re.findall(r'\{"(\w+)"', text) + ["host"] * ("or_host(" in text)
+        for kind in re.findall(r"LayerType::(k\w+)", text.split("}")[0]):
+            if kind in kinds:
+                found[kinds[kind]] = names
     # An attention is one layer, and in the API several.
-    found["IAttention"] = found.get("IAttentionOutputLayer", lists["kOthers"])
-    return found, lists["kOthers"]
+    found["IAttention"] = found.get("IAttentionOutputLayer", ["host"])
+    return found, ["host"]
 
 
 def on_cuda(candidates):

@@ -28,8 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   tenon::ImportReport report;
   tenon::ImportOptions options;
   options.model_path = path;
-  options.most_computed_bytes = size_t{1} << 22;
-  options.most_nodes = 300;
+  options.max_computed_bytes = size_t{1} << 22;
+  options.max_nodes = 300;
   try {
     tenon::import_onnx({reinterpret_cast<const std::byte*>(data), size}, options, network, report);
   } catch (const tenon::Error&) {  // the only answer to a bad model

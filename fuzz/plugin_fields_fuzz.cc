@@ -16,8 +16,8 @@ using namespace tenon::kit;  // NOLINT: what plugin authors write
 using namespace tenon::kit::testing;
 using nvinfer1::PluginFieldType;
 
-constexpr int64_t kMostElements = 1 << 12;
-constexpr size_t kMostWorkspace = 1 << 22;
+constexpr int64_t kMaxElements = 1 << 12;
+constexpr size_t kMaxWorkspace = 1 << 22;
 
 [[noreturn]] void fail(const Entry& entry, const char* what) {
   std::fprintf(stderr, "%s: %s\n", entry.label().c_str(), what);
@@ -101,7 +101,7 @@ std::vector<char> make_elements(FuzzedDataProvider& in, const PluginTensorDesc& 
 int64_t volume_of(const nvinfer1::Dims& dims) {
   int64_t volume = 1;
   for (int d = 0; d < dims.nbDims; ++d) {
-    if (dims.d[d] < 0 || volume > kMostElements) return kMostElements + 1;
+    if (dims.d[d] < 0 || volume > kMaxElements) return kMaxElements + 1;
     volume *= dims.d[d];
   }
   return volume;
@@ -147,14 +147,14 @@ void use(FuzzedDataProvider& in, const Entry& entry, const PluginCase& base,
   }
   std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic;
   for (const PluginTensorDesc& d : descs) {
-    if (volume_of(d.dims) > kMostElements) return;
+    if (volume_of(d.dims) > kMaxElements) return;
     dynamic.push_back({d, d.dims, d.dims, d.dims});
   }
   for (int i = 0; i < n + m; ++i)
     if (!build.supportsFormatCombination(i, dynamic.data(), n, m)) return;
   if (build.configurePlugin(dynamic.data(), n, dynamic.data() + n, m) != 0) return;
   const size_t workspace = build.getWorkspaceSize(dynamic.data(), n, dynamic.data() + n, m);
-  if (workspace > kMostWorkspace) return;
+  if (workspace > kMaxWorkspace) return;
   if (runtime.onShapeChange(descs.data(), n, descs.data() + n, m) != 0) return;
 
   std::vector<std::vector<char>> memory;

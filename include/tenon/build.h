@@ -1,7 +1,10 @@
-// What Tenon's builder can be asked beyond IBuilderConfig: for which target, and for which
-// machines.
+// What Tenon's builder can be asked beyond IBuilderConfig: for which target and machines, and
+// whether to measure.
 #ifndef TENON_BUILD_H
 #define TENON_BUILD_H
+
+#include <string>
+#include <vector>
 
 #include "NvInfer.h"
 #include "tenon/extensions.h"
@@ -9,6 +12,10 @@
 /// What the functions below call.
 TENON_EXTENSION bool tenonSetTarget(nvinfer1::IBuilderConfig* config, const char* name) noexcept;
 TENON_EXTENSION const char* tenonTarget(const nvinfer1::IBuilderConfig* config) noexcept;
+TENON_EXTENSION const char* tenonTargetName(int32_t index) noexcept;
+TENON_EXTENSION bool tenonSetDeterministic(nvinfer1::IBuilderConfig* config,
+                                           bool deterministic) noexcept;
+TENON_EXTENSION bool tenonIsDeterministic(const nvinfer1::IBuilderConfig* config) noexcept;
 TENON_EXTENSION bool tenonSetPortable(nvinfer1::IBuilderConfig* config, bool portable) noexcept;
 TENON_EXTENSION bool tenonIsPortable(const nvinfer1::IBuilderConfig* config) noexcept;
 TENON_EXTENSION bool tenonSetWeightGrowthLimits(nvinfer1::IBuilderConfig* config, size_t layer,
@@ -18,8 +25,17 @@ TENON_EXTENSION size_t tenonWeightGrowthLimit(const nvinfer1::IBuilderConfig* co
 
 namespace tenon {
 
-/// Builds for the target `name`: "cpu" or "cuda". "" or null brings back the default: what the
-/// environment variable TENON_TARGET names, or else "cuda" where this library has it and the
+/// The names that set_target() knows, in their order: those of targets that this build or this
+/// machine lacks among them.
+inline std::vector<std::string> known_targets() {
+  std::vector<std::string> names;
+  if (tenonTargetName != nullptr)
+    for (int32_t i = 0; const char* name = tenonTargetName(i); ++i) names.emplace_back(name);
+  return names;
+}
+
+/// Builds for the target `name`, one of known_targets(). "" or null brings back the default: what
+/// the environment variable TENON_TARGET names, or else "cuda" where this library has it and the
 /// machine has a GPU, and "cpu" where not. False, after an error to the builder's logger, when
 /// there is no such target here; false without one when `config` is not Tenon's.
 inline bool set_target(nvinfer1::IBuilderConfig& config, const char* name) noexcept {
@@ -29,6 +45,20 @@ inline bool set_target(nvinfer1::IBuilderConfig& config, const char* name) noexc
 /// The name that was set, "" for the default. It holds until the next call of set_target().
 inline const char* target(const nvinfer1::IBuilderConfig& config) noexcept {
   return tenonTarget != nullptr ? tenonTarget(&config) : "";
+}
+
+/// A build measures kernels against each other, and what is quickest changes from moment to moment:
+/// two plans of one network can differ. A deterministic build measures nothing: the timing cache
+/// decides where it knows a layer, else the target's order does. With the same cache, or none, the
+/// same network gives the same bytes on this machine; kernels may be slower ones. Off by default.
+/// False when `config` is not Tenon's.
+inline bool set_deterministic(nvinfer1::IBuilderConfig& config, bool deterministic) noexcept {
+  return tenonSetDeterministic != nullptr && tenonSetDeterministic(&config, deterministic);
+}
+
+/// Whether builds measure nothing.
+inline bool is_deterministic(const nvinfer1::IBuilderConfig& config) noexcept {
+  return tenonIsDeterministic != nullptr && tenonIsDeterministic(&config);
 }
 
 /// A portable plan also keeps the network: where it is loaded on another machine, or for another

@@ -81,13 +81,14 @@ inline Text describe_work(nvinfer1::IExecutionContext& context) noexcept {
 }
 
 /// Threads that engines of this process compute with; 0 means as many as the machine has, which is
-/// the default unless the environment variable TENON_THREADS says otherwise. Call it while nothing
-/// runs.
+/// the default unless the environment variable TENON_THREADS holds a number from 1 to 1024;
+/// anything else in it is an error of createInferBuilder() and createInferRuntime(). Call it while
+/// nothing runs.
 inline void set_threads(int32_t threads) noexcept {
   if (tenonSetThreads != nullptr) tenonSetThreads(threads);
 }
 
-/// The number of threads now; 0 when the library is not Tenon.
+/// The number of threads now; 0 when the library is not Tenon, or when TENON_THREADS is no number.
 inline int32_t threads() noexcept {
   return tenonThreads != nullptr ? tenonThreads() : 0;
 }

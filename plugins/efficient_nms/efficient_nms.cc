@@ -18,8 +18,8 @@ struct EfficientNmsBase {
   void prepare() const { require_limits(rows, overlap); }
 
  protected:
-  NmsRule rule_of(int64_t most, float least_score) const {
-    return {.overlap = just_below(overlap), .score = just_below(least_score), .most = most};
+  NmsRule rule_of(int64_t most, float min_score) const {
+    return {.overlap = just_below(overlap), .score = just_below(min_score), .most = most};
   }
   template <class E>
   static void detect(const Device& device, const NmsShape& shape, const NmsRule& rule,
@@ -113,12 +113,12 @@ TENON_PLUGIN(EfficientNms);
 
 // The plugins that TensorFlow's combined_non_max_suppression is converted to.
 struct TensorFlowNms : EfficientNmsBase {
-  int32_t most_of_class = -1;
+  int32_t max_of_class = -1;
   bool pads_classes = false, clips = false;
 
   using T = Types<float, Half>;
   static constexpr auto attributes = std::tuple{
-      attribute("max_output_size_per_class", &TensorFlowNms::most_of_class)
+      attribute("max_output_size_per_class", &TensorFlowNms::max_of_class)
           .says("so many boxes of a class are kept; -1: any number"),
       attribute("max_total_size", &TensorFlowNms::rows).says("rows of the output for each image"),
       attribute("iou_threshold", &TensorFlowNms::overlap)
@@ -142,8 +142,8 @@ struct TensorFlowNms : EfficientNmsBase {
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     const bool has_images = in[1].size() > 2;
     const Extent classes = in[1].at(has_images ? 2 : 1);
-    const Extent rows_of_image = pads_classes && most_of_class > 0
-                                     ? min(Extent(rows), Extent(most_of_class) * classes)
+    const Extent rows_of_image = pads_classes && max_of_class > 0
+                                     ? min(Extent(rows), Extent(max_of_class) * classes)
                                      : Extent(rows);
     for (Extents& o : out) o = has_images ? Extents{in[0].at(0)} : Extents{};
     if (has_images) out[0].push_back(1);
@@ -170,7 +170,7 @@ struct TensorFlowNms : EfficientNmsBase {
 
  private:
   NmsRule rule() const {
-    return rule_of(most_of_class < 0 ? rows : std::min(rows, most_of_class), score);
+    return rule_of(max_of_class < 0 ? rows : std::min(rows, max_of_class), score);
   }
 };
 TENON_PLUGIN(TensorFlowNms);

@@ -11,7 +11,7 @@ using namespace tenon::kernels;  // NOLINT
 namespace {
 
 struct Levels {
-  float stride[kMostMaps] = {};  // elements of the image for one of a map
+  float stride[kMaxMaps] = {};  // elements of the image for one of a map
   int64_t count = 0;
   float finest = 56;
   float factor = -1;  // regions grow by; if positive
@@ -79,10 +79,10 @@ template <int row> struct MultiLevel {
   using T = Types<float, Half>;
 
   void require_maps(size_t roi_axes, size_t maps) const {
-    if (roi_axes != 2 || maps != featmap_strides.size() || maps > kMostMaps)
+    if (roi_axes != 2 || maps != featmap_strides.size() || maps > kMaxMaps)
       throw std::invalid_argument(
           "expected rois of 2 dimensions and a feature map for each of at most "
-          + std::to_string(kMostMaps) + " featmap_strides, found " + std::to_string(roi_axes)
+          + std::to_string(kMaxMaps) + " featmap_strides, found " + std::to_string(roi_axes)
           + " dimensions, " + std::to_string(maps) + " maps and "
           + std::to_string(featmap_strides.size()) + " strides");
   }
@@ -136,7 +136,7 @@ template <int row> struct MultiLevel {
   template <class E, class Regions>
   void pool(const Device& device, const Regions& regions, RoiPooling pooling,
             const Tensors<const E>& maps, const Tensor<E>& y) const {
-    FeatureMap<E> map[kMostMaps];
+    FeatureMap<E> map[kMaxMaps];
     for (int i = 0; i < maps.count; ++i) {
       const Shape& s = maps[i].shape;
       map[i] = {maps[i].data, s[0], s[2], s[3]};

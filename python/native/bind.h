@@ -33,6 +33,7 @@ void bind_cpp_plugins(nb::module_& m);
 void bind_plugin_registry(nb::module_& m);
 void bind_plugin_layers(nb::module_& m);
 void bind_plugin_libraries(nb::module_& m);
+void bind_plugin_checks(nb::module_& m);
 void bind_tensors(nb::module_& m);
 void bind_pointwise_layers(nb::module_& m);
 void bind_window_layers(nb::module_& m);

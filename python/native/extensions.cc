@@ -54,9 +54,11 @@ void bind_extensions(nb::module_& m) {
         return set_target(config, name.c_str());
       },
       nb::arg("config"), nb::arg("name"),
-      "Builds for the target 'cpu' or 'cuda'; '' is the default. False, with the reason logged, "
-      "when "
+      "Builds for the target of that name; '' is the default. False, with the reason logged, when "
       "this machine does not have it.");
+  m.def("set_deterministic", &set_deterministic, nb::arg("config"), nb::arg("deterministic"),
+        "Whether builds measure nothing, so that the same network and timing cache give the same "
+        "plan: the cache decides, or else the order of kernels.");
   m.def("set_portable", &set_portable, nb::arg("config"), nb::arg("portable"),
         "Whether plans keep the network, so that other machines build it again.");
   m.def(

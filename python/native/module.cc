@@ -46,6 +46,7 @@ NB_MODULE(_native, m) {
   bind_timing_cache(m);
   bind_plugin_layers(m);
   bind_plugin_libraries(m);
+  bind_plugin_checks(m);
   bind_session(m);
   bind_plan_file(m);
   bind_refitter(m);

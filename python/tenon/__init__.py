@@ -13,13 +13,14 @@ from tenon._compile import compile
 from tenon._engine import Engine, Tensor, load
 from tenon._native import _tenon_version as __version__
 from tenon._native import (Error, describe_machine, describe_operators, dump, import_limit,
-                           import_node_limit, set_import_limit, set_import_node_limit, set_portable,
-                           set_target, set_threads, set_weight_growth_limits, threads)
+                           import_node_limit, set_deterministic, set_import_limit,
+                           set_import_node_limit, set_portable, set_target, set_threads,
+                           set_weight_growth_limits, threads)
 from tenon._plugins import check_plugins, load_plugins, plugin_from_source
 from tenon._tensor_memory import as_array, as_tensor
 
 __all__ = ["Engine", "Error", "Tensor", "as_array", "as_tensor", "check_plugins", "compile",
            "describe_machine", "describe_operators", "dump", "import_limit", "import_node_limit",
-           "install_as_tensorrt", "load", "load_plugins", "plugin_from_source", "set_import_limit",
-           "set_import_node_limit", "set_portable", "set_target", "set_threads",
-           "set_weight_growth_limits", "threads"]
+           "install_as_tensorrt", "load", "load_plugins", "plugin_from_source", "set_deterministic",
+           "set_import_limit", "set_import_node_limit", "set_portable", "set_target",
+           "set_threads", "set_weight_growth_limits", "threads"]

@@ -8,11 +8,12 @@ from tenon import _timing_cache
 from tenon import tensorrt as trt
 from tenon._engine import Engine, register_plugins
 from tenon._messages import failure, listen, report
-from tenon._native import set_portable, set_target, set_weight_growth_limits
+from tenon._native import (set_deterministic, set_portable, set_target,
+                           set_weight_growth_limits)
 
 
 def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, portable=False,
-            plugins=(), timing_cache=None, workspace=None, weight_growth=None,
+            deterministic=False, plugins=(), timing_cache=None, workspace=None, weight_growth=None,
             optimization_level=None, progress=None, verbose=False) -> Engine:
     """Builds an engine from a model.
 
@@ -29,6 +30,9 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     target: "cpu" or "cuda"; None for the environment variable TENON_TARGET, or else "cuda" where
         there is a GPU.
     portable: whether the plan can be built again where it is loaded on another machine.
+    deterministic: whether kernels are chosen without measuring: by the timing cache, or else by
+        their order. Two builds then give the same plan; others can differ, for what is quickest
+        changes from moment to moment.
     plugins: shared libraries with plugins that the model needs.
     timing_cache: a file that remembers which kernels are quick; read if it is there, and written.
         One that cannot be used is ignored, with a warning of the logger "tenon".
@@ -59,6 +63,7 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     if target is not None and not set_target(config, target):
         raise failure(f"there is no target {target!r}", messages)
     set_portable(config, portable)
+    set_deterministic(config, deterministic)
     # What a module does not use is no input of the network.
     names = {network.get_input(i).name for i in range(network.num_inputs)}
     examples = {name: shape for name, shape in examples.items() if name in names}

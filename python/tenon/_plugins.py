@@ -1,5 +1,4 @@
 """Plugin libraries: compiled from a source string, loaded, checked."""
-import collections
 import contextlib
 import dataclasses
 import hashlib
@@ -155,11 +154,14 @@ class Finding:
         return f"{text}: {expected}{self.found}"
 
 
-class CheckResult(tuple):
-    """The findings of check_plugins(); true when there are some and none failed."""
+class CheckResult(tuple[Finding, ...]):
+    """The findings of check_plugins(); true when there are some and none failed. Its text is the
+    report of the command line."""
+
+    report: str = ""
 
     @property
-    def failures(self):
+    def failures(self) -> tuple[Finding, ...]:
         """The findings that failed."""
         return tuple(finding for finding in self if finding.outcome == "failed")
 
@@ -167,45 +169,38 @@ class CheckResult(tuple):
         return len(self) > 0 and not self.failures
 
     def __str__(self):
-        lines = []
-        for name in dict.fromkeys(finding.plugin for finding in self):
-            own = [finding for finding in self if finding.plugin == name]
-            counts = collections.Counter(finding.outcome for finding in own)
-            lines.append(f"{name}: {counts['passed']} checks passed, {counts['failed']} failed, "
-                         f"{counts['not run']} not run")
-            lines.extend(f"  {finding}" for finding in own if finding.outcome == "failed")
-        return "\n".join(lines)
+        return self.report
+
+
+def _listed(values):
+    """A value, or several, as texts."""
+    several = values if isinstance(values, (list, tuple)) else [values]
+    return [os.fspath(v) if isinstance(v, os.PathLike) else str(v) for v in several]
 
 
 def check_plugins(path=None, *, plugin=(), shapes=None, types=None, fields=(), cases=(),
-                  time_limit=None, verbose=True) -> CheckResult:
+                  time_limit=60, verbose=True) -> CheckResult:
     """Checks that the plugins of a library keep TensorRT's contract, in processes of their own, so
-    that a crash or a hang is a finding.
+    that a crash or a hang is a finding. It is what `tenon plugins check` does.
 
     path: the library (or a PluginLibrary); None for the plugins that come along.
     plugin: a name, or names: those plugins alone. shapes, types: of the inputs, as "2x3x8x8,5x4"
     and "float32,int32". fields: texts as "pads=1,2". cases: files with expected outputs. time_limit:
-    seconds for one check. verbose: prints a report.
+    seconds for one check. verbose: prints the report of each plugin when it is done.
     Returns a CheckResult of Finding objects. Raises tenon.Error when nothing can be checked.
     """
-    command = [str(_PACKAGE / "bin" / "tenon"), "plugins", "check", "--json"]
-    for option, values in (("plugin", plugin), ("shapes", shapes), ("types", types),
-                           ("fields", fields), ("cases", cases), ("timeLimit", time_limit)):
-        if values is None:
-            continue
-        texts = values if isinstance(values, (list, tuple)) else [values]
-        command.extend(f"--{option}={os.fspath(v) if option == 'cases' else v}" for v in texts)
-    if path is not None:
-        command.append(os.fspath(getattr(path, "path", path)))
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    try:
-        reports = json.loads(done.stdout)
-    except ValueError as error:
-        raise Error(done.stderr.strip() or f"{shlex.join(command)} gave no report") from error
-    result = CheckResult(
-        Finding(plugin=report["name"], version=report["version"], namespace=report["namespace"],
-                **check)
-        for report in reports for check in report["checks"])
-    if verbose:
-        print(result)
+    # A name without a folder would be searched for among the system's libraries.
+    library = "" if path is None else os.path.abspath(getattr(path, "path", path))
+    reports = []
+
+    def hear(report):
+        reports.append(report)
+        if verbose:
+            print(report, end="", flush=True)
+
+    rows = _native.check_plugins(
+        library, _listed(plugin), shapes or "", types or "", _listed(fields), _listed(cases),
+        time_limit, [str(_PACKAGE / "bin" / "tenon"), "plugins", "check", "--worker"], hear)
+    result = CheckResult(Finding(*row) for row in rows)
+    result.report = "".join(reports)
     return result

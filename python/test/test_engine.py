@@ -352,7 +352,7 @@ def test_calls_keep_nothing():
     assert resident() - before < 20e6
 
 
-def test_import_is_quick():
+def test_import_is_fast():
     """0.3 s with NumPy's half of it, on a quiet machine; here, what is Tenon's, in time of the processor."""
     code = ("import time, numpy, sys; start = time.process_time(); import tenon;"
             "print(time.process_time() - start);"

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tenon
 import tenon.tensorrt as trt
-from models import model, relu, shapes_of, value
+from models import dense, model, relu, shapes_of, value
 from onnx import helper
 
 
@@ -75,6 +75,12 @@ def test_targets_and_portable_plans():
     portable = builder.build_serialized_network(network, config)
     assert portable.nbytes > usual.nbytes
     assert trt.Runtime(builder.logger).deserialize_cuda_engine(portable) is not None
+
+
+def test_deterministic_builds():
+    layer = dense(np.ones((64, 64), np.float32))
+    one, other = (tenon.compile(layer, shapes={"x": (8, 64)}, deterministic=True) for _ in range(2))
+    assert bytes(one.serialize()) == bytes(other.serialize())
 
 
 def test_limits_of_packed_weights():

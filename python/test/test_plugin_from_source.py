@@ -1,4 +1,5 @@
 """Plugin libraries: compiled from a string, loaded, checked."""
+import json
 import os
 import pathlib
 import subprocess
@@ -128,11 +129,22 @@ extern "C" int version() { return getInferLibVersion(); }
     assert tenon.load_plugins(target).plugins == ()
 
 
-def test_checks_of_a_plugin(library, capfd):
+def test_checks_are_those_of_the_command_line(library, capfd):
     result = tenon.check_plugins(library, plugin="Doubles", shapes="2x3")
     assert result and not result.failures
     assert {f.plugin for f in result} == {"Doubles"} and len(result) > 20
-    assert "Doubles: " in capfd.readouterr().out and "0 failed" in str(result)
+    printed = capfd.readouterr().out
+    assert printed == str(result)
+
+    def command_line(*options):
+        command = [pathlib.Path(tenon.__file__).parent / "bin" / "tenon", "plugins", "check",
+                   "--plugin=Doubles", "--shapes=2x3", *options, library.path]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert printed == command_line()
+    report, = json.loads(command_line("--json"))
+    assert [(f.check, f.input, f.outcome) for f in result] == [
+        (c["check"], c["input"], c["outcome"]) for c in report["checks"]]
 
 
 def test_checks_find_what_is_wrong(tmp_path):
@@ -145,5 +157,8 @@ def test_checks_find_what_is_wrong(tmp_path):
     assert "written" in {f.check for f in result.failures}
     worst = result.failures[0]
     assert worst.expected and worst.found and "failed: expected" in str(worst)
+    assert "FAILED written" in str(result)
     with pytest.raises(tenon.Error, match="nothing.so"):
         tenon.check_plugins(tmp_path / "nothing.so", verbose=False)
+    with pytest.raises(tenon.Error, match="Nothing is not in"):
+        tenon.check_plugins(library, plugin="Nothing", verbose=False)

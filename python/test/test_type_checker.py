@@ -21,6 +21,7 @@ from tenon import cudart
 engine = tenon.compile("model.onnx", shapes={"x": (1, 3)})
 tenon.compile("model.onnx", precison="fp16")  # Unexpected keyword argument "precison"
 engine.inputs[0].name.upper()
+checked: bool = tenon.check_plugins("a.so").failures[0]  # expression has type "Finding"
 engine.inputs[0].nme  # "Tensor" has no attribute "nme"
 size: str = engine.serialize()  # expression has type "bytes", variable has type "str"
 

@@ -26,8 +26,8 @@ nvinfer1::IIfConditional* NetworkDefinition::addIfConditional() noexcept {
 
 namespace {
 
-FlowBorder* border_of(Node& node, int32_t flow) {
-  auto* border = dynamic_cast<FlowBorder*>(node.op.get());
+FlowBoundary* boundary_of(Node& node, int32_t flow) {
+  auto* border = dynamic_cast<FlowBoundary*>(node.op.get());
   return border != nullptr && border->flow == flow ? border : nullptr;
 }
 
@@ -39,14 +39,14 @@ void FlowView::rename(const char* name) noexcept {
         require(name != nullptr, "'{}': the new name is null", name_);
         name_ = name;
         for (const auto& node : owner_.network().nodes())
-          if (FlowBorder* border = border_of(*node, number_)) border->flow_name = name_;
+          if (FlowBoundary* border = boundary_of(*node, number_)) border->flow_name = name_;
       },
       "setName");
 }
 
 bool FlowView::has(LayerType kind, std::optional<nvinfer1::TripLimit> limit) const {
   for (const auto& node : owner_.network().nodes())
-    if (node->kind() == kind && border_of(*node, number_) != nullptr
+    if (node->kind() == kind && boundary_of(*node, number_) != nullptr
         && (!limit || node->as<LoopLimit>()->limit == *limit))
       return true;
   return false;

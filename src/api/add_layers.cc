@@ -11,7 +11,6 @@
 #include "ops/gather.h"
 #include "ops/identity.h"
 #include "ops/matrix_multiply.h"
-#include "ops/plugin.h"
 #include "ops/pooling.h"
 #include "ops/reduce.h"
 #include "ops/resize.h"
@@ -22,6 +21,7 @@
 #include "ops/slice.h"
 #include "ops/softmax.h"
 #include "ops/unary.h"
+#include "plugin_layers/plugin.h"
 
 namespace tenon {
 
@@ -211,10 +211,10 @@ IConstantLayer* NetworkDefinition::addConstant(const PublicDims& dimensions,
 namespace {
 
 // Attributes that convolutions of both directions start with.
-template <class Kind> Kind convolution(int64_t output_maps, const nvinfer1::Dims& kernel_size) {
-  require(output_maps > 0, "{} output maps are not possible", output_maps);
+template <class Kind> Kind convolution(int64_t output_channels, const nvinfer1::Dims& kernel_size) {
+  require(output_channels > 0, "{} output maps are not possible", output_channels);
   Kind op;
-  op.output_maps = output_maps;
+  op.output_channels = output_channels;
   op.kernel = spatial_extents(kernel_size, 1, "the kernel size");
   const int rank = op.kernel.rank();
   op.stride = op.dilation = Shape::filled(rank, 1);

@@ -1,10 +1,10 @@
 #include "api/build.h"
 
+#include "backend/targets.h"
+#include "builder/build_plan.h"
 #include "network/clone.h"
 #include "ops/cast.h"
 #include "optimize/explicit_batch.h"
-#include "plan/compile.h"
-#include "target/target.h"
 
 namespace tenon {
 namespace {
@@ -92,10 +92,10 @@ void check_precisions(const NetworkDefinition& definition, const BuilderSettings
 }
 
 // The 16-bit type that layers are asked to choose, which some targets do not follow.
-std::optional<DataType> narrow_type(const NetworkDefinition& definition,
-                                    const BuilderSettings& settings, const Target& target,
-                                    const Log& log) {
-  std::optional<DataType> narrow;
+std::optional<DataType> reduced_type(const NetworkDefinition& definition,
+                                     const BuilderSettings& settings, const Target& target,
+                                     const Log& log) {
+  std::optional<DataType> reduced;
   for (const auto& [flag, name, type] :
        {std::tuple{BuilderFlag::kFP16, "kFP16", DataType::kHALF},
         std::tuple{BuilderFlag::kBF16, "kBF16", DataType::kBF16}}) {
@@ -105,13 +105,13 @@ std::optional<DataType> narrow_type(const NetworkDefinition& definition,
                   name);
       continue;
     }
-    if (!target.is_quick_in(type))
+    if (!target.is_fast_in(type))
       log.warning(
           "BuilderFlag::{} changes nothing: the target {} is no quicker in {} than in float32",
           name, target.name(), name_of(type));
-    if (!narrow) narrow = type;
+    if (!reduced) reduced = type;
   }
-  return narrow;
+  return reduced;
 }
 
 void check_devices(const BuilderSettings& settings, const Log& log) {
@@ -123,7 +123,7 @@ void check_devices(const BuilderSettings& settings, const Log& log) {
 }
 
 // The one profile of a network with an implicit batch: from one item to the largest batch, which
-// is what it is made quick for.
+// is what it is made fast for.
 ProfileRequest batch_profile(const Network& network, int32_t most) {
   ProfileRequest profile;
   for (const Value* input : network.inputs()) {
@@ -141,14 +141,14 @@ ProfileRequest batch_profile(const Network& network, int32_t most) {
 // border.
 void cast_inputs(Network& network) {
   for (Value* input : network.inputs()) {
-    const DataType border = input->requested_type.value_or(input->type);
-    if (border == input->type) continue;
+    const DataType bound_type = input->requested_type.value_or(input->type);
+    if (bound_type == input->type) continue;
     std::vector<Value**> uses;
     for (const auto& node : network.nodes())
       for (Value*& in : node->inputs)
         if (in == input) uses.push_back(&in);
     auto op = std::make_unique<Cast>();
-    op->to = std::exchange(input->type, border);
+    op->to = std::exchange(input->type, bound_type);
     const std::string name = fmt::format("{} to {}", input->name, name_of(op->to));
     Node& cast = network.add_node(std::move(op), {input}, name);
     for (Value** in : uses) *in = cast.outputs[0];
@@ -204,7 +204,7 @@ const Target& target_of(const BuilderSettings& settings) {
 Precision precision_of(const NetworkDefinition& definition, const BuilderSettings& settings,
                        const Target& target, const Log& log) {
   Precision precision;
-  precision.narrow = narrow_type(definition, settings, target, log);
+  precision.reduced = reduced_type(definition, settings, target, log);
   if (settings.flag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS))
     precision.constraints = Precision::Constraints::kObey;
   else if (settings.flag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS))
@@ -212,7 +212,7 @@ Precision precision_of(const NetworkDefinition& definition, const BuilderSetting
   for (const auto& node : definition.network().nodes())
     if (precision.constraints == Precision::Constraints::kHint && node->precision
         && (node->precision == DataType::kHALF || node->precision == DataType::kBF16)
-        && !(node->precision == precision.narrow && target.is_quick_in(*precision.narrow)))
+        && !(node->precision == precision.reduced && target.is_fast_in(*precision.reduced)))
       log.warning(
           "layer {}: its precision {} is a hint that is not followed here; set "
           "kPREFER_PRECISION_CONSTRAINTS or kOBEY_PRECISION_CONSTRAINTS",
@@ -249,16 +249,17 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
                      || (settings.hardware == nvinfer1::HardwareCompatibilityLevel::kAMPERE_PLUS
                          && !target.device().is_host());
   options.tf32 = settings.flag(BuilderFlag::kTF32);
-  options.most_growth = settings.weight_growth;
-  options.aux_streams = std::clamp(settings.aux_streams, 0, Plan::kMostAuxStreams);
+  options.max_growth = settings.weight_growth;
+  options.aux_streams = std::clamp(settings.aux_streams, 0, Plan::kMaxAuxStreams);
   options.time_kernels = settings.optimization_level > 0;
+  options.measure = !settings.deterministic;
   options.error_on_timing_cache_miss = settings.flag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   const auto limit_of = [](const BuilderSettings& s) {
     return s.pools[static_cast<size_t>(nvinfer1::MemoryPoolType::kWORKSPACE)];
   };
   // The default is the machine's memory, which no kernel is asked to keep within.
   if (const size_t limit = limit_of(settings); limit < limit_of(BuilderSettings()))
-    options.most_workspace = limit;
+    options.max_workspace = limit;
   return build_plan(*network, target, options);
 }
 

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "target/target.h"
+#include "backend/targets.h"
 
 namespace tenon {
 

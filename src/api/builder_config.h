@@ -51,6 +51,7 @@ struct BuilderSettings {
   std::string remote_tuning;
   std::string target;  // "": the default
   bool portable = false;
+  bool deterministic = false;  // build without measuring
   WeightGrowth weight_growth;
 
   bool flag(nvinfer1::BuilderFlag f) const { return (flags >> static_cast<int>(f) & 1u) != 0; }
@@ -64,6 +65,7 @@ class BuilderConfig final : public nvinfer1::IBuilderConfig,
   const BuilderSettings& settings() const { return s_; }
   /// "" for the default; false, after an error, when this machine does not have it.
   bool set_target(const char* name);
+  void set_deterministic(bool deterministic) { s_.deterministic = deterministic; }
   void set_portable(bool portable) { s_.portable = portable; }
   void set_weight_growth(const WeightGrowth& most) { s_.weight_growth = most; }
 

@@ -89,9 +89,9 @@ inline void expect_right(const Cnn& cnn, nvinfer1::IExecutionContext& context, i
   EXPECT_THAT(y, ::testing::Pointwise(::testing::FloatNear(1e-4f), expected));
 }
 
-struct Stream {
-  Stream() { cudaStreamCreate(&stream); }
-  ~Stream() { cudaStreamDestroy(stream); }
+struct CudaStream {
+  CudaStream() { cudaStreamCreate(&stream); }
+  ~CudaStream() { cudaStreamDestroy(stream); }
   cudaStream_t stream = nullptr;
 };
 

@@ -1,4 +1,7 @@
 // Conditionals: attributes come back, and networks do what C++ does.
+#include <NvOnnxParser.h>
+#include <onnx_schema.pb.h>
+
 #include "api/flow_test.h"
 
 namespace tenon::testing {
@@ -112,6 +115,81 @@ TEST(ConditionalLayers, ConditionalsThatAreWrong) {
   ITensor& number = *c.addOutput(x, m.number(2))->getOutput(0);
   EXPECT_EQ(number.getDimensions().nbDims, -1);
   EXPECT_THAT(m.logger.take_errors(), HasSubstr("one branch makes float32, the other int32"));
+}
+
+// Input "b", the condition, gets so many elements at the build.
+void expect_built_with_one(Model& m, int64_t elements) {
+  IOptimizationProfile& profile = *m.builder->createOptimizationProfile();
+  for (const auto point :
+       {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+    EXPECT_TRUE(profile.setDimensions("b", point, dims({elements})));
+  m.config->addOptimizationProfile(&profile);
+  const bool is_built = m.build() != nullptr;
+  const std::string errors = m.logger.take_errors();
+  EXPECT_EQ(is_built, elements == 1) << errors;
+  EXPECT_THAT(errors, HasSubstr(elements > 1 ? "in the condition (input 0), found 24" : ""));
+}
+
+TEST(ConditionalLayers, AConditionIsOneElementWhenTheLayerIsAdded) {
+  Model m;
+  ITensor &x = m.input("x", {2}), &b = m.input("b", {24}, DataType::kBOOL);
+  IIfConditional& c = *m.network->addIfConditional();
+  c.setCondition(b);
+  ITensor& inside = *c.addInput(x)->getOutput(0);
+  EXPECT_THAT(m.refusal(*c.addOutput(inside, m.sum(inside, inside))->getOutput(0)),
+              HasSubstr("expected 1 elements in the condition (input 0), found 24"));
+}
+
+TEST(ConditionalLayers, AConditionIsOneElementWhenThePlanIsBuilt) {
+  for (const int64_t elements : {1, 24}) {
+    Model m;
+    ITensor &x = m.input("x", {2}), &b = m.input("b", {-1}, DataType::kBOOL);
+    IIfConditional& c = *m.network->addIfConditional();
+    c.setCondition(b);
+    ITensor& inside = *c.addInput(x)->getOutput(0);
+    m.network->markOutput(*c.addOutput(inside, m.sum(inside, inside))->getOutput(0));
+    expect_built_with_one(m, elements);
+  }
+}
+
+// The same of ONNX's If: y = b ? relu(x) : neg(x).
+TEST(ConditionalLayers, AConditionOfAModelIsOneElement) {
+  namespace onnx = tenon_onnx;
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  auto& graph = *model.mutable_graph();
+  const auto add_input = [&](const char* name, int32_t type) {
+    auto& input = *graph.add_input();
+    input.set_name(name);
+    input.mutable_type()->mutable_tensor_type()->set_elem_type(type);
+    return input.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim();
+  };
+  add_input("x", onnx::TensorProto::FLOAT)->set_dim_value(2);
+  add_input("b", onnx::TensorProto::BOOL)->set_dim_param("n");
+  auto& node = *graph.add_node();
+  node.set_op_type("If");
+  node.add_input("b");
+  node.add_output("y");
+  graph.add_output()->set_name("y");
+  for (const auto& [name, op] : {std::pair("then_branch", "Relu"), {"else_branch", "Neg"}}) {
+    auto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    auto& inner = *attribute.mutable_g()->add_node();
+    inner.set_op_type(op);
+    inner.add_input("x");
+    inner.add_output(op);
+    attribute.mutable_g()->add_output()->set_name(op);
+  }
+  const std::string bytes = model.SerializeAsString();
+  for (const int64_t elements : {1, 24}) {
+    Model m;
+    const std::unique_ptr<nvonnxparser::IParser> parser(
+        nvonnxparser::createParser(*m.network, m.logger));
+    ASSERT_TRUE(parser->parse(bytes.data(), bytes.size())) << m.logger.take_errors();
+    expect_built_with_one(m, elements);
+  }
 }
 
 }  // namespace

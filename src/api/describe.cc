@@ -12,16 +12,13 @@
 #include "api/build.h"
 #include "api/execution_context.h"
 #include "api/host_memory.h"
+#include "backend/targets.h"
 #include "base/parallel.h"
 #include "import/import.h"
 #include "optimize/optimize.h"
 #include "plan/inspect.h"
 #include "plan/plan_file.h"
 #include "plan/work.h"
-#include "target/cpu/peaks.h"
-#ifdef TENON_ONEDNN
-#include <oneapi/dnnl/dnnl.h>
-#endif
 
 namespace {
 
@@ -46,7 +43,8 @@ std::string dump_at(const tenon::NetworkDefinition& network, const tenon::Builde
   return json ? tenon::dump_json(*copy) : tenon::dump(*copy);
 }
 
-nlohmann::ordered_json work_json(const tenon::Plan& plan, std::span<const tenon::Shape> shapes) {
+nlohmann::ordered_json work_json(const tenon::Plan& plan, const tenon::Peaks& peaks,
+                                 std::span<const tenon::Shape> shapes) {
   auto layers = nlohmann::ordered_json::array();
   for (const tenon::PlanStep& step : plan.steps) {
     const tenon::StepWork work = tenon::work_of(plan, step, shapes);
@@ -56,7 +54,6 @@ nlohmann::ordered_json work_json(const tenon::Plan& plan, std::span<const tenon:
                       {"operations", work.operations},
                       {"bytes", work.bytes}});
   }
-  const tenon::cpu::Peaks peaks = tenon::cpu::measure_peaks();
   return {{"threads", tenon::thread_count()},
           {"operationsPerSecond", peaks.operations_per_second},
           {"bytesPerSecond", peaks.bytes_per_second},
@@ -66,7 +63,7 @@ nlohmann::ordered_json work_json(const tenon::Plan& plan, std::span<const tenon:
 // What each target is here, or why there is none.
 nlohmann::ordered_json targets() {
   nlohmann::ordered_json list;
-  for (const std::string_view name : tenon::kTargetNames) try {
+  for (const std::string_view name : tenon::target_names()) try {
       list[std::string(name)] = tenon::target_named(name).fingerprint();
     } catch (const tenon::Error& e) {
       list[std::string(name)] = fmt::format("no: {}", e.what());
@@ -91,15 +88,6 @@ std::string gpu_text() {
     if (std::isdigit(static_cast<unsigned char>(word[0])) && word.find('.') != std::string::npos)
       return fmt::format("NVIDIA, driver {}", word);
   return ::access("/dev/nvidiactl", F_OK) == 0 ? "NVIDIA" : "none found";
-}
-
-std::string onednn_text() {
-#ifdef TENON_ONEDNN
-  const dnnl_version_t& version = *dnnl_version();
-  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
-#else
-  return "no: reference kernels only";
-#endif
 }
 
 }  // namespace
@@ -133,18 +121,18 @@ nvinfer1::IHostMemory* tenonDescribeMachine() noexcept {
   return tenon::Reporter(nullptr).guard<nvinfer1::IHostMemory*>(nullptr, [&] {
     const double gigabytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES))
                              * static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / 1e9;
-    const nlohmann::ordered_json facts = {
+    const tenon::Target& host = tenon::target_named("cpu");
+    nlohmann::ordered_json facts = {
         {"interface",
          fmt::format("TensorRT {}.{}.{}", NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH)},
         {"target", default_target_text()},
         {"targets", targets()},
-        {"processor", tenon::cpu_target().fingerprint()},
-        {"instruction set", tenon::cpu_target().instruction_set()},
+        {"processor", host.fingerprint()},
+        {"instruction set", host.instruction_set()},
         {"cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
         {"threads", tenon::thread_count()},
         {"memory", fmt::format("{:.1f} GB", gigabytes)},
         {"GPU", gpu_text()},
-        {"oneDNN", onednn_text()},
         {"TBB", TBB_runtime_version()},
         {"protobuf",
          fmt::format("{}.{}.{}", GOOGLE_PROTOBUF_VERSION / 1'000'000,
@@ -152,6 +140,8 @@ nvinfer1::IHostMemory* tenonDescribeMachine() noexcept {
         {"flatbuffers", fmt::format("{}.{}.{}", FLATBUFFERS_VERSION_MAJOR,
                                     FLATBUFFERS_VERSION_MINOR, FLATBUFFERS_VERSION_REVISION)},
     };
+    for (const tenon::LibraryVersion& library : host.libraries())
+      facts[library.name] = library.version;
     return memory_of(facts.dump());
   });
 }
@@ -175,13 +165,15 @@ nvinfer1::IHostMemory* tenonDescribeWork(nvinfer1::IExecutionContext* context) n
   if (ours == nullptr) return nullptr;
   return ours->reporter().guard<nvinfer1::IHostMemory*>(nullptr, [&] {
     const tenon::Plan& plan = ours->shared()->plan();
-    tenon::require(plan.target == "cpu",
-                   "rooflines are for the target cpu: the peaks of the target {} are not known yet",
-                   plan.target);
     const auto shapes = ours->shapes_of_last_run();
     tenon::require(!shapes.empty(),
                    "the context has not run, and its layers have no shapes: run it first");
-    const auto json = work_json(plan, shapes);
+    const auto peaks = tenon::target_named(plan.target).measure_peaks();
+    tenon::require(peaks.has_value(),
+                   "rooflines are for targets whose peaks are known; those of "
+                   "the target {} are not known yet",
+                   plan.target);
+    const auto json = work_json(plan, *peaks, shapes);
     return memory_of(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   });
 }
@@ -191,7 +183,7 @@ void tenonSetThreads(int32_t threads) noexcept {
 }
 
 int32_t tenonThreads() noexcept {
-  return tenon::thread_count();
+  return tenon::Reporter(nullptr).guard<int32_t>(0, [] { return tenon::thread_count(); });
 }
 
 }  // extern "C"

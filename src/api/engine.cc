@@ -4,16 +4,16 @@
 #include "api/execution_context.h"
 #include "api/host_memory.h"
 #include "api/inspector.h"
-#include "plan/fit.h"
+#include "backend/target.h"
+#include "builder/fit.h"
 #include "plan/plan_file.h"
-#include "target/target.h"
 
 namespace tenon {
 namespace {
 
 using nvinfer1::OptProfileSelector;
 
-std::vector<int32_t> narrow(const std::vector<int64_t>& values) {
+std::vector<int32_t> as_int32(const std::vector<int64_t>& values) {
   std::vector<int32_t> result;
   for (int64_t v : values)
     result.push_back(static_cast<int32_t>(std::clamp<int64_t>(v, INT32_MIN, INT32_MAX)));
@@ -59,9 +59,9 @@ EngineView::EngineView(std::shared_ptr<const Engine> engine, const Reporter& rep
     formats_.push_back(fmt::format("Row-major linear {} format (kLINEAR)",
                                    name_of(engine_->binding_tensor(static_cast<int>(i)).type)));
   for (const PlanProfile& profile : plan().profiles) {
-    auto& inputs = narrow_values_.emplace_back();
+    auto& inputs = int32_values_.emplace_back();
     for (const auto& r : profile.inputs)
-      inputs.push_back({narrow(r.min_values), narrow(r.opt_values), narrow(r.max_values)});
+      inputs.push_back({as_int32(r.min_values), as_int32(r.opt_values), as_int32(r.max_values)});
   }
 }
 
@@ -260,8 +260,8 @@ const int32_t* EngineView::getProfileTensorValues(const char* tensorName, int32_
   return reporter_.guard<const int32_t*>(nullptr, [&]() -> const int32_t* {
     range(tensorName, profileIndex);
     const auto& values =
-        narrow_values_[static_cast<size_t>(profileIndex)][static_cast<size_t>(binding(tensorName))]
-                      [static_cast<size_t>(checked(selector))];
+        int32_values_[static_cast<size_t>(profileIndex)][static_cast<size_t>(binding(tensorName))]
+                     [static_cast<size_t>(checked(selector))];
     return values.empty() ? nullptr : values.data();
   });
 }

@@ -125,7 +125,7 @@ class EngineView final : public nvinfer1::ICudaEngine,
   Self self_;
   std::vector<std::string> formats_;  // per binding
   /// Values of shape inputs as int32: per profile and input, kMIN, kOPT and kMAX.
-  std::vector<std::vector<std::array<std::vector<int32_t>, 3>>> narrow_values_;
+  std::vector<std::vector<std::array<std::vector<int32_t>, 3>>> int32_values_;
 };
 
 /// Index of the binding with that name; throws, listing the names there are, when there is none.

@@ -73,7 +73,7 @@ TEST(Engine, DynamicShapesUseTwoProfiles) {
   const auto engine = s.engine();
   ASSERT_NE(engine, nullptr) << s.logger.take_errors();
   const Context context(engine->createExecutionContext());
-  const Stream stream;
+  const CudaStream stream;
   const char* missing[2] = {};
   EXPECT_EQ(context->inferShapes(2, missing), 1);
   EXPECT_STREQ(missing[0], "image");
@@ -127,7 +127,7 @@ TEST(Engine, TheBindingsOf8xWork) {
   void* bindings[2] = {};
   bindings[image] = const_cast<float*>(x.data());
   bindings[features] = y.data();
-  const Stream stream;
+  const CudaStream stream;
   ASSERT_TRUE(context->enqueueV2(bindings, stream.stream, nullptr));
   cudaStreamSynchronize(stream.stream);
   EXPECT_THAT(y, Pointwise(::testing::FloatNear(1e-4f), cnn.expected(x, 1, 4, 6)));
@@ -141,7 +141,7 @@ TEST(Engine, ABuiltEngineEqualsADeserialisedOne) {
   const std::unique_ptr<ICudaEngine> engine(
       s.builder->buildEngineWithConfig(*s.network, *s.config));
   ASSERT_NE(engine, nullptr) << s.logger.take_errors();
-  const Stream stream;
+  const CudaStream stream;
   expect_right(cnn, *Context(engine->createExecutionContext()), 1, 8, 8, stream.stream);
   const std::unique_ptr<IHostMemory> once(engine->serialize());
   const std::unique_ptr<ICudaEngine> copy(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/cuda_stream.h"
 #include "plan/profiles.h"
 
 namespace tenon {
@@ -58,7 +59,9 @@ void ContextView::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noe
     require(nbStreams >= 0 && (nbStreams == 0 || auxStreams != nullptr),
             "setAuxStreams: {} streams at {}; expected an address, and how many are there",
             nbStreams, auxStreams != nullptr ? fmt::format("{}", fmt::ptr(auxStreams)) : "null");
-    context_.set_aux_streams({auxStreams, static_cast<size_t>(nbStreams)});
+    std::vector<Stream*> streams(static_cast<size_t>(nbStreams));
+    for (size_t i = 0; i < streams.size(); ++i) streams[i] = from_cuda(auxStreams[i]);
+    context_.set_aux_streams(streams);
   });
 }
 
@@ -247,10 +250,10 @@ int64_t ContextView::getMaxOutputSize(const char* tensorName) const noexcept {
     const Plan& plan = engine_->plan();
     const int32_t tensor = plan.bindings[static_cast<size_t>(index)].tensor;
     // A size that the last run told is no bound for the next.
-    const bool late = engine_->stages().tensors[static_cast<size_t>(tensor)] > 0;
+    const bool data_dependent = engine_->stages().tensors[static_cast<size_t>(tensor)] > 0;
     const PlanProfile& profile = plan.profiles[static_cast<size_t>(context_.profile())];
     Shape shape = context_.tensor_shape(index);
-    if (late || !is_known(shape))
+    if (data_dependent || !is_known(shape))
       shape = largest_shape(plan, tensor, symbols_at(plan, profile, ProfilePoint::kMax));
     if (!is_known(shape)) return int64_t{-1};
     return static_cast<int64_t>(bytes_of(engine_->binding_tensor(index).type, shape.volume()));
@@ -268,7 +271,7 @@ bool ContextView::executeV2(void* const* bindings) noexcept {
 bool ContextView::enqueueV3(cudaStream_t stream) noexcept {
   return reporter_.run([&] {
     take_batch();
-    context_.enqueue(stream);
+    context_.enqueue(from_cuda(stream));
     if (input_consumed_ == nullptr) return;
     const cudaError_t status = cudaEventRecord(input_consumed_, stream);
     require(status == cudaSuccess, "cannot record the input-consumed event: {}",

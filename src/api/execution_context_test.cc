@@ -60,7 +60,7 @@ TEST(Context, DeviceMemoryMayBeTheCallers) {
   void* memory = nullptr;
   ASSERT_EQ(cudaMalloc(&memory, bytes + 64), cudaSuccess);
   context->setDeviceMemoryV2(memory, static_cast<int64_t>(bytes));
-  const Stream stream;
+  const CudaStream stream;
   expect_right(cnn, *context, 1, 6, 4, stream.stream);
   cudaFree(memory);
 }
@@ -74,7 +74,7 @@ TEST(Context, TakesAuxiliaryStreams) {
   ASSERT_NE(engine, nullptr);
   EXPECT_EQ(engine->getNbAuxStreams(), 0) << "of a chain of layers";
   const Context context(engine->createExecutionContext());
-  Stream streams[2];
+  CudaStream streams[2];
   cudaStream_t list[] = {streams[0].stream, streams[1].stream};
   context->setAuxStreams(list, 2);
   context->setAuxStreams(nullptr, 0);
@@ -116,7 +116,7 @@ TEST(Context, ProfilerOutputAllocatorAndEvent) {
   cudaEvent_t consumed = nullptr;
   cudaEventCreate(&consumed);
   EXPECT_TRUE(context->setInputConsumedEvent(consumed));
-  const Stream stream;
+  const CudaStream stream;
   ASSERT_TRUE(context->enqueueV3(stream.stream)) << s.logger.take_errors();
   EXPECT_EQ(cudaEventSynchronize(consumed), cudaSuccess);
   cudaStreamSynchronize(stream.stream);
@@ -178,7 +178,7 @@ TEST(Life, ObjectsMayDieInAnyOrder) {
   EXPECT_EQ(&context->getEngine(), engine.get());
   engine.reset();
   EXPECT_EQ(context->getEngine().getNbIOTensors(), 2);
-  const Stream stream;
+  const CudaStream stream;
   expect_right(cnn, *context, 1, 8, 8, stream.stream);
   EXPECT_NE(inspector->getEngineInformation(LayerInformationFormat::kJSON), nullptr);
   context.reset();
@@ -197,7 +197,7 @@ TEST(Threads, EachMayHaveItsContext) {
   for (int t = 0; t < 2; ++t)
     threads.emplace_back([&, t] {
       const Context context(engine->createExecutionContext());
-      const Stream stream;
+      const CudaStream stream;
       for (int i = 0; i < 20; ++i)
         expect_right(cnn, *context, 1 + (i + t) % 2, 4 + 2 * (i % 5), 8, stream.stream);
     });

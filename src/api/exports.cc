@@ -2,10 +2,14 @@
 #include <NvInfer.h>
 #include <NvInferPlugin.h>
 
+#include <new>
+#include <optional>
+
 #include "api/builder.h"
 #include "api/guard.h"
 #include "api/runtime.h"
 #include "base/current_logger.h"
+#include "base/parallel.h"
 #include "registry/registry.h"
 
 namespace tenon {
@@ -15,18 +19,31 @@ constexpr int32_t kMajor = TENON_TRT_ABI_VERSION / 10000;
 constexpr int32_t kMinor = TENON_TRT_ABI_VERSION / 100 % 100;
 constexpr int32_t kPatch = TENON_TRT_ABI_VERSION % 100;
 
+// A reporter for `logger`; nothing, after a message, where there is no memory to hold the logger.
+std::optional<Reporter> reporter_of(nvinfer1::ILogger* logger) noexcept {
+  try {
+    return std::make_optional<Reporter>(logger);
+  } catch (const std::bad_alloc&) {
+    Log(logger).write(Log::Severity::kERROR, "no memory to hold the logger");
+    return std::nullopt;
+  }
+}
+
 // The facade for a caller that was compiled with headers of `version`; null, after a report, when
 // its virtual tables are not ours.
 template <class Facade> void* create(void* logger, int32_t version, const char* where) noexcept {
   auto* ours = static_cast<nvinfer1::ILogger*>(logger);
   if (ours == nullptr) return nullptr;
-  return Reporter(ours).guard<void*>(
+  const auto reporter = reporter_of(ours);
+  if (!reporter) return nullptr;
+  return reporter->guard<void*>(
       nullptr,
       [&]() -> void* {
         require(version / 10000 == kMajor,
                 "the program was compiled with headers of version {}; this library is TensorRT "
                 "{}.x-compatible: compile it with Tenon's headers",
                 version, kMajor);
+        thread_count();  // what TENON_THREADS says is refused here, not in the middle of a run
         // The address that the caller's handle class expects, not that of another base.
         return static_cast<typename Facade::Handle*>(new typename Facade::View(*ours));
       },
@@ -56,9 +73,9 @@ void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept {
 }
 
 void* createInferRefitter_INTERNAL(void*, void* logger, int32_t) noexcept {
-  if (logger != nullptr)
-    tenon::Reporter(static_cast<nvinfer1::ILogger*>(logger))
-        .run(tenon::not_supported, "createInferRefitter");
+  if (logger == nullptr) return nullptr;
+  if (const auto reporter = tenon::reporter_of(static_cast<nvinfer1::ILogger*>(logger)))
+    reporter->run(tenon::not_supported, "createInferRefitter");
   return nullptr;
 }
 

@@ -15,6 +15,7 @@
 #include "api/layers/reduce.h"
 #include "api/network_definition.h"
 #include "api/runtime.h"
+#include "backend/targets.h"
 #include "import/import.h"
 
 namespace tenon {
@@ -106,6 +107,24 @@ bool tenonSetTarget(nvinfer1::IBuilderConfig* config, const char* name) noexcept
 const char* tenonTarget(const nvinfer1::IBuilderConfig* config) noexcept {
   const tenon::BuilderConfig* ours = tenon::BuilderConfig::find(config);
   return ours != nullptr ? ours->settings().target.c_str() : "";
+}
+
+const char* tenonTargetName(int32_t index) noexcept {
+  const auto names = tenon::target_names();
+  return index >= 0 && static_cast<size_t>(index) < names.size()
+             ? names[static_cast<size_t>(index)].data()
+             : nullptr;
+}
+
+bool tenonSetDeterministic(nvinfer1::IBuilderConfig* config, bool deterministic) noexcept {
+  tenon::BuilderConfig* ours = tenon::BuilderConfig::find(config);
+  if (ours != nullptr) ours->set_deterministic(deterministic);
+  return ours != nullptr;
+}
+
+bool tenonIsDeterministic(const nvinfer1::IBuilderConfig* config) noexcept {
+  const tenon::BuilderConfig* ours = tenon::BuilderConfig::find(config);
+  return ours != nullptr && ours->settings().deterministic;
 }
 
 bool tenonSetPortable(nvinfer1::IBuilderConfig* config, bool portable) noexcept {

@@ -4,7 +4,7 @@
 #include <NvInfer.h>
 
 #include "api/network_definition.h"
-#include "ops/flow_border.h"
+#include "ops/flow_boundary.h"
 
 namespace tenon {
 

@@ -41,12 +41,12 @@ void Reporter::report_current(const char* where) const noexcept {
     try {
       throw;
     } catch (const Error& e) {
-      report(e.code(), one_line(fmt::format("{}: {}", where, e.what())));
+      report(e.code(), short_line(fmt::format("{}: {}", where, e.what())));
     } catch (const std::bad_alloc&) {
       report(ErrorCode::kFAILED_ALLOCATION, fmt::format("{}: out of memory", where));
     } catch (const std::exception& e) {
       report(ErrorCode::kINTERNAL_ERROR,
-             one_line(fmt::format("{}: internal error: {}", where, e.what())));
+             short_line(fmt::format("{}: internal error: {}", where, e.what())));
     } catch (...) {
       report(ErrorCode::kINTERNAL_ERROR, fmt::format("{}: an unknown exception", where));
     }

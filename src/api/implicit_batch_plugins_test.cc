@@ -4,9 +4,9 @@
 #include <tenon/extensions.h>
 
 #include "api/testing.h"
-#include "ops/idle_plugin_test.h"
-#include "ops/plugin_families_test.h"
-#include "ops/plugin_memory_test.h"
+#include "plugin_layers/idle_plugin_test.h"
+#include "plugin_layers/plugin_families_test.h"
+#include "plugin_layers/plugin_memory_test.h"
 
 namespace tenon::testing {
 namespace {

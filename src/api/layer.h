@@ -111,4 +111,14 @@ Shape LayerOf<Handle, Virtual, Attributes>::spatial(const nvinfer1::Dims& dims, 
 /// The facade that fits the layer's kind; a plain ILayer for kinds that are not public.
 std::unique_ptr<LayerView> make_layer_view(NetworkDefinition& owner, Node& node);
 
+using MakeLayerView = std::unique_ptr<LayerView> (*)(NetworkDefinition& owner, Node& node);
+bool register_view(std::string_view op, MakeLayerView make);
+
+/// Behind a facade in its header: layers of that op have it.
+#define TENON_VIEW(Op, View)                                                              \
+  inline const bool k##View##Registered = ::tenon::register_view(                         \
+      Op::kName, [](NetworkDefinition& owner, Node& node) -> std::unique_ptr<LayerView> { \
+        return std::make_unique<View>(owner, node);                                       \
+      })
+
 }  // namespace tenon

@@ -85,7 +85,7 @@ nvinfer1::Weights NetworkDefinition::weights_of(const Value* value) {
   return {value->constant->type(), value->constant->data(), value->constant->count()};
 }
 
-void NetworkDefinition::check_border_name(const std::string& name, const Value* self) const {
+void NetworkDefinition::check_io_name(const std::string& name, const Value* self) const {
   for (const auto* list : {&network_->inputs(), &network_->outputs()})
     for (const Value* other : *list)
       require(other == self || other->name != name,
@@ -167,7 +167,7 @@ nvinfer1::ITensor* NetworkDefinition::addInput(const char* name, DataType type,
                                                const PublicDims& dimensions) noexcept {
   return reporter_.guard<ITensor*>(nullptr, [&] {
     require(name != nullptr && *name != '\0', "a network input needs a name");
-    check_border_name(name, nullptr);
+    check_io_name(name, nullptr);
     return &tensor_view(network_->add_input(name, checked(type), Shape(dimensions)));
   });
 }
@@ -178,7 +178,7 @@ void NetworkDefinition::markOutput(ITensor& tensor) noexcept {
     if (value.is_output) return;
     require(!value.is_input, "tensor '{}' is an input; add an identity layer to return it",
             value.name);
-    check_border_name(value.name, &value);
+    check_io_name(value.name, &value);
     network_->mark_output(value);
   });
 }
@@ -191,7 +191,7 @@ bool NetworkDefinition::markOutputForShapes(ITensor& tensor) noexcept {
   return reporter_.guard(false, [&] {
     Value& value = value_of(tensor);
     require(tensor_view(value).isShapeTensor(), "tensor '{}' is not a shape tensor", value.name);
-    check_border_name(value.name, &value);
+    check_io_name(value.name, &value);
     network_->mark_output(value);
     return true;
   });

@@ -54,7 +54,7 @@ class NetworkDefinition final : public nvinfer1::INetworkDefinition,
   /// What the application passed where it differs: null or a value of add_weights().
   static Weights weights_of(const Value* value);
   /// Throws unless no other input or output has that name.
-  void check_border_name(const std::string& name, const Value* self) const;
+  void check_io_name(const std::string& name, const Value* self) const;
   /// Type and shape of `value` become known; throws, naming the layer, when they cannot.
   void infer(Value& value) const;
   /// Something changed that shapes depend on.

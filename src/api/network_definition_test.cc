@@ -76,7 +76,7 @@ TEST(Network, FacadesAreTheSameEachTime) {
   EXPECT_EQ(relu->getInput(-1), nullptr);
 }
 
-TEST(Network, NamesAtTheBorderAreUnique) {
+TEST(Network, NamesOfInputsAndOutputsAreUnique) {
   Session s;
   ITensor& x = s.input("x", {4});
   EXPECT_EQ(s.network->addInput("x", DataType::kFLOAT, dims({4})), nullptr);

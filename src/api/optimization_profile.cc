@@ -116,9 +116,9 @@ void OptimizationProfile::set_values(const char* name, OptProfileSelector select
   ProfileData::Input& ours = input(name);
   ProfileData::Input changed = ours;
   changed.values[at] = std::move(values);
-  changed.narrow_values[at].clear();
+  changed.int32_values[at].clear();
   for (int64_t v : changed.values[at])
-    changed.narrow_values[at].push_back(
+    changed.int32_values[at].push_back(
         static_cast<int32_t>(std::clamp<int64_t>(v, INT32_MIN, INT32_MAX)));
   const std::string wrong = value_problem(name, changed);
   require(wrong.empty(), "{}", wrong);
@@ -154,7 +154,7 @@ const int32_t* OptimizationProfile::getShapeValues(const char* inputName,
   return reporter_.guard<const int32_t*>(nullptr, [&]() -> const int32_t* {
     const ProfileData::Input* ours = find_input(inputName);
     const size_t at = point(selector);
-    return ours != nullptr && !ours->values[at].empty() ? ours->narrow_values[at].data() : nullptr;
+    return ours != nullptr && !ours->values[at].empty() ? ours->int32_values[at].data() : nullptr;
   });
 }
 

@@ -20,7 +20,7 @@ struct ProfileData {
   struct Input {
     std::array<std::optional<Shape>, 3> shapes;  // by OptProfileSelector
     std::array<std::vector<int64_t>, 3> values;
-    std::array<std::vector<int32_t>, 3> narrow_values;  // the same, for getShapeValues()
+    std::array<std::vector<int32_t>, 3> int32_values;  // the same, for getShapeValues()
   };
   std::map<std::string, Input> inputs;
   float extra_memory = 0;

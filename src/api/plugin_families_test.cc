@@ -1,6 +1,6 @@
 // Plugins of IPluginV2, IPluginV2Ext and IPluginV2IOExt on the engine: by hand, from ONNX, and
 // through a plan.
-#include "ops/plugin_families_test.h"
+#include "plugin_layers/plugin_families_test.h"
 
 #include <NvOnnxParser.h>
 #include <gmock/gmock.h>

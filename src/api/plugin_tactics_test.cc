@@ -24,7 +24,7 @@ struct Manner {
 };
 Manner manner;
 
-// Copies its input; tactic 3 is the quick one.
+// Copies its input; tactic 3 is the fast one.
 class Copy final : public IPluginV3,
                    public IPluginV3OneCore,
                    public IPluginV3OneBuild,
@@ -123,7 +123,7 @@ class PluginTactics : public ::testing::Test {
   Session s_;
 };
 
-TEST_F(PluginTactics, TheQuickestRuns) {
+TEST_F(PluginTactics, TheFastestRuns) {
   const auto engine = s_.engine();
   ASSERT_NE(engine, nullptr) << s_.logger.take_errors();
   for (int32_t tactic : manner.tactics) EXPECT_THAT(ran, Contains(tactic));

@@ -71,6 +71,10 @@ TEST(Precisions, TargetsAreNamed) {
               HasSubstr("there is no target \"tpu\"; expected cpu or cuda"));
   EXPECT_TRUE(set_target(*s.config, "cpu"));
   EXPECT_STREQ(target(*s.config), "cpu");
+  EXPECT_THAT(known_targets(), ::testing::ElementsAre("cpu", "cuda"));
+  EXPECT_FALSE(is_deterministic(*s.config));
+  EXPECT_TRUE(set_deterministic(*s.config, true));
+  EXPECT_TRUE(is_deterministic(*s.config));
   EXPECT_TRUE(set_portable(*s.config, true));
   EXPECT_EQ(weight_growth_limit(*s.config), SIZE_MAX);
   EXPECT_TRUE(set_weight_growth_limits(*s.config, 1000, 5000));
@@ -79,6 +83,7 @@ TEST(Precisions, TargetsAreNamed) {
   s.config->reset();
   EXPECT_STREQ(target(*s.config), "");
   EXPECT_FALSE(is_portable(*s.config));
+  EXPECT_FALSE(is_deterministic(*s.config));
   EXPECT_EQ(weight_growth_limit(*s.config), SIZE_MAX);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 // What is asked of a stream at a time: a lying header costs no more memory than this and what the
 // stream really gave.
-constexpr size_t kPiece = size_t{64} << 20;
+constexpr size_t kChunk = size_t{64} << 20;
 
 // Bytes of a stream, 64-byte aligned so that kernels may use weights in place.
 struct StreamBytes {
@@ -32,7 +32,7 @@ struct StreamBytes {
 // Reads until there are `wanted` bytes. `read(to, count)` answers how many it gave.
 template <class Read> void fill(StreamBytes& bytes, size_t wanted, Read& read) {
   while (bytes.size < wanted) {
-    const size_t piece = std::min(wanted - bytes.size, kPiece);
+    const size_t piece = std::min(wanted - bytes.size, kChunk);
     if (bytes.size + piece > bytes.capacity)
       bytes.reserve(std::min(wanted, std::max(bytes.size + piece, 2 * bytes.capacity)));
     const int64_t given = read(bytes.data.get() + bytes.size, static_cast<int64_t>(piece));

@@ -45,7 +45,7 @@ TEST(Runtime, ReadsStreamsAndFiles) {
   reader.piece = 77;
   const std::unique_ptr<ICudaEngine> streamed(s.runtime->deserializeCudaEngine(reader));
   ASSERT_NE(streamed, nullptr) << s.logger.take_errors();
-  const Stream stream;
+  const CudaStream stream;
   expect_right(cnn, *Context(streamed->createExecutionContext()), 1, 6, 4, stream.stream);
   reader.bytes = std::span(writer.bytes).first(writer.bytes.size() - 1);
   EXPECT_EQ(s.runtime->deserializeCudaEngine(reader), nullptr);

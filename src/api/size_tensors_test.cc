@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "api/testing.h"
-#include "ops/plugin_memory_test.h"
 #include "plan/plan_file.h"
+#include "plugin_layers/plugin_memory_test.h"
 
 namespace tenon::testing {
 namespace {
@@ -349,7 +349,7 @@ TEST_F(SizeTensors, ACraftedPlanIsAnError) {
     const auto* data = static_cast<const std::byte*>(bytes->data());
     Plan plan = read_plan({data, bytes->size()}, nullptr, "plan");
     for (PlanSymbol& symbol : plan.symbols)
-      if (symbol.is_late()) change(plan, symbol);
+      if (symbol.is_data_dependent()) change(plan, symbol);
     const auto crafted = write_plan(plan);
     engine_.reset(s_.runtime->deserializeCudaEngine(crafted.data(), crafted.size()));
     if (engine_ == nullptr) return s_.logger.take_errors();
@@ -370,7 +370,7 @@ TEST_F(SizeTensors, ACraftedPlanIsAnError) {
   EXPECT_THAT(error_after([](Plan& plan, PlanSymbol& s) {
                 for (size_t i = plan.tensors.size(); i-- > 0;)
                   if (plan.tensors[i].type == DataType::kFLOAT
-                      && plan.tensors[i].place == PlanTensor::Place::kLate)
+                      && plan.tensors[i].place == PlanTensor::Place::kDataDependent)
                     s.tensor = static_cast<int32_t>(i);  // the values
               }),
               HasSubstr("cannot decide shapes"));

@@ -52,7 +52,7 @@ void NetworkTensor::setName(const char* name) noexcept {
       [&] {
         require(name != nullptr && *name != '\0', "tensor '{}': the new name is empty",
                 value_.name);
-        if (value_.is_input || value_.is_output) owner_.check_border_name(name, &value_);
+        if (value_.is_input || value_.is_output) owner_.check_io_name(name, &value_);
         value_.name = name;
       },
       "ITensor::setName");

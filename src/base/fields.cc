@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace tenon {
 
@@ -11,7 +12,7 @@ std::string text_of(const FieldValue& value) {
       [](const auto& v) {
         using T = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<T, std::string>)
-          return fmt::format("\"{}\"", v);
+          return fmt::format("\"{}\"", short_line(v));
         else
           return fmt::format("{}", v);
       },

@@ -5,15 +5,15 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/shape.h"
+#include "base/variant.h"
 
 namespace tenon {
 
 using FieldValue =
-    std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
+    Variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 using FieldList = std::vector<std::pair<std::string, FieldValue>>;
 
 /// Walks over the attributes of an object: `visit(v)` calls `v("name", member)` for each.

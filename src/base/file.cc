@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <tenon/replace_file.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -24,19 +24,6 @@ struct Descriptor {
     if (fd >= 0) ::close(fd);
   }
 };
-
-// A new file in the folder of `path`, with the permissions that the process gives new files.
-// (mkstemp gives others, and asking for the umask changes it for a moment in every thread.)
-int create_beside(const std::string& path, std::string& name) {
-  static std::atomic<unsigned> count = 0;
-  int fd = -1;
-  do {
-    name = fmt::format("{}.{}.{}", path, ::getpid(), ++count);
-    fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (fd < 0 && errno == EEXIST);
-  if (fd < 0) fail_on(path, "cannot write");
-  return fd;
-}
 
 }  // namespace
 
@@ -63,28 +50,11 @@ MappedFile::~MappedFile() {
 }
 
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
-  struct stat info{};
-  if (::stat(path.c_str(), &info) == 0) {
-    require(!S_ISDIR(info.st_mode), "{}: cannot write: is a directory", path);
-    require(S_ISREG(info.st_mode), "{}: cannot write: is not a regular file", path);
+  try {
+    replace_file(path, bytes.data(), bytes.size());
+  } catch (const std::runtime_error& e) {
+    throw Error(ErrorCode::kINVALID_ARGUMENT, e.what());
   }
-  std::string aside;
-  const auto give_up = [&](const char* what) {
-    const int cause = errno;
-    ::unlink(aside.c_str());
-    errno = cause;
-    fail_on(path, what);
-  };
-  const Descriptor file{create_beside(path, aside)};
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t n = ::write(file.fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) give_up("cannot write");
-    done += static_cast<size_t>(n);
-  }
-  if (::fsync(file.fd) != 0) give_up("cannot write");
-  if (::rename(aside.c_str(), path.c_str()) != 0) give_up("cannot rename into place");
 }
 
 }  // namespace tenon

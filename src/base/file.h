@@ -1,4 +1,4 @@
-// Files, read and written whole: mapped or copied in, written aside and renamed.
+// Files, read and written whole.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,7 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-/// Writes to a temporary file in the same folder, flushes it and renames it over `path`, so that
-/// readers see the old content or the new one. Throws on any failure and leaves nothing behind.
+/// replace_file() of tenon/replace_file.h with an Error.
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace tenon

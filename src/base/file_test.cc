@@ -1,8 +1,12 @@
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -54,6 +58,24 @@ TEST_F(File, WhatIsNoFileIsAnErrorThatNamesThePath) {
   EXPECT_NE(message(folder / "empty").find("empty"), std::string::npos);
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_NE(message(folder / "pipe").find("not a regular file"), std::string::npos);
+}
+
+// SIGXFSZ is a signal that comes while a file is written: the system sends it for one too large.
+TEST_F(File, ASignalWhileWritingLeavesTheOldContentAndNothingElse) {
+  const int probe = ::open(folder.c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (probe < 0) GTEST_SKIP() << "the file system has no files without names";
+  ::close(probe);
+  const auto write_too_much = [](const std::string& path) {
+    const rlimit limit{1000, 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    write_file(path, bytes(std::string(100'000, 'x')));
+  };
+  EXPECT_EXIT(write_too_much(folder / "new"), ::testing::KilledBySignal(SIGXFSZ), "");
+  EXPECT_TRUE(fs::is_empty(folder));
+  write_file(folder / "old", bytes("old"));
+  EXPECT_EXIT(write_too_much(folder / "old"), ::testing::KilledBySignal(SIGXFSZ), "");
+  EXPECT_EQ(text(folder / "old"), "old");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
 }
 
 TEST_F(File, AFailedWriteLeavesNothing) {

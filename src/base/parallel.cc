@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
 
+#include "base/environment.h"
 #include "base/error.h"
 
 #ifdef __x86_64__
@@ -29,22 +26,12 @@
 namespace tenon {
 namespace {
 
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 
 int default_threads() {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const char* text = std::getenv("TENON_THREADS");
-  if (text == nullptr) return cores;
-  int value = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [rest, error] = std::from_chars(text, end, value);
-  if (error == std::errc() && rest == end && value >= 1 && value <= kMostThreads) return value;
-  // There is no logger yet, and this is asked once.
-  std::fprintf(stderr,
-               "tenon: the environment variable TENON_THREADS is '%s'; expected a number from 1 to "
-               "%d; all %d threads are used\n",
-               text, kMostThreads, cores);
-  return cores;
+  if (const auto threads = environment_number("TENON_THREADS", 1, kMaxThreads))
+    return static_cast<int>(*threads);
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 std::atomic<int> requested_threads = 0;
@@ -61,7 +48,7 @@ int thread_count() {
 
 // TBB is not instrumented, so under ThreadSanitizer the same verbs run on std::thread.
 void set_thread_count(int threads) {
-  requested_threads = std::min(threads, kMostThreads);
+  requested_threads = std::min(threads, kMaxThreads);
 }
 
 void in_arena(FunctionRef<void()> body) {
@@ -69,18 +56,18 @@ void in_arena(FunctionRef<void()> body) {
 }
 
 void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
-  const int64_t pieces = std::min<int64_t>(thread_count(), count / std::max<int64_t>(grain, 1));
-  if (pieces <= 1) {
+  const int64_t chunks = std::min<int64_t>(thread_count(), count / std::max<int64_t>(grain, 1));
+  if (chunks <= 1) {
     if (count > 0) body(0, count);
     return;
   }
   std::exception_ptr error;
   std::mutex mutex;
   std::vector<std::thread> threads;
-  for (int64_t i = 0; i < pieces; ++i)
+  for (int64_t i = 0; i < chunks; ++i)
     threads.emplace_back([&, i] {
       try {
-        body(count * i / pieces, count * (i + 1) / pieces);
+        body(count * i / chunks, count * (i + 1) / chunks);
       } catch (...) {
         const std::lock_guard lock(mutex);
         error = std::current_exception();
@@ -122,7 +109,7 @@ tbb::task_arena& arena() {
 }  // namespace
 
 void set_thread_count(int threads) {
-  requested_threads = std::min(threads, kMostThreads);
+  requested_threads = std::min(threads, kMaxThreads);
   use_arena(thread_count());
 }
 
@@ -156,40 +143,40 @@ void pause() {
 #endif
 }
 
-// The pieces of rounds. Each member of the team takes one of its own, and of others what nobody has
+// The chunks of rounds. Each member of the team takes one of its own, and of others what nobody has
 // begun after a while.
 class Rounds {
  public:
-  Rounds(int64_t pieces, FunctionRef<void(int64_t, int64_t)> body) : pieces_(pieces), body_(body) {}
+  Rounds(int64_t chunks, FunctionRef<void(int64_t, int64_t)> body) : chunks_(chunks), body_(body) {}
 
   void run_member(int64_t own, int64_t rounds) {
     for (int64_t round = 0; round < rounds; ++round) {
       take(round, own);
-      for (int64_t piece = 0; piece < pieces_; ++piece) await(round, piece);
+      for (int64_t chunk = 0; chunk < chunks_; ++chunk) await(round, chunk);
     }
   }
 
  private:
-  // Pauses before a piece that nobody has begun is taken over, and before others get the processor.
+  // Pauses before a chunk that nobody has begun is taken over, and before others get the processor.
   static constexpr int kPatience = 16, kLongPatience = 1024;
-  // Of a piece, on a cache line of its own.
+  // Of a chunk, on a cache line of its own.
   struct alignas(64) Count {
     std::atomic<int64_t> rounds = 0;
   };
 
-  void take(int64_t round, int64_t piece) noexcept {
+  void take(int64_t round, int64_t chunk) noexcept {
     int64_t begun = round;
-    if (!begun_[piece].rounds.compare_exchange_strong(begun, round + 1)) return;
-    body_(round, piece);
-    done_[piece].rounds.store(round + 1, std::memory_order_release);
+    if (!begun_[chunk].rounds.compare_exchange_strong(begun, round + 1)) return;
+    body_(round, chunk);
+    done_[chunk].rounds.store(round + 1, std::memory_order_release);
   }
 
-  void await(int64_t round, int64_t piece) {
-    for (int i = 0; done_[piece].rounds.load(std::memory_order_acquire) <= round; ++i) {
+  void await(int64_t round, int64_t chunk) {
+    for (int i = 0; done_[chunk].rounds.load(std::memory_order_acquire) <= round; ++i) {
       if (i < kPatience)
         pause();
-      else if (begun_[piece].rounds.load(std::memory_order_relaxed) == round)
-        take(round, piece);
+      else if (begun_[chunk].rounds.load(std::memory_order_relaxed) == round)
+        take(round, chunk);
       else if (i < kLongPatience)
         pause();
       else
@@ -197,18 +184,18 @@ class Rounds {
     }
   }
 
-  int64_t pieces_;
+  int64_t chunks_;
   FunctionRef<void(int64_t, int64_t)> body_;
-  Count begun_[kMostPieces], done_[kMostPieces];
+  Count begun_[kMaxChunks], done_[kMaxChunks];
 };
 
 }  // namespace
 
-void parallel_rounds(int64_t rounds, int64_t pieces, FunctionRef<void(int64_t, int64_t)> body) {
-  require(pieces <= kMostPieces, "rounds of {} pieces; expected at most {}", pieces, kMostPieces);
-  Rounds all(pieces, body);
+void parallel_rounds(int64_t rounds, int64_t chunks, FunctionRef<void(int64_t, int64_t)> body) {
+  require(chunks <= kMaxChunks, "rounds of {} pieces; expected at most {}", chunks, kMaxChunks);
+  Rounds all(chunks, body);
   // A thread that gets several members finds nothing left to do for the later ones.
-  parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t member = begin; member < end; ++member) all.run_member(member, rounds);
   });
 }

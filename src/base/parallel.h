@@ -18,13 +18,13 @@ void set_thread_count(int threads);
 /// on how the range is cut. Exceptions of the body reach the caller.
 void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body);
 
-constexpr int64_t kMostPieces = 64;
-/// Calls body(round, piece) for each of so many pieces, at most kMostPieces, in every round; a
+constexpr int64_t kMaxChunks = 64;
+/// Calls body(round, chunk) for each of so many chunks, at most kMaxChunks, in every round; a
 /// round begins when the one before is done. For rounds that take microseconds: threads that wait
-/// for each other spin, and one that is late has its pieces done by others. A body that throws ends
+/// for each other spin, and one that is late has its chunks done by others. A body that throws ends
 /// the process.
-void parallel_rounds(int64_t rounds, int64_t pieces,
-                     FunctionRef<void(int64_t round, int64_t piece)> body);
+void parallel_rounds(int64_t rounds, int64_t chunks,
+                     FunctionRef<void(int64_t round, int64_t chunk)> body);
 
 /// What part `index` of so many gets of a count. Parts are nearly equal, and half of them get about
 /// half of the count: layers that divide the same rows give a thread the same ones.

@@ -46,21 +46,21 @@ TEST_P(Parallel, NothingToDo) {
   parallel_for(0, 1, [](int64_t, int64_t) { FAIL(); });
 }
 
-// What all pieces wrote in the round before is there.
+// What all chunks wrote in the round before is there.
 TEST_P(Parallel, RoundsFollowEachOther) {
-  for (const int64_t pieces : {int64_t{1}, int64_t{3}, kMostPieces}) {
+  for (const int64_t chunks : {int64_t{1}, int64_t{3}, kMaxChunks}) {
     std::vector<int64_t> written[2];
-    for (auto& list : written) list.resize(static_cast<size_t>(pieces), 0);
+    for (auto& list : written) list.resize(static_cast<size_t>(chunks), 0);
     std::atomic<int64_t> wrong = 0;
-    parallel_rounds(500, pieces, [&](int64_t round, int64_t piece) {
+    parallel_rounds(500, chunks, [&](int64_t round, int64_t chunk) {
       for (const int64_t last : written[round % 2]) wrong += int64_t{last != round};
-      written[(round + 1) % 2][static_cast<size_t>(piece)] = round + 1;
+      written[(round + 1) % 2][static_cast<size_t>(chunk)] = round + 1;
     });
     EXPECT_EQ(wrong, 0);
-    EXPECT_EQ(written[0], std::vector<int64_t>(static_cast<size_t>(pieces), 500));
+    EXPECT_EQ(written[0], std::vector<int64_t>(static_cast<size_t>(chunks), 500));
   }
   parallel_rounds(3, 0, [](int64_t, int64_t) { FAIL(); });
-  EXPECT_ANY_THROW(parallel_rounds(1, kMostPieces + 1, [](int64_t, int64_t) {}));
+  EXPECT_ANY_THROW(parallel_rounds(1, kMaxChunks + 1, [](int64_t, int64_t) {}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Parallel, ::testing::Values(1, 2, 4));

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/half.h"
-#include "base/narrow.h"
+#include "base/low_precision.h"
 
 namespace tenon {
 
@@ -51,9 +51,9 @@ template <class To, class From> std::vector<To> converted(const Tensor& t) {
   return out;
 }
 
-std::vector<float> narrow_values(const Tensor& t) {
+std::vector<float> low_precision_values(const Tensor& t) {
   std::vector<float> out(static_cast<size_t>(t.count()));
-  read_narrow(t.type(), t.data(), 0, t.count(), out.data());
+  read_low_precision(t.type(), t.data(), 0, t.count(), out.data());
   return out;
 }
 }  // namespace
@@ -74,7 +74,7 @@ std::vector<int64_t> Tensor::integers() const {
       return values;
     }
     case DataType::kINT4: {
-      const auto values = narrow_values(*this);
+      const auto values = low_precision_values(*this);
       return {values.begin(), values.end()};
     }
     default:
@@ -93,7 +93,7 @@ std::vector<double> Tensor::numbers() const {
     case DataType::kFP8:
     case DataType::kFP4:
     case DataType::kE8M0: {
-      const auto values = narrow_values(*this);
+      const auto values = low_precision_values(*this);
       return {values.begin(), values.end()};
     }
     default: {

@@ -12,5 +12,20 @@ TEST(OneLine, SpellsControlCharacters) {
   EXPECT_EQ(one_line(""), "");
 }
 
+TEST(ShortLine, KeepsTheBeginningAndTheEnd) {
+  EXPECT_EQ(short_line("a\nb"), "a\\nb");
+  const std::string line = short_line("first" + std::string(1 << 20, '\n') + "last");
+  EXPECT_LT(line.size(), 20'000u);
+  EXPECT_TRUE(line.starts_with("first\\n"));
+  EXPECT_TRUE(line.ends_with("\\nlast"));
+  EXPECT_NE(line.find(" bytes left out] "), std::string::npos);
+  // Characters stay whole.
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += "é";
+  const std::string cut = short_line(text + "x");
+  EXPECT_EQ(cut.find("é [") != std::string::npos, true);
+  EXPECT_EQ(cut.find("] é") != std::string::npos, true);
+}
+
 }  // namespace
 }  // namespace tenon

@@ -1,5 +1,6 @@
 // Models that are damaged or hostile: each is refused with its error, or does no harm.
 #include <google/protobuf/repeated_field.h>
+#include <onnx_schema.pb.h>
 
 #include <set>
 
@@ -11,8 +12,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr size_t kMostBytes = size_t{1} << 24;
-constexpr int64_t kMostElements = 1 << 16;
+constexpr size_t kMaxBytes = size_t{1} << 24;
+constexpr int64_t kMaxElements = 1 << 16;
 
 struct Outcome {
   bool imported = false, ran = false;
@@ -24,7 +25,7 @@ Tensor zeros_for(const Value& input, int64_t extent) {
   Shape shape = input.declared;
   for (int i = 0; i < shape.rank(); ++i)
     if (shape[i] < 0) shape[i] = extent;
-  require(shape.volume() <= kMostElements, "too large for this test");
+  require(shape.volume() <= kMaxElements, "too large for this test");
   Tensor tensor(input.type, shape);
   std::memset(tensor.mutable_data<std::byte>(), 0, bytes_of(input.type, shape.volume()));
   return tensor;
@@ -37,7 +38,7 @@ bool is_small(const Network& network) {
     for (Dim extent : value->dims) {
       if (!extent->is_integer_constant()) continue;
       const int64_t one = extent->value.integer;
-      if (one > kMostElements || (count *= std::max<int64_t>(one, 1)) > kMostElements) return false;
+      if (one > kMaxElements || (count *= std::max<int64_t>(one, 1)) > kMaxElements) return false;
     }
   }
   return true;
@@ -49,7 +50,7 @@ Outcome try_model(const std::string& bytes, const std::string& path = "") {
   Network network;
   ImportReport report;
   ImportOptions options;
-  options.most_computed_bytes = kMostBytes;
+  options.max_computed_bytes = kMaxBytes;
   options.model_path = path;
   try {
     import_onnx(testing::bytes_of(bytes), options, network, report);

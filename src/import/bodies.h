@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "import/model.h"
 #include "import/sequence.h"
+#include "onnx_model/model.h"
 
 namespace tenon {
 

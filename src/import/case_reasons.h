@@ -6,7 +6,7 @@
 
 #include "import/import.h"
 #include "import/node.h"
-#include "import/tensors.h"
+#include "onnx_model/tensors.h"
 
 namespace tenon {
 
@@ -31,7 +31,7 @@ inline std::string foreign_type_inside(int32_t type) {
 }
 
 /// "sequences and optionals …" where a tensor is none, else what foreign_type() says.
-inline std::string reason_at_border(const onnx::ValueInfoProto& value) {
+inline std::string reason_of_io(const onnx::ValueInfoProto& value) {
   const auto& type = value.type();
   if (type.has_sequence_type() || type.has_optional_type())
     return "sequences and optionals as inputs or outputs";
@@ -60,7 +60,7 @@ inline std::string reason_in(const onnx::ModelProto& model) {
   const auto& graph = model.graph();
   for (const auto* list : {&graph.input(), &graph.output()})
     for (const auto& value : *list)
-      if (std::string reason = reason_at_border(value); !reason.empty()) return reason;
+      if (std::string reason = reason_of_io(value); !reason.empty()) return reason;
   for (const auto& tensor : graph.initializer())
     if (std::string reason = foreign_type_inside(tensor.data_type()); !reason.empty())
       return reason;

@@ -1,4 +1,6 @@
-#include "import/functions.h"
+#include "onnx_model/functions.h"
+
+#include <onnx_schema.pb.h>
 
 #include "import/small_models.h"
 

@@ -1,5 +1,7 @@
 #include "import/graph.h"
 
+#include <onnx_schema.pb.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -106,7 +108,7 @@ class GraphImporter::Graphs final : public BodyImporter {
 };
 
 bool GraphImporter::import_node(Scope& scope, onnx::NodeProto& node, int index) {
-  require_fewer(++imported_nodes_, options_.most_nodes);
+  require_fewer(++imported_nodes_, options_.max_nodes);
   if (node.output_size() == 0) fail_import(Code::kINVALID_NODE, "it has no outputs");
   std::vector<Item> inputs;
   for (const std::string& name : node.input()) {
@@ -179,12 +181,12 @@ void GraphImporter::finish_node(Scope& scope, NodeContext& n) {
 // Tensors get the names that the model gives them; the layer that makes the first, the node's name.
 void GraphImporter::name_layers(NodeContext& n) {
   const auto tensors = tensors_among(n.outputs());
+  const std::unordered_set<const Node*> added(n.added().begin(), n.added().end());
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::string& name = n.proto().output(static_cast<int>(i));
     if (tensors[i] == nullptr || name.empty()) continue;
-    const bool own =
-        std::find(n.added().begin(), n.added().end(), tensors[i]->producer) != n.added().end();
-    if (own && named_.insert(tensors[i]).second) tensors[i]->name = name;
+    if (added.contains(tensors[i]->producer) && named_.insert(tensors[i]).second)
+      tensors[i]->name = name;
   }
   for (Node* layer : n.added())
     if (!tensors.empty() && tensors[0] != nullptr && tensors[0]->producer == layer)

@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "import/functions.h"
 #include "import/import.h"
 #include "import/node.h"
 #include "import/scope.h"
+#include "onnx_model/functions.h"
 
 namespace tenon {
 
-/// Throws when a model has more nodes than ImportOptions::most_nodes.
+/// Throws when a model has more nodes than ImportOptions::max_nodes.
 void require_fewer(int64_t nodes, size_t most);
 
 /// "node_name", or "operator_index" for a node without a name; fit for tables and messages.

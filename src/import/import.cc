@@ -1,19 +1,21 @@
 // A model as a whole: its names, its border, its nodes one after the other, and all that is wrong.
 #include "import/import.h"
 
+#include <onnx_schema.pb.h>
+
 #include <new>
 #include <unordered_set>
 
 #include "base/text.h"
-#include "import/border.h"
 #include "import/graph.h"
+#include "import/graph_io.h"
 
 namespace tenon {
 namespace {
 
 using Code = nvonnxparser::ErrorCode;
 
-constexpr size_t kMostProblems = 1000;
+constexpr size_t kMaxProblems = 1000;
 
 Code parser_code(const Error& e) {
   if (const auto* own = dynamic_cast<const ImportError*>(&e)) return own->parser_code();
@@ -41,7 +43,7 @@ class ModelImporter {
         state_(network),
         weights_{options, {options.model_path, options.log, {}}},
         importer_(model, options, network, report) {
-    *state_.constant_budget = options.most_computed_bytes;
+    *state_.constant_budget = options.max_computed_bytes;
     scope_.state = &state_;
     scope_.weights = &weights_;
   }
@@ -49,7 +51,7 @@ class ModelImporter {
   void run() {
     report_.node_count = graph_.node_size();
     // Unread: each would be a problem of its own.
-    if (!guarded(nullptr, -1, [&] { require_fewer(graph_.node_size(), options_.most_nodes); }))
+    if (!guarded(nullptr, -1, [&] { require_fewer(graph_.node_size(), options_.max_nodes); }))
       return;
     scope_.set_opsets(model_.opset_import());
     if (scope_.opset > 0 && scope_.opset < 6)
@@ -84,12 +86,12 @@ class ModelImporter {
 
   void add_problem(Code code, const std::string& text, const onnx::NodeProto* node, int index) {
     std::vector<std::string> functions = importer_.take_functions();
-    if (report_.problems.size() >= kMostProblems) return;
-    ImportProblem problem{code, one_line(text), index, "", "", std::move(functions)};
+    if (report_.problems.size() >= kMaxProblems) return;
+    ImportProblem problem{code, short_line(text), index, "", "", std::move(functions)};
     if (node != nullptr) {
-      problem.node_name = shown_name(*node, index);
-      problem.node_operator = qualified_operator(node->domain(), node->op_type());
-      problem.text = one_line(
+      problem.node_name = short_line(shown_name(*node, index));
+      problem.node_operator = short_line(qualified_operator(node->domain(), node->op_type()));
+      problem.text = short_line(
           fmt::format("node '{}' ({}): {}", problem.node_name, problem.node_operator, text));
     } else if (code == Code::kINVALID_NODE) {
       problem.code = Code::kINVALID_GRAPH;
@@ -111,7 +113,7 @@ class ModelImporter {
         check_name(output, "an output of a node");
         const std::string node = shown_name(graph_.node(i), i);
         require(!scope_.initializers.contains(output) && !inputs.contains(output)
-                    && scope_.makers.emplace(output, node).second,
+                    && scope_.producers.emplace(output, node).second,
                 "two tensors are called '{}' (one is an output of node '{}')", output, node);
       }
     require(graph_.output_size() > 0, "the graph has no outputs");
@@ -157,7 +159,7 @@ void import_onnx(std::span<const std::byte> bytes, const ImportOptions& options,
     ModelImporter(*model, options, network, report).run();
   } catch (const Error& e) {
     const auto code = model == nullptr ? Code::kMODEL_DESERIALIZE_FAILED : Code::kINVALID_GRAPH;
-    report.problems.push_back({code, one_line(e.what()), -1, "", "", {}});
+    report.problems.push_back({code, short_line(e.what()), -1, "", "", {}});
   }
   if (report.problems.empty()) return;
   const size_t more = report.problems.size() - 1;

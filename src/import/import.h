@@ -11,11 +11,9 @@
 
 #include "base/log.h"
 #include "network/network.h"
+#include "onnx_model/model.h"
 
 namespace tenon {
-
-/// Opsets of the standard domain that the importer knows.
-constexpr int64_t kOldestOpset = 1, kLatestOpset = 28;
 
 /// Bytes that the constants may take which one model computes (a shape filled with a number, a
 /// range, a converted weight) rather than stores, so that a small file cannot fill the memory: what
@@ -38,8 +36,8 @@ struct ImportOptions {
   Log log;
   /// A plugin of the operator's name comes before the operator's own meaning.
   bool prefer_plugins = false;
-  size_t most_computed_bytes = computed_bytes_limit();
-  size_t most_nodes = node_limit();
+  size_t max_computed_bytes = computed_bytes_limit();
+  size_t max_nodes = node_limit();
   /// Weights that replace, by name, those of the model: the bytes of an initializer.
   std::map<std::string, std::span<const std::byte>> initializers;
 };

@@ -72,10 +72,9 @@ Node& Layers::add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs) {
   for (const Value* in : inputs)
     runtime |= in != nullptr && (in->is_input || state_.runtime.contains(in));
   const std::string kind(op->name());
-  const auto same = std::count_if(added_.begin(), added_.end(),
-                                  [&](const Node* n) { return n->op->name() == kind; });
-  std::string name = same == 0 ? fmt::format("{} [{}]", node_name_, kind)
-                               : fmt::format("{} [{} {}]", node_name_, kind, same + 1);
+  const int64_t count = ++added_of_kind_[kind];
+  std::string name = count == 1 ? fmt::format("{} [{}]", node_name_, kind)
+                                : fmt::format("{} [{} {}]", node_name_, kind, count);
   Node& node = network_.add_node(std::move(op), std::move(inputs), std::move(name));
   added_.push_back(&node);
   network_.infer(node);

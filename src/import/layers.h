@@ -101,6 +101,7 @@ class Layers {
   Network& network_;
   std::string node_name_;
   std::vector<Node*> added_;
+  std::unordered_map<std::string, int64_t> added_of_kind_;  // by the name of the op
   struct Place {
     Value* value;
     int index;

@@ -1,10 +1,8 @@
 // How much a model may make the importer compute, and of how many nodes it may be.
 #include <atomic>
-#include <charconv>
-#include <cstdlib>
-#include <string_view>
+#include <cstdint>
 
-#include "base/error.h"
+#include "base/environment.h"
 #include "import/import.h"
 
 namespace tenon {
@@ -20,16 +18,8 @@ struct Limit {
 
   size_t now() const {
     if (const size_t limit = chosen; limit > 0) return limit;
-    const char* text = std::getenv(variable);
-    if (text == nullptr) return otherwise;
-    const std::string_view digits(text);
-    size_t count = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-    require(error == std::errc() && end == digits.data() + digits.size() && count > 0
-                && count <= SIZE_MAX / unit,
-            "the environment variable {} is '{}'; expected a number of {}", variable, digits,
-            unit_name);
-    return count * unit;
+    const auto count = environment_number(variable, 1, SIZE_MAX / unit, unit_name);
+    return count ? *count * unit : otherwise;
   }
 };
 

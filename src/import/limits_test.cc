@@ -1,4 +1,6 @@
 // Models of very many nodes: limits.cc says how many are too many.
+#include <onnx_schema.pb.h>
+
 #include "import/small_models.h"
 
 namespace tenon {
@@ -46,7 +48,7 @@ TEST(Limits, TheNumberOfNodesIsSettable) {
     Network network;
     ImportReport report;
     ImportOptions options;
-    options.most_nodes = most;
+    options.max_nodes = most;
     if (most < 40'000) {
       EXPECT_THROW(import_onnx(testing::bytes_of(model), options, network, report), Error);
       continue;

@@ -1,3 +1,5 @@
+#include <onnx_schema.pb.h>
+
 #include "import/one_node.h"
 
 namespace tenon {

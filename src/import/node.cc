@@ -1,10 +1,12 @@
 #include "import/node.h"
 
+#include <onnx_schema.pb.h>
+
 #include <algorithm>
 #include <map>
 
 #include "ops/dequantize.h"
-#include "ops/infer.h"
+#include "ops/support/infer.h"
 
 namespace tenon {
 namespace {
@@ -116,7 +118,7 @@ std::vector<Dim> NodeContext::host_elements(int i, const char* what) {
     fail_import(Code::kUNSUPPORTED_NODE_INPUT,
                 "{} (input {}, tensor '{}') must be a constant, follow from shapes, or be at most "
                 "{} integers; it is {} of shape {}",
-                what, i, v.name, kMostReadableElements, name_of(v.type), text_of(v.dims));
+                what, i, v.name, kMaxReadableElements, name_of(v.type), text_of(v.dims));
   know_elements(input(i));
   return *v.content;
 }
@@ -145,7 +147,11 @@ std::vector<double> NodeContext::numbers_of(int i, const char* what) {
   return values;
 }
 
-AttributeProto* NodeContext::find(std::string_view name, AttributeProto::AttributeType kind) {
+const std::string& NodeContext::op() const {
+  return node_.op_type();
+}
+
+AttributeProto* NodeContext::find(std::string_view name, int kind) {
   AttributeProto* found = nullptr;
   for (AttributeProto& a : *node_.mutable_attribute()) {
     if (a.name() != name) continue;
@@ -257,12 +263,12 @@ const Sequence& NodeContext::sequence_input(int i) const {
   return *as_sequence(inputs_[index(i)]);
 }
 
-void NodeContext::import_as(std::string_view standard_operator, int64_t opset, int most_inputs) {
+void NodeContext::import_as(std::string_view standard_operator, int64_t opset, int max_inputs) {
   const ImportFunction row = find_row(standard_operator, opset);
   if (row == nullptr)
     fail_import(Code::kUNSUPPORTED_NODE, "operator '{}' is not supported yet", standard_operator);
   opset_ = opset;
-  if (input_count() > most_inputs) inputs_.resize(static_cast<size_t>(most_inputs));
+  if (input_count() > max_inputs) inputs_.resize(static_cast<size_t>(max_inputs));
   row(*this);
 }
 

@@ -10,7 +10,7 @@
 #include "import/bodies.h"
 #include "import/import.h"
 #include "import/layers.h"
-#include "import/tensors.h"
+#include "onnx_model/tensors.h"
 
 namespace tenon {
 
@@ -35,7 +35,7 @@ class NodeContext : public Layers {
   NodeContext(ImportState& state, onnx::NodeProto& node, std::string name, int64_t opset,
               std::vector<Item> inputs, TensorSource& source, BodyImporter& bodies);
 
-  const std::string& op() const { return node_.op_type(); }
+  const std::string& op() const;
   onnx::NodeProto& proto() { return node_; }
   /// The version of the node's own domain.
   int64_t opset() const { return opset_; }
@@ -87,7 +87,7 @@ class NodeContext : public Layers {
   std::optional<std::vector<int64_t>> integers_from(int i, const char* attribute);
 
   // Outputs.
-  int output_count() const { return node_.output_size(); }
+  int output_count() const { return static_cast<int>(outputs_.size()); }
   bool output_is_used(int i) const;
   void set_output(int i, Value& value) { set_output(i, Item(&value)); }
   void set_output(int i, Item item);
@@ -101,13 +101,14 @@ class NodeContext : public Layers {
   const Sequence& sequence_input(int i) const;
 
   /// The rest of the import is that of the standard domain's operator in that opset: for operators
-  /// of other domains that mean the same. It sees the first `most_inputs` inputs only.
-  void import_as(std::string_view standard_operator, int64_t opset, int most_inputs = INT32_MAX);
+  /// of other domains that mean the same. It sees the first `max_inputs` inputs only.
+  void import_as(std::string_view standard_operator, int64_t opset, int max_inputs = INT32_MAX);
 
  private:
   static size_t index(int i) { return static_cast<size_t>(i); }
   Value& given(int i) const;
-  onnx::AttributeProto* find(std::string_view attribute, onnx::AttributeProto::AttributeType kind);
+  /// @param kind an AttributeProto::AttributeType
+  onnx::AttributeProto* find(std::string_view attribute, int kind);
 
   onnx::NodeProto& node_;
   int64_t opset_;

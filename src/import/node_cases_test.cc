@@ -1,4 +1,6 @@
 // Single nodes against ONNX Runtime: every file that a script of testdata/ wrote.
+#include <onnx_schema.pb.h>
+
 #include <nlohmann/json.hpp>
 
 #include "import/testing.h"

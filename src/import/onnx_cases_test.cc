@@ -1,6 +1,8 @@
 // ONNX's own tests: single operators, and small networks that PyTorch exported with opset 6. Every
 // case passes, or has a reason that follows from the case itself; docs/onnx_node_tests.json has the
 // result of each, and TENON_RENEW=1 writes it anew.
+#include <onnx_schema.pb.h>
+
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>

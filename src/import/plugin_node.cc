@@ -1,11 +1,13 @@
 #include "import/plugin_node.h"
 
+#include <onnx_schema.pb.h>
+
 #include <algorithm>
 #include <climits>
 #include <cstring>
 #include <deque>
 
-#include "ops/plugin.h"
+#include "plugin_layers/plugin.h"
 #include "registry/plugin_host.h"
 #include "registry/registry.h"
 

@@ -1,12 +1,13 @@
 // Nodes that become plugins: how creators are found, and what they get.
+#include <onnx_schema.pb.h>
 #include <tenon/plugin_host.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "import/testing.h"
-#include "ops/idle_plugin_test.h"
-#include "ops/plugin.h"
+#include "plugin_layers/idle_plugin_test.h"
+#include "plugin_layers/plugin.h"
 #include "registry/registry.h"
 
 namespace tenon {

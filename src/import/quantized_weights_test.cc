@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <onnx_schema.pb.h>
 
 #include "import/small_models.h"
 #include "ops/convolution.h"

@@ -1,4 +1,5 @@
 // What the importer makes of models that are damaged, hostile or merely unusual.
+#include <onnx_schema.pb.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,5 +1,7 @@
 #include "import/scope.h"
 
+#include <onnx_schema.pb.h>
+
 #include <algorithm>
 
 #include "import/node.h"
@@ -8,10 +10,6 @@
 namespace tenon {
 
 using Code = nvonnxparser::ErrorCode;
-
-bool is_standard(const std::string& domain) {
-  return domain.empty() || domain == "ai.onnx";
-}
 
 std::string unused_input_name(const Network& network, const std::string& base) {
   std::string name = base;
@@ -36,7 +34,7 @@ int64_t Scope::opset_of(const onnx::NodeProto& node) const {
 
 Item Scope::find(const std::string& name) {
   if (auto item = find_here_or_around(name)) return *item;
-  if (const auto it = makers.find(name); it != makers.end())
+  if (const auto it = producers.find(name); it != producers.end())
     fail_import(Code::kINVALID_GRAPH,
                 "tensor '{}' is used before node '{}' makes it: the nodes are not sorted, or they "
                 "form a cycle",
@@ -52,7 +50,7 @@ std::optional<Item> Scope::find_here_or_around(const std::string& name) {
   if (const auto it = initializers.find(name); it != initializers.end()) {
     Value& weight = weights->add(state->network, *it->second);
     if (!is_exact(it->second->data_type())) state->model_types[&weight] = it->second->data_type();
-    return items[name] = &weight;
+    return items[name] = Item(&weight);
   }
   if (outer == nullptr) return std::nullopt;
   const Item around = outer->find(name);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "import/bodies.h"
-#include "import/border.h"
+#include "import/graph_io.h"
 #include "import/sequence.h"
 
 namespace tenon {
@@ -21,7 +21,7 @@ struct Scope {
   int depth = 0;                    // graphs around this one
   std::unordered_map<std::string, Item> items;
   std::unordered_map<std::string, onnx::TensorProto*> initializers;
-  std::unordered_map<std::string, std::string> makers;  // tensor -> node that makes it, later on
+  std::unordered_map<std::string, std::string> producers;  // tensor -> node that makes it, later on
   // Outputs that are not supported, and why; an error only where one is used.
   std::unordered_map<std::string, std::string> missing_outputs;
   std::unordered_map<const Value*, Value*> captures;  // outer value -> input of the body
@@ -44,9 +44,6 @@ struct Scope {
   Value& capture(Value& around);
   Value& captured_value(Value& around);
 };
-
-/// The standard domain has two names.
-bool is_standard(const std::string& domain);
 
 /// `base`, with a number where an input of the network has that name.
 std::string unused_input_name(const Network& network, const std::string& base);

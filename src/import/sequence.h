@@ -1,9 +1,9 @@
 // Sequences of tensors. They exist only while a model is imported: TensorRT has none.
 #pragma once
 
-#include <variant>
 #include <vector>
 
+#include "base/variant.h"
 #include "import/layers.h"
 
 namespace tenon {
@@ -20,7 +20,7 @@ using Sequence = std::vector<SequencePart>;
 
 /// What a name in a model stands for. A null tensor: an input left out, or one that could not be
 /// imported.
-using Item = std::variant<Value*, Sequence>;
+using Item = Variant<Value*, Sequence>;
 
 inline const Sequence* as_sequence(const Item& item) {
   return std::get_if<Sequence>(&item);

@@ -1,4 +1,6 @@
 // What operators on shapes, and loops, say of models that they cannot import or run.
+#include <onnx_schema.pb.h>
+
 #include "import/small_models.h"
 
 namespace tenon {

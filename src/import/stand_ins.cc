@@ -1,5 +1,7 @@
 #include "import/stand_ins.h"
 
+#include <onnx_schema.pb.h>
+
 #include <algorithm>
 #include <string_view>
 

@@ -1,5 +1,7 @@
 #include "import/stand_ins.h"
 
+#include <onnx_schema.pb.h>
+
 #include "import/small_models.h"
 
 namespace tenon {

@@ -13,8 +13,8 @@
 
 #include "base/half.h"
 #include "import/import.h"
-#include "import/tensors.h"
 #include "network/reference_run.h"
+#include "onnx_model/tensors.h"
 
 namespace tenon::testing {
 

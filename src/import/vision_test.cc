@@ -1,4 +1,6 @@
 // What operators of detectors, sampling, normalisation and pooling refuse, and how they say it.
+#include <onnx_schema.pb.h>
+
 #include "import/one_node.h"
 
 namespace tenon {

@@ -15,7 +15,7 @@ void copy_requests(const Value& from, Value& to) {
   to.requested_type = from.requested_type;
 }
 
-void add_borders(const Network& from, Network& to, ValueMap& copies) {
+void add_io(const Network& from, Network& to, ValueMap& copies) {
   for (const Value* input : from.inputs()) {
     Value& copy = to.add_input(input->name, input->type, input->declared, input->dimension_names);
     copy_requests(*input, copy);
@@ -32,7 +32,7 @@ std::unique_ptr<Network> clone(const Network& network) {
   auto copy = std::make_unique<Network>();
   copy->name = network.name;
   ValueMap copies;
-  add_borders(network, *copy, copies);
+  add_io(network, *copy, copies);
   for (const auto& node : network.nodes()) {
     Node& twin = copy->add_node(node->op->clone(), {}, node->name);
     if (ControlFlow* layer = control_flow_of(twin))

@@ -14,10 +14,12 @@ class ConcreteInference final : public Inference {
       dims_.emplace_back();
       contents_.emplace_back();
       if (!t.present) continue;
-      for (int64_t extent : t.shape) dims_.back().push_back(pool_.constant(extent));
+      for (int64_t extent : t.shape)
+        dims_.back().push_back(extent < 0 ? unknown() : pool_.constant(extent));
       if (!t.content) continue;
       Content& content = contents_.back().emplace();
-      for (const Number& n : *t.content) content.push_back(pool_.number(n));
+      for (const Number& n : *t.content)
+        content.push_back(n.is_known() ? pool_.number(n) : unknown());
     }
   }
 
@@ -44,7 +46,7 @@ class ConcreteInference final : public Inference {
     out.type = type;
     out.shape = Shape();
     for (Dim d : dims) {
-      if (!d->is_constant()) {  // there are no symbols here but of late sizes
+      if (!d->is_constant()) {
         out.shape.push_back(-1);
         continue;
       }
@@ -56,16 +58,29 @@ class ConcreteInference final : public Inference {
     out.present = true;
   }
   void set_content(int, Content) override {}
-  Dim late_extent(int, int, Dim) override { return pool_.symbol(0); }
-  Dim size_output(int, Dim, Dim) override { return pool_.symbol(0); }
+  Dim data_dependent_extent(int, int, Dim) override { return unknown(); }
+  Dim size_output(int, Dim, Dim) override { return unknown(); }
+  const Content* readable_content(int i) override {
+    auto& content = contents_.at(static_cast<size_t>(i));
+    const auto shape = constant_shape(i);
+    const DataType t = type(i);
+    const bool integers = t == DataType::kINT32 || t == DataType::kINT64 || t == DataType::kBOOL;
+    if (!content && integers && shape && shape->volume() <= kMaxReadableElements)
+      for (content.emplace(); static_cast<int64_t>(content->size()) < shape->volume();)
+        content->push_back(unknown());
+    return this->content(i);
+  }
 
  private:
+  Dim unknown() { return pool_.symbol(symbols_++); }
+
   const ConcreteTensor& input(int i) const {
     require(has_input(i), "input {} is missing", i);
     return inputs_[static_cast<size_t>(i)];
   }
 
   ExprPool pool_;
+  int64_t symbols_ = 0;
   const std::vector<ConcreteTensor>& inputs_;
   std::vector<Dims> dims_;
   std::vector<std::optional<Content>> contents_;
@@ -76,8 +91,8 @@ class ConcreteInference final : public Inference {
 
 ConcreteTensor concrete_tensor(const Tensor* tensor) {
   if (tensor == nullptr) return {DataType::kFLOAT, {}, false, {}, nullptr};
-  constexpr int64_t kMostElements = 4096;
-  return {tensor->type(), tensor->shape(), true, elements_of(*tensor, kMostElements), tensor};
+  constexpr int64_t kMaxElements = 4096;
+  return {tensor->type(), tensor->shape(), true, elements_of(*tensor, kMaxElements), tensor};
 }
 
 std::optional<std::vector<Number>> elements_of(const Tensor& tensor, int64_t most) {

@@ -1,4 +1,4 @@
-// Shape inference for one layer whose inputs have known extents: all extents are numbers.
+// Shape inference for one layer outside a network: extents and elements are numbers, or not known.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace tenon {
 
-/// An input or output of a layer, at the moment when shapes are known.
+/// An input or output of a layer.
 struct ConcreteTensor {
   DataType type = DataType::kFLOAT;
-  Shape shape;          // outputs: -1 for a late extent
+  Shape shape;          // -1 for an extent that is not known (yet)
   bool present = true;  // false: an optional input that was left out, or an output that was not set
   std::optional<std::vector<Number>> content;  // inputs: the elements, where the host has them
   const Tensor* constant = nullptr;            // inputs: the tensor, where it is at hand

@@ -1,6 +1,7 @@
 // Prints a network: a line per layer, or JSON.
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "network/network.h"
 
 namespace tenon {
@@ -79,12 +80,14 @@ Json json_of(const Node& node, std::span<const std::string> symbols) {
 
 std::string dump(const Network& network) {
   const std::vector<std::string> symbols = network.symbol_names();
-  std::string text = fmt::format("network {}\n", network.name);
+  std::string text;
+  const auto add = [&](std::string_view line) { text += one_line(line) + "\n"; };
+  add(fmt::format("network {}", network.name));
   for (const Value* v : network.inputs())
-    text += fmt::format("input {}: {}\n", v->name, type_of(*v, symbols));
-  for (const Node* node : network.sorted()) text += line_of(*node, symbols) + "\n";
+    add(fmt::format("input {}: {}", v->name, type_of(*v, symbols)));
+  for (const Node* node : network.sorted()) add(line_of(*node, symbols));
   for (const Value* v : network.outputs())
-    text += fmt::format("output {}: {}\n", v->name, type_of(*v, symbols));
+    add(fmt::format("output {}: {}", v->name, type_of(*v, symbols)));
   return text;
 }
 

@@ -52,7 +52,7 @@ class Network::NodeInference final : public Inference {
     if (static_cast<int64_t>(content.size()) <= kLargestContent)
       node_.outputs.at(static_cast<size_t>(i))->content = std::move(content);
   }
-  Dim late_extent(int output, int axis, Dim most) override {
+  Dim data_dependent_extent(int output, int axis, Dim most) override {
     Value& v = *node_.outputs.at(static_cast<size_t>(output));
     const Dim extent = network_.symbol_of(Symbol::Kind::kExtent, v, axis);
     network_.symbols_[static_cast<size_t>(extent->payload)].most = most;
@@ -147,10 +147,10 @@ void Network::read_back(Value& v) {
   if (!may_be_shape(v)) return;
   int64_t count = 1;
   for (Dim d : v.dims) {
-    if (!d->is_integer_constant() || d->value.integer > kMostReadableElements) return;
+    if (!d->is_integer_constant() || d->value.integer > kMaxReadableElements) return;
     count *= d->value.integer;
   }
-  if (count > kMostReadableElements) return;
+  if (count > kMaxReadableElements) return;
   v.content.emplace();
   for (int i = 0; i < count; ++i) v.content->push_back(symbol_of(Symbol::Kind::kElement, v, i));
 }
@@ -251,7 +251,7 @@ void Network::replace_uses(const std::unordered_map<Value*, Value*>& replacement
     for (Value*& in : node->inputs)
       if (in != nullptr) in = last(in);
   for (Symbol& s : symbols_)
-    if (s.is_late()) s.value = last(s.value);
+    if (s.is_data_dependent()) s.value = last(s.value);
   for (Value*& out : outputs_) {
     Value* to = last(out);
     if (to != out) give_output_role(*out, *to);

@@ -60,16 +60,16 @@ struct Node {
 };
 
 /// What a symbol of the shape program stands for: an extent or an element of a network input, or
-/// (late) of a tensor that a layer makes.
+/// (data-dependent) of a tensor that a layer makes.
 struct Symbol {
   enum class Kind : uint8_t { kExtent, kElement } kind = Kind::kExtent;
   Value* value = nullptr;  // the first one for a named dimension; null once the tensor is gone
   int index = 0;           // axis, or element
   std::string name;        // dimension name, "" for none
-  Dim most = nullptr;      // late: what bounds it, null for nothing
-  Dim likely = nullptr;    // late: what to plan with, null for a guess
+  Dim most = nullptr;      // data-dependent: what bounds it, null for nothing
+  Dim likely = nullptr;    // data-dependent: what to plan with, null for a guess
 
-  bool is_late() const { return value != nullptr && !value->is_input; }
+  bool is_data_dependent() const { return value != nullptr && !value->is_input; }
 };
 
 class Network {

@@ -14,6 +14,11 @@ using ::testing::HasSubstr;
 // Adds its inputs, all of the shape of the first; content is propagated.
 struct Sum final : OpOf<Sum, static_cast<LayerType>(20001)> {
   static constexpr std::string_view kName = "TestSum";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   bool broken = false;
   void visit(FieldVisitor& v) override { v("broken", broken); }
   void infer(Inference& c) const override {
@@ -37,6 +42,16 @@ std::string message(const std::function<void()>& body) {
 Node& add_sum(Network& n, std::vector<Value*> inputs, std::string name) {
   return n.add_node(std::make_unique<Sum>(), std::move(inputs), std::move(name));
 }
+
+// A layer kind that leaves one of its traits out does not compile.
+template <class T>
+concept MayLeaveOneOut = requires {
+  T{.runs = Runs::kKernel,
+    .reduced_precision = ReducedPrecision::kNone,
+    .magnitude = Magnitude::kOfInputs,
+    .implicit_batch = ImplicitBatch::kUnsupported};
+};
+static_assert(!MayLeaveOneOut<Traits>);
 
 TEST(Op, IsMadeByName) {
   const auto op = make_op("TestSum");

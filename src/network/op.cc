@@ -18,7 +18,7 @@ const Content& Inference::known_content(int i, const char* what) {
     fail(ErrorCode::kUNSUPPORTED_STATE,
          "{} (input {}) must be integers of a number that is known when the network is built, at "
          "most {}, or be known before the network runs: make it a constant or a shape computation",
-         what, i, kMostReadableElements);
+         what, i, kMaxReadableElements);
   return *known;
 }
 
@@ -31,6 +31,10 @@ TensorView ReferenceCall::allocate(int i, const Shape& shape) const {
     require(output.shape[axis] < 0 || output.shape[axis] == shape[axis],
             "output {} is {}; expected {}", i, shape, output.shape);
   return {(*allocate_output)(i, shape), output.type, shape};
+}
+
+double Op::operations(std::span<const Shape>, std::span<const Shape> outputs) const {
+  return traits().work == Work::kPerElement ? static_cast<double>(outputs[0].volume()) : 0;
 }
 
 std::optional<Shape> Inference::constant_shape(int i) const {

@@ -8,11 +8,13 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/expr.h"
 #include "base/fields.h"
 #include "base/tensor.h"
+#include "network/traits.h"
 
 namespace tenon {
 
@@ -48,7 +50,7 @@ using Dims = std::vector<Dim>;
 using Content = std::vector<Dim>;
 
 /// Integer tensors of up to this many elements may decide shapes.
-constexpr int64_t kMostReadableElements = 64;
+constexpr int64_t kMaxReadableElements = 64;
 
 /// What an op sees and sets when shapes are inferred. The base class Network implements it.
 class Inference {
@@ -68,7 +70,7 @@ class Inference {
   virtual void set_content(int i, Content content) = 0;
   /// An extent of output `output` that only running the layer tells, at most `most` (null: nothing
   /// bounds it). The kernel makes such an output itself: ReferenceCall::allocate.
-  virtual Dim late_extent(int output, int axis, Dim most = nullptr) = 0;
+  virtual Dim data_dependent_extent(int output, int axis, Dim most = nullptr) = 0;
   /// The value that running the layer writes to output `output`, an integer scalar, and that
   /// extents of its other outputs depend on: usually `likely`, at most `most`. The kernel makes
   /// those outputs with room for the bound: TensorSpec::most.
@@ -85,24 +87,28 @@ class Inference {
   std::optional<Shape> constant_shape(int i) const;
 };
 
-/// Makes an output of late extents; the memory lives until the layer runs again.
+/// Makes an output of data-dependent extents; the memory lives until the layer runs again.
 using AllocateOutput = std::function<void*(int output, const Shape& shape)>;
 
 /// The call of a reference kernel: concrete shapes, rows first, outputs allocated. Outputs with
-/// late extents have no data, and -1 for those extents.
+/// data-dependent extents have no data, and -1 for those extents.
 struct ReferenceCall {
   std::span<const TensorView> inputs;  // data is null for an optional input left out
   std::span<const TensorView> outputs;
   const AllocateOutput* allocate_output = nullptr;
 
-  /// Output i, now that its late extents are known. Call it once for each such output.
+  /// Output i, now that its data-dependent extents are known. Call it once for each such output.
   TensorView allocate(int i, const Shape& shape) const;
 };
+
+struct Node;
 
 class Op {
  public:
   virtual ~Op() = default;
   virtual LayerType kind() const = 0;
+  virtual const Traits& traits() const = 0;
+  bool is_plugin() const { return traits().runs == Runs::kPlugin; }
   /// "Convolution": also the name under which plans store it.
   virtual std::string_view name() const = 0;
   virtual std::unique_ptr<Op> clone() const = 0;
@@ -114,15 +120,56 @@ class Op {
   virtual void infer(Inference& c) const = 0;
   /// Plain, obviously right; the oracle of every tuned kernel and the fallback of the CPU target.
   virtual void reference(const ReferenceCall& call) const = 0;
+
+  // What traits leave to attributes; OpOf checks that those that do are overridden.
+
+  /// @param node of this op.
+  /// @param type kHALF or kBF16.
+  virtual Magnitude magnitude(const Node&, [[maybe_unused]] DataType type) const {
+    return traits().magnitude;
+  }
+  /// The attributes as they are where axis 0 is the batch, of at most `largest_batch` items.
+  virtual void insert_batch_axis([[maybe_unused]] int32_t largest_batch) {}
+  /// How many axes of an input are its own, counted from the last: the batch is none of them.
+  virtual int min_rank([[maybe_unused]] size_t input) const { return 0; }
+  /// At these shapes, those of inputs left out being empty. A multiplication, an addition, a
+  /// comparison and a function's value count one each, so a multiply-add two; a bias counts
+  /// nothing. An epilogue counts.
+  virtual double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const;
 };
 
-/// Fills in kind, name and clone. Derived needs `static constexpr std::string_view kName`.
-template <class Derived, LayerType Kind> class OpOf : public Op {
+/// Fills in kind, name, clone and traits. Derived needs `static constexpr std::string_view kName`
+/// and `static constexpr Traits kTraits`.
+template <class Derived, LayerType Kind, class Base = Op> class OpOf : public Base {
  public:
+  using Base::Base;
   LayerType kind() const override { return Kind; }
+  const Traits& traits() const override {
+    constexpr const Traits& kTraits = Derived::kTraits;
+    static_assert((kTraits.magnitude == Magnitude::kByAttributes)
+                      == overrides(&Op::magnitude, &Derived::magnitude),
+                  "Magnitude::kByAttributes and magnitude() go together");
+    static_assert((kTraits.implicit_batch == ImplicitBatch::kMovesAxes
+                   || kTraits.implicit_batch == ImplicitBatch::kMovesAttributes)
+                      == overrides(&Op::insert_batch_axis, &Derived::insert_batch_axis),
+                  "ImplicitBatch::kMoves… and insert_batch_axis() go together");
+    static_assert((kTraits.implicit_batch == ImplicitBatch::kCountsFromLast)
+                      == overrides(&Op::min_rank, &Derived::min_rank),
+                  "ImplicitBatch::kCountsFromLast and min_rank() go together");
+    static_assert((kTraits.work == Work::kCounted || kTraits.work == Work::kProducts)
+                      == overrides(&Op::operations, &Derived::operations),
+                  "Work::kCounted or kProducts and operations() go together");
+    return kTraits;
+  }
   std::string_view name() const override { return Derived::kName; }
   std::unique_ptr<Op> clone() const override {
     return std::make_unique<Derived>(static_cast<const Derived&>(*this));
+  }
+
+ private:
+  // A member function that is inherited has the base's type.
+  template <class A, class B> static consteval bool overrides(A, B) {
+    return !std::is_same_v<A, B>;
   }
 };
 

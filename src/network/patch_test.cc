@@ -58,7 +58,7 @@ TEST_F(PatchTest, PutsOneLayerInThePlaceOfTwo) {
   EXPECT_EQ(c.inputs[0], fused.outputs[0]);
 }
 
-TEST_F(PatchTest, KeepsTheBorder) {
+TEST_F(PatchTest, KeepsInputsAndOutputs) {
   Node& a = add(network, {x}, "a");
   Value& y = *a.outputs[0];
   y.name = "y";
@@ -124,7 +124,7 @@ TEST_F(PatchTest, KnowsWhatMayStandForAnOutput) {
   EXPECT_FALSE(can_replace(*b.outputs[0], *a.outputs[0]));
 }
 
-TEST_F(PatchTest, IsQuickOnManyLayers) {
+TEST_F(PatchTest, IsFastOnManyLayers) {
   constexpr int kLayers = 100000;
   Value* v = x;
   std::vector<Node*> layers;

@@ -6,13 +6,11 @@
 
 #include "network/concrete_inference.h"
 #include "network/control_flow.h"
-#include "network/plugin_kind.h"
 
 namespace tenon {
 namespace {
 
-std::vector<Tensor> run(const Node& node, std::span<const Tensor* const> inputs,
-                        size_t most_bytes) {
+std::vector<Tensor> run(const Node& node, std::span<const Tensor* const> inputs, size_t max_bytes) {
   std::vector<ConcreteTensor> given;
   for (const Tensor* t : inputs) given.push_back(concrete_tensor(t));
   if (const ControlFlow* layer = control_flow_of(node)) {
@@ -29,15 +27,16 @@ std::vector<Tensor> run(const Node& node, std::span<const Tensor* const> inputs,
   std::vector<TensorView> input_views, output_views;
   const auto make = [&](DataType type, const Shape& shape) {
     const int64_t count = shape.volume();
-    require(count <= INT64_MAX / 8 && bytes_of(type, count) <= most_bytes,
-            "an output of shape {} is larger than {} bytes", shape, most_bytes);
+    require(count <= INT64_MAX / 8 && bytes_of(type, count) <= max_bytes,
+            "an output of shape {} is larger than {} bytes", shape, max_bytes);
     return Tensor(type, shape);
   };
   for (const auto& out : infer_concrete(*node.op, node.outputs.size(), given)) {
-    const bool late = std::find(out.shape.begin(), out.shape.end(), -1) != out.shape.end();
-    outputs.push_back(late ? Tensor() : make(out.type, out.shape));
-    output_views.push_back(late ? TensorView{nullptr, out.type, out.shape}
-                                : view_of(outputs.back()));
+    const bool data_dependent =
+        std::find(out.shape.begin(), out.shape.end(), -1) != out.shape.end();
+    outputs.push_back(data_dependent ? Tensor() : make(out.type, out.shape));
+    output_views.push_back(data_dependent ? TensorView{nullptr, out.type, out.shape}
+                                          : view_of(outputs.back()));
   }
   for (const Tensor* t : inputs) input_views.push_back(t != nullptr ? view_of(*t) : TensorView{});
   const AllocateOutput allocate = [&](int i, const Shape& shape) {
@@ -67,7 +66,7 @@ std::vector<Node*> layers_to_fold(Value& root) {
   while (!stack.empty()) {
     auto [node, inputs_done] = stack.back();
     stack.pop_back();
-    if (node == nullptr || is_plugin(node->kind()) || control_flow_of(*node)) return {};
+    if (node == nullptr || node->op->traits().runs != Runs::kKernel) return {};
     if (done.contains(node)) continue;
     if (inputs_done) {
       done.insert(node);
@@ -84,9 +83,9 @@ std::vector<Node*> layers_to_fold(Value& root) {
 }  // namespace
 
 std::vector<Tensor> run_reference(const Node& node, std::span<const Tensor* const> inputs,
-                                  size_t most_bytes) {
+                                  size_t max_bytes) {
   return with_context(fmt::format("layer {}", describe(node)),
-                      [&] { return run(node, inputs, most_bytes); });
+                      [&] { return run(node, inputs, max_bytes); });
 }
 
 std::vector<Tensor> run_reference(const Network& network, std::span<const Tensor> inputs) {

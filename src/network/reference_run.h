@@ -11,9 +11,9 @@ namespace tenon {
 
 /// The outputs of one layer. `inputs` follow node.inputs; null for one left out.
 /// @throws Error naming the layer when its shape rule or kernel refuses the inputs, or when its
-///         outputs would take more than `most_bytes`.
+///         outputs would take more than `max_bytes`.
 std::vector<Tensor> run_reference(const Node& node, std::span<const Tensor* const> inputs,
-                                  size_t most_bytes = SIZE_MAX);
+                                  size_t max_bytes = SIZE_MAX);
 
 /// The outputs of a network, in the order of network.outputs(), for tensors in the order of
 /// network.inputs(). Throws when an input's type or shape is not what the network declares.

@@ -8,6 +8,11 @@ namespace tenon::testing {
 /// Gives its first input, `outputs` times.
 struct Repeat final : OpOf<Repeat, LayerType::kIDENTITY> {
   static constexpr std::string_view kName = "Repeat";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   int outputs = 1;
   double factor = 1;
   Shape shape;

@@ -22,8 +22,8 @@ class Verifier {
   void run() const {
     for (const auto& v : network_.values()) check(*v);
     for (const auto& n : network_.nodes()) check(*n);
-    check_border(network_.inputs(), "input");
-    check_border(network_.outputs(), "output");
+    check_io(network_.inputs(), "input");
+    check_io(network_.outputs(), "output");
     network_.sorted();  // throws on a cycle
   }
 
@@ -85,7 +85,7 @@ class Verifier {
     }
   }
 
-  void check_border(const std::vector<Value*>& border, const char* what) const {
+  void check_io(const std::vector<Value*>& border, const char* what) const {
     std::unordered_set<std::string_view> names;
     for (const Value* v : border) {
       rule(values_.contains(v), "an {} is outside the network", what);

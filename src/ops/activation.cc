@@ -1,8 +1,8 @@
 #include "ops/activation.h"
 
-#include "ops/infer.h"
-#include "ops/pointwise_program.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/pointwise_program.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 

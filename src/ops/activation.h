@@ -9,6 +9,11 @@ namespace tenon {
 /// bounds).
 struct Activation final : OpOf<Activation, LayerType::kACTIVATION> {
   static constexpr std::string_view kName = "Activation";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kNamesNoAxes,
+                                  .work = Work::kPerElement};
   nvinfer1::ActivationType type = nvinfer1::ActivationType::kRELU;
   float alpha = 0, beta = 0;
 

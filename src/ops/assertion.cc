@@ -1,6 +1,6 @@
 #include "ops/assertion.h"
 
-#include "ops/infer.h"
+#include "ops/support/infer.h"
 
 namespace tenon {
 
@@ -19,9 +19,9 @@ void Assertion::infer(Inference& c) const {
 }
 
 void Assertion::reference(const ReferenceCall& call) const {
-  const bool* holds = call.inputs[0].as<bool>();
+  const auto* holds = call.inputs[0].as<uint8_t>();
   for (int64_t i = 0; i < call.inputs[0].shape.volume(); ++i)
-    require(holds[i], "assertion failed: {}", message);
+    require(holds[i] != 0, "assertion failed: {}", message);
 }
 
 }  // namespace tenon

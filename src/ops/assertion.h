@@ -10,6 +10,11 @@ namespace tenon {
 /// IAssertionLayer.
 struct Assertion final : OpOf<Assertion, LayerType::kASSERTION> {
   static constexpr std::string_view kName = "Assertion";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   std::string message;
 
   int output_count() const override { return 0; }

@@ -4,8 +4,9 @@
 #include <cstring>
 #include <limits>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -50,12 +51,12 @@ void AttentionVectors::check(int64_t elements) const {
   }
 }
 
-bool Attention::has_own_places() const {
+bool Attention::has_own_strides() const {
   return std::any_of(std::begin(vectors), std::end(vectors),
                      [](const AttentionVectors& v) { return !v.is_tensor(); });
 }
 
-AttentionVectors Attention::places_of(size_t operand, const Shape& tensor) const {
+AttentionVectors Attention::vectors_of(size_t operand, const Shape& tensor) const {
   const AttentionVectors& own = vectors[operand];
   if (own.is_tensor()) return {tensor, tensor.strides()};
   own.check(tensor.volume());
@@ -313,7 +314,7 @@ class Head {
 }  // namespace
 
 // The same with dense tensors.
-void Attention::reference_in_places(const ReferenceCall& call) const {
+void Attention::reference_strided(const ReferenceCall& call) const {
   Attention plain = *this;
   for (AttentionVectors& v : plain.vectors) v = {};
   std::vector<TensorView> inputs(call.inputs.begin(), call.inputs.end());
@@ -355,7 +356,7 @@ void Attention::reference_in_places(const ReferenceCall& call) const {
 }
 
 void Attention::reference(const ReferenceCall& call) const {
-  if (has_own_places()) return reference_in_places(call);
+  if (has_own_strides()) return reference_strided(call);
   const Floats q(call.inputs[kQuery]), k(call.inputs[kKey]), v(call.inputs[kValue]);
   const Head heads(*this, call, q, k, v);
   const Shape& shape = call.inputs[kQuery].shape;
@@ -364,6 +365,19 @@ void Attention::reference(const ReferenceCall& call) const {
       for (int64_t head = begin; head < end; ++head) heads.run<decltype(zero)>(head);
     });
   });
+}
+
+double Attention::operations(std::span<const Shape> inputs, std::span<const Shape>) const {
+  const auto extents = [&](Input i) {
+    return vectors[i].is_tensor() ? inputs[i] : vectors[i].extents;
+  };
+  const Shape query = extents(kQuery), key = extents(kKey), value = extents(kValue);
+  const double elements = count_of(query) / static_cast<double>(query[3] == 0 ? 1 : query[3])
+                          * static_cast<double>(key[2]);
+  constexpr double kSoftmax = 5;  // as Softmax
+  const bool softmax = normalization == nvinfer1::AttentionNormalizationOp::kSOFTMAX;
+  return elements
+         * (kMultiplyAdd * static_cast<double>(query[3] + value[3]) + (softmax ? kSoftmax : 0));
 }
 
 }  // namespace tenon

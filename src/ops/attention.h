@@ -34,6 +34,11 @@ struct AttentionVectors {
 /// Semantics: ONNX Attention; TensorRT IAttention, which may leave the softmax out.
 struct Attention final : OpOf<Attention, LayerType::kATTENTION_OUTPUT> {
   static constexpr std::string_view kName = "Attention";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOrdinary,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kCounted};
   nvinfer1::AttentionNormalizationOp normalization = nvinfer1::AttentionNormalizationOp::kSOFTMAX;
   float scale = 1;
   float softcap = 0;  // s becomes cap * tanh(s / cap); 0: not at all
@@ -47,18 +52,19 @@ struct Attention final : OpOf<Attention, LayerType::kATTENTION_OUTPUT> {
   enum Input { kQuery, kKey, kValue, kMask, kLengths, kOffsets, kInputCount };
   static constexpr size_t kResult = 3;  // in `vectors`
 
-  bool has_own_places() const;
+  bool has_own_strides() const;
   /// Where the vectors of an operand (kResult for the result's) lie, whether they are a tensor or
   /// within one. Throws unless they lie within a tensor of that shape.
-  AttentionVectors places_of(size_t operand, const Shape& tensor) const;
+  AttentionVectors vectors_of(size_t operand, const Shape& tensor) const;
 
   int output_count() const override { return scores == AttentionScores::kNone ? 1 : 2; }
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 
  private:
-  void reference_in_places(const ReferenceCall& call) const;
+  void reference_strided(const ReferenceCall& call) const;
 };
 
 /// What a query may see, for concrete shapes; shared by all kernels of the layer.
@@ -76,6 +82,8 @@ class AttentionMask {
     bool is_adjacent(DataType t) const { return mask != nullptr && type == t && step == 1; }
   };
   Row row(int64_t batch, int64_t head, int64_t query) const;
+  /// How many keys the batch has. What lies behind them may be anything, NaN too.
+  int64_t valid_keys(int64_t batch) const { return lengths_[static_cast<size_t>(batch)]; }
 
   /// Makes the scores of keys beyond those of the row -infinity.
   void hide_others(const Row& row, float* scores) const;

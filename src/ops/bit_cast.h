@@ -8,6 +8,11 @@ namespace tenon {
 /// Input: elements of as many bits as those of `to`. Semantics: ONNX BitCast.
 struct BitCast final : OpOf<BitCast, static_cast<LayerType>(10061)> {
   static constexpr std::string_view kName = "BitCast";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   DataType to = DataType::kFLOAT;
 
   void visit(FieldVisitor& v) override;

@@ -12,6 +12,11 @@ enum class BitwiseOperation : int32_t { kAnd, kOr, kXor, kShiftLeft, kShiftRight
 /// negative shifts count as those. Semantics: ONNX BitwiseAnd, BitwiseOr, BitwiseXor, BitShift.
 struct Bitwise final : OpOf<Bitwise, static_cast<LayerType>(10060)> {
   static constexpr std::string_view kName = "Bitwise";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   BitwiseOperation operation = BitwiseOperation::kAnd;
 
   void visit(FieldVisitor& v) override;

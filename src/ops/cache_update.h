@@ -12,6 +12,11 @@ namespace tenon {
 /// Semantics: ONNX TensorScatter; TensorRT IKVCacheUpdateLayer for caches (N, heads, length, size).
 struct CacheUpdate final : OpOf<CacheUpdate, LayerType::kKVCACHE_UPDATE> {
   static constexpr std::string_view kName = "CacheUpdate";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   int64_t axis = 2;
   bool circular = false;
 

@@ -3,8 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "network/network.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -40,22 +41,22 @@ void convert_all(const From* from, int64_t begin, int64_t end, To* to) {
   for (int64_t i = begin; i < end; ++i) to[i] = convert<To, From>(from[i]);
 }
 
-// Narrow types go by floats, a chunk of even length at a time.
-void convert_narrow(const TensorView& in, const TensorView& out, int64_t begin, int64_t end,
-                    const NarrowRules& rules) {
+// Low-precision types go by floats, a chunk of even length at a time.
+void convert_low_precision(const TensorView& in, const TensorView& out, int64_t begin, int64_t end,
+                           const LowPrecisionRules& rules) {
   constexpr int64_t kChunk = 512;
   float buffer[kChunk];
   for (int64_t at = begin; at < end; at += kChunk) {
     const int64_t stop = std::min(at + kChunk, end);
-    if (is_narrow(in.type))
-      read_narrow(in.type, in.data, at, stop, buffer);
+    if (is_low_precision(in.type))
+      read_low_precision(in.type, in.data, at, stop, buffer);
     else
       with_type(in.type, [&](auto zero) {
         using From = decltype(zero);
         convert_all<float, From>(in.as<From>() + at, 0, stop - at, buffer);
       });
-    if (is_narrow(out.type))
-      write_narrow(out.type, buffer, at, stop, out.data, rules);
+    if (is_low_precision(out.type))
+      write_low_precision(out.type, buffer, at, stop, out.data, rules);
     else
       with_type(out.type, [&](auto zero) {
         using To = decltype(zero);
@@ -90,10 +91,10 @@ void Cast::reference(const ReferenceCall& call) const {
   const TensorView &in = call.inputs[0], &out = call.outputs[0];
   require_output(out, in.shape);
   const int64_t count = in.shape.volume();
-  if (is_narrow(in.type) || is_narrow(out.type)) {
-    const NarrowRules rules{saturate, power_rounding};
+  if (is_low_precision(in.type) || is_low_precision(out.type)) {
+    const LowPrecisionRules rules{saturate, power_rounding};
     parallel_for((count + 1) / 2, 8192, [&](int64_t begin, int64_t end) {
-      convert_narrow(in, out, 2 * begin, std::min(2 * end, count), rules);
+      convert_low_precision(in, out, 2 * begin, std::min(2 * end, count), rules);
     });
     return;
   }
@@ -106,6 +107,13 @@ void Cast::reference(const ReferenceCall& call) const {
       });
     });
   });
+}
+
+// Counted in integers, what 16 bits would round.
+Magnitude Cast::magnitude(const Node& node, DataType) const {
+  const DataType from = node.inputs[0]->type;
+  return from == DataType::kINT32 || from == DataType::kINT64 ? Magnitude::kLarge
+                                                              : Magnitude::kOfInputs;
 }
 
 }  // namespace tenon

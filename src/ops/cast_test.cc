@@ -11,7 +11,8 @@ TEST(Cast, AgreesWithOnnx) {
   run_cases("cast");
 }
 
-// Through each narrow type and back; an odd number of elements, so that a nibble is left over.
+// Through each low-precision type and back; an odd number of elements, so that a nibble is left
+// over.
 TEST(Cast, NarrowTypes) {
   using ::testing::ElementsAre;
   const auto through = [](DataType type, bool saturate) {

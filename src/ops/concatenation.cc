@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -78,6 +78,10 @@ void Concatenation::reference(const ReferenceCall& call) const {
   }
   require(position == pitch, "the inputs do not fill an output of shape {} along axis {}",
           out.shape, along);
+}
+
+void Concatenation::insert_batch_axis(int32_t) {
+  if (axis >= 0) ++axis;
 }
 
 }  // namespace tenon

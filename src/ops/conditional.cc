@@ -1,6 +1,7 @@
 #include "ops/conditional.h"
 
-#include "ops/infer.h"
+#include "ops/support/infer.h"
+#include "ops/support/read_integer.h"
 
 namespace tenon {
 
@@ -25,9 +26,7 @@ class ConditionalRunner final : public ControlFlow::Runner {
   std::span<const Tensor> run(std::span<const Tensor* const> inputs, RunBody run_body) override {
     arguments_.clear();
     for (const Tensor* t : inputs.subspan(1)) arguments_.push_back(*t);
-    bool condition = false;
-    memory_.read(&condition, inputs[0]->data(), sizeof condition);
-    return run_body(condition ? 0 : 1, arguments_);
+    return run_body(read_bool(memory_, *inputs[0]) ? 0 : 1, arguments_);
   }
 
  private:

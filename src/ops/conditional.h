@@ -2,7 +2,7 @@
 #pragma once
 
 #include "network/control_flow.h"
-#include "ops/body_outputs.h"
+#include "ops/support/body_outputs.h"
 
 namespace tenon {
 
@@ -10,6 +10,11 @@ namespace tenon {
 /// runs when it is true, body 1 when it is false. Semantics: ONNX If, TensorRT IIfConditional.
 struct Conditional final : OpOf<Conditional, layer_type(PrivateLayer::kConditional)>, ControlFlow {
   static constexpr std::string_view kName = "Conditional";
+  static constexpr Traits kTraits{.runs = Runs::kBodies,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   BodyOutputs outputs;
 
   void visit(FieldVisitor& v) override { outputs.visit(v); }

@@ -1,7 +1,7 @@
 #include "ops/constant.h"
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -25,6 +25,10 @@ void Constant::reference(const ReferenceCall& call) const {
   require(in.shape.volume() == dimensions.volume(), "expected {} elements, found {}",
           dimensions.volume(), in.shape.volume());
   copy_bytes(call.outputs[0].data, in.data, bytes_of(in.type, in.shape.volume()));
+}
+
+void Constant::insert_batch_axis(int32_t) {
+  dimensions.insert(0, 1);
 }
 
 }  // namespace tenon

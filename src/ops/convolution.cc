@@ -1,6 +1,7 @@
 #include "ops/convolution.h"
 
-#include "ops/infer.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
 
 namespace tenon {
 
@@ -20,6 +21,12 @@ void Convolution::reference(const ReferenceCall& call) const {
   run_convolution(call, *this, false, [&](size_t, const Window& w, int64_t in, int64_t out) {
     return resolved(w, in, out, padding_mode);
   });
+}
+
+double Convolution::operations(std::span<const Shape> inputs,
+                               std::span<const Shape> outputs) const {
+  const double taps = count_of(kernel) * static_cast<double>(inputs[0][1] / groups);
+  return kMultiplyAdd * taps * count_of(outputs[0]) + operations_of(epilogue, outputs[0]);
 }
 
 }  // namespace tenon

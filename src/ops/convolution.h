@@ -1,7 +1,7 @@
 // Convolution over two or three spatial axes, with an optional element-wise epilogue.
 #pragma once
 
-#include "ops/convolution_shared.h"
+#include "ops/support/convolution_shared.h"
 
 namespace tenon {
 
@@ -10,9 +10,15 @@ namespace tenon {
 /// Semantics: ONNX Conv.
 struct Convolution final : OpOf<Convolution, LayerType::kCONVOLUTION>, ConvolutionAttributes {
   static constexpr std::string_view kName = "Convolution";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOrdinary,
+                                  .implicit_batch = ImplicitBatch::kNamesNoAxes,
+                                  .work = Work::kProducts};
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

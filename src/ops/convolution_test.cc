@@ -14,7 +14,7 @@ TEST(Convolution, AgreesWithOnnx) {
 
 Convolution three_by_three() {
   Convolution op;
-  op.output_maps = 4;
+  op.output_channels = 4;
   op.kernel = op.stride = op.dilation = {3, 3};
   op.stride = op.dilation = {1, 1};
   op.pre_padding = op.post_padding = {0, 0};

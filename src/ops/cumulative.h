@@ -14,6 +14,11 @@ enum class CumulativeKind : int32_t { kSum, kProduct };
 /// CumProd.
 struct Cumulative final : OpOf<Cumulative, LayerType::kCUMULATIVE> {
   static constexpr std::string_view kName = "Cumulative";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kLarge,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   CumulativeKind operation = CumulativeKind::kSum;
   bool exclusive = false;
   bool reverse = false;

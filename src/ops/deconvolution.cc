@@ -1,6 +1,7 @@
 #include "ops/deconvolution.h"
 
-#include "ops/infer.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
 
 namespace tenon {
 
@@ -34,6 +35,12 @@ void Deconvolution::reference(const ReferenceCall& call) const {
   run_convolution(call, *this, true, [&](size_t axis, const Window& w, int64_t in, int64_t out) {
     return resolved_transposed(w, in, out, extra(*this, axis), padding_mode);
   });
+}
+
+double Deconvolution::operations(std::span<const Shape> inputs,
+                                 std::span<const Shape> outputs) const {
+  const double taps = count_of(kernel) * static_cast<double>(output_channels / groups);
+  return kMultiplyAdd * taps * count_of(inputs[0]) + operations_of(epilogue, outputs[0]);
 }
 
 }  // namespace tenon

@@ -1,7 +1,7 @@
 // Transposed convolution over two or three spatial axes.
 #pragma once
 
-#include "ops/convolution_shared.h"
+#include "ops/support/convolution_shared.h"
 
 namespace tenon {
 
@@ -10,10 +10,16 @@ namespace tenon {
 /// is `output_padding`.
 struct Deconvolution final : OpOf<Deconvolution, LayerType::kDECONVOLUTION>, ConvolutionAttributes {
   static constexpr std::string_view kName = "Deconvolution";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOrdinary,
+                                  .implicit_batch = ImplicitBatch::kNamesNoAxes,
+                                  .work = Work::kProducts};
   Shape output_padding;  // empty means zeros; extends the end of each spatial axis
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

@@ -3,9 +3,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
-#include "ops/window.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
+#include "ops/support/window.h"
 
 namespace tenon {
 
@@ -236,6 +237,12 @@ void DeformableConvolution::reference(const ReferenceCall& call) const {
     using T = decltype(zero);
     for (size_t i = 0; i < rounded.size(); ++i) out.as<T>()[i] = store<T>(rounded[i]);
   });
+}
+
+double DeformableConvolution::operations(std::span<const Shape> inputs,
+                                         std::span<const Shape> outputs) const {
+  const auto taps = static_cast<double>(inputs[1].volume(1, inputs[1].rank()));
+  return kMultiplyAdd * taps * count_of(outputs[0]);
 }
 
 }  // namespace tenon

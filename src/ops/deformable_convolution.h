@@ -38,12 +38,18 @@ void deformable_convolution(const DeformableConvolutionRule& rule,
 struct DeformableConvolution final
     : OpOf<DeformableConvolution, layer_type(PrivateLayer::kDeformableConvolution)> {
   static constexpr std::string_view kName = "DeformableConvolution";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOrdinary,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kCounted};
   Shape stride, dilation, pre_padding, post_padding;
   int64_t groups = 1;
   int64_t offset_groups = 1;
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

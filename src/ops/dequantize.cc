@@ -1,8 +1,8 @@
 #include "ops/dequantize.h"
 
-#include "base/narrow.h"
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "base/low_precision.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 

@@ -1,7 +1,7 @@
 // The inverse of quantisation: integers, or small floats, to numbers.
 #pragma once
 
-#include "ops/scale_blocks.h"
+#include "ops/support/scale_blocks.h"
 
 namespace tenon {
 
@@ -10,6 +10,11 @@ namespace tenon {
 /// ONNX DequantizeLinear; TensorRT's Dequantize has no zero points.
 struct Dequantize final : OpOf<Dequantize, LayerType::kDEQUANTIZE> {
   static constexpr std::string_view kName = "Dequantize";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kResult,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kPerElement};
   ScaleLayout layout;
   DataType to = DataType::kFLOAT;
 

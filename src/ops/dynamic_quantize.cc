@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "base/narrow.h"
-#include "ops/infer.h"
-#include "ops/reference.h"
-#include "ops/rounding.h"
+#include "base/low_precision.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
+#include "ops/support/rounding.h"
 
 namespace tenon {
 
@@ -39,9 +39,9 @@ Shape open_block_of(const DynamicQuantize& op, int rank) {
 // Numbers as they come back from the type.
 void store_and_read(DataType type, std::vector<float>& numbers, void* to) {
   const auto count = static_cast<int64_t>(numbers.size());
-  if (is_narrow(type)) {
-    write_narrow(type, numbers.data(), 0, count, to);
-    read_narrow(type, to, 0, count, numbers.data());
+  if (is_low_precision(type)) {
+    write_low_precision(type, numbers.data(), 0, count, to);
+    read_low_precision(type, to, 0, count, numbers.data());
     return;
   }
   with_float(type, [&](auto sample) {
@@ -123,8 +123,8 @@ void DynamicQuantize::reference(const ReferenceCall& call) const {
     const float s = scale[static_cast<size_t>(scale_of[i])] * unit;
     values[i] = s == 0 ? 0 : x[static_cast<int64_t>(i)] / s;  // a block of zeros
   }
-  if (is_narrow(to))
-    return write_narrow(to, values.data(), 0, static_cast<int64_t>(values.size()), out.data);
+  if (is_low_precision(to))
+    return write_low_precision(to, values.data(), 0, static_cast<int64_t>(values.size()), out.data);
   for (size_t i = 0; i < values.size(); ++i)
     out.as<int8_t>()[i] = static_cast<int8_t>(rounded(values[i], -128, 127));
 }

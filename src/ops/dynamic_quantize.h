@@ -12,6 +12,11 @@ namespace tenon {
 /// DynamicQuantize (NVFP4, MXFP8).
 struct DynamicQuantize final : OpOf<DynamicQuantize, LayerType::kDYNAMIC_QUANTIZE> {
   static constexpr std::string_view kName = "DynamicQuantize";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   DataType to = DataType::kFP4, scale_type = DataType::kFP8;
   int32_t axis = -1;       // of blocks along one axis
   int32_t block_size = 0;  // along that axis

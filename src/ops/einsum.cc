@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -15,7 +15,7 @@ void Einsum::visit(FieldVisitor& v) {
 
 namespace {
 
-constexpr size_t kMostOperands = 64;
+constexpr size_t kMaxOperands = 64;
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -75,7 +75,7 @@ EinsumTerms parse_einsum(const std::string& equation, std::span<const int> ranks
     if (c != ' ') text += c;
   const size_t arrow = text.find("->");
   const auto parts = split(text.substr(0, arrow));
-  require(parts.size() == ranks.size() && parts.size() <= kMostOperands,
+  require(parts.size() == ranks.size() && parts.size() <= kMaxOperands,
           "the equation '{}' has {} operands; {} are given", equation, parts.size(), ranks.size());
   EinsumTerms terms;
   int ellipsis_axes = 0;
@@ -123,7 +123,7 @@ std::map<int, Dim> einsum_extents(const EinsumTerms& terms, std::span<const Dims
 }
 
 void Einsum::infer(Inference& c) const {
-  require_inputs(c, 1, static_cast<int>(kMostOperands));
+  require_inputs(c, 1, static_cast<int>(kMaxOperands));
   std::vector<int> ranks;
   std::vector<Dims> dims;
   for (int i = 0; i < c.input_count(); ++i) {
@@ -236,6 +236,21 @@ void Einsum::reference(const ReferenceCall& call) const {
     if constexpr (is_real<T> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>)
       sum_products<T>(outer, inner, call.inputs, call.outputs[0].as<T>());
   });
+}
+
+double Einsum::operations(std::span<const Shape> inputs, std::span<const Shape>) const {
+  std::vector<int> ranks;
+  for (const Shape& s : inputs) ranks.push_back(s.rank());
+  const EinsumTerms terms = parse_einsum(equation, ranks);
+  std::map<int, int64_t> extents;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    for (size_t axis = 0; axis < terms.operands[i].size(); ++axis) {
+      int64_t& extent = extents[terms.operands[i][axis]];
+      extent = std::max(extent, inputs[i][static_cast<int>(axis)]);
+    }
+  auto count = static_cast<double>(inputs.size());
+  for (const auto& [label, extent] : extents) count *= static_cast<double>(extent);
+  return count;
 }
 
 }  // namespace tenon

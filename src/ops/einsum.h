@@ -27,10 +27,16 @@ std::map<int, Dim> einsum_extents(const EinsumTerms& terms, std::span<const Dims
 /// that the output lacks are summed over, "..." stands for any leading axes.
 struct Einsum final : OpOf<Einsum, LayerType::kEINSUM> {
   static constexpr std::string_view kName = "Einsum";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kCounted};
   std::string equation;
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

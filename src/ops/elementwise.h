@@ -8,6 +8,11 @@ namespace tenon {
 /// Inputs: two tensors of equal type and rank; extents are equal or one of them is 1.
 struct ElementWise final : OpOf<ElementWise, LayerType::kELEMENTWISE> {
   static constexpr std::string_view kName = "ElementWise";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kNamesNoAxes,
+                                  .work = Work::kPerElement};
   nvinfer1::ElementWiseOperation operation = nvinfer1::ElementWiseOperation::kSUM;
 
   void visit(FieldVisitor& v) override;

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -203,6 +203,10 @@ void Fill::reference(const ReferenceCall& call) const {
     else
       random<T>(*this, call);
   });
+}
+
+Magnitude Fill::magnitude(const Node&, DataType) const {
+  return operation == FillOperation::kLINSPACE ? Magnitude::kLarge : Magnitude::kOrdinary;
 }
 
 }  // namespace tenon

@@ -14,6 +14,11 @@ namespace tenon {
 /// follow from the seed. Semantics: TensorRT IFillLayer.
 struct Fill final : OpOf<Fill, LayerType::kFILL> {
   static constexpr std::string_view kName = "Fill";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kByAttributes,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   nvinfer1::FillOperation operation = nvinfer1::FillOperation::kLINSPACE;
   Shape dimensions;
   double alpha = 0, beta = 1;
@@ -25,6 +30,7 @@ struct Fill final : OpOf<Fill, LayerType::kFILL> {
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  Magnitude magnitude(const Node& node, DataType type) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

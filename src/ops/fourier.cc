@@ -1,8 +1,8 @@
 #include "ops/fourier.h"
 
-#include "ops/fourier_transform.h"
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/fourier_transform.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 

@@ -17,6 +17,11 @@ namespace tenon {
 /// Semantics: ONNX DFT, STFT. Computes in float64.
 struct Fourier final : OpOf<Fourier, layer_type(PrivateLayer::kFourier)> {
   static constexpr std::string_view kName = "Fourier";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   int64_t axis = 0;
   bool inverse = false, one_sided = false;
   int64_t frame_step = 0, frame_length = 0;

@@ -1,7 +1,8 @@
 #include "ops/fully_connected.h"
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -56,6 +57,17 @@ void FullyConnected::reference(const ReferenceCall& call) const {
                    }
                  });
   });
+}
+
+int FullyConnected::min_rank(size_t input) const {
+  return input == 0 ? 3 : 0;  // channels, height, width
+}
+
+double FullyConnected::operations(std::span<const Shape> inputs,
+                                  std::span<const Shape> outputs) const {
+  const Shape& data = inputs[0];
+  const auto depth = static_cast<double>(data.volume(data.rank() - 3, data.rank()));
+  return kMultiplyAdd * depth * count_of(outputs[0]);
 }
 
 }  // namespace tenon

@@ -10,6 +10,11 @@ namespace tenon {
 /// GatherElements (kELEMENT), GatherND (kND).
 struct Gather final : OpOf<Gather, LayerType::kGATHER> {
   static constexpr std::string_view kName = "Gather";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kTakesParts};
   nvinfer1::GatherMode mode = nvinfer1::GatherMode::kDEFAULT;
   int32_t axis = 0;
   int32_t batch_axes = 0;  // TensorRT: nbElementWiseDims

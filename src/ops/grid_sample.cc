@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -20,12 +20,12 @@ void GridSample::visit(FieldVisitor& v) {
 
 namespace {
 
-constexpr int kMostTaps = 4;  // along one axis
+constexpr int kMaxTaps = 4;  // along one axis
 
 // Elements along one axis and their weights.
 struct AxisTaps {
-  int64_t position[kMostTaps];
-  float weight[kMostTaps];
+  int64_t position[kMaxTaps];
+  float weight[kMaxTaps];
 };
 
 int taps_of(InterpolationMode mode) {

@@ -23,6 +23,11 @@ void sample_grid(const SamplingRule& rule, const float* x, const Shape& shape, c
 /// type, (N, C, output axes). Semantics: ONNX GridSample-22, TensorRT IGridSampleLayer.
 struct GridSample final : OpOf<GridSample, LayerType::kGRID_SAMPLE> {
   static constexpr std::string_view kName = "GridSample";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kFirstInput,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   nvinfer1::InterpolationMode mode = nvinfer1::InterpolationMode::kLINEAR;
   nvinfer1::SampleMode outside = nvinfer1::SampleMode::kFILL;
   bool align_corners = false;

@@ -1,9 +1,10 @@
 #include "ops/integer_convolution.h"
 
-#include "ops/infer.h"
 #include "ops/quantize.h"
-#include "ops/reference.h"
-#include "ops/window.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
+#include "ops/support/window.h"
 
 namespace tenon {
 
@@ -13,7 +14,7 @@ TENON_REGISTER_OP(IntegerConvolution);
 
 void IntegerConvolution::visit(FieldVisitor& v) {
   v("to", to);
-  v("output_maps", output_maps);
+  v("output_channels", output_channels);
   v("kernel", kernel);
   v("stride", stride);
   v("dilation", dilation);
@@ -39,15 +40,13 @@ void check_weights(const IntegerConvolution& op, const Inference& c) {
             "expected input channels that {} groups divide, found {}", op.groups,
             channels->value.integer);
   if (!shape) return;
-  Shape expected{op.output_maps, shape->rank() > 1 ? (*shape)[1] : 0};
+  Shape expected{op.output_channels, shape->rank() > 1 ? (*shape)[1] : 0};
   if (channels->is_integer_constant()) expected[1] = channels->value.integer / op.groups;
   for (int64_t k : op.kernel) expected.push_back(k);
   require(*shape == expected, "expected weights (input 1) of shape {}, found {}", expected, *shape);
 }
 
 void check_addend(const IntegerConvolution& op, const Inference& c, const Dims& dims) {
-  require(c.has_input(IntegerConvolution::kAddend), "expected an addend (input {})",
-          IntegerConvolution::kAddend);
   const DataType addend = c.type(IntegerConvolution::kAddend);
   require(is_byte(op.to) && is_byte(op.sum.to) && is_byte(addend),
           "expected int8 or uint8 as the types of product, addend and sum, found {}, {} and {}",
@@ -108,6 +107,7 @@ Planes planes_of(const IntegerConvolution& op, const Shape& in, const Shape& out
 
 void IntegerConvolution::infer(Inference& c) const {
   require_inputs(c, 2, sum.used ? kAddend + 1 : In::kCount);
+  require(!sum.used || c.has_input(kAddend), "expected an addend (input {})", kAddend);
   check_padding_mode(padding_mode);
   const int spatial = c.rank(In::kData) - 2;
   require(spatial >= 1 && spatial <= 3,
@@ -115,13 +115,13 @@ void IntegerConvolution::infer(Inference& c) const {
           text_of(c.dims(In::kData)));
   require(kernel.rank() == spatial, "expected a kernel of {} spatial axes, found {}", spatial,
           kernel.rank());
-  require(groups >= 1 && output_maps >= 1 && output_maps % groups == 0,
-          "expected output maps that the groups divide, found {} maps and {} groups", output_maps,
-          groups);
+  require(groups >= 1 && output_channels >= 1 && output_channels % groups == 0,
+          "expected output maps that the groups divide, found {} maps and {} groups",
+          output_channels, groups);
   const auto windows = windows_of(*this);
-  check_integer_inputs(c, to, c.pool().constant(output_maps));
+  check_integer_inputs(c, to, c.pool().constant(output_channels));
   check_weights(*this, c);
-  Dims dims{c.dims(In::kData)[0], c.pool().constant(output_maps)};
+  Dims dims{c.dims(In::kData)[0], c.pool().constant(output_channels)};
   for (size_t i = 0; i < windows.size(); ++i)
     dims.push_back(with_context(fmt::format("spatial axis {}", i), [&] {
       return convolved(c.pool(), c.dims(In::kData)[i + 2], windows[i], padding_mode);
@@ -135,20 +135,20 @@ void IntegerConvolution::reference(const ReferenceCall& call) const {
   const Planes planes = planes_of(*this, in, out);
   const int64_t depth = in[1] / groups, taps = kernel.volume();
   const int64_t in_plane = in.volume(2, in.rank()), out_plane = out.volume(2, out.rank());
-  require(call.inputs[In::kWeights].shape.volume() == output_maps * depth * taps
-              && out[1] == output_maps && in[1] % groups == 0 && out[0] == in[0],
+  require(call.inputs[In::kWeights].shape.volume() == output_channels * depth * taps
+              && out[1] == output_channels && in[1] % groups == 0 && out[0] == in[0],
           "data {}, weights {} and result {} of a convolution of {} groups do not fit", in,
           call.inputs[In::kWeights].shape, out, groups);
-  IntegerOperands operands(output_maps);
+  IntegerOperands operands(output_channels);
   operands.read(call.inputs);
   const auto x = centred(call.inputs[In::kData], operands.data_zero);
   const auto w = centred(call.inputs[In::kWeights], 0);
   const size_t bytes = element_bytes(to);
-  parallel_for(out[0] * output_maps, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(out[0] * output_channels, 1, [&](int64_t begin, int64_t end) {
     std::vector<int32_t> sums(static_cast<size_t>(out_plane));
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t n = i / output_maps, m = i % output_maps;
-      const int64_t first = m / (output_maps / groups) * depth;
+      const int64_t n = i / output_channels, m = i % output_channels;
+      const int64_t first = m / (output_channels / groups) * depth;
       std::fill(sums.begin(), sums.end(), operands.bias[static_cast<size_t>(m)]);
       const int32_t* weight = w.data() + m * depth * taps;
       for (int64_t d = 0; d < depth; ++d) {
@@ -169,6 +169,12 @@ void IntegerConvolution::reference(const ReferenceCall& call) const {
               result);
     }
   });
+}
+
+double IntegerConvolution::operations(std::span<const Shape> inputs,
+                                      std::span<const Shape> outputs) const {
+  const double taps = count_of(kernel) * static_cast<double>(inputs[0][1] / groups);
+  return kMultiplyAdd * taps * count_of(outputs[0]);
 }
 
 }  // namespace tenon

@@ -1,8 +1,8 @@
 // Convolution of 8-bit integers.
 #pragma once
 
-#include "ops/integer_operands.h"
-#include "ops/quantized_sum.h"
+#include "ops/support/integer_operands.h"
+#include "ops/support/quantized_sum.h"
 
 namespace tenon {
 
@@ -14,9 +14,14 @@ namespace tenon {
 struct IntegerConvolution final
     : OpOf<IntegerConvolution, layer_type(PrivateLayer::kIntegerConvolution)> {
   static constexpr std::string_view kName = "IntegerConvolution";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kCounted};
   static constexpr int kAddend = IntegerInputs::kCount;
   DataType to = DataType::kINT32;
-  int64_t output_maps = 0;
+  int64_t output_channels = 0;
   Shape kernel, stride, dilation, pre_padding, post_padding;
   nvinfer1::PaddingMode padding_mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN;
   int64_t groups = 1;
@@ -24,6 +29,7 @@ struct IntegerConvolution final
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 IntegerConvolution plain(int64_t maps) {
   IntegerConvolution op;
-  op.output_maps = maps;
+  op.output_channels = maps;
   op.kernel = op.stride = op.dilation = Shape{1, 1};
   op.pre_padding = op.post_padding = Shape{0, 0};
   return op;

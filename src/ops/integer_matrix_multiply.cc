@@ -1,7 +1,8 @@
 #include "ops/integer_matrix_multiply.h"
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -91,6 +92,11 @@ void IntegerMatrixMultiply::reference(const ReferenceCall& call) const {
           sums.data(), p.columns, out.as<std::byte>() + static_cast<size_t>(i * p.columns) * bytes);
     }
   });
+}
+
+double IntegerMatrixMultiply::operations(std::span<const Shape> inputs,
+                                         std::span<const Shape> outputs) const {
+  return kMultiplyAdd * static_cast<double>(inputs[0][inputs[0].rank() - 1]) * count_of(outputs[0]);
 }
 
 }  // namespace tenon

@@ -1,7 +1,7 @@
 // Matrix products of 8-bit integers.
 #pragma once
 
-#include "ops/integer_operands.h"
+#include "ops/support/integer_operands.h"
 
 namespace tenon {
 
@@ -11,10 +11,16 @@ namespace tenon {
 struct IntegerMatrixMultiply final
     : OpOf<IntegerMatrixMultiply, layer_type(PrivateLayer::kIntegerMatrixMultiply)> {
   static constexpr std::string_view kName = "IntegerMatrixMultiply";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kCounted};
   DataType to = DataType::kINT32;
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

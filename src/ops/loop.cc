@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/infer.h"
+#include "ops/support/infer.h"
 
 namespace tenon {
 

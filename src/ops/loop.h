@@ -2,7 +2,7 @@
 #pragma once
 
 #include "network/control_flow.h"
-#include "ops/body_outputs.h"
+#include "ops/support/body_outputs.h"
 
 namespace tenon {
 
@@ -11,18 +11,23 @@ namespace tenon {
 /// they are. Outputs: last states, then collected tensors.
 ///
 /// The body's inputs: the iteration (int64 scalar), the condition (bool scalar), states, a slice of
-/// each scanned tensor, the others. Its outputs: the next condition, states, a piece of each
+/// each scanned tensor, the others. Its outputs: the next condition, states, a slice of each
 /// collected tensor. Iterations end with the number, with the scanned axis, or with a false
 /// condition; with a number, scanned axes must be at least as long. Semantics: ONNX Loop and Scan,
 /// TensorRT ILoop.
 struct Loop final : OpOf<Loop, layer_type(PrivateLayer::kLoop)>, ControlFlow {
   static constexpr std::string_view kName = "Loop";
+  static constexpr Traits kTraits{.runs = Runs::kBodies,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   int32_t state_count = 0;
   std::vector<int64_t> scan_axes;     // per scanned tensor
   std::vector<int64_t> scan_reverse;  // 1: from the last slice to the first
   std::vector<int64_t> collect_axes;  // per collected tensor: the new axis
   std::vector<int64_t> collect_reverse;
-  /// Per collected tensor: the layer's input that is the number of pieces of the output, -1 for as
+  /// Per collected tensor: the layer's input that is the number of slices of the output, -1 for as
   /// many as there are iterations; empty: -1 for all. Pieces that fewer iterations leave out are
   /// zeros, at the end (at the beginning where it is reversed); more iterations are an error.
   std::vector<int64_t> collect_lengths;

@@ -4,8 +4,8 @@
 #include "base/host_copy.h"
 #include "base/tensor_pool.h"
 #include "ops/loop.h"
-#include "ops/read_integer.h"
-#include "ops/reference.h"
+#include "ops/support/read_integer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 namespace {
@@ -20,7 +20,7 @@ Blocks blocks_of(const Shape& shape, int64_t axis, DataType type) {
           bytes_of(type, shape.volume(at + 1, shape.rank()))};
 }
 
-// Writes the pieces along an axis of `all`, and zeros into places that are left.
+// Writes the slices along an axis of `all`, and zeros into places that are left.
 void collect(TensorMemory& memory, std::span<const Tensor> pieces, int64_t axis, bool reverse,
              Tensor& all) {
   const auto [outer, length, inner] = blocks_of(all.shape(), axis, all.type());
@@ -28,10 +28,10 @@ void collect(TensorMemory& memory, std::span<const Tensor> pieces, int64_t axis,
   if (pieces.size() < length) memory.clear(to, all.bytes());
   for (size_t k = 0; k < pieces.size(); ++k) {
     const Tensor& piece = pieces[k];
-    require(piece.type() == all.type(), "the body made a piece of type {}; expected {}",
+    require(piece.type() == all.type(), "the body made a slice of type {}; expected {}",
             name_of(piece.type()), name_of(all.type()));
     require(piece.shape() == pieces[0].shape(),
-            "the body made {} in one iteration and {} in another: pieces must have one shape",
+            "the body made {} in one iteration and {} in another: slices must have one shape",
             pieces[0].shape(), piece.shape());
     const size_t place = reverse ? length - 1 - k : k;
     memory.copy_rows(to + place * inner, length * inner, piece.data(), inner, inner, outer);
@@ -42,9 +42,7 @@ void collect(TensorMemory& memory, std::span<const Tensor> pieces, int64_t axis,
 bool condition_of(TensorMemory& memory, std::span<const Tensor> made, size_t count) {
   require(made.size() == count && made[0].type() == DataType::kBOOL && made[0].count() == 1,
           "the body made {} outputs; expected a condition and {} more", made.size(), count - 1);
-  bool condition = false;
-  memory.read(&condition, made[0].data(), sizeof condition);
-  return condition;
+  return read_bool(memory, made[0]);
 }
 
 using Inputs = std::span<const Tensor* const>;
@@ -61,7 +59,7 @@ class LoopRunner final : public ControlFlow::Runner {
   std::span<const Tensor> run(Inputs inputs, RunBody run_body) override {
     const Inputs known = read(inputs);
     const int64_t trips = trip_count(known);
-    bool go = known[1] == nullptr || *known[1]->data<bool>();
+    bool go = known[1] == nullptr || *known[1]->data<uint8_t>() != 0;
     start(inputs);
     for (int64_t trip = 0; trip < trips && go; ++trip) {
       set_arguments(inputs, trip, go);
@@ -144,7 +142,7 @@ class LoopRunner final : public ControlFlow::Runner {
     return slice;
   }
 
-  // The shape of an output from its pieces; where there are none, what is known without.
+  // The shape of an output from its slices; where there are none, what is known without.
   Shape collected_shape(size_t which, Inputs inputs) const {
     const auto& [output, pieces, pool] = collected_[which];
     const auto axis = static_cast<int>(loop_.collect_axes[which]);
@@ -158,7 +156,7 @@ class LoopRunner final : public ControlFlow::Runner {
     const auto rank = static_cast<int>(output.extents.size());
     if (!pieces.empty())
       require(pieces[0].shape().rank() == rank - 1,
-              "the body made a piece of {} dimensions; expected {}", pieces[0].shape().rank(),
+              "the body made a slice of {} dimensions; expected {}", pieces[0].shape().rank(),
               rank - 1);
     Shape shape;
     for (int i = 0; i < rank; ++i)
@@ -168,7 +166,7 @@ class LoopRunner final : public ControlFlow::Runner {
     return shape;
   }
 
-  // An output that is put together from a piece of each iteration.
+  // An output that is put together from a slice of each iteration.
   struct Collected {
     BodyOutput output;
     std::vector<Tensor> pieces;

@@ -34,12 +34,12 @@ std::string error_with(const Tensor& piece) {
   }
 }
 
-TEST(Loop, RefusesPiecesOfAnotherTypeOrRank) {
+TEST(Loop, RefusesSlicesOfAnotherTypeOrRank) {
   EXPECT_EQ(error_with(Tensor(DataType::kFLOAT, {2})), "");
   EXPECT_THAT(error_with(Tensor(DataType::kINT8, {2})),
-              HasSubstr("made a piece of type int8; expected float32"));
+              HasSubstr("made a slice of type int8; expected float32"));
   EXPECT_THAT(error_with(Tensor(DataType::kFLOAT, {})),
-              HasSubstr("made a piece of 0 dimensions; expected 1"));
+              HasSubstr("made a slice of 0 dimensions; expected 1"));
 }
 
 }  // namespace

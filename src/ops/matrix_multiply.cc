@@ -1,8 +1,10 @@
 #include "ops/matrix_multiply.h"
 
-#include "ops/epilogue.h"
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "network/network.h"
+#include "ops/support/epilogue.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -57,6 +59,8 @@ void MatrixMultiply::infer(Inference& c) const {
   const DataType type = c.type(0);
   if (type != DataType::kINT32 && type != DataType::kINT64) require_float(c, 0, "the left operand");
   require_type_of_data(c, 1, "the right operand");
+  if (c.has_input(2)) require_type_of_data(c, 2, "the bias");
+  check_epilogue_operands(c, epilogue, 3);
   const auto a = take_apart(c.dims(0), c.dims(0).size(), operation_a, true);
   const auto b = take_apart(c.dims(1), c.dims(1).size(), operation_b, false);
   const Dim ka = c.dims(0)[a.summed], kb = c.dims(1)[b.summed];
@@ -67,7 +71,6 @@ void MatrixMultiply::infer(Inference& c) const {
   if (!a.is_vector) dims.push_back(c.dims(0)[a.kept]);
   if (!b.is_vector) dims.push_back(c.dims(1)[b.kept]);
   if (c.has_input(2)) {
-    require_type_of_data(c, 2, "the bias");
     require(c.rank(2) <= static_cast<int>(dims.size()),
             "expected a bias of rank {} or less, found {}", dims.size(), text_of(c.dims(2)));
     Dims bias(dims.size() - c.dims(2).size(), c.pool().constant(1));
@@ -183,6 +186,34 @@ void MatrixMultiply::reference(const ReferenceCall& call) const {
     if (call.inputs.size() > 2 && call.inputs[2].data != nullptr) add_bias<T>(call.inputs[2], out);
   });
   run_epilogue(epilogue, call, 3);
+}
+
+// A product with weights that sums up several terms is as ordinary as a convolution.
+Magnitude MatrixMultiply::magnitude(const Node& node, DataType) const {
+  const auto sums = [&](size_t i, MatrixOperation operation, bool is_left) {
+    const Value& v = *node.inputs[i];
+    if (!v.constant || v.dims.empty()) return false;
+    const bool last =
+        operation == MatrixOperation::kVECTOR || (operation == MatrixOperation::kNONE) == is_left;
+    const Shape& shape = v.constant->shape();
+    const int axis = last ? shape.rank() - 1 : shape.rank() - 2;
+    return axis >= 0 && shape[axis] > 1;
+  };
+  return sums(0, operation_a, true) || sums(1, operation_b, false) ? Magnitude::kOrdinary
+                                                                   : Magnitude::kOfInputs;
+}
+
+int MatrixMultiply::min_rank(size_t input) const {
+  if (input > 1) return 0;  // of the epilogue
+  return (input == 0 ? operation_a : operation_b) == MatrixOperation::kVECTOR ? 1 : 2;
+}
+
+double MatrixMultiply::operations(std::span<const Shape> inputs,
+                                  std::span<const Shape> outputs) const {
+  const Shape& a = inputs[0];
+  const int axis = a.rank() - (operation_a == MatrixOperation::kTRANSPOSE ? 2 : 1);
+  return kMultiplyAdd * static_cast<double>(a[axis]) * count_of(outputs[0])
+         + operations_of(epilogue, outputs[0]);
 }
 
 }  // namespace tenon

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "network/op.h"
-#include "ops/pointwise_program.h"
+#include "ops/support/pointwise_program.h"
 
 namespace tenon {
 
@@ -11,12 +11,20 @@ namespace tenon {
 /// ONNX MatMul.
 struct MatrixMultiply final : OpOf<MatrixMultiply, LayerType::kMATRIX_MULTIPLY> {
   static constexpr std::string_view kName = "MatrixMultiply";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kByAttributes,
+                                  .implicit_batch = ImplicitBatch::kCountsFromLast,
+                                  .work = Work::kProducts};
   nvinfer1::MatrixOperation operation_a = nvinfer1::MatrixOperation::kNONE;
   nvinfer1::MatrixOperation operation_b = nvinfer1::MatrixOperation::kNONE;
   PointwiseProgram epilogue;
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  Magnitude magnitude(const Node& node, DataType type) const override;
+  int min_rank(size_t input) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
 #include "ops/roi_align.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 

@@ -9,6 +9,11 @@ namespace tenon {
 /// C, height, width). Semantics: ONNX MaxRoiPool; bins outside of the data give 0.
 struct MaxRoiPool final : OpOf<MaxRoiPool, layer_type(PrivateLayer::kMaxRoiPool)> {
   static constexpr std::string_view kName = "MaxRoiPool";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kFirstInput,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   int64_t height = 1, width = 1;
   float spatial_scale = 1;
 

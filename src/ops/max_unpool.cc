@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
-#include "ops/window.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
+#include "ops/support/window.h"
 
 namespace tenon {
 

@@ -10,6 +10,11 @@ namespace tenon {
 /// undone. Semantics: ONNX MaxUnpool without an output shape.
 struct MaxUnpool final : OpOf<MaxUnpool, layer_type(PrivateLayer::kMaxUnpool)> {
   static constexpr std::string_view kName = "MaxUnpool";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   Shape window, stride, pre_padding, post_padding;
 
   void visit(FieldVisitor& v) override;

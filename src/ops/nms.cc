@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "ops/infer.h"
-#include "ops/read_integer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/read_integer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -40,11 +40,11 @@ uint32_t index_of(uint64_t key) {
   return 0xffffffffu - static_cast<uint32_t>(key);
 }
 
-std::vector<uint64_t> candidates(const ScoredBoxes& boxes, float least_score) {
+std::vector<uint64_t> candidates(const ScoredBoxes& boxes, float min_score) {
   std::vector<uint64_t> keys;
   for (int64_t i = 0; i < boxes.count; ++i) {
     const float score = boxes.scores[i * boxes.score_step];
-    if (score > least_score) keys.push_back(sort_key(score, i));
+    if (score > min_score) keys.push_back(sort_key(score, i));
   }
   return keys;
 }
@@ -101,7 +101,7 @@ class KeptBoxes {
 std::vector<uint32_t> suppress(const ScoredBoxes& boxes, const Suppression& rule) {
   std::vector<uint32_t> indices;
   if (rule.most <= 0) return indices;
-  std::vector<uint64_t> keys = candidates(boxes, rule.least_score);
+  std::vector<uint64_t> keys = candidates(boxes, rule.min_score);
   const int64_t considered =
       std::min(static_cast<int64_t>(keys.size()), std::max<int64_t>(rule.considered, 0));
   KeptBoxes kept;
@@ -174,8 +174,8 @@ Suppression Nms::rule_of(std::span<const TensorView> inputs) const {
   rule.overlap = number_of(inputs, 3, "the largest overlap", 0);
   require(rule.overlap >= 0 && rule.overlap <= 1,
           "expected a largest overlap (input 3) of 0 to 1, found {}", rule.overlap);
-  rule.least_score = number_of(inputs, 4, "the score threshold", -INFINITY);
-  require(!std::isnan(rule.least_score), "the score threshold (input 4) is NaN");
+  rule.min_score = number_of(inputs, 4, "the score threshold", -INFINITY);
+  require(!std::isnan(rule.min_score), "the score threshold (input 4) is NaN");
   return rule;
 }
 
@@ -210,7 +210,7 @@ void Nms::infer(Inference& c) const {
   if (const Content* most = c.content(2); most != nullptr && most->size() == 1)
     each = pool.min(each, pool.max(pool.constant(0), (*most)[0]));
   const Dim all = pool.mul(pool.mul(scores[0], scores[classes_first ? 1 : 2]), each);
-  c.set_output(0, indices_type, {c.late_extent(0, 0, all), pool.constant(3)});
+  c.set_output(0, indices_type, {c.data_dependent_extent(0, 0, all), pool.constant(3)});
   c.set_output(1, DataType::kINT32, {});
 }
 

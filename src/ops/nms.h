@@ -14,7 +14,7 @@ struct Suppression {
   int64_t most = 0;                // at most so many
   int64_t considered = INT64_MAX;  // of the so many best
   float overlap = 0;               // kept boxes have at most this intersection over union
-  float least_score = -INFINITY;   // scores must be above
+  float min_score = -INFINITY;     // scores must be above
   BoundingBoxFormat format = BoundingBoxFormat::kCORNER_PAIRS;  // any two opposite corners
 };
 
@@ -25,6 +25,11 @@ struct Suppression {
 /// how many, an int32 scalar. Semantics: ONNX NonMaxSuppression-11, TensorRT INMSLayer.
 struct Nms final : OpOf<Nms, LayerType::kNMS> {
   static constexpr std::string_view kName = "Nms";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   BoundingBoxFormat format = BoundingBoxFormat::kCORNER_PAIRS;
   int32_t top_k_box_limit = INT32_MAX;
   DataType indices_type = DataType::kINT32;

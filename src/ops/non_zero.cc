@@ -1,7 +1,7 @@
 #include "ops/non_zero.h"
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -63,7 +63,7 @@ void NonZero::infer(Inference& c) const {
           "expected indices of type int32 or int64, found {}", name_of(index_type));
   Dim most = c.pool().constant(1);
   for (Dim d : c.dims(0)) most = c.pool().mul(most, d);
-  c.set_output(0, index_type, {c.pool().constant(c.rank(0)), c.late_extent(0, 1, most)});
+  c.set_output(0, index_type, {c.pool().constant(c.rank(0)), c.data_dependent_extent(0, 1, most)});
 }
 
 size_t NonZero::scratch_bytes(const ReferenceCall& call) const {

@@ -10,6 +10,11 @@ namespace tenon {
 /// INonZeroLayer, ONNX NonZero.
 struct NonZero final : OpOf<NonZero, LayerType::kNON_ZERO>, ScratchKernel {
   static constexpr std::string_view kName = "NonZero";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   DataType index_type = DataType::kINT32;
 
   void visit(FieldVisitor& v) override;

@@ -3,8 +3,9 @@
 #include <array>
 #include <cmath>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -335,6 +336,11 @@ void Normalization::reference(const ReferenceCall& call) const {
     using T = decltype(zero);
     for (size_t i = 0; i < rounded.size(); ++i) out.as<T>()[i] = store<T>(rounded[i]);
   });
+}
+
+double Normalization::operations(std::span<const Shape>, std::span<const Shape> outputs) const {
+  constexpr double kEach = 7;  // mean, difference, square and its sum, quotient, scale, bias
+  return kEach * count_of(outputs[0]);
 }
 
 }  // namespace tenon

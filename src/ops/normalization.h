@@ -39,6 +39,11 @@ void normalize(const NormalizationRule& rule, const float* x, const Shape& shape
 /// ONNX LayerNormalization, InstanceNormalization, GroupNormalization, RMSNormalization.
 struct Normalization final : OpOf<Normalization, LayerType::kNORMALIZATION> {
   static constexpr std::string_view kName = "Normalization";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOrdinary,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kCounted};
   uint32_t axes = 0;
   int64_t groups = 1;
   float epsilon = 1e-5f;
@@ -50,6 +55,7 @@ struct Normalization final : OpOf<Normalization, LayerType::kNORMALIZATION> {
   void visit(FieldVisitor& v) override;
   int output_count() const override { return gives_statistics ? 3 : 1; }
   void infer(Inference& c) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

@@ -11,6 +11,11 @@ namespace tenon {
 /// TensorRT IOneHotLayer, ONNX OneHot.
 struct OneHot final : OpOf<OneHot, LayerType::kONE_HOT> {
   static constexpr std::string_view kName = "OneHot";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   int32_t axis = -1;  // of the output
 
   void visit(FieldVisitor& v) override;

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "network/reference_run.h"
-#include "ops/reference.h"
+#include "ops/support/reference.h"
 #include "tenon_source_dir.h"
 
 namespace tenon::testing {
@@ -44,13 +44,14 @@ struct OneLayer {
     return network.add_input(name, t.type(), declared);
   }
 
-  // Late extents are those of what the kernel computed.
+  // Data-dependent extents are those of what the kernel computed.
   std::vector<double> evaluate(const std::vector<Dim>& dims,
                                const std::vector<Tensor>& computed) const {
     std::vector<int64_t> symbols;
     for (const Symbol& s : network.symbols()) {
-      const Tensor& t =
-          s.is_late() ? computed.at(static_cast<size_t>(s.value->output_index)) : given.at(s.value);
+      const Tensor& t = s.is_data_dependent()
+                            ? computed.at(static_cast<size_t>(s.value->output_index))
+                            : given.at(s.value);
       symbols.push_back(s.kind == Symbol::Kind::kExtent
                             ? t.shape()[s.index]
                             : t.integers()[static_cast<size_t>(s.index)]);

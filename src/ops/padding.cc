@@ -1,7 +1,7 @@
 #include "ops/padding.h"
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -50,6 +50,10 @@ void Padding::reference(const ReferenceCall& call) const {
   }
   const int64_t zero = 0;  // all bits zero is 0 in every type
   copy_indexed(element_bytes(in.type), out.shape, tables, in.data, out.data, &zero);
+}
+
+int Padding::min_rank(size_t) const {
+  return 2;
 }
 
 }  // namespace tenon

@@ -1,7 +1,7 @@
 #include "ops/parametric_relu.h"
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 

@@ -1,7 +1,8 @@
 #include "ops/pointwise.h"
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -26,6 +27,10 @@ void Pointwise::infer(Inference& c) const {
 
 void Pointwise::reference(const ReferenceCall& call) const {
   run_reference(program, call.inputs, call.outputs[0]);
+}
+
+double Pointwise::operations(std::span<const Shape>, std::span<const Shape> outputs) const {
+  return operations_of(program, outputs[0]);
 }
 
 }  // namespace tenon

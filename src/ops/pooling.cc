@@ -2,10 +2,11 @@
 
 #include <limits>
 
-#include "ops/infer.h"
 #include "ops/quantize.h"
-#include "ops/reference.h"
-#include "ops/window.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
+#include "ops/support/window.h"
 
 namespace tenon {
 
@@ -112,9 +113,9 @@ void pool_plane_with_places(const Pooling& op, const T* x, const Planes& p, int6
                               Span(p.w[2], p.in[2], k)};
         const int64_t place = place_of_maximum(x, p, spans);
         *to++ = place < 0 ? pool_window<T>(op, x, p, spans) : x[place];
-        *places++ = place < 0                                   ? -1
-                    : op.places == PoolingPlaces::kColumnsFirst ? base + columns_first(place, p)
-                                                                : base + place;
+        *places++ = place < 0                                    ? -1
+                    : op.places == PoolingIndices::kColumnsFirst ? base + columns_first(place, p)
+                                                                 : base + place;
       }
 }
 
@@ -134,9 +135,9 @@ void Pooling::infer(Inference& c) const {
   require(type >= PoolingType::kMAX && type <= PoolingType::kMAX_AVERAGE_BLEND,
           "expected a PoolingType (0 to 2), found {}", static_cast<int32_t>(type));
   check_padding_mode(padding_mode);
-  require(places >= PoolingPlaces::kNone && places <= PoolingPlaces::kColumnsFirst,
-          "expected PoolingPlaces (0 to 2), found {}", static_cast<int32_t>(places));
-  require(places == PoolingPlaces::kNone || type == PoolingType::kMAX, "only maxima have places");
+  require(places >= PoolingIndices::kNone && places <= PoolingIndices::kColumnsFirst,
+          "expected PoolingIndices (0 to 2), found {}", static_cast<int32_t>(places));
+  require(places == PoolingIndices::kNone || type == PoolingType::kMAX, "only maxima have places");
   if (!is_byte(c.type(0)) || type != PoolingType::kMAX) require_float(c, 0, "the data");
   const int spatial = c.rank(0) - 2;
   require(spatial == 2 || spatial == 3,
@@ -151,7 +152,7 @@ void Pooling::infer(Inference& c) const {
       return pooled(c.pool(), c.dims(0)[i + 2], windows[i], padding_mode);
     }));
   c.set_output(0, c.type(0), dims);
-  if (places != PoolingPlaces::kNone) c.set_output(1, DataType::kINT64, std::move(dims));
+  if (places != PoolingIndices::kNone) c.set_output(1, DataType::kINT64, std::move(dims));
 }
 
 void Pooling::reference(const ReferenceCall& call) const {
@@ -173,7 +174,7 @@ void Pooling::reference(const ReferenceCall& call) const {
       for (int64_t i = begin; i < end; ++i) {
         const T* x = call.inputs[0].as<T>() + i * in_plane;
         T* to = call.outputs[0].as<T>() + i * out_plane;
-        if (places == PoolingPlaces::kNone)
+        if (places == PoolingIndices::kNone)
           pool_plane(*this, x, planes, to);
         else
           pool_plane_with_places(*this, x, planes, i * in_plane, to,
@@ -181,6 +182,10 @@ void Pooling::reference(const ReferenceCall& call) const {
       }
     });
   });
+}
+
+double Pooling::operations(std::span<const Shape>, std::span<const Shape> outputs) const {
+  return count_of(window) * count_of(outputs[0]);
 }
 
 }  // namespace tenon

@@ -23,7 +23,7 @@ TEST(Pooling, MistakesAreNamed) {
 }
 
 TEST(Pooling, PlacesAndAveragesOverAllTapsAgreeWithOnnxRuntime) {
-  run_cases("pooling_places");
+  run_cases("pooling_indices");
 }
 
 }  // namespace

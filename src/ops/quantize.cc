@@ -1,9 +1,10 @@
 #include "ops/quantize.h"
 
-#include "base/narrow.h"
-#include "ops/infer.h"
-#include "ops/reference.h"
-#include "ops/rounding.h"
+#include "base/low_precision.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
+#include "ops/support/rounding.h"
 
 namespace tenon {
 
@@ -83,8 +84,8 @@ void quantize_run(const Operands& o, int64_t begin, int64_t count, int64_t scale
 }
 
 // Two elements may share a byte, so runs are quantised to floats before they are packed.
-void quantize_narrow(const Quantize& op, const Operands& o, const ScaleBlocks& blocks,
-                     const TensorView& out) {
+void quantize_low_precision(const Quantize& op, const Operands& o, const ScaleBlocks& blocks,
+                            const TensorView& out) {
   const int64_t count = out.shape.volume();
   std::vector<float> values(static_cast<size_t>(count));
   for_scaled_runs(blocks, [&](int64_t begin, int64_t length, int64_t scale, int64_t step) {
@@ -93,8 +94,8 @@ void quantize_narrow(const Quantize& op, const Operands& o, const ScaleBlocks& b
       values[static_cast<size_t>(begin + i)] = o.x[begin + i] / o.scale[scale + i * step];
   });
   parallel_for((count + 1) / 2, 8192, [&](int64_t begin, int64_t end) {
-    write_narrow(op.to, values.data() + 2 * begin, 2 * begin, std::min(2 * end, count), out.data,
-                 {.saturate = op.saturate});
+    write_low_precision(op.to, values.data() + 2 * begin, 2 * begin, std::min(2 * end, count),
+                        out.data, {.saturate = op.saturate});
   });
 }
 
@@ -117,7 +118,7 @@ void Quantize::reference(const ReferenceCall& call) const {
     o.low = static_cast<float>(lowest == highest ? own.lowest : lowest);
     o.high = static_cast<float>(lowest == highest ? own.highest : highest);
   }
-  if (is_narrow(to)) return quantize_narrow(*this, o, blocks, out);
+  if (is_low_precision(to)) return quantize_low_precision(*this, o, blocks, out);
   with_type(to, [&](auto sample) {
     using T = decltype(sample);
     if constexpr (!is_real<T>)
@@ -125,6 +126,10 @@ void Quantize::reference(const ReferenceCall& call) const {
         quantize_run(o, begin, count, s, step, out.as<T>());
       });
   });
+}
+
+double Quantize::operations(std::span<const Shape>, std::span<const Shape> outputs) const {
+  return 2 * count_of(outputs[0]);  // a quotient and its rounding
 }
 
 }  // namespace tenon

@@ -1,7 +1,7 @@
 // Quantisation: numbers to integers, or to small floats, by scales that are given.
 #pragma once
 
-#include "ops/scale_blocks.h"
+#include "ops/support/scale_blocks.h"
 
 namespace tenon {
 
@@ -10,6 +10,11 @@ namespace tenon {
 /// zero point, saturated. Semantics: ONNX QuantizeLinear; TensorRT's Quantize has no zero points.
 struct Quantize final : OpOf<Quantize, LayerType::kQUANTIZE> {
   static constexpr std::string_view kName = "Quantize";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kFirstInput,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kCounted};
   ScaleLayout layout;
   DataType to = DataType::kINT8;
   bool saturate = true;  // to fp8: else what is out of range becomes NaN
@@ -19,6 +24,7 @@ struct Quantize final : OpOf<Quantize, LayerType::kQUANTIZE> {
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

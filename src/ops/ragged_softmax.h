@@ -10,6 +10,11 @@ namespace tenon {
 /// IRaggedSoftMaxLayer.
 struct RaggedSoftmax final : OpOf<RaggedSoftmax, LayerType::kRAGGED_SOFTMAX> {
   static constexpr std::string_view kName = "RaggedSoftmax";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOrdinary,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
 
   void infer(Inference& c) const override;
   void reference(const ReferenceCall& call) const override;

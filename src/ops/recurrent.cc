@@ -3,9 +3,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "ops/infer.h"
-#include "ops/pointwise_program.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/pointwise_program.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -34,7 +35,7 @@ int Recurrent::activations_per_direction() const {
 
 namespace {
 
-constexpr int64_t kMostUnits = int64_t{1} << 24;
+constexpr int64_t kMaxUnits = int64_t{1} << 24;
 
 void check_attributes(const Recurrent& op) {
   require(op.kind_of_cell >= RecurrentKind::kPlain && op.kind_of_cell <= RecurrentKind::kGru,
@@ -42,8 +43,8 @@ void check_attributes(const Recurrent& op) {
   require(op.direction >= RecurrentDirection::kForward
               && op.direction <= RecurrentDirection::kBidirectional,
           "expected a direction of 0 to 2, found {}", static_cast<int32_t>(op.direction));
-  require(op.hidden_size > 0 && op.hidden_size <= kMostUnits,
-          "the hidden size is {}; expected 1 to {}", op.hidden_size, kMostUnits);
+  require(op.hidden_size > 0 && op.hidden_size <= kMaxUnits,
+          "the hidden size is {}; expected 1 to {}", op.hidden_size, kMaxUnits);
   const auto count = static_cast<size_t>(op.activations_per_direction() * op.directions());
   require(op.activations.size() == count && op.alpha.size() == count && op.beta.size() == count,
           "expected {} activations with as many alphas and betas, found {}, {} and {}", count,
@@ -276,6 +277,13 @@ void Recurrent::reference(const ReferenceCall& call) const {
       }
     });
   });
+}
+
+double Recurrent::operations(std::span<const Shape> inputs, std::span<const Shape>) const {
+  const RecurrentSizes sizes(*this, inputs[kX], inputs[kW], inputs[kR]);
+  return kMultiplyAdd * static_cast<double>(sizes.steps * sizes.batch * sizes.directions)
+         * static_cast<double>(sizes.gates * sizes.units)
+         * static_cast<double>(sizes.inputs + sizes.units);
 }
 
 }  // namespace tenon

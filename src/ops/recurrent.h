@@ -23,6 +23,11 @@ constexpr int32_t kAffine = 1000;
 /// they leave open is as ONNX Runtime has it.
 struct Recurrent final : OpOf<Recurrent, layer_type(PrivateLayer::kRecurrent)> {
   static constexpr std::string_view kName = "Recurrent";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOrdinary,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kCounted};
   RecurrentKind kind_of_cell = RecurrentKind::kLstm;
   RecurrentDirection direction = RecurrentDirection::kForward;
   int64_t hidden_size = 0;
@@ -44,6 +49,7 @@ struct Recurrent final : OpOf<Recurrent, layer_type(PrivateLayer::kRecurrent)> {
   int output_count() const override { return kind_of_cell == RecurrentKind::kLstm ? 3 : 2; }
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

@@ -2,8 +2,10 @@
 
 #include <limits>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/implicit_batch.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -168,6 +170,19 @@ void Reduce::run(const ReferenceCall& call, std::byte* scratch) const {
   with_type(call.inputs[0].type, [&](auto zero) {
     reduce<decltype(zero)>(*this, call.inputs[0], call.outputs[0], scratch);
   });
+}
+
+Magnitude Reduce::magnitude(const Node&, DataType type) const {
+  const bool adds_up = operation == ReduceOperation::kSUM || operation == ReduceOperation::kPROD;
+  return type == DataType::kHALF && adds_up ? Magnitude::kLarge : Magnitude::kOfInputs;
+}
+
+void Reduce::insert_batch_axis(int32_t) {
+  axes = behind_batch(axes);
+}
+
+double Reduce::operations(std::span<const Shape> inputs, std::span<const Shape>) const {
+  return count_of(inputs[0]);
 }
 
 }  // namespace tenon

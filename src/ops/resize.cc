@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
-#include "ops/resize_weights.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
+#include "ops/support/resize_weights.h"
 
 namespace tenon {
 
@@ -226,6 +226,13 @@ void Resize::reference(const ReferenceCall& call) const {
   }
   if (is_crop(*this))
     with_float(out.type, [&](auto zero) { extrapolate<decltype(zero)>(*this, axes, out); });
+}
+
+void Resize::insert_batch_axis(int32_t) {
+  if (output_size.rank() > 0 || scales.empty())
+    fail(ErrorCode::kUNSUPPORTED_STATE,
+         "output dimensions are not supported yet with an implicit batch: call setScales");
+  scales.insert(scales.begin(), 1.f);
 }
 
 }  // namespace tenon

@@ -19,6 +19,11 @@ enum class PrivateCoordinates : int32_t {
 /// IResizeLayer.
 struct Resize final : OpOf<Resize, LayerType::kRESIZE> {
   static constexpr std::string_view kName = "Resize";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kFirstInput,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kMovesAttributes,
+                                  .work = Work::kNone};
   nvinfer1::InterpolationMode mode = nvinfer1::InterpolationMode::kNEAREST;
   nvinfer1::ResizeCoordinateTransformation coordinates =
       nvinfer1::ResizeCoordinateTransformation::kASYMMETRIC;  // or a PrivateCoordinates
@@ -34,6 +39,7 @@ struct Resize final : OpOf<Resize, LayerType::kRESIZE> {
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  void insert_batch_axis(int32_t largest_batch) override;
   void reference(const ReferenceCall& call) const override;
 };
 

@@ -1,7 +1,7 @@
 #include "ops/resize.h"
 
 #include "ops/op_test.h"
-#include "ops/resize_weights.h"
+#include "ops/support/resize_weights.h"
 
 namespace tenon {
 namespace {

@@ -10,6 +10,11 @@ namespace tenon {
 /// ReverseSequence.
 struct ReverseSequence final : OpOf<ReverseSequence, LayerType::kREVERSE_SEQUENCE> {
   static constexpr std::string_view kName = "ReverseSequence";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   int32_t batch_axis = 1;
   int32_t sequence_axis = 0;
 

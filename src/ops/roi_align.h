@@ -25,6 +25,11 @@ void roi_align(const RoiAlignRule& rule, const float* x, const Shape& shape, con
 /// Output: (count, C, height, width). Semantics: ONNX RoiAlign-16.
 struct RoiAlign final : OpOf<RoiAlign, layer_type(PrivateLayer::kRoiAlign)> {
   static constexpr std::string_view kName = "RoiAlign";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kFirstInput,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   int64_t height = 1, width = 1;
   float spatial_scale = 1;
   int64_t sampling_ratio = 0;

@@ -12,6 +12,11 @@ namespace tenon {
 /// Semantics: ONNX RotaryEmbedding, TensorRT IRotaryEmbeddingLayer.
 struct RotaryEmbedding final : OpOf<RotaryEmbedding, LayerType::kROTARY_EMBEDDING> {
   static constexpr std::string_view kName = "RotaryEmbedding";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   bool interleaved = false;
   int32_t dimension = 0;
 

@@ -2,8 +2,10 @@
 
 #include <cmath>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "network/network.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -82,6 +84,19 @@ void Scale::reference(const ReferenceCall& call) const {
       }
     });
   });
+}
+
+Magnitude Scale::magnitude(const Node& node, DataType type) const {
+  const bool has_power = node.inputs.size() > 3 && node.inputs[3] != nullptr;
+  return type == DataType::kHALF && has_power ? Magnitude::kLarge : Magnitude::kOfInputs;
+}
+
+void Scale::insert_batch_axis(int32_t) {
+  ++channel_axis;
+}
+
+double Scale::operations(std::span<const Shape>, std::span<const Shape> outputs) const {
+  return kMultiplyAdd * count_of(outputs[0]);
 }
 
 }  // namespace tenon

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "ops/infer.h"
-#include "ops/order.h"
+#include "ops/support/infer.h"
+#include "ops/support/order.h"
 
 namespace tenon {
 

@@ -14,6 +14,11 @@ enum class ScatterReduction : int32_t { kNone, kAdd, kMul, kMin, kMax };
 /// TensorRT IScatterLayer has no reductions.
 struct Scatter final : OpOf<Scatter, LayerType::kSCATTER> {
   static constexpr std::string_view kName = "Scatter";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   nvinfer1::ScatterMode mode = nvinfer1::ScatterMode::kELEMENT;
   int32_t axis = 0;
   ScatterReduction reduction = ScatterReduction::kNone;

@@ -1,7 +1,7 @@
 #include "ops/select.h"
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -37,7 +37,7 @@ void Select::reference(const ReferenceCall& call) const {
     for_rows(out.shape, strides, [&](const Row& row) {
       for (int64_t i = 0; i < row.length; ++i) {
         const auto at = [&](size_t k) { return row.offset[k] + i * row.step[k]; };
-        out.as<T>()[row.begin + i] = call.inputs[0].as<bool>()[at(0)]
+        out.as<T>()[row.begin + i] = call.inputs[0].as<uint8_t>()[at(0)] != 0
                                          ? call.inputs[1].as<T>()[at(1)]
                                          : call.inputs[2].as<T>()[at(2)];
       }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/infer.h"
+#include "ops/support/infer.h"
 
 namespace tenon {
 
@@ -19,7 +19,7 @@ bool SeparableConvolution::is_pointwise() const {
 
 Shape SeparableConvolution::between(const Shape& result) const {
   Shape shape = result;
-  shape[1] = depthwise.output_maps;
+  shape[1] = depthwise.output_channels;
   return shape;
 }
 
@@ -32,6 +32,8 @@ void SeparableConvolution::infer(Inference& c) const {
   require_inputs(c, kDepthwiseKernel + 1, INT32_MAX);
   require(c.has_input(kPointwiseKernel), "the second kernel (input {}) is missing",
           static_cast<int>(kPointwiseKernel));
+  check_convolution_operands(c, depthwise, {kDepthwiseKernel, kDepthwiseBias, c.input_count()});
+  check_convolution_operands(c, pointwise, {kPointwiseKernel, kPointwiseBias, kFirstOperand});
   require(is_pointwise(),
           "expected a second convolution of one element, without stride or padding");
   const auto dims = [&](const Convolution& op, const Dims& data, const ConvolutionInputs& inputs) {
@@ -52,6 +54,12 @@ void SeparableConvolution::reference(const ReferenceCall& call) const {
   std::vector<TensorView> inputs{made};
   inputs.insert(inputs.end(), call.inputs.begin() + kPointwiseKernel, call.inputs.end());
   pointwise.reference({inputs, call.outputs});
+}
+
+double SeparableConvolution::operations(std::span<const Shape> inputs,
+                                        std::span<const Shape> outputs) const {
+  const Shape middle = between(outputs[0]);
+  return depthwise.operations(inputs, {&middle, 1}) + pointwise.operations({&middle, 1}, outputs);
 }
 
 }  // namespace tenon

@@ -10,6 +10,11 @@ namespace tenon {
 struct SeparableConvolution final
     : OpOf<SeparableConvolution, layer_type(PrivateLayer::kSeparableConvolution)> {
   static constexpr std::string_view kName = "SeparableConvolution";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kCounted};
   /// Data and constants as of the two layers; from kPointwiseKernel on, inputs are those of the
   /// second one.
   enum Input { kData, kDepthwiseKernel, kDepthwiseBias, kPointwiseKernel, kPointwiseBias };
@@ -23,6 +28,7 @@ struct SeparableConvolution final
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };
 

@@ -9,14 +9,14 @@ using namespace testing;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-// 3x3 windows of 4 channels with a stride of 2, then 6 maps.
+// 3x3 windows of 4 channels with a stride of 2, then 6 output channels.
 SeparableConvolution separable() {
   SeparableConvolution op;
-  op.depthwise.output_maps = op.depthwise.groups = 4;
+  op.depthwise.output_channels = op.depthwise.groups = 4;
   op.depthwise.kernel = {3, 3};
   op.depthwise.stride = {2, 2};
   op.depthwise.dilation = op.depthwise.pre_padding = op.depthwise.post_padding = {1, 1};
-  op.pointwise.output_maps = 6;
+  op.pointwise.output_channels = 6;
   op.pointwise.kernel = op.pointwise.stride = op.pointwise.dilation = {1, 1};
   op.pointwise.pre_padding = op.pointwise.post_padding = {0, 0};
   return op;

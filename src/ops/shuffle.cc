@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -185,6 +185,20 @@ void Shuffle::reference(const ReferenceCall& call) const {
   const auto memory = allocate_aligned(bytes);
   transpose(first, in.data, memory.get());
   transpose(second, memory.get(), out.data);
+}
+
+void Shuffle::insert_batch_axis(int32_t) {
+  for (std::vector<int32_t>* permutation : {&first_transpose, &second_transpose}) {
+    if (permutation->empty()) continue;
+    for (int32_t& axis : *permutation) ++axis;
+    permutation->insert(permutation->begin(), 0);
+  }
+  if (!has_reshape) return;
+  const bool empty = std::count(reshape.begin(), reshape.end(), 0) > 0;
+  require(zero_is_placeholder || !empty,
+          "a reshape to an empty tensor is not supported yet with an implicit batch");
+  zero_is_placeholder = true;
+  reshape.insert(0, 0);  // as many items as there are
 }
 
 }  // namespace tenon

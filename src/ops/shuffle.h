@@ -10,6 +10,11 @@ namespace tenon {
 /// permutation is the identity; `has_reshape` false leaves the shape.
 struct Shuffle final : OpOf<Shuffle, LayerType::kSHUFFLE> {
   static constexpr std::string_view kName = "Shuffle";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kMovesAttributes,
+                                  .work = Work::kNone};
   std::vector<int32_t> first_transpose, second_transpose;
   bool has_reshape = false;
   Shape reshape;
@@ -17,6 +22,7 @@ struct Shuffle final : OpOf<Shuffle, LayerType::kSHUFFLE> {
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  void insert_batch_axis(int32_t largest_batch) override;
   void reference(const ReferenceCall& call) const override;
 };
 

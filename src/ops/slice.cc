@@ -1,7 +1,7 @@
 #include "ops/slice.h"
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -186,6 +186,12 @@ void Slice::reference(const ReferenceCall& call) const {
   const int64_t zero = 0;  // all bits zero is 0 in every type
   copy_indexed(element_bytes(in.type), out.shape, tables, in.data, out.data,
                given(kFill) ? call.inputs[kFill].data : &zero);
+}
+
+void Slice::insert_batch_axis(int32_t) {
+  if (axes.rank() == 0)
+    for (int axis = 0; axis < start.rank(); ++axis) axes.push_back(axis);
+  for (int i = 0; i < axes.rank(); ++i) axes[i] += axes[i] >= 0 ? 1 : 0;
 }
 
 }  // namespace tenon

@@ -9,6 +9,11 @@ namespace tenon {
 /// axes. Attributes stand for those left out. Semantics: TensorRT ISliceLayer.
 struct Slice final : OpOf<Slice, LayerType::kSLICE> {
   static constexpr std::string_view kName = "Slice";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kMovesAttributes,
+                                  .work = Work::kTakesParts};
   enum Input { kData, kStart, kSize, kStride, kFill, kAxes };
   Shape start, size, stride;
   Shape axes;  // empty: all axes in order
@@ -16,6 +21,7 @@ struct Slice final : OpOf<Slice, LayerType::kSLICE> {
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  void insert_batch_axis(int32_t largest_batch) override;
   void reference(const ReferenceCall& call) const override;
 };
 

@@ -3,8 +3,10 @@
 #include <bit>
 #include <cmath>
 
-#include "ops/infer.h"
-#include "ops/reference.h"
+#include "ops/support/implicit_batch.h"
+#include "ops/support/infer.h"
+#include "ops/support/operations.h"
+#include "ops/support/reference.h"
 
 namespace tenon {
 
@@ -45,6 +47,15 @@ void Softmax::reference(const ReferenceCall& call) const {
                    }
                  });
   });
+}
+
+void Softmax::insert_batch_axis(int32_t) {
+  axes = behind_batch(axes);
+}
+
+double Softmax::operations(std::span<const Shape>, std::span<const Shape> outputs) const {
+  constexpr double kEach = 5;  // greatest, difference, exponential, sum, quotient
+  return kEach * count_of(outputs[0]);
 }
 
 }  // namespace tenon

@@ -9,6 +9,11 @@ namespace tenon {
 /// extent 1. Semantics: TensorRT ISqueezeLayer, ONNX Squeeze.
 struct Squeeze final : OpOf<Squeeze, LayerType::kSQUEEZE> {
   static constexpr std::string_view kName = "Squeeze";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   void infer(Inference& c) const override;
   void reference(const ReferenceCall& call) const override;
 };
@@ -17,6 +22,11 @@ struct Squeeze final : OpOf<Squeeze, LayerType::kSQUEEZE> {
 /// Unsqueeze.
 struct Unsqueeze final : OpOf<Unsqueeze, LayerType::kUNSQUEEZE> {
   static constexpr std::string_view kName = "Unsqueeze";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   void infer(Inference& c) const override;
   void reference(const ReferenceCall& call) const override;
 };

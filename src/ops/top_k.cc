@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "ops/infer.h"
-#include "ops/order.h"
-#include "ops/scratch.h"
+#include "ops/support/implicit_batch.h"
+#include "ops/support/infer.h"
+#include "ops/support/order.h"
+#include "ops/support/scratch.h"
 
 namespace tenon {
 
@@ -112,7 +113,7 @@ void select_many(const Rows& rows, const T* data, T* values, Index* indices, Ent
       const int64_t outer = row / rows.inner, inner = row % rows.inner;
       const T* from = data + outer * rows.length * rows.inner + inner;
       for (int64_t i = 0; i < rows.length; ++i) entries[i] = {rows.key(from[i * rows.inner]), i};
-      // A heap is quick for few elements, sorting for many.
+      // A heap is fast for few elements, sorting for many.
       if (rows.k * 8 < rows.length)
         std::partial_sort(entries, entries + rows.k, entries + rows.length, order);
       else
@@ -193,6 +194,10 @@ void TopK::run(const ReferenceCall& call, std::byte* scratch) const {
     else
       select(indices.as<int32_t>());
   });
+}
+
+void TopK::insert_batch_axis(int32_t) {
+  axes = behind_batch(axes);
 }
 
 }  // namespace tenon

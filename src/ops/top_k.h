@@ -11,6 +11,11 @@ namespace tenon {
 /// higher one; a NaN is greater than every number. Semantics: TensorRT ITopKLayer, ONNX TopK.
 struct TopK final : OpOf<TopK, LayerType::kTOPK>, ScratchKernel {
   static constexpr std::string_view kName = "TopK";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kMovesAttributes,
+                                  .work = Work::kNone};
   nvinfer1::TopKOperation operation = nvinfer1::TopKOperation::kMAX;
   int64_t k = 1;
   uint32_t axes = 1;  // a bit for the one axis
@@ -20,6 +25,7 @@ struct TopK final : OpOf<TopK, LayerType::kTOPK>, ScratchKernel {
   int output_count() const override { return 2; }
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  void insert_batch_axis(int32_t largest_batch) override;
   void reference(const ReferenceCall& call) const override { run_with_own_scratch(call); }
   size_t scratch_bytes(const ReferenceCall& call) const override;
   void run(const ReferenceCall& call, std::byte* scratch) const override;

@@ -7,6 +7,11 @@ namespace tenon {
 
 struct Unary final : OpOf<Unary, LayerType::kUNARY> {
   static constexpr std::string_view kName = "Unary";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kAllInputs,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kNamesNoAxes,
+                                  .work = Work::kPerElement};
   nvinfer1::UnaryOperation operation = nvinfer1::UnaryOperation::kABS;
 
   void visit(FieldVisitor& v) override;

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "ops/infer.h"
-#include "ops/order.h"
+#include "ops/support/infer.h"
+#include "ops/support/order.h"
 
 namespace tenon {
 
@@ -109,11 +109,11 @@ void Unique::infer(Inference& c) const {
     dims = c.dims(0);
     most = dims[static_cast<size_t>(place)];
   }
-  dims[static_cast<size_t>(place)] = c.late_extent(0, place, most);
+  dims[static_cast<size_t>(place)] = c.data_dependent_extent(0, place, most);
   c.set_output(0, c.type(0), std::move(dims));
-  c.set_output(1, DataType::kINT64, {c.late_extent(1, 0, most)});
+  c.set_output(1, DataType::kINT64, {c.data_dependent_extent(1, 0, most)});
   c.set_output(2, DataType::kINT64, {most});
-  c.set_output(3, DataType::kINT64, {c.late_extent(3, 0, most)});
+  c.set_output(3, DataType::kINT64, {c.data_dependent_extent(3, 0, most)});
 }
 
 void Unique::reference(const ReferenceCall& call) const {

@@ -11,6 +11,11 @@ namespace tenon {
 /// other and greater than numbers. Semantics: ONNX Unique.
 struct Unique final : OpOf<Unique, layer_type(PrivateLayer::kUnique)> {
   static constexpr std::string_view kName = "Unique";
+  static constexpr Traits kTraits{.runs = Runs::kKernel,
+                                  .reduced_precision = ReducedPrecision::kNone,
+                                  .magnitude = Magnitude::kOfInputs,
+                                  .implicit_batch = ImplicitBatch::kUnsupported,
+                                  .work = Work::kNone};
   bool has_axis = false;
   int32_t axis = 0;
   bool sorted = true;

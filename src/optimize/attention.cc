@@ -18,7 +18,7 @@ using nvinfer1::MatrixOperation;
 using Operation = nvinfer1::ElementWiseOperation;
 
 constexpr size_t kRank = 4;  // batches, heads, rows, elements
-// Vectors that are longer keep a GPU's registers from holding results: then products are quicker.
+// Vectors that are longer keep a GPU's registers from holding results: then products are faster.
 constexpr int64_t kLongest = 256;
 
 bool is_usable(const Node* node) {
@@ -58,13 +58,13 @@ class Attentions {
   }
 
  private:
-  Node* only_maker(const Value& value) const {
+  Node* only_producer(const Value& value) const {
     return value.producer != nullptr && uses_.only(value) != nullptr ? value.producer : nullptr;
   }
 
   // Without the factor that a layer of its own multiplies it with, if there is one.
   Value* without_factor(Value* value, Match& m) const {
-    Node* node = only_maker(*value);
+    Node* node = only_producer(*value);
     const auto* op = is_usable(node) ? node->as<ElementWise>() : nullptr;
     if (op == nullptr || node->inputs.size() != 2) return value;
     const bool divides = op->operation == Operation::kDIV;
@@ -84,7 +84,7 @@ class Attentions {
     Match m;
     const auto* second = bare_product(&node);
     if (second == nullptr || second->operation_b != MatrixOperation::kNONE) return std::nullopt;
-    Node* softmax = only_maker(*node.inputs[0]);
+    Node* softmax = only_producer(*node.inputs[0]);
     const auto* shares = is_usable(softmax) ? softmax->as<Softmax>() : nullptr;
     if (shares == nullptr || shares->axes != 1u << (kRank - 1)
         || softmax->inputs[0]->dims.size() != kRank || node.inputs[1]->dims.size() != kRank)
@@ -97,7 +97,7 @@ class Attentions {
   }
 
   bool take_masked_scores(Value& scores, Match& m) const {
-    Node* sum = only_maker(scores);
+    Node* sum = only_producer(scores);
     const auto* op = is_usable(sum) ? sum->as<ElementWise>() : nullptr;
     if (op == nullptr || op->operation != Operation::kSUM) return false;
     for (const size_t i : {0u, 1u}) {
@@ -123,14 +123,14 @@ class Attentions {
   bool take_scores(Value& scores, Match& m) const {
     Match with = m;
     Value* product = without_factor(&scores, with);
-    Node* node = only_maker(*product);
+    Node* node = only_producer(*product);
     const auto* op = bare_product(node);
     if (op == nullptr || op->operation_b == MatrixOperation::kVECTOR) return false;
     with.layers.push_back(node);
     with.query = without_factor(node->inputs[0], with);
     with.key = without_factor(node->inputs[1], with);
     if (op->operation_b == MatrixOperation::kNONE) {
-      with.transposes_key = only_maker(*with.key);
+      with.transposes_key = only_producer(*with.key);
       if (with.transposes_key == nullptr || with.transposes_key->as<Shuffle>() == nullptr
           || !is_plain(*with.transposes_key) || patch_.removes(*with.transposes_key))
         return false;

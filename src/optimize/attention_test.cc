@@ -87,7 +87,7 @@ TEST(AttentionPass, LongVectorsStay) {
   EXPECT_EQ(rewritten(m.network, attention)->nodes().size(), 4u);
 }
 
-TEST(AttentionPass, OnlyWhereTheTargetIsQuick) {
+TEST(AttentionPass, OnlyWhereTheTargetIsFast) {
   FusingTarget slow;
   slow.accepts = [](const auto&) { return false; };
   Model m;

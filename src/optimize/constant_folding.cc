@@ -1,5 +1,3 @@
-#include "network/control_flow.h"
-#include "network/plugin_kind.h"
 #include "network/reference_run.h"
 #include "ops/constant.h"
 #include "optimize/match.h"
@@ -15,7 +13,7 @@ constexpr size_t kGrowth = 16;
 // What one sweep may hold; the next one goes on.
 constexpr size_t kLargestSweep = size_t{1} << 30;
 // Products of matrices and convolutions fold only below this many multiplications.
-constexpr double kMostWork = 1e9;
+constexpr double kMaxWork = 1e9;
 
 class Folding {
  public:
@@ -37,7 +35,7 @@ class Folding {
   }
 
   bool fold(Node& node) {
-    if (is_plugin(node.kind()) || node.outputs.empty() || !node.outputs[0]->known) return false;
+    if (node.op->is_plugin() || node.outputs.empty() || !node.outputs[0]->known) return false;
     if (node.outputs.size() > 1)
       for (const Value* out : node.outputs)
         if (out->is_output) return false;
@@ -102,17 +100,11 @@ class Folding {
 
   static bool is_heavy(const Node& node, const std::vector<const Tensor*>& inputs,
                        const Shape& output) {
-    if (control_flow_of(node) != nullptr) return true;
-    switch (node.kind()) {
-      case LayerType::kCONVOLUTION:
-      case LayerType::kDECONVOLUTION:
-      case LayerType::kMATRIX_MULTIPLY:
-      case layer_type(PrivateLayer::kFullyConnected):
-        return static_cast<double>(output.volume()) * static_cast<double>(inputs[1]->count())
-               > kMostWork;
-      default:
-        return false;
-    }
+    const Traits& traits = node.op->traits();
+    if (traits.runs != Runs::kKernel) return true;
+    return traits.work == Work::kProducts
+           && static_cast<double>(output.volume()) * static_cast<double>(inputs[1]->count())
+                  > kMaxWork;
   }
 
   void keep(const Value& value, Tensor tensor) {

@@ -8,9 +8,9 @@ namespace tenon {
 namespace {
 
 // How far a region of layers may grow before all its paths meet again.
-constexpr size_t kMostLayers = 12;
-constexpr size_t kMostUsers = 4;
-constexpr size_t kMostOperands = 4;
+constexpr size_t kMaxLayers = 12;
+constexpr size_t kMaxUsers = 4;
+constexpr size_t kMaxOperands = 4;
 // Inputs of the layers with epilogues: data, kernel, bias.
 constexpr size_t kFirstOperand = 3;
 
@@ -45,12 +45,12 @@ class Epilogues {
     std::vector<Node*> region{&main};
     std::optional<ProgramBuilder> best;
     size_t best_size = 0;
-    while (region.size() <= kMostLayers) {
+    while (region.size() <= kMaxLayers) {
       Node* next = next_layer(region, result);
       if (next == nullptr) break;
       region.push_back(next);
       builder.append(*next);
-      if (builder.inputs().size() > 1 + kMostOperands) break;
+      if (builder.inputs().size() > 1 + kMaxOperands) break;
       if (!is_closed(region) || !target_.fuses(*main.op, builder.program())) continue;
       best = builder;
       best_size = region.size();
@@ -67,7 +67,7 @@ class Epilogues {
     for (const Node* member : region) {
       const Value& made = *member->outputs[0];
       const auto& users = uses_.of(made);
-      if (made.is_output || users.size() > kMostUsers) return nullptr;
+      if (made.is_output || users.size() > kMaxUsers) return nullptr;
       for (Node* user : users) {
         if (contains(region, user)) continue;
         if (!can_join(*user, region, result)) return nullptr;

@@ -3,125 +3,26 @@
 #include <algorithm>
 
 #include "ops/concatenation.h"
-#include "ops/constant.h"
-#include "ops/matrix_multiply.h"
-#include "ops/plugin.h"
-#include "ops/reduce.h"
-#include "ops/resize.h"
-#include "ops/scale.h"
-#include "ops/shuffle.h"
-#include "ops/slice.h"
-#include "ops/softmax.h"
-#include "ops/top_k.h"
 
 namespace tenon {
 namespace {
 
-void shift(uint32_t& axes) {
-  require(axes >> Shape::kMaxRank == 0, "the axes {:#x} name some that no tensor has", axes);
-  axes <<= 1;
-}
-
-void shift(std::vector<int32_t>& permutation) {
-  if (permutation.empty()) return;
-  for (int32_t& axis : permutation) ++axis;
-  permutation.insert(permutation.begin(), 0);
-}
-
-void shift(Shuffle& op) {
-  shift(op.first_transpose);
-  shift(op.second_transpose);
-  if (!op.has_reshape) return;
-  const bool empty = std::count(op.reshape.begin(), op.reshape.end(), 0) > 0;
-  require(op.zero_is_placeholder || !empty,
-          "a reshape to an empty tensor is not supported yet with an implicit batch");
-  op.zero_is_placeholder = true;
-  op.reshape.insert(0, 0);  // as many items as there are
-}
-
-void shift(Slice& op) {
-  if (op.axes.rank() == 0)
-    for (int axis = 0; axis < op.start.rank(); ++axis) op.axes.push_back(axis);
-  for (int i = 0; i < op.axes.rank(); ++i) op.axes[i] += op.axes[i] >= 0 ? 1 : 0;
-}
-
-void shift(Resize& op) {
-  if (op.output_size.rank() > 0 || op.scales.empty())
-    fail(ErrorCode::kUNSUPPORTED_STATE,
-         "output dimensions are not supported yet with an implicit batch: call setScales");
-  op.scales.insert(op.scales.begin(), 1.f);
-}
-
-// Kinds that name no axes, or count them from the last one.
-bool names_no_axes(LayerType kind) {
-  switch (kind) {
-    case LayerType::kACTIVATION:
-    case LayerType::kCAST:
-    case LayerType::kCONVOLUTION:
-    case LayerType::kDECONVOLUTION:
-    case LayerType::kELEMENTWISE:
-    case LayerType::kIDENTITY:
-    case LayerType::kLRN:
-    case LayerType::kMATRIX_MULTIPLY:
-    case LayerType::kPADDING:
-    case LayerType::kPARAMETRIC_RELU:
-    case LayerType::kPOOLING:
-    case LayerType::kSELECT:
-    case LayerType::kUNARY:
-      return true;
-    default:
-      return kind == layer_type(PrivateLayer::kFullyConnected);
-  }
-}
-
-// Dimensions or a number that a tensor gives.
-bool is_told_by_tensors(const Node& node) {
-  const LayerType kind = node.kind();
-  return (kind == LayerType::kSHUFFLE || kind == LayerType::kSLICE || kind == LayerType::kRESIZE
-          || kind == LayerType::kTOPK)
-         && std::any_of(node.inputs.begin() + 1, node.inputs.end(),
-                        [](const Value* v) { return v != nullptr; });
+// Whether tensors say what attributes else say.
+bool has_operands(const Node& node) {
+  return std::any_of(node.inputs.begin() + 1, node.inputs.end(),
+                     [](const Value* v) { return v != nullptr; });
 }
 
 void shift(Node& node, int32_t most) {
-  if (is_told_by_tensors(node))
-    fail(ErrorCode::kUNSUPPORTED_STATE,
-         "tensors that tell what it does are not supported yet with an implicit batch");
-  if (auto* constant = node.as<Constant>())
-    constant->dimensions.insert(0, 1);
-  else if (auto* scale = node.as<Scale>())
-    ++scale->channel_axis;
-  else if (auto* concatenation = node.as<Concatenation>())
-    concatenation->axis += concatenation->axis >= 0 ? 1 : 0;
-  else if (auto* softmax = node.as<Softmax>())
-    shift(softmax->axes);
-  else if (auto* reduce = node.as<Reduce>())
-    shift(reduce->axes);
-  else if (auto* top = node.as<TopK>())
-    shift(top->axes);
-  else if (auto* shuffle = node.as<Shuffle>())
-    shift(*shuffle);
-  else if (auto* slice = node.as<Slice>())
-    shift(*slice);
-  else if (auto* resize = node.as<Resize>())
-    shift(*resize);
-  else if (auto* plugin = node.as<PluginV2Layer>())
-    plugin->set_max_batch(most);
-  else if (!names_no_axes(node.kind()))
+  const ImplicitBatch way = node.op->traits().implicit_batch;
+  if (way == ImplicitBatch::kUnsupported)
     fail(ErrorCode::kUNSUPPORTED_STATE,
          "this layer is not supported yet in a network with an implicit batch: create the network "
          "with kEXPLICIT_BATCH");
-}
-
-// How many dimensions of input `index` the layer looks at, which must not reach the batch.
-int least_rank(const Node& node, size_t index) {
-  if (const auto* product = node.as<MatrixMultiply>(); product != nullptr && index < 2) {
-    const auto operation = index == 0 ? product->operation_a : product->operation_b;
-    return operation == nvinfer1::MatrixOperation::kVECTOR ? 1 : 2;
-  }
-  if (node.kind() == LayerType::kPADDING) return 2;
-  if (node.kind() == layer_type(PrivateLayer::kFullyConnected) && index == 0) return 3;
-  return 0;
+  if (way == ImplicitBatch::kMovesAttributes && has_operands(node))
+    fail(ErrorCode::kUNSUPPORTED_STATE,
+         "tensors that tell what it does are not supported yet with an implicit batch");
+  node.op->insert_batch_axis(most);
 }
 
 bool is_shared(const Value& value) {
@@ -132,7 +33,7 @@ bool is_shared(const Value& value) {
 void check_shared(const Network& network, int32_t most) {
   if (most == 1) return;
   for (const auto& node : network.nodes()) {
-    if (node->kind() != LayerType::kCONCATENATION) continue;
+    if (node->as<Concatenation>() == nullptr) continue;
     const auto shared = [](const Value* v) { return is_shared(*v); };
     const auto count = std::count_if(node->inputs.begin(), node->inputs.end(), shared);
     if (count > 0 && count < std::ssize(node->inputs))
@@ -175,9 +76,9 @@ void infer_item(Network& network, Node& node) {
     Shape item;
     for (Dim extent : in->dims)
       item.push_back(extent->is_integer_constant() ? extent->value.integer : -1);
-    require(item.rank() >= least_rank(node, i),
+    require(item.rank() >= node.op->min_rank(i),
             "layer {}: expected input {} of rank {} or more, without the batch, found {}",
-            describe(node), i, least_rank(node, i), item);
+            describe(node), i, node.op->min_rank(i), item);
     inputs.push_back(&alone.add_input(fmt::format("{}", i), in->type, item));
   }
   const Node& copy = alone.add_node(node.op->clone(), std::move(inputs), node.name);

@@ -70,7 +70,7 @@ std::optional<Weighted> describe_weights(const Node& node) {
   if (node.inputs.size() > 2 && node.inputs[2] != nullptr && !float_constant(node.inputs[2]))
     return std::nullopt;
   if (const auto* op = node.as<Convolution>(); op != nullptr && op->epilogue.empty())
-    return outermost(op->output_maps, kernel->count());
+    return outermost(op->output_channels, kernel->count());
   if (const auto* op = node.as<FullyConnected>()) {
     Weighted w = outermost(op->outputs, kernel->count());
     w.axis = static_cast<int>(node.outputs[0]->dims.size()) - 3;
@@ -78,12 +78,12 @@ std::optional<Weighted> describe_weights(const Node& node) {
   }
   if (const auto* op = node.as<Deconvolution>(); op != nullptr && op->epilogue.empty()) {
     Weighted w;
-    w.channels = op->output_maps;
+    w.channels = op->output_channels;
     w.inner = op->kernel.volume();
-    w.inner_channels = op->output_maps / op->groups;
+    w.inner_channels = op->output_channels / op->groups;
     w.outer_size = w.inner * w.inner_channels;
     w.inputs_per_group = kernel->count() / w.outer_size / op->groups;
-    w.bias_shape = Shape{op->output_maps};
+    w.bias_shape = Shape{op->output_channels};
     return w;
   }
   if (const auto* op = node.as<MatrixMultiply>()) return describe_product(node, *op, *kernel);

@@ -35,7 +35,7 @@ TEST(FoldScale, TakesAllArithmeticWithChannelConstantsAtOnce) {
 TEST(FoldScale, KnowsTheKernelsOfDeconvolutions) {
   Model m;
   auto op = std::make_unique<Deconvolution>();
-  op->output_maps = 6;
+  op->output_channels = 6;
   op->kernel = {2, 3};
   op->stride = {2, 1};
   op->dilation = {1, 1};

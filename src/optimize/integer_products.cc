@@ -198,7 +198,7 @@ bool rewrite_convolution(Patch& patch, const Target& target, const Uses& uses, N
                          const Convolution& op) {
   if (!op.epilogue.empty()) return false;
   auto integers = std::make_unique<IntegerConvolution>();
-  integers->output_maps = op.output_maps;
+  integers->output_channels = op.output_channels;
   integers->kernel = op.kernel;
   integers->stride = op.stride;
   integers->dilation = op.dilation;

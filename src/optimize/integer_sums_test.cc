@@ -55,7 +55,7 @@ TEST(IntegerSums, JoinTheConvolutionThatMakesAnOperand) {
 Value& integers(QuantizedModel& m, Value& weights, Value* weights_zero) {
   auto op = std::make_unique<IntegerConvolution>();
   op->to = DataType::kINT8;
-  op->output_maps = 3;
+  op->output_channels = 3;
   op->kernel = {1, 1};
   op->stride = op->dilation = {1, 1};
   op->pre_padding = op->post_padding = {0, 0};

@@ -59,7 +59,7 @@ class KnownActivations {
   }
 
   // The layer that makes a value, if nobody else uses it.
-  Node* only_maker(const Value& value) const {
+  Node* only_producer(const Value& value) const {
     return value.producer != nullptr && uses_.only(value) != nullptr ? value.producer : nullptr;
   }
 
@@ -80,13 +80,13 @@ class KnownActivations {
         continue;
       }
       if (divides && i == 1) return false;
-      Node* maker = only_maker(*v);
-      const auto* op = element_wise(maker);
+      Node* producer = only_producer(*v);
+      const auto* op = element_wise(producer);
       const bool joins = op != nullptr && f.others.size() < 4
                          && (op->operation == Operation::kPROD || op->operation == Operation::kDIV)
-                         && maker->outputs[0]->dims == node.outputs[0]->dims;
+                         && producer->outputs[0]->dims == node.outputs[0]->dims;
       Factors inner;
-      if (joins && collect(*maker, inner)) {
+      if (joins && collect(*producer, inner)) {
         f.constant *= inner.constant;
         f.others.insert(f.others.end(), inner.others.begin(), inner.others.end());
         f.layers.insert(f.layers.end(), inner.layers.begin(), inner.layers.end());
@@ -105,7 +105,7 @@ class KnownActivations {
     Node* node = nullptr;
   };
   std::optional<Shifted> shifted(const Value& value) const {
-    Node* node = only_maker(value);
+    Node* node = only_producer(value);
     const auto* op = element_wise(node);
     if (op == nullptr || op->operation != Operation::kSUM) return std::nullopt;
     for (const size_t i : {0u, 1u})
@@ -123,7 +123,7 @@ class KnownActivations {
   // clip(x + c, 0, h) / h, also times x.
   bool hard_sigmoid(const Factors& f) {
     for (Value* gate : f.others) {
-      Node* clip = only_maker(*gate);
+      Node* clip = only_producer(*gate);
       const auto* op = clip == nullptr || !is_plain(*clip) ? nullptr : clip->as<Activation>();
       if (op == nullptr || op->type != ActivationType::kCLIP || op->alpha != 0) continue;
       const auto sum = shifted(*clip->inputs[0]);
@@ -154,7 +154,7 @@ class KnownActivations {
     for (Value* x : f.others) {
       Value* gate = gate_of(f, x);
       const auto sum = gate == nullptr ? std::nullopt : shifted(*gate);
-      Node* erf = sum && sum->number == 1 ? only_maker(*sum->x) : nullptr;
+      Node* erf = sum && sum->number == 1 ? only_producer(*sum->x) : nullptr;
       const auto* op = erf == nullptr || !is_plain(*erf) ? nullptr : erf->as<Unary>();
       if (op == nullptr || op->operation != UnaryOperation::kERF) continue;
       const auto argument = product_of(*erf->inputs[0]);
@@ -172,7 +172,7 @@ class KnownActivations {
     for (Value* x : f.others) {
       Value* gate = gate_of(f, x);
       const auto sum = gate == nullptr ? std::nullopt : shifted(*gate);
-      Node* tanh = sum && sum->number == 1 ? only_maker(*sum->x) : nullptr;
+      Node* tanh = sum && sum->number == 1 ? only_producer(*sum->x) : nullptr;
       const auto* op = tanh == nullptr || !is_plain(*tanh) ? nullptr : tanh->as<Activation>();
       if (op == nullptr || op->type != ActivationType::kTANH) continue;
       const auto argument = product_of(*tanh->inputs[0]);
@@ -188,7 +188,7 @@ class KnownActivations {
   }
 
   std::optional<Factors> product_of(const Value& value) const {
-    Node* node = only_maker(value);
+    Node* node = only_producer(value);
     const auto* op = element_wise(node);
     if (op == nullptr || (op->operation != Operation::kPROD && op->operation != Operation::kDIV))
       return std::nullopt;
@@ -197,7 +197,7 @@ class KnownActivations {
 
   // The layers of x + 0.044715 x^3; none when it is something else.
   std::vector<Node*> polynomial(const Value& value, const Value& x) const {
-    Node* sum = only_maker(value);
+    Node* sum = only_producer(value);
     const auto* op = element_wise(sum);
     if (op == nullptr || op->operation != Operation::kSUM) return {};
     for (const size_t i : {0u, 1u}) {
@@ -208,7 +208,7 @@ class KnownActivations {
       const bool product = cube->others.size() == 3
                            && std::all_of(cube->others.begin(), cube->others.end(),
                                           [&](const Value* v) { return v == &x; });
-      Node* power = cube->others.size() == 1 ? only_maker(*cube->others[0]) : nullptr;
+      Node* power = cube->others.size() == 1 ? only_producer(*cube->others[0]) : nullptr;
       if (const auto* p = element_wise(power); p != nullptr && p->operation == Operation::kPOW
                                                && power->inputs[0] == &x
                                                && scalar(power->inputs[1]) == 3.0)

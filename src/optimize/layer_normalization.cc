@@ -44,11 +44,11 @@ class LayerNormalizations {
     return op != nullptr && op->operation == operation;
   }
 
-  Node* only_maker(const Value& value) const {
+  Node* only_producer(const Value& value) const {
     return value.producer != nullptr && uses_.only(value) != nullptr ? value.producer : nullptr;
   }
   Node* only_unary(const Value& value, UnaryOperation operation) const {
-    Node* node = only_maker(value);
+    Node* node = only_producer(value);
     const auto* op = is_usable(node) ? node->as<Unary>() : nullptr;
     return op != nullptr && op->operation == operation ? node : nullptr;
   }
@@ -88,13 +88,13 @@ class LayerNormalizations {
   }
 
   std::optional<Match> match(Value& deviation, Node& root, std::vector<Node*> tail) const {
-    Node* sum = only_maker(*root.inputs[0]);
+    Node* sum = only_producer(*root.inputs[0]);
     if (!is_binary(sum, Operation::kSUM)) return std::nullopt;
     const size_t constant = scalar(sum->inputs[1]) ? 1 : 0;
     const auto epsilon = scalar(sum->inputs[constant]);
-    Node* variance = only_maker(*sum->inputs[1 - constant]);
+    Node* variance = only_producer(*sum->inputs[1 - constant]);
     if (!epsilon || *epsilon < 0 || mean(variance) == nullptr) return std::nullopt;
-    Node* square = only_maker(*variance->inputs[0]);
+    Node* square = only_producer(*variance->inputs[0]);
     if (square == nullptr) return std::nullopt;
     const bool power = is_binary(square, Operation::kPOW) && scalar(square->inputs[1]) == 2.0;
     const bool product =

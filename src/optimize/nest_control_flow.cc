@@ -5,17 +5,17 @@
 #include <unordered_set>
 
 #include "ops/conditional.h"
-#include "ops/flow_border.h"
+#include "ops/flow_boundary.h"
 #include "ops/identity.h"
 #include "optimize/body_builder.h"
-#include "optimize/loop_maker.h"
+#include "optimize/loop_builder.h"
 
 namespace tenon {
 namespace {
 
 using NodeSet = std::unordered_set<const Node*>;
 
-// The border of a loop or conditional.
+// The boundary of a loop or conditional.
 struct Flow {
   std::string name;
   std::vector<Node*> recurrences, iterators, inputs;  // what enters
@@ -27,7 +27,7 @@ struct Flow {
   std::string text() const {
     return fmt::format("{} '{}'", is_loop ? "loop" : "conditional", name);
   }
-  std::vector<Node*> border() const {
+  std::vector<Node*> boundary() const {
     std::vector<Node*> all;
     for (const auto* list : {&recurrences, &iterators, &inputs, &limits, &exits})
       all.insert(all.end(), list->begin(), list->end());
@@ -35,8 +35,8 @@ struct Flow {
   }
 };
 
-const FlowBorder* border_of(const Node& node) {
-  return dynamic_cast<const FlowBorder*>(node.op.get());
+const FlowBoundary* boundary_of(const Node& node) {
+  return dynamic_cast<const FlowBoundary*>(node.op.get());
 }
 
 std::vector<Node*>& list_of(Flow& flow, const Node& node) {
@@ -58,10 +58,10 @@ std::vector<Node*>& list_of(Flow& flow, const Node& node) {
 std::map<int32_t, Flow> flows_of(const Network& network) {
   std::map<int32_t, Flow> flows;
   for (const auto& node : network.nodes()) {
-    const FlowBorder* border = border_of(*node);
-    if (border == nullptr) continue;
-    Flow& flow = flows[border->flow];
-    flow.name = border->flow_name;
+    const FlowBoundary* boundary = boundary_of(*node);
+    if (boundary == nullptr) continue;
+    Flow& flow = flows[boundary->flow];
+    flow.name = boundary->flow_name;
     list_of(flow, *node).push_back(node.get());
     flow.is_loop |= node->kind() <= LayerType::kLOOP_OUTPUT;
   }
@@ -80,21 +80,21 @@ class Nesting {
     for (auto& [id, flow] : flows) {
       find_inside(id, flow, users);
       if (std::any_of(flow.inside.begin(), flow.inside.end(),
-                      [](const Node* n) { return border_of(*n) != nullptr; }))
+                      [](const Node* n) { return boundary_of(*n) != nullptr; }))
         continue;
       with_context(flow.text(), [&] { nest(flow); });
       return true;
     }
     const Flow& first = flows.begin()->second;
     const Node* other = *std::find_if(first.inside.begin(), first.inside.end(),
-                                      [](const Node* n) { return border_of(*n) != nullptr; });
+                                      [](const Node* n) { return boundary_of(*n) != nullptr; });
     fail(ErrorCode::kINVALID_ARGUMENT,
          "{} and '{}' (layer {}) overlap: one must be inside the other, with outputs of its own",
-         first.text(), border_of(*other)->flow_name, describe(*other));
+         first.text(), boundary_of(*other)->flow_name, describe(*other));
   }
 
  private:
-  // Everything that depends on what enters, up to the flow's own border.
+  // Everything that depends on what enters, up to the flow's own boundary.
   void find_inside(int32_t id, Flow& flow, const std::vector<std::vector<Node*>>& users) {
     std::vector<const Node*> stack;
     for (const auto* list : {&flow.recurrences, &flow.iterators, &flow.inputs})
@@ -104,8 +104,8 @@ class Nesting {
       stack.pop_back();
       for (const Value* out : node->outputs)
         for (const Node* user : users[static_cast<size_t>(out->id)]) {
-          const FlowBorder* border = border_of(*user);
-          if (border != nullptr && border->flow == id) continue;
+          const FlowBoundary* boundary = boundary_of(*user);
+          if (boundary != nullptr && boundary->flow == id) continue;
           if (flow.inside.insert(user).second) stack.push_back(user);
         }
     }
@@ -119,11 +119,11 @@ class Nesting {
     return flow.inside.contains(v.producer);
   }
 
-  static Value& outside(const Flow& flow, const Node& border, size_t input, const char* what) {
-    Value& v = *border.inputs.at(input);
+  static Value& outside(const Flow& flow, const Node& boundary, size_t input, const char* what) {
+    Value& v = *boundary.inputs.at(input);
     require(!is_inside(flow, v),
             "layer {}: {} is tensor '{}', which is made inside; it must come from outside",
-            describe(border), what, v.name);
+            describe(boundary), what, v.name);
     return v;
   }
 
@@ -200,7 +200,7 @@ void Nesting::finish(const Flow& flow, std::unique_ptr<Op> op, std::vector<Value
 
 void Nesting::remove(const Flow& flow) {
   NodeSet gone = flow.inside;
-  for (const Node* node : flow.border()) gone.insert(node);
+  for (const Node* node : flow.boundary()) gone.insert(node);
   network_.remove_nodes(gone);
   network_.remove_unused_weights();
   network_.infer();
@@ -221,7 +221,7 @@ void Nesting::nest_loop(const Flow& flow) {
   }
   require(count != nullptr || condition != nullptr,
           "it has no trip limit: call ILoop::addTripLimit");
-  LoopMaker loop(flow.name);
+  LoopBuilder loop(flow.name);
   for (Node* node : flow.recurrences) loop.add_state(*node, outside(flow, *node, 0, "input 0"));
   for (Node* node : flow.iterators) loop.add_scan(*node, outside(flow, *node, 0, "input 0"));
   loop.body().copy(layers_of(flow, nullptr));
@@ -237,7 +237,7 @@ void Nesting::nest_loop(const Flow& flow) {
   size_t collected = flow.recurrences.size();
   for (const Node* node : flow.exits) {
     if (node->as<LoopExit>()->collects()) {
-      loop.add_piece(*node, *node->inputs[0], outside(flow, *node, 1, "the length"));
+      loop.add_slice(*node, *node->inputs[0], outside(flow, *node, 1, "the length"));
       outputs.push_back(collected++);
       continue;
     }

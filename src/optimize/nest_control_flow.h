@@ -5,11 +5,12 @@
 
 namespace tenon {
 
-/// TensorRT's ILoop and IIfConditional are border layers (ops/flow_border.h) around layers of the
-/// same network. Here each becomes one Loop or Conditional, whose bodies take what depends on the
-/// border's inputs; what does not stays outside and is computed once. The network's shapes are
-/// known before and after; it has no border layers then. Throws, naming the loop or conditional and
-/// the layer, when it is not complete or something leaves it other than by its outputs.
+/// TensorRT's ILoop and IIfConditional are boundary layers (ops/flow_boundary.h) around layers of
+/// the same network. Here each becomes one Loop or Conditional, whose bodies take what depends on
+/// the boundary's inputs; what does not stays outside and is computed once. The network's shapes
+/// are known before and after; it has no boundary layers then. Throws, naming the loop or
+/// conditional and the layer, when it is not complete or something leaves it other than by its
+/// outputs.
 void nest_control_flow(Network& network);
 
 }  // namespace tenon

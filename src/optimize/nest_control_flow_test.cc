@@ -2,7 +2,7 @@
 #include "optimize/nest_control_flow.h"
 
 #include "network/control_flow.h"
-#include "ops/flow_border.h"
+#include "ops/flow_boundary.h"
 #include "optimize/pass_test.h"
 
 namespace tenon::testing {
@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-template <class Kind> std::unique_ptr<Kind> border(const char* name, int32_t flow = 0) {
+template <class Kind> std::unique_ptr<Kind> boundary(const char* name, int32_t flow = 0) {
   auto op = std::make_unique<Kind>();
   op->flow = flow;
   op->flow_name = name;
@@ -31,11 +31,12 @@ TEST(NestControlFlow, WhatDoesNotChangeStaysOutside) {
   Model m;
   Value& x = m.input({2, -1});
   Value& same = m.add(std::make_unique<Activation>(), {&x}, "outside");
-  Value& state = m.add(border<Recurrence>("loop"), {&x}, "state");
+  Value& state = m.add(boundary<Recurrence>("loop"), {&x}, "state");
   Value& next = m.sum(state, same);
   state.producer->inputs.push_back(&next);
-  m.network.infer(m.network.add_node(border<LoopLimit>("loop"), {&number(m, DataType::kINT32, 3)}));
-  Value& last = m.add(border<LoopExit>("loop"), {&state}, "last");
+  m.network.infer(
+      m.network.add_node(boundary<LoopLimit>("loop"), {&number(m, DataType::kINT32, 3)}));
+  Value& last = m.add(boundary<LoopExit>("loop"), {&state}, "last");
   m.output(last);
   nest_control_flow(m.network);
   verify(m.network);
@@ -54,11 +55,11 @@ TEST(NestControlFlow, ConditionalOfOneValue) {
   Model m;
   Value& x = m.input({2});
   Value& b = m.network.add_input("b", DataType::kBOOL, Shape());
-  m.network.infer(m.network.add_node(border<BranchCondition>("if"), {&b}));
-  Value& inside = m.add(border<BranchInput>("if"), {&x}, "inside");
+  m.network.infer(m.network.add_node(boundary<BranchCondition>("if"), {&b}));
+  Value& inside = m.add(boundary<BranchInput>("if"), {&x}, "inside");
   Value& twice = m.sum(inside, inside);
-  Value& first = m.add(border<BranchOutput>("if"), {&twice, &inside}, "first");
-  Value& second = m.add(border<BranchOutput>("if"), {&twice, &twice}, "second");
+  Value& first = m.add(boundary<BranchOutput>("if"), {&twice, &inside}, "first");
+  Value& second = m.add(boundary<BranchOutput>("if"), {&twice, &twice}, "second");
   m.output(first, "y");
   m.output(second, "z");
   nest_control_flow(m.network);
@@ -77,11 +78,12 @@ TEST(NestControlFlow, ConditionalOfOneValue) {
 TEST(NestControlFlow, OneStateThatLeavesTwice) {
   Model m;
   Value& x = m.input({2});
-  Value& state = m.add(border<Recurrence>("loop"), {&x}, "state");
+  Value& state = m.add(boundary<Recurrence>("loop"), {&x}, "state");
   state.producer->inputs.push_back(&m.sum(state, state));
-  m.network.infer(m.network.add_node(border<LoopLimit>("loop"), {&number(m, DataType::kINT32, 2)}));
-  m.output(m.add(border<LoopExit>("loop"), {&state}, "first"), "y");
-  m.output(m.add(border<LoopExit>("loop"), {&state}, "second"), "z");
+  m.network.infer(
+      m.network.add_node(boundary<LoopLimit>("loop"), {&number(m, DataType::kINT32, 2)}));
+  m.output(m.add(boundary<LoopExit>("loop"), {&state}, "first"), "y");
+  m.output(m.add(boundary<LoopExit>("loop"), {&state}, "second"), "z");
   nest_control_flow(m.network);
   verify(m.network);
   const Tensor inputs[] = {Tensor::of<float>(DataType::kFLOAT, {2}, std::vector<float>{1, 2})};

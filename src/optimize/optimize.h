@@ -1,12 +1,12 @@
-// Network in, equivalent and quicker network out: passes run to a fixed point.
+// Network in, equivalent and faster network out: passes run to a fixed point.
 #pragma once
 
 #include <functional>
 
+#include "backend/target.h"
 #include "base/log.h"
 #include "network/network.h"
 #include "optimize/precision.h"
-#include "target/target.h"
 
 namespace tenon {
 

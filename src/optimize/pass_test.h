@@ -18,6 +18,7 @@
 #include "ops/unary.h"
 #include "optimize/optimize.h"
 #include "optimize/passes.h"
+#include "streams/host_device.h"
 
 namespace tenon::testing {
 
@@ -34,6 +35,7 @@ class FusingTarget : public Target {
   std::string fingerprint() const override { return "test"; }
   std::string instruction_set() const override { return "test"; }
   std::span<const Candidate> candidates(const Op&) const override { return {}; }
+  const Device& device() const override { return host_device(); }
   bool fuses(const Op&, const PointwiseProgram& epilogue) const override {
     return accepts(epilogue);
   }
@@ -78,7 +80,7 @@ class Model {
   Value& convolution(Value& x, int64_t maps, int64_t size = 3, int64_t groups = 1,
                      bool with_bias = true) {
     auto op = std::make_unique<Convolution>();
-    op->output_maps = maps;
+    op->output_channels = maps;
     op->kernel = {size, size};
     op->stride = op->dilation = {1, 1};
     op->pre_padding = op->post_padding = {size / 2, size / 2};

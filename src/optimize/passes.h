@@ -3,15 +3,15 @@
 
 #include <optional>
 
+#include "backend/target.h"
 #include "network/patch.h"
-#include "target/target.h"
 
 namespace tenon {
 
 /// Layers that no output needs, and weights that no layer uses.
 std::optional<Patch> dead_layers(const Network& network, const Target& target);
 /// Convolutions and matrix products of dequantised tensors become products of integers, where the
-/// target is quick at them; a Quantize behind becomes part of them. What they compute differs by
+/// target is fast at them; a Quantize behind becomes part of them. What they compute differs by
 /// the rounding of one quantised step at most.
 std::optional<Patch> integer_products(const Network& network, const Target& target);
 /// Sums of quantised tensors become part of the convolutions of integers before them, where the
@@ -31,7 +31,7 @@ std::optional<Patch> padding_into_convolution(const Network& network, const Targ
 std::optional<Patch> known_activations(const Network& network, const Target& target);
 /// Means, differences and quotients become layer normalisations.
 std::optional<Patch> layer_normalization(const Network& network, const Target& target);
-/// Products, a softmax and another product become attention, where the target is quick at it. Only
+/// Products, a softmax and another product become attention, where the target is fast at it. Only
 /// queries that see no key differ: their result is 0, not NaN.
 std::optional<Patch> attention(const Network& network, const Target& target);
 /// Shuffles between which a matrix product stands, and that reorder its rows only, come together.
@@ -39,7 +39,7 @@ std::optional<Patch> shuffles_past_products(const Network& network, const Target
 /// An activation behind the shuffle of a convolution's or product's result comes before it.
 std::optional<Patch> shuffles_past_activations(const Network& network, const Target& target);
 /// Shuffles, slices and gathers of one position around attention become part of it.
-std::optional<Patch> attention_places(const Network& network, const Target& target);
+std::optional<Patch> attention_strides(const Network& network, const Target& target);
 /// Per-channel multiplications and additions after layers with weights go into the weights.
 std::optional<Patch> fold_scale(const Network& network, const Target& target);
 /// Constants added to matrix products become their bias.
@@ -47,7 +47,7 @@ std::optional<Patch> bias(const Network& network, const Target& target);
 /// Element-wise layers after convolutions and matrix products become their epilogues.
 std::optional<Patch> convolution_epilogue(const Network& network, const Target& target);
 /// Depthwise convolutions and the 1x1 convolutions of their results become one layer, where the
-/// target is quick at it.
+/// target is fast at it.
 std::optional<Patch> separable_convolution(const Network& network, const Target& target);
 /// Trees of element-wise layers become one layer.
 std::optional<Patch> pointwise_chains(const Network& network, const Target& target);

@@ -33,12 +33,12 @@ constexpr Pass kPasses[] = {
     {"bias", bias},
     {"convolution_epilogue", convolution_epilogue},
     {"separable_convolution", separable_convolution},  // with their epilogues
-    {"attention_places", attention_places},            // of shuffles that are merged
+    {"attention_strides", attention_strides},          // of shuffles that are merged
     {"pointwise_chains", pointwise_chains},
 };
 
 // A patch takes all it finds in one sweep, so few are needed; the rest is not worth the time.
-constexpr int kMostPatches = 200;
+constexpr int kMaxPatches = 200;
 
 void report(const Pass& pass, const OptimizeOptions& options) {
   if (options.progress != nullptr && !options.progress(pass.name))
@@ -49,7 +49,7 @@ void run_passes(Network& network, const Target& target, const OptimizeOptions& o
   int patches = 0;
   for (size_t i = 0; i < std::size(kPasses);) {
     const Pass& pass = kPasses[i];
-    std::optional<Patch> patch = patches < kMostPatches ? pass.run(network, target) : std::nullopt;
+    std::optional<Patch> patch = patches < kMaxPatches ? pass.run(network, target) : std::nullopt;
     if (patch) {
       const size_t before = network.nodes().size();
       std::move(*patch).apply(network);
@@ -72,7 +72,7 @@ void optimize(Network& network, const Target& target, const OptimizeOptions& opt
   nest_control_flow(network);
   run_passes(network, target, options);
   Precision precision = options.precision;
-  if (precision.narrow && !target.is_quick_in(*precision.narrow)) precision.narrow.reset();
+  if (precision.reduced && !target.is_fast_in(*precision.reduced)) precision.reduced.reset();
   if (!precision.changes_nothing()) {
     apply_precision(network, precision, options.log);
 #ifndef NDEBUG
@@ -85,7 +85,7 @@ void optimize(Network& network, const Target& target, const OptimizeOptions& opt
     if (layer == nullptr) continue;
     OptimizeOptions inner = options;
     // What an iteration hands to the next would be rounded each time.
-    if (node->as<Loop>()) inner.precision.narrow.reset();
+    if (node->as<Loop>()) inner.precision.reduced.reset();
     for (const auto& body : layer->bodies) optimize(*body, target, inner);
   }
 }

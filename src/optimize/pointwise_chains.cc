@@ -8,8 +8,8 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kMostInputs = 8;
-constexpr size_t kMostSteps = 32;
+constexpr size_t kMaxInputs = 8;
+constexpr size_t kMaxSteps = 32;
 
 class Chains {
  public:
@@ -44,7 +44,7 @@ class Chains {
                          [&](const Node* m) { return position_.at(m) > position_.at(node); }),
             node);
         ProgramBuilder larger = built(more);
-        if (larger.inputs().size() > kMostInputs || larger.step_count() > kMostSteps) continue;
+        if (larger.inputs().size() > kMaxInputs || larger.step_count() > kMaxSteps) continue;
         members = std::move(more);
         best = std::move(larger);
         open.push_back(node);

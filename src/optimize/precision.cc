@@ -6,73 +6,17 @@
 #include <unordered_map>
 
 #include "base/half.h"
-#include "network/plugin_kind.h"
 #include "ops/cast.h"
 #include "ops/dequantize.h"
-#include "ops/plugin.h"
-#include "ops/plugin_run.h"
-#include "optimize/float_needs.h"
+#include "optimize/float32_layers.h"
 #include "optimize/match.h"
+#include "plugin_layers/plugin.h"
+#include "plugin_layers/plugin_run.h"
 
 namespace tenon {
 namespace {
 
-// Layers of which every input takes the layer's type.
-constexpr LayerType kAllFollow[] = {LayerType::kCONVOLUTION,
-                                    LayerType::kDECONVOLUTION,
-                                    LayerType::kMATRIX_MULTIPLY,
-                                    layer_type(PrivateLayer::kFullyConnected),
-                                    layer_type(PrivateLayer::kPointwise),
-                                    layer_type(PrivateLayer::kRecurrent),
-                                    layer_type(PrivateLayer::kDeformableConvolution),
-                                    layer_type(PrivateLayer::kMaxUnpool),
-                                    LayerType::kACTIVATION,
-                                    LayerType::kUNARY,
-                                    LayerType::kELEMENTWISE,
-                                    LayerType::kSCALE,
-                                    LayerType::kPARAMETRIC_RELU,
-                                    LayerType::kPOOLING,
-                                    LayerType::kLRN,
-                                    LayerType::kSOFTMAX,
-                                    LayerType::kRAGGED_SOFTMAX,
-                                    LayerType::kNORMALIZATION,
-                                    LayerType::kREDUCE,
-                                    LayerType::kEINSUM,
-                                    LayerType::kATTENTION_OUTPUT,
-                                    LayerType::kROTARY_EMBEDDING,
-                                    LayerType::kKVCACHE_UPDATE,
-                                    LayerType::kCONCATENATION,
-                                    LayerType::kSHUFFLE,
-                                    LayerType::kSLICE,
-                                    LayerType::kGATHER,
-                                    LayerType::kSCATTER,
-                                    LayerType::kSELECT,
-                                    LayerType::kPADDING,
-                                    LayerType::kIDENTITY,
-                                    LayerType::kSQUEEZE,
-                                    LayerType::kUNSQUEEZE,
-                                    LayerType::kREVERSE_SEQUENCE,
-                                    LayerType::kTOPK,
-                                    LayerType::kCUMULATIVE,
-                                    LayerType::kPLUGIN_V2,
-                                    LayerType::kPLUGIN_V3};
-
-// Layers of which the first input does. The others say where to look in it, or by how much, and
-// float32 says it better.
-constexpr LayerType kFirstFollows[] = {LayerType::kRESIZE, LayerType::kGRID_SAMPLE,
-                                       LayerType::kQUANTIZE, layer_type(PrivateLayer::kRoiAlign),
-                                       layer_type(PrivateLayer::kMaxRoiPool)};
-
-enum class Takes : uint8_t { kNothing, kFirst, kAll };
-
-Takes inputs_that_follow(LayerType kind) {
-  const auto is_in = [&](std::span<const LayerType> kinds) {
-    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-  };
-  return is_in(kAllFollow) ? Takes::kAll : is_in(kFirstFollows) ? Takes::kFirst : Takes::kNothing;
-}
-
-bool is_narrow(DataType type) {
+bool is_reduced(DataType type) {
   return type == DataType::kHALF || type == DataType::kBF16;
 }
 
@@ -88,7 +32,7 @@ template <class T> bool store(const Tensor& from, Tensor& to) {
 }
 
 // Nothing when a number is beyond the type's range.
-std::optional<Tensor> narrowed(const Tensor& tensor, DataType type) {
+std::optional<Tensor> rounded_to(const Tensor& tensor, DataType type) {
   Tensor out(type, tensor.shape());
   const bool fits =
       type == DataType::kHALF ? store<Half>(tensor, out) : store<BFloat16>(tensor, out);
@@ -121,7 +65,7 @@ class Rewriter {
     restore_outputs();
     network_.move_nodes(places_);
     network_.remove_unused_weights();
-    log_.verbose("precision: {} of {} layers compute in 16 bits", narrow_layers_, order_.size());
+    log_.verbose("precision: {} of {} layers compute in 16 bits", reduced_layers_, order_.size());
   }
 
  private:
@@ -133,7 +77,7 @@ class Rewriter {
       decided.output_types = node->output_types;
       std::fill(node->output_types.begin(), node->output_types.end(), std::nullopt);
     }
-    const FloatNeeds needs(precision_.narrow.value_or(DataType::kHALF), order_);
+    const Float32Layers needs(precision_.reduced.value_or(DataType::kHALF), order_);
     for (const Node* node : order_) {
       Decision& decided = decisions_[node];
       decided.type = type_for(*node, decided.wish, needs.reason(*node));
@@ -142,11 +86,11 @@ class Rewriter {
 
   DataType type_for(const Node& node, std::optional<DataType> wish,
                     const std::string& reason) const {
-    if (!computes_floats(node) || (wish && !is_narrow(*wish))) return DataType::kFLOAT;
+    if (!computes_floats(node) || (wish && !is_reduced(*wish))) return DataType::kFLOAT;
     if (wish && precision_.constraints == Precision::Constraints::kObey) return *wish;
     const bool prefers = wish && precision_.constraints == Precision::Constraints::kPrefer;
-    if (!prefers && (!precision_.narrow || !can_follow(node))) return DataType::kFLOAT;
-    const DataType type = prefers ? *wish : *precision_.narrow;
+    if (!prefers && (!precision_.reduced || !can_follow(node))) return DataType::kFLOAT;
+    const DataType type = prefers ? *wish : *precision_.reduced;
     if (reason.empty()) return type;
     report(node, prefers, type, reason);
     return DataType::kFLOAT;
@@ -155,46 +99,47 @@ class Rewriter {
   // Whether there is anything to choose. Elements that the host knows are no layer's work.
   bool computes_floats(const Node& node) const {
     const auto is_float32 = [&](const Value* v) { return v != nullptr && was_float_.contains(v); };
-    return !is_on_host(node) && node.kind() != LayerType::kCAST
-           && node.kind() != LayerType::kCONSTANT
+    return !is_on_host(node) && node.op->traits().reduced_precision != ReducedPrecision::kOwnTypes
            && (std::any_of(node.inputs.begin(), node.inputs.end(), is_float32)
                || std::any_of(node.outputs.begin(), node.outputs.end(), is_float32));
   }
 
   // Whether a type that was set for an output is followed.
   bool may_choose(DataType type) const {
-    return precision_.constraints != Precision::Constraints::kHint || type == precision_.narrow;
+    return precision_.constraints != Precision::Constraints::kHint || type == precision_.reduced;
   }
 
   static bool can_follow(const Node& node) {
-    return inputs_that_follow(node.kind()) != Takes::kNothing || node.as<Dequantize>() != nullptr;
+    const ReducedPrecision can = node.op->traits().reduced_precision;
+    return can != ReducedPrecision::kNone && can != ReducedPrecision::kOwnTypes;
   }
 
   void give(Node& node, const Decision& decision) {
-    const bool narrow = is_narrow(decision.type);
+    const bool reduced = is_reduced(decision.type);
     std::string refusal;
-    if (narrow && !can_follow(node))
+    if (reduced && !can_follow(node))
       refusal = "layers of this kind compute in float32";
-    else if (narrow)
-      refusal = narrow_layer(node, decision.type);
-    if (narrow && refusal.empty()) {
-      ++narrow_layers_;
+    else if (reduced)
+      refusal = reduced_layer(node, decision.type);
+    if (reduced && refusal.empty()) {
+      ++reduced_layers_;
       return;
     }
-    if (narrow) report(node, decision.wish == decision.type, decision.type, refusal);
-    widen(node, narrow);
+    if (reduced) report(node, decision.wish == decision.type, decision.type, refusal);
+    widen(node, reduced);
   }
 
   // Why not, "" when it is done.
-  std::string narrow_layer(Node& node, DataType type) {
-    const Takes takes = inputs_that_follow(node.kind());
+  std::string reduced_layer(Node& node, DataType type) {
+    const ReducedPrecision can = node.op->traits().reduced_precision;
     const std::vector<Value*> before = node.inputs;
     auto* dequantize = node.as<Dequantize>();
     bool changes = dequantize != nullptr;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Value* v = before[i];
       if (v == nullptr || !was_float_.contains(v)) continue;
-      const bool follows = takes == Takes::kAll || (takes == Takes::kFirst && i == 0);
+      const bool follows =
+          can == ReducedPrecision::kAllInputs || (can == ReducedPrecision::kFirstInput && i == 0);
       Value* in = in_type(*v, follows ? type : DataType::kFLOAT, &node);
       if (in == nullptr) {
         node.inputs = before;
@@ -266,7 +211,7 @@ class Rewriter {
     const auto [made, is_new] = conversions_.try_emplace({&v, type}, nullptr);
     if (!is_new) return made->second;
     if (v.is_weight()) {
-      if (auto tensor = narrowed(*v.constant, type))
+      if (auto tensor = rounded_to(*v.constant, type))
         made->second = &network_.add_weight(std::move(*tensor), v.name);
       return made->second;
     }
@@ -290,7 +235,7 @@ class Rewriter {
       Value& out = *node.outputs[i];
       const auto wanted = output_types[i];
       if (!wanted || *wanted == out.type || !was_float_.contains(&out) || out.content) continue;
-      if (*wanted == DataType::kFLOAT || (is_narrow(*wanted) && may_choose(*wanted)))
+      if (*wanted == DataType::kFLOAT || (is_reduced(*wanted) && may_choose(*wanted)))
         stand_ins_[&out] = &cast(out, *wanted);
     }
   }
@@ -302,12 +247,12 @@ class Rewriter {
     for (Value*& v : outputs) {
       if (!was_float_.contains(v) || v->producer == nullptr) continue;
       const DataType type = v->requested_type.value_or(DataType::kFLOAT);
-      Value* border = in_type(*v, is_narrow(type) ? type : DataType::kFLOAT, nullptr);
-      if (border == v) continue;
-      border->allowed_formats = v->allowed_formats;
-      border->requested_type = v->requested_type;
-      border->name = std::exchange(v->name, fmt::format("{} in {}", v->name, name_of(v->type)));
-      v = border;
+      Value* bound = in_type(*v, is_reduced(type) ? type : DataType::kFLOAT, nullptr);
+      if (bound == v) continue;
+      bound->allowed_formats = v->allowed_formats;
+      bound->requested_type = v->requested_type;
+      bound->name = std::exchange(v->name, fmt::format("{} in {}", v->name, name_of(v->type)));
+      v = bound;
       changes = true;
     }
     if (!changes) return;
@@ -324,7 +269,7 @@ class Rewriter {
   std::map<std::pair<const Value*, DataType>, Value*> conversions_;
   std::unordered_map<const Node*, const Node*> places_;  // of casts: before which layer
   std::unordered_map<const Value*, Value*> stand_ins_;   // with the type that was set for an output
-  size_t narrow_layers_ = 0;
+  size_t reduced_layers_ = 0;
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "ops/reduce.h"
 #include "ops/select.h"
 #include "ops/softmax.h"
-#include "optimize/float_needs.h"
+#include "optimize/float32_layers.h"
 #include "optimize/pass_test.h"
 
 namespace tenon::testing {
@@ -64,7 +64,7 @@ Value& cast(Model& m, Value& x, DataType to) {
   return m.add(std::move(op), {&x});
 }
 
-TEST(Precision, LayersBecomeHalvesAndBordersStay) {
+TEST(Precision, LayersBecomeHalvesAndBindingsStay) {
   Model m;
   Value& x = m.input({2, 3, 8, 8});
   Value& a = m.relu(m.convolution(x, 8));
@@ -167,7 +167,7 @@ TEST(Precision, FiltersReadAFloat32Signal) {
   Model m;
   Value& signal = m.input({1, 1, 1, 256});
   auto filters = std::make_unique<Convolution>();
-  filters->output_maps = 4;
+  filters->output_channels = 4;
   filters->kernel = {1, 64};
   filters->stride = filters->dilation = {1, 1};
   filters->pre_padding = filters->post_padding = {0, 0};
@@ -251,20 +251,20 @@ TEST(Precision, PreferencesDoNotSpoilNumbers) {
               ElementsAre("Unary_1 float16", "Activation_2 float16", "Softmax_3 float16"));
 }
 
-class QuickTarget final : public FusingTarget {
+class FastTarget final : public FusingTarget {
  public:
-  bool is_quick_in(DataType type) const override { return type == DataType::kHALF; }
+  bool is_fast_in(DataType type) const override { return type == DataType::kHALF; }
 };
 
-TEST(Precision, IsOnlyForTargetsThatAreQuickInIt) {
-  for (const bool quick : {false, true}) {
+TEST(Precision, IsOnlyForTargetsThatAreFastInIt) {
+  for (const bool fast : {false, true}) {
     Model m;
     m.output(m.relu(m.input({1, 4})));
     const OptimizeOptions options{Log(), kHalves, {}};
-    quick ? optimize(m.network, QuickTarget(), options)
-          : optimize(m.network, FusingTarget(), options);
+    fast ? optimize(m.network, FastTarget(), options)
+         : optimize(m.network, FusingTarget(), options);
     EXPECT_THAT(types_of(m.network),
-                ElementsAre(quick ? "Activation_1 float16" : "Activation_1 float32"));
+                ElementsAre(fast ? "Activation_1 float16" : "Activation_1 float32"));
   }
 }
 
@@ -294,7 +294,7 @@ TEST(Precision, BodiesOfConditionalsBecomeHalvesThoseOfLoopsDoNot) {
   Value& condition = m.network.add_input("condition", DataType::kBOOL, {});
   Value& looped = m.add(std::move(loop), {&trips, nullptr, &x});
   m.output(m.add(std::move(conditional), {&condition, &looped}));
-  optimize(m.network, QuickTarget(), {Log(), kHalves, {}});
+  optimize(m.network, FastTarget(), {Log(), kHalves, {}});
   std::vector<std::string> types;
   for (const Node* node : m.network.sorted())
     if (const ControlFlow* layer = control_flow_of(*node))
@@ -339,7 +339,7 @@ TEST(Precision, RandomNetworksAgree) {
     m.output(m.activation(*values.back(), ActivationType::kSIGMOID));
     auto found = clone(m.network);
     found->infer();
-    optimize(*found, QuickTarget(), {Log(), kHalves, {}});
+    optimize(*found, FastTarget(), {Log(), kHalves, {}});
     verify(*found);
     expect_same_results(m.network, *found, 1e-2);
   }

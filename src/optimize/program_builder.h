@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "network/network.h"
-#include "ops/pointwise_program.h"
+#include "ops/support/pointwise_program.h"
 
 namespace tenon {
 

@@ -1,6 +1,5 @@
 #include "optimize/quantization.h"
 
-#include "network/plugin_kind.h"
 #include "network/reference_run.h"
 #include "ops/activation.h"
 
@@ -11,7 +10,7 @@ std::optional<Tensor> known(const Value* v, int depth) {
   if (v->constant) return v->constant;
   const Node* node = v->producer;
   constexpr int kDeepest = 4;
-  if (node == nullptr || node->outputs.size() != 1 || depth == kDeepest || is_plugin(node->kind())
+  if (node == nullptr || node->outputs.size() != 1 || depth == kDeepest || node->op->is_plugin()
       || node->inputs.empty())
     return std::nullopt;
   std::vector<std::optional<Tensor>> tensors;

@@ -46,7 +46,7 @@ class QuantizedModel : public Model {
   }
   Value& convolution_with(Value& x, Value& kernel, int64_t maps, Value* bias) {
     auto op = std::make_unique<Convolution>();
-    op->output_maps = maps;
+    op->output_channels = maps;
     op->kernel = {3, 3};
     op->stride = op->dilation = {1, 1};
     op->pre_padding = op->post_padding = {1, 1};

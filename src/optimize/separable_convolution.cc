@@ -26,7 +26,7 @@ const Convolution* convolution_of(const Node& node) {
 
 bool is_depthwise(const Node& node, const Convolution& op) {
   const Dim channels = node.inputs[0]->dims[1];
-  return op.groups > 1 && op.output_maps == op.groups && channels->is_integer_constant()
+  return op.groups > 1 && op.output_channels == op.groups && channels->is_integer_constant()
          && channels->value.integer == op.groups && node.inputs.size() <= kFirstOperand;
 }
 

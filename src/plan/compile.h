@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "backend/target.h"
 #include "base/log.h"
 #include "network/network.h"
-#include "optimize/precision.h"
+#include "network/precision.h"
 #include "plan/plan.h"
 #include "plan/timing_cache.h"
-#include "target/target.h"
 
 namespace tenon {
 
@@ -32,6 +32,9 @@ class BuildProgress {
   virtual void end(const char* phase) = 0;
 };
 
+/// The phase that all others of a build are parts of.
+inline constexpr const char* kBuildPhase = "Building the plan";
+
 struct BuildOptions {
   std::vector<ProfileRequest> profiles;
   TimingCache* timing_cache = nullptr;
@@ -42,11 +45,13 @@ struct BuildOptions {
   nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY;
   /// Time candidates against each other where the order is not plain (optimisation level above 0).
   bool time_kernels = true;
+  /// What the timing cache does not know may be measured now; otherwise the order decides.
+  bool measure = true;
   bool error_on_timing_cache_miss = false;
   /// Bytes of scratch memory that one layer may want, at the optimum of the first profile. Kernels
   /// that want more are passed over.
-  size_t most_workspace = SIZE_MAX;
-  WeightGrowth most_growth;
+  size_t max_workspace = SIZE_MAX;
+  WeightGrowth max_growth;
   Precision precision;
   /// KernelRequest::tf32.
   bool tf32 = false;
@@ -60,11 +65,8 @@ struct BuildOptions {
   bool is_body = false;
 };
 
-/// Optimises the network in place, then plans it. Throws Error, naming the layer, on anything that
-/// cannot be built, and on cancellation.
-Plan build_plan(Network& network, const Target& target, const BuildOptions& options);
-
-/// The planning alone: the network is taken as it is.
+/// Plans the network as it is: it is optimised already. Throws Error, naming the layer, on anything
+/// that cannot be built, and on cancellation.
 Plan compile(Network& network, const Target& target, const BuildOptions& options);
 
 }  // namespace tenon

@@ -35,11 +35,12 @@ class Draft {
   bool has_shape(const Value& v) const { return extents_.contains(&v); }
   const std::map<const Value*, std::vector<int32_t>>& extents() const { return extents_; }
   const std::vector<int32_t>& contents(const Value& v) const { return contents_.at(&v); }
-  /// What kernels are chosen for: slots at the first profile's optimum, with late sizes guessed.
+  /// What kernels are chosen for: slots at the first profile's optimum, with data-dependent sizes
+  /// guessed.
   void set_estimates();
   Shape optimum_shape(const Value& v) const { return shape_at(extents_.at(&v), optimum_); }
   Shape optimum_shape(int32_t tensor) const { return shape_at(at(tensor).extents, optimum_); }
-  /// The same with late sizes at what bounds them, -1 for nothing.
+  /// The same with data-dependent sizes at what bounds them, -1 for nothing.
   Shape largest_shape(const Value& v) const { return shape_at(extents_.at(&v), largest_); }
 
   PlanTensor& at(int32_t tensor) { return plan.tensors[static_cast<size_t>(tensor)]; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "network/control_flow.h"
-#include "network/plugin_kind.h"
 #include "ops/identity.h"
 #include "ops/reorder.h"
 #include "ops/shuffle.h"
@@ -42,10 +41,12 @@ void emit_view(Draft& draft, const Node& node) {
 }
 
 int32_t output_tensor(Draft& draft, const Value& v, Layout layout) {
-  const bool late = draft.schedule.is_late(v);
-  const bool direct = v.is_output && !late && layout == Layout::kLinear
+  const bool data_dependent = draft.schedule.is_data_dependent(v);
+  const bool direct = v.is_output && !data_dependent && layout == Layout::kLinear
                       && v.requested_type.value_or(v.type) == v.type;
-  const Place place = late ? Place::kLate : direct ? Place::kOutput : Place::kArena;
+  const Place place = data_dependent ? Place::kDataDependent
+                      : direct       ? Place::kOutput
+                                     : Place::kArena;
   return draft.add_tensor(v, place, layout);
 }
 
@@ -65,7 +66,7 @@ void note_plugin(Draft& draft, const RequiredPlugin& plugin) {
 }
 
 void note_plugin(Draft& draft, const Node& node) {
-  if (!is_plugin(node.kind())) return;
+  if (!node.op->is_plugin()) return;
   RequiredPlugin plugin;
   for (const auto& [name, value] : fields_of(*node.op)) {
     const auto* text = std::get_if<std::string>(&value);
@@ -144,7 +145,7 @@ struct Request {
     }
     for (const Value* v : node.outputs)
       outputs.push_back({v->type, Layout::kLinear, draft.optimum_shape(*v), true,
-                         draft.schedule.is_late(*v) ? draft.largest_shape(*v) : Shape()});
+                         draft.schedule.is_data_dependent(*v) ? draft.largest_shape(*v) : Shape()});
   }
 };
 
@@ -177,12 +178,11 @@ void emit(Draft& draft, const Node& node) {
   if (is_view(node)) return emit_view(draft, node);
   if (const auto* layer = node.as<ControlFlow>()) return emit_control_flow(draft, node, *layer);
   const Request asked(draft, node);
-  KernelRequest request{*node.op,        asked.inputs, asked.outputs,
-                        asked.constants, nullptr,      draft.options.tf32};
+  KernelRequest request{*node.op, asked.inputs, asked.outputs, asked.constants, draft.options.tf32};
   request.cold_weights = draft.cold_weights
                          && std::any_of(asked.constants.begin(), asked.constants.end(),
                                         [](const Tensor* t) { return t != nullptr; });
-  const WeightGrowth& most = draft.options.most_growth;
+  const WeightGrowth& most = draft.options.max_growth;
   auto kernel = choose_kernel(draft.target, request, describe(node), draft.options,
                               std::min(most.layer, most.plan - draft.growth));
   draft.growth += growth_of(*kernel, request);

@@ -3,11 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cpu/cpu_target.h"
+#include "cpu/remote_target_testing.h"
 #include "ops/activation.h"
 #include "ops/elementwise.h"
 #include "ops/shuffle.h"
 #include "plan/plan_test_network.h"
-#include "target/remote_target_testing.h"
 
 namespace tenon {
 namespace {
@@ -82,7 +83,7 @@ TEST(Emit, LayersShareTheRoomThatWeightsMayTake) {
     n.infer();
     BuildOptions options;
     options.time_kernels = false;
-    options.most_growth.plan = limit;
+    options.max_growth.plan = limit;
     return compile(n, cpu_target(), options);
   };
   const auto weight_bytes = [](const Plan& plan) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/dtype.h"
+#include "base/text.h"
 #include "plan/streams.h"
 
 namespace tenon {
@@ -17,7 +18,7 @@ using nlohmann::ordered_json;
 // The input extent or element that a symbol stands for: "input.2", "sizes[0]", or its name.
 std::string symbol_text(const Plan& plan, const PlanSymbol& s) {
   const auto at = static_cast<size_t>(s.index);
-  if (s.is_late()) {
+  if (s.is_data_dependent()) {
     if (s.tensor < 0) return "?";
     const std::string& name = plan.tensors[static_cast<size_t>(s.tensor)].name;
     return s.is_element ? fmt::format("{}[{}]", name, at) : fmt::format("{}.{}", name, at);
@@ -139,11 +140,18 @@ struct Row {
   std::string position;  // "38", and "38.0.2" for layer 2 of body 0 of layer 38
   const Plan& plan;
   const PlanStep& step;
+  std::string name = one_line(step.name), op = one_line(step.op), kernel = one_line(step.kernel);
 };
+
+// A line of text with names from a file in it.
+template <class... Args> std::string line(fmt::format_string<Args...> text, Args&&... args) {
+  return one_line(fmt::format(text, std::forward<Args>(args)...)) + "\n";
+}
 
 void add_rows(const Plan& plan, const std::string& prefix, std::vector<Row>& rows) {
   for (size_t i = 0; i < plan.steps.size(); ++i) {
-    rows.push_back({fmt::format("{}{}", prefix, i), plan, plan.steps[i]});
+    rows.push_back(
+        {.position = fmt::format("{}{}", prefix, i), .plan = plan, .step = plan.steps[i]});
     const std::string position = rows.back().position;
     for (size_t k = 0; k < plan.steps[i].bodies.size(); ++k)
       add_rows(plan.steps[i].bodies[k], fmt::format("{}.{}.", position, k), rows);
@@ -156,22 +164,22 @@ std::string layer_table(const Plan& plan) {
   size_t position_width = 4, name_width = 5, op_width = 4, kernel_width = 6;
   for (const Row& r : rows) {
     position_width = std::max(position_width, r.position.size());
-    name_width = std::min<size_t>(48, std::max(name_width, r.step.name.size()));
-    op_width = std::max(op_width, r.step.op.size());
-    kernel_width = std::max(kernel_width, r.step.kernel.size());
+    name_width = std::min<size_t>(48, std::max(name_width, r.name.size()));
+    op_width = std::max(op_width, r.op.size());
+    kernel_width = std::max(kernel_width, r.kernel.size());
   }
   std::string out =
       fmt::format("  {:>{}}  {:<{}}  {:<{}}  {:<{}}  {}\n", "", position_width, "layer", name_width,
                   "kind", op_width, "kernel", kernel_width, "output");
-  for (const auto& [position, owner, s] : rows) {
-    std::string name = s.name;
+  for (const Row& r : rows) {
+    std::string name = r.name;
     if (name.size() > name_width) name = name.substr(0, name_width - 3) + "...";
-    const int32_t t = s.outputs.empty() ? -1 : s.outputs[0];
-    out += fmt::format("  {:>{}}  {:<{}}  {:<{}}  {:<{}}  {}\n", position, position_width, name,
-                       name_width, s.op, op_width, s.kernel, kernel_width,
-                       t < 0 ? "-"
-                             : fmt::format("{} {}", shape_text(owner, t),
-                                           format_text(owner.tensors[static_cast<size_t>(t)])));
+    const int32_t t = r.step.outputs.empty() ? -1 : r.step.outputs[0];
+    out += line("  {:>{}}  {:<{}}  {:<{}}  {:<{}}  {}", r.position, position_width, name,
+                name_width, r.op, op_width, r.kernel, kernel_width,
+                t < 0 ? "-"
+                      : fmt::format("{} {}", shape_text(r.plan, t),
+                                    format_text(r.plan.tensors[static_cast<size_t>(t)])));
   }
   return out;
 }
@@ -236,34 +244,33 @@ std::string plan_json(const Plan& plan) {
 }
 
 std::string plan_text(const Plan& plan) {
-  std::string out = fmt::format("Plan \"{}\" for the target {} ({})\n", plan.name, plan.target,
-                                plan.instruction_set);
-  out += fmt::format("  timed on      {}\n", plan.fingerprint);
+  std::string out =
+      line("Plan \"{}\" for the target {} ({})", plan.name, plan.target, plan.instruction_set);
+  out += line("  timed on      {}", plan.fingerprint);
   if (plan.source != nullptr) out += "  portable      yes: other machines build it again\n";
-  out += fmt::format("  weights       {:.2f} MiB\n",
-                     mebibytes(static_cast<double>(weight_bytes(plan))));
+  out += line("  weights       {:.2f} MiB", mebibytes(static_cast<double>(weight_bytes(plan))));
   for (const PlanBinding& b : plan.bindings)
-    out += fmt::format("  {:<13} {}  {} {}{}\n", b.is_input ? "input" : "output",
-                       plan.tensors[static_cast<size_t>(b.tensor)].name,
-                       name_of(plan.tensors[static_cast<size_t>(b.tensor)].type),
-                       shape_text(plan, b.tensor), b.is_shape ? "  (shape tensor)" : "");
+    out += line("  {:<13} {}  {} {}{}", b.is_input ? "input" : "output",
+                plan.tensors[static_cast<size_t>(b.tensor)].name,
+                name_of(plan.tensors[static_cast<size_t>(b.tensor)].type),
+                shape_text(plan, b.tensor), b.is_shape ? "  (shape tensor)" : "");
   for (size_t p = 0; p < plan.profiles.size(); ++p) {
-    out += fmt::format("  profile {}     {:.2f} MiB of device memory\n", p,
-                       mebibytes(static_cast<double>(plan.profiles[p].device_memory)));
+    out += line("  profile {}     {:.2f} MiB of device memory", p,
+                mebibytes(static_cast<double>(plan.profiles[p].device_memory)));
     for (size_t i = 0; i < plan.profiles[p].inputs.size(); ++i) {
       const auto& r = plan.profiles[p].inputs[i];
-      out += fmt::format("                {}: {}\n",
-                         plan.tensors[static_cast<size_t>(plan.bindings[i].tensor)].name,
-                         place_text(r.min, r.opt, r.max));
+      out += line("                {}: {}",
+                  plan.tensors[static_cast<size_t>(plan.bindings[i].tensor)].name,
+                  place_text(r.min, r.opt, r.max));
     }
   }
   for (const RequiredPlugin& p : plan.plugins)
-    out += fmt::format("  needs plugin  {} version {}{}\n", p.name, p.version,
-                       p.name_space.empty() ? "" : fmt::format(" namespace {}", p.name_space));
+    out += line("  needs plugin  {} version {}{}", p.name, p.version,
+                p.name_space.empty() ? "" : fmt::format(" namespace {}", p.name_space));
   if (const int32_t auxiliary = streams_of(plan).auxiliary; auxiliary > 0)
-    out += fmt::format("  streams       {} auxiliary\n", auxiliary);
-  out += fmt::format("  layers        {}\n\n", plan.steps.size());
-  return out + layer_table(plan);
+    out += line("  streams       {} auxiliary", auxiliary);
+  out += line("  layers        {}", plan.steps.size());
+  return out + "\n" + layer_table(plan);
 }
 
 }  // namespace tenon

@@ -30,6 +30,16 @@ namespace {
 
 using Place = PlanTensor::Place;
 
+bool is_known(const Shape& shape) {
+  return std::find(shape.begin(), shape.end(), -1) == shape.end();
+}
+
+// Whether two shapes may turn out to be the same.
+bool agree(const Shape& a, const Shape& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](int64_t x, int64_t y) { return x == y || x < 0 || y < 0; });
+}
+
 // The elements that symbols stand for: of a network input that decides shapes, or of a tensor that
 // is read back.
 std::optional<std::vector<Number>> symbol_elements(const Plan& plan, int32_t tensor,
@@ -39,13 +49,15 @@ std::optional<std::vector<Number>> symbol_elements(const Plan& plan, int32_t ten
     const PlanSymbol& symbol = plan.symbols[s];
     if (!symbol.is_element || values.symbols[s] == Number::kUnknown) continue;
     const auto binding = static_cast<size_t>(symbol.binding);
-    const bool here = symbol.is_late() ? symbol.tensor == tensor
-                                       : plan.bindings[binding].is_shape
-                                             && plan.bindings[binding].tensor == tensor;
+    const bool here = symbol.is_data_dependent() ? symbol.tensor == tensor
+                                                 : plan.bindings[binding].is_shape
+                                                       && plan.bindings[binding].tensor == tensor;
     if (here) elements[symbol.index] = Number::of(values.symbols[s]);
   }
-  const int64_t count = values.shapes[static_cast<size_t>(tensor)].volume();
-  if (elements.empty() || static_cast<int64_t>(elements.size()) != count) return std::nullopt;
+  const Shape& shape = values.shapes[static_cast<size_t>(tensor)];
+  if (elements.empty() || !is_known(shape)
+      || static_cast<int64_t>(elements.size()) != shape.volume())
+    return std::nullopt;
   std::vector<Number> list;
   for (const auto& [index, number] : elements) list.push_back(number);
   return list;
@@ -60,8 +72,8 @@ ConcreteTensor known_of(const Plan& plan, int32_t i, const PlanValues& values) {
   known.shape = values.shapes[static_cast<size_t>(i)];
   if (t.place == Place::kWeight) {
     known.constant = &plan.weights[static_cast<size_t>(t.weight)];
-    constexpr int64_t kMostElements = 64;  // shape rules need no long ones
-    known.content = elements_of(*known.constant, kMostElements);
+    constexpr int64_t kMaxElements = 64;  // shape rules need no long ones
+    known.content = elements_of(*known.constant, kMaxElements);
   } else if (t.place != Place::kHost) {
     known.content = symbol_elements(plan, i, values);
   } else {
@@ -69,8 +81,8 @@ ConcreteTensor known_of(const Plan& plan, int32_t i, const PlanValues& values) {
     for (int32_t slot : t.content)
       known.content->push_back(values.slots[static_cast<size_t>(slot)]);
   }
-  const bool complete =
-      !known.content || static_cast<int64_t>(known.content->size()) == known.shape.volume();
+  const bool complete = !known.content || !is_known(known.shape)
+                        || static_cast<int64_t>(known.content->size()) == known.shape.volume();
   require(complete, "tensor '{}' of shape {} has {} elements", t.name, known.shape,
           known.content->size());
   return known;
@@ -82,17 +94,17 @@ std::vector<TensorSpec> output_specs(const Plan& plan, const PlanStep& step,
                                      std::span<const int64_t> symbols,
                                      std::span<const Shape> shapes) {
   auto specs = specs_of(plan, step.outputs, shapes);
-  if (!makes_late(plan, step)) return specs;
+  if (!makes_data_dependent(plan, step)) return specs;
   const auto largest = largest_slots(plan, {symbols.begin(), symbols.end()});
   for (size_t i = 0; i < specs.size(); ++i)
-    if (plan.tensors[static_cast<size_t>(step.outputs[i])].place == Place::kLate)
+    if (plan.tensors[static_cast<size_t>(step.outputs[i])].place == Place::kDataDependent)
       specs[i].most = shape_of(plan, step.outputs[i], largest);
   return specs;
 }
 
-bool makes_late(const Plan& plan, const PlanStep& step) {
+bool makes_data_dependent(const Plan& plan, const PlanStep& step) {
   return std::any_of(step.outputs.begin(), step.outputs.end(), [&](int32_t t) {
-    return plan.tensors[static_cast<size_t>(t)].place == Place::kLate;
+    return plan.tensors[static_cast<size_t>(t)].place == Place::kDataDependent;
   });
 }
 
@@ -103,18 +115,36 @@ std::unique_ptr<Op> op_of(const PlanStep& step) {
   return op;
 }
 
-void check_step(const Plan& plan, const PlanStep& step, const Op& op, const PlanValues& values) {
-  if (is_plugin(op.kind())) return;
+namespace {
+
+// `later`: not all that the shape rule asks for is known yet, and it may leave extents open.
+void check_step(const Plan& plan, const PlanStep& step, const Op& op, const PlanValues& values,
+                bool later) {
+  if (op.is_plugin()) return;
   std::vector<ConcreteTensor> inputs;
   for (int32_t i : step.inputs) inputs.push_back(known_of(plan, i, values));
   const auto outputs = infer_concrete(op, step.outputs.size(), inputs);
   for (size_t k = 0; k < outputs.size(); ++k) {
     const auto i = static_cast<size_t>(step.outputs[k]);
-    require(outputs[k].type == plan.tensors[i].type && outputs[k].shape == values.shapes[i],
-            "output {} is {} of shape {}; the plan states {} of shape {}", k,
-            name_of(outputs[k].type), outputs[k].shape, name_of(plan.tensors[i].type),
-            values.shapes[i]);
+    const Shape &made = outputs[k].shape, &stated = values.shapes[i];
+    require(
+        outputs[k].type == plan.tensors[i].type && (later ? agree(made, stated) : made == stated),
+        "output {} is {} of shape {}; the plan states {} of shape {}", k, name_of(outputs[k].type),
+        made, name_of(plan.tensors[i].type), stated);
   }
+}
+
+std::vector<Shape> shapes_of(const Plan& plan, std::span<const Number> slots) {
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < plan.tensors.size(); ++i)
+    shapes.push_back(shape_of(plan, static_cast<int32_t>(i), slots));
+  return shapes;
+}
+
+}  // namespace
+
+void check_step(const Plan& plan, const PlanStep& step, const Op& op, const PlanValues& values) {
+  check_step(plan, step, op, values, false);
 }
 
 std::string built_elsewhere(const Plan& plan, const Target& target) {
@@ -127,7 +157,7 @@ std::string built_elsewhere(const Plan& plan, const Target& target) {
 namespace {
 
 // Bodies read and write plain memory.
-void check_borders(const Plan& plan, const PlanStep& step) {
+void check_bindings(const Plan& plan, const PlanStep& step) {
   for (const auto* list : {&step.inputs, &step.outputs})
     for (int32_t i : *list) {
       if (i < 0) continue;
@@ -148,9 +178,9 @@ void check_layout(const Plan& plan, const Target& target, const PlanStep& step,
 
 // A kernel does not know that another processor packed its weights.
 std::unique_ptr<Kernel> kernel_of(const Plan& plan, const Target& target, const PlanStep& step,
-                                  const KernelRequest& request) {
+                                  const KernelRequest& request, const StoredKernel& stored) {
   try {
-    return load_kernel(target, step.kernel, request);
+    return load_kernel(target, step.kernel, request, stored);
   } catch (const Error& e) {
     if (target.is_this_machine(plan.fingerprint)) throw;
     fail(e.code(), "{}. The plan was {}", e.what(), built_elsewhere(plan, target));
@@ -163,12 +193,12 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
   require(plan.target == target.name(),
           "the plan is for the target '{}'; this build runs '{}': build the plan again here",
           plan.target, target.name());
-  const auto symbols = symbols_at(plan, plan.profiles.at(0), ProfilePoint::kOpt);
-  const auto values = estimated_slots(plan, symbols, is_body);
+  auto symbols = symbols_at(plan, plan.profiles.at(0), ProfilePoint::kOpt);
+  const auto shapes = shapes_of(plan, estimated_slots(plan, symbols, is_body));
+  if (is_body) std::fill(symbols.begin(), symbols.end(), Number::kUnknown);
+  const auto known = plan.shapes.evaluate(symbols);
+  const auto known_shapes = shapes_of(plan, known);
   const Stages stages = stages_of(plan);
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < plan.tensors.size(); ++i)
-    shapes.push_back(shape_of(plan, static_cast<int32_t>(i), values));
   std::vector<LoadedStep> steps;
   for (const PlanStep& step : plan.steps) {
     with_context(fmt::format("layer {} ({})", step.name, step.op), [&] {
@@ -176,14 +206,15 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
       loaded.op = op_of(step);
       require(static_cast<size_t>(loaded.op->output_count()) == step.outputs.size(),
               "it has {} outputs; expected {}", step.outputs.size(), loaded.op->output_count());
-      // Later ones are checked when their sizes are known.
-      if (stages.steps[steps.size()] == 0 && !makes_late(plan, step) && !is_body)
-        check_step(plan, step, *loaded.op, {symbols, values, shapes});
+      // Later ones are checked again when their sizes are known.
+      const bool later =
+          stages.steps[steps.size()] > 0 || makes_data_dependent(plan, step) || is_body;
+      check_step(plan, step, *loaded.op, {symbols, known, known_shapes}, later);
       const auto* layer = dynamic_cast<const ControlFlow*>(loaded.op.get());
       if (layer != nullptr) {
         require(step.bodies.size() == layer->body_count(), "it has {} bodies; expected {}",
                 step.bodies.size(), layer->body_count());
-        check_borders(plan, step);
+        check_bindings(plan, step);
         steps.push_back(std::move(loaded));
         return;
       }
@@ -193,7 +224,7 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
       const auto outputs = specs_of(plan, step.outputs, shapes);
       const std::vector<const Tensor*> constants(inputs.size(), nullptr);
       loaded.kernel = kernel_of(plan, target, step,
-                                {*loaded.op, inputs, outputs, constants, &stored, plan.tf32});
+                                {*loaded.op, inputs, outputs, constants, plan.tf32}, stored);
       require(loaded.kernel->input_layouts.size() == inputs.size()
                   && loaded.kernel->output_layouts.size() == outputs.size()
                   && loaded.kernel->input_is_packed.size() == inputs.size(),

@@ -4,9 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "network/plugin_kind.h"
+#include "backend/target.h"
 #include "plan/plan.h"
-#include "target/target.h"
 
 namespace tenon {
 
@@ -14,7 +13,7 @@ namespace tenon {
 std::vector<TensorSpec> specs_of(const Plan& plan, std::span<const int32_t> tensors,
                                  std::span<const Shape> shapes);
 
-/// The same for the outputs of a step, with what bounds those of late extents.
+/// The same for the outputs of a step, with what bounds those of data-dependent extents.
 std::vector<TensorSpec> output_specs(const Plan& plan, const PlanStep& step,
                                      std::span<const int64_t> symbols,
                                      std::span<const Shape> shapes);
@@ -26,12 +25,13 @@ struct LoadedStep {
 };
 
 /// Whether the step gives an output its memory when it knows the size.
-bool makes_late(const Plan& plan, const PlanStep& step);
+bool makes_data_dependent(const Plan& plan, const PlanStep& step);
 
 /// The op of a step with its attributes. Throws for one that this build does not have.
 std::unique_ptr<Op> op_of(const PlanStep& step);
 
 /// What follows from the inputs' shapes: slots of the plan's shape program, and a shape per tensor.
+/// Symbols, slots and extents that are not known are Number::kUnknown, unknown and -1.
 struct PlanValues {
   std::span<const int64_t> symbols;
   std::span<const Number> slots;

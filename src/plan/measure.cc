@@ -17,11 +17,12 @@ int64_t bytes_at(const Draft& draft, const Lifetimes& lives, const Stages& stage
   std::vector<size_t> scratch(plan.steps.size(), 0);
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
-    if (stages.steps[i] > 0 || draft.kernels[i] == nullptr) continue;
+    if (stages.steps[i] > 0) continue;
     with_context(fmt::format("layer {}", step.name), [&] {
       // The extremes of several inputs need not fit together.
-      if (point == ProfilePoint::kOpt && !is_plugin(step.layer))
+      if (point == ProfilePoint::kOpt)
         check_step(plan, step, *op_of(step), {symbols, values, shapes});
+      if (draft.kernels[i] == nullptr) return;  // its bodies have memory of their own
       scratch[i] = draft.kernels[i]
                        ->prepare(specs_of(plan, step.inputs, shapes),
                                  output_specs(plan, step, symbols, shapes))

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cpu/cpu_target.h"
 #include "ops/activation.h"
 #include "ops/non_zero.h"
 

@@ -106,9 +106,9 @@ class Occupancy {
 };
 
 // A tensor's storage within that of one that has a place of its own, which may be itself.
-PartPlace outermost(std::span<const PartPlace> places, size_t tensor) {
-  PartPlace place{static_cast<int32_t>(tensor), 0};
-  for (const PartPlace* next = &places[tensor]; next->whole >= 0;
+SliceOffset outermost(std::span<const SliceOffset> places, size_t tensor) {
+  SliceOffset place{static_cast<int32_t>(tensor), 0};
+  for (const SliceOffset* next = &places[tensor]; next->whole >= 0;
        next = &places[static_cast<size_t>(next->whole)])
     place = {next->whole, place.offset + next->offset};
   return place;
@@ -138,7 +138,7 @@ MemoryPlan plan_memory(std::span<const MemoryRequest> requests) {
 }
 
 Lifetimes lifetimes(const Plan& plan, const Streams& streams) {
-  Lifetimes lives{std::vector<Lifetime>(plan.tensors.size()), {}, parts_of(plan)};
+  Lifetimes lives{std::vector<Lifetime>(plan.tensors.size()), {}, in_place_slices(plan)};
   for (size_t step = 0; step < plan.steps.size(); ++step) {
     const Lifetime now{streams.steps[step].first, streams.steps[step].last};
     const auto touch = [&](int32_t tensor) {
@@ -155,7 +155,7 @@ namespace {
 
 MemoryPlan plan_with(const Plan& plan, const Stages& stages, int32_t stage, const Lifetimes& lives,
                      std::span<const Shape> shapes, std::span<const size_t> scratch_bytes,
-                     std::span<const PartPlace> places) {
+                     std::span<const SliceOffset> places) {
   std::vector<Lifetime> needed = lives.tensors;
   for (size_t i = 0; i < places.size(); ++i)
     needed[static_cast<size_t>(outermost(places, i).whole)].include(lives.tensors[i]);
@@ -165,7 +165,7 @@ MemoryPlan plan_with(const Plan& plan, const Stages& stages, int32_t stage, cons
     const PlanTensor& t = plan.tensors[i];
     if (t.place != PlanTensor::Place::kArena) continue;
     const auto [first, last] = needed[i];
-    const bool used = first <= last && stages.makers[i] == stage && places[i].whole < 0;
+    const bool used = first <= last && stages.first_stages[i] == stage && places[i].whole < 0;
     request_of[i] = requests.size();
     requests.push_back(
         {used ? static_cast<int64_t>(storage_bytes(t.type, shapes[i], t.layout)) : 0, first, last});
@@ -176,7 +176,7 @@ MemoryPlan plan_with(const Plan& plan, const Stages& stages, int32_t stage, cons
   MemoryPlan memory = plan_memory(requests);
   for (size_t i = 0; i < places.size(); ++i) {
     if (places[i].whole < 0) continue;
-    const PartPlace place = outermost(places, i);
+    const SliceOffset place = outermost(places, i);
     memory.offsets[request_of[i]] =
         memory.offsets[request_of[static_cast<size_t>(place.whole)]] + place.offset;
   }
@@ -188,12 +188,12 @@ MemoryPlan plan_with(const Plan& plan, const Stages& stages, int32_t stage, cons
 MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
                                const Lifetimes& lives, std::span<const Shape> shapes,
                                std::span<const size_t> scratch_bytes, int64_t most) {
-  const auto with = [&](std::span<const PartPlace> places) {
+  const auto with = [&](std::span<const SliceOffset> places) {
     return plan_with(plan, stages, stage, lives, shapes, scratch_bytes, places);
   };
-  MemoryPlan apart = with(std::vector<PartPlace>(plan.tensors.size()));
-  const auto places = part_places(plan, stages, stage, lives.parts, shapes);
-  if (std::all_of(places.begin(), places.end(), [](const PartPlace& p) { return p.whole < 0; }))
+  MemoryPlan apart = with(std::vector<SliceOffset>(plan.tensors.size()));
+  const auto places = slice_offsets(plan, stages, stage, lives.slices, shapes);
+  if (std::all_of(places.begin(), places.end(), [](const SliceOffset& p) { return p.whole < 0; }))
     return apart;
   MemoryPlan joined = with(places);
   return joined.bytes <= std::min(apart.bytes / 4 * 5, most) ? joined : apart;

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/parts.h"
+#include "plan/in_place_slices.h"
 #include "plan/plan.h"
 #include "plan/stages.h"
 #include "plan/streams.h"
@@ -46,7 +46,7 @@ struct Lifetimes {
   /// Of each step's scratch memory.
   std::vector<Lifetime> scratch;
   /// Tensors that may lie within others, for as long as one of them is needed.
-  std::vector<Part> parts;
+  std::vector<InPlaceSlice> slices;
 };
 Lifetimes lifetimes(const Plan& plan, const Streams& streams);
 

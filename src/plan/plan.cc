@@ -22,7 +22,7 @@ std::vector<int64_t> symbol_values(const Plan& plan, const std::vector<Shape>& s
   std::vector<int64_t> values;
   values.reserve(plan.symbols.size());
   for (const PlanSymbol& s : plan.symbols) {
-    if (s.is_late()) {
+    if (s.is_data_dependent()) {
       values.push_back(Number::kUnknown);
       continue;
     }
@@ -53,10 +53,10 @@ Shape shape_of(const Plan& plan, int32_t tensor, std::span<const Number> values)
 
 namespace {
 
-// The symbols, with late ones at what a slot says of them. That may depend on another late symbol,
-// so each round makes more of them known.
-std::vector<int64_t> with_late(const Plan& plan, std::vector<int64_t> symbols,
-                               int32_t PlanSymbol::* slot) {
+// The symbols, with data-dependent ones at what a slot says of them. That may depend on another
+// data-dependent symbol, so each round makes more of them known.
+std::vector<int64_t> with_data_dependent(const Plan& plan, std::vector<int64_t> symbols,
+                                         int32_t PlanSymbol::* slot) {
   for (bool again = true; again;) {
     again = false;
     const auto values = plan.shapes.evaluate(symbols);
@@ -73,7 +73,7 @@ std::vector<int64_t> with_late(const Plan& plan, std::vector<int64_t> symbols,
 }  // namespace
 
 std::vector<Number> largest_slots(const Plan& plan, std::vector<int64_t> symbols) {
-  return plan.shapes.evaluate(with_late(plan, std::move(symbols), &PlanSymbol::most));
+  return plan.shapes.evaluate(with_data_dependent(plan, std::move(symbols), &PlanSymbol::most));
 }
 
 Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbols) {
@@ -83,7 +83,7 @@ Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbo
 std::vector<Number> estimated_slots(const Plan& plan, std::span<const int64_t> symbols,
                                     bool all_guessed) {
   std::vector<int64_t> guessed =
-      with_late(plan, {symbols.begin(), symbols.end()}, &PlanSymbol::likely);
+      with_data_dependent(plan, {symbols.begin(), symbols.end()}, &PlanSymbol::likely);
   bool all_known = !all_guessed;
   for (size_t i = 0; i < guessed.size(); ++i) {
     all_known &= symbols[i] != Number::kUnknown;

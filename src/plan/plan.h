@@ -15,21 +15,21 @@
 #include "base/layout.h"
 #include "base/tensor.h"
 #include "network/network.h"
-#include "optimize/precision.h"
+#include "network/precision.h"
 
 namespace tenon {
 
 /// A tensor of the plan. Extents and elements are slots of the plan's shape program.
 struct PlanTensor {
   enum class Place : uint8_t {
-    kArena,   // device memory of the context
-    kInput,   // the caller's memory
-    kOutput,  // the caller's memory
-    kWeight,  // a constant of the plan
-    kHost,    // elements are evaluated when shapes are set
-    kAlias,   // shares the storage of `alias_of`
-    kNone,    // packed into a kernel: never materialised
-    kLate,    // memory that the step gets when it knows the size
+    kArena,          // device memory of the context
+    kInput,          // the caller's memory
+    kOutput,         // the caller's memory
+    kWeight,         // a constant of the plan
+    kHost,           // elements are evaluated when shapes are set
+    kAlias,          // shares the storage of `alias_of`
+    kNone,           // packed into a kernel: never materialised
+    kDataDependent,  // memory that the step gets when it knows the size
   };
   std::string name;
   DataType type = DataType::kFLOAT;
@@ -66,17 +66,18 @@ struct PlanBinding {
   std::vector<std::string> dimension_names;
 };
 
-/// What a symbol of the shape program stands for: an extent or element of an input, or (late) of a
-/// tensor that a step makes.
+/// What a symbol of the shape program stands for: an extent or element of an input, or
+/// (data-dependent) of a tensor that a step makes.
 struct PlanSymbol {
-  int32_t binding = -1;     // of an input; -1 for a late symbol
+  int32_t binding = -1;     // of an input; -1 for a data-dependent symbol
   bool is_element = false;  // else an extent
   int32_t index = 0;
-  int32_t tensor = -1;  // late: index into Plan::tensors, -1 when nothing makes it any more
-  int32_t most = -1;    // late: slot of what bounds it, -1 for nothing
-  int32_t likely = -1;  // late: slot of what to plan with, -1 for a guess
+  int32_t tensor =
+      -1;             // data-dependent: index into Plan::tensors, -1 when nothing makes it any more
+  int32_t most = -1;  // data-dependent: slot of what bounds it, -1 for nothing
+  int32_t likely = -1;  // data-dependent: slot of what to plan with, -1 for a guess
 
-  bool is_late() const { return binding < 0; }
+  bool is_data_dependent() const { return binding < 0; }
 };
 
 /// The range of shapes that one profile allows; one entry per input binding.
@@ -107,12 +108,12 @@ struct PlanSource {
   std::shared_ptr<const Network> network;
   Precision precision;
   bool time_kernels = true;
-  size_t most_workspace = SIZE_MAX;
-  WeightGrowth most_growth;
+  size_t max_workspace = SIZE_MAX;
+  WeightGrowth max_growth;
 };
 
 struct Plan {
-  static constexpr int32_t kMostAuxStreams = 64;
+  static constexpr int32_t kMaxAuxStreams = 64;
   std::string name;
   std::string target;           // "cpu"
   std::string fingerprint;      // of the machine that timed the kernels
@@ -139,12 +140,12 @@ struct Plan {
 };
 
 /// Values of all symbols when the inputs have the given shapes and (for shape inputs) elements;
-/// late ones are Number::kUnknown.
+/// data-dependent ones are Number::kUnknown.
 std::vector<int64_t> symbol_values(const Plan& plan, const std::vector<Shape>& shapes,
                                    const std::vector<std::vector<int64_t>>& elements);
 /// The concrete shape of tensor i, from the evaluated program; -1 for extents that are not known.
 Shape shape_of(const Plan& plan, int32_t tensor, std::span<const Number> values);
-/// The slots of the shape program for `symbols`, with late ones at what bounds them.
+/// The slots of the shape program for `symbols`, with data-dependent ones at what bounds them.
 std::vector<Number> largest_slots(const Plan& plan, std::vector<int64_t> symbols);
 /// The shape of tensor i there.
 Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbols);
@@ -153,7 +154,8 @@ constexpr int64_t kGuessedExtent = 64;
 /// One that a layer tells, where nothing is known of it: as many as detectors find boxes. A product
 /// of few rows waits for its weights, and would be timed as if all did.
 constexpr int64_t kGuessedCount = 256;
-/// The slots of the shape program for planning: late sizes are guessed, and no extent is negative.
+/// The slots of the shape program for planning: data-dependent sizes are guessed, and no extent is
+/// negative.
 /// @param all_guessed the symbols are guesses themselves.
 std::vector<Number> estimated_slots(const Plan& plan, std::span<const int64_t> symbols,
                                     bool all_guessed = false);

@@ -12,7 +12,7 @@
 namespace tenon {
 
 /// Version of the file format; another one is refused.
-inline constexpr uint32_t kPlanFormat = 6;
+inline constexpr uint32_t kPlanFormat = 7;
 
 /// The file's bytes.
 std::vector<std::byte> write_plan(const Plan& plan);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "cpu/cpu_target.h"
 #include "plan/inspect.h"
 #include "plan/plan_generated.h"
 #include "plan/plan_test_network.h"
@@ -23,10 +24,10 @@ Plan make_plan() {
   testing::make_network(n);
   BuildOptions options;
   options.profiles = {testing::profile({1, 4, 4, 4}, {2, 4, 8, 8}, {4, 4, 16, 16})};
-  // Which kernel is quickest is measured once.
+  // Which kernel is fastest is measured once.
   static TimingCache cache;
   options.timing_cache = &cache;
-  return build_plan(n, cpu_target(), options);
+  return testing::optimized_plan(n, cpu_target(), options);
 }
 
 std::string error_of(std::span<const std::byte> bytes) {
@@ -129,6 +130,18 @@ TEST(Inspect, NamesWhatAPlanHolds) {
   EXPECT_THAT(text, HasSubstr("min 1x4x4x4, opt 2x4x8x8, max 4x4x16x16"));
   EXPECT_THAT(text, HasSubstr("conv1"));
   EXPECT_THAT(plan_json(plan), HasSubstr("\"LayerType\": \"Convolution\""));
+}
+
+TEST(Inspect, ANameForgesNoRow) {
+  Plan plan = make_plan();
+  const auto rows = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const auto before = rows(plan_text(plan));
+  plan.name = plan.steps[0].name = plan.tensors[0].name = "a\n  9  b";
+  plan.steps[0].kernel = "c\n";
+  EXPECT_EQ(rows(plan_text(plan)), before);
+  EXPECT_THAT(plan_text(plan), HasSubstr("  a\\n  9  b  "));
 }
 
 TEST(Inspect, ListsTheLayersOfBodies) {

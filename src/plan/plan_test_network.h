@@ -7,6 +7,7 @@
 #include "ops/convolution.h"
 #include "ops/elementwise.h"
 #include "ops/shuffle.h"
+#include "optimize/optimize.h"
 #include "plan/compile.h"
 
 namespace tenon::testing {
@@ -18,9 +19,16 @@ inline Tensor ramp(const Shape& shape, float step) {
   return t;
 }
 
+/// Optimises the network in place, then plans it.
+inline Plan optimized_plan(Network& n, const Target& target, const BuildOptions& options) {
+  n.infer();
+  optimize(n, target, {options.log, options.precision, {}});
+  return compile(n, target, options);
+}
+
 inline Value& convolve(Network& n, Value& x, const char* name, int64_t in, int64_t out) {
   auto op = std::make_unique<Convolution>();
-  op->output_maps = out;
+  op->output_channels = out;
   op->kernel = {3, 3};
   op->stride = op->dilation = op->pre_padding = op->post_padding = {1, 1};
   return *n.add_node(

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "plan/plan_generated.h"
-#include "plan/read_parts.h"
 #include "plan/stored_network.h"
 #include "plan/structure.h"
+#include "plan/structure_reader.h"
 
 namespace tenon {
 namespace {
@@ -15,16 +15,24 @@ namespace {
 constexpr int kDeepestBody = 64;
 constexpr fb::uoffset_t kDeepestTable = 2 * kDeepestBody + 8;
 
+int operand_count(ExprOp op) {
+  if (op <= ExprOp::kSymbol) return 0;
+  if (op == ExprOp::kSelect) return 3;
+  return op == ExprOp::kDivide || op < ExprOp::kNot ? 2 : 1;
+}
+
 void read_program(const schema::Plan& in, Plan& plan) {
   if (checked(in.instructions(), alignof(schema::Instruction)) != nullptr)
     for (const schema::Instruction* i : *in.instructions()) {
       require(i->op() <= static_cast<uint8_t>(ExprOp::kLog), "unknown shape operation {}", i->op());
       const auto position = static_cast<int32_t>(plan.shapes.instructions.size());
-      const bool leaf = i->op() <= static_cast<uint8_t>(ExprOp::kSymbol);
-      require(leaf || i->a() >= 0, "a shape operation has no operand");
-      for (int32_t slot : {i->a(), i->b(), i->c()})
+      int needed = operand_count(static_cast<ExprOp>(i->op()));
+      for (int32_t slot : {i->a(), i->b(), i->c()}) {
+        require(slot >= 0 || needed <= 0, "a shape operation lacks an operand");
         require(slot >= -1 && slot < position, "a shape operation uses slot {} before it is set",
                 slot);
+        --needed;
+      }
       const schema::Number& v = i->value();
       plan.shapes.instructions.push_back({static_cast<ExprOp>(i->op()), i->is_float(),
                                           Number{v.is_float(), v.integer(), v.real()}, i->payload(),
@@ -47,7 +55,7 @@ void read_tensors(const schema::Plan& in, Plan& plan) {
     out.type = type_from(t.type());
     require(t.layout() <= static_cast<uint8_t>(Layout::kBlocked16),
             "tensor '{}': unknown layout {}", out.name, t.layout());
-    require(t.place() <= static_cast<uint8_t>(PlanTensor::Place::kLate),
+    require(t.place() <= static_cast<uint8_t>(PlanTensor::Place::kDataDependent),
             "tensor '{}': unknown place {}", out.name, t.place());
     out.layout = static_cast<Layout>(t.layout());
     out.place = static_cast<PlanTensor::Place>(t.place());
@@ -109,7 +117,7 @@ void read_steps(const schema::Plan& in, std::span<const std::byte> weights,
       check_index(t, plan.tensors.size(), "tensor");
       const auto place = plan.tensors[static_cast<size_t>(plan.root_of(t))].place;
       require(place == PlanTensor::Place::kArena || place == PlanTensor::Place::kOutput
-                  || place == PlanTensor::Place::kLate,
+                  || place == PlanTensor::Place::kDataDependent,
               "layer {} writes to tensor '{}', which is not memory of the network", out.name,
               plan.tensors[static_cast<size_t>(t)].name);
     }
@@ -117,7 +125,7 @@ void read_steps(const schema::Plan& in, std::span<const std::byte> weights,
   });
 }
 
-void check_late_symbol(const Plan& plan, const PlanSymbol& s) {
+void check_data_dependent_symbol(const Plan& plan, const PlanSymbol& s) {
   if (s.tensor == -1) return;
   check_index(s.tensor, plan.tensors.size(), "tensor");
   const PlanTensor& t = plan.tensors[static_cast<size_t>(s.tensor)];
@@ -127,11 +135,11 @@ void check_late_symbol(const Plan& plan, const PlanSymbol& s) {
         t.type == DataType::kINT32 || t.type == DataType::kINT64 || t.type == DataType::kBOOL;
     require(integers && t.layout == Layout::kLinear
                 && (place == PlanTensor::Place::kArena || place == PlanTensor::Place::kOutput
-                    || place == PlanTensor::Place::kLate),
+                    || place == PlanTensor::Place::kDataDependent),
             "tensor '{}' cannot decide shapes", t.name);
   } else {
-    require(t.place == PlanTensor::Place::kLate, "the size of tensor '{}' is known earlier",
-            t.name);
+    require(t.place == PlanTensor::Place::kDataDependent,
+            "the size of tensor '{}' is known earlier", t.name);
     check_index(s.index, t.extents.size(), "axis");
   }
 }
@@ -146,7 +154,7 @@ void read_bindings(const schema::Plan& in, Plan& plan) {
     check_index(out.tensor, plan.tensors.size(), "tensor");
     const PlanTensor& t = plan.tensors[static_cast<size_t>(out.tensor)];
     const auto place = out.is_input ? PlanTensor::Place::kInput : PlanTensor::Place::kOutput;
-    require(t.place == place && t.layout == Layout::kLinear, "binding '{}' is not at the border",
+    require(t.place == place && t.layout == Layout::kLinear, "binding '{}' is no input or output",
             t.name);
     inputs_over |= !out.is_input;
     require(!inputs_over || !out.is_input, "input '{}' follows an output", t.name);
@@ -165,16 +173,16 @@ void read_bindings(const schema::Plan& in, Plan& plan) {
   for (const PlanBinding& b : plan.bindings) ++bound[static_cast<size_t>(b.tensor)];
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const auto place = plan.tensors[i].place;
-    const bool border = place == PlanTensor::Place::kInput || place == PlanTensor::Place::kOutput;
-    require(bound[i] == (border ? 1 : 0), "tensor '{}' is bound {} times", plan.tensors[i].name,
+    const bool is_io = place == PlanTensor::Place::kInput || place == PlanTensor::Place::kOutput;
+    require(bound[i] == (is_io ? 1 : 0), "tensor '{}' is bound {} times", plan.tensors[i].name,
             bound[i]);
   }
   for (const PlanSymbol& s : plan.symbols) {
     require(s.index >= 0, "symbol index {} is negative", s.index);
     for (int32_t slot : {s.most, s.likely})
       if (slot != -1) check_index(slot, plan.shapes.instructions.size(), "shape slot");
-    if (s.is_late()) {
-      check_late_symbol(plan, s);
+    if (s.is_data_dependent()) {
+      check_data_dependent_symbol(plan, s);
       continue;
     }
     check_index(s.binding, static_cast<size_t>(plan.input_count()), "input");
@@ -232,8 +240,8 @@ Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
   plan.tf32 = in.tf32();
   require(plan.max_batch >= 0, "a largest batch of {}", plan.max_batch);
   plan.aux_streams = in.aux_streams();
-  require(plan.aux_streams >= 0 && plan.aux_streams <= Plan::kMostAuxStreams,
-          "{} auxiliary streams; expected 0 to {}", plan.aux_streams, Plan::kMostAuxStreams);
+  require(plan.aux_streams >= 0 && plan.aux_streams <= Plan::kMaxAuxStreams,
+          "{} auxiliary streams; expected 0 to {}", plan.aux_streams, Plan::kMaxAuxStreams);
   read_weights(in, weights, owner, plan);
   read_program(in, plan);
   read_tensors(in, plan);

@@ -6,12 +6,13 @@ namespace tenon {
 
 Schedule::Schedule(Network& network) : network_(network) {
   // Passes may have made constants of what was late.
-  const auto is_late = [](const Symbol& s) { return s.is_late(); };
-  has_late_ = std::any_of(network.symbols().begin(), network.symbols().end(), is_late);
-  if (has_late_) network.infer();
+  const auto is_data_dependent = [](const Symbol& s) { return s.is_data_dependent(); };
+  has_data_dependent_ =
+      std::any_of(network.symbols().begin(), network.symbols().end(), is_data_dependent);
+  if (has_data_dependent_) network.infer();
   find_shape_symbols();
   find_layers();
-  if (has_late_) sort_by_stage();
+  if (has_data_dependent_) sort_by_stage();
   for (size_t i = 0; i < layers_.size(); ++i)
     for (const Value* in : layers_[i]->inputs)
       if (in != nullptr) last_use_[in] = static_cast<int32_t>(i);
@@ -30,7 +31,7 @@ void Schedule::find_shape_symbols() {
   for (const auto& v : network_.values())
     for (Dim d : v->dims) for_each_symbol(d, seen, [&](int64_t s) { shape_symbols_.insert(s); });
   for (size_t s = 0; s < network_.symbols().size(); ++s)
-    if (network_.symbols()[s].is_late()) shape_symbols_.insert(static_cast<int64_t>(s));
+    if (network_.symbols()[s].is_data_dependent()) shape_symbols_.insert(static_cast<int64_t>(s));
 }
 
 bool Schedule::is_shape_input(const Value& v) const {
@@ -54,22 +55,23 @@ bool Schedule::on_host(const Value& v) const {
   return on_host_[&v] = known;
 }
 
-bool Schedule::is_late(const Value& v) const {
-  bool late = false;
+bool Schedule::is_data_dependent(const Value& v) const {
+  bool data_dependent = false;
   std::set<Dim> seen;
   for (Dim d : v.dims)
     for_each_symbol(d, seen, [&](int64_t s) {
-      late |= symbol(s).is_late() && symbol(s).value->producer == v.producer;
+      data_dependent |= symbol(s).is_data_dependent() && symbol(s).value->producer == v.producer;
     });
-  return late;
+  return data_dependent;
 }
 
-// The late symbols that the extents of a value, and its elements on the host, depend on.
-template <class Visit> void Schedule::for_each_late(const Value& v, const Visit& visit) const {
-  if (!has_late_) return;
+// The data-dependent symbols that the extents of a value, and its elements on the host, depend on.
+template <class Visit>
+void Schedule::for_each_data_dependent(const Value& v, const Visit& visit) const {
+  if (!has_data_dependent_) return;
   std::set<Dim> seen;
   const auto look = [&](int64_t s) {
-    if (symbol(s).is_late()) visit(symbol(s));
+    if (symbol(s).is_data_dependent()) visit(symbol(s));
   };
   for (Dim d : v.dims) for_each_symbol(d, seen, look);
   if (on_host(v))
@@ -86,7 +88,7 @@ void Schedule::find_layers() {
     Value* v = stack.back();
     stack.pop_back();
     if (v == nullptr || !visited.insert(v).second) continue;
-    for_each_late(*v, [&](const Symbol& s) { stack.push_back(s.value); });
+    for_each_data_dependent(*v, [&](const Symbol& s) { stack.push_back(s.value); });
     if (on_host(*v) || v->constant || v->producer == nullptr) continue;
     if (!needed.insert(v->producer).second) continue;
     for (Value* in : v->producer->inputs) stack.push_back(in);
@@ -100,7 +102,7 @@ void Schedule::sort_by_stage() {
   std::map<const Node*, int> stages;
   std::set<const Value*> read_back;
   for (const Symbol& s : network_.symbols())
-    if (s.is_late() && s.kind == Symbol::Kind::kElement) read_back.insert(s.value);
+    if (s.is_data_dependent() && s.kind == Symbol::Kind::kElement) read_back.insert(s.value);
   const auto of = [&](const Node* node) {
     const auto it = stages.find(node);
     return it == stages.end() ? 0 : it->second;
@@ -109,7 +111,7 @@ void Schedule::sort_by_stage() {
     int stage = 0;
     const auto look = [&](const Value* v) {
       if (v == nullptr) return;
-      for_each_late(*v, [&](const Symbol& s) {
+      for_each_data_dependent(*v, [&](const Symbol& s) {
         if (s.value->producer != node) stage = std::max(stage, of(s.value->producer) + 1);
       });
     };

@@ -43,13 +43,13 @@ class Schedule {
   /// Whether the elements of a network input decide shapes.
   bool is_shape_input(const Value& v) const;
   /// Whether running its layer tells an extent of the value.
-  bool is_late(const Value& v) const;
+  bool is_data_dependent(const Value& v) const;
 
  private:
   const Symbol& symbol(int64_t index) const {
     return network_.symbols()[static_cast<size_t>(index)];
   }
-  template <class Visit> void for_each_late(const Value& v, const Visit& visit) const;
+  template <class Visit> void for_each_data_dependent(const Value& v, const Visit& visit) const;
   void find_shape_symbols();
   void find_layers();
   void sort_by_stage();
@@ -59,7 +59,7 @@ class Schedule {
   std::map<const Value*, int32_t> last_use_;
   std::set<int64_t> shape_symbols_;
   mutable std::map<const Value*, bool> on_host_;
-  bool has_late_ = false;
+  bool has_data_dependent_ = false;
 };
 
 }  // namespace tenon

@@ -61,8 +61,8 @@ TEST(Schedule, LayersOfEarlySizesComeBeforeThoseOfLateOnes) {
   n.infer();
   const Schedule schedule(n);
   EXPECT_THAT(names(schedule), ElementsAre("find", "early", "again"));
-  EXPECT_TRUE(schedule.is_late(found));
-  EXPECT_FALSE(schedule.is_late(early));
+  EXPECT_TRUE(schedule.is_data_dependent(found));
+  EXPECT_FALSE(schedule.is_data_dependent(early));
   EXPECT_TRUE(schedule.on_host(shape));
 }
 

@@ -15,24 +15,25 @@ class Finder {
   explicit Finder(const Plan& plan)
       : plan_(plan), slots_(plan.shapes.instructions.size(), kNotYet) {
     out_.tensors.assign(plan.tensors.size(), kNotYet);
-    out_.makers.assign(plan.tensors.size(), 0);
+    out_.first_stages.assign(plan.tensors.size(), 0);
     made_.assign(plan.tensors.size(), false);
-    out_.told.resize(plan.steps.size());
+    out_.made_symbols.resize(plan.steps.size());
     read_.resize(plan.tensors.size());
-    std::vector<int32_t> maker(plan.tensors.size(), -1);
+    std::vector<int32_t> producer(plan.tensors.size(), -1);
     for (size_t i = 0; i < plan.steps.size(); ++i)
       for (int32_t t : plan.steps[i].outputs)
-        maker[static_cast<size_t>(t)] = static_cast<int32_t>(i);
+        producer[static_cast<size_t>(t)] = static_cast<int32_t>(i);
     for (size_t s = 0; s < plan.symbols.size(); ++s) {
       const PlanSymbol& symbol = plan.symbols[s];
-      out_.symbols.push_back(symbol.is_late() ? kNotYet : 0);
-      if (!symbol.is_late() || symbol.tensor < 0) continue;
+      out_.symbols.push_back(symbol.is_data_dependent() ? kNotYet : 0);
+      if (!symbol.is_data_dependent() || symbol.tensor < 0) continue;
       auto t = static_cast<size_t>(symbol.tensor);
       if (symbol.is_element) read_[t].push_back(s);
-      while (maker[t] < 0 && plan.tensors[t].place == Place::kAlias)  // a view of what a step made
+      while (producer[t] < 0
+             && plan.tensors[t].place == Place::kAlias)  // a view of what a step made
         t = static_cast<size_t>(plan.tensors[t].alias_of);
-      if (maker[t] >= 0)
-        out_.told[static_cast<size_t>(maker[t])].push_back(static_cast<int32_t>(s));
+      if (producer[t] >= 0)
+        out_.made_symbols[static_cast<size_t>(producer[t])].push_back(static_cast<int32_t>(s));
     }
   }
 
@@ -84,11 +85,11 @@ class Finder {
     return latest;
   }
 
-  // From when on all extents of a kLate tensor are known but those that follow from what its own
-  // step tells.
-  int32_t late_from(size_t t, size_t step) const {
+  // From when on all extents of a kDataDependent tensor are known but those that follow from what
+  // its own step tells.
+  int32_t data_dependent_from(size_t t, size_t step) const {
     std::vector<int32_t> symbols = out_.symbols;
-    for (int32_t s : out_.told[step]) symbols[static_cast<size_t>(s)] = 0;
+    for (int32_t s : out_.made_symbols[step]) symbols[static_cast<size_t>(s)] = 0;
     const auto slots = settled(symbols);
     int32_t latest = 0;
     bool any = false;
@@ -106,7 +107,7 @@ class Finder {
       if (t < 0) continue;
       const auto index = static_cast<size_t>(t), root = static_cast<size_t>(plan_.root_of(t));
       const auto place = plan_.tensors[root].place;
-      require(made_[root] || (place != Place::kArena && place != Place::kLate),
+      require(made_[root] || (place != Place::kArena && place != Place::kDataDependent),
               "layer {} reads tensor '{}' before a layer writes it", step.name,
               plan_.tensors[index].name);
       stage = std::max(stage, out_.tensors[index]);
@@ -114,8 +115,9 @@ class Finder {
     }
     for (int32_t t : step.outputs) {
       const auto index = static_cast<size_t>(t);
-      const bool late = plan_.tensors[index].place == Place::kLate;
-      stage = std::max(stage, late ? late_from(index, position) : out_.tensors[index]);
+      const bool data_dependent = plan_.tensors[index].place == Place::kDataDependent;
+      stage = std::max(stage,
+                       data_dependent ? data_dependent_from(index, position) : out_.tensors[index]);
     }
     require(stage != kNotYet, "layer {} needs a size before the layer that tells it", step.name);
     return stage;
@@ -125,12 +127,13 @@ class Finder {
     for (int32_t t : plan_.steps[step].outputs) {
       // A step that writes in place leaves the memory where the first one has put it.
       for (const auto i : {static_cast<size_t>(plan_.root_of(t)), static_cast<size_t>(t)}) {
-        if (!made_[i]) out_.makers[i] = stage;
+        if (!made_[i]) out_.first_stages[i] = stage;
         made_[i] = true;
       }
     }
-    for (int32_t symbol : out_.told[step]) out_.symbols[static_cast<size_t>(symbol)] = stage + 1;
-    if (!out_.told[step].empty()) settle();
+    for (int32_t symbol : out_.made_symbols[step])
+      out_.symbols[static_cast<size_t>(symbol)] = stage + 1;
+    if (!out_.made_symbols[step].empty()) settle();
   }
 
   const Plan& plan_;

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Place = PlanTensor::Place;
 
-// A plan by hand: slot 0 is the number 4, slot s + 1 the late symbol s.
+// A plan by hand: slot 0 is the number 4, slot s + 1 the data-dependent symbol s.
 class Builder {
  public:
   Builder() { plan.shapes.instructions.push_back({ExprOp::kConstant, false, Number::of(4)}); }
@@ -33,8 +33,8 @@ class Builder {
     return static_cast<int32_t>(s) + 1;
   }
   // A tensor whose only extent its step tells.
-  int32_t late() {
-    const auto t = tensor(Place::kLate, {});
+  int32_t data_dependent() {
+    const auto t = tensor(Place::kDataDependent, {});
     plan.tensors[static_cast<size_t>(t)].extents = {symbol(t, 0)};
     return t;
   }
@@ -62,7 +62,7 @@ class Builder {
 
 TEST(Stages, ASizeIsKnownAfterTheStepThatTellsIt) {
   Builder b;
-  const auto x = b.tensor(Place::kInput, {0}), found = b.late();
+  const auto x = b.tensor(Place::kInput, {0}), found = b.data_dependent();
   const auto next = b.tensor(Place::kArena, {b.extent_of(found)});
   b.step({x}, {found});
   b.step({found}, {next});
@@ -70,9 +70,9 @@ TEST(Stages, ASizeIsKnownAfterTheStepThatTellsIt) {
   EXPECT_EQ(stages.count, 2);
   EXPECT_THAT(stages.steps, ElementsAre(0, 1));
   EXPECT_THAT(stages.tensors, ElementsAre(0, 1, 1));
-  EXPECT_THAT(stages.makers, ElementsAre(0, 0, 1));
+  EXPECT_THAT(stages.first_stages, ElementsAre(0, 0, 1));
   EXPECT_THAT(stages.symbols, ElementsAre(1));
-  EXPECT_THAT(stages.told, ElementsAre(ElementsAre(0), ElementsAre()));
+  EXPECT_THAT(stages.made_symbols, ElementsAre(ElementsAre(0), ElementsAre()));
 }
 
 TEST(Stages, AnElementThatDecidesAShapeIsReadBackFirst) {
@@ -89,30 +89,31 @@ TEST(Stages, AnElementDecidesTheExtentsOfTheOtherOutputs) {
   Builder b;
   const auto x = b.tensor(Place::kInput, {0}), count = b.tensor(Place::kArena, {});
   const auto size = b.symbol(count, 0, true);
-  const auto found = b.tensor(Place::kLate, {size}), next = b.tensor(Place::kArena, {size});
+  const auto found = b.tensor(Place::kDataDependent, {size}),
+             next = b.tensor(Place::kArena, {size});
   b.step({x}, {found, count});
   b.step({found}, {next});
   const Stages stages = stages_of(b.plan);
   EXPECT_THAT(stages.steps, ElementsAre(0, 1));
   EXPECT_EQ(stages.tensors[static_cast<size_t>(found)], 1);
-  EXPECT_EQ(stages.makers[static_cast<size_t>(found)], 0);
+  EXPECT_EQ(stages.first_stages[static_cast<size_t>(found)], 0);
 }
 
 TEST(Stages, MemoryThatALaterStepOverwritesStaysWhereItIs) {
   Builder b;
   const auto x = b.tensor(Place::kInput, {0}), residual = b.tensor(Place::kArena, {0});
-  const auto found = b.late(), sum = b.tensor(Place::kAlias, {0}, residual);
+  const auto found = b.data_dependent(), sum = b.tensor(Place::kAlias, {0}, residual);
   b.step({x}, {residual});
   b.step({x}, {found});
   b.step({found, residual}, {sum});
   const Stages stages = stages_of(b.plan);
   EXPECT_THAT(stages.steps, ElementsAre(0, 0, 1));
-  EXPECT_EQ(stages.makers[static_cast<size_t>(residual)], 0);
+  EXPECT_EQ(stages.first_stages[static_cast<size_t>(residual)], 0);
 }
 
 TEST(Stages, AViewOfALateTensorWaitsForItsSize) {
   Builder b;
-  const auto x = b.tensor(Place::kInput, {0}), found = b.late();
+  const auto x = b.tensor(Place::kInput, {0}), found = b.data_dependent();
   const auto view = b.tensor(Place::kAlias, {0}, found), out = b.tensor(Place::kArena, {0});
   b.step({x}, {found});
   b.step({view}, {out});
@@ -124,7 +125,8 @@ TEST(Stages, AViewOfALateTensorWaitsForItsSize) {
 // What a crafted plan may say.
 TEST(Stages, RefusesSizesAndMemoryThatNobodyMakes) {
   Builder early;
-  const auto found = early.late(), sized = early.tensor(Place::kArena, {early.extent_of(found)});
+  const auto found = early.data_dependent(),
+             sized = early.tensor(Place::kArena, {early.extent_of(found)});
   early.step({}, {sized});
   early.step({}, {found});
   EXPECT_THAT(early.error(), HasSubstr("layer s0 needs a size before the layer that tells it"));
@@ -134,17 +136,18 @@ TEST(Stages, RefusesSizesAndMemoryThatNobodyMakes) {
   unwritten.step({memory}, {unwritten.tensor(Place::kArena, {0})});
   EXPECT_THAT(unwritten.error(), HasSubstr("layer s0 reads tensor 't0' before a layer writes it"));
 
-  Builder late;
-  const auto lost = late.late();
-  late.step({lost}, {late.tensor(Place::kArena, {0})});
-  EXPECT_THAT(late.error(), HasSubstr("layer s0 reads tensor 't0' before a layer writes it"));
+  Builder data_dependent;
+  const auto lost = data_dependent.data_dependent();
+  data_dependent.step({lost}, {data_dependent.tensor(Place::kArena, {0})});
+  EXPECT_THAT(data_dependent.error(),
+              HasSubstr("layer s0 reads tensor 't0' before a layer writes it"));
 
   Builder constant;
-  constant.step({}, {constant.tensor(Place::kLate, {0})});
+  constant.step({}, {constant.tensor(Place::kDataDependent, {0})});
   EXPECT_THAT(constant.error(), HasSubstr("nothing tells the size of tensor 't0'"));
 
   Builder foreign;  // an extent that another tensor's step tells
-  const auto first = foreign.late(), other = foreign.late();
+  const auto first = foreign.data_dependent(), other = foreign.data_dependent();
   foreign.plan.tensors[static_cast<size_t>(first)].extents.push_back(foreign.extent_of(other));
   foreign.step({}, {first});
   foreign.step({}, {other});

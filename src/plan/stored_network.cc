@@ -3,8 +3,8 @@
 #include <unordered_map>
 
 #include "network/control_flow.h"
-#include "plan/read_parts.h"
-#include "plan/write_parts.h"
+#include "plan/structure_reader.h"
+#include "plan/structure_writer.h"
 
 namespace tenon {
 namespace {
@@ -167,10 +167,10 @@ class NetworkReader {
 fb::Offset<schema::Source> write_source(fb::FlatBufferBuilder& b, const PlanSource& source,
                                         WeightSection& section) {
   const auto network = write_network(b, *source.network, section);
-  return schema::CreateSource(b, network, number_of(source.precision.narrow),
+  return schema::CreateSource(b, network, number_of(source.precision.reduced),
                               static_cast<uint8_t>(source.precision.constraints),
-                              source.time_kernels, source.most_workspace, source.most_growth.layer,
-                              source.most_growth.plan);
+                              source.time_kernels, source.max_workspace, source.max_growth.layer,
+                              source.max_growth.plan);
 }
 
 std::shared_ptr<const PlanSource> read_source(const schema::Source& in,
@@ -179,16 +179,16 @@ std::shared_ptr<const PlanSource> read_source(const schema::Source& in,
   require(in.network() != nullptr, "a portable plan has no network");
   auto source = std::make_shared<PlanSource>();
   source->network = NetworkReader(weights, owner).read(*in.network(), 0);
-  source->precision.narrow = optional_type(in.narrow());
-  require(!source->precision.narrow || source->precision.narrow == DataType::kHALF
-              || source->precision.narrow == DataType::kBF16,
-          "layers cannot choose {}", name_of(source->precision.narrow.value_or(DataType::kFLOAT)));
+  source->precision.reduced = optional_type(in.reduced());
+  require(!source->precision.reduced || source->precision.reduced == DataType::kHALF
+              || source->precision.reduced == DataType::kBF16,
+          "layers cannot choose {}", name_of(source->precision.reduced.value_or(DataType::kFLOAT)));
   require(in.constraints() <= static_cast<uint8_t>(Precision::Constraints::kObey),
           "unknown precision constraints {}", in.constraints());
   source->precision.constraints = static_cast<Precision::Constraints>(in.constraints());
   source->time_kernels = in.time_kernels();
-  source->most_workspace = in.most_workspace();
-  source->most_growth = {in.most_layer_growth(), in.most_growth()};
+  source->max_workspace = in.max_workspace();
+  source->max_growth = {in.max_layer_growth(), in.max_growth()};
   return source;
 }
 

@@ -42,7 +42,7 @@ std::vector<std::vector<int32_t>> dependencies_of(const Plan& plan) {
 // Steps that have no other beside them. A step comes before all later ones if each of those depends
 // on it or on one after it, and after all earlier ones if on each of those depends it or one before
 // it.
-std::vector<bool> find_narrow(const std::vector<std::vector<int32_t>>& dependencies) {
+std::vector<bool> find_sequential(const std::vector<std::vector<int32_t>>& dependencies) {
   const auto count = static_cast<int32_t>(dependencies.size());
   std::vector<int32_t> first_user(dependencies.size(), INT32_MAX);
   for (int32_t i = 0; i < count; ++i)
@@ -50,19 +50,19 @@ std::vector<bool> find_narrow(const std::vector<std::vector<int32_t>>& dependenc
       int32_t& user = first_user[static_cast<size_t>(on)];
       user = std::min(user, i);
     }
-  std::vector<bool> narrow(dependencies.size(), true);
+  std::vector<bool> sequential(dependencies.size(), true);
   int32_t latest_user = -1;
   for (int32_t i = 0; i < count; ++i) {
-    narrow[static_cast<size_t>(i)] = latest_user <= i;
+    sequential[static_cast<size_t>(i)] = latest_user <= i;
     latest_user = std::max(latest_user, first_user[static_cast<size_t>(i)]);
   }
   int32_t earliest = INT32_MAX;
   for (int32_t i = count; i-- > 0;) {
     const auto& on = dependencies[static_cast<size_t>(i)];
-    narrow[static_cast<size_t>(i)] = narrow[static_cast<size_t>(i)] && earliest >= i;
+    sequential[static_cast<size_t>(i)] = sequential[static_cast<size_t>(i)] && earliest >= i;
     earliest = std::min(earliest, on.empty() ? -1 : *std::max_element(on.begin(), on.end()));
   }
-  return narrow;
+  return sequential;
 }
 
 // Gives the steps of one span their streams, and makes them wait.
@@ -126,11 +126,11 @@ class Spread {
   std::vector<std::vector<int32_t>> seen_;  // per stream and other one: the latest it waited for
 };
 
-bool tells_sizes(const Plan& plan) {
+bool has_data_dependent_sizes(const Plan& plan) {
   return std::any_of(plan.symbols.begin(), plan.symbols.end(),
-                     [](const PlanSymbol& s) { return s.is_late(); })
+                     [](const PlanSymbol& s) { return s.is_data_dependent(); })
          || std::any_of(plan.tensors.begin(), plan.tensors.end(),
-                        [](const PlanTensor& t) { return t.place == Place::kLate; });
+                        [](const PlanTensor& t) { return t.place == Place::kDataDependent; });
 }
 
 void mark_awaited(Streams& streams, const std::vector<int32_t>& waits) {
@@ -150,13 +150,13 @@ Streams streams_of(const Plan& plan) {
   streams.steps.resize(plan.steps.size());
   for (int32_t i = 0; i < count; ++i)
     streams.steps[static_cast<size_t>(i)].first = streams.steps[static_cast<size_t>(i)].last = i;
-  if (plan.aux_streams == 0 || tells_sizes(plan)) return streams;
+  if (plan.aux_streams == 0 || has_data_dependent_sizes(plan)) return streams;
   const auto dependencies = dependencies_of(plan);
-  const std::vector<bool> narrow = find_narrow(dependencies);
+  const std::vector<bool> sequential = find_sequential(dependencies);
   for (int32_t first = 0; first < count; ++first) {
-    if (narrow[static_cast<size_t>(first)]) continue;
+    if (sequential[static_cast<size_t>(first)]) continue;
     int32_t last = first;
-    while (last + 1 < count && !narrow[static_cast<size_t>(last) + 1]) ++last;
+    while (last + 1 < count && !sequential[static_cast<size_t>(last) + 1]) ++last;
     const int32_t most = std::min(plan.aux_streams, last - first);
     const auto ends = Spread(streams, dependencies, most, first, last).ends();
     (last + 1 < count ? streams.steps[static_cast<size_t>(last) + 1].waits : streams.waits_at_end) =

@@ -73,7 +73,7 @@ TEST(Streams, BranchesRunSideBySide) {
 TEST(Streams, NoMoreThanAllowed) {
   EXPECT_THAT(branches({1, 1, 1}, 1).streams(), ElementsAre(0, 0, 1, 0, 0, 0));
   EXPECT_THAT(branches({1, 1, 1}, 0).streams(), ElementsAre(0, 0, 0, 0, 0, 0));
-  EXPECT_THAT(branches({1, 1, 1}, Plan::kMostAuxStreams).streams(), ElementsAre(0, 0, 1, 2, 0, 0));
+  EXPECT_THAT(branches({1, 1, 1}, Plan::kMaxAuxStreams).streams(), ElementsAre(0, 0, 1, 2, 0, 0));
 }
 
 TEST(Streams, AChainNeedsOne) {

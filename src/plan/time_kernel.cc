@@ -1,15 +1,10 @@
 #include "plan/time_kernel.h"
 
-#include <cuda_runtime_api.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
 
-#include "network/plugin_kind.h"
 #include "ops/reorder.h"
-
-// Weak: programs without a CUDA runtime, such as tests, have no streams.
-extern "C" __attribute__((weak)) cudaError_t cudaDeviceSynchronize();
 
 namespace tenon {
 namespace {
@@ -92,17 +87,16 @@ float time_kernel(const Kernel& kernel, const KernelRequest& request, const Devi
   if (kernel.aliased_input >= 0)
     out[0] = const_cast<void*>(in[static_cast<size_t>(kernel.aliased_input)]);
   const DeviceBuffer scratch(device, execution->scratch_bytes());
-  // Memory for what bounds late outputs is there.
+  // Memory for what bounds data-dependent outputs is there.
   const AllocateOutput allocate = [&](int output, const Shape&) {
     return out[static_cast<size_t>(output)];
   };
 
   // A plugin may leave work in the stream.
-  const bool waits =
-      device.is_host() && is_plugin(request.op.kind()) && cudaDeviceSynchronize != nullptr;
-  const auto run = [&](cudaStream_t stream) {
+  const bool waits = device.is_host() && request.op.is_plugin();
+  const auto run = [&](Stream* stream) {
     execution->run({in, out, scratch.data(), stream, &allocate, packed});
-    if (waits) cudaDeviceSynchronize();
+    if (waits) device.synchronize_all();
   };
   std::vector<Tensor> cold;
   if (request.cold_weights) cold = weights_of(kernel, request);
@@ -144,7 +138,7 @@ std::string label_of(const Kernel& kernel) {
 
 /// What kernels must keep within, and which did not.
 struct Limits {
-  size_t most_workspace, most_growth;
+  size_t max_workspace, max_growth;
   std::vector<std::string> passed_over = {};  // labels
 
   // Why the kernel cannot be taken, "" if it can.
@@ -157,15 +151,15 @@ struct Limits {
  private:
   std::string excess(const Kernel& kernel, const KernelRequest& request) const {
     const size_t growth = growth_of(kernel, request);
-    if (growth > most_growth)
+    if (growth > max_growth)
       return fmt::format(
           "{}: its weights take {} bytes more than the network's, and the limit is {}", kernel.name,
-          growth, most_growth);
-    if (most_workspace == SIZE_MAX) return "";
+          growth, max_growth);
+    if (max_workspace == SIZE_MAX) return "";
     const size_t bytes = Prepared(kernel, request).execution->scratch_bytes();
-    if (bytes <= most_workspace) return "";
+    if (bytes <= max_workspace) return "";
     return fmt::format("{}: it wants {} bytes of workspace, and the limit is {}", kernel.name,
-                       bytes, most_workspace);
+                       bytes, max_workspace);
   }
 };
 
@@ -215,7 +209,7 @@ std::vector<Rival> rivals_of(std::vector<std::unique_ptr<Kernel>> kernels) {
   return rivals;
 }
 
-size_t quickest(const std::vector<Rival>& rivals) {
+size_t fastest(const std::vector<Rival>& rivals) {
   const auto it = std::min_element(
       rivals.begin(), rivals.end(),
       [](const Rival& a, const Rival& b) { return a.milliseconds() < b.milliseconds(); });
@@ -228,10 +222,10 @@ size_t quickest(const std::vector<Rival>& rivals) {
 Rival race(std::vector<Rival> rivals, const Target& target, const KernelRequest& request,
            const std::string& layer, const Log& log) {
   constexpr int kRounds = 3;
-  constexpr float kHopeless = 2;  // times what the quickest took
+  constexpr float kHopeless = 2;  // times what the fastest took
   const int rounds = target.device().is_host() ? kRounds : 1;
   for (int round = 0; round < rounds; ++round) {
-    const float most = kHopeless * rivals[quickest(rivals)].milliseconds();
+    const float most = kHopeless * rivals[fastest(rivals)].milliseconds();
     for (Rival& rival : rivals) {
       if (round > 0 && !(rival.milliseconds() <= most)) continue;
       try {
@@ -246,7 +240,7 @@ Rival race(std::vector<Rival> rivals, const Target& target, const KernelRequest&
   for (const Rival& rival : rivals)
     log.verbose("layer {}: {} takes {:.3f} ms", layer, label_of(*rival.kernel),
                 rival.milliseconds());
-  return std::move(rivals[quickest(rivals)]);
+  return std::move(rivals[fastest(rivals)]);
 }
 
 bool small_enough(const KernelRequest& request) {
@@ -284,10 +278,10 @@ size_t growth_of(const Kernel& kernel, const KernelRequest& request) {
 
 std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest request,
                                       const std::string& layer, const BuildOptions& options,
-                                      size_t most_growth) {
+                                      size_t max_growth) {
   request.code_cache = options.code_cache;
   const auto list = target.candidates(request.op);
-  Limits limits{options.most_workspace, most_growth};
+  Limits limits{options.max_workspace, max_growth};
   const auto next = [&](size_t first) {
     return contenders(target, request, first, limits, options.time_kernels);
   };
@@ -304,7 +298,7 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
   TimingCache* cache = first.timing_id ? options.timing_cache : nullptr;
   // Who is passed over might have won, also if it comes later. No limit of a plan less what its
   // layers took is none either.
-  const bool is_limited = options.most_workspace != SIZE_MAX || most_growth < SIZE_MAX / 2;
+  const bool is_limited = options.max_workspace != SIZE_MAX || max_growth < SIZE_MAX / 2;
   for (size_t i = at; cache != nullptr && is_limited && i < list.size() && list[i].timed;) {
     const Contenders later = next(i + 1);
     i = later.kernels.empty() ? list.size() : index_of(list, later.kernels.front()->name);
@@ -319,6 +313,7 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
   }
   if (options.error_on_timing_cache_miss)
     fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it", layer);
+  if (!options.measure) return std::move(field.kernels.front());
 
   std::vector<Rival> rivals = rivals_of(std::move(field.kernels));
   while (is_timed()) {
@@ -326,8 +321,7 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
     if (more.kernels.empty()) break;
     const std::string& name = more.kernels.front()->name;
     at = index_of(list, name);
-    if (name == "reference" || name == "host")
-      break;  // never quicker than a kernel made to be quick
+    if (name == "reference" || name == "host") break;  // never faster than a kernel made to be fast
     for (Rival& rival : rivals_of(std::move(more.kernels))) rivals.push_back(std::move(rival));
   }
   Rival winner = race(std::move(rivals), target, request, layer, options.log);

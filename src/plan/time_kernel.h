@@ -12,12 +12,12 @@ size_t growth_of(const Kernel& kernel, const KernelRequest& request);
 /// plane where channels lie last; what has fewer than four axes is one plane.
 WrittenRows written_rows(const TensorSpec& spec, Tensor& data);
 
-/// The kernel for one layer: the first candidate that accepts, or the quickest of those worth
+/// The kernel for one layer: the first candidate that accepts, or the fastest of those worth
 /// timing. The request's code cache is that of the options. Throws, listing every refusal, when
 /// nobody accepts.
-/// @param most_growth what growth_of() the kernel may be.
+/// @param max_growth what growth_of() the kernel may be.
 std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest request,
                                       const std::string& layer, const BuildOptions& options,
-                                      size_t most_growth = SIZE_MAX);
+                                      size_t max_growth = SIZE_MAX);
 
 }  // namespace tenon

@@ -8,6 +8,7 @@
 
 #include "ops/identity.h"
 #include "ops/reorder.h"
+#include "streams/host_device.h"
 
 namespace tenon {
 namespace {
@@ -47,7 +48,7 @@ class SleepingKernel : public Kernel {
   size_t scratch_;
 };
 
-// Kernels of one candidate, slow and quick.
+// Kernels of one candidate, slow and fast.
 class VariedKernel final : public Kernel {
  public:
   VariedKernel(const KernelRequest& request, int milliseconds) : request_(request) {
@@ -82,10 +83,10 @@ Offer varied(const KernelRequest& r) {
 Offer slow(const KernelRequest& r) {
   return std::make_unique<SleepingKernel>("slow", 8, 100, r);
 }
-Offer quick(const KernelRequest& r) {
+Offer fast(const KernelRequest& r) {
   return std::make_unique<SleepingKernel>("quick", 0, 1000, r);
 }
-// Quick, but for data that arrive otherwise.
+// Fast, but for data that arrive otherwise.
 Offer elsewhere(const KernelRequest& r) {
   auto kernel = std::make_unique<SleepingKernel>("elsewhere", 0, 100, r);
   kernel->input_layouts = {Layout::kBlocked8};
@@ -101,7 +102,7 @@ Offer never(const KernelRequest&) {
   return std::string("it never does");
 }
 
-// Slow at first, since something else keeps the machine busy; then quick, or of no use.
+// Slow at first, since something else keeps the machine busy; then fast, or of no use.
 class UnsteadyKernel final : public SleepingKernel {
  public:
   UnsteadyKernel(const KernelRequest& request, bool breaks)
@@ -154,11 +155,12 @@ class FakeTarget final : public Target {
   std::string fingerprint() const override { return "fake machine"; }
   std::string instruction_set() const override { return "fake"; }
   std::span<const Candidate> candidates(const Op& op) const override {
-    static constexpr Candidate kReorder[] = {{"reorder", slow_reorder}};
+    static const Candidate kReorder[] = {{"reorder", slow_reorder}};
     return op.kind() == layer_type(PrivateLayer::kReorder) ? std::span<const Candidate>(kReorder)
                                                            : list_;
   }
   bool fuses(const Op&, const PointwiseProgram&) const override { return false; }
+  const Device& device() const override { return host_device(); }
 
  private:
   std::vector<Candidate> list_;
@@ -176,7 +178,7 @@ std::string chosen(const FakeTarget& target, const BuildOptions& options) {
 TEST(ChooseKernel, CountsWhatReordersOfInputsTake) {
   const Identity op;
   const auto chosen_for = [&](Layout arrives, const Tensor* constant) {
-    const FakeTarget target({{"elsewhere", elsewhere, true}, {"slow", slow, false}});
+    const FakeTarget target({timed({"elsewhere", elsewhere}), {"slow", slow}});
     const TensorSpec spec{DataType::kFLOAT, arrives, {1, 8, 2, 2}, true};
     return choose_kernel(target, {op, {&spec, 1}, {&spec, 1}, {&constant, 1}}, "layer",
                          BuildOptions())
@@ -189,25 +191,23 @@ TEST(ChooseKernel, CountsWhatReordersOfInputsTake) {
   EXPECT_EQ(chosen_for(Layout::kLinear, &constant), "elsewhere");
 }
 
-const FakeTarget kTimed({{"slow", slow, true}, {"never", never, true}, {"quick", quick, false}});
+const FakeTarget kTimed({timed({"slow", slow}), timed({"never", never}), {"quick", fast}});
 
 TEST(ChooseKernel, TimesCandidatesWhoseOrderIsNotPlain) {
   EXPECT_EQ(chosen(kTimed, BuildOptions()), "quick");
-  const FakeTarget plain({{"slow", slow, false}, {"quick", quick, false}});
+  const FakeTarget plain({{"slow", slow}, {"quick", fast}});
   EXPECT_EQ(chosen(plain, BuildOptions()), "slow");
 }
 
 TEST(ChooseKernel, TheLeastOfSeveralRoundsCounts) {
-  EXPECT_EQ(
-      chosen(FakeTarget({{"unsteady", unsteady, true}, {"steady", steady, false}}), BuildOptions()),
-      "unsteady");
-  EXPECT_EQ(
-      chosen(FakeTarget({{"breaking", breaking, true}, {"steady", steady, false}}), BuildOptions()),
-      "steady");
+  EXPECT_EQ(chosen(FakeTarget({timed({"unsteady", unsteady}), {"steady", steady}}), BuildOptions()),
+            "unsteady");
+  EXPECT_EQ(chosen(FakeTarget({timed({"breaking", breaking}), {"steady", steady}}), BuildOptions()),
+            "steady");
 }
 
 TEST(ChooseKernel, AKernelThatCannotBeTimedIsTakenWhenThereIsNoOther) {
-  EXPECT_EQ(chosen(FakeTarget({{"breaking", breaking, true}}), BuildOptions()), "breaking");
+  EXPECT_EQ(chosen(FakeTarget({timed({"breaking", breaking})}), BuildOptions()), "breaking");
 }
 
 TEST(ChooseKernel, TrustsTheOrderWhenAskedNotToTime) {
@@ -233,6 +233,23 @@ TEST(ChooseKernel, RemembersInTheTimingCache) {
   EXPECT_EQ(runs, 0);
 }
 
+TEST(ChooseKernel, WithoutMeasuringTheTimingCacheDecidesOrElseTheOrder) {
+  TimingCache cache;
+  BuildOptions options;
+  options.timing_cache = &cache;
+  chosen(kTimed, options);
+  options.measure = false;
+  runs = 0;
+  EXPECT_EQ(chosen(kTimed, options), "quick");
+  TimingCache empty;
+  for (TimingCache* knows_nothing : {&empty, static_cast<TimingCache*>(nullptr)}) {
+    options.timing_cache = knows_nothing;
+    EXPECT_EQ(chosen(kTimed, options), "slow");
+  }
+  EXPECT_EQ(runs, 0);
+  EXPECT_TRUE(empty.keys().empty());
+}
+
 TEST(ChooseKernel, RemembersWhetherWeightsWereCold) {
   const Identity op;
   const TensorSpec spec{DataType::kFLOAT, Layout::kLinear, {4}, true};
@@ -246,13 +263,13 @@ TEST(ChooseKernel, RemembersWhetherWeightsWereCold) {
 
 TEST(ChooseKernel, PassesOverKernelsThatWantMoreWorkspaceThanTheLimit) {
   BuildOptions options;
-  options.most_workspace = 1000;
+  options.max_workspace = 1000;
   EXPECT_EQ(chosen(kTimed, options), "quick");
-  options.most_workspace = 999;
+  options.max_workspace = 999;
   EXPECT_EQ(chosen(kTimed, options), "slow");
-  const FakeTarget plain({{"quick", quick, false}, {"slow", slow, false}});
+  const FakeTarget plain({{"quick", fast}, {"slow", slow}});
   EXPECT_EQ(chosen(plain, options), "slow");
-  options.most_workspace = 99;
+  options.max_workspace = 99;
   try {
     chosen(plain, options);
     FAIL();
@@ -262,7 +279,7 @@ TEST(ChooseKernel, PassesOverKernelsThatWantMoreWorkspaceThanTheLimit) {
   }
 }
 
-// Packed weights that are three times as large as the network's, or twice: the quicker, the larger.
+// Packed weights that are three times as large as the network's, or twice: the faster, the larger.
 class GrownKernel final : public SleepingKernel {
  public:
   GrownKernel(const KernelRequest& request, int times)
@@ -288,7 +305,7 @@ Offer grown(const KernelRequest& r) {
 }
 
 TEST(ChooseKernel, PassesOverKernelsWhoseWeightsGrowBeyondTheLimit) {
-  const FakeTarget target({{"grown", grown, true}, {"slow", slow, false}});
+  const FakeTarget target({timed({"grown", grown}), {"slow", slow}});
   const Identity op;
   const TensorSpec spec{DataType::kFLOAT, Layout::kLinear, {4}, true};
   const Tensor weights(DataType::kFLOAT, {4});
@@ -315,11 +332,11 @@ TEST(ChooseKernel, PassesOverKernelsWhoseWeightsGrowBeyondTheLimit) {
 }
 
 TEST(ChooseKernel, RemembersWhichLaterKernelsWerePassedOver) {
-  const FakeTarget target({{"slow", slow, true}, {"varied", varied, false}});
+  const FakeTarget target({timed({"slow", slow}), {"varied", varied}});
   TimingCache cache;
   BuildOptions limited, free;
   limited.timing_cache = free.timing_cache = &cache;
-  limited.most_workspace = 100;
+  limited.max_workspace = 100;
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(chosen(target, limited), "4 ms");
     EXPECT_EQ(chosen(target, free), "0 ms");
@@ -327,19 +344,19 @@ TEST(ChooseKernel, RemembersWhichLaterKernelsWerePassedOver) {
 }
 
 TEST(ChooseKernel, TimesVariantsOfAKernel) {
-  const FakeTarget target({{"varied", varied, false}});
+  const FakeTarget target({{"varied", varied}});
   BuildOptions options;
   EXPECT_EQ(chosen(target, options), "0 ms");
-  options.most_workspace = 999;
+  options.max_workspace = 999;
   EXPECT_EQ(chosen(target, options), "4 ms");
   options.time_kernels = false;
   EXPECT_EQ(chosen(target, options), "8 ms");
-  const FakeTarget later({{"slow", slow, true}, {"varied", varied, false}});
+  const FakeTarget later({timed({"slow", slow}), {"varied", varied}});
   EXPECT_EQ(chosen(later, BuildOptions()), "0 ms");
 }
 
 TEST(ChooseKernel, RemembersVariantsUnlessTheKernelKeepsNoTimings) {
-  const FakeTarget target({{"varied", varied, false}});
+  const FakeTarget target({{"varied", varied}});
   TimingCache cache;
   BuildOptions options;
   options.timing_cache = &cache;
@@ -362,9 +379,9 @@ TEST(ChooseKernel, RemembersVariantsUnlessTheKernelKeepsNoTimings) {
 }
 
 TEST(ChooseKernel, CodeOfEveryOfferIsThereForTheNextBuild) {
-  const FakeTarget target({{"generated_in_vain", generated_in_vain, true},
-                           {"generated", generated, true},
-                           {"quick", quick, false}});
+  const FakeTarget target({timed({"generated_in_vain", generated_in_vain}),
+                           timed({"generated", generated}),
+                           {"quick", fast}});
   TimingCache cache, another_process;
   BuildOptions options;
   options.timing_cache = &cache;
@@ -403,7 +420,7 @@ TEST(WrittenRows, ImagesHavePlanesUnlessChannelsLieLast) {
 }
 
 TEST(ChooseKernel, ListsEveryRefusal) {
-  const FakeTarget hopeless({{"never", never, false}});
+  const FakeTarget hopeless({{"never", never}});
   try {
     chosen(hopeless, BuildOptions());
     FAIL();

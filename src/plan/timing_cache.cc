@@ -81,7 +81,7 @@ std::vector<TimingKey> TimingCache::keys() const {
 bool TimingCache::fits(const Tensor& code) const {
   size_t bytes = code.bytes();
   for (const auto& [key, kept] : code_) bytes += kept.bytes.bytes();
-  return bytes <= most_code_bytes_;
+  return bytes <= max_code_bytes_;
 }
 
 std::optional<Tensor> TimingCache::find_code(const Digest& key) {

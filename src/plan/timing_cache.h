@@ -1,4 +1,4 @@
-// What builds leave to later ones: which kernel was quickest for a layer on this machine, and the
+// What builds leave to later ones: which kernel was fastest for a layer on this machine, and the
 // code that was generated. Survives processes.
 #pragma once
 
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "backend/code_cache.h"
+#include "backend/target.h"
 #include "base/digest.h"
 #include "base/log.h"
-#include "target/code_cache.h"
-#include "target/target.h"
 
 namespace tenon {
 
@@ -31,12 +31,11 @@ struct TimingEntry {
 /// Thread-safe. Serialises sorted by key, so that equal contents are equal bytes.
 class TimingCache final : public CodeCache {
  public:
-  static constexpr size_t kMostCodeBytes = size_t{64} << 20;
+  static constexpr size_t kMaxCodeBytes = size_t{64} << 20;
 
-  /// @param most_code_bytes What all code together may have. Code that does not fit takes the place
+  /// @param max_code_bytes What all code together may have. Code that does not fit takes the place
   ///     of that which no build has asked for since it was read, or is not kept.
-  explicit TimingCache(size_t most_code_bytes = kMostCodeBytes)
-      : most_code_bytes_(most_code_bytes) {}
+  explicit TimingCache(size_t max_code_bytes = kMaxCodeBytes) : max_code_bytes_(max_code_bytes) {}
 
   std::optional<TimingEntry> find(const TimingKey& key) const;
   void insert(const TimingKey& key, TimingEntry entry);
@@ -60,7 +59,7 @@ class TimingCache final : public CodeCache {
   bool fits(const Tensor& code) const;
 
   mutable std::mutex mutex_;
-  size_t most_code_bytes_;
+  size_t max_code_bytes_;
   std::map<TimingKey, TimingEntry> entries_;
   std::map<Digest, Code> code_;
 };

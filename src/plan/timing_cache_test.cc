@@ -25,8 +25,8 @@ std::string code_in(TimingCache& cache, const Digest& at) {
   return found ? std::string(found->data<char>(), found->bytes()) : "";
 }
 
-std::unique_ptr<TimingCache> read_again(const TimingCache& cache, size_t most_code_bytes = 100) {
-  auto again = std::make_unique<TimingCache>(most_code_bytes);
+std::unique_ptr<TimingCache> read_again(const TimingCache& cache, size_t max_code_bytes = 100) {
+  auto again = std::make_unique<TimingCache>(max_code_bytes);
   again->read(cache.write());
   return again;
 }

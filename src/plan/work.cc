@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/dtype.h"
-#include "ops/operations.h"
 #include "plan/kernels.h"
 
 namespace tenon {
@@ -30,12 +29,8 @@ double bytes_of_tensor(const Plan& plan, int32_t tensor, const Shape& shape) {
       bytes_of(plan.tensors[static_cast<size_t>(tensor)].type, shape.volume()));
 }
 
-bool takes_parts(LayerType layer) {
-  return layer == LayerType::kGATHER || layer == LayerType::kSLICE;
-}
-
-double bytes_of_step(const Plan& plan, const PlanStep& step, std::span<const Shape> in,
-                     std::span<const Shape> out) {
+double bytes_of_step(const Plan& plan, const PlanStep& step, bool takes_parts,
+                     std::span<const Shape> in, std::span<const Shape> out) {
   double written = 0;
   for (size_t i = 0; i < out.size(); ++i) written += bytes_of_tensor(plan, step.outputs[i], out[i]);
   double bytes = written;
@@ -43,7 +38,7 @@ double bytes_of_step(const Plan& plan, const PlanStep& step, std::span<const Sha
   for (size_t i = 0; i < in.size(); ++i) {
     if (step.inputs[i] < 0 || !seen.insert(plan.root_of(step.inputs[i])).second) continue;
     const double read = bytes_of_tensor(plan, step.inputs[i], in[i]);
-    bytes += i == 0 && takes_parts(step.layer) ? std::min(read, written) : read;
+    bytes += i == 0 && takes_parts ? std::min(read, written) : read;
   }
   for (int32_t w : step.packed)
     bytes += static_cast<double>(plan.weights[static_cast<size_t>(w)].bytes());
@@ -57,7 +52,9 @@ StepWork work_of(const Plan& plan, const PlanStep& step, std::span<const Shape> 
   if (!std::all_of(in.begin(), in.end(), is_known)
       || !std::all_of(out.begin(), out.end(), is_known))
     return {};
-  return {operations_of(*op_of(step), in, out), bytes_of_step(plan, step, in, out)};
+  const auto op = op_of(step);
+  const bool takes_parts = op->traits().work == Work::kTakesParts;
+  return {op->operations(in, out), bytes_of_step(plan, step, takes_parts, in, out)};
 }
 
 }  // namespace tenon

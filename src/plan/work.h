@@ -8,7 +8,7 @@
 namespace tenon {
 
 struct StepWork {
-  double operations = 0;  // operations_of() its layer
+  double operations = 0;  // Op::operations() of its layer
   /// Its inputs and outputs once each, and its constants in the form that its kernel keeps. Of data
   /// that a layer only takes parts from (gathering, slicing), as much as it gives.
   double bytes = 0;

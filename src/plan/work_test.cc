@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cpu/cpu_target.h"
 #include "ops/gather.h"
 #include "plan/plan_test_network.h"
 

@@ -2,7 +2,7 @@
 #include "plan/plan_generated.h"
 #include "plan/stored_network.h"
 #include "plan/structure.h"
-#include "plan/write_parts.h"
+#include "plan/structure_writer.h"
 
 namespace tenon {
 namespace {

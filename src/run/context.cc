@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/cuda_stream.h"
 #include "run/context_guards.h"
-#include "tenon/cudart/engine.h"
 
 namespace tenon {
 namespace {
@@ -17,50 +17,52 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
     : engine_(std::move(engine)),
       memory_(engine_->device(), engine_->allocator()),
       own_memory_(own_memory),
-      step_streams_(engine_->streams()),
-      step_timer_(engine_->plan().steps.size()) {
+      step_streams_(engine_->device(), engine_->streams()),
+      step_timer_(engine_->device(), engine_->plan().steps.size()) {
   const auto make_memory = [this] {
     return std::make_unique<DeviceMemory>(engine_->device(), engine_->allocator());
   };
   const size_t bindings = engine_->plan().bindings.size();
-  borders_.addresses.resize(bindings);
-  borders_.allocators.resize(bindings);
+  bindings_.addresses.resize(bindings);
+  bindings_.allocators.resize(bindings);
   reached_.resize(bindings);
   symbols_.resize(engine_->plan().symbols.size());
   for (int32_t i = 1; i < engine_->stages().count; ++i) stage_memory_.push_back(make_memory());
   for (const PlanTensor& t : engine_->plan().tensors)
-    late_memory_.push_back(t.place == PlanTensor::Place::kLate ? make_memory() : nullptr);
+    data_dependent_memory_.push_back(t.place == PlanTensor::Place::kDataDependent ? make_memory()
+                                                                                  : nullptr);
   host_inputs_.resize(engine_->plan().steps.size());
   jobs_.resize(kJobs);
   for (Job& job : jobs_) {
     job.context = this;
-    job.borders = borders_;
+    job.bound = bindings_;
   }
   set_profile(0);
 }
 
 Context::~Context() {
   wait();
-  if (stream_ != nullptr) cudaStreamDestroy(stream_);
-  if (last_run_ != nullptr) cudaEventDestroy(last_run_);
+  if (stream_ != nullptr) engine_->device().destroy(stream_);
+  if (last_run_ != nullptr) engine_->device().destroy(last_run_);
 }
 
 void Context::wait() {
-  if (last_run_ != nullptr) cudaEventSynchronize(last_run_);
+  // What failed is the run's, which says so.
+  if (last_run_ != nullptr) static_cast<void>(engine_->device().synchronize(last_run_));
   std::unique_lock lock(mutex_);
   idle_.wait(lock, [&] { return pending_ == 0; });
 }
 
 void Context::set_address(int binding, void* data) {
-  borders_.addresses[static_cast<size_t>(binding)] = data;
+  bindings_.addresses[static_cast<size_t>(binding)] = data;
 }
 
 void Context::set_output_allocator(int binding, nvinfer1::IOutputAllocator* allocator) {
-  borders_.allocators[static_cast<size_t>(binding)] = allocator;
+  bindings_.allocators[static_cast<size_t>(binding)] = allocator;
 }
 
 void Context::set_temporary_allocator(nvinfer1::IGpuAllocator* allocator) {
-  borders_.temporary = allocator;
+  bindings_.temporary = allocator;
 }
 
 void Context::set_device_memory(void* data, int64_t bytes) {
@@ -80,7 +82,7 @@ int64_t Context::device_memory_needed() {
   return resolve()->stages[0].bytes;
 }
 
-void Context::set_aux_streams(std::span<const cudaStream_t> streams) {
+void Context::set_aux_streams(std::span<Stream* const> streams) {
   const InUse guard(*this);
   step_streams_.set_auxiliary(streams);
 }
@@ -109,20 +111,20 @@ void Context::release_memory() {
   states_.clear();
   if (own_memory_ && !has_graphs_) memory_.release();
   for (const auto& memory : stage_memory_) memory->release();
-  for (const auto& memory : late_memory_)
+  for (const auto& memory : data_dependent_memory_)
     if (memory != nullptr) memory->release();
 }
 
 // The memory of an output, which its allocator gives if it has one.
-void* Context::output_memory(const Borders& borders, int binding, const Shape& shape,
-                             cudaStream_t stream) const {
+void* Context::output_memory(const Bindings& bound, int binding, const Shape& shape,
+                             Stream* stream) const {
   const auto index = static_cast<size_t>(binding);
   const PlanTensor& t = engine_->binding_tensor(binding);
-  void* data = borders.addresses[index];
-  if (nvinfer1::IOutputAllocator* allocator = borders.allocators[index]; allocator != nullptr) {
+  void* data = bound.addresses[index];
+  if (nvinfer1::IOutputAllocator* allocator = bound.allocators[index]; allocator != nullptr) {
     const size_t bytes = bytes_of(t.type, shape.volume());
     data = allocator->reallocateOutputAsync(t.name.c_str(), data, std::max<size_t>(bytes, 1), 64,
-                                            stream);
+                                            to_cuda(stream));
     if (data == nullptr)
       fail(ErrorCode::kFAILED_ALLOCATION,
            "output '{}': the output allocator gave no memory for {} bytes", t.name, bytes);
@@ -163,12 +165,12 @@ void Context::check_reach(int binding, const void* data) {
 }
 
 // Addresses of all inputs and outputs whose size is known before the network runs.
-void Context::prepare_addresses(const ShapeState& state, cudaStream_t stream) {
-  auto& addresses = borders_.addresses;
+void Context::prepare_addresses(const ShapeState& state, Stream* stream) {
+  auto& addresses = bindings_.addresses;
   for (size_t i = 0; i < addresses.size(); ++i) {
     const auto tensor = static_cast<size_t>(engine_->plan().bindings[i].tensor);
     if (engine_->stages().tensors[tensor] > 0) {
-      require(addresses[i] != nullptr || borders_.allocators[i] != nullptr,
+      require(addresses[i] != nullptr || bindings_.allocators[i] != nullptr,
               "output '{}' has no address: call setOutputAllocator, or setTensorAddress with "
               "getMaxOutputSize bytes",
               engine_->plan().tensors[tensor].name);
@@ -176,7 +178,7 @@ void Context::prepare_addresses(const ShapeState& state, cudaStream_t stream) {
     }
     const int binding = static_cast<int>(i);
     if (i >= input_shapes_.size())
-      addresses[i] = output_memory(borders_, binding, state.shapes[tensor], stream);
+      addresses[i] = output_memory(bindings_, binding, state.shapes[tensor], stream);
     check_address(binding, addresses[i], state.shapes[tensor]);
   }
   require(own_memory_ || memory_.data() != nullptr || state.stages[0].bytes == 0,
@@ -191,73 +193,66 @@ void Context::reserve_memory(int64_t bytes) {
 
 void Context::execute(std::span<void* const> addresses) {
   const InUse guard(*this);
-  std::copy(addresses.begin(), addresses.end(), borders_.addresses.begin());
+  std::copy(addresses.begin(), addresses.end(), bindings_.addresses.begin());
   const OnDevice device(*engine_);
   const auto& state = resolve();
   const bool wants_stream = !on_host() || !engine_->plan().plugins.empty();
   if (wants_stream && stream_ == nullptr)
-    require(cudaStreamCreate(&stream_) == cudaSuccess, "cannot create a stream");
+    require(engine_->device().create_stream(stream_) == nullptr, "cannot create a stream");
   prepare_addresses(*state, stream_);
   wait();
   reserve_memory(state->stages[0].bytes);
   if (!on_host()) {
-    run(*state, borders_, stream_);
-    const cudaError_t status = cudaStreamSynchronize(stream_);
-    if (status != cudaSuccess)
-      fail(ErrorCode::kFAILED_EXECUTION, "the run failed on the device: {}",
-           cudaGetErrorString(status));
+    run(*state, bindings_, stream_);
+    if (Failure failure = engine_->device().synchronize(stream_))
+      fail(ErrorCode::kFAILED_EXECUTION, "the run failed on the device: {}", failure);
   } else if (stream_ != nullptr) {
-    const cudart::InPlace in_place(stream_);
-    run(*state, borders_, stream_);
+    engine_->device().run_in_place(stream_, [&] { run(*state, bindings_, stream_); });
   } else {
-    run(*state, borders_, nullptr);
+    run(*state, bindings_, nullptr);
   }
   if (profiler_ != nullptr && emits_profile) report_profile();
 }
 
-void Context::enqueue(cudaStream_t stream) {
+void Context::enqueue(Stream* stream) {
   const InUse guard(*this);
   const OnDevice device(*engine_);
-  const auto& state = resolve(cudart::is_capturing(stream));
+  const Device& streams = engine_->device();
+  const auto& state = resolve(streams.is_capturing(stream));
   prepare_addresses(*state, stream);
   if (!on_host()) return enqueue_on_device(state, stream);
   if (memory_.bytes() < state->stages[0].bytes) {
     wait();
     reserve_memory(state->stages[0].bytes);
   }
-  if (cudart::is_capturing(stream)) return capture({this, state, stream, borders_, false, true});
-  if (has_late_outputs() && cudart::on_gpu()) return run_when_idle(*state, stream);
+  if (streams.is_capturing(stream)) return capture({this, state, stream, bindings_, false, true});
+  if (has_data_dependent_outputs() && !streams.enqueued_may_use_device())
+    return run_when_idle(*state, stream);
   Job* job = take_job();
   job->state = state;
   job->stream = stream;
-  job->borders = borders_;
-  const cudaError_t status = cudart::enqueue(
-      stream,
-      [](void* data) {
-        Job& job = *static_cast<Job*>(data);
-        job.context->run_job(job);
-      },
-      job);
-  if (status != cudaSuccess) {
+  job->bound = bindings_;
+  const auto run = [](void* data) {
+    Job& job = *static_cast<Job*>(data);
+    job.context->run_job(job);
+  };
+  if (Failure failure = streams.enqueue(stream, run, job, nullptr)) {
     give_back(*job);
-    fail(ErrorCode::kINVALID_ARGUMENT, "cannot enqueue on this stream: {}",
-         cudaGetErrorString(status));
+    fail(ErrorCode::kINVALID_ARGUMENT, "cannot enqueue on this stream: {}", failure);
   }
-  if (has_late_outputs()) wait();
+  if (has_data_dependent_outputs()) wait();
 }
 
-// What a GPU's stream calls must not ask CUDA for memory, and late outputs do.
-void Context::run_when_idle(ShapeState& state, cudaStream_t stream) {
+// What a GPU's stream calls must not ask CUDA for memory, and data-dependent outputs do.
+void Context::run_when_idle(ShapeState& state, Stream* stream) {
   wait();
-  const cudaError_t status = cudaStreamSynchronize(stream);
-  if (status != cudaSuccess)
-    fail(ErrorCode::kFAILED_EXECUTION, "earlier work of the stream failed: {}",
-         cudaGetErrorString(status));
-  run(state, borders_, stream);
+  if (Failure failure = engine_->device().synchronize(stream))
+    fail(ErrorCode::kFAILED_EXECUTION, "earlier work of the stream failed: {}", failure);
+  run(state, bindings_, stream);
   if (profiler_ != nullptr && emits_profile) report_times();
 }
 
-bool Context::has_late_outputs() const {
+bool Context::has_data_dependent_outputs() const {
   const auto& bindings = engine_->plan().bindings;
   return std::any_of(bindings.begin(), bindings.end(), [&](const PlanBinding& b) {
     return engine_->stages().tensors[static_cast<size_t>(b.tensor)] > 0;
@@ -267,16 +262,13 @@ bool Context::has_late_outputs() const {
 // A graph may run the job many times, so it owns a copy.
 void Context::capture(Job job) {
   auto owned = std::make_unique<Job>(std::move(job));
-  const cudaError_t status = cudart::enqueue(
-      owned->stream,
-      [](void* data) {
-        Job& job = *static_cast<Job*>(data);
-        job.context->run_job(job);
-      },
-      owned.get(), [](void* data) { delete static_cast<Job*>(data); });
-  if (status != cudaSuccess)
-    fail(ErrorCode::kINVALID_ARGUMENT, "cannot enqueue on this stream: {}",
-         cudaGetErrorString(status));
+  const auto run = [](void* data) {
+    Job& job = *static_cast<Job*>(data);
+    job.context->run_job(job);
+  };
+  const auto release = [](void* data) { delete static_cast<Job*>(data); };
+  if (Failure failure = engine_->device().enqueue(owned->stream, run, owned.get(), release))
+    fail(ErrorCode::kINVALID_ARGUMENT, "cannot enqueue on this stream: {}", failure);
   static_cast<void>(owned.release());
   has_graphs_ = true;
 }

@@ -1,8 +1,6 @@
 // Runs an engine: input shapes and addresses in, outputs written. One thread at a time.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <list>
@@ -38,7 +36,7 @@ class Context {
   void set_input_shape(int binding, const Shape& shape);
   /// Null is allowed; running without an address is what fails.
   void set_address(int binding, void* data);
-  void* address(int binding) const { return borders_.addresses[static_cast<size_t>(binding)]; }
+  void* address(int binding) const { return bindings_.addresses[static_cast<size_t>(binding)]; }
   /// The shape at the current inputs; -1 for extents that are not known yet.
   Shape tensor_shape(int binding);
   /// The shapes of all tensors of the plan in the last run; none before the first.
@@ -47,14 +45,14 @@ class Context {
   std::vector<int> missing_inputs() const;
   void set_output_allocator(int binding, nvinfer1::IOutputAllocator* allocator);
   nvinfer1::IOutputAllocator* output_allocator(int binding) const {
-    return borders_.allocators[static_cast<size_t>(binding)];
+    return bindings_.allocators[static_cast<size_t>(binding)];
   }
 
   /// Who gives the memory that only running tells to be needed, until the end of each run, in the
   /// order of its stream; not owned. Null: the engine's allocator, and then it is kept for later
   /// runs. Runs that were enqueued keep theirs.
   void set_temporary_allocator(nvinfer1::IGpuAllocator* allocator);
-  nvinfer1::IGpuAllocator* temporary_allocator() const { return borders_.temporary; }
+  nvinfer1::IGpuAllocator* temporary_allocator() const { return bindings_.temporary; }
 
   void set_device_memory(void* data, int64_t bytes);
   /// Device memory that the current shapes need.
@@ -62,7 +60,7 @@ class Context {
 
   /// Streams for the steps of Streams that are not in the caller's, not owned; on the host none are
   /// used. Those that are missing, or null, the context makes.
-  void set_aux_streams(std::span<const cudaStream_t> streams);
+  void set_aux_streams(std::span<Stream* const> streams);
 
   void set_profiler(nvinfer1::IProfiler* profiler);
   nvinfer1::IProfiler* profiler() const { return profiler_; }
@@ -77,13 +75,13 @@ class Context {
   /// Enqueues the run; throws for what can be known now. A failure while running is logged and
   /// becomes the stream's error. Returns when the run is over if only it tells the shape of an
   /// output, since callers read that shape next.
-  void enqueue(cudaStream_t stream);
+  void enqueue(Stream* stream);
   /// Waits until enqueued runs are over.
   void wait();
 
  private:
   // Where the tensors of a run lie: bindings, one entry for each, and what only running sizes.
-  struct Borders {
+  struct Bindings {
     std::vector<void*> addresses;
     std::vector<nvinfer1::IOutputAllocator*> allocators;
     nvinfer1::IGpuAllocator* temporary = nullptr;
@@ -92,8 +90,8 @@ class Context {
   struct Job {
     Context* context = nullptr;
     std::shared_ptr<ShapeState> state;
-    cudaStream_t stream = nullptr;
-    Borders borders;
+    Stream* stream = nullptr;
+    Bindings bound;
     bool busy = false;
     bool captured = false;  // lives as long as a CUDA graph that holds it
   };
@@ -107,30 +105,29 @@ class Context {
   void read_symbols();
   void check_dimensions() const;
   void check_values() const;
-  void* output_memory(const Borders& borders, int binding, const Shape& shape,
-                      cudaStream_t stream) const;
+  void* output_memory(const Bindings& bound, int binding, const Shape& shape, Stream* stream) const;
   void check_address(int binding, const void* data, const Shape& shape);
   void check_reach(int binding, const void* data);
-  void prepare_addresses(const ShapeState& state, cudaStream_t stream);
-  void run(ShapeState& state, const Borders& borders, cudaStream_t stream);
-  void run_step(ShapeState& state, size_t step, cudaStream_t stream);
+  void prepare_addresses(const ShapeState& state, Stream* stream);
+  void run(ShapeState& state, const Bindings& bound, Stream* stream);
+  void run_step(ShapeState& state, size_t step, Stream* stream);
   bool on_host() const { return engine_->device().is_host(); }
-  const void* host_input(const ShapeState& state, size_t step, size_t input, cudaStream_t stream);
-  int64_t read_element(const ShapeState& state, int32_t tensor, int32_t index, cudaStream_t stream);
+  const void* host_input(const ShapeState& state, size_t step, size_t input, Stream* stream);
+  int64_t read_element(const ShapeState& state, int32_t tensor, int32_t index, Stream* stream);
   void place_shape_inputs(ShapeState& state) const;
-  void enqueue_on_device(const std::shared_ptr<ShapeState>& state, cudaStream_t stream);
+  void enqueue_on_device(const std::shared_ptr<ShapeState>& state, Stream* stream);
   void set_pointers(ShapeState& state, int32_t stage);
-  void begin_stage(ShapeState& state, int32_t stage, const Borders& borders, cudaStream_t stream);
-  void* allocate_late(int output, const Shape& shape);
-  void read_told(ShapeState& state, size_t step, cudaStream_t stream);
+  void begin_stage(ShapeState& state, int32_t stage, const Bindings& bound, Stream* stream);
+  void* allocate_data_dependent(int output, const Shape& shape);
+  void read_data_dependent(ShapeState& state, size_t step, Stream* stream);
   DeviceMemory& stage_memory(int32_t stage) {
     return *stage_memory_[static_cast<size_t>(stage - 1)];
   }
   void reserve_memory(int64_t bytes);
   void release_memory();
   void capture(Job job);
-  bool has_late_outputs() const;
-  void run_when_idle(ShapeState& state, cudaStream_t stream);
+  bool has_data_dependent_outputs() const;
+  void run_when_idle(ShapeState& state, Stream* stream);
   Job* take_job();
   void give_back(Job& job);
   void run_job(Job& job) noexcept;
@@ -139,7 +136,7 @@ class Context {
   std::shared_ptr<const Engine> engine_;
   int profile_ = 0;
   std::vector<std::optional<Shape>> input_shapes_;
-  Borders borders_;
+  Bindings bindings_;
   std::vector<const void*> reached_;  // per binding: the address that check_reach() saw last
   std::list<std::shared_ptr<ShapeState>> states_;             // most recent first
   std::vector<std::shared_ptr<ShapeState>> captured_states_;  // that CUDA graphs of a device use
@@ -147,22 +144,23 @@ class Context {
   std::vector<int64_t> symbols_;  // of the plan, at the current inputs
   DeviceMemory memory_;
   std::vector<std::unique_ptr<DeviceMemory>> stage_memory_;  // of stages 1, 2, …
-  std::vector<std::unique_ptr<DeviceMemory>> late_memory_;   // per plan tensor; kLate ones
+  std::vector<std::unique_ptr<DeviceMemory>>
+      data_dependent_memory_;  // per plan tensor; kDataDependent ones
   struct Running {
     ShapeState* state = nullptr;
     size_t step = 0;
   };
   Running running_;
   const AllocateOutput allocate_ = [this](int output, const Shape& shape) {
-    return allocate_late(output, shape);
+    return allocate_data_dependent(output, shape);
   };
   bool own_memory_;
   bool has_graphs_ = false;  // CUDA graphs that may run in memory_
   nvinfer1::IProfiler* profiler_ = nullptr;
-  cudaStream_t stream_ = nullptr;  // of execute(), where work needs one
+  Stream* stream_ = nullptr;  // of execute(), where work needs one
   StepStreams step_streams_;
   StepTimer step_timer_;
-  cudaEvent_t last_run_ = nullptr;                    // on a device: what was enqueued last is over
+  Event* last_run_ = nullptr;                         // on a device: what was enqueued last is over
   std::vector<std::vector<TensorPool>> host_inputs_;  // per step and input: copies
   std::atomic<bool> in_use_ = false;
   std::mutex run_mutex_;  // a run, or a change of the memory it uses

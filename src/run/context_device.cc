@@ -4,14 +4,13 @@
 
 #include "base/error.h"
 #include "run/context.h"
-#include "tenon/cudart/engine.h"
 
 namespace tenon {
 
 using Place = PlanTensor::Place;
 
-void Context::enqueue_on_device(const std::shared_ptr<ShapeState>& state, cudaStream_t stream) {
-  const bool captured = cudart::is_capturing(stream);
+void Context::enqueue_on_device(const std::shared_ptr<ShapeState>& state, Stream* stream) {
+  const bool captured = engine_->device().is_capturing(stream);
   if (captured && !engine_->obstacle_to_capture().empty())
     fail(ErrorCode::kUNSUPPORTED_STATE,
          "the network cannot be captured into a CUDA graph: {}; run it without a graph",
@@ -23,25 +22,22 @@ void Context::enqueue_on_device(const std::shared_ptr<ShapeState>& state, cudaSt
     wait();
     reserve_memory(state->stages[0].bytes);
   }
-  run(*state, borders_, stream);
+  run(*state, bindings_, stream);
   if (captured) {
     has_graphs_ = true;
     captured_states_.push_back(state);
     return;
   }
   if (last_run_ == nullptr)
-    require(cudaEventCreateWithFlags(&last_run_, cudaEventDisableTiming) == cudaSuccess,
-            "cannot make an event");
-  const cudaError_t status = cudaEventRecord(last_run_, stream);
-  if (status != cudaSuccess)
-    fail(ErrorCode::kFAILED_EXECUTION, "the work could not be put into the stream: {}",
-         cudaGetErrorString(status));
+    require(engine_->device().create_event(last_run_) == nullptr, "cannot make an event");
+  if (Failure failure = engine_->device().record(last_run_, stream))
+    fail(ErrorCode::kFAILED_EXECUTION, "the work could not be put into the stream: {}", failure);
   if (profiler_ != nullptr && emits_profile) report_profile();
 }
 
 // An input that a step reads on the host.
 const void* Context::host_input(const ShapeState& state, size_t step, size_t input,
-                                cudaStream_t stream) {
+                                Stream* stream) {
   const Plan& plan = engine_->plan();
   const int32_t tensor = plan.steps[step].inputs[input];
   const auto root = static_cast<size_t>(plan.root_of(tensor));
@@ -50,7 +46,7 @@ const void* Context::host_input(const ShapeState& state, size_t step, size_t inp
   if (t.place == Place::kWeight) return plan.weights[static_cast<size_t>(t.weight)].data();
   for (size_t i = 0; i < input_shapes_.size(); ++i)
     if (plan.bindings[i].tensor == static_cast<int32_t>(root) && plan.bindings[i].is_shape)
-      return borders_.addresses[i];
+      return bindings_.addresses[i];
   auto& copies = host_inputs_[step];
   copies.resize(plan.steps[step].inputs.size());
   const TensorSpec& spec = state.inputs[step][input];
@@ -62,7 +58,7 @@ const void* Context::host_input(const ShapeState& state, size_t step, size_t inp
 }
 
 int64_t Context::read_element(const ShapeState& state, int32_t tensor, int32_t index,
-                              cudaStream_t stream) {
+                              Stream* stream) {
   const Plan& plan = engine_->plan();
   const DataType type = plan.tensors[static_cast<size_t>(tensor)].type;
   const std::byte* data = state.pointers[static_cast<size_t>(plan.root_of(tensor))];
@@ -84,7 +80,7 @@ bool Context::holds_shape_inputs(const ShapeState& state) const {
   for (size_t i = 0; i < input_shapes_.size(); ++i) {
     if (!reads_on_device(i)) continue;
     const Tensor& elements = state.shape_inputs[i].elements;
-    if (std::memcmp(elements.data(), borders_.addresses[i], elements.bytes()) != 0) return false;
+    if (std::memcmp(elements.data(), bindings_.addresses[i], elements.bytes()) != 0) return false;
   }
   return true;
 }
@@ -97,7 +93,7 @@ void Context::place_shape_inputs(ShapeState& state) const {
     any = true;
     auto& [elements, copy] = state.shape_inputs[i];
     elements = Tensor(engine_->binding_tensor(static_cast<int>(i)).type, *input_shapes_[i]);
-    std::memcpy(elements.mutable_data<std::byte>(), borders_.addresses[i], elements.bytes());
+    std::memcpy(elements.mutable_data<std::byte>(), bindings_.addresses[i], elements.bytes());
     copy = DeviceBuffer(engine_->device(), elements.bytes());
     engine_->device().copy_in(copy.data(), elements.data(), elements.bytes(), nullptr);
   }

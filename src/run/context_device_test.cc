@@ -1,8 +1,9 @@
 // Contexts whose memory is a device's: which addresses they take.
+#include "builder/build_plan.h"
+#include "cpu/remote_target_testing.h"
 #include "ops/gather.h"
 #include "ops/reduce.h"
 #include "run/testing.h"
-#include "target/remote_target_testing.h"
 
 namespace tenon {
 namespace {

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "run/context.h"
-#include "tenon/cudart/engine.h"
 
 namespace tenon {
 
@@ -12,7 +11,7 @@ using Place = PlanTensor::Place;
 // While it lives, what only running sizes is an allocator's, if there is one.
 class Context::TemporaryMemory {
  public:
-  TemporaryMemory(Context& context, nvinfer1::IGpuAllocator* allocator, cudaStream_t stream)
+  TemporaryMemory(Context& context, nvinfer1::IGpuAllocator* allocator, Stream* stream)
       : context_(context), lent_(allocator != nullptr) {
     if (lent_) take_from(allocator, stream);
   }
@@ -23,8 +22,8 @@ class Context::TemporaryMemory {
   }
 
  private:
-  void take_from(nvinfer1::IGpuAllocator* allocator, cudaStream_t stream) {
-    for (const auto* list : {&context_.stage_memory_, &context_.late_memory_})
+  void take_from(nvinfer1::IGpuAllocator* allocator, Stream* stream) {
+    for (const auto* list : {&context_.stage_memory_, &context_.data_dependent_memory_})
       for (const auto& memory : *list)
         if (memory != nullptr) memory->take_from(allocator, stream);
   }
@@ -41,7 +40,7 @@ void Context::set_pointers(ShapeState& state, int32_t stage) {
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& t = plan.tensors[i];
     const void* data = nullptr;
-    if (t.place == Place::kArena && stages.makers[i] == stage)
+    if (t.place == Place::kArena && stages.first_stages[i] == stage)
       data = arena + state.offsets[i];
     else if (t.place == Place::kWeight && stage == 0)
       data = engine_->weight(t.weight);
@@ -54,23 +53,22 @@ void Context::set_pointers(ShapeState& state, int32_t stage) {
 }
 
 // A stage whose sizes the steps before it told.
-void Context::begin_stage(ShapeState& state, int32_t stage, const Borders& borders,
-                          cudaStream_t stream) {
+void Context::begin_stage(ShapeState& state, int32_t stage, const Bindings& bound, Stream* stream) {
   prepare_stage(*engine_, state, stage);
   stage_memory(stage).reserve(state.stages[static_cast<size_t>(stage)].bytes);
   set_pointers(state, stage);
-  for (size_t i = input_shapes_.size(); i < borders.addresses.size(); ++i) {
+  for (size_t i = input_shapes_.size(); i < bound.addresses.size(); ++i) {
     const auto tensor = static_cast<size_t>(engine_->plan().bindings[i].tensor);
     if (engine_->stages().tensors[tensor] != stage) continue;
     const int binding = static_cast<int>(i);
-    void* data = output_memory(borders, binding, state.shapes[tensor], stream);
+    void* data = output_memory(bound, binding, state.shapes[tensor], stream);
     check_address(binding, data, state.shapes[tensor]);
     state.pointers[tensor] = static_cast<std::byte*>(data);
   }
 }
 
 // Memory for an output of the step that is running.
-void* Context::allocate_late(int output, const Shape& shape) {
+void* Context::allocate_data_dependent(int output, const Shape& shape) {
   auto& [state, step] = running_;
   const auto tensor =
       static_cast<size_t>(engine_->plan().steps[step].outputs[static_cast<size_t>(output)]);
@@ -79,11 +77,11 @@ void* Context::allocate_late(int output, const Shape& shape) {
   bool fits = shape.rank() == expected.rank();
   for (int axis = 0; fits && axis < shape.rank(); ++axis)
     fits = expected[axis] < 0 || expected[axis] == shape[axis];
-  require(fits && t.place == Place::kLate, "its kernel made an output of shape {}; expected {}",
-          shape, expected);
+  require(fits && t.place == Place::kDataDependent,
+          "its kernel made an output of shape {}; expected {}", shape, expected);
   const int64_t count = shape.volume();
   require(count <= INT64_MAX / 16, "an output of shape {} is too large", shape);
-  const auto& memory = late_memory_[tensor];
+  const auto& memory = data_dependent_memory_[tensor];
   const auto bytes = static_cast<int64_t>(bytes_of(t.type, count));
   // Sizes that change a little from run to run seldom need more.
   if (memory->data() == nullptr || memory->bytes() < bytes)
@@ -93,9 +91,9 @@ void* Context::allocate_late(int output, const Shape& shape) {
 }
 
 // Values of the symbols that a step told by running.
-void Context::read_told(ShapeState& state, size_t step, cudaStream_t stream) {
+void Context::read_data_dependent(ShapeState& state, size_t step, Stream* stream) {
   const Plan& plan = engine_->plan();
-  for (int32_t s : engine_->stages().told[step]) {
+  for (int32_t s : engine_->stages().made_symbols[step]) {
     const PlanSymbol& symbol = plan.symbols[static_cast<size_t>(s)];
     const auto tensor = static_cast<size_t>(symbol.tensor);
     const Shape& shape = state.shapes[tensor];
@@ -117,11 +115,11 @@ void Context::read_told(ShapeState& state, size_t step, cudaStream_t stream) {
   }
 }
 
-void Context::run_step(ShapeState& state, size_t i, cudaStream_t stream) {
+void Context::run_step(ShapeState& state, size_t i, Stream* stream) {
   const Plan& plan = engine_->plan();
   const PlanStep& step = plan.steps[i];
   Execution* execution = state.executions[i].get();
-  if (execution == nullptr) return read_told(state, i, stream);
+  if (execution == nullptr) return read_data_dependent(state, i, stream);
   const auto pointer = [&](int32_t tensor) -> std::byte* {
     return tensor < 0 ? nullptr : state.pointers[static_cast<size_t>(plan.root_of(tensor))];
   };
@@ -138,17 +136,17 @@ void Context::run_step(ShapeState& state, size_t i, cudaStream_t stream) {
   try {
     execution->run({inputs, outputs, arena + state.scratch_offsets[i], stream, &allocate_,
                     engine_->packed(i)});
-    read_told(state, i, stream);
+    read_data_dependent(state, i, stream);
   } catch (const Error& e) {
     throw Error(e.code(), fmt::format("layer {} ({}): {}", step.name, step.op, e.what()));
   }
 }
 
-void Context::run(ShapeState& state, const Borders& borders, cudaStream_t stream) {
+void Context::run(ShapeState& state, const Bindings& bound, Stream* stream) {
   const std::lock_guard lock(run_mutex_);
   const Plan& plan = engine_->plan();
   // Kernels ask whether their launch failed: what earlier calls of the caller gave is none of it.
-  if (!on_host()) static_cast<void>(cudaGetLastError());
+  if (!on_host()) engine_->device().forget_failures();
   // A graph may run long after others were given less.
   require(state.stages[0].bytes <= memory_.bytes(),
           "the run needs {} bytes of device memory; the context has {}", state.stages[0].bytes,
@@ -156,16 +154,16 @@ void Context::run(ShapeState& state, const Borders& borders, cudaStream_t stream
   for (size_t i = 0; i < plan.bindings.size(); ++i)
     state.pointers[static_cast<size_t>(plan.bindings[i].tensor)] = static_cast<std::byte*>(
         i < input_shapes_.size() && reads_on_device(i) ? state.shape_inputs[i].copy.data()
-                                                       : borders.addresses[i]);
+                                                       : bound.addresses[i]);
   set_pointers(state, 0);
-  const TemporaryMemory temporary(*this, borders.temporary, stream);
+  const TemporaryMemory temporary(*this, bound.temporary, stream);
   // Steps side by side cannot be timed one by one.
   StepStreams::Run streams(step_streams_, stream, profiler_ != nullptr);
-  StepTimer::Run timer(step_timer_, profiler_ != nullptr, on_host(), stream);
+  StepTimer::Run timer(step_timer_, profiler_ != nullptr, stream);
   const auto run_steps = [&] {
     int32_t stage = 0;
     for (size_t i = 0; i < plan.steps.size(); ++i) {
-      while (stage < engine_->stages().steps[i]) begin_stage(state, ++stage, borders, stream);
+      while (stage < engine_->stages().steps[i]) begin_stage(state, ++stage, bound, stream);
       timer.begin();
       run_step(state, i, streams.before(i));
       streams.after(i);
@@ -181,11 +179,11 @@ void Context::run(ShapeState& state, const Borders& borders, cudaStream_t stream
 
 void Context::run_job(Job& job) noexcept {
   try {
-    run(*job.state, job.borders, job.stream);
+    run(*job.state, job.bound, job.stream);
     if (profiler_ != nullptr && emits_profile) report_times();
   } catch (const std::exception& e) {
     engine_->log().error("enqueueV3: {}", e.what());
-    cudart::report_failure(cudaErrorLaunchFailure);
+    engine_->device().report_failure();
   }
   if (!job.captured) give_back(job);
 }

@@ -57,7 +57,7 @@ std::vector<int> Context::missing_inputs() const {
 int Context::missing_input(int first) const {
   for (auto i = static_cast<size_t>(first); i < input_shapes_.size(); ++i)
     if (!input_shapes_[i]
-        || (engine_->plan().bindings[i].is_shape && borders_.addresses[i] == nullptr))
+        || (engine_->plan().bindings[i].is_shape && bindings_.addresses[i] == nullptr))
       return static_cast<int>(i);
   return -1;
 }
@@ -103,16 +103,16 @@ void Context::read_symbols() {
   }
   const Plan& plan = engine_->plan();
   for (size_t i = 0; i < input_shapes_.size(); ++i)
-    if (plan.bindings[i].is_shape) check_reach(static_cast<int>(i), borders_.addresses[i]);
+    if (plan.bindings[i].is_shape) check_reach(static_cast<int>(i), bindings_.addresses[i]);
   for (size_t s = 0; s < plan.symbols.size(); ++s) {
     const PlanSymbol& symbol = plan.symbols[s];
     const auto binding = static_cast<size_t>(symbol.binding);
-    if (symbol.is_late())
+    if (symbol.is_data_dependent())
       symbols_[s] = Number::kUnknown;
     else if (!symbol.is_element)
       symbols_[s] = (*input_shapes_[binding])[symbol.index];
     else if (plan.bindings[binding].is_shape && symbol.index < input_shapes_[binding]->volume())
-      symbols_[s] = element_at(borders_.addresses[binding],
+      symbols_[s] = element_at(bindings_.addresses[binding],
                                engine_->binding_tensor(symbol.binding).type, symbol.index);
     else
       symbols_[s] = 0;
@@ -143,7 +143,7 @@ void Context::check_values() const {
   const Plan& plan = engine_->plan();
   for (size_t s = 0; s < plan.symbols.size(); ++s) {
     const PlanSymbol& symbol = plan.symbols[s];
-    if (!symbol.is_element || symbol.is_late()) continue;
+    if (!symbol.is_element || symbol.is_data_dependent()) continue;
     const auto& range =
         plan.profiles[static_cast<size_t>(profile_)].inputs[static_cast<size_t>(symbol.binding)];
     const auto at = static_cast<size_t>(symbol.index);

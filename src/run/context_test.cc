@@ -5,6 +5,9 @@
 
 #include <thread>
 
+#include "base/cuda_stream.h"
+#include "builder/build_plan.h"
+#include "cpu/cpu_target.h"
 #include "ops/concatenation.h"
 #include "ops/elementwise.h"
 #include "plan/plan_file.h"
@@ -190,7 +193,7 @@ TEST(Context, EnqueuedRunsKeepTheirOrderAndAddresses) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     context.set_address(0, const_cast<void*>(images[i].data()));
     context.set_address(1, outputs[i].data());
-    context.enqueue(stream);
+    context.enqueue(from_cuda(stream));
   }
   ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   for (size_t i = 0; i < outputs.size(); ++i) {

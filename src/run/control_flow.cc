@@ -14,7 +14,7 @@ namespace {
 class StreamMemory final : public TensorMemory {
  public:
   explicit StreamMemory(const Device& device) : device_(device) {}
-  cudaStream_t stream = nullptr;
+  Stream* stream = nullptr;
 
   std::shared_ptr<std::byte> allocate(size_t bytes) override {
     auto buffer = std::make_shared<DeviceBuffer>(device_, std::max<size_t>(bytes, 1));
@@ -41,8 +41,7 @@ class StreamMemory final : public TensorMemory {
 class Catcher final : public nvinfer1::IOutputAllocator {
  public:
   explicit Catcher(TensorMemory& memory) : pool_(memory) {}
-  void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
-                              cudaStream_t) noexcept override {
+  void* reallocateOutput(const char*, void*, uint64_t size, uint64_t) noexcept override {
     try {
       memory_ = pool_.take(size);
     } catch (const std::exception&) {
@@ -148,14 +147,14 @@ class ControlFlowExecution final : public Execution {
     const TensorSpec& expected = outputs_[i];
     require(result.type() == expected.type, "output {} is {}; expected {}", i,
             name_of(result.type()), name_of(expected.type));
-    bool late = false, fits = result.shape().rank() == expected.shape.rank();
+    bool data_dependent = false, fits = result.shape().rank() == expected.shape.rank();
     for (int axis = 0; fits && axis < expected.shape.rank(); ++axis) {
-      late |= expected.shape[axis] < 0;
+      data_dependent |= expected.shape[axis] < 0;
       fits = expected.shape[axis] < 0 || expected.shape[axis] == result.shape()[axis];
     }
     require(fits, "output {} has shape {}; expected {}", i, result.shape(), expected.shape);
-    void* to = late ? (*arguments.allocate_output)(static_cast<int>(i), result.shape())
-                    : arguments.outputs[i];
+    void* to = data_dependent ? (*arguments.allocate_output)(static_cast<int>(i), result.shape())
+                              : arguments.outputs[i];
     device_.copy(to, result.data(), result.bytes(), arguments.stream);
   }
 

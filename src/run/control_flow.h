@@ -11,7 +11,7 @@
 namespace tenon {
 
 /// @param device that the bodies work on, and where inputs and outputs lie
-/// @param inputs, outputs what the layer is called with; -1 for late extents.
+/// @param inputs, outputs what the layer is called with; -1 for data-dependent extents.
 std::unique_ptr<Execution> make_control_flow(const ControlFlow& layer,
                                              std::span<const std::shared_ptr<const Engine>> bodies,
                                              const Device& device, std::vector<TensorSpec> inputs,

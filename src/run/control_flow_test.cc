@@ -3,12 +3,13 @@
 
 #include <thread>
 
+#include "cpu/cpu_target.h"
+#include "cpu/remote_target_testing.h"
 #include "ops/conditional.h"
 #include "ops/identity.h"
 #include "ops/loop.h"
 #include "ops/reduce.h"
 #include "run/testing.h"
-#include "target/remote_target_testing.h"
 
 namespace tenon {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/cuda_stream.h"
 #include "base/error.h"
 
 namespace tenon {
@@ -18,7 +19,7 @@ constexpr uint64_t kAskedAlignment = 256;
 
 }  // namespace
 
-void DeviceMemory::take_from(nvinfer1::IGpuAllocator* temporary, cudaStream_t stream) {
+void DeviceMemory::take_from(nvinfer1::IGpuAllocator* temporary, Stream* stream) {
   release();
   temporary_ = temporary;
   stream_ = stream;
@@ -62,14 +63,14 @@ void DeviceMemory::reserve(int64_t bytes, bool keep) {
 
 // A failure of the stream's work is the run's, which says so.
 void DeviceMemory::wait_for_stream() const {
-  if (!device_.is_host()) static_cast<void>(cudaStreamSynchronize(stream_));
+  if (!device_.is_host()) static_cast<void>(device_.synchronize(stream_));
 }
 
 // What allocators of streams give is there when the stream comes to it; steps may be in others.
 void* DeviceMemory::allocate(uint64_t bytes) {
   if (temporary_ != nullptr || allocator_ != nullptr) {
     void* data = temporary_ != nullptr
-                     ? temporary_->allocateAsync(bytes, kAskedAlignment, 0, stream_)
+                     ? temporary_->allocateAsync(bytes, kAskedAlignment, 0, to_cuda(stream_))
                      : allocator_->allocate(bytes, kAskedAlignment, 0);
     wait_for_stream();
     return data;
@@ -85,7 +86,7 @@ void DeviceMemory::free(const Block& block) {
   if (temporary_ != nullptr) {
     // Many allocators free at once what they were asked to free later.
     wait_for_stream();
-    temporary_->deallocateAsync(block.data, stream_);
+    temporary_->deallocateAsync(block.data, to_cuda(stream_));
   } else if (allocator_ != nullptr)
     allocator_->deallocate(block.data);
   else if (!device_.is_host())

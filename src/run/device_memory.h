@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "target/device.h"
+#include "backend/device.h"
 
 namespace tenon {
 
@@ -22,7 +22,7 @@ class DeviceMemory {
 
   /// From now on memory is another allocator's, which gives and takes it in the order of a stream;
   /// null: the usual one's. There is none at first.
-  void take_from(nvinfer1::IGpuAllocator* temporary, cudaStream_t stream);
+  void take_from(nvinfer1::IGpuAllocator* temporary, Stream* stream);
   /// Uses the caller's memory from now on; not owned.
   void borrow(void* data, int64_t bytes);
   /// At least `bytes`, 64-byte aligned. Grows our own memory; throws when the caller's is too small
@@ -46,7 +46,7 @@ class DeviceMemory {
   const Device& device_;
   nvinfer1::IGpuAllocator* allocator_;
   nvinfer1::IGpuAllocator* temporary_ = nullptr;
-  cudaStream_t stream_ = nullptr;  // of temporary_
+  Stream* stream_ = nullptr;  // of temporary_
   std::vector<Block> kept_;
   std::byte* data_ = nullptr;
   int64_t bytes_ = 0;

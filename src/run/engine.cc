@@ -26,6 +26,8 @@ Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator
         engines.push_back(std::make_shared<const Engine>(body, target, log, allocator, true));
       });
   }
+  for (size_t i = 0; i < plan_.bindings.size(); ++i)
+    bindings_.emplace(binding_tensor(static_cast<int>(i)).name, static_cast<int>(i));
   place_weights();
   find_readers();
 }
@@ -69,7 +71,7 @@ void Engine::find_readers() {
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     if (steps_[i].kernel == nullptr || !steps_[i].kernel->can_be_captured)
       obstacle(i, "waits for the device");
-    if (makes_late(plan_, plan_.steps[i]) || !stages_.told[i].empty())
+    if (makes_data_dependent(plan_, plan_.steps[i]) || !stages_.made_symbols[i].empty())
       obstacle(i, "tells a size that the host waits for");
     for (size_t k = 0; k < plan_.steps[i].inputs.size(); ++k) {
       if (plan_.steps[i].inputs[k] < 0) continue;
@@ -80,16 +82,15 @@ void Engine::find_readers() {
       }
       const auto place = plan_.tensors[root].place;
       if (place == PlanTensor::Place::kArena || place == PlanTensor::Place::kInput
-          || place == PlanTensor::Place::kLate)
+          || place == PlanTensor::Place::kDataDependent)
         obstacle(i, "reads a tensor on the host");
     }
   }
 }
 
 int Engine::find_binding(std::string_view name) const {
-  for (size_t i = 0; i < plan_.bindings.size(); ++i)
-    if (binding_tensor(static_cast<int>(i)).name == name) return static_cast<int>(i);
-  return -1;
+  const auto found = bindings_.find(name);
+  return found == bindings_.end() ? -1 : found->second;
 }
 
 Shape Engine::declared_shape(int binding) const {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/log.h"
 #include "plan/kernels.h"
@@ -74,6 +75,7 @@ class Engine {
   std::vector<std::vector<const void*>> packed_;  // per step
   std::vector<bool> on_device_;                   // per tensor
   std::string obstacle_to_capture_;
+  std::unordered_map<std::string_view, int> bindings_;  // by name
 };
 
 }  // namespace tenon

@@ -1,12 +1,13 @@
 // Plugins that have a kernel for the host alone, in engines whose memory is a device's.
 #include <tenon/plugin_host.h>
 
-#include "ops/idle_plugin_test.h"
-#include "ops/plugin.h"
-#include "ops/plugin_families_test.h"
+#include "builder/build_plan.h"
+#include "cpu/remote_target_testing.h"
+#include "plugin_layers/idle_plugin_test.h"
+#include "plugin_layers/plugin.h"
+#include "plugin_layers/plugin_families_test.h"
 #include "registry/registry.h"
 #include "run/testing.h"
-#include "target/remote_target_testing.h"
 
 namespace tenon {
 namespace {

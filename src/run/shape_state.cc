@@ -25,9 +25,10 @@ template <class T> T whole(const PlanTensor& t, const Number& n) {
 
 // Elements that were computed with the shapes, in the tensor's own type.
 Tensor host_tensor(const PlanTensor& t, const Shape& shape, std::span<const Number> values) {
+  require(static_cast<int64_t>(t.content.size()) == shape.volume(),
+          "tensor '{}' has {} elements; {} were computed", t.name, shape.volume(),
+          t.content.size());
   Tensor out(t.type, shape);
-  require(static_cast<int64_t>(t.content.size()) == out.count(),
-          "tensor '{}' has {} elements; {} were computed", t.name, out.count(), t.content.size());
   for (size_t i = 0; i < t.content.size(); ++i) {
     const Number& n = values[static_cast<size_t>(t.content[i])];
     switch (t.type) {
@@ -92,8 +93,8 @@ void check_alias(const Plan& plan, size_t i, const std::vector<Shape>& shapes) {
           "tensor '{}' is larger than the memory it shares", t.name);
 }
 
-// The memory that the step gave a late output, for the shape that `had` is, must hold it.
-void check_late(const PlanTensor& t, const Shape& had, const Shape& shape) {
+// The memory that the step gave a data-dependent output, for the shape that `had` is, must hold it.
+void check_data_dependent(const PlanTensor& t, const Shape& had, const Shape& shape) {
   const bool made =
       had.rank() == shape.rank() && std::find(had.begin(), had.end(), -1) == had.end();
   require(made && storage_bytes(t.type, shape, t.layout) <= storage_bytes(t.type, had, t.layout),
@@ -106,12 +107,12 @@ void set_shapes(const Engine& engine, ShapeState& state, int32_t stage,
   const Plan& plan = engine.plan();
   const Stages& stages = engine.stages();
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
-    // An output with late extents already has the others.
-    const bool later = stages.tensors[i] > stage && stages.makers[i] >= stage;
+    // An output with data-dependent extents already has the others.
+    const bool later = stages.tensors[i] > stage && stages.first_stages[i] >= stage;
     if (stages.tensors[i] != stage && !later) continue;
     Shape shape = shape_of(plan, static_cast<int32_t>(i), values);
-    if (plan.tensors[i].place == Place::kLate && !later)
-      check_late(plan.tensors[i], state.shapes[i], shape);
+    if (plan.tensors[i].place == Place::kDataDependent && !later)
+      check_data_dependent(plan.tensors[i], state.shapes[i], shape);
     state.shapes[i] = shape;
   }
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
@@ -140,7 +141,7 @@ void set_executions(const Engine& engine, ShapeState& state, int32_t stage,
     auto inputs = specs_of(plan, step.inputs, state.shapes);
     auto outputs = output_specs(plan, step, state.symbols, state.shapes);
     std::shared_ptr<Execution> execution;
-    if (makes_late(plan, step) || !writes_nothing(outputs))
+    if (makes_data_dependent(plan, step) || !writes_nothing(outputs))
       with_context(fmt::format("layer {} ({})", step.name, step.op), [&] {
         check_step(plan, step, *engine.steps()[i].op, {state.symbols, values, state.shapes});
         const bool again = previous != nullptr && previous->executions[i] != nullptr
@@ -164,11 +165,11 @@ void set_memory(const Engine& engine, ShapeState& state, int32_t stage) {
     scratch.push_back(execution != nullptr ? execution->scratch_bytes() : 0);
   const MemoryPlan memory =
       plan_context_memory(plan, stages, stage, engine.lifetimes(), state.shapes, scratch,
-                          stage == 0 ? state.most_memory : INT64_MAX);
+                          stage == 0 ? state.max_memory : INT64_MAX);
   size_t next = 0;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     if (plan.tensors[i].place != Place::kArena) continue;
-    if (stages.makers[i] == stage) state.offsets[i] = memory.offsets[next];
+    if (stages.first_stages[i] == stage) state.offsets[i] = memory.offsets[next];
     ++next;
   }
   for (size_t i = 0; i < plan.steps.size(); ++i, ++next)
@@ -231,11 +232,11 @@ int64_t element_at(const void* data, DataType type, int32_t index) {
 }
 
 std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<int64_t> symbols,
-                                             int64_t most_memory, const ShapeState* previous) {
+                                             int64_t max_memory, const ShapeState* previous) {
   const size_t tensors = engine.plan().tensors.size(), steps = engine.plan().steps.size();
   auto state = std::make_unique<ShapeState>();
   state->symbols = std::move(symbols);
-  state->most_memory = most_memory;
+  state->max_memory = max_memory;
   state->most.assign(state->symbols.size(), Number::kUnknown);
   state->shapes.resize(tensors);
   state->host.resize(tensors);

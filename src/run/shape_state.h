@@ -10,10 +10,11 @@
 namespace tenon {
 
 struct ShapeState {
-  std::vector<int64_t> symbols;  // late ones as the last run told them, before that kUnknown
-  std::vector<int64_t> most;     // per symbol: what bounds a late one, kUnknown for nothing
-  int64_t most_memory = 0;       // as make_shape_state() has it
-  std::vector<Shape> shapes;     // per plan tensor; -1 for what is not known
+  std::vector<int64_t>
+      symbols;                // data-dependent ones as the last run told them, before that kUnknown
+  std::vector<int64_t> most;  // per symbol: what bounds a data-dependent one, kUnknown for nothing
+  int64_t max_memory = 0;     // as make_shape_state() has it
+  std::vector<Shape> shapes;  // per plan tensor; -1 for what is not known
   std::vector<std::shared_ptr<Execution>>
       executions;  // per step; null where there is nothing to do
   std::vector<std::vector<TensorSpec>> inputs,
@@ -47,9 +48,9 @@ int64_t element_at(const void* data, DataType type, int32_t index);
 
 /// Evaluates stage 0 of the plan at these symbol values. Executions of `previous` are kept where a
 /// step's shapes are the same. Throws, naming the layer, when a kernel refuses.
-/// @param most_memory of the device, in bytes, that saving copies may take in the first stage.
+/// @param max_memory of the device, in bytes, that saving copies may take in the first stage.
 std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<int64_t> symbols,
-                                             int64_t most_memory, const ShapeState* previous);
+                                             int64_t max_memory, const ShapeState* previous);
 
 /// Evaluates a later stage, now that `state.symbols` holds what the steps before it told. Does
 /// nothing when that is as it was.

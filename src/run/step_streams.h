@@ -1,11 +1,10 @@
 // The streams that the steps of a run go to on a device, and the events between them.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <span>
 #include <vector>
 
+#include "backend/device.h"
 #include "plan/streams.h"
 
 namespace tenon {
@@ -13,43 +12,44 @@ namespace tenon {
 /// Of one context: one run at a time.
 class StepStreams {
  public:
-  explicit StepStreams(const Streams& plan);
+  StepStreams(const Device& device, const Streams& plan);
   ~StepStreams();
   StepStreams(const StepStreams&) = delete;
   StepStreams& operator=(const StepStreams&) = delete;
 
   /// Auxiliary streams of the caller, not owned; those that are missing, or null, are made here.
-  void set_auxiliary(std::span<const cudaStream_t> streams);
+  void set_auxiliary(std::span<Stream* const> streams);
 
   /// A run's way through the streams. One that ends early waits for what it has put into them.
   class Run {
    public:
     /// @param alone every step goes to the caller's stream.
-    Run(StepStreams& streams, cudaStream_t main, bool alone);
+    Run(StepStreams& streams, Stream* main, bool alone);
     ~Run();
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
     /// The stream of a step, which has been told what to wait for. Throws Error.
-    cudaStream_t before(size_t step);
+    Stream* before(size_t step);
     void after(size_t step);
     /// The caller's stream waits for all. Throws Error.
     void finish();
 
    private:
     StepStreams& streams_;
-    cudaStream_t main_;
+    Stream* main_;
     bool spread_;
   };
 
  private:
-  cudaStream_t stream(int32_t index, cudaStream_t main);
-  cudaEvent_t event(int32_t step);
-  void record(int32_t step, cudaStream_t stream);
-  void wait(cudaStream_t stream, const std::vector<int32_t>& steps);
+  Stream* stream(int32_t index, Stream* main);
+  Event* event(int32_t step);
+  void record(int32_t step, Stream* stream);
+  void wait(Stream* stream, const std::vector<int32_t>& steps);
 
+  const Device& device_;
   const Streams& plan_;
-  std::vector<cudaStream_t> given_, made_;  // per auxiliary stream; null for none
-  std::vector<cudaEvent_t> events_;  // the run's begin, then one for each step that is awaited
+  std::vector<Stream*> given_, made_;  // per auxiliary stream; null for none
+  std::vector<Event*> events_;         // the run's begin, then one for each step that is awaited
 };
 
 }  // namespace tenon

@@ -5,8 +5,9 @@
 #include <random>
 #include <thread>
 
+#include "base/cuda_stream.h"
+#include "cpu/remote_target_testing.h"
 #include "run/testing.h"
-#include "target/remote_target_testing.h"
 
 namespace tenon {
 namespace {
@@ -15,7 +16,7 @@ using namespace testing;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-std::atomic<int> at_work = 0, most_at_work = 0;
+std::atomic<int> at_work = 0, max_at_work = 0;
 
 // The sum of its inputs, after a while, by way of its scratch memory.
 class SlowSum final : public Execution {
@@ -26,7 +27,7 @@ class SlowSum final : public Execution {
     if (left-- == 0) fail(ErrorCode::kFAILED_EXECUTION, "it was told to fail");
     auto* work = new Work{arguments.inputs[0], arguments.inputs[1], arguments.outputs[0],
                           arguments.scratch, count_};
-    ASSERT_EQ(cudaLaunchHostFunc(arguments.stream, work_on, work), cudaSuccess);
+    ASSERT_EQ(cudaLaunchHostFunc(to_cuda(arguments.stream), work_on, work), cudaSuccess);
   }
   static inline int left = -1;  // runs before one fails; none does if it is negative
 
@@ -39,7 +40,7 @@ class SlowSum final : public Execution {
   static void work_on(void* data) {
     const std::unique_ptr<Work> work(static_cast<Work*>(data));
     const int now = ++at_work;
-    for (int most = most_at_work; now > most && !most_at_work.compare_exchange_weak(most, now);) {}
+    for (int most = max_at_work; now > most && !max_at_work.compare_exchange_weak(most, now);) {}
     auto* scratch = static_cast<float*>(work->scratch);
     std::copy_n(static_cast<const float*>(work->a), work->count, scratch);
     std::this_thread::sleep_for(
@@ -69,9 +70,9 @@ class SlowTarget final : public Target {
   std::string fingerprint() const override { return "slow"; }
   std::string instruction_set() const override { return "slow"; }
   std::span<const Candidate> candidates(const Op&) const override {
-    static constexpr Candidate sum[] = {{"slow_sum", [](const KernelRequest& request) -> Offer {
-                                           return std::make_unique<SlowSumKernel>(request);
-                                         }}};
+    static const Candidate sum[] = {{"slow_sum", [](const KernelRequest& request) -> Offer {
+                                       return std::make_unique<SlowSumKernel>(request);
+                                     }}};
     return sum;
   }
   bool fuses(const Op&, const PointwiseProgram&) const override { return false; }
@@ -135,7 +136,7 @@ class SumsSideBySide : public ::testing::Test {
 };
 
 TEST_F(SumsSideBySide, AreRight) {
-  most_at_work = 0;
+  max_at_work = 0;
   int used = 0;
   for (unsigned seed = 0; seed < 12; ++seed) {
     const auto e = engine(seed, 1 + static_cast<int32_t>(seed % 4));
@@ -149,14 +150,14 @@ TEST_F(SumsSideBySide, AreRight) {
       if (round == 1)
         context.execute();
       else
-        context.enqueue(stream);
+        context.enqueue(from_cuda(stream));
       EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
       expect(memory, static_cast<float>(round));
     }
     EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
   }
   EXPECT_EQ(used, 4);
-  EXPECT_GT(most_at_work, 1);
+  EXPECT_GT(max_at_work, 1);
 }
 
 TEST_F(SumsSideBySide, RunInTheStreamsOfTheCaller) {
@@ -172,17 +173,18 @@ TEST_F(SumsSideBySide, RunInTheStreamsOfTheCaller) {
     while (!*static_cast<std::atomic<bool>*>(data)) std::this_thread::yield();
   };
   ASSERT_EQ(cudaLaunchHostFunc(streams[2], wait, &go), cudaSuccess);
-  context.set_aux_streams(std::span(streams).subspan(1));
+  Stream* const auxiliary[] = {from_cuda(streams[1]), from_cuda(streams[2])};
+  context.set_aux_streams(auxiliary);
   memory.bind(context, 5);
-  context.enqueue(streams[0]);
+  context.enqueue(from_cuda(streams[0]));
   EXPECT_EQ(cudaStreamQuery(streams[0]), cudaErrorNotReady);
   go = true;
   EXPECT_EQ(cudaStreamSynchronize(streams[0]), cudaSuccess);
   expect(memory, 5);
   // Fewer than there are: the context makes the others.
-  context.set_aux_streams(std::span(streams).subspan(1, 1));
+  context.set_aux_streams(std::span(auxiliary).first(1));
   memory.bind(context, 6);
-  context.enqueue(streams[0]);
+  context.enqueue(from_cuda(streams[0]));
   EXPECT_EQ(cudaStreamSynchronize(streams[0]), cudaSuccess);
   expect(memory, 6);
   for (cudaStream_t stream : streams) EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
@@ -197,9 +199,9 @@ TEST_F(SumsSideBySide, AreCapturedIntoAGraph) {
   cudaGraphExec_t instance = nullptr;
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   memory.bind(context, 1);
-  context.enqueue(stream);
+  context.enqueue(from_cuda(stream));
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  context.enqueue(stream);
+  context.enqueue(from_cuda(stream));
   ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
   ASSERT_EQ(cudaGraphInstantiate(&instance, graph, 0), cudaSuccess);
   memory.bind(context, 7);
@@ -229,9 +231,9 @@ class Times final : public nvinfer1::IProfiler {
  public:
   void reportLayerTime(const char*, float) noexcept override {
     ++steps;
-    most_at_once = std::max(most_at_once, most_at_work.load());
+    max_at_once = std::max(max_at_once, max_at_work.load());
   }
-  int steps = 0, most_at_once = 0;
+  int steps = 0, max_at_once = 0;
 };
 
 // Where the run does not report, it waits for nothing, and its times are there later.
@@ -251,7 +253,7 @@ TEST_F(SumsSideBySide, AreProfiledLater) {
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   const auto wait = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
   ASSERT_EQ(cudaLaunchHostFunc(stream, wait, nullptr), cudaSuccess);
-  context.enqueue(stream);
+  context.enqueue(from_cuda(stream));
   EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady);
   EXPECT_EQ(times.all, 0);
   context.report_profile();
@@ -267,10 +269,10 @@ TEST_F(SumsSideBySide, AreProfiledOneByOne) {
   memory.bind(context, 1);
   Times times;
   context.set_profiler(&times);
-  most_at_work = 0;
+  max_at_work = 0;
   context.execute();
   EXPECT_EQ(times.steps, 40);
-  EXPECT_EQ(times.most_at_once, 1);
+  EXPECT_EQ(times.max_at_once, 1);
   expect(memory, 1);
 }
 

@@ -1,30 +1,31 @@
 #include "run/step_timer.h"
 
 #include "base/error.h"
-#include "tenon/cudart/engine.h"
 
 namespace tenon {
 namespace {
 
-void check(cudaError_t status) {
-  if (status != cudaSuccess)
-    fail(ErrorCode::kFAILED_EXECUTION, "the layers cannot be timed: {}",
-         cudaGetErrorString(status));
+void check(Failure failure) {
+  if (failure != nullptr)
+    fail(ErrorCode::kFAILED_EXECUTION, "the layers cannot be timed: {}", failure);
 }
 
 }  // namespace
 
 StepTimer::~StepTimer() {
-  for (cudaEvent_t event : events_) cudaEventDestroy(event);
+  for (Event* event : events_) device_.destroy(event);
 }
 
-StepTimer::Run::Run(StepTimer& timer, bool active, bool on_host, cudaStream_t stream)
-    : timer_(timer), by_clock_(active && on_host), by_events_(active && !on_host), stream_(stream) {
+StepTimer::Run::Run(StepTimer& timer, bool active, Stream* stream)
+    : timer_(timer),
+      by_clock_(active && timer.device_.is_host()),
+      by_events_(active && !timer.device_.is_host()),
+      stream_(stream) {
   if (!by_events_) return;
-  flags_ = cudart::is_capturing(stream) ? cudaEventRecordExternal : cudaEventRecordDefault;
+  captured_ = timer_.device_.is_capturing(stream);
   while (timer_.events_.size() < timer_.ms_.size() + 1) {
-    cudaEvent_t event = nullptr;
-    check(cudaEventCreate(&event));
+    Event* event = nullptr;
+    check(timer_.device_.create_timing_event(event));
     timer_.events_.push_back(event);
   }
   record(0);
@@ -41,14 +42,14 @@ void StepTimer::Run::end(size_t step) {
 }
 
 void StepTimer::Run::record(size_t event) {
-  check(cudaEventRecordWithFlags(timer_.events_[event], stream_, flags_));
+  check(timer_.device_.record_time(timer_.events_[event], stream_, captured_));
 }
 
 const std::vector<float>& StepTimer::read() {
   if (events_.empty()) return ms_;
-  check(cudaEventSynchronize(events_.back()));
+  check(device_.synchronize(events_.back()));
   for (size_t i = 0; i < ms_.size(); ++i)
-    check(cudaEventElapsedTime(&ms_[i], events_[i], events_[i + 1]));
+    check(device_.elapsed(ms_[i], events_[i], events_[i + 1]));
   return ms_;
 }
 

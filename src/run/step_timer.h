@@ -1,18 +1,18 @@
 // How long the steps of a run take: by the clock on the host, by events between them on a device.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <chrono>
 #include <cstddef>
 #include <vector>
+
+#include "backend/device.h"
 
 namespace tenon {
 
 /// Of one context: one run at a time.
 class StepTimer {
  public:
-  explicit StepTimer(size_t steps) : ms_(steps) {}
+  StepTimer(const Device& device, size_t steps) : device_(device), ms_(steps) {}
   ~StepTimer();
   StepTimer(const StepTimer&) = delete;
   StepTimer& operator=(const StepTimer&) = delete;
@@ -22,7 +22,7 @@ class StepTimer {
     /// @param active false: nothing is timed.
     /// @param stream that all steps go to, on a device. While it is captured, what is timed is the
     /// graph, each time that it runs. Throws Error.
-    Run(StepTimer& timer, bool active, bool on_host, cudaStream_t stream);
+    Run(StepTimer& timer, bool active, Stream* stream);
     void begin();
     void end(size_t step);
 
@@ -31,9 +31,8 @@ class StepTimer {
     void record(size_t event);
 
     StepTimer& timer_;
-    bool by_clock_, by_events_;
-    unsigned flags_ = 0;
-    cudaStream_t stream_;
+    bool by_clock_, by_events_, captured_ = false;
+    Stream* stream_;
     Clock::time_point start_;
   };
 
@@ -42,8 +41,9 @@ class StepTimer {
   const std::vector<float>& read();
 
  private:
+  const Device& device_;
   std::vector<float> ms_;
-  std::vector<cudaEvent_t> events_;  // before the first step and after each; on a device
+  std::vector<Event*> events_;  // before the first step and after each; on a device
 };
 
 }  // namespace tenon

@@ -1,9 +1,12 @@
-// What the tests of loops, conditionals and late sizes share: networks in few words, and runs.
+// What the tests of loops, conditionals and data-dependent sizes share: networks in few words, and
+// runs.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "builder/build_plan.h"
+#include "cpu/cpu_target.h"
 #include "ops/cast.h"
 #include "ops/concatenation.h"
 #include "ops/elementwise.h"
@@ -11,6 +14,7 @@
 #include "plan/plan_file.h"
 #include "plan/plan_test_network.h"
 #include "run/context.h"
+#include "streams/host_device.h"
 
 namespace tenon::testing {
 
@@ -61,8 +65,7 @@ inline std::shared_ptr<const Engine> engine_of(Network& n, const ProfileRequest&
 class Keeper final : public nvinfer1::IOutputAllocator {
  public:
   explicit Keeper(const Device& device = host_device()) : device_(&device) {}
-  void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
-                              cudaStream_t) noexcept override {
+  void* reallocateOutput(const char*, void*, uint64_t size, uint64_t) noexcept override {
     if (size > memory_.bytes()) memory_ = DeviceBuffer(*device_, size);
     return memory_.data();
   }

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "NvInfer.h"
-#include "ops/idle_plugin_test.h"
+#include "plugin_layers/idle_plugin_test.h"
 
 namespace nvinfer1 {
 namespace {

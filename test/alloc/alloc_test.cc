@@ -5,96 +5,35 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <functional>
-#include <new>
 #include <random>
 #include <thread>
 
 #include "tenon_source_dir.h"
+#include "test/alloc/memory.h"
 #include "test/support/engine.h"
-
-extern "C" {
-void* __libc_malloc(size_t bytes);
-void* __libc_calloc(size_t count, size_t bytes);
-void* __libc_realloc(void* data, size_t bytes);
-void* __libc_memalign(size_t alignment, size_t bytes);
-void __libc_free(void* data);
-}
 
 namespace {
 
 constexpr size_t kMost = 4096;
 std::atomic<bool> counting = false;
 std::atomic<size_t> calls = 0;
-std::array<void*, kMost> callers;
+std::array<const void*, kMost> callers;
 
-void note(void* caller) {
-  if (!counting.load(std::memory_order_relaxed)) return;
-  const size_t i = calls.fetch_add(1, std::memory_order_relaxed);
-  if (i < kMost) callers[i] = caller;
+bool note(const void* caller) {
+  if (counting.load(std::memory_order_relaxed)) {
+    const size_t i = calls.fetch_add(1, std::memory_order_relaxed);
+    if (i < kMost) callers[i] = caller;
+  }
+  return true;
 }
+const bool noting = [] {
+  tenon::testing::allocation_hook = &note;
+  return true;
+}();
 
 }  // namespace
-
-#define TENON_NOTE note(__builtin_return_address(0))
-
-extern "C" {
-void* malloc(size_t bytes) {
-  TENON_NOTE;
-  return __libc_malloc(bytes);
-}
-void* calloc(size_t count, size_t bytes) {
-  TENON_NOTE;
-  return __libc_calloc(count, bytes);
-}
-void* realloc(void* data, size_t bytes) {
-  TENON_NOTE;
-  return __libc_realloc(data, bytes);
-}
-void* aligned_alloc(size_t alignment, size_t bytes) {
-  TENON_NOTE;
-  return __libc_memalign(alignment, bytes);
-}
-int posix_memalign(void** data, size_t alignment, size_t bytes) {
-  TENON_NOTE;
-  *data = __libc_memalign(alignment, bytes);
-  return *data == nullptr ? ENOMEM : 0;
-}
-void free(void* data) {
-  __libc_free(data);
-}
-}
-
-// The library's own operator new calls malloc, which would count as the C++ library's.
-void* operator new(size_t bytes) {
-  TENON_NOTE;
-  if (void* data = __libc_malloc(bytes == 0 ? 1 : bytes)) return data;
-  throw std::bad_alloc();
-}
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-  TENON_NOTE;
-  return __libc_malloc(bytes == 0 ? 1 : bytes);
-}
-void* operator new(size_t bytes, std::align_val_t alignment) {
-  TENON_NOTE;
-  if (void* data = __libc_memalign(static_cast<size_t>(alignment), bytes)) return data;
-  throw std::bad_alloc();
-}
-void operator delete(void* data) noexcept {
-  __libc_free(data);
-}
-void operator delete(void* data, size_t) noexcept {
-  __libc_free(data);
-}
-void operator delete(void* data, std::align_val_t) noexcept {
-  __libc_free(data);
-}
-void operator delete(void* data, size_t, std::align_val_t) noexcept {
-  __libc_free(data);
-}
 
 namespace tenon {
 namespace {

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 
-#include "array.h"
 #include "npz.h"
 #include "onnxplugin/onnxplugin.hpp"
 #include "tenon_source_dir.h"
@@ -20,7 +19,7 @@ using ::testing::HasSubstr;
 
 const std::string kFolder = TENON_SOURCE_DIR "/test/authoring/";
 
-std::vector<double> values_of(const tool::Array& array) {
+std::vector<double> values_of(const session::Array& array) {
   std::vector<double> values;
   for (int64_t i = 0; i < array.count(); ++i)
     values.push_back(array.type == DataType::kHALF ? static_cast<double>(array.as<_Float16>()[i])
@@ -28,7 +27,7 @@ std::vector<double> values_of(const tool::Array& array) {
   return values;
 }
 
-void expect_close(const tool::Array& actual, const tool::Array& expected) {
+void expect_close(const session::Array& actual, const session::Array& expected) {
   ASSERT_EQ(actual.shape, expected.shape);
   ASSERT_EQ(actual.type, expected.type);
   const bool half = expected.type == DataType::kHALF;
@@ -37,7 +36,7 @@ void expect_close(const tool::Array& actual, const tool::Array& expected) {
     ASSERT_NEAR(a[i], b[i], (half ? 2e-3 : 1e-5) * (1 + std::abs(b[i]))) << i;
 }
 
-void expect_result(IHostMemory* plan, const tool::Arrays& golden) {
+void expect_result(IHostMemory* plan, const session::Arrays& golden) {
   ASSERT_NE(plan, nullptr);
   testing::Logger logger;
   const std::unique_ptr<IRuntime> runtime(createInferRuntime(logger));
@@ -45,7 +44,7 @@ void expect_result(IHostMemory* plan, const tool::Arrays& golden) {
       runtime->deserializeCudaEngine(plan->data(), plan->size()));
   ASSERT_NE(engine, nullptr);
   for (const testing::Way way : {testing::Way::kEnqueueV3, testing::Way::kExecuteV2}) {
-    const tool::Arrays outputs = testing::run_engine(*engine, {{"x", golden.at("x")}}, way);
+    const session::Arrays outputs = testing::run_engine(*engine, {{"x", golden.at("x")}}, way);
     ASSERT_EQ(outputs.count("y"), 1u);
     expect_close(outputs.at("y"), golden.at("y"));
   }
@@ -54,10 +53,10 @@ void expect_result(IHostMemory* plan, const tool::Arrays& golden) {
 class FromOnnx : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(FromOnnx, ComputesWhatPyTorchDoes) {
-  const tool::Arrays golden = tool::read_npz(kFolder + GetParam() + ".npz");
+  const session::Arrays golden = tool::read_npz(kFolder + GetParam() + ".npz");
   testing::Logger logger;
   const auto plan = testing::build_plan(logger, kFolder + GetParam() + ".onnx",
-                                        {{"x", {tool::to_dims(golden.at("x").shape)}}});
+                                        {{"x", {*session::to_dims(golden.at("x").shape)}}});
   expect_result(plan.get(), golden);
 }
 
@@ -67,11 +66,11 @@ INSTANTIATE_TEST_SUITE_P(Models, FromOnnx,
 
 // A network of one plugin layer on x.
 void expect_in_network(IPluginV2& plugin, const char* golden_name) {
-  const tool::Arrays golden = tool::read_npz(kFolder + golden_name + ".npz");
+  const session::Arrays golden = tool::read_npz(kFolder + golden_name + ".npz");
   testing::Logger logger;
   const std::unique_ptr<IBuilder> builder(createInferBuilder(logger));
   const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(0));
-  ITensor* x = network->addInput("x", DataType::kFLOAT, tool::to_dims(golden.at("x").shape));
+  ITensor* x = network->addInput("x", DataType::kFLOAT, *session::to_dims(golden.at("x").shape));
   IPluginV2Layer* layer = network->addPluginV2(&x, 1, plugin);
   ASSERT_NE(layer, nullptr);
   layer->getOutput(0)->setName("y");

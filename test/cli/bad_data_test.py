@@ -1,6 +1,7 @@
 """Bad data for a good model: arrays and pictures that it cannot take; a message with the cause, exit code 1."""
 import struct
 import unittest
+import zipfile
 import zlib
 
 import numpy as np
@@ -52,6 +53,39 @@ class Inputs(CliTest):
         self.refuse("run", self.good, "--inputs", self.folder / "absent.npz", names=["absent.npz", "no such file"])
         self.refuse("run", self.good, "--inputs", self.folder, names=["directory"])
         self.refuse("run", self.good, "--inputs", self.npz(input=np.array(["text"])), names=["in.npz", "input"])
+
+    def test_arrays_in_other_orders(self):
+        """NumPy's other byte order, and its other order of axes."""
+        x = np.random.default_rng(0).random((5, 1, 12, 12), np.float32)
+        x[4] = np.arange(144, dtype=np.float32).reshape(1, 12, 12) / 256  # exact in float16, too
+        outputs = {}
+        for kind in "<f4", ">f4", ">f8", ">f2", "<f2":
+            for order in "C", "F":
+                values = x.astype(np.float16).astype(np.float32) if kind.endswith("f2") else x
+                out = self.folder / "out.npz"
+                self.succeed("run", self.good, "--outputs", out, "--inputs",
+                             self.npz(input=np.asarray(values, np.dtype(kind), order=order)))
+                outputs.setdefault(kind[1:] == "f2", []).append(np.load(out)["output"])
+        for same in outputs.values():
+            for output in same[1:]:
+                np.testing.assert_array_equal(output, same[0])
+        self.assertFalse(np.array_equal(outputs[False][0], outputs[True][0]))
+
+    def test_array_whose_shape_lies(self):
+        """No memory is taken for what a file only says that it has."""
+        good = np.lib.format.magic(1, 0)
+        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }"
+        for shape in "1099511627776,", "4611686018427387904, 4", "0, 4611686018427387904, 4", "1, 1, 12, 13":
+            text = (header % shape).ljust(117) + "\n"
+            with zipfile.ZipFile(self.folder / "lying.npz", "w") as file:
+                file.writestr("input.npy", good + struct.pack("<H", len(text)) + text.encode() + bytes(1 * 12 * 12 * 4))
+            self.refuse("run", self.good, "--inputs", self.folder / "lying.npz",
+                        names=["lying.npz: array 'input': its shape .* needs .* bytes; it has 576"])
+
+    def test_arrays_that_unpack_to_much_more(self):
+        np.savez_compressed(self.folder / "bomb.npz", input=np.zeros(80 << 20, np.uint8))
+        self.refuse("run", self.good, "--inputs", self.folder / "bomb.npz",
+                    names=["bomb.npz: array 'input': .*more than 64 MiB and 100 times the file's"])
 
     def test_truncated_array_file(self):
         path = self.npz(input=np.zeros((1, 1, 12, 12), np.float32))

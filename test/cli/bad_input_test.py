@@ -11,7 +11,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save
 from PIL import Image
 
-from support import MLP, MLP_PROFILE, PHOTO, PLUGIN, RESNET, SRCNN, VIGNETTE, CliTest, run
+from support import MLP, MLP_PROFILE, PHOTO, PLUGIN, RESNET, SRCNN, TENON, VIGNETTE, CliTest, run
 
 MODEL = MLP / "model.onnx"
 
@@ -380,6 +380,18 @@ class Outputs(CliTest):
             self.skipTest("this user may write everywhere")
         self.refuse(*self.BUILD, "-o", closed / "m.plan", names=[closed, "permission denied"])
 
+    def test_standard_output(self):
+        """What is printed is part of what a command does."""
+        plan = self.plan()
+        cases = (["inspect", plan], ["dump", MODEL], ["doctor"], ["plugins"], ["operators", "--json"], ["--help"], ["--version"],
+                 ["run", plan], ["bench", plan, "--iterations=1", "--duration=0", "--warmUp=0"],
+                 ["new-plugin", "Some", f"--folder={self.folder / 'some'}"], [*self.BUILD, "-o", self.folder / "x.plan"])
+        for command in cases:
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([TENON, *map(str, command)], stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 1, command)
+            self.assertRegex(done.stderr, "tenon: .*(No space left on device|standard output cannot be written)", command)
+
     def test_file_limit(self):
         """As a full disk: writing stops in the middle of the file."""
         old = self.folder / "old.plan"
@@ -414,11 +426,25 @@ class Options(CliTest):
             self.refuse("plugins", f"--plugins={path}", names=[path, cause])
         self.refuse("plugins", "--plugins=libabsent.so", names=["libabsent.so"])
 
+    def test_numbers_that_are_none(self):
+        plan = self.plan()
+        for option, found in (("--duration", "nan"), ("--duration", "inf"), ("--duration", "1s"), ("--percentile", "nan"),
+                              ("--percentile", "90,-nan"), ("--percentile", "101"), ("--iterations", "nan"),
+                              ("--iterations", "1e99"), ("--warmUp", "nan"), ("--cpuThreads", "nan"),
+                              ("--useProfile", "inf")):
+            self.refuse("bench", plan, f"{option}={found}", names=[option, found.split(",")[-1]])
+        for option in "--scale", "--mean":
+            for found in "nan", "inf", "1,2,-inf":
+                self.refuse("run", plan, f"{option}={found}", names=[option, found.split(",")[-1], "expected"])
+        for found in "workspace:nan", "workspace:inf", "workspace:-1", "workspace:1e30":
+            self.refuse("build", MODEL, "-o", self.folder / "x", f"--memPoolSize={found}", names=["--memPoolSize", found, "expected"])
+
     def test_number_of_threads_that_is_none(self):
-        for text in ("abc", "0", "-3", "4x", ""):
-            result = run("doctor", environment={"TENON_THREADS": text})
-            self.assertEqual(result.returncode, 0)
-            self.assertEqual(result.stderr.count(f"TENON_THREADS is '{text}'; expected a number from 1 to 1024"), 1)
+        plan = self.plan()
+        for text in ("abc", "0", "-3", "4x", "", "nan", "1025"):
+            for command in (("doctor",), ("run", plan), ("build", MLP / "model.onnx", "-o", self.folder / "x")):
+                said = self.refuse(*command, environment={"TENON_THREADS": text})
+                self.assertEqual(said.count(f"TENON_THREADS is '{text}'; expected a number from 1 to 1024"), 1, said)
         self.assertEqual(run("doctor", environment={"TENON_THREADS": "3"}).stderr, "")
 
 

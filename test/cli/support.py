@@ -22,6 +22,8 @@ VIGNETTE = SOURCE / "examples/plugin/vignette.onnx"
 MLP = SOURCE / "test/golden/mlp"
 RESNET = SOURCE / "test/golden/mini_resnet"
 MLP_PROFILE = ["--minShapes=input:1x1x12x12", "--optShapes=input:1x1x12x12", "--maxShapes=input:5x1x12x12"]
+# Options of a bench that is over soon.
+SHORT_BENCH = ["--warmUp=0", "--duration=0", "--iterations=12"]
 
 
 def run(*arguments, file_limit=None, folder=None, environment=None):

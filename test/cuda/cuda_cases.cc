@@ -48,7 +48,7 @@ struct Differences {
 struct Summary {
   int cases = 0, failures = 0;
   std::map<DataType, Differences> differences;  // by the type of outputs
-  float slowest_us = 0;                         // of the cases' quickest launches
+  float slowest_us = 0;                         // of the cases' fastest launches
 };
 
 class Gpu final : public Machine {
@@ -97,7 +97,7 @@ class Gpu final : public Machine {
     }
     for (size_t o = 0; o < out.size(); ++o) memory[inputs + o].read(run.outputs[o]);
     for (size_t o = 0; o < out.size(); ++o) measure(c, run, o, on_cpu[o].data());
-    if (!is_bare_) summary->slowest_us = std::max(summary->slowest_us, quickest_us(launch));
+    if (!is_bare_) summary->slowest_us = std::max(summary->slowest_us, fastest_us(launch));
     return "";
   }
 
@@ -116,7 +116,7 @@ class Gpu final : public Machine {
     }
   }
 
-  template <class Launch> float quickest_us(const Launch& launch) {
+  template <class Launch> float fastest_us(const Launch& launch) {
     float quickest = std::numeric_limits<float>::infinity();
     for (int i = 0; i < 5; ++i) {
       require(cudaEventRecord(events_[0], stream_), "cudaEventRecord");

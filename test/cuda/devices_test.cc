@@ -9,6 +9,7 @@
 #include "npz.h"
 #include "tenon_source_dir.h"
 #include "test/cuda/keeping.h"
+#include "test/support/device_array.h"
 #include "test/support/engine.h"
 #include "test/support/run.h"
 
@@ -25,7 +26,7 @@ class OnDevice {
     for (auto& [name, array] : tool::read_npz(kModel + "case_1x3x64x64.npz"))
       (name.starts_with("in:") ? inputs_ : expected_)[name.substr(name.find(':') + 1)] = array;
     InputShapes shapes;
-    for (const auto& [name, array] : inputs_) shapes[name] = {tool::to_dims(array.shape)};
+    for (const auto& [name, array] : inputs_) shapes[name] = {*session::to_dims(array.shape)};
     plan_ = build_plan(logger_, kModel + "model.onnx", shapes);
     runtime_.reset(nvinfer1::createInferRuntime(logger_));
     if (plan_) engine_.reset(runtime_->deserializeCudaEngine(plan_->data(), plan_->size()));
@@ -34,9 +35,9 @@ class OnDevice {
   void run() {
     ASSERT_NE(engine_, nullptr);
     ASSERT_EQ(cudaSetDevice(device_), cudaSuccess);
-    const tool::Arrays outputs = run_engine(*engine_, inputs_, Way::kEnqueueV3);
+    const session::Arrays outputs = run_engine(*engine_, inputs_, Way::kEnqueueV3);
     for (const auto& [name, array] : expected_) {
-      const auto found = tool::numbers(outputs.at(name)), wanted = tool::numbers(array);
+      const auto found = *session::numbers(outputs.at(name)), wanted = *session::numbers(array);
       ASSERT_EQ(found.size(), wanted.size());
       for (size_t i = 0; i < found.size(); ++i)
         ASSERT_NEAR(found[i], wanted[i], 1e-5 + 1e-3 * std::abs(wanted[i])) << name << " " << i;
@@ -46,13 +47,13 @@ class OnDevice {
   std::string said_of_current_memory() {
     const std::unique_ptr<nvinfer1::IExecutionContext> context(engine_->createExecutionContext());
     std::vector<std::unique_ptr<DeviceArray>> memory;
-    for (const tool::Arrays* arrays : {&inputs_, &expected_})
+    for (const session::Arrays* arrays : {&inputs_, &expected_})
       for (const auto& [name, array] : *arrays) {
         memory.push_back(std::make_unique<DeviceArray>(array.bytes.size()));
         EXPECT_TRUE(context->setTensorAddress(name.c_str(), memory.back()->data()));
       }
     for (const auto& [name, array] : inputs_)
-      EXPECT_TRUE(context->setInputShape(name.c_str(), tool::to_dims(array.shape)));
+      EXPECT_TRUE(context->setInputShape(name.c_str(), *session::to_dims(array.shape)));
     EXPECT_FALSE(context->enqueueV3(nullptr));
     return logger_.take();
   }
@@ -60,7 +61,7 @@ class OnDevice {
  private:
   int device_;
   Keeping logger_;
-  tool::Arrays inputs_, expected_;
+  session::Arrays inputs_, expected_;
   std::unique_ptr<nvinfer1::IHostMemory> plan_;
   std::unique_ptr<nvinfer1::IRuntime> runtime_;
   std::unique_ptr<nvinfer1::ICudaEngine> engine_;

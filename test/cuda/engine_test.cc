@@ -13,6 +13,7 @@
 #include "tenon_source_dir.h"
 #include "test/cuda/keeping.h"
 #include "test/cuda/wild_write.h"
+#include "test/support/device_array.h"
 #include "test/support/run.h"
 
 namespace tenon::testing {
@@ -80,20 +81,20 @@ class CudaEngineTest : public ::testing::Test {
       const bool is_input = name.starts_with("in:");
       (is_input ? inputs_ : expected_)[name.substr(name.find(':') + 1)] = array;
     }
-    for (const auto& [name, array] : inputs_) shapes[name] = {tool::to_dims(array.shape)};
+    for (const auto& [name, array] : inputs_) shapes[name] = {*session::to_dims(array.shape)};
     load(build_plan(logger_, folder + "model.onnx", shapes));
   }
   using Memory = std::map<std::string, std::unique_ptr<DeviceArray>>;
   // Shapes of that case, and memory for its inputs and outputs.
   Memory bind(IExecutionContext& context) {
     Memory memory;
-    for (const tool::Arrays* arrays : {&inputs_, &expected_})
+    for (const session::Arrays* arrays : {&inputs_, &expected_})
       for (const auto& [name, array] : *arrays) {
         memory[name] = std::make_unique<DeviceArray>(array.bytes.size());
         EXPECT_TRUE(context.setTensorAddress(name.c_str(), memory[name]->data()));
       }
     for (const auto& [name, array] : inputs_)
-      EXPECT_TRUE(context.setInputShape(name.c_str(), tool::to_dims(array.shape)));
+      EXPECT_TRUE(context.setInputShape(name.c_str(), *session::to_dims(array.shape)));
     return memory;
   }
   static void expect_near(const std::vector<double>& found, const std::vector<double>& wanted) {
@@ -103,7 +104,7 @@ class CudaEngineTest : public ::testing::Test {
   }
 
   Keeping logger_;
-  tool::Arrays inputs_, expected_;
+  session::Arrays inputs_, expected_;
   std::unique_ptr<IRuntime> runtime_;
   std::unique_ptr<ICudaEngine> engine_;
 };
@@ -128,11 +129,11 @@ TEST_F(CudaEngineTest, AGraphWithAPluginRunsAgainWithWhatItsInputsHoldThen) {
     ASSERT_EQ(cudaGraphLaunch(graph, stream), cudaSuccess);
     ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
     for (const auto& [name, array] : expected_) {
-      tool::Array found = array;
+      session::Array found = array;
       ASSERT_EQ(cudaMemcpy(found.bytes.data(), memory.at(name)->data(), found.bytes.size(),
                            cudaMemcpyDeviceToHost),
                 cudaSuccess);
-      expect_near(tool::numbers(found), tool::numbers(array));
+      expect_near(*session::numbers(found), *session::numbers(array));
     }
   }
   cudaStreamDestroy(stream);
@@ -171,7 +172,7 @@ TEST_F(CudaEngineTest, ContextsRunSideBySide) {
     threads.emplace_back([&] {
       for (int i = 0; i < 10; ++i)
         for (const auto& [name, array] : run_engine(*engine_, inputs_, Way::kEnqueueV3))
-          expect_near(tool::numbers(array), tool::numbers(expected_.at(name)));
+          expect_near(*session::numbers(array), *session::numbers(expected_.at(name)));
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(logger_.take(), "");
@@ -272,7 +273,7 @@ TEST_F(CudaEngineTest, AnEngineOnTheCpuRefusesMemoryOfAGpu) {
   EXPECT_EQ(y[3], 8);
 }
 
-TEST_F(CudaEngineTest, AnEngineOnTheCpuAsksForMemoryOfLateOutputs) {
+TEST_F(CudaEngineTest, AnEngineOnTheCpuAsksForMemoryOfDataDependentOutputs) {
   build(
       [](INetworkDefinition& network) -> ITensor& {
         return *network.addNonZero(*network.addInput("x", DataType::kFLOAT, Dims{1, {4}}))
@@ -283,14 +284,14 @@ TEST_F(CudaEngineTest, AnEngineOnTheCpuAsksForMemoryOfLateOutputs) {
   const std::unique_ptr<IExecutionContext> context(engine_->createExecutionContext());
   const std::vector<float> x = {0, 2, 0, 4};
   context->setTensorAddress("x", const_cast<float*>(x.data()));
-  tool::LateMemory y(*engine_);
+  session::GrowingOutput y{session::Memory(*engine_)};
   context->setOutputAllocator("y", &y);
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   EXPECT_TRUE(context->enqueueV3(stream)) << logger_.take();
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
-  EXPECT_EQ(y.shape(), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(session::to_shape(y.shape()), (session::Shape{1, 2}));
   EXPECT_EQ(static_cast<const int32_t*>(y.data())[1], 3);
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <filesystem>
 
-#include "array.h"
 #include "npz.h"
 #include "tenon_source_dir.h"
 #include "test/support/engine.h"
@@ -14,9 +13,9 @@ namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
+using session::Array;
+using session::Arrays;
 using testing::Way;
-using tool::Array;
-using tool::Arrays;
 
 // numpy.allclose's tolerance.
 struct Tolerance {
@@ -93,21 +92,22 @@ std::vector<double> statistics(const std::vector<double>& values) {
 void expect_golden(const Arrays& golden, const std::string& name, const Array& actual) {
   if (const Array* whole = find(golden, "out", name)) {
     EXPECT_EQ(actual.shape, whole->shape) << name;
-    const std::vector<double> expected = tool::numbers(*whole);
-    return expect_close(name, tool::numbers(actual), expected, tolerance_of(actual, expected));
+    const std::vector<double> expected = *session::numbers(*whole);
+    return expect_close(name, *session::numbers(actual), expected, tolerance_of(actual, expected));
   }
   const Tolerance allowed = tolerance_of(actual, {});
   const Array* shape = find(golden, "shape", name);
   ASSERT_NE(shape, nullptr) << "nothing is known of output " << name;
-  ASSERT_EQ(std::vector<double>(actual.shape.begin(), actual.shape.end()), tool::numbers(*shape));
+  ASSERT_EQ(std::vector<double>(actual.shape.begin(), actual.shape.end()),
+            *session::numbers(*shape));
   const Array &sample = golden.at("sample:" + name), &tile = golden.at("tile:" + name);
   const auto* at = golden.at("tile_at:" + name).as<int64_t>();
   expect_close(name + " sample", part_of(actual, 0, 0, sample.shape[2], sample.shape[3], 7),
-               tool::numbers(sample), allowed);
+               *session::numbers(sample), allowed);
   expect_close(name + " tile", part_of(actual, at[0], at[1], tile.shape[2], tile.shape[3], 1),
-               tool::numbers(tile), allowed);
-  expect_close(name + " statistics", statistics(tool::numbers(actual)),
-               tool::numbers(golden.at("stats:" + name)), allowed);
+               *session::numbers(tile), allowed);
+  expect_close(name + " statistics", statistics(*session::numbers(actual)),
+               *session::numbers(golden.at("stats:" + name)), allowed);
 }
 
 void run(nvinfer1::ICudaEngine& engine, const Arrays& golden, Way way) {
@@ -115,7 +115,7 @@ void run(nvinfer1::ICudaEngine& engine, const Arrays& golden, Way way) {
   for (const auto& [name, array] : golden)
     if (name.starts_with("in:"))
       inputs[name.substr(3)] =
-          tool::convert(array, engine.getTensorDataType(name.substr(3).c_str()));
+          *session::convert(array, engine.getTensorDataType(name.substr(3).c_str()));
   const Arrays outputs = testing::run_engine(engine, inputs, way);
   EXPECT_FALSE(outputs.empty());
   for (const auto& [name, array] : outputs) expect_golden(golden, name, array);
@@ -128,7 +128,7 @@ TEST_P(Golden, IsWhatPyTorchComputes) {
   testing::InputShapes shapes;
   for (const fs::path& one : cases_in(GetParam().parent_path()))
     for (const auto& [name, array] : tool::read_npz(one.string()))
-      if (name.starts_with("in:")) shapes[name.substr(3)].push_back(tool::to_dims(array.shape));
+      if (name.starts_with("in:")) shapes[name.substr(3)].push_back(*session::to_dims(array.shape));
   testing::Logger logger;
   const auto plan = testing::build_plan(logger, model_of(GetParam()).string(), shapes);
   ASSERT_NE(plan, nullptr);

@@ -4,6 +4,9 @@ For src/ the edges are those of CMake: `tenon_module(NAME DEPENDS ... LIBRARIES 
 may be a folder outside of src/ ("tenon_kernels"), and `tenon_link_modules`. A module may include what
 it depends on, and what that depends on. Test files may also use the module's TEST_DEPENDS. OUTSIDE
 names the other folders, and what they see besides themselves.
+
+The folders of WITHOUT_CUDA neither include CUDA's runtime nor name anything of it, but in tests: they
+have a `Device`. Where TensorRT's interfaces want a stream of CUDA's, `to_cuda` gives it.
 """
 import argparse
 import pathlib
@@ -20,15 +23,22 @@ OUTSIDE = {
     "kit": PUBLIC,
     "kernels": PUBLIC | {"kit"},
     "plugins": PUBLIC | {"kit", "kernels"},
-    "tools": PUBLIC | {"kit"},
+    "session": PUBLIC,
+    "check": PUBLIC | {"kit"},
+    "tools": PUBLIC | {"kit", "check", "session"},
     "examples": PUBLIC | {"kit"},
-    "python": PUBLIC,
-    "bench": PUBLIC | {"tools"},
+    "python": PUBLIC | {"session", "check"},
+    "bench": PUBLIC | {"tools", "session"},
 }
 # Where the compiler looks for a header, besides the including file's folder and its part's OWN one.
 OWN = {"tools": "tools/tenon", "python": "python/native", "hostcuda": "hostcuda/include"}
-SEARCH = ["", "src", "include", "cudart/include", "kit", "kernels",
+SEARCH = ["", "src", "include", "cudart/include", "session", "kit", "kernels",
           "kit/tenon/authoring/mmdeploy", "kit/tenon/authoring/tensorrt_pro"]
+WITHOUT_CUDA = {f"src/{name}" for name in ("network", "ops", "backend", "common", "cpu", "optimize", "plan",
+                                           "builder", "run")}
+CUDA_HEADER = re.compile(r"cuda_runtime(_api)?\.h|driver_types\.h|tenon/cudart/.*")
+CUDA_NAME = re.compile(r"\bcuda[A-Z]\w*|\bCU[a-z]\w*|\bcudart::\w+")
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 CALL = re.compile(r"tenon_(module|link_modules)\(\s*([A-Za-z_]+)([^)]*)\)")
 
@@ -95,6 +105,19 @@ def resolve(name, including):
     return None
 
 
+def uses_of_cuda(path, text, names):
+    """(line, what) of each header and name of CUDA's runtime in a file that must have none."""
+    if part_of(path) not in WITHOUT_CUDA or "test" in path.stem:
+        return
+    for line, name in names:
+        if CUDA_HEADER.fullmatch(name):
+            yield line, name
+    blank = COMMENT_OR_TEXT.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+    for i, line in enumerate(blank.splitlines()):
+        for name in CUDA_NAME.findall(line):
+            yield i + 1, name
+
+
 def sources():
     for folder in ["src", *OUTSIDE]:
         for path in sorted((ROOT / folder).rglob("*")):
@@ -116,11 +139,14 @@ def main():
     extra = [pair.split(":") for pair in arguments.as_if]
     count = 0
     for path in sources():
-        lines = (ROOT / path).read_text().splitlines()
+        text = (ROOT / path).read_text()
+        lines = text.splitlines()
         names = [(i + 1, m[1]) for i, line in enumerate(lines) if (m := INCLUDE.match(line))]
         names += [(0, header) for file, header in extra if file == str(path)]
         allowed = allowed_for(path, edges)
         count += 1
+        problems += [f"{path}:{line}: {part_of(path)} may not use CUDA's {name}; Device (src/backend) has "
+                     "streams, events and memory" for line, name in uses_of_cuda(path, text, names)]
         for line, name in names:
             target = resolve(name, path)
             if target is None:

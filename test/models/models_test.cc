@@ -17,9 +17,9 @@ namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
+using session::Array;
+using session::Arrays;
 using testing::Way;
-using tool::Array;
-using tool::Arrays;
 
 // The largest error, as a part of the range of the values that are right.
 constexpr double kError = 1e-4;
@@ -70,12 +70,12 @@ std::vector<Case> cases_of(const Model& model) {
 }
 
 void expect_equal(const Array& actual, const Array& expected) {
-  const auto a = tool::numbers(actual), b = tool::numbers(expected);
+  const auto a = *session::numbers(actual), b = *session::numbers(expected);
   for (size_t i = 0; i < b.size(); ++i) ASSERT_EQ(a[i], b[i]) << "element " << i;
 }
 
 void expect_close(const Array& actual, const Array& expected, double most_error) {
-  const auto a = tool::numbers(actual), b = tool::numbers(expected);
+  const auto a = *session::numbers(actual), b = *session::numbers(expected);
   if (b.empty()) return;
   const auto [least, most] = std::minmax_element(b.begin(), b.end());
   double worst = 0;
@@ -88,7 +88,7 @@ void expect_close(const Array& actual, const Array& expected, double most_error)
 }
 
 std::vector<int64_t> labels_of(const Array& scores) {
-  const auto values = tool::numbers(scores);
+  const auto values = *session::numbers(scores);
   const auto classes = static_cast<ptrdiff_t>(scores.shape.back());
   std::vector<int64_t> labels;
   for (auto row = values.begin(); row != values.end(); row += classes)
@@ -129,7 +129,8 @@ class RealModel : public ::testing::TestWithParam<Model> {};
 testing::InputShapes shapes_of(const std::vector<Case>& cases) {
   testing::InputShapes shapes;
   for (const Case& one : cases)
-    for (const auto& [name, array] : one.inputs) shapes[name].push_back(tool::to_dims(array.shape));
+    for (const auto& [name, array] : one.inputs)
+      shapes[name].push_back(*session::to_dims(array.shape));
   return shapes;
 }
 

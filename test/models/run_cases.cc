@@ -2,14 +2,15 @@
 // long to start. A line of standard input is "MODEL INPUTS OUTPUTS", the last two .npz files, and
 // INPUTS "-" if there is none; the line that answers it is "ok", or what was refused.
 #include <fmt/format.h>
+#include <tenon/session/session.h>
 
 #include <algorithm>
 #include <iostream>
 #include <sstream>
 
 #include "error.h"
+#include "model.h"
 #include "npz.h"
-#include "session.h"
 
 namespace {
 
@@ -21,11 +22,11 @@ void run_case(const std::string& path, const std::string& given, const std::stri
   RunInputs known;
   if (given != "-") arrays = read_npz(given);
   for (const auto& [name, array] : arrays) known.add(name, array);
-  const Model model = load_model(path, BuildOptions(), known, logger, true);
-  Session session(*model.engine, logger);
-  session.set_inputs(arrays, {});
-  session.run();
-  write_npz(results, session.outputs());
+  const LoadedModel model = load_model(path, BuildOptions(), known, logger, true);
+  const auto session = value_or_fail(tenon::session::Session::make(*model.engine, logger));
+  value_or_fail(session->set_inputs(arrays));
+  value_or_fail(session->run());
+  write_npz(results, session->outputs());
 }
 
 std::string answer(const std::string& line) {

@@ -1,18 +1,15 @@
-// Runs of engines on arrays, as applications make them: device memory, addresses, a run, a copy.
+// Runs of engines on arrays, as applications make them: memory, addresses, a run, a copy.
 #pragma once
 
 #include <NvInfer.h>
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
+#include <tenon/session/array.h>
+#include <tenon/session/context.h>
+#include <tenon/session/output.h>
 
-#include <map>
 #include <memory>
-#include <string>
 #include <vector>
-
-#include "array.h"
-#include "late_memory.h"
-#include "test/support/device_array.h"
 
 namespace tenon::testing {
 
@@ -31,44 +28,45 @@ inline bool start(nvinfer1::IExecutionContext& context, const std::vector<void*>
 
 /// Runs an engine once; `inputs` has all inputs by name. Outputs get their memory from an
 /// allocator. Empty, after failures of the test, when something fails.
-inline tool::Arrays run_engine(nvinfer1::ICudaEngine& engine, const tool::Arrays& inputs, Way way) {
-  using nvinfer1::TensorIOMode;
-  const std::unique_ptr<nvinfer1::IExecutionContext> context(engine.createExecutionContext());
-  EXPECT_NE(context, nullptr);
-  if (context == nullptr) return {};
-  std::vector<std::unique_ptr<DeviceArray>> memory(static_cast<size_t>(engine.getNbIOTensors()));
-  std::vector<void*> bindings(memory.size());
-  std::map<std::string, tool::LateMemory> results;
-  for (const TensorIOMode mode : {TensorIOMode::kINPUT, TensorIOMode::kOUTPUT})
-    for (int32_t i = 0; i < engine.getNbIOTensors(); ++i) {
-      const char* name = engine.getIOTensorName(i);
-      if (engine.getTensorIOMode(name) != mode) continue;
-      auto& own = memory[static_cast<size_t>(i)];
-      if (mode == TensorIOMode::kINPUT) {
-        const tool::Array& array = inputs.at(name);
-        EXPECT_TRUE(context->setInputShape(name, tool::to_dims(array.shape))) << name;
-        own = std::make_unique<DeviceArray>(array.bytes.data(), array.bytes.size());
-      } else {
-        tool::LateMemory& result = results.try_emplace(name, engine).first->second;
-        EXPECT_TRUE(context->setOutputAllocator(name, &result)) << name;
-        continue;
-      }
-      bindings[static_cast<size_t>(i)] = own->data();
-      EXPECT_TRUE(context->setTensorAddress(name, own->data())) << name;
+inline session::Arrays run_engine(nvinfer1::ICudaEngine& engine, const session::Arrays& inputs,
+                                  Way way) {
+  const auto made = session::Context::make(engine, 0, nullptr, nullptr);
+  EXPECT_TRUE(made) << made.error();
+  if (!made) return {};
+  session::Context& context = **made;
+  const size_t count = context.tensors().size();
+  std::vector<session::Memory> memory;
+  std::vector<std::unique_ptr<session::GrowingOutput>> results(count);
+  std::vector<void*> bindings(count);
+  for (size_t i = 0; i < count; ++i) {
+    const session::Tensor& tensor = context.tensors()[i];
+    if (!tensor.is_input) {
+      results[i] = std::make_unique<session::GrowingOutput>(session::Memory(engine));
+      EXPECT_TRUE(context.set_output(i, results[i].get())) << tensor.name;
+      continue;
     }
-  const bool fine = start(*context, bindings, way);
-  EXPECT_TRUE(fine);
-  tool::Arrays outputs;
-  for (int32_t i = 0; fine && i < engine.getNbIOTensors(); ++i) {
-    const char* name = engine.getIOTensorName(i);
-    if (engine.getTensorIOMode(name) == TensorIOMode::kINPUT) continue;
-    const tool::LateMemory& result = results.at(name);
-    const auto shape = tool::to_vector(context->getTensorShape(name));
-    EXPECT_EQ(shape, result.shape()) << name;
-    tool::Array& output = outputs[name] = tool::make_array(engine.getTensorDataType(name), shape);
+    const session::Array& array = inputs.at(tensor.name);
+    session::Memory& own = memory.emplace_back(engine);
+    EXPECT_EQ(own.reserve(array.bytes.size()), cudaSuccess);
+    bindings[i] = own.data();
     EXPECT_EQ(
-        cudaMemcpy(output.bytes.data(), result.data(), output.bytes.size(), cudaMemcpyDeviceToHost),
+        cudaMemcpy(own.data(), array.bytes.data(), array.bytes.size(), cudaMemcpyHostToDevice),
         cudaSuccess);
+    EXPECT_TRUE(context.set_shape(i, *session::to_dims(array.shape))) << tensor.name;
+    EXPECT_TRUE(context.set_address(i, own.data())) << tensor.name;
+  }
+  const bool fine = start(context.get(), bindings, way);
+  EXPECT_TRUE(fine);
+  session::Arrays outputs;
+  for (size_t i = 0; fine && i < count; ++i) {
+    if (results[i] == nullptr) continue;
+    const session::Tensor& tensor = context.tensors()[i];
+    const auto shape = session::to_shape(context.shape(i));
+    EXPECT_EQ(shape, session::to_shape(results[i]->shape())) << tensor.name;
+    session::Array& output = outputs[tensor.name] = *session::make_array(tensor.type, shape);
+    EXPECT_EQ(cudaMemcpy(output.bytes.data(), results[i]->data(), output.bytes.size(),
+                         cudaMemcpyDeviceToHost),
+              cudaSuccess);
   }
   return outputs;
 }

@@ -88,7 +88,7 @@ def sanitized_plugins(tool):
     return run
 
 
-CLI = ("commands_test", "bad_input_test")
+CLI = ("build_test", "run_test", "commands_test", "bad_input_test")
 CLI_PROGRAMS = ("tools/tenon/tenon", "test/cli/libtest_cli_plugin.so", "test/cli/libtest_cli_known_plugins.so")
 
 

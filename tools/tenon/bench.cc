@@ -4,6 +4,7 @@
 #include <tenon/gpu.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -12,11 +13,11 @@
 
 #include "commands.h"
 #include "error.h"
+#include "inputs.h"
 #include "layer_times.h"
 #include "npz.h"
 #include "profiles.h"
 #include "roofline.h"
-#include "session.h"
 
 namespace tenon::tool {
 namespace {
@@ -84,16 +85,18 @@ ordered_json to_json(const Statistics& s) {
 std::vector<double> parse_percentiles(const std::string& text) {
   std::vector<double> values;
   for (const std::string& part : CLI::detail::split(text, ',')) {
-    char* end = nullptr;
-    const double value = std::strtod(part.c_str(), &end);
-    if (end == part.c_str() || *end != 0 || value < 0 || value > 100)
-      fail("--percentile: '{}' is not a percentage", part);
+    double value = 0;
+    const char* const end = part.data() + part.size();
+    const auto [rest, error] = std::from_chars(part.data(), end, value);
+    if (error != std::errc() || rest != end || !(value >= 0 && value <= 100))
+      fail("--percentile: '{}' is not a percentage; expected numbers from 0 to 100, as 90,99",
+           part);
     values.push_back(value);
   }
   return values;
 }
 
-std::vector<Query> measure(Session& session, const Options& o) {
+std::vector<Query> measure(session::Session& session, const Options& o) {
   const auto first = Clock::now();
   const auto now = [&] {
     return std::chrono::duration<double, std::milli>(Clock::now() - first).count();
@@ -101,15 +104,15 @@ std::vector<Query> measure(Session& session, const Options& o) {
   const auto once = [&] {
     Query q{};
     q.start = now();
-    session.copy_in();
-    session.wait();
+    value_or_fail(session.copy_in());
+    value_or_fail(session.wait());
     q.in_done = now();
-    session.enqueue();
+    value_or_fail(session.enqueue());
     q.enqueued = now();
-    session.wait();
+    value_or_fail(session.wait());
     q.computed = now();
-    session.copy_out();
-    session.wait();
+    value_or_fail(session.copy_out());
+    value_or_fail(session.wait());
     q.out_done = now();
     return q;
   };
@@ -122,14 +125,14 @@ std::vector<Query> measure(Session& session, const Options& o) {
   return queries;
 }
 
-void print_options(const Options& o, Session& session, Logger& logger) {
+void print_options(const Options& o, session::Session& session, Logger& logger) {
   logger.say("=== Inference Options ===");
   logger.say(fmt::format("Iterations: {}, warm-up: {} ms, duration: {} s, streams: 1", o.iterations,
                          o.warm_up_ms, o.duration_s));
-  logger.say(fmt::format("Optimization {}", profile_text(session.engine(), o.profile)));
-  for (const std::string& name : session.names(nvinfer1::TensorIOMode::kINPUT))
-    logger.say(fmt::format("Input {}: {}", name,
-                           shape_text(to_vector(session.context().getTensorShape(name.c_str())))));
+  logger.say(fmt::format("Optimization {}", profile_text(session.context().engine(), o.profile)));
+  for (const std::string& name : session.input_names())
+    logger.say(
+        fmt::format("Input {}: {}", name, session::shape_text(session.inputs().at(name).shape)));
 }
 
 // Per-layer times, summed over runs.
@@ -183,7 +186,7 @@ void export_times(const std::vector<Query>& queries, const std::string& path) {
 }
 
 void summarise(const std::vector<Query>& queries, const std::optional<Roofline>& roofline,
-               const Options& o, const Model& model, Logger& logger) {
+               const Options& o, const LoadedModel& model, Logger& logger) {
   const auto percentiles = parse_percentiles(o.percentiles);
   const auto of = [&](double (Query::*part)() const) {
     std::vector<double> values;
@@ -242,7 +245,7 @@ void run(Options& o, Logger& logger) {
                      {"--timingCacheFile", o.build.timing_cache}});
   o.common.apply(logger);
   Arrays arrays;
-  ShapeMap shapes = parse_shapes("--shapes", o.build.shapes);
+  Shapes shapes = parse_shapes("--shapes", o.build.shapes);
   RunInputs known{shapes, shapes};
   if (!o.inputs.empty())
     for (auto& [name, array] : read_npz(o.inputs)) {
@@ -251,28 +254,29 @@ void run(Options& o, Logger& logger) {
       known.add(input, array);
       arrays[input] = std::move(array);
     }
-  const Model model = load_model(o.model, o.build, known, logger, true);
+  const LoadedModel model = load_model(o.model, o.build, known, logger, true);
   if (o.roofline && tenon::gpu_of(*model.engine) >= 0)
     fail("--roofline: the peaks of a GPU are not known yet; --target=cpu builds for the CPU");
-  Session session(*model.engine, logger, o.profile);
-  session.set_inputs(arrays, shapes);
-  session.fill_with_noise();
-  if (!o.print_json) print_options(o, session, logger);
+  const auto session = make_session(*model.engine, logger, o.profile);
+  set_inputs(*session, arrays, shapes);
+  fill_with_noise(*session);
+  if (!o.print_json) print_options(o, *session, logger);
 
-  const auto queries = measure(session, o);
+  const auto queries = measure(*session, o);
   if (!o.export_times.empty()) export_times(queries, o.export_times);
   std::optional<Roofline> roofline;
   if (o.dump_profile || !o.export_profile.empty() || o.roofline) {
     LayerProfiler profiler;
-    session.context().setProfiler(&profiler);
+    nvinfer1::IExecutionContext& context = session->context().get();
+    context.setProfiler(&profiler);
     const size_t runs = std::min<size_t>(queries.size(), 50);
     for (size_t i = 0; i < runs; ++i) {
       profiler.next_run();
-      session.run();
+      value_or_fail(session->run());
     }
-    session.context().setProfiler(nullptr);
+    context.setProfiler(nullptr);
     print_profile(profiler, runs, o, logger);
-    if (o.roofline) roofline = make_roofline(session.context(), profiler.rows(), logger);
+    if (o.roofline) roofline = make_roofline(context, profiler.rows(), logger);
   }
   if (roofline && !o.print_json) print_roofline(*roofline, logger);
   summarise(queries, roofline, o, model, logger);
@@ -293,7 +297,7 @@ void add_bench(CLI::App& app, Logger& logger) {
   command->add_option("--warmUp", o->warm_up_ms, "Milliseconds before measuring (default 200)")
       ->check(CLI::Range(0, 600'000));
   command->add_option("--duration", o->duration_s, "Seconds to measure at least (default 3)")
-      ->check(CLI::Range(0.0, 86'400.0));
+      ->check(number_from(0, 86'400));
   command->add_option("--avgRuns", o->average_runs, "Accepted for scripts; changes nothing")
       ->group("");
   command->add_option("--percentile", o->percentiles, "Percentiles to print (default 90,95,99)");

@@ -3,7 +3,6 @@
 
 #include <chrono>
 
-#include "array.h"
 #include "commands.h"
 #include "error.h"
 #include "files.h"

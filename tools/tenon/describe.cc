@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "check/command.h"
+#include "check_plugins.h"
 #include "commands.h"
 #include "error.h"
 #include "model.h"
@@ -133,12 +133,13 @@ void print_plugins(bool json) {
   }
   fmt::print("{} registered plugin{}\n", rows.size(), rows.size() == 1 ? "" : "s");
   for (const PluginRow& r : rows) {
-    fmt::print("  {} version {} ({}){}\n", r.name, r.version, r.kind,
-               r.name_space.empty() ? "" : " in namespace " + r.name_space);
+    fmt::print("  {} version {} ({}){}\n", printable(r.name), printable(r.version), r.kind,
+               r.name_space.empty() ? "" : " in namespace " + printable(r.name_space));
     for (const std::string* line : {&r.text, &r.ports, &r.differs})
-      if (!line->empty()) fmt::print("      {}\n", *line);
+      if (!line->empty()) fmt::print("      {}\n", printable(*line));
     for (const auto& [name, type, text] : r.fields)
-      fmt::print("      {}: {}{}{}\n", name, type, text.empty() ? "" : ", ", text);
+      fmt::print("      {}: {}{}{}\n", printable(name), type, text.empty() ? "" : ", ",
+                 printable(text));
   }
 }
 
@@ -165,7 +166,8 @@ void add_dump(CLI::App& app, Logger& logger) {
                             : o->stage == "optimize" ? DumpStage::kOPTIMIZE
                                                      : DumpStage::kPLAN;
     BuildOptions build = o->build;
-    ParsedModel model = parse_model(o->model, build, {}, logger, stage == DumpStage::kPLAN);
+    const session::Model model =
+        parse_model(o->model, build, {}, logger, stage == DumpStage::kPLAN);
     print(tenon::dump(*model.network, *model.config, stage,
                       o->json ? DumpFormat::kJSON : DumpFormat::kTEXT),
           logger, o->model + ": cannot be printed");
@@ -198,7 +200,7 @@ void add_plugins(CLI::App& app, Logger& logger) {
   CLI::App* command = app.add_subcommand("plugins", "List the registered plugins and their fields");
   command->add_flag("--json", o->json, "Print JSON");
   o->common.add_to(*command);
-  add_check(*command, logger);
+  add_check(*command);
   command->callback([o, command, &logger] {
     if (!command->get_subcommands().empty()) return;
     initLibNvInferPlugins(&logger, "");

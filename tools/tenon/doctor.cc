@@ -44,6 +44,8 @@ void add_doctor(CLI::App& app, Logger& logger) {
   command->add_flag("--json", o->json, "Print JSON");
   command->callback([o, &logger] {
     initLibNvInferPlugins(&logger, "");
+    const std::unique_ptr<nvinfer1::IRuntime> runtime(nvinfer1::createInferRuntime(logger));
+    if (runtime == nullptr) fail_with_log(logger, "cannot make a runtime");
     const tenon::Text text = tenon::describe_machine();
     if (text == nullptr) fail_with_log(logger, "the machine cannot be described");
     auto facts = nlohmann::ordered_json::parse(

@@ -2,8 +2,14 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <tenon/printable.h>
+#include <tenon/session/error_log.h>
+#include <tenon/session/result.h>
 
 #include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 namespace tenon::tool {
 
@@ -11,8 +17,31 @@ class Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) {
-  throw Failure(fmt::format(text, std::forward<Args>(args)...));
+/// Numbers as they are, and everything else as a text on one line: names come from files.
+template <class Value> auto shown(const Value& value) {
+  if constexpr (std::is_arithmetic_v<Value>)
+    return value;
+  else
+    return printable(fmt::to_string(value));
+}
+
+template <class Value> using Shown = decltype(shown(std::declval<const Value&>()));
+
+/// Throws a Failure, with every argument shown().
+template <class... Args>
+[[noreturn]] void fail(fmt::format_string<Shown<Args>...> text, const Args&... args) {
+  throw Failure(fmt::format(text, shown(args)...));
+}
+
+/// The value of a result; throws its error.
+template <class T> T value_or_fail(session::Result<T> result) {
+  if (!result) throw Failure(result.error());
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+/// The failure of a call: what the library logged, else `otherwise`.
+[[noreturn]] inline void fail_with_log(session::ErrorLog& log, const std::string& otherwise) {
+  throw Failure(log.failure(otherwise).text);
 }
 
 }  // namespace tenon::tool

@@ -94,7 +94,7 @@ DataType parse_type(const char* option, std::string_view text) {
   return value_of<DataType>(kTypes, text, option, "type");
 }
 
-void set_io_formats(ParsedModel& model, const BuildOptions& options, Logger& logger) {
+void set_io_formats(session::Model& model, const BuildOptions& options, Logger& logger) {
   nvinfer1::INetworkDefinition& network = *model.network;
   for_each_tensor("--inputIOFormats", options.input_formats, network.getNbInputs(),
                   [&](int32_t i, const IoFormat& wanted) {
@@ -108,7 +108,7 @@ void set_io_formats(ParsedModel& model, const BuildOptions& options, Logger& log
                     output.setAllowedFormats(wanted.formats);
                   });
   const std::string error = logger.take_error();
-  if (!error.empty()) fail("{}", error);
+  if (!error.empty()) throw Failure(error);
 }
 
 }  // namespace tenon::tool

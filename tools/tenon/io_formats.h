@@ -11,6 +11,6 @@ nvinfer1::DataType parse_type(const char* option, std::string_view text);
 /// Applies `--inputIOFormats` and `--outputIOFormats`: "fp16:chw", "fp32:chw+hwc,int8:chw"; one for
 /// all tensors, or one for each in the network's order. An input whose type differs from the
 /// model's is cast, except in strongly typed networks. Throws Failure.
-void set_io_formats(ParsedModel& model, const BuildOptions& options, Logger& logger);
+void set_io_formats(session::Model& model, const BuildOptions& options, Logger& logger);
 
 }  // namespace tenon::tool

@@ -1,11 +1,12 @@
 #include "logger.h"
 
+#include <tenon/printable.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <utility>
 
 namespace tenon::tool {
 
@@ -33,23 +34,19 @@ static const char* without_function(const char* text) {
 }
 
 void Logger::log(Severity severity, const char* text) noexcept {
-  const std::lock_guard lock(mutex_);
   if (severity <= Severity::kERROR) {
-    if (first_error_.empty()) first_error_ = without_function(text);
+    keep(without_function(text));
     if (least_ < Severity::kVERBOSE) return;
   }
   if (severity > least_) return;
-  constexpr char kLetters[] = {'F', 'E', 'W', 'I', 'V'};
-  std::fprintf(stderr, "%s%s\n", line_prefix(kLetters[static_cast<int>(severity)]).c_str(), text);
-}
-
-std::string Logger::take_error() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(first_error_, {});
+  constexpr char kLetters[] = {'F', 'E', 'W', 'I', 'V'};
+  std::fprintf(stderr, "%s%s\n", line_prefix(kLetters[static_cast<int>(severity)]).c_str(),
+               printable(text, true).c_str());
 }
 
 void Logger::say(const std::string& text) {
-  std::printf("%s%s\n", line_prefix('I').c_str(), text.c_str());
+  std::printf("%s%s\n", line_prefix('I').c_str(), printable(text).c_str());
   std::fflush(stdout);
 }
 

@@ -2,6 +2,9 @@
 #include <NvInferVersion.h>
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <new>
 
 #include "commands.h"
@@ -32,19 +35,28 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForVersion& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "tenon: {}\nRun `tenon --help` or `tenon COMMAND --help`.\n", e.what());
-  } catch (const Failure& e) {
-    fmt::print(stderr, "tenon: {}\n", e.what());
+    fmt::print(stderr, "tenon: {}\nRun `tenon --help` or `tenon COMMAND --help`.\n",
+               tenon::printable(e.what(), true));
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "tenon: out of memory\n");
   } catch (const std::exception& e) {
-    fmt::print(stderr, "tenon: {}\n", e.what());
+    fmt::print(stderr, "tenon: {}\n", tenon::printable(e.what(), true));
   }
   return 1;
+}
+
+// Whether all that the command printed has arrived: what is buffered still may meet a full disk.
+bool is_printed() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  fmt::print(stderr, "tenon: standard output cannot be written{}{}\n", errno != 0 ? ": " : "",
+             errno != 0 ? std::strerror(errno) : "");
+  return false;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run(argc, argv);
+  const int code = run(argc, argv);
+  return is_printed() ? code : 1;
 }

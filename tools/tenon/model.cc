@@ -1,16 +1,12 @@
 #include "model.h"
 
-#include <NvInferPlugin.h>
-#include <NvOnnxParser.h>
 #include <tenon/build.h>
-#include <tenon/open_plan.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <chrono>
 #include <cstring>
 
-#include "array.h"
 #include "error.h"
 #include "io_formats.h"
 #include "layer_types.h"
@@ -133,19 +129,12 @@ class TimingCacheFile {
 
 }  // namespace
 
-void RunInputs::add(const std::string& name, const Array& array) {
-  constexpr int64_t kMostValues = 64;
+void RunInputs::add(const std::string& name, const session::Array& array) {
+  constexpr int64_t kMaxValues = 64;
   shapes[name] = array.shape;
   const bool whole =
       array.type == nvinfer1::DataType::kINT32 || array.type == nvinfer1::DataType::kINT64;
-  if (!whole || array.count() > kMostValues) return;
-  const auto list = numbers(array);
-  values[name] = {list.begin(), list.end()};
-}
-
-void fail_with_log(Logger& logger, const std::string& otherwise) {
-  const std::string text = logger.take_error();
-  throw Failure(text.empty() ? otherwise : text);
+  if (whole && array.count() <= kMaxValues) values[name] = value_or_fail(session::integers(array));
 }
 
 bool is_plan(const std::string& path) {
@@ -155,36 +144,20 @@ bool is_plan(const std::string& path) {
          && std::memcmp(start.data(), kMagic.data(), kMagic.size()) == 0;
 }
 
-ParsedModel parse_model(const std::string& path, const BuildOptions& options,
-                        const RunInputs& inputs, Logger& logger, bool with_profile) {
+session::Model parse_model(const std::string& path, const BuildOptions& options,
+                           const RunInputs& inputs, Logger& logger, bool with_profile) {
   if (is_plan(path))
     fail("{}: is a plan already: `tenon run`, `bench` and `inspect` take plans", path);
-  ParsedModel model;
-  initLibNvInferPlugins(&logger, "");
-  model.builder.reset(nvinfer1::createInferBuilder(logger));
-  if (model.builder == nullptr) fail_with_log(logger, "cannot make a builder");
   const uint32_t flags =
       options.strongly_typed
           ? 1u << static_cast<uint32_t>(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)
           : 0;
-  model.network.reset(model.builder->createNetworkV2(flags));
-  model.config.reset(model.builder->createBuilderConfig());
-  const std::unique_ptr<nvonnxparser::IParser> parser(
-      nvonnxparser::createParser(*model.network, logger));
-  if (parser == nullptr) fail_with_log(logger, "cannot make an ONNX parser");
-  if (!parser->parseFromFile(path.c_str(),
-                             static_cast<int>(nvinfer1::ILogger::Severity::kWARNING))) {
-    std::string text;
-    for (int i = 0; i < parser->getNbErrors(); ++i)
-      text += (i > 0 ? "\n  " : "") + std::string(parser->getError(i)->desc());
-    if (text.empty()) fail_with_log(logger, path + ": cannot be parsed");
-    if (text.find(path) == std::string::npos) text = path + ": " + text;
-    fail("{}", text);
-  }
+  session::Model model = value_or_fail(session::Model::parse_file(path, logger, flags));
   set_flags(*model.config, options);
   if (!tenon::set_target(*model.config, options.target.c_str()))
     fail_with_log(logger, "--target: there is no " + options.target + " here");
   tenon::set_portable(*model.config, options.portable);
+  tenon::set_deterministic(*model.config, options.deterministic);
   set_io_formats(model, options, logger);
   set_layer_types(*model.network, options);
   if (with_profile) add_profiles(model, options, inputs, logger);
@@ -195,39 +168,28 @@ std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
                                                   const BuildOptions& options,
                                                   const RunInputs& inputs, Logger& logger,
                                                   bool quiet) {
-  ParsedModel model = parse_model(path, options, inputs, logger);
+  session::Model model = parse_model(path, options, inputs, logger);
   const TimingCacheFile cache(options.timing_cache, *model.config, logger);
   Progress progress(quiet);
   model.config->setProgressMonitor(&progress);
-  std::unique_ptr<nvinfer1::IHostMemory> plan(
-      model.builder->buildSerializedNetwork(*model.network, *model.config));
-  if (plan == nullptr) fail_with_log(logger, path + ": the engine cannot be built");
+  auto plan = value_or_fail(model.build(logger));
   cache.save();
   return plan;
 }
 
-Model load_model(const std::string& path, const BuildOptions& options, const RunInputs& inputs,
-                 Logger& logger, bool quiet) {
+LoadedModel load_model(const std::string& path, const BuildOptions& options,
+                       const RunInputs& inputs, Logger& logger, bool quiet) {
   const auto start = Clock::now();
-  Model model;
-  initLibNvInferPlugins(&logger, "");
-  model.runtime.reset(nvinfer1::createInferRuntime(logger));
-  if (model.runtime == nullptr) fail_with_log(logger, "cannot make a runtime");
-  if (is_plan(path)) {
-    if (const auto unused = options.given(); !unused.empty())
-      logger.log(nvinfer1::ILogger::Severity::kWARNING,
-                 fmt::format("{}: is built already: {} change{} nothing", path,
-                             fmt::join(unused, ", "), unused.size() == 1 ? "s" : "")
-                     .c_str());
-    model.engine = tenon::open_plan(*model.runtime, path.c_str());
-  } else {
-    const auto plan = build_plan(path, options, inputs, logger, quiet);
-    model.engine.reset(model.runtime->deserializeCudaEngine(plan->data(), plan->size()));
-    model.built = true;
-  }
-  if (model.engine == nullptr) fail_with_log(logger, path + ": the engine cannot be loaded");
-  model.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  return model;
+  const bool is_built = !is_plan(path);
+  if (const auto unused = options.given(); !is_built && !unused.empty())
+    logger.log(nvinfer1::ILogger::Severity::kWARNING,
+               fmt::format("{}: is built already: {} change{} nothing", path,
+                           fmt::join(unused, ", "), unused.size() == 1 ? "s" : "")
+                   .c_str());
+  session::Engine engine = value_or_fail(
+      is_built ? session::Engine::load(*build_plan(path, options, inputs, logger, quiet), logger)
+               : session::Engine::open(path, logger));
+  return {std::move(engine), is_built, std::chrono::duration<double>(Clock::now() - start).count()};
 }
 
 }  // namespace tenon::tool

@@ -2,14 +2,17 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <tenon/replace_file.h>
 #include <unistd.h>
 #include <zip.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 
 #include "error.h"
 
@@ -19,13 +22,23 @@ namespace {
 using nvinfer1::DataType;
 
 struct Descr {
-  std::string_view text;  // NumPy's dtype string
+  std::string_view text;  // NumPy's dtype string, without the byte order
   DataType type;
 };
-constexpr Descr kDescrs[] = {{"<f4", DataType::kFLOAT}, {"<f2", DataType::kHALF},
-                             {"|i1", DataType::kINT8},  {"<i4", DataType::kINT32},
-                             {"|b1", DataType::kBOOL},  {"|u1", DataType::kUINT8},
-                             {"<i8", DataType::kINT64}};
+constexpr Descr kDescrs[] = {{"f4", DataType::kFLOAT}, {"f2", DataType::kHALF},
+                             {"i1", DataType::kINT8},  {"i4", DataType::kINT32},
+                             {"b1", DataType::kBOOL},  {"u1", DataType::kUINT8},
+                             {"i8", DataType::kINT64}};
+
+// What the header of an array says.
+struct Header {
+  std::string_view descr;
+  bool is_fortran = false;  // the first axis is the fastest
+  std::vector<int64_t> shape;
+
+  bool is_swapped() const { return descr.front() == '>'; }
+  std::string_view type() const { return descr.substr(1); }
+};
 
 // The text after `'key':` in the header's dictionary.
 std::string_view entry(std::string_view header, std::string_view key) {
@@ -34,6 +47,13 @@ std::string_view entry(std::string_view header, std::string_view key) {
   auto rest = header.substr(at + key.size() + 3);
   while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   return rest;
+}
+
+std::string_view parse_descr(std::string_view text) {
+  const auto close = text.find('\'', 1);
+  if (text.empty() || text.front() != '\'' || close == std::string_view::npos || close < 3)
+    fail("its header has no data type that tensors have");
+  return text.substr(1, close - 1);
 }
 
 std::vector<int64_t> parse_shape(std::string_view text) {
@@ -55,7 +75,66 @@ std::vector<int64_t> parse_shape(std::string_view text) {
   return shape;
 }
 
-Array parse_npy(const std::vector<std::byte>& file) {
+Header parse_header(std::string_view text) {
+  Header header{parse_descr(entry(text, "descr")), false, parse_shape(entry(text, "shape"))};
+  const auto order = entry(text, "fortran_order");
+  header.is_fortran = order.starts_with("True");
+  if (!header.is_fortran && !order.starts_with("False"))
+    fail("its header has a bad 'fortran_order'");
+  return header;
+}
+
+// Bytes of the elements; SIZE_MAX for more than there can be.
+size_t bytes_of(const std::vector<int64_t>& shape, size_t element) {
+  size_t bytes = element;
+  for (const int64_t extent : shape)
+    if (__builtin_mul_overflow(bytes, static_cast<size_t>(std::max<int64_t>(extent, 1)), &bytes))
+      return SIZE_MAX;
+  return std::ranges::count(shape, 0) > 0 ? 0 : bytes;
+}
+
+void swap_bytes(std::vector<std::byte>& bytes, size_t element) {
+  for (size_t at = 0; at < bytes.size(); at += element)
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(at + element));
+}
+
+// From the first axis fastest to the last axis fastest.
+std::vector<std::byte> to_rows(const std::vector<std::byte>& bytes,
+                               const std::vector<int64_t>& shape, size_t element) {
+  std::vector<std::byte> rows(bytes.size());
+  std::vector<size_t> stride(shape.size(), 1), at(shape.size(), 0);
+  for (size_t axis = 1; axis < shape.size(); ++axis)
+    stride[axis] = stride[axis - 1] * static_cast<size_t>(shape[axis - 1]);
+  size_t from = 0;
+  for (size_t to = 0; to < rows.size(); to += element) {
+    std::memcpy(rows.data() + to, bytes.data() + from * element, element);
+    for (size_t axis = shape.size(); axis-- > 0;) {
+      from += stride[axis];
+      if (++at[axis] < static_cast<size_t>(shape[axis])) break;
+      from -= stride[axis] * at[axis];
+      at[axis] = 0;
+    }
+  }
+  return rows;
+}
+
+// float64, which tensors do not have, as float32.
+Array rounded(const std::vector<std::byte>& doubles, const std::vector<int64_t>& shape) {
+  Array array = value_or_fail(session::make_array(DataType::kFLOAT, shape));
+  for (size_t i = 0; i < doubles.size() / sizeof(double); ++i) {
+    double value = 0;
+    std::memcpy(&value, doubles.data() + i * sizeof value, sizeof value);
+    const auto single = static_cast<float>(value);
+    if (std::isinf(single) && !std::isinf(value))
+      fail("element {} is {}, which float32 cannot hold", session::position_text(shape, i), value);
+    array.was_rounded |= single != value && !std::isnan(value);
+    array.as<float>()[i] = single;
+  }
+  return array;
+}
+
+Array parse_npy(std::vector<std::byte> file) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(file.data());
   if (file.size() < 12 || std::memcmp(bytes, "\x93NUMPY", 6) != 0) fail("it is not a NumPy array");
   const bool old = bytes[6] == 1;
@@ -63,47 +142,33 @@ Array parse_npy(const std::vector<std::byte>& file) {
   size_t length = bytes[8] | static_cast<size_t>(bytes[9]) << 8;
   if (!old) length |= static_cast<size_t>(bytes[10]) << 16 | static_cast<size_t>(bytes[11]) << 24;
   if (length > file.size() - start) fail("its header is truncated");
-  const std::string_view header(reinterpret_cast<const char*>(bytes) + start, length);
-  if (entry(header, "fortran_order").substr(0, 5) != "False")
-    fail("it is in Fortran order: save it with numpy.ascontiguousarray");
-  const auto shape = parse_shape(entry(header, "shape"));
-  const auto descr = entry(header, "descr").substr(1, 3);
-  const std::byte* data = file.data() + start + length;
-  const size_t left = file.size() - start - length;
-  const auto check = [&](size_t wanted) {
-    if (left != wanted)
-      fail("its shape {} needs {} bytes; it has {}", shape_text(shape), wanted, left);
-  };
-  if (descr == "<f8") {
-    Array array = make_array(DataType::kFLOAT, shape);
-    check(array.bytes.size() * 2);
-    for (size_t i = 0; i < array.bytes.size() / 4; ++i) {
-      double value = 0;
-      std::memcpy(&value, data + i * sizeof value, sizeof value);
-      const auto rounded = static_cast<float>(value);
-      if (std::isinf(rounded) && !std::isinf(value))
-        fail("element {} is {}, which float32 cannot hold", position_text(shape, i), value);
-      array.was_rounded |= rounded != value && !std::isnan(value);
-      array.as<float>()[i] = rounded;
-    }
-    return array;
-  }
-  for (const Descr& row : kDescrs)
-    if (row.text == descr) {
-      Array array = make_array(row.type, shape);
-      check(array.bytes.size());
-      if (left > 0) std::memcpy(array.bytes.data(), data, left);
-      return array;
-    }
-  fail("its data type '{}' is not one that tensors have", descr);
+  const std::string text(reinterpret_cast<const char*>(bytes) + start, length);
+  const Header header = parse_header(text);
+  const bool is_double = header.type() == "f8";
+  const auto row = std::ranges::find(kDescrs, header.type(), &Descr::text);
+  if (!is_double && row == std::end(kDescrs))
+    fail("its data type '{}' is not one that tensors have", header.descr);
+  const size_t element = is_double ? sizeof(double) : session::element_size(row->type);
+  // Only the data become memory here: what the shape says is compared with them.
+  file.erase(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(start + length));
+  if (const size_t wanted = bytes_of(header.shape, element); file.size() != wanted)
+    fail("its shape {} needs {} bytes; it has {}", session::shape_text(header.shape), wanted,
+         file.size());
+  if (header.is_swapped()) swap_bytes(file, element);
+  if (header.is_fortran) file = to_rows(file, header.shape, element);
+  if (is_double) return rounded(file, header.shape);
+  return {row->type, header.shape, std::move(file)};
 }
 
 std::vector<std::byte> npy_of(const Array& given) {
-  const Array array = given.type == DataType::kBF16 ? convert(given, DataType::kFLOAT) : given;
-  std::string_view descr;
-  for (const Descr& row : kDescrs)
-    if (row.type == array.type) descr = row.text;
-  if (descr.empty()) fail("{} tensors cannot be written as NumPy arrays", type_name(array.type));
+  const Array array = given.type == DataType::kBF16
+                          ? value_or_fail(session::convert(given, DataType::kFLOAT))
+                          : given;
+  const auto row = std::ranges::find(kDescrs, array.type, &Descr::type);
+  if (row == std::end(kDescrs))
+    fail("{} tensors cannot be written as NumPy arrays", session::type_name(array.type));
+  const std::string descr =
+      (session::element_size(array.type) == 1 ? "|" : "<") + std::string(row->text);
   std::string header =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
                   fmt::join(array.shape, ", "), array.shape.size() == 1 ? "," : "");
@@ -121,6 +186,9 @@ std::vector<std::byte> npy_of(const Array& given) {
   return out;
 }
 
+// All arrays of a file may take so many bytes, and so many times its own.
+constexpr zip_uint64_t kMaxUnpacked = zip_uint64_t{64} << 20, kMaxUnpackedTimes = 100;
+
 struct ZipClose {
   void operator()(zip_t* z) const { zip_discard(z); }
 };
@@ -128,23 +196,21 @@ struct ZipFileClose {
   void operator()(zip_file_t* f) const { zip_fclose(f); }
 };
 
-std::vector<std::byte> read_member(zip_t* zip, zip_uint64_t index, const zip_stat_t& info) {
-  constexpr zip_uint64_t kLargest = zip_uint64_t{1} << 36;
-  if (info.size > kLargest) fail("it is larger than {} bytes", kLargest);
+// A member of so many bytes, as the directory says. It is damaged when it has more or fewer.
+std::vector<std::byte> read_member(zip_t* zip, zip_uint64_t index, zip_uint64_t size) {
   const std::unique_ptr<zip_file_t, ZipFileClose> file(zip_fopen_index(zip, index, 0));
   if (file == nullptr) fail("{}", zip_strerror(zip));
-  // Grows as data arrives: the size that a damaged directory claims is not to be trusted.
-  std::vector<std::byte> bytes;
-  constexpr size_t kStep = 1 << 20;
-  for (;;) {
-    const size_t at = bytes.size();
-    bytes.resize(at + kStep);
-    const zip_int64_t n = zip_fread(file.get(), bytes.data() + at, kStep);
+  std::vector<std::byte> bytes(size + 1);  // the end is only seen by reading on
+  size_t at = 0;
+  while (at < bytes.size()) {
+    const zip_int64_t n = zip_fread(file.get(), bytes.data() + at, bytes.size() - at);
     if (n < 0) fail("it is damaged: {}", zip_file_strerror(file.get()));
-    bytes.resize(at + static_cast<size_t>(n));
-    if (bytes.size() > kLargest) fail("it is larger than {} bytes", kLargest);
-    if (n == 0) return bytes;
+    if (n == 0) break;
+    at += static_cast<size_t>(n);
   }
+  if (at != size) fail("it is damaged: it is said to have {} bytes, and has {}", size, at);
+  bytes.pop_back();
+  return bytes;
 }
 
 }  // namespace
@@ -172,35 +238,11 @@ std::vector<std::byte> read_file(const std::string& path, size_t most) {
 }
 
 void write_file(const std::string& path, const void* data, size_t size) {
-  struct stat info{};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-    fail("{}: cannot write: it is {}", path,
-         S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
-  // Written aside with the permissions that the process gives new files, which mkstemp would not.
-  std::string aside;
-  int fd = -1;
-  for (int i = 0; fd < 0 && (i == 0 || errno == EEXIST); ++i) {
-    aside = fmt::format("{}.{}.{}", path, ::getpid(), i);
-    fd = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  try {
+    replace_file(path, data, size);
+  } catch (const std::runtime_error& e) {
+    throw Failure(e.what());
   }
-  if (fd < 0) fail("{}: cannot write: {}", path, std::strerror(errno));
-  bool good = true;
-  const char* at = static_cast<const char*>(data);
-  while (good && size > 0) {
-    const ssize_t n = ::write(fd, at, size);
-    good = n > 0 || (n < 0 && errno == EINTR);
-    if (n > 0) {
-      at += n;
-      size -= static_cast<size_t>(n);
-    }
-  }
-  good = good && ::fsync(fd) == 0;
-  good = ::close(fd) == 0 && good;
-  good = good && ::rename(aside.c_str(), path.c_str()) == 0;
-  if (good) return;
-  const int cause = errno;
-  ::unlink(aside.c_str());
-  fail("{}: cannot write: {}", path, std::strerror(cause));
 }
 
 Arrays read_npz(const std::string& path) {
@@ -216,6 +258,7 @@ Arrays read_npz(const std::string& path) {
     fail("{}: is not an .npz file: {}", path, zip_error_strerror(&error));
   }
   Arrays arrays;
+  zip_uint64_t left = kMaxUnpacked + kMaxUnpackedTimes * file.size();
   const zip_int64_t count = zip_get_num_entries(zip.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     zip_stat_t info;
@@ -224,7 +267,13 @@ Arrays read_npz(const std::string& path) {
     std::string name = info.name;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     try {
-      arrays[name] = parse_npy(read_member(zip.get(), static_cast<zip_uint64_t>(i), info));
+      if (info.size > left)
+        fail(
+            "the arrays take more than {} MiB and {} times the file's {} bytes: save them with "
+            "numpy.savez, which does not compress",
+            kMaxUnpacked >> 20, kMaxUnpackedTimes, file.size());
+      left -= info.size;
+      arrays[name] = parse_npy(read_member(zip.get(), static_cast<zip_uint64_t>(i), info.size));
     } catch (const Failure& e) {
       fail("{}: array '{}': {}", path, name, e.what());
     }

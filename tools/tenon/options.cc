@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include <NvInfer.h>
+#include <tenon/build.h>
 #include <tenon/describe.h>
 
 #include <algorithm>
@@ -72,9 +73,9 @@ std::string library_path(const std::string& name) {
   return is_name && std::filesystem::exists(name) ? "./" + name : name;
 }
 
-std::vector<int64_t> parse_shape(const std::string& option, const std::string& text) {
+session::Shape parse_shape(const std::string& option, const std::string& text) {
   if (text == "scalar") return {};
-  std::vector<int64_t> shape;
+  session::Shape shape;
   for (const std::string& part : split(text, 'x')) {
     int64_t extent = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), extent);
@@ -92,8 +93,8 @@ std::pair<std::string, std::string> split_name(const std::string& text) {
   return {unquoted(text.substr(0, at)), text.substr(at + 1)};
 }
 
-ShapeMap parse_shapes(const std::string& option, const std::string& text) {
-  ShapeMap shapes;
+Shapes parse_shapes(const std::string& option, const std::string& text) {
+  Shapes shapes;
   if (text.empty()) return shapes;
   for (const std::string& part : split(text, ',')) {
     const auto [name, shape] = split_name(part);
@@ -119,6 +120,18 @@ std::string only_model(const std::vector<NamedFile>& given) {
 void check_name(const std::string& name, const std::vector<std::string>& names, const char* kind) {
   if (std::find(names.begin(), names.end(), name) == names.end())
     fail("the model has no {} '{}'; its {}s are: {}", kind, name, kind, fmt::join(names, ", "));
+}
+
+CLI::Validator number_from(double least, double most) {
+  return {[least, most](const std::string& text) {
+            double value = 0;
+            const char* const end = text.data() + text.size();
+            const auto [rest, error] = std::from_chars(text.data(), end, value);
+            if (error == std::errc() && rest == end && value >= least && value <= most)
+              return std::string();
+            return fmt::format("{} is no number from {} to {}", printable(text), least, most);
+          },
+          fmt::format("{} to {}", least, most)};
 }
 
 void CommonOptions::add_to(CLI::App& app) {
@@ -171,7 +184,11 @@ void BuildOptions::add_to(CLI::App& app) {
   app.add_option("--profilingVerbosity", verbosity, "What the plan says of its layers")
       ->check(CLI::IsMember({"none", "layer_names_only", "detailed", "default", "verbose"}));
   app.add_option("--target", target, "What to build for (default: cuda where there is a GPU)")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
+      ->check(CLI::IsMember(tenon::known_targets()));
+  app.add_flag("--deterministic", deterministic,
+               "Measure nothing, so that two builds give the same plan: kernels are chosen by the "
+               "timing cache, or else by their order. Without it kernels are timed, and what is "
+               "quickest changes from build to build");
   app.add_flag("--portable", portable, "Keep in the plan what building it elsewhere needs");
   app.add_flag("--fp16", fp16, "Allow FP16, on targets that are quick in it");
   app.add_flag("--bf16", bf16, "Allow BF16, on targets that are quick in it");

@@ -1,8 +1,9 @@
 // Options that several commands share, named and spelled as trtexec's.
 #pragma once
 
+#include <tenon/session/shape.h>
+
 #include <CLI/CLI.hpp>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,14 +13,13 @@
 
 namespace tenon::tool {
 
-/// Shapes by tensor name.
-using ShapeMap = std::map<std::string, std::vector<int64_t>>;
+using session::Shapes;
 
 /// Parses "a:1x3x224x224,b:1" (names may be quoted, "scalar" is rank 0). Throws Failure.
-ShapeMap parse_shapes(const std::string& option, const std::string& text);
+Shapes parse_shapes(const std::string& option, const std::string& text);
 
 /// Parses "1x3x224x224"; "scalar" is rank 0. Throws Failure.
-std::vector<int64_t> parse_shape(const std::string& option, const std::string& text);
+session::Shape parse_shape(const std::string& option, const std::string& text);
 
 /// Splits "name:value"; a text without a colon gets an empty name.
 std::pair<std::string, std::string> split_name(const std::string& text);
@@ -32,6 +32,9 @@ void check_name(const std::string& name, const std::vector<std::string>& names, 
 
 /// A name without a slash is a file of the current folder, else one on the linker's path.
 std::string library_path(const std::string& name);
+
+/// For options of real numbers: one from `least` to `most`, which NaN is not.
+CLI::Validator number_from(double least, double most);
 
 /// What every command takes.
 struct CommonOptions {
@@ -63,7 +66,7 @@ struct BuildOptions {
   std::string precision_constraints = "none";
   std::vector<std::string> layer_precisions, layer_output_types;
   std::string target;
-  bool portable = false;
+  bool portable = false, deterministic = false;
   bool error_on_timing_cache_miss = false, no_compilation_cache = false, version_compatible = false;
 
   void add_to(CLI::App& app);

@@ -41,9 +41,9 @@ Array to_tensor(const Picture& picture, const PictureOptions& options, int64_t c
   if (channels != 1 && channels != 3)
     fail("the input has {} channels; pictures have 3, or 1 for grey", channels);
   const int64_t height = picture.height, width = picture.width;
-  Array out = make_array(nvinfer1::DataType::kFLOAT,
-                         options.channels_last ? std::vector<int64_t>{1, height, width, channels}
-                                               : std::vector<int64_t>{1, channels, height, width});
+  const session::Shape shape = options.channels_last ? session::Shape{1, height, width, channels}
+                                                     : session::Shape{1, channels, height, width};
+  Array out = value_or_fail(session::make_array(nvinfer1::DataType::kFLOAT, shape));
   auto* to = out.as<float>();
   const int64_t plane = height * width;
   for (int64_t i = 0; i < plane; ++i) {
@@ -60,18 +60,19 @@ Array to_tensor(const Picture& picture, const PictureOptions& options, int64_t c
 }
 
 Picture to_picture(const Array& tensor, const PictureOptions& options) {
-  std::vector<int64_t> shape = tensor.shape;
+  session::Shape shape = tensor.shape;
   if (shape.size() == 4) shape.erase(shape.begin());
   if (shape.size() == 2) shape.insert(options.channels_last ? shape.end() : shape.begin(), 1);
-  if (shape.size() != 3) fail("a tensor of shape {} is not a picture", shape_text(tensor.shape));
+  if (shape.size() != 3)
+    fail("a tensor of shape {} is not a picture", session::shape_text(tensor.shape));
   const int64_t channels = options.channels_last ? shape[2] : shape[0];
   const int64_t height = options.channels_last ? shape[0] : shape[1];
   const int64_t width = options.channels_last ? shape[1] : shape[2];
   if ((channels != 1 && channels != 3) || height < 1 || width < 1 || height * width > kMostPixels
       || tensor.count() < channels * height * width)
-    fail("a tensor of shape {} is not a picture of 1 or 3 channels{}", shape_text(tensor.shape),
-         options.channels_last ? " (channels last)" : "");
-  const Array values = convert(tensor, nvinfer1::DataType::kFLOAT);
+    fail("a tensor of shape {} is not a picture of 1 or 3 channels{}",
+         session::shape_text(tensor.shape), options.channels_last ? " (channels last)" : "");
+  const Array values = value_or_fail(session::convert(tensor, nvinfer1::DataType::kFLOAT));
   Picture picture = grey_picture(static_cast<int>(width), static_cast<int>(height), 0);
   const int64_t plane = height * width;
   for (int64_t i = 0; i < plane; ++i)

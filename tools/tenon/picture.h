@@ -2,11 +2,10 @@
 #pragma once
 
 #include <tenon/picture.h>
+#include <tenon/session/array.h>
 
 #include <string>
 #include <vector>
-
-#include "array.h"
 
 namespace tenon::tool {
 
@@ -19,6 +18,7 @@ struct PictureOptions {
   bool bgr = false;
 };
 
+using session::Array;
 using tenon::is_picture;
 using tenon::Picture;
 

@@ -91,7 +91,7 @@ TEST(Picture, TensorsRoundTripInEveryLayoutAndOrder) {
 }
 
 TEST(Picture, ClampsAndMapsNanToZero) {
-  Array t = make_array(nvinfer1::DataType::kFLOAT, {1, 1, 1, 3});
+  Array t = value_or_fail(session::make_array(nvinfer1::DataType::kFLOAT, {1, 1, 1, 3}));
   t.as<float>()[0] = 2;
   t.as<float>()[1] = -1;
   t.as<float>()[2] = NAN;

@@ -28,9 +28,9 @@ RooflineRow sum_of(std::span<const RooflineRow> rows) {
 }
 
 // Several layers need the sum of what each needs.
-double least_ms_of(const Roofline& roofline, std::span<const RooflineRow> rows) {
+double min_ms_of(const Roofline& roofline, std::span<const RooflineRow> rows) {
   double sum = 0;
-  for (const RooflineRow& row : rows) sum += roofline.least_ms(row);
+  for (const RooflineRow& row : rows) sum += roofline.min_ms(row);
   return sum;
 }
 
@@ -45,16 +45,16 @@ std::vector<std::vector<RooflineRow>> by_kernel(const Roofline& roofline) {
   return list;
 }
 
-std::string line(const RooflineRow& row, double least_ms, double total_ms, const char* bound,
+std::string line(const RooflineRow& row, double min_ms, double total_ms, const char* bound,
                  const std::string& title) {
   return fmt::format(
       "{:>10.3f} {:>6.1f} {:>9.3f} {:>9.2f} {:>8.1f} {:>9.1f} {:>7.1f} {:>8} {:>7.0f}   {}", row.ms,
       100 * ratio(row.ms, total_ms), row.operations / 1e9, row.bytes / 1e6,
       ratio(row.operations, row.bytes), ratio(row.operations, row.ms) / 1e6,
-      ratio(row.bytes, row.ms) / 1e6, bound, 100 * ratio(least_ms, row.ms), title);
+      ratio(row.bytes, row.ms) / 1e6, bound, 100 * ratio(min_ms, row.ms), title);
 }
 
-ordered_json to_json(const RooflineRow& row, double least_ms, double total_ms) {
+ordered_json to_json(const RooflineRow& row, double min_ms, double total_ms) {
   return {{"medianMs", row.ms},
           {"percentage", 100 * ratio(row.ms, total_ms)},
           {"operations", row.operations},
@@ -62,12 +62,12 @@ ordered_json to_json(const RooflineRow& row, double least_ms, double total_ms) {
           {"operationsPerByte", ratio(row.operations, row.bytes)},
           {"operationsPerSecond", ratio(row.operations, row.ms) * 1e3},
           {"bytesPerSecond", ratio(row.bytes, row.ms) * 1e3},
-          {"percentOfRoof", 100 * ratio(least_ms, row.ms)}};
+          {"percentOfRoof", 100 * ratio(min_ms, row.ms)}};
 }
 
 }  // namespace
 
-double Roofline::least_ms(const RooflineRow& row) const {
+double Roofline::min_ms(const RooflineRow& row) const {
   return 1e3
          * std::max(ratio(row.operations, operations_per_second),
                     ratio(row.bytes, bytes_per_second));
@@ -102,16 +102,16 @@ void print_roofline(const Roofline& roofline, Logger& logger) {
       "  Time(ms) Time(%)    GFLOP        MB   FLOP/B   GFLOP/s    GB/s    Bound Roof(%)   ";
   logger.say(fmt::format("{}Layer (kernel)", units));
   for (const RooflineRow& row : roofline.layers)
-    logger.say(line(row, roofline.least_ms(row), total,
+    logger.say(line(row, roofline.min_ms(row), total,
                     roofline.is_bound_by_memory(row) ? "memory" : "compute",
                     fmt::format("{} ({})", row.name, row.kernel)));
   logger.say(fmt::format("{}Kernel", units));
   for (const auto& rows : by_kernel(roofline))
     logger.say(line(
-        sum_of(rows), least_ms_of(roofline, rows), total, "",
+        sum_of(rows), min_ms_of(roofline, rows), total, "",
         fmt::format("{}, {} layer{}", rows[0].kernel, rows.size(), rows.size() == 1 ? "" : "s")));
   logger.say(
-      line(sum_of(roofline.layers), least_ms_of(roofline, roofline.layers), total, "", "Total"));
+      line(sum_of(roofline.layers), min_ms_of(roofline, roofline.layers), total, "", "Total"));
 }
 
 ordered_json to_json(const Roofline& roofline) {
@@ -122,14 +122,14 @@ ordered_json to_json(const Roofline& roofline) {
                         {"kind", row.kind},
                         {"kernel", row.kernel},
                         {"bound", roofline.is_bound_by_memory(row) ? "memory" : "compute"}};
-    one.update(to_json(row, roofline.least_ms(row), sum.ms));
+    one.update(to_json(row, roofline.min_ms(row), sum.ms));
     layers.push_back(one);
   }
   return {{"threads", roofline.threads},
           {"operationsPerSecond", roofline.operations_per_second},
           {"bytesPerSecond", roofline.bytes_per_second},
           {"layers", layers},
-          {"total", to_json(sum, least_ms_of(roofline, roofline.layers), sum.ms)}};
+          {"total", to_json(sum, min_ms_of(roofline, roofline.layers), sum.ms)}};
 }
 
 }  // namespace tenon::tool

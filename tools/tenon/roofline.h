@@ -22,7 +22,7 @@ struct Roofline {
   std::vector<RooflineRow> layers;
 
   /// Milliseconds that the peaks allow: of arithmetic or of memory, whichever is more.
-  double least_ms(const RooflineRow& row) const;
+  double min_ms(const RooflineRow& row) const;
   bool is_bound_by_memory(const RooflineRow& row) const;
 };
 

@@ -7,10 +7,10 @@
 #include "commands.h"
 #include "error.h"
 #include "files.h"
+#include "inputs.h"
 #include "npz.h"
 #include "picture.h"
 #include "profiles.h"
-#include "session.h"
 
 namespace tenon::tool {
 namespace {
@@ -35,7 +35,9 @@ void check_three(const char* option, std::vector<double>& values, bool may_be_ze
   if (values.size() != 1 && values.size() != 3)
     fail("{} takes one value or three; {} were given", option, values.size());
   for (double v : values)
-    if (!std::isfinite(v) || (v == 0 && !may_be_zero)) fail("{}: {} is not possible", option, v);
+    if (!std::isfinite(v) || (v == 0 && !may_be_zero))
+      fail("{}: {} is not possible; expected finite numbers{}", option, v,
+           may_be_zero ? "" : " other than 0");
 }
 
 // Name of the tensor that an option means: as given, or the only one there is.
@@ -47,25 +49,30 @@ std::string name_or_only(const std::string& name, const std::vector<std::string>
   fail("{}: name one of: {} (as {}={}:FILE)", option, fmt::join(names, ", "), option, names[0]);
 }
 
+// -1 where only known at run time.
+session::Shape declared_shape(const nvinfer1::ICudaEngine& engine, const std::string& name) {
+  return session::to_shape(engine.getTensorShape(name.c_str()));
+}
+
 Array read_raw(const std::string& path, const nvinfer1::ICudaEngine& engine,
-               const std::string& name, const ShapeMap& shapes) {
+               const std::string& name, const Shapes& shapes) {
   const auto it = shapes.find(name);
   const auto shape = it != shapes.end() ? it->second : declared_shape(engine, name);
   for (int64_t extent : shape)
     if (extent < 0)
       fail("--loadInputs: give the shape of input '{}' with --shapes={}:…", name, name);
-  Array array = make_array(engine.getTensorDataType(name.c_str()), shape);
+  Array array = value_or_fail(session::make_array(engine.getTensorDataType(name.c_str()), shape));
   const auto bytes = read_file(path);
   if (bytes.size() != array.bytes.size())
     fail("{}: has {} bytes; input '{}' of shape {} takes {}", path, bytes.size(), name,
-         shape_text(shape), array.bytes.size());
+         session::shape_text(shape), array.bytes.size());
   array.bytes = bytes;
   return array;
 }
 
 void print_outputs(const Arrays& outputs) {
   for (const auto& [name, array] : outputs) {
-    const auto values = numbers(array);
+    const auto values = value_or_fail(session::numbers(array));
     double low = INFINITY, high = -INFINITY, sum = 0;
     size_t nans = 0;
     for (double v : values) {
@@ -78,7 +85,8 @@ void print_outputs(const Arrays& outputs) {
       sum += v;
     }
     const size_t others = values.size() - nans;
-    fmt::print("  {}  {} {}", name, type_name(array.type), shape_text(array.shape));
+    fmt::print("  {}  {} {}", printable(name), session::type_name(array.type),
+               session::shape_text(array.shape));
     if (others > 0)
       fmt::print("  min {:.6g}, mean {:.6g}, max {:.6g}", low, sum / static_cast<double>(others),
                  high);
@@ -90,7 +98,7 @@ void print_outputs(const Arrays& outputs) {
 // Pictures are read before the engine is there: a model built from ONNX takes its shapes from them.
 Arrays read_arrays(const Options& o, const std::map<std::string, Picture>& pictures,
                    const nvinfer1::ICudaEngine& engine, const std::vector<std::string>& inputs,
-                   const ShapeMap& shapes) {
+                   const Shapes& shapes) {
   Arrays arrays;
   if (!o.inputs.empty())
     for (auto& [name, array] : read_npz(o.inputs))
@@ -101,7 +109,7 @@ Arrays read_arrays(const Options& o, const std::map<std::string, Picture>& pictu
     const size_t axis = o.picture.channels_last ? 3 : 1;
     if (shape.size() != 4)
       fail("--image: input '{}' has shape {}; pictures go to inputs of 4 dimensions", name,
-           shape_text(shape));
+           session::shape_text(shape));
     arrays[name] = to_tensor(picture, o.picture, shape[axis] < 0 ? 3 : shape[axis]);
     for (size_t i = 0; i < 4; ++i)
       if (shape[i] >= 0 && shape[i] != arrays[name].shape[i])
@@ -109,7 +117,7 @@ Arrays read_arrays(const Options& o, const std::map<std::string, Picture>& pictu
             "--image: input '{}' takes {} and the picture gives {}: scale the picture, or export "
             "the "
             "model with dynamic sizes",
-            name, shape_text(shape), shape_text(arrays[name].shape));
+            name, session::shape_text(shape), session::shape_text(arrays[name].shape));
   }
   for (const std::string& text : o.load_inputs) {
     const auto [given, path] = split_file(text);
@@ -142,15 +150,15 @@ void run(Options& o, Logger& logger) {
 
   const auto start_inputs = Clock::now();
   std::map<std::string, Picture> pictures;
-  ShapeMap shapes = parse_shapes("--shapes", o.build.shapes);
+  Shapes shapes = parse_shapes("--shapes", o.build.shapes);
   RunInputs known{shapes, shapes};
   for (const std::string& text : o.images) {
     const auto [name, path] = split_file(text);
     const Picture& p = pictures[name] = load_picture(path);
     const auto height = static_cast<int64_t>(p.height), width = static_cast<int64_t>(p.width);
     if (!name.empty())
-      known.shapes[name] = o.picture.channels_last ? std::vector<int64_t>{1, height, width, 3}
-                                                   : std::vector<int64_t>{1, 3, height, width};
+      known.shapes[name] = o.picture.channels_last ? session::Shape{1, height, width, 3}
+                                                   : session::Shape{1, 3, height, width};
   }
   if (!o.inputs.empty() && !is_plan(o.model))
     for (const auto& [name, array] : read_npz(o.inputs))
@@ -159,33 +167,31 @@ void run(Options& o, Logger& logger) {
 
   BuildOptions build = o.build;
   if (!is_plan(o.model) && !build.has_profile()) build.shapes.clear();
-  Model model = load_model(o.model, build, known, logger, true);
-  Session session(*model.engine, logger, o.profile);
+  const LoadedModel model = load_model(o.model, build, known, logger, true);
+  const auto session = make_session(*model.engine, logger, o.profile);
   const auto start_tensors = Clock::now();
-  const auto inputs = session.names(nvinfer1::TensorIOMode::kINPUT);
-  const auto outputs = session.names(nvinfer1::TensorIOMode::kOUTPUT);
-  Arrays arrays = read_arrays(o, pictures, *model.engine, inputs, shapes);
+  Arrays arrays = read_arrays(o, pictures, *model.engine, session->input_names(), shapes);
   std::erase_if(arrays, [](const auto& entry) { return entry.first.starts_with("out:"); });
-  session.set_inputs(arrays, shapes);
+  set_inputs(*session, arrays, shapes);
   input_seconds += seconds_since(start_tensors);
 
   const auto start_run = Clock::now();
-  session.run();
+  value_or_fail(session->run());
   const double run_seconds = seconds_since(start_run);
 
   const auto start_save = Clock::now();
   for (const std::string& text : o.saves) {
     const auto [given, path] = split_file(text);
-    const std::string name = name_or_only(given, outputs, "--save", "output");
-    save_picture(path, to_picture(session.outputs().at(name), o.picture));
+    const std::string name = name_or_only(given, session->output_names(), "--save", "output");
+    save_picture(path, to_picture(session->outputs().at(name), o.picture));
   }
-  if (!o.outputs.empty()) write_npz(o.outputs, session.outputs());
+  if (!o.outputs.empty()) write_npz(o.outputs, session->outputs());
   const double save_seconds = seconds_since(start_save);
 
-  for (const std::string& name : session.zero_filled())
-    fmt::print("  {}  no data given: zeros of shape {}\n", name,
-               shape_text(to_vector(session.context().getTensorShape(name.c_str()))));
-  print_outputs(session.outputs());
+  for (const std::string& name : session->zero_filled())
+    fmt::print("  {}  no data given: zeros of shape {}\n", printable(name),
+               session::shape_text(session->inputs().at(name).shape));
+  print_outputs(session->outputs());
   fmt::print("  {}\n", profile_text(*model.engine, o.profile));
   fmt::print("{} {:.1f} ms, read inputs {:.1f} ms, run {:.1f} ms, write outputs {:.1f} ms\n",
              model.built ? "build" : "open plan", model.seconds * 1e3, input_seconds * 1e3,

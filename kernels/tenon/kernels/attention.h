@@ -34,7 +34,7 @@ inline size_t attention_workspace(int64_t batches, int64_t queries, int64_t keys
 // A block of queries of one batch. Both products are sums over panels of the right factor, which
 // are packed as they are met.
 template <class E> struct AttentionBlock {
-  static constexpr int64_t kRows = 32, kDepth = 64, kMostColumns = 32;
+  static constexpr int64_t kRows = 32, kDepth = 64, kMaxColumns = 32;
 
   const Attention<E>& a;
   float* scores;  // of this block: rows x keys
@@ -57,8 +57,8 @@ template <class E> struct AttentionBlock {
   template <int width> void score(int64_t at) const {
     constexpr int64_t kColumns = ProductTile<width>::kColumns;
     const int64_t columns = std::min(kColumns, a.keys - at);
-    alignas(64) float sums[kRows * kMostColumns] = {}, left[kRows * kDepth] = {};
-    alignas(64) float panel[kDepth * kMostColumns] = {}, row[kDepth];
+    alignas(64) float sums[kRows * kMaxColumns] = {}, left[kRows * kDepth] = {};
+    alignas(64) float panel[kDepth * kMaxColumns] = {}, row[kDepth];
     for (int64_t from = 0; from < a.features; from += kDepth) {
       const int64_t depth = std::min(kDepth, a.features - from);
       for (int64_t r = 0; r < rows; ++r)
@@ -67,12 +67,12 @@ template <class E> struct AttentionBlock {
         kit::convert(a.k + (batch * a.keys + at + j) * a.features + from, row, depth);
         for (int64_t i = 0; i < depth; ++i) panel[i * kColumns + j] = row[i];
       }
-      add_product<width>(left, kDepth, kRows, panel, 0, depth, sums, kMostColumns, kColumns);
+      add_product<width>(left, kDepth, kRows, panel, 0, depth, sums, kMaxColumns, kColumns);
     }
     const float scale = a.scale();
     for (int64_t r = 0; r < rows; ++r) {
       float* to = scores + r * a.keys + at;
-      for (int64_t j = 0; j < columns; ++j) to[j] = sums[r * kMostColumns + j] * scale;
+      for (int64_t j = 0; j < columns; ++j) to[j] = sums[r * kMaxColumns + j] * scale;
       if (a.mask == nullptr) continue;
       const E* mask = a.mask + a.mask_at(batch, query + r) + at;
       for (int64_t j = 0; j < columns; ++j) to[j] += static_cast<float>(mask[j]);
@@ -91,8 +91,8 @@ template <class E> struct AttentionBlock {
   template <int width> void mix(int64_t at) const {
     constexpr int64_t kColumns = ProductTile<width>::kColumns;
     const int64_t columns = std::min(kColumns, a.features - at);
-    alignas(64) float sums[kRows * kMostColumns] = {}, left[kRows * kDepth] = {};
-    alignas(64) float panel[kDepth * kMostColumns] = {};
+    alignas(64) float sums[kRows * kMaxColumns] = {}, left[kRows * kDepth] = {};
+    alignas(64) float panel[kDepth * kMaxColumns] = {};
     for (int64_t from = 0; from < a.keys; from += kDepth) {
       const int64_t depth = std::min(kDepth, a.keys - from);
       for (int64_t r = 0; r < rows; ++r)
@@ -100,10 +100,10 @@ template <class E> struct AttentionBlock {
       for (int64_t i = 0; i < depth; ++i)
         kit::convert(a.v + (batch * a.keys + from + i) * a.features + at, panel + i * kColumns,
                      columns);
-      add_product<width>(left, kDepth, kRows, panel, 0, depth, sums, kMostColumns, kColumns);
+      add_product<width>(left, kDepth, kRows, panel, 0, depth, sums, kMaxColumns, kColumns);
     }
     for (int64_t r = 0; r < rows; ++r)
-      kit::convert(sums + r * kMostColumns, a.y + (first_query() + r) * a.features + at, columns);
+      kit::convert(sums + r * kMaxColumns, a.y + (first_query() + r) * a.features + at, columns);
   }
 };
 

@@ -56,7 +56,7 @@ inline void require_resizable(int64_t height, int64_t width) {
 #if !defined(__CUDACC__)
 
 /// Separable: rows are interpolated along x once, and the last four of them are kept for the step
-/// along y. Works on tiles, so that these rows stay in the first-level cache.
+/// along y. Works on tiles, so that these rows stay in the L1 cache.
 template <class E> class CubicTile {
  public:
   static constexpr int64_t kWidth = 512, kHeight = 64, kSource = 1024;

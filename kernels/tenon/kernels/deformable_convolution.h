@@ -67,9 +67,9 @@ TENON_HD Reading reading_of(const DeformableConvolutionRule& rule,
 /// matrix, which is multiplied with the kernel, some taps and channels at a time.
 template <class E, int vector> class DeformableConvolver {
  public:
-  static constexpr int64_t kPlaces = 64;  // results of a block
-  static constexpr int64_t kDepth = 256;  // elements of a row
-  static constexpr int64_t kMaps = 256;   // sums of a result
+  static constexpr int64_t kPlaces = 64;           // results of a block
+  static constexpr int64_t kDepth = 256;           // elements of a row
+  static constexpr int64_t kOutputChannels = 256;  // sums of a result
   static constexpr int64_t kPanel = ProductTile<vector>::kColumns;
 
   DeformableConvolver(const DeformableConvolutionRule& rule,
@@ -80,23 +80,24 @@ template <class E, int vector> class DeformableConvolver {
         kernel_(kernel),
         taps_(rule.rows.taps * rule.columns.taps),
         channels_(call.channels / rule.groups),
-        maps_(call.maps / rule.groups),
-        panels_((maps_ + kPanel - 1) / kPanel),
-        together_(std::clamp<int64_t>(
-            std::min(kDepth / std::max<int64_t>(channels_, 1), kMaps / (panels_ * kPanel)), 1,
-            rule.groups)) {}
+        output_channels_(call.maps / rule.groups),
+        panels_((output_channels_ + kPanel - 1) / kPanel),
+        together_(std::clamp<int64_t>(std::min(kDepth / std::max<int64_t>(channels_, 1),
+                                               kOutputChannels / (panels_ * kPanel)),
+                                      1, rule.groups)) {}
 
   /// Panels of the packed kernel, over all groups.
   int64_t panels() const { return rule_.groups * panels_; }
 
-  /// Packs one panel: for each k its maps, filled up with zeros. k counts blocks of kDepth
-  /// channels, in them taps, in them channels.
+  /// Packs one panel: for each k its output channels, filled up with zeros. k counts blocks of
+  /// kDepth channels, in them taps, in them channels.
   void pack(int64_t panel) const {
     const int64_t group = panel / panels_, first = panel % panels_ * kPanel;
     float* to = kernel_ + panel * depth() * kPanel;
     for (int64_t j = 0; j < kPanel; ++j) {
-      const bool is_there = first + j < maps_;
-      const E* from = call_.kernel + (group * maps_ + (is_there ? first + j : 0)) * depth();
+      const bool is_there = first + j < output_channels_;
+      const E* from =
+          call_.kernel + (group * output_channels_ + (is_there ? first + j : 0)) * depth();
       for (int64_t c = 0; c < channels_; ++c) {
         const int64_t block = c / kDepth * kDepth, length = std::min(kDepth, channels_ - block);
         float* column = to + (block * taps_ + c - block) * kPanel + j;
@@ -113,23 +114,23 @@ template <class E, int vector> class DeformableConvolver {
     count_ = std::min(kPlaces, call_.height * call_.width - first);
     rows_ = (count_ + 7) / 8 * 8;
     for (int64_t group = 0; group < rule_.groups; group += together_)
-      for (int64_t map = 0; map < maps_; map += kMaps)
+      for (int64_t map = 0; map < output_channels_; map += kOutputChannels)
         run_groups(group, std::min(together_, rule_.groups - group), map,
-                   std::min(kMaps, maps_ - map));
+                   std::min(kOutputChannels, output_channels_ - map));
   }
 
  private:
   int64_t depth() const { return channels_ * taps_; }
   // Of the sums of a result, those of each group begin on a panel.
-  int64_t room() const { return together_ == 1 ? kMaps : panels_ * kPanel; }
+  int64_t room() const { return together_ == 1 ? kOutputChannels : panels_ * kPanel; }
 
   [[gnu::always_inline]] void run_groups(int64_t group, int64_t groups, int64_t map, int64_t maps) {
     for (int64_t g = 0; g < groups; ++g)
       for (int64_t p = 0; p < rows_; ++p)
         for (int64_t j = 0; j < (maps + kPanel - 1) / kPanel * kPanel; ++j)
-          sums_[p * kMaps + g * room() + j] =
+          sums_[p * kOutputChannels + g * room() + j] =
               call_.bias != nullptr && j < maps
-                  ? static_cast<float>(call_.bias[(group + g) * maps_ + map + j])
+                  ? static_cast<float>(call_.bias[(group + g) * output_channels_ + map + j])
                   : 0;
     for (int64_t channel = 0; channel < channels_; channel += kDepth) {
       const int64_t channels = std::min(kDepth, channels_ - channel);
@@ -142,14 +143,16 @@ template <class E, int vector> class DeformableConvolver {
           add_product<vector>(columns_ + g * taps * channels, kDepth, rows_,
                               kernel_ + ((group + g) * panels_ + map / kPanel) * depth() * kPanel
                                   + (channel * taps_ + tap * channels) * kPanel,
-                              depth() * kPanel, taps * channels, sums_ + g * room(), kMaps, maps);
+                              depth() * kPanel, taps * channels, sums_ + g * room(),
+                              kOutputChannels, maps);
       }
     }
     const int64_t plane = call_.height * call_.width;
     for (int64_t g = 0; g < groups; ++g)
-      pixels_to_planes(sums_ + g * room(), kMaps, count_, maps,
-                       call_.y + (image_ * call_.maps + (group + g) * maps_ + map) * plane + first_,
-                       plane);
+      pixels_to_planes(
+          sums_ + g * room(), kOutputChannels, count_, maps,
+          call_.y + (image_ * call_.maps + (group + g) * output_channels_ + map) * plane + first_,
+          plane);
   }
 
   // What a tap reads of some channels of each group; groups lie `step` apart in a row.
@@ -184,13 +187,13 @@ template <class E, int vector> class DeformableConvolver {
   const DeformableConvolutionCall<E>& call_;
   const float* pixels_;
   float* kernel_;
-  int64_t taps_, channels_, maps_;  // channels and maps of a group
-  int64_t panels_;                  // of a group
-  int64_t together_;                // groups whose columns and sums fit a block
+  int64_t taps_, channels_, output_channels_;  // channels and output channels of a group
+  int64_t panels_;                             // of a group
+  int64_t together_;                           // groups whose columns and sums fit a block
   int64_t image_ = 0, first_ = 0, count_ = 0, rows_ = 0;
   Reading readings_[kPlaces];
   alignas(64) float columns_[kPlaces * kDepth];
-  alignas(64) float sums_[kPlaces * kMaps];
+  alignas(64) float sums_[kPlaces * kOutputChannels];
 };
 
 /// Bytes of workspace for an input and a kernel of so many elements.

@@ -42,7 +42,7 @@ template <class Boxes> class Nms {
   Nms(const NmsShape& shape, const NmsRule& rule, Carver& carver)
       : shape_(shape), rule_(rule), lists_(shape, rule) {
     lists_.carve(carver);
-    lanes_ = std::min(lists_.lists(), kMostLanes);
+    lanes_ = std::min(lists_.lists(), kMaxLanes);
     for (int64_t lane = 0; lane < lanes_; ++lane) {
       memory_[lane].room = carver.array<ScoreKey>(lists_.capacity());
       memory_[lane].kept = Kept::Memory::carve(carver, most());
@@ -61,7 +61,7 @@ template <class Boxes> class Nms {
   }
 
  private:
-  static constexpr int64_t kMostLanes = 8;
+  static constexpr int64_t kMaxLanes = 8;
   // What the one thread that is in a lane works with.
   struct Memory {
     ScoreKey* room;
@@ -130,7 +130,7 @@ template <class Boxes> class Nms {
   NmsRule rule_;
   KeptLists lists_;
   int64_t lanes_;
-  Memory memory_[kMostLanes];
+  Memory memory_[kMaxLanes];
 };
 
 #else

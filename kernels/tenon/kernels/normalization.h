@@ -69,7 +69,7 @@ template <class E> struct Elements {
 
   TENON_HD float operator()(int64_t i) const { return static_cast<float>(x[i]); }
 #if !defined(__CUDACC__)
-  /// Elements [at, at + n) as floats, in `room` or in place.
+  /// Elements [at, at + n) as floats, in `workspace` or in place.
   const float* read(int64_t at, int64_t n, float* room) const {
     if constexpr (std::is_same_v<E, float>) return x + at;
     kit::convert(x + at, room, n);
@@ -137,7 +137,7 @@ template <class Source, class P> struct NormalizeRow {
 
 #else
 
-// One pass over memory: rows up to some megabytes are still in the second-level cache when they are
+// One pass over memory: rows up to some megabytes are still in the L2 cache when they are
 // written.
 template <class Source, class P> struct NormalizeRow {
   using E = typename Source::Type;
@@ -229,7 +229,7 @@ template <class Source, class P> struct NormalizeRow {
       at += n;
     });
   }
-  // Elements of a parameter as floats, in `room` or in place.
+  // Elements of a parameter as floats, in `workspace` or in place.
   static const float* spread(const P* list, int64_t at, int64_t n, float neutral, float* room) {
     if (list != nullptr) return Elements<P>{list}.read(at, n, room);
     std::fill_n(room, n, neutral);

@@ -178,7 +178,7 @@ template <int vector> class RoiPooler {
 };
 
 /// Feature maps that a call may have.
-inline constexpr size_t kMostMaps = 16;
+inline constexpr size_t kMaxMaps = 16;
 
 /// Bytes of workspace for maps with so many elements altogether.
 inline size_t roi_align_workspace(int64_t elements) {
@@ -192,7 +192,7 @@ void roi_align(const kit::Device& device, const RoiAlignRule& rule,
                std::span<const FeatureMap<E>> maps, int64_t channels, const Regions& regions,
                int64_t count, E* y) {
   if (count * channels == 0) return;
-  FeatureMap<float> pixels[kMostMaps];
+  FeatureMap<float> pixels[kMaxMaps];
   auto* next = static_cast<float*>(device.workspace);
   for (size_t i = 0; i < maps.size(); ++i) {
     const int64_t plane = maps[i].height * maps[i].width;
@@ -221,13 +221,13 @@ void roi_align(const kit::Device& device, const RoiAlignRule& rule,
 
 #else
 
-inline constexpr size_t kMostMaps = 16;
+inline constexpr size_t kMaxMaps = 16;
 inline size_t roi_align_workspace(int64_t) {
   return 0;
 }
 
 template <class E> struct FeatureMaps {
-  FeatureMap<E> map[kMostMaps];
+  FeatureMap<E> map[kMaxMaps];
 };
 
 /// One element of a result. Regions without a map or place give 0.

@@ -31,7 +31,7 @@ struct ScoreKey {
 
 #if !defined(__CUDACC__)
 
-/// Sorts keys of ascending indices; `room` holds as many. Returns where the sorted ones are.
+/// Sorts keys of ascending indices; `workspace` holds as many. Returns where the sorted ones are.
 inline ScoreKey* sort_keys(ScoreKey* keys, ScoreKey* room, int64_t count) {
   constexpr int64_t kFew = 256;
   if (count <= kFew) {

@@ -71,17 +71,20 @@ class NumberBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv
  private:
   class Number final : public nvinfer1::IDimensionExpr, public nvinfer1::apiv::VDimensionExpr {
    public:
-    Number(int64_t value, bool is_late) : value_(value), is_late_(is_late) { mImpl = this; }
-    bool isConstant() const override { return !is_late_; }
+    Number(int64_t value, bool is_data_dependent)
+        : value_(value), is_data_dependent_(is_data_dependent) {
+      mImpl = this;
+    }
+    bool isConstant() const override { return !is_data_dependent_; }
     int64_t getConstantValue() const override { return value_; }
     bool isSizeTensor() const override { return false; }
 
    private:
     int64_t value_;
-    bool is_late_;
+    bool is_data_dependent_;
   };
-  const nvinfer1::IDimensionExpr* make(int64_t value, bool is_late) {
-    numbers_.push_back(std::make_unique<Number>(value, is_late));
+  const nvinfer1::IDimensionExpr* make(int64_t value, bool is_data_dependent) {
+    numbers_.push_back(std::make_unique<Number>(value, is_data_dependent));
     return numbers_.back().get();
   }
   std::vector<std::unique_ptr<Number>> numbers_;

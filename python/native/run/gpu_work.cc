@@ -40,7 +40,8 @@ bool is_same(cudaStream_t a, cudaStream_t b) {
 
 }  // namespace
 
-GpuWork::GpuWork(int gpu, size_t inputs) : gpu_(gpu), buffers_(inputs), on_host_(inputs) {
+GpuWork::GpuWork(int gpu, size_t inputs) : gpu_(gpu), on_host_(inputs) {
+  for (size_t i = 0; i < inputs; ++i) buffers_.emplace_back(session::Memory::Kind::kDevice);
   const OnGpu current(gpu);
   check_cuda(cudaStreamCreateWithFlags(&own_, cudaStreamNonBlocking), "making a stream");
   done_ = make_event();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <tenon/session/memory.h>
 
 #include <deque>
 #include <memory>
@@ -58,7 +59,7 @@ class GpuWork {
   /// Whether that stream records a CUDA graph.
   bool is_captured() const { return captured_; }
   /// Memory that input i of the host is copied to, and memory of the host for one that is not.
-  GpuBuffer& buffer(size_t i) { return buffers_[i]; }
+  session::Memory& buffer(size_t i) { return buffers_[i]; }
   std::vector<char>& on_host(size_t i) { return on_host_[i]; }
 
  private:
@@ -79,7 +80,7 @@ class GpuWork {
   std::vector<cudaStream_t> others_;  // of its arrays
   std::vector<nb::object> kept_;      // arrays that this call's work reads
   std::deque<Kept> earlier_;          // those of calls before, in their order
-  std::vector<GpuBuffer> buffers_;
+  std::vector<session::Memory> buffers_;
   std::vector<std::vector<char>> on_host_;
 };
 

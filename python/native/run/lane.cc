@@ -18,15 +18,9 @@ constexpr size_t kLeastPinned = 16 << 10;
 constexpr uintptr_t kAlignment = 16;
 
 size_t bytes_of(const Port& port, const Dims& shape) {
-  size_t bytes = port.type->bytes;
+  size_t bytes = port.element->bytes;
   for (int i = 0; i < shape.nbDims; ++i) bytes *= static_cast<size_t>(shape.d[i]);
   return bytes;
-}
-
-bool is_known(const Dims& shape) {
-  return shape.nbDims >= 0 && std::all_of(shape.d, shape.d + shape.nbDims, [](int64_t extent) {
-           return extent >= 0;
-         });
 }
 
 Memory host_memory(size_t bytes, GpuPools& pools) {
@@ -38,8 +32,8 @@ Memory host_memory(size_t bytes, GpuPools& pools) {
 
 GpuResult make_result(const Port& port, const Dims& shape, const Call& call, GpuPools& pools,
                       cudaStream_t stream) {
-  if (call.framework->is_torch) return make_tensor(shape, *port.type, pools.gpu);
-  return make_gpu_array(pools.device->take(bytes_of(port, shape), stream), shape, *port.type,
+  if (call.framework->is_torch) return make_tensor(shape, *port.element, pools.gpu);
+  return make_gpu_array(pools.device->take(bytes_of(port, shape), stream), shape, *port.element,
                         pools.gpu, stream);
 }
 
@@ -89,7 +83,7 @@ class GpuRun {
   GpuPools& pools_;
   std::vector<Made>& made_;
   const OnGpu current_;
-  bool has_late_ = false;  // an output whose size the run tells
+  bool has_data_dependent_ = false;  // an output whose size the run tells
   bool waits_ = false;
   bool ended_ = false;
 };
@@ -111,12 +105,13 @@ void GpuRun::set_inputs() {
     } else if (is_copied(port, view)) {
       if (!view.on_gpu() && work.is_captured())
         raise(PyExc_ValueError, port.label() + ": a CUDA graph captures no array of the host");
-      data = work.buffer(i).at_least(view.bytes());
-      if (data == nullptr)
+      if (work.buffer(i).reserve(view.bytes()) != cudaSuccess)
         throw Error("out of GPU memory: " + std::to_string(view.bytes()) + " bytes for "
                     + port.label());
+      data = work.buffer(i).data();
     }
-    lane_.set_address(port, ports_.index_of_input(i), data);
+    if (const auto set = lane_.context->set_address(ports_.index_of_input(i), data); !set)
+      throw Error(set.error());
   }
 }
 
@@ -125,6 +120,8 @@ void GpuRun::set_outputs() {
     const Port& port = ports_.output(i);
     Output& output = *lane_.outputs[i];
     const ArrayView* const given = call_.out[i];
+    const size_t index = ports_.index_of_output(i);
+    const bool is_data_dependent = lane_.context->is_data_dependent(index);
     const bool out = goes_out(i);
     waits_ = waits_ || out;
     if (out && lane_.gpu->is_captured())
@@ -134,10 +131,10 @@ void GpuRun::set_outputs() {
       continue;
     }
     output.use_own();
-    const Dims shape = lane_.context->getTensorShape(port.name.c_str());
-    if (!is_known(shape)) {
-      has_late_ = true;
+    if (is_data_dependent) {
+      has_data_dependent_ = true;
     } else if (!out) {
+      const Dims shape = lane_.context->shape(index);
       const GpuResult result = make_result(port, shape, call_, pools_, stream());
       output.use(result.data, bytes_of(port, shape));
       made_[i].array = result.array;
@@ -180,8 +177,8 @@ void GpuRun::copy_out() {
 
 bool GpuRun::enqueue() {
   copy_in();
-  if (!lane_.context->enqueueV3(stream())) return false;
-  if (has_late_) check_cuda(cudaStreamSynchronize(stream()), "the run");
+  if (!lane_.context->get().enqueueV3(stream())) return false;
+  if (has_data_dependent_) check_cuda(cudaStreamSynchronize(stream()), "the run");
   if (!waits_) return true;
   copy_out();
   check_cuda(cudaStreamSynchronize(stream()), "the run");
@@ -205,35 +202,31 @@ bool GpuRun::run() {
   set_inputs();
   set_outputs();
   const bool fine = into_engine([&] { return enqueue(); });
-  if (fine && has_late_) finish_results();
+  if (fine && has_data_dependent_) finish_results();
   ended_ = true;
-  lane_.gpu->end(fine && waits_ && !(has_late_ && call_.results_on_gpu));
+  lane_.gpu->end(fine && waits_ && !(has_data_dependent_ && call_.results_on_gpu));
   return fine;
 }
 
 }  // namespace
 
-void* Output::reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t alignment,
-                                    cudaStream_t) noexcept {
-  // An array without elements may have no memory; the engine asks for an address all the same.
-  if (is_given_)
-    return size != std::max<size_t>(bytes_, 1) ? nullptr : data_ != nullptr ? data_ : &shape_;
-  if (on_gpu_) return buffer_.at_least(size);
-  memory_.reset(std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment));
+void* Output::own_memory(size_t bytes, size_t alignment) noexcept {
+  if (on_gpu_) return buffer_.reserve(bytes) == cudaSuccess ? buffer_.data() : nullptr;
+  memory_.reset(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
   return memory_.get();
 }
 
 bool run_on_host(Lane& lane, const Ports& ports, const Call& call, std::vector<Made>& made) {
   for (size_t i = 0; i < call.inputs.size(); ++i)
-    lane.addresses[ports.index_of_input(i)] = call.inputs[i]->data();
+    lane.bindings[ports.index_of_input(i)] = call.inputs[i]->data();
   for (size_t i = 0; i < call.out.size(); ++i) {
-    lane.addresses[ports.index_of_output(i)] = nullptr;
     if (call.out[i] != nullptr)
       lane.outputs[i]->use(call.out[i]->data(), call.out[i]->bytes());
     else
       lane.outputs[i]->use_own();
   }
-  if (!into_engine([&] { return lane.context->executeV2(lane.addresses.data()); })) return false;
+  if (!into_engine([&] { return lane.context->get().executeV2(lane.bindings.data()); }))
+    return false;
   for (size_t i = 0; i < call.out.size(); ++i) made[i].memory = lane.outputs[i]->take();
   return true;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <NvInfer.h>
+#include <tenon/session/context.h>
+#include <tenon/session/output.h>
 
 #include <memory>
 #include <optional>
@@ -13,54 +15,30 @@
 
 namespace tenon::python {
 
-/// Gives an output the engine's memory for it: that of its own, or what a call says.
-class Output final : public nvinfer1::IOutputAllocator {
+/// Gives an output the engine's memory for it: what a call says, or its own.
+class Output final : public session::Output {
  public:
   explicit Output(bool on_gpu) : on_gpu_(on_gpu) {}
 
-  void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t alignment,
-                              cudaStream_t) noexcept override;
-  void notifyShape(const char*, const nvinfer1::Dims& shape) noexcept override { shape_ = shape; }
-
-  /// The next run writes to these bytes, and fails if it needs another number of them.
-  void use(void* data, size_t bytes) { set(data, bytes, true); }
-  /// The next run writes to memory of its own.
-  void use_own() { set(nullptr, 0, false); }
-  /// What the last run said; -1 dimensions if it did not come to that.
-  const nvinfer1::Dims& shape() const { return shape_; }
-  /// The memory of its own: the host's, or what of a GPU's the next run uses again.
+  /// Its own memory of the host.
   Memory take() { return std::move(memory_); }
+  /// Its own memory of a GPU, which the next run uses again.
   const void* on_gpu() const { return buffer_.data(); }
 
  private:
-  void set(void* data, size_t bytes, bool is_given) {
-    data_ = data;
-    bytes_ = bytes;
-    is_given_ = is_given;
-    shape_.nbDims = -1;
-  }
+  void* own_memory(size_t bytes, size_t alignment) noexcept override;
 
   const bool on_gpu_;
-  bool is_given_ = false;
-  void* data_ = nullptr;
-  size_t bytes_ = 0;
   Memory memory_;
-  GpuBuffer buffer_;
-  nvinfer1::Dims shape_{};
+  session::Memory buffer_{session::Memory::Kind::kDevice};
 };
 
-/// A context and what was set on it last. One call at a time has it.
+/// A context and what runs in it need. One call at a time has it.
 struct Lane {
-  std::unique_ptr<nvinfer1::IExecutionContext> context;
-  std::vector<nvinfer1::Dims> shapes;  // of inputs
-  std::vector<void*> addresses;        // of all
+  std::unique_ptr<session::Context> context;
+  std::vector<void*> bindings;  // addresses of all, for runs on the host
   std::vector<std::unique_ptr<Output>> outputs;
   std::optional<GpuWork> gpu;  // goes first, as it waits for the work that uses the others
-
-  void set_address(const Port& port, size_t index, void* data) {
-    if (data != addresses[index]) context->setTensorAddress(port.name.c_str(), data);
-    addresses[index] = data;
-  }
 };
 
 /// The arrays of a call, as the engine sees them.

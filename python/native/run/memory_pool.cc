@@ -125,19 +125,4 @@ void FreeMemory::operator()(void* data) const {
     std::free(data);
 }
 
-void* GpuBuffer::at_least(size_t bytes) noexcept {
-  if (data_ != nullptr && bytes <= bytes_) return data_;
-  cudaFree(data_);
-  data_ = nullptr;
-  bytes_ = 0;
-  const size_t wanted = rounded(bytes);
-  if (cudaMalloc(&data_, wanted) != cudaSuccess) {
-    cudaGetLastError();
-    data_ = nullptr;
-    return nullptr;
-  }
-  bytes_ = wanted;
-  return data_;
-}
-
 }  // namespace tenon::python

@@ -63,23 +63,4 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   size_t bytes_ = 0;  // lent and idle
 };
 
-/// Memory of a GPU that grows, for one call at a time.
-class GpuBuffer {
- public:
-  GpuBuffer() = default;
-  ~GpuBuffer() { cudaFree(data_); }
-  GpuBuffer(GpuBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  GpuBuffer& operator=(GpuBuffer&&) = delete;
-
-  /// Null if there is no such memory. What was in a smaller one is lost; it waits for work that
-  /// uses it.
-  void* at_least(size_t bytes) noexcept;
-  void* data() const { return data_; }
-
- private:
-  void* data_ = nullptr;
-  size_t bytes_ = 0;
-};
-
 }  // namespace tenon::python

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace tenon::python {
 
 using nvinfer1::ICudaEngine;
-using nvinfer1::OptProfileSelector;
 
 void raise(PyObject* type, const std::string& text) {
   PyErr_SetString(type, text.c_str());
@@ -29,17 +29,10 @@ Ports::Ports(ICudaEngine& engine, int profile) {
   if (profile < 0 || profile >= engine.getNbOptimizationProfiles())
     raise(PyExc_ValueError, "there is no profile " + std::to_string(profile) + ": the engine has "
                                 + std::to_string(engine.getNbOptimizationProfiles()));
-  for (int i = 0; i < engine.getNbIOTensors(); ++i) {
-    const char* name = engine.getIOTensorName(i);
-    const bool is_input = engine.getTensorIOMode(name) == nvinfer1::TensorIOMode::kINPUT;
-    Port port{name, &element_type(engine.getTensorDataType(name)), is_input, {}, {}, {}};
-    if (is_input) {
-      port.is_on_host = engine.getTensorLocation(name) == nvinfer1::TensorLocation::kHOST;
-      port.least = engine.getProfileShape(name, profile, OptProfileSelector::kMIN);
-      port.most = engine.getProfileShape(name, profile, OptProfileSelector::kMAX);
-    }
-    (is_input ? inputs_ : outputs_).push_back(ports_.size());
-    ports_.push_back(std::move(port));
+  for (session::Tensor& tensor : session::tensors_of(engine, profile)) {
+    (tensor.is_input ? inputs_ : outputs_).push_back(ports_.size());
+    const ElementType& element = element_type(tensor.type);
+    ports_.push_back({std::move(tensor), &element});
   }
 }
 

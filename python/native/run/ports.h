@@ -2,6 +2,7 @@
 #pragma once
 
 #include <NvInfer.h>
+#include <tenon/session/tensor.h>
 
 #include <string>
 #include <vector>
@@ -11,15 +12,11 @@
 namespace tenon::python {
 
 /// An input or output of an engine, in one profile.
-struct Port {
-  std::string name;
-  const ElementType* type;
-  bool is_input;
-  bool is_on_host;             // an input that decides shapes, of an engine on a GPU
-  nvinfer1::Dims least, most;  // of inputs
+struct Port : session::Tensor {
+  const ElementType* element;
 
-  /// "input 'x'", for errors.
-  std::string label() const { return (is_input ? "input '" : "out: output '") + name + "'"; }
+  /// "input 'x'" or "out: output 'y'", for errors.
+  std::string label() const { return (is_input ? "" : "out: ") + Tensor::label(); }
 };
 
 [[noreturn]] void raise(PyObject* type, const std::string& text);

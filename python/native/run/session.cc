@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <tenon/session/shape.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,11 +24,6 @@ namespace {
 
 using nvinfer1::Dims;
 using nvinfer1::ICudaEngine;
-using nvinfer1::IExecutionContext;
-
-bool same(const Dims& a, const Dims& b) {
-  return a.nbDims == b.nbDims && std::equal(a.d, a.d + a.nbDims, b.d);
-}
 
 class Session {
  public:
@@ -83,16 +79,15 @@ std::unique_ptr<Lane> Session::take(cudaStream_t stream) {
   if (auto lane = idle_lane(stream)) return lane;
   auto lane = std::make_unique<Lane>();
   if (pools_) lane->gpu.emplace(pools_->gpu, ports_.inputs());
-  lane->context.reset(into_engine([&] { return engine_.createExecutionContext(); }));
-  IExecutionContext* const context = lane->context.get();
-  if (context == nullptr
-      || (profile_ != 0 && !context->setOptimizationProfileAsync(profile_, nullptr)))
-    fail("cannot make a context");
-  lane->shapes.resize(ports_.inputs(), Dims{-1, {}});
-  lane->addresses.resize(ports_.size());
+  auto context =
+      into_engine([&] { return session::Context::make(engine_, profile_, nullptr, nullptr); });
+  if (!context) fail("cannot make a context");
+  lane->context = *std::move(context);
+  lane->bindings.resize(ports_.size());
   for (size_t i = 0; i < ports_.outputs(); ++i) {
     lane->outputs.push_back(std::make_unique<Output>(pools_.has_value()));
-    context->setOutputAllocator(ports_.output(i).name.c_str(), lane->outputs.back().get());
+    if (!lane->context->set_output(ports_.index_of_output(i), lane->outputs.back().get()))
+      fail(ports_.output(i).label() + ": the engine refuses its allocator");
   }
   return lane;
 }
@@ -109,35 +104,32 @@ void Session::fail(const std::string& what) const {
 
 void Session::bind_shape(Lane& lane, size_t i, const ArrayView& view) const {
   const Port& port = ports_.input(i);
-  if (view.has_shape(lane.shapes[i])) return;
+  const size_t index = ports_.index_of_input(i);
   const Dims& shape = view.shape();
+  if (view.rank() == shape.nbDims && lane.context->has_shape(index, shape)) return;
   bool fits = view.rank() == port.least.nbDims;
   for (int d = 0; fits && d < shape.nbDims; ++d)
     fits = port.least.d[d] <= shape.d[d] && shape.d[d] <= port.most.d[d];
   if (!fits)
     raise(PyExc_ValueError,
           port.label() + " expects shape "
-              + (same(port.least, port.most)
+              + (session::to_shape(port.least) == session::to_shape(port.most)
                      ? text_of(port.least)
                      : "from " + text_of(port.least) + " to " + text_of(port.most) + " (profile "
                            + std::to_string(profile_) + ")")
               + ", found "
               + (view.rank() == shape.nbDims ? text_of(shape)
                                              : std::to_string(view.rank()) + " dimensions"));
-  lane.shapes[i].nbDims = -1;  // unknown if the next call fails
-  if (!lane.context->setInputShape(port.name.c_str(), shape))
+  if (!lane.context->set_shape(index, shape))
     fail(port.label() + ": the engine refuses shape " + text_of(shape));
-  lane.shapes[i] = shape;
 }
 
 // Refuses an array for output i that has not the shape which the run told, or would have told.
 void Session::check_out(const Lane& lane, size_t i, const ArrayView& view, nb::handle array,
                         bool fine) const {
   Dims shape = lane.outputs[i]->shape();
-  if (shape.nbDims < 0) shape = lane.context->getTensorShape(ports_.output(i).name.c_str());
-  const bool is_known = std::all_of(shape.d, shape.d + std::max(shape.nbDims, 0),
-                                    [](int64_t extent) { return extent >= 0; });
-  if (view.has_shape(shape) || (!fine && !is_known)) return;
+  if (shape.nbDims < 0) shape = lane.context->shape(ports_.index_of_output(i));
+  if (view.has_shape(shape) || (!fine && !session::is_known(shape))) return;
   if (messages_ != nullptr) messages_->take(/*of_this_thread=*/true);
   raise(PyExc_ValueError,
         ports_.output(i).label() + " has shape " + text_of(shape) + ", found " + text_of(array));
@@ -152,9 +144,9 @@ Call Session::open(const Ports::Arrays& arrays, const Ports::Arrays& out) const 
                                                                pools_ ? pools_->gpu : kHost);
                           })});
     const ArrayView& view = *call.bound.back().view;
-    if (!view.has_type(*port.type))
-      raise(PyExc_TypeError,
-            port.label() + " expects an array of " + port.type->name + ", found " + text_of(array));
+    if (!view.has_type(*port.element))
+      raise(PyExc_TypeError, port.label() + " expects an array of " + port.element->name
+                                 + ", found " + text_of(array));
     if (!call.framework) {
       call.framework = its;
       call.results_on_gpu = view.on_gpu();
@@ -197,8 +189,8 @@ nb::object Session::call(const nb::args& args, const nb::kwargs& kwargs) {
   const auto result = [&](size_t i) {
     if (out[i].is_valid()) return out[i];
     if (made[i].array.is_valid()) return made[i].array;
-    return make_array(std::move(made[i].memory), lane.outputs[i]->shape(), *ports_.output(i).type,
-                      *call.framework);
+    return make_array(std::move(made[i].memory), lane.outputs[i]->shape(),
+                      *ports_.output(i).element, *call.framework);
   };
   if (by_name) {
     nb::dict results;

@@ -21,6 +21,7 @@ class EinsumView final
   }
   const char* getEquation() const noexcept override { return op().equation.c_str(); }
 };
+TENON_VIEW(Einsum, EinsumView);
 
 class RotaryEmbeddingView final
     : public LayerOf<nvinfer1::IRotaryEmbeddingLayer, nvinfer1::apiv::VRotaryEmbeddingLayer,
@@ -47,6 +48,7 @@ class RotaryEmbeddingView final
  protected:
   bool takes_input(int32_t index) const override { return index >= 0 && index < 4; }
 };
+TENON_VIEW(RotaryEmbedding, RotaryEmbeddingView);
 
 class CacheUpdateView final : public LayerOf<nvinfer1::IKVCacheUpdateLayer,
                                              nvinfer1::apiv::VKVCacheUpdateLayer, CacheUpdate> {
@@ -59,6 +61,7 @@ class CacheUpdateView final : public LayerOf<nvinfer1::IKVCacheUpdateLayer,
     return nvinfer1::KVCacheMode::kLINEAR;
   }
 };
+TENON_VIEW(CacheUpdate, CacheUpdateView);
 
 /// TensorRT shows layers on both sides of an attention; here it is one layer with its facade.
 class AttentionView final : public LayerView,
@@ -118,5 +121,6 @@ class AttentionView final : public LayerView,
   Attention& op() const { return static_cast<Attention&>(*node_.op); }
   mutable Facade facade_;
 };
+TENON_VIEW(Attention, AttentionView);
 
 }  // namespace tenon

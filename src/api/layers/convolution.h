@@ -44,10 +44,10 @@ class ConvolutionLike final : public PaddedLayer<Handle, Virtual, Op> {
   void setNbOutputMaps(int64_t maps) noexcept override {
     this->change([&] {
       require(maps > 0, "{} output maps are not possible", maps);
-      this->op().output_maps = maps;
+      this->op().output_channels = maps;
     });
   }
-  int64_t getNbOutputMaps() const noexcept override { return this->op().output_maps; }
+  int64_t getNbOutputMaps() const noexcept override { return this->op().output_channels; }
   void setNbGroups(int64_t groups) noexcept override {
     this->change([&] {
       require(groups > 0, "{} groups are not possible", groups);
@@ -79,8 +79,10 @@ class ConvolutionLike final : public PaddedLayer<Handle, Virtual, Op> {
 
 using ConvolutionView =
     ConvolutionLike<nvinfer1::IConvolutionLayer, nvinfer1::apiv::VConvolutionLayer, Convolution>;
+TENON_VIEW(Convolution, ConvolutionView);
 using DeconvolutionView = ConvolutionLike<nvinfer1::IDeconvolutionLayer,
                                           nvinfer1::apiv::VDeconvolutionLayer, Deconvolution>;
+TENON_VIEW(Deconvolution, DeconvolutionView);
 
 class PoolingView final
     : public PaddedLayer<nvinfer1::IPoolingLayer, nvinfer1::apiv::VPoolingLayer, Pooling> {
@@ -101,5 +103,6 @@ class PoolingView final
   }
   nvinfer1::Dims getWindowSizeNd() const noexcept override { return op().window.dims(); }
 };
+TENON_VIEW(Pooling, PoolingView);
 
 }  // namespace tenon

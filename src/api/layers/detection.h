@@ -35,6 +35,7 @@ class NmsView final : public LayerOf<nvinfer1::INMSLayer, nvinfer1::apiv::VNMSLa
  private:
   bool takes_input(int32_t index) const override { return index < 5; }
 };
+TENON_VIEW(Nms, NmsView);
 
 class GridSampleView final
     : public LayerOf<nvinfer1::IGridSampleLayer, nvinfer1::apiv::VGridSampleLayer, GridSample> {
@@ -61,5 +62,6 @@ class GridSampleView final
   }
   nvinfer1::SampleMode getSampleMode() const noexcept override { return op().outside; }
 };
+TENON_VIEW(GridSample, GridSampleView);
 
 }  // namespace tenon

@@ -7,10 +7,10 @@
 namespace tenon {
 
 template <class Handle, class Virtual, class Attributes>
-class LoopBorderView : public LayerOf<Handle, Virtual, Attributes>,
-                       public nvinfer1::apiv::VLoopBoundaryLayer {
+class LoopBoundaryView : public LayerOf<Handle, Virtual, Attributes>,
+                         public nvinfer1::apiv::VLoopBoundaryLayer {
  public:
-  LoopBorderView(NetworkDefinition& owner, Node& node)
+  LoopBoundaryView(NetworkDefinition& owner, Node& node)
       : LayerOf<Handle, Virtual, Attributes>(owner, node) {
     this->mBoundary = this;
   }
@@ -20,10 +20,10 @@ class LoopBorderView : public LayerOf<Handle, Virtual, Attributes>,
 };
 
 template <class Handle, class Virtual, class Attributes>
-class ConditionalBorderView : public LayerOf<Handle, Virtual, Attributes>,
-                              public nvinfer1::apiv::VConditionalBoundaryLayer {
+class ConditionalBoundaryView : public LayerOf<Handle, Virtual, Attributes>,
+                                public nvinfer1::apiv::VConditionalBoundaryLayer {
  public:
-  ConditionalBorderView(NetworkDefinition& owner, Node& node)
+  ConditionalBoundaryView(NetworkDefinition& owner, Node& node)
       : LayerOf<Handle, Virtual, Attributes>(owner, node) {
     this->mBoundary = this;
   }
@@ -33,37 +33,40 @@ class ConditionalBorderView : public LayerOf<Handle, Virtual, Attributes>,
 };
 
 /// Input 1, the value for the next iteration, is set when it exists.
-class RecurrenceView final : public LoopBorderView<nvinfer1::IRecurrenceLayer,
-                                                   nvinfer1::apiv::VRecurrenceLayer, Recurrence> {
+class RecurrenceView final : public LoopBoundaryView<nvinfer1::IRecurrenceLayer,
+                                                     nvinfer1::apiv::VRecurrenceLayer, Recurrence> {
  public:
-  using LoopBorderView::LoopBorderView;
+  using LoopBoundaryView::LoopBoundaryView;
 
  protected:
   bool takes_input(int32_t index) const override { return index < 2; }
 };
+TENON_VIEW(Recurrence, RecurrenceView);
 
-class IteratorView final : public LoopBorderView<nvinfer1::IIteratorLayer,
-                                                 nvinfer1::apiv::VIteratorLayer, LoopIterator> {
+class IteratorView final : public LoopBoundaryView<nvinfer1::IIteratorLayer,
+                                                   nvinfer1::apiv::VIteratorLayer, LoopIterator> {
  public:
-  using LoopBorderView::LoopBorderView;
+  using LoopBoundaryView::LoopBoundaryView;
   void setAxis(int32_t axis) noexcept override { set(&LoopIterator::axis, axis); }
   int32_t getAxis() const noexcept override { return op().axis; }
   void setReverse(bool reverse) noexcept override { set(&LoopIterator::reverse, reverse); }
   bool getReverse() const noexcept override { return op().reverse; }
 };
+TENON_VIEW(LoopIterator, IteratorView);
 
-class TripLimitView final
-    : public LoopBorderView<nvinfer1::ITripLimitLayer, nvinfer1::apiv::VTripLimitLayer, LoopLimit> {
+class TripLimitView final : public LoopBoundaryView<nvinfer1::ITripLimitLayer,
+                                                    nvinfer1::apiv::VTripLimitLayer, LoopLimit> {
  public:
-  using LoopBorderView::LoopBorderView;
+  using LoopBoundaryView::LoopBoundaryView;
   nvinfer1::TripLimit getTripLimit() const noexcept override { return op().limit; }
 };
+TENON_VIEW(LoopLimit, TripLimitView);
 
 /// Input 1 is the extent of the new axis, of outputs that collect.
-class LoopOutputView final : public LoopBorderView<nvinfer1::ILoopOutputLayer,
-                                                   nvinfer1::apiv::VLoopOutputLayer, LoopExit> {
+class LoopOutputView final : public LoopBoundaryView<nvinfer1::ILoopOutputLayer,
+                                                     nvinfer1::apiv::VLoopOutputLayer, LoopExit> {
  public:
-  using LoopBorderView::LoopBorderView;
+  using LoopBoundaryView::LoopBoundaryView;
   nvinfer1::LoopOutput getLoopOutput() const noexcept override { return op().output; }
   void setAxis(int32_t axis) noexcept override { set(&LoopExit::axis, axis); }
   int32_t getAxis() const noexcept override { return op().axis; }
@@ -71,26 +74,30 @@ class LoopOutputView final : public LoopBorderView<nvinfer1::ILoopOutputLayer,
  protected:
   bool takes_input(int32_t index) const override { return index < (op().collects() ? 2 : 1); }
 };
+TENON_VIEW(LoopExit, LoopOutputView);
 
 class ConditionView final
-    : public ConditionalBorderView<nvinfer1::IConditionLayer, nvinfer1::apiv::VConditionLayer,
-                                   BranchCondition> {
+    : public ConditionalBoundaryView<nvinfer1::IConditionLayer, nvinfer1::apiv::VConditionLayer,
+                                     BranchCondition> {
  public:
-  using ConditionalBorderView::ConditionalBorderView;
+  using ConditionalBoundaryView::ConditionalBoundaryView;
 };
+TENON_VIEW(BranchCondition, ConditionView);
 
 class ConditionalInputView final
-    : public ConditionalBorderView<nvinfer1::IIfConditionalInputLayer,
-                                   nvinfer1::apiv::VConditionalInputLayer, BranchInput> {
+    : public ConditionalBoundaryView<nvinfer1::IIfConditionalInputLayer,
+                                     nvinfer1::apiv::VConditionalInputLayer, BranchInput> {
  public:
-  using ConditionalBorderView::ConditionalBorderView;
+  using ConditionalBoundaryView::ConditionalBoundaryView;
 };
+TENON_VIEW(BranchInput, ConditionalInputView);
 
 class ConditionalOutputView final
-    : public ConditionalBorderView<nvinfer1::IIfConditionalOutputLayer,
-                                   nvinfer1::apiv::VConditionalOutputLayer, BranchOutput> {
+    : public ConditionalBoundaryView<nvinfer1::IIfConditionalOutputLayer,
+                                     nvinfer1::apiv::VConditionalOutputLayer, BranchOutput> {
  public:
-  using ConditionalBorderView::ConditionalBorderView;
+  using ConditionalBoundaryView::ConditionalBoundaryView;
 };
+TENON_VIEW(BranchOutput, ConditionalOutputView);
 
 }  // namespace tenon

@@ -59,6 +59,7 @@ class TopKView final : public LayerOf<nvinfer1::ITopKLayer, nvinfer1::apiv::VTop
  private:
   bool takes_input(int32_t index) const override { return index < 2; }
 };
+TENON_VIEW(TopK, TopKView);
 
 class NonZeroView final
     : public LayerOf<nvinfer1::INonZeroLayer, nvinfer1::apiv::VNonZeroLayer, NonZero> {
@@ -70,6 +71,7 @@ class NonZeroView final
   }
   DataType getIndicesType() const noexcept override { return op().index_type; }
 };
+TENON_VIEW(NonZero, NonZeroView);
 
 class ScatterView final
     : public LayerOf<nvinfer1::IScatterLayer, nvinfer1::apiv::VScatterLayer, Scatter> {
@@ -80,6 +82,7 @@ class ScatterView final
   void setAxis(int32_t axis) noexcept override { set(&Scatter::axis, axis); }
   int32_t getAxis() const noexcept override { return op().axis; }
 };
+TENON_VIEW(Scatter, ScatterView);
 
 class OneHotView final
     : public LayerOf<nvinfer1::IOneHotLayer, nvinfer1::apiv::VOneHotLayer, OneHot> {
@@ -88,6 +91,7 @@ class OneHotView final
   void setAxis(int32_t axis) noexcept override { set(&OneHot::axis, axis); }
   int32_t getAxis() const noexcept override { return op().axis; }
 };
+TENON_VIEW(OneHot, OneHotView);
 
 class CumulativeView final
     : public LayerOf<nvinfer1::ICumulativeLayer, nvinfer1::apiv::VCumulativeLayer, Cumulative> {
@@ -105,6 +109,7 @@ class CumulativeView final
   void setReverse(bool reverse) noexcept override { set(&Cumulative::reverse, reverse); }
   bool getReverse() const noexcept override { return op().reverse; }
 };
+TENON_VIEW(Cumulative, CumulativeView);
 
 class ReverseSequenceView final
     : public LayerOf<nvinfer1::IReverseSequenceLayer, nvinfer1::apiv::VReverseSequenceLayer,
@@ -118,18 +123,21 @@ class ReverseSequenceView final
   }
   int32_t getSequenceAxis() const noexcept override { return op().sequence_axis; }
 };
+TENON_VIEW(ReverseSequence, ReverseSequenceView);
 
 class SqueezeView final
     : public LayerOf<nvinfer1::ISqueezeLayer, nvinfer1::apiv::VSqueezeLayer, Squeeze> {
  public:
   using LayerOf::LayerOf;
 };
+TENON_VIEW(Squeeze, SqueezeView);
 
 class UnsqueezeView final
     : public LayerOf<nvinfer1::IUnsqueezeLayer, nvinfer1::apiv::VUnsqueezeLayer, Unsqueeze> {
  public:
   using LayerOf::LayerOf;
 };
+TENON_VIEW(Unsqueeze, UnsqueezeView);
 
 class PaddingView final
     : public LayerOf<nvinfer1::IPaddingLayer, nvinfer1::apiv::VPaddingLayer, Padding> {
@@ -144,6 +152,7 @@ class PaddingView final
   }
   nvinfer1::Dims getPostPaddingNd() const noexcept override { return op().post.dims(); }
 };
+TENON_VIEW(Padding, PaddingView);
 
 class AssertionView final
     : public LayerOf<nvinfer1::IAssertionLayer, nvinfer1::apiv::VAssertionLayer, Assertion> {
@@ -157,6 +166,7 @@ class AssertionView final
   }
   const char* getMessage() const noexcept override { return op().message.c_str(); }
 };
+TENON_VIEW(Assertion, AssertionView);
 
 /// Input 0 may give the dimensions, input 1 alpha, input 2 beta.
 class FillView final : public LayerOf<nvinfer1::IFillLayer, nvinfer1::apiv::VFillLayer, Fill> {
@@ -210,5 +220,6 @@ class FillView final : public LayerOf<nvinfer1::IFillLayer, nvinfer1::apiv::VFil
     return input(input_index) != nullptr ? std::numeric_limits<double>::quiet_NaN() : attribute;
   }
 };
+TENON_VIEW(Fill, FillView);
 
 }  // namespace tenon

@@ -39,6 +39,7 @@ class NormalizationView final : public LayerOf<nvinfer1::INormalizationLayer,
   DataType getComputePrecision() const noexcept override { return op().compute_precision; }
   bool isV2() const noexcept override { return op().is_v2; }
 };
+TENON_VIEW(Normalization, NormalizationView);
 
 class LrnView final : public LayerOf<nvinfer1::ILRNLayer, nvinfer1::apiv::VLRNLayer, Lrn> {
  public:
@@ -58,12 +59,14 @@ class LrnView final : public LayerOf<nvinfer1::ILRNLayer, nvinfer1::apiv::VLRNLa
   void setK(float k) noexcept override { set(&Lrn::bias, k); }
   float getK() const noexcept override { return op().bias; }
 };
+TENON_VIEW(Lrn, LrnView);
 
 class RaggedSoftmaxView final : public LayerOf<nvinfer1::IRaggedSoftMaxLayer,
                                                nvinfer1::apiv::VRaggedSoftMaxLayer, RaggedSoftmax> {
  public:
   using LayerOf::LayerOf;
 };
+TENON_VIEW(RaggedSoftmax, RaggedSoftmaxView);
 
 class ParametricReluView final
     : public LayerOf<nvinfer1::IParametricReLULayer, nvinfer1::apiv::VParametricReLULayer,
@@ -71,5 +74,6 @@ class ParametricReluView final
  public:
   using LayerOf::LayerOf;
 };
+TENON_VIEW(ParametricRelu, ParametricReluView);
 
 }  // namespace tenon

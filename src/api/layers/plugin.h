@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/layer.h"
-#include "ops/plugin.h"
+#include "plugin_layers/plugin.h"
 
 namespace tenon {
 
@@ -12,6 +12,7 @@ class PluginV2View final
   using LayerOf::LayerOf;
   nvinfer1::IPluginV2& getPlugin() noexcept override { return *plugin_v2_of(op()); }
 };
+TENON_VIEW(PluginV2Layer, PluginV2View);
 
 class PluginV3View final
     : public LayerOf<nvinfer1::IPluginV3Layer, nvinfer1::apiv::VPluginV3Layer, Op> {
@@ -19,6 +20,7 @@ class PluginV3View final
   using LayerOf::LayerOf;
   nvinfer1::IPluginV3& getPlugin() noexcept override { return *plugin_v3_of(op()); }
 };
+TENON_VIEW(PluginV3Layer, PluginV3View);
 
 class OtherView final : public nvinfer1::ILayer, public LayerView {
  public:

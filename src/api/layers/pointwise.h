@@ -25,6 +25,7 @@ class ActivationView final
   float getAlpha() const noexcept override { return op().alpha; }
   float getBeta() const noexcept override { return op().beta; }
 };
+TENON_VIEW(Activation, ActivationView);
 
 class ElementWiseView final
     : public LayerOf<nvinfer1::IElementWiseLayer, nvinfer1::apiv::VElementWiseLayer, ElementWise> {
@@ -35,6 +36,7 @@ class ElementWiseView final
   }
   nvinfer1::ElementWiseOperation getOperation() const noexcept override { return op().operation; }
 };
+TENON_VIEW(ElementWise, ElementWiseView);
 
 class UnaryView final : public LayerOf<nvinfer1::IUnaryLayer, nvinfer1::apiv::VUnaryLayer, Unary> {
  public:
@@ -44,6 +46,7 @@ class UnaryView final : public LayerOf<nvinfer1::IUnaryLayer, nvinfer1::apiv::VU
   }
   nvinfer1::UnaryOperation getOperation() const noexcept override { return op().operation; }
 };
+TENON_VIEW(Unary, UnaryView);
 
 /// Inputs 1 to 3 hold shift, scale and power.
 class ScaleView final : public LayerOf<nvinfer1::IScaleLayer, nvinfer1::apiv::VScaleLayer, Scale> {
@@ -70,6 +73,7 @@ class ScaleView final : public LayerOf<nvinfer1::IScaleLayer, nvinfer1::apiv::VS
   bool takes_input(int32_t index) const override { return index == 0; }
   bool holds_weights(int32_t index) const override { return index > 0; }
 };
+TENON_VIEW(Scale, ScaleView);
 
 class CastView final : public LayerOf<nvinfer1::ICastLayer, nvinfer1::apiv::VCastLayer, Cast> {
  public:
@@ -77,17 +81,20 @@ class CastView final : public LayerOf<nvinfer1::ICastLayer, nvinfer1::apiv::VCas
   void setToType(DataType type) noexcept override { set(&Cast::to, type); }
   DataType getToType() const noexcept override { return op().to; }
 };
+TENON_VIEW(Cast, CastView);
 
 class IdentityView final
     : public LayerOf<nvinfer1::IIdentityLayer, nvinfer1::apiv::VIdentityLayer, Identity> {
  public:
   using LayerOf::LayerOf;
 };
+TENON_VIEW(Identity, IdentityView);
 
 class SelectView final
     : public LayerOf<nvinfer1::ISelectLayer, nvinfer1::apiv::VSelectLayer, Select> {
  public:
   using LayerOf::LayerOf;
 };
+TENON_VIEW(Select, SelectView);
 
 }  // namespace tenon

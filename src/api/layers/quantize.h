@@ -51,8 +51,10 @@ class ScaledView final : public LayerOf<Handle, Virtual, Kind> {
   bool takes_input(int32_t index) const override { return index < 3; }
 };
 using QuantizeView = ScaledView<nvinfer1::IQuantizeLayer, nvinfer1::apiv::VQuantizeLayer, Quantize>;
+TENON_VIEW(Quantize, QuantizeView);
 using DequantizeView =
     ScaledView<nvinfer1::IDequantizeLayer, nvinfer1::apiv::VDequantizeLayer, Dequantize>;
+TENON_VIEW(Dequantize, DequantizeView);
 
 /// Input 1 may be a scale of the scales.
 class DynamicQuantizeView final
@@ -86,5 +88,6 @@ class DynamicQuantizeView final
  private:
   bool takes_input(int32_t index) const override { return index < 2; }
 };
+TENON_VIEW(DynamicQuantize, DynamicQuantizeView);
 
 }  // namespace tenon

@@ -16,6 +16,7 @@ class SoftmaxView final
   void setAxes(uint32_t axes) noexcept override { set(&Softmax::axes, axes); }
   uint32_t getAxes() const noexcept override { return op().axes; }
 };
+TENON_VIEW(Softmax, SoftmaxView);
 
 class ReduceView final
     : public LayerOf<nvinfer1::IReduceLayer, nvinfer1::apiv::VReduceLayer, Reduce> {
@@ -30,6 +31,7 @@ class ReduceView final
   void setKeepDimensions(bool keep) noexcept override { set(&Reduce::keep_dimensions, keep); }
   bool getKeepDimensions() const noexcept override { return op().keep_dimensions; }
 };
+TENON_VIEW(Reduce, ReduceView);
 
 class MatrixMultiplyView final
     : public LayerOf<nvinfer1::IMatrixMultiplyLayer, nvinfer1::apiv::VMatrixMultiplyLayer,
@@ -49,6 +51,7 @@ class MatrixMultiplyView final
  private:
   bool takes_input(int32_t index) const override { return index < 2; }
 };
+TENON_VIEW(MatrixMultiply, MatrixMultiplyView);
 
 /// IFullyConnectedLayer has no virtual table of its own: tenonGetFullyConnected() reads the node.
 class FullyConnectedView final : public nvinfer1::IFullyConnectedLayer, public LayerView {
@@ -64,5 +67,6 @@ class FullyConnectedView final : public nvinfer1::IFullyConnectedLayer, public L
   bool takes_input(int32_t index) const override { return index == 0; }
   bool holds_weights(int32_t index) const override { return index > 0; }
 };
+TENON_VIEW(FullyConnected, FullyConnectedView);
 
 }  // namespace tenon

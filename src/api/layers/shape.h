@@ -22,6 +22,7 @@ class ConcatenationView final : public LayerOf<nvinfer1::IConcatenationLayer,
   void setAxis(int32_t axis) noexcept override { set(&Concatenation::axis, axis); }
   int32_t getAxis() const noexcept override { return op().axis; }
 };
+TENON_VIEW(Concatenation, ConcatenationView);
 
 class GatherView final
     : public LayerOf<nvinfer1::IGatherLayer, nvinfer1::apiv::VGatherLayer, Gather> {
@@ -34,12 +35,14 @@ class GatherView final
   void setMode(nvinfer1::GatherMode mode) noexcept override { set(&Gather::mode, mode); }
   nvinfer1::GatherMode getMode() const noexcept override { return op().mode; }
 };
+TENON_VIEW(Gather, GatherView);
 
 class ShapeView final
     : public LayerOf<nvinfer1::IShapeLayer, nvinfer1::apiv::VShapeLayer, ShapeOf> {
  public:
   using LayerOf::LayerOf;
 };
+TENON_VIEW(ShapeOf, ShapeView);
 
 class ConstantView final
     : public LayerOf<nvinfer1::IConstantLayer, nvinfer1::apiv::VConstantLayer, Constant> {
@@ -54,6 +57,7 @@ class ConstantView final
   bool takes_input(int32_t) const override { return false; }
   bool holds_weights(int32_t) const override { return true; }
 };
+TENON_VIEW(Constant, ConstantView);
 
 /// Input 1 may give the dimensions. The transposes are kept as the application gave them, because
 /// how many of their entries count follows from ranks that may change.
@@ -82,6 +86,7 @@ class ShuffleView final
   nvinfer1::Permutation first_, second_;
   bool has_first_ = false, has_second_ = false;
 };
+TENON_VIEW(Shuffle, ShuffleView);
 
 /// Inputs 1 to 3 may give start, size and stride, input 4 the fill value, input 5 the axes.
 class SliceView final : public LayerOf<nvinfer1::ISliceLayer, nvinfer1::apiv::VSliceLayer, Slice> {
@@ -113,6 +118,7 @@ class SliceView final : public LayerOf<nvinfer1::ISliceLayer, nvinfer1::apiv::VS
     return input(input_index) != nullptr ? kNoDims : attribute.dims();
   }
 };
+TENON_VIEW(Slice, SliceView);
 
 /// Input 1 may give the output dimensions.
 class ResizeView final
@@ -155,5 +161,6 @@ class ResizeView final
     if (index == 1) op().input_is_scales = false;
   }
 };
+TENON_VIEW(Resize, ResizeView);
 
 }  // namespace tenon

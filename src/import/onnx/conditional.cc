@@ -1,9 +1,11 @@
 // If: one of two bodies.
 #include "ops/conditional.h"
 
+#include <onnx_schema.pb.h>
+
 #include "import/node.h"
 #include "import/onnx/loop_parts.h"
-#include "ops/infer.h"
+#include "ops/support/infer.h"
 
 namespace tenon {
 namespace {

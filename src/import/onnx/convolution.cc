@@ -101,7 +101,7 @@ TENON_IMPORT(Conv, 1, "1 to 3 spatial axes") {
   const auto kernel = kernel_dims(n, spatial);
   const OnnxWindow w = window_for_kernel(n, kernel);
   auto op = std::make_unique<Convolution>();
-  op->output_maps = kernel[0];
+  op->output_channels = kernel[0];
   op->groups = n.integer("group", 1);
   w.apply(*op);
   op->dilation = w.padded(w.dilation, 1);
@@ -118,7 +118,7 @@ TENON_IMPORT(ConvTranspose, 1, "1 to 3 spatial axes") {
   op->groups = n.integer("group", 1);
   require(op->groups > 0 && kernel[1] <= INT64_MAX / op->groups, "attribute 'group' is {}",
           op->groups);
-  op->output_maps = kernel[1] * op->groups;
+  op->output_channels = kernel[1] * op->groups;
   w.apply(*op);
   op->dilation = w.padded(w.dilation, 1);
   auto output_padding = n.integers_in("output_padding");
@@ -192,7 +192,7 @@ TENON_IMPORT(Col2Im, 18, "1 to 3 spatial axes; constant channels, image and bloc
   require(taps > 0 && columns->value.integer % taps == 0, "{} columns do not fit blocks of {}",
           columns->value.integer, taps);
   auto op = std::make_unique<Deconvolution>();
-  op->groups = op->output_maps = columns->value.integer / taps;
+  op->groups = op->output_channels = columns->value.integer / taps;
   w.apply(*op);
   op->dilation = w.padded(w.dilation, 1);
   std::vector<int64_t> rest;
@@ -210,7 +210,7 @@ TENON_IMPORT(Col2Im, 18, "1 to 3 spatial axes; constant channels, image and bloc
   op->output_padding = w.padded(rest, 0);
   if (block.size() == 1) blocks.push_back(n.number(1));
   n.know(x);
-  const int64_t channels = op->output_maps;
+  const int64_t channels = op->output_channels;
   Value& kernels =
       n.network().add_weight(one_hot_kernels(n, channels, op->kernel), n.node_name() + " kernels");
   Value& data = n.cast(n.reshape(x, blocks), DataType::kFLOAT);

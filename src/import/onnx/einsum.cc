@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "import/node.h"
-#include "ops/infer.h"
 #include "ops/matrix_multiply.h"
+#include "ops/support/infer.h"
 
 namespace tenon {
 namespace {

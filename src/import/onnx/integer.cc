@@ -51,7 +51,7 @@ Value& convolution(NodeContext& n, DataType to, std::vector<Value*> inputs) {
   const auto shape = [](const std::vector<int64_t>& v) { return Shape(std::span(v)); };
   auto op = std::make_unique<IntegerConvolution>();
   op->to = to;
-  op->output_maps = extents[0];
+  op->output_channels = extents[0];
   op->groups = n.integer("group", 1);
   op->kernel = shape(w.kernel);
   op->stride = shape(w.stride);

@@ -1,6 +1,8 @@
 // Loop: a body until a count is reached or a condition fails.
 #include "ops/loop.h"
 
+#include <onnx_schema.pb.h>
+
 #include <algorithm>
 #include <utility>
 

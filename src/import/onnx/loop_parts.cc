@@ -1,6 +1,6 @@
 #include "import/onnx/loop_parts.h"
 
-#include "ops/infer.h"
+#include "ops/support/infer.h"
 
 namespace tenon {
 

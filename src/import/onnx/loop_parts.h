@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "import/node.h"
-#include "ops/body_outputs.h"
 #include "ops/loop.h"
+#include "ops/support/body_outputs.h"
 
 namespace tenon {
 

@@ -12,7 +12,7 @@ namespace {
 using Operation = nvinfer1::ElementWiseOperation;
 using Code = nvonnxparser::ErrorCode;
 
-constexpr int64_t kMostPositions = 1 << 24;
+constexpr int64_t kMaxPositions = 1 << 24;
 
 struct Parts {
   Value *query, *key, *value;  // (N, heads, length, size)
@@ -82,8 +82,8 @@ Value& rows_at(NodeContext& n, Value& cache, Value& positions, Value& x) {
   if (n.rank(positions) == 2) return n.add(std::make_unique<Gather>(), {&cache, &positions});
   // The rows from a first position on: a table of 0, 1, … as long as the sequence, moved.
   const int64_t most = constant_extent(cache, 0, "the number of positions");
-  require(most <= kMostPositions, "the cache holds {} positions; at most {} are supported", most,
-          kMostPositions);
+  require(most <= kMaxPositions, "the cache holds {} positions; at most {} are supported", most,
+          kMaxPositions);
   n.charge(static_cast<size_t>(most) * sizeof(int64_t));
   std::vector<int64_t> numbers(static_cast<size_t>(most));
   std::iota(numbers.begin(), numbers.end(), 0);

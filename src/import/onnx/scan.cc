@@ -1,9 +1,11 @@
 // Scan: a body for each slice of its inputs.
+#include <onnx_schema.pb.h>
+
 #include <algorithm>
 
 #include "import/node.h"
 #include "import/onnx/loop_parts.h"
-#include "ops/infer.h"
+#include "ops/support/infer.h"
 
 namespace tenon {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "import/node.h"
 #include "ops/gather.h"
-#include "ops/infer.h"
+#include "ops/support/infer.h"
 
 namespace tenon {
 namespace {

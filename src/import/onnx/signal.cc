@@ -11,7 +11,7 @@ namespace {
 
 using Code = nvonnxparser::ErrorCode;
 
-constexpr int64_t kMostBins = 1 << 24;
+constexpr int64_t kMaxBins = 1 << 24;
 
 // (…, 1) for a real signal without that axis.
 Value& with_parts(NodeContext& n, Value& x) {
@@ -54,8 +54,8 @@ double number(NodeContext& n, int i, const char* what) {
 
 int64_t count(NodeContext& n, int i, const char* what, int64_t least) {
   const double value = number(n, i, what);
-  require(value >= static_cast<double>(least) && value <= static_cast<double>(kMostBins),
-          "{} is {}; expected {} to {}", what, value, least, kMostBins);
+  require(value >= static_cast<double>(least) && value <= static_cast<double>(kMaxBins),
+          "{} is {}; expected {} to {}", what, value, least, kMaxBins);
   return static_cast<int64_t>(value);
 }
 
@@ -149,7 +149,7 @@ TENON_IMPORT(MelWeightMatrix, 17, "inputs must be constant") {
   const auto points = mel_points(bands, length, rate, number(n, 3, "the lower frequency"),
                                  number(n, 4, "the upper frequency"));
   const int64_t bins = length / 2 + 1;
-  require(bins <= kMostBins / bands, "a matrix of {}x{} is too large", bins, bands);
+  require(bins <= kMaxBins / bands, "a matrix of {}x{} is too large", bins, bands);
   std::vector<float> matrix(static_cast<size_t>(bins * bands));
   const auto set = [&](int64_t bin, int64_t band, int64_t part, int64_t whole) {
     matrix[static_cast<size_t>(bin * bands + band)] =

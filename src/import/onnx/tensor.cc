@@ -1,4 +1,6 @@
 // Constants, shapes as tensors, gathering and conversion.
+#include <onnx_schema.pb.h>
+
 #include <algorithm>
 #include <cstring>
 

@@ -78,6 +78,10 @@ def bodies():
                                                [helper.make_empty_tensor_value_info(o) for o in outputs])
     yield "15_if_outputs", model(node("If", ["c"], then_branch=branch(["p"]), else_branch=branch(["q", "r"])),
                                  weights=[condition]), "the_If"
+    if_of = lambda **more: model(node("If", ["c"], then_branch=branch(["p"]), else_branch=branch(["q"])), **more)
+    yield "15_if_condition", changed(if_of(), lambda m: m.graph.input.append(value("c", (24,), TensorProto.BOOL))), \
+        "expected 1 elements in the condition"
+    yield "15_if_constant_condition", if_of(weights=[constant("c", [True] * 24, bool)]), "the condition has 24 elements"
     yield "15_if_missing", model(node("If", ["c"], then_branch=branch(["p"])), weights=[condition]), "the_If"
     yield "15_if_inputs", model(node("If", ["c"], then_branch=helper.make_graph(
         [helper.make_node("Relu", ["z"], ["p"])], "b", [value("z")], [helper.make_empty_tensor_value_info("p")]),

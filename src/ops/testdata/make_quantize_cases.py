@@ -98,7 +98,7 @@ def convolution_cases():
          {"groups": 4, "pre_padding": [1, 1], "post_padding": [1, 1]}),
     ]
     for name, shape, weights, given, ours in rows:
-        ours = {**PLAIN, **ours, "output_maps": weights[0]}
+        ours = {**PLAIN, **ours, "output_channels": weights[0]}
         for dx, dw in ((u, u), (u, s), (s, s)):
             x, w = sevens(dx, *shape), sevens(dw, *weights)
             xz, wz = sevens(dx), sevens(dw)

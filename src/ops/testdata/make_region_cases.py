@@ -74,13 +74,13 @@ def places_cases():
             y, places = onnx_run("MaxPool", [x], outputs=2, kernel_shape=kernel, storage_order=order,
                                  **more)
             pads = more.get("pads", [0] * (2 * axes))
-            case("pooling_places", "Pooling", f"{name} {order}",
+            case("pooling_indices", "Pooling", f"{name} {order}",
                  {"type": 0, "window": kernel, "stride": more.get("strides", [1] * axes),
                   "pre_padding": pads[:axes], "post_padding": pads[axes:],
                   "dilation": more.get("dilations", [1] * axes), "places": order + 1,
                   "padding_mode": more.get("ceil_mode", 0)}, [x], [y, places])
     x = floats(1, 2, 5, 5)
-    case("pooling_places", "Pooling", "average over all taps",
+    case("pooling_indices", "Pooling", "average over all taps",
          {"type": 1, "window": [3, 3], "stride": [2, 2], "pre_padding": [1, 1],
           "post_padding": [1, 1], "average_excludes_padding": False, "average_counts_all": True},
          [x], onnx_run("AveragePool", [x], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1],

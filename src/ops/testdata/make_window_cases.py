@@ -43,7 +43,7 @@ def convolution_cases():
         x, b = floats(*shape, low=-2, high=2), floats(maps, low=-2, high=2)
         k = floats(maps, shape[1] // groups, *attributes["kernel"], low=-1, high=1)
         for mode in (0, 2, 3) if name in ("plain", "stride") else (0,):
-            full = {**attributes, "output_maps": maps, "groups": groups, "padding_mode": mode}
+            full = {**attributes, "output_channels": maps, "groups": groups, "padding_mode": mode}
             given = onnx_window(attributes, mode)
             if 0 in shape:
                 y = np.zeros((0, maps, 2, 2), np.float32)
@@ -78,7 +78,7 @@ def deconvolution_cases():
     for name, shape, maps, groups, attributes in CONVOLUTIONS:
         x, b = floats(*shape, low=-2, high=2), floats(maps, low=-2, high=2)
         k = floats(shape[1], maps // groups, *attributes["kernel"], low=-1, high=1)
-        full = {**attributes, "output_maps": maps, "groups": groups}
+        full = {**attributes, "output_channels": maps, "groups": groups}
         if 0 in shape:
             case("deconvolution", "Deconvolution", name, full, [x, constant(k), constant(b)],
                  np.zeros((0, maps, 6, 6), np.float32))

@@ -1,0 +1,53 @@
+#include "tenon/session/engine.h"
+
+#include <NvInferPlugin.h>
+#include <tenon/open_plan.h>
+
+#include <fstream>
+#include <vector>
+
+#include "guard.h"
+
+namespace tenon::session {
+namespace {
+
+std::unique_ptr<nvinfer1::IRuntime> make_runtime(ErrorLog& log) {
+  initLibNvInferPlugins(nullptr, "");
+  std::unique_ptr<nvinfer1::IRuntime> runtime(nvinfer1::createInferRuntime(log));
+  if (runtime == nullptr) throw log.failure("cannot make a runtime");
+  return runtime;
+}
+
+std::vector<std::byte> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto end = static_cast<std::streamoff>(file.tellg());
+  if (!file || end < 0) throw Error{path + ": cannot be read"};
+  std::vector<std::byte> bytes(static_cast<size_t>(end));
+  file.seekg(0);
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), end))
+    throw Error{path + ": cannot be read"};
+  return bytes;
+}
+
+}  // namespace
+
+Result<Engine> Engine::load(std::span<const std::byte> plan, ErrorLog& log) noexcept {
+  return guard([&] {
+    Engine engine{make_runtime(log), nullptr};
+    engine.engine.reset(engine.runtime->deserializeCudaEngine(plan.data(), plan.size()));
+    if (engine.engine == nullptr) throw log.failure("the engine cannot be loaded");
+    return engine;
+  });
+}
+
+Result<Engine> Engine::open(const std::string& path, ErrorLog& log) noexcept {
+  return guard([&] {
+    if (tenonOpenPlan == nullptr) return value_of(load(read_file(path), log));
+    Engine engine{make_runtime(log), nullptr};
+    engine.engine = open_plan(*engine.runtime, path.c_str());
+    if (engine.engine == nullptr) throw log.failure(path + ": the engine cannot be loaded");
+    return engine;
+  });
+}
+
+}  // namespace tenon::session

@@ -1,0 +1,33 @@
+#include "tenon/session/engine.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <vector>
+
+#include "test_networks.h"
+
+namespace tenon::session {
+namespace {
+
+TEST(Engine, OpensAPlanFile) {
+  ErrorLog log;
+  const Engine sum = build_sum(log);
+  const std::unique_ptr<nvinfer1::IHostMemory> plan(sum.engine->serialize());
+  const std::string path = ::testing::TempDir() + "/sum.plan";
+  std::ofstream(path, std::ios::binary)
+      .write(static_cast<const char*>(plan->data()), static_cast<std::streamsize>(plan->size()));
+  const auto engine = Engine::open(path, log);
+  ASSERT_TRUE(engine) << engine.error();
+  EXPECT_EQ(engine->engine->getNbOptimizationProfiles(), 2);
+}
+
+TEST(Engine, WhatIsNoPlanIsAnErrorWithItsReason) {
+  ErrorLog log;
+  const std::vector<std::byte> bytes(100);
+  EXPECT_THAT(Engine::load(bytes, log).error(), ::testing::HasSubstr("plan"));
+  EXPECT_THAT(Engine::open("/nowhere.plan", log).error(), ::testing::HasSubstr("/nowhere.plan"));
+}
+
+}  // namespace
+}  // namespace tenon::session

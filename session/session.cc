@@ -1,0 +1,227 @@
+#include "tenon/session/session.h"
+
+#include <tenon/printable.h>
+
+#include <algorithm>
+
+#include "guard.h"
+
+namespace tenon::session {
+
+using nvinfer1::DataType;
+
+Result<std::unique_ptr<Session>> Session::make(nvinfer1::ICudaEngine& engine, ErrorLog& log,
+                                               int32_t profile) noexcept {
+  return guard([&] {
+    std::unique_ptr<Session> session(new Session(log));
+    session->check(cudaStreamCreate(&session->stream_), "cannot make a stream");
+    session->context_ = value_of(Context::make(engine, profile, session->stream_, &log));
+    return session;
+  });
+}
+
+Session::~Session() {
+  if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+  context_.reset();
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+
+// The stream passes on the failure of a layer, of which the engine has said more.
+void Session::check(cudaError_t status, const char* what) const {
+  if (status != cudaSuccess)
+    throw log_.failure(std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+std::vector<std::string> Session::names(bool inputs) const {
+  std::vector<std::string> names;
+  for (const Tensor& tensor : context_->tensors())
+    if (tensor.is_input == inputs) names.push_back(tensor.name);
+  return names;
+}
+
+void Session::check_names(const std::vector<std::string>& names) const {
+  constexpr size_t kMaxListed = 20;
+  for (const std::string& name : names) {
+    const int known = context_->find(name);
+    if (known >= 0 && context_->tensors()[static_cast<size_t>(known)].is_input) continue;
+    const auto inputs = input_names();
+    std::string list;
+    for (size_t i = 0; i < std::min(inputs.size(), kMaxListed); ++i)
+      list += (list.empty() ? "" : ", ") + printable(inputs[i]);
+    if (inputs.size() > kMaxListed)
+      list += " and " + std::to_string(inputs.size() - kMaxListed) + " more";
+    throw Error{"the model has no input '" + printable(name) + "'; its inputs are: " + list};
+  }
+}
+
+Result<void> Session::set_inputs(const Arrays& arrays, const Shapes& shapes) noexcept {
+  return guard([&] {
+    Shapes wanted;
+    for (const auto& [name, shape] : shapes) {
+      check_names({name});
+      const auto& tensor = context_->tensors()[static_cast<size_t>(context_->find(name))];
+      if (!tensor.decides_shapes) wanted[name] = shape;
+    }
+    for (const auto& [name, array] : arrays) {
+      const auto [entry, is_new] = wanted.try_emplace(name, array.shape);
+      if (!is_new && entry->second != array.shape)
+        throw Error{"input '" + printable(name) + "' gets data of shape " + shape_text(array.shape)
+                    + ", and its shape is to be " + shape_text(entry->second)};
+    }
+    value_of(set_shapes(wanted));
+    value_of(set_values(arrays, shapes));
+  });
+}
+
+Result<void> Session::set_shapes(const Shapes& shapes) noexcept {
+  return guard([&] {
+    for (const auto& [name, shape] : shapes) check_names({name});
+    const auto& tensors = context_->tensors();
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (!tensors[i].is_input) continue;
+      const auto given = shapes.find(tensors[i].name);
+      value_of(context_->set_shape(i, given != shapes.end() ? value_of(to_dims(given->second))
+                                      : is_known(tensors[i].shape) ? tensors[i].shape
+                                                                   : tensors[i].best));
+    }
+  });
+}
+
+Result<void> Session::set_values(const Arrays& arrays, const Shapes& values) noexcept {
+  return guard([&] {
+    for (const auto& [name, array] : arrays) check_names({name});
+    for (const auto& [name, list] : values) check_names({name});
+    value_of(wait());  // for work that uses the memory
+    const auto& tensors = context_->tensors();
+    ports_.clear();
+    inputs_.clear();
+    outputs_.clear();
+    zero_filled_.clear();
+    for (const Tensor& tensor : tensors)
+      ports_.push_back(
+          {nullptr, tensor.is_on_host ? Memory(Memory::Kind::kPinned) : Memory(context_->engine()),
+           nullptr, tensor.is_input && tensor.is_on_host});
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (tensors[i].is_input) set_input(i, arrays, values);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (!tensors[i].is_input) set_output(i);
+  });
+}
+
+void Session::set_input(size_t i, const Arrays& arrays, const Shapes& values) {
+  const Tensor& tensor = context_->tensors()[i];
+  const Shape shape = to_shape(context_->shape(i));
+  Array& array = inputs_[tensor.name];
+  if (const auto given = arrays.find(tensor.name); given != arrays.end()) {
+    if (given->second.shape != shape)
+      throw Error{tensor.label() + " has shape " + shape_text(shape) + ", its data "
+                  + shape_text(given->second.shape)};
+    array = value_of(convert(given->second, tensor.type, tensor.label()));
+  } else if (tensor.decides_shapes) {
+    array = value_of(convert(shape_values(tensor, shape, values), tensor.type, tensor.label()));
+  } else {
+    array = value_of(make_array(tensor.type, shape));
+    zero_filled_.push_back(tensor.name);
+  }
+  Port& port = ports_[i];
+  port.host = &array;
+  if (port.is_in_host && !array.bytes.empty())
+    value_of(context_->set_address(i, array.bytes.data()));
+  else
+    reserve(i);
+}
+
+// The values of an input that decides shapes: the caller's, else the profile's optimum.
+Array Session::shape_values(const Tensor& tensor, const Shape& shape, const Shapes& values) const {
+  Array array = value_of(make_array(DataType::kINT64, shape));
+  const auto given = values.find(tensor.name);
+  if (given != values.end() && static_cast<int64_t>(given->second.size()) != array.count())
+    throw Error{tensor.label() + " takes " + std::to_string(array.count()) + " values; "
+                + std::to_string(given->second.size()) + " were given"};
+  const int64_t* from = given != values.end() ? given->second.data()
+                                              : context_->engine().getProfileTensorValuesV2(
+                                                    tensor.name.c_str(), context_->profile(),
+                                                    nvinfer1::OptProfileSelector::kOPT);
+  if (from != nullptr) std::copy_n(from, array.count(), array.as<int64_t>());
+  return array;
+}
+
+void Session::set_output(size_t i) {
+  const Tensor& tensor = context_->tensors()[i];
+  const bool known = !context_->is_data_dependent(i);
+  Port& port = ports_[i];
+  port.host = &outputs_[tensor.name];
+  *port.host = value_of(make_array(tensor.type, known ? to_shape(context_->shape(i)) : Shape{0}));
+  if (!known) port.output = std::make_unique<GrowingOutput>(std::move(port.memory));
+  value_of(context_->set_output(i, port.output.get()));
+  if (known) reserve(i);
+}
+
+void Session::reserve(size_t i) {
+  check(ports_[i].memory.reserve(ports_[i].host->bytes.size()), "cannot get device memory");
+  value_of(context_->set_address(i, ports_[i].memory.data()));
+}
+
+const void* Session::Port::data() const {
+  if (is_in_host && !host->bytes.empty()) return host->bytes.data();
+  return output != nullptr ? output->data() : memory.data();
+}
+
+Result<void> Session::copy_in() noexcept {
+  return guard([&] {
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      const Port& port = ports_[i];
+      if (context_->tensors()[i].is_input && !port.is_in_host && !port.host->bytes.empty())
+        check(cudaMemcpyAsync(port.memory.data(), port.host->bytes.data(), port.host->bytes.size(),
+                              cudaMemcpyHostToDevice, stream_),
+              "cannot copy an input");
+    }
+  });
+}
+
+Result<void> Session::enqueue() noexcept {
+  return guard([&] {
+    if (!context_->get().enqueueV3(stream_)) throw log_.failure("the engine cannot run");
+  });
+}
+
+Result<void> Session::execute() noexcept {
+  return guard([&] {
+    std::vector<void*> addresses;
+    for (const Port& port : ports_)
+      addresses.push_back(port.output != nullptr ? nullptr : const_cast<void*>(port.data()));
+    if (!context_->get().executeV2(addresses.data())) throw log_.failure("the engine cannot run");
+  });
+}
+
+Result<void> Session::copy_out() noexcept {
+  return guard([&] {
+    for (Port& port : ports_)
+      if (port.output != nullptr) {
+        value_of(wait());
+        *port.host = value_of(make_array(port.host->type, to_shape(port.output->shape())));
+      }
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      const Port& port = ports_[i];
+      if (!context_->tensors()[i].is_input && !port.host->bytes.empty())
+        check(cudaMemcpyAsync(port.host->bytes.data(), port.data(), port.host->bytes.size(),
+                              cudaMemcpyDeviceToHost, stream_),
+              "cannot copy an output");
+    }
+  });
+}
+
+Result<void> Session::wait() noexcept {
+  return guard([&] { check(cudaStreamSynchronize(stream_), "the engine failed while it ran"); });
+}
+
+Result<void> Session::run() noexcept {
+  return guard([&] {
+    value_of(copy_in());
+    value_of(enqueue());
+    value_of(copy_out());
+    value_of(wait());
+  });
+}
+
+}  // namespace tenon::session

@@ -1,0 +1,32 @@
+// Engines, from plans.
+#ifndef TENON_SESSION_ENGINE_H
+#define TENON_SESSION_ENGINE_H
+
+#include <NvInferRuntime.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "tenon/session/error_log.h"
+#include "tenon/session/result.h"
+
+namespace tenon::session {
+
+/// An engine, with the runtime that must live as long as it. `log` outlives both.
+struct Engine {
+  std::unique_ptr<nvinfer1::IRuntime> runtime;
+  std::unique_ptr<nvinfer1::ICudaEngine> engine;
+
+  /// Of the plan file at `path`; Tenon's own library maps it instead of reading it whole.
+  static Result<Engine> open(const std::string& path, ErrorLog& log) noexcept;
+  static Result<Engine> load(std::span<const std::byte> plan, ErrorLog& log) noexcept;
+  static Result<Engine> load(const nvinfer1::IHostMemory& plan, ErrorLog& log) noexcept {
+    return load({static_cast<const std::byte*>(plan.data()), plan.size()}, log);
+  }
+};
+
+}  // namespace tenon::session
+
+#endif  // TENON_SESSION_ENGINE_H

@@ -1,0 +1,174 @@
+#include "common/plugin_kernel.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/function_ref.h"
+#include "common/host_kernel.h"
+#include "plugin_layers/plugin_run.h"
+
+namespace tenon {
+namespace {
+
+std::vector<PluginTensor> describe(std::span<const TensorSpec> specs) {
+  std::vector<PluginTensor> tensors;
+  for (const TensorSpec& s : specs) {
+    Shape least = s.shape, most = s.most.rank() == s.shape.rank() ? s.most : s.shape, usual = most;
+    for (int axis = 0; axis < s.shape.rank(); ++axis) {
+      if (s.shape[axis] >= 0) usual[axis] = s.shape[axis];
+      if (most[axis] != s.shape[axis]) least[axis] = 0;
+    }
+    tensors.push_back({{s.shape.dims(), s.type, nvinfer1::TensorFormat::kLINEAR, 1},
+                       least.dims(),
+                       most.dims(),
+                       usual.dims()});
+  }
+  return tensors;
+}
+
+class PluginExecution final : public Execution {
+ public:
+  PluginExecution(std::unique_ptr<PluginRun> plugin, std::span<const TensorSpec> outputs)
+      : plugin_(std::move(plugin)), outputs_(outputs.size()) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Shape& s = outputs[i].shape;
+      if (std::find(s.begin(), s.end(), -1) != s.end())
+        data_dependent_.emplace_back(static_cast<int>(i), outputs[i].most);
+    }
+  }
+  size_t scratch_bytes() const override { return plugin_->workspace_bytes(); }
+  void run(const RunArguments& arguments) override {
+    std::copy(arguments.outputs.begin(), arguments.outputs.end(), outputs_.begin());
+    for (const auto& [i, most] : data_dependent_)
+      outputs_[static_cast<size_t>(i)] = (*arguments.allocate_output)(i, most);
+    plugin_->run(arguments.inputs, outputs_, arguments.scratch, arguments.stream);
+  }
+
+ private:
+  std::unique_ptr<PluginRun> plugin_;
+  std::vector<void*> outputs_;
+  std::vector<std::pair<int, Shape>>
+      data_dependent_;  // outputs whose size running tells, and its bound
+};
+
+class PluginKernel final : public Kernel {
+ public:
+  PluginKernel(const Op& op, const PluginChoice& choice, PluginMemory place, size_t inputs,
+               size_t outputs)
+      : op_(op.clone()),
+        layer_(dynamic_cast<const PluginLayer&>(*op_)),
+        choice_(choice),
+        place_(place) {
+    name = "plugin";
+    if (choice.tactic != 0) variant = fmt::format("tactic {}", choice.tactic);
+    timing_id = choice.timing_id;
+    input_layouts.assign(inputs, Layout::kLinear);
+    output_layouts.assign(outputs, Layout::kLinear);
+    input_is_packed.assign(inputs, false);
+    state = {{"tactic", int64_t{choice.tactic}},
+             {"workspace", static_cast<int64_t>(choice.workspace_bytes)}};
+  }
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    return std::make_unique<PluginExecution>(
+        prepare_plugin(layer_, describe(inputs), describe(outputs), choice_, place_), outputs);
+  }
+  std::vector<std::unique_ptr<Kernel>> variants() const override {
+    std::vector<std::unique_ptr<Kernel>> list;
+    for (int32_t tactic : choice_.others) {
+      const PluginChoice other{tactic, choice_.workspace_bytes, {}, choice_.timing_id};
+      list.push_back(std::make_unique<PluginKernel>(*op_, other, place_, input_layouts.size(),
+                                                    output_layouts.size()));
+    }
+    return list;
+  }
+
+ private:
+  std::unique_ptr<Op> op_;
+  const PluginLayer& layer_;
+  PluginChoice choice_;
+  PluginMemory place_;
+};
+
+PluginChoice stored_choice(const StoredKernel& stored) {
+  PluginChoice choice;
+  for (const auto& [name, value] : stored.state) {
+    const auto* number = std::get_if<int64_t>(&value);
+    require(number != nullptr && (name == "tactic" || *number >= 0),
+            "the plugin kernel's \"{}\" is damaged", name);
+    if (name == "tactic") choice.tactic = static_cast<int32_t>(*number);
+    if (name == "workspace") choice.workspace_bytes = static_cast<size_t>(*number);
+  }
+  return choice;
+}
+
+bool is_for_the_host_alone(const KernelRequest& request) {
+  const auto* layer = dynamic_cast<const PluginLayer*>(&request.op);
+  return layer != nullptr && tenon::is_for_the_host_alone(*layer);
+}
+
+Offer make(const KernelRequest& request, PluginMemory place,
+           FunctionRef<PluginChoice(const PluginLayer&)> choice) {
+  const auto* layer = dynamic_cast<const PluginLayer*>(&request.op);
+  if (layer == nullptr) return "not a plugin layer";
+  try {
+    return std::make_unique<PluginKernel>(request.op, choice(*layer), place, request.inputs.size(),
+                                          request.outputs.size());
+  } catch (const Error& e) {
+    return std::string(e.what());
+  }
+}
+
+Offer offer(const KernelRequest& request, PluginMemory place) {
+  return make(request, place, [&](const PluginLayer& layer) {
+    return negotiate_plugin(layer, describe(request.inputs), describe(request.outputs));
+  });
+}
+
+// The plugin of a loaded plan is made when it is needed.
+Offer load(const KernelRequest& request, const StoredKernel& stored, PluginMemory place) {
+  return make(request, place, [&](const PluginLayer&) { return stored_choice(stored); });
+}
+
+Offer beside(const Device& device, const KernelRequest& request, Offer offer) {
+  if (auto* reason = std::get_if<std::string>(&offer)) return *reason;
+  auto kernel = beside_device(std::move(std::get<std::unique_ptr<Kernel>>(offer)), device,
+                              request.inputs.size());
+  kernel->note = fmt::format(
+      "{} was built without a kernel for CUDA: it runs on the host, with copies of its tensors; "
+      "build it with nvcc",
+      dynamic_cast<const PluginLayer&>(request.op).label());
+  return kernel;
+}
+
+}  // namespace
+
+Offer offer_plugin(const KernelRequest& request) {
+  return offer(request, PluginMemory::kHost);
+}
+
+Offer load_plugin(const KernelRequest& request, const StoredKernel& stored) {
+  return load(request, stored, PluginMemory::kHost);
+}
+
+Offer offer_plugin_on_device(const KernelRequest& request) {
+  if (is_for_the_host_alone(request))
+    return "the plugin was built without a kernel for the target's device";
+  return offer(request, PluginMemory::kDevice);
+}
+
+Offer load_plugin_on_device(const KernelRequest& request, const StoredKernel& stored) {
+  return load(request, stored, PluginMemory::kDevice);
+}
+
+Offer offer_plugin_beside(const Device& device, const KernelRequest& request) {
+  if (!is_for_the_host_alone(request)) return "the plugin is not for the host alone";
+  return beside(device, request, offer_plugin(request));
+}
+
+Offer load_plugin_beside(const Device& device, const KernelRequest& request,
+                         const StoredKernel& stored) {
+  return beside(device, request, load_plugin(request, stored));
+}
+
+}  // namespace tenon

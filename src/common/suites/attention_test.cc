@@ -1,0 +1,174 @@
+#include "ops/attention.h"
+
+#include "common/suites/float_types_testing.h"
+
+namespace tenon {
+namespace {
+
+struct Sizes {
+  int64_t batch, heads, shared, queries, keys, size, width;
+};
+
+const Sizes kSizes[] = {
+    {1, 1, 1, 1, 1, 1, 1},        {1, 1, 1, 1, 1, 8, 8},       {2, 3, 1, 5, 7, 16, 16},
+    {1, 2, 4, 33, 50, 32, 32},    {2, 2, 2, 16, 64, 40, 24},   {1, 2, 1, 0, 4, 8, 8},
+    {1, 3, 1, 197, 197, 64, 64},  {2, 1, 1, 130, 129, 80, 80}, {1, 2, 1, 65, 200, 96, 96},
+    {1, 1, 2, 70, 300, 128, 128}, {2, 2, 1, 9, 20, 13, 13},    {1, 1, 1, 20, 40, 256, 200},
+};
+
+std::vector<TestInput> operands(const Sizes& s) {
+  return {data({s.batch, s.heads * s.shared, s.queries, s.size}, 1),
+          data({s.batch, s.heads, s.keys, s.size}, 2),
+          data({s.batch, s.heads, s.keys, s.width}, 3)};
+}
+
+void check(const Attention& op, std::vector<TestInput> inputs, DataType type) {
+  expect_as_reference(op, in_type(type, std::move(inputs)), tolerance_of(type));
+}
+
+// Which keys are seen, in the form of a mask: element i of a fixed pattern.
+TestInput bool_mask(const Shape& shape) {
+  Tensor t(DataType::kBOOL, shape);
+  for (int64_t i = 0; i < t.count(); ++i) t.mutable_data<bool>()[i] = i % 7 % 3 != 0;
+  return {t, false, Layout::kLinear};
+}
+
+class AttentionOf : public ::testing::TestWithParam<DataType> {};
+INSTANTIATE_TEST_SUITE_P(Types, AttentionOf, ::testing::ValuesIn(kFloatTypes),
+                         [](const auto& test) { return std::string(name_of(test.param)); });
+
+TEST_P(AttentionOf, EqualsReference) {
+  for (const Sizes& s : kSizes)
+    for (int options = 0; options < 8; ++options) {
+      SCOPED_TRACE(fmt::format("{} queries, {} keys, size {}, width {}, options {}", s.queries,
+                               s.keys, s.size, s.width, options));
+      Attention op;
+      op.scale = 0.3f;
+      op.causal = (options & 1) != 0;
+      op.softcap = (options & 2) != 0 ? 1.5f : 0;
+      op.left_window = (options & 4) != 0 ? 3 : -1;
+      check(op, operands(s), GetParam());
+    }
+}
+
+TEST(AttentionTest, Masks) {
+  for (const DataType type : kFloatTypes)
+    for (const Sizes& s : {Sizes{2, 2, 2, 21, 90, 32, 32}, Sizes{1, 3, 1, 70, 70, 64, 64}}) {
+      const int64_t heads = s.heads * s.shared;
+      for (const Shape& shape :
+           {Shape{s.batch, 1, 1, s.keys}, Shape{s.queries, s.keys}, Shape{1, heads, s.queries, 1},
+            Shape{s.batch, heads, s.queries, s.keys}, Shape{s.queries, s.keys - 5}}) {
+        SCOPED_TRACE(fmt::format("{} {}", name_of(type), shape));
+        Attention op;
+        op.scale = 0.2f;
+        auto inputs = operands(s);
+        inputs.push_back(bool_mask(shape));
+        check(op, inputs, type);
+        inputs.back() = data(shape, 4);
+        inputs.back().tensor->mutable_data<float>()[0] = -INFINITY;
+        check(op, inputs, type);
+      }
+    }
+}
+
+// Numbers of valid keys, whose rest may be anything, and offsets of the queries.
+TEST(AttentionTest, LengthsAndOffsets) {
+  for (const DataType type : kFloatTypes)
+    for (const bool causal : {false, true})
+      for (const Sizes& s : {Sizes{3, 2, 1, 17, 150, 64, 64}, Sizes{3, 1, 2, 5, 40, 24, 20}}) {
+        Attention op;
+        op.scale = 0.2f;
+        op.causal = causal;
+        auto inputs = operands(s);
+        inputs.push_back(absent());
+        inputs.push_back(integers<int64_t>(DataType::kINT64, {3}, {0, 1, s.keys}));
+        inputs.push_back(integers<int64_t>(DataType::kINT64, {3}, {0, -3, s.keys - s.queries}));
+        check(op, inputs, type);
+        inputs[Attention::kLengths] = integers<int64_t>(DataType::kINT64, {3}, {33, 9, 30});
+        for (int64_t i : {1, 2})
+          for (int64_t head = 0; head < s.heads; ++head) {  // of the second batch
+            const int64_t width = i == 1 ? s.size : s.width;
+            Tensor& t = *inputs[static_cast<size_t>(i)].tensor;
+            t.mutable_data<float>()[((s.heads + head) * s.keys + 20) * width] = NAN;
+          }
+        check(op, inputs, type);
+      }
+}
+
+TEST(AttentionTest, WithoutSoftmax) {
+  for (const DataType type : kFloatTypes) {
+    Attention op;
+    op.scale = 0.1f;
+    op.normalization = nvinfer1::AttentionNormalizationOp::kNONE;
+    op.causal = true;
+    check(op, operands({2, 2, 1, 19, 45, 16, 16}), type);
+  }
+}
+
+TEST(AttentionTest, LeavesScoresToTheReference) {
+  Attention op;
+  op.scores = AttentionScores::kShares;
+  LayerTest test(op, operands({1, 1, 1, 2, 2, 8, 8}));
+  EXPECT_EQ(test.offer("attention"), "the scores are wanted as well");
+}
+
+// Some keys are hidden, all of them from the third query, and the last from all where a mask is
+// shorter; for each query, for all, and for all keys of a query.
+TEST(AttentionTest, MasksHideKeys) {
+  const int64_t queries = 5, keys = 45;
+  for (const Shape& shape : {Shape{queries, keys},
+                             {2, 1, queries, keys},
+                             {1, 1, 1, keys},
+                             {queries, keys - 4},
+                             {2, 3, queries, 1}})
+    for (const bool is_bool : {false, true})
+      for (const int64_t window : {-1, 20}) {
+        SCOPED_TRACE(fmt::format("mask {}, bool {}, window {}", shape, is_bool, window));
+        Attention op;
+        op.left_window = op.right_window = window;
+        const int64_t rows = shape.rank() > 1 ? shape[shape.rank() - 2] : 1;
+        const Tensor noise = random_tensor(shape, 4);
+        std::vector<float> added;
+        std::vector<uint8_t> seen;
+        for (int64_t i = 0; i < noise.count(); ++i) {
+          const float x = noise.data<float>()[i];
+          const bool is_hidden = x < -0.3f || (rows > 1 && i / shape.back() % rows == 2);
+          added.push_back(is_hidden ? -INFINITY : x);
+          seen.push_back(is_hidden ? 0 : 1);
+        }
+        expect_as_reference(
+            op,
+            {data({2, 3, queries, 8}, 1), data({2, 3, keys, 8}, 2), data({2, 3, keys, 8}, 3),
+             is_bool ? integers(DataType::kBOOL, shape, seen)
+                     : integers(DataType::kFLOAT, shape, added)},
+            "attention", 5e-6);
+      }
+}
+
+// What a hidden key's score is does not matter.
+TEST(AttentionTest, HiddenScoresAreNotRead) {
+  for (const bool is_bool : {false, true}) {
+    TestInput key = data({1, 1, 3, 2}, 2);
+    key.tensor->mutable_data<float>()[3] = NAN;
+    LayerTest test(Attention(),
+                   {data({1, 1, 2, 2}, 1), key, data({1, 1, 3, 2}, 3),
+                    is_bool ? integers<uint8_t>(DataType::kBOOL, {3}, {1, 0, 1})
+                            : integers<float>(DataType::kFLOAT, {3}, {0.5f, -INFINITY, 0})});
+    expect_as_reference(test, "attention", 5e-6);
+    const Tensor result = test.run();
+    for (int64_t i = 0; i < result.count(); ++i)
+      EXPECT_TRUE(std::isfinite(result.data<float>()[i]));
+  }
+}
+
+// Vectors without elements may be any number.
+TEST(AttentionTest, NoResultsWantNothing) {
+  constexpr int64_t kMany = int64_t{1} << 60;
+  LayerTest test(Attention(),
+                 {data({1, 1, 3, 0}, 1), data({1, 1, kMany, 0}, 2), data({1, 1, kMany, 0}, 3)});
+  ASSERT_EQ(test.offer("attention"), "");
+  EXPECT_EQ(test.run().count(), 0);
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,24 @@
+// What tests of kernels for several floating-point types share.
+#pragma once
+
+#include "backend/testing.h"
+
+namespace tenon {
+
+constexpr DataType kFloatTypes[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16};
+
+/// What a result may differ by, of the largest element. float32: sums in another order. 16 bits:
+/// four roundings of half a unit, where the reference rounds what kernels keep in float32.
+inline double tolerance_of(DataType type) {
+  return type == DataType::kFLOAT ? 1e-5 : type == DataType::kHALF ? 4.0 / 2048 : 4.0 / 256;
+}
+
+/// The inputs that are floats in that type.
+inline std::vector<TestInput> in_type(DataType type, std::vector<TestInput> inputs) {
+  if (type != DataType::kFLOAT)
+    for (TestInput& in : inputs)
+      if (in.tensor && in.tensor->type() == DataType::kFLOAT) in = as_type(type, in);
+  return inputs;
+}
+
+}  // namespace tenon

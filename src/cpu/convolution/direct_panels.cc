@@ -1,0 +1,227 @@
+#include "cpu/convolution/direct_panels.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/parallel.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr size_t kBias = 2;
+/// Products that take as long as reading a float from a cache that threads share.
+constexpr double kProductsPerRead = 4;
+
+bool has_bias(const KernelRequest& request) {
+  return request.inputs.size() > kBias && request.inputs[kBias].present;
+}
+
+}  // namespace
+
+Tensor make_panels(int64_t output_channels, int64_t depth) {
+  const int64_t lanes = direct_loops().lanes;
+  return Tensor(DataType::kFLOAT, {padded_channels(output_channels) / lanes * depth, lanes});
+}
+
+bool DirectWeights::fit(int64_t output_channels, int64_t depth) const {
+  const int64_t lanes = direct_loops().lanes, all = padded_channels(output_channels);
+  return weights.shape() == Shape({Shape({all / lanes, depth}).volume(), lanes})
+         && bias.count() == all;
+}
+
+void write_panels(const float* weights, const WeightSteps& steps, int64_t output_channels,
+                  int64_t depth, float* panels) {
+  for (int64_t first = 0; first < output_channels; first += direct_panel()) {
+    const int64_t width = std::min(direct_panel(), padded_channels(output_channels) - first);
+    const int64_t used = std::min(width, output_channels - first);
+    for (int64_t k = 0; k < depth; ++k, panels += width) {
+      for (int64_t output_channel = 0; output_channel < used; ++output_channel)
+        panels[output_channel] =
+            weights[(first + output_channel) * steps.output_channel + k * steps.element];
+      std::fill(panels + used, panels + width, 0.f);
+    }
+  }
+}
+
+Tensor padded_bias(const Tensor* bias, int64_t output_channels) {
+  Tensor out(DataType::kFLOAT, {padded_channels(output_channels)});
+  auto* const to = out.mutable_data<float>();
+  std::fill_n(to, out.count(), 0.f);
+  if (bias != nullptr) std::copy_n(bias->data<float>(), output_channels, to);
+  return out;
+}
+
+DirectWeights stored_weights(const StoredKernel& stored) {
+  const auto& packed = stored.packed;
+  require(packed.size() == 2 && packed[0].type() == DataType::kFLOAT
+              && packed[1].type() == DataType::kFLOAT,
+          "{} stored tensors, expected weights and bias", packed.size());
+  return {packed[0], packed[1]};
+}
+
+std::string refusal_of_constants(const KernelRequest& request, int64_t weights,
+                                 int64_t output_channels) {
+  const Tensor* const bias = constant_bias(request);
+  if (request.constants[1] == nullptr || (has_bias(request) && bias == nullptr))
+    return "only constant weights are supported";
+  if (request.constants[1]->count() != weights
+      || (bias != nullptr && bias->count() != output_channels))
+    return "the shape of W or B does not fit kernel_shape and group";
+  return "";
+}
+
+const Tensor* constant_bias(const KernelRequest& request) {
+  return has_bias(request) ? request.constants[kBias] : nullptr;
+}
+
+Variant<DirectWeights, std::string> convolution_weights(const Convolution& op,
+                                                        const KernelRequest& request) {
+  const int64_t channels = request.inputs[0].shape[1];
+  const int64_t count = Shape({op.output_channels, channels, op.kernel.volume()}).volume();
+  if (auto reason = refusal_of_constants(request, count, op.output_channels); !reason.empty())
+    return reason;
+  const int64_t depth = channels * op.kernel.volume();
+  DirectWeights packed;
+  packed.weights = make_panels(op.output_channels, depth);
+  write_panels(request.constants[1]->data<float>(), {depth, 1}, op.output_channels, depth,
+               packed.weights.mutable_data<float>());
+  packed.bias = padded_bias(constant_bias(request), op.output_channels);
+  return packed;
+}
+
+DirectProduct::DirectProduct(const DirectWeights& weights, int64_t depth,
+                             const PointwiseProgram& epilogue, std::span<const TensorSpec> inputs,
+                             const TensorSpec& output)
+    : weights_(weights),
+      epilogue_(epilogue, inputs, output, LoopDoes::kSumAndBounds),
+      vectors_(units(output.shape[1], direct_loops().lanes)) {
+  require(weights.fit(output.shape[1], depth),
+          "the packed weights do not fit {} elements of a window and {} maps", depth,
+          output.shape[1]);
+  require(output.layout == direct_layout(), "the result must lie in blocks of {} channels",
+          direct_loops().lanes);
+  form_.depth = depth;
+  form_.out_step = output.shape.volume(2, output.shape.rank()) * direct_loops().lanes;
+  form_.out_pixel = direct_loops().lanes;
+  form_.least = epilogue_.least();
+  form_.most = epilogue_.most();
+}
+
+void DirectProduct::set_windows(std::vector<int64_t> offsets, int64_t step, bool are_far) {
+  are_far_ = are_far;
+  offsets_ = std::move(offsets);
+  form_.offsets = offsets_.data();
+  form_.step = step;
+}
+
+void DirectProduct::take_images_as_pixels(int64_t step) {
+  images_are_pixels_ = true;
+  form_.step = step;
+  form_.out_step = direct_loops().lanes;
+  form_.out_pixel = vectors_ * form_.out_step;
+}
+
+void DirectProduct::begin(const RunArguments& arguments) {
+  result_ = static_cast<float*>(arguments.outputs[0]);
+  epilogue_.begin(arguments);
+  form_.addend = epilogue_.addend();
+  form_.result = result_;
+}
+
+void DirectProduct::run(const float* in, const DirectBlocks& blocks, int64_t first_vector,
+                        int64_t end_vector, int64_t vector_after) const {
+  const int64_t lanes = direct_loops().lanes;
+  const int64_t count = units(blocks.end - blocks.first, blocks.length);
+  // Two short rows share the weights that are loaded.
+  const bool pairs = blocks.length <= direct_loops().short_row;
+  // Blocks of the result are counted through all images.
+  const int64_t block = blocks.image * vectors_;
+  for (int64_t v = first_vector; v < end_vector; v += kPanelVectors) {
+    const int64_t next = v + kPanelVectors < end_vector ? v + kPanelVectors : vector_after;
+    const int64_t vectors = std::min(kPanelVectors, end_vector - v), output_channel = v * lanes;
+    for (int64_t block_index = 0, rows; block_index < count; block_index += rows) {
+      const int64_t first = blocks.first + block_index * blocks.length, left = blocks.end - first;
+      rows = pairs && left >= 2 * blocks.length ? 2 : 1;
+      const int64_t pixels = std::min(blocks.length, left);
+      direct_loops().run(form_, in + block_index * blocks.step,
+                         weights_.panel(output_channel, form_.depth),
+                         weights_.width_of(output_channel),
+                         next_weights(next, block_index, block_index + rows, count),
+                         weights_.bias_of(output_channel), vectors,
+                         {pixels, rows, blocks.step, are_far_ && v == first_vector},
+                         result_ + (block + v) * form_.out_step + first * form_.out_pixel);
+      for (int64_t w = v; w < v + vectors; ++w) run_epilogue(blocks.image, w, first, rows * pixels);
+    }
+  }
+}
+
+// The epilogue of a vector's results.
+void DirectProduct::run_epilogue(int64_t image, int64_t vector, int64_t first,
+                                 int64_t pixels) const {
+  if (!images_are_pixels_) return epilogue_.run(image * vectors_ + vector, first, pixels);
+  for (int64_t i = first; i < first + pixels; ++i) epilogue_.run(i * vectors_ + vector, 0, 1);
+}
+
+// The part of a panel for blocks [first, last) of so many.
+NextRead DirectProduct::next_weights(int64_t vector, int64_t first, int64_t last,
+                                     int64_t blocks) const {
+  const int64_t output_channel = vector * direct_loops().lanes,
+                all = weights_.width_of(output_channel) * form_.depth;
+  const int64_t begin = all * first / blocks, end = all * last / blocks;
+  return {weights_.panel(output_channel, form_.depth) + begin, end - begin};
+}
+
+DirectTasks::DirectTasks(const DirectWork& w)
+    : images_(w.images), blocks_(w.blocks), vectors_(w.vectors) {
+  if (w.images < 1 || w.blocks < 1) return;
+  const int64_t threads = thread_count(), wanted = enough_tasks();
+  const int64_t panels = units(w.vectors, kPanelVectors);
+  const int64_t most = std::clamp<int64_t>(
+      kBlockFloats / std::max<int64_t>(w.held > 0 ? w.held : w.floats, 1), 1, w.blocks);
+  const double unit = static_cast<double>(direct_panel()) * static_cast<double>(w.depth);
+  const double data = static_cast<double>(w.blocks) * static_cast<double>(w.floats);
+  const double weights = static_cast<double>(panels) * unit;
+  parts_first_ = weights <= std::max(data, double{kCacheFloats});
+  int64_t best_count = 0;
+  double least = INFINITY;
+  for (int64_t slices = 1; slices <= panels; ++slices) {
+    const int64_t per_slice = units(panels, slices);
+    if (units(panels, per_slice) != slices) continue;  // the same as fewer
+    const int64_t fewest = std::min(units(wanted, w.images * slices), w.blocks);
+    const int64_t per_part = std::min(most, units(w.blocks, fewest));
+    const int64_t parts = units(w.blocks, per_part), count = w.images * parts * slices;
+    // The thread that gets most: its products, and its share of what is read again and again.
+    const double products = static_cast<double>(units(count, threads) * per_part * per_slice)
+                            * static_cast<double>(w.pixels) * unit;
+    const double reads = static_cast<double>(slices) * data + static_cast<double>(parts) * weights;
+    const double time =
+        products
+        + kProductsPerRead * static_cast<double>(w.images) * reads / static_cast<double>(threads);
+    const int64_t enough = std::min(count, wanted);
+    if (enough < best_count || (enough == best_count && time >= least)) continue;
+    best_count = enough;
+    least = time;
+    per_part_ = per_part;
+    parts_ = parts;
+    per_slice_ = per_slice;
+    slices_ = slices;
+  }
+  if (parts_ > 0) per_part_ = units(blocks_, parts_);  // of equal parts
+}
+
+DirectTasks::Task DirectTasks::operator[](int64_t task) const {
+  const int64_t image = task / (parts_ * slices_), of_image = task % (parts_ * slices_);
+  const Share blocks =
+      share_of(blocks_, parts_first_ ? of_image / slices_ : of_image % parts_, parts_);
+  const int64_t slice = parts_first_ ? of_image % slices_ : of_image / parts_;
+  const int64_t per_slice = per_slice_ * kPanelVectors;
+  return {image, blocks.first, blocks.end, slice * per_slice,
+          std::min((slice + 1) * per_slice, vectors_)};
+}
+
+int64_t DirectTasks::vector_after(int64_t task) const {
+  return (*this)[std::min(task + 1, count() - 1)].first_vector;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,55 @@
+// What becomes of the sums of a layer of 8-bit integers, from the operands of each run.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cpu/run_operands.h"
+#include "cpu/simd/byte_product.h"
+#include "ops/integer_convolution.h"
+
+namespace tenon::cpu {
+
+/// The steps of a sum that comes behind, fast where that gives the same bytes.
+ByteSum byte_sum(const QuantizedSum& sum, DataType addend);
+
+/// Data count as unsigned bytes, and padding is their zero point.
+class IntegerResults {
+ public:
+  /// `weight_sums` are as IntegerPanels has them, and outlive this.
+  IntegerResults(const IntegerConvolution& op, const Tensor& weight_sums,
+                 const std::optional<ByteSum>& sum, std::span<const TensorSpec> inputs);
+
+  void begin(const RunArguments& arguments);
+
+  /// Signed bytes become unsigned ones by this exclusive-or, which adds 128.
+  uint8_t flip() const { return flip_; }
+  /// An unsigned byte.
+  uint8_t padding() const { return padding_; }
+  /// Calls with(result, out) for output channels from `output channel` on; the first result is
+  /// element `at`.
+  template <class With> void of(int64_t at, int64_t output_channel, const With& with) const {
+    ByteResult result = result_;
+    std::optional<ByteSum> sum = sum_;
+    if (sum) {
+      sum->addend += at;
+      result.sum = &*sum;
+    }
+    result.add += output_channel;
+    result.scale += output_channel;
+    result.shift += output_channel;
+    with(result, static_cast<void*>(out_ + bytes_of(to_, at)));
+  }
+
+ private:
+  const Tensor& weight_sums_;
+  RunOperands operands_;
+  std::vector<int32_t> add_;
+  DataType to_;
+  uint8_t flip_, padding_ = 0;
+  std::byte* out_ = nullptr;
+  ByteResult result_{};
+  std::optional<ByteSum> sum_;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,2 @@
+#define TENON_SIMD_NAMESPACE avx2
+#include "cpu/simd/kernels_inl.h"

@@ -1,0 +1,204 @@
+// What becomes of 32-bit sums with AVX-512, shared by the loops that make them.
+#pragma once
+
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 says so of its own intrinsics when they are inlined.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+#include "cpu/simd/byte_product.h"
+
+namespace tenon::cpu::avx512::bytes {
+
+constexpr int kLanes = 16;
+constexpr int kVectors = 2;
+constexpr int64_t kPanelChannels = kVectors * kLanes;
+using Vector = __m512i;
+// A pixel's numbers of a panel.
+using Sums = Vector[kVectors];
+using Numbers = __m512[kVectors];
+
+// What the results of a panel share.
+struct Panel {
+  Panel(const ByteResult& r, int64_t output_channels)
+      : mask(output_channels >= kPanelChannels ? kAll : (1u << output_channels) - 1) {
+    for (int v = 0; v < kVectors; ++v) {
+      add[v] = _mm512_maskz_loadu_epi32(mask_of(v), r.add + v * kLanes);
+      scale[v] = _mm512_maskz_loadu_ps(mask_of(v), r.scale + v * kLanes);
+      shift[v] = _mm512_maskz_loadu_ps(mask_of(v), r.shift + v * kLanes);
+    }
+  }
+
+  __m512 scaled(__m512i sum, int v) const {
+    return _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale[v]), shift[v]);
+  }
+
+  /// Prefetches what an epilogue will read for the result there; for most it is nothing.
+  void prefetch(int64_t at) const {}
+
+  __mmask16 mask_of(int v) const { return static_cast<__mmask16>(mask >> (v * kLanes)); }
+
+  static constexpr __mmask32 kAll = ~__mmask32{0};
+  __mmask32 mask;
+  __m512i add[kVectors];
+  __m512 scale[kVectors], shift[kVectors];
+};
+
+// An epilogue does store(sums, at): what becomes of the sums, `add` with them, of one or two pixels
+// whose results lie from element at[i] on.
+struct ToIntegers : Panel {
+  ToIntegers(const ByteResult& r, int64_t output_channels, void* result)
+      : Panel(r, output_channels), out(static_cast<int32_t*>(result)) {}
+
+  template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
+    for (int i = 0; i < N; ++i)
+      for (int v = 0; v < kVectors; ++v)
+        _mm512_mask_storeu_epi32(out + at[i] + v * kLanes, mask_of(v), sums[i][v]);
+  }
+  int32_t* out;
+};
+
+struct ToFloats : Panel {
+  ToFloats(const ByteResult& r, int64_t output_channels, void* result)
+      : Panel(r, output_channels), out(static_cast<float*>(result)) {}
+
+  template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
+    for (int i = 0; i < N; ++i)
+      for (int v = 0; v < kVectors; ++v)
+        _mm512_mask_storeu_ps(out + at[i] + v * kLanes, mask_of(v), scaled(sums[i][v], v));
+  }
+  float* out;
+};
+
+// Numbers to bytes, which count as signed until the end. What is less than the least, NaN with it,
+// becomes that as they are packed.
+struct SaturatingPack {
+  SaturatingPack(float low, int32_t zero_point) {
+    const int flips = low + static_cast<float>(zero_point) == 0 ? 128 : 0;
+    flip = _mm512_set1_epi8(static_cast<char>(flips));
+    zero = _mm512_set1_epi16(static_cast<int16_t>(zero_point - flips));
+  }
+
+  // Of one pixel or, above it, another one.
+  template <int N> [[gnu::always_inline]] __m512i operator()(const Numbers* x) const {
+    __m512i shorts[2];
+    for (int i = 0; i < N; ++i)
+      shorts[i] = _mm512_adds_epi16(
+          _mm512_packs_epi32(_mm512_cvtps_epi32(x[i][0]), _mm512_cvtps_epi32(x[i][1])), zero);
+    // Four of a vector lie there, then four of the next, in each lane.
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i mixed = _mm512_packs_epi16(shorts[0], shorts[N - 1]);
+    return _mm512_xor_si512(_mm512_permutexvar_epi32(order, mixed), flip);
+  }
+  __m512i zero, flip;
+};
+
+struct ToBytes : Panel {
+  ToBytes(const ByteResult& r, int64_t output_channels, void* result)
+      : Panel(r, output_channels),
+        out(static_cast<uint8_t*>(result)),
+        high(_mm512_set1_ps(r.high)),
+        pack(r.low, r.zero) {}
+
+  template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
+    Numbers x[N];
+    for (int i = 0; i < N; ++i)
+      for (int v = 0; v < kVectors; ++v) x[i][v] = _mm512_min_ps(high, scaled(sums[i][v], v));
+    store_bytes<N>(pack.template operator()<N>(x), at);
+  }
+
+  template <int N> [[gnu::always_inline]] void store_bytes(__m512i bytes, const int64_t* at) const {
+    put(_mm512_castsi512_si256(bytes), out + at[0]);
+    if constexpr (N > 1) put(_mm512_extracti64x4_epi64(bytes, 1), out + at[1]);
+  }
+
+  // Where output channels fill cache lines, each is that of two panels, and the first prefetches
+  // it; elsewhere not all are prefetched.
+  void prefetch(int64_t at) const {
+    if (reinterpret_cast<uintptr_t>(out + at) % 64 < 32) __builtin_prefetch(out + at, 1);
+  }
+
+  void put(__m256i bytes, uint8_t* to) const {
+    if (mask == Panel::kAll)  // masked stores take several times as long
+      return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+    _mm256_mask_storeu_epi8(to, mask, bytes);
+  }
+
+  uint8_t* out;
+  __m512 high;
+  SaturatingPack pack;
+};
+
+// A product's byte and an addend's, both as numbers, the latter with its zero point.
+struct ExactSum {
+  explicit ExactSum(const ByteSum& sum) : s(sum) {}
+  __m512 operator()(__m512 product, __m512 addend) const {
+    const __m512 centred = _mm512_sub_ps(addend, _mm512_set1_ps(static_cast<float>(s.addend_zero)));
+    const __m512 x = _mm512_add_ps(_mm512_mul_ps(product, _mm512_set1_ps(s.product_scale)),
+                                   _mm512_mul_ps(centred, _mm512_set1_ps(s.addend_scale)));
+    return _mm512_min_ps(_mm512_set1_ps(s.high), _mm512_div_ps(x, _mm512_set1_ps(s.scale)));
+  }
+  const ByteSum& s;
+};
+struct FastSum {
+  explicit FastSum(const ByteSum& sum) : s(sum) {}
+  __m512 operator()(__m512 product, __m512 addend) const {
+    return _mm512_fmadd_ps(
+        product, _mm512_set1_ps(s.fast_product),
+        _mm512_fmadd_ps(addend, _mm512_set1_ps(s.fast_addend), _mm512_set1_ps(s.fast_shift)));
+  }
+  const ByteSum& s;
+};
+
+template <class Sum> struct ToSums : ToBytes {
+  ToSums(const ByteResult& r, int64_t output_channels, void* result)
+      : ToBytes(r, output_channels, result),
+        sum(*r.sum),
+        low(_mm512_set1_ps(r.low)),
+        addend_flip(_mm256_set1_epi8(static_cast<char>(r.sum->flip))),
+        pack_sum(r.sum->low, r.sum->zero) {}
+
+  template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
+    Numbers x[N];
+    for (int i = 0; i < N; ++i) {
+      const __m256i bytes = _mm256_xor_si256(addend_of(at[i]), addend_flip);
+      const __m128i halves[] = {_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)};
+      for (int v = 0; v < kVectors; ++v) {
+        const __m512 least = _mm512_max_ps(scaled(sums[i][v], v), low);
+        const __m512 product = _mm512_roundscale_ps(_mm512_min_ps(least, high), 0);
+        x[i][v] = sum(product, _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(halves[v])));
+      }
+    }
+    store_bytes<N>(pack_sum.template operator()<N>(x), at);
+  }
+
+  void prefetch(int64_t at) const {
+    ToBytes::prefetch(at);
+    __builtin_prefetch(sum.s.addend + at);
+  }
+
+  __m256i addend_of(int64_t at) const {
+    const uint8_t* from = sum.s.addend + at;
+    if (mask == Panel::kAll) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    return _mm256_maskz_loadu_epi8(mask, from);
+  }
+
+  Sum sum;
+  __m512 low;
+  __m256i addend_flip;
+  SaturatingPack pack_sum;
+};
+
+/// Calls `with` with the epilogue that `result` names.
+template <class With>
+void with_epilogue(const ByteResult& result, int64_t output_channels, void* out, const With& with) {
+  using To = ByteResult::To;
+  if (result.to == To::kInteger) return with(ToIntegers(result, output_channels, out));
+  if (result.to == To::kFloat) return with(ToFloats(result, output_channels, out));
+  if (result.sum == nullptr) return with(ToBytes(result, output_channels, out));
+  if (result.sum->is_fast) return with(ToSums<FastSum>(result, output_channels, out));
+  with(ToSums<ExactSum>(result, output_channels, out));
+}
+
+}  // namespace tenon::cpu::avx512::bytes

@@ -1,0 +1,209 @@
+// Products of bytes and of 16-bit integers with AVX-512 VNNI.
+#if defined(__x86_64__)
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/simd/avx512_byte_epilogue.h"
+
+namespace tenon::cpu {
+namespace {
+
+using namespace avx512::bytes;
+typedef int32_t DotGroup __attribute__((may_alias, aligned(1)));
+
+// Pixels of a row that are computed together: the sums of two segments fill the registers. Short
+// ones are for rows of which they leave less over.
+constexpr int kSegment = 7, kShortSegment = 4;
+// Weights come from memory beyond the L2 cache: so many bytes before they are needed.
+constexpr int64_t kAhead = 16384;
+
+// Pixels of a row, some of those that are computed together.
+struct Segment {
+  const uint8_t* first;
+  int64_t pixels, out;
+};
+
+// Adds the products of the dot groups of sixteen output channels with one of the data, whose
+// elements have no sign where they are bytes.
+struct Bytes {
+  [[gnu::always_inline]] static __m512i add(__m512i sum, __m512i data, __m512i weights) {
+    return _mm512_dpbusd_epi32(sum, data, weights);
+  }
+};
+struct DotGroups {
+  [[gnu::always_inline]] static __m512i add(__m512i sum, __m512i data, __m512i weights) {
+    return _mm512_dpwssd_epi32(sum, data, weights);
+  }
+};
+
+// S segments of P pixels. A function of its own, whose registers are all for the sums.
+template <class Elements, int P, int S, class Epilogue>
+[[gnu::noinline]] void product_of(const Segment (&segments)[S], const ByteWindows& w,
+                                  const int8_t* panel, const Epilogue& epilogue, int64_t out_step) {
+  for (const Segment& segment : segments)
+    for (int p = 0; p < segment.pixels; ++p) epilogue.prefetch(segment.out + p * out_step);
+  Sums sum[P][S];
+#pragma GCC unroll 16
+  for (int p = 0; p < P; ++p)
+#pragma GCC unroll 2
+    for (int s = 0; s < S; ++s)
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sum[p][s][v] = epilogue.add[v];
+  const int64_t step = w.pixel_step, three = 3 * step, five = 5 * step;
+  for (int64_t run = 0; run < w.runs; ++run) {
+    const uint8_t* x[S];
+    for (int s = 0; s < S; ++s) x[s] = segments[s].first + run * w.run_step;
+    for (int64_t k = 0; k < w.steps; ++k) {
+      __m512i weights[kVectors];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v, panel += kLanes * kDotGroupBytes) {
+        weights[v] = _mm512_loadu_si512(panel);
+        _mm_prefetch(panel + kAhead, _MM_HINT_T1);  // no address is wrong
+      }
+#pragma GCC unroll 2
+      for (int s = 0; s < S; ++s) {
+        asm("" : "+r"(x[s]));  // one address for all pixels, or they leave the registers
+        const int64_t at[kSegment] = {0, step, 2 * step, three, 4 * step, five, 2 * three};
+#pragma GCC unroll 16
+        for (int p = 0; p < P; ++p) {
+          const __m512i data = _mm512_set1_epi32(*reinterpret_cast<const DotGroup*>(x[s] + at[p]));
+#pragma GCC unroll 2
+          for (int v = 0; v < kVectors; ++v)
+            sum[p][s][v] = Elements::add(sum[p][s][v], data, weights[v]);
+        }
+        x[s] += kDotGroupBytes;
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int p = 0; p < P; ++p)
+#pragma GCC unroll 2
+    for (int s = 0; s < S; ++s)
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v)
+        asm("" : "+v"(sum[p][s][v]));  // or the loop would store them, too
+#pragma GCC unroll 16
+  for (int p = 0; p < P; ++p) {
+    if constexpr (S == 2) {
+      if (p < segments[0].pixels && p < segments[1].pixels) {
+        const int64_t at[] = {segments[0].out + p * out_step, segments[1].out + p * out_step};
+        epilogue.template store<2>(sum[p], at);
+        continue;
+      }
+    }
+#pragma GCC unroll 2
+    for (int s = 0; s < S; ++s)
+      if (p < segments[s].pixels) {
+        const int64_t at = segments[s].out + p * out_step;
+        epilogue.template store<1>(sum[p] + s, &at);
+      }
+  }
+}
+
+template <class Elements, int P, class Epilogue>
+void product_with(const Epilogue& epilogue, const ByteWindows& w, const int8_t* panel,
+                  ByteResultSteps out_steps) {
+  int64_t row = 0, pixel = 0;
+  const auto next = [&] {
+    const Segment segment = {w.first + row * w.row_step + pixel * w.pixel_step,
+                             std::min<int64_t>(w.pixels - pixel, P),
+                             row * out_steps.row + pixel * out_steps.pixel};
+    pixel += P;
+    if (pixel >= w.pixels) {
+      pixel = 0;
+      ++row;
+    }
+    return segment;
+  };
+  while (row < w.rows) {
+    const Segment first = next();
+    if (row < w.rows)
+      product_of<Elements, P, 2>({first, next()}, w, panel, epilogue, out_steps.pixel);
+    else
+      product_of<Elements, P, 1>({first}, w, panel, epilogue, out_steps.pixel);
+  }
+}
+
+// Whether short segments compute fewer pixels of a row.
+bool wants_short(int64_t pixels) {
+  const auto computed = [&](int64_t segment) { return (pixels + segment - 1) / segment * segment; };
+  return computed(kShortSegment) < computed(kSegment);
+}
+
+template <class Elements>
+void product(const ByteWindows& windows, const BytePanel& panel, const ByteResult& result,
+             int64_t output_channels, void* out, ByteResultSteps out_steps) {
+  with_epilogue(result, output_channels, out, [&](const auto& epilogue) {
+    const auto run = wants_short(windows.pixels)
+                         ? product_with<Elements, kShortSegment, std::decay_t<decltype(epilogue)>>
+                         : product_with<Elements, kSegment, std::decay_t<decltype(epilogue)>>;
+    run(epilogue, windows, panel.weights, out_steps);
+  });
+}
+
+void copy(const uint8_t* from, int64_t n, uint8_t flip, void* out) {
+  auto* to = static_cast<uint8_t*>(out);
+  const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
+  constexpr int64_t kBytes = sizeof(__m512i);
+  for (; n >= kBytes; n -= kBytes, from += kBytes, to += kBytes)
+    _mm512_storeu_si512(to, _mm512_xor_si512(_mm512_loadu_si512(from), flips));
+  if (n == 0) return;
+  const __mmask64 rest = (uint64_t{1} << n) - 1;
+  _mm512_mask_storeu_epi8(to, rest, _mm512_xor_si512(_mm512_maskz_loadu_epi8(rest, from), flips));
+}
+
+void fill(uint8_t value, int64_t n, void* out) {
+  std::memset(out, value, static_cast<size_t>(n));
+}
+
+void copy_widened(const uint8_t* from, int64_t n, uint8_t flip, void* out) {
+  auto* to = static_cast<uint16_t*>(out);
+  const __m256i flips = _mm256_set1_epi8(static_cast<char>(flip));
+  const auto widened = [&](__m256i bytes) {
+    return _mm512_cvtepu8_epi16(_mm256_xor_si256(bytes, flips));
+  };
+  constexpr int64_t kBytes = sizeof(__m256i);
+  for (; n >= kBytes; n -= kBytes, from += kBytes, to += kBytes)
+    _mm512_storeu_si512(to, widened(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
+  if (n == 0) return;
+  const __mmask32 rest = (uint32_t{1} << n) - 1;
+  _mm512_mask_storeu_epi16(to, rest, widened(_mm256_maskz_loadu_epi8(rest, from)));
+}
+
+void fill_widened(uint8_t value, int64_t n, void* out) {
+  std::fill_n(static_cast<uint16_t*>(out), n, uint16_t{value});
+}
+
+// Whether the fast steps give every byte.
+bool is_equal(const ByteSum& sum) {
+  const ExactSum exact(sum);
+  const FastSum fast(sum);
+  const SaturatingPack pack(sum.low, sum.zero);
+  constexpr int kMax = 255;  // of a byte without its zero point
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  for (int p = -kMax; p <= kMax; ++p)
+    for (int a = 0; a <= kMax; a += kPanelChannels) {
+      const __m512 product = _mm512_set1_ps(static_cast<float>(p));
+      Numbers right[1], found[1];
+      for (int v = 0; v < kVectors; ++v) {
+        const __m512 addend =
+            _mm512_cvtepi32_ps(_mm512_add_epi32(lanes, _mm512_set1_epi32(a + v * kLanes)));
+        right[0][v] = exact(product, addend);
+        found[0][v] = fast(product, addend);
+      }
+      if (_mm512_cmpneq_epi8_mask(pack.operator()<1>(right), pack.operator()<1>(found)) != 0)
+        return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+const ByteProductKernels avx512::kInt8ByteProducts = {
+    1, kPanelChannels, kSegment, product<Bytes>, copy, fill, is_equal};
+const ByteProductKernels avx512::kByteProducts = {
+    2,        kPanelChannels, kSegment,          product<DotGroups>, copy_widened, fill_widened,
+    is_equal, kByteWinograd,  &kInt8ByteProducts};
+
+}  // namespace tenon::cpu
+#endif

@@ -1,0 +1,35 @@
+// Workspaces of threads: whoever runs a task takes one for it, whatever the layer, so that a
+// thread finds its own in its caches. In the memory of a plan a thread would write what another one
+// wrote for the layer before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tenon::cpu {
+
+/// Floats of an L2 cache of 1 MiB, and of a workspace.
+constexpr int64_t kCacheFloats = 1 << 18;
+
+/// Makes workspaces until the process has as many for its threads to take, which then allocate
+/// nothing. Throws std::bad_alloc. ThreadWorkspaces stay until the process ends.
+void reserve_thread_workspaces(int64_t count);
+
+/// A workspace for as long as this object lives: the one that the thread had last, else any that is
+/// free, else a new one.
+class ThreadWorkspace {
+ public:
+  ThreadWorkspace();
+  ~ThreadWorkspace();
+  ThreadWorkspace(const ThreadWorkspace&) = delete;
+  ThreadWorkspace& operator=(const ThreadWorkspace&) = delete;
+
+  /// kCacheFloats floats, 64-byte aligned, of any content.
+  float* floats() const { return reinterpret_cast<float*>(memory_); }
+
+ private:
+  std::byte* memory_;
+  size_t index_;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,142 @@
+// Attention in one kernel, by tensor cores where the type and the sizes allow it.
+#include "cuda/attention.h"
+
+#include "base/cuda_stream.h"
+#include "base/error.h"
+#include "cuda/check.h"
+#include "cuda/kernels.h"
+#include "ops/attention.h"
+#include "ops/support/reference.h"
+
+namespace tenon::cuda {
+namespace {
+
+using Parameters = AttentionParameters;
+using nvinfer1::AttentionNormalizationOp;
+
+bool is_given(std::span<const TensorSpec> inputs, size_t i) {
+  return i < inputs.size() && inputs[i].present;
+}
+
+// Elements of a vector are neighbours.
+Parameters::Vectors vectors_of(const Attention& op, size_t i, const Shape& tensor) {
+  const AttentionVectors vectors = op.vectors_of(i, tensor);
+  const Shape& steps = vectors.steps;
+  return {nullptr, vectors.offset, steps[0], steps[1], steps[2]};
+}
+
+void describe_mask(const Shape& mask, const Shape& query, int64_t keys, Parameters& p) {
+  const int64_t own = mask.rank() == 0 ? 1 : mask.back();
+  const bool repeats = own == 1;
+  require(own <= keys, "the mask is for {} keys; there are {}", own, keys);
+  p.mask_keys = static_cast<int>(repeats ? keys : own);
+  p.mask_steps[3] = repeats ? 0 : 1;
+  Shape leading = mask;
+  if (mask.rank() > 0) leading.erase(mask.rank() - 1);
+  const Shape steps = broadcast_strides(leading, {query[0], query[1], query[2]});
+  for (int i = 0; i < 3; ++i) p.mask_steps[i] = steps[i] * own;
+}
+
+Parameters::Numbers numbers_of(const TensorSpec& spec, int64_t batch) {
+  const int64_t count = spec.shape.volume();
+  require(count == 1 || count == batch, "{} numbers for {} batches", count, batch);
+  return {nullptr, spec.type, count == 1 ? 0 : 1};
+}
+
+Parameters parameters_of(const Attention& op, std::span<const TensorSpec> inputs,
+                         const TensorSpec& output) {
+  const auto extents = [&](size_t i) { return op.vectors_of(i, inputs[i].shape).extents; };
+  const Shape q = extents(0), k = extents(1), v = extents(2);
+  require(k[1] > 0 && q[1] % k[1] == 0 && k[3] == q[3] && v[2] == k[2] && v[1] == k[1]
+              && k[0] == q[0] && v[0] == q[0],
+          "query {}, key {} and value {} do not fit", q, k, v);
+  const int64_t blocks = Shape{q[0], q[1], q[2]}.volume();
+  if (blocks * v[3] == 0) return {};
+  require(blocks <= INT32_MAX && k[2] <= INT32_MAX - 64 && q[3] <= kMaxPlainAttention
+              && v[3] <= kMaxPlainAttention,
+          "query {} and value {} are too large", q, v);
+  Parameters p;
+  p.type = inputs[0].type;
+  p.query = vectors_of(op, Attention::kQuery, inputs[0].shape);
+  p.key = vectors_of(op, Attention::kKey, inputs[1].shape);
+  p.value = vectors_of(op, Attention::kValue, inputs[2].shape);
+  p.result = vectors_of(op, Attention::kResult, output.shape);
+  p.batch = q[0];
+  p.heads = static_cast<int>(q[1]);
+  p.shared = static_cast<int>(q[1] / k[1]);
+  p.queries = static_cast<int>(q[2]);
+  p.keys = static_cast<int>(k[2]);
+  p.size = static_cast<int>(q[3]);
+  p.width = static_cast<int>(v[3]);
+  p.scale = op.scale;
+  p.softcap = op.softcap;
+  p.softmax = op.normalization == AttentionNormalizationOp::kSOFTMAX;
+  p.causal = op.causal;
+  p.left_window = op.left_window;
+  p.right_window = op.right_window;
+  if (is_given(inputs, Attention::kMask)) {
+    p.mask_type = inputs[Attention::kMask].type;
+    describe_mask(inputs[Attention::kMask].shape, q, k[2], p);
+  }
+  if (is_given(inputs, Attention::kLengths))
+    p.lengths = numbers_of(inputs[Attention::kLengths], q[0]);
+  if (is_given(inputs, Attention::kOffsets))
+    p.offsets = numbers_of(inputs[Attention::kOffsets], q[0]);
+  return p;
+}
+
+class AttentionExecution final : public Execution {
+ public:
+  explicit AttentionExecution(const Parameters& parameters) : parameters_(parameters) {}
+
+  void run(const RunArguments& arguments) override {
+    Parameters p = parameters_;
+    if (p.batch * p.heads * p.queries * p.width == 0) return;
+    p.query.data = arguments.input(Attention::kQuery);
+    p.key.data = arguments.input(Attention::kKey);
+    p.value.data = arguments.input(Attention::kValue);
+    p.mask = arguments.input(Attention::kMask);
+    p.lengths.data = arguments.input(Attention::kLengths);
+    p.offsets.data = arguments.input(Attention::kOffsets);
+    p.result.data = arguments.outputs[0];
+    if (tensor_cores_attend(p))
+      launch_tensor_core_attention(p, to_cuda(arguments.stream));
+    else
+      launch_plain_attention(p, to_cuda(arguments.stream));
+    check_launch("attention");
+  }
+
+ private:
+  Parameters parameters_;
+};
+
+class AttentionKernel final : public Kernel {
+ public:
+  explicit AttentionKernel(const Attention& op) : op_(op) {}
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    return std::make_unique<AttentionExecution>(parameters_of(op_, inputs, outputs[0]));
+  }
+
+ private:
+  Attention op_;
+};
+
+}  // namespace
+
+Offer offer_attention(const KernelRequest& request) {
+  const auto& op = static_cast<const Attention&>(request.op);
+  if (op.scores != AttentionScores::kNone) return "the scores are wanted as well";
+  const DataType type = request.inputs[0].type;
+  if (type != DataType::kFLOAT && type != DataType::kHALF && type != DataType::kBF16)
+    return "only float32, float16 and bfloat16 are supported";
+  for (size_t i : {Attention::kQuery, Attention::kValue})
+    if (op.vectors_of(i, request.inputs[i].shape).extents.back() > kMaxPlainAttention)
+      return "vectors are too long";
+  for (const AttentionVectors& vectors : op.vectors)
+    if (!vectors.is_tensor() && vectors.steps.back() != 1)
+      return "the elements of vectors are not neighbours";
+  return std::make_unique<AttentionKernel>(op);
+}
+
+}  // namespace tenon::cuda

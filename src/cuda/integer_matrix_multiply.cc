@@ -1,0 +1,85 @@
+// Products of matrices of 8-bit integers, with zero points and requantisation in the same kernel.
+#include "ops/integer_matrix_multiply.h"
+
+#include "base/error.h"
+#include "cuda/capability.h"
+#include "cuda/integer_execution.h"
+#include "cuda/integer_product.h"
+#include "cuda/kernels.h"
+
+namespace tenon::cuda {
+namespace {
+
+using In = IntegerInputs;
+using Parameters = IntegerProductParameters;
+
+// The batch: an extent of 1 is repeated.
+void describe_batch(const Shape& a, const Shape& b, Parameters& p) {
+  p.axes = a.rank() - 2;
+  int64_t step_a = 1, step_b = 1;
+  for (int i = p.axes - 1; i >= 0; --i) {
+    require(a[i] == b[i] || a[i] == 1 || b[i] == 1,
+            "cannot multiply {} by {}: axis {} does not broadcast", a, b, i);
+    p.extents[i] = a[i] == 1 ? b[i] : a[i];
+    p.data_steps[i] = a[i] == 1 ? 0 : step_a;
+    p.weights_steps[i] = b[i] == 1 ? 0 : step_b;
+    step_a *= a[i];
+    step_b *= b[i];
+    p.batch *= p.extents[i];
+  }
+}
+
+Parameters parameters_of(const IntegerMatrixMultiply& op, std::span<const TensorSpec> inputs) {
+  const Shape &a = inputs[In::kData].shape, &b = inputs[In::kWeights].shape;
+  require(a.rank() >= 2 && a.rank() == b.rank() && a.back() == b[b.rank() - 2],
+          "cannot multiply {} by {}", a, b);
+  Parameters p;
+  p.data_type = inputs[In::kData].type;
+  p.weights_type = inputs[In::kWeights].type;
+  p.to = op.to;
+  p.rows = a[a.rank() - 2];
+  p.columns = b.back();
+  p.depth = a.back();
+  describe_batch(a, b, p);
+  constexpr int64_t kMaxBlocks = 65535, kTile = 64;
+  require(p.batch <= kMaxBlocks && p.rows <= kMaxBlocks * kTile,
+          "a product of {} and {} is too large", a, b);
+  const auto list = [&](size_t i, int64_t channels) {
+    if (inputs.size() <= i || !inputs[i].present) return Parameters::List();
+    const int64_t found = inputs[i].shape.volume();
+    require(found == 1 || found == channels, "expected 1 or {} elements in input {}, found {}",
+            channels, i, found);
+    return Parameters::List{nullptr, found == 1 ? 0 : 1};
+  };
+  p.data_zero = list(In::kDataZero, 1);
+  p.weights_zero = list(In::kWeightsZero, p.columns);
+  p.bias = list(In::kBias, p.columns);
+  p.scale = list(In::kResultScale, p.columns);
+  p.result_zero = list(In::kResultZero, 1);
+  p.shift = list(In::kResultShift, p.columns);
+  return p;
+}
+
+class IntegerProductKernel final : public Kernel {
+ public:
+  explicit IntegerProductKernel(const IntegerMatrixMultiply& op) : op_(op) {}
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec>) const override {
+    return std::make_unique<IntegerExecution<Parameters>>(
+        parameters_of(op_, inputs), launch_integer_product, "a product of integers");
+  }
+
+ private:
+  IntegerMatrixMultiply op_;
+};
+
+}  // namespace
+
+Offer offer_integer_matrix_multiply(const KernelRequest& request) {
+  const auto& op = static_cast<const IntegerMatrixMultiply&>(request.op);
+  constexpr int kAmpere = 8;
+  if (!has_capability(kAmpere)) return "it needs a GPU of compute capability 8.0 or more";
+  return std::make_unique<IntegerProductKernel>(op);
+}
+
+}  // namespace tenon::cuda

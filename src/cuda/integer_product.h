@@ -1,0 +1,34 @@
+// Products of matrices of 8-bit integers by tensor cores.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "base/dtype.h"
+
+namespace tenon::cuda {
+
+/// result = requantized(sum over k of (data - data_zero) * (weights - weights_zero) + bias), as the
+/// layer IntegerMatrixMultiply defines it: data (rows, depth), weights (depth, columns), in rows.
+struct IntegerProductParameters {
+  static constexpr int kMaxAxes = 6;
+  /// One number, or one for each column; null data: none.
+  struct List {
+    const void* data = nullptr;
+    int step = 0;
+  };
+  DataType data_type = DataType::kINT8, weights_type = DataType::kINT8, to = DataType::kINT32;
+  const void *data = nullptr, *weights = nullptr;
+  void* result = nullptr;
+  int64_t rows = 0, columns = 0, depth = 0;
+  /// The batch: extents, and steps of both operands in matrices.
+  int axes = 0;
+  int64_t extents[kMaxAxes] = {}, data_steps[kMaxAxes] = {}, weights_steps[kMaxAxes] = {};
+  int64_t batch = 1;
+  List data_zero, weights_zero, bias, scale, shift, result_zero;
+};
+
+void launch_integer_product(const IntegerProductParameters& parameters, cudaStream_t stream);
+
+}  // namespace tenon::cuda

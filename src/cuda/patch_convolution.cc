@@ -1,0 +1,189 @@
+// Convolutions of images of few channels: what the windows see is gathered into rows, and these are
+// multiplied by tensor cores.
+#include <algorithm>
+#include <cstring>
+
+#include "base/cuda_stream.h"
+#include "cuda/capability.h"
+#include "cuda/check.h"
+#include "cuda/empty_execution.h"
+#include "cuda/fused_product.h"
+#include "cuda/kernels.h"
+#include "cuda/patches.h"
+#include "cuda/sliding.h"
+#include "cuda/variant_kernel.h"
+
+namespace tenon::cuda {
+namespace {
+
+using Tile = FusedProduct::Tile;
+
+constexpr Tile kTiles[] = {Tile::k64x64, Tile::k128x64, Tile::k64x32, Tile::k32x32};
+// Rows are gathered in parts that the L2 cache holds until they are multiplied.
+constexpr int64_t kPartBytes = 16 << 20;
+
+class PatchExecution final : public Execution {
+ public:
+  PatchExecution(const PatchParameters& patches, const FusedProduct& product)
+      : patches_(patches),
+        product_(product),
+        part_(std::min(product.rows, std::max<int64_t>(kPartBytes / (2 * patches.width), 1))) {}
+
+  size_t scratch_bytes() const override { return static_cast<size_t>(part_ * patches_.width * 2); }
+
+  void run(const RunArguments& arguments) override {
+    PatchParameters patches = patches_;
+    patches.data = arguments.input(kDataInput);
+    patches.patches = arguments.scratch;
+    FusedProduct product = product_;
+    product.data = arguments.scratch;
+    product.weights = arguments.packed[0];
+    product.bias = arguments.input(kBiasInput);
+    for (int64_t first = 0; first < product_.rows; first += part_) {
+      const auto skip = [&](const void* data) {
+        return data == nullptr ? nullptr
+                               : static_cast<const std::byte*>(data) + first * product_.columns * 2;
+      };
+      patches.first = first;
+      patches.count = product.rows = std::min(part_, product_.rows - first);
+      product.added = skip(arguments.input(kFirstOperand));
+      product.result = const_cast<std::byte*>(skip(arguments.outputs[0]));
+      launch_patches(patches, to_cuda(arguments.stream));
+      check_launch("gathering patches");
+      check_alignment(product);
+      launch_fused_product(product, to_cuda(arguments.stream));
+      check_launch("a product of patches");
+    }
+  }
+
+ private:
+  PatchParameters patches_;
+  FusedProduct product_;
+  int64_t part_;  // rows at a time
+};
+
+class PatchKernel final : public VariantKernel<PatchKernel> {
+ public:
+  PatchKernel(SlidingOp op, const SimpleEpilogue& epilogue, int64_t width)
+      : op_(std::move(op)), epilogue_(epilogue), width_(width) {
+    timing_id = convolution_timing_id();  // it is timed against cuDNN's
+    choose(0);
+  }
+  size_t variant_count() const { return std::size(kTiles); }
+  void describe_variant() { describe_as(fmt::format("tile {}", chosen())); }
+
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
+                                     std::span<const TensorSpec> outputs) const override {
+    const Shape &in = inputs[kDataInput].shape, &out = outputs[0].shape;
+    if (out.volume() == 0) return std::make_unique<EmptyExecution>();
+    PatchParameters patches;
+    patches.channels = in[1];
+    patches.width = width_;
+    const auto windows = op_.windows(in, out);
+    for (size_t i = 0; i < 2; ++i) {
+      patches.in[i] = in[static_cast<int>(i) + 2];
+      patches.out[i] = out[static_cast<int>(i) + 2];
+      patches.kernel[i] = windows[i].kernel;
+      patches.stride[i] = windows[i].stride;
+      patches.dilation[i] = windows[i].dilation;
+      patches.pre[i] = windows[i].pre;
+    }
+    FusedProduct product;
+    product.type = inputs[kDataInput].type;
+    product.rows = out[0] * out[2] * out[3];
+    require(product.rows < int64_t{1} << 31, "a result of {} has too many positions", out);
+    product.columns = static_cast<int>(op_.attributes.output_channels);
+    product.depth = static_cast<int>(width_);
+    product.tile = kTiles[chosen()];
+    product.epilogue = epilogue_;
+    return std::make_unique<PatchExecution>(patches, product);
+  }
+
+ private:
+  SlidingOp op_;
+  SimpleEpilogue epilogue_;
+  int64_t width_;
+};
+
+/// Rows of the weights with zeros up to `width`.
+Tensor padded(const Tensor& weights, int64_t maps, int64_t width) {
+  Tensor packed(weights.type(), {maps, width});
+  const size_t row = weights.bytes() / static_cast<size_t>(maps);
+  std::memset(packed.mutable_data<std::byte>(), 0, packed.bytes());
+  for (int64_t m = 0; m < maps; ++m)
+    std::memcpy(packed.mutable_data<std::byte>() + m * width * 2,
+                weights.data<std::byte>() + static_cast<size_t>(m) * row, row);
+  return packed;
+}
+
+std::string refusal(const SlidingOp& op, const KernelRequest& request) {
+  if (std::string reason = op.refusal(request); !reason.empty()) return reason;
+  const ConvolutionAttributes& a = op.attributes;
+  const TensorSpec& data = request.inputs[kDataInput];
+  if (data.type == DataType::kFLOAT) return "only float16 and bfloat16 are supported";
+  if (op.transposed || a.kernel.rank() != 2 || a.groups != 1)
+    return "only planes without groups are supported";
+  if (data.shape[1] > 4) return "only up to 4 channels are supported";
+  if (a.output_channels % 8 != 0) return "only multiples of 8 maps are supported";
+  if (data.shape[1] * a.kernel.volume() > 1 << 14) return "the windows are too large";
+  for (size_t i = kFirstOperand; i < request.inputs.size(); ++i)
+    if (request.inputs[i].shape != request.outputs[0].shape)
+      return "only operands of the result's shape are supported";
+  if (!match_simple_epilogue(a.epilogue)) return "the epilogue is not supported";
+  return has_capability(8) ? "" : "it needs compute capability 8.0";
+}
+
+// Weights for each output channel, and their number with what fills up vectors.
+struct PatchWeights {
+  int64_t maps, depth, width;
+
+  PatchWeights(const SlidingOp& op, const KernelRequest& request)
+      : maps(op.attributes.output_channels),
+        depth(request.inputs[kDataInput].shape[1] * op.attributes.kernel.volume()),
+        width((depth + 7) / 8 * 8) {}
+};
+
+std::unique_ptr<PatchKernel> make(SlidingOp op, const KernelRequest& request,
+                                  const PatchWeights& weights) {
+  const SimpleEpilogue epilogue = *match_simple_epilogue(op.attributes.epilogue);
+  auto kernel = std::make_unique<PatchKernel>(std::move(op), epilogue, weights.width);
+  kernel->input_layouts.assign(request.inputs.size(), Layout::kChannelsLast);
+  for (const size_t i : {kDataInput, kWeightsInput, kBiasInput})
+    if (i < request.inputs.size()) kernel->input_layouts[i] = Layout::kLinear;
+  kernel->output_layouts = {Layout::kChannelsLast};
+  kernel->input_is_packed.assign(request.inputs.size(), false);
+  kernel->input_is_packed[kWeightsInput] = true;
+  return kernel;
+}
+
+}  // namespace
+
+Offer offer_patch_convolution(const KernelRequest& request) {
+  const SlidingOp op(request.op);
+  if (std::string reason = refusal(op, request); !reason.empty()) return reason;
+  const Tensor* const constant = request.constants[kWeightsInput];
+  if (constant == nullptr) return "computed weights are not supported";
+  const PatchWeights weights(op, request);
+  require(constant->count() == weights.maps * weights.depth,
+          "expected weights of {} elements, found {}", weights.maps * weights.depth,
+          constant->count());
+  auto kernel = make(op, request, weights);
+  kernel->packed = {padded(*constant, weights.maps, weights.width)};
+  return kernel;
+}
+
+Offer load_patch_convolution(const KernelRequest& request, const StoredKernel& stored) {
+  const SlidingOp op(request.op);
+  if (std::string reason = refusal(op, request); !reason.empty()) return reason;
+  const PatchWeights weights(op, request);
+  auto kernel = make(op, request, weights);
+  kernel->choose_stored(stored.state);
+  const auto& packed = stored.packed;
+  require(packed.size() == 1 && packed[0].type() == request.inputs[kDataInput].type
+              && packed[0].count() == weights.maps * weights.width,
+          "a stored kernel is damaged");
+  kernel->packed = packed;
+  return kernel;
+}
+
+}  // namespace tenon::cuda

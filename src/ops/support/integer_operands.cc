@@ -1,0 +1,116 @@
+#include "ops/support/integer_operands.h"
+
+#include "ops/quantize.h"
+#include "ops/support/infer.h"
+#include "ops/support/reference.h"
+
+namespace tenon {
+namespace {
+
+using In = IntegerInputs;
+
+void require_type(const Inference& c, int i, const char* what, DataType expected) {
+  if (!c.has_input(i)) return;
+  require(c.type(i) == expected, "expected {} (input {}) of type {}, found {}", what, i,
+          name_of(expected), name_of(c.type(i)));
+}
+
+void require_list(const Inference& c, int i, const char* what, Dim channels) {
+  if (!c.has_input(i)) return;
+  const auto shape = c.constant_shape(i);
+  if (!shape || shape->volume() == 1) return;
+  require(channels != nullptr, "expected one element in {} (input {}), found {}", what, i, *shape);
+  if (channels->is_integer_constant())
+    require(shape->volume() == channels->value.integer,
+            "expected 1 or {} elements in {} (input {}), found {}", channels->value.integer, what,
+            i, *shape);
+}
+
+const TensorView* present(std::span<const TensorView> inputs, int i) {
+  const auto index = static_cast<size_t>(i);
+  return index < inputs.size() && inputs[index].data != nullptr ? &inputs[index] : nullptr;
+}
+
+// All of `to` from one element, or each from its own; zeros without an input.
+template <class To> void read_list(std::span<const TensorView> inputs, int i, std::span<To> to) {
+  const TensorView* v = present(inputs, i);
+  if (v == nullptr) return std::fill(to.begin(), to.end(), To{0});
+  const int64_t found = v->shape.volume(), expected = static_cast<int64_t>(to.size());
+  require(found == 1 || found == expected, "expected 1 or {} elements in input {}, found {}",
+          expected, i, found);
+  const auto copy = [&](const auto* from) {
+    if (found == 1) return std::fill(to.begin(), to.end(), static_cast<To>(*from));
+    for (size_t k = 0; k < to.size(); ++k) to[k] = static_cast<To>(from[k]);
+  };
+  if (v->type == DataType::kINT8) return copy(v->as<int8_t>());
+  if (v->type == DataType::kUINT8) return copy(v->as<uint8_t>());
+  if (v->type == DataType::kINT32) return copy(v->as<int32_t>());
+  require(v->type == DataType::kFLOAT, "input {} is of type {}", i, name_of(v->type));
+  return copy(v->as<float>());
+}
+
+}  // namespace
+
+void check_integer_inputs(const Inference& c, DataType to, Dim channels) {
+  require(to == DataType::kINT32 || to == DataType::kFLOAT || is_byte(to),
+          "expected int32, float32, int8 or uint8 as the type of the result, found {}",
+          name_of(to));
+  for (int i : {In::kData, In::kWeights})
+    require(is_byte(c.type(i)), "expected {} (input {}) of type int8 or uint8, found {}",
+            i == In::kData ? "data" : "weights", i, name_of(c.type(i)));
+  require_type(c, In::kDataZero, "the data's zero point", c.type(In::kData));
+  require_type(c, In::kWeightsZero, "the weights' zero points", c.type(In::kWeights));
+  require_type(c, In::kBias, "the bias", DataType::kINT32);
+  require_type(c, In::kResultScale, "the scale of the result", DataType::kFLOAT);
+  require_type(c, In::kResultZero, "the result's zero point", to);
+  require_type(c, In::kResultShift, "the shift of the result", DataType::kFLOAT);
+  const bool quantized = is_byte(to);
+  require(
+      to != DataType::kINT32 || (!c.has_input(In::kResultScale) && !c.has_input(In::kResultShift)),
+      "a scale needs a result of another type than int32");
+  require(quantized || !c.has_input(In::kResultZero), "only int8 and uint8 have a zero point");
+  require_list(c, In::kDataZero, "the data's zero point", nullptr);
+  require_list(c, In::kWeightsZero, "the weights' zero points", channels);
+  require_list(c, In::kBias, "the bias", channels);
+  require_list(c, In::kResultScale, "the scale of the result", channels);
+  require_list(c, In::kResultZero, "the result's zero point", nullptr);
+  require_list(c, In::kResultShift, "the shift of the result", channels);
+}
+
+IntegerOperands::IntegerOperands(int64_t channels)
+    : weights_zero(static_cast<size_t>(channels)),
+      bias(static_cast<size_t>(channels)),
+      scale(static_cast<size_t>(channels)),
+      shift(static_cast<size_t>(channels)) {}
+
+void IntegerOperands::read(std::span<const TensorView> inputs) {
+  read_list(inputs, In::kDataZero, std::span(&data_zero, 1));
+  read_list(inputs, In::kWeightsZero, std::span(weights_zero));
+  read_list(inputs, In::kBias, std::span(bias));
+  read_list(inputs, In::kResultScale, std::span(scale));
+  read_list(inputs, In::kResultZero, std::span(&result_zero, 1));
+  read_list(inputs, In::kResultShift, std::span(shift));
+  if (present(inputs, In::kResultScale) == nullptr) std::fill(scale.begin(), scale.end(), 1.f);
+}
+
+Requantization IntegerOperands::for_channel(DataType to, int64_t c) const {
+  return {to, scale.data() + c, shift.data() + c, 0, result_zero};
+}
+
+Requantization IntegerOperands::for_channels(DataType to) const {
+  return {to, scale.data(), shift.data(), 1, result_zero};
+}
+
+std::vector<int32_t> centred(const TensorView& view, int32_t zero) {
+  std::vector<int32_t> values(static_cast<size_t>(view.shape.volume()));
+  const auto read = [&](const auto* from) {
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(from[i]) - zero;
+  };
+  if (view.type == DataType::kINT8)
+    read(view.as<int8_t>());
+  else
+    read(view.as<uint8_t>());
+  return values;
+}
+
+}  // namespace tenon

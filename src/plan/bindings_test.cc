@@ -1,0 +1,102 @@
+#include "plan/bindings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cpu/cpu_target.h"
+#include "ops/activation.h"
+#include "ops/non_zero.h"
+
+namespace tenon {
+namespace {
+
+using ::testing::HasSubstr;
+using Place = PlanTensor::Place;
+
+Value& relu(Network& n, Value& x, const char* output) {
+  Value& y = *n.add_node(std::make_unique<Activation>(), {&x}).outputs[0];
+  y.name = output;
+  return y;
+}
+
+Plan plan_of(Network& n, const BuildOptions& options = BuildOptions()) {
+  n.infer();
+  return compile(n, cpu_target(), options);
+}
+
+std::string error_of(Network& n, const BuildOptions& options = BuildOptions()) {
+  try {
+    plan_of(n, options);
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+TEST(Bindings, AnOutputIsWrittenInPlaceWhereItCanBe) {
+  Network n;
+  Value& y = relu(n, n.add_input("x", DataType::kFLOAT, {4}), "y");
+  n.mark_output(y);
+  const Plan direct = plan_of(n);
+  EXPECT_EQ(direct.steps.size(), 1u);
+  ASSERT_EQ(direct.bindings.size(), 2u);
+  EXPECT_EQ(direct.tensors[static_cast<size_t>(direct.bindings[1].tensor)].place, Place::kOutput);
+
+  y.requested_type = DataType::kHALF;
+  const Plan converted = plan_of(n);
+  ASSERT_EQ(converted.steps.size(), 2u);
+  EXPECT_EQ(converted.steps[1].name, "Output y");
+  EXPECT_EQ(converted.steps[1].op, "Cast");
+  const PlanTensor& t = converted.tensors[static_cast<size_t>(converted.bindings[1].tensor)];
+  EXPECT_EQ(t.type, DataType::kHALF);
+}
+
+TEST(Bindings, DataDependentSymbolsNameTheTensorThatTellsThem) {
+  Network n;
+  Value& x = n.add_input("x", DataType::kFLOAT, {4});
+  Value& found = *n.add_node(std::make_unique<NonZero>(), {&x}).outputs[0];
+  found.name = "found";
+  n.mark_output(found);
+  const Plan plan = plan_of(n);
+  ASSERT_EQ(plan.symbols.size(), 1u);
+  EXPECT_TRUE(plan.symbols[0].is_data_dependent());
+  const PlanTensor& t = plan.tensors[static_cast<size_t>(plan.symbols[0].tensor)];
+  EXPECT_EQ(t.place, Place::kDataDependent);
+  EXPECT_EQ(largest_shape(plan, plan.symbols[0].tensor, {Number::kUnknown}), Shape({1, 4}));
+}
+
+TEST(Bindings, RefusesWhatCallersCouldNotTellApart) {
+  Network n;
+  Value& x = n.add_input("x", DataType::kFLOAT, {4});
+  Value& y = relu(n, x, "x");
+  n.mark_output(y);
+  EXPECT_THAT(error_of(n), HasSubstr("output 'x' has the name of an input"));
+  y.name = "y";
+  y.allowed_formats = 2;
+  EXPECT_THAT(error_of(n), HasSubstr("output 'y': only the linear format"));
+  y.allowed_formats = 1;
+  x.allowed_formats = 2;
+  EXPECT_THAT(error_of(n), HasSubstr("input 'x': only the linear format"));
+}
+
+TEST(Bindings, ExtentsAreCheckedAtTheEndsOfAProfile) {
+  Network n;
+  Value& x = n.add_input("x", DataType::kFLOAT, {-1});
+  Value& y = relu(n, x, "y");
+  n.mark_output(y);
+  n.infer();
+  y.dims = {n.pool().sub(x.dims[0], n.pool().constant(3))};
+  BuildOptions options;
+  options.profiles.resize(1);
+  options.profiles[0].inputs["x"] = {Shape{2}, Shape{4}, Shape{8}, {}, {}, {}};
+  try {
+    compile(n, cpu_target(), options);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("profile 0 at its minimum: tensor 'y' would have a negative "
+                                    "extent (-1)"));
+  }
+}
+
+}  // namespace
+}  // namespace tenon

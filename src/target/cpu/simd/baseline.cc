@@ -1,2 +1,0 @@
-#define TENON_SIMD_NAMESPACE baseline
-#include "target/cpu/simd/kernels_inl.h"
