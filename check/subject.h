@@ -53,6 +53,10 @@ struct OutputShape {
   std::optional<int64_t> max_size{};  // of a size tensor: the largest value that it may have
 };
 
+template <class List> int32_t count(const List& list) {
+  return static_cast<int32_t>(list.size());
+}
+
 /// One plugin object, owned. Methods throw Broken where a plugin's answer makes no sense.
 class Subject {
  public:

@@ -18,10 +18,6 @@ using nvinfer1::IPluginV2Ext;
 using nvinfer1::IPluginV2IOExt;
 using nvinfer1::TensorFormat;
 
-template <class List> int32_t count(const List& list) {
-  return static_cast<int32_t>(list.size());
-}
-
 std::vector<Dims> dims_of(const Tensors& tensors) {
   std::vector<Dims> list;
   for (const Tensor& t : tensors) list.push_back(t.desc.dims);

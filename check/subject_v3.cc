@@ -16,10 +16,6 @@ using Build = nvinfer1::v_1_0::IPluginV3OneBuild;
 using Runtime = nvinfer1::v_1_0::IPluginV3OneRuntime;
 using Core = nvinfer1::v_1_0::IPluginV3OneCore;
 
-template <class List> int32_t count(const List& list) {
-  return static_cast<int32_t>(list.size());
-}
-
 class ResourceContext final : public nvinfer1::IPluginResourceContext {
  public:
   nvinfer1::IGpuAllocator* getGpuAllocator() const noexcept override { return &allocator(); }

@@ -90,7 +90,7 @@ if(TENON_TESTS)
 endif()
 
 # tenon_test(NAME [WHOLE] SOURCES ... MODULES ... LIBRARIES ... PROPERTIES ...): a GoogleTest program
-# known to CTest. WHOLE makes one test of it, where it has very many quick ones.
+# known to CTest. WHOLE makes one test of it, where it has very many fast ones.
 function(tenon_test name)
   cmake_parse_arguments(arg "WHOLE" "" "SOURCES;MODULES;LIBRARIES;PROPERTIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
@@ -107,6 +107,13 @@ function(tenon_test name)
   if(arg_WHOLE)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds} ${arg_PROPERTIES})
+  elseif(TENON_SANITIZE)
+    # A sanitized program takes longer to start than most tests to run: two processes share all of them.
+    foreach(shard 0 1)
+      add_test(NAME ${name}/shard_${shard} COMMAND ${name} --gtest_brief=1)
+      set_tests_properties(${name}/shard_${shard} PROPERTIES TIMEOUT ${seconds} ${arg_PROPERTIES}
+                           ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${shard}")
+    endforeach()
   else()
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}/"
                          PROPERTIES TIMEOUT ${seconds} ${arg_PROPERTIES})

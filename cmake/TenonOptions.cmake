@@ -22,6 +22,12 @@ if(TENON_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# Sources are compiled several at once, so that headers and templates they share are compiled once; not where an edit
+# should compile its own file alone. A file with options of its own is compiled by itself.
+option(TENON_UNITY "Compile the sources of a folder in groups" ON)
+set(CMAKE_UNITY_BUILD ${TENON_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
+
 # Precompiled headers, for GCC.
 set(precompile OFF)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -36,7 +42,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 reports false positives of these two through inlined std::vector and std::string.
   target_compile_options(tenon_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow$<SEMICOLON>-Wno-array-bounds>
-    $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized$<SEMICOLON>-Wno-restrict>)
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized$<SEMICOLON>-Wno-restrict>
+    # A type of an anonymous namespace is no member for a class of a header; in a group every file is a header.
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${TENON_UNITY}>>:-Wno-subobject-linkage>)
 else()
   # libstdc++'s stable_sort uses what it deprecates, sanitized loops are not vectorised, and fields
   # have defaults.

@@ -12,7 +12,7 @@ using testing::PinnedBlock;
 using testing::TestEvent;
 using testing::TestStream;
 
-void count(void* counter) {
+void count_call(void* counter) {
   ++*static_cast<int*>(counter);
 }
 
@@ -40,7 +40,7 @@ TEST(Graph, ReplaysWhatWasCaptured) {
   EXPECT_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   EXPECT_OK(cudaMemcpyAsync(device.data, host.data, 4, cudaMemcpyHostToDevice, stream));
   EXPECT_OK(cudaMemcpyAsync(host.data + 1, device.data, 4, cudaMemcpyDeviceToHost, stream));
-  EXPECT_OK(cudaLaunchHostFunc(stream, count, &calls));
+  EXPECT_OK(cudaLaunchHostFunc(stream, count_call, &calls));
   EXPECT_OK(cudaStreamEndCapture(stream, &graph));
   std::size_t nodes = 0;
   EXPECT_OK(cudaGraphGetNodes(graph, nullptr, &nodes));
@@ -107,8 +107,8 @@ TEST(Graph, CanBeNestedAndUpdated) {
     EXPECT_OK(cudaStreamEndCapture(stream, &graph));
     return graph;
   };
-  const cudaGraph_t one = captured([&] { cudaLaunchHostFunc(stream, count, &first); });
-  const cudaGraph_t two = captured([&] { cudaLaunchHostFunc(stream, count, &second); });
+  const cudaGraph_t one = captured([&] { cudaLaunchHostFunc(stream, count_call, &first); });
+  const cudaGraph_t two = captured([&] { cudaLaunchHostFunc(stream, count_call, &second); });
   const cudaGraph_t empty = captured([] {});
   cudaGraphExec_t inner, outer;
   EXPECT_OK(cudaGraphInstantiate(&inner, one, 0));
@@ -177,7 +177,8 @@ TEST(Graph, CallsThatACaptureForbidsSpoilIt) {
   for (const auto& test : cases) {
     const cudaError_t end = capture(test.mode, [&](cudaStream_t stream) {
       EXPECT_CUDA(test.expected, test.call(stream)) << (&test - cases);
-      EXPECT_CUDA(cudaErrorStreamCaptureInvalidated, cudaLaunchHostFunc(stream, count, nullptr));
+      EXPECT_CUDA(cudaErrorStreamCaptureInvalidated,
+                  cudaLaunchHostFunc(stream, count_call, nullptr));
     });
     EXPECT_CUDA(cudaErrorStreamCaptureInvalidated, end) << (&test - cases);
   }
@@ -202,7 +203,7 @@ TEST(Graph, CallsThatACaptureAllowsLeaveItAlone) {
     EXPECT_OK(cudaMalloc(&pointer, 64));
     EXPECT_OK(cudaThreadExchangeStreamCaptureMode(&relaxed));
     EXPECT_OK(cudaMemcpyAsync(page, device.data, 64, cudaMemcpyDeviceToHost, stream));
-    EXPECT_OK(cudaLaunchHostFunc(other, count, &page));
+    EXPECT_OK(cudaLaunchHostFunc(other, count_call, &page));
   }));
   EXPECT_OK(cudaFree(pointer));
   EXPECT_OK(cudaStreamSynchronize(other));

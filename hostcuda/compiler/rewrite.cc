@@ -12,8 +12,6 @@
 namespace tenon::nvcc {
 namespace {
 
-const std::string kSpace = "::tenon::hostcuda::";
-
 class Rewriter {
  public:
   Rewriter(std::string_view text, bool is_relocatable)
@@ -128,7 +126,7 @@ class Rewriter {
     if (declares_own()) own_.push_back({token().text, scopes_.size() + (parentheses_ > 0)});
     for (const Own& own : own_)
       if (token().is(own.name)) return;
-    edits_.replace(token().at, token().end(), kSpace + function);
+    edits_.replace(token().at, token().end(), kNamespace + function);
   }
 
   // Whether the word is a variable of the source, with the name of a built-in one.
@@ -194,11 +192,11 @@ class Rewriter {
     const std::string types =
         parameter_types(source_, open + 1, closing(source_, open), &are_known);
     const std::string parameters =
-        kSpace + (are_known ? "Parameters<" + types + ">" : "UnknownParameters");
+        kNamespace + (are_known ? "Parameters<" + types + ">" : "UnknownParameters");
     edits_.insert(tokens_[i].end(),
-                  " static " + kSpace + "Kernel tenon_kernel{__PRETTY_FUNCTION__, "
-                      + site_of(source_, token()) + ", " + bounds + "}; if (" + kSpace + "prepare<"
-                      + parameters + ">(tenon_kernel)) " + kSpace
+                  " static " + kNamespace + "Kernel tenon_kernel{__PRETTY_FUNCTION__, "
+                      + site_of(source_, token()) + ", " + bounds + "}; if (" + kNamespace + "prepare<"
+                      + parameters + ">(tenon_kernel)) " + kNamespace
                       + "record(tenon_kernel, [=]([[maybe_unused]] const ::uint3 threadIdx, "
                         "[[maybe_unused]] const ::uint3 blockIdx, "
                         "[[maybe_unused]] const ::dim3 blockDim, "
@@ -220,7 +218,7 @@ class Rewriter {
     const std::size_t close = closing(source_, open);
     edits_.replace(token().at, tokens_[end].end(),
                    lines_of(source_, token().at, tokens_[end].end()));
-    edits_.insert(tokens_[close].end(), ", " + kSpace + "go(" + site_of(source_, token()) + ", "
+    edits_.insert(tokens_[close].end(), ", " + kNamespace + "go(" + site_of(source_, token()) + ", "
                                             + flat(source_, at_ + 1, end) + ")");
     at_ = end;
   }

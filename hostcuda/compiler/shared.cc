@@ -6,8 +6,6 @@
 namespace tenon::nvcc {
 namespace {
 
-const std::string kSpace = "::tenon::hostcuda::";
-
 bool ends_statement(const Token& t) {
   return t.is(";") || t.is("{") || t.is("}") || t.is(":") || t.is(")")
          || t.kind == Kind::kDirective;
@@ -104,9 +102,9 @@ std::string dynamic(const Source& source, const std::vector<std::size_t>& kept, 
   const std::string name(source.tokens[kept[names[0]]].text);
   const std::string type = text_of(source, kept, 0, names[0]);
   const std::string rest = text_of(source, kept, names[0] + 3, kept.size());  // of [][N]
-  const std::string memory = kSpace + "dynamic_shared_memory()";
+  const std::string memory = kNamespace + "dynamic_shared_memory()";
   if (is_at_namespace)
-    return "[[maybe_unused]] static " + kSpace + "DynamicShared<" + type + "> " + name + ";";
+    return "[[maybe_unused]] static " + kNamespace + "DynamicShared<" + type + "> " + name + ";";
   if (rest.empty())
     return "[[maybe_unused]] " + type + "* const " + name + " = static_cast<" + type + "*>("
            + memory + ");";
@@ -157,7 +155,7 @@ SharedDeclaration read_shared(const Source& source, std::size_t at, bool is_at_n
       first = last + 1;
       if (!is_one) ++*next;
     }
-    text += "[[maybe_unused]] auto& " + name + " = " + kSpace + "shared<" + type + ">(\"" + name
+    text += "[[maybe_unused]] auto& " + name + " = " + kNamespace + "shared<" + type + ">(\"" + name
             + "\", " + site_of(source, source.tokens[at]) + ")." + name + "; ";
   }
   if (is_one) ++*next;

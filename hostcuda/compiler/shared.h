@@ -5,6 +5,9 @@
 
 namespace tenon::nvcc {
 
+/// Of the runtime's names, as generated code spells it.
+inline const std::string kNamespace = "::tenon::hostcuda::";
+
 /// What takes the place of tokens [begin, end], of which the last is the semicolon.
 struct SharedDeclaration {
   std::size_t begin, end;

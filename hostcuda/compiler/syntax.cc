@@ -103,7 +103,7 @@ std::string lines_of(const Source& source, std::size_t begin, std::size_t end) {
   return lines;
 }
 
-std::string quoted(std::string_view text) {
+std::string string_literal(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -113,7 +113,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string site_of(const Source& source, const Token& token) {
-  return "{" + quoted(source.files[static_cast<std::size_t>(token.file)]) + ", "
+  return "{" + string_literal(source.files[static_cast<std::size_t>(token.file)]) + ", "
          + std::to_string(token.line) + "}";
 }
 

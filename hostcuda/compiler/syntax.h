@@ -28,7 +28,7 @@ std::string lines_of(const Source& source, std::size_t begin, std::size_t end);
 /// {"file", line}
 std::string site_of(const Source& source, const Token& token);
 /// As a literal.
-std::string quoted(std::string_view text);
+std::string string_literal(std::string_view text);
 
 /// The parts of tokens [begin, end) between commas that are in no brackets.
 struct Range {

@@ -11,12 +11,12 @@ using tenon::kit::testing::PluginCase;
 using ::testing::HasSubstr;
 
 // One query, head, channel and point; the value has 6 elements in a level of 2 x 3.
-struct Given {
+struct DeformableAttentionInputs {
   std::vector<double> shapes = {2, 3}, starts = {0}, places = {0.5, 0.25};
   std::vector<int64_t> weights = {1, 1, 1, 1, 1};
   double y = 1;
 };
-std::string check(const Given& given) {
+std::string check_deformable_attention(const DeformableAttentionInputs& given) {
   return PluginCase("MMCVMultiScaleDeformableAttention")
       .in("value", {1, 6, 1, 1}, {0, 1, 2, 3, 4, 5})
       .in("value_spatial_shapes", DataType::kINT32, {1, 2}, given.shapes)
@@ -28,22 +28,23 @@ std::string check(const Given& given) {
 }
 
 TEST(DeformableAttentionTest, LevelsOutsideOfTheValueAreErrors) {
-  EXPECT_EQ(check({}), "");
-  EXPECT_THAT(check({.shapes = {3, 3}}),
+  EXPECT_EQ(check_deformable_attention({}), "");
+  EXPECT_THAT(check_deformable_attention({.shapes = {3, 3}}),
               HasSubstr("level 0, of 3 x 3 elements from 0 on, is not part of a value of 6"));
-  EXPECT_THAT(check({.starts = {1}}), HasSubstr("from 1 on"));
-  EXPECT_THAT(check({.starts = {-1}}), HasSubstr("from -1 on"));
-  EXPECT_THAT(check({.shapes = {-2, -3}}), HasSubstr("of -2 x -3 elements"));
-  EXPECT_THAT(check({.shapes = {2147483647, 2147483647}}), HasSubstr("is not part of a value"));
+  EXPECT_THAT(check_deformable_attention({.starts = {1}}), HasSubstr("from 1 on"));
+  EXPECT_THAT(check_deformable_attention({.starts = {-1}}), HasSubstr("from -1 on"));
+  EXPECT_THAT(check_deformable_attention({.shapes = {-2, -3}}), HasSubstr("of -2 x -3 elements"));
+  EXPECT_THAT(check_deformable_attention({.shapes = {2147483647, 2147483647}}),
+              HasSubstr("is not part of a value"));
 }
 
 TEST(DeformableAttentionTest, AnyPlaceIsSafe) {
   for (const double place : {double{NAN}, double{INFINITY}, -60000.0})
-    EXPECT_EQ(check({.places = {place, 0.25}, .y = 0}), "") << place;
+    EXPECT_EQ(check_deformable_attention({.places = {place, 0.25}, .y = 0}), "") << place;
 }
 
 TEST(DeformableAttentionTest, ShapesThatDoNotFitAreErrors) {
-  EXPECT_THAT(check({.weights = {1, 1, 1, 1}}),
+  EXPECT_THAT(check_deformable_attention({.weights = {1, 1, 1, 1}}),
               HasSubstr("attention_weights must have 5 dimensions, found 4"));
 }
 

@@ -14,11 +14,12 @@ std::vector<double> zeros(const std::vector<int64_t>& dims) {
 }
 
 // A 2 x 3 kernel on 4 channels of 5 x 6.
-struct Given {
+struct DeformableConvolutionInputs {
   std::vector<int64_t> offset = {1, 12, 4, 4}, mask = {1, 6, 4, 4}, weight = {2, 4, 2, 3},
                        bias = {2};
 };
-std::string check(PluginCase c, const Given& given = {}) {
+std::string check_deformable_convolution(PluginCase c,
+                                         const DeformableConvolutionInputs& given = {}) {
   return c.in("input", {1, 4, 5, 6}, zeros({1, 4, 5, 6}))
       .in("offset", given.offset, zeros(given.offset))
       .in("mask", given.mask, zeros(given.mask))
@@ -32,28 +33,30 @@ PluginCase modulated() {
 }
 
 TEST(DeformableConvolutionTest, ShapesThatDoNotFitAreErrors) {
-  EXPECT_EQ(check(modulated()), "");
-  EXPECT_THAT(check(modulated(), {.offset = {1, 6, 4, 4}}),
+  EXPECT_EQ(check_deformable_convolution(modulated()), "");
+  EXPECT_THAT(check_deformable_convolution(modulated(), {.offset = {1, 6, 4, 4}}),
               HasSubstr("the offset must be 1 x 12 x 4 x 4, found 1 x 6 x 4 x 4"));
-  EXPECT_THAT(check(modulated(), {.mask = {1, 6, 4, 3}}),
+  EXPECT_THAT(check_deformable_convolution(modulated(), {.mask = {1, 6, 4, 3}}),
               HasSubstr("the mask must be 1 x 6 x 4 x 4, found 1 x 6 x 4 x 3"));
-  EXPECT_THAT(check(modulated(), {.weight = {2, 3, 2, 3}}),
+  EXPECT_THAT(check_deformable_convolution(modulated(), {.weight = {2, 3, 2, 3}}),
               HasSubstr("1 groups do not fit 4 channels and a weight of 2 x 3"));
-  EXPECT_THAT(check(modulated(), {.bias = {3}}), HasSubstr("the bias must have 2 elements"));
-  EXPECT_THAT(check(modulated(), {.weight = {2, 4, 6}}),
+  EXPECT_THAT(check_deformable_convolution(modulated(), {.bias = {3}}),
+              HasSubstr("the bias must have 2 elements"));
+  EXPECT_THAT(check_deformable_convolution(modulated(), {.weight = {2, 4, 6}}),
               HasSubstr("input 3 must have 4 dimensions, found 3"));
 }
 
 TEST(DeformableConvolutionTest, AttributesOutOfRangeAreErrors) {
   using List = std::vector<int32_t>;
-  EXPECT_THAT(check(modulated().attribute("stride", List{0, 1})),
+  EXPECT_THAT(check_deformable_convolution(modulated().attribute("stride", List{0, 1})),
               HasSubstr("stride must be at least 1, found [0, 1]"));
-  EXPECT_THAT(check(modulated().attribute("dilation", List{1, 1, 1})),
+  EXPECT_THAT(check_deformable_convolution(modulated().attribute("dilation", List{1, 1, 1})),
               HasSubstr("dilation must have 1 or 2 values, found [1, 1, 1]"));
-  EXPECT_THAT(check(modulated().attribute("padding", List{0, 0, 0, 1})),
+  EXPECT_THAT(check_deformable_convolution(modulated().attribute("padding", List{0, 0, 0, 1})),
               HasSubstr("padding [0, 0, 0, 1] differs between the sides"));
-  EXPECT_THAT(check(modulated().attribute("groups", 0)), HasSubstr("0 groups do not fit"));
-  EXPECT_THAT(check(modulated().attribute("deform_groups", 3)),
+  EXPECT_THAT(check_deformable_convolution(modulated().attribute("groups", 0)),
+              HasSubstr("0 groups do not fit"));
+  EXPECT_THAT(check_deformable_convolution(modulated().attribute("deform_groups", 3)),
               HasSubstr("3 offset groups do not fit 4 channels"));
 }
 

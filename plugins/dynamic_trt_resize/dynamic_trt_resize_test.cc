@@ -52,7 +52,7 @@ std::vector<double> interpolated(const std::vector<double>& x, const std::vector
 }
 
 // The values of size_tensor do not count, nor does its type.
-std::string check(const Case& c, DataType size_type) {
+std::string check_dynamic_trt_resize(const Case& c, DataType size_type) {
   return PluginCase("DynamicTRTResize")
       .in("x", c.in, c.x)
       .in("size_tensor", size_type, {1, 1, c.out[2], c.out[3]}, {})
@@ -88,12 +88,14 @@ TEST(DynamicTrtResizeTest, TheDefinitionIsPyTorchs) {
 TEST(DynamicTrtResizeTest, SizeTensorMayHaveAnyType) {
   const Case c = make_case({1, 2, 4, 5}, {1, 2, 7, 9});
   for (const DataType type : {DataType::kFLOAT, DataType::kINT8, DataType::kINT64})
-    EXPECT_EQ(check(c, type), "");
+    EXPECT_EQ(check_dynamic_trt_resize(c, type), "");
 }
 
 TEST(DynamicTrtResizeTest, TilesJoin) {
-  EXPECT_EQ(check(make_case({1, 2, 41, 41}, {1, 2, 161, 1281}), DataType::kFLOAT), "");
-  EXPECT_EQ(check(make_case({1, 1, 5, 2561}, {1, 1, 5, 41}), DataType::kFLOAT), "");
+  EXPECT_EQ(
+      check_dynamic_trt_resize(make_case({1, 2, 41, 41}, {1, 2, 161, 1281}), DataType::kFLOAT), "");
+  EXPECT_EQ(check_dynamic_trt_resize(make_case({1, 1, 5, 2561}, {1, 1, 5, 41}), DataType::kFLOAT),
+            "");
 }
 
 TEST(DynamicTrtResizeTest, RefusesOtherRanks) {

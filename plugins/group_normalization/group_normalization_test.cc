@@ -7,7 +7,7 @@ namespace {
 using tenon::kit::testing::PluginCase;
 using ::testing::HasSubstr;
 
-std::string check(int32_t groups, int64_t scales) {
+std::string check_group_normalization(int32_t groups, int64_t scales) {
   return PluginCase("GroupNormalizationPlugin")
       .attribute("num_groups", groups)
       .in("x", {1, 4, 1}, {1, 2, 3, 4})
@@ -18,10 +18,12 @@ std::string check(int32_t groups, int64_t scales) {
 }
 
 TEST(GroupNormalizationTest, RefusesWhatDoesNotFit) {
-  EXPECT_EQ(check(2, 4), "");
-  EXPECT_THAT(check(3, 4), HasSubstr("x has 4 channels, which num_groups = 3 does not divide"));
-  EXPECT_THAT(check(0, 4), HasSubstr("num_groups = 0 does not divide"));
-  EXPECT_THAT(check(2, 3), HasSubstr("scale and bias must have as many elements, found 3 and 4"));
+  EXPECT_EQ(check_group_normalization(2, 4), "");
+  EXPECT_THAT(check_group_normalization(3, 4),
+              HasSubstr("x has 4 channels, which num_groups = 3 does not divide"));
+  EXPECT_THAT(check_group_normalization(0, 4), HasSubstr("num_groups = 0 does not divide"));
+  EXPECT_THAT(check_group_normalization(2, 3),
+              HasSubstr("scale and bias must have as many elements, found 3 and 4"));
 }
 
 }  // namespace

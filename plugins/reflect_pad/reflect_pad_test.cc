@@ -7,7 +7,7 @@ namespace {
 using tenon::kit::testing::PluginCase;
 using ::testing::HasSubstr;
 
-std::string check(const std::vector<int32_t>& padding) {
+std::string check_reflect_pad(const std::vector<int32_t>& padding) {
   return PluginCase("ReflectPad")
       .attribute("padding", padding)
       .in("x", {2}, {1, 2})
@@ -16,11 +16,12 @@ std::string check(const std::vector<int32_t>& padding) {
 }
 
 TEST(ReflectPadTest, RefusesPaddingThatDoesNotFit) {
-  EXPECT_EQ(check({0, 1}), "");
-  EXPECT_THAT(check({}), HasSubstr("padding has 0 elements; expected 1, 2, 4 or 6"));
-  EXPECT_THAT(check({1, 2, 3}), HasSubstr("padding has 3 elements"));
-  EXPECT_THAT(check({1}), HasSubstr("padding is for 2 axes, but x has 1"));
-  EXPECT_THAT(check({-1, 2}), HasSubstr("an axis of 2 elements cannot be mirrored by -1"));
+  EXPECT_EQ(check_reflect_pad({0, 1}), "");
+  EXPECT_THAT(check_reflect_pad({}), HasSubstr("padding has 0 elements; expected 1, 2, 4 or 6"));
+  EXPECT_THAT(check_reflect_pad({1, 2, 3}), HasSubstr("padding has 3 elements"));
+  EXPECT_THAT(check_reflect_pad({1}), HasSubstr("padding is for 2 axes, but x has 1"));
+  EXPECT_THAT(check_reflect_pad({-1, 2}),
+              HasSubstr("an axis of 2 elements cannot be mirrored by -1"));
   PluginCase wide = PluginCase("ReflectPad")
                         .attribute("padding", std::vector<int32_t>{0, 2})
                         .in("x", {2}, {1, 2})

@@ -9,7 +9,7 @@ namespace {
 using tenon::kit::testing::PluginCase;
 using ::testing::HasSubstr;
 
-std::string check(int32_t factor, const std::vector<int64_t>& dims) {
+std::string check_upsample(int32_t factor, const std::vector<int64_t>& dims) {
   return PluginCase("UpsamplePlugin")
       .attribute("scaleFactor", factor)
       .in("x", dims, {1})
@@ -18,9 +18,10 @@ std::string check(int32_t factor, const std::vector<int64_t>& dims) {
 }
 
 TEST(UpsampleTest, RefusesOtherRanksAndFactors) {
-  EXPECT_EQ(check(2, {1, 1, 1, 1}), "");
-  EXPECT_THAT(check(2, {1, 1, 1}), HasSubstr("x must have 4 dimensions (N, C, H, W), found 3"));
-  EXPECT_THAT(check(0, {1, 1, 1, 1}), HasSubstr("scaleFactor must be 1 or more, found 0"));
+  EXPECT_EQ(check_upsample(2, {1, 1, 1, 1}), "");
+  EXPECT_THAT(check_upsample(2, {1, 1, 1}),
+              HasSubstr("x must have 4 dimensions (N, C, H, W), found 3"));
+  EXPECT_THAT(check_upsample(0, {1, 1, 1, 1}), HasSubstr("scaleFactor must be 1 or more, found 0"));
 }
 
 TEST(UpsampleNearestTest, RefusesFactorsThatAreNone) {

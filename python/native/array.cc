@@ -14,7 +14,7 @@ namespace {
 using nvinfer1::DataType;
 using nvinfer1::Dims;
 
-constexpr ElementType kTypes[] = {
+constexpr ElementType kElementTypes[] = {
     {DataType::kFLOAT, "float32", 'f', 4},     {DataType::kHALF, "float16", 'e', 2},
     {DataType::kINT8, "int8", 'b', 1},         {DataType::kINT32, "int32", 'i', 4},
     {DataType::kBOOL, "bool", '?', 1},         {DataType::kUINT8, "uint8", 'B', 1},
@@ -33,7 +33,7 @@ const ElementType* type_of_format(const char* format, Py_ssize_t bytes) {
   if (*format == '@' || *format == '=' || *format == '<') ++format;
   if (*format == '\0' || format[1] != '\0') return nullptr;
   const char letter = *format == 'l' || *format == 'q' ? (bytes == 8 ? 'q' : 'i') : *format;
-  for (const ElementType& type : kTypes)
+  for (const ElementType& type : kElementTypes)
     if (type.format == letter && !is_storage(type)) return &type;
   return nullptr;
 }
@@ -87,13 +87,13 @@ nb::object helper(const char* name) {
 }
 
 const ElementType* type_of_name(std::string_view name) {
-  for (const ElementType& type : kTypes)
+  for (const ElementType& type : kElementTypes)
     if (name == type.name) return &type;
   return nullptr;
 }
 
 const ElementType& element_type(DataType type) {
-  for (const ElementType& known : kTypes)
+  for (const ElementType& known : kElementTypes)
     if (known.type == type) return known;
   PyErr_SetString(PyExc_NotImplementedError,
                   "arrays of 4-bit types (INT4, FP4) are not supported yet");

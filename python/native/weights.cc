@@ -24,7 +24,7 @@ struct TypeName {
   const char* alias;
   int bits;
 };
-constexpr TypeName kTypes[] = {
+constexpr TypeName kTypeNames[] = {
     {DataType::kFLOAT, "float32", nullptr, "float32", 32},
     {DataType::kHALF, "float16", nullptr, "float16", 16},
     {DataType::kBF16, nullptr, "bfloat16", "bfloat16", 16},
@@ -40,7 +40,7 @@ constexpr TypeName kTypes[] = {
 };
 
 const TypeName& names_of(DataType type) {
-  for (const TypeName& names : kTypes)
+  for (const TypeName& names : kTypeNames)
     if (names.type == type) return names;
   throw nb::type_error("not a data type");
 }
@@ -75,7 +75,7 @@ std::optional<DataType> from_dlpack(nb::dlpack::dtype type) {
 std::optional<DataType> from_ml_dtypes(nb::handle array) {
   if (!nb::hasattr(array, "dtype") || !nb::hasattr(array, "ctypes")) return std::nullopt;
   const std::string name = str_of(array.attr("dtype"));
-  for (const TypeName& names : kTypes)
+  for (const TypeName& names : kTypeNames)
     if (names.ml_dtypes != nullptr && name == names.ml_dtypes) return names.type;
   return std::nullopt;
 }
@@ -132,7 +132,7 @@ Any weights_to_numpy(const Weights& weights, nb::handle owner) {
 
 void bind_weights(nb::module_& m) {
   const nb::handle data_type = m.attr("DataType");
-  for (const TypeName& names : kTypes) m.attr(names.alias) = nb::cast(names.type);
+  for (const TypeName& names : kTypeNames) m.attr(names.alias) = nb::cast(names.type);
   data_type.attr("itemsize") =
       nb::module_::import_("builtins")
           .attr("property")(nb::cpp_function(

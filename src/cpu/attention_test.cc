@@ -6,7 +6,7 @@
 namespace tenon::cpu {
 namespace {
 
-void check(LayerTest& test) {
+void check_attention(LayerTest& test) {
   ASSERT_EQ(test.offer("attention"), "");
   expect_close(test.run(), test.reference(), 5e-6);
 }
@@ -30,7 +30,7 @@ TEST(AttentionKernelTest, EqualsReference) {
                                     data({s.batch, s.heads, s.keys, s.width}, 3)};
       if ((options & 8) != 0) inputs.push_back(data({s.batch, 1, 1, s.keys}, 4));
       LayerTest test(op, inputs);
-      check(test);
+      check_attention(test);
     }
 }
 
@@ -50,7 +50,7 @@ TEST(AttentionKernelTest, WithoutSoftmax) {
   op.normalization = nvinfer1::AttentionNormalizationOp::kNONE;
   op.causal = true;
   LayerTest test(op, {data({2, 2, 9, 8}, 1), data({2, 2, 9, 8}, 2), data({2, 2, 9, 8}, 3)});
-  check(test);
+  check_attention(test);
 }
 
 TEST(AttentionKernelTest, ThreadsDoNotMatter) {
@@ -77,14 +77,14 @@ TEST(AttentionKernelTest, VectorsWithinOtherTensors) {
   op.result_shape = {kRows, kBatch, kWidth};
   const TestInput all = data({kBatch, kRows, 3 * kWidth}, 1);
   LayerTest test(op, {all, all, all});
-  check(test);
+  check_attention(test);
   LayerTest masked(op, {all, all, all, data({kBatch, 1, kRows, kRows}, 2)});
-  check(masked);
+  check_attention(masked);
   // Two heads of queries for one of keys, which has the first head's place.
   Attention shared = op;
   for (const size_t i : {Attention::kKey, Attention::kValue}) shared.vectors[i].extents[1] = 1;
   LayerTest few(shared, {all, all, all});
-  check(few);
+  check_attention(few);
   op.vectors[Attention::kKey].steps[3] = 2;
   LayerTest apart(op, {all, all, data({kBatch, kRows, 6 * kWidth}, 1)});
   EXPECT_EQ(apart.offer("attention"), "only neighbouring elements are supported");

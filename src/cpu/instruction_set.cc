@@ -15,7 +15,7 @@ constexpr std::string_view kNames[] = {"baseline", "avx2", "avx512", "avx512_vnn
 
 }  // namespace
 
-std::string_view name_of(InstructionSet set) {
+std::string_view instruction_set_name(InstructionSet set) {
   return kNames[static_cast<size_t>(set)];
 }
 

@@ -10,7 +10,7 @@ namespace tenon::cpu {
 enum class InstructionSet { kBaseline, kAvx2, kAvx512, kAvx512Vnni };
 
 /// "avx2": as TENON_ISA names it.
-std::string_view name_of(InstructionSet set);
+std::string_view instruction_set_name(InstructionSet set);
 std::optional<InstructionSet> instruction_set_named(std::string_view name);
 
 /// The highest level that the processor has.

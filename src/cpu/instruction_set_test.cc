@@ -14,7 +14,7 @@ namespace {
 TEST(InstructionSetTest, LevelsHaveNames) {
   for (const auto set : {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512,
                          InstructionSet::kAvx512Vnni})
-    EXPECT_EQ(instruction_set_named(name_of(set)), set);
+    EXPECT_EQ(instruction_set_named(instruction_set_name(set)), set);
   EXPECT_EQ(instruction_set_named("avx1024"), std::nullopt);
 }
 

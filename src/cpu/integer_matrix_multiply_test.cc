@@ -9,7 +9,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::string_view kCandidate = "integer_matrix_multiply";
+constexpr std::string_view kIntegerMatrixMultiplyCandidate = "integer_matrix_multiply";
 
 TEST(IntegerMatrixMultiplyKernel, GivesEveryBit) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
@@ -25,7 +25,7 @@ TEST(IntegerMatrixMultiplyKernel, GivesEveryBit) {
         IntegerMatrixMultiply op;
         op.to = t.to;
         expect_exact(op, operands(t, bytes(t.data, a), bytes(t.weights, b), b.back(), zeros),
-                     kCandidate, std::vector<bool>(In::kCount, true));
+                     kIntegerMatrixMultiplyCandidate, std::vector<bool>(In::kCount, true));
         if (::testing::Test::HasFailure()) return;
       }
 }
@@ -37,7 +37,7 @@ TEST(IntegerMatrixMultiplyKernel, RefusesOthers) {
     return Layer(IntegerMatrixMultiply(),
                  operands(t, bytes(t.data, a), bytes(t.weights, b), b.back(), Zeros::kNone),
                  std::vector<bool>(In::kCount, constant))
-        .offer(kCandidate);
+        .offer(kIntegerMatrixMultiplyCandidate);
   };
   EXPECT_EQ(refusal({3, 4, 5}, {1, 5, 2}, true), "");
   EXPECT_EQ(refusal({3, 4, 5}, {3, 5, 2}, true), "only one matrix of weights is supported");
@@ -52,7 +52,7 @@ TEST(IntegerMatrixMultiplyKernel, ShapesThatDoNotFitTheWeightsAreErrors) {
   Layer layer(IntegerMatrixMultiply(),
               operands(t, bytes(t.data, {4, 5}), bytes(t.weights, {5, 64}), 64, Zeros::kNone),
               std::vector<bool>(In::kCount, true));
-  ASSERT_EQ(layer.offer(kCandidate), "");
+  ASSERT_EQ(layer.offer(kIntegerMatrixMultiplyCandidate), "");
   const auto error_for = [&](const Shape& data, const Shape& result) {
     return error_of([&] { layer.prepare(data, result); });
   };
@@ -67,11 +67,11 @@ TEST(IntegerMatrixMultiplyKernel, DamagedPlansAreErrors) {
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT32};
   const auto in = operands(t, bytes(t.data, {4, 5}), bytes(t.weights, {5, 2}), 2, Zeros::kNone);
   Layer layer(IntegerMatrixMultiply(), in, std::vector<bool>(In::kCount, true));
-  ASSERT_EQ(layer.offer(kCandidate), "");
+  ASSERT_EQ(layer.offer(kIntegerMatrixMultiplyCandidate), "");
   StoredKernel stored = layer.stored();
-  EXPECT_EQ(layer.offer(kCandidate, &stored), "");
+  EXPECT_EQ(layer.offer(kIntegerMatrixMultiplyCandidate, &stored), "");
   stored.packed.pop_back();
-  EXPECT_THAT(error_of([&] { layer.offer(kCandidate, &stored); }),
+  EXPECT_THAT(error_of([&] { layer.offer(kIntegerMatrixMultiplyCandidate, &stored); }),
               ::testing::HasSubstr("stored weights do not fit 2 maps of 5 channels"));
 }
 

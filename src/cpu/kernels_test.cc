@@ -17,11 +17,11 @@ using nvinfer1::PaddingMode;
 using nvinfer1::PoolingType;
 using Family = PointwiseStep::Family;
 
-constexpr Layout kLayouts[] = {Layout::kLinear, Layout::kChannelsLast, Layout::kBlocked8,
-                               Layout::kBlocked16};
+constexpr Layout kKernelsLayouts[] = {Layout::kLinear, Layout::kChannelsLast, Layout::kBlocked8,
+                                      Layout::kBlocked16};
 
 #ifdef TENON_ONEDNN
-void check(LayerTest& test, const char* name, double relative = 2e-6) {
+void check_kernels(LayerTest& test, const char* name, double relative = 2e-6) {
   ASSERT_EQ(test.offer(name), "");
   const Tensor actual = test.run();
   expect_close(actual, test.reference(), relative);
@@ -34,7 +34,7 @@ TEST(OnednnPoolingTest, EqualsReference) {
     for (const bool excludes : {false, true})
       for (const auto mode : {PaddingMode::kEXPLICIT_ROUND_DOWN, PaddingMode::kEXPLICIT_ROUND_UP,
                               PaddingMode::kSAME_UPPER, PaddingMode::kSAME_LOWER})
-        for (const Layout layout : kLayouts)
+        for (const Layout layout : kKernelsLayouts)
           for (const int64_t channels : {3, 16, 20}) {
             Pooling op;
             op.type = type;
@@ -52,7 +52,7 @@ TEST(OnednnPoolingTest, EqualsReference) {
               EXPECT_NE(test.offer("onednn_pooling"), "");
               continue;
             }
-            check(test, "onednn_pooling");
+            check_kernels(test, "onednn_pooling");
             test.set_inputs({data({1, channels, 6, 5}, 2)});
             expect_close(test.run(), test.reference());
           }
@@ -69,7 +69,7 @@ TEST(OnednnPoolingTest, AveragesOverAllTapsAndPlaces) {
   EXPECT_NE(LayerTest(op, {data({1, 3, 8, 9}, 1)}).offer("onednn_pooling"), "");
   op.average_excludes_padding = false;
   LayerTest test(op, {data({1, 3, 8, 9}, 1)});
-  check(test, "onednn_pooling");
+  check_kernels(test, "onednn_pooling");
   op.type = PoolingType::kMAX;
   op.places = PoolingIndices::kRowsFirst;
   EXPECT_NE(LayerTest(op, {data({1, 3, 8, 9}, 1)}).offer("onednn_pooling"), "");
@@ -80,9 +80,9 @@ TEST(OnednnPoolingTest, ThreeSpatialAxes) {
   op.window = {2, 3, 3};
   op.stride = {1, 2, 2};
   op.pre_padding = op.post_padding = {0, 1, 1};
-  for (const Layout layout : kLayouts) {
+  for (const Layout layout : kKernelsLayouts) {
     LayerTest test(op, {data({1, 18, 4, 7, 8}, 1, layout)});
-    check(test, "onednn_pooling");
+    check_kernels(test, "onednn_pooling");
   }
 }
 
@@ -124,7 +124,7 @@ TEST(OnednnMatrixMultiplyTest, EqualsReference) {
         inputs[1].is_constant = is_constant;
         if (c.bias.rank() > 0) inputs.push_back(constant(c.bias, 3));
         LayerTest test(op, inputs);
-        check(test, "onednn_matrix_multiply");
+        check_kernels(test, "onednn_matrix_multiply");
       }
 }
 
@@ -138,7 +138,7 @@ TEST(OnednnMatrixMultiplyTest, OperandsOfTheEpilogue) {
       op.epilogue.steps = {{Family::kElementWise, 0, 0, 1}, {Family::kActivation, 0, 2, -1}};
       LayerTest test(op, {data({4, 5, 16}), constant({batch, 16, 24}), constant({1, 1, 24}, 5),
                           data(operand, 6)});
-      check(test, "onednn_matrix_multiply");
+      check_kernels(test, "onednn_matrix_multiply");
     }
 }
 
@@ -156,9 +156,9 @@ TEST(OnednnFullyConnectedTest, EqualsReference) {
   FullyConnected op;
   op.outputs = 10;
   LayerTest test(op, {data({3, 8, 4, 2}), constant({10, 64}), constant({10}, 3)});
-  check(test, "onednn_fully_connected");
+  check_kernels(test, "onednn_fully_connected");
   LayerTest without_bias(op, {data({3, 8, 4, 2}), constant({10, 64})});
-  check(without_bias, "onednn_fully_connected");
+  check_kernels(without_bias, "onednn_fully_connected");
 }
 
 TEST(OnednnSoftmaxTest, EveryAxis) {
@@ -166,13 +166,13 @@ TEST(OnednnSoftmaxTest, EveryAxis) {
     Softmax op;
     op.axes = 1u << axis;
     LayerTest test(op, {data({2, 19, 5, 7})});
-    check(test, "onednn_softmax");
+    check_kernels(test, "onednn_softmax");
   }
 }
 
 TEST(OnednnReorderTest, BetweenAllLayouts) {
-  for (const Layout from : kLayouts)
-    for (const Layout to : kLayouts)
+  for (const Layout from : kKernelsLayouts)
+    for (const Layout to : kKernelsLayouts)
       for (const Shape& shape : {Shape{2, 19, 5, 7}, Shape{1, 16, 3, 4, 5}, Shape{2, 3, 9}}) {
         if (from == to) continue;
         Reorder op;
@@ -186,8 +186,8 @@ TEST(OnednnReorderTest, BetweenAllLayouts) {
 #endif
 
 TEST(ReorderTest, BetweenAllLayouts) {
-  for (const Layout from : kLayouts)
-    for (const Layout to : kLayouts)
+  for (const Layout from : kKernelsLayouts)
+    for (const Layout to : kKernelsLayouts)
       for (const Shape& shape :
            {Shape{2, 19, 5, 7}, Shape{1, 16, 3, 4, 5}, Shape{2, 3}, Shape{2, 40, 21, 19}}) {
         Reorder op;
@@ -233,7 +233,7 @@ TEST(SoftmaxTest, LargeNumbersDoNotOverflow) {
 
 TEST(ConcatenationTest, EveryAxisAndLayout) {
   for (int axis = 0; axis < 4; ++axis)
-    for (const Layout layout : kLayouts)
+    for (const Layout layout : kKernelsLayouts)
       for (const int64_t channels : {16, 5}) {
         SCOPED_TRACE(fmt::format("axis {} {} {}", axis, name_of(layout), channels));
         Concatenation op;
@@ -284,7 +284,7 @@ TEST(ConcatenationTest, WhatIsInPlaceStays) {
 }
 
 TEST(SpatialMeanTest, EqualsReference) {
-  for (const Layout layout : kLayouts)
+  for (const Layout layout : kKernelsLayouts)
     for (const int64_t channels : {19, 32})
       for (const bool keep : {false, true}) {
         Reduce op;

@@ -8,10 +8,10 @@ namespace {
 using nvinfer1::InterpolationMode;
 using nvinfer1::ResizeCoordinateTransformation;
 
-constexpr Layout kLayouts[] = {Layout::kLinear, Layout::kChannelsLast, Layout::kBlocked8,
-                               Layout::kBlocked16};
+constexpr Layout kResizeLayouts[] = {Layout::kLinear, Layout::kChannelsLast, Layout::kBlocked8,
+                                     Layout::kBlocked16};
 
-void check(LayerTest& test) {
+void check_resize(LayerTest& test) {
   ASSERT_EQ(test.offer("resize"), "");
   expect_close(test.run(), test.reference());
 }
@@ -19,7 +19,7 @@ void check(LayerTest& test) {
 TEST(ResizeKernelTest, EveryLayout) {
   for (const auto mode :
        {InterpolationMode::kNEAREST, InterpolationMode::kLINEAR, InterpolationMode::kCUBIC})
-    for (const Layout layout : kLayouts)
+    for (const Layout layout : kResizeLayouts)
       for (const int64_t channels : {5, 32}) {
         SCOPED_TRACE(fmt::format("{} {} {}", static_cast<int>(mode), name_of(layout), channels));
         Resize op;
@@ -43,7 +43,7 @@ TEST(ResizeKernelTest, EveryAxis) {
       op.coordinates = rule;
       op.output_size = {3, 5, 2, 1};
       LayerTest test(op, {data({2, 3, 7, 9})});
-      check(test);
+      check_resize(test);
     }
 }
 
@@ -52,7 +52,7 @@ TEST(ResizeKernelTest, ResizedChannelsLieInRows) {
   op.mode = InterpolationMode::kLINEAR;
   op.output_size = {1, 24, 4, 4};
   LayerTest test(op, {data({1, 16, 4, 4}, 1, Layout::kBlocked16)});
-  check(test);
+  check_resize(test);
   EXPECT_EQ(test.kernel().output_layouts[0], Layout::kLinear);
 }
 
@@ -62,13 +62,13 @@ TEST(ResizeKernelTest, ScalesAsAttributeAndAsInput) {
     op.mode = mode;
     op.scales = {1, 1, 1.7f, 2.6f};
     LayerTest attribute(op, {data({1, 2, 5, 7})});
-    check(attribute);
+    check_resize(attribute);
     op.scales.clear();
     op.input_is_scales = true;
     TestInput scales = constant({4});
     std::copy_n(std::array{1.f, 1.f, 0.6f, 2.6f}.data(), 4, scales.tensor->mutable_data<float>());
     LayerTest input(op, {data({1, 2, 5, 7}), scales});
-    check(input);
+    check_resize(input);
     // The same kernel at other scales.
     std::copy_n(std::array{1.f, 1.f, 2.5f, 0.5f}.data(), 4, scales.tensor->mutable_data<float>());
     input.set_inputs({data({1, 2, 6, 7}), scales});

@@ -10,7 +10,7 @@ using Binary = nvinfer1::ElementWiseOperation;
 using nvinfer1::UnaryOperation;
 
 // Small numbers of both signs, zeros, and the ends of the type's range.
-template <class T> TestInput numbers(DataType type, const Shape& shape, int seed) {
+template <class T> TestInput typed_pointwise_numbers(DataType type, const Shape& shape, int seed) {
   std::mt19937 random(static_cast<uint32_t>(seed));
   std::uniform_int_distribution<int> small(-9, 9);
   Tensor t(type, shape);
@@ -33,7 +33,8 @@ template <class T> void check_binary(DataType type, int from, int to) {
       SCOPED_TRACE(fmt::format("{} {} {} {}", name_of(type), i, a, b));
       ElementWise op;
       op.operation = static_cast<Binary>(i);
-      LayerTest test(op, {numbers<T>(type, a, 1), numbers<T>(type, b, 2)});
+      LayerTest test(
+          op, {typed_pointwise_numbers<T>(type, a, 1), typed_pointwise_numbers<T>(type, b, 2)});
       ASSERT_EQ(test.offer("typed_pointwise"), "");
       expect_identical(test.run(), test.reference());
     }
@@ -62,7 +63,7 @@ template <class T> void check_unary(DataType type, std::initializer_list<UnaryOp
   for (const UnaryOperation operation : list) {
     Unary op;
     op.operation = operation;
-    LayerTest test(op, {numbers<T>(type, {3, 700}, 4)});
+    LayerTest test(op, {typed_pointwise_numbers<T>(type, {3, 700}, 4)});
     ASSERT_EQ(test.offer("typed_pointwise"), "");
     expect_identical(test.run(), test.reference());
   }

@@ -14,12 +14,12 @@ namespace tenon::cpu {
 namespace {
 
 // What results that were rounded once may differ by.
-double tolerance(DataType type) {
+double widened_tolerance(DataType type) {
   return type == DataType::kHALF ? 1. / 1024 : 1. / 128;
 }
 
-void check(const Op& op, const std::vector<TestInput>& inputs, const char* name,
-           Layout layout = Layout::kLinear) {
+void check_widened(const Op& op, const std::vector<TestInput>& inputs, const char* name,
+                   Layout layout = Layout::kLinear) {
   for (const DataType type : {DataType::kHALF, DataType::kBF16}) {
     SCOPED_TRACE(fmt::format("{} {}", name_of(type), name));
     std::vector<TestInput> reduced;
@@ -29,7 +29,7 @@ void check(const Op& op, const std::vector<TestInput>& inputs, const char* name,
     ASSERT_EQ(test.offer(name), "");
     const Tensor actual = test.run();
     EXPECT_EQ(actual.type(), type);
-    expect_close(actual, test.reference(), tolerance(type));
+    expect_close(actual, test.reference(), widened_tolerance(type));
     if (!test.kernel().packed.empty())
       expect_identical(test.run(*test.load(test.stored())), actual);
   }
@@ -37,17 +37,17 @@ void check(const Op& op, const std::vector<TestInput>& inputs, const char* name,
 
 TEST(WidenedTest, OwnLoops) {
   ElementWise sum;
-  check(sum, {data({2, 5, 700}), data({1, 5, 1}, 2)}, "pointwise_16bit");
+  check_widened(sum, {data({2, 5, 700}), data({1, 5, 1}, 2)}, "pointwise_16bit");
   Softmax softmax;
   softmax.axes = 2;
-  check(softmax, {data({5, 40})}, "softmax_16bit");
+  check_widened(softmax, {data({5, 40})}, "softmax_16bit");
   Reduce reduce;
   reduce.axes = 2;
-  check(reduce, {data({5, 40, 3})}, "reduce_16bit");
+  check_widened(reduce, {data({5, 40, 3})}, "reduce_16bit");
   Resize resize;
   resize.mode = nvinfer1::InterpolationMode::kLINEAR;
   resize.output_size = {1, 16, 7, 9};
-  check(resize, {data({1, 16, 3, 4})}, "resize_16bit", Layout::kBlocked16);
+  check_widened(resize, {data({1, 16, 3, 4})}, "resize_16bit", Layout::kBlocked16);
 }
 
 #ifdef TENON_ONEDNN
@@ -59,8 +59,8 @@ TEST(WidenedTest, Convolution) {
     op.stride = {1, 1};
     op.dilation = {1, 1};
     op.pre_padding = op.post_padding = {1, 1};
-    check(op, {data({1, 16, 9, 8}), constant({20, 16, 3, 3}), constant({20}, 3)},
-          "onednn_convolution_16bit", layout);
+    check_widened(op, {data({1, 16, 9, 8}), constant({20, 16, 3, 3}), constant({20}, 3)},
+                  "onednn_convolution_16bit", layout);
   }
 }
 
@@ -74,14 +74,17 @@ TEST(WidenedTest, ResidualInPlace) {
   op.pre_padding = op.post_padding = {0, 0};
   op.epilogue.inputs = 2;
   op.epilogue.steps = {{PointwiseStep::Family::kElementWise, 0, 0, 1}};
-  check(op,
-        {data({1, 16, 9, 8}), constant({16, 16, 1, 1}), constant({16}, 3), data({1, 16, 9, 8}, 5)},
-        "onednn_convolution_16bit");
+  check_widened(
+      op,
+      {data({1, 16, 9, 8}), constant({16, 16, 1, 1}), constant({16}, 3), data({1, 16, 9, 8}, 5)},
+      "onednn_convolution_16bit");
 }
 
 TEST(WidenedTest, MatrixMultiply) {
-  check(MatrixMultiply(), {data({7, 33}), constant({33, 65})}, "onednn_matrix_multiply_16bit");
-  check(MatrixMultiply(), {data({2, 7, 33}), data({2, 33, 65}, 2)}, "onednn_matrix_multiply_16bit");
+  check_widened(MatrixMultiply(), {data({7, 33}), constant({33, 65})},
+                "onednn_matrix_multiply_16bit");
+  check_widened(MatrixMultiply(), {data({2, 7, 33}), data({2, 33, 65}, 2)},
+                "onednn_matrix_multiply_16bit");
 }
 #endif
 

@@ -33,13 +33,13 @@ ErrorCode engine_code(Code code) {
   }
 }
 
-struct Row {
+struct RegisteredOperator {
   OperatorRow row;
   ImportFunction import;
 };
 
-std::multimap<std::string, Row, std::less<>>& rows() {
-  static std::multimap<std::string, Row, std::less<>> table;
+std::multimap<std::string, RegisteredOperator, std::less<>>& rows() {
+  static std::multimap<std::string, RegisteredOperator, std::less<>> table;
   return table;
 }
 
@@ -304,7 +304,7 @@ std::vector<OperatorRow> supported_operators() {
 namespace detail {
 bool register_row(OperatorRow row, ImportFunction import) {
   std::string name = qualified_operator(row.domain, row.name);
-  rows().emplace(std::move(name), Row{std::move(row), import});
+  rows().emplace(std::move(name), RegisteredOperator{std::move(row), import});
   return true;
 }
 }  // namespace detail

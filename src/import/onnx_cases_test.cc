@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-struct Outcome {
+struct CaseOutcome {
   enum Kind { kPassed, kWrong, kRefused } kind = kPassed;
   std::string text;
 };
@@ -42,9 +42,9 @@ double tolerance(const Case& c, DataType type) {
   return c.rtol;
 }
 
-Outcome compare(const Case& c, const std::vector<Tensor>& results) {
+CaseOutcome compare(const Case& c, const std::vector<Tensor>& results) {
   if (results.size() != c.outputs.size())
-    return {Outcome::kWrong,
+    return {CaseOutcome::kWrong,
             fmt::format("{} outputs; expected {}", results.size(), c.outputs.size())};
   for (size_t i = 0; i < results.size(); ++i) {
     if (c.random && results[i].type() == c.outputs[i].type()
@@ -52,19 +52,19 @@ Outcome compare(const Case& c, const std::vector<Tensor>& results) {
       continue;
     const std::string text =
         testing::difference(results[i], c.outputs[i], tolerance(c, results[i].type()), c.atol);
-    if (!text.empty()) return {Outcome::kWrong, fmt::format("output {}: {}", i, text)};
+    if (!text.empty()) return {CaseOutcome::kWrong, fmt::format("output {}: {}", i, text)};
   }
   return {};
 }
 
-Outcome run_once(const Case& c) {
+CaseOutcome run_once(const Case& c) {
   Network network;
   ImportReport report;
   try {
     import_onnx(testing::bytes_of(c.model), ImportOptions(), network, report);
     return compare(c, run_reference(network, c.inputs));
   } catch (const Error& e) {
-    return {Outcome::kRefused, report.problems.empty() ? e.what() : report.problems[0].text};
+    return {CaseOutcome::kRefused, report.problems.empty() ? e.what() : report.problems[0].text};
   }
 }
 
@@ -92,11 +92,11 @@ Case with_constants(Case c, const fs::path& data, bool all = false) {
 }
 
 struct Result {
-  Outcome outcome;
+  CaseOutcome outcome;
   bool with_constants = false;
 };
 
-Result run_case(const fs::path& folder, const fs::path& data) {
+Result run_onnx_case(const fs::path& folder, const fs::path& data) {
   Case c;
   c.model = testing::read_file(folder / "model.onnx");
   c.random = folder.filename().string().starts_with("test_bernoulli");
@@ -107,9 +107,9 @@ Result run_case(const fs::path& folder, const fs::path& data) {
     c.inputs = testing::read_tensors(data, "input");
     c.outputs = testing::read_tensors(data, "output");
   } catch (const Error& e) {
-    return {{Outcome::kRefused, e.what()}};  // element types without a counterpart
+    return {{CaseOutcome::kRefused, e.what()}};  // element types without a counterpart
   }
-  const Outcome outcome = run_once(c);
+  const CaseOutcome outcome = run_once(c);
   const bool needs_constants =
       contains(outcome.text, "must be a constant") || contains(outcome.text, "must be constant")
       || contains(outcome.text, "sizes that are not constant")
@@ -141,17 +141,17 @@ void count(const fs::path& folder, const fs::path& data, Tally& tally) {
   const bool alone = model.graph().node_size() == 1;
   auto& [passed, all] = tally.operators[alone ? qualified_operator_of(model) : ""];
   ++all;
-  const auto [outcome, with_constants] = run_case(folder, data);
+  const auto [outcome, with_constants] = run_onnx_case(folder, data);
   const auto exception = kExceptions.find(name);
   const bool listed = exception != kExceptions.end();
-  if (outcome.kind == Outcome::kPassed) {
+  if (outcome.kind == CaseOutcome::kPassed) {
     ++passed;
     if (with_constants) tally.only_with_constants.push_back(name);
     EXPECT_FALSE(listed) << name << " passes: take it off the list of exceptions";
     return;
   }
   const std::string reason = listed ? exception->second : reason_in(model);
-  const bool excused = !reason.empty() && (listed || outcome.kind == Outcome::kRefused);
+  const bool excused = !reason.empty() && (listed || outcome.kind == CaseOutcome::kRefused);
   EXPECT_TRUE(excused) << name << ": " << outcome.text;
   tally.excluded[reason].push_back(name);
 }
@@ -209,19 +209,19 @@ TEST(OnnxCases, NarrowIntegersInside) {
     onnx::ModelProto model;
     ASSERT_TRUE(model.ParseFromString(c.model));
     if (!reasons.contains(reason_in(model))) continue;
-    Outcome outcome;
+    CaseOutcome outcome;
     try {
       c.inputs = testing::read_tensors(folder, "input");
       c.outputs = testing::read_tensors(folder, "output");
       outcome = run_once(with_constants(c, folder, true));
     } catch (const Error& e) {
-      outcome = {Outcome::kRefused, e.what()};  // a number that is too large for int64
+      outcome = {CaseOutcome::kRefused, e.what()};  // a number that is too large for int64
     }
-    passed += outcome.kind == Outcome::kPassed;
-    const bool refused = outcome.kind == Outcome::kRefused
+    passed += outcome.kind == CaseOutcome::kPassed;
+    const bool refused = outcome.kind == CaseOutcome::kRefused
                          && (contains(outcome.text, "not supported yet")
                              || contains(outcome.text, "does not fit int64"));
-    EXPECT_TRUE(outcome.kind == Outcome::kPassed || refused) << folder << ": " << outcome.text;
+    EXPECT_TRUE(outcome.kind == CaseOutcome::kPassed || refused) << folder << ": " << outcome.text;
   }
   EXPECT_EQ(passed, 67);  // of 80
 }

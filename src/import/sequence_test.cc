@@ -10,8 +10,8 @@ namespace {
 using ::testing::HasSubstr;
 using namespace testing;
 
-onnx::NodeProto& add_node(onnx::GraphProto& graph, const char* op,
-                          const std::vector<std::string>& inputs, const std::string& output) {
+onnx::NodeProto& add_graph_node(onnx::GraphProto& graph, const char* op,
+                                const std::vector<std::string>& inputs, const std::string& output) {
   auto& node = *graph.add_node();
   node.set_op_type(op);
   node.set_name(output);
@@ -34,15 +34,15 @@ onnx::ModelProto loop_model(const char* op, const std::vector<std::string>& inpu
     else
       t.add_int64_data(2);
   }
-  add_node(graph, "SequenceConstruct", {"x", "x"}, "list");
-  auto& body = *add_node(graph, "Loop", {"trips", "yes", "list"}, "grown").add_attribute();
+  add_graph_node(graph, "SequenceConstruct", {"x", "x"}, "list");
+  auto& body = *add_graph_node(graph, "Loop", {"trips", "yes", "list"}, "grown").add_attribute();
   body.set_name("body");
   body.set_type(onnx::AttributeProto::GRAPH);
   auto& inner = *body.mutable_g();
   for (const char* name : {"i", "go", "before"}) inner.add_input()->set_name(name);
-  add_node(inner, op, inputs, "after");
+  add_graph_node(inner, op, inputs, "after");
   for (const char* name : {"go", "after"}) inner.add_output()->set_name(name);
-  auto& concat = add_node(graph, "ConcatFromSequence", {"grown"}, "y");
+  auto& concat = add_graph_node(graph, "ConcatFromSequence", {"grown"}, "y");
   auto& axis = *concat.add_attribute();
   axis.set_name("axis");
   axis.set_type(onnx::AttributeProto::INT);
@@ -63,7 +63,7 @@ TEST(Sequence, WhatLoopsCannotDoIsNamed) {
               HasSubstr("state 0 is a sequence before an iteration and a tensor after it"));
   auto model = loop_model("SequenceInsert", {"before", "first"});
   auto& body = *model.mutable_graph()->mutable_node(1)->mutable_attribute(0)->mutable_g();
-  add_node(body, "SequenceAt", {"before", "i"}, "first");
+  add_graph_node(body, "SequenceAt", {"before", "i"}, "first");
   body.mutable_node()->SwapElements(0, 1);
   EXPECT_THAT(error_of(model),
               HasSubstr("a loop that reads the sequence to which it appends is not supported yet"));

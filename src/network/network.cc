@@ -95,8 +95,10 @@ Value& Network::new_value(std::string name) {
 Value& Network::add_input(std::string name, DataType type, const Shape& declared,
                           const std::array<std::string, Shape::kMaxRank>& dimension_names) {
   require(!name.empty(), "a network input needs a name");
-  for (const Value* other : inputs_)
-    require(other->name != name, "two network inputs are called '{}'", name);
+  // Few names are there twice: only then are all inputs looked at, some of which may have another name since.
+  if (!input_names_.insert(name).second)
+    for (const Value* other : inputs_)
+      require(other->name != name, "two network inputs are called '{}'", name);
   for (int64_t extent : declared)
     require(extent >= -1, "input '{}': extent {} is neither -1 nor a size", name, extent);
   Value& v = new_value(std::move(name));
@@ -119,13 +121,13 @@ void Network::bind_input(Value& v) {
       continue;
     }
     const std::string& label = v.dimension_names[static_cast<size_t>(axis)];
-    const auto same = std::find_if(symbols_.begin(), symbols_.end(), [&](const Symbol& s) {
-      if (s.kind != Symbol::Kind::kExtent) return false;
-      return label.empty() ? s.value == &v && s.index == axis && s.name.empty() : s.name == label;
-    });
-    const auto index = same - symbols_.begin();
-    if (same == symbols_.end()) symbols_.push_back({Symbol::Kind::kExtent, &v, axis, label});
-    v.dims.push_back(pool_.symbol(index));
+    if (label.empty()) {
+      v.dims.push_back(symbol_of(Symbol::Kind::kExtent, v, axis));
+      continue;
+    }
+    const auto [named, is_new] = named_symbols_.try_emplace(label, symbols_.size());
+    if (is_new) symbols_.push_back({Symbol::Kind::kExtent, &v, axis, label});
+    v.dims.push_back(pool_.symbol(static_cast<int64_t>(named->second)));
   }
   v.known = true;
   v.content.reset();
@@ -134,12 +136,9 @@ void Network::bind_input(Value& v) {
 
 // The symbol for an extent or element of a tensor.
 Dim Network::symbol_of(Symbol::Kind kind, Value& value, int index) {
-  const auto same = std::find_if(symbols_.begin(), symbols_.end(), [&](const Symbol& s) {
-    return s.kind == kind && s.value == &value && s.index == index && s.name.empty();
-  });
-  const auto position = same - symbols_.begin();
-  if (same == symbols_.end()) symbols_.push_back({kind, &value, index, ""});
-  return pool_.symbol(position);
+  const auto [known, is_new] = symbols_of_values_.try_emplace({&value, kind, index}, symbols_.size());
+  if (is_new) symbols_.push_back({kind, &value, index, ""});
+  return pool_.symbol(static_cast<int64_t>(known->second));
 }
 
 // The elements of a small integer tensor become symbols.
@@ -207,6 +206,7 @@ void Network::unmark_output(Value& value) {
 void Network::forget_symbols(const std::function<bool(const Value*)>& goes) {
   for (Symbol& s : symbols_)
     if (s.value != nullptr && goes(s.value)) s.value = nullptr;
+  std::erase_if(symbols_of_values_, [&](const auto& known) { return goes(std::get<0>(known.first)); });
 }
 
 void Network::remove_input(Value& value) {
@@ -250,8 +250,15 @@ void Network::replace_uses(const std::unordered_map<Value*, Value*>& replacement
   for (const auto& node : nodes_)
     for (Value*& in : node->inputs)
       if (in != nullptr) in = last(in);
-  for (Symbol& s : symbols_)
-    if (s.is_data_dependent()) s.value = last(s.value);
+  for (size_t i = 0; i < symbols_.size(); ++i) {
+    Symbol& s = symbols_[i];
+    Value* to = s.is_data_dependent() ? last(s.value) : s.value;
+    if (to == s.value) continue;
+    symbols_of_values_.erase({s.value, s.kind, s.index});
+    s.value = to;
+    size_t& first = symbols_of_values_.try_emplace({to, s.kind, s.index}, i).first->second;
+    first = std::min(first, i);
+  }
   for (Value*& out : outputs_) {
     Value* to = last(out);
     if (to != out) give_output_role(*out, *to);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -144,6 +145,10 @@ class Network {
   std::vector<Value*> inputs_;
   std::vector<Value*> outputs_;
   std::vector<Symbol> symbols_;
+  // Where in symbols_ an extent with a name lies, and one without or an element.
+  std::unordered_map<std::string, size_t> named_symbols_;
+  std::map<std::tuple<const Value*, Symbol::Kind, int>, size_t> symbols_of_values_;
+  std::unordered_set<std::string> input_names_;  // also of inputs that have another name since
   int64_t next_value_ = 0;
   int64_t next_node_ = 0;
   bool dirty_ = false;

@@ -7,7 +7,7 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kMaxLayers = 8;  // that move a tensor, one after the other
+constexpr size_t kMaxMovingLayers = 8;  // that move a tensor, one after the other
 
 // Elements of a vector are neighbours, and vectors lie at multiples of so many elements: what
 // kernels of a GPU need to read them in one piece.
@@ -58,7 +58,7 @@ class Strides {
     std::vector<const Node*> layers;  // the last one first
     Value* furthest = operand;
     std::optional<Movement::Strided> best;
-    for (Value* v = operand; v->producer != nullptr && layers.size() < kMaxLayers;) {
+    for (Value* v = operand; v->producer != nullptr && layers.size() < kMaxMovingLayers;) {
       const Node& node = *v->producer;
       if (!is_movement(node)) break;
       layers.push_back(&node);
@@ -92,7 +92,7 @@ class Strides {
     Movement movement(*shape);
     std::vector<Node*> layers;
     size_t taken = 0;
-    for (Node* next = uses_.only(result); next != nullptr && layers.size() < kMaxLayers;
+    for (Node* next = uses_.only(result); next != nullptr && layers.size() < kMaxMovingLayers;
          next = uses_.only(*next->outputs[0])) {
       if (patch_.removes(*next) || !movement.apply(*next)) break;
       layers.push_back(next);

@@ -16,12 +16,6 @@ Value& transposed(Model& m, Value& x) {
   return m.add(std::move(op), {&x});
 }
 
-Value& softmax(Model& m, Value& x) {
-  auto op = std::make_unique<Softmax>();
-  op->axes = 8;
-  return m.add(std::move(op), {&x});
-}
-
 // What exporters write.
 struct Form {
   bool factors_before = false, divides = false, transposes = true;
@@ -42,7 +36,7 @@ Value& attended(Model& m, const Form& form) {
     scores = form.divides ? &m.elementwise(*scores, Operation::kDIV, m.number(2))
                           : &m.product(*scores, m.number(.3f));
   if (form.mask.rank() > 0) scores = &m.sum(m.input(form.mask, "mask"), *scores);
-  return m.matrix_product(softmax(m, *scores), value);
+  return m.matrix_product(m.softmax(*scores), value);
 }
 
 TEST(AttentionPass, EveryForm) {
@@ -65,7 +59,7 @@ TEST(AttentionPass, EveryForm) {
 TEST(AttentionPass, WhatOthersNeedStays) {
   Model m;
   Value& query = m.input({2, 3, 5, 8}, "q");
-  Value& shares = softmax(m, m.matrix_product(query, transposed(m, m.input({2, 3, 7, 8}, "k"))));
+  Value& shares = m.softmax(m.matrix_product(query, transposed(m, m.input({2, 3, 7, 8}, "k"))));
   m.output(shares, "shares");
   m.output(m.matrix_product(shares, m.input({2, 3, 7, 4}, "v")));
   EXPECT_EQ(rewritten(m.network, attention)->nodes().size(), 4u);
@@ -75,7 +69,7 @@ TEST(AttentionPass, HeadsThatAreRepeatedStay) {
   Model m;
   Value& query = m.input({2, 3, 5, 8}, "q");
   Value& scores = m.matrix_product(query, transposed(m, m.input({2, 1, 7, 8}, "k")));
-  m.output(m.matrix_product(softmax(m, scores), m.input({2, 1, 7, 4}, "v")));
+  m.output(m.matrix_product(m.softmax(scores), m.input({2, 1, 7, 4}, "v")));
   EXPECT_EQ(rewritten(m.network, attention)->nodes().size(), 4u);
 }
 
@@ -83,7 +77,7 @@ TEST(AttentionPass, LongVectorsStay) {
   Model m;
   Value& query = m.input({1, 1, 3, 257}, "q");
   Value& scores = m.matrix_product(query, transposed(m, m.input({1, 1, 2, 257}, "k")));
-  m.output(m.matrix_product(softmax(m, scores), m.input({1, 1, 2, 4}, "v")));
+  m.output(m.matrix_product(m.softmax(scores), m.input({1, 1, 2, 4}, "v")));
   EXPECT_EQ(rewritten(m.network, attention)->nodes().size(), 4u);
 }
 

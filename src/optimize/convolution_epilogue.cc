@@ -8,7 +8,7 @@ namespace tenon {
 namespace {
 
 // How far a region of layers may grow before all its paths meet again.
-constexpr size_t kMaxLayers = 12;
+constexpr size_t kMaxEpilogueLayers = 12;
 constexpr size_t kMaxUsers = 4;
 constexpr size_t kMaxOperands = 4;
 // Inputs of the layers with epilogues: data, kernel, bias.
@@ -45,7 +45,7 @@ class Epilogues {
     std::vector<Node*> region{&main};
     std::optional<ProgramBuilder> best;
     size_t best_size = 0;
-    while (region.size() <= kMaxLayers) {
+    while (region.size() <= kMaxEpilogueLayers) {
       Node* next = next_layer(region, result);
       if (next == nullptr) break;
       region.push_back(next);

@@ -8,10 +8,10 @@ namespace {
 
 using namespace testing;
 
-constexpr double kTolerance = 0.01;
+constexpr double kProductsTolerance = 0.01;
 
 std::unique_ptr<Network> integers(const Network& network) {
-  auto after = rewritten(network, integer_products, FusingTarget(), kTolerance);
+  auto after = rewritten(network, integer_products, FusingTarget(), kProductsTolerance);
   if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);
   return after;
 }

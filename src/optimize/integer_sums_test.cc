@@ -9,7 +9,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 
 // The sums stay exact: half a step of the result is far more than this.
-constexpr double kTolerance = 1e-6;
+constexpr double kSumsTolerance = 1e-6;
 
 // Becomes a convolution of integers whose result is bytes.
 Value& convolved(QuantizedModel& m, Value& x, DataType to, float scale, int zero) {
@@ -30,7 +30,7 @@ std::unique_ptr<Network> with_integers(const Network& network) {
 }
 
 std::unique_ptr<Network> summed(const Network& network) {
-  auto after = rewritten(*with_integers(network), integer_sums, FusingTarget(), kTolerance);
+  auto after = rewritten(*with_integers(network), integer_sums, FusingTarget(), kSumsTolerance);
   if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);
   return after;
 }
@@ -69,7 +69,7 @@ Value& integers(QuantizedModel& m, Value& weights, Value* weights_zero) {
 std::vector<std::string> kinds_with(QuantizedModel& m, Value& weights, Value* weights_zero) {
   Value& b = m.through(m.input({1, 3, 5, 5}, "b"), DataType::kINT8, 0.01f, 0);
   m.output(m.through(m.sum(integers(m, weights, weights_zero), b), DataType::kINT8, 0.05f, 1));
-  auto after = rewritten(m.network, integer_sums, FusingTarget(), kTolerance);
+  auto after = rewritten(m.network, integer_sums, FusingTarget(), kSumsTolerance);
   if (auto patch = dead_layers(*after, FusingTarget())) std::move(*patch).apply(*after);
   return kinds(*after);
 }

@@ -8,12 +8,6 @@ using namespace testing;
 using nvinfer1::UnaryOperation;
 using Operation = ElementWiseOperation;
 
-Value& unary(Model& m, UnaryOperation operation, Value& x) {
-  auto op = std::make_unique<Unary>();
-  op->operation = operation;
-  return m.add(std::move(op), {&x});
-}
-
 Value& quotient(Model& m, Value& a, Value& b) {
   return m.elementwise(a, Operation::kDIV, b);
 }
@@ -61,7 +55,7 @@ TEST(KnownActivations, GeluByErf) {
     Value& x = m.input({2, 3, 4, 5});
     Value& argument = form % 2 == 0 ? quotient(m, x, m.number(std::sqrt(2.f)))
                                     : m.product(x, m.number(std::sqrt(0.5f)));
-    Value& gate = m.sum(unary(m, UnaryOperation::kERF, argument), m.number(1));
+    Value& gate = m.sum(m.unary(UnaryOperation::kERF, argument), m.number(1));
     m.output(form < 2    ? m.product(m.product(x, gate), m.number(0.5f))
              : form == 2 ? m.product(m.product(x, m.number(0.5f)), gate)
                          : m.product(x, m.product(m.number(0.5f), gate)));

@@ -17,12 +17,6 @@ Value& mean(Model& m, Value& x, uint32_t axes = 4) {
   return m.add(std::move(op), {&x});
 }
 
-Value& unary(Model& m, UnaryOperation operation, Value& x) {
-  auto op = std::make_unique<Unary>();
-  op->operation = operation;
-  return m.add(std::move(op), {&x});
-}
-
 struct Form {
   bool two_differences = false, power = true, reciprocal = false, affine = true;
 };
@@ -33,8 +27,8 @@ Value& normalized(Model& m, Value& x, const Form& form) {
   Value& other = form.two_differences ? m.elementwise(x, Operation::kSUB, mean(m, x)) : difference;
   Value& square =
       form.power ? m.elementwise(other, Operation::kPOW, m.number(2, 3)) : m.product(other, other);
-  Value& root = unary(m, UnaryOperation::kSQRT, m.sum(mean(m, square), m.number(1e-3f, 3)));
-  Value& y = form.reciprocal ? m.product(unary(m, UnaryOperation::kRECIP, root), difference)
+  Value& root = m.unary(UnaryOperation::kSQRT, m.sum(mean(m, square), m.number(1e-3f, 3)));
+  Value& y = form.reciprocal ? m.product(m.unary(UnaryOperation::kRECIP, root), difference)
                              : m.elementwise(difference, Operation::kDIV, root);
   if (!form.affine) return y;
   return m.sum(m.product(m.weight({1, 1, 8}), y), m.weight({1, 1, 8}));
@@ -63,7 +57,7 @@ TEST(LayerNormalization, WhatOthersNeedStays) {
   Value& difference = m.elementwise(x, Operation::kSUB, average);
   m.output(average, "mean");
   Value& square = m.product(difference, difference);
-  Value& root = unary(m, UnaryOperation::kSQRT, m.sum(mean(m, square), m.number(1e-3f, 3)));
+  Value& root = m.unary(UnaryOperation::kSQRT, m.sum(mean(m, square), m.number(1e-3f, 3)));
   m.output(m.elementwise(difference, Operation::kDIV, root));
   EXPECT_EQ(rewritten(m.network, layer_normalization)->nodes().size(), 7u);
 }
@@ -73,7 +67,7 @@ TEST(LayerNormalization, MeansOverUnlikeAxesStay) {
   Value& x = m.input({2, 5, 8});
   Value& difference = m.elementwise(x, Operation::kSUB, mean(m, x));
   Value& square = m.product(difference, difference);
-  Value& root = unary(m, UnaryOperation::kSQRT, m.sum(mean(m, square, 6), m.number(1e-3f, 3)));
+  Value& root = m.unary(UnaryOperation::kSQRT, m.sum(mean(m, square, 6), m.number(1e-3f, 3)));
   m.output(m.elementwise(difference, Operation::kDIV, root));
   EXPECT_EQ(rewritten(m.network, layer_normalization)->nodes().size(), 7u);
 }

@@ -15,6 +15,7 @@
 #include "ops/elementwise.h"
 #include "ops/matrix_multiply.h"
 #include "ops/scale.h"
+#include "ops/softmax.h"
 #include "ops/unary.h"
 #include "optimize/optimize.h"
 #include "optimize/passes.h"
@@ -105,6 +106,17 @@ class Model {
   }
   Value& sum(Value& a, Value& b) { return elementwise(a, ElementWiseOperation::kSUM, b); }
   Value& product(Value& a, Value& b) { return elementwise(a, ElementWiseOperation::kPROD, b); }
+  Value& unary(nvinfer1::UnaryOperation operation, Value& x) {
+    auto op = std::make_unique<Unary>();
+    op->operation = operation;
+    return add(std::move(op), {&x});
+  }
+  /// Over the last axis.
+  Value& softmax(Value& x) {
+    auto op = std::make_unique<Softmax>();
+    op->axes = 1u << (x.dims.size() - 1);
+    return add(std::move(op), {&x});
+  }
   Value& batch_norm(Value& x) {
     auto op = std::make_unique<Scale>();
     op->mode = nvinfer1::ScaleMode::kCHANNEL;

@@ -7,7 +7,6 @@
 #include "ops/loop.h"
 #include "ops/reduce.h"
 #include "ops/select.h"
-#include "ops/softmax.h"
 #include "optimize/float32_layers.h"
 #include "optimize/pass_test.h"
 
@@ -36,18 +35,6 @@ std::vector<std::string> types_of(const Network& network) {
     if (node->as<Cast>() == nullptr)
       list.push_back(fmt::format("{} {}", node->name, name_of(node->outputs[0]->type)));
   return list;
-}
-
-Value& unary(Model& m, Value& x, UnaryOperation operation) {
-  auto op = std::make_unique<Unary>();
-  op->operation = operation;
-  return m.add(std::move(op), {&x});
-}
-
-Value& softmax(Model& m, Value& x) {
-  auto op = std::make_unique<Softmax>();
-  op->axes = 1u << (x.dims.size() - 1);
-  return m.add(std::move(op), {&x});
 }
 
 Value& reduce(Model& m, Value& x, nvinfer1::ReduceOperation operation) {
@@ -105,7 +92,7 @@ TEST(Precision, WeightsBeyondTheRangeKeepTheirLayer) {
   Model m;
   Value& x = m.input({1, 1, 4, 4});
   Value& big = m.number(1e6f);
-  m.output(m.relu(m.convolution(softmax(m, m.product(x, big)), 2)));
+  m.output(m.relu(m.convolution(m.softmax(m.product(x, big)), 2)));
   EXPECT_THAT(types_of(*with(m.network, kHalves)),
               ElementsAre("ElementWise_1 float32", "Softmax_2 float32", "Conv_3 float16",
                           "Activation_4 float16"));
@@ -121,7 +108,7 @@ TEST(Precision, MaskedSoftmaxStaysFinite) {
   auto mask = Tensor::of<float>(DataType::kFLOAT, {1, 1, 2, 4},
                                 std::vector<float>{0, -1e9f, 0, 0, -1e9f, -1e9f, -1e9f, -1e9f});
   Value& masked = m.sum(scores, m.network.add_weight(std::move(mask)));
-  Value& weights = softmax(m, masked);
+  Value& weights = m.softmax(masked);
   m.output(m.matrix_product(weights, m.weight({1, 1, 4, 3})));
   const auto found = with(m.network, kHalves);
   EXPECT_THAT(types_of(*found), ElementsAre("ElementWise_1 float32", "Softmax_2 float32",
@@ -142,8 +129,8 @@ TEST(Precision, SquaresAndSumsStayUntilARootBringsThemBack) {
   Model m;
   Value& x = m.input({2, 8});
   Value& large = m.product(x, m.number(1000, 2));
-  Value& root = unary(m, reduce(m, m.product(large, large), nvinfer1::ReduceOperation::kSUM),
-                      UnaryOperation::kSQRT);
+  Value& root = m.unary(UnaryOperation::kSQRT,
+                        reduce(m, m.product(large, large), nvinfer1::ReduceOperation::kSUM));
   m.output(m.relu(root));
   const auto found = with(m.network, kHalves);
   EXPECT_THAT(types_of(*found),
@@ -156,7 +143,7 @@ TEST(Precision, PositionsAreCountedInFloat32) {
   Model m;
   Value& positions = m.network.add_input("x", DataType::kINT32, {1, 4});
   Value& scaled = m.product(cast(m, positions, DataType::kFLOAT), m.number(0.7f, 2));
-  m.output(m.relu(unary(m, scaled, UnaryOperation::kSIN)));
+  m.output(m.relu(m.unary(UnaryOperation::kSIN, scaled)));
   for (const DataType type : {DataType::kHALF, DataType::kBF16})
     EXPECT_THAT(types_of(*with(m.network, {type})),
                 ElementsAre("ElementWise_2 float32", "Unary_3 float32",
@@ -190,7 +177,7 @@ TEST(Precision, WhatTheCallerSetIsObeyed) {
   Model m;
   Value& x = m.input({1, 3, 4, 4});
   Value& a = m.convolution(x, 4);
-  Value& b = unary(m, a, UnaryOperation::kEXP);
+  Value& b = m.unary(UnaryOperation::kEXP, a);
   m.output(m.relu(b));
   a.producer->precision = DataType::kFLOAT;
   b.producer->precision = DataType::kBF16;
@@ -241,8 +228,8 @@ TEST(Precision, WhatCannotBeObeyedIsAnErrorOrAWarning) {
 TEST(Precision, PreferencesDoNotSpoilNumbers) {
   Model m;
   Value& x = m.input({1, 4});
-  Value& y = m.relu(unary(m, x, UnaryOperation::kEXP));
-  Value& z = softmax(m, y);
+  Value& y = m.relu(m.unary(UnaryOperation::kEXP, x));
+  Value& z = m.softmax(y);
   m.output(z);
   for (const auto& node : m.network.nodes()) node->precision = DataType::kHALF;
   EXPECT_THAT(types_of(*with(m.network, {std::nullopt, Precision::Constraints::kPrefer})),
@@ -323,10 +310,10 @@ TEST(Precision, RandomNetworksAgree) {
           made = &m.sum(any(), any());
           break;
         case 3:
-          made = &softmax(m, any());
+          made = &m.softmax(any());
           break;
         case 4:
-          made = &unary(m, softmax(m, any()), UnaryOperation::kEXP);
+          made = &m.unary(UnaryOperation::kEXP, m.softmax(any()));
           break;
         case 5:
           made = &m.activation(any(), ActivationType::kTANH);

@@ -9,7 +9,7 @@ namespace {
 
 using nvinfer1::MatrixOperation;
 
-constexpr size_t kBias = 2, kAdded = 3;  // inputs
+constexpr size_t kProductBias = 2, kAdded = 3;  // inputs
 
 // Whether each row of the result depends on one row of the data, and all in the same way.
 bool treats_rows_alike(const Node& node) {
@@ -21,8 +21,8 @@ bool treats_rows_alike(const Node& node) {
   if (weights == nullptr || weights->shape().rank() < 2
       || weights->shape().volume(0, weights->shape().rank() - 2) != 1)
     return false;
-  if (node.inputs.size() <= kBias || node.inputs[kBias] == nullptr) return true;
-  const Tensor* bias = float_constant(node.inputs[kBias]);
+  if (node.inputs.size() <= kProductBias || node.inputs[kProductBias] == nullptr) return true;
+  const Tensor* bias = float_constant(node.inputs[kProductBias]);
   return bias != nullptr && bias->shape().rank() > 0 && bias->shape().back() == bias->count();
 }
 

@@ -13,20 +13,20 @@ namespace {
 using ::testing::HasSubstr;
 using Place = PlanTensor::Place;
 
-Value& relu(Network& n, Value& x, const char* output) {
+Value& relu_called(Network& n, Value& x, const char* output) {
   Value& y = *n.add_node(std::make_unique<Activation>(), {&x}).outputs[0];
   y.name = output;
   return y;
 }
 
-Plan plan_of(Network& n, const BuildOptions& options = BuildOptions()) {
+Plan bindings_plan(Network& n, const BuildOptions& options = BuildOptions()) {
   n.infer();
   return compile(n, cpu_target(), options);
 }
 
-std::string error_of(Network& n, const BuildOptions& options = BuildOptions()) {
+std::string bindings_error(Network& n, const BuildOptions& options = BuildOptions()) {
   try {
-    plan_of(n, options);
+    bindings_plan(n, options);
     return "";
   } catch (const Error& e) {
     return e.what();
@@ -35,15 +35,15 @@ std::string error_of(Network& n, const BuildOptions& options = BuildOptions()) {
 
 TEST(Bindings, AnOutputIsWrittenInPlaceWhereItCanBe) {
   Network n;
-  Value& y = relu(n, n.add_input("x", DataType::kFLOAT, {4}), "y");
+  Value& y = relu_called(n, n.add_input("x", DataType::kFLOAT, {4}), "y");
   n.mark_output(y);
-  const Plan direct = plan_of(n);
+  const Plan direct = bindings_plan(n);
   EXPECT_EQ(direct.steps.size(), 1u);
   ASSERT_EQ(direct.bindings.size(), 2u);
   EXPECT_EQ(direct.tensors[static_cast<size_t>(direct.bindings[1].tensor)].place, Place::kOutput);
 
   y.requested_type = DataType::kHALF;
-  const Plan converted = plan_of(n);
+  const Plan converted = bindings_plan(n);
   ASSERT_EQ(converted.steps.size(), 2u);
   EXPECT_EQ(converted.steps[1].name, "Output y");
   EXPECT_EQ(converted.steps[1].op, "Cast");
@@ -57,7 +57,7 @@ TEST(Bindings, DataDependentSymbolsNameTheTensorThatTellsThem) {
   Value& found = *n.add_node(std::make_unique<NonZero>(), {&x}).outputs[0];
   found.name = "found";
   n.mark_output(found);
-  const Plan plan = plan_of(n);
+  const Plan plan = bindings_plan(n);
   ASSERT_EQ(plan.symbols.size(), 1u);
   EXPECT_TRUE(plan.symbols[0].is_data_dependent());
   const PlanTensor& t = plan.tensors[static_cast<size_t>(plan.symbols[0].tensor)];
@@ -68,21 +68,21 @@ TEST(Bindings, DataDependentSymbolsNameTheTensorThatTellsThem) {
 TEST(Bindings, RefusesWhatCallersCouldNotTellApart) {
   Network n;
   Value& x = n.add_input("x", DataType::kFLOAT, {4});
-  Value& y = relu(n, x, "x");
+  Value& y = relu_called(n, x, "x");
   n.mark_output(y);
-  EXPECT_THAT(error_of(n), HasSubstr("output 'x' has the name of an input"));
+  EXPECT_THAT(bindings_error(n), HasSubstr("output 'x' has the name of an input"));
   y.name = "y";
   y.allowed_formats = 2;
-  EXPECT_THAT(error_of(n), HasSubstr("output 'y': only the linear format"));
+  EXPECT_THAT(bindings_error(n), HasSubstr("output 'y': only the linear format"));
   y.allowed_formats = 1;
   x.allowed_formats = 2;
-  EXPECT_THAT(error_of(n), HasSubstr("input 'x': only the linear format"));
+  EXPECT_THAT(bindings_error(n), HasSubstr("input 'x': only the linear format"));
 }
 
 TEST(Bindings, ExtentsAreCheckedAtTheEndsOfAProfile) {
   Network n;
   Value& x = n.add_input("x", DataType::kFLOAT, {-1});
-  Value& y = relu(n, x, "y");
+  Value& y = relu_called(n, x, "y");
   n.mark_output(y);
   n.infer();
   y.dims = {n.pool().sub(x.dims[0], n.pool().constant(3))};

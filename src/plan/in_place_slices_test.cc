@@ -17,7 +17,7 @@ MATCHER_P2(LiesAt, whole, offset, "") {
 }
 
 // Plans by hand, of float tensors in blocks of 16 channels.
-class Builder {
+class SlicesBuilder {
  public:
   int32_t tensor(const Shape& shape, Place place = Place::kArena, int32_t alias_of = -1) {
     PlanTensor t;
@@ -61,28 +61,28 @@ class Builder {
 };
 
 TEST(Parts, LieBehindEachOther) {
-  Builder b;
+  SlicesBuilder b;
   const auto x = b.made({1, 16, 2, 2}), y = b.made({1, 32, 2, 2});
   const auto whole = b.joined({x, y}, {1, 48, 2, 2});
   EXPECT_THAT(b.places(), ElementsAre(LiesAt(whole, 0), LiesAt(whole, 256), LiesAt(-1, 0)));
 }
 
 TEST(Parts, OfSeveralImagesAreCopied) {
-  Builder b;
+  SlicesBuilder b;
   const auto x = b.made({2, 16, 2, 2}), y = b.made({2, 32, 2, 2});
   b.joined({x, y}, {2, 48, 2, 2});
   EXPECT_THAT(b.places(), ElementsAre(LiesAt(-1, 0), LiesAt(-1, 0), LiesAt(-1, 0)));
 }
 
 TEST(Parts, OfSeveralImagesOneAfterTheOtherAreNot) {
-  Builder b;
+  SlicesBuilder b;
   const auto x = b.made({2, 16, 2, 2}), y = b.made({1, 16, 2, 2});
   const auto whole = b.joined({x, y}, {3, 16, 2, 2}, 0);
   EXPECT_THAT(b.places(), ElementsAre(LiesAt(whole, 0), LiesAt(whole, 512), LiesAt(-1, 0)));
 }
 
 TEST(Parts, BeginWhereTensorsMay) {
-  Builder b;
+  SlicesBuilder b;
   const auto x = b.made({1, 48}), y = b.made({1, 16}), z = b.made({1, 13});
   const auto whole = b.joined({x, y, z}, {1, 77});
   for (PlanTensor& t : b.plan.tensors) t.layout = Layout::kLinear;
@@ -91,7 +91,7 @@ TEST(Parts, BeginWhereTensorsMay) {
 }
 
 TEST(Parts, ArePartsOfOneWhole) {
-  Builder b;
+  SlicesBuilder b;
   const auto x = b.made({1, 16, 2, 2});
   const auto first = b.joined({x, x}, {1, 32, 2, 2});
   b.joined({x, first}, {1, 48, 2, 2});
@@ -99,7 +99,7 @@ TEST(Parts, ArePartsOfOneWhole) {
 }
 
 TEST(Parts, AreTheContextsAndWrittenBefore) {
-  Builder b;
+  SlicesBuilder b;
   const auto input = b.tensor({1, 16, 2, 2}, Place::kInput), x = b.made({1, 16, 2, 2});
   const auto weight = b.tensor({1, 16, 2, 2}, Place::kWeight), y = b.made({1, 16, 2, 2});
   const auto whole = b.joined({input, x, weight, y}, {1, 64, 2, 2});
@@ -111,7 +111,7 @@ TEST(Parts, AreTheContextsAndWrittenBefore) {
 }
 
 TEST(Parts, OfWhatIsOverwrittenAreCopied) {
-  Builder b;
+  SlicesBuilder b;
   const auto x = b.made({1, 16, 2, 2});
   const auto whole = b.joined({x}, {1, 16, 2, 2});
   b.step({whole}, b.tensor({1, 16, 2, 2}, Place::kAlias, whole));
@@ -120,7 +120,7 @@ TEST(Parts, OfWhatIsOverwrittenAreCopied) {
 
 // A sum that overwrites one of its operands before it is joined.
 TEST(Parts, MayBeOverwrittenBefore) {
-  Builder b;
+  SlicesBuilder b;
   const auto x = b.made({1, 16, 2, 2}), sum = b.tensor({1, 16, 2, 2}, Place::kAlias, x);
   b.step({x}, sum);
   const auto whole = b.joined({sum}, {1, 16, 2, 2});
@@ -128,7 +128,7 @@ TEST(Parts, MayBeOverwrittenBefore) {
 }
 
 TEST(Parts, OfPartsLieInTheOutermost) {
-  Builder b;
+  SlicesBuilder b;
   const auto x = b.made({1, 16, 4, 4}), y = b.made({1, 16, 4, 4});
   const auto inner = b.joined({x, y}, {1, 32, 4, 4});
   const auto z = b.made({1, 16, 4, 4});
@@ -148,7 +148,7 @@ TEST(Parts, OfPartsLieInTheOutermost) {
 TEST(Parts, AreCopiedWhereTheyTakeMuchMoreMemory) {
   constexpr int64_t kX = 1024, kY = 4096, kSmall = 256, kWhole = kX + kY;
   const auto bytes = [&](int64_t large, int64_t most) {
-    Builder b;
+    SlicesBuilder b;
     const auto x = b.made({1, 16, 4, 4}), in_the_way = b.made({1, large / 4});
     const auto small = b.tensor({1, kSmall / 4}), y = b.tensor({1, 64, 4, 4});
     for (int32_t t : {in_the_way, small})

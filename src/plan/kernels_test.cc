@@ -15,8 +15,9 @@ using ::testing::HasSubstr;
 
 // A plan whose checksums are right may still hold anything: what loading it says of the first step
 // of that op after `change`.
-std::string error_of(Plan plan, std::string_view op,
-                     const std::function<void(Plan&, PlanStep&)>& change, bool is_body = false) {
+std::string kernels_error(Plan plan, std::string_view op,
+                          const std::function<void(Plan&, PlanStep&)>& change,
+                          bool is_body = false) {
   const auto step = std::find_if(plan.steps.begin(), plan.steps.end(),
                                  [&](const PlanStep& s) { return s.op == op; });
   change(plan, *step);
@@ -28,13 +29,13 @@ std::string error_of(Plan plan, std::string_view op,
   }
 }
 
-std::string error_of(std::string_view op, const std::function<void(Plan&, PlanStep&)>& change,
-                     bool is_body = false) {
+std::string kernels_error(std::string_view op, const std::function<void(Plan&, PlanStep&)>& change,
+                          bool is_body = false) {
   Network n;
   testing::make_network(n);
   BuildOptions options;
   options.profiles = {testing::profile({1, 4, 4, 4}, {2, 4, 8, 8}, {4, 4, 16, 16})};
-  return error_of(testing::optimized_plan(n, cpu_target(), options), op, change, is_body);
+  return kernels_error(testing::optimized_plan(n, cpu_target(), options), op, change, is_body);
 }
 
 FieldValue& attribute(PlanStep& step, std::string_view name) {
@@ -44,17 +45,17 @@ FieldValue& attribute(PlanStep& step, std::string_view name) {
 }
 
 TEST(LoadSteps, AcceptsWhatWasBuilt) {
-  EXPECT_EQ(error_of("Convolution", [](Plan&, PlanStep&) {}), "");
+  EXPECT_EQ(kernels_error("Convolution", [](Plan&, PlanStep&) {}), "");
 }
 
 TEST(LoadSteps, RefusesAttributesThatDoNotFitTheShapes) {
+  EXPECT_THAT(kernels_error(
+                  "Convolution",
+                  [](Plan&, PlanStep& s) { attribute(s, "stride") = std::vector<int64_t>{2, 2}; }),
+              HasSubstr("output 0 is float32 of shape 2x4x4x4; the plan states float32 of shape "
+                        "2x4x8x8"));
   EXPECT_THAT(
-      error_of("Convolution",
-               [](Plan&, PlanStep& s) { attribute(s, "stride") = std::vector<int64_t>{2, 2}; }),
-      HasSubstr("output 0 is float32 of shape 2x4x4x4; the plan states float32 of shape "
-                "2x4x8x8"));
-  EXPECT_THAT(
-      error_of("Convolution", [](Plan&, PlanStep& s) { attribute(s, "groups") = int64_t{3}; }),
+      kernels_error("Convolution", [](Plan&, PlanStep& s) { attribute(s, "groups") = int64_t{3}; }),
       HasSubstr("groups"));
 }
 
@@ -70,26 +71,26 @@ TEST(LoadSteps, RefusesARegisterThatIsNotThere) {
         return;
       }
   };
-  EXPECT_THAT(error_of("Convolution", change), HasSubstr("reads register 1000"));
+  EXPECT_THAT(kernels_error("Convolution", change), HasSubstr("reads register 1000"));
 }
 
 TEST(LoadSteps, RefusesAMissingInputOrOutput) {
-  EXPECT_THAT(error_of("Convolution", [](Plan&, PlanStep& s) { s.inputs.clear(); }),
+  EXPECT_THAT(kernels_error("Convolution", [](Plan&, PlanStep& s) { s.inputs.clear(); }),
               HasSubstr("input 0 is missing"));
   EXPECT_THAT(
-      error_of("Convolution", [](Plan&, PlanStep& s) { s.outputs.push_back(s.outputs[0]); }),
+      kernels_error("Convolution", [](Plan&, PlanStep& s) { s.outputs.push_back(s.outputs[0]); }),
       HasSubstr("it has 2 outputs; expected 1"));
 }
 
 // In a body, and after a step that tells a size, extents are not known when a plan is loaded.
 TEST(LoadSteps, RefusesAMissingInputWhereSizesAreNotKnown) {
   const auto clear = [](Plan&, PlanStep& s) { s.inputs.clear(); };
-  EXPECT_EQ(error_of("Convolution", [](Plan&, PlanStep&) {}, true), "");
-  EXPECT_THAT(error_of("Convolution", clear, true), HasSubstr("input 0 is missing"));
-  EXPECT_THAT(error_of(
+  EXPECT_EQ(kernels_error("Convolution", [](Plan&, PlanStep&) {}, true), "");
+  EXPECT_THAT(kernels_error("Convolution", clear, true), HasSubstr("input 0 is missing"));
+  EXPECT_THAT(kernels_error(
                   "Convolution", [](Plan&, PlanStep& s) { s.inputs.resize(1); }, true),
               HasSubstr("Convolution"));
-  EXPECT_THAT(error_of(
+  EXPECT_THAT(kernels_error(
                   "Convolution",
                   [](Plan& plan, PlanStep& s) {
                     plan.tensors[static_cast<size_t>(s.inputs[0])].extents.pop_back();
@@ -103,22 +104,23 @@ TEST(LoadSteps, RefusesAMissingInputWhereSizesAreNotKnown) {
   Value& sum = *n.add_node(std::make_unique<ElementWise>(), {&found, &found}, "add").outputs[0];
   n.mark_output(sum);
   const Plan plan = testing::optimized_plan(n, cpu_target(), BuildOptions());
-  EXPECT_EQ(error_of(plan, "ElementWise", [](Plan&, PlanStep&) {}), "");
-  EXPECT_THAT(error_of(plan, "ElementWise", clear), HasSubstr("layer add (ElementWise)"));
-  EXPECT_THAT(error_of(plan, "NonZero", clear), HasSubstr("layer find (NonZero)"));
+  EXPECT_EQ(kernels_error(plan, "ElementWise", [](Plan&, PlanStep&) {}), "");
+  EXPECT_THAT(kernels_error(plan, "ElementWise", clear), HasSubstr("layer add (ElementWise)"));
+  EXPECT_THAT(kernels_error(plan, "NonZero", clear), HasSubstr("layer find (NonZero)"));
 }
 
 TEST(LoadSteps, RefusesAnotherTypeThanTheLayerGives) {
-  EXPECT_THAT(error_of("Convolution",
-                       [](Plan& plan, PlanStep& s) {
-                         plan.tensors[static_cast<size_t>(s.outputs[0])].type = DataType::kBOOL;
-                       }),
+  EXPECT_THAT(kernels_error("Convolution",
+                            [](Plan& plan, PlanStep& s) {
+                              plan.tensors[static_cast<size_t>(s.outputs[0])].type =
+                                  DataType::kBOOL;
+                            }),
               HasSubstr("the plan states bool"));
 }
 
 // As the layouts of a processor with longer vectors.
 TEST(LoadSteps, LayoutsOfAnotherMachineAreErrorsThatSayWhatToDo) {
-  const std::string error = error_of("Convolution", [](Plan& plan, PlanStep& s) {
+  const std::string error = kernels_error("Convolution", [](Plan& plan, PlanStep& s) {
     s.kernel = "convolution";  // which works in rows
     s.packed.clear();
     plan.tensors[static_cast<size_t>(s.inputs[0])].layout = Layout::kBlocked16;

@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'P', 'L', 'N'};
+constexpr char kPlanMagic[8] = {'T', 'E', 'N', 'O', 'N', 'P', 'L', 'N'};
 constexpr size_t kAlignment = kPlanAlignment;
 
 enum class Section : uint32_t { kStructure = 1, kWeights = 2 };
@@ -61,7 +61,8 @@ Header read_header(std::span<const std::byte> bytes) {
           "NVIDIA's TensorRT cannot be read: export the model as ONNX and build a plan from that");
   Header header;
   static_assert(sizeof header == kPlanHeaderBytes);
-  require(bytes.size() >= sizeof header && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0,
+  require(bytes.size() >= sizeof header
+              && std::memcmp(bytes.data(), kPlanMagic, sizeof kPlanMagic) == 0,
           "this is not a Tenon plan (its first bytes are wrong); plans of NVIDIA's TensorRT cannot "
           "be read: build one with `tenon build model.onnx`");
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -107,7 +108,7 @@ std::vector<std::byte> assemble_plan(std::span<const std::byte> structure, size_
                                      FunctionRef<void(std::byte*)> fill_weights) {
   std::array<SectionEntry, kSections> table{};
   Header header{};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  std::memcpy(header.magic, kPlanMagic, sizeof kPlanMagic);
   header.format = kPlanFormat;
   header.section_count = kSections;
   table[0] = {static_cast<uint32_t>(Section::kStructure), 0, aligned(sizeof header + sizeof table),

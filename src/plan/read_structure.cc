@@ -12,8 +12,7 @@ namespace tenon {
 namespace {
 
 // Bodies inside bodies: as deep as the importer allows, with two tables for each.
-constexpr int kDeepestBody = 64;
-constexpr fb::uoffset_t kDeepestTable = 2 * kDeepestBody + 8;
+constexpr fb::uoffset_t kMaxTableDepth = 2 * kMaxBodyDepth + 8;
 
 int operand_count(ExprOp op) {
   if (op <= ExprOp::kSymbol) return 0;
@@ -226,8 +225,8 @@ void read_weights(const schema::Plan& in, std::span<const std::byte> section,
 
 Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
                 const std::shared_ptr<const void>& owner, int depth) {
-  require(depth <= kDeepestBody, "the plan is damaged: bodies are nested more than {} deep",
-          kDeepestBody);
+  require(depth <= kMaxBodyDepth, "the plan is damaged: bodies are nested more than {} deep",
+          kMaxBodyDepth);
   Plan plan;
   plan.name = text_from(in.name());
   plan.target = text_from(in.target());
@@ -264,7 +263,7 @@ Plan read_structure(std::span<const std::byte> structure, std::span<const std::b
   // Each table takes at least 8 bytes with the offset to it. Bodies that share one table would be
   // more than that, and could grow without bound when they are read.
   const auto most = static_cast<fb::uoffset_t>(std::min<size_t>(structure.size() / 8, 100'000'000));
-  fb::Verifier verifier(data, structure.size(), kDeepestTable, most);
+  fb::Verifier verifier(data, structure.size(), kMaxTableDepth, most);
   require(schema::VerifyPlanBuffer(verifier), "the plan is damaged: its structure is not valid");
   return read_table(*schema::GetPlan(data), weights, owner, 0);
 }

@@ -32,12 +32,13 @@ void Schedule::find_shape_symbols() {
     for (Dim d : v->dims) for_each_symbol(d, seen, [&](int64_t s) { shape_symbols_.insert(s); });
   for (size_t s = 0; s < network_.symbols().size(); ++s)
     if (network_.symbols()[s].is_data_dependent()) shape_symbols_.insert(static_cast<int64_t>(s));
+  for (int64_t s : shape_symbols_)
+    if (symbol(s).kind == Symbol::Kind::kElement && symbol(s).value != nullptr)
+      shape_inputs_.insert(symbol(s).value);
 }
 
 bool Schedule::is_shape_input(const Value& v) const {
-  return std::any_of(shape_symbols_.begin(), shape_symbols_.end(), [&](int64_t s) {
-    return symbol(s).kind == Symbol::Kind::kElement && symbol(s).value == &v;
-  });
+  return shape_inputs_.contains(&v);
 }
 
 bool Schedule::on_host(const Value& v) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "network/network.h"
@@ -58,6 +59,7 @@ class Schedule {
   std::vector<Node*> layers_;
   std::map<const Value*, int32_t> last_use_;
   std::set<int64_t> shape_symbols_;
+  std::unordered_set<const Value*> shape_inputs_;
   mutable std::map<const Value*, bool> on_host_;
   bool has_data_dependent_ = false;
 };

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-Value& relu(Network& n, Value& x, const char* name) {
+Value& add_relu(Network& n, Value& x, const char* name) {
   return *n.add_node(std::make_unique<Activation>(), {&x}, name).outputs[0];
 }
 
@@ -25,9 +25,9 @@ std::vector<std::string> names(const Schedule& schedule) {
 TEST(Schedule, LeavesOutWhatNobodyNeeds) {
   Network n;
   Value& x = n.add_input("x", DataType::kFLOAT, {4});
-  Value& a = relu(n, x, "a");
-  relu(n, a, "idle");
-  Value& b = relu(n, a, "b");
+  Value& a = add_relu(n, x, "a");
+  add_relu(n, a, "idle");
+  Value& b = add_relu(n, a, "b");
   n.mark_output(b);
   n.infer();
   const Schedule schedule(n);
@@ -56,7 +56,7 @@ TEST(Schedule, LayersOfEarlySizesComeBeforeThoseOfLateOnes) {
   found.name = "found";
   Value& shape = *n.add_node(std::make_unique<ShapeOf>(), {&found}, "shape").outputs[0];
   Value& again = *n.add_node(std::make_unique<NonZero>(), {&found}, "again").outputs[0];
-  Value& early = relu(n, x, "early");
+  Value& early = add_relu(n, x, "early");
   for (Value* v : {&shape, &again, &early}) n.mark_output(*v);
   n.infer();
   const Schedule schedule(n);
@@ -70,7 +70,7 @@ TEST(Schedule, AnInputThatDecidesAShapeIsToldApart) {
   Network n;
   Value& x = n.add_input("x", DataType::kFLOAT, {4});
   Value& sizes = n.add_input("sizes", DataType::kINT64, {2});
-  n.mark_output(relu(n, x, "a"));
+  n.mark_output(add_relu(n, x, "a"));
   n.infer();
   EXPECT_FALSE(Schedule(n).is_shape_input(sizes));
   x.dims = {sizes.content->front()};  // as a shape rule may say

@@ -13,9 +13,9 @@ using ::testing::HasSubstr;
 using Place = PlanTensor::Place;
 
 // A plan by hand: slot 0 is the number 4, slot s + 1 the data-dependent symbol s.
-class Builder {
+class StagesBuilder {
  public:
-  Builder() { plan.shapes.instructions.push_back({ExprOp::kConstant, false, Number::of(4)}); }
+  StagesBuilder() { plan.shapes.instructions.push_back({ExprOp::kConstant, false, Number::of(4)}); }
 
   int32_t tensor(Place place, std::vector<int32_t> extents, int32_t alias_of = -1) {
     PlanTensor t;
@@ -61,7 +61,7 @@ class Builder {
 };
 
 TEST(Stages, ASizeIsKnownAfterTheStepThatTellsIt) {
-  Builder b;
+  StagesBuilder b;
   const auto x = b.tensor(Place::kInput, {0}), found = b.data_dependent();
   const auto next = b.tensor(Place::kArena, {b.extent_of(found)});
   b.step({x}, {found});
@@ -76,7 +76,7 @@ TEST(Stages, ASizeIsKnownAfterTheStepThatTellsIt) {
 }
 
 TEST(Stages, AnElementThatDecidesAShapeIsReadBackFirst) {
-  Builder b;
+  StagesBuilder b;
   const auto x = b.tensor(Place::kInput, {0}), count = b.tensor(Place::kArena, {});
   const auto size = b.symbol(count, 0, true);
   const auto sized = b.tensor(Place::kArena, {size});
@@ -86,7 +86,7 @@ TEST(Stages, AnElementThatDecidesAShapeIsReadBackFirst) {
 }
 
 TEST(Stages, AnElementDecidesTheExtentsOfTheOtherOutputs) {
-  Builder b;
+  StagesBuilder b;
   const auto x = b.tensor(Place::kInput, {0}), count = b.tensor(Place::kArena, {});
   const auto size = b.symbol(count, 0, true);
   const auto found = b.tensor(Place::kDataDependent, {size}),
@@ -100,7 +100,7 @@ TEST(Stages, AnElementDecidesTheExtentsOfTheOtherOutputs) {
 }
 
 TEST(Stages, MemoryThatALaterStepOverwritesStaysWhereItIs) {
-  Builder b;
+  StagesBuilder b;
   const auto x = b.tensor(Place::kInput, {0}), residual = b.tensor(Place::kArena, {0});
   const auto found = b.data_dependent(), sum = b.tensor(Place::kAlias, {0}, residual);
   b.step({x}, {residual});
@@ -112,7 +112,7 @@ TEST(Stages, MemoryThatALaterStepOverwritesStaysWhereItIs) {
 }
 
 TEST(Stages, AViewOfALateTensorWaitsForItsSize) {
-  Builder b;
+  StagesBuilder b;
   const auto x = b.tensor(Place::kInput, {0}), found = b.data_dependent();
   const auto view = b.tensor(Place::kAlias, {0}, found), out = b.tensor(Place::kArena, {0});
   b.step({x}, {found});
@@ -124,29 +124,29 @@ TEST(Stages, AViewOfALateTensorWaitsForItsSize) {
 
 // What a crafted plan may say.
 TEST(Stages, RefusesSizesAndMemoryThatNobodyMakes) {
-  Builder early;
+  StagesBuilder early;
   const auto found = early.data_dependent(),
              sized = early.tensor(Place::kArena, {early.extent_of(found)});
   early.step({}, {sized});
   early.step({}, {found});
   EXPECT_THAT(early.error(), HasSubstr("layer s0 needs a size before the layer that tells it"));
 
-  Builder unwritten;
+  StagesBuilder unwritten;
   const auto memory = unwritten.tensor(Place::kArena, {0});
   unwritten.step({memory}, {unwritten.tensor(Place::kArena, {0})});
   EXPECT_THAT(unwritten.error(), HasSubstr("layer s0 reads tensor 't0' before a layer writes it"));
 
-  Builder data_dependent;
+  StagesBuilder data_dependent;
   const auto lost = data_dependent.data_dependent();
   data_dependent.step({lost}, {data_dependent.tensor(Place::kArena, {0})});
   EXPECT_THAT(data_dependent.error(),
               HasSubstr("layer s0 reads tensor 't0' before a layer writes it"));
 
-  Builder constant;
+  StagesBuilder constant;
   constant.step({}, {constant.tensor(Place::kDataDependent, {0})});
   EXPECT_THAT(constant.error(), HasSubstr("nothing tells the size of tensor 't0'"));
 
-  Builder foreign;  // an extent that another tensor's step tells
+  StagesBuilder foreign;  // an extent that another tensor's step tells
   const auto first = foreign.data_dependent(), other = foreign.data_dependent();
   foreign.plan.tensors[static_cast<size_t>(first)].extents.push_back(foreign.extent_of(other));
   foreign.step({}, {first});

@@ -9,8 +9,6 @@
 namespace tenon {
 namespace {
 
-constexpr int kDeepestBody = 64;
-
 int32_t number_of(const std::optional<DataType>& type) {
   return type ? static_cast<int32_t>(*type) : -1;
 }
@@ -81,8 +79,8 @@ class NetworkReader {
       : section_(section), owner_(owner) {}
 
   std::unique_ptr<Network> read(const schema::Network& in, int depth) {
-    require(depth <= kDeepestBody, "the plan is damaged: bodies are nested more than {} deep",
-            kDeepestBody);
+    require(depth <= kMaxBodyDepth, "the plan is damaged: bodies are nested more than {} deep",
+            kMaxBodyDepth);
     auto network = std::make_unique<Network>();
     network->name = text_from(in.name());
     std::vector<Value*> values;

@@ -13,9 +13,9 @@ using ::testing::IsEmpty;
 using Place = PlanTensor::Place;
 
 // Plans by hand: each tensor lies in the context's memory.
-class Builder {
+class StreamsBuilder {
  public:
-  explicit Builder(int32_t aux_streams) { plan.aux_streams = aux_streams; }
+  explicit StreamsBuilder(int32_t aux_streams) { plan.aux_streams = aux_streams; }
 
   int32_t tensor(int32_t alias_of = -1) {
     PlanTensor t;
@@ -42,8 +42,8 @@ class Builder {
 };
 
 // x, then branches of the given lengths, then their sum.
-Builder branches(const std::vector<int>& lengths, int32_t aux_streams) {
-  Builder b(aux_streams);
+StreamsBuilder branches(const std::vector<int>& lengths, int32_t aux_streams) {
+  StreamsBuilder b(aux_streams);
   const int32_t x = b.step({});
   std::vector<int32_t> ends;
   for (int length : lengths) {
@@ -55,7 +55,7 @@ Builder branches(const std::vector<int>& lengths, int32_t aux_streams) {
 }
 
 TEST(Streams, BranchesRunSideBySide) {
-  const Builder b = branches({2, 1, 3}, 2);
+  const StreamsBuilder b = branches({2, 1, 3}, 2);
   EXPECT_THAT(b.streams(), ElementsAre(0, 0, 0, 1, 2, 2, 2, 0, 0));
   const Streams s = streams_of(b.plan);
   EXPECT_EQ(s.auxiliary, 2);
@@ -77,12 +77,12 @@ TEST(Streams, NoMoreThanAllowed) {
 }
 
 TEST(Streams, AChainNeedsOne) {
-  const Builder b = branches({5}, 3);
+  const StreamsBuilder b = branches({5}, 3);
   EXPECT_EQ(streams_of(b.plan).auxiliary, 0);
 }
 
 TEST(Streams, RunsMayBeginAndEndWithBranches) {
-  Builder b(3);
+  StreamsBuilder b(3);
   b.step({b.step({})});
   b.step({b.step({})});
   const Streams s = streams_of(b.plan);
@@ -93,7 +93,7 @@ TEST(Streams, RunsMayBeginAndEndWithBranches) {
 }
 
 TEST(Streams, WhatOverwritesWaitsForReaders) {
-  Builder b(3);
+  StreamsBuilder b(3);
   const int32_t x = b.step({});
   const int32_t y = b.step({x});
   const int32_t z = b.step({x}, x);
@@ -103,7 +103,7 @@ TEST(Streams, WhatOverwritesWaitsForReaders) {
 }
 
 TEST(Streams, NoneWhereSizesAreToldLate) {
-  Builder b = branches({1, 1}, 2);
+  StreamsBuilder b = branches({1, 1}, 2);
   EXPECT_EQ(streams_of(b.plan).auxiliary, 1);
   b.plan.symbols.emplace_back();
   EXPECT_EQ(streams_of(b.plan).auxiliary, 0);
@@ -153,7 +153,7 @@ TEST(Streams, OfAnyNetworkAreOrderedWhereTheyMustBe) {
   std::mt19937 random(5);
   int used = 0;
   for (int round = 0; round < 300; ++round) {
-    Builder b(static_cast<int32_t>(random() % 5));
+    StreamsBuilder b(static_cast<int32_t>(random() % 5));
     const int reach = 1 + static_cast<int>(random() % 8);
     std::vector<int32_t> made{b.tensor()};
     for (int i = 0; i < 40; ++i) {

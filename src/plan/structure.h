@@ -12,6 +12,8 @@ namespace tenon {
 
 /// Sections and weights begin at multiples of this.
 inline constexpr size_t kPlanAlignment = 64;
+/// How deep bodies of loops and conditionals may be nested.
+inline constexpr int kMaxBodyDepth = 64;
 
 /// Weights of a plan and its bodies, each once.
 class WeightSection {

@@ -9,7 +9,7 @@
 namespace tenon {
 namespace {
 
-constexpr char kMagic[8] = {'T', 'E', 'N', 'O', 'N', 'T', 'C', '3'};
+constexpr char kTimingCacheMagic[8] = {'T', 'E', 'N', 'O', 'N', 'T', 'C', '3'};
 
 void append(std::vector<std::byte>& out, const void* data, size_t size) {
   const auto* bytes = static_cast<const std::byte*>(data);
@@ -116,7 +116,7 @@ std::vector<std::byte> TimingCache::write() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::byte> out;
   const auto append = [&](const auto& value) { tenon::append(out, &value, sizeof value); };
-  append(kMagic);
+  append(kTimingCacheMagic);
   append(static_cast<uint32_t>(entries_.size()));
   for (const auto& [key, entry] : entries_) {
     append(key);
@@ -136,14 +136,16 @@ std::vector<std::byte> TimingCache::write() const {
 
 void TimingCache::read(std::span<const std::byte> bytes) {
   Bytes from(bytes);
-  require(std::memcmp(from.next(sizeof kMagic).data(), kMagic, sizeof kMagic) == 0,
+  require(std::memcmp(from.next(sizeof kTimingCacheMagic).data(), kTimingCacheMagic,
+                      sizeof kTimingCacheMagic)
+              == 0,
           "these bytes are not a timing cache of this version");
   require(from.left() >= sizeof(XXH64_hash_t), "the timing cache is truncated");
   const auto contents = bytes.first(bytes.size() - sizeof(XXH64_hash_t));
   require(Bytes(bytes.subspan(contents.size())).next<XXH64_hash_t>()
               == XXH3_64bits(contents.data(), contents.size()),
           "the timing cache is damaged: its checksum does not match");
-  from = Bytes(contents.subspan(sizeof kMagic));
+  from = Bytes(contents.subspan(sizeof kTimingCacheMagic));
   std::map<TimingKey, TimingEntry> entries;
   for (auto left = from.next<uint32_t>(); left > 0; --left) {
     const auto key = from.next<TimingKey>();

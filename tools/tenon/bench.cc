@@ -25,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::ordered_json;
 
-struct Options {
+struct BenchOptions {
   std::string model, onnx, load_engine, inputs, json, export_profile, export_times;
   int iterations = 10, warm_up_ms = 200, average_runs = 10, profile = 0;
   double duration_s = 3;
@@ -96,7 +96,7 @@ std::vector<double> parse_percentiles(const std::string& text) {
   return values;
 }
 
-std::vector<Query> measure(session::Session& session, const Options& o) {
+std::vector<Query> measure(session::Session& session, const BenchOptions& o) {
   const auto first = Clock::now();
   const auto now = [&] {
     return std::chrono::duration<double, std::milli>(Clock::now() - first).count();
@@ -125,8 +125,8 @@ std::vector<Query> measure(session::Session& session, const Options& o) {
   return queries;
 }
 
-void print_options(const Options& o, session::Session& session, Logger& logger) {
-  logger.say("=== Inference Options ===");
+void print_options(const BenchOptions& o, session::Session& session, Logger& logger) {
+  logger.say("=== Inference BenchOptions ===");
   logger.say(fmt::format("Iterations: {}, warm-up: {} ms, duration: {} s, streams: 1", o.iterations,
                          o.warm_up_ms, o.duration_s));
   logger.say(fmt::format("Optimization {}", profile_text(session.context().engine(), o.profile)));
@@ -136,7 +136,8 @@ void print_options(const Options& o, session::Session& session, Logger& logger) 
 }
 
 // Per-layer times, summed over runs.
-void print_profile(const LayerProfiler& profiler, size_t runs, const Options& o, Logger& logger) {
+void print_profile(const LayerProfiler& profiler, size_t runs, const BenchOptions& o,
+                   Logger& logger) {
   double total = 0;
   std::vector<std::pair<double, const LayerTimes*>> rows;
   for (const auto& row : profiler.rows()) {
@@ -186,7 +187,7 @@ void export_times(const std::vector<Query>& queries, const std::string& path) {
 }
 
 void summarise(const std::vector<Query>& queries, const std::optional<Roofline>& roofline,
-               const Options& o, const LoadedModel& model, Logger& logger) {
+               const BenchOptions& o, const LoadedModel& model, Logger& logger) {
   const auto percentiles = parse_percentiles(o.percentiles);
   const auto of = [&](double (Query::*part)() const) {
     std::vector<double> values;
@@ -233,7 +234,7 @@ void summarise(const std::vector<Query>& queries, const std::optional<Roofline>&
   logger.say(fmt::format("Total GPU Compute Time: {:.6g} s", compute_total));
 }
 
-void run(Options& o, Logger& logger) {
+void run(BenchOptions& o, Logger& logger) {
   o.model = only_model({{"model", o.model}, {"--onnx", o.onnx}, {"--loadEngine", o.load_engine}});
   if (o.model.empty()) fail("bench: name a plan or an ONNX model");
   parse_percentiles(o.percentiles);
@@ -285,7 +286,7 @@ void run(Options& o, Logger& logger) {
 }  // namespace
 
 void add_bench(CLI::App& app, Logger& logger) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Measure a plan or an ONNX model");
   command->add_option("model", o->model, "A plan or an ONNX model");
   command->add_option("--onnx", o->onnx, "An ONNX model, trtexec's way");

@@ -93,7 +93,7 @@ template <class Creator> PluginRow row_of(Creator& creator, const char* kind) {
   return row;
 }
 
-std::vector<PluginRow> registered_plugins() {
+std::vector<PluginRow> plugin_rows() {
   int32_t count = 0;
   auto* const* creators = getPluginRegistry()->getAllCreatorsRecursive(&count);
   std::vector<PluginRow> rows;
@@ -112,7 +112,7 @@ std::vector<PluginRow> registered_plugins() {
 }
 
 void print_plugins(bool json) {
-  const auto rows = registered_plugins();
+  const auto rows = plugin_rows();
   if (json) {
     ordered_json list = ordered_json::array();
     for (const PluginRow& r : rows) {

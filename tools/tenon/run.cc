@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct RunOptions {
   std::string model;
   std::vector<std::string> images, saves, load_inputs;
   std::string inputs, outputs, layout = "nchw", color = "rgb";
@@ -96,7 +96,7 @@ void print_outputs(const Arrays& outputs) {
 }
 
 // Pictures are read before the engine is there: a model built from ONNX takes its shapes from them.
-Arrays read_arrays(const Options& o, const std::map<std::string, Picture>& pictures,
+Arrays read_arrays(const RunOptions& o, const std::map<std::string, Picture>& pictures,
                    const nvinfer1::ICudaEngine& engine, const std::vector<std::string>& inputs,
                    const Shapes& shapes) {
   Arrays arrays;
@@ -127,7 +127,7 @@ Arrays read_arrays(const Options& o, const std::map<std::string, Picture>& pictu
   return arrays;
 }
 
-void check_all_files(const Options& o) {
+void check_all_files(const RunOptions& o) {
   std::vector<NamedFile> read{{"model", o.model}, {"--inputs", o.inputs}};
   for (const auto& files :
        {named_files("--image", o.images), named_files("--loadInputs", o.load_inputs),
@@ -139,7 +139,7 @@ void check_all_files(const Options& o) {
   check_files(read, written);
 }
 
-void run(Options& o, Logger& logger) {
+void run(RunOptions& o, Logger& logger) {
   if (o.layout != "nchw" && o.layout != "nhwc") fail("--layout is nchw or nhwc");
   o.picture.channels_last = o.layout == "nhwc";
   o.picture.bgr = o.color == "bgr";
@@ -201,7 +201,7 @@ void run(Options& o, Logger& logger) {
 }  // namespace
 
 void add_run(CLI::App& app, Logger& logger) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<RunOptions>();
   CLI::App* command =
       app.add_subcommand("run", "Run a plan or an ONNX model on pictures or arrays");
   command->add_option("model", o->model, "A plan or an ONNX model")->required();

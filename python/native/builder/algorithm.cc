@@ -46,7 +46,7 @@ class PythonSelector : public IAlgorithmSelector {
   APILanguage getAPILanguage() const noexcept override { return APILanguage::kPYTHON; }
 };
 
-std::vector<Dims> get_shape(const IAlgorithmContext& context, int32_t index) {
+std::vector<Dims> algorithm_shapes(const IAlgorithmContext& context, int32_t index) {
   std::vector<Dims> shapes;
   for (const auto selector :
        {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
@@ -67,7 +67,7 @@ void bind_algorithms(nb::module_& m) {
       .def_prop_ro("tactic", &IAlgorithmVariant::getTactic);
   nb::class_<IAlgorithmContext>(m, "IAlgorithmContext", "The layer that a kernel is chosen for.")
       .def_prop_ro("name", &IAlgorithmContext::getName)
-      .def("get_shape", &get_shape, nb::arg("index"),
+      .def("get_shape", &algorithm_shapes, nb::arg("index"),
            "The smallest, usual and largest shape of an input or output, inputs first.")
       .def_prop_ro("num_inputs", &IAlgorithmContext::getNbInputs)
       .def_prop_ro("num_outputs", &IAlgorithmContext::getNbOutputs);

@@ -17,7 +17,7 @@ using nvinfer1::Dims;
 using nvinfer1::IOptimizationProfile;
 using Selector = nvinfer1::OptProfileSelector;
 
-constexpr std::pair<Selector, const char*> kSelectors[] = {
+constexpr std::pair<Selector, const char*> kSelectorNames[] = {
     {Selector::kMIN, "min"}, {Selector::kOPT, "opt"}, {Selector::kMAX, "max"}};
 
 [[noreturn]] void refuse(const char* what, const char* input, const char* which) {
@@ -30,16 +30,16 @@ using Shape = Given<Dims>;
 void set_shape(IOptimizationProfile& profile, const char* input, const Shape& min, const Shape& opt,
                const Shape& max) {
   const Dims* const shapes[] = {&min.get(), &opt.get(), &max.get()};
-  for (const auto& [selector, name] : kSelectors)
+  for (const auto& [selector, name] : kSelectorNames)
     if (!into_engine([&] {
           return profile.setDimensions(input, selector, *shapes[static_cast<int>(selector)]);
         }))
       refuse("the shapes", input, name);
 }
 
-std::vector<Dims> get_shape(const IOptimizationProfile& profile, const char* input) {
+std::vector<Dims> profile_shapes(const IOptimizationProfile& profile, const char* input) {
   std::vector<Dims> shapes;
-  for (const auto& [selector, name] : kSelectors) {
+  for (const auto& [selector, name] : kSelectorNames) {
     shapes.push_back(profile.getDimensions(input, selector));
     if (shapes.back().nbDims < 0) return {};
   }
@@ -48,10 +48,10 @@ std::vector<Dims> get_shape(const IOptimizationProfile& profile, const char* inp
 
 using Values = Given<ShapeValues>;
 
-void set_shape_input(IOptimizationProfile& profile, const char* input, const Values& min,
-                     const Values& opt, const Values& max) {
+void set_profile_shape_input(IOptimizationProfile& profile, const char* input, const Values& min,
+                             const Values& opt, const Values& max) {
   const ShapeValues* const values[] = {&min.get(), &opt.get(), &max.get()};
-  for (const auto& [selector, name] : kSelectors) {
+  for (const auto& [selector, name] : kSelectorNames) {
     const ShapeValues& v = *values[static_cast<int>(selector)];
     if (!into_engine([&] {
           return profile.setShapeValuesV2(input, selector, v.data(),
@@ -64,7 +64,7 @@ void set_shape_input(IOptimizationProfile& profile, const char* input, const Val
 std::vector<ShapeValues> get_shape_input(const IOptimizationProfile& profile, const char* input) {
   std::vector<ShapeValues> result;
   const int32_t count = profile.getNbShapeValues(input);
-  for (const auto& [selector, name] : kSelectors) {
+  for (const auto& [selector, name] : kSelectorNames) {
     const int64_t* const values = profile.getShapeValuesV2(input, selector);
     if (values == nullptr || count < 0) return {};
     result.emplace_back(values, values + count);
@@ -82,10 +82,10 @@ void bind_profile(nb::module_& m) {
       .def("set_shape", &set_shape, nb::arg("input"), nb::arg("min"), nb::arg("opt"),
            nb::arg("max"),
            "Sets the shapes of an input. RuntimeError if they differ in rank or decrease.")
-      .def("get_shape", &get_shape, nb::arg("input"),
+      .def("get_shape", &profile_shapes, nb::arg("input"),
            "The three shapes of an input; an empty list if they were not set.")
-      .def("set_shape_input", &set_shape_input, nb::arg("input"), nb::arg("min"), nb::arg("opt"),
-           nb::arg("max"),
+      .def("set_shape_input", &set_profile_shape_input, nb::arg("input"), nb::arg("min"),
+           nb::arg("opt"), nb::arg("max"),
            "Sets the values of a shape input, one per element. RuntimeError if they decrease.")
       .def("get_shape_input", &get_shape_input, nb::arg("input"),
            "The three lists of values of a shape input; an empty list if they were not set.")

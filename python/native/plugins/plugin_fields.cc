@@ -12,7 +12,7 @@ using nvinfer1::PluginField;
 using nvinfer1::PluginFieldCollection;
 using nvinfer1::PluginFieldType;
 
-constexpr const char* kModule = "tenon.tensorrt.plugin_fields";
+constexpr const char* kFieldsModule = "tenon.tensorrt.plugin_fields";
 
 size_t byte_count(PluginFieldType type, int32_t length) {
   const auto count = static_cast<size_t>(length < 0 ? 0 : length);
@@ -52,7 +52,7 @@ Fields::Fields(nb::handle collection, const std::string& what) {
 }
 
 void Fields::add(nb::handle field, const std::string& what) {
-  if (!nb::isinstance(field, python_class(kModule, "PluginField"))) {
+  if (!nb::isinstance(field, python_class(kFieldsModule, "PluginField"))) {
     const std::string message =
         what + " holds " + nb::repr(field).c_str() + "; expected PluginField objects";
     throw nb::type_error(message.c_str());
@@ -87,14 +87,14 @@ Any fields_to_python(const PluginFieldCollection* fields, bool with_values) {
   nb::list list;
   for (int32_t i = 0; fields != nullptr && i < fields->nbFields; ++i) {
     const PluginField& field = fields->fields[i];
-    nb::object made = python_class(kModule, "PluginField")(
+    nb::object made = python_class(kFieldsModule, "PluginField")(
         nb::str(field.name == nullptr ? "" : field.name), nb::none(), field.type);
     if (with_values && field.data != nullptr)
       made.attr("data") = nb::bytes(field.data, byte_count(field.type, field.length));
     made.attr("size") = field.length;
     list.append(made);
   }
-  return python_class(kModule, "PluginFieldCollection_")(list);
+  return python_class(kFieldsModule, "PluginFieldCollection_")(list);
 }
 
 }  // namespace tenon::python

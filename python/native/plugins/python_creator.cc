@@ -15,7 +15,7 @@ using nvinfer1::IPluginV2;
 using nvinfer1::IPluginV3;
 using nvinfer1::PluginFieldCollection;
 
-constexpr const char* kModule = "tenon.tensorrt.plugin_classes";
+constexpr const char* kCreatorModule = "tenon.tensorrt.plugin_classes";
 constexpr const char* kCreate = "create_plugin";
 
 nb::str text_of(const char* text) {
@@ -108,7 +108,7 @@ class PythonResource final : public IPluginResource, public Adapter {
     constexpr const char* kName = "clone";
     return call<IPluginResource*>(nullptr, kName, [&]() -> IPluginResource* {
       const nb::object copy = user_method(kName)();
-      if (!nb::isinstance(copy, python_class(kModule, "IPluginResource")))
+      if (!nb::isinstance(copy, python_class(kCreatorModule, "IPluginResource")))
         refuse(copy, kName, "IPluginResource");
       return new PythonResource(copy);
     });
@@ -118,9 +118,9 @@ class PythonResource final : public IPluginResource, public Adapter {
 }  // namespace
 
 std::unique_ptr<nvinfer1::IPluginCreatorInterface> adapt_creator(nb::handle creator) {
-  if (nb::isinstance(creator, python_class(kModule, "IPluginCreator")))
+  if (nb::isinstance(creator, python_class(kCreatorModule, "IPluginCreator")))
     return std::make_unique<PythonCreatorV2>(nb::borrow(creator));
-  if (nb::isinstance(creator, python_class(kModule, "IPluginCreatorV3One")))
+  if (nb::isinstance(creator, python_class(kCreatorModule, "IPluginCreatorV3One")))
     return std::make_unique<PythonCreatorV3>(nb::borrow(creator));
   const std::string message = std::string("the creator is ") + nb::repr(creator).c_str()
                               + "; expected an IPluginCreator or IPluginCreatorV3One";
@@ -128,7 +128,7 @@ std::unique_ptr<nvinfer1::IPluginCreatorInterface> adapt_creator(nb::handle crea
 }
 
 IPluginResource* adapt_resource(nb::handle resource) {
-  if (!nb::isinstance(resource, python_class(kModule, "IPluginResource")))
+  if (!nb::isinstance(resource, python_class(kCreatorModule, "IPluginResource")))
     throw nb::type_error("the resource is no IPluginResource");
   return new PythonResource(nb::borrow(resource));
 }

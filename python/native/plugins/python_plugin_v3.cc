@@ -23,7 +23,7 @@ using nvinfer1::IPluginV3;
 using nvinfer1::PluginCapabilityType;
 using nvinfer1::PluginTensorDesc;
 
-constexpr const char* kModule = "tenon.tensorrt.plugin_classes";
+constexpr const char* kPluginModule = "tenon.tensorrt.plugin_classes";
 
 /// A side of the plugin, of TensorRT's class Interface.
 template <class Interface> class Side : public Interface, public Adapter {
@@ -53,7 +53,7 @@ class PythonBuild final : public Side<nvinfer1::IPluginV3OneBuildV2> {
   static constexpr const char* kClass = "IPluginV3OneBuild";
   explicit PythonBuild(nb::object self)
       : Side(self),
-        has_aliases_(nb::isinstance(self, python_class(kModule, "IPluginV3OneBuildV2"))) {}
+        has_aliases_(nb::isinstance(self, python_class(kPluginModule, "IPluginV3OneBuildV2"))) {}
 
   nvinfer1::InterfaceInfo getInterfaceInfo() const noexcept override {
     return {"PLUGIN_V3ONE_BUILD", has_aliases_ ? 2 : 1, 0};
@@ -219,7 +219,7 @@ class PythonPluginV3 final : public IPluginV3, public Adapter {
     });
   }
   static bool is_one(nb::handle plugin) {
-    return nb::isinstance(plugin, python_class(kModule, "IPluginV3"))
+    return nb::isinstance(plugin, python_class(kPluginModule, "IPluginV3"))
            && !nb::isinstance<CppPluginV3>(plugin);
   }
 
@@ -231,7 +231,7 @@ class PythonPluginV3 final : public IPluginV3, public Adapter {
   IPluginCapability* adapted(const nb::object& side, std::vector<std::unique_ptr<Adapted>>& known) {
     for (const auto& one : known)
       if (one->self().is(side)) return one.get();
-    if (!nb::isinstance(side, python_class(kModule, Adapted::kClass)))
+    if (!nb::isinstance(side, python_class(kPluginModule, Adapted::kClass)))
       refuse(side, "get_capability_interface", Adapted::kClass);
     return known.emplace_back(std::make_unique<Adapted>(side)).get();
   }

@@ -51,7 +51,8 @@ void def(nb::class_<ICudaEngine>& engine, const char* name, const char* doc, Met
           nb::arg("name"));
 }
 
-std::vector<Dims> profile_shape(const ICudaEngine& engine, int32_t profile, int32_t binding) {
+std::vector<Dims> binding_profile_shape(const ICudaEngine& engine, int32_t profile,
+                                        int32_t binding) {
   std::vector<Dims> shapes;
   for (const Selector selector : {Selector::kMIN, Selector::kOPT, Selector::kMAX})
     shapes.push_back(engine.getProfileDimensions(checked(engine, binding), profile, selector));
@@ -77,7 +78,8 @@ std::vector<std::vector<int64_t>> profile_shape_input(const ICudaEngine& engine,
   return result;
 }
 
-bool set_shape_input(IExecutionContext& context, int32_t binding, const Given<ShapeValues>& given) {
+bool set_binding_shape_input(IExecutionContext& context, int32_t binding,
+                             const Given<ShapeValues>& given) {
   std::vector<int32_t> values;
   for (const int64_t value : given.get()) {
     values.push_back(static_cast<int32_t>(value));
@@ -96,7 +98,7 @@ bool set_shape_input(IExecutionContext& context, int32_t binding, const Given<Sh
   return context.setInputShapeBinding(binding, values.data());
 }
 
-std::vector<int32_t> get_shape(const IExecutionContext& context, int32_t binding) {
+std::vector<int32_t> binding_shape(const IExecutionContext& context, int32_t binding) {
   const int64_t count = volume(context.getBindingDimensions(binding));
   std::vector<int32_t> values(static_cast<size_t>(std::max<int64_t>(count, 0)));
   if (!context.getShapeBinding(binding, values.data()))
@@ -147,11 +149,12 @@ void bind_engine_8x(nb::class_<ICudaEngine>& engine) {
            "The index of a binding; -1 if there is none of this name.")
       .def("get_binding_name", engine_call(&E::getBindingName), nb::arg("index"),
            "The name of a binding; None if out of range.")
-      .def("get_profile_shape", &profile_shape, nb::arg("profile_index"), nb::arg("binding"))
+      .def("get_profile_shape", &binding_profile_shape, nb::arg("profile_index"),
+           nb::arg("binding"))
       .def(
           "get_profile_shape",
           [](const E& self, int32_t profile, const char* name) {
-            return profile_shape(self, profile, index_of(self, name));
+            return binding_profile_shape(self, profile, index_of(self, name));
           },
           nb::arg("profile_index"), nb::arg("binding"))
       .def("get_profile_shape_input", &profile_shape_input, nb::arg("profile_index"),
@@ -215,9 +218,9 @@ void bind_context_8x(nb::class_<IExecutionContext>& context) {
       .def("get_binding_shape", engine_call(&C::getBindingDimensions), nb::arg("binding"))
       .def("get_strides", engine_call(&C::getStrides), nb::arg("binding"),
            "The strides in elements.")
-      .def("set_shape_input", &set_shape_input, nb::arg("binding"), nb::arg("shape"),
+      .def("set_shape_input", &set_binding_shape_input, nb::arg("binding"), nb::arg("shape"),
            "Sets the values of a shape input, copied; False if it is not one.")
-      .def("get_shape", &get_shape, nb::arg("binding"), "The values of a shape tensor.");
+      .def("get_shape", &binding_shape, nb::arg("binding"), "The values of a shape tensor.");
 }
 
 }  // namespace tenon::python

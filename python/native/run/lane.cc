@@ -15,7 +15,7 @@ namespace {
 // Results below this come by a copy that needs no pinned memory, which is taken in pages.
 constexpr size_t kLeastPinned = 16 << 10;
 // What kernels on a GPU want at most. Parts of arrays may begin anywhere.
-constexpr uintptr_t kAlignment = 16;
+constexpr uintptr_t kLaneAlignment = 16;
 
 size_t bytes_of(const Port& port, const Dims& shape) {
   size_t bytes = port.element->bytes;
@@ -69,7 +69,7 @@ class GpuRun {
   // Whether the engine reads a copy of the array, in the GPU's memory.
   static bool is_copied(const Port& port, const ArrayView& view) {
     return !port.is_on_host
-           && (!view.on_gpu() || reinterpret_cast<uintptr_t>(view.data()) % kAlignment != 0);
+           && (!view.on_gpu() || reinterpret_cast<uintptr_t>(view.data()) % kLaneAlignment != 0);
   }
   // Whether output i goes to the host.
   bool goes_out(size_t i) const {

@@ -12,11 +12,11 @@ namespace {
 
 // More pinned memory than this makes the machine slow: results that are kept are in ordinary one.
 constexpr size_t kMostPinned = size_t{1} << 30;
-constexpr size_t kAlignment = 512;
+constexpr size_t kPoolAlignment = 512;
 
 // At most an eighth more, so that sizes that change a little find blocks.
 size_t rounded(size_t bytes) {
-  const size_t step = std::max(kAlignment, std::bit_floor(std::max<size_t>(bytes, 1)) / 8);
+  const size_t step = std::max(kPoolAlignment, std::bit_floor(std::max<size_t>(bytes, 1)) / 8);
   return (std::max<size_t>(bytes, 1) + step - 1) / step * step;
 }
 
@@ -107,7 +107,7 @@ Memory MemoryPool::take(size_t bytes, cudaStream_t stream) {
   }
   if (kind_ == Kind::kGpu)
     throw Error("out of GPU memory: " + std::to_string(bytes) + " bytes for an output");
-  data = std::aligned_alloc(kAlignment, key.second);
+  data = std::aligned_alloc(kPoolAlignment, key.second);
   if (data == nullptr)
     throw Error("out of memory: " + std::to_string(bytes) + " bytes for an output");
   return Memory(data);

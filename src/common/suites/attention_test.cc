@@ -22,7 +22,7 @@ std::vector<TestInput> operands(const Sizes& s) {
           data({s.batch, s.heads, s.keys, s.width}, 3)};
 }
 
-void check(const Attention& op, std::vector<TestInput> inputs, DataType type) {
+void check_attention(const Attention& op, std::vector<TestInput> inputs, DataType type) {
   expect_as_reference(op, in_type(type, std::move(inputs)), tolerance_of(type));
 }
 
@@ -47,7 +47,7 @@ TEST_P(AttentionOf, EqualsReference) {
       op.causal = (options & 1) != 0;
       op.softcap = (options & 2) != 0 ? 1.5f : 0;
       op.left_window = (options & 4) != 0 ? 3 : -1;
-      check(op, operands(s), GetParam());
+      check_attention(op, operands(s), GetParam());
     }
 }
 
@@ -63,10 +63,10 @@ TEST(AttentionTest, Masks) {
         op.scale = 0.2f;
         auto inputs = operands(s);
         inputs.push_back(bool_mask(shape));
-        check(op, inputs, type);
+        check_attention(op, inputs, type);
         inputs.back() = data(shape, 4);
         inputs.back().tensor->mutable_data<float>()[0] = -INFINITY;
-        check(op, inputs, type);
+        check_attention(op, inputs, type);
       }
     }
 }
@@ -83,7 +83,7 @@ TEST(AttentionTest, LengthsAndOffsets) {
         inputs.push_back(absent());
         inputs.push_back(integers<int64_t>(DataType::kINT64, {3}, {0, 1, s.keys}));
         inputs.push_back(integers<int64_t>(DataType::kINT64, {3}, {0, -3, s.keys - s.queries}));
-        check(op, inputs, type);
+        check_attention(op, inputs, type);
         inputs[Attention::kLengths] = integers<int64_t>(DataType::kINT64, {3}, {33, 9, 30});
         for (int64_t i : {1, 2})
           for (int64_t head = 0; head < s.heads; ++head) {  // of the second batch
@@ -91,7 +91,7 @@ TEST(AttentionTest, LengthsAndOffsets) {
             Tensor& t = *inputs[static_cast<size_t>(i)].tensor;
             t.mutable_data<float>()[((s.heads + head) * s.keys + 20) * width] = NAN;
           }
-        check(op, inputs, type);
+        check_attention(op, inputs, type);
       }
 }
 
@@ -101,7 +101,7 @@ TEST(AttentionTest, WithoutSoftmax) {
     op.scale = 0.1f;
     op.normalization = nvinfer1::AttentionNormalizationOp::kNONE;
     op.causal = true;
-    check(op, operands({2, 2, 1, 19, 45, 16, 16}), type);
+    check_attention(op, operands({2, 2, 1, 19, 45, 16, 16}), type);
   }
 }
 

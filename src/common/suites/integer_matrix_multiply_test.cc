@@ -9,7 +9,7 @@ namespace {
 constexpr DataType kBytes[] = {DataType::kINT8, DataType::kUINT8};
 
 /// All values of the type, its ends often.
-TestInput bytes(DataType type, const Shape& shape, uint32_t seed) {
+TestInput integer_matrix_multiply_bytes(DataType type, const Shape& shape, uint32_t seed) {
   std::mt19937 random(seed);
   Tensor t(type, shape);
   for (int64_t i = 0; i < t.count(); ++i) {
@@ -41,13 +41,16 @@ TEST(IntegerMatrixMultiplyTest, EveryTypeAndShape) {
             Sizes{{0, 4}, {4, 2}}, Sizes{{3, 0}, {0, 2}}}) {
         SCOPED_TRACE(
             fmt::format("{} {} by {} {}", name_of(data_type), s.a, name_of(weights_type), s.b));
-        const auto a = bytes(data_type, s.a, 1), b = bytes(weights_type, s.b, 2);
+        const auto a = integer_matrix_multiply_bytes(data_type, s.a, 1),
+                   b = integer_matrix_multiply_bytes(weights_type, s.b, 2);
         expect_as_reference(IntegerMatrixMultiply(), {a, b});
         expect_as_reference(IntegerMatrixMultiply(),
-                            {a, b, bytes(data_type, {}, 3), bytes(weights_type, {s.b.back()}, 4)});
-        expect_as_reference(IntegerMatrixMultiply(),
-                            {a, b, bytes(data_type, {1}, 5), bytes(weights_type, {}, 6),
-                             whole_numbers(s.b.back(), 7)});
+                            {a, b, integer_matrix_multiply_bytes(data_type, {}, 3),
+                             integer_matrix_multiply_bytes(weights_type, {s.b.back()}, 4)});
+        expect_as_reference(
+            IntegerMatrixMultiply(),
+            {a, b, integer_matrix_multiply_bytes(data_type, {1}, 5),
+             integer_matrix_multiply_bytes(weights_type, {}, 6), whole_numbers(s.b.back(), 7)});
       }
 }
 
@@ -59,10 +62,13 @@ TEST(IntegerMatrixMultiplyTest, EveryResult) {
       IntegerMatrixMultiply op;
       op.to = to;
       expect_as_reference(
-          op, {bytes(DataType::kUINT8, {50, 90}, 1), bytes(DataType::kINT8, {90, columns}, 2),
-               bytes(DataType::kUINT8, {}, 3), absent(), whole_numbers(columns, 4),
+          op, {integer_matrix_multiply_bytes(DataType::kUINT8, {50, 90}, 1),
+               integer_matrix_multiply_bytes(DataType::kINT8, {90, columns}, 2),
+               integer_matrix_multiply_bytes(DataType::kUINT8, {}, 3), absent(),
+               whole_numbers(columns, 4),
                TestInput{random_tensor({scales}, 5, 1e-4f, 2e-3f), false, Layout::kLinear},
-               to == DataType::kFLOAT ? absent() : bytes(to, {}, 6), data({scales}, 7)});
+               to == DataType::kFLOAT ? absent() : integer_matrix_multiply_bytes(to, {}, 6),
+               data({scales}, 7)});
     }
 }
 

@@ -13,16 +13,16 @@ constexpr auto kNone = MatrixOperation::kNONE;
 constexpr auto kTransposed = MatrixOperation::kTRANSPOSE;
 constexpr auto kVector = MatrixOperation::kVECTOR;
 
-void check(const MatrixMultiply& op, std::vector<TestInput> inputs, DataType type) {
+void check_matrix_multiply(const MatrixMultiply& op, std::vector<TestInput> inputs, DataType type) {
   expect_as_reference(op, in_type(type, std::move(inputs)), tolerance_of(type));
 }
 
-struct Case {
+struct MatrixMultiplyCase {
   Shape a, b;
   MatrixOperation operation_a = kNone, operation_b = kNone;
 };
 
-const Case kCases[] = {
+const MatrixMultiplyCase kMatrixMultiplyCases[] = {
     {{5, 7}, {7, 3}},
     {{16, 64}, {64, 32}},
     {{7, 5}, {7, 3}, kTransposed},
@@ -48,19 +48,19 @@ const Case kCases[] = {
 
 TEST(MatrixMultiplyTest, EqualsReference) {
   for (const DataType type : kFloatTypes)
-    for (const Case& c : kCases) {
+    for (const MatrixMultiplyCase& c : kMatrixMultiplyCases) {
       SCOPED_TRACE(fmt::format("{}: {} by {}, operations {} {}", name_of(type), c.a, c.b,
                                static_cast<int>(c.operation_a), static_cast<int>(c.operation_b)));
       MatrixMultiply op;
       op.operation_a = c.operation_a;
       op.operation_b = c.operation_b;
-      check(op, {data(c.a, 1), data(c.b, 2)}, type);
+      check_matrix_multiply(op, {data(c.a, 1), data(c.b, 2)}, type);
     }
 }
 
 TEST(MatrixMultiplyTest, LongSums) {
   for (const DataType type : kFloatTypes)
-    check(MatrixMultiply(), {data({33, 3072}, 1), data({3072, 65}, 2)}, type);
+    check_matrix_multiply(MatrixMultiply(), {data({33, 3072}, 1), data({3072, 65}, 2)}, type);
 }
 
 TEST(MatrixMultiplyTest, AnyBias) {
@@ -68,11 +68,13 @@ TEST(MatrixMultiplyTest, AnyBias) {
     for (const Shape& bias : {Shape{3}, Shape{1, 3}, Shape{1, 1, 3}, Shape{1, 5, 1}, Shape{4, 1, 1},
                               Shape{4, 5, 3}, Shape{1}, Shape{}}) {
       SCOPED_TRACE(fmt::format("{} bias {}", name_of(type), bias));
-      check(MatrixMultiply(), {data({4, 5, 8}, 1), data({1, 8, 3}, 2), data(bias, 3)}, type);
+      check_matrix_multiply(MatrixMultiply(),
+                            {data({4, 5, 8}, 1), data({1, 8, 3}, 2), data(bias, 3)}, type);
     }
   MatrixMultiply with_vector;
   with_vector.operation_b = kVector;
-  check(with_vector, {data({4, 5, 8}, 1), data({4, 8}, 2), data({4, 5}, 3)}, DataType::kFLOAT);
+  check_matrix_multiply(with_vector, {data({4, 5, 8}, 1), data({4, 8}, 2), data({4, 5}, 3)},
+                        DataType::kFLOAT);
 }
 
 PointwiseProgram program(bool adds, std::optional<ActivationType> activation) {
@@ -99,12 +101,12 @@ TEST(MatrixMultiplyTest, Epilogues) {
           std::vector<TestInput> inputs{data({4, 16, 40}, 1), data({1, 40, 24}, 2),
                                         has_bias ? data({1, 1, 24}, 3) : absent()};
           if (adds) inputs.push_back(data({4, 16, 24}, 4));
-          check(op, inputs, type);
+          check_matrix_multiply(op, inputs, type);
         }
   MatrixMultiply sum;
   sum.epilogue = program(true, std::nullopt);
-  check(sum, {data({2, 5, 9}, 1), data({2, 9, 7}, 2), absent(), data({2, 5, 1}, 4)},
-        DataType::kFLOAT);
+  check_matrix_multiply(sum, {data({2, 5, 9}, 1), data({2, 9, 7}, 2), absent(), data({2, 5, 1}, 4)},
+                        DataType::kFLOAT);
 }
 
 TEST(FullyConnectedTest, EqualsReference) {

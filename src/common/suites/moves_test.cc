@@ -12,7 +12,7 @@ constexpr DataType kAll[] = {DataType::kFLOAT, DataType::kHALF,  DataType::kBF16
                              DataType::kFP8,   DataType::kE8M0,  DataType::kINT4,  DataType::kFP4};
 
 // Numbers of every size and sign, an odd count of them, as a type holds them.
-TestInput numbers(DataType type, const Shape& shape, bool is_positive = false) {
+TestInput moves_numbers(DataType type, const Shape& shape, bool is_positive = false) {
   Tensor t = random_tensor(shape, 5, is_positive ? 0.f : -9.f, 9);
   float* p = t.mutable_data<float>();
   for (int64_t i = 0; i < t.count(); i += 5)
@@ -43,7 +43,7 @@ TEST(MoveTest, CastsBetweenAllTypes) {
       Cast op;
       op.to = to;
       // Negative scales are no numbers, which have many forms.
-      expect_same_numbers(op, {numbers(from, {3, 5, 11}, to == DataType::kE8M0)});
+      expect_same_numbers(op, {moves_numbers(from, {3, 5, 11}, to == DataType::kE8M0)});
     }
 }
 
@@ -53,12 +53,12 @@ TEST(MoveTest, CastsWithOtherRules) {
     op.to = DataType::kE8M0;
     op.power_rounding = rounding;
     op.saturate = false;
-    expect_as_reference(op, {numbers(DataType::kFLOAT, {5, 20}, true)});
+    expect_as_reference(op, {moves_numbers(DataType::kFLOAT, {5, 20}, true)});
   }
   Cast op;
   op.to = DataType::kFP8;
   op.saturate = false;
-  expect_as_reference(op, {numbers(DataType::kFLOAT, {5, 20})});
+  expect_as_reference(op, {moves_numbers(DataType::kFLOAT, {5, 20})});
 }
 
 TEST(MoveTest, NumbersThatAreNone) {
@@ -81,24 +81,25 @@ TEST(MoveTest, SelectOfAllTypes) {
       continue;  // no reference
     SCOPED_TRACE(name_of(type));
     const TestInput which = integers<uint8_t>(DataType::kBOOL, {6, 11}, choice);
-    expect_as_reference(Select(), {which, numbers(type, {6, 11}), numbers(type, {6, 1})});
+    expect_as_reference(Select(),
+                        {which, moves_numbers(type, {6, 11}), moves_numbers(type, {6, 1})});
   }
 }
 
 TEST(MoveTest, Copies) {
   for (const DataType type : kAll) {
     SCOPED_TRACE(name_of(type));
-    expect_as_reference(Identity(), {numbers(type, {7, 13})});
+    expect_as_reference(Identity(), {moves_numbers(type, {7, 13})});
   }
   BitCast op;
   op.to = DataType::kINT32;
-  expect_as_reference(op, {numbers(DataType::kFLOAT, {7, 13})});
+  expect_as_reference(op, {moves_numbers(DataType::kFLOAT, {7, 13})});
 }
 
 TEST(MoveTest, ChannelsLast) {
   Cast op;
   op.to = DataType::kHALF;
-  TestInput in = numbers(DataType::kFLOAT, {2, 24, 3, 5});
+  TestInput in = moves_numbers(DataType::kFLOAT, {2, 24, 3, 5});
   in.layout = Layout::kChannelsLast;
   expect_as_reference(op, {in});
 }

@@ -6,14 +6,14 @@
 namespace tenon {
 namespace {
 
-struct Case {
+struct NmsCase {
   Shape boxes, scores;
   int32_t most = 100;
   float overlap = 0.5f, least = 0.2f;
 };
 
 // Many boxes that overlap, and scores that are often equal.
-std::vector<TestInput> inputs_of(const Case& c, DataType type) {
+std::vector<TestInput> inputs_of(const NmsCase& c, DataType type) {
   Tensor boxes = random_tensor(c.boxes, 3, 0, 40), scores = random_tensor(c.scores, 4, 0, 1);
   float* b = boxes.mutable_data<float>();
   for (int64_t i = 0; i < boxes.count(); ++i)
@@ -35,11 +35,11 @@ std::vector<TestInput> inputs_of(const Case& c, DataType type) {
 
 TEST(NmsTest, BoxesOfAllKinds) {
   for (const DataType type : {DataType::kFLOAT, DataType::kHALF})
-    for (const Case& c :
-         {Case{{2, 30, 4}, {2, 30, 3}}, Case{{1, 900, 4}, {1, 900, 2}},
-          Case{{2, 300, 3, 4}, {2, 300, 3}}, Case{{1, 600, 1, 4}, {1, 600, 5}, 7},
-          Case{{1, 700, 4}, {1, 700, 1}, 1000, 0.9f, 0}, Case{{1, 300, 4}, {1, 300, 2}, 0},
-          Case{{1, 0, 4}, {1, 0, 2}}, Case{{1, 300, 4}, {1, 300, 2}, 5, 0.1f, 2}}) {
+    for (const NmsCase& c :
+         {NmsCase{{2, 30, 4}, {2, 30, 3}}, NmsCase{{1, 900, 4}, {1, 900, 2}},
+          NmsCase{{2, 300, 3, 4}, {2, 300, 3}}, NmsCase{{1, 600, 1, 4}, {1, 600, 5}, 7},
+          NmsCase{{1, 700, 4}, {1, 700, 1}, 1000, 0.9f, 0}, NmsCase{{1, 300, 4}, {1, 300, 2}, 0},
+          NmsCase{{1, 0, 4}, {1, 0, 2}}, NmsCase{{1, 300, 4}, {1, 300, 2}, 5, 0.1f, 2}}) {
       SCOPED_TRACE(
           fmt::format("{} boxes {} scores {} most {}", name_of(type), c.boxes, c.scores, c.most));
       Nms op;
@@ -77,14 +77,14 @@ TEST(NmsTest, KeepsWhatTheReferenceKeeps) {
 }
 
 // The number of boxes, which is that of the last output.
-double kept(const Nms& op, const Case& c) {
+double kept(const Nms& op, const NmsCase& c) {
   LayerTest test(op, inputs_of(c, DataType::kFLOAT));
   EXPECT_EQ(test.offer("nms"), "");
   return test.run_all().back().numbers()[0];
 }
 
 TEST(NmsTest, OnlySoManyBoxesAreLookedAtOrKept) {
-  Case c{{1, 3000, 4}, {1, 3000, 1}, 3000, 0.6f, -1};
+  NmsCase c{{1, 3000, 4}, {1, 3000, 1}, 3000, 0.6f, -1};
   Nms op;
   const double all = kept(op, c);
   EXPECT_GT(all, 700);

@@ -6,7 +6,7 @@
 namespace tenon {
 namespace {
 
-struct Case {
+struct NormalizationCase {
   Shape data;
   uint32_t axes;
   Shape scale, bias;  // rank 0: none
@@ -14,7 +14,7 @@ struct Case {
   bool subtracts_mean = true;
 };
 
-const Case kCases[] = {
+const NormalizationCase kNormalizationCases[] = {
     {{3, 7, 768}, 4, {1, 1, 768}, {1, 1, 768}},  // layer
     {{3, 7, 768}, 4, {1, 1, 768}, {}},
     {{2, 5, 8}, 4, {}, {}, 1, false},  // root mean square
@@ -35,7 +35,7 @@ const Case kCases[] = {
     {{0, 4, 5}, 4, {1, 1, 5}, {}},
 };
 
-Normalization op_of(const Case& c) {
+Normalization op_of(const NormalizationCase& c) {
   Normalization op;
   op.axes = c.axes;
   op.groups = c.groups;
@@ -43,7 +43,7 @@ Normalization op_of(const Case& c) {
   return op;
 }
 
-std::vector<TestInput> inputs_of(const Case& c) {
+std::vector<TestInput> inputs_of(const NormalizationCase& c) {
   const auto parameter = [](const Shape& shape, uint32_t seed) {
     return shape.rank() == 0 ? absent() : data(shape, seed);
   };
@@ -52,7 +52,7 @@ std::vector<TestInput> inputs_of(const Case& c) {
 
 TEST(NormalizationTest, EqualsReference) {
   for (const DataType type : kFloatTypes)
-    for (const Case& c : kCases) {
+    for (const NormalizationCase& c : kNormalizationCases) {
       SCOPED_TRACE(
           fmt::format("{} {} over {:#x}, {} groups", name_of(type), c.data, c.axes, c.groups));
       expect_as_reference(op_of(c), in_type(type, inputs_of(c)), tolerance_of(type));
@@ -60,7 +60,8 @@ TEST(NormalizationTest, EqualsReference) {
 }
 
 TEST(NormalizationTest, Statistics) {
-  for (const Case& c : {kCases[0], kCases[3], kCases[14]}) {
+  for (const NormalizationCase& c :
+       {kNormalizationCases[0], kNormalizationCases[3], kNormalizationCases[14]}) {
     SCOPED_TRACE(fmt::format("{} over {:#x}", c.data, c.axes));
     Normalization op = op_of(c);
     op.gives_statistics = true;
@@ -69,7 +70,7 @@ TEST(NormalizationTest, Statistics) {
 }
 
 TEST(NormalizationTest, ParametersOfAnotherType) {
-  const Case& c = kCases[0];
+  const NormalizationCase& c = kNormalizationCases[0];
   std::vector<TestInput> inputs = inputs_of(c);
   inputs[0] = as_type(DataType::kHALF, inputs[0]);
   expect_as_reference(op_of(c), inputs, tolerance_of(DataType::kHALF));

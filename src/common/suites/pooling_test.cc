@@ -8,7 +8,7 @@ namespace {
 
 using nvinfer1::PoolingType;
 
-double tolerance(DataType type) {
+double pooling_tolerance(DataType type) {
   return type == DataType::kFLOAT ? 1e-6 : type == DataType::kHALF ? 1e-3 : 8e-3;
 }
 
@@ -22,11 +22,11 @@ Pooling pooling(PoolingType type, const Shape& window, const Shape& stride, cons
   return op;
 }
 
-struct Case {
+struct PoolingCase {
   Shape window, stride, pad, data;
 };
 
-const Case kCases[] = {
+const PoolingCase kPoolingCases[] = {
     {{3, 3}, {2, 2}, {1, 1}, {2, 64, 11, 13}}, {{3, 3}, {2, 2}, {1, 1}, {1, 7, 9, 8}},
     {{2, 2}, {2, 2}, {0, 0}, {2, 1, 6, 7}},    {{5, 3}, {1, 2}, {2, 0}, {1, 3, 9, 8}},
     {{7, 7}, {1, 1}, {0, 0}, {3, 72, 7, 7}},   {{7, 5}, {1, 1}, {0, 0}, {2, 37, 7, 5}},
@@ -37,7 +37,7 @@ const Case kCases[] = {
 TEST(PoolingTest, EqualsReference) {
   for (const PoolingType kind :
        {PoolingType::kMAX, PoolingType::kAVERAGE, PoolingType::kMAX_AVERAGE_BLEND})
-    for (const Case& c : kCases)
+    for (const PoolingCase& c : kPoolingCases)
       for (const DataType type : {DataType::kFLOAT, DataType::kHALF, DataType::kBF16})
         for (const Layout layout : tested().layouts)
           for (const bool excludes : {true, false}) {
@@ -45,7 +45,8 @@ TEST(PoolingTest, EqualsReference) {
                                      name_of(layout)));
             Pooling op = pooling(kind, c.window, c.stride, c.pad);
             op.average_excludes_padding = excludes;
-            expect_as_reference(op, {as_type(type, data(c.data, 1, layout))}, tolerance(type));
+            expect_as_reference(op, {as_type(type, data(c.data, 1, layout))},
+                                pooling_tolerance(type));
           }
 }
 
@@ -85,7 +86,7 @@ TEST(PoolingTest, SpatialMeans) {
         for (const Layout layout : tested().layouts) {
           SCOPED_TRACE(fmt::format("{} {} {}", shape, name_of(type), name_of(layout)));
           op.keep_dimensions = keeps;
-          expect_as_reference(op, {as_type(type, data(shape, 1, layout))}, tolerance(type));
+          expect_as_reference(op, {as_type(type, data(shape, 1, layout))}, pooling_tolerance(type));
         }
 }
 

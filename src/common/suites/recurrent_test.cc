@@ -9,7 +9,7 @@ namespace {
 constexpr RecurrentDirection kDirections[] = {
     RecurrentDirection::kForward, RecurrentDirection::kReverse, RecurrentDirection::kBidirectional};
 
-void check(const RecurrentLayer& layer) {
+void check_recurrent(const RecurrentLayer& layer) {
   SCOPED_TRACE(fmt::format("kind {}, direction {}, {} units, batch {}, {}",
                            static_cast<int>(layer.op.kind_of_cell),
                            static_cast<int>(layer.op.direction), layer.op.hidden_size, layer.batch,
@@ -26,7 +26,7 @@ TEST(RecurrentTest, EqualsReference) {
             RecurrentLayer layer(kind, direction, units);
             layer.batch = batch;
             layer.op.batch_first = batch_first;
-            check(layer);
+            check_recurrent(layer);
             if (HasFailure()) return;
           }
 }
@@ -43,7 +43,7 @@ TEST(RecurrentTest, OptionsEqualReference) {
         layer.op.clip = (options & 8) != 0 ? 0.25f : 0;
         layer.op.linear_before_reset = layer.op.input_forget = (options & 16) != 0;
         SCOPED_TRACE(options);
-        check(layer);
+        check_recurrent(layer);
         if (HasFailure()) return;
       }
 }
@@ -53,7 +53,7 @@ TEST(RecurrentTest, LongSequencesAndManyUnits) {
     RecurrentLayer layer(kind, RecurrentDirection::kBidirectional, 70);
     layer.steps = 700;  // more than one chunk of gates
     layer.batch = 3;
-    check(layer);
+    check_recurrent(layer);
   }
 }
 
@@ -68,7 +68,7 @@ TEST(RecurrentTest, ThreadsShareSteps) {
           layer.batch = before_reset ? 3 : 1;
           layer.steps = 9;
           layer.has_lengths = layer.has_peepholes = layer.op.linear_before_reset = before_reset;
-          check(layer);
+          check_recurrent(layer);
         }
   set_thread_count(0);
 }
@@ -78,10 +78,10 @@ TEST(RecurrentTest, EmptySequences) {
     RecurrentLayer none(kind, RecurrentDirection::kForward, 4);
     none.steps = 0;
     none.has_state = false;
-    check(none);
+    check_recurrent(none);
     RecurrentLayer nobody(kind, RecurrentDirection::kForward, 4);
     nobody.batch = 0;
-    check(nobody);
+    check_recurrent(nobody);
   }
 }
 

@@ -9,17 +9,17 @@ using nvinfer1::InterpolationMode;
 using nvinfer1::ResizeCoordinateTransformation;
 using nvinfer1::ResizeRoundMode;
 
-double tolerance(DataType type) {
+double resize_tolerance(DataType type) {
   return type == DataType::kFLOAT ? 2e-6 : type == DataType::kHALF ? 1e-3 : 8e-3;
 }
 
-void check(const Resize& op, const TestInput& x) {
+void check_resize(const Resize& op, const TestInput& x) {
   const bool copies = op.mode == InterpolationMode::kNEAREST;
-  expect_as_reference(op, {x}, copies ? 0 : tolerance(x.tensor->type()));
+  expect_as_reference(op, {x}, copies ? 0 : resize_tolerance(x.tensor->type()));
 }
 void check_kernel(const Resize& op, const TestInput& x) {
   const bool copies = op.mode == InterpolationMode::kNEAREST;
-  expect_as_reference(op, {x}, "resize", copies ? 0 : tolerance(DataType::kFLOAT));
+  expect_as_reference(op, {x}, "resize", copies ? 0 : resize_tolerance(DataType::kFLOAT));
 }
 
 TEST(ResizeTest, NearestOfEveryTypeAndLayout) {
@@ -32,7 +32,7 @@ TEST(ResizeTest, NearestOfEveryTypeAndLayout) {
         Tensor x(type, {2, 8, 5, 7});
         for (size_t i = 0; i < x.bytes(); ++i)
           x.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(i * 37 % 113);  // no NaNs
-        check(op, {x, false, layout});
+        check_resize(op, {x, false, layout});
       }
 }
 
@@ -50,7 +50,7 @@ TEST(ResizeTest, InterpolationOfEveryTypeAndLayout) {
               SCOPED_TRACE(fmt::format("{} {} mode {} to {}x{}", name_of(type), name_of(layout),
                                        static_cast<int>(mode), height, width));
               op.output_size = {2, channels, height, width};
-              check(op, as_type(type, data({2, channels, 7, 12}, 1, layout)));
+              check_resize(op, as_type(type, data({2, channels, 7, 12}, 1, layout)));
             }
           }
 }
@@ -65,7 +65,7 @@ TEST(ResizeTest, RulesOfCoordinates) {
         op.coordinates = static_cast<ResizeCoordinateTransformation>(rule);
         op.rounding = rounding;
         op.scales = {1, 1, 1.7f, 0.6f};
-        check(op, data({1, 3, 9, 16}));
+        check_resize(op, data({1, 3, 9, 16}));
       }
 }
 
@@ -73,13 +73,13 @@ TEST(ResizeTest, OneTwoAndThreeAxes) {
   Resize op;
   op.mode = InterpolationMode::kLINEAR;
   op.output_size = {2, 3, 9};
-  check(op, data({2, 3, 4}));
+  check_resize(op, data({2, 3, 4}));
   op.output_size = {2, 3, 5, 6, 9};
-  check(op, data({2, 3, 4, 4, 4}));
+  check_resize(op, data({2, 3, 4, 4, 4}));
   op.output_size = {4, 3, 5};
-  check(op, data({2, 3, 9}));
+  check_resize(op, data({2, 3, 9}));
   op.output_size = {2, 3, 4};
-  check(op, data({2, 3, 4}));
+  check_resize(op, data({2, 3, 4}));
 }
 
 TEST(ResizeTest, ScalesThatAreData) {
@@ -88,7 +88,7 @@ TEST(ResizeTest, ScalesThatAreData) {
   op.input_is_scales = true;
   TestInput scales{Tensor::of<float>(DataType::kFLOAT, {4}, std::vector<float>{1, 1, 2.5f, 1.3f}),
                    true, Layout::kLinear};
-  expect_as_reference(op, {data({1, 2, 6, 7}), scales}, tolerance(DataType::kFLOAT));
+  expect_as_reference(op, {data({1, 2, 6, 7}), scales}, resize_tolerance(DataType::kFLOAT));
 }
 
 TEST(ResizeTest, EveryModeAndCoordinateRule) {

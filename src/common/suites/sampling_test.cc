@@ -11,21 +11,22 @@ namespace {
 using nvinfer1::InterpolationMode;
 using nvinfer1::SampleMode;
 
-TestInput numbers(DataType type, const Shape& shape, uint32_t seed, float low, float high) {
+TestInput sampling_numbers(DataType type, const Shape& shape, uint32_t seed, float low,
+                           float high) {
   const TestInput in{random_tensor(shape, seed, low, high), false, Layout::kLinear};
   return as_type(type, in);
 }
 
-double tolerance(DataType type) {
+double sampling_tolerance(DataType type) {
   return type == DataType::kFLOAT ? 1e-5 : type == DataType::kHALF ? 2e-3 : 1e-2;
 }
 
-void check(const Op& op, std::vector<TestInput> inputs) {
+void check_sampling(const Op& op, std::vector<TestInput> inputs) {
   const DataType type = inputs[0].tensor->type();
-  expect_as_reference(op, std::move(inputs), tolerance(type));
+  expect_as_reference(op, std::move(inputs), sampling_tolerance(type));
 }
-void check(const Op& op, std::vector<TestInput> inputs, std::string_view candidate) {
-  expect_as_reference(op, std::move(inputs), candidate, tolerance(DataType::kFLOAT));
+void check_sampling(const Op& op, std::vector<TestInput> inputs, std::string_view candidate) {
+  expect_as_reference(op, std::move(inputs), candidate, sampling_tolerance(DataType::kFLOAT));
 }
 
 TEST(GridSampleTest, EveryRule) {
@@ -41,11 +42,11 @@ TEST(GridSampleTest, EveryRule) {
           op.mode = mode;
           op.outside = outside;
           op.align_corners = align_corners;
-          check(op, {numbers(type, {2, 3, 7, 9}, 1, -1, 1),
-                     numbers(type, {2, 13, 11, 2}, 2, -1.4f, 1.4f)});
+          check_sampling(op, {sampling_numbers(type, {2, 3, 7, 9}, 1, -1, 1),
+                              sampling_numbers(type, {2, 13, 11, 2}, 2, -1.4f, 1.4f)});
           if (mode != InterpolationMode::kCUBIC)
-            check(op, {numbers(type, {2, 3, 4, 5, 6}, 1, -1, 1),
-                       numbers(type, {2, 3, 4, 5, 3}, 2, -1.4f, 1.4f)});
+            check_sampling(op, {sampling_numbers(type, {2, 3, 4, 5, 6}, 1, -1, 1),
+                                sampling_numbers(type, {2, 3, 4, 5, 3}, 2, -1.4f, 1.4f)});
         }
 }
 
@@ -61,8 +62,10 @@ TEST(RoiAlignTest, AveragesAndMaxima) {
           op.sampling_ratio = ratio;
           op.half_pixel = half_pixel;
           op.takes_maximum = takes_maximum;
-          check(op, {numbers(type, {2, 5, 16, 20}, 1, -1, 1), numbers(type, {9, 4}, 2, -4, 44),
-                     integers<int64_t>(DataType::kINT64, {9}, {0, 1, 1, 0, 1, 0, 0, 1, 1})});
+          check_sampling(op,
+                         {sampling_numbers(type, {2, 5, 16, 20}, 1, -1, 1),
+                          sampling_numbers(type, {9, 4}, 2, -4, 44),
+                          integers<int64_t>(DataType::kINT64, {9}, {0, 1, 1, 0, 1, 0, 0, 1, 1})});
         }
 }
 
@@ -77,7 +80,7 @@ TEST(MaxRoiPoolTest, Regions) {
                             0, 9, 9, 4,  4,  1, -8, -9, -2, -3, 0, 5,  30, 60, 60};
     std::copy(std::begin(values), std::end(values), rois.mutable_data<float>());
     const TestInput regions{rois, false, Layout::kLinear};
-    check(op, {numbers(type, {2, 5, 16, 20}, 1, -1, 1), as_type(type, regions)});
+    check_sampling(op, {sampling_numbers(type, {2, 5, 16, 20}, 1, -1, 1), as_type(type, regions)});
   }
 }
 
@@ -90,11 +93,12 @@ TEST(DeformableConvolutionTest, GroupsAndMasks) {
       op.pre_padding = op.post_padding = {1, 2};
       op.groups = 2;
       op.offset_groups = 2;
-      std::vector<TestInput> inputs = {
-          numbers(type, {2, 8, 9, 10}, 1, -1, 1), numbers(type, {6, 4, 3, 3}, 2, -1, 1),
-          numbers(type, {2, 36, 5, 10}, 3, -2, 2), numbers(type, {6}, 4, -1, 1)};
-      if (has_mask) inputs.push_back(numbers(type, {2, 18, 5, 10}, 5, 0, 1));
-      check(op, inputs);
+      std::vector<TestInput> inputs = {sampling_numbers(type, {2, 8, 9, 10}, 1, -1, 1),
+                                       sampling_numbers(type, {6, 4, 3, 3}, 2, -1, 1),
+                                       sampling_numbers(type, {2, 36, 5, 10}, 3, -2, 2),
+                                       sampling_numbers(type, {6}, 4, -1, 1)};
+      if (has_mask) inputs.push_back(sampling_numbers(type, {2, 18, 5, 10}, 5, 0, 1));
+      check_sampling(op, inputs);
     }
 }
 
@@ -109,17 +113,18 @@ TEST(GridSampleTest, ManyChannels) {
         op.mode = mode;
         op.outside = outside;
         op.align_corners = align;
-        const TestInput grid = numbers(DataType::kFLOAT, {2, 9, 15, 2}, 5, -1.6f, 1.6f);
-        check(op, {data({2, 70, 6, 7}), grid}, "grid_sample");
+        const TestInput grid = sampling_numbers(DataType::kFLOAT, {2, 9, 15, 2}, 5, -1.6f, 1.6f);
+        check_sampling(op, {data({2, 70, 6, 7}), grid}, "grid_sample");
         if (mode == InterpolationMode::kCUBIC) continue;
-        check(op,
-              {data({1, 3, 4, 5, 6}), numbers(DataType::kFLOAT, {1, 3, 5, 7, 3}, 6, -1.6f, 1.6f)},
-              "grid_sample");
+        check_sampling(op,
+                       {data({1, 3, 4, 5, 6}),
+                        sampling_numbers(DataType::kFLOAT, {1, 3, 5, 7, 3}, 6, -1.6f, 1.6f)},
+                       "grid_sample");
       }
 }
 
 TEST(GridSampleTest, ThinImages) {
-  const TestInput grid = numbers(DataType::kFLOAT, {1, 5, 7, 2}, 5, -1.6f, 1.6f);
+  const TestInput grid = sampling_numbers(DataType::kFLOAT, {1, 5, 7, 2}, 5, -1.6f, 1.6f);
   for (const auto outside : {SampleMode::kFILL, SampleMode::kCLAMP, SampleMode::kREFLECT})
     for (const bool align : {false, true})
       for (const Shape& shape : {Shape{1, 3, 1, 7}, Shape{1, 3, 7, 1}, Shape{1, 3, 2, 2}}) {
@@ -127,7 +132,7 @@ TEST(GridSampleTest, ThinImages) {
         GridSample op;
         op.outside = outside;
         op.align_corners = align;
-        check(op, {data(shape), grid}, "grid_sample");
+        check_sampling(op, {data(shape), grid}, "grid_sample");
       }
 }
 
@@ -143,14 +148,14 @@ TEST(GridSampleTest, PlacesFarAway) {
       GridSample op;
       op.outside = outside;
       op.align_corners = align;
-      check(op, {data({1, 5, 6, 7}), {grid, false, Layout::kLinear}}, "grid_sample");
+      check_sampling(op, {data({1, 5, 6, 7}), {grid, false, Layout::kLinear}}, "grid_sample");
     }
 }
 
 TEST(GridSampleTest, WhatIsEmptyGivesZerosOrNothing) {
-  const TestInput grid = numbers(DataType::kFLOAT, {1, 2, 3, 2}, 5, -1, 1);
-  check(GridSample(), {data({1, 2, 0, 3}), grid}, "grid_sample");
-  check(GridSample(), {data({1, 0, 3, 3}), grid}, "grid_sample");
+  const TestInput grid = sampling_numbers(DataType::kFLOAT, {1, 2, 3, 2}, 5, -1, 1);
+  check_sampling(GridSample(), {data({1, 2, 0, 3}), grid}, "grid_sample");
+  check_sampling(GridSample(), {data({1, 0, 3, 3}), grid}, "grid_sample");
 }
 
 TEST(RoiAlignTest, RegionsBeyondTheImage) {
@@ -177,10 +182,11 @@ TEST(RoiAlignTest, RegionsBeyondTheImage) {
         op.sampling_ratio = ratio;
         op.half_pixel = half_pixel;
         op.takes_maximum = takes_maximum;
-        check(op, {x, rois, integers<int64_t>(DataType::kINT64, {kCount}, images)}, "roi_align");
+        check_sampling(op, {x, rois, integers<int64_t>(DataType::kINT64, {kCount}, images)},
+                       "roi_align");
         const std::vector<int32_t> int32_images(images.begin(), images.end());
-        check(op, {x, rois, integers<int32_t>(DataType::kINT32, {kCount}, int32_images)},
-              "roi_align");
+        check_sampling(op, {x, rois, integers<int32_t>(DataType::kINT32, {kCount}, int32_images)},
+                       "roi_align");
       }
 }
 
@@ -205,12 +211,13 @@ TEST(DeformableConvolutionTest, EveryGrouping) {
         const Shape &x = kind.x, &k = kind.kernel;
         const int64_t height = (x[2] + 2 - k[2]) / 2 + 1, width = x[3] + 2 - 2 * (k[3] - 1);
         const int64_t taps = kind.offset_groups * k[2] * k[3];
-        check(op,
-              {data(x), data(k, 2),
-               numbers(DataType::kFLOAT, {x[0], 2 * taps, height, width}, 3, -3, 3),
-               has_bias ? data({k[0]}, 4) : absent(),
-               has_mask ? data({x[0], taps, height, width}, 5) : absent()},
-              "deformable_convolution");
+        check_sampling(
+            op,
+            {data(x), data(k, 2),
+             sampling_numbers(DataType::kFLOAT, {x[0], 2 * taps, height, width}, 3, -3, 3),
+             has_bias ? data({k[0]}, 4) : absent(),
+             has_mask ? data({x[0], taps, height, width}, 5) : absent()},
+            "deformable_convolution");
       }
 }
 

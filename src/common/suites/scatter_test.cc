@@ -10,11 +10,12 @@ namespace {
 
 using nvinfer1::ScatterMode;
 
-constexpr DataType kTypes[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16, DataType::kINT32,
-                               DataType::kINT64, DataType::kINT8, DataType::kUINT8};
+constexpr DataType kScatterTypes[] = {DataType::kFLOAT, DataType::kHALF,  DataType::kBF16,
+                                      DataType::kINT32, DataType::kINT64, DataType::kINT8,
+                                      DataType::kUINT8};
 
 // Numbers from -8 to 8, of which products and sums are rounded in every type of floats.
-TestInput numbers(DataType type, const Shape& shape, uint32_t seed) {
+TestInput scatter_numbers(DataType type, const Shape& shape, uint32_t seed) {
   const TestInput floats = {random_tensor(shape, seed, -8, 8), false, Layout::kLinear};
   if (is_float(type)) return as_type(type, floats);
   Tensor t(type, shape);
@@ -42,7 +43,7 @@ TestInput indices(DataType type, const Shape& shape, const std::vector<int64_t>&
 }
 
 TEST(ScatterTest, ElementsAlongEveryAxis) {
-  for (const DataType type : kTypes)
+  for (const DataType type : kScatterTypes)
     for (const int axis : {0, 1, 2})
       for (const auto reduction :
            {ScatterReduction::kNone, ScatterReduction::kAdd, ScatterReduction::kMul,
@@ -56,27 +57,28 @@ TEST(ScatterTest, ElementsAlongEveryAxis) {
         given[axis] = 9;  // more than there are places
         const Shape shape{4, 5, 6};
         expect_as_reference(
-            op, {numbers(type, shape, 1), indices(DataType::kINT32, given, {shape[axis]}),
-                 numbers(type, given, 3)});
+            op, {scatter_numbers(type, shape, 1), indices(DataType::kINT32, given, {shape[axis]}),
+                 scatter_numbers(type, given, 3)});
       }
 }
 
 TEST(ScatterTest, Blocks) {
-  for (const DataType type : kTypes)
+  for (const DataType type : kScatterTypes)
     for (const auto reduction :
          {ScatterReduction::kNone, ScatterReduction::kAdd, ScatterReduction::kMax}) {
       SCOPED_TRACE(fmt::format("{} reduction {}", name_of(type), static_cast<int>(reduction)));
       Scatter op;
       op.mode = ScatterMode::kND;
       op.reduction = reduction;
-      expect_as_reference(op,
-                          {numbers(type, {7, 4, 33}, 1), indices(DataType::kINT32, {20, 1}, {7}),
-                           numbers(type, {20, 4, 33}, 3)});
-      expect_as_reference(op,
-                          {numbers(type, {7, 7, 8}, 1), indices(DataType::kINT32, {5, 6, 2}, {7}),
-                           numbers(type, {5, 6, 8}, 3)});
-      expect_as_reference(op, {numbers(type, {7, 7}, 1), indices(DataType::kINT32, {300, 2}, {7}),
-                               numbers(type, {300}, 3)});
+      expect_as_reference(
+          op, {scatter_numbers(type, {7, 4, 33}, 1), indices(DataType::kINT32, {20, 1}, {7}),
+               scatter_numbers(type, {20, 4, 33}, 3)});
+      expect_as_reference(
+          op, {scatter_numbers(type, {7, 7, 8}, 1), indices(DataType::kINT32, {5, 6, 2}, {7}),
+               scatter_numbers(type, {5, 6, 8}, 3)});
+      expect_as_reference(
+          op, {scatter_numbers(type, {7, 7}, 1), indices(DataType::kINT32, {300, 2}, {7}),
+               scatter_numbers(type, {300}, 3)});
     }
 }
 
@@ -102,8 +104,8 @@ TEST(MaxUnpoolTest, MaximaReturnToTheirPlaces) {
     std::vector<int64_t> places;
     for (int64_t i = 0; i < 2 * 3 * 4 * 5; ++i)  // in windows of a result of 8 rows and 10 columns
       places.push_back(i / 20 * 80 + i / 5 % 4 * 20 + i % 5 * 2 + (i % 3 == 0 ? 11 : 0));
-    expect_as_reference(
-        op, {numbers(type, {2, 3, 4, 5}, 1), integers(DataType::kINT64, {2, 3, 4, 5}, places)});
+    expect_as_reference(op, {scatter_numbers(type, {2, 3, 4, 5}, 1),
+                             integers(DataType::kINT64, {2, 3, 4, 5}, places)});
   }
 }
 

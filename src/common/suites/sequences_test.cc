@@ -7,10 +7,10 @@
 namespace tenon {
 namespace {
 
-constexpr DataType kTypes[] = {DataType::kUINT8, DataType::kHALF, DataType::kFLOAT,
-                               DataType::kINT64};
+constexpr DataType kSequencesTypes[] = {DataType::kUINT8, DataType::kHALF, DataType::kFLOAT,
+                                        DataType::kINT64};
 
-TestInput counted(DataType type, const Shape& shape, uint8_t first = 0) {
+TestInput counted_bytes(DataType type, const Shape& shape, uint8_t first = 0) {
   Tensor t(type, shape);
   for (size_t i = 0; i < t.bytes(); ++i)
     t.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(first + i * 41 % 239);
@@ -18,7 +18,7 @@ TestInput counted(DataType type, const Shape& shape, uint8_t first = 0) {
 }
 
 TEST(ReverseSequenceTest, EveryPairOfAxes) {
-  for (const DataType type : kTypes)
+  for (const DataType type : kSequencesTypes)
     for (const auto& [batch, sequence] : {std::pair{0, 1}, std::pair{1, 0}, std::pair{2, 0}}) {
       ReverseSequence op;
       op.batch_axis = batch;
@@ -27,18 +27,19 @@ TEST(ReverseSequenceTest, EveryPairOfAxes) {
       std::vector<int32_t> lengths{0, 1, 5, 3, 2, 4};
       lengths.resize(static_cast<size_t>(shape[batch]));
       expect_as_reference(
-          op, {counted(type, shape), integers(DataType::kINT32, {shape[batch]}, lengths)});
+          op, {counted_bytes(type, shape), integers(DataType::kINT32, {shape[batch]}, lengths)});
     }
 }
 
 TEST(CacheUpdateTest, PlacesOfEachBatch) {
-  for (const DataType type : kTypes)
+  for (const DataType type : kSequencesTypes)
     for (const bool circular : {false, true}) {
       CacheUpdate op;
       op.circular = circular;
       const std::vector<int64_t> places{circular ? 15 : 4, 0, circular ? 20 : 7};
-      expect_as_reference(op, {counted(type, {3, 2, 10, 24}), counted(type, {3, 2, 3, 24}, 9),
-                               integers(DataType::kINT64, {3}, places)});
+      expect_as_reference(
+          op, {counted_bytes(type, {3, 2, 10, 24}), counted_bytes(type, {3, 2, 3, 24}, 9),
+               integers(DataType::kINT64, {3}, places)});
     }
   CacheUpdate op;
   op.axis = 1;

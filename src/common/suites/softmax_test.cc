@@ -6,7 +6,7 @@
 namespace tenon {
 namespace {
 
-void check(const Shape& shape, int axis, DataType type, Layout layout = Layout::kLinear) {
+void check_softmax(const Shape& shape, int axis, DataType type, Layout layout = Layout::kLinear) {
   SCOPED_TRACE(fmt::format("{} {} along {} {}", name_of(type), shape, axis, name_of(layout)));
   Softmax op;
   op.axes = 1u << axis;
@@ -17,14 +17,14 @@ void check(const Shape& shape, int axis, DataType type, Layout layout = Layout::
 TEST(SoftmaxTest, EqualsReference) {
   for (const DataType type : kFloatTypes) {
     for (int64_t length : {1, 7, 8, 32, 197, 256, 1000, 2048, 2049, 5000})
-      check({3, length}, 1, type);
-    check({5, 7, 3, 11}, 1, type);
-    check({2, 300, 65}, 1, type);
-    check({4, 6, 1}, 0, type);
-    check({0, 5}, 1, type);
-    check({2, 5, 3, 4}, 1, type, Layout::kChannelsLast);
-    check({2, 5, 3, 4}, 2, type, Layout::kChannelsLast);
-    check({2, 5, 3, 4}, 0, type, Layout::kChannelsLast);
+      check_softmax({3, length}, 1, type);
+    check_softmax({5, 7, 3, 11}, 1, type);
+    check_softmax({2, 300, 65}, 1, type);
+    check_softmax({4, 6, 1}, 0, type);
+    check_softmax({0, 5}, 1, type);
+    check_softmax({2, 5, 3, 4}, 1, type, Layout::kChannelsLast);
+    check_softmax({2, 5, 3, 4}, 2, type, Layout::kChannelsLast);
+    check_softmax({2, 5, 3, 4}, 0, type, Layout::kChannelsLast);
   }
 }
 

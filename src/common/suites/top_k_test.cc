@@ -9,7 +9,7 @@ namespace {
 using nvinfer1::TopKOperation;
 
 // Numbers many of which are equal; floats with zeros of both signs, infinities and NaNs.
-TestInput numbers(DataType type, const Shape& shape) {
+TestInput top_k_numbers(DataType type, const Shape& shape) {
   std::mt19937 random(7);
   TestInput floats{Tensor(DataType::kFLOAT, shape), false, Layout::kLinear};
   Tensor whole(type, shape);
@@ -24,7 +24,7 @@ TestInput numbers(DataType type, const Shape& shape) {
   return is_float(type) ? as_type(type, floats) : TestInput{whole, false, Layout::kLinear};
 }
 
-void check(DataType type, const Shape& shape, int axis, int64_t k) {
+void check_top_k(DataType type, const Shape& shape, int axis, int64_t k) {
   for (const auto operation : {TopKOperation::kMAX, TopKOperation::kMIN})
     for (const bool last_index : {false, true}) {
       SCOPED_TRACE(fmt::format("{} {} axis {} k {} {} {}", name_of(type), shape, axis, k,
@@ -36,44 +36,45 @@ void check(DataType type, const Shape& shape, int axis, int64_t k) {
       op.k = k;
       op.last_index = last_index;
       op.index_type = axis == 0 ? DataType::kINT64 : DataType::kINT32;
-      expect_as_reference(op, {numbers(type, shape)});
+      expect_as_reference(op, {top_k_numbers(type, shape)});
     }
 }
 
-constexpr DataType kTypes[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16, DataType::kINT32,
-                               DataType::kINT64, DataType::kINT8, DataType::kUINT8};
+constexpr DataType kTopKTypes[] = {DataType::kFLOAT, DataType::kHALF,  DataType::kBF16,
+                                   DataType::kINT32, DataType::kINT64, DataType::kINT8,
+                                   DataType::kUINT8};
 
 class TopKAlong : public ::testing::TestWithParam<std::tuple<DataType, int>> {};
 
 TEST_P(TopKAlong, AnAxis) {
   const auto [type, axis] = GetParam();
-  for (const int64_t k : {0, 1, 3, 9}) check(type, {9, 20, 11}, axis, k);
+  for (const int64_t k : {0, 1, 3, 9}) check_top_k(type, {9, 20, 11}, axis, k);
 }
 
 INSTANTIATE_TEST_SUITE_P(Axes, TopKAlong,
-                         ::testing::Combine(::testing::ValuesIn(kTypes),
+                         ::testing::Combine(::testing::ValuesIn(kTopKTypes),
                                             ::testing::Values(0, 1, 2)));
 
 TEST(TopKTest, LongRows) {
   for (const DataType type : {DataType::kFLOAT, DataType::kINT64})
-    for (const int64_t k : {1, 2, 100, 700}) check(type, {3, 700}, 1, k);
-  check(DataType::kHALF, {2, 5000}, 1, 300);
+    for (const int64_t k : {1, 2, 100, 700}) check_top_k(type, {3, 700}, 1, k);
+  check_top_k(DataType::kHALF, {2, 5000}, 1, 300);
 }
 
 TEST(TopKTest, MoreThanABlockSelects) {
   for (const DataType type : {DataType::kFLOAT, DataType::kHALF, DataType::kINT64}) {
-    check(type, {2, 3000}, 1, 2500);
-    check(type, {3000}, 0, 3000);
+    check_top_k(type, {2, 3000}, 1, 2500);
+    check_top_k(type, {3000}, 0, 3000);
   }
 }
 
 TEST(TopKTest, HugeRow) {
-  check(DataType::kFLOAT, {1, 70000}, 1, 50);
+  check_top_k(DataType::kFLOAT, {1, 70000}, 1, 50);
 }
 
 TEST(TopKTest, NoElements) {
-  check(DataType::kFLOAT, {0, 5}, 1, 2);
-  check(DataType::kFLOAT, {4, 0}, 1, 0);
+  check_top_k(DataType::kFLOAT, {0, 5}, 1, 2);
+  check_top_k(DataType::kFLOAT, {4, 0}, 1, 0);
 }
 
 }  // namespace

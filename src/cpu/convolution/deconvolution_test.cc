@@ -8,7 +8,7 @@ using nvinfer1::ElementWiseOperation;
 using Family = PointwiseStep::Family;
 
 // Sums of some hundred products, in another order than the reference's.
-constexpr double kTolerance = 4e-6;
+constexpr double kDeconvolutionTolerance = 4e-6;
 
 Deconvolution deconvolution(int64_t output_channels, const Shape& kernel, int64_t groups = 1) {
   Deconvolution op;
@@ -21,16 +21,16 @@ Deconvolution deconvolution(int64_t output_channels, const Shape& kernel, int64_
 }
 
 void check_own(LayerTest& test) {
-  check(test, "deconvolution", kTolerance);
+  check(test, "deconvolution", kDeconvolutionTolerance);
 }
 
-struct Case {
+struct DeconvolutionCase {
   const char* name;
   Deconvolution op;
   Shape data;
 };
 
-class BlockDeconvolutionTest : public testing::TestWithParam<Case> {};
+class BlockDeconvolutionTest : public testing::TestWithParam<DeconvolutionCase> {};
 
 TEST_P(BlockDeconvolutionTest, EqualsReference) {
   const auto& [name, op, shape] = GetParam();
@@ -46,40 +46,41 @@ TEST_P(BlockDeconvolutionTest, EqualsReference) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, BlockDeconvolutionTest,
-    testing::Values(Case{"twice", deconvolution(24, {2, 2}), {1, 24, 40, 37}},
-                    Case{"one_output_channel", deconvolution(1, {2, 2}), {2, 24, 33, 16}},
-                    Case{"uneven", deconvolution(7, {3, 2}), {2, 5, 7, 9}},
-                    Case{"many_channels", deconvolution(5, {2, 2}), {1, 600, 6, 5}},
-                    Case{"many_output_channels", deconvolution(150, {2, 2}), {1, 9, 5, 19}},
-                    Case{"groups", deconvolution(12, {2, 4}, 3), {2, 9, 5, 6}},
-                    Case{"depthwise", deconvolution(16, {2, 2}, 16), {1, 16, 5, 5}},
-                    Case{"pointwise", deconvolution(10, {1, 1}), {1, 8, 5, 5}},
-                    Case{"padding",
-                         with(deconvolution(8, {4, 3}),
-                              [](auto& op) {
-                                op.pre_padding = {5, 2};
-                                op.post_padding = {1, 4};
-                              }),
-                         {1, 8, 5, 6}},
-                    Case{"output_padding_that_is_reached",
-                         with(deconvolution(8, {3, 3}),
-                              [](auto& op) {
-                                op.post_padding = {2, 1};
-                                op.output_padding = {1, 1};
-                              }),
-                         {1, 8, 5, 5}},
-                    Case{"dilation_of_one_place",
-                         with(deconvolution(8, {1, 2}), [](auto& op) { op.dilation = {3, 1}; }),
-                         {1, 8, 5, 5}},
-                    Case{"volume", deconvolution(4, {2, 3, 2}), {2, 6, 3, 4, 5}},
-                    Case{"padded_volume",
-                         with(deconvolution(4, {2, 2, 3}),
-                              [](auto& op) {
-                                op.pre_padding = {1, 0, 2};
-                                op.post_padding = {2, 1, 0};
-                              }),
-                         {1, 6, 3, 4, 5}},
-                    Case{"no_images", deconvolution(4, {2, 2}), {0, 6, 3, 4}}),
+    testing::Values(
+        DeconvolutionCase{"twice", deconvolution(24, {2, 2}), {1, 24, 40, 37}},
+        DeconvolutionCase{"one_output_channel", deconvolution(1, {2, 2}), {2, 24, 33, 16}},
+        DeconvolutionCase{"uneven", deconvolution(7, {3, 2}), {2, 5, 7, 9}},
+        DeconvolutionCase{"many_channels", deconvolution(5, {2, 2}), {1, 600, 6, 5}},
+        DeconvolutionCase{"many_output_channels", deconvolution(150, {2, 2}), {1, 9, 5, 19}},
+        DeconvolutionCase{"groups", deconvolution(12, {2, 4}, 3), {2, 9, 5, 6}},
+        DeconvolutionCase{"depthwise", deconvolution(16, {2, 2}, 16), {1, 16, 5, 5}},
+        DeconvolutionCase{"pointwise", deconvolution(10, {1, 1}), {1, 8, 5, 5}},
+        DeconvolutionCase{"padding",
+                          with(deconvolution(8, {4, 3}),
+                               [](auto& op) {
+                                 op.pre_padding = {5, 2};
+                                 op.post_padding = {1, 4};
+                               }),
+                          {1, 8, 5, 6}},
+        DeconvolutionCase{"output_padding_that_is_reached",
+                          with(deconvolution(8, {3, 3}),
+                               [](auto& op) {
+                                 op.post_padding = {2, 1};
+                                 op.output_padding = {1, 1};
+                               }),
+                          {1, 8, 5, 5}},
+        DeconvolutionCase{"dilation_of_one_place",
+                          with(deconvolution(8, {1, 2}), [](auto& op) { op.dilation = {3, 1}; }),
+                          {1, 8, 5, 5}},
+        DeconvolutionCase{"volume", deconvolution(4, {2, 3, 2}), {2, 6, 3, 4, 5}},
+        DeconvolutionCase{"padded_volume",
+                          with(deconvolution(4, {2, 2, 3}),
+                               [](auto& op) {
+                                 op.pre_padding = {1, 0, 2};
+                                 op.post_padding = {2, 1, 0};
+                               }),
+                          {1, 6, 3, 4, 5}},
+        DeconvolutionCase{"no_images", deconvolution(4, {2, 2}), {0, 6, 3, 4}}),
     [](const auto& i) { return i.param.name; });
 
 TEST(BlockDeconvolutionTest, OtherShapesWithTheSameKernel) {
@@ -88,7 +89,7 @@ TEST(BlockDeconvolutionTest, OtherShapesWithTheSameKernel) {
   ASSERT_EQ(test.offer("deconvolution"), "");
   for (const Shape& shape : {Shape{1, 5, 26, 16}, Shape{4, 5, 7, 5}, Shape{1, 5, 1, 1}}) {
     test.set_inputs({data(shape, 7), constant({5, 10, 2, 2}), constant({10})});
-    expect_close(test.run(), test.reference(), kTolerance);
+    expect_close(test.run(), test.reference(), kDeconvolutionTolerance);
   }
 }
 

@@ -8,88 +8,109 @@ namespace {
 using nvinfer1::ActivationType;
 using nvinfer1::ElementWiseOperation;
 
-constexpr char kName[] = "direct_convolution";
+constexpr char kDirectConvolutionName[] = "direct_convolution";
 
-using Case = LayerCase<Convolution>;
+using DirectConvolutionCase = LayerCase<Convolution>;
 
-class DirectConvolutionTest : public testing::TestWithParam<Case> {};
+class DirectConvolutionTest : public testing::TestWithParam<DirectConvolutionCase> {};
 
 TEST_P(DirectConvolutionTest, EqualsReference) {
   const auto& [name, op, shape, has_bias] = GetParam();
   LayerTest test = layer(op, shape, has_bias);
-  check(test, kName, 2e-6);
+  check(test, kDirectConvolutionName, 2e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, DirectConvolutionTest,
     testing::Values(
-        Case{"vectors", one_element(64), {1, 32, 12, 12}},
-        Case{"odd", one_element(37), {2, 29, 9, 13}},
-        Case{"odd_vectors", one_element(48), {1, 16, 20, 11}},
-        Case{"few_output_channels", one_element(3), {3, 40, 5, 7}},
-        Case{"deep", one_element(20), {1, 700, 3, 3}},
-        Case{"many_blocks", one_element(33), {1, 17, 64, 65}},
-        Case{"one_pixel", one_element(64), {2, 64, 1, 1}},
-        Case{"halving", one_element(40, {2, 2}), {2, 24, 15, 14}},
-        Case{"halving_rows", one_element(40, {2, 1}), {1, 24, 15, 14}},
-        Case{"halving_columns", one_element(40, {1, 2}), {1, 24, 8, 31}},
-        Case{"without_bias", one_element(16), {1, 16, 6, 5}, false},
-        Case{"no_images", one_element(16), {0, 16, 6, 5}},
-        Case{"one_channel", one_element(24), {2, 1, 9, 8}},
-        Case{"stem", sliding(32, {3, 3}, {2, 2}, {1, 1}), {1, 3, 33, 40}},
-        Case{"six", sliding(20, {6, 6}, {2, 2}, {2, 2}), {2, 3, 30, 46}},
-        Case{"seven", sliding(64, {7, 7}, {2, 2}, {3, 3}), {1, 3, 56, 56}},
-        Case{"square", sliding(64, {3, 3}, {1, 1}, {1, 1}), {2, 4, 21, 130}},
-        Case{"unlike_axes", sliding(18, {5, 2}, {1, 2}, {2, 1}), {1, 2, 8, 23}},
-        Case{"dilated",
-             with(sliding(18, {3, 3}, {1, 1}, {2, 3}), [](auto& op) { op.dilation = {2, 3}; }),
-             {2, 3, 9, 20}},
-        Case{"asymmetric",
-             with(sliding(16, {3, 3}, {2, 2}, {0, 0}), [](auto& op) { op.post_padding = {1, 2}; }),
-             {1, 3, 12, 12}},
-        Case{"same_upper",
-             with(sliding(16, {5, 5}, {2, 2}, {0, 0}),
-                  [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
-             {1, 3, 13, 14}},
-        Case{"padding_beyond_data", sliding(16, {3, 3}, {1, 1}, {4, 6}), {1, 3, 2, 1}},
-        Case{"data_beyond_windows", sliding(16, {1, 1}, {2, 2}, {0, 0}), {1, 3, 9, 10}},
-        Case{"no_rows", sliding(16, {2, 2}, {1, 1}, {1, 1}), {1, 3, 0, 4}},
-        Case{"blocks_under_windows", sliding(40, {3, 3}, {1, 1}, {1, 1}), {2, 24, 7, 15}},
-        Case{"halving_windows", sliding(64, {3, 3}, {2, 2}, {1, 1}), {1, 48, 14, 14}},
-        Case{"many_channels", sliding(33, {3, 3}, {2, 2}, {1, 1}), {1, 130, 14, 14}},
-        Case{"unlike_axes_of_blocks", sliding(16, {5, 2}, {1, 2}, {2, 1}), {1, 17, 8, 23}},
-        Case{"dilated_blocks",
-             with(sliding(18, {3, 3}, {1, 1}, {2, 3}), [](auto& op) { op.dilation = {2, 3}; }),
-             {1, 16, 9, 20}},
-        Case{"asymmetric_blocks",
-             with(sliding(16, {3, 3}, {2, 2}, {0, 0}), [](auto& op) { op.post_padding = {1, 2}; }),
-             {1, 16, 12, 12}},
-        Case{"padded_elements", sliding(32, {1, 1}, {1, 1}, {1, 1}), {1, 16, 8, 8}},
-        Case{"long_strides", sliding(20, {3, 5}, {3, 4}, {1, 2}), {2, 3, 20, 41}},
-        Case{"long_strides_of_blocks", sliding(20, {3, 2}, {4, 3}, {1, 1}), {2, 20, 13, 14}},
-        Case{"long_strides_of_elements", one_element(32, {3, 5}), {2, 16, 8, 13}},
-        Case{"spectrum", sliding(40, {64, 1}, {32, 1}, {0, 0}), {3, 1, 208, 1}},
-        Case{"column", sliding(40, {3, 1}, {1, 1}, {1, 0}), {3, 33, 9, 1}},
-        Case{"dilated_column",
-             with(sliding(18, {3, 1}, {2, 1}, {2, 0}), [](auto& op) { op.dilation = {2, 3}; }),
-             {2, 17, 11, 1}},
-        Case{"column_beside_padding", sliding(18, {3, 1}, {1, 1}, {1, 1}), {2, 17, 6, 1}},
-        Case{"pixels_of_images", sliding(70, {3, 1}, {1, 1}, {1, 0}), {37, 33, 1, 1}},
-        Case{"pixels_of_few_channels", sliding(18, {3, 2}, {1, 1}, {0, 0}), {5, 3, 3, 2}},
-        Case{"pixels_without_windows", one_element(70), {9, 40, 1, 1}},
-        Case{"no_columns",
-             with(sliding(16, {3, 3}, {1, 1}, {0, 0}),
-                  [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
-             {1, 16, 4, 0}},
-        Case{"line_without_pixels",
-             with(sliding(16, {3, 1}, {1, 1}, {0, 0}),
-                  [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
-             {1, 16, 0, 1}},
-        Case{"blocks_without_rows", sliding(16, {2, 2}, {1, 1}, {1, 1}), {1, 16, 0, 4}}),
+        DirectConvolutionCase{"vectors", one_element(64), {1, 32, 12, 12}},
+        DirectConvolutionCase{"odd", one_element(37), {2, 29, 9, 13}},
+        DirectConvolutionCase{"odd_vectors", one_element(48), {1, 16, 20, 11}},
+        DirectConvolutionCase{"few_output_channels", one_element(3), {3, 40, 5, 7}},
+        DirectConvolutionCase{"deep", one_element(20), {1, 700, 3, 3}},
+        DirectConvolutionCase{"many_blocks", one_element(33), {1, 17, 64, 65}},
+        DirectConvolutionCase{"one_pixel", one_element(64), {2, 64, 1, 1}},
+        DirectConvolutionCase{"halving", one_element(40, {2, 2}), {2, 24, 15, 14}},
+        DirectConvolutionCase{"halving_rows", one_element(40, {2, 1}), {1, 24, 15, 14}},
+        DirectConvolutionCase{"halving_columns", one_element(40, {1, 2}), {1, 24, 8, 31}},
+        DirectConvolutionCase{"without_bias", one_element(16), {1, 16, 6, 5}, false},
+        DirectConvolutionCase{"no_images", one_element(16), {0, 16, 6, 5}},
+        DirectConvolutionCase{"one_channel", one_element(24), {2, 1, 9, 8}},
+        DirectConvolutionCase{"stem", sliding(32, {3, 3}, {2, 2}, {1, 1}), {1, 3, 33, 40}},
+        DirectConvolutionCase{"six", sliding(20, {6, 6}, {2, 2}, {2, 2}), {2, 3, 30, 46}},
+        DirectConvolutionCase{"seven", sliding(64, {7, 7}, {2, 2}, {3, 3}), {1, 3, 56, 56}},
+        DirectConvolutionCase{"square", sliding(64, {3, 3}, {1, 1}, {1, 1}), {2, 4, 21, 130}},
+        DirectConvolutionCase{"unlike_axes", sliding(18, {5, 2}, {1, 2}, {2, 1}), {1, 2, 8, 23}},
+        DirectConvolutionCase{
+            "dilated",
+            with(sliding(18, {3, 3}, {1, 1}, {2, 3}), [](auto& op) { op.dilation = {2, 3}; }),
+            {2, 3, 9, 20}},
+        DirectConvolutionCase{
+            "asymmetric",
+            with(sliding(16, {3, 3}, {2, 2}, {0, 0}), [](auto& op) { op.post_padding = {1, 2}; }),
+            {1, 3, 12, 12}},
+        DirectConvolutionCase{
+            "same_upper",
+            with(sliding(16, {5, 5}, {2, 2}, {0, 0}),
+                 [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
+            {1, 3, 13, 14}},
+        DirectConvolutionCase{
+            "padding_beyond_data", sliding(16, {3, 3}, {1, 1}, {4, 6}), {1, 3, 2, 1}},
+        DirectConvolutionCase{
+            "data_beyond_windows", sliding(16, {1, 1}, {2, 2}, {0, 0}), {1, 3, 9, 10}},
+        DirectConvolutionCase{"no_rows", sliding(16, {2, 2}, {1, 1}, {1, 1}), {1, 3, 0, 4}},
+        DirectConvolutionCase{
+            "blocks_under_windows", sliding(40, {3, 3}, {1, 1}, {1, 1}), {2, 24, 7, 15}},
+        DirectConvolutionCase{
+            "halving_windows", sliding(64, {3, 3}, {2, 2}, {1, 1}), {1, 48, 14, 14}},
+        DirectConvolutionCase{
+            "many_channels", sliding(33, {3, 3}, {2, 2}, {1, 1}), {1, 130, 14, 14}},
+        DirectConvolutionCase{
+            "unlike_axes_of_blocks", sliding(16, {5, 2}, {1, 2}, {2, 1}), {1, 17, 8, 23}},
+        DirectConvolutionCase{
+            "dilated_blocks",
+            with(sliding(18, {3, 3}, {1, 1}, {2, 3}), [](auto& op) { op.dilation = {2, 3}; }),
+            {1, 16, 9, 20}},
+        DirectConvolutionCase{
+            "asymmetric_blocks",
+            with(sliding(16, {3, 3}, {2, 2}, {0, 0}), [](auto& op) { op.post_padding = {1, 2}; }),
+            {1, 16, 12, 12}},
+        DirectConvolutionCase{
+            "padded_elements", sliding(32, {1, 1}, {1, 1}, {1, 1}), {1, 16, 8, 8}},
+        DirectConvolutionCase{"long_strides", sliding(20, {3, 5}, {3, 4}, {1, 2}), {2, 3, 20, 41}},
+        DirectConvolutionCase{
+            "long_strides_of_blocks", sliding(20, {3, 2}, {4, 3}, {1, 1}), {2, 20, 13, 14}},
+        DirectConvolutionCase{"long_strides_of_elements", one_element(32, {3, 5}), {2, 16, 8, 13}},
+        DirectConvolutionCase{"spectrum", sliding(40, {64, 1}, {32, 1}, {0, 0}), {3, 1, 208, 1}},
+        DirectConvolutionCase{"column", sliding(40, {3, 1}, {1, 1}, {1, 0}), {3, 33, 9, 1}},
+        DirectConvolutionCase{
+            "dilated_column",
+            with(sliding(18, {3, 1}, {2, 1}, {2, 0}), [](auto& op) { op.dilation = {2, 3}; }),
+            {2, 17, 11, 1}},
+        DirectConvolutionCase{
+            "column_beside_padding", sliding(18, {3, 1}, {1, 1}, {1, 1}), {2, 17, 6, 1}},
+        DirectConvolutionCase{
+            "pixels_of_images", sliding(70, {3, 1}, {1, 1}, {1, 0}), {37, 33, 1, 1}},
+        DirectConvolutionCase{
+            "pixels_of_few_channels", sliding(18, {3, 2}, {1, 1}, {0, 0}), {5, 3, 3, 2}},
+        DirectConvolutionCase{"pixels_without_windows", one_element(70), {9, 40, 1, 1}},
+        DirectConvolutionCase{
+            "no_columns",
+            with(sliding(16, {3, 3}, {1, 1}, {0, 0}),
+                 [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
+            {1, 16, 4, 0}},
+        DirectConvolutionCase{
+            "line_without_pixels",
+            with(sliding(16, {3, 1}, {1, 1}, {0, 0}),
+                 [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
+            {1, 16, 0, 1}},
+        DirectConvolutionCase{
+            "blocks_without_rows", sliding(16, {2, 2}, {1, 1}, {1, 1}), {1, 16, 0, 4}}),
     [](const auto& i) { return i.param.name; });
 
 // Against sums of doubles. `adds`: whether a tensor is added to the results.
-void check_loops(const DirectKernels& loops, int64_t step, const DirectPixels& pixels, bool adds) {
+void check_direct_convolution_loops(const DirectKernels& loops, int64_t step,
+                                    const DirectPixels& pixels, bool adds) {
   const int64_t lanes = loops.lanes, vectors = 3, width = vectors * lanes, depth = 21;
   const int64_t all = pixels.rows * pixels.count;
   const Tensor in = random_tensor({depth + pixels.rows * pixels.row_step + pixels.count * step}, 1);
@@ -123,20 +144,20 @@ TEST(DirectConvolutionTest, AllInstructionSetsAgree) {
     for (const int64_t step : {1, 2, 7, loops.lanes, 2 * loops.lanes})
       for (const bool is_far : {false, true})
         for (const bool adds : {false, true}) {
-          check_loops(loops, step, {31, 1, 0, is_far}, adds);
+          check_direct_convolution_loops(loops, step, {31, 1, 0, is_far}, adds);
           for (int64_t count = 1; count <= loops.short_row; ++count)
-            check_loops(loops, step, {count, 2, 10 * loops.lanes, is_far}, adds);
+            check_direct_convolution_loops(loops, step, {count, 2, 10 * loops.lanes, is_far}, adds);
         }
   }
 }
 
-struct EpilogueCase {
+struct DirectConvolutionEpilogueCase {
   const char* name;
   PointwiseProgram program;
   std::vector<Shape> operands;  // beside a result of 2x21x9x13
 };
 
-class DirectEpilogueTest : public testing::TestWithParam<EpilogueCase> {};
+class DirectEpilogueTest : public testing::TestWithParam<DirectConvolutionEpilogueCase> {};
 
 TEST_P(DirectEpilogueTest, EqualsReference) {
   const auto& [name, program, operands] = GetParam();
@@ -149,57 +170,59 @@ TEST_P(DirectEpilogueTest, EqualsReference) {
                                      constant({21}, 3)};
     for (const Shape& operand : operands) inputs.push_back(data(operand, 11));
     LayerTest test(op, inputs);
-    check(test, kName, 2e-6);
+    check(test, kDirectConvolutionName, 2e-6);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, DirectEpilogueTest,
     testing::Values(
-        EpilogueCase{"relu", {1, {}, {activation(ActivationType::kRELU, 0)}}, {}},
-        EpilogueCase{
+        DirectConvolutionEpilogueCase{"relu", {1, {}, {activation(ActivationType::kRELU, 0)}}, {}},
+        DirectConvolutionEpilogueCase{
             "clip_without_zero", {1, {}, {activation(ActivationType::kCLIP, 0, 0.25f, 0.5f)}}, {}},
-        EpilogueCase{
+        DirectConvolutionEpilogueCase{
             "silu",
             {1,
              {},
              {activation(ActivationType::kSIGMOID, 0), binary(ElementWiseOperation::kPROD, 0, 1)}},
             {}},
-        EpilogueCase{
+        DirectConvolutionEpilogueCase{
             "residual",
             {2,
              {},
              {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)}},
             {{2, 21, 9, 13}}},
-        EpilogueCase{"sum", {2, {}, {binary(ElementWiseOperation::kSUM, 1, 0)}}, {{2, 21, 9, 13}}},
-        EpilogueCase{
+        DirectConvolutionEpilogueCase{
+            "sum", {2, {}, {binary(ElementWiseOperation::kSUM, 1, 0)}}, {{2, 21, 9, 13}}},
+        DirectConvolutionEpilogueCase{
             "sum_unused",
             {2,
              {},
              {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 0)}},
             {{2, 21, 9, 13}}},
-        EpilogueCase{
+        DirectConvolutionEpilogueCase{
             "sum_of_two",
             {3,
              {},
              {binary(ElementWiseOperation::kSUM, 0, 2), binary(ElementWiseOperation::kSUM, 1, 3)}},
             {{2, 21, 9, 13}, {2, 21, 9, 13}}},
-        EpilogueCase{
+        DirectConvolutionEpilogueCase{
             "sum_with_one_image",
             {2,
              {},
              {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)}},
             {{1, 21, 9, 13}}},
-        EpilogueCase{"sum_within_bounds_without_zero",
-                     {2,
-                      {},
-                      {binary(ElementWiseOperation::kSUM, 0, 1),
-                       activation(ActivationType::kCLIP, 2, 0.25f, 0.5f)}},
-                     {{2, 21, 9, 13}}},
-        EpilogueCase{"twice", {1, {}, {binary(ElementWiseOperation::kSUM, 0, 0)}}, {}},
-        EpilogueCase{
+        DirectConvolutionEpilogueCase{"sum_within_bounds_without_zero",
+                                      {2,
+                                       {},
+                                       {binary(ElementWiseOperation::kSUM, 0, 1),
+                                        activation(ActivationType::kCLIP, 2, 0.25f, 0.5f)}},
+                                      {{2, 21, 9, 13}}},
+        DirectConvolutionEpilogueCase{
+            "twice", {1, {}, {binary(ElementWiseOperation::kSUM, 0, 0)}}, {}},
+        DirectConvolutionEpilogueCase{
             "sum_with_a_constant", {1, {3.5f}, {binary(ElementWiseOperation::kSUM, 0, 1)}}, {}},
-        EpilogueCase{
+        DirectConvolutionEpilogueCase{
             "constant_and_channels",
             {2,
              {3.5f},
@@ -213,7 +236,7 @@ TEST(DirectConvolutionTest, PixelsOfImagesWithEpilogue) {
     op.epilogue = {2, {}, {binary(ElementWiseOperation::kSUM, 0, 1), activation(type, 2)}};
     LayerTest test(op, {data({19, 40, 1, 1}, 1), constant(weights_of(op, 40)), constant({21}, 3),
                         data({19, 21, 1, 1}, 11)});
-    check(test, kName, 2e-6);
+    check(test, kDirectConvolutionName, 2e-6);
   }
 }
 
@@ -221,7 +244,7 @@ TEST(DirectConvolutionTest, OtherShapesWithTheSameKernel) {
   for (const auto& [op, first] : {std::pair{one_element(40, {1, 1}), Shape{1, 24, 56, 56}},
                                   {sliding(40, {3, 3}, {2, 2}, {1, 1}), Shape{1, 24, 14, 14}}}) {
     LayerTest test = layer(op, first);
-    ASSERT_EQ(test.offer(kName), "");
+    ASSERT_EQ(test.offer(kDirectConvolutionName), "");
     for (const Shape& shape : {Shape{4, 24, 7, 5}, Shape{1, 24, 1, 1}, Shape{3, 24, 33, 70}}) {
       test.set_inputs({data(shape, 7), constant(weights_of(op, 24)), constant({40}, 3)});
       expect_close(test.run(), test.reference(), 2e-6);
@@ -232,7 +255,7 @@ TEST(DirectConvolutionTest, OtherShapesWithTheSameKernel) {
 TEST(DirectConvolutionTest, WideWindowsOverManyChannelsAreLeftToOthers) {
   const auto op =
       with(sliding(16, {3, 3}, {1, 1}, {400, 400}), [](auto& o) { o.dilation = {400, 400}; });
-  EXPECT_EQ(layer(op, {1, 64, 10, 10}).offer(kName),
+  EXPECT_EQ(layer(op, {1, 64, 10, 10}).offer(kDirectConvolutionName),
             "kernel_shape, dilations and channels need more than 16 MiB of workspace per thread");
 }
 
@@ -242,14 +265,14 @@ TEST(DirectConvolutionTest, ThreadsDoNotMatter) {
                                   {sliding(48, {3, 3}, {2, 2}, {1, 1}), Shape{1, 3, 61, 64}},
                                   {sliding(48, {3, 3}, {2, 2}, {1, 1}), Shape{2, 40, 21, 24}}}) {
     LayerTest test = layer(op, shape);
-    ASSERT_EQ(test.offer(kName), "");
+    ASSERT_EQ(test.offer(kDirectConvolutionName), "");
     expect_identical_with(test, {1, 2, 5});
   }
 }
 
 TEST(DirectConvolutionTest, DamagedStoredKernelsAreErrors) {
   LayerTest test = layer(one_element(40), {1, 32, 8, 8});
-  ASSERT_EQ(test.offer(kName), "");
+  ASSERT_EQ(test.offer(kDirectConvolutionName), "");
   const auto error_after = [&](auto&& damage) { return error_of_stored(test, damage); };
   EXPECT_EQ(error_after([](StoredKernel&) {}), "");
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed.pop_back(); }),
@@ -265,7 +288,7 @@ TEST(DirectConvolutionTest, DamagedStoredKernelsAreErrors) {
 // A plan may be damaged in what it says of tensors, too.
 TEST(DirectConvolutionTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
   LayerTest test = layer(one_element(32), {1, 32, 8, 8});
-  ASSERT_EQ(test.offer(kName), "");
+  ASSERT_EQ(test.offer(kDirectConvolutionName), "");
   const auto error_with = [&](int64_t channels, int64_t output_channels, Layout layout) {
     const TensorSpec inputs[] = {{DataType::kFLOAT, layout, {1, channels, 8, 8}},
                                  {DataType::kFLOAT, Layout::kLinear, {32, channels, 1, 1}},
@@ -290,14 +313,16 @@ TEST(DirectConvolutionTest, WindowsBehindTheDataSeePadding) {
   for (const auto& op : {rounded, halved})
     for (const int64_t extent : {8, 9}) {
       LayerTest test = layer(op, {1, 16, extent, extent});
-      check(test, kName, 2e-6);
+      check(test, kDirectConvolutionName, 2e-6);
     }
 }
 
 TEST(DirectConvolutionTest, IsForOneGroup) {
-  EXPECT_THAT(layer(sliding(32, {1, 1}, {1, 1}, {0, 0}, 2), {1, 16, 8, 8}).offer(kName),
-              testing::HasSubstr("group 1"));
-  EXPECT_THAT(layer(sliding(32, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}), {1, 16, 8, 8, 8}).offer(kName),
+  EXPECT_THAT(
+      layer(sliding(32, {1, 1}, {1, 1}, {0, 0}, 2), {1, 16, 8, 8}).offer(kDirectConvolutionName),
+      testing::HasSubstr("group 1"));
+  EXPECT_THAT(layer(sliding(32, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}), {1, 16, 8, 8, 8})
+                  .offer(kDirectConvolutionName),
               testing::HasSubstr("spatial axes"));
 }
 

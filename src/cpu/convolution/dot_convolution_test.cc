@@ -9,64 +9,72 @@ using nvinfer1::ElementWiseOperation;
 using nvinfer1::PaddingMode;
 using ::testing::HasSubstr;
 
-constexpr char kName[] = "dot_convolution";
-constexpr double kRelative = 2e-6;
+constexpr char kDotConvolutionName[] = "dot_convolution";
+constexpr double kDotConvolutionRelative = 2e-6;
 
-using Case = LayerCase<Convolution>;
+using DotConvolutionCase = LayerCase<Convolution>;
 
-class DotConvolutionTest : public testing::TestWithParam<Case> {};
+class DotConvolutionTest : public testing::TestWithParam<DotConvolutionCase> {};
 
 TEST_P(DotConvolutionTest, EqualsReference) {
   const auto& [name, op, shape, has_bias] = GetParam();
   LayerTest test = layer(op, shape, has_bias);
-  check(test, kName, kRelative);
+  check(test, kDotConvolutionName, kDotConvolutionRelative);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, DotConvolutionTest,
     testing::Values(
-        Case{"colours", sliding(3, {5, 5}, {1, 1}, {2, 2}), {1, 32, 40, 129}},
-        Case{"classes", sliding(1, {1, 1}, {1, 1}, {0, 0}), {2, 64, 17, 33}},
-        Case{"two_output_channels", sliding(2, {3, 3}, {1, 1}, {1, 1}), {2, 16, 9, 16}},
-        Case{"four_maps", sliding(4, {3, 3}, {1, 1}, {1, 1}), {1, 48, 9, 17}},
-        Case{"twelve_maps", sliding(12, {3, 3}, {1, 1}, {1, 1}), {1, 32, 9, 40}},
-        Case{"odd_channels", sliding(3, {3, 3}, {1, 1}, {1, 1}), {2, 29, 11, 21}},
-        Case{"few_channels", sliding(5, {3, 3}, {1, 1}, {1, 1}), {1, 9, 11, 21}},
-        Case{"unlike_axes", sliding(1, {7, 3}, {1, 1}, {3, 1}), {2, 32, 20, 88}},
-        Case{"halved", sliding(3, {3, 3}, {2, 2}, {1, 1}), {2, 24, 15, 31}},
-        Case{"unlike_strides", sliding(2, {5, 2}, {1, 3}, {2, 1}), {1, 17, 8, 53}},
-        Case{"dilated",
-             with(sliding(4, {3, 3}, {1, 1}, {2, 3}), [](auto& op) { op.dilation = {2, 3}; }),
-             {1, 16, 21, 50}},
-        Case{"asymmetric",
-             with(sliding(5, {3, 4}, {3, 1}, {0, 2}), [](auto& op) { op.post_padding = {2, 1}; }),
-             {1, 16, 16, 30}},
-        Case{"same_upper",
-             with(sliding(3, {5, 5}, {2, 2}, {0, 0}),
-                  [](auto& op) { op.padding_mode = PaddingMode::kSAME_UPPER; }),
-             {1, 16, 13, 40}},
-        Case{"rounded_up",
-             with(sliding(3, {1, 1}, {2, 2}, {0, 0}),
-                  [](auto& op) { op.padding_mode = PaddingMode::kEXPLICIT_ROUND_UP; }),
-             {1, 16, 8, 36}},
-        Case{"padding_beyond_data", sliding(3, {2, 2}, {1, 1}, {5, 19}), {1, 16, 2, 3}},
-        Case{"data_beyond_windows", sliding(3, {1, 1}, {2, 2}, {0, 0}), {1, 16, 9, 38}},
-        Case{"long_strides", sliding(3, {3, 5}, {3, 9}, {1, 2}), {2, 16, 20, 141}},
-        Case{"one_column", sliding(6, {3, 1}, {1, 1}, {1, 0}), {2, 16, 12, 1}},
-        Case{"one_pixel", sliding(3, {1, 1}, {1, 1}, {0, 0}), {3, 64, 1, 1}},
-        Case{"whole_image", sliding(3, {6, 7}, {1, 1}, {0, 0}), {3, 16, 6, 7}},
-        Case{"many_rows", sliding(1, {3, 3}, {1, 1}, {1, 1}), {1, 70, 300, 20}},
-        Case{"without_bias", sliding(3, {3, 3}, {1, 1}, {1, 1}), {1, 16, 6, 25}, false},
-        Case{"no_images", sliding(3, {3, 3}, {1, 1}, {1, 1}), {0, 16, 6, 5}},
-        Case{"no_rows", sliding(3, {2, 2}, {1, 1}, {1, 1}), {1, 16, 0, 4}},
-        Case{"no_columns",
-             with(sliding(3, {3, 3}, {1, 1}, {0, 0}),
-                  [](auto& op) { op.padding_mode = PaddingMode::kSAME_UPPER; }),
-             {1, 16, 4, 0}}),
+        DotConvolutionCase{"colours", sliding(3, {5, 5}, {1, 1}, {2, 2}), {1, 32, 40, 129}},
+        DotConvolutionCase{"classes", sliding(1, {1, 1}, {1, 1}, {0, 0}), {2, 64, 17, 33}},
+        DotConvolutionCase{
+            "two_output_channels", sliding(2, {3, 3}, {1, 1}, {1, 1}), {2, 16, 9, 16}},
+        DotConvolutionCase{"four_maps", sliding(4, {3, 3}, {1, 1}, {1, 1}), {1, 48, 9, 17}},
+        DotConvolutionCase{"twelve_maps", sliding(12, {3, 3}, {1, 1}, {1, 1}), {1, 32, 9, 40}},
+        DotConvolutionCase{"odd_channels", sliding(3, {3, 3}, {1, 1}, {1, 1}), {2, 29, 11, 21}},
+        DotConvolutionCase{"few_channels", sliding(5, {3, 3}, {1, 1}, {1, 1}), {1, 9, 11, 21}},
+        DotConvolutionCase{"unlike_axes", sliding(1, {7, 3}, {1, 1}, {3, 1}), {2, 32, 20, 88}},
+        DotConvolutionCase{"halved", sliding(3, {3, 3}, {2, 2}, {1, 1}), {2, 24, 15, 31}},
+        DotConvolutionCase{"unlike_strides", sliding(2, {5, 2}, {1, 3}, {2, 1}), {1, 17, 8, 53}},
+        DotConvolutionCase{
+            "dilated",
+            with(sliding(4, {3, 3}, {1, 1}, {2, 3}), [](auto& op) { op.dilation = {2, 3}; }),
+            {1, 16, 21, 50}},
+        DotConvolutionCase{
+            "asymmetric",
+            with(sliding(5, {3, 4}, {3, 1}, {0, 2}), [](auto& op) { op.post_padding = {2, 1}; }),
+            {1, 16, 16, 30}},
+        DotConvolutionCase{"same_upper",
+                           with(sliding(3, {5, 5}, {2, 2}, {0, 0}),
+                                [](auto& op) { op.padding_mode = PaddingMode::kSAME_UPPER; }),
+                           {1, 16, 13, 40}},
+        DotConvolutionCase{
+            "rounded_up",
+            with(sliding(3, {1, 1}, {2, 2}, {0, 0}),
+                 [](auto& op) { op.padding_mode = PaddingMode::kEXPLICIT_ROUND_UP; }),
+            {1, 16, 8, 36}},
+        DotConvolutionCase{
+            "padding_beyond_data", sliding(3, {2, 2}, {1, 1}, {5, 19}), {1, 16, 2, 3}},
+        DotConvolutionCase{
+            "data_beyond_windows", sliding(3, {1, 1}, {2, 2}, {0, 0}), {1, 16, 9, 38}},
+        DotConvolutionCase{"long_strides", sliding(3, {3, 5}, {3, 9}, {1, 2}), {2, 16, 20, 141}},
+        DotConvolutionCase{"one_column", sliding(6, {3, 1}, {1, 1}, {1, 0}), {2, 16, 12, 1}},
+        DotConvolutionCase{"one_pixel", sliding(3, {1, 1}, {1, 1}, {0, 0}), {3, 64, 1, 1}},
+        DotConvolutionCase{"whole_image", sliding(3, {6, 7}, {1, 1}, {0, 0}), {3, 16, 6, 7}},
+        DotConvolutionCase{"many_rows", sliding(1, {3, 3}, {1, 1}, {1, 1}), {1, 70, 300, 20}},
+        DotConvolutionCase{
+            "without_bias", sliding(3, {3, 3}, {1, 1}, {1, 1}), {1, 16, 6, 25}, false},
+        DotConvolutionCase{"no_images", sliding(3, {3, 3}, {1, 1}, {1, 1}), {0, 16, 6, 5}},
+        DotConvolutionCase{"no_rows", sliding(3, {2, 2}, {1, 1}, {1, 1}), {1, 16, 0, 4}},
+        DotConvolutionCase{"no_columns",
+                           with(sliding(3, {3, 3}, {1, 1}, {0, 0}),
+                                [](auto& op) { op.padding_mode = PaddingMode::kSAME_UPPER; }),
+                           {1, 16, 4, 0}}),
     [](const auto& i) { return i.param.name; });
 
 // Against sums of doubles.
-void check_loops(const DotKernels& loops, int64_t step, int64_t output_channels, int64_t pixels) {
+void check_dot_convolution_loops(const DotKernels& loops, int64_t step, int64_t output_channels,
+                                 int64_t pixels) {
   const int64_t lanes = loops.lanes, taps = 7;
   const int64_t windows = (pixels + loops.pixels - 1) / loops.pixels * loops.pixels;
   const Tensor in = random_tensor({taps * lanes + windows * step}, 1);
@@ -103,7 +111,7 @@ TEST(DotConvolutionTest, AllInstructionSetsAgree) {
       for (int64_t output_channels = 1; output_channels <= 2 * loops.output_channels;
            ++output_channels)
         for (int64_t pixels = 1; pixels <= 2 * loops.pixels; ++pixels)
-          check_loops(loops, step, output_channels, pixels);
+          check_dot_convolution_loops(loops, step, output_channels, pixels);
   }
 }
 
@@ -118,7 +126,7 @@ TEST(DotConvolutionTest, ComputesEpilogues) {
     auto inputs = inputs_of(op, shape);
     for (const Shape& operand : operands) inputs.push_back(data(operand, 11));
     LayerTest test(op, inputs);
-    check(test, kName, kRelative);
+    check(test, kDotConvolutionName, kDotConvolutionRelative);
   };
   with_program({activation(ActivationType::kRELU, 0)}, {});
   with_program({activation(ActivationType::kCLIP, 0, 0.25f, 0.5f)}, {});
@@ -132,22 +140,22 @@ TEST(DotConvolutionTest, ComputesEpilogues) {
 TEST(DotConvolutionTest, OtherShapesWithTheSameKernel) {
   const auto op = sliding(3, {3, 3}, {1, 1}, {1, 1});
   LayerTest test = layer(op, {1, 24, 56, 56});
-  ASSERT_EQ(test.offer(kName), "");
+  ASSERT_EQ(test.offer(kDotConvolutionName), "");
   for (const Shape& shape : {Shape{4, 24, 7, 5}, Shape{1, 24, 1, 1}, Shape{3, 24, 33, 170}}) {
     test.set_inputs(inputs_of(op, shape));
-    expect_close(test.run(), test.reference(), kRelative);
+    expect_close(test.run(), test.reference(), kDotConvolutionRelative);
   }
 }
 
 TEST(DotConvolutionTest, ThreadsDoNotMatter) {
   LayerTest test = layer(sliding(3, {5, 5}, {1, 1}, {2, 2}), {2, 40, 61, 50});
-  ASSERT_EQ(test.offer(kName), "");
+  ASSERT_EQ(test.offer(kDotConvolutionName), "");
   expect_identical_with(test, {1, 2, 5});
 }
 
 TEST(DotConvolutionTest, SaysWhatItDoesNotTake) {
   const auto refusal = [](const Convolution& op, const Shape& shape) {
-    return layer(op, shape).offer(kName);
+    return layer(op, shape).offer(kDotConvolutionName);
   };
   EXPECT_THAT(refusal(sliding(13, {3, 3}, {1, 1}, {1, 1}), {1, 16, 8, 8}),
               HasSubstr("few output channels"));
@@ -169,7 +177,7 @@ TEST(DotConvolutionTest, SaysWhatItDoesNotTake) {
 
 TEST(DotConvolutionTest, DamagedStoredKernelsAreErrors) {
   LayerTest test = layer(sliding(3, {1, 1}, {1, 1}, {0, 0}), {1, 32, 8, 8});
-  ASSERT_EQ(test.offer(kName), "");
+  ASSERT_EQ(test.offer(kDotConvolutionName), "");
   const auto error_after = [&](auto&& damage) { return error_of_stored(test, damage); };
   EXPECT_EQ(error_after([](StoredKernel&) {}), "");
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed.pop_back(); }),
@@ -183,7 +191,7 @@ TEST(DotConvolutionTest, DamagedStoredKernelsAreErrors) {
 // A plan may be damaged in what it says of tensors, too.
 TEST(DotConvolutionTest, OtherChannelsOrLayoutsThanWeightsAreForAreErrors) {
   LayerTest test = layer(sliding(3, {1, 1}, {1, 1}, {0, 0}), {1, 32, 8, 8});
-  ASSERT_EQ(test.offer(kName), "");
+  ASSERT_EQ(test.offer(kDotConvolutionName), "");
   const auto error_with = [&](int64_t channels, int64_t output_channels, Layout layout) {
     const TensorSpec inputs[] = {{DataType::kFLOAT, layout, {1, channels, 8, 8}},
                                  {DataType::kFLOAT, Layout::kLinear, {3, channels, 1, 1}},

@@ -9,7 +9,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::string_view kCandidate = "integer_convolution";
+constexpr std::string_view kInt8PanelsCandidate = "integer_convolution";
 
 bool are_there() {
   return byte_product_kernels() != nullptr && byte_product_kernels()->int8->complements;
@@ -36,11 +36,11 @@ int some_large(int64_t, int64_t) {
 
 // Whether the layer takes int8 products; its results are the reference's, also loaded.
 bool takes_int8_panels(const IntegerConvolution& op, const std::vector<std::optional<Tensor>>& in) {
-  expect_exact(op, in, kCandidate);
+  expect_exact(op, in, kInt8PanelsCandidate);
   std::vector<bool> constant(in.size(), true);
   constant[In::kData] = false;
   Layer layer(op, in, constant);
-  EXPECT_EQ(layer.offer(kCandidate), "");
+  EXPECT_EQ(layer.offer(kInt8PanelsCandidate), "");
   return layer.stored().packed.size() == 3;
 }
 
@@ -116,14 +116,14 @@ TEST(Int8PanelsTest, DamagedPlansAreErrors) {
                            bytes(DataType::kUINT8, {1, 64, 3, 3}),
                            weights_of({20, 64, 1, 1}, some_large), 20, Zeros::kNone);
   Layer layer(op, in, std::vector<bool>(in.size(), true));
-  ASSERT_EQ(layer.offer(kCandidate), "");
+  ASSERT_EQ(layer.offer(kInt8PanelsCandidate), "");
   const auto error_after = [&](auto&& damage) {
     StoredKernel stored = layer.stored();
     Tensor order(stored.packed[2].type(), stored.packed[2].shape());
     std::copy_n(stored.packed[2].data<int32_t>(), order.count(), order.mutable_data<int32_t>());
     damage(stored, order.mutable_data<int32_t>());
     if (stored.packed.size() > 2) stored.packed[2] = order;
-    return error_of([&] { layer.offer(kCandidate, &stored); });
+    return error_of([&] { layer.offer(kInt8PanelsCandidate, &stored); });
   };
   EXPECT_EQ(error_after([](StoredKernel&, int32_t*) {}), "");
   const auto refusal =

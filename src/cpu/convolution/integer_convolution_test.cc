@@ -12,9 +12,9 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::string_view kCandidate = "integer_convolution";
+constexpr std::string_view kIntegerConvolutionCandidate = "integer_convolution";
 
-struct Case {
+struct IntegerConvolutionCase {
   Shape data;
   int64_t output_channels;
   Shape kernel, pre, post, stride, dilation;
@@ -22,25 +22,26 @@ struct Case {
 
 // Segments and panels that are full and not; windows that overlap, touch and lie apart along each
 // axis, and beyond each side; one row; several tasks.
-const Case kCases[] = {{{1, 3, 9, 7}, 5, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
-                       {{2, 64, 6, 5}, 96, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
-                       {{1, 70, 8, 8}, 33, {3, 3}, {2, 0}, {1, 3}, {2, 1}, {1, 1}},
-                       {{1, 8, 9, 11}, 16, {3, 2}, {1, 2}, {2, 1}, {1, 2}, {2, 3}},
-                       {{1, 1, 5, 3}, 2, {7, 7}, {3, 3}, {3, 3}, {1, 1}, {1, 1}},
-                       {{2, 3, 23, 43}, 32, {7, 7}, {3, 3}, {3, 3}, {2, 2}, {1, 1}},
-                       {{1, 16, 7, 20}, 5, {2, 4}, {0, 0}, {0, 0}, {1, 1}, {2, 1}},
-                       {{0, 3, 9, 7}, 5, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
-                       {{1, 1, 5, 6}, 3, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
-                       {{1, 2, 5, 6}, 3, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
-                       {{1, 1, 5, 6}, 3, {2, 2}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
-                       {{3, 16, 31, 29}, 48, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
-                       {{1, 300, 7, 7}, 64, {3, 3}, {1, 1}, {1, 1}, {2, 2}, {1, 1}},
-                       {{2, 5, 9, 8}, 3, {1, 1}, {1, 0}, {0, 2}, {2, 3}, {1, 1}},
-                       {{2, 6, 1, 90}, 4, {1, 3}, {0, 1}, {0, 1}, {1, 1}, {1, 1}},
-                       {{1, 2, 11, 10}, 4, {2, 2}, {1, 0}, {2, 1}, {3, 2}, {1, 1}},
-                       {{1, 3, 1, 1}, 4, {3, 3}, {40, 30}, {40, 30}, {20, 15}, {20, 15}}};
+const IntegerConvolutionCase kIntegerConvolutionCases[] = {
+    {{1, 3, 9, 7}, 5, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    {{2, 64, 6, 5}, 96, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
+    {{1, 70, 8, 8}, 33, {3, 3}, {2, 0}, {1, 3}, {2, 1}, {1, 1}},
+    {{1, 8, 9, 11}, 16, {3, 2}, {1, 2}, {2, 1}, {1, 2}, {2, 3}},
+    {{1, 1, 5, 3}, 2, {7, 7}, {3, 3}, {3, 3}, {1, 1}, {1, 1}},
+    {{2, 3, 23, 43}, 32, {7, 7}, {3, 3}, {3, 3}, {2, 2}, {1, 1}},
+    {{1, 16, 7, 20}, 5, {2, 4}, {0, 0}, {0, 0}, {1, 1}, {2, 1}},
+    {{0, 3, 9, 7}, 5, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    {{1, 1, 5, 6}, 3, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
+    {{1, 2, 5, 6}, 3, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
+    {{1, 1, 5, 6}, 3, {2, 2}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
+    {{3, 16, 31, 29}, 48, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    {{1, 300, 7, 7}, 64, {3, 3}, {1, 1}, {1, 1}, {2, 2}, {1, 1}},
+    {{2, 5, 9, 8}, 3, {1, 1}, {1, 0}, {0, 2}, {2, 3}, {1, 1}},
+    {{2, 6, 1, 90}, 4, {1, 3}, {0, 1}, {0, 1}, {1, 1}, {1, 1}},
+    {{1, 2, 11, 10}, 4, {2, 2}, {1, 0}, {2, 1}, {3, 2}, {1, 1}},
+    {{1, 3, 1, 1}, 4, {3, 3}, {40, 30}, {40, 30}, {20, 15}, {20, 15}}};
 
-IntegerConvolution op_of(const Case& c, DataType to) {
+IntegerConvolution op_of(const IntegerConvolutionCase& c, DataType to) {
   auto op = integer_convolution(c.output_channels, c.kernel, 1);
   op.to = to;
   op.pre_padding = c.pre;
@@ -50,11 +51,11 @@ IntegerConvolution op_of(const Case& c, DataType to) {
   return op;
 }
 
-Shape weights_of(const Case& c) {
+Shape weights_of(const IntegerConvolutionCase& c) {
   return {c.output_channels, c.data[1], c.kernel[0], c.kernel[1]};
 }
 
-Shape result_of(const Case& c) {
+Shape result_of(const IntegerConvolutionCase& c) {
   Shape result{c.data[0], c.output_channels};
   for (int i = 0; i < 2; ++i)
     result.push_back((c.data[i + 2] + c.pre[i] + c.post[i] - c.dilation[i] * (c.kernel[i] - 1) - 1)
@@ -65,14 +66,14 @@ Shape result_of(const Case& c) {
 
 TEST(IntegerConvolutionKernelTest, GivesEveryBit) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
-  for (const Case& c : kCases)
+  for (const IntegerConvolutionCase& c : kIntegerConvolutionCases)
     for (const Types& t : all_types())
       for (const Zeros zeros : {Zeros::kNone, Zeros::kOne, Zeros::kEach}) {
         SCOPED_TRACE(fmt::format("{} {} {} {} {}", c.data, c.kernel, name_of(t.data), name_of(t.to),
                                  static_cast<int>(zeros)));
         const auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)),
                                  c.output_channels, zeros);
-        expect_exact(op_of(c, t.to), in, kCandidate);
+        expect_exact(op_of(c, t.to), in, kIntegerConvolutionCandidate);
         if (::testing::Test::HasFailure()) return;
       }
 }
@@ -80,7 +81,7 @@ TEST(IntegerConvolutionKernelTest, GivesEveryBit) {
 TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   constexpr DataType kBytes[] = {DataType::kINT8, DataType::kUINT8};
-  for (const Case& c : kCases)
+  for (const IntegerConvolutionCase& c : kIntegerConvolutionCases)
     for (const DataType to : kBytes)
       for (const DataType addend : kBytes)
         for (const DataType sum_to : kBytes) {
@@ -95,10 +96,10 @@ TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
           // all sizes.
           op.sum = {true, 0.5f, 0.25f, 1.f, addend == DataType::kINT8 ? -3 : 130, 7, sum_to};
           in.emplace_back(bytes(addend, result_of(c)));
-          expect_exact(op, in, kCandidate);
+          expect_exact(op, in, kIntegerConvolutionCandidate);
           op.sum.product_scale = 0.013f;
           op.sum.scale = 0.0171f;
-          expect_exact(op, in, kCandidate);
+          expect_exact(op, in, kIntegerConvolutionCandidate);
           if (::testing::Test::HasFailure()) return;
         }
 }
@@ -106,12 +107,12 @@ TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
 // A block is a piece of a row that does not fit the cache.
 TEST(IntegerConvolutionKernelTest, WideRowsAreDivided) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
-  const Case c{{1, 64, 5, 1500}, 2, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const IntegerConvolutionCase c{{1, 64, 5, 1500}, 2, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT8};
   auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), c.output_channels,
                      Zeros::kOne);
   in[In::kWeightsZero].reset();
-  expect_exact(op_of(c, t.to), in, kCandidate);
+  expect_exact(op_of(c, t.to), in, kIntegerConvolutionCandidate);
 }
 
 // Whether fast steps are found for the sum.
@@ -150,7 +151,7 @@ TEST(IntegerConvolutionKernelTest, FastSumsGiveEveryByte) {
     SCOPED_TRACE(fmt::format("{} {} {}", product, addend, scale));
     op.sum = {true, product, addend, scale, 3, -128, DataType::kINT8};
     EXPECT_EQ(is_fast(op.sum), fast);
-    expect_exact(op, in, kCandidate);
+    expect_exact(op, in, kIntegerConvolutionCandidate);
   };
   expect_bytes(.061089508f, .030652359f, .054407019f, true);
   expect_bytes(.39672124f, .31942835f, .3561734f, true);
@@ -164,7 +165,8 @@ TEST(IntegerConvolutionKernelTest, ScalesAndShiftsMayBeAnyFloats) {
   const std::vector<float> numbers = {std::nanf(""), kInfinity, -kInfinity, 1e30f, -1e30f,
                                       1e10f,         -1e10f,    1e-42f,     0,     -0.5f};
   const auto output_channels = static_cast<int64_t>(numbers.size());
-  const Case c{{1, 16, 5, 5}, output_channels, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}};
+  const IntegerConvolutionCase c{{1, 16, 5, 5}, output_channels, {1, 1}, {0, 0},
+                                 {0, 0},        {1, 1},          {1, 1}};
   for (const DataType to : {DataType::kINT8, DataType::kUINT8})
     for (const size_t which : {In::kResultScale, In::kResultShift})
       for (const bool sums : {false, true}) {
@@ -178,7 +180,7 @@ TEST(IntegerConvolutionKernelTest, ScalesAndShiftsMayBeAnyFloats) {
           op.sum = {true, 0.3f, 0.7f, 0.9f, 5, -2, DataType::kINT8};
           in.emplace_back(bytes(DataType::kUINT8, result_of(c)));
         }
-        expect_exact(op, in, kCandidate);
+        expect_exact(op, in, kIntegerConvolutionCandidate);
       }
 }
 
@@ -186,14 +188,14 @@ TEST(IntegerConvolutionKernelTest, TheNumberOfThreadsChangesNothing) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const int before = thread_count();
   for (const int threads : {1, 3, 64})
-    for (const Case& c : kCases) {
+    for (const IntegerConvolutionCase& c : kIntegerConvolutionCases) {
       SCOPED_TRACE(fmt::format("{} threads, {}", threads, c.data));
       set_thread_count(threads);
       const Types t{DataType::kUINT8, DataType::kINT8, DataType::kINT8};
       auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)),
                          c.output_channels, Zeros::kEach);
       in[In::kWeightsZero].reset();
-      expect_exact(op_of(c, t.to), in, kCandidate);
+      expect_exact(op_of(c, t.to), in, kIntegerConvolutionCandidate);
     }
   set_thread_count(before);
 }
@@ -211,7 +213,7 @@ TEST(IntegerConvolutionKernelTest, SumsAreExactAndHalvesBecomeEven) {
       Tensor::of<int8_t>(DataType::kINT8, {1, 4, 1, 1}, std::vector<int8_t>{64, 64, 64, 64});
   in[In::kResultScale] = list<float>(DataType::kFLOAT, {1 / 128.f});
   Layer layer(op, in, std::vector<bool>(in.size(), true));
-  ASSERT_EQ(layer.offer(kCandidate), "");
+  ASSERT_EQ(layer.offer(kIntegerConvolutionCandidate), "");
   // 255 * 4 / 2 = 510 is too large.
   EXPECT_EQ(layer.run(), (std::vector<double>{255, 0, 2, 2}));
 }
@@ -222,25 +224,28 @@ TEST(IntegerConvolutionKernelTest, RefusesOthers) {
   const auto in =
       operands(t, bytes(t.data, {1, 4, 4, 4}), bytes(t.weights, {2, 4, 1, 1}), 2, Zeros::kEach);
   const auto op = integer_convolution(2, {1, 1}, 1);
-  EXPECT_EQ(Layer(op, in, std::vector<bool>(in.size(), true)).offer(kCandidate), "");
+  EXPECT_EQ(Layer(op, in, std::vector<bool>(in.size(), true)).offer(kIntegerConvolutionCandidate),
+            "");
   std::vector<bool> zeros_vary(in.size(), true);
   zeros_vary[In::kWeightsZero] = false;
-  EXPECT_EQ(Layer(op, in, zeros_vary).offer(kCandidate),
+  EXPECT_EQ(Layer(op, in, zeros_vary).offer(kIntegerConvolutionCandidate),
             "zero points of weights that are not constant are not supported");
   auto plain = in;
   plain[In::kWeightsZero].reset();
-  EXPECT_EQ(Layer(op, plain, std::vector<bool>(in.size(), false)).offer(kCandidate),
-            "weights that are not constant are not supported");
+  EXPECT_EQ(
+      Layer(op, plain, std::vector<bool>(in.size(), false)).offer(kIntegerConvolutionCandidate),
+      "weights that are not constant are not supported");
   auto grouped = plain;
   grouped[In::kWeights] = bytes(t.weights, {2, 2, 1, 1});
   EXPECT_EQ(Layer(integer_convolution(2, {1, 1}, 2), grouped, std::vector<bool>(in.size(), true))
-                .offer(kCandidate),
+                .offer(kIntegerConvolutionCandidate),
             "only two spatial axes and group 1 are supported");
   auto empty = plain;
   empty[In::kData] = bytes(t.data, {1, 0, 4, 4});
   empty[In::kWeights] = bytes(t.weights, {2, 0, 1, 1});
-  EXPECT_EQ(Layer(op, empty, std::vector<bool>(in.size(), true)).offer(kCandidate),
-            "there is nothing to sum");
+  EXPECT_EQ(
+      Layer(op, empty, std::vector<bool>(in.size(), true)).offer(kIntegerConvolutionCandidate),
+      "there is nothing to sum");
 }
 
 TEST(IntegerConvolutionKernelTest, DamagedPlansAreErrors) {
@@ -250,11 +255,11 @@ TEST(IntegerConvolutionKernelTest, DamagedPlansAreErrors) {
   const auto in =
       operands(t, bytes(t.data, {1, 4, 4, 4}), bytes(t.weights, {2, 4, 1, 1}), 2, Zeros::kNone);
   Layer layer(op, in, std::vector<bool>(in.size(), true));
-  ASSERT_EQ(layer.offer(kCandidate), "");
+  ASSERT_EQ(layer.offer(kIntegerConvolutionCandidate), "");
   const auto error_after = [&](auto&& damage) {
     StoredKernel stored = layer.stored();
     damage(stored);
-    return error_of([&] { layer.offer(kCandidate, &stored); });
+    return error_of([&] { layer.offer(kIntegerConvolutionCandidate, &stored); });
   };
   EXPECT_EQ(error_after([](StoredKernel&) {}), "");
   const auto refusal =
@@ -274,7 +279,8 @@ TEST(IntegerConvolutionKernelTest, DamagedPlansAreErrors) {
     const std::vector<const Tensor*> constants(inputs, nullptr);
     const TensorSpec result{DataType::kINT32, Layout::kLinear, {1, 4, 4, 4}, true};
     return error_of([&] {
-      load_kernel(cpu_target(), kCandidate, {other, specs, {&result, 1}, constants}, stored);
+      load_kernel(cpu_target(), kIntegerConvolutionCandidate,
+                  {other, specs, {&result, 1}, constants}, stored);
     });
   };
   EXPECT_EQ(refusal_with(2, false), "");

@@ -8,9 +8,9 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::string_view kCandidate = "integer_winograd";
+constexpr std::string_view kIntegerWinogradCandidate = "integer_winograd";
 
-struct Case {
+struct IntegerWinogradCase {
   Shape data;
   int64_t output_channels;
   Shape pre, post;
@@ -23,7 +23,7 @@ int64_t unit() {
 
 // Tiles and panels that are full and not, fewer tiles than a segment, one task and several, padding
 // beyond a tile and none.
-std::vector<Case> cases() {
+std::vector<IntegerWinogradCase> cases() {
   const int64_t u = unit();
   return {{{1, u, 8, 8}, 16, {1, 1}, {1, 1}},       {{2, 2 * u, 7, 9}, 5, {1, 1}, {1, 1}},
           {{1, 3 * u, 13, 30}, 40, {0, 2}, {3, 1}}, {{1, 3 * u, 3, 3}, 33, {0, 0}, {0, 0}},
@@ -31,7 +31,7 @@ std::vector<Case> cases() {
           {{0, u, 8, 8}, 16, {1, 1}, {1, 1}},       {{1, 2 * u, 57, 41}, 19, {1, 1}, {1, 1}}};
 }
 
-IntegerConvolution op_of(const Case& c, DataType to) {
+IntegerConvolution op_of(const IntegerWinogradCase& c, DataType to) {
   auto op = integer_convolution(c.output_channels, {3, 3}, 1);
   op.to = to;
   op.pre_padding = c.pre;
@@ -39,7 +39,7 @@ IntegerConvolution op_of(const Case& c, DataType to) {
   return op;
 }
 
-Shape weights_of(const Case& c) {
+Shape weights_of(const IntegerWinogradCase& c) {
   return {c.output_channels, c.data[1], 3, 3};
 }
 
@@ -49,21 +49,21 @@ void expect_all_exact(const IntegerConvolution& op, const std::vector<std::optio
   std::vector<bool> constant(in.size(), true);
   constant[In::kData] = false;
   Layer layer(op, in, constant);
-  ASSERT_EQ(layer.offer(kCandidate), "");
+  ASSERT_EQ(layer.offer(kIntegerWinogradCandidate), "");
   const auto expected = layer.reference();
   size_t found = 0;
   for (bool more = true; more; more = layer.take_variant(found++)) {
     ASSERT_EQ(layer.run(), expected) << found;
     Layer loaded(op, in, constant);
     const StoredKernel stored = layer.stored();
-    ASSERT_EQ(loaded.offer(kCandidate, &stored), "");
+    ASSERT_EQ(loaded.offer(kIntegerWinogradCandidate, &stored), "");
     ASSERT_EQ(loaded.run(), expected) << found << ", loaded";
   }
   EXPECT_EQ(found, forms);
 }
 
 // Those with enough tiles for both.
-size_t forms_of(const Case& c) {
+size_t forms_of(const IntegerWinogradCase& c) {
   const int64_t rows = c.data[2] + c.pre[0] + c.post[0] - 2;
   const int64_t columns = c.data[3] + c.pre[1] + c.post[1] - 2;
   const int64_t tiles = c.data[0] * ((rows + 3) / 4) * ((columns + 3) / 4);
@@ -72,7 +72,7 @@ size_t forms_of(const Case& c) {
 
 TEST(IntegerWinogradKernelTest, GivesEveryBit) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
-  for (const Case& c : cases())
+  for (const IntegerWinogradCase& c : cases())
     for (const Types& t : all_types())
       for (const Zeros zeros : {Zeros::kNone, Zeros::kOne, Zeros::kEach}) {
         SCOPED_TRACE(fmt::format("{} {} {} {} {}", c.data, name_of(t.data), name_of(t.weights),
@@ -86,7 +86,7 @@ TEST(IntegerWinogradKernelTest, GivesEveryBit) {
 
 TEST(IntegerWinogradKernelTest, SumsGiveEveryBit) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
-  for (const Case& c : cases())
+  for (const IntegerWinogradCase& c : cases())
     for (const DataType to : {DataType::kINT8, DataType::kUINT8}) {
       SCOPED_TRACE(fmt::format("{} {}", c.data, name_of(to)));
       const Types t{DataType::kUINT8, DataType::kINT8, to};
@@ -104,7 +104,7 @@ TEST(IntegerWinogradKernelTest, SumsGiveEveryBit) {
 // The largest sums on each way, which wrap there.
 TEST(IntegerWinogradKernelTest, EndsOfTheRangesAreExact) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
-  const Case c{{1, 64, 9, 10}, 17, {1, 1}, {1, 1}};
+  const IntegerWinogradCase c{{1, 64, 9, 10}, 17, {1, 1}, {1, 1}};
   const auto filled = [](DataType type, const Shape& shape, auto&& value) {
     Tensor t(type, shape);
     for (int64_t i = 0; i < t.count(); ++i) t.mutable_data<uint8_t>()[i] = value(i);
@@ -135,13 +135,13 @@ TEST(IntegerWinogradKernelTest, EndsOfTheRangesAreExact) {
 TEST(IntegerWinogradKernelTest, SumsThatCouldLeave32BitsAreRefused) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const auto offer = [&](int64_t channels, uint8_t weight) {
-    const Case c{{1, channels, 12, 12}, 1, {1, 1}, {1, 1}};
+    const IntegerWinogradCase c{{1, channels, 12, 12}, 1, {1, 1}, {1, 1}};
     const Types t{DataType::kUINT8, DataType::kINT8, DataType::kINT32};
     Tensor weights(t.weights, weights_of(c));
     std::fill_n(weights.mutable_data<uint8_t>(), weights.count(), weight);
     const auto in = operands(t, bytes(t.data, c.data), weights, c.output_channels, Zeros::kNone);
     Layer layer(op_of(c, t.to), in, std::vector<bool>(in.size(), true));
-    const std::string refusal = layer.offer(kCandidate);
+    const std::string refusal = layer.offer(kIntegerWinogradCandidate);
     return refusal.empty() && layer.take_variant(0) ? "both" : refusal;
   };
   // 2^31 / 255 / 9 / 128 is 7310, in quarters 1827, in 64 parts 114.
@@ -155,7 +155,7 @@ TEST(IntegerWinogradKernelTest, TheNumberOfThreadsChangesNothing) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const int before = thread_count();
   for (const int threads : {1, 3, 64})
-    for (const Case& c : cases()) {
+    for (const IntegerWinogradCase& c : cases()) {
       SCOPED_TRACE(fmt::format("{} threads, {}", threads, c.data));
       set_thread_count(threads);
       const Types t{DataType::kUINT8, DataType::kINT8, DataType::kINT8};
@@ -177,7 +177,7 @@ TEST(IntegerWinogradKernelTest, RefusesOthers) {
     const auto in =
         operands(t, bytes(t.data, {1, channels, 9, 9}),
                  bytes(t.weights, {2, channels, kernel[0], kernel[1]}), 2, Zeros::kNone);
-    return Layer(op, in, std::vector<bool>(in.size(), true)).offer(kCandidate);
+    return Layer(op, in, std::vector<bool>(in.size(), true)).offer(kIntegerWinogradCandidate);
   };
   const std::string windows = "only windows of 3x3 without a stride are supported";
   EXPECT_EQ(refusal(32, {3, 3}, 1, 1), "");
@@ -192,11 +192,11 @@ TEST(IntegerWinogradKernelTest, RefusesOthers) {
 TEST(IntegerWinogradKernelTest, ShapesThatDoNotFitTheWeightsAreErrors) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT8};
-  const Case c{{2, 32, 9, 9}, 20, {1, 1}, {1, 1}};
+  const IntegerWinogradCase c{{2, 32, 9, 9}, 20, {1, 1}, {1, 1}};
   Layer layer(op_of(c, t.to),
               operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), 20, Zeros::kNone),
               std::vector<bool>(In::kCount, true));
-  ASSERT_EQ(layer.offer(kCandidate), "");
+  ASSERT_EQ(layer.offer(kIntegerWinogradCandidate), "");
   const auto error_for = [&](const Shape& data, const Shape& result) {
     return error_of([&] { layer.prepare(data, result); });
   };
@@ -210,15 +210,15 @@ TEST(IntegerWinogradKernelTest, ShapesThatDoNotFitTheWeightsAreErrors) {
 TEST(IntegerWinogradKernelTest, DamagedPlansAreErrors) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
   const Types t{DataType::kINT8, DataType::kINT8, DataType::kINT8};
-  const Case c{{1, 32, 9, 9}, 2, {1, 1}, {1, 1}};
+  const IntegerWinogradCase c{{1, 32, 9, 9}, 2, {1, 1}, {1, 1}};
   const auto in =
       operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), 2, Zeros::kNone);
   Layer layer(op_of(c, t.to), in, std::vector<bool>(in.size(), true));
-  ASSERT_EQ(layer.offer(kCandidate), "");
+  ASSERT_EQ(layer.offer(kIntegerWinogradCandidate), "");
   const auto error_after = [&](auto&& damage) {
     StoredKernel stored = layer.stored();
     damage(stored);
-    return error_of([&] { layer.offer(kCandidate, &stored); });
+    return error_of([&] { layer.offer(kIntegerWinogradCandidate, &stored); });
   };
   EXPECT_EQ(error_after([](StoredKernel&) {}), "");
   const auto refusal =

@@ -11,16 +11,16 @@ using nvinfer1::ActivationType;
 using nvinfer1::ElementWiseOperation;
 using ::testing::HasSubstr;
 
-constexpr char kName[] = "packed_convolution";
+constexpr char kPackedConvolutionName[] = "packed_convolution";
 
-using Case = LayerCase<Convolution>;
+using PackedConvolutionCase = LayerCase<Convolution>;
 
-class PackedConvolutionTest : public testing::TestWithParam<Case> {};
+class PackedConvolutionTest : public testing::TestWithParam<PackedConvolutionCase> {};
 
 TEST_P(PackedConvolutionTest, EqualsReference) {
   const auto& [name, op, shape, has_bias] = GetParam();
   LayerTest test = layer(op, shape, has_bias);
-  check(test, kName, 2e-6);
+  check(test, kPackedConvolutionName, 2e-6);
 }
 
 // A sum, then a ReLU, which the loop does itself; and an epilogue behind the loop.
@@ -34,27 +34,28 @@ TEST_P(PackedConvolutionTest, ComputesEpilogues) {
     auto inputs = inputs_of(op, shape);
     inputs.push_back(data(layer(plain, shape).output_shape(), 11));
     LayerTest test(op, inputs);
-    check(test, kName, 3e-6);
+    check(test, kPackedConvolutionName, 3e-6);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, PackedConvolutionTest,
-    testing::Values(Case{"vectors", one_element(64), {1, 32, 12, 12}},
-                    Case{"odd", one_element(37), {2, 29, 9, 13}},
-                    Case{"odd_vectors", one_element(48), {1, 16, 20, 11}},
-                    Case{"few_output_channels", one_element(3), {3, 40, 5, 7}},
-                    Case{"blocks_of_channels", one_element(20), {1, 2000, 3, 5}},
-                    Case{"odd_blocks_of_channels", one_element(40), {2, 1541, 4, 4}},
-                    Case{"many_blocks", one_element(33), {1, 17, 64, 65}},
-                    Case{"one_pixel", one_element(64), {2, 64, 1, 1}},
-                    Case{"halving", one_element(40, {2, 2}), {2, 24, 15, 14}},
-                    Case{"halving_rows", one_element(40, {2, 1}), {1, 24, 15, 14}},
-                    Case{"halving_columns", one_element(40, {1, 2}), {1, 24, 8, 31}},
-                    Case{"long_strides", one_element(32, {3, 5}), {2, 16, 8, 13}},
-                    Case{"without_bias", one_element(16), {1, 16, 6, 5}, false},
-                    Case{"one_channel", one_element(24), {2, 1, 9, 8}},
-                    Case{"no_images", one_element(16), {0, 16, 6, 5}}),
+    testing::Values(
+        PackedConvolutionCase{"vectors", one_element(64), {1, 32, 12, 12}},
+        PackedConvolutionCase{"odd", one_element(37), {2, 29, 9, 13}},
+        PackedConvolutionCase{"odd_vectors", one_element(48), {1, 16, 20, 11}},
+        PackedConvolutionCase{"few_output_channels", one_element(3), {3, 40, 5, 7}},
+        PackedConvolutionCase{"blocks_of_channels", one_element(20), {1, 2000, 3, 5}},
+        PackedConvolutionCase{"odd_blocks_of_channels", one_element(40), {2, 1541, 4, 4}},
+        PackedConvolutionCase{"many_blocks", one_element(33), {1, 17, 64, 65}},
+        PackedConvolutionCase{"one_pixel", one_element(64), {2, 64, 1, 1}},
+        PackedConvolutionCase{"halving", one_element(40, {2, 2}), {2, 24, 15, 14}},
+        PackedConvolutionCase{"halving_rows", one_element(40, {2, 1}), {1, 24, 15, 14}},
+        PackedConvolutionCase{"halving_columns", one_element(40, {1, 2}), {1, 24, 8, 31}},
+        PackedConvolutionCase{"long_strides", one_element(32, {3, 5}), {2, 16, 8, 13}},
+        PackedConvolutionCase{"without_bias", one_element(16), {1, 16, 6, 5}, false},
+        PackedConvolutionCase{"one_channel", one_element(24), {2, 1, 9, 8}},
+        PackedConvolutionCase{"no_images", one_element(16), {0, 16, 6, 5}}),
     [](const auto& i) { return i.param.name; });
 
 // Against sums of doubles. `adds`: whether a tensor is added to the results.
@@ -95,12 +96,14 @@ TEST(PackedConvolutionTest, AllInstructionSetsAgree) {
 
 TEST(PackedConvolutionTest, DoesNotDependOnThreads) {
   LayerTest test = layer(one_element(256), {2, 80, 15, 16});
-  ASSERT_EQ(test.offer(kName), "");
+  ASSERT_EQ(test.offer(kPackedConvolutionName), "");
   expect_identical_with(test, {1, 2, 5});
 }
 
 TEST(PackedConvolutionTest, SaysWhatItDoesNotTake) {
-  const auto refusal = [](const Convolution& op) { return layer(op, {1, 16, 8, 8}).offer(kName); };
+  const auto refusal = [](const Convolution& op) {
+    return layer(op, {1, 16, 8, 8}).offer(kPackedConvolutionName);
+  };
   EXPECT_THAT(refusal(sliding(16, {3, 3}, {1, 1}, {1, 1})), HasSubstr("windows of one element"));
   EXPECT_THAT(refusal(sliding(16, {1, 1}, {1, 1}, {1, 0})), HasSubstr("windows of one element"));
   EXPECT_THAT(refusal(sliding(16, {1, 1}, {1, 1}, {0, 0}, 2)), HasSubstr("group 1"));
@@ -108,7 +111,7 @@ TEST(PackedConvolutionTest, SaysWhatItDoesNotTake) {
 
 TEST(PackedConvolutionTest, DamagedPlansAreRefused) {
   LayerTest test = layer(one_element(48), {1, 24, 5, 5});
-  ASSERT_EQ(test.offer(kName), "");
+  ASSERT_EQ(test.offer(kPackedConvolutionName), "");
   EXPECT_THAT(error_of_stored(test, [](StoredKernel& s) { s.packed.pop_back(); }),
               HasSubstr("expected weights and bias"));
   EXPECT_THAT(

@@ -11,7 +11,7 @@ using nvinfer1::ActivationType;
 using nvinfer1::ElementWiseOperation;
 using ::testing::HasSubstr;
 
-constexpr double kRelative = 3e-6;
+constexpr double kSeparableConvolutionRelative = 3e-6;
 
 // `depthwise`, its bounds, and a 1x1 convolution with as many output channels.
 SeparableConvolution separable(const Convolution& depthwise, int64_t output_channels) {
@@ -22,8 +22,8 @@ SeparableConvolution separable(const Convolution& depthwise, int64_t output_chan
   return op;
 }
 
-Convolution depthwise(int64_t channels, const Shape& kernel, const Shape& stride,
-                      const Shape& pad) {
+Convolution depthwise_part(int64_t channels, const Shape& kernel, const Shape& stride,
+                           const Shape& pad) {
   return sliding(channels, kernel, stride, pad, channels);
 }
 
@@ -53,17 +53,17 @@ void check_all(const SeparableConvolution& op, const std::vector<TestInput>& inp
   for (const char* kernel : kKernels) {
     SCOPED_TRACE(kernel);
     LayerTest test(op, inputs);
-    if (takes(test, kernel)) check(test, kernel, kRelative);
+    if (takes(test, kernel)) check(test, kernel, kSeparableConvolutionRelative);
   }
 }
 
-struct Case {
+struct SeparableConvolutionCase {
   const char* name;
   SeparableConvolution op;
   Shape shape;
 };
 
-class SeparableConvolutionTest : public testing::TestWithParam<Case> {};
+class SeparableConvolutionTest : public testing::TestWithParam<SeparableConvolutionCase> {};
 
 TEST_P(SeparableConvolutionTest, EqualsReference) {
   check_all(GetParam().op, inputs_of(GetParam().op, GetParam().shape));
@@ -72,17 +72,27 @@ TEST_P(SeparableConvolutionTest, EqualsReference) {
 INSTANTIATE_TEST_SUITE_P(
     Windows, SeparableConvolutionTest,
     testing::Values(
-        Case{"square", separable(depthwise(32, {3, 3}, {1, 1}, {1, 1}), 16), {1, 32, 14, 14}},
-        Case{"halved", separable(depthwise(48, {3, 3}, {2, 2}, {1, 1}), 24), {2, 48, 15, 12}},
-        Case{"partial_blocks", separable(depthwise(21, {3, 3}, {1, 1}, {1, 1}), 35), {3, 21, 9, 7}},
-        Case{"fives", separable(depthwise(40, {5, 5}, {2, 2}, {2, 2}), 100), {1, 40, 23, 19}},
-        Case{"unlike_axes", separable(depthwise(20, {5, 3}, {1, 2}, {2, 1}), 3), {1, 20, 8, 23}},
-        Case{"many_rows", separable(depthwise(64, {3, 3}, {1, 1}, {1, 1}), 8), {1, 64, 120, 41}},
-        Case{"one_pixel", separable(depthwise(64, {3, 3}, {1, 1}, {1, 1}), 32), {2, 64, 1, 1}}),
+        SeparableConvolutionCase{
+            "square", separable(depthwise_part(32, {3, 3}, {1, 1}, {1, 1}), 16), {1, 32, 14, 14}},
+        SeparableConvolutionCase{
+            "halved", separable(depthwise_part(48, {3, 3}, {2, 2}, {1, 1}), 24), {2, 48, 15, 12}},
+        SeparableConvolutionCase{"partial_blocks",
+                                 separable(depthwise_part(21, {3, 3}, {1, 1}, {1, 1}), 35),
+                                 {3, 21, 9, 7}},
+        SeparableConvolutionCase{
+            "fives", separable(depthwise_part(40, {5, 5}, {2, 2}, {2, 2}), 100), {1, 40, 23, 19}},
+        SeparableConvolutionCase{"unlike_axes",
+                                 separable(depthwise_part(20, {5, 3}, {1, 2}, {2, 1}), 3),
+                                 {1, 20, 8, 23}},
+        SeparableConvolutionCase{"many_rows",
+                                 separable(depthwise_part(64, {3, 3}, {1, 1}, {1, 1}), 8),
+                                 {1, 64, 120, 41}},
+        SeparableConvolutionCase{
+            "one_pixel", separable(depthwise_part(64, {3, 3}, {1, 1}, {1, 1}), 32), {2, 64, 1, 1}}),
     [](const auto& i) { return i.param.name; });
 
 TEST(SeparableConvolutionTest, AddsOperandsOfTheResult) {
-  SeparableConvolution op = separable(depthwise(24, {3, 3}, {1, 1}, {1, 1}), 40);
+  SeparableConvolution op = separable(depthwise_part(24, {3, 3}, {1, 1}, {1, 1}), 40);
   op.pointwise.epilogue.inputs = 2;
   op.pointwise.epilogue.steps = {binary(ElementWiseOperation::kSUM, 0, 1),
                                  activation(ActivationType::kRELU, 2)};
@@ -92,7 +102,7 @@ TEST(SeparableConvolutionTest, AddsOperandsOfTheResult) {
 }
 
 TEST(SeparableConvolutionTest, NeedsNoBiasAndNoBounds) {
-  SeparableConvolution op = separable(depthwise(24, {3, 3}, {1, 1}, {1, 1}), 40);
+  SeparableConvolution op = separable(depthwise_part(24, {3, 3}, {1, 1}, {1, 1}), 40);
   op.depthwise.epilogue = {};
   auto inputs = inputs_of(op, {1, 24, 11, 13});
   inputs[SeparableConvolution::kDepthwiseBias] = absent();
@@ -101,20 +111,20 @@ TEST(SeparableConvolutionTest, NeedsNoBiasAndNoBounds) {
 }
 
 TEST(SeparableConvolutionTest, RunsAtOtherShapes) {
-  const SeparableConvolution op = separable(depthwise(24, {3, 3}, {2, 2}, {1, 1}), 40);
+  const SeparableConvolution op = separable(depthwise_part(24, {3, 3}, {2, 2}, {1, 1}), 40);
   for (const char* kernel : kKernels) {
     SCOPED_TRACE(kernel);
     LayerTest test(op, inputs_of(op, {1, 24, 11, 13}));
     if (!takes(test, kernel)) continue;
     for (const Shape& shape : {Shape{3, 24, 40, 5}, Shape{1, 24, 1, 2}, Shape{0, 24, 8, 8}}) {
       test.set_inputs(inputs_of(op, shape));
-      expect_close(test.run(), test.reference(), kRelative);
+      expect_close(test.run(), test.reference(), kSeparableConvolutionRelative);
     }
   }
 }
 
 TEST(SeparableConvolutionTest, DoesNotDependOnThreads) {
-  const SeparableConvolution op = separable(depthwise(48, {3, 3}, {1, 1}, {1, 1}), 24);
+  const SeparableConvolution op = separable(depthwise_part(48, {3, 3}, {1, 1}, {1, 1}), 24);
   LayerTest test(op, inputs_of(op, {2, 48, 28, 28}));
   ASSERT_EQ(test.offer("separable_convolution"), "");
   expect_identical_with(test, {1, 2, 5});
@@ -122,21 +132,21 @@ TEST(SeparableConvolutionTest, DoesNotDependOnThreads) {
 
 // Padding channels between the layers are not zeros then.
 TEST(SeparableConvolutionTest, BoundsWithoutZero) {
-  SeparableConvolution op = separable(depthwise(21, {3, 3}, {1, 1}, {1, 1}), 35);
+  SeparableConvolution op = separable(depthwise_part(21, {3, 3}, {1, 1}, {1, 1}), 35);
   op.depthwise.epilogue.steps = {activation(ActivationType::kCLIP, 0, 0.1f, 0.8f)};
   check_all(op, inputs_of(op, {2, 21, 9, 7}));
 }
 
 TEST(SeparableConvolutionTest, OnePassRefusesOtherEpiloguesBetween) {
-  SeparableConvolution op = separable(depthwise(24, {3, 3}, {1, 1}, {1, 1}), 40);
+  SeparableConvolution op = separable(depthwise_part(24, {3, 3}, {1, 1}, {1, 1}), 40);
   op.depthwise.epilogue.steps = {activation(ActivationType::kTANH, 0)};
   LayerTest test(op, inputs_of(op, {1, 24, 11, 13}));
   EXPECT_THAT(test.offer("separable_convolution"), HasSubstr("only bounds"));
-  check(test, "depthwise_then_direct", kRelative);
+  check(test, "depthwise_then_direct", kSeparableConvolutionRelative);
 }
 
 TEST(SeparableConvolutionTest, DamagedPlansAreRefused) {
-  const SeparableConvolution op = separable(depthwise(24, {3, 3}, {1, 1}, {1, 1}), 40);
+  const SeparableConvolution op = separable(depthwise_part(24, {3, 3}, {1, 1}, {1, 1}), 40);
   for (const char* kernel : {"separable_convolution", "depthwise_then_direct"}) {
     SCOPED_TRACE(kernel);
     LayerTest test(op, inputs_of(op, {1, 24, 11, 13}));
@@ -158,7 +168,7 @@ TEST(SeparableConvolutionTest, DamagedPlansAreRefused) {
 
 // Steps of a plan's bodies come unchecked.
 TEST(SeparableConvolutionTest, TooFewInputsAreRefused) {
-  const SeparableConvolution op = separable(depthwise(24, {3, 3}, {1, 1}, {1, 1}), 40);
+  const SeparableConvolution op = separable(depthwise_part(24, {3, 3}, {1, 1}, {1, 1}), 40);
   const TensorSpec inputs[] = {{DataType::kFLOAT, Layout::kLinear, {1, 24, 11, 13}},
                                {DataType::kFLOAT, Layout::kLinear, {24, 1, 3, 3}}};
   const TensorSpec output{DataType::kFLOAT, Layout::kLinear, {1, 40, 11, 13}};

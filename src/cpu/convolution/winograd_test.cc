@@ -12,7 +12,7 @@ using nvinfer1::ActivationType;
 using nvinfer1::ElementWiseOperation;
 
 // Of the largest result. A direct convolution of that many products has no smaller one.
-constexpr double kTolerance = 4e-6;
+constexpr double kWinogradTolerance = 4e-6;
 
 // A kernel that was chosen for large images, which it is offered for, runs on others too.
 LayerTest made_for_large(const Convolution& op, const Shape& shape, bool has_bias = true) {
@@ -23,7 +23,7 @@ LayerTest made_for_large(const Convolution& op, const Shape& shape, bool has_bia
   return test;
 }
 
-struct Case {
+struct WinogradCase {
   const char* name;
   int64_t output_channels;
   Shape pre, post, data;
@@ -31,78 +31,79 @@ struct Case {
   Shape kernel = {3, 3}, stride = {1, 1};
 };
 
-class WinogradTest : public testing::TestWithParam<Case> {};
+class WinogradTest : public testing::TestWithParam<WinogradCase> {};
 
 TEST_P(WinogradTest, EqualsReference) {
-  const Case& c = GetParam();
+  const WinogradCase& c = GetParam();
   Convolution op = sliding(c.output_channels, c.kernel, c.stride, c.pre);
   op.post_padding = c.post;
   LayerTest test = made_for_large(op, c.data, c.has_bias);
   const Tensor expected = test.reference(), actual = test.run();
-  expect_close(actual, expected, kTolerance);
+  expect_close(actual, expected, kWinogradTolerance);
   expect_identical(test.run(*test.load(test.stored())), actual);
   for (auto& other : test.kernel().variants()) {
     other->input_on_host = test.kernel().input_on_host;
     EXPECT_NE(other->variant, test.kernel().variant);
-    expect_close(test.run(*other), expected, kTolerance);
+    expect_close(test.run(*other), expected, kWinogradTolerance);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, WinogradTest,
-    testing::Values(Case{"whole_tiles", 32, {1, 1}, {1, 1}, {1, 32, 16, 24}},
-                    Case{"parts_of_tiles", 16, {1, 1}, {1, 1}, {1, 16, 13, 18}},
-                    Case{"odd_channels", 37, {1, 1}, {1, 1}, {2, 21, 9, 11}},
-                    Case{"three_vectors", 48, {1, 1}, {1, 1}, {1, 48, 10, 10}},
-                    Case{"no_padding", 24, {0, 0}, {0, 0}, {1, 40, 12, 7}},
-                    Case{"wide_padding", 16, {7, 9}, {8, 3}, {1, 16, 3, 2}},
-                    Case{"unlike_padding", 16, {0, 2}, {1, 0}, {3, 18, 8, 9}},
-                    Case{"one_pixel", 64, {1, 1}, {1, 1}, {5, 64, 1, 1}},
-                    Case{"many_blocks", 16, {1, 1}, {1, 1}, {2, 16, 90, 70}},
-                    Case{"rows_of_pages", 24, {1, 1}, {1, 1}, {2, 48, 9, 128}},
-                    Case{"deep", 320, {1, 1}, {1, 1}, {1, 288, 7, 7}},
-                    Case{"without_bias", 16, {1, 1}, {1, 1}, {1, 16, 6, 5}, false},
-                    Case{"no_images", 16, {1, 1}, {1, 1}, {0, 16, 6, 5}}),
+    testing::Values(WinogradCase{"whole_tiles", 32, {1, 1}, {1, 1}, {1, 32, 16, 24}},
+                    WinogradCase{"parts_of_tiles", 16, {1, 1}, {1, 1}, {1, 16, 13, 18}},
+                    WinogradCase{"odd_channels", 37, {1, 1}, {1, 1}, {2, 21, 9, 11}},
+                    WinogradCase{"three_vectors", 48, {1, 1}, {1, 1}, {1, 48, 10, 10}},
+                    WinogradCase{"no_padding", 24, {0, 0}, {0, 0}, {1, 40, 12, 7}},
+                    WinogradCase{"wide_padding", 16, {7, 9}, {8, 3}, {1, 16, 3, 2}},
+                    WinogradCase{"unlike_padding", 16, {0, 2}, {1, 0}, {3, 18, 8, 9}},
+                    WinogradCase{"one_pixel", 64, {1, 1}, {1, 1}, {5, 64, 1, 1}},
+                    WinogradCase{"many_blocks", 16, {1, 1}, {1, 1}, {2, 16, 90, 70}},
+                    WinogradCase{"rows_of_pages", 24, {1, 1}, {1, 1}, {2, 48, 9, 128}},
+                    WinogradCase{"deep", 320, {1, 1}, {1, 1}, {1, 288, 7, 7}},
+                    WinogradCase{"without_bias", 16, {1, 1}, {1, 1}, {1, 16, 6, 5}, false},
+                    WinogradCase{"no_images", 16, {1, 1}, {1, 1}, {0, 16, 6, 5}}),
     [](const auto& i) { return i.param.name; });
 
 // Sums of parts that are windows of 3x3 or less.
 INSTANTIATE_TEST_SUITE_P(
     Windows, WinogradTest,
     testing::Values(
-        Case{"3x3_stride_2", 32, {1, 1}, {1, 1}, {2, 32, 15, 22}, true, {3, 3}, {2, 2}},
-        Case{"3x3_stride_2_even", 45, {0, 0}, {1, 1}, {1, 29, 24, 8}, true, {3, 3}, {2, 2}},
-        Case{"3x3_stride_2_small", 64, {1, 1}, {1, 1}, {1, 48, 2, 1}, true, {3, 3}, {2, 2}},
-        Case{"3x3_stride_2_rows_of_pages",
-             32,
-             {1, 1},
-             {1, 1},
-             {1, 40, 11, 128},
-             true,
-             {3, 3},
-             {2, 2}},
-        Case{"3x3_stride_2_and_1", 32, {1, 1}, {1, 1}, {1, 16, 9, 9}, true, {3, 3}, {2, 1}},
-        Case{"3x3_stride_1_and_2", 32, {1, 1}, {1, 1}, {1, 16, 9, 9}, true, {3, 3}, {1, 2}},
-        Case{"2x2", 16, {0, 0}, {0, 0}, {1, 16, 9, 9}, true, {2, 2}},
-        Case{"4x4", 16, {1, 2}, {2, 1}, {1, 16, 9, 9}, true, {4, 4}},
-        Case{"4x4_stride_2", 32, {1, 1}, {1, 1}, {1, 32, 16, 16}, true, {4, 4}, {2, 2}},
-        Case{"5x5", 32, {2, 2}, {2, 2}, {2, 40, 21, 14}, true, {5, 5}},
-        Case{"5x5_stride_2", 32, {2, 2}, {2, 2}, {1, 32, 21, 14}, true, {5, 5}, {2, 2}},
-        Case{"7x7", 32, {3, 3}, {3, 3}, {1, 24, 12, 19}, true, {7, 7}},
-        Case{"1x7", 32, {0, 3}, {0, 3}, {1, 32, 12, 19}, true, {1, 7}},
-        Case{"7x1", 32, {3, 0}, {3, 0}, {1, 32, 12, 19}, true, {7, 1}},
-        Case{"few_channels_9x9", 64, {4, 4}, {4, 4}, {2, 3, 31, 50}, true, {9, 9}},
-        Case{"few_channels_wide", 16, {4, 4}, {4, 4}, {1, 3, 5, 300}, true, {9, 9}},
-        Case{"one_channel_9x9", 16, {0, 0}, {0, 0}, {1, 1, 20, 33}, true, {9, 9}},
-        Case{"four_channels_5x5", 32, {2, 2}, {2, 2}, {1, 4, 7, 6}, true, {5, 5}},
-        Case{"few_channels_stride_2_and_1",
-             32,
-             {3, 3},
-             {0, 3},
-             {2, 3, 16, 20},
-             true,
-             {6, 8},
-             {2, 1}},
-        Case{"few_channels_far_padding", 16, {20, 30}, {9, 40}, {1, 4, 3, 2}, true, {7, 7}}),
+        WinogradCase{"3x3_stride_2", 32, {1, 1}, {1, 1}, {2, 32, 15, 22}, true, {3, 3}, {2, 2}},
+        WinogradCase{"3x3_stride_2_even", 45, {0, 0}, {1, 1}, {1, 29, 24, 8}, true, {3, 3}, {2, 2}},
+        WinogradCase{"3x3_stride_2_small", 64, {1, 1}, {1, 1}, {1, 48, 2, 1}, true, {3, 3}, {2, 2}},
+        WinogradCase{"3x3_stride_2_rows_of_pages",
+                     32,
+                     {1, 1},
+                     {1, 1},
+                     {1, 40, 11, 128},
+                     true,
+                     {3, 3},
+                     {2, 2}},
+        WinogradCase{"3x3_stride_2_and_1", 32, {1, 1}, {1, 1}, {1, 16, 9, 9}, true, {3, 3}, {2, 1}},
+        WinogradCase{"3x3_stride_1_and_2", 32, {1, 1}, {1, 1}, {1, 16, 9, 9}, true, {3, 3}, {1, 2}},
+        WinogradCase{"2x2", 16, {0, 0}, {0, 0}, {1, 16, 9, 9}, true, {2, 2}},
+        WinogradCase{"4x4", 16, {1, 2}, {2, 1}, {1, 16, 9, 9}, true, {4, 4}},
+        WinogradCase{"4x4_stride_2", 32, {1, 1}, {1, 1}, {1, 32, 16, 16}, true, {4, 4}, {2, 2}},
+        WinogradCase{"5x5", 32, {2, 2}, {2, 2}, {2, 40, 21, 14}, true, {5, 5}},
+        WinogradCase{"5x5_stride_2", 32, {2, 2}, {2, 2}, {1, 32, 21, 14}, true, {5, 5}, {2, 2}},
+        WinogradCase{"7x7", 32, {3, 3}, {3, 3}, {1, 24, 12, 19}, true, {7, 7}},
+        WinogradCase{"1x7", 32, {0, 3}, {0, 3}, {1, 32, 12, 19}, true, {1, 7}},
+        WinogradCase{"7x1", 32, {3, 0}, {3, 0}, {1, 32, 12, 19}, true, {7, 1}},
+        WinogradCase{"few_channels_9x9", 64, {4, 4}, {4, 4}, {2, 3, 31, 50}, true, {9, 9}},
+        WinogradCase{"few_channels_wide", 16, {4, 4}, {4, 4}, {1, 3, 5, 300}, true, {9, 9}},
+        WinogradCase{"one_channel_9x9", 16, {0, 0}, {0, 0}, {1, 1, 20, 33}, true, {9, 9}},
+        WinogradCase{"four_channels_5x5", 32, {2, 2}, {2, 2}, {1, 4, 7, 6}, true, {5, 5}},
+        WinogradCase{"few_channels_stride_2_and_1",
+                     32,
+                     {3, 3},
+                     {0, 3},
+                     {2, 3, 16, 20},
+                     true,
+                     {6, 8},
+                     {2, 1}},
+        WinogradCase{
+            "few_channels_far_padding", 16, {20, 30}, {9, 40}, {1, 4, 3, 2}, true, {7, 7}}),
     [](const auto& i) { return i.param.name; });
 
 // Numbers that do not depend on threads, nor on which blocks they make.
@@ -112,13 +113,13 @@ TEST(WinogradTest, ThreadsDoNotMatter) {
   expect_identical_with(test, {1, 2, 5});
 }
 
-struct EpilogueCase {
+struct WinogradEpilogueCase {
   const char* name;
   PointwiseProgram program;
   std::vector<Shape> operands;  // beside a result of 2x24x19x17
 };
 
-class WinogradEpilogueTest : public testing::TestWithParam<EpilogueCase> {};
+class WinogradEpilogueTest : public testing::TestWithParam<WinogradEpilogueCase> {};
 
 TEST_P(WinogradEpilogueTest, EqualsReference) {
   const auto& [name, program, operands] = GetParam();
@@ -128,29 +129,29 @@ TEST_P(WinogradEpilogueTest, EqualsReference) {
                                    constant({24}, 3)};
   for (const Shape& shape : operands) inputs.push_back(data(shape, 11));
   LayerTest test(op, inputs);
-  check(test, "winograd", kTolerance);
+  check(test, "winograd", kWinogradTolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, WinogradEpilogueTest,
     testing::Values(
-        EpilogueCase{"relu", {1, {}, {activation(ActivationType::kRELU, 0)}}, {}},
-        EpilogueCase{"clip", {1, {}, {activation(ActivationType::kCLIP, 0, -0.5f, 6)}}, {}},
-        EpilogueCase{
+        WinogradEpilogueCase{"relu", {1, {}, {activation(ActivationType::kRELU, 0)}}, {}},
+        WinogradEpilogueCase{"clip", {1, {}, {activation(ActivationType::kCLIP, 0, -0.5f, 6)}}, {}},
+        WinogradEpilogueCase{
             "clip_without_zero", {1, {}, {activation(ActivationType::kCLIP, 0, 0.25f, 6)}}, {}},
-        EpilogueCase{
+        WinogradEpilogueCase{
             "silu",
             {1,
              {},
              {activation(ActivationType::kSIGMOID, 0), binary(ElementWiseOperation::kPROD, 0, 1)}},
             {}},
-        EpilogueCase{
+        WinogradEpilogueCase{
             "residual",
             {2,
              {},
              {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)}},
             {{2, 24, 19, 17}}},
-        EpilogueCase{
+        WinogradEpilogueCase{
             "constant_and_channels",
             {2,
              {3.5f},
@@ -164,7 +165,7 @@ TEST(WinogradTest, OtherShapesWithTheSameKernel) {
   ASSERT_EQ(test.offer("winograd"), "");
   for (const Shape& shape : {Shape{4, 40, 7, 5}, Shape{1, 40, 1, 1}, Shape{3, 40, 33, 70}}) {
     test.set_inputs({data(shape, 7), constant(weights_of(op, 40)), constant({24}, 3)});
-    expect_close(test.run(), test.reference(), kTolerance);
+    expect_close(test.run(), test.reference(), kWinogradTolerance);
   }
 }
 
@@ -217,7 +218,8 @@ TEST(WinogradTest, LargeTilesNeedTf32) {
       for (const auto& made : kernels) {
         complete(*made, request);
         variants.push_back(made->variant);
-        expect_close(test.run(*made), expected, made->variant[0] == '8' ? 2e-5 : kTolerance);
+        expect_close(test.run(*made), expected,
+                     made->variant[0] == '8' ? 2e-5 : kWinogradTolerance);
       }
       EXPECT_EQ(variants, tf32 ? with_tf32 : exact);
     }

@@ -25,13 +25,13 @@ void check_onednn(LayerTest& test, double relative = 2e-6) {
   check(test, "onednn_convolution", relative);
 }
 
-struct Case {
+struct OnednnConvolutionCase {
   const char* name;
   Convolution op;
   Shape data;
 };
 
-class ConvolutionTest : public testing::TestWithParam<Case> {};
+class ConvolutionTest : public testing::TestWithParam<OnednnConvolutionCase> {};
 
 TEST_P(ConvolutionTest, EqualsReference) {
   const auto& [name, op, shape] = GetParam();
@@ -45,41 +45,45 @@ TEST_P(ConvolutionTest, EqualsReference) {
 INSTANTIATE_TEST_SUITE_P(
     Shapes, ConvolutionTest,
     testing::Values(
-        Case{"pointwise", convolution(64, {1, 1}), {1, 32, 14, 14}},
-        Case{"square", convolution(32, {3, 3}, 1, 1), {2, 16, 13, 17}},
-        Case{"stem", convolution(64, {7, 7}, 2, 3), {1, 3, 37, 41}},
-        Case{"odd_channels", convolution(13, {3, 3}, 1, 1), {1, 7, 9, 11}},
-        Case{"few_outputs", convolution(3, {5, 5}, 1, 2), {1, 32, 20, 20}},
-        Case{"groups", convolution(24, {3, 3}, 1, 1, 4), {1, 12, 10, 10}},
-        Case{"odd_groups", convolution(15, {3, 3}, 2, 1, 5), {1, 10, 10, 10}},
-        Case{"depthwise", convolution(32, {3, 3}, 1, 1, 32), {1, 32, 15, 15}},
-        Case{"odd_depthwise", convolution(19, {3, 3}, 2, 1, 19), {2, 19, 15, 14}},
-        Case{"dilated",
-             with(convolution(16, {3, 3}, 1, 2), [](auto& op) { op.dilation = {2, 2}; }),
-             {1, 16, 12, 12}},
-        Case{"asymmetric",
-             with(convolution(16, {3, 2}, 2),
-                  [](auto& op) {
-                    op.pre_padding = {0, 1};
-                    op.post_padding = {2, 0};
-                  }),
-             {1, 16, 12, 13}},
-        Case{"round_up",
-             with(convolution(16, {3, 3}, 2),
-                  [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_UP; }),
-             {1, 16, 12, 12}},
-        Case{"same_upper",
-             with(convolution(16, {3, 3}, 2),
-                  [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
-             {1, 16, 12, 11}},
-        Case{"same_lower",
-             with(convolution(16, {4, 4}, 1),
-                  [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_LOWER; }),
-             {1, 16, 12, 11}},
-        Case{"unused_rows", convolution(16, {2, 2}, 3), {1, 16, 10, 11}},
-        Case{"volume", convolution(16, {3, 3, 3}, 1, 1), {1, 8, 5, 6, 7}},
-        Case{"volume_groups", convolution(6, {1, 3, 3}, 2, 1, 3), {1, 9, 5, 6, 7}},
-        Case{"no_elements", convolution(16, {3, 3}, 1, 1), {0, 8, 5, 6}}),
+        OnednnConvolutionCase{"pointwise", convolution(64, {1, 1}), {1, 32, 14, 14}},
+        OnednnConvolutionCase{"square", convolution(32, {3, 3}, 1, 1), {2, 16, 13, 17}},
+        OnednnConvolutionCase{"stem", convolution(64, {7, 7}, 2, 3), {1, 3, 37, 41}},
+        OnednnConvolutionCase{"odd_channels", convolution(13, {3, 3}, 1, 1), {1, 7, 9, 11}},
+        OnednnConvolutionCase{"few_outputs", convolution(3, {5, 5}, 1, 2), {1, 32, 20, 20}},
+        OnednnConvolutionCase{"groups", convolution(24, {3, 3}, 1, 1, 4), {1, 12, 10, 10}},
+        OnednnConvolutionCase{"odd_groups", convolution(15, {3, 3}, 2, 1, 5), {1, 10, 10, 10}},
+        OnednnConvolutionCase{"depthwise", convolution(32, {3, 3}, 1, 1, 32), {1, 32, 15, 15}},
+        OnednnConvolutionCase{"odd_depthwise", convolution(19, {3, 3}, 2, 1, 19), {2, 19, 15, 14}},
+        OnednnConvolutionCase{
+            "dilated",
+            with(convolution(16, {3, 3}, 1, 2), [](auto& op) { op.dilation = {2, 2}; }),
+            {1, 16, 12, 12}},
+        OnednnConvolutionCase{"asymmetric",
+                              with(convolution(16, {3, 2}, 2),
+                                   [](auto& op) {
+                                     op.pre_padding = {0, 1};
+                                     op.post_padding = {2, 0};
+                                   }),
+                              {1, 16, 12, 13}},
+        OnednnConvolutionCase{
+            "round_up",
+            with(convolution(16, {3, 3}, 2),
+                 [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_UP; }),
+            {1, 16, 12, 12}},
+        OnednnConvolutionCase{
+            "same_upper",
+            with(convolution(16, {3, 3}, 2),
+                 [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_UPPER; }),
+            {1, 16, 12, 11}},
+        OnednnConvolutionCase{
+            "same_lower",
+            with(convolution(16, {4, 4}, 1),
+                 [](auto& op) { op.padding_mode = nvinfer1::PaddingMode::kSAME_LOWER; }),
+            {1, 16, 12, 11}},
+        OnednnConvolutionCase{"unused_rows", convolution(16, {2, 2}, 3), {1, 16, 10, 11}},
+        OnednnConvolutionCase{"volume", convolution(16, {3, 3, 3}, 1, 1), {1, 8, 5, 6, 7}},
+        OnednnConvolutionCase{"volume_groups", convolution(6, {1, 3, 3}, 2, 1, 3), {1, 9, 5, 6, 7}},
+        OnednnConvolutionCase{"no_elements", convolution(16, {3, 3}, 1, 1), {0, 8, 5, 6}}),
     [](const auto& i) { return i.param.name; });
 
 TEST(ConvolutionTest, WithoutBias) {
@@ -111,14 +115,14 @@ TEST(ConvolutionTest, OtherShapesWithTheSameKernel) {
   }
 }
 
-struct EpilogueCase {
+struct OnednnConvolutionEpilogueCase {
   const char* name;
   PointwiseProgram program;
   std::vector<Shape> operands;  // beside a result of 2x24x9x7
   bool fused = true;
 };
 
-class EpilogueTest : public testing::TestWithParam<EpilogueCase> {};
+class EpilogueTest : public testing::TestWithParam<OnednnConvolutionEpilogueCase> {};
 
 TEST_P(EpilogueTest, EqualsReference) {
   const auto& [name, program, operands, fused] = GetParam();
@@ -142,74 +146,82 @@ PointwiseProgram program(int32_t inputs, std::vector<float> constants,
 INSTANTIATE_TEST_SUITE_P(
     Programs, EpilogueTest,
     testing::Values(
-        EpilogueCase{"relu", program(1, {}, {activation(ActivationType::kRELU, 0)}), {}},
-        EpilogueCase{
+        OnednnConvolutionEpilogueCase{
+            "relu", program(1, {}, {activation(ActivationType::kRELU, 0)}), {}},
+        OnednnConvolutionEpilogueCase{
             "leaky", program(1, {}, {activation(ActivationType::kLEAKY_RELU, 0, 0.1f)}), {}},
-        EpilogueCase{"relu6", program(1, {}, {activation(ActivationType::kCLIP, 0, 0, 6)}), {}},
-        EpilogueCase{"sigmoid", program(1, {}, {activation(ActivationType::kSIGMOID, 0)}), {}},
-        EpilogueCase{"tanh", program(1, {}, {activation(ActivationType::kTANH, 0)}), {}},
-        EpilogueCase{"elu", program(1, {}, {activation(ActivationType::kELU, 0, 0.7f)}), {}},
-        EpilogueCase{
+        OnednnConvolutionEpilogueCase{
+            "relu6", program(1, {}, {activation(ActivationType::kCLIP, 0, 0, 6)}), {}},
+        OnednnConvolutionEpilogueCase{
+            "sigmoid", program(1, {}, {activation(ActivationType::kSIGMOID, 0)}), {}},
+        OnednnConvolutionEpilogueCase{
+            "tanh", program(1, {}, {activation(ActivationType::kTANH, 0)}), {}},
+        OnednnConvolutionEpilogueCase{
+            "elu", program(1, {}, {activation(ActivationType::kELU, 0, 0.7f)}), {}},
+        OnednnConvolutionEpilogueCase{
             "selu", program(1, {}, {activation(ActivationType::kSELU, 0, 1.67f, 1.05f)}), {}},
-        EpilogueCase{"gelu", program(1, {}, {activation(ActivationType::kGELU_ERF, 0)}), {}},
-        EpilogueCase{"gelu_tanh", program(1, {}, {activation(ActivationType::kGELU_TANH, 0)}), {}},
-        EpilogueCase{"swish",
-                     program(1, {},
-                             {activation(ActivationType::kSIGMOID, 0),
-                              binary(ElementWiseOperation::kPROD, 0, 1)}),
-                     {}},
-        EpilogueCase{"hard_swish",
-                     program(1, {},
-                             {activation(ActivationType::kHARD_SIGMOID, 0, 1 / 6.f, 0.5f),
-                              binary(ElementWiseOperation::kPROD, 1, 0)}),
-                     {}},
-        EpilogueCase{"residual_relu",
-                     program(2, {},
-                             {binary(ElementWiseOperation::kSUM, 0, 1),
-                              activation(ActivationType::kRELU, 2)}),
-                     {{2, 24, 9, 7}}},
-        EpilogueCase{"relu_residual",
-                     program(2, {},
-                             {activation(ActivationType::kRELU, 0),
-                              binary(ElementWiseOperation::kSUM, 1, 2)}),
-                     {{2, 24, 9, 7}}},
-        EpilogueCase{"two_residuals",
-                     program(3, {},
-                             {binary(ElementWiseOperation::kSUM, 0, 1),
-                              binary(ElementWiseOperation::kSUM, 3, 2)}),
-                     {{2, 24, 9, 7}, {2, 24, 9, 7}}},
-        EpilogueCase{"channel_affine",
-                     program(3, {},
-                             {binary(ElementWiseOperation::kPROD, 0, 1),
-                              binary(ElementWiseOperation::kSUM, 3, 2),
-                              activation(ActivationType::kRELU, 4)}),
-                     {{1, 24, 1, 1}, {1, 24, 1, 1}}},
-        EpilogueCase{"per_image",
-                     program(2, {}, {binary(ElementWiseOperation::kPROD, 0, 1)}),
-                     {{2, 24, 1, 1}}},
-        EpilogueCase{
+        OnednnConvolutionEpilogueCase{
+            "gelu", program(1, {}, {activation(ActivationType::kGELU_ERF, 0)}), {}},
+        OnednnConvolutionEpilogueCase{
+            "gelu_tanh", program(1, {}, {activation(ActivationType::kGELU_TANH, 0)}), {}},
+        OnednnConvolutionEpilogueCase{"swish",
+                                      program(1, {},
+                                              {activation(ActivationType::kSIGMOID, 0),
+                                               binary(ElementWiseOperation::kPROD, 0, 1)}),
+                                      {}},
+        OnednnConvolutionEpilogueCase{
+            "hard_swish",
+            program(1, {},
+                    {activation(ActivationType::kHARD_SIGMOID, 0, 1 / 6.f, 0.5f),
+                     binary(ElementWiseOperation::kPROD, 1, 0)}),
+            {}},
+        OnednnConvolutionEpilogueCase{"residual_relu",
+                                      program(2, {},
+                                              {binary(ElementWiseOperation::kSUM, 0, 1),
+                                               activation(ActivationType::kRELU, 2)}),
+                                      {{2, 24, 9, 7}}},
+        OnednnConvolutionEpilogueCase{"relu_residual",
+                                      program(2, {},
+                                              {activation(ActivationType::kRELU, 0),
+                                               binary(ElementWiseOperation::kSUM, 1, 2)}),
+                                      {{2, 24, 9, 7}}},
+        OnednnConvolutionEpilogueCase{"two_residuals",
+                                      program(3, {},
+                                              {binary(ElementWiseOperation::kSUM, 0, 1),
+                                               binary(ElementWiseOperation::kSUM, 3, 2)}),
+                                      {{2, 24, 9, 7}, {2, 24, 9, 7}}},
+        OnednnConvolutionEpilogueCase{"channel_affine",
+                                      program(3, {},
+                                              {binary(ElementWiseOperation::kPROD, 0, 1),
+                                               binary(ElementWiseOperation::kSUM, 3, 2),
+                                               activation(ActivationType::kRELU, 4)}),
+                                      {{1, 24, 1, 1}, {1, 24, 1, 1}}},
+        OnednnConvolutionEpilogueCase{"per_image",
+                                      program(2, {}, {binary(ElementWiseOperation::kPROD, 0, 1)}),
+                                      {{2, 24, 1, 1}}},
+        OnednnConvolutionEpilogueCase{
             "per_row", program(2, {}, {binary(ElementWiseOperation::kSUM, 0, 1)}), {{1, 1, 9, 1}}},
-        EpilogueCase{
+        OnednnConvolutionEpilogueCase{
             "scalar", program(2, {}, {binary(ElementWiseOperation::kMAX, 0, 1)}), {{1, 1, 1, 1}}},
-        EpilogueCase{"constants",
-                     program(1, {2, -0.5f},
-                             {binary(ElementWiseOperation::kPROD, 0, 1),
-                              binary(ElementWiseOperation::kSUB, 2, 3)}),
-                     {}},
-        EpilogueCase{"repeated",
-                     program(1, {},
-                             {activation(ActivationType::kLEAKY_RELU, 0, 0.5f),
-                              activation(ActivationType::kTANH, 1),
-                              activation(ActivationType::kLEAKY_RELU, 2, 0.25f)}),
-                     {},
-                     false},
-        EpilogueCase{"own_loop",
-                     program(2, {},
-                             {activation(ActivationType::kSOFTSIGN, 0),
-                              binary(ElementWiseOperation::kSUB, 1, 2)}),
-                     {{2, 24, 9, 7}},
-                     false},
-        EpilogueCase{
+        OnednnConvolutionEpilogueCase{"constants",
+                                      program(1, {2, -0.5f},
+                                              {binary(ElementWiseOperation::kPROD, 0, 1),
+                                               binary(ElementWiseOperation::kSUB, 2, 3)}),
+                                      {}},
+        OnednnConvolutionEpilogueCase{"repeated",
+                                      program(1, {},
+                                              {activation(ActivationType::kLEAKY_RELU, 0, 0.5f),
+                                               activation(ActivationType::kTANH, 1),
+                                               activation(ActivationType::kLEAKY_RELU, 2, 0.25f)}),
+                                      {},
+                                      false},
+        OnednnConvolutionEpilogueCase{"own_loop",
+                                      program(2, {},
+                                              {activation(ActivationType::kSOFTSIGN, 0),
+                                               binary(ElementWiseOperation::kSUB, 1, 2)}),
+                                      {{2, 24, 9, 7}},
+                                      false},
+        OnednnConvolutionEpilogueCase{
             "read_twice",
             program(1, {},
                     {activation(ActivationType::kTANH, 0), binary(ElementWiseOperation::kSUM, 0, 1),

@@ -6,14 +6,14 @@
 namespace tenon::cpu {
 namespace {
 
-struct Case {
+struct OnednnLayoutsCase {
   const char* name;
   Shape data;
   int64_t output_channels;
   Shape kernel, stride, padding;
 };
 
-class LayoutsTest : public testing::TestWithParam<Case> {};
+class LayoutsTest : public testing::TestWithParam<OnednnLayoutsCase> {};
 
 TEST_P(LayoutsTest, HaveCode) {
   const auto& [name, shape, output_channels, kernel, stride, padding] = GetParam();
@@ -50,11 +50,11 @@ TEST_P(LayoutsTest, HaveCode) {
 // where the result's layout matches. These are of networks that hear speech and notes.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, LayoutsTest,
-    testing::Values(Case{"spectrum", {1, 1, 832, 1}, 258, {256, 1}, {128, 1}, {0, 0}},
-                    Case{"wavelets", {2, 1, 1, 427}, 36, {1, 256}, {1, 1}, {0, 0}},
-                    Case{"notes", {2, 1, 40, 64}, 32, {7, 7}, {1, 3}, {3, 2}},
-                    Case{"short_line", {1, 64, 2, 1}, 64, {3, 1}, {2, 1}, {1, 0}},
-                    Case{"one_pixel", {1, 128, 1, 1}, 1, {1, 1}, {1, 1}, {0, 0}}),
+    testing::Values(OnednnLayoutsCase{"spectrum", {1, 1, 832, 1}, 258, {256, 1}, {128, 1}, {0, 0}},
+                    OnednnLayoutsCase{"wavelets", {2, 1, 1, 427}, 36, {1, 256}, {1, 1}, {0, 0}},
+                    OnednnLayoutsCase{"notes", {2, 1, 40, 64}, 32, {7, 7}, {1, 3}, {3, 2}},
+                    OnednnLayoutsCase{"short_line", {1, 64, 2, 1}, 64, {3, 1}, {2, 1}, {1, 0}},
+                    OnednnLayoutsCase{"one_pixel", {1, 128, 1, 1}, 1, {1, 1}, {1, 1}, {0, 0}}),
     [](const auto& i) { return i.param.name; });
 
 // So that nothing is reordered beside kernels of our own, which have blocks.

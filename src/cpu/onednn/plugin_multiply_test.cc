@@ -7,7 +7,7 @@
 namespace {
 
 // Small whole numbers, whose products are exact.
-std::vector<float> numbers(int64_t count) {
+std::vector<float> onednn_plugin_multiply_numbers(int64_t count) {
   std::vector<float> list;
   for (int64_t i = 0; i < count; ++i) list.push_back(static_cast<float>(i * 37 % 17 - 8));
   return list;
@@ -21,8 +21,8 @@ TEST(PluginMultiplyTest, IsTheSumOfProducts) {
     for (int way = 0; way < 8; ++way) {
       const bool a_transposed = (way & 1) != 0, b_transposed = (way & 2) != 0, add = (way & 4) != 0;
       const int64_t a_stride = (a_transposed ? s.m : s.k) + 1, b_stride = b_transposed ? s.k : s.n;
-      const std::vector<float> a = numbers((s.m + s.k) * (s.m + s.k + 2)),
-                               b = numbers(s.k * s.n + 1);
+      const std::vector<float> a = onednn_plugin_multiply_numbers((s.m + s.k) * (s.m + s.k + 2)),
+                               b = onednn_plugin_multiply_numbers(s.k * s.n + 1);
       std::vector<float> c(static_cast<size_t>(s.m * (s.n + 2)), 1.f), expected = c;
       for (int64_t i = 0; i < s.m; ++i)
         for (int64_t j = 0; j < s.n; ++j) {

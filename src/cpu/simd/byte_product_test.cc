@@ -10,17 +10,18 @@
 namespace tenon::cpu {
 namespace {
 
-struct Case {
+struct ByteProductCase {
   int64_t rows, pixels, channels, window;  // window x window elements, stride 1
   int64_t output_channels;
 };
 // Segments, dot groups and panels that are full and not.
-constexpr Case kCases[] = {{1, 1, 1, 1, 1},   {3, 7, 4, 1, 32},   {2, 5, 3, 3, 33},
-                           {4, 13, 17, 2, 7}, {1, 50, 64, 1, 16}, {5, 6, 8, 3, 48}};
+constexpr ByteProductCase kByteProductCases[] = {{1, 1, 1, 1, 1},    {3, 7, 4, 1, 32},
+                                                 {2, 5, 3, 3, 33},   {4, 13, 17, 2, 7},
+                                                 {1, 50, 64, 1, 16}, {5, 6, 8, 3, 48}};
 
 class Layer {
  public:
-  Layer(const Case& of, const ByteProductKernels& by) : c(of), kernels(by) {
+  Layer(const ByteProductCase& of, const ByteProductKernels& by) : c(of), kernels(by) {
     const int64_t height = c.rows + c.window - 1, width = c.pixels + c.window - 1;
     data.resize(static_cast<size_t>(height * width * c.channels));
     for (auto& x : data) x = static_cast<uint8_t>(random());
@@ -73,7 +74,7 @@ class Layer {
     return out;
   }
 
-  const Case& c;
+  const ByteProductCase& c;
   const ByteProductKernels& kernels;
   std::vector<uint8_t> data;
   std::vector<int8_t> weights;
@@ -115,7 +116,7 @@ std::vector<const ByteProductKernels*> all_kernels() {
 TEST(ByteProduct, IsExactWithEveryInstructionSet) {
   for (const ByteProductKernels* kernels : all_kernels()) {
     if (kernels->complements) continue;  // int8_panels_test.cc
-    for (const Case& c : kCases)
+    for (const ByteProductCase& c : kByteProductCases)
       for (const uint8_t flip : {0, 128}) {
         SCOPED_TRACE(testing::Message() << c.rows << "x" << c.pixels << "x" << c.channels << ", "
                                         << kernels->element_bytes << " bytes");
