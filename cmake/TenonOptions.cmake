@@ -22,11 +22,9 @@ if(TENON_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# Sources are compiled several at once, so that headers and templates they share are compiled once; not where an edit
-# should compile its own file alone. A file with options of its own is compiled by itself.
-option(TENON_UNITY "Compile the sources of a folder in groups" ON)
+option(TENON_UNITY "Compile the sources of a target several at once; off, an edit compiles its own file alone" ON)
 set(CMAKE_UNITY_BUILD ${TENON_UNITY})
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
+set(TENON_UNITY_SIZE 6)  # larger ones leave one of two cores without work at the end of a folder
 
 # Precompiled headers, for GCC.
 set(precompile OFF)

@@ -95,7 +95,8 @@ Value& Network::new_value(std::string name) {
 Value& Network::add_input(std::string name, DataType type, const Shape& declared,
                           const std::array<std::string, Shape::kMaxRank>& dimension_names) {
   require(!name.empty(), "a network input needs a name");
-  // Few names are there twice: only then are all inputs looked at, some of which may have another name since.
+  // Few names are there twice: only then are all inputs looked at, some of which may have another
+  // name since.
   if (!input_names_.insert(name).second)
     for (const Value* other : inputs_)
       require(other->name != name, "two network inputs are called '{}'", name);
@@ -136,7 +137,8 @@ void Network::bind_input(Value& v) {
 
 // The symbol for an extent or element of a tensor.
 Dim Network::symbol_of(Symbol::Kind kind, Value& value, int index) {
-  const auto [known, is_new] = symbols_of_values_.try_emplace({&value, kind, index}, symbols_.size());
+  const auto [known, is_new] =
+      symbols_of_values_.try_emplace({&value, kind, index}, symbols_.size());
   if (is_new) symbols_.push_back({kind, &value, index, ""});
   return pool_.symbol(static_cast<int64_t>(known->second));
 }
@@ -206,7 +208,8 @@ void Network::unmark_output(Value& value) {
 void Network::forget_symbols(const std::function<bool(const Value*)>& goes) {
   for (Symbol& s : symbols_)
     if (s.value != nullptr && goes(s.value)) s.value = nullptr;
-  std::erase_if(symbols_of_values_, [&](const auto& known) { return goes(std::get<0>(known.first)); });
+  std::erase_if(symbols_of_values_,
+                [&](const auto& known) { return goes(std::get<0>(known.first)); });
 }
 
 void Network::remove_input(Value& value) {
