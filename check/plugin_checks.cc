@@ -63,10 +63,10 @@ bool is_accepted(const Creator& creator, const Trial& trial, bool runs) {
 
 // The first inputs that the plugin runs, else the first that it does not refuse.
 std::vector<Trial> accepted_trial(const Creator& creator, const Options& options, Report& report) {
-  constexpr size_t kMost = 6;
+  constexpr size_t kMaxAccepted = 6;
   std::vector<Trial> accepted;
   for (Trial& trial : guessed_trials(creator, options)) {
-    if (accepted.size() < kMost
+    if (accepted.size() < kMaxAccepted
         && report.attempt(label_of(trial), [&] { return is_accepted(creator, trial, false); }))
       accepted.push_back(std::move(trial));
   }

@@ -32,14 +32,14 @@ size_t volume_of(const Dims& dims) {
 }
 
 kit::testing::Placement placement_of(const Tensor& tensor) {
-  return {tensor.most, tensor.desc.format};
+  return {tensor.max, tensor.desc.format};
 }
 
 size_t bytes_of(const Tensor& tensor) {
-  constexpr double kMost = 1 << 30;
+  constexpr double kMaxElements = 1 << 30;
   double volume = 1;
-  for (int i = 0; i < tensor.most.nbDims; ++i) volume *= static_cast<double>(tensor.most.d[i]);
-  if (volume > kMost)
+  for (int i = 0; i < tensor.max.nbDims; ++i) volume *= static_cast<double>(tensor.max.d[i]);
+  if (volume > kMaxElements)
     throw NotHere{fmt::format("a tensor of {:.0f} elements is too large to check", volume)};
   return placement_of(tensor).elements() * kit::testing::size_of(tensor.desc.type);
 }
@@ -60,14 +60,15 @@ bool may_be_integers(const Trial& trial) {
 bool settle(const Subject& subject, Tensors& all, int position, int inputs,
             const VectorFormat* vectors) {
   PluginTensorDesc& desc = all[static_cast<size_t>(position)].desc;
-  const nvinfer1::Dims& most = all[static_cast<size_t>(position)].most;
-  const bool is_late = !std::equal(most.d, most.d + most.nbDims, desc.dims.d);
+  const nvinfer1::Dims& max = all[static_cast<size_t>(position)].max;
+  const bool is_data_dependent = !std::equal(max.d, max.d + max.nbDims, desc.dims.d);
   const auto takes = [&](TensorFormat format) {
     desc.format = format;
     return subject.supports(position, all, inputs);
   };
   const auto takes_any = [&] {
-    return (vectors != nullptr && !is_late && vectors->suits(desc) && takes(vectors->format))
+    return (vectors != nullptr && !is_data_dependent && vectors->suits(desc)
+            && takes(vectors->format))
            || takes(TensorFormat::kLINEAR);
   };
   if (takes_any()) return true;
@@ -155,7 +156,7 @@ std::optional<Setup> make_setup(const Subject& subject, const Trial& trial,
   const auto out_shapes = subject.output_shapes(dims, trial.test.shape_inputs());
   for (size_t o = 0; o < out_shapes.size(); ++o)
     setup.outputs.push_back({{out_shapes[o].dims, out_types[o], TensorFormat::kLINEAR, 1},
-                             out_shapes[o].most,
+                             out_shapes[o].max,
                              out_shapes[o].max_size});
   Tensors all = setup.inputs;
   all.insert(all.end(), setup.outputs.begin(), setup.outputs.end());
@@ -255,7 +256,7 @@ std::vector<std::string> Buffers::outputs() const {
     if (tensor.desc.format != TensorFormat::kLINEAR) {
       const auto place = placement_of(tensor);
       const size_t size = kit::testing::size_of(tensor.desc.type);
-      std::string linear(volume_of(tensor.most) * size, '\0');
+      std::string linear(volume_of(tensor.max) * size, '\0');
       for (size_t i = 0; i * size < linear.size(); ++i)
         linear.replace(i * size, size, bytes, place(i) * size, size);
       bytes = std::move(linear);

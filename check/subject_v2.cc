@@ -274,8 +274,8 @@ class Dynamic final : public Ext {
 // The family is in the top byte of a plugin's version number.
 std::unique_ptr<Subject> adopt(IPluginV2& plugin) {
   const auto number = static_cast<uint32_t>(plugin.getTensorRTVersion());
-  constexpr uint32_t kLeast = 100000;  // 10.0.0
-  if ((number & 0xffffff) < kLeast)
+  constexpr uint32_t kMinVersion = 100000;  // 10.0.0
+  if ((number & 0xffffff) < kMinVersion)
     throw NotHere{
         fmt::format("it was built for TensorRT {}.{}: compile it again with TensorRT "
                     "10's headers",

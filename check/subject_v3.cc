@@ -112,11 +112,11 @@ class Version3 final : public Subject {
                                             out.data(), count(out), builder));
     std::vector<OutputShape> list;
     for (int i = 0; i < count(out); ++i) list.push_back(read_shape(out[static_cast<size_t>(i)], i));
-    for (const auto& [output, most] : builder.size_tensors()) {
+    for (const auto& [output, max] : builder.size_tensors()) {
       if (output < 0 || output >= count(list))
         throw Broken{fmt::format("declareSizeTensor() of one of {} outputs", list.size()),
                      std::to_string(output)};
-      list[static_cast<size_t>(output)].max_size = most;
+      list[static_cast<size_t>(output)].max_size = max;
     }
     return list;
   }

@@ -17,7 +17,7 @@ struct Candidates {
 };
 
 // Every kept box is compared with every candidate.
-std::vector<int64_t> kept_by_comparing_all(const Candidates& c, float most) {
+std::vector<int64_t> kept_by_comparing_all(const Candidates& c, float threshold) {
   std::vector<int64_t> order(c.boxes.size()), kept;
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
@@ -27,7 +27,7 @@ std::vector<int64_t> kept_by_comparing_all(const Candidates& c, float most) {
     const Box& box = c.boxes[static_cast<size_t>(i)];
     const bool is_dropped = std::any_of(kept.begin(), kept.end(), [&](int64_t k) {
       const Box& other = c.boxes[static_cast<size_t>(k)];
-      return overlap(other, other.area(), box, box.area(), most);
+      return overlap(other, other.area(), box, box.area(), threshold);
     });
     if (!is_dropped) kept.push_back(i);
   }
@@ -69,13 +69,13 @@ Candidates random_candidates(int64_t count, float extent, float spread, uint32_t
 
 TEST(NmsTest, KeepsWhatComparingAllKeeps) {
   uint32_t seed = 0;
-  for (const float most : {0.f, 0.01f, 0.1f, 0.3f, 0.5f, 0.7f, 0.95f, 1.f})
+  for (const float threshold : {0.f, 0.01f, 0.1f, 0.3f, 0.5f, 0.7f, 0.95f, 1.f})
     for (const float spread : {1.f, 4.f, 100.f})
       for (const int64_t count : {int64_t{1}, int64_t{60}, kFew, kMany}) {
         const float extent = 2 * std::sqrt(spread * static_cast<float>(count));
         const Candidates c = random_candidates(count, extent, spread, ++seed);
-        EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
-            << most << " " << spread << " " << count;
+        EXPECT_EQ(kept_by_kernel(c, {.overlap = threshold}), kept_by_comparing_all(c, threshold))
+            << threshold << " " << spread << " " << count;
       }
 }
 
@@ -92,9 +92,9 @@ TEST(NmsTest, CoarseCoordinatesAreCompared) {
                          y + static_cast<float>(1 + generator() % 4)});
       c.scores.push_back(static_cast<float>(generator() % 1000));
     }
-    for (const float most : {0.2f, 0.3334f, 0.5f, 0.6f})
-      EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
-          << most << " " << count;
+    for (const float threshold : {0.2f, 0.3334f, 0.5f, 0.6f})
+      EXPECT_EQ(kept_by_kernel(c, {.overlap = threshold}), kept_by_comparing_all(c, threshold))
+          << threshold << " " << count;
   }
 }
 
@@ -111,20 +111,20 @@ TEST(NmsTest, StrangeNumbersOverlapNothing) {
         if (std::isnan(b)) c.scores[i] = 1;  // a NaN has no place in an order
         ++i;
       }
-    for (const float most : {0.f, 0.5f})
-      EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
-          << most << " " << count;
+    for (const float threshold : {0.f, 0.5f})
+      EXPECT_EQ(kept_by_kernel(c, {.overlap = threshold}), kept_by_comparing_all(c, threshold))
+          << threshold << " " << count;
   }
 }
 
 TEST(NmsTest, TinyBoxesAreCompared) {
   for (const int64_t count : {kFew, kMany})
     for (const float size : {1e-16f, 1e-19f, 1e-22f})
-      for (const float most : {0.f, 1e-6f, 0.5f}) {
+      for (const float threshold : {0.f, 1e-6f, 0.5f}) {
         Candidates c = random_candidates(count, std::sqrt(static_cast<float>(2 * count)), 4, 9);
         for (Box& b : c.boxes) b = {b.x1 * size, b.y1 * size, b.x2 * size, b.y2 * size};
-        EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
-            << count << " " << size << " " << most;
+        EXPECT_EQ(kept_by_kernel(c, {.overlap = threshold}), kept_by_comparing_all(c, threshold))
+            << count << " " << size << " " << threshold;
       }
 }
 
@@ -138,8 +138,8 @@ TEST(NmsTest, KeepsNoMoreThanItMay) {
   std::vector<int64_t> kept = kept_by_comparing_all(c, 0.5f);
   ASSERT_GT(kept.size(), 200u);
   kept.resize(77);
-  EXPECT_EQ(kept_by_kernel(c, {.overlap = 0.5f, .most = 77}), kept);
-  EXPECT_EQ(kept_by_kernel(c, {.overlap = 0.5f, .most = 0}), std::vector<int64_t>{});
+  EXPECT_EQ(kept_by_kernel(c, {.overlap = 0.5f, .max_boxes = 77}), kept);
+  EXPECT_EQ(kept_by_kernel(c, {.overlap = 0.5f, .max_boxes = 0}), std::vector<int64_t>{});
 }
 
 TEST(ScoreKeyTest, SortsAsScoresDo) {

@@ -38,10 +38,10 @@ template <class E> std::vector<double> normalized(const std::vector<E>& x, size_
 }
 
 template <class E> double worst(const std::vector<E>& got, const std::vector<double>& wanted) {
-  double most = 0;
+  double max = 0;
   for (size_t i = 0; i < wanted.size(); ++i)
-    most = std::max(most, std::fabs(static_cast<double>(got[i]) - wanted[i]));
-  return most;
+    max = std::max(max, std::fabs(static_cast<double>(got[i]) - wanted[i]));
+  return max;
 }
 
 constexpr int64_t kLength = 10007;  // some blocks and a remainder

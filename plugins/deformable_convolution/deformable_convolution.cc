@@ -21,13 +21,13 @@ std::string text_of(const List& list) {
 }
 
 // Rows and columns of an attribute: one number for both, or one for each.
-std::array<int64_t, 2> pair_of(const char* name, const List& list, int64_t least) {
+std::array<int64_t, 2> pair_of(const char* name, const List& list, int64_t min) {
   if (list.empty() || list.size() > 2)
     throw std::invalid_argument(std::string(name) + " must have 1 or 2 values, found "
                                 + text_of(list));
   for (const int32_t v : list)
-    if (v < least)
-      throw std::invalid_argument(std::string(name) + " must be at least " + std::to_string(least)
+    if (v < min)
+      throw std::invalid_argument(std::string(name) + " must be at least " + std::to_string(min)
                                   + ", found " + text_of(list));
   return {list.front(), list.back()};
 }

@@ -124,15 +124,15 @@ void check_devices(const BuilderSettings& settings, const Log& log) {
 
 // The one profile of a network with an implicit batch: from one item to the largest batch, which
 // is what it is made fast for.
-ProfileRequest batch_profile(const Network& network, int32_t most) {
+ProfileRequest batch_profile(const Network& network, int32_t max_batch) {
   ProfileRequest profile;
   for (const Value* input : network.inputs()) {
-    Shape least = input->declared, largest = input->declared;
-    least[0] = 1;
-    largest[0] = most;
+    Shape min = input->declared, max = input->declared;
+    min[0] = 1;
+    max[0] = max_batch;
     auto& range = profile.inputs[input->name];
-    range.min = least;
-    range.opt = range.max = largest;
+    range.min = min;
+    range.opt = range.max = max;
   }
   return profile;
 }

@@ -87,10 +87,10 @@ TEST(FlowLayers, WhileLoop) {
   loop.addTripLimit(m.apply(Op::kLESS, *power.getOutput(0), limit), TripLimit::kWHILE);
   power.setInput(1, m.product(*power.getOutput(0), factor));
   ASSERT_TRUE(m.compile(m.last(loop, *power.getOutput(0)))) << m.logger.take_errors();
-  for (const auto& [f, most] : {std::pair(2.f, 100.f), {3.f, 81.f}, {5.f, 1.f}, {5.f, 0.f}}) {
+  for (const auto& [f, bound] : {std::pair(2.f, 100.f), {3.f, 81.f}, {5.f, 1.f}, {5.f, 0.f}}) {
     float expected = 1;
-    while (expected < most) expected *= f;
-    EXPECT_THAT(m.run({{"factor", f}, {"limit", most}}), ElementsAre(expected));
+    while (expected < bound) expected *= f;
+    EXPECT_THAT(m.run({{"factor", f}, {"limit", bound}}), ElementsAre(expected));
   }
 }
 
@@ -112,13 +112,13 @@ TEST(FlowLayers, NothingRunsAfterTheCondition) {
 TEST(FlowLayers, TwoLimits) {
   Model m;
   ITensor &count = m.input("count", {}, DataType::kINT32),
-          &most = m.input("most", {}, DataType::kINT32);
+          &limit = m.input("limit", {}, DataType::kINT32);
   ILoop& loop = m.counted(count);
   ITensor& i = m.counter(loop, 0);
-  ASSERT_NE(loop.addTripLimit(m.apply(Op::kLESS, i, most), TripLimit::kWHILE), nullptr);
+  ASSERT_NE(loop.addTripLimit(m.apply(Op::kLESS, i, limit), TripLimit::kWHILE), nullptr);
   ASSERT_TRUE(m.compile(m.last(loop, i))) << m.logger.take_errors();
   for (const auto& [a, b] : {std::pair(3, 5), {5, 3}, {0, 2}})
-    EXPECT_THAT(m.run<int32_t>({{"count", a}, {"most", b}}), ElementsAre(std::min(a, b)));
+    EXPECT_THAT(m.run<int32_t>({{"count", a}, {"limit", b}}), ElementsAre(std::min(a, b)));
 }
 
 TEST(FlowLayers, Iterators) {
@@ -186,21 +186,21 @@ TEST(FlowLayers, CollectedOutputs) {
 TEST(FlowLayers, LengthsOfCollectedOutputs) {
   for (const LoopOutput kind : {LoopOutput::kCONCATENATE, LoopOutput::kREVERSE}) {
     Model m;
-    ITensor& most = m.input("most", {}, DataType::kINT32);
+    ITensor& limit = m.input("limit", {}, DataType::kINT32);
     ILoop& loop = *m.network->addLoop();
     ITensor& i = m.counter(loop, 1);
-    loop.addTripLimit(m.apply(Op::kLESS, i, most), TripLimit::kWHILE);
+    loop.addTripLimit(m.apply(Op::kLESS, i, limit), TripLimit::kWHILE);
     ITensor& result = m.pieces(loop, i, kind, 0, m.number(4));
     ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
     int32_t n = 4;
     if (kind == LoopOutput::kREVERSE)
-      EXPECT_THAT(m.run<int32_t>({{"most", n}}), ElementsAre(0, 3, 2, 1));
+      EXPECT_THAT(m.run<int32_t>({{"limit", n}}), ElementsAre(0, 3, 2, 1));
     else
-      EXPECT_THAT(m.run<int32_t>({{"most", n}}), ElementsAre(1, 2, 3, 0));
+      EXPECT_THAT(m.run<int32_t>({{"limit", n}}), ElementsAre(1, 2, 3, 0));
     n = 1;
-    EXPECT_THAT(m.run<int32_t>({{"most", n}}), ElementsAre(0, 0, 0, 0));
+    EXPECT_THAT(m.run<int32_t>({{"limit", n}}), ElementsAre(0, 0, 0, 0));
     n = 9;
-    EXPECT_FALSE(m.enqueue({{"most", n}}));
+    EXPECT_FALSE(m.enqueue({{"limit", n}}));
     EXPECT_THAT(m.logger.take_errors(),
                 HasSubstr("the loop made 8 iterations; the length of an output is 4"));
   }

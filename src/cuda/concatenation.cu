@@ -7,7 +7,7 @@ namespace tenon::cuda {
 namespace {
 
 template <class Index> struct Divisors {
-  Divisor<Index> words[Concatenated::kMost];
+  Divisor<Index> words[Concatenated::kMaxInputs];
 };
 
 // A row of blocks for each source.
@@ -27,18 +27,19 @@ __global__ void concatenate_rows(Concatenated pieces, Divisors<Index> divisors) 
 }  // namespace
 
 void launch_concatenation(const Concatenated& pieces, cudaStream_t stream) {
-  int64_t most = 0;
-  for (int i = 0; i < pieces.count; ++i) most = std::max(most, pieces.rows * pieces.words[i]);
-  if (most == 0) return;
+  int64_t max_words = 0;
+  for (int i = 0; i < pieces.count; ++i)
+    max_words = std::max(max_words, pieces.rows * pieces.words[i]);
+  if (max_words == 0) return;
   with_word(pieces.word, [&](auto word) {
-    with_index(most, [&](auto index) {
+    with_index(max_words, [&](auto index) {
       using Index = decltype(index);
       Divisors<Index> divisors;
       for (int i = 0; i < pieces.count; ++i)
         if (pieces.words[i] > 0) divisors.words[i] = Divisor<Index>(pieces.words[i]);
       launch(concatenate_rows<decltype(word), Index>,
-             dim3(blocks_for(most), static_cast<unsigned>(pieces.count)), kThreads, stream, pieces,
-             divisors);
+             dim3(blocks_for(max_words), static_cast<unsigned>(pieces.count)), kThreads, stream,
+             pieces, divisors);
     });
   });
 }

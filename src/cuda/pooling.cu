@@ -170,8 +170,8 @@ template <class T, int kPack> void launch(PoolingParameters p, cudaStream_t stre
   const int64_t planes = p.channels_last ? p.images : p.images * p.channels;
   const int64_t from = p.axes.in[0] * p.axes.in[1] * p.axes.in[2] * channels;
   const int64_t to = p.axes.out[0] * p.axes.out[1] * p.axes.out[2] * channels;
-  constexpr int64_t kMost = int64_t{1} << 30;
-  const int64_t at_once = to < kMost ? kMost / to : 1;
+  constexpr int64_t kMaxElements = int64_t{1} << 30;
+  const int64_t at_once = to < kMaxElements ? kMaxElements / to : 1;
   for (int64_t first = 0; first < planes; first += at_once) {
     const int64_t some = at_once < planes - first ? at_once : planes - first;
     launch_chunk<T, kPack>(p, dividers, some * to / kPack, first, stream);

@@ -50,13 +50,13 @@ template <class E> __global__ void take_maxima(RegionMaxima call) {
     const E* plane = static_cast<const E*>(call.x)
                      + (static_cast<int64_t>(roi[0]) * call.channels + channel) * call.map_height
                            * call.map_width;
-    float most = -INFINITY;
+    float max_value = -INFINITY;
     for (int64_t y = rows.begin; y < rows.end; ++y)
       for (int64_t x = columns.begin; x < columns.end; ++x) {
         const float value = to_float(plane[y * call.map_width + x]);
-        most = value > most ? value : most;
+        max_value = value > max_value ? value : max_value;
       }
-    *to = from_float<E>(most);
+    *to = from_float<E>(max_value);
   });
 }
 

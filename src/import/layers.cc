@@ -131,11 +131,11 @@ const Tensor* Layers::known_tensor(Value& value) {
 
 Value& Layers::binary(nvinfer1::ElementWiseOperation operation, Value& a, Value& b) {
   const DataType type = common_type(a.type, b.type);
-  const int most = std::max(rank(a), rank(b));
+  const int max_rank = std::max(rank(a), rank(b));
   auto op = std::make_unique<ElementWise>();
   op->operation = operation;
-  Value& left = with_rank(cast(a, type), most);
-  Value& right = with_rank(cast(b, type), most);
+  Value& left = with_rank(cast(a, type), max_rank);
+  Value& right = with_rank(cast(b, type), max_rank);
   return add(std::move(op), {&left, &right});
 }
 
@@ -175,10 +175,10 @@ Value& Layers::cast(Value& x, DataType type) {
 
 Value& Layers::select(Value& condition, Value& then, Value& otherwise) {
   const DataType type = common_type(then.type, otherwise.type);
-  const int most = std::max({rank(condition), rank(then), rank(otherwise)});
-  Value& a = with_rank(cast(then, type), most);
-  Value& b = with_rank(cast(otherwise, type), most);
-  return add(std::make_unique<Select>(), {&with_rank(condition, most), &a, &b});
+  const int max_rank = std::max({rank(condition), rank(then), rank(otherwise)});
+  Value& a = with_rank(cast(then, type), max_rank);
+  Value& b = with_rank(cast(otherwise, type), max_rank);
+  return add(std::make_unique<Select>(), {&with_rank(condition, max_rank), &a, &b});
 }
 
 Value& Layers::transpose(Value& x, const std::vector<int32_t>& permutation) {

@@ -74,10 +74,10 @@ NodeContext::NodeContext(ImportState& state, onnx::NodeProto& node, std::string 
   while (!inputs_.empty() && is_null(inputs_.back())) inputs_.pop_back();
 }
 
-void NodeContext::expect_inputs(int least, int most) const {
-  if (input_count() < least || input_count() > most)
+void NodeContext::expect_inputs(int min, int max) const {
+  if (input_count() < min || input_count() > max)
     fail_import(Code::kINVALID_NODE, "it has {} inputs; expected {}", input_count(),
-                least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most));
+                min == max ? fmt::format("{}", min) : fmt::format("{} to {}", min, max));
 }
 
 Value& NodeContext::given(int i) const {

@@ -122,16 +122,16 @@ void check_name(const std::string& name, const std::vector<std::string>& names, 
     fail("the model has no {} '{}'; its {}s are: {}", kind, name, kind, fmt::join(names, ", "));
 }
 
-CLI::Validator number_from(double least, double most) {
-  return {[least, most](const std::string& text) {
+CLI::Validator number_from(double min, double max) {
+  return {[min, max](const std::string& text) {
             double value = 0;
             const char* const end = text.data() + text.size();
             const auto [rest, error] = std::from_chars(text.data(), end, value);
-            if (error == std::errc() && rest == end && value >= least && value <= most)
+            if (error == std::errc() && rest == end && value >= min && value <= max)
               return std::string();
-            return fmt::format("{} is no number from {} to {}", printable(text), least, most);
+            return fmt::format("{} is no number from {} to {}", printable(text), min, max);
           },
-          fmt::format("{} to {}", least, most)};
+          fmt::format("{} to {}", min, max)};
 }
 
 void CommonOptions::add_to(CLI::App& app) {
@@ -144,7 +144,7 @@ void CommonOptions::add_to(CLI::App& app) {
 }
 
 void CommonOptions::apply(Logger& logger) const {
-  if (verbose) logger.set_least(nvinfer1::ILogger::Severity::kVERBOSE);
+  if (verbose) logger.set_min_severity(nvinfer1::ILogger::Severity::kVERBOSE);
   if (threads > 0) tenon::set_threads(threads);
   for (const std::string& library : plugins) load_plugins(library, logger);
 }

@@ -103,10 +103,10 @@ std::string profile_text(const nvinfer1::ICudaEngine& engine, int32_t profile) {
   std::string text = fmt::format("profile {} of {}", profile, engine.getNbOptimizationProfiles());
   const char* separator = ": ";
   for (const session::Tensor& tensor : session::tensors_of(engine, profile)) {
-    const auto least = session::to_shape(tensor.least), most = session::to_shape(tensor.most);
-    if (least == most) continue;
-    text += fmt::format("{}{} {} to {}", separator, tensor.name, session::shape_text(least),
-                        session::shape_text(most));
+    const auto min = session::to_shape(tensor.min), max = session::to_shape(tensor.max);
+    if (min == max) continue;
+    text += fmt::format("{}{} {} to {}", separator, tensor.name, session::shape_text(min),
+                        session::shape_text(max));
     separator = ", ";
   }
   return text;

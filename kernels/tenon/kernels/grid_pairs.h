@@ -84,8 +84,8 @@ template <int axes> struct GridPairs {
 
 /// Whether a call can be made with pairs: there must be some, and numbers that count them exactly.
 template <class E> bool reads_grid_pairs(const GridRule& rule, int axes, const GridCall<E>& call) {
-  constexpr int64_t kMost = int64_t{1} << 24;
-  const auto has_pairs = [](int64_t extent) { return extent >= 2 && extent <= kMost; };
+  constexpr int64_t kMaxExtent = int64_t{1} << 24;
+  const auto has_pairs = [](int64_t extent) { return extent >= 2 && extent <= kMaxExtent; };
   return std::is_same_v<E, float> && rule.interpolation == GridInterpolation::kLinear
          && has_pairs(call.width) && has_pairs(call.height) && (axes == 2 || has_pairs(call.depth))
          && call.height * call.width <= INT32_MAX / call.depth;

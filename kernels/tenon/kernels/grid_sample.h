@@ -115,20 +115,21 @@ size_t grid_sample_workspace(const GridRule& rule, int axes, const GridCall<E>& 
 template <class E, GridInterpolation interpolation, int axes, int vector>
 void sample_block(const GridRule& rule, const GridCall<E>& call, const float* pixels, int64_t image,
                   int64_t first, int64_t places) {
-  constexpr int64_t kMost =
+  constexpr int64_t kMaxTaps =
       axes == 3 ? 8 : GridTaps<interpolation>::kCount * GridTaps<interpolation>::kCount;
-  Tap taps[kTilePixels * kMost];
+  Tap taps[kTilePixels * kMaxTaps];
   int64_t count[kTilePixels];
   alignas(64) float tile[kTilePixels * kTileChannels];
   for (int64_t p = 0; p < places; ++p)
     count[p] = find_grid_taps<interpolation, axes>(rule, call, image * call.places + first + p,
-                                                   call.channels, taps + p * kMost);
+                                                   call.channels, taps + p * kMaxTaps);
   const float* from = pixels + image * call.channels * call.depth * call.height * call.width;
   E* to = call.y + image * call.channels * call.places + first;
   for (int64_t c = 0; c < call.channels; c += kTileChannels) {
     const int64_t channels = std::min(kTileChannels, call.channels - c);
     for (int64_t p = 0; p < places; ++p)
-      sum_pixels<vector>(from + c, taps + p * kMost, count[p], channels, tile + p * kTileChannels);
+      sum_pixels<vector>(from + c, taps + p * kMaxTaps, count[p], channels,
+                         tile + p * kTileChannels);
     pixels_to_planes(tile, kTileChannels, places, channels, to + c * call.places, call.places);
   }
 }

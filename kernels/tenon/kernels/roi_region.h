@@ -28,11 +28,11 @@ struct RoiAxis {
 
   TENON_HD static RoiAxis of(float start, float length, int64_t bins, int64_t sampling_ratio) {
     // Of larger bins hardly a sample lies on a map. More would differ by less than floats do.
-    constexpr float kMost = 65536;
+    constexpr float kMaxSamples = 65536;
     const float bin = length / static_cast<float>(bins);
     return {start, bin,
             sampling_ratio > 0 ? sampling_ratio
-                               : static_cast<int64_t>(fminf(fmaxf(ceilf(bin), 0.f), kMost))};
+                               : static_cast<int64_t>(fminf(fmaxf(ceilf(bin), 0.f), kMaxSamples))};
   }
   TENON_HD float at(int64_t in_bin, int64_t sample) const {
     return start + static_cast<float>(in_bin) * bin

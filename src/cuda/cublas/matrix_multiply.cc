@@ -116,7 +116,7 @@ struct Task {
 
   // With an algorithm of its own when `chosen` does not fit the shapes.
   Task(const Op& op, std::span<const TensorSpec> given, bool tf32, const ProductAlgorithm* chosen,
-       int most)
+       int max_count)
       : geometry(geometry_of(op, given)) {
     const auto inputs = with_broadcast_bias(op, given);
     const ProductEpilogue epilogue = epilogue_of(op).value();
@@ -128,7 +128,7 @@ struct Task {
       product.emplace(work.form);
       if (chosen != nullptr)
         if (const auto fitted = product->fitted(*chosen)) algorithms.push_back(*fitted);
-      if (algorithms.empty()) algorithms = product->suggestions(most);
+      if (algorithms.empty()) algorithms = product->suggestions(max_count);
       if (!algorithms.empty()) return;
     }
   }

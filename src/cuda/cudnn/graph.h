@@ -61,9 +61,9 @@ class Graph {
   /// No operations after this.
   void finish();
 
-  /// The kernels that cuDNN thinks fastest first, at most `most`, by measurement or rule; they may
-  /// prove not to work. Deterministic ones only, and such as keep float32 unless `tf32`.
-  std::vector<EngineChoice> engines(bool tf32, size_t most) const;
+  /// The kernels that cuDNN thinks fastest first, at most `max_count`, by measurement or rule; they
+  /// may prove not to work. Deterministic ones only, and such as keep float32 unless `tf32`.
+  std::vector<EngineChoice> engines(bool tf32, size_t max_count) const;
   /// Throws when the engine does not do these shapes.
   GraphPlan plan(const EngineChoice& choice) const;
 

@@ -130,8 +130,8 @@ int vector_width(const ElementFunction& f) {
     smallest = std::min(smallest, bits_of_element(x.type));
     largest = std::max(largest, bits_of_element(x.type));
   }
-  constexpr int kVector = 128, kMost = 256;  // bits; the most that a thread reads of one operand
-  return std::min(kVector / smallest, kMost / largest);
+  constexpr int kVector = 128, kMaxBits = 256;  // bits; the most that a thread reads of one operand
+  return std::min(kVector / smallest, kMaxBits / largest);
 }
 
 std::string element_source(const ElementFunction& f) {

@@ -55,9 +55,10 @@ int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-int64_t power_up_to(int64_t n, int64_t most) {
+int64_t power_up_to(int64_t n, int64_t max_parts) {
   return std::min<int64_t>(
-      most, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n, 1)))));
+      max_parts,
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n, 1)))));
 }
 
 /// One way to launch the reduction.
@@ -85,9 +86,9 @@ struct ReduceLaunch {
     const int64_t across = ceil_div(kept_steps, kThreads / lanes);
     // Blocks of their own for parts of long reductions that give few results.
     constexpr int64_t kStepsPerLane = 8;
-    const int64_t most = std::max<int64_t>(1, steps / (lanes * kStepsPerLane));
+    const int64_t max_parts = std::max<int64_t>(1, steps / (lanes * kStepsPerLane));
     const int64_t wanted =
-        std::clamp<int64_t>(kWantedBlocks / across, 1, std::min<int64_t>(most, 1024));
+        std::clamp<int64_t>(kWantedBlocks / across, 1, std::min<int64_t>(max_parts, 1024));
     const int64_t chunk = std::max<int64_t>(1, ceil_div(ceil_div(steps, wanted), lanes) * lanes);
     p.chunk = static_cast<uint32_t>(chunk);
     p.splits = static_cast<uint32_t>(std::max<int64_t>(1, ceil_div(steps, chunk)));
@@ -102,9 +103,9 @@ struct ReduceLaunch {
     if (by_rows) return useful;
     // A row of 32 threads at least reads neighbours.
     const int64_t width = power_up_to(kept_steps, kThreads);
-    const int64_t most =
+    const int64_t max_parts =
         kThreads / std::min<int64_t>(width, kept_steps >= kWantedBlocks * kThreads ? kThreads : 32);
-    return std::min(useful, most);
+    return std::min(useful, max_parts);
   }
 };
 
