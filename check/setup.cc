@@ -254,11 +254,11 @@ std::vector<std::string> Buffers::outputs() const {
     const Tensor& tensor = setup_.outputs[o];
     std::string bytes = output(o).read();
     if (tensor.desc.format != TensorFormat::kLINEAR) {
-      const auto place = placement_of(tensor);
+      const auto placement = placement_of(tensor);
       const size_t size = kit::testing::size_of(tensor.desc.type);
       std::string linear(volume_of(tensor.max) * size, '\0');
       for (size_t i = 0; i * size < linear.size(); ++i)
-        linear.replace(i * size, size, bytes, place(i) * size, size);
+        linear.replace(i * size, size, bytes, placement(i) * size, size);
       bytes = std::move(linear);
     }
     all.push_back(std::move(bytes));

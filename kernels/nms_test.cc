@@ -108,7 +108,7 @@ TEST(NmsTest, StrangeNumbersOverlapNothing) {
         c.boxes[3 * i] = {a, 1, b, 2};
         c.boxes[3 * i + 1] = {0, a, 1, b};
         c.scores[i] = std::clamp(b, -1e38f, INFINITY);
-        if (std::isnan(b)) c.scores[i] = 1;  // a NaN has no place in an order
+        if (std::isnan(b)) c.scores[i] = 1;  // a NaN has no order
         ++i;
       }
     for (const float threshold : {0.f, 0.5f})
@@ -148,9 +148,10 @@ TEST(ScoreKeyTest, SortsAsScoresDo) {
   std::uniform_int_distribution<int> numbers(-50, 50);
   for (int i = 0; i < 1000; ++i) scores.push_back(static_cast<float>(numbers(generator)) / 8);
   for (const float x : {INFINITY, -INFINITY, -0.f, 0.f, 1e-40f, 3e38f}) scores.push_back(x);
-  std::vector<ScoreKey> keys, room(scores.size());
+  std::vector<ScoreKey> keys, scratch(scores.size());
   for (uint32_t i = 0; i < scores.size(); ++i) keys.push_back(ScoreKey::of(scores[i], i));
-  const ScoreKey* sorted = sort_keys(keys.data(), room.data(), static_cast<int64_t>(keys.size()));
+  const ScoreKey* sorted =
+      sort_keys(keys.data(), scratch.data(), static_cast<int64_t>(keys.size()));
   std::vector<uint32_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -161,15 +162,15 @@ TEST(ScoreKeyTest, SortsAsScoresDo) {
   }
 }
 
-// Areas that are known: a square and the same turned by 45 degrees share an octagon.
+// Areas that are known: a square and the same rotated by 45 degrees share an octagon.
 TEST(RotatedBoxTest, SharesKnownAreas) {
-  const float turned = std::sqrt(0.5f);
-  const RotatedBox square{3, -2, 2, 2, 1, 0}, diamond{3, -2, 2, 2, turned, turned};
+  const float diagonal = std::sqrt(0.5f);
+  const RotatedBox square{3, -2, 2, 2, 1, 0}, diamond{3, -2, 2, 2, diagonal, diagonal};
   EXPECT_NEAR(common_area(square, diamond), 8 * (std::sqrt(2.f) - 1), 1e-5);
   EXPECT_NEAR(common_area(square, square), 4, 1e-6);
   EXPECT_NEAR(common_area(square, {4, -2, 2, 2, 0, 1}), 2, 1e-6);
   EXPECT_NEAR(common_area(diamond, {3, -2, 20, 20, 0.6f, 0.8f}), 4, 1e-5);
-  EXPECT_EQ(common_area(square, {6, -2, 2, 2, turned, turned}), 0);
+  EXPECT_EQ(common_area(square, {6, -2, 2, 2, diagonal, diagonal}), 0);
 }
 
 TEST(RotatedBoxTest, StrangeNumbersOverlapNothing) {

@@ -60,8 +60,8 @@ constexpr FlagName kUnused[] = {
     {BuilderFlag::kMONITOR_MEMORY, "kMONITOR_MEMORY"},
 };
 
-void refuse(bool asked, const char* what) {
-  if (asked) fail(ErrorCode::kUNSUPPORTED_STATE, "{} is not supported yet", what);
+void refuse(bool requested, const char* what) {
+  if (requested) fail(ErrorCode::kUNSUPPORTED_STATE, "{} is not supported yet", what);
 }
 
 void check_formats(const Network& network) {
@@ -107,8 +107,8 @@ std::optional<DataType> reduced_type(const NetworkDefinition& definition,
     }
     if (!target.is_fast_in(type))
       log.warning(
-          "BuilderFlag::{} changes nothing: the target {} is no quicker in {} than in float32",
-          name, target.name(), name_of(type));
+          "BuilderFlag::{} changes nothing: the target {} is no faster in {} than in float32", name,
+          target.name(), name_of(type));
     if (!reduced) reduced = type;
   }
   return reduced;

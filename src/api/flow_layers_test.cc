@@ -172,7 +172,7 @@ TEST(FlowLayers, CollectedOutputs) {
     IRecurrenceLayer& state = *loop.addRecurrence(m.constant<float>(DataType::kFLOAT, {2}, {0, 0}));
     ITensor& next = m.sum(*state.getOutput(0), x);
     state.setInput(1, next);
-    ITensor& result = m.pieces(loop, next, c.kind, c.axis, three);
+    ITensor& result = m.loop_output(loop, next, c.kind, c.axis, three);
     EXPECT_EQ(list(result.getDimensions()), c.shape);
     ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
     EXPECT_EQ(list(m.network_engine->getTensorShape("result")), c.shape);
@@ -190,7 +190,7 @@ TEST(FlowLayers, LengthsOfCollectedOutputs) {
     ILoop& loop = *m.network->addLoop();
     ITensor& i = m.counter(loop, 1);
     loop.addTripLimit(m.apply(Op::kLESS, i, limit), TripLimit::kWHILE);
-    ITensor& result = m.pieces(loop, i, kind, 0, m.number(4));
+    ITensor& result = m.loop_output(loop, i, kind, 0, m.number(4));
     ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
     int32_t n = 4;
     if (kind == LoopOutput::kREVERSE)
@@ -224,7 +224,7 @@ TEST(FlowLayers, DynamicShapes) {
   IRecurrenceLayer& state = *loop.addRecurrence(zeros);
   ITensor& next = m.sum(*state.getOutput(0), row);
   state.setInput(1, next);
-  ASSERT_TRUE(m.compile(m.pieces(loop, next, LoopOutput::kCONCATENATE, 0, rows)))
+  ASSERT_TRUE(m.compile(m.loop_output(loop, next, LoopOutput::kCONCATENATE, 0, rows)))
       << m.logger.take_errors();
   const Floats in{1, 2, 3, 4, 5, 6};
   EXPECT_THAT(m.run({{"x", in, {3, 2}}}), ElementsAre(1, 2, 4, 6, 9, 12));
@@ -256,7 +256,7 @@ TEST(FlowLayers, LengthsThatOnlyTheRunTells) {
     }
     ILoop& loop = m.counted(*count);
     ITensor& row = m.sum(*m.network->addShuffle(m.counter(loop, 1))->getOutput(0), m.number(0));
-    ITensor& result = m.pieces(loop, row, LoopOutput::kCONCATENATE, 0, *count);
+    ITensor& result = m.loop_output(loop, row, LoopOutput::kCONCATENATE, 0, *count);
     EXPECT_EQ(list(result.getDimensions()), (List{-1}));
     ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
     for (const int32_t length : {3, 0, 5}) {
@@ -287,13 +287,13 @@ TEST(FlowLayers, RecurrentNetwork) {
       m.product(*m.network->addReduce(x, ReduceOperation::kSUM, 1, false)->getOutput(0),
                 m.constant<float>(DataType::kFLOAT, {1, 1}, {0}));
   IRecurrenceLayer& h = *loop.addRecurrence(zeros);
-  ITensor& turned = *m.network
-                         ->addMatrixMultiply(*h.getOutput(0), MatrixOperation::kNONE, weight,
-                                             MatrixOperation::kNONE)
-                         ->getOutput(0);
-  ITensor& next = m.sum(turned, slice);
+  ITensor& product = *m.network
+                          ->addMatrixMultiply(*h.getOutput(0), MatrixOperation::kNONE, weight,
+                                              MatrixOperation::kNONE)
+                          ->getOutput(0);
+  ITensor& next = m.sum(product, slice);
   h.setInput(1, next);
-  ITensor& states = m.pieces(loop, next, LoopOutput::kCONCATENATE, 0, steps);
+  ITensor& states = m.loop_output(loop, next, LoopOutput::kCONCATENATE, 0, steps);
   ILoop& second = m.counted(steps);
   IRecurrenceLayer& largest = *second.addRecurrence(zeros);
   largest.setInput(1, m.apply(Op::kMAX, *largest.getOutput(0),
@@ -306,9 +306,9 @@ TEST(FlowLayers, RecurrentNetwork) {
     for (size_t step = 0; step < 3; ++step)
       for (size_t n = 0; n < batch; ++n) {
         float* s = &state[2 * n];
-        const float *piece = &in[(step * batch + n) * 2], a = s[0], b = s[1];
+        const float *row = &in[(step * batch + n) * 2], a = s[0], b = s[1];
         for (size_t k = 0; k < 2; ++k) {
-          s[k] = a * w[k] + b * w[2 + k] + piece[k];
+          s[k] = a * w[k] + b * w[2 + k] + row[k];
           expected[2 * n + k] = std::max(expected[2 * n + k], s[k]);
         }
       }
@@ -316,7 +316,7 @@ TEST(FlowLayers, RecurrentNetwork) {
   }
 }
 
-// A length that no memory has room for is an error.
+// A length that no memory can hold is an error.
 TEST(FlowLayers, LengthsBeyondMemory) {
   Model m;
   ITensor &x = m.input("x", {1000}, DataType::kHALF), &n = m.input("n", {}, DataType::kINT32);
@@ -325,8 +325,8 @@ TEST(FlowLayers, LengthsBeyondMemory) {
   loop.addTripLimit(m.apply(Op::kLESS, i, n), TripLimit::kWHILE);
   IRecurrenceLayer& state = *loop.addRecurrence(x);
   state.setInput(1, m.sum(*state.getOutput(0), *state.getOutput(0)));
-  ITensor& result = m.pieces(loop, *state.getOutput(0), LoopOutput::kCONCATENATE, 1,
-                             m.constant<int64_t>(DataType::kINT64, {}, {int64_t{1} << 61}));
+  ITensor& result = m.loop_output(loop, *state.getOutput(0), LoopOutput::kCONCATENATE, 1,
+                                  m.constant<int64_t>(DataType::kINT64, {}, {int64_t{1} << 61}));
   const std::vector<uint16_t> data(1000);
   const int32_t none = 0;
   EXPECT_FALSE(m.compile(result) && m.enqueue({{"x", data}, {"n", none}}));
@@ -364,8 +364,8 @@ TEST(FlowLayers, NestedLoopsCollect) {
   ILoop &outer = m.counted(three), &inner = m.counted(three);
   ITensor& a = *outer.addIterator(x)->getOutput(0);
   ITensor& b = *inner.addIterator(x)->getOutput(0);
-  ITensor& row = m.pieces(inner, m.product(a, b), LoopOutput::kCONCATENATE, 0, three);
-  ASSERT_TRUE(m.compile(m.pieces(outer, row, LoopOutput::kREVERSE, 0, three)))
+  ITensor& row = m.loop_output(inner, m.product(a, b), LoopOutput::kCONCATENATE, 0, three);
+  ASSERT_TRUE(m.compile(m.loop_output(outer, row, LoopOutput::kREVERSE, 0, three)))
       << m.logger.take_errors();
   const Floats in{1, 2, 3};
   EXPECT_THAT(m.run({{"x", in}}), ElementsAre(3, 6, 9, 2, 4, 6, 1, 2, 3));

@@ -1,4 +1,4 @@
-// ILayer: a view of a Node of the network, and the pieces from which the layer kinds are made.
+// ILayer: a view of a Node of the network, and the parts from which the layer kinds are made.
 #pragma once
 
 #include <NvInfer.h>

@@ -18,6 +18,6 @@ struct Concatenated {
   int64_t words[kMaxInputs], offset[kMaxInputs];
 };
 
-void launch_concatenation(const Concatenated& pieces, cudaStream_t stream);
+void launch_concatenation(const Concatenated& slices, cudaStream_t stream);
 
 }  // namespace tenon::cuda

@@ -16,10 +16,10 @@ template <class E> __global__ void make_keys(NmsLists l) {
   for_own(static_cast<uint64_t>(l.lists() * l.count), [&](uint64_t i) {
     const auto list = static_cast<int64_t>(i / static_cast<uint64_t>(l.count));
     const auto box = static_cast<int64_t>(i % static_cast<uint64_t>(l.count));
-    const int64_t place = l.classes_first
+    const int64_t index = l.classes_first
                               ? static_cast<int64_t>(i)
                               : (list / l.classes * l.count + box) * l.classes + list % l.classes;
-    const E score = static_cast<const E*>(l.scores)[place];
+    const E score = static_cast<const E*>(l.scores)[index];
     const bool counts = static_cast<float>(score) > l.min_score;
     l.pairs.keys[i] = static_cast<uint64_t>(list) << 32 | (counts ? ~order_key(score) : kNone);
     l.pairs.values[i] = static_cast<uint32_t>(box);

@@ -25,7 +25,7 @@ template <class T> void fill(Tensor& t, double value) {
   std::fill_n(t.mutable_data<T>(), t.count(), static_cast<T>(value));
 }
 
-// The type that both operands become: floats beat integers, wide beats narrow.
+// The type that both operands become: floats beat integers, more bits beat fewer.
 DataType common_type(DataType a, DataType b) {
   if (is_float(a) != is_float(b)) return is_float(a) ? a : b;
   return bits_of(a) >= bits_of(b) ? a : b;

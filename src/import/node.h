@@ -116,7 +116,7 @@ class NodeContext : public Layers {
   std::vector<Item> outputs_;
   TensorSource& source_;
   BodyImporter& bodies_;
-  std::unordered_set<std::string_view> asked_;
+  std::unordered_set<std::string_view> read_attributes_;
 };
 
 /// Makes layers of one ONNX node and sets its outputs.

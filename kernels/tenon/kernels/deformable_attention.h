@@ -1,4 +1,4 @@
-/// Attention over a few places of feature maps that each query chooses. Semantics: mmcv's
+/// Attention over a few locations in feature maps that each query chooses. Semantics: mmcv's
 /// MultiScaleDeformableAttention ("Deformable DETR", Zhu et al. 2020).
 #pragma once
 

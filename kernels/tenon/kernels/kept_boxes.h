@@ -20,7 +20,7 @@ TENON_HD inline float rounded_product(float a, float b) {
 #endif
 }
 
-/// Covers [x1, x2) x [y1, y2); the two axes may change places.
+/// Covers [x1, x2) x [y1, y2); the two axes may be swapped.
 struct Box {
   float x1, y1, x2, y2;
 
@@ -51,7 +51,7 @@ TENON_HD inline bool suppresses(const Box& kept, const Box& box, float threshold
 /// boxes that overlap by more than `threshold` share more than that part of either's width and
 /// height. So their widths differ by less than a factor of 1 / most, and what they share meets the
 /// middle of both: a few cells of a few grids have all that can matter. Cells are found by a hash,
-/// and those that share a place in its table do no harm, as boxes are always compared themselves.
+/// and those that share a slot in its table do no harm, as boxes are always compared themselves.
 class KeptBoxes {
  public:
   using Type = Box;
@@ -234,7 +234,7 @@ class KeptBoxes {
   }
 
   // False only where nothing in some blocks overlaps `box` by more than `threshold`: products say
-  // so without a division, with room for their rounding.
+  // so without a division, with a margin for their rounding.
   bool may_overlap(int64_t begin, int64_t end, const Box& box, float area) const {
     bool found = false;
     with_wide_vectors([&, all = memory_.all, threshold = threshold_](auto width) {

@@ -44,7 +44,7 @@ template <class Boxes> class Nms {
     lists_.carve(carver);
     lanes_ = std::min(lists_.lists(), kMaxLanes);
     for (int64_t lane = 0; lane < lanes_; ++lane) {
-      memory_[lane].room = carver.array<ScoreKey>(lists_.capacity());
+      memory_[lane].scratch = carver.array<ScoreKey>(lists_.capacity());
       memory_[lane].kept = Kept::Memory::carve(carver, max_boxes());
     }
   }
@@ -64,7 +64,7 @@ template <class Boxes> class Nms {
   static constexpr int64_t kMaxLanes = 8;
   // What the one thread that is in a lane works with.
   struct Memory {
-    ScoreKey* room;
+    ScoreKey* scratch;
     typename Kept::Memory kept;
   };
 
@@ -113,7 +113,7 @@ template <class Boxes> class Nms {
     const int64_t image = list / lists_.lists_per_image(), max_boxes = this->max_boxes();
     ScoreKey* const out = lists_.keys(list);
     const int64_t count = lists_.count(list);
-    const ScoreKey* const sorted = sort_keys(out, memory.room, count);
+    const ScoreKey* const sorted = sort_keys(out, memory.scratch, count);
     Kept kept(memory.kept, std::min(count, max_boxes), rule_.overlap);
     int64_t found = 0;
     for (int64_t i = 0; i < std::min(count, rule_.considered) && found < max_boxes; ++i) {
@@ -175,9 +175,9 @@ template <class Boxes, class E> struct SuppressList {
   __device__ ScoreKey key_at(int64_t image, int64_t list, int64_t i) const {
     const int64_t box = rule.across_classes ? i / shape.classes : i;
     const int64_t kind = rule.across_classes ? i % shape.classes : list % shape.classes;
-    const int64_t place = shape.classes_first ? (image * shape.classes + kind) * shape.boxes + box
+    const int64_t index = shape.classes_first ? (image * shape.classes + kind) * shape.boxes + box
                                               : (image * shape.boxes + box) * shape.classes + kind;
-    const auto score = static_cast<float>(scores[place]);
+    const auto score = static_cast<float>(scores[index]);
     if (kind == rule.background || !(score > rule.score)) return ScoreKey::none();
     return ScoreKey::of(score, static_cast<uint32_t>(box * shape.classes + kind));
   }

@@ -28,7 +28,7 @@ class __attribute__((visibility("hidden"))) Model {
 };
 
 template <class P>
-concept ShapesAsk =
+concept ShapesTakeQuery =
     requires(const P& p, const ShapeQuery& query, std::span<Extents> out) { p.shapes(query, out); };
 
 template <class P> class __attribute__((visibility("hidden"))) ModelOf final : public Model {
@@ -50,7 +50,7 @@ template <class P> class __attribute__((visibility("hidden"))) ModelOf final : p
       return P::spec.outputs.min_count();
   }
   void shapes(const ShapeQuery& query, std::span<Extents> out) const override {
-    if constexpr (ShapesAsk<P>)
+    if constexpr (ShapesTakeQuery<P>)
       plugin_.shapes(query, out);
     else if constexpr (requires { plugin_.shapes(query.in, out); })
       plugin_.shapes(query.in, out);

@@ -62,7 +62,7 @@ class Builder {
     graph.convolve(p_.op.transposed ? Kind::kTransposed : Kind::kForward, data, weights, sums,
                    p_.windows(pads_));
     if (fused) follow(sums);
-    graph.finish();
+    graph.finalize();
   }
 
   /// What the next operation writes to: the last one to the result.

@@ -251,7 +251,7 @@ void Graph::pointwise(const Pointwise& wanted, int64_t a, int64_t b, int64_t res
   operations_.push_back(std::move(operation));
 }
 
-void Graph::finish() {
+void Graph::finalize() {
   const Handle handle;
   const cudnnHandle_t plain = handle;
   Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);

@@ -59,7 +59,7 @@ class Graph {
   /// `b` is -1 where the operation has one operand.
   void pointwise(const Pointwise& operation, int64_t a, int64_t b, int64_t result);
   /// No operations after this.
-  void finish();
+  void finalize();
 
   /// The kernels that cuDNN thinks fastest first, at most `max_count`, by measurement or rule; they
   /// may prove not to work. Deterministic ones only, and such as keep float32 unless `tf32`.

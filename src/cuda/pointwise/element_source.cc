@@ -95,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) elements(const __grid_con
 }
 )cuda";
 
-// `values` and `compute` of N results that begin at the places `at` of the operands.
+// `values` and `compute` of N results that begin at the offsets `at` of the operands.
 std::string computation(const ElementFunction& f) {
   std::string parameters, reads, arguments;
   for (size_t k = 0; k < f.operands.size(); ++k) {

@@ -135,10 +135,10 @@ TENON_IMPORT_MICROSOFT(MultiHeadAttention, "no shared buffers, no beams") {
     fail_import(Code::kUNSUPPORTED_NODE_INPUT, "shared caches and beams are not supported yet");
   Value *q = &n.input(0), *k = n.optional_input(1), *v = n.optional_input(2);
   if (n.rank(*q) == 5) {  // (N, length, heads, 3, size)
-    const auto piece = [&](int64_t i) { return &n.transpose(pick(n, *q, 3, i), {0, 2, 1, 3}); };
-    k = piece(1);
-    v = piece(2);
-    q = piece(0);
+    const auto slice = [&](int64_t i) { return &n.transpose(pick(n, *q, 3, i), {0, 2, 1, 3}); };
+    k = slice(1);
+    v = slice(2);
+    q = slice(0);
   } else if (k != nullptr && n.rank(*k) == 5) {  // (N, length, heads, 2, size)
     v = &n.transpose(pick(n, *k, 3, 1), {0, 2, 1, 3});
     k = &n.transpose(pick(n, *k, 3, 0), {0, 2, 1, 3});

@@ -144,7 +144,7 @@ PackedMatrix packed_matrix(NodeContext& n) {
   return m;
 }
 
-// Unsigned nibbles less 8 are int4, with the highest bit turned over.
+// Unsigned nibbles less 8 are int4, with the highest bit flipped.
 Value& nibbles(NodeContext& n, const Tensor& packed, const Shape& shape) {
   Tensor t(DataType::kINT4, shape);
   require(t.bytes() == packed.bytes(), "its weights take {} bytes; expected {}", packed.bytes(),
