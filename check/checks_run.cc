@@ -141,7 +141,7 @@ class Runs {
   // As an engine does: the plugin of the builder is gone when the one of the plan is made.
   void require_life_cycle(const Trial& trial) {
     auto built = creator_.create(fields_of(trial));
-    if (built == nullptr) throw Broken{"a plugin from createPlugin()", "null" + plugin_said()};
+    if (built == nullptr) throw Broken{"a plugin from createPlugin()", "null" + plugin_log()};
     auto chosen = built->clone();
     built.reset();
     chosen->configure(setup_.inputs, setup_.outputs);

@@ -114,24 +114,24 @@ std::string fault_in(const Sanitizer& sanitizer, const std::string& text) {
   std::string fault, access, kernel;
   bool wants_location = false;
   for (std::string line; std::getline(lines, line);) {
-    const std::string_view said = trimmed(line);
-    const auto at = said.find(begin);
+    const std::string_view message = trimmed(line);
+    const auto at = message.find(begin);
     if (fault.empty()) {
       if (at == std::string_view::npos) continue;
-      fault = until(said.substr(at + begin.size()), {" on address", " on unknown", " (pid="});
+      fault = until(message.substr(at + begin.size()), {" on address", " on unknown", " (pid="});
       if (fault == "use-after-poison") fault = "access outside of a tensor or a variable";
       wants_location = true;
-    } else if (said.starts_with("#")) {
-      const std::string location = wants_location ? location_of(said) : "";
+    } else if (message.starts_with("#")) {
+      const std::string location = wants_location ? location_of(message) : "";
       if (location.empty()) continue;
       fault += fmt::format("{}{} at {}", access.empty() ? "" : ", ", access, location);
       wants_location = false;
-    } else if (const std::string next = access_of(said); !next.empty()) {
+    } else if (const std::string next = access_of(message); !next.empty()) {
       access = next;
       wants_location = true;
-    } else if (said.starts_with(in)) {
-      kernel = said.substr(in.size());
-    } else if (at != std::string_view::npos && !said.starts_with("SUMMARY")) {
+    } else if (message.starts_with(in)) {
+      kernel = message.substr(in.size());
+    } else if (at != std::string_view::npos && !message.starts_with("SUMMARY")) {
       break;  // the next fault
     }
   }

@@ -40,7 +40,7 @@ size_t bytes_of(const Tensor& tensor) {
   double volume = 1;
   for (int i = 0; i < tensor.max.nbDims; ++i) volume *= static_cast<double>(tensor.max.d[i]);
   if (volume > kMaxElements)
-    throw NotHere{fmt::format("a tensor of {:.0f} elements is too large to check", volume)};
+    throw NotRun{fmt::format("a tensor of {:.0f} elements is too large to check", volume)};
   return placement_of(tensor).elements() * kit::testing::size_of(tensor.desc.type);
 }
 
@@ -185,11 +185,10 @@ std::optional<Setup> make_setup(const Subject& subject, const Trial& trial,
 namespace {
 
 size_t usable_workspace(size_t bytes) {
-  const std::string said = plugin_said();
+  const std::string log = plugin_log();
   if (bytes > PTRDIFF_MAX)
-    throw Broken{"a size from getWorkspaceSize()", fmt::format("{}{}", bytes, said)};
-  if (bytes > size_t{4} << 30)
-    throw NotHere{fmt::format("it wants a workspace of {} bytes", bytes)};
+    throw Broken{"a size from getWorkspaceSize()", fmt::format("{}{}", bytes, log)};
+  if (bytes > size_t{4} << 30) throw NotRun{fmt::format("it wants a workspace of {} bytes", bytes)};
   return bytes;
 }
 
@@ -229,18 +228,18 @@ void Buffers::enqueue(const Subject& subject, cudaStream_t stream) {
                                       in.data(), out.data(), workspace_.data())
                              : subject.enqueue(setup_.inputs, setup_.outputs, in.data(), out.data(),
                                                workspace_.data(), stream);
-  const std::string said = plugin_said(), refused = cudart::refused_kernel();
+  const std::string log = plugin_log(), refused = cudart::refused_kernel();
   const cudaError_t waited = cudaStreamSynchronize(stream), last = cudaGetLastError();
   const cudaError_t error = waited != cudaSuccess ? waited : last;
   if (!refused.empty() || (error == cudaErrorNotSupported && !on_gpu()))
-    throw NotHere{
+    throw NotRun{
         refused.empty()
             ? fmt::format("it calls a part of CUDA that needs a GPU: {}", cudaGetErrorString(error))
             : fmt::format("it launches a CUDA kernel ({}), and there is no GPU here", refused)};
   if (error != cudaSuccess) require_usable(cudaDeviceSynchronize());
-  if (status != 0) throw Broken{"0 from enqueue()", fmt::format("{}{}", status, said)};
+  if (status != 0) throw Broken{"0 from enqueue()", fmt::format("{}{}", status, log)};
   if (error != cudaSuccess)
-    throw Broken{"enqueue() without an error of CUDA", cudaGetErrorString(error) + kernels_said()};
+    throw Broken{"enqueue() without an error of CUDA", cudaGetErrorString(error) + kernel_log()};
 }
 
 const Guarded& Buffers::output(size_t o) const {

@@ -58,6 +58,8 @@ TABLE = [
     ("name", r"maps|output_maps", "src/cuda", "output channels"),
     ("name", r"asked_?|[Aa]sk|\w+Ask", "src/(api|import)|kit|check", "query, or request"),
     ("name", r"Given|GivenShapes", "tools|plugins", "options, or values"),
+    ("name", r"(\w+_)?said", "check", "log, message or reply"),
+    ("name", r"Walk|walk_along|ElementWay|way_of", "src/cuda", "axes, offsets, or form"),
     ("name", r"Borders|borders_|FlowBorder\w*|\w*BorderView", "src", "bindings, or boundary"),
     ("comment", r"\bborder layers?\b", "src", "boundary layers"),
     ("name", r"makers|only_maker|\w*Maker", "src", "producers, or builder"),
