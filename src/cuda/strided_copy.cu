@@ -53,7 +53,7 @@ struct Transposition {
 };
 
 template <class Word>
-__global__ void transpose_tiles(Transposition t, const char* source, Word* target) {
+__global__ void transpose_word_tiles(Transposition t, const char* source, Word* target) {
   __shared__ Word tile[kTile][kTile + 1];
   const int x = threadIdx.x % kTile;
   const int y = threadIdx.x / kTile;
@@ -169,7 +169,7 @@ void launch_transposition(const WordCopy& copy, int transposed, cudaStream_t str
   }
   with_word(copy.word, [&](auto word) {
     using Word = decltype(word);
-    launch(transpose_tiles<Word>, blocks_for(t.blocks, 1), kThreads, stream, t,
+    launch(transpose_word_tiles<Word>, blocks_for(t.blocks, 1), kThreads, stream, t,
            static_cast<const char*>(copy.source), static_cast<Word*>(copy.target));
   });
 }
