@@ -88,12 +88,12 @@ Talk talk(const Job& job, const std::function<void(const Json&)>& on_message) {
 
 std::vector<Identity> list_creators(const Options& options) {
   std::vector<Identity> list;
-  const Talk said = talk({options, std::nullopt, {}}, [&](const Json& message) {
+  const Talk reply = talk({options, std::nullopt, {}}, [&](const Json& message) {
     if (message.contains("creator"))
       list.push_back({message["creator"][0], message["creator"][1], message["creator"][2]});
   });
-  if (!said.is_done)
-    fail("{}: the process that loads it ends: {}", options.library, said.end.found);
+  if (!reply.is_done)
+    fail("{}: the process that loads it ends: {}", options.library, reply.end.found);
   return list;
 }
 
@@ -106,7 +106,7 @@ PluginReport check_creator(const Options& options, size_t index, const Identity&
   Job job{options, index, {}};
   while (true) {
     std::optional<std::pair<std::string, std::string>> open;
-    const Talk said = talk(job, [&](const Json& m) {
+    const Talk reply = talk(job, [&](const Json& m) {
       if (m.contains("begin")) open = {m["begin"], m["input"]};
       if (m.contains("end")) open.reset();
       if (m.contains("family")) report.interface = m["family"];
@@ -114,17 +114,17 @@ PluginReport check_creator(const Options& options, size_t index, const Identity&
         keep(report.results,
              {m["end"], m["input"], static_cast<Outcome>(m["outcome"]), m["expected"], m["found"]});
     });
-    if (said.is_done) break;
+    if (reply.is_done) break;
     if (!open) {
       keep(report.results,
-           {"destruction", "", Outcome::kFailed, "plugins that can be destroyed", said.end.found});
+           {"destruction", "", Outcome::kFailed, "plugins that can be destroyed", reply.end.found});
       break;
     }
     const auto& [check, input] = *open;
     const bool is_attempt = check == Report::kAttempt;
     if (!is_attempt)
-      keep(report.results, {check, input, Outcome::kFailed, said.end.expected, said.end.found});
-    const bool is_last = said.hung || (++times[check] == kMaxCrashes && !is_attempt);
+      keep(report.results, {check, input, Outcome::kFailed, reply.end.expected, reply.end.found});
+    const bool is_last = reply.hung || (++times[check] == kMaxCrashes && !is_attempt);
     job.left_out.insert(Report::key(check, is_last ? Report::kAll : input));
   }
   return report;

@@ -21,12 +21,12 @@ void require_causal(const Subject& plugin, const Setup& setup) {
                                                       {DataType::kINT32, TensorFormat::kLINEAR}};
   for (size_t position = 0; position < all.size(); ++position) {
     for (const auto& own : others) {
-      Tensors asked = all;
-      asked[position].desc.type = own.first;
-      asked[position].desc.format = own.second;
-      const bool answer = plugin.supports(static_cast<int>(position), asked, inputs);
+      Tensors requested = all;
+      requested[position].desc.type = own.first;
+      requested[position].desc.format = own.second;
+      const bool answer = plugin.supports(static_cast<int>(position), requested, inputs);
       for (const auto& [type, format] : others) {
-        Tensors changed = asked;
+        Tensors changed = requested;
         for (size_t behind = position + 1; behind < all.size(); ++behind) {
           changed[behind].desc.type = type;
           changed[behind].desc.format = format;

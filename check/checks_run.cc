@@ -57,11 +57,11 @@ class Runs {
 
   void require_expected(const kit::testing::PluginCase& test, const char* what) const {
     for (size_t o = 0; o < test.outputs().size(); ++o) {
-      const auto& [desc, most, max_size] = setup_.outputs[o];
+      const auto& [desc, max, max_size] = setup_.outputs[o];
       const nvinfer1::Dims& dims = test.outputs()[o].dims;
       bool has_shape = desc.dims.nbDims == dims.nbDims;
       for (int i = 0; has_shape && i < dims.nbDims; ++i)
-        has_shape = desc.dims.d[i] < 0 ? dims.d[i] <= most.d[i] : dims.d[i] == desc.dims.d[i];
+        has_shape = desc.dims.d[i] < 0 ? dims.d[i] <= max.d[i] : dims.d[i] == desc.dims.d[i];
       if (!has_shape)
         throw Broken{fmt::format("{}, with output {} of {}", what, o, shape_text(dims)),
                      shape_text(desc.dims)};
@@ -77,7 +77,7 @@ class Runs {
       const DataType type = output.desc.type;
       if (type != DataType::kINT32 && type != DataType::kINT64)
         throw Broken{fmt::format("output {}, a size, of type int32 or int64", o), "another type"};
-      const kit::testing::CaseTensor tensor{"", type, false, output.most, {}};
+      const kit::testing::CaseTensor tensor{"", type, false, output.max, {}};
       const double size =
           tensor.element(type, nvinfer1::TensorFormat::kLINEAR, result_[o].data(), 0);
       if (size < 0 || size > static_cast<double>(*output.max_size))
@@ -89,14 +89,14 @@ class Runs {
   kit::testing::PluginCase as_case() const {
     kit::testing::PluginCase made("");
     for (size_t o = 0; o < result_.size(); ++o) {
-      const auto& [desc, most, max_size] = setup_.outputs[o];
+      const auto& [desc, max, max_size] = setup_.outputs[o];
       const std::string name = fmt::format("output {}", o);
-      const kit::testing::CaseTensor tensor{name, desc.type, false, most, {}};
+      const kit::testing::CaseTensor tensor{name, desc.type, false, max, {}};
       std::vector<double> values(setup_.elements(o).value_or(0));
       for (size_t i = 0; i < values.size(); ++i)
         values[i] =
             tensor.element(desc.type, nvinfer1::TensorFormat::kLINEAR, result_[o].data(), i);
-      made.out(name.c_str(), desc.type, {most.d, most.d + most.nbDims}, std::move(values));
+      made.out(name.c_str(), desc.type, {max.d, max.d + max.nbDims}, std::move(values));
     }
     return made;
   }
@@ -141,7 +141,7 @@ class Runs {
   // As an engine does: the plugin of the builder is gone when the one of the plan is made.
   void require_life_cycle(const Trial& trial) {
     auto built = creator_.create(fields_of(trial));
-    if (built == nullptr) throw Broken{"a plugin from createPlugin()", "null" + plugin_said()};
+    if (built == nullptr) throw Broken{"a plugin from createPlugin()", "null" + plugin_log()};
     auto chosen = built->clone();
     built.reset();
     chosen->configure(setup_.inputs, setup_.outputs);

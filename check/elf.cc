@@ -21,8 +21,8 @@ class File {
     return value;
   }
   std::string text(uint64_t at, uint64_t bytes) {
-    constexpr uint64_t kMost = uint64_t{1} << 28;
-    std::string text(bytes < kMost ? bytes : 0, '\0');
+    constexpr uint64_t kMaxBytes = uint64_t{1} << 28;
+    std::string text(bytes < kMaxBytes ? bytes : 0, '\0');
     file_.clear();
     file_.seekg(static_cast<std::streamoff>(at));
     file_.read(text.data(), static_cast<std::streamsize>(text.size()));

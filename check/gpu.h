@@ -1,4 +1,4 @@
-// Plugins on a GPU: CUDA's own runtime takes the place of ours in the process that checks them.
+// Plugins on a GPU: CUDA's own runtime replaces ours in the process that checks them.
 #pragma once
 
 #include <memory>

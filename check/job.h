@@ -11,7 +11,8 @@ namespace tenon::check {
 
 struct Job {
   Options options;
-  /// The place of the creator to check in the library's list; without one, the creators are listed.
+  /// The position in the library's list of the creator to check; without one, the creators are
+  /// listed.
   std::optional<size_t> creator;
   std::set<std::string> left_out;  // checks that ended the processes before: Report::key()
 

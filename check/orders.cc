@@ -47,9 +47,9 @@ InOrder::~InOrder() {
   set_order("forward");
 }
 
-std::string kernels_said() {
-  const auto said = runtime_function<const char* (*)()>("tenonHostcudaSaid");
-  std::string text = said == nullptr ? "" : said();
+std::string kernel_log() {
+  const auto take_log = runtime_function<const char* (*)()>("tenonHostcudaSaid");
+  std::string text = take_log == nullptr ? "" : take_log();
   if (text.empty()) return text;
   std::ranges::replace(text, '\n', ';');
   return ": " + text;

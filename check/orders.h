@@ -23,7 +23,7 @@ class InOrder {
   ~InOrder();
 };
 
-/// ": what the runtime of kernels said since the last call", or "".
-std::string kernels_said();
+/// ": what the runtime of kernels logged since the last call", or "".
+std::string kernel_log();
 
 }  // namespace tenon::check

@@ -11,7 +11,7 @@ std::unique_ptr<Subject> must_create(const Creator& creator, const Trial& trial)
   if (plugin == nullptr)
     throw Broken{
         fmt::format("a plugin from createPlugin() with {} fields", trial.test.fields().size()),
-        "null" + plugin_said()};
+        "null" + plugin_log()};
   return plugin;
 }
 
@@ -55,7 +55,7 @@ bool is_accepted(const Creator& creator, const Trial& trial, bool runs) {
     buffers.reset(0);
     try {
       buffers.enqueue(*context, nullptr);
-    } catch (const NotHere&) {}
+    } catch (const NotRun&) {}
     return true;
   }
   return false;
@@ -63,10 +63,10 @@ bool is_accepted(const Creator& creator, const Trial& trial, bool runs) {
 
 // The first inputs that the plugin runs, else the first that it does not refuse.
 std::vector<Trial> accepted_trial(const Creator& creator, const Options& options, Report& report) {
-  constexpr size_t kMost = 6;
+  constexpr size_t kMaxAccepted = 6;
   std::vector<Trial> accepted;
   for (Trial& trial : guessed_trials(creator, options)) {
-    if (accepted.size() < kMost
+    if (accepted.size() < kMaxAccepted
         && report.attempt(label_of(trial), [&] { return is_accepted(creator, trial, false); }))
       accepted.push_back(std::move(trial));
   }
@@ -85,7 +85,7 @@ void check_plugin(const Creator& creator, const Options& options, Report& report
   if (trials.empty()) trials = accepted_trial(creator, options, report);
   if (trials.empty())
     report.check("create", "", [] {
-      throw NotHere{
+      throw NotRun{
           "no inputs were found that it takes: say what it takes with --shapes, --types "
           "and --fields, or with --cases"};
     });

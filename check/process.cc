@@ -113,7 +113,7 @@ bool read_lines(int report, int errors, std::chrono::seconds limit, bool prints,
                 const std::function<void(const std::string&)>& on_line) {
   constexpr size_t kMaxKept = size_t{1} << 20;
   using Clock = std::chrono::steady_clock;
-  std::string pending, said;
+  std::string pending, errors_read;
   Clock::time_point end = Clock::now() + limit;
   pollfd waiting[] = {{report, POLLIN, 0}, {errors, POLLIN, 0}};
   while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
@@ -122,10 +122,10 @@ bool read_lines(int report, int errors, std::chrono::seconds limit, bool prints,
     if (ready == 0) return false;
     if (ready < 0) continue;
     if (waiting[1].revents != 0) {
-      if (!read_some(errors, said)) waiting[1].fd = -1;
-      if (prints) std::fwrite(said.data(), 1, said.size(), stderr);
-      kept.append(said, 0, kMaxKept - std::min(kMaxKept, kept.size()));
-      said.clear();
+      if (!read_some(errors, errors_read)) waiting[1].fd = -1;
+      if (prints) std::fwrite(errors_read.data(), 1, errors_read.size(), stderr);
+      kept.append(errors_read, 0, kMaxKept - std::min(kMaxKept, kept.size()));
+      errors_read.clear();
     }
     if (waiting[0].revents != 0) {
       end = Clock::now() + limit;

@@ -27,7 +27,7 @@ bool Report::check(const std::string& name, const std::string& input,
     result.found = e.found;
   } catch (const Lost& e) {
     give_up(e);
-  } catch (const NotHere& e) {
+  } catch (const NotRun& e) {
     result.outcome = Outcome::kNotRun;
     result.found = e.why;
   } catch (const std::exception& e) {
@@ -46,7 +46,7 @@ bool Report::attempt(const std::string& input, const std::function<bool()>& body
   } catch (const Lost& e) {
     give_up(e);
   } catch (const Broken&) {
-  } catch (const NotHere&) {
+  } catch (const NotRun&) {
   } catch (const std::exception&) {}
   line(dumped({{"end", kAttempt}}));
   return is_good;

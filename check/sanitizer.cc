@@ -43,19 +43,19 @@ std::string access_of(std::string_view line) {
 
 // "kernel.cu:12" of a frame; "" where no line is known, and in headers that stand for the
 // toolkit's.
-std::string place_of(std::string_view frame) {
+std::string location_of(std::string_view frame) {
   std::istringstream words{std::string(frame)};
-  std::string place;
+  std::string location;
   for (std::string word; words >> word;) {
     const auto colon = word.find(':');
     if (colon != std::string::npos && colon + 1 < word.size() && colon > 0
         && word.find("::") == std::string::npos && std::isdigit(word[colon + 1]) != 0)
-      place = word;
+      location = word;
   }
   for (const char* folder :
        {"/tenon/hostcuda/", "/cub/", "/thrust/", "/sanitizer_common/", "/asan/"})
-    if (place.find(folder) != std::string::npos) return "";
-  return place;
+    if (location.find(folder) != std::string::npos) return "";
+  return location;
 }
 
 // "" when it is not linked with it.
@@ -112,26 +112,26 @@ std::string fault_in(const Sanitizer& sanitizer, const std::string& text) {
   const std::string begin = std::string(sanitizer.name) + ": ", in = "tenon: in ";
   std::istringstream lines(text);
   std::string fault, access, kernel;
-  bool wants_place = false;
+  bool wants_location = false;
   for (std::string line; std::getline(lines, line);) {
-    const std::string_view said = trimmed(line);
-    const auto at = said.find(begin);
+    const std::string_view message = trimmed(line);
+    const auto at = message.find(begin);
     if (fault.empty()) {
       if (at == std::string_view::npos) continue;
-      fault = until(said.substr(at + begin.size()), {" on address", " on unknown", " (pid="});
+      fault = until(message.substr(at + begin.size()), {" on address", " on unknown", " (pid="});
       if (fault == "use-after-poison") fault = "access outside of a tensor or a variable";
-      wants_place = true;
-    } else if (said.starts_with("#")) {
-      const std::string place = wants_place ? place_of(said) : "";
-      if (place.empty()) continue;
-      fault += fmt::format("{}{} at {}", access.empty() ? "" : ", ", access, place);
-      wants_place = false;
-    } else if (const std::string next = access_of(said); !next.empty()) {
+      wants_location = true;
+    } else if (message.starts_with("#")) {
+      const std::string location = wants_location ? location_of(message) : "";
+      if (location.empty()) continue;
+      fault += fmt::format("{}{} at {}", access.empty() ? "" : ", ", access, location);
+      wants_location = false;
+    } else if (const std::string next = access_of(message); !next.empty()) {
       access = next;
-      wants_place = true;
-    } else if (said.starts_with(in)) {
-      kernel = said.substr(in.size());
-    } else if (at != std::string_view::npos && !said.starts_with("SUMMARY")) {
+      wants_location = true;
+    } else if (message.starts_with(in)) {
+      kernel = message.substr(in.size());
+    } else if (at != std::string_view::npos && !message.starts_with("SUMMARY")) {
       break;  // the next fault
     }
   }

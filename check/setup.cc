@@ -32,15 +32,15 @@ size_t volume_of(const Dims& dims) {
 }
 
 kit::testing::Placement placement_of(const Tensor& tensor) {
-  return {tensor.most, tensor.desc.format};
+  return {tensor.max, tensor.desc.format};
 }
 
 size_t bytes_of(const Tensor& tensor) {
-  constexpr double kMost = 1 << 30;
+  constexpr double kMaxElements = 1 << 30;
   double volume = 1;
-  for (int i = 0; i < tensor.most.nbDims; ++i) volume *= static_cast<double>(tensor.most.d[i]);
-  if (volume > kMost)
-    throw NotHere{fmt::format("a tensor of {:.0f} elements is too large to check", volume)};
+  for (int i = 0; i < tensor.max.nbDims; ++i) volume *= static_cast<double>(tensor.max.d[i]);
+  if (volume > kMaxElements)
+    throw NotRun{fmt::format("a tensor of {:.0f} elements is too large to check", volume)};
   return placement_of(tensor).elements() * kit::testing::size_of(tensor.desc.type);
 }
 
@@ -60,14 +60,15 @@ bool may_be_integers(const Trial& trial) {
 bool settle(const Subject& subject, Tensors& all, int position, int inputs,
             const VectorFormat* vectors) {
   PluginTensorDesc& desc = all[static_cast<size_t>(position)].desc;
-  const nvinfer1::Dims& most = all[static_cast<size_t>(position)].most;
-  const bool is_late = !std::equal(most.d, most.d + most.nbDims, desc.dims.d);
+  const nvinfer1::Dims& max = all[static_cast<size_t>(position)].max;
+  const bool is_data_dependent = !std::equal(max.d, max.d + max.nbDims, desc.dims.d);
   const auto takes = [&](TensorFormat format) {
     desc.format = format;
     return subject.supports(position, all, inputs);
   };
   const auto takes_any = [&] {
-    return (vectors != nullptr && !is_late && vectors->suits(desc) && takes(vectors->format))
+    return (vectors != nullptr && !is_data_dependent && vectors->suits(desc)
+            && takes(vectors->format))
            || takes(TensorFormat::kLINEAR);
   };
   if (takes_any()) return true;
@@ -155,7 +156,7 @@ std::optional<Setup> make_setup(const Subject& subject, const Trial& trial,
   const auto out_shapes = subject.output_shapes(dims, trial.test.shape_inputs());
   for (size_t o = 0; o < out_shapes.size(); ++o)
     setup.outputs.push_back({{out_shapes[o].dims, out_types[o], TensorFormat::kLINEAR, 1},
-                             out_shapes[o].most,
+                             out_shapes[o].max,
                              out_shapes[o].max_size});
   Tensors all = setup.inputs;
   all.insert(all.end(), setup.outputs.begin(), setup.outputs.end());
@@ -184,11 +185,10 @@ std::optional<Setup> make_setup(const Subject& subject, const Trial& trial,
 namespace {
 
 size_t usable_workspace(size_t bytes) {
-  const std::string said = plugin_said();
+  const std::string log = plugin_log();
   if (bytes > PTRDIFF_MAX)
-    throw Broken{"a size from getWorkspaceSize()", fmt::format("{}{}", bytes, said)};
-  if (bytes > size_t{4} << 30)
-    throw NotHere{fmt::format("it wants a workspace of {} bytes", bytes)};
+    throw Broken{"a size from getWorkspaceSize()", fmt::format("{}{}", bytes, log)};
+  if (bytes > size_t{4} << 30) throw NotRun{fmt::format("it wants a workspace of {} bytes", bytes)};
   return bytes;
 }
 
@@ -228,18 +228,18 @@ void Buffers::enqueue(const Subject& subject, cudaStream_t stream) {
                                       in.data(), out.data(), workspace_.data())
                              : subject.enqueue(setup_.inputs, setup_.outputs, in.data(), out.data(),
                                                workspace_.data(), stream);
-  const std::string said = plugin_said(), refused = cudart::refused_kernel();
+  const std::string log = plugin_log(), refused = cudart::refused_kernel();
   const cudaError_t waited = cudaStreamSynchronize(stream), last = cudaGetLastError();
   const cudaError_t error = waited != cudaSuccess ? waited : last;
   if (!refused.empty() || (error == cudaErrorNotSupported && !on_gpu()))
-    throw NotHere{
+    throw NotRun{
         refused.empty()
             ? fmt::format("it calls a part of CUDA that needs a GPU: {}", cudaGetErrorString(error))
             : fmt::format("it launches a CUDA kernel ({}), and there is no GPU here", refused)};
   if (error != cudaSuccess) require_usable(cudaDeviceSynchronize());
-  if (status != 0) throw Broken{"0 from enqueue()", fmt::format("{}{}", status, said)};
+  if (status != 0) throw Broken{"0 from enqueue()", fmt::format("{}{}", status, log)};
   if (error != cudaSuccess)
-    throw Broken{"enqueue() without an error of CUDA", cudaGetErrorString(error) + kernels_said()};
+    throw Broken{"enqueue() without an error of CUDA", cudaGetErrorString(error) + kernel_log()};
 }
 
 const Guarded& Buffers::output(size_t o) const {
@@ -253,11 +253,11 @@ std::vector<std::string> Buffers::outputs() const {
     const Tensor& tensor = setup_.outputs[o];
     std::string bytes = output(o).read();
     if (tensor.desc.format != TensorFormat::kLINEAR) {
-      const auto place = placement_of(tensor);
+      const auto placement = placement_of(tensor);
       const size_t size = kit::testing::size_of(tensor.desc.type);
-      std::string linear(volume_of(tensor.most) * size, '\0');
+      std::string linear(volume_of(tensor.max) * size, '\0');
       for (size_t i = 0; i * size < linear.size(); ++i)
-        linear.replace(i * size, size, bytes, place(i) * size, size);
+        linear.replace(i * size, size, bytes, placement(i) * size, size);
       bytes = std::move(linear);
     }
     all.push_back(std::move(bytes));

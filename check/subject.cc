@@ -25,7 +25,7 @@ std::string shape_text(const nvinfer1::Dims& dims) {
                           : fmt::format("{}", fmt::join(dims.d, dims.d + dims.nbDims, "x"));
 }
 
-std::string plugin_said() {
+std::string plugin_log() {
   const std::string text = tenonTakePluginError();
   return text.empty() ? "" : " (" + text + ")";
 }
@@ -60,33 +60,33 @@ std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_of(const Tensors& tensors
   for (const Tensor& t : tensors) {
     nvinfer1::DynamicPluginTensorDesc& d = list.emplace_back();
     d.desc = t.desc;
-    d.min = d.max = d.opt = t.most;
+    d.min = d.max = d.opt = t.max;
   }
   return list;
 }
 
 OutputShape read_shape(const nvinfer1::DimsExprs& shape, int output) {
   OutputShape read;
-  read.dims.nbDims = read.most.nbDims = shape.nbDims;
+  read.dims.nbDims = read.max.nbDims = shape.nbDims;
   if (shape.nbDims < 0 || shape.nbDims > nvinfer1::Dims::MAX_DIMS)
     throw Broken{fmt::format("a shape of 0 to 8 dimensions for output {}", output),
-                 fmt::format("{} dimensions{}", shape.nbDims, plugin_said())};
+                 fmt::format("{} dimensions{}", shape.nbDims, plugin_log())};
   for (int i = 0; i < shape.nbDims; ++i) {
     if (shape.d[i] == nullptr)
       throw Broken{fmt::format("an expression for dimension {} of output {}", i, output),
-                   "a null pointer" + plugin_said()};
-    read.most.d[i] = shape.d[i]->getConstantValue();
-    read.dims.d[i] = shape.d[i]->isConstant() ? read.most.d[i] : -1;
-    if (read.most.d[i] < 0)
+                   "a null pointer" + plugin_log()};
+    read.max.d[i] = shape.d[i]->getConstantValue();
+    read.dims.d[i] = shape.d[i]->isConstant() ? read.max.d[i] : -1;
+    if (read.max.d[i] < 0)
       throw Broken{fmt::format("an extent for dimension {} of output {}", i, output),
-                   std::to_string(read.most.d[i])};
+                   std::to_string(read.max.d[i])};
   }
   return read;
 }
 
 void require_success(const char* call, int32_t status) {
   if (status != 0)
-    throw Broken{fmt::format("0 from {}()", call), fmt::format("{}{}", status, plugin_said())};
+    throw Broken{fmt::format("0 from {}()", call), fmt::format("{}{}", status, plugin_log())};
 }
 
 }  // namespace tenon::check

@@ -28,28 +28,28 @@ struct Lost {
   Broken finding;
 };
 /// A check that cannot be made here: why.
-struct NotHere {
+struct NotRun {
   std::string why;
 };
 
 std::string text_or_empty(const char* text);
 /// "2x4x6x8"; "scalar" for rank 0.
 std::string shape_text(const nvinfer1::Dims& dims);
-/// " (what the plugin said)", or "".
-std::string plugin_said();
+/// " (what the plugin logged)", or "".
+std::string plugin_log();
 
-/// A tensor of a run. `most` is its shape where that depends on data and desc.dims has -1;
+/// A tensor of a run. `max` is its shape where that depends on data and desc.dims has -1;
 /// otherwise it equals desc.dims. An output that says such an extent says at most `max_size`.
 struct Tensor {
   PluginTensorDesc desc{};
-  nvinfer1::Dims most{};
+  nvinfer1::Dims max{};
   std::optional<int64_t> max_size{};
 };
 using Tensors = std::vector<Tensor>;
 
 /// What an output has: an extent is -1 in `dims` where only running tells it.
 struct OutputShape {
-  nvinfer1::Dims dims{}, most{};
+  nvinfer1::Dims dims{}, max{};
   std::optional<int64_t> max_size{};  // of a size tensor: the largest value that it may have
 };
 

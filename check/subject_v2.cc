@@ -65,7 +65,7 @@ class Basic : public Subject {
   int output_count() const override { return plugin_.getNbOutputs(); }
   std::unique_ptr<Subject> clone() const override {
     IPluginV2* copy = plugin_.clone();
-    if (copy == nullptr) throw Broken{"a plugin from clone()", "null" + plugin_said()};
+    if (copy == nullptr) throw Broken{"a plugin from clone()", "null" + plugin_log()};
     return adopt(*copy);
   }
   bool set_name_space(const char* name_space) const override {
@@ -270,9 +270,9 @@ class Dynamic final : public Ext {
 // The family is in the top byte of a plugin's version number.
 std::unique_ptr<Subject> adopt(IPluginV2& plugin) {
   const auto number = static_cast<uint32_t>(plugin.getTensorRTVersion());
-  constexpr uint32_t kLeast = 100000;  // 10.0.0
-  if ((number & 0xffffff) < kLeast)
-    throw NotHere{
+  constexpr uint32_t kMinVersion = 100000;  // 10.0.0
+  if ((number & 0xffffff) < kMinVersion)
+    throw NotRun{
         fmt::format("it was built for TensorRT {}.{}: compile it again with TensorRT "
                     "10's headers",
                     (number & 0xffffff) / 1000, (number & 0xffffff) / 100 % 10)};
@@ -286,7 +286,7 @@ std::unique_ptr<Subject> adopt(IPluginV2& plugin) {
     case 3:
       return std::make_unique<Dynamic>(plugin);
     default:
-      throw NotHere{
+      throw NotRun{
           fmt::format("plugins of version 2 and kind {} are not supported yet", number >> 24)};
   }
 }
@@ -314,7 +314,7 @@ class CreatorV2 final : public Creator {
       throw Broken{fmt::format("a plugin from deserializePlugin() of the {} bytes that serialize() "
                                "wrote",
                                bytes.size()),
-                   "null" + plugin_said()};
+                   "null" + plugin_log()};
     return made;
   }
 

@@ -64,7 +64,7 @@ class Version3 final : public Subject {
   int output_count() const override { return build().getNbOutputs(); }
   std::unique_ptr<Subject> clone() const override {
     IPluginV3* copy = plugin_->clone();
-    if (copy == nullptr) throw Broken{"a plugin from clone()", "null" + plugin_said()};
+    if (copy == nullptr) throw Broken{"a plugin from clone()", "null" + plugin_log()};
     return std::make_unique<Version3>(copy);
   }
   bool set_name_space(const char*) const override { return false; }
@@ -83,7 +83,7 @@ class Version3 final : public Subject {
     const nvinfer1::PluginFieldCollection* collection = runtime_->getFieldsToSerialize();
     if (collection == nullptr || collection->nbFields < 0
         || (collection->nbFields > 0 && collection->fields == nullptr))
-      throw Broken{"fields from getFieldsToSerialize()", "none" + plugin_said()};
+      throw Broken{"fields from getFieldsToSerialize()", "none" + plugin_log()};
     for (int i = 0; i < collection->nbFields; ++i) {
       const PluginField& f = collection->fields[i];
       if (f.name == nullptr || f.length < 0 || (f.length > 0 && f.data == nullptr))
@@ -108,11 +108,11 @@ class Version3 final : public Subject {
                                             out.data(), count(out), builder));
     std::vector<OutputShape> list;
     for (int i = 0; i < count(out); ++i) list.push_back(read_shape(out[static_cast<size_t>(i)], i));
-    for (const auto& [output, most] : builder.size_tensors()) {
+    for (const auto& [output, max] : builder.size_tensors()) {
       if (output < 0 || output >= count(list))
         throw Broken{fmt::format("declareSizeTensor() of one of {} outputs", list.size()),
                      std::to_string(output)};
-      list[static_cast<size_t>(output)].max_size = most;
+      list[static_cast<size_t>(output)].max_size = max;
     }
     return list;
   }
@@ -138,7 +138,7 @@ class Version3 final : public Subject {
   std::unique_ptr<Subject> attach(const Tensors& inputs, const Tensors& outputs) override {
     static ResourceContext context;
     IPluginV3* made = runtime_->attachToContext(&context);
-    if (made == nullptr) throw Broken{"a plugin from attachToContext()", "null" + plugin_said()};
+    if (made == nullptr) throw Broken{"a plugin from attachToContext()", "null" + plugin_log()};
     auto attached = std::make_unique<Version3>(made);
     const auto in = descs_of(inputs), out = descs_of(outputs);
     require_success("setTactic", attached->runtime_->setTactic(first_tactic()));
@@ -217,7 +217,7 @@ class CreatorV3 final : public Creator {
     auto made = make(fields, nvinfer1::TensorRTPhase::kRUNTIME);
     if (made == nullptr)
       throw Broken{"a plugin from createPlugin(kRUNTIME) with the fields of getFieldsToSerialize()",
-                   "null" + plugin_said()};
+                   "null" + plugin_log()};
     return made;
   }
 

@@ -17,7 +17,7 @@ struct Candidates {
 };
 
 // Every kept box is compared with every candidate.
-std::vector<int64_t> kept_by_comparing_all(const Candidates& c, float most) {
+std::vector<int64_t> kept_by_comparing_all(const Candidates& c, float threshold) {
   std::vector<int64_t> order(c.boxes.size()), kept;
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
@@ -27,7 +27,7 @@ std::vector<int64_t> kept_by_comparing_all(const Candidates& c, float most) {
     const Box& box = c.boxes[static_cast<size_t>(i)];
     const bool is_dropped = std::any_of(kept.begin(), kept.end(), [&](int64_t k) {
       const Box& other = c.boxes[static_cast<size_t>(k)];
-      return overlap(other, other.area(), box, box.area(), most);
+      return overlap(other, other.area(), box, box.area(), threshold);
     });
     if (!is_dropped) kept.push_back(i);
   }
@@ -69,13 +69,13 @@ Candidates random_candidates(int64_t count, float extent, float spread, uint32_t
 
 TEST(NmsTest, KeepsWhatComparingAllKeeps) {
   uint32_t seed = 0;
-  for (const float most : {0.f, 0.01f, 0.1f, 0.3f, 0.5f, 0.7f, 0.95f, 1.f})
+  for (const float threshold : {0.f, 0.01f, 0.1f, 0.3f, 0.5f, 0.7f, 0.95f, 1.f})
     for (const float spread : {1.f, 4.f, 100.f})
       for (const int64_t count : {int64_t{1}, int64_t{60}, kFew, kMany}) {
         const float extent = 2 * std::sqrt(spread * static_cast<float>(count));
         const Candidates c = random_candidates(count, extent, spread, ++seed);
-        EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
-            << most << " " << spread << " " << count;
+        EXPECT_EQ(kept_by_kernel(c, {.overlap = threshold}), kept_by_comparing_all(c, threshold))
+            << threshold << " " << spread << " " << count;
       }
 }
 
@@ -92,9 +92,9 @@ TEST(NmsTest, CoarseCoordinatesAreCompared) {
                          y + static_cast<float>(1 + generator() % 4)});
       c.scores.push_back(static_cast<float>(generator() % 1000));
     }
-    for (const float most : {0.2f, 0.3334f, 0.5f, 0.6f})
-      EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
-          << most << " " << count;
+    for (const float threshold : {0.2f, 0.3334f, 0.5f, 0.6f})
+      EXPECT_EQ(kept_by_kernel(c, {.overlap = threshold}), kept_by_comparing_all(c, threshold))
+          << threshold << " " << count;
   }
 }
 
@@ -108,23 +108,23 @@ TEST(NmsTest, StrangeNumbersOverlapNothing) {
         c.boxes[3 * i] = {a, 1, b, 2};
         c.boxes[3 * i + 1] = {0, a, 1, b};
         c.scores[i] = std::clamp(b, -1e38f, INFINITY);
-        if (std::isnan(b)) c.scores[i] = 1;  // a NaN has no place in an order
+        if (std::isnan(b)) c.scores[i] = 1;  // a NaN has no order
         ++i;
       }
-    for (const float most : {0.f, 0.5f})
-      EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
-          << most << " " << count;
+    for (const float threshold : {0.f, 0.5f})
+      EXPECT_EQ(kept_by_kernel(c, {.overlap = threshold}), kept_by_comparing_all(c, threshold))
+          << threshold << " " << count;
   }
 }
 
 TEST(NmsTest, TinyBoxesAreCompared) {
   for (const int64_t count : {kFew, kMany})
     for (const float size : {1e-16f, 1e-19f, 1e-22f})
-      for (const float most : {0.f, 1e-6f, 0.5f}) {
+      for (const float threshold : {0.f, 1e-6f, 0.5f}) {
         Candidates c = random_candidates(count, std::sqrt(static_cast<float>(2 * count)), 4, 9);
         for (Box& b : c.boxes) b = {b.x1 * size, b.y1 * size, b.x2 * size, b.y2 * size};
-        EXPECT_EQ(kept_by_kernel(c, {.overlap = most}), kept_by_comparing_all(c, most))
-            << count << " " << size << " " << most;
+        EXPECT_EQ(kept_by_kernel(c, {.overlap = threshold}), kept_by_comparing_all(c, threshold))
+            << count << " " << size << " " << threshold;
       }
 }
 
@@ -138,8 +138,8 @@ TEST(NmsTest, KeepsNoMoreThanItMay) {
   std::vector<int64_t> kept = kept_by_comparing_all(c, 0.5f);
   ASSERT_GT(kept.size(), 200u);
   kept.resize(77);
-  EXPECT_EQ(kept_by_kernel(c, {.overlap = 0.5f, .most = 77}), kept);
-  EXPECT_EQ(kept_by_kernel(c, {.overlap = 0.5f, .most = 0}), std::vector<int64_t>{});
+  EXPECT_EQ(kept_by_kernel(c, {.overlap = 0.5f, .max_boxes = 77}), kept);
+  EXPECT_EQ(kept_by_kernel(c, {.overlap = 0.5f, .max_boxes = 0}), std::vector<int64_t>{});
 }
 
 TEST(ScoreKeyTest, SortsAsScoresDo) {
@@ -148,9 +148,10 @@ TEST(ScoreKeyTest, SortsAsScoresDo) {
   std::uniform_int_distribution<int> numbers(-50, 50);
   for (int i = 0; i < 1000; ++i) scores.push_back(static_cast<float>(numbers(generator)) / 8);
   for (const float x : {INFINITY, -INFINITY, -0.f, 0.f, 1e-40f, 3e38f}) scores.push_back(x);
-  std::vector<ScoreKey> keys, room(scores.size());
+  std::vector<ScoreKey> keys, scratch(scores.size());
   for (uint32_t i = 0; i < scores.size(); ++i) keys.push_back(ScoreKey::of(scores[i], i));
-  const ScoreKey* sorted = sort_keys(keys.data(), room.data(), static_cast<int64_t>(keys.size()));
+  const ScoreKey* sorted =
+      sort_keys(keys.data(), scratch.data(), static_cast<int64_t>(keys.size()));
   std::vector<uint32_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -161,15 +162,15 @@ TEST(ScoreKeyTest, SortsAsScoresDo) {
   }
 }
 
-// Areas that are known: a square and the same turned by 45 degrees share an octagon.
+// Areas that are known: a square and the same rotated by 45 degrees share an octagon.
 TEST(RotatedBoxTest, SharesKnownAreas) {
-  const float turned = std::sqrt(0.5f);
-  const RotatedBox square{3, -2, 2, 2, 1, 0}, diamond{3, -2, 2, 2, turned, turned};
+  const float diagonal = std::sqrt(0.5f);
+  const RotatedBox square{3, -2, 2, 2, 1, 0}, diamond{3, -2, 2, 2, diagonal, diagonal};
   EXPECT_NEAR(common_area(square, diamond), 8 * (std::sqrt(2.f) - 1), 1e-5);
   EXPECT_NEAR(common_area(square, square), 4, 1e-6);
   EXPECT_NEAR(common_area(square, {4, -2, 2, 2, 0, 1}), 2, 1e-6);
   EXPECT_NEAR(common_area(diamond, {3, -2, 20, 20, 0.6f, 0.8f}), 4, 1e-5);
-  EXPECT_EQ(common_area(square, {6, -2, 2, 2, turned, turned}), 0);
+  EXPECT_EQ(common_area(square, {6, -2, 2, 2, diagonal, diagonal}), 0);
 }
 
 TEST(RotatedBoxTest, StrangeNumbersOverlapNothing) {

@@ -37,11 +37,12 @@ template <class E> std::vector<double> normalized(const std::vector<E>& x, size_
   return y;
 }
 
-template <class E> double worst(const std::vector<E>& got, const std::vector<double>& wanted) {
-  double most = 0;
-  for (size_t i = 0; i < wanted.size(); ++i)
-    most = std::max(most, std::fabs(static_cast<double>(got[i]) - wanted[i]));
-  return most;
+template <class E>
+double max_error(const std::vector<E>& got, const std::vector<double>& expected) {
+  double max = 0;
+  for (size_t i = 0; i < expected.size(); ++i)
+    max = std::max(max, std::fabs(static_cast<double>(got[i]) - expected[i]));
+  return max;
 }
 
 constexpr int64_t kLength = 10007;  // some blocks and a remainder
@@ -53,7 +54,7 @@ TEST(NormalizationTest, LongRowsWithLargeMeansAreExact) {
     const float* none = nullptr;
     normalize(kit::Device{}, Elements<float>{x.data()}, y.data(), none, none, {3, 1, kLength, 1},
               {});
-    EXPECT_LT(worst(y, normalized(x, kLength)), 2e-6) << mean;
+    EXPECT_LT(max_error(y, normalized(x, kLength)), 2e-6) << mean;
   }
 }
 
@@ -66,11 +67,11 @@ TEST(NormalizationTest, LongRowsWithParametersByElement) {
   }
   normalize(kit::Device{}, Elements<float>{x.data()}, y.data(), scale.data(), bias.data(),
             {2, kLength, 1, 1}, {});
-  std::vector<double> wanted = normalized(x, kLength);
-  for (size_t i = 0; i < wanted.size(); ++i)
-    wanted[i] = wanted[i] * static_cast<double>(scale[i % kLength])
-                + static_cast<double>(bias[i % kLength]);
-  EXPECT_LT(worst(y, wanted), 1e-5);
+  std::vector<double> expected = normalized(x, kLength);
+  for (size_t i = 0; i < expected.size(); ++i)
+    expected[i] = expected[i] * static_cast<double>(scale[i % kLength])
+                  + static_cast<double>(bias[i % kLength]);
+  EXPECT_LT(max_error(y, expected), 1e-5);
 }
 
 TEST(NormalizationTest, LongRowsOfHalvesAndTheirSum) {
@@ -85,7 +86,7 @@ TEST(NormalizationTest, LongRowsOfHalvesAndTheirSum) {
   const float* none = nullptr;
   normalize(kit::Device{}, SumOfElements<Half>{a.data(), b.data(), sum.data()}, y.data(), none,
             none, {1, 1, kLength, 1}, {});
-  EXPECT_LT(worst(y, normalized(exact, kLength)), 2e-3);
+  EXPECT_LT(max_error(y, normalized(exact, kLength)), 2e-3);
   for (int64_t i = 0; i < kLength; ++i) ASSERT_EQ(sum[i], static_cast<Half>(exact[i])) << i;
 }
 

@@ -23,9 +23,8 @@ TEST(VerbsTest, ATeamReducesARow) {
     const auto at = [&](int64_t i) { return x[static_cast<size_t>(i)]; };
     EXPECT_EQ(Team{}.sum(n, at), std::accumulate(x.begin(), x.end(), 0.f));
     const float lowest = -std::numeric_limits<float>::infinity();
-    const float most =
-        Team{}.reduce(n, lowest, [](float a, float b) { return std::max(a, b); }, at);
-    EXPECT_EQ(most, n == 0 ? lowest : *std::max_element(x.begin(), x.end()));
+    const float max = Team{}.reduce(n, lowest, [](float a, float b) { return std::max(a, b); }, at);
+    EXPECT_EQ(max, n == 0 ? lowest : *std::max_element(x.begin(), x.end()));
   }
 }
 

@@ -13,7 +13,7 @@ bool runs_on_cpu(const nvinfer1::ICudaEngine& engine) {
 
 cudaError_t Memory::reserve(size_t bytes) noexcept {
   if (data_ != nullptr && bytes <= bytes_) return cudaSuccess;
-  // An eighth more than before, so that sizes that grow a little find room.
+  // An eighth more than before, so that sizes that grow a little fit.
   bytes = std::max({bytes, bytes_ + bytes_ / 8, size_t{1}});
   release();
   const cudaError_t status =

@@ -98,9 +98,9 @@ Result<void> Model::add_profile(const Ranges& ranges, ErrorLog& log) noexcept {
     if (profile == nullptr) throw log.failure("cannot make an optimization profile");
     for (const nvinfer1::ITensor* input : varying) {
       const Range& range = ranges.at(input->getName());
-      for (const auto& [selector, shape] : {std::pair(OptProfileSelector::kMIN, &range.least),
-                                            std::pair(OptProfileSelector::kOPT, &range.best),
-                                            std::pair(OptProfileSelector::kMAX, &range.most)})
+      for (const auto& [selector, shape] : {std::pair(OptProfileSelector::kMIN, &range.min),
+                                            std::pair(OptProfileSelector::kOPT, &range.opt),
+                                            std::pair(OptProfileSelector::kMAX, &range.max)})
         if (!set_range(*profile, *input, selector, *shape))
           throw log.failure(label(*input) + ": " + shape_text(*shape) + " does not fit a profile");
     }

@@ -82,7 +82,7 @@ Result<void> Session::set_shapes(const Shapes& shapes) noexcept {
       const auto given = shapes.find(tensors[i].name);
       value_of(context_->set_shape(i, given != shapes.end() ? value_of(to_dims(given->second))
                                       : is_known(tensors[i].shape) ? tensors[i].shape
-                                                                   : tensors[i].best));
+                                                                   : tensors[i].opt));
     }
   });
 }

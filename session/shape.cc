@@ -22,10 +22,10 @@ Shape to_shape(const nvinfer1::Dims& dims) {
 
 Result<nvinfer1::Dims> to_dims(const Shape& shape) {
   return guard([&] {
-    constexpr size_t kMost = nvinfer1::Dims::MAX_DIMS;
-    if (shape.size() > kMost)
+    constexpr size_t kMaxRank = nvinfer1::Dims::MAX_DIMS;
+    if (shape.size() > kMaxRank)
       throw Error{"shape " + shape_text(shape) + " has " + std::to_string(shape.size())
-                  + " dimensions; at most " + std::to_string(kMost) + " are possible"};
+                  + " dimensions; at most " + std::to_string(kMaxRank) + " are possible"};
     nvinfer1::Dims dims{};
     dims.nbDims = static_cast<int32_t>(shape.size());
     std::copy(shape.begin(), shape.end(), dims.d);

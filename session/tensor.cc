@@ -22,9 +22,9 @@ std::vector<Tensor> tensors_of(const nvinfer1::ICudaEngine& engine, int32_t prof
     tensor.decides_shapes = tensor.is_input && engine.isShapeInferenceIO(name);
     tensor.shape = engine.getTensorShape(name);
     if (tensor.is_input) {
-      tensor.least = engine.getProfileShape(name, profile, OptProfileSelector::kMIN);
-      tensor.best = engine.getProfileShape(name, profile, OptProfileSelector::kOPT);
-      tensor.most = engine.getProfileShape(name, profile, OptProfileSelector::kMAX);
+      tensor.min = engine.getProfileShape(name, profile, OptProfileSelector::kMIN);
+      tensor.opt = engine.getProfileShape(name, profile, OptProfileSelector::kOPT);
+      tensor.max = engine.getProfileShape(name, profile, OptProfileSelector::kMAX);
     }
     tensors.push_back(std::move(tensor));
   }

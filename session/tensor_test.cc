@@ -14,9 +14,9 @@ TEST(Tensors, HaveTheRangeOfTheirProfile) {
   EXPECT_TRUE(tensors[0].is_input);
   EXPECT_EQ(tensors[0].label(), "input 'x'");
   EXPECT_EQ(to_shape(tensors[0].shape), (Shape{-1, 3}));
-  EXPECT_EQ(to_shape(tensors[0].least), (Shape{3, 3}));
-  EXPECT_EQ(to_shape(tensors[0].best), (Shape{4, 3}));
-  EXPECT_EQ(to_shape(tensors[0].most), (Shape{5, 3}));
+  EXPECT_EQ(to_shape(tensors[0].min), (Shape{3, 3}));
+  EXPECT_EQ(to_shape(tensors[0].opt), (Shape{4, 3}));
+  EXPECT_EQ(to_shape(tensors[0].max), (Shape{5, 3}));
   EXPECT_FALSE(tensors[0].decides_shapes);
   EXPECT_EQ(tensors[1].label(), "output 'y'");
 }

@@ -48,19 +48,19 @@ inline Engine build_sum(ErrorLog& log) {
                *network.addElementWise(*x, *x, nvinfer1::ElementWiseOperation::kSUM)->getOutput(0),
                "y");
     constexpr int64_t kRows[2][3] = {{1, 2, 2}, {3, 4, 5}};
-    for (const auto& [least, best, most] : kRows) {
+    for (const auto& [min, opt, max] : kRows) {
       auto* profile = builder.createOptimizationProfile();
-      profile->setDimensions("x", OptProfileSelector::kMIN, Dims{2, {least, 3}});
-      profile->setDimensions("x", OptProfileSelector::kOPT, Dims{2, {best, 3}});
-      profile->setDimensions("x", OptProfileSelector::kMAX, Dims{2, {most, 3}});
+      profile->setDimensions("x", OptProfileSelector::kMIN, Dims{2, {min, 3}});
+      profile->setDimensions("x", OptProfileSelector::kOPT, Dims{2, {opt, 3}});
+      profile->setDimensions("x", OptProfileSelector::kMAX, Dims{2, {max, 3}});
       config.addOptimizationProfile(profile);
     }
   });
 }
 
 /// y is the first min(count, 10) elements of x, and echo is count; count is a shape tensor of
-/// `type`, at best `best`.
-inline Engine build_first(ErrorLog& log, DataType type, int64_t best) {
+/// `type`, at best `opt`.
+inline Engine build_first(ErrorLog& log, DataType type, int64_t opt) {
   return build_engine(log, [=](auto& builder, auto& network, auto& config) {
     auto* x = network.addInput("x", DataType::kFLOAT, Dims{1, {10}});
     auto* count = network.addInput("count", type, Dims{1, {1}});
@@ -74,10 +74,10 @@ inline Engine build_first(ErrorLog& log, DataType type, int64_t best) {
     add_output(network, *slice->getOutput(0), "y");
     add_output(network, *network.addIdentity(*count)->getOutput(0), "echo");
     auto* profile = builder.createOptimizationProfile();
-    const int64_t least = 0, most = type == DataType::kINT64 ? INT64_MAX : INT32_MAX;
-    profile->setShapeValuesV2("count", OptProfileSelector::kMIN, &least, 1);
-    profile->setShapeValuesV2("count", OptProfileSelector::kOPT, &best, 1);
-    profile->setShapeValuesV2("count", OptProfileSelector::kMAX, &most, 1);
+    const int64_t min = 0, max = type == DataType::kINT64 ? INT64_MAX : INT32_MAX;
+    profile->setShapeValuesV2("count", OptProfileSelector::kMIN, &min, 1);
+    profile->setShapeValuesV2("count", OptProfileSelector::kOPT, &opt, 1);
+    profile->setShapeValuesV2("count", OptProfileSelector::kMAX, &max, 1);
     config.addOptimizationProfile(profile);
   });
 }

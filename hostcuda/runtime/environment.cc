@@ -28,6 +28,9 @@ bool read_order(std::string_view text, Environment& e) {
   return text == "forward" || text == "reverse";
 }
 
+// The engine reads TENON_THREADS, too (src/base/environment.h), but this library links nothing of
+// it. A kernel under test may start before any code that could catch an error, so what is wrong is
+// reported.
 Environment from_environment() {
   Environment e;
   if (const char* order = std::getenv("TENON_CUDA_ORDER"); order && !read_order(order, e))

@@ -29,7 +29,7 @@ struct BatchedNms {
     return shape;
   }
   NmsRule rule() const {
-    NmsRule rule{.overlap = overlap, .score = score, .most = rows, .background = background};
+    NmsRule rule{.overlap = overlap, .score = score, .max_boxes = rows, .background = background};
     if (considered > 0) rule.considered = considered;
     return rule;
   }

@@ -1,5 +1,5 @@
 // MMCVCornerPool 1: the largest element of x (N, C, H, W) from here to a border. As mmcv.ops
-// CornerPool, which is torch.cummax of x turned so that the border comes first.
+// CornerPool, which is torch.cummax of x flipped so that the border comes first.
 #include <tenon/kernels/running_extremum.h>
 #include <tenon/plugin.h>
 

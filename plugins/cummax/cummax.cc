@@ -28,9 +28,9 @@ struct Cumulative {
     if (dim < -rank || dim >= rank)
       throw std::invalid_argument("dim is " + std::to_string(dim) + ", but x has "
                                   + std::to_string(rank) + " dimensions");
-    constexpr int64_t kMost = INT32_MAX;
+    constexpr int64_t kMaxLength = INT32_MAX;
     const int64_t length = in[0].split(dim).n;
-    if (length > kMost)
+    if (length > kMaxLength)
       throw std::invalid_argument("dim has " + std::to_string(length)
                                   + " elements, more than int32 positions can say");
   }

@@ -20,25 +20,25 @@ std::string number(double value) {
 }
 
 // "(2, 3): 1 2 3 4 5 6; from 1 to 6, mean 3.5".
-template <class E> std::string summary(const E* x, const Shape& shape, int64_t most) {
+template <class E> std::string summary(const E* x, const Shape& shape, int64_t max_values) {
   std::string text = text_of(shape) + ":";
   const int64_t count = shape.volume();
-  double least = HUGE_VAL, greatest = -HUGE_VAL, sum = 0;
+  double min = HUGE_VAL, max = -HUGE_VAL, sum = 0;
   int64_t nans = 0;
   for (int64_t i = 0; i < count; ++i) {
     const auto value = static_cast<double>(x[i]);
-    if (i < most) text += " " + number(value);
+    if (i < max_values) text += " " + number(value);
     if (value != value) {
       ++nans;
       continue;
     }
-    least = std::min(least, value);
-    greatest = std::max(greatest, value);
+    min = std::min(min, value);
+    max = std::max(max, value);
     sum += value;
   }
-  if (count > most) text += " ...";
+  if (count > max_values) text += " ...";
   if (count > nans)
-    text += "; from " + number(least) + " to " + number(greatest) + ", mean "
+    text += "; from " + number(min) + " to " + number(max) + ", mean "
             + number(sum / static_cast<double>(count - nans));
   if (nans > 0) text += ", " + std::to_string(nans) + " NaN";
   return text;

@@ -31,27 +31,29 @@ struct DeformableAttention {
                                     + std::to_string(in[i].size()));
   }
   void check(std::span<const Shape> in) const {
-    const Shape &value = in[0], &levels = in[1], &starts = in[2], &places = in[3], &weights = in[4];
+    const Shape &value = in[0], &levels = in[1], &starts = in[2], &locations = in[3],
+                &weights = in[4];
     const auto fits = [](bool is_right, const char* what) {
       if (!is_right) throw std::invalid_argument(what);
     };
     fits(levels[1] == 2 && starts[0] == levels[0],
          "value_spatial_shapes must be (levels, 2) and value_level_start_index (levels)");
-    fits(places[0] == value[0] && places[2] == value[2] && places[3] == levels[0] && places[5] == 2,
+    fits(locations[0] == value[0] && locations[2] == value[2] && locations[3] == levels[0]
+             && locations[5] == 2,
          "sampling_locations must be (N, queries, heads, levels, points, 2), with N and heads of "
          "the value and levels of value_spatial_shapes");
     for (int i = 0; i < 5; ++i)
-      fits(weights[i] == places[i],
+      fits(weights[i] == locations[i],
            "attention_weights must have the first five dimensions of sampling_locations");
   }
 
   template <class E, class I>
   void run(const Device& device, Tensor<const E> value, Tensor<const I> shapes,
-           Tensor<const I> starts, Tensor<const E> places, Tensor<const E> weights,
+           Tensor<const I> starts, Tensor<const E> locations, Tensor<const E> weights,
            Tensor<E> y) const {
-    const Shape &v = value.shape, &p = places.shape;
+    const Shape &v = value.shape, &p = locations.shape;
     deformable_attention<E, I>(
-        device, {value.data, shapes.data, starts.data, places.data, weights.data, y.data, v[0],
+        device, {value.data, shapes.data, starts.data, locations.data, weights.data, y.data, v[0],
                  v[1], v[2], v[3], p[3], p[1], p[4]});
   }
 };

@@ -11,19 +11,19 @@ using tenon::kit::testing::PluginCase;
 using ::testing::HasSubstr;
 
 // One query, head, channel and point; the value has 6 elements in a level of 2 x 3.
-struct DeformableAttentionInputs {
-  std::vector<double> shapes = {2, 3}, starts = {0}, places = {0.5, 0.25};
+struct DeformableAttentionValues {
+  std::vector<double> shapes = {2, 3}, starts = {0}, locations = {0.5, 0.25};
   std::vector<int64_t> weights = {1, 1, 1, 1, 1};
   double y = 1;
 };
-std::string check_deformable_attention(const DeformableAttentionInputs& given) {
+std::string check_deformable_attention(const DeformableAttentionValues& values) {
   return PluginCase("MMCVMultiScaleDeformableAttention")
       .in("value", {1, 6, 1, 1}, {0, 1, 2, 3, 4, 5})
-      .in("value_spatial_shapes", DataType::kINT32, {1, 2}, given.shapes)
-      .in("value_level_start_index", DataType::kINT32, {1}, given.starts)
-      .in("sampling_locations", {1, 1, 1, 1, 1, 2}, given.places)
-      .in("attention_weights", given.weights, {1})
-      .out("output", {1, 1, 1}, {given.y})
+      .in("value_spatial_shapes", DataType::kINT32, {1, 2}, values.shapes)
+      .in("value_level_start_index", DataType::kINT32, {1}, values.starts)
+      .in("sampling_locations", {1, 1, 1, 1, 1, 2}, values.locations)
+      .in("attention_weights", values.weights, {1})
+      .out("output", {1, 1, 1}, {values.y})
       .check();
 }
 
@@ -38,9 +38,9 @@ TEST(DeformableAttentionTest, LevelsOutsideOfTheValueAreErrors) {
               HasSubstr("is not part of a value"));
 }
 
-TEST(DeformableAttentionTest, AnyPlaceIsSafe) {
-  for (const double place : {double{NAN}, double{INFINITY}, -60000.0})
-    EXPECT_EQ(check_deformable_attention({.places = {place, 0.25}, .y = 0}), "") << place;
+TEST(DeformableAttentionTest, AnyLocationIsSafe) {
+  for (const double location : {double{NAN}, double{INFINITY}, -60000.0})
+    EXPECT_EQ(check_deformable_attention({.locations = {location, 0.25}, .y = 0}), "") << location;
 }
 
 TEST(DeformableAttentionTest, ShapesThatDoNotFitAreErrors) {

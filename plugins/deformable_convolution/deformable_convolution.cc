@@ -21,13 +21,13 @@ std::string text_of(const List& list) {
 }
 
 // Rows and columns of an attribute: one number for both, or one for each.
-std::array<int64_t, 2> pair_of(const char* name, const List& list, int64_t least) {
+std::array<int64_t, 2> pair_of(const char* name, const List& list, int64_t min) {
   if (list.empty() || list.size() > 2)
     throw std::invalid_argument(std::string(name) + " must have 1 or 2 values, found "
                                 + text_of(list));
   for (const int32_t v : list)
-    if (v < least)
-      throw std::invalid_argument(std::string(name) + " must be at least " + std::to_string(least)
+    if (v < min)
+      throw std::invalid_argument(std::string(name) + " must be at least " + std::to_string(min)
                                   + ", found " + text_of(list));
   return {list.front(), list.back()};
 }
@@ -81,8 +81,8 @@ template <int mask, int weight, int moves = 2> struct DeformableConvolution {
       throw std::invalid_argument(std::to_string(offset_groups) + " offset groups do not fit "
                                   + std::to_string(x[1]) + " channels");
     const auto result = [](int64_t extent, const DeformableAxis& axis) {
-      const int64_t room = extent + 2 * axis.padding - axis.dilation * (axis.taps - 1) - 1;
-      return room < 0 ? 0 : room / axis.stride + 1;
+      const int64_t span = extent + 2 * axis.padding - axis.dilation * (axis.taps - 1) - 1;
+      return span < 0 ? 0 : span / axis.stride + 1;
     };
     const int64_t height = result(x[2], r.rows), width = result(x[3], r.columns);
     const int64_t taps = r.offset_groups * kernel[2] * kernel[3];

@@ -14,17 +14,17 @@ std::vector<double> zeros(const std::vector<int64_t>& dims) {
 }
 
 // A 2 x 3 kernel on 4 channels of 5 x 6.
-struct DeformableConvolutionInputs {
+struct DeformableConvolutionValues {
   std::vector<int64_t> offset = {1, 12, 4, 4}, mask = {1, 6, 4, 4}, weight = {2, 4, 2, 3},
                        bias = {2};
 };
 std::string check_deformable_convolution(PluginCase c,
-                                         const DeformableConvolutionInputs& given = {}) {
+                                         const DeformableConvolutionValues& values = {}) {
   return c.in("input", {1, 4, 5, 6}, zeros({1, 4, 5, 6}))
-      .in("offset", given.offset, zeros(given.offset))
-      .in("mask", given.mask, zeros(given.mask))
-      .in("weight", given.weight, zeros(given.weight))
-      .in("bias", given.bias, zeros(given.bias))
+      .in("offset", values.offset, zeros(values.offset))
+      .in("mask", values.mask, zeros(values.mask))
+      .in("weight", values.weight, zeros(values.weight))
+      .in("bias", values.bias, zeros(values.bias))
       .out("output", {1, 2, 4, 4}, zeros({1, 2, 4, 4}))
       .check();
 }

@@ -18,8 +18,8 @@ struct EfficientNmsBase {
   void prepare() const { require_limits(rows, overlap); }
 
  protected:
-  NmsRule rule_of(int64_t most, float min_score) const {
-    return {.overlap = just_below(overlap), .score = just_below(min_score), .most = most};
+  NmsRule rule_of(int64_t max_boxes, float min_score) const {
+    return {.overlap = just_below(overlap), .score = just_below(min_score), .max_boxes = max_boxes};
   }
   template <class E>
   static void detect(const Device& device, const NmsShape& shape, const NmsRule& rule,

@@ -1,5 +1,5 @@
 // grid_sampler, as MMCV and MMDeploy export torch.nn.functional.grid_sample: x (N, C, H, W) or (N,
-// C, D, H, W) read at the places of a grid.
+// C, D, H, W) sampled at the positions of a grid.
 #include <tenon/kernels/grid_sample.h>
 #include <tenon/plugin.h>
 
@@ -77,10 +77,10 @@ struct GridSampler {
   // Without addresses.
   template <class E> static GridCall<E> call_of(const Shape& x, const Shape& grid) {
     const int axes = x.rank() - 2;
-    int64_t places = 1;
-    for (int i = 0; i < axes; ++i) places *= grid[i + 1];
+    int64_t pixels = 1;
+    for (int i = 0; i < axes; ++i) pixels *= grid[i + 1];
     return {nullptr, nullptr,     nullptr, x[0], x[1], axes == 3 ? x[2] : 1,
-            x[axes], x[axes + 1], places};
+            x[axes], x[axes + 1], pixels};
   }
 };
 TENON_PLUGIN(GridSampler);

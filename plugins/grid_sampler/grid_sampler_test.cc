@@ -37,7 +37,7 @@ TEST(GridSamplerTest, VolumesHaveNoCubics) {
               HasSubstr("bicubic interpolation is for inputs of 4 dimensions"));
 }
 
-TEST(GridSamplerTest, AnyPlaceIsSafe) {
+TEST(GridSamplerTest, AnyPositionIsSafe) {
   for (const int32_t padding : {0, 1, 2}) {
     const double outside = padding == 0 ? 0 : 3;
     PluginCase c("grid_sampler");

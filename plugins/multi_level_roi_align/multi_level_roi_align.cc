@@ -1,5 +1,5 @@
 // Regions that are each read from the feature map that suits their size: MMCVMultiLevelRoiAlign
-// and, with turned regions, MMCVMultiLevelRotatedRoiAlign.
+// and, with rotated regions, MMCVMultiLevelRotatedRoiAlign.
 #include <tenon/kernels/roi_align.h>
 #include <tenon/plugin.h>
 
@@ -51,7 +51,7 @@ template <class E> struct UprightRegions {
 };
 
 // Rows of image, centre x and y, width, height, angle in radians.
-template <class E> struct TurnedRegions {
+template <class E> struct RotatedRegions {
   const E* rois;
   Levels levels;
   bool clockwise;
@@ -61,8 +61,8 @@ template <class E> struct TurnedRegions {
     for (int k = 0; k < 6; ++k) roi[k] = static_cast<float>(rois[i * 6 + k]);
     const int64_t level = levels.of(roi[3], roi[4]);
     for (int k = 3; k < 5; ++k) roi[k] = levels.grown(roi[k]);
-    return Region::of_turned(level, image_of(roi[0]), roi + 1, 1 / levels.stride[level],
-                             levels.aligned, clockwise);
+    return Region::of_rotated(level, image_of(roi[0]), roi + 1, 1 / levels.stride[level],
+                              levels.aligned, clockwise);
   }
 };
 
@@ -205,7 +205,7 @@ struct MultiLevelRotatedRoiAlign : MultiLevel<6> {
 
   template <class E>
   void run(const Device& device, Tensor<const E> rois, Tensors<const E> maps, Tensor<E> y) const {
-    pool<E>(device, TurnedRegions<E>{rois.data, levels(), clockwise}, RoiPooling::kAverage, maps,
+    pool<E>(device, RotatedRegions<E>{rois.data, levels(), clockwise}, RoiPooling::kAverage, maps,
             y);
   }
 };

@@ -8,22 +8,22 @@ using tenon::kit::testing::PluginCase;
 using ::testing::HasSubstr;
 
 // A roi, two maps of one pixel, two strides.
-struct MultiLevelRoiAlignInputs {
+struct MultiLevelRoiAlignValues {
   std::vector<int64_t> rois = {1, 5}, first = {1, 1, 1, 1}, second = {1, 1, 1, 1};
   std::vector<float> strides = {4, 8};
   std::vector<double> roi = {0, 0, 0, 1, 1};
 };
-std::string check_multi_level_roi_align(const MultiLevelRoiAlignInputs& given,
+std::string check_multi_level_roi_align(const MultiLevelRoiAlignValues& values,
                                         const char* name = "sampling_ratio", int32_t value = 2) {
   const auto ones = [](const std::vector<int64_t>& dims) {
     return std::vector<double>(static_cast<size_t>(dims.size() == 4 ? dims[1] : 1), 1);
   };
   return PluginCase("MMCVMultiLevelRoiAlign")
-      .attribute("featmap_strides", given.strides)
+      .attribute("featmap_strides", values.strides)
       .attribute(name, value)
-      .in("rois", given.rois, given.roi)
-      .in("feat0", given.first, ones(given.first))
-      .in("feat1", given.second, ones(given.second))
+      .in("rois", values.rois, values.roi)
+      .in("feat0", values.first, ones(values.first))
+      .in("feat1", values.second, ones(values.second))
       .out("roi_feats", {1, 1, 7, 7}, std::vector<double>(49, 1))
       .check();
 }

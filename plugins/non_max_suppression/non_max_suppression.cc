@@ -13,7 +13,7 @@ using namespace tenon::kernels;  // NOLINT
 // What the plugins have in common.
 struct IndexNms {
   float overlap = 0.5f, score = 0;
-  int32_t most = 0, center_point_box = 0;
+  int32_t max_boxes = 0, center_point_box = 0;
 
   void prepare() const {
     require_overlap(overlap);
@@ -106,7 +106,7 @@ struct NonMaxSuppression : IndexNms {
   static constexpr auto attributes =
       std::tuple{attribute("center_point_box", &NonMaxSuppression::center_point_box)
                      .says("0: boxes are opposite corners, 1: centres and sizes"),
-                 attribute("max_output_boxes_per_class", &NonMaxSuppression::most)
+                 attribute("max_output_boxes_per_class", &NonMaxSuppression::max_boxes)
                      .says("so many boxes of a class are kept; 0: any number"),
                  attribute("iou_threshold", &NonMaxSuppression::overlap)
                      .says("overlap above which a box is dropped"),
@@ -129,7 +129,7 @@ struct NonMaxSuppression : IndexNms {
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     const Extent boxes = in[1].at(2);
-    out[0] = {in[1].at(0) * in[1].at(1) * (most > 0 ? min(boxes, most) : boxes), 3};
+    out[0] = {in[1].at(0) * in[1].at(1) * (max_boxes > 0 ? min(boxes, max_boxes) : boxes), 3};
   }
   void check(std::span<const Shape> in) const { shape_of(in[0], in[1]); }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
@@ -155,7 +155,7 @@ struct NonMaxSuppression : IndexNms {
   NmsRule rule() const {
     NmsRule rule{.overlap = overlap};
     if (score > 0) rule.score = just_below(score);
-    if (most > 0) rule.most = most;
+    if (max_boxes > 0) rule.max_boxes = max_boxes;
     return rule;
   }
 };
@@ -167,7 +167,7 @@ struct EfficientNmsOnnx : IndexNms {
       attribute("score_threshold", &EfficientNmsOnnx::score).says("scores must be above"),
       attribute("iou_threshold", &EfficientNmsOnnx::overlap)
           .says("overlap above which a box is dropped"),
-      attribute("max_output_boxes_per_class", &EfficientNmsOnnx::most)
+      attribute("max_output_boxes_per_class", &EfficientNmsOnnx::max_boxes)
           .says("so many boxes of an image are kept")
           .required(),
       attribute("center_point_box", &EfficientNmsOnnx::center_point_box)
@@ -190,7 +190,7 @@ struct EfficientNmsOnnx : IndexNms {
 
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     DetectionShape::require_images(in[1].size());
-    out[0] = {in[1].at(0) * most, 3};
+    out[0] = {in[1].at(0) * max_boxes, 3};
   }
   void check(std::span<const Shape> in) const { DetectionShape::of(in[0], in[1]); }
   size_t workspace(std::span<const Shape> in, std::span<const Shape>) const {
@@ -206,12 +206,12 @@ struct EfficientNmsOnnx : IndexNms {
     const KeptLists& lists =
         nms.run(device, scores.data,
                 BoxTensor<E>{boxes.data, shape.scores.boxes, shape.box_classes, coding()});
-    device.parallel_rows(lists.images(), TakeBest{lists, most});
+    device.parallel_rows(lists.images(), TakeBest{lists, max_boxes});
     device.parallel_rows(1, WriteFirstLists{{lists, indices.data}, indices.shape[0]});
   }
 
  private:
-  NmsRule rule() const { return {.overlap = overlap, .score = score, .most = most}; }
+  NmsRule rule() const { return {.overlap = overlap, .score = score, .max_boxes = max_boxes}; }
 };
 TENON_PLUGIN(EfficientNmsOnnx);
 

@@ -48,7 +48,7 @@ template <class E> struct MmcvRegions {
 };
 
 // Rows of batch element, centre x and y, width, height, angle.
-template <class E> struct TurnedRegions {
+template <class E> struct RotatedRegions {
   const E* rois;
   float scale;
   bool aligned, clockwise;
@@ -56,7 +56,7 @@ template <class E> struct TurnedRegions {
   TENON_HD Region operator()(int64_t i) const {
     float roi[6];
     for (int k = 0; k < 6; ++k) roi[k] = static_cast<float>(rois[i * 6 + k]);
-    return Region::of_turned(0, image_of(roi[0]), roi + 1, scale, aligned, clockwise);
+    return Region::of_rotated(0, image_of(roi[0]), roi + 1, scale, aligned, clockwise);
   }
 };
 
@@ -155,7 +155,7 @@ struct MmcvRoiAlignRotated {
   void run(const Device& device, Tensor<const E> x, Tensor<const E> rois, Tensor<E> y) const {
     const FeatureMap<E> map = map_of(x);
     roi_align<E>(device, rule(), {&map, 1}, x.shape[1],
-                 TurnedRegions<E>{rois.data, spatial_scale, aligned, clockwise}, rois.shape[0],
+                 RotatedRegions<E>{rois.data, spatial_scale, aligned, clockwise}, rois.shape[0],
                  y.data);
   }
 };

@@ -55,9 +55,9 @@ TEST(RoiAlignTest, GiantRoisOfEveryKindTakeNoLongerThanTheirMap) {
   };
   const PluginCase maximum = PluginCase("MMCVRoiAlign").attribute("mode", "max");
   EXPECT_EQ(check(maximum, {1, 5}, {0, -1e30, -2e30, 1e30, 3e30}), "");
-  const PluginCase turned("MMCVRoIAlignRotated");
-  EXPECT_EQ(check(turned, {1, 6}, {0, 1, 2, 1e30, 2e30, 0.5}), "");
-  EXPECT_EQ(check(turned, {1, 6}, {0, 1e30, 2, 1e6, 3e36, -2}), "");
+  const PluginCase rotated("MMCVRoIAlignRotated");
+  EXPECT_EQ(check(rotated, {1, 6}, {0, 1, 2, 1e30, 2e30, 0.5}), "");
+  EXPECT_EQ(check(rotated, {1, 6}, {0, 1e30, 2, 1e6, 3e36, -2}), "");
 }
 
 TEST(RoiAlignTest, ShapesThatDoNotFitAreErrors) {

@@ -66,24 +66,24 @@ TEST(ScatterElementsTest, ShapesThatDoNotFitAreErrors) {
 // So many that threads share them; where they meet, their order counts.
 TEST(ScatterNdTest, ManyUpdatesAreAppliedInOrder) {
   for (const int64_t block : {1, 60}) {
-    const int64_t places = 60000 / block, tuples = 3 * places;
+    const int64_t blocks = 60000 / block, tuples = 3 * blocks;
     std::mt19937 generator(5);
     std::vector<double> data(60000), indices, updates, out;
     for (double& x : data) x = static_cast<double>(generator() % 100);
     out = data;
     for (int64_t i = 0; i < tuples; ++i) {
-      const auto place = static_cast<int64_t>(generator() % static_cast<uint64_t>(places));
-      indices.push_back(static_cast<double>(place));
+      const auto position = static_cast<int64_t>(generator() % static_cast<uint64_t>(blocks));
+      indices.push_back(static_cast<double>(position));
       for (int64_t k = 0; k < block; ++k) {
         updates.push_back(static_cast<double>(generator() % 100));
-        out[static_cast<size_t>(place * block + k)] = updates.back();
+        out[static_cast<size_t>(position * block + k)] = updates.back();
       }
     }
     EXPECT_EQ(PluginCase("ScatterND")
-                  .in("data", {places, block}, data)
+                  .in("data", {blocks, block}, data)
                   .in("indices", DataType::kINT64, {tuples, 1}, indices)
                   .in("updates", {tuples, block}, updates)
-                  .out("output", {places, block}, out)
+                  .out("output", {blocks, block}, out)
                   .check(),
               "");
   }

@@ -12,7 +12,7 @@ using namespace nvinfer1;
 
 namespace {
 
-constexpr int64_t kMost = Dims::MAX_DIMS;
+constexpr int64_t kMaxRank = Dims::MAX_DIMS;
 
 /// `error` begins the text for something else than an integer, and `advice` ends it.
 int64_t to_integer(nb::handle object, const char* error, const char* advice) {
@@ -27,12 +27,12 @@ int64_t to_integer(nb::handle object, const char* error, const char* advice) {
   return value;
 }
 
-/// Writes the integers of a sequence to `first`; gives how many there are, at most kMost.
+/// Writes the integers of a sequence to `first`; gives how many there are, at most kMaxRank.
 template <class Integer> int32_t read_integers(nb::sequence values, Integer* first) {
   const auto count = static_cast<int64_t>(nb::len(values));
-  if (count > kMost) {
+  if (count > kMaxRank) {
     throw nb::value_error(("Input length " + std::to_string(count) + ". Max expected length is "
-                           + std::to_string(kMost))
+                           + std::to_string(kMaxRank))
                               .c_str());
   }
   for (int64_t i = 0; i < count; ++i)
@@ -131,7 +131,7 @@ void bind_dims(nb::module_& m) {
   nb::class_<Dims> dims(m, "Dims",
                         "A shape: at most 8 integers. Where a shape is an argument, lists, tuples "
                         "and arrays of integers do as well.");
-  dims.attr("MAX_DIMS") = kMost;
+  dims.attr("MAX_DIMS") = kMaxRank;
   dims.def("__init__", [](Dims* self) { new (self) Dims{}; })
       .def("__init__", construct<Dims>, nb::arg("shape"), nb::is_implicit())
       .def("__len__", length)
@@ -185,11 +185,11 @@ void bind_dims(nb::module_& m) {
       m, "Permutation", "An order of at most 8 dimensions. Lists and tuples do as well.");
   permutation.def("__init__", [](Permutation* self) { new (self) Permutation{}; })
       .def("__init__", construct<Permutation>, nb::arg("order"), nb::is_implicit())
-      .def("__len__", [](const Permutation&) { return kMost; })
+      .def("__len__", [](const Permutation&) { return kMaxRank; })
       .def("__getitem__", [](const Permutation& self,
-                             int64_t index) { return self.order[checked_index(index, kMost)]; })
+                             int64_t index) { return self.order[checked_index(index, kMaxRank)]; })
       .def("__setitem__", [](Permutation& self, int64_t index,
-                             int32_t axis) { self.order[checked_index(index, kMost)] = axis; })
+                             int32_t axis) { self.order[checked_index(index, kMaxRank)] = axis; })
       .def("__str__", [](const Permutation& self) { return nb::str(to_tuple(self)); })
       .def("__repr__", [](const Permutation& self) { return nb::str(to_tuple(self)); });
   make_iterable(permutation, kOverIntegers);

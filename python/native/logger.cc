@@ -23,15 +23,15 @@ class PythonLogger : public ILogger {
 
 class Logger final : public ILogger {
  public:
-  explicit Logger(Severity least) : least_severity(least) {}
+  explicit Logger(Severity severity) : min_severity(severity) {}
 
   void log(Severity severity, const char* message) noexcept override {
-    if (severity > least_severity) return;
+    if (severity > min_severity) return;
     static constexpr char kLetters[] = {'F', 'E', 'W', 'I', 'V'};
     std::fprintf(stderr, "[Tenon] [%c] %s\n", kLetters[static_cast<int>(severity)], message);
   }
 
-  Severity least_severity;
+  Severity min_severity;
 };
 
 }  // namespace
@@ -55,7 +55,7 @@ void bind_logger(nb::module_& m) {
       m, "Logger", "Writes messages to standard error, from `min_severity` upwards.");
   logger.attr("Severity") = base.attr("Severity");
   logger.def(nb::init<Severity>(), nb::arg("min_severity") = Severity::kWARNING)
-      .def_rw("min_severity", &Logger::least_severity, "The least grave severity that is written.");
+      .def_rw("min_severity", &Logger::min_severity, "The least grave severity that is written.");
 }
 
 }  // namespace tenon::python

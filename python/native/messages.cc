@@ -8,10 +8,10 @@ namespace tenon::python {
 void Messages::log(Severity severity, const char* message) noexcept {
   if (severity <= written_) std::fprintf(stderr, "[tenon] %s\n", message);
   if (severity > Severity::kWARNING) return;
-  constexpr size_t kMost = 1000;  // nobody may ever take them
+  constexpr size_t kMaxEntries = 1000;  // nobody may ever take them
   try {
     const std::lock_guard lock(mutex_);
-    if (entries_.size() >= kMost) entries_.erase(entries_.begin());
+    if (entries_.size() >= kMaxEntries) entries_.erase(entries_.begin());
     entries_.push_back({std::this_thread::get_id(), {severity, message}});
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "[tenon] %s\n", message);

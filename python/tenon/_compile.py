@@ -25,20 +25,20 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     inputs: example inputs of a torch.nn.Module, a tuple or a dictionary; it is exported with them,
         and what `shapes` leaves out has their shapes.
     precision: "fp32", "tf32", "fp16" or "bf16": what layers of float32 may compute in where the
-        target is quick in it, which "cpu" is not. Inputs and outputs keep their types, and so do
+        target is fast in it, which "cpu" is not. Inputs and outputs keep their types, and so do
         the model's own 16-bit and quantized tensors.
     target: "cpu" or "cuda"; None for the environment variable TENON_TARGET, or else "cuda" where
         there is a GPU.
     portable: whether the plan can be built again where it is loaded on another machine.
     deterministic: whether kernels are chosen without measuring: by the timing cache, or else by
-        their order. Two builds then give the same plan; others can differ, for what is quickest
+        their order. Two builds then give the same plan; others can differ, for what is fastest
         changes from moment to moment.
     plugins: shared libraries with plugins that the model needs.
-    timing_cache: a file that remembers which kernels are quick; read if it is there, and written.
+    timing_cache: a file that remembers which kernels are fast; read if it is there, and written.
         One that cannot be used is ignored, with a warning of the logger "tenon".
     workspace: the most scratch memory of a layer, in bytes or as "512MiB".
     weight_growth: how much larger than in the model all weights may be in the forms that kernels
-        hold them in, in bytes or as "100MiB"; 0 keeps the engine small, None lets it be quick.
+        hold them in, in bytes or as "100MiB"; 0 keeps the engine small, None lets it be fast.
     optimization_level: 0 to 5, how long the builder may search.
     progress: True, False, or a function (phase, done, total); None shows it on a terminal.
     verbose: writes the engine's messages to standard error.

@@ -367,4 +367,4 @@ def test_warnings_go_to_the_log(caplog, monkeypatch):
     with caplog.at_level(logging.WARNING, "tenon"):
         from tenon import mmcv
         mmcv.onnx2trt(protos.scale(), {}, fp16_mode=True)
-    assert "kFP16 changes nothing: the target cpu is no quicker in float16" in caplog.text
+    assert "kFP16 changes nothing: the target cpu is no faster in float16" in caplog.text

@@ -35,7 +35,7 @@ IRotaryEmbeddingLayer* NetworkDefinition::addRotaryEmbedding(ITensor& input, ITe
                                                              int32_t rotaryEmbeddingDim) noexcept {
   return reporter_.guard<IRotaryEmbeddingLayer*>(nullptr, [&] {
     require(rotaryEmbeddingDim >= 0 && rotaryEmbeddingDim % 2 == 0,
-            "{} elements cannot be turned in pairs", rotaryEmbeddingDim);
+            "{} elements cannot be rotated in pairs", rotaryEmbeddingDim);
     RotaryEmbedding op;
     op.interleaved = interleaved;
     op.dimension = rotaryEmbeddingDim;

@@ -1,4 +1,4 @@
-// INetworkDefinition's functions that add layers that select, place and fill.
+// INetworkDefinition's functions that add layers that gather, scatter and fill.
 #include "api/add_layer.h"
 #include "api/layers/indexing.h"
 

@@ -212,7 +212,7 @@ namespace {
 
 // Attributes that convolutions of both directions start with.
 template <class Kind> Kind convolution(int64_t output_channels, const nvinfer1::Dims& kernel_size) {
-  require(output_channels > 0, "{} output maps are not possible", output_channels);
+  require(output_channels > 0, "{} output channels are not possible", output_channels);
   Kind op;
   op.output_channels = output_channels;
   op.kernel = spatial_extents(kernel_size, 1, "the kernel size");

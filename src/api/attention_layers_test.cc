@@ -100,7 +100,7 @@ TEST(AttentionLayers, RotaryEmbedding) {
   EXPECT_EQ(l->getRotaryEmbeddingDim(), 2);
   EXPECT_FALSE(l->setRotaryEmbeddingDim(3));
   EXPECT_FALSE(l->setRotaryEmbeddingDim(-2));
-  EXPECT_THAT(s.logger.take_errors(), HasSubstr("-2 elements cannot be turned in pairs"));
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("-2 elements cannot be rotated in pairs"));
   l->setInput(3, s.input("positions", {1, 2}, DataType::kINT32));
   EXPECT_EQ(l->getNbInputs(), 4);
   const Floats data{1, 2, 3, 4, 5, 6, 7, 8}, cosines{1, 0, 1, 1, 1}, sines{0, 1, 0, 0, 0};
@@ -122,8 +122,8 @@ TEST(AttentionLayers, KVCacheUpdate) {
   EXPECT_FALSE(l->setCacheMode(static_cast<KVCacheMode>(7)));
   s.logger.take_errors();
   const Floats old{1, 2, 3, 4, 5, 6}, fresh{7, 8};
-  const std::vector<int32_t> places{2, 0};
-  EXPECT_THAT(run(s, *l->getOutput(0), {old.data(), fresh.data(), places.data()}, 6),
+  const std::vector<int32_t> positions{2, 0};
+  EXPECT_THAT(run(s, *l->getOutput(0), {old.data(), fresh.data(), positions.data()}, 6),
               ElementsAre(1, 2, 7, 8, 5, 6));
 }
 

@@ -60,8 +60,8 @@ constexpr FlagName kUnused[] = {
     {BuilderFlag::kMONITOR_MEMORY, "kMONITOR_MEMORY"},
 };
 
-void refuse(bool asked, const char* what) {
-  if (asked) fail(ErrorCode::kUNSUPPORTED_STATE, "{} is not supported yet", what);
+void refuse(bool requested, const char* what) {
+  if (requested) fail(ErrorCode::kUNSUPPORTED_STATE, "{} is not supported yet", what);
 }
 
 void check_formats(const Network& network) {
@@ -107,8 +107,8 @@ std::optional<DataType> reduced_type(const NetworkDefinition& definition,
     }
     if (!target.is_fast_in(type))
       log.warning(
-          "BuilderFlag::{} changes nothing: the target {} is no quicker in {} than in float32",
-          name, target.name(), name_of(type));
+          "BuilderFlag::{} changes nothing: the target {} is no faster in {} than in float32", name,
+          target.name(), name_of(type));
     if (!reduced) reduced = type;
   }
   return reduced;
@@ -124,15 +124,15 @@ void check_devices(const BuilderSettings& settings, const Log& log) {
 
 // The one profile of a network with an implicit batch: from one item to the largest batch, which
 // is what it is made fast for.
-ProfileRequest batch_profile(const Network& network, int32_t most) {
+ProfileRequest batch_profile(const Network& network, int32_t max_batch) {
   ProfileRequest profile;
   for (const Value* input : network.inputs()) {
-    Shape least = input->declared, largest = input->declared;
-    least[0] = 1;
-    largest[0] = most;
+    Shape min = input->declared, max = input->declared;
+    min[0] = 1;
+    max[0] = max_batch;
     auto& range = profile.inputs[input->name];
-    range.min = least;
-    range.opt = range.max = largest;
+    range.min = min;
+    range.opt = range.max = max;
   }
   return profile;
 }

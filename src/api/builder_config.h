@@ -67,7 +67,7 @@ class BuilderConfig final : public nvinfer1::IBuilderConfig,
   bool set_target(const char* name);
   void set_deterministic(bool deterministic) { s_.deterministic = deterministic; }
   void set_portable(bool portable) { s_.portable = portable; }
-  void set_weight_growth(const WeightGrowth& most) { s_.weight_growth = most; }
+  void set_weight_growth(const WeightGrowth& limit) { s_.weight_growth = limit; }
 
   void setAvgTimingIterations(int32_t iterations) noexcept override;
   int32_t getAvgTimingIterations() const noexcept override { return s_.timing_iterations; }

@@ -107,9 +107,9 @@ TEST(OptimizationProfile, RangesAreChecked) {
   EXPECT_EQ(p->getDimensions("y", OptProfileSelector::kOPT).nbDims, -1);
   EXPECT_EQ(s.config->addOptimizationProfile(p), 0);
   EXPECT_EQ(s.config->getNbOptimizationProfiles(), 1);
-  const int32_t narrow[] = {1, 2};
+  const int32_t values32[] = {1, 2};
   const int64_t wide[] = {3, 4};
-  EXPECT_TRUE(p->setShapeValues("s", OptProfileSelector::kMIN, narrow, 2));
+  EXPECT_TRUE(p->setShapeValues("s", OptProfileSelector::kMIN, values32, 2));
   EXPECT_TRUE(p->setShapeValuesV2("s", OptProfileSelector::kMAX, wide, 2));
   EXPECT_FALSE(p->setShapeValues("s", OptProfileSelector::kOPT, nullptr, 2));
   EXPECT_EQ(p->getNbShapeValues("s"), 2);
@@ -171,7 +171,7 @@ TEST(Build, WhatIsNotSupportedYetIsAnErrorOrAWarning) {
   s.config->setFlag(BuilderFlag::kFP16);
   s.logger.take_warnings();
   EXPECT_NE(s.build(), nullptr);
-  EXPECT_THAT(s.logger.take_warnings(), HasSubstr("the target cpu is no quicker in float16"));
+  EXPECT_THAT(s.logger.take_warnings(), HasSubstr("the target cpu is no faster in float16"));
   EXPECT_TRUE(s.builder->isNetworkSupported(*s.network, *s.config));
   s.network->getInput(0)->setAllowedFormats(1u << static_cast<int>(TensorFormat::kCHW32));
   EXPECT_EQ(s.build(), nullptr);

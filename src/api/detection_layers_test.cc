@@ -19,8 +19,8 @@ TEST(DetectionLayers, Nms) {
   Session s;
   ITensor& boxes = s.input("boxes", {2, 9, 3, 4});
   ITensor& scores = s.input("scores", {2, 9, 3});
-  ITensor& most = s.input("most", {}, DataType::kINT32);
-  INMSLayer* l = s.network->addNMS(boxes, scores, most);
+  ITensor& max_boxes = s.input("max_boxes", {}, DataType::kINT32);
+  INMSLayer* l = s.network->addNMS(boxes, scores, max_boxes);
   ASSERT_NE(l, nullptr);
   EXPECT_EQ(l->getType(), LayerType::kNMS);
   EXPECT_EQ(l->getIndicesType(), DataType::kINT32);
@@ -38,13 +38,13 @@ TEST(DetectionLayers, Nms) {
   l->setInput(3, s.input("overlap", {}));
   l->setInput(4, s.input("score", {}));
   EXPECT_EQ(l->getNbInputs(), 5);
-  EXPECT_EQ(s.network->addNMS(boxes, scores, most, DataType::kINT64)->getIndicesType(),
+  EXPECT_EQ(s.network->addNMS(boxes, scores, max_boxes, DataType::kINT64)->getIndicesType(),
             DataType::kINT64);
   EXPECT_THAT(s.logger.take_errors(), IsEmpty());
   EXPECT_FALSE(l->setIndicesType(DataType::kFLOAT));
   l->setTopKBoxLimit(0);
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("a limit of 0 boxes is not possible"));
-  EXPECT_EQ(s.network->addNMS(boxes, scores, most, DataType::kHALF), nullptr);
+  EXPECT_EQ(s.network->addNMS(boxes, scores, max_boxes, DataType::kHALF), nullptr);
   EXPECT_EQ(l->getTopKBoxLimit(), 7);
 }
 

@@ -69,9 +69,11 @@ int EngineView::binding(const char* name) const {
   return named_binding(*engine_, name);
 }
 
-template <class Result, class Ask>
-Result EngineView::ask(const char* name, Result fallback, Ask&& ask, const char* where) const {
-  return reporter_.guard(fallback, [&] { return static_cast<Result>(ask(binding(name))); }, where);
+template <class Result, class Query>
+Result EngineView::query(const char* name, Result fallback, Query&& query,
+                         const char* where) const {
+  return reporter_.guard(
+      fallback, [&] { return static_cast<Result>(query(binding(name))); }, where);
 }
 
 const PlanProfile::Range& EngineView::range(const char* name, int32_t profile) const {
@@ -175,17 +177,18 @@ size_t EngineView::getDeviceMemorySizeForProfile(int32_t profileIndex) const noe
 }
 
 nvinfer1::Dims EngineView::getTensorShape(const char* tensorName) const noexcept {
-  return ask(tensorName, nvinfer1::Dims{-1, {}},
-             [&](int b) { return public_shape(plan(), engine_->declared_shape(b)); });
+  return query(tensorName, nvinfer1::Dims{-1, {}},
+               [&](int b) { return public_shape(plan(), engine_->declared_shape(b)); });
 }
 
 DataType EngineView::getTensorDataType(const char* tensorName) const noexcept {
-  return ask(tensorName, DataType::kFLOAT, [&](int b) { return engine_->binding_tensor(b).type; });
+  return query(tensorName, DataType::kFLOAT,
+               [&](int b) { return engine_->binding_tensor(b).type; });
 }
 
 bool EngineView::isShapeInferenceIO(const char* tensorName) const noexcept {
-  return ask(tensorName, false,
-             [&](int b) { return plan().bindings[static_cast<size_t>(b)].is_shape; });
+  return query(tensorName, false,
+               [&](int b) { return plan().bindings[static_cast<size_t>(b)].is_shape; });
 }
 
 nvinfer1::TensorLocation EngineView::getTensorLocation(const char* tensorName) const noexcept {
@@ -203,25 +206,25 @@ nvinfer1::TensorIOMode EngineView::getTensorIOMode(const char* tensorName) const
 // Inputs and outputs are kLINEAR: elements are not vectors, which these functions answer with -1.
 
 int32_t EngineView::getTensorBytesPerComponent(const char* tensorName) const noexcept {
-  return ask(tensorName, -1, [](int) { return -1; });
+  return query(tensorName, -1, [](int) { return -1; });
 }
 
 int32_t EngineView::getTensorComponentsPerElement(const char* tensorName) const noexcept {
-  return ask(tensorName, -1, [](int) { return -1; });
+  return query(tensorName, -1, [](int) { return -1; });
 }
 
 int32_t EngineView::getTensorVectorizedDim(const char* tensorName) const noexcept {
-  return ask(tensorName, -1, [](int) { return -1; });
+  return query(tensorName, -1, [](int) { return -1; });
 }
 
 nvinfer1::TensorFormat EngineView::getTensorFormat(const char* tensorName) const noexcept {
-  return ask(tensorName, nvinfer1::TensorFormat::kLINEAR,
-             [](int) { return nvinfer1::TensorFormat::kLINEAR; });
+  return query(tensorName, nvinfer1::TensorFormat::kLINEAR,
+               [](int) { return nvinfer1::TensorFormat::kLINEAR; });
 }
 
 const char* EngineView::getTensorFormatDesc(const char* tensorName) const noexcept {
-  return ask<const char*>(tensorName, nullptr,
-                          [&](int b) { return formats_[static_cast<size_t>(b)].c_str(); });
+  return query<const char*>(tensorName, nullptr,
+                            [&](int b) { return formats_[static_cast<size_t>(b)].c_str(); });
 }
 
 int32_t EngineView::getTensorBytesPerComponentV2(const char* tensorName, int32_t) const noexcept {

@@ -116,9 +116,9 @@ class EngineView final : public nvinfer1::ICudaEngine,
   /// The input or output of that name; throws, listing those there are, when there is none.
   int binding(const char* name) const;
   const PlanProfile::Range& range(const char* name, int32_t profile) const;
-  template <class Result, class Ask>
-  Result ask(const char* name, Result fallback, Ask&& ask,
-             const char* where = __builtin_FUNCTION()) const;
+  template <class Result, class Query>
+  Result query(const char* name, Result fallback, Query&& query,
+               const char* where = __builtin_FUNCTION()) const;
 
   Reporter reporter_;
   std::shared_ptr<const Engine> engine_;

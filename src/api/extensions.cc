@@ -147,9 +147,9 @@ bool tenonSetWeightGrowthLimits(nvinfer1::IBuilderConfig* config, size_t layer,
 
 size_t tenonWeightGrowthLimit(const nvinfer1::IBuilderConfig* config, bool ofLayer) noexcept {
   const tenon::BuilderConfig* ours = tenon::BuilderConfig::find(config);
-  const tenon::WeightGrowth most =
+  const tenon::WeightGrowth limit =
       ours != nullptr ? ours->settings().weight_growth : tenon::WeightGrowth();
-  return ofLayer ? most.layer : most.plan;
+  return ofLayer ? limit.layer : limit.plan;
 }
 
 nvinfer1::ICudaEngine* tenonOpenPlan(nvinfer1::IRuntime* runtime, const char* path) noexcept {

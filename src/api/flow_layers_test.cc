@@ -87,10 +87,10 @@ TEST(FlowLayers, WhileLoop) {
   loop.addTripLimit(m.apply(Op::kLESS, *power.getOutput(0), limit), TripLimit::kWHILE);
   power.setInput(1, m.product(*power.getOutput(0), factor));
   ASSERT_TRUE(m.compile(m.last(loop, *power.getOutput(0)))) << m.logger.take_errors();
-  for (const auto& [f, most] : {std::pair(2.f, 100.f), {3.f, 81.f}, {5.f, 1.f}, {5.f, 0.f}}) {
+  for (const auto& [f, bound] : {std::pair(2.f, 100.f), {3.f, 81.f}, {5.f, 1.f}, {5.f, 0.f}}) {
     float expected = 1;
-    while (expected < most) expected *= f;
-    EXPECT_THAT(m.run({{"factor", f}, {"limit", most}}), ElementsAre(expected));
+    while (expected < bound) expected *= f;
+    EXPECT_THAT(m.run({{"factor", f}, {"limit", bound}}), ElementsAre(expected));
   }
 }
 
@@ -112,13 +112,13 @@ TEST(FlowLayers, NothingRunsAfterTheCondition) {
 TEST(FlowLayers, TwoLimits) {
   Model m;
   ITensor &count = m.input("count", {}, DataType::kINT32),
-          &most = m.input("most", {}, DataType::kINT32);
+          &limit = m.input("limit", {}, DataType::kINT32);
   ILoop& loop = m.counted(count);
   ITensor& i = m.counter(loop, 0);
-  ASSERT_NE(loop.addTripLimit(m.apply(Op::kLESS, i, most), TripLimit::kWHILE), nullptr);
+  ASSERT_NE(loop.addTripLimit(m.apply(Op::kLESS, i, limit), TripLimit::kWHILE), nullptr);
   ASSERT_TRUE(m.compile(m.last(loop, i))) << m.logger.take_errors();
   for (const auto& [a, b] : {std::pair(3, 5), {5, 3}, {0, 2}})
-    EXPECT_THAT(m.run<int32_t>({{"count", a}, {"most", b}}), ElementsAre(std::min(a, b)));
+    EXPECT_THAT(m.run<int32_t>({{"count", a}, {"limit", b}}), ElementsAre(std::min(a, b)));
 }
 
 TEST(FlowLayers, Iterators) {
@@ -172,7 +172,7 @@ TEST(FlowLayers, CollectedOutputs) {
     IRecurrenceLayer& state = *loop.addRecurrence(m.constant<float>(DataType::kFLOAT, {2}, {0, 0}));
     ITensor& next = m.sum(*state.getOutput(0), x);
     state.setInput(1, next);
-    ITensor& result = m.pieces(loop, next, c.kind, c.axis, three);
+    ITensor& result = m.loop_output(loop, next, c.kind, c.axis, three);
     EXPECT_EQ(list(result.getDimensions()), c.shape);
     ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
     EXPECT_EQ(list(m.network_engine->getTensorShape("result")), c.shape);
@@ -186,21 +186,21 @@ TEST(FlowLayers, CollectedOutputs) {
 TEST(FlowLayers, LengthsOfCollectedOutputs) {
   for (const LoopOutput kind : {LoopOutput::kCONCATENATE, LoopOutput::kREVERSE}) {
     Model m;
-    ITensor& most = m.input("most", {}, DataType::kINT32);
+    ITensor& limit = m.input("limit", {}, DataType::kINT32);
     ILoop& loop = *m.network->addLoop();
     ITensor& i = m.counter(loop, 1);
-    loop.addTripLimit(m.apply(Op::kLESS, i, most), TripLimit::kWHILE);
-    ITensor& result = m.pieces(loop, i, kind, 0, m.number(4));
+    loop.addTripLimit(m.apply(Op::kLESS, i, limit), TripLimit::kWHILE);
+    ITensor& result = m.loop_output(loop, i, kind, 0, m.number(4));
     ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
     int32_t n = 4;
     if (kind == LoopOutput::kREVERSE)
-      EXPECT_THAT(m.run<int32_t>({{"most", n}}), ElementsAre(0, 3, 2, 1));
+      EXPECT_THAT(m.run<int32_t>({{"limit", n}}), ElementsAre(0, 3, 2, 1));
     else
-      EXPECT_THAT(m.run<int32_t>({{"most", n}}), ElementsAre(1, 2, 3, 0));
+      EXPECT_THAT(m.run<int32_t>({{"limit", n}}), ElementsAre(1, 2, 3, 0));
     n = 1;
-    EXPECT_THAT(m.run<int32_t>({{"most", n}}), ElementsAre(0, 0, 0, 0));
+    EXPECT_THAT(m.run<int32_t>({{"limit", n}}), ElementsAre(0, 0, 0, 0));
     n = 9;
-    EXPECT_FALSE(m.enqueue({{"most", n}}));
+    EXPECT_FALSE(m.enqueue({{"limit", n}}));
     EXPECT_THAT(m.logger.take_errors(),
                 HasSubstr("the loop made 8 iterations; the length of an output is 4"));
   }
@@ -224,7 +224,7 @@ TEST(FlowLayers, DynamicShapes) {
   IRecurrenceLayer& state = *loop.addRecurrence(zeros);
   ITensor& next = m.sum(*state.getOutput(0), row);
   state.setInput(1, next);
-  ASSERT_TRUE(m.compile(m.pieces(loop, next, LoopOutput::kCONCATENATE, 0, rows)))
+  ASSERT_TRUE(m.compile(m.loop_output(loop, next, LoopOutput::kCONCATENATE, 0, rows)))
       << m.logger.take_errors();
   const Floats in{1, 2, 3, 4, 5, 6};
   EXPECT_THAT(m.run({{"x", in, {3, 2}}}), ElementsAre(1, 2, 4, 6, 9, 12));
@@ -256,7 +256,7 @@ TEST(FlowLayers, LengthsThatOnlyTheRunTells) {
     }
     ILoop& loop = m.counted(*count);
     ITensor& row = m.sum(*m.network->addShuffle(m.counter(loop, 1))->getOutput(0), m.number(0));
-    ITensor& result = m.pieces(loop, row, LoopOutput::kCONCATENATE, 0, *count);
+    ITensor& result = m.loop_output(loop, row, LoopOutput::kCONCATENATE, 0, *count);
     EXPECT_EQ(list(result.getDimensions()), (List{-1}));
     ASSERT_TRUE(m.compile(result)) << m.logger.take_errors();
     for (const int32_t length : {3, 0, 5}) {
@@ -287,13 +287,13 @@ TEST(FlowLayers, RecurrentNetwork) {
       m.product(*m.network->addReduce(x, ReduceOperation::kSUM, 1, false)->getOutput(0),
                 m.constant<float>(DataType::kFLOAT, {1, 1}, {0}));
   IRecurrenceLayer& h = *loop.addRecurrence(zeros);
-  ITensor& turned = *m.network
-                         ->addMatrixMultiply(*h.getOutput(0), MatrixOperation::kNONE, weight,
-                                             MatrixOperation::kNONE)
-                         ->getOutput(0);
-  ITensor& next = m.sum(turned, slice);
+  ITensor& product = *m.network
+                          ->addMatrixMultiply(*h.getOutput(0), MatrixOperation::kNONE, weight,
+                                              MatrixOperation::kNONE)
+                          ->getOutput(0);
+  ITensor& next = m.sum(product, slice);
   h.setInput(1, next);
-  ITensor& states = m.pieces(loop, next, LoopOutput::kCONCATENATE, 0, steps);
+  ITensor& states = m.loop_output(loop, next, LoopOutput::kCONCATENATE, 0, steps);
   ILoop& second = m.counted(steps);
   IRecurrenceLayer& largest = *second.addRecurrence(zeros);
   largest.setInput(1, m.apply(Op::kMAX, *largest.getOutput(0),
@@ -306,9 +306,9 @@ TEST(FlowLayers, RecurrentNetwork) {
     for (size_t step = 0; step < 3; ++step)
       for (size_t n = 0; n < batch; ++n) {
         float* s = &state[2 * n];
-        const float *piece = &in[(step * batch + n) * 2], a = s[0], b = s[1];
+        const float *row = &in[(step * batch + n) * 2], a = s[0], b = s[1];
         for (size_t k = 0; k < 2; ++k) {
-          s[k] = a * w[k] + b * w[2 + k] + piece[k];
+          s[k] = a * w[k] + b * w[2 + k] + row[k];
           expected[2 * n + k] = std::max(expected[2 * n + k], s[k]);
         }
       }
@@ -316,7 +316,7 @@ TEST(FlowLayers, RecurrentNetwork) {
   }
 }
 
-// A length that no memory has room for is an error.
+// A length that no memory can hold is an error.
 TEST(FlowLayers, LengthsBeyondMemory) {
   Model m;
   ITensor &x = m.input("x", {1000}, DataType::kHALF), &n = m.input("n", {}, DataType::kINT32);
@@ -325,8 +325,8 @@ TEST(FlowLayers, LengthsBeyondMemory) {
   loop.addTripLimit(m.apply(Op::kLESS, i, n), TripLimit::kWHILE);
   IRecurrenceLayer& state = *loop.addRecurrence(x);
   state.setInput(1, m.sum(*state.getOutput(0), *state.getOutput(0)));
-  ITensor& result = m.pieces(loop, *state.getOutput(0), LoopOutput::kCONCATENATE, 1,
-                             m.constant<int64_t>(DataType::kINT64, {}, {int64_t{1} << 61}));
+  ITensor& result = m.loop_output(loop, *state.getOutput(0), LoopOutput::kCONCATENATE, 1,
+                                  m.constant<int64_t>(DataType::kINT64, {}, {int64_t{1} << 61}));
   const std::vector<uint16_t> data(1000);
   const int32_t none = 0;
   EXPECT_FALSE(m.compile(result) && m.enqueue({{"x", data}, {"n", none}}));
@@ -364,8 +364,8 @@ TEST(FlowLayers, NestedLoopsCollect) {
   ILoop &outer = m.counted(three), &inner = m.counted(three);
   ITensor& a = *outer.addIterator(x)->getOutput(0);
   ITensor& b = *inner.addIterator(x)->getOutput(0);
-  ITensor& row = m.pieces(inner, m.product(a, b), LoopOutput::kCONCATENATE, 0, three);
-  ASSERT_TRUE(m.compile(m.pieces(outer, row, LoopOutput::kREVERSE, 0, three)))
+  ITensor& row = m.loop_output(inner, m.product(a, b), LoopOutput::kCONCATENATE, 0, three);
+  ASSERT_TRUE(m.compile(m.loop_output(outer, row, LoopOutput::kREVERSE, 0, three)))
       << m.logger.take_errors();
   const Floats in{1, 2, 3};
   EXPECT_THAT(m.run({{"x", in}}), ElementsAre(3, 6, 9, 2, 4, 6, 1, 2, 3));

@@ -78,8 +78,8 @@ struct Model : Session {
   ITensor& last(nvinfer1::ILoop& loop, ITensor& tensor) {
     return *loop.addLoopOutput(tensor, nvinfer1::LoopOutput::kLAST_VALUE)->getOutput(0);
   }
-  ITensor& pieces(nvinfer1::ILoop& loop, ITensor& tensor, nvinfer1::LoopOutput kind, int32_t axis,
-                  ITensor& length) {
+  ITensor& loop_output(nvinfer1::ILoop& loop, ITensor& tensor, nvinfer1::LoopOutput kind,
+                       int32_t axis, ITensor& length) {
     nvinfer1::ILoopOutputLayer& layer = *loop.addLoopOutput(tensor, kind, axis);
     layer.setInput(1, length);
     return *layer.getOutput(0);

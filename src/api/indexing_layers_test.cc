@@ -1,4 +1,4 @@
-// Layers that select, place and fill: attributes come back, and networks run.
+// Layers that gather, scatter and fill: attributes come back, and networks run.
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -102,12 +102,12 @@ bool LayerView::setNbRanks(int32_t ranks) noexcept {
       "ILayer::setNbRanks");
 }
 
-Shape spatial_extents(const nvinfer1::Dims& dims, int64_t least, const char* what) {
+Shape spatial_extents(const nvinfer1::Dims& dims, int64_t min, const char* what) {
   require(dims.nbDims == 2 || dims.nbDims == 3, "{} has {} entries; 2 or 3 are possible", what,
           dims.nbDims);
   const Shape extents(dims);
   for (int64_t extent : extents)
-    require(extent >= least, "{} is {}; each entry must be at least {}", what, extents, least);
+    require(extent >= min, "{} is {}; each entry must be at least {}", what, extents, min);
   return extents;
 }
 

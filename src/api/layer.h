@@ -1,4 +1,4 @@
-// ILayer: a view of a Node of the network, and the pieces from which the layer kinds are made.
+// ILayer: a view of a Node of the network, and the parts from which the layer kinds are made.
 #pragma once
 
 #include <NvInfer.h>
@@ -89,23 +89,23 @@ class LayerOf : public Handle, public Virtual, public LayerView {
         },
         where);
   }
-  /// Sets a list of `what`, one entry per spatial axis, each at least `least`.
-  void set(Shape Attributes::* field, const nvinfer1::Dims& dims, int64_t least, const char* what,
+  /// Sets a list of `what`, one entry per spatial axis, each at least `min`.
+  void set(Shape Attributes::* field, const nvinfer1::Dims& dims, int64_t min, const char* what,
            const char* where = __builtin_FUNCTION()) {
-    this->change([&] { op().*field = spatial(dims, least, what); }, where);
+    this->change([&] { op().*field = spatial(dims, min, what); }, where);
   }
 
  private:
-  Shape spatial(const nvinfer1::Dims& dims, int64_t least, const char* what) const;
+  Shape spatial(const nvinfer1::Dims& dims, int64_t min, const char* what) const;
 };
 
-/// Two or three extents, each at least `least`; `what` names them in errors.
-Shape spatial_extents(const nvinfer1::Dims& dims, int64_t least, const char* what);
+/// Two or three extents, each at least `min`; `what` names them in errors.
+Shape spatial_extents(const nvinfer1::Dims& dims, int64_t min, const char* what);
 
 template <class Handle, class Virtual, class Attributes>
-Shape LayerOf<Handle, Virtual, Attributes>::spatial(const nvinfer1::Dims& dims, int64_t least,
+Shape LayerOf<Handle, Virtual, Attributes>::spatial(const nvinfer1::Dims& dims, int64_t min,
                                                     const char* what) const {
-  return spatial_extents(dims, least, what);
+  return spatial_extents(dims, min, what);
 }
 
 /// The facade that fits the layer's kind; a plain ILayer for kinds that are not public.

@@ -48,7 +48,7 @@ TEST(Precisions, AreHintsWithoutAFlag) {
   s.layer->setPrecision(DataType::kHALF);
   EXPECT_EQ(s.run_with(BuilderFlag::kFP16), (Floats{2049, 259}));
   const std::string warnings = s.logger.take_warnings();
-  EXPECT_THAT(warnings, HasSubstr("the target cpu is no quicker in float16 than in float32"));
+  EXPECT_THAT(warnings, HasSubstr("the target cpu is no faster in float16 than in float32"));
   EXPECT_THAT(warnings, HasSubstr("its precision float16 is a hint that is not followed here"));
 }
 

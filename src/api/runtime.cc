@@ -32,11 +32,11 @@ struct StreamBytes {
 // Reads until there are `wanted` bytes. `read(to, count)` answers how many it gave.
 template <class Read> void fill(StreamBytes& bytes, size_t wanted, Read& read) {
   while (bytes.size < wanted) {
-    const size_t piece = std::min(wanted - bytes.size, kChunk);
-    if (bytes.size + piece > bytes.capacity)
-      bytes.reserve(std::min(wanted, std::max(bytes.size + piece, 2 * bytes.capacity)));
-    const int64_t given = read(bytes.data.get() + bytes.size, static_cast<int64_t>(piece));
-    require(given > 0 && given <= static_cast<int64_t>(piece),
+    const size_t chunk = std::min(wanted - bytes.size, kChunk);
+    if (bytes.size + chunk > bytes.capacity)
+      bytes.reserve(std::min(wanted, std::max(bytes.size + chunk, 2 * bytes.capacity)));
+    const int64_t given = read(bytes.data.get() + bytes.size, static_cast<int64_t>(chunk));
+    require(given > 0 && given <= static_cast<int64_t>(chunk),
             "the stream ended after {} of {} bytes", bytes.size, wanted);
     bytes.size += static_cast<size_t>(given);
   }

@@ -14,17 +14,17 @@ namespace {
 using namespace nvinfer1;  // the tests speak as an application does
 using ::testing::HasSubstr;
 
-// Gives `size` bytes at most `piece` at a time; then nothing.
+// Gives `size` bytes at most `chunk` at a time; then nothing.
 struct Reader final : IStreamReader {
   int64_t read(void* to, int64_t count) override {
-    const auto n = static_cast<size_t>(std::min<int64_t>(count, piece));
+    const auto n = static_cast<size_t>(std::min<int64_t>(count, chunk));
     const auto given = std::min(n, bytes.size());
     std::copy_n(bytes.begin(), given, static_cast<char*>(to));
     bytes = bytes.subspan(given);
     return static_cast<int64_t>(given);
   }
   std::span<const char> bytes;
-  int64_t piece = 1 << 20;
+  int64_t chunk = 1 << 20;
 };
 
 TEST(Runtime, ReadsStreamsAndFiles) {
@@ -42,7 +42,7 @@ TEST(Runtime, ReadsStreamsAndFiles) {
   ASSERT_TRUE(s.builder->buildSerializedNetworkToStream(*s.network, *s.config, writer));
   Reader reader;
   reader.bytes = writer.bytes;
-  reader.piece = 77;
+  reader.chunk = 77;
   const std::unique_ptr<ICudaEngine> streamed(s.runtime->deserializeCudaEngine(reader));
   ASSERT_NE(streamed, nullptr) << s.logger.take_errors();
   const CudaStream stream;

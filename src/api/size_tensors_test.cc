@@ -100,16 +100,16 @@ class Above final : public IPluginV3,
     const int64_t rows = in[0].dims.d[0], columns = in[0].dims.d[1];
     const Floats x = on_host<float>(inputs[0], static_cast<size_t>(rows * columns), stream);
     Floats values;
-    std::vector<int32_t> places;
+    std::vector<int32_t> positions;
     for (int64_t i = 0; i < rows * columns; ++i) {
       if (x[static_cast<size_t>(i)] <= threshold_) continue;
       values.push_back(x[static_cast<size_t>(i)]);
-      places.push_back(static_cast<int32_t>(i / columns));
-      places.push_back(static_cast<int32_t>(i % columns));
+      positions.push_back(static_cast<int32_t>(i / columns));
+      positions.push_back(static_cast<int32_t>(i % columns));
     }
     auto size = static_cast<int32_t>(values.size());
     to_device(outputs[0], values, stream);
-    to_device(outputs[1], places, stream);
+    to_device(outputs[1], positions, stream);
     if (fault_ == kTooMany) size = static_cast<int32_t>(rows * columns) + 1;
     if (fault_ == kNegative) size = -1;
     if (long_)

@@ -20,7 +20,6 @@ template <class... Alternatives> class Variant : public std::variant<Alternative
 
  public:
   using Base::Base;
-  using Base::operator=;
   Variant() = default;
   Variant(const Variant& other)
     requires kIsCopyable
@@ -33,6 +32,13 @@ template <class... Alternatives> class Variant : public std::variant<Alternative
     return *this;
   }
   Variant& operator=(Variant&&) = default;
+  template <class Alternative>
+    requires(!std::is_same_v<std::remove_cvref_t<Alternative>, Variant> &&
+             std::is_assignable_v<Base&, Alternative>)
+  Variant& operator=(Alternative&& alternative) {
+    Base::operator=(std::forward<Alternative>(alternative));
+    return *this;
+  }
   ~Variant() = default;
 
  private:

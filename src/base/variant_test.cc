@@ -6,6 +6,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tenon {
@@ -78,6 +79,8 @@ TEST(Variant, IsWhatStdVariantIs) {
 
   Variant<int, std::string> a = "x", b = a;
   EXPECT_EQ(a, b);
+  static_assert(std::is_same_v<decltype(b = 3), decltype(a)&>);
+  static_assert(!std::is_assignable_v<decltype(b)&, std::vector<int>>);
   b = 3;
   EXPECT_EQ(b.index(), 0u);
   EXPECT_TRUE(std::visit([](const auto& v) { return std::is_same_v<decltype(v), const int&>; }, b));

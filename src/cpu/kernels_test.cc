@@ -71,7 +71,7 @@ TEST(OnednnPoolingTest, AveragesOverAllTapsAndPlaces) {
   LayerTest test(op, {data({1, 3, 8, 9}, 1)});
   check_kernels(test, "onednn_pooling");
   op.type = PoolingType::kMAX;
-  op.places = PoolingIndices::kRowsFirst;
+  op.indices = PoolingIndices::kRowsFirst;
   EXPECT_NE(LayerTest(op, {data({1, 3, 8, 9}, 1)}).offer("onednn_pooling"), "");
 }
 

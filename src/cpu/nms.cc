@@ -57,7 +57,7 @@ SharedExecution prepare(const Nms& op, std::span<const TensorSpec> inputs, const
                                     {.overlap = rule.overlap,
                                      .score = rule.min_score,
                                      .considered = rule.considered,
-                                     .most = rule.most},
+                                     .max_boxes = rule.max_boxes},
                                     carver);
             write_rows(nms.run(device, views[1].as<float>(), boxes), op.indices_type, arguments);
           }};

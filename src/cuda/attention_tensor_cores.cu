@@ -141,7 +141,7 @@ template <class T, int kSize> struct Warp {
   // Scores become shares, which are still to be divided by their total.
   __device__ void take_shares(float (&score)[kKeys / 8][4], int start, int count, bool all_seen) {
     const float factor = p.scale * kLog2E;
-    float most[2] = {largest[0], largest[1]};
+    float row_max[2] = {largest[0], largest[1]};
     if (p.softcap > 0)
       each(score, count, [&](float& x, int, int) { x = capped(x * factor); });
     else
@@ -155,16 +155,16 @@ template <class T, int kSize> struct Warp {
       each(score, count, [&](float& x, int key, int half) {
         if (x != -INFINITY) x = with_mask(x, mask[half], start + key);
       });
-    each(score, count, [&](float& x, int, int half) { most[half] = fmaxf(most[half], x); });
+    each(score, count, [&](float& x, int, int half) { row_max[half] = fmaxf(row_max[half], x); });
     float base[2], change[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       // Four lanes have a row.
-      most[half] = fmaxf(most[half], __shfl_xor_sync(0xffffffffu, most[half], 1));
-      most[half] = fmaxf(most[half], __shfl_xor_sync(0xffffffffu, most[half], 2));
-      base[half] = most[half] == -INFINITY ? 0.f : most[half];
+      row_max[half] = fmaxf(row_max[half], __shfl_xor_sync(0xffffffffu, row_max[half], 1));
+      row_max[half] = fmaxf(row_max[half], __shfl_xor_sync(0xffffffffu, row_max[half], 2));
+      base[half] = row_max[half] == -INFINITY ? 0.f : row_max[half];
       change[half] = power_of_two(largest[half] - base[half]);
-      largest[half] = most[half];
+      largest[half] = row_max[half];
       total[half] *= change[half];
     }
     each(score, count, [&](float& x, int, int half) {
@@ -282,13 +282,13 @@ int choose_warps(const AttentionParameters& p) {
       || cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
     return 4;
   int best = 1;
-  int64_t least = INT64_MAX;
+  int64_t min_work = INT64_MAX;
   for (int warps = kMaxWarps; warps >= 1; --warps) {
     const int64_t blocks = (p.queries + 16 * warps - 1) / (16 * warps) * p.batch * p.heads;
     // Keys are loaded once for each block, which costs about as much as 32 rows.
     const int64_t work = (blocks + processors - 1) / processors * (16 * warps + 32);
-    if (work >= least) continue;
-    least = work;
+    if (work >= min_work) continue;
+    min_work = work;
     best = warps;
   }
   return best;

@@ -20,7 +20,7 @@ __device__ float activated(EpilogueActivation activation, float x) {
   return x;
 }
 
-template <class T> __global__ void finish(BiasActivation p) {
+template <class T> __global__ void add_bias_and_activate(BiasActivation p) {
   T* data = static_cast<T*>(p.data);
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < p.count;
        i += int64_t{gridDim.x} * blockDim.x) {
@@ -45,8 +45,9 @@ void launch_bias_activation(const BiasActivation& p, cudaStream_t stream) {
   constexpr int kThreads = 256;
   const auto blocks =
       static_cast<unsigned>(std::min<int64_t>((p.count + kThreads - 1) / kThreads, 1 << 16));
-  with_device_float(p.type,
-                    [&](auto zero) { finish<decltype(zero)><<<blocks, kThreads, 0, stream>>>(p); });
+  with_device_float(p.type, [&](auto zero) {
+    add_bias_and_activate<decltype(zero)><<<blocks, kThreads, 0, stream>>>(p);
+  });
 }
 
 }  // namespace tenon::cuda

@@ -38,7 +38,7 @@ LaunchExecution prepare_concatenation(const Op& op, std::span<const TensorSpec> 
           joined.source[joined.count] = arguments.inputs[i];
           joined.words[joined.count] = bytes;
           joined.offset[joined.count++] = offset;
-          if (joined.count == Concatenated::kMost) flush();
+          if (joined.count == Concatenated::kMaxInputs) flush();
         }
         if (joined.count > 0) flush();
         check_launch("a concatenation");

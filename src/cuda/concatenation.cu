@@ -7,38 +7,39 @@ namespace tenon::cuda {
 namespace {
 
 template <class Index> struct Divisors {
-  Divisor<Index> words[Concatenated::kMost];
+  Divisor<Index> words[Concatenated::kMaxInputs];
 };
 
 // A row of blocks for each source.
 template <class Word, class Index>
-__global__ void concatenate_rows(Concatenated pieces, Divisors<Index> divisors) {
-  const int piece = blockIdx.y;
-  const auto* source = static_cast<const Word*>(pieces.source[piece]);
-  Word* target = static_cast<Word*>(pieces.target) + pieces.offset[piece];
-  const Divisor<Index> words = divisors.words[piece];
-  for_own(static_cast<Index>(pieces.rows * pieces.words[piece]), [&](Index i) {
+__global__ void concatenate_rows(Concatenated slices, Divisors<Index> divisors) {
+  const int slice = blockIdx.y;
+  const auto* source = static_cast<const Word*>(slices.source[slice]);
+  Word* target = static_cast<Word*>(slices.target) + slices.offset[slice];
+  const Divisor<Index> words = divisors.words[slice];
+  for_own(static_cast<Index>(slices.rows * slices.words[slice]), [&](Index i) {
     Index at = 0;
     const Index row = words.divide(i, at);
-    target[static_cast<int64_t>(row) * pieces.row + at] = source[i];
+    target[static_cast<int64_t>(row) * slices.row + at] = source[i];
   });
 }
 
 }  // namespace
 
-void launch_concatenation(const Concatenated& pieces, cudaStream_t stream) {
-  int64_t most = 0;
-  for (int i = 0; i < pieces.count; ++i) most = std::max(most, pieces.rows * pieces.words[i]);
-  if (most == 0) return;
-  with_word(pieces.word, [&](auto word) {
-    with_index(most, [&](auto index) {
+void launch_concatenation(const Concatenated& slices, cudaStream_t stream) {
+  int64_t max_words = 0;
+  for (int i = 0; i < slices.count; ++i)
+    max_words = std::max(max_words, slices.rows * slices.words[i]);
+  if (max_words == 0) return;
+  with_word(slices.word, [&](auto word) {
+    with_index(max_words, [&](auto index) {
       using Index = decltype(index);
       Divisors<Index> divisors;
-      for (int i = 0; i < pieces.count; ++i)
-        if (pieces.words[i] > 0) divisors.words[i] = Divisor<Index>(pieces.words[i]);
+      for (int i = 0; i < slices.count; ++i)
+        if (slices.words[i] > 0) divisors.words[i] = Divisor<Index>(slices.words[i]);
       launch(concatenate_rows<decltype(word), Index>,
-             dim3(blocks_for(most), static_cast<unsigned>(pieces.count)), kThreads, stream, pieces,
-             divisors);
+             dim3(blocks_for(max_words), static_cast<unsigned>(slices.count)), kThreads, stream,
+             slices, divisors);
     });
   });
 }

@@ -75,8 +75,8 @@ void launch(DepthwiseParameters p, cudaStream_t stream) {
   const int64_t packs = p.channels / kPack, columns = (p.out[1] + kAtOnce - 1) / kAtOnce;
   const Dividers dividers{Divider(packs), Divider(columns), Divider(p.out[0])};
   const int64_t threads = packs * columns * p.out[0];
-  constexpr int64_t kMost = int64_t{1} << 30;
-  const int64_t at_once = threads < kMost ? kMost / threads : 1;
+  constexpr int64_t kMaxThreads = int64_t{1} << 30;
+  const int64_t at_once = threads < kMaxThreads ? kMaxThreads / threads : 1;
   for (int64_t first = 0; first < p.images; first += at_once) {
     const int64_t some = at_once < p.images - first ? at_once : p.images - first;
     const int64_t count = some * threads;

@@ -29,12 +29,12 @@ template <class T> __global__ void convolve(DirectConvolution p, int64_t count) 
     rest /= p.epilogue.extents[axis];
   }
   const bool last = p.epilogue.channels_last;
-  const int64_t map = index[last ? 4 : 1], group = map / p.maps;
+  const int64_t output_channel = index[last ? 4 : 1], group = output_channel / p.output_channels;
   const int64_t* at = index + (last ? 1 : 2);
   const T* data = static_cast<const T*>(p.data) + index[0] * p.data_steps[0]
                   + group * p.depth * p.data_steps[1];
-  const T* weights =
-      static_cast<const T*>(p.weights) + group * p.group_step + map % p.maps * p.channel_step;
+  const T* weights = static_cast<const T*>(p.weights) + group * p.group_step
+                     + output_channel % p.output_channels * p.channel_step;
   float sum = 0;
   for (int64_t kz = 0; kz < p.axes.kernel[0]; ++kz) {
     const int64_t z = source(p, 0, at[0], kz);
@@ -53,7 +53,7 @@ template <class T> __global__ void convolve(DirectConvolution p, int64_t count) 
       }
     }
   }
-  static_cast<T*>(p.result)[i] = from_float<T>(finish<T>(p.epilogue, sum, index));
+  static_cast<T*>(p.result)[i] = from_float<T>(apply_epilogue<T>(p.epilogue, sum, index));
 }
 
 }  // namespace

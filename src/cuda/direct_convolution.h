@@ -12,7 +12,8 @@ struct DirectConvolution {
   const void* data = nullptr;
   const void* weights = nullptr;
   void* result = nullptr;
-  int64_t images = 0, groups = 1, depth = 0, maps = 0;  // depth and output channels of one group
+  int64_t images = 0, groups = 1, depth = 0,
+          output_channels = 0;  // depth and output channels of one group
   WindowAxes axes;
   int64_t data_steps[kAxes] = {};
   int64_t group_step = 0, channel_step = 0, depth_step = 0, tap_step = 0;  // of the weights

@@ -15,7 +15,7 @@ __global__ void epilogue(EpilogueParameters p, int64_t count, const Sum* sums, T
       index[axis] = rest % p.extents[axis];
       rest /= p.extents[axis];
     }
-    to[i] = from_float<T>(finish<T>(p, to_float(sums[i]), index));
+    to[i] = from_float<T>(apply_epilogue<T>(p, to_float(sums[i]), index));
   }
 }
 

@@ -170,7 +170,8 @@ __device__ float run_program(const EpilogueParameters& p, float x, const int64_t
 
 /// Adds the bias and runs the program for the result's element at `index`, one per axis.
 template <class T>
-__device__ float finish(const EpilogueParameters& p, float sum, const int64_t (&index)[kAxes]) {
+__device__ float apply_epilogue(const EpilogueParameters& p, float sum,
+                                const int64_t (&index)[kAxes]) {
   if (p.bias != nullptr)
     sum += to_float(static_cast<const T*>(p.bias)[index[p.channels_last ? kAxes - 1 : 1]]);
   int64_t offsets[DeviceProgram::kMaxInputs] = {};

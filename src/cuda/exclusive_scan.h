@@ -1,4 +1,4 @@
-// Counts of things that become the places where each begins.
+// Counts of things that become the offsets at which each begins.
 #pragma once
 
 #include <cuda_runtime_api.h>

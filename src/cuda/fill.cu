@@ -107,11 +107,11 @@ __global__ void set_one_hot(OneHotVectors v, Divisor<Index> depth, Divisor<Index
   const Word off = static_cast<const Word*>(v.values)[0],
              on = static_cast<const Word*>(v.values)[1];
   for_own(count, [&](Index i) {
-    Index column = 0, place = 0;
-    const Index outer = depth.divide(inner.divide(i, column), place);
+    Index column = 0, position = 0;
+    const Index outer = depth.divide(inner.divide(i, column), position);
     const int64_t index = integer_at(v.indices, v.is_wide, outer * v.inner + column);
     static_cast<Word*>(v.target)[i] =
-        wrapped_index(index, v.depth) == static_cast<int64_t>(place) ? on : off;
+        wrapped_index(index, v.depth) == static_cast<int64_t>(position) ? on : off;
   });
 }
 

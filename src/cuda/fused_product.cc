@@ -84,8 +84,9 @@ MadeProduct make(const KernelRequest& request) {
   if (std::string reason = op.product_refusal(request); !reason.empty()) return reason;
   const TensorSpec& data = request.inputs[kDataInput];
   if (data.type == DataType::kFLOAT) return "only float16 and bfloat16 are supported";
-  const int64_t maps = op.attributes.output_channels, most = 1 << 20;
-  if (data.shape[1] % 8 != 0 || maps % 8 != 0 || data.shape[1] > most || maps > most)
+  const int64_t output_channels = op.attributes.output_channels, max_channels = 1 << 20;
+  if (data.shape[1] % 8 != 0 || output_channels % 8 != 0 || data.shape[1] > max_channels
+      || output_channels > max_channels)
     return "only multiples of 8 channels are supported";
   if (!has_capability(8)) return "it needs compute capability 8.0";
   const auto epilogue = match_simple_epilogue(op.attributes.epilogue);

@@ -18,9 +18,9 @@ template <class Index> struct AlongAxis {
     Index at = 0, rest = 0;
     const Index outer = picked.divide(i, at);
     const Index batch = outer_per_batch.divide(outer, rest);
-    const int64_t place =
+    const int64_t position =
         wrapped_index(integer_at(blocks.indices, blocks.is_wide, batch * count + at), extent);
-    return place < 0 ? -1 : static_cast<int64_t>(outer) * extent + place;
+    return position < 0 ? -1 : static_cast<int64_t>(outer) * extent + position;
   }
 };
 
@@ -34,10 +34,10 @@ template <class Index> struct Tuples {
     int64_t from = tuples_per_batch.divide(i, rest);
     for (int k = 0; k < tuples.width; ++k) {
       const int64_t at = static_cast<int64_t>(i) * tuples.width + k;
-      const int64_t place =
+      const int64_t position =
           wrapped_index(integer_at(blocks.indices, blocks.is_wide, at), tuples.extents[k]);
-      if (place < 0) return -1;
-      from = from * tuples.extents[k] + place;
+      if (position < 0) return -1;
+      from = from * tuples.extents[k] + position;
     }
     return from;
   }
@@ -51,14 +51,14 @@ template <class Index> struct Elements {
     for (int axis = 0; axis < all.axes; ++axis) extents[axis] = Divisor<Index>(all.extents[axis]);
   }
   __device__ int64_t source(const GatheredBlocks& blocks, Index i) const {
-    const int64_t place =
+    const int64_t position =
         wrapped_index(integer_at(blocks.indices, blocks.is_wide, i), elements.extent);
-    if (place < 0) return -1;
+    if (position < 0) return -1;
     int64_t from = 0;
     for (int axis = elements.axes - 1; axis >= 0; --axis) {
       Index at = 0;
       i = extents[axis].divide(i, at);
-      from += (axis == elements.axis ? place : static_cast<int64_t>(at)) * elements.steps[axis];
+      from += (axis == elements.axis ? position : static_cast<int64_t>(at)) * elements.steps[axis];
     }
     return from;
   }

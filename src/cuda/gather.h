@@ -32,7 +32,7 @@ struct GatherTuples {
 };
 void launch_gather(const GatheredBlocks& blocks, const GatherTuples& tuples, cudaStream_t stream);
 
-/// Each index replaces one coordinate of its own place, that of axis `axis`.
+/// Each index replaces one coordinate of its own position, that of axis `axis`.
 struct GatherElements {
   int axis, axes;
   int64_t extents[8];  // of indices and target

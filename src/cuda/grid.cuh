@@ -61,9 +61,9 @@ constexpr int kThreads = 256;
 
 /// Threads loop where there are more things than this many blocks have threads.
 inline unsigned blocks_for(int64_t count, int64_t in_block = kThreads) {
-  constexpr int64_t kMost = 1 << 20;
+  constexpr int64_t kMaxBlocks = 1 << 20;
   const int64_t blocks = (count + in_block - 1) / in_block;
-  return static_cast<unsigned>(blocks < kMost ? blocks : kMost);
+  return static_cast<unsigned>(blocks < kMaxBlocks ? blocks : kMaxBlocks);
 }
 
 /// Puts a kernel into the stream.

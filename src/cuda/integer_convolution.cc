@@ -41,7 +41,7 @@ class IntegerConvolutionKernel final : public Kernel {
     p.images = in[0];
     p.groups = op_.groups;
     p.depth = depth;
-    p.maps = op_.output_channels / op_.groups;
+    p.output_channels = op_.output_channels / op_.groups;
     auto windows = make_windows(op_.kernel.rank(), op_.kernel, op_.stride, op_.dilation,
                                 op_.pre_padding, op_.post_padding);
     for (size_t i = 0; i < windows.size(); ++i) {

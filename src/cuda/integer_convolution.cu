@@ -6,13 +6,15 @@ namespace {
 constexpr int kThreads = 128;
 using Parameters = IntegerConvolutionParameters;
 
-template <class T> __device__ T element(const Parameters::List& list, int64_t map, T otherwise) {
-  return list.data == nullptr ? otherwise : static_cast<const T*>(list.data)[map * list.step];
+template <class T>
+__device__ T element(const Parameters::List& list, int64_t output_channel, T otherwise) {
+  return list.data == nullptr ? otherwise
+                              : static_cast<const T*>(list.data)[output_channel * list.step];
 }
 
-__device__ int32_t byte_of(const Parameters::List& list, int64_t map, bool is_signed) {
-  return is_signed ? int32_t{element<int8_t>(list, map, 0)}
-                   : int32_t{element<uint8_t>(list, map, 0)};
+__device__ int32_t byte_of(const Parameters::List& list, int64_t output_channel, bool is_signed) {
+  return is_signed ? int32_t{element<int8_t>(list, output_channel, 0)}
+                   : int32_t{element<uint8_t>(list, output_channel, 0)};
 }
 
 // Rounded as Requantization does it: without joining product and sum.
@@ -25,13 +27,14 @@ __device__ void store_quantized(const Parameters& p, float x, T zero, float lowe
   static_cast<T*>(p.result)[at] = static_cast<T>(static_cast<int32_t>(rintf(x)) + zero);
 }
 
-__device__ void store(const Parameters& p, int32_t sum, int64_t map, int64_t at) {
+__device__ void store(const Parameters& p, int32_t sum, int64_t output_channel, int64_t at) {
   if (p.to == DataType::kINT32) {
     static_cast<int32_t*>(p.result)[at] = sum;
     return;
   }
-  const float x = __fadd_rn(__fmul_rn(static_cast<float>(sum), element<float>(p.scale, map, 1.f)),
-                            element<float>(p.shift, map, 0.f));
+  const float x =
+      __fadd_rn(__fmul_rn(static_cast<float>(sum), element<float>(p.scale, output_channel, 1.f)),
+                element<float>(p.shift, output_channel, 0.f));
   if (p.to == DataType::kFLOAT)
     static_cast<float*>(p.result)[at] = x;
   else if (p.to == DataType::kINT8)
@@ -49,17 +52,17 @@ template <class Data, class Weight> __global__ void convolve(Parameters p, int64
     position[axis] = rest % p.axes.out[axis];
     rest /= p.axes.out[axis];
   }
-  const int64_t all_output_channels = p.maps * p.groups, map = rest % all_output_channels,
-                image = rest / all_output_channels;
+  const int64_t all_output_channels = p.output_channels * p.groups,
+                output_channel = rest % all_output_channels, image = rest / all_output_channels;
   const int64_t plane = p.axes.in[0] * p.axes.in[1] * p.axes.in[2];
-  const int64_t first = map / p.maps * p.depth;
+  const int64_t first = output_channel / p.output_channels * p.depth;
   const Data* data =
       static_cast<const Data*>(p.data) + (image * p.depth * p.groups + first) * plane;
   const int64_t taps = p.axes.kernel[0] * p.axes.kernel[1] * p.axes.kernel[2];
-  const Weight* weights = static_cast<const Weight*>(p.weights) + map * p.depth * taps;
+  const Weight* weights = static_cast<const Weight*>(p.weights) + output_channel * p.depth * taps;
   const int32_t data_zero = byte_of(p.data_zero, 0, p.data_is_signed);
-  const int32_t weights_zero = byte_of(p.weights_zero, map, p.weights_are_signed);
-  uint32_t sum = static_cast<uint32_t>(element<int32_t>(p.bias, map, 0));  // which wraps
+  const int32_t weights_zero = byte_of(p.weights_zero, output_channel, p.weights_are_signed);
+  uint32_t sum = static_cast<uint32_t>(element<int32_t>(p.bias, output_channel, 0));  // which wraps
   for (int64_t kz = 0; kz < p.axes.kernel[0]; ++kz) {
     const int64_t z = position[0] * p.axes.stride[0] + kz * p.axes.dilation[0] - p.axes.pre[0];
     if (z < 0 || z >= p.axes.in[0]) continue;
@@ -77,12 +80,12 @@ template <class Data, class Weight> __global__ void convolve(Parameters p, int64
       }
     }
   }
-  store(p, static_cast<int32_t>(sum), map, at);
+  store(p, static_cast<int32_t>(sum), output_channel, at);
 }
 
 template <class Data, class Weight> void launch(const Parameters& p, cudaStream_t stream) {
   const int64_t count =
-      p.images * p.groups * p.maps * p.axes.out[0] * p.axes.out[1] * p.axes.out[2];
+      p.images * p.groups * p.output_channels * p.axes.out[0] * p.axes.out[1] * p.axes.out[2];
   const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
   convolve<Data, Weight><<<blocks, kThreads, 0, stream>>>(p, count);
 }

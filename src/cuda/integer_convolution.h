@@ -26,7 +26,8 @@ struct IntegerConvolutionParameters {
   List result_zero;                // of the result's type; 0
   DataType to = DataType::kINT32;  // int32, float, int8, uint8
   void* result = nullptr;
-  int64_t images = 0, groups = 1, depth = 0, maps = 0;  // depth and output channels of one group
+  int64_t images = 0, groups = 1, depth = 0,
+          output_channels = 0;  // depth and output channels of one group
   WindowAxes axes;
 };
 

@@ -74,7 +74,7 @@ __device__ void load_weights(const Parameters& p, const uint8_t* weights, int64_
       rows[r] = k + at + r < p.depth
                     ? read_4(weights + (k + at + r) * p.columns, first + column, p.columns)
                     : 0;
-    // Bytes of four words change places: 4 x 4 transposed.
+    // The bytes of four words are transposed, 4 x 4.
     const uint32_t low01 = __byte_perm(rows[0], rows[1], 0x5140);
     const uint32_t high01 = __byte_perm(rows[0], rows[1], 0x7362);
     const uint32_t low23 = __byte_perm(rows[2], rows[3], 0x5140);

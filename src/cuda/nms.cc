@@ -53,9 +53,9 @@ LaunchExecution prepare_nms(const Op& op, std::span<const TensorSpec> inputs,
         lists.overlap = rule.overlap;
         lists.min_score = rule.min_score;
         lists.considered = rule.considered;
-        lists.most = rule.most;
+        lists.max_boxes = rule.max_boxes;
         int64_t total = 0;
-        if (count > 0 && rule.most > 0) {
+        if (count > 0 && rule.max_boxes > 0) {
           launch_nms(lists, scratch, sort_bytes, to_cuda(arguments.stream));
           check_launch("a suppression of boxes");
           cuda_device().copy_out(&total, lists.begins + lists.lists(), sizeof total,

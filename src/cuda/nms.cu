@@ -16,10 +16,10 @@ template <class E> __global__ void make_keys(NmsLists l) {
   for_own(static_cast<uint64_t>(l.lists() * l.count), [&](uint64_t i) {
     const auto list = static_cast<int64_t>(i / static_cast<uint64_t>(l.count));
     const auto box = static_cast<int64_t>(i % static_cast<uint64_t>(l.count));
-    const int64_t place = l.classes_first
+    const int64_t index = l.classes_first
                               ? static_cast<int64_t>(i)
                               : (list / l.classes * l.count + box) * l.classes + list % l.classes;
-    const E score = static_cast<const E*>(l.scores)[place];
+    const E score = static_cast<const E*>(l.scores)[index];
     const bool counts = static_cast<float>(score) > l.min_score;
     l.pairs.keys[i] = static_cast<uint64_t>(list) << 32 | (counts ? ~order_key(score) : kNone);
     l.pairs.values[i] = static_cast<uint32_t>(box);
@@ -54,13 +54,13 @@ template <class E> class Suppression {
     __syncthreads();
     const int64_t considered = tile_.candidates < l_.considered ? tile_.candidates : l_.considered;
     int64_t found = 0;
-    for (int64_t first = 0; first < considered && found < l_.most; first += kThreads) {
+    for (int64_t first = 0; first < considered && found < l_.max_boxes; first += kThreads) {
       const int64_t i = first + threadIdx.x;
       const uint32_t index = i < considered ? indices_[i] : 0;
       const Box box = i < considered ? boxes_(image_, index, kind_) : Box{};
       const bool is_dropped = overlaps_kept(box, found);  // all threads take part
       compare_tile(box, i < considered && !is_dropped);
-      if (threadIdx.x < 32) decide(l_.most - found);
+      if (threadIdx.x < 32) decide(l_.max_boxes - found);
       __syncthreads();
       found = keep(index, found);
     }
@@ -114,15 +114,15 @@ template <class E> class Suppression {
   }
 
   // One warp: a lane for each word of the boxes that are kept.
-  __device__ void decide(int64_t most) {
+  __device__ void decide(int64_t max_boxes) {
     const int lane = static_cast<int>(threadIdx.x);
     uint32_t kept = 0;
-    for (int i = 0; i < kThreads && most > 0; ++i) {
+    for (int i = 0; i < kThreads && max_boxes > 0; ++i) {
       if ((tile_.alive[i / 32] >> i % 32 & 1) == 0) continue;
       const bool hit = lane < kWords && (tile_.overlapped_by[i][lane] & kept) != 0;
       if (__any_sync(~0u, hit)) continue;
       if (lane == i / 32) kept |= 1u << i % 32;
-      --most;
+      --max_boxes;
     }
     if (lane < kWords) tile_.kept[lane] = kept;
   }

@@ -17,7 +17,7 @@ struct NmsLists {
   bool classes_first;                           // scores (images, classes, boxes)
   bool are_centers;                             // boxes as centre and size, not corners
   float overlap, min_score;
-  int64_t considered, most;  // of each list
+  int64_t considered, max_boxes;  // of each list
   /// Begins with the scores of all lists; `count` entries each. Values are boxes in the end.
   SortedPairs pairs;
   int64_t* begins;  // of the rows of each list, and how many rows there are

@@ -69,17 +69,17 @@ std::vector<Axis> axes_of(const Split& s) {
 }
 
 // How parameter k runs along these axes; none where it is more complicated than a Walk.
-std::optional<Task::Walk> walk_along(std::span<const Axis> axes, size_t k) {
-  Task::Walk walk;
+std::optional<Task::ParameterOffsets> offsets_along(std::span<const Axis> axes, size_t k) {
+  Task::ParameterOffsets offsets;
   auto axis = axes.rbegin();
-  for (; axis != axes.rend() && axis->parameters[k] == 0; ++axis) walk.run *= axis->extent;
-  if (axis == axes.rend()) return Task::Walk();
-  walk.step = axis->parameters[k];
-  for (; axis != axes.rend() && axis->parameters[k] == walk.step * walk.period; ++axis)
-    walk.period *= axis->extent;
+  for (; axis != axes.rend() && axis->parameters[k] == 0; ++axis) offsets.run *= axis->extent;
+  if (axis == axes.rend()) return Task::ParameterOffsets();
+  offsets.step = axis->parameters[k];
+  for (; axis != axes.rend() && axis->parameters[k] == offsets.step * offsets.period; ++axis)
+    offsets.period *= axis->extent;
   for (; axis != axes.rend(); ++axis)
     if (axis->parameters[k] != 0) return std::nullopt;
-  return walk;
+  return offsets;
 }
 
 bool describe_rows(std::span<const Axis> axes, Task& task) {
@@ -88,7 +88,8 @@ bool describe_rows(std::span<const Axis> axes, Task& task) {
     if (axes[i].reduced) return false;
   Task::Parameter* parameters[] = {&task.scale, &task.bias};
   for (size_t k = 0; k < kParameters; ++k) {
-    const auto rows = walk_along(axes.first(kept), k), elements = walk_along(axes.subspan(kept), k);
+    const auto rows = offsets_along(axes.first(kept), k),
+               elements = offsets_along(axes.subspan(kept), k);
     if (!rows || !elements) return false;
     parameters[k]->rows = *rows;
     parameters[k]->elements = *elements;

@@ -15,8 +15,8 @@ __device__ float element(const Parameter& p, int64_t offset, float otherwise) {
   return to_float(static_cast<const __nv_bfloat16*>(p.data)[offset]);
 }
 
-__device__ int64_t offset(const Task::Walk& walk, int64_t i) {
-  return walk.step == 0 ? 0 : i / walk.run % walk.period * walk.step;
+__device__ int64_t offset(const Task::ParameterOffsets& offsets, int64_t i) {
+  return offsets.step == 0 ? 0 : i / offsets.run % offsets.period * offsets.step;
 }
 
 __device__ void keep_statistics(const Task& t, int64_t row, float mean, float inverse) {

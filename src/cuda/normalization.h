@@ -11,16 +11,16 @@ namespace tenon::cuda {
 
 struct NormalizationTask {
   static constexpr int kMaxAxes = 9;  // a shape's, and one more for groups
-  /// How a parameter runs along some axes: element i has offset i / run % period * step.
-  struct Walk {
+  /// The offsets of a parameter along some axes: element i has offset i / run % period * step.
+  struct ParameterOffsets {
     int64_t run = 1, period = 1, step = 0;
   };
   /// Scale or bias; its type may differ from the data's.
   struct Parameter {
     const void* data = nullptr;  // null: 1 or 0
     DataType type = DataType::kFLOAT;
-    Walk rows, elements;           // where the data is in rows
-    int64_t steps[kMaxAxes] = {};  // else: along kept, then along reduced axes
+    ParameterOffsets rows, elements;  // where the data is in rows
+    int64_t steps[kMaxAxes] = {};     // else: along kept, then along reduced axes
   };
   DataType type = DataType::kFLOAT;
   const void* data = nullptr;

@@ -106,11 +106,11 @@ class PatchKernel final : public VariantKernel<PatchKernel> {
 };
 
 /// Rows of the weights with zeros up to `width`.
-Tensor padded(const Tensor& weights, int64_t maps, int64_t width) {
-  Tensor packed(weights.type(), {maps, width});
-  const size_t row = weights.bytes() / static_cast<size_t>(maps);
+Tensor padded(const Tensor& weights, int64_t output_channels, int64_t width) {
+  Tensor packed(weights.type(), {output_channels, width});
+  const size_t row = weights.bytes() / static_cast<size_t>(output_channels);
   std::memset(packed.mutable_data<std::byte>(), 0, packed.bytes());
-  for (int64_t m = 0; m < maps; ++m)
+  for (int64_t m = 0; m < output_channels; ++m)
     std::memcpy(packed.mutable_data<std::byte>() + m * width * 2,
                 weights.data<std::byte>() + static_cast<size_t>(m) * row, row);
   return packed;
@@ -124,7 +124,7 @@ std::string refusal(const SlidingOp& op, const KernelRequest& request) {
   if (op.transposed || a.kernel.rank() != 2 || a.groups != 1)
     return "only planes without groups are supported";
   if (data.shape[1] > 4) return "only up to 4 channels are supported";
-  if (a.output_channels % 8 != 0) return "only multiples of 8 maps are supported";
+  if (a.output_channels % 8 != 0) return "only multiples of 8 output channels are supported";
   if (data.shape[1] * a.kernel.volume() > 1 << 14) return "the windows are too large";
   for (size_t i = kFirstOperand; i < request.inputs.size(); ++i)
     if (request.inputs[i].shape != request.outputs[0].shape)
@@ -135,10 +135,10 @@ std::string refusal(const SlidingOp& op, const KernelRequest& request) {
 
 // Weights for each output channel, and their number with what fills up vectors.
 struct PatchWeights {
-  int64_t maps, depth, width;
+  int64_t output_channels, depth, width;
 
   PatchWeights(const SlidingOp& op, const KernelRequest& request)
-      : maps(op.attributes.output_channels),
+      : output_channels(op.attributes.output_channels),
         depth(request.inputs[kDataInput].shape[1] * op.attributes.kernel.volume()),
         width((depth + 7) / 8 * 8) {}
 };
@@ -164,11 +164,11 @@ Offer offer_patch_convolution(const KernelRequest& request) {
   const Tensor* const constant = request.constants[kWeightsInput];
   if (constant == nullptr) return "computed weights are not supported";
   const PatchWeights weights(op, request);
-  require(constant->count() == weights.maps * weights.depth,
-          "expected weights of {} elements, found {}", weights.maps * weights.depth,
+  require(constant->count() == weights.output_channels * weights.depth,
+          "expected weights of {} elements, found {}", weights.output_channels * weights.depth,
           constant->count());
   auto kernel = make(op, request, weights);
-  kernel->packed = {padded(*constant, weights.maps, weights.width)};
+  kernel->packed = {padded(*constant, weights.output_channels, weights.width)};
   return kernel;
 }
 
@@ -180,7 +180,7 @@ Offer load_patch_convolution(const KernelRequest& request, const StoredKernel& s
   kernel->choose_stored(stored.state);
   const auto& packed = stored.packed;
   require(packed.size() == 1 && packed[0].type() == request.inputs[kDataInput].type
-              && packed[0].count() == weights.maps * weights.width,
+              && packed[0].count() == weights.output_channels * weights.width,
           "a stored kernel is damaged");
   kernel->packed = packed;
   return kernel;

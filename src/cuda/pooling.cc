@@ -23,7 +23,7 @@ class PoolingExecution final : public Execution {
   void run(const RunArguments& arguments) override {
     p_.in = arguments.inputs[0];
     p_.out = arguments.outputs[0];
-    if (arguments.outputs.size() > 1) p_.places = static_cast<int64_t*>(arguments.outputs[1]);
+    if (arguments.outputs.size() > 1) p_.indices = static_cast<int64_t*>(arguments.outputs[1]);
     launch_pooling(p_, to_cuda(arguments.stream));
     check_launch("a pooling");
   }
@@ -55,7 +55,7 @@ PoolingParameters parameters_of(const Pooling& op, const TensorSpec& data,
           "cannot pool {} to {}", in, out);
   PoolingParameters p;
   p.type = data.type;
-  p.columns_first = op.places == PoolingIndices::kColumnsFirst;
+  p.columns_first = op.indices == PoolingIndices::kColumnsFirst;
   p.is_max = op.type != PoolingType::kAVERAGE;
   p.is_average = op.type != PoolingType::kMAX;
   p.blend = op.blend;
@@ -141,8 +141,8 @@ Offer offer_pooling(const KernelRequest& request) {
   if (data.shape.rank() != op.window.rank() + 2 || op.window.rank() < 1 || op.window.rank() > 3)
     return "only one to three spatial axes are supported";
   auto kernel = std::make_unique<PoolingKernel>(op);
-  // Either layout as it comes, but places are counted in rows.
-  const bool last = data.layout == Layout::kChannelsLast && op.places == PoolingIndices::kNone;
+  // Either layout as it comes, but indices are counted in rows.
+  const bool last = data.layout == Layout::kChannelsLast && op.indices == PoolingIndices::kNone;
   const Layout layout = last ? Layout::kChannelsLast : Layout::kLinear;
   kernel->input_layouts = {layout};
   kernel->output_layouts.assign(request.outputs.size(), layout);

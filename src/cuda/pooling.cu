@@ -38,8 +38,8 @@ struct Span {
   __device__ Span(const PoolingParameters& p, int axis, int64_t position)
       : first(position * p.axes.stride[axis] - p.axes.pre[axis]) {
     const int64_t step = p.axes.dilation[axis], kernel = p.axes.kernel[axis];
-    const auto taps_before = [&](int64_t place) {
-      int64_t taps = place > first ? place - first : 0;
+    const auto taps_before = [&](int64_t limit) {
+      int64_t taps = limit > first ? limit - first : 0;
       if (step != 1) taps = (taps + step - 1) / step;  // divisions take long
       return static_cast<int>(taps < kernel ? taps : kernel);
     };
@@ -109,10 +109,10 @@ __global__ void pool(PoolingParameters p, Dividers dividers, uint32_t count) {
   *reinterpret_cast<Pack<T, kPack>*>(static_cast<T*>(p.out) + at) = result;
 }
 
-// Maxima in rows, with their places; `first_plane` of all is where `p.in` points.
+// Maxima in rows, with their indices; `first_plane` of all is where `p.in` points.
 template <class T>
-__global__ void pool_places(PoolingParameters p, Dividers dividers, uint32_t count,
-                            int64_t first_plane) {
+__global__ void pool_indices(PoolingParameters p, Dividers dividers, uint32_t count,
+                             int64_t first_plane) {
   const uint32_t at = blockIdx.x * kThreads + threadIdx.x;
   if (at >= count) return;
   uint32_t rest = at;
@@ -137,9 +137,10 @@ __global__ void pool_places(PoolingParameters p, Dividers dividers, uint32_t cou
         best_x = ix;
       }
   static_cast<T*>(p.out)[at] = stored<T>(largest);
-  const int64_t place = p.columns_first ? (best_x * p.axes.in[1] + best_y) * p.axes.in[0] + best_z
-                                        : (best_z * p.axes.in[1] + best_y) * p.axes.in[2] + best_x;
-  p.places[at] = best_z < 0 ? -1 : (first_plane + rest) * plane_size + place;
+  const int64_t position = p.columns_first
+                               ? (best_x * p.axes.in[1] + best_y) * p.axes.in[0] + best_z
+                               : (best_z * p.axes.in[1] + best_y) * p.axes.in[2] + best_x;
+  p.indices[at] = best_z < 0 ? -1 : (first_plane + rest) * plane_size + position;
 }
 
 template <class T, int kPack>
@@ -148,8 +149,8 @@ void launch_chunk(const PoolingParameters& p, const Dividers& dividers, int64_t 
   const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
   const auto threads = static_cast<uint32_t>(count);
   if constexpr (kPack == 1)
-    if (p.places != nullptr) {
-      pool_places<T><<<blocks, kThreads, 0, stream>>>(p, dividers, threads, first_plane);
+    if (p.indices != nullptr) {
+      pool_indices<T><<<blocks, kThreads, 0, stream>>>(p, dividers, threads, first_plane);
       return;
     }
   if constexpr (std::is_integral_v<T>)
@@ -170,14 +171,14 @@ template <class T, int kPack> void launch(PoolingParameters p, cudaStream_t stre
   const int64_t planes = p.channels_last ? p.images : p.images * p.channels;
   const int64_t from = p.axes.in[0] * p.axes.in[1] * p.axes.in[2] * channels;
   const int64_t to = p.axes.out[0] * p.axes.out[1] * p.axes.out[2] * channels;
-  constexpr int64_t kMost = int64_t{1} << 30;
-  const int64_t at_once = to < kMost ? kMost / to : 1;
+  constexpr int64_t kMaxElements = int64_t{1} << 30;
+  const int64_t at_once = to < kMaxElements ? kMaxElements / to : 1;
   for (int64_t first = 0; first < planes; first += at_once) {
     const int64_t some = at_once < planes - first ? at_once : planes - first;
     launch_chunk<T, kPack>(p, dividers, some * to / kPack, first, stream);
     p.in = static_cast<const T*>(p.in) + some * from;
     p.out = static_cast<T*>(p.out) + some * to;
-    if (p.places != nullptr) p.places += some * to;
+    if (p.indices != nullptr) p.indices += some * to;
   }
 }
 

@@ -17,8 +17,8 @@ struct PoolingParameters {
   DataType type = DataType::kFLOAT;  // float, half, bfloat16; for maxima also int8 and uint8
   const void* in = nullptr;
   void* out = nullptr;
-  int64_t* places = nullptr;   // of maxima, in the whole data; null: not wanted. Not channels last
-  bool columns_first = false;  // how places are counted
+  int64_t* indices = nullptr;  // of maxima, in the whole data; null: not wanted. Not channels last
+  bool columns_first = false;  // how indices are counted
   bool is_max = true, is_average = false;  // both: (1 - blend) * maximum + blend * average
   float blend = 0;
   PoolingCount count = PoolingCount::kElements;

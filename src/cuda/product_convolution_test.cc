@@ -28,11 +28,11 @@ void check_all(const char* kernel, const std::vector<PointwiseProgram>& programs
       for (const Shape& shape : shapes) {
         SCOPED_TRACE(fmt::format("{} {} {}", name_of(type), shape, program.str()));
         const Shape ones = Shape::filled(shape.rank() - 2, 1);
-        const int64_t maps = shape[1] > 100 ? 136 : 24;
-        Convolution op = sliding(maps, ones, ones, Shape::filled(ones.rank(), 0));
+        const int64_t output_channels = shape[1] > 100 ? 136 : 24;
+        Convolution op = sliding(output_channels, ones, ones, Shape::filled(ones.rank(), 0));
         op.epilogue = program;
         Shape result = shape;
-        result[1] = maps;
+        result[1] = output_channels;
         std::vector<Shape> operands;
         if (program.inputs == 2) operands.push_back(result);
         LayerTest test = layer(op, type, shape, Layout::kLinear, operands);

@@ -4,12 +4,12 @@
 namespace tenon::cuda {
 namespace {
 
-constexpr int kLanes = 32, kRows = 8;  // of threads in a block that turns a tile
+constexpr int kLanes = 32, kRows = 8;  // of threads in a block that transposes a tile
 constexpr int64_t kShort = 16;  // matrices with a side of up to this many are moved without tiles
 constexpr int kThreads = 256;
 
-// Reads and writes are both along rows of memory, kPack elements at a time: the tile is turned on
-// the way.
+// Reads and writes are both along rows of memory, kPack elements at a time: the tile is transposed
+// on the way.
 template <class T, int kPack>
 __global__ void transpose_tiles(const T* in, T* out, int64_t rows, int64_t columns,
                                 int64_t row_tiles, int64_t column_tiles) {
@@ -38,14 +38,15 @@ __global__ void transpose_tiles(const T* in, T* out, int64_t rows, int64_t colum
 
 // A thread moves what lies along the short side; neighbours lie side by side along the other.
 template <class T, bool kFewRows>
-__global__ void transpose_short(const T* in, T* out, int64_t matrices, int64_t wide, int narrow) {
+__global__ void transpose_short(const T* in, T* out, int64_t matrices, int64_t longer,
+                                int shorter) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i >= matrices * wide) return;
-  const int64_t matrix = i / wide, at = i % wide;
-  in += matrix * wide * narrow;
-  out += matrix * wide * narrow;
-  for (int k = 0; k < narrow; ++k) {
-    const int64_t apart = k * wide + at, together = at * narrow + k;
+  if (i >= matrices * longer) return;
+  const int64_t matrix = i / longer, at = i % longer;
+  in += matrix * longer * shorter;
+  out += matrix * longer * shorter;
+  for (int k = 0; k < shorter; ++k) {
+    const int64_t apart = k * longer + at, together = at * shorter + k;
     if constexpr (kFewRows)
       out[together] = in[apart];
     else
@@ -55,18 +56,18 @@ __global__ void transpose_short(const T* in, T* out, int64_t matrices, int64_t w
 
 // The same for images of few channels, 16 bytes at a time.
 template <class T, bool kFewRows, int kShortSide>
-__global__ void transpose_packed(const T* in, T* out, int64_t matrices, int64_t wide) {
+__global__ void transpose_packed(const T* in, T* out, int64_t matrices, int64_t longer) {
   constexpr int kPack = 16 / sizeof(T);
   using Packed = Pack<T, kPack>;
-  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x, packs = wide / kPack;
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x, packs = longer / kPack;
   if (i >= matrices * packs) return;
   const int64_t matrix = i / packs, at = i % packs * kPack;
-  in += matrix * wide * kShortSide;
-  out += matrix * wide * kShortSide;
+  in += matrix * longer * kShortSide;
+  out += matrix * longer * kShortSide;
   const int64_t read = kFewRows ? at : at * kShortSide;
-  const int64_t read_step = kFewRows ? wide : kPack;
+  const int64_t read_step = kFewRows ? longer : kPack;
   const int64_t write = kFewRows ? at * kShortSide : at;
-  const int64_t write_step = kFewRows ? kPack : wide;
+  const int64_t write_step = kFewRows ? kPack : longer;
   Packed from[kShortSide], to[kShortSide];
 #pragma unroll
   for (int k = 0; k < kShortSide; ++k)
@@ -91,20 +92,21 @@ unsigned blocks_of(int64_t threads) {
 }
 
 template <class T, bool kFewRows>
-void launch_short(const T* in, T* out, int64_t matrices, int64_t wide, int64_t narrow,
+void launch_short(const T* in, T* out, int64_t matrices, int64_t longer, int64_t shorter,
                   cudaStream_t stream) {
   constexpr int64_t kPack = 16 / sizeof(T);
-  const unsigned blocks = blocks_of(matrices * wide), packed = blocks_of(matrices * wide / kPack);
-  const bool packs = wide % kPack == 0 && is_multiple(in, 16) && is_multiple(out, 16);
-  if (packs && narrow == 2)
-    transpose_packed<T, kFewRows, 2><<<packed, kThreads, 0, stream>>>(in, out, matrices, wide);
-  else if (packs && narrow == 3)
-    transpose_packed<T, kFewRows, 3><<<packed, kThreads, 0, stream>>>(in, out, matrices, wide);
-  else if (packs && narrow == 4)
-    transpose_packed<T, kFewRows, 4><<<packed, kThreads, 0, stream>>>(in, out, matrices, wide);
+  const unsigned blocks = blocks_of(matrices * longer),
+                 packed = blocks_of(matrices * longer / kPack);
+  const bool packs = longer % kPack == 0 && is_multiple(in, 16) && is_multiple(out, 16);
+  if (packs && shorter == 2)
+    transpose_packed<T, kFewRows, 2><<<packed, kThreads, 0, stream>>>(in, out, matrices, longer);
+  else if (packs && shorter == 3)
+    transpose_packed<T, kFewRows, 3><<<packed, kThreads, 0, stream>>>(in, out, matrices, longer);
+  else if (packs && shorter == 4)
+    transpose_packed<T, kFewRows, 4><<<packed, kThreads, 0, stream>>>(in, out, matrices, longer);
   else
     transpose_short<T, kFewRows>
-        <<<blocks, kThreads, 0, stream>>>(in, out, matrices, wide, static_cast<int>(narrow));
+        <<<blocks, kThreads, 0, stream>>>(in, out, matrices, longer, static_cast<int>(shorter));
 }
 
 template <class T, int kPack>

@@ -1,4 +1,4 @@
-// Matrices turned on the device: what a change of layout is.
+// Matrices transposed on the device: what a change of layout is.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
-// Layers that read feature maps at places that are data, by the kernels that plugins use. Regions
-// of images that do not exist give zeros: a device cannot report them without a wait.
+// Layers that sample feature maps at positions that are data, by the kernels that plugins use.
+// Regions of images that do not exist give zeros: a device cannot report them without a wait.
 #include "cuda/sampling.h"
 
 #include "base/cuda_stream.h"
@@ -66,7 +66,7 @@ LaunchExecution prepare_grid_sample(const Op& op, std::span<const TensorSpec> in
                           .depth = axes == 3 ? x[2] : 1,
                           .height = x[axes],
                           .width = x[axes + 1],
-                          .places = grid.volume(1, grid.rank() - 1),
+                          .pixels = grid.volume(1, grid.rank() - 1),
                           .axes = axes,
                           .interpolation = static_cast<int32_t>(interpolation),
                           .padding = static_cast<int32_t>(padding),
@@ -144,7 +144,7 @@ LaunchExecution prepare_deformable_convolution(const Op& op, std::span<const Ten
                   .channels = x[1],
                   .in_height = x[2],
                   .in_width = x[3],
-                  .maps = y[1],
+                  .output_channels = y[1],
                   .height = y[2],
                   .width = y[3],
                   .rows = axis(0),

@@ -50,13 +50,13 @@ template <class E> __global__ void take_maxima(RegionMaxima call) {
     const E* plane = static_cast<const E*>(call.x)
                      + (static_cast<int64_t>(roi[0]) * call.channels + channel) * call.map_height
                            * call.map_width;
-    float most = -INFINITY;
+    float max_value = -INFINITY;
     for (int64_t y = rows.begin; y < rows.end; ++y)
       for (int64_t x = columns.begin; x < columns.end; ++x) {
         const float value = to_float(plane[y * call.map_width + x]);
-        most = value > most ? value : most;
+        max_value = value > max_value ? value : max_value;
       }
-    *to = from_float<E>(most);
+    *to = from_float<E>(max_value);
   });
 }
 
@@ -70,7 +70,7 @@ void launch_grid_sample(const GridSampling& c, cudaStream_t stream) {
     kernels::grid_sample<E>(
         device_of(stream), rule, c.axes,
         {static_cast<const E*>(c.x), static_cast<const E*>(c.grid), static_cast<E*>(c.y), c.images,
-         c.channels, c.depth, c.height, c.width, c.places});
+         c.channels, c.depth, c.height, c.width, c.pixels});
   });
 }
 
@@ -115,7 +115,7 @@ void launch_deformable_convolution(const DeformedConvolution& c, cudaStream_t st
         {static_cast<const E*>(c.x), static_cast<const E*>(c.offsets),
          static_cast<const E*>(c.mask), static_cast<const E*>(c.kernel),
          static_cast<const E*>(c.bias), static_cast<E*>(c.y), c.images, c.channels, c.in_height,
-         c.in_width, c.maps, c.height, c.width});
+         c.in_width, c.output_channels, c.height, c.width});
   });
 }
 

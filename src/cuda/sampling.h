@@ -1,5 +1,5 @@
-// Layers that read feature maps at places that are data, by the kernels that plugins use, as their
-// .cu file has them.
+// Layers that sample feature maps at positions that are data, by the kernels that plugins use, as
+// their .cu file has them.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,7 +13,7 @@ struct GridSampling {
   int32_t type;
   const void *x = nullptr, *grid = nullptr;
   void* y = nullptr;
-  int64_t images, channels, depth, height, width, places;
+  int64_t images, channels, depth, height, width, pixels;
   int axes;                        // 2 or 3
   int32_t interpolation, padding;  // kernels::GridInterpolation, kernels::GridPadding
   bool align_corners;
@@ -55,7 +55,7 @@ struct DeformedConvolution {
   const void *mask = nullptr, *bias = nullptr;  // may stay null
   void* y = nullptr;
   int64_t images, channels, in_height, in_width;
-  int64_t maps, height, width;  // of the result
+  int64_t output_channels, height, width;  // of the result
   struct Axis {
     int64_t taps, stride, padding, dilation;
   } rows, columns;

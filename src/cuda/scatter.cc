@@ -21,7 +21,7 @@ struct Updates {
   ScatterReduction reduction;
   bool is_wide;
   int64_t count, elements;  // updates, and elements of each
-  int64_t places;           // where they may go
+  int64_t positions;        // that they may go to
   size_t input;             // that holds them
   bool into_zeros = false;  // instead of what the output holds
 };
@@ -30,8 +30,8 @@ struct Updates {
 template <class How> LaunchExecution scatter(const Updates& u, const How& how) {
   require(u.count <= INT32_MAX, "{} updates are more than a GPU can put in order", u.count);
   const bool replaces = u.reduction == ScatterReduction::kNone;
-  require(replaces || u.places < UINT32_MAX, "{} places are more than a GPU can put in order",
-          u.places);
+  require(replaces || u.positions < UINT32_MAX, "{} positions are more than a GPU can put in order",
+          u.positions);
   const size_t sort_bytes = replaces || u.count == 0 ? 0 : sort_scratch_bytes(u.count);
   struct Scratch {
     SortedPairs pairs = {};
@@ -44,7 +44,7 @@ template <class How> LaunchExecution scatter(const Updates& u, const How& how) {
     Scratch s;
     s.pairs.keys = arrays.array<uint64_t>(u.count);
     if (replaces) {
-      s.last = arrays.array<uint32_t>(u.places);
+      s.last = arrays.array<uint32_t>(u.positions);
     } else {
       s.pairs.other_keys = arrays.array<uint64_t>(u.count);
       s.pairs.values = arrays.array<uint32_t>(u.count);
@@ -57,22 +57,22 @@ template <class How> LaunchExecution scatter(const Updates& u, const How& how) {
   const auto run = [=](const RunArguments& arguments) {
     void* target = arguments.outputs[0];
     if (u.into_zeros)
-      check(cudaMemsetAsync(target, 0, bytes_of(u.type, u.places * u.elements),
+      check(cudaMemsetAsync(target, 0, bytes_of(u.type, u.positions * u.elements),
                             to_cuda(arguments.stream)),
             "filling with zeros");
-    if (u.count * u.elements * u.places == 0) return;
+    if (u.count * u.elements * u.positions == 0) return;
     const Scratch s = cut(arguments.scratch);
     const void* updates = arguments.inputs[u.input];
-    const ScatterPositions places{arguments.inputs[1], u.is_wide, u.count,
-                                  static_cast<uint64_t>(u.places), s.pairs.keys};
-    launch_positions(places, how, to_cuda(arguments.stream));
+    const ScatterPositions positions{arguments.inputs[1], u.is_wide, u.count,
+                                     static_cast<uint64_t>(u.positions), s.pairs.keys};
+    launch_positions(positions, how, to_cuda(arguments.stream));
     if (replaces) {
       const auto bytes = static_cast<int64_t>(bytes_of(u.type, u.elements));
       const int64_t word = common_word(address_of(updates), address_of(target), bytes);
-      launch_replacements(places, {updates, target, word, bytes / word, s.last},
+      launch_replacements(positions, {updates, target, word, bytes / word, s.last},
                           to_cuda(arguments.stream));
     } else {
-      launch_combination(places,
+      launch_combination(positions,
                          {updates, target, u.elements, static_cast<int32_t>(u.type),
                           static_cast<int32_t>(u.reduction)},
                          s.pairs, s.sort, sort_bytes, to_cuda(arguments.stream));
@@ -93,7 +93,7 @@ LaunchExecution prepare_scatter(const Op& op, std::span<const TensorSpec> inputs
             data);
     u.count = indices.volume(0, indices.rank() - 1);
     u.elements = data.volume(width, data.rank());
-    u.places = data.volume(0, width);
+    u.positions = data.volume(0, width);
     require(updates.volume() == u.count * u.elements,
             "expected {} updates of {} elements, found updates of shape {}", u.count, u.elements,
             updates);
@@ -107,7 +107,7 @@ LaunchExecution prepare_scatter(const Op& op, std::span<const TensorSpec> inputs
           updates, data);
   u.count = indices.volume();
   u.elements = 1;
-  u.places = data.volume();
+  u.positions = data.volume();
   ScatterElements elements{axis, data.rank(), {}, {}, data[axis]};
   const Shape steps = data.strides();
   for (int k = 0; k < data.rank(); ++k) {
@@ -119,21 +119,21 @@ LaunchExecution prepare_scatter(const Op& op, std::span<const TensorSpec> inputs
   return scatter(u, elements);
 }
 
-// Maxima that are scattered into zeros; places are those of the whole output.
+// Maxima that are scattered into zeros; positions are those of the whole output.
 LaunchExecution prepare_max_unpool(const Op&, std::span<const TensorSpec> inputs,
                                    std::span<const TensorSpec> outputs) {
-  require(inputs[0].shape == inputs[1].shape, "places of shape {} do not fit maxima of shape {}",
+  require(inputs[0].shape == inputs[1].shape, "indices of shape {} do not fit maxima of shape {}",
           inputs[1].shape, inputs[0].shape);
-  const int64_t places = outputs[0].shape.volume();
+  const int64_t positions = outputs[0].shape.volume();
   const Updates u{inputs[0].type,
                   ScatterReduction::kNone,
                   inputs[1].type == DataType::kINT64,
                   inputs[0].shape.volume(),
                   1,
-                  places,
+                  positions,
                   0,
                   true};
-  return scatter(u, ScatterTuples{1, {places}});
+  return scatter(u, ScatterTuples{1, {positions}});
 }
 
 }  // namespace

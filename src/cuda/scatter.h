@@ -16,33 +16,32 @@ struct ScatterPositions {
   bool is_wide;
   int64_t count;  // updates
   uint64_t none;  // as many as there are blocks
-  uint64_t* places;
+  uint64_t* positions;
 };
 /// Tuples of `width` indices.
 struct ScatterTuples {
   int width;
   int64_t extents[8];
 };
-void launch_positions(const ScatterPositions& places, const ScatterTuples& tuples,
-                      cudaStream_t stream);
-/// Each index replaces one coordinate of its own place, that of axis `axis`.
+void launch_positions(const ScatterPositions& p, const ScatterTuples& tuples, cudaStream_t stream);
+/// Each index replaces one coordinate of its own position, that of axis `axis`.
 struct ScatterElements {
   int axis, axes;
   int64_t extents[8];  // of the indices
   int64_t steps[8];    // of the target
   int64_t extent;      // of the target's axis
 };
-void launch_positions(const ScatterPositions& places, const ScatterElements& elements,
+void launch_positions(const ScatterPositions& p, const ScatterElements& elements,
                       cudaStream_t stream);
 
-/// Blocks of `words` words that replace others; of those for one place, the last one.
+/// Blocks of `words` words that replace others; of those for one position, the last one.
 struct ScatteredBlocks {
   const void* updates;
   void* target;
   int64_t word, words;  // bytes of a word; words of a block
-  uint32_t* last;       // for each place
+  uint32_t* last;       // for each position
 };
-void launch_replacements(const ScatterPositions& places, const ScatteredBlocks& blocks,
+void launch_replacements(const ScatterPositions& p, const ScatteredBlocks& blocks,
                          cudaStream_t stream);
 
 /// Blocks of elements that are combined with what is there, in the order of the updates.
@@ -53,9 +52,8 @@ struct CombinedBlocks {
   int32_t type;       // a DataType
   int32_t reduction;  // a kernels::Reduction
 };
-/// `pairs` has the places as keys.
-void launch_combination(const ScatterPositions& places, const CombinedBlocks& blocks,
-                        SortedPairs pairs, void* scratch, size_t scratch_bytes,
-                        cudaStream_t stream);
+/// `pairs` has the positions as keys.
+void launch_combination(const ScatterPositions& p, const CombinedBlocks& blocks, SortedPairs pairs,
+                        void* scratch, size_t scratch_bytes, cudaStream_t stream);
 
 }  // namespace tenon::cuda

@@ -60,7 +60,7 @@ LaunchExecution prepare_cache_update(const Op& op, std::span<const TensorSpec> i
           "an update of {} does not fit a cache of {}", update, cache);
   const bool has_indices = is_given(inputs, 2);
   require(!has_indices || inputs[2].shape.volume() == cache[0],
-          "{} places were given for {} batches", has_indices ? inputs[2].shape.volume() : 0,
+          "{} positions were given for {} batches", has_indices ? inputs[2].shape.volume() : 0,
           cache[0]);
   const bool is_empty = update.volume() == 0;
   const int64_t rows = cache.volume(0, along);
@@ -78,7 +78,7 @@ LaunchExecution prepare_cache_update(const Op& op, std::span<const TensorSpec> i
     if (is_empty) return;
     CachedRows c = all;
     c.source = arguments.inputs[1];
-    if (has_indices) c.places.data = arguments.inputs[2];
+    if (has_indices) c.positions.data = arguments.inputs[2];
     c.target = arguments.outputs[0];
     launch_cache_update(c, to_cuda(arguments.stream));
     check_launch("a cache's update");
@@ -89,10 +89,10 @@ LaunchExecution prepare_rotation(const Op& op, std::span<const TensorSpec> input
                                  std::span<const TensorSpec>) {
   const auto& layer = static_cast<const RotaryEmbedding&>(op);
   const Shape &shape = inputs[0].shape, &table = inputs[1].shape;
-  const int64_t turned = layer.dimension == 0 ? shape[3] : layer.dimension, pairs = turned / 2;
+  const int64_t rotated = layer.dimension == 0 ? shape[3] : layer.dimension, pairs = rotated / 2;
   const bool has_positions = is_given(inputs, 3);
-  require(turned % 2 == 0 && turned <= shape[3], "{} of {} elements cannot be turned in pairs",
-          turned, shape[3]);
+  require(rotated % 2 == 0 && rotated <= shape[3], "{} of {} elements cannot be rotated in pairs",
+          rotated, shape[3]);
   require(table == inputs[2].shape && table.back() == pairs,
           "cosines {} and sines {} do not fit {} pairs", table, inputs[2].shape, pairs);
   require(has_positions ? inputs[3].shape == Shape({shape[0], shape[2]})

@@ -30,14 +30,15 @@ __global__ void update_cache(CachedRows c, int64_t words, Index count) {
   for_own(count, [&](Index i) {
     const int64_t block = i / words, word = i % words;
     const int64_t row = block / c.added, at = block % c.added;
-    int64_t place = c.places.data == nullptr
-                        ? 0
-                        : integer_at(c.places.data, c.places.is_wide, row / c.rows_per_batch);
-    if (place < 0) return;
-    place += at;
-    if (c.circular) place %= c.length;
-    if (place >= c.length) return;
-    static_cast<Word*>(c.target)[(row * c.length + place) * words + word] =
+    int64_t position =
+        c.positions.data == nullptr
+            ? 0
+            : integer_at(c.positions.data, c.positions.is_wide, row / c.rows_per_batch);
+    if (position < 0) return;
+    position += at;
+    if (c.circular) position %= c.length;
+    if (position >= c.length) return;
+    static_cast<Word*>(c.target)[(row * c.length + position) * words + word] =
         static_cast<const Word*>(c.source)[i];
   });
 }
@@ -49,11 +50,11 @@ template <class E, class Index> __global__ void rotate(RotatedPairs p, Index cou
   const int64_t per_row = p.size - p.pairs;
   for_own(count, [&](Index i) {
     const int64_t row = i / per_row, k = i % per_row;
-    const int64_t batch = row / (p.heads * p.length), place = row % p.length;
+    const int64_t batch = row / (p.heads * p.length), position = row % p.length;
     const int64_t angle =
         p.positions.data == nullptr
-            ? batch * p.batch_step + place
-            : integer_at(p.positions.data, p.positions.is_wide, batch * p.length + place);
+            ? batch * p.batch_step + position
+            : integer_at(p.positions.data, p.positions.is_wide, batch * p.length + position);
     const E* x = source + row * p.size;
     E* y = target + row * p.size;
     if (k >= p.pairs) {

@@ -26,17 +26,17 @@ struct ReversedSequences {
 void launch_reverse(const ReversedSequences& sequences, cudaStream_t stream);
 
 /// `rows` of `added` blocks of bytes each, that are written into rows of `length` blocks from a
-/// place on that each batch has. What would lie outside is left out, or goes to the other end.
+/// position on that each batch has. What would lie outside is left out, or goes to the other end.
 struct CachedRows {
   const void* source;
   void* target;
-  Integers places;
+  Integers positions;
   int64_t rows, rows_per_batch, added, length, bytes;
   bool circular;
 };
 void launch_cache_update(const CachedRows& rows, cudaStream_t stream);
 
-/// (batches, heads, length, size) elements of a float type, of which pairs are turned. Positions
+/// (batches, heads, length, size) elements of a float type, of which pairs are rotated. Positions
 /// outside of the tables leave the elements as they are.
 struct RotatedPairs {
   int32_t type;  // a DataType

@@ -1,4 +1,4 @@
-// The functions that commonly follow convolutions, for kernels that have no room for programs.
+// The functions that commonly follow convolutions, for kernels that take no programs.
 #pragma once
 
 #include <cstdint>

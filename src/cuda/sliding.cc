@@ -232,19 +232,19 @@ DirectConvolution direct_parameters(const SlidingOp& op, std::span<const TensorS
   p.images = data.shape[0];
   p.groups = a.groups;
   p.depth = data.shape[1] / a.groups;
-  p.maps = a.output_channels / a.groups;
+  p.output_channels = a.output_channels / a.groups;
   p.axes = window_axes(op.windows(data.shape, result.shape), data.shape, result.shape);
   const Steps steps(data.shape, data.layout);
   std::copy(std::begin(steps.axis), std::end(steps.axis), p.data_steps);
   // Of the two channel axes of the weights the outer one is the output channels, or when transposed
   // the depth.
-  const int64_t taps = a.kernel.volume(), inner = op.transposed ? p.maps : p.depth;
+  const int64_t taps = a.kernel.volume(), inner = op.transposed ? p.output_channels : p.depth;
   const bool last = weights == Layout::kChannelsLast;
   const int64_t outer_step = inner * taps, inner_step = last ? 1 : taps;
   p.tap_step = last ? inner : 1;
   p.channel_step = op.transposed ? inner_step : outer_step;
   p.depth_step = op.transposed ? outer_step : inner_step;
-  p.group_step = outer_step * (op.transposed ? p.depth : p.maps);
+  p.group_step = outer_step * (op.transposed ? p.depth : p.output_channels);
   p.epilogue = epilogue_parameters(a.epilogue, inputs, result);
   return p;
 }

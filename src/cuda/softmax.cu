@@ -106,9 +106,9 @@ constexpr int kColumns = 32, kSlices = 8;
 // Neighbours belong to different rows: a warp takes 32 of them, each of its block a slice of rows.
 template <class T> __global__ void columns(SoftmaxParameters p) {
   __shared__ Online parts[kSlices][kColumns];
-  const int64_t pieces = (p.inner + kColumns - 1) / kColumns;
-  const int64_t outer = blockIdx.x / pieces;
-  const int64_t column = blockIdx.x % pieces * kColumns + threadIdx.x;
+  const int64_t column_blocks = (p.inner + kColumns - 1) / kColumns;
+  const int64_t outer = blockIdx.x / column_blocks;
+  const int64_t column = blockIdx.x % column_blocks * kColumns + threadIdx.x;
   const bool is_inside = column < p.inner;
   const int64_t base = outer * p.extent * p.inner + column;
   const T* from = static_cast<const T*>(p.data) + base;

@@ -8,7 +8,7 @@
 namespace tenon::cuda {
 namespace {
 
-constexpr int64_t kMinTurned = 16;  // shorter runs are read as they come
+constexpr int64_t kMinTransposed = 16;  // shorter runs are read as they come
 
 // Where the last axis is a run, its elements move in words that fit all that is added to addresses.
 void widen(WordCopy& copy) {
@@ -42,12 +42,13 @@ void StridedCopy::run(const void* source, void* target, cudaStream_t stream) con
     widen(copy);
     if (copy.extents[last] == 1) copy.axes = last--;
   }
-  int turned = -1;
-  if (copy.strides[last] != copy.word && copy.extents[last] >= kMinTurned)
+  int transposed = -1;
+  if (copy.strides[last] != copy.word && copy.extents[last] >= kMinTransposed)
     for (int axis = 0; axis < last; ++axis)
-      if (copy.strides[axis] == copy.word && copy.extents[axis] >= kMinTurned) turned = axis;
-  if (turned >= 0)
-    launch_turn(copy, turned, stream);
+      if (copy.strides[axis] == copy.word && copy.extents[axis] >= kMinTransposed)
+        transposed = axis;
+  if (transposed >= 0)
+    launch_transposition(copy, transposed, stream);
   else
     launch_copy(copy, stream);
   check_launch("a strided copy");

@@ -41,7 +41,7 @@ __global__ void copy_words(Axes<Index> axes, const char* source, Word* target, I
 
 // Rows lie side by side in the source, and columns in the result.
 constexpr int kTile = 32;
-struct Turn {
+struct Transposition {
   int64_t blocks, down, across;  // tiles altogether, along rows, along columns
   int64_t rows, columns;
   int64_t column_stride;  // bytes in the source
@@ -52,32 +52,33 @@ struct Turn {
   int64_t to_strides[kMaxAxes];    // words
 };
 
-template <class Word> __global__ void turn_tiles(Turn turn, const char* source, Word* target) {
+template <class Word>
+__global__ void transpose_word_tiles(Transposition t, const char* source, Word* target) {
   __shared__ Word tile[kTile][kTile + 1];
   const int x = threadIdx.x % kTile;
   const int y = threadIdx.x / kTile;
-  for (int64_t block = blockIdx.x; block < turn.blocks; block += gridDim.x) {
+  for (int64_t block = blockIdx.x; block < t.blocks; block += gridDim.x) {
     int64_t rest = block;
-    const int64_t first_column = rest % turn.across * kTile;
-    rest /= turn.across;
-    const int64_t first_row = rest % turn.down * kTile;
-    rest /= turn.down;
+    const int64_t first_column = rest % t.across * kTile;
+    rest /= t.across;
+    const int64_t first_row = rest % t.down * kTile;
+    rest /= t.down;
     const char* from = source;
     Word* to = target;
-    for (int axis = turn.outer - 1; axis >= 0; --axis) {
-      const int64_t at = rest % turn.extents[axis];
-      rest /= turn.extents[axis];
-      from += at * turn.from_strides[axis];
-      to += at * turn.to_strides[axis];
+    for (int axis = t.outer - 1; axis >= 0; --axis) {
+      const int64_t at = rest % t.extents[axis];
+      rest /= t.extents[axis];
+      from += at * t.from_strides[axis];
+      to += at * t.to_strides[axis];
     }
     for (int k = y; k < kTile; k += kThreads / kTile)
-      if (first_row + x < turn.rows && first_column + k < turn.columns)
+      if (first_row + x < t.rows && first_column + k < t.columns)
         tile[k][x] = reinterpret_cast<const Word*>(
-            from + (first_column + k) * turn.column_stride)[first_row + x];
+            from + (first_column + k) * t.column_stride)[first_row + x];
     __syncthreads();
     for (int k = y; k < kTile; k += kThreads / kTile)
-      if (first_row + k < turn.rows && first_column + x < turn.columns)
-        to[(first_row + k) * turn.row_stride + first_column + x] = tile[x][k];
+      if (first_row + k < t.rows && first_column + x < t.columns)
+        to[(first_row + k) * t.row_stride + first_column + x] = tile[x][k];
     __syncthreads();
   }
 }
@@ -145,30 +146,30 @@ void launch_copy(const WordCopy& copy, cudaStream_t stream) {
   });
 }
 
-void launch_turn(const WordCopy& copy, int turned, cudaStream_t stream) {
+void launch_transposition(const WordCopy& copy, int transposed, cudaStream_t stream) {
   const int last = copy.axes - 1;
-  Turn turn = {};
-  turn.rows = copy.extents[turned];
-  turn.columns = copy.extents[last];
-  turn.column_stride = copy.strides[last];
-  turn.down = (turn.rows + kTile - 1) / kTile;
-  turn.across = (turn.columns + kTile - 1) / kTile;
-  turn.blocks = turn.down * turn.across;
+  Transposition t = {};
+  t.rows = copy.extents[transposed];
+  t.columns = copy.extents[last];
+  t.column_stride = copy.strides[last];
+  t.down = (t.rows + kTile - 1) / kTile;
+  t.across = (t.columns + kTile - 1) / kTile;
+  t.blocks = t.down * t.across;
   for (int axis = 0; axis < last; ++axis) {
     int64_t dense = 1;
     for (int inner = axis + 1; inner <= last; ++inner) dense *= copy.extents[inner];
-    if (axis == turned) {
-      turn.row_stride = dense;
+    if (axis == transposed) {
+      t.row_stride = dense;
       continue;
     }
-    turn.extents[turn.outer] = copy.extents[axis];
-    turn.from_strides[turn.outer] = copy.strides[axis];
-    turn.to_strides[turn.outer++] = dense;
-    turn.blocks *= copy.extents[axis];
+    t.extents[t.outer] = copy.extents[axis];
+    t.from_strides[t.outer] = copy.strides[axis];
+    t.to_strides[t.outer++] = dense;
+    t.blocks *= copy.extents[axis];
   }
   with_word(copy.word, [&](auto word) {
     using Word = decltype(word);
-    launch(turn_tiles<Word>, blocks_for(turn.blocks, 1), kThreads, stream, turn,
+    launch(transpose_word_tiles<Word>, blocks_for(t.blocks, 1), kThreads, stream, t,
            static_cast<const char*>(copy.source), static_cast<Word*>(copy.target));
   });
 }

@@ -21,9 +21,9 @@ struct WordCopy {
 
 void launch_copy(const WordCopy& copy, cudaStream_t stream);
 
-/// The same where `turned`, an axis before the last, is dense in the source: through tiles, so that
-/// both sides are accessed in runs.
-void launch_turn(const WordCopy& copy, int turned, cudaStream_t stream);
+/// The same where `transposed`, an axis before the last, is dense in the source: through tiles, so
+/// that both sides are accessed in runs.
+void launch_transposition(const WordCopy& copy, int transposed, cudaStream_t stream);
 
 /// How a sampled axis is read: sample i is position start + i * step of `extent` ones.
 enum class Outside : int32_t { kFill, kClamp, kReflect, kWrap };

@@ -18,19 +18,19 @@ template <class Body> void with_types(const TopRows& rows, const Body& body) {
 }
 
 // What orders an element of a row: the first one is the smallest. Digits are bytes of the key, then
-// of the place, from the highest on.
+// of the index, from the highest on.
 template <class Key> struct Entry {
   Key key;
-  uint32_t place;  // the position, or its complement
+  uint32_t index;  // the position, or its complement
 
   static constexpr int kKeyDigits = sizeof(Key), kDigits = kKeyDigits + 4;
 
   __device__ bool operator<(const Entry& other) const {
-    return key < other.key || (key == other.key && place < other.place);
+    return key < other.key || (key == other.key && index < other.index);
   }
   __device__ uint32_t digit(int d) const {
     return d < kKeyDigits ? static_cast<uint32_t>(key >> 8 * (kKeyDigits - 1 - d)) & 255
-                          : place >> 8 * (kDigits - 1 - d) & 255;
+                          : index >> 8 * (kDigits - 1 - d) & 255;
   }
 };
 
@@ -48,11 +48,11 @@ template <class E> struct Row {
         last_index(rows.last_index) {}
   __device__ Entry<Key> entry(int64_t position) const {
     const Key key = order_key(data[position * step]);
-    const auto place = static_cast<uint32_t>(position);
-    return {smallest ? key : static_cast<Key>(~key), last_index ? ~place : place};
+    const auto index = static_cast<uint32_t>(position);
+    return {smallest ? key : static_cast<Key>(~key), last_index ? ~index : index};
   }
   __device__ int64_t position(const Entry<Key>& entry) const {
-    return last_index ? ~entry.place : entry.place;
+    return last_index ? ~entry.index : entry.index;
   }
 };
 
@@ -121,7 +121,7 @@ template <class Key> __device__ void set_digit(Entry<Key>& entry, int d, uint32_
   if (d < E::kKeyDigits)
     entry.key |= static_cast<Key>(value) << 8 * (E::kKeyDigits - 1 - d);
   else
-    entry.place |= value << 8 * (E::kDigits - 1 - d);
+    entry.index |= value << 8 * (E::kDigits - 1 - d);
 }
 
 // All threads of a block call it.
@@ -200,8 +200,8 @@ __global__ void __launch_bounds__(kSelectThreads) take_some(TopRows rows) {
 template <class E> __global__ void make_keys(TopRows rows, SortedPairs pairs) {
   for_own(static_cast<uint64_t>(rows.rows() * rows.length), [&](uint64_t i) {
     const auto number = static_cast<int64_t>(i / static_cast<uint64_t>(rows.length));
-    const auto place = static_cast<int64_t>(i % static_cast<uint64_t>(rows.length));
-    const int64_t position = rows.last_index ? rows.length - 1 - place : place;
+    const auto index = static_cast<int64_t>(i % static_cast<uint64_t>(rows.length));
+    const int64_t position = rows.last_index ? rows.length - 1 - index : index;
     const auto key = Row<E>(rows, number).entry(position).key;
     pairs.keys[i] = sizeof(key) == 8 ? key : static_cast<uint64_t>(number) << 32 | key;
     pairs.values[i] = static_cast<uint32_t>(number * rows.length + position);

@@ -51,12 +51,12 @@ std::vector<Value*> tensors_among(const std::vector<Item>& items) {
 
 }  // namespace
 
-void require_fewer(int64_t nodes, size_t most) {
-  require(nodes <= static_cast<int64_t>(std::min<size_t>(most, INT64_MAX)),
+void require_fewer(int64_t nodes, size_t max_nodes) {
+  require(nodes <= static_cast<int64_t>(std::min<size_t>(max_nodes, INT64_MAX)),
           "the model has more nodes than are allowed ({}, counting those of functions at each "
           "call); if that is intended, allow more with TENON_IMPORT_NODES or "
           "tenon::set_import_node_limit()",
-          most);
+          max_nodes);
 }
 
 std::string shown_name(const onnx::NodeProto& node, int index) {

@@ -15,7 +15,7 @@
 namespace tenon {
 
 /// Throws when a model has more nodes than ImportOptions::max_nodes.
-void require_fewer(int64_t nodes, size_t most);
+void require_fewer(int64_t nodes, size_t max_nodes);
 
 /// "node_name", or "operator_index" for a node without a name; fit for tables and messages.
 std::string shown_name(const onnx::NodeProto& node, int index);

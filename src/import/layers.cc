@@ -25,7 +25,7 @@ template <class T> void fill(Tensor& t, double value) {
   std::fill_n(t.mutable_data<T>(), t.count(), static_cast<T>(value));
 }
 
-// The type that both operands become: floats beat integers, wide beats narrow.
+// The type that both operands become: floats beat integers, more bits beat fewer.
 DataType common_type(DataType a, DataType b) {
   if (is_float(a) != is_float(b)) return is_float(a) ? a : b;
   return bits_of(a) >= bits_of(b) ? a : b;
@@ -131,11 +131,11 @@ const Tensor* Layers::known_tensor(Value& value) {
 
 Value& Layers::binary(nvinfer1::ElementWiseOperation operation, Value& a, Value& b) {
   const DataType type = common_type(a.type, b.type);
-  const int most = std::max(rank(a), rank(b));
+  const int max_rank = std::max(rank(a), rank(b));
   auto op = std::make_unique<ElementWise>();
   op->operation = operation;
-  Value& left = with_rank(cast(a, type), most);
-  Value& right = with_rank(cast(b, type), most);
+  Value& left = with_rank(cast(a, type), max_rank);
+  Value& right = with_rank(cast(b, type), max_rank);
   return add(std::move(op), {&left, &right});
 }
 
@@ -175,10 +175,10 @@ Value& Layers::cast(Value& x, DataType type) {
 
 Value& Layers::select(Value& condition, Value& then, Value& otherwise) {
   const DataType type = common_type(then.type, otherwise.type);
-  const int most = std::max({rank(condition), rank(then), rank(otherwise)});
-  Value& a = with_rank(cast(then, type), most);
-  Value& b = with_rank(cast(otherwise, type), most);
-  return add(std::make_unique<Select>(), {&with_rank(condition, most), &a, &b});
+  const int max_rank = std::max({rank(condition), rank(then), rank(otherwise)});
+  Value& a = with_rank(cast(then, type), max_rank);
+  Value& b = with_rank(cast(otherwise, type), max_rank);
+  return add(std::make_unique<Select>(), {&with_rank(condition, max_rank), &a, &b});
 }
 
 Value& Layers::transpose(Value& x, const std::vector<int32_t>& permutation) {

@@ -102,12 +102,12 @@ class Layers {
   std::string node_name_;
   std::vector<Node*> added_;
   std::unordered_map<std::string, int64_t> added_of_kind_;  // by the name of the op
-  struct Place {
+  struct Source {
     Value* value;
     int index;
     bool extent;  // an extent of value, not one of its elements
   };
-  std::unordered_map<Dim, Place> places_;
+  std::unordered_map<Dim, Source> sources_;
   std::unordered_map<Dim, Value*> elements_;
   std::unordered_map<Value*, Value*> shapes_;
 };

@@ -44,12 +44,12 @@ TEST(Limits, AMillionNodesAreOneError) {
 
 TEST(Limits, TheNumberOfNodesIsSettable) {
   const std::string model = chain_of(40'000);
-  for (const size_t most : {size_t{39'999}, size_t{40'000}}) {
+  for (const size_t max_nodes : {size_t{39'999}, size_t{40'000}}) {
     Network network;
     ImportReport report;
     ImportOptions options;
-    options.max_nodes = most;
-    if (most < 40'000) {
+    options.max_nodes = max_nodes;
+    if (max_nodes < 40'000) {
       EXPECT_THROW(import_onnx(testing::bytes_of(model), options, network, report), Error);
       continue;
     }

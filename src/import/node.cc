@@ -74,10 +74,10 @@ NodeContext::NodeContext(ImportState& state, onnx::NodeProto& node, std::string 
   while (!inputs_.empty() && is_null(inputs_.back())) inputs_.pop_back();
 }
 
-void NodeContext::expect_inputs(int least, int most) const {
-  if (input_count() < least || input_count() > most)
+void NodeContext::expect_inputs(int min, int max) const {
+  if (input_count() < min || input_count() > max)
     fail_import(Code::kINVALID_NODE, "it has {} inputs; expected {}", input_count(),
-                least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most));
+                min == max ? fmt::format("{}", min) : fmt::format("{} to {}", min, max));
 }
 
 Value& NodeContext::given(int i) const {
@@ -160,7 +160,7 @@ AttributeProto* NodeContext::find(std::string_view name, int kind) {
     found = &a;
   }
   if (found == nullptr) return nullptr;
-  asked_.insert(found->name());
+  read_attributes_.insert(found->name());
   if (kind_of(*found) != kind && kind != AttributeProto::UNDEFINED) {
     // An empty list without a type is any list.
     const bool empty_list = kind_of(*found) == AttributeProto::UNDEFINED
@@ -240,7 +240,7 @@ void NodeContext::ignore(std::string_view attribute) {
 std::vector<std::string> NodeContext::unused_attributes() const {
   std::vector<std::string> names;
   for (const AttributeProto& a : node_.attribute())
-    if (!asked_.contains(a.name())) names.push_back(a.name());
+    if (!read_attributes_.contains(a.name())) names.push_back(a.name());
   return names;
 }
 

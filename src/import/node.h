@@ -46,7 +46,7 @@ class NodeContext : public Layers {
   int input_count() const { return static_cast<int>(inputs_.size()); }
   const std::vector<Item>& inputs() const { return inputs_; }
   bool has_input(int i) const { return i < input_count() && !is_null(inputs_[index(i)]); }
-  void expect_inputs(int least, int most) const;
+  void expect_inputs(int min, int max) const;
   // Asking for a tensor throws where there is a sequence.
   /// As the output of a layer (or a network input): initializers get a Constant layer.
   Value& input(int i);
@@ -116,7 +116,7 @@ class NodeContext : public Layers {
   std::vector<Item> outputs_;
   TensorSource& source_;
   BodyImporter& bodies_;
-  std::unordered_set<std::string_view> asked_;
+  std::unordered_set<std::string_view> read_attributes_;
 };
 
 /// Makes layers of one ONNX node and sets its outputs.

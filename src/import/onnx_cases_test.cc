@@ -200,7 +200,7 @@ TEST(OnnxCases, Operators) {
 }
 
 // TensorRT's networks do not take integers of these types: here they are constants inside.
-TEST(OnnxCases, NarrowIntegersInside) {
+TEST(OnnxCases, UnsupportedIntegersInside) {
   const std::set<std::string> reasons{"type int16", "type uint16", "type uint32", "type uint64"};
   int passed = 0;
   for (const fs::path& folder : folders_in(TENON_ONNX_CASES)) {

@@ -50,7 +50,7 @@ std::optional<Item> Scope::find_here_or_around(const std::string& name) {
   if (const auto it = initializers.find(name); it != initializers.end()) {
     Value& weight = weights->add(state->network, *it->second);
     if (!is_exact(it->second->data_type())) state->model_types[&weight] = it->second->data_type();
-    return items[name] = Item(&weight);
+    return items[name] = &weight;
   }
   if (outer == nullptr) return std::nullopt;
   const Item around = outer->find(name);

@@ -25,7 +25,7 @@ std::optional<Shape> constants(const Dims& dims) {
   return shape;
 }
 
-// The reshape attribute that gives `extents`, if one can: extents at their old place are copied
+// The reshape attribute that gives `extents`, if one can: extents at their old position are copied
 // with 0, and one other unknown is left to be computed with -1.
 std::optional<Shape> as_attribute(const Dims& from, const Dims& extents) {
   Shape shape;
@@ -145,14 +145,14 @@ Value& Layers::expand(Value& x, const Dims& extents) {
 
 void Layers::know(Value& x) {
   for (size_t i = 0; i < x.dims.size(); ++i)
-    if (!x.dims[i]->is_constant()) places_.try_emplace(x.dims[i], &x, static_cast<int>(i), true);
+    if (!x.dims[i]->is_constant()) sources_.try_emplace(x.dims[i], &x, static_cast<int>(i), true);
 }
 
 void Layers::know_elements(Value& x) {
   if (!x.content || x.type == DataType::kFLOAT) return;
   for (size_t i = 0; i < x.content->size(); ++i)
     if (!(*x.content)[i]->is_constant())
-      places_.try_emplace((*x.content)[i], &x, static_cast<int>(i), false);
+      sources_.try_emplace((*x.content)[i], &x, static_cast<int>(i), false);
 }
 
 Value& Layers::shape_tensor(const Dims& extents) {
@@ -189,15 +189,15 @@ Value& Layers::element(Dim d, int depth) {
   Value* made = nullptr;
   if (d->is_integer_constant()) {
     made = &integers({d->value.integer});
-  } else if (const auto it = places_.find(d); it != places_.end()) {
-    const Place place = it->second;
-    Value* list = place.value;
-    if (place.extent) {
-      Value*& shape = shapes_[place.value];
-      if (shape == nullptr) shape = &add(std::make_unique<ShapeOf>(), {place.value});
+  } else if (const auto it = sources_.find(d); it != sources_.end()) {
+    const Source source = it->second;
+    Value* list = source.value;
+    if (source.extent) {
+      Value*& shape = shapes_[source.value];
+      if (shape == nullptr) shape = &add(std::make_unique<ShapeOf>(), {source.value});
       list = shape;
     }
-    made = &element_of(*list, place.index);
+    made = &element_of(*list, source.index);
   } else if (d->op == ExprOp::kSymbol) {
     const Symbol& symbol = network_.symbols().at(static_cast<size_t>(d->payload));
     Value& list = symbol.kind == Symbol::Kind::kExtent

@@ -31,7 +31,7 @@ void add_cast(onnx::ModelProto& model, const char* input, const char* output, in
 }
 
 // x as `type`, then the operator, which makes "y".
-onnx::ModelProto narrow_model(int32_t type, const char* op, int inputs = 1) {
+onnx::ModelProto integer_model(int32_t type, const char* op, int inputs = 1) {
   onnx::ModelProto model = relu_model();
   auto& graph = *model.mutable_graph();
   graph.clear_node();
@@ -43,21 +43,22 @@ onnx::ModelProto narrow_model(int32_t type, const char* op, int inputs = 1) {
 }
 
 TEST(StandIns, WhatDependsOnTheWidthIsRefused) {
-  EXPECT_THAT(error_of(narrow_model(Type::UINT16, "Pow", 2)),
+  EXPECT_THAT(error_of(integer_model(Type::UINT16, "Pow", 2)),
               HasSubstr("node 'y' (Pow): not supported yet: arithmetic in uint16, which is int32 "
                         "here; cast the inputs to int32"));
-  EXPECT_THAT(error_of(narrow_model(Type::UINT32, "MatMul", 2)), HasSubstr("arithmetic in uint32"));
-  EXPECT_THAT(error_of(narrow_model(Type::INT16, "Relu")), HasSubstr("arithmetic in int16"));
+  EXPECT_THAT(error_of(integer_model(Type::UINT32, "MatMul", 2)),
+              HasSubstr("arithmetic in uint32"));
+  EXPECT_THAT(error_of(integer_model(Type::INT16, "Relu")), HasSubstr("arithmetic in int16"));
 }
 
 TEST(StandIns, ArithmeticInUint64IsRefused) {
   for (const char* op : {"Sub", "Mul", "BitShift", "Sum"})
-    EXPECT_THAT(error_of(narrow_model(Type::UINT64, op, 2)), HasSubstr("arithmetic in uint64"));
-  EXPECT_EQ(error_of(narrow_model(Type::UINT64, "Max", 2)), "");
+    EXPECT_THAT(error_of(integer_model(Type::UINT64, op, 2)), HasSubstr("arithmetic in uint64"));
+  EXPECT_EQ(error_of(integer_model(Type::UINT64, "Max", 2)), "");
 }
 
 TEST(StandIns, OnlyWhatFitsBecomesUint64) {
-  auto model = narrow_model(Type::UINT64, "Identity");
+  auto model = integer_model(Type::UINT64, "Identity");
   EXPECT_EQ(error_of(model), "");
   model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
       Type::INT64);
@@ -65,14 +66,14 @@ TEST(StandIns, OnlyWhatFitsBecomesUint64) {
 }
 
 TEST(StandIns, FloatsLoseTheirFractionAndWrap) {
-  auto model = narrow_model(Type::UINT16, "Identity");
+  auto model = integer_model(Type::UINT16, "Identity");
   model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
       Type::FLOAT);
   EXPECT_THAT(numbers(run(model, {floats({70000.5, -1, 300.9F})})), ElementsAre(4464, 65535, 300));
 }
 
 TEST(StandIns, BodiesDoNotMakeThem) {
-  auto model = narrow_model(Type::UINT16, "Loop");
+  auto model = integer_model(Type::UINT16, "Loop");
   auto& graph = *model.mutable_graph();
   auto& loop = *graph.mutable_node(1);
   loop.clear_input();

@@ -38,6 +38,8 @@ enum class PrivateLayer : int32_t {
   kIntegerMatrixMultiply = 10041,
   kRecurrent = 10050,  // LSTM, GRU, RNN over a sequence
   kFourier = 10051,    // DFT, STFT
+  kBitwise = 10060,    // and, or, xor and shifts
+  kBitCast = 10061,    // the same bits as another type
 };
 constexpr LayerType layer_type(PrivateLayer kind) {
   return static_cast<LayerType>(kind);

@@ -6,7 +6,7 @@
 namespace tenon {
 
 /// Input: elements of as many bits as those of `to`. Semantics: ONNX BitCast.
-struct BitCast final : OpOf<BitCast, static_cast<LayerType>(10061)> {
+struct BitCast final : OpOf<BitCast, layer_type(PrivateLayer::kBitCast)> {
   static constexpr std::string_view kName = "BitCast";
   static constexpr Traits kTraits{.runs = Runs::kKernel,
                                   .reduced_precision = ReducedPrecision::kNone,

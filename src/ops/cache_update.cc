@@ -51,7 +51,7 @@ void CacheUpdate::reference(const ReferenceCall& call) const {
   std::vector<int64_t> places(static_cast<size_t>(cache[0]), 0);
   if (call.inputs.size() > 2 && call.inputs[2].data != nullptr)
     places = read_integers(call.inputs[2]);
-  require(static_cast<int64_t>(places.size()) == cache[0], "{} places were given for {} batches",
+  require(static_cast<int64_t>(places.size()) == cache[0], "{} positions were given for {} batches",
           places.size(), cache[0]);
   const int64_t length = cache[along], added = update[along];
   for (int64_t& place : places) {

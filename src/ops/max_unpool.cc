@@ -35,7 +35,7 @@ void MaxUnpool::infer(Inference& c) const {
 
 void MaxUnpool::reference(const ReferenceCall& call) const {
   const TensorView &in = call.inputs[0], &out = call.outputs[0];
-  require(call.inputs[1].shape == in.shape, "places of shape {} do not fit maxima of shape {}",
+  require(call.inputs[1].shape == in.shape, "indices of shape {} do not fit maxima of shape {}",
           call.inputs[1].shape, in.shape);
   const auto places = read_integers(call.inputs[1]);
   const int64_t count = out.shape.volume();

@@ -71,15 +71,15 @@ class KeptBoxes {
     area_.push_back(b.area());
   }
 
-  bool overlap(const Corners& b, float most) const {
+  bool overlap(const Corners& b, float threshold) const {
     constexpr size_t kBlock = 32;
     for (size_t begin = 0; begin < area_.size(); begin += kBlock)
-      if (overlap(b, most, begin, std::min(begin + kBlock, area_.size()))) return true;
+      if (overlap(b, threshold, begin, std::min(begin + kBlock, area_.size()))) return true;
     return false;
   }
 
  private:
-  bool overlap(const Corners& b, float most, size_t begin, size_t end) const {
+  bool overlap(const Corners& b, float threshold, size_t begin, size_t end) const {
     const float area = b.area();
     int found = 0;
     for (size_t i = begin; i < end; ++i) {
@@ -88,7 +88,7 @@ class KeptBoxes {
       const float common = width * height;
       const float ratio = common / (area_[i] + area - common);
       found |= static_cast<int>(width > 0) & static_cast<int>(height > 0)
-               & static_cast<int>(ratio > most);
+               & static_cast<int>(ratio > threshold);
     }
     return found != 0;
   }
@@ -100,7 +100,7 @@ class KeptBoxes {
 // Boxes with a NaN score are not kept.
 std::vector<uint32_t> suppress(const ScoredBoxes& boxes, const Suppression& rule) {
   std::vector<uint32_t> indices;
-  if (rule.most <= 0) return indices;
+  if (rule.max_boxes <= 0) return indices;
   std::vector<uint64_t> keys = candidates(boxes, rule.min_score);
   const int64_t considered =
       std::min(static_cast<int64_t>(keys.size()), std::max<int64_t>(rule.considered, 0));
@@ -117,7 +117,7 @@ std::vector<uint32_t> suppress(const ScoredBoxes& boxes, const Suppression& rule
       const Corners b = corners_of(boxes.boxes + int64_t{index} * boxes.box_step, rule.format);
       if (kept.overlap(b, rule.overlap)) continue;
       indices.push_back(index);
-      if (static_cast<int64_t>(indices.size()) == rule.most) return indices;
+      if (static_cast<int64_t>(indices.size()) == rule.max_boxes) return indices;
       kept.add(b);
     }
   }
@@ -168,7 +168,7 @@ Suppression Nms::rule_of(std::span<const TensorView> inputs) const {
   require(inputs[2].shape.volume() == 1,
           "expected one number of boxes per class (input 2), found {}", inputs[2].shape.volume());
   Suppression rule;
-  rule.most = read_integer(inputs[2]);
+  rule.max_boxes = read_integer(inputs[2]);
   rule.considered = top_k_box_limit;
   rule.format = format;
   rule.overlap = number_of(inputs, 3, "the largest overlap", 0);
@@ -207,8 +207,8 @@ void Nms::infer(Inference& c) const {
   ExprPool& pool = c.pool();
   const Dims& scores = c.dims(1);
   Dim each = pool.min(scores[classes_first ? 2 : 1], pool.constant(top_k_box_limit));
-  if (const Content* most = c.content(2); most != nullptr && most->size() == 1)
-    each = pool.min(each, pool.max(pool.constant(0), (*most)[0]));
+  if (const Content* max_boxes = c.content(2); max_boxes != nullptr && max_boxes->size() == 1)
+    each = pool.min(each, pool.max(pool.constant(0), (*max_boxes)[0]));
   const Dim all = pool.mul(pool.mul(scores[0], scores[classes_first ? 1 : 2]), each);
   c.set_output(0, indices_type, {c.data_dependent_extent(0, 0, all), pool.constant(3)});
   c.set_output(1, DataType::kINT32, {});

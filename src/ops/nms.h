@@ -11,7 +11,7 @@ using nvinfer1::BoundingBoxFormat;
 
 /// Which boxes are kept.
 struct Suppression {
-  int64_t most = 0;                // at most so many
+  int64_t max_boxes = 0;           // at most so many
   int64_t considered = INT64_MAX;  // of the so many best
   float overlap = 0;               // kept boxes have at most this intersection over union
   float min_score = -INFINITY;     // scores must be above

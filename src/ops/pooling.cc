@@ -25,7 +25,7 @@ void Pooling::visit(FieldVisitor& v) {
   v("blend", blend);
   v("average_excludes_padding", average_excludes_padding);
   v("average_counts_all", average_counts_all);
-  v("places", places);
+  v("places", indices);
 }
 
 namespace {
@@ -85,37 +85,37 @@ T pool_window(const Pooling& op, const T* x, const Planes& p, const Span (&s)[3]
 }
 
 // Where in the plane, rows first, the first maximum of a window is; -1 for no elements.
-template <class T> int64_t place_of_maximum(const T* x, const Planes& p, const Span (&s)[3]) {
-  int64_t place = -1;
+template <class T> int64_t index_of_maximum(const T* x, const Planes& p, const Span (&s)[3]) {
+  int64_t index = -1;
   for (int64_t z = s[0].begin; z < s[0].end; ++z)
     for (int64_t y = s[1].begin; y < s[1].end; ++y)
       for (int64_t k = s[2].begin; k < s[2].end; ++k) {
         const int64_t iz = s[0].first + z * s[0].step, iy = s[1].first + y * s[1].step;
         const int64_t at = (iz * p.in[1] + iy) * p.in[2] + s[2].first + k * s[2].step;
-        if (place < 0 || load(x[at]) > load(x[place])) place = at;
+        if (index < 0 || load(x[at]) > load(x[index])) index = at;
       }
-  return place;
+  return index;
 }
 
-int64_t columns_first(int64_t place, const Planes& p) {
-  const int64_t x = place % p.in[2], y = place / p.in[2] % p.in[1], z = place / p.in[2] / p.in[1];
+int64_t columns_first(int64_t index, const Planes& p) {
+  const int64_t x = index % p.in[2], y = index / p.in[2] % p.in[1], z = index / p.in[2] / p.in[1];
   return (x * p.in[1] + y) * p.in[0] + z;
 }
 
-// Values and places, counted from `base`.
+// Values and indices, counted from `base`.
 template <class T>
-void pool_plane_with_places(const Pooling& op, const T* x, const Planes& p, int64_t base, T* to,
-                            int64_t* places) {
+void pool_plane_with_indices(const Pooling& op, const T* x, const Planes& p, int64_t base, T* to,
+                             int64_t* indices) {
   for (int64_t z = 0; z < p.out[0]; ++z)
     for (int64_t y = 0; y < p.out[1]; ++y)
       for (int64_t k = 0; k < p.out[2]; ++k) {
         const Span spans[] = {Span(p.w[0], p.in[0], z), Span(p.w[1], p.in[1], y),
                               Span(p.w[2], p.in[2], k)};
-        const int64_t place = place_of_maximum(x, p, spans);
-        *to++ = place < 0 ? pool_window<T>(op, x, p, spans) : x[place];
-        *places++ = place < 0                                    ? -1
-                    : op.places == PoolingIndices::kColumnsFirst ? base + columns_first(place, p)
-                                                                 : base + place;
+        const int64_t index = index_of_maximum(x, p, spans);
+        *to++ = index < 0 ? pool_window<T>(op, x, p, spans) : x[index];
+        *indices++ = index < 0                                     ? -1
+                     : op.indices == PoolingIndices::kColumnsFirst ? base + columns_first(index, p)
+                                                                   : base + index;
       }
 }
 
@@ -135,9 +135,10 @@ void Pooling::infer(Inference& c) const {
   require(type >= PoolingType::kMAX && type <= PoolingType::kMAX_AVERAGE_BLEND,
           "expected a PoolingType (0 to 2), found {}", static_cast<int32_t>(type));
   check_padding_mode(padding_mode);
-  require(places >= PoolingIndices::kNone && places <= PoolingIndices::kColumnsFirst,
-          "expected PoolingIndices (0 to 2), found {}", static_cast<int32_t>(places));
-  require(places == PoolingIndices::kNone || type == PoolingType::kMAX, "only maxima have places");
+  require(indices >= PoolingIndices::kNone && indices <= PoolingIndices::kColumnsFirst,
+          "expected PoolingIndices (0 to 2), found {}", static_cast<int32_t>(indices));
+  require(indices == PoolingIndices::kNone || type == PoolingType::kMAX,
+          "only maxima have indices");
   if (!is_byte(c.type(0)) || type != PoolingType::kMAX) require_float(c, 0, "the data");
   const int spatial = c.rank(0) - 2;
   require(spatial == 2 || spatial == 3,
@@ -152,7 +153,7 @@ void Pooling::infer(Inference& c) const {
       return pooled(c.pool(), c.dims(0)[i + 2], windows[i], padding_mode);
     }));
   c.set_output(0, c.type(0), dims);
-  if (places != PoolingIndices::kNone) c.set_output(1, DataType::kINT64, std::move(dims));
+  if (indices != PoolingIndices::kNone) c.set_output(1, DataType::kINT64, std::move(dims));
 }
 
 void Pooling::reference(const ReferenceCall& call) const {
@@ -174,11 +175,11 @@ void Pooling::reference(const ReferenceCall& call) const {
       for (int64_t i = begin; i < end; ++i) {
         const T* x = call.inputs[0].as<T>() + i * in_plane;
         T* to = call.outputs[0].as<T>() + i * out_plane;
-        if (places == PoolingIndices::kNone)
+        if (indices == PoolingIndices::kNone)
           pool_plane(*this, x, planes, to);
         else
-          pool_plane_with_places(*this, x, planes, i * in_plane, to,
-                                 call.outputs[1].as<int64_t>() + i * out_plane);
+          pool_plane_with_indices(*this, x, planes, i * in_plane, to,
+                                  call.outputs[1].as<int64_t>() + i * out_plane);
       }
     });
   });

@@ -5,11 +5,11 @@
 
 namespace tenon {
 
-/// In which order the places of maxima are counted; kNone: they are no output.
+/// In which order the indices of maxima are counted; kNone: they are no output.
 enum class PoolingIndices : int32_t { kNone, kRowsFirst, kColumnsFirst };
 
 /// Input: data (N,C,spatial…). Semantics: ONNX MaxPool and AveragePool; kMAX_AVERAGE_BLEND is
-/// (1-blend)*max + blend*average. With `places` a second output, int64, tells where in the whole
+/// (1-blend)*max + blend*average. With `indices` a second output, int64, tells where in the whole
 /// flattened data each maximum is (the first of equal ones; -1 for windows without elements).
 struct Pooling final : OpOf<Pooling, LayerType::kPOOLING> {
   static constexpr std::string_view kName = "Pooling";
@@ -25,10 +25,10 @@ struct Pooling final : OpOf<Pooling, LayerType::kPOOLING> {
   float blend = 0;
   bool average_excludes_padding = true;
   bool average_counts_all = false;  // divide by all taps, also by those behind the padding
-  PoolingIndices places = PoolingIndices::kNone;
+  PoolingIndices indices = PoolingIndices::kNone;
 
   void visit(FieldVisitor& v) override;
-  int output_count() const override { return places == PoolingIndices::kNone ? 1 : 2; }
+  int output_count() const override { return indices == PoolingIndices::kNone ? 1 : 2; }
   void infer(Inference& c) const override;
   double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;

@@ -20,7 +20,7 @@ constexpr int kCosines = 1, kSines = 2, kPositions = 3;
 
 void check_turned(int64_t turned, int64_t size) {
   require(turned >= 0 && turned % 2 == 0 && turned <= size,
-          "{} of {} elements cannot be turned in pairs", turned, size);
+          "{} of {} elements cannot be rotated in pairs", turned, size);
 }
 
 bool may_be(Dim d, int64_t value) {

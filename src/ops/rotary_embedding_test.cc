@@ -26,14 +26,14 @@ TEST(RotaryEmbedding, RefusesWhatDoesNotFit) {
   RotaryEmbedding op;
   EXPECT_EQ(infer_error(op, {x({1, 2, 3, 4}), x({1, 3, 2}), x({1, 3, 2})}), "");
   EXPECT_THAT(infer_error(op, {x({1, 2, 3, 5}), x({1, 3, 2}), x({1, 3, 2})}),
-              HasSubstr("5 of 5 elements cannot be turned in pairs"));
+              HasSubstr("5 of 5 elements cannot be rotated in pairs"));
   EXPECT_THAT(infer_error(op, {x({2, 3, 4}), x({1, 3, 2}), x({1, 3, 2})}),
               HasSubstr("expected data of 4 dimensions"));
   EXPECT_THAT(infer_error(op, {x({1, 2, 3, 4}), x({1, 3, 3}), x({1, 3, 2})}),
               HasSubstr("expected input 1 with a last extent of 2"));
   op.dimension = 6;
   EXPECT_THAT(infer_error(op, {x({1, 2, 3, 4}), x({1, 3, 3}), x({1, 3, 3})}),
-              HasSubstr("6 of 4 elements cannot be turned in pairs"));
+              HasSubstr("6 of 4 elements cannot be rotated in pairs"));
 }
 
 TEST(RotaryEmbedding, PositionsOutsideAreErrors) {

@@ -20,7 +20,7 @@ std::optional<Patch> pooling_of_bytes(const Network& network, const Target& targ
   for (const auto& node : network.nodes()) {
     const auto* op = node->as<Pooling>();
     if (op == nullptr || op->type != nvinfer1::PoolingType::kMAX || !is_plain(*node)
-        || op->places != PoolingIndices::kNone || !target.fuses(*op, {}))
+        || op->indices != PoolingIndices::kNone || !target.fuses(*op, {}))
       continue;
     const Node* before = node->inputs[0]->producer;
     if (before == nullptr || before->as<Dequantize>() == nullptr || !is_plain(*before)) continue;

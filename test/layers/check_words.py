@@ -16,6 +16,7 @@ PARTS = re.compile(
     r'(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>R"(\w*)\(.*?\)\3"|"(?:\\.|[^"\\\n])*")', re.DOTALL
 )
 OURS = "src|kernels|kit|tools|session|check|plugins"
+GPU = "src/cuda|kernels|plugins|check"  # kernels of plugins and of the CUDA target, and what checks them
 
 # (names, comments or code, the word, folders, what to say instead). Names are looked at word by word,
 # and those of std are not looked at; code is all that is neither comment nor text.
@@ -31,22 +32,34 @@ TABLE = [
     ("name", r"fetch\w*|\w*Fetch", "src/cpu", "prefetch"),
     ("comment", r"\bfetch(es|ed)?\b", "src/cpu", "prefetch"),
     ("comment", r"\bask(s|ed)? for\b", "src/cpu/simd", "prefetch"),
-    ("name", r"\w*[Rr]ooms?_?", "src/cpu", "workspace"),
+    ("name", r"\w*[Rr]ooms?_?", "src/(cpu|cuda|import|api)|kernels|session|check|plugins", "workspace, scratch or buffer"),
     ("comment", r"\brooms\b|\ba room\b", "src", "workspace"),
-    ("name", r"(\w+_)?late(_\w*)?|kLate|Late(Size|Memory)\w*", "src|kit", "data-dependent"),
+    ("name", r"(\w+_)?late(_\w*)?|kLate|Late(Size|Memory)\w*", "src|kit|check", "data-dependent"),
     ("comment", r"\b[Ll]ate (extent|size|symbol|output|one)s?\b", "src|kit", "data-dependent"),
     ("name", r"\w*_?told", "src/(plan|run)", "data-dependent"),
     ("name", r"(\w+_)?[Ff]inish(es|ed)?\w*", "src/cpu", "epilogue, store or requantize"),
-    ("name", r"\w*Finish\w*", "src/cuda", "epilogue, store or requantize"),
+    ("name", r"finish|\w*Finish\w*", "src/cuda", "epilogue, finalize, store or requantize"),
     ("comment", r"\bfinish(es)?\b", "src/cpu", "epilogue, store or requantize"),
     ("name", r"\w*(is|read|write|not|convert|quantize)_narrow", "src", "low precision, or reduced"),
-    ("name", r"(\w+_)?narrow(_\w*)?|k?Narrow\w*", "src/(base|cpu|plan|run)", "low precision, reduced, few-channel"),
+    ("name", r"(\w+_)?narrow(_\w*)?|k?Narrow\w*", "src/(base|cpu|plan|run|cuda|import|api)|kit", "low precision, reduced, few-channel"),
     ("comment", r"\bnarrow\b", "src/(base|cpu)", "low precision, reduced, few-channel"),
     ("name", r"(\w+_)?strips?(_\w*)?|\w*Strips?([A-Z]\w*)?", "src/cpu", "panel, or block"),
     ("comment", r"\bstrips?\b", "src/cpu", "panel, or block"),
     ("name", r"(\w+_)?quick(er|est)?(_\w*)?|\w*Quick\w*", OURS, "fast"),
     ("comment", r"\b[Qq]uick(er|est)?\b", OURS, "fast"),
     ("name", r"k(Most|Least)[A-Z]\w*|(most|least)_[a-z]\w*", "src|kernels|plugins", "max or min"),
+    ("name", r"k?(most|least|Most|Least)_?|set_least", f"{GPU}|kit|tools|session|src/import", "max or min"),
+    ("name", r"k?(most|least|Most|Least)_?", "src/api(?!/size_tensors_test)", "max or min"),  # which has a plan's symbol
+    ("name", r"k?[Pp]laces?_?|(\w+_)?(?<!in_)place_\w+|[a-z_]*(?<!in)_places?|Place[A-Z]\w*", GPU, "position, location, index or pixel"),
+    ("comment", r"(?<!in )(?<!units in the last )\bplaces?\b", "src/cuda|kernels", "position, location, index or pixel"),
+    ("name", r"(\w+_)?turned(_\w*)?|\w*Turned\w*|[Tt]urn|launch_turn|turn_tiles", GPU + "|src/(api|import)", "rotated, or transposed"),
+    ("comment", r"\bturned\b", "src/cuda|kernels|plugins", "rotated, or transposed"),
+    ("name", r"kPiece|pieces?", "src/(cuda|api|import)|kernels|plugins", "chunk, block or slice"),
+    ("name", r"maps|output_maps", "src/cuda", "output channels"),
+    ("name", r"asked_?|[Aa]sk|\w+Ask", "src/(api|import)|kit|check", "query, or request"),
+    ("name", r"Given|GivenShapes", "tools|plugins", "options, or values"),
+    ("name", r"(\w+_)?said", "check", "log, message or reply"),
+    ("name", r"Walk|walk_along|ElementWay|way_of", "src/cuda", "axes, offsets, or form"),
     ("name", r"Borders|borders_|FlowBorder\w*|\w*BorderView", "src", "bindings, or boundary"),
     ("comment", r"\bborder layers?\b", "src", "boundary layers"),
     ("name", r"makers|only_maker|\w*Maker", "src", "producers, or builder"),

@@ -311,7 +311,7 @@ void add_bench(CLI::App& app, Logger& logger) {
       "Print what each layer reaches of this machine's peaks, measured on the spot, and bounds it. "
       "Operations are those of the layer's definition: a convolution's count as direct ones, also "
       "where the kernel is Winograd's, which may reach more than 100 %. Bytes are inputs, outputs "
-      "and constants, once each; what lies in caches may come quicker than from memory. CPU only");
+      "and constants, once each; what lies in caches may come faster than from memory. CPU only");
   command->add_option("--exportProfile", o->export_profile, "Write the time of each layer as JSON");
   command->add_option("--exportTimes", o->export_times, "Write the times of each query as JSON");
   o->common.add_to(*command);

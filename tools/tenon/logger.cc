@@ -36,9 +36,9 @@ static const char* without_function(const char* text) {
 void Logger::log(Severity severity, const char* text) noexcept {
   if (severity <= Severity::kERROR) {
     keep(without_function(text));
-    if (least_ < Severity::kVERBOSE) return;
+    if (min_severity_ < Severity::kVERBOSE) return;
   }
-  if (severity > least_) return;
+  if (severity > min_severity_) return;
   const std::lock_guard lock(mutex_);
   constexpr char kLetters[] = {'F', 'E', 'W', 'I', 'V'};
   std::fprintf(stderr, "%s%s\n", line_prefix(kLetters[static_cast<int>(severity)]).c_str(),

@@ -13,14 +13,14 @@ namespace tenon::tool {
 /// whoever fails prints the first.
 class Logger final : public session::ErrorLog {
  public:
-  explicit Logger(Severity least = Severity::kWARNING) : least_(least) {}
-  void set_least(Severity least) { least_ = least; }
+  explicit Logger(Severity min_severity = Severity::kWARNING) : min_severity_(min_severity) {}
+  void set_min_severity(Severity min_severity) { min_severity_ = min_severity; }
   void log(Severity severity, const char* text) noexcept override;
   /// A line on standard output with the prefix of severity I.
   void say(const std::string& text);
 
  private:
-  Severity least_;
+  Severity min_severity_;
   std::mutex mutex_;
 };
 

@@ -35,9 +35,9 @@ void set_pool(nvinfer1::IBuilderConfig& config, const std::string& text) {
     unit = size_t{1} << 30;
   else if (!suffix.empty() && suffix != "M")
     unit = 0;
-  constexpr double kMost = 0x1p63;  // also neither infinity nor NaN
+  constexpr double kMaxBytes = 0x1p63;  // also neither infinity nor NaN
   if (error != std::errc() || unit == 0
-      || !(value >= 0 && value < kMost / static_cast<double>(unit)))
+      || !(value >= 0 && value < kMaxBytes / static_cast<double>(unit)))
     fail("--memPoolSize: '{}' is not an amount; expected for example workspace:512M", text);
   const auto bytes = static_cast<size_t>(value * static_cast<double>(unit));
   if (name == "workspace")

@@ -215,7 +215,7 @@ std::vector<std::byte> read_member(zip_t* zip, zip_uint64_t index, zip_uint64_t 
 
 }  // namespace
 
-std::vector<std::byte> read_file(const std::string& path, size_t most) {
+std::vector<std::byte> read_file(const std::string& path, size_t max_bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) fail("{}: cannot open: {}", path, std::strerror(errno));
   struct Closer {
@@ -226,7 +226,7 @@ std::vector<std::byte> read_file(const std::string& path, size_t most) {
   if (::fstat(fd, &info) != 0 || S_ISDIR(info.st_mode))
     fail("{}: is a directory; expected a file", path);
   if (!S_ISREG(info.st_mode)) fail("{}: is not a regular file", path);
-  std::vector<std::byte> bytes(std::min(most, static_cast<size_t>(info.st_size)));
+  std::vector<std::byte> bytes(std::min(max_bytes, static_cast<size_t>(info.st_size)));
   size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t n = ::read(fd, bytes.data() + done, bytes.size() - done);

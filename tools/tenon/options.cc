@@ -122,16 +122,16 @@ void check_name(const std::string& name, const std::vector<std::string>& names, 
     fail("the model has no {} '{}'; its {}s are: {}", kind, name, kind, fmt::join(names, ", "));
 }
 
-CLI::Validator number_from(double least, double most) {
-  return {[least, most](const std::string& text) {
+CLI::Validator number_from(double min, double max) {
+  return {[min, max](const std::string& text) {
             double value = 0;
             const char* const end = text.data() + text.size();
             const auto [rest, error] = std::from_chars(text.data(), end, value);
-            if (error == std::errc() && rest == end && value >= least && value <= most)
+            if (error == std::errc() && rest == end && value >= min && value <= max)
               return std::string();
-            return fmt::format("{} is no number from {} to {}", printable(text), least, most);
+            return fmt::format("{} is no number from {} to {}", printable(text), min, max);
           },
-          fmt::format("{} to {}", least, most)};
+          fmt::format("{} to {}", min, max)};
 }
 
 void CommonOptions::add_to(CLI::App& app) {
@@ -144,7 +144,7 @@ void CommonOptions::add_to(CLI::App& app) {
 }
 
 void CommonOptions::apply(Logger& logger) const {
-  if (verbose) logger.set_least(nvinfer1::ILogger::Severity::kVERBOSE);
+  if (verbose) logger.set_min_severity(nvinfer1::ILogger::Severity::kVERBOSE);
   if (threads > 0) tenon::set_threads(threads);
   for (const std::string& library : plugins) load_plugins(library, logger);
 }
@@ -153,7 +153,7 @@ void BuildOptions::add_to(CLI::App& app) {
   const size_t others = app.get_options().size();
   app.add_option("--minShapes", min_, "Smallest shapes, as input:1x3x64x64,other:1")
       ->allow_extra_args(false);
-  app.add_option("--optShapes", opt_, "Shapes to be quickest at")->allow_extra_args(false);
+  app.add_option("--optShapes", opt_, "Shapes to be fastest at")->allow_extra_args(false);
   app.add_option("--maxShapes", max_, "Largest shapes")->allow_extra_args(false);
   app.add_option("--profile", profile_,
                  "Number of the profile that the --minShapes, --optShapes and --maxShapes behind "
@@ -174,7 +174,7 @@ void BuildOptions::add_to(CLI::App& app) {
                "Fail when a layer is not in the timing cache");
   app.add_flag("--noCompilationCache", no_compilation_cache,
                "Keep no compiled code in the timing cache");
-  app.add_option("--builderOptimizationLevel", optimization_level, "0 (quick build) to 5")
+  app.add_option("--builderOptimizationLevel", optimization_level, "0 (fast build) to 5")
       ->check(CLI::Range(0, 5));
   app.add_option(
          "--maxAuxStreams", aux_streams,
@@ -188,10 +188,10 @@ void BuildOptions::add_to(CLI::App& app) {
   app.add_flag("--deterministic", deterministic,
                "Measure nothing, so that two builds give the same plan: kernels are chosen by the "
                "timing cache, or else by their order. Without it kernels are timed, and what is "
-               "quickest changes from build to build");
+               "fastest changes from build to build");
   app.add_flag("--portable", portable, "Keep in the plan what building it elsewhere needs");
-  app.add_flag("--fp16", fp16, "Allow FP16, on targets that are quick in it");
-  app.add_flag("--bf16", bf16, "Allow BF16, on targets that are quick in it");
+  app.add_flag("--fp16", fp16, "Allow FP16, on targets that are fast in it");
+  app.add_flag("--bf16", bf16, "Allow BF16, on targets that are fast in it");
   app.add_flag("--tf32", tf32, "Allow products of FP32 to be rounded to TF32");
   app.add_flag("--int8", int8, "Allow INT8");
   app.add_flag("--best", best, "Allow every precision");
@@ -226,13 +226,13 @@ void BuildOptions::sort_into_profiles(const CLI::App& app) {
   const auto put = [&](const char* option, const std::vector<std::string>& given,
                        std::string ProfileOptions::* member) {
     if (profiles.size() <= current) profiles.resize(current + 1);
-    std::string& place = profiles[current].*member;
-    if (!place.empty())
+    std::string& text = profiles[current].*member;
+    if (!text.empty())
       fail(
           "{} is given twice for profile {}: join them with a comma, or put --profile={} before "
           "the second",
           option, current, current + 1);
-    place = given[seen[option]++];
+    text = given[seen[option]++];
   };
   for (const CLI::Option* option : app.parse_order()) {
     const std::string& name = option->get_name();

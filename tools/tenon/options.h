@@ -33,8 +33,8 @@ void check_name(const std::string& name, const std::vector<std::string>& names, 
 /// A name without a slash is a file of the current folder, else one on the linker's path.
 std::string library_path(const std::string& name);
 
-/// For options of real numbers: one from `least` to `most`, which NaN is not.
-CLI::Validator number_from(double least, double most);
+/// For options of real numbers: one from `min` to `max`, which NaN is not.
+CLI::Validator number_from(double min, double max);
 
 /// What every command takes.
 struct CommonOptions {

@@ -10,17 +10,17 @@ namespace tenon::tool {
 namespace {
 
 /// What the command line gives for one profile.
-struct GivenShapes {
+struct ShapeOptions {
   Shapes any, min, opt, max;
 
-  GivenShapes(const BuildOptions& options, const ProfileOptions& profile)
+  ShapeOptions(const BuildOptions& options, const ProfileOptions& profile)
       : any(parse_shapes("--shapes", options.shapes)),
         min(parse_shapes("--minShapes", profile.min)),
         opt(parse_shapes("--optShapes", profile.opt)),
         max(parse_shapes("--maxShapes", profile.max)) {}
 };
 
-void check_names(const nvinfer1::INetworkDefinition& network, const GivenShapes& given) {
+void check_names(const nvinfer1::INetworkDefinition& network, const ShapeOptions& given) {
   std::vector<std::string> inputs;
   for (int32_t i = 0; i < network.getNbInputs(); ++i)
     inputs.emplace_back(network.getInput(i)->getName());
@@ -35,7 +35,7 @@ const session::Shape* first_of(std::initializer_list<const Shapes*> maps, const 
 }
 
 // Inputs whose shapes are fixed have no other.
-void check_static(const session::Model& model, const GivenShapes& given) {
+void check_static(const session::Model& model, const ShapeOptions& given) {
   for (int32_t i = 0; i < model.network->getNbInputs(); ++i) {
     const nvinfer1::ITensor& input = *model.network->getInput(i);
     const auto declared = session::to_shape(input.getDimensions());
@@ -51,7 +51,7 @@ void check_static(const session::Model& model, const GivenShapes& given) {
 
 // Missing ones of min, opt and max are taken from their neighbours, as trtexec does. For an input
 // that decides shapes, what is given are its values. Nothing where nothing is given.
-std::optional<session::Range> range_of(const nvinfer1::ITensor& input, const GivenShapes& given,
+std::optional<session::Range> range_of(const nvinfer1::ITensor& input, const ShapeOptions& given,
                                        const RunInputs& inputs) {
   const char* name = input.getName();
   const Shapes& run = input.isShapeTensor() ? inputs.values : inputs.shapes;
@@ -81,7 +81,7 @@ void add_profiles(session::Model& model, const BuildOptions& options, const RunI
                   Logger& logger) {
   const auto varying = model.varying_inputs();
   for (size_t p = 0; p < options.profiles.size(); ++p) {
-    const GivenShapes given(options, options.profiles[p]);
+    const ShapeOptions given(options, options.profiles[p]);
     check_names(*model.network, given);
     check_static(model, given);
     session::Ranges ranges;
@@ -103,10 +103,10 @@ std::string profile_text(const nvinfer1::ICudaEngine& engine, int32_t profile) {
   std::string text = fmt::format("profile {} of {}", profile, engine.getNbOptimizationProfiles());
   const char* separator = ": ";
   for (const session::Tensor& tensor : session::tensors_of(engine, profile)) {
-    const auto least = session::to_shape(tensor.least), most = session::to_shape(tensor.most);
-    if (least == most) continue;
-    text += fmt::format("{}{} {} to {}", separator, tensor.name, session::shape_text(least),
-                        session::shape_text(most));
+    const auto min = session::to_shape(tensor.min), max = session::to_shape(tensor.max);
+    if (min == max) continue;
+    text += fmt::format("{}{} {} to {}", separator, tensor.name, session::shape_text(min),
+                        session::shape_text(max));
     separator = ", ";
   }
   return text;

@@ -81,9 +81,9 @@ template <class E> struct AttentionBlock {
 
   // A row without any weight (all masked) becomes NaN, as in PyTorch.
   static void softmax(float* x, int64_t n) {
-    float most = -HUGE_VALF, sum = 0;
-    for (int64_t i = 0; i < n; ++i) most = x[i] > most ? x[i] : most;
-    for (int64_t i = 0; i < n; ++i) sum += x[i] = std::exp(x[i] - most);
+    float max = -HUGE_VALF, sum = 0;
+    for (int64_t i = 0; i < n; ++i) max = x[i] > max ? x[i] : max;
+    for (int64_t i = 0; i < n; ++i) sum += x[i] = std::exp(x[i] - max);
     for (int64_t i = 0; i < n; ++i) x[i] /= sum;
   }
 
@@ -144,12 +144,12 @@ template <class E> struct AttentionRow {
   __device__ void operator()(const kit::Team& team, int64_t row) const {
     float* x = scores + row * a.keys;
     E* weights = a.weights + row * a.keys;
-    float most = -HUGE_VALF;
-    for (int64_t i = 0; i < a.keys; ++i) most = x[i] > most ? x[i] : most;
-    const float sum = team.sum(a.keys, [&](int64_t i) { return expf(x[i] - most); });
+    float max = -HUGE_VALF;
+    for (int64_t i = 0; i < a.keys; ++i) max = x[i] > max ? x[i] : max;
+    const float sum = team.sum(a.keys, [&](int64_t i) { return expf(x[i] - max); });
     __syncthreads();
     team.each(a.keys, [&](int64_t i) {
-      x[i] = expf(x[i] - most) / sum;
+      x[i] = expf(x[i] - max) / sum;
       weights[i] = static_cast<E>(x[i]);
     });
     __syncthreads();

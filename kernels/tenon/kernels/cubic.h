@@ -5,7 +5,7 @@
 
 namespace tenon::kernels::inline TENON_TARGET {
 
-/// Weights of the four elements around a place that is `t` behind the second.
+/// Weights of the four elements around a position that is `t` behind the second.
 TENON_HD inline void cubic_weights(float t, float* weight) {
   constexpr float kA = -0.75f;
   const auto near = [](float d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };

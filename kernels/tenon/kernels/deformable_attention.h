@@ -1,4 +1,4 @@
-/// Attention over a few places of feature maps that each query chooses. Semantics: mmcv's
+/// Attention over a few locations in feature maps that each query chooses. Semantics: mmcv's
 /// MultiScaleDeformableAttention ("Deformable DETR", Zhu et al. 2020).
 #pragma once
 
@@ -50,14 +50,14 @@ template <class E, class I>
 void deformable_attention(const kit::Device& device, const DeformableAttentionCall<E, I>& call) {
   for (int64_t l = 0; l < call.levels; ++l) {
     const int64_t height = call.shapes[l * 2], width = call.shapes[l * 2 + 1];
-    const int64_t start = call.starts[l], most = call.elements;
-    const bool fits = height >= 0 && width >= 0 && start >= 0 && start <= most
-                      && (width == 0 || height <= (most - start) / width);
+    const int64_t start = call.starts[l], elements = call.elements;
+    const bool fits = height >= 0 && width >= 0 && start >= 0 && start <= elements
+                      && (width == 0 || height <= (elements - start) / width);
     if (!fits)
       throw std::invalid_argument("level " + std::to_string(l) + ", of " + std::to_string(height)
                                   + " x " + std::to_string(width) + " elements from "
                                   + std::to_string(start) + " on, is not part of a value of "
-                                  + std::to_string(most) + " elements");
+                                  + std::to_string(elements) + " elements");
   }
   const int64_t step = call.heads * call.channels, size = call.elements * step;
   const int64_t rows = call.images * call.queries * call.heads;

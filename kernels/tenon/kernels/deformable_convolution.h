@@ -1,5 +1,5 @@
-/// Convolution whose taps are moved by a tensor, and weighed by another. Semantics: torchvision's
-/// deform_conv2d, mmcv's DeformConv2d and ModulatedDeformConv2d, ONNX DeformConv-19.
+/// Convolution whose taps are shifted by offsets in a tensor, and weighted by another. Semantics:
+/// torchvision's deform_conv2d, mmcv's DeformConv2d and ModulatedDeformConv2d, ONNX DeformConv-19.
 #pragma once
 
 #include <cmath>
@@ -9,11 +9,11 @@
 
 namespace tenon::kernels::inline TENON_TARGET {
 
-/// The taps of a kernel along one axis, before they are moved.
+/// The taps of a kernel along one axis, before they are shifted.
 struct DeformableAxis {
   int64_t taps = 1, stride = 1, padding = 0, dilation = 1;  // padding before the data
 
-  TENON_HD float place(int64_t result, int64_t tap) const {
+  TENON_HD float position(int64_t result, int64_t tap) const {
     return static_cast<float>(result * stride - padding + tap * dilation);
   }
 };
@@ -21,7 +21,7 @@ struct DeformableAxis {
 struct DeformableConvolutionRule {
   DeformableAxis rows, columns;
   int64_t groups = 1;
-  int64_t offset_groups = 1;  // channels of one move by the same offsets
+  int64_t offset_groups = 1;  // the channels of one share offsets
 };
 
 /// Tensors of a call. With taps = kernel height * kernel width:
@@ -33,10 +33,10 @@ template <class E> struct DeformableConvolutionCall {
   const E* bias;     // (M), or null
   E* y;              // (N, M, height, width)
   int64_t images, channels, in_height, in_width;
-  int64_t maps, height, width;  // of the result
+  int64_t output_channels, height, width;  // of the result
 };
 
-/// What a moved tap reads.
+/// What a shifted tap reads.
 struct Reading {
   Tap taps[4];
   int64_t count;
@@ -48,26 +48,27 @@ TENON_HD Reading reading_of(const DeformableConvolutionRule& rule,
                             const DeformableConvolutionCall<E>& call, int64_t image,
                             int64_t offset_group, int64_t tap, int64_t at, int64_t step) {
   const int64_t plane = call.height * call.width;
-  const int64_t place =
+  const int64_t channel_pair =
       (image * rule.offset_groups + offset_group) * rule.rows.taps * rule.columns.taps + tap;
-  const E* offsets = call.offsets + place * 2 * plane + at;
-  const float row = rule.rows.place(at / call.width, tap / rule.columns.taps);
-  const float column = rule.columns.place(at % call.width, tap % rule.columns.taps);
+  const E* offsets = call.offsets + channel_pair * 2 * plane + at;
+  const float row = rule.rows.position(at / call.width, tap / rule.columns.taps);
+  const float column = rule.columns.position(at % call.width, tap % rule.columns.taps);
   Reading r;
   r.count = bilinear_taps(
       row + static_cast<float>(offsets[0]), column + static_cast<float>(offsets[plane]),
       call.in_height, call.in_width, step,
-      call.mask == nullptr ? 1.f : static_cast<float>(call.mask[place * plane + at]), r.taps);
+      call.mask == nullptr ? 1.f : static_cast<float>(call.mask[channel_pair * plane + at]),
+      r.taps);
   return r;
 }
 
 #if !defined(__CUDACC__)
 
-/// Results of one image are worked out in blocks: the pixels that taps read become rows of a
+/// Results of one image are computed in blocks: the pixels that taps read become rows of a
 /// matrix, which is multiplied with the kernel, some taps and channels at a time.
 template <class E, int vector> class DeformableConvolver {
  public:
-  static constexpr int64_t kPlaces = 64;           // results of a block
+  static constexpr int64_t kPixels = 64;           // results of a block
   static constexpr int64_t kDepth = 256;           // elements of a row
   static constexpr int64_t kOutputChannels = 256;  // sums of a result
   static constexpr int64_t kPanel = ProductTile<vector>::kColumns;
@@ -80,7 +81,7 @@ template <class E, int vector> class DeformableConvolver {
         kernel_(kernel),
         taps_(rule.rows.taps * rule.columns.taps),
         channels_(call.channels / rule.groups),
-        output_channels_(call.maps / rule.groups),
+        output_channels_(call.output_channels / rule.groups),
         panels_((output_channels_ + kPanel - 1) / kPanel),
         together_(std::clamp<int64_t>(std::min(kDepth / std::max<int64_t>(channels_, 1),
                                                kOutputChannels / (panels_ * kPanel)),
@@ -89,7 +90,7 @@ template <class E, int vector> class DeformableConvolver {
   /// Panels of the packed kernel, over all groups.
   int64_t panels() const { return rule_.groups * panels_; }
 
-  /// Packs one panel: for each k its output channels, filled up with zeros. k counts blocks of
+  /// Packs one panel: for each k its output channels, padded with zeros. k counts blocks of
   /// kDepth channels, in them taps, in them channels.
   void pack(int64_t panel) const {
     const int64_t group = panel / panels_, first = panel % panels_ * kPanel;
@@ -111,26 +112,29 @@ template <class E, int vector> class DeformableConvolver {
   void run(int64_t image, int64_t first) {
     image_ = image;
     first_ = first;
-    count_ = std::min(kPlaces, call_.height * call_.width - first);
+    count_ = std::min(kPixels, call_.height * call_.width - first);
     rows_ = (count_ + 7) / 8 * 8;
     for (int64_t group = 0; group < rule_.groups; group += together_)
-      for (int64_t map = 0; map < output_channels_; map += kOutputChannels)
-        run_groups(group, std::min(together_, rule_.groups - group), map,
-                   std::min(kOutputChannels, output_channels_ - map));
+      for (int64_t output_channel = 0; output_channel < output_channels_;
+           output_channel += kOutputChannels)
+        run_groups(group, std::min(together_, rule_.groups - group), output_channel,
+                   std::min(kOutputChannels, output_channels_ - output_channel));
   }
 
  private:
   int64_t depth() const { return channels_ * taps_; }
   // Of the sums of a result, those of each group begin on a panel.
-  int64_t room() const { return together_ == 1 ? kOutputChannels : panels_ * kPanel; }
+  int64_t group_step() const { return together_ == 1 ? kOutputChannels : panels_ * kPanel; }
 
-  [[gnu::always_inline]] void run_groups(int64_t group, int64_t groups, int64_t map, int64_t maps) {
+  [[gnu::always_inline]] void run_groups(int64_t group, int64_t groups, int64_t output_channel,
+                                         int64_t output_channels) {
     for (int64_t g = 0; g < groups; ++g)
       for (int64_t p = 0; p < rows_; ++p)
-        for (int64_t j = 0; j < (maps + kPanel - 1) / kPanel * kPanel; ++j)
-          sums_[p * kOutputChannels + g * room() + j] =
-              call_.bias != nullptr && j < maps
-                  ? static_cast<float>(call_.bias[(group + g) * output_channels_ + map + j])
+        for (int64_t j = 0; j < (output_channels + kPanel - 1) / kPanel * kPanel; ++j)
+          sums_[p * kOutputChannels + g * group_step() + j] =
+              call_.bias != nullptr && j < output_channels
+                  ? static_cast<float>(
+                        call_.bias[(group + g) * output_channels_ + output_channel + j])
                   : 0;
     for (int64_t channel = 0; channel < channels_; channel += kDepth) {
       const int64_t channels = std::min(kDepth, channels_ - channel);
@@ -140,18 +144,22 @@ template <class E, int vector> class DeformableConvolver {
         for (int64_t t = 0; t < taps; ++t)
           read(group, groups, channel, channels, tap + t, columns_ + t * channels, taps * channels);
         for (int64_t g = 0; g < groups; ++g)
-          add_product<vector>(columns_ + g * taps * channels, kDepth, rows_,
-                              kernel_ + ((group + g) * panels_ + map / kPanel) * depth() * kPanel
-                                  + (channel * taps_ + tap * channels) * kPanel,
-                              depth() * kPanel, taps * channels, sums_ + g * room(),
-                              kOutputChannels, maps);
+          add_product<vector>(
+              columns_ + g * taps * channels, kDepth, rows_,
+              kernel_ + ((group + g) * panels_ + output_channel / kPanel) * depth() * kPanel
+                  + (channel * taps_ + tap * channels) * kPanel,
+              depth() * kPanel, taps * channels, sums_ + g * group_step(), kOutputChannels,
+              output_channels);
       }
     }
     const int64_t plane = call_.height * call_.width;
     for (int64_t g = 0; g < groups; ++g)
       pixels_to_planes(
-          sums_ + g * room(), kOutputChannels, count_, maps,
-          call_.y + (image_ * call_.maps + (group + g) * output_channels_ + map) * plane + first_,
+          sums_ + g * group_step(), kOutputChannels, count_, output_channels,
+          call_.y
+              + (image_ * call_.output_channels + (group + g) * output_channels_ + output_channel)
+                    * plane
+              + first_,
           plane);
   }
 
@@ -191,15 +199,15 @@ template <class E, int vector> class DeformableConvolver {
   int64_t panels_;                             // of a group
   int64_t together_;                           // groups whose columns and sums fit a block
   int64_t image_ = 0, first_ = 0, count_ = 0, rows_ = 0;
-  Reading readings_[kPlaces];
-  alignas(64) float columns_[kPlaces * kDepth];
-  alignas(64) float sums_[kPlaces * kOutputChannels];
+  Reading readings_[kPixels];
+  alignas(64) float columns_[kPixels * kDepth];
+  alignas(64) float sums_[kPixels * kOutputChannels];
 };
 
 /// Bytes of workspace for an input and a kernel of so many elements.
-inline size_t deformable_convolution_workspace(int64_t elements, int64_t maps, int64_t depth,
-                                               int64_t groups) {
-  return static_cast<size_t>(elements + groups * packed_elements(depth, maps / groups))
+inline size_t deformable_convolution_workspace(int64_t elements, int64_t output_channels,
+                                               int64_t depth, int64_t groups) {
+  return static_cast<size_t>(elements + groups * packed_elements(depth, output_channels / groups))
          * sizeof(float);
 }
 
@@ -207,7 +215,7 @@ template <class E>
 void deformable_convolution(const kit::Device& device, const DeformableConvolutionRule& rule,
                             const DeformableConvolutionCall<E>& call) {
   const int64_t plane = call.height * call.width;
-  if (call.images * call.maps * plane == 0) return;
+  if (call.images * call.output_channels * plane == 0) return;
   auto* pixels = static_cast<float*>(device.workspace);
   float* kernel = pixels + call.images * call.channels * call.in_height * call.in_width;
   planes_to_pixels(device, call.x, call.images, call.channels, call.in_height * call.in_width,
@@ -219,12 +227,12 @@ void deformable_convolution(const kit::Device& device, const DeformableConvoluti
       for (int64_t i = begin; i < end; ++i) packer.pack(i);
     });
   });
-  constexpr int64_t kPlaces = DeformableConvolver<E, 4>::kPlaces;
-  const int64_t blocks = (plane + kPlaces - 1) / kPlaces;
+  constexpr int64_t kPixels = DeformableConvolver<E, 4>::kPixels;
+  const int64_t blocks = (plane + kPixels - 1) / kPixels;
   device.parallel_ranges(call.images * blocks, 1, [&](int64_t begin, int64_t end) {
     with_wide_vectors([&](auto vector) {
       DeformableConvolver<E, decltype(vector)::value> convolver(rule, call, pixels, kernel);
-      for (int64_t i = begin; i < end; ++i) convolver.run(i / blocks, i % blocks * kPlaces);
+      for (int64_t i = begin; i < end; ++i) convolver.run(i / blocks, i % blocks * kPixels);
     });
   });
 }
@@ -242,11 +250,12 @@ template <class E> struct DeformableElement {
 
   __device__ void operator()(int64_t i) const {
     const int64_t plane = call.height * call.width, taps = rule.rows.taps * rule.columns.taps;
-    const int64_t image = i / (plane * call.maps), map = i / plane % call.maps;
+    const int64_t image = i / (plane * call.output_channels),
+                  output_channel = i / plane % call.output_channels;
     const int64_t channels = call.channels / rule.groups;
-    const int64_t first = map / (call.maps / rule.groups) * channels;
+    const int64_t first = output_channel / (call.output_channels / rule.groups) * channels;
     const int64_t share = call.channels / rule.offset_groups;
-    float sum = call.bias == nullptr ? 0.f : static_cast<float>(call.bias[map]);
+    float sum = call.bias == nullptr ? 0.f : static_cast<float>(call.bias[output_channel]);
     for (int64_t tap = 0; tap < taps; ++tap) {
       Reading r;
       for (int64_t c = 0; c < channels; ++c) {
@@ -256,7 +265,8 @@ template <class E> struct DeformableElement {
         float value = 0;
         for (int64_t k = 0; k < r.count; ++k)
           value += r.taps[k].weight * static_cast<float>(x[r.taps[k].offset]);
-        sum += value * static_cast<float>(call.kernel[(map * channels + c) * taps + tap]);
+        sum +=
+            value * static_cast<float>(call.kernel[(output_channel * channels + c) * taps + tap]);
       }
     }
     call.y[i] = static_cast<E>(sum);
@@ -266,7 +276,7 @@ template <class E> struct DeformableElement {
 template <class E>
 void deformable_convolution(const kit::Device& device, const DeformableConvolutionRule& rule,
                             const DeformableConvolutionCall<E>& call) {
-  device.parallel_for(call.images * call.maps * call.height * call.width,
+  device.parallel_for(call.images * call.output_channels * call.height * call.width,
                       DeformableElement<E>{rule, call});
 }
 

@@ -1,4 +1,4 @@
-/// What reading at places of a grid is given: the rule, the tensors, and where coordinates are.
+/// What sampling at positions of a grid is given: the rule, the tensors, and where coordinates are.
 #pragma once
 
 #include "tenon/plugin/device.h"
@@ -17,9 +17,9 @@ struct GridRule {
 /// Tensors of a call.
 template <class E> struct GridCall {
   const E* x;     // (images, channels, depth, height, width); images have depth 1
-  const E* grid;  // (images, places, 2 or 3): x, y or x, y, z from -1 to 1
-  E* y;           // (images, channels, places)
-  int64_t images, channels, depth, height, width, places;
+  const E* grid;  // (images, pixels, 2 or 3): x, y or x, y, z from -1 to 1
+  E* y;           // (images, channels, pixels)
+  int64_t images, channels, depth, height, width, pixels;
 };
 
 /// Where a coordinate is on an axis; elements have their centres at whole numbers.

@@ -1,4 +1,4 @@
-/// Reading an image or a volume at places that another tensor says. Semantics: PyTorch's
+/// Reading an image or a volume at positions that another tensor holds. Semantics: PyTorch's
 /// grid_sample, ONNX GridSample-22.
 #pragma once
 
@@ -55,13 +55,13 @@ template <GridInterpolation interpolation> struct GridTaps {
   }
 };
 
-/// Elements, `step` apart, that the result at a place sums up. Those without weight are left out,
+/// Elements, `step` apart, that a pixel of the result sums up. Those without weight are left out,
 /// so that infinities there do no harm. Returns how many.
 template <GridInterpolation interpolation, int axes, class E>
-TENON_HD int64_t find_grid_taps(const GridRule& rule, const GridCall<E>& call, int64_t place,
+TENON_HD int64_t find_grid_taps(const GridRule& rule, const GridCall<E>& call, int64_t pixel,
                                 int64_t step, Tap* taps) {
   using Axis = GridTaps<interpolation>;
-  const E* at = call.grid + place * axes;
+  const E* at = call.grid + pixel * axes;
   const Axis columns(rule, static_cast<float>(at[0]), call.width);
   const Axis rows(rule, static_cast<float>(at[1]), call.height);
   int64_t count = 0;
@@ -111,25 +111,26 @@ size_t grid_sample_workspace(const GridRule& rule, int axes, const GridCall<E>& 
          * sizeof(float);
 }
 
-/// Samples the places of one image a block at a time.
+/// Samples the pixels of one image a block at a time.
 template <class E, GridInterpolation interpolation, int axes, int vector>
 void sample_block(const GridRule& rule, const GridCall<E>& call, const float* pixels, int64_t image,
-                  int64_t first, int64_t places) {
-  constexpr int64_t kMost =
+                  int64_t first, int64_t tile_pixels) {
+  constexpr int64_t kMaxTaps =
       axes == 3 ? 8 : GridTaps<interpolation>::kCount * GridTaps<interpolation>::kCount;
-  Tap taps[kTilePixels * kMost];
+  Tap taps[kTilePixels * kMaxTaps];
   int64_t count[kTilePixels];
   alignas(64) float tile[kTilePixels * kTileChannels];
-  for (int64_t p = 0; p < places; ++p)
-    count[p] = find_grid_taps<interpolation, axes>(rule, call, image * call.places + first + p,
-                                                   call.channels, taps + p * kMost);
+  for (int64_t p = 0; p < tile_pixels; ++p)
+    count[p] = find_grid_taps<interpolation, axes>(rule, call, image * call.pixels + first + p,
+                                                   call.channels, taps + p * kMaxTaps);
   const float* from = pixels + image * call.channels * call.depth * call.height * call.width;
-  E* to = call.y + image * call.channels * call.places + first;
+  E* to = call.y + image * call.channels * call.pixels + first;
   for (int64_t c = 0; c < call.channels; c += kTileChannels) {
     const int64_t channels = std::min(kTileChannels, call.channels - c);
-    for (int64_t p = 0; p < places; ++p)
-      sum_pixels<vector>(from + c, taps + p * kMost, count[p], channels, tile + p * kTileChannels);
-    pixels_to_planes(tile, kTileChannels, places, channels, to + c * call.places, call.places);
+    for (int64_t p = 0; p < tile_pixels; ++p)
+      sum_pixels<vector>(from + c, taps + p * kMaxTaps, count[p], channels,
+                         tile + p * kTileChannels);
+    pixels_to_planes(tile, kTileChannels, tile_pixels, channels, to + c * call.pixels, call.pixels);
   }
 }
 
@@ -145,7 +146,7 @@ void grid_sample(const kit::Device& device, const GridRule& rule, int axes,
   auto* pixels = static_cast<float*>(device.workspace);
   planes_to_pixels(device, call.x, call.images, call.channels,
                    call.depth * call.height * call.width, pixels);
-  const int64_t blocks = (call.places + kTilePixels - 1) / kTilePixels;
+  const int64_t blocks = (call.pixels + kTilePixels - 1) / kTilePixels;
   with_grid_kind(rule, axes, [&](auto interpolation, auto constant_axes) {
     device.parallel_ranges(call.images * blocks, 4, [&](int64_t begin, int64_t end) {
       with_wide_vectors([&](auto vector) {
@@ -153,7 +154,7 @@ void grid_sample(const kit::Device& device, const GridRule& rule, int axes,
           const int64_t first = i % blocks * kTilePixels;
           sample_block<E, decltype(interpolation)::value, decltype(constant_axes)::value,
                        decltype(vector)::value>(rule, call, pixels, i / blocks, first,
-                                                std::min(kTilePixels, call.places - first));
+                                                std::min(kTilePixels, call.pixels - first));
         }
       });
     });
@@ -173,9 +174,9 @@ template <class E, GridInterpolation interpolation, int axes> struct GridElement
 
   __device__ void operator()(int64_t i) const {
     Tap taps[GridInterpolation::kCubic == interpolation ? 16 : 8];
-    const int64_t place = i % call.places, plane = i / call.places;
+    const int64_t pixel = i % call.pixels, plane = i / call.pixels;
     const int64_t count = find_grid_taps<interpolation, axes>(
-        rule, call, plane / call.channels * call.places + place, 1, taps);
+        rule, call, plane / call.channels * call.pixels + pixel, 1, taps);
     const E* from = call.x + plane * call.depth * call.height * call.width;
     float sum = 0;
     for (int64_t t = 0; t < count; ++t)
@@ -189,7 +190,7 @@ void grid_sample(const kit::Device& device, const GridRule& rule, int axes,
                  const GridCall<E>& call) {
   with_grid_kind(rule, axes, [&](auto interpolation, auto constant_axes) {
     device.parallel_for(
-        call.images * call.channels * call.places,
+        call.images * call.channels * call.pixels,
         GridElement<E, decltype(interpolation)::value, decltype(constant_axes)::value>{rule, call});
   });
 }

@@ -20,37 +20,38 @@ TENON_HD inline float rounded_product(float a, float b) {
 #endif
 }
 
-/// Covers [x1, x2) x [y1, y2); the two axes may change places.
+/// Covers [x1, x2) x [y1, y2); the two axes may be swapped.
 struct Box {
   float x1, y1, x2, y2;
 
   TENON_HD float area() const { return rounded_product(x2 - x1, y2 - y1); }
 };
 
-/// What two boxes share, divided by what they cover together, exceeds `most`. The areas are theirs.
-/// NaNs, infinite areas and boxes without an inside overlap nothing.
-TENON_HD inline bool overlap(const Box& a, float area_a, const Box& b, float area_b, float most) {
+/// What two boxes share, divided by what they cover together, exceeds `threshold`. The areas are
+/// theirs. NaNs, infinite areas and boxes without an inside overlap nothing.
+TENON_HD inline bool overlap(const Box& a, float area_a, const Box& b, float area_b,
+                             float threshold) {
   const float width = (a.x2 < b.x2 ? a.x2 : b.x2) - (a.x1 > b.x1 ? a.x1 : b.x1);
   const float height = (a.y2 < b.y2 ? a.y2 : b.y2) - (a.y1 > b.y1 ? a.y1 : b.y1);
   const float common = rounded_product(width, height);
-  return width > 0 && height > 0 && common / (area_a + area_b - common) > most;
+  return width > 0 && height > 0 && common / (area_a + area_b - common) > threshold;
 }
 
 #if defined(__CUDACC__)
 
 /// Whether `box` is dropped after `kept`.
-TENON_HD inline bool suppresses(const Box& kept, const Box& box, float most) {
-  return overlap(kept, kept.area(), box, box.area(), most);
+TENON_HD inline bool suppresses(const Box& kept, const Box& box, float threshold) {
+  return overlap(kept, kept.area(), box, box.area(), threshold);
 }
 
 #else
 
 /// Few boxes are compared with all. More lie in grids of cells, each axis for itself: a box is
 /// entered in the cells that it touches of the grid whose cells are about as large as the box. Two
-/// boxes that overlap by more than `most` share more than that part of either's width and height.
-/// So their widths differ by less than a factor of 1 / most, and what they share meets the middle
-/// of both: a few cells of a few grids have all that can matter. Cells are found by a hash, and
-/// those that share a place in its table do no harm, as boxes are always compared themselves.
+/// boxes that overlap by more than `threshold` share more than that part of either's width and
+/// height. So their widths differ by less than a factor of 1 / most, and what they share meets the
+/// middle of both: a few cells of a few grids have all that can matter. Cells are found by a hash,
+/// and those that share a slot in its table do no harm, as boxes are always compared themselves.
 class KeptBoxes {
  public:
   using Type = Box;
@@ -67,7 +68,7 @@ class KeptBoxes {
       y2[i] = box.y2;
       area[i] = its_area;
     }
-    bool overlaps(const Box& box, float its_area, float most) const {
+    bool overlaps(const Box& box, float its_area, float threshold) const {
       int found = 0;
       for (int i = 0; i < size; ++i) {
         const float width = std::min(x2[i], box.x2) - std::max(x1[i], box.x1);
@@ -75,7 +76,7 @@ class KeptBoxes {
         const float common = width * height;
         const float ratio = common / (area[i] + its_area - common);
         found |= static_cast<int>(width > 0) & static_cast<int>(height > 0)
-                 & static_cast<int>(ratio > most);
+                 & static_cast<int>(ratio > threshold);
       }
       return found != 0;
     }
@@ -101,8 +102,8 @@ class KeptBoxes {
   };
 
   /// Of `kept` boxes at most.
-  KeptBoxes(const Memory& memory, int64_t kept, float most)
-      : memory_(memory), most_(most), slot_bits_(slot_bits(kept)) {
+  KeptBoxes(const Memory& memory, int64_t kept, float threshold)
+      : memory_(memory), threshold_(threshold), slot_bits_(slot_bits(kept)) {
     with_wide_vectors([&](auto width) { few_ = kFew * width(); });
   }
 
@@ -112,8 +113,8 @@ class KeptBoxes {
     // Tiny areas are not exact enough for what the grids rely on.
     constexpr float kTiny = 0x1p-80f;
     Levels across, down;
-    if (count_ <= few_ || area < kTiny || !across.find(box.x1, box.x2, most_)
-        || !down.find(box.y1, box.y2, most_))
+    if (count_ <= few_ || area < kTiny || !across.find(box.x1, box.x2, threshold_)
+        || !down.find(box.y1, box.y2, threshold_))
       return overlaps_any(box, area);
     for (int v = 0; v < down.count; ++v)
       for (int h = 0; h < across.count; ++h)
@@ -146,17 +147,17 @@ class KeptBoxes {
     int64_t begin, end;
   };
   struct Levels {
-    static constexpr int kMost = 8;
-    Level level[kMost];
+    static constexpr int kMaxLevels = 8;
+    Level level[kMaxLevels];
     int count = 0;
 
-    // Where boxes lie that share more than `most` with [low, high); false when it is too much.
-    bool find(float low, float high, float most) {
-      const double part = 0.99 * most;  // boxes may overlap by a little less: sums are rounded
+    // Where boxes lie that share more than `threshold` with [low, high); false when it is too much.
+    bool find(float low, float high, float threshold) {
+      const double part = 0.99 * threshold;  // boxes may overlap by a little less: sums are rounded
       const double width = static_cast<double>(high) - low, middle = low + width / 2;
       const int first = exponent_above(static_cast<float>(width * part));
       count = exponent_above(static_cast<float>(width / part)) - first + 1;
-      if (count > kMost) return false;
+      if (count > kMaxLevels) return false;
       const double begin = std::min(middle, low + width * part);
       const double end = std::max(middle, high - width * part);
       for (int i = 0; i < count; ++i)
@@ -194,7 +195,7 @@ class KeptBoxes {
       for (int64_t x = across.begin; x < across.end; ++x)
         for (uint32_t i = head(across.exponent, x, down.exponent, y); i != 0;) {
           const Cell& cell = memory_.cells[i];
-          if (cell.overlaps(box, area, most_)) return true;
+          if (cell.overlaps(box, area, threshold_)) return true;
           i = cell.next;
         }
     return false;
@@ -222,23 +223,23 @@ class KeptBoxes {
     constexpr int64_t kStride = 16;  // blocks
     const int64_t blocks = (count_ + kBlock - 1) / kBlock;
     // Smaller products are not exact enough.
-    const bool skips = most_ == 0 || most_ * area >= FLT_MIN;
+    const bool skips = threshold_ == 0 || threshold_ * area >= FLT_MIN;
     for (int64_t first = 0; first < blocks; first += kStride) {
       const int64_t end = std::min(blocks, first + kStride);
       if (skips && !may_overlap(first, end, box, area)) continue;
       for (int64_t i = first; i < end; ++i)
-        if (memory_.all[i].overlaps(box, area, most_)) return true;
+        if (memory_.all[i].overlaps(box, area, threshold_)) return true;
     }
     return false;
   }
 
-  // False only where nothing in some blocks overlaps `box` by more than `most`: products say so
-  // without a division, with room for their rounding.
+  // False only where nothing in some blocks overlaps `box` by more than `threshold`: products say
+  // so without a division, with a margin for their rounding.
   bool may_overlap(int64_t begin, int64_t end, const Box& box, float area) const {
     bool found = false;
-    with_wide_vectors([&, all = memory_.all, most = most_](auto width) {
+    with_wide_vectors([&, all = memory_.all, threshold = threshold_](auto width) {
       using V = Vector<width()>;
-      const float share = (1 + most) * (1 + 0x1p-18f);
+      const float share = (1 + threshold) * (1 + 0x1p-18f);
       const V zero = {}, x1 = box.x1 + zero, y1 = box.y1 + zero, x2 = box.x2 + zero,
               y2 = box.y2 + zero;
       V excess = zero;
@@ -252,7 +253,7 @@ class KeptBoxes {
           const V across = (right < x2 ? right : x2) - (left > x1 ? left : x1);
           const V down = (bottom < y2 ? bottom : y2) - (top > y1 ? top : y1);
           const V common = across * (zero > down ? zero : down);
-          const V by = common * share - (part(b.area) + area) * most;
+          const V by = common * share - (part(b.area) + area) * threshold;
           excess = by > excess ? by : excess;
         }
       for (int k = 0; k < width(); ++k) found |= excess[k] > 0;
@@ -261,7 +262,7 @@ class KeptBoxes {
   }
 
   Memory memory_;
-  float most_;
+  float threshold_;
   int slot_bits_;
   int64_t count_ = 0, few_ = 0;
   uint32_t cells_ = 0;

@@ -22,7 +22,7 @@ struct NmsRule {
   float overlap = 0.5f;            ///< what kept boxes share is at most this part of their union
   float score = -INFINITY;         ///< candidates have a score above
   int64_t considered = INT64_MAX;  ///< so many of the best candidates of a list are looked at
-  int64_t most = INT64_MAX;        ///< so many boxes of a list are kept
+  int64_t max_boxes = INT64_MAX;   ///< so many boxes of a list are kept
   int64_t background = -1;         ///< the class that is left out
   bool across_classes = false;     ///< boxes of one class suppress those of others; classes last
 };
@@ -71,8 +71,9 @@ class KeptLists {
     return key.index() % static_cast<uint32_t>(classes_);
   }
 
-  /// The best `most` of an image, over all its lists, become the first of them. Returns how many.
-  TENON_DEVICE int64_t take_best(const kit::Team& team, int64_t image, int64_t most) const;
+  /// The best `max_boxes` of an image, over all its lists, become the first of them. Returns how
+  /// many.
+  TENON_DEVICE int64_t take_best(const kit::Team& team, int64_t image, int64_t max_boxes) const;
 
   void append(int64_t image, int64_t box, int64_t kind, float score) const {
     const int64_t list = list_of(image, kind);
@@ -87,7 +88,7 @@ class KeptLists {
 
 #if !defined(__CUDACC__)
 
-inline int64_t KeptLists::take_best(const kit::Team&, int64_t image, int64_t most) const {
+inline int64_t KeptLists::take_best(const kit::Team&, int64_t image, int64_t max_boxes) const {
   const int64_t first = image * lists_per_image_;
   ScoreKey* const all = keys(first);
   int64_t total = 0;
@@ -95,8 +96,8 @@ inline int64_t KeptLists::take_best(const kit::Team&, int64_t image, int64_t mos
     std::copy_n(keys(list), counts_[list], all + total);  // towards the front
     total += std::exchange(counts_[list], 0);
   }
-  counts_[first] = std::min(total, most);
-  if (total > most) std::nth_element(all, all + most, all + total);
+  counts_[first] = std::min(total, max_boxes);
+  if (total > max_boxes) std::nth_element(all, all + max_boxes, all + total);
   std::sort(all, all + counts_[first]);
   return counts_[first];
 }
@@ -104,7 +105,7 @@ inline int64_t KeptLists::take_best(const kit::Team&, int64_t image, int64_t mos
 #else
 
 __device__ inline int64_t KeptLists::take_best(const kit::Team& team, int64_t image,
-                                               int64_t most) const {
+                                               int64_t max_boxes) const {
   const int64_t first = image * lists_per_image_;
   ScoreKey* const all = keys(first);
   int64_t total = 0;
@@ -120,7 +121,7 @@ __device__ inline int64_t KeptLists::take_best(const kit::Team& team, int64_t im
     total += count;
   }
   sort_keys(team, all, total);
-  const int64_t taken = total < most ? total : most;
+  const int64_t taken = total < max_boxes ? total : max_boxes;
   team.each(lists_per_image_, [&](int64_t list) { counts_[first + list] = list == 0 ? taken : 0; });
   __syncthreads();
   return taken;
@@ -131,10 +132,10 @@ __device__ inline int64_t KeptLists::take_best(const kit::Team& team, int64_t im
 /// Merges the lists of each image.
 struct TakeBest {
   KeptLists lists;
-  int64_t most;
+  int64_t max_boxes;
 
   TENON_DEVICE void operator()(const kit::Team& team, int64_t image) const {
-    lists.take_best(team, image, most);
+    lists.take_best(team, image, max_boxes);
   }
 };
 

@@ -14,9 +14,9 @@ namespace tenon::kernels::inline TENON_TARGET {
 
 #if !defined(__CUDACC__)
 
-/// Calls hit(i, score) for those of `count` scores that are above `least`, in order.
+/// Calls hit(i, score) for those of `count` scores that are above `threshold`, in order.
 template <class E, class F>
-void for_each_above(const E* scores, int64_t count, float least, const F& hit) {
+void for_each_above(const E* scores, int64_t count, float threshold, const F& hit) {
   constexpr int64_t kBlock = 16;
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t n = std::min(kBlock, count - begin);
@@ -24,13 +24,13 @@ void for_each_above(const E* scores, int64_t count, float least, const F& hit) {
     if (n == kBlock) {
       kit::convert(scores + begin, values, kBlock);
       int any = 0;
-      for (const float v : values) any |= static_cast<int>(v > least);
+      for (const float v : values) any |= static_cast<int>(v > threshold);
       if (any == 0) continue;
     } else {
       kit::convert(scores + begin, values, n);
     }
     for (int64_t i = 0; i < n; ++i)
-      if (values[i] > least) hit(begin + i, values[i]);
+      if (values[i] > threshold) hit(begin + i, values[i]);
   }
 }
 
@@ -44,8 +44,8 @@ template <class Boxes> class Nms {
     lists_.carve(carver);
     lanes_ = std::min(lists_.lists(), kMaxLanes);
     for (int64_t lane = 0; lane < lanes_; ++lane) {
-      memory_[lane].room = carver.array<ScoreKey>(lists_.capacity());
-      memory_[lane].kept = Kept::Memory::carve(carver, most());
+      memory_[lane].scratch = carver.array<ScoreKey>(lists_.capacity());
+      memory_[lane].kept = Kept::Memory::carve(carver, max_boxes());
     }
   }
 
@@ -64,11 +64,11 @@ template <class Boxes> class Nms {
   static constexpr int64_t kMaxLanes = 8;
   // What the one thread that is in a lane works with.
   struct Memory {
-    ScoreKey* room;
+    ScoreKey* scratch;
     typename Kept::Memory kept;
   };
 
-  int64_t most() const { return std::clamp<int64_t>(rule_.most, 0, lists_.capacity()); }
+  int64_t max_boxes() const { return std::clamp<int64_t>(rule_.max_boxes, 0, lists_.capacity()); }
 
   // Candidates of each list, by index.
   template <class E> void collect(const kit::Device& device, const E* scores) const {
@@ -110,18 +110,18 @@ template <class Boxes> class Nms {
 
   // Leaves of a list what is kept.
   void suppress(int64_t list, const Boxes& boxes, const Memory& memory) const {
-    const int64_t image = list / lists_.lists_per_image(), most = this->most();
+    const int64_t image = list / lists_.lists_per_image(), max_boxes = this->max_boxes();
     ScoreKey* const out = lists_.keys(list);
     const int64_t count = lists_.count(list);
-    const ScoreKey* const sorted = sort_keys(out, memory.room, count);
-    Kept kept(memory.kept, std::min(count, most), rule_.overlap);
+    const ScoreKey* const sorted = sort_keys(out, memory.scratch, count);
+    Kept kept(memory.kept, std::min(count, max_boxes), rule_.overlap);
     int64_t found = 0;
-    for (int64_t i = 0; i < std::min(count, rule_.considered) && found < most; ++i) {
+    for (int64_t i = 0; i < std::min(count, rule_.considered) && found < max_boxes; ++i) {
       const ScoreKey key = sorted[i];
       const auto box = boxes(image, lists_.box_of(key), lists_.class_of(key));
       if (kept.overlaps(box)) continue;
       out[found++] = key;
-      if (found < most) kept.add(box);
+      if (found < max_boxes) kept.add(box);
     }
     lists_.count(list) = found;
   }
@@ -152,13 +152,13 @@ template <class Boxes, class E> struct SuppressList {
         [&](int64_t i) { return int64_t{!keys[i].is_none()}; });
     sort_keys(team, keys, capacity);
     const int64_t considered = candidates < rule.considered ? candidates : rule.considered;
-    const int64_t most = rule.most < capacity ? rule.most : capacity;
+    const int64_t max_boxes = rule.max_boxes < capacity ? rule.max_boxes : capacity;
     int64_t found = 0;
-    for (int64_t i = 0; i < considered && found < most; ++i) {
+    for (int64_t i = 0; i < considered && found < max_boxes; ++i) {
       const ScoreKey key = keys[i];
       if (key.is_none()) continue;
       const auto kept = box_of(image, key);
-      if (found + 1 < most)
+      if (found + 1 < max_boxes)
         team.each(considered - i - 1, [&](int64_t j) {
           ScoreKey& other = keys[i + 1 + j];
           if (!other.is_none() && suppresses(kept, box_of(image, other), rule.overlap))
@@ -175,9 +175,9 @@ template <class Boxes, class E> struct SuppressList {
   __device__ ScoreKey key_at(int64_t image, int64_t list, int64_t i) const {
     const int64_t box = rule.across_classes ? i / shape.classes : i;
     const int64_t kind = rule.across_classes ? i % shape.classes : list % shape.classes;
-    const int64_t place = shape.classes_first ? (image * shape.classes + kind) * shape.boxes + box
+    const int64_t index = shape.classes_first ? (image * shape.classes + kind) * shape.boxes + box
                                               : (image * shape.boxes + box) * shape.classes + kind;
-    const auto score = static_cast<float>(scores[place]);
+    const auto score = static_cast<float>(scores[index]);
     if (kind == rule.background || !(score > rule.score)) return ScoreKey::none();
     return ScoreKey::of(score, static_cast<uint32_t>(box * shape.classes + kind));
   }

@@ -27,7 +27,7 @@ struct NormalizationOptions {
   float negative_slope = 1;  ///< negative results are multiplied by it: 0 is a ReLU, 1 does nothing
 };
 
-/// What the mean and the variance of elements are worked out from.
+/// What the mean and the variance of elements are computed from.
 struct Moments {
   double count = 0, mean = 0, squares = 0;  // squares: of the deviations from the mean
 
@@ -70,10 +70,10 @@ template <class E> struct Elements {
   TENON_HD float operator()(int64_t i) const { return static_cast<float>(x[i]); }
 #if !defined(__CUDACC__)
   /// Elements [at, at + n) as floats, in `workspace` or in place.
-  const float* read(int64_t at, int64_t n, float* room) const {
+  const float* read(int64_t at, int64_t n, float* buffer) const {
     if constexpr (std::is_same_v<E, float>) return x + at;
-    kit::convert(x + at, room, n);
-    return room;
+    kit::convert(x + at, buffer, n);
+    return buffer;
   }
 #endif
 };
@@ -93,16 +93,16 @@ template <class E> struct SumOfElements {
   }
 #else
   static constexpr int64_t kBlock = 512;
-  const float* read(int64_t at, int64_t n, float* room) const {
+  const float* read(int64_t at, int64_t n, float* buffer) const {
     for (int64_t from = 0; from < n; from += kBlock) {
       const int64_t count = std::min(kBlock, n - from);
       float other[kBlock];
-      kit::convert(a + at + from, room + from, count);
+      kit::convert(a + at + from, buffer + from, count);
       kit::convert(b + at + from, other, count);
-      for (int64_t i = 0; i < count; ++i) room[from + i] += other[i];
+      for (int64_t i = 0; i < count; ++i) buffer[from + i] += other[i];
     }
-    if (sum != nullptr) kit::convert(room, sum + at, n);
-    return room;
+    if (sum != nullptr) kit::convert(buffer, sum + at, n);
+    return buffer;
   }
 #endif
 };
@@ -166,11 +166,11 @@ template <class Source, class P> struct NormalizeRow {
   // Distances of a block are taken from the mean of what came before it: that costs no accuracy
   // when the block's own mean is elsewhere, as the variance of the row is then at least as large.
   Moments moments_of(int64_t first) const {
-    alignas(64) float room[kBlock];
+    alignas(64) float buffer[kBlock];
     Moments moments;
     for (int64_t at = 0; at < layout.length(); at += kBlock) {
       const int64_t n = std::min(kBlock, layout.length() - at);
-      const float* block = x.read(first + at, n, room);
+      const float* block = x.read(first + at, n, buffer);
       const double origin = at == 0 ? moments_of(block, n, 0).mean : moments.mean;
       moments.add(moments_of(block, n, static_cast<float>(origin)));
     }
@@ -230,18 +230,18 @@ template <class Source, class P> struct NormalizeRow {
     });
   }
   // Elements of a parameter as floats, in `workspace` or in place.
-  static const float* spread(const P* list, int64_t at, int64_t n, float neutral, float* room) {
-    if (list != nullptr) return Elements<P>{list}.read(at, n, room);
-    std::fill_n(room, n, neutral);
-    return room;
+  static const float* spread(const P* list, int64_t at, int64_t n, float neutral, float* buffer) {
+    if (list != nullptr) return Elements<P>{list}.read(at, n, buffer);
+    std::fill_n(buffer, n, neutral);
+    return buffer;
   }
 
   // body(from, to, n) over blocks of [first, first + length).
   template <class F> void write(int64_t first, int64_t length, const F& body) const {
-    alignas(64) float room[kBlock], result[kBlock];
+    alignas(64) float buffer[kBlock], result[kBlock];
     for (int64_t at = 0; at < length; at += kBlock) {
       const int64_t n = std::min(kBlock, length - at);
-      const float* from = x.read(first + at, n, room);
+      const float* from = x.read(first + at, n, buffer);
       if constexpr (std::is_same_v<E, float>) {
         body(from, y + first + at, n);
       } else {

@@ -1,5 +1,5 @@
 /// Images whose channels lie side by side: made from planes, read as weighted sums of pixels, and
-/// turned into planes again. Sampling then reads whole vectors, whatever the places.
+/// transposed into planes again. Sampling then reads whole vectors, whatever the positions.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Tap {
   float weight;
 };
 
-/// The neighbours of a place, at most four, with their shares of `weight`; none outside of the
+/// The neighbours of a position, at most four, with their shares of `weight`; none outside of the
 /// image. `step` is the distance between pixels. Returns how many.
 TENON_HD inline int64_t bilinear_taps(float row, float column, int64_t height, int64_t width,
                                       int64_t step, float weight, Tap* taps) {

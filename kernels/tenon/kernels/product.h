@@ -16,8 +16,8 @@ template <int width> struct ProductTile {
 
 /// Elements of a factor of `depth` rows and `columns` columns after packing, for any width.
 inline int64_t packed_elements(int64_t depth, int64_t columns) {
-  constexpr int64_t kMost = ProductTile<16>::kColumns;
-  return depth * ((columns + kMost - 1) / kMost * kMost);
+  constexpr int64_t kMaxColumns = ProductTile<16>::kColumns;
+  return depth * ((columns + kMaxColumns - 1) / kMaxColumns * kMaxColumns);
 }
 
 /// sums[r][j] += sum over k of left[r][k] * packed[k][j], for one tile. `packed` holds a panel of

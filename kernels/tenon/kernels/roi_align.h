@@ -71,7 +71,7 @@ template <int vector> class RoiPooler {
           float* to = tile_ + k * kChannels;
           if (rule_.pooling != RoiPooling::kAverage)
             take_maximum(row, column, c, width, to);
-          else if (region_.is_turned())
+          else if (region_.is_rotated())
             average_samples(row, column, c, width, to);
           else
             average_elements(row, column, c, width, to);
@@ -186,7 +186,7 @@ inline size_t roi_align_workspace(int64_t elements) {
 }
 
 /// Pools regions(i), a Region, for i < count; writes y (count, channels, height, width). Samples
-/// outside of their map are 0. Throws std::invalid_argument for regions without a map or place.
+/// outside of their map are 0. Throws std::invalid_argument for regions without a map or position.
 template <class E, class Regions>
 void roi_align(const kit::Device& device, const RoiAlignRule& rule,
                std::span<const FeatureMap<E>> maps, int64_t channels, const Regions& regions,
@@ -230,7 +230,7 @@ template <class E> struct FeatureMaps {
   FeatureMap<E> map[kMaxMaps];
 };
 
-/// One element of a result. Regions without a map or place give 0.
+/// One element of a result. Regions without a map or position give 0.
 template <class E, class Regions> struct RoiElement {
   RoiAlignRule rule;
   FeatureMaps<E> maps;

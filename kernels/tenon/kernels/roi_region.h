@@ -28,11 +28,11 @@ struct RoiAxis {
 
   TENON_HD static RoiAxis of(float start, float length, int64_t bins, int64_t sampling_ratio) {
     // Of larger bins hardly a sample lies on a map. More would differ by less than floats do.
-    constexpr float kMost = 65536;
+    constexpr float kMaxSamples = 65536;
     const float bin = length / static_cast<float>(bins);
     return {start, bin,
             sampling_ratio > 0 ? sampling_ratio
-                               : static_cast<int64_t>(fminf(fmaxf(ceilf(bin), 0.f), kMost))};
+                               : static_cast<int64_t>(fminf(fmaxf(ceilf(bin), 0.f), kMaxSamples))};
   }
   TENON_HD float at(int64_t in_bin, int64_t sample) const {
     return start + static_cast<float>(in_bin) * bin
@@ -49,8 +49,8 @@ struct RoiSamples {
     if (axis.samples < 64 || !(axis.bin > 0)) return {0, axis.samples};
     const auto count = static_cast<double>(axis.samples);
     const double step = axis.bin / count;
-    const double base = axis.at(bin, 0), room = 4;  // more than rounding moves them
-    const double first = (low - base) / step - room, end = (high - base) / step + room;
+    const double base = axis.at(bin, 0), margin = 4;  // more than rounding moves them
+    const double first = (low - base) / step - margin, end = (high - base) / step + margin;
     return {static_cast<int64_t>(fmin(fmax(first, 0.), count)),
             static_cast<int64_t>(fmin(fmax(end, 0.), count))};
   }
@@ -70,30 +70,31 @@ TENON_HD inline int64_t image_of(float number) {
              : -1;
 }
 
-/// Where a region lies, in elements of its map. A rotated one is turned about its centre.
+/// Where a region lies, in elements of its map. It is rotated about its centre.
 struct Region {
   int64_t map, image;
-  float x, y, width, height;  // the corner with the least x and y before it is turned, and the size
+  float x, y, width,
+      height;  // the corner with the least x and y before it is rotated, and the size
   float cosine = 1, sine = 0;
 
-  TENON_HD bool is_turned() const { return sine != 0 || cosine != 1; }
-  /// Where its samples begin: those of a turned one are counted from its centre.
+  TENON_HD bool is_rotated() const { return sine != 0 || cosine != 1; }
+  /// Where its samples begin: those of a rotated one are counted from its centre.
   TENON_HD RoiAxis rows(const RoiAlignRule& rule) const {
-    return RoiAxis::of(is_turned() ? -height / 2 : y, height, rule.height, rule.sampling_ratio);
+    return RoiAxis::of(is_rotated() ? -height / 2 : y, height, rule.height, rule.sampling_ratio);
   }
   TENON_HD RoiAxis columns(const RoiAlignRule& rule) const {
-    return RoiAxis::of(is_turned() ? -width / 2 : x, width, rule.width, rule.sampling_ratio);
+    return RoiAxis::of(is_rotated() ? -width / 2 : x, width, rule.width, rule.sampling_ratio);
   }
   /// Samples of a row of bins, and of a column, that may lie on a map of this size.
   TENON_HD RoiSamples row_samples(const RoiAxis& axis, int64_t bin, int64_t map_height,
                                   int64_t map_width) const {
-    if (!is_turned()) return RoiSamples::of(axis, bin, -1, static_cast<double>(map_height));
-    return turned_samples(axis, bin, map_height, map_width, cosine, sine);
+    if (!is_rotated()) return RoiSamples::of(axis, bin, -1, static_cast<double>(map_height));
+    return rotated_samples(axis, bin, map_height, map_width, cosine, sine);
   }
   TENON_HD RoiSamples column_samples(const RoiAxis& axis, int64_t bin, int64_t map_height,
                                      int64_t map_width) const {
-    if (!is_turned()) return RoiSamples::of(axis, bin, -1, static_cast<double>(map_width));
-    return turned_samples(axis, bin, map_height, map_width, -sine, cosine);
+    if (!is_rotated()) return RoiSamples::of(axis, bin, -1, static_cast<double>(map_width));
+    return rotated_samples(axis, bin, map_height, map_width, -sine, cosine);
   }
 
   /// Scales corners; unless they are `aligned`, a region has at least one element.
@@ -107,8 +108,8 @@ struct Region {
     return r;
   }
   /// The same of a region with centre x and y, width, height and angle in radians.
-  TENON_HD static Region of_turned(int64_t map, int64_t image, const float* box, float scale,
-                                   bool aligned, bool clockwise) {
+  TENON_HD static Region of_rotated(int64_t map, int64_t image, const float* box, float scale,
+                                    bool aligned, bool clockwise) {
     const float offset = aligned ? 0.5f : 0.f, angle = clockwise ? -box[4] : box[4];
     Region r{map, image, 0, 0, box[2] * scale, box[3] * scale, cosf(angle), sinf(angle)};
     r.take_an_element(aligned);
@@ -122,10 +123,10 @@ struct Region {
     if (!aligned) width = fmaxf(width, 1.f), height = fmaxf(height, 1.f);
   }
 
-  // An axis of a turned region goes `down` and `right` on the map; what counts is where the map
+  // An axis of a rotated region goes `down` and `right` on the map; what counts is where the map
   // begins and ends along it.
-  TENON_HD RoiSamples turned_samples(const RoiAxis& axis, int64_t bin, int64_t map_height,
-                                     int64_t map_width, double down, double right) const {
+  TENON_HD RoiSamples rotated_samples(const RoiAxis& axis, int64_t bin, int64_t map_height,
+                                      int64_t map_width, double down, double right) const {
     const auto rows = static_cast<double>(map_height), columns = static_cast<double>(map_width);
     const double from_y = (rows - 1) / 2 - (static_cast<double>(y) + height / 2);
     const double from_x = (columns - 1) / 2 - (static_cast<double>(x) + width / 2);
@@ -149,7 +150,7 @@ template <class E, class I> struct RoisOfImages {
   }
 };
 
-/// The two elements around a place on an axis; outside of the axis there are none.
+/// The two elements around a position on an axis; outside of the axis there are none.
 struct Neighbours {
   int64_t low, high;
   float weight;  // of the second
@@ -165,11 +166,11 @@ struct Neighbours {
   }
 };
 
-/// The four elements, `step` apart, around a sample of a region, whose place is given before the
-/// region is turned. False when it is outside.
+/// The four elements, `step` apart, around a sample of a region, whose position is given before the
+/// region is rotated. False when it is outside.
 TENON_HD inline bool find_taps(const Region& region, int64_t height, int64_t width, float y,
                                float x, int64_t step, Tap* taps) {
-  if (region.is_turned()) {
+  if (region.is_rotated()) {
     const float down = y, right = x;
     y = down * region.cosine - right * region.sine + region.y + region.height / 2;
     x = down * region.sine + right * region.cosine + region.x + region.width / 2;

@@ -32,12 +32,12 @@ struct Polygon {
     y[count++] = at_y;
   }
   /// The part with sign * x <= most, or of y when `upright`.
-  TENON_HD Polygon clipped(bool upright, float sign, float most) const {
+  TENON_HD Polygon clipped(bool upright, float sign, float bound) const {
     Polygon part;
     const float* const along = upright ? y : x;
     for (int i = 0; i < count; ++i) {
       const int next = i + 1 == count ? 0 : i + 1;
-      const float here = sign * along[i] - most, there = sign * along[next] - most;
+      const float here = sign * along[i] - bound, there = sign * along[next] - bound;
       if (here <= 0) part.add(x[i], y[i]);
       if ((here < 0 && there > 0) || (here > 0 && there < 0)) {
         const float t = here / (here - there);
@@ -74,25 +74,25 @@ TENON_HD inline float common_area(const RotatedBox& a, const RotatedBox& b) {
   return polygon.area();
 }
 
-/// What two boxes share, divided by what they cover together, exceeds `most`.
-TENON_HD inline bool overlap(const RotatedBox& a, const RotatedBox& b, float most) {
+/// What two boxes share, divided by what they cover together, exceeds `threshold`.
+TENON_HD inline bool overlap(const RotatedBox& a, const RotatedBox& b, float threshold) {
   const float area_a = a.area(), area_b = b.area();
   // The quotient is no more than that of the areas; beyond the corners nothing is shared.
-  if ((area_a < area_b ? area_a : area_b) <= most * (area_a < area_b ? area_b : area_a))
+  if ((area_a < area_b ? area_a : area_b) <= threshold * (area_a < area_b ? area_b : area_a))
     return false;
   const float dx = a.x - b.x, dy = a.y - b.y;
   const float reach = sqrtf(a.width * a.width + a.height * a.height)
                       + sqrtf(b.width * b.width + b.height * b.height);
   if (4 * (dx * dx + dy * dy) >= reach * reach) return false;
   const float common = common_area(a, b);
-  return common / (area_a + area_b - common) > most;
+  return common / (area_a + area_b - common) > threshold;
 }
 
 #if defined(__CUDACC__)
 
 /// Whether `box` is dropped after `kept`.
-TENON_HD inline bool suppresses(const RotatedBox& kept, const RotatedBox& box, float most) {
-  return kept.has_inside() && box.has_inside() && overlap(kept, box, most);
+TENON_HD inline bool suppresses(const RotatedBox& kept, const RotatedBox& box, float threshold) {
+  return kept.has_inside() && box.has_inside() && overlap(kept, box, threshold);
 }
 
 #else
@@ -106,12 +106,13 @@ class KeptRotatedBoxes {
     static Memory carve(Carver& carver, int64_t kept) { return {carver.array<RotatedBox>(kept)}; }
   };
 
-  KeptRotatedBoxes(const Memory& memory, int64_t, float most) : memory_(memory), most_(most) {}
+  KeptRotatedBoxes(const Memory& memory, int64_t, float threshold)
+      : memory_(memory), threshold_(threshold) {}
 
   bool overlaps(const RotatedBox& box) const {
     return box.has_inside()
            && std::any_of(memory_.boxes, memory_.boxes + count_,
-                          [&](const auto& kept) { return overlap(kept, box, most_); });
+                          [&](const auto& kept) { return overlap(kept, box, threshold_); });
   }
   void add(const RotatedBox& box) {
     if (box.has_inside()) memory_.boxes[count_++] = box;
@@ -119,7 +120,7 @@ class KeptRotatedBoxes {
 
  private:
   Memory memory_;
-  float most_;
+  float threshold_;
   int64_t count_ = 0;
 };
 

@@ -20,7 +20,7 @@ struct RunningExtremum {
 /// What elements are compared as: halves as floats.
 template <class E> using ExtremumKey = std::conditional_t<std::is_same_v<E, kit::Half>, float, E>;
 
-/// Whether an element takes the place of the extremum so far.
+/// Whether an element replaces the extremum so far.
 template <bool largest, bool keep_first> struct Takes {
   template <class K> TENON_HD bool operator()(K x, K best) const {
     const bool better =

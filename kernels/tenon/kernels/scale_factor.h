@@ -14,8 +14,8 @@ struct ScaleFactor {
 
   /// Throws std::invalid_argument for what no tensor is scaled by.
   static ScaleFactor of(float factor, const char* name = "scale_factor") {
-    constexpr float kMost = 1 << 20;
-    if (!(factor >= 1 / kMost && factor <= kMost))
+    constexpr float kMaxFactor = 1 << 20;
+    if (!(factor >= 1 / kMaxFactor && factor <= kMaxFactor))
       throw std::invalid_argument(std::string(name)
                                   + " must be between 1/1048576 and 1048576, found "
                                   + std::to_string(factor));

@@ -79,7 +79,7 @@ struct ScatterElementsShape {
   }
 };
 
-/// Blocks, each at the place that a row of indices names.
+/// Blocks, each at the position that a row of indices names.
 struct ScatterBlocksShape {
   kit::Shape data;
   int64_t tuples, width, block;  // rows of indices, indices in a row, elements of a block
@@ -135,17 +135,17 @@ template <class E> void copy(const kit::Device& device, const E* from, E* to, in
   });
 }
 
-/// Writes `count` updates to places of one row of `extent`, each to the one that its index names.
+/// Writes `count` updates to elements of one row of `extent`, each to the one that its index names.
 template <Reduction reduction, class E, class I>
 void scatter_in_row(const I* indices, const E* updates, int64_t count, int64_t extent, E* row) {
   for (int64_t i = 0; i < count; ++i) {
-    E& place = row[in_range(indices[i], extent)];
-    place = combined<reduction>(place, updates[i]);
+    E& target = row[in_range(indices[i], extent)];
+    target = combined<reduction>(target, updates[i]);
   }
 }
 
-/// Writes `count` updates to columns of places that lie `step` elements apart, of which there are
-/// `extent`; each column to the place that its index names.
+/// Writes `count` updates to columns of elements that lie `step` elements apart, of which there are
+/// `extent`; each column to the element that its index names.
 template <Reduction reduction, class E, class I>
 void scatter_columns(const I* indices, const E* updates, int64_t count, int64_t step,
                      int64_t extent, E* out) {
@@ -160,8 +160,8 @@ void scatter_columns(const I* indices, const E* updates, int64_t count, int64_t 
       for (int64_t j = first; j < stop; ++j) row[j] = combined<reduction>(row[j], updates[j]);
     } else {
       for (int64_t j = first; j < stop; ++j) {
-        E& place = out[in_range(indices[j], extent) * step + j];
-        place = combined<reduction>(place, updates[j]);
+        E& target = out[in_range(indices[j], extent) * step + j];
+        target = combined<reduction>(target, updates[j]);
       }
     }
   }
@@ -183,19 +183,19 @@ void scatter_elements(const kit::Device& device, const ScatterElementsShape& sha
     g *= given[static_cast<int>(k)];
   }
   // Neighbours along the axes behind, as far as those lie side by side in data and indices, in
-  // pieces that threads share.
+  // chunks that threads share.
   const int64_t length = given[axis];
   int joined = axis == last ? rank : last;
   int64_t run = axis == last ? 1 : given[last];
   while (joined - 1 > axis && given[joined] == full[joined]) run *= given[--joined];
-  constexpr int64_t kPiece = 1024;  // shorter ones jump too often
-  const int64_t piece = std::clamp<int64_t>(4096 / length, kPiece, std::max(run, kPiece));
-  const int64_t pieces = (run + piece - 1) / piece;
+  constexpr int64_t kMinChunk = 1024;  // shorter ones jump too often
+  const int64_t chunk = std::clamp<int64_t>(4096 / length, kMinChunk, std::max(run, kMinChunk));
+  const int64_t chunks = (run + chunk - 1) / chunk;
   const int64_t rows = given.volume() / length / run;
-  const int64_t grain = std::max<int64_t>(1, 8192 / (length * std::min(piece, run)));
-  device.parallel_ranges(rows * pieces, grain, [&](int64_t begin, int64_t end) {
+  const int64_t grain = std::max<int64_t>(1, 8192 / (length * std::min(chunk, run)));
+  device.parallel_ranges(rows * chunks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      int64_t to = 0, from = 0, row = task / pieces;
+      int64_t to = 0, from = 0, row = task / chunks;
       for (int k = joined - 1; k >= 0; --k) {
         if (k == axis) continue;
         to += row % given[k] * step[k];
@@ -206,10 +206,10 @@ void scatter_elements(const kit::Device& device, const ScatterElementsShape& sha
         scatter_in_row<reduction>(indices + from, updates + from, length, full[axis], out + to);
         continue;
       }
-      const int64_t first = task % pieces * piece;
+      const int64_t first = task % chunks * chunk;
       for (int64_t i = 0; i < length; ++i) {
         const int64_t at = from + i * given_step[axis] + first;
-        scatter_columns<reduction>(indices + at, updates + at, std::min(piece, run - first),
+        scatter_columns<reduction>(indices + at, updates + at, std::min(chunk, run - first),
                                    step[axis], full[axis], out + to + first);
       }
     }
@@ -226,17 +226,17 @@ void scatter_blocks(const kit::Device& device, const ScatterBlocksShape& shape, 
   if (block == 0) return;
   int64_t extents[kit::Shape::MAX_DIMS];
   std::copy_n(shape.data.d, width, extents);
-  auto* const places = static_cast<int64_t*>(workspace);
+  auto* const positions = static_cast<int64_t*>(workspace);
   constexpr int64_t kTuplesOfTask = 4096;
   device.parallel_ranges(tuples, kTuplesOfTask, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      int64_t place = 0;
+      int64_t position = 0;
       for (int64_t k = 0; k < width; ++k)
-        place = place * extents[k] + in_range(indices[i * width + k], extents[k]);
-      places[i] = place;
+        position = position * extents[k] + in_range(indices[i * width + k], extents[k]);
+      positions[i] = position;
     }
   });
-  // Every part looks at all places, which only large blocks are worth.
+  // Every part looks at all positions, which only large blocks are worth.
   const auto bytes = static_cast<int64_t>(sizeof(E)) * block;
   const int64_t blocks = shape.data.volume() / block;
   const int64_t parts =
@@ -244,8 +244,8 @@ void scatter_blocks(const kit::Device& device, const ScatterBlocksShape& shape, 
   device.parallel_ranges(parts, 1, [&](int64_t begin, int64_t end) {
     const int64_t first = blocks * begin / parts, stop = blocks * end / parts;
     for (int64_t i = 0; i < tuples; ++i) {
-      if (places[i] < first || places[i] >= stop) continue;
-      E* const to = out + places[i] * block;
+      if (positions[i] < first || positions[i] >= stop) continue;
+      E* const to = out + positions[i] * block;
       const E* const from = updates + i * block;
       if constexpr (reduction == Reduction::kNone) {
         if (block > 1)

@@ -9,7 +9,7 @@
 namespace tenon::kernels::inline TENON_TARGET {
 
 /// From the start; -1 when it is outside.
-__device__ inline int64_t place_of(int64_t index, int64_t extent) {
+__device__ inline int64_t position_of(int64_t index, int64_t extent) {
   if (index < -extent || index >= extent) return -1;
   return index < 0 ? index + extent : index;
 }
@@ -43,10 +43,10 @@ template <Reduction reduction, class E, class I> struct ScatterLine {
       full_step *= full[k];
     }
     for (int64_t i = 0; i < given[shape.axis]; ++i, from += from_step) {
-      const int64_t at = place_of(indices[from], full[shape.axis]);
+      const int64_t at = position_of(indices[from], full[shape.axis]);
       if (at < 0) continue;
-      E& place = out[to + at * to_step];
-      place = combined<reduction>(place, updates[from]);
+      E& target = out[to + at * to_step];
+      target = combined<reduction>(target, updates[from]);
     }
   }
 };
@@ -62,45 +62,46 @@ void scatter_elements(const kit::Device& device, const ScatterElementsShape& sha
 }
 
 /// Where the block of a row of indices lies; -1 when it is outside.
-template <class I> struct PlaceOfBlock {
+template <class I> struct BlockPosition {
   ScatterBlocksShape shape;
   const I* indices;
-  int64_t* places;
+  int64_t* positions;
 
   __device__ void operator()(int64_t i) const {
-    int64_t place = 0;
-    for (int64_t k = 0; k < shape.width && place >= 0; ++k) {
+    int64_t position = 0;
+    for (int64_t k = 0; k < shape.width && position >= 0; ++k) {
       const int64_t extent = shape.data[static_cast<int>(k)];
-      const int64_t at = place_of(indices[i * shape.width + k], extent);
-      place = at < 0 ? -1 : place * extent + at;
+      const int64_t at = position_of(indices[i * shape.width + k], extent);
+      position = at < 0 ? -1 : position * extent + at;
     }
-    places[i] = place;
+    positions[i] = position;
   }
 };
 
-/// The first update of a place brings all others that meet there.
+/// The first update of a position brings all others that meet there.
 template <Reduction reduction, class E> struct ScatterBlock {
   ScatterBlocksShape shape;
-  const int64_t* places;
+  const int64_t* positions;
   const E* updates;
   E* out;
 
   __device__ void operator()(const kit::Team& team, int64_t i) const {
-    const int64_t place = places[i];
-    if (place < 0 || find(team, place, 0, i) < i) return;
-    E* const to = out + place * shape.block;
-    for (int64_t j = i; j < shape.tuples; j = find(team, place, j + 1, shape.tuples))
+    const int64_t position = positions[i];
+    if (position < 0 || find(team, position, 0, i) < i) return;
+    E* const to = out + position * shape.block;
+    for (int64_t j = i; j < shape.tuples; j = find(team, position, j + 1, shape.tuples))
       team.each(shape.block, [&](int64_t k) {
         to[k] = combined<reduction>(to[k], updates[j * shape.block + k]);
       });
   }
 
  private:
-  // The first of [begin, end) with this place; `end` when there is none.
-  __device__ int64_t find(const kit::Team& team, int64_t place, int64_t begin, int64_t end) const {
+  // The first of [begin, end) with this position; `end` when there is none.
+  __device__ int64_t find(const kit::Team& team, int64_t position, int64_t begin,
+                          int64_t end) const {
     return team.reduce(
         end - begin, end, [](int64_t a, int64_t b) { return a < b ? a : b; },
-        [&](int64_t i) { return places[begin + i] == place ? begin + i : end; });
+        [&](int64_t i) { return positions[begin + i] == position ? begin + i : end; });
   }
 };
 
@@ -109,9 +110,9 @@ void scatter_blocks(const kit::Device& device, const ScatterBlocksShape& shape, 
                     const I* indices, const E* updates, void* workspace, E* out) {
   copy(device, data, out, shape.data.volume());
   if (shape.block == 0) return;
-  auto* const places = static_cast<int64_t*>(workspace);
-  device.parallel_for(shape.tuples, PlaceOfBlock<I>{shape, indices, places});
-  device.parallel_rows(shape.tuples, ScatterBlock<reduction, E>{shape, places, updates, out});
+  auto* const positions = static_cast<int64_t*>(workspace);
+  device.parallel_for(shape.tuples, BlockPosition<I>{shape, indices, positions});
+  device.parallel_rows(shape.tuples, ScatterBlock<reduction, E>{shape, positions, updates, out});
 }
 
 }  // namespace tenon::kernels::inline TENON_TARGET

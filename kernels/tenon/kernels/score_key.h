@@ -32,7 +32,7 @@ struct ScoreKey {
 #if !defined(__CUDACC__)
 
 /// Sorts keys of ascending indices; `workspace` holds as many. Returns where the sorted ones are.
-inline ScoreKey* sort_keys(ScoreKey* keys, ScoreKey* room, int64_t count) {
+inline ScoreKey* sort_keys(ScoreKey* keys, ScoreKey* scratch, int64_t count) {
   constexpr int64_t kFew = 256;
   if (count <= kFew) {
     std::sort(keys, keys + count);
@@ -51,8 +51,8 @@ inline ScoreKey* sort_keys(ScoreKey* keys, ScoreKey* room, int64_t count) {
     if (start[digit(keys[0], d)] == count) continue;  // all the same
     uint32_t sum = 0;
     for (int v = 0; v < kValues; ++v) sum += std::exchange(start[v], sum);
-    for (int64_t i = 0; i < count; ++i) room[start[digit(keys[i], d)]++] = keys[i];
-    std::swap(keys, room);
+    for (int64_t i = 0; i < count; ++i) scratch[start[digit(keys[i], d)]++] = keys[i];
+    std::swap(keys, scratch);
   }
   return keys;
 }

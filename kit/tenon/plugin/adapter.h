@@ -61,7 +61,7 @@ class Shapes {
   }
 
  private:
-  std::array<Shape, Ports::kMost> shape_;
+  std::array<Shape, Ports::kMax> shape_;
   size_t count_;
 };
 
@@ -71,7 +71,7 @@ class __attribute__((visibility("hidden"))) Adapted {
   Adapted(const Entry& entry, std::unique_ptr<Model> model)
       : entry_(entry),
         model_(std::move(model)),
-        input_count_(entry.spec.inputs.least()),
+        input_count_(entry.spec.inputs.min_count()),
         output_count_(model_->output_count()) {}
   Adapted(const Adapted& other)
       : entry_(other.entry_),
@@ -95,13 +95,15 @@ class __attribute__((visibility("hidden"))) Adapted {
   }
   void set_input_count(int32_t count) {
     const Ports& ports = entry_.spec.inputs;
-    if (count >= ports.least() && count <= ports.most()) {
+    if (count >= ports.min_count() && count <= ports.max_count()) {
       input_count_ = count;
       return;
     }
-    const std::string least = std::to_string(ports.least()), most = std::to_string(ports.most());
-    throw std::invalid_argument("takes " + (least == most ? least : least + " to " + most)
-                                + " inputs, found " + std::to_string(count));
+    const std::string min_count = std::to_string(ports.min_count()),
+                      max_count = std::to_string(ports.max_count());
+    throw std::invalid_argument(
+        "takes " + (min_count == max_count ? min_count : min_count + " to " + max_count)
+        + " inputs, found " + std::to_string(count));
   }
 
   template <class Protocol> void offer_cpu_kernel(Protocol* self, TenonCpuKernel run) const {

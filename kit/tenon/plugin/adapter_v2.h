@@ -59,7 +59,7 @@ class __attribute__((visibility("hidden"))) PluginV2 final : public nvinfer1::IP
   }
   DimsExprs getOutputDimensions(int32_t index, const DimsExprs* inputs, int32_t input_count,
                                 nvinfer1::IExprBuilder& builder) noexcept override {
-    std::array<DimsExprs, Ports::kMost> outputs{};
+    std::array<DimsExprs, Ports::kMax> outputs{};
     const int32_t status = guard(
         entry_, [&] { output_shapes(inputs, input_count, nullptr, 0, outputs.data(), builder); });
     DimsExprs failed{};

@@ -214,10 +214,10 @@ class FieldReader {
     if (data_ == nullptr) fail("has no data");
     if constexpr (!std::is_integral_v<E>) {
       const double value = real(i);
-      const E narrow = static_cast<E>(static_cast<Wide<E>>(value));
-      if (std::isfinite(value) && !std::isfinite(static_cast<double>(narrow)))
+      const E converted = static_cast<E>(static_cast<Wide<E>>(value));
+      if (std::isfinite(value) && !std::isfinite(static_cast<double>(converted)))
         fail("is " + std::to_string(value) + ", which does not fit");
-      return narrow;
+      return converted;
     } else {
       const int64_t value = integer(i);
       const bool fits = std::is_same_v<E, bool>

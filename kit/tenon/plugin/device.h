@@ -64,10 +64,10 @@ struct Device {
     });
   }
   /// For each row of n elements, the first k in the order of `before`: order[row * k + i] is the
-  /// index of the element in place i. `before(row, a, b)` says whether element a of the row comes
-  /// before element b; of those that neither does, the lower index comes first, so that the result
-  /// is always the same. Where n is less than k, the rest of `order` stays as it is. `scratch` has
-  /// sort_workspace(rows, n) bytes.
+  /// index of the element at position i. `before(row, a, b)` says whether element a of the row
+  /// comes before element b; of those that neither does, the lower index comes first, so that the
+  /// result is always the same. Where n is less than k, the rest of `order` stays as it is.
+  /// `scratch` has sort_workspace(rows, n) bytes.
   template <class Before>
   void top_k(int64_t rows, int64_t n, int64_t k, const Before& before, int32_t* order,
              void* scratch) const {

@@ -28,7 +28,7 @@ class __attribute__((visibility("hidden"))) Model {
 };
 
 template <class P>
-concept ShapesAsk =
+concept ShapesTakeQuery =
     requires(const P& p, const ShapeQuery& query, std::span<Extents> out) { p.shapes(query, out); };
 
 template <class P> class __attribute__((visibility("hidden"))) ModelOf final : public Model {
@@ -44,13 +44,13 @@ template <class P> class __attribute__((visibility("hidden"))) ModelOf final : p
   const void* object() const override { return &plugin_; }
   int output_count() const override {
     if constexpr (requires { plugin_.output_count(); })
-      return std::clamp<int>(plugin_.output_count(), P::spec.outputs.least(),
-                             P::spec.outputs.most());
+      return std::clamp<int>(plugin_.output_count(), P::spec.outputs.min_count(),
+                             P::spec.outputs.max_count());
     else
-      return P::spec.outputs.least();
+      return P::spec.outputs.min_count();
   }
   void shapes(const ShapeQuery& query, std::span<Extents> out) const override {
-    if constexpr (ShapesAsk<P>)
+    if constexpr (ShapesTakeQuery<P>)
       plugin_.shapes(query, out);
     else if constexpr (requires { plugin_.shapes(query.in, out); })
       plugin_.shapes(query.in, out);
@@ -86,7 +86,7 @@ template <class P> constexpr bool has_valid_ports() {
     return repeated <= 1 && (repeated == 0 || optional == 0);
   };
   return valid(P::spec.inputs, true) && valid(P::spec.outputs, false)
-         && P::spec.outputs.least() > 0;
+         && P::spec.outputs.min_count() > 0;
 }
 
 }  // namespace kit

@@ -48,15 +48,15 @@ class NumberBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv
     return nullptr;
   }
   const nvinfer1::IDimensionExpr* declareSizeTensor(int32_t output, const nvinfer1::IDimensionExpr&,
-                                                    const nvinfer1::IDimensionExpr& most) override {
-    sizes_.push_back({output, most.getConstantValue()});
-    return make(most.getConstantValue(), true);
+                                                    const nvinfer1::IDimensionExpr& max) override {
+    sizes_.push_back({output, max.getConstantValue()});
+    return make(max.getConstantValue(), true);
   }
 
   /// An output that says a size, and the largest that it may say.
   struct SizeTensor {
     int32_t output;
-    int64_t most;
+    int64_t max;
   };
   /// What was declared, in that order.
   const std::vector<SizeTensor>& size_tensors() const { return sizes_; }

@@ -60,7 +60,7 @@ template <class P> bool register_plugin(const Spec& spec = P::spec) {
       has_valid_ports<P>(),
       "a port has one type, kT, kU (with a type U), or (inputs only) kAny; optional ports "
       "come last; one may be repeated, if none is optional; there is an output");
-  static_assert(!ShapesAsk<P> || P::spec.protocol == Protocol::kV3,
+  static_assert(!ShapesTakeQuery<P> || P::spec.protocol == Protocol::kV3,
                 "IPluginV2 has no shape inputs and no size tensors");
   Entry& entry = entries()[key_of(spec)];
   entry.spec = spec;
@@ -68,7 +68,7 @@ template <class P> bool register_plugin(const Spec& spec = P::spec) {
   entry.u = TypesOfU<P>::type::mask;
   entry.first_t = TypesOfT<P>::type::first;
   entry.first_u = TypesOfU<P>::type::first;
-  entry.needs_v3 = ShapesAsk<P>;
+  entry.needs_v3 = ShapesTakeQuery<P>;
   entry.cpu = &launch<P>;
   entry.create = &ModelOf<P>::create;
   entry.fields = declared_fields<P>();

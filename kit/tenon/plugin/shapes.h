@@ -89,10 +89,10 @@ class ShapeQuery {
       : in(in), values(values), builder_(builder) {}
 
   /// An extent that only running tells: the number that the plugin writes to its output `output`, a
-  /// kInt32 or kInt64 without dimensions. It is at most `most`, and `typical` in a typical run.
-  Extent size_from(int output, Extent typical, Extent most) const {
+  /// kInt32 or kInt64 without dimensions. It is at most `max`, and `typical` in a typical run.
+  Extent size_from(int output, Extent typical, Extent max) const {
     const auto* size =
-        builder_->declareSizeTensor(output, *typical.lower(*builder_), *most.lower(*builder_));
+        builder_->declareSizeTensor(output, *typical.lower(*builder_), *max.lower(*builder_));
     if (size == nullptr) throw std::invalid_argument("the engine has no size tensors");
     return {size, builder_};
   }

@@ -45,7 +45,7 @@ void sort_row(int64_t row, int64_t n, int64_t k, const Before& before, int32_t* 
 
 #else
 
-// A bitonic sort. Places behind the row have indices from n on, and stay last.
+// A bitonic sort. Positions behind the row have indices from n on, and stay last.
 template <class Before> struct SortRow {
   int64_t n, k;
   Before before;

@@ -59,25 +59,25 @@ struct Range {
 };
 
 struct Ports {
-  static constexpr int kMost = 16;
-  std::array<Port, kMost> port{};
+  static constexpr int kMax = 16;
+  std::array<Port, kMax> port{};
   int count = 0;
   constexpr Ports(std::initializer_list<Port> list) {
     for (const Port& p : list) port[count++] = p;
   }
   constexpr const Port& operator[](size_t i) const { return port[i]; }
 
-  constexpr int least() const {
+  constexpr int min_count() const {
     int n = 0;
     for (int i = 0; i < count; ++i) n += port[i].presence != Presence::kOptional;
     return n;
   }
-  constexpr int most() const {
+  constexpr int max_count() const {
     for (int i = 0; i < count; ++i)
-      if (port[i].presence == Presence::kRepeated) return kMost;
+      if (port[i].presence == Presence::kRepeated) return kMax;
     return count;
   }
-  constexpr bool is_fixed() const { return least() == count && most() == count; }
+  constexpr bool is_fixed() const { return min_count() == count && max_count() == count; }
   /// The tensors of port `p` among `tensors` of them.
   constexpr Range range(int p, int tensors) const {
     int repeated = -1;

@@ -42,8 +42,8 @@ template <class E> struct Tensor {
 
 /// The tensors of a repeated port.
 template <class E> struct Tensors {
-  static constexpr int kMost = Ports::kMost;
-  Tensor<E> tensor[kMost] = {};
+  static constexpr int kMax = Ports::kMax;
+  Tensor<E> tensor[kMax] = {};
   int count = 0;
 
   TENON_HD const Tensor<E>& operator[](int i) const { return tensor[i]; }

@@ -32,7 +32,7 @@ struct CaseRun {
   std::vector<std::vector<char>> memory;  // of inputs and outputs
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
-  std::vector<nvinfer1::Dims> most;  // of outputs, where the shape depends on data
+  std::vector<nvinfer1::Dims> max;  // of outputs, where the shape depends on data
   size_t workspace_bytes = 0;
 };
 
@@ -158,9 +158,9 @@ class CaseRunner {
     std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic;
     for (size_t i = 0; i < run.descs.size(); ++i) {
       const PluginTensorDesc& d = run.descs[i];
-      const nvinfer1::Dims& most =
-          static_cast<int>(i) < n ? d.dims : run.most[i - case_.inputs().size()];
-      dynamic.push_back({d, most, most, most});
+      const nvinfer1::Dims& max =
+          static_cast<int>(i) < n ? d.dims : run.max[i - case_.inputs().size()];
+      dynamic.push_back({d, max, max, max});
     }
     for (int i = 0; i < n + m; ++i)
       if (!build.supportsFormatCombination(i, dynamic.data(), n, m)) return refused(i, run);
@@ -262,19 +262,19 @@ class CaseRunner {
     for (size_t i = 0; i < out.size(); ++i) {
       const CaseTensor& output = case_.outputs()[i];
       nvinfer1::Dims& dims = run.descs[case_.inputs().size() + i].dims;
-      nvinfer1::Dims most = dims;
+      nvinfer1::Dims max = dims;
       bool equal = out[i].nbDims == dims.nbDims;
       size_t volume = 1;
       for (int d = 0; equal && d < dims.nbDims; ++d) {
         if (out[i].d[d] == nullptr) return output.name + " has no extent " + std::to_string(d);
-        most.d[d] = out[i].d[d]->getConstantValue();
+        max.d[d] = out[i].d[d]->getConstantValue();
         const bool is_known = out[i].d[d]->isConstant();
-        equal = is_known ? most.d[d] == dims.d[d] : dims.d[d] <= most.d[d];
+        equal = is_known ? max.d[d] == dims.d[d] : dims.d[d] <= max.d[d];
         if (!is_known) dims.d[d] = -1;
-        volume *= static_cast<size_t>(std::max<int64_t>(most.d[d], 0));
+        volume *= static_cast<size_t>(std::max<int64_t>(max.d[d], 0));
       }
       if (!equal) return output.name + " has another shape; " + last_error();
-      run.most.push_back(most);
+      run.max.push_back(max);
       const DataType type = run.descs[case_.inputs().size() + i].type;
       run.memory.emplace_back(std::max<size_t>(volume * size_of(type), 1), HostMachine::kNoise);
       run.outputs.push_back(run.memory.back().data());

@@ -86,9 +86,9 @@ nb::tuple memory_info() {
 // All errors that the runtime has a name for; TensorRT's samples compare with cudaSuccess.
 void bind_errors(nb::module_& m) {
   nb::enum_<cudaError_t> errors(m, "cudaError_t", "What went wrong.");
-  constexpr int kMost = 1000;
-  const std::string unknown = cudaGetErrorName(static_cast<cudaError_t>(kMost));
-  for (int code = 0; code < kMost; ++code) {
+  constexpr int kMaxCodes = 1000;
+  const std::string unknown = cudaGetErrorName(static_cast<cudaError_t>(kMaxCodes));
+  for (int code = 0; code < kMaxCodes; ++code) {
     const auto error = static_cast<cudaError_t>(code);
     const char* const name = cudaGetErrorName(error);
     if (name != unknown) errors.value(name, error);

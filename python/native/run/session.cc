@@ -107,15 +107,15 @@ void Session::bind_shape(Lane& lane, size_t i, const ArrayView& view) const {
   const size_t index = ports_.index_of_input(i);
   const Dims& shape = view.shape();
   if (view.rank() == shape.nbDims && lane.context->has_shape(index, shape)) return;
-  bool fits = view.rank() == port.least.nbDims;
+  bool fits = view.rank() == port.min.nbDims;
   for (int d = 0; fits && d < shape.nbDims; ++d)
-    fits = port.least.d[d] <= shape.d[d] && shape.d[d] <= port.most.d[d];
+    fits = port.min.d[d] <= shape.d[d] && shape.d[d] <= port.max.d[d];
   if (!fits)
     raise(PyExc_ValueError,
           port.label() + " expects shape "
-              + (session::to_shape(port.least) == session::to_shape(port.most)
-                     ? text_of(port.least)
-                     : "from " + text_of(port.least) + " to " + text_of(port.most) + " (profile "
+              + (session::to_shape(port.min) == session::to_shape(port.max)
+                     ? text_of(port.min)
+                     : "from " + text_of(port.min) + " to " + text_of(port.max) + " (profile "
                            + std::to_string(profile_) + ")")
               + ", found "
               + (view.rank() == shape.nbDims ? text_of(shape)

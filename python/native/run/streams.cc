@@ -16,11 +16,11 @@ using nvinfer1::v_1_0::IStreamReaderV2;
 using nvinfer1::v_1_0::IStreamWriter;
 
 // Copies the bytes that a reader gave to where they belong.
-int64_t take(const nb::object& given, void* destination, int64_t most) {
+int64_t take(const nb::object& given, void* destination, int64_t max_bytes) {
   Bytes bytes;
   if (!bytes.open(given)) throw nb::type_error("read() must give bytes or another buffer");
   const auto size = static_cast<int64_t>(bytes.size());
-  if (size > most) throw nb::value_error("read() gave more bytes than it was asked for");
+  if (size > max_bytes) throw nb::value_error("read() gave more bytes than it was asked for");
   if (size > 0) std::memcpy(destination, bytes.data(), bytes.size());
   return size;
 }

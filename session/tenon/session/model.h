@@ -19,7 +19,7 @@ namespace tenon::session {
 
 /// The shapes that an input may have, or the values if it decides shapes.
 struct Range {
-  Shape least, best, most;
+  Shape min, opt, max;
 };
 /// An optimization profile: the range of each input that may vary.
 using Ranges = std::map<std::string, Range>;

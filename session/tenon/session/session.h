@@ -38,7 +38,7 @@ class Session {
   Result<void> set_shapes(const Shapes& shapes) noexcept;
   /// What inputs hold: the array, converted to the input's type, else zeros. `values` are those of
   /// inputs that decide shapes, where there is no array; without them, the profile's optimum. Makes
-  /// room for outputs. An error for names that are no inputs, and for what the type cannot hold.
+  /// memory for outputs. An error for names that are no inputs, and for what the type cannot hold.
   /// @pre the arrays have the shapes that were set.
   Result<void> set_values(const Arrays& arrays, const Shapes& values = {}) noexcept;
   /// Inputs that got zeros, as there was no array for them.

@@ -14,10 +14,10 @@ struct Tensor {
   std::string name;
   nvinfer1::DataType type = nvinfer1::DataType::kFLOAT;
   bool is_input = false;
-  bool is_on_host = false;                 ///< its address is one of the host's, on a GPU too
-  bool decides_shapes = false;             ///< an input whose values shapes depend on
-  nvinfer1::Dims shape{};                  ///< -1 for extents that only a run has
-  nvinfer1::Dims least{}, best{}, most{};  ///< of inputs
+  bool is_on_host = false;             ///< its address is one of the host's, on a GPU too
+  bool decides_shapes = false;         ///< an input whose values shapes depend on
+  nvinfer1::Dims shape{};              ///< -1 for extents that only a run has
+  nvinfer1::Dims min{}, opt{}, max{};  ///< of inputs
 
   /// "input 'x'", for messages.
   std::string label() const;

@@ -34,7 +34,7 @@ class RotaryEmbeddingView final
   bool getInterleaved() const noexcept override { return op().interleaved; }
   bool setRotaryEmbeddingDim(int32_t dimension) noexcept override {
     return reporter().run([&] {
-      require(dimension >= 0 && dimension % 2 == 0, "{} elements cannot be turned in pairs",
+      require(dimension >= 0 && dimension % 2 == 0, "{} elements cannot be rotated in pairs",
               dimension);
       change([&] { op().dimension = dimension; }, "setRotaryEmbeddingDim");
     });

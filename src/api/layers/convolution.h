@@ -43,7 +43,7 @@ class ConvolutionLike final : public PaddedLayer<Handle, Virtual, Op> {
   using PaddedLayer<Handle, Virtual, Op>::PaddedLayer;
   void setNbOutputMaps(int64_t maps) noexcept override {
     this->change([&] {
-      require(maps > 0, "{} output maps are not possible", maps);
+      require(maps > 0, "{} output channels are not possible", maps);
       this->op().output_channels = maps;
     });
   }

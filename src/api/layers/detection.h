@@ -1,4 +1,4 @@
-// Layers that detectors need: choice of boxes, reading at given places.
+// Layers that detectors need: choice of boxes, sampling at given positions.
 #pragma once
 
 #include "api/layer.h"

@@ -1,4 +1,4 @@
-// Layers that select, place and fill, and those that add and remove axes.
+// Layers that gather, scatter and fill, and those that add and remove axes.
 #pragma once
 
 #include <limits>

@@ -136,7 +136,7 @@ Offer offer_plain(const Convolution& op, const KernelRequest& request, const Ten
     least = form.work();
     list.push_back(WinogradWeights::of_plain(form, weights, bias));
   }
-  if (list.empty()) return "it would be no quicker than a direct convolution";
+  if (list.empty()) return "it would be no faster than a direct convolution";
   auto kernel = std::make_unique<WinogradKernel>(op, list.back());
   list.pop_back();
   kernel->others = std::move(list);

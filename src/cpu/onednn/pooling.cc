@@ -80,7 +80,7 @@ std::optional<std::string> check(const Pooling& op, const KernelRequest& request
     return "only tensors (N,C,spatial...) with one to three spatial axes are supported";
   for (const int64_t d : op.dilation)
     if (d != 1) return "dilated windows are not supported";
-  if (op.places != PoolingIndices::kNone) return "places of maxima are not supported";
+  if (op.indices != PoolingIndices::kNone) return "indices of maxima are not supported";
   if (op.average_counts_all && op.average_excludes_padding)
     return "averages that exclude padding but divide by all taps are not supported";
   // oneDNN would count what hangs over the padding too.

@@ -33,11 +33,11 @@ BiasActivation::Term term_of(const TensorSpec& spec, const Shape& result) {
 // What the products take over, and what a pass over the result does then.
 struct Work {
   ProductForm form;
-  BiasActivation finish;  // without addresses
+  BiasActivation bias_activation;  // without addresses
   bool bias_follows = false, added_follows = false;
 
   bool is_followed() const {
-    return bias_follows || added_follows || finish.activation != EpilogueActivation::kNone;
+    return bias_follows || added_follows || bias_activation.activation != EpilogueActivation::kNone;
   }
 };
 
@@ -48,10 +48,10 @@ Work divide(const ProductGeometry& geometry, const ProductEpilogue& epilogue,
   work.form = geometry.form;
   work.form.tf32 = tf32;
   const Shape& result = geometry.result;
-  work.finish.type = work.form.type;
-  work.finish.count = result.volume();
-  work.finish.axes = result.rank();
-  std::copy(result.begin(), result.end(), work.finish.extents);
+  work.bias_activation.type = work.form.type;
+  work.bias_activation.count = result.volume();
+  work.bias_activation.axes = result.rank();
+  std::copy(result.begin(), result.end(), work.bias_activation.extents);
   if (has(inputs, kBias)) {
     const Shape& bias = inputs[kBias].shape;
     const int axis = bias.rank() - 1 - geometry.axes_behind_columns;
@@ -67,16 +67,16 @@ Work divide(const ProductGeometry& geometry, const ProductEpilogue& epilogue,
   }
   // cuBLASLt's GELU is the one with tanh. In 16 bits it stands for the one with erf, too: they
   // differ by less than 5e-4, which is what half rounds values of 1 by.
-  const bool narrow = work.form.type != DataType::kFLOAT;
+  const bool is_reduced = work.form.type != DataType::kFLOAT;
   const bool in_order = fused && !work.bias_follows && !work.added_follows;
   if (in_order && epilogue.activation == EpilogueActivation::kRelu)
     work.form.activation = ProductActivation::kRelu;
-  else if (in_order && narrow && epilogue.activation != EpilogueActivation::kNone)
+  else if (in_order && is_reduced && epilogue.activation != EpilogueActivation::kNone)
     work.form.activation = ProductActivation::kGelu;
   else
-    work.finish.activation = epilogue.activation;
-  if (work.bias_follows) work.finish.terms[0] = term_of(inputs[kBias], result);
-  if (work.added_follows) work.finish.terms[1] = term_of(inputs[kAdded], result);
+    work.bias_activation.activation = epilogue.activation;
+  if (work.bias_follows) work.bias_activation.terms[0] = term_of(inputs[kBias], result);
+  if (work.added_follows) work.bias_activation.terms[1] = term_of(inputs[kAdded], result);
   return work;
 }
 
@@ -116,7 +116,7 @@ struct Task {
 
   // With an algorithm of its own when `chosen` does not fit the shapes.
   Task(const Op& op, std::span<const TensorSpec> given, bool tf32, const ProductAlgorithm* chosen,
-       int most)
+       int max_count)
       : geometry(geometry_of(op, given)) {
     const auto inputs = with_broadcast_bias(op, given);
     const ProductEpilogue epilogue = epilogue_of(op).value();
@@ -128,7 +128,7 @@ struct Task {
       product.emplace(work.form);
       if (chosen != nullptr)
         if (const auto fitted = product->fitted(*chosen)) algorithms.push_back(*fitted);
-      if (algorithms.empty()) algorithms = product->suggestions(most);
+      if (algorithms.empty()) algorithms = product->suggestions(max_count);
       if (!algorithms.empty()) return;
     }
   }
@@ -158,11 +158,11 @@ class ProductExecution final : public Execution {
                             to_cuda(arguments.stream)),
             "clearing a product");
     if (!task_.work.is_followed()) return;
-    BiasActivation finish = task_.work.finish;
-    finish.data = result;
-    if (task_.work.bias_follows) finish.terms[0].data = arguments.input(kBias);
-    if (task_.work.added_follows) finish.terms[1].data = arguments.input(kAdded);
-    launch_bias_activation(finish, to_cuda(arguments.stream));
+    BiasActivation bias_activation = task_.work.bias_activation;
+    bias_activation.data = result;
+    if (task_.work.bias_follows) bias_activation.terms[0].data = arguments.input(kBias);
+    if (task_.work.added_follows) bias_activation.terms[1].data = arguments.input(kAdded);
+    launch_bias_activation(bias_activation, to_cuda(arguments.stream));
     check_launch("the epilogue of a product");
   }
 

@@ -13,7 +13,7 @@ PointwiseProgram program(bool adds, std::optional<ActivationType> activation) {
   using Family = PointwiseStep::Family;
   PointwiseProgram p;
   p.inputs = adds ? 2 : 1;
-  if (adds) p.steps.push_back({Family::kElementWise, 0, 1, 0});  // the sum, operands turned round
+  if (adds) p.steps.push_back({Family::kElementWise, 0, 1, 0});  // the sum, operands swapped
   if (activation)
     p.steps.push_back({Family::kActivation, static_cast<int32_t>(*activation),
                        p.steps.empty() ? 0 : p.step_register(0)});

@@ -183,13 +183,13 @@ Product::Layout Product::layout(DataType type, int64_t rows, int64_t columns, in
   return owner;
 }
 
-std::vector<ProductAlgorithm> Product::suggestions(int most) const {
+std::vector<ProductAlgorithm> Product::suggestions(int max_count) const {
   const Preference preference(form_.alignment);
-  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
+  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(max_count));
   int count = 0;
   const cublasStatus_t status = cublas_lt().MatmulAlgoGetHeuristic(
       handle(), description_.get(), b_.get(), a_.get(), result_.get(), result_.get(), preference,
-      most, found.data(), &count);
+      max_count, found.data(), &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return {};
   check(status, "asking for algorithms");
   std::vector<ProductAlgorithm> list;

@@ -56,8 +56,9 @@ struct ProductArguments {
 class Product {
  public:
   explicit Product(const ProductForm& form);
-  /// The library's suggestions, best first, at most `most`; none when it cannot do the product.
-  std::vector<ProductAlgorithm> suggestions(int most) const;
+  /// The library's suggestions, best first, at most `max_count`; none when it cannot do the
+  /// product.
+  std::vector<ProductAlgorithm> suggestions(int max_count) const;
   /// The algorithm with the workspace it wants for this form; none when it cannot do the form.
   std::optional<ProductAlgorithm> fitted(const ProductAlgorithm& algorithm) const;
   void run(const ProductAlgorithm& algorithm, const ProductArguments& arguments,

@@ -62,7 +62,7 @@ class Builder {
     graph.convolve(p_.op.transposed ? Kind::kTransposed : Kind::kForward, data, weights, sums,
                    p_.windows(pads_));
     if (fused) follow(sums);
-    graph.finish();
+    graph.finalize();
   }
 
   /// What the next operation writes to: the last one to the result.
@@ -299,7 +299,7 @@ std::vector<Window> Problem::windows(bool pads) const {
   return windows;
 }
 
-std::vector<Recipe> recipes_for(const Problem& problem, size_t most) {
+std::vector<Recipe> recipes_for(const Problem& problem, size_t max_count) {
   std::vector<Recipe> recipes;
   bool symmetric = true;
   try {
@@ -312,7 +312,7 @@ std::vector<Recipe> recipes_for(const Problem& problem, size_t most) {
     for (const Form form : forms_of(problem)) {
       std::vector<EngineChoice> engines;
       try {
-        engines = Builder(problem, form, pads).graph.engines(problem.tf32, most);
+        engines = Builder(problem, form, pads).graph.engines(problem.tf32, max_count);
       } catch (const Error&) {  // there is no such graph
       }
       for (EngineChoice& engine : engines) recipes.push_back({form, pads, std::move(engine)});

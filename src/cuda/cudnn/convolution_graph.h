@@ -42,8 +42,9 @@ struct Problem {
   std::vector<Window> windows(bool pads) const;
 };
 
-/// Recipes that cuDNN proposes, fastest first as far as it knows, at most `most` for each form.
-std::vector<Recipe> recipes_for(const Problem& problem, size_t most);
+/// Recipes that cuDNN proposes, fastest first as far as it knows, at most `max_count` for each
+/// form.
+std::vector<Recipe> recipes_for(const Problem& problem, size_t max_count);
 
 /// Throws when cuDNN does not do it so. The kernel's packed tensors are the weights, unless they
 /// are an input, and the fusion's constants, four floats for each.

@@ -57,22 +57,22 @@ class Descriptor {
           "reading an attribute");
     return value;
   }
-  /// At most `most` values.
+  /// At most `max_count` values.
   template <class T>
   std::vector<T> list(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                      size_t most) const {
-    std::vector<T> values(most);
+                      size_t max_count) const {
+    std::vector<T> values(max_count);
     int64_t count = 0;
-    check(library().get_attribute(descriptor_, name, type, static_cast<int64_t>(most), &count,
+    check(library().get_attribute(descriptor_, name, type, static_cast<int64_t>(max_count), &count,
                                   values.data()),
           "reading an attribute");
     values.resize(static_cast<size_t>(std::clamp<int64_t>(count, 0, values.size())));
     return values;
   }
   std::string text(cudnnBackendAttributeName_t name) const;
-  /// Descriptors of one type, at most `most`.
+  /// Descriptors of one type, at most `max_count`.
   std::vector<Descriptor> descriptors(cudnnBackendAttributeName_t name,
-                                      cudnnBackendDescriptorType_t type, size_t most) const;
+                                      cudnnBackendDescriptorType_t type, size_t max_count) const;
 
  private:
   cudnnBackendDescriptor_t descriptor_ = nullptr;

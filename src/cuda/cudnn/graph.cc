@@ -106,15 +106,15 @@ std::string Descriptor::text(cudnnBackendAttributeName_t name) const {
 
 std::vector<Descriptor> Descriptor::descriptors(cudnnBackendAttributeName_t name,
                                                 cudnnBackendDescriptorType_t type,
-                                                size_t most) const {
+                                                size_t max_count) const {
   std::vector<Descriptor> list;
-  for (size_t i = 0; i < most; ++i) list.emplace_back(type);
+  for (size_t i = 0; i < max_count; ++i) list.emplace_back(type);
   auto pointers = pointers_to(list);
   int64_t count = 0;
   check(library().get_attribute(descriptor_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                static_cast<int64_t>(most), &count, pointers.data()),
+                                static_cast<int64_t>(max_count), &count, pointers.data()),
         "reading descriptors");
-  list.resize(static_cast<size_t>(std::clamp<int64_t>(count, 0, static_cast<int64_t>(most))));
+  list.resize(static_cast<size_t>(std::clamp<int64_t>(count, 0, static_cast<int64_t>(max_count))));
   return list;
 }
 
@@ -251,7 +251,7 @@ void Graph::pointwise(const Pointwise& wanted, int64_t a, int64_t b, int64_t res
   operations_.push_back(std::move(operation));
 }
 
-void Graph::finish() {
+void Graph::finalize() {
   const Handle handle;
   const cudnnHandle_t plain = handle;
   Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -263,7 +263,7 @@ void Graph::finish() {
   graph_ = std::move(graph);
 }
 
-std::vector<EngineChoice> Graph::engines(bool tf32, size_t most) const {
+std::vector<EngineChoice> Graph::engines(bool tf32, size_t max_count) const {
   std::vector<EngineChoice> choices;
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     try {
@@ -279,7 +279,7 @@ std::vector<EngineChoice> Graph::engines(bool tf32, size_t most) const {
         EngineChoice choice = choice_of(configuration, engine);
         if (std::find(choices.begin(), choices.end(), choice) == choices.end())
           choices.push_back(std::move(choice));
-        if (choices.size() == most) return choices;
+        if (choices.size() == max_count) return choices;
       }
     } catch (const Error&) {  // this way of asking knows none
     }

@@ -59,11 +59,11 @@ class Graph {
   /// `b` is -1 where the operation has one operand.
   void pointwise(const Pointwise& operation, int64_t a, int64_t b, int64_t result);
   /// No operations after this.
-  void finish();
+  void finalize();
 
-  /// The kernels that cuDNN thinks fastest first, at most `most`, by measurement or rule; they may
-  /// prove not to work. Deterministic ones only, and such as keep float32 unless `tf32`.
-  std::vector<EngineChoice> engines(bool tf32, size_t most) const;
+  /// The kernels that cuDNN thinks fastest first, at most `max_count`, by measurement or rule; they
+  /// may prove not to work. Deterministic ones only, and such as keep float32 unless `tf32`.
+  std::vector<EngineChoice> engines(bool tf32, size_t max_count) const;
   /// Throws when the engine does not do these shapes.
   GraphPlan plan(const EngineChoice& choice) const;
 

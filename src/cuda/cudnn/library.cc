@@ -72,16 +72,16 @@ void check(cudnnStatus_t status, const char* what) {
 
 Handle::Handle() {
   cuda::check(cudaGetDevice(&device_), "asking for the current device");
-  for (auto& place : pool_of(device_).free)
-    if (place.load(std::memory_order_relaxed) != nullptr)
-      if ((handle_ = place.exchange(nullptr)) != nullptr) return;
+  for (auto& slot : pool_of(device_).free)
+    if (slot.load(std::memory_order_relaxed) != nullptr)
+      if ((handle_ = slot.exchange(nullptr)) != nullptr) return;
   check(library().create(&handle_), "making a handle");
 }
 
 Handle::~Handle() {
-  for (auto& place : pool_of(device_).free) {
+  for (auto& slot : pool_of(device_).free) {
     cudnnHandle_t none = nullptr;
-    if (place.compare_exchange_strong(none, handle_)) return;
+    if (slot.compare_exchange_strong(none, handle_)) return;
   }
 }
 

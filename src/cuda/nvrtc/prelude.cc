@@ -166,8 +166,8 @@ inline int64 shifted_left(int64 a, int64 b) {
 inline int64 shifted_right(int64 a, int64 b) { return a >> (b < 0 || b > 63 ? 63 : b); }
 
 // A float as an integer: truncated, saturated, NaN is 0.
-inline int64 saturated(float x, float low, float high, int64 least, int64 most) {
-  return x != x ? 0 : x <= low ? least : x >= high ? most : static_cast<int64>(x);
+inline int64 saturated(float x, float low, float high, int64 min, int64 max) {
+  return x != x ? 0 : x <= low ? min : x >= high ? max : static_cast<int64>(x);
 }
 // Within bounds, rounded to the nearest, ties to even; NaN becomes low.
 inline float rounded(float x, float low, float high) {
@@ -193,12 +193,12 @@ inline float e8m0_value(uint8 bits) {
   if (bits == 255) return __int_as_float(0x7fc00000);
   return __uint_as_float(bits == 0 ? 0x400000u : static_cast<uint32>(bits) << 23);
 }
-template <int MantissaBits, int LeastExponent> int encoded(float magnitude) {
+template <int MantissaBits, int MinExponent> int encoded(float magnitude) {
   const int own = static_cast<int>(__float_as_uint(magnitude) >> 23) - 127;
-  const int exponent = own > LeastExponent ? own : LeastExponent;
+  const int exponent = own > MinExponent ? own : MinExponent;
   const float scale = __uint_as_float(static_cast<uint32>(127 + MantissaBits - exponent) << 23);
   const int whole = static_cast<int>(rintf(magnitude * scale));
-  return ((exponent - LeastExponent) << MantissaBits) + whole;
+  return ((exponent - MinExponent) << MantissaBits) + whole;
 }
 inline uint8 fp8_bits(float x, bool saturate) {
   const int sign = __float_as_uint(x) >> 24 & 0x80;

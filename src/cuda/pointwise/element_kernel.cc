@@ -147,7 +147,7 @@ Layout common_layout(const KernelRequest& request, const ElementLayer& layer) {
 }
 
 /// What a plan keeps besides the code.
-struct ElementWay {
+struct ElementForm {
   int64_t width = 1;
   std::vector<int64_t> inputs;  // that are read
 
@@ -160,11 +160,11 @@ struct ElementWay {
   }
 };
 
-ElementWay way_of(const ElementFunction& function) {
-  ElementWay way;
-  way.width = vector_width(function);
-  for (const auto& x : function.operands) way.inputs.push_back(static_cast<int64_t>(x.input));
-  return way;
+ElementForm form_of(const ElementFunction& function) {
+  ElementForm form;
+  form.width = vector_width(function);
+  for (const auto& x : function.operands) form.inputs.push_back(static_cast<int64_t>(x.input));
+  return form;
 }
 
 class ElementKernel final : public GeneratedKernel {
@@ -172,11 +172,11 @@ class ElementKernel final : public GeneratedKernel {
   /// In the layouts of the request's tensors.
   ElementKernel(const KernelRequest& request, const ElementLayer& layer, StoredKernel code)
       : GeneratedKernel(std::move(code)), view_(layer.view) {
-    set_fields(way_, state);
+    set_fields(form_, state);
     for (size_t i = 0; i < request.inputs.size(); ++i) {
       const TensorSpec& x = request.inputs[i];
       input_layouts.push_back(x.layout);
-      input_is_packed.push_back(x.present && !way_.reads(i));
+      input_is_packed.push_back(x.present && !form_.reads(i));
     }
     output_layouts = {request.outputs[0].layout};
   }
@@ -187,7 +187,7 @@ class ElementKernel final : public GeneratedKernel {
     std::vector<OperandView> views = {{result, out[0].layout}};
     std::vector<int> bits = {bits_of(out[0].type)};
     std::vector<size_t> read;
-    for (const int64_t i : way_.inputs) {
+    for (const int64_t i : form_.inputs) {
       read.push_back(static_cast<size_t>(i));
       const TensorSpec& x = in[read.back()];
       OperandView view = view_ ? view_(read.back(), x.shape, result) : OperandView{x.shape};
@@ -195,12 +195,12 @@ class ElementKernel final : public GeneratedKernel {
       views.push_back(view);
       bits.push_back(bits_of(x.type));
     }
-    return std::make_unique<ElementExecution>(module(), static_cast<int>(way_.width), views,
+    return std::make_unique<ElementExecution>(module(), static_cast<int>(form_.width), views,
                                               std::move(read), std::move(bits));
   }
 
  private:
-  ElementWay way_;
+  ElementForm form_;
   std::function<OperandView(size_t, const Shape&, const Shape&)> view_;
 };
 
@@ -221,9 +221,9 @@ Offer offer_elements(const KernelRequest& request, const ElementOffer& offer) {
     KernelRequest placed = request;
     placed.inputs = inputs;
     placed.outputs = {&output, 1};
-    ElementWay way = way_of(layer.function);
+    ElementForm form = form_of(layer.function);
     auto kernel = std::make_unique<ElementKernel>(
-        placed, layer, generated_code(request, element_source(layer.function), fields_of(way)));
+        placed, layer, generated_code(request, element_source(layer.function), fields_of(form)));
     kernel->prepare(placed.inputs, placed.outputs);  // throws for what is not supported
     return kernel;
   });

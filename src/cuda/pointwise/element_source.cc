@@ -95,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) elements(const __grid_con
 }
 )cuda";
 
-// `values` and `compute` of N results that begin at the places `at` of the operands.
+// `values` and `compute` of N results that begin at the offsets `at` of the operands.
 std::string computation(const ElementFunction& f) {
   std::string parameters, reads, arguments;
   for (size_t k = 0; k < f.operands.size(); ++k) {
@@ -130,8 +130,8 @@ int vector_width(const ElementFunction& f) {
     smallest = std::min(smallest, bits_of_element(x.type));
     largest = std::max(largest, bits_of_element(x.type));
   }
-  constexpr int kVector = 128, kMost = 256;  // bits; the most that a thread reads of one operand
-  return std::min(kVector / smallest, kMost / largest);
+  constexpr int kVector = 128, kMaxBits = 256;  // bits; the most that a thread reads of one operand
+  return std::min(kVector / smallest, kMaxBits / largest);
 }
 
 std::string element_source(const ElementFunction& f) {

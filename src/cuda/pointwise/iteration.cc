@@ -115,7 +115,7 @@ std::vector<Iteration> iterations(std::span<const OperandView> operands) {
 std::vector<Iteration> halves(const Iteration& whole) {
   std::vector<Iteration> two = {whole, whole};
   const int64_t extent = whole.extents[0];
-  // A multiple of 16 where there is room, so that vectors stay aligned.
+  // A multiple of 16 where that fits, so that vectors stay aligned.
   const int64_t half = extent / 2 >= 16 ? extent / 2 / 16 * 16 : extent / 2;
   two[0].extents[0] = half;
   two[1].extents[0] = extent - half;

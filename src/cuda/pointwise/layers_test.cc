@@ -147,18 +147,18 @@ TEST(ElementSourceTest, MovesOfAllTypes) {
 }
 
 TEST(ElementSourceTest, QuantizationOfAllTypes) {
-  for (const DataType narrow :
+  for (const DataType quantized :
        {DataType::kINT8, DataType::kUINT8, DataType::kINT4, DataType::kFP8, DataType::kFP4})
     for (const DataType wide : kFloats) {
-      SCOPED_TRACE(fmt::format("{} {}", name_of(narrow), name_of(wide)));
+      SCOPED_TRACE(fmt::format("{} {}", name_of(quantized), name_of(wide)));
       Quantize quantize;
-      quantize.to = narrow;
-      expect_compiles(quantize_layer, quantize, {wide, wide}, narrow);
+      quantize.to = quantized;
+      expect_compiles(quantize_layer, quantize, {wide, wide}, quantized);
       Dequantize dequantize;
       dequantize.to = wide;
-      expect_compiles(quantize_layer, dequantize, {narrow, DataType::kFLOAT, narrow}, wide);
-      if (is_integer(narrow))
-        expect_compiles(quantize_layer, quantize, {wide, wide, narrow}, narrow);
+      expect_compiles(quantize_layer, dequantize, {quantized, DataType::kFLOAT, quantized}, wide);
+      if (is_integer(quantized))
+        expect_compiles(quantize_layer, quantize, {wide, wide, quantized}, quantized);
     }
   Dequantize sums;
   expect_compiles(quantize_layer, sums, {DataType::kINT32, DataType::kFLOAT, DataType::kINT32},

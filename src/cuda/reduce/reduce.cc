@@ -18,7 +18,7 @@ constexpr int64_t kThreads = 256, kWarp = 32;
 constexpr int64_t kWantedBlocks = 264;  // a few for each multiprocessor; the same on every device
 
 /// Axes in the order in which threads walk through them.
-struct Walk : CoalescedAxes {
+struct ReduceAxes : CoalescedAxes {
   int64_t last_stride() const { return extents.rank() == 0 ? 0 : strides.back(); }
   /// Whether steps of `width` elements stay aligned and within a row.
   bool takes_vectors(int64_t width, bool along) const {
@@ -28,8 +28,8 @@ struct Walk : CoalescedAxes {
       if (!(along && i == last) && strides[i] % width != 0) return false;
     return true;
   }
-  Walk in_vectors(int64_t width) const {
-    Walk w = *this;
+  ReduceAxes in_vectors(int64_t width) const {
+    ReduceAxes w = *this;
     if (width == 1) return w;
     w.extents[w.extents.rank() - 1] /= width;
     w.strides[w.strides.rank() - 1] *= width;
@@ -55,23 +55,24 @@ int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-int64_t power_up_to(int64_t n, int64_t most) {
+int64_t power_up_to(int64_t n, int64_t max_parts) {
   return std::min<int64_t>(
-      most, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n, 1)))));
+      max_parts,
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n, 1)))));
 }
 
-/// One way to launch the reduction.
+/// One launch of the reduction.
 struct ReduceLaunch {
   const void* kernel;
   ReduceParameters parameters{};
   dim3 blocks;
 
-  ReduceLaunch(const Module& module, const Walk& kept, const Walk& reduced, bool by_rows,
-               int64_t width)
+  ReduceLaunch(const Module& module, const ReduceAxes& kept, const ReduceAxes& reduced,
+               bool by_rows, int64_t width)
       : kernel(module.kernel(by_rows ? (width > 1 ? "rows" : "rows1")
                                      : (width > 1 ? "columns" : "columns1"))) {
-    const Walk k = by_rows ? kept : kept.in_vectors(width);
-    const Walk r = by_rows ? reduced.in_vectors(width) : reduced;
+    const ReduceAxes k = by_rows ? kept : kept.in_vectors(width);
+    const ReduceAxes r = by_rows ? reduced.in_vectors(width) : reduced;
     ReduceParameters& p = parameters;
     p.kept = AxesParameters(k.extents, k.strides);
     if (r.extents.volume() > 0) p.reduced = AxesParameters(r.extents, r.strides);
@@ -85,9 +86,9 @@ struct ReduceLaunch {
     const int64_t across = ceil_div(kept_steps, kThreads / lanes);
     // Blocks of their own for parts of long reductions that give few results.
     constexpr int64_t kStepsPerLane = 8;
-    const int64_t most = std::max<int64_t>(1, steps / (lanes * kStepsPerLane));
+    const int64_t max_parts = std::max<int64_t>(1, steps / (lanes * kStepsPerLane));
     const int64_t wanted =
-        std::clamp<int64_t>(kWantedBlocks / across, 1, std::min<int64_t>(most, 1024));
+        std::clamp<int64_t>(kWantedBlocks / across, 1, std::min<int64_t>(max_parts, 1024));
     const int64_t chunk = std::max<int64_t>(1, ceil_div(ceil_div(steps, wanted), lanes) * lanes);
     p.chunk = static_cast<uint32_t>(chunk);
     p.splits = static_cast<uint32_t>(std::max<int64_t>(1, ceil_div(steps, chunk)));
@@ -102,9 +103,9 @@ struct ReduceLaunch {
     if (by_rows) return useful;
     // A row of 32 threads at least reads neighbours.
     const int64_t width = power_up_to(kept_steps, kThreads);
-    const int64_t most =
+    const int64_t max_parts =
         kThreads / std::min<int64_t>(width, kept_steps >= kWantedBlocks * kThreads ? kThreads : 32);
-    return std::min(useful, most);
+    return std::min(useful, max_parts);
   }
 };
 
@@ -114,7 +115,7 @@ class ReduceExecution final : public Execution {
       : finalize_(module.kernel("finalize")), width_(reduce_width(in.type)) {
     const Memory memory(in.shape, in.layout);
     const auto is_reduced = [&](int axis) { return (op.axes >> axis & 1u) != 0; };
-    Walk kept, reduced;
+    ReduceAxes kept, reduced;
     for (int axis = 0; axis < in.shape.rank(); ++axis)
       if (!is_reduced(axis)) kept.add(in.shape[axis], memory.strides[axis]);
     for (const int axis : memory.order)
@@ -138,13 +139,13 @@ class ReduceExecution final : public Execution {
 
   void run(const RunArguments& arguments) override {
     const bool is_aligned = reinterpret_cast<uintptr_t>(arguments.inputs[0]) % alignment_ == 0;
-    const ReduceLaunch& way = !wide_.empty() && is_aligned ? wide_[0] : single_[0];
-    ReduceParameters p = way.parameters;
+    const ReduceLaunch& reduction = !wide_.empty() && is_aligned ? wide_[0] : single_[0];
+    ReduceParameters p = reduction.parameters;
     p.in = arguments.inputs[0];
     p.out = arguments.outputs[0];
     p.partial = p.splits > 1 ? arguments.scratch : nullptr;
     void* argument = &p;
-    launch(way.kernel, way.blocks, kThreads, &argument, to_cuda(arguments.stream));
+    launch(reduction.kernel, reduction.blocks, kThreads, &argument, to_cuda(arguments.stream));
     if (p.splits > 1)
       launch(finalize_, dim3(static_cast<unsigned>(ceil_div(p.results, kThreads / kWarp))),
              kThreads, &argument, to_cuda(arguments.stream));

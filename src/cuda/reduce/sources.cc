@@ -18,10 +18,10 @@ struct Parameters {
 __device__ __forceinline__ int64 begin_of(const Parameters& p, int64 line) {
   return line / p.inner * p.length * p.inner + line % p.inner;
 }
-__device__ __forceinline__ int64 place(const Parameters& p, int64 begin, int64 i) {
+__device__ __forceinline__ int64 position_of(const Parameters& p, int64 begin, int64 i) {
   return begin + (kReverse ? p.length - 1 - i : i) * p.inner;
 }
-// The element at a place, and what is known before it, become the sum so far.
+// The element at a position, and what is known before it, become the sum so far.
 __device__ __forceinline__ Sum step(const Parameters& p, int64 at, Sum before, Sum x) {
   const Sum after = combined(before, x);
   static_cast<T::Stored*>(p.out)[at] = T::store(static_cast<T::Value>(kExclusive ? before : after));
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) threads(const __grid_cons
   const int64 begin = begin_of(p, line);
   Sum sum = kNeutral;
   for (int64 i = 0; i < p.length; ++i) {
-    const int64 at = place(p, begin, i);
+    const int64 at = position_of(p, begin, i);
     sum = step(p, at, sum, element(p, at));
   }
 }
@@ -53,10 +53,10 @@ extern "C" __global__ void __launch_bounds__(kThreads) blocks(const __grid_const
     Sum x[kEach], total = kNeutral;
 #pragma unroll
     for (int k = 0; k < kEach; ++k) {
-      x[k] = first + k < p.length ? element(p, place(p, begin, first + k)) : kNeutral;
+      x[k] = first + k < p.length ? element(p, position_of(p, begin, first + k)) : kNeutral;
       total = combined(total, x[k]);
     }
-    // The threads' totals, each with all before it, in two tables by turns.
+    // The threads' totals, each with all before it, in two tables alternately.
     int now = 0;
     totals[0][thread] = total;
     __syncthreads();
@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) blocks(const __grid_const
     Sum before = thread == 0 ? carry : combined(carry, totals[now][thread - 1]);
 #pragma unroll
     for (int k = 0; k < kEach; ++k)
-      if (first + k < p.length) before = step(p, place(p, begin, first + k), before, x[k]);
+      if (first + k < p.length) before = step(p, position_of(p, begin, first + k), before, x[k]);
     carry = combined(carry, totals[now][kThreads - 1]);
     __syncthreads();
   }

@@ -10,8 +10,8 @@ using nvinfer1::ActivationType;
 using Operation = nvinfer1::ElementWiseOperation;
 
 void clip_by_attributes(NodeContext& n) {
-  constexpr float kMost = std::numeric_limits<float>::max();
-  const float low = n.real("min", -kMost), high = n.real("max", kMost);
+  constexpr float kMaxFloat = std::numeric_limits<float>::max();
+  const float low = n.real("min", -kMaxFloat), high = n.real("max", kMaxFloat);
   n.set_output(0, n.activation(ActivationType::kCLIP, n.input(0), low, high));
 }
 
@@ -26,8 +26,8 @@ std::optional<double> bound(NodeContext& n, int i, double otherwise) {
 void clip_by_inputs(NodeContext& n) {
   n.expect_inputs(1, 3);
   Value* x = &n.input(0);
-  constexpr double kMost = std::numeric_limits<float>::max();
-  const auto low = bound(n, 1, -kMost), high = bound(n, 2, kMost);
+  constexpr double kMaxFloat = std::numeric_limits<float>::max();
+  const auto low = bound(n, 1, -kMaxFloat), high = bound(n, 2, kMaxFloat);
   if (is_float(x->type) && low && high && *low <= *high) {
     n.set_output(0, n.activation(ActivationType::kCLIP, *x, static_cast<float>(*low),
                                  static_cast<float>(*high)));

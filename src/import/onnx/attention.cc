@@ -68,7 +68,7 @@ Value& rotate(NodeContext& n, Value& x, Value& cosine, Value& sine, int64_t rota
               bool interleaved) {
   const int64_t size = constant_extent(x, 3, "the size of the heads");
   require(rotated > 0 && rotated % 2 == 0 && rotated <= size,
-          "{} of {} elements cannot be turned in pairs", rotated, size);
+          "{} of {} elements cannot be rotated in pairs", rotated, size);
   auto op = std::make_unique<RotaryEmbedding>();
   op->interleaved = interleaved;
   op->dimension = static_cast<int32_t>(rotated);

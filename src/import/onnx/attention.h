@@ -19,7 +19,7 @@ int64_t constant_extent(const Value& x, int axis, const char* what);
 /// 1 / sqrt(size of a head), or what the attribute "scale" says (0: the former).
 float attention_scale(NodeContext& n, const Value& query);
 
-/// Pairs of elements of (N, heads, length, size), turned: cosine and sine are (N or 1, length,
+/// Pairs of elements of (N, heads, length, size), rotated: cosine and sine are (N or 1, length,
 /// rotated / 2). `rotated` of the elements take part, pairs are neighbours or half of that apart.
 Value& rotate(NodeContext& n, Value& x, Value& cosine, Value& sine, int64_t rotated,
               bool interleaved);

@@ -15,7 +15,7 @@ namespace {
 
 // A sequence among the states, to which iterations may append.
 struct SequenceState {
-  int place = 0;  // among the states
+  int position = 0;  // among the states
   Sequence initial;
   bool grows = false;
   Value* appended = nullptr;  // what one iteration appends, in the body
@@ -71,8 +71,8 @@ std::vector<BodyInput> body_inputs(onnx::GraphProto& graph, const std::vector<Bo
   inputs.insert(inputs.end(), tensors.begin(), tensors.end());
   for (const SequenceState& s : sequences) {
     BodyInput input;
-    input.sequence = s.grows ? Sequence{{nullptr, false, s.place}} : s.initial;
-    inputs.insert(inputs.begin() + 2 + s.place, input);
+    input.sequence = s.grows ? Sequence{{nullptr, false, s.position}} : s.initial;
+    inputs.insert(inputs.begin() + 2 + s.position, input);
   }
   return inputs;
 }
@@ -80,7 +80,7 @@ std::vector<BodyInput> body_inputs(onnx::GraphProto& graph, const std::vector<Bo
 // What an iteration appends to a sequence; it may do nothing else with it. True if the body has to
 // be imported again, with a sequence that grows.
 bool find_appended(const Body& body, SequenceState& s) {
-  const auto at = static_cast<size_t>(s.place);
+  const auto at = static_cast<size_t>(s.position);
   const Sequence& before = *as_sequence(body.inputs[2 + at]);
   const Sequence* after = as_sequence(body.outputs[1 + at]);
   require(after != nullptr, "state {} is a sequence before an iteration and a tensor after it", at);
@@ -112,7 +112,7 @@ Body import_loop_body(NodeContext& n, const onnx::GraphProto& graph,
   for (SequenceState& s : sequences) again |= find_appended(body, s);
   std::vector<Item> outputs = body.outputs;
   for (size_t i = sequences.size(); i-- > 0;)
-    outputs.erase(outputs.begin() + 1 + sequences[i].place);
+    outputs.erase(outputs.begin() + 1 + sequences[i].position);
   for (const SequenceState& s : sequences)
     if (s.grows) outputs.push_back(s.appended);
   for (const Item& item : outputs)
@@ -154,7 +154,7 @@ TENON_IMPORT(Loop, 1, "states keep their rank; a sequence among them may only be
       sequences[i].initial = grown(n, sequences[i], *std::get<Value*>(outputs.back()));
       outputs.pop_back();
     }
-  for (const SequenceState& s : sequences) outputs.insert(outputs.begin() + s.place, s.initial);
+  for (const SequenceState& s : sequences) outputs.insert(outputs.begin() + s.position, s.initial);
   for (size_t i = 0; i < outputs.size(); ++i) n.set_output(static_cast<int>(i), outputs[i]);
 }
 

@@ -81,11 +81,11 @@ void append_to_past(NodeContext& n, Parts& parts, Value& past_key, Value& past_v
 Value& rows_at(NodeContext& n, Value& cache, Value& positions, Value& x) {
   if (n.rank(positions) == 2) return n.add(std::make_unique<Gather>(), {&cache, &positions});
   // The rows from a first position on: a table of 0, 1, … as long as the sequence, moved.
-  const int64_t most = constant_extent(cache, 0, "the number of positions");
-  require(most <= kMaxPositions, "the cache holds {} positions; at most {} are supported", most,
+  const int64_t count = constant_extent(cache, 0, "the number of positions");
+  require(count <= kMaxPositions, "the cache holds {} positions; at most {} are supported", count,
           kMaxPositions);
-  n.charge(static_cast<size_t>(most) * sizeof(int64_t));
-  std::vector<int64_t> numbers(static_cast<size_t>(most));
+  n.charge(static_cast<size_t>(count) * sizeof(int64_t));
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
   std::iota(numbers.begin(), numbers.end(), 0);
   Value& steps = n.slice(n.integers(numbers), {n.number(0)}, {x.dims[2]}, {n.number(1)});
   Value& at = n.binary(Operation::kSUM, steps, n.cast(positions, DataType::kINT64));
@@ -135,10 +135,10 @@ TENON_IMPORT_MICROSOFT(MultiHeadAttention, "no shared buffers, no beams") {
     fail_import(Code::kUNSUPPORTED_NODE_INPUT, "shared caches and beams are not supported yet");
   Value *q = &n.input(0), *k = n.optional_input(1), *v = n.optional_input(2);
   if (n.rank(*q) == 5) {  // (N, length, heads, 3, size)
-    const auto piece = [&](int64_t i) { return &n.transpose(pick(n, *q, 3, i), {0, 2, 1, 3}); };
-    k = piece(1);
-    v = piece(2);
-    q = piece(0);
+    const auto slice = [&](int64_t i) { return &n.transpose(pick(n, *q, 3, i), {0, 2, 1, 3}); };
+    k = slice(1);
+    v = slice(2);
+    q = slice(0);
   } else if (k != nullptr && n.rank(*k) == 5) {  // (N, length, heads, 2, size)
     v = &n.transpose(pick(n, *k, 3, 1), {0, 2, 1, 3});
     k = &n.transpose(pick(n, *k, 3, 0), {0, 2, 1, 3});

@@ -41,7 +41,7 @@ void pool(NodeContext& n, PoolingType type) {
   op->average_excludes_padding = !n.flag("count_include_pad", false);
   const bool columns_first = n.flag("storage_order", false);
   if (n.output_is_used(1))
-    op->places = columns_first ? PoolingIndices::kColumnsFirst : PoolingIndices::kRowsFirst;
+    op->indices = columns_first ? PoolingIndices::kColumnsFirst : PoolingIndices::kRowsFirst;
   Value& x = spatial == 1 ? with_second_axis(n, n.input(0)) : n.input(0);
   const auto& outputs = n.add_node(std::move(op), {&x}).outputs;
   for (size_t i = 0; i < outputs.size(); ++i)

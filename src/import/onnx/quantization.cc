@@ -95,16 +95,16 @@ Value& quantized(NodeContext& n, Value& x, Value& scale, Value* zero, DataType t
 
 DynamicallyQuantized quantized_dynamically(NodeContext& n, Value& x) {
   const uint32_t all = (1u << n.rank(x)) - 1;
-  Value& least =
+  Value& min =
       n.binary(Operation::kMIN, n.reduce(nvinfer1::ReduceOperation::kMIN, x, all, false), 0);
-  Value& most =
+  Value& max =
       n.binary(Operation::kMAX, n.reduce(nvinfer1::ReduceOperation::kMAX, x, all, false), 0);
-  Value& width = n.binary(Operation::kSUB, most, least);
+  Value& width = n.binary(Operation::kSUB, max, min);
   Value& quotient = n.binary(Operation::kDIV, width, 255);
   // Zeros only: any scale would do, and ONNX Runtime takes 1.
   Value& scale =
       n.select(n.binary(Operation::kEQUAL, quotient, 0), n.scalar(quotient, 1), quotient);
-  Value& start = n.unary(nvinfer1::UnaryOperation::kNEG, n.binary(Operation::kDIV, least, scale));
+  Value& start = n.unary(nvinfer1::UnaryOperation::kNEG, n.binary(Operation::kDIV, min, scale));
   Value& clipped = n.activation(nvinfer1::ActivationType::kCLIP, start, 0, 255);
   Value& zero = n.cast(n.unary(nvinfer1::UnaryOperation::kROUND, clipped), DataType::kUINT8);
   return {&quantized(n, x, scale, &zero, DataType::kUINT8), &scale, &zero};
@@ -136,15 +136,15 @@ PackedMatrix packed_matrix(NodeContext& n) {
   n.ignore("accuracy_level");
   if (m.bits != 4 && m.bits != 8)
     fail_import(Code::kUNSUPPORTED_NODE_ATTR, "weights of {} bits are not supported yet", m.bits);
-  constexpr int64_t kMost = int64_t{1} << 30;
-  require(m.rows > 0 && m.columns > 0 && m.rows < kMost && m.columns < kMost && m.block >= 2
-              && m.block < kMost && m.block % 2 == 0,
+  constexpr int64_t kMaxExtent = int64_t{1} << 30;
+  require(m.rows > 0 && m.columns > 0 && m.rows < kMaxExtent && m.columns < kMaxExtent
+              && m.block >= 2 && m.block < kMaxExtent && m.block % 2 == 0,
           "attributes N, K and block_size are {}, {} and {}", m.rows, m.columns, m.block);
   m.blocks = (m.columns + m.block - 1) / m.block;
   return m;
 }
 
-// Unsigned nibbles less 8 are int4, with the highest bit turned over.
+// Unsigned nibbles less 8 are int4, with the highest bit flipped.
 Value& nibbles(NodeContext& n, const Tensor& packed, const Shape& shape) {
   Tensor t(DataType::kINT4, shape);
   require(t.bytes() == packed.bytes(), "its weights take {} bytes; expected {}", packed.bytes(),

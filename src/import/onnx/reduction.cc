@@ -83,9 +83,9 @@ TENON_IMPORT(ReduceLogSumExp, 1, "") {
   const Axes axes = axes_of(n);
   const DataType type = n.input(0).type;
   Value& x = is_float(type) ? n.input(0) : n.cast(n.input(0), DataType::kFLOAT);
-  Value& most = n.reduce(ReduceOperation::kMAX, x, axes.mask, true);
-  Value& infinite = n.unary(UnaryOperation::kISINF, most);
-  Value& base = n.select(infinite, n.scalar(most, 0), most);
+  Value& max = n.reduce(ReduceOperation::kMAX, x, axes.mask, true);
+  Value& infinite = n.unary(UnaryOperation::kISINF, max);
+  Value& base = n.select(infinite, n.scalar(max, 0), max);
   Value& terms = n.unary(UnaryOperation::kEXP, n.binary(Operation::kSUB, x, base));
   Value& logarithm =
       n.unary(UnaryOperation::kLOG, n.reduce(ReduceOperation::kSUM, terms, axes.mask, true));

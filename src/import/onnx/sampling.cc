@@ -1,4 +1,4 @@
-// Reading tensors at computed places.
+// Sampling tensors at computed positions.
 #include "import/node.h"
 #include "ops/fill.h"
 #include "ops/grid_sample.h"

@@ -11,7 +11,7 @@ namespace {
 using Code = nvonnxparser::ErrorCode;
 
 // The position that input i names among `count` elements; negative ones count from the end. `end`
-// allows the place behind the last.
+// allows the position behind the last.
 size_t position(NodeContext& n, int i, size_t count, bool end = false) {
   const auto values = n.integers_of(i, "the position in the sequence");
   require(values.size() == 1, "the position has {} elements; expected one", values.size());

@@ -176,9 +176,9 @@ TENON_IMPORT(Unsqueeze, 1, "") {
           rank, Shape::kMaxRank);
   std::vector<int> source(static_cast<size_t>(rank), 0);
   for (int64_t axis : *axes) {
-    int& place = source[static_cast<size_t>(normalized_axis(axis, rank))];
-    require(place == 0, "axis {} is given twice", axis);
-    place = -1;
+    int& entry = source[static_cast<size_t>(normalized_axis(axis, rank))];
+    require(entry == 0, "axis {} is given twice", axis);
+    entry = -1;
   }
   int next = 0;
   for (int& s : source)
@@ -291,9 +291,9 @@ TENON_IMPORT(DepthToSpace, 1, "") {
   const bool crd = mode == "CRD";
   Value& split = crd ? n.reshape(*i.x, {i.n, depth, b, b, i.h, i.w})
                      : n.reshape(*i.x, {i.n, b, b, depth, i.h, i.w});
-  Value& turned =
+  Value& transposed =
       crd ? n.transpose(split, {0, 1, 4, 2, 5, 3}) : n.transpose(split, {0, 3, 4, 1, 5, 2});
-  n.set_output(0, n.reshape(turned, {i.n, depth, n.pool().mul(i.h, b), n.pool().mul(i.w, b)}));
+  n.set_output(0, n.reshape(transposed, {i.n, depth, n.pool().mul(i.h, b), n.pool().mul(i.w, b)}));
 }
 
 TENON_IMPORT(SpaceToDepth, 1, "") {
@@ -306,9 +306,10 @@ TENON_IMPORT(SpaceToDepth, 1, "") {
   const std::string mode = n.text("mode", "DCR");
   require(mode == "DCR" || mode == "CRD", "attribute 'mode' is '{}'; expected DCR or CRD", mode);
   Value& split = n.reshape(*i.x, {i.n, i.c, h, b, w, b});
-  Value& turned = mode == "CRD" ? n.transpose(split, {0, 1, 3, 5, 2, 4})
-                                : n.transpose(split, {0, 3, 5, 1, 2, 4});
-  n.set_output(0, n.reshape(turned, {i.n, n.pool().mul(i.c, n.number(i.block * i.block)), h, w}));
+  Value& transposed = mode == "CRD" ? n.transpose(split, {0, 1, 3, 5, 2, 4})
+                                    : n.transpose(split, {0, 3, 5, 1, 2, 4});
+  n.set_output(0,
+               n.reshape(transposed, {i.n, n.pool().mul(i.c, n.number(i.block * i.block)), h, w}));
 }
 
 }  // namespace tenon

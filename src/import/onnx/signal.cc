@@ -52,10 +52,10 @@ double number(NodeContext& n, int i, const char* what) {
   return values[0];
 }
 
-int64_t count(NodeContext& n, int i, const char* what, int64_t least) {
+int64_t count(NodeContext& n, int i, const char* what, int64_t min) {
   const double value = number(n, i, what);
-  require(value >= static_cast<double>(least) && value <= static_cast<double>(kMaxBins),
-          "{} is {}; expected {} to {}", what, value, least, kMaxBins);
+  require(value >= static_cast<double>(min) && value <= static_cast<double>(kMaxBins),
+          "{} is {}; expected {} to {}", what, value, min, kMaxBins);
   return static_cast<int64_t>(value);
 }
 

@@ -6,15 +6,15 @@ namespace {
 using Code = nvonnxparser::ErrorCode;
 
 std::vector<int64_t> list_of(NodeContext& n, const char* name, size_t count, int64_t otherwise,
-                             int64_t least) {
+                             int64_t min) {
   auto values = n.integers_in(name);
   if (values.empty()) values.assign(count, otherwise);
   if (values.size() != count)
     fail_import(Code::kINVALID_NODE, "attribute '{}' has {} entries; expected {}", name,
                 values.size(), count);
   for (int64_t v : values)
-    if (v < least || v > INT32_MAX)
-      fail_import(Code::kINVALID_NODE, "attribute '{}' holds {}; expected {} to {}", name, v, least,
+    if (v < min || v > INT32_MAX)
+      fail_import(Code::kINVALID_NODE, "attribute '{}' holds {}; expected {} to {}", name, v, min,
                   INT32_MAX);
   return values;
 }
