@@ -33,8 +33,8 @@ template <class... Alternatives> class Variant : public std::variant<Alternative
   }
   Variant& operator=(Variant&&) = default;
   template <class Alternative>
-    requires(!std::is_same_v<std::remove_cvref_t<Alternative>, Variant> &&
-             std::is_assignable_v<Base&, Alternative>)
+    requires(!std::is_same_v<std::remove_cvref_t<Alternative>, Variant>
+             && std::is_assignable_v<Base&, Alternative>)
   Variant& operator=(Alternative&& alternative) {
     Base::operator=(std::forward<Alternative>(alternative));
     return *this;
