@@ -96,7 +96,8 @@ TEST(LoadSteps, RefusesAMissingInputWhereSizesAreNotKnown) {
                     plan.tensors[static_cast<size_t>(s.inputs[0])].extents.pop_back();
                   },
                   true),
-              HasSubstr("Convolution"));
+              // Or of the reorder before it, if timing chose a kernel that has one.
+              ::testing::AnyOf(HasSubstr("Convolution"), HasSubstr("Reorder")));
 
   Network n;
   Value& x = n.add_input("x", DataType::kFLOAT, {6});
