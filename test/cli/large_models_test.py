@@ -56,7 +56,7 @@ class Networks(CliTest):
             *(helper.make_node("Neg", [f"part{i}"], [f"t{i}"]) for i in range(COUNT)),
             helper.make_node("Sum", [f"t{i}" for i in range(COUNT)], ["y"])]
         y = self.run_model(nodes, [numpy_helper.from_array(np.array([COUNT, 1], np.int64), "repeats")])
-        self.assert_close(y, [[0, -COUNT, -2 * COUNT]])
+        self.assert_close(y, np.array([[0, -COUNT, -2 * COUNT]]))
 
     def test_many_inputs(self):
         inputs = [f"x{i}" for i in range(COUNT // 2)]
