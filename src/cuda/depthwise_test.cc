@@ -8,7 +8,7 @@ Convolution depthwise(int64_t channels, int64_t kernel, int64_t stride, int64_t 
 }
 
 // The kernel, its rivals, and each of them loaded from a plan.
-void check(LayerTest& test, DataType type) {
+void check_depthwise(LayerTest& test, DataType type) {
   ASSERT_EQ(test.offer("depthwise_convolution"), "");
   const Tensor expected = test.reference();
   expect_close(test.run(), expected, tolerance(type));
@@ -30,7 +30,7 @@ TEST(DepthwiseTest, EqualsReference) {
           SCOPED_TRACE(fmt::format("{} {} {} {}", name_of(type), kernel, stride, shape));
           LayerTest test = layer(depthwise(shape[1], kernel, stride, kernel / 2), type, shape,
                                  Layout::kChannelsLast);
-          check(test, type);
+          check_depthwise(test, type);
         }
 }
 
@@ -38,7 +38,7 @@ TEST(DepthwiseTest, PadsByOneSide) {
   Convolution op = depthwise(16, 3, 2, 0);
   op.post_padding = {1, 1};
   LayerTest test = layer(op, DataType::kHALF, {1, 16, 12, 12}, Layout::kLinear);
-  check(test, DataType::kHALF);
+  check_depthwise(test, DataType::kHALF);
 }
 
 TEST(DepthwiseTest, RunsActivations) {
@@ -54,7 +54,7 @@ TEST(DepthwiseTest, RunsActivations) {
     Convolution op = depthwise(16, 3, 1, 1);
     op.epilogue = program;
     LayerTest test = layer(op, DataType::kHALF, {2, 16, 9, 10}, Layout::kLinear);
-    check(test, DataType::kHALF);
+    check_depthwise(test, DataType::kHALF);
   }
 }
 

@@ -3,7 +3,7 @@
 namespace tenon::cuda {
 namespace {
 
-template <class Op> void check_all(const std::vector<SlidingCase<Op>>& cases) {
+template <class Op> void check_all_direct(const std::vector<SlidingCase<Op>>& cases) {
   for (const auto& [name, op, shape] : cases)
     for (const DataType type : kFloats)
       for (const Layout layout : kLayouts) {
@@ -15,12 +15,12 @@ template <class Op> void check_all(const std::vector<SlidingCase<Op>>& cases) {
 }
 
 TEST(DirectConvolutionTest, EqualsReference) {
-  check_all(convolution_cases());
+  check_all_direct(convolution_cases());
 }
 
 TEST(DirectConvolutionTest, TransposedEqualsReference) {
-  check_all(deconvolution_cases());
-  check_all<Deconvolution>({far_output_padding()});
+  check_all_direct(deconvolution_cases());
+  check_all_direct<Deconvolution>({far_output_padding()});
 }
 
 TEST(DirectConvolutionTest, RunsAnyEpilogue) {

@@ -3,7 +3,7 @@
 namespace tenon::cuda {
 namespace {
 
-void check(LayerTest& test, DataType type) {
+void check_patch(LayerTest& test, DataType type) {
   ASSERT_EQ(test.offer("patch_convolution"), "");
   const Tensor expected = test.reference(), actual = test.run();
   expect_close(actual, expected, tolerance(type));
@@ -33,7 +33,7 @@ TEST(PatchConvolutionTest, EqualsReference) {
       for (const Layout layout : kLayouts) {
         SCOPED_TRACE(fmt::format("{} {} {}", name, name_of(type), name_of(layout)));
         LayerTest test = layer(op, type, shape, layout);
-        check(test, type);
+        check_patch(test, type);
       }
 }
 
@@ -46,7 +46,7 @@ TEST(PatchConvolutionTest, GathersInParts) {
   // 58081 rows of 304 bytes are more than a part.
   LayerTest test =
       layer(op, DataType::kHALF, {1, 3, 241, 241}, Layout::kLinear, {{1, 8, 241, 241}});
-  check(test, DataType::kHALF);
+  check_patch(test, DataType::kHALF);
 }
 
 TEST(PatchConvolutionTest, OthersAreLeftToOthers) {

@@ -4,7 +4,7 @@ namespace tenon::cuda {
 namespace {
 
 // The kernel, its rivals, and what a plan keeps of it.
-void check(LayerTest& test, const char* kernel, DataType type) {
+void check_product(LayerTest& test, const char* kernel, DataType type) {
   ASSERT_EQ(test.offer(kernel), "");
   const Tensor expected = test.reference(), actual = test.run();
   expect_close(actual, expected, tolerance(type));
@@ -21,8 +21,8 @@ const std::vector<PointwiseProgram> kPrograms = {
     {2, {}, {binary(ElementWiseOperation::kSUM, 0, 1)}},
     {2, {}, {binary(ElementWiseOperation::kSUM, 1, 0), activation(ActivationType::kRELU, 2)}}};
 
-void check_all(const char* kernel, const std::vector<PointwiseProgram>& programs,
-               const std::vector<Shape>& shapes) {
+void check_all_product(const char* kernel, const std::vector<PointwiseProgram>& programs,
+                       const std::vector<Shape>& shapes) {
   for (const DataType type : {DataType::kHALF, DataType::kBF16})
     for (const PointwiseProgram& program : programs)
       for (const Shape& shape : shapes) {
@@ -36,36 +36,38 @@ void check_all(const char* kernel, const std::vector<PointwiseProgram>& programs
         std::vector<Shape> operands;
         if (program.inputs == 2) operands.push_back(result);
         LayerTest test = layer(op, type, shape, Layout::kLinear, operands);
-        check(test, kernel, type);
+        check_product(test, kernel, type);
       }
 }
 
 TEST(ProductConvolutionTest, EqualsReference) {
-  check_all("product_convolution", kPrograms, {{2, 32, 7, 9}, {1, 64, 1, 1}, {2, 16, 2, 3, 4}});
+  check_all_product("product_convolution", kPrograms,
+                    {{2, 32, 7, 9}, {1, 64, 1, 1}, {2, 16, 2, 3, 4}});
 }
 
 TEST(FusedProductConvolutionTest, EqualsReference) {
-  check_all("fused_product_convolution", kPrograms,
-            {{2, 32, 7, 9},
-             {1, 64, 1, 1},
-             {2, 16, 2, 3, 4},
-             {1, 8, 5, 5},
-             {1, 200, 13, 10},
-             {3, 96, 9, 7}});
+  check_all_product("fused_product_convolution", kPrograms,
+                    {{2, 32, 7, 9},
+                     {1, 64, 1, 1},
+                     {2, 16, 2, 3, 4},
+                     {1, 8, 5, 5},
+                     {1, 200, 13, 10},
+                     {3, 96, 9, 7}});
 }
 
 TEST(FusedProductConvolutionTest, RunsActivations) {
-  check_all("fused_product_convolution",
-            {{1, {}, {activation(ActivationType::kCLIP, 0, 0, 0.5f)}},
-             {2,
-              {},
-              {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kSIGMOID, 2),
-               binary(ElementWiseOperation::kPROD, 2, 3)}},
-             {1,
-              {},
-              {activation(ActivationType::kHARD_SIGMOID, 0, 1 / 6.f, 0.5f),
-               binary(ElementWiseOperation::kPROD, 1, 0)}}},
-            {{2, 40, 7, 9}});
+  check_all_product(
+      "fused_product_convolution",
+      {{1, {}, {activation(ActivationType::kCLIP, 0, 0, 0.5f)}},
+       {2,
+        {},
+        {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kSIGMOID, 2),
+         binary(ElementWiseOperation::kPROD, 2, 3)}},
+       {1,
+        {},
+        {activation(ActivationType::kHARD_SIGMOID, 0, 1 / 6.f, 0.5f),
+         binary(ElementWiseOperation::kPROD, 1, 0)}}},
+      {{2, 40, 7, 9}});
 }
 
 TEST(FusedProductConvolutionTest, OtherChannelsAreLeftToOthers) {

@@ -9,7 +9,7 @@ namespace {
 
 using nvinfer1::ActivationType;
 
-PointwiseProgram program(bool adds, std::optional<ActivationType> activation) {
+PointwiseProgram cublas_program(bool adds, std::optional<ActivationType> activation) {
   using Family = PointwiseStep::Family;
   PointwiseProgram p;
   p.inputs = adds ? 2 : 1;
@@ -24,12 +24,13 @@ TEST(CudaMatrixMultiplyTest, FusesSumsAndActivations) {
   for (const bool adds : {false, true})
     for (const auto activation :
          {ActivationType::kRELU, ActivationType::kGELU_ERF, ActivationType::kGELU_TANH})
-      EXPECT_TRUE(cuda_target().fuses(MatrixMultiply(), program(adds, activation)));
+      EXPECT_TRUE(cuda_target().fuses(MatrixMultiply(), cublas_program(adds, activation)));
 }
 
 TEST(CudaMatrixMultiplyTest, LeavesOtherEpiloguesAlone) {
-  EXPECT_FALSE(cuda_target().fuses(MatrixMultiply(), program(false, ActivationType::kSOFTPLUS)));
-  PointwiseProgram behind = program(true, ActivationType::kRELU);
+  EXPECT_FALSE(
+      cuda_target().fuses(MatrixMultiply(), cublas_program(false, ActivationType::kSOFTPLUS)));
+  PointwiseProgram behind = cublas_program(true, ActivationType::kRELU);
   behind.steps = {{PointwiseStep::Family::kActivation, 0, 0},
                   {PointwiseStep::Family::kElementWise, 0, behind.step_register(0), 1}};
   EXPECT_FALSE(cuda_target().fuses(MatrixMultiply(), behind));

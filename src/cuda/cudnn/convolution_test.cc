@@ -4,30 +4,30 @@ namespace tenon::cuda {
 namespace {
 
 // Loaded from a plan, the kernel gives the same bits.
-void check(LayerTest& test, DataType type) {
+void check_cudnn(LayerTest& test, DataType type) {
   ASSERT_EQ(test.offer("cudnn_convolution"), "");
   const Tensor actual = test.run();
   expect_close(actual, test.reference(), tolerance(type));
   expect_identical(test.run(*test.load(test.stored())), actual);
 }
 
-template <class Op> void check_all(const std::vector<SlidingCase<Op>>& cases) {
+template <class Op> void check_all_cudnn(const std::vector<SlidingCase<Op>>& cases) {
   for (const auto& [name, op, shape] : cases) {
     if (shape.volume() == 0) continue;
     for (const DataType type : kFloats) {
       SCOPED_TRACE(fmt::format("{} {}", name, name_of(type)));
       LayerTest test = layer(op, type, shape, Layout::kLinear);
-      check(test, type);
+      check_cudnn(test, type);
     }
   }
 }
 
 TEST(CudnnConvolutionTest, EqualsReference) {
-  check_all(convolution_cases());
+  check_all_cudnn(convolution_cases());
 }
 
 TEST(CudnnConvolutionTest, TransposedEqualsReference) {
-  check_all(deconvolution_cases());
+  check_all_cudnn(deconvolution_cases());
 }
 
 TEST(CudnnConvolutionTest, WhatNoWindowReachesIsLeftToOthers) {
@@ -105,7 +105,7 @@ TEST(CudnnConvolutionTest, RunsEpilogues) {
       Convolution op = sliding(24, {3, 3}, {1, 1}, {1, 1});
       op.epilogue = program;
       LayerTest test = layer(op, type, {2, 16, 9, 7}, Layout::kLinear, operands);
-      check(test, type);
+      check_cudnn(test, type);
     }
 }
 
@@ -160,7 +160,7 @@ TEST(CudnnConvolutionTest, WithoutBiasAndWithComputedWeights) {
       if (type != DataType::kFLOAT)
         for (TestInput& in : inputs) in = as_type(type, in);
       LayerTest test(op, inputs, cuda_target());
-      check(test, type);
+      check_cudnn(test, type);
     }
 }
 

@@ -27,10 +27,11 @@ using nvinfer1::ElementWiseOperation;
 using nvinfer1::UnaryOperation;
 using Family = PointwiseStep::Family;
 
-constexpr DataType kAll[] = {DataType::kFLOAT, DataType::kHALF,  DataType::kBF16,  DataType::kINT8,
-                             DataType::kUINT8, DataType::kINT32, DataType::kINT64, DataType::kBOOL,
-                             DataType::kFP8,   DataType::kE8M0,  DataType::kINT4,  DataType::kFP4};
-constexpr DataType kFloats[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16};
+constexpr DataType kLayerAll[] = {DataType::kFLOAT, DataType::kHALF,  DataType::kBF16,
+                                  DataType::kINT8,  DataType::kUINT8, DataType::kINT32,
+                                  DataType::kINT64, DataType::kBOOL,  DataType::kFP8,
+                                  DataType::kE8M0,  DataType::kINT4,  DataType::kFP4};
+constexpr DataType kLayerFloats[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16};
 constexpr DataType kIntegers[] = {DataType::kINT8, DataType::kUINT8, DataType::kINT32,
                                   DataType::kINT64};
 
@@ -69,11 +70,11 @@ PointwiseProgram every_function() {
 TEST(ElementSourceTest, ProgramsOfEveryFunction) {
   Pointwise op;
   op.program = every_function();
-  for (const DataType type : kFloats) expect_compiles(program_layer, op, {type, type}, type);
+  for (const DataType type : kLayerFloats) expect_compiles(program_layer, op, {type, type}, type);
 }
 
 TEST(ElementSourceTest, LayersOfFloats) {
-  for (const DataType type : kFloats) {
+  for (const DataType type : kLayerFloats) {
     SCOPED_TRACE(name_of(type));
     expect_compiles(program_layer, Scale(), {type, type, type, type}, type);
     expect_compiles(program_layer, ParametricRelu(), {type, type}, type);
@@ -128,8 +129,8 @@ TEST(ElementSourceTest, LayersOfBooleans) {
 }
 
 TEST(ElementSourceTest, CastsBetweenAllTypes) {
-  for (const DataType from : kAll)
-    for (const DataType to : kAll) {
+  for (const DataType from : kLayerAll)
+    for (const DataType to : kLayerAll) {
       SCOPED_TRACE(fmt::format("{} to {}", name_of(from), name_of(to)));
       Cast op;
       op.to = to;
@@ -138,7 +139,7 @@ TEST(ElementSourceTest, CastsBetweenAllTypes) {
 }
 
 TEST(ElementSourceTest, MovesOfAllTypes) {
-  for (const DataType type : kAll) {
+  for (const DataType type : kLayerAll) {
     SCOPED_TRACE(name_of(type));
     expect_compiles(move_layer, Identity(), {type}, type);
     expect_compiles(move_layer, Select(), {DataType::kBOOL, type, type}, type);
@@ -149,7 +150,7 @@ TEST(ElementSourceTest, MovesOfAllTypes) {
 TEST(ElementSourceTest, QuantizationOfAllTypes) {
   for (const DataType quantized :
        {DataType::kINT8, DataType::kUINT8, DataType::kINT4, DataType::kFP8, DataType::kFP4})
-    for (const DataType wide : kFloats) {
+    for (const DataType wide : kLayerFloats) {
       SCOPED_TRACE(fmt::format("{} {}", name_of(quantized), name_of(wide)));
       Quantize quantize;
       quantize.to = quantized;

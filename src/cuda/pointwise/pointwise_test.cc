@@ -13,12 +13,12 @@ using nvinfer1::ActivationType;
 using nvinfer1::ElementWiseOperation;
 using nvinfer1::UnaryOperation;
 
-constexpr DataType kFloats[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16};
+constexpr DataType kPointwiseFloats[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16};
 constexpr Layout kLayouts[] = {Layout::kLinear, Layout::kChannelsLast};
 
 TEST(CudaPointwiseTest, EveryOperationOfTwoTensors) {
   for (int type = 0; type < 14; ++type)
-    for (const DataType data_type : kFloats) {
+    for (const DataType data_type : kPointwiseFloats) {
       SCOPED_TRACE(fmt::format("{} {}", type, name_of(data_type)));
       ElementWise op;
       op.operation = static_cast<ElementWiseOperation>(type);
