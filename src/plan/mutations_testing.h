@@ -38,7 +38,9 @@ class PlanMutator {
   int64_t number(int64_t near) {
     constexpr int64_t kEdges[] = {0,         1,         -1,        2,         -2,       64,
                                   INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 1L << 40, 1L << 62};
-    return below(3) > 0 ? near + static_cast<int64_t>(below(7)) - 3 : pick(kEdges);
+    if (below(3) == 0) return pick(kEdges);
+    // Unsigned, as what is near may be the largest number.
+    return static_cast<int64_t>(static_cast<uint64_t>(near) + below(7) - 3);
   }
   double real(double near) {
     constexpr double kEdges[] = {0, -1, 1e300, -1e300, HUGE_VAL, NAN};
