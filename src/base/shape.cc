@@ -64,10 +64,11 @@ int64_t Shape::volume(int from, int to) const {
 
 Shape Shape::strides() const {
   Shape s = *this;
-  int64_t step = 1;
+  // Of a shape without elements, strides may not fit 64 bits, and nobody goes by them: they wrap.
+  uint64_t step = 1;
   for (int i = rank_ - 1; i >= 0; --i) {
-    s[i] = step;
-    step *= extents_[i];
+    s[i] = static_cast<int64_t>(step);
+    step *= static_cast<uint64_t>(extents_[i]);
   }
   return s;
 }
