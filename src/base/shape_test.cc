@@ -14,6 +14,9 @@ TEST(Shape, VolumeAndStrides) {
   EXPECT_EQ(s.strides(), (Shape{12, 4, 1}));
   EXPECT_EQ(Shape().volume(), 1);
   EXPECT_EQ((Shape{5, 0}).volume(), 0);
+  const Shape without_elements{0, 3, INT64_MAX};
+  EXPECT_EQ(without_elements.volume(), 0);
+  EXPECT_EQ(without_elements.strides()[2], 1);
 }
 
 TEST(Shape, VolumeThatDoesNotFitIsAnError) {
