@@ -22,7 +22,7 @@ void check_depthwise(LayerTest& test, DataType type) {
 }
 
 TEST(DepthwiseTest, EqualsReference) {
-  for (const DataType type : kFloats)
+  for (const DataType type : kFloatTypes)
     for (const int64_t kernel : {3, 5})
       for (const int64_t stride : {1, 2})
         for (const Shape& shape :

@@ -5,7 +5,7 @@ namespace {
 
 template <class Op> void check_all_direct(const std::vector<SlidingCase<Op>>& cases) {
   for (const auto& [name, op, shape] : cases)
-    for (const DataType type : kFloats)
+    for (const DataType type : kFloatTypes)
       for (const Layout layout : kLayouts) {
         SCOPED_TRACE(fmt::format("{} {} {}", name, name_of(type), name_of(layout)));
         LayerTest test = layer(op, type, shape, layout);
@@ -32,7 +32,7 @@ TEST(DirectConvolutionTest, RunsAnyEpilogue) {
        activation(ActivationType::kSOFTSIGN, 6), binary(ElementWiseOperation::kMAX, 7, 3),
        binary(ElementWiseOperation::kSUB, 8, 4)}};
   for (const Layout layout : kLayouts)
-    for (const DataType type : kFloats) {
+    for (const DataType type : kFloatTypes) {
       LayerTest test =
           layer(op, type, {2, 4, 5, 7}, layout, {{2, 6, 5, 7}, {1, 6, 1, 1}, {2, 1, 5, 1}});
       ASSERT_EQ(test.offer("direct_convolution"), "");

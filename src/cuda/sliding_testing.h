@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/convolution_testing.h"
+#include "common/suites/float_types_testing.h"
 #include "cuda/cuda_target.h"
 
 namespace tenon::cuda {
@@ -96,7 +97,6 @@ LayerTest layer(const Op& op, DataType type, const Shape& shape, Layout layout,
   return LayerTest(op, std::move(inputs), cuda_target());
 }
 
-constexpr DataType kFloats[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16};
 constexpr Layout kLayouts[] = {Layout::kLinear, Layout::kChannelsLast};
 
 }  // namespace tenon::cuda

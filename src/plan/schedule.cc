@@ -5,7 +5,7 @@
 namespace tenon {
 
 Schedule::Schedule(Network& network) : network_(network) {
-  // Passes may have made constants of what was late.
+  // Passes may have made constants of what was data-dependent.
   const auto is_data_dependent = [](const Symbol& s) { return s.is_data_dependent(); };
   has_data_dependent_ =
       std::any_of(network.symbols().begin(), network.symbols().end(), is_data_dependent);

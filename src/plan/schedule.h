@@ -30,7 +30,7 @@ class Schedule {
   static constexpr int32_t kForever = INT32_MAX;
 
   /// The network must be as it is planned, and stay so. Shapes are inferred anew where sizes are
-  /// late.
+  /// data-dependent.
   explicit Schedule(Network& network);
 
   /// Those that outputs, or sizes, depend on, and those that check something. Layers whose sizes

@@ -1,6 +1,7 @@
 // Products of matrices against the reference, on the target that is tested.
 #include "ops/matrix_multiply.h"
 
+#include "common/suites/epilogue_testing.h"
 #include "common/suites/float_types_testing.h"
 #include "ops/fully_connected.h"
 
@@ -77,17 +78,6 @@ TEST(MatrixMultiplyTest, AnyBias) {
                         DataType::kFLOAT);
 }
 
-PointwiseProgram program(bool adds, std::optional<ActivationType> activation) {
-  using Family = PointwiseStep::Family;
-  PointwiseProgram p;
-  p.inputs = adds ? 2 : 1;
-  if (adds) p.steps.push_back({Family::kElementWise, 0, 1, 0});  // the sum, operands turned round
-  if (activation)
-    p.steps.push_back({Family::kActivation, static_cast<int32_t>(*activation),
-                       p.steps.empty() ? 0 : p.step_register(0)});
-  return p;
-}
-
 TEST(MatrixMultiplyTest, Epilogues) {
   for (const DataType type : kFloatTypes)
     for (const bool has_bias : {false, true})
@@ -97,14 +87,14 @@ TEST(MatrixMultiplyTest, Epilogues) {
           SCOPED_TRACE(fmt::format("{}, bias {}, adds {}, activation {}", name_of(type), has_bias,
                                    adds, static_cast<int>(activation)));
           MatrixMultiply op;
-          op.epilogue = program(adds, activation);
+          op.epilogue = sum_and_activation(adds, activation);
           std::vector<TestInput> inputs{data({4, 16, 40}, 1), data({1, 40, 24}, 2),
                                         has_bias ? data({1, 1, 24}, 3) : absent()};
           if (adds) inputs.push_back(data({4, 16, 24}, 4));
           check_matrix_multiply(op, inputs, type);
         }
   MatrixMultiply sum;
-  sum.epilogue = program(true, std::nullopt);
+  sum.epilogue = sum_and_activation(true, std::nullopt);
   check_matrix_multiply(sum, {data({2, 5, 9}, 1), data({2, 9, 7}, 2), absent(), data({2, 5, 1}, 4)},
                         DataType::kFLOAT);
 }

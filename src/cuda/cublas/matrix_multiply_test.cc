@@ -1,6 +1,7 @@
 // What is cuBLAS's own: epilogues, other shapes, variants, rounding.
 #include "ops/matrix_multiply.h"
 
+#include "common/suites/epilogue_testing.h"
 #include "common/suites/float_types_testing.h"
 #include "cuda/cuda_target.h"
 
@@ -9,28 +10,17 @@ namespace {
 
 using nvinfer1::ActivationType;
 
-PointwiseProgram cublas_program(bool adds, std::optional<ActivationType> activation) {
-  using Family = PointwiseStep::Family;
-  PointwiseProgram p;
-  p.inputs = adds ? 2 : 1;
-  if (adds) p.steps.push_back({Family::kElementWise, 0, 1, 0});  // the sum, operands swapped
-  if (activation)
-    p.steps.push_back({Family::kActivation, static_cast<int32_t>(*activation),
-                       p.steps.empty() ? 0 : p.step_register(0)});
-  return p;
-}
-
 TEST(CudaMatrixMultiplyTest, FusesSumsAndActivations) {
   for (const bool adds : {false, true})
     for (const auto activation :
          {ActivationType::kRELU, ActivationType::kGELU_ERF, ActivationType::kGELU_TANH})
-      EXPECT_TRUE(cuda_target().fuses(MatrixMultiply(), cublas_program(adds, activation)));
+      EXPECT_TRUE(cuda_target().fuses(MatrixMultiply(), sum_and_activation(adds, activation)));
 }
 
 TEST(CudaMatrixMultiplyTest, LeavesOtherEpiloguesAlone) {
   EXPECT_FALSE(
-      cuda_target().fuses(MatrixMultiply(), cublas_program(false, ActivationType::kSOFTPLUS)));
-  PointwiseProgram behind = cublas_program(true, ActivationType::kRELU);
+      cuda_target().fuses(MatrixMultiply(), sum_and_activation(false, ActivationType::kSOFTPLUS)));
+  PointwiseProgram behind = sum_and_activation(true, ActivationType::kRELU);
   behind.steps = {{PointwiseStep::Family::kActivation, 0, 0},
                   {PointwiseStep::Family::kElementWise, 0, behind.step_register(0), 1}};
   EXPECT_FALSE(cuda_target().fuses(MatrixMultiply(), behind));

@@ -14,7 +14,7 @@ void check_cudnn(LayerTest& test, DataType type) {
 template <class Op> void check_all_cudnn(const std::vector<SlidingCase<Op>>& cases) {
   for (const auto& [name, op, shape] : cases) {
     if (shape.volume() == 0) continue;
-    for (const DataType type : kFloats) {
+    for (const DataType type : kFloatTypes) {
       SCOPED_TRACE(fmt::format("{} {}", name, name_of(type)));
       LayerTest test = layer(op, type, shape, Layout::kLinear);
       check_cudnn(test, type);
@@ -113,7 +113,7 @@ TEST(CudnnConvolutionTest, RivalsEqualReference) {
   Convolution op = sliding(32, {3, 3}, {1, 1}, {1, 1});
   op.epilogue = {
       2, {}, {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)}};
-  for (const DataType type : kFloats) {
+  for (const DataType type : kFloatTypes) {
     LayerTest test = layer(op, type, {2, 32, 9, 7}, Layout::kLinear, {{2, 32, 9, 7}});
     ASSERT_EQ(test.offer("cudnn_convolution"), "");
     const auto rivals = test.kernel().variants();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "common/suites/float_types_testing.h"
 #include "cuda/nvrtc/compiler.h"
 #include "ops/activation.h"
 #include "ops/bit_cast.h"
@@ -31,7 +32,6 @@ constexpr DataType kLayerAll[] = {DataType::kFLOAT, DataType::kHALF,  DataType::
                                   DataType::kINT8,  DataType::kUINT8, DataType::kINT32,
                                   DataType::kINT64, DataType::kBOOL,  DataType::kFP8,
                                   DataType::kE8M0,  DataType::kINT4,  DataType::kFP4};
-constexpr DataType kLayerFloats[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16};
 constexpr DataType kIntegers[] = {DataType::kINT8, DataType::kUINT8, DataType::kINT32,
                                   DataType::kINT64};
 
@@ -70,11 +70,11 @@ PointwiseProgram every_function() {
 TEST(ElementSourceTest, ProgramsOfEveryFunction) {
   Pointwise op;
   op.program = every_function();
-  for (const DataType type : kLayerFloats) expect_compiles(program_layer, op, {type, type}, type);
+  for (const DataType type : kFloatTypes) expect_compiles(program_layer, op, {type, type}, type);
 }
 
 TEST(ElementSourceTest, LayersOfFloats) {
-  for (const DataType type : kLayerFloats) {
+  for (const DataType type : kFloatTypes) {
     SCOPED_TRACE(name_of(type));
     expect_compiles(program_layer, Scale(), {type, type, type, type}, type);
     expect_compiles(program_layer, ParametricRelu(), {type, type}, type);
@@ -150,7 +150,7 @@ TEST(ElementSourceTest, MovesOfAllTypes) {
 TEST(ElementSourceTest, QuantizationOfAllTypes) {
   for (const DataType quantized :
        {DataType::kINT8, DataType::kUINT8, DataType::kINT4, DataType::kFP8, DataType::kFP4})
-    for (const DataType wide : kLayerFloats) {
+    for (const DataType wide : kFloatTypes) {
       SCOPED_TRACE(fmt::format("{} {}", name_of(quantized), name_of(wide)));
       Quantize quantize;
       quantize.to = quantized;

@@ -1,5 +1,6 @@
 // Element-wise layers: what is the GPU's own.
 #include "backend/accuracy_testing.h"
+#include "common/suites/float_types_testing.h"
 #include "ops/activation.h"
 #include "ops/bitwise.h"
 #include "ops/elementwise.h"
@@ -13,12 +14,11 @@ using nvinfer1::ActivationType;
 using nvinfer1::ElementWiseOperation;
 using nvinfer1::UnaryOperation;
 
-constexpr DataType kPointwiseFloats[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16};
 constexpr Layout kLayouts[] = {Layout::kLinear, Layout::kChannelsLast};
 
 TEST(CudaPointwiseTest, EveryOperationOfTwoTensors) {
   for (int type = 0; type < 14; ++type)
-    for (const DataType data_type : kPointwiseFloats) {
+    for (const DataType data_type : kFloatTypes) {
       SCOPED_TRACE(fmt::format("{} {}", type, name_of(data_type)));
       ElementWise op;
       op.operation = static_cast<ElementWiseOperation>(type);

@@ -4,13 +4,13 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "common/suites/float_types_testing.h"
 #include "cuda/nvrtc/compiler.h"
 #include "cuda/reduce/reduce_source.h"
 
 namespace tenon::cuda {
 namespace {
 
-constexpr DataType kSourceFloats[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16};
 constexpr DataType kNumbers[] = {DataType::kFLOAT, DataType::kHALF,  DataType::kBF16,
                                  DataType::kINT8,  DataType::kUINT8, DataType::kINT32,
                                  DataType::kINT64};
@@ -42,7 +42,7 @@ TEST(NeighbourSourceTest, RunningSumsAndProducts) {
 }
 
 TEST(NeighbourSourceTest, WindowsOfChannels) {
-  for (const DataType type : kSourceFloats)
+  for (const DataType type : kFloatTypes)
     for (const float beta : {0.75f, 0.5f}) {
       Lrn op;
       op.window = 5;
@@ -52,7 +52,7 @@ TEST(NeighbourSourceTest, WindowsOfChannels) {
 }
 
 TEST(NeighbourSourceTest, ScalesOfBlocks) {
-  for (const DataType type : kSourceFloats)
+  for (const DataType type : kFloatTypes)
     for (const DataType scale :
          {DataType::kFLOAT, DataType::kHALF, DataType::kBF16, DataType::kFP8, DataType::kE8M0}) {
       SCOPED_TRACE(fmt::format("{} {}", name_of(type), name_of(scale)));

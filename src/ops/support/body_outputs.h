@@ -10,7 +10,7 @@
 namespace tenon {
 
 /// An axis of a layer's output: a number, an extent of one of the layer's inputs, the number that
-/// an input of one element holds (0 for a negative one), or late.
+/// an input of one element holds (0 for a negative one), or data-dependent.
 struct BodyExtent {
   static constexpr int64_t kDataDependent = -1;
   static constexpr int64_t kFirstElement = INT64_MIN;
@@ -45,7 +45,7 @@ struct BodySource {
 /// that comes from the layer's inputs.
 BodyOutput body_output(const Network& body, size_t i,
                        const std::map<const Value*, BodySource>& sources);
-/// What holds for both: extents that differ are late. Throws when types or ranks differ.
+/// What holds for both: extents that differ are data-dependent. Throws when types or ranks differ.
 BodyOutput common(const BodyOutput& a, const BodyOutput& b);
 
 /// The outputs of a layer with bodies as three attributes.
