@@ -361,7 +361,7 @@ TEST_F(SizeTensors, ACraftedPlanIsAnError) {
     context_.reset();
     return s_.logger.take_errors();
   };
-  EXPECT_THAT(error_after([](Plan&, PlanSymbol& s) { s.most = -1; }),
+  EXPECT_THAT(error_after([](Plan&, PlanSymbol& s) { s.upper = -1; }),
               AllOf(HasSubstr("(PluginV3)"), HasSubstr("shape -1 has a negative extent")));
   EXPECT_THAT(error_after([](Plan&, PlanSymbol& s) { s.tensor = -1; }),
               HasSubstr("needs a size before the layer that tells it"));

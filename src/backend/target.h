@@ -27,7 +27,7 @@ struct TensorSpec {
   Layout layout = Layout::kLinear;
   Shape shape;          // at the profile's optimum
   bool present = true;  // false: an optional input that was left out
-  Shape most = {};      // outputs with data-dependent extents: what bounds them, -1 for nothing
+  Shape upper = {};     // outputs with data-dependent extents: what bounds them, -1 for nothing
 };
 
 /// A kernel's form of its constants, as a plan stores it.

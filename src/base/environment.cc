@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-std::optional<size_t> environment_number(const char* variable, size_t least, size_t most,
+std::optional<size_t> environment_number(const char* variable, size_t min, size_t max,
                                          std::string_view unit) {
   const char* const value = std::getenv(variable);
   if (value == nullptr) return std::nullopt;
@@ -16,9 +16,9 @@ std::optional<size_t> environment_number(const char* variable, size_t least, siz
   const char* const end = text.data() + text.size();
   size_t number = 0;
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  require(error == std::errc() && rest == end && number >= least && number <= most,
+  require(error == std::errc() && rest == end && number >= min && number <= max,
           "the environment variable {} is '{}'; expected a number{}{} from {} to {}", variable,
-          one_line(text), unit.empty() ? "" : " of ", unit, least, most);
+          one_line(text), unit.empty() ? "" : " of ", unit, min, max);
   return number;
 }
 

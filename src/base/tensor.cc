@@ -12,9 +12,9 @@ namespace tenon {
 
 std::shared_ptr<std::byte> allocate_aligned(size_t bytes) {
   constexpr size_t kAlignment = 64;
-  require(bytes <= SIZE_MAX - kAlignment, "cannot allocate {} bytes", bytes);
-  void* memory = std::aligned_alloc(kAlignment, (bytes + kAlignment) / kAlignment * kAlignment);
-  if (memory == nullptr)
+  // Of exactly that size, so that AddressSanitizer sees what is read past it.
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kAlignment, std::max<size_t>(bytes, 1)) != 0)
     fail(ErrorCode::kFAILED_ALLOCATION, "out of memory: could not allocate {} bytes", bytes);
   return {static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); }};
 }

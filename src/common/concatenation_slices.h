@@ -37,10 +37,10 @@ template <class Allows> Layout most_common_layout(const KernelRequest& request, 
     it->second += in.shape.volume();
   }
   Layout best = Layout::kLinear;
-  int64_t most = -1;
+  int64_t max_count = -1;
   for (const auto& [layout, count] : elements) {
-    if (count <= most || !allows(layout)) continue;
-    most = count;
+    if (count <= max_count || !allows(layout)) continue;
+    max_count = count;
     best = layout;
   }
   return best;

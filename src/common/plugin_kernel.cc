@@ -13,15 +13,16 @@ namespace {
 std::vector<PluginTensor> describe(std::span<const TensorSpec> specs) {
   std::vector<PluginTensor> tensors;
   for (const TensorSpec& s : specs) {
-    Shape least = s.shape, most = s.most.rank() == s.shape.rank() ? s.most : s.shape, usual = most;
+    Shape lower = s.shape, upper = s.upper.rank() == s.shape.rank() ? s.upper : s.shape,
+          opt = upper;
     for (int axis = 0; axis < s.shape.rank(); ++axis) {
-      if (s.shape[axis] >= 0) usual[axis] = s.shape[axis];
-      if (most[axis] != s.shape[axis]) least[axis] = 0;
+      if (s.shape[axis] >= 0) opt[axis] = s.shape[axis];
+      if (upper[axis] != s.shape[axis]) lower[axis] = 0;
     }
     tensors.push_back({{s.shape.dims(), s.type, nvinfer1::TensorFormat::kLINEAR, 1},
-                       least.dims(),
-                       most.dims(),
-                       usual.dims()});
+                       lower.dims(),
+                       upper.dims(),
+                       opt.dims()});
   }
   return tensors;
 }
@@ -33,14 +34,14 @@ class PluginExecution final : public Execution {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Shape& s = outputs[i].shape;
       if (std::find(s.begin(), s.end(), -1) != s.end())
-        data_dependent_.emplace_back(static_cast<int>(i), outputs[i].most);
+        data_dependent_.emplace_back(static_cast<int>(i), outputs[i].upper);
     }
   }
   size_t scratch_bytes() const override { return plugin_->workspace_bytes(); }
   void run(const RunArguments& arguments) override {
     std::copy(arguments.outputs.begin(), arguments.outputs.end(), outputs_.begin());
-    for (const auto& [i, most] : data_dependent_)
-      outputs_[static_cast<size_t>(i)] = (*arguments.allocate_output)(i, most);
+    for (const auto& [i, upper] : data_dependent_)
+      outputs_[static_cast<size_t>(i)] = (*arguments.allocate_output)(i, upper);
     plugin_->run(arguments.inputs, outputs_, arguments.scratch, arguments.stream);
   }
 

@@ -18,7 +18,7 @@ std::optional<Bounds> bounds_of(const PointwiseProgram& program, size_t first, i
       || step.a != value)
     return std::nullopt;
   const auto type = static_cast<ActivationType>(step.function);
-  if (type == ActivationType::kRELU) return Bounds{.least = 0};
+  if (type == ActivationType::kRELU) return Bounds{.lower = 0};
   if (type == ActivationType::kCLIP) return Bounds{step.alpha, step.beta};
   return std::nullopt;
 }
@@ -65,7 +65,7 @@ bool BlockedEpilogue::loop_takes(const PointwiseProgram& program,
   const auto bounds =
       operand > 0 ? bounds_of(program, 1, program.step_register(0)) : bounds_of(program);
   // Padding channels stay zeros.
-  if (!bounds || (used_ != lanes_ && (bounds->least > 0 || bounds->most < 0))) return false;
+  if (!bounds || (used_ != lanes_ && (bounds->lower > 0 || bounds->upper < 0))) return false;
   if (operand > 0) {
     const size_t input = kFirstOperand + static_cast<size_t>(operand) - 1;
     if (input >= inputs.size() || inputs[input].shape != output.shape

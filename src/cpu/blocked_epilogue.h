@@ -13,8 +13,8 @@ namespace tenon::cpu {
 
 /// What a loop keeps its results within.
 struct Bounds {
-  float least = -std::numeric_limits<float>::infinity();
-  float most = std::numeric_limits<float>::infinity();
+  float lower = -std::numeric_limits<float>::infinity();
+  float upper = std::numeric_limits<float>::infinity();
 };
 /// Those of no program, a ReLU or a clip; nothing for others.
 std::optional<Bounds> bounds_of(const PointwiseProgram& program);
@@ -33,8 +33,8 @@ class BlockedEpilogue {
   BlockedEpilogue(const PointwiseProgram& program, std::span<const TensorSpec> inputs,
                   const TensorSpec& output, LoopDoes does = LoopDoes::kBounds);
 
-  float least() const { return bounds_.least; }
-  float most() const { return bounds_.most; }
+  float lower() const { return bounds_.lower; }
+  float upper() const { return bounds_.upper; }
   /// What the loop adds in the run that is under way; null for nothing.
   const float* addend() const { return addend_; }
   /// Whether there is more to compute than the loop does.

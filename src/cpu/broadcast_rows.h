@@ -92,7 +92,7 @@ template <size_t kOperands> class BroadcastRows {
 };
 
 /// An operand's elements of a row side by side: where they are, or gathered into `workspace`, which
-/// holds BroadcastRows::kMost elements.
+/// holds BroadcastRows::kMaxElements elements.
 template <class T>
 const T* adjacent(const T* operand, int64_t offset, int64_t step, int64_t length, T* workspace) {
   if (step == 1) return operand + offset;

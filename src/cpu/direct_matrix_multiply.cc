@@ -51,7 +51,7 @@ class DirectMatrixMultiply final : public BlockExecution {
             product_.columns);
     packed_ = PackedProduct(
         weights_, product_.depth,
-        {true, direct_loops().lanes, product_.columns, epilogue_.least(), epilogue_.most()});
+        {true, direct_loops().lanes, product_.columns, epilogue_.lower(), epilogue_.upper()});
     tasks_ = packed_.divide(1, product_.rows, product_.columns / direct_loops().lanes);
     set_tasks(tasks_.count(),
               static_cast<double>(product_.rows) * static_cast<double>(weights_.weights.count()),

@@ -97,9 +97,9 @@ class RecurrentExecution final : public Execution {
   // Parts of the units that threads share in each step.
   int64_t parts_of_step(int64_t row_floats) const {
     const int64_t directions = std::max(1, sizes_.directions);
-    const int64_t most = std::min<int64_t>(thread_count(), kMaxChunks) / directions;
+    const int64_t max_chunks = std::min<int64_t>(thread_count(), kMaxChunks) / directions;
     return std::clamp<int64_t>(row_floats * sizes_.units / (directions * kStepGrain), 1,
-                               std::max<int64_t>(1, std::min(most, gate_ / kProductPanel)));
+                               std::max<int64_t>(1, std::min(max_chunks, gate_ / kProductPanel)));
   }
   Units units_of(int64_t part) const {
     const int64_t panels = gate_ / kProductPanel;

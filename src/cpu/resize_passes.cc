@@ -141,16 +141,16 @@ struct Pass {
 };
 
 void fill_gathered(Pass& pass, const AxisTaps& taps) {
-  size_t most = 1;
-  for (const auto& list : taps) most = std::max(most, list.size());
+  size_t max_taps = 1;
+  for (const auto& list : taps) max_taps = std::max(max_taps, list.size());
   const auto n = static_cast<size_t>(pass.out * pass.inner);
-  pass.taps = static_cast<int64_t>(most);
-  pass.positions.assign(most * n, 0);
-  pass.weights.assign(most * n, 0.f);
+  pass.taps = static_cast<int64_t>(max_taps);
+  pass.positions.assign(max_taps * n, 0);
+  pass.weights.assign(max_taps * n, 0.f);
   for (size_t x = 0; x < taps.size(); ++x) {
     auto list = taps[x];
     // Half of the last weight is exact, where a weight of 0 would turn infinities into NaNs.
-    while (list.size() < most && !list.empty()) {
+    while (list.size() < max_taps && !list.empty()) {
       list.back().weight /= 2;
       list.push_back(list.back());
     }

@@ -7,17 +7,17 @@ Convolution depthwise(int64_t channels, int64_t kernel, int64_t stride, int64_t 
   return sliding(channels, {kernel, kernel}, {stride, stride}, {pad, pad}, channels);
 }
 
-// The kernel, its rivals, and each of them loaded from a plan.
+// The kernel, its variants, and each of them loaded from a plan.
 void check_depthwise(LayerTest& test, DataType type) {
   ASSERT_EQ(test.offer("depthwise_convolution"), "");
   const Tensor expected = test.reference();
   expect_close(test.run(), expected, tolerance(type));
   expect_close(test.run(*test.load(test.stored())), expected, tolerance(type));
-  const auto rivals = test.kernel().variants();
-  EXPECT_EQ(rivals.size(), 2u);
-  for (const auto& rival : rivals) {
-    SCOPED_TRACE(rival->variant);
-    expect_close(test.run(*rival), expected, tolerance(type));
+  const auto variants = test.kernel().variants();
+  EXPECT_EQ(variants.size(), 2u);
+  for (const auto& variant : variants) {
+    SCOPED_TRACE(variant->variant);
+    expect_close(test.run(*variant), expected, tolerance(type));
   }
 }
 

@@ -11,7 +11,7 @@ using Family = PointwiseStep::Family;
 using nvinfer1::ActivationType;
 using nvinfer1::ElementWiseOperation;
 
-/// Half and bfloat16 round once, from sums in float32; rivals of one kernel may round sums, too.
+/// Half and bfloat16 round once, from sums in float32; variants of one kernel may round sums, too.
 inline double tolerance(DataType type) {
   return type == DataType::kFLOAT ? 2e-5 : type == DataType::kHALF ? 1.5e-3 : 1.2e-2;
 }

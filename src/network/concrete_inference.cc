@@ -95,9 +95,10 @@ ConcreteTensor concrete_tensor(const Tensor* tensor) {
   return {tensor->type(), tensor->shape(), true, elements_of(*tensor, kMaxElements), tensor};
 }
 
-std::optional<std::vector<Number>> elements_of(const Tensor& tensor, int64_t most) {
+std::optional<std::vector<Number>> elements_of(const Tensor& tensor, int64_t max_count) {
   const bool real = tensor.type() == DataType::kFLOAT;
-  if (tensor.count() > most || bits_of(tensor.type()) < 8 || (is_float(tensor.type()) && !real))
+  if (tensor.count() > max_count || bits_of(tensor.type()) < 8
+      || (is_float(tensor.type()) && !real))
     return std::nullopt;
   std::vector<Number> elements;
   if (real)

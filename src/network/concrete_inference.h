@@ -22,7 +22,7 @@ ConcreteTensor concrete_tensor(const Tensor* tensor);
 
 /// The elements of an integer or float32 tensor of at most `most`, as shape rules read them;
 /// nothing for others.
-std::optional<std::vector<Number>> elements_of(const Tensor& tensor, int64_t most);
+std::optional<std::vector<Number>> elements_of(const Tensor& tensor, int64_t max_count);
 
 /// Types and shapes of the outputs, by the op's shape rule. Throws where the rule refuses the
 /// inputs or the attributes.

@@ -52,18 +52,18 @@ class Network::NodeInference final : public Inference {
     if (static_cast<int64_t>(content.size()) <= kLargestContent)
       node_.outputs.at(static_cast<size_t>(i))->content = std::move(content);
   }
-  Dim data_dependent_extent(int output, int axis, Dim most) override {
+  Dim data_dependent_extent(int output, int axis, Dim upper) override {
     Value& v = *node_.outputs.at(static_cast<size_t>(output));
     const Dim extent = network_.symbol_of(Symbol::Kind::kExtent, v, axis);
-    network_.symbols_[static_cast<size_t>(extent->payload)].most = most;
+    network_.symbols_[static_cast<size_t>(extent->payload)].upper = upper;
     return extent;
   }
-  Dim size_output(int output, Dim likely, Dim most) override {
+  Dim size_output(int output, Dim opt, Dim upper) override {
     Value& v = *node_.outputs.at(static_cast<size_t>(output));
     const Dim size = network_.symbol_of(Symbol::Kind::kElement, v, 0);
     Symbol& symbol = network_.symbols_[static_cast<size_t>(size->payload)];
-    symbol.most = most;
-    symbol.likely = likely;
+    symbol.upper = upper;
+    symbol.opt = opt;
     return size;
   }
   const Content* readable_content(int i) override {

@@ -67,8 +67,8 @@ struct Symbol {
   Value* value = nullptr;  // the first one for a named dimension; null once the tensor is gone
   int index = 0;           // axis, or element
   std::string name;        // dimension name, "" for none
-  Dim most = nullptr;      // data-dependent: what bounds it, null for nothing
-  Dim likely = nullptr;    // data-dependent: what to plan with, null for a guess
+  Dim upper = nullptr;     // data-dependent: what bounds it, null for nothing
+  Dim opt = nullptr;       // data-dependent: what to plan with, null for a guess
 
   bool is_data_dependent() const { return value != nullptr && !value->is_input; }
 };

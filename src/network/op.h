@@ -72,11 +72,11 @@ class Inference {
   virtual void set_content(int i, Content content) = 0;
   /// An extent of output `output` that only running the layer tells, at most `most` (null: nothing
   /// bounds it). The kernel makes such an output itself: ReferenceCall::allocate.
-  virtual Dim data_dependent_extent(int output, int axis, Dim most = nullptr) = 0;
+  virtual Dim data_dependent_extent(int output, int axis, Dim upper = nullptr) = 0;
   /// The value that running the layer writes to output `output`, an integer scalar, and that
   /// extents of its other outputs depend on: usually `likely`, at most `most`. The kernel makes
   /// those outputs with room for the bound: TensorSpec::most.
-  virtual Dim size_output(int output, Dim likely, Dim most) = 0;
+  virtual Dim size_output(int output, Dim opt, Dim upper) = 0;
   /// As content(), but where the elements of a small integer tensor are not known before the
   /// network runs, they become symbols that the engine reads from the tensor before this layer
   /// runs. Null when that cannot be: many elements, or a number of them that is not constant.

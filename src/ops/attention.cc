@@ -286,10 +286,10 @@ class Head {
       std::fill(scores.begin(), scores.end(), 0.f);
       return;
     }
-    const float most = *std::max_element(scores.begin(), scores.end());
+    const float largest = *std::max_element(scores.begin(), scores.end());
     double total = 0;
     for (float& s : scores) {
-      s = std::exp(s - most);
+      s = std::exp(s - largest);
       total += s;
     }
     for (float& s : scores) s = static_cast<float>(s / total);

@@ -99,7 +99,7 @@ struct Sampler {
   int64_t spatial[3];  // depth (1 for planes), height, width
   int axes;
 
-  int64_t most() const {
+  int64_t max_taps() const {
     const int each = taps_of(rule.mode);
     return axes == 3 ? each * each * each : each * each;
   }
@@ -149,20 +149,21 @@ void sample_grid(const SamplingRule& rule, const float* x, const Shape& shape, c
   // Taps are found once for a block of places and used by all channels.
   constexpr int64_t kBlock = 128;
   const int64_t blocks = (places + kBlock - 1) / kBlock;
-  const int64_t most = sampler.most();
+  const int64_t max_taps = sampler.max_taps();
   parallel_for(batches * blocks, 1, [&](int64_t begin, int64_t end) {
-    std::vector<Tap> taps(static_cast<size_t>(kBlock * most));
+    std::vector<Tap> taps(static_cast<size_t>(kBlock * max_taps));
     int count[kBlock];
     for (int64_t i = begin; i < end; ++i) {
       const int64_t batch = i / blocks, first = i % blocks * kBlock;
       const int64_t length = std::min(kBlock, places - first);
       for (int64_t k = 0; k < length; ++k)
-        count[k] = sampler.taps(grid + (batch * places + first + k) * axes, taps.data() + k * most);
+        count[k] =
+            sampler.taps(grid + (batch * places + first + k) * axes, taps.data() + k * max_taps);
       for (int64_t c = 0; c < channels; ++c) {
         const float* from = x + (batch * channels + c) * plane;
         float* to = y + (batch * channels + c) * places + first;
         for (int64_t k = 0; k < length; ++k)
-          to[k] = weighted_sum(from, taps.data() + k * most, count[k]);
+          to[k] = weighted_sum(from, taps.data() + k * max_taps, count[k]);
       }
     }
   });

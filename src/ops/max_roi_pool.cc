@@ -43,11 +43,11 @@ Range bin_range(float low, float high, float scale, int64_t bin, int64_t bins, i
 
 template <class T> T largest(const T* plane, Range rows, Range columns, int64_t width) {
   if (rows.end <= rows.begin || columns.end <= columns.begin) return store<T>(0.0f);
-  float most = -INFINITY;
+  float largest = -INFINITY;
   for (int64_t i = rows.begin; i < rows.end; ++i)
     for (int64_t j = columns.begin; j < columns.end; ++j)
-      most = std::max(most, load(plane[i * width + j]));
-  return store<T>(most);
+      largest = std::max(largest, load(plane[i * width + j]));
+  return store<T>(largest);
 }
 
 }  // namespace

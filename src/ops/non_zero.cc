@@ -61,9 +61,9 @@ void NonZero::infer(Inference& c) const {
   require_inputs(c, 1, 1);
   require(index_type == DataType::kINT32 || index_type == DataType::kINT64,
           "expected indices of type int32 or int64, found {}", name_of(index_type));
-  Dim most = c.pool().constant(1);
-  for (Dim d : c.dims(0)) most = c.pool().mul(most, d);
-  c.set_output(0, index_type, {c.pool().constant(c.rank(0)), c.data_dependent_extent(0, 1, most)});
+  Dim upper = c.pool().constant(1);
+  for (Dim d : c.dims(0)) upper = c.pool().mul(upper, d);
+  c.set_output(0, index_type, {c.pool().constant(c.rank(0)), c.data_dependent_extent(0, 1, upper)});
 }
 
 size_t NonZero::scratch_bytes(const ReferenceCall& call) const {

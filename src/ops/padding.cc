@@ -19,11 +19,11 @@ void Padding::infer(Inference& c) const {
           post.rank());
   require(c.rank(0) >= 2, "expected an input of rank 2 or more, found {}", text_of(c.dims(0)));
   Dims dims = c.dims(0);
-  constexpr int64_t kMost = int64_t{1} << 40;
+  constexpr int64_t kLimit = int64_t{1} << 40;
   for (int i = 0; i < 2; ++i) {
     for (int64_t padding : {pre[i], post[i]})
-      require(padding >= -kMost && padding <= kMost,
-              "expected paddings of at most {} elements, found {}", kMost, padding);
+      require(padding >= -kLimit && padding <= kLimit,
+              "expected paddings of at most {} elements, found {}", kLimit, padding);
     Dim& d = dims[dims.size() - 2 + static_cast<size_t>(i)];
     const Dim both = c.pool().add(c.pool().constant(pre[i]), c.pool().constant(post[i]));
     d = c.pool().add(d, both);

@@ -34,8 +34,8 @@ struct RegionAxis {
     require(std::isfinite(start) && std::isfinite(bin), "a region from {} to {}", low, high);
     const float wanted = rule.sampling_ratio > 0 ? static_cast<float>(rule.sampling_ratio)
                                                  : std::max(std::ceil(bin), 0.0f);
-    const int64_t most = std::max<int64_t>(rule.sampling_ratio, 4 * extent + 16);
-    require(wanted <= static_cast<float>(most),
+    const int64_t limit = std::max<int64_t>(rule.sampling_ratio, 4 * extent + 16);
+    require(wanted <= static_cast<float>(limit),
             "a region from {} to {} is far larger than a feature map of {} elements", low, high,
             extent);
     samples = static_cast<int64_t>(wanted);

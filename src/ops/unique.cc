@@ -100,20 +100,20 @@ struct Groups {
 
 void Unique::infer(Inference& c) const {
   require_inputs(c, 1, 1);
-  Dim most = c.pool().constant(1);
-  for (Dim d : c.dims(0)) most = c.pool().mul(most, d);
+  Dim upper = c.pool().constant(1);
+  for (Dim d : c.dims(0)) upper = c.pool().mul(upper, d);
   Dims dims{nullptr};
   int place = 0;
   if (has_axis) {
     place = normalized_axis(axis, c.rank(0));
     dims = c.dims(0);
-    most = dims[static_cast<size_t>(place)];
+    upper = dims[static_cast<size_t>(place)];
   }
-  dims[static_cast<size_t>(place)] = c.data_dependent_extent(0, place, most);
+  dims[static_cast<size_t>(place)] = c.data_dependent_extent(0, place, upper);
   c.set_output(0, c.type(0), std::move(dims));
-  c.set_output(1, DataType::kINT64, {c.data_dependent_extent(1, 0, most)});
-  c.set_output(2, DataType::kINT64, {most});
-  c.set_output(3, DataType::kINT64, {c.data_dependent_extent(3, 0, most)});
+  c.set_output(1, DataType::kINT64, {c.data_dependent_extent(1, 0, upper)});
+  c.set_output(2, DataType::kINT64, {upper});
+  c.set_output(3, DataType::kINT64, {c.data_dependent_extent(3, 0, upper)});
 }
 
 void Unique::reference(const ReferenceCall& call) const {

@@ -13,7 +13,7 @@ bool has_operands(const Node& node) {
                      [](const Value* v) { return v != nullptr; });
 }
 
-void shift(Node& node, int32_t most) {
+void shift(Node& node, int32_t max_batch) {
   const ImplicitBatch way = node.op->traits().implicit_batch;
   if (way == ImplicitBatch::kUnsupported)
     fail(ErrorCode::kUNSUPPORTED_STATE,
@@ -22,7 +22,7 @@ void shift(Node& node, int32_t most) {
   if (way == ImplicitBatch::kMovesAttributes && has_operands(node))
     fail(ErrorCode::kUNSUPPORTED_STATE,
          "tensors that tell what it does are not supported yet with an implicit batch");
-  node.op->insert_batch_axis(most);
+  node.op->insert_batch_axis(max_batch);
 }
 
 bool is_shared(const Value& value) {
@@ -30,8 +30,8 @@ bool is_shared(const Value& value) {
 }
 
 // What has one item for the whole batch cannot go everywhere.
-void check_shared(const Network& network, int32_t most) {
-  if (most == 1) return;
+void check_shared(const Network& network, int32_t max_batch) {
+  if (max_batch == 1) return;
   for (const auto& node : network.nodes()) {
     if (node->as<Concatenation>() == nullptr) continue;
     const auto shared = [](const Value* v) { return is_shared(*v); };
@@ -51,14 +51,14 @@ void check_shared(const Network& network, int32_t most) {
 }
 
 // Shapes are not inferred yet.
-void shift(Network& network, int32_t most) {
-  require(most >= 1, "a largest batch of {} is not possible (setMaxBatchSize)", most);
+void shift(Network& network, int32_t max_batch) {
+  require(max_batch >= 1, "a largest batch of {} is not possible (setMaxBatchSize)", max_batch);
   for (Value* input : network.inputs()) {
     input->declared.insert(0, -1);
     input->dimension_names = {"batch"};
   }
   for (const auto& node : network.nodes())
-    with_context(fmt::format("layer {}", describe(*node)), [&] { shift(*node, most); });
+    with_context(fmt::format("layer {}", describe(*node)), [&] { shift(*node, max_batch); });
   network.touch();
 }
 
@@ -100,15 +100,15 @@ void infer_item(Network& network, Node& node) {
   }
 }
 
-void make_batch_explicit(Network& network, int32_t most) {
+void make_batch_explicit(Network& network, int32_t max_batch) {
   for (const Value* input : network.inputs())
     for (int64_t extent : input->declared)
       require(extent >= 0,
               "input '{}' is of shape {}; with an implicit batch, only the batch may change",
               input->name, input->declared);
-  shift(network, most);
+  shift(network, max_batch);
   network.infer();
-  check_shared(network, most);
+  check_shared(network, max_batch);
 }
 
 }  // namespace tenon

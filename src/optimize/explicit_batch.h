@@ -18,6 +18,6 @@ void infer_item(Network& network, Node& node);
 /// @param most the largest batch.
 /// Throws, naming layer or tensor, where a network with the batch as a dimension would do something
 /// else or nothing.
-void make_batch_explicit(Network& network, int32_t most);
+void make_batch_explicit(Network& network, int32_t max_batch);
 
 }  // namespace tenon

@@ -27,8 +27,8 @@ void add_shapes(Draft& draft) {
     const Symbol& symbol = draft.network.symbols()[s];
     if (!symbol.is_data_dependent() || !draft.has_shape(*symbol.value)) continue;
     PlanSymbol& made_symbols = draft.plan.symbols[s];
-    if (symbol.most != nullptr) made_symbols.most = draft.plan.shapes.add(symbol.most);
-    if (symbol.likely != nullptr) made_symbols.likely = draft.plan.shapes.add(symbol.likely);
+    if (symbol.upper != nullptr) made_symbols.upper = draft.plan.shapes.add(symbol.upper);
+    if (symbol.opt != nullptr) made_symbols.opt = draft.plan.shapes.add(symbol.opt);
   }
   draft.plan.shapes.symbol_count = static_cast<int64_t>(draft.plan.symbols.size());
 }

@@ -182,9 +182,9 @@ void emit(Draft& draft, const Node& node) {
   request.cold_weights = draft.cold_weights
                          && std::any_of(asked.constants.begin(), asked.constants.end(),
                                         [](const Tensor* t) { return t != nullptr; });
-  const WeightGrowth& most = draft.options.max_growth;
+  const WeightGrowth& max_growth = draft.options.max_growth;
   auto kernel = choose_kernel(draft.target, request, describe(node), draft.options,
-                              std::min(most.layer, most.plan - draft.growth));
+                              std::min(max_growth.layer, max_growth.plan - draft.growth));
   draft.growth += growth_of(*kernel, request);
   if (!kernel->note.empty()) draft.options.log.warning("{}: {}", describe(node), kernel->note);
 

@@ -51,9 +51,9 @@ class SlicesBuilder {
   std::vector<SliceOffset> places() const {
     return slice_offsets(plan, stages_of(plan), 0, in_place_slices(plan), shapes);
   }
-  MemoryPlan memory(int64_t most) const {
+  MemoryPlan memory(int64_t max_bytes) const {
     return plan_context_memory(plan, stages_of(plan), 0, lifetimes(plan, streams_of(plan)), shapes,
-                               std::vector<size_t>(plan.steps.size()), most);
+                               std::vector<size_t>(plan.steps.size()), max_bytes);
   }
 
   Plan plan;
@@ -147,7 +147,7 @@ TEST(Parts, OfPartsLieInTheOutermost) {
 // Room for the whole is needed from its first part on, here beside something large.
 TEST(Parts, AreCopiedWhereTheyTakeMuchMoreMemory) {
   constexpr int64_t kX = 1024, kY = 4096, kSmall = 256, kWhole = kX + kY;
-  const auto bytes = [&](int64_t large, int64_t most) {
+  const auto bytes = [&](int64_t large, int64_t max_bytes) {
     SlicesBuilder b;
     const auto x = b.made({1, 16, 4, 4}), in_the_way = b.made({1, large / 4});
     const auto small = b.tensor({1, kSmall / 4}), y = b.tensor({1, 64, 4, 4});
@@ -157,7 +157,7 @@ TEST(Parts, AreCopiedWhereTheyTakeMuchMoreMemory) {
     b.step({small}, y);
     const auto whole = b.joined({x, y}, {1, 80, 4, 4});
     b.step({whole}, b.tensor({1, 80, 4, 4}, Place::kOutput));
-    const MemoryPlan memory = b.memory(most);
+    const MemoryPlan memory = b.memory(max_bytes);
     const auto at = [&](int32_t t) { return memory.offsets[static_cast<size_t>(t)]; };
     return std::pair(memory.bytes, at(x) == at(whole) && at(y) == at(whole) + kX);
   };

@@ -98,7 +98,7 @@ std::vector<TensorSpec> output_specs(const Plan& plan, const PlanStep& step,
   const auto largest = largest_slots(plan, {symbols.begin(), symbols.end()});
   for (size_t i = 0; i < specs.size(); ++i)
     if (plan.tensors[static_cast<size_t>(step.outputs[i])].place == Place::kDataDependent)
-      specs[i].most = shape_of(plan, step.outputs[i], largest);
+      specs[i].upper = shape_of(plan, step.outputs[i], largest);
   return specs;
 }
 

@@ -38,11 +38,11 @@ void measure_memory(Draft& draft) {
   const auto lives = lifetimes(draft.plan, streams_of(draft.plan));
   const Stages stages = stages_of(draft.plan);
   for (PlanProfile& profile : draft.plan.profiles) {
-    const auto usual = symbols_at(draft.plan, profile, ProfilePoint::kOpt);
-    const auto most = symbols_at(draft.plan, profile, ProfilePoint::kMax);
-    int64_t bytes = bytes_at(draft, lives, stages, usual, ProfilePoint::kOpt);
-    if (most != usual)
-      bytes = std::max(bytes, bytes_at(draft, lives, stages, most, ProfilePoint::kMax));
+    const auto at_opt = symbols_at(draft.plan, profile, ProfilePoint::kOpt);
+    const auto at_max = symbols_at(draft.plan, profile, ProfilePoint::kMax);
+    int64_t bytes = bytes_at(draft, lives, stages, at_opt, ProfilePoint::kOpt);
+    if (at_max != at_opt)
+      bytes = std::max(bytes, bytes_at(draft, lives, stages, at_max, ProfilePoint::kMax));
     profile.device_memory = bytes;
   }
 }

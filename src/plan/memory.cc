@@ -187,7 +187,7 @@ MemoryPlan plan_with(const Plan& plan, const Stages& stages, int32_t stage, cons
 
 MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
                                const Lifetimes& lives, std::span<const Shape> shapes,
-                               std::span<const size_t> scratch_bytes, int64_t most) {
+                               std::span<const size_t> scratch_bytes, int64_t max_bytes) {
   const auto with = [&](std::span<const SliceOffset> places) {
     return plan_with(plan, stages, stage, lives, shapes, scratch_bytes, places);
   };
@@ -196,7 +196,7 @@ MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t s
   if (std::all_of(places.begin(), places.end(), [](const SliceOffset& p) { return p.whole < 0; }))
     return apart;
   MemoryPlan joined = with(places);
-  return joined.bytes <= std::min(apart.bytes / 4 * 5, most) ? joined : apart;
+  return joined.bytes <= std::min(apart.bytes / 4 * 5, max_bytes) ? joined : apart;
 }
 
 }  // namespace tenon

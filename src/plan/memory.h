@@ -56,6 +56,6 @@ Lifetimes lifetimes(const Plan& plan, const Streams& streams);
 /// no more than `most` bytes.
 MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
                                const Lifetimes& lifetimes, std::span<const Shape> shapes,
-                               std::span<const size_t> scratch_bytes, int64_t most);
+                               std::span<const size_t> scratch_bytes, int64_t max_bytes);
 
 }  // namespace tenon

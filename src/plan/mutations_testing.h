@@ -130,7 +130,7 @@ class PlanMutator {
   void mutate_program(Plan& plan) {
     if (!plan.symbols.empty() && below(3) == 0) {
       PlanSymbol& s = pick(plan.symbols);
-      int32_t* const fields[] = {&s.binding, &s.index, &s.tensor, &s.most, &s.likely};
+      int32_t* const fields[] = {&s.binding, &s.index, &s.tensor, &s.upper, &s.opt};
       *pick(fields) = index(plan.tensors.size());
       return;
     }

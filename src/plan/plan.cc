@@ -73,7 +73,7 @@ std::vector<int64_t> with_data_dependent(const Plan& plan, std::vector<int64_t> 
 }  // namespace
 
 std::vector<Number> largest_slots(const Plan& plan, std::vector<int64_t> symbols) {
-  return plan.shapes.evaluate(with_data_dependent(plan, std::move(symbols), &PlanSymbol::most));
+  return plan.shapes.evaluate(with_data_dependent(plan, std::move(symbols), &PlanSymbol::upper));
 }
 
 Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbols) {
@@ -83,7 +83,7 @@ Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbo
 std::vector<Number> estimated_slots(const Plan& plan, std::span<const int64_t> symbols,
                                     bool all_guessed) {
   std::vector<int64_t> guessed =
-      with_data_dependent(plan, {symbols.begin(), symbols.end()}, &PlanSymbol::likely);
+      with_data_dependent(plan, {symbols.begin(), symbols.end()}, &PlanSymbol::opt);
   bool all_known = !all_guessed;
   for (size_t i = 0; i < guessed.size(); ++i) {
     all_known &= symbols[i] != Number::kUnknown;

@@ -73,9 +73,9 @@ struct PlanSymbol {
   bool is_element = false;  // else an extent
   int32_t index = 0;
   int32_t tensor =
-      -1;             // data-dependent: index into Plan::tensors, -1 when nothing makes it any more
-  int32_t most = -1;  // data-dependent: slot of what bounds it, -1 for nothing
-  int32_t likely = -1;  // data-dependent: slot of what to plan with, -1 for a guess
+      -1;  // data-dependent: index into Plan::tensors, -1 when nothing makes it any more
+  int32_t upper = -1;  // data-dependent: slot of what bounds it, -1 for nothing
+  int32_t opt = -1;    // data-dependent: slot of what to plan with, -1 for a guess
 
   bool is_data_dependent() const { return binding < 0; }
 };

@@ -40,7 +40,7 @@ void read_program(const schema::Plan& in, Plan& plan) {
   if (checked(in.symbols(), alignof(schema::Symbol)) != nullptr)
     for (const schema::Symbol* s : *in.symbols())
       plan.symbols.push_back(
-          {s->binding(), s->is_element(), s->index(), s->tensor(), s->most(), s->likely()});
+          {s->binding(), s->is_element(), s->index(), s->tensor(), s->upper(), s->opt()});
   plan.shapes.symbol_count = static_cast<int64_t>(plan.symbols.size());
   for (const auto& i : plan.shapes.instructions)
     if (i.op == ExprOp::kSymbol) check_index(i.payload, plan.symbols.size(), "symbol");
@@ -178,7 +178,7 @@ void read_bindings(const schema::Plan& in, Plan& plan) {
   }
   for (const PlanSymbol& s : plan.symbols) {
     require(s.index >= 0, "symbol index {} is negative", s.index);
-    for (int32_t slot : {s.most, s.likely})
+    for (int32_t slot : {s.upper, s.opt})
       if (slot != -1) check_index(slot, plan.shapes.instructions.size(), "shape slot");
     if (s.is_data_dependent()) {
       check_data_dependent_symbol(plan, s);
@@ -262,8 +262,9 @@ Plan read_structure(std::span<const std::byte> structure, std::span<const std::b
   const auto* data = reinterpret_cast<const uint8_t*>(structure.data());
   // Each table takes at least 8 bytes with the offset to it. Bodies that share one table would be
   // more than that, and could grow without bound when they are read.
-  const auto most = static_cast<fb::uoffset_t>(std::min<size_t>(structure.size() / 8, 100'000'000));
-  fb::Verifier verifier(data, structure.size(), kMaxTableDepth, most);
+  const auto max_tables =
+      static_cast<fb::uoffset_t>(std::min<size_t>(structure.size() / 8, 100'000'000));
+  fb::Verifier verifier(data, structure.size(), kMaxTableDepth, max_tables);
   require(schema::VerifyPlanBuffer(verifier), "the plan is damaged: its structure is not valid");
   return read_table(*schema::GetPlan(data), weights, owner, 0);
 }

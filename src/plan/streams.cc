@@ -68,12 +68,12 @@ std::vector<bool> find_sequential(const std::vector<std::vector<int32_t>>& depen
 // Gives the steps of one span their streams, and makes them wait.
 class Spread {
  public:
-  Spread(Streams& streams, const std::vector<std::vector<int32_t>>& dependencies, int32_t most,
-         int32_t first, int32_t last)
+  Spread(Streams& streams, const std::vector<std::vector<int32_t>>& dependencies,
+         int32_t max_streams, int32_t first, int32_t last)
       : streams_(streams),
         dependencies_(dependencies),
         first_(first),
-        last_step_(static_cast<size_t>(most) + 1, kNone) {
+        last_step_(static_cast<size_t>(max_streams) + 1, kNone) {
     seen_.assign(last_step_.size(), std::vector<int32_t>(last_step_.size(), kNone));
     for (int32_t i = first; i <= last; ++i) place(i, last);
   }
@@ -157,8 +157,8 @@ Streams streams_of(const Plan& plan) {
     if (sequential[static_cast<size_t>(first)]) continue;
     int32_t last = first;
     while (last + 1 < count && !sequential[static_cast<size_t>(last) + 1]) ++last;
-    const int32_t most = std::min(plan.aux_streams, last - first);
-    const auto ends = Spread(streams, dependencies, most, first, last).ends();
+    const int32_t max_streams = std::min(plan.aux_streams, last - first);
+    const auto ends = Spread(streams, dependencies, max_streams, first, last).ends();
     (last + 1 < count ? streams.steps[static_cast<size_t>(last) + 1].waits : streams.waits_at_end) =
         ends;
     first = last;

@@ -14,7 +14,7 @@ constexpr int64_t kLargestTimed = int64_t{1} << 31;
 
 // What bounds it where only running tells its size.
 const Shape& size_of(const TensorSpec& spec) {
-  return spec.most.rank() == 0 ? spec.shape : spec.most;
+  return spec.upper.rank() == 0 ? spec.shape : spec.upper;
 }
 
 Tensor random_tensor(const TensorSpec& spec) {
@@ -196,51 +196,52 @@ Contenders contenders(const Target& target, const KernelRequest& request, size_t
 }
 
 /// A kernel, the least that it took, and what bringing its inputs into its layouts takes.
-struct Rival {
+struct TimedKernel {
   std::unique_ptr<Kernel> kernel;
   float own = INFINITY, reorders = 0;
 
   float milliseconds() const { return own + reorders; }
 };
 
-std::vector<Rival> rivals_of(std::vector<std::unique_ptr<Kernel>> kernels) {
-  std::vector<Rival> rivals;
-  for (auto& kernel : kernels) rivals.push_back({std::move(kernel)});
-  return rivals;
+std::vector<TimedKernel> to_time(std::vector<std::unique_ptr<Kernel>> kernels) {
+  std::vector<TimedKernel> variants;
+  for (auto& kernel : kernels) variants.push_back({std::move(kernel)});
+  return variants;
 }
 
-size_t fastest(const std::vector<Rival>& rivals) {
-  const auto it = std::min_element(
-      rivals.begin(), rivals.end(),
-      [](const Rival& a, const Rival& b) { return a.milliseconds() < b.milliseconds(); });
-  return static_cast<size_t>(it - rivals.begin());
+size_t fastest(const std::vector<TimedKernel>& variants) {
+  const auto it = std::min_element(variants.begin(), variants.end(),
+                                   [](const TimedKernel& a, const TimedKernel& b) {
+                                     return a.milliseconds() < b.milliseconds();
+                                   });
+  return static_cast<size_t>(it - variants.begin());
 }
 
 // Times all in turn, and on a host those that may still win again: what its other programs do
 // changes from moment to moment. The winner, which is another one than the first only if it can be
 // timed.
-Rival race(std::vector<Rival> rivals, const Target& target, const KernelRequest& request,
-           const std::string& layer, const Log& log) {
+TimedKernel race(std::vector<TimedKernel> variants, const Target& target,
+                 const KernelRequest& request, const std::string& layer, const Log& log) {
   constexpr int kRounds = 3;
   constexpr float kHopeless = 2;  // times what the fastest took
   const int rounds = target.device().is_host() ? kRounds : 1;
   for (int round = 0; round < rounds; ++round) {
-    const float most = kHopeless * rivals[fastest(rivals)].milliseconds();
-    for (Rival& rival : rivals) {
-      if (round > 0 && !(rival.milliseconds() <= most)) continue;
+    const float limit = kHopeless * variants[fastest(variants)].milliseconds();
+    for (TimedKernel& variant : variants) {
+      if (round > 0 && !(variant.milliseconds() <= limit)) continue;
       try {
-        if (round == 0) rival.reorders = time_reorders(*rival.kernel, request, target);
-        rival.own = std::min(rival.own, time_kernel(*rival.kernel, request, target.device()));
+        if (round == 0) variant.reorders = time_reorders(*variant.kernel, request, target);
+        variant.own = std::min(variant.own, time_kernel(*variant.kernel, request, target.device()));
       } catch (const std::exception& e) {
-        log.verbose("layer {}: {} cannot be timed: {}", layer, label_of(*rival.kernel), e.what());
-        rival.own = INFINITY;
+        log.verbose("layer {}: {} cannot be timed: {}", layer, label_of(*variant.kernel), e.what());
+        variant.own = INFINITY;
       }
     }
   }
-  for (const Rival& rival : rivals)
-    log.verbose("layer {}: {} takes {:.3f} ms", layer, label_of(*rival.kernel),
-                rival.milliseconds());
-  return std::move(rivals[fastest(rivals)]);
+  for (const TimedKernel& variant : variants)
+    log.verbose("layer {}: {} takes {:.3f} ms", layer, label_of(*variant.kernel),
+                variant.milliseconds());
+  return std::move(variants[fastest(variants)]);
 }
 
 bool small_enough(const KernelRequest& request) {
@@ -315,16 +316,17 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
     fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it", layer);
   if (!options.measure) return std::move(field.kernels.front());
 
-  std::vector<Rival> rivals = rivals_of(std::move(field.kernels));
+  std::vector<TimedKernel> variants = to_time(std::move(field.kernels));
   while (is_timed()) {
     Contenders more = next(at + 1);
     if (more.kernels.empty()) break;
     const std::string& name = more.kernels.front()->name;
     at = index_of(list, name);
     if (name == "reference" || name == "host") break;  // never faster than a kernel made to be fast
-    for (Rival& rival : rivals_of(std::move(more.kernels))) rivals.push_back(std::move(rival));
+    for (TimedKernel& variant : to_time(std::move(more.kernels)))
+      variants.push_back(std::move(variant));
   }
-  Rival winner = race(std::move(rivals), target, request, layer, options.log);
+  TimedKernel winner = race(std::move(variants), target, request, layer, options.log);
   const std::string label = label_of(*winner.kernel);
   const float milliseconds = winner.milliseconds();
   if (cache != nullptr && std::isfinite(milliseconds)) cache->insert(key, {label, milliseconds});

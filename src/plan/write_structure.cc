@@ -64,7 +64,7 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
   }
   std::vector<schema::Symbol> symbols;
   for (const PlanSymbol& s : plan.symbols)
-    symbols.emplace_back(s.binding, s.is_element, s.index, s.tensor, s.most, s.likely);
+    symbols.emplace_back(s.binding, s.is_element, s.index, s.tensor, s.upper, s.opt);
   std::vector<fb::Offset<schema::Plugin>> plugins;
   for (const RequiredPlugin& p : plan.plugins)
     plugins.push_back(

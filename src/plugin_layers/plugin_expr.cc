@@ -104,14 +104,14 @@ const IDimensionExpr* PluginExprBuilder::declareSizeTensor(int32_t output,
   if (output < 0 || output >= outputs_)
     return misuse(
         fmt::format("declareSizeTensor names output {}; the plugin has {}", output, outputs_));
-  const Dim likely = dim_of(&opt), most = dim_of(&upper);
-  if (likely == nullptr || most == nullptr)
+  const Dim opt_size = dim_of(&opt), upper_size = dim_of(&upper);
+  if (opt_size == nullptr || upper_size == nullptr)
     return misuse("declareSizeTensor was given an expression of another call");
-  if (sized_.contains(likely) || sized_.contains(most))
+  if (sized_.contains(opt_size) || sized_.contains(upper_size))
     return misuse("declareSizeTensor was given a value or bound that depends on a size tensor");
   if (sizes_.contains(output))
     return misuse(fmt::format("output {} was declared a size tensor twice", output));
-  const Dim size = inference_.size_output(output, likely, most);
+  const Dim size = inference_.size_output(output, opt_size, upper_size);
   sizes_.emplace(output, size);
   sized_.insert(size);
   return facade(size);

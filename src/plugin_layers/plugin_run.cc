@@ -32,10 +32,10 @@ using Descs = std::vector<PluginTensorDesc>;
 class HostAllocator final : public nvinfer1::IGpuAllocator {
  public:
   void* allocate(uint64_t size, uint64_t alignment, nvinfer1::AllocatorFlags) noexcept override {
-    constexpr uint64_t kLeast = 64;
-    const uint64_t unit = std::max(alignment, kLeast);
-    if (size == 0 || size > SIZE_MAX - unit || (unit & (unit - 1)) != 0) return nullptr;
-    return std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
+    constexpr uint64_t kMinAlignment = 64;
+    const uint64_t unit = std::max(alignment, kMinAlignment);
+    void* memory = nullptr;
+    return size > 0 && posix_memalign(&memory, unit, size) == 0 ? memory : nullptr;
   }
   bool deallocate(void* memory) noexcept override {
     std::free(memory);

@@ -108,10 +108,10 @@ void Context::read_data_dependent(ShapeState& state, size_t step, Stream* stream
             "tensor '{}' of shape {} has no element {}", plan.tensors[tensor].name, shape,
             symbol.index);
     value = read_element(state, symbol.tensor, symbol.index, stream);
-    const int64_t most = state.most[static_cast<size_t>(s)];
-    require(most == Number::kUnknown || (value >= 0 && value <= most),
+    const int64_t upper = state.upper[static_cast<size_t>(s)];
+    require(upper == Number::kUnknown || (value >= 0 && value <= upper),
             "it wrote the size {} to '{}'; expected 0 to {}", value, plan.tensors[tensor].name,
-            most);
+            upper);
   }
 }
 

@@ -67,7 +67,7 @@ Tensor host_tensor(const PlanTensor& t, const Shape& shape, std::span<const Numb
 bool same(const std::vector<TensorSpec>& a, const std::vector<TensorSpec>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const TensorSpec& x, const TensorSpec& y) {
-                      return x.shape == y.shape && x.most == y.most;
+                      return x.shape == y.shape && x.upper == y.upper;
                     });
 }
 
@@ -204,9 +204,9 @@ void place_elements(const Engine& engine, ShapeState& state, int32_t stage) {
 void fill_stage(const Engine& engine, ShapeState& state, int32_t stage,
                 const ShapeState* previous) {
   const auto values = engine.plan().shapes.evaluate(state.symbols);
-  for (size_t s = 0; s < state.most.size(); ++s)
-    if (const int32_t slot = engine.plan().symbols[s].most; slot >= 0)
-      state.most[s] = values[static_cast<size_t>(slot)].integer;
+  for (size_t s = 0; s < state.upper.size(); ++s)
+    if (const int32_t slot = engine.plan().symbols[s].upper; slot >= 0)
+      state.upper[s] = values[static_cast<size_t>(slot)].integer;
   set_shapes(engine, state, stage, values);
   set_executions(engine, state, stage, values, previous);
   set_memory(engine, state, stage);
@@ -237,7 +237,7 @@ std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<i
   auto state = std::make_unique<ShapeState>();
   state->symbols = std::move(symbols);
   state->max_memory = max_memory;
-  state->most.assign(state->symbols.size(), Number::kUnknown);
+  state->upper.assign(state->symbols.size(), Number::kUnknown);
   state->shapes.resize(tensors);
   state->host.resize(tensors);
   state->elements.resize(tensors);

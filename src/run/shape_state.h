@@ -11,10 +11,10 @@ namespace tenon {
 
 struct ShapeState {
   std::vector<int64_t>
-      symbols;                // data-dependent ones as the last run told them, before that kUnknown
-  std::vector<int64_t> most;  // per symbol: what bounds a data-dependent one, kUnknown for nothing
-  int64_t max_memory = 0;     // as make_shape_state() has it
-  std::vector<Shape> shapes;  // per plan tensor; -1 for what is not known
+      symbols;  // data-dependent ones as the last run told them, before that kUnknown
+  std::vector<int64_t> upper;  // per symbol: what bounds a data-dependent one, kUnknown for nothing
+  int64_t max_memory = 0;      // as make_shape_state() has it
+  std::vector<Shape> shapes;   // per plan tensor; -1 for what is not known
   std::vector<std::shared_ptr<Execution>>
       executions;  // per step; null where there is nothing to do
   std::vector<std::vector<TensorSpec>> inputs,

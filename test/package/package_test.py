@@ -38,6 +38,9 @@ class Package(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.root)
         cls.prefix = cls.root / "prefix"
         run(CMAKE, "--install", BUILD, "--prefix", cls.prefix)
+        if shutil.which("ccache"):  # hits although the folder's name differs each time
+            os.environ |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(cls.root),
+                           "CCACHE_NOHASHDIR": "1"}
         cls.tenon = cls.prefix / "bin/tenon"
 
     def setUp(self):
@@ -45,7 +48,10 @@ class Package(unittest.TestCase):
         self.folder.mkdir()
 
     def build(self, example):
-        self.build_in(self.folder, EXAMPLES / example)
+        """From a copy, so that the example needs nothing of the source tree beside it."""
+        source = self.folder / "source"
+        shutil.copytree(EXAMPLES / example, source)
+        self.build_in(self.folder, source)
 
     def build_in(self, folder, source):
         run(CMAKE, "-S", source, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.prefix}",

@@ -8,7 +8,7 @@ namespace {
 
 struct NmsCase {
   Shape boxes, scores;
-  int32_t most = 100;
+  int32_t max_selected = 100;
   float overlap = 0.5f, least = 0.2f;
 };
 
@@ -29,7 +29,7 @@ std::vector<TestInput> inputs_of(const NmsCase& c, DataType type) {
     const TestInput in{t, false, Layout::kLinear};
     return as_type(type, in);
   };
-  return {floats(boxes), floats(scores), constant(DataType::kINT32, c.most),
+  return {floats(boxes), floats(scores), constant(DataType::kINT32, c.max_selected),
           constant(DataType::kFLOAT, c.overlap), constant(DataType::kFLOAT, c.least)};
 }
 
@@ -40,8 +40,8 @@ TEST(NmsTest, BoxesOfAllKinds) {
           NmsCase{{2, 300, 3, 4}, {2, 300, 3}}, NmsCase{{1, 600, 1, 4}, {1, 600, 5}, 7},
           NmsCase{{1, 700, 4}, {1, 700, 1}, 1000, 0.9f, 0}, NmsCase{{1, 300, 4}, {1, 300, 2}, 0},
           NmsCase{{1, 0, 4}, {1, 0, 2}}, NmsCase{{1, 300, 4}, {1, 300, 2}, 5, 0.1f, 2}}) {
-      SCOPED_TRACE(
-          fmt::format("{} boxes {} scores {} most {}", name_of(type), c.boxes, c.scores, c.most));
+      SCOPED_TRACE(fmt::format("{} boxes {} scores {} max_selected {}", name_of(type), c.boxes,
+                               c.scores, c.max_selected));
       Nms op;
       expect_as_reference(op, inputs_of(c, type));
       op.format = BoundingBoxFormat::kCENTER_SIZES;
@@ -91,10 +91,10 @@ TEST(NmsTest, OnlySoManyBoxesAreLookedAtOrKept) {
   op.top_k_box_limit = 900;
   expect_as_reference(op, inputs_of(c, DataType::kFLOAT), "nms");
   EXPECT_LT(kept(op, c), all);
-  c.most = 70;
+  c.max_selected = 70;
   EXPECT_EQ(kept(op, c), 70);
   expect_as_reference(op, inputs_of(c, DataType::kFLOAT), "nms");
-  c.most = 0;
+  c.max_selected = 0;
   EXPECT_EQ(kept(op, c), 0);
 }
 

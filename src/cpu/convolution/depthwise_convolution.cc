@@ -30,8 +30,8 @@ class DepthwiseExecution final : public BlockExecution {
     require(inputs[0].layout == vectors.layout && output.layout == vectors.layout,
             "data and result must be {} channels, {}", op.groups, name_of(vectors.layout));
     form_ = depthwise_form(op, vectors, inputs, result);
-    form_.least = epilogue_.least();
-    form_.most = epilogue_.most();
+    form_.lower = epilogue_.lower();
+    form_.upper = epilogue_.upper();
     height_ = result[2];
     split(data[0]);
   }

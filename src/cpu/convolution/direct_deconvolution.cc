@@ -41,8 +41,9 @@ class DirectDeconvolution final : public BlockExecution {
     const int64_t lanes = direct_loops().lanes, plane = height_ * width_;
     for (int64_t c = 0; c < channels_; ++c)
       offsets_.push_back(c / lanes * plane * lanes + c % lanes);
-    form_ = {offsets_.data(), channels_,         lanes,           result[2] * result[3] * lanes,
-             right_ * lanes,  epilogue_.least(), epilogue_.most()};
+    form_ = {
+        offsets_.data(),   channels_,        lanes, result[2] * result[3] * lanes, right_ * lanes,
+        epilogue_.lower(), epilogue_.upper()};
     split(data[0]);
   }
 

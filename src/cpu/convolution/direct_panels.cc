@@ -104,8 +104,8 @@ DirectProduct::DirectProduct(const DirectWeights& weights, int64_t depth,
   form_.depth = depth;
   form_.out_step = output.shape.volume(2, output.shape.rank()) * direct_loops().lanes;
   form_.out_pixel = direct_loops().lanes;
-  form_.least = epilogue_.least();
-  form_.most = epilogue_.most();
+  form_.lower = epilogue_.lower();
+  form_.upper = epilogue_.upper();
 }
 
 void DirectProduct::set_windows(std::vector<int64_t> offsets, int64_t step, bool are_far) {
@@ -177,19 +177,19 @@ DirectTasks::DirectTasks(const DirectWork& w)
   if (w.images < 1 || w.blocks < 1) return;
   const int64_t threads = thread_count(), wanted = enough_tasks();
   const int64_t panels = units(w.vectors, kPanelVectors);
-  const int64_t most = std::clamp<int64_t>(
+  const int64_t max_per_part = std::clamp<int64_t>(
       kBlockFloats / std::max<int64_t>(w.held > 0 ? w.held : w.floats, 1), 1, w.blocks);
   const double unit = static_cast<double>(direct_panel()) * static_cast<double>(w.depth);
   const double data = static_cast<double>(w.blocks) * static_cast<double>(w.floats);
   const double weights = static_cast<double>(panels) * unit;
   parts_first_ = weights <= std::max(data, double{kCacheFloats});
   int64_t best_count = 0;
-  double least = INFINITY;
+  double min_time = INFINITY;
   for (int64_t slices = 1; slices <= panels; ++slices) {
     const int64_t per_slice = units(panels, slices);
     if (units(panels, per_slice) != slices) continue;  // the same as fewer
     const int64_t fewest = std::min(units(wanted, w.images * slices), w.blocks);
-    const int64_t per_part = std::min(most, units(w.blocks, fewest));
+    const int64_t per_part = std::min(max_per_part, units(w.blocks, fewest));
     const int64_t parts = units(w.blocks, per_part), count = w.images * parts * slices;
     // The thread that gets most: its products, and its share of what is read again and again.
     const double products = static_cast<double>(units(count, threads) * per_part * per_slice)
@@ -199,9 +199,9 @@ DirectTasks::DirectTasks(const DirectWork& w)
         products
         + kProductsPerRead * static_cast<double>(w.images) * reads / static_cast<double>(threads);
     const int64_t enough = std::min(count, wanted);
-    if (enough < best_count || (enough == best_count && time >= least)) continue;
+    if (enough < best_count || (enough == best_count && time >= min_time)) continue;
     best_count = enough;
-    least = time;
+    min_time = time;
     per_part_ = per_part;
     parts_ = parts;
     per_slice_ = per_slice;

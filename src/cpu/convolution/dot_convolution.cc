@@ -47,8 +47,8 @@ class DotExecution final : public BlockExecution {
              taps,
              horizontal_.stride * dot_loops().lanes,
              height_ * width_,
-             epilogue_.least(),
-             epilogue_.most()};
+             epilogue_.lower(),
+             epilogue_.upper()};
     first_inside_ = std::min(units(horizontal_.pre, horizontal_.stride), width_);
     const int64_t workspace = in_width_ + horizontal_.pre - horizontal_.reach();
     const int64_t end = workspace < 0 ? 0 : std::min(workspace / horizontal_.stride + 1, width_);

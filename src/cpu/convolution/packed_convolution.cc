@@ -34,7 +34,7 @@ class PackedExecution final : public BlockExecution {
               "only windows of one element without padding are supported");
     }
     product_ = PackedProduct(weights_, channels_,
-                             {false, pixels_ * lanes, lanes, epilogue_.least(), epilogue_.most()});
+                             {false, pixels_ * lanes, lanes, epilogue_.lower(), epilogue_.upper()});
     is_whole_ = windows_[0].stride == 1 && windows_[1].stride == 1 && row_ == width_;
     const int64_t images = inputs[0].shape[0];
     tasks_ = product_.divide(images, pixels_, vectors_);

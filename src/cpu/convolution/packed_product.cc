@@ -26,8 +26,8 @@ PackedProduct::PackedProduct(const DirectWeights& weights, int64_t depth, const 
     : weights_(weights), depth_(depth), rows_are_together_(form.rows_are_together) {
   form_.out_step = form.vector_step;
   form_.out_pixel = form.row_step;
-  form_.least = form.least;
-  form_.most = form.most;
+  form_.lower = form.lower;
+  form_.upper = form.upper;
 }
 
 void PackedProduct::begin(float* result, const float* addend) {
@@ -72,8 +72,8 @@ void PackedProduct::multiply(const PackedTask& task, int64_t b, const float* pac
   form.depth = elements.end - elements.first;
   if (b > 0) form.addend = form.result;
   if (!is_last) {
-    form.most = std::numeric_limits<float>::infinity();
-    form.least = -form.most;
+    form.upper = std::numeric_limits<float>::infinity();
+    form.lower = -form.upper;
   }
   // Weights that stay in the L2 cache need not be prefetched again.
   const bool stay = (end_vector - first_vector) * lanes * depth_ <= kBlockFloats;

@@ -14,7 +14,7 @@ struct PackedForm {
   bool rows_are_together;  // the elements of a row of the data; else a vector of them of all rows
   int64_t vector_step;     // floats of the result from a vector of output channels to the next
   int64_t row_step;        // and from a row to the next
-  float least, most;
+  float lower, upper;
 };
 
 /// Copies `count` elements of a vector of `lanes`, 8 or 16.

@@ -34,8 +34,8 @@ class SeparableExecution final : public BlockExecution {
         depthwise_form(op.depthwise, vectors, inputs.first(In::kPointwiseKernel), between.shape);
     const auto bounds = bounds_of(op.depthwise.epilogue);
     require(bounds.has_value(), "only bounds are supported between the convolutions");
-    form_.least = bounds->least;
-    form_.most = bounds->most;
+    form_.lower = bounds->lower;
+    form_.upper = bounds->upper;
     split(inputs[0].shape[0]);
   }
 
@@ -76,11 +76,11 @@ class SeparableExecution final : public BlockExecution {
   void split(int64_t images) {
     const int64_t lanes = vectors_.lanes(), floats = vectors_.blocks() * lanes * form_.pixels;
     const int64_t height = std::max<int64_t>(height_, 1);
-    const int64_t most =
+    const int64_t max_rows =
         std::clamp<int64_t>(kBlockFloats / std::max<int64_t>(floats, 1), 1, height);
     const int64_t threads = thread_count(),
                   per_image = units(threads, std::max<int64_t>(images, 1));
-    parts_ = std::max(units(height, most), threads > 1 ? kPartsPerThread * per_image : 1);
+    parts_ = std::max(units(height, max_rows), threads > 1 ? kPartsPerThread * per_image : 1);
     parts_ = std::min(units(parts_, per_image) * per_image, height);  // as many for each thread
     rows_ = units(height, parts_);
     std::vector<int64_t> offsets;

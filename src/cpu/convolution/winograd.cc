@@ -128,12 +128,12 @@ bool may_be_faster(const WinogradForm& form, const Shape& result) {
 Offer offer_plain(const Convolution& op, const KernelRequest& request, const Tensor& weights,
                   const Tensor& bias) {
   std::vector<std::shared_ptr<const WinogradWeights>> list;
-  double least = 1;
+  double min_work = 1;
   for (const Tile& tile : loops().tiles) {
     if (tile.size > kMaxExactSize && !request.tf32) continue;
     const WinogradForm form(op, request.inputs[0].shape[1], tile, loops().lanes);
-    if (form.work() >= least || !may_be_faster(form, request.outputs[0].shape)) continue;
-    least = form.work();
+    if (form.work() >= min_work || !may_be_faster(form, request.outputs[0].shape)) continue;
+    min_work = form.work();
     list.push_back(WinogradWeights::of_plain(form, weights, bias));
   }
   if (list.empty()) return "it would be no faster than a direct convolution";
@@ -145,8 +145,9 @@ Offer offer_plain(const Convolution& op, const KernelRequest& request, const Ten
 
 std::string refusal(const Convolution& op, const KernelRequest& request) {
   if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
-  const auto within = [](const Shape& shape, int64_t most) {
-    return std::all_of(shape.begin(), shape.end(), [&](int64_t e) { return e >= 1 && e <= most; });
+  const auto within = [](const Shape& shape, int64_t max_extent) {
+    return std::all_of(shape.begin(), shape.end(),
+                       [&](int64_t e) { return e >= 1 && e <= max_extent; });
   };
   if (op.kernel.rank() != 2 || op.stride.rank() != 2 || !within(op.kernel, kMaxExtent)
       || !within(op.stride, kMaxStride) || !within(op.dilation, 1) || op.groups != 1)

@@ -294,7 +294,7 @@ class WinogradExecution final : public BlockExecution {
     for (; run > 0; --run, p.x += kept_, from += lanes) {
       float* const to = result_at(vector, p);
       const auto transform = [&](float* rows, int64_t width) {
-        tile_.output(from, out_step_, bias, epilogue_.least(), epilogue_.most(), rows,
+        tile_.output(from, out_step_, bias, epilogue_.lower(), epilogue_.upper(), rows,
                      width * lanes);
       };
       if (p.y + kept_ <= out_height_ && p.x + kept_ <= out_width_) {

@@ -54,11 +54,11 @@ void depthwise_pixels(const DepthwiseForm& form, const float* in, const float* w
       }
     }
   }
-  const BlockLanes least = BlockLanes{} + form.least, most = BlockLanes{} + form.most;
+  const BlockLanes lower = BlockLanes{} + form.lower, upper = BlockLanes{} + form.upper;
 #pragma GCC unroll 8
   for (int p = 0; p < P; ++p, out += step) {
-    const BlockLanes result = sum[p] > most ? most : sum[p];
-    store_lanes(out, result < least ? least : result);
+    const BlockLanes result = sum[p] > upper ? upper : sum[p];
+    store_lanes(out, result < lower ? lower : result);
   }
 }
 
@@ -81,14 +81,14 @@ void depthwise_rows(std::integer_sequence<int, P...>, const DepthwiseForm& form,
   static constexpr DepthwisePixels inside[] = {depthwise_pixels < P + 1, W, S, W != 0,
                                                kAdjacent > ...};
   const int64_t count = (form.pixels + kMaxPixels - 1) / kMaxPixels;
-  const int64_t least = form.pixels / count, longer = form.pixels % count;
+  const int64_t short_row = form.pixels / count, longer = form.pixels % count;
   const int64_t taps = form.y.taps * form.x.taps;
   float* out = task.out;
   for (int64_t row = task.first; row < task.first + task.rows; ++row) {
     const int64_t y = row * form.y.stride - form.y.pre;
     int64_t x = -form.x.pre;
     for (int64_t b = 0; b < count; ++b) {
-      const int64_t n = least + (b < longer ? 1 : 0);
+      const int64_t n = short_row + (b < longer ? 1 : 0);
       const bool is_inside = x >= 0 && x + (n - 1) * S + W <= form.x.data;
       const DepthwisePixels block = (is_inside ? inside : blocks)[n - 1];
       for (int64_t v = 0; v < task.vectors; ++v) {

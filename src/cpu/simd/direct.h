@@ -63,13 +63,13 @@ template <int V, int N>
       for (int p = 0; p < N; ++p)
         sum[v][p] += load_lanes(addend + v * form.out_step + p * form.out_pixel);
   }
-  const BlockLanes least = BlockLanes{} + form.least, most = BlockLanes{} + form.most;
+  const BlockLanes lower = BlockLanes{} + form.lower, upper = BlockLanes{} + form.upper;
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v)
 #pragma GCC unroll 16
     for (int p = 0; p < N; ++p) {
-      const BlockLanes result = sum[v][p] > most ? most : sum[v][p];
-      store_lanes(out + v * form.out_step + p * form.out_pixel, result < least ? least : result);
+      const BlockLanes result = sum[v][p] > upper ? upper : sum[v][p];
+      store_lanes(out + v * form.out_step + p * form.out_pixel, result < lower ? lower : result);
     }
 }
 

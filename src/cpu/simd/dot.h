@@ -54,12 +54,12 @@ void dot_block(const DotForm& form, const float* in, const float* weights, const
       for (int r = 0; r < R; ++r) sum[r][p] += x * w[r];
     }
   }
-  const BlockLanes least = BlockLanes{} + form.least, most = BlockLanes{} + form.most;
+  const BlockLanes lower = BlockLanes{} + form.lower, upper = BlockLanes{} + form.upper;
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
     BlockLanes total = lane_sums(sum[r]) + bias[r];
-    total = total > most ? most : total;
-    total = total < least ? least : total;
+    total = total > upper ? upper : total;
+    total = total < lower ? lower : total;
     const auto* from = reinterpret_cast<const float*>(&total);
     float* to = out + r * form.out_step;
     if (pixels >= kDotPixels) {

@@ -53,7 +53,7 @@ struct WinogradKernels {
     void (*input[2])(const float* in, int64_t row_step, float* v, const int64_t* planes);
     /// The results of a tile, whose planes lie plane_step apart: the bias added, and kept within
     /// `least` and `most`.
-    void (*output)(const float* m, int64_t plane_step, const float* bias, float least, float most,
+    void (*output)(const float* m, int64_t plane_step, const float* bias, float lower, float upper,
                    float* out, int64_t row_step);
   } tiles[4];
 };
@@ -63,9 +63,9 @@ struct DepthwiseForm {
   struct Axis {
     int64_t data, taps, stride, dilation, pre;  // elements of the data, taps of a window, ...
   } y, x;
-  int64_t pixels;     // results in a row
-  int64_t step;       // floats from an element to the next in its row, of data and result
-  float least, most;  // of a result
+  int64_t pixels;      // results in a row
+  int64_t step;        // floats from an element to the next in its row, of data and result
+  float lower, upper;  // of a result
 };
 
 /// Loops of depthwise convolution, over vectors of `lanes` channels.
@@ -82,10 +82,10 @@ struct DepthwiseKernels {
 struct DirectForm {
   const int64_t* offsets;  // of the elements under a window, from its first
   int64_t depth;           // elements under a window
-  int64_t step;       // floats from a window to the next: fastest are 1 or 2, or as many vectors
-  int64_t out_step;   // floats of the result from a vector of output channels to the next
-  int64_t out_pixel;  // and from a pixel to the next
-  float least, most;  // of a result
+  int64_t step;        // floats from a window to the next: fastest are 1 or 2, or as many vectors
+  int64_t out_step;    // floats of the result from a vector of output channels to the next
+  int64_t out_pixel;   // and from a pixel to the next
+  float lower, upper;  // of a result
   /// What is added to the results from `result` on; null for nothing.
   const float *addend = nullptr, *result = nullptr;
 };
@@ -124,7 +124,7 @@ struct DotForm {
   int64_t taps;            // vectors under a window
   int64_t step;            // floats from a window to the next
   int64_t out_step;        // floats of the result from a output channel to the next
-  float least, most;       // of a result
+  float lower, upper;      // of a result
 };
 
 /// Loops of convolution with few output channels: vectors of channels are multiplied, and their

@@ -110,10 +110,10 @@ inline float reduce_lanes(BlockLanes x, const Combine& combine) {
 // Of rows that are short beside what a call of the loops for long ones takes. A NaN may be left
 // out.
 inline float maximum_of_row(const float* in, int64_t n) {
-  float most = -__builtin_inff();
+  float largest = -__builtin_inff();
   if (n < kBlockLanes) {
-    for (int64_t i = 0; i < n; ++i) most = in[i] > most ? in[i] : most;
-    return most;
+    for (int64_t i = 0; i < n; ++i) largest = in[i] > largest ? in[i] : largest;
+    return largest;
   }
   const auto larger = [](BlockLanes a, BlockLanes b) { return a > b ? a : b; };
   BlockLanes lanes = load_lanes(in + n - kBlockLanes);

@@ -117,8 +117,8 @@ void winograd_input(const float* in, int64_t row_step, float* v, const int64_t* 
 }
 
 template <int N, int M>
-void winograd_output(const float* m, int64_t plane_step, const float* bias, float least, float most,
-                     float* out, int64_t row_step) {
+void winograd_output(const float* m, int64_t plane_step, const float* bias, float lower,
+                     float upper, float* out, int64_t row_step) {
   BlockLanes rows[M][N];
 #pragma GCC unroll 8
   for (int j = 0; j < N; ++j) {
@@ -130,7 +130,7 @@ void winograd_output(const float* m, int64_t plane_step, const float* bias, floa
     for (int i = 0; i < M; ++i) rows[i][j] = column[i];
   }
   const BlockLanes b = load_lanes(bias);
-  const BlockLanes low = BlockLanes{} + least, high = BlockLanes{} + most;
+  const BlockLanes low = BlockLanes{} + lower, high = BlockLanes{} + upper;
 #pragma GCC unroll 8
   for (int i = 0; i < M; ++i) {
     BlockLanes row[M];

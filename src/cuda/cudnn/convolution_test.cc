@@ -116,11 +116,11 @@ TEST(CudnnConvolutionTest, RivalsEqualReference) {
   for (const DataType type : kFloatTypes) {
     LayerTest test = layer(op, type, {2, 32, 9, 7}, Layout::kLinear, {{2, 32, 9, 7}});
     ASSERT_EQ(test.offer("cudnn_convolution"), "");
-    const auto rivals = test.kernel().variants();
-    EXPECT_GE(rivals.size(), 2u);
-    for (const auto& rival : rivals) {
-      SCOPED_TRACE(fmt::format("{} {}", name_of(type), rival->variant));
-      expect_close(test.run(*rival), test.reference(), tolerance(type));
+    const auto variants = test.kernel().variants();
+    EXPECT_GE(variants.size(), 2u);
+    for (const auto& variant : variants) {
+      SCOPED_TRACE(fmt::format("{} {}", name_of(type), variant->variant));
+      expect_close(test.run(*variant), test.reference(), tolerance(type));
     }
   }
 }

@@ -7,8 +7,9 @@ namespace {
 constexpr int64_t kLargestContent = 4096;
 }
 
-void require_inputs(const Inference& c, int required, int most) {
-  require(c.input_count() <= most, "expected at most {} inputs, found {}", most, c.input_count());
+void require_inputs(const Inference& c, int required, int max_inputs) {
+  require(c.input_count() <= max_inputs, "expected at most {} inputs, found {}", max_inputs,
+          c.input_count());
   for (int i = 0; i < required; ++i)
     require(c.has_input(i), "expected at least {} inputs, but input {} is missing", required, i);
 }

@@ -11,7 +11,7 @@
 namespace tenon {
 
 /// Throws unless the first `required` inputs are there and there are at most `most`.
-void require_inputs(const Inference& c, int required, int most);
+void require_inputs(const Inference& c, int required, int max_inputs);
 /// Throws unless input i is float32, float16 or bfloat16.
 void require_float(const Inference& c, int i, const char* what);
 /// Throws unless input i is int32 or int64.

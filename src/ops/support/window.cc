@@ -9,13 +9,14 @@ bool is_same(PaddingMode mode) {
   return mode == PaddingMode::kSAME_UPPER || mode == PaddingMode::kSAME_LOWER;
 }
 
-void check_entries(const Shape& list, int spatial, const char* what, int64_t least) {
+void check_entries(const Shape& list, int spatial, const char* what, int64_t lower) {
   require(list.rank() == spatial, "expected {} entries in the {}, one per spatial axis, found {}",
           spatial, what, list.rank());
   // Far above any real model, and small enough that products of two fit 64 bits.
-  constexpr int64_t kMost = int64_t{1} << 30;
+  constexpr int64_t kLimit = int64_t{1} << 30;
   for (int64_t v : list)
-    require(v >= least && v <= kMost, "expected a {} of {} to {}, found {}", what, least, kMost, v);
+    require(v >= lower && v <= kLimit, "expected a {} of {} to {}, found {}", what, lower, kLimit,
+            v);
 }
 
 // Padding that makes the output of extent `out`; the odd element goes after (upper) or before.
