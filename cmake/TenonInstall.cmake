@@ -1,7 +1,8 @@
 # What `cmake --install` puts where: bin/, lib/, include/ and the CMake package Tenon.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS tenon nvinfer nvinfer_plugin nvonnxparser tenon_cudart LIBRARY DESTINATION lib)
+get_property(named_libraries GLOBAL PROPERTY TENON_NAMED_LIBRARIES)
+install(TARGETS tenon ${named_libraries} tenon_cudart LIBRARY DESTINATION lib)
 if(TARGET tenon_session)
   install(TARGETS tenon_session ARCHIVE DESTINATION lib)
 endif()

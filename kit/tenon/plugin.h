@@ -44,6 +44,9 @@
 #include "tenon/plugin/attribute.h"
 #include "tenon/plugin/convert.h"
 #include "tenon/plugin/device.h"
+#if !defined(__CUDACC__) && !defined(TENON_KIT_NO_EXPORTS)
+#include "tenon/plugin/exports.h"
+#endif
 #include "tenon/plugin/register.h"
 #include "tenon/plugin/shapes.h"
 #include "tenon/plugin/spec.h"

@@ -1,4 +1,5 @@
-// libnvinfer_plugin.so: loading it brings libtenon, whose plugins register themselves.
+// libnvinfer_plugin.so and libnvinfer_vc_plugin.so: loading one brings libtenon, whose plugins
+// register themselves.
 #include "libraries/entry_points.h"
 
 extern "C" bool initLibNvInferPlugins(void* logger, const char* pluginNamespace) {

@@ -38,6 +38,8 @@ class Package(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.root)
         cls.prefix = cls.root / "prefix"
         run(CMAKE, "--install", BUILD, "--prefix", cls.prefix)
+        cls.examples = cls.root / "examples"  # which need nothing of the source tree
+        shutil.copytree(EXAMPLES, cls.examples)
         if shutil.which("ccache"):  # hits although the folder's name differs each time
             os.environ |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(cls.root),
                            "CCACHE_NOHASHDIR": "1"}
@@ -48,10 +50,7 @@ class Package(unittest.TestCase):
         self.folder.mkdir()
 
     def build(self, example):
-        """From a copy, so that the example needs nothing of the source tree beside it."""
-        source = self.folder / "source"
-        shutil.copytree(EXAMPLES / example, source)
-        self.build_in(self.folder, source)
+        self.build_in(self.folder, self.examples / example)
 
     def build_in(self, folder, source):
         run(CMAKE, "-S", source, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.prefix}",
@@ -139,6 +138,18 @@ class Package(unittest.TestCase):
         dark = Image.open(self.folder / "dark.png")
         self.assertEqual(dark.getpixel((20, 10)), (200, 100, 50))  # the middle stays
         self.assertEqual(dark.getpixel((0, 0)), (50, 25, 13))  # a corner keeps a quarter
+
+    def test_plugins_are_found_however_they_are_loaded(self):
+        """By programs that open the engine and plugin libraries with RTLD_LOCAL, as bindings of other languages do."""
+        self.build("plugin")
+        program, lib = self.folder / "local_engine", self.prefix / "lib"
+        run(COMPILER, "-std=c++20", *FLAGS.split(), SOURCE / "test/package/local_engine.cc", "-o", program,
+            f"-I{self.prefix}/include", f"-I{self.prefix}/include/cudart")
+        for way in ("opened", "loaded", "exported"):
+            said = run(program, way, EXAMPLES / "plugin/vignette.onnx", lib / "libnvinfer.so.10",
+                       lib / "libnvonnxparser.so.10", self.folder / "libvignette.so")
+            corner = float(re.fullmatch(r"corner (\S+)\n", said).group(1))
+            self.assertAlmostEqual(corner, 0.25, delta=0.01, msg=way)
 
     def test_example_new_plugin(self):
         """The example under another name, as the command writes it: from nothing to a plugin in a network."""
@@ -256,10 +267,16 @@ class Package(unittest.TestCase):
             self.assertIn(f"[{library}]", needed)
         run(program, EXAMPLES / "super_resolution/srcnn.onnx")
 
-    def test_plugins_are_registered_by_every_name(self):
-        symbols = run("readelf", "--dyn-syms", "--wide", self.prefix / "lib/libnvinfer_plugin.so")
-        for name in ("initLibNvInferPlugins", "initLibMMCVInferPlugins"):
-            self.assertRegex(symbols, rf"FUNC +GLOBAL +DEFAULT +\d+ {name}\b")
+    def test_libraries_have_their_functions(self):
+        plugins = ["initLibNvInferPlugins", "initLibMMCVInferPlugins"]
+        runtime = ["createInferRuntime_INTERNAL", "getPluginRegistry", "getLogger", "getInferLibVersion"]
+        functions = {"nvinfer": runtime + ["createInferBuilder_INTERNAL", "createInferRefitter_INTERNAL"],
+                     "nvinfer_lean": runtime, "nvinfer_dispatch": runtime, "nvinfer_plugin": plugins,
+                     "nvinfer_vc_plugin": plugins, "nvonnxparser": ["createNvOnnxParser_INTERNAL"]}
+        for library, names in functions.items():
+            symbols = run("readelf", "--dyn-syms", "--wide", self.prefix / f"lib/lib{library}.so.10")
+            for name in names:
+                self.assertRegex(symbols, rf"FUNC +GLOBAL +DEFAULT +\d+ {name}\b", library)
 
     def test_nothing_points_into_the_build(self):
         for path in (self.prefix / "lib").glob("*.so*"):

@@ -1,11 +1,8 @@
 /// What the adapters of both protocols share: types, shapes, kernels, errors.
 #pragma once
 
+#include "tenon/plugin/engine.h"
 #include "tenon/plugin/model.h"
-
-// The logger and the registry of whichever engine there is; null where there is none.
-extern "C" __attribute__((weak)) nvinfer1::ILogger* getLogger() noexcept;
-extern "C" __attribute__((weak)) nvinfer1::IPluginRegistry* getPluginRegistry() noexcept;
 
 namespace tenon {
 namespace kit {
@@ -18,10 +15,18 @@ __attribute__((visibility("hidden"))) inline std::string& last_error() {
   return text;
 }
 
+/// Given by setLoggerFinder(); null before.
+__attribute__((visibility("hidden"))) inline nvinfer1::ILoggerFinder*& logger_finder() {
+  static nvinfer1::ILoggerFinder* finder = nullptr;
+  return finder;
+}
+
 inline void report(const std::string& text) noexcept {
   last_error() = text;
-  if (tenonReportPluginError != nullptr) return tenonReportPluginError(text.c_str());
-  nvinfer1::ILogger* logger = getLogger == nullptr ? nullptr : getLogger();
+  if (engine().report_plugin_error != nullptr) return engine().report_plugin_error(text.c_str());
+  nvinfer1::ILogger* logger = engine().logger != nullptr   ? engine().logger()
+                              : logger_finder() != nullptr ? logger_finder()->findLogger()
+                                                           : nullptr;
   if (logger != nullptr) logger->log(nvinfer1::ILogger::Severity::kERROR, text.c_str());
 }
 
@@ -107,12 +112,12 @@ class __attribute__((visibility("hidden"))) Adapted {
   }
 
   template <class Protocol> void offer_cpu_kernel(Protocol* self, TenonCpuKernel run) const {
-    if (tenonSetCpuKernel == nullptr || entry_.cpu == nullptr) return;
-    tenonSetCpuKernel(self, run);
-    if (tenonSetCpuOnly != nullptr && entry_.cuda == nullptr) tenonSetCpuOnly(self);
+    if (engine().set_cpu_kernel == nullptr || entry_.cpu == nullptr) return;
+    engine().set_cpu_kernel(self, run);
+    if (engine().set_cpu_only != nullptr && entry_.cuda == nullptr) engine().set_cpu_only(self);
   }
   template <class Protocol> static void withdraw_cpu_kernel(Protocol* self) {
-    if (tenonSetCpuKernel != nullptr) tenonSetCpuKernel(self, nullptr);
+    if (engine().set_cpu_kernel != nullptr) engine().set_cpu_kernel(self, nullptr);
   }
 
   /// Calls a kernel, or says why it cannot be.

@@ -2,8 +2,6 @@
 /// CUDA device.
 #pragma once
 
-#include <tenon/plugin_host.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "tenon/plugin/engine.h"
 #include "tenon/plugin/matrix_product.h"
 #include "tenon/plugin/sort.h"
 #include "tenon/plugin/team.h"
@@ -32,7 +31,7 @@ struct Device {
   /// caller when the engine is not Tenon). Allocates nothing. Exceptions reach the caller.
   template <class F> void parallel_ranges(int64_t n, int64_t grain, const F& f) const {
     if (n <= 0) return;
-    if (tenonParallelFor == nullptr) return f(int64_t{0}, n);
+    if (engine().parallel_for == nullptr) return f(int64_t{0}, n);
     struct State {
       const F& f;
       std::mutex mutex;
@@ -47,7 +46,7 @@ struct Device {
         s.error = std::current_exception();
       }
     };
-    tenonParallelFor(n, grain, body, &state);
+    engine().parallel_for(n, grain, body, &state);
     if (state.error) std::rethrow_exception(state.error);
   }
   /// f(i) for every i in [0, n).
@@ -83,7 +82,7 @@ struct Device {
                 bool add = false) const {
     const TenonMatrixProduct product{m,        n, k,      a.data,          a.stride,        b.data,
                                      b.stride, c, stride, a.is_transposed, b.is_transposed, add};
-    if (tenonMultiply != nullptr && tenonMultiply(&product) == 0) return;
+    if (engine().multiply != nullptr && engine().multiply(&product) == 0) return;
     parallel_ranges(m, 1, [&](int64_t begin, int64_t end) { multiply_rows(product, begin, end); });
   }
   /// Values of the plugin where kernels can read them. `at` is workspace for them, which the CPU

@@ -49,9 +49,10 @@ struct Entry {
   std::vector<nvinfer1::PluginField> fields;  // what the creators declare
   std::vector<const char*> stored;            // the names of what is saved
   std::vector<std::string> field_texts;       // for the documentation, one for each of `fields`
-  std::shared_ptr<void> creators;             // own the two below
+  std::shared_ptr<void> creators;             // own the three below
   nvinfer1::IPluginCreatorInterface* v2 = nullptr;
   nvinfer1::IPluginCreatorInterface* v3 = nullptr;
+  const TenonPluginText* text = nullptr;  // what they are, for the engine
   TenonCpuKernel run_v2 = nullptr;
   TenonCpuKernel run_v3 = nullptr;
 

@@ -18,37 +18,44 @@ template <class P> bool register_plugin(const Spec& spec = P::spec) {
   return true;
 }
 #else
+inline void describe(const nvinfer1::IPluginCreatorInterface& v2,
+                     const nvinfer1::IPluginCreatorInterface& v3, const TenonPluginText* text) {
+  if (engine().describe_plugin == nullptr) return;
+  engine().describe_plugin(&v2, text);
+  engine().describe_plugin(&v3, text);
+}
+/// Tells the engine what the entry's plugin is.
+inline void describe(const Entry& entry) {
+  describe(*entry.v2, *entry.v3, entry.text);
+}
+
 /// Makes the creators of an entry and registers one of them.
 inline bool register_entry(Entry& entry) {
   struct __attribute__((visibility("hidden"))) Creators {  // as its members are
     explicit Creators(const Entry& entry) : v2(entry), v3(entry), ports(ports_text(entry)) {
       for (const std::string& text : entry.field_texts) fields.push_back(text.c_str());
-      said = {entry.spec.text, entry.spec.differs, ports.c_str(), fields.data()};
-      say(&said);
+      text = {entry.spec.text, entry.spec.differs, ports.c_str(), fields.data()};
     }
     Creators(const Creators&) = delete;
     Creators& operator=(const Creators&) = delete;
-    ~Creators() { say(nullptr); }
-    void say(const TenonPluginText* what) const {
-      if (tenonDescribePlugin == nullptr) return;
-      tenonDescribePlugin(static_cast<const nvinfer1::IPluginCreatorInterface*>(&v2), what);
-      tenonDescribePlugin(static_cast<const nvinfer1::IPluginCreatorInterface*>(&v3), what);
-    }
+    ~Creators() { describe(v2, v3, nullptr); }
 
     CreatorV2 v2;
     CreatorV3 v3;
     std::string ports;
     std::vector<const char*> fields;
-    TenonPluginText said;
+    TenonPluginText text;
   };
   const auto creators = std::make_shared<Creators>(entry);
   entry.creators = creators;
   entry.v2 = &creators->v2;
   entry.v3 = &creators->v3;
+  entry.text = &creators->text;
+  describe(entry);
   entry.run_v2 = &PluginV2::run;
   entry.run_v3 = &PluginV3::run;
-  if (getPluginRegistry == nullptr) return false;  // a test of the plugin alone
-  nvinfer1::IPluginRegistry* registry = getPluginRegistry();
+  if (engine().plugin_registry == nullptr) return false;  // a test of the plugin alone
+  nvinfer1::IPluginRegistry* registry = engine().plugin_registry();
   if (registry == nullptr) return false;
   const char* name_space = entry.spec.name_space;
   return entry.spec.protocol == Protocol::kV2 ? registry->registerCreator(creators->v2, name_space)

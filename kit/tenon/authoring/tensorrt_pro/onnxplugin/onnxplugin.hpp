@@ -21,7 +21,7 @@
 #if defined(__CUDACC__)
 #include "../common/cuda_tools.hpp"
 #endif
-#include "tenon/plugin_host.h"
+#include "tenon/plugin/engine.h"
 
 namespace ONNXPlugin {
 
@@ -29,8 +29,8 @@ enum Phase { CompilePhase, InferencePhase };
 
 /// An error of a plugin: to the engine, which names the layer, or to standard error.
 inline void report(const std::string& text) noexcept {
-  if (tenonReportPluginError != nullptr)
-    tenonReportPluginError(text.c_str());
+  if (const auto report = tenon::kit::engine().report_plugin_error; report != nullptr)
+    report(text.c_str());
   else
     std::cerr << text << '\n';
 }
