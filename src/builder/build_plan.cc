@@ -1,6 +1,7 @@
 #include "builder/build_plan.h"
 
 #include "base/error.h"
+#include "builder/fixed_extents.h"
 #include "network/clone.h"
 #include "optimize/nest_control_flow.h"
 #include "optimize/optimize.h"
@@ -13,6 +14,7 @@ Plan build_plan(Network& network, const Target& target, const BuildOptions& opti
     if (options.progress != nullptr && !options.progress->step(kBuildPhase, i))
       fail(ErrorCode::kUNSPECIFIED_ERROR, "the build was cancelled");
   };
+  if (options.max_batch == 0) fix_extents(network, options.profiles);
   network.infer();
   std::shared_ptr<const PlanSource> source;
   if (options.portable) {

@@ -114,9 +114,11 @@ class Folding {
 
   bool is_needed(const Value& value) const {
     if (value.is_output) return true;
-    for (const Node* user : uses_.of(value))
+    for (const Node* user : uses_.of(value)) {
+      if (user->outputs.empty()) return true;  // an assertion
       for (const Value* out : user->outputs)
         if (!results_.contains(out)) return true;
+    }
     return false;
   }
 

@@ -1,3 +1,4 @@
+#include "ops/assertion.h"
 #include "ops/constant.h"
 #include "ops/gather.h"
 #include "ops/shape_of.h"
@@ -38,6 +39,19 @@ TEST(ConstantFolding, MakesKernelsOfConstantLayersWeights) {
   Value& x = m.input({1, 4, 3});
   m.output(m.matrix_product(x, constant_layer(m, {1, 3, 5})));
   EXPECT_EQ(rewritten(m.network, constant_folding)->nodes().size(), 1u);
+}
+
+// An assertion has no outputs that could say that its input is needed.
+TEST(ConstantFolding, KeepsWhatAnAssertionReads) {
+  Model m;
+  Value& a = constant_layer(m, {2});
+  m.network.add_node(std::make_unique<Assertion>(),
+                     {&m.elementwise(a, ElementWiseOperation::kEQUAL, a)}, "check");
+  m.output(m.activation(m.input({2, 3}), ActivationType::kTANH));
+  const auto after = rewritten(m.network, constant_folding);
+  ASSERT_EQ(after->nodes().size(), 2u);
+  const Node& check = *after->nodes()[after->nodes()[0]->outputs.empty() ? 0 : 1];
+  EXPECT_TRUE(check.inputs[0]->is_weight());
 }
 
 TEST(ConstantFolding, KnowsShapes) {
