@@ -43,8 +43,8 @@ class PluginField {
 
 /// The attributes of a plugin.
 struct PluginFieldCollection {
-  int32_t nbFields;           ///< How many there are.
-  const PluginField* fields;  ///< The first of them.
+  int32_t nbFields{};           ///< How many there are.
+  const PluginField* fields{};  ///< The first of them.
 };
 
 /// Why a plugin is created.

@@ -78,7 +78,7 @@ struct DetectionOutputParameters {
   int32_t inputOrder[3];
   bool confSigmoid;
   bool isNormalized;
-  bool isBatchAgnostic;
+  bool isBatchAgnostic{true};
 };
 
 /// A tree of classes, each group of which has a softmax.

@@ -305,7 +305,7 @@ class Selector(trt.IAlgorithmSelector):
         pass
 
 
-def test_calibrators_and_selectors_are_not_supported_yet():
+def test_calibrators_are_called_and_selectors_are_not_supported_yet():
     messages = []
 
     class Logger(trt.ILogger):
@@ -318,7 +318,8 @@ def test_calibrators_and_selectors_are_not_supported_yet():
     parts.config.int8_calibrator = calibrator
     assert parts.config.int8_calibrator is calibrator
     parts.config.set_flag(trt.BuilderFlag.INT8)
-    assert parts.build() is None and "kINT8 is not supported yet" in messages[-1]
+    assert parts.build() is not None
+    assert any("the INT8 calibrator gave 0 batches" in text for text in messages)
     parts.config.clear_flag(trt.BuilderFlag.INT8)
     parts.config.int8_calibrator = None
     parts.config.algorithm_selector = Selector()

@@ -1,9 +1,14 @@
 #include "api/build.h"
 
+#include <algorithm>
+
+#include "api/calibration.h"
 #include "backend/targets.h"
 #include "builder/build_plan.h"
 #include "network/clone.h"
 #include "ops/cast.h"
+#include "ops/dequantize.h"
+#include "ops/quantize.h"
 #include "optimize/explicit_batch.h"
 
 namespace tenon {
@@ -41,10 +46,6 @@ struct FlagName {
 
 // Flags that promise what the engine does not do yet.
 constexpr FlagName kRefused[] = {
-    {BuilderFlag::kINT8, "kINT8"},
-    {BuilderFlag::kFP8, "kFP8"},
-    {BuilderFlag::kINT4, "kINT4"},
-    {BuilderFlag::kFP4, "kFP4"},
     {BuilderFlag::kREFIT, "kREFIT"},
     {BuilderFlag::kREFIT_IDENTICAL, "kREFIT_IDENTICAL"},
     {BuilderFlag::kREFIT_INDIVIDUAL, "kREFIT_INDIVIDUAL"},
@@ -52,6 +53,14 @@ constexpr FlagName kRefused[] = {
     {BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING"},
     {BuilderFlag::kSAFETY_SCOPE, "kSAFETY_SCOPE"},
     {BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, "kDISTRIBUTIVE_INDEPENDENCE"},
+};
+
+// Flags of types that layers have only where the network says so.
+constexpr FlagName kQuantized[] = {
+    {BuilderFlag::kINT8, "kINT8"},
+    {BuilderFlag::kFP8, "kFP8"},
+    {BuilderFlag::kINT4, "kINT4"},
+    {BuilderFlag::kFP4, "kFP4"},
 };
 
 // Flags that allow something the engine does not make use of yet.
@@ -62,6 +71,20 @@ constexpr FlagName kUnused[] = {
 
 void refuse(bool requested, const char* what) {
   if (requested) fail(ErrorCode::kUNSUPPORTED_STATE, "{} is not supported yet", what);
+}
+
+void check_quantized(const Network& network, const BuilderSettings& settings, const Log& log) {
+  const bool quantizes =
+      std::any_of(network.nodes().begin(), network.nodes().end(), [](const auto& node) {
+        return dynamic_cast<const Quantize*>(node->op.get()) != nullptr
+               || dynamic_cast<const Dequantize*>(node->op.get()) != nullptr;
+      });
+  for (const auto& [flag, name] : kQuantized)
+    if (settings.flag(flag) && !quantizes)
+      log.warning(
+          "BuilderFlag::{} changes nothing: the network has no Quantize and Dequantize layers, and "
+          "its layers run in float",
+          name);
 }
 
 void check_formats(const Network& network) {
@@ -162,7 +185,6 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
                      const Log& log) {
   for (const auto& [flag, name] : kRefused)
     refuse(settings.flag(flag), fmt::format("BuilderFlag::{}", name).c_str());
-  refuse(settings.calibrator != nullptr, "an INT8 calibrator");
   refuse(settings.selector != nullptr, "an algorithm selector");
   refuse(!settings.plugins.empty(), "a plugin library inside the plan (setPluginsToSerialize)");
   refuse(settings.capability != nvinfer1::EngineCapability::kSTANDARD,
@@ -172,6 +194,7 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
   for (const auto& [flag, name] : kUnused)
     if (settings.flag(flag))
       log.warning("BuilderFlag::{} is not used yet: layers run as if it were not set", name);
+  check_quantized(definition.network(), settings, log);
   check_devices(settings, log);
   check_formats(definition.network());
   for (Value* input : definition.network().inputs())
@@ -225,6 +248,8 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   check_supported(definition, settings, reporter.log());
   const Target& target = target_of(settings);
   const std::unique_ptr<Network> network = copy_to_build(definition, max_batch);
+  if (settings.flag(BuilderFlag::kINT8) && settings.calibrator != nullptr)
+    call_calibrator(*settings.calibrator, *network, reporter.log());
   std::optional<Monitor> monitor;
   if (settings.monitor != nullptr) monitor.emplace(*settings.monitor);
   BuildOptions options;
@@ -237,7 +262,7 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
     options.profiles.push_back(batch_profile(*network, options.max_batch));
   }
   if (settings.timing_cache != nullptr && !settings.flag(BuilderFlag::kDISABLE_TIMING_CACHE))
-    options.timing_cache = settings.timing_cache->cache().get();
+    options.timing_cache = settings.timing_cache.get();
   if (!settings.flag(BuilderFlag::kDISABLE_COMPILATION_CACHE))
     options.code_cache = options.timing_cache;
   options.progress = monitor ? &*monitor : nullptr;

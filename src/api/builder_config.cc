@@ -7,8 +7,19 @@
 namespace tenon {
 
 BuilderSettings::BuilderSettings() {
-  pools[static_cast<size_t>(nvinfer1::MemoryPoolType::kWORKSPACE)] =
+  // TensorRT's: memory of the device is not limited, and a DLA has its own.
+  constexpr size_t kMiB = size_t{1} << 20;
+  const size_t memory =
       static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+  const auto set = [&](nvinfer1::MemoryPoolType pool, size_t bytes) {
+    pools[static_cast<size_t>(pool)] = bytes;
+  };
+  set(nvinfer1::MemoryPoolType::kWORKSPACE, memory);
+  set(nvinfer1::MemoryPoolType::kTACTIC_DRAM, memory);
+  set(nvinfer1::MemoryPoolType::kTACTIC_SHARED_MEMORY, 1024 * kMiB);
+  set(nvinfer1::MemoryPoolType::kDLA_MANAGED_SRAM, kMiB);
+  set(nvinfer1::MemoryPoolType::kDLA_LOCAL_DRAM, 1024 * kMiB);
+  set(nvinfer1::MemoryPoolType::kDLA_GLOBAL_DRAM, 512 * kMiB);
 }
 
 BuilderConfig::BuilderConfig(const Reporter& reporter) : Live(this, this), reporter_(reporter) {
@@ -91,7 +102,8 @@ bool BuilderConfig::setTimingCache(const nvinfer1::ITimingCache& cache, bool) no
   return reporter_.run([&] {
     const TimingCacheView* ours = TimingCacheView::find(&cache);
     require(ours != nullptr, "the timing cache is not one of this library");
-    s_.timing_cache = std::make_unique<TimingCacheView>(reporter_, ours->cache());
+    s_.timing_cache = ours->cache();
+    s_.timing_cache_view = &cache;
   });
 }
 

@@ -35,7 +35,8 @@ struct BuilderSettings {
   nvinfer1::TacticSources tactic_sources =
       1u << static_cast<int>(nvinfer1::TacticSource::kEDGE_MASK_CONVOLUTIONS)
       | 1u << static_cast<int>(nvinfer1::TacticSource::kJIT_CONVOLUTIONS);
-  std::unique_ptr<TimingCacheView> timing_cache;
+  std::shared_ptr<TimingCache> timing_cache;
+  const nvinfer1::ITimingCache* timing_cache_view = nullptr;  // that was set; may be deleted
   std::array<size_t, nvinfer1::EnumMax<nvinfer1::MemoryPoolType>()> pools{};
   uint32_t preview_features =
       1u << static_cast<int>(nvinfer1::PreviewFeature::kPROFILE_SHARING_0806);
@@ -143,7 +144,7 @@ class BuilderConfig final : public nvinfer1::IBuilderConfig,
   nvinfer1::ITimingCache* createTimingCache(const void* blob, size_t size) const noexcept override;
   bool setTimingCache(const nvinfer1::ITimingCache& cache, bool ignoreMismatch) noexcept override;
   const nvinfer1::ITimingCache* getTimingCache() const noexcept override {
-    return s_.timing_cache.get();
+    return TimingCacheView::find(s_.timing_cache_view);
   }
   void setMemoryPoolLimit(nvinfer1::MemoryPoolType pool, size_t poolSize) noexcept override;
   size_t getMemoryPoolLimit(nvinfer1::MemoryPoolType pool) const noexcept override;

@@ -14,7 +14,11 @@ class LayerView : public nvinfer1::apiv::VLayer {
   virtual nvinfer1::ILayer& handle() = 0;
   Node& node() const { return node_; }
 
-  LayerType getType() const noexcept override { return node_.kind(); }
+  /// Layers that TensorRT does not have answer kIDENTITY, the class of which has nothing of its own
+  /// that a client could call.
+  LayerType getType() const noexcept override {
+    return node_.kind() > LayerType::kRNN_V2 ? LayerType::kIDENTITY : node_.kind();
+  }
   void setName(const char* name) noexcept override;
   const char* getName() const noexcept override { return node_.name.c_str(); }
   int32_t getNbInputs() const noexcept override;

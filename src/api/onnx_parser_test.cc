@@ -89,6 +89,17 @@ class OnnxParser : public ::testing::Test {
   std::unique_ptr<nvonnxparser::IParser> parser_{nvonnxparser::createParser(*network_, logger_)};
 };
 
+TEST_F(OnnxParser, LayersThatTensorRTDoesNotHaveAreIdentitiesToClients) {
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(model_of("Unique")));
+  model.mutable_graph()->mutable_node(0)->mutable_input()->RemoveLast();
+  ASSERT_TRUE(parse(model.SerializeAsString())) << first_error();
+  for (int32_t i = 0; i < network_->getNbLayers(); ++i)
+    EXPECT_LT(static_cast<int32_t>(network_->getLayer(i)->getType()),
+              nvinfer1::EnumMax<nvinfer1::LayerType>())
+        << network_->getLayer(i)->getName();
+}
+
 TEST_F(OnnxParser, FillsTheNetwork) {
   ASSERT_TRUE(parse(model_of("Add"))) << logger_.errors;
   ASSERT_EQ(network_->getNbInputs(), 1);

@@ -259,8 +259,17 @@ void warn_of_other_namespace(NodeContext& n) {
         n.node_name(), n.op(), name, version, wanted);
 }
 
+// What the creator declares; null is as good as nothing.
+const PluginFieldCollection* declared_fields(const PluginFieldCollection* fields) {
+  if (fields != nullptr && fields->nbFields != 0)
+    require(fields->nbFields > 0 && fields->fields != nullptr,
+            "the plugin's creator says that it has {} fields (getFieldNames) and gives none",
+            fields->nbFields);
+  return fields;
+}
+
 template <class Creator> void import_with(NodeContext& n, Creator& creator) {
-  const PluginFieldCollection* declared = creator.getFieldNames();
+  const PluginFieldCollection* declared = declared_fields(creator.getFieldNames());
   std::vector<Value*> inputs = inputs_of(n, declared);
   const int shape_inputs = move_shape_inputs(n, inputs);
   const PluginReports reports;

@@ -32,7 +32,7 @@ class Creator final : public nvinfer1::IPluginCreator {
  public:
   const char* getPluginName() const noexcept override { return name; }
   const char* getPluginVersion() const noexcept override { return "2"; }
-  const PluginFieldCollection* getFieldNames() noexcept override { return &declared_; }
+  const PluginFieldCollection* getFieldNames() noexcept override { return &declared; }
   nvinfer1::IPluginV2* createPlugin(const char*,
                                     const PluginFieldCollection* given) noexcept override {
     if (refuses) {
@@ -76,7 +76,9 @@ class Creator final : public nvinfer1::IPluginCreator {
   // Names only, as many plugins declare them: the type is the node's.
   PluginField names_[7] = {{"size"},  {"scales"},  {"mode"},         {"table"},
                            {"unset"}, {"weights"}, {"weights_shape"}};
-  PluginFieldCollection declared_{7, names_};
+
+ public:
+  PluginFieldCollection declared{7, names_};
 };
 
 class Logger final : public nvinfer1::ILogger {
@@ -142,6 +144,15 @@ class PluginNode : public ::testing::Test {
   ImportReport report_;
   size_t layer_inputs_ = 0;
 };
+
+TEST_F(PluginNode, FieldsAtANullAddressAreAnError) {
+  creator_.declared = {9, nullptr};
+  EXPECT_THAT(import(), HasSubstr("says that it has 9 fields (getFieldNames) and gives none"));
+  creator_.declared = {-1, nullptr};
+  EXPECT_THAT(import(), HasSubstr("says that it has -1 fields"));
+  creator_.declared = {};
+  EXPECT_EQ(import(), "");
+}
 
 TEST_F(PluginNode, GetsItsAttributes) {
   attribute("size", onnx::AttributeProto::INT).set_i(7);

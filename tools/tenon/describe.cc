@@ -86,7 +86,7 @@ template <class Creator> PluginRow row_of(Creator& creator, const char* kind) {
     row.ports = said->ports;
   }
   const nvinfer1::PluginFieldCollection* fields = creator.getFieldNames();
-  for (int32_t i = 0; fields != nullptr && i < fields->nbFields; ++i)
+  for (int32_t i = 0; fields != nullptr && fields->fields != nullptr && i < fields->nbFields; ++i)
     row.fields.push_back({text_or_empty(fields->fields[i].name),
                           field_type_name(fields->fields[i].type),
                           said != nullptr ? said->fields[i] : ""});

@@ -85,7 +85,7 @@ Fields::~Fields() {
 
 Any fields_to_python(const PluginFieldCollection* fields, bool with_values) {
   nb::list list;
-  for (int32_t i = 0; fields != nullptr && i < fields->nbFields; ++i) {
+  for (int32_t i = 0; fields != nullptr && fields->fields != nullptr && i < fields->nbFields; ++i) {
     const PluginField& field = fields->fields[i];
     nb::object made = python_class(kFieldsModule, "PluginField")(
         nb::str(field.name == nullptr ? "" : field.name), nb::none(), field.type);
