@@ -53,7 +53,7 @@ Lifetimes lifetimes(const Plan& plan, const Streams& streams);
 /// The memory of a context for one stage: a request for each kArena tensor in order, then one for
 /// each step's scratch; those of other stages are empty. `shapes` has an entry per tensor. Parts
 /// lie within their wholes, which saves copies, where that takes a quarter more memory at most, and
-/// no more than `most` bytes.
+/// no more than `max_bytes` bytes.
 MemoryPlan plan_context_memory(const Plan& plan, const Stages& stages, int32_t stage,
                                const Lifetimes& lifetimes, std::span<const Shape> shapes,
                                std::span<const size_t> scratch_bytes, int64_t max_bytes);

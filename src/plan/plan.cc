@@ -7,8 +7,9 @@
 namespace tenon {
 
 int32_t Plan::input_count() const {
-  return static_cast<int32_t>(
-      std::count_if(bindings.begin(), bindings.end(), [](const auto& b) { return b.is_input; }));
+  const auto end = std::partition_point(bindings.begin(), bindings.end(),
+                                        [](const auto& b) { return b.is_input; });
+  return static_cast<int32_t>(end - bindings.begin());
 }
 
 int32_t Plan::root_of(int32_t i) const {

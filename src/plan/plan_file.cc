@@ -1,7 +1,9 @@
 #include "plan/plan_file.h"
 
+#include <NvInferVersion.h>
 #include <xxhash.h>
 
+#include <cstddef>
 #include <cstring>
 
 #include "base/error.h"
@@ -11,6 +13,8 @@
 namespace tenon {
 namespace {
 
+// The first bytes of TensorRT's plans, and what tells ours from NVIDIA's.
+constexpr char kTag[8] = {'f', 't', 'r', 't', 0, 0, 0, 0};
 constexpr char kPlanMagic[8] = {'T', 'E', 'N', 'O', 'N', 'P', 'L', 'N'};
 constexpr size_t kAlignment = kPlanAlignment;
 
@@ -18,9 +22,12 @@ enum class Section : uint32_t { kStructure = 1, kWeights = 2 };
 
 // All integers are little endian; the checksum of the header covers what follows it there.
 struct Header {
+  char tag[8];
   char magic[8];
   uint32_t format;
   uint32_t section_count;
+  uint8_t version[4];  // TensorRT's, where its plans have it: trtexec --getPlanVersionOnly
+  uint32_t reserved;
   uint64_t file_bytes;
   uint64_t table_checksum;
 };
@@ -61,11 +68,11 @@ Header read_header(std::span<const std::byte> bytes) {
           "NVIDIA's TensorRT cannot be read: export the model as ONNX and build a plan from that");
   Header header;
   static_assert(sizeof header == kPlanHeaderBytes);
-  require(bytes.size() >= sizeof header
-              && std::memcmp(bytes.data(), kPlanMagic, sizeof kPlanMagic) == 0,
+  if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
+  require(bytes.size() >= sizeof header && std::memcmp(header.tag, kTag, sizeof kTag) == 0
+              && std::memcmp(header.magic, kPlanMagic, sizeof kPlanMagic) == 0,
           "this is not a Tenon plan (its first bytes are wrong); plans of NVIDIA's TensorRT cannot "
           "be read: build one with `tenon build model.onnx`");
-  std::memcpy(&header, bytes.data(), sizeof header);
   require(header.format == kPlanFormat,
           "the plan has format {}; this build reads format {}: build the plan again", header.format,
           kPlanFormat);
@@ -107,10 +114,18 @@ std::array<std::span<const std::byte>, kSections> read_sections(std::span<const 
 std::vector<std::byte> assemble_plan(std::span<const std::byte> structure, size_t weight_bytes,
                                      FunctionRef<void(std::byte*)> fill_weights) {
   std::array<SectionEntry, kSections> table{};
-  Header header{};
+  Header header{.tag = {},
+                .magic = {},
+                .format = kPlanFormat,
+                .section_count = kSections,
+                .version = {TENON_TRT_ABI_VERSION / 10000, TENON_TRT_ABI_VERSION / 100 % 100,
+                            TENON_TRT_ABI_VERSION % 100, 0},
+                .reserved = 0,
+                .file_bytes = 0,
+                .table_checksum = 0};
+  static_assert(offsetof(Header, version) == 24);
+  std::memcpy(header.tag, kTag, sizeof kTag);
   std::memcpy(header.magic, kPlanMagic, sizeof kPlanMagic);
-  header.format = kPlanFormat;
-  header.section_count = kSections;
   table[0] = {static_cast<uint32_t>(Section::kStructure), 0, aligned(sizeof header + sizeof table),
               structure.size(), 0};
   table[1] = {static_cast<uint32_t>(Section::kWeights), 0,

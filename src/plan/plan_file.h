@@ -1,5 +1,6 @@
-// The plan file: a header, a section table with checksums, the structure as FlatBuffers, and the
-// weights, aligned so that a mapped file can be used in place.
+// The plan file: a header, which begins as those of TensorRT's plans do, a section table with
+// checksums, the structure as FlatBuffers, and the weights, aligned so that a mapped file can be
+// used in place.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@
 namespace tenon {
 
 /// Version of the file format; another one is refused.
-inline constexpr uint32_t kPlanFormat = 7;
+inline constexpr uint32_t kPlanFormat = 8;
 
 /// The file's bytes.
 std::vector<std::byte> write_plan(const Plan& plan);
@@ -30,7 +31,7 @@ Plan read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> own
                const std::string& name);
 
 /// What must be read to know how long a plan is.
-inline constexpr size_t kPlanHeaderBytes = 32;
+inline constexpr size_t kPlanHeaderBytes = 48;
 
 /// The length in bytes of the plan that begins with these kPlanHeaderBytes. Throws when it is none.
 uint64_t plan_file_bytes(std::span<const std::byte> beginning);

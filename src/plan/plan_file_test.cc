@@ -48,6 +48,15 @@ TEST(PlanFile, EqualBuildsAreEqualFiles) {
   EXPECT_EQ(write_plan(make_plan()), write_plan(make_plan()));
 }
 
+// What trtexec --getPlanVersionOnly reads: a tag, how the plan is stored, and at byte 24 the
+// version.
+TEST(PlanFile, BeginsAsPlansOfTensorRT) {
+  const auto bytes = write_plan(make_plan());
+  EXPECT_EQ(std::memcmp(bytes.data(), "ftrt\0\0\0", 8), 0);
+  EXPECT_EQ(bytes[24], std::byte{10});
+  EXPECT_EQ(bytes[25], std::byte{16});
+}
+
 TEST(PlanFile, RefusesEveryDamagedByte) {
   const auto good = write_plan(make_plan());
   for (size_t i = 0; i < good.size(); ++i) {
@@ -74,7 +83,7 @@ TEST(PlanFile, SaysWhatIsWrong) {
   const std::string named = std::string("\x12\0\0\0", 4) + "{\"task\": \"detect\"}ftrt";
   EXPECT_THAT(error_of(std::as_bytes(std::span(named))), HasSubstr("as engines of Ultralytics do"));
   auto other = write_plan(make_plan());
-  other[8] = std::byte{99};
+  other[16] = std::byte{99};
   EXPECT_THAT(error_of(other), HasSubstr("format 99"));
 }
 

@@ -16,7 +16,7 @@ class Build(CliTest):
     def test_writes_the_plan_and_says_so(self):
         plan = self.folder / "some.plan"
         said = self.succeed("build", MLP / "model.onnx", f"--saveEngine={plan}", *MLP_PROFILE)
-        self.assertTrue(plan.read_bytes().startswith(b"TENONPLN"))
+        self.assertTrue(plan.read_bytes().startswith(b"ftrt\0\0\0\0TENONPLN"))
         self.assertIn(str(plan), said)
 
     def test_o_is_an_alias(self):

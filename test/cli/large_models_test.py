@@ -1,4 +1,5 @@
 """Models of very many layers: built, read and run in a time that grows as they do, on an ordinary stack."""
+import time
 import unittest
 
 import numpy as np
@@ -10,6 +11,22 @@ COUNT = 40_000
 
 
 class Networks(CliTest):
+    def test_many_outputs(self):
+        model, arrays, out = (self.folder / name for name in ("m.onnx", "in.npz", "out.npz"))
+        names = [f"y{i}" for i in range(COUNT)]
+        save(helper.make_model(helper.make_graph(
+            [helper.make_node("Split", ["x"], names, axis=0, num_outputs=COUNT)], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [COUNT, 1])],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names]),
+            opset_imports=[helper.make_opsetid("", 18)], ir_version=8), model)
+        np.savez(arrays, x=np.arange(COUNT, dtype=np.float32)[:, None])
+        started = time.monotonic()
+        self.succeed("run", model, "--inputs", arrays, "--outputs", out, "--builderOptimizationLevel=0")
+        self.assertLess(time.monotonic() - started, 120)  # a few seconds where time is linear
+        found = np.load(out)
+        for i in (0, 1, COUNT - 1):
+            self.assertEqual(found[f"y{i}"], [[i]])
+
     def run_model(self, nodes, weights=(), inputs=("x",)):
         """Output y of a model whose inputs are [[0, 1, 2]]; by a plan."""
         model, plan, arrays, out = (self.folder / name for name in ("m.onnx", "m.plan", "in.npz", "out.npz"))

@@ -138,7 +138,7 @@ void RunInputs::add(const std::string& name, const session::Array& array) {
 }
 
 bool is_plan(const std::string& path) {
-  constexpr std::string_view kMagic = "TENONPLN";
+  constexpr std::string_view kMagic("ftrt\0\0\0\0TENONPLN", 16);
   const auto start = read_file(path, kMagic.size());
   return start.size() == kMagic.size()
          && std::memcmp(start.data(), kMagic.data(), kMagic.size()) == 0;
