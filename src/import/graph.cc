@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "import/plugin_node.h"
 #include "import/stand_ins.h"
+#include "onnx_model/node_order.h"
 
 namespace tenon {
 namespace {
@@ -211,7 +212,7 @@ Scope GraphImporter::inner_scope(Scope& outer, const std::string& name, onnx::Gr
 std::vector<Item> GraphImporter::import_graph(Scope& scope, onnx::GraphProto& graph) {
   std::vector<Item> outputs;
   with_context(fmt::format("graph '{}'", graph.name()), [&] {
-    for (int i = 0; i < graph.node_size(); ++i) {
+    for (int i : node_order(graph.node())) {
       onnx::NodeProto& node = *graph.mutable_node(i);
       with_context(fmt::format("node '{}' ({})", shown_name(node, i), qualified(node)),
                    [&] { require(import_node(scope, node, i), "an input could not be imported"); });
@@ -299,7 +300,7 @@ void GraphImporter::call_function(Scope& caller, onnx::NodeProto& node,
   for (size_t i = 0; i < inputs.size(); ++i)
     body.items[function.input(static_cast<int>(i))] = inputs[i];
   around_ = body.functions;
-  for (int i = 0; i < function.node_size(); ++i) {
+  for (int i : node_order(function.node())) {
     onnx::NodeProto copy = substituted(function.node(i), node, function);
     for (std::string& input : *copy.mutable_input()) {  // optional inputs of the function
       const auto it = body.items.find(input);

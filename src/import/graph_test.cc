@@ -24,6 +24,20 @@ TEST(Graph, ReportsEveryUnknownOperator) {
   EXPECT_THAT(text, HasSubstr("my.domain::Wibble"));
 }
 
+TEST(Graph, NodesMayStandInAnyOrder) {
+  auto model = relu_model();
+  auto& graph = *model.mutable_graph();
+  auto& last = *graph.add_node();
+  last.set_op_type("Neg");
+  last.add_input("y");
+  last.add_output("z");
+  graph.mutable_output(0)->set_name("z");
+  graph.mutable_node()->SwapElements(0, 1);
+  EXPECT_EQ(error_of(model), "");
+  graph.mutable_node(1)->set_input(0, "z");
+  EXPECT_THAT(error_of(model), HasSubstr("the nodes form a cycle"));
+}
+
 TEST(Graph, KnowsOperatorsOfOtherDomains) {
   auto model = relu_model();
   auto& node = *model.mutable_graph()->mutable_node(0);

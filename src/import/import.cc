@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "import/graph.h"
 #include "import/graph_io.h"
+#include "onnx_model/node_order.h"
 
 namespace tenon {
 namespace {
@@ -64,7 +65,7 @@ class ModelImporter {
     find_unknown_operators();
     if (!guarded(nullptr, -1, [&] { add_inputs(graph_, scope_, options_.log); })) return;
     // Also after an unknown operator: a report names all that is wrong with a model.
-    for (int i = 0; i < graph_.node_size(); ++i) import_top_node(i);
+    for (int node : node_order(graph_.node())) import_top_node(node);
     if (report_.problems.empty())
       guarded(nullptr, -1, [&] { mark_outputs(graph_, scope_, options_.log); });
   }

@@ -173,6 +173,10 @@ Value& Layers::cast(Value& x, DataType type) {
   return add(std::move(op), {&x});
 }
 
+Value& Layers::widened(Value& x) {
+  return is_float(x.type) ? cast(x, DataType::kFLOAT) : x;
+}
+
 Value& Layers::select(Value& condition, Value& then, Value& otherwise) {
   const DataType type = common_type(then.type, otherwise.type);
   const int max_rank = std::max({rank(condition), rank(then), rank(otherwise)});

@@ -66,6 +66,9 @@ class Layers {
   Value& activation(nvinfer1::ActivationType type, Value& x, float alpha = 0, float beta = 0);
   Value& reduce(nvinfer1::ReduceOperation operation, Value& x, uint32_t axes, bool keep);
   Value& cast(Value& x, DataType type);
+  /// 16-bit floats as float32, which holds the sums and powers that they do not; others as they
+  /// are.
+  Value& widened(Value& x);
   Value& select(Value& condition, Value& then, Value& otherwise);
   Value& transpose(Value& x, const std::vector<int32_t>& permutation);
   Value& softmax(Value& x, int axis);

@@ -36,9 +36,8 @@ Item Scope::find(const std::string& name) {
   if (auto item = find_here_or_around(name)) return *item;
   if (const auto it = producers.find(name); it != producers.end())
     fail_import(Code::kINVALID_GRAPH,
-                "tensor '{}' is used before node '{}' makes it: the nodes are not sorted, or they "
-                "form a cycle",
-                name, it->second);
+                "tensor '{}' is used before node '{}' makes it: the nodes form a cycle", name,
+                it->second);
   fail_import(Code::kINVALID_GRAPH,
               "tensor '{}' does not exist: no input, initializer or node has that name", name);
 }

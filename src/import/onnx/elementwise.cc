@@ -77,16 +77,14 @@ TENON_IMPORT(Mean, 1, "") {
 }
 
 TENON_IMPORT(Pow, 1, "") {
-  // The result has the type of the base; integers go through float32.
+  // The result has the type of the base. Powers of integers by integers are exact.
   n.expect_inputs(2, 2);
   Value& exponent = second_operand(n);
   Value& base = n.input(0);
-  if (is_float(base.type)) {
-    n.set_output(0, n.binary(Operation::kPOW, base, n.cast(exponent, base.type)));
-    return;
-  }
-  Value& power =
-      n.binary(Operation::kPOW, n.cast(base, DataType::kFLOAT), n.cast(exponent, DataType::kFLOAT));
+  const DataType type = is_float(base.type)       ? base.type
+                        : is_float(exponent.type) ? DataType::kFLOAT
+                                                  : DataType::kINT64;
+  Value& power = n.binary(Operation::kPOW, n.cast(base, type), n.cast(exponent, type));
   n.set_output(0, n.cast(power, base.type));
 }
 

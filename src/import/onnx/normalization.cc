@@ -192,7 +192,7 @@ TENON_IMPORT(MeanVarianceNormalization, 1, "") {
 }
 
 TENON_IMPORT(LpNormalization, 1, "p of 1 and 2") {
-  Value& x = n.input(0);
+  Value& x = n.widened(n.input(0));
   const int axis = normalized_axis(n.integer("axis", -1), n.rank(x));
   const int64_t p = n.integer("p", 2);
   require(p == 1 || p == 2, "attribute 'p' is {}; expected 1 or 2", p);
@@ -201,7 +201,7 @@ TENON_IMPORT(LpNormalization, 1, "p of 1 and 2") {
   Value& norm = p == 1 ? sum : n.unary(UnaryOperation::kSQRT, sum);
   // Where all elements are 0, so is the result.
   Value& divisor = n.select(n.binary(Operation::kEQUAL, norm, 0.0), n.scalar(x, 1), norm);
-  n.set_output(0, n.binary(Operation::kDIV, x, divisor));
+  n.set_output(0, n.cast(n.binary(Operation::kDIV, x, divisor), n.input(0).type));
 }
 
 TENON_IMPORT(LRN, 1, "") {

@@ -57,11 +57,12 @@ Value& power(NodeContext& n, Value& x, double exponent) {
 }
 
 // |x|^p summed by `sum`, and the root of that.
-template <class Sum> Value& lp_norm(NodeContext& n, Value& x, const Sum& sum) {
+template <class Sum> Value& lp_norm(NodeContext& n, Value& given, const Sum& sum) {
+  Value& x = n.widened(given);
   const double p = n.opset() < 2 ? double{n.real("p", 2)} : static_cast<double>(n.integer("p", 2));
   require(p > 0, "attribute 'p' is {}; expected a positive number", p);
   Value& powers = power(n, n.unary(UnaryOperation::kABS, x), p);
-  return power(n, sum(powers), 1 / p);
+  return n.cast(power(n, sum(powers), 1 / p), given.type);
 }
 
 void pool_all(NodeContext& n, ReduceOperation operation) {

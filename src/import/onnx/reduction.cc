@@ -42,14 +42,19 @@ Value& sum(NodeContext& n, Value& x, const Axes& axes) {
   return n.reduce(ReduceOperation::kSUM, x, axes.mask, axes.keep);
 }
 
-Value& square(NodeContext& n) {
-  return n.binary(Operation::kPROD, n.input(0), n.input(0));
+Value& square(NodeContext& n, Value& x) {
+  return n.binary(Operation::kPROD, x, x);
 }
 
-// Logarithms and roots of integers go through float32 and come back.
-Value& float_function(NodeContext& n, UnaryOperation function, Value& x, DataType type) {
-  Value& y = n.unary(function, is_float(x.type) ? x : n.cast(x, DataType::kFLOAT));
-  return n.cast(y, type);
+// The largest integer whose square is not above x. From float32, which may miss it by hundreds, a
+// step of Newton's method leads to the root or to the next integer.
+Value& integer_root(NodeContext& n, Value& given) {
+  Value& x = n.cast(given, DataType::kINT64);
+  Value& guess = n.cast(n.unary(UnaryOperation::kSQRT, n.cast(x, DataType::kFLOAT)), x.type);
+  Value& twice = n.binary(Operation::kSUM, guess, n.binary(Operation::kDIV, x, guess));
+  Value& root = n.binary(Operation::kDIV, twice, 2.0);
+  Value& above = n.binary(Operation::kGREATER, square(n, root), x);
+  return n.cast(n.binary(Operation::kSUB, root, n.cast(above, x.type)), given.type);
 }
 
 }  // namespace
@@ -62,27 +67,34 @@ TENON_IMPORT_AS(ReduceProd, 1, "", plain<ReduceOperation::kPROD>);
 
 TENON_IMPORT(ReduceL1, 1, "") {
   const Axes axes = axes_of(n);
-  n.set_output(0, sum(n, n.unary(UnaryOperation::kABS, n.input(0)), axes));
+  Value& x = n.input(0);
+  n.set_output(0, n.cast(sum(n, n.unary(UnaryOperation::kABS, n.widened(x)), axes), x.type));
 }
 TENON_IMPORT(ReduceL2, 1, "") {
   const Axes axes = axes_of(n);
-  n.set_output(0,
-               float_function(n, UnaryOperation::kSQRT, sum(n, square(n), axes), n.input(0).type));
+  Value& x = n.input(0);
+  Value& squares = sum(n, square(n, n.widened(x)), axes);
+  Value& root =
+      is_float(x.type) ? n.unary(UnaryOperation::kSQRT, squares) : integer_root(n, squares);
+  n.set_output(0, n.cast(root, x.type));
 }
 TENON_IMPORT(ReduceSumSquare, 1, "") {
   const Axes axes = axes_of(n);
-  n.set_output(0, sum(n, square(n), axes));
+  Value& x = n.input(0);
+  n.set_output(0, n.cast(sum(n, square(n, n.widened(x)), axes), x.type));
 }
 TENON_IMPORT(ReduceLogSum, 1, "") {
   const Axes axes = axes_of(n);
-  n.set_output(0,
-               float_function(n, UnaryOperation::kLOG, sum(n, n.input(0), axes), n.input(0).type));
+  // Logarithms of integers go through float32 and come back.
+  Value& x = n.input(0);
+  Value& total = n.cast(sum(n, n.widened(x), axes), DataType::kFLOAT);
+  n.set_output(0, n.cast(n.unary(UnaryOperation::kLOG, total), x.type));
 }
 TENON_IMPORT(ReduceLogSumExp, 1, "") {
   // Relative to the largest element, so that exp cannot overflow. An infinite one is taken as 0.
   const Axes axes = axes_of(n);
   const DataType type = n.input(0).type;
-  Value& x = is_float(type) ? n.input(0) : n.cast(n.input(0), DataType::kFLOAT);
+  Value& x = n.cast(n.input(0), DataType::kFLOAT);
   Value& max = n.reduce(ReduceOperation::kMAX, x, axes.mask, true);
   Value& infinite = n.unary(UnaryOperation::kISINF, max);
   Value& base = n.select(infinite, n.scalar(max, 0), max);
