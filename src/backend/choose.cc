@@ -1,4 +1,4 @@
-// The choice of a kernel for a layer: the first candidate of the target's list that accepts.
+// Asks the candidates of a target's list in order. plan/time_kernel.h times those that accept.
 #include <fmt/format.h>
 
 #include <cstdio>

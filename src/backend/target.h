@@ -150,7 +150,7 @@ struct Candidate {
   /// When a plan is loaded: makes the kernel again from what it stored. Throws where that does not
   /// fit the layer.
   Loading load;
-  /// Worth timing against the next candidate that accepts, rather than trusting the order.
+  /// Worth timing against those behind it, up to the first that accepts and is not marked so.
   bool timed = false;
 };
 inline Candidate timed(Candidate candidate) {
@@ -195,7 +195,8 @@ class Target {
   virtual std::vector<LibraryVersion> libraries() const { return {}; }
 };
 
-/// Every candidate's answer in order, for `TENON_LOG=choose` and messages.
+/// The first candidate that accepts, and why those before it refused, for `TENON_LOG=choose` and
+/// messages.
 struct Choice {
   std::unique_ptr<Kernel> kernel;     // null when nobody accepts
   std::vector<std::string> refusals;  // "onednn_convolution: …"

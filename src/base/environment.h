@@ -8,7 +8,7 @@
 namespace tenon {
 
 /// The whole number in the environment variable; nothing when it is not set. Throws, naming the
-/// variable, what it holds and what is expected, for what is no number from `least` to `most`.
+/// variable, what it holds and what is expected, for what is no number from `min` to `max`.
 /// @param unit what the number counts, for the message; "" for nothing in particular.
 std::optional<size_t> environment_number(const char* variable, size_t min, size_t max,
                                          std::string_view unit = "");

@@ -1,6 +1,5 @@
 // What our own kernels of convolutions share: how their work divides, blocks of channels, and
-// executions in blocks of pixels, each a task with scratch memory of its own, then the epilogue
-// over the whole result.
+// executions in blocks of pixels, each a task with scratch memory of its own.
 #pragma once
 
 #include <atomic>
@@ -47,7 +46,8 @@ std::vector<TensorSpec> in_rows(std::span<const TensorSpec> specs);
 
 /// Runs tasks, then the epilogue. A thread gets neighbouring tasks, so that it finds in its caches
 /// what it wrote for the layer before, and then helps others. Input 2 is the bias, inputs from 3 on
-/// are the operands of the epilogue; everything lies in rows.
+/// are the operands of the epilogue, which runs over the whole result, in linear layout; kernels
+/// that do theirs within their tasks give none.
 class BlockExecution : public Execution {
  public:
   size_t scratch_bytes() const final;

@@ -39,7 +39,7 @@ std::vector<Candidate> or_reference(std::initializer_list<Row> list) {
 }
 
 // The order is meaning: the first that accepts is taken. Those that are timed are measured against
-// the next while a plan is built, since which is faster depends on the shape (decision 0004).
+// those behind while a plan is built, since which is faster depends on the shape (decision 0004).
 std::vector<CandidateList> make_lists() {
   const Candidate depthwise{"depthwise_convolution", offer_depthwise_convolution,
                             load_depthwise_convolution};
@@ -48,15 +48,15 @@ std::vector<CandidateList> make_lists() {
   return {
       {{LayerType::kCONVOLUTION},
        or_reference({
-           // Of few channels less fast.
+           // Timed, since with few input channels the loops behind it may be faster.
            timed({"dot_convolution", offer_dot_convolution, load_dot_convolution}),
-           // oneDNN fills output channels up to a vector.
+           // oneDNN pads few output channels to a vector; timed, since that may cost less.
            timed({"few_channel_convolution", offer_few_channel_convolution}),
-           // oneDNN multiplies row by row.
+           // For results of one column, which oneDNN multiplies row by row.
            timed({"line_convolution", offer_line_convolution}),
-           // Deep layers of few tiles read many weights.
+           // Timed, since deep layers of few tiles read more weights than they save work.
            timed({"winograd", offer_winograd, load_winograd}),
-           // These gain less from far memory.
+           // Timed, since oneDNN may be faster where the tensors come from DRAM.
            timed(depthwise),
            timed({"packed_convolution", offer_packed_convolution, load_packed_convolution}),
            timed(direct),

@@ -63,7 +63,7 @@ class CpuTarget final : public Target {
       return epilogue.empty() && multiplies(*convolution);
     if (op.kind() == layer_type(PrivateLayer::kIntegerMatrixMultiply))
       return epilogue.empty() && byte_product_kernels() != nullptr;
-    return onednn_fuses(op, epilogue);
+    return onednn_fuses(op, epilogue);  // nothing in a build without oneDNN
   }
 
   std::optional<Peaks> measure_peaks() const override { return cpu::measure_peaks(); }

@@ -57,7 +57,7 @@ TEST(IntegerMatrixMultiplyKernel, ShapesThatDoNotFitTheWeightsAreErrors) {
     return error_of([&] { layer.prepare(data, result); });
   };
   EXPECT_EQ(error_for({7, 5}, {7, 64}), "");
-  EXPECT_THAT(error_for({4, 5}, {4, 1}), ::testing::HasSubstr("1 maps"));
+  EXPECT_THAT(error_for({4, 5}, {4, 1}), ::testing::HasSubstr("1 output channels"));
   EXPECT_EQ(error_for({4, 5}, {3, 64}), "4 rows cannot give 3");
   EXPECT_THAT(error_for({4, 50}, {4, 64}), ::testing::HasSubstr("50 channels"));
 }
@@ -72,7 +72,7 @@ TEST(IntegerMatrixMultiplyKernel, DamagedPlansAreErrors) {
   EXPECT_EQ(layer.offer(kIntegerMatrixMultiplyCandidate, &stored), "");
   stored.packed.pop_back();
   EXPECT_THAT(error_of([&] { layer.offer(kIntegerMatrixMultiplyCandidate, &stored); }),
-              ::testing::HasSubstr("stored weights do not fit 2 maps of 5 channels"));
+              ::testing::HasSubstr("stored weights do not fit 2 output channels of 5 channels"));
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ Offer load_onednn_integer_matrix_multiply(const KernelRequest& request, const St
 bool onednn_fuses(const Op& op, const PointwiseProgram& epilogue);
 /// Whether oneDNN multiplies 8-bit integers exactly on this machine.
 bool onednn_multiplies_integers();
-/// Whether our own kernel may take the convolution of integers, and quantise a sum at no extra pass
+/// Whether our own kernel may take the convolution of integers, and quantize a sum at no extra pass
 /// over memory: two axes, one group. Which weights it takes is for the offer to say.
 bool convolves_integers(const IntegerConvolution& op);
 /// "AVX-512": what oneDNN makes code for on this machine; "" in builds without it.

@@ -24,7 +24,7 @@ std::vector<Candidate> or_host(std::vector<Candidate> candidates) {
 }
 
 // The order is meaning: the first that accepts is taken. Those that are timed are measured
-// against the next while a plan is built.
+// against those behind while a plan is built.
 std::vector<CandidateList> make_lists() {
   return {
       {{LayerType::kCONVOLUTION},

@@ -1,4 +1,4 @@
-// A product of 16-bit matrices by tensor cores with what follows it: for small channel counts,
+// A product of 16-bit matrices by tensor cores with what follows it. It pays with few channels,
 // where moving the result costs more than making it.
 #pragma once
 

@@ -20,7 +20,7 @@ struct ConcreteTensor {
 /// A layer's input that is a tensor at hand; null for one left out.
 ConcreteTensor concrete_tensor(const Tensor* tensor);
 
-/// The elements of an integer or float32 tensor of at most `most`, as shape rules read them;
+/// The elements of an integer or float32 tensor of at most `max_count`, as shape rules read them;
 /// nothing for others.
 std::optional<std::vector<Number>> elements_of(const Tensor& tensor, int64_t max_count);
 

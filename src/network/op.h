@@ -70,12 +70,12 @@ class Inference {
   virtual const Tensor* constant(int i) const = 0;
   virtual void set_output(int i, DataType type, Dims dims) = 0;
   virtual void set_content(int i, Content content) = 0;
-  /// An extent of output `output` that only running the layer tells, at most `most` (null: nothing
+  /// An extent of output `output` that only running the layer tells, at most `upper` (null: nothing
   /// bounds it). The kernel makes such an output itself: ReferenceCall::allocate.
   virtual Dim data_dependent_extent(int output, int axis, Dim upper = nullptr) = 0;
   /// The value that running the layer writes to output `output`, an integer scalar, and that
-  /// extents of its other outputs depend on: usually `likely`, at most `most`. The kernel makes
-  /// those outputs with room for the bound: TensorSpec::most.
+  /// extents of its other outputs depend on: usually `opt`, at most `upper`. The kernel makes
+  /// those outputs with room for the bound: TensorSpec::upper.
   virtual Dim size_output(int output, Dim opt, Dim upper) = 0;
   /// As content(), but where the elements of a small integer tensor are not known before the
   /// network runs, they become symbols that the engine reads from the tensor before this layer

@@ -20,7 +20,8 @@ std::vector<int32_t> weights_zeros(const KernelRequest& request, int64_t output_
   const Tensor* constant = request.constants[kZero];
   if (constant == nullptr) return {};
   const auto given = constant->integers();
-  require(given.size() == 1 || given.size() == all, "{} zero points of {} maps", given.size(), all);
+  require(given.size() == 1 || given.size() == all, "{} zero points of {} output channels",
+          given.size(), all);
   std::vector<int32_t> zeros(all);
   for (size_t m = 0; m < all; ++m)
     zeros[m] = static_cast<int32_t>(given[given.size() == 1 ? 0 : m]);

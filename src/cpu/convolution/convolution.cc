@@ -1,5 +1,5 @@
 // Convolution as a matrix product: weights times windows, whose elements are gathered for a block
-// of output pixels at a time. For shapes that the library has no fast code for.
+// of output pixels at a time. For shapes that oneDNN has no fast code for.
 #include <algorithm>
 
 #include "base/parallel.h"

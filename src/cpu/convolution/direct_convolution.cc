@@ -1,8 +1,8 @@
 // Convolution by its definition, in vectors of output channels: windows of one element over blocks
 // of channels, whose data are multiplied where they lie, and any others over such blocks or over
-// few channels in rows, of which a task copies what it reads with its padding. The library has no
-// code in blocks for some of the former, its activations take as long as the products over few
-// channels, and it waits for the weights of small images.
+// few channels in rows, of which a task copies what it reads with its padding. oneDNN has no code
+// in blocks for some windows of one element. With few channels its activations take as long as its
+// products, and with small images it waits for the weights.
 #include <algorithm>
 
 #include "cpu/convolution/block_convolution.h"

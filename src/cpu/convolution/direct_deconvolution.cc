@@ -37,7 +37,8 @@ class DirectDeconvolution final : public BlockExecution {
     width_ = data[3];
     vectors_ = units(result[1], direct_loops().lanes);
     require(weights_.fit(result[1], Shape({channels_, down_, right_}).volume()),
-            "the packed weights do not fit {} channels and {} maps", channels_, result[1]);
+            "the packed weights do not fit {} channels and {} output channels", channels_,
+            result[1]);
     const int64_t lanes = direct_loops().lanes, plane = height_ * width_;
     for (int64_t c = 0; c < channels_; ++c)
       offsets_.push_back(c / lanes * plane * lanes + c % lanes);

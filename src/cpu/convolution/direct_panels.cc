@@ -97,7 +97,7 @@ DirectProduct::DirectProduct(const DirectWeights& weights, int64_t depth,
       epilogue_(epilogue, inputs, output, LoopDoes::kSumAndBounds),
       vectors_(units(output.shape[1], direct_loops().lanes)) {
   require(weights.fit(output.shape[1], depth),
-          "the packed weights do not fit {} elements of a window and {} maps", depth,
+          "the packed weights do not fit {} elements of a window and {} output channels", depth,
           output.shape[1]);
   require(output.layout == direct_layout(), "the result must lie in blocks of {} channels",
           direct_loops().lanes);

@@ -28,7 +28,7 @@ inline int64_t padded_channels(int64_t output_channels) {
   return units(output_channels, kDirectPadded) * kDirectPadded;
 }
 
-/// Where weights lie: floats from a output channel to the next, and from an element that they are
+/// Where weights lie: floats from an output channel to the next, and from an element that they are
 /// multiplied with to the next.
 struct WeightSteps {
   int64_t output_channel, element;
@@ -55,8 +55,8 @@ struct DirectWeights {
   /// machine.
   bool fit(int64_t output_channels, int64_t depth) const;
 
-  /// Of the panel from that output channel on, where a output channel has so many weights: where it
-  /// begins, the output channels that it has weights for, and their bias.
+  /// Of the panel from that output channel on, where an output channel has so many weights: where
+  /// it begins, the output channels that it has weights for, and their bias.
   const float* panel(int64_t output_channel, int64_t depth) const {
     return weights.data<float>() + output_channel * depth;
   }
@@ -151,9 +151,9 @@ inline int64_t enough_tasks() {
 /// What is divided into tasks.
 struct DirectWork {
   int64_t images, blocks;
-  int64_t pixels, floats;  // of a block: results of a output channel, and the data under them
+  int64_t pixels, floats;  // of a block: results of an output channel, and the data under them
   int64_t vectors;         // of output channels
-  int64_t depth;           // elements that a output channel has weights for
+  int64_t depth;           // elements that an output channel has weights for
   int64_t held = 0;        // floats of a block that a task has near at a time; 0 for all
 };
 

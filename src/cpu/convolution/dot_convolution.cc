@@ -34,7 +34,7 @@ class DotExecution final : public BlockExecution {
     require(weights.bias.count() == padded_channels(output_channels_)
                 && weights.weights.count()
                        == Shape({output_channels_, taps, dot_loops().lanes}).volume(),
-            "the packed weights do not fit {} vectors under a window and {} maps", taps,
+            "the packed weights do not fit {} vectors under a window and {} output channels", taps,
             output_channels_);
     in_height_ = data[2];
     in_width_ = data[3];

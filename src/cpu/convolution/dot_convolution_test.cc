@@ -29,8 +29,10 @@ INSTANTIATE_TEST_SUITE_P(
         DotConvolutionCase{"classes", sliding(1, {1, 1}, {1, 1}, {0, 0}), {2, 64, 17, 33}},
         DotConvolutionCase{
             "two_output_channels", sliding(2, {3, 3}, {1, 1}, {1, 1}), {2, 16, 9, 16}},
-        DotConvolutionCase{"four_maps", sliding(4, {3, 3}, {1, 1}, {1, 1}), {1, 48, 9, 17}},
-        DotConvolutionCase{"twelve_maps", sliding(12, {3, 3}, {1, 1}, {1, 1}), {1, 32, 9, 40}},
+        DotConvolutionCase{
+            "four_output_channels", sliding(4, {3, 3}, {1, 1}, {1, 1}), {1, 48, 9, 17}},
+        DotConvolutionCase{
+            "twelve_output_channels", sliding(12, {3, 3}, {1, 1}, {1, 1}), {1, 32, 9, 40}},
         DotConvolutionCase{"odd_channels", sliding(3, {3, 3}, {1, 1}, {1, 1}), {2, 29, 11, 21}},
         DotConvolutionCase{"few_channels", sliding(5, {3, 3}, {1, 1}, {1, 1}), {1, 9, 11, 21}},
         DotConvolutionCase{"unlike_axes", sliding(1, {7, 3}, {1, 1}, {3, 1}), {2, 32, 20, 88}},
@@ -183,9 +185,9 @@ TEST(DotConvolutionTest, DamagedStoredKernelsAreErrors) {
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed.pop_back(); }),
               HasSubstr("expected weights and bias"));
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
-              HasSubstr("vectors under a window and 3 maps"));
+              HasSubstr("vectors under a window and 3 output channels"));
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[1] = Tensor(DataType::kFLOAT, {4}); }),
-              HasSubstr("vectors under a window and 3 maps"));
+              HasSubstr("vectors under a window and 3 output channels"));
 }
 
 // A plan may be damaged in what it says of tensors, too.

@@ -54,11 +54,11 @@ INSTANTIATE_TEST_SUITE_P(
         FewChannelConvolutionCase{
             "stem", 64, {9, 9}, {1, 1}, {4, 4}, {4, 4}, {1, 1}, {1, 3, 33, 47}},
         FewChannelConvolutionCase{
-            "seven_maps", 7, {3, 3}, {2, 1}, {1, 1}, {1, 1}, {1, 1}, {2, 6, 15, 31}},
+            "seven_output_channels", 7, {3, 3}, {2, 1}, {1, 1}, {1, 1}, {1, 1}, {2, 6, 15, 31}},
         FewChannelConvolutionCase{
             "odd_channels", 3, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {2, 29, 11, 21}},
         FewChannelConvolutionCase{
-            "nine_maps", 9, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 32, 9, 40}},
+            "nine_output_channels", 9, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 32, 9, 40}},
         FewChannelConvolutionCase{
             "two_output_channels", 2, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {3, 5, 4, 5}},
         FewChannelConvolutionCase{

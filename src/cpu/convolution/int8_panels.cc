@@ -173,8 +173,8 @@ IntegerPanels stored_int8_panels(const ByteProductKernels& kernels, const Stored
               && made.sums.shape() == Shape({2, windows[0]})
               && made.order.type() == DataType::kINT32
               && made.order.shape() == order_shape(kernels, windows) && is_whole(made),
-          "stored weights do not fit {} maps of {} channels and windows of {}x{}", windows[0],
-          windows[1], windows[2], windows[3]);
+          "stored weights do not fit {} output channels of {} channels and windows of {}x{}",
+          windows[0], windows[1], windows[2], windows[3]);
   return made;
 }
 

@@ -126,8 +126,8 @@ TEST(Int8PanelsTest, DamagedPlansAreErrors) {
     return error_of([&] { layer.offer(kInt8PanelsCandidate, &stored); });
   };
   EXPECT_EQ(error_after([](StoredKernel&, int32_t*) {}), "");
-  const auto refusal =
-      ::testing::HasSubstr("stored weights do not fit 20 maps of 64 channels and windows of 1x1");
+  const auto refusal = ::testing::HasSubstr(
+      "stored weights do not fit 20 output channels of 64 channels and windows of 1x1");
   EXPECT_THAT(error_after([](StoredKernel& s, int32_t*) { s.packed.pop_back(); }), refusal);
   EXPECT_THAT(error_after([](StoredKernel& s, int32_t*) { s.packed[0] = s.packed[1]; }), refusal);
   EXPECT_THAT(error_after([](StoredKernel& s, int32_t*) { s.packed[1] = biases(20); }), refusal);

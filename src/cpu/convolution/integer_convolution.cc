@@ -62,8 +62,8 @@ std::optional<std::string> why_not(const IntegerConvolution& op, const KernelReq
   if (std::any_of(windows.begin(), windows.end(),
                   [](int64_t extent) { return extent < 1 || extent > kMaxExtent; })
       || windows.volume() > kMaxWeights)
-    return fmt::format("{} maps of {} channels and windows of {}x{} are not supported", windows[0],
-                       windows[1], windows[2], windows[3]);
+    return fmt::format("{} output channels of {} channels and windows of {}x{} are not supported",
+                       windows[0], windows[1], windows[2], windows[3]);
   return std::nullopt;
 }
 

@@ -262,8 +262,8 @@ TEST(IntegerConvolutionKernelTest, DamagedPlansAreErrors) {
     return error_of([&] { layer.offer(kIntegerConvolutionCandidate, &stored); });
   };
   EXPECT_EQ(error_after([](StoredKernel&) {}), "");
-  const auto refusal =
-      ::testing::HasSubstr("stored weights do not fit 2 maps of 4 channels and windows of 1x1");
+  const auto refusal = ::testing::HasSubstr(
+      "stored weights do not fit 2 output channels of 4 channels and windows of 1x1");
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed.pop_back(); }), refusal);
   EXPECT_THAT(
       error_after([](StoredKernel& s) { s.packed[0] = bytes(DataType::kINT8, {1, 1, 32}); }),

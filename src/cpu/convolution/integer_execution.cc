@@ -298,14 +298,15 @@ IntegerPanels stored_panels(const ByteProductKernels& kernels, const StoredKerne
   require(packed.size() == 2 && packed[0].type() == DataType::kINT8 && packed[0].shape() == panels
               && packed[1].type() == DataType::kINT32
               && packed[1].shape() == Shape({2, windows[0]}),
-          "stored weights do not fit {} maps of {} channels and windows of {}x{}", windows[0],
-          windows[1], windows[2], windows[3]);
+          "stored weights do not fit {} output channels of {} channels and windows of {}x{}",
+          windows[0], windows[1], windows[2], windows[3]);
   return {&kernels, packed[0], packed[1], {}};
 }
 
 void check_result(const Shape& result, int64_t images, int64_t output_channels) {
   require(result[0] == images && result[1] == output_channels,
-          "a result of {} images and {} maps does not fit {} images and weights of {} maps",
+          "a result of {} images and {} output channels does not fit {} images and weights of {} "
+          "output channels",
           result[0], result[1], images, output_channels);
 }
 

@@ -203,7 +203,7 @@ TEST(IntegerWinogradKernelTest, ShapesThatDoNotFitTheWeightsAreErrors) {
   EXPECT_EQ(error_for({3, 32, 5, 5}, {3, 20, 5, 5}), "");
   EXPECT_THAT(error_for({2, 17, 9, 9}, {2, 20, 9, 9}), ::testing::HasSubstr("17 channels"));
   EXPECT_THAT(error_for({2, 64, 9, 9}, {2, 20, 9, 9}), ::testing::HasSubstr("64 channels"));
-  EXPECT_THAT(error_for({2, 32, 9, 9}, {2, 1, 9, 9}), ::testing::HasSubstr("1 maps"));
+  EXPECT_THAT(error_for({2, 32, 9, 9}, {2, 1, 9, 9}), ::testing::HasSubstr("1 output channels"));
   EXPECT_THAT(error_for({2, 32, 9, 9}, {1, 20, 9, 9}), ::testing::HasSubstr("1 images"));
 }
 
@@ -221,8 +221,8 @@ TEST(IntegerWinogradKernelTest, DamagedPlansAreErrors) {
     return error_of([&] { layer.offer(kIntegerWinogradCandidate, &stored); });
   };
   EXPECT_EQ(error_after([](StoredKernel&) {}), "");
-  const auto refusal =
-      ::testing::HasSubstr("stored weights do not fit 2 maps of 32 channels and windows of 3x3");
+  const auto refusal = ::testing::HasSubstr(
+      "stored weights do not fit 2 output channels of 32 channels and windows of 3x3");
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed.clear(); }), refusal);
   EXPECT_THAT(error_after([](StoredKernel& s) { s.packed[0] = bytes(DataType::kINT8, {1, 25}); }),
               refusal);

@@ -26,7 +26,8 @@ class PackedExecution final : public BlockExecution {
     require(inputs[0].layout == direct_layout() && output.layout == direct_layout(),
             "data and result must lie in blocks of {} channels", lanes);
     require(weights_.fit(output.shape[1], channels_),
-            "the packed weights do not fit {} channels and {} maps", channels_, output.shape[1]);
+            "the packed weights do not fit {} channels and {} output channels", channels_,
+            output.shape[1]);
     for (size_t i = 0; i < windows_.size(); ++i) {
       const auto axis = static_cast<int>(i) + 2;
       require(windows_[i].kernel == 1 && windows_[i].pre == 0

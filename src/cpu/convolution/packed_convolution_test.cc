@@ -116,14 +116,14 @@ TEST(PackedConvolutionTest, DamagedPlansAreRefused) {
               HasSubstr("expected weights and bias"));
   EXPECT_THAT(
       error_of_stored(test, [](StoredKernel& s) { s.packed[0] = Tensor(DataType::kFLOAT, {7}); }),
-      HasSubstr("do not fit 24 channels and 48 maps"));
+      HasSubstr("do not fit 24 channels and 48 output channels"));
   // As a machine with vectors of another length packs them.
   EXPECT_THAT(error_of_stored(test,
                               [](StoredKernel& s) {
                                 const Shape& rows = s.packed[0].shape();
                                 s.packed[0] = Tensor(DataType::kFLOAT, {rows[0] * rows[1] / 4, 4});
                               }),
-              HasSubstr("do not fit 24 channels and 48 maps"));
+              HasSubstr("do not fit 24 channels and 48 output channels"));
 }
 
 }  // namespace

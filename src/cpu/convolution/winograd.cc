@@ -96,14 +96,15 @@ std::unique_ptr<WinogradKernel> load(const Convolution& op, int64_t channels,
           "elements, windows of 3 or 5, and vectors of 8 or 16",
           size, window, lanes);
   require(channels <= kMaxChannels && op.output_channels <= kMaxChannels,
-          "{} channels and {} maps are too many", channels, op.output_channels);
+          "{} channels and {} output channels are too many", channels, op.output_channels);
   const WinogradForm form(op, channels, *tile, static_cast<int>(lanes));
   const WinogradForm here(op, channels, *tile, loops().lanes);
   require(stored.packed.size() == 2 && stored.packed[0].type() == DataType::kFLOAT
               && stored.packed[1].type() == DataType::kFLOAT
               && stored.packed[0].count() == form.floats()
               && stored.packed[1].count() == form.padded(form.output_channels),
-          "the stored weights do not fit {} channels and {} maps", channels, form.output_channels);
+          "the stored weights do not fit {} channels and {} output channels", channels,
+          form.output_channels);
   const auto& packed = stored.packed;
   return std::make_unique<WinogradKernel>(
       op, lanes == here.lanes ? WinogradWeights::of_packed(here, packed[0], packed[1])

@@ -48,7 +48,7 @@ class WinogradExecution final : public BlockExecution {
     const Shape& result = output.shape;
     const auto windows = convolution_windows(op, inputs, result);
     require(data[1] == form_.channels && result[1] == form_.output_channels,
-            "the packed weights do not fit {} channels and {} maps", data[1], result[1]);
+            "the packed weights do not fit {} channels and {} output channels", data[1], result[1]);
     require(inputs[0].layout == (form_.gathers() ? Layout::kLinear : winograd_layout())
                 && output.layout == winograd_layout(),
             "data and result must lie in blocks of {} channels, or few channels of data in rows",

@@ -195,7 +195,8 @@ class IntegerConvolutionKernel final : public Kernel {
     const int64_t channels = inputs[In::kData].shape[1];
     require(op_.groups > 0 && channels > 0 && channels % op_.groups == 0
                 && output_channels % op_.groups == 0,
-            "{} channels, {} maps and {} groups do not fit", channels, output_channels, op_.groups);
+            "{} channels, {} output channels and {} groups do not fit", channels, output_channels,
+            op_.groups);
     memory::dims dims = {output_channels / op_.groups, channels / op_.groups};
     if (op_.groups > 1) dims.insert(dims.begin(), op_.groups);
     dims.insert(dims.end(), op_.kernel.begin(), op_.kernel.end());

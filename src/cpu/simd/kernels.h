@@ -1,4 +1,4 @@
-// Loops over floats, compiled once for each instruction set and picked when the library starts.
+// Loops over floats, compiled once for each instruction set and picked at the first call.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ struct WinogradKernels {
     /// of every element of a row, or of every other.
     void (*input[2])(const float* in, int64_t row_step, float* v, const int64_t* planes);
     /// The results of a tile, whose planes lie plane_step apart: the bias added, and kept within
-    /// `least` and `most`.
+    /// `lower` and `upper`.
     void (*output)(const float* m, int64_t plane_step, const float* bias, float lower, float upper,
                    float* out, int64_t row_step);
   } tiles[4];
@@ -123,7 +123,7 @@ struct DotForm {
   const int64_t* offsets;  // of the vectors under a window, from its first
   int64_t taps;            // vectors under a window
   int64_t step;            // floats from a window to the next
-  int64_t out_step;        // floats of the result from a output channel to the next
+  int64_t out_step;        // floats of the result from an output channel to the next
   float lower, upper;      // of a result
 };
 

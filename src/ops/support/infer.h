@@ -10,7 +10,7 @@
 
 namespace tenon {
 
-/// Throws unless the first `required` inputs are there and there are at most `most`.
+/// Throws unless the first `required` inputs are there and there are at most `max_inputs`.
 void require_inputs(const Inference& c, int required, int max_inputs);
 /// Throws unless input i is float32, float16 or bfloat16.
 void require_float(const Inference& c, int i, const char* what);
