@@ -43,7 +43,7 @@ TEST(Convolution, MistakesAreNamed) {
   EXPECT_THAT(infer_error(op, good), HasSubstr("expected a stride of 1"));
   op = three_by_three();
   op.groups = 3;
-  EXPECT_THAT(infer_error(op, good), HasSubstr("4 maps and 3 groups"));
+  EXPECT_THAT(infer_error(op, good), HasSubstr("4 output channels and 3 groups"));
 }
 
 TEST(Convolution, ResultsDoNotDependOnTheNumberOfThreads) {

@@ -104,14 +104,15 @@ void fill_columns(const Task& t, int64_t group, float* columns) {
 // Some rows of results: bias + kernel rows * columns. Sums of four rows and eight neighbours fit
 // the registers of any processor.
 template <int64_t rows>
-void multiply(const Task& t, int64_t map, int64_t depth, const float* columns) {
+void multiply(const Task& t, int64_t output_channel, int64_t depth, const float* columns) {
   using Lanes = float __attribute__((vector_size(16)));
   constexpr int64_t kWidth = 8;
-  const float* kernel = t.call.kernel + map * depth;
+  const float* kernel = t.call.kernel + output_channel * depth;
   for (int64_t first = 0; first < t.length; first += kWidth) {
     Lanes low[rows], high[rows];
     for (int64_t r = 0; r < rows; ++r)
-      low[r] = high[r] = Lanes{} + (t.call.bias != nullptr ? t.call.bias[map + r] : 0.0f);
+      low[r] = high[r] =
+          Lanes{} + (t.call.bias != nullptr ? t.call.bias[output_channel + r] : 0.0f);
     for (int64_t d = 0; d < depth; ++d) {
       Lanes a, b;
       std::memcpy(&a, columns + d * kBlock + first, sizeof(a));
@@ -126,21 +127,25 @@ void multiply(const Task& t, int64_t map, int64_t depth, const float* columns) {
       std::memcpy(sum, &low[r], sizeof(low[r]));
       std::memcpy(sum + 4, &high[r], sizeof(high[r]));
       std::copy_n(sum, std::min(kWidth, t.length - first),
-                  t.call.y + (t.batch * t.call.result[1] + map + r) * t.plane() + t.first + first);
+                  t.call.y + (t.batch * t.call.result[1] + output_channel + r) * t.plane() + t.first
+                      + first);
     }
   }
 }
 
 void run_task(const Task& t, std::vector<float>& columns) {
-  const int64_t channels = t.call.shape[1] / t.rule.groups, maps = t.call.result[1] / t.rule.groups;
+  const int64_t channels = t.call.shape[1] / t.rule.groups,
+                output_channels = t.call.result[1] / t.rule.groups;
   const int64_t depth = channels * t.taps();
   columns.assign(static_cast<size_t>(depth * kBlock), 0.0f);
   for (int64_t group = 0; group < t.rule.groups; ++group) {
     fill_columns(t, group, columns.data());
-    int64_t map = group * maps;
-    const int64_t end = map + maps;
-    for (; map + 4 <= end; map += 4) multiply<4>(t, map, depth, columns.data());
-    for (; map < end; ++map) multiply<1>(t, map, depth, columns.data());
+    int64_t output_channel = group * output_channels;
+    const int64_t end = output_channel + output_channels;
+    for (; output_channel + 4 <= end; output_channel += 4)
+      multiply<4>(t, output_channel, depth, columns.data());
+    for (; output_channel < end; ++output_channel)
+      multiply<1>(t, output_channel, depth, columns.data());
   }
 }
 
@@ -192,14 +197,14 @@ void DeformableConvolution::infer(Inference& c) const {
   require(kernel.has_value() && c.dims(0)[1]->is_integer_constant(),
           "expected constant extents of the kernel and constant channels, found {} and {}",
           text_of(c.dims(1)), text_of(c.dims(0)));
-  const int64_t channels = c.dims(0)[1]->value.integer, maps = (*kernel)[0];
-  require(groups > 0 && maps % groups == 0 && channels % groups == 0
+  const int64_t channels = c.dims(0)[1]->value.integer, output_channels = (*kernel)[0];
+  require(groups > 0 && output_channels % groups == 0 && channels % groups == 0
               && (*kernel)[1] == channels / groups,
           "a kernel of shape {} and {} groups do not fit {} channels", *kernel, groups, channels);
   require(offset_groups > 0 && channels % offset_groups == 0,
           "{} channels cannot be split into {} offset groups", channels, offset_groups);
   const auto windows = windows_of(*this, (*kernel)[2], (*kernel)[3]);
-  Dims dims{c.dims(0)[0], c.pool().constant(maps)};
+  Dims dims{c.dims(0)[0], c.pool().constant(output_channels)};
   for (size_t i = 0; i < 2; ++i)
     dims.push_back(
         convolved(c.pool(), c.dims(0)[i + 2], windows[i], PaddingMode::kEXPLICIT_ROUND_DOWN));

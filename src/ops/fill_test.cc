@@ -29,7 +29,7 @@ TEST(Fill, RandomWordsAreThoseOfPhilox) {
 }
 
 struct Moments {
-  double mean = 0, variance = 0, skew = 0, least = 1e9, most = -1e9;
+  double mean = 0, variance = 0, skew = 0, min = 1e9, max = -1e9;
 };
 
 Moments moments_of(const Tensor& t) {
@@ -40,8 +40,8 @@ Moments moments_of(const Tensor& t) {
   for (double v : values) {
     m.variance += (v - m.mean) * (v - m.mean) / count;
     m.skew += std::pow(v - m.mean, 3) / count;
-    m.least = std::min(m.least, v);
-    m.most = std::max(m.most, v);
+    m.min = std::min(m.min, v);
+    m.max = std::max(m.max, v);
   }
   return m;
 }
@@ -55,8 +55,8 @@ TEST(Fill, RandomNumbersAreDistributedAsTheyShouldBe) {
   const Moments uniform = moments_of(run(op, {})[0]);
   EXPECT_NEAR(uniform.mean, 2, 0.03);
   EXPECT_NEAR(uniform.variance, 3, 0.03);
-  EXPECT_GE(uniform.least, -1);
-  EXPECT_LT(uniform.most, 5);
+  EXPECT_GE(uniform.min, -1);
+  EXPECT_LT(uniform.max, 5);
   op.operation = nvinfer1::FillOperation::kRANDOM_NORMAL;
   op.alpha = 3;
   op.beta = 2;
@@ -64,7 +64,7 @@ TEST(Fill, RandomNumbersAreDistributedAsTheyShouldBe) {
   EXPECT_NEAR(normal.mean, 3, 0.03);
   EXPECT_NEAR(normal.variance, 4, 0.08);
   EXPECT_NEAR(normal.skew, 0, 0.2);
-  EXPECT_GT(normal.most, 9);
+  EXPECT_GT(normal.max, 9);
 }
 
 TEST(Fill, RandomNumbersFollowFromTheSeed) {

@@ -116,7 +116,7 @@ void IntegerConvolution::infer(Inference& c) const {
   require(kernel.rank() == spatial, "expected a kernel of {} spatial axes, found {}", spatial,
           kernel.rank());
   require(groups >= 1 && output_channels >= 1 && output_channels % groups == 0,
-          "expected output maps that the groups divide, found {} maps and {} groups",
+          "expected output channels that the groups divide, found {} output channels and {} groups",
           output_channels, groups);
   const auto windows = windows_of(*this);
   check_integer_inputs(c, to, c.pool().constant(output_channels));

@@ -9,9 +9,9 @@ using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-IntegerConvolution plain(int64_t maps) {
+IntegerConvolution plain(int64_t output_channels) {
   IntegerConvolution op;
-  op.output_channels = maps;
+  op.output_channels = output_channels;
   op.kernel = op.stride = op.dilation = Shape{1, 1};
   op.pre_padding = op.post_padding = Shape{0, 0};
   return op;
@@ -87,7 +87,7 @@ TEST(IntegerConvolution, ErrorsSayWhatIsWrong) {
   EXPECT_THAT(infer_error(op, {x, w, std::nullopt, input(make<int8_t>({3}, {3, 1, 2}))}),
               HasSubstr("expected 1 or 2 elements in the weights' zero points (input 3), found 3"));
   op.groups = 3;
-  EXPECT_THAT(infer_error(op, {x, w}), HasSubstr("2 maps and 3 groups"));
+  EXPECT_THAT(infer_error(op, {x, w}), HasSubstr("2 output channels and 3 groups"));
 }
 
 }  // namespace

@@ -138,9 +138,9 @@ Dims pooled_region_dims(Inference& c, int64_t height, int64_t width, int64_t reg
   require(regions.size() == 2
               && (!regions[1]->is_constant() || regions[1]->value.integer == region_width),
           "expected regions of shape (count, {}), found {}", region_width, text_of(regions));
-  constexpr int64_t kMost = 1 << 20;
-  require(height >= 1 && height <= kMost && width >= 1 && width <= kMost,
-          "expected results of 1 to {} rows and columns, found {}x{}", kMost, height, width);
+  constexpr int64_t kLimit = 1 << 20;
+  require(height >= 1 && height <= kLimit && width >= 1 && width <= kLimit,
+          "expected results of 1 to {} rows and columns, found {}x{}", kLimit, height, width);
   return {regions[0], data[1], c.pool().constant(height), c.pool().constant(width)};
 }
 

@@ -78,17 +78,17 @@ class Model {
     network.infer(node);
     return *node.outputs[0];
   }
-  Value& convolution(Value& x, int64_t maps, int64_t size = 3, int64_t groups = 1,
+  Value& convolution(Value& x, int64_t output_channels, int64_t size = 3, int64_t groups = 1,
                      bool with_bias = true) {
     auto op = std::make_unique<Convolution>();
-    op->output_channels = maps;
+    op->output_channels = output_channels;
     op->kernel = {size, size};
     op->stride = op->dilation = {1, 1};
     op->pre_padding = op->post_padding = {size / 2, size / 2};
     op->groups = groups;
     const int64_t channels = x.dims[1]->value.integer;
-    Value& kernel = weight({maps, channels / groups, size, size});
-    Value* bias = with_bias ? &weight({maps}) : nullptr;
+    Value& kernel = weight({output_channels, channels / groups, size, size});
+    Value* bias = with_bias ? &weight({output_channels}) : nullptr;
     return add(std::move(op), {&x, &kernel, bias}, fmt::format("Conv_{}", ++layers_));
   }
   Value& activation(Value& x, ActivationType type, float alpha = 0, float beta = 0) {

@@ -120,8 +120,8 @@ TEST(Precision, DivisionsByAlmostNothingStayFinite) {
   Model m;
   Value& x = m.input({2, 4});
   Value& zero = m.product(x, m.number(0, 2));
-  Value& most = m.elementwise(zero, ElementWiseOperation::kMAX, m.number(1e-12f, 2));
-  m.output(m.elementwise(zero, ElementWiseOperation::kDIV, most));
+  Value& largest = m.elementwise(zero, ElementWiseOperation::kMAX, m.number(1e-12f, 2));
+  m.output(m.elementwise(zero, ElementWiseOperation::kDIV, largest));
   expect_same_results(m.network, *with(m.network, kHalves), 1e-3);
 }
 

@@ -44,9 +44,9 @@ class QuantizedModel : public Model {
   Value& through(Value& x, DataType type, float scale, int zero_point) {
     return dequantize(quantize(x, type, scale, zero_point), {scale}, &zero(type, zero_point));
   }
-  Value& convolution_with(Value& x, Value& kernel, int64_t maps, Value* bias) {
+  Value& convolution_with(Value& x, Value& kernel, int64_t output_channels, Value* bias) {
     auto op = std::make_unique<Convolution>();
-    op->output_channels = maps;
+    op->output_channels = output_channels;
     op->kernel = {3, 3};
     op->stride = op->dilation = {1, 1};
     op->pre_padding = op->post_padding = {1, 1};

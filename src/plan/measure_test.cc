@@ -10,7 +10,7 @@ namespace tenon {
 namespace {
 
 // Three layers in a row over x: two tensors lie in the context's memory, the third is the output.
-Plan plan_of(std::initializer_list<int64_t> most) {
+Plan plan_of(std::initializer_list<int64_t> max_extents) {
   Network n;
   Value* v = &n.add_input("x", DataType::kFLOAT, {-1});
   for (int i = 0; i < 3; ++i) v = n.add_node(std::make_unique<Activation>(), {v}).outputs[0];
@@ -18,7 +18,7 @@ Plan plan_of(std::initializer_list<int64_t> most) {
   n.infer();
   BuildOptions options;
   options.time_kernels = false;
-  for (int64_t m : most) {
+  for (int64_t m : max_extents) {
     options.profiles.emplace_back();
     options.profiles.back().inputs["x"] = {Shape{1}, Shape{1}, Shape{m}, {}, {}, {}};
   }

@@ -292,9 +292,9 @@ TEST(Context, ValuesOfShapeInputsAreCheckedAgainInAnotherProfile) {
   reshape->has_reshape = true;
   n.mark_output(*n.add_node(std::move(reshape), {&x, &size}, "reshape").outputs[0]);
   BuildOptions options;
-  for (const int64_t least : {1, 3}) {
+  for (const int64_t min_extent : {1, 3}) {
     ProfileRequest profile;
-    profile.inputs["size"].min_values = {least, 1};
+    profile.inputs["size"].min_values = {min_extent, 1};
     profile.inputs["size"].opt_values = {3, 4};
     profile.inputs["size"].max_values = {12, 12};
     options.profiles.push_back(profile);

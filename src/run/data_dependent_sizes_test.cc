@@ -101,7 +101,7 @@ class Lender final : public nvinfer1::IGpuAllocator {
   }
   void* allocateAsync(uint64_t size, uint64_t alignment, nvinfer1::AllocatorFlags,
                       cudaStream_t stream) noexcept override {
-    if (given == most) return nullptr;
+    if (given == max_given) return nullptr;
     ++given, ++held;
     streams.insert(stream);
     return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
@@ -112,7 +112,7 @@ class Lender final : public nvinfer1::IGpuAllocator {
     std::free(memory);
     return true;
   }
-  int given = 0, held = 0, most = INT_MAX;
+  int given = 0, held = 0, max_given = INT_MAX;
   std::set<cudaStream_t> streams;
 };
 
@@ -132,13 +132,13 @@ TEST(DataDependentSizes, ATemporaryAllocatorLendsMemoryForOneRun) {
     EXPECT_EQ(lender.held, 0);
     EXPECT_GE(lender.given, 2 * round);
   }
-  lender.most = lender.given + 1;  // not enough for a run
+  lender.max_given = lender.given + 1;  // not enough for a run
   EXPECT_THAT(r.error(), HasSubstr("needed of the temporary storage allocator"));
   EXPECT_EQ(lender.held, 0);
   r.context.set_temporary_allocator(nullptr);
   ASSERT_EQ(r.error(), "");
   EXPECT_THAT(r.outputs[0].floats(), ElementsAre(0, 2, 4, 6, 8, 10));
-  EXPECT_EQ(lender.given, lender.most);
+  EXPECT_EQ(lender.given, lender.max_given);
 }
 
 TEST(DataDependentSizes, AnEnqueuedRunKeepsItsTemporaryAllocator) {

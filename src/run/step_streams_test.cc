@@ -40,7 +40,8 @@ class SlowSum final : public Execution {
   static void work_on(void* data) {
     const std::unique_ptr<Work> work(static_cast<Work*>(data));
     const int now = ++at_work;
-    for (int most = max_at_work; now > most && !max_at_work.compare_exchange_weak(most, now);) {}
+    for (int max_seen = max_at_work;
+         now > max_seen && !max_at_work.compare_exchange_weak(max_seen, now);) {}
     auto* scratch = static_cast<float*>(work->scratch);
     std::copy_n(static_cast<const float*>(work->a), work->count, scratch);
     std::this_thread::sleep_for(

@@ -27,8 +27,8 @@ EXCEPT = re.compile(
 )
 TABLE = [
     ("name", r"\w*(output|panel|padded)_maps\w*|kPanelMaps", "src", "output channels"),
-    ("name", r"maps?_?", "src/cpu/(convolution|simd)", "output_channels"),
-    ("comment", r"\bmaps\b", "src/cpu/(convolution|simd)", "output channels"),
+    ("name", r"maps_?", "src(?!/api/layers/convolution)", "output_channels"),  # where TensorRT says setNbOutputMaps
+    ("comment", r"(?<!feature )\bmaps\b(?! to)", "src/(cpu|optimize|plan)", "output channels"),
     ("name", r"fetch\w*|\w*Fetch", "src/cpu", "prefetch"),
     ("comment", r"\bfetch(es|ed)?\b", "src/cpu", "prefetch"),
     ("comment", r"\bask(s|ed)? for\b", "src/cpu/simd", "prefetch"),
@@ -48,14 +48,12 @@ TABLE = [
     ("name", r"(\w+_)?quick(er|est)?(_\w*)?|\w*Quick\w*", OURS, "fast"),
     ("comment", r"\b[Qq]uick(er|est)?\b", OURS, "fast"),
     ("name", r"k(Most|Least)[A-Z]\w*|(most|least)_[a-z]\w*", "src|kernels|plugins", "max or min"),
-    ("name", r"k?(most|least|Most|Least)_?|set_least", f"{GPU}|kit|tools|session|src/import", "max or min"),
-    ("name", r"k?(most|least|Most|Least)_?", "src/api(?!/size_tensors_test)", "max or min"),  # which has a plan's symbol
+    ("name", r"k?(most|least|Most|Least)_?|set_least", "src|kernels|plugins|kit|tools|session", "max or min"),
     ("name", r"k?[Pp]laces?_?|(\w+_)?(?<!in_)place_\w+|[a-z_]*(?<!in)_places?|Place[A-Z]\w*", GPU, "position, location, index or pixel"),
     ("comment", r"(?<!in )(?<!units in the last )\bplaces?\b", "src/cuda|kernels", "position, location, index or pixel"),
     ("name", r"(\w+_)?turned(_\w*)?|\w*Turned\w*|[Tt]urn|launch_turn|turn_tiles", GPU + "|src/(api|import)", "rotated, or transposed"),
     ("comment", r"\bturned\b", "src/cuda|kernels|plugins", "rotated, or transposed"),
     ("name", r"kPiece|pieces?", "src/(cuda|api|import)|kernels|plugins", "chunk, block or slice"),
-    ("name", r"maps|output_maps", "src/cuda", "output channels"),
     ("name", r"asked_?|[Aa]sk|\w+Ask", "src/(api|import)|kit|check", "query, or request"),
     ("name", r"Given|GivenShapes", "tools|plugins", "options, or values"),
     ("name", r"(\w+_)?said", "check", "log, message or reply"),

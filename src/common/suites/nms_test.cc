@@ -9,7 +9,7 @@ namespace {
 struct NmsCase {
   Shape boxes, scores;
   int32_t max_selected = 100;
-  float overlap = 0.5f, least = 0.2f;
+  float overlap = 0.5f, min_score = 0.2f;
 };
 
 // Many boxes that overlap, and scores that are often equal.
@@ -30,7 +30,7 @@ std::vector<TestInput> inputs_of(const NmsCase& c, DataType type) {
     return as_type(type, in);
   };
   return {floats(boxes), floats(scores), constant(DataType::kINT32, c.max_selected),
-          constant(DataType::kFLOAT, c.overlap), constant(DataType::kFLOAT, c.least)};
+          constant(DataType::kFLOAT, c.overlap), constant(DataType::kFLOAT, c.min_score)};
 }
 
 TEST(NmsTest, BoxesOfAllKinds) {

@@ -175,8 +175,8 @@ template <class Sum> struct ToSums : ToBytes {
       const __m128i bytes = _mm_xor_si128(addend_of(at[i]), addend_flip);
       const __m128i halves[] = {bytes, _mm_srli_si128(bytes, kLanes)};
       for (int v = 0; v < kVectors; ++v) {
-        const __m256 least = _mm256_max_ps(scaled(sums[i][v], v), low);
-        const __m256 product = _mm256_round_ps(_mm256_min_ps(least, high),
+        const __m256 clamped = _mm256_max_ps(scaled(sums[i][v], v), low);
+        const __m256 product = _mm256_round_ps(_mm256_min_ps(clamped, high),
                                                _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
         x[i][v] = sum(product, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(halves[v])));
       }

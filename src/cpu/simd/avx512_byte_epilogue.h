@@ -165,8 +165,8 @@ template <class Sum> struct ToSums : ToBytes {
       const __m256i bytes = _mm256_xor_si256(addend_of(at[i]), addend_flip);
       const __m128i halves[] = {_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)};
       for (int v = 0; v < kVectors; ++v) {
-        const __m512 least = _mm512_max_ps(scaled(sums[i][v], v), low);
-        const __m512 product = _mm512_roundscale_ps(_mm512_min_ps(least, high), 0);
+        const __m512 clamped = _mm512_max_ps(scaled(sums[i][v], v), low);
+        const __m512 product = _mm512_roundscale_ps(_mm512_min_ps(clamped, high), 0);
         x[i][v] = sum(product, _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(halves[v])));
       }
     }

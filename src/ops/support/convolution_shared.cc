@@ -69,7 +69,7 @@ template <bool transposed>
 void run(const ReferenceCall& call, const ConvolutionAttributes& op,
          const Plane<transposed>& plane) {
   const Shape &in = call.inputs[0].shape, &out = call.outputs[0].shape;
-  const int64_t depth = in[1] / op.groups, maps = op.output_channels / op.groups;
+  const int64_t depth = in[1] / op.groups, output_channels = op.output_channels / op.groups;
   const int64_t taps = op.kernel.volume();
   const int64_t in_plane = in.volume(2, in.rank()), out_plane = out.volume(2, out.rank());
   const Floats x(call.inputs[0]), k(call.inputs[1]);
@@ -80,10 +80,11 @@ void run(const ReferenceCall& call, const ConvolutionAttributes& op,
       std::vector<double> sum(static_cast<size_t>(out_plane));
       for (int64_t i = begin; i < end; ++i) {
         const int64_t n = i / op.output_channels, m = i % op.output_channels,
-                      first = m / maps * depth;
+                      first = m / output_channels * depth;
         std::fill(sum.begin(), sum.end(), bias.data() == nullptr ? 0.0 : double{bias[m]});
         for (int64_t d = 0; d < depth; ++d) {
-          const int64_t kernel = transposed ? (first + d) * maps + m % maps : m * depth + d;
+          const int64_t kernel =
+              transposed ? (first + d) * output_channels + m % output_channels : m * depth + d;
           plane.add(x.data() + (n * in[1] + first + d) * in_plane, k.data() + kernel * taps,
                     sum.data());
         }
@@ -132,7 +133,7 @@ Dims convolution_dims(Inference& c, const ConvolutionAttributes& op, const Dims&
   require(op.kernel.rank() == spatial, "expected a kernel of {} spatial axes, found {}", spatial,
           op.kernel.rank());
   require(op.groups >= 1 && op.output_channels >= 1 && op.output_channels % op.groups == 0,
-          "expected output maps that the groups divide, found {} maps and {} groups",
+          "expected output channels that the groups divide, found {} output channels and {} groups",
           op.output_channels, op.groups);
   const auto windows = op.windows();
   check_kernel(c, op, data[1], inputs.kernel, transposed);
