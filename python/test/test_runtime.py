@@ -19,12 +19,12 @@ def test_onnx_to_result():
 def test_plans_are_buffers():
     plan = plan_of(relu(), x=SHAPES)
     assert plan.dtype == trt.int8
-    assert bytes(plan)[:4] == b"TENO"
+    assert bytes(plan)[:4] == b"ftrt"
     assert len(plan) == plan.nbytes == len(bytes(plan))
     array = np.frombuffer(plan, dtype=np.uint8)
     assert array.ctypes.data == np.asarray(memoryview(plan)).ctypes.data
     del plan
-    assert array[:4].tobytes() == b"TENO"
+    assert array[:4].tobytes() == b"ftrt"
 
 
 @pytest.mark.parametrize("form", [bytes, bytearray, memoryview,
