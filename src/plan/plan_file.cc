@@ -14,16 +14,15 @@ namespace tenon {
 namespace {
 
 // The first bytes of TensorRT's plans, and what tells ours from NVIDIA's.
-constexpr char kTag[8] = {'f', 't', 'r', 't', 0, 0, 0, 0};
-constexpr char kPlanMagic[8] = {'T', 'E', 'N', 'O', 'N', 'P', 'L', 'N'};
+constexpr char kPlanMagic[16] = {'f', 't', 'r', 't', 0,   0,   0,   0,
+                                 'T', 'E', 'N', 'O', 'N', 'P', 'L', 'N'};
 constexpr size_t kAlignment = kPlanAlignment;
 
 enum class Section : uint32_t { kStructure = 1, kWeights = 2 };
 
 // All integers are little endian; the checksum of the header covers what follows it there.
 struct Header {
-  char tag[8];
-  char magic[8];
+  char magic[16];
   uint32_t format;
   uint32_t section_count;
   uint8_t version[4];  // TensorRT's, where its plans have it: trtexec --getPlanVersionOnly
@@ -68,11 +67,11 @@ Header read_header(std::span<const std::byte> bytes) {
           "NVIDIA's TensorRT cannot be read: export the model as ONNX and build a plan from that");
   Header header;
   static_assert(sizeof header == kPlanHeaderBytes);
-  if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
-  require(bytes.size() >= sizeof header && std::memcmp(header.tag, kTag, sizeof kTag) == 0
-              && std::memcmp(header.magic, kPlanMagic, sizeof kPlanMagic) == 0,
+  require(bytes.size() >= sizeof header
+              && std::memcmp(bytes.data(), kPlanMagic, sizeof kPlanMagic) == 0,
           "this is not a Tenon plan (its first bytes are wrong); plans of NVIDIA's TensorRT cannot "
           "be read: build one with `tenon build model.onnx`");
+  std::memcpy(&header, bytes.data(), sizeof header);
   require(header.format == kPlanFormat,
           "the plan has format {}; this build reads format {}: build the plan again", header.format,
           kPlanFormat);
@@ -114,18 +113,14 @@ std::array<std::span<const std::byte>, kSections> read_sections(std::span<const 
 std::vector<std::byte> assemble_plan(std::span<const std::byte> structure, size_t weight_bytes,
                                      FunctionRef<void(std::byte*)> fill_weights) {
   std::array<SectionEntry, kSections> table{};
-  Header header{.tag = {},
-                .magic = {},
-                .format = kPlanFormat,
-                .section_count = kSections,
-                .version = {TENON_TRT_ABI_VERSION / 10000, TENON_TRT_ABI_VERSION / 100 % 100,
-                            TENON_TRT_ABI_VERSION % 100, 0},
-                .reserved = 0,
-                .file_bytes = 0,
-                .table_checksum = 0};
+  Header header{};
   static_assert(offsetof(Header, version) == 24);
-  std::memcpy(header.tag, kTag, sizeof kTag);
   std::memcpy(header.magic, kPlanMagic, sizeof kPlanMagic);
+  header.format = kPlanFormat;
+  header.section_count = kSections;
+  header.version[0] = TENON_TRT_ABI_VERSION / 10000;
+  header.version[1] = TENON_TRT_ABI_VERSION / 100 % 100;
+  header.version[2] = TENON_TRT_ABI_VERSION % 100;
   table[0] = {static_cast<uint32_t>(Section::kStructure), 0, aligned(sizeof header + sizeof table),
               structure.size(), 0};
   table[1] = {static_cast<uint32_t>(Section::kWeights), 0,
