@@ -321,8 +321,8 @@ def start(peer, name, made, options, folder):
     node.write(model)
     np.savez(inputs, **node.arrays())
     try:
-        if peer == "tenon":
-            return run.start_tenon(name, model, node.arrays(), inputs, outputs, options)
+        if peer in run.OWN:
+            return run.start_tenon(peer, name, model, node.arrays(), inputs, outputs, options)
         return run.start_peer(peer, name if peer == "torch" else model, inputs, outputs, options)
     except RuntimeError as error:
         print(f"\n{name}, {run.NAMES[peer]}: {error}", file=sys.stderr)
@@ -362,10 +362,10 @@ def main():
     parser.add_argument("--peers", default=",".join(PEERS))
     run.add_options(parser)
     options = parser.parse_args()
-    for kind, given, known in (("operator", options.operators, OPERATORS), ("peer", options.peers.split(","), PEERS)):
-        for name in given:
-            if name not in known:
-                parser.error(f"there is no {kind} '{name}'; choose from {', '.join(known)}")
+    run.check_peers(parser, options, PEERS)
+    for name in options.operators:
+        if name not in OPERATORS:
+            parser.error(f"there is no operator '{name}'; choose from {', '.join(OPERATORS)}")
     print(
         f"The median time of one call, in milliseconds, fp32, with {options.threads} threads; in brackets the peer's\n"
         "time over Tenon's: above 1, Tenon is quicker. Tenon and its peers run in turn.",

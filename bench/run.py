@@ -3,6 +3,7 @@
     python run.py [--models resnet50,tiny_yolov3,...] [--peers tenon,ort,ov,ncnn] [--threads 2] [--rounds 12]
     python run.py --streams 2 --threads 1 ...   # so many inferences side by side, each with so many threads
     python run.py --load 1 ...                  # while so many other processes keep a core busy each
+    python run.py --peers tenon,before --before CHECKOUT ...  # against another build of Tenon
 
 Absolute times drift with the machine, so read the ratios of medians. `busy` is what other processes used of
 the machine just before a block; a run with a high value says little.
@@ -24,8 +25,9 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Trained models and their inputs, as `./dev models` leaves them.
 TRAINED = ROOT / ".cache/models"
-NAMES = {"tenon": "Tenon", "ort": "ONNX Runtime", "ov": "OpenVINO", "ncnn": "ncnn", "torch": "PyTorch"}
+NAMES = {"tenon": "Tenon", "before": "Tenon before", "ort": "ONNX Runtime", "ov": "OpenVINO", "ncnn": "ncnn", "torch": "PyTorch"}
 PEERS = ["tenon", "ort", "ov", "ncnn"]
+OWN = ["tenon", "before"]  # measured by building a plan and running it
 
 
 @dataclasses.dataclass
@@ -193,26 +195,35 @@ def load(processes):
             process.wait()
 
 
-def start_tenon(name, model, arrays, inputs, outputs, options):
+def programs(peer, options):
+    """The command line and the worker of a build of Tenon."""
+    if peer == "tenon":
+        return options.tenon, options.worker
+    build = options.before / "build/release"
+    return build / "tools/tenon/tenon", build / "bench/tenon_bench_worker"
+
+
+def start_tenon(peer, name, model, arrays, inputs, outputs, options):
     """Builds a plan of the model for arrays of these shapes, and a process that runs it."""
-    plan = outputs.with_name(f"{name}.plan")
+    tenon, worker_program = programs(peer, options)
+    plan = outputs.with_suffix(".plan")
     shapes = ",".join(f"{n}:{'x'.join(map(str, a.shape))}" for n, a in arrays.items())
-    command = [options.tenon, "build", model, "-o", plan, f"--shapes={shapes}", f"--cpuThreads={options.threads}"]
+    command = [tenon, "build", model, "-o", plan, f"--shapes={shapes}", f"--cpuThreads={options.threads}"]
     command += MODELS[name].allowed if name in MODELS else ()
     began = time.perf_counter()
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
         raise RuntimeError(f"{name} cannot be built: {result.stderr.strip()}")
     built = time.perf_counter() - began
-    worker = Worker([options.worker, plan, inputs, outputs, *lanes(options)])
+    worker = Worker([worker_program, plan, inputs, outputs, *lanes(options)])
     worker.facts["build_s"] = round(built, 2)
-    worker.facts["peak_gflops"] = peak_of_machine(plan, inputs, options)
+    worker.facts["peak_gflops"] = peak_of_machine(tenon, plan, inputs, options)
     return worker
 
 
-def peak_of_machine(plan, inputs, options):
+def peak_of_machine(tenon, plan, inputs, options):
     """What its multiply-adds of float32 reach with so many threads just then; all models have the same."""
-    command = [options.tenon, "bench", plan, f"--inputs={inputs}", f"--cpuThreads={options.threads}", "--roofline",
+    command = [tenon, "bench", plan, f"--inputs={inputs}", f"--cpuThreads={options.threads}", "--roofline",
                "--json", "--warmUp=0", "--duration=0", "--iterations=1"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     return round(json.loads(result.stdout)["roofline"]["operationsPerSecond"] / 1e9, 1)
@@ -225,8 +236,8 @@ def start_peer(peer, model, inputs, outputs, options):
 
 def start(peer, model, arrays, options, folder):
     inputs, outputs = folder / "inputs.npz", folder / f"{peer}.npz"
-    if peer == "tenon":
-        return start_tenon(model, path_of(model, options), arrays, inputs, outputs, options)
+    if peer in OWN:
+        return start_tenon(peer, model, path_of(model, options), arrays, inputs, outputs, options)
     return start_peer(peer, path_of(model, options, for_peers=True), inputs, outputs, options)
 
 
@@ -286,6 +297,15 @@ def show(result):
         print(f"  plan built in {own['build_s']} s")
 
 
+def check_peers(parser, options, known):
+    """Ends with a message when a peer is not among those known, or lacks what it needs."""
+    for peer in options.peers.split(","):
+        if peer not in [*known, "before"]:
+            parser.error(f"there is no peer '{peer}'; choose from {', '.join([*known, 'before'])}")
+        if peer == "before" and options.before is None:
+            parser.error("the peer 'before' needs --before CHECKOUT")
+
+
 def add_options(parser):
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--streams", type=int, default=1, help="inferences side by side")
@@ -294,6 +314,7 @@ def add_options(parser):
     parser.add_argument("--block", type=float, default=0.4, help="seconds per peer and round")
     parser.add_argument("--python", default=ROOT / ".cache/bench/venv/bin/python")
     parser.add_argument("--tenon", default=ROOT / "out/bin/tenon")
+    parser.add_argument("--before", type=pathlib.Path, help="another checkout with a release build, for the peer 'before'")
     parser.add_argument("--worker", default=ROOT / "build/release/bench/tenon_bench_worker")
     parser.add_argument("--json", help="write the results to this file")
 
@@ -310,9 +331,7 @@ def main():
     parser.add_argument("--model-folder", default=ROOT / ".cache/bench/models")
     add_options(parser)
     options = parser.parse_args()
-    for peer in options.peers.split(","):
-        if peer not in PEERS:
-            parser.error(f"there is no peer '{peer}'; choose from {', '.join(PEERS)}")
+    check_peers(parser, options, PEERS)
     side_by_side = f", {options.streams} side by side" if options.streams > 1 else ""
     print(
         f"The time of one inference, in milliseconds, fp32 (int8 where it says so), with {options.threads} threads{side_by_side}. Tenon and its peers run\n"

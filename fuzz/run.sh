@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for SECONDS, from seeds and from inputs that once were findings:
+# Runs every fuzz target for SECONDS, as many side by side as there are processors, from seeds and from inputs that once were findings:
 # run.sh [SECONDS [BUILD FOLDER]]. FUZZ_SEED makes a run repeatable; by default each run is another.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,21 +26,23 @@ if [ ! -d "$build/corpus/plan_fuzz" ]; then
   "$python" fuzz/plan_seeds.py "$build/tools/tenon/tenon" "$build/corpus/plan_fuzz" "${models[@]}"
 fi
 
-failed=0
-for target in "$build"/fuzz/*_fuzz; do
-  name=$(basename "$target")
+run_target() {  # TARGET
+  local name log corpora
+  name=$(basename "$1")
+  log=$build/$name.log
   corpora=("$build/corpus/$name")
   mkdir -p "${corpora[0]}"
   [ ! -d "fuzz/findings/$name" ] || corpora+=("fuzz/findings/$name")
   printf '%s: %s seconds, %s seeds\n' "$name" "$seconds" "$(ls "${corpora[0]}" | wc -l)"
-  log=$build/$name.log
-  if "$target" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -timeout=20 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
+  if "$1" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -timeout=20 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
     -artifact_prefix="$findings/$name-" "${corpora[@]}" >"$log" 2>&1; then
-    sed -n 's/^stat::\(number_of_executed_units\|peak_rss_mb\)/  \1/p' "$log"
+    printf '%s: %s\n' "$name" "$(sed -n 's/^stat::\(number_of_executed_units\|peak_rss_mb\): */\1 /p' "$log" | paste -sd,)"
   else
-    failed=1
     tail -n 60 "$log"
     printf '%s: a finding; the input is in %s\n' "$name" "$findings" >&2
+    return 1
   fi
-done
-exit "$failed"
+}
+export -f run_target
+export build seconds findings
+printf '%s\0' "$build"/fuzz/*_fuzz | xargs -0 -P "$(nproc)" -I{} bash -c 'run_target {}'

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "cpu/blocked_epilogue.h"
 #include "cpu/candidates.h"
+#include "cpu/instruction_set.h"
 #include "cpu/kernels.h"
 #include "cpu/peaks.h"
 #include "cpu/simd/byte_product.h"
@@ -42,6 +43,7 @@ class CpuTarget final : public Target {
   }
 
   std::string instruction_set() const override {
+    instruction_set_limit();  // says what TENON_ISA may not be
     const std::string set = onednn_instruction_set();
     return set.empty() ? simd_kernels().instruction_set : set;
   }

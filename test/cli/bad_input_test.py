@@ -447,6 +447,10 @@ class Options(CliTest):
                 self.assertEqual(said.count(f"TENON_THREADS is '{text}'; expected a number from 1 to 1024"), 1, said)
         self.assertEqual(run("doctor", environment={"TENON_THREADS": "3"}).stderr, "")
 
+    def test_instruction_set_that_is_none(self):
+        for command in (("doctor",), ("build", MLP / "model.onnx", "-o", self.folder / "x", "--target=cpu")):
+            self.refuse(*command, environment={"TENON_ISA": "sse9"}, names=["TENON_ISA", "sse9", "baseline, avx2"])
+
 
 if __name__ == "__main__":
     unittest.main()

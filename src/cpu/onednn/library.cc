@@ -11,21 +11,23 @@
 namespace tenon::cpu {
 namespace {
 
-// oneDNN 2.5's convolutions of integers by AMX crash on Sapphire Rapids, so BF16 is the highest
-// level.
+// The level that TENON_ISA names. Without it BF16 is the highest, for oneDNN 2.5's convolutions of
+// integers by AMX crash on Sapphire Rapids.
 dnnl::cpu_isa highest_level() {
   const char* text = std::getenv("TENON_ISA");
-  switch (
-      instruction_set_named(text != nullptr ? text : "").value_or(InstructionSet::kAvx512Vnni)) {
+  const auto named = instruction_set_named(text != nullptr ? text : "");
+  if (!named.has_value()) return dnnl::cpu_isa::avx512_core_bf16;
+  switch (*named) {
     case InstructionSet::kBaseline:
       return dnnl::cpu_isa::sse41;
     case InstructionSet::kAvx2:
       return dnnl::cpu_isa::avx2;
     case InstructionSet::kAvx512:
       return dnnl::cpu_isa::avx512_core;
-    default:
-      return dnnl::cpu_isa::avx512_core_bf16;
+    case InstructionSet::kAvx512Vnni:
+      return dnnl::cpu_isa::avx512_core_vnni;
   }
+  return dnnl::cpu_isa::avx512_core_bf16;
 }
 
 // oneDNN's own variables come first, as it documents. This runs before main(), where nothing may be
