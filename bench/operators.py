@@ -322,7 +322,7 @@ def start(peer, name, made, options, folder):
     np.savez(inputs, **node.arrays())
     try:
         if peer in run.OWN:
-            return run.start_tenon(peer, name, model, node.arrays(), inputs, outputs, options)
+            return run.start_tenon(peer, (), model, node.arrays(), inputs, outputs, options)
         return run.start_peer(peer, name if peer == "torch" else model, inputs, outputs, options)
     except RuntimeError as error:
         print(f"\n{name}, {run.NAMES[peer]}: {error}", file=sys.stderr)

@@ -203,17 +203,17 @@ def programs(peer, options):
     return build / "tools/tenon/tenon", build / "bench/tenon_bench_worker"
 
 
-def start_tenon(peer, name, model, arrays, inputs, outputs, options):
-    """Builds a plan of the model for arrays of these shapes, and a process that runs it."""
+def start_tenon(peer, allowed, model, arrays, inputs, outputs, options):
+    """Builds a plan of the model for arrays of these shapes, and a process that runs it; `allowed` are options of the build."""
     tenon, worker_program = programs(peer, options)
     plan = outputs.with_suffix(".plan")
     shapes = ",".join(f"{n}:{'x'.join(map(str, a.shape))}" for n, a in arrays.items())
     command = [tenon, "build", model, "-o", plan, f"--shapes={shapes}", f"--cpuThreads={options.threads}"]
-    command += MODELS[name].allowed if name in MODELS else ()
+    command += allowed
     began = time.perf_counter()
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
-        raise RuntimeError(f"{name} cannot be built: {result.stderr.strip()}")
+        raise RuntimeError(f"{pathlib.Path(model).stem} cannot be built: {result.stderr.strip()}")
     built = time.perf_counter() - began
     worker = Worker([worker_program, plan, inputs, outputs, *lanes(options)])
     worker.facts["build_s"] = round(built, 2)
@@ -237,7 +237,8 @@ def start_peer(peer, model, inputs, outputs, options):
 def start(peer, model, arrays, options, folder):
     inputs, outputs = folder / "inputs.npz", folder / f"{peer}.npz"
     if peer in OWN:
-        return start_tenon(peer, model, path_of(model, options), arrays, inputs, outputs, options)
+        allowed = MODELS[model].allowed if model in MODELS else ()
+        return start_tenon(peer, allowed, path_of(model, options), arrays, inputs, outputs, options)
     return start_peer(peer, path_of(model, options, for_peers=True), inputs, outputs, options)
 
 

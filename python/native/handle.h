@@ -73,9 +73,9 @@ template <class Class> Class& usable_in_with(Class& bound) {
   return bound;
 }
 
-/// Raises NotImplementedError for `what`, which the library refused to make.
-[[noreturn]] inline void not_supported_yet(const char* what) {
-  PyErr_Format(PyExc_NotImplementedError, "%s is not supported yet", what);
+/// Raises RuntimeError for `what`, which the library refused to make.
+[[noreturn]] inline void not_made(const char* what) {
+  PyErr_Format(PyExc_RuntimeError, "%s was not made: the logger was told why", what);
   throw nanobind::python_error();
 }
 

@@ -326,9 +326,3 @@ def test_calibrators_are_called_and_selectors_are_not_supported_yet():
     assert parts.build() is None and "selector is not supported yet" in messages[-1]
     parts.config.algorithm_selector = None
     assert parts.build() is not None
-
-
-def test_refitters_are_not_supported_yet():
-    logger = trt.Logger(trt.Logger.INTERNAL_ERROR)
-    with pytest.raises(NotImplementedError, match="Refitter is not supported yet"):
-        trt.Refitter(engine_of(relu(), x=SHAPES), logger)

@@ -18,7 +18,8 @@ SRCNN = EXAMPLES.parent / "super_resolution" / "srcnn.onnx"
     ("plugins", [], "3 plugins give what NumPy gives"),
     ("network_by_hand", [SRCNN], "6 layers by hand; largest difference from the model's own: "),
     ("profile_and_progress", [SRCNN], "%  conv2 + conv2.relu"),
-    ("python_plugin", [], "as numpy.pad gives it")])
+    ("python_plugin", [], "as numpy.pad gives it"),
+    ("refit", [], "bytes needs ['projection.weight']")])
 def test_example(name, arguments, text, tmp_path):
     done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py", *arguments], capture_output=True, text=True,
                           env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})

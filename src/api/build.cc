@@ -5,6 +5,7 @@
 #include "api/calibration.h"
 #include "backend/targets.h"
 #include "builder/build_plan.h"
+#include "builder/refit.h"
 #include "network/clone.h"
 #include "ops/cast.h"
 #include "ops/dequantize.h"
@@ -46,11 +47,6 @@ struct FlagName {
 
 // Flags that promise what the engine does not do yet.
 constexpr FlagName kRefused[] = {
-    {BuilderFlag::kREFIT, "kREFIT"},
-    {BuilderFlag::kREFIT_IDENTICAL, "kREFIT_IDENTICAL"},
-    {BuilderFlag::kREFIT_INDIVIDUAL, "kREFIT_INDIVIDUAL"},
-    {BuilderFlag::kSTRIP_PLAN, "kSTRIP_PLAN"},
-    {BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING"},
     {BuilderFlag::kSAFETY_SCOPE, "kSAFETY_SCOPE"},
     {BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, "kDISTRIBUTIVE_INDEPENDENCE"},
 };
@@ -85,6 +81,21 @@ void check_quantized(const Network& network, const BuilderSettings& settings, co
           "BuilderFlag::{} changes nothing: the network has no Quantize and Dequantize layers, and "
           "its layers run in float",
           name);
+}
+
+void check_weight_streaming(const BuilderSettings& settings, const Log& log) {
+  if (!settings.flag(BuilderFlag::kWEIGHT_STREAMING)) return;
+  refuse(!target_of(settings).device().is_host(), "BuilderFlag::kWEIGHT_STREAMING on a GPU");
+  log.warning(
+      "BuilderFlag::kWEIGHT_STREAMING changes nothing: on a CPU weights are in the host's memory");
+}
+
+RefitScope refit_scope(const BuilderSettings& settings) {
+  if (settings.flag(BuilderFlag::kREFIT_INDIVIDUAL)) return RefitScope::kMarked;
+  const bool all = settings.flag(BuilderFlag::kREFIT)
+                   || settings.flag(BuilderFlag::kREFIT_IDENTICAL)
+                   || settings.flag(BuilderFlag::kSTRIP_PLAN);
+  return all ? RefitScope::kAll : RefitScope::kNone;
 }
 
 void check_formats(const Network& network) {
@@ -195,6 +206,7 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
     if (settings.flag(flag))
       log.warning("BuilderFlag::{} is not used yet: layers run as if it were not set", name);
   check_quantized(definition.network(), settings, log);
+  check_weight_streaming(settings, log);
   check_devices(settings, log);
   check_formats(definition.network());
   for (Value* input : definition.network().inputs())
@@ -273,6 +285,7 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   options.portable = settings.portable
                      || (settings.hardware == nvinfer1::HardwareCompatibilityLevel::kAMPERE_PLUS
                          && !target.device().is_host());
+  options.refit = refit_scope(settings);
   options.tf32 = settings.flag(BuilderFlag::kTF32);
   options.max_growth = settings.weight_growth;
   options.aux_streams = std::clamp(settings.aux_streams, 0, Plan::kMaxAuxStreams);
@@ -285,7 +298,8 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   // The default is the machine's memory, which no kernel is asked to keep within.
   if (const size_t limit = limit_of(settings); limit < limit_of(BuilderSettings()))
     options.max_workspace = limit;
-  return build_plan(*network, target, options);
+  Plan plan = build_plan(*network, target, options);
+  return settings.flag(BuilderFlag::kSTRIP_PLAN) ? stripped(std::move(plan)) : plan;
 }
 
 }  // namespace tenon

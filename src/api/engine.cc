@@ -4,6 +4,7 @@
 #include "api/execution_context.h"
 #include "api/host_memory.h"
 #include "api/inspector.h"
+#include "api/refitter.h"
 #include "backend/target.h"
 #include "builder/fit.h"
 #include "plan/plan_file.h"
@@ -47,12 +48,14 @@ nvinfer1::Dims public_shape(const Plan& plan, Shape shape) {
 }
 
 EngineView::EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator)
-    : EngineView(engine_of(std::move(plan), reporter, allocator), reporter) {}
+    : EngineView(std::make_shared<CurrentEngine>(engine_of(std::move(plan), reporter, allocator)),
+                 reporter) {}
 
-EngineView::EngineView(std::shared_ptr<const Engine> engine, const Reporter& reporter)
+EngineView::EngineView(std::shared_ptr<CurrentEngine> current, const Reporter& reporter)
     : Live(this, this),
       reporter_(reporter),
-      engine_(std::move(engine)),
+      current_(std::move(current)),
+      engine_(current_->get()),
       self_(std::make_shared<std::atomic<const EngineView*>>(this)) {
   mImpl = this;
   for (size_t i = 0; i < plan().bindings.size(); ++i)
@@ -116,9 +119,12 @@ nvinfer1::IHostMemory* EngineView::serializeWithConfig(
   return reporter_.guard<nvinfer1::IHostMemory*>(nullptr, [&] {
     const SerializationConfig* ours = SerializationConfig::find(&config);
     require(ours != nullptr, "the configuration is not one of this library");
-    if (ours->getFlag(nvinfer1::SerializationFlag::kEXCLUDE_WEIGHTS))
-      fail(ErrorCode::kUNSUPPORTED_STATE, "plans without weights are not supported yet");
-    return new HostMemory(write_plan(plan()));
+    if (!ours->getFlag(nvinfer1::SerializationFlag::kEXCLUDE_WEIGHTS))
+      return new HostMemory(write_plan(plan()));
+    require(plan().is_refittable(),
+            "kEXCLUDE_WEIGHTS: the engine is not refittable, and would never run without weights: "
+            "build it with BuilderFlag::kREFIT");
+    return new HostMemory(write_plan(stripped(plan())));
   });
 }
 
@@ -154,9 +160,17 @@ nvinfer1::IEngineInspector* EngineView::createEngineInspector() const noexcept {
       nullptr, [&] { return new Inspector(engine_, reporter_); });
 }
 
-nvinfer1::IRefitter* EngineView::createRefitter(nvinfer1::ILogger&) noexcept {
+nvinfer1::IRefitter* EngineView::createRefitter(nvinfer1::ILogger& logger) noexcept {
   return reporter_.guard<nvinfer1::IRefitter*>(nullptr,
-                                               []() -> nvinfer1::IRefitter* { not_supported(); });
+                                               [&] { return new RefitterView(*this, logger); });
+}
+
+void EngineView::refit(std::span<const std::optional<Tensor>> given) {
+  const Target& target = target_for(plan());
+  auto engine = std::make_shared<const Engine>(refitted(plan(), given, target, reporter_.log()),
+                                               target, reporter_.log(), engine_->allocator());
+  current_->replace(engine);
+  engine_ = std::move(engine);
 }
 
 int64_t EngineView::getDeviceMemorySizeV2() const noexcept {
@@ -279,19 +293,29 @@ const int64_t* EngineView::getProfileTensorValuesV2(const char* tensorName, int3
   });
 }
 
-bool EngineView::setWeightStreamingBudget(int64_t) noexcept {
-  return reporter_.run(not_supported);
+bool EngineView::setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept {
+  return setWeightStreamingBudgetV2(gpuMemoryBudget);
 }
 
-bool EngineView::setWeightStreamingBudgetV2(int64_t) noexcept {
-  return reporter_.run(not_supported);
+bool EngineView::setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept {
+  return reporter_.run([&] {
+    require(gpuMemoryBudget == 0,
+            "a budget of {} bytes: the engine has no weights that can be streamed "
+            "(getStreamableWeightsSize is 0)",
+            gpuMemoryBudget);
+  });
 }
 
 int64_t EngineView::getEngineStat(nvinfer1::EngineStat stat) const noexcept {
-  if (stat == nvinfer1::EngineStat::kSTRIPPED_WEIGHTS_SIZE) return 0;
-  int64_t bytes = 0;
-  for (const Tensor& weight : plan().weights) bytes += static_cast<int64_t>(weight.bytes());
-  return stat == nvinfer1::EngineStat::kTOTAL_WEIGHTS_SIZE ? bytes : -1;
+  return reporter_.guard<int64_t>(-1, [&] {
+    uint64_t bytes = 0;
+    if (checked(stat) == nvinfer1::EngineStat::kTOTAL_WEIGHTS_SIZE)
+      for (const Tensor& weight : plan().weights) bytes += weight.bytes();
+    else
+      for (const RefittableWeights& weights : refittable_weights(plan()))
+        if (!weights.current.has_data()) bytes += weights.current.bytes();
+    return static_cast<int64_t>(bytes);
+  });
 }
 
 }  // namespace tenon

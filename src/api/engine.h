@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/current_engine.h"
 #include "api/guard.h"
 #include "api/live.h"
 #include "run/engine.h"
@@ -20,16 +21,20 @@ class EngineView final : public nvinfer1::ICudaEngine,
                          public Live<EngineView, nvinfer1::ICudaEngine> {
  public:
   EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator);
-  EngineView(std::shared_ptr<const Engine> engine, const Reporter& reporter);
+  EngineView(std::shared_ptr<CurrentEngine> current, const Reporter& reporter);
   ~EngineView() noexcept override { *self_ = nullptr; }
 
   const Engine& engine() const { return *engine_; }
-  const std::shared_ptr<const Engine>& shared() const { return engine_; }
+  const std::shared_ptr<CurrentEngine>& current() const { return current_; }
   const Plan& plan() const { return engine_->plan(); }
   const Reporter& reporter() const { return reporter_; }
   /// Points to this view as long as it exists.
   using Self = std::shared_ptr<std::atomic<const EngineView*>>;
   const Self& self() const { return self_; }
+  /// Contexts run with these weights from their next run on. No other thread may use this view
+  /// meanwhile; contexts may run.
+  /// @param given as for refitted().
+  void refit(std::span<const std::optional<Tensor>> given);
 
   nvinfer1::ICudaEngine* getPImpl() noexcept override { return this; }
   int32_t getNbLayers() const noexcept override;
@@ -38,7 +43,7 @@ class EngineView final : public nvinfer1::ICudaEngine,
       nvinfer1::ExecutionContextAllocationStrategy strategy) noexcept override;
   nvinfer1::IExecutionContext* createExecutionContextWithoutDeviceMemory() noexcept override;
   size_t getDeviceMemorySize() const noexcept override;
-  bool isRefittable() const noexcept override { return false; }
+  bool isRefittable() const noexcept override { return plan().is_refittable(); }
   const char* getName() const noexcept override { return plan().name.c_str(); }
   int32_t getNbOptimizationProfiles() const noexcept override;
   const int32_t* getProfileTensorValues(
@@ -121,6 +126,7 @@ class EngineView final : public nvinfer1::ICudaEngine,
                const char* where = __builtin_FUNCTION()) const;
 
   Reporter reporter_;
+  std::shared_ptr<CurrentEngine> current_;
   std::shared_ptr<const Engine> engine_;
   Self self_;
   std::vector<std::string> formats_;  // per binding

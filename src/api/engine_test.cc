@@ -56,8 +56,6 @@ TEST(Engine, DescribesItsTensors) {
   s.logger.take_errors();
   EXPECT_EQ(engine->getTensorShape("imag").nbDims, -1);
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("it has 'image', 'features'"));
-  EXPECT_FALSE(engine->isRefittable());
-  EXPECT_EQ(createInferRefitter(*engine, s.logger), nullptr);
   const std::unique_ptr<IEngineInspector> inspector(engine->createEngineInspector());
   EXPECT_THAT(inspector->getEngineInformation(LayerInformationFormat::kJSON), HasSubstr("conv"));
   EXPECT_EQ(inspector->getLayerInformation(999, LayerInformationFormat::kJSON), nullptr);

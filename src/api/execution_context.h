@@ -21,12 +21,13 @@ class ContextView final : public nvinfer1::IExecutionContext,
                           public Live<ContextView, nvinfer1::IExecutionContext> {
  public:
   ContextView(const EngineView& engine, bool own_memory);
+  ~ContextView() noexcept override;
 
   const std::shared_ptr<const Engine>& shared() const { return engine_; }
   /// Concrete shapes of all tensors of the plan; empty while inputs are missing.
   std::vector<Shape> tensor_shapes() const;
   /// The same of the last run, with what only running told; empty before the first.
-  std::vector<Shape> shapes_of_last_run() const { return context_.shapes_of_last_run(); }
+  std::vector<Shape> shapes_of_last_run() const { return context_->shapes_of_last_run(); }
   const Reporter& reporter() const { return reporter_; }
   /// A copy of `values` becomes the elements of a shape input; what tenonSetShapeValues() does.
   bool set_shape_values(const char* name, const int32_t* values) noexcept;
@@ -37,12 +38,12 @@ class ContextView final : public nvinfer1::IExecutionContext,
   void setDebugSync(bool sync) noexcept override { debug_sync_ = sync; }
   bool getDebugSync() const noexcept override { return debug_sync_; }
   void setProfiler(nvinfer1::IProfiler* profiler) noexcept override;
-  nvinfer1::IProfiler* getProfiler() const noexcept override { return context_.profiler(); }
+  nvinfer1::IProfiler* getProfiler() const noexcept override { return context_->profiler(); }
   const nvinfer1::ICudaEngine& getEngine() const noexcept override;
   void setName(const char* name) noexcept override;
   const char* getName() const noexcept override { return name_.c_str(); }
   void setDeviceMemory(void* memory) noexcept override;
-  int32_t getOptimizationProfile() const noexcept override { return context_.profile(); }
+  int32_t getOptimizationProfile() const noexcept override { return context_->profile(); }
   bool allInputDimensionsSpecified() const noexcept override;
   bool allInputShapesSpecified() const noexcept override;
   void setErrorRecorder(nvinfer1::IErrorRecorder* recorder) noexcept override {
@@ -53,8 +54,8 @@ class ContextView final : public nvinfer1::IExecutionContext,
   }
   bool executeV2(void* const* bindings) noexcept override;
   bool setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t stream) noexcept override;
-  void setEnqueueEmitsProfile(bool emits) noexcept override { context_.emits_profile = emits; }
-  bool getEnqueueEmitsProfile() const noexcept override { return context_.emits_profile; }
+  void setEnqueueEmitsProfile(bool emits) noexcept override { context_->emits_profile = emits; }
+  bool getEnqueueEmitsProfile() const noexcept override { return context_->emits_profile; }
   bool reportToProfiler() const noexcept override;
   bool setInputShape(const char* tensorName, const nvinfer1::Dims& dimensions) noexcept override;
   nvinfer1::Dims getTensorShape(const char* tensorName) const noexcept override;
@@ -75,11 +76,11 @@ class ContextView final : public nvinfer1::IExecutionContext,
   nvinfer1::IOutputAllocator* getOutputAllocator(const char* tensorName) noexcept override;
   int64_t getMaxOutputSize(const char* tensorName) const noexcept override;
   bool setTemporaryStorageAllocator(nvinfer1::IGpuAllocator* allocator) noexcept override {
-    context_.set_temporary_allocator(allocator);
+    context_->set_temporary_allocator(allocator);
     return true;
   }
   nvinfer1::IGpuAllocator* getTemporaryStorageAllocator() const noexcept override {
-    return context_.temporary_allocator();
+    return context_->temporary_allocator();
   }
   bool enqueueV3(cudaStream_t stream) noexcept override;
   void setPersistentCacheLimit(size_t size) noexcept override { persistent_cache_ = size; }
@@ -103,15 +104,18 @@ class ContextView final : public nvinfer1::IExecutionContext,
   int binding(const char* name) const { return named_binding(*engine_, name); }
   int input(const char* name) const;
   int output(const char* name) const;
+  /// After a refit of the engine the next run is one of the new weights.
+  void follow_refit();
   /// Throws when the batch is implicit and was not given for this run.
   void take_batch();
 
   Reporter reporter_;
-  std::shared_ptr<const Engine> engine_;
+  std::shared_ptr<CurrentEngine> current_;
+  std::shared_ptr<const Engine> engine_;  // that context_ is of
   EngineView::Self engine_view_;
   /// Answers getEngine() once the application has deleted its engine.
   mutable std::unique_ptr<EngineView> spare_view_;
-  mutable Context context_;
+  std::unique_ptr<Context> context_;  // never null
   mutable RuntimeConfig config_;
   std::map<int, Tensor> shape_values_;  // by binding
   std::string name_;

@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "api/builder.h"
+#include "api/engine.h"
 #include "api/guard.h"
+#include "api/refitter.h"
 #include "api/runtime.h"
 #include "base/current_logger.h"
 #include "base/parallel.h"
@@ -29,9 +31,10 @@ std::optional<Reporter> reporter_of(nvinfer1::ILogger* logger) noexcept {
   }
 }
 
-// The facade for a caller that was compiled with headers of `version`; null, after a report, when
-// its virtual tables are not ours.
-template <class Facade> void* create(void* logger, int32_t version, const char* where) noexcept {
+// What `make` gives to a caller that was compiled with headers of `version`; null, after a report,
+// when its virtual tables are not ours.
+template <class Make>
+void* create(void* logger, int32_t version, const char* where, Make make) noexcept {
   auto* ours = static_cast<nvinfer1::ILogger*>(logger);
   if (ours == nullptr) return nullptr;
   const auto reporter = reporter_of(ours);
@@ -44,20 +47,15 @@ template <class Facade> void* create(void* logger, int32_t version, const char* 
                 "{}.x-compatible: compile it with Tenon's headers",
                 version, kMajor);
         thread_count();  // what TENON_THREADS says is refused here, not in the middle of a run
-        // The address that the caller's handle class expects, not that of another base.
-        return static_cast<typename Facade::Handle*>(new typename Facade::View(*ours));
+        return make(*ours);
       },
       where);
 }
 
-struct BuilderFacade {
-  using Handle = nvinfer1::IBuilder;
-  using View = Builder;
-};
-struct RuntimeFacade {
-  using Handle = nvinfer1::IRuntime;
-  using View = RuntimeView;
-};
+// The address that the caller's handle class expects, not that of another base.
+template <class Handle> void* handle(Handle* object) {
+  return object;
+}
 
 }  // namespace
 }  // namespace tenon
@@ -65,18 +63,23 @@ struct RuntimeFacade {
 extern "C" {
 
 void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept {
-  return tenon::create<tenon::BuilderFacade>(logger, version, "createInferBuilder");
+  return tenon::create(logger, version, "createInferBuilder", [](nvinfer1::ILogger& ours) {
+    return tenon::handle<nvinfer1::IBuilder>(new tenon::Builder(ours));
+  });
 }
 
 void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept {
-  return tenon::create<tenon::RuntimeFacade>(logger, version, "createInferRuntime");
+  return tenon::create(logger, version, "createInferRuntime", [](nvinfer1::ILogger& ours) {
+    return tenon::handle<nvinfer1::IRuntime>(new tenon::RuntimeView(ours));
+  });
 }
 
-void* createInferRefitter_INTERNAL(void*, void* logger, int32_t) noexcept {
-  if (logger == nullptr) return nullptr;
-  if (const auto reporter = tenon::reporter_of(static_cast<nvinfer1::ILogger*>(logger)))
-    reporter->run(tenon::not_supported, "createInferRefitter");
-  return nullptr;
+void* createInferRefitter_INTERNAL(void* engine, void* logger, int32_t version) noexcept {
+  return tenon::create(logger, version, "createInferRefitter", [&](nvinfer1::ILogger& ours) {
+    auto* view = tenon::EngineView::find(static_cast<nvinfer1::ICudaEngine*>(engine));
+    tenon::require(view != nullptr, "the engine is null, deleted, or not one of this library");
+    return tenon::handle<nvinfer1::IRefitter>(new tenon::RefitterView(*view, ours));
+  });
 }
 
 nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {

@@ -290,6 +290,35 @@ bool NetworkDefinition::setWeightsName(Weights weights, const char* name) noexce
   });
 }
 
+std::vector<Value*> NetworkDefinition::weights_named(const char* name) const {
+  std::vector<Value*> found;
+  for (const auto& value : network_->values())
+    if (name != nullptr && *name != '\0' && value->is_weight() && value->name == name)
+      found.push_back(value.get());
+  require(!found.empty(), "no weights of this network have the name {}",
+          name != nullptr ? fmt::format("'{}'", name) : "null");
+  return found;
+}
+
+bool NetworkDefinition::markWeightsRefittable(const char* name) noexcept {
+  return reporter_.run([&] {
+    for (Value* weights : weights_named(name)) weights->refittable = true;
+  });
+}
+
+bool NetworkDefinition::unmarkWeightsRefittable(const char* name) noexcept {
+  return reporter_.run([&] {
+    for (Value* weights : weights_named(name)) weights->refittable = false;
+  });
+}
+
+bool NetworkDefinition::areWeightsMarkedRefittable(const char* name) const noexcept {
+  return reporter_.guard(false, [&] {
+    const std::vector<Value*> found = weights_named(name);
+    return std::all_of(found.begin(), found.end(), [](const Value* v) { return v->refittable; });
+  });
+}
+
 void NetworkDefinition::setErrorRecorder(nvinfer1::IErrorRecorder* recorder) noexcept {
   reporter_.set_recorder(recorder);
 }

@@ -225,6 +225,8 @@ class NetworkDefinition final : public nvinfer1::INetworkDefinition,
   void infer_layer(Node& node) const;
   /// The layer's public facade, as the class that its kind has.
   template <class Handle, class Op> Handle* add(Op op, std::vector<Value*> inputs);
+  /// Throws when there are none.
+  std::vector<Value*> weights_named(const char* name) const;
   std::vector<Value*> values_of(ITensor* const* inputs, int32_t count, const char* what) const;
 
   nvinfer1::IBuilder& builder_;

@@ -2,13 +2,10 @@
 #include <NvOnnxParser.h>
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
-#include <set>
+#include <vector>
 
 #include "api/network_definition.h"
-#include "base/file.h"
-#include "import/import.h"
+#include "api/onnx_input.h"
 #include "registry/registry.h"
 
 namespace tenon {
@@ -16,33 +13,6 @@ namespace {
 
 using nvonnxparser::OnnxParserFlag;
 using nvonnxparser::OnnxParserFlags;
-
-class ParserError final : public nvonnxparser::IParserError {
- public:
-  explicit ParserError(ImportProblem problem) : problem_(std::move(problem)) {
-    for (const std::string& name : problem_.functions) functions_.push_back(name.c_str());
-  }
-  ParserError(const ParserError&) = delete;
-  ParserError& operator=(const ParserError&) = delete;
-
-  nvonnxparser::ErrorCode code() const override { return problem_.code; }
-  const char* desc() const override { return problem_.text.c_str(); }
-  // Places in our source tell an application nothing.
-  const char* file() const override { return ""; }
-  int line() const override { return 0; }
-  const char* func() const override { return ""; }
-  int node() const override { return problem_.node; }
-  const char* nodeName() const override { return problem_.node_name.c_str(); }
-  const char* nodeOperator() const override { return problem_.node_operator.c_str(); }
-  const char* const* localFunctionStack() const override { return functions_.data(); }
-  int32_t localFunctionStackSize() const override {
-    return static_cast<int32_t>(functions_.size());
-  }
-
- private:
-  ImportProblem problem_;
-  std::vector<const char*> functions_;
-};
 
 // Nodes in a row that are, or are not, all supported.
 struct Subgraph {
@@ -65,19 +35,20 @@ std::vector<Subgraph> subgraphs_of(const ImportReport& report) {
 class OnnxParser final : public nvonnxparser::IParser {
  public:
   OnnxParser(nvinfer1::INetworkDefinition& definition, nvinfer1::ILogger& logger)
-      : definition_(&definition), reporter_(&logger) {}
+      : definition_(&definition), input_(logger) {}
 
   bool parse(const void* model, size_t size, const char* path) noexcept override {
     return reporter_.guard(
-        false, [&] { return parse_bytes(bytes_of(model, size), text_of(path)); }, "parse");
+        false,
+        [&] { return parse_bytes(OnnxInput::bytes_of(model, size), OnnxInput::text_of(path)); },
+        "parse");
   }
 
   bool parseFromFile(const char* file, int /*verbosity*/) noexcept override {
     return reporter_.guard(
         false,
         [&] {
-          require(file != nullptr, "fileName is null");
-          return with_file(file, [&](auto bytes) { return parse_bytes(bytes, file); });
+          return input_.with_file(file, [&](auto bytes) { return parse_bytes(bytes, file); });
         },
         "parseFromFile");
   }
@@ -87,7 +58,7 @@ class OnnxParser final : public nvonnxparser::IParser {
     return reporter_.guard(
         false,
         [&] {
-          const bool fine = check_model(bytes_of(model, size), text_of(path));
+          const bool fine = check_model(OnnxInput::bytes_of(model, size), OnnxInput::text_of(path));
           for (const Subgraph& s : subgraphs_)
             collection.emplace_back(std::vector<size_t>(s.nodes.begin(), s.nodes.end()),
                                     s.supported);
@@ -98,14 +69,15 @@ class OnnxParser final : public nvonnxparser::IParser {
 
   bool supportsModelV2(const void* model, size_t size, const char* path) noexcept override {
     return reporter_.guard(
-        false, [&] { return check_model(bytes_of(model, size), text_of(path)); },
+        false,
+        [&] { return check_model(OnnxInput::bytes_of(model, size), OnnxInput::text_of(path)); },
         "supportsModelV2");
   }
 
   // As in TensorRT's open parser, it is parse() for models without files beside them.
   bool parseWithWeightDescriptors(const void* model, size_t size) noexcept override {
     return reporter_.guard(
-        false, [&] { return parse_bytes(bytes_of(model, size), ""); },
+        false, [&] { return parse_bytes(OnnxInput::bytes_of(model, size), ""); },
         "parseWithWeightDescriptors");
   }
 
@@ -119,12 +91,11 @@ class OnnxParser final : public nvonnxparser::IParser {
         "supportsOperator");
   }
 
-  int getNbErrors() const noexcept override { return static_cast<int>(errors_.size()); }
+  int getNbErrors() const noexcept override { return input_.error_count(); }
   const nvonnxparser::IParserError* getError(int index) const noexcept override {
-    const bool exists = index >= 0 && index < getNbErrors();
-    return exists ? errors_[static_cast<size_t>(index)].get() : nullptr;
+    return input_.error(index);
   }
-  void clearErrors() noexcept override { errors_.clear(); }
+  void clearErrors() noexcept override { input_.clear_errors(); }
 
   // Version-compatible plans need libraries beside the plan; none of ours do.
   const char* const* getUsedVCPluginLibraries(int64_t& count) const noexcept override {
@@ -177,46 +148,20 @@ class OnnxParser final : public nvonnxparser::IParser {
 
   bool loadModelProto(const void* model, size_t size, const char* path) noexcept override {
     return reporter_.guard(
-        false,
-        [&] {
-          const auto bytes = bytes_of(model, size);
-          loaded_model_.clear();
-          return with_errors([&] {
-            loadable_.clear();
-            for (std::string& name : initializer_names(bytes, text_of(path)))
-              loadable_.insert(std::move(name));
-            loaded_model_.assign(bytes.begin(), bytes.end());
-            loaded_path_ = text_of(path);
-            initializers_.clear();
-          });
-        },
-        "loadModelProto");
+        false, [&] { return input_.load_model(model, size, path); }, "loadModelProto");
   }
 
   // The application keeps the data until parseModelProto() returns.
   bool loadInitializer(const char* name, const void* data, size_t size) noexcept override {
-    return reporter_.guard(
-        false,
-        [&] {
-          require(name != nullptr && (data != nullptr || size == 0),
-                  "the name or the data is null");
-          require(!loaded_model_.empty(), "call loadModelProto first");
-          require(loadable_.contains(name), "the model has no initializer '{}'", name);
-          initializers_[name] = {static_cast<const std::byte*>(data), size};
-          return true;
-        },
-        "loadInitializer");
+    return reporter_.run([&] { input_.load_initializer(name, data, size); }, "loadInitializer");
   }
 
   bool parseModelProto() noexcept override {
     return reporter_.guard(
         false,
         [&] {
-          require(!loaded_model_.empty(), "call loadModelProto first");
-          const bool fine = parse_bytes(loaded_model_, loaded_path_);
-          loaded_model_ = {};
-          initializers_.clear();
-          return fine;
+          return input_.take_model(
+              [&](Bytes model, const std::string& path) { return parse_bytes(model, path); });
         },
         "parseModelProto");
   }
@@ -233,18 +178,13 @@ class OnnxParser final : public nvonnxparser::IParser {
   }
 
  private:
-  using Bytes = std::span<const std::byte>;
+  using Bytes = OnnxInput::Bytes;
   static constexpr OnnxParserFlag kFlagsOfDla[] = {
       OnnxParserFlag::kENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA,
       OnnxParserFlag::kREPORT_CAPABILITY_DLA, OnnxParserFlag::kADJUST_FOR_DLA};
 
   static OnnxParserFlags bit(OnnxParserFlag flag) {
     return OnnxParserFlags{1} << static_cast<uint32_t>(flag);
-  }
-  static std::string text_of(const char* text) { return text != nullptr ? text : ""; }
-  static Bytes bytes_of(const void* model, size_t size) {
-    require(model != nullptr, "the model is null");
-    return {static_cast<const std::byte*>(model), size};
   }
   bool has_subgraph(int64_t index) const {
     return index >= 0 && index < static_cast<int64_t>(subgraphs_.size());
@@ -255,42 +195,9 @@ class OnnxParser final : public nvonnxparser::IParser {
     return *ours;
   }
 
-  // A file that cannot be read is a parser error too, which applications print.
-  template <class Body> bool with_file(const char* file, Body&& body) {
-    std::shared_ptr<const MappedFile> mapped;
-    return with_errors([&] { mapped = MappedFile::open(file); }) && body(mapped->bytes());
-  }
-  template <class Body> bool with_errors(Body&& body) {
-    try {
-      body();
-      return true;
-    } catch (const Error& e) {
-      ImportReport report;
-      report.problems.push_back(
-          {nvonnxparser::ErrorCode::kMODEL_DESERIALIZE_FAILED, e.what(), -1, "", "", {}});
-      add_errors(report);
-      return false;
-    }
-  }
-
-  ImportOptions options(const std::string& path) const {
-    ImportOptions options;
-    options.model_path = path;
-    options.log = reporter_.log();
-    options.prefer_plugins = getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
-    options.initializers = initializers_;
-    return options;
-  }
-
   bool import_into(Network& network, Bytes model, const std::string& path, ImportReport& report) {
-    const ImportOptions chosen = options(path);
-    try {
-      import_onnx(model, chosen, network, report);
-      return true;
-    } catch (const Error&) {
-      add_errors(report);  // the exception repeats the first of these
-      return false;
-    }
+    const bool prefer_plugins = getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
+    return input_.import(model, path, prefer_plugins, network, report);
   }
 
   bool parse_bytes(Bytes model, const std::string& path) {
@@ -311,23 +218,12 @@ class OnnxParser final : public nvonnxparser::IParser {
     return fine;
   }
 
-  void add_errors(const ImportReport& report) {
-    for (const ImportProblem& problem : report.problems) {
-      errors_.push_back(std::make_unique<ParserError>(problem));
-      reporter_.log().error("{}", problem.text);
-    }
-  }
-
   const nvinfer1::INetworkDefinition* definition_;
-  Reporter reporter_;
+  OnnxInput input_;
+  const Reporter& reporter_ = input_.reporter();
   ImportReport report_;
-  std::vector<std::unique_ptr<ParserError>> errors_;
   std::vector<Subgraph> subgraphs_;
   OnnxParserFlags flags_ = bit(OnnxParserFlag::kNATIVE_INSTANCENORM);
-  std::vector<std::byte> loaded_model_;
-  std::set<std::string> loadable_;  // its initializers
-  std::string loaded_path_;
-  std::map<std::string, Bytes> initializers_;
 };
 
 }  // namespace
@@ -353,13 +249,6 @@ void* createNvOnnxParser_INTERNAL(void* network, void* logger, int version) noex
         return static_cast<nvonnxparser::IParser*>(new tenon::OnnxParser(definition, *ours));
       },
       "createParser");
-}
-
-void* createNvOnnxParserRefitter_INTERNAL(void*, void* logger, int32_t) noexcept {
-  if (logger != nullptr)
-    tenon::Reporter(static_cast<nvinfer1::ILogger*>(logger))
-        .run(tenon::not_supported, "createParserRefitter");
-  return nullptr;
 }
 
 int getNvOnnxParserVersion() noexcept {

@@ -353,11 +353,11 @@ TEST_F(OnnxParser, LimitsTheNodesOfAModel) {
   ::unsetenv("TENON_IMPORT_NODES");
 }
 
-TEST_F(OnnxParser, HasNoRefitterYet) {
+TEST_F(OnnxParser, ARefitterNeedsOneOfTheEngine) {
   EXPECT_EQ(createNvOnnxParserRefitter_INTERNAL(nullptr, &logger_, NV_ONNX_PARSER_VERSION),
             nullptr);
   EXPECT_THAT(logger_.errors, HasSubstr("createParserRefitter"));
-  EXPECT_THAT(logger_.errors, HasSubstr("not supported yet"));
+  EXPECT_THAT(logger_.errors, HasSubstr("the refitter is null"));
 }
 
 TEST_F(OnnxParser, RefusesBadFiles) {

@@ -14,15 +14,6 @@ bool NetworkDefinition::unmarkDebug(ITensor&) noexcept {
 bool NetworkDefinition::isDebugTensor(const ITensor&) const noexcept {
   return false;
 }
-bool NetworkDefinition::markWeightsRefittable(const char*) noexcept {
-  return reporter_.run(not_supported);
-}
-bool NetworkDefinition::unmarkWeightsRefittable(const char*) noexcept {
-  return reporter_.run(not_supported);
-}
-bool NetworkDefinition::areWeightsMarkedRefittable(const char*) const noexcept {
-  return false;
-}
 bool NetworkDefinition::markUnfusedTensorsAsDebugTensors() noexcept {
   return reporter_.run(not_supported);
 }

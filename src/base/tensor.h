@@ -36,6 +36,8 @@ class Tensor {
   int64_t count() const { return count_; }
   size_t bytes() const { return bytes_of(type_, count_); }
   const void* data() const { return data_; }
+  /// False for weights that a plan was stripped of, whose type and shape alone are known.
+  bool has_data() const { return data_ != nullptr || count_ == 0; }
   template <class T> const T* data() const { return static_cast<const T*>(data_); }
   /// Only for a tensor just made and not shared yet.
   template <class T> T* mutable_data() { return static_cast<T*>(const_cast<void*>(data_)); }

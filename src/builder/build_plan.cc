@@ -2,11 +2,34 @@
 
 #include "base/error.h"
 #include "builder/fixed_extents.h"
+#include "builder/refit.h"
 #include "network/clone.h"
 #include "optimize/nest_control_flow.h"
 #include "optimize/optimize.h"
 
 namespace tenon {
+
+namespace {
+
+// The network as it is now, for a plan that is built again from it; null for one that is not.
+std::shared_ptr<PlanSource> source_of(Network& network, const BuildOptions& options) {
+  const bool refittable = options.refit != RefitScope::kNone;
+  if (!options.portable && !refittable) return nullptr;
+  nest_control_flow(network);
+  if (options.refit == RefitScope::kAll) mark_refittable(network);
+  if (options.refit == RefitScope::kMarked) check_refittable(network, options.log);
+  auto source = std::make_shared<PlanSource>();
+  source->network = clone(network);
+  source->portable = options.portable;
+  source->refittable = refittable;
+  source->precision = options.precision;
+  source->time_kernels = options.time_kernels && (options.measure || refittable);
+  source->max_workspace = options.max_workspace;
+  source->max_growth = options.max_growth;
+  return source;
+}
+
+}  // namespace
 
 Plan build_plan(Network& network, const Target& target, const BuildOptions& options) {
   if (options.progress != nullptr) options.progress->begin(kBuildPhase, nullptr, 2);
@@ -16,20 +39,18 @@ Plan build_plan(Network& network, const Target& target, const BuildOptions& opti
   };
   if (options.max_batch == 0) fix_extents(network, options.profiles);
   network.infer();
-  std::shared_ptr<const PlanSource> source;
-  if (options.portable) {
-    nest_control_flow(network);
-    source = std::make_shared<PlanSource>(PlanSource{clone(network), options.precision,
-                                                     options.time_kernels && options.measure,
-                                                     options.max_workspace, options.max_growth});
-  }
+  const auto source = source_of(network, options);
+  TimingCache choices;
+  BuildOptions planning = options;
+  if (source != nullptr && source->refittable) planning.choices = &choices;
   OptimizeOptions passes{options.log, options.precision, {}};
   if (options.progress != nullptr)
     passes.progress = [&](const char*) { return options.progress->step(kBuildPhase, 0); };
   optimize(network, target, passes);
   step(0);
-  Plan plan = compile(network, target, options);
-  plan.source = std::move(source);
+  Plan plan = compile(network, target, planning);
+  if (planning.choices != nullptr) source->timings = choices.write();
+  plan.source = source;
   step(1);
   if (options.progress != nullptr) options.progress->end(kBuildPhase);
   return plan;

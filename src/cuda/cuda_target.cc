@@ -30,7 +30,7 @@ std::vector<CandidateList> make_lists() {
       {{LayerType::kCONVOLUTION},
        or_host({timed({"depthwise_convolution", offer_depthwise_convolution,
                        load_depthwise_convolution}),  // cuDNN's may be faster
-                timed({"patch_convolution", offer_patch_convolution, load_patch_convolution}),
+                timed({"im2col_convolution", offer_im2col_convolution, load_im2col_convolution}),
                 timed({"product_convolution", offer_product_convolution, load_product_convolution}),
                 timed({"fused_product_convolution", offer_fused_product_convolution,
                        load_fused_product_convolution}),

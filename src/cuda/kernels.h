@@ -24,8 +24,8 @@ Offer load_fused_product_convolution(const KernelRequest& request, const StoredK
 Offer offer_product_convolution(const KernelRequest& request);
 Offer load_product_convolution(const KernelRequest& request, const StoredKernel& stored);
 /// Images of few channels.
-Offer offer_patch_convolution(const KernelRequest& request);
-Offer load_patch_convolution(const KernelRequest& request, const StoredKernel& stored);
+Offer offer_im2col_convolution(const KernelRequest& request);
+Offer load_im2col_convolution(const KernelRequest& request, const StoredKernel& stored);
 /// One window for each channel.
 Offer offer_depthwise_convolution(const KernelRequest& request);
 Offer load_depthwise_convolution(const KernelRequest& request, const StoredKernel& stored);

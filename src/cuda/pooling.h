@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
-#include "cuda/window_axes.h"
+#include "cuda/convolution/window_axes.h"
 
 namespace tenon::cuda {
 

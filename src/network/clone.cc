@@ -22,8 +22,11 @@ void add_io(const Network& from, Network& to, ValueMap& copies) {
     copies.emplace(input, &copy);
   }
   for (const auto& value : from.values())
-    if (value->is_weight())
-      copies.emplace(value.get(), &to.add_weight(*value->constant, value->name));
+    if (value->is_weight()) {
+      Value& copy = to.add_weight(*value->constant, value->name);
+      copy.refittable = value->refittable;
+      copies.emplace(value.get(), &copy);
+    }
 }
 
 }  // namespace

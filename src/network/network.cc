@@ -157,23 +157,30 @@ void Network::read_back(Value& v) {
 }
 
 Value& Network::add_weight(Tensor tensor, std::string name) {
-  tensor = with_plain_booleans(std::move(tensor));
   Value& v = new_value(std::move(name));
   if (v.name.empty()) v.name = fmt::format("(Unnamed Weights* {})", v.id);
   v.type = tensor.type();
   for (int64_t extent : tensor.shape()) v.dims.push_back(pool_.constant(extent));
   v.known = true;
-  const bool countable = tensor.count() <= kLargestContent && bits_of(tensor.type()) >= 8
+  set_weight(v, std::move(tensor));
+  return v;
+}
+
+void Network::set_weight(Value& weight, Tensor tensor) {
+  tensor = with_plain_booleans(std::move(tensor));
+  weight.content.reset();
+  const bool countable = tensor.has_data() && tensor.count() <= kLargestContent
+                         && bits_of(tensor.type()) >= 8
                          && (!is_float(tensor.type()) || tensor.type() == DataType::kFLOAT);
   if (countable) {
-    v.content.emplace();
+    weight.content.emplace();
     if (is_float(tensor.type()))
-      for (double x : tensor.numbers()) v.content->push_back(pool_.constant_float(x));
+      for (double x : tensor.numbers()) weight.content->push_back(pool_.constant_float(x));
     else
-      for (int64_t x : tensor.integers()) v.content->push_back(pool_.constant(x));
+      for (int64_t x : tensor.integers()) weight.content->push_back(pool_.constant(x));
   }
-  v.constant = std::move(tensor);
-  return v;
+  weight.constant = std::move(tensor);
+  touch();
 }
 
 Node& Network::add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs, std::string name) {

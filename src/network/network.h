@@ -28,8 +28,11 @@ struct Value {
   bool known = false;              // type and dims have been inferred
   std::optional<Content> content;  // elements known on the host before the network runs
   std::optional<Tensor> constant;  // weights and constants
-  Node* producer = nullptr;        // null for network inputs and for weights
-  int output_index = 0;            // which output of the producer
+  /// Weights that a refit of the engine may replace: nothing in the network depends on their
+  /// values.
+  bool refittable = false;
+  Node* producer = nullptr;  // null for network inputs and for weights
+  int output_index = 0;      // which output of the producer
   bool is_input = false;
   bool is_output = false;
   /// Formats that the caller accepts at the border, a bit per TensorFormat. For inputs and outputs.
@@ -87,6 +90,9 @@ class Network {
                    const std::array<std::string, Shape::kMaxRank>& dimension_names = {});
   /// A constant without a layer: weights.
   Value& add_weight(Tensor tensor, std::string name = "");
+  /// Other elements, of the same type and shape, for what add_weight() made. Those of a stripped
+  /// plan may be without data, and nothing is then known of them.
+  void set_weight(Value& weight, Tensor tensor);
   /// Appends a layer; output tensors are called "NAME_output_I" until renamed. Infers nothing: call
   /// infer(node), or let infer() do it.
   Node& add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs, std::string name = "");

@@ -51,6 +51,12 @@ std::unique_ptr<Op> make_op(std::string_view name) {
   return it == registry().end() ? nullptr : it->second();
 }
 
+std::vector<std::string_view> op_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, make] : registry()) names.push_back(name);
+  return names;
+}
+
 namespace detail {
 bool register_op(std::string_view name, std::unique_ptr<Op> (*make)()) {
   return registry().emplace(name, make).second;

@@ -134,6 +134,11 @@ class Op {
   virtual void insert_batch_axis([[maybe_unused]] int32_t largest_batch) {}
   /// How many axes of an input are its own, counted from the last: the batch is none of them.
   virtual int min_rank([[maybe_unused]] size_t input) const { return 0; }
+  /// What input i is to refitters of weights (IRefitter::setWeights); nothing for an input that has
+  /// no role there.
+  virtual std::optional<nvinfer1::WeightsRole> weights_role([[maybe_unused]] size_t input) const {
+    return std::nullopt;
+  }
   /// At these shapes, those of inputs left out being empty. A multiplication, an addition, a
   /// comparison and a function's value count one each, so a multiply-add two; a bias counts
   /// nothing. An epilogue counts.
@@ -175,8 +180,18 @@ template <class Derived, LayerType Kind, class Base = Op> class OpOf : public Ba
   }
 };
 
+/// Op::weights_role() of layers whose input 1 is a kernel, and input 2 its bias.
+inline std::optional<nvinfer1::WeightsRole> kernel_or_bias(size_t input) {
+  if (input == 1) return nvinfer1::WeightsRole::kKERNEL;
+  if (input == 2) return nvinfer1::WeightsRole::kBIAS;
+  return std::nullopt;
+}
+
 /// Makes an op of the given name with default attributes; null for an unknown name.
 std::unique_ptr<Op> make_op(std::string_view name);
+
+/// The names that make_op() knows, sorted.
+std::vector<std::string_view> op_names();
 
 namespace detail {
 bool register_op(std::string_view name, std::unique_ptr<Op> (*make)());

@@ -11,6 +11,10 @@ void Constant::visit(FieldVisitor& v) {
   v("dimensions", dimensions);
 }
 
+std::optional<nvinfer1::WeightsRole> Constant::weights_role(size_t) const {
+  return nvinfer1::WeightsRole::kCONSTANT;
+}
+
 void Constant::infer(Inference& c) const {
   require_inputs(c, 1, 1);
   require_count(c, 0, "the weights", dimensions.volume());

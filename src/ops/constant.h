@@ -17,6 +17,7 @@ struct Constant final : OpOf<Constant, LayerType::kCONSTANT> {
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  std::optional<nvinfer1::WeightsRole> weights_role(size_t input) const override;
   void insert_batch_axis(int32_t largest_batch) override;
   void reference(const ReferenceCall& call) const override;
 };

@@ -11,6 +11,10 @@ void Convolution::visit(FieldVisitor& v) {
   visit_attributes(v);
 }
 
+std::optional<nvinfer1::WeightsRole> Convolution::weights_role(size_t input) const {
+  return kernel_or_bias(input);
+}
+
 void Convolution::infer(Inference& c) const {
   infer_convolution(c, *this, false, [&](size_t, Dim in, const Window& w) {
     return convolved(c.pool(), in, w, padding_mode);

@@ -20,6 +20,10 @@ int64_t extra(const Deconvolution& op, size_t axis) {
 
 }  // namespace
 
+std::optional<nvinfer1::WeightsRole> Deconvolution::weights_role(size_t input) const {
+  return kernel_or_bias(input);
+}
+
 void Deconvolution::infer(Inference& c) const {
   require(output_padding.rank() == 0 || output_padding.rank() == kernel.rank(),
           "expected {} entries in the output padding, found {}", kernel.rank(),

@@ -19,6 +19,7 @@ struct Deconvolution final : OpOf<Deconvolution, LayerType::kDECONVOLUTION>, Con
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  std::optional<nvinfer1::WeightsRole> weights_role(size_t input) const override;
   double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;
 };

@@ -12,6 +12,10 @@ void FullyConnected::visit(FieldVisitor& v) {
   v("outputs", outputs);
 }
 
+std::optional<nvinfer1::WeightsRole> FullyConnected::weights_role(size_t input) const {
+  return kernel_or_bias(input);
+}
+
 void FullyConnected::infer(Inference& c) const {
   require_inputs(c, 2, 3);
   require_float(c, 0, "the data");

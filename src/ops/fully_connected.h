@@ -18,6 +18,7 @@ struct FullyConnected final : OpOf<FullyConnected, layer_type(PrivateLayer::kFul
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  std::optional<nvinfer1::WeightsRole> weights_role(size_t input) const override;
   int min_rank(size_t input) const override;
   double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;
   void reference(const ReferenceCall& call) const override;

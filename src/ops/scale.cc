@@ -34,6 +34,12 @@ std::pair<int, int> weighted_axes(const Scale& op, int rank) {
 
 }  // namespace
 
+std::optional<nvinfer1::WeightsRole> Scale::weights_role(size_t input) const {
+  if (input == 1) return nvinfer1::WeightsRole::kSHIFT;
+  if (input == 2) return nvinfer1::WeightsRole::kSCALE;
+  return std::nullopt;
+}
+
 void Scale::infer(Inference& c) const {
   require_inputs(c, 1, 4);
   require_float(c, 0, "the data");

@@ -20,6 +20,7 @@ struct Scale final : OpOf<Scale, LayerType::kSCALE> {
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  std::optional<nvinfer1::WeightsRole> weights_role(size_t input) const override;
   Magnitude magnitude(const Node& node, DataType type) const override;
   void insert_batch_axis(int32_t largest_batch) override;
   double operations(std::span<const Shape> inputs, std::span<const Shape> outputs) const override;

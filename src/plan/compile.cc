@@ -2,7 +2,7 @@
 
 #include "plan/bindings.h"
 #include "plan/emit.h"
-#include "plan/measure.h"
+#include "plan/measure_memory.h"
 
 namespace tenon {
 namespace {

@@ -35,6 +35,13 @@ class BuildProgress {
 /// The phase that all others of a build are parts of.
 inline constexpr const char* kBuildPhase = "Building the plan";
 
+/// Which weights can be replaced in the plan.
+enum class RefitScope : uint8_t {
+  kNone,
+  kMarked,  // those with Value::refittable
+  kAll,
+};
+
 struct BuildOptions {
   std::vector<ProfileRequest> profiles;
   TimingCache* timing_cache = nullptr;
@@ -55,8 +62,12 @@ struct BuildOptions {
   Precision precision;
   /// KernelRequest::tf32.
   bool tf32 = false;
-  /// The plan can be built again elsewhere: Plan::source.
+  /// Machines of another kind build the plan again: PlanSource::portable.
   bool portable = false;
+  RefitScope refit = RefitScope::kNone;
+  /// Where the kernels that were chosen by time are noted, whether measured now or known; null for
+  /// nowhere.
+  TimingCache* choices = nullptr;
   /// Plan::max_batch.
   int32_t max_batch = 0;
   /// Plan::aux_streams, on a device.

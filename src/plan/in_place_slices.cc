@@ -2,7 +2,7 @@
 
 #include "common/concatenation_slices.h"
 #include "ops/concatenation.h"
-#include "plan/kernels.h"
+#include "plan/load_steps.h"
 #include "plan/memory.h"
 
 namespace tenon {

@@ -235,7 +235,8 @@ std::string plan_json(const Plan& plan) {
                   {"Target", plan.target},
                   {"InstructionSet", plan.instruction_set},
                   {"TimedOn", plan.fingerprint},
-                  {"Portable", plan.source != nullptr},
+                  {"Portable", plan.is_portable()},
+                  {"Refittable", plan.is_refittable()},
                   {"WeightBytes", weight_bytes(plan)},
                   {"Bindings", bindings},
                   {"Profiles", profiles},
@@ -247,7 +248,9 @@ std::string plan_text(const Plan& plan) {
   std::string out =
       line("Plan \"{}\" for the target {} ({})", plan.name, plan.target, plan.instruction_set);
   out += line("  timed on      {}", plan.fingerprint);
-  if (plan.source != nullptr) out += "  portable      yes: other machines build it again\n";
+  if (plan.is_portable()) out += "  portable      yes: other machines build it again\n";
+  if (plan.is_refittable()) out += "  refittable    yes: its weights can be replaced\n";
+  if (plan.is_stripped) out += "  stripped      yes: it runs once it has been refitted\n";
   out += line("  weights       {:.2f} MiB", mebibytes(static_cast<double>(weight_bytes(plan))));
   for (const PlanBinding& b : plan.bindings)
     out += line("  {:<13} {}  {} {}{}", b.is_input ? "input" : "output",

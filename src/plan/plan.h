@@ -103,13 +103,18 @@ struct WeightGrowth {
   size_t plan = SIZE_MAX;   // of all, those in bodies counted for each body by itself
 };
 
-/// What a portable plan is built from, and how: it can be built again on another machine.
+/// What a plan is built from, and how: it can be built again, on another machine or with other
+/// weights.
 struct PlanSource {
   std::shared_ptr<const Network> network;
+  bool portable = false;    // other machines build the plan again
+  bool refittable = false;  // weights that are marked so can be replaced
   Precision precision;
   bool time_kernels = true;
   size_t max_workspace = SIZE_MAX;
   WeightGrowth max_growth;
+  /// Of a refittable plan: a TimingCache with the kernels that were chosen, as bytes.
+  std::vector<std::byte> timings;
 };
 
 struct Plan {
@@ -132,8 +137,12 @@ struct Plan {
   std::vector<PlanProfile> profiles;
   std::vector<RequiredPlugin> plugins;
   std::vector<Tensor> weights;
-  std::shared_ptr<const PlanSource> source;  // null: the plan is for machines like this one
+  std::shared_ptr<const PlanSource> source;  // null: neither portable nor refittable
+  /// Weights have types and shapes, but no data: the plan must be refitted before it runs.
+  bool is_stripped = false;
 
+  bool is_portable() const { return source != nullptr && source->portable; }
+  bool is_refittable() const { return source != nullptr && source->refittable; }
   int32_t input_count() const;
   /// The tensor whose storage tensor i uses.
   int32_t root_of(int32_t i) const;

@@ -89,11 +89,19 @@ void read_tensors(const schema::Plan& in, Plan& plan) {
   }
 }
 
-Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
-                const std::shared_ptr<const void>& owner, int depth);
+// Where weights lie, and how deep in bodies their plan is.
+struct Surroundings {
+  std::span<const std::byte> weights;
+  const std::shared_ptr<const void>& owner;
+  bool is_stripped = false;
+  int depth = 0;
 
-void read_steps(const schema::Plan& in, std::span<const std::byte> weights,
-                const std::shared_ptr<const void>& owner, int depth, Plan& plan) {
+  Surroundings of_body() const { return {weights, owner, is_stripped, depth + 1}; }
+};
+
+Plan read_table(const schema::Plan& in, const Surroundings& around);
+
+void read_steps(const schema::Plan& in, const Surroundings& around, Plan& plan) {
   for_each(in.steps(), [&](const schema::Step& s) {
     PlanStep out;
     out.name = text_from(s.name());
@@ -107,7 +115,7 @@ void read_steps(const schema::Plan& in, std::span<const std::byte> weights,
     out.inputs = list_from(s.inputs());
     out.outputs = list_from(s.outputs());
     for_each(s.bodies(), [&](const schema::Plan& body) {
-      out.bodies.push_back(read_table(body, weights, owner, depth + 1));
+      out.bodies.push_back(read_table(body, around.of_body()));
     });
     for (int32_t w : out.packed) check_index(w, plan.weights.size(), "weight");
     for (int32_t t : out.inputs)
@@ -216,16 +224,14 @@ void read_profiles(const schema::Plan& in, Plan& plan) {
   require(!plan.profiles.empty(), "there is no profile");
 }
 
-void read_weights(const schema::Plan& in, std::span<const std::byte> section,
-                  const std::shared_ptr<const void>& owner, Plan& plan) {
+void read_weights(const schema::Plan& in, const Surroundings& around, Plan& plan) {
   for_each(in.weights(), [&](const schema::Weight& w) {
-    plan.weights.push_back(weight_from(w, section, owner));
+    plan.weights.push_back(weight_from(w, around.weights, around.owner, around.is_stripped));
   });
 }
 
-Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
-                const std::shared_ptr<const void>& owner, int depth) {
-  require(depth <= kMaxBodyDepth, "the plan is damaged: bodies are nested more than {} deep",
+Plan read_table(const schema::Plan& in, const Surroundings& around) {
+  require(around.depth <= kMaxBodyDepth, "the plan is damaged: bodies are nested more than {} deep",
           kMaxBodyDepth);
   Plan plan;
   plan.name = text_from(in.name());
@@ -241,17 +247,21 @@ Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
   plan.aux_streams = in.aux_streams();
   require(plan.aux_streams >= 0 && plan.aux_streams <= Plan::kMaxAuxStreams,
           "{} auxiliary streams; expected 0 to {}", plan.aux_streams, Plan::kMaxAuxStreams);
-  read_weights(in, weights, owner, plan);
+  read_weights(in, around, plan);
   read_program(in, plan);
   read_tensors(in, plan);
-  read_steps(in, weights, owner, depth, plan);
+  read_steps(in, around, plan);
   read_bindings(in, plan);
   read_profiles(in, plan);
   for_each(in.plugins(), [&](const schema::Plugin& p) {
     plan.plugins.push_back(
         {text_from(p.name()), text_from(p.version()), text_from(p.name_space())});
   });
-  if (in.source() != nullptr) plan.source = read_source(*in.source(), weights, owner);
+  if (in.source() != nullptr)
+    plan.source = read_source(*in.source(), around.weights, around.owner, around.is_stripped);
+  plan.is_stripped = around.is_stripped;
+  require(!plan.is_stripped || around.depth > 0 || plan.is_refittable(),
+          "the plan is stripped of its weights, and is not refittable");
   return plan;
 }
 
@@ -266,7 +276,8 @@ Plan read_structure(std::span<const std::byte> structure, std::span<const std::b
       static_cast<fb::uoffset_t>(std::min<size_t>(structure.size() / 8, 100'000'000));
   fb::Verifier verifier(data, structure.size(), kMaxTableDepth, max_tables);
   require(schema::VerifyPlanBuffer(verifier), "the plan is damaged: its structure is not valid");
-  return read_table(*schema::GetPlan(data), weights, owner, 0);
+  const schema::Plan& plan = *schema::GetPlan(data);
+  return read_table(plan, {weights, owner, plan.is_stripped()});
 }
 
 }  // namespace tenon

@@ -42,8 +42,8 @@ fb::Offset<schema::Network> write_network(fb::FlatBufferBuilder& b, const Networ
   for (const auto& v : network.values()) {
     if (!v->is_weight()) continue;
     number(v.get());
-    constants.push_back(
-        schema::CreateConstant(b, b.CreateString(v->name), write_weight(b, *v->constant, section)));
+    constants.push_back(schema::CreateConstant(
+        b, b.CreateString(v->name), write_weight(b, *v->constant, section), v->refittable));
   }
   for (const auto& node : network.nodes())
     for (const Value* v : node->outputs) number(v);
@@ -75,8 +75,9 @@ fb::Offset<schema::Network> write_network(fb::FlatBufferBuilder& b, const Networ
 
 class NetworkReader {
  public:
-  NetworkReader(std::span<const std::byte> section, const std::shared_ptr<const void>& owner)
-      : section_(section), owner_(owner) {}
+  NetworkReader(std::span<const std::byte> section, const std::shared_ptr<const void>& owner,
+                bool is_stripped)
+      : section_(section), owner_(owner), is_stripped_(is_stripped) {}
 
   std::unique_ptr<Network> read(const schema::Network& in, int depth) {
     require(depth <= kMaxBodyDepth, "the plan is damaged: bodies are nested more than {} deep",
@@ -87,8 +88,10 @@ class NetworkReader {
     for_each(in.inputs(), [&](const schema::Input& i) { values.push_back(&input(*network, i)); });
     for_each(in.constants(), [&](const schema::Constant& c) {
       require(c.data() != nullptr, "a constant has no data");
-      values.push_back(
-          &network->add_weight(weight_from(*c.data(), section_, owner_), text_from(c.name())));
+      const bool stripped = is_stripped_ && c.refittable();
+      values.push_back(&network->add_weight(weight_from(*c.data(), section_, owner_, stripped),
+                                            text_from(c.name())));
+      values.back()->refittable = c.refittable();
     });
     for_each(in.nodes(), [&](const schema::Node& n) {
       for (Value* v : add_node(*network, n, depth).outputs) values.push_back(v);
@@ -158,6 +161,7 @@ class NetworkReader {
 
   std::span<const std::byte> section_;
   const std::shared_ptr<const void>& owner_;
+  bool is_stripped_;
 };
 
 }  // namespace
@@ -165,18 +169,21 @@ class NetworkReader {
 fb::Offset<schema::Source> write_source(fb::FlatBufferBuilder& b, const PlanSource& source,
                                         WeightSection& section) {
   const auto network = write_network(b, *source.network, section);
+  const auto timings = b.CreateVector(reinterpret_cast<const uint8_t*>(source.timings.data()),
+                                      source.timings.size());
   return schema::CreateSource(b, network, number_of(source.precision.reduced),
                               static_cast<uint8_t>(source.precision.constraints),
                               source.time_kernels, source.max_workspace, source.max_growth.layer,
-                              source.max_growth.plan);
+                              source.max_growth.plan, source.portable, source.refittable, timings);
 }
 
 std::shared_ptr<const PlanSource> read_source(const schema::Source& in,
                                               std::span<const std::byte> weights,
-                                              const std::shared_ptr<const void>& owner) {
-  require(in.network() != nullptr, "a portable plan has no network");
+                                              const std::shared_ptr<const void>& owner,
+                                              bool is_stripped) {
+  require(in.network() != nullptr, "a portable or refittable plan has no network");
   auto source = std::make_shared<PlanSource>();
-  source->network = NetworkReader(weights, owner).read(*in.network(), 0);
+  source->network = NetworkReader(weights, owner, is_stripped).read(*in.network(), 0);
   source->precision.reduced = optional_type(in.reduced());
   require(!source->precision.reduced || source->precision.reduced == DataType::kHALF
               || source->precision.reduced == DataType::kBF16,
@@ -187,6 +194,12 @@ std::shared_ptr<const PlanSource> read_source(const schema::Source& in,
   source->time_kernels = in.time_kernels();
   source->max_workspace = in.max_workspace();
   source->max_growth = {in.max_layer_growth(), in.max_growth()};
+  source->portable = in.portable();
+  source->refittable = in.refittable();
+  if (in.timings() != nullptr) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(in.timings()->data());
+    source->timings.assign(bytes, bytes + in.timings()->size());
+  }
   return source;
 }
 

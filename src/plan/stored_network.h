@@ -16,8 +16,10 @@ flatbuffers::Offset<schema::Source> write_source(flatbuffers::FlatBufferBuilder&
 
 /// Throws when anything in it is not valid. Shapes are not inferred. Constants are views into
 /// `weights`, which `owner` keeps alive.
+/// @param is_stripped the plan's refittable weights have no data.
 std::shared_ptr<const PlanSource> read_source(const schema::Source& in,
                                               std::span<const std::byte> weights,
-                                              const std::shared_ptr<const void>& owner);
+                                              const std::shared_ptr<const void>& owner,
+                                              bool is_stripped);
 
 }  // namespace tenon

@@ -77,14 +77,16 @@ inline DataType type_from(int32_t type) {
   return static_cast<DataType>(type);
 }
 
-// A view into the section, which `owner` keeps alive.
+// A view into the section, which `owner` keeps alive; without data where it is stripped.
 inline Tensor weight_from(const schema::Weight& w, std::span<const std::byte> section,
-                          const std::shared_ptr<const void>& owner) {
+                          const std::shared_ptr<const void>& owner, bool stripped = false) {
   const DataType type = type_from(w.type());
   const Shape shape = shape_from(w.shape());
   const int64_t count = shape.volume();
-  require(count <= INT64_MAX / 8 && bytes_of(type, count) == w.bytes(),
-          "weights of shape {} have {} bytes", shape, w.bytes());
+  const size_t expected = count <= INT64_MAX / 8 && !stripped ? bytes_of(type, count) : 0;
+  require(count <= INT64_MAX / 8 && expected == w.bytes(), "weights of shape {} have {} bytes",
+          shape, w.bytes());
+  if (stripped) return Tensor(type, shape, nullptr, nullptr);
   require(w.offset() <= section.size() && w.bytes() <= section.size() - w.offset()
               && w.offset() % kPlanAlignment == 0,
           "weights lie outside their section");

@@ -46,8 +46,10 @@ inline std::vector<int64_t> list_of(const Shape& s) {
 inline fb::Offset<schema::Weight> write_weight(fb::FlatBufferBuilder& b, const Tensor& tensor,
                                                WeightSection& section) {
   const auto shape = list_of(tensor.shape());
+  const bool stripped = !tensor.has_data();
   return schema::CreateWeightDirect(b, static_cast<int32_t>(tensor.type()), &shape,
-                                    section.add(tensor), tensor.bytes());
+                                    stripped ? 0 : section.add(tensor),
+                                    stripped ? 0 : tensor.bytes());
 }
 
 }  // namespace tenon

@@ -296,19 +296,25 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
   if (!options.time_kernels || (!is_timed() && field.kernels.size() == 1) || !small_enough(request))
     return std::move(field.kernels.front());
 
-  TimingCache* cache = first.timing_id ? options.timing_cache : nullptr;
+  const bool is_kept = first.timing_id.has_value();
+  TimingCache* cache = is_kept ? options.timing_cache : nullptr;
   // Who is passed over might have won, also if it comes later. No limit of a plan less what its
   // layers took is none either.
   const bool is_limited = options.max_workspace != SIZE_MAX || max_growth < SIZE_MAX / 2;
-  for (size_t i = at; cache != nullptr && is_limited && i < list.size() && list[i].timed;) {
+  const bool has_key = is_kept && (options.timing_cache != nullptr || options.choices != nullptr);
+  for (size_t i = at; has_key && is_limited && i < list.size() && list[i].timed;) {
     const Contenders later = next(i + 1);
     i = later.kernels.empty() ? list.size() : index_of(list, later.kernels.front()->name);
   }
   std::string id = first.timing_id.value_or("");
   for (const std::string& label : limits.passed_over) id += fmt::format("|without {}", label);
   const TimingKey key = timing_key(target, request, id);
+  const auto note = [&](const TimingEntry& entry) {
+    if (has_key && options.choices != nullptr) options.choices->insert(key, entry);
+  };
   if (const auto known = cache != nullptr ? cache->find(key) : std::nullopt) {
     const std::string_view label = known->kernel;
+    note(*known);
     for (auto& kernel : next(index_of(list, label.substr(0, label.find('/')))).kernels)
       if (label_of(*kernel) == label) return std::move(kernel);
   }
@@ -329,7 +335,10 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
   TimedKernel winner = race(std::move(variants), target, request, layer, options.log);
   const std::string label = label_of(*winner.kernel);
   const float milliseconds = winner.milliseconds();
-  if (cache != nullptr && std::isfinite(milliseconds)) cache->insert(key, {label, milliseconds});
+  if (std::isfinite(milliseconds)) {
+    note({label, milliseconds});
+    if (cache != nullptr) cache->insert(key, {label, milliseconds});
+  }
   options.log.verbose("layer {}: {} in {:.3f} ms", layer, label, milliseconds);
   return std::move(winner.kernel);
 }

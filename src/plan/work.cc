@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/dtype.h"
-#include "plan/kernels.h"
+#include "plan/load_steps.h"
 
 namespace tenon {
 namespace {

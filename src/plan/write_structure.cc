@@ -81,7 +81,7 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
       b.CreateVector(bindings), profiles, b.CreateVector(plugins), b.CreateVector(weights),
       plan.source != nullptr ? write_source(b, *plan.source, section)
                              : fb::Offset<schema::Source>(),
-      plan.aux_streams);
+      plan.aux_streams, plan.is_stripped);
 }
 
 }  // namespace

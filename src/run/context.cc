@@ -19,6 +19,8 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
       own_memory_(own_memory),
       step_streams_(engine_->device(), engine_->streams()),
       step_timer_(engine_->device(), engine_->plan().steps.size()) {
+  require(!engine_->plan().is_stripped,
+          "the plan is stripped of its weights: refit the engine first (IRefitter)");
   const auto make_memory = [this] {
     return std::make_unique<DeviceMemory>(engine_->device(), engine_->allocator());
   };
@@ -38,6 +40,18 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
     job.bound = bindings_;
   }
   set_profile(0);
+}
+
+Context::Context(std::shared_ptr<const Engine> engine, Context& before)
+    : Context(std::move(engine), before.own_memory_) {
+  before.wait();
+  profile_ = before.profile_;
+  input_shapes_ = before.input_shapes_;
+  bindings_ = before.bindings_;
+  if (!own_memory_) memory_.borrow(before.memory_.data(), before.memory_.bytes());
+  step_streams_.set_auxiliary(before.step_streams_.auxiliary());
+  profiler_ = before.profiler_;
+  emits_profile = before.emits_profile;
 }
 
 Context::~Context() {

@@ -23,6 +23,9 @@ class Context {
  public:
   /// @param own_memory false: the caller gives device memory before the first run.
   Context(std::shared_ptr<const Engine> engine, bool own_memory);
+  /// Takes the place of `before`, a context of an engine with the same inputs, outputs and
+  /// profiles: what was set there is set here. Waits for work that was enqueued there.
+  Context(std::shared_ptr<const Engine> engine, Context& before);
   /// Waits for work that was enqueued.
   ~Context();
 
@@ -78,6 +81,8 @@ class Context {
   void enqueue(Stream* stream);
   /// Waits until enqueued runs are over.
   void wait();
+  /// Whether a run was captured into a CUDA graph.
+  bool has_graphs() const { return has_graphs_; }
 
  private:
   // Where the tensors of a run lie: bindings, one entry for each, and what only running sizes.

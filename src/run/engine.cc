@@ -9,7 +9,7 @@ namespace tenon {
 Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator* allocator,
                bool is_body)
     : plan_(std::move(plan)),
-      steps_(load_steps(plan_, target, is_body)),
+      steps_(plan_.is_stripped ? std::vector<LoadedStep>() : load_steps(plan_, target, is_body)),
       stages_(stages_of(plan_)),
       streams_(streams_of(plan_)),
       lifetimes_(tenon::lifetimes(plan_, streams_)),
@@ -19,6 +19,9 @@ Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator
       device_(target.device()),
       device_index_(device_.current()),
       weight_memory_(device_, allocator) {
+  for (size_t i = 0; i < plan_.bindings.size(); ++i)
+    bindings_.emplace(binding_tensor(static_cast<int>(i)).name, static_cast<int>(i));
+  if (plan_.is_stripped) return;
   for (PlanStep& step : plan_.steps) {
     auto& engines = bodies_.emplace_back();
     for (const Plan& body : step.bodies)
@@ -26,8 +29,6 @@ Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator
         engines.push_back(std::make_shared<const Engine>(body, target, log, allocator, true));
       });
   }
-  for (size_t i = 0; i < plan_.bindings.size(); ++i)
-    bindings_.emplace(binding_tensor(static_cast<int>(i)).name, static_cast<int>(i));
   place_weights();
   find_readers();
 }

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/log.h"
-#include "plan/kernels.h"
+#include "plan/load_steps.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
 #include "run/device_memory.h"
@@ -15,7 +15,8 @@ namespace tenon {
 
 class Engine {
  public:
-  /// Throws when the plan does not fit the target or a plugin is missing.
+  /// Throws when the plan does not fit the target or a plugin is missing. Of a stripped plan
+  /// nothing is loaded, and it has no contexts.
   /// @param is_body the plan is of a body, which any shape may come to.
   Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator* allocator = nullptr,
          bool is_body = false);

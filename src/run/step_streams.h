@@ -20,6 +20,8 @@ class StepStreams {
   /// Auxiliary streams of the caller, not owned; those that are missing, or null, are made here.
   void set_auxiliary(std::span<Stream* const> streams);
 
+  std::span<Stream* const> auxiliary() const { return given_; }
+
   /// A run's way through the streams. One that ends early waits for what it has put into them.
   class Run {
    public:

@@ -221,12 +221,12 @@ void bind_parser_refitter(nb::module_& m) {
   const auto model = nb::arg("model");
   const auto path = nb::arg("path") = nb::none();
   handle_class<Refitter>(m, "OnnxParserRefitter",
-                         "Changes an engine's weights to those of an ONNX model. Not supported "
-                         "yet: making one raises NotImplementedError.")
+                         "Gives a refitter the weights of an ONNX model that has the layers of the "
+                         "engine's.")
       .def(nb::new_([](nvinfer1::IRefitter& refitter, nvinfer1::ILogger& logger) {
              auto parser = into_engine(
                  [&] { return Owned(nvonnxparser::createParserRefitter(refitter, logger)); });
-             if (parser.handle == nullptr) not_supported_yet("OnnxParserRefitter");
+             if (parser.handle == nullptr) not_made("OnnxParserRefitter");
              return parser;
            }),
            nb::arg("refitter"), nb::arg("logger"), keeps<0, 2>(), keeps<0, 3>())

@@ -1,4 +1,4 @@
-// Refitter, which changes an engine's weights. The library refuses to make one yet, and says so.
+// Refitter, which changes an engine's weights.
 #include <NvInfer.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -115,14 +115,15 @@ void bind_ranges(nb::class_<IRefitter>& refitter) {
 }  // namespace
 
 void bind_refitter(nb::module_& m) {
-  auto refitter = handle_class<IRefitter>(m, "Refitter",
-                                          "Changes weights of an engine. Not supported yet: making "
-                                          "one raises NotImplementedError.");
+  auto refitter =
+      handle_class<IRefitter>(m, "Refitter",
+                              "Changes weights of an engine that was built with "
+                              "BuilderFlag.REFIT; of others making one raises RuntimeError.");
   refitter
       .def(nb::new_([](nvinfer1::ICudaEngine& engine, nvinfer1::ILogger& logger) {
              auto made =
                  into_engine([&] { return Owned(nvinfer1::createInferRefitter(engine, logger)); });
-             if (made.handle == nullptr) not_supported_yet("Refitter");
+             if (made.handle == nullptr) not_made("Refitter");
              return made;
            }),
            nb::arg("engine"), nb::arg("logger"), keeps<0, 2>(), keeps<0, 3>())

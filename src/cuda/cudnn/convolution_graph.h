@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "cuda/convolution/sliding.h"
 #include "cuda/cudnn/fusion.h"
-#include "cuda/sliding.h"
 
 namespace tenon::cuda::cudnn {
 

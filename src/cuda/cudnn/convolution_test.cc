@@ -1,4 +1,4 @@
-#include "cuda/sliding_testing.h"
+#include "cuda/convolution/sliding_testing.h"
 
 namespace tenon::cuda {
 namespace {

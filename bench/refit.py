@@ -1,0 +1,90 @@
+"""What a refit takes against a copy of the weights and a build, for models of make_models.py.
+
+    PYTHONPATH=build/release/python .venv/bin/python bench/refit.py [resnet50 bert_base ...] [--rounds 5] [--json FILE]
+
+`all` gives every weight by name anew, `one` the largest alone; medians. `copy` is NumPy's copy of all weights, `build` a build
+whose timing cache knows every layer.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import time
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+import tenon.tensorrt as trt
+
+MODELS = pathlib.Path(__file__).resolve().parent.parent / ".cache/bench/models"
+
+
+def median_ms(action, rounds):
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        action()
+        times.append(1e3 * (time.perf_counter() - began))
+    return statistics.median(times)
+
+
+def build(path, logger, cache, *flags):
+    builder = trt.Builder(logger)
+    network = builder.create_network()
+    parser = trt.OnnxParser(network, logger)
+    assert parser.parse_from_file(str(path)), parser.get_error(0)
+    config = builder.create_builder_config()
+    config.set_timing_cache(cache or config.create_timing_cache(b""), False)
+    for flag in flags:
+        config.set_flag(flag)
+    plan = builder.build_serialized_network(network, config)
+    assert plan is not None
+    return plan, config.get_timing_cache()
+
+
+def measure(name, rounds):
+    path = MODELS / f"{name}.onnx"
+    logger = trt.Logger(trt.Logger.WARNING)
+    plan, cache = build(path, logger, None, trt.BuilderFlag.REFIT)
+    engine = trt.Runtime(logger).deserialize_cuda_engine(plan)
+    refitter = trt.Refitter(engine, logger)
+    names = set(refitter.get_all_weights())
+    weights = {t.name: numpy_helper.to_array(t).copy() for t in onnx.load(path).graph.initializer if t.name in names}
+    largest = max(weights, key=lambda n: weights[n].nbytes)
+
+    def refit(chosen):
+        for one in chosen:
+            assert refitter.set_named_weights(one, weights[one])
+        assert refitter.refit_cuda_engine()
+        for one in chosen:
+            refitter.unset_named_weights(one)
+
+    targets = {n: np.empty_like(a) for n, a in weights.items()}
+
+    def copy():
+        for n, a in weights.items():
+            np.copyto(targets[n], a)
+
+    return {"model": name, "weights_mb": sum(a.nbytes for a in weights.values()) / 1e6, "plan_mb": plan.nbytes / 1e6,
+            "copy_ms": median_ms(copy, rounds), "all_ms": median_ms(lambda: refit(weights), rounds),
+            "one_ms": median_ms(lambda: refit([largest]), rounds),
+            "build_ms": median_ms(lambda: build(path, logger, cache), 2)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("models", nargs="*", default=["resnet50", "bert_base"])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    results = []
+    for name in options.models:
+        results.append(measure(name, options.rounds))
+        print("  ".join(f"{key} {value:.0f}" if isinstance(value, float) else value for key, value in results[-1].items()), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

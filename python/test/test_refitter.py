@@ -1,0 +1,222 @@
+"""New weights for an engine, from NumPy and from ONNX models."""
+import pathlib
+
+import numpy as np
+import onnx
+import pytest
+import tenon.tensorrt as trt
+from models import dense, model, run, value
+from onnx import helper, numpy_helper
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "test/golden"
+RANDOM = np.random.default_rng(7)
+X = RANDOM.standard_normal((3, 4)).astype(np.float32)
+A, B = (RANDOM.standard_normal((4, 5)).astype(np.float32) for _ in range(2))
+
+
+class Messages(trt.ILogger):
+    """Keeps errors and warnings."""
+
+    def __init__(self):
+        trt.ILogger.__init__(self)
+        self.texts = []
+
+    def log(self, severity, msg):
+        if severity <= trt.ILogger.WARNING:
+            self.texts.append(msg)
+
+
+def plan_of(onnx_bytes, *flags, logger=None, profile=None, mark=()):
+    logger = logger or trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network = builder.create_network()
+    parser = trt.OnnxParser(network, logger)
+    assert parser.parse(onnx_bytes), parser.get_error(0)
+    for name in mark:
+        assert network.mark_weights_refittable(name)
+    config = builder.create_builder_config()
+    for flag in flags:
+        config.set_flag(flag)
+    if profile:
+        shapes = builder.create_optimization_profile()
+        for name, shape in profile.items():
+            shapes.set_shape(name, shape, shape, shape)
+        config.add_optimization_profile(shapes)
+    plan = builder.build_serialized_network(network, config)
+    assert plan is not None
+    return plan
+
+
+def engine_of(plan, logger=None):
+    return trt.Runtime(logger or trt.Logger(trt.Logger.ERROR)).deserialize_cuda_engine(plan)
+
+
+def refit_from(engine, onnx_bytes, logger=None):
+    """The refitter and the parser's refitter, which has taken the model."""
+    logger = logger or trt.Logger(trt.Logger.INTERNAL_ERROR)
+    refitter = trt.Refitter(engine, logger)
+    parser = trt.OnnxParserRefitter(refitter, logger)
+    return refitter, parser, parser.refit_from_bytes(onnx_bytes)
+
+
+def test_deltas_go_in_and_out_exactly():
+    """A low-rank delta by name, as LoRA adds one: W + U V, and W again."""
+    engine = engine_of(plan_of(dense(A), trt.BuilderFlag.REFIT, profile={"x": X.shape}))
+    context = engine.create_execution_context()
+    before = run(context, x=X)["y"]
+    np.testing.assert_allclose(before, X @ A, atol=1e-5)
+    refitter = trt.Refitter(engine, trt.Logger(trt.Logger.ERROR))
+    assert refitter.get_all_weights() == ["w"]
+    assert refitter.get_weights_prototype("w").size == A.size
+    delta = RANDOM.standard_normal((4, 1)).astype(np.float32) @ RANDOM.standard_normal((1, 5)).astype(np.float32)
+    for weights in (A + delta, B, A):
+        assert refitter.set_named_weights("w", np.ascontiguousarray(weights))
+        assert refitter.refit_cuda_engine()
+        np.testing.assert_allclose(run(context, x=X)["y"], X @ weights, atol=1e-5)
+    assert np.array_equal(run(context, x=X)["y"], before)
+
+
+def with_other_weights(onnx_bytes, scale):
+    """The same model, its floats times a scale; and variances, which must be positive, too."""
+    changed = onnx.load_from_string(onnx_bytes)
+    for tensor in changed.graph.initializer:
+        array = numpy_helper.to_array(tensor)
+        if array.dtype == np.float32:
+            tensor.CopyFrom(numpy_helper.from_array((array * np.float32(scale)).astype(np.float32), tensor.name))
+    return changed.SerializeToString()
+
+
+@pytest.mark.parametrize("name", ["mini_resnet", "mini_mobilenet", "mini_unet", "srcnn", "two_stage_head", "dcn_block_fp16"])
+def test_a_whole_model_becomes_another(name):
+    """With batch normalisation, Winograd's and packed forms, plugins: as if built from the other model."""
+    first = (GOLDEN / name / "model.onnx").read_bytes()
+    second = with_other_weights(first, 0.5)
+    with np.load(next((GOLDEN / name).glob("case_*.npz"))) as stored:
+        inputs = {n.removeprefix("in:"): stored[n] for n in stored.files if n.startswith("in:")}
+    profile = {n: a.shape for n, a in inputs.items()}
+    expected = [run(engine_of(plan_of(m, profile=profile)).create_execution_context(), **inputs) for m in (first, second)]
+    engine = engine_of(plan_of(first, trt.BuilderFlag.REFIT, profile=profile))
+    context = engine.create_execution_context()
+
+    def check(which):
+        for output, array in run(context, **inputs).items():
+            reference = expected[which][output].astype(np.float32)
+            tolerance = (1e-2 if "fp16" in name else 1e-4) * max(1, np.abs(reference).max())
+            np.testing.assert_allclose(array.astype(np.float32), reference, atol=tolerance)
+
+    check(0)
+    original = run(context, **inputs)
+    for onnx_bytes, which in ((second, 1), (first, 0)):
+        refitter, parser, taken = refit_from(engine, onnx_bytes)
+        assert taken, parser.get_error(0).desc()
+        assert refitter.refit_cuda_engine()
+        check(which)
+    for output, array in run(context, **inputs).items():
+        assert np.array_equal(array, original[output]), "the first weights give the first results, to the bit"
+
+
+def test_a_stripped_plan_from_its_model():
+    first = (GOLDEN / "mini_resnet" / "model.onnx").read_bytes()
+    with np.load(next((GOLDEN / "mini_resnet").glob("case_*.npz"))) as stored:
+        inputs = {n.removeprefix("in:"): stored[n] for n in stored.files if n.startswith("in:")}
+    profile = {n: a.shape for n, a in inputs.items()}
+    whole = plan_of(first, trt.BuilderFlag.REFIT, profile=profile)
+    stripped = plan_of(first, trt.BuilderFlag.STRIP_PLAN, trt.BuilderFlag.REFIT_IDENTICAL, profile=profile)
+    assert len(memoryview(stripped)) < len(memoryview(whole)) / 2
+    messages = Messages()
+    engine = engine_of(stripped, messages)
+    assert engine.create_execution_context() is None and "stripped of its weights" in messages.texts[-1]
+    refitter = trt.Refitter(engine, messages)
+    assert refitter.get_missing_weights() and not refitter.refit_cuda_engine()
+    refitter, parser, taken = refit_from(engine, first)
+    assert taken and not refitter.get_missing_weights() and refitter.refit_cuda_engine()
+    expected = run(engine_of(whole).create_execution_context(), **inputs)
+    for output, array in run(engine.create_execution_context(), **inputs).items():
+        np.testing.assert_allclose(array, expected[output], atol=1e-4 * np.abs(expected[output]).max())
+    again = engine_of(engine.serialize())
+    assert run(again.create_execution_context(), **inputs).keys() == expected.keys()
+
+
+def conditional(weights):
+    """y = x @ weights where flag, else x @ -weights: each branch has a copy of its own."""
+    def branch(name, array):
+        node = helper.make_node("MatMul", ["x", name], [f"{name}_out"])
+        return helper.make_graph([node], name, [], [value(f"{name}_out", None)], [numpy_helper.from_array(array, name)])
+
+    node = helper.make_node("If", ["flag"], ["y"], then_branch=branch("plus", weights), else_branch=branch("minus", -weights))
+    return model([node], [value("x", [3, 4]), value("flag", [], onnx.TensorProto.BOOL)], [value("y", [3, 5])])
+
+
+def test_weights_of_bodies():
+    engine = engine_of(plan_of(conditional(A), trt.BuilderFlag.REFIT))
+    refitter, parser, taken = refit_from(engine, conditional(B))
+    assert sorted(refitter.get_all_weights()) == ["minus", "plus"]
+    assert taken and refitter.refit_cuda_engine()
+    context = engine.create_execution_context()
+    for flag, sign in ((True, 1), (False, -1)):
+        np.testing.assert_allclose(run(context, x=X, flag=np.array(flag))["y"], sign * X @ B, atol=1e-5)
+
+
+def test_sizes_and_indices_stay():
+    """What decides shapes is no weight to refit."""
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["r"]), helper.make_node("Gather", ["r", "rows"], ["g"]),
+             helper.make_node("Mul", ["g", "factor"], ["y"])]
+    constants = {"shape": np.array([4, 3]), "rows": np.array([2, 0]), "factor": np.float32([2, 3, 4])}
+    onnx_bytes = model(nodes, [value("x", [3, 4])], [value("y", [2, 3])], constants)
+    engine = engine_of(plan_of(onnx_bytes, trt.BuilderFlag.REFIT))
+    refitter = trt.Refitter(engine, trt.Logger(trt.Logger.INTERNAL_ERROR))
+    assert refitter.get_all_weights() == ["factor"]
+    assert not refitter.set_named_weights("rows", np.array([1, 1]))
+    messages = Messages()
+    plan_of(onnx_bytes, trt.BuilderFlag.REFIT_INDIVIDUAL, logger=messages, mark=["rows", "factor"])
+    assert any("'rows' of type int64 are not refittable" in text for text in messages.texts)
+
+
+def test_a_model_that_computes_something_else():
+    engine = engine_of(plan_of(dense(A), trt.BuilderFlag.REFIT, profile={"x": X.shape}))
+    context = engine.create_execution_context()
+    before = run(context, x=X)["y"]
+    for other, why in ((dense(np.ones((4, 6), np.float32)), "24 elements"), (b"no model", "")):
+        refitter, parser, taken = refit_from(engine, other)
+        assert not taken and parser.num_errors == 1 and why in parser.get_error(0).desc()
+        parser.clear_errors()
+        assert parser.num_errors == 0
+    first, second = (
+        model([helper.make_node("Gemm", ["x", "w"], ["y"], name="product", alpha=alpha)], [value("x", [3, 4])],
+              [value("y", [3, 5])], {"w": A}) for alpha in (1.0, 2.0))
+    refitter, parser, taken = refit_from(engine_of(plan_of(first, trt.BuilderFlag.REFIT)), second)
+    assert not taken and "more than its weights" in parser.get_error(0).desc()
+    assert np.array_equal(run(context, x=X)["y"], before)
+
+
+def test_initializers_apart_from_the_model():
+    engine = engine_of(plan_of(dense(A), trt.BuilderFlag.REFIT, profile={"x": X.shape}))
+    logger = trt.Logger(trt.Logger.INTERNAL_ERROR)
+    refitter = trt.Refitter(engine, logger)
+    parser = trt.OnnxParserRefitter(refitter, logger)
+    assert not parser.refit_model_proto()
+    assert parser.load_model_proto(dense(A))
+    assert not parser.load_initializer("nobody", B.ctypes.data, B.nbytes)
+    assert parser.load_initializer("w", B.ctypes.data, B.nbytes)
+    assert parser.refit_model_proto() and refitter.refit_cuda_engine()
+    np.testing.assert_allclose(run(engine.create_execution_context(), x=X)["y"], X @ B, atol=1e-5)
+
+
+def test_values_that_half_precision_cannot_hold():
+    messages = Messages()
+    plan = plan_of(dense(A), trt.BuilderFlag.REFIT, trt.BuilderFlag.FP16, logger=messages, profile={"x": X.shape})
+    refitter = trt.Refitter(engine_of(plan, messages), messages)
+    large = np.full_like(A, 1e6)
+    assert refitter.weights_validation
+    assert refitter.set_named_weights("w", large) and refitter.refit_cuda_engine()
+    assert sum("20 of 20 values are beyond the range of FP16" in text for text in messages.texts) == 1
+    refitter.weights_validation = False
+    assert refitter.refit_cuda_engine()
+    assert sum("beyond the range" in text for text in messages.texts) == 1
+
+
+def test_an_engine_that_is_not_refittable():
+    engine = engine_of(plan_of(dense(A), profile={"x": X.shape}))
+    assert not engine.refittable
+    with pytest.raises(RuntimeError, match="Refitter was not made"):
+        trt.Refitter(engine, trt.Logger(trt.Logger.INTERNAL_ERROR))

@@ -1,0 +1,50 @@
+#include "plan/measure_memory.h"
+
+#include "plan/load_steps.h"
+#include "plan/memory.h"
+#include "plan/profiles.h"
+
+namespace tenon {
+namespace {
+
+int64_t bytes_at(const Draft& draft, const Lifetimes& lives, const Stages& stages,
+                 const std::vector<int64_t>& symbols, ProfilePoint point) {
+  const Plan& plan = draft.plan;
+  const auto values = plan.shapes.evaluate(symbols);
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < plan.tensors.size(); ++i)
+    shapes.push_back(shape_of(plan, static_cast<int32_t>(i), values));
+  std::vector<size_t> scratch(plan.steps.size(), 0);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& step = plan.steps[i];
+    if (stages.steps[i] > 0) continue;
+    with_context(fmt::format("layer {}", step.name), [&] {
+      // The extremes of several inputs need not fit together.
+      if (point == ProfilePoint::kOpt)
+        check_step(plan, step, *op_of(step), {symbols, values, shapes});
+      if (draft.kernels[i] == nullptr) return;  // its bodies have memory of their own
+      scratch[i] = draft.kernels[i]
+                       ->prepare(specs_of(plan, step.inputs, shapes),
+                                 output_specs(plan, step, symbols, shapes))
+                       ->scratch_bytes();
+    });
+  }
+  return plan_context_memory(plan, stages, 0, lives, shapes, scratch, INT64_MAX).bytes;
+}
+
+}  // namespace
+
+void measure_memory(Draft& draft) {
+  const auto lives = lifetimes(draft.plan, streams_of(draft.plan));
+  const Stages stages = stages_of(draft.plan);
+  for (PlanProfile& profile : draft.plan.profiles) {
+    const auto at_opt = symbols_at(draft.plan, profile, ProfilePoint::kOpt);
+    const auto at_max = symbols_at(draft.plan, profile, ProfilePoint::kMax);
+    int64_t bytes = bytes_at(draft, lives, stages, at_opt, ProfilePoint::kOpt);
+    if (at_max != at_opt)
+      bytes = std::max(bytes, bytes_at(draft, lives, stages, at_max, ProfilePoint::kMax));
+    profile.device_memory = bytes;
+  }
+}
+
+}  // namespace tenon
