@@ -16,6 +16,7 @@ std::shared_ptr<PlanSource> source_of(Network& network, const BuildOptions& opti
   const bool refittable = options.refit != RefitScope::kNone;
   if (!options.portable && !refittable) return nullptr;
   nest_control_flow(network);
+  network.remove_unused_weights();
   if (options.refit == RefitScope::kAll) mark_refittable(network);
   if (options.refit == RefitScope::kMarked) check_refittable(network, options.log);
   auto source = std::make_shared<PlanSource>();

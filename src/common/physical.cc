@@ -14,7 +14,7 @@ Shape physical_extents(const Shape& shape, Layout layout) {
     out.push_back(shape[1]);
   } else {
     const int block = channel_block(layout);
-    out[1] = (shape[1] + block - 1) / block;
+    out[1] = shape[1] / block + (shape[1] % block != 0 ? 1 : 0);  // a sum could be too large
     out.push_back(block);
   }
   return out;

@@ -71,7 +71,7 @@ Value& Layers::reshape(Value& x, const Dims& extents) {
   if (fixed && x.constant && x.producer != nullptr) {
     require(fixed->volume() == x.constant->count(), "cannot reshape {} elements to {}",
             x.constant->count(), *fixed);
-    return constant(x.constant->reshaped(*fixed));
+    return constant(x.constant->reshaped(*fixed), x.name);
   }
   auto op = std::make_unique<Shuffle>();
   op->has_reshape = true;
