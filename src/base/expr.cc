@@ -54,7 +54,7 @@ Number apply_integers(ExprOp op, int64_t a, int64_t b, int64_t c) {
     case ExprOp::kTruncDiv:
       return Number::of(a / b);
     case ExprOp::kFloorMod:
-      return Number::of(a - floor_div(a, b) * b);
+      return Number::of(a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0));
     case ExprOp::kTruncMod:
       return Number::of(a % b);
     case ExprOp::kMin:
@@ -101,6 +101,8 @@ Number apply_reals(ExprOp op, double a, double b) {
     case ExprOp::kDivide:
     case ExprOp::kTruncDiv:
       return Number::of_float(a / b);
+    case ExprOp::kTruncMod:
+      return Number::of_float(std::fmod(a, b));
     case ExprOp::kMin:
       return Number::of_float(std::min(a, b));
     case ExprOp::kMax:
@@ -357,27 +359,30 @@ int32_t ShapeProgram::add(Dim root) {
 }
 
 Number ShapeProgram::value_of(const Instruction& in, std::span<const Number> before,
-                              std::span<const int64_t> symbols) const {
+                              std::span<const SymbolValue> symbols) const {
   if (in.op == ExprOp::kConstant) return in.value;
-  if (in.op == ExprOp::kSymbol) return Number::of(symbols[static_cast<size_t>(in.payload)]);
+  if (in.op == ExprOp::kSymbol) {
+    const SymbolValue& symbol = symbols[static_cast<size_t>(in.payload)];
+    return symbol ? Number::of(*symbol) : Number::unknown();
+  }
   Number operands[3];
   const int32_t slots[] = {in.a, in.b, in.c};
   for (size_t i = 0; i < 3; ++i) {
     if (slots[i] < 0) continue;
     operands[i] = before[static_cast<size_t>(slots[i])];
-    if (!operands[i].is_known()) return Number::of(Number::kUnknown);
+    if (!operands[i].is_known) return Number::unknown();
   }
   return apply(in.op, operands[0], operands[1], operands[2]);
 }
 
-std::vector<Number> ShapeProgram::evaluate(std::span<const int64_t> symbols) const {
+std::vector<Number> ShapeProgram::evaluate(std::span<const SymbolValue> symbols) const {
   std::vector<Number> values(instructions.size());
   for (size_t i = 0; i < instructions.size(); ++i)
     values[i] = value_of(instructions[i], values, symbols);
   return values;
 }
 
-std::vector<Number> ShapeProgram::estimate(std::span<const int64_t> symbols) const {
+std::vector<Number> ShapeProgram::estimate(std::span<const SymbolValue> symbols) const {
   std::vector<Number> values(instructions.size());
   for (size_t i = 0; i < instructions.size(); ++i) {
     try {

@@ -19,13 +19,12 @@ struct Number {
   bool is_float = false;
   int64_t integer = 0;
   double real = 0;
+  bool is_known = true;
 
-  /// A symbol that is not known yet, and all that depends on it.
-  static constexpr int64_t kUnknown = INT64_MIN;
-
-  static Number of(int64_t v) { return {false, v, 0}; }
-  static Number of_float(double v) { return {true, 0, v}; }
-  bool is_known() const { return is_float || integer != kUnknown; }
+  static Number of(int64_t v) { return {.integer = v}; }
+  static Number of_float(double v) { return {.is_float = true, .real = v}; }
+  /// What depends on a symbol that is not known yet.
+  static Number unknown() { return {.is_known = false}; }
   double as_double() const { return is_float ? real : static_cast<double>(integer); }
   friend bool operator==(const Number&, const Number&) = default;
 };
@@ -128,6 +127,9 @@ class ExprPool {
 /// "4", "s0", "(s0 + 1)": for dumps. `names` names the symbols where it has an entry.
 std::string text_of(Dim dim, std::span<const std::string> names = {});
 
+/// The value of a symbol, any number; none: it is not known yet.
+using SymbolValue = std::optional<int64_t>;
+
 /// A set of expressions in evaluation order; it is what a plan stores.
 struct ShapeProgram {
   struct Instruction {
@@ -142,15 +144,15 @@ struct ShapeProgram {
 
   /// The slot of `dim`, which is appended with what it needs if it is not there yet.
   int32_t add(Dim dim);
-  /// All slots for the given symbol values. Throws as apply() does. What depends on a symbol of
-  /// value Number::kUnknown is unknown.
-  std::vector<Number> evaluate(std::span<const int64_t> symbols) const;
+  /// All slots for the given symbol values. Throws as apply() does. What depends on a symbol that
+  /// is not known is unknown.
+  std::vector<Number> evaluate(std::span<const SymbolValue> symbols) const;
   /// The same for symbols that are guesses: what cannot be computed is 1.
-  std::vector<Number> estimate(std::span<const int64_t> symbols) const;
+  std::vector<Number> estimate(std::span<const SymbolValue> symbols) const;
 
  private:
   Number value_of(const Instruction& in, std::span<const Number> before,
-                  std::span<const int64_t> symbols) const;
+                  std::span<const SymbolValue> symbols) const;
 
   std::unordered_map<Dim, int32_t> slots_;
 };

@@ -68,8 +68,19 @@ TEST(ShapeProgram, EvaluatesEachExpressionOnce) {
   EXPECT_EQ(program.add(area), slot);
   EXPECT_EQ(program.symbol_count, 2);
   EXPECT_EQ(program.instructions.size(), 4u);  // h, 2, half, area
-  const int64_t symbols[] = {9, 5};
+  const SymbolValue symbols[] = {9, 5};
   EXPECT_EQ(program.evaluate(symbols)[static_cast<size_t>(slot)], Number::of(9));
+}
+
+TEST(ShapeProgram, EveryNumberIsKnownAndWhatDependsOnNoneIsNot) {
+  ExprPool pool;
+  ShapeProgram program;
+  const auto lowest = static_cast<size_t>(program.add(pool.symbol(0)));
+  const auto sum = static_cast<size_t>(program.add(pool.add(pool.symbol(1), pool.constant(1))));
+  const SymbolValue symbols[] = {INT64_MIN, std::nullopt};
+  const auto values = program.evaluate(symbols);
+  EXPECT_EQ(values[lowest], Number::of(INT64_MIN));
+  EXPECT_FALSE(values[sum].is_known);
 }
 
 TEST(ShapeProgram, DeepChainsNeedNoStack) {
@@ -78,7 +89,7 @@ TEST(ShapeProgram, DeepChainsNeedNoStack) {
   for (int i = 0; i < 200000; ++i) d = pool.make(ExprOp::kNeg, pool.add(d, pool.constant(1)));
   ShapeProgram program;
   const int32_t slot = program.add(d);
-  const int64_t symbols[] = {5};
+  const SymbolValue symbols[] = {5};
   EXPECT_EQ(program.evaluate(symbols)[static_cast<size_t>(slot)], Number::of(5));
 }
 

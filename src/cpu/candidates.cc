@@ -89,12 +89,12 @@ std::vector<CandidateList> make_lists() {
       {{layer_type(PrivateLayer::kFullyConnected)},
        or_reference({and_16bit({"onednn_fully_connected", offer_onednn_fully_connected,
                                 load_onednn_fully_connected})})},
-      {{LayerType::kPOOLING}, or_reference({and_16bit({"onednn_pooling", offer_onednn_pooling})})},
-      {{LayerType::kSOFTMAX},
+      {{LayerType::kPOOLING},
        or_reference({
-           and_16bit(timed({"softmax", offer_softmax})),
-           and_16bit({"onednn_softmax", offer_onednn_softmax}),
+           and_16bit({"maximum_pooling", offer_maximum_pooling}),
+           and_16bit({"onednn_pooling", offer_onednn_pooling}),
        })},
+      {{LayerType::kSOFTMAX}, or_reference({and_16bit({"softmax", offer_softmax})})},
       {{layer_type(PrivateLayer::kIntegerConvolution)},
        or_reference({
            // As winograd.

@@ -15,6 +15,7 @@ Offer offer_reorder(const KernelRequest& request);
 Offer offer_concatenation(const KernelRequest& request);
 Offer load_concatenation(const KernelRequest& request, const StoredKernel& stored);
 Offer offer_spatial_mean(const KernelRequest& request);
+Offer offer_maximum_pooling(const KernelRequest& request);
 Offer offer_quantize(const KernelRequest& request);
 Offer offer_recurrent(const KernelRequest& request);
 Offer load_recurrent(const KernelRequest& request, const StoredKernel& stored);
@@ -73,7 +74,6 @@ Offer load_onednn_matrix_multiply(const KernelRequest& request, const StoredKern
 Offer offer_onednn_fully_connected(const KernelRequest& request);
 Offer load_onednn_fully_connected(const KernelRequest& request, const StoredKernel& stored);
 Offer offer_onednn_pooling(const KernelRequest& request);
-Offer offer_onednn_softmax(const KernelRequest& request);
 Offer offer_onednn_reorder(const KernelRequest& request);
 Offer offer_onednn_integer_convolution(const KernelRequest& request);
 Offer load_onednn_integer_convolution(const KernelRequest& request, const StoredKernel& stored);

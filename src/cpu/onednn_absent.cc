@@ -37,9 +37,6 @@ Offer load_onednn_fully_connected(const KernelRequest&, const StoredKernel&) {
 Offer offer_onednn_pooling(const KernelRequest&) {
   return absent();
 }
-Offer offer_onednn_softmax(const KernelRequest&) {
-  return absent();
-}
 Offer offer_onednn_reorder(const KernelRequest&) {
   return absent();
 }

@@ -1,7 +1,6 @@
 // Resizing one axis after another, by tables of taps that are made once per shape.
 #include "ops/resize.h"
 
-#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
@@ -61,17 +60,8 @@ class ResizeExecution final : public Execution {
   }
 
   void make_tables() {
-    std::vector<AxisResize> axes(static_cast<size_t>(in_.rank()));
-    for (size_t i = 0; i < axes.size(); ++i) {
-      AxisResize& a = axes[i];
-      a.in = in_[static_cast<int>(i)];
-      a.out = out_[static_cast<int>(i)];
-      require(a.in > 0 || a.out == 0, "axis {}: cannot resize 0 elements to {}", i, a.out);
-      a.scale = !scales_.empty() ? double{scales_[i]}
-                                 : static_cast<double>(a.out) / static_cast<double>(a.in);
-      require((a.scale > 0 && std::isfinite(a.scale)) || a.out == 0,
-              "axis {}: expected a positive scale, found {}", i, a.scale);
-    }
+    std::vector<AxisResize> axes;
+    for (int i = 0; i < in_.rank(); ++i) axes.push_back(axis_resize(in_, out_, scales_, i));
     passes_->make_tables(op_, axes, layout_);
   }
 

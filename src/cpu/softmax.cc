@@ -17,6 +17,34 @@ using nvinfer1::UnaryOperation;
 
 constexpr int64_t kGrainElements = 16384;
 
+constexpr int64_t kColumns = 256;  // side by side: 16 of them fit the L1 cache
+constexpr int64_t kShortRow = 16;
+
+// Columns of so many elements, which lie `step` apart; `out` may be `in`.
+void softmax_of_columns(const float* in, float* out, int64_t length, int64_t step, int64_t n) {
+  const SimdKernels& simd = simd_kernels();
+  const auto fold = [&](ReduceOperation operation, float* totals, const float* row) {
+    simd.fold[static_cast<int>(operation)](totals, row, n);
+  };
+  const auto element_wise = [&](ElementWiseOperation operation) {
+    return simd.element_wise[static_cast<int>(operation)];
+  };
+  alignas(64) float greatest[kColumns], total[kColumns];
+  std::copy_n(in, n, greatest);
+  for (int64_t k = 1; k < length; ++k) fold(ReduceOperation::kMAX, greatest, in + k * step);
+  std::fill_n(total, n, 0.f);
+  const auto subtract = element_wise(ElementWiseOperation::kSUB);
+  const auto exponential = simd.unary[static_cast<int>(UnaryOperation::kEXP)];
+  for (int64_t k = 0; k < length; ++k) {
+    float* const row = out + k * step;
+    subtract(in + k * step, greatest, row, n, 0, 0);
+    exponential(row, nullptr, row, n, 0, 0);
+    fold(ReduceOperation::kSUM, total, row);
+  }
+  const auto divide = element_wise(ElementWiseOperation::kDIV);
+  for (int64_t k = 0; k < length; ++k) divide(out + k * step, total, out + k * step, n, 0, 0);
+}
+
 // Rows of adjacent elements.
 class RowSoftmax final : public Execution {
  public:
@@ -28,12 +56,28 @@ class RowSoftmax final : public Execution {
     if (length_ == 0) return;
     parallel_for(rows_, std::max<int64_t>(1, kGrainElements / length_),
                  [&](int64_t begin, int64_t end) {
+                   if (length_ <= kShortRow) return run_short(in, out, begin, end);
                    for (int64_t i = begin; i < end; ++i)
                      simd_kernels().softmax(in + i * length_, out + i * length_, length_);
                  });
   }
 
  private:
+  // Some as columns: vectors are longer than such rows.
+  void run_short(const float* in, float* out, int64_t begin, int64_t end) const {
+    alignas(64) float columns[kShortRow * kColumns];
+    for (int64_t first = begin; first < end; first += kColumns) {
+      const int64_t n = std::min(kColumns, end - first);
+      const float* from = in + first * length_;
+      float* to = out + first * length_;
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t k = 0; k < length_; ++k) columns[k * kColumns + i] = from[i * length_ + k];
+      softmax_of_columns(columns, columns, length_, kColumns, n);
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t k = 0; k < length_; ++k) to[i * length_ + k] = columns[k * kColumns + i];
+    }
+  }
+
   int64_t rows_, length_;
 };
 
@@ -41,8 +85,7 @@ class RowSoftmax final : public Execution {
 class ColumnSoftmax final : public Execution {
  public:
   ColumnSoftmax(int64_t planes, int64_t length, int64_t columns)
-      : simd_(simd_kernels()),
-        planes_(planes),
+      : planes_(planes),
         length_(length),
         columns_(columns),
         blocks_((columns + kColumns - 1) / kColumns) {}
@@ -56,41 +99,13 @@ class ColumnSoftmax final : public Execution {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t first = i % blocks_ * kColumns;
         const int64_t at = i / blocks_ * length_ * columns_ + first;
-        run_columns(in + at, out + at, std::min(kColumns, columns_ - first));
+        softmax_of_columns(in + at, out + at, length_, columns_,
+                           std::min(kColumns, columns_ - first));
       }
     });
   }
 
  private:
-  static constexpr int64_t kColumns = 256;  // 16 of them fit the L1 cache
-
-  void run_columns(const float* in, float* out, int64_t n) const {
-    alignas(64) float greatest[kColumns], total[kColumns];
-    std::copy_n(in, n, greatest);
-    for (int64_t k = 1; k < length_; ++k)
-      fold(ReduceOperation::kMAX, greatest, in + k * columns_, n);
-    std::fill_n(total, n, 0.f);
-    const auto subtract = element_wise(ElementWiseOperation::kSUB);
-    const auto exponential = simd_.unary[static_cast<int>(UnaryOperation::kEXP)];
-    for (int64_t k = 0; k < length_; ++k) {
-      float* const row = out + k * columns_;
-      subtract(in + k * columns_, greatest, row, n, 0, 0);
-      exponential(row, nullptr, row, n, 0, 0);
-      fold(ReduceOperation::kSUM, total, row, n);
-    }
-    const auto divide = element_wise(ElementWiseOperation::kDIV);
-    for (int64_t k = 0; k < length_; ++k)
-      divide(out + k * columns_, total, out + k * columns_, n, 0, 0);
-  }
-
-  void fold(ReduceOperation operation, float* totals, const float* in, int64_t n) const {
-    simd_.fold[static_cast<int>(operation)](totals, in, n);
-  }
-  StepFunction element_wise(ElementWiseOperation operation) const {
-    return simd_.element_wise[static_cast<int>(operation)];
-  }
-
-  const SimdKernels& simd_;
   int64_t planes_, length_, columns_, blocks_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "cuda/elements.cuh"
 #include "cuda/epilogue.h"
+#include "ops/support/private_operation.h"
 
 namespace tenon::cuda {
 
@@ -110,6 +111,7 @@ __device__ inline float activation(nvinfer1::ActivationType function, float x, f
 
 __device__ inline float element_wise(nvinfer1::ElementWiseOperation function, float a, float b) {
   using F = nvinfer1::ElementWiseOperation;
+  if (function == operation_of(PrivateOperation::kRemainder)) return fmodf(a, b);
   switch (function) {
     case F::kSUM:
       return a + b;

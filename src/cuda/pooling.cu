@@ -94,7 +94,7 @@ __global__ void pool(PoolingParameters p, Dividers dividers, uint32_t count) {
             plane + (row + x.first + kx * p.axes.dilation[2]) * step);
         for (int i = 0; i < kPack; ++i) {
           const float value = loaded(pack.values[i]);
-          if (kMax && value > largest[i]) largest[i] = value;
+          if (kMax && (value > largest[i] || value != value)) largest[i] = value;  // a NaN stays
           if (kAverage) sum[i] += value;
         }
       }
@@ -130,7 +130,8 @@ __global__ void pool_indices(PoolingParameters p, Dividers dividers, uint32_t co
                       iy = y.first + ky * p.axes.dilation[1],
                       ix = x.first + kx * p.axes.dilation[2];
         const float value = loaded(plane[(iz * p.axes.in[1] + iy) * p.axes.in[2] + ix]);
-        if (best_z >= 0 && !(value > largest)) continue;
+        const bool is_greater = value > largest || (value != value && largest == largest);
+        if (best_z >= 0 && !is_greater) continue;
         largest = value;
         best_z = iz;
         best_y = iy;
@@ -197,7 +198,7 @@ template <class T> void launch(const PoolingParameters& p, cudaStream_t stream) 
 constexpr int kLanes = 32, kRows = 8;
 
 template <bool kMax> __device__ float joined(float a, float b) {
-  return kMax ? (b > a ? b : a) : a + b;
+  return kMax ? (b > a || b != b ? b : a) : a + b;
 }
 
 // A warp makes one number.

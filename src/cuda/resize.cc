@@ -113,19 +113,6 @@ class ResizeExecution final : public Execution {
     }
   }
 
-  AxisResize axis_resize(int i) const {
-    AxisResize a;
-    a.in = in_[i];
-    a.out = out_[i];
-    require(a.in > 0 || a.out == 0, "axis {}: cannot resize 0 elements to {}", i, a.out);
-    require(a.in <= INT32_MAX, "axis {} is too long to be resized", i);
-    a.scale = !scales_.empty() ? double{scales_[static_cast<size_t>(i)]}
-                               : static_cast<double>(a.out) / static_cast<double>(a.in);
-    require((a.scale > 0 && std::isfinite(a.scale)) || a.out == 0,
-            "axis {}: expected a positive scale, found {}", i, a.scale);
-    return a;
-  }
-
   void make_tables(Stream* stream) {
     if (out_.volume() == 0) return;
     const bool is_nearest = op_.mode == InterpolationMode::kNEAREST;
@@ -138,7 +125,9 @@ class ResizeExecution final : public Execution {
     for (int i = 0; i < in_.rank(); ++i) axes.push_back(i);
     axes = physical_extents(axes, layout_);
     for (int k = 0; k < out.rank(); ++k) {
-      const AxisResize axis = axis_resize(static_cast<int>(axes[k]));
+      const auto number = static_cast<int>(axes[k]);
+      require(in_[number] <= INT32_MAX, "axis {} is too long to be resized", number);
+      const AxisResize axis = axis_resize(in_, out_, scales_, number);
       const Table table = is_nearest ? nearest_table(op_, axis) : interpolation_table(op_, axis);
       ResizedAxis* const before = call_.axes > 0 ? &call_.axis[call_.axes - 1] : nullptr;
       if (table.taps == 0 && before != nullptr && before->taps == 0) {

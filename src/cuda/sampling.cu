@@ -54,7 +54,7 @@ template <class E> __global__ void take_maxima(RegionMaxima call) {
     for (int64_t y = rows.begin; y < rows.end; ++y)
       for (int64_t x = columns.begin; x < columns.end; ++x) {
         const float value = to_float(plane[y * call.map_width + x]);
-        max_value = value > max_value ? value : max_value;
+        max_value = value > max_value || value != value ? value : max_value;
       }
     *to = from_float<E>(max_value);
   });

@@ -28,6 +28,7 @@ LaunchExecution prepare_top_k(const Op& op, std::span<const TensorSpec> inputs,
   rows.is_wide = outputs[1].type == DataType::kINT64;
   rows.smallest = layer.operation == nvinfer1::TopKOperation::kMIN;
   rows.last_index = layer.last_index;
+  rows.nans_first = layer.nans_first;
   rows.outer = shape.volume(0, axis);
   rows.length = shape[axis];
   rows.inner = shape.volume(axis + 1, shape.rank());

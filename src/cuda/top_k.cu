@@ -39,15 +39,17 @@ template <class E> struct Row {
   const E* data;
   int64_t step;
   bool smallest, last_index;
+  uint32_t nan;
 
   __device__ Row(const TopRows& rows, int64_t row)
       : data(static_cast<const E*>(rows.data) + row / rows.inner * rows.length * rows.inner
              + row % rows.inner),
         step(rows.inner),
         smallest(rows.smallest),
-        last_index(rows.last_index) {}
+        last_index(rows.last_index),
+        nan(rows.nans_first && rows.smallest ? kNanIsLeast : kNanIsGreatest) {}
   __device__ Entry<Key> entry(int64_t position) const {
-    const Key key = order_key(data[position * step]);
+    const Key key = order_key(data[position * step], nan);
     const auto index = static_cast<uint32_t>(position);
     return {smallest ? key : static_cast<Key>(~key), last_index ? ~index : index};
   }

@@ -11,13 +11,13 @@ namespace tenon::cuda {
 
 /// `outer` times `inner` rows of `length` elements that are `inner` apart; the first `k` of each in
 /// order, and their positions. Of equal ones the lower position comes first, or with `last_index`
-/// the higher one.
+/// the higher one; a NaN is greater than every number, or with `nans_first` comes first.
 struct TopRows {
   const void* data;
   void* values;
   void* indices;  // int32, or int64 if is_wide
   int32_t type;   // a DataType
-  bool is_wide, smallest, last_index;
+  bool is_wide, smallest, last_index, nans_first;
   int64_t outer, length, inner, k;
 
   constexpr int64_t rows() const { return outer * inner; }

@@ -19,7 +19,7 @@ class ConcreteInference final : public Inference {
       if (!t.content) continue;
       Content& content = contents_.back().emplace();
       for (const Number& n : *t.content)
-        content.push_back(n.is_known() ? pool_.number(n) : unknown());
+        content.push_back(n.is_known ? pool_.number(n) : unknown());
     }
   }
 

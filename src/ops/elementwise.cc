@@ -2,6 +2,7 @@
 
 #include "ops/support/infer.h"
 #include "ops/support/pointwise_program.h"
+#include "ops/support/private_operation.h"
 #include "ops/support/reference.h"
 
 namespace tenon {
@@ -25,6 +26,7 @@ bool is_comparison(Operation o) {
 
 Dim expression(ExprPool& pool, Operation o, Dim a, Dim b) {
   const bool real = a->is_float || b->is_float;
+  if (o == operation_of(PrivateOperation::kRemainder)) return pool.make(ExprOp::kTruncMod, a, b);
   switch (o) {
     case Operation::kSUM:
       return pool.add(a, b);
@@ -136,8 +138,10 @@ template <class T, class Out> void run(Operation operation, const ReferenceCall&
 
 void ElementWise::infer(Inference& c) const {
   require_inputs(c, 2, 2);
-  require(operation >= Operation::kSUM && operation <= Operation::kLESS,
+  const bool is_remainder = operation == operation_of(PrivateOperation::kRemainder);
+  require((operation >= Operation::kSUM && operation <= Operation::kLESS) || is_remainder,
           "expected an ElementWiseOperation (0 to 13), found {}", static_cast<int32_t>(operation));
+  if (is_remainder) require_float(c, 0, "the dividend");
   require_type_of_data(c, 1, "the second operand");
   const DataType type = c.type(0);
   if (is_logical(operation))

@@ -5,7 +5,8 @@
 
 namespace tenon {
 
-/// Inputs: two tensors of equal type and rank; extents are equal or one of them is 1.
+/// Inputs: two tensors of equal type and rank; extents are equal or one of them is 1. The operation
+/// may be a PrivateOperation.
 struct ElementWise final : OpOf<ElementWise, LayerType::kELEMENTWISE> {
   static constexpr std::string_view kName = "ElementWise";
   static constexpr Traits kTraits{.runs = Runs::kKernel,

@@ -46,7 +46,7 @@ template <class T> T largest(const T* plane, Range rows, Range columns, int64_t 
   float largest = -INFINITY;
   for (int64_t i = rows.begin; i < rows.end; ++i)
     for (int64_t j = columns.begin; j < columns.end; ++j)
-      largest = std::max(largest, load(plane[i * width + j]));
+      if (const float x = load(plane[i * width + j]); x > largest || x != x) largest = x;
   return store<T>(largest);
 }
 

@@ -6,7 +6,8 @@
 namespace tenon {
 
 /// Inputs: data (N, C, H, W); regions (count, 5) as batch element, x1, y1, x2, y2. Output: (count,
-/// C, height, width). Semantics: ONNX MaxRoiPool; bins outside of the data give 0.
+/// C, height, width). Semantics: ONNX MaxRoiPool; bins outside of the data give 0, and
+/// a NaN is the maximum of its bin.
 struct MaxRoiPool final : OpOf<MaxRoiPool, layer_type(PrivateLayer::kMaxRoiPool)> {
   static constexpr std::string_view kName = "MaxRoiPool";
   static constexpr Traits kTraits{.runs = Runs::kKernel,

@@ -47,7 +47,7 @@ struct OneLayer {
   // Data-dependent extents are those of what the kernel computed.
   std::vector<double> evaluate(const std::vector<Dim>& dims,
                                const std::vector<Tensor>& computed) const {
-    std::vector<int64_t> symbols;
+    std::vector<SymbolValue> symbols;
     for (const Symbol& s : network.symbols()) {
       const Tensor& t = s.is_data_dependent()
                             ? computed.at(static_cast<size_t>(s.value->output_index))

@@ -71,7 +71,7 @@ T pool_window(const Pooling& op, const T* x, const Planes& p, const Span (&s)[3]
         const auto value = static_cast<Wide<T>>(
             load(x[(iz * p.in[1] + iy) * p.in[2] + s[2].first + k * s[2].step]));
         sum += value;
-        if (value > largest) largest = value;
+        if (value > largest || value != value) largest = value;  // a NaN stays
       }
   if (op.type == PoolingType::kMAX) return store<T>(largest);
   int64_t count = 1;
@@ -84,6 +84,11 @@ T pool_window(const Pooling& op, const T* x, const Planes& p, const Span (&s)[3]
   return store<T>((1 - double{op.blend}) * static_cast<double>(largest) + op.blend * average);
 }
 
+// A NaN is greater than every number.
+template <class T> bool is_greater(T a, T b) {
+  return a > b || (a != a && b == b);
+}
+
 // Where in the plane, rows first, the first maximum of a window is; -1 for no elements.
 template <class T> int64_t index_of_maximum(const T* x, const Planes& p, const Span (&s)[3]) {
   int64_t index = -1;
@@ -92,7 +97,7 @@ template <class T> int64_t index_of_maximum(const T* x, const Planes& p, const S
       for (int64_t k = s[2].begin; k < s[2].end; ++k) {
         const int64_t iz = s[0].first + z * s[0].step, iy = s[1].first + y * s[1].step;
         const int64_t at = (iz * p.in[1] + iy) * p.in[2] + s[2].first + k * s[2].step;
-        if (index < 0 || load(x[at]) > load(x[index])) index = at;
+        if (index < 0 || is_greater(load(x[at]), load(x[index]))) index = at;
       }
   return index;
 }

@@ -8,9 +8,11 @@ namespace tenon {
 /// In which order the indices of maxima are counted; kNone: they are no output.
 enum class PoolingIndices : int32_t { kNone, kRowsFirst, kColumnsFirst };
 
-/// Input: data (N,C,spatial…). Semantics: ONNX MaxPool and AveragePool; kMAX_AVERAGE_BLEND is
-/// (1-blend)*max + blend*average. With `indices` a second output, int64, tells where in the whole
-/// flattened data each maximum is (the first of equal ones; -1 for windows without elements).
+/// Input: data (N,C,spatial…). Semantics: ONNX MaxPool and AveragePool, and a NaN is the maximum of
+/// its window, as in PyTorch; kMAX_AVERAGE_BLEND is (1-blend)*max + blend*average. With `indices` a
+/// second output, int64, tells where in the whole flattened data each maximum is (the first of
+/// equal ones, or the first NaN; -1 for windows without elements, whose maximum is -infinity or the
+/// lowest integer).
 struct Pooling final : OpOf<Pooling, LayerType::kPOOLING> {
   static constexpr std::string_view kName = "Pooling";
   static constexpr Traits kTraits{.runs = Runs::kKernel,

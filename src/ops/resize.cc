@@ -123,13 +123,7 @@ std::vector<AxisResize> axes_of(const Resize& op, const ReferenceCall& call) {
           scales.size());
   std::vector<AxisResize> axes(rank);
   for (size_t i = 0; i < rank; ++i) {
-    AxisResize& a = axes[i];
-    a.in = in[static_cast<int>(i)];
-    a.out = out[static_cast<int>(i)];
-    require(a.in > 0 || a.out == 0, "axis {}: cannot resize 0 elements to {}", i, a.out);
-    a.scale = !scales.empty() ? double{scales[i]}
-                              : static_cast<double>(a.out) / static_cast<double>(a.in);
-    require(a.scale > 0 || a.out == 0, "axis {}: expected a positive scale, found {}", i, a.scale);
+    AxisResize& a = axes[i] = axis_resize(in, out, scales, static_cast<int>(i));
     if (!is_crop(op)) continue;
     require(given(2) && call.inputs[2].shape.volume() == 2 * in.rank(),
             "expected a region of interest of {} elements", 2 * in.rank());

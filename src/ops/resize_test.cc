@@ -21,7 +21,7 @@ TEST(Resize, ScalesOnSymbolicExtents) {
   network.infer();
   ShapeProgram program;
   const int32_t height = program.add(node.outputs[0]->dims[2]);
-  const int64_t symbols[] = {7};
+  const SymbolValue symbols[] = {7};
   EXPECT_EQ(program.evaluate(symbols)[static_cast<size_t>(height)], Number::of(14));
   EXPECT_EQ(text_of(node.outputs[0]->dims[3]), "2");
 }

@@ -172,15 +172,17 @@ void Slice::reference(const ReferenceCall& call) const {
     }
     const auto k = static_cast<size_t>(it - along.begin());
     int64_t position = starts[k];
+    bool is_first = true;
     for (int64_t& offset : tables[static_cast<size_t>(axis)]) {
+      require(is_first || !__builtin_add_overflow(position, steps[k], &position),
+              "axis {}: stride {} overflows", axis, steps[k]);
+      is_first = false;
       const bool inside = position >= 0 && position < in.shape[axis];
       require(inside || mode == SampleMode::kFILL
                   || (mode != SampleMode::kSTRICT_BOUNDS && in.shape[axis] > 0),
               "axis {}: sample {} lies outside [0, {})", axis, position, in.shape[axis]);
       const int64_t from = sampled_position(position, in.shape[axis], mode);
       offset = from == kOutside ? kOutside : from * strides[axis];
-      require(!__builtin_add_overflow(position, steps[k], &position),
-              "axis {}: stride {} overflows", axis, steps[k]);
     }
   }
   const int64_t zero = 0;  // all bits zero is 0 in every type

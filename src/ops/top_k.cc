@@ -20,6 +20,7 @@ void TopK::visit(FieldVisitor& v) {
   v("axes", axes);
   v("index_type", index_type);
   v("last_index", last_index);
+  v("nans_first", nans_first);
 }
 
 namespace {
@@ -48,9 +49,10 @@ struct Entry {
 struct Rows {
   int64_t outer, length, inner, k;
   bool smallest, last_index;
+  int32_t nan;  // the key of NaNs
 
   template <class T> OrderKey<T> key(T x) const {
-    const OrderKey<T> key = order_key(x);
+    const OrderKey<T> key = order_key(x, nan);
     return smallest ? ~key : key;  // reverses the order
   }
   bool before(const Entry& a, const Entry& b) const {
@@ -65,8 +67,9 @@ void take_better(const Rows& rows, const T* from, int32_t position, int64_t widt
                  OrderKey<T>* best, int32_t* at) {
   const OrderKey<T> flip = rows.smallest ? -1 : 0;
   const bool last = rows.last_index;
+  const int32_t nan = rows.nan;
   for (int64_t i = 0; i < width; ++i) {
-    const OrderKey<T> key = order_key(from[i]) ^ flip;
+    const OrderKey<T> key = order_key(from[i], nan) ^ flip;
     const bool better = last ? key >= best[i] : key > best[i];
     best[i] = better ? key : best[i];
     at[i] = better ? position : at[i];
@@ -135,7 +138,8 @@ Rows rows_of(const TopK& op, const ReferenceCall& call) {
           shape.volume(axis + 1, shape.rank()),
           call.outputs[0].shape[axis],
           op.operation == TopKOperation::kMIN,
-          op.last_index};
+          op.last_index,
+          op.nans_first && op.operation == TopKOperation::kMIN ? kNanIsLeast : kNanIsGreatest};
 }
 
 }  // namespace

@@ -8,7 +8,9 @@ namespace tenon {
 /// Inputs: data, k (optional integer tensor of one element; the attribute stands for it). Outputs:
 /// the k first elements in order, and their positions along the axis, of type `index_type`. Of
 /// equal elements the one of the lower position comes first, or with `last_index` that of the
-/// higher one; a NaN is greater than every number. Semantics: TensorRT ITopKLayer, ONNX TopK.
+/// higher one. A NaN is greater than every number, as in PyTorch's topk; with `nans_first` it comes
+/// first among the smallest, too, as in NumPy's and PyTorch's argmin. Semantics: TensorRT
+/// ITopKLayer, ONNX TopK, ArgMax and ArgMin.
 struct TopK final : OpOf<TopK, LayerType::kTOPK>, ScratchKernel {
   static constexpr std::string_view kName = "TopK";
   static constexpr Traits kTraits{.runs = Runs::kKernel,
@@ -21,6 +23,7 @@ struct TopK final : OpOf<TopK, LayerType::kTOPK>, ScratchKernel {
   uint32_t axes = 1;  // a bit for the one axis
   DataType index_type = DataType::kINT32;
   bool last_index = false;
+  bool nans_first = false;
 
   int output_count() const override { return 2; }
   void visit(FieldVisitor& v) override;

@@ -38,7 +38,7 @@ void check_extents(const Draft& draft, const PlanProfile& profile, ProfilePoint 
   for (const auto& [v, slots] : draft.extents())
     for (int32_t slot : slots) {
       const Number& extent = values[static_cast<size_t>(slot)];
-      require(extent.integer >= 0 || !extent.is_known(),
+      require(extent.integer >= 0 || !extent.is_known,
               "tensor '{}' would have a negative extent ({})", v->name, extent.integer);
     }
 }

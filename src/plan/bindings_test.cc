@@ -62,7 +62,7 @@ TEST(Bindings, DataDependentSymbolsNameTheTensorThatTellsThem) {
   EXPECT_TRUE(plan.symbols[0].is_data_dependent());
   const PlanTensor& t = plan.tensors[static_cast<size_t>(plan.symbols[0].tensor)];
   EXPECT_EQ(t.place, Place::kDataDependent);
-  EXPECT_EQ(largest_shape(plan, plan.symbols[0].tensor, {Number::kUnknown}), Shape({1, 4}));
+  EXPECT_EQ(largest_shape(plan, plan.symbols[0].tensor, {std::nullopt}), Shape({1, 4}));
 }
 
 TEST(Bindings, RefusesWhatCallersCouldNotTellApart) {

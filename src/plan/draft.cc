@@ -58,7 +58,7 @@ Shape Draft::shape_at(const std::vector<int32_t>& extents, const std::vector<Num
   Shape shape;
   for (int32_t slot : extents) {
     const Number& extent = slots[static_cast<size_t>(slot)];
-    shape.push_back(extent.is_known() ? extent.integer : -1);
+    shape.push_back(extent.is_known ? extent.integer : -1);
   }
   return shape;
 }

@@ -47,12 +47,12 @@ std::optional<std::vector<Number>> symbol_elements(const Plan& plan, int32_t ten
   std::map<int32_t, Number> elements;
   for (size_t s = 0; s < plan.symbols.size(); ++s) {
     const PlanSymbol& symbol = plan.symbols[s];
-    if (!symbol.is_element || values.symbols[s] == Number::kUnknown) continue;
+    if (!symbol.is_element || !values.symbols[s]) continue;
     const auto binding = static_cast<size_t>(symbol.binding);
     const bool here = symbol.is_data_dependent() ? symbol.tensor == tensor
                                                  : plan.bindings[binding].is_shape
                                                        && plan.bindings[binding].tensor == tensor;
-    if (here) elements[symbol.index] = Number::of(values.symbols[s]);
+    if (here) elements[symbol.index] = Number::of(*values.symbols[s]);
   }
   const Shape& shape = values.shapes[static_cast<size_t>(tensor)];
   if (elements.empty() || !is_known(shape)
@@ -91,7 +91,7 @@ ConcreteTensor known_of(const Plan& plan, int32_t i, const PlanValues& values) {
 }  // namespace
 
 std::vector<TensorSpec> output_specs(const Plan& plan, const PlanStep& step,
-                                     std::span<const int64_t> symbols,
+                                     std::span<const SymbolValue> symbols,
                                      std::span<const Shape> shapes) {
   auto specs = specs_of(plan, step.outputs, shapes);
   if (!makes_data_dependent(plan, step)) return specs;
@@ -195,7 +195,7 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
           plan.target, target.name());
   auto symbols = symbols_at(plan, plan.profiles.at(0), ProfilePoint::kOpt);
   const auto shapes = shapes_of(plan, estimated_slots(plan, symbols, is_body));
-  if (is_body) std::fill(symbols.begin(), symbols.end(), Number::kUnknown);
+  if (is_body) std::fill(symbols.begin(), symbols.end(), std::nullopt);
   const auto known = plan.shapes.evaluate(symbols);
   const auto known_shapes = shapes_of(plan, known);
   const Stages stages = stages_of(plan);

@@ -15,7 +15,7 @@ std::vector<TensorSpec> specs_of(const Plan& plan, std::span<const int32_t> tens
 
 /// The same for the outputs of a step, with what bounds those of data-dependent extents.
 std::vector<TensorSpec> output_specs(const Plan& plan, const PlanStep& step,
-                                     std::span<const int64_t> symbols,
+                                     std::span<const SymbolValue> symbols,
                                      std::span<const Shape> shapes);
 
 /// One layer of an engine: the op (attributes) and its kernel.
@@ -31,9 +31,9 @@ bool makes_data_dependent(const Plan& plan, const PlanStep& step);
 std::unique_ptr<Op> op_of(const PlanStep& step);
 
 /// What follows from the inputs' shapes: slots of the plan's shape program, and a shape per tensor.
-/// Symbols, slots and extents that are not known are Number::kUnknown, unknown and -1.
+/// Extents that are not known are -1.
 struct PlanValues {
-  std::span<const int64_t> symbols;
+  std::span<const SymbolValue> symbols;
   std::span<const Number> slots;
   std::span<const Shape> shapes;
 };

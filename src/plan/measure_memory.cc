@@ -8,7 +8,7 @@ namespace tenon {
 namespace {
 
 int64_t bytes_at(const Draft& draft, const Lifetimes& lives, const Stages& stages,
-                 const std::vector<int64_t>& symbols, ProfilePoint point) {
+                 const std::vector<SymbolValue>& symbols, ProfilePoint point) {
   const Plan& plan = draft.plan;
   const auto values = plan.shapes.evaluate(symbols);
   std::vector<Shape> shapes;

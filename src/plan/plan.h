@@ -149,15 +149,15 @@ struct Plan {
 };
 
 /// Values of all symbols when the inputs have the given shapes and (for shape inputs) elements;
-/// data-dependent ones are Number::kUnknown.
-std::vector<int64_t> symbol_values(const Plan& plan, const std::vector<Shape>& shapes,
-                                   const std::vector<std::vector<int64_t>>& elements);
+/// data-dependent ones are not known.
+std::vector<SymbolValue> symbol_values(const Plan& plan, const std::vector<Shape>& shapes,
+                                       const std::vector<std::vector<int64_t>>& elements);
 /// The concrete shape of tensor i, from the evaluated program; -1 for extents that are not known.
 Shape shape_of(const Plan& plan, int32_t tensor, std::span<const Number> values);
 /// The slots of the shape program for `symbols`, with data-dependent ones at what bounds them.
-std::vector<Number> largest_slots(const Plan& plan, std::vector<int64_t> symbols);
+std::vector<Number> largest_slots(const Plan& plan, std::vector<SymbolValue> symbols);
 /// The shape of tensor i there.
-Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<int64_t> symbols);
+Shape largest_shape(const Plan& plan, int32_t tensor, std::vector<SymbolValue> symbols);
 /// An extent that nothing is known of, while kernels are chosen.
 constexpr int64_t kGuessedExtent = 64;
 /// One that a layer tells, where nothing is known of it: as many as detectors find boxes. A product
@@ -166,7 +166,7 @@ constexpr int64_t kGuessedCount = 256;
 /// The slots of the shape program for planning: data-dependent sizes are guessed, and no extent is
 /// negative.
 /// @param all_guessed the symbols are guesses themselves.
-std::vector<Number> estimated_slots(const Plan& plan, std::span<const int64_t> symbols,
+std::vector<Number> estimated_slots(const Plan& plan, std::span<const SymbolValue> symbols,
                                     bool all_guessed = false);
 
 }  // namespace tenon

@@ -87,7 +87,8 @@ std::vector<PlanProfile> resolve_profiles(const Network& network,
   return profiles;
 }
 
-std::vector<int64_t> symbols_at(const Plan& plan, const PlanProfile& profile, ProfilePoint point) {
+std::vector<SymbolValue> symbols_at(const Plan& plan, const PlanProfile& profile,
+                                    ProfilePoint point) {
   std::vector<Shape> shapes;
   std::vector<std::vector<int64_t>> elements;
   for (const PlanProfile::Range& r : profile.inputs) {

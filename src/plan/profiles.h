@@ -18,6 +18,7 @@ std::vector<PlanProfile> resolve_profiles(const Network& network,
 
 /// Values of the symbols at one point of a profile. Throws when inputs that share a named dimension
 /// disagree.
-std::vector<int64_t> symbols_at(const Plan& plan, const PlanProfile& profile, ProfilePoint point);
+std::vector<SymbolValue> symbols_at(const Plan& plan, const PlanProfile& profile,
+                                    ProfilePoint point);
 
 }  // namespace tenon

@@ -146,7 +146,7 @@ class Context {
   std::list<std::shared_ptr<ShapeState>> states_;             // most recent first
   std::vector<std::shared_ptr<ShapeState>> captured_states_;  // that CUDA graphs of a device use
   bool shapes_changed_ = true;
-  std::vector<int64_t> symbols_;  // of the plan, at the current inputs
+  std::vector<SymbolValue> symbols_;  // of the plan, at the current inputs
   DeviceMemory memory_;
   std::vector<std::unique_ptr<DeviceMemory>> stage_memory_;  // of stages 1, 2, …
   std::vector<std::unique_ptr<DeviceMemory>>

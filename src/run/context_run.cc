@@ -97,10 +97,10 @@ void Context::read_data_dependent(ShapeState& state, size_t step, Stream* stream
     const PlanSymbol& symbol = plan.symbols[static_cast<size_t>(s)];
     const auto tensor = static_cast<size_t>(symbol.tensor);
     const Shape& shape = state.shapes[tensor];
-    int64_t& value = state.symbols[static_cast<size_t>(s)];
+    SymbolValue& value = state.symbols[static_cast<size_t>(s)];
     if (!symbol.is_element) {
       value = shape[symbol.index];
-      require(value >= 0, "the kernel did not make its output '{}'", plan.tensors[tensor].name);
+      require(*value >= 0, "the kernel did not make its output '{}'", plan.tensors[tensor].name);
       continue;
     }
     const auto root = static_cast<size_t>(plan.root_of(symbol.tensor));
@@ -108,10 +108,9 @@ void Context::read_data_dependent(ShapeState& state, size_t step, Stream* stream
             "tensor '{}' of shape {} has no element {}", plan.tensors[tensor].name, shape,
             symbol.index);
     value = read_element(state, symbol.tensor, symbol.index, stream);
-    const int64_t upper = state.upper[static_cast<size_t>(s)];
-    require(upper == Number::kUnknown || (value >= 0 && value <= upper),
-            "it wrote the size {} to '{}'; expected 0 to {}", value, plan.tensors[tensor].name,
-            upper);
+    if (const SymbolValue& upper = state.upper[static_cast<size_t>(s)])
+      require(*value >= 0 && *value <= *upper, "it wrote the size {} to '{}'; expected 0 to {}",
+              *value, plan.tensors[tensor].name, *upper);
   }
 }
 

@@ -108,7 +108,7 @@ void Context::read_symbols() {
     const PlanSymbol& symbol = plan.symbols[s];
     const auto binding = static_cast<size_t>(symbol.binding);
     if (symbol.is_data_dependent())
-      symbols_[s] = Number::kUnknown;
+      symbols_[s].reset();
     else if (!symbol.is_element)
       symbols_[s] = (*input_shapes_[binding])[symbol.index];
     else if (plan.bindings[binding].is_shape && symbol.index < input_shapes_[binding]->volume())
@@ -148,10 +148,11 @@ void Context::check_values() const {
         plan.profiles[static_cast<size_t>(profile_)].inputs[static_cast<size_t>(symbol.binding)];
     const auto at = static_cast<size_t>(symbol.index);
     if (at >= range.min_values.size()) continue;
-    require(range.min_values[at] <= symbols_[s] && symbols_[s] <= range.max_values[at],
+    const int64_t value = symbols_[s].value();
+    require(range.min_values[at] <= value && value <= range.max_values[at],
             "shape input '{}': element {} is {}, outside profile {}, which allows {} to {}",
-            engine_->binding_tensor(symbol.binding).name, at, symbols_[s], profile_,
-            range.min_values[at], range.max_values[at]);
+            engine_->binding_tensor(symbol.binding).name, at, value, profile_, range.min_values[at],
+            range.max_values[at]);
   }
 }
 

@@ -206,7 +206,8 @@ void fill_stage(const Engine& engine, ShapeState& state, int32_t stage,
   const auto values = engine.plan().shapes.evaluate(state.symbols);
   for (size_t s = 0; s < state.upper.size(); ++s)
     if (const int32_t slot = engine.plan().symbols[s].upper; slot >= 0)
-      state.upper[s] = values[static_cast<size_t>(slot)].integer;
+      if (const Number& upper = values[static_cast<size_t>(slot)]; upper.is_known)
+        state.upper[s] = upper.integer;
   set_shapes(engine, state, stage, values);
   set_executions(engine, state, stage, values, previous);
   set_memory(engine, state, stage);
@@ -231,13 +232,13 @@ int64_t element_at(const void* data, DataType type, int32_t index) {
   }
 }
 
-std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<int64_t> symbols,
+std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<SymbolValue> symbols,
                                              int64_t max_memory, const ShapeState* previous) {
   const size_t tensors = engine.plan().tensors.size(), steps = engine.plan().steps.size();
   auto state = std::make_unique<ShapeState>();
   state->symbols = std::move(symbols);
   state->max_memory = max_memory;
-  state->upper.assign(state->symbols.size(), Number::kUnknown);
+  state->upper.assign(state->symbols.size(), std::nullopt);
   state->shapes.resize(tensors);
   state->host.resize(tensors);
   state->elements.resize(tensors);
@@ -264,7 +265,7 @@ void prepare_stage(const Engine& engine, ShapeState& state, int32_t stage) {
   made.ready = false;
   // What later stages told in the last run is not known yet in this one.
   for (size_t s = 0; s < symbol_stages.size(); ++s)
-    if (symbol_stages[s] > stage) state.symbols[s] = Number::kUnknown;
+    if (symbol_stages[s] > stage) state.symbols[s].reset();
   fill_stage(engine, state, stage, &state);
 }
 

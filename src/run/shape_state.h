@@ -10,11 +10,10 @@
 namespace tenon {
 
 struct ShapeState {
-  std::vector<int64_t>
-      symbols;  // data-dependent ones as the last run told them, before that kUnknown
-  std::vector<int64_t> upper;  // per symbol: what bounds a data-dependent one, kUnknown for nothing
-  int64_t max_memory = 0;      // as make_shape_state() has it
-  std::vector<Shape> shapes;   // per plan tensor; -1 for what is not known
+  std::vector<SymbolValue> symbols;  // data-dependent ones as the last run told them
+  std::vector<SymbolValue> upper;    // per symbol: what bounds a data-dependent one, if anything
+  int64_t max_memory = 0;            // as make_shape_state() has it
+  std::vector<Shape> shapes;         // per plan tensor; -1 for what is not known
   std::vector<std::shared_ptr<Execution>>
       executions;  // per step; null where there is nothing to do
   std::vector<std::vector<TensorSpec>> inputs,
@@ -30,9 +29,9 @@ struct ShapeState {
   std::vector<ShapeInput> shape_inputs;
   struct Stage {
     bool ready = false;
-    std::vector<int64_t> symbols;  // what it was made for
-    int64_t bytes = 0;             // of device memory
-    DeviceBuffer copies;           // of host tensors that kernels read on a device
+    std::vector<SymbolValue> symbols;  // what it was made for
+    int64_t bytes = 0;                 // of device memory
+    DeviceBuffer copies;               // of host tensors that kernels read on a device
   };
   std::vector<Stage> stages;
   std::vector<int64_t> offsets;          // per plan tensor, of kArena ones, in their stage's memory
@@ -49,7 +48,7 @@ int64_t element_at(const void* data, DataType type, int32_t index);
 /// Evaluates stage 0 of the plan at these symbol values. Executions of `previous` are kept where a
 /// step's shapes are the same. Throws, naming the layer, when a kernel refuses.
 /// @param max_memory of the device, in bytes, that saving copies may take in the first stage.
-std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<int64_t> symbols,
+std::unique_ptr<ShapeState> make_shape_state(const Engine& engine, std::vector<SymbolValue> symbols,
                                              int64_t max_memory, const ShapeState* previous);
 
 /// Evaluates a later stage, now that `state.symbols` holds what the steps before it told. Does

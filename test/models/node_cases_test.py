@@ -7,11 +7,9 @@ program run_cases; TENON_JOBS of them run side by side.
 """
 import collections
 import concurrent.futures
-import contextlib
 import json
 import os
 import pathlib
-import subprocess
 import tempfile
 import threading
 import unittest
@@ -20,7 +18,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-RUN_CASES = os.environ["TENON_RUN_CASES"]
+from case_runner import Runner
+
 JOBS = int(os.environ.get("TENON_JOBS", "2"))
 CASES = pathlib.Path(os.environ["TENON_ONNX_CASES"])
 ROOT = pathlib.Path(__file__).parents[2]
@@ -62,39 +61,6 @@ def difference(found, expected, name):
     close = np.allclose(found.astype(np.float64), expected.astype(np.float64), rtol=4e-3 if half else 1e-3,
                         atol=1e-3 if half else 1e-5, equal_nan=True)
     return "" if close else f"{found.ravel()[:4]}, expected {expected.ravel()[:4]}"
-
-
-class Runner:
-    """One process of run_cases, replaced when a case fails: a lost GPU stays lost to its process."""
-
-    def __init__(self):
-        self.process = None
-
-    def run(self, model, given, made):
-        """"ok", or what was refused, or "crashed"."""
-        if self.process is None:
-            self.process = subprocess.Popen([RUN_CASES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                            stderr=subprocess.DEVNULL)
-        patience = threading.Timer(300, self.process.kill)
-        patience.start()
-        try:
-            self.process.stdin.write(f"{model} {given} {made}\n")
-            self.process.stdin.flush()
-            answer = self.process.stdout.readline().strip()
-        except BrokenPipeError:
-            answer = ""
-        patience.cancel()
-        if answer != "ok":
-            self.close()
-        return answer or "crashed"
-
-    def close(self):
-        if self.process is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self.process.stdin.close()
-            self.process.stdout.close()
-            self.process.wait()
-            self.process = None
 
 
 HERE = threading.local()  # each thread has a runner of its own

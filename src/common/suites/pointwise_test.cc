@@ -5,6 +5,7 @@
 #include "ops/activation.h"
 #include "ops/elementwise.h"
 #include "ops/scale.h"
+#include "ops/support/private_operation.h"
 #include "ops/unary.h"
 
 namespace tenon {
@@ -35,6 +36,23 @@ TEST(PointwiseTest, EveryUnaryFunctionIsAccurate) {
     if (op.operation == UnaryOperation::kNOT) continue;  // for booleans
     expect_program(op, {{numbers_with_specials()}}, 4, 1e-30);
   }
+}
+
+// Also where the quotient has more digits than a float.
+TEST(PointwiseTest, RemaindersAreExact) {
+  ElementWise op;
+  op.operation = operation_of(PrivateOperation::kRemainder);
+  const std::vector<float> dividends = {1e10f, 1e7f, -1e20f, 16777216, -1e9f, 3e38f, 5, -7.5f};
+  const std::vector<float> divisors = {3, 0.3f, 7, 7, -11, 1e-30f, INFINITY, 2};
+  std::vector<float> remainders;
+  for (size_t i = 0; i < dividends.size(); ++i)
+    remainders.push_back(std::fmod(dividends[i], divisors[i]));
+  const auto operand = [](const std::vector<float>& values) -> TestInput {
+    return {Tensor::of<float>(DataType::kFLOAT, {8}, values), false, Layout::kLinear};
+  };
+  LayerTest test(op, {operand(dividends), operand(divisors)});
+  ASSERT_EQ(test.offer("pointwise"), "");
+  expect_identical(test.run(), Tensor::of<float>(DataType::kFLOAT, {8}, remainders));
 }
 
 TEST(PointwiseTest, BroadcastsInEveryLayout) {

@@ -65,6 +65,33 @@ TEST(PoolingTest, RoundsUpDilatesAndCountsAll) {
   }
 }
 
+// Every seventh element is a NaN, and long runs are -infinity.
+TestInput pooling_specials(const Shape& shape, Layout layout) {
+  TestInput in = data(shape, 1, layout);
+  float* values = in.tensor->mutable_data<float>();
+  for (int64_t i = 0; i < in.tensor->count(); ++i) {
+    if (i % 7 == 3) values[i] = NAN;
+    if (i / 40 % 3 == 1) values[i] = -INFINITY;
+  }
+  return in;
+}
+
+TEST(PoolingTest, NansAreMaxima) {
+  for (const PoolingType kind : {PoolingType::kMAX, PoolingType::kMAX_AVERAGE_BLEND})
+    for (const PoolingCase& c : kPoolingCases)
+      for (const DataType type : {DataType::kFLOAT, DataType::kHALF, DataType::kBF16})
+        for (const Layout layout : tested().layouts) {
+          SCOPED_TRACE(fmt::format("{} {} {} {}", static_cast<int>(kind), c.data, name_of(type),
+                                   name_of(layout)));
+          expect_as_reference(pooling(kind, c.window, c.stride, c.pad),
+                              {as_type(type, pooling_specials(c.data, layout))},
+                              pooling_tolerance(type));
+        }
+  Pooling op = pooling(PoolingType::kMAX, {3, 3}, {2, 2}, {1, 1});
+  op.indices = PoolingIndices::kRowsFirst;
+  expect_as_reference(op, {pooling_specials({2, 5, 9, 8}, Layout::kLinear)});
+}
+
 TEST(PoolingTest, MaximaOfBytes) {
   std::vector<int8_t> elements(size_t{2} * 16 * 6 * 7);
   for (size_t i = 0; i < elements.size(); ++i)

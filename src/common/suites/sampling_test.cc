@@ -81,6 +81,10 @@ TEST(MaxRoiPoolTest, Regions) {
     std::copy(std::begin(values), std::end(values), rois.mutable_data<float>());
     const TestInput regions{rois, false, Layout::kLinear};
     check_sampling(op, {sampling_numbers(type, {2, 5, 16, 20}, 1, -1, 1), as_type(type, regions)});
+    TestInput with_nans = data({2, 5, 16, 20});
+    for (int64_t i = 3; i < with_nans.tensor->count(); i += 50)
+      with_nans.tensor->mutable_data<float>()[i] = NAN;
+    check_sampling(op, {as_type(type, with_nans), as_type(type, regions)});
   }
 }
 

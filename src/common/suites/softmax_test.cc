@@ -51,6 +51,17 @@ TEST(SoftmaxTest, Infinities) {
   expect_as_reference(op, {{x, false, Layout::kLinear}}, 1e-5);
 }
 
+// A NaN makes NaNs of all of its row, and of no other.
+TEST(SoftmaxTest, Nans) {
+  for (const Shape& shape : {Shape{3, 7}, Shape{5, 40}, Shape{3, 3000}, Shape{2, 30, 3}}) {
+    Tensor x = random_tensor(shape, 1);
+    x.mutable_data<float>()[shape.volume() / 2] = NAN;
+    Softmax op;
+    op.axes = 2;
+    expect_as_reference(op, {{x, false, Layout::kLinear}}, 1e-5);
+  }
+}
+
 TEST(RaggedSoftmaxTest, EqualsReference) {
   for (const DataType type : kFloatTypes) {
     const RaggedSoftmax op;

@@ -26,11 +26,13 @@ TestInput top_k_numbers(DataType type, const Shape& shape) {
 
 void check_top_k(DataType type, const Shape& shape, int axis, int64_t k) {
   for (const auto operation : {TopKOperation::kMAX, TopKOperation::kMIN})
-    for (const bool last_index : {false, true}) {
-      SCOPED_TRACE(fmt::format("{} {} axis {} k {} {} {}", name_of(type), shape, axis, k,
+    for (const auto& [last_index, nans_first] :
+         {std::pair(false, false), {true, false}, {false, true}}) {
+      SCOPED_TRACE(fmt::format("{} {} axis {} k {} {} {} {}", name_of(type), shape, axis, k,
                                operation == TopKOperation::kMAX ? "max" : "min",
-                               last_index ? "last" : "first"));
+                               last_index ? "last" : "first", nans_first ? "NaNs first" : ""));
       TopK op;
+      op.nans_first = nans_first;
       op.operation = operation;
       op.axes = 1u << axis;
       op.k = k;

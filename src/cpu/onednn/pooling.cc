@@ -1,4 +1,5 @@
-// Maximum and average pooling by oneDNN.
+// Average pooling, and maxima of bytes, by oneDNN. Its maxima of floats are none of infinities and
+// NaNs.
 #include "ops/pooling.h"
 
 #include "cpu/kernels.h"
@@ -70,11 +71,9 @@ bool are_bytes(const KernelRequest& request) {
 std::optional<std::string> check(const Pooling& op, const KernelRequest& request) {
   const int axes = op.window.rank();
   const Shape& data = request.inputs[0].shape;
-  if (!all_of_type(request, DataType::kFLOAT)
-      && !(op.type == PoolingType::kMAX && are_bytes(request)))
-    return "only float32, and maxima of bytes, are supported";
-  if (op.type != PoolingType::kMAX && op.type != PoolingType::kAVERAGE)
-    return "only maximum and average are supported";
+  const bool averages = op.type == PoolingType::kAVERAGE && all_of_type(request, DataType::kFLOAT);
+  if (!averages && !(op.type == PoolingType::kMAX && are_bytes(request)))
+    return "only averages of float32 and maxima of bytes are supported";
   if (axes < 1 || axes > 3 || data.rank() != axes + 2
       || request.outputs[0].shape.rank() != axes + 2)
     return "only tensors (N,C,spatial...) with one to three spatial axes are supported";

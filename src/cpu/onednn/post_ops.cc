@@ -1,5 +1,6 @@
 #include "cpu/onednn/post_ops.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "cpu/onednn/library.h"
@@ -207,6 +208,26 @@ class Matcher {
 
 std::optional<std::vector<PostOp>> match_post_ops(const PointwiseProgram& program) {
   return Matcher(program).match();
+}
+
+// Found by the tests: oneDNN 2.5 takes the larger or smaller of two by instructions that give the
+// bound for a NaN, and so limits what it takes the exponential of. Functions that multiply by the
+// element afterwards keep it.
+bool keep_nans(std::span<const PostOp> post_ops) {
+  return std::none_of(post_ops.begin(), post_ops.end(), [](const PostOp& op) {
+    switch (op.algorithm) {
+      case algorithm::eltwise_relu:
+        return op.alpha == 0;
+      case algorithm::eltwise_clip:
+      case algorithm::eltwise_exp:
+      case algorithm::eltwise_logistic:
+      case algorithm::binary_max:
+      case algorithm::binary_min:
+        return true;
+      default:
+        return false;
+    }
+  });
 }
 
 dnnl::primitive_attr attributes_of(std::span<const PostOp> post_ops,

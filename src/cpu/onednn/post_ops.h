@@ -22,6 +22,9 @@ struct PostOp {
 /// oneDNN lacks.
 std::optional<std::vector<PostOp>> match_post_ops(const PointwiseProgram& program);
 
+/// Whether a NaN comes out of them as it went in, in all of oneDNN's code.
+bool keep_nans(std::span<const PostOp> post_ops);
+
 /// The attributes of a primitive with user-managed scratchpad and these post-operations.
 /// `operands` are the specs of the program's inputs 1 and on, of the result's rank, in the layouts
 /// that they are read in. The first, if it adds, finds its operand in the result's memory when

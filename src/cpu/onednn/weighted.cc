@@ -74,6 +74,7 @@ Shape fitted(const Shape& operand, const Shape& output, const Shape& result) {
 std::optional<std::string> WeightedKernel::begin(const KernelRequest& request) {
   if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
   post_ops_ = match_post_ops(epilogue_);
+  if (post_ops_ && !keep_nans(*post_ops_)) post_ops_.reset();  // a loop of ours does it
   input_is_packed.assign(request.inputs.size(), false);
   return std::nullopt;
 }

@@ -163,6 +163,10 @@ struct SimdKernels {
   float (*reduce[5])(const float* in, int64_t n);
   /// totals[i] = totals[i] combined with in[i], by ReduceOperation.
   void (*fold[5])(float* totals, const float* in, int64_t n);
+  /// out[r * n + i] = the largest of (in + r * step + offsets[t])[i] of t < taps, or a NaN among
+  /// them, of so many `results` r; taps > 0.
+  void (*maxima)(const float* in, const int64_t* offsets, int64_t taps, int64_t results,
+                 int64_t step, int64_t n, float* out);
   /// out[i] = sum over t < taps of weights[t * n + i] * in[positions[t * n + i]].
   void (*gather_taps)(const float* in, const int32_t* positions, const float* weights, int64_t taps,
                       int64_t n, float* out);

@@ -186,6 +186,7 @@ const SimdKernels kKernels = {
     add_product,
     {sum, product, maximum_of, minimum_of, sum},
     {fold_sum, fold_product, fold_maximum, fold_minimum, fold_sum},
+    maxima,
     gather_taps,
     mix_rows,
     correlate,

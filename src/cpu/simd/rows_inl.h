@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "cpu/simd/block_lanes.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -74,6 +76,41 @@ void fold_maximum(float* totals, const float* in, int64_t n) {
 }
 void fold_minimum(float* totals, const float* in, int64_t n) {
   fold_row<Minimum>(totals, in, n);
+}
+
+// Of elements side by side, in the vectors that fill a block of channels.
+inline void maxima_of_row(const float* in, const int64_t* offsets, int64_t taps, int64_t n,
+                          float* out) {
+  int64_t i = 0;
+  for (; i + kBlockLanes <= n; i += kBlockLanes) {
+    BlockLanes largest = load_lanes(in + offsets[0] + i);
+    for (int64_t t = 1; t < taps; ++t) {
+      const BlockLanes x = load_lanes(in + offsets[t] + i);
+      const BlockLanes larger = x > largest ? x : largest;
+      largest = x != x ? x : larger;
+    }
+    store_lanes(out + i, largest);
+  }
+  for (; i < n; ++i) {
+    float largest = in[offsets[0] + i];
+    for (int64_t t = 1; t < taps; ++t) largest = Maximum::of(largest, in[offsets[t] + i]);
+    out[i] = largest;
+  }
+}
+
+void maxima(const float* in, const int64_t* offsets, int64_t taps, int64_t results, int64_t step,
+            int64_t n, float* out) {
+  if (n > 1) {
+    for (int64_t r = 0; r < results; ++r)
+      maxima_of_row(in + r * step, offsets, taps, n, out + r * n);
+    return;
+  }
+  TENON_INDEPENDENT for (int64_t r = 0; r < results; ++r) out[r] = in[r * step + offsets[0]];
+  for (int64_t t = 1; t < taps; ++t) {
+    const float* from = in + offsets[t];
+    TENON_INDEPENDENT for (int64_t r = 0; r < results; ++r) out[r] =
+        Maximum::of(out[r], from[r * step]);
+  }
 }
 
 // Taps in pairs, so that a row is written once for linear and twice for cubic filters.

@@ -7,6 +7,7 @@
 #include "cuda/nvrtc/prelude.h"
 #include "cuda/pointwise/layers.h"
 #include "ops/elementwise.h"
+#include "ops/support/private_operation.h"
 
 namespace tenon::cuda {
 namespace {
@@ -67,7 +68,8 @@ std::string_view expression_of(const PointwiseStep& step) {
     case Family::kActivation:
       return kActivation[i];
     case Family::kElementWise:
-      return kElementWise[i];
+      return i == static_cast<size_t>(PrivateOperation::kRemainder) ? "fmodf(a, b)"
+                                                                    : kElementWise[i];
   }
   fail(ErrorCode::kINTERNAL_ERROR, "unknown family of pointwise steps");
 }

@@ -1,5 +1,6 @@
 // Operations on pairs of tensors, with broadcasting.
 #include "import/node.h"
+#include "ops/support/private_operation.h"
 
 namespace tenon {
 namespace {
@@ -90,22 +91,14 @@ TENON_IMPORT(Pow, 1, "") {
 
 namespace {
 
-// a - quotient * b, where an infinite divisor leaves the dividend, or itself if the signs differ.
+// With the dividend's sign, or with the divisor's: then one divisor is added where they differ.
 Value& float_remainder(NodeContext& n, Value& a, Value& b, bool sign_of_dividend) {
-  Value& ratio = n.binary(Operation::kDIV, a, b);
-  Value& magnitude = n.unary(UnaryOperation::kFLOOR, n.unary(UnaryOperation::kABS, ratio));
-  Value& quotient = sign_of_dividend ? n.binary(Operation::kPROD, magnitude,
-                                                n.unary(UnaryOperation::kSIGN, ratio))
-                                     : n.unary(UnaryOperation::kFLOOR, ratio);
-  Value& remainder = n.binary(Operation::kSUB, a, n.binary(Operation::kPROD, quotient, b));
-  Value& infinite = n.unary(UnaryOperation::kISINF, b);
-  Value* far = &a;
-  if (!sign_of_dividend) {
-    Value& product = n.binary(Operation::kPROD, n.unary(UnaryOperation::kSIGN, a),
-                              n.unary(UnaryOperation::kSIGN, b));
-    far = &n.select(n.binary(Operation::kLESS, product, 0.0), b, a);
-  }
-  return n.select(infinite, *far, remainder);
+  Value& remainder = n.binary(operation_of(PrivateOperation::kRemainder), a, b);
+  if (sign_of_dividend) return remainder;
+  Value& signs = n.binary(Operation::kPROD, n.unary(UnaryOperation::kSIGN, remainder),
+                          n.unary(UnaryOperation::kSIGN, b));
+  return n.select(n.binary(Operation::kLESS, signs, 0.0), n.binary(Operation::kSUM, remainder, b),
+                  remainder);
 }
 
 }  // namespace

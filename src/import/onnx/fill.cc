@@ -95,11 +95,30 @@ std::optional<Number> known_number(NodeContext& n, int i, const char* what) {
   return elements[0]->value;
 }
 
+// How many integers a range has. None where the limit lies behind.
+Dim range_length(ExprPool& pool, Dim start, Dim limit, Dim step) {
+  const Dim is_backwards = pool.make(ExprOp::kLess, step, pool.constant(0));
+  const Dim end =
+      pool.make(ExprOp::kSelect, is_backwards, pool.min(limit, start), pool.max(limit, start));
+  return pool.ceil_div(pool.sub(end, start), step);
+}
+
+// The same of known numbers, also where 64 bits do not hold the difference.
+double range_length(int64_t start, int64_t limit, int64_t step) {
+  if (step > 0 ? limit <= start : limit >= start) return 0;
+  const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(limit);
+  const auto by = static_cast<uint64_t>(step);
+  const uint64_t last = step > 0 ? (to - from - 1) / by : (from - to - 1) / (0 - by);
+  return static_cast<double>(last) + 1;
+}
+
 // The elements start, start + delta, … of known numbers.
 Value& known_range(NodeContext& n, Number start, Number limit, Number step) {
   const double first = start.as_double(), delta = step.as_double();
   require(delta != 0, "delta is 0");
-  const double count = std::max(0.0, std::ceil((limit.as_double() - first) / delta));
+  const double count = start.is_float
+                           ? std::max(0.0, std::ceil((limit.as_double() - first) / delta))
+                           : range_length(start.integer, limit.integer, step.integer);
   require(count <= static_cast<double>(int64_t{1} << 27), "the range would have {} elements",
           count);
   const Shape shape{static_cast<int64_t>(count)};
@@ -117,19 +136,23 @@ Value& known_range(NodeContext& n, Number start, Number limit, Number step) {
   return n.constant(std::move(values));
 }
 
-// How many elements a range has, as an int64 tensor of one element.
-Value& range_length(NodeContext& n, Value& start, Value& limit, Value& step) {
-  Value* count = nullptr;
-  if (is_float(start.type)) {
-    Value& ratio = n.binary(Operation::kDIV, n.binary(Operation::kSUB, limit, start), step);
-    count = &n.cast(n.unary(UnaryOperation::kCEIL, ratio), DataType::kINT64);
-  } else {
-    // Rounded up, by rounding the negative down.
-    Value& span = n.binary(Operation::kSUB, start, limit);
-    Value& quotient = n.binary(Operation::kFLOOR_DIV, span, step);
-    count = &n.binary(Operation::kPROD, quotient, -1.0);
+// How many floats a range has, as an int64 tensor of one element.
+Value& float_range_length(NodeContext& n, Value& start, Value& limit, Value& step) {
+  Value& ratio = n.binary(Operation::kDIV, n.binary(Operation::kSUB, limit, start), step);
+  Value& count = n.cast(n.unary(UnaryOperation::kCEIL, ratio), DataType::kINT64);
+  return n.reshape(n.binary(Operation::kMAX, count, 0.0), {n.number(1)});
+}
+
+// How many integers, which are read back where they are not known.
+Value& integer_range_length(NodeContext& n) {
+  Dim bounds[3];
+  const char* const names[] = {"start", "limit", "delta"};
+  for (int i = 0; i < 3; ++i) {
+    const Dims elements = n.host_elements(i, names[i]);
+    require(elements.size() == 1, "{} has {} elements; expected 1", names[i], elements.size());
+    bounds[i] = elements[0];
   }
-  return n.reshape(n.binary(Operation::kMAX, *count, 0.0), {n.number(1)});
+  return n.shape_tensor({range_length(n.pool(), bounds[0], bounds[1], bounds[2])});
 }
 
 }  // namespace
@@ -146,7 +169,8 @@ TENON_IMPORT(Range, 11, "") {
   const DataType wide = is_float(type) ? DataType::kFLOAT : DataType::kINT64;
   Value* bounds[3];
   for (int i = 0; i < 3; ++i) bounds[i] = &n.cast(n.reshape(n.input(i), {}), wide);
-  Value& length = range_length(n, *bounds[0], *bounds[1], *bounds[2]);
+  Value& length = is_float(type) ? float_range_length(n, *bounds[0], *bounds[1], *bounds[2])
+                                 : integer_range_length(n);
   auto op = std::make_unique<Fill>();
   op->type = wide;
   Value& step = n.reshape(*bounds[2], {n.number(1)});

@@ -86,8 +86,11 @@ TENON_IMPORT(Reshape, 1, "") {
   const bool free =
       std::any_of(wanted.begin(), wanted.end(), [&](Dim d) { return depends_on_elements(n, d); });
   if (free) {
+    // As a tensor, for none of its elements may be taken for what is left: they are checked by it.
     n.know(x);
-    n.set_output(0, n.reshape(x, reshaped(n, x.dims, wanted, op->zero_is_placeholder)));
+    Value& shape = n.shape_tensor(reshaped(n, x.dims, wanted, op->zero_is_placeholder));
+    op->zero_is_placeholder = false;
+    n.set_output(0, n.add(std::move(op), {&x, &shape}));
     return;
   }
   n.set_output(0, n.add(std::move(op), {&x, &n.input(1)}));

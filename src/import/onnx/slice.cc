@@ -70,12 +70,9 @@ SliceAxis clamped(ExprPool& pool, Dim extent, Dim start, Dim end, Dim step) {
           pool.make(ExprOp::kSelect, is_backwards, b.size, f.size)};
 }
 
-// INT64_MIN plus an extent would still be negative, but -INT64_MAX steps must not overflow.
+// What lies beyond any extent may as well lie nearer, where sums with it do not overflow.
 Dim saturated(ExprPool& pool, Dim d) {
   constexpr int64_t kFar = int64_t{1} << 40;
-  if (d->is_integer_constant()) return pool.constant(std::clamp(d->value.integer, -kFar, kFar));
-  // What is not known yet, and comes from a tensor, may be as far.
-  if (d->op != ExprOp::kSymbol) return d;
   return pool.max(pool.constant(-kFar), pool.min(d, pool.constant(kFar)));
 }
 
@@ -99,7 +96,9 @@ void slice(NodeContext& n, Dims starts, Dims ends, const Dims& axes, Dims steps)
   const int rank = n.rank(x);
   check_axes(axes, rank);
   for (Dims* list : {&starts, &ends, &steps})
-    for (Dim& d : *list) d = saturated(n.pool(), d);
+    for (Dim& d : *list)
+      // A start or end that is not known yet has nothing added to it that it may overflow with.
+      if (list == &steps || d->is_constant()) d = saturated(n.pool(), d);
   for (Dim d : steps) require(!d->is_constant() || d->value.integer != 0, "a step is 0");
   n.know(x);
   Dims start, size, stride;

@@ -22,6 +22,7 @@ Value& arg(NodeContext& n, Value& x, TopKOperation operation, int axis, bool las
   auto op = std::make_unique<TopK>();
   op->operation = operation;
   op->last_index = last;
+  op->nans_first = true;
   return *top_k(n, x, std::move(op), axis).outputs[1];
 }
 

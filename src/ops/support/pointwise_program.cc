@@ -4,6 +4,7 @@
 #include <limits>
 #include <numbers>
 
+#include "ops/support/private_operation.h"
 #include "ops/support/reference.h"
 
 namespace tenon {
@@ -36,6 +37,19 @@ std::span<const std::string_view> names_of(Family family) {
       return kElementWiseNames;
   }
   return {};
+}
+
+bool is_remainder(const PointwiseStep& step) {
+  return step.family == Family::kElementWise
+         && step.function == static_cast<int32_t>(PrivateOperation::kRemainder);
+}
+
+// "" for an unknown function.
+std::string_view name_of(const PointwiseStep& step) {
+  if (is_remainder(step)) return "remainder";
+  const auto names = names_of(step.family);
+  const auto function = static_cast<size_t>(step.function);  // a negative one becomes large
+  return function < names.size() ? names[function] : std::string_view();
 }
 
 float unary(UnaryOperation function, float x) {
@@ -209,11 +223,11 @@ void PointwiseProgram::check() const {
           kMaxInputs, inputs);
   for (size_t i = 0; i < steps.size(); ++i) {
     const PointwiseStep& s = steps[i];
-    const auto names = names_of(s.family);
-    require(!names.empty(), "step {} of the pointwise program has an unknown family ({})", i,
+    require(!names_of(s.family).empty(),
+            "step {} of the pointwise program has an unknown family ({})", i,
             static_cast<int32_t>(s.family));
-    require(s.function >= 0 && s.function < static_cast<int32_t>(names.size()),
-            "step {} of the pointwise program has an unknown function ({})", i, s.function);
+    require(!name_of(s).empty(), "step {} of the pointwise program has an unknown function ({})", i,
+            s.function);
     const auto require_written = [&](int32_t r) {
       require(r >= 0 && r < step_register(i),
               "step {} of the pointwise program reads register {}; expected 0 to {}", i, r,
@@ -237,10 +251,9 @@ std::string PointwiseProgram::str() const {
   std::string text;
   for (size_t i = 0; i < steps.size(); ++i) {
     const PointwiseStep& s = steps[i];
-    const auto names = names_of(s.family);
-    const auto function = static_cast<size_t>(s.function);
-    text += fmt::format("{}t{} = {}({}", i == 0 ? "" : "; ", i,
-                        function < names.size() ? names[function] : "?", operand(s.a));
+    const std::string_view name = name_of(s);
+    text += fmt::format("{}t{} = {}({}", i == 0 ? "" : "; ", i, name.empty() ? "?" : name,
+                        operand(s.a));
     if (s.family == Family::kElementWise) text += ", " + operand(s.b);
     if (s.family == Family::kActivation && (s.alpha != 0 || s.beta != 0))
       text += fmt::format(", {}, {}", s.alpha, s.beta);
@@ -256,6 +269,7 @@ float evaluate(const PointwiseStep& step, float a, float b) {
     case Family::kActivation:
       return activation(static_cast<ActivationType>(step.function), a, step.alpha, step.beta);
     case Family::kElementWise:
+      if (is_remainder(step)) return std::fmod(a, b);
       return element_wise(static_cast<ElementWiseOperation>(step.function), a, b);
   }
   return std::numeric_limits<float>::quiet_NaN();
