@@ -44,24 +44,6 @@ class ParserError final : public nvonnxparser::IParserError {
   std::vector<const char*> functions_;
 };
 
-// Nodes in a row that are, or are not, all supported.
-struct Subgraph {
-  std::vector<int64_t> nodes;
-  bool supported = false;
-};
-
-std::vector<Subgraph> subgraphs_of(const ImportReport& report) {
-  std::vector<bool> supported(static_cast<size_t>(report.node_count));
-  for (int64_t node : report.supported_nodes) supported[static_cast<size_t>(node)] = true;
-  std::vector<Subgraph> subgraphs;
-  for (int64_t node = 0; node < report.node_count; ++node) {
-    const bool fine = supported[static_cast<size_t>(node)];
-    if (subgraphs.empty() || subgraphs.back().supported != fine) subgraphs.push_back({{}, fine});
-    subgraphs.back().nodes.push_back(node);
-  }
-  return subgraphs;
-}
-
 class OnnxParser final : public nvonnxparser::IParser {
  public:
   OnnxParser(nvinfer1::INetworkDefinition& definition, nvinfer1::ILogger& logger)
@@ -88,9 +70,8 @@ class OnnxParser final : public nvonnxparser::IParser {
         false,
         [&] {
           const bool fine = check_model(bytes_of(model, size), text_of(path));
-          for (const Subgraph& s : subgraphs_)
-            collection.emplace_back(std::vector<size_t>(s.nodes.begin(), s.nodes.end()),
-                                    s.supported);
+          for (const auto& nodes : subgraphs_)
+            collection.emplace_back(std::vector<size_t>(nodes.begin(), nodes.end()), true);
           return fine;
         },
         "supportsModel");
@@ -164,13 +145,12 @@ class OnnxParser final : public nvonnxparser::IParser {
   }
 
   int64_t getNbSubgraphs() noexcept override { return static_cast<int64_t>(subgraphs_.size()); }
-  bool isSubgraphSupported(int64_t index) noexcept override {
-    return has_subgraph(index) && subgraphs_[static_cast<size_t>(index)].supported;
-  }
+  // Programs divide parts that are not supported again, and again: all that are named are.
+  bool isSubgraphSupported(int64_t index) noexcept override { return has_subgraph(index); }
   int64_t* getSubgraphNodes(int64_t index, int64_t& length) noexcept override {
     length = 0;
     if (!has_subgraph(index)) return nullptr;
-    auto& nodes = subgraphs_[static_cast<size_t>(index)].nodes;
+    auto& nodes = subgraphs_[static_cast<size_t>(index)];
     length = static_cast<int64_t>(nodes.size());
     return nodes.data();
   }
@@ -307,7 +287,7 @@ class OnnxParser final : public nvonnxparser::IParser {
     Network scratch;
     ImportReport report;
     const bool fine = import_into(scratch, model, path, report);
-    subgraphs_ = subgraphs_of(report);
+    subgraphs_ = std::move(report.supported_nodes);
     return fine;
   }
 
@@ -322,7 +302,7 @@ class OnnxParser final : public nvonnxparser::IParser {
   Reporter reporter_;
   ImportReport report_;
   std::vector<std::unique_ptr<ParserError>> errors_;
-  std::vector<Subgraph> subgraphs_;
+  std::vector<std::vector<int64_t>> subgraphs_;  // nodes of each part that is supported
   OnnxParserFlags flags_ = bit(OnnxParserFlag::kNATIVE_INSTANCENORM);
   std::vector<std::byte> loaded_model_;
   std::set<std::string> loadable_;  // its initializers
