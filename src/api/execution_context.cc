@@ -26,6 +26,7 @@ ContextView::ContextView(const EngineView& engine, bool own_memory)
       config_(reporter_),
       nvtx_(engine_->plan().verbosity) {
   mImpl = this;
+  context_.on_failure = [this] { reporter_.report_current("enqueueV3"); };
 }
 
 int ContextView::input(const char* name) const {

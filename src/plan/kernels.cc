@@ -8,6 +8,7 @@
 #include "network/control_flow.h"
 #include "plan/profiles.h"
 #include "plan/stages.h"
+#include "plugin_layers/plugin.h"
 
 namespace tenon {
 
@@ -204,6 +205,8 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
     with_context(fmt::format("layer {} ({})", step.name, step.op), [&] {
       LoadedStep loaded;
       loaded.op = op_of(step);
+      if (const auto* plugin = dynamic_cast<const PluginLayer*>(loaded.op.get()))
+        plugin->make_plugin();
       require(static_cast<size_t>(loaded.op->output_count()) == step.outputs.size(),
               "it has {} outputs; expected {}", step.outputs.size(), loaded.op->output_count());
       // Later ones are checked again when their sizes are known.

@@ -225,13 +225,22 @@ void Context::enqueue(Stream* stream) {
     wait();
     reserve_memory(state->stages[0].bytes);
   }
-  if (streams.is_capturing(stream)) return capture({this, state, stream, bindings_, false, true});
-  if (has_data_dependent_outputs() && !streams.enqueued_may_use_device())
-    return run_when_idle(*state, stream);
+  if (streams.is_capturing(stream)) {
+    Job job;
+    job.context = this;
+    job.state = state;
+    job.stream = stream;
+    job.bound = bindings_;
+    job.captured = true;
+    return capture(std::move(job));
+  }
+  const bool awaited = calls_the_application();
+  if (awaited && !streams.enqueued_may_use_device()) return run_when_idle(*state, stream);
   Job* job = take_job();
   job->state = state;
   job->stream = stream;
   job->bound = bindings_;
+  job->awaited = awaited;
   const auto run = [](void* data) {
     Job& job = *static_cast<Job*>(data);
     job.context->run_job(job);
@@ -240,10 +249,10 @@ void Context::enqueue(Stream* stream) {
     give_back(*job);
     fail(ErrorCode::kINVALID_ARGUMENT, "cannot enqueue on this stream: {}", failure);
   }
-  if (has_data_dependent_outputs()) wait();
+  if (awaited) finish(*job);
 }
 
-// What a GPU's stream calls must not ask CUDA for memory, and data-dependent outputs do.
+// What a GPU's stream calls must not call CUDA, and the application's code does.
 void Context::run_when_idle(ShapeState& state, Stream* stream) {
   wait();
   if (Failure failure = engine_->device().synchronize(stream))
@@ -257,6 +266,12 @@ bool Context::has_data_dependent_outputs() const {
   return std::any_of(bindings.begin(), bindings.end(), [&](const PlanBinding& b) {
     return engine_->stages().tensors[static_cast<size_t>(b.tensor)] > 0;
   });
+}
+
+// Applications expect what their code refuses as the result of enqueueV3(), and read the shapes of
+// outputs next.
+bool Context::calls_the_application() const {
+  return !engine_->plan().plugins.empty() || has_data_dependent_outputs();
 }
 
 // A graph may run the job many times, so it owns a copy.
@@ -285,9 +300,20 @@ Context::Job* Context::take_job() {
 void Context::give_back(Job& job) {
   const std::lock_guard lock(mutex_);
   job.state.reset();
-  job.busy = false;
+  job.busy = job.over = false;
   --pending_;
   idle_.notify_all();
+}
+
+// Waits for a job that is awaited, and throws what its run threw.
+void Context::finish(Job& job) {
+  {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [&] { return job.over; });
+  }
+  const std::exception_ptr failure = std::exchange(job.failure, nullptr);
+  give_back(job);
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 }  // namespace tenon

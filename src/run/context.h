@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -72,10 +74,14 @@ class Context {
   /// Runs on the calling thread and returns when outputs are written. Throws Error.
   /// @param addresses one per binding, set before the run; none: those set before are used.
   void execute(std::span<void* const> addresses = {});
-  /// Enqueues the run; throws for what can be known now. A failure while running is logged and
-  /// becomes the stream's error. Returns when the run is over if only it tells the shape of an
-  /// output, since callers read that shape next.
+  /// Enqueues the run; throws for what can be known now. A failure while running goes to
+  /// `on_failure` and becomes the stream's error. A run that calls the application's code (plugins,
+  /// a debug listener, allocators of outputs whose shape it tells) is waited for, and its failure
+  /// thrown.
   void enqueue(Stream* stream);
+  /// Called on any thread for a run that failed after enqueue() returned, within the handler of
+  /// what it threw. Null: nobody is told.
+  std::function<void()> on_failure;
   /// Waits until enqueued runs are over.
   void wait();
 
@@ -94,6 +100,9 @@ class Context {
     Bindings bound;
     bool busy = false;
     bool captured = false;  // lives as long as a CUDA graph that holds it
+    bool awaited = false;   // enqueue() returns when it is over
+    bool over = false;
+    std::exception_ptr failure;  // of one that is awaited
   };
   class InUse;
   class TemporaryMemory;
@@ -127,9 +136,11 @@ class Context {
   void release_memory();
   void capture(Job job);
   bool has_data_dependent_outputs() const;
+  bool calls_the_application() const;
   void run_when_idle(ShapeState& state, Stream* stream);
   Job* take_job();
   void give_back(Job& job);
+  void finish(Job& job);
   void run_job(Job& job) noexcept;
   void report_times();
 

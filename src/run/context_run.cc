@@ -181,11 +181,19 @@ void Context::run_job(Job& job) noexcept {
   try {
     run(*job.state, job.bound, job.stream);
     if (profiler_ != nullptr && emits_profile) report_times();
-  } catch (const std::exception& e) {
-    engine_->log().error("enqueueV3: {}", e.what());
-    engine_->device().report_failure();
+  } catch (...) {
+    if (job.awaited) {
+      job.failure = std::current_exception();
+    } else {
+      if (on_failure) on_failure();
+      engine_->device().report_failure();
+    }
   }
-  if (!job.captured) give_back(job);
+  if (job.captured) return;
+  if (!job.awaited) return give_back(job);
+  const std::lock_guard lock(mutex_);
+  job.over = true;
+  idle_.notify_all();
 }
 
 }  // namespace tenon
