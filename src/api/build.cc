@@ -9,6 +9,7 @@
 #include "ops/cast.h"
 #include "ops/dequantize.h"
 #include "ops/quantize.h"
+#include "optimize/debug_layers.h"
 #include "optimize/explicit_batch.h"
 
 namespace tenon {
@@ -209,6 +210,7 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
 
 std::unique_ptr<Network> copy_to_build(const NetworkDefinition& definition, int32_t max_batch) {
   std::unique_ptr<Network> network = clone(definition.network());
+  add_debug_layers(*network);
   if (!definition.hasImplicitBatchDimension()) {
     cast_inputs(*network);
     return network;

@@ -1,5 +1,7 @@
 #include "api/engine.h"
 
+#include <algorithm>
+
 #include "api/engine_config.h"
 #include "api/execution_context.h"
 #include "api/host_memory.h"
@@ -276,6 +278,15 @@ const int64_t* EngineView::getProfileTensorValuesV2(const char* tensorName, int3
     const std::vector<int64_t>* points[] = {&r.min_values, &r.opt_values, &r.max_values};
     const auto& values = *points[static_cast<size_t>(checked(selector))];
     return values.empty() ? nullptr : values.data();
+  });
+}
+
+bool EngineView::isDebugTensor(const char* name) const noexcept {
+  return reporter_.guard(false, [&] {
+    require(name != nullptr, "the tensor name is null");
+    const auto& list = plan().debug_tensors;
+    return std::any_of(list.begin(), list.end(),
+                       [&](const PlanDebugTensor& t) { return !t.unfused && t.name == name; });
   });
 }
 

@@ -96,7 +96,7 @@ class EngineView final : public nvinfer1::ICudaEngine,
   int64_t getWeightStreamingBudget() const noexcept override { return 0; }
   int64_t getMinimumWeightStreamingBudget() const noexcept override { return 0; }
   int64_t getStreamableWeightsSize() const noexcept override { return 0; }
-  bool isDebugTensor(const char*) const noexcept override { return false; }
+  bool isDebugTensor(const char* name) const noexcept override;
   bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept override;
   int64_t getWeightStreamingBudgetV2() const noexcept override { return 0; }
   int64_t getWeightStreamingAutomaticBudget() const noexcept override { return 0; }

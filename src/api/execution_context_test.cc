@@ -32,7 +32,7 @@ TEST(Context, NullAndUnknownArgumentsAreErrors) {
                             cudaStream_t) override {
       return false;
     }
-  } listener;  // is there as in TensorRT, though no tensor can be one for it
+  } listener;
   EXPECT_TRUE(context->setDebugListener(&listener));
   EXPECT_EQ(context->getDebugListener(), &listener);
   EXPECT_TRUE(context->setAllTensorsDebugState(true));

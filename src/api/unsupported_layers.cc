@@ -5,15 +5,6 @@ namespace tenon {
 
 using namespace nvinfer1;  // this file is a list of its classes
 
-bool NetworkDefinition::markDebug(ITensor&) noexcept {
-  return reporter_.run(not_supported);
-}
-bool NetworkDefinition::unmarkDebug(ITensor&) noexcept {
-  return reporter_.run(not_supported);
-}
-bool NetworkDefinition::isDebugTensor(const ITensor&) const noexcept {
-  return false;
-}
 bool NetworkDefinition::markWeightsRefittable(const char*) noexcept {
   return reporter_.run(not_supported);
 }
@@ -22,12 +13,6 @@ bool NetworkDefinition::unmarkWeightsRefittable(const char*) noexcept {
 }
 bool NetworkDefinition::areWeightsMarkedRefittable(const char*) const noexcept {
   return false;
-}
-bool NetworkDefinition::markUnfusedTensorsAsDebugTensors() noexcept {
-  return reporter_.run(not_supported);
-}
-bool NetworkDefinition::unmarkUnfusedTensorsAsDebugTensors() noexcept {
-  return reporter_.run(not_supported);
 }
 IMoELayer* NetworkDefinition::addMoE(ITensor&, ITensor&, ITensor&) noexcept {
   return reporter_.guard<IMoELayer*>(nullptr, []() -> IMoELayer* { not_supported(); });

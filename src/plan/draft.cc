@@ -100,10 +100,14 @@ int32_t Draft::source_of(const Value& v) {
 }
 
 int32_t Draft::in_layout(int32_t tensor, Layout layout) {
-  const PlanTensor& source = at(tensor);
-  if (source.layout == layout) return tensor;
+  if (at(tensor).layout == layout) return tensor;
   const auto key = std::pair{tensor, layout};
   if (const auto it = reordered_.find(key); it != reordered_.end()) return it->second;
+  return reordered_[key] = reorder(tensor, layout);
+}
+
+int32_t Draft::reorder(int32_t tensor, Layout layout) {
+  const PlanTensor& source = at(tensor);
   PlanTensor copy;
   copy.name = fmt::format("{} [{}]", source.name, name_of(layout));
   copy.type = source.type;
@@ -117,7 +121,7 @@ int32_t Draft::in_layout(int32_t tensor, Layout layout) {
   const int32_t result = add_tensor(std::move(copy));
   last_use_[static_cast<size_t>(result)] = uses;
   add_copy(op, tensor, result, name);
-  return reordered_[key] = result;
+  return result;
 }
 
 int32_t Draft::add_weight(const Tensor& t) {

@@ -54,6 +54,8 @@ class Draft {
   int32_t source_of(const Value& v);
   /// The tensor in another layout, for which a step is added on first need.
   int32_t in_layout(int32_t tensor, Layout layout);
+  /// A new tensor, and the step that makes it.
+  int32_t reorder(int32_t tensor, Layout layout);
   int32_t add_weight(const Tensor& t);
 
   /// The storage of a tensor, and so that of what it shares it with, is needed until then.

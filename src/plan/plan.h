@@ -55,6 +55,15 @@ struct PlanStep {
   std::vector<int32_t> inputs;  // indices into Plan::tensors, -1 for one left out
   std::vector<int32_t> outputs;
   std::vector<Plan> bodies;  // of a loop or conditional: without a kernel of its own
+  /// Of steps that run only while a listener is told of a tensor: an index into
+  /// Plan::debug_tensors, else -1. The step without outputs among them tells.
+  int32_t debug = -1;
+};
+
+/// A tensor that debug listeners may be told of.
+struct PlanDebugTensor {
+  std::string name;
+  bool unfused = false;  // it was not marked, but is there after optimisation
 };
 
 /// A network input or output.
@@ -130,6 +139,7 @@ struct Plan {
   std::vector<PlanStep> steps;
   std::vector<PlanBinding> bindings;  // inputs first
   std::vector<PlanProfile> profiles;
+  std::vector<PlanDebugTensor> debug_tensors;
   std::vector<RequiredPlugin> plugins;
   std::vector<Tensor> weights;
   std::shared_ptr<const PlanSource> source;  // null: the plan is for machines like this one

@@ -106,6 +106,8 @@ void read_steps(const schema::Plan& in, std::span<const std::byte> weights,
     out.packed = list_from(s.packed());
     out.inputs = list_from(s.inputs());
     out.outputs = list_from(s.outputs());
+    out.debug = s.debug();
+    if (out.debug != -1) check_index(out.debug, plan.debug_tensors.size(), "debug tensor");
     for_each(s.bodies(), [&](const schema::Plan& body) {
       out.bodies.push_back(read_table(body, weights, owner, depth + 1));
     });
@@ -244,6 +246,9 @@ Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
   read_weights(in, weights, owner, plan);
   read_program(in, plan);
   read_tensors(in, plan);
+  for_each(in.debug_tensors(), [&](const schema::DebugTensor& t) {
+    plan.debug_tensors.push_back({text_from(t.name()), t.unfused()});
+  });
   read_steps(in, weights, owner, depth, plan);
   read_bindings(in, plan);
   read_profiles(in, plan);

@@ -43,7 +43,7 @@ auto write_steps(fb::FlatBufferBuilder& b, const Plan& plan, WeightSection& sect
     list.push_back(schema::CreateStep(
         b, b.CreateString(s.name), b.CreateString(s.metadata), b.CreateString(s.op), attributes,
         static_cast<int32_t>(s.layer), b.CreateString(s.kernel), state, b.CreateVector(s.packed),
-        b.CreateVector(s.inputs), b.CreateVector(s.outputs), b.CreateVector(bodies)));
+        b.CreateVector(s.inputs), b.CreateVector(s.outputs), b.CreateVector(bodies), s.debug));
   }
   return b.CreateVector(list);
 }
@@ -69,6 +69,9 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
   for (const RequiredPlugin& p : plan.plugins)
     plugins.push_back(
         schema::CreatePluginDirect(b, p.name.c_str(), p.version.c_str(), p.name_space.c_str()));
+  std::vector<fb::Offset<schema::DebugTensor>> debug_tensors;
+  for (const PlanDebugTensor& t : plan.debug_tensors)
+    debug_tensors.push_back(schema::CreateDebugTensorDirect(b, t.name.c_str(), t.unfused));
   std::vector<fb::Offset<schema::Weight>> weights;
   for (const Tensor& t : plan.weights) weights.push_back(write_weight(b, t, section));
   const auto steps = write_steps(b, plan, section);
@@ -81,7 +84,7 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
       b.CreateVector(bindings), profiles, b.CreateVector(plugins), b.CreateVector(weights),
       plan.source != nullptr ? write_source(b, *plan.source, section)
                              : fb::Offset<schema::Source>(),
-      plan.aux_streams);
+      plan.aux_streams, b.CreateVector(debug_tensors));
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
   bindings_.allocators.resize(bindings);
   reached_.resize(bindings);
   symbols_.resize(engine_->plan().symbols.size());
+  debug_states_.resize(engine_->plan().debug_tensors.size());
   for (int32_t i = 1; i < engine_->stages().count; ++i) stage_memory_.push_back(make_memory());
   for (const PlanTensor& t : engine_->plan().tensors)
     data_dependent_memory_.push_back(t.place == PlanTensor::Place::kDataDependent ? make_memory()
@@ -90,6 +91,16 @@ void Context::set_aux_streams(std::span<Stream* const> streams) {
 void Context::set_profiler(nvinfer1::IProfiler* profiler) {
   wait();
   profiler_ = profiler;
+}
+
+void Context::set_debug_listener(nvinfer1::IDebugListener* listener) {
+  wait();
+  debug_listener_ = listener;
+}
+
+void Context::set_debug_state(size_t index, bool on) {
+  wait();
+  debug_states_[index] = on;
 }
 
 void Context::report_profile() {
@@ -271,7 +282,10 @@ bool Context::has_data_dependent_outputs() const {
 // Applications expect what their code refuses as the result of enqueueV3(), and read the shapes of
 // outputs next.
 bool Context::calls_the_application() const {
-  return !engine_->plan().plugins.empty() || has_data_dependent_outputs();
+  const bool listens =
+      debug_listener_ != nullptr
+      && std::find(debug_states_.begin(), debug_states_.end(), true) != debug_states_.end();
+  return listens || !engine_->plan().plugins.empty() || has_data_dependent_outputs();
 }
 
 // A graph may run the job many times, so it owns a copy.

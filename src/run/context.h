@@ -71,6 +71,13 @@ class Context {
   /// Reports the last run, or of a device's graph with captured runs the last time that it ran.
   void report_profile();
 
+  /// Who is told of debug tensors that are on, when runs come to them; not owned, null: nobody.
+  void set_debug_listener(nvinfer1::IDebugListener* listener);
+  nvinfer1::IDebugListener* debug_listener() const { return debug_listener_; }
+  /// Turns tensor `index` of Plan::debug_tensors on or off, as all are at first.
+  void set_debug_state(size_t index, bool on);
+  bool debug_state(size_t index) const { return debug_states_[index]; }
+
   /// Runs on the calling thread and returns when outputs are written. Throws Error.
   /// @param addresses one per binding, set before the run; none: those set before are used.
   void execute(std::span<void* const> addresses = {});
@@ -120,6 +127,10 @@ class Context {
   void prepare_addresses(const ShapeState& state, Stream* stream);
   void run(ShapeState& state, const Bindings& bound, Stream* stream);
   void run_step(ShapeState& state, size_t step, Stream* stream);
+  bool tells_of(int32_t debug_tensor) const {
+    return debug_listener_ != nullptr && debug_states_[static_cast<size_t>(debug_tensor)];
+  }
+  void tell_listener(const ShapeState& state, const PlanStep& step, Stream* stream) const;
   bool on_host() const { return engine_->device().is_host(); }
   const void* host_input(const ShapeState& state, size_t step, size_t input, Stream* stream);
   int64_t read_element(const ShapeState& state, int32_t tensor, int32_t index, Stream* stream);
@@ -168,7 +179,9 @@ class Context {
   bool own_memory_;
   bool has_graphs_ = false;  // CUDA graphs that may run in memory_
   nvinfer1::IProfiler* profiler_ = nullptr;
-  Stream* stream_ = nullptr;  // of execute(), where work needs one
+  nvinfer1::IDebugListener* debug_listener_ = nullptr;
+  std::vector<bool> debug_states_;  // of the plan's debug tensors
+  Stream* stream_ = nullptr;        // of execute(), where work needs one
   StepStreams step_streams_;
   StepTimer step_timer_;
   Event* last_run_ = nullptr;                         // on a device: what was enqueued last is over
