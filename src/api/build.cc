@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/calibration.h"
+#include "api/plan_libraries.h"
 #include "backend/targets.h"
 #include "builder/build_plan.h"
 #include "network/clone.h"
@@ -187,7 +188,6 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
   for (const auto& [flag, name] : kRefused)
     refuse(settings.flag(flag), fmt::format("BuilderFlag::{}", name).c_str());
   refuse(settings.selector != nullptr, "an algorithm selector");
-  refuse(!settings.plugins.empty(), "a plugin library inside the plan (setPluginsToSerialize)");
   refuse(settings.capability != nvinfer1::EngineCapability::kSTANDARD,
          "an engine capability other than kSTANDARD");
   refuse(settings.platform != nvinfer1::RuntimePlatform::kSAME_AS_BUILD,
@@ -287,7 +287,10 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   // The default is the machine's memory, which no kernel is asked to keep within.
   if (const size_t limit = limit_of(settings); limit < limit_of(BuilderSettings()))
     options.max_workspace = limit;
-  return build_plan(*network, target, options);
+  auto libraries = read_libraries(settings.plugins);
+  Plan plan = build_plan(*network, target, options);
+  plan.libraries = std::move(libraries);
+  return plan;
 }
 
 }  // namespace tenon

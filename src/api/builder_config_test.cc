@@ -171,9 +171,6 @@ TEST(Build, WhatIsNotSupportedYetIsAnErrorOrAWarning) {
               HasSubstr("BuilderFlag::kREFIT is not supported yet"));
   EXPECT_THAT(error_with([&] { s.config->setDefaultDeviceType(DeviceType::kDLA); }),
               HasSubstr("kDLA"));
-  const char* plugin = "a.so";
-  EXPECT_THAT(error_with([&] { s.config->setPluginsToSerialize(&plugin, 1); }),
-              HasSubstr("plugin library"));
   s.network->getLayer(0)->setPrecision(DataType::kFP8);
   EXPECT_THAT(error_with([&] { s.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS); }),
               HasSubstr("must run in float8_e4m3fn"));

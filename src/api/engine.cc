@@ -22,11 +22,15 @@ std::vector<int32_t> as_int32(const std::vector<int64_t>& values) {
   return result;
 }
 
+// Plugins of the engine are code of the libraries.
 std::shared_ptr<const Engine> engine_of(Plan plan, const Reporter& reporter,
-                                        nvinfer1::IGpuAllocator* allocator) {
+                                        nvinfer1::IGpuAllocator* allocator,
+                                        std::shared_ptr<const void> libraries) {
   const Target& target = target_for(plan);
-  return std::make_shared<const Engine>(fit(std::move(plan), target, reporter.log()), target,
-                                        reporter.log(), allocator);
+  auto engine = std::make_unique<const Engine>(fit(std::move(plan), target, reporter.log()), target,
+                                               reporter.log(), allocator);
+  return {engine.release(),
+          [libraries = std::move(libraries)](const Engine* owned) { delete owned; }};
 }
 
 }  // namespace
@@ -48,8 +52,9 @@ nvinfer1::Dims public_shape(const Plan& plan, Shape shape) {
   return shape.dims();
 }
 
-EngineView::EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator)
-    : EngineView(engine_of(std::move(plan), reporter, allocator), reporter) {}
+EngineView::EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator,
+                       std::shared_ptr<const void> libraries)
+    : EngineView(engine_of(std::move(plan), reporter, allocator, std::move(libraries)), reporter) {}
 
 EngineView::EngineView(std::shared_ptr<const Engine> engine, const Reporter& reporter)
     : Live(this, this),

@@ -19,7 +19,9 @@ class EngineView final : public nvinfer1::ICudaEngine,
                          public nvinfer1::apiv::VCudaEngine,
                          public Live<EngineView, nvinfer1::ICudaEngine> {
  public:
-  EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator);
+  /// @param libraries what keeps those of the plan loaded, for as long as the engine lives.
+  EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator,
+             std::shared_ptr<const void> libraries = nullptr);
   EngineView(std::shared_ptr<const Engine> engine, const Reporter& reporter);
   ~EngineView() noexcept override { *self_ = nullptr; }
 

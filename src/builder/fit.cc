@@ -58,8 +58,10 @@ Plan fit(Plan plan, const Target& target, const Log& log) {
     if (plan.target == target.name() && target.is_this_machine(plan.fingerprint)) return plan;
     log.info("the portable plan was built for \"{}\"; it is built again for \"{}\"",
              plan.fingerprint, here);
-    return with_context("building a portable plan again",
-                        [&] { return built_again(plan, target, log); });
+    Plan again = with_context("building a portable plan again",
+                              [&] { return built_again(plan, target, log); });
+    again.libraries = std::move(plan.libraries);
+    return again;
   }
   const bool same_target = plan.target == target.name();
   if (!same_target || !target.loads(plan.instruction_set))

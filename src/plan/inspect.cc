@@ -207,7 +207,8 @@ std::string engine_json(const Plan& plan, const std::vector<Shape>& shapes) {
 
 std::string plan_json(const Plan& plan) {
   ordered_json bindings = ordered_json::array(), profiles = ordered_json::array(),
-               plugins = ordered_json::array(), layers = ordered_json::array();
+               plugins = ordered_json::array(), libraries = ordered_json::array(),
+               layers = ordered_json::array();
   for (const PlanBinding& b : plan.bindings) {
     ordered_json row = tensor_json(plan, b.tensor, {});
     row["Mode"] = b.is_input ? "input" : "output";
@@ -226,6 +227,8 @@ std::string plan_json(const Plan& plan) {
   }
   for (const RequiredPlugin& p : plan.plugins)
     plugins.push_back({{"name", p.name}, {"version", p.version}, {"namespace", p.name_space}});
+  for (const PlanLibrary& l : plan.libraries)
+    libraries.push_back({{"name", l.name}, {"bytes", l.bytes.bytes()}});
   const Streams streams = streams_of(plan);
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     layers.push_back(step_json(plan, plan.steps[i], {}, true));
@@ -240,6 +243,7 @@ std::string plan_json(const Plan& plan) {
                   {"Bindings", bindings},
                   {"Profiles", profiles},
                   {"Plugins", plugins},
+                  {"PluginLibraries", libraries},
                   {"Layers", layers}});
 }
 
@@ -267,6 +271,9 @@ std::string plan_text(const Plan& plan) {
   for (const RequiredPlugin& p : plan.plugins)
     out += line("  needs plugin  {} version {}{}", p.name, p.version,
                 p.name_space.empty() ? "" : fmt::format(" namespace {}", p.name_space));
+  for (const PlanLibrary& l : plan.libraries)
+    out += line("  holds library {} ({:.2f} MiB): code that runs where it is loaded", l.name,
+                mebibytes(static_cast<double>(l.bytes.bytes())));
   if (const int32_t auxiliary = streams_of(plan).auxiliary; auxiliary > 0)
     out += line("  streams       {} auxiliary", auxiliary);
   out += line("  layers        {}", plan.steps.size());

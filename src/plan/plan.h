@@ -105,6 +105,12 @@ struct RequiredPlugin {
   friend bool operator==(const RequiredPlugin&, const RequiredPlugin&) = default;
 };
 
+/// A plugin library that a plan carries along: code of the host, which runs when it is loaded.
+struct PlanLibrary {
+  std::string name;  // of the file that it was
+  Tensor bytes;      // of that file, as uint8
+};
+
 /// Bytes that weights in the form of their kernels may take beyond the network's own. Kernels that
 /// want more are passed over.
 struct WeightGrowth {
@@ -141,6 +147,7 @@ struct Plan {
   std::vector<PlanProfile> profiles;
   std::vector<PlanDebugTensor> debug_tensors;
   std::vector<RequiredPlugin> plugins;
+  std::vector<PlanLibrary> libraries;
   std::vector<Tensor> weights;
   std::shared_ptr<const PlanSource> source;  // null: the plan is for machines like this one
 

@@ -256,6 +256,10 @@ Plan read_table(const schema::Plan& in, std::span<const std::byte> weights,
     plan.plugins.push_back(
         {text_from(p.name()), text_from(p.version()), text_from(p.name_space())});
   });
+  for_each(in.libraries(), [&](const schema::Library& l) {
+    require(l.bytes() != nullptr, "a plugin library has no bytes");
+    plan.libraries.push_back({text_from(l.name()), weight_from(*l.bytes(), weights, owner)});
+  });
   if (in.source() != nullptr) plan.source = read_source(*in.source(), weights, owner);
   return plan;
 }

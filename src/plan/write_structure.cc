@@ -74,6 +74,11 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
     debug_tensors.push_back(schema::CreateDebugTensorDirect(b, t.name.c_str(), t.unfused));
   std::vector<fb::Offset<schema::Weight>> weights;
   for (const Tensor& t : plan.weights) weights.push_back(write_weight(b, t, section));
+  std::vector<fb::Offset<schema::Library>> libraries;
+  for (const PlanLibrary& library : plan.libraries) {
+    const auto bytes = write_weight(b, library.bytes, section);
+    libraries.push_back(schema::CreateLibraryDirect(b, library.name.c_str(), bytes));
+  }
   const auto steps = write_steps(b, plan, section);
   const auto profiles = write_profiles(b, plan);
   const auto instructions = write_instructions(b, plan.shapes);
@@ -84,7 +89,7 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
       b.CreateVector(bindings), profiles, b.CreateVector(plugins), b.CreateVector(weights),
       plan.source != nullptr ? write_source(b, *plan.source, section)
                              : fb::Offset<schema::Source>(),
-      plan.aux_streams, b.CreateVector(debug_tensors));
+      plan.aux_streams, b.CreateVector(debug_tensors), b.CreateVector(libraries));
 }
 
 }  // namespace
