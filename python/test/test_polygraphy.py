@@ -64,15 +64,15 @@ def test_polygraphy_convert_and_inspect(folder):
     text = polygraphy("inspect", "model", "model.onnx", "--show", "layers", "--display-as=trt",
                       folder=folder)
     assert "product" in text
+    polygraphy("convert", "model.onnx", "-o", "detailed.engine", "--profiling-verbosity", "detailed",
+               *PROFILE, folder=folder)
+    text = polygraphy("inspect", "model", "detailed.engine", "--show", "layers", folder=folder)
+    assert "product [Op: " in text and "{x [dtype=float32, shape=(-1, 3), Format: Row major linear FP32]}" in text
     text = polygraphy("run", "model.engine", "--trt", "--load-inputs", "inputs.json",
                       "--load-outputs", "outputs.json", folder=folder)
     assert "Pass Rate: 100.00%" in text
 
 
-def test_polygraphy_surgeon(folder):
-    polygraphy("surgeon", "sanitize", "model.onnx", "-o", "clean.onnx", "--fold-constants",
-               folder=folder)
-    onnx.checker.check_model(onnx.load(folder / "clean.onnx"))
 def test_polygraphy_finds_what_a_model_needs(folder):
     """Two nodes that nobody knows, next to each other, between others."""
     tensors = ["x", "a", "b", "c", "y"]
@@ -90,3 +90,7 @@ def test_polygraphy_finds_what_a_model_needs(folder):
     assert text.count("Frobnicate") >= 2
 
 
+def test_polygraphy_surgeon(folder):
+    polygraphy("surgeon", "sanitize", "model.onnx", "-o", "clean.onnx", "--fold-constants",
+               folder=folder)
+    onnx.checker.check_model(onnx.load(folder / "clean.onnx"))

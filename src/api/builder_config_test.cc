@@ -151,6 +151,7 @@ TEST(TimingCache, IsSharedWithTheConfigurationAndOutlivesIt) {
   EXPECT_EQ(cache->queryKeys(nullptr, 1), -1);
   EXPECT_EQ(cache->query(TimingCacheKey{}).tacticHash, TimingCacheValue::kINVALID_TACTIC_HASH);
   EXPECT_FALSE(cache->update(TimingCacheKey{}, {1, 1}));
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("the timing cache is not editable"));
   cache.reset();
   EXPECT_EQ(s.config->getTimingCache(), nullptr);
   s.config.reset();

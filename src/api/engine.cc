@@ -8,6 +8,7 @@
 #include "api/inspector.h"
 #include "backend/target.h"
 #include "builder/fit.h"
+#include "plan/engine_information.h"
 #include "plan/plan_file.h"
 
 namespace tenon {
@@ -63,8 +64,9 @@ EngineView::EngineView(std::shared_ptr<const Engine> engine, const Reporter& rep
       self_(std::make_shared<std::atomic<const EngineView*>>(this)) {
   mImpl = this;
   for (size_t i = 0; i < plan().bindings.size(); ++i)
-    formats_.push_back(fmt::format("Row-major linear {} format (kLINEAR)",
-                                   name_of(engine_->binding_tensor(static_cast<int>(i)).type)));
+    formats_.push_back(fmt::format(
+        "{} (kLINEAR)",
+        format_description(engine_->binding_tensor(static_cast<int>(i)).type, Layout::kLinear)));
   for (const PlanProfile& profile : plan().profiles) {
     auto& inputs = int32_values_.emplace_back();
     for (const auto& r : profile.inputs)

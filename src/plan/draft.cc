@@ -63,6 +63,18 @@ Shape Draft::shape_at(const std::vector<int32_t>& extents, const std::vector<Num
   return shape;
 }
 
+ShapeRange Draft::range_of(const Node& node) const {
+  ShapeRange range;
+  for (const auto& [point, shapes] :
+       {std::pair{ProfilePoint::kMin, &range.min}, std::pair{ProfilePoint::kMax, &range.max}}) {
+    const auto slots = plan.shapes.evaluate(symbols_at(plan, plan.profiles[0], point));
+    for (const auto* list : {&node.inputs, &node.outputs})
+      for (const Value* v : *list)
+        shapes->push_back(v != nullptr ? shape_at(extents_.at(v), slots) : Shape());
+  }
+  return range;
+}
+
 int32_t Draft::add_tensor(PlanTensor t) {
   plan.tensors.push_back(std::move(t));
   last_use_.push_back(-1);
@@ -165,6 +177,7 @@ void Draft::add_step(const Node* node, const Op& op, const std::string& name,
                      std::vector<int32_t> outputs) {
   PlanStep step = step_of(node, op, name);
   step.kernel = kernel->name;
+  step.variant = kernel->variant;
   StoredKernel stored = kernel->store();
   step.state = std::move(stored.state);
   for (const Tensor& t : stored.packed) step.packed.push_back(add_weight(t));

@@ -9,6 +9,7 @@
 
 #include "plan/compile.h"
 #include "plan/schedule.h"
+#include "plan/time_kernel.h"
 
 namespace tenon {
 
@@ -40,6 +41,8 @@ class Draft {
   void set_estimates();
   Shape optimum_shape(const Value& v) const { return shape_at(extents_.at(&v), optimum_); }
   Shape optimum_shape(int32_t tensor) const { return shape_at(at(tensor).extents, optimum_); }
+  /// Those at the first profile's minimum and maximum; -1 for what only running tells.
+  ShapeRange range_of(const Node& node) const;
   /// The same with data-dependent sizes at what bounds them, -1 for nothing.
   Shape largest_shape(const Value& v) const { return shape_at(extents_.at(&v), largest_); }
 

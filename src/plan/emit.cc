@@ -215,7 +215,9 @@ void emit(Draft& draft, const Node& node) {
                          && std::any_of(asked.constants.begin(), asked.constants.end(),
                                         [](const Tensor* t) { return t != nullptr; });
   const WeightGrowth& max_growth = draft.options.max_growth;
-  auto kernel = choose_kernel(draft.target, request, describe(node), draft.options,
+  ShapeRange range;
+  if (draft.options.selector != nullptr && !draft.options.is_body) range = draft.range_of(node);
+  auto kernel = choose_kernel(draft.target, request, describe(node), draft.options, range,
                               std::min(max_growth.layer, max_growth.plan - draft.growth));
   draft.growth += growth_of(*kernel, request);
   if (!kernel->note.empty()) draft.options.log.warning("{}: {}", describe(node), kernel->note);

@@ -50,6 +50,7 @@ struct PlanStep {
   FieldList attributes;
   LayerType layer = LayerType::kIDENTITY;
   std::string kernel;
+  std::string variant;  // of the kernel, where it has several; for people
   FieldList state;
   std::vector<int32_t> packed;  // indices into Plan::weights
   std::vector<int32_t> inputs;  // indices into Plan::tensors, -1 for one left out

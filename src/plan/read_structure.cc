@@ -106,6 +106,7 @@ void read_steps(const schema::Plan& in, std::span<const std::byte> weights,
     out.packed = list_from(s.packed());
     out.inputs = list_from(s.inputs());
     out.outputs = list_from(s.outputs());
+    out.variant = text_from(s.variant());
     out.debug = s.debug();
     if (out.debug != -1) check_index(out.debug, plan.debug_tensors.size(), "debug tensor");
     for_each(s.bodies(), [&](const schema::Plan& body) {
