@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cpu/cpu_target.h"
+#include "plan/engine_information.h"
 #include "plan/inspect.h"
 #include "plan/mutations_testing.h"
 #include "plan/plan_file.h"
@@ -39,8 +40,9 @@ void read(std::span<const std::byte> bytes) {
     Plan plan = read_plan(bytes, nullptr, "plan");
     plan_text(plan);
     plan_json(plan);
-    engine_json(plan);
-    run(std::make_shared<const Engine>(std::move(plan), cpu_target(), Log()));
+    const auto engine = std::make_shared<const Engine>(std::move(plan), cpu_target(), Log());
+    engine_information(engine->plan(), {}, nvinfer1::LayerInformationFormat::kONELINE);
+    run(engine);
   } catch (const Error&) {  // the only answer to a bad plan
   }
 }

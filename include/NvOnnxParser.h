@@ -112,7 +112,8 @@ class IParser {
   /// with the errors kept.
   virtual bool parseFromFile(const char* fileName, int verbosity) noexcept = 0;
 
-  /// Whether a model could be read, and which of its nodes belong together and could.
+  /// Whether a model could be read; adds the groups of its nodes that could, each as large as it
+  /// goes, in an order in which inputs come first.
   virtual bool supportsModel(const void* serializedModel, size_t serializedModelSize,
                              SubGraphCollection_t& subgraphs,
                              const char* modelPath = nullptr) noexcept = 0;
@@ -157,14 +158,15 @@ class IParser {
   virtual const nvinfer1::ITensor* getLayerOutputTensor(const char* name,
                                                         int64_t index) noexcept = 0;
 
-  /// Whether a model could be read; the methods below tell which parts of it.
+  /// Whether a model could be read; the methods below tell which parts of it could, each as large
+  /// as it goes, in an order in which inputs come first.
   virtual bool supportsModelV2(const void* serializedModel, size_t serializedModelSize,
                                const char* modelPath = nullptr) noexcept = 0;
 
-  /// How many parts the model falls into.
+  /// How many parts of the model could be read.
   virtual int64_t getNbSubgraphs() noexcept = 0;
 
-  /// Whether part `index` could be read.
+  /// Whether there is a part `index`, which could be read then.
   virtual bool isSubgraphSupported(int64_t index) noexcept = 0;
 
   /// The nodes of part `index` and their number, valid until the next model is read; null if there

@@ -3,13 +3,22 @@
     python -m tenon.as_tensorrt polygraphy run model.onnx --trt
     python -m tenon.as_tensorrt script.py …
     python -m tenon.as_tensorrt -m module …
+
+So do the Python programs that it starts.
 """
 import importlib.metadata
 import os
+import pathlib
 import runpy
 import sys
 
 from tenon._as_tensorrt import install_as_tensorrt
+
+
+def _reach_children():
+    folder = str(pathlib.Path(__file__).with_name("_children"))
+    given = [f for f in os.environ.get("PYTHONPATH", "").split(os.pathsep) if f and f != folder]
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, *given])
 
 
 def main(arguments):
@@ -18,6 +27,7 @@ def main(arguments):
         print(__doc__)
         return 0 if arguments else 2
     install_as_tensorrt()
+    _reach_children()
     if arguments[0] == "-m":
         if len(arguments) < 2:
             print("-m: expected a module's name", file=sys.stderr)

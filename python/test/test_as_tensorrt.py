@@ -1,4 +1,5 @@
 """Programs that import tensorrt run on Tenon."""
+import os
 import subprocess
 import sys
 
@@ -23,6 +24,43 @@ def test_scripts_and_modules(tmp_path):
         status, text = run(*arguments, folder=tmp_path)
         assert status == 0, text
         assert "['a', '-b'] __main__" in text
+
+
+PARENT = """
+import multiprocessing, os, subprocess, sys
+def work(queue):
+    import tensorrt
+    queue.put(tensorrt.__name__)
+if __name__ == "__main__":
+    for code in (
+            "import tensorrt as trt, tenon.tensorrt; assert trt is tenon.tensorrt",
+            "import tensorrt_bindings, tenon.tensorrt; assert tensorrt_bindings is tenon.tensorrt",
+            "import tensorrt.plugin, sys; assert 'tenon' in tensorrt.plugin.__name__",
+            "from cuda import cudart; import tenon.cudart; assert cudart is tenon.cudart",
+            "import cuda.bindings.runtime as r, tenon.cudart; assert r is tenon.cudart",
+            "import sys; assert 'tenon' not in sys.modules; import mine; assert mine.own == 1",
+            "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import tensorrt'], check=True)",
+            "import sys; sys.modules['cuda'] = None\ntry: import cuda.nothing\nexcept ImportError: pass"):
+        subprocess.run([sys.executable, "-c", code], check=True)
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=work, args=(queue,))
+    process.start()
+    print(queue.get())
+    process.join()
+"""
+
+
+def test_children_of_the_program(tmp_path):
+    (tmp_path / "program.py").write_text(PARENT)
+    own = tmp_path / "own"
+    own.mkdir()
+    # The environment's own file still runs.
+    (own / "sitecustomize.py").write_text("import sys, types\nsys.modules['mine'] = types.SimpleNamespace(own=1)")
+    before = os.environ.get("PYTHONPATH", "")
+    status, text = run("program.py", folder=tmp_path,
+                       PYTHONPATH=os.pathsep.join([str(own), *before.split(os.pathsep)]))
+    assert status == 0 and text.strip() == "tenon.tensorrt", text
 
 
 def test_mistakes(tmp_path):

@@ -104,7 +104,7 @@ def test_parts_of_models(parser):
     assert not parser.supports_model_v2(unknown())
     parts = [(parser.get_subgraph_nodes(i), parser.is_subgraph_supported(i))
              for i in range(parser.num_subgraphs)]
-    assert ([1], True) in parts
+    assert parts == [([1], True)]
     assert parser.get_subgraph_nodes(9) == []
     assert parser.supports_operator("Conv") and not parser.supports_operator("NoSuchOperator")
 

@@ -64,9 +64,30 @@ def test_polygraphy_convert_and_inspect(folder):
     text = polygraphy("inspect", "model", "model.onnx", "--show", "layers", "--display-as=trt",
                       folder=folder)
     assert "product" in text
+    polygraphy("convert", "model.onnx", "-o", "detailed.engine", "--profiling-verbosity", "detailed",
+               *PROFILE, folder=folder)
+    text = polygraphy("inspect", "model", "detailed.engine", "--show", "layers", folder=folder)
+    assert "product [Op: " in text and "{x [dtype=float32, shape=(-1, 3), Format: Row major linear FP32]}" in text
     text = polygraphy("run", "model.engine", "--trt", "--load-inputs", "inputs.json",
                       "--load-outputs", "outputs.json", folder=folder)
     assert "Pass Rate: 100.00%" in text
+
+
+def test_polygraphy_finds_what_a_model_needs(folder):
+    """Two nodes that nobody knows, next to each other, between others."""
+    tensors = ["x", "a", "b", "c", "y"]
+    nodes = [protos.helper.make_node(op, tensors[i:i + 1], tensors[i + 1:i + 2])
+             for i, op in enumerate(("Relu", "Frobnicate", "Frobnicate", "Relu"))]
+    values = [protos.helper.make_tensor_value_info(name, protos.FLOAT, (2, 3)) for name in tensors]
+    graph = protos.helper.make_graph(nodes, "test", values[:1], values[-1:], value_info=values[1:-1])
+    onnx.save(protos.helper.make_model(graph), folder / "unknown.onnx")
+    text = polygraphy("inspect", "capability", "unknown.onnx", "--with-partitioning", "-o", "parts",
+                      folder=folder)
+    assert "[[1, 3]]" in text  # from node 1 to node 3, which is not among them
+    supported = sorted(path.name for path in (folder / "parts").glob("supported*"))
+    assert supported == ["supported_subgraph-nodes-0-0.onnx", "supported_subgraph-nodes-3-3.onnx"]
+    text = polygraphy("inspect", "capability", "unknown.onnx", "-o", "reasons", folder=folder)
+    assert text.count("Frobnicate") >= 2
 
 
 def test_polygraphy_surgeon(folder):

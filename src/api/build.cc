@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "api/algorithm_selector.h"
 #include "api/calibration.h"
+#include "api/plan_libraries.h"
 #include "backend/targets.h"
 #include "builder/build_plan.h"
 #include "builder/refit.h"
@@ -10,6 +12,7 @@
 #include "ops/cast.h"
 #include "ops/dequantize.h"
 #include "ops/quantize.h"
+#include "optimize/debug_layers.h"
 #include "optimize/explicit_batch.h"
 
 namespace tenon {
@@ -196,8 +199,6 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
                      const Log& log) {
   for (const auto& [flag, name] : kRefused)
     refuse(settings.flag(flag), fmt::format("BuilderFlag::{}", name).c_str());
-  refuse(settings.selector != nullptr, "an algorithm selector");
-  refuse(!settings.plugins.empty(), "a plugin library inside the plan (setPluginsToSerialize)");
   refuse(settings.capability != nvinfer1::EngineCapability::kSTANDARD,
          "an engine capability other than kSTANDARD");
   refuse(settings.platform != nvinfer1::RuntimePlatform::kSAME_AS_BUILD,
@@ -221,6 +222,7 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
 
 std::unique_ptr<Network> copy_to_build(const NetworkDefinition& definition, int32_t max_batch) {
   std::unique_ptr<Network> network = clone(definition.network());
+  add_debug_layers(*network);
   if (!definition.hasImplicitBatchDimension()) {
     cast_inputs(*network);
     return network;
@@ -291,6 +293,7 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   options.aux_streams = std::clamp(settings.aux_streams, 0, Plan::kMaxAuxStreams);
   options.time_kernels = settings.optimization_level > 0;
   options.measure = !settings.deterministic;
+  options.editable_timing_cache = settings.flag(BuilderFlag::kEDITABLE_TIMING_CACHE);
   options.error_on_timing_cache_miss = settings.flag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   const auto limit_of = [](const BuilderSettings& s) {
     return s.pools[static_cast<size_t>(nvinfer1::MemoryPoolType::kWORKSPACE)];
@@ -298,7 +301,14 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   // The default is the machine's memory, which no kernel is asked to keep within.
   if (const size_t limit = limit_of(settings); limit < limit_of(BuilderSettings()))
     options.max_workspace = limit;
+  std::optional<AlgorithmSelection> selection;
+  if (settings.selector != nullptr)
+    selection.emplace(*settings.selector, settings.flag(BuilderFlag::kREJECT_EMPTY_ALGORITHMS));
+  options.selector = selection ? &*selection : nullptr;
+  auto libraries = read_libraries(settings.plugins);
   Plan plan = build_plan(*network, target, options);
+  if (selection) selection->report();
+  plan.libraries = std::move(libraries);
   return settings.flag(BuilderFlag::kSTRIP_PLAN) ? stripped(std::move(plan)) : plan;
 }
 

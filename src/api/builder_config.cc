@@ -94,6 +94,7 @@ nvinfer1::ITimingCache* BuilderConfig::createTimingCache(const void* blob,
     require(blob != nullptr || size == 0, "the timing cache is at a null address");
     auto cache = std::make_shared<TimingCache>();
     if (size > 0) cache->read({static_cast<const std::byte*>(blob), size});
+    if (s_.flag(nvinfer1::BuilderFlag::kEDITABLE_TIMING_CACHE)) cache->make_editable();
     return new TimingCacheView(reporter_, std::move(cache));
   });
 }
@@ -103,6 +104,7 @@ bool BuilderConfig::setTimingCache(const nvinfer1::ITimingCache& cache, bool) no
     const TimingCacheView* ours = TimingCacheView::find(&cache);
     require(ours != nullptr, "the timing cache is not one of this library");
     s_.timing_cache = ours->cache();
+    if (s_.flag(nvinfer1::BuilderFlag::kEDITABLE_TIMING_CACHE)) ours->cache()->make_editable();
     s_.timing_cache_view = &cache;
   });
 }

@@ -11,7 +11,11 @@ namespace tenon {
 
 class CurrentEngine {
  public:
-  explicit CurrentEngine(std::shared_ptr<const Engine> engine) : engine_(std::move(engine)) {}
+  /// @param libraries what keeps the plan's plugin libraries loaded, whose code its engines run.
+  CurrentEngine(std::shared_ptr<const Engine> engine, std::shared_ptr<const void> libraries)
+      : libraries_(std::move(libraries)), engine_(std::move(engine)) {}
+
+  const std::shared_ptr<const void>& libraries() const { return libraries_; }
 
   std::shared_ptr<const Engine> get() const {
     const std::lock_guard lock(mutex_);
@@ -36,6 +40,7 @@ class CurrentEngine {
   }
 
  private:
+  const std::shared_ptr<const void> libraries_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Engine> engine_;
   int captured_ = 0;

@@ -1,5 +1,7 @@
 #include "api/engine.h"
 
+#include <algorithm>
+
 #include "api/engine_config.h"
 #include "api/execution_context.h"
 #include "api/host_memory.h"
@@ -7,6 +9,7 @@
 #include "api/refitter.h"
 #include "backend/target.h"
 #include "builder/fit.h"
+#include "plan/engine_information.h"
 #include "plan/plan_file.h"
 
 namespace tenon {
@@ -21,11 +24,24 @@ std::vector<int32_t> as_int32(const std::vector<int64_t>& values) {
   return result;
 }
 
-std::shared_ptr<const Engine> engine_of(Plan plan, const Reporter& reporter,
-                                        nvinfer1::IGpuAllocator* allocator) {
+// Plugins of the engine are code of the libraries.
+std::shared_ptr<const Engine> engine_of(Plan plan, const Target& target, const Reporter& reporter,
+                                        nvinfer1::IGpuAllocator* allocator,
+                                        std::shared_ptr<const void> libraries) {
+  auto engine =
+      std::make_unique<const Engine>(std::move(plan), target, reporter.log(), allocator);
+  return {engine.release(),
+          [libraries = std::move(libraries)](const Engine* owned) { delete owned; }};
+}
+
+std::shared_ptr<CurrentEngine> loaded(Plan plan, const Reporter& reporter,
+                                      nvinfer1::IGpuAllocator* allocator,
+                                      const std::shared_ptr<const void>& libraries) {
   const Target& target = target_for(plan);
-  return std::make_shared<const Engine>(fit(std::move(plan), target, reporter.log()), target,
-                                        reporter.log(), allocator);
+  return std::make_shared<CurrentEngine>(
+      engine_of(fit(std::move(plan), target, reporter.log()), target, reporter, allocator,
+                libraries),
+      libraries);
 }
 
 }  // namespace
@@ -47,9 +63,9 @@ nvinfer1::Dims public_shape(const Plan& plan, Shape shape) {
   return shape.dims();
 }
 
-EngineView::EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator)
-    : EngineView(std::make_shared<CurrentEngine>(engine_of(std::move(plan), reporter, allocator)),
-                 reporter) {}
+EngineView::EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator,
+                       std::shared_ptr<const void> libraries)
+    : EngineView(loaded(std::move(plan), reporter, allocator, libraries), reporter) {}
 
 EngineView::EngineView(std::shared_ptr<CurrentEngine> current, const Reporter& reporter)
     : Live(this, this),
@@ -59,8 +75,9 @@ EngineView::EngineView(std::shared_ptr<CurrentEngine> current, const Reporter& r
       self_(std::make_shared<std::atomic<const EngineView*>>(this)) {
   mImpl = this;
   for (size_t i = 0; i < plan().bindings.size(); ++i)
-    formats_.push_back(fmt::format("Row-major linear {} format (kLINEAR)",
-                                   name_of(engine_->binding_tensor(static_cast<int>(i)).type)));
+    formats_.push_back(fmt::format(
+        "{} (kLINEAR)",
+        format_description(engine_->binding_tensor(static_cast<int>(i)).type, Layout::kLinear)));
   for (const PlanProfile& profile : plan().profiles) {
     auto& inputs = int32_values_.emplace_back();
     for (const auto& r : profile.inputs)
@@ -167,8 +184,8 @@ nvinfer1::IRefitter* EngineView::createRefitter(nvinfer1::ILogger& logger) noexc
 
 void EngineView::refit(std::span<const std::optional<Tensor>> given) {
   const Target& target = target_for(plan());
-  auto engine = std::make_shared<const Engine>(refitted(plan(), given, target, reporter_.log()),
-                                               target, reporter_.log(), engine_->allocator());
+  auto engine = engine_of(refitted(plan(), given, target, reporter_.log()), target, reporter_,
+                          engine_->allocator(), current_->libraries());
   current_->replace(engine);
   engine_ = std::move(engine);
 }
@@ -290,6 +307,15 @@ const int64_t* EngineView::getProfileTensorValuesV2(const char* tensorName, int3
     const std::vector<int64_t>* points[] = {&r.min_values, &r.opt_values, &r.max_values};
     const auto& values = *points[static_cast<size_t>(checked(selector))];
     return values.empty() ? nullptr : values.data();
+  });
+}
+
+bool EngineView::isDebugTensor(const char* name) const noexcept {
+  return reporter_.guard(false, [&] {
+    require(name != nullptr, "the tensor name is null");
+    const auto& list = plan().debug_tensors;
+    return std::any_of(list.begin(), list.end(),
+                       [&](const PlanDebugTensor& t) { return !t.unfused && t.name == name; });
   });
 }
 

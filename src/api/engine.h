@@ -20,7 +20,9 @@ class EngineView final : public nvinfer1::ICudaEngine,
                          public nvinfer1::apiv::VCudaEngine,
                          public Live<EngineView, nvinfer1::ICudaEngine> {
  public:
-  EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator);
+  /// @param libraries what keeps those of the plan loaded, for as long as the engine lives.
+  EngineView(Plan plan, const Reporter& reporter, nvinfer1::IGpuAllocator* allocator,
+             std::shared_ptr<const void> libraries = nullptr);
   EngineView(std::shared_ptr<CurrentEngine> current, const Reporter& reporter);
   ~EngineView() noexcept override { *self_ = nullptr; }
 
@@ -101,7 +103,7 @@ class EngineView final : public nvinfer1::ICudaEngine,
   int64_t getWeightStreamingBudget() const noexcept override { return 0; }
   int64_t getMinimumWeightStreamingBudget() const noexcept override { return 0; }
   int64_t getStreamableWeightsSize() const noexcept override { return 0; }
-  bool isDebugTensor(const char*) const noexcept override { return false; }
+  bool isDebugTensor(const char* name) const noexcept override;
   bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept override;
   int64_t getWeightStreamingBudgetV2() const noexcept override { return 0; }
   int64_t getWeightStreamingAutomaticBudget() const noexcept override { return 0; }

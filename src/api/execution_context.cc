@@ -27,6 +27,7 @@ ContextView::ContextView(const EngineView& engine, bool own_memory)
       config_(reporter_),
       nvtx_(engine_->plan().verbosity) {
   mImpl = this;
+  context_->on_failure = [this] { reporter_.report_current("enqueueV3"); };
 }
 
 ContextView::~ContextView() noexcept {
@@ -302,24 +303,50 @@ bool ContextView::setNvtxVerbosity(nvinfer1::ProfilingVerbosity verbosity) noexc
   return reporter_.run([&] { nvtx_ = checked(verbosity); });
 }
 
-// No network has debug tensors: a listener is kept and never called, and "all of them" are none.
-
 bool ContextView::setDebugListener(nvinfer1::IDebugListener* listener) noexcept {
-  debug_listener_ = listener;
-  return true;
+  return reporter_.run([&] { context_->set_debug_listener(listener); });
 }
 
-bool ContextView::setTensorDebugState(const char*, bool) noexcept {
-  return reporter_.run(not_supported);
+template <class Visit>
+void ContextView::for_debug_tensors(const char* name, const Visit& visit) const {
+  const auto& list = engine_->plan().debug_tensors;
+  bool found = name == nullptr;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i].unfused || (name != nullptr && list[i].name != name)) continue;
+    found = true;
+    visit(i);
+  }
+  require(found, "tensor '{}' was not marked for debugging (INetworkDefinition::markDebug)",
+          name != nullptr ? name : "");
 }
 
-bool ContextView::setAllTensorsDebugState(bool) noexcept {
-  return true;
+bool ContextView::setTensorDebugState(const char* name, bool flag) noexcept {
+  return reporter_.run([&] {
+    require(name != nullptr, "the tensor name is null");
+    for_debug_tensors(name, [&](size_t i) { context_->set_debug_state(i, flag); });
+  });
+}
+
+bool ContextView::getDebugState(const char* name) const noexcept {
+  return reporter_.guard(false, [&] {
+    require(name != nullptr, "the tensor name is null");
+    bool on = false;
+    for_debug_tensors(name, [&](size_t i) { on = context_->debug_state(i); });
+    return on;
+  });
+}
+
+bool ContextView::setAllTensorsDebugState(bool flag) noexcept {
+  return reporter_.run(
+      [&] { for_debug_tensors(nullptr, [&](size_t i) { context_->set_debug_state(i, flag); }); });
 }
 
 bool ContextView::setUnfusedTensorsDebugState(bool flag) noexcept {
   return reporter_.run([&] {
-    if (flag) not_supported();
+    const auto& list = engine_->plan().debug_tensors;
+    for (size_t i = 0; i < list.size(); ++i)
+      if (list[i].unfused) context_->set_debug_state(i, flag);
+    unfused_debug_state_ = flag;
   });
 }
 

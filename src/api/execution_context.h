@@ -89,15 +89,17 @@ class ContextView final : public nvinfer1::IExecutionContext,
   nvinfer1::ProfilingVerbosity getNvtxVerbosity() const noexcept override { return nvtx_; }
   void setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept override;
   bool setDebugListener(nvinfer1::IDebugListener* listener) noexcept override;
-  nvinfer1::IDebugListener* getDebugListener() noexcept override { return debug_listener_; }
+  nvinfer1::IDebugListener* getDebugListener() noexcept override {
+    return context_->debug_listener();
+  }
   bool setTensorDebugState(const char* name, bool flag) noexcept override;
-  bool getDebugState(const char*) const noexcept override { return false; }
+  bool getDebugState(const char* name) const noexcept override;
   bool setAllTensorsDebugState(bool flag) noexcept override;
   size_t updateDeviceMemorySizeForShapes() noexcept override;
   void setDeviceMemoryV2(void* memory, int64_t size) noexcept override;
   nvinfer1::IRuntimeConfig* getRuntimeConfig() const noexcept override { return &config_; }
   bool setUnfusedTensorsDebugState(bool flag) noexcept override;
-  bool getUnfusedTensorsDebugState() const noexcept override { return false; }
+  bool getUnfusedTensorsDebugState() const noexcept override { return unfused_debug_state_; }
   bool setCommunicator(void* communicator) noexcept override;
 
  private:
@@ -106,6 +108,9 @@ class ContextView final : public nvinfer1::IExecutionContext,
   int output(const char* name) const;
   /// After a refit of the engine the next run is one of the new weights.
   void follow_refit();
+  /// Calls `visit(index)` for the tensors of Plan::debug_tensors that were marked, all of them or
+  /// those of a name; throws when there is none of that name.
+  template <class Visit> void for_debug_tensors(const char* name, const Visit& visit) const;
   /// Throws when the batch is implicit and was not given for this run.
   void take_batch();
 
@@ -120,7 +125,7 @@ class ContextView final : public nvinfer1::IExecutionContext,
   std::map<int, Tensor> shape_values_;  // by binding
   std::string name_;
   bool debug_sync_ = false;
-  nvinfer1::IDebugListener* debug_listener_ = nullptr;
+  bool unfused_debug_state_ = false;
   bool batch_is_set_ = false;
   cudaEvent_t input_consumed_ = nullptr;
   size_t persistent_cache_ = 0;

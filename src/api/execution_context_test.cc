@@ -32,7 +32,7 @@ TEST(Context, NullAndUnknownArgumentsAreErrors) {
                             cudaStream_t) override {
       return false;
     }
-  } listener;  // is there as in TensorRT, though no tensor can be one for it
+  } listener;
   EXPECT_TRUE(context->setDebugListener(&listener));
   EXPECT_EQ(context->getDebugListener(), &listener);
   EXPECT_TRUE(context->setAllTensorsDebugState(true));
@@ -63,6 +63,51 @@ TEST(Context, DeviceMemoryMayBeTheCallers) {
   const CudaStream stream;
   expect_right(cnn, *context, 1, 6, 4, stream.stream);
   cudaFree(memory);
+}
+
+TEST(Context, DeviceMemoryMayBeTheCallersWhateverTheStrategy) {
+  using Strategy = ExecutionContextAllocationStrategy;
+  Session s;
+  const Cnn cnn;
+  cnn.add_to(s, true);
+  add_profile(s, {1, 2, 4, 4}, {1, 2, 8, 8}, {2, 2, 16, 16});
+  add_profile(s, {1, 2, 20, 20}, {1, 2, 20, 20}, {1, 2, 32, 32});
+  const auto engine = s.engine();
+  ASSERT_NE(engine, nullptr);
+  const int64_t bytes = engine->getDeviceMemorySizeV2();
+  EXPECT_EQ(bytes, std::max(engine->getDeviceMemorySizeForProfileV2(0),
+                            engine->getDeviceMemorySizeForProfileV2(1)));
+  ASSERT_GT(bytes, 64);
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&memory, static_cast<size_t>(bytes)), cudaSuccess);
+  const CudaStream stream;
+  for (const Strategy strategy :
+       {Strategy::kSTATIC, Strategy::kON_PROFILE_CHANGE, Strategy::kUSER_MANAGED}) {
+    SCOPED_TRACE(static_cast<int>(strategy));
+    const Context context(engine->createExecutionContext(strategy));
+    ASSERT_NE(context, nullptr);
+    if (strategy != Strategy::kUSER_MANAGED) expect_right(cnn, *context, 1, 8, 8, stream.stream);
+    for (const int32_t profile : {0, 1, 0}) {
+      ASSERT_TRUE(context->setOptimizationProfileAsync(profile, stream.stream));
+      const int extent = profile == 0 ? 16 : 32;
+      context->setDeviceMemoryV2(memory, engine->getDeviceMemorySizeForProfileV2(profile));
+      expect_right(cnn, *context, 1, extent, extent, stream.stream);
+    }
+    context->setDeviceMemoryV2(memory, 64);
+    EXPECT_EQ(s.logger.take_errors(), "");
+    EXPECT_FALSE(context->enqueueV3(stream.stream));
+    EXPECT_THAT(s.logger.take_errors(), HasSubstr("bytes of device memory; it was given 64"));
+    context->setDeviceMemoryV2(memory, -1);
+    EXPECT_THAT(s.logger.take_errors(), HasSubstr("setDeviceMemoryV2"));
+  }
+  const Context without(engine->createExecutionContext(Strategy::kUSER_MANAGED));
+  Floats x = numbers(2 * 8 * 8, 0.5f), y(3 * 4 * 4);
+  without->setInputShape("image", dims({1, 2, 8, 8}));
+  without->setTensorAddress("image", x.data());
+  without->setTensorAddress("features", y.data());
+  EXPECT_FALSE(without->enqueueV3(stream.stream));
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("call setDeviceMemory first"));
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
 }
 
 TEST(Context, TakesAuxiliaryStreams) {

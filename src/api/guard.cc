@@ -11,7 +11,7 @@ Reporter::Reporter(nvinfer1::ILogger* logger) : log_(logger) {
 
 Reporter::Reporter(const Reporter& other) : log_(other.log_) {
   hold_logger(logger());
-  set_recorder(other.recorder_);
+  set_recorder(other.recorder());
 }
 
 Reporter::~Reporter() {
@@ -19,21 +19,37 @@ Reporter::~Reporter() {
   release_logger(logger());
 }
 
+nvinfer1::IErrorRecorder* Reporter::recorder() const {
+  const std::lock_guard lock(mutex_);
+  return recorder_;
+}
+
 void Reporter::set_recorder(nvinfer1::IErrorRecorder* recorder) {
   if (recorder != nullptr) recorder->incRefCount();
-  if (recorder_ != nullptr) recorder_->decRefCount();
-  recorder_ = recorder;
+  nvinfer1::IErrorRecorder* before = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    before = std::exchange(recorder_, recorder);
+  }
+  if (before != nullptr) before->decRefCount();
 }
 
 void Reporter::report(ErrorCode code, const std::string& text) const noexcept {
   log_.write(
       code == ErrorCode::kINTERNAL_ERROR ? Log::Severity::kINTERNAL_ERROR : Log::Severity::kERROR,
       text.c_str());
-  if (recorder_ == nullptr) return;
+  nvinfer1::IErrorRecorder* recorder = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    recorder = recorder_;
+    if (recorder == nullptr) return;
+    recorder->incRefCount();  // a run that ends on another thread reports, too
+  }
   char cut[nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH + 1];
   const size_t length = text.copy(cut, sizeof(cut) - 1);
   cut[length] = '\0';
-  recorder_->reportError(code, cut);
+  recorder->reportError(code, cut);
+  recorder->decRefCount();
 }
 
 void Reporter::report_current(const char* where) const noexcept {

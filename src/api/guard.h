@@ -4,6 +4,7 @@
 
 #include <NvInferRuntime.h>
 
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@ namespace tenon {
 
 /// Where an object of the API reports to: the application's logger and, if set, error recorder.
 /// The logger must outlive the reporter; the recorder is reference-counted through its own calls.
+/// Thread-safe, but for its end.
 class Reporter {
  public:
   explicit Reporter(nvinfer1::ILogger* logger);
@@ -23,7 +25,7 @@ class Reporter {
 
   const Log& log() const { return log_; }
   nvinfer1::ILogger* logger() const { return log_.logger(); }
-  nvinfer1::IErrorRecorder* recorder() const { return recorder_; }
+  nvinfer1::IErrorRecorder* recorder() const;
   void set_recorder(nvinfer1::IErrorRecorder* recorder);
 
   /// One error line to the logger; the recorder gets the same, cut to its longest description.
@@ -56,6 +58,7 @@ class Reporter {
 
  private:
   Log log_;
+  mutable std::mutex mutex_;
   nvinfer1::IErrorRecorder* recorder_ = nullptr;
 };
 

@@ -1,30 +1,11 @@
 #include "api/inspector.h"
 
-#include <algorithm>
-
 #include "api/execution_context.h"
-#include "plan/inspect.h"
+#include "plan/engine_information.h"
 
 namespace tenon {
-namespace {
 
 using nvinfer1::LayerInformationFormat;
-
-// kONELINE: JSON without its line breaks.
-std::string formatted(std::string json, LayerInformationFormat format) {
-  if (checked(format) == LayerInformationFormat::kJSON) return json;
-  std::string line;
-  for (char c : json) {
-    const bool space = c == '\n' || c == ' ';
-    if (!space)
-      line += c;
-    else if (!line.empty() && line.back() != ' ')
-      line += ' ';
-  }
-  return line + "\n";
-}
-
-}  // namespace
 
 Inspector::Inspector(std::shared_ptr<const Engine> engine, const Reporter& reporter)
     : engine_(std::move(engine)), reporter_(reporter) {
@@ -50,23 +31,15 @@ const char* Inspector::getLayerInformation(int32_t layerIndex,
   return reporter_.guard<const char*>(nullptr, [&] {
     require(layerIndex >= 0 && static_cast<size_t>(layerIndex) < engine_->plan().steps.size(),
             "layer {} does not exist; the engine has {}", layerIndex, engine_->plan().steps.size());
-    text_ =
-        formatted(layer_json(engine_->plan(), static_cast<size_t>(layerIndex), shapes()), format);
+    text_ = layer_information(engine_->plan(), static_cast<size_t>(layerIndex), shapes(),
+                              checked(format));
     return text_.c_str();
   });
 }
 
 const char* Inspector::getEngineInformation(LayerInformationFormat format) const noexcept {
   return reporter_.guard<const char*>(nullptr, [&] {
-    if (format == LayerInformationFormat::kONELINE) {
-      std::string lines;
-      const auto concrete = shapes();
-      for (size_t i = 0; i < engine_->plan().steps.size(); ++i)
-        lines += formatted(layer_json(engine_->plan(), i, concrete), format);
-      text_ = std::move(lines);
-    } else {
-      text_ = formatted(engine_json(engine_->plan(), shapes()), format);
-    }
+    text_ = engine_information(engine_->plan(), shapes(), checked(format));
     return text_.c_str();
   });
 }

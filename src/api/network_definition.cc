@@ -206,6 +206,27 @@ bool NetworkDefinition::unmarkOutputForShapes(ITensor& tensor) noexcept {
   });
 }
 
+bool NetworkDefinition::markDebug(ITensor& tensor) noexcept {
+  return reporter_.run([&] { value_of(tensor).is_debug = true; });
+}
+
+bool NetworkDefinition::unmarkDebug(ITensor& tensor) noexcept {
+  return reporter_.run([&] { value_of(tensor).is_debug = false; });
+}
+
+bool NetworkDefinition::isDebugTensor(const ITensor& tensor) const noexcept {
+  return reporter_.guard(false, [&] { return value_of(tensor).is_debug; });
+}
+
+bool NetworkDefinition::markUnfusedTensorsAsDebugTensors() noexcept {
+  return network_->debugs_unfused = true;
+}
+
+bool NetworkDefinition::unmarkUnfusedTensorsAsDebugTensors() noexcept {
+  network_->debugs_unfused = false;
+  return true;
+}
+
 void NetworkDefinition::removeTensor(ITensor& tensor) noexcept {
   reporter_.run([&] {
     Value& value = value_of(tensor);

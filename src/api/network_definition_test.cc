@@ -138,8 +138,8 @@ TEST(Network, WhatIsMissingSaysSo) {
   ITensor& x = s.input("x", {1, 3, 8, 8});
   EXPECT_EQ(s.network->addMoE(x, x, x), nullptr);
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("addMoE: not supported yet"));
-  EXPECT_FALSE(s.network->markDebug(x));
-  EXPECT_THAT(s.logger.take_errors(), HasSubstr("markDebug: not supported yet"));
+  EXPECT_FALSE(s.network->markWeightsRefittable("w"));
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("markWeightsRefittable: not supported yet"));
   EXPECT_EQ(s.builder->createNetworkV2(1u << 20), nullptr);
 }
 

@@ -14,24 +14,6 @@ namespace {
 using nvonnxparser::OnnxParserFlag;
 using nvonnxparser::OnnxParserFlags;
 
-// Nodes in a row that are, or are not, all supported.
-struct Subgraph {
-  std::vector<int64_t> nodes;
-  bool supported = false;
-};
-
-std::vector<Subgraph> subgraphs_of(const ImportReport& report) {
-  std::vector<bool> supported(static_cast<size_t>(report.node_count));
-  for (int64_t node : report.supported_nodes) supported[static_cast<size_t>(node)] = true;
-  std::vector<Subgraph> subgraphs;
-  for (int64_t node = 0; node < report.node_count; ++node) {
-    const bool fine = supported[static_cast<size_t>(node)];
-    if (subgraphs.empty() || subgraphs.back().supported != fine) subgraphs.push_back({{}, fine});
-    subgraphs.back().nodes.push_back(node);
-  }
-  return subgraphs;
-}
-
 class OnnxParser final : public nvonnxparser::IParser {
  public:
   OnnxParser(nvinfer1::INetworkDefinition& definition, nvinfer1::ILogger& logger)
@@ -59,9 +41,8 @@ class OnnxParser final : public nvonnxparser::IParser {
         false,
         [&] {
           const bool fine = check_model(OnnxInput::bytes_of(model, size), OnnxInput::text_of(path));
-          for (const Subgraph& s : subgraphs_)
-            collection.emplace_back(std::vector<size_t>(s.nodes.begin(), s.nodes.end()),
-                                    s.supported);
+          for (const auto& nodes : subgraphs_)
+            collection.emplace_back(std::vector<size_t>(nodes.begin(), nodes.end()), true);
           return fine;
         },
         "supportsModel");
@@ -135,13 +116,12 @@ class OnnxParser final : public nvonnxparser::IParser {
   }
 
   int64_t getNbSubgraphs() noexcept override { return static_cast<int64_t>(subgraphs_.size()); }
-  bool isSubgraphSupported(int64_t index) noexcept override {
-    return has_subgraph(index) && subgraphs_[static_cast<size_t>(index)].supported;
-  }
+  // Programs divide parts that are not supported again, and again: all that are named are.
+  bool isSubgraphSupported(int64_t index) noexcept override { return has_subgraph(index); }
   int64_t* getSubgraphNodes(int64_t index, int64_t& length) noexcept override {
     length = 0;
     if (!has_subgraph(index)) return nullptr;
-    auto& nodes = subgraphs_[static_cast<size_t>(index)].nodes;
+    auto& nodes = subgraphs_[static_cast<size_t>(index)];
     length = static_cast<int64_t>(nodes.size());
     return nodes.data();
   }
@@ -214,7 +194,7 @@ class OnnxParser final : public nvonnxparser::IParser {
     Network scratch;
     ImportReport report;
     const bool fine = import_into(scratch, model, path, report);
-    subgraphs_ = subgraphs_of(report);
+    subgraphs_ = std::move(report.supported_nodes);
     return fine;
   }
 
@@ -222,7 +202,7 @@ class OnnxParser final : public nvonnxparser::IParser {
   OnnxInput input_;
   const Reporter& reporter_ = input_.reporter();
   ImportReport report_;
-  std::vector<Subgraph> subgraphs_;
+  std::vector<std::vector<int64_t>> subgraphs_;  // nodes of each part that is supported
   OnnxParserFlags flags_ = bit(OnnxParserFlag::kNATIVE_INSTANCENORM);
 };
 

@@ -134,7 +134,7 @@ TEST_F(OnnxParser, SaysWhatAModelNeeds) {
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_TRUE(parts[0].second);
   EXPECT_FALSE(parser_->supportsModelV2(bad.data(), bad.size()));
-  ASSERT_EQ(parser_->getNbSubgraphs(), 1);
+  EXPECT_EQ(parser_->getNbSubgraphs(), 0);
   EXPECT_FALSE(parser_->isSubgraphSupported(0));
   EXPECT_EQ(network_->getNbLayers(), 0);
   EXPECT_TRUE(parser_->supportsOperator("Conv"));
@@ -189,27 +189,41 @@ std::string chain(int length, const std::set<int>& unknown) {
   return model.SerializeAsString();
 }
 
-TEST_F(OnnxParser, DividesAModelIntoSubgraphs) {
+TEST_F(OnnxParser, NamesTheSubgraphsThatItSupports) {
   const std::string model = chain(6, {2, 3});
   EXPECT_FALSE(parser_->supportsModelV2(model.data(), model.size()));
-  ASSERT_EQ(parser_->getNbSubgraphs(), 3);
-  const std::vector<std::vector<int64_t>> expected{{0, 1}, {2, 3}, {4, 5}};
-  for (int64_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(parser_->isSubgraphSupported(i), i != 1);
+  ASSERT_EQ(parser_->getNbSubgraphs(), 2);
+  const std::vector<std::vector<int64_t>> expected{{0, 1}, {4, 5}};
+  for (int64_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(parser_->isSubgraphSupported(i));
     int64_t length = -1;
     const int64_t* nodes = parser_->getSubgraphNodes(i, length);
     EXPECT_EQ(std::vector<int64_t>(nodes, nodes + length), expected[static_cast<size_t>(i)]);
   }
   int64_t length = -1;
-  for (int64_t outside : {int64_t{-1}, int64_t{3}}) {
+  for (int64_t outside : {int64_t{-1}, int64_t{2}}) {
     EXPECT_FALSE(parser_->isSubgraphSupported(outside));
     EXPECT_EQ(parser_->getSubgraphNodes(outside, length), nullptr);
     EXPECT_EQ(length, 0);
   }
   EXPECT_EQ(parser_->getNbErrors(), 2);  // one for each node
+  SubGraphCollection_t parts;
+  EXPECT_FALSE(parser_->supportsModel(model.data(), model.size(), parts));
+  EXPECT_EQ(parts, (SubGraphCollection_t{{{0, 1}, true}, {{4, 5}, true}}));
   const std::string good = chain(2, {});
   EXPECT_TRUE(parser_->supportsModelV2(good.data(), good.size()));
   EXPECT_EQ(parser_->getNbSubgraphs(), 1);
+}
+
+// Also of a model whose nodes are not in that order.
+TEST_F(OnnxParser, NodesOfASubgraphFollowTheirInputs) {
+  onnx::ModelProto model;
+  model.ParseFromString(chain(4, {}));
+  model.mutable_graph()->mutable_node()->SwapElements(0, 3);
+  const std::string bytes = model.SerializeAsString();
+  SubGraphCollection_t parts;
+  EXPECT_TRUE(parser_->supportsModel(bytes.data(), bytes.size(), parts));
+  EXPECT_EQ(parts, (SubGraphCollection_t{{{3, 1, 2, 0}, true}}));
 }
 
 TEST_F(OnnxParser, ErrorsTellTheFunctionsAroundANode) {

@@ -48,12 +48,16 @@ RuntimeView::RuntimeView(nvinfer1::ILogger& logger) : Live(this, this), reporter
   mImpl = this;
 }
 
+nvinfer1::ICudaEngine* RuntimeView::engine_of(Plan plan) const {
+  auto libraries = load_libraries(plan, host_code_);
+  return new EngineView(std::move(plan), reporter_, allocator_, std::move(libraries));
+}
+
 nvinfer1::ICudaEngine* RuntimeView::deserializeCudaEngine(const void* blob, size_t size) noexcept {
   return reporter_.guard<nvinfer1::ICudaEngine*>(nullptr, [&] {
     require(blob != nullptr && size > 0, "the plan is empty ({} bytes at {})", size,
             blob == nullptr ? "a null address" : "an address");
-    return new EngineView(read_plan({static_cast<const std::byte*>(blob), size}, nullptr, "plan"),
-                          reporter_, allocator_);
+    return engine_of(read_plan({static_cast<const std::byte*>(blob), size}, nullptr, "plan"));
   });
 }
 
@@ -65,8 +69,7 @@ nvinfer1::ICudaEngine* RuntimeView::read(Read&& read, const char* where) noexcep
         StreamBytes bytes;
         fill(bytes, kPlanHeaderBytes, read);
         fill(bytes, plan_file_bytes({bytes.data.get(), bytes.size}), read);
-        return new EngineView(read_plan({bytes.data.get(), bytes.size}, bytes.data, "plan"),
-                              reporter_, allocator_);
+        return engine_of(read_plan({bytes.data.get(), bytes.size}, bytes.data, "plan"));
       },
       where);
 }
@@ -84,7 +87,7 @@ nvinfer1::ICudaEngine* RuntimeView::deserializeCudaEngineV2(
 nvinfer1::ICudaEngine* RuntimeView::open_plan(const char* path) noexcept {
   return reporter_.guard<nvinfer1::ICudaEngine*>(nullptr, [&] {
     require(path != nullptr && *path != '\0', "the path is empty");
-    return new EngineView(open_plan_file(path), reporter_, allocator_);
+    return engine_of(open_plan_file(path));
   });
 }
 
@@ -100,7 +103,7 @@ int32_t RuntimeView::getMaxThreads() const noexcept {
 }
 
 void RuntimeView::setTemporaryDirectory(const char* path) noexcept {
-  reporter_.run([&] { temporary_directory_ = path != nullptr ? path : ""; });
+  reporter_.run([&] { host_code_.directory = path != nullptr ? path : ""; });
 }
 
 nvinfer1::IPluginRegistry& RuntimeView::getPluginRegistry() noexcept {

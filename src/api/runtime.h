@@ -7,6 +7,7 @@
 
 #include "api/guard.h"
 #include "api/live.h"
+#include "api/plan_libraries.h"
 
 namespace tenon {
 
@@ -39,33 +40,31 @@ class RuntimeView final : public nvinfer1::IRuntime,
   int32_t getMaxThreads() const noexcept override;
   void setTemporaryDirectory(const char* path) noexcept override;
   const char* getTemporaryDirectory() const noexcept override {
-    return temporary_directory_.empty() ? nullptr : temporary_directory_.c_str();
+    return host_code_.directory.empty() ? nullptr : host_code_.directory.c_str();
   }
   void setTempfileControlFlags(nvinfer1::TempfileControlFlags flags) noexcept override {
-    tempfile_flags_ = flags;
+    host_code_.files = flags;
   }
   nvinfer1::TempfileControlFlags getTempfileControlFlags() const noexcept override {
-    return tempfile_flags_;
+    return host_code_.files;
   }
   nvinfer1::IPluginRegistry& getPluginRegistry() noexcept override;
   void setPluginRegistryParent(nvinfer1::IPluginRegistry*) noexcept override {}
   nvinfer1::IRuntime* loadRuntime(const char* path) noexcept override;
-  void setEngineHostCodeAllowed(bool allowed) noexcept override { host_code_ = allowed; }
-  bool getEngineHostCodeAllowed() const noexcept override { return host_code_; }
+  void setEngineHostCodeAllowed(bool allowed) noexcept override { host_code_.allowed = allowed; }
+  bool getEngineHostCodeAllowed() const noexcept override { return host_code_.allowed; }
   nvinfer1::ICudaEngine* deserializeCudaEngineV2(
       nvinfer1::IStreamReaderV2& streamReader) noexcept override;
 
  private:
+  nvinfer1::ICudaEngine* engine_of(Plan plan) const;
   template <class Read>
   nvinfer1::ICudaEngine* read(Read&& read, const char* where = __builtin_FUNCTION()) noexcept;
 
   Reporter reporter_;
   nvinfer1::IGpuAllocator* allocator_ = nullptr;
-  std::string temporary_directory_;
-  nvinfer1::TempfileControlFlags tempfile_flags_ =
-      (1u << nvinfer1::EnumMax<nvinfer1::TempfileControlFlag>()) - 1;
+  HostCode host_code_;
   int32_t dla_core_ = -1;
-  bool host_code_ = false;
 };
 
 }  // namespace tenon

@@ -340,6 +340,16 @@ TEST_F(SizeTensors, AnExtentLargerThanItsBoundIsAnError) {
   cudaGetLastError();
 }
 
+TEST_F(SizeTensors, AMissingPluginIsNamedWhenThePlanIsLoaded) {
+  mark(*add(input())->getOutput(0), "values");
+  const auto plan = s_.build();
+  ASSERT_NE(plan, nullptr) << s_.logger.take_errors();
+  getPluginRegistry()->deregisterCreator(creator_);
+  EXPECT_EQ(s_.runtime->deserializeCudaEngine(plan->data(), plan->size()), nullptr);
+  EXPECT_THAT(s_.logger.take_errors(),
+              HasSubstr("no plugin \"Above\" version \"1\" is registered in namespace \"\""));
+}
+
 // The checksums of a plan may be right and what it says wrong.
 TEST_F(SizeTensors, ACraftedPlanIsAnError) {
   mark(*add(input())->getOutput(0), "values");

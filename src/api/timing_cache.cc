@@ -15,13 +15,6 @@ TimingKey key_of(const nvinfer1::TimingCacheKey& key) {
   return ours;
 }
 
-// FNV-1a of a kernel's name: the number by which applications know it.
-uint64_t tactic_hash(const std::string& kernel) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (char c : kernel) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  return hash;
-}
-
 }  // namespace
 
 TimingCacheView::TimingCacheView(const Reporter& reporter, std::shared_ptr<TimingCache> cache)
@@ -68,7 +61,7 @@ nvinfer1::TimingCacheValue TimingCacheView::query(
   return reporter_.guard(kNone, [&] {
     const auto entry = cache_->find(key_of(key));
     if (!entry) return kNone;
-    return nvinfer1::TimingCacheValue{tactic_hash(entry->kernel), entry->milliseconds};
+    return nvinfer1::TimingCacheValue{tactic_number(entry->kernel), entry->milliseconds};
   });
 }
 
@@ -76,15 +69,18 @@ bool TimingCacheView::update(const nvinfer1::TimingCacheKey& key,
                              const nvinfer1::TimingCacheValue& value) noexcept {
   return reporter_.run(
       [&] {
+        require(
+            cache_->is_editable(),
+            "the timing cache is not editable: set BuilderFlag::kEDITABLE_TIMING_CACHE before it "
+            "is made");
         auto entry = cache_->find(key_of(key));
         require(entry.has_value(), "the timing cache has no such key");
         if (value.tacticHash == nvinfer1::TimingCacheValue::kINVALID_TACTIC_HASH) {
           cache_->erase(key_of(key));
           return;
         }
-        require(value.tacticHash == tactic_hash(entry->kernel),
-                "the key's kernel is '{}'; naming another kernel is not supported yet",
-                entry->kernel);
+        if (value.tacticHash != tactic_number(entry->kernel))
+          entry->kernel = name_of_tactic(value.tacticHash);
         entry->milliseconds = value.timingMSec;
         cache_->insert(key_of(key), *entry);
       },

@@ -5,21 +5,6 @@ namespace tenon {
 
 using namespace nvinfer1;  // this file is a list of its classes
 
-bool NetworkDefinition::markDebug(ITensor&) noexcept {
-  return reporter_.run(not_supported);
-}
-bool NetworkDefinition::unmarkDebug(ITensor&) noexcept {
-  return reporter_.run(not_supported);
-}
-bool NetworkDefinition::isDebugTensor(const ITensor&) const noexcept {
-  return false;
-}
-bool NetworkDefinition::markUnfusedTensorsAsDebugTensors() noexcept {
-  return reporter_.run(not_supported);
-}
-bool NetworkDefinition::unmarkUnfusedTensorsAsDebugTensors() noexcept {
-  return reporter_.run(not_supported);
-}
 IMoELayer* NetworkDefinition::addMoE(ITensor&, ITensor&, ITensor&) noexcept {
   return reporter_.guard<IMoELayer*>(nullptr, []() -> IMoELayer* { not_supported(); });
 }

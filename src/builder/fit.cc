@@ -22,9 +22,11 @@ Plan fit(Plan plan, const Target& target, const Log& log) {
     if (plan.target == target.name() && target.is_this_machine(plan.fingerprint)) return plan;
     log.info("the portable plan was built for \"{}\"; it is built again for \"{}\"",
              plan.fingerprint, here);
-    return with_context("building a portable plan again", [&] {
+    Plan again = with_context("building a portable plan again", [&] {
       return rebuild(plan, *clone(*plan.source->network), target, log, true);
     });
+    again.libraries = std::move(plan.libraries);
+    return again;
   }
   const bool same_target = plan.target == target.name();
   if (!same_target || !target.loads(plan.instruction_set))

@@ -116,6 +116,7 @@ Plan refitted(const Plan& plan, std::span<const std::optional<Tensor>> given, co
   });
   Plan result = rebuild(plan, *network, target, log, false);
   check_same_borders(plan, result);
+  result.libraries = plan.libraries;
   return result;
 }
 

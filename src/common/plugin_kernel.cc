@@ -126,7 +126,6 @@ Offer offer(const KernelRequest& request, PluginMemory place) {
   });
 }
 
-// The plugin of a loaded plan is made when it is needed.
 Offer load(const KernelRequest& request, const StoredKernel& stored, PluginMemory place) {
   return make(request, place, [&](const PluginLayer&) { return stored_choice(stored); });
 }

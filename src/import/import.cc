@@ -5,6 +5,7 @@
 
 #include <new>
 #include <unordered_set>
+#include <utility>
 
 #include "base/text.h"
 #include "import/graph.h"
@@ -50,7 +51,6 @@ class ModelImporter {
   }
 
   void run() {
-    report_.node_count = graph_.node_size();
     // Unread: each would be a problem of its own.
     if (!guarded(nullptr, -1, [&] { require_fewer(graph_.node_size(), options_.max_nodes); }))
       return;
@@ -135,7 +135,10 @@ class ModelImporter {
     });
     if (!fine || !imported)
       for (const std::string& output : node.output()) scope_.items[output] = Item();
-    if (fine) report_.supported_nodes.push_back(index);
+    auto& groups = report_.supported_nodes;
+    if (fine && !std::exchange(in_group_, true)) groups.emplace_back();
+    if (fine) groups.back().push_back(index);
+    in_group_ = fine;
   }
 
   onnx::ModelProto& model_;
@@ -148,6 +151,7 @@ class ModelImporter {
   Scope scope_;
   GraphImporter importer_;
   std::unordered_set<int> unknown_;  // nodes whose operator nobody knows
+  bool in_group_ = false;            // whether the node before can be imported
 };
 
 }  // namespace

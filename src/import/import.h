@@ -57,9 +57,9 @@ struct ImportReport {
   std::vector<std::string> plugins;
   /// Output tensors of each ONNX node, by node name; null for an output left out.
   std::map<std::string, std::vector<Value*>> node_outputs;
-  /// Nodes of the graph, and those of them that can be imported.
-  int64_t node_count = 0;
-  std::vector<int64_t> supported_nodes;
+  /// Nodes of the graph that can be imported, in an order in which inputs come first; those between
+  /// two that cannot are a group.
+  std::vector<std::vector<int64_t>> supported_nodes;
 };
 
 /// Adds the model to `network`. Throws Error naming the first problem after collecting all of them

@@ -13,6 +13,7 @@ void copy_requests(const Value& from, Value& to) {
   to.name = from.name;
   to.allowed_formats = from.allowed_formats;
   to.requested_type = from.requested_type;
+  to.is_debug = from.is_debug;
 }
 
 void add_io(const Network& from, Network& to, ValueMap& copies) {
@@ -34,6 +35,7 @@ void add_io(const Network& from, Network& to, ValueMap& copies) {
 std::unique_ptr<Network> clone(const Network& network) {
   auto copy = std::make_unique<Network>();
   copy->name = network.name;
+  copy->debugs_unfused = network.debugs_unfused;
   ValueMap copies;
   add_io(network, *copy, copies);
   for (const auto& node : network.nodes()) {

@@ -35,6 +35,7 @@ struct Value {
   int output_index = 0;      // which output of the producer
   bool is_input = false;
   bool is_output = false;
+  bool is_debug = false;  // marked for debug listeners
   /// Formats that the caller accepts at the border, a bit per TensorFormat. For inputs and outputs.
   uint32_t allowed_formats = 1;
   /// The type a caller asked for at the border (ITensor::setType); inputs and outputs.
@@ -83,6 +84,8 @@ class Network {
   Network& operator=(const Network&) = delete;
 
   std::string name = "Unnamed Network";
+  /// Debug listeners may be told of tensors that are there after optimisation, too.
+  bool debugs_unfused = false;
 
   /// @param declared extents, -1 for one known only at run time; equal dimension names mean equal
   ///        extents. Throws on a duplicate name or a bad extent.

@@ -36,10 +36,11 @@ enum class PrivateLayer : int32_t {
   kSeparableConvolution = 10035,  // depthwise, then 1x1
   kIntegerConvolution = 10040,    // int8 operands with zero points, int32 results
   kIntegerMatrixMultiply = 10041,
-  kRecurrent = 10050,  // LSTM, GRU, RNN over a sequence
-  kFourier = 10051,    // DFT, STFT
-  kBitwise = 10060,    // and, or, xor and shifts
-  kBitCast = 10061,    // the same bits as another type
+  kRecurrent = 10050,    // LSTM, GRU, RNN over a sequence
+  kFourier = 10051,      // DFT, STFT
+  kBitwise = 10060,      // and, or, xor and shifts
+  kBitCast = 10061,      // the same bits as another type
+  kDebugTensor = 10070,  // a debug listener is told of its input
 };
 constexpr LayerType layer_type(PrivateLayer kind) {
   return static_cast<LayerType>(kind);

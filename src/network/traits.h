@@ -9,8 +9,9 @@ namespace tenon {
 enum class Runs : uint8_t {
   kKernel,
   kPlugin,
-  kBodies,  // networks that it holds: ControlFlow
-  kNever    // nest_control_flow() makes another layer of it: FlowBoundary
+  kBodies,    // networks that it holds: ControlFlow
+  kListener,  // a debug listener of the application, if there is one
+  kNever      // nest_control_flow() makes another layer of it: FlowBoundary
 };
 
 /// Which inputs take the 16-bit type that a layer is to compute in.

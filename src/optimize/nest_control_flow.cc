@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ops/conditional.h"
+#include "ops/debug_tensor.h"
 #include "ops/flow_boundary.h"
 #include "ops/identity.h"
 #include "optimize/body_builder.h"
@@ -131,13 +132,20 @@ class Nesting {
     std::vector<const Node*> made(flow.inside.begin(), flow.inside.end());
     for (const auto* list : {&flow.recurrences, &flow.iterators, &flow.inputs})
       made.insert(made.end(), list->begin(), list->end());
-    for (const Node* node : made)
+    for (const Node* node : made) {
+      if (const auto* debug = node->as<DebugTensor>())
+        fail(
+            ErrorCode::kUNSUPPORTED_STATE,
+            "tensor '{}' is made inside and marked for debugging, which is not supported yet: mark "
+            "what {} returns",
+            debug->tensor, flow.is_loop ? "the loop" : "the conditional");
       for (const Value* out : node->outputs)
         require(!out->is_output,
                 "tensor '{}' is made inside by layer {} and is an output of the network: return it "
                 "by {}",
                 out->name, describe(*node),
                 flow.is_loop ? "ILoop::addLoopOutput" : "IIfConditional::addOutput");
+    }
     if (flow.exits.empty())
       remove(flow);  // it gives nothing
     else if (flow.is_loop)

@@ -17,6 +17,7 @@ void emit_all(Draft& draft) {
   for (size_t i = 0; i < layers.size(); ++i) {
     draft.position = static_cast<int32_t>(i);
     emit(draft, *layers[i]);
+    if (draft.network.debugs_unfused) emit_unfused(draft, *layers[i]);
     if (progress != nullptr && !progress->step(kKernelPhase, draft.position))
       fail(ErrorCode::kUNSPECIFIED_ERROR, "the build was cancelled");
   }

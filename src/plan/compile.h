@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "network/network.h"
 #include "network/precision.h"
+#include "plan/kernel_selector.h"
 #include "plan/plan.h"
 #include "plan/timing_cache.h"
 
@@ -55,6 +56,10 @@ struct BuildOptions {
   /// What the timing cache does not know may be measured now; otherwise the order decides.
   bool measure = true;
   bool error_on_timing_cache_miss = false;
+  /// Each layer has entries of its own in the timing cache, and the log says what they are.
+  bool editable_timing_cache = false;
+  /// Takes the place of all this, and knows no timing cache; null: nobody does.
+  KernelSelector* selector = nullptr;
   /// Bytes of scratch memory that one layer may want, at the optimum of the first profile. Kernels
   /// that want more are passed over.
   size_t max_workspace = SIZE_MAX;

@@ -63,6 +63,18 @@ Shape Draft::shape_at(const std::vector<int32_t>& extents, const std::vector<Num
   return shape;
 }
 
+ShapeRange Draft::range_of(const Node& node) const {
+  ShapeRange range;
+  for (const auto& [point, shapes] :
+       {std::pair{ProfilePoint::kMin, &range.min}, std::pair{ProfilePoint::kMax, &range.max}}) {
+    const auto slots = plan.shapes.evaluate(symbols_at(plan, plan.profiles[0], point));
+    for (const auto* list : {&node.inputs, &node.outputs})
+      for (const Value* v : *list)
+        shapes->push_back(v != nullptr ? shape_at(extents_.at(v), slots) : Shape());
+  }
+  return range;
+}
+
 int32_t Draft::add_tensor(PlanTensor t) {
   plan.tensors.push_back(std::move(t));
   last_use_.push_back(-1);
@@ -100,10 +112,14 @@ int32_t Draft::source_of(const Value& v) {
 }
 
 int32_t Draft::in_layout(int32_t tensor, Layout layout) {
-  const PlanTensor& source = at(tensor);
-  if (source.layout == layout) return tensor;
+  if (at(tensor).layout == layout) return tensor;
   const auto key = std::pair{tensor, layout};
   if (const auto it = reordered_.find(key); it != reordered_.end()) return it->second;
+  return reordered_[key] = reorder(tensor, layout);
+}
+
+int32_t Draft::reorder(int32_t tensor, Layout layout) {
+  const PlanTensor& source = at(tensor);
   PlanTensor copy;
   copy.name = fmt::format("{} [{}]", source.name, name_of(layout));
   copy.type = source.type;
@@ -117,7 +133,7 @@ int32_t Draft::in_layout(int32_t tensor, Layout layout) {
   const int32_t result = add_tensor(std::move(copy));
   last_use_[static_cast<size_t>(result)] = uses;
   add_copy(op, tensor, result, name);
-  return reordered_[key] = result;
+  return result;
 }
 
 int32_t Draft::add_weight(const Tensor& t) {
@@ -161,6 +177,7 @@ void Draft::add_step(const Node* node, const Op& op, const std::string& name,
                      std::vector<int32_t> outputs) {
   PlanStep step = step_of(node, op, name);
   step.kernel = kernel->name;
+  step.variant = kernel->variant;
   StoredKernel stored = kernel->store();
   step.state = std::move(stored.state);
   for (const Tensor& t : stored.packed) step.packed.push_back(add_weight(t));

@@ -9,6 +9,7 @@
 
 #include "plan/compile.h"
 #include "plan/schedule.h"
+#include "plan/time_kernel.h"
 
 namespace tenon {
 
@@ -40,6 +41,8 @@ class Draft {
   void set_estimates();
   Shape optimum_shape(const Value& v) const { return shape_at(extents_.at(&v), optimum_); }
   Shape optimum_shape(int32_t tensor) const { return shape_at(at(tensor).extents, optimum_); }
+  /// Those at the first profile's minimum and maximum; -1 for what only running tells.
+  ShapeRange range_of(const Node& node) const;
   /// The same with data-dependent sizes at what bounds them, -1 for nothing.
   Shape largest_shape(const Value& v) const { return shape_at(extents_.at(&v), largest_); }
 
@@ -54,6 +57,8 @@ class Draft {
   int32_t source_of(const Value& v);
   /// The tensor in another layout, for which a step is added on first need.
   int32_t in_layout(int32_t tensor, Layout layout);
+  /// A new tensor, and the step that makes it.
+  int32_t reorder(int32_t tensor, Layout layout);
   int32_t add_weight(const Tensor& t);
 
   /// The storage of a tensor, and so that of what it shares it with, is needed until then.

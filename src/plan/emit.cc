@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "network/control_flow.h"
+#include "ops/debug_tensor.h"
 #include "ops/identity.h"
 #include "ops/reorder.h"
 #include "ops/shuffle.h"
@@ -126,6 +127,24 @@ void emit_control_flow(Draft& draft, const Node& node, const ControlFlow& layer)
   draft.kernels.push_back(nullptr);
 }
 
+// What tells a listener of a tensor, with the reorder that it needs, runs only where there is one.
+void emit_debug(Draft& draft, const Value& v, const std::string& name, bool unfused) {
+  auto& steps = draft.plan.steps;
+  const auto index = static_cast<int32_t>(draft.plan.debug_tensors.size());
+  draft.plan.debug_tensors.push_back({name, unfused});
+  const size_t first = steps.size();
+  int32_t tensor = draft.source_of(v);
+  if (draft.at(tensor).layout != Layout::kLinear) tensor = draft.reorder(tensor, Layout::kLinear);
+  DebugTensor op;
+  op.tensor = name;
+  PlanStep step = step_of(nullptr, op, fmt::format("Debug {}", name));
+  step.kernel = "listener";
+  step.inputs = {tensor};
+  steps.push_back(std::move(step));
+  draft.kernels.push_back(nullptr);
+  for (size_t i = first; i < steps.size(); ++i) steps[i].debug = index;
+}
+
 // What a layer's kernel is asked with.
 struct Request {
   std::vector<TensorSpec> inputs, outputs;
@@ -174,7 +193,20 @@ void alias(Draft& draft, size_t which, std::vector<int32_t>& in, int32_t out, co
 
 }  // namespace
 
+void emit_unfused(Draft& draft, const Node& node) {
+  const auto is_marked = [&](const Value* v) {
+    const auto& layers = draft.schedule.layers();
+    return std::any_of(layers.begin(), layers.end(), [&](const Node* other) {
+      return other->as<DebugTensor>() != nullptr && other->inputs[0] == v;
+    });
+  };
+  for (const Value* v : node.outputs)
+    if (draft.tensor_of(*v) >= 0 && !is_marked(v)) emit_debug(draft, *v, v->name, true);
+}
+
 void emit(Draft& draft, const Node& node) {
+  if (const auto* debug = node.as<DebugTensor>())
+    return emit_debug(draft, *node.inputs[0], debug->tensor, false);
   if (is_view(node)) return emit_view(draft, node);
   if (const auto* layer = node.as<ControlFlow>()) return emit_control_flow(draft, node, *layer);
   const Request asked(draft, node);
@@ -183,7 +215,9 @@ void emit(Draft& draft, const Node& node) {
                          && std::any_of(asked.constants.begin(), asked.constants.end(),
                                         [](const Tensor* t) { return t != nullptr; });
   const WeightGrowth& max_growth = draft.options.max_growth;
-  auto kernel = choose_kernel(draft.target, request, describe(node), draft.options,
+  ShapeRange range;
+  if (draft.options.selector != nullptr && !draft.options.is_body) range = draft.range_of(node);
+  auto kernel = choose_kernel(draft.target, request, describe(node), draft.options, range,
                               std::min(max_growth.layer, max_growth.plan - draft.growth));
   draft.growth += growth_of(*kernel, request);
   if (!kernel->note.empty()) draft.options.log.warning("{}: {}", describe(node), kernel->note);

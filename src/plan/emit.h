@@ -11,4 +11,7 @@ namespace tenon {
 /// layer.
 void emit(Draft& draft, const Node& node);
 
+/// Steps that tell debug listeners of what the layer made and nobody marked, behind emit().
+void emit_unfused(Draft& draft, const Node& node);
+
 }  // namespace tenon

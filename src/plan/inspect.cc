@@ -62,18 +62,14 @@ std::string format_text(const PlanTensor& t) {
   return fmt::format("{} {}", name_of(t.layout), name_of(t.type));
 }
 
-ordered_json tensor_json(const Plan& plan, int32_t tensor, const std::vector<Shape>& shapes) {
+ordered_json tensor_json(const Plan& plan, int32_t tensor) {
   if (tensor < 0) return nullptr;
   const PlanTensor& t = plan.tensors[static_cast<size_t>(tensor)];
   ordered_json dims = ordered_json::array();
-  if (!shapes.empty()) {
-    for (int64_t e : shapes[static_cast<size_t>(tensor)]) dims.push_back(e);
-  } else {
-    for (int32_t slot : t.extents) {
-      const auto& i = plan.shapes.instructions[static_cast<size_t>(slot)];
-      dims.push_back(i.op == ExprOp::kConstant ? ordered_json(i.value.integer)
-                                               : ordered_json(extent_text(plan, slot)));
-    }
+  for (int32_t slot : t.extents) {
+    const auto& i = plan.shapes.instructions[static_cast<size_t>(slot)];
+    dims.push_back(i.op == ExprOp::kConstant ? ordered_json(i.value.integer)
+                                             : ordered_json(extent_text(plan, slot)));
   }
   return {{"Name", t.name},
           {"Location", t.place == PlanTensor::Place::kHost ? "Host" : "Device"},
@@ -94,20 +90,18 @@ ordered_json field_json(const FieldValue& value) {
       value);
 }
 
-ordered_json step_json(const Plan& plan, const PlanStep& step, const std::vector<Shape>& shapes,
-                       bool detailed) {
-  if (!detailed) return step.name;
+ordered_json step_json(const Plan& plan, const PlanStep& step) {
   ordered_json inputs = ordered_json::array(), outputs = ordered_json::array();
   for (int32_t t : step.inputs)
-    if (t >= 0) inputs.push_back(tensor_json(plan, t, shapes));
-  for (int32_t t : step.outputs) outputs.push_back(tensor_json(plan, t, shapes));
+    if (t >= 0) inputs.push_back(tensor_json(plan, t));
+  for (int32_t t : step.outputs) outputs.push_back(tensor_json(plan, t));
   ordered_json layer = {{"Name", step.name},         {"LayerType", step.op},
                         {"Inputs", inputs},          {"Outputs", outputs},
                         {"TacticName", step.kernel}, {"Metadata", step.metadata}};
   for (const auto& [name, value] : step.attributes) layer["Attributes"][name] = field_json(value);
   for (const Plan& body : step.bodies) {
     ordered_json layers = ordered_json::array();
-    for (const PlanStep& inner : body.steps) layers.push_back(step_json(body, inner, {}, true));
+    for (const PlanStep& inner : body.steps) layers.push_back(step_json(body, inner));
     layer["Bodies"].push_back(layers);
   }
   return layer;
@@ -191,25 +185,12 @@ std::string text_of(const ordered_json& json) {
 
 }  // namespace
 
-std::string layer_json(const Plan& plan, size_t step, const std::vector<Shape>& shapes) {
-  const bool detailed = plan.verbosity == nvinfer1::ProfilingVerbosity::kDETAILED;
-  return text_of(step_json(plan, plan.steps[step], shapes, detailed));
-}
-
-std::string engine_json(const Plan& plan, const std::vector<Shape>& shapes) {
-  const bool detailed = plan.verbosity == nvinfer1::ProfilingVerbosity::kDETAILED;
-  ordered_json layers = ordered_json::array(), bindings = ordered_json::array();
-  for (const PlanStep& step : plan.steps) layers.push_back(step_json(plan, step, shapes, detailed));
-  for (const PlanBinding& b : plan.bindings)
-    bindings.push_back(plan.tensors[static_cast<size_t>(b.tensor)].name);
-  return text_of({{"Layers", layers}, {"Bindings", bindings}});
-}
-
 std::string plan_json(const Plan& plan) {
   ordered_json bindings = ordered_json::array(), profiles = ordered_json::array(),
-               plugins = ordered_json::array(), layers = ordered_json::array();
+               plugins = ordered_json::array(), libraries = ordered_json::array(),
+               layers = ordered_json::array();
   for (const PlanBinding& b : plan.bindings) {
-    ordered_json row = tensor_json(plan, b.tensor, {});
+    ordered_json row = tensor_json(plan, b.tensor);
     row["Mode"] = b.is_input ? "input" : "output";
     row["IsShape"] = b.is_shape;
     bindings.push_back(row);
@@ -226,9 +207,11 @@ std::string plan_json(const Plan& plan) {
   }
   for (const RequiredPlugin& p : plan.plugins)
     plugins.push_back({{"name", p.name}, {"version", p.version}, {"namespace", p.name_space}});
+  for (const PlanLibrary& l : plan.libraries)
+    libraries.push_back({{"name", l.name}, {"bytes", l.bytes.bytes()}});
   const Streams streams = streams_of(plan);
   for (size_t i = 0; i < plan.steps.size(); ++i) {
-    layers.push_back(step_json(plan, plan.steps[i], {}, true));
+    layers.push_back(step_json(plan, plan.steps[i]));
     layers.back()["StreamId"] = streams.steps[i].stream;
   }
   return text_of({{"Name", plan.name},
@@ -241,6 +224,7 @@ std::string plan_json(const Plan& plan) {
                   {"Bindings", bindings},
                   {"Profiles", profiles},
                   {"Plugins", plugins},
+                  {"PluginLibraries", libraries},
                   {"Layers", layers}});
 }
 
@@ -270,6 +254,9 @@ std::string plan_text(const Plan& plan) {
   for (const RequiredPlugin& p : plan.plugins)
     out += line("  needs plugin  {} version {}{}", p.name, p.version,
                 p.name_space.empty() ? "" : fmt::format(" namespace {}", p.name_space));
+  for (const PlanLibrary& l : plan.libraries)
+    out += line("  holds library {} ({:.2f} MiB): code that runs where it is loaded", l.name,
+                mebibytes(static_cast<double>(l.bytes.bytes())));
   if (const int32_t auxiliary = streams_of(plan).auxiliary; auxiliary > 0)
     out += line("  streams       {} auxiliary", auxiliary);
   out += line("  layers        {}", plan.steps.size());

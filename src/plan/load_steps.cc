@@ -8,6 +8,7 @@
 #include "network/control_flow.h"
 #include "plan/profiles.h"
 #include "plan/stages.h"
+#include "plugin_layers/plugin.h"
 
 namespace tenon {
 
@@ -156,7 +157,7 @@ std::string built_elsewhere(const Plan& plan, const Target& target) {
 
 namespace {
 
-// Bodies read and write plain memory.
+// Bodies and debug listeners read and write plain memory.
 void check_bindings(const Plan& plan, const PlanStep& step) {
   for (const auto* list : {&step.inputs, &step.outputs})
     for (int32_t i : *list) {
@@ -164,7 +165,7 @@ void check_bindings(const Plan& plan, const PlanStep& step) {
       const PlanTensor& t = plan.tensors[static_cast<size_t>(i)];
       const auto place = plan.tensors[static_cast<size_t>(plan.root_of(i))].place;
       require(place != Place::kNone && t.layout == Layout::kLinear,
-              "tensor '{}' has no linear memory for the layer's bodies", t.name);
+              "tensor '{}' has no linear memory for the layer", t.name);
     }
 }
 
@@ -204,6 +205,8 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
     with_context(fmt::format("layer {} ({})", step.name, step.op), [&] {
       LoadedStep loaded;
       loaded.op = op_of(step);
+      if (const auto* plugin = dynamic_cast<const PluginLayer*>(loaded.op.get()))
+        plugin->make_plugin();
       require(static_cast<size_t>(loaded.op->output_count()) == step.outputs.size(),
               "it has {} outputs; expected {}", step.outputs.size(), loaded.op->output_count());
       // Later ones are checked again when their sizes are known.
@@ -214,6 +217,12 @@ std::vector<LoadedStep> load_steps(const Plan& plan, const Target& target, bool 
       if (layer != nullptr) {
         require(step.bodies.size() == layer->body_count(), "it has {} bodies; expected {}",
                 step.bodies.size(), layer->body_count());
+        check_bindings(plan, step);
+        steps.push_back(std::move(loaded));
+        return;
+      }
+      if (loaded.op->traits().runs == Runs::kListener) {
+        require(step.debug >= 0 && !is_body, "its tensor is none that the plan lists");
         check_bindings(plan, step);
         steps.push_back(std::move(loaded));
         return;

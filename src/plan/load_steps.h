@@ -21,7 +21,7 @@ std::vector<TensorSpec> output_specs(const Plan& plan, const PlanStep& step,
 /// One layer of an engine: the op (attributes) and its kernel.
 struct LoadedStep {
   std::unique_ptr<Op> op;
-  std::unique_ptr<Kernel> kernel;  // null for a layer with bodies
+  std::unique_ptr<Kernel> kernel;  // null for a layer with bodies, and for a debug tensor
 };
 
 /// Whether the step gives an output its memory when it knows the size.

@@ -50,11 +50,21 @@ struct PlanStep {
   FieldList attributes;
   LayerType layer = LayerType::kIDENTITY;
   std::string kernel;
+  std::string variant;  // of the kernel, where it has several; for people
   FieldList state;
   std::vector<int32_t> packed;  // indices into Plan::weights
   std::vector<int32_t> inputs;  // indices into Plan::tensors, -1 for one left out
   std::vector<int32_t> outputs;
   std::vector<Plan> bodies;  // of a loop or conditional: without a kernel of its own
+  /// Of steps that run only while a listener is told of a tensor: an index into
+  /// Plan::debug_tensors, else -1. The step without outputs among them tells.
+  int32_t debug = -1;
+};
+
+/// A tensor that debug listeners may be told of.
+struct PlanDebugTensor {
+  std::string name;
+  bool unfused = false;  // it was not marked, but is there after optimisation
 };
 
 /// A network input or output.
@@ -96,6 +106,12 @@ struct RequiredPlugin {
   friend bool operator==(const RequiredPlugin&, const RequiredPlugin&) = default;
 };
 
+/// A plugin library that a plan carries along: code of the host, which runs when it is loaded.
+struct PlanLibrary {
+  std::string name;  // of the file that it was
+  Tensor bytes;      // of that file, as uint8
+};
+
 /// Bytes that weights in the form of their kernels may take beyond the network's own. Kernels that
 /// want more are passed over.
 struct WeightGrowth {
@@ -135,7 +151,9 @@ struct Plan {
   std::vector<PlanStep> steps;
   std::vector<PlanBinding> bindings;  // inputs first
   std::vector<PlanProfile> profiles;
+  std::vector<PlanDebugTensor> debug_tensors;
   std::vector<RequiredPlugin> plugins;
+  std::vector<PlanLibrary> libraries;
   std::vector<Tensor> weights;
   std::shared_ptr<const PlanSource> source;  // null: neither portable nor refittable
   /// Weights have types and shapes, but no data: the plan must be refitted before it runs.

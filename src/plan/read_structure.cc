@@ -114,6 +114,9 @@ void read_steps(const schema::Plan& in, const Surroundings& around, Plan& plan) 
     out.packed = list_from(s.packed());
     out.inputs = list_from(s.inputs());
     out.outputs = list_from(s.outputs());
+    out.variant = text_from(s.variant());
+    out.debug = s.debug();
+    if (out.debug != -1) check_index(out.debug, plan.debug_tensors.size(), "debug tensor");
     for_each(s.bodies(), [&](const schema::Plan& body) {
       out.bodies.push_back(read_table(body, around.of_body()));
     });
@@ -250,12 +253,20 @@ Plan read_table(const schema::Plan& in, const Surroundings& around) {
   read_weights(in, around, plan);
   read_program(in, plan);
   read_tensors(in, plan);
+  for_each(in.debug_tensors(), [&](const schema::DebugTensor& t) {
+    plan.debug_tensors.push_back({text_from(t.name()), t.unfused()});
+  });
   read_steps(in, around, plan);
   read_bindings(in, plan);
   read_profiles(in, plan);
   for_each(in.plugins(), [&](const schema::Plugin& p) {
     plan.plugins.push_back(
         {text_from(p.name()), text_from(p.version()), text_from(p.name_space())});
+  });
+  for_each(in.libraries(), [&](const schema::Library& l) {
+    require(l.bytes() != nullptr, "a plugin library has no bytes");
+    plan.libraries.push_back(
+        {text_from(l.name()), weight_from(*l.bytes(), around.weights, around.owner)});
   });
   if (in.source() != nullptr)
     plan.source = read_source(*in.source(), around.weights, around.owner, around.is_stripped);

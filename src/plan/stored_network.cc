@@ -70,7 +70,8 @@ fb::Offset<schema::Network> write_network(fb::FlatBufferBuilder& b, const Networ
         schema::CreateOutput(b, numbers.at(v), number_of(v->requested_type), v->allowed_formats));
   const auto inputs = write_inputs(b, network);
   return schema::CreateNetwork(b, b.CreateString(network.name), inputs, b.CreateVector(constants),
-                               b.CreateVector(nodes), b.CreateVector(outputs));
+                               b.CreateVector(nodes), b.CreateVector(outputs),
+                               network.debugs_unfused);
 }
 
 class NetworkReader {
@@ -84,6 +85,7 @@ class NetworkReader {
             kMaxBodyDepth);
     auto network = std::make_unique<Network>();
     network->name = text_from(in.name());
+    network->debugs_unfused = in.debugs_unfused();
     std::vector<Value*> values;
     for_each(in.inputs(), [&](const schema::Input& i) { values.push_back(&input(*network, i)); });
     for_each(in.constants(), [&](const schema::Constant& c) {

@@ -133,7 +133,7 @@ size_t index_of(std::span<const Candidate> list, std::string_view name) {
 
 // How a timing cache names a kernel.
 std::string label_of(const Kernel& kernel) {
-  return kernel.variant.empty() ? kernel.name : fmt::format("{}/{}", kernel.name, kernel.variant);
+  return tactic_name(kernel.name, kernel.variant);
 }
 
 /// What kernels must keep within, and which did not.
@@ -218,10 +218,9 @@ size_t fastest(const std::vector<TimedKernel>& variants) {
 }
 
 // Times all in turn, and on a host those that may still win again: what its other programs do
-// changes from moment to moment. The winner, which is another one than the first only if it can be
-// timed.
-TimedKernel race(std::vector<TimedKernel> variants, const Target& target,
-                 const KernelRequest& request, const std::string& layer, const Log& log) {
+// changes from moment to moment. Those that cannot be timed take forever.
+void race(std::vector<TimedKernel>& variants, const Target& target, const KernelRequest& request,
+          const std::string& layer, const Log& log) {
   constexpr int kRounds = 3;
   constexpr float kHopeless = 2;  // times what the fastest took
   const int rounds = target.device().is_host() ? kRounds : 1;
@@ -241,7 +240,53 @@ TimedKernel race(std::vector<TimedKernel> variants, const Target& target,
   for (const TimedKernel& variant : variants)
     log.verbose("layer {}: {} takes {:.3f} ms", layer, label_of(*variant.kernel),
                 variant.milliseconds());
-  return std::move(variants[fastest(variants)]);
+}
+
+std::string hex_of(const TimingKey& key) {
+  std::string text = "0x";
+  for (const auto byte : key) text += fmt::format("{:02x}", static_cast<uint8_t>(byte));
+  return text;
+}
+
+// The name of the layer: messages have its kind behind it.
+std::string_view bare_name(const std::string& layer, const Op& op) {
+  const std::string kind = fmt::format(" ({})", op.name());
+  std::string_view name = layer;
+  if (name.ends_with(kind)) name.remove_suffix(kind.size());
+  return name;
+}
+
+// What an application reads to choose another entry of an editable timing cache, line by line as
+// TensorRT writes it.
+void log_entry(const TimingKey& key, std::vector<TimedKernel>& variants, std::string_view layer,
+               const Log& log) {
+  const TimedKernel& winner = variants[fastest(variants)];
+  const std::string best = label_of(*winner.kernel);
+  log.verbose("Autotuning op {}(key: {}):", layer, hex_of(key));
+  log.verbose("Sorted table of all evaluated tactics:");
+  log.verbose(
+      "tactic_id, cost(in ms), cost/fastest_cost, prediction_correlation, kernel_name, "
+      "tactic_hash, tunable_parameter");
+  std::vector<size_t> order;
+  for (size_t i = 0; i < variants.size(); ++i)
+    if (std::isfinite(variants[i].milliseconds())) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return variants[a].milliseconds() < variants[b].milliseconds();
+  });
+  for (size_t i : order) {
+    const std::string label = label_of(*variants[i].kernel);
+    log.verbose("{:>4}, {:.7f}, {:.5f}, {:.5f}, {}, {:#x},", i, variants[i].milliseconds(),
+                variants[i].milliseconds() / winner.milliseconds(), 0., label,
+                tactic_number(label));
+  }
+  log.verbose("The selected tactic is (tactic hash, cost(in ms)):{:#x}, {:.6f}",
+              tactic_number(best), winner.milliseconds());
+  log.verbose("Writing the best tactic ({:#x}) to cache", tactic_number(best));
+}
+
+// Never faster than a kernel made to be fast.
+bool is_last_resort(std::string_view candidate) {
+  return candidate == "reference" || candidate == "host";
 }
 
 bool small_enough(const KernelRequest& request) {
@@ -254,6 +299,27 @@ bool small_enough(const KernelRequest& request) {
         bytes += static_cast<int64_t>(bytes_of(s.type, shape.volume()));
       }
   return bytes > 0 && bytes < kLargestTimed;
+}
+
+// The one that the options' selector takes.
+std::unique_ptr<Kernel> select(std::vector<TimedKernel> all, const Target& target,
+                               const KernelRequest& request, const std::string& layer,
+                               const BuildOptions& options, const ShapeRange& range) {
+  const bool timed = options.time_kernels && options.measure && small_enough(request);
+  if (timed) race(all, target, request, layer, options.log);
+  if (timed && std::isfinite(all[fastest(all)].milliseconds()))
+    std::erase_if(all, [](const TimedKernel& k) { return !std::isfinite(k.milliseconds()); });
+  std::vector<KernelChoice> choices;
+  for (const TimedKernel& k : all) {
+    const float milliseconds = std::isfinite(k.milliseconds()) ? k.milliseconds() : 0;
+    choices.push_back(
+        {k.kernel.get(), milliseconds, Prepared(*k.kernel, request).execution->scratch_bytes()});
+  }
+  SelectedLayer selected{bare_name(layer, request.op), request, range.min, {}, range.max};
+  for (const auto& specs : {request.inputs, request.outputs})
+    for (const TensorSpec& spec : specs) selected.opt.push_back(spec.shape);
+  if (selected.min.empty()) selected.min = selected.max = selected.opt;
+  return std::move(all[options.selector->select(selected, choices)].kernel);
 }
 
 }  // namespace
@@ -279,7 +345,7 @@ size_t growth_of(const Kernel& kernel, const KernelRequest& request) {
 
 std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest request,
                                       const std::string& layer, const BuildOptions& options,
-                                      size_t max_growth) {
+                                      const ShapeRange& range, size_t max_growth) {
   request.code_cache = options.code_cache;
   const auto list = target.candidates(request.op);
   Limits limits{options.max_workspace, max_growth};
@@ -290,6 +356,17 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
   if (field.kernels.empty())
     fail(ErrorCode::kUNSUPPORTED_STATE, "layer {}: the target {} has no kernel for it: {}", layer,
          target.name(), fmt::join(field.refusals, "; "));
+  if (options.selector != nullptr) {
+    std::vector<TimedKernel> all = to_time(std::move(field.kernels));
+    for (size_t i = index_of(list, all.back().kernel->name); i < list.size();) {
+      Contenders more = next(i + 1);
+      if (more.kernels.empty() || is_last_resort(more.kernels.front()->name)) break;
+      i = index_of(list, more.kernels.front()->name);
+      for (TimedKernel& variant : to_time(std::move(more.kernels)))
+        all.push_back(std::move(variant));
+    }
+    return select(std::move(all), target, request, layer, options, range);
+  }
   const Kernel& first = *field.kernels.front();
   size_t at = index_of(list, first.name);
   const auto is_timed = [&] { return at < list.size() && list[at].timed; };
@@ -308,15 +385,29 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
   }
   std::string id = first.timing_id.value_or("");
   for (const std::string& label : limits.passed_over) id += fmt::format("|without {}", label);
+  const std::string_view name = bare_name(layer, request.op);
+  if (options.editable_timing_cache) id += fmt::format("|layer {}", name);
   const TimingKey key = timing_key(target, request, id);
   const auto note = [&](const TimingEntry& entry) {
     if (has_key && options.choices != nullptr) options.choices->insert(key, entry);
   };
   if (const auto known = cache != nullptr ? cache->find(key) : std::nullopt) {
-    const std::string_view label = known->kernel;
     note(*known);
-    for (auto& kernel : next(index_of(list, label.substr(0, label.find('/')))).kernels)
-      if (label_of(*kernel) == label) return std::move(kernel);
+    const uint64_t number = tactic_number(known->kernel);
+    const bool is_number = known->kernel == name_of_tactic(number);  // of any candidate's
+    const auto candidate = std::string_view(known->kernel).substr(0, known->kernel.find('/'));
+    for (size_t i = is_number ? 0 : index_of(list, candidate); i < list.size();) {
+      Contenders found = next(i);
+      for (auto& kernel : found.kernels)
+        if (tactic_number(label_of(*kernel)) == number) return std::move(kernel);
+      const bool goes_on = is_number && !found.kernels.empty();
+      i = goes_on ? index_of(list, found.kernels.front()->name) + 1 : list.size();
+    }
+    if (is_number)
+      fail(ErrorCode::kINVALID_ARGUMENT,
+           "layer {}: the timing cache has the tactic {:#x} for it, which is none of its kernels: "
+           "choose one that the log names after \"Autotuning op {}\"",
+           layer, number, name);
   }
   if (options.error_on_timing_cache_miss)
     fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it", layer);
@@ -328,11 +419,14 @@ std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest reques
     if (more.kernels.empty()) break;
     const std::string& name = more.kernels.front()->name;
     at = index_of(list, name);
-    if (name == "reference" || name == "host") break;  // never faster than a kernel made to be fast
+    if (is_last_resort(name)) break;
     for (TimedKernel& variant : to_time(std::move(more.kernels)))
       variants.push_back(std::move(variant));
   }
-  TimedKernel winner = race(std::move(variants), target, request, layer, options.log);
+  race(variants, target, request, layer, options.log);
+  if (options.editable_timing_cache && cache != nullptr)
+    log_entry(key, variants, name, options.log);
+  TimedKernel winner = std::move(variants[fastest(variants)]);
   const std::string label = label_of(*winner.kernel);
   const float milliseconds = winner.milliseconds();
   if (std::isfinite(milliseconds)) {

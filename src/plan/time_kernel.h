@@ -12,12 +12,18 @@ size_t growth_of(const Kernel& kernel, const KernelRequest& request);
 /// plane where channels lie last; what has fewer than four axes is one plane.
 WrittenRows written_rows(const TensorSpec& spec, Tensor& data);
 
+/// Shapes of a layer's inputs, then of its outputs, in the first profile; none: there is one.
+struct ShapeRange {
+  std::vector<Shape> min, max;
+};
+
 /// The kernel for one layer: the first candidate that accepts, or the fastest of those worth
 /// timing. The request's code cache is that of the options. Throws, listing every refusal, when
 /// nobody accepts.
+/// @param range what the options' selector is told of the extents, if there is one.
 /// @param max_growth what growth_of() the kernel may be.
 std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest request,
                                       const std::string& layer, const BuildOptions& options,
-                                      size_t max_growth = SIZE_MAX);
+                                      const ShapeRange& range = {}, size_t max_growth = SIZE_MAX);
 
 }  // namespace tenon

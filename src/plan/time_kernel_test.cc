@@ -315,7 +315,7 @@ TEST(ChooseKernel, PassesOverKernelsWhoseWeightsGrowBeyondTheLimit) {
   BuildOptions options;
   options.timing_cache = &cache;
   const auto variant_within = [&](size_t limit) {
-    const auto kernel = choose_kernel(target, request, "layer", options, limit);
+    const auto kernel = choose_kernel(target, request, "layer", options, {}, limit);
     EXPECT_LE(growth_of(*kernel, request), limit);
     return kernel->name + "/" + kernel->variant;
   };

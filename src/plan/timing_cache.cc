@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <charconv>
 #include <cstring>
 
 #include "base/error.h"
@@ -53,6 +54,25 @@ TimingKey timing_key(const Target& target, const KernelRequest& request, std::st
   if (request.cold_weights) text += "|cold";
   if (!id.empty()) text += fmt::format("|id {}", id);
   return digest_of(text);
+}
+
+std::string tactic_name(std::string_view kernel, std::string_view variant) {
+  return variant.empty() ? std::string(kernel) : fmt::format("{}/{}", kernel, variant);
+}
+
+// FNV-1a.
+uint64_t tactic_number(std::string_view name) {
+  uint64_t hash = 0;
+  if (name.starts_with('#')
+      && std::from_chars(name.data() + 1, name.data() + name.size(), hash, 16).ec == std::errc())
+    return hash;
+  hash = 0xcbf29ce484222325u;
+  for (char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+std::string name_of_tactic(uint64_t number) {
+  return fmt::format("#{:x}", number);
 }
 
 std::optional<TimingEntry> TimingCache::find(const TimingKey& key) const {

@@ -4,6 +4,7 @@
 
 #include <NvInfer.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -23,8 +24,16 @@ namespace tenon {
 using TimingKey = Digest;
 TimingKey timing_key(const Target& target, const KernelRequest& request, std::string_view id = "");
 
+/// "plugin/tactic 3": a kernel with its variant, if it has one.
+std::string tactic_name(std::string_view kernel, std::string_view variant);
+
+/// The number by which applications know what tactic_name() names: TensorRT's tactic hash. "#HEX"
+/// is the name of a number alone.
+uint64_t tactic_number(std::string_view name);
+std::string name_of_tactic(uint64_t number);
+
 struct TimingEntry {
-  std::string kernel;      // with its variant, if it has one: "plugin/tactic 3"
+  std::string kernel;      // tactic_name(), or name_of_tactic() where an application chose it
   float milliseconds = 0;  // with the reorders of its inputs
 };
 
@@ -40,6 +49,9 @@ class TimingCache final : public CodeCache {
   std::optional<TimingEntry> find(const TimingKey& key) const;
   void insert(const TimingKey& key, TimingEntry entry);
   void erase(const TimingKey& key);
+  /// Whether applications may choose kernels in it; at first not.
+  void make_editable() { editable_ = true; }
+  bool is_editable() const { return editable_; }
   std::vector<TimingKey> keys() const;  // of timings
   std::optional<Tensor> find_code(const Digest& key) override;
   void keep_code(const Digest& key, const Tensor& code) override;
@@ -58,6 +70,7 @@ class TimingCache final : public CodeCache {
   };
   bool fits(const Tensor& code) const;
 
+  std::atomic<bool> editable_ = false;
   mutable std::mutex mutex_;
   size_t max_code_bytes_;
   std::map<TimingKey, TimingEntry> entries_;

@@ -43,7 +43,8 @@ auto write_steps(fb::FlatBufferBuilder& b, const Plan& plan, WeightSection& sect
     list.push_back(schema::CreateStep(
         b, b.CreateString(s.name), b.CreateString(s.metadata), b.CreateString(s.op), attributes,
         static_cast<int32_t>(s.layer), b.CreateString(s.kernel), state, b.CreateVector(s.packed),
-        b.CreateVector(s.inputs), b.CreateVector(s.outputs), b.CreateVector(bodies)));
+        b.CreateVector(s.inputs), b.CreateVector(s.outputs), b.CreateVector(bodies), s.debug,
+        b.CreateString(s.variant)));
   }
   return b.CreateVector(list);
 }
@@ -69,8 +70,16 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
   for (const RequiredPlugin& p : plan.plugins)
     plugins.push_back(
         schema::CreatePluginDirect(b, p.name.c_str(), p.version.c_str(), p.name_space.c_str()));
+  std::vector<fb::Offset<schema::DebugTensor>> debug_tensors;
+  for (const PlanDebugTensor& t : plan.debug_tensors)
+    debug_tensors.push_back(schema::CreateDebugTensorDirect(b, t.name.c_str(), t.unfused));
   std::vector<fb::Offset<schema::Weight>> weights;
   for (const Tensor& t : plan.weights) weights.push_back(write_weight(b, t, section));
+  std::vector<fb::Offset<schema::Library>> libraries;
+  for (const PlanLibrary& library : plan.libraries) {
+    const auto bytes = write_weight(b, library.bytes, section);
+    libraries.push_back(schema::CreateLibraryDirect(b, library.name.c_str(), bytes));
+  }
   const auto steps = write_steps(b, plan, section);
   const auto profiles = write_profiles(b, plan);
   const auto instructions = write_instructions(b, plan.shapes);
@@ -81,7 +90,8 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
       b.CreateVector(bindings), profiles, b.CreateVector(plugins), b.CreateVector(weights),
       plan.source != nullptr ? write_source(b, *plan.source, section)
                              : fb::Offset<schema::Source>(),
-      plan.aux_streams, plan.is_stripped);
+      plan.aux_streams, b.CreateVector(debug_tensors), b.CreateVector(libraries),
+      plan.is_stripped);
 }
 
 }  // namespace

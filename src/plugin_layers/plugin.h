@@ -33,6 +33,9 @@ class PluginLayer : public Op {
   /// `plugin "NAME" version "VERSION"`.
   std::string label() const;
   int shape_inputs() const { return static_cast<int>(shape_inputs_); }
+  /// Makes the plugin of the layer and its copies from now on, where there is none yet. Throws when
+  /// no creator is registered for it, or it cannot be restored.
+  virtual void make_plugin() const = 0;
 
  protected:
   void visit_identity(FieldVisitor& v);
@@ -61,6 +64,7 @@ class PluginV2Layer final : public OpOf<PluginV2Layer, LayerType::kPLUGIN_V2, Pl
   void infer(Inference& c) const override;
   /// PluginV2Instance::max_batch: to the plugin, the batch stays implicit.
   void insert_batch_axis(int32_t largest_batch) override;
+  void make_plugin() const override { instance(); }
   PluginV2Instance& instance() const;
 
  private:
@@ -84,6 +88,7 @@ class PluginV3Layer final : public OpOf<PluginV3Layer, LayerType::kPLUGIN_V3, Pl
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
+  void make_plugin() const override { plugin(); }
   nvinfer1::IPluginV3& plugin() const;
   /// The capability; null when the plugin does not have the one for building.
   nvinfer1::IPluginV3OneBuild* build() const;

@@ -124,6 +124,19 @@ class Registry final : public nvinfer1::IPluginRegistry {
     guarded(false, [&] { return unload(handle); });
   }
 
+  PluginLibraryHandle load(const AsciiChar* path) {
+    require(path != nullptr && *path != '\0', "loadLibrary: no path was given");
+    const Registrations fresh;
+    void* const handle = open_library(path);
+    initialize(handle);
+    for (IPluginCreatorInterface* creator : exported_creators(handle))
+      guarded(false, [&] { return add_if_new(*creator); });
+    if (remember(handle, fresh.creators) == 0)
+      write(ILogger::Severity::kWARNING,
+            fmt::format("{} registered no plugin that was not there before", path));
+    return handle;
+  }
+
   IPluginResource* acquirePluginResource(const AsciiChar* key,
                                          IPluginResource* resource) noexcept override {
     return guarded<IPluginResource*>(nullptr, [&] { return resources_.acquire(key, resource); });
@@ -234,19 +247,6 @@ class Registry final : public nvinfer1::IPluginRegistry {
     return all;
   }
 
-  PluginLibraryHandle load(const AsciiChar* path) {
-    require(path != nullptr && *path != '\0', "loadLibrary: no path was given");
-    const Registrations fresh;
-    void* const handle = open_library(path);
-    initialize(handle);
-    for (IPluginCreatorInterface* creator : exported_creators(handle))
-      guarded(false, [&] { return add_if_new(*creator); });
-    if (remember(handle, fresh.creators) == 0)
-      write(ILogger::Severity::kWARNING,
-            fmt::format("{} registered no plugin that was not there before", path));
-    return handle;
-  }
-
   // How many creators of the library there are now.
   size_t remember(PluginLibraryHandle handle, const std::vector<IPluginCreatorInterface*>& fresh) {
     const std::lock_guard lock(mutex_);
@@ -302,6 +302,10 @@ Registry& process_registry() {
 
 nvinfer1::IPluginRegistry& plugin_registry() {
   return process_registry();
+}
+
+nvinfer1::IPluginRegistry::PluginLibraryHandle load_plugin_library(const std::string& path) {
+  return process_registry().load(path.c_str());
 }
 
 std::shared_ptr<nvinfer1::IPluginRegistry> make_child_registry() {

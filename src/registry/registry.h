@@ -14,6 +14,9 @@ namespace tenon {
 /// register before main() and unregister after it.
 nvinfer1::IPluginRegistry& plugin_registry();
 
+/// What its loadLibrary() does, but throws with the reason; for deregisterLibrary().
+nvinfer1::IPluginRegistry::PluginLibraryHandle load_plugin_library(const std::string& path);
+
 /// A registry of its own that looks into the process's one when it has no answer itself, unless
 /// setParentSearchEnabled(false). It must not outlive its creators.
 std::shared_ptr<nvinfer1::IPluginRegistry> make_child_registry();

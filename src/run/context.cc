@@ -29,6 +29,7 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
   bindings_.allocators.resize(bindings);
   reached_.resize(bindings);
   symbols_.resize(engine_->plan().symbols.size());
+  debug_states_.resize(engine_->plan().debug_tensors.size());
   for (int32_t i = 1; i < engine_->stages().count; ++i) stage_memory_.push_back(make_memory());
   for (const PlanTensor& t : engine_->plan().tensors)
     data_dependent_memory_.push_back(t.place == PlanTensor::Place::kDataDependent ? make_memory()
@@ -52,6 +53,13 @@ Context::Context(std::shared_ptr<const Engine> engine, Context& before)
   step_streams_.set_auxiliary(before.step_streams_.auxiliary());
   profiler_ = before.profiler_;
   emits_profile = before.emits_profile;
+  on_failure = before.on_failure;
+  debug_listener_ = before.debug_listener_;
+  const auto& tensors = engine_->plan().debug_tensors;
+  const auto& tensors_before = before.engine_->plan().debug_tensors;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    for (size_t k = 0; k < tensors_before.size(); ++k)
+      if (tensors[i].name == tensors_before[k].name) debug_states_[i] = before.debug_states_[k];
 }
 
 Context::~Context() {
@@ -104,6 +112,16 @@ void Context::set_aux_streams(std::span<Stream* const> streams) {
 void Context::set_profiler(nvinfer1::IProfiler* profiler) {
   wait();
   profiler_ = profiler;
+}
+
+void Context::set_debug_listener(nvinfer1::IDebugListener* listener) {
+  wait();
+  debug_listener_ = listener;
+}
+
+void Context::set_debug_state(size_t index, bool on) {
+  wait();
+  debug_states_[index] = on;
 }
 
 void Context::report_profile() {
@@ -239,13 +257,22 @@ void Context::enqueue(Stream* stream) {
     wait();
     reserve_memory(state->stages[0].bytes);
   }
-  if (streams.is_capturing(stream)) return capture({this, state, stream, bindings_, false, true});
-  if (has_data_dependent_outputs() && !streams.enqueued_may_use_device())
-    return run_when_idle(*state, stream);
+  if (streams.is_capturing(stream)) {
+    Job job;
+    job.context = this;
+    job.state = state;
+    job.stream = stream;
+    job.bound = bindings_;
+    job.captured = true;
+    return capture(std::move(job));
+  }
+  const bool awaited = calls_the_application();
+  if (awaited && !streams.enqueued_may_use_device()) return run_when_idle(*state, stream);
   Job* job = take_job();
   job->state = state;
   job->stream = stream;
   job->bound = bindings_;
+  job->awaited = awaited;
   const auto run = [](void* data) {
     Job& job = *static_cast<Job*>(data);
     job.context->run_job(job);
@@ -254,10 +281,10 @@ void Context::enqueue(Stream* stream) {
     give_back(*job);
     fail(ErrorCode::kINVALID_ARGUMENT, "cannot enqueue on this stream: {}", failure);
   }
-  if (has_data_dependent_outputs()) wait();
+  if (awaited) finish(*job);
 }
 
-// What a GPU's stream calls must not ask CUDA for memory, and data-dependent outputs do.
+// What a GPU's stream calls must not call CUDA, and the application's code does.
 void Context::run_when_idle(ShapeState& state, Stream* stream) {
   wait();
   if (Failure failure = engine_->device().synchronize(stream))
@@ -271,6 +298,15 @@ bool Context::has_data_dependent_outputs() const {
   return std::any_of(bindings.begin(), bindings.end(), [&](const PlanBinding& b) {
     return engine_->stages().tensors[static_cast<size_t>(b.tensor)] > 0;
   });
+}
+
+// Applications expect what their code refuses as the result of enqueueV3(), and read the shapes of
+// outputs next.
+bool Context::calls_the_application() const {
+  const bool listens =
+      debug_listener_ != nullptr
+      && std::find(debug_states_.begin(), debug_states_.end(), true) != debug_states_.end();
+  return listens || !engine_->plan().plugins.empty() || has_data_dependent_outputs();
 }
 
 // A graph may run the job many times, so it owns a copy.
@@ -299,9 +335,20 @@ Context::Job* Context::take_job() {
 void Context::give_back(Job& job) {
   const std::lock_guard lock(mutex_);
   job.state.reset();
-  job.busy = false;
+  job.busy = job.over = false;
   --pending_;
   idle_.notify_all();
+}
+
+// Waits for a job that is awaited, and throws what its run threw.
+void Context::finish(Job& job) {
+  {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [&] { return job.over; });
+  }
+  const std::exception_ptr failure = std::exchange(job.failure, nullptr);
+  give_back(job);
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 }  // namespace tenon

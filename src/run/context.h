@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -72,13 +74,24 @@ class Context {
   /// Reports the last run, or of a device's graph with captured runs the last time that it ran.
   void report_profile();
 
+  /// Who is told of debug tensors that are on, when runs come to them; not owned, null: nobody.
+  void set_debug_listener(nvinfer1::IDebugListener* listener);
+  nvinfer1::IDebugListener* debug_listener() const { return debug_listener_; }
+  /// Turns tensor `index` of Plan::debug_tensors on or off, as all are at first.
+  void set_debug_state(size_t index, bool on);
+  bool debug_state(size_t index) const { return debug_states_[index]; }
+
   /// Runs on the calling thread and returns when outputs are written. Throws Error.
   /// @param addresses one per binding, set before the run; none: those set before are used.
   void execute(std::span<void* const> addresses = {});
-  /// Enqueues the run; throws for what can be known now. A failure while running is logged and
-  /// becomes the stream's error. Returns when the run is over if only it tells the shape of an
-  /// output, since callers read that shape next.
+  /// Enqueues the run; throws for what can be known now. A failure while running goes to
+  /// `on_failure` and becomes the stream's error. A run that calls the application's code (plugins,
+  /// a debug listener, allocators of outputs whose shape it tells) is waited for, and its failure
+  /// thrown.
   void enqueue(Stream* stream);
+  /// Called on any thread for a run that failed after enqueue() returned, within the handler of
+  /// what it threw. Null: nobody is told.
+  std::function<void()> on_failure;
   /// Waits until enqueued runs are over.
   void wait();
   /// Whether a run was captured into a CUDA graph.
@@ -99,6 +112,9 @@ class Context {
     Bindings bound;
     bool busy = false;
     bool captured = false;  // lives as long as a CUDA graph that holds it
+    bool awaited = false;   // enqueue() returns when it is over
+    bool over = false;
+    std::exception_ptr failure;  // of one that is awaited
   };
   class InUse;
   class TemporaryMemory;
@@ -116,6 +132,10 @@ class Context {
   void prepare_addresses(const ShapeState& state, Stream* stream);
   void run(ShapeState& state, const Bindings& bound, Stream* stream);
   void run_step(ShapeState& state, size_t step, Stream* stream);
+  bool tells_of(int32_t debug_tensor) const {
+    return debug_listener_ != nullptr && debug_states_[static_cast<size_t>(debug_tensor)];
+  }
+  void tell_listener(const ShapeState& state, const PlanStep& step, Stream* stream) const;
   bool on_host() const { return engine_->device().is_host(); }
   const void* host_input(const ShapeState& state, size_t step, size_t input, Stream* stream);
   int64_t read_element(const ShapeState& state, int32_t tensor, int32_t index, Stream* stream);
@@ -132,9 +152,11 @@ class Context {
   void release_memory();
   void capture(Job job);
   bool has_data_dependent_outputs() const;
+  bool calls_the_application() const;
   void run_when_idle(ShapeState& state, Stream* stream);
   Job* take_job();
   void give_back(Job& job);
+  void finish(Job& job);
   void run_job(Job& job) noexcept;
   void report_times();
 
@@ -162,7 +184,9 @@ class Context {
   bool own_memory_;
   bool has_graphs_ = false;  // CUDA graphs that may run in memory_
   nvinfer1::IProfiler* profiler_ = nullptr;
-  Stream* stream_ = nullptr;  // of execute(), where work needs one
+  nvinfer1::IDebugListener* debug_listener_ = nullptr;
+  std::vector<bool> debug_states_;  // of the plan's debug tensors
+  Stream* stream_ = nullptr;        // of execute(), where work needs one
   StepStreams step_streams_;
   StepTimer step_timer_;
   Event* last_run_ = nullptr;                         // on a device: what was enqueued last is over

@@ -1,5 +1,6 @@
 // What happens while a context runs: its stages, one step after the other, and sizes that they
 // tell.
+#include "base/cuda_stream.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "run/context.h"
@@ -114,9 +115,34 @@ void Context::read_data_dependent(ShapeState& state, size_t step, Stream* stream
   }
 }
 
+// On a device the elements are there when the stream comes to that place.
+void Context::tell_listener(const ShapeState& state, const PlanStep& step, Stream* stream) const {
+  const Plan& plan = engine_->plan();
+  const auto tensor = static_cast<size_t>(step.inputs[0]);
+  const auto root = static_cast<size_t>(plan.root_of(step.inputs[0]));
+  const void* data = state.pointers[root];
+  bool is_on_host = plan.tensors[root].place == Place::kHost;
+  if (is_on_host) data = state.host[root].data();
+  for (size_t i = 0; i < input_shapes_.size(); ++i)
+    if (plan.bindings[i].is_shape && plan.bindings[i].tensor == static_cast<int32_t>(root)) {
+      is_on_host = true;
+      if (reads_on_device(i)) data = bindings_.addresses[i];
+    }
+  const std::string& name = plan.debug_tensors[static_cast<size_t>(step.debug)].name;
+  const bool goes_on = debug_listener_->processDebugTensor(
+      data, is_on_host ? nvinfer1::TensorLocation::kHOST : nvinfer1::TensorLocation::kDEVICE,
+      plan.tensors[tensor].type, state.shapes[tensor].dims(), name.c_str(), to_cuda(stream));
+  if (!goes_on)
+    fail(ErrorCode::kFAILED_EXECUTION, "the debug listener ended the run at tensor '{}'", name);
+}
+
 void Context::run_step(ShapeState& state, size_t i, Stream* stream) {
   const Plan& plan = engine_->plan();
   const PlanStep& step = plan.steps[i];
+  if (step.debug >= 0) {
+    if (!tells_of(step.debug)) return;
+    if (step.outputs.empty()) return tell_listener(state, step, stream);
+  }
   Execution* execution = state.executions[i].get();
   if (execution == nullptr) return read_data_dependent(state, i, stream);
   const auto pointer = [&](int32_t tensor) -> std::byte* {
@@ -180,11 +206,19 @@ void Context::run_job(Job& job) noexcept {
   try {
     run(*job.state, job.bound, job.stream);
     if (profiler_ != nullptr && emits_profile) report_times();
-  } catch (const std::exception& e) {
-    engine_->log().error("enqueueV3: {}", e.what());
-    engine_->device().report_failure();
+  } catch (...) {
+    if (job.awaited) {
+      job.failure = std::current_exception();
+    } else {
+      if (on_failure) on_failure();
+      engine_->device().report_failure();
+    }
   }
-  if (!job.captured) give_back(job);
+  if (job.captured) return;
+  if (!job.awaited) return give_back(job);
+  const std::lock_guard lock(mutex_);
+  job.over = true;
+  idle_.notify_all();
 }
 
 }  // namespace tenon

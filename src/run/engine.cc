@@ -70,6 +70,7 @@ void Engine::find_readers() {
           fmt::format("layer {} ({}) {}", plan_.steps[step].name, plan_.steps[step].op, why);
   };
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    if (steps_[i].op->traits().runs == Runs::kListener) continue;
     if (steps_[i].kernel == nullptr || !steps_[i].kernel->can_be_captured)
       obstacle(i, "waits for the device");
     if (makes_data_dependent(plan_, plan_.steps[i]) || !stages_.made_symbols[i].empty())

@@ -128,6 +128,7 @@ std::shared_ptr<Execution> prepare(const Engine& engine, size_t step,
                                    const std::vector<TensorSpec>& outputs) {
   const LoadedStep& loaded = engine.steps()[step];
   if (loaded.kernel != nullptr) return loaded.kernel->prepare(inputs, outputs);
+  if (loaded.op->traits().runs == Runs::kListener) return nullptr;
   return make_control_flow(dynamic_cast<const ControlFlow&>(*loaded.op), engine.bodies(step),
                            engine.device(), inputs, outputs);
 }

@@ -1,7 +1,13 @@
+#include <cuda.h>
+
 #include <cstdio>
 #include <vector>
 
 #include "scale.h"
+
+// What TensorRT's Python bindings ask the driver with, if there is one.
+using PointerGetAttribute = CUresult (*)(void*, CUpointer_attribute, CUdeviceptr);
+static_assert(CU_POINTER_ATTRIBUTE_MEMORY_TYPE == 2 && CU_MEMORYTYPE_DEVICE == 2);
 
 int main() {
   std::vector<float> values(1000, 2.f);
