@@ -1,6 +1,6 @@
-"""Writes the pages that say what works: operators.md, layers.md, plugins.md.
+"""Writes the pages that say what works: operators.md, layers.md, plugins.md, trtexec.md.
 
-Operators and plugins are what the built `tenon` says of itself; layers come from the sources, the
+Operators, plugins and options are what the built `tenon` says of itself; layers come from the sources, the
 types of operators from ONNX's schemas, and the numbers of ONNX's node tests from onnx_node_tests.json,
 which src/import/onnx_cases_test.cc checks. With --check nothing is written, and a page that differs is
 an error. Needs the onnx wheel: run it with .venv/bin/python.
@@ -207,6 +207,45 @@ def layers_page():
             f"Accepted with a warning, and not used yet: {flags('kUnused')}.\n")
 
 
+def trtexec_page(tenon):
+    options = ask(tenon, "options")
+
+    def rows(*effects):
+        return [[", ".join(f"`{name}`" for name in option["names"]), option["text"], option["reason"]]
+                for option in options if option["effect"] in effects and option["group"] != "earlier"]
+
+    earlier = [[f"`{option['names'][0]}`", {"taken": "works", "nothing": "changes nothing"}.get(option["effect"], "refused"),
+                option["text"] or option["reason"]]
+               for option in options if option["group"] == "earlier"]
+    count = sum(len(option["names"]) for option in options if option["group"] != "earlier")
+    return (NOTE + "# Coming from trtexec\n\n"
+            "A script that calls trtexec goes on with Tenon when it finds this program under that name:\n\n"
+            "```sh\nln -s \"$PWD/out/bin/tenon\" ~/bin/trtexec\n"
+            "trtexec --onnx=model.onnx --saveEngine=model.plan --useCudaGraph\n```\n\n"
+            "A program that is called `trtexec` takes trtexec's options without a command before them, prints the lines"
+            " `&&&& RUNNING`,\n`&&&& PASSED` and `&&&& FAILED`, and ends with 0 or 1. As with TensorRT, TF32 is allowed"
+            " unless `--noTF32` forbids it,\nand extents that no option gives are 1, with a warning. `tenon bench`"
+            " takes the same options and a file's name without an\noption, allows TF32 with `--tf32` only, and asks"
+            " for extents that are missing; `tenon build` takes those of them that say\nhow to build.\n\n"
+            "The summary, the averages of the trace and the files of `--exportTimes`, `--exportProfile` and"
+            " `--exportOutput` have\ntrtexec's form. On the CPU \"GPU Compute Time\" is the time that the layers take.\n\n"
+            f"Of trtexec 10.16's {count} options none is taken without effect: what cannot change anything is said in a line"
+            " on standard\nerror, and what cannot be honoured is an error that names the option. `tenon options` prints"
+            " this list, `--json` for programs.\n\n"
+            "## What works\n\n" + table(["option", "what", "on the CPU it changes nothing, since"], rows("taken", "on a GPU"))
+            + "\n## What changes nothing, and says so\n\nThe result is the same without these.\n\n"
+            + table(["option", "why"], [[name, reason] for name, _, reason in rows("nothing")])
+            + "\n## What is refused\n\n"
+            + table(["option", "the error says"], [[name, reason] for name, _, reason in rows("refused")])
+            + "\n## Options of TensorRT 8\n\n" + table(["option", "", "what"], earlier)
+            + "\n## Where it differs\n\n"
+            "- `--loadEngine` reads Tenon's plans; those of NVIDIA's TensorRT are built again from the ONNX model.\n"
+            "- `--timeDeserialize` prints its times and passes, also when the first loading was slow.\n"
+            "- `--dumpProfile` with `--json`, `--exportJson` or `--roofline` times layers in queries of their own, as"
+            " with\n  `--separateProfileRun`; these are at most 50.\n"
+            "- Inputs without data are noise from 0 to 1 for float32, and zeros for other types.\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tenon", default=str(ROOT / "out/bin/tenon"), help="the built program")
@@ -215,7 +254,8 @@ def main():
     stale = []
     for name, text in [("operators.md", operators_page(arguments.tenon)),
                        ("plugins.md", plugins_page(arguments.tenon)),
-                       ("layers.md", layers_page())]:
+                       ("layers.md", layers_page()),
+                       ("trtexec.md", trtexec_page(arguments.tenon))]:
         page = ROOT / "docs" / name
         if arguments.check:
             if not page.is_file() or page.read_text() != text:

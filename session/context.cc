@@ -9,15 +9,16 @@ namespace tenon::session {
 
 using nvinfer1::Dims;
 
-Result<std::unique_ptr<Context>> Context::make(nvinfer1::ICudaEngine& engine, int32_t profile,
-                                               cudaStream_t stream, ErrorLog* log) noexcept {
+Result<std::unique_ptr<Context>> Context::make(
+    nvinfer1::ICudaEngine& engine, int32_t profile, cudaStream_t stream, ErrorLog* log,
+    nvinfer1::ExecutionContextAllocationStrategy strategy) noexcept {
   return guard([&] {
     const int32_t count = engine.getNbOptimizationProfiles();
     if (profile < 0 || profile >= count)
       throw Error{"there is no profile " + std::to_string(profile) + ": the engine has "
                   + std::to_string(count) + ", numbered from 0"};
     std::unique_ptr<Context> context(new Context(engine, profile, log));
-    context->context_.reset(engine.createExecutionContext());
+    context->context_.reset(engine.createExecutionContext(strategy));
     if (context->context_ == nullptr) throw context->failure("cannot make an execution context");
     if (context->get().getOptimizationProfile() != profile
         && !context->get().setOptimizationProfileAsync(profile, stream))

@@ -29,7 +29,39 @@ std::vector<std::byte> read_file(const std::string& path) {
   return bytes;
 }
 
+class FileReader final : public nvinfer1::IStreamReaderV2 {
+ public:
+  explicit FileReader(const std::string& path) : file_(path, std::ios::binary) {
+    if (!file_) throw Error{path + ": cannot be read"};
+  }
+  int64_t read(void* to, int64_t bytes, cudaStream_t) noexcept override {
+    file_.read(static_cast<char*>(to), bytes);
+    return file_.gcount();
+  }
+  bool seek(int64_t offset, nvinfer1::SeekPosition where) noexcept override {
+    file_.clear();
+    file_.seekg(offset, where == nvinfer1::SeekPosition::kSET   ? std::ios::beg
+                        : where == nvinfer1::SeekPosition::kCUR ? std::ios::cur
+                                                                : std::ios::end);
+    return file_.good();
+  }
+
+ private:
+  std::ifstream file_;
+};
+
 }  // namespace
+
+Result<Engine> Engine::stream(const std::string& path, ErrorLog& log) noexcept {
+  return guard([&] {
+    FileReader reader(path);
+    Engine engine{make_runtime(log), nullptr};
+    engine.engine.reset(engine.runtime->deserializeCudaEngine(reader));
+    if (engine.engine == nullptr)
+      throw Error{path + ": " + log.failure("the engine cannot be loaded").text};
+    return engine;
+  });
+}
 
 Result<Engine> Engine::load(std::span<const std::byte> plan, ErrorLog& log) noexcept {
   return guard([&] {

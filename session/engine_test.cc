@@ -17,16 +17,19 @@ TEST(Engine, OpensAPlanFile) {
   const std::string path = ::testing::TempDir() + "/sum.plan";
   std::ofstream(path, std::ios::binary)
       .write(static_cast<const char*>(plan->data()), static_cast<std::streamsize>(plan->size()));
-  const auto engine = Engine::open(path, log);
-  ASSERT_TRUE(engine) << engine.error();
-  EXPECT_EQ(engine->engine->getNbOptimizationProfiles(), 2);
+  for (const auto open : {&Engine::open, &Engine::stream}) {
+    const auto engine = open(path, log);
+    ASSERT_TRUE(engine) << engine.error();
+    EXPECT_EQ(engine->engine->getNbOptimizationProfiles(), 2);
+  }
 }
 
 TEST(Engine, WhatIsNoPlanIsAnErrorWithItsReason) {
   ErrorLog log;
   const std::vector<std::byte> bytes(100);
   EXPECT_THAT(Engine::load(bytes, log).error(), ::testing::HasSubstr("plan"));
-  EXPECT_THAT(Engine::open("/nowhere.plan", log).error(), ::testing::HasSubstr("/nowhere.plan"));
+  for (const auto open : {&Engine::open, &Engine::stream})
+    EXPECT_THAT(open("/nowhere.plan", log).error(), ::testing::HasSubstr("/nowhere.plan"));
 }
 
 }  // namespace

@@ -16,8 +16,10 @@ cudaError_t Memory::reserve(size_t bytes) noexcept {
   // An eighth more than before, so that sizes that grow a little fit.
   bytes = std::max({bytes, bytes_ + bytes_ / 8, size_t{1}});
   release();
-  const cudaError_t status =
-      kind_ == Kind::kPinned ? cudaMallocHost(&data_, bytes) : cudaMalloc(&data_, bytes);
+  const cudaError_t status = kind_ == Kind::kPinned ? cudaMallocHost(&data_, bytes)
+                             : kind_ == Kind::kManaged
+                                 ? cudaMallocManaged(&data_, bytes, cudaMemAttachGlobal)
+                                 : cudaMalloc(&data_, bytes);
   if (status == cudaSuccess) {
     bytes_ = bytes;
     return status;

@@ -6,7 +6,8 @@ namespace tenon::session {
 namespace {
 
 TEST(Memory, GrowsAndMoves) {
-  for (const Memory::Kind kind : {Memory::Kind::kPinned, Memory::Kind::kDevice}) {
+  for (const Memory::Kind kind :
+       {Memory::Kind::kPinned, Memory::Kind::kDevice, Memory::Kind::kManaged}) {
     Memory memory(kind);
     EXPECT_EQ(memory.data(), nullptr);
     ASSERT_EQ(memory.reserve(0), cudaSuccess);

@@ -59,9 +59,11 @@ std::string without_range(const nvinfer1::ITensor& input) {
 
 }  // namespace
 
-Result<Model> Model::parse_file(const std::string& path, ErrorLog& log, uint32_t flags) noexcept {
+Result<Model> Model::parse_file(const std::string& path, ErrorLog& log, uint32_t flags,
+                                bool prefers_plugins) noexcept {
   return guard([&] {
     return parsed(path, log, flags, [&](nvonnxparser::IParser& parser) {
+      if (prefers_plugins) parser.setFlag(nvonnxparser::OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
       return parser.parseFromFile(path.c_str(),
                                   static_cast<int>(nvinfer1::ILogger::Severity::kWARNING));
     });

@@ -11,11 +11,15 @@ namespace tenon::session {
 using nvinfer1::DataType;
 
 Result<std::unique_ptr<Session>> Session::make(nvinfer1::ICudaEngine& engine, ErrorLog& log,
-                                               int32_t profile) noexcept {
+                                               const SessionOptions& options) noexcept {
+  using Strategy = nvinfer1::ExecutionContextAllocationStrategy;
   return guard([&] {
-    std::unique_ptr<Session> session(new Session(log));
+    std::unique_ptr<Session> session(new Session(log, options));
     session->check(cudaStreamCreate(&session->stream_), "cannot make a stream");
-    session->context_ = value_of(Context::make(engine, profile, session->stream_, &log));
+    const bool is_ours = options.layer_memory != SessionOptions::LayerMemory::kAnyProfile;
+    session->context_ =
+        value_of(Context::make(engine, options.profile, session->stream_, &log,
+                               is_ours ? Strategy::kUSER_MANAGED : Strategy::kSTATIC));
     return session;
   });
 }
@@ -98,14 +102,32 @@ Result<void> Session::set_values(const Arrays& arrays, const Shapes& values) noe
     outputs_.clear();
     zero_filled_.clear();
     for (const Tensor& tensor : tensors)
-      ports_.push_back(
-          {nullptr, tensor.is_on_host ? Memory(Memory::Kind::kPinned) : Memory(context_->engine()),
-           nullptr, tensor.is_input && tensor.is_on_host});
+      ports_.push_back({nullptr, memory_of(tensor), nullptr, tensor.is_input && tensor.is_on_host});
     for (size_t i = 0; i < tensors.size(); ++i)
       if (tensors[i].is_input) set_input(i, arrays, values);
     for (size_t i = 0; i < tensors.size(); ++i)
       if (!tensors[i].is_input) set_output(i);
+    reserve_for_layers();
   });
+}
+
+Memory Session::memory_of(const Tensor& tensor) const {
+  if (tensor.is_on_host) return Memory(Memory::Kind::kPinned);
+  if (options_.is_managed && !runs_on_cpu(context_->engine()))
+    return Memory(Memory::Kind::kManaged);
+  return Memory(context_->engine());
+}
+
+void Session::reserve_for_layers() {
+  using LayerMemory = SessionOptions::LayerMemory;
+  if (options_.layer_memory == LayerMemory::kAnyProfile) return;
+  const int64_t bytes =
+      options_.layer_memory == LayerMemory::kProfile
+          ? context_->engine().getDeviceMemorySizeForProfileV2(options_.profile)
+          : static_cast<int64_t>(context_->get().updateDeviceMemorySizeForShapes());
+  if (layer_memory_ == nullptr) layer_memory_ = std::make_unique<Memory>(context_->engine());
+  check(layer_memory_->reserve(static_cast<size_t>(bytes)), "cannot get memory for the layers");
+  context_->get().setDeviceMemoryV2(layer_memory_->data(), bytes);
 }
 
 void Session::set_input(size_t i, const Arrays& arrays, const Shapes& values) {
@@ -167,13 +189,13 @@ const void* Session::Port::data() const {
   return output != nullptr ? output->data() : memory.data();
 }
 
-Result<void> Session::copy_in() noexcept {
+Result<void> Session::copy_in(cudaStream_t stream) noexcept {
   return guard([&] {
     for (size_t i = 0; i < ports_.size(); ++i) {
       const Port& port = ports_[i];
       if (context_->tensors()[i].is_input && !port.is_in_host && !port.host->bytes.empty())
         check(cudaMemcpyAsync(port.memory.data(), port.host->bytes.data(), port.host->bytes.size(),
-                              cudaMemcpyHostToDevice, stream_),
+                              cudaMemcpyHostToDevice, stream),
               "cannot copy an input");
     }
   });
@@ -194,7 +216,7 @@ Result<void> Session::execute() noexcept {
   });
 }
 
-Result<void> Session::copy_out() noexcept {
+Result<void> Session::copy_out(cudaStream_t stream) noexcept {
   return guard([&] {
     for (Port& port : ports_)
       if (port.output != nullptr) {
@@ -205,7 +227,7 @@ Result<void> Session::copy_out() noexcept {
       const Port& port = ports_[i];
       if (!context_->tensors()[i].is_input && !port.host->bytes.empty())
         check(cudaMemcpyAsync(port.host->bytes.data(), port.data(), port.host->bytes.size(),
-                              cudaMemcpyDeviceToHost, stream_),
+                              cudaMemcpyDeviceToHost, stream),
               "cannot copy an output");
     }
   });

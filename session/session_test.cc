@@ -50,6 +50,22 @@ TEST(Session, RunsOnArrays) {
   EXPECT_THAT(output(*session, "y"), ElementsAre(20, 3, 3, 3, 3, 3));
 }
 
+TEST(Session, HasTheMemoryOfLayersItself) {
+  ErrorLog log;
+  const Engine sum = build_sum(log);
+  for (const auto layer_memory :
+       {SessionOptions::LayerMemory::kProfile, SessionOptions::LayerMemory::kShapes}) {
+    const auto session =
+        *Session::make(*sum.engine, log, SessionOptions{1, layer_memory, /*is_managed=*/true});
+    for (int64_t rows : {3, 4}) {
+      const std::vector<float> values(static_cast<size_t>(rows) * 3, 1.5F);
+      ASSERT_TRUE(session->set_inputs({{"x", floats({rows, 3}, values)}}));
+      ASSERT_TRUE(session->run());
+      EXPECT_EQ(output(*session, "y"), std::vector<double>(values.size(), 3));
+    }
+  }
+}
+
 TEST(Session, ConvertsWhatIsGiven) {
   ErrorLog log;
   const Engine sum = build_sum(log);

@@ -1,4 +1,5 @@
 """Runs the command line as a user does; what the tests beside this file share."""
+import json
 import os
 import pathlib
 import re
@@ -22,18 +23,19 @@ VIGNETTE = SOURCE / "examples/plugin/vignette.onnx"
 MLP = SOURCE / "test/golden/mlp"
 RESNET = SOURCE / "test/golden/mini_resnet"
 MLP_PROFILE = ["--minShapes=input:1x1x12x12", "--optShapes=input:1x1x12x12", "--maxShapes=input:5x1x12x12"]
+ON_CPU = {"TENON_TARGET": "cpu"}  # an environment
 # Options of a bench that is over soon.
 SHORT_BENCH = ["--warmUp=0", "--duration=0", "--iterations=12"]
 
 
-def run(*arguments, file_limit=None, folder=None, environment=None):
+def run(*arguments, file_limit=None, folder=None, environment=None, program=TENON):
     """One command; with `file_limit`, files cannot grow beyond so many bytes, as on a full disk."""
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
 
     # Python ignores SIGXFSZ and the child keeps that: writes fail, as they do on a full disk.
-    return subprocess.run([TENON, *map(str, arguments)], capture_output=True, text=True, timeout=TIME_LIMIT,
+    return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=TIME_LIMIT,
                           cwd=folder, env=os.environ | (environment or {}), restore_signals=False, preexec_fn=limit if file_limit is not None else None)
 
 
@@ -64,6 +66,13 @@ class CliTest(unittest.TestCase):
         path = self.folder / name
         self.succeed("build", model, "-o", path, *options)
         return path
+
+    def bench(self, *options, plan=None, environment=None):
+        """What a measurement prints on either output, and what each query took."""
+        times = self.folder / "times.json"
+        done = run("bench", plan or self.plan(), f"--exportTimes={times}", *options, folder=self.folder, environment=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout, done.stderr, json.loads(times.read_text())
 
     def assert_close(self, actual, expected):
         self.assertEqual(actual.shape, expected.shape)

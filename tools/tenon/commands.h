@@ -14,6 +14,7 @@ void add_dump(CLI::App& app, Logger& logger);
 void add_inspect(CLI::App& app, Logger& logger);
 void add_plugins(CLI::App& app, Logger& logger);
 void add_operators(CLI::App& app, Logger& logger);
+void add_options(CLI::App& app, Logger& logger);
 void add_new_plugin(CLI::App& app, Logger& logger);
 void add_doctor(CLI::App& app, Logger& logger);
 

@@ -63,9 +63,11 @@ std::vector<NamedFile> named_files(const std::string& option,
 }
 
 std::pair<std::string, std::string> split_file(const std::string& text) {
-  const auto at = text.find(':');
+  const bool is_quoted = text.starts_with('\'') && text.find('\'', 1) != std::string::npos;
+  const auto end = is_quoted ? text.find('\'', 1) : 0;
+  const auto at = text.find(':', end);
   if (at == std::string::npos) return {"", text};
-  return {text.substr(0, at), text.substr(at + 1)};
+  return {is_quoted ? text.substr(1, end - 1) : text.substr(0, at), text.substr(at + 1)};
 }
 
 }  // namespace tenon::tool

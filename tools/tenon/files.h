@@ -21,6 +21,7 @@ std::vector<NamedFile> named_files(const std::string& option,
                                    const std::vector<std::string>& values);
 
 /// Splits "NAME:FILE" at the first colon, for the file may hold others; "FILE" gets an empty name.
+/// A name that holds one stands in single quotes.
 std::pair<std::string, std::string> split_file(const std::string& text);
 
 }  // namespace tenon::tool

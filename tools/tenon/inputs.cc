@@ -6,21 +6,64 @@
 #include "error.h"
 
 namespace tenon::tool {
+namespace {
+
+Array read_raw(const std::string& path, const nvinfer1::ICudaEngine& engine,
+               const std::string& name, const Shapes& shapes) {
+  const auto it = shapes.find(name);
+  const auto shape = it != shapes.end() ? it->second : declared_shape(engine, name);
+  for (int64_t extent : shape)
+    if (extent < 0)
+      fail("--loadInputs: give the shape of input '{}' with --shapes={}:…", name, name);
+  Array array = value_or_fail(session::make_array(engine.getTensorDataType(name.c_str()), shape));
+  const auto bytes = read_file(path);
+  if (bytes.size() != array.bytes.size())
+    fail("{}: has {} bytes; input '{}' of shape {} takes {}", path, bytes.size(), name,
+         session::shape_text(shape), array.bytes.size());
+  array.bytes = bytes;
+  return array;
+}
+
+}  // namespace
+
+std::string name_or_only(const std::string& name, const std::vector<std::string>& names,
+                         const std::string& option, const char* kind) {
+  if (!name.empty()) check_name(name, names, kind);
+  if (!name.empty()) return name;
+  if (names.size() == 1) return names[0];
+  fail("{}: name one of: {} (as {}={}:FILE)", option, fmt::join(names, ", "), option, names[0]);
+}
+
+session::Shape declared_shape(const nvinfer1::ICudaEngine& engine, const std::string& name) {
+  return session::to_shape(engine.getTensorShape(name.c_str()));
+}
+
+Arrays read_raw_inputs(const std::vector<std::string>& texts, const nvinfer1::ICudaEngine& engine,
+                       const std::vector<std::string>& inputs, const Shapes& shapes) {
+  Arrays arrays;
+  for (const std::string& text : texts) {
+    const auto [given, path] = split_file(text);
+    const std::string name = name_or_only(given, inputs, "--loadInputs", "input");
+    arrays[name] = read_raw(path, engine, name, shapes_of_inputs(shapes, inputs));
+  }
+  return arrays;
+}
 
 std::unique_ptr<session::Session> make_session(nvinfer1::ICudaEngine& engine, Logger& logger,
-                                               int32_t profile) {
+                                               const session::SessionOptions& options) {
+  const int32_t profile = options.profile;
   const int32_t count = engine.getNbOptimizationProfiles();
   if (profile < 0 || profile >= count)
     fail("--useProfile={}: the engine has {} profile{}, numbered from 0", profile, count,
          count == 1 ? "" : "s");
-  return value_or_fail(session::Session::make(engine, logger, profile));
+  return value_or_fail(session::Session::make(engine, logger, options));
 }
 
 void set_inputs(session::Session& session, const Arrays& arrays, const Shapes& shapes) {
   const auto inputs = session.input_names();
   for (const auto& [name, array] : arrays) check_name(name, inputs, "input");
   Shapes wanted, values;
-  for (const auto& [name, numbers] : shapes) {
+  for (const auto& [name, numbers] : shapes_of_inputs(shapes, inputs)) {
     check_name(name, inputs, "input");
     const auto i = static_cast<size_t>(session.context().find(name));
     (session.context().tensors()[i].decides_shapes ? values : wanted)[name] = numbers;

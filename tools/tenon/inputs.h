@@ -8,9 +8,21 @@
 
 namespace tenon::tool {
 
+/// Name of the tensor that an option means: as given, or the only one there is. Throws Failure.
+std::string name_or_only(const std::string& name, const std::vector<std::string>& names,
+                         const std::string& option, const char* kind);
+
+/// -1 where only known at run time.
+session::Shape declared_shape(const nvinfer1::ICudaEngine& engine, const std::string& name);
+
+/// The arrays of --loadInputs: "input:file.bin", or a file alone for the only input. Dynamic inputs
+/// have the shapes of --shapes. Throws Failure.
+Arrays read_raw_inputs(const std::vector<std::string>& texts, const nvinfer1::ICudaEngine& engine,
+                       const std::vector<std::string>& inputs, const Shapes& shapes);
+
 /// A session in the profile of --useProfile. Throws Failure when there is none.
 std::unique_ptr<session::Session> make_session(nvinfer1::ICudaEngine& engine, Logger& logger,
-                                               int32_t profile);
+                                               const session::SessionOptions& options);
 
 /// Session::set_inputs() with the shapes and values of --shapes. Throws Failure.
 void set_inputs(session::Session& session, const Arrays& arrays, const Shapes& shapes);

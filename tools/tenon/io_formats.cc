@@ -94,6 +94,12 @@ DataType parse_type(const char* option, std::string_view text) {
   return value_of<DataType>(kTypes, text, option, "type");
 }
 
+const char* type_option_name(DataType type) {
+  for (const auto& [name, value] : kTypes)
+    if (value == type) return name.data();
+  return "";
+}
+
 void set_io_formats(session::Model& model, const BuildOptions& options, Logger& logger) {
   nvinfer1::INetworkDefinition& network = *model.network;
   for_each_tensor("--inputIOFormats", options.input_formats, network.getNbInputs(),

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "logger.h"
+
 namespace tenon::tool {
 
 struct LayerTimes {
@@ -32,10 +34,16 @@ class LayerProfiler final : public nvinfer1::IProfiler {
   }
   void next_run() { next_ = 0; }
   const std::vector<LayerTimes>& rows() const { return rows_; }
+  size_t runs() const { return rows_.empty() ? 0 : rows_[0].ms.size(); }
 
  private:
   std::vector<LayerTimes> rows_;
   size_t next_ = 0;
 };
+
+/// --dumpProfile: a table of all runs.
+void print_layer_times(const LayerProfiler& profiler, Logger& logger);
+/// --exportProfile: the same as JSON.
+void export_layer_times(const LayerProfiler& profiler, const std::string& path);
 
 }  // namespace tenon::tool

@@ -14,14 +14,6 @@ using nvinfer1::ILayer;
 // "conv*:fp16": a layer's name, in which one * stands for anything, and what it gets.
 struct Rule {
   std::string name, types;
-
-  bool matches(const std::string& layer) const {
-    const auto star = name.find('*');
-    if (star == std::string::npos) return layer == name;
-    const std::string begin = name.substr(0, star), end = name.substr(star + 1);
-    return layer.size() >= begin.size() + end.size() && layer.starts_with(begin)
-           && layer.ends_with(end);
-  }
 };
 
 std::vector<Rule> rules_of(const char* option, const std::vector<std::string>& texts) {
@@ -50,7 +42,7 @@ void apply(const char* option, const std::vector<std::string>& texts,
     bool is_used = false;
     for (int32_t i = 0; i < network.getNbLayers(); ++i) {
       ILayer& layer = *network.getLayer(i);
-      if (!rule.matches(layer.getName())) continue;
+      if (!matches(rule.name, layer.getName())) continue;
       is_used = true;
       const bool is_exact = rule.name.find('*') == std::string::npos;
       const bool has_floats = layer.getNbOutputs() > 0 && is_float(layer.getOutput(0)->getType());
@@ -63,8 +55,10 @@ void apply(const char* option, const std::vector<std::string>& texts,
 
 }  // namespace
 
-void set_layer_types(nvinfer1::INetworkDefinition& network, const BuildOptions& options) {
-  constexpr const char *kPrecisions = "--layerPrecisions", *kTypes = "--layerOutputTypes";
+void set_layer_types(session::Model& model, const BuildOptions& options) {
+  constexpr const char *kPrecisions = "--layerPrecisions", *kTypes = "--layerOutputTypes",
+                       *kDevices = "--layerDeviceTypes";
+  nvinfer1::INetworkDefinition& network = *model.network;
   apply(kPrecisions, options.layer_precisions, network,
         [&](ILayer& layer, const std::string& type) {
           layer.setPrecision(parse_type(kPrecisions, type));
@@ -74,6 +68,11 @@ void set_layer_types(nvinfer1::INetworkDefinition& network, const BuildOptions& 
     for (int32_t i = 0; i < layer.getNbOutputs(); ++i)
       layer.setOutputType(
           i, parse_type(kTypes, list[std::min<size_t>(static_cast<size_t>(i), list.size() - 1)]));
+  });
+  apply(kDevices, options.layer_devices, network, [&](ILayer& layer, const std::string& device) {
+    if (device == "DLA") fail("{}: {}: there is no DLA here; remove it", kDevices, layer.getName());
+    if (device != "GPU") fail("{}: '{}' is not a device; expected GPU", kDevices, device);
+    model.config->setDeviceType(&layer, nvinfer1::DeviceType::kGPU);
   });
 }
 

@@ -1,13 +1,11 @@
-// --layerPrecisions and --layerOutputTypes: types of single layers from the command line.
+// --layerPrecisions, --layerOutputTypes and --layerDeviceTypes: what single layers are given.
 #pragma once
 
-#include <NvInfer.h>
-
-#include "options.h"
+#include "model.h"
 
 namespace tenon::tool {
 
-/// Gives layers the types that the options name. Throws Failure.
-void set_layer_types(nvinfer1::INetworkDefinition& network, const BuildOptions& options);
+/// Gives layers the types and devices that the options name. Throws Failure.
+void set_layer_types(session::Model& model, const BuildOptions& options);
 
 }  // namespace tenon::tool

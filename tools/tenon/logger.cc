@@ -50,4 +50,8 @@ void Logger::say(const std::string& text) {
   std::fflush(stdout);
 }
 
+void Logger::note(const std::string& text) {
+  std::fprintf(stderr, "%s%s\n", line_prefix('I').c_str(), printable(text).c_str());
+}
+
 }  // namespace tenon::tool

@@ -18,6 +18,8 @@ class Logger final : public session::ErrorLog {
   void log(Severity severity, const char* text) noexcept override;
   /// A line on standard output with the prefix of severity I.
   void say(const std::string& text);
+  /// The same on standard error, where it is in nobody's way who reads the output.
+  void note(const std::string& text);
 
  private:
   Severity min_severity_;

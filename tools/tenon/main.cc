@@ -9,12 +9,12 @@
 
 #include "commands.h"
 #include "error.h"
+#include "trtexec.h"
 
 namespace {
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, tenon::tool::Logger& logger) {
   using namespace tenon::tool;
-  Logger logger;
   CLI::App app{"Tenon: build and run neural networks through TensorRT's interface"};
   app.require_subcommand(1);
   app.set_version_flag("--version",
@@ -22,7 +22,7 @@ int run(int argc, char** argv) {
                                    NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH));
   app.get_formatter()->column_width(34);
   for (const auto add : {add_build, add_run, add_bench, add_dump, add_inspect, add_plugins,
-                         add_operators, add_new_plugin, add_doctor})
+                         add_operators, add_options, add_new_plugin, add_doctor})
     add(app, logger);
   try {
     const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
@@ -57,6 +57,9 @@ bool is_printed() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int code = run(argc, argv);
+  tenon::tool::Logger logger;
+  const int code = argc > 0 && tenon::tool::is_trtexec(argv[0])
+                       ? tenon::tool::run_trtexec(argc, argv, logger)
+                       : run(argc, argv, logger);
   return is_printed() ? code : 1;
 }

@@ -16,8 +16,8 @@ namespace tenon::tool {
 
 /// The engine of a model.
 struct LoadedModel : session::Engine {
-  bool built = false;  // from ONNX, here and now
-  double seconds = 0;  // to open or build it
+  std::unique_ptr<nvinfer1::IHostMemory> plan;  // if it was built from ONNX, here and now
+  double seconds = 0;                           // to open or build it
 };
 
 /// What the inputs of a run say of shapes: where options give no profile, an ONNX model gets one
@@ -39,8 +39,9 @@ std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
                                                   bool quiet);
 
 /// Opens a plan, or builds an engine from an ONNX model.
+/// @param by_stream a plan is read piece by piece.
 LoadedModel load_model(const std::string& path, const BuildOptions& options,
-                       const RunInputs& inputs, Logger& logger, bool quiet);
+                       const RunInputs& inputs, Logger& logger, bool quiet, bool by_stream = false);
 
 /// An ONNX model as the options want it built. Throws Failure with every error of the parser.
 /// `with_profile` false leaves dynamic inputs without one.

@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include <NvInfer.h>
+#include <cuda_runtime_api.h>
 #include <tenon/build.h>
 #include <tenon/describe.h>
 
@@ -12,26 +13,10 @@
 
 #include "error.h"
 #include "npz.h"
+#include "trtexec_options.h"
 
 namespace tenon::tool {
 namespace {
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  char quote = 0;
-  for (char c : text) {
-    if (quote != 0 && c == quote)
-      quote = 0;
-    else if (quote == 0 && (c == '\'' || c == '"'))
-      quote = c;
-    else if (quote == 0 && c == separator) {
-      parts.emplace_back();
-      continue;
-    }
-    parts.back() += c;
-  }
-  return parts;
-}
 
 std::string unquoted(const std::string& text) {
   if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"')
@@ -68,6 +53,23 @@ void load_plugins(const std::string& name, Logger& logger) {
 
 }  // namespace
 
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  char quote = 0;
+  for (char c : text) {
+    if (quote != 0 && c == quote)
+      quote = 0;
+    else if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else if (quote == 0 && c == separator) {
+      parts.emplace_back();
+      continue;
+    }
+    parts.back() += c;
+  }
+  return parts;
+}
+
 std::string library_path(const std::string& name) {
   const bool is_name = name.find('/') == std::string::npos;
   return is_name && std::filesystem::exists(name) ? "./" + name : name;
@@ -85,6 +87,30 @@ session::Shape parse_shape(const std::string& option, const std::string& text) {
     shape.push_back(extent);
   }
   return shape;
+}
+
+bool matches(const std::string& pattern, const std::string& text) {
+  const auto star = pattern.find('*');
+  if (star == std::string::npos) return text == pattern;
+  const std::string begin = pattern.substr(0, star), end = pattern.substr(star + 1);
+  return text.size() >= begin.size() + end.size() && text.starts_with(begin) && text.ends_with(end);
+}
+
+Shapes shapes_of_inputs(const Shapes& given, const std::vector<std::string>& inputs) {
+  Shapes shapes;
+  for (const auto& [pattern, shape] : given) {
+    if (std::find(inputs.begin(), inputs.end(), pattern) != inputs.end()) continue;
+    bool is_used = false;
+    for (const std::string& input : inputs)
+      if (matches(pattern, input)) {
+        shapes.try_emplace(input, shape);
+        is_used = true;
+      }
+    if (!is_used) shapes.emplace(pattern, shape);
+  }
+  for (const auto& [name, shape] : given)
+    if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) shapes[name] = shape;
+  return shapes;
 }
 
 std::pair<std::string, std::string> split_name(const std::string& text) {
@@ -135,81 +161,112 @@ CLI::Validator number_from(double min, double max) {
 }
 
 void CommonOptions::add_to(CLI::App& app) {
-  app.add_flag("--verbose", verbose, "Print everything the library says");
+  add_trtexec_flag(app, "--verbose", verbose);
   app.add_option("--cpuThreads", threads, "Threads to compute with (default: all)")
       ->check(CLI::Range(0, 1024));
-  app.add_option("--plugins,--staticPlugins,--dynamicPlugins", plugins,
-                 "Plugin libraries to load, repeatable")
-      ->allow_extra_args(false);
+  add_trtexec_option(app, "--device", device);
+  add_trtexec_option(app, "--staticPlugins", plugins)->allow_extra_args(false);
+}
+
+static void choose_gpu(int device) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+  if (device < 0 || device >= count)
+    fail("--device={}: there {} {} device{}, numbered from 0", device, count == 1 ? "is" : "are",
+         count, count == 1 ? "" : "s");
+  if (const cudaError_t status = cudaSetDevice(device); status != cudaSuccess)
+    fail("--device={}: {}", device, cudaGetErrorString(status));
 }
 
 void CommonOptions::apply(Logger& logger) const {
   if (verbose) logger.set_min_severity(nvinfer1::ILogger::Severity::kVERBOSE);
   if (threads > 0) tenon::set_threads(threads);
+  if (device != 0) choose_gpu(device);
   for (const std::string& library : plugins) load_plugins(library, logger);
 }
 
 void BuildOptions::add_to(CLI::App& app) {
   const size_t others = app.get_options().size();
-  app.add_option("--minShapes", min_, "Smallest shapes, as input:1x3x64x64,other:1")
-      ->allow_extra_args(false);
-  app.add_option("--optShapes", opt_, "Shapes to be fastest at")->allow_extra_args(false);
-  app.add_option("--maxShapes", max_, "Largest shapes")->allow_extra_args(false);
-  app.add_option("--profile", profile_,
-                 "Number of the profile that the --minShapes, --optShapes and --maxShapes behind "
-                 "it make (default 0)")
+  add_shapes(app);
+  add_precision(app);
+  add_search(app);
+  add_machine(app);
+  for (const CLI::Option* option : std::as_const(app).get_options()) options_.push_back(option);
+  options_.erase(options_.begin(), options_.begin() + static_cast<std::ptrdiff_t>(others));
+  std::erase_if(options_, [](const CLI::Option* o) { return o->get_name() == "--shapes"; });
+}
+
+void BuildOptions::add_shapes(CLI::App& app) {
+  add_trtexec_option(app, "--minShapes", min_)->allow_extra_args(false);
+  add_trtexec_option(app, "--optShapes", opt_)->allow_extra_args(false);
+  add_trtexec_option(app, "--maxShapes", max_)->allow_extra_args(false);
+  add_trtexec_option(app, "--profile", profile_)
       ->allow_extra_args(false)
       ->check(CLI::Range(0, 1023));
   app.parse_complete_callback([this, &app] { sort_into_profiles(app); });
-  app.add_option("--shapes", shapes, "Shapes: of the profile's min, opt and max, or to run with");
-  app.add_option("--inputIOFormats", input_formats,
-                 "Type and format of the inputs: one for all or one for each, as fp16:chw");
-  app.add_option("--outputIOFormats", output_formats, "The same of the outputs");
-  app.add_option("--memPoolSize", memory_pools,
-                 "Memory limits, as workspace:512M; weightGrowth:100M is how much more than in the "
-                 "model weights may take, layerWeightGrowth:10M of one layer")
-      ->allow_extra_args(false);
-  app.add_option("--timingCacheFile", timing_cache, "Read and update this timing cache");
-  app.add_flag("--errorOnTimingCacheMiss", error_on_timing_cache_miss,
-               "Fail when a layer is not in the timing cache");
-  app.add_flag("--noCompilationCache", no_compilation_cache,
-               "Keep no compiled code in the timing cache");
-  app.add_option("--builderOptimizationLevel", optimization_level, "0 (fast build) to 5")
+  add_trtexec_option(app, "--shapes", shapes);
+  add_trtexec_flag(app, "--int8", int8);
+  add_trtexec_option(app, "--calib", calibration_cache)->needs("--int8");
+  add_trtexec_option(app, "--minShapesCalib", calibration_shapes.min)->needs("--calib");
+  add_trtexec_option(app, "--optShapesCalib", calibration_shapes.opt)->needs("--calib");
+  add_trtexec_option(app, "--maxShapesCalib", calibration_shapes.max)->needs("--calib");
+  add_trtexec_option(app, "--calibProfile", calibration_profile)->needs("--calib");
+  add_trtexec_option(app, "--inputIOFormats", input_formats);
+  add_trtexec_option(app, "--outputIOFormats", output_formats);
+}
+
+void BuildOptions::add_precision(CLI::App& app) {
+  add_trtexec_flag(app, "--fp16", fp16);
+  add_trtexec_flag(app, "--bf16", bf16);
+  app.add_flag("--tf32", tf32, "Allow products of FP32 to be rounded to TF32");
+  add_trtexec_flag(app, "--fp8", fp8);
+  add_trtexec_flag(app, "--int4", int4);
+  add_trtexec_flag(app, "--best", best);
+  add_trtexec_flag(app, "--noTF32", no_tf32)->excludes("--tf32");
+  add_trtexec_option(app, "--precisionConstraints", precision_constraints)
+      ->check(CLI::IsMember({"none", "prefer", "obey"}));
+  add_trtexec_option(app, "--layerPrecisions", layer_precisions)->allow_extra_args(false);
+  add_trtexec_option(app, "--layerOutputTypes", layer_output_types)->allow_extra_args(false);
+  add_trtexec_option(app, "--layerDeviceTypes", layer_devices)->allow_extra_args(false);
+  add_trtexec_option(app, "--sparsity", sparsity)
+      ->check(CLI::IsMember({"disable", "enable", "force"}));
+  add_trtexec_flag(app, "--stronglyTyped", strongly_typed)->excludes("--best");
+}
+
+void BuildOptions::add_search(CLI::App& app) {
+  add_trtexec_option(app, "--memPoolSize", memory_pools)->allow_extra_args(false);
+  add_trtexec_option(app, "--workspace", workspace_mib)->check(number_from(0, 1e12));
+  add_trtexec_flag(app, "--noBuilderCache", no_timing_cache);
+  add_trtexec_option(app, "--timingCacheFile", timing_cache)->excludes("--noBuilderCache");
+  add_trtexec_flag(app, "--errorOnTimingCacheMiss", error_on_timing_cache_miss);
+  add_trtexec_flag(app, "--noCompilationCache", no_compilation_cache);
+  add_trtexec_option(app, "--builderOptimizationLevel", optimization_level)
       ->check(CLI::Range(0, 5));
-  app.add_option(
-         "--maxAuxStreams", aux_streams,
-         "How many streams branches of the network may run in besides the main one, on a GPU "
-         "(default 0)")
-      ->check(CLI::Range(0, 64));
-  app.add_option("--profilingVerbosity", verbosity, "What the plan says of its layers")
-      ->check(CLI::IsMember({"none", "layer_names_only", "detailed", "default", "verbose"}));
-  app.add_option("--target", target, "What to build for (default: cuda where there is a GPU)")
-      ->check(CLI::IsMember(tenon::known_targets()));
   app.add_flag("--deterministic", deterministic,
                "Measure nothing, so that two builds give the same plan: kernels are chosen by the "
                "timing cache, or else by their order. Without it kernels are timed, and what is "
                "fastest changes from build to build");
+  add_trtexec_option(app, "--maxAuxStreams", aux_streams)->check(CLI::Range(0, 64));
+  add_trtexec_option(app, "--profilingVerbosity", verbosity)
+      ->check(CLI::IsMember({"none", "layer_names_only", "detailed", "default", "verbose"}));
+  add_trtexec_flag(app, "--enablePluginOverride", prefers_plugins);
+}
+
+void BuildOptions::add_machine(CLI::App& app) {
+  app.add_option("--target", target, "What to build for (default: cuda where there is a GPU)")
+      ->check(CLI::IsMember(tenon::known_targets()));
   app.add_flag("--portable", portable, "Keep in the plan what building it elsewhere needs");
-  app.add_flag("--fp16", fp16, "Allow FP16, on targets that are fast in it");
-  app.add_flag("--bf16", bf16, "Allow BF16, on targets that are fast in it");
-  app.add_flag("--tf32", tf32, "Allow products of FP32 to be rounded to TF32");
-  app.add_flag("--int8", int8, "Allow INT8");
-  app.add_flag("--best", best, "Allow every precision");
-  app.add_flag("--noTF32", no_tf32, "Forbid TF32, which is the default")->excludes("--tf32");
-  app.add_option("--precisionConstraints", precision_constraints,
-                 "What becomes of --layerPrecisions and --layerOutputTypes")
-      ->check(CLI::IsMember({"none", "prefer", "obey"}));
-  app.add_option("--layerPrecisions", layer_precisions,
-                 "Types that layers compute in, as *:fp16,conv1:fp32")
-      ->allow_extra_args(false);
-  app.add_option("--layerOutputTypes", layer_output_types,
-                 "Types of layers' outputs, as conv1:fp16 or split:fp16+fp32")
-      ->allow_extra_args(false);
-  app.add_flag("--stronglyTyped", strongly_typed, "Types are those of the network");
-  app.add_flag("--versionCompatible,--vc", version_compatible, "Ask for a version compatible plan");
-  for (const CLI::Option* option : std::as_const(app).get_options()) options_.push_back(option);
-  options_.erase(options_.begin(), options_.begin() + static_cast<std::ptrdiff_t>(others));
-  std::erase_if(options_, [](const CLI::Option* o) { return o->get_name() == "--shapes"; });
+  add_trtexec_option(app, "--hardwareCompatibilityLevel", hardware)
+      ->check(CLI::IsMember({"none", "ampere+", "sameComputeCapability"}, CLI::ignore_case));
+  add_trtexec_option(app, "--runtimePlatform", platform)
+      ->check(CLI::IsMember({"SameAsBuild", "WindowsAMD64"}));
+}
+
+void BuildOptions::check() const {
+  if (sparsity == "force")
+    fail("--sparsity=force: weights are not overwritten; prune the model before exporting it");
+  if (platform != "SameAsBuild")
+    fail("--runtimePlatform={}: plans are for Linux; remove it", platform);
 }
 
 std::vector<std::string> BuildOptions::given() const {
@@ -257,30 +314,6 @@ void BuildOptions::sort_into_profiles(const CLI::App& app) {
   for (size_t p = 0; p < profiles.size(); ++p)
     if (profiles.size() > 1 && is_empty(p))
       fail("--profile: profile {} has no shapes; profiles are numbered from 0 without gaps", p);
-}
-
-void add_ignored_options(CLI::App& app, Logger& logger) {
-  for (const char* name :
-       {"--explicitBatch", "--useCudaGraph", "--noDataTransfers", "--useSpinWait",
-        "--separateProfileRun", "--skipInference", "--buildOnly", "--noBuilderCache", "--threads"})
-    app.add_flag_function(
-           name,
-           [&logger, name](int64_t) {
-             logger.log(nvinfer1::ILogger::Severity::kWARNING,
-                        fmt::format("{} changes nothing here", name).c_str());
-           },
-           "Accepted for scripts; changes nothing")
-        ->group("");
-  for (const char* name :
-       {"--minTiming", "--avgTiming", "--device", "--useDLACore", "--tacticSources"})
-    app.add_option_function<std::string>(
-           name,
-           [&logger, name](const std::string&) {
-             logger.log(nvinfer1::ILogger::Severity::kWARNING,
-                        fmt::format("{} changes nothing here", name).c_str());
-           },
-           "Accepted for scripts; changes nothing")
-        ->group("");
 }
 
 }  // namespace tenon::tool

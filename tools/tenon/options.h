@@ -21,6 +21,16 @@ Shapes parse_shapes(const std::string& option, const std::string& text);
 /// Parses "1x3x224x224"; "scalar" is rank 0. Throws Failure.
 session::Shape parse_shape(const std::string& option, const std::string& text);
 
+/// The parts of a text between separators that stand in no quotes; one where there is none.
+std::vector<std::string> split(const std::string& text, char separator);
+
+/// Whether a text is as the pattern says, in which one * stands for anything.
+bool matches(const std::string& pattern, const std::string& text);
+
+/// The shapes of a model's inputs, where names with a * stand for all that match and have no shape
+/// of their own. What matches none stays as it is.
+Shapes shapes_of_inputs(const Shapes& given, const std::vector<std::string>& inputs);
+
 /// Splits "name:value"; a text without a colon gets an empty name.
 std::pair<std::string, std::string> split_name(const std::string& text);
 
@@ -40,10 +50,11 @@ CLI::Validator number_from(double min, double max);
 struct CommonOptions {
   bool verbose = false;
   int threads = 0;
+  int device = 0;
   std::vector<std::string> plugins;
 
   void add_to(CLI::App& app);
-  /// Sets the log level and the threads, loads the plugin libraries. Throws Failure.
+  /// Sets the log level, the threads and the GPU, loads the plugin libraries. Throws Failure.
   void apply(Logger& logger) const;
 };
 
@@ -56,26 +67,38 @@ struct ProfileOptions {
 struct BuildOptions {
   std::string shapes;
   std::vector<ProfileOptions> profiles{1};  // set when the command line has been read
+  std::string calibration_cache;
+  ProfileOptions calibration_shapes;
+  int calibration_profile = 0;
   std::string input_formats, output_formats;
   std::vector<std::string> memory_pools;
+  double workspace_mib = -1;
   std::string timing_cache, verbosity = "layer_names_only";
+  bool no_timing_cache = false, error_on_timing_cache_miss = false, no_compilation_cache = false;
   int optimization_level = -1;
   int aux_streams = -1;
-  bool fp16 = false, bf16 = false, tf32 = false, no_tf32 = false, int8 = false, best = false,
-       strongly_typed = false;
+  bool fp16 = false, bf16 = false, tf32 = false, no_tf32 = false, int8 = false, fp8 = false,
+       int4 = false, best = false, strongly_typed = false;
   std::string precision_constraints = "none";
-  std::vector<std::string> layer_precisions, layer_output_types;
+  std::vector<std::string> layer_precisions, layer_output_types, layer_devices;
+  std::string sparsity = "disable", hardware = "none", platform = "SameAsBuild";
   std::string target;
-  bool portable = false, deterministic = false;
-  bool error_on_timing_cache_miss = false, no_compilation_cache = false, version_compatible = false;
+  bool portable = false, deterministic = false, prefers_plugins = false;
+  bool unknown_extents_are_one = false;  // where no option gives a shape: trtexec's way
 
   void add_to(CLI::App& app);
+  /// Throws Failure for values of options that cannot be honoured.
+  void check() const;
   bool has_profile() const { return has_profile_; }
   /// Names of the options on the command line that only say how to build; --shapes also says how to
   /// run.
   std::vector<std::string> given() const;
 
  private:
+  void add_shapes(CLI::App& app);
+  void add_precision(CLI::App& app);
+  void add_search(CLI::App& app);
+  void add_machine(CLI::App& app);
   // --minShapes and the like belong to the --profile before them.
   void sort_into_profiles(const CLI::App& app);
 
@@ -84,9 +107,5 @@ struct BuildOptions {
   std::vector<int> profile_;
   std::vector<std::string> min_, opt_, max_;
 };
-
-/// Options that trtexec scripts still carry and that change nothing here; each is named once on
-/// use.
-void add_ignored_options(CLI::App& app, Logger& logger);
 
 }  // namespace tenon::tool

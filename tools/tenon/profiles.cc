@@ -2,6 +2,7 @@
 
 #include <tenon/session/tensor.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "error.h"
@@ -13,17 +14,22 @@ namespace {
 struct ShapeOptions {
   Shapes any, min, opt, max;
 
-  ShapeOptions(const BuildOptions& options, const ProfileOptions& profile)
-      : any(parse_shapes("--shapes", options.shapes)),
-        min(parse_shapes("--minShapes", profile.min)),
-        opt(parse_shapes("--optShapes", profile.opt)),
-        max(parse_shapes("--maxShapes", profile.max)) {}
+  ShapeOptions(const BuildOptions& options, const ProfileOptions& profile,
+               const std::vector<std::string>& inputs)
+      : any(shapes_of_inputs(parse_shapes("--shapes", options.shapes), inputs)),
+        min(shapes_of_inputs(parse_shapes("--minShapes", profile.min), inputs)),
+        opt(shapes_of_inputs(parse_shapes("--optShapes", profile.opt), inputs)),
+        max(shapes_of_inputs(parse_shapes("--maxShapes", profile.max), inputs)) {}
 };
 
-void check_names(const nvinfer1::INetworkDefinition& network, const ShapeOptions& given) {
+std::vector<std::string> input_names(const nvinfer1::INetworkDefinition& network) {
   std::vector<std::string> inputs;
   for (int32_t i = 0; i < network.getNbInputs(); ++i)
     inputs.emplace_back(network.getInput(i)->getName());
+  return inputs;
+}
+
+void check_names(const std::vector<std::string>& inputs, const ShapeOptions& given) {
   for (const Shapes* map : {&given.any, &given.min, &given.opt, &given.max})
     for (const auto& [name, shape] : *map) check_name(name, inputs, "input");
 }
@@ -62,6 +68,20 @@ std::optional<session::Range> range_of(const nvinfer1::ITensor& input, const Sha
   return session::Range{*low, *middle, *high};
 }
 
+// What trtexec gives to an input without a shape.
+session::Range ones(const nvinfer1::ITensor& input, Logger& logger) {
+  session::Shape shape = session::to_shape(input.getDimensions());
+  if (input.isShapeTensor())
+    shape = session::Shape(static_cast<size_t>(shape.empty() ? 1 : shape[0]), 1);
+  else
+    std::replace_if(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; }, 1);
+  logger.log(nvinfer1::ILogger::Severity::kWARNING,
+             fmt::format("input '{}' is dynamic, and no option gives its shape: it is {}",
+                         input.getName(), session::shape_text(shape))
+                 .c_str());
+  return {shape, shape, shape};
+}
+
 // How to give ranges to these inputs, in one answer for all.
 std::string how_to_give(const std::vector<const nvinfer1::ITensor*>& inputs) {
   std::string option;
@@ -80,14 +100,17 @@ std::string how_to_give(const std::vector<const nvinfer1::ITensor*>& inputs) {
 void add_profiles(session::Model& model, const BuildOptions& options, const RunInputs& inputs,
                   Logger& logger) {
   const auto varying = model.varying_inputs();
+  const auto names = input_names(*model.network);
   for (size_t p = 0; p < options.profiles.size(); ++p) {
-    const ShapeOptions given(options, options.profiles[p]);
-    check_names(*model.network, given);
+    const ShapeOptions given(options, options.profiles[p], names);
+    check_names(names, given);
     check_static(model, given);
     session::Ranges ranges;
     std::vector<const nvinfer1::ITensor*> missing;
     for (const nvinfer1::ITensor* input : varying) {
-      if (const auto range = range_of(*input, given, inputs))
+      auto range = range_of(*input, given, inputs);
+      if (!range && options.unknown_extents_are_one) range = ones(*input, logger);
+      if (range)
         ranges[input->getName()] = *range;
       else
         missing.push_back(input);

@@ -11,6 +11,7 @@
 #include "npz.h"
 #include "picture.h"
 #include "profiles.h"
+#include "trtexec_options.h"
 
 namespace tenon::tool {
 namespace {
@@ -38,36 +39,6 @@ void check_three(const char* option, std::vector<double>& values, bool may_be_ze
     if (!std::isfinite(v) || (v == 0 && !may_be_zero))
       fail("{}: {} is not possible; expected finite numbers{}", option, v,
            may_be_zero ? "" : " other than 0");
-}
-
-// Name of the tensor that an option means: as given, or the only one there is.
-std::string name_or_only(const std::string& name, const std::vector<std::string>& names,
-                         const std::string& option, const char* kind) {
-  if (!name.empty()) check_name(name, names, kind);
-  if (!name.empty()) return name;
-  if (names.size() == 1) return names[0];
-  fail("{}: name one of: {} (as {}={}:FILE)", option, fmt::join(names, ", "), option, names[0]);
-}
-
-// -1 where only known at run time.
-session::Shape declared_shape(const nvinfer1::ICudaEngine& engine, const std::string& name) {
-  return session::to_shape(engine.getTensorShape(name.c_str()));
-}
-
-Array read_raw(const std::string& path, const nvinfer1::ICudaEngine& engine,
-               const std::string& name, const Shapes& shapes) {
-  const auto it = shapes.find(name);
-  const auto shape = it != shapes.end() ? it->second : declared_shape(engine, name);
-  for (int64_t extent : shape)
-    if (extent < 0)
-      fail("--loadInputs: give the shape of input '{}' with --shapes={}:…", name, name);
-  Array array = value_or_fail(session::make_array(engine.getTensorDataType(name.c_str()), shape));
-  const auto bytes = read_file(path);
-  if (bytes.size() != array.bytes.size())
-    fail("{}: has {} bytes; input '{}' of shape {} takes {}", path, bytes.size(), name,
-         session::shape_text(shape), array.bytes.size());
-  array.bytes = bytes;
-  return array;
 }
 
 void print_outputs(const Arrays& outputs) {
@@ -119,11 +90,8 @@ Arrays read_arrays(const RunOptions& o, const std::map<std::string, Picture>& pi
             "model with dynamic sizes",
             name, session::shape_text(shape), session::shape_text(arrays[name].shape));
   }
-  for (const std::string& text : o.load_inputs) {
-    const auto [given, path] = split_file(text);
-    const std::string name = name_or_only(given, inputs, "--loadInputs", "input");
-    arrays[name] = read_raw(path, engine, name, shapes);
-  }
+  for (auto& [name, array] : read_raw_inputs(o.load_inputs, engine, inputs, shapes))
+    arrays[name] = std::move(array);
   return arrays;
 }
 
@@ -168,7 +136,7 @@ void run(RunOptions& o, Logger& logger) {
   BuildOptions build = o.build;
   if (!is_plan(o.model) && !build.has_profile()) build.shapes.clear();
   const LoadedModel model = load_model(o.model, build, known, logger, true);
-  const auto session = make_session(*model.engine, logger, o.profile);
+  const auto session = make_session(*model.engine, logger, {.profile = o.profile});
   const auto start_tensors = Clock::now();
   Arrays arrays = read_arrays(o, pictures, *model.engine, session->input_names(), shapes);
   std::erase_if(arrays, [](const auto& entry) { return entry.first.starts_with("out:"); });
@@ -194,8 +162,8 @@ void run(RunOptions& o, Logger& logger) {
   print_outputs(session->outputs());
   fmt::print("  {}\n", profile_text(*model.engine, o.profile));
   fmt::print("{} {:.1f} ms, read inputs {:.1f} ms, run {:.1f} ms, write outputs {:.1f} ms\n",
-             model.built ? "build" : "open plan", model.seconds * 1e3, input_seconds * 1e3,
-             run_seconds * 1e3, save_seconds * 1e3);
+             model.plan != nullptr ? "build" : "open plan", model.seconds * 1e3,
+             input_seconds * 1e3, run_seconds * 1e3, save_seconds * 1e3);
 }
 
 }  // namespace
@@ -219,12 +187,10 @@ void add_run(CLI::App& app, Logger& logger) {
       ->check(CLI::IsMember({"rgb", "bgr"}));
   command->add_option("--inputs", o->inputs, "Arrays for inputs: a NumPy .npz file");
   command->add_option("--outputs", o->outputs, "Write all outputs to a NumPy .npz file");
-  command->add_option("--useProfile", o->profile, "The optimization profile to run in (default 0)");
-  command->add_option("--loadInputs", o->load_inputs, "Raw bytes for an input, as input:file.bin")
-      ->delimiter(',');
+  add_trtexec_option(*command, "--useProfile", o->profile);
+  add_trtexec_option(*command, "--loadInputs", o->load_inputs)->delimiter(',');
   o->common.add_to(*command);
   o->build.add_to(*command);
-  add_ignored_options(*command, logger);
   command->callback([o, &logger] { run(*o, logger); });
 }
 

@@ -20,8 +20,11 @@ namespace tenon::session {
 class Context {
  public:
   /// @param log what the engine's runtime logs to, if errors shall have its messages; may be null.
-  static Result<std::unique_ptr<Context>> make(nvinfer1::ICudaEngine& engine, int32_t profile,
-                                               cudaStream_t stream, ErrorLog* log) noexcept;
+  /// @param strategy with kUSER_MANAGED whoever runs the context gives it memory before.
+  static Result<std::unique_ptr<Context>> make(
+      nvinfer1::ICudaEngine& engine, int32_t profile, cudaStream_t stream, ErrorLog* log,
+      nvinfer1::ExecutionContextAllocationStrategy strategy =
+          nvinfer1::ExecutionContextAllocationStrategy::kSTATIC) noexcept;
 
   nvinfer1::ICudaEngine& engine() const { return engine_; }
   nvinfer1::IExecutionContext& get() const { return *context_; }

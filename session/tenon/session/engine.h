@@ -21,6 +21,8 @@ struct Engine {
 
   /// Of the plan file at `path`; Tenon's own library maps it instead of reading it whole.
   static Result<Engine> open(const std::string& path, ErrorLog& log) noexcept;
+  /// The same, read piece by piece through IStreamReaderV2.
+  static Result<Engine> stream(const std::string& path, ErrorLog& log) noexcept;
   static Result<Engine> load(std::span<const std::byte> plan, ErrorLog& log) noexcept;
   static Result<Engine> load(const nvinfer1::IHostMemory& plan, ErrorLog& log) noexcept {
     return load({static_cast<const std::byte*>(plan.data()), plan.size()}, log);

@@ -14,10 +14,11 @@ namespace tenon::session {
 bool runs_on_cpu(const nvinfer1::ICudaEngine& engine);
 
 /// Memory that CUDA's copies and the engine both reach: a GPU's own or, for an engine on the CPU,
-/// pinned memory of the host, since the machine may have a GPU all the same. It grows as needed.
+/// pinned memory of the host, since the machine may have a GPU all the same; or managed memory,
+/// which host and GPU both reach. It grows as needed.
 class Memory {
  public:
-  enum class Kind { kDevice, kPinned };
+  enum class Kind { kDevice, kPinned, kManaged };
 
   explicit Memory(Kind kind) : kind_(kind) {}
   /// Of the kind that the engine's tensors lie in.

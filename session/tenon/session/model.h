@@ -33,8 +33,9 @@ struct Model {
 
   /// An error has every message of the parser.
   /// @param flags of NetworkDefinitionCreationFlag, as createNetworkV2() takes them.
-  static Result<Model> parse_file(const std::string& path, ErrorLog& log,
-                                  uint32_t flags = 0) noexcept;
+  /// @param prefers_plugins a plugin with an operator's name goes before the parser's own layers.
+  static Result<Model> parse_file(const std::string& path, ErrorLog& log, uint32_t flags = 0,
+                                  bool prefers_plugins = false) noexcept;
   static Result<Model> parse(std::span<const std::byte> model, ErrorLog& log,
                              uint32_t flags = 0) noexcept;
 

@@ -15,12 +15,30 @@
 
 namespace tenon::session {
 
+/// How a session has its memory.
+struct SessionOptions {
+  /// What the memory of the context's layers is large enough for.
+  enum class LayerMemory {
+    kAnyProfile,  ///< all profiles; the context has it
+    kProfile,     ///< the profile's largest shapes; the session has it
+    kShapes,      ///< the shapes that are set; the session has it
+  };
+
+  int32_t profile = 0;
+  LayerMemory layer_memory = LayerMemory::kAnyProfile;
+  bool is_managed = false;  ///< inputs and outputs on a GPU lie in managed memory
+};
+
 /// A context, a stream, and memory for all inputs and outputs. For one thread at a time.
 class Session {
  public:
   /// @param log what the engine's runtime logs to; like the engine it outlives the session.
   static Result<std::unique_ptr<Session>> make(nvinfer1::ICudaEngine& engine, ErrorLog& log,
-                                               int32_t profile = 0) noexcept;
+                                               const SessionOptions& options) noexcept;
+  static Result<std::unique_ptr<Session>> make(nvinfer1::ICudaEngine& engine, ErrorLog& log,
+                                               int32_t profile = 0) noexcept {
+    return make(engine, log, SessionOptions{.profile = profile});
+  }
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -53,9 +71,12 @@ class Session {
   Result<void> run() noexcept;
   /// The steps of run(). All but wait(), execute() and data-dependent outputs only go into the
   /// stream.
-  Result<void> copy_in() noexcept;
+  Result<void> copy_in() noexcept { return copy_in(stream_); }
   Result<void> enqueue() noexcept;
-  Result<void> copy_out() noexcept;
+  Result<void> copy_out() noexcept { return copy_out(stream_); }
+  /// The same in another stream, whose order with stream() is the caller's concern.
+  Result<void> copy_in(cudaStream_t stream) noexcept;
+  Result<void> copy_out(cudaStream_t stream) noexcept;
   Result<void> wait() noexcept;
   /// Runs on the caller's thread instead of enqueue() and wait(): TensorRT's executeV2.
   Result<void> execute() noexcept;
@@ -70,17 +91,21 @@ class Session {
     const void* data() const;
   };
 
-  Session(ErrorLog& log) : log_(log) {}
+  Session(ErrorLog& log, const SessionOptions& options) : log_(log), options_(options) {}
   std::vector<std::string> names(bool inputs) const;
   void check_names(const std::vector<std::string>& names) const;
   Array shape_values(const Tensor& tensor, const Shape& shape, const Shapes& values) const;
   void set_input(size_t i, const Arrays& arrays, const Shapes& values);
   void set_output(size_t i);
   void reserve(size_t i);
+  void reserve_for_layers();
+  Memory memory_of(const Tensor& tensor) const;
   void check(cudaError_t status, const char* what) const;
 
   ErrorLog& log_;
+  const SessionOptions options_;
   cudaStream_t stream_ = nullptr;
+  std::unique_ptr<Memory> layer_memory_;  // before the context, which uses it
   std::unique_ptr<Context> context_;
   std::vector<Port> ports_;
   Arrays inputs_, outputs_;

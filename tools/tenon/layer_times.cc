@@ -1,0 +1,55 @@
+#include "layer_times.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "npz.h"
+
+namespace tenon::tool {
+namespace {
+
+using nlohmann::ordered_json;
+
+// All layers together, run by run.
+LayerTimes total_of(const LayerProfiler& profiler) {
+  LayerTimes total{"Total", std::vector<float>(profiler.runs())};
+  for (const LayerTimes& row : profiler.rows())
+    for (size_t i = 0; i < total.ms.size(); ++i) total.ms[i] += row.ms[i];
+  return total;
+}
+
+double percentage(const LayerTimes& row, const LayerTimes& total) {
+  return total.sum() > 0 ? 100 * row.sum() / total.sum() : 0;
+}
+
+}  // namespace
+
+void print_layer_times(const LayerProfiler& profiler, Logger& logger) {
+  const LayerTimes total = total_of(profiler);
+  const auto runs = static_cast<double>(profiler.runs());
+  const auto say = [&](const LayerTimes& row) {
+    logger.say(fmt::format("{:>11.2f} {:>12.4f} {:>12.4f} {:>9.1f}   {}", row.sum(),
+                           row.sum() / runs, row.median(), percentage(row, total), row.name));
+  };
+  logger.say(fmt::format("=== Profile ({} iterations ) ===", profiler.runs()));
+  logger.say("   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer");
+  for (const LayerTimes& row : profiler.rows()) say(row);
+  if (profiler.runs() > 0) say(total);
+}
+
+void export_layer_times(const LayerProfiler& profiler, const std::string& path) {
+  const LayerTimes total = total_of(profiler);
+  const auto runs = static_cast<double>(profiler.runs());
+  ordered_json list = ordered_json::array({{{"count", profiler.runs()}}});
+  for (const LayerTimes& row : profiler.rows())
+    list.push_back({{"name", row.name},
+                    {"timeMs", row.sum()},
+                    {"averageMs", row.sum() / runs},
+                    {"medianMs", row.median()},
+                    {"percentage", percentage(row, total)}});
+  const std::string text = list.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+  write_file(path, text.data(), text.size());
+}
+
+}  // namespace tenon::tool

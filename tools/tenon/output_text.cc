@@ -1,0 +1,94 @@
+#include "output_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "error.h"
+#include "io_formats.h"
+#include "npz.h"
+
+namespace tenon::tool {
+namespace {
+
+using nvinfer1::DataType;
+
+bool is_float(DataType type) {
+  return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
+}
+
+// Each element as a text, in which floats have the digits that tell them apart.
+std::vector<std::string> texts_of(const Array& array) {
+  std::vector<std::string> texts;
+  if (is_float(array.type)) {
+    for (double value : value_or_fail(session::numbers(array)))
+      texts.push_back(fmt::format("{}", static_cast<float>(value)));
+  } else {
+    for (int64_t value : value_or_fail(session::integers(array)))
+      texts.push_back(fmt::format("{}", value));
+  }
+  return texts;
+}
+
+// Letters, digits and what is usual in names of files; the rest becomes an underscore.
+std::string file_name(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) == 0
+               && std::string_view("._-").find(c) == std::string_view::npos;
+      },
+      '_');
+  return text;
+}
+
+void write_raw(const std::string& name, const char* kind, const Array& array, Logger& logger) {
+  std::string extents;
+  for (int64_t extent : array.shape)
+    extents += fmt::format("{}{}", extents.empty() ? "" : ".", extent);
+  const char* const type = type_option_name(array.type);
+  const std::string path = file_name(fmt::format("{}.{}.{}.{}.raw", name, kind, extents, type));
+  logger.say(
+      fmt::format("Writing file for {} binding {} (with datatype {} and dimensions {}) to {}", kind,
+                  name, type, extents, path));
+  write_file(path, array.bytes.data(), array.bytes.size());
+}
+
+}  // namespace
+
+void print_outputs(const session::Session& session, Logger& logger) {
+  logger.say("Output Tensors:");
+  for (const auto& [name, array] : session.outputs()) {
+    logger.say(fmt::format("{}: ({})", name, session::shape_text(array.shape)));
+    logger.say(fmt::format("{}", fmt::join(texts_of(array), " ")));
+  }
+}
+
+void export_outputs(const session::Session& session, const std::string& path) {
+  std::string text = "[\n";
+  const char* separator = "  ";
+  for (const auto& [name, array] : session.outputs()) {
+    auto values = texts_of(array);
+    for (std::string& value : values)
+      if (value.find("n") != std::string::npos) value = "null";  // nan and inf are not JSON
+    text += fmt::format(
+        "{}{{ \"name\" : {},\n    \"dimensions\" : \"{}\",\n    \"values\" : [ {} ]\n  }}",
+        separator,
+        nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+        session::shape_text(array.shape), fmt::join(values, ", "));
+    separator = ",\n  ";
+  }
+  text += "\n]\n";
+  write_file(path, text.data(), text.size());
+}
+
+void write_raw_tensors(session::Session& session, Logger& logger) {
+  logger.say("Dumping I/O Bindings to RAW Files:");
+  for (const auto& [name, array] : session.inputs()) write_raw(name, "input", array, logger);
+  for (const auto& [name, array] : session.outputs()) write_raw(name, "output", array, logger);
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,19 @@
+// The inputs and outputs of a session's last run: printed, as JSON, and as files of raw bytes.
+#pragma once
+
+#include <tenon/session/session.h>
+
+#include <string>
+
+#include "logger.h"
+
+namespace tenon::tool {
+
+/// --dumpOutput.
+void print_outputs(const session::Session& session, Logger& logger);
+/// --exportOutput.
+void export_outputs(const session::Session& session, const std::string& path);
+/// --dumpRawBindingsToFile: into the current folder, as NAME.output.1.10.fp32.raw.
+void write_raw_tensors(session::Session& session, Logger& logger);
+
+}  // namespace tenon::tool
