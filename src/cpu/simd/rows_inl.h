@@ -81,8 +81,7 @@ void fold_minimum(float* totals, const float* in, int64_t n) {
 // Of elements side by side, in the vectors that fill a block of channels.
 inline void maxima_of_row(const float* in, const int64_t* offsets, int64_t taps, int64_t n,
                           float* out) {
-  int64_t i = 0;
-  for (; i + kBlockLanes <= n; i += kBlockLanes) {
+  const auto vector_at = [&](int64_t i) {
     BlockLanes largest = load_lanes(in + offsets[0] + i);
     for (int64_t t = 1; t < taps; ++t) {
       const BlockLanes x = load_lanes(in + offsets[t] + i);
@@ -90,8 +89,12 @@ inline void maxima_of_row(const float* in, const int64_t* offsets, int64_t taps,
       largest = x != x ? x : larger;
     }
     store_lanes(out + i, largest);
+  };
+  if (n >= kBlockLanes) {
+    for (int64_t i = 0; i + kBlockLanes < n; i += kBlockLanes) vector_at(i);
+    return vector_at(n - kBlockLanes);  // may be some of the one before, again
   }
-  for (; i < n; ++i) {
+  for (int64_t i = 0; i < n; ++i) {
     float largest = in[offsets[0] + i];
     for (int64_t t = 1; t < taps; ++t) largest = Maximum::of(largest, in[offsets[t] + i]);
     out[i] = largest;
@@ -100,6 +103,7 @@ inline void maxima_of_row(const float* in, const int64_t* offsets, int64_t taps,
 
 void maxima(const float* in, const int64_t* offsets, int64_t taps, int64_t results, int64_t step,
             int64_t n, float* out) {
+  if (n == 1 && step == 1) return maxima_of_row(in, offsets, taps, results, out);
   if (n > 1) {
     for (int64_t r = 0; r < results; ++r)
       maxima_of_row(in + r * step, offsets, taps, n, out + r * n);
