@@ -26,7 +26,7 @@ def test_scripts_and_modules(tmp_path):
         assert "['a', '-b'] __main__" in text
 
 
-PARENT = """
+PARENT = r"""
 import multiprocessing, os, subprocess, sys
 def work(queue):
     import tensorrt

@@ -298,14 +298,63 @@ class Calibrator(trt.IInt8EntropyCalibrator2):
 
 
 class Selector(trt.IAlgorithmSelector):
+    """Takes the last kernel of each layer."""
+
+    def __init__(self):
+        trt.IAlgorithmSelector.__init__(self)
+        self.taken, self.reported = {}, None
+
     def select_algorithms(self, context, choices):
-        return []
+        self.taken[context.name] = choices[-1].algorithm_variant.tactic
+        return [len(choices) - 1]
 
     def report_algorithms(self, contexts, choices):
-        pass
+        self.reported = {context.name: choice.algorithm_variant.tactic
+                         for context, choice in zip(contexts, choices)}
 
 
-def test_calibrators_are_called_and_selectors_are_not_supported_yet():
+def test_selectors_choose_kernels():
+    parts = Parts()
+    parts.config.algorithm_selector = selector = Selector()
+    assert parts.build() is not None
+    assert selector.taken and selector.reported == selector.taken
+
+
+class Listener(trt.IDebugListener):
+    def __init__(self):
+        trt.IDebugListener.__init__(self)
+        self.heard, self.goes_on = [], True
+
+    def process_debug_tensor(self, addr, location, type, shape, name, stream):
+        assert location == trt.TensorLocation.DEVICE and type == trt.float32
+        values = (ctypes.c_float * trt.volume(shape)).from_address(addr)
+        self.heard.append((name, np.array(values, np.float32).reshape(shape)))
+        return self.goes_on
+
+
+def test_debug_listeners_hear_of_tensors():
+    parts = Parts()
+    assert parts.network.mark_debug(parts.network.get_output(0))
+    engine = trt.Runtime(parts.logger).deserialize_cuda_engine(parts.build())
+    assert engine.is_debug_tensor("y")
+    context, listener = engine.create_execution_context(), Listener()
+    assert context.set_debug_listener(listener)
+    x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+    run(context, x=x)
+    assert listener.heard == []
+    assert context.set_all_tensors_debug_state(True) and context.get_debug_state("y")
+    run(context, x=x)
+    (name, values), = listener.heard
+    assert name == "y"
+    np.testing.assert_array_equal(values, np.maximum(x, 0))
+    listener.goes_on = False
+    y = np.empty_like(x)
+    assert not context.execute_v2([x.ctypes.data, y.ctypes.data])
+    assert context.set_tensor_debug_state("y", False)
+    assert context.execute_v2([x.ctypes.data, y.ctypes.data])
+
+
+def test_calibrators_are_called():
     messages = []
 
     class Logger(trt.ILogger):
@@ -322,7 +371,4 @@ def test_calibrators_are_called_and_selectors_are_not_supported_yet():
     assert any("the INT8 calibrator gave 0 batches" in text for text in messages)
     parts.config.clear_flag(trt.BuilderFlag.INT8)
     parts.config.int8_calibrator = None
-    parts.config.algorithm_selector = Selector()
-    assert parts.build() is None and "selector is not supported yet" in messages[-1]
-    parts.config.algorithm_selector = None
     assert parts.build() is not None

@@ -89,9 +89,7 @@ def test_a_plan_whose_creator_is_gone():
     assert creator.phases[1:] == [trt.TensorRTPhase.RUNTIME]
     assert REGISTRY.deregister_creator(creator)
     np.testing.assert_array_equal(run(context, x=X)["y"], np.maximum(X, 0))  # has its plugin
-    context = trt.Runtime(logger).deserialize_cuda_engine(plan).create_execution_context()
-    assert context.set_input_shape("x", X.shape)
-    assert not context.execute_v2([X.ctypes.data, np.empty_like(X).ctypes.data])
+    assert trt.Runtime(logger).deserialize_cuda_engine(plan) is None
 
 
 def test_formulas_end_with_their_call():
