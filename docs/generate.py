@@ -50,8 +50,12 @@ def operators_page(tenon):
             " parser knows, and\nhow many of ONNX's node tests of each pass. Types are those of TensorRT"
             " that ONNX allows for the\nfirst input whose type it leaves open (where there is none, for"
             " such an output); floats are float,\nfloat16 and bfloat16, integers int8, uint8, int32 and"
-            " int64. Inside a model int16 and uint16 are int32\nhere, uint32 and uint64 are int64: what"
-            " leaves their range wraps as it does there, or the node is\nrefused. float64 is float32.\n\n"
+            " int64. int16 and uint16 of a model are int32\nhere, uint32 and uint64 are int64, also at"
+            " inputs and outputs: what leaves their range wraps as it\ndoes there, or the node is refused."
+            " float64 is float32, and one warning names the nodes.\n\nAn input that is also an output is"
+            " called `__x` in the network, and the output `x`, as with TensorRT's\nparser. A sequence of"
+            " known length leaves as an output for each element, `y_0`, `y_1` and so on; an\noptional input"
+            " holds something.\n\n"
             + "".join(parts) + node_tests(tests)
             + "\nAn operator that is not here may be a plugin: see [plugins.md](plugins.md). Local"
             " functions of a\nmodel are expanded. Everything else is an error that names the node.\n")

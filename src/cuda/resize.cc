@@ -204,6 +204,8 @@ std::string refusal(const KernelRequest& request) {
   const DataType type = request.inputs[0].type;
   if (static_cast<PrivateCoordinates>(op.coordinates) == PrivateCoordinates::kTfCropAndResize)
     return "a region of interest is not supported";
+  if (request.inputs.size() > 3 && request.inputs[3].present)
+    return "scales that only running tells are not supported";
   if (bits_of(type) < 8) return "elements narrower than a byte are not supported";
   if (op.mode != InterpolationMode::kNEAREST && !is_real_type(type))
     return "elements of this type are not interpolated";

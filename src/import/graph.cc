@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "import/plugin_node.h"
 #include "import/stand_ins.h"
-#include "onnx_model/node_order.h"
 
 namespace tenon {
 namespace {
@@ -46,8 +45,27 @@ bool has_attributes_of_plugin(const onnx::NodeProto& node) {
 std::vector<Value*> tensors_among(const std::vector<Item>& items) {
   std::vector<Value*> tensors;
   for (const Item& item : items)
-    tensors.push_back(as_sequence(item) == nullptr ? std::get<Value*>(item) : nullptr);
+    tensors.push_back(std::holds_alternative<Value*>(item) ? std::get<Value*>(item) : nullptr);
   return tensors;
+}
+
+std::vector<std::string> output_names(const onnx::GraphProto& graph) {
+  std::vector<std::string> names;
+  for (const auto& output : graph.output()) names.push_back(output.name());
+  return names;
+}
+
+// A graph inside a node makes tensors of TensorRT's types.
+void require_own_types(const Body& body, const std::vector<std::string>& names) {
+  const Layers layers(*body.state, "");
+  for (size_t i = 0; i < body.outputs.size(); ++i)
+    for (const Value* v : tensors_in(body.outputs[i])) {
+      const int32_t type = v == nullptr ? 0 : layers.model_type(*v);
+      if (is_stand_in(type))
+        fail_import(Code::kUNSUPPORTED_NODE_DATATYPE,
+                    "not supported yet: graph '{}' makes {} (output '{}')", body.network->name,
+                    onnx_type_name(type), names[i]);
+    }
 }
 
 }  // namespace
@@ -91,20 +109,42 @@ void GraphImporter::require_meaning(const Scope& scope, const onnx::NodeProto& n
 // The graphs of one node.
 class GraphImporter::Graphs final : public BodyImporter {
  public:
-  Graphs(GraphImporter& importer, Scope& scope, std::string name)
-      : importer_(importer), scope_(scope), name_(std::move(name)) {}
+  Graphs(GraphImporter& importer, Scope& scope, const onnx::NodeProto& node, std::string name)
+      : importer_(importer), scope_(scope), node_(node), name_(std::move(name)) {}
   Body import_body(onnx::GraphProto& graph, std::span<const BodyInput> own,
                    std::span<const BodyInput> inputs,
                    const std::vector<Value*>& captured) override {
     return importer_.import_body(scope_, name_, graph, own, inputs, captured);
   }
-  std::vector<Item> inline_body(onnx::GraphProto& graph) override {
-    return importer_.inline_body(scope_, name_, graph);
+  std::vector<Item> inline_body(onnx::GraphProto& graph, const std::vector<Item>& inputs) override {
+    return importer_.inline_body(scope_, name_, graph, inputs);
   }
+  NodeList take_followers() override {
+    NodeList followers = scope_.nodes->take_followers();
+    // They may read what other nodes make that come later.
+    while (scope_.nodes->next()) scope_.import_current();
+    return followers;
+  }
+  void capture(Body& body, const std::vector<Value*>& around) override {
+    body.scope->body = &body;
+    for (Value* value : around) body.scope->captured(value);
+  }
+  void go_on(Body& body, NodeList followers) override {
+    try {
+      importer_.go_on(scope_, node_, body, std::move(followers));
+    } catch (...) {
+      importer_.around_ = scope_.functions;
+      throw;
+    }
+  }
+  void define(const std::string& name, Item item) override { scope_.items[name] = std::move(item); }
+  bool ends_model() const override { return scope_.is_model; }
+  int branches() const override { return scope_.branches; }
 
  private:
   GraphImporter& importer_;
   Scope& scope_;
+  const onnx::NodeProto& node_;
   std::string name_;
 };
 
@@ -123,7 +163,7 @@ bool GraphImporter::import_node(Scope& scope, onnx::NodeProto& node, int index) 
     call_function(scope, node, *m.function, name, inputs);
     return true;
   }
-  Graphs graphs(*this, scope, name);
+  Graphs graphs(*this, scope, node, name);
   NodeContext n(*scope.state, node, name, opset, std::move(inputs), scope.weights->tensors, graphs);
   import_operator(scope, n, m);
   finish_node(scope, n);
@@ -138,28 +178,26 @@ void GraphImporter::import_operator(Scope& scope, NodeContext& n, const Meaning&
     if (std::find(report_.plugins.begin(), report_.plugins.end(), plugin) == report_.plugins.end())
       report_.plugins.push_back(plugin);
   } else {
-    warn_of_doubles(n);
     require_sound_stand_ins(n);
     m.row(n);
     finish_stand_ins(n);
+    note_doubles(n);
+    if (takes_doubles(n) || type_in_attributes(n.proto()) == onnx::TensorProto::DOUBLE)
+      doubles_.push_back(fmt::format("'{}' ({})", n.node_name(), n.op()));
   }
   for (const std::string& attribute : n.unused_attributes())
     options_.log.warning("node '{}' ({}): attribute '{}' is not used{}", n.node_name(), n.op(),
                          attribute, m.row == nullptr ? ": the plugin does not declare it" : "");
 }
 
-// Once for a model: inputs and outputs say it of themselves.
-void GraphImporter::warn_of_doubles(NodeContext& n) {
-  const auto is_double = [&](Value* v) {
-    return v != nullptr && n.model_type(*v) == onnx::TensorProto::DOUBLE;
-  };
-  const auto inputs = tensors_among(n.inputs());
-  const bool computes = type_in_attributes(n.proto()) == onnx::TensorProto::DOUBLE
-                        || std::any_of(inputs.begin(), inputs.end(), is_double);
-  if (!computes || std::exchange(warned_of_doubles_, true)) return;
-  options_.log.warning(
-      "node '{}' ({}) is the first that computes in float64 in the model; float64 is float32 here",
-      n.node_name(), n.op());
+void GraphImporter::warn_of_doubles() const {
+  if (doubles_.empty()) return;
+  const size_t shown = std::min<size_t>(doubles_.size(), 3);
+  const std::span<const std::string> first(doubles_.data(), shown);
+  options_.log.warning("float64 is float32 here; {} of the model compute{} in it: {}{}",
+                       doubles_.size() == 1 ? "1 node" : fmt::format("{} nodes", doubles_.size()),
+                       doubles_.size() == 1 ? "s" : "", fmt::join(first, ", "),
+                       shown < doubles_.size() ? ", and others" : "");
 }
 
 void GraphImporter::finish_node(Scope& scope, NodeContext& n) {
@@ -209,14 +247,22 @@ Scope GraphImporter::inner_scope(Scope& outer, const std::string& name, onnx::Gr
   return scope;
 }
 
+void GraphImporter::import_nodes(Scope& scope, NodeList& nodes) {
+  scope.nodes = &nodes;
+  scope.import_current = [&] {
+    onnx::NodeProto& node = nodes.current();
+    const int i = nodes.index();
+    with_context(fmt::format("node '{}' ({})", shown_name(node, i), qualified(node)),
+                 [&] { require(import_node(scope, node, i), "an input could not be imported"); });
+  };
+  while (nodes.next()) scope.import_current();
+}
+
 std::vector<Item> GraphImporter::import_graph(Scope& scope, onnx::GraphProto& graph) {
   std::vector<Item> outputs;
   with_context(fmt::format("graph '{}'", graph.name()), [&] {
-    for (int i : node_order(graph.node())) {
-      onnx::NodeProto& node = *graph.mutable_node(i);
-      with_context(fmt::format("node '{}' ({})", shown_name(node, i), qualified(node)),
-                   [&] { require(import_node(scope, node, i), "an input could not be imported"); });
-    }
+    NodeList nodes(*graph.mutable_node(), output_names(graph));
+    import_nodes(scope, nodes);
     for (const auto& output : graph.output()) {
       outputs.push_back(scope.find(output.name()));
       require(!is_null(outputs.back()), "output '{}' could not be imported", output.name());
@@ -226,10 +272,13 @@ std::vector<Item> GraphImporter::import_graph(Scope& scope, onnx::GraphProto& gr
 }
 
 std::vector<Item> GraphImporter::inline_body(Scope& outer, const std::string& name,
-                                             onnx::GraphProto& graph) {
-  require(graph.input_size() == 0, "graph '{}' has {} inputs; expected none", graph.name(),
-          graph.input_size());
+                                             onnx::GraphProto& graph,
+                                             const std::vector<Item>& inputs) {
+  require(static_cast<size_t>(graph.input_size()) == inputs.size(),
+          "graph '{}' has {} inputs; expected {}", graph.name(), graph.input_size(), inputs.size());
   Scope scope = inner_scope(outer, name, graph);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    scope.items[graph.input(static_cast<int>(i)).name()] = inputs[i];
   return import_graph(scope, graph);
 }
 
@@ -244,7 +293,8 @@ Body GraphImporter::import_body(Scope& outer, const std::string& name, onnx::Gra
   body.network->name = graph.name().empty() ? name : graph.name();
   body.state = std::make_shared<ImportState>(*body.network);
   body.state->constant_budget = outer.state->constant_budget;
-  Scope scope = inner_scope(outer, name, graph);
+  body.scope = std::make_shared<Scope>(inner_scope(outer, name, graph));
+  Scope& scope = *body.scope;
   scope.state = body.state.get();
   scope.body = &body;
   for (size_t i = 0; i < own.size(); ++i)
@@ -259,6 +309,10 @@ Body GraphImporter::import_body(Scope& outer, const std::string& name, onnx::Gra
     if (!inputs[i].sequence)
       tensor = &body.network->add_input(unused_input_name(*body.network, input), inputs[i].type,
                                         inputs[i].declared, inputs[i].dimension_names);
+    if (inputs[i].is_vector) {
+      Layers layers(*body.state, input);
+      tensor = &layers.reshape(*tensor, {layers.number(1)});
+    }
     scope.items[input] = tensor;
   }
   // What is captured follows the other inputs.
@@ -269,15 +323,23 @@ Body GraphImporter::import_body(Scope& outer, const std::string& name, onnx::Gra
   }
   for (Value* value : captured) scope.captured(value);
   body.outputs = import_graph(scope, graph);
-  for (size_t i = 0; i < body.outputs.size(); ++i)
-    for (const Value* v : tensors_in(body.outputs[i])) {
-      const int32_t type = v == nullptr ? 0 : Layers(*body.state, "").model_type(*v);
-      if (is_stand_in(type))
-        fail_import(Code::kUNSUPPORTED_NODE_DATATYPE,
-                    "not supported yet: graph '{}' makes {} (output '{}')", graph.name(),
-                    onnx_type_name(type), graph.output(static_cast<int>(i)).name());
-    }
+  require_own_types(body, output_names(graph));
   return body;
+}
+
+void GraphImporter::go_on(const Scope& outer, const onnx::NodeProto& node, Body& body,
+                          NodeList followers) {
+  Scope& scope = *body.scope;
+  scope.body = &body;
+  scope.prefix = outer.prefix;
+  scope.is_model = outer.is_model;
+  scope.branches = outer.branches + 1;
+  for (size_t i = 0; i < body.outputs.size(); ++i)
+    scope.items[node.output(static_cast<int>(i))] = body.outputs[i];
+  import_nodes(scope, followers);
+  body.outputs.clear();
+  for (const std::string& name : followers.outputs()) body.outputs.push_back(scope.find(name));
+  require_own_types(body, followers.outputs());
 }
 
 void GraphImporter::call_function(Scope& caller, onnx::NodeProto& node,
@@ -300,16 +362,18 @@ void GraphImporter::call_function(Scope& caller, onnx::NodeProto& node,
   for (size_t i = 0; i < inputs.size(); ++i)
     body.items[function.input(static_cast<int>(i))] = inputs[i];
   around_ = body.functions;
-  for (int i : node_order(function.node())) {
-    onnx::NodeProto copy = substituted(function.node(i), node, function);
+  NodeList::Nodes inner;
+  for (const auto& of_function : function.node()) {
+    onnx::NodeProto& copy = *inner.Add();
+    copy = substituted(of_function, node, function);
     for (std::string& input : *copy.mutable_input()) {  // optional inputs of the function
       const auto it = body.items.find(input);
       if (it != body.items.end() && is_null(it->second)) input.clear();
     }
-    with_context(fmt::format("in function '{}', node '{}' ({})", function.name(),
-                             shown_name(copy, i), qualified(copy)),
-                 [&] { import_node(body, copy, i); });
   }
+  NodeList nodes(inner, {function.output().begin(), function.output().end()});
+  with_context(fmt::format("in function '{}'", function.name()),
+               [&] { import_nodes(body, nodes); });
   around_ = caller.functions;
   for (int i = 0; i < node.output_size(); ++i) {
     require(i < function.output_size(), "it has {} outputs; function '{}' makes {}",

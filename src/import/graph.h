@@ -28,10 +28,14 @@ class GraphImporter {
       : functions_(model), options_(options), network_(network), report_(report) {}
 
   /// Adds the layers of one node, and its outputs to the scope; false when an input of it could not
-  /// be imported. Takes the bytes out of tensors. Throws for a node that cannot be imported.
+  /// be imported. Takes the bytes out of tensors, and, where branches make tensors of several
+  /// ranks, those behind it out of the scope's nodes. Throws for a node that cannot be imported.
   bool import_node(Scope& scope, onnx::NodeProto& node, int index);
   /// Throws when no row, function or plugin says what the node means.
   void require_meaning(const Scope& scope, const onnx::NodeProto& node) const;
+  /// One warning that names the nodes which compute in float64 in the model. Inputs and outputs say
+  /// it of themselves.
+  void warn_of_doubles() const;
   /// The functions around the node that failed last, outermost first. Forgets them.
   std::vector<std::string> take_functions() { return std::exchange(around_, {}); }
 
@@ -47,17 +51,19 @@ class GraphImporter {
   Meaning meaning_of(const onnx::NodeProto& node, int64_t opset) const;
   std::string unique_name(const Scope& scope, const onnx::NodeProto& node, int index);
   void import_operator(Scope& scope, NodeContext& n, const Meaning& meaning);
-  void warn_of_doubles(NodeContext& n);
   void finish_node(Scope& scope, NodeContext& n);
   void name_layers(NodeContext& n);
   void call_function(Scope& caller, onnx::NodeProto& node, const onnx::FunctionProto& function,
                      const std::string& name, const std::vector<Item>& inputs);
   Scope inner_scope(Scope& outer, const std::string& name, onnx::GraphProto& graph);
+  void import_nodes(Scope& scope, NodeList& nodes);
   std::vector<Item> import_graph(Scope& scope, onnx::GraphProto& graph);
-  std::vector<Item> inline_body(Scope& outer, const std::string& name, onnx::GraphProto& graph);
+  std::vector<Item> inline_body(Scope& outer, const std::string& name, onnx::GraphProto& graph,
+                                const std::vector<Item>& inputs);
   Body import_body(Scope& outer, const std::string& name, onnx::GraphProto& graph,
                    std::span<const BodyInput> own, std::span<const BodyInput> inputs,
                    const std::vector<Value*>& captured);
+  void go_on(const Scope& outer, const onnx::NodeProto& node, Body& body, NodeList followers);
 
   LocalFunctions functions_;
   const ImportOptions& options_;
@@ -67,7 +73,7 @@ class GraphImporter {
   std::unordered_set<const Value*> named_;
   std::vector<std::string> around_;  // functions around the node that is being imported
   int64_t imported_nodes_ = 0;
-  bool warned_of_doubles_ = false;
+  std::vector<std::string> doubles_;  // nodes that compute in float64 in the model
 };
 
 }  // namespace tenon

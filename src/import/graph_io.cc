@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "import/scope.h"
+#include "import/stand_ins.h"
 #include "ops/identity.h"
 
 namespace tenon {
@@ -33,51 +34,76 @@ Extents extents_of(const onnx::TypeProto::Tensor& type) {
   return e;
 }
 
-// TensorRT's networks take and give tensors.
-void require_tensor(const onnx::ValueInfoProto& value) {
-  const auto& type = value.type();
-  const char* what = type.has_sequence_type()   ? "a sequence"
-                     : type.has_optional_type() ? "an optional"
-                     : type.has_map_type()      ? "a map"
-                                                : nullptr;
-  require(what == nullptr,
-          "it is {}, and only tensors can enter and leave a network: export the model with tensors",
-          what == nullptr ? "" : what);
+// An optional at the border holds something: its type is that of what it holds.
+const onnx::TypeProto& held_type(const onnx::TypeProto& type) {
+  return type.has_optional_type() ? held_type(type.optional_type().elem_type()) : type;
 }
 
 void add_input(const onnx::ValueInfoProto& input, Scope& scope, const Log& log) {
-  require_tensor(input);
-  require(input.type().has_tensor_type(), "its type is not declared");
-  const auto& type = input.type().tensor_type();
+  const onnx::TypeProto& declared = held_type(input.type());
+  const char* what = declared.has_sequence_type() ? "a sequence" : "a map";
+  require(!declared.has_sequence_type() && !declared.has_map_type(),
+          "it is {}, and only tensors can enter a network: export the model with tensors", what);
+  require(declared.has_tensor_type(), "its type is not declared");
+  const auto& type = declared.tensor_type();
   const auto data_type = data_type_of(type.elem_type());
-  const bool is_double = type.elem_type() == onnx::TensorProto::DOUBLE;
-  require(data_type && (is_exact(type.elem_type()) || is_double),
-          "data type {} is not supported yet", onnx_type_name(type.elem_type()));
-  if (is_double)
-    log.warning("input '{}' is float64 in the model; it is float32 here", input.name());
+  require(data_type.has_value(), "data type {} is not supported yet",
+          onnx_type_name(type.elem_type()));
+  if (!is_exact(type.elem_type()))
+    log.warning("input '{}' is {} in the model; it is {} here", input.name(),
+                onnx_type_name(type.elem_type()), name_of(*data_type));
   const Extents extents = extents_of(type);
-  scope.items[input.name()] =
+  Value* value =
       &scope.state->network.add_input(input.name(), *data_type, extents.declared, extents.names);
+  Layers layers(*scope.state, input.name());
+  if (type.elem_type() == onnx::TensorProto::DOUBLE)
+    layers.set_model_type(*value, type.elem_type());
+  if (is_stand_in(type.elem_type()))
+    value = &stand_in_from_outside(layers, *value, type.elem_type());
+  scope.items[input.name()] = value;
 }
 
-void mark_output(const onnx::ValueInfoProto& output, Scope& scope, const Log& log) {
-  require_tensor(output);
-  Value* value = as_tensor(scope.find(output.name()), "it");
-  Layers layers(*scope.state, output.name());
+// Bindings are found by name. TensorRT's parser gives the output the name, too.
+void rename_input(Value& input, const Scope& scope, const Log& log) {
+  const std::string name = unused_input_name(scope.state->network, "__" + input.name);
+  log.warning("the model's output '{}' is an input of that name: the input is called '{}' here",
+              input.name, name);
+  input.name = name;
+}
+
+void mark_tensor(Value* value, const std::string& name, int32_t declared, Scope& scope,
+                 const Log& log) {
+  Layers layers(*scope.state, name);
   if (value->is_weight()) value = &layers.constant(*value);
-  if (value->is_input || value->is_output || value->name != output.name()) {
+  if (value->is_input && value->name == name) rename_input(*value, scope, log);
+  if (value->is_input || value->is_output || value->name != name) {
     value = &layers.add(std::make_unique<Identity>(), {value});
-    value->name = output.name();
-    value->producer->name = output.name() + " [Identity]";
+    value->name = name;
+    value->producer->name = name + " [Identity]";
   }
-  const int32_t declared = output.type().tensor_type().elem_type();
   if (declared != 0 && data_type_of(declared) != value->type)
-    log.warning("output '{}' is declared as {}, but the model makes {}", output.name(),
+    log.warning("output '{}' is declared as {}, but the model makes {}", name,
                 onnx_type_name(declared), name_of(value->type));
   else if (declared != 0 && !is_exact(declared))
-    log.warning("output '{}' is {} in the model; it is {} here", output.name(),
-                onnx_type_name(declared), name_of(value->type));
+    log.warning("output '{}' is {} in the model; it is {} here", name, onnx_type_name(declared),
+                name_of(value->type));
   scope.state->network.mark_output(*value);
+}
+
+// The elements of a sequence are outputs of their own, "y_0", "y_1" and so on.
+void mark_output(const onnx::ValueInfoProto& output, Scope& scope, const Log& log) {
+  const onnx::TypeProto& declared = held_type(output.type());
+  const Item item = scope.find(output.name());
+  const Sequence* sequence = as_sequence(item);
+  if (sequence == nullptr)
+    return mark_tensor(as_tensor(item, "it"), output.name(), declared.tensor_type().elem_type(),
+                       scope, log);
+  require(has_known_length(*sequence),
+          "it is a sequence whose length only running tells, and only tensors can leave a network");
+  require(!sequence->empty(), "it is an empty sequence, and only tensors can leave a network");
+  const int32_t type = declared.sequence_type().elem_type().tensor_type().elem_type();
+  for (size_t i = 0; i < sequence->size(); ++i)
+    mark_tensor((*sequence)[i].tensor, fmt::format("{}_{}", output.name(), i), type, scope, log);
 }
 
 }  // namespace

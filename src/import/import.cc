@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "import/graph.h"
 #include "import/graph_io.h"
-#include "onnx_model/node_order.h"
 
 namespace tenon {
 namespace {
@@ -48,6 +47,7 @@ class ModelImporter {
     *state_.constant_budget = options.max_computed_bytes;
     scope_.state = &state_;
     scope_.weights = &weights_;
+    scope_.is_model = true;
   }
 
   void run() {
@@ -64,8 +64,14 @@ class ModelImporter {
     if (!guarded(nullptr, -1, [&] { list_names(); })) return;
     find_unknown_operators();
     if (!guarded(nullptr, -1, [&] { add_inputs(graph_, scope_, options_.log); })) return;
+    std::vector<std::string> outputs;
+    for (const auto& output : graph_.output()) outputs.push_back(output.name());
+    NodeList nodes(*graph_.mutable_node(), std::move(outputs));
     // Also after an unknown operator: a report names all that is wrong with a model.
-    for (int node : node_order(graph_.node())) import_top_node(node);
+    scope_.nodes = &nodes;
+    scope_.import_current = [&] { import_top_node(nodes); };
+    while (nodes.next()) scope_.import_current();
+    importer_.warn_of_doubles();
     if (report_.problems.empty())
       guarded(nullptr, -1, [&] { mark_outputs(graph_, scope_, options_.log); });
   }
@@ -127,8 +133,9 @@ class ModelImporter {
     }
   }
 
-  void import_top_node(int index) {
-    onnx::NodeProto& node = *graph_.mutable_node(index);
+  void import_top_node(const NodeList& nodes) {
+    const int index = nodes.index();
+    onnx::NodeProto& node = nodes.current();
     bool imported = false;
     const bool fine = !unknown_.contains(index) && guarded(&node, index, [&] {
       imported = importer_.import_node(scope_, node, index);
@@ -137,8 +144,11 @@ class ModelImporter {
       for (const std::string& output : node.output()) scope_.items[output] = Item();
     auto& groups = report_.supported_nodes;
     if (fine && !std::exchange(in_group_, true)) groups.emplace_back();
-    if (fine) groups.back().push_back(index);
     in_group_ = fine;
+    if (!fine) return;
+    groups.back().push_back(index);
+    const auto taken = nodes.taken_by(index);
+    groups.back().insert(groups.back().end(), taken.begin(), taken.end());
   }
 
   onnx::ModelProto& model_;

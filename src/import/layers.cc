@@ -5,6 +5,7 @@
 
 #include "base/half.h"
 #include "network/reference_run.h"
+#include "network/splice.h"
 #include "ops/activation.h"
 #include "ops/cast.h"
 #include "ops/constant.h"
@@ -85,6 +86,14 @@ Node& Layers::add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs) {
 
 Value& Layers::add(std::unique_ptr<Op> op, std::vector<Value*> inputs) {
   return *add_node(std::move(op), std::move(inputs)).outputs.front();
+}
+
+std::unordered_map<const Value*, Value*> Layers::splice(const Network& body,
+                                                        const std::vector<Value*>& inputs) {
+  auto here = tenon::splice(body, inputs, network_);
+  for (const auto& [inside, value] : here)
+    if (value->producer != nullptr) state_.runtime.insert(value);
+  return here;
 }
 
 Value& Layers::constant(Value& weight) {

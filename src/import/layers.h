@@ -48,6 +48,9 @@ class Layers {
   Node& add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs);
   /// The same, for its first output.
   Value& add(std::unique_ptr<Op> op, std::vector<Value*> inputs);
+  /// The layers of a body as layers of this network: network/splice.h.
+  std::unordered_map<const Value*, Value*> splice(const Network& body,
+                                                  const std::vector<Value*>& inputs);
   /// A tensor as a Constant layer; one layer for each weight.
   Value& constant(Tensor tensor, const std::string& name = "");
   Value& constant(Value& weight);

@@ -58,6 +58,7 @@ std::optional<Item> Scope::find_here_or_around(const std::string& name) {
 }
 
 Item Scope::captured(const Item& around) {
+  if (is_empty_optional(around)) return around;
   const Sequence* sequence = as_sequence(around);
   if (sequence == nullptr) return &capture(*std::get<Value*>(around));
   Sequence inside = *sequence;

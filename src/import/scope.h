@@ -1,6 +1,7 @@
 // The names that are visible in a graph, or in the body of a function.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,11 +15,15 @@
 namespace tenon {
 
 struct Scope {
-  ImportState* state = nullptr;     // of the network that layers go to
-  WeightSource* weights = nullptr;  // makes weights of initializers
-  Scope* outer = nullptr;           // around the graph of a node; its names are visible too
-  Body* body = nullptr;             // the network is one of its own
-  int depth = 0;                    // graphs around this one
+  ImportState* state = nullptr;          // of the network that layers go to
+  WeightSource* weights = nullptr;       // makes weights of initializers
+  Scope* outer = nullptr;                // around the graph of a node; its names are visible too
+  Body* body = nullptr;                  // the network is one of its own
+  NodeList* nodes = nullptr;             // those of the graph
+  std::function<void()> import_current;  // imports the node that nodes->next() gave
+  bool is_model = false;                 // what the graph makes leaves the network
+  int branches = 0;  // alternatives that go on separately and of which it is one
+  int depth = 0;     // graphs around this one
   std::unordered_map<std::string, Item> items;
   std::unordered_map<std::string, onnx::TensorProto*> initializers;
   std::unordered_map<std::string, std::string> producers;  // tensor -> node that makes it, later on

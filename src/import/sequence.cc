@@ -30,6 +30,7 @@ Value& joined(Layers& layers, std::vector<Value*> parts, int axis) {
 }  // namespace
 
 std::vector<Value*> tensors_in(const Item& item) {
+  if (is_empty_optional(item)) return {};
   const Sequence* sequence = as_sequence(item);
   if (sequence == nullptr) return {std::get<Value*>(item)};
   std::vector<Value*> tensors;
@@ -39,6 +40,8 @@ std::vector<Value*> tensors_in(const Item& item) {
 
 Value* as_tensor(const Item& item, const std::string& what) {
   if (const auto* tensor = std::get_if<Value*>(&item)) return *tensor;
+  if (is_empty_optional(item))
+    fail_import(Code::kUNSUPPORTED_NODE_INPUT, "{} is an optional that holds nothing", what);
   fail_import(Code::kUNSUPPORTED_NODE_INPUT,
               "{} is a sequence of tensors, which is not supported here", what);
 }

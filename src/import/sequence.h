@@ -1,4 +1,5 @@
-// Sequences of tensors. They exist only while a model is imported: TensorRT has none.
+// Sequences of tensors, and optionals. They exist only while a model is imported: TensorRT has
+// none.
 #pragma once
 
 #include <vector>
@@ -18,20 +19,28 @@ struct SequencePart {
 };
 using Sequence = std::vector<SequencePart>;
 
+/// An optional that holds nothing. One that holds something is what it holds.
+struct EmptyOptional {
+  friend bool operator==(EmptyOptional, EmptyOptional) = default;
+};
+
 /// What a name in a model stands for. A null tensor: an input left out, or one that could not be
 /// imported.
-using Item = Variant<Value*, Sequence>;
+using Item = Variant<Value*, Sequence, EmptyOptional>;
 
 inline const Sequence* as_sequence(const Item& item) {
   return std::get_if<Sequence>(&item);
+}
+inline bool is_empty_optional(const Item& item) {
+  return std::holds_alternative<EmptyOptional>(item);
 }
 inline bool is_null(const Item& item) {
   const auto* tensor = std::get_if<Value*>(&item);
   return tensor != nullptr && *tensor == nullptr;
 }
-/// The tensor, or those of a sequence; nulls among them.
+/// The tensor, or those of a sequence, nulls among them; none of an empty optional.
 std::vector<Value*> tensors_in(const Item& item);
-/// Throws for a sequence; `what` names the item.
+/// Throws for a sequence and for an empty optional; `what` names the item.
 Value* as_tensor(const Item& item, const std::string& what);
 
 /// True when each part is one tensor.

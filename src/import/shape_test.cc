@@ -20,15 +20,21 @@ onnx::ModelProto unknown_extents(const char* op, int rank) {
   return model;
 }
 
+// Whether two axes are 1 is decided when the network is built; a third must not be.
 TEST(Shape, SqueezeWithoutAxesWantsToKnowTheOnes) {
-  auto model = unknown_extents("Squeeze", 2);
-  EXPECT_EQ(run(model, {Tensor(DataType::kFLOAT, Shape{2, 3})}).at(0).shape(), (Shape{2, 3}));
+  auto model = unknown_extents("Squeeze", 3);
+  const auto shape_for = [&](const Shape& shape) {
+    return run(model, {Tensor(DataType::kFLOAT, shape)}).at(0).shape();
+  };
+  EXPECT_EQ(shape_for({2, 3, 4}), (Shape{2, 3, 4}));
+  EXPECT_EQ(shape_for({1, 3, 4}), (Shape{3, 4}));
+  EXPECT_EQ(shape_for({1, 1, 4}), (Shape{4}));
   try {
-    run(model, {Tensor(DataType::kFLOAT, Shape{2, 1})});
+    shape_for({2, 3, 1});
     FAIL() << "the rank would be another";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(),
-                HasSubstr("node 'relu' (Squeeze) gives no axes, and axis 1 of its input"));
+                HasSubstr("node 'relu' (Squeeze) gives no axes, and axis 2 of its input"));
   }
 }
 

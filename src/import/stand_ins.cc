@@ -42,6 +42,8 @@ constexpr std::string_view kKeeping[] = {"BitwiseAnd",
                                          "Max",
                                          "Min",
                                          "Mod",
+                                         "Optional",
+                                         "OptionalGetElement",
                                          "Pad",
                                          "Reshape",
                                          "ReverseSequence",
@@ -72,10 +74,22 @@ constexpr std::string_view kWrapping[] = {
     "Abs",   "Add",       "BitShift",  "BitwiseNot", "CumSum",    "Div", "Mul", "Neg",
     "Range", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum", "Sub", "Sum"};
 
-constexpr std::string_view kEnding[] = {
-    "ArgMax",  "ArgMin",         "Cast",           "CastLike", "DequantizeLinear",
-    "Equal",   "Greater",        "GreaterOrEqual", "Less",     "LessOrEqual",
-    "NonZero", "SequenceLength", "Shape",          "Size",     "com.microsoft::DequantizeLinear"};
+constexpr std::string_view kEnding[] = {"ArgMax",
+                                        "ArgMin",
+                                        "Cast",
+                                        "CastLike",
+                                        "DequantizeLinear",
+                                        "Equal",
+                                        "Greater",
+                                        "GreaterOrEqual",
+                                        "Less",
+                                        "LessOrEqual",
+                                        "NonZero",
+                                        "OptionalHasElement",
+                                        "SequenceLength",
+                                        "Shape",
+                                        "Size",
+                                        "com.microsoft::DequantizeLinear"};
 
 Rule rule_of(NodeContext& n) {
   const std::string op = qualified_operator(n.proto().domain(), n.op());
@@ -117,20 +131,20 @@ bool fits(DataType type, int32_t from, int32_t to) {
   return source.bits <= target.bits - target.is_signed;
 }
 
-Value& bits(NodeContext& n, BitwiseOperation operation, Value& x, double operand) {
+Value& bits(Layers& layers, BitwiseOperation operation, Value& x, double operand) {
   auto op = std::make_unique<Bitwise>();
   op->operation = operation;
-  return n.add(std::move(op), {&x, &n.scalar(x, operand)});
+  return layers.add(std::move(op), {&x, &layers.scalar(x, operand)});
 }
 
-Value& wrapped(NodeContext& n, Value& x, int32_t type) {
+Value& wrapped(Layers& layers, Value& x, int32_t type) {
   const Width width = width_of(type);
   const auto size = static_cast<double>(int64_t{1} << width.bits);
-  Value& low = bits(n, BitwiseOperation::kAnd, x, size - 1);
+  Value& low = bits(layers, BitwiseOperation::kAnd, x, size - 1);
   if (!width.is_signed) return low;
   // Flipping the sign bit and taking its weight away again copies it to the bits above.
-  Value& flipped = bits(n, BitwiseOperation::kXor, low, size / 2);
-  return n.binary(Operation::kSUB, flipped, size / 2);
+  Value& flipped = bits(layers, BitwiseOperation::kXor, low, size / 2);
+  return layers.binary(Operation::kSUB, flipped, size / 2);
 }
 
 // The type of the first input of one of the four types; 0 for none.
@@ -151,6 +165,12 @@ void note(NodeContext& n, int output, int32_t type) {
 bool is_stand_in(int32_t type) {
   return type == Type::INT16 || type == Type::UINT16 || type == Type::UINT32
          || type == Type::UINT64;
+}
+
+Value& stand_in_from_outside(Layers& layers, Value& input, int32_t type) {
+  Value& x = type == Type::UINT64 ? input : wrapped(layers, input, type);
+  layers.set_model_type(x, type);
+  return x;
 }
 
 Value& cast_to_stand_in(NodeContext& n, Value& x, int32_t from, int32_t to) {
@@ -176,6 +196,23 @@ void require_sound_stand_ins(NodeContext& n) {
     fail_import(Code::kUNSUPPORTED_NODE_DATATYPE,
                 "not supported yet: arithmetic in {}, which is {} here; cast the inputs to {}",
                 onnx_type_name(type), name_of(*data_type_of(type)), name_of(*data_type_of(type)));
+}
+
+void note_doubles(NodeContext& n) {
+  if (!takes_doubles(n) || type_in_attributes(n.proto()) != 0 || n.op() == "CastLike") return;
+  for (const Item& item : n.outputs())
+    for (const Value* v : tensors_in(item))
+      if (v != nullptr && v->type == DataType::kFLOAT && n.model_type(*v) == 0)
+        n.set_model_type(*v, Type::DOUBLE);
+}
+
+bool takes_doubles(const NodeContext& n) {
+  return std::any_of(n.inputs().begin(), n.inputs().end(), [&](const Item& item) {
+    const auto tensors = tensors_in(item);
+    return std::any_of(tensors.begin(), tensors.end(), [&](const Value* v) {
+      return v != nullptr && n.model_type(*v) == Type::DOUBLE;
+    });
+  });
 }
 
 void finish_stand_ins(NodeContext& n) {

@@ -116,17 +116,23 @@ std::vector<std::string> warnings_of(const onnx::ModelProto& model) {
   return warnings.texts;
 }
 
-TEST(StandIns, TheFirstNodeInFloat64IsNamedOnce) {
+TEST(StandIns, NodesInFloat64AreNamedOnce) {
   auto model = relu_model();
   EXPECT_THAT(warnings_of(model), IsEmpty());
   auto& graph = *model.mutable_graph();
   graph.clear_node();
   add_cast(model, "x", "first", Type::DOUBLE);
-  add_cast(model, "first", "second", Type::DOUBLE);
-  add_cast(model, "second", "y", Type::FLOAT);
+  add_cast(model, "first", "y", Type::FLOAT);
+  add_node(model, "Relu", "y", "single");  // no more
   EXPECT_THAT(warnings_of(model),
-              ElementsAre("node 'first' (Cast) is the first that computes in float64 in the model; "
-                          "float64 is float32 here"));
+              ElementsAre("float64 is float32 here; 2 nodes of the model compute "
+                          "in it: 'first' (Cast), 'y' (Cast)"));
+  graph.mutable_node(1)->set_op_type("Neg");
+  graph.mutable_node(1)->clear_attribute();
+  add_node(model, "Abs", "single", "last");
+  EXPECT_THAT(warnings_of(model),
+              ElementsAre("float64 is float32 here; 4 nodes of the model compute in it: 'first' "
+                          "(Cast), 'y' (Neg), 'single' (Relu), and others"));
 }
 
 TEST(StandIns, WeightsInFloat64AreNamedByTheirNode) {
@@ -135,7 +141,9 @@ TEST(StandIns, WeightsInFloat64AreNamedByTheirNode) {
   weight.set_data_type(Type::DOUBLE);
   weight.add_dims(1);
   weight.add_double_data(1e9);
-  EXPECT_THAT(warnings_of(add_model(weight)), ElementsAre(HasSubstr("node 'add' (Add)")));
+  EXPECT_THAT(
+      warnings_of(add_model(weight)),
+      ElementsAre("float64 is float32 here; 1 node of the model computes in it: 'add' (Add)"));
 }
 
 }  // namespace

@@ -332,6 +332,21 @@ void Network::infer() {
     }
   for (Value* input : inputs_) bind_input(*input);
   for (Node* node : sorted()) infer(*node);
+  forget_known_extents();
+}
+
+// Extents that were data-dependent, of tensors that other layers make by now.
+void Network::forget_known_extents() {
+  for (size_t i = 0; i < symbols_.size(); ++i) {
+    Symbol& s = symbols_[i];
+    if (!s.is_data_dependent() || s.kind != Symbol::Kind::kExtent || !s.value->known) continue;
+    const auto axis = static_cast<size_t>(s.index);
+    const Dims& dims = s.value->dims;
+    if (axis < dims.size() && dims[axis] == pool_.symbol(static_cast<int64_t>(i))) continue;
+    const auto known = symbols_of_values_.find({s.value, s.kind, s.index});
+    if (known != symbols_of_values_.end() && known->second == i) symbols_of_values_.erase(known);
+    s.value = nullptr;
+  }
 }
 
 void Network::infer_if_touched() {

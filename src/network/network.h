@@ -147,6 +147,7 @@ class Network {
   void bind_input(Value& input);
   Dim symbol_of(Symbol::Kind kind, Value& value, int index);
   void forget_symbols(const std::function<bool(const Value*)>& goes);
+  void forget_known_extents();
 
   ExprPool pool_;
   std::vector<std::unique_ptr<Value>> values_;

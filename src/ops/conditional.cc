@@ -11,7 +11,13 @@ void Conditional::infer(Inference& c) const {
   require(c.has_input(0) && c.type(0) == DataType::kBOOL, "expected a condition of type bool");
   require_count(c, 0, "the condition", 1);
   for (int i = 1; i < c.input_count(); ++i) require(c.has_input(i), "input {} is missing", i);
-  outputs.infer(c);
+  require(!is_decided_at_build() || otherwise.count() == outputs.count(),
+          "the description of the outputs is damaged");
+  const Content* condition = c.content(0);
+  const bool is_true = condition != nullptr && condition->size() == 1
+                       && condition->front()->is_integer_constant()
+                       && condition->front()->value.integer != 0;
+  (!is_decided_at_build() || is_true ? outputs : otherwise).infer(c);
 }
 
 void Conditional::reference(const ReferenceCall&) const {

@@ -65,7 +65,13 @@ Dims output_dims(const Resize& op, Inference& c) {
     require(count == rank, "expected {} entries in the {}, one per axis, found {}", rank, what,
             count);
   };
-  if (c.has_input(1)) {
+  if (op.input_is_scales && c.has_input(3)) {
+    require_index(c, 3, "the output size");
+    require_count(c, 1, "the scales", static_cast<int64_t>(rank));
+    const Content& size = c.known_content(3, "output size");
+    check(size.size(), "output size");
+    for (Dim extent : size) dims.push_back(c.pool().max(extent, c.pool().constant(0)));
+  } else if (c.has_input(1)) {
     const char* what = op.input_is_scales ? "scales" : "output size";
     if (op.input_is_scales)
       require(c.type(1) == DataType::kFLOAT, "expected scales (input 1) of type float32, found {}",
@@ -91,7 +97,7 @@ Dims output_dims(const Resize& op, Inference& c) {
 }  // namespace
 
 void Resize::infer(Inference& c) const {
-  require_inputs(c, 1, 3);
+  require_inputs(c, 1, 4);
   check_attributes(*this);
   if (mode != InterpolationMode::kNEAREST || is_crop(*this)) require_float(c, 0, "the data");
   if (!scales.empty())

@@ -14,8 +14,9 @@ enum class PrivateCoordinates : int32_t {
 };
 
 /// Inputs: data; output size (integer tensor) or scales (float tensor), whichever `input_is_scales`
-/// says, known on the host; region of interest (2*rank floats, for kTfCropAndResize). Without input
-/// 1 the attributes `output_size` or `scales` decide. Semantics: ONNX Resize-19 and TensorRT
+/// says, known on the host; region of interest (2*rank floats, for kTfCropAndResize); the output
+/// size to which the scales of input 1 lead, where only running the network tells them. Without
+/// input 1 the attributes `output_size` or `scales` decide. Semantics: ONNX Resize-19 and TensorRT
 /// IResizeLayer.
 struct Resize final : OpOf<Resize, LayerType::kRESIZE> {
   static constexpr std::string_view kName = "Resize";

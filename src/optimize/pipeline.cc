@@ -1,6 +1,7 @@
 // The passes in order, run until none has anything left to do.
 #include "network/control_flow.h"
 #include "ops/loop.h"
+#include "optimize/choose_branches.h"
 #include "optimize/nest_control_flow.h"
 #include "optimize/optimize.h"
 #include "optimize/passes.h"
@@ -70,6 +71,7 @@ void run_passes(Network& network, const Target& target, const OptimizeOptions& o
 void optimize(Network& network, const Target& target, const OptimizeOptions& options) {
   network.infer_if_touched();
   nest_control_flow(network);
+  choose_branches(network);
   run_passes(network, target, options);
   Precision precision = options.precision;
   if (precision.reduced && !target.is_fast_in(*precision.reduced)) precision.reduced.reset();

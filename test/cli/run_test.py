@@ -65,6 +65,32 @@ class Run(CliTest):
         self.succeed("run", model, "--inputs", self.folder / "x.npz", "--outputs", out, f"--shapes=starts:3,ends:{most}")
         np.testing.assert_array_equal(np.load(out)["y"], x[3:])
 
+    def test_ranks_that_shapes_decide(self):
+        """`Squeeze` without axes: profiles that fix the shape decide; others mean what is no 1."""
+        model, out = self.folder / "m.onnx", self.folder / "out.npz"
+        save(helper.make_model(helper.make_graph(
+            [helper.make_node("Squeeze", ["x"], ["r"], name="squeeze"), helper.make_node("Neg", ["r"], ["y"])], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["a", 3, "b"])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]),
+            opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        for shape in ((1, 3, 5), (2, 3, 1), (1, 3, 1), (2, 3, 5)):
+            x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+            np.savez(self.folder / "in.npz", x=x)
+            self.succeed("run", model, "--inputs", self.folder / "in.npz", "--outputs", out)
+            self.assert_close(np.load(out)["y"], -np.squeeze(x))
+        plan = self.plan("m.plan", model, ["--minShapes=x:1x3x1", "--optShapes=x:2x3x4", "--maxShapes=x:4x3x8"])
+        self.assertIn("y  float32 3x3x2", self.succeed("run", plan, "--shapes=x:3x3x2"))
+        self.refuse("run", plan, "--shapes=x:1x3x2", names=["node 'squeeze'.*axis 0 .* extent 1 only now"])
+
+    def test_an_output_that_is_an_input(self):
+        model, out = self.folder / "m.onnx", self.folder / "out.npz"
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])
+        save(helper.make_model(helper.make_graph([], "g", [x], [x]), opset_imports=[helper.make_opsetid("", 17)],
+                               ir_version=8), model)
+        np.savez(self.folder / "in.npz", **{"__x": np.float32([1, 2, 3])})
+        self.succeed("run", model, "--inputs", self.folder / "in.npz", "--outputs", out)
+        self.assert_close(np.load(out)["x"], np.float32([1, 2, 3]))
+
     def test_raw_bytes(self):
         raw, out = self.folder / "in.bin", self.folder / "out.npz"
         np.load(CASE)["in:input"].tofile(raw)

@@ -115,11 +115,30 @@ TENON_IMPORT(Mish, 18, "") {
       n.activation(ActivationType::kTANH, n.activation(ActivationType::kSOFTPLUS, x, 1, 1));
   n.set_output(0, n.binary(Operation::kPROD, x, gate));
 }
-TENON_IMPORT(Swish, 24, "") {
-  Value& x = n.input(0);
+namespace {
+
+// x * sigmoid(alpha * x).
+Value& swish(NodeContext& n, Value& x) {
   const float alpha = n.real("alpha", 1);
   Value& scaled = alpha == 1 ? x : n.binary(Operation::kPROD, x, alpha);
-  n.set_output(0, n.binary(Operation::kPROD, x, n.activation(ActivationType::kSIGMOID, scaled)));
+  return n.binary(Operation::kPROD, x, n.activation(ActivationType::kSIGMOID, scaled));
+}
+
+}  // namespace
+
+TENON_IMPORT(Swish, 24, "") {
+  n.set_output(0, swish(n, n.input(0)));
+}
+TENON_IMPORT(SwiGLU, 28, "") {
+  n.expect_inputs(2, 2);
+  Value &gate = n.input(0), &x = n.input(1);
+  require(n.rank(gate) == n.rank(x), "its inputs have {} and {} dimensions; expected one shape",
+          n.rank(gate), n.rank(x));
+  for (size_t i = 0; i < x.dims.size(); ++i)
+    require(!gate.dims[i]->is_constant() || !x.dims[i]->is_constant() || gate.dims[i] == x.dims[i],
+            "its inputs have extents {} and {} at axis {}; expected one shape",
+            text_of(gate.dims[i]), text_of(x.dims[i]), i);
+  n.set_output(0, n.binary(Operation::kPROD, swish(n, gate), x));
 }
 TENON_IMPORT(Shrink, 9, "") {
   // x + bias below -lambd, x - bias above it, 0 between.

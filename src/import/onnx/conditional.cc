@@ -1,11 +1,8 @@
 // If: one of two bodies.
-#include "ops/conditional.h"
-
 #include <onnx_schema.pb.h>
 
 #include "import/node.h"
-#include "import/onnx/loop_parts.h"
-#include "ops/support/infer.h"
+#include "import/onnx/branches.h"
 
 namespace tenon {
 namespace {
@@ -23,14 +20,17 @@ std::optional<bool> known_condition(NodeContext& n) {
 
 }  // namespace
 
-TENON_IMPORT(If, 1, "branches make tensors of the same type and rank") {
+TENON_IMPORT(
+    If, 1,
+    "where branches make outputs of the model with several ranks, the condition is known at "
+    "build") {
   n.expect_inputs(1, 1);
   onnx::GraphProto &then_graph = n.graph_in("then_branch"), &else_graph = n.graph_in("else_branch");
   for (const auto* graph : {&then_graph, &else_graph})
     require(graph->output_size() == n.output_count(), "branch '{}' has {} outputs; the node has {}",
             graph->name(), graph->output_size(), n.output_count());
   if (const auto condition = known_condition(n)) {
-    const auto outputs = n.bodies().inline_body(*condition ? then_graph : else_graph);
+    const auto outputs = n.bodies().inline_body(*condition ? then_graph : else_graph, {});
     for (size_t i = 0; i < outputs.size(); ++i) n.set_output(static_cast<int>(i), outputs[i]);
     return;
   }
@@ -38,25 +38,16 @@ TENON_IMPORT(If, 1, "branches make tensors of the same type and rank") {
   bodies[0] = n.bodies().import_body(then_graph, {}, {}, {});
   bodies[1] = n.bodies().import_body(else_graph, {}, {}, bodies[0].captured);
   // Both bodies have the same inputs: what only the second reads is an input of the first too.
-  for (size_t i = bodies[0].captured.size(); i < bodies[1].captured.size(); ++i) {
-    const Value& v = *bodies[1].network->inputs()[i];
-    bodies[0].network->add_input(fmt::format("{} [unused {}]", v.name, i), v.type, v.declared,
-                                 v.dimension_names);
+  n.bodies().capture(bodies[0], bodies[1].captured);
+  if (!are_alike(bodies)) {
+    const std::string refusal = fmt::format(
+        "the condition of node '{}' (If) is true, and its branches make tensors of different "
+        "ranks: the network was built for those of its else_branch, since no shape that all "
+        "profiles fix decides the condition",
+        n.node_name());
+    return import_separately(n, n.input(0), bodies, {refusal, false});
   }
-  auto op = std::make_unique<Conditional>();
-  for (Body& body : bodies) {
-    for (const Item& item : body.outputs)
-      mark_body_output(body, *as_tensor(item, "what a branch makes"));
-    op->bodies.push_back(body.network);
-  }
-  for (size_t i = 0; i < bodies[0].outputs.size(); ++i)
-    with_context(fmt::format("output {}", i), [&] {
-      op->outputs.add(common(body_output(*op->bodies[0], i, sources_of(*op->bodies[0], *op)),
-                             body_output(*op->bodies[1], i, sources_of(*op->bodies[1], *op))));
-    });
-  std::vector<Value*> inputs{&n.input(0)};
-  inputs.insert(inputs.end(), bodies[1].captured.begin(), bodies[1].captured.end());
-  Node& node = n.add_node(std::move(op), std::move(inputs));
+  Node& node = add_conditional(n, n.input(0), bodies);
   for (size_t i = 0; i < node.outputs.size(); ++i)
     n.set_output(static_cast<int>(i), *node.outputs[i]);
 }

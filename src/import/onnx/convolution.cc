@@ -5,6 +5,7 @@
 
 #include "import/node.h"
 #include "import/onnx/window.h"
+#include "ops/concatenation.h"
 #include "ops/deconvolution.h"
 #include "ops/deformable_convolution.h"
 
@@ -107,6 +108,53 @@ TENON_IMPORT(Conv, 1, "1 to 3 spatial axes") {
   op->dilation = w.padded(w.dilation, 1);
   Value& y = n.add(std::move(op), operands(n, spatial));
   n.set_output(0, spatial == 1 ? without_second_axis(n, y) : y);
+}
+
+namespace {
+
+// What lies before a causal sequence: the state that is given, else zeros. (N, C, length).
+Value& past_of(NodeContext& n, Value& x, int64_t length) {
+  if (n.has_input(3)) return n.input(3);
+  n.know(x);
+  Value& zero = n.constant(filled_tensor(x.type, Shape{1, 1, 1}, 0));
+  return n.expand(zero, {x.dims[0], x.dims[1], n.number(length)});
+}
+
+}  // namespace
+
+TENON_IMPORT(CausalConvWithState, 27, "") {
+  n.expect_inputs(2, 4);
+  const std::string activation = n.text("activation", "none");
+  require(activation == "none" || activation == "silu" || activation == "swish",
+          "attribute 'activation' is '{}'; expected none, silu or swish", activation);
+  require(n.rank(n.input(0)) == 3, "its input has {} dimensions; expected 3", n.rank(n.input(0)));
+  const auto kernel = kernel_dims(n, 1);
+  const int64_t past = kernel[2] - 1;
+  require(kernel[1] == 1 && past >= 0, "its kernel is {}x{}x{}; expected C x 1 x k", kernel[0],
+          kernel[1], kernel[2]);
+  Value* x = &n.input(0);
+  const Dims extents = x->dims;
+  if (past > 0) {
+    auto joined = std::make_unique<Concatenation>();
+    joined->axis = 2;
+    x = &n.add(std::move(joined), {&past_of(n, *x, past), x});
+  }
+  auto op = std::make_unique<Convolution>();
+  op->output_channels = op->groups = kernel[0];
+  OnnxWindow{{kernel[2]}, {1}, {1}, {0}, {0}}.apply(*op);
+  op->dilation = Shape{1, 1};
+  std::vector<Value*> inputs{&with_second_axis(n, *x), &kernel_of(n, 1)};
+  if (n.has_input(2)) inputs.push_back(&n.weight(2));
+  Value& y = without_second_axis(n, n.add(std::move(op), std::move(inputs)));
+  Value& real = n.widened(y);
+  n.set_output(0, activation == "none"
+                      ? y
+                      : n.cast(n.binary(Operation::kPROD, real,
+                                        n.activation(nvinfer1::ActivationType::kSIGMOID, real)),
+                               y.type));
+  n.know(*x);
+  n.set_output(1, n.slice(*x, {n.number(0), n.number(0), extents[2]},
+                          {extents[0], extents[1], n.number(past)}, Dims(3, n.number(1))));
 }
 
 TENON_IMPORT(ConvTranspose, 1, "1 to 3 spatial axes") {

@@ -9,6 +9,7 @@
 #include "import/node.h"
 #include "import/onnx/loop_parts.h"
 #include "ops/identity.h"
+#include "ops/shuffle.h"
 
 namespace tenon {
 namespace {
@@ -26,13 +27,13 @@ struct SequenceState {
 void fit_rank(onnx::GraphProto& graph, int i, BodyInput& input) {
   if (i >= graph.input_size()) return;
   const auto& type = graph.input(i).type().tensor_type();
-  if (type.has_shape() && type.shape().dim_size() == 1) input.declared = {1};
+  input.is_vector = type.has_shape() && type.shape().dim_size() == 1;
 }
 
 // Whether the condition that the body makes is the one it was given, or always true.
 bool never_stops(const Body& body) {
   const Value* v = body.network->outputs()[0];
-  while (v->producer != nullptr && v->producer->as<Identity>() != nullptr)
+  while (v->producer != nullptr && (v->producer->as<Identity>() || v->producer->as<Shuffle>()))
     v = v->producer->inputs[0];
   if (v == body.network->inputs()[1]) return true;
   return v->constant && v->constant->count() == 1 && v->constant->numbers()[0] != 0;
@@ -133,7 +134,7 @@ TENON_IMPORT(Loop, 1, "states keep their rank; a sequence among them may only be
   const onnx::GraphProto& graph = n.graph_in("body");
   LoopParts loop;
   std::vector<SequenceState> sequences = take_states(n, loop);
-  settle(loop, [&](const std::vector<BodyInput>& tensors, bool& again) {
+  settle(n, loop, [&](const std::vector<BodyInput>& tensors, bool& again) {
     return import_loop_body(n, graph, tensors, sequences, again);
   });
   const auto tensors = static_cast<size_t>(loop.op->state_count);

@@ -1,5 +1,7 @@
 #include "import/onnx/loop_parts.h"
 
+#include <algorithm>
+
 #include "ops/support/infer.h"
 
 namespace tenon {
@@ -24,7 +26,25 @@ std::map<const Value*, BodySource> sources_of(const Network& body, const Control
   return sources;
 }
 
-void settle(LoopParts& loop, const ImportLoopBody& import_body) {
+static bool is_read(const Network& body, const Value& v) {
+  const auto reads = [&](const auto& node) {
+    return std::find(node->inputs.begin(), node->inputs.end(), &v) != node->inputs.end();
+  };
+  return v.is_output || std::any_of(body.nodes().begin(), body.nodes().end(), reads);
+}
+
+// What takes the place of the initial value where an iteration gives the state more dimensions;
+// null where nothing can.
+static Value* initial_of_rank(NodeContext& n, const Network& body, const Value& before,
+                              const Value& after, Value& initial) {
+  const size_t rank = after.dims.size();
+  if (before.dims.size() < rank && has_one_element(before.dims) && has_one_element(after.dims))
+    return &n.reshape(initial, Dims(rank, n.number(1)));
+  if (is_read(body, before)) return nullptr;
+  return &n.constant(filled_tensor(after.type, Shape::filled(static_cast<int>(rank), 0), 0));
+}
+
+void settle(NodeContext& n, LoopParts& loop, const ImportLoopBody& import_body) {
   const auto states = static_cast<size_t>(loop.op->state_count);
   for (size_t i = 0; i < states; ++i)
     loop.varies.emplace_back(loop.inputs[Loop::kFirstState + i]->dims.size(), false);
@@ -39,6 +59,16 @@ void settle(LoopParts& loop, const ImportLoopBody& import_body) {
       const Value& after = *loop.body.network->outputs()[1 + i];
       require(before.type == after.type, "state {} is {} before an iteration and {} after it", i,
               name_of(before.type), name_of(after.type));
+      Value*& initial = loop.inputs[Loop::kFirstState + i];
+      Value* other = before.dims.size() == after.dims.size()
+                         ? nullptr
+                         : initial_of_rank(n, *loop.body.network, before, after, *initial);
+      if (other != nullptr) {
+        initial = other;
+        loop.varies[i].assign(after.dims.size(), !has_one_element(after.dims));
+        changed = true;
+        continue;
+      }
       require(before.dims.size() == after.dims.size(),
               "state {} has {} dimensions before an iteration and {} after it: states that change "
               "their rank are not supported yet",

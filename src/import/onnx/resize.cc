@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "import/node.h"
+#include "ops/concatenation.h"
+#include "ops/support/infer.h"
 
 namespace tenon {
 namespace {
@@ -127,18 +129,46 @@ Value* set_sizes(NodeContext& n, Resize& op, int input, const std::vector<int>& 
   return nullptr;
 }
 
-Value* set_scales_from(NodeContext& n, Resize& op, int input, const std::vector<int>& axes,
-                       int rank) {
+// Scales for all axes: 1 for those that the node does not name.
+Value& all_scales(NodeContext& n, Value& given, const std::vector<int>& axes, int rank) {
+  Value& scales = n.cast(given, DataType::kFLOAT);
+  bool in_order = static_cast<int>(axes.size()) == rank;
+  for (size_t i = 0; i < axes.size(); ++i) in_order &= axes[i] == static_cast<int>(i);
+  if (in_order) return scales;
+  std::vector<Value*> parts(static_cast<size_t>(rank),
+                            &n.constant(filled_tensor(DataType::kFLOAT, Shape{1}, 1)));
+  for (size_t i = 0; i < axes.size(); ++i)
+    parts[static_cast<size_t>(axes[i])] =
+        &n.slice(scales, {n.number(static_cast<int64_t>(i))}, {n.number(1)}, {n.number(1)});
+  return n.add(std::make_unique<Concatenation>(), std::move(parts));
+}
+
+// What decides the size: scales, and, where only running tells them, the size that they make.
+struct ResizedBy {
+  Value* by = nullptr;
+  Value* size = nullptr;
+};
+
+ResizedBy set_scales_from(NodeContext& n, Resize& op, int input, const std::vector<int>& axes) {
+  Value& x = n.input(0);
+  const int rank = n.rank(x);
   if (const Tensor* scales = n.constant_input(input)) {
     set_scales(n, op, scales->numbers(), axes, rank);
-    return nullptr;
+    return {};
   }
-  n.host_elements(input, "scales");
-  if (static_cast<int>(axes.size()) != rank)
-    fail_import(Code::kUNSUPPORTED_NODE_DYNAMIC,
-                "attribute 'axes' with scales that are not constant is not supported yet");
+  Value& given = n.input(input);
+  if (n.rank(given) != 1 || !given.dims[0]->is_integer_constant()
+      || given.dims[0]->value.integer != static_cast<int64_t>(axes.size()))
+    fail_import(Code::kINVALID_NODE, "the scales (input {}) are of shape {}; expected {} of them",
+                input, text_of(given.dims), axes.size());
   op.input_is_scales = true;
-  return &n.input(input);
+  Value& scales = all_scales(n, given, axes, rank);
+  if (scales.content) return {&scales, nullptr};
+  n.know(x);
+  Value& extents = n.cast(n.shape_tensor(x.dims), DataType::kFLOAT);
+  Value& scaled = n.binary(nvinfer1::ElementWiseOperation::kPROD, extents, scales);
+  Value& size = n.unary(nvinfer1::UnaryOperation::kFLOOR, scaled);
+  return {&scales, &n.cast(size, DataType::kINT64)};
 }
 
 // The region of interest, for all axes: starts, then ends.
@@ -162,15 +192,23 @@ bool is_given(NodeContext& n, int i) {
   return t == nullptr || t->count() > 0;
 }
 
-void add_resize(NodeContext& n, std::unique_ptr<Resize> op, Value* size, Value* roi) {
-  std::vector<Value*> inputs{&n.input(0), size, roi};
+// Between integers a number is cut off towards zero, as ONNX Runtime does it.
+bool is_cut_off(const Resize& op, DataType type) {
+  return op.mode == InterpolationMode::kLINEAR && !op.antialias
+         && (type == DataType::kINT8 || type == DataType::kUINT8 || type == DataType::kINT32);
+}
+
+void add_resize(NodeContext& n, std::unique_ptr<Resize> op, ResizedBy size, Value* roi = nullptr) {
+  Value& x = n.input(0);
+  const bool cut_off = is_cut_off(*op, x.type);
+  std::vector<Value*> inputs{cut_off ? &n.cast(x, DataType::kFLOAT) : &x, size.by, roi, size.size};
   while (inputs.back() == nullptr) inputs.pop_back();
-  n.set_output(0, n.add(std::move(op), std::move(inputs)));
+  n.set_output(0, n.cast(n.add(std::move(op), std::move(inputs)), x.type));
 }
 
 }  // namespace
 
-TENON_IMPORT(Resize, 11, "") {
+TENON_IMPORT(Resize, 11, "int8, uint8, int32: no cubic, no antialias; int64, bool: nearest") {
   n.expect_inputs(1, 4);
   Value& x = n.input(0);
   const int rank = n.rank(x);
@@ -183,11 +221,12 @@ TENON_IMPORT(Resize, 11, "") {
   op->antialias = n.flag("antialias", false);
   op->extrapolation_value = n.real("extrapolation_value", 0);
   const auto axes = axes_of(n, rank);
-  Value *size = nullptr, *roi = nullptr;
+  ResizedBy size;
+  Value* roi = nullptr;
   if (is_given(n, 3))
-    size = set_sizes(n, *op, 3, axes, x);
+    size.by = set_sizes(n, *op, 3, axes, x);
   else if (is_given(n, 2))
-    size = set_scales_from(n, *op, 2, axes, rank);
+    size = set_scales_from(n, *op, 2, axes);
   else
     fail_import(Code::kINVALID_NODE, "it has neither scales nor sizes");
   n.ignore("keep_aspect_ratio_policy");
@@ -198,27 +237,26 @@ TENON_IMPORT(Resize, 11, "") {
   add_resize(n, std::move(op), size, roi);
 }
 
-TENON_IMPORT(Resize, 10, "") {
+TENON_IMPORT(Resize, 10, "int64, bool: nearest") {
   n.expect_inputs(2, 2);
   auto op = std::make_unique<Resize>();
   op->mode = choice(n, "mode", "nearest", kModes);
-  const int rank = n.rank(n.input(0));
-  Value* size = set_scales_from(n, *op, 1, axes_of(n, rank), rank);
-  add_resize(n, std::move(op), size, nullptr);
+  const ResizedBy size = set_scales_from(n, *op, 1, axes_of(n, n.rank(n.input(0))));
+  add_resize(n, std::move(op), size);
 }
 
-TENON_IMPORT(Upsample, 1, "") {
+TENON_IMPORT(Upsample, 1, "int64, bool: nearest") {
   auto op = std::make_unique<Resize>();
   op->mode = choice(n, "mode", "nearest", kModes);
   const int rank = n.rank(n.input(0));
-  Value* size = nullptr;
+  ResizedBy size;
   if (n.opset() >= 9) {
-    size = set_scales_from(n, *op, 1, axes_of(n, rank), rank);
+    size = set_scales_from(n, *op, 1, axes_of(n, rank));
   } else {
     const auto scales = n.reals_in("scales");
     set_scales(n, *op, {scales.begin(), scales.end()}, axes_of(n, rank), rank);
   }
-  add_resize(n, std::move(op), size, nullptr);
+  add_resize(n, std::move(op), size);
 }
 
 }  // namespace tenon

@@ -1,22 +1,15 @@
 // Scan: a body for each slice of its inputs.
+#include "import/onnx/scan.h"
+
 #include <onnx_schema.pb.h>
 
 #include <algorithm>
 
-#include "import/node.h"
 #include "import/onnx/loop_parts.h"
 #include "ops/support/infer.h"
 
 namespace tenon {
 namespace {
-
-// What a node asks for; empty lists mean zeros.
-struct ScanRequest {
-  onnx::GraphProto& graph;
-  int first = 0;  // input that is a state or scanned
-  int64_t scanned = 0;
-  std::vector<int64_t> axes, directions, output_axes, output_directions;
-};
 
 std::vector<int64_t> filled(std::vector<int64_t> values, const char* what, size_t count) {
   if (values.empty()) values.assign(count, 0);
@@ -24,8 +17,22 @@ std::vector<int64_t> filled(std::vector<int64_t> values, const char* what, size_
   return values;
 }
 
+std::vector<Value*> inputs_from(NodeContext& n, int first) {
+  std::vector<Value*> inputs;
+  for (int i = first; i < n.input_count(); ++i) inputs.push_back(&n.input(i));
+  return inputs;
+}
+
 void import_scan(NodeContext& n, const ScanRequest& request) {
-  const int count = n.input_count() - request.first;
+  const Node& node = add_scan(n, request);
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    n.set_output(static_cast<int>(i), *node.outputs[i]);
+}
+
+}  // namespace
+
+Node& add_scan(NodeContext& n, const ScanRequest& request) {
+  const auto count = static_cast<int>(request.inputs.size());
   const int64_t scanned = request.scanned;
   require(scanned >= 1 && scanned <= count,
           "num_scan_inputs is {}; the node has {} "
@@ -35,7 +42,7 @@ void import_scan(NodeContext& n, const ScanRequest& request) {
   const int states = count - static_cast<int>(scanned);
   loop.op->state_count = states;
   loop.inputs = {nullptr, nullptr};
-  for (int i = 0; i < count; ++i) loop.inputs.push_back(&n.input(request.first + i));
+  loop.inputs.insert(loop.inputs.end(), request.inputs.begin(), request.inputs.end());
   const auto scans = static_cast<size_t>(scanned);
   loop.op->scan_axes = filled(request.axes, "scan_input_axes", scans);
   loop.op->scan_reverse = filled(request.directions, "scan_input_directions", scans);
@@ -55,7 +62,7 @@ void import_scan(NodeContext& n, const ScanRequest& request) {
     slices.push_back(rest);
     sources.push_back({layer_input, static_cast<int>(axis)});
   }
-  settle(loop, [&](std::vector<BodyInput> inputs, bool&) {
+  settle(n, loop, [&](std::vector<BodyInput> inputs, bool&) {
     onnx::GraphProto copy = request.graph;
     inputs.insert(inputs.end(), slices.begin(), slices.end());
     const BodyInput own[] = {kIteration, kCondition};
@@ -70,14 +77,14 @@ void import_scan(NodeContext& n, const ScanRequest& request) {
   const size_t collected = loop.body.outputs.size() - static_cast<size_t>(states);
   loop.op->collect_axes = filled(request.output_axes, "scan_output_axes", collected);
   loop.op->collect_reverse = filled(request.output_directions, "scan_output_directions", collected);
-  Node& node =
-      add_loop(n, loop, sources, BodyExtent::of_input(sources[0].layer_input, sources[0].sliced));
-  for (size_t i = 0; i < node.outputs.size(); ++i)
-    n.set_output(static_cast<int>(i), *node.outputs[i]);
+  return add_loop(n, loop, sources,
+                  BodyExtent::of_input(sources[0].layer_input, sources[0].sliced));
 }
 
+namespace {
+
 void import_scan_9(NodeContext& n) {
-  import_scan(n, {n.graph_in("body"), 0, n.integer("num_scan_inputs"),
+  import_scan(n, {n.graph_in("body"), inputs_from(n, 0), n.integer("num_scan_inputs"),
                   n.integers_in("scan_input_axes"), n.integers_in("scan_input_directions"),
                   n.integers_in("scan_output_axes"), n.integers_in("scan_output_directions")});
 }
@@ -128,7 +135,7 @@ TENON_IMPORT(Scan, 8, "no lengths of sequences; states keep their rank") {
                 "lengths of sequences are not supported yet");
   const int inputs = n.input_count() - 1;
   onnx::GraphProto graph = without_batch(n, n.graph_in("body"), inputs);
-  import_scan(n, {graph, 1, inputs, {}, {}, {}, {}});
+  import_scan(n, {graph, inputs_from(n, 1), inputs, {}, {}, {}, {}});
 }
 TENON_IMPORT_AS(Scan, 9, "states keep their rank", import_scan_9);
 

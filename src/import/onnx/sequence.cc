@@ -1,5 +1,7 @@
-// Operators on sequences of tensors.
+// Operators on sequences of tensors, and on optionals.
 #include "import/sequence.h"
+
+#include <onnx_schema.pb.h>
 
 #include "import/node.h"
 #include "ops/gather.h"
@@ -156,6 +158,51 @@ TENON_IMPORT(ConcatFromSequence, 11, "") {
   const int rank = static_cast<int>(element_dims(elements[0]).size()) + (new_axis ? 1 : 0);
   const int axis = normalized_axis(n.integer("axis"), rank);
   n.set_output(0, new_axis ? stack(n, elements, axis) : concatenate(n, elements, axis));
+}
+
+TENON_IMPORT(SequenceMap, 17, "sequences of known length") {
+  onnx::GraphProto& body = n.graph_in("body");
+  const size_t count = n.sequence_input(0).size();
+  for (int i = 0; i < n.input_count(); ++i) {
+    if (!n.is_sequence(i)) continue;
+    require_known_length(n.sequence_input(i), "a map");
+    require(n.sequence_input(i).size() == count,
+            "its sequences have {} and {} elements; expected one length", count,
+            n.sequence_input(i).size());
+  }
+  std::vector<Sequence> made(static_cast<size_t>(n.output_count()));
+  for (size_t k = 0; k < count; ++k) {
+    std::vector<Item> elements;
+    for (int i = 0; i < n.input_count(); ++i)
+      elements.emplace_back(n.is_sequence(i) ? n.sequence_input(i)[k].tensor : &n.input(i));
+    onnx::GraphProto copy = body;  // importing uses it up
+    const auto outputs = n.bodies().inline_body(copy, elements);
+    require(outputs.size() == made.size(), "its body makes {} tensors; the node has {} outputs",
+            outputs.size(), made.size());
+    for (size_t i = 0; i < made.size(); ++i)
+      made[i].push_back({as_tensor(outputs[i], "what the body makes")});
+  }
+  for (size_t i = 0; i < made.size(); ++i) n.set_output(static_cast<int>(i), std::move(made[i]));
+}
+
+TENON_IMPORT(Optional, 15, "") {
+  n.expect_inputs(0, 1);
+  n.ignore("type");
+  n.set_output(0, n.input_count() > 0 ? n.inputs()[0] : Item(EmptyOptional()));
+}
+
+TENON_IMPORT(OptionalHasElement, 15, "") {
+  n.expect_inputs(0, 1);
+  Tensor holds(DataType::kBOOL, Shape());
+  *holds.mutable_data<bool>() = n.input_count() > 0 && !is_empty_optional(n.inputs()[0]);
+  n.set_output(0, n.network().add_weight(std::move(holds), n.proto().output(0)));
+}
+
+TENON_IMPORT(OptionalGetElement, 15, "") {
+  n.expect_inputs(1, 1);
+  if (is_empty_optional(n.inputs().at(0)))
+    fail_import(Code::kINVALID_NODE, "the optional holds nothing");
+  n.set_output(0, n.inputs()[0]);
 }
 
 }  // namespace tenon

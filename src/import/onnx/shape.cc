@@ -3,7 +3,9 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "import/node.h"
+#include "import/onnx/branches.h"
 #include "ops/assertion.h"
 #include "ops/concatenation.h"
 #include "ops/shuffle.h"
@@ -130,23 +132,81 @@ TENON_IMPORT(Transpose, 1, "") {
 
 namespace {
 
-// Running fails when an axis that a Squeeze without axes leaves turns out to have extent 1: the
-// rank would be another.
-void require_no_one(NodeContext& n, Value& x, size_t axis) {
+// A Squeeze without axes makes fewer dimensions where an axis has extent 1.
+Value& is_one(NodeContext& n, Value& x, size_t axis) {
   n.know(x);
-  auto op = std::make_unique<Assertion>();
-  op->message = fmt::format(
+  return n.binary(nvinfer1::ElementWiseOperation::kEQUAL, n.shape_tensor({x.dims[axis]}), 1.0);
+}
+
+// The node's name, also where it goes on from another.
+std::string name_in_model(NodeContext& n) {
+  return n.proto().name().empty() ? n.node_name() : one_line(n.proto().name());
+}
+
+std::string refusal_of_one(NodeContext& n, size_t axis) {
+  return fmt::format(
       "node '{}' (Squeeze) gives no axes, and axis {} of its input has extent 1 only now: give the "
-      "axes",
-      n.node_name(), axis);
-  Value& is_one =
-      n.binary(nvinfer1::ElementWiseOperation::kEQUAL, n.shape_tensor({x.dims[axis]}), 1.0);
-  n.add_node(std::move(op), {&n.unary(nvinfer1::UnaryOperation::kNOT, is_one)});
+      "axes, or its extent one number in all profiles",
+      name_in_model(n), axis);
+}
+
+void require_no_one(NodeContext& n, Value& x, size_t axis) {
+  auto op = std::make_unique<Assertion>();
+  op->message = refusal_of_one(n, axis);
+  n.add_node(std::move(op), {&n.unary(nvinfer1::UnaryOperation::kNOT, is_one(n, x, axis))});
+}
+
+// Attribute of a Squeeze that follows one of which an axis was decided.
+constexpr const char* kDecidedAxes = "tenon decided axes";
+
+// Each such axis doubles what is behind the node.
+constexpr int kMaxDecidedAxes = 2;
+
+void set_axes(onnx::NodeProto& node, const char* name, const std::vector<int64_t>& axes) {
+  auto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INTS);
+  for (int64_t axis : axes) attribute.add_ints(axis);
+}
+
+onnx::NodeProto squeeze_of(const std::string& input, const std::string& output) {
+  onnx::NodeProto node;
+  node.set_op_type("Squeeze");
+  node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
+// Whether an axis has extent 1 is decided when the network is built, since profiles may fix it.
+void decide_at_build(NodeContext& n, Value& x, size_t axis, std::vector<int64_t> decided) {
+  const std::string output = n.proto().output(0);
+  Decision decision{refusal_of_one(n, axis), true};
+  Body bodies[2];
+  for (size_t i : {0, 1}) {
+    const bool is_squeezed = i == 0;
+    onnx::GraphProto graph;
+    auto& node = *graph.add_node();
+    node = squeeze_of(n.proto().input(0),
+                      fmt::format("{} [axis {} {}]", output, axis, is_squeezed ? "gone" : "kept"));
+    if (is_squeezed)
+      set_axes(node, "axes", {static_cast<int64_t>(axis)});
+    else
+      node.set_op_type("Identity");
+    graph.add_output()->set_name(node.output(0));
+    bodies[i] = n.bodies().import_body(graph, {}, {}, bodies[0].captured);
+    // The other axes are those of a node behind.
+    if (!is_squeezed) decided.push_back(static_cast<int64_t>(axis));
+    onnx::NodeProto& rest = decision.first.emplace_back(squeeze_of(output, output));
+    rest.set_name(name_in_model(n));
+    set_axes(rest, kDecidedAxes, decided);
+  }
+  n.bodies().capture(bodies[0], bodies[1].captured);
+  import_separately(n, is_one(n, x, axis), bodies, decision);
 }
 
 }  // namespace
 
-TENON_IMPORT(Squeeze, 1, "without axes, only axes that are known to be 1") {
+TENON_IMPORT(Squeeze, 1, "without axes, whether an axis has extent 1 is known at build") {
   Value& x = n.input(0);
   const auto axes = n.integers_from(1, "axes");
   std::vector<bool> removed(x.dims.size());
@@ -154,9 +214,16 @@ TENON_IMPORT(Squeeze, 1, "without axes, only axes that are known to be 1") {
     for (int64_t axis : *axes)
       removed[static_cast<size_t>(normalized_axis(axis, n.rank(x)))] = true;
   } else {
+    const auto decided = n.integers_in(kDecidedAxes);
+    const auto is_decided = [&](size_t axis) {
+      return std::find(decided.begin(), decided.end(), static_cast<int64_t>(axis)) != decided.end();
+    };
     for (size_t i = 0; i < x.dims.size(); ++i) {
       removed[i] = x.dims[i]->is_integer_constant() && x.dims[i]->value.integer == 1;
-      if (!x.dims[i]->is_integer_constant()) require_no_one(n, x, i);
+      if (x.dims[i]->is_integer_constant() || is_decided(i)) continue;
+      if (n.bodies().ends_model() && n.bodies().branches() < kMaxDecidedAxes)
+        return decide_at_build(n, x, i, decided);
+      require_no_one(n, x, i);
     }
   }
   std::vector<int> kept;

@@ -75,8 +75,9 @@ int32_t known_type(int64_t onnx_type) {
   return type;
 }
 
-// Integers saturate on their way from floats, and wrap on that from other integers.
-void convert(NodeContext& n, DataType type) {
+// Integers saturate on their way from floats, and wrap on that from other integers. `model_type` is
+// the ONNX type for which `type` stands in; 0 for none.
+void convert(NodeContext& n, DataType type, int32_t model_type) {
   auto op = std::make_unique<Cast>();
   op->to = type;
   op->saturate = n.flag("saturate", true);
@@ -91,7 +92,7 @@ void convert(NodeContext& n, DataType type) {
     n.set_output(0, n.add(std::move(op), {&x}));
   else  // a tensor of its own, where its type in the model becomes another one
     n.set_output(
-        0, is_stand_in(n.input_model_type(0)) ? n.add(std::make_unique<Identity>(), {&x}) : x);
+        0, n.input_model_type(0) != model_type ? n.add(std::make_unique<Identity>(), {&x}) : x);
 }
 
 void convert_to_stand_in(NodeContext& n, int32_t type) {
@@ -182,7 +183,7 @@ TENON_IMPORT(Cast, 1, "numbers only; float64 becomes float32; to uint64 from uns
   if (is_stand_in(type))
     convert_to_stand_in(n, type);
   else
-    convert(n, *data_type_of(type));
+    convert(n, *data_type_of(type), is_exact(type) ? 0 : type);
 }
 
 TENON_IMPORT(CastLike, 15, "numbers only") {
@@ -191,7 +192,7 @@ TENON_IMPORT(CastLike, 15, "numbers only") {
   if (is_stand_in(type))
     convert_to_stand_in(n, type);
   else
-    convert(n, n.input(1).type);
+    convert(n, n.input(1).type, type);
 }
 
 }  // namespace tenon

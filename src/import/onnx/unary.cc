@@ -46,8 +46,8 @@ TENON_IMPORT_AS(Atanh, 9, "", unary<UnaryOperation::kATANH>);
 TENON_IMPORT_AS(IsNaN, 9, "", unary<UnaryOperation::kISNAN>);
 TENON_IMPORT_AS(Not, 1, "", unary<UnaryOperation::kNOT>);
 TENON_IMPORT(Identity, 1, "") {
-  if (n.is_sequence(0))
-    n.set_output(0, n.sequence_input(0));
+  if (n.has_input(0) && !std::holds_alternative<Value*>(n.inputs()[0]))
+    n.set_output(0, n.inputs()[0]);
   else
     pass_through(n);
 }

@@ -227,9 +227,156 @@ def narrow_integer_cases():
         }""", x, np.array(3), reference=True)
 
 
+
+def branch_cases():
+    """`If` whose branches make tensors of different ranks, as torch exports squeeze(dim); rows of the table
+    are inputs, for which the condition differs."""
+    squeeze = """
+          zero = Constant <value = int64[1] {0}> () one = Constant <value = int64[1] {1}> ()
+          s = Shape (x) n = Gather <axis = 0> (s, zero) is_one = Equal (n, one)
+          a = Neg (x)
+          r = If (is_one) <then_branch = t () => (float[] p) { p = Squeeze (a, zero) },
+                           else_branch = e () => (float[] q) { q = Identity (a) }>"""
+    def add(name, outputs, nodes, *tables, inputs="float[N, 3] x"):
+        for kind, table in zip("abc", tables):
+            case(f"branches_{name}_{kind}", f"g ({inputs}) => ({outputs}) {{ {squeeze} {nodes} }}", *table)
+    both = [floats(1, 3)], [floats(4, 3)]
+    add("meet_again", "float[M, 3] y, float[M, 3] z", """
+          shape = Constant <value = int64[2] {-1, 3}> () b = Relu (r) y = Reshape (b, shape) z = Add (y, a)""",
+        *both)
+    add("reach_an_output", "float[] y, float[] z, float[] r", "y = Relu (r) z = Add (y, zero_f)".replace(
+        "z =", "zero_f = Constant <value = float[1] {1}> () z ="), *both)
+    # Only the squeezed tensor can be transposed so.
+    add("of_which_one_goes_on", "float[M] y", """
+          turned = Transpose <perm = [0]> (r) y = Add (turned, turned)""", [floats(1, 3)])
+    # And only the other can be so; the nodes behind read other tensors and have graphs of their own.
+    add("of_which_the_other_goes_on", "float[M, 3] y, float[3, M] z", """
+          turned = Transpose <perm = [1, 0]> (r) z = MatMul (square, turned)
+          square = Constant <value = float[3, 3] {1, 2, 3, 4, 5, 6, 7, 8, 9}> ()
+          total = ReduceSum <keepdims = 0> (turned)  nothing = Constant <value = float {0}> ()
+          some = Greater (total, nothing)
+          y = If (some) <then_branch = t2 () => (float[M, 3] u) { u = Add (r, a) },
+                         else_branch = e2 () => (float[M, 3] v) { v = Transpose <perm = [1, 0]> (turned) }>""",
+        [floats(4, 3)])
+    add("twice", "float[K, 3] y", """
+          two = Constant <value = int64[1] {2}> () is_two = Equal (n, two)
+          w = If (is_two) <then_branch = t2 () => (float[] u) { u = Unsqueeze (r, zero) },
+                           else_branch = e2 () => (float[] v) { v = Relu (r) }>
+          shape = Constant <value = int64[2] {-1, 3}> () y = Reshape (w, shape)""",
+        [floats(1, 3)], [floats(2, 3)], [floats(4, 3)])
+    for kind, shape in zip("abcd", ((1, 3, 5), (2, 3, 1), (1, 3, 1), (4, 3, 5))):
+        case(f"squeeze_without_axes_of_{kind}", """
+            g (float[A, 3, B] x) => (float[] y, float[N, 3] z) {
+              r = Squeeze (x) y = Neg (r)
+              shape = Constant <value = int64[2] {-1, 3}> () flat = Reshape (r, shape) z = Relu (flat)
+            }""", floats(*shape))
+    # PaddlePaddle makes [1] of a scalar here and there: the rank depends on what a branch finds.
+    case("branches_of_one_element", """
+        g (float[3] x, int64 trips) => (float[R, 3] y) {
+          yes = Constant <value = bool {1}> () none = Constant <value = bool {0}> ()
+          limit = Constant <value = float {2}> () zero = Constant <value = int64[1] {0}> ()
+          last, y = Loop (trips, yes, none) <body = b (int64 i, bool go, bool stop)
+              => (bool again, bool[K] stops, float[3] row) {
+            step = Cast <to = 1> (i) row = Add (x, step)
+            total = ReduceSum <keepdims = 0> (row) large = Greater (total, limit)
+            found = If (large) <then_branch = t1 () => (bool[] p) { p = Constant <value = bool {1}> () },
+                                else_branch = e1 () => (bool[] q) {
+                                  number = Cast <to = 7> (stop) more = Add (number, zero) q = Cast <to = 9> (more) }>
+            again = Not (found)
+            flag = Cast <to = 7> (found) flags = Add (flag, zero) stops = Cast <to = 9> (flags)
+          }>
+        }""", np.float32([-2, -1, 1]), np.array(6))
+    case("loop_counts_in_vectors", """
+        g (float[1] x, int64[1] trips) => (float[1] last, float[R, 1] all) {
+          yes = Constant <value = bool[1] {1}> ()
+          last, all = Loop (trips, yes, x) <body = b (int64[1] i, bool[1] go, float[1] before)
+              => (bool[1] again, float[1] after, float[1] row) {
+            step = Cast <to = 1> (i) after = Add (before, step) row = Neg (after) again = Identity (go)
+          }>
+        }""", floats(1), np.array([3]))
+    # It also has a scalar for what only iterations define.
+    case("loop_defines_a_state", """
+        g (float[2, 3] x, int64 trips) => (float[2, 3] last) {
+          yes = Constant <value = bool {1}> () none = Constant <value = float {0}> ()
+          last = Loop (trips, yes, none) <body = b (int64 i, bool go, float[] unread)
+              => (bool again, float[2, 3] now) {
+            again = Identity (go) step = Cast <to = 1> (i) now = Add (x, step)
+          }>
+        }""", floats(2, 3), np.array(3))
+    for rows in (1, 3):
+        case(f"branches_in_a_loop_{rows}", """
+            g (float[N, 3] x, int64 trips) => (float[R, 3] y, float[] last) {
+              yes = Constant <value = bool {1}> () zero = Constant <value = int64[1] {0}> ()
+              none = Constant <value = float {0}> () limit = Constant <value = float {2}> ()
+              y, last = Loop (trips, yes, x, none) <body = b (int64 i, bool go, float[M, 3] before, float t)
+                  => (bool again, float[K, 3] after, float[] sum) {
+                again = Identity (go)
+                total = ReduceSum <keepdims = 0> (before) large = Greater (total, limit)
+                step = If (large) <then_branch = t1 () => (float[] p) { p = Unsqueeze (total, zero) },
+                                   else_branch = e1 () => (float[] q) { q = Identity (limit) }>
+                after = Add (before, step)
+                sum = ReduceSum <keepdims = 0> (step)
+              }>
+            }""", floats(rows, 3), np.array(4))
+
+def resize_cases():
+    """Integers, which ONNX Runtime cuts off towards zero (so the weights are such that no sum is rounded), and
+    scales that only running tells."""
+    kinds = {"uint8": (0, 255), "int8": (-128, 127), "int32": (-10**5, 10**5)}
+    for kind, (low, high) in kinds.items():
+        data = random.integers(low, high, (1, 2, 5, 6), endpoint=True).astype(kind)
+        for mode, coordinates in (("linear", "half_pixel"), ("linear", "asymmetric"), ("nearest", "half_pixel")):
+            case(f"resize_{kind}_{mode}_{coordinates}", f"""
+                g ({kind}[1, 2, 5, 6] x) => ({kind}[1, 2, H, W] y) {{
+                  scales = Constant <value = float[4] {{1, 1, 2, 0.5}}> ()
+                  y = Resize <mode = "{mode}", coordinate_transformation_mode = "{coordinates}"> (x, "", scales)
+                }}""", data)
+    for mode in ("linear", "nearest", "cubic"):
+        for name, axes, scales in (("all_axes", "", [1, 1, 1.7, 0.6]), ("some_axes", "axes = [3, 2], ", [0.6, 1.7])):
+            case(f"resize_{mode}_runtime_scales_{name}", f"""
+                g (float[1, 2, H, W] x, float[{len(scales)}] s) => (float[1, 2, U, V] y) {{
+                  y = Resize <{axes}mode = "{mode}"> (x, "", s)
+                }}""", floats(1, 2, 6, 9), np.float32(scales))
+
+def optional_cases():
+    """What is decided while a model is read."""
+    case("optional_of_a_tensor", """
+        g (float[N] x) => (float[M] y, bool has) {
+          some = Optional (x)
+          has = OptionalHasElement (some)
+          y = If (has) <then_branch = t () => (float[K] a) { a = OptionalGetElement (some) },
+                        else_branch = e () => (float[L] b) { b = Neg (x) }>
+        }""", floats(3))
+    case("sequence_map", """
+        g (float[6, 2] x, float[2] w) => (float[6, 2] y, int64[3, 2] shapes) {
+          three = Constant <value = int64 {2}> ()
+          parts = SplitToSequence <axis = 0> (x, three)
+          more, sizes = SequenceMap (parts, w) <body = b (float[A, 2] part, float[2] weight)
+              => (float[A, 2] scaled, int64[2] size) {
+            scaled = Mul (part, weight) size = Shape (part)
+          }>
+          y = ConcatFromSequence <axis = 0> (more)
+          shapes = ConcatFromSequence <axis = 0, new_axis = 1> (sizes)
+        }""", floats(6, 2), floats(2))
+
+
+def narrow_border_cases():
+    """The same types as inputs and outputs."""
+    numbers = {"uint16": [0, 7, 40000, 65535], "int16": [0, -7, 20000, -32768], "uint32": [0, 7, 2**31, 2**32 - 1]}
+    for kind, values in numbers.items():
+        case(f"narrow_border_{kind}", f"""
+            g ({kind}[N] x, {kind}[N] z) => ({kind}[N] sum, {kind}[N] product, {kind}[N] same, float[N] real) {{
+              sum = Add (x, z) product = Mul (x, z) same = Identity (x) real = Cast <to = 1> (x)
+            }}""", np.array(values, kind), np.array(values[::-1], kind), reference=True)
+
+
 for old in FOLDER.glob("*"):
     shutil.rmtree(old)
 sequence_cases()
 control_flow_cases()
 shape_cases()
 narrow_integer_cases()
+branch_cases()
+resize_cases()
+optional_cases()
+narrow_border_cases()

@@ -14,7 +14,9 @@ def write_case(folder, case):
     (folder / "model.onnx").write_bytes(case.model.SerializeToString())
     (folder / "tolerance").write_text(f"{case.rtol} {case.atol}\n")
     inputs, outputs = case.data_sets[0]
-    for kind, values in (("input", inputs), ("output", outputs)):
+    # The elements of a sequence leave a network as outputs of their own.
+    elements = [e for value in outputs for e in (value if isinstance(value, list) else [value])]
+    for kind, values in (("input", inputs), ("output", elements)):
         for index, value in enumerate(values):
             if not isinstance(value, (np.ndarray, np.generic, onnx.TensorProto)):
                 (folder / "no_tensors").touch()  # sequences and optionals

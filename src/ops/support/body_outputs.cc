@@ -92,10 +92,11 @@ BodyOutput BodyOutputs::at(size_t i) const {
   return output;
 }
 
-void BodyOutputs::visit(FieldVisitor& v) {
-  v("output_types", types);
-  v("output_ranks", ranks);
-  v("output_extents", extents);
+void BodyOutputs::visit(FieldVisitor& v, const char* types_name, const char* ranks_name,
+                        const char* extents_name) {
+  v(types_name, types);
+  v(ranks_name, ranks);
+  v(extents_name, extents);
 }
 
 bool BodyOutputs::reads(int input) const {

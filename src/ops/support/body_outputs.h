@@ -48,14 +48,15 @@ BodyOutput body_output(const Network& body, size_t i,
 /// What holds for both: extents that differ are data-dependent. Throws when types or ranks differ.
 BodyOutput common(const BodyOutput& a, const BodyOutput& b);
 
-/// The outputs of a layer with bodies as three attributes.
+/// The outputs of a layer with bodies as three attributes, "output_types" and so on.
 struct BodyOutputs {
   std::vector<int64_t> types, ranks, extents;
 
   void add(const BodyOutput& output);
   size_t count() const { return types.size(); }
   BodyOutput at(size_t i) const;
-  void visit(FieldVisitor& v);
+  void visit(FieldVisitor& v, const char* types_name = "output_types",
+             const char* ranks_name = "output_ranks", const char* extents_name = "output_extents");
   /// Whether an extent is the element of that input.
   bool reads(int input) const;
   /// Sets all outputs of the layer.

@@ -1,5 +1,6 @@
 #include "ops/support/infer.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace tenon {
@@ -37,6 +38,11 @@ void require_count(const Inference& c, int i, const char* what, int64_t count) {
   if (!shape) return;
   require(shape->volume() == count, "expected {} elements in {} (input {}), found {} ({})", count,
           what, i, shape->volume(), *shape);
+}
+
+bool has_one_element(const Dims& dims) {
+  return std::all_of(dims.begin(), dims.end(),
+                     [](Dim d) { return d->is_integer_constant() && d->value.integer == 1; });
 }
 
 Dim broadcast(ExprPool& pool, Dim a, Dim b) {

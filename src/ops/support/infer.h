@@ -21,6 +21,9 @@ void require_type_of_data(const Inference& c, int i, const char* what);
 /// Throws unless input i, if its extents are known, has `count` elements.
 void require_count(const Inference& c, int i, const char* what, int64_t count);
 
+/// Whether all extents are known to be 1.
+bool has_one_element(const Dims& dims);
+
 /// The extent that two extents broadcast to; throws when both are known and do not fit.
 Dim broadcast(ExprPool& pool, Dim a, Dim b);
 /// The same for all axes; ranks must be equal.
