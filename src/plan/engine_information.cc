@@ -8,7 +8,7 @@
 
 #include "ops/pointwise.h"
 #include "ops/support/convolution_shared.h"
-#include "plan/kernels.h"
+#include "plan/load_steps.h"
 #include "plan/streams.h"
 #include "plan/timing_cache.h"
 
