@@ -13,6 +13,7 @@
 #include "api/execution_context.h"
 #include "api/host_memory.h"
 #include "backend/targets.h"
+#include "base/current_logger.h"
 #include "base/parallel.h"
 #include "import/import.h"
 #include "optimize/optimize.h"
@@ -118,7 +119,7 @@ nvinfer1::IHostMemory* tenonDump(nvinfer1::INetworkDefinition* network,
 }
 
 nvinfer1::IHostMemory* tenonDescribeMachine() noexcept {
-  return tenon::Reporter(nullptr).guard<nvinfer1::IHostMemory*>(nullptr, [&] {
+  return tenon::Reporter(tenon::current_logger()).guard<nvinfer1::IHostMemory*>(nullptr, [&] {
     const double gigabytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES))
                              * static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / 1e9;
     const tenon::Target& host = tenon::target_named("cpu");
@@ -147,7 +148,7 @@ nvinfer1::IHostMemory* tenonDescribeMachine() noexcept {
 }
 
 nvinfer1::IHostMemory* tenonDescribeOperators() noexcept {
-  return tenon::Reporter(nullptr).guard<nvinfer1::IHostMemory*>(nullptr, [&] {
+  return tenon::Reporter(tenon::current_logger()).guard<nvinfer1::IHostMemory*>(nullptr, [&] {
     auto rows = nlohmann::ordered_json::array();
     for (const tenon::OperatorRow& row : tenon::supported_operators())
       rows.push_back({{"name", row.name},
@@ -179,11 +180,11 @@ nvinfer1::IHostMemory* tenonDescribeWork(nvinfer1::IExecutionContext* context) n
 }
 
 void tenonSetThreads(int32_t threads) noexcept {
-  tenon::Reporter(nullptr).run([&] { tenon::set_thread_count(threads); });
+  tenon::Reporter(tenon::current_logger()).run([&] { tenon::set_thread_count(threads); });
 }
 
 int32_t tenonThreads() noexcept {
-  return tenon::Reporter(nullptr).guard<int32_t>(0, [] { return tenon::thread_count(); });
+  return tenon::Reporter(tenon::current_logger()).guard<int32_t>(0, [] { return tenon::thread_count(); });
 }
 
 }  // extern "C"

@@ -290,5 +290,28 @@ class Engines(CliTest):
         self.assertNotEqual(self.succeed("dump", model, "--enablePluginOverride"), plain)
 
 
+
+class Weights(CliTest):
+    """Plans whose weights are replaced, or come later."""
+
+    def test_a_plan_without_weights_gets_a_models(self):
+        whole, stripped, out = (self.folder / name for name in ("whole.plan", "stripped.plan", "out.json"))
+        self.succeed("build", MODEL, *MLP_PROFILE, "--refit", "-o", whole)
+        self.succeed("build", MODEL, *MLP_PROFILE, "--stripWeights", "-o", stripped)
+        self.assertLess(stripped.stat().st_size, whole.stat().st_size / 2)
+        self.refuse("bench", stripped, names=["stripped of its weights"])
+        for plan in (stripped, whole):
+            self.bench(*SHORT_BENCH, f"--refitFromOnnx={MODEL}", f"--exportOutput={out}", f"--inputs={CASE}", plan=plan)
+            expected = np.load(CASE)["out:output"]
+            self.assert_close(np.array(json.loads(out.read_text())[0]["values"], np.float32).reshape(expected.shape), expected)
+        self.refuse("bench", self.plan(), f"--refitFromOnnx={MODEL}", names=["--refitFromOnnx", "not refittable"])
+        self.refuse("bench", whole, "--refitFromOnnx=absent.onnx", names=["absent.onnx", "no such file"])
+
+    def test_debug_tensors_are_tensors_of_the_model(self):
+        plan = self.folder / "debug.plan"
+        self.refuse("build", MODEL, *MLP_PROFILE, "-o", plan, "--markDebug=nobody", names=["--markDebug", "'nobody'"])
+        self.succeed("build", MODEL, *MLP_PROFILE, "-o", plan, "--markUnfusedTensorsAsDebugTensors")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -18,6 +18,7 @@
 #include "output_text.h"
 #include "performance.h"
 #include "profiles.h"
+#include "refit.h"
 #include "roofline.h"
 
 namespace tenon::tool {
@@ -223,6 +224,7 @@ void bench(BenchOptions& o, Logger& logger) {
     print_engine(o, *model.engine, nullptr, logger);
     return logger.say("Skipped inference phase since --skipInference is added.");
   }
+  if (!o.refit_from.empty()) refit_from_onnx(*model.engine, o.refit_from, logger);
   if (o.times_loading) return time_loading([&] { return load_again(o, model, logger); }, logger);
   const Sessions sessions = make_sessions(o, model, std::move(arrays), logger);
   const MeasureSettings settings = measure_settings(o, on_gpu);

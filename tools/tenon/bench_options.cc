@@ -27,6 +27,7 @@ void BenchOptions::add_model(CLI::App& command, bool is_trtexec) {
   add_trtexec_flag(command, "--timeDeserialize", times_loading);
   command.add_option("--inputs", inputs, "Arrays for inputs: a NumPy .npz file (default: noise)");
   add_trtexec_option(command, "--loadInputs", load_inputs)->delimiter(',');
+  add_trtexec_option(command, "--refitFromOnnx", refit_from);
   add_trtexec_option(command, "--useProfile", profile);
   add_trtexec_option(command, "--allocationStrategy", layer_memory)
       ->check(CLI::IsMember({"static", "profile", "runtime"}));
@@ -82,7 +83,8 @@ void BenchOptions::check() {
   parse_percentiles(percentiles);
   std::vector<NamedFile> read = named_files("--plugins", common.plugins);
   for (const NamedFile& file : named_files("--loadInputs", load_inputs)) read.push_back(file);
-  read.insert(read.end(), {{"model", model}, {"--inputs", inputs}});
+  read.insert(read.end(),
+              {{"model", model}, {"--inputs", inputs}, {"--refitFromOnnx", refit_from}});
   check_files(read, {{"--exportJson", json},
                      {"--exportTimes", export_times},
                      {"--exportOutput", export_outputs},

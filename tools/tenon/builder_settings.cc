@@ -70,6 +70,9 @@ void set_flags(nvinfer1::IBuilderConfig& config, const BuildOptions& options) {
   set(options.no_compilation_cache, BuilderFlag::kDISABLE_COMPILATION_CACHE);
   set(options.tf32, BuilderFlag::kTF32);
   if (options.no_tf32) config.clearFlag(BuilderFlag::kTF32);
+  set(options.refit || options.strips_all_weights, BuilderFlag::kREFIT);
+  set(options.strips_weights && !options.refit, BuilderFlag::kREFIT_IDENTICAL);
+  set(options.strips_weights || options.strips_all_weights, BuilderFlag::kSTRIP_PLAN);
   set(options.precision_constraints == "obey", BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
   set(options.precision_constraints == "prefer", BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
 }
@@ -99,6 +102,10 @@ void set_builder(nvinfer1::IBuilderConfig& config, const BuildOptions& options, 
     for (const std::string& pool : split(pools, ',')) set_pool(config, pool);
   if (options.workspace_mib >= 0)
     set_pool(config, fmt::format("workspace:{}M", options.workspace_mib));
+  std::vector<const char*> libraries;
+  for (const std::string& path : options.plan_libraries) libraries.push_back(path.c_str());
+  if (!libraries.empty())
+    config.setPluginsToSerialize(libraries.data(), static_cast<int32_t>(libraries.size()));
   if (!tenon::set_target(config, options.target.c_str()))
     fail_with_log(logger, "--target: there is no " + options.target + " here");
   tenon::set_portable(config, options.portable);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -64,6 +65,31 @@ class TimingCacheFile {
   std::unique_ptr<nvinfer1::ITimingCache> cache_;
 };
 
+// Outputs of layers, and inputs of the network.
+std::vector<nvinfer1::ITensor*> tensors_of(nvinfer1::INetworkDefinition& network) {
+  std::vector<nvinfer1::ITensor*> tensors;
+  for (int32_t i = 0; i < network.getNbInputs(); ++i) tensors.push_back(network.getInput(i));
+  for (int32_t i = 0; i < network.getNbLayers(); ++i)
+    for (int32_t k = 0; k < network.getLayer(i)->getNbOutputs(); ++k)
+      tensors.push_back(network.getLayer(i)->getOutput(k));
+  return tensors;
+}
+
+void mark_debug_tensors(nvinfer1::INetworkDefinition& network, const BuildOptions& options,
+                        Logger& logger) {
+  if (options.debugs_unfused && !network.markUnfusedTensorsAsDebugTensors())
+    fail_with_log(logger, "--markUnfusedTensorsAsDebugTensors");
+  if (options.debug_tensors.empty()) return;
+  const auto tensors = tensors_of(network);
+  for (const std::string& name : options.debug_tensors) {
+    const auto found =
+        std::find_if(tensors.begin(), tensors.end(),
+                     [&](const nvinfer1::ITensor* t) { return name == t->getName(); });
+    if (found == tensors.end()) fail("--markDebug: the model has no tensor '{}'", name);
+    if (!network.markDebug(**found)) fail_with_log(logger, "--markDebug=" + name);
+  }
+}
+
 }  // namespace
 
 void RunInputs::add(const std::string& name, const session::Array& array) {
@@ -95,6 +121,7 @@ session::Model parse_model(const std::string& path, const BuildOptions& options,
   set_builder(*model.config, options, logger);
   set_io_formats(model, options, logger);
   set_layer_types(model, options);
+  mark_debug_tensors(*model.network, options, logger);
   if (with_profile) add_profiles(model, options, inputs, logger);
   return model;
 }

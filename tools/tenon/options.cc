@@ -191,6 +191,7 @@ void BuildOptions::add_to(CLI::App& app) {
   add_precision(app);
   add_search(app);
   add_machine(app);
+  add_plan(app);
   for (const CLI::Option* option : std::as_const(app).get_options()) options_.push_back(option);
   options_.erase(options_.begin(), options_.begin() + static_cast<std::ptrdiff_t>(others));
   std::erase_if(options_, [](const CLI::Option* o) { return o->get_name() == "--shapes"; });
@@ -260,6 +261,15 @@ void BuildOptions::add_machine(CLI::App& app) {
       ->check(CLI::IsMember({"none", "ampere+", "sameComputeCapability"}, CLI::ignore_case));
   add_trtexec_option(app, "--runtimePlatform", platform)
       ->check(CLI::IsMember({"SameAsBuild", "WindowsAMD64"}));
+}
+
+void BuildOptions::add_plan(CLI::App& app) {
+  add_trtexec_flag(app, "--refit", refit);
+  add_trtexec_flag(app, "--stripWeights", strips_weights);
+  add_trtexec_flag(app, "--stripAllWeights", strips_all_weights);
+  add_trtexec_option(app, "--markDebug", debug_tensors)->delimiter(',');
+  add_trtexec_flag(app, "--markUnfusedTensorsAsDebugTensors", debugs_unfused);
+  add_trtexec_option(app, "--setPluginsToSerialize", plan_libraries)->allow_extra_args(false);
 }
 
 void BuildOptions::check() const {

@@ -84,6 +84,8 @@ struct BuildOptions {
   std::string sparsity = "disable", hardware = "none", platform = "SameAsBuild";
   std::string target;
   bool portable = false, deterministic = false, prefers_plugins = false;
+  bool refit = false, strips_weights = false, strips_all_weights = false, debugs_unfused = false;
+  std::vector<std::string> debug_tensors, plan_libraries;
   bool unknown_extents_are_one = false;  // where no option gives a shape: trtexec's way
 
   void add_to(CLI::App& app);
@@ -99,6 +101,7 @@ struct BuildOptions {
   void add_precision(CLI::App& app);
   void add_search(CLI::App& app);
   void add_machine(CLI::App& app);
+  void add_plan(CLI::App& app);
   // --minShapes and the like belong to the --profile before them.
   void sort_into_profiles(const CLI::App& app);
 

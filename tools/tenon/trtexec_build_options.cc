@@ -108,13 +108,17 @@ constexpr TrtexecOption kRows[] = {
     {"--consistency", kBuild, kNone, kNothing, "",
      "only engines for safety are checked for consistency, in trtexec, too"},
 
-    {"--refit", kBuild, kNone, kRefused, "", kNoRefit},
-    {"--stripWeights", kBuild, kNone, kRefused, "", kNoRefit},
-    {"--stripAllWeights", kBuild, kNone, kRefused, "", kNoRefit},
-    {"--weightless", kBuild, kNone, kRefused, "", kNoRefit},
+    {"--refit", kBuild, kNone, kTaken, "A plan whose weights can be replaced", ""},
+    {"--stripWeights,--weightless", kBuild, kNone, kTaken,
+     "A plan without weights, which --refitFromOnnx gives it; they are the model's, unless --refit "
+     "is given, too",
+     ""},
+    {"--stripAllWeights", kBuild, kNone, kTaken, "As --refit and --stripWeights", ""},
     {"--allowWeightStreaming", kBuild, kNone, kRefused, "", kNoStreaming},
-    {"--markDebug", kBuild, kOne, kRefused, "", kNoDebugTensors},
-    {"--markUnfusedTensorsAsDebugTensors", kBuild, kNone, kRefused, "", kNoDebugTensors},
+    {"--markDebug", kBuild, kOne, kTaken,
+     "Tensors that stay to be looked at by debug listeners: names with commas between them", ""},
+    {"--markUnfusedTensorsAsDebugTensors", kBuild, kNone, kTaken,
+     "The same of all tensors that no kernel fuses away", ""},
     {"--distributiveIndependence", kBuild, kNone, kRefused, "",
      "BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE is not supported yet; remove it"},
     {"--leanDLLPath", kBuild, kOne, kRefused, "",
@@ -135,11 +139,10 @@ constexpr TrtexecOption kRows[] = {
     {"--device", kSystem, kOne, kOnGpu, "Number of the GPU (default 0)", "there is one CPU"},
     {"--staticPlugins,--plugins,--dynamicPlugins", kSystem, kOne, kTaken,
      "Plugin libraries to load, repeatable", ""},
-    {"--ignoreParsedPluginLibs", kSystem, kNone, kNothing, "", "plans hold no plugin libraries"},
+    {"--ignoreParsedPluginLibs", kSystem, kNone, kNothing, "", "a model names no plugin libraries"},
     {"--useDLACore", kSystem, kOne, kRefused, "", kNoDla},
-    {"--setPluginsToSerialize", kSystem, kOne, kRefused, "",
-     "plans cannot hold plugin libraries yet; name them with --staticPlugins where the plan is "
-     "loaded"},
+    {"--setPluginsToSerialize", kSystem, kOne, kTaken,
+     "Plugin libraries that the plan holds, repeatable", ""},
     {"--safetyPlugins", kSystem, kOne, kRefused, "", kNoSafety},
 };
 

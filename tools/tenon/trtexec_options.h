@@ -70,10 +70,10 @@ class OtherOptions {
 
 /// Reasons that rows of both tables give.
 inline constexpr const char* kNoRefit =
-    "neither refitting nor plans without weights (BuilderFlag::kREFIT, kSTRIP_PLAN) are supported "
-    "yet; build the plan again with the new weights";
+    "the program has no report of refits yet; --refitFromOnnx says how long one takes";
 inline constexpr const char* kNoDebugTensors =
-    "debug tensors are not supported yet; make the tensor an output of the model";
+    "the program has no debug listener yet: set one with IExecutionContext::setDebugListener, or "
+    "make the tensor an output of the model";
 inline constexpr const char* kNoStreaming =
     "weights cannot be streamed yet: all of them lie in memory; remove it";
 

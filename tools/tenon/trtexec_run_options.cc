@@ -55,7 +55,7 @@ constexpr TrtexecOption kRows[] = {
     {"--persistentCacheRatio", kInference, kOne, kNothing, "",
      "no part of an L2 cache is set aside"},
     {"--timeRefit", kInference, kNone, kRefused, "", kNoRefit},
-    {"--refitFromOnnx", kInference, kOne, kRefused, "", kNoRefit},
+    {"--refitFromOnnx", kInference, kOne, kTaken, "A model whose weights the engine gets", ""},
     {"--weightStreamingBudget", kInference, kOne, kRefused, "", kNoStreaming},
     {"--saveDebugTensors", kInference, kOne, kRefused, "", kNoDebugTensors},
     {"--saveAllDebugTensors", kInference, kOne, kRefused, "", kNoDebugTensors},
