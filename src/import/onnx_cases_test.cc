@@ -199,7 +199,7 @@ TEST(OnnxCases, Operators) {
                            << file;
 }
 
-// TensorRT's networks do not take integers of these types: here they are constants inside.
+// Integers of types that TensorRT lacks, as constants inside.
 TEST(OnnxCases, UnsupportedIntegersInside) {
   const std::set<std::string> reasons{"type int16", "type uint16", "type uint32", "type uint64"};
   int passed = 0;

@@ -42,6 +42,24 @@ TEST(Resize, MistakesAreNamed) {
               HasSubstr("be known before the network runs"));
 }
 
+// Scales that only running tells come with the size to which they lead; coordinates are theirs, not
+// those of the quotient 3 / 2.
+TEST(Resize, ScalesOfTheRunComeWithASize) {
+  using ::testing::HasSubstr;
+  Resize op;
+  op.mode = nvinfer1::InterpolationMode::kLINEAR;
+  op.input_is_scales = true;
+  const Given x = input(make<float>({2}, {0, 8})), scales = input(make<float>({1}, {1.75f}));
+  const Given size{make<int64_t>({1}, {3}), Given::Kind::kShape};
+  // At 0, 1/1.75 and 2/1.75.
+  const auto y = run(op, {x, scales, std::nullopt, size})[0];
+  EXPECT_EQ(y.shape(), (Shape{3}));
+  EXPECT_NEAR(y.numbers()[1], 8 / 1.75, 1e-6);
+  EXPECT_EQ(y.numbers()[2], 8);
+  EXPECT_THAT(infer_error(op, {x, input(make<float>({2}, {1, 2})), std::nullopt, size}),
+              HasSubstr("expected 1 elements in the scales"));
+}
+
 // Its tables would take the memory of the machine.
 TEST(Resize, RefusesHugeAxes) {
   Resize op;

@@ -54,13 +54,6 @@ class Profiles(CliTest):
         np.savez(arrays, a=np.zeros((3, 4), np.float32), b=np.zeros((5, 600), np.float32))
         self.refuse("run", model, "--inputs", arrays, names=["Concat_0", "agree except along axis 0"])
 
-    def test_output_with_the_name_of_an_input(self):
-        model = self.folder / "m.onnx"
-        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
-        save(helper.make_model(helper.make_graph([], "g", [x], [x]),
-             opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
-        self.refuse("build", model, "-o", self.folder / "x.plan", names=["output 'x' has the name of an input"])
-
 
 class StaticShapes(CliTest):
     """Options that an input of one shape, or a plan, cannot follow are not passed over."""

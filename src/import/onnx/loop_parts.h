@@ -32,9 +32,9 @@ std::map<const Value*, BodySource> sources_of(const Network& body, const Control
 using ImportLoopBody = std::function<Body(const std::vector<BodyInput>& states, bool& again)>;
 
 /// Imports the body with what holds for its states in every iteration: an extent that an iteration
-/// changes is not known in the body, which may change others. PaddlePaddle makes [1] of a scalar, and
-/// has a scalar for what only iterations define: a state of one element, and one that the body does
-/// not read, have as many dimensions from the start as an iteration gives them.
+/// changes is not known in the body, which may change others. PaddlePaddle makes [1] of a scalar,
+/// and has a scalar for what only iterations define: a state of one element, and one that the body
+/// does not read, have as many dimensions from the start as an iteration gives them.
 void settle(NodeContext& n, LoopParts& loop, const ImportLoopBody& import_body);
 
 /// Adds the layer: the last states, then what is collected over `trips` iterations.

@@ -336,7 +336,7 @@ def resize_cases():
             case(f"resize_{mode}_runtime_scales_{name}", f"""
                 g (float[1, 2, H, W] x, float[{len(scales)}] s) => (float[1, 2, U, V] y) {{
                   y = Resize <{axes}mode = "{mode}"> (x, "", s)
-                }}""", floats(1, 2, 6, 9), np.float32(scales))
+                }}""", 2 + floats(1, 2, 6, 9) / 4, np.float32(scales))
 
 def optional_cases():
     """What is decided while a model is read."""
