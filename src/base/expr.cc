@@ -284,7 +284,8 @@ Dim ExprPool::make(ExprOp op, Dim a, Dim b, Dim c) {
         break;
       case ExprOp::kSub:
         if (a == b) return constant(0);
-        if (b->is_constant()) return add(a, constant(apply(ExprOp::kNeg, b->value).integer));
+        if (b->is_constant() && b->value.integer != INT64_MIN)  // which has no negative
+          return add(a, constant(-b->value.integer));
         break;
       case ExprOp::kMul:
         if (is(a, 1)) return b;

@@ -83,6 +83,15 @@ TEST(ShapeProgram, EveryNumberIsKnownAndWhatDependsOnNoneIsNot) {
   EXPECT_FALSE(values[sum].is_known);
 }
 
+TEST(ShapeProgram, SubtractsTheLowestNumber) {
+  ExprPool pool;
+  ShapeProgram program;
+  const auto slot =
+      static_cast<size_t>(program.add(pool.sub(pool.symbol(0), pool.constant(INT64_MIN))));
+  const SymbolValue symbols[] = {INT64_MIN + 5};
+  EXPECT_EQ(program.evaluate(symbols)[slot], Number::of(5));
+}
+
 TEST(ShapeProgram, DeepChainsNeedNoStack) {
   ExprPool pool;
   Dim d = pool.symbol(0);

@@ -59,6 +59,9 @@ class MaximumPoolingExecution final : public Execution {
       axis.out = out.shape[i + 2];
       axis.window = resolved(windows[static_cast<size_t>(i)], axis.in, axis.out, op.padding_mode);
     }
+    for (size_t i = 0; i < 3; ++i)
+      for (int64_t position = 0; position < axes_[i].out; ++position)
+        taps_[i].emplace_back(axes_[i], position);
     row_ = x().in * step_;
     rows_ = out.shape.volume() == 0 ? 0 : out.shape[0] * groups_ * z().out * y().out;
     tasks_ = std::min<int64_t>(rows_, 2 * int64_t{thread_count()});
@@ -124,7 +127,8 @@ class MaximumPoolingExecution final : public Execution {
   /// The largest elements of the rows under a window; null if there are none.
   const float* rows_under(const float* plane, int64_t z_position, int64_t y_position,
                           float* buffer) const {
-    const Taps over_z(z(), z_position), over_y(y(), y_position);
+    const Taps& over_z = taps_[0][static_cast<size_t>(z_position)];
+    const Taps& over_y = taps_[1][static_cast<size_t>(y_position)];
     if (over_z.begin >= over_z.end || over_y.begin >= over_y.end) return nullptr;
     const int64_t count = over_y.end - over_y.begin;
     const auto first_row = [&](int64_t tap) {
@@ -142,7 +146,7 @@ class MaximumPoolingExecution final : public Execution {
 
   /// A window that reaches over the edge of the row.
   void edge(const float* row, int64_t position, float* to) const {
-    const Taps taps(x(), position);
+    const Taps& taps = taps_[2][static_cast<size_t>(position)];
     to += position * step_;
     if (taps.begin >= taps.end)
       std::fill_n(to, step_, kLowest);
@@ -153,6 +157,7 @@ class MaximumPoolingExecution final : public Execution {
 
   const SimdKernels& simd_ = simd_kernels();
   Axis axes_[3];
+  std::vector<Taps> taps_[3];     // of each position
   int64_t step_, groups_, used_;  // floats of an element; such groups of channels; of the last one
   int64_t row_ = 0;               // floats of a row of the data
   int64_t rows_ = 0, tasks_ = 0;
