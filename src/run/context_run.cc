@@ -196,10 +196,11 @@ void Context::run(ShapeState& state, const Bindings& bound, Stream* stream) {
     }
     streams.finish();
   };
-  if (on_host())
-    in_arena(run_steps);
-  else
-    run_steps();
+  if (!on_host()) return run_steps();
+  if (plan.plugins.empty()) return in_arena(run_steps);
+  // The arena may let a thread of another stream run the steps. It does this stream's work then:
+  // what plugins put into it would wait for its own thread, which waits for the steps.
+  in_arena([&] { engine_->device().run_in_place(stream, run_steps); });
 }
 
 void Context::run_job(Job& job) noexcept {

@@ -168,8 +168,9 @@ class IExecutionContext : public INoCopy {
     return mImpl->getTemporaryStorageAllocator();
   }
 
-  /// Runs on `stream` without waiting; false if a shape or an address is missing or the run could
-  /// not be started.
+  /// Runs on `stream` without waiting, but on the CPU for code of the program that the run calls:
+  /// plugins, debug listeners, output allocators for sizes that only running tells. False if a
+  /// shape or an address is missing, the run could not be started, or that code refused.
   bool enqueueV3(cudaStream_t stream) noexcept { return mImpl->enqueueV3(stream); }
 
   /// Limits the cache of the device that may be kept for activations, in bytes.
