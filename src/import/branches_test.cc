@@ -108,6 +108,34 @@ TEST(Branches, OfWhichNoneCanGoOnAreRefused) {
   EXPECT_THAT(error, HasSubstr("false: node 'y' (Transpose)"));
 }
 
+// A small file must not take hours.
+TEST(Branches, OfManyConditionalsInARowAreRefused) {
+  auto model = model_of_branches();
+  auto& graph = *model.mutable_graph();
+  const onnx::NodeProto first = graph.node(0);
+  for (int i = 0; i < 30; ++i) {
+    const std::string in = i == 0 ? "x" : fmt::format("flat{}", i), out = fmt::format("r{}", i);
+    onnx::NodeProto& node = i == 0 ? *graph.mutable_node(0) : *graph.add_node();
+    node = first;
+    node.set_name(out);
+    node.set_output(0, out);
+    for (int branch = 0; branch < 2; ++branch) {
+      auto& inside = *node.mutable_attribute(branch)->mutable_g();
+      inside.mutable_node(0)->set_input(0, in);
+      inside.mutable_node(0)->set_output(0, fmt::format("{} {}", out, branch));
+      inside.mutable_output(0)->set_name(fmt::format("{} {}", out, branch));
+    }
+    add_to(graph, "Reshape", out.c_str(), i == 29 ? "y" : fmt::format("flat{}", i + 1))
+        .add_input("shape");
+  }
+  auto& shape = *graph.add_initializer();
+  shape.set_name("shape");
+  shape.set_data_type(onnx::TensorProto::INT64);
+  shape.add_dims(2);
+  for (int64_t extent : {1, 3}) shape.add_int64_data(extent);
+  EXPECT_THAT(error_of(model), HasSubstr("would be made 1024 times"));
+}
+
 TEST(Branches, GraphsInsideNodesMakeOneRank) {
   auto model = model_of_branches();
   auto& graph = *model.mutable_graph();

@@ -15,6 +15,8 @@ using Code = nvonnxparser::ErrorCode;
 
 constexpr size_t kDeepestFunction = 32;
 constexpr int kDeepestGraph = 64;  // graphs inside graphs
+// Bodies that go on with what is behind their node. Each conditional in a row may double them.
+constexpr int kMaxBranches = 1024;
 
 std::string qualified(const onnx::NodeProto& node) {
   return qualified_operator(node.domain(), node.op_type());
@@ -329,6 +331,10 @@ Body GraphImporter::import_body(Scope& outer, const std::string& name, onnx::Gra
 
 void GraphImporter::go_on(const Scope& outer, const onnx::NodeProto& node, Body& body,
                           NodeList followers) {
+  require(++branches_ <= kMaxBranches,
+          "what is behind conditionals whose branches make several ranks would be made {} times; "
+          "fewer of them may stand behind each other",
+          kMaxBranches);
   Scope& scope = *body.scope;
   scope.body = &body;
   scope.prefix = outer.prefix;
