@@ -14,7 +14,7 @@ constexpr const char* kNoTiling = "no build searches for tilings: each kernel ha
 constexpr const char* kNoFiles = "nothing here makes temporary files";
 constexpr const char* kNoCodeInPlans = "plans hold no code of a runtime";
 
-constexpr TrtexecOption kRows[] = {
+constexpr TrtexecOption kBuildRows[] = {
     {"--onnx", kModel, kOne, kTaken, "The ONNX model", ""},
 
     {"--minShapes", kBuild, kOne, kTaken, "Smallest shapes, as input:1x3x64x64,other:1", ""},
@@ -149,7 +149,7 @@ constexpr TrtexecOption kRows[] = {
 }  // namespace
 
 std::span<const TrtexecOption> trtexec_build_options() {
-  return kRows;
+  return kBuildRows;
 }
 
 }  // namespace tenon::tool

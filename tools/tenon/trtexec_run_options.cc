@@ -12,7 +12,7 @@ constexpr const char* kOnnxOnly = "Caffe and UFF models are not read; export the
 constexpr const char* kNoImplicitBatch =
     "the batch of an ONNX model is one of its dimensions; choose it with --shapes";
 
-constexpr TrtexecOption kRows[] = {
+constexpr TrtexecOption kRunRows[] = {
     {"--shapes", kInference, kOne, kTaken,
      "Shapes: of the profile's min, opt and max, or to run with", ""},
     {"--loadInputs", kInference, kOne, kTaken, "Raw bytes for inputs, as input:file.bin,other:file",
@@ -97,7 +97,7 @@ constexpr TrtexecOption kRows[] = {
 }  // namespace
 
 std::span<const TrtexecOption> trtexec_run_options() {
-  return kRows;
+  return kRunRows;
 }
 
 }  // namespace tenon::tool
