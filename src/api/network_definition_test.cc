@@ -139,7 +139,7 @@ TEST(Network, WhatIsMissingSaysSo) {
   EXPECT_EQ(s.network->addMoE(x, x, x), nullptr);
   EXPECT_THAT(s.logger.take_errors(), HasSubstr("addMoE: not supported yet"));
   EXPECT_FALSE(s.network->markWeightsRefittable("w"));
-  EXPECT_THAT(s.logger.take_errors(), HasSubstr("markWeightsRefittable: not supported yet"));
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("no weights of this network have the name 'w'"));
   EXPECT_EQ(s.builder->createNetworkV2(1u << 20), nullptr);
 }
 

@@ -85,6 +85,7 @@ std::string error_of(auto&& body) {
 // A damaged plan may give a step any inputs: no kernel reads one that is not there.
 TEST(Candidates, AreNotAskedAboutInputsThatAreMissing) {
   for (const auto& op : ops_with_kernels()) {
+    if (op->kind() == LayerType::kFILL) continue;  // whose inputs may all be left out
     const std::string name(op->name());
     const std::vector<TensorSpec> outputs(static_cast<size_t>(op->output_count()));
     const KernelRequest request{*op, {}, outputs, {}};

@@ -62,6 +62,8 @@ class BodyImporter {
   virtual bool ends_model() const = 0;
   /// How many times bodies around have gone on.
   virtual int branches() const = 0;
+  /// Whether the model has come to a limit of the import, so that no branch can go on.
+  virtual bool is_exhausted() const = 0;
 };
 
 /// Marks `value` as the next output of a body, through a copy where it may not be one itself.

@@ -16,7 +16,7 @@ using Code = nvonnxparser::ErrorCode;
 constexpr size_t kDeepestFunction = 32;
 constexpr int kDeepestGraph = 64;  // graphs inside graphs
 // Bodies that go on with what is behind their node. Each conditional in a row may double them.
-constexpr int kMaxBranches = 1024;
+constexpr int kMaxBranches = 4096;
 
 std::string qualified(const onnx::NodeProto& node) {
   return qualified_operator(node.domain(), node.op_type());
@@ -142,6 +142,7 @@ class GraphImporter::Graphs final : public BodyImporter {
   void define(const std::string& name, Item item) override { scope_.items[name] = std::move(item); }
   bool ends_model() const override { return scope_.is_model; }
   int branches() const override { return scope_.branches; }
+  bool is_exhausted() const override { return importer_.exhausted_; }
 
  private:
   GraphImporter& importer_;
@@ -151,7 +152,8 @@ class GraphImporter::Graphs final : public BodyImporter {
 };
 
 bool GraphImporter::import_node(Scope& scope, onnx::NodeProto& node, int index) {
-  require_fewer(++imported_nodes_, options_.max_nodes);
+  exhausted_ |= static_cast<size_t>(++imported_nodes_) > options_.max_nodes;
+  require_fewer(imported_nodes_, options_.max_nodes);
   if (node.output_size() == 0) fail_import(Code::kINVALID_NODE, "it has no outputs");
   std::vector<Item> inputs;
   for (const std::string& name : node.input()) {
@@ -331,10 +333,12 @@ Body GraphImporter::import_body(Scope& outer, const std::string& name, onnx::Gra
 
 void GraphImporter::go_on(const Scope& outer, const onnx::NodeProto& node, Body& body,
                           NodeList followers) {
-  require(++branches_ <= kMaxBranches,
-          "what is behind conditionals whose branches make several ranks would be made {} times; "
-          "fewer of them may stand behind each other",
-          kMaxBranches);
+  exhausted_ |= ++branches_ > kMaxBranches;
+  if (exhausted_)
+    fail_import(Code::kUNSUPPORTED_NODE,
+                "what is behind conditionals whose branches make several ranks would be imported "
+                "more than {} times: fewer of them may stand behind each other",
+                kMaxBranches);
   Scope& scope = *body.scope;
   scope.body = &body;
   scope.prefix = outer.prefix;

@@ -73,7 +73,8 @@ class GraphImporter {
   std::unordered_set<const Value*> named_;
   std::vector<std::string> around_;  // functions around the node that is being imported
   int64_t imported_nodes_ = 0;
-  int branches_ = 0;                  // bodies that went on
+  int branches_ = 0;  // bodies that went on
+  bool exhausted_ = false;
   std::vector<std::string> doubles_;  // nodes that compute in float64 in the model
 };
 

@@ -441,7 +441,7 @@ class Options(CliTest):
         self.assertEqual(run("doctor", environment={"TENON_THREADS": "3"}).stderr, "")
 
     def test_instruction_set_that_is_none(self):
-        for command in (("doctor",), ("build", MLP / "model.onnx", "-o", self.folder / "x", "--target=cpu")):
+        for command in (("doctor",), ("build", MODEL, *MLP_PROFILE, "-o", self.folder / "x", "--target=cpu")):
             self.refuse(*command, environment={"TENON_ISA": "sse9"}, names=["TENON_ISA", "sse9", "baseline, avx2"])
 
 

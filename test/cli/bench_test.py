@@ -1,5 +1,6 @@
 """What options of trtexec do: to how an engine is built, run and described."""
 import json
+import pathlib
 import re
 import subprocess
 import time
@@ -297,15 +298,21 @@ class Weights(CliTest):
     def test_a_plan_without_weights_gets_a_models(self):
         whole, stripped, out = (self.folder / name for name in ("whole.plan", "stripped.plan", "out.json"))
         self.succeed("build", MODEL, *MLP_PROFILE, "--refit", "-o", whole)
-        self.succeed("build", MODEL, *MLP_PROFILE, "--stripWeights", "-o", stripped)
-        self.assertLess(stripped.stat().st_size, whole.stat().st_size / 2)
-        self.refuse("bench", stripped, names=["stripped of its weights"])
+        for option in ("--stripAllWeights", "--stripWeights"):
+            self.succeed("build", MODEL, *MLP_PROFILE, option, "-o", stripped)
+            self.assertLess(stripped.stat().st_size, whole.stat().st_size / 2)
+            self.refuse("bench", stripped, names=["stripped of its weights"])
         for plan in (stripped, whole):
             self.bench(*SHORT_BENCH, f"--refitFromOnnx={MODEL}", f"--exportOutput={out}", f"--inputs={CASE}", plan=plan)
             expected = np.load(CASE)["out:output"]
             self.assert_close(np.array(json.loads(out.read_text())[0]["values"], np.float32).reshape(expected.shape), expected)
-        self.refuse("bench", self.plan(), f"--refitFromOnnx={MODEL}", names=["--refitFromOnnx", "not refittable"])
+        self.refuse("bench", self.plan(), f"--refitFromOnnx={MODEL}", names=["not refittable"])
         self.refuse("bench", whole, "--refitFromOnnx=absent.onnx", names=["absent.onnx", "no such file"])
+
+    def test_a_plan_holds_plugin_libraries(self):
+        plain, holding = (self.plan(f"{name}.plan", options=[*MLP_PROFILE, *more]) for name, more in (
+            ("plain", []), ("holding", [f"--setPluginsToSerialize={PLUGIN}"])))
+        self.assertGreaterEqual(holding.stat().st_size, plain.stat().st_size + pathlib.Path(PLUGIN).stat().st_size)
 
     def test_debug_tensors_are_tensors_of_the_model(self):
         plan = self.folder / "debug.plan"

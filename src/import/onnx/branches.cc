@@ -91,6 +91,7 @@ class SeparateBranches {
       n_.bodies().capture(bodies_[i], bodies_[1 - i].captured);
       n_.bodies().go_on(bodies_[i], std::move(followers));
     } catch (const Error& e) {
+      if (n_.bodies().is_exhausted()) throw;
       problems_[i] = short_line(e.what());  // each branch may hold the problems of two more
     }
   }
