@@ -79,7 +79,9 @@ void bind_runs(nb::class_<Context>& context) {
           [](Context& self, Address stream) {
             return into_engine([&] { return self.enqueueV3(stream.as<CUstream_st>()); });
           },
-          nb::arg("stream_handle"), "Runs on a stream without waiting; False on failure.")
+          nb::arg("stream_handle"),
+          "Puts a run into a stream; waits only for runs that call plugins or "
+          "callbacks of the application on the CPU. False on failure.")
       .def(
           "set_optimization_profile_async",
           [](Context& self, int32_t profile, Address stream) {
