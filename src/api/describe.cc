@@ -184,7 +184,9 @@ void tenonSetThreads(int32_t threads) noexcept {
 }
 
 int32_t tenonThreads() noexcept {
-  return tenon::Reporter(tenon::current_logger()).guard<int32_t>(0, [] { return tenon::thread_count(); });
+  return tenon::Reporter(tenon::current_logger()).guard<int32_t>(0, [] {
+    return tenon::thread_count();
+  });
 }
 
 }  // extern "C"

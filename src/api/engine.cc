@@ -28,8 +28,7 @@ std::vector<int32_t> as_int32(const std::vector<int64_t>& values) {
 std::shared_ptr<const Engine> engine_of(Plan plan, const Target& target, const Reporter& reporter,
                                         nvinfer1::IGpuAllocator* allocator,
                                         std::shared_ptr<const void> libraries) {
-  auto engine =
-      std::make_unique<const Engine>(std::move(plan), target, reporter.log(), allocator);
+  auto engine = std::make_unique<const Engine>(std::move(plan), target, reporter.log(), allocator);
   return {engine.release(),
           [libraries = std::move(libraries)](const Engine* owned) { delete owned; }};
 }
@@ -38,10 +37,9 @@ std::shared_ptr<CurrentEngine> loaded(Plan plan, const Reporter& reporter,
                                       nvinfer1::IGpuAllocator* allocator,
                                       const std::shared_ptr<const void>& libraries) {
   const Target& target = target_for(plan);
-  return std::make_shared<CurrentEngine>(
-      engine_of(fit(std::move(plan), target, reporter.log()), target, reporter, allocator,
-                libraries),
-      libraries);
+  return std::make_shared<CurrentEngine>(engine_of(fit(std::move(plan), target, reporter.log()),
+                                                   target, reporter, allocator, libraries),
+                                         libraries);
 }
 
 }  // namespace

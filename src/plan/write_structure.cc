@@ -90,8 +90,7 @@ fb::Offset<schema::Plan> write_table(fb::FlatBufferBuilder& b, const Plan& plan,
       b.CreateVector(bindings), profiles, b.CreateVector(plugins), b.CreateVector(weights),
       plan.source != nullptr ? write_source(b, *plan.source, section)
                              : fb::Offset<schema::Source>(),
-      plan.aux_streams, b.CreateVector(debug_tensors), b.CreateVector(libraries),
-      plan.is_stripped);
+      plan.aux_streams, b.CreateVector(debug_tensors), b.CreateVector(libraries), plan.is_stripped);
 }
 
 }  // namespace
