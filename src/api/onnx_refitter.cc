@@ -5,18 +5,11 @@
 
 #include "api/onnx_input.h"
 #include "api/refitter.h"
-#include "network/control_flow.h"
+#include "network/bodies.h"
 #include "optimize/nest_control_flow.h"
 
 namespace tenon {
 namespace {
-
-void for_each_network(const Network& network, FunctionRef<void(const Network&)> visit) {
-  visit(network);
-  for (const auto& node : network.nodes())
-    if (const ControlFlow* layer = control_flow_of(*node))
-      for (const auto& body : layer->bodies) for_each_network(*body, visit);
-}
 
 // Weights by name, those of one name in their order.
 std::map<std::string, std::vector<const Tensor*>> weights_by_name(const Network& network) {

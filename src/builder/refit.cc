@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "base/function_ref.h"
 #include "builder/rebuild.h"
+#include "network/bodies.h"
 #include "network/clone.h"
-#include "network/control_flow.h"
 
 namespace tenon {
 namespace {
@@ -18,12 +17,12 @@ bool may_be_refitted(const Value& v) {
 }
 
 // Also those of bodies.
-void for_each_weight(Network& network, FunctionRef<void(Network&, Value&)> visit) {
-  for (const auto& value : network.values())
-    if (value->is_weight()) visit(network, *value);
-  for (const auto& node : network.nodes())
-    if (const ControlFlow* layer = control_flow_of(*node))
-      for (const auto& body : layer->bodies) for_each_weight(*body, visit);
+template <class AnyNetwork, class Visit>
+void for_each_weight(AnyNetwork& network, const Visit& visit) {
+  for_each_network(network, [&](AnyNetwork& one) {
+    for (const auto& value : one.values())
+      if (value->is_weight()) visit(one, *value);
+  });
 }
 
 // By the id of the weights.
@@ -44,19 +43,15 @@ Uses uses_of_weights(const Network& network) {
 void check_same_borders(const Plan& before, const Plan& after) {
   require(before.bindings.size() == after.bindings.size(),
           "the new weights change the number of inputs and outputs");
-  const auto extents = [](const Plan& plan, const PlanBinding& binding) {
-    Shape shape;
-    for (const int32_t slot : plan.tensors[static_cast<size_t>(binding.tensor)].extents) {
-      const auto& i = plan.shapes.instructions[static_cast<size_t>(slot)];
-      shape.push_back(i.op == ExprOp::kConstant ? i.value.integer : -1);
-    }
-    return shape;
+  const auto known_shape = [](const Plan& plan, const PlanBinding& binding) {
+    const std::vector<SymbolValue> unknown(plan.symbols.size());
+    return shape_of(plan, binding.tensor, plan.shapes.evaluate(unknown));
   };
   for (size_t i = 0; i < before.bindings.size(); ++i) {
     const auto& was = before.tensors[static_cast<size_t>(before.bindings[i].tensor)];
     const auto& is = after.tensors[static_cast<size_t>(after.bindings[i].tensor)];
-    const Shape old_shape = extents(before, before.bindings[i]);
-    const Shape new_shape = extents(after, after.bindings[i]);
+    const Shape old_shape = known_shape(before, before.bindings[i]);
+    const Shape new_shape = known_shape(after, after.bindings[i]);
     require(was.name == is.name && was.type == is.type && old_shape == new_shape,
             "the new weights make '{}' of shape {} a tensor '{}' of shape {}: build another engine",
             was.name, old_shape, is.name, new_shape);
@@ -90,8 +85,7 @@ std::vector<RefittableWeights> refittable_weights(const Plan& plan) {
   if (plan.source == nullptr) return all;
   const Network* seen = nullptr;
   Uses uses;
-  // A walk over a copy, which shares the weights, is the walk that refitted() takes.
-  for_each_weight(*clone(*plan.source->network), [&](Network& network, Value& v) {
+  for_each_weight(*plan.source->network, [&](const Network& network, const Value& v) {
     if (seen != &network) {
       uses = uses_of_weights(network);
       seen = &network;

@@ -1,6 +1,8 @@
 #include "run/context.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/cuda_stream.h"
 #include "run/context_guards.h"
@@ -55,11 +57,12 @@ Context::Context(std::shared_ptr<const Engine> engine, Context& before)
   emits_profile = before.emits_profile;
   on_failure = before.on_failure;
   debug_listener_ = before.debug_listener_;
-  const auto& tensors = engine_->plan().debug_tensors;
+  std::unordered_set<std::string_view> debugged;
   const auto& tensors_before = before.engine_->plan().debug_tensors;
-  for (size_t i = 0; i < tensors.size(); ++i)
-    for (size_t k = 0; k < tensors_before.size(); ++k)
-      if (tensors[i].name == tensors_before[k].name) debug_states_[i] = before.debug_states_[k];
+  for (size_t i = 0; i < tensors_before.size(); ++i)
+    if (before.debug_states_[i]) debugged.insert(tensors_before[i].name);
+  const auto& tensors = engine_->plan().debug_tensors;
+  for (size_t i = 0; i < tensors.size(); ++i) debug_states_[i] = debugged.contains(tensors[i].name);
 }
 
 Context::~Context() {
