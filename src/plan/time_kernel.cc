@@ -242,12 +242,6 @@ void race(std::vector<TimedKernel>& variants, const Target& target, const Kernel
                 variant.milliseconds());
 }
 
-std::string hex_of(const TimingKey& key) {
-  std::string text = "0x";
-  for (const auto byte : key) text += fmt::format("{:02x}", static_cast<uint8_t>(byte));
-  return text;
-}
-
 // The name of the layer: messages have its kind behind it.
 std::string_view bare_name(const std::string& layer, const Op& op) {
   const std::string kind = fmt::format(" ({})", op.name());
@@ -262,7 +256,7 @@ void log_entry(const TimingKey& key, std::vector<TimedKernel>& variants, std::st
                const Log& log) {
   const TimedKernel& winner = variants[fastest(variants)];
   const std::string best = label_of(*winner.kernel);
-  log.verbose("Autotuning op {}(key: {}):", layer, hex_of(key));
+  log.verbose("Autotuning op {}(key: 0x{:02x}):", layer, fmt::join(key, ""));
   log.verbose("Sorted table of all evaluated tactics:");
   log.verbose(
       "tactic_id, cost(in ms), cost/fastest_cost, prediction_correlation, kernel_name, "
