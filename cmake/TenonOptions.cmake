@@ -49,6 +49,9 @@ else()
   target_compile_options(tenon_options INTERFACE -Wno-deprecated-declarations -Wno-pass-failed
                                            -Wno-missing-designated-field-initializers)
 endif()
+# Of targets whose own code need not be fast: they compile in two thirds of the time.
+set(TENON_COLD_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+
 # The label of whole models and of the installed package: what sanitizers can find there they find in smaller tests, so
 # that only `./dev nightly` runs these under them.
 set(TENON_WHOLE_MODELS_LABEL whole_models)

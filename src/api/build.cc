@@ -275,8 +275,11 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
     options.max_batch = max_batch;
     options.profiles.push_back(batch_profile(*network, options.max_batch));
   }
-  if (settings.timing_cache != nullptr && !settings.flag(BuilderFlag::kDISABLE_TIMING_CACHE))
-    options.timing_cache = settings.timing_cache.get();
+  // Layers that are the same are timed once, also where the application keeps no timing cache.
+  TimingCache of_this_build;
+  if (!settings.flag(BuilderFlag::kDISABLE_TIMING_CACHE))
+    options.timing_cache =
+        settings.timing_cache != nullptr ? settings.timing_cache.get() : &of_this_build;
   if (!settings.flag(BuilderFlag::kDISABLE_COMPILATION_CACHE))
     options.code_cache = options.timing_cache;
   options.progress = monitor ? &*monitor : nullptr;

@@ -1,4 +1,4 @@
-// Asks the candidates of a target's list in order. plan/time_kernel.h times those that accept.
+// Asks the candidates of a target's list in order. plan/choose_kernel.h times those that accept.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -24,7 +24,7 @@ std::shared_ptr<PlanSource> source_of(Network& network, const BuildOptions& opti
   source->portable = options.portable;
   source->refittable = refittable;
   source->precision = options.precision;
-  source->time_kernels = options.time_kernels && (options.measure || refittable);
+  source->time_kernels = options.time_kernels && options.measure;
   source->max_workspace = options.max_workspace;
   source->max_growth = options.max_growth;
   return source;
@@ -41,16 +41,12 @@ Plan build_plan(Network& network, const Target& target, const BuildOptions& opti
   if (options.max_batch == 0) fix_extents(network, options.profiles);
   network.infer();
   const auto source = source_of(network, options);
-  TimingCache choices;
-  BuildOptions planning = options;
-  if (source != nullptr && source->refittable) planning.choices = &choices;
   OptimizeOptions passes{options.log, options.precision, {}};
   if (options.progress != nullptr)
     passes.progress = [&](const char*) { return options.progress->step(kBuildPhase, 0); };
   optimize(network, target, passes);
   step(0);
-  Plan plan = compile(network, target, planning);
-  if (planning.choices != nullptr) source->timings = choices.write();
+  Plan plan = compile(network, target, options);
   plan.source = source;
   step(1);
   if (options.progress != nullptr) options.progress->end(kBuildPhase);

@@ -23,7 +23,7 @@ Plan fit(Plan plan, const Target& target, const Log& log) {
     log.info("the portable plan was built for \"{}\"; it is built again for \"{}\"",
              plan.fingerprint, here);
     Plan again = with_context("building a portable plan again", [&] {
-      return rebuild(plan, *clone(*plan.source->network), target, log, true);
+      return rebuild(plan, *clone(*plan.source->network), target, log, KernelsOfRebuild::kMeasured);
     });
     again.libraries = std::move(plan.libraries);
     return again;

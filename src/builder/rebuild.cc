@@ -1,6 +1,8 @@
 #include "builder/rebuild.h"
 
 #include "builder/build_plan.h"
+#include "plan/plan_kernels.h"
+#include "plan/timing_cache.h"
 
 namespace tenon {
 namespace {
@@ -23,17 +25,18 @@ std::vector<ProfileRequest> requests_of(const Plan& plan) {
 }  // namespace
 
 Plan rebuild(const Plan& plan, Network& network, const Target& target, const Log& log,
-             bool measure) {
+             KernelsOfRebuild kernels) {
   const PlanSource& source = *plan.source;
   TimingCache timings;
-  if (!source.timings.empty()) timings.read(source.timings);
+  PlanKernels of_plan(plan);
   BuildOptions options;
   options.profiles = requests_of(plan);
   options.timing_cache = &timings;
   options.log = log;
   options.verbosity = plan.verbosity;
   options.time_kernels = source.time_kernels;
-  options.measure = measure;
+  options.measure = kernels == KernelsOfRebuild::kMeasured;
+  if (kernels == KernelsOfRebuild::kOfPlan) options.kernels = &of_plan;
   options.max_workspace = source.max_workspace;
   options.max_growth = source.max_growth;
   options.precision = source.precision;

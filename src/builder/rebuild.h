@@ -8,13 +8,16 @@
 
 namespace tenon {
 
-/// Builds as `plan` was built, with the same profiles and settings. Kernels that were timed for it
-/// on a machine like this one are taken again without timing.
+enum class KernelsOfRebuild : uint8_t {
+  kOfPlan,    // those that the plan's layers have; of other layers, those first in order
+  kMeasured,  // the fastest on this machine
+};
+
+/// Builds as `plan` was built, with the same profiles and settings.
 /// @param network a copy of PlanSource::network, which may have other weights; it is optimized in
 ///     place.
-/// @param measure layers whose kernels were not timed then may be timed now.
 /// Throws Error, naming the layer, on anything that cannot be built.
 Plan rebuild(const Plan& plan, Network& network, const Target& target, const Log& log,
-             bool measure);
+             KernelsOfRebuild kernels);
 
 }  // namespace tenon

@@ -108,7 +108,7 @@ Plan refitted(const Plan& plan, std::span<const std::optional<Tensor>> given, co
             "IRefitter::getMissingWeights and getMissing name",
             v.name);
   });
-  Plan result = rebuild(plan, *network, target, log, false);
+  Plan result = rebuild(plan, *network, target, log, KernelsOfRebuild::kOfPlan);
   check_same_borders(plan, result);
   result.libraries = plan.libraries;
   return result;

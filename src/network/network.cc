@@ -413,7 +413,11 @@ std::vector<Node*> Network::sorted() const {
 }
 
 std::string describe(const Node& node) {
-  return fmt::format("{} ({})", node.name, node.op->name());
+  return describe(node.name, *node.op);
+}
+
+std::string describe(std::string_view name, const Op& op) {
+  return fmt::format("{} ({})", name, op.name());
 }
 
 }  // namespace tenon

@@ -166,6 +166,7 @@ class Network {
 
 /// "Conv_12 (Convolution)": how messages name a layer.
 std::string describe(const Node& node);
+std::string describe(std::string_view name, const Op& op);
 
 /// Throws unless the network is well formed: links agree both ways, types and shapes are known,
 /// names of inputs and outputs are unique. Run after each pass in debug builds.

@@ -11,6 +11,7 @@
 #include "network/precision.h"
 #include "plan/kernel_selector.h"
 #include "plan/plan.h"
+#include "plan/plan_kernels.h"
 #include "plan/timing_cache.h"
 
 namespace tenon {
@@ -70,9 +71,8 @@ struct BuildOptions {
   /// Machines of another kind build the plan again: PlanSource::portable.
   bool portable = false;
   RefitScope refit = RefitScope::kNone;
-  /// Where the kernels that were chosen by time are noted, whether measured now or known; null for
-  /// nowhere.
-  TimingCache* choices = nullptr;
+  /// The kernels of a plan that is built again, which are taken first; null for none.
+  PlanKernels* kernels = nullptr;
   /// Plan::max_batch.
   int32_t max_batch = 0;
   /// Plan::aux_streams, on a device.

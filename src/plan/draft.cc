@@ -4,7 +4,7 @@
 
 #include "ops/reorder.h"
 #include "plan/profiles.h"
-#include "plan/time_kernel.h"
+#include "plan/choose_kernel.h"
 
 namespace tenon {
 

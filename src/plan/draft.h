@@ -9,7 +9,7 @@
 
 #include "plan/compile.h"
 #include "plan/schedule.h"
-#include "plan/time_kernel.h"
+#include "plan/choose_kernel.h"
 
 namespace tenon {
 

@@ -7,7 +7,7 @@
 #include "ops/identity.h"
 #include "ops/reorder.h"
 #include "ops/shuffle.h"
-#include "plan/time_kernel.h"
+#include "plan/choose_kernel.h"
 
 namespace tenon {
 namespace {
@@ -217,7 +217,7 @@ void emit(Draft& draft, const Node& node) {
   const WeightGrowth& max_growth = draft.options.max_growth;
   ShapeRange range;
   if (draft.options.selector != nullptr && !draft.options.is_body) range = draft.range_of(node);
-  auto kernel = choose_kernel(draft.target, request, describe(node), draft.options, range,
+  auto kernel = choose_kernel(draft.target, request, node.name, draft.options, range,
                               std::min(max_growth.layer, max_growth.plan - draft.growth));
   draft.growth += growth_of(*kernel, request);
   if (!kernel->note.empty()) draft.options.log.warning("{}: {}", describe(node), kernel->note);

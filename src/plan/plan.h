@@ -129,8 +129,6 @@ struct PlanSource {
   bool time_kernels = true;
   size_t max_workspace = SIZE_MAX;
   WeightGrowth max_growth;
-  /// Of a refittable plan: a TimingCache with the kernels that were chosen, as bytes.
-  std::vector<std::byte> timings;
 };
 
 struct Plan {

@@ -171,12 +171,10 @@ class NetworkReader {
 fb::Offset<schema::Source> write_source(fb::FlatBufferBuilder& b, const PlanSource& source,
                                         WeightSection& section) {
   const auto network = write_network(b, *source.network, section);
-  const auto timings = b.CreateVector(reinterpret_cast<const uint8_t*>(source.timings.data()),
-                                      source.timings.size());
   return schema::CreateSource(b, network, number_of(source.precision.reduced),
                               static_cast<uint8_t>(source.precision.constraints),
                               source.time_kernels, source.max_workspace, source.max_growth.layer,
-                              source.max_growth.plan, source.portable, source.refittable, timings);
+                              source.max_growth.plan, source.portable, source.refittable);
 }
 
 std::shared_ptr<const PlanSource> read_source(const schema::Source& in,
@@ -198,10 +196,6 @@ std::shared_ptr<const PlanSource> read_source(const schema::Source& in,
   source->max_growth = {in.max_layer_growth(), in.max_growth()};
   source->portable = in.portable();
   source->refittable = in.refittable();
-  if (in.timings() != nullptr) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(in.timings()->data());
-    source->timings.assign(bytes, bytes + in.timings()->size());
-  }
   return source;
 }
 

@@ -1,29 +1,52 @@
-// Measures candidates against each other, with a cache across builds.
+// Measures kernels of one layer against each other.
 #pragma once
 
-#include "plan/compile.h"
+#include <cmath>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/target.h"
+#include "base/log.h"
 
 namespace tenon {
 
-/// Bytes that a kernel's packed form takes beyond the constants that it replaces.
-size_t growth_of(const Kernel& kernel, const KernelRequest& request);
+/// A kernel made ready for the shapes of the request, in its own layouts.
+struct PreparedKernel {
+  PreparedKernel(const Kernel& kernel, const KernelRequest& request);
+
+  std::vector<TensorSpec> inputs, outputs;
+  std::unique_ptr<Execution> execution;
+};
+
+/// A kernel, the least that it took, and what bringing its inputs into its layouts takes.
+struct TimedKernel {
+  explicit TimedKernel(std::unique_ptr<Kernel> timed) : kernel(std::move(timed)) {}
+
+  std::unique_ptr<Kernel> kernel;
+  float own = INFINITY, reorders = 0;  // milliseconds
+
+  float milliseconds() const { return own + reorders; }
+};
+
+/// How timing caches and logs name it: tactic_name().
+std::string tactic_of(const Kernel& kernel);
+
+/// Whether copies of the layer's tensors fit a small machine, and their extents are known.
+bool can_be_timed(const KernelRequest& request);
+
+/// Times all in turn, and on a host those that may still win again: what its other programs do
+/// changes from moment to moment. Those that cannot be timed take forever.
+/// @param layer for messages.
+void time_in_turn(std::vector<TimedKernel>& kernels, const Target& target,
+                  const KernelRequest& request, std::string_view layer, const Log& log);
+
+/// The first of those that took least. @param kernels at least one.
+size_t fastest(const std::vector<TimedKernel>& kernels);
 
 /// How the layer before wrote data of that shape and layout: images of planes of rows, or of one
 /// plane where channels lie last; what has fewer than four axes is one plane.
 WrittenRows written_rows(const TensorSpec& spec, Tensor& data);
-
-/// Shapes of a layer's inputs, then of its outputs, in the first profile; none: there is one.
-struct ShapeRange {
-  std::vector<Shape> min, max;
-};
-
-/// The kernel for one layer: the first candidate that accepts, or the fastest of those worth
-/// timing. The request's code cache is that of the options. Throws, listing every refusal, when
-/// nobody accepts.
-/// @param range what the options' selector is told of the extents, if there is one.
-/// @param max_growth what growth_of() the kernel may be.
-std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest request,
-                                      const std::string& layer, const BuildOptions& options,
-                                      const ShapeRange& range = {}, size_t max_growth = SIZE_MAX);
 
 }  // namespace tenon

@@ -8,9 +8,9 @@ void check_im2col(LayerTest& test, DataType type) {
   const Tensor expected = test.reference(), actual = test.run();
   expect_close(actual, expected, tolerance(type));
   expect_identical(test.run(*test.load(test.stored())), actual);
-  for (const auto& rival : test.kernel().variants()) {
-    SCOPED_TRACE(rival->variant);
-    expect_close(test.run(*rival), expected, tolerance(type));
+  for (const auto& other : test.kernel().variants()) {
+    SCOPED_TRACE(other->variant);
+    expect_close(test.run(*other), expected, tolerance(type));
   }
 }
 

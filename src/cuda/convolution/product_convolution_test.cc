@@ -3,15 +3,15 @@
 namespace tenon::cuda {
 namespace {
 
-// The kernel, its rivals, and what a plan keeps of it.
+// The kernel, its variants, and what a plan keeps of it.
 void check_product(LayerTest& test, const char* kernel, DataType type) {
   ASSERT_EQ(test.offer(kernel), "");
   const Tensor expected = test.reference(), actual = test.run();
   expect_close(actual, expected, tolerance(type));
   expect_identical(test.run(*test.load(test.stored())), actual);
-  for (const auto& rival : test.kernel().variants()) {
-    SCOPED_TRACE(rival->variant);
-    expect_close(test.run(*rival), expected, tolerance(type));
+  for (const auto& other : test.kernel().variants()) {
+    SCOPED_TRACE(other->variant);
+    expect_close(test.run(*other), expected, tolerance(type));
   }
 }
 

@@ -35,19 +35,19 @@ class ConvolutionKernel final : public Kernel {
     TensorSpec result = request.outputs[0];
     result.layout = layout_;
     if (inputs[kDataInput].shape.volume() > 0 && result.shape.volume() > 0)
-      rivals_ = working({op_, fusion_, inputs, result, tf32_});
-    require(!rivals_.empty(), "cuDNN has no kernel for it");
-    choose(rivals_.front());
+      candidates_ = working({op_, fusion_, inputs, result, tf32_});
+    require(!candidates_.empty(), "cuDNN has no kernel for it");
+    choose(candidates_.front());
   }
 
   /// What a plan stored. Throws when it is damaged.
   void load(const StoredKernel& stored, const TensorSpec& data) {
-    Recipe recipe;
-    set_fields(recipe, stored.state);
+    GraphConfig config;
+    set_fields(config, stored.state);
     const size_t constants = fusion_ && !fusion_->constants.empty() ? 1 : 0;
-    require(recipe.form >= Form::kFused && recipe.form <= Form::kSums
-                && recipe.engine.knobs.size() % 2 == 0
-                && (recipe.form != Form::kFused || fusion_.has_value())
+    require(config.form >= Form::kFused && config.form <= Form::kSums
+                && config.engine.knobs.size() % 2 == 0
+                && (config.form != Form::kFused || fusion_.has_value())
                 && stored.packed.size() >= constants && stored.packed.size() <= constants + 1,
             "a stored kernel is damaged");
     packed = stored.packed;
@@ -57,16 +57,16 @@ class ConvolutionKernel final : public Kernel {
       require(packed.back().type() == DataType::kFLOAT
                   && packed.back().count() == 4 * static_cast<int64_t>(fusion_->constants.size()),
               "a stored kernel is damaged");
-    choose(recipe);
+    choose(config);
   }
 
   std::vector<std::unique_ptr<Kernel>> variants() const override {
     std::vector<std::unique_ptr<Kernel>> others;
-    for (const Recipe& recipe : rivals_)
-      if (recipe.str() != variant) {
+    for (const GraphConfig& config : candidates_)
+      if (config.str() != variant) {
         auto kernel = std::make_unique<ConvolutionKernel>(*this);
-        kernel->choose(recipe);
-        kernel->is_rival_ = true;
+        kernel->choose(config);
+        kernel->is_variant_ = true;
         others.push_back(std::move(kernel));
       }
     return others;
@@ -81,37 +81,37 @@ class ConvolutionKernel final : public Kernel {
     if (inputs[kDataInput].shape.volume() > 0) {
       const Problem problem{op_, fusion_, inputs, result, tf32_};
       try {
-        return execution_of(problem, recipe_, is_packed);
+        return execution_of(problem, config_, is_packed);
       } catch (const Error&) {  // an engine that does not do these shapes
-        if (is_rival_) throw;
+        if (is_variant_) throw;
       }
-      for (const Recipe& recipe : recipes_for(problem, kMaxEngines)) try {
-          return execution_of(problem, recipe, is_packed);
+      for (const GraphConfig& config : configs_for(problem, kMaxEngines)) try {
+          return execution_of(problem, config, is_packed);
         } catch (const Error&) {}
     }
     return direct_execution(direct, is_packed);
   }
 
  private:
-  void choose(const Recipe& recipe) {
-    recipe_ = recipe;
-    variant = recipe.str();
-    state = fields_of(recipe_);
+  void choose(const GraphConfig& config) {
+    config_ = config;
+    variant = config.str();
+    state = fields_of(config_);
   }
 
   /// From the first that works on. What comes after it shows when it is timed.
-  std::vector<Recipe> working(const Problem& problem) const {
-    auto recipes = recipes_for(problem, kMaxEngines);
-    const auto works = [&](const Recipe& recipe) {
+  std::vector<GraphConfig> working(const Problem& problem) const {
+    auto configs = configs_for(problem, kMaxEngines);
+    const auto works = [&](const GraphConfig& config) {
       try {
-        execution_of(problem, recipe, input_is_packed[kWeightsInput]);
+        execution_of(problem, config, input_is_packed[kWeightsInput]);
         return true;
       } catch (const Error&) {
         return false;
       }
     };
-    recipes.erase(recipes.begin(), std::find_if(recipes.begin(), recipes.end(), works));
-    return recipes;
+    configs.erase(configs.begin(), std::find_if(configs.begin(), configs.end(), works));
+    return configs;
   }
 
   void set_layouts(const KernelRequest& request) {
@@ -156,9 +156,9 @@ class ConvolutionKernel final : public Kernel {
   std::optional<Fusion> fusion_;
   Layout layout_;
   bool tf32_;
-  Recipe recipe_;
-  std::vector<Recipe> rivals_;  // while building
-  bool is_rival_ = false;       // does it in its own way or not at all
+  GraphConfig config_;
+  std::vector<GraphConfig> candidates_;  // while building
+  bool is_variant_ = false;              // does it in its own way or not at all
 };
 
 // Tensor cores read channels last; kernels for floats without them are made for rows.

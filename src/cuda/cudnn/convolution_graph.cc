@@ -135,17 +135,17 @@ class Builder {
 
 class GraphExecution final : public Execution {
  public:
-  GraphExecution(const Problem& problem, const Recipe& recipe, bool weights_are_packed)
-      : recipe_(recipe), weights_are_packed_(weights_are_packed), type_(problem.result.type) {
-    Builder builder(problem, recipe.form, recipe.pads);
-    plan_ = builder.graph.plan(recipe.engine);
+  GraphExecution(const Problem& problem, const GraphConfig& config, bool weights_are_packed)
+      : config_(config), weights_are_packed_(weights_are_packed), type_(problem.result.type) {
+    Builder builder(problem, config.form, config.pads);
+    plan_ = builder.graph.plan(config.engine);
     sources_ = std::move(builder.sources);
     addresses_.resize(sources_.size());
-    if (recipe.pads) set_padding(problem);
-    if (recipe.form != Form::kFused)
+    if (config.pads) set_padding(problem);
+    if (config.form != Form::kFused)
       epilogue_ =
           epilogue_parameters(problem.op.attributes.epilogue, problem.inputs, problem.result);
-    if (recipe.form == Form::kFloatSums)
+    if (config.form == Form::kFloatSums)
       sums_bytes_ = aligned(bytes_of(DataType::kFLOAT, problem.result.shape.volume()));
   }
 
@@ -156,8 +156,8 @@ class GraphExecution final : public Execution {
   void run(const RunArguments& arguments) override {
     auto* scratch = static_cast<std::byte*>(arguments.scratch);
     padded_ = scratch;
-    sums_ = recipe_.form == Form::kFloatSums ? scratch + padded_bytes_ : arguments.outputs[0];
-    if (recipe_.pads) {
+    sums_ = config_.form == Form::kFloatSums ? scratch + padded_bytes_ : arguments.outputs[0];
+    if (config_.pads) {
       padding_.in = arguments.inputs[kDataInput];
       padding_.out = padded_;
       launch_pad(padding_, to_cuda(arguments.stream));
@@ -167,9 +167,9 @@ class GraphExecution final : public Execution {
     plan_.run(addresses_,
               plan_.workspace_bytes() > 0 ? scratch + padded_bytes_ + sums_bytes_ : nullptr,
               to_cuda(arguments.stream));
-    if (recipe_.form == Form::kFused) return;
+    if (config_.form == Form::kFused) return;
     set_operands(epilogue_, arguments.inputs);
-    launch_epilogue(epilogue_, sums_, recipe_.form == Form::kFloatSums ? DataType::kFLOAT : type_,
+    launch_epilogue(epilogue_, sums_, config_.form == Form::kFloatSums ? DataType::kFLOAT : type_,
                     arguments.outputs[0], type_, to_cuda(arguments.stream));
     check_launch("an epilogue");
   }
@@ -224,7 +224,7 @@ class GraphExecution final : public Execution {
     return const_cast<void*>(address);  // cuDNN's interface has one list for all
   }
 
-  Recipe recipe_;
+  GraphConfig config_;
   bool weights_are_packed_;
   DataType type_;
   GraphPlan plan_;
@@ -263,14 +263,14 @@ std::vector<Form> forms_of(const Problem& p) {
 
 }  // namespace
 
-void Recipe::visit(FieldVisitor& v) {
+void GraphConfig::visit(FieldVisitor& v) {
   v("form", form);
   v("pads", pads);
   v("engine", engine.engine);
   v("knobs", engine.knobs);
 }
 
-std::string Recipe::str() const {
+std::string GraphConfig::str() const {
   std::string text = form == Form::kFused ? "fused" : form == Form::kSums ? "sums" : "float sums";
   if (pads) text += " padded";
   return text + " " + engine.str();
@@ -299,33 +299,33 @@ std::vector<Window> Problem::windows(bool pads) const {
   return windows;
 }
 
-std::vector<Recipe> recipes_for(const Problem& problem, size_t max_count) {
-  std::vector<Recipe> recipes;
+std::vector<GraphConfig> configs_for(const Problem& problem, size_t max_count) {
+  std::vector<GraphConfig> configs;
   bool symmetric = true;
   try {
     symmetric = is_symmetric(problem.windows(false));
   } catch (const Error&) {  // windows that cuDNN does not slide
-    return recipes;
+    return configs;
   }
   for (const bool pads : {false, true}) {
-    if (pads && (symmetric || problem.op.transposed || !recipes.empty())) break;
+    if (pads && (symmetric || problem.op.transposed || !configs.empty())) break;
     for (const Form form : forms_of(problem)) {
       std::vector<EngineChoice> engines;
       try {
         engines = Builder(problem, form, pads).graph.engines(problem.tf32, max_count);
       } catch (const Error&) {  // there is no such graph
       }
-      for (EngineChoice& engine : engines) recipes.push_back({form, pads, std::move(engine)});
+      for (EngineChoice& engine : engines) configs.push_back({form, pads, std::move(engine)});
       // Floats without tensor cores have few fused kernels: those that are not may be faster.
       if (!engines.empty() && problem.result.type != DataType::kFLOAT) break;
     }
   }
-  return recipes;
+  return configs;
 }
 
-std::unique_ptr<Execution> execution_of(const Problem& problem, const Recipe& recipe,
+std::unique_ptr<Execution> execution_of(const Problem& problem, const GraphConfig& config,
                                         bool weights_are_packed) {
-  return std::make_unique<GraphExecution>(problem, recipe, weights_are_packed);
+  return std::make_unique<GraphExecution>(problem, config, weights_are_packed);
 }
 
 }  // namespace tenon::cuda::cudnn

@@ -18,7 +18,7 @@ enum class Form : int32_t {
 };
 
 /// How a layer is computed.
-struct Recipe {
+struct GraphConfig {
   Form form = Form::kFused;
   bool pads = false;  // the data are copied with their padding first
   EngineChoice engine;
@@ -42,13 +42,13 @@ struct Problem {
   std::vector<Window> windows(bool pads) const;
 };
 
-/// Recipes that cuDNN proposes, fastest first as far as it knows, at most `max_count` for each
-/// form.
-std::vector<Recipe> recipes_for(const Problem& problem, size_t max_count);
+/// Configurations that cuDNN proposes, fastest first as far as it knows, at most `max_count` for
+/// each form.
+std::vector<GraphConfig> configs_for(const Problem& problem, size_t max_count);
 
 /// Throws when cuDNN does not do it so. The kernel's packed tensors are the weights, unless they
 /// are an input, and the fusion's constants, four floats for each.
-std::unique_ptr<Execution> execution_of(const Problem& problem, const Recipe& recipe,
+std::unique_ptr<Execution> execution_of(const Problem& problem, const GraphConfig& config,
                                         bool weights_are_packed);
 
 }  // namespace tenon::cuda::cudnn

@@ -109,7 +109,7 @@ TEST(CudnnConvolutionTest, RunsEpilogues) {
     }
 }
 
-TEST(CudnnConvolutionTest, RivalsEqualReference) {
+TEST(CudnnConvolutionTest, VariantsEqualReference) {
   Convolution op = sliding(32, {3, 3}, {1, 1}, {1, 1});
   op.epilogue = {
       2, {}, {binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)}};

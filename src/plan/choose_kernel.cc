@@ -1,0 +1,292 @@
+#include "plan/choose_kernel.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/time_kernel.h"
+#include "plan/timing_cache.h"
+
+namespace tenon {
+namespace {
+
+size_t index_of(std::span<const Candidate> list, std::string_view name) {
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i].name == name) return i;
+  return list.size();
+}
+
+// Never faster than a kernel made to be fast.
+bool is_last_resort(std::string_view candidate) {
+  return candidate == "reference" || candidate == "host";
+}
+
+/// What kernels must keep within, and which did not.
+struct Limits {
+  size_t max_workspace, max_growth;
+  std::vector<std::string> passed_over = {};  // tactics
+
+  // Why the kernel cannot be taken, "" if it can.
+  std::string refusal(const Kernel& kernel, const KernelRequest& request) {
+    const std::string reason = excess(kernel, request);
+    if (!reason.empty()) passed_over.push_back(tactic_of(kernel));
+    return reason;
+  }
+
+  // Who is passed over might have won. No limit of a plan less what its layers took is none either.
+  bool are_set() const { return max_workspace != SIZE_MAX || max_growth < SIZE_MAX / 2; }
+
+ private:
+  std::string excess(const Kernel& kernel, const KernelRequest& request) const {
+    const size_t growth = growth_of(kernel, request);
+    if (growth > max_growth)
+      return fmt::format(
+          "{}: its weights take {} bytes more than the network's, and the limit is {}", kernel.name,
+          growth, max_growth);
+    if (max_workspace == SIZE_MAX) return "";
+    const size_t bytes = PreparedKernel(kernel, request).execution->scratch_bytes();
+    if (bytes <= max_workspace) return "";
+    return fmt::format("{}: it wants {} bytes of workspace, and the limit is {}", kernel.name,
+                       bytes, max_workspace);
+  }
+};
+
+/// Kernels of one candidate that may be taken: its first, and others of its variants.
+struct Contenders {
+  std::vector<std::unique_ptr<Kernel>> kernels;  // none when nobody accepts
+  std::vector<std::string> refusals;
+};
+
+void append(std::vector<TimedKernel>& kernels, Contenders contenders) {
+  for (auto& kernel : contenders.kernels) kernels.emplace_back(std::move(kernel));
+}
+
+// What an application reads to choose another entry of an editable timing cache, line by line as
+// TensorRT writes it.
+void log_entry(const TimingKey& key, const std::vector<TimedKernel>& kernels,
+               std::string_view layer, const Log& log) {
+  const TimedKernel& winner = kernels[fastest(kernels)];
+  const uint64_t best = tactic_number(tactic_of(*winner.kernel));
+  log.verbose("Autotuning op {}(key: 0x{:02x}):", layer, fmt::join(key, ""));
+  log.verbose("Sorted table of all evaluated tactics:");
+  log.verbose(
+      "tactic_id, cost(in ms), cost/fastest_cost, prediction_correlation, kernel_name, "
+      "tactic_hash, tunable_parameter");
+  std::vector<size_t> order;
+  for (size_t i = 0; i < kernels.size(); ++i)
+    if (std::isfinite(kernels[i].milliseconds())) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return kernels[a].milliseconds() < kernels[b].milliseconds();
+  });
+  for (size_t i : order) {
+    const std::string tactic = tactic_of(*kernels[i].kernel);
+    log.verbose("{:>4}, {:.7f}, {:.5f}, {:.5f}, {}, {:#x},", i, kernels[i].milliseconds(),
+                kernels[i].milliseconds() / winner.milliseconds(), 0., tactic,
+                tactic_number(tactic));
+  }
+  log.verbose("The selected tactic is (tactic hash, cost(in ms)):{:#x}, {:.6f}", best,
+              winner.milliseconds());
+  log.verbose("Writing the best tactic ({:#x}) to cache", best);
+}
+
+/// The choice of one layer's kernel.
+class Search {
+ public:
+  Search(const Target& target, const KernelRequest& request, const std::string& name,
+         const BuildOptions& options, size_t max_growth)
+      : target_(target),
+        request_(request),
+        name_(name),
+        layer_(describe(name, request.op)),
+        options_(options),
+        list_(target.candidates(request.op)),
+        limits_{options.max_workspace, max_growth} {}
+
+  // The kernel that the layer has in the options' plan; null for none that accepts it now.
+  std::unique_ptr<Kernel> by_plan() {
+    const auto name = options_.kernels->take(name_, request_.op.name());
+    if (!name) return nullptr;
+    Choice choice = choose(target_, request_, index_of(list_, name->kernel));
+    if (choice.kernel == nullptr || choice.kernel->name != name->kernel) return nullptr;
+    if (choice.kernel->variant == name->variant) return std::move(choice.kernel);
+    for (auto& variant : choice.kernel->variants()) {
+      complete(*variant, request_);
+      if (variant->variant == name->variant) return std::move(variant);
+    }
+    return nullptr;
+  }
+
+  std::unique_ptr<Kernel> by_selector(const ShapeRange& range) {
+    std::vector<TimedKernel> all;
+    append(all, first());
+    append_later(all, [](const Candidate&) { return true; });
+    const bool is_timed = options_.time_kernels && options_.measure && can_be_timed(request_);
+    if (is_timed) time_in_turn(all, target_, request_, layer_, options_.log);
+    if (is_timed && std::isfinite(all[fastest(all)].milliseconds()))
+      std::erase_if(all, [](const TimedKernel& k) { return !std::isfinite(k.milliseconds()); });
+    std::vector<KernelChoice> choices;
+    for (const TimedKernel& k : all) {
+      const float milliseconds = std::isfinite(k.milliseconds()) ? k.milliseconds() : 0;
+      choices.push_back({k.kernel.get(), milliseconds,
+                         PreparedKernel(*k.kernel, request_).execution->scratch_bytes()});
+    }
+    SelectedLayer selected{name_, request_, range.min, {}, range.max};
+    for (const auto& specs : {request_.inputs, request_.outputs})
+      for (const TensorSpec& spec : specs) selected.opt.push_back(spec.shape);
+    if (selected.min.empty()) selected.min = selected.max = selected.opt;
+    return std::move(all[options_.selector->select(selected, choices)].kernel);
+  }
+
+  std::unique_ptr<Kernel> by_time() {
+    Contenders field = first();
+    const bool is_only = field.kernels.size() == 1 && !is_timed(field);
+    if (!options_.time_kernels || is_only || !can_be_timed(request_))
+      return std::move(field.kernels.front());
+
+    // Plugins may keep no timings.
+    const bool is_kept = field.kernels.front()->timing_id.has_value();
+    TimingCache* const cache = is_kept ? options_.timing_cache : nullptr;
+    std::optional<TimingKey> key;
+    if (cache != nullptr) {
+      key = key_of(field);
+      if (const auto known = cache->find(*key))
+        if (auto kernel = find(*known)) return kernel;
+    }
+    if (options_.error_on_timing_cache_miss)
+      fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it", layer_);
+    if (!options_.measure) return std::move(field.kernels.front());
+
+    std::vector<TimedKernel> kernels;
+    append(kernels, std::move(field));
+    append_later(kernels, [](const Candidate& before) { return before.timed; });
+    time_in_turn(kernels, target_, request_, layer_, options_.log);
+    if (options_.editable_timing_cache && cache != nullptr)
+      log_entry(*key, kernels, name_, options_.log);
+    TimedKernel& winner = kernels[fastest(kernels)];
+    const TimingEntry entry{tactic_of(*winner.kernel), winner.milliseconds()};
+    if (cache != nullptr && std::isfinite(entry.milliseconds)) cache->insert(*key, entry);
+    options_.log.verbose("layer {}: {} in {:.3f} ms", layer_, entry.kernel, entry.milliseconds);
+    return std::move(winner.kernel);
+  }
+
+ private:
+  // Those of the first candidate that has any.
+  Contenders first() {
+    Contenders field = next(0);
+    if (field.kernels.empty())
+      fail(ErrorCode::kUNSUPPORTED_STATE, "layer {}: the target {} has no kernel for it: {}",
+           layer_, target_.name(), fmt::join(field.refusals, "; "));
+    return field;
+  }
+
+  // Those of the first candidate from `index` on that has any. Variants are only asked for where
+  // one may take the place of the kernel.
+  Contenders next(size_t index) {
+    Contenders found;
+    for (;;) {
+      Choice choice = choose(target_, request_, index);
+      found.refusals.insert(found.refusals.end(), choice.refusals.begin(), choice.refusals.end());
+      if (choice.kernel == nullptr) return found;
+      index = index_of(list_, choice.kernel->name) + 1;
+      const std::string reason = limits_.refusal(*choice.kernel, request_);
+      std::vector<std::unique_ptr<Kernel>> variants;
+      if (options_.time_kernels || !reason.empty()) variants = choice.kernel->variants();
+      if (reason.empty()) found.kernels.push_back(std::move(choice.kernel));
+      for (auto& variant : variants) {
+        complete(*variant, request_);
+        try {
+          if (limits_.refusal(*variant, request_).empty())
+            found.kernels.push_back(std::move(variant));
+        } catch (const Error&) {  // it cannot be made ready
+        }
+      }
+      if (!found.kernels.empty()) return found;
+      found.refusals.push_back(reason);
+    }
+  }
+
+  size_t index_of_candidate(const Contenders& contenders) const {
+    return index_of(list_, contenders.kernels.front()->name);
+  }
+
+  bool is_timed(const Contenders& contenders) const {
+    const size_t i = index_of_candidate(contenders);
+    return i < list_.size() && list_[i].timed;
+  }
+
+  // Adds those of later candidates while it goes on behind the candidate before.
+  template <class GoesOn> void append_later(std::vector<TimedKernel>& kernels, GoesOn goes_on) {
+    size_t i = index_of(list_, kernels.back().kernel->name);
+    while (i < list_.size() && goes_on(list_[i])) {
+      Contenders more = next(i + 1);
+      if (more.kernels.empty() || is_last_resort(more.kernels.front()->name)) return;
+      i = index_of_candidate(more);
+      append(kernels, std::move(more));
+    }
+  }
+
+  TimingKey key_of(const Contenders& field) {
+    // Limits may pass over later candidates that the layer would be timed with.
+    for (size_t i = index_of_candidate(field);
+         limits_.are_set() && i < list_.size() && list_[i].timed;) {
+      const Contenders later = next(i + 1);
+      i = later.kernels.empty() ? list_.size() : index_of_candidate(later);
+    }
+    std::string id = *field.kernels.front()->timing_id;
+    for (const std::string& tactic : limits_.passed_over) id += fmt::format("|without {}", tactic);
+    if (options_.editable_timing_cache) id += fmt::format("|layer {}", name_);
+    return timing_key(target_, request_, id);
+  }
+
+  // The kernel of a timing cache's entry; null when this build does not have it.
+  std::unique_ptr<Kernel> find(const TimingEntry& entry) {
+    const uint64_t number = tactic_number(entry.kernel);
+    const bool is_number = entry.kernel == name_of_tactic(number);  // of any candidate's
+    const auto candidate = std::string_view(entry.kernel).substr(0, entry.kernel.find('/'));
+    for (size_t i = is_number ? 0 : index_of(list_, candidate); i < list_.size();) {
+      Contenders found = next(i);
+      for (auto& kernel : found.kernels)
+        if (tactic_number(tactic_of(*kernel)) == number) return std::move(kernel);
+      const bool goes_on = is_number && !found.kernels.empty();
+      i = goes_on ? index_of_candidate(found) + 1 : list_.size();
+    }
+    if (is_number)
+      fail(ErrorCode::kINVALID_ARGUMENT,
+           "layer {}: the timing cache has the tactic {:#x} for it, which is none of its kernels: "
+           "choose one that the log names after \"Autotuning op {}\"",
+           layer_, number, name_);
+    return nullptr;
+  }
+
+  const Target& target_;
+  const KernelRequest& request_;
+  const std::string& name_;
+  const std::string layer_;  // for messages
+  const BuildOptions& options_;
+  const std::span<const Candidate> list_;
+  Limits limits_;
+};
+
+}  // namespace
+
+size_t growth_of(const Kernel& kernel, const KernelRequest& request) {
+  size_t before = 0;
+  for (size_t i = 0; i < kernel.input_is_packed.size(); ++i)
+    if (kernel.input_is_packed[i] && request.constants[i] != nullptr)
+      before += request.constants[i]->bytes();
+  const size_t after = kernel.packed_bytes();
+  return before > 0 && after > before ? after - before : 0;
+}
+
+std::unique_ptr<Kernel> choose_kernel(const Target& target, KernelRequest request,
+                                      const std::string& name, const BuildOptions& options,
+                                      const ShapeRange& range, size_t max_growth) {
+  request.code_cache = options.code_cache;
+  Search search(target, request, name, options, max_growth);
+  if (options.kernels != nullptr)
+    if (auto kernel = search.by_plan()) return kernel;
+  return options.selector != nullptr ? search.by_selector(range) : search.by_time();
+}
+
+}  // namespace tenon

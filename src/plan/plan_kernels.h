@@ -1,0 +1,34 @@
+// The kernels of a plan's layers, for a plan that is to have the same.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "plan/plan.h"
+
+namespace tenon {
+
+class PlanKernels {
+ public:
+  struct Name {
+    std::string kernel, variant;
+  };
+
+  /// Also those of bodies.
+  explicit PlanKernels(const Plan& plan);
+
+  /// The kernel of the layer, by its name and operator; nothing when no layer of the plan is left.
+  /// Layers that have the same are taken in the plan's order.
+  std::optional<Name> take(const std::string& layer, std::string_view op);
+
+ private:
+  void add(const Plan& plan);
+
+  std::map<std::pair<std::string, std::string>, std::deque<Name>> names_;
+};
+
+}  // namespace tenon
