@@ -106,13 +106,17 @@ class PluginTactics : public ::testing::Test {
     getPluginRegistry()->registerCreator(creator_, "");
     manner = {};
     ran.clear();
-    ITensor* x = &s_.input("x", {2});
-    Copy plugin;
-    ITensor& y = *s_.network->addPluginV3(&x, 1, nullptr, 0, plugin)->getOutput(0);
+    ITensor& y = copy(s_.input("x", {2}));
     y.setName("y");
     s_.network->markOutput(y);
   }
   ~PluginTactics() override { getPluginRegistry()->deregisterCreator(creator_); }
+
+  ITensor& copy(ITensor& tensor) {
+    ITensor* x = &tensor;
+    Copy plugin;
+    return *s_.network->addPluginV3(&x, 1, nullptr, 0, plugin)->getOutput(0);
+  }
 
   std::string build_error() {
     EXPECT_EQ(s_.build(), nullptr);
@@ -154,6 +158,18 @@ TEST_F(PluginTactics, TheTimingCacheKeepsThem) {
   ASSERT_NE(s_.build(), nullptr);
   EXPECT_THAT(ran, Contains(7));
   EXPECT_EQ(cache->queryKeys(nullptr, 0), 2);
+}
+
+TEST_F(PluginTactics, EqualLayersAreTimedOnceUnlessTimingCachesAreDisabled) {
+  s_.network->markOutput(copy(*s_.network->getOutput(0)));
+  const auto runs_of_build = [&] {
+    ran.clear();
+    EXPECT_NE(s_.build(), nullptr) << s_.logger.take_errors();
+    return std::count(ran.begin(), ran.end(), 7);
+  };
+  const auto once = runs_of_build();
+  s_.config->setFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
+  EXPECT_EQ(runs_of_build(), 2 * once);
 }
 
 TEST_F(PluginTactics, TheFirstIsTakenWithoutTiming) {

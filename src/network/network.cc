@@ -10,6 +10,8 @@ namespace {
 
 // Constants up to this many elements take part in shape arithmetic.
 constexpr int64_t kLargestContent = 4096;
+constexpr int64_t kLargestFloatContent =
+    64;  // scales and bounds; longer ones are weights of layers
 
 bool may_be_shape(const Value& v) {
   return v.type == DataType::kINT32 || v.type == DataType::kINT64 || v.type == DataType::kBOOL;
@@ -169,12 +171,13 @@ Value& Network::add_weight(Tensor tensor, std::string name) {
 void Network::set_weight(Value& weight, Tensor tensor) {
   tensor = with_plain_booleans(std::move(tensor));
   weight.content.reset();
-  const bool countable = tensor.has_data() && tensor.count() <= kLargestContent
-                         && bits_of(tensor.type()) >= 8
-                         && (!is_float(tensor.type()) || tensor.type() == DataType::kFLOAT);
-  if (countable) {
+  const bool is_real = is_float(tensor.type());
+  const bool is_countable =
+      tensor.has_data() && tensor.count() <= (is_real ? kLargestFloatContent : kLargestContent)
+      && bits_of(tensor.type()) >= 8 && (!is_real || tensor.type() == DataType::kFLOAT);
+  if (is_countable) {
     weight.content.emplace();
-    if (is_float(tensor.type()))
+    if (is_real)
       for (double x : tensor.numbers()) weight.content->push_back(pool_.constant_float(x));
     else
       for (int64_t x : tensor.integers()) weight.content->push_back(pool_.constant(x));

@@ -1,5 +1,6 @@
 #include "ops/shuffle.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "ops/support/infer.h"
@@ -15,6 +16,13 @@ void Shuffle::visit(FieldVisitor& v) {
   v("reshape", reshape);
   v("zero_is_placeholder", zero_is_placeholder);
   v("second_transpose", second_transpose);
+}
+
+bool Shuffle::only_reshapes() const {
+  const auto is_in_order = [](const std::vector<int32_t>& permutation) {
+    return std::is_sorted(permutation.begin(), permutation.end());
+  };
+  return is_in_order(first_transpose) && is_in_order(second_transpose);
 }
 
 namespace {

@@ -20,6 +20,9 @@ struct Shuffle final : OpOf<Shuffle, LayerType::kSHUFFLE> {
   Shape reshape;
   bool zero_is_placeholder = true;
 
+  /// Whether the output has the input's bytes: no transpose moves an axis.
+  bool only_reshapes() const;
+
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;
   void insert_batch_axis(int32_t largest_batch) override;

@@ -1,5 +1,6 @@
 #include "network/reference_run.h"
 #include "ops/constant.h"
+#include "ops/shuffle.h"
 #include "optimize/match.h"
 #include "optimize/passes.h"
 
@@ -86,6 +87,11 @@ class Folding {
       if (inputs.back() == nullptr || bits_of(in->type) < 8) return false;
       bytes += inputs.back()->bytes();
     }
+    if (const auto* shuffle = node.as<Shuffle>(); shuffle != nullptr && shuffle->only_reshapes())
+      if (const auto shape = constant_shape(node.outputs[0]->dims)) {
+        keep(*node.outputs[0], inputs[0]->reshaped(*shape));
+        return true;
+      }
     for (const Value* out : node.outputs) {
       const auto shape = constant_shape(out->dims);
       if (!shape || shape->volume() > INT64_MAX / 8) return false;

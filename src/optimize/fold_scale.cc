@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/half.h"
 #include "ops/convolution.h"
 #include "ops/deconvolution.h"
 #include "ops/elementwise.h"
@@ -22,13 +26,14 @@ struct Affine {
 struct Weighted {
   int axis = 1;  // of the output
   int64_t channels = 0;
-  // Kernel element i belongs to channel outer(i) * inner_channels + (i / inner) % inner_channels,
-  // where outer(i) = (i / outer_size) / inputs_per_group.
+  // The kernel is blocks of inner_channels times `inner` elements. The channels of a block begin at
+  // (first element / outer_size / inputs_per_group) * inner_channels.
   int64_t inner = 1, inner_channels = 0, outer_size = 0, inputs_per_group = 0;
   Shape bias_shape;
 
-  int64_t channel_of(int64_t i) const {
-    return i / outer_size / inputs_per_group * inner_channels + i / inner % inner_channels;
+  int64_t block() const { return inner * inner_channels; }
+  int64_t first_channel(int64_t element) const {
+    return element / outer_size / inputs_per_group * inner_channels;
   }
 };
 
@@ -144,12 +149,40 @@ std::optional<Affine> affine_of(const Node& node, const Value& x, const Weighted
   return std::nullopt;
 }
 
+// Elements of the kernel times the scale of its channel. False when a number does not fit the type.
+template <class T>
+bool scale_elements(const Tensor& kernel, const Weighted& w, const Numbers& scale, Tensor& scaled) {
+  const T* const x = kernel.data<T>();
+  T* const y = scaled.mutable_data<T>();
+  int misfits = 0;
+  for (int64_t first = 0; first < kernel.count(); first += w.block()) {
+    const double* const by = scale.data() + w.first_channel(first);
+    for (int64_t c = 0; c < w.inner_channels; ++c)
+      for (int64_t i = first + c * w.inner; i < first + (c + 1) * w.inner; ++i) {
+        const double product = static_cast<double>(static_cast<float>(x[i])) * by[c];
+        y[i] = static_cast<T>(static_cast<float>(product));
+        misfits |= std::isfinite(product) & !std::isfinite(static_cast<float>(y[i]));
+      }
+  }
+  return misfits == 0;
+}
+
+bool scale_elements(const Tensor& kernel, const Weighted& w, const Numbers& scale, Tensor& scaled) {
+  switch (kernel.type()) {
+    case DataType::kFLOAT:
+      return scale_elements<float>(kernel, w, scale, scaled);
+    case DataType::kHALF:
+      return scale_elements<Half>(kernel, w, scale, scaled);
+    case DataType::kBF16:
+      return scale_elements<BFloat16>(kernel, w, scale, scaled);
+    default:
+      return false;
+  }
+}
+
 bool fold(Patch& patch, const Node& main, const Weighted& w, const Affine& total,
           const std::vector<Node*>& merged) {
   const Tensor& kernel = *main.inputs[1]->constant;
-  Numbers elements = kernel.numbers();
-  for (size_t i = 0; i < elements.size(); ++i)
-    elements[i] *= total.scale[static_cast<size_t>(w.channel_of(static_cast<int64_t>(i)))];
   Numbers bias = total.shift;
   if (main.inputs.size() > 2 && main.inputs[2] != nullptr) {
     const Tensor& old = *main.inputs[2]->constant;
@@ -158,12 +191,18 @@ bool fold(Patch& patch, const Node& main, const Weighted& w, const Affine& total
     for (size_t c = 0; c < bias.size(); ++c)
       bias[c] += before[before.size() == 1 ? 0 : c] * total.scale[c];
   }
-  auto new_kernel = to_tensor(kernel.type(), kernel.shape(), elements);
   auto new_bias = to_tensor(kernel.type(), w.bias_shape, bias);
-  if (!new_kernel || !new_bias) return false;
-  Value& kernel_weight = patch.weight(std::move(*new_kernel), main.inputs[1]->name);
+  if (!new_bias) return false;
+  Value* kernel_weight = main.inputs[1];
+  const bool shifts_only =
+      std::all_of(total.scale.begin(), total.scale.end(), [](double s) { return s == 1; });
+  if (!shifts_only) {
+    Tensor scaled(kernel.type(), kernel.shape());
+    if (!scale_elements(kernel, w, total.scale, scaled)) return false;
+    kernel_weight = &patch.weight(std::move(scaled), main.inputs[1]->name);
+  }
   Value& bias_weight = patch.weight(std::move(*new_bias), main.name + " bias");
-  patch.fuse(main.op->clone(), {main.inputs[0], &kernel_weight, &bias_weight}, merged);
+  patch.fuse(main.op->clone(), {main.inputs[0], kernel_weight, &bias_weight}, merged);
   return true;
 }
 

@@ -14,18 +14,11 @@ namespace {
 
 using Place = PlanTensor::Place;
 
-bool is_identity(const std::vector<int32_t>& permutation) {
-  for (size_t i = 0; i < permutation.size(); ++i)
-    if (permutation[i] != static_cast<int32_t>(i)) return false;
-  return true;
-}
-
 // A layer that only renames or reshapes.
 bool only_renames(const Node& node) {
   if (node.as<Identity>() != nullptr) return true;
   const auto* shuffle = node.as<Shuffle>();
-  return shuffle != nullptr && is_identity(shuffle->first_transpose)
-         && is_identity(shuffle->second_transpose);
+  return shuffle != nullptr && shuffle->only_reshapes();
 }
 
 // Its output is its input's memory.

@@ -70,7 +70,7 @@ constexpr TrtexecOption kBuildRows[] = {
      "A plugin with an operator's name goes before the parser's own layers", ""},
 
     {"--timingCacheFile", kBuild, kOne, kTaken, "Read and update this timing cache", ""},
-    {"--noBuilderCache", kBuild, kNone, kTaken, "Use no timing cache, as without --timingCacheFile",
+    {"--noBuilderCache", kBuild, kNone, kTaken, "Time every layer, also those that are the same",
      ""},
     {"--errorOnTimingCacheMiss", kBuild, kNone, kTaken,
      "Fail when a layer is not in the timing cache", ""},

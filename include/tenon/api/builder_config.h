@@ -16,7 +16,7 @@ enum class BuilderFlag : int32_t {
   kDEBUG = 2,                 ///< Waits for each kernel, so that errors show where they happen.
   kGPU_FALLBACK = 3,          ///< Lets layers that DLA cannot run go to the device.
   kREFIT = 4,                 ///< Makes weights changeable.
-  kDISABLE_TIMING_CACHE = 5,  ///< Times kernels anew in every build.
+  kDISABLE_TIMING_CACHE = 5,  ///< Times every layer, also those that are the same.
   /// Allows kernels that round the inputs of products to 10 bits of fraction; set at first.
   kTF32 = 6,
   kSPARSE_WEIGHTS = 7,              ///< Allows kernels that use zeros in weights.
