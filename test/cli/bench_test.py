@@ -7,9 +7,9 @@ import time
 import unittest
 
 import numpy as np
-from onnx import TensorProto, helper, save
+from onnx import TensorProto, helper, load, save
 
-from support import MLP, MLP_PROFILE, ON_CPU, PLUGIN, SHORT_BENCH, TENON, VIGNETTE, CliTest, run
+from support import MLP, MLP_PROFILE, ON_CPU, PLUGIN, RESNET, SHORT_BENCH, TENON, VIGNETTE, CliTest, run
 
 MODEL = MLP / "model.onnx"
 CASE = MLP / "case_5x1x12x12.npz"
@@ -309,6 +309,21 @@ class Weights(CliTest):
         self.refuse("bench", self.plan(), f"--refitFromOnnx={MODEL}", names=["not refittable"])
         self.refuse("bench", whole, "--refitFromOnnx=absent.onnx", names=["absent.onnx", "no such file"])
 
+    def test_refits_are_listed_and_timed(self):
+        shapes = "--shapes=input:1x3x32x32"
+        plan = self.plan("resnet.plan", model=RESNET / "model.onnx", options=["--refit", shapes])
+        said = self.succeed("bench", plan, "--dumpRefit", "--skipInference")
+        of_layers, by_name = said.split("Refittable weights by name:")
+        convolutions = [node for node in load(RESNET / "model.onnx").graph.node if node.op_type == "Conv"]
+        self.assertEqual(of_layers.count(" Kernel\n"), len(convolutions), said)
+        for node in convolutions:
+            self.assertIn(f"] {node.input[1]}\n", by_name)
+        for model, options in (plan, [f"--refitFromOnnx={RESNET}/model.onnx"]), (RESNET / "model.onnx", ["--refit", shapes]):
+            said = self.bench(*SHORT_BENCH, "--timeRefit", *options, plan=model)[0]
+            self.assertGreater(float(re.search(r"Engine refitted in ([0-9.]+) ms\.", said)[1]), 0)
+        self.refuse("bench", plan, "--timeRefit", names=["--timeRefit", "is a plan", "--refitFromOnnx"])
+        self.refuse("bench", self.plan(), "--dumpRefit", names=["not refittable"])
+
     def test_a_plan_holds_plugin_libraries(self):
         plain, holding = (self.plan(f"{name}.plan", options=[*MLP_PROFILE, *more]) for name, more in (
             ("plain", []), ("holding", [f"--setPluginsToSerialize={PLUGIN}"])))
@@ -318,6 +333,39 @@ class Weights(CliTest):
         plan = self.folder / "debug.plan"
         self.refuse("build", MODEL, *MLP_PROFILE, "-o", plan, "--markDebug=nobody", names=["--markDebug", "'nobody'"])
         self.succeed("build", MODEL, *MLP_PROFILE, "-o", plan, "--markUnfusedTensorsAsDebugTensors")
+
+    def test_debug_tensors_are_written(self):
+        model, plan, inputs = (self.folder / name for name in ("m.onnx", "m.plan", "x.npz"))
+        x = np.array([[-1.5, 2, 0.25], [3, -4, 5]], np.float32)
+        np.savez(inputs, x=x)
+        save(helper.make_model(helper.make_graph(
+            [helper.make_node("Sin", ["x"], ["a/b"]), helper.make_node("MatMul", ["a/b", "w"], ["y"])], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+            [helper.make_tensor("w", TensorProto.FLOAT, [3, 1], [1, 2, 3])]),
+            opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        self.succeed("build", model, "-o", plan, "--markDebug=a/b")
+        raw = self.folder / "sin.raw"
+        run_options = [plan, *SHORT_BENCH, f"--inputs={inputs}"]
+        self.succeed("bench", *run_options, f"--saveDebugTensors=a/b:{raw}",
+                     "--saveAllDebugTensors=summary,numpy,string,raw", folder=self.folder)
+        expected = np.sin(x)
+        np.testing.assert_allclose(np.frombuffer(raw.read_bytes(), np.float32).reshape(2, 3), expected, rtol=1e-6)
+        self.assertEqual((self.folder / "0000_a_b.raw").read_bytes(), raw.read_bytes())
+        np.testing.assert_allclose(np.load(self.folder / "0000_a_b.npy"), expected, rtol=1e-6)
+        text = (self.folder / "0000_a_b.str").read_text()
+        np.testing.assert_allclose(json.loads(re.sub(r"\s+", ",", text.strip())), expected, rtol=1e-5)
+        (tensor,) = json.loads((self.folder / "tensor_summary.json").read_text())["tensors"]
+        self.assertEqual((tensor["name"], tensor["shape"], tensor["type"]), ("a/b", [2, 3], "FLOAT"))
+        for key, value in (("min", expected.min()), ("max", expected.max()), ("avg", expected.mean())):
+            self.assertAlmostEqual(tensor["statistics"][key], value, places=6)
+        self.assertEqual(tensor["files"], {"assigned": str(raw), "numpy": "0000_a_b.npy", "string": "0000_a_b.str",
+                                           "raw": "0000_a_b.raw"})
+        for options, names in ((["--saveDebugTensors=nobody:x.raw"], ["'nobody'", "--markDebug=nobody"]),
+                               (["--saveDebugTensors=a/b"], ["expected NAME:FILE"]),
+                               (["--saveAllDebugTensors=xml"], ["'xml'", "summary, numpy, string, raw"]),
+                               ([f"--saveDebugTensors=a/b:{self.folder}/no/x.raw"], ["no/x.raw"])):
+            self.refuse("bench", *run_options, *options, names=names, folder=self.folder)
 
 
 if __name__ == "__main__":

@@ -187,6 +187,7 @@ void measure_and_report(const BenchOptions& o, const LoadedModel& model, const S
     print_performance(measurement, performance, settings.warm_up_ms, o.average_runs,
                       sessions.size(), logger);
   report_outputs(o, *sessions[0], settings.transfers, logger);
+  if (o.debug_tensors.are_set()) save_debug_tensors(*sessions[0], o.debug_tensors, logger);
   std::optional<Roofline> roofline;
   if (times_layers)
     print_layer_profile(o, profiler, logger);
@@ -220,11 +221,14 @@ void bench(BenchOptions& o, Logger& logger) {
   if (o.roofline && on_gpu)
     fail("--roofline: the peaks of a GPU are not known yet; --target=cpu builds for the CPU");
   if (!o.save_engine.empty()) write_file(o.save_engine, model.plan->data(), model.plan->size());
+  if (o.dump_refit) print_refittable(*model.engine, logger);
   if (o.skips_inference) {
     print_engine(o, *model.engine, nullptr, logger);
     return logger.say("Skipped inference phase since --skipInference is added.");
   }
   if (!o.refit_from.empty()) refit_from_onnx(*model.engine, o.refit_from, logger);
+  if (o.times_refit)
+    time_refit(*model.engine, o.refit_from.empty() ? o.model : o.refit_from, logger);
   if (o.times_loading) return time_loading([&] { return load_again(o, model, logger); }, logger);
   const Sessions sessions = make_sessions(o, model, std::move(arrays), logger);
   const MeasureSettings settings = measure_settings(o, on_gpu);

@@ -28,6 +28,7 @@ void BenchOptions::add_model(CLI::App& command, bool is_trtexec) {
   command.add_option("--inputs", inputs, "Arrays for inputs: a NumPy .npz file (default: noise)");
   add_trtexec_option(command, "--loadInputs", load_inputs)->delimiter(',');
   add_trtexec_option(command, "--refitFromOnnx", refit_from);
+  add_trtexec_flag(command, "--timeRefit", times_refit);
   add_trtexec_option(command, "--useProfile", profile);
   add_trtexec_option(command, "--allocationStrategy", layer_memory)
       ->check(CLI::IsMember({"static", "profile", "runtime"}));
@@ -60,6 +61,9 @@ void BenchOptions::add_reporting(CLI::App& command) {
   add_trtexec_flag(command, "--dumpProfile", dump_profile);
   add_trtexec_flag(command, "--dumpLayerInfo", dump_layers);
   add_trtexec_flag(command, "--dumpOptimizationProfile", dump_profiles);
+  add_trtexec_flag(command, "--dumpRefit", dump_refit);
+  add_trtexec_option(command, "--saveDebugTensors", debug_tensors.named)->delimiter(',');
+  add_trtexec_option(command, "--saveAllDebugTensors", debug_tensors.formats)->delimiter(',');
   add_trtexec_flag(command, "--separateProfileRun", has_profile_run);
   command.add_flag(
       "--roofline", roofline,
@@ -85,13 +89,18 @@ void BenchOptions::check() {
   for (const NamedFile& file : named_files("--loadInputs", load_inputs)) read.push_back(file);
   read.insert(read.end(),
               {{"model", model}, {"--inputs", inputs}, {"--refitFromOnnx", refit_from}});
-  check_files(read, {{"--exportJson", json},
-                     {"--exportTimes", export_times},
-                     {"--exportOutput", export_outputs},
-                     {"--exportProfile", export_profile},
-                     {"--exportLayerInfo", export_layers},
-                     {"--saveEngine", save_engine},
-                     {"--timingCacheFile", build.timing_cache}});
+  if (times_refit && is_plan(model) && refit_from.empty())
+    fail("--timeRefit: {} is a plan; name the model of the weights with --refitFromOnnx", model);
+  debug_tensors.check();
+  std::vector<NamedFile> written = named_files("--saveDebugTensors", debug_tensors.named);
+  written.insert(written.end(), {{"--exportJson", json},
+                                 {"--exportTimes", export_times},
+                                 {"--exportOutput", export_outputs},
+                                 {"--exportProfile", export_profile},
+                                 {"--exportLayerInfo", export_layers},
+                                 {"--saveEngine", save_engine},
+                                 {"--timingCacheFile", build.timing_cache}});
+  check_files(read, written);
   if (!save_engine.empty() && is_plan(model))
     fail("--saveEngine: {} is a plan already; give it with an ONNX model", model);
   if (streams_plan && !is_plan(model))

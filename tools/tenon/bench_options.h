@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "debug_tensors.h"
 #include "measure.h"
 #include "options.h"
 #include "trtexec_options.h"
@@ -27,7 +28,8 @@ struct BenchOptions {
   std::string percentiles = "90,95,99";
   bool print_json = false, roofline = false;
   bool dump_outputs = false, dump_raw = false, dump_profile = false, dump_layers = false,
-       dump_profiles = false;
+       dump_profiles = false, dump_refit = false, times_refit = false;
+  DebugTensorOptions debug_tensors;
   std::string json, export_times, export_outputs, export_profile, export_layers;
 
   CommonOptions common;

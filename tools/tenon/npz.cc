@@ -281,6 +281,11 @@ Arrays read_npz(const std::string& path) {
   return arrays;
 }
 
+void write_npy(const std::string& path, const Array& array) {
+  const auto bytes = npy_of(array);
+  write_file(path, bytes.data(), bytes.size());
+}
+
 void write_npz(const std::string& path, const Arrays& arrays) {
   zip_error_t error;
   zip_error_init(&error);

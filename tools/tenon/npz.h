@@ -20,6 +20,9 @@ Arrays read_npz(const std::string& path);
 /// Writes the arrays uncompressed, by write_file(). bfloat16 is written as float32.
 void write_npz(const std::string& path, const Arrays& arrays);
 
+/// Writes one array as an .npy file, by write_file(). bfloat16 is written as float32.
+void write_npy(const std::string& path, const Array& array);
+
 /// A file, or its first `max_bytes` bytes; throws Failure, naming the path, for what is not a
 /// readable regular file.
 std::vector<std::byte> read_file(const std::string& path, size_t max_bytes = SIZE_MAX);

@@ -20,7 +20,8 @@ bool is_float(DataType type) {
   return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
 }
 
-// Each element as a text, in which floats have the digits that tell them apart.
+}  // namespace
+
 std::vector<std::string> texts_of(const Array& array) {
   std::vector<std::string> texts;
   if (is_float(array.type)) {
@@ -33,7 +34,6 @@ std::vector<std::string> texts_of(const Array& array) {
   return texts;
 }
 
-// Letters, digits and what is usual in names of files; the rest becomes an underscore.
 std::string file_name(std::string text) {
   std::replace_if(
       text.begin(), text.end(),
@@ -44,6 +44,8 @@ std::string file_name(std::string text) {
       '_');
   return text;
 }
+
+namespace {
 
 void write_raw(const std::string& name, const char* kind, const Array& array, Logger& logger) {
   std::string extents;

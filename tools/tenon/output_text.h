@@ -9,6 +9,11 @@
 
 namespace tenon::tool {
 
+/// Each element as a text, in which floats have the digits that tell them apart.
+std::vector<std::string> texts_of(const session::Array& array);
+/// Letters, digits and what is usual in names of files; the rest becomes an underscore.
+std::string file_name(std::string text);
+
 /// --dumpOutput.
 void print_outputs(const session::Session& session, Logger& logger);
 /// --exportOutput.

@@ -69,11 +69,6 @@ class OtherOptions {
 };
 
 /// Reasons that rows of both tables give.
-inline constexpr const char* kNoRefit =
-    "the program has no report of refits yet; --refitFromOnnx says how long one takes";
-inline constexpr const char* kNoDebugTensors =
-    "the program has no debug listener yet: set one with IExecutionContext::setDebugListener, or "
-    "make the tensor an output of the model";
 inline constexpr const char* kNoStreaming =
     "weights cannot be streamed yet: all of them lie in memory; remove it";
 

@@ -54,11 +54,19 @@ constexpr TrtexecOption kRunRows[] = {
      ""},
     {"--persistentCacheRatio", kInference, kOne, kNothing, "",
      "no part of an L2 cache is set aside"},
-    {"--timeRefit", kInference, kNone, kRefused, "", kNoRefit},
+    {"--timeRefit", kInference, kNone, kTaken,
+     "Time how long it takes to give the engine the weights of the model, or of --refitFromOnnx",
+     ""},
     {"--refitFromOnnx", kInference, kOne, kTaken, "A model whose weights the engine gets", ""},
     {"--weightStreamingBudget", kInference, kOne, kRefused, "", kNoStreaming},
-    {"--saveDebugTensors", kInference, kOne, kRefused, "", kNoDebugTensors},
-    {"--saveAllDebugTensors", kInference, kOne, kRefused, "", kNoDebugTensors},
+    {"--saveDebugTensors", kInference, kOne, kTaken,
+     "Files for the raw bytes of debug tensors, from a run of their own: NAME:FILE with commas "
+     "between them",
+     ""},
+    {"--saveAllDebugTensors", kInference, kOne, kTaken,
+     "Write all debug tensors into the current folder, from a run of their own: summary, numpy, "
+     "string or raw, with commas between them",
+     ""},
 
     {"--verbose", kReporting, kNone, kTaken, "Print everything the library says", ""},
     {"--avgRuns", kReporting, kOne, kTaken, "Print averages of so many queries (default 10)", ""},
@@ -73,7 +81,7 @@ constexpr TrtexecOption kRunRows[] = {
     {"--exportOutput", kReporting, kOne, kTaken, "Write the outputs of the last query as JSON", ""},
     {"--exportProfile", kReporting, kOne, kTaken, "Write the time of each layer as JSON", ""},
     {"--exportLayerInfo", kReporting, kOne, kTaken, "Write the engine's layers as JSON", ""},
-    {"--dumpRefit", kReporting, kNone, kRefused, "", kNoRefit},
+    {"--dumpRefit", kReporting, kNone, kTaken, "Print the refittable layers and weights", ""},
     {"--help,-h", kReporting, kNone, kTaken, "Print what options there are", ""},
 
     {"--workspace", kEarlier, kOne, kTaken, "MiB of workspace, as --memPoolSize=workspace", ""},

@@ -1,0 +1,211 @@
+#include "debug_tensors.h"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "error.h"
+#include "files.h"
+#include "npz.h"
+#include "output_text.h"
+
+namespace tenon::tool {
+namespace {
+
+using nlohmann::ordered_json;
+using session::Array;
+
+constexpr std::string_view kFormats[] = {"summary", "numpy", "string", "raw"};
+constexpr const char* kSummaryFile = "tensor_summary.json";
+
+// Rows in brackets, one inside the other.
+std::string nested(const Array& array) {
+  const std::vector<std::string> texts = texts_of(array);
+  size_t next = 0;
+  std::string text;
+  const auto write = [&](const auto& self, size_t axis) -> void {
+    if (axis == array.shape.size()) {
+      text += texts.at(next++);
+      return;
+    }
+    const bool is_row = axis + 1 == array.shape.size();
+    text += '[';
+    for (int64_t i = 0; i < array.shape[axis]; ++i) {
+      if (i > 0) text += is_row ? " " : "\n" + std::string(axis + 1, ' ');
+      self(self, axis + 1);
+    }
+    text += ']';
+  };
+  write(write, 0);
+  return text + "\n";
+}
+
+// As trtexec's summary has it.
+const char* name_of(nvinfer1::DataType type) {
+  switch (type) {
+    case nvinfer1::DataType::kFLOAT:
+      return "FLOAT";
+    case nvinfer1::DataType::kHALF:
+      return "HALF";
+    case nvinfer1::DataType::kBF16:
+      return "BF16";
+    case nvinfer1::DataType::kINT8:
+      return "INT8";
+    case nvinfer1::DataType::kINT32:
+      return "INT32";
+    case nvinfer1::DataType::kINT64:
+      return "INT64";
+    case nvinfer1::DataType::kUINT8:
+      return "UINT8";
+    case nvinfer1::DataType::kBOOL:
+      return "BOOL";
+    default:  // arrays have no others
+      return "UNKNOWN";
+  }
+}
+
+// JSON has no infinities and no NaN: these are texts.
+ordered_json number(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json(fmt::format("{}", value));
+}
+
+ordered_json statistics(const Array& array) {
+  const std::vector<double> values = value_or_fail(session::numbers(array));
+  ordered_json result = ordered_json::object();
+  if (values.empty()) return result;
+  double sum = 0;
+  for (double value : values) sum += value;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  result["min"] = number(*least);
+  result["max"] = number(*most);
+  result["avg"] = number(sum / static_cast<double>(values.size()));
+  constexpr size_t kShown = 10;
+  std::vector<std::string> texts = texts_of(array);
+  if (texts.size() > kShown) {
+    texts.erase(texts.begin() + kShown / 2, texts.end() - kShown / 2);
+    texts.insert(texts.begin() + kShown / 2, "...");
+  }
+  result["elements"] = fmt::format("{}", fmt::join(texts, ", "));
+  return result;
+}
+
+// Writes what it is told. What fails is thrown after the run, since the run calls it.
+class Listener final : public nvinfer1::IDebugListener {
+ public:
+  Listener(const DebugTensorOptions& options, Logger& logger)
+      : formats_(options.formats.begin(), options.formats.end()), logger_(logger) {
+    for (const std::string& text : options.named) named_.insert(split_file(text));
+  }
+
+  bool processDebugTensor(const void* address, nvinfer1::TensorLocation location,
+                          nvinfer1::DataType type, const nvinfer1::Dims& shape, const char* name,
+                          cudaStream_t stream) override {
+    try {
+      if (const cudaError_t status = cudaStreamSynchronize(stream); status != cudaSuccess)
+        fail("debug tensor '{}': {}", name, cudaGetErrorString(status));
+      Array array = value_or_fail(session::make_array(type, session::to_shape(shape)));
+      const auto kind = location == nvinfer1::TensorLocation::kDEVICE ? cudaMemcpyDeviceToHost
+                                                                      : cudaMemcpyHostToHost;
+      if (const cudaError_t status =
+              cudaMemcpy(array.bytes.data(), address, array.bytes.size(), kind);
+          status != cudaSuccess)
+        fail("debug tensor '{}': {}", name, cudaGetErrorString(status));
+      write(name, array);
+      return true;
+    } catch (const std::exception& e) {
+      if (failure_.empty()) failure_ = e.what();
+      return false;
+    }
+  }
+
+  const std::string& failure() const { return failure_; }
+
+  // Of the run.
+  void finish() {
+    if (formats_.contains("summary")) {
+      const ordered_json summary = {{"tensors", tensors_}};
+      const std::string text =
+          summary.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+      write_file(kSummaryFile, text.data(), text.size());
+    }
+    logger_.say(fmt::format("Wrote {} debug tensor{}", count_, count_ == 1 ? "" : "s"));
+  }
+
+ private:
+  void write(const std::string& name, const Array& array) {
+    ordered_json files = ordered_json::object();
+    const std::string own = file_name(fmt::format("{:04}_{}", count_++, name));
+    if (const auto found = named_.find(name); found != named_.end()) {
+      write_file(found->second, array.bytes.data(), array.bytes.size());
+      files["assigned"] = found->second;
+    }
+    if (formats_.contains("numpy")) {
+      write_npy(own + ".npy", array);
+      files["numpy"] = own + ".npy";
+    }
+    if (formats_.contains("string")) {
+      const std::string text = nested(array);
+      write_file(own + ".str", text.data(), text.size());
+      files["string"] = own + ".str";
+    }
+    if (formats_.contains("raw")) {
+      write_file(own + ".raw", array.bytes.data(), array.bytes.size());
+      files["raw"] = own + ".raw";
+    }
+    if (formats_.contains("summary"))
+      tensors_.push_back({{"name", name},
+                          {"shape", array.shape},
+                          {"type", name_of(array.type)},
+                          {"statistics", statistics(array)},
+                          {"files", files}});
+  }
+
+  const std::set<std::string, std::less<>> formats_;
+  std::map<std::string, std::string> named_;
+  Logger& logger_;
+  ordered_json tensors_ = ordered_json::array();
+  std::string failure_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+void DebugTensorOptions::check() const {
+  for (const std::string& text : named)
+    if (const auto [name, path] = split_file(text); name.empty() || path.empty())
+      fail("--saveDebugTensors: '{}' is not a tensor with a file; expected NAME:FILE", text);
+  for (const std::string& format : formats)
+    if (std::find(std::begin(kFormats), std::end(kFormats), format) == std::end(kFormats))
+      fail("--saveAllDebugTensors: '{}' is not a format; expected one of: {}", format,
+           fmt::join(kFormats, ", "));
+}
+
+void save_debug_tensors(session::Session& session, const DebugTensorOptions& options,
+                        Logger& logger) {
+  nvinfer1::IExecutionContext& context = session.context().get();
+  Listener listener(options, logger);
+  if (!context.setDebugListener(&listener)) fail_with_log(logger, "--saveDebugTensors");
+  for (const std::string& text : options.named) {
+    const std::string name = split_file(text).first;
+    if (!context.setTensorDebugState(name.c_str(), true))
+      fail("--saveDebugTensors: the engine has no debug tensor '{}': build it with --markDebug={}",
+           name, name);
+  }
+  if (!options.formats.empty())
+    if (!context.setAllTensorsDebugState(true) || !context.setUnfusedTensorsDebugState(true))
+      fail_with_log(logger, "--saveAllDebugTensors");
+  const auto ran = session.run();
+  context.setDebugListener(nullptr);
+  if (!listener.failure().empty()) throw Failure(listener.failure());
+  value_or_fail(ran);
+  listener.finish();
+}
+
+}  // namespace tenon::tool
