@@ -41,6 +41,9 @@ class Inspected : public ::testing::Test {
 };
 
 TEST_F(Inspected, TellsAllInDetail) {
+#ifdef TENON_THREAD_SANITIZER
+  GTEST_SKIP() << "this build has no convolution that takes a ReLU";
+#endif
   make(ProfilingVerbosity::kDETAILED);
   const json engine = engine_json();
   EXPECT_EQ(engine["Bindings"], json({"image", "features"}));

@@ -55,19 +55,18 @@ TimingCacheKey key_of(const std::string& text) {
   return key;
 }
 
-// Two convolutions that are the same but for their names.
+// Two convolutions of one input that are the same but for their names.
 class EditableTimingCache : public ::testing::Test {
  protected:
   EditableTimingCache() {
-    ITensor* x = network_->addInput("x", DataType::kFLOAT, dims({1, 32, 28, 28}));
+    ITensor& x = *network_->addInput("x", DataType::kFLOAT, dims({1, 32, 28, 28}));
     for (const char* name : {"first", "second"}) {
       IConvolutionLayer* layer =
-          network_->addConvolutionNd(*x, 32, dims({3, 3}), weights(kernel_), kNone);
+          network_->addConvolutionNd(x, 32, dims({3, 3}), weights(kernel_), kNone);
       layer->setPaddingNd(dims({1, 1}));
       layer->setName(name);
-      x = layer->getOutput(0);
+      network_->markOutput(*layer->getOutput(0));
     }
-    network_->markOutput(*x);
     config_->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
     config_->setFlag(BuilderFlag::kEDITABLE_TIMING_CACHE);
     cache_.reset(config_->createTimingCache(nullptr, 0));

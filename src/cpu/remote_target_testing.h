@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -70,9 +71,9 @@ class RemoteDevice final : public CudaStreams {
   mutable size_t cache = 0;
   mutable size_t cold_bytes = 0;             // of weights that kernels were timed with
   mutable std::vector<WrittenRows> written;  // before a kernel was timed
-  mutable int last_used = 0;                 // the device that memory was last taken from
-  mutable int copies_in = 0;
-  mutable int questions = 0;  // how often it was asked for an address's memory
+  mutable std::atomic<int> last_used = 0;    // the device that memory was last taken from
+  mutable std::atomic<int> copies_in = 0;
+  mutable std::atomic<int> questions = 0;  // how often it was asked for an address's memory
 
  private:
   bool owns(const void* data) const {

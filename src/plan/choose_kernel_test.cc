@@ -434,7 +434,8 @@ TEST(ChooseKernel, ListsEveryRefusal) {
     chosen(hopeless, BuildOptions());
     FAIL();
   } catch (const Error& e) {
-    EXPECT_THAT(e.what(), ::testing::HasSubstr("layer layer (Identity): the target fake has no kernel"));
+    EXPECT_THAT(e.what(),
+                ::testing::HasSubstr("layer layer (Identity): the target fake has no kernel"));
     EXPECT_THAT(e.what(), ::testing::HasSubstr("it never does"));
   }
 }

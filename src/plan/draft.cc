@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ops/reorder.h"
-#include "plan/profiles.h"
 #include "plan/choose_kernel.h"
+#include "plan/profiles.h"
 
 namespace tenon {
 

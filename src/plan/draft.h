@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "plan/choose_kernel.h"
 #include "plan/compile.h"
 #include "plan/schedule.h"
-#include "plan/choose_kernel.h"
 
 namespace tenon {
 

@@ -318,6 +318,11 @@ TEST_F(PluginTest, NamesThePluginThatMisbehaves) {
   EXPECT_THAT(error_of_v2({.version = 4 << 24 | 101600}), HasSubstr("of kind 4 are not supported"));
 }
 
+TEST_F(PluginTest, TakesThoseThatNvidiasBindingsMarkAsPython) {
+  TimesV2 plugin(3, {.version = (0x40 | 3) << 24 | 101600});
+  EXPECT_THAT(run(*make_plugin_v2(plugin), input_, Shape{1, 4}), ElementsAre(3, 6, 3, 6));
+}
+
 TEST_F(PluginTest, ReportsFailuresOfRunning) {
   const auto error = [&](Faults faults) {
     return error_of([&] {

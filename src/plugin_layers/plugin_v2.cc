@@ -296,7 +296,9 @@ std::unique_ptr<PluginV2Instance> PluginV2Instance::clone() const {
 // The family is in the top byte of the plugin's version number.
 uint32_t plugin_family(IPluginV2& plugin, const std::string& label) {
   const auto number = static_cast<uint32_t>(plugin.getTensorRTVersion());
-  const uint32_t family = number >> 24, version = number & 0xFFFFFF;
+  // NVIDIA's bindings mark what is written in Python by one more bit; its calls are the same.
+  constexpr uint32_t kInPython = 0x40;
+  const uint32_t family = number >> 24 & ~kInPython, version = number & 0xFFFFFF;
   require(version >= 100000,
           "{} was built for TensorRT {}.{}: compile it again with TensorRT 10's headers", label,
           version / 1000, version / 100 % 10);
