@@ -82,9 +82,9 @@ ordered_json statistics(const Array& array) {
   if (values.empty()) return result;
   double sum = 0;
   for (double value : values) sum += value;
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  result["min"] = number(*least);
-  result["max"] = number(*most);
+  const auto [min, max] = std::minmax_element(values.begin(), values.end());
+  result["min"] = number(*min);
+  result["max"] = number(*max);
   result["avg"] = number(sum / static_cast<double>(values.size()));
   constexpr size_t kShown = 10;
   std::vector<std::string> texts = texts_of(array);
