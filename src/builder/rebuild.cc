@@ -28,7 +28,8 @@ Plan rebuild(const Plan& plan, Network& network, const Target& target, const Log
              KernelsOfRebuild kernels) {
   const PlanSource& source = *plan.source;
   TimingCache timings;
-  PlanKernels of_plan(plan);
+  std::optional<PlanKernels> of_plan;
+  if (kernels == KernelsOfRebuild::kOfPlan) of_plan.emplace(plan);
   BuildOptions options;
   options.profiles = requests_of(plan);
   options.timing_cache = &timings;
@@ -36,7 +37,7 @@ Plan rebuild(const Plan& plan, Network& network, const Target& target, const Log
   options.verbosity = plan.verbosity;
   options.time_kernels = source.time_kernels;
   options.measure = kernels == KernelsOfRebuild::kMeasured;
-  if (kernels == KernelsOfRebuild::kOfPlan) options.kernels = &of_plan;
+  options.kernels = of_plan ? &*of_plan : nullptr;
   options.max_workspace = source.max_workspace;
   options.max_growth = source.max_growth;
   options.precision = source.precision;

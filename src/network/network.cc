@@ -10,8 +10,8 @@ namespace {
 
 // Constants up to this many elements take part in shape arithmetic.
 constexpr int64_t kLargestContent = 4096;
-constexpr int64_t kLargestFloatContent =
-    64;  // scales and bounds; longer ones are weights of layers
+// Of floats: scales and bounds. Longer vectors are weights of layers.
+constexpr int64_t kLargestFloatContent = 64;
 
 bool may_be_shape(const Value& v) {
   return v.type == DataType::kINT32 || v.type == DataType::kINT64 || v.type == DataType::kBOOL;

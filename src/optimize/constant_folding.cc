@@ -89,7 +89,7 @@ class Folding {
     }
     if (const auto* shuffle = node.as<Shuffle>(); shuffle != nullptr && shuffle->only_reshapes())
       if (const auto shape = constant_shape(node.outputs[0]->dims)) {
-        keep(*node.outputs[0], inputs[0]->reshaped(*shape));
+        results_[node.outputs[0]] = inputs[0]->reshaped(*shape);  // holds no memory of its own
         return true;
       }
     for (const Value* out : node.outputs) {

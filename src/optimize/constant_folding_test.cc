@@ -34,6 +34,22 @@ TEST(ConstantFolding, FoldsAWholeTreeInOneSweep) {
   expect_same_results(m.network, *copy);
 }
 
+TEST(ConstantFolding, ReshapesShareTheWeightsBytes) {
+  for (const bool moves_an_axis : {false, true}) {
+    Model m;
+    Value& weight = m.weight({24, 6});  // more than what shapes are computed from
+    auto op = std::make_unique<Shuffle>();
+    if (moves_an_axis) op->first_transpose = {1, 0};
+    op->has_reshape = true;
+    op->reshape = {1, 12, 12};
+    m.output(m.matrix_product(m.input({1, 5, 12}), m.add(std::move(op), {&weight})));
+    const void* const data = weight.constant->data();
+    const auto after = rewritten(m.network, constant_folding);
+    ASSERT_EQ(after->nodes().size(), 1u);
+    EXPECT_EQ(after->nodes()[0]->inputs[1]->constant->data() == data, !moves_an_axis);
+  }
+}
+
 TEST(ConstantFolding, MakesKernelsOfConstantLayersWeights) {
   Model m;
   Value& x = m.input({1, 4, 3});

@@ -57,6 +57,17 @@ TEST(FoldScale, KnowsTheWeightsOfMatrixProducts) {
   }
 }
 
+TEST(FoldScale, AShiftLeavesTheWeightsAsTheyAre) {
+  Model m;
+  Value& b = m.weight({1, 4, 5});
+  const void* const data = b.constant->data();
+  Value& v = m.matrix_product(m.input({2, 3, 4}), b, false);
+  m.output(m.sum(v, m.weight({1, 1, 5})));
+  const auto after = rewritten(m.network, fold_scale);
+  ASSERT_EQ(after->nodes().size(), 1u);
+  EXPECT_EQ(after->nodes()[0]->inputs[1]->constant->data(), data) << "they are not copied";
+}
+
 TEST(FoldScale, KnowsFullyConnectedLayers) {
   Model m;
   auto op = std::make_unique<FullyConnected>();

@@ -1,4 +1,5 @@
-// Decides which kernel runs a layer: by order, by time, by a timing cache, or by the application.
+// Decides which kernel runs a layer: the one of a plan that is built again, the application's
+// choice, a timing cache's, the fastest, or the first in order.
 #pragma once
 
 #include "plan/compile.h"
@@ -13,9 +14,9 @@ struct ShapeRange {
   std::vector<Shape> min, max;
 };
 
-/// The kernel for one layer: the first candidate that accepts, or the fastest of those worth
-/// timing. The request's code cache is that of the options. Throws, listing every refusal, when
-/// nobody accepts.
+/// The kernel for one layer: that of the options' plan or selector, else the first candidate that
+/// accepts, or the fastest of those worth timing. The request's code cache is that of the options.
+/// Throws, listing every refusal, when nobody accepts.
 /// @param name of the layer.
 /// @param range what the options' selector is told of the extents, if there is one.
 /// @param max_growth what growth_of() the kernel may be.

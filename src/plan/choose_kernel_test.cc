@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "ops/identity.h"
@@ -190,6 +191,41 @@ TEST(ChooseKernel, CountsWhatReordersOfInputsTake) {
   // A constant is reordered once.
   const Tensor constant(DataType::kFLOAT, {1, 8, 2, 2});
   EXPECT_EQ(chosen_for(Layout::kLinear, &constant), "elsewhere");
+}
+
+// Reads a constant of four channels in groups of eight.
+class ReadingKernel final : public SleepingKernel {
+ public:
+  explicit ReadingKernel(const KernelRequest& request)
+      : SleepingKernel("reading", 0, 100, request) {
+    input_layouts = {Layout::kBlocked8};
+  }
+  std::unique_ptr<Execution> prepare(std::span<const TensorSpec>,
+                                     std::span<const TensorSpec>) const override {
+    return std::make_unique<Read>();
+  }
+  static inline std::set<const void*> read;
+
+ private:
+  class Read final : public Execution {
+   public:
+    void run(const RunArguments& arguments) override { read.insert(arguments.inputs[0]); }
+  };
+};
+Offer reading(const KernelRequest& r) {
+  return std::make_unique<ReadingKernel>(r);
+}
+
+TEST(ChooseKernel, TimesWithConstantsInTheLayoutOfTheKernel) {
+  const Identity op;
+  const FakeTarget target({timed({"reading", reading}), {"slow", slow}});
+  const TensorSpec spec{DataType::kFLOAT, Layout::kLinear, {1, 4, 2, 2}, true};
+  const Tensor linear(DataType::kFLOAT, {1, 4, 2, 2});  // half as many bytes
+  const Tensor* constant = &linear;
+  const KernelRequest request{op, {&spec, 1}, {&spec, 1}, {&constant, 1}};
+  EXPECT_EQ(choose_kernel(target, request, "layer", BuildOptions())->name, "reading");
+  EXPECT_FALSE(ReadingKernel::read.empty());
+  EXPECT_FALSE(ReadingKernel::read.contains(linear.data()));
 }
 
 const FakeTarget kTimed({timed({"slow", slow}), timed({"never", never}), {"quick", fast}});

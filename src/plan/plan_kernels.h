@@ -12,6 +12,7 @@
 
 namespace tenon {
 
+/// Each layer is taken once.
 class PlanKernels {
  public:
   struct Name {
@@ -21,8 +22,8 @@ class PlanKernels {
   /// Also those of bodies.
   explicit PlanKernels(const Plan& plan);
 
-  /// The kernel of the layer, by its name and operator; nothing when no layer of the plan is left.
-  /// Layers that have the same are taken in the plan's order.
+  /// The kernel of the layer, by its name and operator; nothing when the plan has no such layer
+  /// left. Layers of one name and operator are taken in the plan's order.
   std::optional<Name> take(const std::string& layer, std::string_view op);
 
  private:

@@ -60,9 +60,10 @@ float time_kernel(const Kernel& kernel, const KernelRequest& request, const Devi
   std::vector<WrittenRows> written;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool unused = !inputs[i].present || kernel.input_is_packed[i];
+    // Constants are linear; where a kernel wants another layout, a run reads a reordered copy.
+    const bool is_ready = request.constants[i] != nullptr && inputs[i].layout == Layout::kLinear;
     in.push_back(unused ? nullptr
-                        : address_of(request.constants[i] != nullptr ? *request.constants[i]
-                                                                     : random_tensor(inputs[i]),
+                        : address_of(is_ready ? *request.constants[i] : random_tensor(inputs[i]),
                                      kernel.input_on_host[i]));
     if (!unused && request.constants[i] == nullptr)
       written.push_back(written_rows(inputs[i], tensors.back()));

@@ -36,8 +36,8 @@ std::string tactic_of(const Kernel& kernel);
 /// Whether copies of the layer's tensors fit a small machine, and their extents are known.
 bool can_be_timed(const KernelRequest& request);
 
-/// Times all in turn, and on a host those that may still win again: what its other programs do
-/// changes from moment to moment. Those that cannot be timed take forever.
+/// Times each once, and on a host, whose other programs disturb, those within twice the fastest's
+/// time up to three times: the least counts. One that cannot be timed counts as infinitely slow.
 /// @param layer for messages.
 void time_in_turn(std::vector<TimedKernel>& kernels, const Target& target,
                   const KernelRequest& request, std::string_view layer, const Log& log);

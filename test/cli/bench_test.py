@@ -323,6 +323,10 @@ class Weights(CliTest):
             self.assertGreater(float(re.search(r"Engine refitted in ([0-9.]+) ms\.", said)[1]), 0)
         self.refuse("bench", plan, "--timeRefit", names=["--timeRefit", "is a plan", "--refitFromOnnx"])
         self.refuse("bench", self.plan(), "--dumpRefit", names=["not refittable"])
+        self.refuse("bench", MODEL, "--dumpRefit", *MLP_PROFILE, names=["--dumpRefit", "without --refit"])
+        said = self.succeed("bench", plan, "--timeRefit", f"--refitFromOnnx={RESNET}/model.onnx", "--skipInference")
+        self.assertIn("Engine refitted in", said)
+        self.refuse("bench", plan, "--saveAllDebugTensors=raw", *SHORT_BENCH, names=["no debug tensors", "--markDebug"])
 
     def test_a_plan_holds_plugin_libraries(self):
         plain, holding = (self.plan(f"{name}.plan", options=[*MLP_PROFILE, *more]) for name, more in (
@@ -364,7 +368,10 @@ class Weights(CliTest):
         for options, names in ((["--saveDebugTensors=nobody:x.raw"], ["'nobody'", "--markDebug=nobody"]),
                                (["--saveDebugTensors=a/b"], ["expected NAME:FILE"]),
                                (["--saveAllDebugTensors=xml"], ["'xml'", "summary, numpy, string, raw"]),
-                               ([f"--saveDebugTensors=a/b:{self.folder}/no/x.raw"], ["no/x.raw"])):
+                               ([f"--saveDebugTensors=a/b:{self.folder}/no/x.raw"], ["no/x.raw"]),
+                               (["--saveDebugTensors=a/b:1.raw,a/b:2.raw"], ["'a/b' has two files"]),
+                               (["--saveAllDebugTensors=raw", "--skipInference"], ["there is none with --skipInference"]),
+                               (["--saveAllDebugTensors=summary", "--saveDebugTensors=a/b:tensor_summary.json"], ["tensor_summary.json"])):
             self.refuse("bench", *run_options, *options, names=names, folder=self.folder)
 
 

@@ -222,13 +222,13 @@ void bench(BenchOptions& o, Logger& logger) {
     fail("--roofline: the peaks of a GPU are not known yet; --target=cpu builds for the CPU");
   if (!o.save_engine.empty()) write_file(o.save_engine, model.plan->data(), model.plan->size());
   if (o.dump_refit) print_refittable(*model.engine, logger);
+  if (!o.refit_from.empty()) refit_from_onnx(*model.engine, o.refit_from, logger);
+  if (o.times_refit)
+    time_refit(*model.engine, o.refit_from.empty() ? o.model : o.refit_from, logger);
   if (o.skips_inference) {
     print_engine(o, *model.engine, nullptr, logger);
     return logger.say("Skipped inference phase since --skipInference is added.");
   }
-  if (!o.refit_from.empty()) refit_from_onnx(*model.engine, o.refit_from, logger);
-  if (o.times_refit)
-    time_refit(*model.engine, o.refit_from.empty() ? o.model : o.refit_from, logger);
   if (o.times_loading) return time_loading([&] { return load_again(o, model, logger); }, logger);
   const Sessions sessions = make_sessions(o, model, std::move(arrays), logger);
   const MeasureSettings settings = measure_settings(o, on_gpu);

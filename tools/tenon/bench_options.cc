@@ -89,9 +89,16 @@ void BenchOptions::check() {
   for (const NamedFile& file : named_files("--loadInputs", load_inputs)) read.push_back(file);
   read.insert(read.end(),
               {{"model", model}, {"--inputs", inputs}, {"--refitFromOnnx", refit_from}});
+  const char* const refits = times_refit ? "--timeRefit" : dump_refit ? "--dumpRefit" : nullptr;
+  if (refits != nullptr && !is_plan(model) && !build.refit && !build.strips_all_weights)
+    fail("{}: the plan of {} is not refittable without --refit", refits, model);
   if (times_refit && is_plan(model) && refit_from.empty())
     fail("--timeRefit: {} is a plan; name the model of the weights with --refitFromOnnx", model);
   debug_tensors.check();
+  if (debug_tensors.are_set() && (skips_inference || times_loading))
+    fail("{}: debug tensors come from a run, and there is none with --{}",
+         debug_tensors.named.empty() ? "--saveAllDebugTensors" : "--saveDebugTensors",
+         skips_inference ? "skipInference" : "timeDeserialize");
   std::vector<NamedFile> written = named_files("--saveDebugTensors", debug_tensors.named);
   written.insert(written.end(), {{"--exportJson", json},
                                  {"--exportTimes", export_times},
@@ -100,6 +107,7 @@ void BenchOptions::check() {
                                  {"--exportLayerInfo", export_layers},
                                  {"--saveEngine", save_engine},
                                  {"--timingCacheFile", build.timing_cache}});
+  if (debug_tensors.has_summary()) written.push_back({"--saveAllDebugTensors", kDebugSummaryFile});
   check_files(read, written);
   if (!save_engine.empty() && is_plan(model))
     fail("--saveEngine: {} is a plan already; give it with an ONNX model", model);

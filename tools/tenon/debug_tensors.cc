@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -23,7 +23,6 @@ using nlohmann::ordered_json;
 using session::Array;
 
 constexpr std::string_view kFormats[] = {"summary", "numpy", "string", "raw"};
-constexpr const char* kSummaryFile = "tensor_summary.json";
 
 // Rows in brackets, one inside the other.
 std::string nested(const Array& array) {
@@ -71,21 +70,38 @@ const char* name_of(nvinfer1::DataType type) {
   }
 }
 
-// JSON has no infinities and no NaN: these are texts.
+// JSON has no infinities: these are texts.
 ordered_json number(double value) {
   return std::isfinite(value) ? ordered_json(value) : ordered_json(fmt::format("{}", value));
 }
+ordered_json number(int64_t value) {
+  return value;
+}
 
-ordered_json statistics(const Array& array) {
-  const std::vector<double> values = value_or_fail(session::numbers(array));
-  ordered_json result = ordered_json::object();
-  if (values.empty()) return result;
-  double sum = 0;
-  for (double value : values) sum += value;
+// NaNs are counted, and are no minimum and no maximum.
+template <class T> void add_range(ordered_json& result, std::vector<T> values) {
+  const auto is_nan = [](T value) { return value != value; };
+  if (const auto nans = std::erase_if(values, is_nan); nans > 0) result["nan"] = nans;
+  if (values.empty()) return;
   const auto [min, max] = std::minmax_element(values.begin(), values.end());
+  double sum = 0;
+  for (T value : values) sum += static_cast<double>(value);
   result["min"] = number(*min);
   result["max"] = number(*max);
   result["avg"] = number(sum / static_cast<double>(values.size()));
+}
+
+bool is_float(nvinfer1::DataType type) {
+  return type == nvinfer1::DataType::kFLOAT || type == nvinfer1::DataType::kHALF
+         || type == nvinfer1::DataType::kBF16;
+}
+
+ordered_json statistics(const Array& array) {
+  ordered_json result = ordered_json::object();
+  if (is_float(array.type))
+    add_range(result, value_or_fail(session::numbers(array)));
+  else
+    add_range(result, value_or_fail(session::integers(array)));
   constexpr size_t kShown = 10;
   std::vector<std::string> texts = texts_of(array);
   if (texts.size() > kShown) {
@@ -110,7 +126,9 @@ class Listener final : public nvinfer1::IDebugListener {
     try {
       if (const cudaError_t status = cudaStreamSynchronize(stream); status != cudaSuccess)
         fail("debug tensor '{}': {}", name, cudaGetErrorString(status));
-      Array array = value_or_fail(session::make_array(type, session::to_shape(shape)));
+      auto made = session::make_array(type, session::to_shape(shape));
+      if (!made) fail("debug tensor '{}': {}", name, made.error());
+      Array array = *std::move(made);
       const auto kind = location == nvinfer1::TensorLocation::kDEVICE ? cudaMemcpyDeviceToHost
                                                                       : cudaMemcpyHostToHost;
       if (const cudaError_t status =
@@ -127,13 +145,20 @@ class Listener final : public nvinfer1::IDebugListener {
 
   const std::string& failure() const { return failure_; }
 
-  // Of the run.
+  // After the run.
   void finish() {
+    for (const auto& [name, path] : named_)
+      if (!written_.contains(name))
+        fail("--saveDebugTensors: the run did not make debug tensor '{}'", name);
+    if (count_ == 0)
+      fail(
+          "--saveAllDebugTensors: the engine has no debug tensors: build it with --markDebug or "
+          "--markUnfusedTensorsAsDebugTensors");
     if (formats_.contains("summary")) {
       const ordered_json summary = {{"tensors", tensors_}};
       const std::string text =
           summary.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-      write_file(kSummaryFile, text.data(), text.size());
+      write_file(kDebugSummaryFile, text.data(), text.size());
     }
     logger_.say(fmt::format("Wrote {} debug tensor{}", count_, count_ == 1 ? "" : "s"));
   }
@@ -144,6 +169,7 @@ class Listener final : public nvinfer1::IDebugListener {
     const std::string own = file_name(fmt::format("{:04}_{}", count_++, name));
     if (const auto found = named_.find(name); found != named_.end()) {
       write_file(found->second, array.bytes.data(), array.bytes.size());
+      written_.insert(name);
       files["assigned"] = found->second;
     }
     if (formats_.contains("numpy")) {
@@ -169,6 +195,7 @@ class Listener final : public nvinfer1::IDebugListener {
 
   const std::set<std::string, std::less<>> formats_;
   std::map<std::string, std::string> named_;
+  std::set<std::string> written_;  // of these
   Logger& logger_;
   ordered_json tensors_ = ordered_json::array();
   std::string failure_;
@@ -177,10 +204,19 @@ class Listener final : public nvinfer1::IDebugListener {
 
 }  // namespace
 
+bool DebugTensorOptions::has_summary() const {
+  return std::find(formats.begin(), formats.end(), "summary") != formats.end();
+}
+
 void DebugTensorOptions::check() const {
-  for (const std::string& text : named)
-    if (const auto [name, path] = split_file(text); name.empty() || path.empty())
+  std::set<std::string> names;
+  for (const std::string& text : named) {
+    const auto [name, path] = split_file(text);
+    if (name.empty() || path.empty())
       fail("--saveDebugTensors: '{}' is not a tensor with a file; expected NAME:FILE", text);
+    if (!names.insert(name).second)
+      fail("--saveDebugTensors: tensor '{}' has two files; give it one", name);
+  }
   for (const std::string& format : formats)
     if (std::find(std::begin(kFormats), std::end(kFormats), format) == std::end(kFormats))
       fail("--saveAllDebugTensors: '{}' is not a format; expected one of: {}", format,
@@ -191,7 +227,9 @@ void save_debug_tensors(session::Session& session, const DebugTensorOptions& opt
                         Logger& logger) {
   nvinfer1::IExecutionContext& context = session.context().get();
   Listener listener(options, logger);
-  if (!context.setDebugListener(&listener)) fail_with_log(logger, "--saveDebugTensors");
+  if (!context.setDebugListener(&listener)) fail_with_log(logger, "setDebugListener");
+  const auto forget = [](nvinfer1::IExecutionContext* c) { c->setDebugListener(nullptr); };
+  const std::unique_ptr<nvinfer1::IExecutionContext, decltype(forget)> heard(&context, forget);
   for (const std::string& text : options.named) {
     const std::string name = split_file(text).first;
     if (!context.setTensorDebugState(name.c_str(), true))
@@ -202,7 +240,6 @@ void save_debug_tensors(session::Session& session, const DebugTensorOptions& opt
     if (!context.setAllTensorsDebugState(true) || !context.setUnfusedTensorsDebugState(true))
       fail_with_log(logger, "--saveAllDebugTensors");
   const auto ran = session.run();
-  context.setDebugListener(nullptr);
   if (!listener.failure().empty()) throw Failure(listener.failure());
   value_or_fail(ran);
   listener.finish();

@@ -10,11 +10,15 @@
 
 namespace tenon::tool {
 
+/// In the current folder.
+inline constexpr const char* kDebugSummaryFile = "tensor_summary.json";
+
 struct DebugTensorOptions {
   std::vector<std::string> named;    // NAME:FILE each: the raw bytes of one
   std::vector<std::string> formats;  // of all: summary, numpy, string, raw
 
   bool are_set() const { return !named.empty() || !formats.empty(); }
+  bool has_summary() const;
   /// Throws Failure for what is neither a name with a file nor a format.
   void check() const;
 };

@@ -101,7 +101,7 @@ void time_refit(nvinfer1::ICudaEngine& engine, const std::string& path, Logger& 
   constexpr int kRefits = 10;
   OnnxWeights weights(engine, "--timeRefit", path, logger);
   std::chrono::duration<double, std::milli> spent{};
-  for (int i = -1; i < kRefits; ++i) {  // the first one finds memory, and is not timed
+  for (int i = -1; i < kRefits; ++i) {  // the first is a warm-up
     weights.read();
     const auto start = Clock::now();
     weights.refit();

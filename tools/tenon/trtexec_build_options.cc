@@ -70,8 +70,8 @@ constexpr TrtexecOption kBuildRows[] = {
      "A plugin with an operator's name goes before the parser's own layers", ""},
 
     {"--timingCacheFile", kBuild, kOne, kTaken, "Read and update this timing cache", ""},
-    {"--noBuilderCache", kBuild, kNone, kTaken, "Time every layer, also those that are the same",
-     ""},
+    {"--noBuilderCache", kBuild, kNone, kTaken,
+     "Read and write no timing cache, and time layers that are the same each", ""},
     {"--errorOnTimingCacheMiss", kBuild, kNone, kTaken,
      "Fail when a layer is not in the timing cache", ""},
     {"--noCompilationCache", kBuild, kNone, kTaken, "Keep no compiled code in the timing cache",

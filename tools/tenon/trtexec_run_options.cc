@@ -61,7 +61,7 @@ constexpr TrtexecOption kRunRows[] = {
     {"--weightStreamingBudget", kInference, kOne, kRefused, "", kNoStreaming},
     {"--saveDebugTensors", kInference, kOne, kTaken,
      "Files for the raw bytes of debug tensors, from a run of their own: NAME:FILE with commas "
-     "between them",
+     "between them; a name with a colon stands in single quotes",
      ""},
     {"--saveAllDebugTensors", kInference, kOne, kTaken,
      "Write all debug tensors into the current folder, from a run of their own: summary, numpy, "

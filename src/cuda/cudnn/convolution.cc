@@ -35,9 +35,9 @@ class ConvolutionKernel final : public Kernel {
     TensorSpec result = request.outputs[0];
     result.layout = layout_;
     if (inputs[kDataInput].shape.volume() > 0 && result.shape.volume() > 0)
-      candidates_ = working({op_, fusion_, inputs, result, tf32_});
-    require(!candidates_.empty(), "cuDNN has no kernel for it");
-    choose(candidates_.front());
+      configs_ = working({op_, fusion_, inputs, result, tf32_});
+    require(!configs_.empty(), "cuDNN has no kernel for it");
+    choose(configs_.front());
   }
 
   /// What a plan stored. Throws when it is damaged.
@@ -62,7 +62,7 @@ class ConvolutionKernel final : public Kernel {
 
   std::vector<std::unique_ptr<Kernel>> variants() const override {
     std::vector<std::unique_ptr<Kernel>> others;
-    for (const GraphConfig& config : candidates_)
+    for (const GraphConfig& config : configs_)
       if (config.str() != variant) {
         auto kernel = std::make_unique<ConvolutionKernel>(*this);
         kernel->choose(config);
@@ -157,8 +157,8 @@ class ConvolutionKernel final : public Kernel {
   Layout layout_;
   bool tf32_;
   GraphConfig config_;
-  std::vector<GraphConfig> candidates_;  // while building
-  bool is_variant_ = false;              // does it in its own way or not at all
+  std::vector<GraphConfig> configs_;  // while building
+  bool is_variant_ = false;           // does it in its own way or not at all
 };
 
 // Tensor cores read channels last; kernels for floats without them are made for rows.

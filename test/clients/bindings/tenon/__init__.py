@@ -12,5 +12,5 @@ def as_array(pointer, desc, shape=None):
     shape = tuple(desc.dims if shape is None else shape)
     if min(shape, default=0) < 0:
         raise ValueError("a size is known only once the plugin has run")
-    count = int(np.prod(shape)) * dtype.itemsize
-    return np.frombuffer((ctypes.c_byte * count).from_address(pointer), dtype).reshape(shape)
+    bytes_of_all = int(np.prod(shape)) * dtype.itemsize
+    return np.frombuffer((ctypes.c_byte * bytes_of_all).from_address(pointer), dtype).reshape(shape)
