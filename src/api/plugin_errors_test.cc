@@ -1,6 +1,7 @@
 // What applications are told when a plugin is missing, fails, or gets no memory for its output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <tenon/gpu.h>
 
 #include <algorithm>
 
@@ -124,6 +125,7 @@ TEST_F(PluginErrors, AFailureOfARunIsTheResultOfEnqueue) {
 
 TEST_F(PluginErrors, AFailureInAGraphIsThatOfTheStream) {
   make();
+  if (gpu_of(*engine_) >= 0) GTEST_SKIP() << "a graph of a GPU does not call the plugin again";
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t launch = nullptr;
   ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), cudaSuccess);
@@ -171,7 +173,8 @@ TEST_F(PluginErrors, AnAllocatorWithoutMemoryIsTheResultOfEnqueue) {
   EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
 }
 
-// Without code of the application, a run is not waited for.
+// Without code of the application, a run is not waited for. On a GPU the host reads the condition
+// before the rest goes into the stream.
 TEST_F(PluginErrors, AFailureAfterEnqueueIsReportedToo) {
   s_.network.reset(s_.builder->createNetworkV2(0));
   ITensor& x = s_.input("x", {1}, DataType::kBOOL);
@@ -180,8 +183,9 @@ TEST_F(PluginErrors, AFailureAfterEnqueueIsReportedToo) {
   y.setName("y");
   s_.network->markOutput(y);
   make();
-  EXPECT_TRUE(context_->enqueueV3(stream_)) << s_.logger.take_errors();
-  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorLaunchFailure);
+  const bool on_gpu = gpu_of(*engine_) >= 0;
+  EXPECT_EQ(context_->enqueueV3(stream_), !on_gpu);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), on_gpu ? cudaSuccess : cudaErrorLaunchFailure);
   expect_one_error("x is to be true");
   cudaGetLastError();
 }
