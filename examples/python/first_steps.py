@@ -55,7 +55,7 @@ def main(folder):
     try:
         engine(images.astype(np.float64))
     except TypeError as error:
-        print(f"TypeError: {error}")
+        print(f"As expected, a TypeError: {error}")
 
 
 if __name__ == "__main__":
