@@ -1,6 +1,5 @@
 #include "debug_tensors.h"
 
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,8 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cuda_objects.h"
 #include "error.h"
 #include "files.h"
+#include "io_formats.h"
 #include "npz.h"
 #include "output_text.h"
 
@@ -91,11 +92,6 @@ template <class T> void add_range(ordered_json& result, std::vector<T> values) {
   result["avg"] = number(sum / static_cast<double>(values.size()));
 }
 
-bool is_float(nvinfer1::DataType type) {
-  return type == nvinfer1::DataType::kFLOAT || type == nvinfer1::DataType::kHALF
-         || type == nvinfer1::DataType::kBF16;
-}
-
 ordered_json statistics(const Array& array) {
   ordered_json result = ordered_json::object();
   if (is_float(array.type))
@@ -124,17 +120,14 @@ class Listener final : public nvinfer1::IDebugListener {
                           nvinfer1::DataType type, const nvinfer1::Dims& shape, const char* name,
                           cudaStream_t stream) override {
     try {
-      if (const cudaError_t status = cudaStreamSynchronize(stream); status != cudaSuccess)
-        fail("debug tensor '{}': {}", name, cudaGetErrorString(status));
+      const std::string what = fmt::format("debug tensor '{}'", name);
+      check_cuda(cudaStreamSynchronize(stream), what.c_str());
       auto made = session::make_array(type, session::to_shape(shape));
-      if (!made) fail("debug tensor '{}': {}", name, made.error());
+      if (!made) fail("{}: {}", what, made.error());
       Array array = *std::move(made);
       const auto kind = location == nvinfer1::TensorLocation::kDEVICE ? cudaMemcpyDeviceToHost
                                                                       : cudaMemcpyHostToHost;
-      if (const cudaError_t status =
-              cudaMemcpy(array.bytes.data(), address, array.bytes.size(), kind);
-          status != cudaSuccess)
-        fail("debug tensor '{}': {}", name, cudaGetErrorString(status));
+      check_cuda(cudaMemcpy(array.bytes.data(), address, array.bytes.size(), kind), what.c_str());
       write(name, array);
       return true;
     } catch (const std::exception& e) {

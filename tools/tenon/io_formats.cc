@@ -94,6 +94,10 @@ DataType parse_type(const char* option, std::string_view text) {
   return value_of<DataType>(kTypes, text, option, "type");
 }
 
+bool is_float(DataType type) {
+  return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
+}
+
 const char* type_option_name(DataType type) {
   for (const auto& [name, value] : kTypes)
     if (value == type) return name.data();

@@ -30,10 +30,6 @@ std::vector<Rule> rules_of(const char* option, const std::vector<std::string>& t
   return rules;
 }
 
-bool is_float(DataType type) {
-  return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
-}
-
 // Later rules hold over earlier ones. A rule with a * leaves out layers that compute no floats.
 template <class Set>
 void apply(const char* option, const std::vector<std::string>& texts,

@@ -12,15 +12,6 @@
 #include "npz.h"
 
 namespace tenon::tool {
-namespace {
-
-using nvinfer1::DataType;
-
-bool is_float(DataType type) {
-  return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
-}
-
-}  // namespace
 
 std::vector<std::string> texts_of(const Array& array) {
   std::vector<std::string> texts;
