@@ -52,8 +52,8 @@ endif()
 # Of targets whose own code need not be fast: they compile in two thirds of the time.
 set(TENON_COLD_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 
-# The label of whole models and of the installed package: what sanitizers can find there they find in smaller tests, so
-# that only `./dev nightly` runs these under them.
+# The label of whole models, of the command line's options and of the installed package: what sanitizers can find there
+# they find in smaller tests, so that only `./dev nightly` runs these under them.
 set(TENON_WHOLE_MODELS_LABEL whole_models)
 if(TENON_SANITIZE)
   set(TENON_WHOLE_MODELS_LABEL nightly)

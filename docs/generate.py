@@ -227,7 +227,7 @@ def trtexec_page(tenon):
             "```sh\nln -s \"$PWD/out/bin/tenon\" ~/bin/trtexec\n"
             "trtexec --onnx=model.onnx --saveEngine=model.plan --useCudaGraph\n```\n\n"
             "A program that is called `trtexec` takes trtexec's options without a command before them, prints the lines"
-            " `&&&& RUNNING`,\n`&&&& PASSED` and `&&&& FAILED`, and ends with 0 or 1. As with TensorRT, TF32 is allowed"
+            " `&&&& RUNNING`,\n`&&&& PASSED` and `&&&& FAILED`, and ends with 0 or 1. As with TensorRT, a GPU may use TF32"
             " unless `--noTF32` forbids it,\nand extents that no option gives are 1, with a warning. `tenon bench`"
             " takes the same options and a file's name without an\noption, allows TF32 with `--tf32` only, and asks"
             " for extents that are missing; `tenon build` takes those of them that say\nhow to build.\n\n"

@@ -3,6 +3,7 @@
 #include <tenon/printable.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "guard.h"
 
@@ -101,8 +102,11 @@ Result<void> Session::set_values(const Arrays& arrays, const Shapes& values) noe
     inputs_.clear();
     outputs_.clear();
     zero_filled_.clear();
-    for (const Tensor& tensor : tensors)
-      ports_.push_back({nullptr, memory_of(tensor), nullptr, tensor.is_input && tensor.is_on_host});
+    for (const Tensor& tensor : tensors) {
+      Port& port = ports_.emplace_back(memory_of(tensor));
+      port.is_in_host = tensor.is_input && tensor.is_on_host;
+      port.format = tensor.format;
+    }
     for (size_t i = 0; i < tensors.size(); ++i)
       if (tensors[i].is_input) set_input(i, arrays, values);
     for (size_t i = 0; i < tensors.size(); ++i)
@@ -148,9 +152,9 @@ void Session::set_input(size_t i, const Arrays& arrays, const Shapes& values) {
   Port& port = ports_[i];
   port.host = &array;
   if (port.is_in_host && !array.bytes.empty())
-    value_of(context_->set_address(i, array.bytes.data()));
-  else
-    reserve(i);
+    return value_of(context_->set_address(i, array.bytes.data()));
+  reserve(i);
+  port.is_stale = !port.format.is_linear();
 }
 
 // The values of an input that decides shapes: the caller's, else the profile's optimum.
@@ -180,8 +184,19 @@ void Session::set_output(size_t i) {
 }
 
 void Session::reserve(size_t i) {
-  check(ports_[i].memory.reserve(ports_[i].host->bytes.size()), "cannot get device memory");
-  value_of(context_->set_address(i, ports_[i].memory.data()));
+  Port& port = ports_[i];
+  check(port.memory.reserve(port.bytes()), "cannot get device memory");
+  if (!port.format.is_linear())
+    check(port.packed.reserve(port.bytes()), "cannot get pinned memory of the host");
+  value_of(context_->set_address(i, port.memory.data()));
+}
+
+size_t Session::Port::bytes() const {
+  return format.is_linear() ? host->bytes.size() : value_of(format.bytes(host->type, host->shape));
+}
+
+std::byte* Session::Port::transferred() const {
+  return format.is_linear() ? host->bytes.data() : static_cast<std::byte*>(packed.data());
 }
 
 const void* Session::Port::data() const {
@@ -192,11 +207,13 @@ const void* Session::Port::data() const {
 Result<void> Session::copy_in(cudaStream_t stream) noexcept {
   return guard([&] {
     for (size_t i = 0; i < ports_.size(); ++i) {
-      const Port& port = ports_[i];
-      if (context_->tensors()[i].is_input && !port.is_in_host && !port.host->bytes.empty())
-        check(cudaMemcpyAsync(port.memory.data(), port.host->bytes.data(), port.host->bytes.size(),
-                              cudaMemcpyHostToDevice, stream),
-              "cannot copy an input");
+      Port& port = ports_[i];
+      if (!context_->tensors()[i].is_input || port.is_in_host || port.host->bytes.empty()) continue;
+      if (std::exchange(port.is_stale, false))
+        value_of(port.format.pack(*port.host, port.transferred()));
+      check(cudaMemcpyAsync(port.memory.data(), port.transferred(), port.bytes(),
+                            cudaMemcpyHostToDevice, stream),
+            "cannot copy an input");
     }
   });
 }
@@ -222,15 +239,34 @@ Result<void> Session::copy_out(cudaStream_t stream) noexcept {
       if (port.output != nullptr) {
         value_of(wait());
         *port.host = value_of(make_array(port.host->type, to_shape(port.output->shape())));
+        if (!port.format.is_linear())
+          check(port.packed.reserve(port.bytes()), "cannot get pinned memory of the host");
       }
     for (size_t i = 0; i < ports_.size(); ++i) {
-      const Port& port = ports_[i];
-      if (!context_->tensors()[i].is_input && !port.host->bytes.empty())
-        check(cudaMemcpyAsync(port.host->bytes.data(), port.data(), port.host->bytes.size(),
-                              cudaMemcpyDeviceToHost, stream),
-              "cannot copy an output");
+      Port& port = ports_[i];
+      if (context_->tensors()[i].is_input || port.host->bytes.empty()) continue;
+      check(cudaMemcpyAsync(port.transferred(), port.data(), port.bytes(), cudaMemcpyDeviceToHost,
+                            stream),
+            "cannot copy an output");
+      port.is_stale = !port.format.is_linear();
     }
   });
+}
+
+Arrays& Session::inputs() {
+  for (size_t i = 0; i < ports_.size(); ++i)
+    if (context_->tensors()[i].is_input) ports_[i].is_stale = !ports_[i].format.is_linear();
+  return inputs_;
+}
+
+const Arrays& Session::outputs() {
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    Port& port = ports_[i];
+    if (context_->tensors()[i].is_input || !std::exchange(port.is_stale, false)) continue;
+    // It fits: the copy has found the same shape and format.
+    [[maybe_unused]] const auto done = port.format.unpack(port.transferred(), *port.host);
+  }
+  return outputs_;
 }
 
 Result<void> Session::wait() noexcept {

@@ -50,6 +50,28 @@ TEST(Session, RunsOnArrays) {
   EXPECT_THAT(output(*session, "y"), ElementsAre(20, 3, 3, 3, 3, 3));
 }
 
+// What x and y hold in rows, whatever the engine's memory holds.
+TEST(Session, PacksFormats) {
+  using nvinfer1::TensorFormat;
+  for (const TensorFormat format : {TensorFormat::kHWC, TensorFormat::kHWC8, TensorFormat::kCHW2}) {
+    ErrorLog log;
+    const Engine sum = build_engine(log, [=](auto&, auto& network, auto&) {
+      auto* x = network.addInput("x", DataType::kFLOAT, Dims{4, {1, 3, 1, 2}});
+      auto& y = *network.addElementWise(*x, *x, nvinfer1::ElementWiseOperation::kSUM)->getOutput(0);
+      x->setAllowedFormats(1U << static_cast<int>(format));
+      y.setAllowedFormats(1U << static_cast<int>(format));
+      add_output(network, y, "y");
+    });
+    const auto session = *Session::make(*sum.engine, log);
+    ASSERT_TRUE(session->set_inputs({{"x", floats({1, 3, 1, 2}, {1, 2, 3, 4, 5, 6})}}));
+    ASSERT_TRUE(session->run());
+    EXPECT_THAT(output(*session, "y"), ElementsAre(2, 4, 6, 8, 10, 12));
+    session->inputs().at("x").as<float>()[5] = 10;
+    ASSERT_TRUE(session->run());
+    EXPECT_THAT(output(*session, "y"), ElementsAre(2, 4, 6, 8, 10, 20));
+  }
+}
+
 TEST(Session, HasTheMemoryOfLayersItself) {
   ErrorLog log;
   const Engine sum = build_sum(log);

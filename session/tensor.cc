@@ -17,6 +17,7 @@ std::vector<Tensor> tensors_of(const nvinfer1::ICudaEngine& engine, int32_t prof
     Tensor tensor;
     tensor.name = name;
     tensor.type = engine.getTensorDataType(name);
+    tensor.format = Format(engine.getTensorFormat(name, profile));
     tensor.is_input = engine.getTensorIOMode(name) == nvinfer1::TensorIOMode::kINPUT;
     tensor.is_on_host = engine.getTensorLocation(name) == nvinfer1::TensorLocation::kHOST;
     tensor.decides_shapes = tensor.is_input && engine.isShapeInferenceIO(name);

@@ -58,6 +58,7 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     network, what, parser = read(model, messages)
     builder = network.builder
     config = builder.create_builder_config()
+    config.clear_flag(trt.BuilderFlag.TF32)  # which is there by default
     if flag is not None:
         config.set_flag(flag)
     if target is not None and not set_target(config, target):

@@ -39,22 +39,7 @@ class AlgorithmIOInfo final : public nvinfer1::IAlgorithmIOInfo,
   }
   DataType getDataType() const noexcept override { return spec_.type; }
   nvinfer1::Dims getStrides() const noexcept override {
-    const Shape& shape = spec_.shape;
-    std::vector<int> inner_first;  // axes
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) inner_first.push_back(axis);
-    if (layout_ == Layout::kChannelsLast) {
-      std::erase(inner_first, 1);
-      inner_first.insert(inner_first.begin(), 1);
-    }
-    const int block = channel_block(layout_);
-    Shape strides = shape;
-    int64_t stride = 1;
-    for (int axis : inner_first) {
-      strides[axis] = stride;
-      const int64_t extent = std::max<int64_t>(shape[axis], 1);
-      stride *= axis == 1 ? (extent + block - 1) / block : extent;
-    }
-    return strides.dims();
+    return strides_of(spec_.shape, layout_).dims();
   }
   int64_t getVectorizedDim() const noexcept override { return channel_block(layout_) > 1 ? 1 : -1; }
   int64_t getComponentsPerElement() const noexcept override { return channel_block(layout_); }

@@ -101,17 +101,6 @@ RefitScope refit_scope(const BuilderSettings& settings) {
   return all ? RefitScope::kAll : RefitScope::kNone;
 }
 
-void check_formats(const Network& network) {
-  constexpr uint32_t kLinear = 1u << static_cast<int>(nvinfer1::TensorFormat::kLINEAR);
-  for (const auto* list : {&network.inputs(), &network.outputs()})
-    for (const Value* v : *list)
-      if ((v->allowed_formats & kLinear) == 0)
-        fail(ErrorCode::kUNSUPPORTED_STATE,
-             "tensor '{}' allows only formats {:#x}; others than kLINEAR are not supported yet: "
-             "add kLINEAR to setAllowedFormats",
-             v->name, v->allowed_formats);
-}
-
 // Types that no layer can be given.
 void check_precisions(const NetworkDefinition& definition, const BuilderSettings& settings,
                       const Log& log) {
@@ -209,7 +198,6 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
   check_quantized(definition.network(), settings, log);
   check_weight_streaming(settings, log);
   check_devices(settings, log);
-  check_formats(definition.network());
   for (Value* input : definition.network().inputs())
     refuse(definition.tensor_view(*input).getBroadcastAcrossBatch(),
            fmt::format("input '{}', which items of the batch share (setBroadcastAcrossBatch),",
@@ -291,12 +279,14 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
                      || (settings.hardware == nvinfer1::HardwareCompatibilityLevel::kAMPERE_PLUS
                          && !target.device().is_host());
   options.refit = refit_scope(settings);
-  options.tf32 = settings.flag(BuilderFlag::kTF32);
+  options.tf32 =
+      settings.flag(BuilderFlag::kTF32) && (settings.tf32_was_set || !target.device().is_host());
   options.max_growth = settings.weight_growth;
   options.aux_streams = std::clamp(settings.aux_streams, 0, Plan::kMaxAuxStreams);
   options.time_kernels = settings.optimization_level > 0;
   options.measure = !settings.deterministic;
-  options.editable_timing_cache = settings.flag(BuilderFlag::kEDITABLE_TIMING_CACHE);
+  options.editable_timing_cache =
+      settings.flag(BuilderFlag::kEDITABLE_TIMING_CACHE) && settings.timing_cache != nullptr;
   options.error_on_timing_cache_miss = settings.flag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   const auto limit_of = [](const BuilderSettings& s) {
     return s.pools[static_cast<size_t>(nvinfer1::MemoryPoolType::kWORKSPACE)];

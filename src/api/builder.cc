@@ -3,7 +3,9 @@
 #include "api/build.h"
 #include "api/engine.h"
 #include "api/host_memory.h"
+#include "backend/targets.h"
 #include "base/parallel.h"
+#include "plan/io_format.h"
 #include "plan/plan_file.h"
 #include "registry/registry.h"
 
@@ -73,12 +75,21 @@ nvinfer1::IHostMemory* Builder::buildSerializedNetwork(nvinfer1::INetworkDefinit
       nullptr, [&] { return new HostMemory(write_plan(plan_of(network, config))); });
 }
 
+// The first GPUs with TF32 are the first with bfloat16, too.
+bool Builder::platformHasTf32() const noexcept {
+  return reporter_.guard(false,
+                         [&] { return default_target().is_fast_in(nvinfer1::DataType::kBF16); });
+}
+
 bool Builder::isNetworkSupported(const nvinfer1::INetworkDefinition& network,
                                  const nvinfer1::IBuilderConfig& config) const noexcept {
   return reporter_.run([&] {
     const NetworkDefinition& ours = our_network(network);
     check_supported(ours, our_settings(config), reporter_.log());
-    copy_to_build(ours, max_batch_size)->infer();
+    const auto copy = copy_to_build(ours, max_batch_size);
+    copy->infer();
+    for (const auto* list : {&copy->inputs(), &copy->outputs()})
+      for (const Value* v : *list) io_layout(*v);  // throws where there is none
   });
 }
 

@@ -37,7 +37,7 @@ class Builder final : public nvinfer1::IBuilder,
     return reporter_.recorder();
   }
   void reset() noexcept override;
-  bool platformHasTf32() const noexcept override { return false; }
+  bool platformHasTf32() const noexcept override;
   nvinfer1::IHostMemory* buildSerializedNetwork(nvinfer1::INetworkDefinition& network,
                                                 nvinfer1::IBuilderConfig& config) noexcept override;
   bool isNetworkSupported(const nvinfer1::INetworkDefinition& network,

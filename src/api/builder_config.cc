@@ -30,6 +30,22 @@ void BuilderConfig::reset() noexcept {
   s_ = BuilderSettings();
 }
 
+void BuilderConfig::setFlags(nvinfer1::BuilderFlags flags) noexcept {
+  const bool had_tf32 = s_.flag(nvinfer1::BuilderFlag::kTF32);
+  s_.flags = flags;
+  s_.tf32_was_set = s_.flag(nvinfer1::BuilderFlag::kTF32) && (s_.tf32_was_set || !had_tf32);
+}
+
+void BuilderConfig::clearFlag(nvinfer1::BuilderFlag flag) noexcept {
+  set_bit(s_.flags, flag, false);
+  if (flag == nvinfer1::BuilderFlag::kTF32) s_.tf32_was_set = false;
+}
+
+void BuilderConfig::setFlag(nvinfer1::BuilderFlag flag) noexcept {
+  set_bit(s_.flags, flag, true);
+  if (flag == nvinfer1::BuilderFlag::kTF32) s_.tf32_was_set = true;
+}
+
 bool BuilderConfig::set_target(const char* name) {
   return reporter_.run(
       [&] {

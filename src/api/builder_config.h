@@ -22,7 +22,10 @@ struct BuilderSettings {
   int32_t timing_iterations = 1;
   nvinfer1::EngineCapability capability = nvinfer1::EngineCapability::kSTANDARD;
   nvinfer1::IInt8Calibrator* calibrator = nullptr;
-  nvinfer1::BuilderFlags flags = 0;  // TensorRT's have kTF32: here float32 is exact unless asked
+  nvinfer1::BuilderFlags flags = 1u << static_cast<int>(nvinfer1::BuilderFlag::kTF32);
+  /// The application has set kTF32 itself. Where it is there by default, a CPU's float32 stays
+  /// exact.
+  bool tf32_was_set = false;
   std::unordered_map<const nvinfer1::ILayer*, nvinfer1::DeviceType> devices;
   nvinfer1::DeviceType default_device = nvinfer1::DeviceType::kGPU;
   int32_t dla_core = -1;
@@ -80,10 +83,10 @@ class BuilderConfig final : public nvinfer1::IBuilderConfig,
     s_.calibrator = calibrator;
   }
   nvinfer1::IInt8Calibrator* getInt8Calibrator() const noexcept override { return s_.calibrator; }
-  void setFlags(nvinfer1::BuilderFlags flags) noexcept override { s_.flags = flags; }
+  void setFlags(nvinfer1::BuilderFlags flags) noexcept override;
   nvinfer1::BuilderFlags getFlags() const noexcept override { return s_.flags; }
-  void clearFlag(nvinfer1::BuilderFlag flag) noexcept override { set_bit(s_.flags, flag, false); }
-  void setFlag(nvinfer1::BuilderFlag flag) noexcept override { set_bit(s_.flags, flag, true); }
+  void clearFlag(nvinfer1::BuilderFlag flag) noexcept override;
+  void setFlag(nvinfer1::BuilderFlag flag) noexcept override;
   bool getFlag(nvinfer1::BuilderFlag flag) const noexcept override {
     return get_bit(s_.flags, flag);
   }

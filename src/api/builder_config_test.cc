@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 TEST(BuilderConfig, SettingsAreKept) {
   Session s;
   IBuilderConfig& c = *s.config;
-  EXPECT_FALSE(c.getFlag(BuilderFlag::kTF32));  // float32 is exact unless asked otherwise
+  EXPECT_EQ(c.getFlags(), 1u << static_cast<int>(BuilderFlag::kTF32));  // as TensorRT's
   c.setFlag(BuilderFlag::kFP16);
   EXPECT_TRUE(c.getFlag(BuilderFlag::kFP16));
   c.clearFlag(BuilderFlag::kFP16);
@@ -64,7 +64,7 @@ TEST(BuilderConfig, SettingsAreKept) {
   c.reset();
   EXPECT_EQ(c.getNbPluginsToSerialize(), 0);
   EXPECT_EQ(c.getEngineCapability(), EngineCapability::kSTANDARD);
-  EXPECT_FALSE(c.getFlag(BuilderFlag::kTF32));
+  EXPECT_TRUE(c.getFlag(BuilderFlag::kTF32));
 }
 
 TEST(BuilderConfig, MemoryPoolsHaveTensorRTsLimits) {

@@ -10,6 +10,7 @@
 #include "backend/target.h"
 #include "builder/fit.h"
 #include "plan/engine_information.h"
+#include "plan/io_format.h"
 #include "plan/plan_file.h"
 
 namespace tenon {
@@ -72,10 +73,11 @@ EngineView::EngineView(std::shared_ptr<CurrentEngine> current, const Reporter& r
       engine_(current_->get()),
       self_(std::make_shared<std::atomic<const EngineView*>>(this)) {
   mImpl = this;
-  for (size_t i = 0; i < plan().bindings.size(); ++i)
-    formats_.push_back(fmt::format(
-        "{} (kLINEAR)",
-        format_description(engine_->binding_tensor(static_cast<int>(i)).type, Layout::kLinear)));
+  for (size_t i = 0; i < plan().bindings.size(); ++i) {
+    const PlanTensor& t = engine_->binding_tensor(static_cast<int>(i));
+    formats_.push_back(fmt::format("{} ({})", format_description(t.type, t.layout),
+                                   name_of(format(static_cast<int>(i)))));
+  }
   for (const PlanProfile& profile : plan().profiles) {
     auto& inputs = int32_values_.emplace_back();
     for (const auto& r : profile.inputs)
@@ -232,23 +234,36 @@ nvinfer1::TensorIOMode EngineView::getTensorIOMode(const char* tensorName) const
                                       : nvinfer1::TensorIOMode::kOUTPUT;
 }
 
-// Inputs and outputs are kLINEAR: elements are not vectors, which these functions answer with -1.
+nvinfer1::TensorFormat EngineView::format(int binding) const {
+  const PlanTensor& t = engine_->binding_tensor(binding);
+  return format_of(t.layout, static_cast<int>(t.extents.size()));
+}
+
+// Of formats whose elements are vectors of channels; of others these functions say -1.
 
 int32_t EngineView::getTensorBytesPerComponent(const char* tensorName) const noexcept {
-  return query(tensorName, -1, [](int) { return -1; });
+  return query(tensorName, -1, [&](int b) {
+    const PlanTensor& t = engine_->binding_tensor(b);
+    return channel_block(t.layout) > 1 ? static_cast<int>(bytes_of(t.type, 1)) : -1;
+  });
 }
 
 int32_t EngineView::getTensorComponentsPerElement(const char* tensorName) const noexcept {
-  return query(tensorName, -1, [](int) { return -1; });
+  return query(tensorName, -1, [&](int b) {
+    const int block = channel_block(engine_->binding_tensor(b).layout);
+    return block > 1 ? block : -1;
+  });
 }
 
 int32_t EngineView::getTensorVectorizedDim(const char* tensorName) const noexcept {
-  return query(tensorName, -1, [](int) { return -1; });
+  return query(tensorName, -1, [&](int b) {
+    const bool has_vectors = channel_block(engine_->binding_tensor(b).layout) > 1;
+    return has_vectors ? (plan().max_batch > 0 ? 0 : 1) : -1;
+  });
 }
 
 nvinfer1::TensorFormat EngineView::getTensorFormat(const char* tensorName) const noexcept {
-  return query(tensorName, nvinfer1::TensorFormat::kLINEAR,
-               [](int) { return nvinfer1::TensorFormat::kLINEAR; });
+  return query(tensorName, nvinfer1::TensorFormat::kLINEAR, [&](int b) { return format(b); });
 }
 
 const char* EngineView::getTensorFormatDesc(const char* tensorName) const noexcept {

@@ -122,6 +122,7 @@ class EngineView final : public nvinfer1::ICudaEngine,
  private:
   /// The input or output of that name; throws, listing those there are, when there is none.
   int binding(const char* name) const;
+  nvinfer1::TensorFormat format(int binding) const;
   const PlanProfile::Range& range(const char* name, int32_t profile) const;
   template <class Result, class Query>
   Result query(const char* name, Result fallback, Query&& query,

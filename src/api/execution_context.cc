@@ -134,11 +134,9 @@ nvinfer1::Dims ContextView::getTensorShape(const char* tensorName) const noexcep
 
 nvinfer1::Dims ContextView::getTensorStrides(const char* tensorName) const noexcept {
   return reporter_.guard(kNoShape, [&] {
-    const Shape shape = context_->tensor_shape(binding(tensorName));
-    Shape strides = Shape::filled(shape.rank(), 1);
-    for (int axis = shape.rank() - 2; axis >= 0; --axis)
-      strides[axis] =
-          strides[axis + 1] < 0 || shape[axis + 1] < 0 ? -1 : strides[axis + 1] * shape[axis + 1];
+    const int index = binding(tensorName);
+    const Shape strides =
+        strides_of(context_->tensor_shape(index), engine_->binding_tensor(index).layout);
     return public_shape(engine_->plan(), strides);
   });
 }
@@ -272,7 +270,8 @@ int64_t ContextView::getMaxOutputSize(const char* tensorName) const noexcept {
     if (data_dependent || !is_known(shape))
       shape = largest_shape(plan, tensor, symbols_at(plan, profile, ProfilePoint::kMax));
     if (!is_known(shape)) return int64_t{-1};
-    return static_cast<int64_t>(bytes_of(engine_->binding_tensor(index).type, shape.volume()));
+    const PlanTensor& t = engine_->binding_tensor(index);
+    return static_cast<int64_t>(storage_bytes(t.type, shape, t.layout));
   });
 }
 

@@ -19,8 +19,8 @@ inline int64_t offset_of(const Shape& shape, Layout layout, const Shape& index) 
   }
   const int64_t n = index[0], c = shape.rank() > 1 ? index[1] : 0;
   if (layout == Layout::kLinear) return (n * channels + c) * plane + position;
-  if (layout == Layout::kChannelsLast) return (n * plane + position) * channels + c;
   const int64_t block = channel_block(layout), groups = (channels + block - 1) / block;
+  if (has_channels_last(layout)) return (n * plane + position) * groups * block + c;
   return ((n * groups + c / block) * plane + position) * block + c % block;
 }
 

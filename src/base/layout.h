@@ -1,4 +1,4 @@
-// How the elements of a tensor lie in memory between layers.
+// How the elements of a tensor lie in memory.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,44 @@
 
 namespace tenon {
 
-/// Axis 1 is the channel axis. Blocked layouts split it into groups of 8 or 16 that lie innermost
-/// (oneDNN's nChw8c, nChw16c); channels that pad the last group are zero.
-enum class Layout : uint8_t { kLinear, kChannelsLast, kBlocked8, kBlocked16 };
+/// Axis 1 is the channel axis. Blocked layouts split it into groups that lie innermost (oneDNN's
+/// nChw8c, nChw16c); channels that pad the last group are zero.
+enum class Layout : uint8_t {
+  kLinear,
+  kChannelsLast,
+  kBlocked8,
+  kBlocked16,
+  // Of inputs and outputs of the network alone, where a caller wants them: reorders are the only
+  // kernels that know them. What pads the channels of an input may be anything.
+  kBlocked2,
+  kBlocked4,
+  kBlocked32,
+  kChannelsLast8,  // their number padded to a multiple of 8
+  kChannelsLast16,
+};
+constexpr Layout kLastLayout = Layout::kChannelsLast16;
 
 std::string_view name_of(Layout layout);
 
-/// Channels in a group: 8, 16, or 1 for layouts that do not split the axis.
-inline int channel_block(Layout layout) {
-  return layout == Layout::kBlocked8 ? 8 : layout == Layout::kBlocked16 ? 16 : 1;
+inline bool is_io_only(Layout layout) {
+  return layout > Layout::kBlocked16;
 }
+/// All channels of a position lie side by side.
+inline bool has_channels_last(Layout layout) {
+  return layout == Layout::kChannelsLast || layout == Layout::kChannelsLast8
+         || layout == Layout::kChannelsLast16;
+}
+/// The number of channels is padded to a multiple of this: the channels in a group, 8 or 16 for
+/// padded channels last, and 1 for layouts that do not pad.
+int channel_block(Layout layout);
 
 /// Elements that a tensor takes in that layout, padding included.
 int64_t storage_elements(const Shape& shape, Layout layout);
 inline size_t storage_bytes(DataType type, const Shape& shape, Layout layout) {
   return bytes_of(type, storage_elements(shape, layout));
 }
+/// What a step along each axis skips, in groups of channel_block() elements; -1 where it depends on
+/// an extent that is not known. Along the channel axis it is a step from group to group.
+Shape strides_of(const Shape& shape, Layout layout);
 
 }  // namespace tenon

@@ -13,6 +13,22 @@ TEST(Layout, BlocksPadChannels) {
   EXPECT_EQ(storage_elements({2, 16, 4, 5}, Layout::kBlocked16), 640);
 }
 
+TEST(Layout, ChannelsLastArePaddedToo) {
+  EXPECT_EQ(storage_elements({2, 3, 4, 5}, Layout::kChannelsLast), 120);
+  EXPECT_EQ(storage_elements({2, 3, 4, 5}, Layout::kChannelsLast8), 320);
+  EXPECT_EQ(storage_elements({2, 17, 4, 5}, Layout::kChannelsLast16), 1280);
+}
+
+// As TensorRT counts strides: in vectors of channels.
+TEST(Layout, StridesSkipGroups) {
+  EXPECT_EQ(strides_of({2, 3, 4, 5}, Layout::kLinear), Shape({60, 20, 5, 1}));
+  EXPECT_EQ(strides_of({2, 3, 4, 5}, Layout::kChannelsLast), Shape({60, 1, 15, 3}));
+  EXPECT_EQ(strides_of({2, 20, 4, 5}, Layout::kChannelsLast8), Shape({60, 1, 15, 3}));
+  EXPECT_EQ(strides_of({2, 5, 4, 5}, Layout::kBlocked4), Shape({40, 20, 5, 1}));
+  EXPECT_EQ(strides_of({2, -1, 4, 5}, Layout::kLinear), Shape({-1, 20, 5, 1}));
+  EXPECT_EQ(strides_of({2, 3, -1, 5}, Layout::kChannelsLast), Shape({-1, 1, 15, 3}));
+}
+
 TEST(Layout, BlocksThatDoNotFitAreErrors) {
   EXPECT_EQ(storage_elements({0, INT64_MAX, 1, 1}, Layout::kBlocked8), 0);
   EXPECT_THROW(storage_elements({1, INT64_MAX, 1, 1}, Layout::kBlocked8), Error);

@@ -6,32 +6,13 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "common/physical.h"
+#include "common/channel_groups.h"
 #include "cpu/kernels.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/words.h"
 
 namespace tenon::cpu {
 namespace {
-
-/// A tensor as batch x channels x plane, with what it takes to find an element.
-struct Grid {
-  int64_t channels, plane, block;
-  bool channels_last;
-
-  Grid(const Shape& shape, Layout layout)
-      : channels(shape[1]),
-        plane(shape.volume(2, shape.rank())),
-        block(channel_block(layout)),
-        channels_last(layout == Layout::kChannelsLast) {}
-
-  int64_t padded() const { return (channels + block - 1) / block * block; }
-  int64_t step() const { return channels_last ? channels : block; }  // along the plane
-  int64_t offset(int64_t n, int64_t c) const {
-    if (channels_last) return n * plane * channels + c;
-    return (n * padded() + c / block * block) * plane + c % block;
-  }
-};
 
 /// Channels and pixels of a tile.
 constexpr int64_t kTile = 8;
@@ -40,9 +21,9 @@ constexpr int64_t kBlockElements = 8192;
 
 /// Pixels [begin, end) of `count` channels from c on, all on the padded or all on the real side.
 template <class T>
-void move_channels(const Grid& from, const Grid& to, const T* in, T* out, int64_t n, int64_t c,
-                   int64_t count, int64_t begin, int64_t end) {
-  const int64_t source_step = from.step(), target_step = to.step();
+void move_channels(const ChannelGroups& from, const ChannelGroups& to, const T* in, T* out,
+                   int64_t n, int64_t c, int64_t count, int64_t begin, int64_t end) {
+  const int64_t source_step = from.width, target_step = to.width;
   for (int64_t last = c + count; c < last; ++c) {
     T* target = out + to.offset(n, c);
     if (c >= to.channels) {
@@ -56,22 +37,23 @@ void move_channels(const Grid& from, const Grid& to, const T* in, T* out, int64_
 
 /// Pixels [begin, end) of one image.
 template <class T>
-void reorder_pixels(const Grid& from, const Grid& to, const T* in, T* out, int64_t n, int64_t begin,
-                    int64_t end) {
-  const int64_t padded = to.padded();
+void reorder_pixels(const ChannelGroups& from, const ChannelGroups& to, const T* in, T* out,
+                    int64_t n, int64_t begin, int64_t end) {
+  const int64_t padded = to.padded_channels();
   for (int64_t c = 0; c < padded; c += kTile) {
     int64_t p = begin;
     if constexpr (sizeof(T) == sizeof(uint32_t)) {
       // Where pixels lie side by side in one of them, and channels in the other, tiles are turned.
-      const bool turns = (from.step() == 1) != (to.step() == 1) && c + kTile <= to.channels;
+      const bool turns = std::min(from.width, to.width) == 1
+                         && std::max(from.width, to.width) >= kTile && c + kTile <= to.channels;
       const T* source = in + from.offset(n, c);
       T* target = out + to.offset(n, c);
       const auto turn = simd_kernels().turn;
       for (; turns && p + kTile <= end; p += kTile) {
-        if (from.step() == 1)
-          turn(source + p, from.plane, target + p * to.step(), to.step());
+        if (from.width == 1)
+          turn(source + p, from.plane, target + p * to.width, to.width);
         else
-          turn(source + p * from.step(), from.step(), target + p, to.plane);
+          turn(source + p * from.width, from.width, target + p, to.plane);
       }
     }
     move_channels(from, to, in, out, n, c, std::min(kTile, padded - c), p, end);
@@ -81,10 +63,7 @@ void reorder_pixels(const Grid& from, const Grid& to, const T* in, T* out, int64
 class ReorderExecution final : public Execution {
  public:
   ReorderExecution(const TensorSpec& from, const TensorSpec& to)
-      : from_(from.shape, from.layout),
-        to_(to.shape, to.layout),
-        images_(to.shape[0]),
-        bytes_(bits_of(from.type) / 8) {}
+      : from_(from.shape, from.layout), to_(to.shape, to.layout), bytes_(bits_of(from.type) / 8) {}
 
   void run(const RunArguments& arguments) override {
     with_word(bytes_, [&](auto zero) { run_as<decltype(zero)>(arguments); });
@@ -95,17 +74,17 @@ class ReorderExecution final : public Execution {
     const auto* in = static_cast<const T*>(arguments.inputs[0]);
     auto* out = static_cast<T*>(arguments.outputs[0]);
     const int64_t block =
-        std::max(kBlockElements / std::max<int64_t>(to_.padded(), 1) / kTile, int64_t{1}) * kTile;
+        std::max(kBlockElements / std::max<int64_t>(to_.padded_channels(), 1) / kTile, int64_t{1})
+        * kTile;
     const int64_t blocks = (to_.plane + block - 1) / block;
-    parallel_for(images_ * blocks, 2, [&](int64_t first, int64_t last) {
+    parallel_for(to_.images * blocks, 2, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i)
         reorder_pixels(from_, to_, in, out, i / blocks, i % blocks * block,
                        std::min(to_.plane, (i % blocks + 1) * block));
     });
   }
 
-  Grid from_, to_;
-  int64_t images_;
+  ChannelGroups from_, to_;
   int64_t bytes_;  // of an element; offers are for whole bytes
 };
 

@@ -1,4 +1,4 @@
-// Changes between rows and channels last, for any type of whole bytes.
+// Changes of layout, for any type of whole bytes.
 #include "cuda/reorder.h"
 
 #include "base/cuda_stream.h"
@@ -10,9 +10,9 @@
 namespace tenon::cuda {
 namespace {
 
-class ReorderExecution final : public Execution {
+class TransposeExecution final : public Execution {
  public:
-  explicit ReorderExecution(const TransposeParameters& parameters) : parameters_(parameters) {}
+  explicit TransposeExecution(const TransposeParameters& parameters) : parameters_(parameters) {}
 
   void run(const RunArguments& arguments) override {
     const auto& [in, out, matrices, rows, columns, bytes] = parameters_;
@@ -31,6 +31,26 @@ class ReorderExecution final : public Execution {
   TransposeParameters parameters_;
 };
 
+class RegroupExecution final : public Execution {
+ public:
+  RegroupExecution(const TensorSpec& from, const TensorSpec& to)
+      : from_(from.shape, from.layout), to_(to.shape, to.layout), bytes_(bits_of(from.type) / 8) {}
+
+  void run(const RunArguments& arguments) override {
+    launch_regroup(arguments.inputs[0], from_, arguments.outputs[0], to_, bytes_,
+                   to_cuda(arguments.stream));
+    check_launch("a change of layout");
+  }
+
+ private:
+  ChannelGroups from_, to_;
+  int64_t bytes_;
+};
+
+bool is_dense(Layout layout) {
+  return layout == Layout::kLinear || layout == Layout::kChannelsLast;
+}
+
 class ReorderKernel final : public Kernel {
  public:
   explicit ReorderKernel(const Reorder& op) {
@@ -44,13 +64,15 @@ class ReorderKernel final : public Kernel {
     require(shape == outputs[0].shape && inputs[0].type == outputs[0].type,
             "a reorder from {} to {}", shape, outputs[0].shape);
     require(shape.rank() >= 2, "only tensors with a channel axis have layouts, found {}", shape);
+    if (!is_dense(input_layouts[0]) || !is_dense(output_layouts[0]))
+      return std::make_unique<RegroupExecution>(inputs[0], outputs[0]);
     TransposeParameters p;
     p.matrices = shape[0];
     p.rows = shape[1];
     p.columns = shape.volume(2, shape.rank());
     if (output_layouts[0] == Layout::kLinear) std::swap(p.rows, p.columns);
     p.bytes = bits_of(inputs[0].type) / 8;
-    return std::make_unique<ReorderExecution>(p);
+    return std::make_unique<TransposeExecution>(p);
   }
 };
 
@@ -60,8 +82,6 @@ Offer offer_reorder(const KernelRequest& request) {
   const auto& op = static_cast<const Reorder&>(request.op);
   if (bits_of(request.inputs[0].type) < 8) return "elements narrower than a byte are not supported";
   if (op.from == op.to) return "there is nothing to change";
-  if (channel_block(op.from) > 1 || channel_block(op.to) > 1)
-    return "layouts of blocks are not supported";
   return std::make_unique<ReorderKernel>(op);
 }
 

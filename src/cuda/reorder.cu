@@ -1,4 +1,5 @@
 #include "cuda/elements.cuh"
+#include "cuda/grid.cuh"
 #include "cuda/reorder.h"
 
 namespace tenon::cuda {
@@ -6,7 +7,6 @@ namespace {
 
 constexpr int kLanes = 32, kRows = 8;  // of threads in a block that transposes a tile
 constexpr int64_t kShort = 16;  // matrices with a side of up to this many are moved without tiles
-constexpr int kThreads = 256;
 
 // Reads and writes are both along rows of memory, kPack elements at a time: the tile is transposed
 // on the way.
@@ -134,7 +134,32 @@ template <class T> void launch(const TransposeParameters& p, cudaStream_t stream
     launch_tiles<T, 1>(in, out, p, stream);
 }
 
+// A thread makes one element of the result; neighbours write side by side.
+template <class T>
+__global__ void regroup(const T* in, ChannelGroups from, T* out, ChannelGroups to) {
+  for_own(to.elements(), [&](int64_t i) {
+    const int64_t position = i / to.width, group = position / to.plane;
+    const int64_t image = group / to.groups;
+    const int64_t channel = group % to.groups * to.width + i % to.width;
+    T value{};
+    if (channel < to.channels)
+      value = in[from.offset(image, channel) + position % to.plane * from.width];
+    out[i] = value;
+  });
+}
+
 }  // namespace
+
+void launch_regroup(const void* in, const ChannelGroups& from, void* out, const ChannelGroups& to,
+                    int64_t bytes, cudaStream_t stream) {
+  const int64_t count = to.elements();
+  if (count == 0) return;
+  with_word(bytes, [&](auto zero) {
+    using T = decltype(zero);
+    launch(regroup<T>, blocks_for(count), kThreads, stream, static_cast<const T*>(in), from,
+           static_cast<T*>(out), to);
+  });
+}
 
 void launch_transpose(const TransposeParameters& p, cudaStream_t stream) {
   switch (p.bytes) {

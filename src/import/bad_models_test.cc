@@ -2,6 +2,8 @@
 #include <google/protobuf/repeated_field.h>
 #include <onnx_schema.pb.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "import/testing.h"
@@ -185,19 +187,27 @@ std::vector<fs::path> one_of_each() {
   return chosen;
 }
 
+// Under a sanitizer a model takes twenty times as long: `./dev test --asan` tries one of four.
+size_t step_from_environment() {
+  const char* const step = std::getenv("TENON_BAD_MODELS_STEP");
+  return step != nullptr ? static_cast<size_t>(std::max(std::atoi(step), 1)) : 1;
+}
+
 TEST(BadModels, NoChangeToAnOperatorDoesHarm) {
-  size_t models = 0, refused = 0;
+  const size_t step = step_from_environment();
+  size_t models = 0, tried = 0, refused = 0;
   for (const fs::path& folder : one_of_each()) {
     SCOPED_TRACE(folder.filename().string());
     onnx::ModelProto model;
     model.ParseFromString(testing::read_file(folder / "model.onnx"));
     Damage(model).each([&](const onnx::ModelProto& changed) {
-      ++models;
+      if (models++ % step != 0) return;
+      ++tried;
       refused += !try_model(changed.SerializeAsString()).error.empty();
     });
   }
   EXPECT_GT(models, 5000u);
-  EXPECT_GT(refused, models / 4);
+  EXPECT_GT(refused, tried / 4);
 }
 
 }  // namespace

@@ -47,9 +47,9 @@ void Patch::replace(Value& from, Value& to) {
 
 void Patch::apply(Network& network) && {
   std::unordered_map<Value*, Value*> replacements = std::move(replacements_);
-  std::unordered_map<Value*, Value*> made;  // by draft
-  for (Value& draft : weights_)
-    made[&draft] = &network.add_weight(std::move(*draft.constant), std::move(draft.name));
+  std::unordered_map<Value*, Value*> made;  // by the patch's own
+  for (Value& added : weights_)
+    made[&added] = &network.add_weight(std::move(*added.constant), std::move(added.name));
   const auto real = [&](Value* v) {
     const auto it = made.find(v);
     return it == made.end() ? v : it->second;
@@ -58,12 +58,12 @@ void Patch::apply(Network& network) && {
 
   std::vector<Node*> added;
   std::unordered_map<const Node*, const Node*> places;
-  for (NewNode& draft : nodes_) {
-    for (Value*& in : draft.inputs) in = real(in);
-    const Node &first = *draft.merged.front(), &last = *draft.merged.back();
-    Node& node = network.add_node(std::move(draft.op), std::move(draft.inputs),
-                                  joined(draft.merged, &Node::name, " + "));
-    node.metadata = joined(draft.merged, &Node::metadata, kMetadataSeparator);
+  for (NewNode& wanted : nodes_) {
+    for (Value*& in : wanted.inputs) in = real(in);
+    const Node &first = *wanted.merged.front(), &last = *wanted.merged.back();
+    Node& node = network.add_node(std::move(wanted.op), std::move(wanted.inputs),
+                                  joined(wanted.merged, &Node::name, " + "));
+    node.metadata = joined(wanted.merged, &Node::metadata, kMetadataSeparator);
     node.precision = first.precision;
     node.output_types = last.output_types;
     for (size_t i = 0; i < node.outputs.size(); ++i) {

@@ -40,7 +40,7 @@ class Patch {
     std::vector<Value*> inputs;
     std::vector<Node*> merged;
   };
-  std::deque<Value> weights_;  // drafts: apply() makes the real ones
+  std::deque<Value> weights_;  // apply() makes the network's own of them
   std::vector<NewNode> nodes_;
   std::unordered_map<Value*, Value*> replacements_;
   std::unordered_set<const Node*> removed_;

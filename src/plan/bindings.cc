@@ -2,6 +2,8 @@
 
 #include "ops/cast.h"
 #include "ops/identity.h"
+#include "ops/reorder.h"
+#include "plan/io_format.h"
 #include "plan/profiles.h"
 
 namespace tenon {
@@ -9,33 +11,33 @@ namespace {
 
 using Place = PlanTensor::Place;
 
-void add_symbols(Draft& draft, const std::map<const Value*, int32_t>& bindings) {
-  for (const Symbol& s : draft.network.symbols()) {
+void add_symbols(PlanBuilder& builder, const std::map<const Value*, int32_t>& bindings) {
+  for (const Symbol& s : builder.network.symbols()) {
     const auto binding = bindings.find(s.value);
-    draft.plan.symbols.push_back({binding != bindings.end() ? binding->second : -1,
-                                  s.kind == Symbol::Kind::kElement, s.index});
+    builder.plan.symbols.push_back({binding != bindings.end() ? binding->second : -1,
+                                    s.kind == Symbol::Kind::kElement, s.index});
   }
 }
 
-void add_shapes(Draft& draft) {
-  for (const Node* node : draft.schedule.layers())
+void add_shapes(PlanBuilder& builder) {
+  for (const Node* node : builder.schedule.layers())
     for (const auto* list : {&node->inputs, &node->outputs})
       for (const Value* v : *list)
-        if (v != nullptr) draft.add_shape(*v);
-  for (const Value* v : draft.network.outputs()) draft.add_shape(*v);
-  for (size_t s = 0; s < draft.plan.symbols.size(); ++s) {
-    const Symbol& symbol = draft.network.symbols()[s];
-    if (!symbol.is_data_dependent() || !draft.has_shape(*symbol.value)) continue;
-    PlanSymbol& made_symbols = draft.plan.symbols[s];
-    if (symbol.upper != nullptr) made_symbols.upper = draft.plan.shapes.add(symbol.upper);
-    if (symbol.opt != nullptr) made_symbols.opt = draft.plan.shapes.add(symbol.opt);
+        if (v != nullptr) builder.add_shape(*v);
+  for (const Value* v : builder.network.outputs()) builder.add_shape(*v);
+  for (size_t s = 0; s < builder.plan.symbols.size(); ++s) {
+    const Symbol& symbol = builder.network.symbols()[s];
+    if (!symbol.is_data_dependent() || !builder.has_shape(*symbol.value)) continue;
+    PlanSymbol& made_symbols = builder.plan.symbols[s];
+    if (symbol.upper != nullptr) made_symbols.upper = builder.plan.shapes.add(symbol.upper);
+    if (symbol.opt != nullptr) made_symbols.opt = builder.plan.shapes.add(symbol.opt);
   }
-  draft.plan.shapes.symbol_count = static_cast<int64_t>(draft.plan.symbols.size());
+  builder.plan.shapes.symbol_count = static_cast<int64_t>(builder.plan.symbols.size());
 }
 
-void check_extents(const Draft& draft, const PlanProfile& profile, ProfilePoint point) {
-  const auto values = draft.plan.shapes.evaluate(symbols_at(draft.plan, profile, point));
-  for (const auto& [v, slots] : draft.extents())
+void check_extents(const PlanBuilder& builder, const PlanProfile& profile, ProfilePoint point) {
+  const auto values = builder.plan.shapes.evaluate(symbols_at(builder.plan, profile, point));
+  for (const auto& [v, slots] : builder.extents())
     for (int32_t slot : slots) {
       const Number& extent = values[static_cast<size_t>(slot)];
       require(extent.integer >= 0 || !extent.is_known,
@@ -43,87 +45,115 @@ void check_extents(const Draft& draft, const PlanProfile& profile, ProfilePoint 
     }
 }
 
-void check_output(const Draft& draft, const Value& v) {
-  require((v.allowed_formats & 1u) != 0,
-          "output '{}': only the linear format is supported yet; allow TensorFormat::kLINEAR",
-          v.name);
-  for (const Value* input : draft.network.inputs())
+void check_output(const PlanBuilder& builder, const Value& v) {
+  for (const Value* input : builder.network.inputs())
     require(input->name != v.name,
             "output '{}' has the name of an input, and inputs and outputs are found by name: "
             "mark an identity of it under another name",
             v.name);
 }
 
-int32_t copy_to_output(Draft& draft, const Value& v, int32_t source) {
-  const int32_t linear = draft.in_layout(source, Layout::kLinear);
+// Another view of the tensor, or a reorder of it, that kernels can read: they know no layouts of
+// inputs and outputs alone, and expect zeros where a caller may have left anything.
+void make_readable(PlanBuilder& builder, const Value& v) {
+  const int32_t input = builder.tensor_of(v);
+  const Layout layout = builder.at(input).layout;
+  if (const Layout dense = unpadded(v, layout); dense != layout) {
+    builder.add_view(v, input, dense);
+  } else if (is_io_only(layout) || !fills_groups(v, layout)) {
+    const bool is_last = has_channels_last(layout);
+    builder.put(v, builder.in_layout(input, is_last ? Layout::kChannelsLast : Layout::kLinear));
+  }
+}
+
+int32_t copy_to_output(PlanBuilder& builder, const Value& v, int32_t source) {
   PlanTensor t;
   t.name = v.name;
   t.type = v.requested_type.value_or(v.type);
+  t.layout = io_layout(v);
   t.place = Place::kOutput;
-  t.extents = draft.extents().at(&v);
-  if (draft.schedule.on_host(v)) t.content = draft.contents(v);
+  t.extents = builder.extents().at(&v);
+  if (builder.schedule.on_host(v)) t.content = builder.contents(v);
+  const std::string name = fmt::format("Output {}", v.name);
   Cast cast;
   cast.to = t.type;
+  const bool converts = t.type != v.type, reorders = t.layout != Layout::kLinear;
+  if (converts || !reorders) source = builder.in_layout(source, Layout::kLinear);
+  if (converts && reorders) {
+    PlanTensor converted = builder.at(source);
+    converted.name = fmt::format("{} [{}]", v.name, name_of(t.type));
+    converted.type = t.type;
+    converted.place = Place::kArena;
+    const int32_t linear = builder.add_tensor(std::move(converted));
+    builder.add_copy(cast, source, linear, fmt::format("Convert {}", v.name));
+    source = linear;
+  }
+  Reorder reorder;
+  reorder.from = builder.at(source).layout;
+  reorder.to = t.layout;
   const Identity identity;
-  const int32_t out = draft.add_tensor(std::move(t));
-  const bool converts = cast.to != v.type;
-  draft.add_copy(converts ? static_cast<const Op&>(cast) : identity, linear, out,
-                 fmt::format("Output {}", v.name));
+  const Op& copy = reorders   ? static_cast<const Op&>(reorder)
+                   : converts ? static_cast<const Op&>(cast)
+                              : identity;
+  const int32_t out = builder.add_tensor(std::move(t));
+  builder.add_copy(copy, source, out, name);
   return out;
 }
 
 }  // namespace
 
-void bind_inputs(Draft& draft) {
+void bind_inputs(PlanBuilder& builder) {
   std::map<const Value*, int32_t> bindings;
-  for (const Value* v : draft.network.inputs()) {
-    require((v->allowed_formats & 1u) != 0,
-            "input '{}': only the linear format is supported yet; allow TensorFormat::kLINEAR",
-            v->name);
-    draft.add_shape(*v);
+  for (const Value* v : builder.network.inputs()) {
+    builder.add_shape(*v);
     PlanBinding b;
     b.is_input = true;
-    b.is_shape = draft.schedule.is_shape_input(*v);
+    b.is_shape = builder.schedule.is_shape_input(*v);
     b.declared = v->declared;
     b.dimension_names.assign(v->dimension_names.begin(),
                              v->dimension_names.begin() + v->declared.rank());
-    b.tensor = draft.add_tensor(*v, Place::kInput, Layout::kLinear);
-    bindings[v] = static_cast<int32_t>(draft.plan.bindings.size());
-    draft.plan.bindings.push_back(std::move(b));
+    b.tensor = builder.add_tensor(*v, Place::kInput, io_layout(*v));
+    bindings[v] = static_cast<int32_t>(builder.plan.bindings.size());
+    builder.plan.bindings.push_back(std::move(b));
   }
-  add_symbols(draft, bindings);
-  add_shapes(draft);
+  add_symbols(builder, bindings);
+  add_shapes(builder);
 }
 
-void bind_profiles(Draft& draft) {
+void bind_profiles(PlanBuilder& builder) {
   std::vector<bool> is_shape;
-  for (const PlanBinding& b : draft.plan.bindings) is_shape.push_back(b.is_shape);
-  auto& profiles = draft.plan.profiles;
-  profiles = resolve_profiles(draft.network, draft.options.profiles, is_shape);
-  draft.set_estimates();
-  if (draft.options.is_body) return;
+  for (const PlanBinding& b : builder.plan.bindings) is_shape.push_back(b.is_shape);
+  auto& profiles = builder.plan.profiles;
+  profiles = resolve_profiles(builder.network, builder.options.profiles, is_shape);
+  builder.set_estimates();
+  if (builder.options.is_body) return;
   for (size_t p = 0; p < profiles.size(); ++p)
     for (const auto& [point, name] :
          {std::pair{ProfilePoint::kMin, "minimum"}, std::pair{ProfilePoint::kMax, "maximum"},
           std::pair{ProfilePoint::kOpt, "optimum"}})
       with_context(fmt::format("profile {} at its {}", p, name),
-                   [&] { check_extents(draft, profiles[p], point); });
+                   [&] { check_extents(builder, profiles[p], point); });
 }
 
-void bind_outputs(Draft& draft) {
-  draft.position = Schedule::kForever;
-  for (const Value* v : draft.network.outputs()) {
-    check_output(draft, *v);
-    const int32_t source = draft.source_of(*v);
+void make_inputs_readable(PlanBuilder& builder) {
+  for (const Value* v : builder.network.inputs()) make_readable(builder, *v);
+}
+
+void bind_outputs(PlanBuilder& builder) {
+  builder.position = Schedule::kForever;
+  for (const Value* v : builder.network.outputs()) {
+    check_output(builder, *v);
+    const int32_t source = builder.source_of(*v);
     PlanBinding b;
+    const int32_t root = builder.plan.root_of(source);
     b.tensor =
-        draft.at(source).place == Place::kOutput ? source : copy_to_output(draft, *v, source);
-    b.is_shape = draft.schedule.on_host(*v);
-    draft.plan.bindings.push_back(std::move(b));
+        builder.at(root).place == Place::kOutput ? root : copy_to_output(builder, *v, source);
+    b.is_shape = builder.schedule.on_host(*v);
+    builder.plan.bindings.push_back(std::move(b));
   }
-  for (size_t s = 0; s < draft.plan.symbols.size(); ++s)
-    if (const Symbol& symbol = draft.network.symbols()[s]; symbol.is_data_dependent())
-      draft.plan.symbols[s].tensor = draft.tensor_of(*symbol.value);
+  for (size_t s = 0; s < builder.plan.symbols.size(); ++s)
+    if (const Symbol& symbol = builder.network.symbols()[s]; symbol.is_data_dependent())
+      builder.plan.symbols[s].tensor = builder.tensor_of(*symbol.value);
 }
 
 }  // namespace tenon

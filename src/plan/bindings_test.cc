@@ -6,6 +6,7 @@
 #include "cpu/cpu_target.h"
 #include "ops/activation.h"
 #include "ops/non_zero.h"
+#include "plan/io_format.h"
 
 namespace tenon {
 namespace {
@@ -72,11 +73,6 @@ TEST(Bindings, RefusesWhatCallersCouldNotTellApart) {
   n.mark_output(y);
   EXPECT_THAT(bindings_error(n), HasSubstr("output 'x' has the name of an input"));
   y.name = "y";
-  y.allowed_formats = 2;
-  EXPECT_THAT(bindings_error(n), HasSubstr("output 'y': only the linear format"));
-  y.allowed_formats = 1;
-  x.allowed_formats = 2;
-  EXPECT_THAT(bindings_error(n), HasSubstr("input 'x': only the linear format"));
 }
 
 TEST(Bindings, ExtentsAreCheckedAtTheEndsOfAProfile) {
@@ -96,6 +92,43 @@ TEST(Bindings, ExtentsAreCheckedAtTheEndsOfAProfile) {
     EXPECT_THAT(e.what(), HasSubstr("profile 0 at its minimum: tensor 'y' would have a negative "
                                     "extent (-1)"));
   }
+}
+
+uint32_t only(nvinfer1::TensorFormat format) {
+  return 1u << static_cast<int>(format);
+}
+
+TEST(Bindings, FormatsThatKernelsKnowNeedNoReorder) {
+  using nvinfer1::TensorFormat;
+  for (const TensorFormat format : {TensorFormat::kHWC, TensorFormat::kCHW16, TensorFormat::kHWC8})
+    for (const int channels : {16, 3}) {
+      SCOPED_TRACE(fmt::format("{} {}", name_of(format), channels));
+      Network m;
+      Value& in = m.add_input("x", DataType::kFLOAT, {1, channels, 4, 4});
+      Value& out = relu_called(m, in, "y");
+      m.mark_output(out);
+      in.allowed_formats = out.allowed_formats = only(format);
+      const Plan plan = bindings_plan(m);
+      const bool pads = channels == 3 && format != TensorFormat::kHWC;
+      EXPECT_EQ(plan.steps.size(), pads ? 3u : 1u);
+      for (const PlanBinding& b : plan.bindings)
+        EXPECT_EQ(format_of(plan.tensors[static_cast<size_t>(b.tensor)].layout, 4), format);
+    }
+}
+
+TEST(Bindings, FormatsOfOtherTensorsAreRefusedByName) {
+  using nvinfer1::TensorFormat;
+  Network n;
+  Value& x = n.add_input("x", DataType::kFLOAT, {16, 4, 4});
+  Value& y = relu_called(n, x, "y");
+  n.mark_output(y);
+  x.allowed_formats = only(TensorFormat::kHWC8);
+  EXPECT_THAT(bindings_error(n), HasSubstr("kHWC8 is for tensors of rank 4, found rank 3"));
+  x.allowed_formats |= only(TensorFormat::kLINEAR);
+  EXPECT_EQ(bindings_error(n), "");
+  y.allowed_formats = only(TensorFormat::kDLA_HWC4);
+  EXPECT_THAT(bindings_error(n), HasSubstr("output 'y' can have none of the formats"));
+  EXPECT_THAT(bindings_error(n), HasSubstr("kDLA_HWC4 is a format of DLA"));
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/kernel_error.h"
 #include "plan/time_kernel.h"
 #include "plan/timing_cache.h"
+#include "plan/trial_run.h"
 
 namespace tenon {
 namespace {
@@ -53,13 +55,13 @@ struct Limits {
 };
 
 /// Kernels of one candidate that may be taken: its first, and others of its variants.
-struct Contenders {
+struct Offers {
   std::vector<std::unique_ptr<Kernel>> kernels;  // none when nobody accepts
   std::vector<std::string> refusals;
 };
 
-void append(std::vector<TimedKernel>& kernels, Contenders contenders) {
-  for (auto& kernel : contenders.kernels) kernels.emplace_back(std::move(kernel));
+void append(std::vector<TimedKernel>& kernels, Offers offers) {
+  for (auto& kernel : offers.kernels) kernels.emplace_back(std::move(kernel));
 }
 
 // What an application reads to choose another entry of an editable timing cache, line by line as
@@ -121,7 +123,7 @@ class Search {
     std::vector<TimedKernel> all;
     append(all, first());
     append_later(all, [](const Candidate&) { return true; });
-    const bool is_timed = options_.time_kernels && options_.measure && can_be_timed(request_);
+    const bool is_timed = options_.time_kernels && options_.measure && can_be_tried(request_);
     if (is_timed) time_in_turn(all, target_, request_, layer_, options_.log);
     if (is_timed && std::isfinite(all[fastest(all)].milliseconds()))
       std::erase_if(all, [](const TimedKernel& k) { return !std::isfinite(k.milliseconds()); });
@@ -139,30 +141,32 @@ class Search {
   }
 
   std::unique_ptr<Kernel> by_time() {
-    Contenders field = first();
-    const bool is_only = field.kernels.size() == 1 && !is_timed(field);
-    if (!options_.time_kernels || is_only || !can_be_timed(request_))
-      return std::move(field.kernels.front());
+    Offers offers = first();
+    const bool is_only = offers.kernels.size() == 1 && !is_timed(offers);
+    if (!options_.time_kernels || is_only || !can_be_tried(request_))
+      return first_exact(std::move(offers));
 
     // Plugins may keep no timings.
-    const bool is_kept = field.kernels.front()->timing_id.has_value();
+    const bool is_kept = offers.kernels.front()->timing_id.has_value();
     TimingCache* const cache = is_kept ? options_.timing_cache : nullptr;
     std::optional<TimingKey> key;
     if (cache != nullptr) {
-      key = key_of(field);
+      key = key_of(offers);
       if (const auto known = cache->find(*key))
-        if (auto kernel = find(*known)) return kernel;
+        if (auto kernel = find(*known); kernel != nullptr && is_exact(*kernel)) return kernel;
     }
     if (options_.error_on_timing_cache_miss)
       fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it", layer_);
-    if (!options_.measure) return std::move(field.kernels.front());
+    if (!options_.measure) return first_exact(std::move(offers));
 
     std::vector<TimedKernel> kernels;
-    append(kernels, std::move(field));
+    append(kernels, std::move(offers));
     append_later(kernels, [](const Candidate& before) { return before.timed; });
     time_in_turn(kernels, target_, request_, layer_, options_.log);
     if (options_.editable_timing_cache && cache != nullptr)
       log_entry(*key, kernels, name_, options_.log);
+    while (!is_exact(*kernels[fastest(kernels)].kernel) && kernels.size() > 1)
+      kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(fastest(kernels)));
     TimedKernel& winner = kernels[fastest(kernels)];
     const TimingEntry entry{tactic_of(*winner.kernel), winner.milliseconds()};
     if (cache != nullptr && std::isfinite(entry.milliseconds)) cache->insert(*key, entry);
@@ -171,19 +175,52 @@ class Search {
   }
 
  private:
+  // Whether the kernel's error on the layer's weights is one that the request allows.
+  bool is_exact(Kernel& kernel) const {
+    std::optional<MeasuredError> measured;
+    try {
+      // The kernels of a plan that is built again stay, and other weights change none.
+      if (options_.kernels == nullptr) measured = measure_error(kernel, request_, target_.device());
+    } catch (const Error&) {  // it does not run at these shapes
+    }
+    if (!measured) return true;
+    kernel.error = measured->error;
+    if (request_.tf32 || measured->is_allowed()) return true;
+    options_.log.verbose(
+        "layer {}: {} is not taken: its error is {:.2g} of the range (rms {:.2g}), allowed are "
+        "{:.2g} and {:.2g}",
+        layer_, tactic_of(kernel), measured->error.largest, measured->error.rms,
+        measured->allowed.largest, measured->allowed.rms);
+    return false;
+  }
+
+  // The first kernel of these or of later candidates that is exact; the first if none is.
+  std::unique_ptr<Kernel> first_exact(Offers offers) {
+    std::unique_ptr<Kernel> first;
+    while (!offers.kernels.empty()) {
+      const size_t i = index_of_candidate(offers);
+      for (auto& kernel : offers.kernels) {
+        if (is_exact(*kernel)) return std::move(kernel);
+        if (first == nullptr) first = std::move(kernel);
+      }
+      offers = next(i + 1);
+    }
+    return first;
+  }
+
   // Those of the first candidate that has any.
-  Contenders first() {
-    Contenders field = next(0);
-    if (field.kernels.empty())
+  Offers first() {
+    Offers offers = next(0);
+    if (offers.kernels.empty())
       fail(ErrorCode::kUNSUPPORTED_STATE, "layer {}: the target {} has no kernel for it: {}",
-           layer_, target_.name(), fmt::join(field.refusals, "; "));
-    return field;
+           layer_, target_.name(), fmt::join(offers.refusals, "; "));
+    return offers;
   }
 
   // Those of the first candidate from `index` on that has any. Variants are only asked for where
   // one may take the place of the kernel.
-  Contenders next(size_t index) {
-    Contenders found;
+  Offers next(size_t index) {
+    Offers found;
     for (;;) {
       Choice choice = choose(target_, request_, index);
       found.refusals.insert(found.refusals.end(), choice.refusals.begin(), choice.refusals.end());
@@ -206,12 +243,12 @@ class Search {
     }
   }
 
-  size_t index_of_candidate(const Contenders& contenders) const {
-    return index_of(list_, contenders.kernels.front()->name);
+  size_t index_of_candidate(const Offers& offers) const {
+    return index_of(list_, offers.kernels.front()->name);
   }
 
-  bool is_timed(const Contenders& contenders) const {
-    const size_t i = index_of_candidate(contenders);
+  bool is_timed(const Offers& offers) const {
+    const size_t i = index_of_candidate(offers);
     return i < list_.size() && list_[i].timed;
   }
 
@@ -219,21 +256,21 @@ class Search {
   template <class GoesOn> void append_later(std::vector<TimedKernel>& kernels, GoesOn goes_on) {
     size_t i = index_of(list_, kernels.back().kernel->name);
     while (i < list_.size() && goes_on(list_[i])) {
-      Contenders more = next(i + 1);
+      Offers more = next(i + 1);
       if (more.kernels.empty() || is_last_resort(more.kernels.front()->name)) return;
       i = index_of_candidate(more);
       append(kernels, std::move(more));
     }
   }
 
-  TimingKey key_of(const Contenders& field) {
+  TimingKey key_of(const Offers& offers) {
     // Limits may pass over later candidates that the layer would be timed with.
-    for (size_t i = index_of_candidate(field);
+    for (size_t i = index_of_candidate(offers);
          limits_.are_set() && i < list_.size() && list_[i].timed;) {
-      const Contenders later = next(i + 1);
+      const Offers later = next(i + 1);
       i = later.kernels.empty() ? list_.size() : index_of_candidate(later);
     }
-    std::string id = *field.kernels.front()->timing_id;
+    std::string id = *offers.kernels.front()->timing_id;
     for (const std::string& tactic : limits_.passed_over) id += fmt::format("|without {}", tactic);
     if (options_.editable_timing_cache) id += fmt::format("|layer {}", name_);
     return timing_key(target_, request_, id);
@@ -245,7 +282,7 @@ class Search {
     const bool is_number = entry.kernel == name_of_tactic(number);  // of any candidate's
     const auto candidate = std::string_view(entry.kernel).substr(0, entry.kernel.find('/'));
     for (size_t i = is_number ? 0 : index_of(list_, candidate); i < list_.size();) {
-      Contenders found = next(i);
+      Offers found = next(i);
       for (auto& kernel : found.kernels)
         if (tactic_number(tactic_of(*kernel)) == number) return std::move(kernel);
       const bool goes_on = is_number && !found.kernels.empty();

@@ -1,7 +1,7 @@
 // From a layer of the network to steps of the plan.
 #pragma once
 
-#include "plan/draft.h"
+#include "plan/plan_builder.h"
 
 namespace tenon {
 
@@ -9,9 +9,9 @@ namespace tenon {
 /// the layouts which the kernel wants. A layer that only renames or reshapes becomes a view without
 /// a step; the bodies of loops and conditionals become plans inside its step. Errors name the
 /// layer.
-void emit(Draft& draft, const Node& node);
+void emit(PlanBuilder& builder, const Node& node);
 
 /// Steps that tell debug listeners of what the layer made and nobody marked, behind emit().
-void emit_unfused(Draft& draft, const Node& node);
+void emit_unfused(PlanBuilder& builder, const Node& node);
 
 }  // namespace tenon

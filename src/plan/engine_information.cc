@@ -152,6 +152,10 @@ class Teller {
     add_attributes(step, json);
     const std::string tactic = tactic_name(step.kernel, step.variant);
     json["TacticName"] = tactic;
+    if (step.largest_error > 0) {
+      json["LargestError"] = step.largest_error;
+      json["RmsError"] = step.rms_error;
+    }
     json["TacticValue"] = fmt::format("{:#018x}", tactic_number(tactic));
     return json;
   }
@@ -265,14 +269,16 @@ std::string format_description(DataType type, Layout layout) {
   std::string_view name = names_of(type).description;
   if (name.ends_with(" format")) name.remove_suffix(std::string_view(" format").size());
   name.remove_prefix(name.rfind(' ') + 1);
-  switch (layout) {
-    case Layout::kChannelsLast:
-      return fmt::format("Channel major {} format", name);
-    case Layout::kBlocked8:
-      return fmt::format("Eight wide channel vectorized row major {} format", name);
-    default:
-      return fmt::format("Sixteen wide channel vectorized row major {} format", name);
-  }
+  const int block = channel_block(layout);
+  if (has_channels_last(layout))
+    return fmt::format("Channel major {} format{}", name,
+                       block > 1 ? fmt::format(" where channel % {} == 0", block) : "");
+  const std::string_view width = block == 2    ? "Two"
+                                 : block == 4  ? "Four"
+                                 : block == 8  ? "Eight"
+                                 : block == 16 ? "Sixteen"
+                                               : "Thirty-two";
+  return fmt::format("{} wide channel vectorized row major {} format", width, name);
 }
 
 std::string layer_information(const Plan& plan, size_t step, const std::vector<Shape>& shapes,

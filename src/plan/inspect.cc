@@ -130,7 +130,7 @@ int64_t weight_bytes(const Plan& plan) {
   return weight_bytes(plan, seen);
 }
 
-struct Row {
+struct StepRow {
   std::string position;  // "38", and "38.0.2" for layer 2 of body 0 of layer 38
   const Plan& plan;
   const PlanStep& step;
@@ -142,7 +142,7 @@ template <class... Args> std::string line(fmt::format_string<Args...> text, Args
   return one_line(fmt::format(text, std::forward<Args>(args)...)) + "\n";
 }
 
-void add_rows(const Plan& plan, const std::string& prefix, std::vector<Row>& rows) {
+void add_rows(const Plan& plan, const std::string& prefix, std::vector<StepRow>& rows) {
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     rows.push_back(
         {.position = fmt::format("{}{}", prefix, i), .plan = plan, .step = plan.steps[i]});
@@ -153,10 +153,10 @@ void add_rows(const Plan& plan, const std::string& prefix, std::vector<Row>& row
 }
 
 std::string layer_table(const Plan& plan) {
-  std::vector<Row> rows;
+  std::vector<StepRow> rows;
   add_rows(plan, "", rows);
   size_t position_width = 4, name_width = 5, op_width = 4, kernel_width = 6;
-  for (const Row& r : rows) {
+  for (const StepRow& r : rows) {
     position_width = std::max(position_width, r.position.size());
     name_width = std::min<size_t>(48, std::max(name_width, r.name.size()));
     op_width = std::max(op_width, r.op.size());
@@ -165,7 +165,7 @@ std::string layer_table(const Plan& plan) {
   std::string out =
       fmt::format("  {:>{}}  {:<{}}  {:<{}}  {:<{}}  {}\n", "", position_width, "layer", name_width,
                   "kind", op_width, "kernel", kernel_width, "output");
-  for (const Row& r : rows) {
+  for (const StepRow& r : rows) {
     std::string name = r.name;
     if (name.size() > name_width) name = name.substr(0, name_width - 3) + "...";
     const int32_t t = r.step.outputs.empty() ? -1 : r.step.outputs[0];

@@ -7,9 +7,9 @@
 namespace tenon {
 namespace {
 
-int64_t bytes_at(const Draft& draft, const Lifetimes& lives, const Stages& stages,
+int64_t bytes_at(const PlanBuilder& builder, const Lifetimes& lives, const Stages& stages,
                  const std::vector<SymbolValue>& symbols, ProfilePoint point) {
-  const Plan& plan = draft.plan;
+  const Plan& plan = builder.plan;
   const auto values = plan.shapes.evaluate(symbols);
   std::vector<Shape> shapes;
   for (size_t i = 0; i < plan.tensors.size(); ++i)
@@ -22,8 +22,8 @@ int64_t bytes_at(const Draft& draft, const Lifetimes& lives, const Stages& stage
       // The extremes of several inputs need not fit together.
       if (point == ProfilePoint::kOpt)
         check_step(plan, step, *op_of(step), {symbols, values, shapes});
-      if (draft.kernels[i] == nullptr) return;  // its bodies have memory of their own
-      scratch[i] = draft.kernels[i]
+      if (builder.kernels[i] == nullptr) return;  // its bodies have memory of their own
+      scratch[i] = builder.kernels[i]
                        ->prepare(specs_of(plan, step.inputs, shapes),
                                  output_specs(plan, step, symbols, shapes))
                        ->scratch_bytes();
@@ -34,15 +34,15 @@ int64_t bytes_at(const Draft& draft, const Lifetimes& lives, const Stages& stage
 
 }  // namespace
 
-void measure_memory(Draft& draft) {
-  const auto lives = lifetimes(draft.plan, streams_of(draft.plan));
-  const Stages stages = stages_of(draft.plan);
-  for (PlanProfile& profile : draft.plan.profiles) {
-    const auto at_opt = symbols_at(draft.plan, profile, ProfilePoint::kOpt);
-    const auto at_max = symbols_at(draft.plan, profile, ProfilePoint::kMax);
-    int64_t bytes = bytes_at(draft, lives, stages, at_opt, ProfilePoint::kOpt);
+void measure_memory(PlanBuilder& builder) {
+  const auto lives = lifetimes(builder.plan, streams_of(builder.plan));
+  const Stages stages = stages_of(builder.plan);
+  for (PlanProfile& profile : builder.plan.profiles) {
+    const auto at_opt = symbols_at(builder.plan, profile, ProfilePoint::kOpt);
+    const auto at_max = symbols_at(builder.plan, profile, ProfilePoint::kMax);
+    int64_t bytes = bytes_at(builder, lives, stages, at_opt, ProfilePoint::kOpt);
     if (at_max != at_opt)
-      bytes = std::max(bytes, bytes_at(draft, lives, stages, at_max, ProfilePoint::kMax));
+      bytes = std::max(bytes, bytes_at(builder, lives, stages, at_max, ProfilePoint::kMax));
     profile.device_memory = bytes;
   }
 }

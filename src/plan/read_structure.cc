@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ops/reorder.h"
 #include "plan/plan_generated.h"
 #include "plan/stored_network.h"
 #include "plan/structure.h"
@@ -52,8 +53,8 @@ void read_tensors(const schema::Plan& in, Plan& plan) {
     PlanTensor out;
     out.name = text_from(t.name());
     out.type = type_from(t.type());
-    require(t.layout() <= static_cast<uint8_t>(Layout::kBlocked16),
-            "tensor '{}': unknown layout {}", out.name, t.layout());
+    require(t.layout() <= static_cast<uint8_t>(kLastLayout), "tensor '{}': unknown layout {}",
+            out.name, t.layout());
     require(t.place() <= static_cast<uint8_t>(PlanTensor::Place::kDataDependent),
             "tensor '{}': unknown place {}", out.name, t.place());
     out.layout = static_cast<Layout>(t.layout());
@@ -64,6 +65,10 @@ void read_tensors(const schema::Plan& in, Plan& plan) {
             out.extents.size());
     require(out.layout == Layout::kLinear || out.extents.size() >= 2,
             "tensor '{}' has no channel axis", out.name);
+    require(!is_io_only(out.layout) || out.place == PlanTensor::Place::kInput
+                || out.place == PlanTensor::Place::kOutput,
+            "tensor '{}' is no input or output, and has the layout \"{}\"", out.name,
+            name_of(out.layout));
     for (int32_t slot : out.extents) check_index(slot, slots, "shape slot");
     for (int32_t slot : out.content) check_index(slot, slots, "shape slot");
     out.alias_of = t.alias_of();
@@ -115,6 +120,8 @@ void read_steps(const schema::Plan& in, const Surroundings& around, Plan& plan) 
     out.inputs = list_from(s.inputs());
     out.outputs = list_from(s.outputs());
     out.variant = text_from(s.variant());
+    out.largest_error = s.largest_error();
+    out.rms_error = s.rms_error();
     out.debug = s.debug();
     if (out.debug != -1) check_index(out.debug, plan.debug_tensors.size(), "debug tensor");
     for_each(s.bodies(), [&](const schema::Plan& body) {
@@ -131,6 +138,13 @@ void read_steps(const schema::Plan& in, const Surroundings& around, Plan& plan) 
               "layer {} writes to tensor '{}', which is not memory of the network", out.name,
               plan.tensors[static_cast<size_t>(t)].name);
     }
+    for (const auto* list : {&out.inputs, &out.outputs})
+      for (int32_t t : *list) {
+        if (t == -1 || out.op == Reorder::kName) continue;
+        const PlanTensor& tensor = plan.tensors[static_cast<size_t>(t)];
+        require(!is_io_only(tensor.layout), "layer {} cannot use tensor '{}' in the layout \"{}\"",
+                out.name, tensor.name, name_of(tensor.layout));
+      }
     plan.steps.push_back(std::move(out));
   });
 }
@@ -164,8 +178,9 @@ void read_bindings(const schema::Plan& in, Plan& plan) {
     check_index(out.tensor, plan.tensors.size(), "tensor");
     const PlanTensor& t = plan.tensors[static_cast<size_t>(out.tensor)];
     const auto place = out.is_input ? PlanTensor::Place::kInput : PlanTensor::Place::kOutput;
-    require(t.place == place && t.layout == Layout::kLinear, "binding '{}' is no input or output",
-            t.name);
+    require(t.place == place, "binding '{}' is no input or output", t.name);
+    require(t.layout == Layout::kLinear || !out.is_shape,
+            "binding '{}' decides shapes, and has the layout \"{}\"", t.name, name_of(t.layout));
     inputs_over |= !out.is_input;
     require(!inputs_over || !out.is_input, "input '{}' follows an output", t.name);
     if (out.is_input) {

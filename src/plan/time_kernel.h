@@ -12,14 +12,6 @@
 
 namespace tenon {
 
-/// A kernel made ready for the shapes of the request, in its own layouts.
-struct PreparedKernel {
-  PreparedKernel(const Kernel& kernel, const KernelRequest& request);
-
-  std::vector<TensorSpec> inputs, outputs;
-  std::unique_ptr<Execution> execution;
-};
-
 /// A kernel, the least that it took, and what bringing its inputs into its layouts takes.
 struct TimedKernel {
   explicit TimedKernel(std::unique_ptr<Kernel> timed) : kernel(std::move(timed)) {}
@@ -33,9 +25,6 @@ struct TimedKernel {
 /// How timing caches and logs name it: tactic_name().
 std::string tactic_of(const Kernel& kernel);
 
-/// Whether copies of the layer's tensors fit a small machine, and their extents are known.
-bool can_be_timed(const KernelRequest& request);
-
 /// Times each once, and on a host, whose other programs disturb, those within twice the fastest's
 /// time up to three times: the least counts. One that cannot be timed counts as infinitely slow.
 /// @param layer for messages.
@@ -44,9 +33,5 @@ void time_in_turn(std::vector<TimedKernel>& kernels, const Target& target,
 
 /// The first of those that took least. @param kernels at least one.
 size_t fastest(const std::vector<TimedKernel>& kernels);
-
-/// How the layer before wrote data of that shape and layout: images of planes of rows, or of one
-/// plane where channels lie last; what has fewer than four axes is one plane.
-WrittenRows written_rows(const TensorSpec& spec, Tensor& data);
 
 }  // namespace tenon

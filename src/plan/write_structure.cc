@@ -44,7 +44,7 @@ auto write_steps(fb::FlatBufferBuilder& b, const Plan& plan, WeightSection& sect
         b, b.CreateString(s.name), b.CreateString(s.metadata), b.CreateString(s.op), attributes,
         static_cast<int32_t>(s.layer), b.CreateString(s.kernel), state, b.CreateVector(s.packed),
         b.CreateVector(s.inputs), b.CreateVector(s.outputs), b.CreateVector(bodies), s.debug,
-        b.CreateString(s.variant)));
+        b.CreateString(s.variant), s.largest_error, s.rms_error));
   }
   return b.CreateVector(list);
 }

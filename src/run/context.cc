@@ -157,7 +157,7 @@ void* Context::output_memory(const Bindings& bound, int binding, const Shape& sh
   const PlanTensor& t = engine_->binding_tensor(binding);
   void* data = bound.addresses[index];
   if (nvinfer1::IOutputAllocator* allocator = bound.allocators[index]; allocator != nullptr) {
-    const size_t bytes = bytes_of(t.type, shape.volume());
+    const size_t bytes = storage_bytes(t.type, shape, t.layout);
     data = allocator->reallocateOutputAsync(t.name.c_str(), data, std::max<size_t>(bytes, 1), 64,
                                             to_cuda(stream));
     if (data == nullptr)

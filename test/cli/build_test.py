@@ -119,13 +119,36 @@ class IoFormats(CliTest):
         self.assertEqual(result.dtype, np.float16)
         np.testing.assert_allclose(result, expected, rtol=1e-2, atol=1e-2)
 
+    def test_layouts_of_inputs_and_outputs(self):
+        """Arrays are in rows whatever the engine's format is; raw files are in the format."""
+        image = np.random.default_rng(3).standard_normal((1, 3, 64, 64)).astype(np.float32)
+        np.savez(self.folder / "in.npz", input=image)
+        shapes = "--shapes=input:1x3x64x64"
+        plain = self.plan("plain.plan", RESNET / "model.onnx", [shapes, "--deterministic"])
+        self.succeed("run", plain, "--inputs", self.folder / "in.npz", "--outputs", self.folder / "plain.npz")
+        expected = np.load(self.folder / "plain.npz")
+        packed = np.zeros((1, 64, 64, 8), np.float32)
+        packed[..., :3] = image.transpose(0, 2, 3, 1)
+        packed.tofile(self.folder / "in.raw")
+        for formats in ("fp32:hwc8", "fp32:hwc", "fp32:chw32"):
+            plan = self.plan("packed.plan", RESNET / "model.onnx", [shapes, "--deterministic", f"--inputIOFormats={formats}"])
+            given = [("--inputs", self.folder / "in.npz")]
+            if formats == "fp32:hwc8":
+                given.append((f"--loadInputs=input:{self.folder / 'in.raw'}",))
+            for inputs in given:
+                self.succeed("run", plan, *inputs, "--outputs", self.folder / "out.npz")
+                result = np.load(self.folder / "out.npz")
+                for name in expected.files:
+                    np.testing.assert_allclose(result[name], expected[name], rtol=1e-4, atol=1e-4)
+            self.succeed("bench", plan, *SHORT_BENCH)
+
     def test_linear_is_taken_where_it_is_allowed(self):
         self.plan("m.plan", options=["--inputIOFormats=fp32:hwc+chw", *MLP_PROFILE])
 
     def test_what_is_not_possible(self):
         build = ["build", MLP / "model.onnx", "-o", self.folder / "x.plan", *MLP_PROFILE]
-        self.refuse(*build, "--inputIOFormats=fp32:hwc", names=["'input'.*kLINEAR are not supported yet"])
-        self.refuse(*build, "--outputIOFormats=fp32:chw32", names=["'output'.*kLINEAR are not supported yet"])
+        self.refuse(*build, "--inputIOFormats=fp32:dhwc", names=["input 'input'.*kDHWC is for tensors of rank 5, found rank 4"])
+        self.refuse(*build, "--outputIOFormats=fp32:chw32", names=["output 'output'.*kCHW32 is for tensors of rank 4"])
         self.refuse(*build, "--inputIOFormats=fp33:chw", names=["'fp33' is not a type; expected one of: fp32"])
         self.refuse(*build, "--inputIOFormats=fp32:cwh", names=["'cwh' is not a format"])
         self.refuse(*build, "--inputIOFormats=fp32", names=["expected TYPE:FORMAT"])

@@ -59,6 +59,7 @@ class CudaEngineTest : public ::testing::Test {
     network->markOutput(y);
     const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
     config->setMaxAuxStreams(aux_streams);
+    config->clearFlag(BuilderFlag::kTF32);  // targets are compared in float32
     EXPECT_TRUE(set_target(*config, target));
     if (ranges) {
       IOptimizationProfile* profile = builder->createOptimizationProfile();

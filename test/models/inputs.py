@@ -121,6 +121,27 @@ def vad(sound):
     return {"input": windows(sound, 576, 512), "h": zero, "c": zero}
 
 
+def frames(sound, count):
+    """Frames of 512 samples at 16 kHz, of which the model judges one at a time, with the state of before."""
+    batch = windows(sound[4800:], 512, 512)[:count]
+    return {"input": batch, "state": np.zeros((2, count, 128), np.float32), "sr": np.array(16000, np.int64)}
+
+
+def table(width, height, rows, columns):
+    """A ruled table with numbers in its cells."""
+    picture = Image.new("RGB", (width, height), "white")
+    draw, font = ImageDraw.Draw(picture), ImageFont.load_default(20)
+    step_x, step_y = (width - 40) // columns, (height - 40) // rows
+    for row in range(rows + 1):
+        draw.line((20, 20 + row * step_y, 20 + columns * step_x, 20 + row * step_y), "black", 2)
+    for column in range(columns + 1):
+        draw.line((20 + column * step_x, 20, 20 + column * step_x, 20 + rows * step_y), "black", 2)
+    for row in range(rows):
+        for column in range(columns):
+            draw.text((32 + column * step_x, 30 + row * step_y), str(37 * row + 11 * column), font=font, fill="black")
+    return {"x": to_tensor(picture, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), True)}
+
+
 def digit(character):
     picture = Image.new("L", (28, 28))
     ImageDraw.Draw(picture).text((8, 1), character, font=ImageFont.load_default(22), fill="white")
@@ -174,6 +195,8 @@ CASES = {
     "espcn_x3": super_resolution_cases,
     "mnist_cnn": lambda: {"seven": {"Input3": digit("7")}, "three": {"Input3": digit("3")}},
     "silero_vad_v6": lambda: {"long": vad(voice(2.7, 16000)), "short": vad(voice(0.9, 16000))},
+    "silero_vad_v5": lambda: {"two": frames(voice(2.7, 16000), 2), "batch": frames(voice(2.7, 16000), 6)},
+    "slanet_plus": lambda: {"4x3": table(488, 488, 4, 3), "2x2": table(488, 488, 2, 2)},
     "basic_pitch": pitch_cases,
     "magika_v3": file_type_cases,
 }

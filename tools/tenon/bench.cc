@@ -116,8 +116,10 @@ void print_engine(const BenchOptions& o, const nvinfer1::ICudaEngine& engine,
   if (o.dump_profiles) print_profiles(engine, logger);
 }
 
-void print_layer_profile(const BenchOptions& o, const LayerProfiler& profiler, Logger& logger) {
+void print_layer_profile(const BenchOptions& o, const LayerProfiler& profiler,
+                         nvinfer1::IExecutionContext& context, Logger& logger) {
   if (o.dump_profile) print_layer_times(profiler, logger);
+  if (o.prints_kernels) print_kernels(profiler, context, logger);
   if (!o.export_profile.empty()) export_layer_times(profiler, o.export_profile);
 }
 
@@ -161,7 +163,7 @@ std::optional<Roofline> run_profile(const BenchOptions& o, const Sessions& sessi
   settings.iterations = static_cast<int>(std::min<size_t>(queries, 50));
   settings.warm_up_ms = settings.duration_s = settings.sleep_ms = 0;
   measure({sessions.data(), 1}, settings, &profiler, logger);
-  print_layer_profile(o, profiler, logger);
+  print_layer_profile(o, profiler, sessions[0]->context().get(), logger);
   if (!o.roofline) return std::nullopt;
   return make_roofline(sessions[0]->context().get(), profiler.rows(), logger);
 }
@@ -190,7 +192,7 @@ void measure_and_report(const BenchOptions& o, const LoadedModel& model, const S
   if (o.debug_tensors.are_set()) save_debug_tensors(*sessions[0], o.debug_tensors, logger);
   std::optional<Roofline> roofline;
   if (times_layers)
-    print_layer_profile(o, profiler, logger);
+    print_layer_profile(o, profiler, sessions[0]->context().get(), logger);
   else if (o.times_layers())
     roofline = run_profile(o, sessions, settings, measurement.queries.size(), logger);
   if (roofline && !o.print_json) print_roofline(*roofline, logger);
@@ -210,6 +212,7 @@ session::Engine load_again(const BenchOptions& o, const LoadedModel& model, Logg
 
 void bench(BenchOptions& o, Logger& logger) {
   o.check();
+  if (o.prints_kernels && o.build.verbosity == "layer_names_only") o.build.verbosity = "detailed";
   if (o.prints_version) return print_plan_version(o.model, logger);
   o.common.apply(logger);
   const Shapes shapes = parse_shapes("--shapes", o.build.shapes);

@@ -65,6 +65,9 @@ void BenchOptions::add_reporting(CLI::App& command) {
   add_trtexec_option(command, "--saveDebugTensors", debug_tensors.named)->delimiter(',');
   add_trtexec_option(command, "--saveAllDebugTensors", debug_tensors.formats)->delimiter(',');
   add_trtexec_flag(command, "--separateProfileRun", has_profile_run);
+  command.add_flag("--layers", prints_kernels,
+                   "Print each layer's time, kernel and, of convolutions, the error that the build "
+                   "measured");
   command.add_flag(
       "--roofline", roofline,
       "Print what each layer reaches of this machine's peaks, measured on the spot, and bounds it. "

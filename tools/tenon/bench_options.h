@@ -28,7 +28,7 @@ struct BenchOptions {
   std::string percentiles = "90,95,99";
   bool print_json = false, roofline = false;
   bool dump_outputs = false, dump_raw = false, dump_profile = false, dump_layers = false,
-       dump_profiles = false, dump_refit = false, times_refit = false;
+       prints_kernels = false, dump_profiles = false, dump_refit = false, times_refit = false;
   DebugTensorOptions debug_tensors;
   std::string json, export_times, export_outputs, export_profile, export_layers;
 
@@ -41,7 +41,9 @@ struct BenchOptions {
   /// Throws Failure for what is refused, what does not fit together, and files that cannot be
   /// written. The model is then in `model`.
   void check();
-  bool times_layers() const { return dump_profile || !export_profile.empty() || roofline; }
+  bool times_layers() const {
+    return dump_profile || prints_kernels || !export_profile.empty() || roofline;
+  }
   bool wants_outputs() const { return dump_outputs || dump_raw || !export_outputs.empty(); }
 
  private:

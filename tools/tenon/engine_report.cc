@@ -41,6 +41,10 @@ void print_layers(const nvinfer1::ICudaEngine& engine, nvinfer1::IExecutionConte
   }
 }
 
+std::string layers_json(nvinfer1::IExecutionContext& context, Logger& logger) {
+  return describe(context.getEngine(), &context, nvinfer1::LayerInformationFormat::kJSON, logger);
+}
+
 void export_layers(const nvinfer1::ICudaEngine& engine, nvinfer1::IExecutionContext* context,
                    const std::string& path, Logger& logger) {
   const std::string text =

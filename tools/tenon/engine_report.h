@@ -15,6 +15,8 @@ namespace tenon::tool {
 /// @param context whose shapes the text is about; may be null.
 void print_layers(const nvinfer1::ICudaEngine& engine, nvinfer1::IExecutionContext* context,
                   Logger& logger);
+/// What the inspector says of all layers, for the shapes of the context.
+std::string layers_json(nvinfer1::IExecutionContext& context, Logger& logger);
 /// --exportLayerInfo.
 void export_layers(const nvinfer1::ICudaEngine& engine, nvinfer1::IExecutionContext* context,
                    const std::string& path, Logger& logger);

@@ -51,7 +51,8 @@ bool InferenceStream::knows_sizes() {
 }
 
 void InferenceStream::pin() {
-  for (const session::Arrays* arrays : {&std::as_const(session_.inputs()), &session_.outputs()})
+  const session::Arrays* const inputs = &session_.inputs();
+  for (const session::Arrays* arrays : {inputs, &session_.outputs()})
     for (const auto& [name, array] : *arrays) {
       auto* const data = const_cast<std::byte*>(array.bytes.data());
       if (array.bytes.empty()) continue;

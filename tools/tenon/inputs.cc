@@ -17,10 +17,12 @@ Array read_raw(const std::string& path, const nvinfer1::ICudaEngine& engine,
       fail("--loadInputs: give the shape of input '{}' with --shapes={}:…", name, name);
   Array array = value_or_fail(session::make_array(engine.getTensorDataType(name.c_str()), shape));
   const auto bytes = read_file(path);
-  if (bytes.size() != array.bytes.size())
+  const session::Format format(engine.getTensorFormat(name.c_str()));
+  const size_t expected = value_or_fail(format.bytes(array.type, shape));
+  if (bytes.size() != expected)
     fail("{}: has {} bytes; input '{}' of shape {} takes {}", path, bytes.size(), name,
-         session::shape_text(shape), array.bytes.size());
-  array.bytes = bytes;
+         session::shape_text(shape), expected);
+  value_or_fail(format.unpack(bytes.data(), array));
   return array;
 }
 

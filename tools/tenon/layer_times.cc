@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine_report.h"
+#include "error.h"
 #include "npz.h"
 
 namespace tenon::tool {
@@ -36,6 +38,30 @@ void print_layer_times(const LayerProfiler& profiler, Logger& logger) {
   logger.say("   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer");
   for (const LayerTimes& row : profiler.rows()) say(row);
   if (profiler.runs() > 0) say(total);
+}
+
+void print_kernels(const LayerProfiler& profiler, nvinfer1::IExecutionContext& context,
+                   Logger& logger) {
+  const auto layers = ordered_json::parse(layers_json(context, logger))["Layers"];
+  const LayerTimes total = total_of(profiler);
+  logger.say("=== Layers ===");
+  logger.say("  Median(ms)   Time(%)   Largest error   RMS error   Layer (kernel)");
+  const auto error = [](const ordered_json& layer, const char* name) {
+    return layer.contains(name) ? fmt::format("{:.2e}", layer[name].get<double>()) : "";
+  };
+  for (size_t i = 0; i < profiler.rows().size(); ++i) {
+    const LayerTimes& row = profiler.rows()[i];
+    const ordered_json layer = i < layers.size() ? layers[i] : ordered_json();
+    if (!layer.is_object())
+      fail("--layers: the plan has no details: build it with --profilingVerbosity=detailed");
+    logger.say(fmt::format("{:>12.4f} {:>9.1f} {:>15} {:>11}   {} ({})", row.median(),
+                           percentage(row, total), error(layer, "LargestError"),
+                           error(layer, "RmsError"), row.name,
+                           layer["TacticName"].get<std::string>()));
+  }
+  logger.say(
+      "Errors are parts of the range of a convolution's results, which the build measured on its "
+      "weights");
 }
 
 void export_layer_times(const LayerProfiler& profiler, const std::string& path) {

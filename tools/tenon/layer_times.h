@@ -43,7 +43,10 @@ class LayerProfiler final : public nvinfer1::IProfiler {
 
 /// --dumpProfile: a table of all runs.
 void print_layer_times(const LayerProfiler& profiler, Logger& logger);
-/// --exportProfile: the same as JSON.
+/// --layers: their kernels and the errors that the build measured, too.
+void print_kernels(const LayerProfiler& profiler, nvinfer1::IExecutionContext& context,
+                   Logger& logger);
+/// --exportProfile: the times as JSON.
 void export_layer_times(const LayerProfiler& profiler, const std::string& path);
 
 }  // namespace tenon::tool

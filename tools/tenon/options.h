@@ -87,6 +87,7 @@ struct BuildOptions {
   bool refit = false, strips_weights = false, strips_all_weights = false, debugs_unfused = false;
   std::vector<std::string> debug_tensors, plan_libraries;
   bool unknown_extents_are_one = false;  // where no option gives a shape: trtexec's way
+  bool has_default_tf32 = false;         // kTF32 stays as TensorRT has it by default: trtexec's way
 
   void add_to(CLI::App& app);
   /// Throws Failure for values of options that cannot be honoured.

@@ -38,7 +38,8 @@ std::string file_name(std::string text) {
 
 namespace {
 
-void write_raw(const std::string& name, const char* kind, const Array& array, Logger& logger) {
+void write_raw(const std::string& name, const char* kind, const Array& array,
+               const nvinfer1::ICudaEngine& engine, Logger& logger) {
   std::string extents;
   for (int64_t extent : array.shape)
     extents += fmt::format("{}{}", extents.empty() ? "" : ".", extent);
@@ -47,12 +48,15 @@ void write_raw(const std::string& name, const char* kind, const Array& array, Lo
   logger.say(
       fmt::format("Writing file for {} binding {} (with datatype {} and dimensions {}) to {}", kind,
                   name, type, extents, path));
-  write_file(path, array.bytes.data(), array.bytes.size());
+  const session::Format format(engine.getTensorFormat(name.c_str()));
+  std::vector<std::byte> bytes(value_or_fail(format.bytes(array.type, array.shape)));
+  value_or_fail(format.pack(array, bytes.data()));
+  write_file(path, bytes.data(), bytes.size());
 }
 
 }  // namespace
 
-void print_outputs(const session::Session& session, Logger& logger) {
+void print_outputs(session::Session& session, Logger& logger) {
   logger.say("Output Tensors:");
   for (const auto& [name, array] : session.outputs()) {
     logger.say(fmt::format("{}: ({})", name, session::shape_text(array.shape)));
@@ -60,7 +64,7 @@ void print_outputs(const session::Session& session, Logger& logger) {
   }
 }
 
-void export_outputs(const session::Session& session, const std::string& path) {
+void export_outputs(session::Session& session, const std::string& path) {
   std::string text = "[\n";
   const char* separator = "  ";
   for (const auto& [name, array] : session.outputs()) {
@@ -80,8 +84,11 @@ void export_outputs(const session::Session& session, const std::string& path) {
 
 void write_raw_tensors(session::Session& session, Logger& logger) {
   logger.say("Dumping I/O Bindings to RAW Files:");
-  for (const auto& [name, array] : session.inputs()) write_raw(name, "input", array, logger);
-  for (const auto& [name, array] : session.outputs()) write_raw(name, "output", array, logger);
+  const nvinfer1::ICudaEngine& engine = session.context().engine();
+  for (const auto& [name, array] : session.inputs())
+    write_raw(name, "input", array, engine, logger);
+  for (const auto& [name, array] : session.outputs())
+    write_raw(name, "output", array, engine, logger);
 }
 
 }  // namespace tenon::tool

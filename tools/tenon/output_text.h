@@ -15,9 +15,9 @@ std::vector<std::string> texts_of(const session::Array& array);
 std::string file_name(std::string text);
 
 /// --dumpOutput.
-void print_outputs(const session::Session& session, Logger& logger);
+void print_outputs(session::Session& session, Logger& logger);
 /// --exportOutput.
-void export_outputs(const session::Session& session, const std::string& path);
+void export_outputs(session::Session& session, const std::string& path);
 /// --dumpRawBindingsToFile: into the current folder, as NAME.output.1.10.fp32.raw.
 void write_raw_tensors(session::Session& session, Logger& logger);
 

@@ -22,9 +22,10 @@ void print_state(const char* state, int argc, char** argv) {
   std::fflush(stdout);
 }
 
-// What differs from `tenon bench`: TF32 is on, and extents that no option gives are 1.
+// What differs from `tenon bench`: TF32 is TensorRT's default, and extents that no option gives
+// are 1.
 void follow_trtexec(BuildOptions& options) {
-  options.tf32 = !options.no_tf32;
+  options.has_default_tf32 = !options.no_tf32;
   options.unknown_extents_are_one = true;
 }
 

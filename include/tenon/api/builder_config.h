@@ -11,13 +11,15 @@ namespace nvinfer1 {
 
 /// How an engine is built, one bit each.
 enum class BuilderFlag : int32_t {
-  kFP16 = 0,                  ///< Allows kernels that compute in kHALF.
-  kINT8 = 1,                  ///< Allows kernels that compute in kINT8.
-  kDEBUG = 2,                 ///< Waits for each kernel, so that errors show where they happen.
-  kGPU_FALLBACK = 3,          ///< Lets layers that DLA cannot run go to the device.
-  kREFIT = 4,                 ///< Makes weights changeable.
-  kDISABLE_TIMING_CACHE = 5,  ///< Times every layer, also those that are the same.
-  /// Allows kernels that round the inputs of products to 10 bits of fraction; set at first.
+  kFP16 = 0,          ///< Allows kernels that compute in kHALF.
+  kINT8 = 1,          ///< Allows kernels that compute in kINT8.
+  kDEBUG = 2,         ///< Waits for each kernel, so that errors show where they happen.
+  kGPU_FALLBACK = 3,  ///< Lets layers that DLA cannot run go to the device.
+  kREFIT = 4,         ///< Makes weights changeable.
+  /// Times every layer, also those that are the same; a timing cache is neither read nor written.
+  kDISABLE_TIMING_CACHE = 5,
+  /// Allows kernels that round the inputs of products to 10 bits of fraction; set by default, which
+  /// changes nothing on a CPU: there it counts where the application sets it.
   kTF32 = 6,
   kSPARSE_WEIGHTS = 7,              ///< Allows kernels that use zeros in weights.
   kSAFETY_SCOPE = 8,                ///< Restricts layers to those of the safety runtime.
@@ -289,7 +291,7 @@ class IBuilderConfig : public INoCopy {
     return mImpl->setTimingCache(cache, ignoreMismatch);
   }
 
-  /// The cache that was set, or the one of the last build; null if none.
+  /// The cache that was set; null if none.
   const ITimingCache* getTimingCache() const noexcept { return mImpl->getTimingCache(); }
 
   /// Limits a kind of memory, in bytes.

@@ -30,6 +30,12 @@ Ports::Ports(ICudaEngine& engine, int profile) {
     raise(PyExc_ValueError, "there is no profile " + std::to_string(profile) + ": the engine has "
                                 + std::to_string(engine.getNbOptimizationProfiles()));
   for (session::Tensor& tensor : session::tensors_of(engine, profile)) {
+    if (!tensor.format.is_linear())
+      raise(PyExc_ValueError,
+            tensor.label() + " lies in the format "
+                + engine.getTensorFormatDesc(tensor.name.c_str())
+                + ", and arrays are linear: use the execution context, or build the engine with "
+                  "TensorFormat.LINEAR allowed");
     (tensor.is_input ? inputs_ : outputs_).push_back(ports_.size());
     const ElementType& element = element_type(tensor.type);
     ports_.push_back({std::move(tensor), &element});

@@ -62,10 +62,10 @@ class Session {
   /// Inputs that got zeros, as there was no array for them.
   const std::vector<std::string>& zero_filled() const { return zero_filled_; }
 
-  /// What inputs hold; elements may be changed between runs, sizes not.
-  Arrays& inputs() { return inputs_; }
-  /// What the last run computed.
-  const Arrays& outputs() const { return outputs_; }
+  /// What inputs hold. Elements may be changed until the next copy_in(), sizes not.
+  Arrays& inputs();
+  /// What the last run computed, unpacked from other formats than kLINEAR.
+  const Arrays& outputs();
 
   /// Copies inputs in, runs, copies outputs out, and waits.
   Result<void> run() noexcept;
@@ -75,6 +75,7 @@ class Session {
   Result<void> enqueue() noexcept;
   Result<void> copy_out() noexcept { return copy_out(stream_); }
   /// The same in another stream, whose order with stream() is the caller's concern.
+  /// An input in another format than kLINEAR is packed first, if it may have changed.
   Result<void> copy_in(cudaStream_t stream) noexcept;
   Result<void> copy_out(cudaStream_t stream) noexcept;
   Result<void> wait() noexcept;
@@ -84,11 +85,19 @@ class Session {
  private:
   // An input or output; those of the context, in their order.
   struct Port {
+    explicit Port(Memory memory) : memory(std::move(memory)) {}
+
     Array* host = nullptr;
     Memory memory;                          // of what does not lie in `host` itself
     std::unique_ptr<GrowingOutput> output;  // of an output whose shape the run tells
     bool is_in_host = false;                // the engine reads the array itself
+    Format format;
+    Memory packed{Memory::Kind::kPinned};  // the array's elements in another format than kLINEAR
+    bool is_stale = false;                 // an input must be packed, an output unpacked
     const void* data() const;
+    size_t bytes() const;
+    /// What is copied to or from the engine's memory.
+    std::byte* transferred() const;
   };
 
   Session(ErrorLog& log, const SessionOptions& options) : log_(log), options_(options) {}

@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "tenon/session/format.h"
+
 namespace tenon::session {
 
 /// An input or output of an engine, in one profile.
 struct Tensor {
   std::string name;
   nvinfer1::DataType type = nvinfer1::DataType::kFLOAT;
+  Format format;  ///< in which it lies in the engine's memory
   bool is_input = false;
   bool is_on_host = false;             ///< its address is one of the host's, on a GPU too
   bool decides_shapes = false;         ///< an input whose values shapes depend on

@@ -28,5 +28,30 @@ TEST(ReorderTest, AnyTypeInBothDirections) {
       }
 }
 
+TEST(ReorderTest, FormatsOfInputsAndOutputs) {
+  const Shape shapes[] = {{2, 3, 5, 7},  {1, 1, 4, 4}, {1, 33, 9, 11},
+                          {2, 64, 3, 5}, {0, 3, 4, 4}, {2, 12, 3, 4, 5}};
+  const Layout formats[] = {Layout::kBlocked2,  Layout::kBlocked4,      Layout::kBlocked16,
+                            Layout::kBlocked32, Layout::kChannelsLast8, Layout::kChannelsLast16};
+  for (const Shape& shape : shapes)
+    for (const DataType type :
+         {DataType::kFLOAT, DataType::kHALF, DataType::kINT8, DataType::kINT64})
+      for (const Layout format : formats)
+        for (const Layout other : {Layout::kLinear, Layout::kChannelsLast})
+          for (const bool is_input : {true, false}) {
+            SCOPED_TRACE(fmt::format("{} {} {} {} {}", shape, name_of(type), name_of(format),
+                                     name_of(other), is_input));
+            Reorder op;
+            op.from = is_input ? format : other;
+            op.to = is_input ? other : format;
+            Tensor t(type, shape);
+            for (size_t i = 0; i < t.bytes(); ++i)
+              t.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(i * 37 + i / 251);
+            LayerTest test(op, {{t, false, op.from}});
+            ASSERT_EQ(test.offer("reorder"), "");
+            expect_identical(test.run(), t);
+          }
+}
+
 }  // namespace
 }  // namespace tenon

@@ -32,6 +32,7 @@ Offer offer_onednn_reorder(const KernelRequest& request) {
   if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
   const int rank = request.inputs[0].shape.rank();
   if (rank < 3 || rank > 5) return "only tensors of rank 3 to 5 are supported";
+  if (is_io_only(op.from) || is_io_only(op.to)) return "only layouts between layers are supported";
   if (op.from == op.to) return "there is nothing to change";
   return std::make_unique<onednn::ReorderKernel>(op);
 }

@@ -1,4 +1,4 @@
-#include "plan/time_kernel.h"
+#include "plan/trial_run.h"
 
 #include <gtest/gtest.h>
 

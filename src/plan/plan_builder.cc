@@ -1,4 +1,4 @@
-#include "plan/draft.h"
+#include "plan/plan_builder.h"
 
 #include <algorithm>
 
@@ -22,8 +22,8 @@ bool outgrow_cache(const Network& network, const Device& device) {
 
 }  // namespace
 
-Draft::Draft(const Network& network, const Schedule& schedule, const Target& target,
-             const BuildOptions& options)
+PlanBuilder::PlanBuilder(const Network& network, const Schedule& schedule, const Target& target,
+                         const BuildOptions& options)
     : network(network),
       schedule(schedule),
       target(target),
@@ -39,7 +39,7 @@ Draft::Draft(const Network& network, const Schedule& schedule, const Target& tar
   plan.tf32 = options.tf32;
 }
 
-void Draft::add_shape(const Value& v) {
+void PlanBuilder::add_shape(const Value& v) {
   if (has_shape(v)) return;
   auto& slots = extents_[&v];
   for (Dim d : v.dims) slots.push_back(plan.shapes.add(d));
@@ -48,13 +48,13 @@ void Draft::add_shape(const Value& v) {
   for (Dim d : *v.content) elements.push_back(plan.shapes.add(d));
 }
 
-void Draft::set_estimates() {
+void PlanBuilder::set_estimates() {
   const auto symbols = symbols_at(plan, plan.profiles[0], ProfilePoint::kOpt);
   optimum_ = estimated_slots(plan, symbols, options.is_body);
   largest_ = options.is_body ? optimum_ : largest_slots(plan, symbols);
 }
 
-Shape Draft::shape_at(const std::vector<int32_t>& extents, const std::vector<Number>& slots) {
+Shape PlanBuilder::shape_at(const std::vector<int32_t>& extents, const std::vector<Number>& slots) {
   Shape shape;
   for (int32_t slot : extents) {
     const Number& extent = slots[static_cast<size_t>(slot)];
@@ -63,7 +63,7 @@ Shape Draft::shape_at(const std::vector<int32_t>& extents, const std::vector<Num
   return shape;
 }
 
-ShapeRange Draft::range_of(const Node& node) const {
+ShapeRange PlanBuilder::range_of(const Node& node) const {
   ShapeRange range;
   for (const auto& [point, shapes] :
        {std::pair{ProfilePoint::kMin, &range.min}, std::pair{ProfilePoint::kMax, &range.max}}) {
@@ -75,13 +75,13 @@ ShapeRange Draft::range_of(const Node& node) const {
   return range;
 }
 
-int32_t Draft::add_tensor(PlanTensor t) {
+int32_t PlanBuilder::add_tensor(PlanTensor t) {
   plan.tensors.push_back(std::move(t));
   last_use_.push_back(-1);
   return static_cast<int32_t>(plan.tensors.size() - 1);
 }
 
-int32_t Draft::add_tensor(const Value& v, Place place, Layout layout) {
+int32_t PlanBuilder::add_tensor(const Value& v, Place place, Layout layout) {
   PlanTensor t;
   t.name = v.name;
   t.type = v.type;
@@ -94,12 +94,19 @@ int32_t Draft::add_tensor(const Value& v, Place place, Layout layout) {
   return index;
 }
 
-int32_t Draft::tensor_of(const Value& v) const {
+int32_t PlanBuilder::add_view(const Value& v, int32_t of, Layout layout) {
+  const int32_t view = add_tensor(v, Place::kAlias, layout);
+  at(view).alias_of = of;
+  keep_until(of, schedule.last_use(v));
+  return view;
+}
+
+int32_t PlanBuilder::tensor_of(const Value& v) const {
   const auto it = tensors_.find(&v);
   return it == tensors_.end() ? -1 : it->second;
 }
 
-int32_t Draft::source_of(const Value& v) {
+int32_t PlanBuilder::source_of(const Value& v) {
   if (const int32_t known = tensor_of(v); known >= 0) return known;
   if (v.constant) {
     const int32_t t = add_tensor(v, Place::kWeight, Layout::kLinear);
@@ -111,14 +118,14 @@ int32_t Draft::source_of(const Value& v) {
   return t;
 }
 
-int32_t Draft::in_layout(int32_t tensor, Layout layout) {
+int32_t PlanBuilder::in_layout(int32_t tensor, Layout layout) {
   if (at(tensor).layout == layout) return tensor;
   const auto key = std::pair{tensor, layout};
   if (const auto it = reordered_.find(key); it != reordered_.end()) return it->second;
   return reordered_[key] = reorder(tensor, layout);
 }
 
-int32_t Draft::reorder(int32_t tensor, Layout layout) {
+int32_t PlanBuilder::reorder(int32_t tensor, Layout layout) {
   const PlanTensor& source = at(tensor);
   PlanTensor copy;
   copy.name = fmt::format("{} [{}]", source.name, name_of(layout));
@@ -136,7 +143,7 @@ int32_t Draft::reorder(int32_t tensor, Layout layout) {
   return result;
 }
 
-int32_t Draft::add_weight(const Tensor& t) {
+int32_t PlanBuilder::add_weight(const Tensor& t) {
   const auto [first, last] = weights_at_.equal_range(t.data());
   for (auto it = first; it != last; ++it) {
     const Tensor& known = plan.weights[static_cast<size_t>(it->second)];
@@ -148,12 +155,12 @@ int32_t Draft::add_weight(const Tensor& t) {
   return index;
 }
 
-void Draft::keep_until(int32_t tensor, int32_t last) {
+void PlanBuilder::keep_until(int32_t tensor, int32_t last) {
   int32_t& uses = last_use_[static_cast<size_t>(plan.root_of(tensor))];
   uses = std::max(uses, last);
 }
 
-bool Draft::may_overwrite(const std::vector<int32_t>& inputs, size_t which) const {
+bool PlanBuilder::may_overwrite(const std::vector<int32_t>& inputs, size_t which) const {
   const int32_t root = plan.root_of(inputs[which]);
   if (at(root).place != Place::kArena) return false;
   if (last_use_[static_cast<size_t>(root)] > position) return false;
@@ -172,12 +179,14 @@ PlanStep step_of(const Node* node, const Op& op, const std::string& name) {
   return step;
 }
 
-void Draft::add_step(const Node* node, const Op& op, const std::string& name,
-                     std::unique_ptr<Kernel> kernel, std::vector<int32_t> inputs,
-                     std::vector<int32_t> outputs) {
+void PlanBuilder::add_step(const Node* node, const Op& op, const std::string& name,
+                           std::unique_ptr<Kernel> kernel, std::vector<int32_t> inputs,
+                           std::vector<int32_t> outputs) {
   PlanStep step = step_of(node, op, name);
   step.kernel = kernel->name;
   step.variant = kernel->variant;
+  step.largest_error = kernel->error.largest;
+  step.rms_error = kernel->error.rms;
   StoredKernel stored = kernel->store();
   step.state = std::move(stored.state);
   for (const Tensor& t : stored.packed) step.packed.push_back(add_weight(t));
@@ -187,7 +196,7 @@ void Draft::add_step(const Node* node, const Op& op, const std::string& name,
   kernels.push_back(std::move(kernel));
 }
 
-void Draft::add_copy(const Op& op, int32_t from, int32_t to, const std::string& name) {
+void PlanBuilder::add_copy(const Op& op, int32_t from, int32_t to, const std::string& name) {
   const Shape shape = optimum_shape(from);
   const TensorSpec in{at(from).type, at(from).layout, shape, true};
   const TensorSpec out{at(to).type, at(to).layout, shape, true};

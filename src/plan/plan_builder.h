@@ -1,4 +1,4 @@
-// A plan in the making: its tensors, their sizes, and the steps so far.
+// Makes a plan step by step: its tensors, their sizes, and the steps so far.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@
 
 namespace tenon {
 
-class Draft {
+class PlanBuilder {
  public:
-  Draft(const Network& network, const Schedule& schedule, const Target& target,
-        const BuildOptions& options);
+  PlanBuilder(const Network& network, const Schedule& schedule, const Target& target,
+              const BuildOptions& options);
 
   const Network& network;
   const Schedule& schedule;
@@ -51,6 +51,10 @@ class Draft {
   int32_t add_tensor(PlanTensor t);
   /// The tensor of a value, in the layout in which it is made.
   int32_t add_tensor(const Value& v, PlanTensor::Place place, Layout layout);
+  /// A value that is the memory of tensor `of`, seen in that layout.
+  int32_t add_view(const Value& v, int32_t of, Layout layout);
+  /// The value is read from that tensor from now on.
+  void put(const Value& v, int32_t tensor) { tensors_[&v] = tensor; }
   /// -1 where there is none yet.
   int32_t tensor_of(const Value& v) const;
   /// Where the value lies; made on first need for constants and host values.

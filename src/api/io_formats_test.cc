@@ -1,0 +1,217 @@
+// Inputs and outputs in formats other than kLINEAR: what a caller's memory holds, by TensorRT's
+// definition of each format, written down here once more.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "api/testing.h"
+#include "base/half.h"
+
+namespace tenon::testing {
+namespace {
+
+using namespace nvinfer1;  // the tests speak as an application does
+using ::testing::HasSubstr;
+
+struct FormatCase {
+  TensorFormat format;
+  int64_t vector;  // channels side by side; all of them where it is 0
+  int64_t padded;  // the number of channels is padded to a multiple of it
+  bool has_depth = false;
+};
+
+const FormatCase kCases[] = {
+    {TensorFormat::kCHW2, 2, 2},         {TensorFormat::kCHW4, 4, 4},
+    {TensorFormat::kCHW16, 16, 16},      {TensorFormat::kCHW32, 32, 32},
+    {TensorFormat::kHWC, 0, 1},          {TensorFormat::kHWC8, 0, 8},
+    {TensorFormat::kHWC16, 0, 16},       {TensorFormat::kDHWC, 0, 1, true},
+    {TensorFormat::kDHWC8, 0, 8, true},  {TensorFormat::kCDHW32, 32, 32, true},
+    {TensorFormat::kLINEAR, 1, 1}};
+
+TensorFormats only(TensorFormat format) {
+  return 1u << static_cast<int>(format);
+}
+
+// The elements of a tensor of (n, c, positions) as they lie in the format; the rest is `padding`.
+template <class T>
+std::vector<T> packed(const std::vector<T>& linear, int64_t n, int64_t c, int64_t positions,
+                      const FormatCase& format, T padding) {
+  const int64_t all = (c + format.padded - 1) / format.padded * format.padded;
+  const int64_t vector = format.vector == 0 ? all : format.vector;
+  std::vector<T> result(static_cast<size_t>(n * all * positions), padding);
+  size_t from = 0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t k = 0; k < c; ++k)
+      for (int64_t p = 0; p < positions; ++p)
+        result[static_cast<size_t>(((i * (all / vector) + k / vector) * positions + p) * vector
+                                   + k % vector)] = linear[from++];
+  return result;
+}
+
+std::initializer_list<int64_t> shape_of(const FormatCase& format) {
+  static const std::initializer_list<int64_t> flat = {2, 5, 3, 4}, deep = {2, 5, 3, 2, 2};
+  return format.has_depth ? deep : flat;
+}
+
+constexpr int64_t kImages = 2, kChannels = 5, kPositions = 12;
+constexpr size_t kCount = 120;
+
+// y = 2x, x of type T in the format.
+template <class T> void expect_doubled(const FormatCase& format, DataType type, T padding) {
+  SCOPED_TRACE(std::to_string(static_cast<int>(format.format)) + " of type "
+               + std::to_string(static_cast<int>(type)));
+  Session s;
+  ITensor& x = s.input("x", shape_of(format), type);
+  ITensor& number = *s.network->addCast(x, DataType::kFLOAT)->getOutput(0);
+  ITensor& y =
+      *s.network->addElementWise(number, number, ElementWiseOperation::kSUM)->getOutput(0);
+  y.setName("y");
+  s.network->markOutput(y);
+  x.setAllowedFormats(only(format.format));
+  y.setAllowedFormats(only(format.format));
+  const auto engine = s.engine();
+  ASSERT_NE(engine, nullptr) << s.logger.take_errors();
+  EXPECT_EQ(engine->getTensorFormat("x"), format.format);
+  EXPECT_EQ(engine->getTensorFormat("y"), format.format);
+
+  std::vector<T> linear(kCount);
+  std::vector<float> doubled(kCount);
+  for (size_t i = 0; i < kCount; ++i) {
+    linear[i] = static_cast<T>(static_cast<float>(i));
+    doubled[i] = 2.0f * static_cast<float>(i);
+  }
+  auto in = packed(linear, kImages, kChannels, kPositions, format, padding);
+  const auto expected = packed(doubled, kImages, kChannels, kPositions, format, 0.0f);
+  std::vector<float> out(expected.size(), 0);
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  EXPECT_EQ(context->getMaxOutputSize("y"), static_cast<int64_t>(out.size() * sizeof(float)));
+  context->setTensorAddress("x", in.data());
+  context->setTensorAddress("y", out.data());
+  ASSERT_TRUE(context->enqueueV3(nullptr)) << s.logger.take_errors();
+  ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  EXPECT_EQ(out, expected);
+}
+
+TEST(IoFormats, EachLiesAsItIsDefined) {
+  for (const FormatCase& format : kCases) {
+    expect_doubled<float>(format, DataType::kFLOAT, std::nanf(""));
+    expect_doubled<int8_t>(format, DataType::kINT8, -1);
+    expect_doubled<uint8_t>(format, DataType::kUINT8, 255);
+    expect_doubled<int64_t>(format, DataType::kINT64, -1);
+    expect_doubled<Half>(format, DataType::kHALF, Half(std::nanf("")));
+  }
+}
+
+// What pads the channels of an input may be anything, also where a convolution reads it.
+TEST(IoFormats, PaddingIsNotRead) {
+  for (const FormatCase& format : kCases) {
+    if (format.has_depth) continue;
+    Session s;
+    ITensor& x = s.input("x", {kImages, kChannels, 3, 4});
+    const Floats ones(kChannels, 1.0f);
+    ITensor& y =
+        *s.network->addConvolutionNd(x, 1, Dims2(1, 1), weights(ones), kNone)->getOutput(0);
+    y.setName("y");
+    s.network->markOutput(y);
+    x.setAllowedFormats(only(format.format));
+    const auto engine = s.engine();
+    ASSERT_NE(engine, nullptr) << s.logger.take_errors();
+    Floats linear(kCount);
+    std::iota(linear.begin(), linear.end(), 0.0f);
+    auto in = packed(linear, kImages, kChannels, kPositions, format, std::nanf(""));
+    Floats out(kImages * kPositions), expected;
+    for (int64_t i = 0; i < kImages; ++i)
+      for (int64_t p = 0; p < kPositions; ++p) {
+        float sum = 0;
+        for (int64_t c = 0; c < kChannels; ++c)
+          sum += linear[static_cast<size_t>((i * kChannels + c) * kPositions + p)];
+        expected.push_back(sum);
+      }
+    const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    context->setTensorAddress("x", in.data());
+    context->setTensorAddress("y", out.data());
+    ASSERT_TRUE(context->enqueueV3(nullptr)) << s.logger.take_errors();
+    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    EXPECT_EQ(out, expected);
+  }
+}
+
+TEST(IoFormats, AnEngineSaysWhatAnElementIs) {
+  Session s;
+  ITensor& x = s.input("x", {1, 20, 3, 4}, DataType::kHALF);
+  ITensor& y = *s.network->addIdentity(x)->getOutput(0);
+  y.setName("y");
+  s.network->markOutput(y);
+  x.setAllowedFormats(only(TensorFormat::kHWC8));
+  y.setAllowedFormats(only(TensorFormat::kCHW32) | only(TensorFormat::kCHW4));
+  const auto engine = s.engine();
+  ASSERT_NE(engine, nullptr) << s.logger.take_errors();
+  EXPECT_EQ(engine->getTensorComponentsPerElement("x"), 8);
+  EXPECT_EQ(engine->getTensorBytesPerComponent("x"), 2);
+  EXPECT_EQ(engine->getTensorVectorizedDim("x"), 1);
+  EXPECT_STREQ(engine->getTensorFormatDesc("x"),
+               "Channel major FP16 format where channel % 8 == 0 (kHWC8)");
+  EXPECT_EQ(engine->getTensorFormat("y"), TensorFormat::kCHW4);  // of two, the first
+  EXPECT_STREQ(engine->getTensorFormatDesc("y"),
+               "Four wide channel vectorized row major FP16 format (kCHW4)");
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  EXPECT_EQ(list(context->getTensorStrides("x")), (List{36, 1, 12, 3}));  // in vectors
+  EXPECT_EQ(list(context->getTensorStrides("y")), (List{60, 12, 4, 1}));
+}
+
+TEST(IoFormats, WhatATensorCannotHaveIsRefusedByName) {
+  Session s;
+  ITensor& x = s.input("x", {3, 4});
+  ITensor& y = *s.network->addIdentity(x)->getOutput(0);
+  y.setName("y");
+  s.network->markOutput(y);
+  x.setAllowedFormats(only(TensorFormat::kHWC));
+  EXPECT_EQ(s.build(), nullptr);
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("kHWC is for tensors of rank 4, found rank 2"));
+  x.setAllowedFormats(only(TensorFormat::kDLA_LINEAR));
+  EXPECT_EQ(s.build(), nullptr);
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("kDLA_LINEAR is a format of DLA"));
+  x.setAllowedFormats(only(TensorFormat::kHWC) | only(TensorFormat::kLINEAR));
+  EXPECT_NE(s.build(), nullptr);
+}
+
+// The layout of an input is not lost where shapes are known only at run time.
+TEST(IoFormats, ShapesMayVary) {
+  Session s;
+  ITensor& x = s.input("x", {-1, -1, 3, -1});
+  ITensor& y = *s.network->addUnary(x, UnaryOperation::kNEG)->getOutput(0);
+  y.setName("y");
+  s.network->markOutput(y);
+  x.setAllowedFormats(only(TensorFormat::kCHW16));
+  y.setAllowedFormats(only(TensorFormat::kHWC8));
+  auto* profile = s.builder->createOptimizationProfile();
+  profile->setDimensions("x", OptProfileSelector::kMIN, dims({1, 1, 3, 1}));
+  profile->setDimensions("x", OptProfileSelector::kOPT, dims({1, 16, 3, 4}));
+  profile->setDimensions("x", OptProfileSelector::kMAX, dims({4, 40, 3, 8}));
+  s.config->addOptimizationProfile(profile);
+  const auto engine = s.engine();
+  ASSERT_NE(engine, nullptr) << s.logger.take_errors();
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  for (const int64_t channels : {16, 5, 40, 1}) {
+    SCOPED_TRACE(channels);
+    const int64_t count = 2 * channels * 6;
+    Floats linear(static_cast<size_t>(count));
+    std::iota(linear.begin(), linear.end(), 1.0f);
+    Floats negative;
+    for (const float v : linear) negative.push_back(-v);
+    auto in = packed(linear, 2, channels, 6, {TensorFormat::kCHW16, 16, 16}, std::nanf(""));
+    const auto expected = packed(negative, 2, channels, 6, {TensorFormat::kHWC8, 0, 8}, 0.0f);
+    Floats out(expected.size());
+    ASSERT_TRUE(context->setInputShape("x", dims({2, channels, 3, 2})));
+    context->setTensorAddress("x", in.data());
+    context->setTensorAddress("y", out.data());
+    ASSERT_TRUE(context->enqueueV3(nullptr)) << s.logger.take_errors();
+    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    EXPECT_EQ(out, expected);
+  }
+}
+
+}  // namespace
+}  // namespace tenon::testing

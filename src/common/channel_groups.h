@@ -1,0 +1,39 @@
+// Where the elements of a tensor with channels lie, the same for every layout.
+#pragma once
+
+#include <cstdint>
+
+#include "base/layout.h"
+
+namespace tenon {
+
+/// A tensor as images of channels and planes: groups of `width` channels side by side, the positions
+/// of a plane one after the other. Linear layouts have groups of one channel, channels last have one
+/// group.
+struct ChannelGroups {
+  int64_t images = 0, channels = 0, plane = 0;
+  int64_t width = 1;
+  int64_t groups = 0;
+
+  ChannelGroups() = default;
+  /// @pre the rank is at least 2.
+  ChannelGroups(const Shape& shape, Layout layout)
+      : images(shape[0]), channels(shape[1]), plane(shape.volume(2, shape.rank())) {
+    const int block = channel_block(layout);
+    groups = channels / block + (channels % block != 0 ? 1 : 0);
+    width = block;
+    if (has_channels_last(layout)) {
+      width = groups * block;
+      groups = 1;
+    }
+  }
+
+  constexpr int64_t padded_channels() const { return groups * width; }
+  constexpr int64_t elements() const { return images * padded_channels() * plane; }
+  /// Of the channel at the first position; the next position is `width` elements further.
+  constexpr int64_t offset(int64_t image, int64_t channel) const {
+    return (image * padded_channels() + channel / width * width) * plane + channel % width;
+  }
+};
+
+}  // namespace tenon
