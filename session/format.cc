@@ -13,17 +13,17 @@ using nvinfer1::TensorFormat;
 struct Row {
   TensorFormat format;
   const char* name;
-  int axis;             // of the channels, counted from the last; 0 for formats without them
-  int vector;           // the number of channels is padded to a multiple of it
-  bool is_last = false; // all channels lie side by side
+  int axis;              // of the channels, counted from the last; 0 for formats without them
+  int vector;            // the number of channels is padded to a multiple of it
+  bool is_last = false;  // all channels lie side by side
 };
 
 constexpr Row kRows[] = {
-    {TensorFormat::kLINEAR, "kLINEAR", 0, 1},      {TensorFormat::kCHW2, "kCHW2", 3, 2},
-    {TensorFormat::kHWC8, "kHWC8", 3, 8, true},    {TensorFormat::kCHW4, "kCHW4", 3, 4},
-    {TensorFormat::kCHW16, "kCHW16", 3, 16},       {TensorFormat::kCHW32, "kCHW32", 3, 32},
-    {TensorFormat::kDHWC8, "kDHWC8", 4, 8, true},  {TensorFormat::kCDHW32, "kCDHW32", 4, 32},
-    {TensorFormat::kHWC, "kHWC", 3, 1, true},      {TensorFormat::kHWC16, "kHWC16", 3, 16, true},
+    {TensorFormat::kLINEAR, "kLINEAR", 0, 1},     {TensorFormat::kCHW2, "kCHW2", 3, 2},
+    {TensorFormat::kHWC8, "kHWC8", 3, 8, true},   {TensorFormat::kCHW4, "kCHW4", 3, 4},
+    {TensorFormat::kCHW16, "kCHW16", 3, 16},      {TensorFormat::kCHW32, "kCHW32", 3, 32},
+    {TensorFormat::kDHWC8, "kDHWC8", 4, 8, true}, {TensorFormat::kCDHW32, "kCDHW32", 4, 32},
+    {TensorFormat::kHWC, "kHWC", 3, 1, true},     {TensorFormat::kHWC16, "kHWC16", 3, 16, true},
     {TensorFormat::kDHWC, "kDHWC", 4, 1, true}};
 
 // A tensor as images of groups of channels, which lie side by side at each position of a plane.
@@ -48,8 +48,9 @@ Groups groups_of(TensorFormat format, const Shape& shape) {
                 + " dimensions or more, found shape " + shape_text(shape)};
   const int axis = rank - row->axis;
   for (int i = 0; i < rank; ++i)
-    (i < axis ? groups.images : i == axis ? groups.channels : groups.plane) *=
-        shape[static_cast<size_t>(i)];
+    (i < axis    ? groups.images
+     : i == axis ? groups.channels
+                 : groups.plane) *= shape[static_cast<size_t>(i)];
   groups.width = row->vector;
   groups.groups = (groups.channels + row->vector - 1) / row->vector;
   if (row->is_last) {

@@ -23,11 +23,11 @@ struct FormatCase {
 };
 
 const FormatCase kCases[] = {
-    {TensorFormat::kCHW2, 2, 2},         {TensorFormat::kCHW4, 4, 4},
-    {TensorFormat::kCHW16, 16, 16},      {TensorFormat::kCHW32, 32, 32},
-    {TensorFormat::kHWC, 0, 1},          {TensorFormat::kHWC8, 0, 8},
-    {TensorFormat::kHWC16, 0, 16},       {TensorFormat::kDHWC, 0, 1, true},
-    {TensorFormat::kDHWC8, 0, 8, true},  {TensorFormat::kCDHW32, 32, 32, true},
+    {TensorFormat::kCHW2, 2, 2},        {TensorFormat::kCHW4, 4, 4},
+    {TensorFormat::kCHW16, 16, 16},     {TensorFormat::kCHW32, 32, 32},
+    {TensorFormat::kHWC, 0, 1},         {TensorFormat::kHWC8, 0, 8},
+    {TensorFormat::kHWC16, 0, 16},      {TensorFormat::kDHWC, 0, 1, true},
+    {TensorFormat::kDHWC8, 0, 8, true}, {TensorFormat::kCDHW32, 32, 32, true},
     {TensorFormat::kLINEAR, 1, 1}};
 
 TensorFormats only(TensorFormat format) {
@@ -65,8 +65,7 @@ template <class T> void expect_doubled(const FormatCase& format, DataType type, 
   Session s;
   ITensor& x = s.input("x", shape_of(format), type);
   ITensor& number = *s.network->addCast(x, DataType::kFLOAT)->getOutput(0);
-  ITensor& y =
-      *s.network->addElementWise(number, number, ElementWiseOperation::kSUM)->getOutput(0);
+  ITensor& y = *s.network->addElementWise(number, number, ElementWiseOperation::kSUM)->getOutput(0);
   y.setName("y");
   s.network->markOutput(y);
   x.setAllowedFormats(only(format.format));

@@ -1,15 +1,17 @@
-// Where the elements of a tensor with channels lie, the same for every layout.
+// Where the elements of a tensor with channels lie, the same for every layout. Kernels of GPUs read
+// this, too, whose compiler takes no base/layout.h.
 #pragma once
 
 #include <cstdint>
 
-#include "base/layout.h"
-
 namespace tenon {
 
-/// A tensor as images of channels and planes: groups of `width` channels side by side, the positions
-/// of a plane one after the other. Linear layouts have groups of one channel, channels last have one
-/// group.
+class Shape;
+enum class Layout : uint8_t;
+
+/// A tensor as images of channels and planes: groups of `width` channels side by side, the
+/// positions of a plane one after the other. Linear layouts have groups of one channel, channels
+/// last have one group.
 struct ChannelGroups {
   int64_t images = 0, channels = 0, plane = 0;
   int64_t width = 1;
@@ -17,16 +19,7 @@ struct ChannelGroups {
 
   ChannelGroups() = default;
   /// @pre the rank is at least 2.
-  ChannelGroups(const Shape& shape, Layout layout)
-      : images(shape[0]), channels(shape[1]), plane(shape.volume(2, shape.rank())) {
-    const int block = channel_block(layout);
-    groups = channels / block + (channels % block != 0 ? 1 : 0);
-    width = block;
-    if (has_channels_last(layout)) {
-      width = groups * block;
-      groups = 1;
-    }
-  }
+  ChannelGroups(const Shape& shape, Layout layout);
 
   constexpr int64_t padded_channels() const { return groups * width; }
   constexpr int64_t elements() const { return images * padded_channels() * plane; }

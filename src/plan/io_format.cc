@@ -19,20 +19,19 @@ struct Format {
   Layout layout = Layout::kLinear;
 };
 
-constexpr Format kFormats[] = {
-    {TensorFormat::kLINEAR, "kLINEAR", kAnyRank, Layout::kLinear},
-    {TensorFormat::kCHW2, "kCHW2", 4, Layout::kBlocked2},
-    {TensorFormat::kHWC8, "kHWC8", 4, Layout::kChannelsLast8},
-    {TensorFormat::kCHW4, "kCHW4", 4, Layout::kBlocked4},
-    {TensorFormat::kCHW16, "kCHW16", 4, Layout::kBlocked16},
-    {TensorFormat::kCHW32, "kCHW32", 4, Layout::kBlocked32},
-    {TensorFormat::kDHWC8, "kDHWC8", 5, Layout::kChannelsLast8},
-    {TensorFormat::kCDHW32, "kCDHW32", 5, Layout::kBlocked32},
-    {TensorFormat::kHWC, "kHWC", 4, Layout::kChannelsLast},
-    {TensorFormat::kDLA_LINEAR, "kDLA_LINEAR", 0},
-    {TensorFormat::kDLA_HWC4, "kDLA_HWC4", 0},
-    {TensorFormat::kHWC16, "kHWC16", 4, Layout::kChannelsLast16},
-    {TensorFormat::kDHWC, "kDHWC", 5, Layout::kChannelsLast}};
+constexpr Format kFormats[] = {{TensorFormat::kLINEAR, "kLINEAR", kAnyRank, Layout::kLinear},
+                               {TensorFormat::kCHW2, "kCHW2", 4, Layout::kBlocked2},
+                               {TensorFormat::kHWC8, "kHWC8", 4, Layout::kChannelsLast8},
+                               {TensorFormat::kCHW4, "kCHW4", 4, Layout::kBlocked4},
+                               {TensorFormat::kCHW16, "kCHW16", 4, Layout::kBlocked16},
+                               {TensorFormat::kCHW32, "kCHW32", 4, Layout::kBlocked32},
+                               {TensorFormat::kDHWC8, "kDHWC8", 5, Layout::kChannelsLast8},
+                               {TensorFormat::kCDHW32, "kCDHW32", 5, Layout::kBlocked32},
+                               {TensorFormat::kHWC, "kHWC", 4, Layout::kChannelsLast},
+                               {TensorFormat::kDLA_LINEAR, "kDLA_LINEAR", 0},
+                               {TensorFormat::kDLA_HWC4, "kDLA_HWC4", 0},
+                               {TensorFormat::kHWC16, "kHWC16", 4, Layout::kChannelsLast16},
+                               {TensorFormat::kDHWC, "kDHWC", 5, Layout::kChannelsLast}};
 
 bool is_allowed(const Value& v, const Format& format) {
   return (v.allowed_formats >> static_cast<int>(format.format) & 1u) != 0;
@@ -43,9 +42,11 @@ std::string refusal(const Value& v, const Format& format) {
   const auto rank = static_cast<int>(v.dims.size());
   const DataType type = v.requested_type.value_or(v.type);
   if (format.rank == kAnyRank) return "";
-  if (format.rank == 0) return fmt::format("{} is a format of DLA, which is no target", format.name);
+  if (format.rank == 0)
+    return fmt::format("{} is a format of DLA, which is no target", format.name);
   if (rank != format.rank)
-    return fmt::format("{} is for tensors of rank {}, found rank {}", format.name, format.rank, rank);
+    return fmt::format("{} is for tensors of rank {}, found rank {}", format.name, format.rank,
+                       rank);
   if (bits_of(type) < 8)
     return fmt::format("{} is for types of whole bytes, found {}", format.name, name_of(type));
   if (v.content) return fmt::format("{} is not for tensors that decide shapes", format.name);

@@ -62,8 +62,8 @@ class Sums {
     const auto windows = op.windows();
     for (size_t i = 0; i < windows.size(); ++i) {
       const int axis = static_cast<int>(i) + 2;
-      windows_.push_back(resolved(windows[i], spec_.shape[axis], request.outputs[0].shape[axis],
-                                  op.padding_mode));
+      windows_.push_back(
+          resolved(windows[i], spec_.shape[axis], request.outputs[0].shape[axis], op.padding_mode));
     }
   }
 
@@ -81,7 +81,8 @@ class Sums {
       if (position < 0) continue;
       const int64_t first = channel / (op_.output_channels / op_.groups) * depth_;
       for (int64_t d = 0; d < depth_; ++d) {
-        const float x = data_[groups_.offset(sample.index[0], first + d) + position * groups_.width];
+        const float x =
+            data_[groups_.offset(sample.index[0], first + d) + position * groups_.width];
         const float w = weights_[(channel * depth_ + d) * taps + tap];
         sample.exact += static_cast<double>(x) * static_cast<double>(w);
         sample.direct += x * w;
@@ -159,8 +160,7 @@ std::optional<MeasuredError> measure_error(const Kernel& kernel, const KernelReq
   if (shape.volume() == 0) return std::nullopt;
   TrialRun trial(kernel, request, device);
   for (size_t i = kOperands; i < request.inputs.size(); ++i)
-    if (trial.input(i) == nullptr
-        || (request.constants[i] != nullptr && !trial.has_constant(i)))
+    if (trial.input(i) == nullptr || (request.constants[i] != nullptr && !trial.has_constant(i)))
       return std::nullopt;
   const Sums sums(op, request, trial);
   std::vector<Sample> samples = samples_in(shape);

@@ -12,9 +12,7 @@ namespace tenon {
 struct MeasuredError {
   KernelError error, allowed;
 
-  bool is_allowed() const {
-    return error.largest <= allowed.largest && error.rms <= allowed.rms;
-  }
+  bool is_allowed() const { return error.largest <= allowed.largest && error.rms <= allowed.rms; }
 };
 
 /// Runs the kernel of a float32 convolution with constant weights once, on random data of the

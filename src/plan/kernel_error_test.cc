@@ -35,8 +35,7 @@ struct Layer {
     }
     std::mt19937 random(2);
     std::normal_distribution<float> normal;
-    for (int64_t i = 0; i < weights.count(); ++i)
-      weights.mutable_data<float>()[i] = normal(random);
+    for (int64_t i = 0; i < weights.count(); ++i) weights.mutable_data<float>()[i] = normal(random);
   }
   KernelRequest request() const { return {op, inputs, {&output, 1}, constants, tf32}; }
 };
@@ -53,8 +52,7 @@ KernelError error_of_all(const Kernel& kernel, const Layer& layer) {
       linear.mutable_data<float>()[c * in.plane + p] =
           static_cast<const float*>(trial.input(0))[in.offset(0, c) + p * in.width];
   const TensorView reads[] = {view_of(linear), view_of(layer.weights)};
-  const TensorView writes[] = {
-      {expected.mutable_data<void>(), expected.type(), expected.shape()}};
+  const TensorView writes[] = {{expected.mutable_data<void>(), expected.type(), expected.shape()}};
   layer.op.reference({reads, writes});
   trial.run(nullptr);
   const ChannelGroups out(layer.output.shape, trial.outputs()[0].layout);
@@ -107,8 +105,7 @@ TEST(KernelError, AWrongKernelIsFound) {
   other.weights.mutable_data<float>()[7] *= 1.001f;
   const Choice choice = choose(cpu_target(), other.request());
   ASSERT_NE(choice.kernel, nullptr);
-  const auto measured =
-      measure_error(*choice.kernel, layer.request(), cpu_target().device());
+  const auto measured = measure_error(*choice.kernel, layer.request(), cpu_target().device());
   ASSERT_TRUE(measured.has_value());
   EXPECT_FALSE(measured->is_allowed());
 }

@@ -72,10 +72,10 @@ TrialRun::TrialRun(const Kernel& kernel, const KernelRequest& request, const Dev
     // Constants are linear; where a kernel wants another layout, a run reads a reordered copy.
     has_constant_.push_back(!unused && request.constants[i] != nullptr
                             && inputs[i].layout == Layout::kLinear);
-    in_.push_back(unused ? nullptr
-                         : memory_for(has_constant_[i] ? *request.constants[i]
-                                                       : random_tensor(inputs[i]),
-                                      kernel.input_on_host[i]));
+    in_.push_back(
+        unused ? nullptr
+               : memory_for(has_constant_[i] ? *request.constants[i] : random_tensor(inputs[i]),
+                            kernel.input_on_host[i]));
     if (!unused && request.constants[i] == nullptr)
       written_.push_back(written_rows(inputs[i], tensors_.back()));
   }

@@ -36,7 +36,7 @@ def node_cases(machine):
     """ONNX's node tests; those that must be refused count as passed when they are."""
     code, text = output_of(
         machine, [sys.executable, "-B", ROOT / "test/models/node_cases_test.py"], 400,
-        {"TENON_RUN_CASES": str(program_of(machine, "test/models/run_cases")), "TENON_JOBS": str(machine.jobs),
+        {"PYTHONPATH": str(ROOT / "test/support"), "TENON_RUN_CASES": str(program_of(machine, "test/models/run_cases")), "TENON_JOBS": str(machine.jobs),
          "TENON_ONNX_CASES": str(machine.build / "src/import/onnx_cases"), "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")})
     failed = {}
     for part in re.split(r"(?m)^=+\n", text)[1:]:

@@ -33,16 +33,6 @@ std::vector<int64_t> list_of(const Shape& shape) {
   return {shape.begin(), shape.end()};
 }
 
-std::vector<int64_t> strides_of(const Shape& shape, Layout layout) {
-  if (layout == Layout::kLinear) return list_of(shape.strides());
-  Shape last = shape;
-  last.erase(1);
-  last.push_back(shape[1]);
-  auto strides = list_of(last.strides());
-  std::rotate(strides.begin() + 1, strides.end() - 1, strides.end());
-  return strides;
-}
-
 std::vector<int64_t> column(std::span<const Window> windows, int64_t Window::* member) {
   std::vector<int64_t> list;
   for (const Window& w : windows) list.push_back(w.*member);
@@ -152,7 +142,8 @@ Descriptor& Graph::add(int64_t number, cudnnDataType_t type, const Shape& shape,
   Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
   tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, std::span<const int64_t>(list_of(shape)));
-  tensor.set(CUDNN_ATTR_TENSOR_STRIDES, std::span<const int64_t>(strides_of(shape, layout)));
+  tensor.set(CUDNN_ATTR_TENSOR_STRIDES,
+             std::span<const int64_t>(list_of(strides_of(shape, layout))));
   tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id_of(number));
   tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment);
   tensor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_between);
