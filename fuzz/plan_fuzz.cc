@@ -29,7 +29,8 @@ void run(std::shared_ptr<const Engine> engine) {
     if (plan.bindings[i].is_input) context.set_input_shape(i, plan.profiles[0].inputs[i].opt);
     const int64_t count = context.tensor_shape(i).volume();
     if (count < 0 || count > kMax) return;
-    memory.emplace_back(bytes_of(engine->binding_tensor(i).type, count) + 1);
+    const PlanTensor& t = engine->binding_tensor(i);
+    memory.emplace_back(storage_bytes(t.type, context.tensor_shape(i), t.layout) + 1);
     context.set_address(i, memory.back().data());
   }
   if (context.device_memory_needed() <= 16 * kMax) context.execute();

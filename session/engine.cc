@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "guard.h"
+#include "read_file.h"
 
 namespace tenon::session {
 namespace {
@@ -16,17 +17,6 @@ std::unique_ptr<nvinfer1::IRuntime> make_runtime(ErrorLog& log) {
   std::unique_ptr<nvinfer1::IRuntime> runtime(nvinfer1::createInferRuntime(log));
   if (runtime == nullptr) throw log.failure("cannot make a runtime");
   return runtime;
-}
-
-std::vector<std::byte> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const auto end = static_cast<std::streamoff>(file.tellg());
-  if (!file || end < 0) throw Error{path + ": cannot be read"};
-  std::vector<std::byte> bytes(static_cast<size_t>(end));
-  file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), end))
-    throw Error{path + ": cannot be read"};
-  return bytes;
 }
 
 class FileReader final : public nvinfer1::IStreamReaderV2 {

@@ -210,7 +210,8 @@ TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle,
                                                          cudnnTensorDescriptor_t y_desc, void* y) {
   using namespace tenon::hostcuda;
   if (!are_floats(x_desc) || !are_floats(y_desc)) return CUDNN_STATUS_NOT_SUPPORTED;
-  if (x_desc->volume() != y_desc->volume()) return CUDNN_STATUS_BAD_PARAM;
+  // A descriptor that was not set has no elements.
+  if (x_desc->volume() != y_desc->volume() || x_desc->volume() == 0) return CUDNN_STATUS_BAD_PARAM;
   const float a = *static_cast<const float*>(alpha), b = *static_cast<const float*>(beta);
   return put_into_cudnn(
       handle, [=, from = elements(x_desc, x), to = elements(y_desc, y), d = *x_desc] {
@@ -248,7 +249,8 @@ TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnBatchNormalizationForwardTraining(
   if (!are_floats(x_desc) || !are_floats(y_desc) || mode == CUDNN_BATCHNORM_PER_ACTIVATION
       || running_mean || running_variance)
     return CUDNN_STATUS_NOT_SUPPORTED;
-  if (x_desc->volume() != y_desc->volume()) return CUDNN_STATUS_BAD_PARAM;
+  // A descriptor that was not set has no elements.
+  if (x_desc->volume() != y_desc->volume() || x_desc->volume() == 0) return CUDNN_STATUS_BAD_PARAM;
   const float a = *static_cast<const float*>(alpha), b = *static_cast<const float*>(beta);
   return put_into_cudnn(
       handle, [=, from = elements(x_desc, x), to = elements(y_desc, y), d = *x_desc] {

@@ -105,8 +105,10 @@ class PythonDebugListener : public IDebugListener {
   bool processDebugTensor(const void* address, TensorLocation location, DataType type,
                           const Dims& shape, const char* name, cudaStream_t stream) override {
     return into_python(false, "process_debug_tensor", [&] {
-      return truth(call_override(nb_trampoline, "process_debug_tensor", Address::of(address),
-                                 location, type, Dims(shape), name, Address::of(stream)));
+      const nb::object result =
+          call_override(nb_trampoline, "process_debug_tensor", Address::of(address), location, type,
+                        Dims(shape), name, Address::of(stream));
+      return result.is_none() || truth(result);  // a method without a result has seen the tensor
     });
   }
   APILanguage getAPILanguage() const noexcept override { return APILanguage::kPYTHON; }

@@ -137,6 +137,79 @@ TEST(IoFormats, PaddingIsNotRead) {
   }
 }
 
+// Layers that take data in any layout are behind an input, each by itself.
+TEST(IoFormats, EveryLayerReadsThem) {
+  constexpr int64_t kWide = 32;
+  const auto add_layer = [](Session& s, ITensor& x, int kind) -> ITensor& {
+    INetworkDefinition& n = *s.network;
+    switch (kind) {
+      case 0:
+        return *n.addReduce(x, ReduceOperation::kAVG, 1u << 1, true)->getOutput(0);
+      case 1:
+        return *n.addReduce(x, ReduceOperation::kMAX, 1u << 3, false)->getOutput(0);
+      case 2:
+        return *n.addSlice(x, dims({0, 3, 1, 0}), dims({2, 20, 2, 3}), dims({1, 1, 1, 1}))
+                    ->getOutput(0);
+      case 3:
+        return *n.addLRN(x, 5, 1e-2f, 0.75f, 1.0f)->getOutput(0);
+      case 4: {
+        auto* layer = n.addSlice(x, dims({0, 0, -1, -1}), dims({2, 32, 5, 6}), dims({1, 1, 1, 1}));
+        layer->setMode(SampleMode::kFILL);
+        return *layer->getOutput(0);
+      }
+      case 5:
+        return *n.addPoolingNd(x, PoolingType::kMAX, Dims2(2, 2))->getOutput(0);
+      case 6:
+        return *n.addSoftMax(x)->getOutput(0);
+      case 7: {
+        auto* layer = n.addResize(x);
+        layer->setOutputDimensions(dims({2, 32, 6, 8}));
+        return *layer->getOutput(0);
+      }
+      case 8: {
+        ITensor* both[] = {&x, &x};
+        auto* layer = n.addConcatenation(both, 2);
+        layer->setAxis(1);
+        return *layer->getOutput(0);
+      }
+      default: {
+        auto* layer = n.addShuffle(x);
+        layer->setFirstTranspose({0, 2, 3, 1});
+        return *layer->getOutput(0);
+      }
+    }
+  };
+  Floats linear(2 * kWide * kPositions);
+  for (size_t i = 0; i < linear.size(); ++i)
+    linear[i] = static_cast<float>((i * 37) % 101) / 101.0f - 0.5f;
+  for (int kind = 0; kind < 10; ++kind) {
+    Floats expected;
+    for (const FormatCase& format :
+         {kCases[10], kCases[0], kCases[2], kCases[3], kCases[4], kCases[5]}) {
+      SCOPED_TRACE(std::to_string(kind) + " of format "
+                   + std::to_string(static_cast<int>(format.format)));
+      Session s;
+      ITensor& x = s.input("x", {2, kWide, 3, 4});
+      ITensor& y = add_layer(s, x, kind);
+      y.setName("y");
+      s.network->markOutput(y);
+      x.setAllowedFormats(only(format.format));
+      const auto engine = s.engine();
+      ASSERT_NE(engine, nullptr) << s.logger.take_errors();
+      auto in = packed(linear, 2, kWide, kPositions, format, 0.0f);
+      const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+      Floats out(static_cast<size_t>(context->getMaxOutputSize("y")) / sizeof(float));
+      context->setTensorAddress("x", in.data());
+      context->setTensorAddress("y", out.data());
+      ASSERT_TRUE(context->enqueueV3(nullptr)) << s.logger.take_errors();
+      ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+      if (expected.empty()) expected = out;  // of the linear format, which is first
+      ASSERT_EQ(out.size(), expected.size());
+      for (size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(out[i], expected[i], 1e-5) << i;
+    }
+  }
+}
+
 TEST(IoFormats, AnEngineSaysWhatAnElementIs) {
   Session s;
   ITensor& x = s.input("x", {1, 20, 3, 4}, DataType::kHALF);

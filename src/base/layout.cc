@@ -26,14 +26,21 @@ constexpr LayoutInformation kLayouts[] = {{"linear", 1},
                                           {"channels last, padded to 16", 16}};
 static_assert(std::size(kLayouts) == static_cast<size_t>(kLastLayout) + 1);
 
+// Damaged plans have others.
+const LayoutInformation& information_of(Layout layout) {
+  static constexpr LayoutInformation kUnknown = {"?", 1};
+  const auto i = static_cast<size_t>(layout);
+  return i < std::size(kLayouts) ? kLayouts[i] : kUnknown;
+}
+
 }  // namespace
 
 std::string_view name_of(Layout layout) {
-  return kLayouts[static_cast<size_t>(layout)].name;
+  return information_of(layout).name;
 }
 
 int channel_block(Layout layout) {
-  return kLayouts[static_cast<size_t>(layout)].channel_block;
+  return information_of(layout).channel_block;
 }
 
 int64_t storage_elements(const Shape& shape, Layout layout) {

@@ -13,6 +13,11 @@ TEST(Layout, BlocksPadChannels) {
   EXPECT_EQ(storage_elements({2, 16, 4, 5}, Layout::kBlocked16), 640);
 }
 
+TEST(Layout, ThatIsNotKnownHasNoName) {
+  EXPECT_EQ(name_of(static_cast<Layout>(200)), "?");
+  EXPECT_EQ(channel_block(static_cast<Layout>(9)), 1);
+}
+
 TEST(Layout, ChannelsLastArePaddedToo) {
   EXPECT_EQ(storage_elements({2, 3, 4, 5}, Layout::kChannelsLast), 120);
   EXPECT_EQ(storage_elements({2, 3, 4, 5}, Layout::kChannelsLast8), 320);

@@ -14,6 +14,8 @@ void Reorder::visit(FieldVisitor& v) {
 
 void Reorder::infer(Inference& c) const {
   require_inputs(c, 1, 1);
+  require(from <= kLastLayout && to <= kLastLayout, "layouts {} and {} are not known",
+          static_cast<int>(from), static_cast<int>(to));
   set_output_and_content(c, c.type(0), c.dims(0), {0}, [&](const Shape&) { return *c.content(0); });
 }
 

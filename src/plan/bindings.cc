@@ -54,14 +54,19 @@ void check_output(const PlanBuilder& builder, const Value& v) {
 }
 
 // Another view of the tensor, or a reorder of it, that kernels can read: they know no layouts of
-// inputs and outputs alone, and expect zeros where a caller may have left anything.
+// inputs and outputs alone, those of a device no blocks of channels either, and they expect zeros
+// where a caller may have left anything.
 void make_readable(PlanBuilder& builder, const Value& v) {
   const int32_t input = builder.tensor_of(v);
   const Layout layout = builder.at(input).layout;
   if (const Layout dense = unpadded(v, layout); dense != layout) {
     builder.add_view(v, input, dense);
-  } else if (is_io_only(layout) || !fills_groups(v, layout)) {
-    const bool is_last = has_channels_last(layout);
+    return;
+  }
+  const bool is_last = has_channels_last(layout);
+  const bool is_block_of_device =
+      channel_block(layout) > 1 && !is_last && !builder.target.device().is_host();
+  if (is_io_only(layout) || is_block_of_device || !fills_groups(v, layout)) {
     builder.put(v, builder.in_layout(input, is_last ? Layout::kChannelsLast : Layout::kLinear));
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/function_ref.h"
 #include "plan/kernel_error.h"
 #include "plan/time_kernel.h"
 #include "plan/timing_cache.h"
@@ -149,63 +150,109 @@ class Search {
     // Plugins may keep no timings.
     const bool is_kept = offers.kernels.front()->timing_id.has_value();
     TimingCache* const cache = is_kept ? options_.timing_cache : nullptr;
-    std::optional<TimingKey> key;
+    std::string id;
     if (cache != nullptr) {
-      key = key_of(offers);
-      if (const auto known = cache->find(*key))
-        if (auto kernel = find(*known); kernel != nullptr && is_exact(*kernel)) return kernel;
+      id = timing_id_of(offers);
+      if (auto kernel = from_cache(*cache, id)) return kernel;
     }
     if (options_.error_on_timing_cache_miss)
-      fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it", layer_);
+      fail(ErrorCode::kINVALID_STATE, "layer {}: the timing cache has no entry for it{}", layer_,
+           inexact_.empty() ? "" : " that is exact enough for its weights");
     if (!options_.measure) return first_exact(std::move(offers));
 
     std::vector<TimedKernel> kernels;
     append(kernels, std::move(offers));
     append_later(kernels, [](const Candidate& before) { return before.timed; });
     time_in_turn(kernels, target_, request_, layer_, options_.log);
+    const auto keep = [&](const TimedKernel& timed) {
+      const TimingEntry entry{tactic_of(*timed.kernel), timed.milliseconds()};
+      if (cache != nullptr && std::isfinite(entry.milliseconds)) cache->insert(key_of(id), entry);
+    };
+    kernels.push_back(fastest_exact(kernels, keep));
+    const TimedKernel& winner = kernels.back();
     if (options_.editable_timing_cache && cache != nullptr)
-      log_entry(*key, kernels, name_, options_.log);
-    while (!is_exact(*kernels[fastest(kernels)].kernel) && kernels.size() > 1)
-      kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(fastest(kernels)));
-    TimedKernel& winner = kernels[fastest(kernels)];
-    const TimingEntry entry{tactic_of(*winner.kernel), winner.milliseconds()};
-    if (cache != nullptr && std::isfinite(entry.milliseconds)) cache->insert(*key, entry);
-    options_.log.verbose("layer {}: {} in {:.3f} ms", layer_, entry.kernel, entry.milliseconds);
-    return std::move(winner.kernel);
+      log_entry(key_of(id), kernels, name_, options_.log);
+    keep(winner);
+    options_.log.verbose("layer {}: {} in {:.3f} ms", layer_, tactic_of(*winner.kernel),
+                         winner.milliseconds());
+    return std::move(kernels.back().kernel);
   }
 
  private:
-  // Whether the kernel's error on the layer's weights is one that the request allows.
-  bool is_exact(Kernel& kernel) const {
+  // Measures the kernel's error on the layer's weights; says what is wrong with it, "" for nothing.
+  std::string inexactness_of(Kernel& kernel) const {
     std::optional<MeasuredError> measured;
     try {
       // The kernels of a plan that is built again stay, and other weights change none.
       if (options_.kernels == nullptr) measured = measure_error(kernel, request_, target_.device());
     } catch (const Error&) {  // it does not run at these shapes
     }
-    if (!measured) return true;
+    if (!measured) return "";
     kernel.error = measured->error;
-    if (request_.tf32 || measured->is_allowed()) return true;
-    options_.log.verbose(
-        "layer {}: {} is not taken: its error is {:.2g} of the range (rms {:.2g}), allowed are "
-        "{:.2g} and {:.2g}",
-        layer_, tactic_of(kernel), measured->error.largest, measured->error.rms,
-        measured->allowed.largest, measured->allowed.rms);
+    if (request_.tf32 || measured->is_allowed()) return "";
+    return fmt::format(
+        "its error is {:.2g} of the range (rms {:.2g}), allowed are {:.2g} and {:.2g}",
+        measured->error.largest, measured->error.rms, measured->allowed.largest,
+        measured->allowed.rms);
+  }
+
+  // The same as a yes or no, noting a kernel that is not exact enough.
+  bool is_exact(Kernel& kernel) {
+    const std::string reason = inexactness_of(kernel);
+    if (reason.empty()) return true;
+    options_.log.verbose("layer {}: {} is passed over: {}", layer_, tactic_of(kernel), reason);
+    inexact_.push_back(tactic_of(kernel));
     return false;
   }
 
-  // The first kernel of these or of later candidates that is exact; the first if none is.
+  // The entry of a layer with other weights may be no exact one for these, which have another then.
+  std::unique_ptr<Kernel> from_cache(const TimingCache& cache, const std::string& id) {
+    for (;;) {
+      const auto known = cache.find(key_of(id));
+      auto kernel = known ? find(*known) : nullptr;
+      if (kernel == nullptr) return nullptr;
+      if (!options_.editable_timing_cache) {
+        if (is_exact(*kernel)) return kernel;
+        continue;
+      }
+      if (const std::string reason = inexactness_of(*kernel); !reason.empty())
+        options_.log.warning("layer {}: {} is the timing cache's choice, and {}", layer_,
+                             tactic_of(*kernel), reason);
+      return kernel;
+    }
+  }
+
+  // Taken out of the list, with the faster ones. The one with the least error, where none is exact
+  // enough. `keep` is told of those that are not: layers with other weights may take them.
+  TimedKernel fastest_exact(std::vector<TimedKernel>& kernels,
+                            FunctionRef<void(const TimedKernel&)> keep) {
+    std::vector<TimedKernel> inexact;
+    while (!kernels.empty()) {
+      const auto at = kernels.begin() + static_cast<std::ptrdiff_t>(fastest(kernels));
+      TimedKernel timed = std::move(*at);
+      kernels.erase(at);
+      if (!options_.editable_timing_cache) keep(timed);
+      if (is_exact(*timed.kernel)) return timed;
+      inexact.push_back(std::move(timed));
+    }
+    return std::move(*std::ranges::min_element(
+        inexact, {}, [](const TimedKernel& timed) { return timed.kernel->error.rms; }));
+  }
+
+  // The same in the order of candidates: the first. No last resort is taken for its exactness.
   std::unique_ptr<Kernel> first_exact(Offers offers) {
-    std::unique_ptr<Kernel> first;
+    std::vector<std::unique_ptr<Kernel>> inexact;
     while (!offers.kernels.empty()) {
+      if (!inexact.empty() && is_last_resort(offers.kernels.front()->name)) break;
       const size_t i = index_of_candidate(offers);
       for (auto& kernel : offers.kernels) {
         if (is_exact(*kernel)) return std::move(kernel);
-        if (first == nullptr) first = std::move(kernel);
+        inexact.push_back(std::move(kernel));
       }
       offers = next(i + 1);
     }
-    return first;
+    return std::move(*std::ranges::min_element(
+        inexact, {}, [](const std::unique_ptr<Kernel>& kernel) { return kernel->error.rms; }));
   }
 
   // Those of the first candidate that has any.
@@ -263,7 +310,8 @@ class Search {
     }
   }
 
-  TimingKey key_of(const Offers& offers) {
+  // What the layer's key in timing caches is made of, but for its kernels that are not exact.
+  std::string timing_id_of(const Offers& offers) {
     // Limits may pass over later candidates that the layer would be timed with.
     for (size_t i = index_of_candidate(offers);
          limits_.are_set() && i < list_.size() && list_[i].timed;) {
@@ -273,6 +321,13 @@ class Search {
     std::string id = *offers.kernels.front()->timing_id;
     for (const std::string& tactic : limits_.passed_over) id += fmt::format("|without {}", tactic);
     if (options_.editable_timing_cache) id += fmt::format("|layer {}", name_);
+    return id;
+  }
+
+  TimingKey key_of(std::string id) const {
+    // Entries that are edited are of one layer, with its weights.
+    if (!options_.editable_timing_cache)
+      for (const std::string& tactic : inexact_) id += fmt::format("|inexact {}", tactic);
     return timing_key(target_, request_, id);
   }
 
@@ -303,6 +358,7 @@ class Search {
   const BuildOptions& options_;
   const std::span<const Candidate> list_;
   Limits limits_;
+  std::vector<std::string> inexact_;  // tactics that were passed over for their errors
 };
 
 }  // namespace

@@ -128,6 +128,42 @@ float with_epilogue(const PointwiseProgram& epilogue, float value, const TrialRu
   return registers.back();
 }
 
+double range_of(const std::vector<Sample>& samples) {
+  double low = INFINITY, high = -INFINITY;
+  for (const Sample& sample : samples) {
+    if (!std::isfinite(sample.exact) || !std::isfinite(sample.direct)) return INFINITY;
+    low = std::min(low, sample.exact);
+    high = std::max(high, sample.exact);
+  }
+  return high - low;
+}
+
+// Makes the sums what the layer writes. Returns what errors of sums that are allowed may make of
+// results: a steep function makes more of them.
+KernelError apply_epilogue(std::vector<Sample>& samples, double allowed_rms,
+                           const PointwiseProgram& epilogue, const TrialRun& trial) {
+  const double range = range_of(samples);
+  double largest = 0, squares = 0;
+  for (Sample& sample : samples) {
+    const auto result = [&](double sum) {
+      return static_cast<double>(
+          with_epilogue(epilogue, static_cast<float>(sum), trial, sample.index));
+    };
+    const double sum = sample.exact;
+    sample.exact = result(sum);
+    sample.direct = static_cast<float>(result(static_cast<double>(sample.direct)));
+    const auto change = [&](double allowed) {
+      const double error = allowed * range;
+      return std::max(std::abs(result(sum + error) - sample.exact),
+                      std::abs(result(sum - error) - sample.exact));
+    };
+    largest = std::max(largest, change(kLargest));
+    squares += change(allowed_rms) * change(allowed_rms);
+  }
+  return {static_cast<float>(largest),
+          static_cast<float>(std::sqrt(squares / static_cast<double>(samples.size())))};
+}
+
 std::vector<Sample> samples_in(const Shape& shape) {
   std::mt19937 random(1);
   std::vector<Sample> samples(kSamples);
@@ -164,37 +200,28 @@ std::optional<MeasuredError> measure_error(const Kernel& kernel, const KernelReq
       return std::nullopt;
   const Sums sums(op, request, trial);
   std::vector<Sample> samples = samples_in(shape);
-  for (Sample& sample : samples) {
-    sums.compute(sample);
-    if (op.epilogue.empty()) continue;
-    const auto through_epilogue = [&](float sum) {
-      return with_epilogue(op.epilogue, sum, trial, sample.index);
-    };
-    sample.exact = through_epilogue(static_cast<float>(sample.exact));
-    sample.direct = through_epilogue(sample.direct);
-  }
-  trial.run(nullptr);
-  std::vector<float> results;
-  double low = INFINITY, high = -INFINITY;
-  for (const Sample& sample : samples) {
-    results.push_back(element(trial.output(0), trial.outputs()[0], sample.index));
-    if (!std::isfinite(sample.exact) || !std::isfinite(sample.direct)
-        || !std::isfinite(results.back()))
-      return std::nullopt;
-    low = std::min(low, sample.exact);
-    high = std::max(high, sample.exact);
-  }
-  if (!(high > low)) return std::nullopt;
-  const double range = high - low;
-  const KernelError direct = error_of(samples, range, [&](size_t i) { return samples[i].direct; });
+  for (Sample& sample : samples) sums.compute(sample);
   const double rms =
       kRms * std::sqrt(std::max(static_cast<double>(sums.products()) / kProductsOfRms, 1.0));
+  KernelError of_epilogue;
+  if (!op.epilogue.empty()) of_epilogue = apply_epilogue(samples, rms, op.epilogue, trial);
+  trial.run(nullptr);
+  std::vector<float> results;
+  for (const Sample& sample : samples) {
+    results.push_back(element(trial.output(0), trial.outputs()[0], sample.index));
+    if (!std::isfinite(results.back())) return std::nullopt;
+  }
+  const double range = range_of(samples);
+  if (!(range > 0) || !std::isfinite(range)) return std::nullopt;
+  const KernelError direct = error_of(samples, range, [&](size_t i) { return samples[i].direct; });
+  const auto allowed = [range](double plain, float by_direct, float by_epilogue) {
+    return static_cast<float>(std::max({plain, kTimesDirect * static_cast<double>(by_direct),
+                                        static_cast<double>(by_epilogue) / range}));
+  };
   MeasuredError measured;
   measured.error = error_of(samples, range, [&](size_t i) { return results[i]; });
-  measured.allowed.largest =
-      static_cast<float>(std::max(kLargest, kTimesDirect * static_cast<double>(direct.largest)));
-  measured.allowed.rms =
-      static_cast<float>(std::max(rms, kTimesDirect * static_cast<double>(direct.rms)));
+  measured.allowed = {allowed(kLargest, direct.largest, of_epilogue.largest),
+                      allowed(rms, direct.rms, of_epilogue.rms)};
   return measured;
 }
 

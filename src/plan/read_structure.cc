@@ -1,6 +1,7 @@
 // The FlatBuffers structure of a plan file as a plan. The verifier has checked that offsets stay
 // inside the section; everything that is an index, an enum or a count is checked here.
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "ops/reorder.h"
@@ -122,6 +123,8 @@ void read_steps(const schema::Plan& in, const Surroundings& around, Plan& plan) 
     out.variant = text_from(s.variant());
     out.largest_error = s.largest_error();
     out.rms_error = s.rms_error();
+    for (const float error : {out.largest_error, out.rms_error})
+      require(std::isfinite(error) && error >= 0, "layer {} has an error of {}", out.name, error);
     out.debug = s.debug();
     if (out.debug != -1) check_index(out.debug, plan.debug_tensors.size(), "debug tensor");
     for_each(s.bodies(), [&](const schema::Plan& body) {

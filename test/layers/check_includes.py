@@ -24,6 +24,7 @@ OUTSIDE = {
     "kernels": PUBLIC | {"kit"},
     "plugins": PUBLIC | {"kit", "kernels"},
     "session": PUBLIC,
+    "serve": PUBLIC | {"session"},
     "check": PUBLIC | {"kit"},
     "tools": PUBLIC | {"kit", "check", "session"},
     "examples": PUBLIC | {"kit"},
@@ -32,7 +33,7 @@ OUTSIDE = {
 }
 # Where the compiler looks for a header, besides the including file's folder and its part's OWN one.
 OWN = {"tools": "tools/tenon", "python": "python/native", "hostcuda": "hostcuda/include"}
-SEARCH = ["", "src", "include", "cudart/include", "session", "kit", "kernels",
+SEARCH = ["", "src", "include", "cudart/include", "session", "serve", "kit", "kernels",
           "kit/tenon/authoring/mmdeploy", "kit/tenon/authoring/tensorrt_pro"]
 WITHOUT_CUDA = {f"src/{name}" for name in ("network", "ops", "backend", "common", "cpu", "optimize", "plan",
                                            "builder", "run")}

@@ -15,7 +15,7 @@ SOURCES = re.compile(r"\.(cc|h|hpp|cu|cuh|fbs)$")
 PARTS = re.compile(
     r'(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>R"(\w*)\(.*?\)\3"|"(?:\\.|[^"\\\n])*")', re.DOTALL
 )
-OURS = "src|kernels|kit|tools|session|check|plugins"
+OURS = "src|kernels|kit|tools|session|serve|check|plugins"
 GPU = "src/cuda|kernels|plugins|check"  # kernels of plugins and of the CUDA target, and what checks them
 
 # (names, comments or code, the word, folders, what to say instead). Names are looked at word by word,
@@ -32,7 +32,7 @@ TABLE = [
     ("name", r"fetch\w*|\w*Fetch", "src/cpu", "prefetch"),
     ("comment", r"\bfetch(es|ed)?\b", "src/cpu", "prefetch"),
     ("comment", r"\bask(s|ed)? for\b", "src/cpu/simd", "prefetch"),
-    ("name", r"\w*[Rr]ooms?_?", "src/(cpu|cuda|import|api)|kernels|session|check|plugins", "workspace, scratch or buffer"),
+    ("name", r"\w*[Rr]ooms?_?", "src/(cpu|cuda|import|api)|kernels|session|serve|check|plugins", "workspace, scratch or buffer"),
     ("comment", r"\brooms\b|\ba room\b", "src", "workspace"),
     ("name", r"(\w+_)?late(_\w*)?|kLate|Late(Size|Memory)\w*", "src|kit|check", "data-dependent"),
     ("comment", r"\b[Ll]ate (extent|size|symbol|output|one)s?\b", "src|kit", "data-dependent"),
@@ -48,7 +48,7 @@ TABLE = [
     ("name", r"(\w+_)?quick(er|est)?(_\w*)?|\w*Quick\w*", OURS, "fast"),
     ("comment", r"\b[Qq]uick(er|est)?\b", OURS, "fast"),
     ("name", r"k(Most|Least)[A-Z]\w*|(most|least)_[a-z]\w*", "src|kernels|plugins", "max or min"),
-    ("name", r"k?(most|least|Most|Least)_?|set_least", "src|kernels|plugins|kit|tools|session", "max or min"),
+    ("name", r"k?(most|least|Most|Least)_?|set_least", "src|kernels|plugins|kit|tools|session|serve", "max or min"),
     ("name", r"k?[Pp]laces?_?|(\w+_)?(?<!in_)place_\w+|[a-z_]*(?<!in)_places?|Place[A-Z]\w*", GPU, "position, location, index or pixel"),
     ("comment", r"(?<!in )(?<!units in the last )\bplaces?\b", "src/cuda|kernels", "position, location, index or pixel"),
     ("name", r"(\w+_)?turned(_\w*)?|\w*Turned\w*|[Tt]urn|launch_turn|turn_tiles", GPU + "|src/(api|import)", "rotated, or transposed"),

@@ -119,7 +119,7 @@ void print_engine(const BenchOptions& o, const nvinfer1::ICudaEngine& engine,
 void print_layer_profile(const BenchOptions& o, const LayerProfiler& profiler,
                          nvinfer1::IExecutionContext& context, Logger& logger) {
   if (o.dump_profile) print_layer_times(profiler, logger);
-  if (o.prints_kernels) print_kernels(profiler, context, logger);
+  if (o.prints_kernels && !o.print_json) print_kernels(profiler, context, logger);
   if (!o.export_profile.empty()) export_layer_times(profiler, o.export_profile);
 }
 
@@ -171,7 +171,9 @@ std::optional<Roofline> run_profile(const BenchOptions& o, const Sessions& sessi
 void measure_and_report(const BenchOptions& o, const LoadedModel& model, const Sessions& sessions,
                         const MeasureSettings& settings, Logger& logger) {
   // What wants both the summary and the layers' times has them from different queries.
-  const bool is_separate = o.has_profile_run || o.roofline || o.print_json || !o.json.empty();
+  const bool is_separate =
+      o.has_profile_run || o.roofline || o.prints_kernels || o.print_json || !o.json.empty();
+  if (o.prints_kernels) check_details(sessions[0]->context().get(), logger);
   LayerProfiler profiler;
   const bool times_layers = o.times_layers() && !is_separate;
   const Measurement measurement =

@@ -40,6 +40,12 @@ void print_layer_times(const LayerProfiler& profiler, Logger& logger) {
   if (profiler.runs() > 0) say(total);
 }
 
+void check_details(nvinfer1::IExecutionContext& context, Logger& logger) {
+  const auto layers = ordered_json::parse(layers_json(context, logger))["Layers"];
+  if (layers.empty() || !layers[0].is_object())
+    fail("--layers: the plan has no details: build it with --profilingVerbosity=detailed");
+}
+
 void print_kernels(const LayerProfiler& profiler, nvinfer1::IExecutionContext& context,
                    Logger& logger) {
   const auto layers = ordered_json::parse(layers_json(context, logger))["Layers"];
@@ -51,9 +57,7 @@ void print_kernels(const LayerProfiler& profiler, nvinfer1::IExecutionContext& c
   };
   for (size_t i = 0; i < profiler.rows().size(); ++i) {
     const LayerTimes& row = profiler.rows()[i];
-    const ordered_json layer = i < layers.size() ? layers[i] : ordered_json();
-    if (!layer.is_object())
-      fail("--layers: the plan has no details: build it with --profilingVerbosity=detailed");
+    const ordered_json& layer = layers.at(i);
     logger.say(fmt::format("{:>12.4f} {:>9.1f} {:>15} {:>11}   {} ({})", row.median(),
                            percentage(row, total), error(layer, "LargestError"),
                            error(layer, "RmsError"), row.name,

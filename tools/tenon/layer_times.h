@@ -43,6 +43,8 @@ class LayerProfiler final : public nvinfer1::IProfiler {
 
 /// --dumpProfile: a table of all runs.
 void print_layer_times(const LayerProfiler& profiler, Logger& logger);
+/// --layers: throws Failure for an engine that was built without details.
+void check_details(nvinfer1::IExecutionContext& context, Logger& logger);
 /// --layers: their kernels and the errors that the build measured, too.
 void print_kernels(const LayerProfiler& profiler, nvinfer1::IExecutionContext& context,
                    Logger& logger);

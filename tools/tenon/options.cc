@@ -242,9 +242,9 @@ void BuildOptions::add_search(CLI::App& app) {
   add_trtexec_flag(app, "--errorOnTimingCacheMiss", error_on_timing_cache_miss);
   add_trtexec_flag(app, "--noCompilationCache", no_compilation_cache);
   add_trtexec_option(app, "--builderOptimizationLevel", optimization_level)
-      ->check(CLI::Range(0, 5));
+      ->check(CLI::NonNegativeNumber);  // more than 5 is 5
   app.add_flag("--deterministic", deterministic,
-               "Measure nothing, so that two builds give the same plan: kernels are chosen by the "
+               "Time nothing, so that two builds give the same plan: kernels are chosen by the "
                "timing cache, or else by their order. Without it kernels are timed, and what is "
                "fastest changes from build to build");
   add_trtexec_option(app, "--maxAuxStreams", aux_streams)->check(CLI::Range(0, 64));
