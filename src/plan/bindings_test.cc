@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cpu/cpu_target.h"
+#include "cpu/remote_target_testing.h"
 #include "ops/activation.h"
 #include "ops/non_zero.h"
 #include "plan/io_format.h"
@@ -114,6 +115,21 @@ TEST(Bindings, FormatsThatKernelsKnowNeedNoReorder) {
       for (const PlanBinding& b : plan.bindings)
         EXPECT_EQ(format_of(plan.tensors[static_cast<size_t>(b.tensor)].layout, 4), format);
     }
+}
+
+// Kernels of a device read no blocks of channels.
+TEST(Bindings, BlocksAreReorderedForADevice) {
+  Network n;
+  Value& x = n.add_input("x", DataType::kFLOAT, {1, 16, 4, 4});
+  n.mark_output(relu_called(n, x, "y"));
+  x.allowed_formats = only(nvinfer1::TensorFormat::kCHW16);
+  n.infer();
+  const testing::RemoteTarget remote;
+  const Plan plan = compile(n, remote, BuildOptions());
+  ASSERT_EQ(plan.steps.size(), 2u);
+  EXPECT_EQ(plan.steps[0].op, "Reorder");
+  const auto made = static_cast<size_t>(plan.steps[0].outputs[0]);
+  EXPECT_EQ(plan.tensors[made].layout, Layout::kLinear);
 }
 
 TEST(Bindings, FormatsOfOtherTensorsAreRefusedByName) {
