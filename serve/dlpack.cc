@@ -14,10 +14,11 @@ struct TypeRow {
   DataType type;
   DLDataType dl;
 };
-constexpr TypeRow kTypes[] = {{DataType::kFLOAT, {kDLFloat, 32, 1}}, {DataType::kHALF, {kDLFloat, 16, 1}},
-                              {DataType::kBF16, {kDLBfloat, 16, 1}}, {DataType::kINT8, {kDLInt, 8, 1}},
-                              {DataType::kINT32, {kDLInt, 32, 1}},   {DataType::kINT64, {kDLInt, 64, 1}},
-                              {DataType::kUINT8, {kDLUInt, 8, 1}},   {DataType::kBOOL, {kBool, 8, 1}}};
+constexpr TypeRow kTypes[] = {
+    {DataType::kFLOAT, {kDLFloat, 32, 1}}, {DataType::kHALF, {kDLFloat, 16, 1}},
+    {DataType::kBF16, {kDLBfloat, 16, 1}}, {DataType::kINT8, {kDLInt, 8, 1}},
+    {DataType::kINT32, {kDLInt, 32, 1}},   {DataType::kINT64, {kDLInt, 64, 1}},
+    {DataType::kUINT8, {kDLUInt, 8, 1}},   {DataType::kBOOL, {kBool, 8, 1}}};
 
 DataType type_from(const DLDataType& dl) {
   for (const TypeRow& row : kTypes)

@@ -19,7 +19,9 @@ struct Foreign {
   Foreign() {
     managed.dl_tensor = {data, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
     managed.manager_ctx = this;
-    managed.deleter = [](DLManagedTensor* m) { ++static_cast<Foreign*>(m->manager_ctx)->given_back; };
+    managed.deleter = [](DLManagedTensor* m) {
+      ++static_cast<Foreign*>(m->manager_ctx)->given_back;
+    };
   }
 };
 
@@ -53,9 +55,9 @@ TEST(Dlpack, TakesOthersMemoryAndGivesItBack) {
 }
 
 TEST(Dlpack, GoesThereAndBack) {
-  for (const DataType type : {DataType::kFLOAT, DataType::kHALF, DataType::kBF16, DataType::kINT8,
-                              DataType::kINT32, DataType::kINT64, DataType::kUINT8,
-                              DataType::kBOOL}) {
+  for (const DataType type :
+       {DataType::kFLOAT, DataType::kHALF, DataType::kBF16, DataType::kINT8, DataType::kINT32,
+        DataType::kINT64, DataType::kUINT8, DataType::kBOOL}) {
     Tensor tensor(Shape{3}, type);
     ASSERT_TRUE(tensor.set_to(1));
     ASSERT_TRUE(tensor.to_gpu());

@@ -138,7 +138,8 @@ std::vector<int64_t> Tensor::strides() const {
 Result<int64_t> Tensor::offset(std::initializer_list<int64_t> index) const noexcept {
   return session::guard([&] {
     if (index.size() > shape_.size())
-      throw Error{std::to_string(index.size()) + " indices for a tensor of shape " + shape_string()};
+      throw Error{std::to_string(index.size()) + " indices for a tensor of shape "
+                  + shape_string()};
     int64_t offset = 0;
     int axis = 0;
     for (const int64_t i : index) {
@@ -305,9 +306,9 @@ Result<Tensor> Tensor::item(int64_t index) noexcept {
       return static_cast<std::byte*>(begin) + static_cast<size_t>(index) * bytes_of_item;
     };
     const bool on_host = head_ == DataHead::kHost;
-    auto part = std::make_shared<Part>(on_host ? at(memory_->cpu()) : nullptr,
-                                       on_host ? nullptr : at(memory_->gpu()), bytes_of_item,
-                                       memory_);
+    auto part =
+        std::make_shared<Part>(on_host ? at(memory_->cpu()) : nullptr,
+                               on_host ? nullptr : at(memory_->gpu()), bytes_of_item, memory_);
     std::shared_ptr<MixMemory> memory(part, &part->memory);
     Tensor tensor(Shape(shape_.begin() + 1, shape_.end()), type_, std::move(memory), head_);
     tensor.set_stream(stream_);

@@ -57,7 +57,9 @@ struct Words {
 
 Result<void> save_to_file(Tensor& tensor, const std::string& path) noexcept {
   return session::guard([&] {
-    const auto named = [&](const std::string& what) { return Error{printable(path) + ": " + what}; };
+    const auto named = [&](const std::string& what) {
+      return Error{printable(path) + ": " + what};
+    };
     if (tensor.element_size() == 0)
       throw named("a tensor of " + session::type_name(tensor.type()) + " has no file format");
     std::vector<std::byte> file;

@@ -12,9 +12,8 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 // float32 of shape (1, 2) with 1 and -2, byte by byte as the format is defined.
-constexpr unsigned char kFile[] = {0xE2, 0xE2, 0xCF, 0xFC, 2, 0, 0, 0,    0,    0, 0, 0,    1,   0,
-                                   0,    0,    2,    0,    0, 0, 0, 0,    0x80, 0x3F, 0,    0,   0,
-                                   0xC0};
+constexpr unsigned char kFile[] = {0xE2, 0xE2, 0xCF, 0xFC, 2, 0, 0, 0, 0,    0,    0, 0, 1, 0,
+                                   0,    0,    2,    0,    0, 0, 0, 0, 0x80, 0x3F, 0, 0, 0, 0xC0};
 
 std::vector<std::byte> bytes() {
   const auto* const begin = reinterpret_cast<const std::byte*>(kFile);

@@ -45,8 +45,8 @@ class MixMemory {
   MixMemory& operator=(const MixMemory&) = delete;
 
   /// At least so many bytes. Growing loses what was there; new memory is zero. An error when the
-  /// caller's own memory is smaller, when there is no such device, and when there is no memory; what
-  /// was there stays then.
+  /// caller's own memory is smaller, when there is no such device, and when there is no memory;
+  /// what was there stays then.
   Result<void*> cpu(size_t bytes) noexcept;
   Result<void*> gpu(size_t bytes) noexcept;
 

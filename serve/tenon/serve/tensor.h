@@ -23,16 +23,16 @@ using session::Shape;
 /// Where the newest data is: nowhere yet, on the device, or on the host.
 enum class DataHead { kInit = 0, kDevice = 1, kHost = 2 };
 
-/// Rows of any type of TensorRT and of any rank. Its memory is made on first use, and data is copied
-/// to the side where it is asked for, if it is newer on the other: what cpu() and gpu() give may be
-/// written to, and is the newest from then on. For one thread at a time.
+/// Rows of any type of TensorRT and of any rank. Its memory is made on first use, and data is
+/// copied to the side where it is asked for, if it is newer on the other: what cpu() and gpu() give
+/// may be written to, and is the newest from then on. For one thread at a time.
 class Tensor {
  public:
   /// Without elements.
   explicit Tensor(DataType type = DataType::kFLOAT, int device = kCurrentDevice) noexcept;
   explicit Tensor(Shape shape, DataType type = DataType::kFLOAT, int device = kCurrentDevice);
-  /// In memory that others may share, or the caller's: it is used as it is, and it holds no data yet
-  /// unless `head` says where.
+  /// In memory that others may share, or the caller's: it is used as it is, and it holds no data
+  /// yet unless `head` says where.
   Tensor(Shape shape, DataType type, std::shared_ptr<MixMemory> memory,
          DataHead head = DataHead::kInit);
   ~Tensor();
@@ -75,13 +75,13 @@ class Tensor {
   /// "float32 2x3x4 on the host".
   std::string descriptor() const;
 
-  /// Another shape; an extent of -1 keeps that of before. What fits the memory stays in it, with what
-  /// the bytes were; what does not has no data then.
+  /// Another shape; an extent of -1 keeps that of before. What fits the memory stays in it, with
+  /// what the bytes were; what does not has no data then.
   Result<void> resize(const Shape& shape) noexcept;
   Result<void> resize_single_dim(int axis, int64_t extent) noexcept;
 
-  /// Makes the host's, or the device's, data the newest: copied, if it is newer on the other side and
-  /// `copy` is set. An error when there is no memory, or the copy fails.
+  /// Makes the host's, or the device's, data the newest: copied, if it is newer on the other side
+  /// and `copy` is set. An error when there is no memory, or the copy fails.
   Result<void> to_cpu(bool copy = true) noexcept;
   Result<void> to_gpu(bool copy = true) noexcept;
   /// The same, and where the data is. T is the tensor's type, or void.
@@ -105,8 +105,9 @@ class Tensor {
   Result<void> convert_to(DataType type) noexcept;
   Result<void> to_half() noexcept { return convert_to(DataType::kHALF); }
   Result<void> to_float() noexcept { return convert_to(DataType::kFLOAT); }
-  /// Copies `count` elements to those from `offset` on, on the host, or on the device in the tensor's
-  /// stream; they may come from another device. An error, and no copy, where they do not fit.
+  /// Copies `count` elements to those from `offset` on, on the host, or on the device in the
+  /// tensor's stream; they may come from another device. An error, and no copy, where they do not
+  /// fit.
   Result<void> copy_from_cpu(int64_t offset, const void* from, int64_t count) noexcept;
   Result<void> copy_from_gpu(int64_t offset, const void* from, int64_t count,
                              int device = kCurrentDevice) noexcept;
@@ -114,7 +115,8 @@ class Tensor {
   /// view lives. What is written there is seen by both. An error when there is no data yet.
   Result<Tensor> item(int64_t index) noexcept;
 
-  /// Copies and kernels that work on the tensor are in that stream's order; null is the default one.
+  /// Copies and kernels that work on the tensor are in that stream's order; null is the default
+  /// one.
   /// @param is_own it is destroyed with the tensor.
   void set_stream(cudaStream_t stream, bool is_own = false) noexcept;
   cudaStream_t stream() const { return stream_; }
@@ -143,13 +145,27 @@ class Tensor {
 
 /// TensorRT's type of a C++ type; those of 16 bits and less may be read as their bits.
 template <class T> constexpr DataType type_of();
-template <> constexpr DataType type_of<float>() { return DataType::kFLOAT; }
-template <> constexpr DataType type_of<_Float16>() { return DataType::kHALF; }
-template <> constexpr DataType type_of<int8_t>() { return DataType::kINT8; }
-template <> constexpr DataType type_of<uint8_t>() { return DataType::kUINT8; }
-template <> constexpr DataType type_of<int32_t>() { return DataType::kINT32; }
-template <> constexpr DataType type_of<int64_t>() { return DataType::kINT64; }
-template <> constexpr DataType type_of<bool>() { return DataType::kBOOL; }
+template <> constexpr DataType type_of<float>() {
+  return DataType::kFLOAT;
+}
+template <> constexpr DataType type_of<_Float16>() {
+  return DataType::kHALF;
+}
+template <> constexpr DataType type_of<int8_t>() {
+  return DataType::kINT8;
+}
+template <> constexpr DataType type_of<uint8_t>() {
+  return DataType::kUINT8;
+}
+template <> constexpr DataType type_of<int32_t>() {
+  return DataType::kINT32;
+}
+template <> constexpr DataType type_of<int64_t>() {
+  return DataType::kINT64;
+}
+template <> constexpr DataType type_of<bool>() {
+  return DataType::kBOOL;
+}
 
 template <class T>
 Result<T*> Tensor::data(Result<void*> begin, std::initializer_list<int64_t> index) const noexcept {
