@@ -1,5 +1,12 @@
 # One folder is one OBJECT library; its edges say which folders it may include and link.
 
+# Takes each *_test.cc out of the list `sources`: they become the list `tests`.
+macro(tenon_split_tests)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+endmacro()
+
 # tenon_module(NAME [SOURCES ...] DEPENDS a b ... LIBRARIES x y ... EXCEPT folder/)
 #
 # Compiles SOURCES, or every .cc under the current folder except *_test.cc and *_bench.cc, into the
@@ -16,10 +23,9 @@ function(tenon_module name)
   if(arg_EXCEPT)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${arg_EXCEPT}")
   endif()
-  set(tests ${sources})
-  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  tenon_split_tests()
   list(APPEND tests ${arg_TEST_SOURCES})
-  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_bench\\.cc$")
 
   set(target tenon_${name})
   add_library(${target} OBJECT ${sources})
