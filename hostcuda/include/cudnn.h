@@ -167,6 +167,10 @@ inline Elements elements(cudnnTensorDescriptor_t tensor, const void* data) {
 inline bool are_floats(cudnnTensorDescriptor_t tensor) {
   return tensor && (tensor->type == CUDNN_DATA_FLOAT || tensor->type == CUDNN_DATA_HALF);
 }
+/// As many elements, and some: a descriptor that was not set has none.
+inline bool are_alike(cudnnTensorDescriptor_t x, cudnnTensorDescriptor_t y) {
+  return x->volume() == y->volume() && x->volume() != 0;
+}
 template <class F> cudnnStatus_t put_into_cudnn(cudnnHandle_t handle, F&& work) {
   return put_into(tenon::hostcuda::context_of(handle).stream, std::forward<F>(work)) == cudaSuccess
              ? CUDNN_STATUS_SUCCESS
@@ -210,8 +214,7 @@ TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle,
                                                          cudnnTensorDescriptor_t y_desc, void* y) {
   using namespace tenon::hostcuda;
   if (!are_floats(x_desc) || !are_floats(y_desc)) return CUDNN_STATUS_NOT_SUPPORTED;
-  // A descriptor that was not set has no elements.
-  if (x_desc->volume() != y_desc->volume() || x_desc->volume() == 0) return CUDNN_STATUS_BAD_PARAM;
+  if (!are_alike(x_desc, y_desc)) return CUDNN_STATUS_BAD_PARAM;
   const float a = *static_cast<const float*>(alpha), b = *static_cast<const float*>(beta);
   return put_into_cudnn(
       handle, [=, from = elements(x_desc, x), to = elements(y_desc, y), d = *x_desc] {
@@ -249,8 +252,7 @@ TENON_LIBRARY_FUNCTION cudnnStatus_t cudnnBatchNormalizationForwardTraining(
   if (!are_floats(x_desc) || !are_floats(y_desc) || mode == CUDNN_BATCHNORM_PER_ACTIVATION
       || running_mean || running_variance)
     return CUDNN_STATUS_NOT_SUPPORTED;
-  // A descriptor that was not set has no elements.
-  if (x_desc->volume() != y_desc->volume() || x_desc->volume() == 0) return CUDNN_STATUS_BAD_PARAM;
+  if (!are_alike(x_desc, y_desc)) return CUDNN_STATUS_BAD_PARAM;
   const float a = *static_cast<const float*>(alpha), b = *static_cast<const float*>(beta);
   return put_into_cudnn(
       handle, [=, from = elements(x_desc, x), to = elements(y_desc, y), d = *x_desc] {
