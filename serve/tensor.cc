@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "guard.h"
@@ -69,15 +70,8 @@ Tensor::Tensor(Tensor&& other) noexcept
 
 Tensor& Tensor::operator=(Tensor&& other) noexcept {
   if (this == &other) return *this;
-  set_stream(nullptr);
-  type_ = other.type_;
-  shape_ = std::exchange(other.shape_, {0});
-  memory_ = std::move(other.memory_);
-  workspace_ = std::move(other.workspace_);
-  head_ = std::exchange(other.head_, DataHead::kInit);
-  stream_ = std::exchange(other.stream_, nullptr);
-  owns_stream_ = std::exchange(other.owns_stream_, false);
-  return *this;
+  std::destroy_at(this);
+  return *std::construct_at(this, std::move(other));
 }
 
 Result<Tensor> Tensor::from(const Array& array) noexcept {
@@ -200,37 +194,33 @@ Result<void*> Tensor::to_gpu_data() noexcept {
 }
 
 Result<void> Tensor::to_cpu(bool copy) noexcept {
-  return session::guard([&] {
-    check_extents(shape_);
-    if (memory_ == nullptr) memory_ = std::make_shared<MixMemory>();
-    void* const to = session::value_of(memory_->cpu(bytes()));
-    if (head_ == DataHead::kDevice && copy) {
-      const AutoDevice current(device());
-      check(cudaMemcpyAsync(to, memory_->gpu(), bytes(), cudaMemcpyDeviceToHost, stream_),
-            "copying a tensor to the host");
-      check(cudaStreamSynchronize(stream_), "copying a tensor to the host");
-    }
-    head_ = DataHead::kHost;
-  });
+  return session::guard(
+      [&] { move_to(DataHead::kHost, &MixMemory::cpu, copy, "copying a tensor to the host"); });
 }
 
 Result<void> Tensor::to_gpu(bool copy) noexcept {
-  return session::guard([&] {
-    check_extents(shape_);
-    if (memory_ == nullptr) memory_ = std::make_shared<MixMemory>();
-    void* const to = session::value_of(memory_->gpu(bytes()));
-    if (head_ == DataHead::kHost && copy) {
-      const AutoDevice current(device());
-      check(cudaMemcpyAsync(to, memory_->cpu(), bytes(), cudaMemcpyHostToDevice, stream_),
-            "copying a tensor to the device");
-    }
-    head_ = DataHead::kDevice;
-  });
+  return session::guard(
+      [&] { move_to(DataHead::kDevice, &MixMemory::gpu, copy, "copying a tensor to the device"); });
 }
 
-Result<void> Tensor::check_type(DataType type, bool is_any) const noexcept {
+void Tensor::move_to(DataHead head, Allocate allocate, bool copy, const char* what) {
+  check_extents(shape_);
+  if (memory_ == nullptr) memory_ = std::make_shared<MixMemory>();
+  void* const to = session::value_of((memory_.get()->*allocate)(bytes()));
+  if (copy && head_ != DataHead::kInit && head_ != head) {
+    const bool to_host = head == DataHead::kHost;
+    const AutoDevice current(device());
+    check(cudaMemcpyAsync(to, to_host ? memory_->gpu() : memory_->cpu(), bytes(),
+                          to_host ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice, stream_),
+          what);
+    if (to_host) check(cudaStreamSynchronize(stream_), what);
+  }
+  head_ = head;
+}
+
+Result<void> Tensor::check_type(DataType type) const noexcept {
   return session::guard([&] {
-    if (!is_any && type != type_)
+    if (type != type_)
       throw Error{"the tensor is of " + session::type_name(type_) + ", and "
                   + session::type_name(type) + " is asked for"};
   });

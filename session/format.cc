@@ -46,7 +46,7 @@ Groups groups_of(TensorFormat format, const Shape& shape) {
   if (rank < row->axis)
     throw Error{std::string(row->name) + " needs a tensor of " + std::to_string(row->axis)
                 + " dimensions or more, found shape " + shape_text(shape)};
-  const int axis = rank - row->axis;
+  const int axis = row->axis > 0 ? rank - row->axis : -1;
   for (int i = 0; i < rank; ++i)
     (i < axis    ? groups.images
      : i == axis ? groups.channels
@@ -60,13 +60,15 @@ Groups groups_of(TensorFormat format, const Shape& shape) {
   return groups;
 }
 
-// Calls move(linear, packed) with the places of an element in both, in elements.
+// Calls move(linear, packed, count) with the places of so many elements in both, in elements.
 template <class Move> void for_each(const Groups& g, const Move& move) {
   int64_t linear = 0;
   for (int64_t image = 0; image < g.images; ++image)
     for (int64_t c = 0; c < g.channels; ++c) {
       int64_t packed = (image * g.groups + c / g.width) * g.width * g.plane + c % g.width;
-      for (int64_t p = 0; p < g.plane; ++p, packed += g.width) move(linear++, packed);
+      const int64_t run = g.width == 1 ? g.plane : 1;
+      for (int64_t p = 0; p < g.plane; p += run, linear += run, packed += g.width)
+        move(linear, packed, static_cast<size_t>(run));
     }
 }
 
@@ -83,9 +85,9 @@ Result<void> Format::pack(const Array& array, std::byte* to) const {
     const Groups groups = groups_of(format_, array.shape);
     const size_t size = element_size(array.type);
     std::memset(to, 0, static_cast<size_t>(groups.elements()) * size);
-    for_each(groups, [&](int64_t linear, int64_t packed) {
+    for_each(groups, [&](int64_t linear, int64_t packed, size_t count) {
       std::memcpy(to + static_cast<size_t>(packed) * size,
-                  array.bytes.data() + static_cast<size_t>(linear) * size, size);
+                  array.bytes.data() + static_cast<size_t>(linear) * size, count * size);
     });
   });
 }
@@ -93,9 +95,9 @@ Result<void> Format::pack(const Array& array, std::byte* to) const {
 Result<void> Format::unpack(const std::byte* from, Array& array) const {
   return guard([&] {
     const size_t size = element_size(array.type);
-    for_each(groups_of(format_, array.shape), [&](int64_t linear, int64_t packed) {
+    for_each(groups_of(format_, array.shape), [&](int64_t linear, int64_t packed, size_t count) {
       std::memcpy(array.bytes.data() + static_cast<size_t>(linear) * size,
-                  from + static_cast<size_t>(packed) * size, size);
+                  from + static_cast<size_t>(packed) * size, count * size);
     });
   });
 }

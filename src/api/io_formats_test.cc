@@ -50,6 +50,14 @@ std::vector<T> packed(const std::vector<T>& linear, int64_t n, int64_t c, int64_
   return result;
 }
 
+// Runs an engine of x and y once.
+void run(Session& s, IExecutionContext& context, void* x, Floats& y) {
+  context.setTensorAddress("x", x);
+  context.setTensorAddress("y", y.data());
+  ASSERT_TRUE(context.enqueueV3(nullptr)) << s.logger.take_errors();
+  ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+}
+
 std::initializer_list<int64_t> shape_of(const FormatCase& format) {
   static const std::initializer_list<int64_t> flat = {2, 5, 3, 4}, deep = {2, 5, 3, 2, 2};
   return format.has_depth ? deep : flat;
@@ -86,10 +94,7 @@ template <class T> void expect_doubled(const FormatCase& format, DataType type, 
   std::vector<float> out(expected.size(), 0);
   const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
   EXPECT_EQ(context->getMaxOutputSize("y"), static_cast<int64_t>(out.size() * sizeof(float)));
-  context->setTensorAddress("x", in.data());
-  context->setTensorAddress("y", out.data());
-  ASSERT_TRUE(context->enqueueV3(nullptr)) << s.logger.take_errors();
-  ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  ASSERT_NO_FATAL_FAILURE(run(s, *context, in.data(), out));
   EXPECT_EQ(out, expected);
 }
 
@@ -129,10 +134,7 @@ TEST(IoFormats, PaddingIsNotRead) {
         expected.push_back(sum);
       }
     const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
-    context->setTensorAddress("x", in.data());
-    context->setTensorAddress("y", out.data());
-    ASSERT_TRUE(context->enqueueV3(nullptr)) << s.logger.take_errors();
-    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    ASSERT_NO_FATAL_FAILURE(run(s, *context, in.data(), out));
     EXPECT_EQ(out, expected);
   }
 }
@@ -199,10 +201,7 @@ TEST(IoFormats, EveryLayerReadsThem) {
       auto in = packed(linear, 2, kWide, kPositions, format, 0.0f);
       const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
       Floats out(static_cast<size_t>(context->getMaxOutputSize("y")) / sizeof(float));
-      context->setTensorAddress("x", in.data());
-      context->setTensorAddress("y", out.data());
-      ASSERT_TRUE(context->enqueueV3(nullptr)) << s.logger.take_errors();
-      ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+      ASSERT_NO_FATAL_FAILURE(run(s, *context, in.data(), out));
       if (expected.empty()) expected = out;  // of the linear format, which is first
       ASSERT_EQ(out.size(), expected.size());
       for (size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(out[i], expected[i], 1e-5) << i;
@@ -277,10 +276,7 @@ TEST(IoFormats, ShapesMayVary) {
     const auto expected = packed(negative, 2, channels, 6, {TensorFormat::kHWC8, 0, 8}, 0.0f);
     Floats out(expected.size());
     ASSERT_TRUE(context->setInputShape("x", dims({2, channels, 3, 2})));
-    context->setTensorAddress("x", in.data());
-    context->setTensorAddress("y", out.data());
-    ASSERT_TRUE(context->enqueueV3(nullptr)) << s.logger.take_errors();
-    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    ASSERT_NO_FATAL_FAILURE(run(s, *context, in.data(), out));
     EXPECT_EQ(out, expected);
   }
 }

@@ -130,7 +130,9 @@ class Tensor {
  private:
   Result<void*> to_cpu_data() noexcept;
   Result<void*> to_gpu_data() noexcept;
-  Result<void> check_type(DataType type, bool is_any) const noexcept;
+  using Allocate = Result<void*> (MixMemory::*)(size_t) noexcept;
+  void move_to(DataHead head, Allocate allocate, bool copy, const char* what);
+  Result<void> check_type(DataType type) const noexcept;
   template <class T>
   Result<T*> data(Result<void*> begin, std::initializer_list<int64_t> index) const noexcept;
   void check_range(int64_t offset, int64_t count) const;
@@ -172,7 +174,7 @@ Result<T*> Tensor::data(Result<void*> begin, std::initializer_list<int64_t> inde
   if (!begin) return Error{begin.error()};
   if constexpr (std::is_void_v<T>) {
     if (index.size() == 0) return *begin;
-  } else if (const auto fits = check_type(type_of<T>(), false); !fits) {
+  } else if (const auto fits = check_type(type_of<T>()); !fits) {
     return Error{fits.error()};
   }
   const auto at = offset(index);
