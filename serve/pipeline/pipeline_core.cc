@@ -1,0 +1,452 @@
+#include "tenon/serve/pipeline_core.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "guard.h"
+#include "schedule.h"
+#include "trace.h"
+
+namespace tenon::serve {
+namespace {
+
+using Lock = std::unique_lock<std::mutex>;
+using Time = Clock::time_point;
+
+// The pipelines whose threads or answers this thread is in: there a pipeline could only wait for
+// itself.
+class Inside {
+ public:
+  enum class What { kThread, kAnswer };
+  explicit Inside(const void* pipeline, What what = What::kThread)
+      : pipeline_(pipeline), what_(what), outer_(innermost_) {
+    innermost_ = this;
+  }
+  ~Inside() { innermost_ = outer_; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+  static bool is_in(const void* pipeline) {
+    for (const Inside* at = innermost_; at != nullptr; at = at->outer_)
+      if (at->pipeline_ == pipeline) return true;
+    return false;
+  }
+  static bool is_in_answer(const void* pipeline) {
+    for (const Inside* at = innermost_; at != nullptr; at = at->outer_)
+      if (at->pipeline_ == pipeline && at->what_ == What::kAnswer) return true;
+    return false;
+  }
+
+ private:
+  static thread_local const Inside* innermost_;
+  const void* pipeline_;
+  What what_;
+  const Inside* outer_;
+};
+thread_local const Inside* Inside::innermost_ = nullptr;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error{"pipeline options: " + what};
+}
+
+PipelineOptions checked(PipelineOptions options, size_t instances) {
+  if (instances == 0) refuse("there must be an instance");
+  if (options.max_batch == 0 || options.max_batch > 65536)
+    refuse("max_batch must be 1 to 65536, found " + std::to_string(options.max_batch));
+  if (options.max_jobs == 0) refuse("max_jobs must be at least 1");
+  for (const auto& [name, workers] :
+       {std::pair{"preprocess_workers", options.preprocess_workers},
+        std::pair{"postprocess_workers", options.postprocess_workers}})
+    if (workers < 1 || workers > 1024)
+      refuse(std::string(name) + " must be 1 to 1024, found " + std::to_string(workers));
+  for (const size_t size : options.preferred_batches)
+    if (size == 0 || size > options.max_batch)
+      refuse("preferred batch " + std::to_string(size) + " is not within 1 and max_batch "
+             + std::to_string(options.max_batch));
+  const auto check_time = [](const char* name, Clock::duration time) {
+    if (time < Clock::duration::zero() || time > std::chrono::hours(1))
+      refuse(std::string(name) + " must be from 0 to an hour");
+  };
+  check_time("max_wait", options.max_wait);
+  check_time("ageing", options.ageing);
+  check_time("admission_timeout", options.admission_timeout);
+  if (options.max_prepared == 0) options.max_prepared = 2 * options.max_batch * instances;
+  options.max_prepared = std::max<size_t>(options.max_prepared, 1);
+  return options;
+}
+
+}  // namespace
+
+struct PipelineCore::State {
+  State(const PipelineOptions& wanted, std::vector<CoreInstance> instances)
+      : options(wanted),
+        instances(std::move(instances)),
+        schedule(options, this->instances.size()),
+        trace(options.trace_spans) {}
+
+  void start_threads();
+  void warm_up();
+  void preprocess(int track);
+  void run(size_t instance, int track);
+  void run_batch(size_t instance, std::vector<PipelineJob*>& batch, int track);
+  void postprocess(int track);
+  void watch_deadlines();
+  void admit(PipelineJob& job, Lock& lock);
+  void hand_out(Lock& lock);
+  void answer(PipelineJob& job);
+  void wake();
+  void record(Stage stage, bool is_wait, int track, Time begin, Time end, const PipelineJob& job,
+              size_t batch = 1);
+  template <class Take, class Work, class Give>
+  void work_on(std::condition_variable& wanted, const Take& take, const Work& work,
+               const Give& give);
+
+  const PipelineOptions options;
+  std::vector<CoreInstance> instances;
+  mutable std::mutex mutex;
+  Schedule schedule;  // under the mutex
+  bool is_over = false;
+  std::condition_variable to_preprocess, to_run, to_postprocess, deadline, room, empty;
+  Time watched = Time::max();  // the deadline that is waited for
+  Trace trace;
+  std::vector<std::string> tracks;
+  std::vector<std::thread> threads;
+};
+
+void PipelineCore::State::record(Stage stage, bool is_wait, int track, Time begin, Time end,
+                                 const PipelineJob& job, size_t batch) {
+  if (!trace.is_on()) return;
+  try {
+    trace.add({stage, is_wait, track, begin, end, job.state_.number, batch,
+               job.options().correlation_id});
+  } catch (const std::bad_alloc&) {  // of the copied identifier: one span less
+  }
+}
+
+// Whoever changed the schedule says what there is to do now. One thread is enough for each thing:
+// it says so again when it has taken its part.
+void PipelineCore::State::wake() {
+  if (schedule.has_work_to_preprocess()) to_preprocess.notify_one();
+  if (schedule.has_work_to_run()) to_run.notify_one();
+  if (schedule.has_work_to_postprocess()) to_postprocess.notify_one();
+  if (const auto next = schedule.next_deadline(); next && *next < watched) deadline.notify_one();
+}
+
+// Until there is nothing left to hand out; answering and deleting are the application's code, and
+// run outside of the lock. A call from an answer leaves it to the one around it: answers do not nest,
+// however many jobs they commit.
+void PipelineCore::State::hand_out(Lock& lock) {
+  if (Inside::is_in_answer(this)) return;
+  const Inside here(this, Inside::What::kAnswer);
+  while (true) {
+    if (PipelineJob* const job = schedule.next_answer()) {
+      lock.unlock();
+      answer(*job);
+      lock.lock();
+      schedule.delivered(*job);
+    } else if (const Schedule::Left left = schedule.next_left(); left.job != nullptr) {
+      lock.unlock();
+      left.job->state_.on_stop.reset();  // waits for its call, if another thread is in it
+      delete left.job;
+      lock.lock();
+      schedule.left(left);
+      // A job of any size may take the room of one, but not of so many bytes.
+      if (options.max_bytes == SIZE_MAX)
+        room.notify_one();
+      else
+        room.notify_all();
+    } else {
+      break;
+    }
+  }
+  if (schedule.is_empty()) empty.notify_all();
+}
+
+void PipelineCore::State::answer(PipelineJob& job) {
+  JobState& state = job.state_;
+  if (!state.failure) return job.answer({});
+  JobError error;
+  error.failure = *state.failure;
+  error.stage = state.failed_in;
+  error.cause = std::move(state.cause);
+  try {
+    if (error.cause.empty()) error.cause = state.reason;
+    error.model = options.model;
+    error.correlation_id = job.options().correlation_id;
+  } catch (const std::bad_alloc&) {  // the answer matters more than its texts
+  }
+  job.answer(std::move(error));
+}
+
+// A worker: takes under the lock, works outside of it, gives back under it.
+template <class Take, class Work, class Give>
+void PipelineCore::State::work_on(std::condition_variable& wanted, const Take& take,
+                                const Work& work, const Give& give) {
+  const Inside here(this);
+  Lock lock(mutex);
+  while (true) {
+    PipelineJob* const job = take(Clock::now());
+    if (job == nullptr) {
+      if (is_over) return;
+      wanted.wait(lock);
+      continue;
+    }
+    wake();
+    lock.unlock();
+    const auto result = work(*job);
+    lock.lock();
+    give(*job, result, Clock::now());
+    wake();
+    hand_out(lock);
+  }
+}
+
+void PipelineCore::State::preprocess(int track) {
+  work_on(
+      to_preprocess, [&](Time now) { return schedule.take_to_preprocess(now); },
+      [&](PipelineJob& job) {
+        const Time begin = Clock::now();
+        record(Stage::kPreprocess, true, track, job.state_.committed, begin, job);
+        auto result = job.preprocess(job.context());
+        record(Stage::kPreprocess, false, track, begin, Clock::now(), job);
+        return result;
+      },
+      [&](PipelineJob& job, const Result<void>& result, Time now) {
+        schedule.preprocessed(job, result, now);
+      });
+}
+
+void PipelineCore::State::postprocess(int track) {
+  work_on(
+      to_postprocess, [&](Time now) { return schedule.take_to_postprocess(now); },
+      [&](PipelineJob& job) {
+        const Time begin = Clock::now();
+        auto result = job.postprocess(job.context());
+        record(Stage::kPostprocess, false, track, begin, Clock::now(), job);
+        return result;
+      },
+      [&](PipelineJob& job, const Result<void>& result, Time now) {
+        schedule.postprocessed(job, result, now);
+      });
+}
+
+void PipelineCore::State::run(size_t instance, int track) {
+  const Inside here(this);
+  std::vector<PipelineJob*> batch;
+  batch.reserve(options.max_batch);
+  Lock lock(mutex);
+  while (true) {
+    Time look_again;
+    schedule.take_batch(batch, Clock::now(), look_again);
+    if (batch.empty()) {
+      if (is_over) return;
+      if (look_again == Time::max())
+        to_run.wait(lock);
+      else
+        to_run.wait_until(lock, look_again);
+      continue;
+    }
+    wake();
+    lock.unlock();
+    run_batch(instance, batch, track);
+    lock.lock();
+    wake();
+    hand_out(lock);
+    if (instances[instance].run == nullptr) {  // it died
+      to_run.notify_one();
+      return;
+    }
+  }
+}
+
+// A batch that fails is run again job by job, so that only those fail that are at fault.
+void PipelineCore::State::run_batch(size_t instance, std::vector<PipelineJob*>& batch, int track) {
+  const auto try_to_run = [&](std::span<PipelineJob* const> jobs) -> BatchOutcome {
+    const Time begin = Clock::now();
+    BatchOutcome outcome = instances[instance].run(jobs);
+    const Time end = Clock::now();
+    size_t cost = 0;
+    for (const PipelineJob* const job : jobs) {
+      cost += job->cost();
+      record(Stage::kInfer, true, track, job->state_.since, begin, *job, jobs.size());
+      record(Stage::kInfer, false, track, begin, end, *job, jobs.size());
+    }
+    if (outcome.result) {
+      const Lock lock(mutex);
+      schedule.batch_ran(cost, end - begin);
+    }
+    return outcome;
+  };
+  const auto give_back = [&](std::span<PipelineJob* const> jobs, const BatchOutcome& outcome) {
+    const Lock lock(mutex);
+    if (outcome.is_instance_dead) {
+      schedule.instance_died(jobs, outcome.result.error(), Clock::now());
+      return;
+    }
+    for (PipelineJob* const job : jobs) schedule.inferred(*job, outcome.result, Clock::now());
+  };
+
+  const std::span<PipelineJob* const> all(batch);
+  BatchOutcome outcome = try_to_run(all);
+  size_t given_back = 0;
+  if (!outcome.result && !outcome.is_instance_dead && all.size() > 1) {
+    {
+      const Lock lock(mutex);
+      schedule.batch_was_split();
+    }
+    for (; given_back < all.size() && !outcome.is_instance_dead; ++given_back) {
+      const auto one = all.subspan(given_back, 1);
+      outcome = try_to_run(one);
+      if (outcome.is_instance_dead) break;  // with the rest
+      give_back(one, outcome);
+    }
+  }
+  if (given_back < all.size()) give_back(all.subspan(given_back), outcome);
+  if (outcome.is_instance_dead) instances[instance].run = nullptr;
+}
+
+void PipelineCore::State::watch_deadlines() {
+  const Inside here(this);
+  Lock lock(mutex);
+  while (!is_over) {
+    schedule.expire(Clock::now());
+    wake();
+    hand_out(lock);
+    const auto next = schedule.next_deadline();
+    if (is_over) return;
+    watched = next.value_or(Time::max());
+    if (!next)
+      deadline.wait(lock);
+    else
+      deadline.wait_until(lock, *next);
+  }
+}
+
+void PipelineCore::State::warm_up() {
+  for (CoreInstance& instance : instances)
+    if (instance.warm_up)
+      for (const auto& [cost, time] : session::value_of(instance.warm_up()))
+        if (cost >= 1 && cost <= options.max_batch) schedule.takes(cost, time);
+}
+
+void PipelineCore::State::start_threads() {
+  const auto start = [&](const std::string& name, auto&& body) {
+    tracks.push_back(name);
+    threads.emplace_back(std::forward<decltype(body)>(body));
+  };
+  const auto track = [&] { return static_cast<int>(tracks.size()); };
+  for (int i = 0; i < options.preprocess_workers; ++i)
+    start("pre-process " + std::to_string(i), [this, at = track()] { preprocess(at); });
+  for (size_t i = 0; i < instances.size(); ++i)
+    start("infer " + std::to_string(i), [this, i, at = track()] { run(i, at); });
+  for (int i = 0; i < options.postprocess_workers; ++i)
+    start("post-process " + std::to_string(i), [this, at = track()] { postprocess(at); });
+  start("deadlines", [this] { watch_deadlines(); });
+}
+
+void PipelineCore::State::admit(PipelineJob& job, Lock& lock) {
+  const bool may_wait = !Inside::is_in(this);
+  Time limit = Time::max();
+  if (options.when_full == WhenFull::kTimeOut) limit = Clock::now() + options.admission_timeout;
+  if (job.options().deadline) limit = std::min(limit, *job.options().deadline);
+  while (schedule.admit(job, Clock::now(), may_wait) == Schedule::Admission::kFull) {
+    hand_out(lock);  // of jobs that were dropped
+    const auto is_ready = [&] {
+      return schedule.has_room(job.options().bytes) || schedule.is_stopped()
+             || job.state_.is_cancelled || schedule.live_instances() == 0;
+    };
+    if (limit == Time::max()) {
+      room.wait(lock, is_ready);
+    } else if (!room.wait_until(lock, limit, is_ready)) {
+      const bool is_expired = job.options().deadline && *job.options().deadline <= Clock::now();
+      schedule.refuse(job, is_expired ? Failure::kExpired : Failure::kRefused,
+                      is_expired ? "its deadline passed before there was room in the pipeline"
+                                 : "there was no room in the pipeline for as long as it may wait",
+                      Clock::now());
+    }
+    if (job.state_.is_answered) break;
+  }
+  room.notify_one();  // for another, if this one did not need it
+}
+
+PipelineCore::PipelineCore(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Result<std::unique_ptr<PipelineCore>> PipelineCore::start(
+    const PipelineOptions& options, std::vector<CoreInstance> instances) noexcept {
+  return session::guard([&] {
+    auto state = std::make_unique<State>(checked(options, instances.size()), std::move(instances));
+    state->warm_up();
+    std::unique_ptr<PipelineCore> core(new PipelineCore(std::move(state)));
+    try {
+      core->state_->start_threads();
+    } catch (const std::system_error& error) {
+      throw Error{std::string("cannot start the pipeline's threads: ") + error.what()};
+    }
+    return core;
+  });
+}
+
+PipelineCore::~PipelineCore() {
+  (void)stop(true);
+  {
+    const Lock lock(state_->mutex);
+    state_->is_over = true;
+  }
+  for (auto* const wanted :
+       {&state_->to_preprocess, &state_->to_run, &state_->to_postprocess, &state_->deadline})
+    wanted->notify_all();
+  for (std::thread& thread : state_->threads) thread.join();
+}
+
+void PipelineCore::commit(std::unique_ptr<PipelineJob> owned) noexcept {
+  State& state = *state_;
+  PipelineJob* const job = owned.release();  // the schedule says when it is to be deleted
+  job->state_.on_stop.emplace(job->options().stop, CancelJob{this, job});
+  Lock lock(state.mutex);
+  try {
+    state.admit(*job, lock);
+  } catch (const std::bad_alloc&) {
+    state.schedule.refuse(*job, Failure::kRefused, "out of memory", Clock::now());
+  }
+  state.wake();
+  state.hand_out(lock);
+}
+
+// Only says so: to answer and delete here could wait for another job's stop token, whose thread
+// waits for this one's.
+void CancelJob::operator()() const noexcept {
+  PipelineCore::State& state = *core->state_;
+  const Lock lock(state.mutex);
+  state.schedule.cancel(*job, Clock::now());
+  state.room.notify_all();
+  state.deadline.notify_one();
+}
+
+Result<void> PipelineCore::stop(bool abort) noexcept {
+  return session::guard([&] {
+    Lock lock(state_->mutex);
+    state_->schedule.stop(abort, Clock::now());
+    state_->wake();
+    state_->to_run.notify_all();  // nothing is waited for any more
+    state_->room.notify_all();
+    state_->hand_out(lock);
+    if (Inside::is_in(state_.get())) throw Error{"a pipeline cannot wait for its end in one of its own threads"};
+    state_->empty.wait(lock, [&] { return state_->schedule.is_empty(); });
+  });
+}
+
+Statistics PipelineCore::statistics() const {
+  const Lock lock(state_->mutex);
+  return state_->schedule.statistics();
+}
+
+std::string PipelineCore::trace_json() const {
+  return state_->trace.json(state_->tracks, state_->options.model);
+}
+
+}  // namespace tenon::serve

@@ -1,0 +1,102 @@
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <limits>
+#include <vector>
+
+#include "tenon/serve/statistics.h"
+
+namespace tenon::serve {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+class Families {
+ public:
+  explicit Families(std::string model) : model_(std::move(model)) {}
+
+  ClientMetric& add(const char* name, const char* help, MetricType type, Labels labels = {}) {
+    if (families_.empty() || families_.back().name != name)
+      families_.push_back({name, help, type, {}});
+    ClientMetric& metric = families_.back().metric.emplace_back();
+    metric.label = std::move(labels);
+    metric.label.insert(metric.label.begin(), {"model", model_});
+    return metric;
+  }
+  void counter(const char* name, const char* help, uint64_t value, Labels labels = {}) {
+    add(name, help, MetricType::Counter, std::move(labels)).counter.value =
+        static_cast<double>(value);
+  }
+  void gauge(const char* name, const char* help, size_t value, Labels labels = {}) {
+    add(name, help, MetricType::Gauge, std::move(labels)).gauge.value = static_cast<double>(value);
+  }
+  void histogram(const char* name, const char* help, const Histogram& values, Labels labels = {}) {
+    auto& to = add(name, help, MetricType::Histogram, std::move(labels)).histogram;
+    to.sample_count = values.count();
+    to.sample_sum = values.sum();
+    uint64_t seen = 0;
+    for (int bucket = 0; bucket < Histogram::kBuckets; ++bucket) {
+      seen += values.in_bucket(bucket);
+      const bool is_last = bucket + 1 == Histogram::kBuckets;
+      to.bucket.push_back(
+          {seen, is_last ? std::numeric_limits<double>::infinity() : values.bound(bucket)});
+    }
+  }
+
+  std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
+
+ private:
+  std::string model_;
+  std::vector<MetricFamily> families_;
+};
+
+}  // namespace
+
+std::string prometheus_text(const Statistics& statistics) {
+  Families families(statistics.model);
+  families.counter("tenon_jobs_committed_total", "Jobs that were committed",
+                   statistics.committed);
+  families.counter("tenon_jobs_answered_total", "Jobs that were answered", statistics.succeeded,
+                   {{"result", "succeeded"}});
+  for (int i = 0; i < kFailures; ++i)
+    families.counter("tenon_jobs_answered_total", "Jobs that were answered",
+                     statistics.failed[static_cast<size_t>(i)],
+                     {{"result", name_of(static_cast<Failure>(i))}});
+  families.gauge("tenon_jobs", "Jobs in the pipeline", statistics.jobs);
+  families.gauge("tenon_job_bytes", "Bytes of the jobs in the pipeline", statistics.bytes);
+  families.gauge("tenon_instances", "Instances that run", statistics.instances);
+  families.counter("tenon_batches_split_total", "Batches that failed and were run job by job",
+                   statistics.split_batches);
+  families.histogram("tenon_batch_cost", "Cost of each batch", statistics.batch);
+  families.histogram("tenon_job_seconds", "From the commit to the answer", statistics.total);
+  const auto each_stage = [](auto&& give) {
+    for (int i = 1; i < kStages; ++i)
+      give(static_cast<size_t>(i), Labels{{"stage", name_of(static_cast<Stage>(i))}});
+  };
+  each_stage([&](size_t i, const Labels& label) {
+    families.gauge("tenon_stage_waiting", "Jobs in front of the stage",
+                   statistics.stages[i].waiting, label);
+  });
+  each_stage([&](size_t i, const Labels& label) {
+    families.gauge("tenon_stage_working", "Jobs that the stage works on",
+                   statistics.stages[i].working, label);
+  });
+  each_stage([&](size_t i, const Labels& label) {
+    families.counter("tenon_stage_failed_total", "Jobs that the stage failed",
+                     statistics.stages[i].failed, label);
+  });
+  each_stage([&](size_t i, const Labels& label) {
+    families.histogram("tenon_stage_wait_seconds", "Time of jobs before the stage",
+                       statistics.stages[i].wait, label);
+  });
+  each_stage([&](size_t i, const Labels& label) {
+    families.histogram("tenon_stage_work_seconds", "Time of jobs or batches in the stage",
+                       statistics.stages[i].work, label);
+  });
+  return families.text();
+}
+
+}  // namespace tenon::serve

@@ -1,0 +1,66 @@
+#include "trace.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace tenon::serve {
+
+void Trace::add(Span span) {
+  if (!is_on()) return;
+  const std::scoped_lock lock(mutex_);
+  spans_[count_++ % spans_.size()] = std::move(span);
+}
+
+// Workers are threads of one process; what a job waited for is on a track of the job's own, since
+// waits overlap.
+std::string Trace::json(const std::vector<std::string>& tracks, const std::string& model) const {
+  using nlohmann::json;
+  const std::scoped_lock lock(mutex_);
+  json events = json::array();
+  constexpr int kProcess = 1;
+  events.push_back({{"ph", "M"},
+                    {"name", "process_name"},
+                    {"pid", kProcess},
+                    {"tid", 0},
+                    {"args", {{"name", model.empty() ? "pipeline" : model}}}});
+  for (size_t i = 0; i < tracks.size(); ++i)
+    events.push_back({{"ph", "M"},
+                      {"name", "thread_name"},
+                      {"pid", kProcess},
+                      {"tid", i},
+                      {"args", {{"name", tracks[i]}}}});
+  const auto microseconds = [&](Clock::time_point time) {
+    return std::chrono::duration<double, std::micro>(time - start_).count();
+  };
+  const size_t held = std::min(count_, spans_.size());
+  for (size_t i = count_ - held; i < count_; ++i) {
+    const Span& span = spans_[i % spans_.size()];
+    json arguments = {{"job", span.job}, {"batch", span.batch}};
+    if (!span.correlation_id.empty()) arguments["correlation_id"] = span.correlation_id;
+    const std::string name = name_of(span.stage);
+    if (span.is_wait) {
+      json event = {{"cat", "job"},   {"id", span.job},  {"name", "wait: " + name},
+                    {"pid", kProcess}, {"tid", span.track}, {"args", arguments}};
+      event["ph"] = "b";
+      event["ts"] = microseconds(span.begin);
+      events.push_back(event);
+      event["ph"] = "e";
+      event["ts"] = microseconds(span.end);
+      events.push_back(event);
+    } else {
+      events.push_back({{"ph", "X"},
+                        {"cat", "stage"},
+                        {"name", name},
+                        {"pid", kProcess},
+                        {"tid", span.track},
+                        {"ts", microseconds(span.begin)},
+                        {"dur", microseconds(span.end) - microseconds(span.begin)},
+                        {"args", arguments}});
+    }
+  }
+  // Identifiers are the caller's, of any bytes.
+  return json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump(
+      -1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace tenon::serve

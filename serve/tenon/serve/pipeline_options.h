@@ -1,0 +1,55 @@
+// How a pipeline is to work.
+#ifndef TENON_SERVE_PIPELINE_OPTIONS_H
+#define TENON_SERVE_PIPELINE_OPTIONS_H
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenon::serve {
+
+/// What becomes of a job that is committed to a full pipeline.
+enum class WhenFull {
+  kWait,        ///< the caller waits for room
+  kTimeOut,     ///< the same, for PipelineOptions::admission_timeout at most
+  kRefuse,      ///< it is refused
+  kDropOldest,  ///< of the jobs that no stage works on yet, the one that came first is dropped
+};
+
+struct PipelineOptions {
+  using Duration = std::chrono::steady_clock::duration;
+
+  std::string model;  ///< its name, in errors and metrics
+
+  // Bounds. A job counts from its admission until it is answered and no stage works on it.
+  size_t max_jobs = 256;
+  size_t max_bytes = SIZE_MAX;  ///< of the sum of JobOptions::bytes
+  WhenFull when_full = WhenFull::kWait;
+  Duration admission_timeout = std::chrono::seconds(10);
+  /// Jobs that are pre-processed and not run yet: what bounds the memory of tensors. 0 for twice
+  /// what all instances take.
+  size_t max_prepared = 0;
+
+  // Batches.
+  size_t max_batch = 1;  ///< the largest sum of JobOptions::cost
+  /// Sizes that run better than others; a batch of another size is only made when waiting for the
+  /// next of these does not pay.
+  std::vector<size_t> preferred_batches;
+  /// The longest time that the first job of a batch waits for others.
+  Duration max_wait = std::chrono::milliseconds(5);
+  /// Waits only while the measured times of batches and arrivals say that the jobs are answered
+  /// earlier on average; else always for max_wait.
+  bool adaptive = true;
+
+  Duration ageing = std::chrono::milliseconds(100);  ///< what a priority is worth in time
+  bool ordered = false;  ///< admitted jobs are answered in the order of their admission
+  int preprocess_workers = 1;
+  int postprocess_workers = 1;
+  size_t trace_spans = 0;  ///< the last spans that trace_json() shows; 0 records none
+};
+
+}  // namespace tenon::serve
+
+#endif  // TENON_SERVE_PIPELINE_OPTIONS_H
