@@ -61,38 +61,4 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// What was captured of a stream, ready to be launched.
-class Graph {
- public:
-  ~Graph() {
-    if (exec_ != nullptr) cudaGraphExecDestroy(exec_);
-  }
-  Graph() = default;
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-
-  /// Captures what `enqueue` puts into the stream; it returns whether that worked. False when there
-  /// is no graph.
-  template <class Enqueue> bool capture(cudaStream_t stream, const Enqueue& enqueue) {
-    check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
-               "cannot capture a stream");
-    const bool is_enqueued = enqueue();
-    cudaGraph_t graph = nullptr;
-    const bool is_captured = cudaStreamEndCapture(stream, &graph) == cudaSuccess && is_enqueued;
-    if (!is_captured || cudaGraphInstantiate(&exec_, graph, 0) != cudaSuccess) {
-      exec_ = nullptr;
-      cudaGetLastError();  // the caller knows
-    }
-    if (graph != nullptr) cudaGraphDestroy(graph);
-    return exec_ != nullptr;
-  }
-  bool is_there() const { return exec_ != nullptr; }
-  void launch(cudaStream_t stream) const {
-    check_cuda(cudaGraphLaunch(exec_, stream), "cannot launch the graph");
-  }
-
- private:
-  cudaGraphExec_t exec_ = nullptr;
-};
-
 }  // namespace tenon::tool

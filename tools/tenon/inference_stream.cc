@@ -89,7 +89,7 @@ void InferenceStream::start_after(const Event& start, Clock::time_point host_sta
 void InferenceStream::launch() {
   if (profiler_ != nullptr) profiler_->next_run();
   if (graph_.is_there())
-    graph_.launch(compute_);
+    check_cuda(graph_.launch(compute_), "cannot launch the graph");
   else
     value_or_fail(session_.enqueue());
 }

@@ -1,6 +1,7 @@
 // One stream of queries to a context, each timed by events, as trtexec does it.
 #pragma once
 
+#include <tenon/session/cuda_graph.h>
 #include <tenon/session/session.h>
 
 #include <chrono>
@@ -76,7 +77,7 @@ class InferenceStream {
   std::vector<void*> pinned_;  // arrays of the session, so that copies need not wait
   std::unique_ptr<Stream> own_in_, own_out_;
   cudaStream_t in_, compute_, out_;
-  Graph graph_;
+  session::CudaGraph graph_;
   const Event* start_ = nullptr;
   Clock::time_point host_start_;
   std::vector<Slot> slots_;

@@ -1,0 +1,159 @@
+#include "tenon/serve/compile.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tenon/serve/infer.h"
+#include "tenon/serve/trt.h"
+
+namespace tenon::serve {
+namespace {
+
+// y = Relu(x) of shape (N, 2, W), as an ONNX model; W may be a name. The few fields are written by
+// hand: tests of serve/ see no protobuf.
+std::string relu_model(bool has_dynamic_width) {
+  const auto field = [](int number, const std::string& bytes) {
+    return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+  };
+  const auto integer = [](int number, int value) {
+    return std::string{static_cast<char>(number << 3), static_cast<char>(value)};
+  };
+  const auto tensor = [&](const std::string& name) {
+    const std::string width = has_dynamic_width ? field(1, field(2, "W")) : field(1, integer(1, 4));
+    const std::string shape = field(1, field(2, "N")) + field(1, integer(1, 2)) + width;
+    return field(1, name) + field(2, field(1, integer(1, 1) + field(2, shape)));
+  };
+  const std::string node = field(1, "x") + field(2, "y") + field(4, "Relu");
+  const std::string graph =
+      field(1, node) + field(2, "g") + field(11, tensor("x")) + field(12, tensor("y"));
+  return integer(1, 8) + field(7, graph) + field(8, field(1, "") + integer(2, 17));
+}
+
+ModelSource source_of(const std::string& model) {
+  return ModelSource::onnx_data(model.data(), model.size());
+}
+
+TEST(Compile, MakesAPlanInMemoryWithADynamicBatch) {
+  CompileOutput output;
+  CompileOptions options;
+  options.max_batch_size = 5;
+  std::vector<std::string> phases;
+  options.progress = [&](std::string_view phase, int step, int steps) {
+    EXPECT_LT(step, steps);
+    phases.emplace_back(phase);
+    return true;
+  };
+  const std::string model = relu_model(false);
+  const auto done = compile(Mode::FP32, source_of(model), output, options);
+  ASSERT_TRUE(done) << done.error();
+  EXPECT_FALSE(phases.empty());
+  const auto infer = load_infer_from_memory(output.data().data(), output.data().size());
+  ASSERT_TRUE(infer) << infer.error();
+  EXPECT_EQ((*infer)->get_max_batch_size(), 5);
+  EXPECT_EQ((*infer)->input()->shape(), (Shape{5, 2, 4}));
+}
+
+TEST(Compile, OtherExtentsThanTheBatchWantAProfile) {
+  CompileOutput output;
+  const std::string model = relu_model(true);
+  EXPECT_EQ(compile(Mode::FP32, source_of(model), output).error(),
+            "input 'x' has shape -1x2x-1, and more than its batch varies: give a profile with its "
+            "shapes");
+  CompileOptions options;
+  options.profiles = {{{"x", {{1, 2, 1}, {2, 2, 8}, {4, 2, 16}}}}};
+  const auto done = compile(Mode::FP16, source_of(model), output, options);
+  ASSERT_TRUE(done) << done.error();
+  EXPECT_TRUE(load_infer_from_memory(output.data().data(), output.data().size()));
+}
+
+TEST(Compile, AHookMayChangeAndThrow) {
+  CompileOutput output;
+  CompileOptions options;
+  const std::string model = relu_model(false);
+  options.hook = [](nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig&) {
+    network.getOutput(0)->setName("result");
+  };
+  ASSERT_TRUE(compile(Mode::FP32, source_of(model), output, options));
+  const auto infer = load_infer_from_memory(output.data().data(), output.data().size());
+  EXPECT_TRUE((*infer)->is_output_name("result"));
+  options.hook = [](auto&, auto&) { throw std::runtime_error("no such layer"); };
+  EXPECT_EQ(compile(Mode::FP32, source_of(model), output, options).error(), "no such layer");
+  options.hook = nullptr;
+  options.progress = [](auto...) { return false; };
+  EXPECT_FALSE(compile(Mode::FP32, source_of(model), output, options));
+}
+
+TEST(Compile, WhatCannotBeReadOrWrittenIsAnErrorThatNamesIt) {
+  CompileOutput nowhere("/no/such/folder/plan"), memory;
+  const std::string model = relu_model(false);
+  EXPECT_NE(compile(Mode::FP32, source_of(model), nowhere).error().find("/no/such/folder/plan"),
+            std::string::npos);
+  EXPECT_NE(compile(Mode::FP32, "/no/such.onnx", memory).error().find("/no/such.onnx"),
+            std::string::npos);
+  EXPECT_FALSE(compile(Mode::FP32, ModelSource::onnx_data("dummy", 5), memory));
+}
+
+class TrtTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    onnx_ = testing::TempDir() + "trt_test.onnx";
+    plan_ = testing::TempDir() + "trt_test.plan";
+    const std::string model = relu_model(false);
+    std::FILE* const file = std::fopen(onnx_.c_str(), "wb");
+    ASSERT_NE(file, nullptr);
+    std::fwrite(model.data(), 1, model.size(), file);
+    std::fclose(file);
+  }
+  void TearDown() override {
+    std::filesystem::remove(onnx_);
+    std::filesystem::remove(plan_);
+  }
+
+  std::string onnx_, plan_;
+};
+
+TEST_F(TrtTest, BuildsLoadsAndRuns) {
+  Trt built;
+  built.AddDynamicShapeProfile("x", {1, 2, 4}, {2, 2, 4}, {4, 2, 4});
+  const auto done = built.BuildEngine(onnx_, plan_);
+  ASSERT_TRUE(done) << done.error();
+  Trt trt;
+  ASSERT_TRUE(trt.DeserializeEngine(plan_));
+  EXPECT_EQ(trt.GetNbInputBindings(), 1);
+  EXPECT_EQ(trt.GetNbOutputBindings(), 1);
+  EXPECT_EQ(trt.GetBindingName(1), "y");
+  ASSERT_TRUE(trt.SetBindingDimensions({1, 2, 4}, 0));
+  ASSERT_TRUE(trt.CopyFromHostToDevice({-1, 2, -3, 4, 5, 6, 7, -8}, 0));
+  ASSERT_TRUE(trt.Forward());
+  std::vector<float> y;
+  ASSERT_TRUE(trt.CopyFromDeviceToHost(y, 1));
+  EXPECT_EQ(y, (std::vector<float>{0, 2, 0, 4, 5, 6, 7, 0}));
+  EXPECT_EQ(trt.GetBindingDims(1).nbDims, 3);
+  EXPECT_EQ(trt.GetBindingSize(1), 32u);
+  EXPECT_NE(trt.GetBindingPtr(1), nullptr);
+}
+
+TEST_F(TrtTest, MisuseIsAnError) {
+  Trt trt;
+  EXPECT_EQ(trt.Forward().error(),
+            "there is no engine: call BuildEngine or DeserializeEngine");
+  EXPECT_EQ(trt.GetBindingName(0), "");
+  trt.SetCustomOutput({"z"});
+  EXPECT_EQ(trt.BuildEngine(onnx_, "").error(),
+            "the network has no tensor 'z' to be an output");
+  trt.SetCustomOutput({"y"});
+  ASSERT_TRUE(trt.BuildEngine(onnx_, ""));
+  EXPECT_EQ(trt.CopyFromHostToDevice({1, 2}, 0).error(),
+            "2 values for binding 'x' of shape 1x2x4");
+  EXPECT_EQ(trt.CopyFromHostToDevice({1, 2}, 2).error(), "there is no binding 2 of 2");
+  EXPECT_EQ(trt.SetBindingDimensions({1}, 1).error(),
+            "binding 1 is an output, whose shape follows");
+}
+
+}  // namespace
+}  // namespace tenon::serve

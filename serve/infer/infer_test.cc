@@ -1,0 +1,184 @@
+#include "tenon/serve/infer.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tenon/serve/engine_instances.h"
+#include "test_networks.h"
+
+namespace tenon::serve {
+namespace {
+
+std::shared_ptr<EngineContext> shared_engine(session::Engine (*build)(session::ErrorLog&)) {
+  session::ErrorLog log;
+  const session::Engine engine = build(log);
+  const std::unique_ptr<nvinfer1::IHostMemory> plan(engine.engine->serialize());
+  auto shared = EngineContext::load({static_cast<const std::byte*>(plan->data()), plan->size()});
+  EXPECT_TRUE(shared) << shared.error();
+  return *shared;
+}
+
+std::shared_ptr<Infer> infer_of(const std::shared_ptr<EngineContext>& engine,
+                                const Infer::Options& options = {}) {
+  auto infer = Infer::make(engine, options);
+  EXPECT_TRUE(infer) << infer.error();
+  return infer ? *infer : nullptr;
+}
+
+void fill(Tensor& tensor, float first) {
+  float* const x = *tensor.cpu<float>();
+  for (int64_t i = 0; i < tensor.numel(); ++i) x[i] = first + static_cast<float>(i);
+}
+
+TEST(Infer, RunsWithEveryShapeOfItsProfile) {
+  const auto infer = infer_of(shared_engine(session::build_sum));
+  EXPECT_EQ(infer->get_input_name(), "x");
+  EXPECT_EQ(infer->get_output_name(), "y");
+  EXPECT_EQ(infer->input()->shape(), (Shape{2, 3}));
+  EXPECT_EQ(infer->get_max_batch_size(), 2);
+  EXPECT_EQ(infer->tensor("y"), infer->output());
+  EXPECT_EQ(infer->tensor("z"), nullptr);
+  EXPECT_EQ(infer->input(1), nullptr);
+  for (const int64_t rows : {1, 2, 1}) {
+    ASSERT_TRUE(infer->input()->resize({rows, 3}));
+    fill(*infer->input(), 1);
+    const auto done = infer->forward();
+    ASSERT_TRUE(done) << done.error();
+    EXPECT_EQ(infer->output()->shape(), (Shape{rows, 3}));
+    for (int64_t i = 0; i < 3 * rows; ++i)
+      EXPECT_EQ(*infer->output()->at<float>({i / 3, i % 3}), 2.f * static_cast<float>(1 + i));
+  }
+  ASSERT_TRUE(infer->input()->resize({3, 3}));
+  fill(*infer->input(), 1);
+  const std::string error = infer->forward().error();
+  EXPECT_NE(error.find("x"), std::string::npos) << error;
+  EXPECT_NE(error.find("3"), std::string::npos) << error;
+}
+
+TEST(Infer, TakesOtherProfilesAndSharedLayerMemory) {
+  const auto engine = shared_engine(session::build_sum);
+  Infer::Options options;
+  options.profile = 1;
+  options.layer_memory = std::make_shared<MixMemory>();
+  const auto a = infer_of(engine, options), b = infer_of(engine, options);
+  EXPECT_EQ(a->input()->shape(), (Shape{4, 3}));
+  for (const auto& infer : {a, b}) {
+    fill(*infer->input(), 5);
+    ASSERT_TRUE(infer->forward());
+    EXPECT_EQ(*infer->output()->at<float>({0, 0}), 10);
+  }
+  options.profile = 2;
+  EXPECT_FALSE(Infer::make(engine, options));
+}
+
+TEST(Infer, AnInputWithoutDataIsAnError) {
+  const auto infer = infer_of(shared_engine(session::build_sum));
+  EXPECT_EQ(infer->forward().error(),
+            "input 'x' has no data: write to its tensor before forward()");
+}
+
+TEST(Infer, AnInputOfAnotherTypeIsAnError) {
+  const auto infer = infer_of(shared_engine(session::build_sum));
+  EXPECT_EQ(infer->set_input(0, std::make_shared<Tensor>(Shape{2, 3}, DataType::kINT32)).error(),
+            "input 'x' is of float32, and the tensor of int32");
+  EXPECT_EQ(infer->set_input(1, nullptr).error(), "input 1 of an engine with 1");
+  ASSERT_TRUE(infer->input()->set_to(1));
+  ASSERT_TRUE(infer->input()->to_half());
+  EXPECT_EQ(infer->forward().error(), "input 'x' is of float32, and its tensor of float16");
+}
+
+TEST(Infer, OutputsOfUnknownShapeAreThereAfterTheRun) {
+  const auto infer = infer_of(shared_engine(session::build_non_zero));
+  for (const int count : {2, 6, 0}) {
+    ASSERT_TRUE(infer->input()->set_to(0));
+    for (int i = 0; i < count; ++i) (*infer->input()->cpu<float>())[i] = 1;
+    const auto done = infer->forward();
+    ASSERT_TRUE(done) << done.error();
+    EXPECT_EQ(infer->output()->shape(), (Shape{1, count}));
+    for (int i = 0; i < count; ++i) EXPECT_EQ(*infer->output()->at<int32_t>({0, i}), i);
+  }
+}
+
+TEST(Infer, OneRunsOnTheOutputOfAnother) {
+  const auto engine = shared_engine(session::build_sum);
+  const auto a = infer_of(engine), b = infer_of(engine);
+  ASSERT_TRUE(b->set_input(0, a->output()));
+  fill(*a->input(), 1);
+  ASSERT_TRUE(a->forward(false));
+  ASSERT_TRUE(a->synchronize());
+  ASSERT_TRUE(b->forward());
+  EXPECT_EQ(*b->output()->at<float>({1, 2}), 4 * 6);
+}
+
+TEST(Infer, SeveralOfOneEngineRunSideBySide) {
+  const auto engine = shared_engine(session::build_sum);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const auto infer = infer_of(engine);
+      for (int i = 0; i < 50; ++i) {
+        fill(*infer->input(), static_cast<float>(t + i));
+        ASSERT_TRUE(infer->forward());
+        ASSERT_EQ(*infer->output()->at<float>({0, 0}), 2.f * static_cast<float>(t + i));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Infer, WhatIsNoPlanIsAnError) {
+  EXPECT_FALSE(load_infer("/no/such/plan"));
+  EXPECT_NE(load_infer("/no/such/plan").error().find("/no/such/plan"), std::string::npos);
+  EXPECT_FALSE(load_infer_from_memory("plan", 4));
+  EXPECT_FALSE(EngineContext::load({}, 77));
+}
+
+TEST(EngineInstances, GiveEachJobItsPartOfTheBatch) {
+  EngineInstanceOptions options;
+  options.max_batch = 2;
+  options.count = 2;
+  const auto engine = shared_engine(session::build_sum);
+  auto instances = engine_instances(engine, options);
+  ASSERT_TRUE(instances) << instances.error();
+  Stages<float, float, Tensors, Tensors> stages;
+  stages.instances = *std::move(instances);
+  stages.batch_key = shape_key;
+  stages.preprocess = [](float& first, const JobContext&) -> Result<Tensors> {
+    Tensors tensors;
+    if (first == 13) {
+      tensors.emplace_back(Shape{4});
+    } else {
+      tensors.emplace_back(Shape{3});
+    }
+    fill(tensors[0], first);
+    return tensors;
+  };
+  stages.postprocess = [](float&, Tensors& y, const JobContext&) -> Result<float> {
+    EXPECT_EQ(y[0].shape(), (Shape{3}));
+    return *y[0].at<float>({2});
+  };
+  PipelineOptions pipeline_options;
+  pipeline_options.max_batch = 2;
+  pipeline_options.adaptive = false;
+  auto pipeline = Pipeline<float, float>::start(pipeline_options, std::move(stages));
+  ASSERT_TRUE(pipeline) << pipeline.error();
+  std::vector<float> inputs;
+  for (int i = 0; i < 100; ++i) inputs.push_back(static_cast<float>(i));
+  const auto futures = (*pipeline)->commits(inputs);
+  for (int i = 0; i < 100; ++i) {
+    const auto& answer = futures[static_cast<size_t>(i)].get();
+    EXPECT_EQ(static_cast<bool>(answer), i != 13);
+    if (answer) {
+      EXPECT_EQ(*answer, 2.f * static_cast<float>(i + 2));
+    } else {
+      EXPECT_EQ(answer.error().stage, Stage::kInfer);
+    }
+  }
+  EXPECT_GT((*pipeline)->statistics().batch.mean(), 1.5);
+  options.max_batch = 3;
+  EXPECT_EQ(engine_instances(engine, options).error(),
+            "batches of 3 do not fit the engine, which takes at most 2");
+}
+
+}  // namespace
+}  // namespace tenon::serve

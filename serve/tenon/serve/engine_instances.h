@@ -1,0 +1,38 @@
+// Engines as instances of a pipeline.
+#ifndef TENON_SERVE_ENGINE_INSTANCES_H
+#define TENON_SERVE_ENGINE_INSTANCES_H
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tenon/serve/infer.h"
+#include "tenon/serve/pipeline.h"
+
+namespace tenon::serve {
+
+/// The inputs, or the outputs, of a job: one for each of the engine, in its order.
+using Tensors = std::vector<Tensor>;
+
+struct EngineInstanceOptions {
+  int count = 1;          ///< contexts that run side by side
+  int profile = 0;
+  size_t max_batch = 1;   ///< as of the pipeline; must fit the profile
+  bool cuda_graph = false;
+  bool is_warm = true;    ///< runs a batch of 1 and one of max_batch before the pipeline starts
+};
+
+/// Instances that stack the tensors of a batch's jobs along a new axis 0, run the engine, and give
+/// each job its part: an item's shape is the engine's without axis 0. A batch of one is not
+/// copied. Outputs lie in memory of the host, and are views of the batch's, which lives as long as
+/// one of them; an output whose axis 0 is not the batch's is only given to a batch of one, and
+/// whole.
+Result<std::vector<Instance<Tensors, Tensors>>> engine_instances(
+    const std::shared_ptr<EngineContext>& engine, const EngineInstanceOptions& options) noexcept;
+
+/// Jobs whose tensors have the same shapes have the same key: Stages::batch_key.
+uint64_t shape_key(const Tensors& tensors);
+
+}  // namespace tenon::serve
+
+#endif  // TENON_SERVE_ENGINE_INSTANCES_H
