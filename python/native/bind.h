@@ -58,6 +58,7 @@ void bind_context(nb::module_& m);
 void bind_inspector(nb::module_& m);
 void bind_timing_cache(nb::module_& m);
 void bind_session(nb::module_& m);
+void bind_pipeline(nb::module_& m);
 void bind_plan_file(nb::module_& m);
 void bind_refitter(nb::module_& m);
 void bind_extensions(nb::module_& m);

@@ -48,6 +48,7 @@ NB_MODULE(_native, m) {
   bind_plugin_libraries(m);
   bind_plugin_checks(m);
   bind_session(m);
+  bind_pipeline(m);
   bind_plan_file(m);
   bind_refitter(m);
   bind_extensions(m);

@@ -100,3 +100,16 @@ def softmax(x, axis):
     """Softmax by NumPy."""
     powers = np.exp(x - x.max(axis, keepdims=True))
     return powers / powers.sum(axis, keepdims=True)
+
+
+def sum_engine():
+    """A tenon.Engine of y = x + x for one to four rows of three."""
+    import tenon
+    network = new_network()
+    x = network.add_input("x", trt.float32, (-1, 3))
+    network.mark_output(network.add_elementwise(x, x, trt.ElementWiseOperation.SUM).get_output(0))
+    config = network.builder.create_builder_config()
+    profile = network.builder.create_optimization_profile()
+    profile.set_shape("x", (1, 3), (2, 3), (4, 3))
+    config.add_optimization_profile(profile)
+    return tenon.Engine(build(network, config))

@@ -28,7 +28,7 @@ OUTSIDE = {
     "check": PUBLIC | {"kit"},
     "tools": PUBLIC | {"kit", "check", "session"},
     "examples": PUBLIC | {"kit"},
-    "python": PUBLIC | {"session", "check"},
+    "python": PUBLIC | {"session", "serve", "check"},
     "bench": PUBLIC | {"tools", "session"},
 }
 # Where the compiler looks for a header, besides the including file's folder and its part's OWN one.

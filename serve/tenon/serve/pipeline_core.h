@@ -50,10 +50,9 @@ class PipelineCore {
   /// Stops at once, and waits.
   ~PipelineCore();
 
-  /// Answers the job once, in whatever thread comes to know the answer: in this one, before the
-  /// call returns, if it is refused. Waits for room as the options say, but never in the
-  /// pipeline's own threads and answers: there a full pipeline refuses, and the answer comes after
-  /// the call.
+  /// Answers the job once, in whatever thread comes to know the answer; that may be this one,
+  /// before the call returns. Waits for room as the options say, but never in the pipeline's own
+  /// threads and answers: there a full pipeline refuses.
   void commit(std::unique_ptr<PipelineJob> job) noexcept;
   /// Lets no more jobs in, and waits until each that came is answered: by its output, or with
   /// `abort`, if no stage works on it, by an error. An error in the pipeline's own threads and in

@@ -1,0 +1,268 @@
+// Pipelines whose stages are Python's: what tenon.serve.Pipeline stands on.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <tenon/serve/pipeline.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bind.h"
+
+namespace tenon::python {
+namespace {
+
+using serve::Answer;
+using serve::JobContext;
+using serve::JobOptions;
+
+// A Python object that threads without the GIL move and let go.
+class Object {
+ public:
+  explicit Object(nb::object object) : object_(object.release().ptr()) {}
+  Object(Object&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Object& operator=(Object&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Object() {
+    if (object_ == nullptr) return;
+    const nb::gil_scoped_acquire gil;
+    Py_DECREF(object_);
+  }
+
+  nb::handle get() const { return object_; }
+
+ private:
+  PyObject* object_;
+};
+
+// "ValueError: no picture".
+serve::Error error_of(const nb::python_error& error) {
+  const std::string type = nb::cast<std::string>(nb::handle(error.type()).attr("__name__"));
+  const std::string text = nb::cast<std::string>(nb::str(error.value()));
+  return {text.empty() ? type : type + ": " + text};
+}
+
+// Calls Python under the GIL; what it raises is an error.
+template <class T, class Call> T in_python(const Call& call) {
+  const nb::gil_scoped_acquire gil;
+  try {
+    return call();
+  } catch (const nb::python_error& error) {
+    return error_of(error);
+  } catch (const nb::cast_error&) {
+    return serve::Error{"a stage returned something of the wrong type"};
+  }
+}
+
+using Python = serve::Pipeline<Object, Object>;
+
+/// The token of a job, which cancels it.
+class Cancel {
+ public:
+  void cancel() { source_.request_stop(); }
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::stop_source source_;
+};
+
+class Pipeline {
+ public:
+  Pipeline(nb::object preprocess, const std::vector<nb::object>& instances, nb::object postprocess,
+           const serve::PipelineOptions& options) {
+    serve::Stages<Object, Object, Object, Object> stages;
+    stages.preprocess = stage(std::move(preprocess));
+    for (const nb::object& instance : instances) stages.instances.push_back({run(instance), {}});
+    auto post = std::make_shared<Object>(std::move(postprocess));
+    stages.postprocess = [post](Object& input, Object& inferred, const JobContext&) {
+      return in_python<serve::Result<Object>>([&]() -> serve::Result<Object> {
+        return Object(post->get()(input.get(), inferred.get()));
+      });
+    };
+    const nb::gil_scoped_release released;
+    auto started = Python::start(options, std::move(stages));
+    if (!started) {
+      const nb::gil_scoped_acquire gil;
+      throw nb::value_error(started.error().c_str());
+    }
+    pipeline_ = *std::move(started);
+  }
+  ~Pipeline() {
+    const nb::gil_scoped_release released;  // its threads need it to end
+    pipeline_.reset();
+  }
+
+  void submit(nb::object input, nb::object receive, Cancel& cancel, std::optional<double> timeout,
+              int priority, size_t cost, size_t bytes, std::string correlation_id) {
+    JobOptions options;
+    options.stop = cancel.token();
+    options.priority = priority;
+    options.cost = cost;
+    options.bytes = bytes;
+    options.correlation_id = std::move(correlation_id);
+    if (timeout)
+      options.deadline = serve::Clock::now()
+                         + std::chrono::duration_cast<serve::Clock::duration>(
+                             std::chrono::duration<double>(*timeout));
+    Object job(std::move(input)), to(std::move(receive));
+    const nb::gil_scoped_release released;
+    pipeline_->submit(std::move(job), std::move(options),
+                      [to = std::move(to)](Answer<Object> answer) mutable {
+                        const nb::gil_scoped_acquire gil;
+                        give(to, answer);
+                      });
+  }
+
+  void stop(bool abort) {
+    serve::Result<void> stopped;
+    {
+      const nb::gil_scoped_release released;
+      stopped = pipeline_->stop(abort);
+    }
+    if (!stopped) throw std::runtime_error(stopped.error());
+  }
+
+  nb::dict statistics() const;
+  std::string prometheus_text() const { return serve::prometheus_text(pipeline_->statistics()); }
+  std::string trace_json() const { return pipeline_->trace_json(); }
+
+ private:
+  static std::function<serve::Result<Object>(Object&, const JobContext&)> stage(nb::object call) {
+    auto held = std::make_shared<Object>(std::move(call));
+    return [held](Object& input, const JobContext&) {
+      return in_python<serve::Result<Object>>(
+          [&]() -> serve::Result<Object> { return Object(held->get()(input.get())); });
+    };
+  }
+
+  static std::function<serve::BatchResult<Object>(std::span<Object* const>)> run(nb::object call) {
+    auto held = std::make_shared<Object>(std::move(call));
+    return [held](std::span<Object* const> batch) {
+      return in_python<serve::BatchResult<Object>>([&]() -> serve::BatchResult<Object> {
+        nb::list jobs;
+        for (const Object* const job : batch) jobs.append(job->get());
+        std::vector<Object> results;
+        for (nb::handle result : nb::cast<nb::list>(nb::list(held->get()(jobs))))
+          results.emplace_back(nb::borrow(result));
+        return results;
+      });
+    };
+  }
+
+  static void give(Object& to, const Answer<Object>& answer) {
+    try {
+      if (answer) {
+        to.get()((*answer).get(), nb::none());
+        return;
+      }
+      const serve::JobError& error = answer.error();
+      to.get()(nb::none(), nb::make_tuple(name_of(error.failure), name_of(error.stage),
+                                          error.model, error.cause, error.correlation_id));
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("the answer of a pipeline");
+    }
+  }
+
+  std::unique_ptr<Python> pipeline_;
+};
+
+nb::dict histogram(const serve::Histogram& values) {
+  nb::dict made;
+  made["count"] = values.count();
+  made["mean"] = values.mean();
+  made["p50"] = values.quantile(0.5);
+  made["p99"] = values.quantile(0.99);
+  return made;
+}
+
+nb::dict Pipeline::statistics() const {
+  const serve::Statistics statistics = pipeline_->statistics();
+  nb::dict made;
+  made["model"] = statistics.model;
+  made["committed"] = statistics.committed;
+  made["succeeded"] = statistics.succeeded;
+  nb::dict failed;
+  for (int i = 0; i < serve::kFailures; ++i)
+    failed[name_of(static_cast<serve::Failure>(i))] = statistics.failed[static_cast<size_t>(i)];
+  made["failed"] = failed;
+  made["jobs"] = statistics.jobs;
+  made["most_jobs"] = statistics.most_jobs;
+  made["bytes"] = statistics.bytes;
+  made["instances"] = statistics.instances;
+  made["batch"] = histogram(statistics.batch);
+  made["seconds"] = histogram(statistics.total);
+  nb::dict stages;
+  for (int i = 1; i < serve::kStages; ++i) {
+    const serve::StageStatistics& of = statistics.stages[static_cast<size_t>(i)];
+    nb::dict stage;
+    stage["waiting"] = of.waiting;
+    stage["working"] = of.working;
+    stage["done"] = of.done;
+    stage["failed"] = of.failed;
+    stage["wait_seconds"] = histogram(of.wait);
+    stage["work_seconds"] = histogram(of.work);
+    stages[name_of(static_cast<serve::Stage>(i))] = stage;
+  }
+  made["stages"] = stages;
+  return made;
+}
+
+serve::PipelineOptions options_of(const nb::dict& given) {
+  using Duration = serve::PipelineOptions::Duration;
+  serve::PipelineOptions options;
+  const auto seconds = [](nb::handle value) {
+    return std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double>(nb::cast<double>(value)));
+  };
+  for (const auto [key, value] : given) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "model") options.model = nb::cast<std::string>(value);
+    else if (name == "max_jobs") options.max_jobs = nb::cast<size_t>(value);
+    else if (name == "max_bytes") options.max_bytes = nb::cast<size_t>(value);
+    else if (name == "when_full")
+      options.when_full = static_cast<serve::WhenFull>(nb::cast<int>(value));
+    else if (name == "admission_timeout") options.admission_timeout = seconds(value);
+    else if (name == "max_prepared") options.max_prepared = nb::cast<size_t>(value);
+    else if (name == "max_batch") options.max_batch = nb::cast<size_t>(value);
+    else if (name == "preferred_batches")
+      options.preferred_batches = nb::cast<std::vector<size_t>>(value);
+    else if (name == "max_wait") options.max_wait = seconds(value);
+    else if (name == "adaptive") options.adaptive = nb::cast<bool>(value);
+    else if (name == "ageing") options.ageing = seconds(value);
+    else if (name == "ordered") options.ordered = nb::cast<bool>(value);
+    else if (name == "preprocess_workers") options.preprocess_workers = nb::cast<int>(value);
+    else if (name == "postprocess_workers") options.postprocess_workers = nb::cast<int>(value);
+    else if (name == "trace_spans") options.trace_spans = nb::cast<size_t>(value);
+    else throw nb::type_error(("a pipeline has no option " + name).c_str());
+  }
+  return options;
+}
+
+}  // namespace
+
+void bind_pipeline(nb::module_& m) {
+  nb::class_<Cancel>(m, "_Cancel").def(nb::init<>()).def("cancel", &Cancel::cancel,
+                                                         nb::call_guard<nb::gil_scoped_release>());
+  nb::class_<Pipeline>(m, "_Pipeline")
+      .def(
+          "__init__",
+          [](Pipeline* self, nb::object preprocess, const std::vector<nb::object>& instances,
+             nb::object postprocess, const nb::dict& options) {
+            new (self) Pipeline(std::move(preprocess), instances, std::move(postprocess),
+                                options_of(options));
+          })
+      .def("submit", &Pipeline::submit, nb::arg("input"), nb::arg("receive"), nb::arg("cancel"),
+           nb::arg("timeout").none(), nb::arg("priority"), nb::arg("cost"), nb::arg("bytes"),
+           nb::arg("correlation_id"))
+      .def("stop", &Pipeline::stop)
+      .def("statistics", &Pipeline::statistics)
+      .def("prometheus_text", &Pipeline::prometheus_text)
+      .def("trace_json", &Pipeline::trace_json);
+}
+
+}  // namespace tenon::python

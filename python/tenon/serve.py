@@ -1,0 +1,166 @@
+"""From requests to answers: pre-process, batch, infer and post-process, side by side.
+
+    pipeline = tenon.serve.Pipeline(engine, preprocess=read, postprocess=boxes_of, max_batch=8)
+    future = pipeline.submit("photo.jpg")        # a concurrent.futures.Future
+    boxes = future.result()
+    boxes = await pipeline.run("photo.jpg")      # the same in asyncio
+"""
+import asyncio
+import atexit
+import concurrent.futures
+import weakref
+
+import numpy as np
+
+from tenon import _native
+from tenon._engine import Engine
+
+__all__ = ["JobError", "Pipeline"]
+
+_WHEN_FULL = {"wait": 0, "time out": 1, "refuse": 2, "drop oldest": 3}
+_pipelines = weakref.WeakSet()
+
+
+class JobError(Exception):
+    """Why a job has no output.
+
+    `failure` is "refused" (the pipeline was full), "dropped" (a newer job took its place), "expired" (its
+    timeout passed), "cancelled", "stopped" (the pipeline was), "failed" (a stage raised) or "instance lost".
+    `stage` is where: "admission", "pre-process", "infer" or "post-process". `cause` is the stage's exception as
+    text, or says what happened.
+    """
+
+    def __init__(self, failure, stage, model, cause, correlation_id):
+        super().__init__(failure, stage, model, cause, correlation_id)
+        self.failure, self.stage, self.model = failure, stage, model
+        self.cause, self.correlation_id = cause, correlation_id
+
+    def __str__(self):
+        name = f"{self.model}, " if self.model else ""
+        job = f" (job {self.correlation_id!r})" if self.correlation_id else ""
+        return f"{name}{self.stage}: {self.failure}: {self.cause}{job}"
+
+
+class Pipeline:
+    """Answers each job that is submitted once: with its output, or with a JobError.
+
+    `engine` is a tenon.Engine, or a function that takes a list of what `preprocess` made of the jobs of a batch
+    and returns a list of as many values; a list of these is as many instances. An engine takes from `preprocess`
+    an array for its input, a tuple of arrays or a dictionary by name, each without the batch axis; its outputs go
+    to `postprocess` in the same way, without the batch axis.
+
+    `preprocess(input)` and `postprocess(input, output)` run in threads of the pipeline. Without them, inputs and
+    outputs are taken as they are. What they raise fails their job alone; a batch that fails is run again job by
+    job.
+
+    Options, with their defaults:
+      max_jobs=256, max_bytes          bounds; a job counts until it is answered
+      when_full="wait"                 or "time out" (after admission_timeout=10 seconds), "refuse", "drop oldest"
+      max_batch=1, preferred_batches   in costs of jobs, which are 1 unless submit() says otherwise
+      max_wait=0.005, adaptive=True    seconds that a batch waits for more; adaptive: only while it pays
+      max_prepared                     jobs that are pre-processed ahead: twice a batch for each instance
+      preprocess_workers=1, postprocess_workers=1
+      ordered=False                    answers come in the order of submission
+      ageing=0.1                       seconds that a priority is worth
+      model, trace_spans=0             a name for errors and metrics; how much trace_json() shows
+    """
+
+    def __init__(self, engine, preprocess=None, postprocess=None, *, when_full="wait", **options):
+        if when_full not in _WHEN_FULL:
+            raise ValueError(f"when_full: expected one of {', '.join(map(repr, _WHEN_FULL))}, found {when_full!r}")
+        options["when_full"] = _WHEN_FULL[when_full]
+        engines = engine if isinstance(engine, (list, tuple)) else [engine]
+        self._pipeline = _native._Pipeline(
+            preprocess or (lambda value: value),
+            [_run_engine(one) if isinstance(one, Engine) else one for one in engines],
+            postprocess or (lambda value, output: output), options)
+        _pipelines.add(self)
+
+    def submit(self, input, *, timeout=None, priority=0, cost=1, nbytes=None,
+               correlation_id="") -> concurrent.futures.Future:
+        """A future of the job's output; its exception is a JobError. cancel() of the future cancels the job.
+
+        `timeout` is in seconds from now, `nbytes` what counts for max_bytes (an array's own by default). Waits
+        for room in a full pipeline, if `when_full` says so."""
+        future = concurrent.futures.Future()
+        cancel = _native._Cancel()
+
+        def cancelled(done):
+            if done.cancelled():
+                cancel.cancel()
+
+        def receive(output, error):
+            if not future.set_running_or_notify_cancel():
+                return
+            if error is None:
+                future.set_result(output)
+            else:
+                future.set_exception(JobError(*error))
+
+        future.add_done_callback(cancelled)
+        if nbytes is None:
+            nbytes = getattr(input, "nbytes", 0)
+        self._pipeline.submit(input, receive, cancel, timeout, priority, cost, nbytes, correlation_id)
+        return future
+
+    def map(self, inputs, **options):
+        """The outputs of all inputs, in their order; at most max_jobs are on their way."""
+        pending = [self.submit(value, **options) for value in inputs]
+        for future in pending:
+            yield future.result()
+
+    async def run(self, input, **options):
+        """The output of the job, for asyncio. Where submit() waits for room, this lets others go on."""
+        loop = asyncio.get_running_loop()
+        future = await loop.run_in_executor(None, lambda: self.submit(input, **options))
+        return await asyncio.wrap_future(future)
+
+    def stop(self, abort=False) -> None:
+        """Lets no more jobs in, and waits until all are answered; with `abort` those that no stage works on are
+        answered by an error."""
+        self._pipeline.stop(abort)
+
+    def statistics(self) -> dict:
+        """Counts, and times in seconds, since the start."""
+        return self._pipeline.statistics()
+
+    def prometheus_text(self) -> str:
+        """The same in Prometheus' text format."""
+        return self._pipeline.prometheus_text()
+
+    def trace_json(self) -> str:
+        """The last `trace_spans` spans, for ui.perfetto.dev or chrome://tracing."""
+        return self._pipeline.trace_json()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.stop(abort=kind is not None)
+
+
+def _run_engine(engine):
+    """A function that runs an engine on a batch."""
+    names = [tensor.name for tensor in engine.inputs]
+
+    def run(batch):
+        def arrays_of(job):
+            if isinstance(job, dict):
+                return [job[name] for name in names]
+            return job if isinstance(job, tuple) else (job,)
+
+        jobs = [arrays_of(job) for job in batch]
+        stacked = [np.stack(arrays) if len(jobs) > 1 else np.asarray(arrays[0])[None] for arrays in zip(*jobs)]
+        outputs = engine(*stacked)
+        if isinstance(outputs, tuple):
+            return [tuple(output[i] for output in outputs) for i in range(len(jobs))]
+        return [outputs[i] for i in range(len(jobs))]
+
+    return run
+
+
+@atexit.register
+def _stop_all():
+    """Threads of the pipelines cannot call Python after this."""
+    for pipeline in list(_pipelines):
+        pipeline.stop(abort=True)

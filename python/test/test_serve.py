@@ -1,0 +1,117 @@
+"""tenon.serve: pipelines from Python."""
+import asyncio
+import concurrent.futures
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import tenon
+import tenon.serve
+from networks import sum_engine
+from tenon.serve import JobError, Pipeline
+
+
+def test_functions_as_stages():
+    with Pipeline(lambda batch: [2 * x for x in batch], lambda x: x + 1, lambda x, y: (x, y), max_batch=4) as pipeline:
+        futures = [pipeline.submit(i) for i in range(100)]
+        assert [future.result() for future in futures] == [(i, 2 * i + 2) for i in range(100)]
+        assert list(pipeline.map(range(3))) == [(0, 2), (1, 4), (2, 6)]
+        statistics = pipeline.statistics()
+    assert statistics["succeeded"] == 103
+    assert statistics["stages"]["infer"]["done"] == 103
+
+
+def test_an_engine_gets_batches():
+    engine = sum_engine()
+    with Pipeline(engine, max_batch=4, adaptive=False) as pipeline:
+        rows = [np.full(3, i, np.float32) for i in range(20)]
+        for i, y in enumerate(pipeline.map(rows)):
+            np.testing.assert_array_equal(y, np.full(3, 2 * i))
+        assert pipeline.statistics()["batch"]["mean"] > 1
+
+
+def test_a_stage_that_raises_fails_its_job():
+    def preprocess(x):
+        if x == 1:
+            raise ValueError("no picture")
+        return x
+
+    with Pipeline(lambda batch: batch, preprocess, model="identity") as pipeline:
+        futures = [pipeline.submit(i, correlation_id=f"job {i}") for i in range(3)]
+        assert futures[0].result() == 0 and futures[2].result() == 2
+        with pytest.raises(JobError) as error:
+            futures[1].result()
+    assert str(error.value) == "identity, pre-process: failed: ValueError: no picture (job 'job 1')"
+    assert (error.value.failure, error.value.stage) == ("failed", "pre-process")
+
+
+def test_asyncio_and_a_full_pipeline():
+    async def all_of(pipeline):
+        return await asyncio.gather(*(pipeline.run(i) for i in range(50)))
+
+    with Pipeline(lambda batch: batch, max_jobs=2) as pipeline:
+        assert asyncio.run(all_of(pipeline)) == list(range(50))
+        assert pipeline.statistics()["most_jobs"] <= 2
+
+
+def test_timeouts_and_cancellation():
+    gate = threading.Event()
+
+    def preprocess(x):
+        gate.wait()
+        return x
+
+    with Pipeline(lambda batch: batch, preprocess) as pipeline:
+        late = pipeline.submit(1, timeout=0.01)
+        with pytest.raises(JobError, match="expired"):
+            late.result()
+        cancelled = pipeline.submit(2)
+        assert cancelled.cancel()
+        with pytest.raises(concurrent.futures.CancelledError):
+            cancelled.result()
+        while pipeline.statistics()["failed"]["cancelled"] == 0:
+            time.sleep(0.001)
+        gate.set()
+        assert pipeline.submit(3).result() == 3
+
+
+def test_refusals():
+    gate = threading.Event()
+    with Pipeline(lambda batch: batch, lambda x: gate.wait() and x, max_jobs=1, when_full="refuse") as pipeline:
+        first = pipeline.submit(5)
+        with pytest.raises(JobError, match="the pipeline is full"):
+            pipeline.submit(6).result()
+        gate.set()
+        assert first.result() == 5
+    with pytest.raises(JobError, match="has stopped"):
+        pipeline.submit(7).result()
+    with pytest.raises(ValueError, match="max_batch must be 1 to 65536"):
+        Pipeline(lambda batch: batch, max_batch=0)
+    with pytest.raises(TypeError, match="no option max_size"):
+        Pipeline(lambda batch: batch, max_size=1)
+    with pytest.raises(ValueError, match="when_full"):
+        Pipeline(lambda batch: batch, when_full="panic")
+
+
+def test_what_it_shows():
+    with Pipeline(lambda batch: batch, model="identity", trace_spans=100) as pipeline:
+        pipeline.submit(1).result()
+    assert 'tenon_jobs_answered_total{model="identity",result="succeeded"} 1' in pipeline.prometheus_text()
+    names = {event["name"] for event in json.loads(pipeline.trace_json())["traceEvents"] if event["ph"] == "X"}
+    assert names == {"pre-process", "infer", "post-process"}
+
+
+def test_the_interpreter_ends_with_work_under_way():
+    program = """
+import tenon.serve, time
+pipeline = tenon.serve.Pipeline(lambda batch: batch, lambda x: time.sleep(0.01))
+for i in range(100): pipeline.submit(i)
+print("end")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
