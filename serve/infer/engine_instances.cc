@@ -54,14 +54,14 @@ class EngineInstance {
   }
 
  private:
-  // Zeros of the shapes of the profile's optimum.
+  // Zeros of the shapes of the profile's optimum, for one job.
   Tensors any_job() const {
     Tensors job;
     for (int i = 0; i < infer_->num_input(); ++i) {
       const auto& info = infer_->context().tensors()[static_cast<size_t>(
           infer_->context().find(infer_->get_input_name(i)))];
       Shape shape = session::to_shape(session::is_known(info.shape) ? info.shape : info.opt);
-      if (!shape.empty()) shape.erase(shape.begin());
+      if (!shape.empty()) shape[0] = 1;
       Tensor& tensor = job.emplace_back(std::move(shape), info.type, infer_->device());
       value_of(tensor.cpu());
     }
@@ -75,14 +75,19 @@ class EngineInstance {
         throw Error{"the engine has " + std::to_string(stacked_.size()) + " inputs, and a job "
                     + std::to_string(job->size()) + " tensors"};
     Tensor& first = (*batch[0])[at];
-    Shape shape = first.shape();
-    shape.insert(shape.begin(), static_cast<int64_t>(batch.size()));
     if (batch.size() == 1) {  // in the job's own memory
-      auto whole = std::make_shared<Tensor>(shape, first.type(), first.memory(), first.head());
+      auto whole = std::make_shared<Tensor>(first.shape(), first.type(), first.memory(),
+                                            first.head());
       whole->set_stream(first.stream());
       return value_of(infer_->set_input(i, std::move(whole)));
     }
     Tensor& stacked = *stacked_[at];
+    if (first.size(0) != 1)
+      throw Error{"input '" + infer_->get_input_name(i)
+                  + "' of a batch takes tensors whose axis 0 has extent 1, and one is of shape "
+                  + first.shape_string()};
+    Shape shape = first.shape();
+    shape[0] = static_cast<int64_t>(batch.size());
     value_of(stacked.resize(shape));
     for (size_t j = 0; j < batch.size(); ++j) {
       Tensor& item = (*batch[j])[at];
@@ -111,16 +116,19 @@ class EngineInstance {
   void split(int i, std::vector<Tensors>& results) {
     Tensor& output = *infer_->output(i);
     const auto jobs = static_cast<int64_t>(results.size());
-    const bool has_batch = output.ndims() > 0 && output.size(0) == jobs;
-    if (!has_batch && jobs > 1)
+    if (jobs == 1) {
+      results[0].emplace_back(output.shape(), output.type(), output.memory(), output.head());
+      return;
+    }
+    if (output.size(0) != jobs)
       throw Error{"output '" + infer_->get_output_name(i) + "' of shape " + output.shape_string()
                   + " has no part for each of " + std::to_string(jobs) + " jobs"};
+    Shape shape = output.shape();
+    shape[0] = 1;
     for (int64_t job = 0; job < jobs; ++job) {
-      Tensors& result = results[static_cast<size_t>(job)];
-      if (has_batch && !output.empty())
-        result.push_back(value_of(output.item(job)));
-      else
-        result.emplace_back(output.shape(), output.type(), output.memory(), output.head());
+      Tensor item = value_of(output.item(job));
+      value_of(item.resize(shape));
+      results[static_cast<size_t>(job)].push_back(std::move(item));
     }
   }
 

@@ -146,16 +146,16 @@ TEST(EngineInstances, GiveEachJobItsPartOfTheBatch) {
   stages.preprocess = [](float& first, const JobContext&) -> Result<Tensors> {
     Tensors tensors;
     if (first == 13) {
-      tensors.emplace_back(Shape{4});
+      tensors.emplace_back(Shape{1, 4});
     } else {
-      tensors.emplace_back(Shape{3});
+      tensors.emplace_back(Shape{1, 3});
     }
     fill(tensors[0], first);
     return tensors;
   };
   stages.postprocess = [](float&, Tensors& y, const JobContext&) -> Result<float> {
-    EXPECT_EQ(y[0].shape(), (Shape{3}));
-    return *y[0].at<float>({2});
+    EXPECT_EQ(y[0].shape(), (Shape{1, 3}));
+    return *y[0].at<float>({0, 2});
   };
   PipelineOptions pipeline_options;
   pipeline_options.max_batch = 2;

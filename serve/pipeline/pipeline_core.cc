@@ -99,7 +99,13 @@ struct PipelineCore::State {
   void admit(PipelineJob& job, Lock& lock);
   void hand_out(Lock& lock);
   void answer(PipelineJob& job);
-  void wake();
+  struct Wakes {
+    bool preprocess, run, postprocess, deadline, empty;
+    size_t left;
+  };
+  Wakes wakes();
+  void notify(const Wakes& wakes);
+  void release(Lock& lock);
   void record(Stage stage, bool is_wait, int track, Time begin, Time end, const PipelineJob& job,
               size_t batch = 1);
   template <class Take, class Work, class Give>
@@ -112,6 +118,7 @@ struct PipelineCore::State {
   Schedule schedule;  // under the mutex
   bool is_over = false;
   std::condition_variable to_preprocess, to_run, to_postprocess, deadline, room, empty;
+  size_t just_left = 0;  // jobs, since the last wakes()
   Time watched = Time::max();  // the deadline that is waited for
   Trace trace;
   std::vector<std::string> tracks;
@@ -128,13 +135,36 @@ void PipelineCore::State::record(Stage stage, bool is_wait, int track, Time begi
   }
 }
 
-// Whoever changed the schedule says what there is to do now. One thread is enough for each thing:
-// it says so again when it has taken its part.
-void PipelineCore::State::wake() {
-  if (schedule.has_work_to_preprocess()) to_preprocess.notify_one();
-  if (schedule.has_work_to_run()) to_run.notify_one();
-  if (schedule.has_work_to_postprocess()) to_postprocess.notify_one();
-  if (const auto next = schedule.next_deadline(); next && *next < watched) deadline.notify_one();
+// Whoever changed the schedule says what there is to do now. One thread is enough for each thing: it
+// says so again when it has taken its part.
+PipelineCore::State::Wakes PipelineCore::State::wakes() {
+  const auto next = schedule.next_deadline();
+  return {schedule.has_work_to_preprocess(),
+          schedule.has_work_to_run(),
+          schedule.has_work_to_postprocess(),
+          next && *next < watched,
+          schedule.is_empty(),
+          std::exchange(just_left, 0)};
+}
+
+void PipelineCore::State::notify(const Wakes& wakes) {
+  if (wakes.preprocess) to_preprocess.notify_one();
+  if (wakes.run) to_run.notify_one();
+  if (wakes.postprocess) to_postprocess.notify_one();
+  if (wakes.deadline) deadline.notify_one();
+  if (wakes.empty) empty.notify_all();
+  // A job of any size may take the room of one, but not of so many bytes.
+  if (wakes.left == 1 && options.max_bytes == SIZE_MAX)
+    room.notify_one();
+  else if (wakes.left > 0)
+    room.notify_all();
+}
+
+// Says so when the lock is free: whoever wakes up earlier would only wait for it.
+void PipelineCore::State::release(Lock& lock) {
+  const Wakes now = wakes();
+  lock.unlock();
+  notify(now);
 }
 
 // Until there is nothing left to hand out; answering and deleting are the application's code, and
@@ -145,7 +175,7 @@ void PipelineCore::State::hand_out(Lock& lock) {
   const Inside here(this, Inside::What::kAnswer);
   while (true) {
     if (PipelineJob* const job = schedule.next_answer()) {
-      lock.unlock();
+      release(lock);
       answer(*job);
       lock.lock();
       schedule.delivered(*job);
@@ -155,16 +185,11 @@ void PipelineCore::State::hand_out(Lock& lock) {
       delete left.job;
       lock.lock();
       schedule.left(left);
-      // A job of any size may take the room of one, but not of so many bytes.
-      if (options.max_bytes == SIZE_MAX)
-        room.notify_one();
-      else
-        room.notify_all();
+      ++just_left;
     } else {
-      break;
+      return;
     }
   }
-  if (schedule.is_empty()) empty.notify_all();
 }
 
 void PipelineCore::State::answer(PipelineJob& job) {
@@ -193,15 +218,14 @@ void PipelineCore::State::work_on(std::condition_variable& wanted, const Take& t
     PipelineJob* const job = take(Clock::now());
     if (job == nullptr) {
       if (is_over) return;
+      notify(wakes());
       wanted.wait(lock);
       continue;
     }
-    wake();
-    lock.unlock();
+    release(lock);
     const auto result = work(*job);
     lock.lock();
     give(*job, result, Clock::now());
-    wake();
     hand_out(lock);
   }
 }
@@ -245,22 +269,18 @@ void PipelineCore::State::run(size_t instance, int track) {
     schedule.take_batch(batch, Clock::now(), look_again);
     if (batch.empty()) {
       if (is_over) return;
+      notify(wakes());
       if (look_again == Time::max())
         to_run.wait(lock);
       else
         to_run.wait_until(lock, look_again);
       continue;
     }
-    wake();
-    lock.unlock();
+    release(lock);
     run_batch(instance, batch, track);
     lock.lock();
-    wake();
     hand_out(lock);
-    if (instances[instance].run == nullptr) {  // it died
-      to_run.notify_one();
-      return;
-    }
+    if (instances[instance].run == nullptr) return release(lock);  // it died
   }
 }
 
@@ -315,10 +335,10 @@ void PipelineCore::State::watch_deadlines() {
   Lock lock(mutex);
   while (!is_over) {
     schedule.expire(Clock::now());
-    wake();
     hand_out(lock);
-    const auto next = schedule.next_deadline();
     if (is_over) return;
+    notify(wakes());
+    const auto next = schedule.next_deadline();
     watched = next.value_or(Time::max());
     if (!next)
       deadline.wait(lock);
@@ -356,6 +376,7 @@ void PipelineCore::State::admit(PipelineJob& job, Lock& lock) {
   if (job.options().deadline) limit = std::min(limit, *job.options().deadline);
   while (schedule.admit(job, Clock::now(), may_wait) == Schedule::Admission::kFull) {
     hand_out(lock);  // of jobs that were dropped
+    notify(wakes());
     const auto is_ready = [&] {
       return schedule.has_room(job.options().bytes) || schedule.is_stopped()
              || job.state_.is_cancelled || schedule.live_instances() == 0;
@@ -413,8 +434,8 @@ void PipelineCore::commit(std::unique_ptr<PipelineJob> owned) noexcept {
   } catch (const std::bad_alloc&) {
     state.schedule.refuse(*job, Failure::kRefused, "out of memory", Clock::now());
   }
-  state.wake();
   state.hand_out(lock);
+  state.release(lock);
 }
 
 // Only says so: to answer and delete here could wait for another job's stop token, whose thread
@@ -431,10 +452,10 @@ Result<void> PipelineCore::stop(bool abort) noexcept {
   return session::guard([&] {
     Lock lock(state_->mutex);
     state_->schedule.stop(abort, Clock::now());
-    state_->wake();
     state_->to_run.notify_all();  // nothing is waited for any more
     state_->room.notify_all();
     state_->hand_out(lock);
+    state_->notify(state_->wakes());
     if (Inside::is_in(state_.get())) throw Error{"a pipeline cannot wait for its end in one of its own threads"};
     state_->empty.wait(lock, [&] { return state_->schedule.is_empty(); });
   });

@@ -22,11 +22,10 @@ struct EngineInstanceOptions {
   bool is_warm = true;    ///< runs a batch of 1 and one of max_batch before the pipeline starts
 };
 
-/// Instances that stack the tensors of a batch's jobs along a new axis 0, run the engine, and give
-/// each job its part: an item's shape is the engine's without axis 0. A batch of one is not
+/// Instances that stack the tensors of a batch's jobs along axis 0, where each has an extent of 1,
+/// run the engine, and give each job its part, in which axis 0 is 1 again. A batch of one is not
 /// copied. Outputs lie in memory of the host, and are views of the batch's, which lives as long as
-/// one of them; an output whose axis 0 is not the batch's is only given to a batch of one, and
-/// whole.
+/// one of them; an output whose axis 0 is not the batch is an error in batches of several.
 Result<std::vector<Instance<Tensors, Tensors>>> engine_instances(
     const std::shared_ptr<EngineContext>& engine, const EngineInstanceOptions& options) noexcept;
 
