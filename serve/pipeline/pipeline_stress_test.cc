@@ -143,9 +143,10 @@ TEST_P(Stress, EachJobIsAnsweredOnceAndRight) {
   EXPECT_GT(succeeded, 0);
   EXPECT_GT(failed[static_cast<size_t>(Failure::kStopped)], 0);
   // Where most jobs are refused, it is chance which of them fail otherwise.
-  if (when_full == WhenFull::kWait)
+  if (when_full == WhenFull::kWait) {
     for (const Failure failure : {Failure::kStage, Failure::kCancelled, Failure::kExpired})
       EXPECT_GT(failed[static_cast<size_t>(failure)], 0) << name_of(failure);
+  }
   EXPECT_EQ(Frame::now(), 0);
   EXPECT_EQ(Prepared::now(), 0);
   // Those in the pipeline, one that each producer is about to commit, and those that were refused
