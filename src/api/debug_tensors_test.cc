@@ -194,7 +194,6 @@ TEST_F(DebugTensors, MayBeThoseThatAreThereAnyway) {
   EXPECT_FALSE(engine_->isDebugTensor("y"));
   context_->setDebugListener(&listener_);
   EXPECT_FALSE(context_->getUnfusedTensorsDebugState());
-  context_->setAllTensorsDebugState(true);  // of those that are marked
   ASSERT_TRUE(run());
   EXPECT_THAT(listener_.names, IsEmpty());
   EXPECT_TRUE(context_->setUnfusedTensorsDebugState(true));
@@ -206,6 +205,24 @@ TEST_F(DebugTensors, MayBeThoseThatAreThereAnyway) {
   s_.network->unmarkUnfusedTensorsAsDebugTensors();
   make();
   EXPECT_EQ(engine_->getNbLayers(), layers);
+}
+
+// Those that are marked, and those that are there anyway.
+TEST_F(DebugTensors, AreAllSetOnAndOffTogether) {
+  add();
+  s_.network->markDebug(*scaled_);
+  s_.network->markUnfusedTensorsAsDebugTensors();
+  make();
+  context_->setDebugListener(&listener_);
+  EXPECT_TRUE(context_->setAllTensorsDebugState(true));
+  EXPECT_TRUE(context_->getUnfusedTensorsDebugState());
+  ASSERT_TRUE(run()) << s_.logger.take_errors();
+  EXPECT_THAT(listener_.names, IsSupersetOf({"scaled", "kept", "y"}));
+  listener_.names.clear();
+  EXPECT_TRUE(context_->setAllTensorsDebugState(false));
+  EXPECT_FALSE(context_->getUnfusedTensorsDebugState());
+  ASSERT_TRUE(run());
+  EXPECT_THAT(listener_.names, IsEmpty());
 }
 
 TEST_F(DebugTensors, MayDecideShapesOrHaveOnesThatDependOnData) {

@@ -309,14 +309,13 @@ bool ContextView::setDebugListener(nvinfer1::IDebugListener* listener) noexcept 
 template <class Visit>
 void ContextView::for_debug_tensors(const char* name, const Visit& visit) const {
   const auto& list = engine_->plan().debug_tensors;
-  bool found = name == nullptr;
+  bool found = false;
   for (size_t i = 0; i < list.size(); ++i) {
-    if (list[i].unfused || (name != nullptr && list[i].name != name)) continue;
+    if (list[i].unfused || list[i].name != name) continue;
     found = true;
     visit(i);
   }
-  require(found, "tensor '{}' was not marked for debugging (INetworkDefinition::markDebug)",
-          name != nullptr ? name : "");
+  require(found, "tensor '{}' was not marked for debugging (INetworkDefinition::markDebug)", name);
 }
 
 bool ContextView::setTensorDebugState(const char* name, bool flag) noexcept {
@@ -336,8 +335,11 @@ bool ContextView::getDebugState(const char* name) const noexcept {
 }
 
 bool ContextView::setAllTensorsDebugState(bool flag) noexcept {
-  return reporter_.run(
-      [&] { for_debug_tensors(nullptr, [&](size_t i) { context_->set_debug_state(i, flag); }); });
+  return reporter_.run([&] {
+    const size_t count = engine_->plan().debug_tensors.size();
+    for (size_t i = 0; i < count; ++i) context_->set_debug_state(i, flag);
+    unfused_debug_state_ = flag;
+  });
 }
 
 bool ContextView::setUnfusedTensorsDebugState(bool flag) noexcept {

@@ -108,8 +108,8 @@ class ContextView final : public nvinfer1::IExecutionContext,
   int output(const char* name) const;
   /// After a refit of the engine the next run is one of the new weights.
   void follow_refit();
-  /// Calls `visit(index)` for the tensors of Plan::debug_tensors that were marked, all of them or
-  /// those of a name; throws when there is none of that name.
+  /// Calls `visit(index)` for the tensors of Plan::debug_tensors that were marked and have that
+  /// name; throws when there is none.
   template <class Visit> void for_debug_tensors(const char* name, const Visit& visit) const;
   /// Throws when the batch is implicit and was not given for this run.
   void take_batch();

@@ -216,7 +216,8 @@ class IExecutionContext : public INoCopy {
   /// The configuration that the context was made with; null if none.
   IRuntimeConfig* getRuntimeConfig() const noexcept { return mImpl->getRuntimeConfig(); }
 
-  /// Sets whether all tensors marked for debugging are given to the listener.
+  /// Sets whether all debug tensors are given to the listener: those marked, and those between
+  /// kernels.
   bool setAllTensorsDebugState(bool flag) noexcept { return mImpl->setAllTensorsDebugState(flag); }
 
   /// Sets whether all tensors between kernels are given to the listener.
