@@ -53,6 +53,11 @@ void give_manners(nb::handle enumeration) {
   add_comparison(enumeration, "__gt__", [](O a, O b) { return a > b; });
   add_comparison(enumeration, "__ge__", [](O a, O b) { return a >= b; });
   enumeration.attr("__repr__") = nb::module_::import_("enum").attr("Enum").attr("__repr__");
+  // Programs look members up in here: a name's member, and a text, which pybind11 may leave out.
+  nb::dict entries;
+  for (nb::handle name : enumeration.attr("__members__"))
+    entries[name] = nb::make_tuple(enumeration.attr("__members__")[name], nb::none());
+  enumeration.attr("__entries") = entries;
 }
 
 void bind_enums(nb::module_& m) {

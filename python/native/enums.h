@@ -11,7 +11,8 @@ namespace nb = nanobind;
 namespace tenon::python {
 
 /// Gives an enumeration the manners of TensorRT's: `int(e)`, `e.__index__()`, equality with values
-/// of its own kind only (two names may mean one value), order by value, a short representation.
+/// of its own kind only (two names may mean one value), order by value, a short representation,
+/// and `__entries`, the members by their names.
 void give_manners(nb::handle enumeration);
 
 /// Binds an enumeration, as a Python Enum, under TensorRT's names.

@@ -39,6 +39,12 @@ def test_enumerations_compare_within_their_kind():
     assert trt.BuilderFlag.STRICT_TYPES == trt.BuilderFlag.PREFER_PRECISION_CONSTRAINTS  # of 8.x
 
 
+def test_enumerations_have_the_entries_of_pybind11():
+    for kind in (trt.LayerType, trt.BuilderFlag, trt.OnnxParserFlag):
+        entries = getattr(kind, "__entries")
+        assert {name: member for name, (member, _) in entries.items()} == dict(kind.__members__)
+
+
 def test_enumerations_are_copied_and_pickled_as_themselves():
     for member in (trt.DataType.HALF, trt.TensorFormat.CHW32):
         assert pickle.loads(pickle.dumps(member)) is member and copy.deepcopy(member) is member
