@@ -157,6 +157,7 @@ TEST(Network, TensorPropertiesAreKept) {
   EXPECT_EQ(x.getDynamicRangeMax(), 3);
   x.resetDynamicRange();
   EXPECT_FALSE(x.dynamicRangeIsSet());
+  EXPECT_EQ(x.getAllowedFormats(), (1u << EnumMax<TensorFormat>()) - 1) << "all, until it is set";
   x.setAllowedFormats(5);
   EXPECT_EQ(x.getAllowedFormats(), 5u);
   x.setType(DataType::kINT32);

@@ -36,8 +36,9 @@ struct Value {
   bool is_input = false;
   bool is_output = false;
   bool is_debug = false;  // marked for debug listeners
-  /// Formats that the caller accepts at the border, a bit per TensorFormat. For inputs and outputs.
-  uint32_t allowed_formats = 1;
+  /// Formats that the caller accepts at the border, a bit per TensorFormat. For inputs and outputs;
+  /// all of them at first.
+  uint32_t allowed_formats = (1u << nvinfer1::EnumMax<nvinfer1::TensorFormat>()) - 1;
   /// The type a caller asked for at the border (ITensor::setType); inputs and outputs.
   std::optional<DataType> requested_type;
   std::array<std::string, Shape::kMaxRank> dimension_names;  // inputs only
