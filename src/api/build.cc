@@ -1,6 +1,7 @@
 #include "api/build.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "api/algorithm_selector.h"
 #include "api/calibration.h"
@@ -163,21 +164,48 @@ ProfileRequest batch_profile(const Network& network, int32_t max_batch) {
   return profile;
 }
 
+// The scale of quantized values within the tensor's dynamic range.
+Tensor scale_of(const nvinfer1::ITensor& tensor, DataType read_as) {
+  const float largest =
+      std::max(std::abs(tensor.getDynamicRangeMin()), std::abs(tensor.getDynamicRangeMax()));
+  require(
+      tensor.dynamicRangeIsSet() && largest > 0,
+      "input '{}' is int8, and layers read it as {}: call ITensor::setDynamicRange with a range "
+      "that is not empty, or read it by a Dequantize layer",
+      tensor.getName(), name_of(read_as));
+  constexpr float kLargestInt8 = 127;
+  Tensor scale(DataType::kFLOAT, {});
+  *scale.mutable_data<float>() = largest / kLargestInt8;
+  return scale;
+}
+
 // Layers read inputs in the types in which they were made, whatever type the caller then gave the
-// border.
-void cast_inputs(Network& network) {
-  for (Value* input : network.inputs()) {
+// border. `definition` is what the network is a copy of.
+void convert_inputs(Network& network, const NetworkDefinition& definition) {
+  for (size_t i = 0; i < network.inputs().size(); ++i) {
+    Value* input = network.inputs()[i];
     const DataType bound_type = input->requested_type.value_or(input->type);
     if (bound_type == input->type) continue;
     std::vector<Value**> uses;
     for (const auto& node : network.nodes())
       for (Value*& in : node->inputs)
         if (in == input) uses.push_back(&in);
-    auto op = std::make_unique<Cast>();
-    op->to = std::exchange(input->type, bound_type);
-    const std::string name = fmt::format("{} to {}", input->name, name_of(op->to));
-    Node& cast = network.add_node(std::move(op), {input}, name);
-    for (Value** in : uses) *in = cast.outputs[0];
+    const DataType read_as = std::exchange(input->type, bound_type);
+    const std::string name = fmt::format("{} to {}", input->name, name_of(read_as));
+    Node* node = nullptr;
+    if (bound_type == DataType::kINT8) {
+      auto op = std::make_unique<Dequantize>();
+      op->to = read_as;
+      Value* view = definition.network().inputs()[i];
+      Value& scale = network.add_weight(scale_of(definition.tensor_view(*view), read_as),
+                                        fmt::format("scale of {}", input->name));
+      node = &network.add_node(std::move(op), {input, &scale}, name);
+    } else {
+      auto op = std::make_unique<Cast>();
+      op->to = read_as;
+      node = &network.add_node(std::move(op), {input}, name);
+    }
+    for (Value** in : uses) *in = node->outputs[0];
   }
   network.touch();
 }
@@ -212,13 +240,13 @@ std::unique_ptr<Network> copy_to_build(const NetworkDefinition& definition, int3
   std::unique_ptr<Network> network = clone(definition.network());
   add_debug_layers(*network);
   if (!definition.hasImplicitBatchDimension()) {
-    cast_inputs(*network);
+    convert_inputs(*network, definition);
     return network;
   }
   for (const auto& node : definition.network().nodes())
     for (Value* output : node->outputs) definition.infer(*output);
   make_batch_explicit(*network, max_batch);
-  cast_inputs(*network);
+  convert_inputs(*network, definition);
   return network;
 }
 

@@ -63,6 +63,44 @@ TEST(Precisions, InputsMayBeHalvesOfANetworkOfFloats) {
   EXPECT_EQ(s.engine()->getTensorDataType(x.getName()), DataType::kHALF);
 }
 
+// The scale is the larger end of the dynamic range / 127.
+TEST(Precisions, InputsMayBeInt8OfANetworkOfFloats) {
+  Session s;
+  ITensor& x = s.input("x", {3});
+  ITensor& y = *s.network->addElementWise(x, x, ElementWiseOperation::kSUM)->getOutput(0);
+  x.setType(DataType::kINT8);
+  EXPECT_EQ(x.getType(), DataType::kINT8);
+  EXPECT_EQ(y.getType(), DataType::kFLOAT);
+  EXPECT_TRUE(x.setDynamicRange(-254, 127));
+  const std::vector<int8_t> quantized{-3, 0, 127};
+  EXPECT_EQ(run(s, y, {quantized.data()}, 3), (Floats{-12, 0, 508}));
+  EXPECT_EQ(s.engine()->getTensorDataType("x"), DataType::kINT8);
+}
+
+TEST(Precisions, Int8InputsOfANetworkOfFloatsNeedARange) {
+  for (const bool has_range : {false, true}) {
+    Session s;
+    ITensor& x = s.input("x", {3});
+    s.network->markOutput(*s.network->addActivation(x, ActivationType::kRELU)->getOutput(0));
+    x.setType(DataType::kINT8);
+    if (has_range) x.setDynamicRange(0, 0);
+    EXPECT_EQ(s.build(), nullptr);
+    EXPECT_THAT(s.logger.take_errors(), HasSubstr("input 'x' is int8, and layers read it as float"
+                                                  "32: call ITensor::setDynamicRange"));
+  }
+}
+
+TEST(Precisions, Int8InputsThatLayersReadAsSuchNeedNoRange) {
+  Session s;
+  ITensor& x = s.input("x", {3});
+  x.setType(DataType::kINT8);
+  ITensor& half = constant(s, {}, {0.5f});
+  ITensor& y = *s.network->addDequantize(x, half)->getOutput(0);
+  x.setType(DataType::kINT8);
+  const std::vector<int8_t> quantized{-3, 0, 127};
+  EXPECT_EQ(run(s, y, {quantized.data()}, 3), (Floats{-1.5f, 0, 63.5f}));
+}
+
 TEST(Precisions, TargetsAreNamed) {
   Session s;
   EXPECT_STREQ(target(*s.config), "");

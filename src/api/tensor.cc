@@ -1,10 +1,13 @@
 #include "api/tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <unordered_set>
 
 #include "api/network_definition.h"
+#include "ops/cast.h"
+#include "ops/dequantize.h"
 
 namespace tenon {
 namespace {
@@ -32,6 +35,15 @@ bool decides_shapes(const Network& network, const Value& input) {
     for (Dim dim : value->dims)
       if (depends_on_elements(dim, network, input, seen)) return true;
   return false;
+}
+
+// Whether a layer takes the numbers of `input` for floats.
+bool is_read_as_float(const Network& network, const Value& input) {
+  const auto reads = [&](const auto& node) {
+    return node->template as<Cast>() == nullptr && node->template as<Dequantize>() == nullptr
+           && std::ranges::find(node->inputs, &input) != node->inputs.end();
+  };
+  return std::ranges::any_of(network.nodes(), reads);
 }
 
 }  // namespace
@@ -92,9 +104,12 @@ void NetworkTensor::setType(DataType type) noexcept {
   reporter().run(
       [&] {
         checked(type);
-        // Layers read an input as what it was made, whatever 16 or 32 bits its border has.
-        const bool layers_follow =
-            owner_.strongly_typed() || !is_number(type) || !is_number(value_.type);
+        // Layers read an input as what it was made, whatever 16 or 32 bits its border has. Where
+        // it is int8, and they read floats, it is quantized by its dynamic range.
+        const bool is_quantized =
+            type == DataType::kINT8 && is_read_as_float(owner_.network(), value_);
+        const bool layers_follow = owner_.strongly_typed() || !is_number(value_.type)
+                                   || !(is_number(type) || is_quantized);
         if (!value_.is_input) {
           require(
               !owner_.strongly_typed(),

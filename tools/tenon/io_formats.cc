@@ -66,15 +66,15 @@ void cast_input(nvinfer1::INetworkDefinition& network, ITensor& input, DataType 
   const DataType wanted = input.getType();
   if (wanted == type) return;
   const int32_t layers = network.getNbLayers();
-  input.setType(type);
-  if (network.getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)) return;
-  nvinfer1::ICastLayer* cast = network.addCast(input, wanted);
-  if (cast == nullptr) return;
-  for (int32_t i = 0; i < layers; ++i) {
+  const bool is_strongly_typed =
+      network.getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+  nvinfer1::ICastLayer* cast = is_strongly_typed ? nullptr : network.addCast(input, wanted);
+  for (int32_t i = 0; cast != nullptr && i < layers; ++i) {
     nvinfer1::ILayer& layer = *network.getLayer(i);
     for (int32_t k = 0; k < layer.getNbInputs(); ++k)
       if (layer.getInput(k) == &input) layer.setInput(k, *cast->getOutput(0));
   }
+  input.setType(type);  // what the cast reads is converted, and not quantized
 }
 
 template <class Apply>

@@ -91,7 +91,9 @@ class ITensor : public INoCopy {
   /// The shape, -1 for dimensions that vary; nbDims is -1 if it cannot be computed.
   Dims getDimensions() const noexcept { return mImpl->getDimensions(); }
 
-  /// Asks for a type of the elements of an input or output of the network.
+  /// Asks for a type of the elements of an input or output of the network. In one that is not
+  /// strongly typed layers read an input of FP32 as before: one of kINT8 has its numbers divided by
+  /// the larger end of the dynamic range / 127, which the build asks for.
   void setType(DataType type) noexcept { mImpl->setType(type); }
 
   /// The type of the elements as far as it is known.
