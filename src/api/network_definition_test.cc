@@ -180,6 +180,20 @@ TEST(Network, ShapeTensorsAreKnown) {
   EXPECT_TRUE(x.isExecutionTensor());
 }
 
+TEST(Network, AScalarThatIsAShapeIsAShapeTensor) {
+  Session s;
+  ITensor& scalar = s.input("scalar", {}, DataType::kINT32);
+  EXPECT_FALSE(scalar.isShapeTensor());
+  IFillLayer* fill =
+      s.network->addFill(nvinfer1::Dims{0, {}}, FillOperation::kLINSPACE, DataType::kFLOAT);
+  fill->setInput(0, scalar);
+  s.network->markOutput(*fill->getOutput(0));
+  EXPECT_TRUE(scalar.isShapeTensor());
+  s.logger.take_errors();
+  EXPECT_EQ(s.build(), nullptr);
+  EXPECT_THAT(s.logger.take_errors(), HasSubstr("expected one-dimensional dimensions (input 0)"));
+}
+
 TEST(Network, LayerPropertiesAreKept) {
   Session s;
   ILayer* layer = s.network->addIdentity(s.input("x", {4}));

@@ -8,6 +8,7 @@
 #include "api/network_definition.h"
 #include "ops/cast.h"
 #include "ops/dequantize.h"
+#include "ops/fill.h"
 
 namespace tenon {
 namespace {
@@ -34,7 +35,11 @@ bool decides_shapes(const Network& network, const Value& input) {
   for (const auto& value : network.values())
     for (Dim dim : value->dims)
       if (depends_on_elements(dim, network, input, seen)) return true;
-  return false;
+  // Also a scalar, of which a Fill can make no shape: the build refuses the layer and says so.
+  return std::ranges::any_of(network.nodes(), [&](const auto& node) {
+    return node->template as<Fill>() != nullptr && !node->inputs.empty()
+           && node->inputs[0] == &input;
+  });
 }
 
 // Whether a layer takes the numbers of `input` for floats.
