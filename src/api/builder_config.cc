@@ -7,7 +7,8 @@
 namespace tenon {
 
 BuilderSettings::BuilderSettings() {
-  // TensorRT's: memory of the device is not limited, and a DLA has its own.
+  // TensorRT's: memory of the device is not limited, and a DLA has its own, which is none of the
+  // managed kind on a machine without one.
   constexpr size_t kMiB = size_t{1} << 20;
   const size_t memory =
       static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
@@ -17,7 +18,7 @@ BuilderSettings::BuilderSettings() {
   set(nvinfer1::MemoryPoolType::kWORKSPACE, memory);
   set(nvinfer1::MemoryPoolType::kTACTIC_DRAM, memory);
   set(nvinfer1::MemoryPoolType::kTACTIC_SHARED_MEMORY, 1024 * kMiB);
-  set(nvinfer1::MemoryPoolType::kDLA_MANAGED_SRAM, kMiB);
+  set(nvinfer1::MemoryPoolType::kDLA_MANAGED_SRAM, 0);
   set(nvinfer1::MemoryPoolType::kDLA_LOCAL_DRAM, 1024 * kMiB);
   set(nvinfer1::MemoryPoolType::kDLA_GLOBAL_DRAM, 512 * kMiB);
 }

@@ -73,7 +73,7 @@ TEST(BuilderConfig, MemoryPoolsHaveTensorRTsLimits) {
     return s.config->getMemoryPoolLimit(pool) >> 20;
   };
   EXPECT_EQ(mebibytes(MemoryPoolType::kTACTIC_SHARED_MEMORY), 1024u);
-  EXPECT_EQ(mebibytes(MemoryPoolType::kDLA_MANAGED_SRAM), 1u);
+  EXPECT_EQ(mebibytes(MemoryPoolType::kDLA_MANAGED_SRAM), 0u) << "there is no DLA";
   EXPECT_EQ(mebibytes(MemoryPoolType::kDLA_LOCAL_DRAM), 1024u);
   EXPECT_EQ(mebibytes(MemoryPoolType::kDLA_GLOBAL_DRAM), 512u);
   EXPECT_EQ(mebibytes(MemoryPoolType::kTACTIC_DRAM), mebibytes(MemoryPoolType::kWORKSPACE));
