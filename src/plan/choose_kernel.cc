@@ -143,7 +143,9 @@ class Search {
 
   std::unique_ptr<Kernel> by_time() {
     Offers offers = first();
-    const bool is_only = offers.kernels.size() == 1 && !is_timed(offers);
+    // In an editable cache, any kernel of any layer may be asked for.
+    const bool times_all = options_.editable_timing_cache;
+    const bool is_only = offers.kernels.size() == 1 && !is_timed(offers) && !times_all;
     if (!options_.time_kernels || is_only || !can_be_tried(request_))
       return first_exact(std::move(offers));
 
@@ -162,7 +164,7 @@ class Search {
 
     std::vector<TimedKernel> kernels;
     append(kernels, std::move(offers));
-    append_later(kernels, [](const Candidate& before) { return before.timed; });
+    append_later(kernels, [&](const Candidate& before) { return before.timed || times_all; });
     time_in_turn(kernels, target_, request_, layer_, options_.log);
     const auto keep = [&](const TimedKernel& timed) {
       const TimingEntry entry{tactic_of(*timed.kernel), timed.milliseconds()};
@@ -304,7 +306,10 @@ class Search {
     size_t i = index_of(list_, kernels.back().kernel->name);
     while (i < list_.size() && goes_on(list_[i])) {
       Offers more = next(i + 1);
-      if (more.kernels.empty() || is_last_resort(more.kernels.front()->name)) return;
+      // Who edits a cache finds no other kernel of some layers.
+      const bool takes_any = options_.editable_timing_cache && kernels.size() == 1;
+      if (more.kernels.empty() || (is_last_resort(more.kernels.front()->name) && !takes_any))
+        return;
       i = index_of_candidate(more);
       append(kernels, std::move(more));
     }

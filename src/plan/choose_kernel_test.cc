@@ -256,150 +256,23 @@ TEST(ChooseKernel, PassesOverWhatIsNotExactOnTheWeights) {
 
 TEST(ChooseKernel, TakesTheLeastErrorWhereNoneIsExact) {
   const FakeTarget target({timed(picky("far", 1e-2f, 0)), timed(picky("near", 1e-3f, 2)),
-                           picky("farther", 1e-1f, 1), picky("reference", 0, 0)});
+// Also those that are alone, or behind one whose place in the order is plain. The last resort is
+// one where there is no other.
+TEST(ChooseKernel, EditableTimingCachesHaveEveryLayerAndKernel) {
+  const std::pair<std::vector<Candidate>, const char*> layers[] = {
+      {{{"slow", slow}}, "slow"},
+      {{{"slow", slow}, {"reference", fast}}, "reference"},
+      {{{"slow", slow}, {"steady", steady}, {"reference", fast}}, "steady"}};
   BuildOptions options;
-  EXPECT_EQ(convolution_of(target, 1, options), "near");
-  EXPECT_EQ(convolution_of(target, 2, options), "far");
-  options.time_kernels = false;
-  EXPECT_EQ(convolution_of(target, 1, options), "near");
-}
-
-TEST(ChooseKernel, CountsWhatReordersOfInputsTake) {
-  const Identity op;
-  const auto chosen_for = [&](Layout arrives, const Tensor* constant) {
-    const FakeTarget target({timed({"elsewhere", elsewhere}), {"slow", slow}});
-    const TensorSpec spec{DataType::kFLOAT, arrives, {1, 8, 2, 2}, true};
-    return choose_kernel(target, {op, {&spec, 1}, {&spec, 1}, {&constant, 1}}, "layer",
-                         BuildOptions())
-        ->name;
-  };
-  EXPECT_EQ(chosen_for(Layout::kLinear, nullptr), "slow");
-  EXPECT_EQ(chosen_for(Layout::kBlocked8, nullptr), "elsewhere");
-  // A constant is reordered once.
-  const Tensor constant(DataType::kFLOAT, {1, 8, 2, 2});
-  EXPECT_EQ(chosen_for(Layout::kLinear, &constant), "elsewhere");
-}
-
-// Reads a constant of four channels in groups of eight.
-class ReadingKernel final : public SleepingKernel {
- public:
-  explicit ReadingKernel(const KernelRequest& request)
-      : SleepingKernel("reading", 0, 100, request) {
-    input_layouts = {Layout::kBlocked8};
+  for (const bool editable : {false, true}) {
+    options.editable_timing_cache = editable;
+    for (const auto& [list, fastest] : layers) {
+      TimingCache cache;
+      options.timing_cache = &cache;
+      EXPECT_EQ(chosen(FakeTarget(list), options), editable ? fastest : "slow");
+      EXPECT_EQ(cache.keys().size(), editable ? 1u : 0u);
+    }
   }
-  std::unique_ptr<Execution> prepare(std::span<const TensorSpec>,
-                                     std::span<const TensorSpec>) const override {
-    return std::make_unique<Read>();
-  }
-  static inline std::set<const void*> read;
-
- private:
-  class Read final : public Execution {
-   public:
-    void run(const RunArguments& arguments) override { read.insert(arguments.inputs[0]); }
-  };
-};
-Offer reading(const KernelRequest& r) {
-  return std::make_unique<ReadingKernel>(r);
-}
-
-TEST(ChooseKernel, TimesWithConstantsInTheLayoutOfTheKernel) {
-  const Identity op;
-  const FakeTarget target({timed({"reading", reading}), {"slow", slow}});
-  const TensorSpec spec{DataType::kFLOAT, Layout::kLinear, {1, 4, 2, 2}, true};
-  const Tensor linear(DataType::kFLOAT, {1, 4, 2, 2});  // half as many bytes
-  const Tensor* constant = &linear;
-  const KernelRequest request{op, {&spec, 1}, {&spec, 1}, {&constant, 1}};
-  EXPECT_EQ(choose_kernel(target, request, "layer", BuildOptions())->name, "reading");
-  EXPECT_FALSE(ReadingKernel::read.empty());
-  EXPECT_FALSE(ReadingKernel::read.contains(linear.data()));
-}
-
-const FakeTarget kTimed({timed({"slow", slow}), timed({"never", never}), {"quick", fast}});
-
-TEST(ChooseKernel, TimesCandidatesWhoseOrderIsNotPlain) {
-  EXPECT_EQ(chosen(kTimed, BuildOptions()), "quick");
-  const FakeTarget plain({{"slow", slow}, {"quick", fast}});
-  EXPECT_EQ(chosen(plain, BuildOptions()), "slow");
-}
-
-TEST(ChooseKernel, TheLeastOfSeveralRoundsCounts) {
-  EXPECT_EQ(chosen(FakeTarget({timed({"unsteady", unsteady}), {"steady", steady}}), BuildOptions()),
-            "unsteady");
-  EXPECT_EQ(chosen(FakeTarget({timed({"breaking", breaking}), {"steady", steady}}), BuildOptions()),
-            "steady");
-}
-
-TEST(ChooseKernel, AKernelThatCannotBeTimedIsTakenWhenThereIsNoOther) {
-  EXPECT_EQ(chosen(FakeTarget({timed({"breaking", breaking})}), BuildOptions()), "breaking");
-}
-
-TEST(ChooseKernel, TrustsTheOrderWhenAskedNotToTime) {
-  BuildOptions options;
-  options.time_kernels = false;
-  EXPECT_EQ(chosen(kTimed, options), "slow");
-}
-
-TEST(ChooseKernel, RemembersInTheTimingCache) {
-  TimingCache cache;
-  BuildOptions options;
-  options.timing_cache = &cache;
-  options.error_on_timing_cache_miss = true;
-  EXPECT_THROW(chosen(kTimed, options), Error);
-  options.error_on_timing_cache_miss = false;
-  EXPECT_EQ(chosen(kTimed, options), "quick");
-  EXPECT_EQ(cache.keys().size(), 1u);
-  TimingCache another_process;
-  another_process.read(cache.write());
-  options.timing_cache = &another_process;
-  runs = 0;
-  EXPECT_EQ(chosen(kTimed, options), "quick");
-  EXPECT_EQ(runs, 0);
-}
-
-TEST(ChooseKernel, APlanThatIsBuiltAgainHasTheKernelsOfItsLayers) {
-  const FakeTarget target({timed({"slow", slow}), timed({"varied", varied}), {"quick", fast}});
-  Plan plan;
-  const auto add_step = [&](const char* name, const char* kernel, const char* variant = "") {
-    PlanStep step;
-    step.name = name;
-    step.op = Identity().name();
-    step.kernel = kernel;
-    step.variant = variant;
-    plan.steps.push_back(step);
-  };
-  // Two layers of one name and the same shapes, whose timings differed.
-  add_step("layer", "varied", "4 ms");
-  add_step("layer", "quick");
-  add_step("layer", "gone");
-  add_step("another", "slow");
-  PlanKernels kernels(plan);
-  BuildOptions options;
-  options.kernels = &kernels;
-  options.measure = false;
-  runs = 0;
-  EXPECT_EQ(chosen(target, options), "4 ms");
-  EXPECT_EQ(chosen(target, options), "quick");
-  EXPECT_EQ(chosen(target, options), "slow") << "no kernel has that name: the order decides";
-  EXPECT_EQ(chosen(target, options), "slow") << "the plan has no more layers of the name";
-  EXPECT_EQ(runs, 0);
-}
-
-TEST(ChooseKernel, WithoutMeasuringTheTimingCacheDecidesOrElseTheOrder) {
-  TimingCache cache;
-  BuildOptions options;
-  options.timing_cache = &cache;
-  chosen(kTimed, options);
-  options.measure = false;
-  runs = 0;
-  EXPECT_EQ(chosen(kTimed, options), "quick");
-  TimingCache empty;
-  for (TimingCache* knows_nothing : {&empty, static_cast<TimingCache*>(nullptr)}) {
-    options.timing_cache = knows_nothing;
-    EXPECT_EQ(chosen(kTimed, options), "slow");
-  }
-  EXPECT_EQ(runs, 0);
-  EXPECT_TRUE(empty.keys().empty());
 }
 
 TEST(ChooseKernel, RemembersWhetherWeightsWereCold) {
