@@ -1,4 +1,6 @@
 // What the engine inspector tells, as TensorRT's tools read it.
+#include <tenon/build.h>
+
 #include <nlohmann/json.hpp>
 
 #include "api/cnn_testing.h"
@@ -39,6 +41,25 @@ class Inspected : public ::testing::Test {
   std::unique_ptr<ICudaEngine> engine_;
   std::unique_ptr<IEngineInspector> inspector_;
 };
+
+// Of sums of one product each, which are exact.
+TEST_F(Inspected, TellsErrorsOfZeroWhereTheyWereMeasured) {
+  ASSERT_TRUE(set_target(*s_.config, "cpu"));
+  Floats diagonal(16);
+  for (size_t i = 0; i < 4; ++i) diagonal[5 * i] = 2;
+  ITensor& x = s_.input("x", {1, 4, 8, 8});
+  ITensor& doubled =
+      *s_.network->addConvolutionNd(x, 4, Dims2(1, 1), weights(diagonal), kNone)->getOutput(0);
+  s_.network->markOutput(*s_.network->addSoftMax(doubled)->getOutput(0));
+  s_.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+  engine_ = s_.engine();
+  ASSERT_NE(engine_, nullptr) << s_.logger.take_errors();
+  inspector_.reset(engine_->createEngineInspector());
+  const json convolution = layer_json("Convolution");
+  EXPECT_EQ(convolution["LargestError"], 0);
+  EXPECT_EQ(convolution["RmsError"], 0);
+  EXPECT_FALSE(layer_json("SoftMax").contains("LargestError"));
+}
 
 TEST_F(Inspected, TellsAllInDetail) {
 #ifdef TENON_THREAD_SANITIZER

@@ -30,7 +30,7 @@ struct TensorSpec {
   Shape upper = {};     // outputs with data-dependent extents: what bounds them, -1 for nothing
 };
 
-/// Of results, as parts of the range of the exact ones; zero where it was not measured.
+/// Of results, as parts of the range of the exact ones.
 struct KernelError {
   float largest = 0, rms = 0;
 };
@@ -121,7 +121,7 @@ class Kernel {
   /// What the user should know of the choice, a warning of the build; "" for nothing.
   std::string note;
   /// On the layer's own weights, where the build has measured it.
-  KernelError error;
+  std::optional<KernelError> error;
   /// Output 0 overwrites this input (same bytes); -1 for none. The planner sees to it that nobody
   /// else needs the input afterwards.
   int aliased_input = -1;

@@ -238,7 +238,7 @@ class Search {
       inexact.push_back(std::move(timed));
     }
     return std::move(*std::ranges::min_element(
-        inexact, {}, [](const TimedKernel& timed) { return timed.kernel->error.rms; }));
+        inexact, {}, [](const TimedKernel& timed) { return timed.kernel->error->rms; }));
   }
 
   // The same in the order of candidates: the first. No last resort is taken for its exactness.
@@ -254,7 +254,7 @@ class Search {
       offers = next(i + 1);
     }
     return std::move(*std::ranges::min_element(
-        inexact, {}, [](const std::unique_ptr<Kernel>& kernel) { return kernel->error.rms; }));
+        inexact, {}, [](const std::unique_ptr<Kernel>& kernel) { return kernel->error->rms; }));
   }
 
   // Those of the first candidate that has any.

@@ -152,7 +152,7 @@ class Teller {
     add_attributes(step, json);
     const std::string tactic = tactic_name(step.kernel, step.variant);
     json["TacticName"] = tactic;
-    if (step.largest_error > 0) {
+    if (step.largest_error >= 0) {
       json["LargestError"] = step.largest_error;
       json["RmsError"] = step.rms_error;
     }

@@ -51,8 +51,8 @@ struct PlanStep {
   LayerType layer = LayerType::kIDENTITY;
   std::string kernel;
   std::string variant;  // of the kernel, where it has several; for people
-  /// The kernel's, as parts of the range of exact results; zero where the build did not measure it.
-  float largest_error = 0, rms_error = 0;
+  /// The kernel's, as parts of the range of exact results; -1 where the build did not measure it.
+  float largest_error = -1, rms_error = -1;
   FieldList state;
   std::vector<int32_t> packed;  // indices into Plan::weights
   std::vector<int32_t> inputs;  // indices into Plan::tensors, -1 for one left out

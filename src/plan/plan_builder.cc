@@ -185,8 +185,10 @@ void PlanBuilder::add_step(const Node* node, const Op& op, const std::string& na
   PlanStep step = step_of(node, op, name);
   step.kernel = kernel->name;
   step.variant = kernel->variant;
-  step.largest_error = kernel->error.largest;
-  step.rms_error = kernel->error.rms;
+  if (kernel->error) {
+    step.largest_error = kernel->error->largest;
+    step.rms_error = kernel->error->rms;
+  }
   StoredKernel stored = kernel->store();
   step.state = std::move(stored.state);
   for (const Tensor& t : stored.packed) step.packed.push_back(add_weight(t));

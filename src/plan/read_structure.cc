@@ -124,7 +124,8 @@ void read_steps(const schema::Plan& in, const Surroundings& around, Plan& plan) 
     out.largest_error = s.largest_error();
     out.rms_error = s.rms_error();
     for (const float error : {out.largest_error, out.rms_error})
-      require(std::isfinite(error) && error >= 0, "layer {} has an error of {}", out.name, error);
+      require(std::isfinite(error) && (error >= 0 || error == -1), "layer {} has an error of {}",
+              out.name, error);
     out.debug = s.debug();
     if (out.debug != -1) check_index(out.debug, plan.debug_tensors.size(), "debug tensor");
     for_each(s.bodies(), [&](const schema::Plan& body) {

@@ -205,6 +205,19 @@ class Engines(CliTest):
                                    "min=1x1x12x12, opt=1x1x12x12, max=5x1x12x12\n")
             layers.unlink()
 
+    def test_layers_have_kernels_and_errors(self):
+        model = self.folder / "m.onnx"
+        diagonal = 2 * np.eye(4)  # results are exact
+        save(helper.make_model(helper.make_graph(
+            [helper.make_node("Conv", ["x", "w"], ["c"], "conv"), helper.make_node("Softmax", ["c"], ["y"], "softmax")], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 8, 8])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+            [helper.make_tensor("w", TensorProto.FLOAT, [4, 4, 1, 1], diagonal.flatten())]),
+            opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        said = self.succeed("bench", model, *SHORT_BENCH, "--layers", environment=ON_CPU)
+        self.assertRegex(said, r"(?m)^.* +0\.00e\+00 +0\.00e\+00 +conv \(\S+\)$")
+        self.assertRegex(said, r"(?m)^.*\d {20,}softmax \(\S+\)$")
+
     def test_verbosity(self):
         def layers(verbosity):
             path = self.folder / "layers.json"

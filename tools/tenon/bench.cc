@@ -117,9 +117,9 @@ void print_engine(const BenchOptions& o, const nvinfer1::ICudaEngine& engine,
 }
 
 void print_layer_profile(const BenchOptions& o, const LayerProfiler& profiler,
-                         nvinfer1::IExecutionContext& context, Logger& logger) {
+                         const ordered_json& layers, Logger& logger) {
   if (o.dump_profile) print_layer_times(profiler, logger);
-  if (o.prints_kernels && !o.print_json) print_kernels(profiler, context, logger);
+  if (o.prints_kernels && !o.print_json) print_kernels(profiler, layers, logger);
   if (!o.export_profile.empty()) export_layer_times(profiler, o.export_profile);
 }
 
@@ -158,12 +158,13 @@ void report_outputs(const BenchOptions& o, session::Session& session, bool trans
 
 // Queries of their own, in which layers are timed.
 std::optional<Roofline> run_profile(const BenchOptions& o, const Sessions& sessions,
-                                    MeasureSettings settings, size_t queries, Logger& logger) {
+                                    MeasureSettings settings, size_t queries,
+                                    const ordered_json& layers, Logger& logger) {
   LayerProfiler profiler;
   settings.iterations = static_cast<int>(std::min<size_t>(queries, 50));
   settings.warm_up_ms = settings.duration_s = settings.sleep_ms = 0;
   measure({sessions.data(), 1}, settings, &profiler, logger);
-  print_layer_profile(o, profiler, sessions[0]->context().get(), logger);
+  print_layer_profile(o, profiler, layers, logger);
   if (!o.roofline) return std::nullopt;
   return make_roofline(sessions[0]->context().get(), profiler.rows(), logger);
 }
@@ -173,7 +174,8 @@ void measure_and_report(const BenchOptions& o, const LoadedModel& model, const S
   // What wants both the summary and the layers' times has them from different queries.
   const bool is_separate =
       o.has_profile_run || o.roofline || o.prints_kernels || o.print_json || !o.json.empty();
-  if (o.prints_kernels) check_details(sessions[0]->context().get(), logger);
+  ordered_json layers;
+  if (o.prints_kernels) layers = layer_details(sessions[0]->context().get(), logger);
   LayerProfiler profiler;
   const bool times_layers = o.times_layers() && !is_separate;
   const Measurement measurement =
@@ -194,9 +196,9 @@ void measure_and_report(const BenchOptions& o, const LoadedModel& model, const S
   if (o.debug_tensors.are_set()) save_debug_tensors(*sessions[0], o.debug_tensors, logger);
   std::optional<Roofline> roofline;
   if (times_layers)
-    print_layer_profile(o, profiler, sessions[0]->context().get(), logger);
+    print_layer_profile(o, profiler, layers, logger);
   else if (o.times_layers())
-    roofline = run_profile(o, sessions, settings, measurement.queries.size(), logger);
+    roofline = run_profile(o, sessions, settings, measurement.queries.size(), layers, logger);
   if (roofline && !o.print_json) print_roofline(*roofline, logger);
   const std::string text = result_text(o, model, measurement, performance, roofline);
   if (!o.json.empty()) write_file(o.json, text.data(), text.size());

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "engine_report.h"
 #include "error.h"
 #include "npz.h"
@@ -40,15 +38,14 @@ void print_layer_times(const LayerProfiler& profiler, Logger& logger) {
   if (profiler.runs() > 0) say(total);
 }
 
-void check_details(nvinfer1::IExecutionContext& context, Logger& logger) {
-  const auto layers = ordered_json::parse(layers_json(context, logger))["Layers"];
+ordered_json layer_details(nvinfer1::IExecutionContext& context, Logger& logger) {
+  ordered_json layers = ordered_json::parse(layers_json(context, logger))["Layers"];
   if (layers.empty() || !layers[0].is_object())
     fail("--layers: the plan has no details: build it with --profilingVerbosity=detailed");
+  return layers;
 }
 
-void print_kernels(const LayerProfiler& profiler, nvinfer1::IExecutionContext& context,
-                   Logger& logger) {
-  const auto layers = ordered_json::parse(layers_json(context, logger))["Layers"];
+void print_kernels(const LayerProfiler& profiler, const ordered_json& layers, Logger& logger) {
   const LayerTimes total = total_of(profiler);
   logger.say("=== Layers ===");
   logger.say("  Median(ms)   Time(%)   Largest error   RMS error   Layer (kernel)");

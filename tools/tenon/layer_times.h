@@ -4,6 +4,7 @@
 #include <NvInfer.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -43,10 +44,11 @@ class LayerProfiler final : public nvinfer1::IProfiler {
 
 /// --dumpProfile: a table of all runs.
 void print_layer_times(const LayerProfiler& profiler, Logger& logger);
-/// --layers: throws Failure for an engine that was built without details.
-void check_details(nvinfer1::IExecutionContext& context, Logger& logger);
+/// --layers: what the engine inspector tells of each layer. Throws Failure for an engine that was
+/// built without details.
+nlohmann::ordered_json layer_details(nvinfer1::IExecutionContext& context, Logger& logger);
 /// --layers: their kernels and the errors that the build measured, too.
-void print_kernels(const LayerProfiler& profiler, nvinfer1::IExecutionContext& context,
+void print_kernels(const LayerProfiler& profiler, const nlohmann::ordered_json& layers,
                    Logger& logger);
 /// --exportProfile: the times as JSON.
 void export_layer_times(const LayerProfiler& profiler, const std::string& path);
