@@ -3,53 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <set>
-#include <thread>
 
-#include "ops/convolution.h"
 #include "ops/identity.h"
-#include "ops/reorder.h"
+#include "plan/choose_kernel_testing.h"
 #include "plan/timing_cache.h"
-#include "streams/host_device.h"
 
 namespace tenon {
 namespace {
 
-int runs = 0;
-
-// Does nothing for the given time, with that much scratch memory.
-class SleepingKernel : public Kernel {
- public:
-  SleepingKernel(const char* label, int milliseconds, size_t scratch, const KernelRequest& request)
-      : milliseconds_(milliseconds), scratch_(scratch) {
-    name = label;
-    input_layouts.assign(request.inputs.size(), Layout::kLinear);
-    output_layouts.assign(request.outputs.size(), Layout::kLinear);
-    input_is_packed.assign(request.inputs.size(), false);
-  }
-  std::unique_ptr<Execution> prepare(std::span<const TensorSpec>,
-                                     std::span<const TensorSpec>) const override {
-    return std::make_unique<Sleep>(milliseconds_, scratch_);
-  }
-
- protected:
-  class Sleep final : public Execution {
-   public:
-    Sleep(int milliseconds, size_t scratch) : milliseconds_(milliseconds), scratch_(scratch) {}
-    size_t scratch_bytes() const override { return scratch_; }
-    void run(const RunArguments&) override {
-      ++runs;
-      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds_));
-    }
-
-   private:
-    int milliseconds_;
-    size_t scratch_;
-  };
-  int milliseconds_;
-  size_t scratch_;
-};
+using testing::FakeTarget;
+using testing::SleepingKernel;
 
 // Kernels of one candidate, slow and fast.
 class VariedKernel final : public Kernel {
@@ -93,12 +57,6 @@ Offer fast(const KernelRequest& r) {
 Offer elsewhere(const KernelRequest& r) {
   auto kernel = std::make_unique<SleepingKernel>("elsewhere", 0, 100, r);
   kernel->input_layouts = {Layout::kBlocked8};
-  return kernel;
-}
-Offer slow_reorder(const KernelRequest& r) {
-  auto kernel = std::make_unique<SleepingKernel>("reorder", 16, 100, r);
-  kernel->input_layouts = {static_cast<const Reorder&>(r.op).from};
-  kernel->output_layouts = {static_cast<const Reorder&>(r.op).to};
   return kernel;
 }
 Offer never(const KernelRequest&) {
@@ -151,24 +109,6 @@ Offer generated_in_vain(const KernelRequest& r) {
   return std::string("its code is of no use");
 }
 
-class FakeTarget final : public Target {
- public:
-  explicit FakeTarget(std::vector<Candidate> list) : list_(std::move(list)) {}
-  std::string_view name() const override { return "fake"; }
-  std::string fingerprint() const override { return "fake machine"; }
-  std::string instruction_set() const override { return "fake"; }
-  std::span<const Candidate> candidates(const Op& op) const override {
-    static const Candidate kReorder[] = {{"reorder", slow_reorder}};
-    return op.kind() == layer_type(PrivateLayer::kReorder) ? std::span<const Candidate>(kReorder)
-                                                           : list_;
-  }
-  bool fuses(const Op&, const PointwiseProgram&) const override { return false; }
-  const Device& device() const override { return host_device(); }
-
- private:
-  std::vector<Candidate> list_;
-};
-
 std::string chosen(const FakeTarget& target, const BuildOptions& options) {
   const Identity op;
   const TensorSpec spec{DataType::kFLOAT, Layout::kLinear, {4}, true};
@@ -178,84 +118,144 @@ std::string chosen(const FakeTarget& target, const BuildOptions& options) {
   return kernel->variant.empty() ? kernel->name : kernel->variant;
 }
 
-// A 1x1 convolution of 4 channels. Its results are too large by `error`, if weight 0 is 1.
-class PickyKernel final : public Kernel {
+TEST(ChooseKernel, CountsWhatReordersOfInputsTake) {
+  const Identity op;
+  const auto chosen_for = [&](Layout arrives, const Tensor* constant) {
+    const FakeTarget target({timed({"elsewhere", elsewhere}), {"slow", slow}});
+    const TensorSpec spec{DataType::kFLOAT, arrives, {1, 8, 2, 2}, true};
+    return choose_kernel(target, {op, {&spec, 1}, {&spec, 1}, {&constant, 1}}, "layer",
+                         BuildOptions())
+        ->name;
+  };
+  EXPECT_EQ(chosen_for(Layout::kLinear, nullptr), "slow");
+  EXPECT_EQ(chosen_for(Layout::kBlocked8, nullptr), "elsewhere");
+  // A constant is reordered once.
+  const Tensor constant(DataType::kFLOAT, {1, 8, 2, 2});
+  EXPECT_EQ(chosen_for(Layout::kLinear, &constant), "elsewhere");
+}
+
+// Reads a constant of four channels in groups of eight.
+class ReadingKernel final : public SleepingKernel {
  public:
-  PickyKernel(const char* label, float error, int milliseconds)
-      : error_(error), milliseconds_(milliseconds) {
-    name = label;
+  explicit ReadingKernel(const KernelRequest& request)
+      : SleepingKernel("reading", 0, 100, request) {
+    input_layouts = {Layout::kBlocked8};
   }
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec>,
                                      std::span<const TensorSpec>) const override {
-    return std::make_unique<Run>(*this);
+    return std::make_unique<Read>();
   }
+  static inline std::set<const void*> read;
 
  private:
-  struct Run final : Execution {
-    explicit Run(const PickyKernel& kernel) : error(kernel.error_), pause(kernel.milliseconds_) {}
-    void run(const RunArguments& arguments) override {
-      ++runs;
-      std::this_thread::sleep_for(std::chrono::milliseconds(pause));
-      const auto* x = static_cast<const float*>(arguments.inputs[0]);
-      const auto* w = static_cast<const float*>(arguments.inputs[1]);
-      auto* y = static_cast<float*>(arguments.outputs[0]);
-      const float factor = w[0] == 1 ? 1 + error : 1;
-      for (int k = 0; k < 4; ++k)
-        for (int p = 0; p < 64; ++p) {
-          float sum = 0;
-          for (int c = 0; c < 4; ++c) sum += w[4 * k + c] * x[64 * c + p];
-          y[64 * k + p] = factor * sum;
-        }
-    }
-    float error;
-    int pause;
+  class Read final : public Execution {
+   public:
+    void run(const RunArguments& arguments) override { read.insert(arguments.inputs[0]); }
   };
-  float error_;
-  int milliseconds_;
 };
-
-Candidate picky(const char* name, float error, int milliseconds) {
-  return {name, [=](const KernelRequest&) -> Offer {
-            return std::make_unique<PickyKernel>(name, error, milliseconds);
-          }};
+Offer reading(const KernelRequest& r) {
+  return std::make_unique<ReadingKernel>(r);
 }
 
-std::string convolution_of(const FakeTarget& target, float weight, const BuildOptions& options) {
-  Convolution op;
-  op.output_channels = 4;
-  op.kernel = op.stride = op.dilation = {1, 1};
-  op.pre_padding = op.post_padding = {0, 0};
-  Tensor weights(DataType::kFLOAT, {4, 4, 1, 1});
-  for (int i = 0; i < 16; ++i)
-    weights.mutable_data<float>()[i] = i == 0 ? weight : 0.25f * static_cast<float>(i % 7 - 3);
-  const TensorSpec data{DataType::kFLOAT, Layout::kLinear, {1, 4, 8, 8}, true};
-  const TensorSpec inputs[] = {data, {DataType::kFLOAT, Layout::kLinear, {4, 4, 1, 1}, true}};
-  const Tensor* constants[] = {nullptr, &weights};
-  return choose_kernel(target, {op, inputs, {&data, 1}, constants}, "layer", options)->name;
+TEST(ChooseKernel, TimesWithConstantsInTheLayoutOfTheKernel) {
+  const Identity op;
+  const FakeTarget target({timed({"reading", reading}), {"slow", slow}});
+  const TensorSpec spec{DataType::kFLOAT, Layout::kLinear, {1, 4, 2, 2}, true};
+  const Tensor linear(DataType::kFLOAT, {1, 4, 2, 2});  // half as many bytes
+  const Tensor* constant = &linear;
+  const KernelRequest request{op, {&spec, 1}, {&spec, 1}, {&constant, 1}};
+  EXPECT_EQ(choose_kernel(target, request, "layer", BuildOptions())->name, "reading");
+  EXPECT_FALSE(ReadingKernel::read.empty());
+  EXPECT_FALSE(ReadingKernel::read.contains(linear.data()));
 }
 
-TEST(ChooseKernel, PassesOverWhatIsNotExactOnTheWeights) {
-  const FakeTarget target({timed(picky("picky", 1e-3f, 0)), picky("plain", 0, 5)});
-  for (const bool has_cache : {false, true}) {
-    TimingCache cache;
-    BuildOptions options;
-    options.timing_cache = has_cache ? &cache : nullptr;
-    // The layers differ in their weights alone, and have the same key.
-    for (int build = 0; build < 2; ++build) {
-      EXPECT_EQ(convolution_of(target, 1, options), "plain");
-      EXPECT_EQ(convolution_of(target, 2, options), "picky");
-      EXPECT_EQ(convolution_of(target, 1, options), "plain");
-      options.error_on_timing_cache_miss = has_cache;  // all is known by now
-    }
-  }
+const FakeTarget kTimed({timed({"slow", slow}), timed({"never", never}), {"quick", fast}});
+
+TEST(ChooseKernel, TimesCandidatesWhoseOrderIsNotPlain) {
+  EXPECT_EQ(chosen(kTimed, BuildOptions()), "quick");
+  const FakeTarget plain({{"slow", slow}, {"quick", fast}});
+  EXPECT_EQ(chosen(plain, BuildOptions()), "slow");
+}
+
+TEST(ChooseKernel, TheLeastOfSeveralRoundsCounts) {
+  EXPECT_EQ(chosen(FakeTarget({timed({"unsteady", unsteady}), {"steady", steady}}), BuildOptions()),
+            "unsteady");
+  EXPECT_EQ(chosen(FakeTarget({timed({"breaking", breaking}), {"steady", steady}}), BuildOptions()),
+            "steady");
+}
+
+TEST(ChooseKernel, AKernelThatCannotBeTimedIsTakenWhenThereIsNoOther) {
+  EXPECT_EQ(chosen(FakeTarget({timed({"breaking", breaking})}), BuildOptions()), "breaking");
+}
+
+TEST(ChooseKernel, TrustsTheOrderWhenAskedNotToTime) {
   BuildOptions options;
   options.time_kernels = false;
-  EXPECT_EQ(convolution_of(target, 1, options), "plain");
-  EXPECT_EQ(convolution_of(target, 2, options), "picky");
+  EXPECT_EQ(chosen(kTimed, options), "slow");
 }
 
-TEST(ChooseKernel, TakesTheLeastErrorWhereNoneIsExact) {
-  const FakeTarget target({timed(picky("far", 1e-2f, 0)), timed(picky("near", 1e-3f, 2)),
+TEST(ChooseKernel, RemembersInTheTimingCache) {
+  TimingCache cache;
+  BuildOptions options;
+  options.timing_cache = &cache;
+  options.error_on_timing_cache_miss = true;
+  EXPECT_THROW(chosen(kTimed, options), Error);
+  options.error_on_timing_cache_miss = false;
+  EXPECT_EQ(chosen(kTimed, options), "quick");
+  EXPECT_EQ(cache.keys().size(), 1u);
+  TimingCache another_process;
+  another_process.read(cache.write());
+  options.timing_cache = &another_process;
+  SleepingKernel::runs = 0;
+  EXPECT_EQ(chosen(kTimed, options), "quick");
+  EXPECT_EQ(SleepingKernel::runs, 0);
+}
+
+TEST(ChooseKernel, APlanThatIsBuiltAgainHasTheKernelsOfItsLayers) {
+  const FakeTarget target({timed({"slow", slow}), timed({"varied", varied}), {"quick", fast}});
+  Plan plan;
+  const auto add_step = [&](const char* name, const char* kernel, const char* variant = "") {
+    PlanStep step;
+    step.name = name;
+    step.op = Identity().name();
+    step.kernel = kernel;
+    step.variant = variant;
+    plan.steps.push_back(step);
+  };
+  // Two layers of one name and the same shapes, whose timings differed.
+  add_step("layer", "varied", "4 ms");
+  add_step("layer", "quick");
+  add_step("layer", "gone");
+  add_step("another", "slow");
+  PlanKernels kernels(plan);
+  BuildOptions options;
+  options.kernels = &kernels;
+  options.measure = false;
+  SleepingKernel::runs = 0;
+  EXPECT_EQ(chosen(target, options), "4 ms");
+  EXPECT_EQ(chosen(target, options), "quick");
+  EXPECT_EQ(chosen(target, options), "slow") << "no kernel has that name: the order decides";
+  EXPECT_EQ(chosen(target, options), "slow") << "the plan has no more layers of the name";
+  EXPECT_EQ(SleepingKernel::runs, 0);
+}
+
+TEST(ChooseKernel, WithoutMeasuringTheTimingCacheDecidesOrElseTheOrder) {
+  TimingCache cache;
+  BuildOptions options;
+  options.timing_cache = &cache;
+  chosen(kTimed, options);
+  options.measure = false;
+  SleepingKernel::runs = 0;
+  EXPECT_EQ(chosen(kTimed, options), "quick");
+  TimingCache empty;
+  for (TimingCache* knows_nothing : {&empty, static_cast<TimingCache*>(nullptr)}) {
+    options.timing_cache = knows_nothing;
+    EXPECT_EQ(chosen(kTimed, options), "slow");
+  }
+  EXPECT_EQ(SleepingKernel::runs, 0);
+  EXPECT_TRUE(empty.keys().empty());
+}
+
 // Also those that are alone, or behind one whose place in the order is plain. The last resort is
 // one where there is no other.
 TEST(ChooseKernel, EditableTimingCachesHaveEveryLayerAndKernel) {
@@ -388,17 +388,17 @@ TEST(ChooseKernel, RemembersVariantsUnlessTheKernelKeepsNoTimings) {
   EXPECT_EQ(chosen(target, options), "0 ms");
   ASSERT_EQ(cache.keys().size(), 1u);
   EXPECT_EQ(cache.find(cache.keys()[0])->kernel, "varied/0 ms");
-  runs = 0;
+  SleepingKernel::runs = 0;
   EXPECT_EQ(chosen(target, options), "0 ms");
-  EXPECT_EQ(runs, 0);
+  EXPECT_EQ(SleepingKernel::runs, 0);
   VariedKernel::id = "another";
   EXPECT_EQ(chosen(target, options), "0 ms");
-  EXPECT_GT(runs, 0);
+  EXPECT_GT(SleepingKernel::runs, 0);
   EXPECT_EQ(cache.keys().size(), 2u);
   VariedKernel::id = std::nullopt;
-  runs = 0;
+  SleepingKernel::runs = 0;
   EXPECT_EQ(chosen(target, options), "0 ms");
-  EXPECT_GT(runs, 0);
+  EXPECT_GT(SleepingKernel::runs, 0);
   EXPECT_EQ(cache.keys().size(), 2u);
   VariedKernel::id = "";
 }
