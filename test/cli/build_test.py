@@ -75,6 +75,8 @@ class Build(CliTest):
     def test_progress_is_plain_lines_without_a_terminal(self):
         result = run("build", MLP / "model.onnx", "-o", self.folder / "m.plan", *MLP_PROFILE)
         self.assertRegex(result.stderr, r"(?m)^.+: \d+\.\d\d s$")
+        self.assertNotIn("Building the plan", result.stderr)  # what that takes is in the last line
+        self.assertRegex(result.stdout, r", \d+\.\d\d s\)\n$")
         self.assertNotIn("\r", result.stderr + result.stdout)
 
 

@@ -46,7 +46,9 @@ void Progress::phaseFinish(const char* phase) noexcept {
   std::erase_if(phases_, [&](const Phase& p) {
     if (p.name != phase) return false;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - p.start;
-    if (!quiet_ && !terminal_) std::fprintf(stderr, "%s: %.2f s\n", phase, took.count());
+    // The command says how long all phases together took.
+    if (!quiet_ && !terminal_ && phases_.size() > 1)
+      std::fprintf(stderr, "%s: %.2f s\n", phase, took.count());
     return true;
   });
   draw();
