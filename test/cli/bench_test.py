@@ -254,6 +254,7 @@ class Engines(CliTest):
         both = ["--noBuilderCache", f"--timingCacheFile={self.folder / 'cache'}"]
         self.refuse("build", MODEL, "-o", self.folder / "x.plan", *MLP_PROFILE, *both, names=both[:1])
         self.refuse("build", MODEL, "-o", self.folder / "x.plan", *MLP_PROFILE, "--noTF32", "--tf32", names=["--tf32 excludes --noTF32"])
+        self.refuse("build", MODEL, "-o", self.folder / "x.plan", *MLP_PROFILE, "--fp8", "--int8", names=["--(int8|fp8) excludes --(fp8|int8)"])
         self.build("--noBuilderCache", "--noTF32", "--layerDeviceTypes=*:GPU", "--runtimePlatform=SameAsBuild", "--stronglyTyped",
                    "--memPoolSize=workspace:64M,tacticSharedMem:48K", "--builderOptimizationLevel=0")
 

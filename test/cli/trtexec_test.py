@@ -9,7 +9,8 @@ from support import MLP, MLP_PROFILE, ON_CPU, SHORT_BENCH, TENON, CliTest, run
 MODEL = MLP / "model.onnx"
 NAMES = (pathlib.Path(__file__).with_name("trtexec_options.txt")).read_text().split()
 # Values of options that check them.
-VALUES = {"--hardwareCompatibilityLevel": "ampere+", "--maxAuxStreams": "2", "--device": "0"}
+VALUES = {"--hardwareCompatibilityLevel": "ampere+", "--maxAuxStreams": "2", "--device": "0", "--tacticSources": "-CUDNN,+cublas",
+          "--preview": "+aliasedPluginIO1003,-runtimeActivationResize", "--tempfileControls": "in_memory:allow,temporary:deny"}
 
 
 class EveryOption(CliTest):
@@ -99,7 +100,11 @@ class Trtexec(CliTest):
         for option, message in ((f"--onnx={self.folder / 'no.onnx'}", "no.onnx: cannot open: no such file"),
                                 ("--noSuchOption", "Unknown option: --noSuchOption"), ("--useDLACore=0", "--useDLACore: there is no DLA"),
                                 (f"--loadEngine={MODEL}x", "cannot open: no such file"), ("--fp16", "name a plan or an ONNX model"),
-                                (str(MODEL), "Unknown option: " + str(MODEL)), ("--iterations=x", "--iterations")):
+                                (str(MODEL), "Unknown option: " + str(MODEL)), ("--iterations=x", "--iterations"),
+                                ("--tacticSources=CUDNN", "--tacticSources: 'CUDNN' begins neither"), ("--tacticSources=+CUDA", "'+CUDA'"),
+                                ("--preview=nothing", "--preview: 'nothing'"), ("--preview=+nothing", "--preview: '+nothing'"),
+                                ("--tempfileControls=in_memory:perhaps", "--tempfileControls: 'in_memory:perhaps'"),
+                                ("--tempfileControls=disk:deny", "--tempfileControls: 'disk:deny'")):
             done = self.trtexec(option, code=1)
             self.assertRegex(done.stderr, re.compile(r"^\[.*\] \[E\] .*" + re.escape(message), re.MULTILINE | re.IGNORECASE))
             lines = done.stdout.splitlines()

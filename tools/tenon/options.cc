@@ -220,7 +220,7 @@ void BuildOptions::add_precision(CLI::App& app) {
   add_trtexec_flag(app, "--fp16", fp16);
   add_trtexec_flag(app, "--bf16", bf16);
   app.add_flag("--tf32", tf32, "Allow products of FP32 to be rounded to TF32");
-  add_trtexec_flag(app, "--fp8", fp8);
+  add_trtexec_flag(app, "--fp8", fp8)->excludes("--int8");
   add_trtexec_flag(app, "--int4", int4);
   add_trtexec_flag(app, "--best", best);
   add_trtexec_flag(app, "--noTF32", no_tf32)->excludes("--tf32");

@@ -1,6 +1,7 @@
 #include "trtexec_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -26,6 +27,63 @@ const char* name_of(Effect effect) {
 
 bool takes_value(const TrtexecOption& option) {
   return option.value != OptionValue::kNone;
+}
+
+// A list of names with a + or - before each.
+std::string refusal_of_switches(const std::string& text, std::span<const char* const> names,
+                                bool any_case) {
+  for (const std::string& part : CLI::detail::split(text, ',')) {
+    if (!part.starts_with('+') && !part.starts_with('-'))
+      return fmt::format("'{}' begins neither with + nor with -", part);
+    const std::string name = part.substr(1);
+    const auto is_it = [&](const std::string& known) {
+      return name == known
+             || (any_case && CLI::detail::to_lower(name) == CLI::detail::to_lower(known));
+    };
+    if (std::none_of(names.begin(), names.end(), is_it))
+      return fmt::format("'{}' is not known; expected + or - and one of: {}", part,
+                         fmt::join(names, ", "));
+  }
+  return "";
+}
+
+std::string refusal_of_tactic_sources(const std::string& text) {
+  constexpr const char* kNames[] = {
+      "CUBLAS", "CUBLASLT", "CUBLAS_LT", "CUDNN", "EDGE_MASK_CONVOLUTIONS", "JIT_CONVOLUTIONS"};
+  return refusal_of_switches(text, kNames, true);
+}
+
+std::string refusal_of_preview_features(const std::string& text) {
+  constexpr const char* kNames[] = {"profileSharing0806", "aliasedPluginIO1003",
+                                    "runtimeActivationResize", "multiDeviceRuntime"};
+  return refusal_of_switches(text, kNames, false);
+}
+
+std::string refusal_of_file_controls(const std::string& text) {
+  for (const std::string& part : CLI::detail::split(text, ',')) {
+    const size_t colon = part.find(':');
+    const std::string key = part.substr(0, colon);
+    const std::string value = colon == std::string::npos ? "" : part.substr(colon + 1);
+    if ((key != "in_memory" && key != "temporary") || (value != "allow" && value != "deny"))
+      return fmt::format("'{}' is not in_memory or temporary, a colon, and allow or deny", part);
+  }
+  return "";
+}
+
+// What trtexec refuses is refused, also where it would change nothing.
+CLI::Validator values_of(const std::string& option) {
+  std::string (*refusal)(const std::string&) = nullptr;
+  if (option == "--tacticSources") refusal = refusal_of_tactic_sources;
+  if (option == "--preview") refusal = refusal_of_preview_features;
+  if (option == "--tempfileControls") refusal = refusal_of_file_controls;
+  if (refusal == nullptr) return {};
+  // CLI11 names no option without a group.
+  return {[=](const std::string& text) {
+            if (const std::string reason = refusal(text); !reason.empty())
+              fail("{}: {}", option, reason);
+            return std::string();
+          },
+          ""};
 }
 
 }  // namespace
@@ -64,7 +122,7 @@ void OtherOptions::add_to(CLI::App& command) {
     if (command.get_option_no_throw(option.name()) != nullptr) continue;
     others_.push_back(&option);
     if (takes_value(option))
-      command.add_option(option.names)->expected(0, 1)->group("");
+      command.add_option(option.names)->expected(0, 1)->group("")->check(values_of(option.name()));
     else
       command.add_flag(option.names)->group("");
   }
