@@ -12,10 +12,11 @@
 namespace tenon::session {
 namespace {
 
-std::unique_ptr<nvinfer1::IRuntime> make_runtime(ErrorLog& log) {
+std::unique_ptr<nvinfer1::IRuntime> make_runtime(ErrorLog& log, const EngineOptions& options) {
   initLibNvInferPlugins(nullptr, "");
   std::unique_ptr<nvinfer1::IRuntime> runtime(nvinfer1::createInferRuntime(log));
   if (runtime == nullptr) throw log.failure("cannot make a runtime");
+  runtime->setEngineHostCodeAllowed(options.allows_host_code);
   return runtime;
 }
 
@@ -42,10 +43,11 @@ class FileReader final : public nvinfer1::IStreamReaderV2 {
 
 }  // namespace
 
-Result<Engine> Engine::stream(const std::string& path, ErrorLog& log) noexcept {
+Result<Engine> Engine::stream(const std::string& path, ErrorLog& log,
+                              const EngineOptions& options) noexcept {
   return guard([&] {
     FileReader reader(path);
-    Engine engine{make_runtime(log), nullptr};
+    Engine engine{make_runtime(log, options), nullptr};
     engine.engine.reset(engine.runtime->deserializeCudaEngine(reader));
     if (engine.engine == nullptr)
       throw Error{path + ": " + log.failure("the engine cannot be loaded").text};
@@ -53,19 +55,21 @@ Result<Engine> Engine::stream(const std::string& path, ErrorLog& log) noexcept {
   });
 }
 
-Result<Engine> Engine::load(std::span<const std::byte> plan, ErrorLog& log) noexcept {
+Result<Engine> Engine::load(std::span<const std::byte> plan, ErrorLog& log,
+                            const EngineOptions& options) noexcept {
   return guard([&] {
-    Engine engine{make_runtime(log), nullptr};
+    Engine engine{make_runtime(log, options), nullptr};
     engine.engine.reset(engine.runtime->deserializeCudaEngine(plan.data(), plan.size()));
     if (engine.engine == nullptr) throw log.failure("the engine cannot be loaded");
     return engine;
   });
 }
 
-Result<Engine> Engine::open(const std::string& path, ErrorLog& log) noexcept {
+Result<Engine> Engine::open(const std::string& path, ErrorLog& log,
+                            const EngineOptions& options) noexcept {
   return guard([&] {
-    if (tenonOpenPlan == nullptr) return value_of(load(read_file(path), log));
-    Engine engine{make_runtime(log), nullptr};
+    if (tenonOpenPlan == nullptr) return value_of(load(read_file(path), log, options));
+    Engine engine{make_runtime(log, options), nullptr};
     engine.engine = open_plan(*engine.runtime, path.c_str());
     if (engine.engine == nullptr) throw log.failure(path + ": the engine cannot be loaded");
     return engine;

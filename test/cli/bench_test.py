@@ -346,6 +346,10 @@ class Weights(CliTest):
         plain, holding = (self.plan(f"{name}.plan", options=[*MLP_PROFILE, *more]) for name, more in (
             ("plain", []), ("holding", [f"--setPluginsToSerialize={PLUGIN}"])))
         self.assertGreaterEqual(holding.stat().st_size, plain.stat().st_size + pathlib.Path(PLUGIN).stat().st_size)
+        self.refuse("bench", holding, *SHORT_BENCH, names=["libtest_cli_plugin.so", "trust"])
+        for command in (["bench", *SHORT_BENCH], ["bench", "--asyncFileReader", *SHORT_BENCH], ["run"]):
+            self.succeed(*command, holding, "--versionCompatible")
+        self.bench("--versionCompatible", *MLP_PROFILE, f"--setPluginsToSerialize={PLUGIN}", *SHORT_BENCH, plan=MODEL)
 
     def test_debug_tensors_are_tensors_of_the_model(self):
         plan = self.folder / "debug.plan"

@@ -207,9 +207,10 @@ void measure_and_report(const BenchOptions& o, const LoadedModel& model, const S
 
 // Opens the plan as before, or the one that was built.
 session::Engine load_again(const BenchOptions& o, const LoadedModel& model, Logger& logger) {
-  return value_or_fail(model.plan != nullptr ? session::Engine::load(*model.plan, logger)
-                       : o.streams_plan      ? session::Engine::stream(o.model, logger)
-                                             : session::Engine::open(o.model, logger));
+  const session::EngineOptions how = o.build.engine_options();
+  return value_or_fail(model.plan != nullptr ? session::Engine::load(*model.plan, logger, how)
+                       : o.streams_plan      ? session::Engine::stream(o.model, logger, how)
+                                             : session::Engine::open(o.model, logger, how));
 }
 
 }  // namespace

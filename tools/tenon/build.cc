@@ -44,7 +44,8 @@ void Options::add_to(CLI::App& command) {
 
 void describe(const Options& o, const nvinfer1::IHostMemory& plan, Logger& logger) {
   if (!o.describes()) return;
-  const session::Engine loaded = value_or_fail(session::Engine::load(plan, logger));
+  const session::Engine loaded =
+      value_or_fail(session::Engine::load(plan, logger, o.build.engine_options()));
   if (o.dump_layers) print_layers(*loaded.engine, nullptr, logger);
   if (!o.export_layers.empty()) export_layers(*loaded.engine, nullptr, o.export_layers, logger);
   if (o.dump_profiles) print_profiles(*loaded.engine, logger);

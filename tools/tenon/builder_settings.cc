@@ -70,6 +70,7 @@ void set_flags(nvinfer1::IBuilderConfig& config, const BuildOptions& options) {
   set(options.no_compilation_cache, BuilderFlag::kDISABLE_COMPILATION_CACHE);
   set(options.tf32, BuilderFlag::kTF32);
   if (!options.tf32 && !options.has_default_tf32) config.clearFlag(BuilderFlag::kTF32);
+  set(options.version_compatible, BuilderFlag::kVERSION_COMPATIBLE);
   set(options.refit || options.strips_all_weights, BuilderFlag::kREFIT);
   set(options.strips_weights && !options.refit, BuilderFlag::kREFIT_IDENTICAL);
   set(options.strips_weights || options.strips_all_weights, BuilderFlag::kSTRIP_PLAN);

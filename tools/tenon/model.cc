@@ -151,13 +151,15 @@ LoadedModel load_model(const std::string& path, const BuildOptions& options,
                            fmt::join(unused, ", "), unused.size() == 1 ? "s" : "")
                    .c_str());
   LoadedModel model;
+  const session::EngineOptions how = options.engine_options();
   if (is_built) {
     model.plan = build_plan(path, options, inputs, logger, quiet);
     static_cast<session::Engine&>(model) =
-        value_or_fail(session::Engine::load(*model.plan, logger));
+        value_or_fail(session::Engine::load(*model.plan, logger, how));
   } else {
-    static_cast<session::Engine&>(model) = value_or_fail(
-        by_stream ? session::Engine::stream(path, logger) : session::Engine::open(path, logger));
+    static_cast<session::Engine&>(model) =
+        value_or_fail(by_stream ? session::Engine::stream(path, logger, how)
+                                : session::Engine::open(path, logger, how));
   }
   model.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return model;

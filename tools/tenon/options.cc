@@ -194,7 +194,9 @@ void BuildOptions::add_to(CLI::App& app) {
   add_plan(app);
   for (const CLI::Option* option : std::as_const(app).get_options()) options_.push_back(option);
   options_.erase(options_.begin(), options_.begin() + static_cast<std::ptrdiff_t>(others));
-  std::erase_if(options_, [](const CLI::Option* o) { return o->get_name() == "--shapes"; });
+  std::erase_if(options_, [](const CLI::Option* o) {
+    return o->get_name() == "--shapes" || o->get_name() == "--versionCompatible";
+  });
 }
 
 void BuildOptions::add_shapes(CLI::App& app) {
@@ -270,6 +272,7 @@ void BuildOptions::add_plan(CLI::App& app) {
   add_trtexec_option(app, "--markDebug", debug_tensors)->delimiter(',');
   add_trtexec_flag(app, "--markUnfusedTensorsAsDebugTensors", debugs_unfused);
   add_trtexec_option(app, "--setPluginsToSerialize", plan_libraries)->allow_extra_args(false);
+  add_trtexec_flag(app, "--versionCompatible", version_compatible);
 }
 
 void BuildOptions::check() const {

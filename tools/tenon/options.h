@@ -1,6 +1,7 @@
 // Options that several commands share, named and spelled as trtexec's.
 #pragma once
 
+#include <tenon/session/engine.h>
 #include <tenon/session/shape.h>
 
 #include <CLI/CLI.hpp>
@@ -84,6 +85,7 @@ struct BuildOptions {
   std::string sparsity = "disable", hardware = "none", platform = "SameAsBuild";
   std::string target;
   bool portable = false, deterministic = false, prefers_plugins = false;
+  bool version_compatible = false;  // as trtexec has it: the plan may hold code
   bool refit = false, strips_weights = false, strips_all_weights = false, debugs_unfused = false;
   std::vector<std::string> debug_tensors, plan_libraries;
   bool unknown_extents_are_one = false;  // where no option gives a shape: trtexec's way
@@ -93,8 +95,10 @@ struct BuildOptions {
   /// Throws Failure for values of options that cannot be honoured.
   void check() const;
   bool has_profile() const { return has_profile_; }
+  /// How the plan is loaded.
+  session::EngineOptions engine_options() const { return {.allows_host_code = version_compatible}; }
   /// Names of the options on the command line that only say how to build; --shapes also says how to
-  /// run.
+  /// run, and --versionCompatible how to load.
   std::vector<std::string> given() const;
 
  private:
@@ -106,7 +110,7 @@ struct BuildOptions {
   // --minShapes and the like belong to the --profile before them.
   void sort_into_profiles(const CLI::App& app);
 
-  std::vector<const CLI::Option*> options_;  // of add_to(), but --shapes
+  std::vector<const CLI::Option*> options_;  // of add_to(), for given()
   bool has_profile_ = false;
   std::vector<int> profile_;
   std::vector<std::string> min_, opt_, max_;

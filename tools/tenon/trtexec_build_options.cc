@@ -84,6 +84,8 @@ constexpr TrtexecOption kBuildRows[] = {
      "Print the version that a plan was made with, and stop", ""},
     {"--skipInference", kBuild, kNone, kTaken, "Stop before anything is run", ""},
     {"--runtimePlatform", kBuild, kOne, kTaken, "SameAsBuild; WindowsAMD64 is refused", ""},
+    {"--versionCompatible,--vc", kBuild, kNone, kTaken,
+     "Load plugin libraries that the plan holds, which are code: for plans that you trust", ""},
 
     {"--avgTiming", kBuild, kOne, kNothing, "",
      "a kernel is timed as often as it takes for its time to be known"},
@@ -100,7 +102,6 @@ constexpr TrtexecOption kBuildRows[] = {
      "an attention layer always finds a kernel, so that none has to be taken apart"},
     {"--pluginInstanceNorm,--pi", kBuild, kNone, kNothing, "",
      "InstanceNormalization is a layer here, which needs no plugin"},
-    {"--versionCompatible,--vc", kBuild, kNone, kNothing, "", kNoCodeInPlans},
     {"--excludeLeanRuntime", kBuild, kNone, kNothing, "", kNoCodeInPlans},
     {"--useRuntime", kBuild, kOne, kNothing, "", "there is one runtime, and it loads every plan"},
     {"--tempdir", kBuild, kOne, kNothing, "", kNoFiles},
