@@ -4,9 +4,9 @@
 
 They are those of tools/Polygraphy/tests/{backend/trt,comparator,func,tools}, each file in a process of its own. A test that
 fails is run once more in one of its own, as tests of a file share Polygraphy's state; so is each of a file that ends its process.
-PYTHON is an interpreter with the packages of tests/requirements.txt; TensorFlow may lack, and the tests that want it skip
-themselves. polygraphy_differences.txt lists, with the reason, the tests that are bound to a GPU or to something that NVIDIA alone
-has, and what is not supported yet. Any other failure is an error, and so is a test of the list that passes.
+PYTHON is an interpreter with the packages of requirements.txt beside this file; TensorFlow may lack, and the tests that want it skip
+themselves. polygraphy_differences.txt lists, with the reason, the tests that are bound to a GPU, to something that NVIDIA alone
+has or to versions of Python packages, and what is not supported yet. Any other failure is an error, and so is a test of the list that passes.
 """
 import concurrent.futures
 import os
@@ -19,9 +19,10 @@ import clients
 
 FOLDERS = ("backend/trt", "comparator", "func", "tools")
 LIST = clients.HERE / "polygraphy_differences.txt"
-BOUND, UNSUPPORTED, FLAKY = "bound to a GPU or to NVIDIA", "not supported yet", "now and then"
+BOUND, UNSUPPORTED, FLAKY = "bound to a GPU, to NVIDIA or to packages", "not supported yet", "now and then"
 FILE_SECONDS, TEST_SECONDS = 900, 180
-PACKAGES = ("pytest", "onnx", "onnxruntime", "onnx_graphsurgeon", "torch", "pytest_console_scripts", "pytest_virtualenv")
+PACKAGES = ("pytest", "onnx", "onnxruntime", "onnx_graphsurgeon", "torch", "sympy", "yaml", "pytest_console_scripts",
+            "pytest_virtualenv")
 
 
 def pytest(options, seconds, *words):
@@ -149,7 +150,7 @@ def main():
     good = counts["passed"] + counts["passed, but listed"]
     print(f"{len(results)} tests of Polygraphy in {len(files)} files: {counts}")
     share = 100 * good / max(unbound, 1)
-    print(f"{good} of {unbound} that are neither skipped nor bound to a GPU or to NVIDIA pass: {share:.1f} %")
+    print(f"{good} of {unbound} that are neither skipped nor bound pass: {share:.1f} %")
     return bool(counts["failed"] or counts["passed, but listed"] or counts["absent, but listed"])
 
 
