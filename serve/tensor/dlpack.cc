@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "guard.h"
+#include "on_gpu.h"
 
 namespace tenon::serve {
 namespace {
@@ -53,14 +54,6 @@ struct Foreign {
   MixMemory memory;
   DLManagedTensor* managed = nullptr;
 };
-
-// Without a GPU, memory of the device is the host's.
-bool is_on_gpu(const void* data) {
-  cudaPointerAttributes attributes{};
-  const bool is_known = cudaPointerGetAttributes(&attributes, data) == cudaSuccess;
-  if (!is_known) cudaGetLastError();
-  return is_known && attributes.type == cudaMemoryTypeDevice;
-}
 
 bool has_rows(const DLTensor& t) {
   if (t.strides == nullptr) return true;

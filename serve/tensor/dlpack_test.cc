@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "on_gpu.h"
+
 namespace tenon::serve {
 namespace {
 
@@ -82,6 +84,20 @@ TEST(Dlpack, WhatCannotBeTakenStaysTheCallers) {
   Tensor low(Shape{2}, DataType::kINT4);
   ASSERT_TRUE(low.to_cpu());
   EXPECT_THAT(to_dlpack(low).error(), HasSubstr("DLPack has no type"));
+}
+
+// Whoever reads it would look for it on a GPU else.
+TEST(Dlpack, DeviceMemoryWithoutAGpuIsTheHosts) {
+  Tensor tensor({2});
+  ASSERT_TRUE(tensor.set_to(3));
+  void* const data = *tensor.gpu();
+  if (is_on_gpu(data)) GTEST_SKIP() << "there is a GPU";
+  ASSERT_TRUE(tensor.synchronize());
+  const auto managed = to_dlpack(tensor);
+  ASSERT_TRUE(managed) << managed.error();
+  EXPECT_EQ((*managed)->dl_tensor.device.device_type, kDLCPU);
+  EXPECT_EQ(*static_cast<const float*>((*managed)->dl_tensor.data), 3);
+  (*managed)->deleter(*managed);
 }
 
 }  // namespace
