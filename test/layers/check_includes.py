@@ -24,12 +24,12 @@ OUTSIDE = {
     "kernels": PUBLIC | {"kit"},
     "plugins": PUBLIC | {"kit", "kernels"},
     "session": PUBLIC,
-    "serve": PUBLIC | {"session"},
+    "serve": PUBLIC | {"session", "kit", "kernels"},
     "check": PUBLIC | {"kit"},
     "tools": PUBLIC | {"kit", "check", "session"},
     "examples": PUBLIC | {"kit"},
     "python": PUBLIC | {"session", "serve", "check"},
-    "bench": PUBLIC | {"tools", "session"},
+    "bench": PUBLIC | {"tools", "session", "serve"},
 }
 # Where the compiler looks for a header, besides the including file's folder and its part's OWN one.
 OWN = {"tools": "tools/tenon", "python": "python/native", "hostcuda": "hostcuda/include"}

@@ -1,0 +1,173 @@
+#include "sampling.h"
+
+#include <tenon/kernels/image_tiles.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "cuda/launch.h"
+#include "guard.h"
+#include "image_view.h"
+#include "tensor/on_gpu.h"
+
+namespace tenon::serve {
+namespace {
+
+using kernels::ImageSampling;
+using kernels::ImageTarget;
+using kernels::PixelLayout;
+using kernels::TargetType;
+using session::value_of;
+
+static_assert(sizeof(ImageSampling) == kSamplingBytes);
+static_assert(std::is_trivially_copyable_v<ImageSampling>);
+
+TargetType target_type(const Tensor& tensor) {
+  switch (tensor.type()) {
+    case DataType::kFLOAT:
+      return TargetType::kFloat;
+    case DataType::kHALF:
+      return TargetType::kHalf;
+    case DataType::kUINT8:
+      return TargetType::kUint8;
+    default:
+      throw Error{"images become float32, float16 or uint8: the tensor is of "
+                  + session::type_name(tensor.type())};
+  }
+}
+
+// Where an item's elements lie, counted from its own first.
+ImageTarget target_of(const Item& item) {
+  const Tensor& tensor = item.tensor;
+  ImageTarget to{};
+  to.type = target_type(tensor);
+  if (tensor.ndims() != 4)
+    throw Error{"images fill tensors of rank 4: found the shape " + tensor.shape_string()};
+  if (item.index < 0 || item.index >= tensor.batch())
+    throw Error{"item " + std::to_string(item.index) + " is outside of a batch of "
+                + std::to_string(tensor.batch())};
+  const bool is_nhwc = item.layout == Layout::kNHWC;
+  to.focuses = item.layout == Layout::kFocus;
+  if (!is_nhwc && !to.focuses && item.layout != Layout::kNCHW)
+    throw Error{"the item's layout is none of NCHW, NHWC and Focus"};
+  const int64_t height = tensor.size(is_nhwc ? 1 : 2), width = tensor.size(is_nhwc ? 2 : 3);
+  const int64_t channels = tensor.size(is_nhwc ? 3 : 1), share = to.focuses ? 2 : 1;
+  check_extents("the network's input", width * share, height * share);
+  if (channels % (share * share) != 0)
+    throw Error{"Focus has four times the image's channels: found the shape "
+                + tensor.shape_string()};
+  to.width = static_cast<int32_t>(width * share);
+  to.height = static_cast<int32_t>(height * share);
+  to.channels = static_cast<int32_t>(std::min<int64_t>(channels / (share * share), 5));
+  to.channel_step = is_nhwc ? 1 : width * height;
+  to.column_step = is_nhwc ? channels : 1;
+  to.row_step = width * to.column_step;
+  return to;
+}
+
+void set_channels(ImageTarget& to, PixelLayout layout, const Image& image, const Norm& norm) {
+  const int has = kernels::channels_of(layout);
+  const bool fits = to.channels == has || (to.channels == 3 && has != 3);
+  if (!fits)
+    throw Error{std::string("images of ") + format_name(image.format) + " have "
+                + std::to_string(has) + " channels" + (has != 3 ? ", or 3," : "")
+                + " to give: the tensor wants "
+                + (to.channels > 4 ? "more than 4" : std::to_string(to.channels))};
+  const bool swaps = norm.channel_type == ChannelType::Invert && has != 1;
+  for (int c = 0; c < to.channels; ++c) {
+    to.from[c] = has == 1 ? 0 : swaps && c != 1 && c != 3 ? 2 - c : c;
+    to.scale[c] = norm.scale[static_cast<size_t>(c % 3)];
+    to.shift[c] = norm.shift[static_cast<size_t>(c % 3)];
+    if (!std::isfinite(to.scale[c]) || !std::isfinite(to.shift[c]))
+      throw Error{"the norm of channel " + std::to_string(c) + " is x * "
+                  + std::to_string(to.scale[c]) + " + " + std::to_string(to.shift[c])
+                  + ": expected finite numbers, and a std that is not 0"};
+  }
+}
+
+// Throws Error where reading the image would be reading nothing.
+void check_memory(const Image& image, bool on_gpu) {
+  const bool is_there = is_on_gpu(image.planes[0]);
+  if (is_there && !image.on_device)
+    throw Error{"the image is in memory of the device: expected on_device to be set"};
+  if (!is_there && on_gpu) throw Error{"the image is in memory of the host, but on_device is set"};
+}
+
+}  // namespace
+
+kernels::SampleAxis resize_axis(int64_t begin, int64_t end, int64_t first, int64_t count) {
+  const double scale = static_cast<double>(end - begin) / static_cast<double>(count);
+  return {.scale = scale,
+          .shift = static_cast<double>(begin) + (0.5 - static_cast<double>(first)) * scale - 0.5,
+          .first = static_cast<int32_t>(first),
+          .last = static_cast<int32_t>(first + count),
+          .begin = static_cast<int32_t>(begin),
+          .end = static_cast<int32_t>(end),
+          .repeats = true};
+}
+
+void check_cuda(cudaError_t error, const char* what) {
+  if (error == cudaErrorNotSupported)
+    throw Error{std::string(what) + " on a GPU is not in this build: configure with TENON_CUDA"};
+  if (error != cudaSuccess)
+    throw Error{std::string(what) + " on the device: " + cudaGetErrorString(error)};
+}
+
+ImageSampling sampling_of(const Image& image, const Item& item, const Norm& norm, uint8_t border) {
+  ImageSampling sampling{};
+  sampling.image = image_view(image);
+  sampling.to = target_of(item);
+  set_channels(sampling.to, sampling.image.layout, image, norm);
+  sampling.border = border;
+  return sampling;
+}
+
+void set_resize(ImageSampling& sampling, int64_t left, int64_t top, int64_t width, int64_t height) {
+  sampling.is_separable = true;
+  sampling.columns = resize_axis(0, sampling.image.width, left, width);
+  sampling.rows = resize_axis(0, sampling.image.height, top, height);
+}
+
+void set_affine(ImageSampling& sampling, const Matrix23& d2i) {
+  value_of(inverted(d2i));
+  const auto axis = [](double scale, double shift, int32_t count, int32_t end) {
+    return kernels::SampleAxis{scale, shift, 0, count, 0, end, false};
+  };
+  sampling.is_separable = d2i[1] == 0 && d2i[3] == 0;
+  sampling.columns = axis(d2i[0], d2i[2], sampling.to.width, sampling.image.width);
+  sampling.rows = axis(d2i[4], d2i[5], sampling.to.height, sampling.image.height);
+  std::copy(d2i.begin(), d2i.end(), sampling.matrix);
+  sampling.matrix[8] = 1;
+}
+
+void sample_on_host(const ImageSampling& sampling) {
+  kernels::sample_images(kit::Device{}, &sampling, 1);
+}
+
+void run(std::vector<ImageSampling>& samplings, const Image& image, const Item& item) {
+  if (samplings.empty()) return;
+  Tensor& tensor = item.tensor;
+  const auto count = static_cast<int64_t>(samplings.size());
+  if (count > tensor.batch() - item.index)
+    throw Error{std::to_string(count) + " crops from item " + std::to_string(item.index)
+                + " on do not fit a batch of " + std::to_string(tensor.batch())};
+  auto* const data =
+      static_cast<std::byte*>(value_of(image.on_device ? tensor.gpu() : tensor.cpu()));
+  const bool on_gpu = image.on_device && is_on_gpu(data);
+  check_memory(image, on_gpu);
+  for (int64_t i = 0; i < count; ++i)
+    samplings[static_cast<size_t>(i)].to.data =
+        data + static_cast<size_t>(item.index + i) * tensor.bytes(1);
+  if (image.on_device) {
+    const AutoDevice on(tensor.device());
+    check_cuda(on.status(), "pre-processing");
+    if (on_gpu)
+      return check_cuda(launch_samplings(samplings.data(), count, tensor.stream()),
+                        "pre-processing");
+    value_of(tensor.synchronize());
+  }
+  kernels::sample_images(kit::Device{}, samplings.data(), count);
+}
+
+}  // namespace tenon::serve

@@ -1,0 +1,69 @@
+// Matrices between pixels of an image and of a network's input.
+#ifndef TENON_SERVE_LETTERBOX_H
+#define TENON_SERVE_LETTERBOX_H
+
+#include <tenon/session/result.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace tenon::serve {
+
+using session::Error;
+using session::Result;
+
+/// (x, y) becomes (m[0] x + m[1] y + m[2], m[3] x + m[4] y + m[5]). Integers are centres of pixels,
+/// as for OpenCV. By tensorRT_Pro's names, i2d leads from the image to the network's input and d2i
+/// back.
+using Matrix23 = std::array<float, 6>;
+/// Rows of a matrix for (x, y, 1); the result is divided by its last element.
+using Matrix33 = std::array<float, 9>;
+
+/// What leads back; an error when nothing does, or an element is not finite.
+Result<Matrix23> inverted(const Matrix23& matrix) noexcept;
+Result<Matrix33> inverted(const Matrix33& matrix) noexcept;
+
+/// An image fitted into a network's input by one scale for both axes, with border around it.
+struct Letterbox {
+  /// tensorRT_Pro's: centred to fractions of a pixel. Pixels at the edge mix with the border.
+  static Result<Letterbox> centred(int64_t image_width, int64_t image_height, int64_t width,
+                                   int64_t height) noexcept;
+
+  struct Options {
+    bool scales_up = true;   ///< Ultralytics' scaleup: smaller images are enlarged
+    bool is_centred = true;  ///< center: else the border is right and below
+  };
+  /// Ultralytics': cv2.resize to whole pixels, then copyMakeBorder. d2i and i2d are as its
+  /// scale_boxes maps: without what rounding to whole pixels does to the scale.
+  static Result<Letterbox> ultralytics(int64_t image_width, int64_t image_height, int64_t width,
+                                       int64_t height, Options options) noexcept;
+  static Result<Letterbox> ultralytics(int64_t image_width, int64_t image_height, int64_t width,
+                                       int64_t height) noexcept {
+    return ultralytics(image_width, image_height, width, height, Options{});
+  }
+
+  int64_t image_width = 0, image_height = 0;  ///< of the image
+  int64_t width = 0, height = 0;              ///< of the network's input
+  /// For boxes and points: from the image to the network's input, and back.
+  Matrix23 i2d{}, d2i{};
+  /// Where the resized image is, in pixels of the input; without pixels where `d2i` is sampled.
+  int64_t left = 0, top = 0, inner_width = 0, inner_height = 0;
+};
+
+/// Points x0, y0, x1, y1, ….
+using Landmarks5 = std::array<float, 10>;
+/// Eyes, nose and corners of the mouth, left ones first, in ArcFace's 112x112 input.
+inline constexpr Landmarks5 kArcFaceLandmarks = {38.2946F, 51.6963F, 73.5318F, 51.5014F, 56.0252F,
+                                                 71.7366F, 41.5493F, 92.3655F, 70.7299F, 92.2041F};
+
+/// The turn, scale and shift that lead `from` nearest to `to`, by least squares: Umeyama's without
+/// mirrors, as skimage's SimilarityTransform. Both are x, y for each of two points or more. An
+/// error when they are not as many, not finite, or all of one side are the same.
+Result<Matrix23> similarity(std::span<const float> from, std::span<const float> to) noexcept;
+/// i2d of a face for ArcFace, its input scaled to size x size pixels.
+Result<Matrix23> arcface_matrix(const Landmarks5& landmarks, int64_t size = 112) noexcept;
+
+}  // namespace tenon::serve
+
+#endif  // TENON_SERVE_LETTERBOX_H
