@@ -62,10 +62,11 @@ inline int64_t best_class(const float* scores, int64_t count, int64_t stride) {
   return best;
 }
 
-/// Calls hit(box) for boxes of which a class may be above `threshold`, in ascending order. Scores
-/// are (classes, boxes).
-void scan_classes(const float* scores, int64_t classes, int64_t boxes, float threshold,
-                  const std::function<void(int64_t)>& hit);
+/// Calls hit(box, class) for boxes whose best class is above `threshold`, in ascending order; of
+/// equal scores it is the first class. Scores are (classes, boxes) from element `begin` of a view
+/// on.
+void scan_classes(const View& scores, int64_t begin, int64_t classes, int64_t boxes,
+                  float threshold, const std::function<void(int64_t, int64_t)>& hit);
 
 inline bool is_finite(const Box& box) {
   return std::isfinite(box.left) && std::isfinite(box.top) && std::isfinite(box.right)

@@ -61,22 +61,35 @@ TEST(BestClass, IsTheFirstOfTheHighest) {
   EXPECT_EQ(best_class(lowest, 3, 1), 1);
 }
 
-TEST(ScanClasses, FindsTheBoxesOfWhichAClassIsAbove) {
+TEST(ScanClasses, FindsTheBestClassesAboveTheThreshold) {
   const uint32_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  std::uniform_real_distribution<float> number(0, 1);
-  for (const int64_t boxes : {0, 1, 15, 511, 512, 513, 1700}) {
-    std::vector<float> scores(static_cast<size_t>(3 * boxes));
-    for (float& score : scores) score = number(random) < 0.05F ? NAN : number(random);
-    std::vector<int64_t> found, wanted;
-    scan_classes(scores.data(), 3, boxes, 0.7F, [&](int64_t box) { found.push_back(box); });
-    for (int64_t box = 0; box < boxes; ++box)
-      if (scores[static_cast<size_t>(box)] > 0.7F || scores[static_cast<size_t>(boxes + box)] > 0.7F
-          || scores[static_cast<size_t>(2 * boxes + box)] > 0.7F)
-        wanted.push_back(box);
-    EXPECT_EQ(found, wanted) << boxes;
-  }
+  std::uniform_int_distribution<int> number(0, 99);  // many are equal
+  constexpr int64_t kBegin = 7, kClasses = 5;
+  for (const int64_t boxes : {0, 1, 15, 63, 64, 65, 511, 512, 513, 1700})
+    for (const float threshold : {-1.0F, 0.7F, 0.97F}) {
+      std::vector<_Float16> halves(static_cast<size_t>(kBegin + kClasses * boxes));
+      for (auto& score : halves) {
+        const int n = number(random);
+        score = static_cast<_Float16>(n < 5 ? NAN : static_cast<float>(n) / 100);
+      }
+      const std::vector<float> floats(halves.begin(), halves.end());
+      std::vector<std::pair<int64_t, int64_t>> wanted;
+      for (int64_t box = 0; box < boxes; ++box) {
+        const float* const scores = floats.data() + kBegin + box;
+        const int64_t best = best_class(scores, kClasses, boxes);
+        if (best >= 0 && scores[best * boxes] > threshold) wanted.emplace_back(box, best);
+      }
+      const Shape shape = {static_cast<int64_t>(floats.size())};
+      for (const View& view : {*View::of(std::span(floats), shape),
+                               *View::of(std::span<const _Float16>(halves), shape)}) {
+        std::vector<std::pair<int64_t, int64_t>> found;
+        scan_classes(view, kBegin, kClasses, boxes, threshold,
+                     [&](int64_t box, int64_t kind) { found.emplace_back(box, kind); });
+        EXPECT_EQ(found, wanted) << view.text() << " above " << threshold;
+      }
+    }
 }
 
 // No logit of a score above the threshold is missed, and few others are found.

@@ -1,7 +1,7 @@
 #include "tenon/serve/raw_yolo.h"
 
+#include "candidates.h"
 #include "tenon/kernels/nms.h"
-#include "yolo_head.h"
 
 namespace tenon::serve {
 namespace {
@@ -117,16 +117,15 @@ class DistributionGrid {
   void collect(Candidates& candidates, int64_t first, bool multi_label) const {
     const float* const logits = data_.data() + 4 * bins_ * cells_;
     const float limit = logit_below(candidates.threshold());
-    scan_classes(logits, classes_, cells_, limit, [&](int64_t cell) {
-      const auto add = [&](int64_t kind) {
-        const float logit = logits[kind * cells_ + cell];
-        if (logit > limit) candidates.add(sigmoid(logit), kind, first + cell);
-      };
-      if (multi_label)
-        for (int64_t kind = 0; kind < classes_; ++kind) add(kind);
-      else
-        add(best_class(logits + cell, classes_, cells_));
-    });
+    scan_classes(level_.head, 4 * bins_ * cells_, classes_, cells_, limit,
+                 [&](int64_t cell, int64_t best) {
+                   const auto add = [&](int64_t kind) {
+                     const float logit = logits[kind * cells_ + cell];
+                     if (logit > limit) candidates.add(sigmoid(logit), kind, first + cell);
+                   };
+                   if (!multi_label) return add(best);
+                   for (int64_t kind = 0; kind < classes_; ++kind) add(kind);
+                 });
   }
 
   Box box_at(int64_t cell) const {
