@@ -4,8 +4,8 @@
 
 One thread each, block by block in turn; microseconds, the median of the blocks' medians and the least. The head is
 random and repeatable: a dozen objects with a few dozen cells each that see them, the rest at scores as an empty picture
-has. A threshold of 0.25 is an application's, 0.001 that of evaluations. The kept boxes are compared. Needs NumPy,
-PyTorch and torchvision.
+has. A threshold of 0.25 is an application's, 0.001 that of evaluations. How many boxes stay is printed, too. Needs
+NumPy, PyTorch and torchvision.
 """
 import argparse
 import pathlib

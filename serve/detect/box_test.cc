@@ -7,6 +7,8 @@
 #include <numbers>
 #include <random>
 
+#include "property_seed.h"
+
 namespace tenon::serve {
 namespace {
 
@@ -76,7 +78,7 @@ TEST(RotatedBox, HasCornersClockwiseFromTheUpperLeft) {
 }
 
 TEST(RotatedBox, MappedCornersAreCornersOfTheMappedBox) {
-  const uint32_t seed = std::random_device()();
+  const uint32_t seed = property_seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> number(-3, 3);
