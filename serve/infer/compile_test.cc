@@ -98,11 +98,11 @@ TEST(Compile, WhatCannotBeReadOrWrittenIsAnErrorThatNamesIt) {
   EXPECT_FALSE(compile(Mode::FP32, ModelSource::onnx_data("dummy", 5), memory));
 }
 
-class TrtTest : public testing::Test {
+class TrtTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    onnx_ = testing::TempDir() + "trt_test.onnx";
-    plan_ = testing::TempDir() + "trt_test.plan";
+    onnx_ = ::testing::TempDir() + "trt_test.onnx";
+    plan_ = ::testing::TempDir() + "trt_test.plan";
     const std::string model = relu_model(false);
     std::FILE* const file = std::fopen(onnx_.c_str(), "wb");
     ASSERT_NE(file, nullptr);
