@@ -40,8 +40,7 @@ void run_tenon() {
   PipelineOptions options;
   options.max_jobs = kBound;
   auto pipeline = *Pipeline<int, int>::start(options, std::move(stages));
-  for (int i = 0; i < kJobs; ++i)
-    pipeline->submit(i, {}, [](const Answer<int>&) { ++answered; });
+  for (int i = 0; i < kJobs; ++i) pipeline->submit(i, {}, [](const Answer<int>&) { ++answered; });
   await_all();
 }
 
@@ -71,14 +70,14 @@ void run_asio() {
   asio::thread_pool pool(3);
   auto preprocess = asio::make_strand(pool), infer = asio::make_strand(pool),
        postprocess = asio::make_strand(pool);
-  std::counting_semaphore<kBound> room(kBound);
+  std::counting_semaphore<kBound> capacity(kBound);
   for (int i = 0; i < kJobs; ++i) {
-    room.acquire();
+    capacity.acquire();
     asio::post(preprocess, [&, x = i + 1] {
       asio::post(infer, [&, y = x + 1] {
         asio::post(postprocess, [&, z = y + 1] {
           answered += z > 0;
-          room.release();
+          capacity.release();
         });
       });
     });

@@ -1,6 +1,5 @@
 #include "characters.h"
 
-#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -83,28 +82,10 @@ std::vector<std::string> read_characters(const std::string& model_path) {
   if (!file) throw std::runtime_error(model_path + ": cannot be read");
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   std::istringstream lines(metadata(bytes, "character"));
-  std::vector<std::string> characters{""};
+  std::vector<std::string> characters;
   for (std::string line; std::getline(lines, line);) characters.push_back(line);
-  if (characters.size() == 1)
+  if (characters.empty())
     throw std::runtime_error(model_path + ": has no characters in its metadata");
   characters.push_back(" ");
   return characters;
-}
-
-Text decode(const float* scores, int64_t steps, int64_t classes,
-            const std::vector<std::string>& characters) {
-  Text result;
-  int64_t last = 0;
-  int count = 0;
-  for (int64_t step = 0; step < steps; ++step, scores += classes) {
-    const int64_t best = std::max_element(scores, scores + classes) - scores;
-    if (best != 0 && best != last && best < static_cast<int64_t>(characters.size())) {
-      result.text += characters[static_cast<size_t>(best)];
-      result.score += scores[best];
-      ++count;
-    }
-    last = best;
-  }
-  if (count > 0) result.score /= static_cast<float>(count);
-  return result;
 }

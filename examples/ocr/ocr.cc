@@ -1,21 +1,26 @@
 // Reads the text on a picture with the three models of PP-OCRv4: one finds lines, one tells whether
-// a line is upside down, one reads it. Prints the text and draws the boxes.
-#include <tenon/picture.h>
+// a line is upside down, one reads it; lines go through the last two side by side. Prints the text
+// and draws the boxes.
+#include <tenon/serve/classification.h>
+#include <tenon/serve/preprocess.h>
+#include <tenon/serve/text.h>
+#include <tenon/serve/text_boxes.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "characters.h"
-#include "common/model.h"
-#include "text_boxes.h"
+#include "common/engine_pipeline.h"
 
 namespace {
 
-using examples::Model;
-using examples::Tensor;
-using nvinfer1::Dims4;
+using namespace tenon::serve;  // NOLINT: what applications write
+using examples::value_of;
+using examples::view;
 using tenon::Picture;
 
 constexpr int kLineHeight = 48;  // that two models want
@@ -23,123 +28,129 @@ constexpr int kDirectionWidth = 192;
 constexpr int kLeastLine = 48, kMostLine = 1600;  // widths that are read
 constexpr int kLeastSide = 64, kMostSide = 1280;  // of the picture in which lines are looked for
 constexpr float kSureOfTurn = 0.9f;
+constexpr uint8_t kZero = 127;  // the grey that becomes about 0
 
-// (1, 3, height, width), blue first: (pixel / 255 - mean) / deviation. Pixels to the right of the
-// picture are 0.
-Tensor to_tensor(const Picture& picture, int width, const float (&mean)[3],
-                 const float (&deviation)[3]) {
-  Tensor tensor = Tensor::floats(Dims4(1, 3, picture.height, width));
-  float* out = tensor.data<float>();
-  for (int c = 0; c < 3; ++c)
-    for (int y = 0; y < picture.height; ++y)
-      for (int x = 0; x < picture.width; ++x)
-        out[(c * picture.height + y) * width + x] =
-            (picture.at(x, y)[2 - c] / 255.f - mean[c]) / deviation[c];
-  return tensor;
+const Norm kPageNorm = Norm::mean_std({0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}, 1 / 255.f,
+                                      ChannelType::Invert);
+const Norm kLineNorm =
+    Norm::mean_std({0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f}, 1 / 255.f, ChannelType::Invert);
+
+// The part of a picture inside a box, upright.
+struct Line {
+  Picture picture;
+};
+
+// The detector halves its input five times.
+int64_t whole_blocks(double side) {
+  return std::clamp<int64_t>(std::llround(side / 32) * 32, kLeastSide, kMostSide);
 }
 
-Tensor line_tensor(const Picture& line, int width) {
-  return to_tensor(line, width, {0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f});
+Result<Tensors> page_tensor(Picture& page, const JobContext&) {
+  const double scale = std::min(1.0, double(kMostSide) / std::max(page.width, page.height));
+  Tensors tensors;
+  tensors.emplace_back(
+      Shape{1, 3, whole_blocks(page.height * scale), whole_blocks(page.width * scale)});
+  value_of(resize_bilinear_and_normalize(view(page), {tensors[0]}, kPageNorm));
+  return tensors;
 }
 
-// The line in the height that the models want, at most `most` wide.
-Picture line_picture(const Picture& line, int most) {
-  const double ratio = double(kLineHeight) / line.height;
-  return tenon::resized(line, std::clamp(int(std::ceil(line.width * ratio)), 1, most), kLineHeight);
+Result<std::vector<TextBox>> boxes_of(Picture& page, Tensors& map, const JobContext&) {
+  TextBoxOptions options;
+  options.unclip_ratio = 2.5f;  // with space around the text
+  options.to_picture = {float(page.width) / float(map[0].width()),   0, 0, 0,
+                        float(page.height) / float(map[0].height()), 0};
+  return decode_text_boxes(value_of(View::of_item(map[0], 0)), options);
 }
 
-// The part of the picture inside a box, upright.
-Picture cut_out(const Picture& picture, const TextBox& box) {
-  const int width = std::max(1, static_cast<int>(std::lround(width_of(box))));
-  const int height = std::max(1, static_cast<int>(std::lround(height_of(box))));
-  Picture line = tenon::grey_picture(width, height, 0);
-  for (int y = 0; y < height; ++y)
-    for (int x = 0; x < width; ++x) {
-      const float u = (static_cast<float>(x) + 0.5f) / static_cast<float>(width);
-      const float v = (static_cast<float>(y) + 0.5f) / static_cast<float>(height);
-      float rgb[3];
-      tenon::sample(picture,
-                    box[0].x + u * (box[1].x - box[0].x) + v * (box[3].x - box[0].x) - 0.5f,
-                    box[0].y + u * (box[1].y - box[0].y) + v * (box[3].y - box[0].y) - 0.5f, rgb);
-      for (int c = 0; c < 3; ++c) line.at(x, y)[c] = static_cast<uint8_t>(std::lround(rgb[c]));
-    }
+Line cut_out(const Picture& page, const TextBox& box) {
+  const auto& [a, b, c, d] = box.corners;
+  const auto width = std::max<int64_t>(1, std::llround(std::hypot(b.x - a.x, b.y - a.y)));
+  const auto height = std::max<int64_t>(1, std::llround(std::hypot(d.x - a.x, d.y - a.y)));
+  const float ux = (b.x - a.x) / float(width), uy = (b.y - a.y) / float(width);
+  const float vx = (d.x - a.x) / float(height), vy = (d.y - a.y) / float(height);
+  Tensor pixels({1, height, width, 3}, DataType::kUINT8);
+  value_of(warp_affine(view(page),
+                       {ux, vx, a.x + (ux + vx - 1) / 2, uy, vy, a.y + (uy + vy - 1) / 2},
+                       {pixels, 0, Layout::kNHWC}));
+  Line line{tenon::grey_picture(int(width), int(height), 0)};
+  std::copy_n(value_of(pixels.cpu<uint8_t>()), pixels.numel(), line.picture.pixels.data());
   return line;
 }
 
-Picture upside_down(const Picture& picture) {
-  Picture turned = picture;
-  for (int y = 0; y < picture.height; ++y)
-    for (int x = 0; x < picture.width; ++x)
-      std::copy_n(picture.at(x, y), 3, turned.at(picture.width - 1 - x, picture.height - 1 - y));
-  return turned;
+// In the height that the models want, and narrower than `width` with nothing beside it.
+Tensors line_tensor(const Picture& line, int64_t width) {
+  Tensors tensors;
+  tensors.emplace_back(Shape{1, 3, kLineHeight, width});
+  if (line.width * kLineHeight >= width * line.height) {
+    value_of(resize_bilinear_and_normalize(view(line), {tensors[0]}, kLineNorm));
+  } else {
+    const auto box = value_of(
+        Letterbox::ultralytics(line.width, line.height, width, kLineHeight, {true, false}));
+    value_of(letterbox(view(line), box, {tensors[0]}, kLineNorm, kZero));
+  }
+  return tensors;
 }
 
-class Reader {
- public:
-  Reader(const std::string& find, const std::string& turn, const std::string& read)
-      : find_(find, {{"x",
-                      {Dims4(1, 3, kLeastSide, kLeastSide), Dims4(1, 3, 480, 640),
-                       Dims4(1, 3, kMostSide, kMostSide)}}}),
-        turn_(turn, {{"x", fixed(Dims4(1, 3, kLineHeight, kDirectionWidth))}}),
-        read_(read, {{"x",
-                      {Dims4(1, 3, kLineHeight, kLeastLine), Dims4(1, 3, kLineHeight, 320),
-                       Dims4(1, 3, kLineHeight, kMostLine)}}}),
-        characters_(read_characters(read)) {}
+Result<Tensors> direction_tensor(Line& line, const JobContext&) {
+  return line_tensor(line.picture, kDirectionWidth);
+}
 
-  std::vector<TextBox> find(const Picture& picture) {
-    const double scale = std::min(1.0, double(kMostSide) / std::max(picture.width, picture.height));
-    const int width = whole_blocks(picture.width * scale);
-    const int height = whole_blocks(picture.height * scale);
-    const auto outputs =
-        find_.run({{"x", to_tensor(tenon::resized(picture, width, height), width,
-                                   {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f})}});
-    const Tensor& map = outputs.begin()->second;
-    auto boxes = text_boxes(map.data<float>(), width, height, {});
-    for (TextBox& box : boxes)
-      for (Point& corner : box) {
-        corner.x *= static_cast<float>(picture.width) / static_cast<float>(width);
-        corner.y *= static_cast<float>(picture.height) / static_cast<float>(height);
-      }
-    return boxes;
+// The line, turned if it is upside down.
+Result<Line> turned(Line& line, Tensors& scores, const JobContext&) {
+  const auto best = value_of(decode_classes(value_of(View::of_item(scores[0], 0)), 1, false))[0];
+  Picture& picture = line.picture;
+  if (best.class_label == 1 && best.score > kSureOfTurn) {
+    using Pixel = std::array<uint8_t, 3>;
+    auto* const pixels = reinterpret_cast<Pixel*>(picture.pixels.data());
+    std::reverse(pixels, pixels + picture.width * picture.height);
   }
+  return std::move(line);
+}
 
-  Text read(Picture line) {
-    const auto direction =
-        turn_.run({{"x", line_tensor(line_picture(line, kDirectionWidth), kDirectionWidth)}});
-    if (direction.begin()->second.data<float>()[1] > kSureOfTurn) line = upside_down(line);
-    line = line_picture(line, kMostLine);
-    const auto outputs = read_.run({{"x", line_tensor(line, std::max(line.width, kLeastLine))}});
-    const Tensor& scores = outputs.begin()->second;
-    return decode(scores.data<float>(), scores.shape.d[1], scores.shape.d[2], characters_);
-  }
-
- private:
-  static examples::Range fixed(const Dims4& shape) { return {shape, shape, shape}; }
-  // The detector halves its input five times.
-  static int whole_blocks(double side) {
-    return std::clamp(static_cast<int>(std::lround(side / 32)) * 32, kLeastSide, kMostSide);
-  }
-
-  Model find_, turn_, read_;
-  std::vector<std::string> characters_;
-};
+// Widths of whole blocks, so that lines of about one length are a batch.
+Result<Tensors> reading_tensor(Line& line, const JobContext&) {
+  const double width = double(line.picture.width) * kLineHeight / line.picture.height;
+  return line_tensor(line.picture, std::clamp<int64_t>(std::llround(std::ceil(width / 32)) * 32,
+                                                       kLeastLine, kMostLine));
+}
 
 void draw(Picture& picture, const TextBox& box) {
   for (size_t i = 0; i < 4; ++i) {
-    const Point a = box[i], b = box[(i + 1) % 4];
+    const Point a = box.corners[i], b = box.corners[(i + 1) % 4];
     tenon::draw_line(picture, a.x, a.y, b.x, b.y, {220, 40, 40});
   }
 }
 
 void run(char** arguments) {
-  Reader reader(arguments[0], arguments[1], arguments[2]);
-  const Picture picture = tenon::read_picture(arguments[3]);
-  Picture result = picture;
-  for (const TextBox& box : reader.find(picture)) {
-    const Text text = reader.read(cut_out(picture, box));
-    std::printf("%.2f  %s\n", text.score, text.text.c_str());
+  const auto find = examples::start<Picture, std::vector<TextBox>>(
+      arguments[0], "x",
+      {{1, 3, kLeastSide, kLeastSide}, {1, 3, 480, 640}, {1, 3, kMostSide, kMostSide}}, page_tensor,
+      boxes_of);
+  const auto turn = examples::start<Line, Line>(arguments[1], "x",
+                                                {{1, 3, kLineHeight, kDirectionWidth},
+                                                 {1, 3, kLineHeight, kDirectionWidth},
+                                                 {4, 3, kLineHeight, kDirectionWidth}},
+                                                direction_tensor, turned);
+  const auto characters = read_characters(arguments[2]);
+  const auto read = examples::start<Line, Text>(
+      arguments[2], "x",
+      {{1, 3, kLineHeight, kLeastLine}, {1, 3, kLineHeight, 320}, {4, 3, kLineHeight, kMostLine}},
+      reading_tensor, [&](Line&, Tensors& scores, const JobContext&) -> Result<Text> {
+        return decode_text(value_of(View::of_item(scores[0], 0)), characters);
+      });
+
+  const Picture page = tenon::read_picture(arguments[3]);
+  Picture result = page;
+  const auto found = find->commit(page);
+  std::vector<std::shared_future<Answer<Line>>> lines;
+  for (const TextBox& box : value_of(found.get())) {
+    lines.push_back(turn->commit(cut_out(page, box)));
     draw(result, box);
   }
+  std::vector<std::shared_future<Answer<Text>>> texts;
+  for (const auto& line : lines) texts.push_back(read->commit(value_of(line.get())));
+  for (const auto& text : texts)
+    std::printf("%.2f  %s\n", value_of(text.get()).score, value_of(text.get()).text.c_str());
   tenon::write_picture(arguments[4], result);
 }
 

@@ -56,7 +56,7 @@ def test_asyncio_and_a_full_pipeline():
 
     with Pipeline(lambda batch: batch, max_jobs=2) as pipeline:
         assert asyncio.run(all_of(pipeline)) == list(range(50))
-        assert pipeline.statistics()["most_jobs"] <= 2
+        assert pipeline.statistics()["peak_jobs"] <= 2
 
 
 def test_timeouts_and_cancellation():

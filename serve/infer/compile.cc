@@ -43,8 +43,8 @@ class Progress final : public nvinfer1::IProgressMonitor {
   std::map<std::string, int> steps_;
 };
 
-// The batch is from 1 to `most`, at best that.
-session::Ranges ranges_of_batch(const session::Model& model, int64_t most) {
+// The batch is from 1 to `max`, at best that.
+session::Ranges ranges_of_batch(const session::Model& model, int64_t max) {
   session::Ranges ranges;
   for (const nvinfer1::ITensor* const input : model.varying_inputs()) {
     session::Shape shape = session::to_shape(input->getDimensions());
@@ -56,7 +56,7 @@ session::Ranges ranges_of_batch(const session::Model& model, int64_t most) {
     session::Range& range = ranges[input->getName()];
     shape[0] = 1;
     range.min = shape;
-    shape[0] = most;
+    shape[0] = max;
     range.opt = range.max = shape;
   }
   return ranges;

@@ -1,6 +1,7 @@
 #include "tenon/serve/compile.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -101,8 +102,9 @@ TEST(Compile, WhatCannotBeReadOrWrittenIsAnErrorThatNamesIt) {
 class TrtTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    onnx_ = ::testing::TempDir() + "trt_test.onnx";
-    plan_ = ::testing::TempDir() + "trt_test.plan";
+    const std::string name = ::testing::TempDir() + "trt_test." + std::to_string(getpid());
+    onnx_ = name + ".onnx";
+    plan_ = name + ".plan";
     const std::string model = relu_model(false);
     std::FILE* const file = std::fopen(onnx_.c_str(), "wb");
     ASSERT_NE(file, nullptr);
@@ -140,16 +142,13 @@ TEST_F(TrtTest, BuildsLoadsAndRuns) {
 
 TEST_F(TrtTest, MisuseIsAnError) {
   Trt trt;
-  EXPECT_EQ(trt.Forward().error(),
-            "there is no engine: call BuildEngine or DeserializeEngine");
+  EXPECT_EQ(trt.Forward().error(), "there is no engine: call BuildEngine or DeserializeEngine");
   EXPECT_EQ(trt.GetBindingName(0), "");
   trt.SetCustomOutput({"z"});
-  EXPECT_EQ(trt.BuildEngine(onnx_, "").error(),
-            "the network has no tensor 'z' to be an output");
+  EXPECT_EQ(trt.BuildEngine(onnx_, "").error(), "the network has no tensor 'z' to be an output");
   trt.SetCustomOutput({"y"});
   ASSERT_TRUE(trt.BuildEngine(onnx_, ""));
-  EXPECT_EQ(trt.CopyFromHostToDevice({1, 2}, 0).error(),
-            "2 values for binding 'x' of shape 1x2x4");
+  EXPECT_EQ(trt.CopyFromHostToDevice({1, 2}, 0).error(), "2 values for binding 'x' of shape 1x2x4");
   EXPECT_EQ(trt.CopyFromHostToDevice({1, 2}, 2).error(), "there is no binding 2 of 2");
   EXPECT_EQ(trt.SetBindingDimensions({1}, 1).error(),
             "binding 1 is an output, whose shape follows");

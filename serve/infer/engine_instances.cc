@@ -47,8 +47,8 @@ class EngineInstance {
   bool is_dead() const {
     if (infer_->engine()->runs_on_cpu()) return false;
     const AutoDevice current(infer_->device());
-    const bool is_dead = cudaDeviceSynchronize() != cudaSuccess
-                         && cudaDeviceSynchronize() != cudaSuccess;
+    const bool is_dead =
+        cudaDeviceSynchronize() != cudaSuccess && cudaDeviceSynchronize() != cudaSuccess;
     cudaGetLastError();
     return is_dead;
   }
@@ -58,8 +58,9 @@ class EngineInstance {
   Tensors any_job() const {
     Tensors job;
     for (int i = 0; i < infer_->num_input(); ++i) {
-      const auto& info = infer_->context().tensors()[static_cast<size_t>(
-          infer_->context().find(infer_->get_input_name(i)))];
+      const auto& info =
+          infer_->context()
+              .tensors()[static_cast<size_t>(infer_->context().find(infer_->get_input_name(i)))];
       Shape shape = session::to_shape(session::is_known(info.shape) ? info.shape : info.opt);
       if (!shape.empty()) shape[0] = 1;
       Tensor& tensor = job.emplace_back(std::move(shape), info.type, infer_->device());
@@ -76,8 +77,8 @@ class EngineInstance {
                     + std::to_string(job->size()) + " tensors"};
     Tensor& first = (*batch[0])[at];
     if (batch.size() == 1) {  // in the job's own memory
-      auto whole = std::make_shared<Tensor>(first.shape(), first.type(), first.memory(),
-                                            first.head());
+      auto whole =
+          std::make_shared<Tensor>(first.shape(), first.type(), first.memory(), first.head());
       whole->set_stream(first.stream());
       return value_of(infer_->set_input(i, std::move(whole)));
     }
@@ -147,10 +148,10 @@ Instance<Tensors, Tensors> instance_of(std::shared_ptr<Infer> infer,
     return {Error{results.error()}, instance->is_dead()};
   };
   if (options.is_warm)
-    made.warm_up = [instance, most = options.max_batch]() -> Result<std::vector<BatchTime>> {
+    made.warm_up = [instance, max = options.max_batch]() -> Result<std::vector<BatchTime>> {
       return session::guard([&] {
         std::vector<BatchTime> times{{1, instance->time_of(1)}};
-        if (most > 1) times.push_back({most, instance->time_of(most)});
+        if (max > 1) times.push_back({max, instance->time_of(max)});
         return times;
       });
     };

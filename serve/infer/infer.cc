@@ -118,9 +118,8 @@ void Infer::add_port(size_t number) {
   if (!info.format.is_linear())
     throw Error{info.label() + " is in another format than kLINEAR, which Infer does not support "
                 "yet; session::Session does"};
-  Shape shape = session::to_shape(info.is_input ? (session::is_known(info.shape) ? info.shape
-                                                                                 : info.opt)
-                                                : info.shape);
+  Shape shape = session::to_shape(
+      info.is_input ? (session::is_known(info.shape) ? info.shape : info.opt) : info.shape);
   if (!session::is_known(shape)) shape = {0};  // of an output, until it is computed
   Port port{number, std::make_shared<Tensor>(std::move(shape), info.type, device()), nullptr};
   port.tensor->set_stream(stream_);
@@ -191,8 +190,8 @@ void Infer::set_inputs() {
     const session::Tensor& info = context_->tensors()[port.number];
     Tensor& tensor = *port.tensor;
     if (tensor.type() != info.type)
-      throw Error{info.label() + " is of " + session::type_name(info.type)
-                  + ", and its tensor of " + session::type_name(tensor.type())};
+      throw Error{info.label() + " is of " + session::type_name(info.type) + ", and its tensor of "
+                  + session::type_name(tensor.type())};
     if (tensor.head() == DataHead::kInit && !tensor.empty())
       throw Error{info.label() + " has no data: write to its tensor before forward()"};
     value_of(context_->set_shape(port.number, value_of(session::to_dims(tensor.shape()))));
@@ -244,9 +243,8 @@ void Infer::run() {
   const auto enqueue = [&] { return context_->get().enqueueV3(stream_); };
   const bool is_again = addresses_ == last_addresses_ && shapes_ == last_shapes_;
   const bool has_graph = options_.cuda_graph && !engine_->runs_on_cpu() && is_again
-                         && std::all_of(outputs_.begin(), outputs_.end(), [](const Port& port) {
-                              return port.output == nullptr;
-                            });
+                         && std::all_of(outputs_.begin(), outputs_.end(),
+                                        [](const Port& port) { return port.output == nullptr; });
   if (!is_again) graph_.reset();
   last_addresses_.clear();  // until the run succeeds
   if (has_graph && (graph_.is_there() || graph_.capture(stream_, enqueue)))

@@ -4,23 +4,34 @@ namespace tenon::serve {
 
 const char* name_of(Stage stage) {
   switch (stage) {
-    case Stage::kAdmission: return "admission";
-    case Stage::kPreprocess: return "pre-process";
-    case Stage::kInfer: return "infer";
-    case Stage::kPostprocess: return "post-process";
+    case Stage::kAdmission:
+      return "admission";
+    case Stage::kPreprocess:
+      return "pre-process";
+    case Stage::kInfer:
+      return "infer";
+    case Stage::kPostprocess:
+      return "post-process";
   }
   return "unknown";
 }
 
 const char* name_of(Failure failure) {
   switch (failure) {
-    case Failure::kRefused: return "refused";
-    case Failure::kDropped: return "dropped";
-    case Failure::kExpired: return "expired";
-    case Failure::kCancelled: return "cancelled";
-    case Failure::kStopped: return "stopped";
-    case Failure::kStage: return "failed";
-    case Failure::kInstance: return "instance lost";
+    case Failure::kRefused:
+      return "refused";
+    case Failure::kDropped:
+      return "dropped";
+    case Failure::kExpired:
+      return "expired";
+    case Failure::kCancelled:
+      return "cancelled";
+    case Failure::kStopped:
+      return "stopped";
+    case Failure::kStage:
+      return "failed";
+    case Failure::kInstance:
+      return "instance lost";
   }
   return "unknown";
 }

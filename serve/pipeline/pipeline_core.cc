@@ -117,8 +117,8 @@ struct PipelineCore::State {
   mutable std::mutex mutex;
   Schedule schedule;  // under the mutex
   bool is_over = false;
-  std::condition_variable to_preprocess, to_run, to_postprocess, deadline, room, empty;
-  size_t just_left = 0;  // jobs, since the last wakes()
+  std::condition_variable to_preprocess, to_run, to_postprocess, deadline, capacity, empty;
+  size_t just_left = 0;        // jobs, since the last wakes()
   Time watched = Time::max();  // the deadline that is waited for
   Trace trace;
   std::vector<std::string> tracks;
@@ -135,8 +135,8 @@ void PipelineCore::State::record(Stage stage, bool is_wait, int track, Time begi
   }
 }
 
-// Whoever changed the schedule says what there is to do now. One thread is enough for each thing: it
-// says so again when it has taken its part.
+// Whoever changed the schedule says what there is to do now. One thread is enough for each thing:
+// it says so again when it has taken its part.
 PipelineCore::State::Wakes PipelineCore::State::wakes() {
   const auto next = schedule.next_deadline();
   return {schedule.has_work_to_preprocess(),
@@ -155,9 +155,9 @@ void PipelineCore::State::notify(const Wakes& wakes) {
   if (wakes.empty) empty.notify_all();
   // A job of any size may take the room of one, but not of so many bytes.
   if (wakes.left == 1 && options.max_bytes == SIZE_MAX)
-    room.notify_one();
+    capacity.notify_one();
   else if (wakes.left > 0)
-    room.notify_all();
+    capacity.notify_all();
 }
 
 // Says so when the lock is free: whoever wakes up earlier would only wait for it.
@@ -168,8 +168,8 @@ void PipelineCore::State::release(Lock& lock) {
 }
 
 // Until there is nothing left to hand out; answering and deleting are the application's code, and
-// run outside of the lock. A call from an answer leaves it to the one around it: answers do not nest,
-// however many jobs they commit.
+// run outside of the lock. A call from an answer leaves it to the one around it: answers do not
+// nest, however many jobs they commit.
 void PipelineCore::State::hand_out(Lock& lock) {
   if (Inside::is_in_answer(this)) return;
   const Inside here(this, Inside::What::kAnswer);
@@ -211,7 +211,7 @@ void PipelineCore::State::answer(PipelineJob& job) {
 // A worker: takes under the lock, works outside of it, gives back under it.
 template <class Take, class Work, class Give>
 void PipelineCore::State::work_on(std::condition_variable& wanted, const Take& take,
-                                const Work& work, const Give& give) {
+                                  const Work& work, const Give& give) {
   const Inside here(this);
   Lock lock(mutex);
   while (true) {
@@ -378,12 +378,12 @@ void PipelineCore::State::admit(PipelineJob& job, Lock& lock) {
     hand_out(lock);  // of jobs that were dropped
     notify(wakes());
     const auto is_ready = [&] {
-      return schedule.has_room(job.options().bytes) || schedule.is_stopped()
+      return schedule.has_capacity(job.options().bytes) || schedule.is_stopped()
              || job.state_.is_cancelled || schedule.live_instances() == 0;
     };
     if (limit == Time::max()) {
-      room.wait(lock, is_ready);
-    } else if (!room.wait_until(lock, limit, is_ready)) {
+      capacity.wait(lock, is_ready);
+    } else if (!capacity.wait_until(lock, limit, is_ready)) {
       const bool is_expired = job.options().deadline && *job.options().deadline <= Clock::now();
       schedule.refuse(job, is_expired ? Failure::kExpired : Failure::kRefused,
                       is_expired ? "its deadline passed before there was room in the pipeline"
@@ -392,7 +392,7 @@ void PipelineCore::State::admit(PipelineJob& job, Lock& lock) {
     }
     if (job.state_.is_answered) break;
   }
-  room.notify_one();  // for another, if this one did not need it
+  capacity.notify_one();  // for another, if this one did not need it
 }
 
 PipelineCore::PipelineCore(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -444,7 +444,7 @@ void CancelJob::operator()() const noexcept {
   PipelineCore::State& state = *core->state_;
   const Lock lock(state.mutex);
   state.schedule.cancel(*job, Clock::now());
-  state.room.notify_all();
+  state.capacity.notify_all();
   state.deadline.notify_one();
 }
 
@@ -453,10 +453,11 @@ Result<void> PipelineCore::stop(bool abort) noexcept {
     Lock lock(state_->mutex);
     state_->schedule.stop(abort, Clock::now());
     state_->to_run.notify_all();  // nothing is waited for any more
-    state_->room.notify_all();
+    state_->capacity.notify_all();
     state_->hand_out(lock);
     state_->notify(state_->wakes());
-    if (Inside::is_in(state_.get())) throw Error{"a pipeline cannot wait for its end in one of its own threads"};
+    if (Inside::is_in(state_.get()))
+      throw Error{"a pipeline cannot wait for its end in one of its own threads"};
     state_->empty.wait(lock, [&] { return state_->schedule.is_empty(); });
   });
 }

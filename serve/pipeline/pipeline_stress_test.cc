@@ -29,18 +29,18 @@ template <int kKind> class Counted {
   }
   Counted& operator=(Counted&&) = delete;
 
-  static int most() { return most_; }
+  static int peak() { return peak_; }
   static int now() { return now_; }
-  static void reset() { most_ = 0; }
+  static void reset() { peak_ = 0; }
 
   int value;
 
  private:
   static void add(int change) {
     const int now = now_.fetch_add(change) + change;
-    for (int most = most_; now > most && !most_.compare_exchange_weak(most, now);) {}
+    for (int peak = peak_; now > peak && !peak_.compare_exchange_weak(peak, now);) {}
   }
-  static inline std::atomic<int> now_{0}, most_{0};
+  static inline std::atomic<int> now_{0}, peak_{0};
   bool counts_ = true;
 };
 using Frame = Counted<0>;
@@ -134,7 +134,7 @@ TEST_P(Stress, EachJobIsAnsweredOnceAndRight) {
     EXPECT_EQ(statistics.committed, static_cast<uint64_t>(jobs));
     EXPECT_EQ(statistics.succeeded + statistics.failures(), static_cast<uint64_t>(jobs));
     EXPECT_EQ(statistics.jobs, 0u);
-    EXPECT_LE(statistics.most_jobs, options.max_jobs);
+    EXPECT_LE(statistics.peak_jobs, options.max_jobs);
     for (size_t i = 0; i < failed.size(); ++i)
       EXPECT_EQ(statistics.failed[i], static_cast<uint64_t>(failed[i].load()));
   }
@@ -151,10 +151,10 @@ TEST_P(Stress, EachJobIsAnsweredOnceAndRight) {
   EXPECT_EQ(Prepared::now(), 0);
   // Those in the pipeline, one that each producer is about to commit, and those that were refused
   // and that another thread is answering.
-  EXPECT_LE(Frame::most(), static_cast<int>(options.max_jobs) + 2 * kProducers);
+  EXPECT_LE(Frame::peak(), static_cast<int>(options.max_jobs) + 2 * kProducers);
   // Those that wait for an instance, those that instances run, and those of jobs that were answered
   // early and are being deleted.
-  EXPECT_LE(Prepared::most(), static_cast<int>(3 * kBatch * kInstances) + kProducers);
+  EXPECT_LE(Prepared::peak(), static_cast<int>(3 * kBatch * kInstances) + kProducers);
 }
 
 INSTANTIATE_TEST_SUITE_P(Pipeline, Stress,

@@ -71,7 +71,7 @@ TEST(Pipeline, AnswersEachJobByItsOutput) {
   const Statistics statistics = pipeline->statistics();
   EXPECT_EQ(statistics.succeeded, 1000u);
   EXPECT_EQ(statistics.jobs, 0u);
-  EXPECT_LE(statistics.most_jobs, options.max_jobs);
+  EXPECT_LE(statistics.peak_jobs, options.max_jobs);
   EXPECT_EQ(statistics.stage(Stage::kPostprocess).done, 1000u);
 }
 
@@ -121,7 +121,9 @@ TEST(Pipeline, OfABatchThatFailsOnlyTheGuiltyJobDoes) {
   for (int i = 0; i < 6; ++i) {
     const auto& answer = futures[static_cast<size_t>(i)].get();
     EXPECT_EQ(static_cast<bool>(answer), i != 2);
-    if (answer) { EXPECT_EQ(*answer, 2 * i + 1); }
+    if (answer) {
+      EXPECT_EQ(*answer, 2 * i + 1);
+    }
   }
   EXPECT_EQ(futures[2].get().error().cause, "three");
   EXPECT_EQ(futures[2].get().error().stage, Stage::kInfer);
@@ -134,8 +136,7 @@ TEST(Pipeline, AnInstanceOfTheWrongSizeIsAnError) {
     return std::vector<int>{};
   };
   const auto pipeline = start({}, std::move(stages));
-  EXPECT_EQ(pipeline->commit(1).get().error().cause,
-            "the instance made 0 values of a batch of 1");
+  EXPECT_EQ(pipeline->commit(1).get().error().cause, "the instance made 0 values of a batch of 1");
 }
 
 TEST(Pipeline, ADeadInstanceIsReplacedByAnotherUntilNoneIsLeft) {
@@ -214,9 +215,8 @@ TEST(Pipeline, WaitsForRoomInJobsAndBytes) {
   const auto pipeline = start(options, doubling(1, milliseconds(1)));
   JobOptions job;
   job.bytes = 60;
-  for (const auto& future : pipeline->commits(std::vector<int>(20), job))
-    EXPECT_TRUE(future.get());
-  EXPECT_EQ(pipeline->statistics().most_bytes, 60u);
+  for (const auto& future : pipeline->commits(std::vector<int>(20), job)) EXPECT_TRUE(future.get());
+  EXPECT_EQ(pipeline->statistics().peak_bytes, 60u);
   job.bytes = 101;
   EXPECT_EQ(pipeline->commit(1, job).get().error().cause,
             "its bytes are 101, and the pipeline's at most 100");
@@ -256,8 +256,7 @@ TEST(Pipeline, ADeadlineAnswersAJobThatAStageWorksOn) {
   JobOptions job;
   job.deadline = Clock::now() + milliseconds(10);
   const auto future = pipeline->commit(1, job);
-  EXPECT_EQ(future.get().error().text(),
-            "pre-process: expired: its deadline has passed");
+  EXPECT_EQ(future.get().error().text(), "pre-process: expired: its deadline has passed");
   EXPECT_GE(Clock::now(), *job.deadline);
   EXPECT_EQ(pipeline->statistics().jobs, 1u);  // it is still being worked on
   gate.open();
@@ -457,8 +456,7 @@ TEST(Pipeline, CostsBoundBatches) {
   const auto pipeline = start(options, std::move(stages));
   JobOptions job;
   job.cost = 4;
-  for (const auto& future : pipeline->commits(std::vector<int>(50), job))
-    EXPECT_TRUE(future.get());
+  for (const auto& future : pipeline->commits(std::vector<int>(50), job)) EXPECT_TRUE(future.get());
   EXPECT_LE(largest, 2u);
   job.cost = 11;
   EXPECT_EQ(pipeline->commit(1, job).get().error().cause, "it costs 11, and a batch at most 10");
@@ -471,8 +469,7 @@ TEST(Pipeline, OptionsThatContradictAreRefused) {
   PipelineOptions options;
   EXPECT_EQ(error(options, doubling(0)), "pipeline options: there must be an instance");
   options.max_batch = 0;
-  EXPECT_EQ(error(options, doubling()),
-            "pipeline options: max_batch must be 1 to 65536, found 0");
+  EXPECT_EQ(error(options, doubling()), "pipeline options: max_batch must be 1 to 65536, found 0");
   options.max_batch = 4;
   options.preferred_batches = {5};
   EXPECT_EQ(error(options, doubling()),
@@ -501,7 +498,8 @@ TEST(Pipeline, ShowsWhatItDid) {
   std::map<std::string, int> names;
   for (const auto& event : trace["traceEvents"])
     if (event["ph"] == "X") ++names[event["name"]];
-  EXPECT_EQ(names, (std::map<std::string, int>{{"infer", 1}, {"post-process", 1}, {"pre-process", 1}}));
+  EXPECT_EQ(names,
+            (std::map<std::string, int>{{"infer", 1}, {"post-process", 1}, {"pre-process", 1}}));
 }
 
 }  // namespace

@@ -57,8 +57,7 @@ class Families {
 
 std::string prometheus_text(const Statistics& statistics) {
   Families families(statistics.model);
-  families.counter("tenon_jobs_committed_total", "Jobs that were committed",
-                   statistics.committed);
+  families.counter("tenon_jobs_committed_total", "Jobs that were committed", statistics.committed);
   families.counter("tenon_jobs_answered_total", "Jobs that were answered", statistics.succeeded,
                    {{"result", "succeeded"}});
   for (int i = 0; i < kFailures; ++i)

@@ -22,13 +22,17 @@ Stage stage_of(JobState::Place place) {
   using Place = JobState::Place;
   switch (place) {
     case Place::kWaiting:
-    case Place::kPreprocessing: return Stage::kPreprocess;
+    case Place::kPreprocessing:
+      return Stage::kPreprocess;
     case Place::kReady:
-    case Place::kRunning: return Stage::kInfer;
+    case Place::kRunning:
+      return Stage::kInfer;
     case Place::kInferred:
-    case Place::kPostprocessing: return Stage::kPostprocess;
+    case Place::kPostprocessing:
+      return Stage::kPostprocess;
     case Place::kOutside:
-    case Place::kLeft: break;
+    case Place::kLeft:
+      break;
   }
   return Stage::kAdmission;
 }
@@ -62,7 +66,7 @@ Schedule::Schedule(const PipelineOptions& options, size_t instances)
   statistics_.instances = instances;
 }
 
-bool Schedule::has_room(size_t bytes) const {
+bool Schedule::has_capacity(size_t bytes) const {
   return statistics_.jobs < options_.max_jobs && bytes <= options_.max_bytes - statistics_.bytes;
 }
 
@@ -78,8 +82,8 @@ Schedule::Admission Schedule::admit(PipelineJob& job, Time now, bool may_wait) {
     fail(job, failure, reason, now, cause);
     return Admission::kDone;
   };
-  const auto found = [](const char* what, auto value, const char* limit, auto most) {
-    return what + std::to_string(value) + limit + std::to_string(most);
+  const auto found = [](const char* what, auto value, const char* limit, auto max) {
+    return what + std::to_string(value) + limit + std::to_string(max);
   };
   const int priority = job.options_.priority;
   if (is_stopped_) return answer(Failure::kStopped, kStopped);
@@ -91,17 +95,17 @@ Schedule::Admission Schedule::admit(PipelineJob& job, Time now, bool may_wait) {
     return answer(Failure::kRefused, "",
                   found("it costs ", job.cost(), ", and a batch at most ", options_.max_batch));
   if (bytes > options_.max_bytes)
-    return answer(Failure::kRefused, "",
-                  found("its bytes are ", bytes, ", and the pipeline's at most ",
-                        options_.max_bytes));
+    return answer(
+        Failure::kRefused, "",
+        found("its bytes are ", bytes, ", and the pipeline's at most ", options_.max_bytes));
   if (priority > kLargestPriority || priority < -kLargestPriority)
     return answer(Failure::kRefused, "",
                   found("its priority is ", priority, ", beyond ", kLargestPriority));
-  if (!has_room(bytes)) {
+  if (!has_capacity(bytes)) {
     if (may_wait && is_waited_for(now)) return Admission::kFull;
     return answer(Failure::kRefused, "",
-                  found("the pipeline is full: its jobs are ", statistics_.jobs,
-                        ", their bytes ", statistics_.bytes));
+                  found("the pipeline is full: its jobs are ", statistics_.jobs, ", their bytes ",
+                        statistics_.bytes));
   }
 
   // Both nodes are made before anything is changed.
@@ -114,8 +118,8 @@ Schedule::Admission Schedule::admit(PipelineJob& job, Time now, bool may_wait) {
   state.was_admitted = true;
   ++statistics_.jobs;
   statistics_.bytes += bytes;
-  statistics_.most_jobs = std::max(statistics_.most_jobs, statistics_.jobs);
-  statistics_.most_bytes = std::max(statistics_.most_bytes, statistics_.bytes);
+  statistics_.peak_jobs = std::max(statistics_.peak_jobs, statistics_.jobs);
+  statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.bytes);
   stage(Stage::kAdmission).wait.add(seconds(now - state.committed));
   if (options_.ordered) in_order_.push(job);
   enqueue(job, waiting_, Place::kWaiting, now);
@@ -131,9 +135,12 @@ void Schedule::refuse(PipelineJob& job, Failure failure, const char* reason, Tim
 bool Schedule::is_waited_for(Time now) {
   switch (options_.when_full) {
     case WhenFull::kWait:
-    case WhenFull::kTimeOut: return true;
-    case WhenFull::kRefuse: return false;
-    case WhenFull::kDropOldest: break;
+    case WhenFull::kTimeOut:
+      return true;
+    case WhenFull::kRefuse:
+      return false;
+    case WhenFull::kDropOldest:
+      break;
   }
   if (dropped_ > 0) return true;
   const Queue& queue = !waiting_.empty() ? waiting_ : ready_;
@@ -149,10 +156,14 @@ bool Schedule::is_waited_for(Time now) {
 
 JobState::Queue* Schedule::queue_of(Place place) {
   switch (place) {
-    case Place::kWaiting: return &waiting_;
-    case Place::kReady: return &ready_;
-    case Place::kInferred: return &inferred_;
-    default: return nullptr;
+    case Place::kWaiting:
+      return &waiting_;
+    case Place::kReady:
+      return &ready_;
+    case Place::kInferred:
+      return &inferred_;
+    default:
+      return nullptr;
   }
 }
 
@@ -245,8 +256,7 @@ Schedule::Group Schedule::group_of(Queue::iterator first, Time now) {
   }
   group.wait_until = oldest + options_.max_wait;
   if (options_.adaptive)
-    group.wait_until =
-        std::min(group.wait_until, last_ready_ + times_.worthwhile_wait(group.cost));
+    group.wait_until = std::min(group.wait_until, last_ready_ + times_.worthwhile_wait(group.cost));
   const Clock::duration time = times_.time(group.cost);
   if (deadline != Time::max()) group.wait_until = std::min(group.wait_until, deadline - time);
   const bool none_comes = is_stopped_ && waiting_.empty() && preprocessing_ == 0;
@@ -302,8 +312,7 @@ void Schedule::instance_died(std::span<PipelineJob* const> batch, const std::str
     --stage(Stage::kInfer).working;
     if (job->state_.is_answered) {
       leave(*job);
-    } else if (live_instances() > 0
-               && static_cast<size_t>(++job->state_.runs) < all_instances_) {
+    } else if (live_instances() > 0 && static_cast<size_t>(++job->state_.runs) < all_instances_) {
       advance(*job, ready_, Place::kReady, now);
     } else {
       fail(*job, Failure::kInstance, kOutOfMemory, now, cause);

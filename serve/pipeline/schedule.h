@@ -34,7 +34,7 @@ class Schedule {
   /// Answers a job that is not in.
   void refuse(PipelineJob& job, Failure failure, const char* reason, Time now);
   /// Whether a job of that size finds room.
-  bool has_room(size_t bytes) const;
+  bool has_capacity(size_t bytes) const;
 
   // The way through. A job that is taken is in the caller's hands until it is given back.
   PipelineJob* take_to_preprocess(Time now);
@@ -131,7 +131,7 @@ class Schedule {
   size_t preprocessing_ = 0;
   size_t pending_ = 0;  // jobs that were committed and are not gone
   uint64_t next_number_ = 0, scan_ = 0;
-  size_t dropped_ = 0;                   // for a newer job, and not gone yet
+  size_t dropped_ = 0;  // for a newer job, and not gone yet
   bool is_stopped_ = false, is_aborted_ = false, is_delivering_ = false;
   Statistics statistics_;
 };

@@ -1,7 +1,6 @@
-// All schedules of a few jobs: each step that a thread of a pipeline can take next is tried in every
-// state that can be reached.
+// All schedules of a few jobs: each step that a thread of a pipeline can take next is tried in
+// every state that can be reached.
 #include "schedule.h"
-#include "test_times.h"
 
 #include <gtest/gtest.h>
 
@@ -14,6 +13,8 @@
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include "test_times.h"
 
 namespace tenon::serve {
 namespace {
@@ -62,16 +63,18 @@ class World {
     if (committed_ < jobs_.size() && !full_)
       steps.push_back({"commit", [this] { commit(committed_++); }, false});
     if (full_) {
-      if (schedule_.has_room(0) || schedule_.is_stopped() || schedule_.live_instances() == 0)
+      if (schedule_.has_capacity(0) || schedule_.is_stopped() || schedule_.live_instances() == 0)
         steps.push_back({"commit again", [this] { commit(committed_ - 1); }});
-      steps.push_back({"give up", [this] {
+      steps.push_back({"give up",
+                       [this] {
                          full_ = false;
                          schedule_.refuse(*jobs_[committed_ - 1], Failure::kRefused, "", now_);
                        },
                        false});
     }
     if (preprocessing_ == nullptr && schedule_.has_work_to_preprocess())
-      steps.push_back({"pre-process", [this] { preprocessing_ = schedule_.take_to_preprocess(now_); }});
+      steps.push_back(
+          {"pre-process", [this] { preprocessing_ = schedule_.take_to_preprocess(now_); }});
     if (preprocessing_ != nullptr)
       add_results(steps, "pre-processed", [this](const Result<void>& result) {
         pass(preprocessing_);
@@ -117,8 +120,9 @@ class World {
     bool is_idle = false;
     for (PipelineJob*& answering : answering_)
       if (answering != nullptr)
-        steps.push_back({"delivered " + number(answering),
-                         [this, &answering] { schedule_.delivered(*std::exchange(answering, nullptr)); }});
+        steps.push_back({"delivered " + number(answering), [this, &answering] {
+                           schedule_.delivered(*std::exchange(answering, nullptr));
+                         }});
       else if (can_answer_ && !std::exchange(is_idle, true))
         steps.push_back({"answer", [this, &answering] {
                            answering = schedule_.next_answer();
@@ -149,8 +153,7 @@ class World {
     const Statistics statistics = schedule_.statistics();
     for (size_t i = 0; i < jobs_.size(); ++i) {
       const PipelineJob* const job = jobs_[i].get();
-      const bool is_answered =
-          std::find(answers_.begin(), answers_.end(), job) != answers_.end();
+      const bool is_answered = std::find(answers_.begin(), answers_.end(), job) != answers_.end();
       key += std::to_string(passed_[i]) + places_of(job) + (is_answered ? "!" : "")
              + (left_.count(jobs_[i].get()) > 0 ? "l" : "") + (job->context().is_over() ? "o" : "")
              + (cancelled_.count(i) > 0 ? "c" : "") + ",";

@@ -39,7 +39,7 @@ std::string Trace::json(const std::vector<std::string>& tracks, const std::strin
     if (!span.correlation_id.empty()) arguments["correlation_id"] = span.correlation_id;
     const std::string name = name_of(span.stage);
     if (span.is_wait) {
-      json event = {{"cat", "job"},   {"id", span.job},  {"name", "wait: " + name},
+      json event = {{"cat", "job"},    {"id", span.job},    {"name", "wait: " + name},
                     {"pid", kProcess}, {"tid", span.track}, {"args", arguments}};
       event["ph"] = "b";
       event["ts"] = microseconds(span.begin);

@@ -59,9 +59,8 @@ Result<std::shared_ptr<MixMemory>> TensorAllocator::query(
 
 Result<Tensor> TensorAllocator::query(Shape shape, DataType type,
                                       std::chrono::milliseconds timeout) noexcept {
-  return session::guard([&] {
-    return Tensor(std::move(shape), type, session::value_of(query(timeout)));
-  });
+  return session::guard(
+      [&] { return Tensor(std::move(shape), type, session::value_of(query(timeout))); });
 }
 
 int TensorAllocator::capacity() const {

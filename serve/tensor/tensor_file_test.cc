@@ -22,7 +22,8 @@ std::vector<std::byte> bytes() {
 
 class TensorFile : public ::testing::Test {
  protected:
-  fs::path folder_ = fs::path(::testing::TempDir()) / "tenon_tensor_file";
+  fs::path folder_ =
+      fs::path(::testing::TempDir()) / ("tenon_tensor_file." + std::to_string(getpid()));
   void SetUp() override { fs::create_directories(folder_); }
   void TearDown() override { fs::remove_all(folder_); }
   std::string path(const char* name) const { return (folder_ / name).string(); }

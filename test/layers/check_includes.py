@@ -27,7 +27,7 @@ OUTSIDE = {
     "serve": PUBLIC | {"session", "kit", "kernels"},
     "check": PUBLIC | {"kit"},
     "tools": PUBLIC | {"kit", "check", "session"},
-    "examples": PUBLIC | {"kit"},
+    "examples": PUBLIC | {"kit", "session", "serve"},
     "python": PUBLIC | {"session", "serve", "check"},
     "bench": PUBLIC | {"tools", "session", "serve"},
 }

@@ -161,8 +161,8 @@ class Pipeline {
         return;
       }
       const serve::JobError& error = answer.error();
-      to.get()(nb::none(), nb::make_tuple(name_of(error.failure), name_of(error.stage),
-                                          error.model, error.cause, error.correlation_id));
+      to.get()(nb::none(), nb::make_tuple(name_of(error.failure), name_of(error.stage), error.model,
+                                          error.cause, error.correlation_id));
     } catch (nb::python_error& error) {
       error.discard_as_unraisable("the answer of a pipeline");
     }
@@ -191,7 +191,7 @@ nb::dict Pipeline::statistics() const {
     failed[name_of(static_cast<serve::Failure>(i))] = statistics.failed[static_cast<size_t>(i)];
   made["failed"] = failed;
   made["jobs"] = statistics.jobs;
-  made["most_jobs"] = statistics.most_jobs;
+  made["peak_jobs"] = statistics.peak_jobs;
   made["bytes"] = statistics.bytes;
   made["instances"] = statistics.instances;
   made["batch"] = histogram(statistics.batch);
@@ -221,24 +221,38 @@ serve::PipelineOptions options_of(const nb::dict& given) {
   };
   for (const auto [key, value] : given) {
     const std::string name = nb::cast<std::string>(key);
-    if (name == "model") options.model = nb::cast<std::string>(value);
-    else if (name == "max_jobs") options.max_jobs = nb::cast<size_t>(value);
-    else if (name == "max_bytes") options.max_bytes = nb::cast<size_t>(value);
+    if (name == "model")
+      options.model = nb::cast<std::string>(value);
+    else if (name == "max_jobs")
+      options.max_jobs = nb::cast<size_t>(value);
+    else if (name == "max_bytes")
+      options.max_bytes = nb::cast<size_t>(value);
     else if (name == "when_full")
       options.when_full = static_cast<serve::WhenFull>(nb::cast<int>(value));
-    else if (name == "admission_timeout") options.admission_timeout = seconds(value);
-    else if (name == "max_prepared") options.max_prepared = nb::cast<size_t>(value);
-    else if (name == "max_batch") options.max_batch = nb::cast<size_t>(value);
+    else if (name == "admission_timeout")
+      options.admission_timeout = seconds(value);
+    else if (name == "max_prepared")
+      options.max_prepared = nb::cast<size_t>(value);
+    else if (name == "max_batch")
+      options.max_batch = nb::cast<size_t>(value);
     else if (name == "preferred_batches")
       options.preferred_batches = nb::cast<std::vector<size_t>>(value);
-    else if (name == "max_wait") options.max_wait = seconds(value);
-    else if (name == "adaptive") options.adaptive = nb::cast<bool>(value);
-    else if (name == "ageing") options.ageing = seconds(value);
-    else if (name == "ordered") options.ordered = nb::cast<bool>(value);
-    else if (name == "preprocess_workers") options.preprocess_workers = nb::cast<int>(value);
-    else if (name == "postprocess_workers") options.postprocess_workers = nb::cast<int>(value);
-    else if (name == "trace_spans") options.trace_spans = nb::cast<size_t>(value);
-    else throw nb::type_error(("a pipeline has no option " + name).c_str());
+    else if (name == "max_wait")
+      options.max_wait = seconds(value);
+    else if (name == "adaptive")
+      options.adaptive = nb::cast<bool>(value);
+    else if (name == "ageing")
+      options.ageing = seconds(value);
+    else if (name == "ordered")
+      options.ordered = nb::cast<bool>(value);
+    else if (name == "preprocess_workers")
+      options.preprocess_workers = nb::cast<int>(value);
+    else if (name == "postprocess_workers")
+      options.postprocess_workers = nb::cast<int>(value);
+    else if (name == "trace_spans")
+      options.trace_spans = nb::cast<size_t>(value);
+    else
+      throw nb::type_error(("a pipeline has no option " + name).c_str());
   }
   return options;
 }
@@ -246,16 +260,16 @@ serve::PipelineOptions options_of(const nb::dict& given) {
 }  // namespace
 
 void bind_pipeline(nb::module_& m) {
-  nb::class_<Cancel>(m, "_Cancel").def(nb::init<>()).def("cancel", &Cancel::cancel,
-                                                         nb::call_guard<nb::gil_scoped_release>());
+  nb::class_<Cancel>(m, "_Cancel")
+      .def(nb::init<>())
+      .def("cancel", &Cancel::cancel, nb::call_guard<nb::gil_scoped_release>());
   nb::class_<Pipeline>(m, "_Pipeline")
-      .def(
-          "__init__",
-          [](Pipeline* self, nb::object preprocess, const std::vector<nb::object>& instances,
-             nb::object postprocess, const nb::dict& options) {
-            new (self) Pipeline(std::move(preprocess), instances, std::move(postprocess),
-                                options_of(options));
-          })
+      .def("__init__",
+           [](Pipeline* self, nb::object preprocess, const std::vector<nb::object>& instances,
+              nb::object postprocess, const nb::dict& options) {
+             new (self) Pipeline(std::move(preprocess), instances, std::move(postprocess),
+                                 options_of(options));
+           })
       .def("submit", &Pipeline::submit, nb::arg("input"), nb::arg("receive"), nb::arg("cancel"),
            nb::arg("timeout").none(), nb::arg("priority"), nb::arg("cost"), nb::arg("bytes"),
            nb::arg("correlation_id"))

@@ -15,11 +15,11 @@ namespace tenon::serve {
 using Tensors = std::vector<Tensor>;
 
 struct EngineInstanceOptions {
-  int count = 1;          ///< contexts that run side by side
+  int count = 1;  ///< contexts that run side by side
   int profile = 0;
-  size_t max_batch = 1;   ///< as of the pipeline; must fit the profile
+  size_t max_batch = 1;  ///< as of the pipeline; must fit the profile
   bool cuda_graph = false;
-  bool is_warm = true;    ///< runs a batch of 1 and one of max_batch before the pipeline starts
+  bool is_warm = true;  ///< runs a batch of 1 and one of max_batch before the pipeline starts
 };
 
 /// Instances that stack the tensors of a batch's jobs along axis 0, where each has an extent of 1,

@@ -46,8 +46,8 @@ struct JobOptions {
   /// difference of their priorities longer.
   int priority = 0;
   std::stop_token stop;
-  size_t cost = 1;   ///< of a batch's largest cost, PipelineOptions::max_batch
-  size_t bytes = 0;  ///< of PipelineOptions::max_bytes, while it is in the pipeline
+  size_t cost = 1;             ///< of a batch's largest cost, PipelineOptions::max_batch
+  size_t bytes = 0;            ///< of PipelineOptions::max_bytes, while it is in the pipeline
   std::string correlation_id;  ///< of the caller's, for errors and traces
 };
 

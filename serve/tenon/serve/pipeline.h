@@ -71,11 +71,10 @@ template <class Input, class Output> class Pipeline {
   std::shared_future<Answered> commit(Input input, JobOptions options = {}) {
     std::promise<Answered> promise;
     std::shared_future<Answered> future = promise.get_future().share();
-    submit(
-        std::move(input), std::move(options),
-        [promise = std::move(promise)](Answered answer) mutable {
-          promise.set_value(std::move(answer));
-        });
+    submit(std::move(input), std::move(options),
+           [promise = std::move(promise)](Answered answer) mutable {
+             promise.set_value(std::move(answer));
+           });
     return future;
   }
   /// One future for each input, in their order.
@@ -187,7 +186,8 @@ class Pipeline<Input, Output>::Job final : public PipelineJob {
   }
 
  private:
-  template <class T, class Call> Result<void> keep(std::optional<T>& to, const Call& call) noexcept {
+  template <class T, class Call>
+  Result<void> keep(std::optional<T>& to, const Call& call) noexcept {
     return detail::protect<Result<void>>([&]() -> Result<void> {
       Result<T> made = call();
       if (!made) return Error{made.error()};
@@ -213,8 +213,7 @@ CoreInstance Pipeline<Input, Output>::core_instance(const Instance<Prepared, Inf
     return detail::protect<BatchOutcome>([&]() -> BatchOutcome {
       std::vector<Prepared*> batch;
       batch.reserve(jobs.size());
-      for (PipelineJob* const job : jobs)
-        batch.push_back(&static_cast<TypedJob*>(job)->prepared());
+      for (PipelineJob* const job : jobs) batch.push_back(&static_cast<TypedJob*>(job)->prepared());
       BatchResult<Inferred> made = call(batch);
       if (!made.result) return {Error{made.result.error()}, made.is_instance_dead};
       if (made.result->size() != jobs.size())
@@ -247,16 +246,16 @@ Result<std::unique_ptr<Pipeline<Input, Output>>> Pipeline<Input, Output>::start(
       instances.push_back(core_instance(instance));
     }
     stages.instances.clear();  // the core has them
-    auto shared = std::make_shared<const Stages<Input, Output, Prepared, Inferred>>(
-        std::move(stages));
+    auto shared =
+        std::make_shared<const Stages<Input, Output, Prepared, Inferred>>(std::move(stages));
     auto core = PipelineCore::start(options, std::move(instances));
     if (!core) return Error{core.error()};
     auto pipeline = std::make_unique<Pipeline>();
     pipeline->core_ = *std::move(core);
     pipeline->make_job_ = [shared](Input input, JobOptions job_options,
                                    std::unique_ptr<Receiver> receiver) {
-      return std::make_unique<Job<Prepared, Inferred>>(
-          std::move(input), std::move(job_options), shared, std::move(receiver));
+      return std::make_unique<Job<Prepared, Inferred>>(std::move(input), std::move(job_options),
+                                                       shared, std::move(receiver));
     };
     return pipeline;
   });

@@ -101,7 +101,8 @@ inline bool MoreUrgent::operator()(const PipelineJob* a, const PipelineJob* b) c
 }
 
 inline bool EarlierDeadline::operator()(const PipelineJob* a, const PipelineJob* b) const {
-  if (a->options_.deadline != b->options_.deadline) return a->options_.deadline < b->options_.deadline;
+  if (a->options_.deadline != b->options_.deadline)
+    return a->options_.deadline < b->options_.deadline;
   return a->state_.number < b->state_.number;
 }
 

@@ -40,12 +40,12 @@ class Histogram {
 
 /// Times are in seconds, from 10 microseconds on.
 struct StageStatistics {
-  size_t waiting = 0;     ///< jobs in front of the stage now
-  size_t working = 0;     ///< jobs that it works on now
-  uint64_t done = 0;      ///< jobs that it has worked on
-  uint64_t failed = 0;    ///< of these, those that it failed
-  Histogram wait{1e-5};   ///< of each job, before the stage
-  Histogram work{1e-5};   ///< of each job, or of each batch, in it
+  size_t waiting = 0;    ///< jobs in front of the stage now
+  size_t working = 0;    ///< jobs that it works on now
+  uint64_t done = 0;     ///< jobs that it has worked on
+  uint64_t failed = 0;   ///< of these, those that it failed
+  Histogram wait{1e-5};  ///< of each job, before the stage
+  Histogram work{1e-5};  ///< of each job, or of each batch, in it
 };
 
 /// All since the pipeline's start, but for what says now.
@@ -54,12 +54,13 @@ struct Statistics {
   uint64_t committed = 0, succeeded = 0;
   std::array<uint64_t, kFailures> failed{};  ///< by Failure; all are answered together with these
   size_t jobs = 0, bytes = 0;                ///< in the pipeline now
-  size_t most_jobs = 0, most_bytes = 0;      ///< that were in it at once
+  size_t peak_jobs = 0, peak_bytes = 0;      ///< that were in it at once
   size_t instances = 0;                      ///< that run now
   uint64_t split_batches = 0;                ///< that failed and were run again job by job
   Histogram batch{1};                        ///< the cost of each batch
   Histogram total{1e-5};                     ///< from the commit to the answer
-  std::array<StageStatistics, kStages> stages{};  ///< by Stage; kAdmission is the way into the pipeline
+  std::array<StageStatistics, kStages>
+      stages{};  ///< by Stage; kAdmission is the way into the pipeline
 
   uint64_t failures() const;
   const StageStatistics& stage(Stage stage) const { return stages[static_cast<size_t>(stage)]; }

@@ -1,0 +1,58 @@
+// An ONNX model with a pipeline around it, for the examples.
+#ifndef EXAMPLES_COMMON_ENGINE_PIPELINE_H
+#define EXAMPLES_COMMON_ENGINE_PIPELINE_H
+
+#include <tenon/picture.h>
+#include <tenon/serve/compile.h>
+#include <tenon/serve/engine_instances.h>
+#include <tenon/serve/image.h>
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace examples {
+
+/// The value of a Result or an Answer; throws what it says otherwise.
+template <class T> T value_of(tenon::serve::Result<T> result) {
+  if (!result) throw std::runtime_error(result.error());
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+template <class T> const T& value_of(const tenon::serve::Answer<T>& answer) {
+  if (!answer) throw std::runtime_error(answer.error().text());
+  return *answer;
+}
+
+inline tenon::serve::Image view(const tenon::Picture& picture) {
+  return tenon::serve::Image::packed(tenon::serve::PixelFormat::kRGB, picture.pixels.data(),
+                                     picture.width, picture.height);
+}
+
+/// Builds the model, whose input is called `input`, which takes a moment, and starts a pipeline of
+/// an instance of it.
+template <class Input, class Output, class Preprocess, class Postprocess>
+std::unique_ptr<tenon::serve::Pipeline<Input, Output>> start(
+    const std::string& model, const std::string& input, const tenon::session::Range& range,
+    Preprocess preprocess, Postprocess postprocess) {
+  using namespace tenon::serve;
+  CompileOptions build;
+  build.profiles = {{{input, range}}};
+  CompileOutput plan;
+  value_of(compile(Mode::FP32, model, plan, build));
+  EngineInstanceOptions engine;
+  PipelineOptions options;
+  options.model = model;
+  options.max_batch = engine.max_batch = static_cast<size_t>(range.max[0]);
+  Stages<Input, Output, Tensors, Tensors> stages;
+  stages.preprocess = std::move(preprocess);
+  stages.instances = value_of(engine_instances(value_of(EngineContext::load(plan.data())), engine));
+  stages.batch_key = shape_key;
+  stages.postprocess = std::move(postprocess);
+  return value_of(Pipeline<Input, Output>::start(options, std::move(stages)));
+}
+
+}  // namespace examples
+
+#endif  // EXAMPLES_COMMON_ENGINE_PIPELINE_H
