@@ -138,6 +138,7 @@ SUITES = (
     Suite("runtime", "the CUDA runtime that forwards, and the one on host memory",
           ("cudart/test_cudart_forward", "cudart/stand_in/libcudart.so.13", "cudart/names/libcudart.so.13"),
           google("cudart/test_cudart_forward", parts=1)),
+    Suite("serve", "tensors, images, engines and pipelines of the runtime", ("serve/test_serve",), google("serve/test_serve")),
     Suite("python", "engine(x) with NumPy and PyTorch, plugins in Python, and tests of the package", (PACKAGE,), python_tests,
           optional=True),
 )
