@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
               100 * median(pipeline_rates) / median(engine_rates));
   const Statistics statistics = pipeline->statistics();
   for (const Stage stage : {Stage::kPreprocess, Stage::kInfer, Stage::kPostprocess})
-    std::printf("%-13s %7.3f ms a job\n", name_of(stage), 1e3 * statistics.stage(stage).work.mean());
+    std::printf("%-13s %7.3f ms a job\n", name_of(stage),
+                1e3 * statistics.stage(stage).work.mean());
   if (argc > 2) std::ofstream(argv[2]) << pipeline->trace_json();
 }

@@ -33,9 +33,11 @@ inline tenon::serve::Image view(const tenon::Picture& picture) {
 /// Builds the model, whose input is called `input`, which takes a moment, and starts a pipeline of
 /// an instance of it.
 template <class Input, class Output, class Preprocess, class Postprocess>
-std::unique_ptr<tenon::serve::Pipeline<Input, Output>> start(
-    const std::string& model, const std::string& input, const tenon::session::Range& range,
-    Preprocess preprocess, Postprocess postprocess) {
+std::unique_ptr<tenon::serve::Pipeline<Input, Output>> start(const std::string& model,
+                                                             const std::string& input,
+                                                             const tenon::session::Range& range,
+                                                             Preprocess preprocess,
+                                                             Postprocess postprocess) {
   using namespace tenon::serve;
   CompileOptions build;
   build.profiles = {{{input, range}}};

@@ -3,10 +3,11 @@
     pipeline = tenon.serve.Pipeline(engine, preprocess=read, postprocess=boxes_of, max_batch=8)
     future = pipeline.submit("photo.jpg")        # a concurrent.futures.Future
     boxes = future.result()
-    boxes = await pipeline.run("photo.jpg")      # the same in asyncio
+    boxes = await pipeline.run("photo.jpg")      # the same in asyncio, within a coroutine
 """
 import asyncio
 import atexit
+import collections
 import concurrent.futures
 import weakref
 
@@ -17,6 +18,11 @@ from tenon._engine import Engine
 
 __all__ = ["JobError", "Pipeline"]
 
+_OPTIONS = {
+    "model": (str,), "max_jobs": (int,), "max_bytes": (int,), "when_full": (int,), "admission_timeout": (int, float),
+    "max_prepared": (int,), "max_batch": (int,), "preferred_batches": (list, tuple), "max_wait": (int, float),
+    "adaptive": (bool,), "ageing": (int, float), "ordered": (bool,), "preprocess_workers": (int,),
+    "postprocess_workers": (int,), "trace_spans": (int,)}
 _WHEN_FULL = {"wait": 0, "time out": 1, "refuse": 2, "drop oldest": 3}
 _pipelines = weakref.WeakSet()
 
@@ -70,10 +76,29 @@ class Pipeline:
             raise ValueError(f"when_full: expected one of {', '.join(map(repr, _WHEN_FULL))}, found {when_full!r}")
         options["when_full"] = _WHEN_FULL[when_full]
         engines = engine if isinstance(engine, (list, tuple)) else [engine]
+        for stage in (*engines, preprocess, postprocess):
+            if not (stage is None or callable(stage)):
+                raise TypeError(f"expected a tenon.Engine or functions as stages, found {type(stage).__name__}; "
+                                "tenon.load() makes engines of plans")
+        for name, value in options.items():
+            kind = _OPTIONS.get(name)
+            if kind is None:
+                raise TypeError(f"a pipeline has no option {name}")
+            if not isinstance(value, kind):
+                raise TypeError(f"{name}: expected {' or '.join(k.__name__ for k in kind)}, "
+                                f"found {type(value).__name__}")
+        max_batch = options.get("max_batch", 1)
+        for one in engines:
+            if isinstance(one, Engine):
+                largest = min((tensor.max[0] for tensor in one.inputs if tensor.max), default=max_batch)
+                if max_batch > largest:
+                    raise ValueError(f"max_batch: {max_batch} does not fit the engine, which takes at most {largest}")
         self._pipeline = _native._Pipeline(
             preprocess or (lambda value: value),
             [_run_engine(one) if isinstance(one, Engine) else one for one in engines],
-            postprocess or (lambda value, output: output), options)
+            postprocess or (lambda value, output: output), _shape_key, options)
+        self._committer = concurrent.futures.ThreadPoolExecutor(1, "tenon.serve")  # starts when run() is used
+        self._max_jobs = options.get("max_jobs", 256)
         _pipelines.add(self)
 
     def submit(self, input, *, timeout=None, priority=0, cost=1, nbytes=None,
@@ -83,6 +108,10 @@ class Pipeline:
         `timeout` is in seconds from now, `nbytes` what counts for max_bytes (an array's own by default). Waits
         for room in a full pipeline, if `when_full` says so."""
         future = concurrent.futures.Future()
+        self._commit(future, input, timeout, priority, cost, nbytes, correlation_id)
+        return future
+
+    def _commit(self, future, input, timeout=None, priority=0, cost=1, nbytes=None, correlation_id=""):
         cancel = _native._Cancel()
 
         def cancelled(done):
@@ -101,24 +130,38 @@ class Pipeline:
         if nbytes is None:
             nbytes = getattr(input, "nbytes", 0)
         self._pipeline.submit(input, receive, cancel, timeout, priority, cost, nbytes, correlation_id)
-        return future
 
     def map(self, inputs, **options):
-        """The outputs of all inputs, in their order; at most max_jobs are on their way."""
-        pending = [self.submit(value, **options) for value in inputs]
-        for future in pending:
-            yield future.result()
+        """The outputs of all inputs, in their order; at most max_jobs are ahead of the one that is asked for."""
+        pending = collections.deque()
+        for value in inputs:
+            if len(pending) >= self._max_jobs:
+                yield pending.popleft().result()
+            pending.append(self.submit(value, **options))
+        while pending:
+            yield pending.popleft().result()
 
     async def run(self, input, **options):
-        """The output of the job, for asyncio. Where submit() waits for room, this lets others go on."""
-        loop = asyncio.get_running_loop()
-        future = await loop.run_in_executor(None, lambda: self.submit(input, **options))
-        return await asyncio.wrap_future(future)
+        """The output of the job, for asyncio. Jobs are submitted in the order of the calls, in a thread that waits
+        for room where submit() would; to cancel the task cancels the job."""
+        future = concurrent.futures.Future()
+
+        def commit():
+            if not future.cancelled():
+                self._commit(future, input, **options)
+
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._committer, commit)
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            future.cancel()
+            raise
 
     def stop(self, abort=False) -> None:
         """Lets no more jobs in, and waits until all are answered; with `abort` those that no stage works on are
-        answered by an error."""
+        answered by an error. Then the threads end, and the stages are let go."""
         self._pipeline.stop(abort)
+        self._committer.shutdown(wait=False)
 
     def statistics(self) -> dict:
         """Counts, and times in seconds, since the start."""
@@ -139,19 +182,36 @@ class Pipeline:
         self.stop(abort=kind is not None)
 
 
+def _arrays(prepared):
+    """The arrays of a job."""
+    if isinstance(prepared, dict):
+        return tuple(prepared[name] for name in sorted(prepared))
+    return prepared if isinstance(prepared, tuple) else (prepared,)
+
+
+def _shape_key(prepared):
+    """Jobs of one batch have the same: the shapes of their arrays."""
+    return tuple(getattr(array, "shape", None) for array in _arrays(prepared))
+
+
 def _run_engine(engine):
     """A function that runs an engine on a batch."""
     names = [tensor.name for tensor in engine.inputs]
 
     def run(batch):
         def arrays_of(job):
-            if isinstance(job, dict):
-                return [job[name] for name in names]
-            return job if isinstance(job, tuple) else (job,)
+            arrays = tuple(job[name] for name in names) if isinstance(job, dict) else _arrays(job)
+            if len(arrays) != len(names):
+                raise ValueError(f"the engine takes {len(names)} arrays, and a job has {len(arrays)}")
+            return arrays
 
         jobs = [arrays_of(job) for job in batch]
         stacked = [np.stack(arrays) if len(jobs) > 1 else np.asarray(arrays[0])[None] for arrays in zip(*jobs)]
         outputs = engine(*stacked)
+        for tensor, output in zip(engine.outputs, outputs if isinstance(outputs, tuple) else (outputs,)):
+            if output.shape[:1] != (len(jobs),):
+                raise ValueError(f"output {tensor.name!r} of shape {output.shape} has no part for each of "
+                                 f"{len(jobs)} jobs")
         if isinstance(outputs, tuple):
             return [tuple(output[i] for output in outputs) for i in range(len(jobs))]
         return [outputs[i] for i in range(len(jobs))]

@@ -1,11 +1,14 @@
 """tenon.serve: pipelines from Python."""
 import asyncio
 import concurrent.futures
+import gc
+import itertools
 import json
 import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -96,6 +99,82 @@ def test_refusals():
         Pipeline(lambda batch: batch, max_size=1)
     with pytest.raises(ValueError, match="when_full"):
         Pipeline(lambda batch: batch, when_full="panic")
+
+
+def test_misuse_is_an_error():
+    with pytest.raises(TypeError, match="found str; tenon.load"):
+        Pipeline("model.plan")
+    with pytest.raises(TypeError, match="max_batch: expected int, found str"):
+        Pipeline(lambda batch: batch, max_batch="8")
+    with pytest.raises(ValueError, match="5 does not fit the engine, which takes at most 4"):
+        Pipeline(sum_engine(), max_batch=5)
+    with Pipeline(lambda batch: batch) as pipeline:
+        assert pipeline.submit(1, timeout=float("inf")).result() == 1
+        with pytest.raises(ValueError, match="found nan"):
+            pipeline.submit(1, timeout=float("nan"))
+
+
+def test_shapes_that_differ_are_no_batch():
+    sizes = []
+
+    def run(batch):
+        sizes.append({array.shape for array in batch})
+        return batch
+
+    with Pipeline(run, max_batch=4, adaptive=False) as pipeline:
+        list(pipeline.map([np.zeros(i % 2 + 1) for i in range(20)]))
+    assert all(len(shapes) == 1 for shapes in sizes)
+
+
+def test_map_takes_generators_without_end():
+    with Pipeline(lambda batch: batch, max_jobs=4) as pipeline:
+        outputs = pipeline.map(itertools.count())
+        assert [next(outputs) for _ in range(10)] == list(range(10))
+
+
+def test_a_cancelled_task_cancels_its_job():
+    gate = threading.Event()
+
+    async def cancel_some(pipeline):
+        tasks = [asyncio.create_task(pipeline.run(i)) for i in range(10)]
+        await asyncio.sleep(0.05)
+        for task in tasks:
+            task.cancel()
+        await asyncio.to_thread(gate.set)  # others go on
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    with Pipeline(lambda batch: batch, lambda x: gate.wait() and x, max_jobs=1) as pipeline:
+        results = asyncio.run(cancel_some(pipeline))
+        assert all(isinstance(result, asyncio.CancelledError) for result in results)
+    assert pipeline.statistics()["committed"] < 5
+
+
+def test_a_pipeline_that_stopped_lets_go():
+    class App:
+        def __init__(self):
+            self.pipeline = Pipeline(lambda batch: batch, self.read)
+
+        def read(self, x):
+            return x
+
+    app = App()
+    assert app.pipeline.submit(1).result() == 1
+    app.pipeline.stop()
+    reference = weakref.ref(app)
+    del app
+    gc.collect()
+    assert reference() is None
+
+
+def test_the_last_reference_may_be_an_answers():
+    def handle():
+        pipeline = Pipeline(lambda batch: batch)
+        future = pipeline.submit(1)
+        future.add_done_callback(lambda _: pipeline.statistics())
+        return future
+
+    for _ in range(20):
+        assert handle().result() == 1
 
 
 def test_what_it_shows():

@@ -105,7 +105,7 @@ TEST_F(AnyNumbers, GiveBoxesInThePicture) {
     expect_sound(decode_distributions(levels, o, 4), o);
     const auto instances = decode_instances(any({10, 60}), any({3, 5, 6}), 32, 32, o);
     expect_sound(instances, o);
-    for (const Instance& instance : *instances)
+    for (const InstanceMask& instance : *instances)
       EXPECT_TRUE(instance.mask.left >= 0 && instance.mask.top >= 0
                   && instance.mask.left + instance.mask.width <= 50
                   && instance.mask.top + instance.mask.height <= 40);

@@ -99,9 +99,9 @@ class Prototypes {
 
 }  // namespace
 
-Result<std::vector<Instance>> decode_instances(const View& head, const View& prototypes,
-                                               int64_t input_width, int64_t input_height,
-                                               const DetectOptions& options) noexcept {
+Result<std::vector<InstanceMask>> decode_instances(const View& head, const View& prototypes,
+                                                   int64_t input_width, int64_t input_height,
+                                                   const DetectOptions& options) noexcept {
   return session::guard([&] {
     if (prototypes.rank() != 3 || prototypes.count() == 0)
       fail(kSegments, "prototypes of shape (masks, height, width)", prototypes.text());
@@ -113,7 +113,7 @@ Result<std::vector<Instance>> decode_instances(const View& head, const View& pro
     const auto boxes =
         kept_boxes(channels.candidates(options), options,
                    [&](const Candidate& candidate) { return channels.box_at(candidate); });
-    std::vector<Instance> instances;
+    std::vector<InstanceMask> instances;
     std::vector<float> coefficients(static_cast<size_t>(masks.count()));
     for (const Box& box : boxes) {
       for (int64_t i = 0; i < masks.count(); ++i)

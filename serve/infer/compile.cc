@@ -4,9 +4,10 @@
 #include <tenon/replace_file.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <mutex>
-#include <stdexcept>
+#include <new>
 
 #include "guard.h"
 
@@ -100,8 +101,14 @@ Result<void> compile(Mode mode, const ModelSource& source, CompileOutput& output
         output.set_data({bytes, bytes + plan->size()});
       else
         replace_file(output.path(), bytes, plan->size());
-    } catch (const std::runtime_error& error) {  // of the file, or of the hook
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {  // of the file, or of the hook
       throw Error{error.what()};
+    } catch (const Error&) {
+      throw;
+    } catch (...) {
+      throw Error{"the hook threw an exception of an unknown type"};
     }
   });
 }

@@ -84,6 +84,10 @@ TEST(Compile, AHookMayChangeAndThrow) {
   EXPECT_TRUE((*infer)->is_output_name("result"));
   options.hook = [](auto&, auto&) { throw std::runtime_error("no such layer"); };
   EXPECT_EQ(compile(Mode::FP32, source_of(model), output, options).error(), "no such layer");
+  options.hook = [](auto&, auto&) { throw std::out_of_range("no such weight"); };
+  EXPECT_EQ(compile(Mode::FP32, source_of(model), output, options).error(), "no such weight");
+  options.hook = [](auto&, auto&) { throw 1; };
+  EXPECT_FALSE(compile(Mode::FP32, source_of(model), output, options));
   options.hook = nullptr;
   options.progress = [](auto...) { return false; };
   EXPECT_FALSE(compile(Mode::FP32, source_of(model), output, options));

@@ -1,6 +1,6 @@
 #include "tenon/serve/engine_instances.h"
 
-#include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "guard.h"
@@ -11,25 +11,60 @@ using session::value_of;
 
 namespace {
 
+// Memory of the host for the outputs of batches, used again when nobody looks at it any more.
+class OutputMemories {
+ public:
+  explicit OutputMemories(int device) : state_(std::make_shared<State>()), device_(device) {}
+
+  std::shared_ptr<MixMemory> take() {
+    std::unique_ptr<MixMemory> memory;
+    {
+      const std::scoped_lock lock(state_->mutex);
+      state_->free.reserve(++state_->count);  // so that to give back needs no memory
+      if (!state_->free.empty()) {
+        memory = std::move(state_->free.back());
+        state_->free.pop_back();
+        --state_->count;
+      }
+    }
+    if (memory == nullptr) memory = std::make_unique<MixMemory>(device_);
+    return {memory.release(), [state = state_](MixMemory* used) {
+              const std::scoped_lock lock(state->mutex);
+              state->free.emplace_back(used);
+            }};
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<MixMemory>> free;
+    size_t count = 0;  // of all
+  };
+
+  std::shared_ptr<State> state_;
+  int device_;
+};
+
 // A context, and the memory of the batches that it runs.
 class EngineInstance {
  public:
-  explicit EngineInstance(std::shared_ptr<Infer> infer) : infer_(std::move(infer)) {
+  explicit EngineInstance(std::shared_ptr<Infer> infer)
+      : infer_(std::move(infer)), memories_(infer_->device()) {
     for (int i = 0; i < infer_->num_input(); ++i) stacked_.push_back(infer_->input(i));
   }
 
   std::vector<Tensors> run(std::span<Tensors* const> batch) {
     for (int i = 0; i < infer_->num_input(); ++i) set_input(i, batch);
-    for (int i = 0; i < infer_->num_output(); ++i) {
-      auto output = std::make_shared<Tensor>(Shape{0}, infer_->output(i)->type(), free_memory());
-      output->set_stream(infer_->get_stream());
-      value_of(infer_->set_output(i, std::move(output)));
-    }
+    std::vector<Tensor> outputs;
+    for (int i = 0; engine_runs_on_cpu() && i < infer_->num_output(); ++i)
+      value_of(infer_->set_output(
+          i, std::make_shared<Tensor>(Shape{0}, infer_->output(i)->type(), memories_.take())));
     value_of(infer_->forward(false));
-    for (int i = 0; i < infer_->num_output(); ++i) value_of(infer_->output(i)->to_cpu());
+    for (int i = 0; i < infer_->num_output(); ++i) outputs.push_back(on_host(*infer_->output(i)));
     value_of(infer_->synchronize());
     std::vector<Tensors> results(batch.size());
-    for (int i = 0; i < infer_->num_output(); ++i) split(i, results);
+    for (int i = 0; i < infer_->num_output(); ++i)
+      split(infer_->get_output_name(i), outputs[static_cast<size_t>(i)], results);
     return results;
   }
 
@@ -54,6 +89,8 @@ class EngineInstance {
   }
 
  private:
+  bool engine_runs_on_cpu() const { return infer_->engine()->runs_on_cpu(); }
+
   // Zeros of the shapes of the profile's optimum, for one job.
   Tensors any_job() const {
     Tensors job;
@@ -69,6 +106,21 @@ class EngineInstance {
     return job;
   }
 
+  // An output in memory of the host. A GPU's own memory stays the same, as CUDA graphs want.
+  Tensor on_host(Tensor& output) {
+    if (output.head() == DataHead::kHost)
+      return Tensor(output.shape(), output.type(), output.memory(), DataHead::kHost);
+    Tensor copy(output.shape(), output.type(), memories_.take());
+    void* const to = value_of(copy.cpu());
+    const AutoDevice current(infer_->device());
+    if (cudaMemcpyAsync(to, value_of(output.gpu()), output.bytes(), cudaMemcpyDeviceToHost,
+                        infer_->get_stream())
+        != cudaSuccess)
+      throw Error{std::string("copying outputs to the host: ")
+                  + cudaGetErrorString(cudaGetLastError())};
+    return copy;
+  }
+
   void set_input(int i, std::span<Tensors* const> batch) {
     const auto at = static_cast<size_t>(i);
     for (const Tensors* const job : batch)
@@ -76,7 +128,8 @@ class EngineInstance {
         throw Error{"the engine has " + std::to_string(stacked_.size()) + " inputs, and a job "
                     + std::to_string(job->size()) + " tensors"};
     Tensor& first = (*batch[0])[at];
-    if (batch.size() == 1) {  // in the job's own memory
+    const bool is_near = engine_runs_on_cpu() || first.device() == infer_->device();
+    if (batch.size() == 1 && is_near) {  // in the job's own memory
       auto whole =
           std::make_shared<Tensor>(first.shape(), first.type(), first.memory(), first.head());
       whole->set_stream(first.stream());
@@ -90,6 +143,7 @@ class EngineInstance {
     Shape shape = first.shape();
     shape[0] = static_cast<int64_t>(batch.size());
     value_of(stacked.resize(shape));
+    value_of(first.head() == DataHead::kDevice ? stacked.to_gpu(false) : stacked.to_cpu(false));
     for (size_t j = 0; j < batch.size(); ++j) {
       Tensor& item = (*batch[j])[at];
       if (item.shape() != first.shape() || item.type() != stacked.type())
@@ -97,32 +151,27 @@ class EngineInstance {
                     + session::type_name(stacked.type()) + " " + first.shape_string()
                     + ", and one is of " + session::type_name(item.type()) + " "
                     + item.shape_string()};
+      if (item.head() == DataHead::kInit && !item.empty())
+        throw Error{"input '" + infer_->get_input_name(i) + "' of a job has no data"};
       const auto from = static_cast<int64_t>(j) * item.numel();
-      if (item.head() == DataHead::kDevice)
+      if (item.head() == DataHead::kDevice) {
+        if (item.stream() != stacked.stream()) value_of(item.synchronize());
         value_of(stacked.copy_from_gpu(from, value_of(item.gpu()), item.numel(), item.device()));
-      else
+      } else {
         value_of(stacked.copy_from_cpu(from, value_of(item.cpu()), item.numel()));
+      }
     }
     value_of(infer_->set_input(i, stacked_[at]));
   }
 
-  // Of an output of a batch that nobody looks at any more, else new.
-  std::shared_ptr<MixMemory> free_memory() {
-    const auto free = std::find_if(memories_.begin(), memories_.end(),
-                                   [](const auto& memory) { return memory.use_count() == 1; });
-    if (free != memories_.end()) return *free;
-    return memories_.emplace_back(std::make_shared<MixMemory>(infer_->device()));
-  }
-
-  void split(int i, std::vector<Tensors>& results) {
-    Tensor& output = *infer_->output(i);
+  static void split(const std::string& name, Tensor& output, std::vector<Tensors>& results) {
     const auto jobs = static_cast<int64_t>(results.size());
     if (jobs == 1) {
-      results[0].emplace_back(output.shape(), output.type(), output.memory(), output.head());
+      results[0].push_back(std::move(output));
       return;
     }
     if (output.size(0) != jobs)
-      throw Error{"output '" + infer_->get_output_name(i) + "' of shape " + output.shape_string()
+      throw Error{"output '" + name + "' of shape " + output.shape_string()
                   + " has no part for each of " + std::to_string(jobs) + " jobs"};
     Shape shape = output.shape();
     shape[0] = 1;
@@ -135,7 +184,7 @@ class EngineInstance {
 
   std::shared_ptr<Infer> infer_;
   std::vector<std::shared_ptr<Tensor>> stacked_;
-  std::vector<std::shared_ptr<MixMemory>> memories_;
+  OutputMemories memories_;
 };
 
 Instance<Tensors, Tensors> instance_of(std::shared_ptr<Infer> infer,

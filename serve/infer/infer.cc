@@ -179,6 +179,10 @@ Result<void> Infer::set_output(int i, std::shared_ptr<Tensor> tensor) noexcept {
 void* Infer::data_of(Port& port, bool copy) {
   Tensor& tensor = *port.tensor;
   const bool on_host = is_on_host(port);
+  if (!on_host && tensor.device() != device())
+    throw Error{context_->tensors()[port.number].label() + " is on device "
+                + std::to_string(device()) + ", and its tensor on device "
+                + std::to_string(tensor.device())};
   value_of(on_host ? tensor.to_cpu(copy) : tensor.to_gpu(copy));
   // A copy was put into the tensor's stream.
   if (!on_host && tensor.stream() != stream_) value_of(tensor.synchronize());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 
 #include "tenon/serve/engine_instances.h"
@@ -131,6 +132,37 @@ TEST(Infer, WhatIsNoPlanIsAnError) {
   EXPECT_NE(load_infer("/no/such/plan").error().find("/no/such/plan"), std::string::npos);
   EXPECT_FALSE(load_infer_from_memory("plan", 4));
   EXPECT_FALSE(EngineContext::load({}, 77));
+}
+
+TEST(EngineInstances, ABatchWithAJobWithoutDataIsAnError) {
+  EngineInstanceOptions options;
+  options.max_batch = 2;
+  const auto instances = engine_instances(shared_engine(session::build_sum), options);
+  ASSERT_TRUE(instances) << instances.error();
+  Tensors full, empty;
+  full.emplace_back(Shape{1, 3});
+  fill(full[0], 1);
+  empty.emplace_back(Shape{1, 3});
+  const std::vector<Tensors*> jobs{&full, &empty};
+  EXPECT_EQ((*instances)[0].run(jobs).result.error(), "input 'x' of a job has no data");
+}
+
+TEST(EngineInstances, MemoryOfOutputsIsUsedAgain) {
+  const auto instances = engine_instances(shared_engine(session::build_sum), {});
+  ASSERT_TRUE(instances) << instances.error();
+  Tensors job;
+  job.emplace_back(Shape{1, 3});
+  fill(job[0], 1);
+  const std::vector<Tensors*> jobs{&job};
+  const auto first = (*instances)[0].run(jobs);
+  const void* const held = (*first.result)[0][0].memory()->cpu();
+  std::set<const void*> memories;
+  for (int run = 0; run < 10; ++run) {
+    const auto next = (*instances)[0].run(jobs);
+    memories.insert((*next.result)[0][0].memory()->cpu());
+  }
+  EXPECT_EQ(memories.count(held), 0u);  // someone still looks at it
+  EXPECT_LE(memories.size(), 2u);
 }
 
 TEST(EngineInstances, GiveEachJobItsPartOfTheBatch) {

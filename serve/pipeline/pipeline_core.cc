@@ -89,7 +89,8 @@ struct PipelineCore::State {
         schedule(options, this->instances.size()),
         trace(options.trace_spans) {}
 
-  void start_threads();
+  static void cancel(void* pipeline, PipelineJob& job) noexcept;
+  static void start_threads(const std::shared_ptr<State>& state);
   void warm_up();
   void preprocess(int track);
   void run(size_t instance, int track);
@@ -235,7 +236,7 @@ void PipelineCore::State::preprocess(int track) {
       to_preprocess, [&](Time now) { return schedule.take_to_preprocess(now); },
       [&](PipelineJob& job) {
         const Time begin = Clock::now();
-        record(Stage::kPreprocess, true, track, job.state_.committed, begin, job);
+        record(Stage::kPreprocess, true, track, job.state_.queued, begin, job);
         auto result = job.preprocess(job.context());
         record(Stage::kPreprocess, false, track, begin, Clock::now(), job);
         return result;
@@ -250,6 +251,7 @@ void PipelineCore::State::postprocess(int track) {
       to_postprocess, [&](Time now) { return schedule.take_to_postprocess(now); },
       [&](PipelineJob& job) {
         const Time begin = Clock::now();
+        record(Stage::kPostprocess, true, track, job.state_.queued, begin, job);
         auto result = job.postprocess(job.context());
         record(Stage::kPostprocess, false, track, begin, Clock::now(), job);
         return result;
@@ -269,7 +271,9 @@ void PipelineCore::State::run(size_t instance, int track) {
     schedule.take_batch(batch, Clock::now(), look_again);
     if (batch.empty()) {
       if (is_over) return;
-      notify(wakes());
+      Wakes now = wakes();
+      now.run = false;  // another instance would find the same
+      notify(now);
       if (look_again == Time::max())
         to_run.wait(lock);
       else
@@ -293,7 +297,7 @@ void PipelineCore::State::run_batch(size_t instance, std::vector<PipelineJob*>& 
     size_t cost = 0;
     for (const PipelineJob* const job : jobs) {
       cost += job->cost();
-      record(Stage::kInfer, true, track, job->state_.since, begin, *job, jobs.size());
+      record(Stage::kInfer, true, track, job->state_.queued, begin, *job, jobs.size());
       record(Stage::kInfer, false, track, begin, end, *job, jobs.size());
     }
     if (outcome.result) {
@@ -347,6 +351,16 @@ void PipelineCore::State::watch_deadlines() {
   }
 }
 
+// Only says so: to answer and delete here could wait for another job's stop token, whose thread
+// waits for this one's.
+void PipelineCore::State::cancel(void* pipeline, PipelineJob& job) noexcept {
+  State& state = *static_cast<State*>(pipeline);
+  const Lock lock(state.mutex);
+  state.schedule.cancel(job, Clock::now());
+  state.capacity.notify_all();
+  state.deadline.notify_one();
+}
+
 void PipelineCore::State::warm_up() {
   for (CoreInstance& instance : instances)
     if (instance.warm_up)
@@ -354,19 +368,20 @@ void PipelineCore::State::warm_up() {
         if (cost >= 1 && cost <= options.max_batch) schedule.takes(cost, time);
 }
 
-void PipelineCore::State::start_threads() {
+// Threads share the state: one of them may be the last to see it.
+void PipelineCore::State::start_threads(const std::shared_ptr<State>& state) {
   const auto start = [&](const std::string& name, auto&& body) {
-    tracks.push_back(name);
-    threads.emplace_back(std::forward<decltype(body)>(body));
+    state->tracks.push_back(name);
+    state->threads.emplace_back(std::forward<decltype(body)>(body));
   };
-  const auto track = [&] { return static_cast<int>(tracks.size()); };
-  for (int i = 0; i < options.preprocess_workers; ++i)
-    start("pre-process " + std::to_string(i), [this, at = track()] { preprocess(at); });
-  for (size_t i = 0; i < instances.size(); ++i)
-    start("infer " + std::to_string(i), [this, i, at = track()] { run(i, at); });
-  for (int i = 0; i < options.postprocess_workers; ++i)
-    start("post-process " + std::to_string(i), [this, at = track()] { postprocess(at); });
-  start("deadlines", [this] { watch_deadlines(); });
+  const auto track = [&] { return static_cast<int>(state->tracks.size()); };
+  for (int i = 0; i < state->options.preprocess_workers; ++i)
+    start("pre-process " + std::to_string(i), [state, at = track()] { state->preprocess(at); });
+  for (size_t i = 0; i < state->instances.size(); ++i)
+    start("infer " + std::to_string(i), [state, i, at = track()] { state->run(i, at); });
+  for (int i = 0; i < state->options.postprocess_workers; ++i)
+    start("post-process " + std::to_string(i), [state, at = track()] { state->postprocess(at); });
+  start("deadlines", [state] { state->watch_deadlines(); });
 }
 
 void PipelineCore::State::admit(PipelineJob& job, Lock& lock) {
@@ -378,8 +393,8 @@ void PipelineCore::State::admit(PipelineJob& job, Lock& lock) {
     hand_out(lock);  // of jobs that were dropped
     notify(wakes());
     const auto is_ready = [&] {
-      return schedule.has_capacity(job.options().bytes) || schedule.is_stopped()
-             || job.state_.is_cancelled || schedule.live_instances() == 0;
+      return schedule.has_capacity(job.options().bytes) || schedule.can_drop()
+             || schedule.is_stopped() || job.state_.is_cancelled || schedule.live_instances() == 0;
     };
     if (limit == Time::max()) {
       capacity.wait(lock, is_ready);
@@ -395,16 +410,16 @@ void PipelineCore::State::admit(PipelineJob& job, Lock& lock) {
   capacity.notify_one();  // for another, if this one did not need it
 }
 
-PipelineCore::PipelineCore(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PipelineCore::PipelineCore(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 Result<std::unique_ptr<PipelineCore>> PipelineCore::start(
     const PipelineOptions& options, std::vector<CoreInstance> instances) noexcept {
   return session::guard([&] {
-    auto state = std::make_unique<State>(checked(options, instances.size()), std::move(instances));
+    auto state = std::make_shared<State>(checked(options, instances.size()), std::move(instances));
     state->warm_up();
     std::unique_ptr<PipelineCore> core(new PipelineCore(std::move(state)));
     try {
-      core->state_->start_threads();
+      State::start_threads(core->state_);
     } catch (const std::system_error& error) {
       throw Error{std::string("cannot start the pipeline's threads: ") + error.what()};
     }
@@ -421,13 +436,19 @@ PipelineCore::~PipelineCore() {
   for (auto* const wanted :
        {&state_->to_preprocess, &state_->to_run, &state_->to_postprocess, &state_->deadline})
     wanted->notify_all();
-  for (std::thread& thread : state_->threads) thread.join();
+  // In an answer this thread goes on when the application's code has returned.
+  for (std::thread& thread : state_->threads)
+    if (thread.get_id() == std::this_thread::get_id())
+      thread.detach();
+    else
+      thread.join();
 }
 
 void PipelineCore::commit(std::unique_ptr<PipelineJob> owned) noexcept {
-  State& state = *state_;
+  const std::shared_ptr<State> shared = state_;  // an answer may delete the pipeline
+  State& state = *shared;
   PipelineJob* const job = owned.release();  // the schedule says when it is to be deleted
-  job->state_.on_stop.emplace(job->options().stop, CancelJob{this, job});
+  job->state_.on_stop.emplace(job->options().stop, CancelJob{State::cancel, &state, job});
   Lock lock(state.mutex);
   try {
     state.admit(*job, lock);
@@ -438,27 +459,19 @@ void PipelineCore::commit(std::unique_ptr<PipelineJob> owned) noexcept {
   state.release(lock);
 }
 
-// Only says so: to answer and delete here could wait for another job's stop token, whose thread
-// waits for this one's.
-void CancelJob::operator()() const noexcept {
-  PipelineCore::State& state = *core->state_;
-  const Lock lock(state.mutex);
-  state.schedule.cancel(*job, Clock::now());
-  state.capacity.notify_all();
-  state.deadline.notify_one();
-}
-
 Result<void> PipelineCore::stop(bool abort) noexcept {
   return session::guard([&] {
-    Lock lock(state_->mutex);
-    state_->schedule.stop(abort, Clock::now());
-    state_->to_run.notify_all();  // nothing is waited for any more
-    state_->capacity.notify_all();
-    state_->hand_out(lock);
-    state_->notify(state_->wakes());
-    if (Inside::is_in(state_.get()))
+    const std::shared_ptr<State> shared = state_;  // an answer may delete the pipeline
+    State& state = *shared;
+    Lock lock(state.mutex);
+    state.schedule.stop(abort, Clock::now());
+    state.to_run.notify_all();  // nothing is waited for any more
+    state.capacity.notify_all();
+    state.hand_out(lock);
+    state.notify(state.wakes());
+    if (Inside::is_in(&state))
       throw Error{"a pipeline cannot wait for its end in one of its own threads"};
-    state_->empty.wait(lock, [&] { return state_->schedule.is_empty(); });
+    state.empty.wait(lock, [&] { return state.schedule.is_empty(); });
   });
 }
 

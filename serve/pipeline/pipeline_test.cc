@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
@@ -206,6 +207,53 @@ TEST(Pipeline, DropsTheOldestJobThatNoStageWorksOn) {
   EXPECT_TRUE(first.get());
   EXPECT_TRUE(futures[2].get());
   EXPECT_TRUE(futures[3].get());
+}
+
+TEST(Pipeline, DropsAsManyAsTheBytesOfOneJobNeed) {
+  Gate gate;
+  IntStages stages = doubling();
+  stages.preprocess = [&](int& x, const JobContext&) -> Result<int> {
+    gate.pass();
+    return x;
+  };
+  PipelineOptions options;
+  options.max_bytes = 10;
+  options.when_full = WhenFull::kDropOldest;
+  const auto pipeline = start(options, std::move(stages));
+  JobOptions small, large;
+  small.bytes = 1;
+  large.bytes = 5;
+  const auto futures = pipeline->commits(std::vector<int>(10), small);
+  gate.await(1);
+  const auto last = pipeline->commit(7, large);  // no job is done meanwhile
+  EXPECT_EQ(pipeline->statistics().failed[static_cast<size_t>(Failure::kDropped)], 5u);
+  gate.open();
+  EXPECT_TRUE(last.get());
+}
+
+TEST(Pipeline, MayBeDeletedInAnAnswer) {
+  for (int i = 0; i < 50; ++i) {
+    auto pipeline = start({}, doubling());
+    Ints* const used = pipeline.get();
+    std::promise<void> deleted;
+    used->submit(1, {}, [&](const Answer<int>&) {
+      while (pipeline == nullptr) std::this_thread::yield();
+      pipeline.reset();
+      deleted.set_value();
+    });
+    deleted.get_future().wait();
+  }
+}
+
+TEST(Pipeline, InstancesThatWaitForABatchSleep) {
+  PipelineOptions options;
+  options.max_batch = 8;
+  options.adaptive = false;
+  options.max_wait = milliseconds(200);
+  const auto pipeline = start(options, doubling(4));
+  const std::clock_t begin = std::clock();
+  EXPECT_TRUE(pipeline->commit(1).get());
+  EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC / 20);
 }
 
 TEST(Pipeline, WaitsForRoomInJobsAndBytes) {
@@ -497,9 +545,13 @@ TEST(Pipeline, ShowsWhatItDid) {
   const auto trace = nlohmann::json::parse(pipeline->trace_json());
   std::map<std::string, int> names;
   for (const auto& event : trace["traceEvents"])
-    if (event["ph"] == "X") ++names[event["name"]];
-  EXPECT_EQ(names,
-            (std::map<std::string, int>{{"infer", 1}, {"post-process", 1}, {"pre-process", 1}}));
+    if (event["ph"] == "X" || event["ph"] == "b") ++names[event["name"]];
+  EXPECT_EQ(names, (std::map<std::string, int>{{"infer", 1},
+                                               {"post-process", 1},
+                                               {"pre-process", 1},
+                                               {"wait: infer", 1},
+                                               {"wait: post-process", 1},
+                                               {"wait: pre-process", 1}}));
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ Schedule::Admission Schedule::admit(PipelineJob& job, Time now, bool may_wait) {
     return answer(Failure::kRefused, "",
                   found("its priority is ", priority, ", beyond ", kLargestPriority));
   if (!has_capacity(bytes)) {
-    if (may_wait && is_waited_for(now)) return Admission::kFull;
+    if (may_wait && is_waited_for(bytes, now)) return Admission::kFull;
     return answer(Failure::kRefused, "",
                   found("the pipeline is full: its jobs are ", statistics_.jobs, ", their bytes ",
                         statistics_.bytes));
@@ -130,28 +130,37 @@ void Schedule::refuse(PipelineJob& job, Failure failure, const char* reason, Tim
   fail(job, failure, reason, now);
 }
 
-// Whether there will be room for who waits. A dropped job makes room when it is gone, so that none
-// is dropped while another is still on its way out.
-bool Schedule::is_waited_for(Time now) {
-  switch (options_.when_full) {
-    case WhenFull::kWait:
-    case WhenFull::kTimeOut:
-      return true;
-    case WhenFull::kRefuse:
-      return false;
-    case WhenFull::kDropOldest:
-      break;
-  }
-  if (dropped_ > 0) return true;
+PipelineJob* Schedule::oldest_in_queue() const {
   const Queue& queue = !waiting_.empty() ? waiting_ : ready_;
-  if (queue.empty()) return false;
-  PipelineJob* const oldest =
-      *std::min_element(queue.begin(), queue.end(), [](const PipelineJob* a, const PipelineJob* b) {
-        return a->state_.number < b->state_.number;
-      });
-  ++dropped_;
-  fail(*oldest, Failure::kDropped, "a newer job took its place", now);
-  return true;
+  if (queue.empty()) return nullptr;
+  return *std::min_element(queue.begin(), queue.end(),
+                           [](const PipelineJob* a, const PipelineJob* b) {
+                             return a->state_.number < b->state_.number;
+                           });
+}
+
+bool Schedule::can_drop() const {
+  return options_.when_full == WhenFull::kDropOldest && dropped_ == 0
+         && oldest_in_queue() != nullptr;
+}
+
+// Whether there will be room for who waits. A dropped job makes room when it is gone: none is
+// dropped while others are still on their way out, but as many at once as one job needs.
+bool Schedule::is_waited_for(size_t bytes, Time now) {
+  if (options_.when_full != WhenFull::kDropOldest) return options_.when_full != WhenFull::kRefuse;
+  if (dropped_ > 0) return true;
+  const auto is_full = [&] {
+    return statistics_.jobs - dropped_ >= options_.max_jobs
+           || bytes > options_.max_bytes - (statistics_.bytes - dropped_bytes_);
+  };
+  while (is_full()) {
+    PipelineJob* const oldest = oldest_in_queue();
+    if (oldest == nullptr) break;
+    ++dropped_;
+    dropped_bytes_ += oldest->options_.bytes;
+    fail(*oldest, Failure::kDropped, "a newer job took its place", now);
+  }
+  return dropped_ > 0;
 }
 
 JobState::Queue* Schedule::queue_of(Place place) {
@@ -177,15 +186,19 @@ bool Schedule::has_work_to_preprocess() const {
   return !waiting_.empty() && preprocessing_ + ready_.size() < options_.max_prepared;
 }
 
+void Schedule::start_work(PipelineJob& job, Stage in, Time now) {
+  stage(in).wait.add(seconds(now - job.state_.since));
+  ++stage(in).working;
+  job.state_.queued = std::exchange(job.state_.since, now);
+}
+
 PipelineJob* Schedule::take(Queue& queue, Place place, Stage in, Time now) {
   if (queue.empty()) return nullptr;
   auto node = queue.extract(queue.begin());
   PipelineJob& job = *node.value();
   job.state_.node = std::move(node);
   job.state_.place = place;
-  stage(in).wait.add(seconds(now - job.state_.since));
-  ++stage(in).working;
-  job.state_.since = now;
+  start_work(job, in, now);
   return &job;
 }
 
@@ -267,6 +280,7 @@ Schedule::Group Schedule::group_of(Queue::iterator first, Time now) {
 void Schedule::take_batch(std::vector<PipelineJob*>& batch, Time now, Time& look_again) {
   batch.clear();
   look_again = Time::max();
+  if (!has_work_to_run()) return;
   ++scan_;
   for (auto first = ready_.begin(); first != ready_.end(); ++first) {
     if ((*first)->state_.scan == scan_) continue;
@@ -286,9 +300,7 @@ void Schedule::take_batch(std::vector<PipelineJob*>& batch, Time now, Time& look
       cost += job.cost();
       job.state_.node = ready_.extract(here);
       job.state_.place = Place::kRunning;
-      stage(Stage::kInfer).wait.add(seconds(now - job.state_.since));
-      ++stage(Stage::kInfer).working;
-      job.state_.since = now;
+      start_work(job, Stage::kInfer, now);
       batch.push_back(&job);
     }
     statistics_.batch.add(static_cast<double>(cost));
@@ -410,7 +422,10 @@ Schedule::Left Schedule::next_left() {
 
 void Schedule::left(const Left& left) {
   --pending_;
-  if (left.was_dropped) --dropped_;
+  if (left.was_dropped) {
+    --dropped_;
+    dropped_bytes_ -= left.bytes;
+  }
   if (!left.was_admitted) return;
   --statistics_.jobs;
   statistics_.bytes -= left.bytes;

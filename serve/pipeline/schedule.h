@@ -35,6 +35,8 @@ class Schedule {
   void refuse(PipelineJob& job, Failure failure, const char* reason, Time now);
   /// Whether a job of that size finds room.
   bool has_capacity(size_t bytes) const;
+  /// Whether a job can be dropped for another, and none is on its way out.
+  bool can_drop() const;
 
   // The way through. A job that is taken is in the caller's hands until it is given back.
   PipelineJob* take_to_preprocess(Time now);
@@ -75,7 +77,10 @@ class Schedule {
 
   // What there is to do.
   bool has_work_to_preprocess() const;
-  bool has_work_to_run() const { return !ready_.empty(); }
+  /// Not while post-processing is far behind: outputs take memory, too.
+  bool has_work_to_run() const {
+    return !ready_.empty() && inferred_.size() < options_.max_prepared;
+  }
   bool has_work_to_postprocess() const { return !inferred_.empty(); }
   /// All jobs are answered and gone.
   bool is_empty() const { return pending_ == 0; }
@@ -99,6 +104,7 @@ class Schedule {
 
   Queue* queue_of(Place place);
   StageStatistics& stage(Stage stage) { return statistics_.stages[static_cast<size_t>(stage)]; }
+  void start_work(PipelineJob& job, Stage stage, Time now);
   PipelineJob* take(Queue& queue, Place place, Stage stage, Time now);
   void give_back(PipelineJob& job, const Result<void>& result, Stage stage, Queue& next,
                  Place place, Time now);
@@ -109,7 +115,8 @@ class Schedule {
   void leave(PipelineJob& job);
   void leave_if_delivered(PipelineJob& job);
   void advance(PipelineJob& job, Queue& next, Place place, Time now);
-  bool is_waited_for(Time now);
+  bool is_waited_for(size_t bytes, Time now);
+  PipelineJob* oldest_in_queue() const;
   void fail_all(std::initializer_list<Queue*> queues, Failure failure, const char* reason,
                 Time now);
   struct Group {
@@ -132,6 +139,7 @@ class Schedule {
   size_t pending_ = 0;  // jobs that were committed and are not gone
   uint64_t next_number_ = 0, scan_ = 0;
   size_t dropped_ = 0;  // for a newer job, and not gone yet
+  size_t dropped_bytes_ = 0;
   bool is_stopped_ = false, is_aborted_ = false, is_delivering_ = false;
   Statistics statistics_;
 };

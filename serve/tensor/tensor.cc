@@ -264,7 +264,8 @@ Result<void> Tensor::convert_to(DataType type) noexcept {
 Result<void> Tensor::copy_from_cpu(int64_t offset, const void* from, int64_t count) noexcept {
   return session::guard([&] {
     check_range(offset, count);
-    auto* const to = static_cast<std::byte*>(session::value_of(cpu()));
+    session::value_of(to_cpu(count < numel()));  // what is all replaced need not be copied first
+    auto* const to = static_cast<std::byte*>(memory_->cpu());
     const size_t size = bytes_of(type_, count);
     if (size > 0) std::memcpy(to + bytes_of(type_, offset), from, size);
   });

@@ -1,5 +1,6 @@
 #include "tenon/serve/tensor_allocator.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -34,6 +35,8 @@ Result<std::shared_ptr<MixMemory>> TensorAllocator::query(
     std::chrono::milliseconds timeout) noexcept {
   return session::guard([&] {
     const std::shared_ptr<State> state = state_;
+    timeout = std::clamp<std::chrono::milliseconds>(timeout, std::chrono::milliseconds(0),
+                                                    std::chrono::hours(24 * 365));
     std::unique_ptr<MixMemory> memory;
     {
       std::unique_lock lock(state->mutex);

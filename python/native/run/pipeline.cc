@@ -4,7 +4,10 @@
 #include <nanobind/stl/vector.h>
 #include <tenon/serve/pipeline.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -74,10 +77,18 @@ class Cancel {
 class Pipeline {
  public:
   Pipeline(nb::object preprocess, const std::vector<nb::object>& instances, nb::object postprocess,
-           const serve::PipelineOptions& options) {
+           nb::object batch_key, const serve::PipelineOptions& options) {
     serve::Stages<Object, Object, Object, Object> stages;
     stages.preprocess = stage(std::move(preprocess));
     for (const nb::object& instance : instances) stages.instances.push_back({run(instance), {}});
+    auto key = std::make_shared<Object>(std::move(batch_key));
+    stages.batch_key = [key](const Object& prepared) {
+      const auto made = in_python<serve::Result<uint64_t>>([&]() -> serve::Result<uint64_t> {
+        return static_cast<uint64_t>(PyObject_Hash(nb::object(key->get()(prepared.get())).ptr()));
+      });
+      if (!made) throw serve::Error{made.error()};
+      return *made;
+    };
     auto post = std::make_shared<Object>(std::move(postprocess));
     stages.postprocess = [post](Object& input, Object& inferred, const JobContext&) {
       return in_python<serve::Result<Object>>([&]() -> serve::Result<Object> {
@@ -90,7 +101,7 @@ class Pipeline {
       const nb::gil_scoped_acquire gil;
       throw nb::value_error(started.error().c_str());
     }
-    pipeline_ = *std::move(started);
+    pipeline_ = std::shared_ptr<Python>(*std::move(started));
   }
   ~Pipeline() {
     const nb::gil_scoped_release released;  // its threads need it to end
@@ -105,31 +116,59 @@ class Pipeline {
     options.cost = cost;
     options.bytes = bytes;
     options.correlation_id = std::move(correlation_id);
-    if (timeout)
+    constexpr double kLongest = 1e9;  // seconds; longer ones are none
+    if (timeout && std::isnan(*timeout))
+      throw nb::value_error("timeout: expected seconds, found nan");
+    if (timeout && *timeout < kLongest)
       options.deadline = serve::Clock::now()
                          + std::chrono::duration_cast<serve::Clock::duration>(
-                             std::chrono::duration<double>(*timeout));
+                             std::chrono::duration<double>(std::max(*timeout, -kLongest)));
+    const std::shared_ptr<Python> pipeline = used();
+    if (pipeline == nullptr) {
+      const std::string model = figures().model;
+      receive(nb::none(),
+              nb::make_tuple(name_of(serve::Failure::kStopped), name_of(serve::Stage::kAdmission),
+                             model, "the pipeline has stopped", options.correlation_id));
+      return;
+    }
     Object job(std::move(input)), to(std::move(receive));
     const nb::gil_scoped_release released;
-    pipeline_->submit(std::move(job), std::move(options),
-                      [to = std::move(to)](Answer<Object> answer) mutable {
-                        const nb::gil_scoped_acquire gil;
-                        give(to, answer);
-                      });
+    pipeline->submit(std::move(job), std::move(options),
+                     [to = std::move(to)](Answer<Object> answer) mutable {
+                       const nb::gil_scoped_acquire gil;
+                       give(to, answer);
+                     });
   }
 
+  // Then the threads end, and the stages are let go, unless this is one of the threads.
   void stop(bool abort) {
-    serve::Result<void> stopped;
-    {
-      const nb::gil_scoped_release released;
-      stopped = pipeline_->stop(abort);
+    const nb::gil_scoped_release released;
+    const std::shared_ptr<Python> pipeline = used();
+    if (pipeline == nullptr) return;
+    const auto stopped = pipeline->stop(abort);
+    if (!stopped) {
+      const nb::gil_scoped_acquire gil;
+      throw std::runtime_error(stopped.error());
     }
-    if (!stopped) throw std::runtime_error(stopped.error());
+    std::shared_ptr<Python> last;
+    const std::scoped_lock lock(mutex_);
+    last_statistics_ = pipeline->statistics();
+    last_trace_ = pipeline->trace_json();
+    last.swap(pipeline_);
   }
 
   nb::dict statistics() const;
-  std::string prometheus_text() const { return serve::prometheus_text(pipeline_->statistics()); }
-  std::string trace_json() const { return pipeline_->trace_json(); }
+  serve::Statistics figures() const {
+    const std::shared_ptr<Python> pipeline = used();
+    const std::scoped_lock lock(mutex_);
+    return pipeline == nullptr ? last_statistics_ : pipeline->statistics();
+  }
+  std::string prometheus_text() const { return serve::prometheus_text(figures()); }
+  std::string trace_json() const {
+    const std::shared_ptr<Python> pipeline = used();
+    const std::scoped_lock lock(mutex_);
+    return pipeline == nullptr ? last_trace_ : pipeline->trace_json();
+  }
 
  private:
   static std::function<serve::Result<Object>(Object&, const JobContext&)> stage(nb::object call) {
@@ -168,7 +207,15 @@ class Pipeline {
     }
   }
 
-  std::unique_ptr<Python> pipeline_;
+  std::shared_ptr<Python> used() const {
+    const std::scoped_lock lock(mutex_);
+    return pipeline_;
+  }
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<Python> pipeline_;  // null once it has stopped
+  serve::Statistics last_statistics_;
+  std::string last_trace_;
 };
 
 nb::dict histogram(const serve::Histogram& values) {
@@ -181,7 +228,7 @@ nb::dict histogram(const serve::Histogram& values) {
 }
 
 nb::dict Pipeline::statistics() const {
-  const serve::Statistics statistics = pipeline_->statistics();
+  const serve::Statistics statistics = figures();
   nb::dict made;
   made["model"] = statistics.model;
   made["committed"] = statistics.committed;
@@ -194,6 +241,7 @@ nb::dict Pipeline::statistics() const {
   made["peak_jobs"] = statistics.peak_jobs;
   made["bytes"] = statistics.bytes;
   made["instances"] = statistics.instances;
+  made["split_batches"] = statistics.split_batches;
   made["batch"] = histogram(statistics.batch);
   made["seconds"] = histogram(statistics.total);
   nb::dict stages;
@@ -266,9 +314,9 @@ void bind_pipeline(nb::module_& m) {
   nb::class_<Pipeline>(m, "_Pipeline")
       .def("__init__",
            [](Pipeline* self, nb::object preprocess, const std::vector<nb::object>& instances,
-              nb::object postprocess, const nb::dict& options) {
+              nb::object postprocess, nb::object batch_key, const nb::dict& options) {
              new (self) Pipeline(std::move(preprocess), instances, std::move(postprocess),
-                                 options_of(options));
+                                 std::move(batch_key), options_of(options));
            })
       .def("submit", &Pipeline::submit, nb::arg("input"), nb::arg("receive"), nb::arg("cancel"),
            nb::arg("timeout").none(), nb::arg("priority"), nb::arg("cost"), nb::arg("bytes"),

@@ -5,11 +5,10 @@
 #include <array>
 #include <cstdint>
 
+#include "tenon/serve/matrix.h"
+
 namespace tenon::serve {
 
-/// (x, y) becomes (m[0] x + m[1] y + m[2], m[3] x + m[4] y + m[5]): as tensorRT_Pro's d2i, which
-/// leads from pixels of the engine's input to those of the picture.
-using Matrix23 = std::array<float, 6>;
 inline constexpr Matrix23 kIdentityMatrix = {1, 0, 0, 0, 1, 0};
 
 struct Point {

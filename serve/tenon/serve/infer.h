@@ -85,7 +85,7 @@ class Infer {
   /// By name; null if there is none.
   std::shared_ptr<Tensor> tensor(const std::string& name) const;
   /// Takes another tensor from now on, such as the output of another Infer. An error when it has
-  /// another type.
+  /// another type; on a GPU it has to be on the same one.
   Result<void> set_input(int i, std::shared_ptr<Tensor> tensor) noexcept;
   Result<void> set_output(int i, std::shared_ptr<Tensor> tensor) noexcept;
 

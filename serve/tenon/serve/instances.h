@@ -15,7 +15,7 @@ struct Mask {
   std::vector<uint8_t> pixels;  ///< 255 inside of the instance, else 0
 };
 
-struct Instance {
+struct InstanceMask {
   Box box;
   Mask mask;
 };
@@ -27,9 +27,9 @@ struct Instance {
 /// `width` and `height` of the options are needed: memory is that of the boxes' pixels, so at most
 /// `nms.max_boxes` pictures of a byte a pixel.
 /// @return the best first. An error for other shapes, or options that mean nothing.
-Result<std::vector<Instance>> decode_instances(const View& head, const View& prototypes,
-                                               int64_t input_width, int64_t input_height,
-                                               const DetectOptions& options) noexcept;
+Result<std::vector<InstanceMask>> decode_instances(const View& head, const View& prototypes,
+                                                   int64_t input_width, int64_t input_height,
+                                                   const DetectOptions& options) noexcept;
 
 }  // namespace tenon::serve
 

@@ -41,7 +41,8 @@ const char* name_of(Failure failure);
 
 /// What a job wants besides its input.
 struct JobOptions {
-  std::optional<Clock::time_point> deadline;  ///< it is answered by then, if need be as kExpired
+  /// It is answered by then, if need be as kExpired; in an ordered pipeline after those before it.
+  std::optional<Clock::time_point> deadline;
   /// A job goes before one that is waiting for less than PipelineOptions::ageing times the
   /// difference of their priorities longer.
   int priority = 0;

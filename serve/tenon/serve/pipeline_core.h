@@ -32,10 +32,11 @@ struct BatchTime {
   Clock::duration time{};
 };
 
-/// Runs batches, one at a time, always in the same thread.
+/// Runs batches, one at a time, all in the same thread.
 struct CoreInstance {
   std::function<BatchOutcome(std::span<PipelineJob* const>)> run;
-  /// Called once, before any batch; may be empty. What it measured is where adaptive delays begin.
+  /// Called once, before any batch, in the thread that starts the pipeline; may be empty. What it
+  /// measured is where adaptive delays begin.
   std::function<Result<std::vector<BatchTime>>()> warm_up;
 };
 
@@ -47,7 +48,8 @@ class PipelineCore {
   /// when an instance cannot be warmed up or a thread not be started.
   static Result<std::unique_ptr<PipelineCore>> start(const PipelineOptions& options,
                                                      std::vector<CoreInstance> instances) noexcept;
-  /// Stops at once, and waits.
+  /// Stops at once, and waits for the threads, but for the calling one if it is in an answer. No
+  /// other thread may be in a member.
   ~PipelineCore();
 
   /// Answers the job once, in whatever thread comes to know the answer; that may be this one,
@@ -65,10 +67,9 @@ class PipelineCore {
   std::string trace_json() const;
 
  private:
-  friend struct CancelJob;
   struct State;
-  explicit PipelineCore(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit PipelineCore(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace tenon::serve

@@ -13,14 +13,15 @@
 
 namespace tenon::serve {
 
-class PipelineCore;
 class PipelineJob;
 
 /// What a job's stop token calls.
 struct CancelJob {
-  PipelineCore* core;
+  void (*cancel)(void* pipeline, PipelineJob& job) noexcept;
+  void* pipeline;
   PipelineJob* job;
-  void operator()() const noexcept;
+
+  void operator()() const noexcept { cancel(pipeline, *job); }
 };
 
 /// The more urgent job first: that which came earlier, a priority being worth some time.
@@ -49,8 +50,10 @@ struct JobState {
 
   Place place = Place::kOutside;
   uint64_t number = 0;  // in the order of admission
-  Clock::time_point committed, rank, since;
-  int runs = 0;  // in instances that died of it, or with it
+  Clock::time_point committed, rank;
+  Clock::time_point since;   // in its queue, or in the hands of who works on it
+  Clock::time_point queued;  // in the queue before
+  int runs = 0;              // in instances that died of it, or with it
   uint64_t scan = 0;
   bool was_admitted = false, is_cancelled = false;
   bool is_answered = false;   // what it comes to is known

@@ -28,8 +28,8 @@ struct PipelineOptions {
   size_t max_bytes = SIZE_MAX;  ///< of the sum of JobOptions::bytes
   WhenFull when_full = WhenFull::kWait;
   Duration admission_timeout = std::chrono::seconds(10);
-  /// Jobs that are pre-processed and not run yet: what bounds the memory of tensors. 0 for twice
-  /// what all instances take.
+  /// Jobs that are pre-processed and not run yet, and jobs that were run and are not post-processed
+  /// yet: what bounds the memory of tensors. 0 for twice what all instances take.
   size_t max_prepared = 0;
 
   // Batches.
@@ -44,7 +44,9 @@ struct PipelineOptions {
   bool adaptive = true;
 
   Duration ageing = std::chrono::milliseconds(100);  ///< what a priority is worth in time
-  bool ordered = false;  ///< admitted jobs are answered in the order of their admission
+  /// Admitted jobs are answered in the order of their admission, those that fail or expire too; but
+  /// for those that are dropped.
+  bool ordered = false;
   int preprocess_workers = 1;
   int postprocess_workers = 1;
   size_t trace_spans = 0;  ///< the last spans that trace_json() shows; 0 records none
