@@ -1,4 +1,6 @@
 // An application may include all headers of tenon/serve/.
+#include <gtest/gtest.h>
+
 #include "tenon/serve/box.h"
 #include "tenon/serve/center_net.h"
 #include "tenon/serve/classification.h"
@@ -34,8 +36,6 @@
 #include "tenon/serve/trt.h"
 #include "tenon/serve/view.h"
 #include "tenon/serve/yolo.h"
-
-#include <gtest/gtest.h>
 
 namespace {
 
