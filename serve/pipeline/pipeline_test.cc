@@ -467,7 +467,7 @@ TEST(Pipeline, WaitsForPreferredBatches) {
   options.max_batch = 8;
   options.preferred_batches = {4};
   options.adaptive = false;
-  options.max_wait = milliseconds(50);
+  options.max_wait = milliseconds(300);
   options.max_prepared = 16;
   const auto pipeline = start(options, std::move(stages));
   for (const auto& future : pipeline->commits(std::vector<int>(6))) EXPECT_TRUE(future.get());
