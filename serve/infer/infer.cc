@@ -22,37 +22,29 @@ void check_device(const AutoDevice& device, int number) {
   throw Error{"device " + std::to_string(number) + ": " + cudaGetErrorString(device.status())};
 }
 
-int resolved(int device) {
-  if (device == kCurrentDevice && cudaGetDevice(&device) != cudaSuccess) device = 0;
-  return device;
-}
-
 }  // namespace
 
-Result<std::shared_ptr<EngineContext>> EngineContext::open(const std::string& path,
-                                                           int device) noexcept {
+template <class Open>
+Result<std::shared_ptr<EngineContext>> EngineContext::make(int device, const Open& open) noexcept {
   return session::guard([&] {
     std::shared_ptr<EngineContext> context(new EngineContext);
-    context->device_ = resolved(device);
+    context->device_ = MixMemory(device).device_id();
     const AutoDevice current(context->device_);
     check_device(current, context->device_);
-    context->engine_ = value_of(session::Engine::open(path, context->log_));
+    context->engine_ = value_of(open(context->log_));
     context->runs_on_cpu_ = session::runs_on_cpu(context->engine());
     return context;
   });
+}
+
+Result<std::shared_ptr<EngineContext>> EngineContext::open(const std::string& path,
+                                                           int device) noexcept {
+  return make(device, [&](session::ErrorLog& log) { return session::Engine::open(path, log); });
 }
 
 Result<std::shared_ptr<EngineContext>> EngineContext::load(std::span<const std::byte> plan,
                                                            int device) noexcept {
-  return session::guard([&] {
-    std::shared_ptr<EngineContext> context(new EngineContext);
-    context->device_ = resolved(device);
-    const AutoDevice current(context->device_);
-    check_device(current, context->device_);
-    context->engine_ = value_of(session::Engine::load(plan, context->log_));
-    context->runs_on_cpu_ = session::runs_on_cpu(context->engine());
-    return context;
-  });
+  return make(device, [&](session::ErrorLog& log) { return session::Engine::load(plan, log); });
 }
 
 Result<std::vector<std::byte>> EngineContext::serial_engine() const noexcept {

@@ -107,7 +107,7 @@ struct PipelineCore::State {
   Wakes wakes();
   void notify(const Wakes& wakes);
   void release(Lock& lock);
-  void record(Stage stage, bool is_wait, int track, Time begin, Time end, const PipelineJob& job,
+  void record(Stage stage, int track, Time begin, Time end, const PipelineJob& job,
               size_t batch = 1);
   template <class Take, class Work, class Give>
   void work_on(std::condition_variable& wanted, const Take& take, const Work& work,
@@ -126,13 +126,16 @@ struct PipelineCore::State {
   std::vector<std::thread> threads;
 };
 
-void PipelineCore::State::record(Stage stage, bool is_wait, int track, Time begin, Time end,
+// What a job waited for a stage, and its time in it.
+void PipelineCore::State::record(Stage stage, int track, Time begin, Time end,
                                  const PipelineJob& job, size_t batch) {
   if (!trace.is_on()) return;
+  const uint64_t number = job.state_.number;
+  const std::string& id = job.options().correlation_id;
   try {
-    trace.add({stage, is_wait, track, begin, end, job.state_.number, batch,
-               job.options().correlation_id});
-  } catch (const std::bad_alloc&) {  // of the copied identifier: one span less
+    trace.add({stage, true, track, job.state_.queued, begin, number, batch, id});
+    trace.add({stage, false, track, begin, end, number, batch, id});
+  } catch (const std::bad_alloc&) {  // of the copied identifier: a span less
   }
 }
 
@@ -236,9 +239,8 @@ void PipelineCore::State::preprocess(int track) {
       to_preprocess, [&](Time now) { return schedule.take_to_preprocess(now); },
       [&](PipelineJob& job) {
         const Time begin = Clock::now();
-        record(Stage::kPreprocess, true, track, job.state_.queued, begin, job);
         auto result = job.preprocess(job.context());
-        record(Stage::kPreprocess, false, track, begin, Clock::now(), job);
+        record(Stage::kPreprocess, track, begin, Clock::now(), job);
         return result;
       },
       [&](PipelineJob& job, const Result<void>& result, Time now) {
@@ -251,9 +253,8 @@ void PipelineCore::State::postprocess(int track) {
       to_postprocess, [&](Time now) { return schedule.take_to_postprocess(now); },
       [&](PipelineJob& job) {
         const Time begin = Clock::now();
-        record(Stage::kPostprocess, true, track, job.state_.queued, begin, job);
         auto result = job.postprocess(job.context());
-        record(Stage::kPostprocess, false, track, begin, Clock::now(), job);
+        record(Stage::kPostprocess, track, begin, Clock::now(), job);
         return result;
       },
       [&](PipelineJob& job, const Result<void>& result, Time now) {
@@ -297,8 +298,7 @@ void PipelineCore::State::run_batch(size_t instance, std::vector<PipelineJob*>& 
     size_t cost = 0;
     for (const PipelineJob* const job : jobs) {
       cost += job->cost();
-      record(Stage::kInfer, true, track, job->state_.queued, begin, *job, jobs.size());
-      record(Stage::kInfer, false, track, begin, end, *job, jobs.size());
+      record(Stage::kInfer, track, begin, end, *job, jobs.size());
     }
     if (outcome.result) {
       const Lock lock(mutex);

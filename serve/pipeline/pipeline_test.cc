@@ -55,6 +55,16 @@ class Gate {
   std::atomic<int> waiting_{0};
 };
 
+// Doubling whose jobs wait at the gate to be pre-processed.
+IntStages gated(Gate& gate) {
+  IntStages stages = doubling();
+  stages.preprocess = [&](int& x, const JobContext&) -> Result<int> {
+    gate.pass();
+    return x;
+  };
+  return stages;
+}
+
 TEST(Pipeline, AnswersEachJobByItsOutput) {
   PipelineOptions options;
   options.max_batch = 4;
@@ -170,11 +180,7 @@ TEST(Pipeline, ADeadInstanceIsReplacedByAnotherUntilNoneIsLeft) {
 
 TEST(Pipeline, RefusesWhenFull) {
   Gate gate;
-  IntStages stages = doubling();
-  stages.preprocess = [&](int& x, const JobContext&) -> Result<int> {
-    gate.pass();
-    return x;
-  };
+  IntStages stages = gated(gate);
   PipelineOptions options;
   options.max_jobs = 2;
   options.when_full = WhenFull::kRefuse;
@@ -189,11 +195,7 @@ TEST(Pipeline, RefusesWhenFull) {
 
 TEST(Pipeline, DropsTheOldestJobThatNoStageWorksOn) {
   Gate gate;
-  IntStages stages = doubling();
-  stages.preprocess = [&](int& x, const JobContext&) -> Result<int> {
-    gate.pass();
-    return x;
-  };
+  IntStages stages = gated(gate);
   PipelineOptions options;
   options.max_jobs = 3;
   options.when_full = WhenFull::kDropOldest;
@@ -211,11 +213,7 @@ TEST(Pipeline, DropsTheOldestJobThatNoStageWorksOn) {
 
 TEST(Pipeline, DropsAsManyAsTheBytesOfOneJobNeed) {
   Gate gate;
-  IntStages stages = doubling();
-  stages.preprocess = [&](int& x, const JobContext&) -> Result<int> {
-    gate.pass();
-    return x;
-  };
+  IntStages stages = gated(gate);
   PipelineOptions options;
   options.max_bytes = 10;
   options.when_full = WhenFull::kDropOldest;
@@ -272,11 +270,7 @@ TEST(Pipeline, WaitsForRoomInJobsAndBytes) {
 
 TEST(Pipeline, WaitsForRoomNoLongerThanItsTimeOut) {
   Gate gate;
-  IntStages stages = doubling();
-  stages.preprocess = [&](int& x, const JobContext&) -> Result<int> {
-    gate.pass();
-    return x;
-  };
+  IntStages stages = gated(gate);
   PipelineOptions options;
   options.max_jobs = 1;
   options.when_full = WhenFull::kTimeOut;
@@ -315,11 +309,7 @@ TEST(Pipeline, ADeadlineAnswersAJobThatAStageWorksOn) {
 
 TEST(Pipeline, AStopTokenCancels) {
   Gate gate;
-  IntStages stages = doubling();
-  stages.preprocess = [&](int& x, const JobContext&) -> Result<int> {
-    gate.pass();
-    return x;
-  };
+  IntStages stages = gated(gate);
   const auto pipeline = start({}, std::move(stages));
   std::stop_source before, during;
   JobOptions job;

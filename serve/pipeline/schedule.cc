@@ -202,15 +202,19 @@ PipelineJob* Schedule::take(Queue& queue, Place place, Stage in, Time now) {
   return &job;
 }
 
-// What a worker gives back goes on to the next queue, unless it failed or is answered already.
-void Schedule::give_back(PipelineJob& job, const Result<void>& result, Stage in, Queue& next,
+// What a worker gives back goes on to the next queue, or after the last stage is answered by its
+// output, unless it failed or is answered already.
+void Schedule::give_back(PipelineJob& job, const Result<void>& result, Stage in, Queue* next,
                          Place place, Time now) {
   --stage(in).working;
   ++stage(in).done;
   if (!result) ++stage(in).failed;
   if (job.state_.is_answered) return leave(job);
-  if (result) return advance(job, next, place, now);
-  fail(job, Failure::kStage, kOutOfMemory, now, result.error());
+  if (result && next != nullptr) return advance(job, *next, place, now);
+  if (result)
+    settle(job, now);
+  else
+    fail(job, Failure::kStage, kOutOfMemory, now, result.error());
   leave(job);
 }
 
@@ -233,7 +237,7 @@ PipelineJob* Schedule::take_to_preprocess(Time now) {
 void Schedule::preprocessed(PipelineJob& job, const Result<void>& result, Time now) {
   --preprocessing_;
   stage(Stage::kPreprocess).work.add(seconds(now - job.state_.since));
-  give_back(job, result, Stage::kPreprocess, ready_, Place::kReady, now);
+  give_back(job, result, Stage::kPreprocess, &ready_, Place::kReady, now);
   if (job.state_.place != Place::kReady) return;
   times_.arrived(now);
   last_ready_ = now;
@@ -314,7 +318,7 @@ void Schedule::batch_ran(size_t cost, Clock::duration time) {
 }
 
 void Schedule::inferred(PipelineJob& job, const Result<void>& result, Time now) {
-  give_back(job, result, Stage::kInfer, inferred_, Place::kInferred, now);
+  give_back(job, result, Stage::kInfer, &inferred_, Place::kInferred, now);
 }
 
 void Schedule::instance_died(std::span<PipelineJob* const> batch, const std::string& cause,
@@ -341,15 +345,7 @@ PipelineJob* Schedule::take_to_postprocess(Time now) {
 
 void Schedule::postprocessed(PipelineJob& job, const Result<void>& result, Time now) {
   stage(Stage::kPostprocess).work.add(seconds(now - job.state_.since));
-  --stage(Stage::kPostprocess).working;
-  ++stage(Stage::kPostprocess).done;
-  if (!result) {
-    ++stage(Stage::kPostprocess).failed;
-    fail(job, Failure::kStage, kOutOfMemory, now, result.error());
-  } else if (!job.state_.is_answered) {
-    settle(job, now);
-  }
-  leave(job);
+  give_back(job, result, Stage::kPostprocess, nullptr, Place::kLeft, now);
 }
 
 // Answers a job, wherever it is. In a queue it leaves at once; whoever works on it gives it back

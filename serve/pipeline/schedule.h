@@ -106,7 +106,7 @@ class Schedule {
   StageStatistics& stage(Stage stage) { return statistics_.stages[static_cast<size_t>(stage)]; }
   void start_work(PipelineJob& job, Stage stage, Time now);
   PipelineJob* take(Queue& queue, Place place, Stage stage, Time now);
-  void give_back(PipelineJob& job, const Result<void>& result, Stage stage, Queue& next,
+  void give_back(PipelineJob& job, const Result<void>& result, Stage stage, Queue* next,
                  Place place, Time now);
   void enqueue(PipelineJob& job, Queue& queue, Place place, Time now);
   void fail(PipelineJob& job, Failure failure, const char* reason, Time now,

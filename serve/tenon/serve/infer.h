@@ -37,6 +37,8 @@ class EngineContext {
 
  private:
   EngineContext() = default;
+  template <class Open>
+  static Result<std::shared_ptr<EngineContext>> make(int device, const Open& open) noexcept;
 
   session::ErrorLog log_;  // outlives the engine
   session::Engine engine_;
