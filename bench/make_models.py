@@ -71,13 +71,18 @@ def write_classifier(name, folder):
 
 
 def write_from_picture(name, folder):
-    """NAME.onnx: `input` (1, 3, size, size) to `output`."""
+    """NAME.onnx: `input` (1, 3, size, size) to `output`; of yolov8n NAME_dynamic.onnx, too, whose axis 0 is `batch`."""
     torch.manual_seed(0)
     make, size = FROM_PICTURES[name]
     model = settle(make(), (2, 3, size, size))
     if name == "vit_b_16":  # its head is zeros
         torch.nn.init.normal_(model.heads.head.weight, std=0.02)
-    export(model, (torch.randn(1, 3, size, size),), folder / f"{name}.onnx", input_names=["input"], output_names=["output"])
+    picture = torch.randn(1, 3, size, size)
+    names = {"input_names": ["input"], "output_names": ["output"]}
+    export(model, (picture,), folder / f"{name}.onnx", **names)
+    if name == "yolov8n":
+        axes = {"input": {0: "batch"}, "output": {0: "batch"}}
+        export(model, (picture,), folder / f"{name}_dynamic.onnx", dynamic_axes=axes, **names)
 
 
 def write_bert(folder):

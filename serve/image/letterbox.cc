@@ -1,5 +1,7 @@
 #include "tenon/serve/letterbox.h"
 
+#include <tenon/kernels/fitting.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -53,9 +55,18 @@ Letterbox letterbox_of(int64_t image_width, int64_t image_height, int64_t width,
   return box;
 }
 
-double smaller_scale(const Letterbox& box) {
-  return std::min(static_cast<double>(box.width) / static_cast<double>(box.image_width),
-                  static_cast<double>(box.height) / static_cast<double>(box.image_height));
+kernels::Extent2 image_of(const Letterbox& box) {
+  return {box.image_width, box.image_height};
+}
+
+void set(Letterbox& box, const kernels::Fitting& fitting) {
+  box.left = fitting.inner_left;
+  box.top = fitting.inner_top;
+  box.inner_width = fitting.inner_width;
+  box.inner_height = fitting.inner_height;
+  const double scale = fitting.x_scale;
+  box.i2d = scaled(scale, fitting.left, fitting.top);
+  box.d2i = scaled(1 / scale, -fitting.left / scale, -fitting.top / scale);
 }
 
 }  // namespace
@@ -99,14 +110,7 @@ Result<Letterbox> Letterbox::centred(int64_t image_width, int64_t image_height, 
                                      int64_t height) noexcept {
   return guard([&] {
     Letterbox box = letterbox_of(image_width, image_height, width, height);
-    const double scale = smaller_scale(box);
-    const auto shift = [&](int64_t of_image, int64_t of_input) {
-      return (static_cast<double>(of_input) - scale * static_cast<double>(of_image) + scale - 1)
-             / 2;
-    };
-    const double left = shift(image_width, width), top = shift(image_height, height);
-    box.i2d = scaled(scale, left, top);
-    box.d2i = scaled(1 / scale, -left / scale, -top / scale);
+    set(box, kernels::centred(image_of(box), {width, height}));
     return box;
   });
 }
@@ -115,21 +119,8 @@ Result<Letterbox> Letterbox::ultralytics(int64_t image_width, int64_t image_heig
                                          int64_t height, Options options) noexcept {
   return guard([&] {
     Letterbox box = letterbox_of(image_width, image_height, width, height);
-    const double scale = options.scales_up ? smaller_scale(box) : std::min(smaller_scale(box), 1.0);
-    // Python's round(): halves to the even neighbour.
-    const auto resized = [&](int64_t extent) {
-      return std::max<int64_t>(std::llrint(static_cast<double>(extent) * scale), 1);
-    };
-    const auto before = [&](int64_t rest) {
-      return options.is_centred ? std::llrint(static_cast<double>(rest) / 2 - 0.1) : 0;
-    };
-    box.inner_width = resized(image_width);
-    box.inner_height = resized(image_height);
-    box.left = before(width - box.inner_width);
-    box.top = before(height - box.inner_height);
-    const auto left = static_cast<double>(box.left), top = static_cast<double>(box.top);
-    box.i2d = scaled(scale, left, top);
-    box.d2i = scaled(1 / scale, -left / scale, -top / scale);
+    set(box, kernels::letterboxed(image_of(box), {width, height}, options.scales_up,
+                                  options.is_centred));
     return box;
   });
 }

@@ -1,5 +1,6 @@
 #include "tenon/serve/preprocess.h"
 
+#include <tenon/kernels/fitting.h>
 #include <tenon/kernels/l2_rows.h>
 
 #include <algorithm>
@@ -44,8 +45,8 @@ void set_crop(ImageSampling& sampling, const Rectangle& rectangle, size_t number
                 + ", " + std::to_string(rectangle.bottom) + "), has no pixels of an image of "
                 + std::to_string(width) + "x" + std::to_string(height)};
   sampling.is_separable = true;
-  sampling.columns = resize_axis(left, right, 0, sampling.to.width);
-  sampling.rows = resize_axis(top, bottom, 0, sampling.to.height);
+  sampling.columns = kernels::resize_axis(left, right, 0, sampling.to.width);
+  sampling.rows = kernels::resize_axis(top, bottom, 0, sampling.to.height);
 }
 
 void check_letterbox(const Letterbox& box, const ImageSampling& sampling) {

@@ -1,5 +1,6 @@
 #include "sampling.h"
 
+#include <tenon/kernels/fitting.h>
 #include <tenon/kernels/image_tiles.h>
 
 #include <cmath>
@@ -96,17 +97,6 @@ void check_memory(const Image& image, bool on_gpu) {
 
 }  // namespace
 
-kernels::SampleAxis resize_axis(int64_t begin, int64_t end, int64_t first, int64_t count) {
-  const double scale = static_cast<double>(end - begin) / static_cast<double>(count);
-  return {.scale = scale,
-          .shift = static_cast<double>(begin) + (0.5 - static_cast<double>(first)) * scale - 0.5,
-          .first = static_cast<int32_t>(first),
-          .last = static_cast<int32_t>(first + count),
-          .begin = static_cast<int32_t>(begin),
-          .end = static_cast<int32_t>(end),
-          .repeats = true};
-}
-
 void check_cuda(cudaError_t error, const char* what) {
   if (error == cudaErrorNotSupported)
     throw Error{std::string(what) + " on a GPU is not in this build: configure with TENON_CUDA"};
@@ -125,18 +115,15 @@ ImageSampling sampling_of(const Image& image, const Item& item, const Norm& norm
 
 void set_resize(ImageSampling& sampling, int64_t left, int64_t top, int64_t width, int64_t height) {
   sampling.is_separable = true;
-  sampling.columns = resize_axis(0, sampling.image.width, left, width);
-  sampling.rows = resize_axis(0, sampling.image.height, top, height);
+  sampling.columns = kernels::resize_axis(0, sampling.image.width, left, width);
+  sampling.rows = kernels::resize_axis(0, sampling.image.height, top, height);
 }
 
 void set_affine(ImageSampling& sampling, const Matrix23& d2i) {
   value_of(inverted(d2i));
-  const auto axis = [](double scale, double shift, int32_t count, int32_t end) {
-    return kernels::SampleAxis{scale, shift, 0, count, 0, end, false};
-  };
   sampling.is_separable = d2i[1] == 0 && d2i[3] == 0;
-  sampling.columns = axis(d2i[0], d2i[2], sampling.to.width, sampling.image.width);
-  sampling.rows = axis(d2i[4], d2i[5], sampling.to.height, sampling.image.height);
+  sampling.columns = kernels::warp_axis(d2i[0], d2i[2], sampling.to.width, sampling.image.width);
+  sampling.rows = kernels::warp_axis(d2i[4], d2i[5], sampling.to.height, sampling.image.height);
   std::copy(d2i.begin(), d2i.end(), sampling.matrix);
   sampling.matrix[8] = 1;
 }

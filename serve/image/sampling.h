@@ -15,8 +15,6 @@ namespace tenon::serve {
 kernels::ImageSampling sampling_of(const Image& image, const Item& item, const Norm& norm,
                                    uint8_t border);
 
-/// An axis of a resize of pixels [begin, end) to targets [first, first + count).
-kernels::SampleAxis resize_axis(int64_t begin, int64_t end, int64_t first, int64_t count);
 /// The whole image, resized to columns [left, left + width) and rows [top, top + height).
 void set_resize(kernels::ImageSampling& sampling, int64_t left, int64_t top, int64_t width,
                 int64_t height);

@@ -1,5 +1,6 @@
 #include "tenon/serve/engine_instances.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -48,13 +49,15 @@ class OutputMemories {
 // A context, and the memory of the batches that it runs.
 class EngineInstance {
  public:
-  explicit EngineInstance(std::shared_ptr<Infer> infer)
-      : infer_(std::move(infer)), memories_(infer_->device()) {
+  /// @param sizes of the batches that the engine runs; empty for any.
+  EngineInstance(std::shared_ptr<Infer> infer, std::vector<size_t> sizes)
+      : infer_(std::move(infer)), sizes_(std::move(sizes)), memories_(infer_->device()) {
     for (int i = 0; i < infer_->num_input(); ++i) stacked_.push_back(infer_->input(i));
   }
 
   std::vector<Tensors> run(std::span<Tensors* const> batch) {
-    for (int i = 0; i < infer_->num_input(); ++i) set_input(i, batch);
+    const size_t size = size_of_run(batch.size());
+    for (int i = 0; i < infer_->num_input(); ++i) set_input(i, batch, size);
     std::vector<Tensor> outputs;
     for (int i = 0; engine_runs_on_cpu() && i < infer_->num_output(); ++i)
       value_of(infer_->set_output(
@@ -64,7 +67,7 @@ class EngineInstance {
     value_of(infer_->synchronize());
     std::vector<Tensors> results(batch.size());
     for (int i = 0; i < infer_->num_output(); ++i)
-      split(infer_->get_output_name(i), outputs[static_cast<size_t>(i)], results);
+      split(infer_->get_output_name(i), outputs[static_cast<size_t>(i)], size, results);
     return results;
   }
 
@@ -90,6 +93,11 @@ class EngineInstance {
 
  private:
   bool engine_runs_on_cpu() const { return infer_->engine()->runs_on_cpu(); }
+
+  size_t size_of_run(size_t jobs) const {
+    const auto next = std::lower_bound(sizes_.begin(), sizes_.end(), jobs);
+    return next == sizes_.end() ? jobs : *next;
+  }
 
   // Zeros of the shapes of the profile's optimum, for one job.
   Tensors any_job() const {
@@ -121,7 +129,19 @@ class EngineInstance {
     return copy;
   }
 
-  void set_input(int i, std::span<Tensors* const> batch) {
+  // An item from the host to its part of a batch on the device, in the order of the stream: the
+  // job is not over before that has come so far.
+  void upload(Tensor& stacked, size_t index, Tensor& item) {
+    const AutoDevice current(infer_->device());
+    auto* const to = static_cast<std::byte*>(value_of(stacked.gpu())) + index * item.bytes();
+    if (cudaMemcpyAsync(to, value_of(item.cpu()), item.bytes(), cudaMemcpyHostToDevice,
+                        stacked.stream())
+        != cudaSuccess)
+      throw Error{std::string("copying inputs to the device: ")
+                  + cudaGetErrorString(cudaGetLastError())};
+  }
+
+  void set_input(int i, std::span<Tensors* const> batch, size_t size) {
     const auto at = static_cast<size_t>(i);
     for (const Tensors* const job : batch)
       if (job->size() != stacked_.size())
@@ -129,7 +149,7 @@ class EngineInstance {
                     + std::to_string(job->size()) + " tensors"};
     Tensor& first = (*batch[0])[at];
     const bool is_near = engine_runs_on_cpu() || first.device() == infer_->device();
-    if (batch.size() == 1 && is_near) {  // in the job's own memory
+    if (size == 1 && is_near) {  // in the job's own memory
       auto whole =
           std::make_shared<Tensor>(first.shape(), first.type(), first.memory(), first.head());
       whole->set_stream(first.stream());
@@ -141,9 +161,10 @@ class EngineInstance {
                   + "' of a batch takes tensors whose axis 0 has extent 1, and one is of shape "
                   + first.shape_string()};
     Shape shape = first.shape();
-    shape[0] = static_cast<int64_t>(batch.size());
+    shape[0] = static_cast<int64_t>(size);
     value_of(stacked.resize(shape));
-    value_of(first.head() == DataHead::kDevice ? stacked.to_gpu(false) : stacked.to_cpu(false));
+    const bool on_gpu = !engine_runs_on_cpu() || first.head() == DataHead::kDevice;
+    value_of(on_gpu ? stacked.to_gpu(false) : stacked.to_cpu(false));
     for (size_t j = 0; j < batch.size(); ++j) {
       Tensor& item = (*batch[j])[at];
       if (item.shape() != first.shape() || item.type() != stacked.type())
@@ -157,6 +178,8 @@ class EngineInstance {
       if (item.head() == DataHead::kDevice) {
         if (item.stream() != stacked.stream()) value_of(item.synchronize());
         value_of(stacked.copy_from_gpu(from, value_of(item.gpu()), item.numel(), item.device()));
+      } else if (on_gpu) {
+        upload(stacked, j, item);
       } else {
         value_of(stacked.copy_from_cpu(from, value_of(item.cpu()), item.numel()));
       }
@@ -164,18 +187,18 @@ class EngineInstance {
     value_of(infer_->set_input(i, stacked_[at]));
   }
 
-  static void split(const std::string& name, Tensor& output, std::vector<Tensors>& results) {
-    const auto jobs = static_cast<int64_t>(results.size());
-    if (jobs == 1) {
+  static void split(const std::string& name, Tensor& output, size_t size,
+                    std::vector<Tensors>& results) {
+    if (size == 1) {
       results[0].push_back(std::move(output));
       return;
     }
-    if (output.size(0) != jobs)
+    if (output.size(0) != static_cast<int64_t>(size))
       throw Error{"output '" + name + "' of shape " + output.shape_string()
-                  + " has no part for each of " + std::to_string(jobs) + " jobs"};
+                  + " has no part for each of " + std::to_string(size) + " jobs"};
     Shape shape = output.shape();
     shape[0] = 1;
-    for (int64_t job = 0; job < jobs; ++job) {
+    for (int64_t job = 0; job < static_cast<int64_t>(results.size()); ++job) {
       Tensor item = value_of(output.item(job));
       value_of(item.resize(shape));
       results[static_cast<size_t>(job)].push_back(std::move(item));
@@ -183,13 +206,46 @@ class EngineInstance {
   }
 
   std::shared_ptr<Infer> infer_;
+  std::vector<size_t> sizes_;
   std::vector<std::shared_ptr<Tensor>> stacked_;
   OutputMemories memories_;
 };
 
+// The smallest batch of the profile.
+size_t min_batch(Infer& infer) {
+  int64_t batch = 1;
+  for (int i = 0; i < infer.num_input(); ++i) {
+    const auto& info = infer.context().tensors()[static_cast<size_t>(
+        infer.context().find(infer.get_input_name(i)))];
+    if (info.min.nbDims > 0) batch = std::max<int64_t>(batch, info.min.d[0]);
+  }
+  return static_cast<size_t>(batch);
+}
+
+// Sizes that batches are filled up to; empty where an engine takes all that come.
+std::vector<size_t> sizes_of(const EngineInstanceOptions& options, Infer& infer) {
+  std::vector<size_t> sizes = options.batch_sizes;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] <= (i == 0 ? 0 : sizes[i - 1]) || sizes[i] > options.max_batch)
+      throw Error{"batch_sizes: expected ascending sizes from 1 to max_batch, "
+                  + std::to_string(options.max_batch) + ", found " + std::to_string(sizes[i])};
+  const bool on_cpu = infer.engine()->runs_on_cpu();
+  const size_t min = min_batch(infer);
+  if (sizes.empty() && (!on_cpu || min > 1))
+    for (size_t size = 1; size < options.max_batch; size = on_cpu ? size + 1 : 2 * size)
+      sizes.push_back(size);
+  if (!sizes.empty() && sizes.back() < options.max_batch) sizes.push_back(options.max_batch);
+  for (size_t& size : sizes) size = std::max(size, min);
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
 Instance<Tensors, Tensors> instance_of(std::shared_ptr<Infer> infer,
                                        const EngineInstanceOptions& options) {
-  auto instance = std::make_shared<EngineInstance>(std::move(infer));
+  std::vector<size_t> sizes = sizes_of(options, *infer);
+  auto instance = std::make_shared<EngineInstance>(std::move(infer), sizes);
+  if (sizes.empty()) sizes = {1, options.max_batch};
+  if (sizes.front() == sizes.back()) sizes.resize(1);
   Instance<Tensors, Tensors> made;
   made.run = [instance](std::span<Tensors* const> batch) -> BatchResult<Tensors> {
     auto results = session::guard([&] { return instance->run(batch); });
@@ -197,10 +253,10 @@ Instance<Tensors, Tensors> instance_of(std::shared_ptr<Infer> infer,
     return {Error{results.error()}, instance->is_dead()};
   };
   if (options.is_warm)
-    made.warm_up = [instance, max = options.max_batch]() -> Result<std::vector<BatchTime>> {
+    made.warm_up = [instance, sizes]() -> Result<std::vector<BatchTime>> {
       return session::guard([&] {
-        std::vector<BatchTime> times{{1, instance->time_of(1)}};
-        if (max > 1) times.push_back({max, instance->time_of(max)});
+        std::vector<BatchTime> times;
+        for (const size_t size : sizes) times.push_back({size, instance->time_of(size)});
         return times;
       });
     };

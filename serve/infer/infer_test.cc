@@ -147,6 +147,40 @@ TEST(EngineInstances, ABatchWithAJobWithoutDataIsAnError) {
   EXPECT_EQ((*instances)[0].run(jobs).result.error(), "input 'x' of a job has no data");
 }
 
+TEST(EngineInstances, FillBatchesUpToSizesThatTheEngineRuns) {
+  const auto engine = shared_engine(session::build_sum);
+  EngineInstanceOptions options;
+  options.profile = 1;  // of 3 to 5 rows
+  options.max_batch = 5;
+  std::vector<Tensors> jobs(4);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].emplace_back(Shape{1, 3});
+    fill(jobs[i][0], static_cast<float>(10 * i));
+  }
+  for (const std::vector<size_t>& sizes : {std::vector<size_t>{}, {5}, {1, 4}}) {
+    options.batch_sizes = sizes;
+    const auto instances = engine_instances(engine, options);
+    ASSERT_TRUE(instances) << instances.error();
+    for (size_t count = 1; count <= jobs.size(); ++count) {
+      std::vector<Tensors*> batch;
+      for (size_t i = 0; i < count; ++i) batch.push_back(&jobs[i]);
+      auto ran = (*instances)[0].run(batch);
+      ASSERT_TRUE(ran.result) << ran.result.error();
+      ASSERT_EQ(ran.result->size(), count);
+      for (size_t i = 0; i < count; ++i) {
+        EXPECT_EQ((*ran.result)[i][0].shape(), (Shape{1, 3}));
+        EXPECT_EQ(*(*ran.result)[i][0].at<float>({0, 1}), 2.f * static_cast<float>(10 * i + 1));
+      }
+    }
+    const auto times = (*instances)[0].warm_up();
+    ASSERT_TRUE(times) << times.error();
+    EXPECT_EQ(times->back().cost, 5u);
+  }
+  options.batch_sizes = {2, 2};
+  EXPECT_EQ(engine_instances(engine, options).error(),
+            "batch_sizes: expected ascending sizes from 1 to max_batch, 5, found 2");
+}
+
 TEST(EngineInstances, MemoryOfOutputsIsUsedAgain) {
   const auto instances = engine_instances(shared_engine(session::build_sum), {});
   ASSERT_TRUE(instances) << instances.error();

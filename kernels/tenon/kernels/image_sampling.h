@@ -57,12 +57,30 @@ struct ImageSampling {
   double matrix[9];
 };
 
+/// Images of one shape, one behind the other. Item i reads `image_step` bytes behind item i - 1, and
+/// fills what is `target_step` elements behind.
+struct ImageBatch {
+  ImageSampling first;
+  int64_t image_step, target_step;
+
+  TENON_HD ImageView image(int64_t item) const {
+    ImageView view = first.image;
+    for (const uint8_t*& plane : view.plane)
+      if (plane != nullptr) plane += item * image_step;
+    return view;
+  }
+};
+
 /// One pixel of the target: what runs for each on CUDA, and the CPU's reference.
 struct SamplePixel {
-  ImageSampling s;
+  ImageBatch batch;
 
   TENON_HD void operator()(int64_t i) const {
-    const auto x = static_cast<int32_t>(i % s.to.width), y = static_cast<int32_t>(i / s.to.width);
+    const ImageSampling& s = batch.first;
+    const int64_t pixels = int64_t{s.to.width} * s.to.height, item = i / pixels;
+    const auto pixel = static_cast<int32_t>(i - item * pixels);
+    const int32_t x = pixel % s.to.width, y = pixel / s.to.width;
+    const ImageView image = batch.image(item);
     AxisSample across, down;
     int32_t left = 0, right = s.image.width, top = 0, bottom = s.image.height;
     if (s.is_separable) {
@@ -79,39 +97,41 @@ struct SamplePixel {
     for (int k = 0; k < 4; ++k) {
       const int32_t column = across.low + k % 2, row = down.low + k / 2;
       const bool is_inside = column >= left && column < right && row >= top && row < bottom;
-      unpack(is_inside ? load(column, row) : border_pixel(s.image.layout, s.border), color[k]);
+      unpack(is_inside ? load(image, column, row) : border_pixel(image.layout, s.border), color[k]);
     }
     for (int32_t c = 0; c < s.to.channels; ++c) {
       const int32_t from = s.to.from[c];
       const float above = color[0][from] + across.weight * (color[1][from] - color[0][from]);
       const float below = color[2][from] + across.weight * (color[3][from] - color[2][from]);
       const float value = above + down.weight * (below - above);
-      s.to.store(s.to.offset(c, y, x), s.to.scale[c] * value + s.to.shift[c]);
+      s.to.store(item * batch.target_step + s.to.offset(c, y, x),
+                 s.to.scale[c] * value + s.to.shift[c]);
     }
   }
 
  private:
-  TENON_HD uint32_t load(int32_t x, int32_t y) const {
-    switch (s.image.layout) {
+  TENON_HD uint32_t load(const ImageView& image, int32_t x, int32_t y) const {
+    switch (image.layout) {
       case PixelLayout::kOne:
-        return load_pixel<PixelLayout::kOne>(s.image, x, y);
+        return load_pixel<PixelLayout::kOne>(image, x, y);
       case PixelLayout::kThree:
-        return load_pixel<PixelLayout::kThree>(s.image, x, y);
+        return load_pixel<PixelLayout::kThree>(image, x, y);
       case PixelLayout::kFour:
-        return load_pixel<PixelLayout::kFour>(s.image, x, y);
+        return load_pixel<PixelLayout::kFour>(image, x, y);
       case PixelLayout::kNv12:
-        return load_pixel<PixelLayout::kNv12>(s.image, x, y);
+        return load_pixel<PixelLayout::kNv12>(image, x, y);
       case PixelLayout::kI420:
-        return load_pixel<PixelLayout::kI420>(s.image, x, y);
+        return load_pixel<PixelLayout::kI420>(image, x, y);
       default:
-        return load_pixel<PixelLayout::kYuyv>(s.image, x, y);
+        return load_pixel<PixelLayout::kYuyv>(image, x, y);
     }
   }
   TENON_HD void unpack(uint32_t word, float* color) const {
-    if (is_yuv(s.image.layout))
-      unpack_pixel<3, true>(word, s.image.color, color);
+    const ImageView& image = batch.first.image;
+    if (is_yuv(image.layout))
+      unpack_pixel<3, true>(word, image.color, color);
     else
-      unpack_pixel<4, false>(word, s.image.color, color);
+      unpack_pixel<4, false>(word, image.color, color);
   }
 };
 
@@ -120,7 +140,7 @@ inline void sample_pixels(const kit::Device& device, const ImageSampling* sampli
                           int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     device.parallel_for(int64_t{samplings[i].to.width} * samplings[i].to.height,
-                        SamplePixel{samplings[i]});
+                        SamplePixel{{samplings[i], 0, 0}});
 }
 
 }  // namespace tenon::kernels::inline TENON_TARGET

@@ -32,6 +32,11 @@ struct ImageTarget {
     const int64_t quarter = y % 2 + x % 2 * 2;
     return (quarter * channels + c) * channel_step + y / 2 * row_step + x / 2 * column_step;
   }
+  /// Element `i`.
+  TENON_HD void* at(int64_t i) const {
+    const int64_t size = type == TargetType::kFloat ? 4 : type == TargetType::kHalf ? 2 : 1;
+    return static_cast<char*>(data) + i * size;
+  }
   TENON_HD void store(int64_t at, float value) const {
     if (type == TargetType::kFloat)
       static_cast<float*>(data)[at] = value;

@@ -155,11 +155,10 @@ class ImageTile {
   RowStore<kWidth> store_;
 };
 
-/// Fills `count` targets, all of one width and height.
-inline void sample_images(const kit::Device& device, const ImageSampling* samplings,
-                          int64_t count) {
-  if (count <= 0) return;
-  const int32_t width = samplings->to.width, height = samplings->to.height;
+/// Fills `count` targets of width x height; at(i) gives the sampling of one.
+template <class At>
+void sample_tiles(const kit::Device& device, int64_t count, int32_t width, int32_t height,
+                  const At& at) {
   constexpr int64_t kUnit = 16;  // columns of equal tiles, in whole vectors
   const int64_t parts = (width + ImageTile::kWidth - 1) / ImageTile::kWidth;
   const int64_t columns = ((width + parts - 1) / parts + kUnit - 1) / kUnit * kUnit;
@@ -168,11 +167,31 @@ inline void sample_images(const kit::Device& device, const ImageSampling* sampli
   device.parallel_ranges(count * down * across, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t y = i / across % down * ImageTile::kHeight, x = i % across * columns;
-      ImageTile tile(samplings[i / (down * across)]);
+      const ImageSampling sampling = at(i / (down * across));
+      ImageTile tile(sampling);
       tile.run(static_cast<int32_t>(y),
                static_cast<int32_t>(std::min<int64_t>(y + ImageTile::kHeight, height)),
                static_cast<int32_t>(x), std::min(columns, width - x));
     }
+  });
+}
+
+/// Fills `count` targets, all of one width and height.
+inline void sample_images(const kit::Device& device, const ImageSampling* samplings,
+                          int64_t count) {
+  if (count > 0)
+    sample_tiles(device, count, samplings->to.width, samplings->to.height,
+                 [&](int64_t i) -> const ImageSampling& { return samplings[i]; });
+}
+
+/// Fills `count` targets.
+inline void sample_batch(const kit::Device& device, const ImageBatch& batch, int64_t count) {
+  const ImageTarget& to = batch.first.to;
+  sample_tiles(device, count, to.width, to.height, [&](int64_t item) {
+    ImageSampling sampling = batch.first;
+    sampling.image = batch.image(item);
+    sampling.to.data = to.at(item * batch.target_step);
+    return sampling;
   });
 }
 
@@ -181,6 +200,11 @@ inline void sample_images(const kit::Device& device, const ImageSampling* sampli
 inline void sample_images(const kit::Device& device, const ImageSampling* samplings,
                           int64_t count) {
   sample_pixels(device, samplings, count);
+}
+
+inline void sample_batch(const kit::Device& device, const ImageBatch& batch, int64_t count) {
+  const ImageTarget& to = batch.first.to;
+  device.parallel_for(count * to.width * to.height, SamplePixel{batch});
 }
 
 #endif

@@ -16,6 +16,7 @@ namespace tenon::kernels::inline TENON_TARGET {
 struct NmsShape {
   int64_t images, boxes, classes;  // boxes * classes is below 2^32
   bool classes_first = false;
+  bool best_class = false;  ///< a box is a candidate of one class at most
 };
 
 struct NmsRule {
@@ -47,7 +48,7 @@ class KeptLists {
       : classes_(shape.classes),
         lists_per_image_(rule.across_classes ? 1 : shape.classes),
         lists_(shape.images * lists_per_image_),
-        capacity_(shape.boxes * (rule.across_classes ? shape.classes : 1)) {}
+        capacity_(shape.boxes * (rule.across_classes && !shape.best_class ? shape.classes : 1)) {}
 
   void carve(Carver& carver) {
     keys_ = carver.array<ScoreKey>(lists_ * capacity_);

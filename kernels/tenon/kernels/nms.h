@@ -34,6 +34,51 @@ void for_each_above(const E* scores, int64_t count, float threshold, const F& hi
   }
 }
 
+/// Scores of all classes of each box, as NmsShape says, in memory.
+template <class E> struct ScoreTensor {
+  const E* scores;
+
+  /// Candidates of each list, by index.
+  void collect(const kit::Device& device, const NmsShape& shape, const NmsRule& rule,
+               const KeptLists& lists) const {
+    constexpr int64_t kClasses = 16;  // that share a cache line
+    const bool whole = rule.across_classes || (!shape.classes_first && shape.classes == 1);
+    const int64_t group = whole ? shape.classes : shape.classes_first ? 1 : kClasses;
+    const int64_t groups = (shape.classes + group - 1) / group;
+    const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, shape.boxes * group));
+    device.parallel_ranges(shape.images * groups, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i % groups * group;
+        collect(shape, rule, lists, i / groups, first, std::min(first + group, shape.classes));
+      }
+    });
+  }
+
+ private:
+  // Those of classes [begin, end) of one image.
+  void collect(const NmsShape& shape, const NmsRule& rule, const KeptLists& lists, int64_t image,
+               int64_t begin, int64_t end) const {
+    const int64_t boxes = shape.boxes, classes = shape.classes;
+    const E* const first = scores + image * boxes * classes;
+    for (int64_t kind = begin; kind < end; ++kind) lists.count(lists.list_of(image, kind)) = 0;
+    const auto append = [&](int64_t box, int64_t kind, float score) {
+      if (kind != rule.background) lists.append(image, box, kind, score);
+    };
+    if (shape.classes_first) {
+      for (int64_t kind = begin; kind < end; ++kind)
+        for_each_above(first + kind * boxes, boxes, rule.score,
+                       [&](int64_t i, float score) { append(i, kind, score); });
+    } else if (end - begin == classes) {
+      for_each_above(first, boxes * classes, rule.score,
+                     [&](int64_t i, float score) { append(i / classes, i % classes, score); });
+    } else {
+      for (int64_t box = 0; box < boxes; ++box)
+        for_each_above(first + box * classes + begin, end - begin, rule.score,
+                       [&](int64_t i, float score) { append(box, begin + i, score); });
+    }
+  }
+};
+
 /// `Boxes` gives them: Boxes::Kept::Type operator()(int64_t image, int64_t box, int64_t kind).
 template <class Boxes> class Nms {
  public:
@@ -51,7 +96,12 @@ template <class Boxes> class Nms {
 
   template <class E>
   const KeptLists& run(const kit::Device& device, const E* scores, const Boxes& boxes) {
-    collect(device, scores);
+    return run_from(device, ScoreTensor<E>{scores}, boxes);
+  }
+  /// @param scores as ScoreTensor
+  template <class Scores>
+  const KeptLists& run_from(const kit::Device& device, const Scores& scores, const Boxes& boxes) {
+    scores.collect(device, shape_, rule_, lists_);
     device.parallel_ranges(lanes_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t lane = begin; lane < end; ++lane)
         for (int64_t list = lane; list < lists_.lists(); list += lanes_)
@@ -69,44 +119,6 @@ template <class Boxes> class Nms {
   };
 
   int64_t max_boxes() const { return std::clamp<int64_t>(rule_.max_boxes, 0, lists_.capacity()); }
-
-  // Candidates of each list, by index.
-  template <class E> void collect(const kit::Device& device, const E* scores) const {
-    constexpr int64_t kClasses = 16;  // that share a cache line
-    const bool whole = rule_.across_classes || (!shape_.classes_first && shape_.classes == 1);
-    const int64_t group = whole ? shape_.classes : shape_.classes_first ? 1 : kClasses;
-    const int64_t groups = (shape_.classes + group - 1) / group;
-    const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, shape_.boxes * group));
-    device.parallel_ranges(shape_.images * groups, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i % groups * group;
-        collect(scores, i / groups, first, std::min(first + group, shape_.classes));
-      }
-    });
-  }
-
-  // Those of classes [begin, end) of one image.
-  template <class E>
-  void collect(const E* scores, int64_t image, int64_t begin, int64_t end) const {
-    const int64_t boxes = shape_.boxes, classes = shape_.classes;
-    const E* const first = scores + image * boxes * classes;
-    for (int64_t kind = begin; kind < end; ++kind) lists_.count(lists_.list_of(image, kind)) = 0;
-    const auto append = [&](int64_t box, int64_t kind, float score) {
-      if (kind != rule_.background) lists_.append(image, box, kind, score);
-    };
-    if (shape_.classes_first) {
-      for (int64_t kind = begin; kind < end; ++kind)
-        for_each_above(first + kind * boxes, boxes, rule_.score,
-                       [&](int64_t i, float score) { append(i, kind, score); });
-    } else if (end - begin == classes) {
-      for_each_above(first, boxes * classes, rule_.score,
-                     [&](int64_t i, float score) { append(i / classes, i % classes, score); });
-    } else {
-      for (int64_t box = 0; box < boxes; ++box)
-        for_each_above(first + box * classes + begin, end - begin, rule_.score,
-                       [&](int64_t i, float score) { append(box, begin + i, score); });
-    }
-  }
 
   // Leaves of a list what is kept.
   void suppress(int64_t list, const Boxes& boxes, const Memory& memory) const {
@@ -135,22 +147,46 @@ template <class Boxes> class Nms {
 
 #else
 
+/// Scores of all classes of each box, as NmsShape says, in memory.
+template <class E> struct ScoreTensor {
+  const E* scores;
+
+  /// Candidate `i` of a list; none if its score is not above the rule's.
+  __device__ ScoreKey key(const NmsShape& shape, const NmsRule& rule, const KeptLists& lists,
+                          int64_t list, int64_t i) const {
+    const int64_t image = list / lists.lists_per_image();
+    const int64_t box = rule.across_classes ? i / shape.classes : i;
+    const int64_t kind = rule.across_classes ? i % shape.classes : list % shape.classes;
+    const int64_t index = shape.classes_first ? (image * shape.classes + kind) * shape.boxes + box
+                                              : (image * shape.boxes + box) * shape.classes + kind;
+    const auto score = static_cast<float>(scores[index]);
+    if (kind == rule.background || !(score > rule.score)) return ScoreKey::none();
+    return ScoreKey::of(score, static_cast<uint32_t>(box * shape.classes + kind));
+  }
+};
+
 /// One list: a block sorts the candidates, and each that is kept suppresses what comes after it.
-template <class Boxes, class E> struct SuppressList {
+template <class Boxes, class Scores> struct SuppressList {
   NmsShape shape;
   NmsRule rule;
   KeptLists lists;
-  const E* scores;
+  Scores scores;
   Boxes boxes;
 
   __device__ void operator()(const kit::Team& team, int64_t list) const {
     const int64_t image = list / lists.lists_per_image(), capacity = lists.capacity();
     ScoreKey* const keys = lists.keys(list);
-    team.each(capacity, [&](int64_t i) { keys[i] = key_at(image, list, i); });
-    const int64_t candidates = team.reduce(
-        capacity, int64_t{0}, [](int64_t a, int64_t b) { return a + b; },
-        [&](int64_t i) { return int64_t{!keys[i].is_none()}; });
-    sort_keys(team, keys, capacity);
+    team.each(1, [&](int64_t) { lists.count(list) = 0; });
+    __syncthreads();
+    // In any order, as they are sorted; most of a detector's scores are below the threshold.
+    auto* const count = reinterpret_cast<unsigned long long*>(&lists.count(list));
+    team.each(capacity, [&](int64_t i) {
+      const ScoreKey key = scores.key(shape, rule, lists, list, i);
+      if (!key.is_none()) keys[atomicAdd(count, 1ull)] = key;
+    });
+    __syncthreads();
+    const int64_t candidates = lists.count(list);
+    sort_keys(team, keys, candidates);
     const int64_t considered = candidates < rule.considered ? candidates : rule.considered;
     const int64_t max_boxes = rule.max_boxes < capacity ? rule.max_boxes : capacity;
     int64_t found = 0;
@@ -172,15 +208,6 @@ template <class Boxes, class E> struct SuppressList {
   }
 
  private:
-  __device__ ScoreKey key_at(int64_t image, int64_t list, int64_t i) const {
-    const int64_t box = rule.across_classes ? i / shape.classes : i;
-    const int64_t kind = rule.across_classes ? i % shape.classes : list % shape.classes;
-    const int64_t index = shape.classes_first ? (image * shape.classes + kind) * shape.boxes + box
-                                              : (image * shape.boxes + box) * shape.classes + kind;
-    const auto score = static_cast<float>(scores[index]);
-    if (kind == rule.background || !(score > rule.score)) return ScoreKey::none();
-    return ScoreKey::of(score, static_cast<uint32_t>(box * shape.classes + kind));
-  }
   __device__ auto box_of(int64_t image, ScoreKey key) const {
     return boxes(image, lists.box_of(key), lists.class_of(key));
   }
@@ -195,8 +222,13 @@ template <class Boxes> class Nms {
 
   template <class E>
   const KeptLists& run(const kit::Device& device, const E* scores, const Boxes& boxes) {
+    return run_from(device, ScoreTensor<E>{scores}, boxes);
+  }
+  /// @param scores as ScoreTensor
+  template <class Scores>
+  const KeptLists& run_from(const kit::Device& device, const Scores& scores, const Boxes& boxes) {
     device.parallel_rows(lists_.lists(),
-                         SuppressList<Boxes, E>{shape_, rule_, lists_, scores, boxes});
+                         SuppressList<Boxes, Scores>{shape_, rule_, lists_, scores, boxes});
     return lists_;
   }
 

@@ -18,8 +18,12 @@ struct EngineInstanceOptions {
   int count = 1;  ///< contexts that run side by side
   int profile = 0;
   size_t max_batch = 1;  ///< as of the pipeline; must fit the profile
+  /// Sizes that the engine runs batches with, ascending: one of another size is filled up to the
+  /// next with items whose results nobody sees. Empty: on a CPU all sizes; on a GPU, where kernels
+  /// are prepared for each size anew and graphs are captured for each, powers of 2 and max_batch.
+  std::vector<size_t> batch_sizes;
   bool cuda_graph = false;
-  bool is_warm = true;  ///< runs a batch of 1 and one of max_batch before the pipeline starts
+  bool is_warm = true;  ///< runs batches of all these sizes before the pipeline starts
 };
 
 /// Instances that stack the tensors of a batch's jobs along axis 0, where each has an extent of 1,

@@ -1,0 +1,252 @@
+#include "tenon/serve/image_layers.h"
+
+#include <array>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "guard.h"
+
+namespace tenon::serve {
+namespace {
+
+using nvinfer1::INetworkDefinition;
+using nvinfer1::ITensor;
+using nvinfer1::PluginField;
+using nvinfer1::PluginFieldType;
+
+// Attributes of a plugin, which live as long as this.
+class Fields {
+ public:
+  void set(const char* name, const char* text) {
+    fields_.push_back(
+        {name, text, PluginFieldType::kCHAR, static_cast<int32_t>(std::char_traits<char>::length(text))});
+  }
+  void set(const char* name, int32_t value) {
+    integers_.push_back(value);
+    fields_.push_back({name, &integers_.back(), PluginFieldType::kINT32, 1});
+  }
+  void set(const char* name, float value) { set(name, std::array{value, value, value}, 1); }
+  void set(const char* name, const std::array<float, 3>& values, int32_t count = 3) {
+    floats_.push_back(values);
+    fields_.push_back({name, floats_.back().data(), PluginFieldType::kFLOAT32, count});
+  }
+  nvinfer1::PluginFieldCollection collection() const {
+    return {static_cast<int32_t>(fields_.size()), fields_.data()};
+  }
+
+ private:
+  std::deque<int32_t> integers_;
+  std::deque<std::array<float, 3>> floats_;
+  std::vector<PluginField> fields_;
+};
+
+// A layer of the plugin; throws Error where there is none, or it refuses its attributes.
+nvinfer1::IPluginV3Layer& add_plugin(INetworkDefinition& network, const char* name,
+                                     const Fields& fields, std::vector<ITensor*> inputs) {
+  auto* const found = getPluginRegistry()->getCreator(name, "1", "");
+  if (found == nullptr || found->getInterfaceInfo().kind != std::string("PLUGIN CREATOR_V3ONE"))
+    throw Error{std::string("the plugin ") + name
+                + " is not registered: libtenon brings it; elsewhere load a library that has it"};
+  auto* const creator = static_cast<nvinfer1::IPluginCreatorV3One*>(found);
+  const auto collection = fields.collection();
+  const std::unique_ptr<nvinfer1::IPluginV3> plugin(
+      creator->createPlugin(name, &collection, nvinfer1::TensorRTPhase::kBUILD));
+  auto* const layer = plugin == nullptr
+                          ? nullptr
+                          : network.addPluginV3(inputs.data(), static_cast<int32_t>(inputs.size()),
+                                                nullptr, 0, *plugin);
+  if (layer == nullptr)
+    throw Error{std::string("the plugin ") + name
+                + " refuses its attributes or inputs; the logger has said why"};
+  layer->setName(name);
+  return *layer;
+}
+
+// The tensor of that name, or the only one.
+ITensor& chosen(const std::string& name, const char* what, int32_t count,
+                const std::function<ITensor*(int32_t)>& at) {
+  std::string names;
+  for (int32_t i = 0; i < count; ++i) {
+    ITensor& tensor = *at(i);
+    if (name == tensor.getName() || (name.empty() && count == 1)) return tensor;
+    names += (i == 0 ? "'" : ", '") + std::string(tensor.getName()) + "'";
+  }
+  throw Error{name.empty()
+                  ? std::string("the network has several ") + what + "s: expected the name of one of "
+                        + names
+                  : std::string("the network has no ") + what + " '" + name + "': expected one of "
+                        + names};
+}
+
+std::string dims_text(const nvinfer1::Dims& dims) {
+  std::string text = "(";
+  for (int32_t i = 0; i < dims.nbDims; ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(dims.d[i]);
+  return text + ")";
+}
+
+int64_t channels_of(PixelFormat format) {
+  switch (format) {
+    case PixelFormat::kGrey:
+      return 1;
+    case PixelFormat::kRGB:
+    case PixelFormat::kBGR:
+      return 3;
+    case PixelFormat::kRGBA:
+    case PixelFormat::kBGRA:
+      return 4;
+    case PixelFormat::kNV12:
+      return 0;
+    default:
+      throw Error{std::string("images of ") + format_name(format)
+                  + " are no input of a network: expected grey, RGB, BGR, RGBA, BGRA or NV12"};
+  }
+}
+
+nvinfer1::Dims dims_of_images(const ImageLayerOptions& options, int64_t batch) {
+  const auto is_extent = [](int64_t extent) { return extent == -1 || extent > 0; };
+  if (!is_extent(options.width) || !is_extent(options.height))
+    throw Error{"images of " + std::to_string(options.width) + "x" + std::to_string(options.height)
+                + " pixels: expected extents of 1 or more, or -1"};
+  const int64_t channels = channels_of(options.format);
+  if (channels > 0) return nvinfer1::Dims4(batch, options.height, options.width, channels);
+  if (options.height > 0 && options.height % 2 != 0)
+    throw Error{"images of NV12 have an even height: found " + std::to_string(options.height)};
+  return nvinfer1::Dims3(batch, options.height < 0 ? -1 : options.height / 2 * 3, options.width);
+}
+
+// Throws Error unless images can fill it.
+void check_input(const ITensor& input, const ImageLayerOptions& options) {
+  const nvinfer1::Dims dims = input.getDimensions();
+  const int64_t channels = options.format == PixelFormat::kGrey ? 1 : 3;
+  if (input.getType() != nvinfer1::DataType::kFLOAT || dims.nbDims != 4 || dims.d[1] != channels
+      || dims.d[2] < 1 || dims.d[3] < 1)
+    throw Error{std::string("input '") + input.getName() + "' is of shape " + dims_text(dims)
+                + ": images fill one of float32 (N, " + std::to_string(channels)
+                + ", height, width) whose height and width are known"};
+}
+
+// Throws Error unless it can be decoded.
+void check_head(const ITensor& head, const YoloLayerOptions& options) {
+  const nvinfer1::Dims dims = head.getDimensions();
+  const int64_t channels = dims.nbDims == 3 ? dims.d[options.has_objectness ? 2 : 1] : 0;
+  const int64_t boxes = options.has_objectness ? 5 : 4;
+  if (channels == -1 || channels > boxes) return;
+  throw Error{std::string("output '") + head.getName() + "' is of shape " + dims_text(dims)
+              + ": DecodeYolo takes "
+              + (options.has_objectness ? "(N, boxes, 5 + classes)" : "(N, 4 + classes, boxes)")};
+}
+
+Fields fields_of(const ImageLayerOptions& options, const nvinfer1::Dims& input) {
+  using Fit = ImageLayerOptions::Fit;
+  Fields fields;
+  fields.set("height", static_cast<int32_t>(input.d[2]));
+  fields.set("width", static_cast<int32_t>(input.d[3]));
+  fields.set("fit", options.fit == Fit::kCentred   ? "centred"
+                    : options.fit == Fit::kStretch ? "stretch"
+                                                   : "letterbox");
+  fields.set("pixels", options.format == PixelFormat::kNV12 ? "nv12" : "packed");
+  fields.set("swap_rb", options.norm.channel_type == ChannelType::Invert ? 1 : 0);
+  fields.set("border", int32_t{options.border});
+  fields.set("scale", 1.F);
+  // (x - mean) / std is x * scale + shift.
+  std::array<float, 3> mean, deviation;
+  for (size_t c = 0; c < 3; ++c) {
+    deviation[c] = 1 / options.norm.scale[c];
+    mean[c] = -options.norm.shift[c] / options.norm.scale[c];
+  }
+  fields.set("mean", mean);
+  fields.set("std", deviation);
+  return fields;
+}
+
+void replace_uses(INetworkDefinition& network, const ITensor& old, ITensor& by) {
+  for (int32_t i = 0; i < network.getNbLayers(); ++i) {
+    nvinfer1::ILayer& layer = *network.getLayer(i);
+    for (int32_t k = 0; k < layer.getNbInputs(); ++k)
+      if (layer.getInput(k) == &old) layer.setInput(k, by);
+  }
+}
+
+}  // namespace
+
+Result<ITensor*> prepend_images(INetworkDefinition& network,
+                                const ImageLayerOptions& options) noexcept {
+  return session::guard([&]() -> ITensor* {
+    ITensor& input = chosen(options.input, "input", network.getNbInputs(),
+                            [&](int32_t i) { return network.getInput(i); });
+    check_input(input, options);
+    if (input.isNetworkOutput())
+      throw Error{std::string("input '") + input.getName() + "' is an output, too"};
+    const nvinfer1::Dims dims = input.getDimensions();
+    const Fields fields = fields_of(options, dims);
+    ITensor* const images = network.addInput(options.name.c_str(), nvinfer1::DataType::kUINT8,
+                                             dims_of_images(options, dims.d[0]));
+    if (images == nullptr)
+      throw Error{"the network cannot have the input '" + options.name
+                  + "': expected a name that no other has"};
+    auto& layer = add_plugin(network, "PreprocessImages", fields, {images});
+    replace_uses(network, input, *layer.getOutput(0));
+    layer.getOutput(0)->setName((std::string(input.getName()) + " of images").c_str());
+    network.removeTensor(input);
+    return layer.getOutput(1);
+  });
+}
+
+Result<void> append_yolo(INetworkDefinition& network, const YoloLayerOptions& options,
+                         ITensor* to_image) noexcept {
+  return session::guard([&] {
+    ITensor& head = chosen(options.output, "output", network.getNbOutputs(),
+                           [&](int32_t i) { return network.getOutput(i); });
+    check_head(head, options);
+    Fields fields;
+    fields.set("format", options.has_objectness ? "v5" : "v8");
+    fields.set("score_threshold", options.score_threshold);
+    fields.set("iou_threshold", options.iou_threshold);
+    fields.set("max_output_boxes", options.max_boxes);
+    fields.set("class_agnostic", int32_t{options.class_agnostic});
+    std::vector<ITensor*> inputs{&head};
+    if (to_image != nullptr) inputs.push_back(to_image);
+    auto& layer = add_plugin(network, "DecodeYolo", fields, std::move(inputs));
+    network.unmarkOutput(head);
+    constexpr std::array kNames = {"num_detections", "detection_boxes", "detection_scores",
+                                   "detection_classes"};
+    for (int32_t i = 0; i < 4; ++i) {
+      layer.getOutput(i)->setName(kNames[static_cast<size_t>(i)]);
+      network.markOutput(*layer.getOutput(i));
+    }
+  });
+}
+
+Result<std::vector<Box>> detections_of(std::vector<Tensor>& outputs) noexcept {
+  return session::guard([&] {
+    const auto is_of = [&](size_t i, DataType type, size_t rank) {
+      return outputs[i].type() == type && outputs[i].ndims() == static_cast<int>(rank)
+             && outputs[i].size(0) == 1;
+    };
+    if (outputs.size() != 4 || !is_of(0, DataType::kINT32, 2) || !is_of(1, DataType::kFLOAT, 3)
+        || !is_of(2, DataType::kFLOAT, 2) || !is_of(3, DataType::kINT32, 2)
+        || outputs[1].size(1) != outputs[2].size(1) || outputs[2].size(1) != outputs[3].size(1))
+      throw Error{"detections are num_detections (1, 1), detection_boxes (1, rows, 4), "
+                  "detection_scores (1, rows) and detection_classes (1, rows), as append_yolo makes "
+                  "them: found " + std::to_string(outputs.size()) + " other tensors"};
+    const int32_t count = *session::value_of(outputs[0].cpu<int32_t>());
+    const float* box = session::value_of(outputs[1].cpu<float>());
+    const float* const scores = session::value_of(outputs[2].cpu<float>());
+    const int32_t* const classes = session::value_of(outputs[3].cpu<int32_t>());
+    std::vector<Box> boxes;
+    for (int64_t i = 0; i < std::min<int64_t>(count, outputs[2].size(1)); ++i, box += 4)
+      boxes.push_back({.left = box[0],
+                       .top = box[1],
+                       .right = box[2],
+                       .bottom = box[3],
+                       .score = scores[i],
+                       .class_label = classes[i],
+                       .index = i});
+    return boxes;
+  });
+}
+
+}  // namespace tenon::serve
