@@ -58,6 +58,14 @@ Result<void> Context::set_shape(size_t i, const Dims& shape) noexcept {
   });
 }
 
+Result<Shape> Context::known_shape(size_t i) const noexcept {
+  return guard([&] {
+    const Dims found = shape(i);
+    if (found.nbDims < 0) throw failure(tensors_[i].label() + ": its shape is not known");
+    return to_shape(found);
+  });
+}
+
 bool Context::is_data_dependent(size_t i) {
   if (!is_known(shape(i))) is_data_dependent_[i] = true;
   return is_data_dependent_[i];

@@ -4,6 +4,8 @@
 #include <NvOnnxParser.h>
 #include <tenon/printable.h>
 
+#include <new>
+
 #include "guard.h"
 
 namespace tenon::session {
@@ -82,8 +84,9 @@ Result<Model> Model::parse(std::span<const std::byte> model, ErrorLog& log,
 std::vector<const nvinfer1::ITensor*> Model::varying_inputs() const {
   std::vector<const nvinfer1::ITensor*> inputs;
   for (int32_t i = 0; i < network->getNbInputs(); ++i) {
-    const nvinfer1::ITensor& input = *network->getInput(i);
-    if (input.isShapeTensor() || !is_known(input.getDimensions())) inputs.push_back(&input);
+    const nvinfer1::ITensor* const input = network->getInput(i);
+    if (input == nullptr) throw std::bad_alloc();
+    if (input->isShapeTensor() || !is_known(input->getDimensions())) inputs.push_back(input);
   }
   return inputs;
 }

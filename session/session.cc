@@ -136,7 +136,7 @@ void Session::reserve_for_layers() {
 
 void Session::set_input(size_t i, const Arrays& arrays, const Shapes& values) {
   const Tensor& tensor = context_->tensors()[i];
-  const Shape shape = to_shape(context_->shape(i));
+  const Shape shape = value_of(context_->known_shape(i));
   Array& array = inputs_[tensor.name];
   if (const auto given = arrays.find(tensor.name); given != arrays.end()) {
     if (given->second.shape != shape)
@@ -177,7 +177,8 @@ void Session::set_output(size_t i) {
   const bool known = !context_->is_data_dependent(i);
   Port& port = ports_[i];
   port.host = &outputs_[tensor.name];
-  *port.host = value_of(make_array(tensor.type, known ? to_shape(context_->shape(i)) : Shape{0}));
+  *port.host =
+      value_of(make_array(tensor.type, known ? value_of(context_->known_shape(i)) : Shape{0}));
   if (!known) port.output = std::make_unique<GrowingOutput>(std::move(port.memory));
   value_of(context_->set_output(i, port.output.get()));
   if (known) reserve(i);

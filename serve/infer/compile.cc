@@ -4,12 +4,12 @@
 #include <tenon/replace_file.h>
 
 #include <algorithm>
-#include <exception>
 #include <map>
 #include <mutex>
 #include <new>
 
 #include "guard.h"
+#include "tenon/serve/protect.h"
 
 namespace tenon::serve {
 
@@ -73,43 +73,34 @@ void set_mode(nvinfer1::IBuilderConfig& config, Mode mode) {
 
 Result<void> compile(Mode mode, const ModelSource& source, CompileOutput& output,
                      const CompileOptions& options) noexcept {
-  return session::guard([&] {
-    try {
-      session::ErrorLog log;
-      session::Model model =
-          value_of(source.is_in_memory() ? session::Model::parse(source.bytes(), log)
-                                         : session::Model::parse_file(source.path(), log));
-      set_mode(*model.config, mode);
-      if (options.calibrator != nullptr) model.config->setInt8Calibrator(options.calibrator);
-      if (options.max_workspace_size > 0)
-        model.config->setMemoryPoolLimit(nvinfer1::MemoryPoolType::kWORKSPACE,
-                                         options.max_workspace_size);
-      if (options.max_batch_size < 1)
-        throw Error{"max_batch_size must be at least 1, found "
-                    + std::to_string(options.max_batch_size)};
-      if (options.hook) options.hook(*model.network, *model.config);
-      if (!options.profiles.empty())
-        for (const session::Ranges& ranges : options.profiles)
-          value_of(model.add_profile(ranges, log));
-      else if (!model.varying_inputs().empty())
-        value_of(model.add_profile(ranges_of_batch(model, options.max_batch_size), log));
-      Progress progress(options.progress);
-      if (options.progress) model.config->setProgressMonitor(&progress);
-      const auto plan = value_of(model.build(log));
-      const auto* const bytes = static_cast<const std::byte*>(plan->data());
-      if (output.path().empty())
-        output.set_data({bytes, bytes + plan->size()});
-      else
-        replace_file(output.path(), bytes, plan->size());
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (const std::exception& error) {  // of the file, or of the hook
-      throw Error{error.what()};
-    } catch (const Error&) {
-      throw;
-    } catch (...) {
-      throw Error{"the hook threw an exception of an unknown type"};
-    }
+  return detail::protect<Result<void>>([&]() -> Result<void> {
+    session::ErrorLog log;
+    session::Model model =
+        value_of(source.is_in_memory() ? session::Model::parse(source.bytes(), log)
+                                       : session::Model::parse_file(source.path(), log));
+    set_mode(*model.config, mode);
+    if (options.calibrator != nullptr) model.config->setInt8Calibrator(options.calibrator);
+    if (options.max_workspace_size > 0)
+      model.config->setMemoryPoolLimit(nvinfer1::MemoryPoolType::kWORKSPACE,
+                                       options.max_workspace_size);
+    if (options.max_batch_size < 1)
+      throw Error{"max_batch_size must be at least 1, found "
+                  + std::to_string(options.max_batch_size)};
+    if (options.hook) options.hook(*model.network, *model.config);
+    if (!options.profiles.empty())
+      for (const session::Ranges& ranges : options.profiles)
+        value_of(model.add_profile(ranges, log));
+    else if (!model.varying_inputs().empty())
+      value_of(model.add_profile(ranges_of_batch(model, options.max_batch_size), log));
+    Progress progress(options.progress);
+    if (options.progress) model.config->setProgressMonitor(&progress);
+    const auto plan = value_of(model.build(log));
+    const auto* const bytes = static_cast<const std::byte*>(plan->data());
+    if (output.path().empty())
+      output.set_data({bytes, bytes + plan->size()});
+    else
+      replace_file(output.path(), bytes, plan->size());
+    return {};
   });
 }
 

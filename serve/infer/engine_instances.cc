@@ -55,20 +55,14 @@ class EngineInstance {
     for (int i = 0; i < infer_->num_input(); ++i) stacked_.push_back(infer_->input(i));
   }
 
+  // After an error, too, nothing reads or writes tensors any more.
   std::vector<Tensors> run(std::span<Tensors* const> batch) {
-    const size_t size = size_of_run(batch.size());
-    for (int i = 0; i < infer_->num_input(); ++i) set_input(i, batch, size);
-    std::vector<Tensor> outputs;
-    for (int i = 0; engine_runs_on_cpu() && i < infer_->num_output(); ++i)
-      value_of(infer_->set_output(
-          i, std::make_shared<Tensor>(Shape{0}, infer_->output(i)->type(), memories_.take())));
-    value_of(infer_->forward(false));
-    for (int i = 0; i < infer_->num_output(); ++i) outputs.push_back(on_host(*infer_->output(i)));
-    value_of(infer_->synchronize());
-    std::vector<Tensors> results(batch.size());
-    for (int i = 0; i < infer_->num_output(); ++i)
-      split(infer_->get_output_name(i), outputs[static_cast<size_t>(i)], size, results);
-    return results;
+    try {
+      return try_to_run(batch);
+    } catch (...) {
+      (void)infer_->synchronize();
+      throw;
+    }
   }
 
   // One run prepares the context for the shapes, the second is measured.
@@ -97,6 +91,22 @@ class EngineInstance {
   size_t size_of_run(size_t jobs) const {
     const auto next = std::lower_bound(sizes_.begin(), sizes_.end(), jobs);
     return next == sizes_.end() ? jobs : *next;
+  }
+
+  std::vector<Tensors> try_to_run(std::span<Tensors* const> batch) {
+    const size_t size = size_of_run(batch.size());
+    for (int i = 0; i < infer_->num_input(); ++i) set_input(i, batch, size);
+    std::vector<Tensor> outputs;
+    for (int i = 0; engine_runs_on_cpu() && i < infer_->num_output(); ++i)
+      value_of(infer_->set_output(
+          i, std::make_shared<Tensor>(Shape{0}, infer_->output(i)->type(), memories_.take())));
+    value_of(infer_->forward(false));
+    for (int i = 0; i < infer_->num_output(); ++i) outputs.push_back(on_host(*infer_->output(i)));
+    value_of(infer_->synchronize());
+    std::vector<Tensors> results(batch.size());
+    for (int i = 0; i < infer_->num_output(); ++i)
+      split(infer_->get_output_name(i), outputs[static_cast<size_t>(i)], size, results);
+    return results;
   }
 
   // Zeros of the shapes of the profile's optimum, for one job.

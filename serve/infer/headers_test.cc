@@ -25,6 +25,7 @@
 #include "tenon/serve/pipeline_options.h"
 #include "tenon/serve/poses.h"
 #include "tenon/serve/preprocess.h"
+#include "tenon/serve/protect.h"
 #include "tenon/serve/raw_yolo.h"
 #include "tenon/serve/segmentation.h"
 #include "tenon/serve/statistics.h"

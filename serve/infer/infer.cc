@@ -208,7 +208,7 @@ void Infer::set_outputs() {
       port.output->use_own();
       continue;
     }
-    value_of(port.tensor->resize(session::to_shape(context_->shape(port.number))));
+    value_of(port.tensor->resize(value_of(context_->known_shape(port.number))));
     void* const data = data_of(port, false);
     value_of(context_->set_address(port.number, data));
     addresses_.push_back(data);
@@ -247,8 +247,9 @@ void Infer::run() {
     check(graph_.launch(stream_), "cannot launch the graph");
   else if (!enqueue())
     throw engine_->log().failure("the engine cannot be run");
-  last_addresses_ = addresses_;
-  last_shapes_ = shapes_;
+  // What needs memory could fail now, and the run would go on.
+  std::swap(last_addresses_, addresses_);
+  std::swap(last_shapes_, shapes_);
 }
 
 Result<void> Infer::forward(bool sync) noexcept {
@@ -262,7 +263,12 @@ Result<void> Infer::forward(bool sync) noexcept {
     set_outputs();
     set_layer_memory();
     run();
-    take_outputs();
+    try {
+      take_outputs();
+    } catch (...) {  // after an error nothing may still read and write the tensors
+      cudaStreamSynchronize(stream_);
+      throw;
+    }
     if (sync) check(cudaStreamSynchronize(stream_), "the engine failed");
   });
 }

@@ -3,6 +3,7 @@
 #include <tenon/printable.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "guard.h"
@@ -15,17 +16,21 @@ namespace {
 
 // The outputs become the named tensors.
 void mark_outputs(nvinfer1::INetworkDefinition& network, const std::vector<std::string>& names) {
+  const auto there = [](auto* found) {
+    if (found == nullptr) throw std::bad_alloc();  // it has one of that number
+    return found;
+  };
   std::vector<nvinfer1::ITensor*> wanted(names.size(), nullptr);
   for (int32_t i = 0; i < network.getNbLayers(); ++i)
-    for (int32_t j = 0; j < network.getLayer(i)->getNbOutputs(); ++j) {
-      nvinfer1::ITensor* const tensor = network.getLayer(i)->getOutput(j);
+    for (int32_t j = 0; j < there(network.getLayer(i))->getNbOutputs(); ++j) {
+      nvinfer1::ITensor* const tensor = there(network.getLayer(i)->getOutput(j));
       const auto at = std::find(names.begin(), names.end(), tensor->getName());
       if (at != names.end()) wanted[static_cast<size_t>(at - names.begin())] = tensor;
     }
   for (size_t i = 0; i < names.size(); ++i)
     if (wanted[i] == nullptr)
       throw Error{"the network has no tensor '" + printable(names[i]) + "' to be an output"};
-  while (network.getNbOutputs() > 0) network.unmarkOutput(*network.getOutput(0));
+  while (network.getNbOutputs() > 0) network.unmarkOutput(*there(network.getOutput(0)));
   for (nvinfer1::ITensor* const tensor : wanted) network.markOutput(*tensor);
 }
 

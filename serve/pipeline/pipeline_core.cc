@@ -93,7 +93,7 @@ struct PipelineCore::State {
   static void start_threads(const std::shared_ptr<State>& state);
   void warm_up();
   void preprocess(int track);
-  void run(size_t instance, int track);
+  void run(size_t instance, int track, std::vector<PipelineJob*>& batch);
   void run_batch(size_t instance, std::vector<PipelineJob*>& batch, int track);
   void postprocess(int track);
   void watch_deadlines();
@@ -262,10 +262,9 @@ void PipelineCore::State::postprocess(int track) {
       });
 }
 
-void PipelineCore::State::run(size_t instance, int track) {
+// `batch` has room for the largest: here there may be no memory.
+void PipelineCore::State::run(size_t instance, int track, std::vector<PipelineJob*>& batch) {
   const Inside here(this);
-  std::vector<PipelineJob*> batch;
-  batch.reserve(options.max_batch);
   Lock lock(mutex);
   while (true) {
     Time look_again;
@@ -377,8 +376,13 @@ void PipelineCore::State::start_threads(const std::shared_ptr<State>& state) {
   const auto track = [&] { return static_cast<int>(state->tracks.size()); };
   for (int i = 0; i < state->options.preprocess_workers; ++i)
     start("pre-process " + std::to_string(i), [state, at = track()] { state->preprocess(at); });
-  for (size_t i = 0; i < state->instances.size(); ++i)
-    start("infer " + std::to_string(i), [state, i, at = track()] { state->run(i, at); });
+  for (size_t i = 0; i < state->instances.size(); ++i) {
+    std::vector<PipelineJob*> batch;
+    batch.reserve(state->options.max_batch);
+    start(
+        "infer " + std::to_string(i),
+        [state, i, at = track(), batch = std::move(batch)]() mutable { state->run(i, at, batch); });
+  }
   for (int i = 0; i < state->options.postprocess_workers; ++i)
     start("post-process " + std::to_string(i), [state, at = track()] { state->postprocess(at); });
   start("deadlines", [state] { state->watch_deadlines(); });

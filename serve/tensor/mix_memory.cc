@@ -79,7 +79,7 @@ Result<void*> MixMemory::grown(Block& block, size_t bytes, const char* kind, All
     block = {data, wanted, true};
     return data;
   } catch (const std::bad_alloc&) {  // of a message
-    return Error{};
+    return Error{"out of memory"};
   }
 }
 

@@ -1,6 +1,7 @@
 #include "tenon/serve/tensor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -47,7 +48,7 @@ void check_extents(const Shape& shape) {
 
 }  // namespace
 
-Tensor::Tensor(DataType type, int device) noexcept : Tensor(Shape{0}, type, device) {}
+Tensor::Tensor(DataType type, int device) : Tensor(Shape{0}, type, device) {}
 
 Tensor::Tensor(Shape shape, DataType type, int device)
     : Tensor(std::move(shape), type, std::make_shared<MixMemory>(device)) {}
@@ -59,9 +60,10 @@ Tensor::~Tensor() {
   set_stream(nullptr);
 }
 
+// Moving needs no memory: what is left has no shape either.
 Tensor::Tensor(Tensor&& other) noexcept
     : type_(other.type_),
-      shape_(std::exchange(other.shape_, {0})),
+      shape_(std::move(other.shape_)),
       memory_(std::move(other.memory_)),
       workspace_(std::move(other.workspace_)),
       head_(std::exchange(other.head_, DataHead::kInit)),
@@ -108,7 +110,7 @@ int64_t Tensor::size(int axis) const {
 }
 
 int64_t Tensor::count(int axis) const {
-  int64_t elements = 1;
+  int64_t elements = memory_ == nullptr && ndims() == 0 ? 0 : 1;  // nothing is left of a moved one
   for (int i = std::max(axis, 0); i < ndims(); ++i) elements *= size(i);
   return elements;
 }
@@ -165,6 +167,7 @@ Result<void> Tensor::resize(const Shape& shape) noexcept {
       wanted[i] = shape_[i];
     }
     check_extents(wanted);
+    if (memory_ == nullptr) memory_ = std::make_shared<MixMemory>();
     shape_ = std::move(wanted);
     const size_t held = head_ == DataHead::kHost     ? memory_->cpu_size()
                         : head_ == DataHead::kDevice ? memory_->gpu_size()
@@ -236,12 +239,16 @@ void Tensor::check_range(int64_t offset, int64_t count) const {
 
 Result<void> Tensor::set_to(double value) noexcept {
   return session::guard([&] {
+    const auto narrow = static_cast<float>(value);
     Array one = session::value_of(session::make_array(DataType::kFLOAT, {1}));
-    one.as<float>()[0] = static_cast<float>(value);
-    if (static_cast<double>(one.as<float>()[0]) != value && value == value) {
-      // Integers of more than 24 bits.
+    one.as<float>()[0] = narrow;
+    // Integers of more than 24 bits.
+    const bool is_wide = static_cast<double>(narrow) != value && std::trunc(value) == value;
+    if (is_wide && std::abs(value) < 0x1p63) {
       one = session::value_of(session::make_array(DataType::kINT64, {1}));
       one.as<int64_t>()[0] = static_cast<int64_t>(value);
+    } else if (std::isinf(narrow) && !std::isinf(value)) {
+      throw Error{"the number is too large for a tensor of " + session::type_name(type_)};
     }
     const Array converted = session::value_of(session::convert(one, type_));
     auto* const to = static_cast<std::byte*>(session::value_of(cpu()));

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace tenon::serve {
@@ -124,6 +126,21 @@ TEST(Tensor, ConvertsItsElements) {
   Tensor wide(Shape{1}, DataType::kINT64);
   ASSERT_TRUE(wide.set_to(123456789012.0));
   EXPECT_EQ(*wide.at<int64_t>({0}), 123456789012);
+  EXPECT_FALSE(wide.set_to(0.1));
+}
+
+TEST(Tensor, NumbersAreRoundedToItsTypeAndNotCutOff) {
+  Tensor tensor(Shape{1});
+  ASSERT_TRUE(tensor.set_to(0.1));
+  EXPECT_EQ(*tensor.at<float>({0}), 0.1F);
+  ASSERT_TRUE(tensor.set_to(-1e30));
+  EXPECT_EQ(*tensor.at<float>({0}), -1e30F);
+  EXPECT_EQ(tensor.set_to(1e300).error(), "the number is too large for a tensor of float32");
+  ASSERT_TRUE(tensor.set_to(std::numeric_limits<double>::infinity()));
+  EXPECT_TRUE(std::isinf(*tensor.at<float>({0})));
+  Tensor half(Shape{1}, DataType::kHALF);
+  ASSERT_TRUE(half.set_to(0.1));
+  EXPECT_EQ(*half.at<_Float16>({0}), static_cast<_Float16>(0.1F));
 }
 
 TEST(Tensor, ItemsShareTheMemory) {

@@ -4,11 +4,9 @@
 
 #include <atomic>
 #include <coroutine>
-#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "tenon/serve/pipeline_core.h"
+#include "tenon/serve/protect.h"
 
 namespace tenon::serve {
 
@@ -125,25 +124,6 @@ template <class Input, class Output> class Pipeline {
   std::unique_ptr<PipelineCore> core_;
 };
 
-namespace detail {
-
-/// What the application's code returns; what it throws is an error.
-template <class T, class Call> T protect(const Call& call) noexcept {
-  try {
-    return call();
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error{"out of memory"};
-  } catch (const std::exception& exception) {
-    return Error{exception.what()};
-  } catch (...) {
-    return Error{"an exception of an unknown type"};
-  }
-}
-
-}  // namespace detail
-
 template <class Input, class Output>
 template <class Prepared, class Inferred>
 class Pipeline<Input, Output>::Job final : public PipelineJob {
@@ -158,7 +138,7 @@ class Pipeline<Input, Output>::Job final : public PipelineJob {
         receiver_(std::move(receiver)) {}
 
   Result<void> preprocess(const JobContext& context) noexcept override {
-    const auto done = keep(prepared_, [&] { return stages_->preprocess(input_, context); });
+    auto done = keep(prepared_, [&] { return stages_->preprocess(input_, context); });
     if (!done || !stages_->batch_key) return done;
     return detail::protect<Result<void>>([&]() -> Result<void> {
       batch_key_ = stages_->batch_key(*prepared_);

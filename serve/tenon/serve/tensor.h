@@ -29,13 +29,14 @@ enum class DataHead { kInit = 0, kDevice = 1, kHost = 2 };
 class Tensor {
  public:
   /// Without elements.
-  explicit Tensor(DataType type = DataType::kFLOAT, int device = kCurrentDevice) noexcept;
+  explicit Tensor(DataType type = DataType::kFLOAT, int device = kCurrentDevice);
   explicit Tensor(Shape shape, DataType type = DataType::kFLOAT, int device = kCurrentDevice);
   /// In memory that others may share, or the caller's: it is used as it is, and it holds no data
   /// yet unless `head` says where.
   Tensor(Shape shape, DataType type, std::shared_ptr<MixMemory> memory,
          DataHead head = DataHead::kInit);
   ~Tensor();
+  /// What is left of the other one is empty, and may be resized.
   Tensor(Tensor&& other) noexcept;
   Tensor& operator=(Tensor&& other) noexcept;
 

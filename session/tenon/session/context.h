@@ -41,6 +41,8 @@ class Context {
   nvinfer1::Dims shape(size_t i) const {
     return context_->getTensorShape(tensors_[i].name.c_str());
   }
+  /// The same; an error where the context cannot tell, as without memory.
+  Result<Shape> known_shape(size_t i) const noexcept;
   /// Whether only a run tells the shape of an output, also when one has: the next may have another.
   /// @pre what inputs have is set, and this is asked before the first run.
   bool is_data_dependent(size_t i);

@@ -40,7 +40,7 @@ struct Model {
                              uint32_t flags = 0) noexcept;
 
   /// Inputs that need a range: those with extents known only at run time, and those that decide
-  /// shapes.
+  /// shapes. Throws std::bad_alloc.
   std::vector<const nvinfer1::ITensor*> varying_inputs() const;
   /// One more optimization profile. An error names all varying inputs without a range, or what does
   /// not fit. A model in which nothing varies needs none.
