@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "guard.h"
 #include "tenon/serve/protect.h"
@@ -29,19 +30,24 @@ class Progress final : public nvinfer1::IProgressMonitor {
     }
   }
   bool stepComplete(const char* phase, int32_t step) noexcept override {
+    const std::scoped_lock lock(mutex_);
     try {
-      const std::scoped_lock lock(mutex_);
       return tell_(phase, step, steps_[phase]);
     } catch (...) {
+      if (!thrown_) thrown_ = detail::current_error();
       return false;
     }
   }
   void phaseFinish(const char*) noexcept override {}
 
+  /// What the function threw: the build was cancelled then.
+  const std::optional<Error>& thrown() const { return thrown_; }
+
  private:
   const std::function<bool(std::string_view, int, int)>& tell_;
   std::mutex mutex_;
   std::map<std::string, int> steps_;
+  std::optional<Error> thrown_;
 };
 
 // The batch is from 1 to `max`, at best that.
@@ -94,7 +100,10 @@ Result<void> compile(Mode mode, const ModelSource& source, CompileOutput& output
       value_of(model.add_profile(ranges_of_batch(model, options.max_batch_size), log));
     Progress progress(options.progress);
     if (options.progress) model.config->setProgressMonitor(&progress);
-    const auto plan = value_of(model.build(log));
+    const auto built = model.build(log);
+    if (progress.thrown()) throw Error{*progress.thrown()};
+    if (!built) throw Error{built.error()};
+    const auto& plan = *built;
     const auto* const bytes = static_cast<const std::byte*>(plan->data());
     if (output.path().empty())
       output.set_data({bytes, bytes + plan->size()});

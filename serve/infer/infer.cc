@@ -16,6 +16,21 @@ using session::value_of;
 
 namespace {
 
+// Whoever runs an Infer runs it alone.
+class Alone {
+ public:
+  explicit Alone(std::atomic<bool>& is_used) : is_used_(is_used) {
+    if (is_used_.exchange(true))
+      throw Error{"an Infer is run by two threads at once: make one for each thread"};
+  }
+  ~Alone() { is_used_ = false; }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  std::atomic<bool>& is_used_;
+};
+
 void check_device(const AutoDevice& device, int number) {
   if (device.status() == cudaSuccess) return;
   cudaGetLastError();
@@ -86,6 +101,7 @@ Infer::~Infer() {
 Result<std::shared_ptr<Infer>> Infer::make(std::shared_ptr<EngineContext> engine,
                                            const Options& options) noexcept {
   return session::guard([&] {
+    if (engine == nullptr) throw Error{"there is no engine: the pointer is null"};
     std::shared_ptr<Infer> infer(new Infer(std::move(engine), options));
     EngineContext& shared = *infer->engine_;
     const AutoDevice current(shared.device());
@@ -254,6 +270,7 @@ void Infer::run() {
 
 Result<void> Infer::forward(bool sync) noexcept {
   return session::guard([&] {
+    const Alone alone(is_used_);
     const AutoDevice current(device());
     check_device(current, device());
     engine_->log().take_error();  // of others

@@ -229,12 +229,14 @@ Result<void> Tensor::check_type(DataType type) const noexcept {
   });
 }
 
-void Tensor::check_range(int64_t offset, int64_t count) const {
+void Tensor::check_range(int64_t offset, const void* from, int64_t count) const {
   if (element_size() == 0 && (offset != 0 || count != numel()))
     throw Error{"elements of " + session::type_name(type_) + " are only copied together"};
   if (offset < 0 || count < 0 || offset > numel() || count > numel() - offset)
     throw Error{std::to_string(count) + " elements from " + std::to_string(offset)
                 + " on do not fit a tensor of shape " + shape_string()};
+  if (from == nullptr && count > 0)
+    throw Error{std::to_string(count) + " elements are copied from a null pointer"};
 }
 
 Result<void> Tensor::set_to(double value) noexcept {
@@ -270,7 +272,7 @@ Result<void> Tensor::convert_to(DataType type) noexcept {
 
 Result<void> Tensor::copy_from_cpu(int64_t offset, const void* from, int64_t count) noexcept {
   return session::guard([&] {
-    check_range(offset, count);
+    check_range(offset, from, count);
     session::value_of(to_cpu(count < numel()));  // what is all replaced need not be copied first
     auto* const to = static_cast<std::byte*>(memory_->cpu());
     const size_t size = bytes_of(type_, count);
@@ -281,7 +283,7 @@ Result<void> Tensor::copy_from_cpu(int64_t offset, const void* from, int64_t cou
 Result<void> Tensor::copy_from_gpu(int64_t offset, const void* from, int64_t count,
                                    int device) noexcept {
   return session::guard([&] {
-    check_range(offset, count);
+    check_range(offset, from, count);
     auto* const to = static_cast<std::byte*>(session::value_of(gpu())) + bytes_of(type_, offset);
     const size_t size = bytes_of(type_, count);
     const AutoDevice current(this->device());

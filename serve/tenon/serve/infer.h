@@ -5,6 +5,7 @@
 #include <NvInferRuntime.h>
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -92,7 +93,8 @@ class Infer {
   Result<void> set_output(int i, std::shared_ptr<Tensor> tensor) noexcept;
 
   /// Runs on the inputs' newest data, of the shapes that they have; outputs get their shapes. What
-  /// it says of an input that does not fit names the input, and what was expected.
+  /// it says of an input that does not fit names the input, and what was expected. An error in a
+  /// thread that calls it while another is in it.
   /// @param sync waits until outputs are there. Else they are after synchronize().
   Result<void> forward(bool sync = true) noexcept;
   Result<void> synchronize() noexcept;
@@ -143,6 +145,7 @@ class Infer {
   std::vector<void*> addresses_, last_addresses_;
   std::vector<Shape> shapes_, last_shapes_;
   session::CudaGraph graph_;
+  std::atomic<bool> is_used_{false};  // by a forward()
 };
 
 /// 003's functions: an Infer on the plan of a file, or on a plan in memory.

@@ -136,7 +136,7 @@ class Tensor {
   Result<void> check_type(DataType type) const noexcept;
   template <class T>
   Result<T*> data(Result<void*> begin, std::initializer_list<int64_t> index) const noexcept;
-  void check_range(int64_t offset, int64_t count) const;
+  void check_range(int64_t offset, const void* from, int64_t count) const;
 
   DataType type_;
   Shape shape_;
