@@ -69,6 +69,18 @@ session::Ranges ranges_of_batch(const session::Model& model, int64_t max) {
   return ranges;
 }
 
+// What it throws says what the caller knows, and the log why.
+void call_hook(const CompileOptions& options, session::Model& model, session::ErrorLog& log) {
+  if (!options.hook) return;
+  try {
+    options.hook(*model.network, *model.config);
+  } catch (...) {
+    Error error = detail::current_error();
+    if (const std::string why = log.take_error(); !why.empty()) error.text += ": " + why;
+    throw Error{std::move(error)};
+  }
+}
+
 void set_mode(nvinfer1::IBuilderConfig& config, Mode mode) {
   using Flag = nvinfer1::BuilderFlag;
   if (mode != Mode::FP32) config.setFlag(Flag::kFP16);
@@ -92,7 +104,7 @@ Result<void> compile(Mode mode, const ModelSource& source, CompileOutput& output
     if (options.max_batch_size < 1)
       throw Error{"max_batch_size must be at least 1, found "
                   + std::to_string(options.max_batch_size)};
-    if (options.hook) options.hook(*model.network, *model.config);
+    call_hook(options, model, log);
     if (!options.profiles.empty())
       for (const session::Ranges& ranges : options.profiles)
         value_of(model.add_profile(ranges, log));

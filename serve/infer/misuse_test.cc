@@ -52,8 +52,10 @@ TEST(Misuse, NullPointersAreErrors) {
   EXPECT_EQ(infer->set_input(0, nullptr).error(), "input 'x': the tensor is null");
   EXPECT_EQ(infer->set_output(0, nullptr).error(), "output 'y': the tensor is null");
   Tensor tensor(Shape{2});
-  EXPECT_EQ(tensor.copy_from_cpu(0, nullptr, 2).error(), "2 elements are copied from a null pointer");
-  EXPECT_EQ(tensor.copy_from_gpu(0, nullptr, 2).error(), "2 elements are copied from a null pointer");
+  EXPECT_EQ(tensor.copy_from_cpu(0, nullptr, 2).error(),
+            "2 elements are copied from a null pointer");
+  EXPECT_EQ(tensor.copy_from_gpu(0, nullptr, 2).error(),
+            "2 elements are copied from a null pointer");
   EXPECT_TRUE(tensor.copy_from_cpu(0, nullptr, 0));
   Tensor without_memory(Shape{2}, DataType::kFLOAT, std::shared_ptr<MixMemory>());
   EXPECT_TRUE(without_memory.set_to(1)) << "it gets some";
@@ -63,7 +65,8 @@ TEST(Misuse, AnEngineThatIsNoneIsAnErrorAtEachLength) {
   const auto plan = relu_plan();
   for (size_t length = 0; length < plan.size(); length += 1 + length / 50) {
     // In memory of its own, so that sanitizers see reads behind it.
-    const std::vector<std::byte> part(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(length));
+    const std::vector<std::byte> part(plan.begin(),
+                                      plan.begin() + static_cast<std::ptrdiff_t>(length));
     const auto engine = EngineContext::load(part);
     ASSERT_FALSE(engine) << length;
     EXPECT_NE(engine.error(), "") << length;
@@ -77,8 +80,9 @@ TEST(Misuse, ShapesThatDoNotFitAreNamed) {
     EXPECT_TRUE(infer->input()->set_to(1));
     return infer->forward().error();
   };
-  EXPECT_THAT(error({3, 2, 4}), HasSubstr("input 'x': shape 3x2x4 is outside profile 0, which allows "
-                                          "1x2x4 to 2x2x4"));
+  EXPECT_THAT(error({3, 2, 4}),
+              HasSubstr("input 'x': shape 3x2x4 is outside profile 0, which allows "
+                        "1x2x4 to 2x2x4"));
   EXPECT_THAT(error({0, 2, 4}), HasSubstr("input 'x': shape 0x2x4"));
   EXPECT_THAT(error({2, 4}), HasSubstr("input 'x'"));
   EXPECT_THAT(error({}), HasSubstr("input 'x'"));
@@ -94,8 +98,8 @@ TEST(Misuse, MemoryThatIsTooSmallIsNotWrittenTo) {
   ASSERT_TRUE(infer->input()->set_to(1));
   float small[8] = {};
   const auto given = std::make_shared<MixMemory>(small, sizeof small - 1, small, sizeof small - 1);
-  ASSERT_TRUE(infer->set_output(
-      0, std::make_shared<Tensor>(Shape{2, 2, 4}, DataType::kFLOAT, given)));
+  ASSERT_TRUE(
+      infer->set_output(0, std::make_shared<Tensor>(Shape{2, 2, 4}, DataType::kFLOAT, given)));
   EXPECT_THAT(infer->forward().error(), HasSubstr("that the caller gave has 31 bytes, and 64 bytes "
                                                   "are needed"));
   EXPECT_EQ(small[0], 0);

@@ -68,9 +68,11 @@ struct CompileOptions {
   size_t max_workspace_size = 0;  ///< 0 for as much as layers want
   /// Of Mode::INT8 without Q/DQ layers; the caller's, until compile() has returned.
   nvinfer1::IInt8Calibrator* calibrator = nullptr;
-  /// May change the network and its configuration before it is built; what it throws is the error.
+  /// May change the network and its configuration before it is built; what it throws is the error,
+  /// with what was logged behind it.
   std::function<void(nvinfer1::INetworkDefinition&, nvinfer1::IBuilderConfig&)> hook;
-  /// Called with the phase, the step and the number of steps; false cancels the build.
+  /// Called with the phase, the step and the number of steps; false cancels the build, and so does
+  /// what it throws, which is the error.
   std::function<bool(std::string_view phase, int step, int steps)> progress;
 };
 
