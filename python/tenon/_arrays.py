@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 NUMPY = np.empty(0)
-_STORAGE = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e8m0fnu": np.uint8}
+STORAGE = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e8m0fnu": np.uint8}
 
 
 def framework(kind):
@@ -17,7 +17,7 @@ def framework(kind):
     for arrays of the class `kind`. to_numpy is None where nothing needs to become NumPy's.
     """
     if issubclass(kind, np.ndarray):
-        return None, _numpy_view, False, False
+        return None, numpy_view, False, False
     root = kind.__module__.partition(".")[0]
     if any(base.__module__ == "torch" for base in kind.__mro__):
         return np.asarray, _torch_from_numpy(), True, False
@@ -25,11 +25,11 @@ def framework(kind):
         module = sys.modules.get({"jaxlib": "jax"}.get(root, root))
         module = getattr(module, "dlpack", None) or module
         back = getattr(module, "from_dlpack", None)
-        return (_dlpack_to_numpy, (lambda array, name: back(array)) if back else _numpy_view, False, True)
+        return (_dlpack_to_numpy, (lambda array, name: back(array)) if back else numpy_view, False, True)
     if hasattr(kind, "__array_interface__") or issubclass(kind, (memoryview, bytearray)):
-        return np.asarray, _numpy_view, False, False
+        return np.asarray, numpy_view, False, False
     if hasattr(kind, "__cuda_array_interface__"):
-        return _refuse_cuda, _numpy_view, False, True
+        return _refuse_cuda, numpy_view, False, True
     raise TypeError(f"expected an array (NumPy, PyTorch, DLPack), found {kind.__name__}")
 
 
@@ -41,7 +41,7 @@ def plain(array, writable):
     if writable and not array.flags.c_contiguous:
         raise ValueError("the array is not contiguous")
     array = np.ascontiguousarray(array)
-    return (array.view(_STORAGE[name]), name) if name in _STORAGE else (array, "")
+    return (array.view(STORAGE[name]), name) if name in STORAGE else (array, "")
 
 
 def text(array):
@@ -55,8 +55,8 @@ def text(array):
     return f"{str(dtype).removeprefix('torch.')} of shape {tuple(array.shape)}"
 
 
-def _numpy_view(array, name):
-    if name not in _STORAGE:
+def numpy_view(array, name):
+    if name not in STORAGE:
         return array
     try:
         import ml_dtypes
@@ -91,7 +91,7 @@ def _torch_from_numpy():
     import torch
 
     def from_numpy(array, name):
-        if name not in _STORAGE:
+        if name not in STORAGE:
             return torch.from_numpy(array)
         signed = np.int16 if array.itemsize == 2 else np.uint8
         return torch.from_numpy(array.view(signed)).view(getattr(torch, name))

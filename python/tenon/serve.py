@@ -4,6 +4,8 @@
     future = pipeline.submit("photo.jpg")        # a concurrent.futures.Future
     boxes = future.result()
     boxes = await pipeline.run("photo.jpg")      # the same in asyncio, within a coroutine
+
+`save_tensor` and `load_tensor` are arrays as files, which C++ reads and writes as well (tenon/serve/tensor_file.h).
 """
 import asyncio
 import atexit
@@ -15,8 +17,9 @@ import numpy as np
 
 from tenon import _native
 from tenon._engine import Engine
+from tenon._tensor_files import load_tensor, save_tensor
 
-__all__ = ["JobError", "Pipeline"]
+__all__ = ["JobError", "Pipeline", "load_tensor", "save_tensor"]
 
 _OPTIONS = {
     "model": (str,), "max_jobs": (int,), "max_bytes": (int,), "when_full": (int,), "admission_timeout": (int, float),

@@ -21,6 +21,11 @@ constexpr size_t kMaxRank = nvinfer1::Dims::MAX_DIMS;
 constexpr DataType kNumbered[] = {DataType::kFLOAT, DataType::kHALF, DataType::kINT32,
                                   DataType::kUINT8};
 
+// 0 for types of less than a byte, and for what is no type.
+size_t size_of(DataType type) {
+  return type == DataType::kE8M0 ? 1 : session::element_size(type);
+}
+
 uint32_t number_of(DataType type) {
   for (uint32_t i = 0; i < std::size(kNumbered); ++i)
     if (kNumbered[i] == type) return i;
@@ -30,7 +35,7 @@ uint32_t number_of(DataType type) {
 DataType type_of_number(uint32_t number) {
   if (number < std::size(kNumbered)) return kNumbered[number];
   const auto type = static_cast<DataType>(static_cast<int32_t>(number - kOtherTypes));
-  if (number < kOtherTypes || session::element_size(type) == 0)
+  if (number < kOtherTypes || size_of(type) == 0)
     throw Error{"there is no type " + std::to_string(number)};
   return type;
 }
@@ -92,7 +97,7 @@ Result<Tensor> tensor_of_bytes(std::span<const std::byte> file) noexcept {
       throw Error{std::to_string(rank) + " dimensions, and " + std::to_string(kMaxRank)
                   + " are possible"};
     Shape shape;
-    uint64_t bytes = session::element_size(type);
+    uint64_t bytes = size_of(type);
     for (uint32_t i = 0; i < rank; ++i) {
       const auto extent = static_cast<int32_t>(words.take("the shape"));
       if (extent < 0) throw Error{"a negative extent"};
