@@ -83,7 +83,7 @@ TEST_F(TensorFile, OfNumPyAreReadAndWrittenAgain) {
     EXPECT_EQ(tensor->shape(), (Shape{2, 3})) << name;
     ASSERT_TRUE(save_to_file(*tensor, path("again")));
     EXPECT_EQ(content(path("again")), content(golden)) << name;
-    if (type == DataType::kE8M0) continue;  // session::Array has none
+    if (type == DataType::kFP8 || type == DataType::kE8M0) continue;  // which none here converts
     ASSERT_TRUE(tensor->to_float()) << name;
     for (int i = 0; i < 6; ++i)
       EXPECT_EQ(*tensor->at<float>({i / 3, i % 3}), type == DataType::kBOOL ? i > 0 : i) << name;

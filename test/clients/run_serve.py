@@ -4,7 +4,7 @@
 
 They are to run on NVIDIA's TensorRT as they do on Tenon: each source compiles, each public header does on its own, and nothing that
 they refer to is Tenon's. The headers are the checkout's and those of a CUDA toolkit; of Tenon's own only tenon/*.h are found. The
-names to link with are those of the thin libraries of an installed Tenon, which export what NVIDIA's do.
+names to link with are those of NVIDIA's libcudart and of the thin libraries of an installed Tenon, which export what NVIDIA's do.
 """
 import re
 import sys
@@ -53,10 +53,10 @@ def compile_all(options, folder, counts):
 
 
 def link(options, folder, objects, counts):
-    """A library of all of them in which nothing is undefined."""
-    libraries = [options.tenon / f"lib/lib{name}.so" for name in LIBRARIES] + [options.tenon / "lib/compatible/libcudart.so"]
-    done = clients.run(["g++", "-shared", "-Wl,--no-undefined", "-Wl,--no-copy-dt-needed-entries", *objects, *libraries,
-                        f"-Wl,-rpath-link,{options.tenon / 'lib'}", "-lprometheus-cpp-core", "-lpthread", "-o", folder / "libserve.so"], 300)
+    """A library of all of them in which nothing is undefined. mold looks at no library that is not named."""
+    libraries = [options.tenon / f"lib/lib{name}.so" for name in LIBRARIES] + [options.cuda.parent / "lib/libcudart.so.13"]
+    done = clients.run(["g++", "-shared", "-fuse-ld=mold", "-Wl,--no-undefined", *objects, *libraries, "-lprometheus-cpp-core",
+                        "-o", folder / "libserve.so"], 300)
     undefined = sorted(set(re.findall(r"undefined (?:symbol|reference to)[: ]+[`']?([^'\n]+)", done.text)))
     counts.add("fine" if done.status == 0 else "broken", "linking", "" if done.status == 0 else ", ".join(undefined) or done.why())
 
