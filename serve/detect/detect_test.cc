@@ -7,6 +7,7 @@
 
 #include "goldens.h"
 #include "property_seed.h"
+#include "tenon/serve/blaze.h"
 #include "tenon/serve/center_net.h"
 #include "tenon/serve/classification.h"
 #include "tenon/serve/faces.h"
@@ -117,6 +118,9 @@ TEST_F(AnyNumbers, GiveBoxesInThePicture) {
     expect_sound(
         decode_center_net(any({3, 6, 7}), any({2, 6, 7}), any({2, 6, 7}), o, 4, round_ % 2 == 0),
         o);
+    expect_sound(
+        decode_center_face(any({1, 6, 7}), any({2, 6, 7}), any({2, 6, 7}), any({10, 6, 7}), o), o);
+    expect_sound(decode_blaze(any({56, 10}), any({56, 1}), 32, 32, blaze_face_levels(), o), o);
   }
   EXPECT_GT(results_, 100);
 }

@@ -6,7 +6,7 @@
 namespace tenon::serve {
 namespace {
 
-constexpr std::string_view kRetina = "RetinaFace", kScrfd = "SCRFD";
+constexpr std::string_view kRetina = "RetinaFace", kScrfd = "SCRFD", kCenterFace = "CenterFace";
 
 void require_face_options(std::string_view who, const DetectOptions& options, int64_t input_width,
                           int64_t input_height) {
@@ -22,6 +22,11 @@ void require_rows(std::string_view who, std::string_view what, const View& view,
                   int64_t numbers) {
   if (view.rank() != 2 || view.size(0) != rows || view.size(1) != numbers)
     fail(who, std::string(what) + " of shape " + session::shape_text({rows, numbers}), view.text());
+}
+
+void require_planes(std::string_view what, const View& view, const Shape& shape) {
+  if (view.shape() != shape)
+    fail(kCenterFace, std::string(what) + " of shape " + session::shape_text(shape), view.text());
 }
 
 // The faces of boxes that were kept; landmark_at(index, k) gives one in pixels of the input.
@@ -171,6 +176,43 @@ Result<std::vector<Face>> decode_scrfd(std::span<const ScrfdLevel> levels, int64
       const auto stride = static_cast<float>(cells[cell.level].stride);
       return Point{(static_cast<float>(cell.x) + t[0]) * stride,
                    (static_cast<float>(cell.y) + t[1]) * stride};
+    });
+  });
+}
+
+Result<std::vector<Face>> decode_center_face(const View& heat, const View& extents,
+                                             const View& offsets, const View& landmarks,
+                                             const DetectOptions& options, int stride) noexcept {
+  return session::guard([&] {
+    require_options(kCenterFace, options);
+    require_classes(kCenterFace, options.classes, 1);
+    if (stride < 1) fail(kCenterFace, "a stride of 1 or more", std::to_string(stride));
+    const int64_t height = heat.size(1), width = heat.size(2), cells = height * width;
+    if (heat.rank() != 3 || heat.size(0) != 1)
+      fail(kCenterFace, "heat of shape (1, height, width)", heat.text());
+    require_planes("extents", extents, {2, height, width});
+    require_planes("offsets", offsets, {2, height, width});
+    require_planes("landmarks", landmarks, {10, height, width});
+
+    const Floats heats(heat), logarithms(extents), shifts(offsets), points(landmarks);
+    Candidates candidates(options);
+    kernels::for_each_above(heats.data(), cells, options.score_threshold,
+                            [&](int64_t cell, float score) { candidates.add(score, 0, cell); });
+    const auto box_at = [&](int64_t cell) {
+      const auto step = static_cast<float>(stride);
+      const float x = static_cast<float>(cell % width) + shifts.data()[cells + cell] + 0.5F;
+      const float y = static_cast<float>(cell / width) + shifts.data()[cell] + 0.5F;
+      return around(x * step, y * step, std::exp(logarithms.data()[cells + cell]) * step,
+                    std::exp(logarithms.data()[cell]) * step);
+    };
+    const auto kept = kept_boxes(std::move(candidates), options, [&](const Candidate& candidate) {
+      return box_at(candidate.index);
+    });
+    return faces_of(kept, options, [&](int64_t cell, int k) {
+      const Box box = box_at(cell);
+      const float* const y = points.data() + 2L * k * cells + cell;
+      return Point{box.left + y[cells] * (box.right - box.left),
+                   box.top + y[0] * (box.bottom - box.top)};
     });
   });
 }

@@ -101,5 +101,32 @@ TEST(Scrfd, IsRefusedWhereItDoesNotFit) {
   EXPECT_THAT(decode_scrfd({}, 16, 16, {}).error(), HasSubstr("one level or more"));
 }
 
+TEST(CenterFace, IsThePapers) {
+  Golden heat("center_face.heat"), extents("center_face.extents");
+  Golden offsets("center_face.offsets"), landmarks("center_face.landmarks");
+  expect_faces(decode_center_face(heat.view(), extents.view(), offsets.view(), landmarks.view(),
+                                  golden_options()),
+               "center_face.faces");
+}
+
+TEST(CenterFace, IsRefusedWhereItDoesNotFit) {
+  const std::vector<float> numbers(40);
+  const std::vector<float> four(4), eight(8);
+  const View h = view_of(four, {1, 2, 2}), e = view_of(eight, {2, 2, 2}),
+             l = view_of(numbers, {10, 2, 2});
+  const auto error = [](const View& heat, const View& extents, const View& offsets,
+                        const View& landmarks, const DetectOptions& options = {}, int stride = 4) {
+    return decode_center_face(heat, extents, offsets, landmarks, options, stride).error();
+  };
+  EXPECT_EQ(error(h, e, e, l), "");
+  EXPECT_EQ(error(e, e, e, l),
+            "CenterFace: expected heat of shape (1, height, width), found float32 2x2x2");
+  EXPECT_THAT(error(h, h, e, l), HasSubstr("extents of shape 2x2x2, found float32 1x2x2"));
+  EXPECT_THAT(error(h, e, l, l), HasSubstr("offsets of shape 2x2x2"));
+  EXPECT_THAT(error(h, e, e, e), HasSubstr("landmarks of shape 10x2x2"));
+  EXPECT_THAT(error(h, e, e, l, {}, 0), HasSubstr("a stride of 1 or more"));
+  EXPECT_THAT(error(h, e, e, l, {.classes = 2}), HasSubstr("2 classes"));
+}
+
 }  // namespace
 }  // namespace tenon::serve

@@ -268,6 +268,51 @@ def scrfd(random):
     save("scrfd.faces", np.concatenate([rows, to_picture(points)[rows[:, 6].astype(int)].reshape(-1, 10)], 1))
 
 
+def center_face(random):
+    heat = random.uniform(0, 0.5, (1, 16, 16)).astype(np.float32)
+    extents = random.uniform(0.3, 1.8, (2, 16, 16)).astype(np.float32)
+    offsets = random.uniform(0, 1, (2, 16, 16)).astype(np.float32)
+    landmarks = random.uniform(0, 1, (10, 16, 16)).astype(np.float32)
+    for name, values in (("heat", heat), ("extents", extents), ("offsets", offsets), ("landmarks", landmarks)):
+        save(f"center_face.{name}", values)
+    y, x = np.mgrid[:16, :16] + 0.5
+    centre = np.stack([x + offsets[1], y + offsets[0]], -1).reshape(-1, 2) * 4
+    size = np.exp(extents[::-1].astype(np.float64)).reshape(2, -1).T * 4
+    boxes = np.concatenate([centre - size / 2, centre + size / 2], 1)
+    rows = kept(boxes, heat.reshape(-1), np.zeros(256, int), np.arange(256))
+    parts = landmarks.reshape(5, 2, -1).transpose(2, 0, 1)[..., ::-1]
+    points = boxes[:, None, :2] + parts * size[:, None]
+    save("center_face.faces", np.concatenate([rows, to_picture(points)[rows[:, 6].astype(int)].reshape(-1, 10)], 1))
+
+
+def blaze(random):
+    """Boxes that overlap are averaged with the best of them, weighted by their scores: MediaPipe's weighted NMS."""
+    levels = ((8, 2), (16, 6))
+    anchors = np.concatenate([np.repeat(grid((stride,), INPUT, INPUT), each, axis=1) for stride, each in levels], 1)
+    middle = ((anchors[:2] + 0.5) * anchors[2]).T
+    count = len(middle)
+    boxes, scores = objects(random, count, 1)
+    keypoints = boxes[:, None, :2] + random.normal(0, 8, (count, 3, 2))
+    numbers = np.concatenate([boxes[:, :2] - middle, boxes[:, 2:], (keypoints - middle[:, None]).reshape(count, 6)], 1)
+    logits = np.log(scores / (1 - scores)).astype(np.float32)
+    save("blaze.boxes", numbers)
+    save("blaze.scores", logits)
+    numbers, likelihoods = numbers.astype(np.float32).astype(np.float64), sigmoid(logits.astype(np.float64))[:, 0]
+    boxes = corners(np.concatenate([numbers[:, :2] + middle, numbers[:, 2:4]], 1))
+    points = np.concatenate([boxes.reshape(-1, 2, 2), numbers[:, 4:].reshape(-1, 3, 2) + middle[:, None]], 1)
+    left = [i for i in np.argsort(-likelihoods, kind="stable") if likelihoods[i] > SCORE]
+    rows = []
+    while left:
+        best_box = left[0]
+        ious = torchvision.ops.box_iou(torch.tensor(boxes[[best_box]]), torch.tensor(boxes[left]))[0].numpy()
+        group = [i for i, iou in zip(left, ious) if iou > IOU]
+        left = [i for i in left if i not in group]
+        mean = np.average(points[group], 0, likelihoods[group])
+        rows.append([*in_picture(mean[:2].reshape(1, 4))[0], likelihoods[best_box], 0, best_box,
+                     *to_picture(mean[2:]).reshape(-1)])
+    save("blaze.found", rows)
+
+
 def center_net(random):
     heat = random.normal(-1.5, 1.5, (3, 16, 16)).astype(np.float32)
     extents = random.uniform(0.5, 6, (2, 16, 16)).astype(np.float32)
@@ -364,7 +409,7 @@ def main():
     FOLDER.mkdir(exist_ok=True)
     save("to_picture", TO_PICTURE)
     for seed, case in enumerate([yolo_v5, yolox, yolo_v8, yolo_v10, anchors, distributions, poses, retina_face, scrfd,
-                                 center_net, text_boxes, text, classification, segmentation]):
+                                 center_net, text_boxes, text, classification, segmentation, center_face, blaze]):
         case(np.random.default_rng(seed))
     instances(np.random.default_rng(100), compare)
     oriented_boxes(np.random.default_rng(101), compare)

@@ -1,4 +1,4 @@
-// Faces with five landmarks: RetinaFace and SCRFD.
+// Faces with five landmarks: RetinaFace, SCRFD and CenterFace.
 #ifndef TENON_SERVE_FACES_H
 #define TENON_SERVE_FACES_H
 
@@ -53,6 +53,16 @@ struct ScrfdLevel {
 /// shapes, or options that mean nothing.
 Result<std::vector<Face>> decode_scrfd(std::span<const ScrfdLevel> levels, int64_t input_width,
                                        int64_t input_height, const DetectOptions& options) noexcept;
+
+/// CenterFace (Xu et al., 2019): heat (1, height, width) as probabilities, logarithms of extents
+/// (2, height, width) and offsets of centres (2, height, width) in cells of `stride` pixels of the
+/// input, y before x, and landmarks (10, height, width), each y before x, from the upper left
+/// corner of the box in parts of its extents.
+/// @return the best first; `index` is the cell, row by row. An error for other shapes, or options
+/// that mean nothing.
+Result<std::vector<Face>> decode_center_face(const View& heat, const View& extents,
+                                             const View& offsets, const View& landmarks,
+                                             const DetectOptions& options, int stride = 4) noexcept;
 
 }  // namespace tenon::serve
 
