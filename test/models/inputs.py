@@ -1,6 +1,7 @@
 """Deterministic, realistic inputs of the models, as ONNX names them: cases_of(model) -> {case: {input: array}}.
 
-Nothing is random. Text is drawn with Pillow's own font, photos are those of examples/detect, sounds are computed.
+Nothing is random. Text is drawn with Pillow's own font, photos are those of examples/detect and
+examples/super_resolution, sounds are computed.
 """
 import pathlib
 
@@ -9,6 +10,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PHOTOS = ROOT / "examples/detect/photos.jpg"
+PICTURES = [ROOT / f"examples/super_resolution/photos/{name}.jpg" for name in ("astronaut", "coffee", "chelsea")]
+# Left, top, right, bottom: of the astronaut, and of PHOTOS.
+FACE, PORTRAIT, CAMERAMAN = (160, 50, 290, 180), (100, 0, 350, 250), (200, 252, 420, 472)
 LINE = "Total 1,284.50 EUR"
 C_SOURCE = """#include <stdio.h>
 int main(int argc, char **argv) {
@@ -187,6 +191,42 @@ def file_type_cases():
     return {"c": {"bytes": source}, "both": {"bytes": np.concatenate([other, source])}}
 
 
+def pictures():
+    return [Image.open(path).convert("RGB") for path in PICTURES]
+
+
+def face_cases():
+    astronaut, coffee, _ = pictures()
+    small = [to_tensor(picture.resize((320, 256), Image.BICUBIC)) for picture in (coffee, astronaut)]
+    return {"512x512": {"input.1": 255 * to_tensor(astronaut)}, "2x256x320": {"input.1": 255 * np.concatenate(small)}}
+
+
+def descriptor_cases():
+    astronaut, _, cat = pictures()
+    face = astronaut.crop(FACE).resize((150, 150), Image.BICUBIC)
+    others = (face.transpose(Image.FLIP_LEFT_RIGHT), cat.crop(FACE).resize(face.size))
+    faces = [255 * to_tensor(picture) for picture in (face, *others)]
+    return {"one": {"faces": faces[0]}, "three": {"faces": np.concatenate(faces)}}
+
+
+def person_tensor(picture, side, mean=0.0, std=1.0):
+    """(1, H, W, 3), as MediaPipe's models take it."""
+    return to_tensor(letterboxed(picture, side, side), mean, std).transpose(0, 2, 3, 1)
+
+
+def person_cases(side, mean=0.0, std=1.0):
+    """A person, and what is none."""
+    tensors = [person_tensor(picture, side, mean, std) for picture in pictures()]
+    return {"two": {"input_1": np.concatenate(tensors[:2])}, "three": {"input_1": np.concatenate(tensors)}}
+
+
+def mask_cases():
+    portrait, cameraman = pictures()[0].crop(PORTRAIT), Image.open(PHOTOS).convert("RGB").crop(CAMERAMAN)
+    mirrored = portrait.transpose(Image.FLIP_LEFT_RIGHT)
+    tensors = [person_tensor(picture, 256) for picture in (portrait, cameraman, mirrored)]
+    return {"one": {"input_1": tensors[0]}, "three": {"input_1": np.concatenate(tensors)}}
+
+
 CASES = {
     "tiny_yolov3": yolo_cases,
     "ppocrv4_det": text_detection_cases,
@@ -199,6 +239,11 @@ CASES = {
     "slanet_plus": lambda: {"4x3": table(488, 488, 4, 3), "2x2": table(488, 488, 2, 2)},
     "basic_pitch": pitch_cases,
     "magika_v3": file_type_cases,
+    "centerface": face_cases,
+    "dlib_face": descriptor_cases,
+    "pose_detection": lambda: person_cases(224, 0.5, 0.5),
+    "pose_landmark": lambda: person_cases(256),
+    "selfie_segmentation": mask_cases,
 }
 
 

