@@ -30,8 +30,23 @@ inline tenon::serve::Image view(const tenon::Picture& picture) {
                                      picture.width, picture.height);
 }
 
-/// Builds the model, whose input is called `input`, which takes a moment, and starts a pipeline of
-/// an instance of it.
+/// A pipeline of an instance of the engine, with batches of as many jobs as `options` say.
+template <class Input, class Output, class Preprocess, class Postprocess>
+std::unique_ptr<tenon::serve::Pipeline<Input, Output>> start(
+    const std::shared_ptr<tenon::serve::EngineContext>& engine,
+    const tenon::serve::PipelineOptions& options, Preprocess preprocess, Postprocess postprocess) {
+  using namespace tenon::serve;
+  EngineInstanceOptions of_instances;
+  of_instances.max_batch = options.max_batch;
+  Stages<Input, Output, Tensors, Tensors> stages;
+  stages.preprocess = std::move(preprocess);
+  stages.instances = value_of(engine_instances(engine, of_instances));
+  stages.batch_key = shape_key;
+  stages.postprocess = std::move(postprocess);
+  return value_of(Pipeline<Input, Output>::start(options, std::move(stages)));
+}
+
+/// The same of a model, whose input is called `input`; building its engine takes a moment.
 template <class Input, class Output, class Preprocess, class Postprocess>
 std::unique_ptr<tenon::serve::Pipeline<Input, Output>> start(const std::string& model,
                                                              const std::string& input,
@@ -43,16 +58,11 @@ std::unique_ptr<tenon::serve::Pipeline<Input, Output>> start(const std::string& 
   build.profiles = {{{input, range}}};
   CompileOutput plan;
   value_of(compile(Mode::FP32, model, plan, build));
-  EngineInstanceOptions engine;
   PipelineOptions options;
   options.model = model;
-  options.max_batch = engine.max_batch = static_cast<size_t>(range.max[0]);
-  Stages<Input, Output, Tensors, Tensors> stages;
-  stages.preprocess = std::move(preprocess);
-  stages.instances = value_of(engine_instances(value_of(EngineContext::load(plan.data())), engine));
-  stages.batch_key = shape_key;
-  stages.postprocess = std::move(postprocess);
-  return value_of(Pipeline<Input, Output>::start(options, std::move(stages)));
+  options.max_batch = static_cast<size_t>(range.max[0]);
+  return start<Input, Output>(value_of(EngineContext::load(plan.data())), options,
+                              std::move(preprocess), std::move(postprocess));
 }
 
 }  // namespace examples

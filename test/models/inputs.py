@@ -1,6 +1,6 @@
 """Deterministic, realistic inputs of the models, as ONNX names them: cases_of(model) -> {case: {input: array}}.
 
-Nothing is random. Text is drawn with Pillow's own font, photos are those of examples/detect and
+Nothing is random. Text is drawn with Pillow's own font, photos are those of examples/yolo and
 examples/super_resolution, sounds are computed.
 """
 import pathlib
@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PHOTOS = ROOT / "examples/detect/photos.jpg"
+PHOTOS = ROOT / "examples/yolo/photos.jpg"
 PICTURES = [ROOT / f"examples/super_resolution/photos/{name}.jpg" for name in ("astronaut", "coffee", "chelsea")]
 # Left, top, right, bottom: of the astronaut, and of PHOTOS.
 FACE, PORTRAIT, CAMERAMAN = (160, 50, 290, 180), (100, 0, 350, 250), (200, 252, 420, 472)
@@ -49,6 +49,26 @@ def letterboxed(picture, height, width):
     canvas = Image.new("RGB", (width, height), (128, 128, 128))
     canvas.paste(picture.resize(inner, Image.BICUBIC), ((width - inner[0]) // 2, (height - inner[1]) // 2))
     return canvas
+
+
+def sampled(pixels, height, width):
+    """As cv2.resize: bilinear between the two nearest in each axis, without a mean over what is skipped."""
+    for axis, extent in enumerate((height, width)):
+        before = pixels.shape[axis]
+        at = np.clip((np.arange(extent) + 0.5) * before / extent - 0.5, 0, before - 1)
+        low = np.minimum(at.astype(int), before - 2)
+        part = (at - low).reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))
+        pixels = pixels.take(low, axis) * (1 - part) + pixels.take(low + 1, axis) * part
+    return pixels
+
+
+def sampled_detection(photo, side):
+    """As Ultralytics' letterbox prepares a picture that is wider than high."""
+    inner = round(photo.height * side / photo.width)
+    canvas, top = np.full((side, side, 3), 114.0), (side - inner) // 2
+    canvas[top : top + inner] = sampled(np.asarray(photo, float), inner, side)
+    tensor = (canvas / 255).astype(np.float32).transpose(2, 0, 1)[None]
+    return {"input_1": np.ascontiguousarray(tensor), "image_shape": np.array([[photo.height, photo.width]], np.float32)}
 
 
 def text_line(text, height, width=0):
@@ -155,7 +175,7 @@ def digit(character):
 def yolo_cases():
     photo = Image.open(PHOTOS).convert("RGB")
     return {"416x416": detection(photo, 416, 416), "320x480": detection(photo, 320, 480),
-            "608x608": detection(photo, 608, 608)}
+            "608x608": detection(photo, 608, 608), "sampled": sampled_detection(photo, 416)}
 
 
 def text_detection_cases():

@@ -13,10 +13,9 @@ import numpy as np
 from PIL import Image
 
 import workflow
+from programs import EXAMPLES, MODELS, SOURCE, run
+from yolo_example import YoloExample
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-EXAMPLES = SOURCE / "examples"
-MODELS = SOURCE / ".cache/models"
 BUILD = os.environ["TENON_BUILD"]
 CMAKE = os.environ.get("CMAKE", "cmake")
 COMPILER = os.environ.get("CXX", "c++")
@@ -24,14 +23,7 @@ SANITIZE = os.environ.get("TENON_SANITIZE", "")
 FLAGS = f"-fsanitize={SANITIZE}" if SANITIZE else ""
 
 
-def run(*command):
-    result = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
-    if result.returncode != 0:
-        raise AssertionError(f"{' '.join(map(str, command))}\n{result.stdout}{result.stderr}")
-    return result.stdout
-
-
-class Package(unittest.TestCase):
+class Package(YoloExample, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.root = pathlib.Path(tempfile.mkdtemp(prefix="tenon_package_"))
@@ -96,18 +88,6 @@ class Package(unittest.TestCase):
         said = run(self.folder / "lenet", self.folder / "lenet.wts", self.folder / "images.bin")
         actual = np.array([list(map(float, line.split())) for line in said.splitlines()])
         np.testing.assert_allclose(actual, np.load(self.folder / "expected.npy"), rtol=1e-3, atol=1e-5)
-
-    def test_example_detect(self):
-        self.build("detect")
-        photo = EXAMPLES / "detect/photos.jpg"
-        said = run(self.folder / "detect", MODELS / "tiny_yolov3.onnx", photo, self.folder / "boxes.png")
-        found = re.findall(r"(?m)^([a-z ]+) ([\d.]+) at \((-?\d+), (-?\d+)\) to \((-?\d+), (-?\d+)\)$", said)
-        self.assertEqual(sorted(row[0] for row in found), ["cat", "cup", "person"], said)
-        left, top, right, bottom = (np.array([int(row[i]) for row in sorted(found)]) for i in (2, 3, 4, 5))
-        # Where the pictures lie on the sheet: the cat at the left, the cup at the right, the man below.
-        np.testing.assert_allclose((left + right) / 2, [160, 480, 270], atol=40)
-        np.testing.assert_allclose((top + bottom) / 2, [125, 105, 380], atol=40)
-        self.expect_drawn(photo, self.folder / "boxes.png")
 
     def test_example_ocr(self):
         self.build("ocr")

@@ -1,0 +1,145 @@
+"""Converts networks of ncnn that enlarge pictures to ONNX, and checks the result against ncnn.
+
+    python ncnn_to_onnx.py NAME.param NAME.onnx    # NAME.bin lies beside it
+
+It knows the layers of Real-ESRGAN's compact networks: convolutions (weights in float16 or float32), PReLU, pixel
+shuffle, resizing and sums. Pictures are `data` (batch, 3, height, width), RGB from 0 to 1. Needs numpy and onnx, and
+for the check onnxruntime and ncnn.
+"""
+import pathlib
+import struct
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import helper
+
+HALF = 0x01306B47  # what ncnn writes before weights in float16; 0 before float32
+MODES = {1: ("nearest", {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}),
+         3: ("cubic", {"coordinate_transformation_mode": "half_pixel", "cubic_coeff_a": -0.75})}
+
+
+class Weights:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def floats(self, count):
+        self.at += 4 * count
+        return np.frombuffer(self.data, "<f4", count, self.at - 4 * count)
+
+    def tagged(self, count):
+        tag, = struct.unpack_from("<I", self.data, self.at)
+        self.at += 4
+        if tag == 0:
+            return self.floats(count)
+        if tag != HALF:
+            raise ValueError(f"weights at byte {self.at - 4} are neither float16 nor float32: tag {tag:#x}")
+        values = np.frombuffer(self.data, "<f2", count, self.at)
+        self.at += 2 * (count + count % 2)  # whole words
+        return values.astype(np.float32)
+
+
+class Network:
+    """Layers of ncnn as nodes; each method has the name of a layer's type."""
+
+    def __init__(self, weights):
+        self.weights, self.nodes, self.constants, self.alias = weights, [], [], {}
+
+    def constant(self, name, values):
+        self.constants.append(onnx.numpy_helper.from_array(np.ascontiguousarray(values, np.float32), name))
+        return name
+
+    def add(self, operator, inputs, outputs, **attributes):
+        self.nodes.append(helper.make_node(operator, inputs, outputs, **attributes))
+
+    def Input(self, name, inputs, outputs, options):
+        pass
+
+    def Split(self, name, inputs, outputs, options):
+        self.alias |= dict.fromkeys(outputs, inputs[0])
+
+    def Convolution(self, name, inputs, outputs, options):
+        channels, kernel, count = int(options[0]), int(options[1]), int(options[6])
+        weights = self.constant(f"{name}.weight", self.weights.tagged(count).reshape(channels, -1, kernel, kernel))
+        biases = [self.constant(f"{name}.bias", self.weights.floats(channels))] if options.get(5) == "1" else []
+        self.add("Conv", [*inputs, weights, *biases], outputs, pads=[int(options.get(4, 0))] * 4)
+
+    def PReLU(self, name, inputs, outputs, options):
+        slopes = self.weights.floats(int(options[0])).reshape(-1, 1, 1)
+        self.add("PRelu", [*inputs, self.constant(f"{name}.slope", slopes)], outputs)
+
+    def PixelShuffle(self, name, inputs, outputs, options):
+        self.add("DepthToSpace", inputs, outputs, blocksize=int(options[0]), mode="CRD")
+
+    def Interp(self, name, inputs, outputs, options):
+        mode, attributes = MODES[int(options[0])]
+        scales = self.constant(f"{name}.scales", [1, 1, float(options[1]), float(options[2])])
+        self.add("Resize", [*inputs, "", scales], outputs, mode=mode, **attributes)
+
+    def BinaryOp(self, name, inputs, outputs, options):
+        if options.get(0, "0") != "0":
+            raise ValueError(f"{name}: of binary operators sums alone are known, and this is number {options[0]}")
+        self.add("Add", inputs, outputs)
+
+
+def convert(param, weights):
+    """The bytes of the ONNX model. `param` is the text of NAME.param, `weights` the bytes of NAME.bin."""
+    lines = [line.split() for line in param.splitlines()]
+    if lines[0] != ["7767517"]:
+        raise ValueError(f"this is not a text of ncnn's: it begins with {param[:20]!r}")
+    network = Network(Weights(weights))
+    for kind, name, inputs, outputs, *rest in lines[2:]:
+        blobs = rest[: int(inputs) + int(outputs)]
+        options = {int(key): value for key, value in (entry.split("=") for entry in rest[len(blobs) :])}
+        sources = [network.alias.get(blob, blob) for blob in blobs[: int(inputs)]]
+        getattr(network, kind)(name, sources, blobs[int(inputs) :], options)
+    if network.weights.at != len(weights):
+        raise ValueError(f"{len(weights) - network.weights.at} bytes of weights are left: a layer is not understood")
+    shape = ["batch", 3, "height", "width"]
+    graph = helper.make_graph(
+        network.nodes, "upscale", [helper.make_tensor_value_info("data", onnx.TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("output", onnx.TensorProto.FLOAT, ["batch", 3, "rows", "columns"])],
+        network.constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model, full_check=True)
+    return model.SerializeToString(deterministic=True)
+
+
+def check(model, param, weights):
+    """Exits unless ONNX Runtime and ncnn agree on a picture of noise to a thousandth of a grey level and a tenth."""
+    import ncnn
+    import onnxruntime
+
+    picture = np.random.default_rng(1).random((3, 40, 56), np.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        files = pathlib.Path(folder) / "net.param", pathlib.Path(folder) / "net.bin"
+        files[0].write_text(param)
+        files[1].write_bytes(weights)
+        net = ncnn.Net()
+        for option in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
+            setattr(net.opt, option, False)
+        net.load_param(str(files[0]))
+        net.load_model(str(files[1]))
+        extractor = net.create_extractor()
+        extractor.input("data", ncnn.Mat(picture))
+        expected = np.array(extractor.extract("output")[1])
+    actual, = onnxruntime.InferenceSession(model).run(None, {"data": picture[None]})
+    error = abs(actual[0] - expected).max() * 255
+    if actual.shape[1:] != expected.shape or not error < 0.01:
+        sys.exit(f"ncnn_to_onnx.py: ONNX Runtime and ncnn differ by {error} grey levels")
+    return error
+
+
+def main(source, target):
+    source = pathlib.Path(source)
+    param, weights = source.read_text(), source.with_suffix(".bin").read_bytes()
+    model = convert(param, weights)
+    print(f"{target}: {check(model, param, weights):.6f} grey levels from ncnn at most")
+    pathlib.Path(target).write_bytes(model)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
