@@ -30,10 +30,11 @@ struct PictureNetwork {
   }
 };
 
-/// Builds the model at `path`, which takes a moment. Extents that the model leaves open become
-/// `side`, and batches have 1 to `batch` pictures, if it takes more than one. Throws when it cannot
-/// be built, or has other inputs.
-inline PictureNetwork build_picture_network(const std::string& path, int64_t batch, int64_t side) {
+/// Builds the model at `path`, which takes a moment. A height and a width that the model leaves
+/// open become those given, and batches have 1 to `batch` pictures, if it takes more than one.
+/// Throws when it cannot be built, or has other inputs.
+inline PictureNetwork build_picture_network(const std::string& path, int64_t batch, int64_t height,
+                                            int64_t width) {
   using namespace tenon::serve;
   CompileOptions options;
   options.max_batch_size = batch;
@@ -46,8 +47,8 @@ inline PictureNetwork build_picture_network(const std::string& path, int64_t bat
           + std::to_string(network.getNbInputs()) + ", the first "
           + tenon::session::shape_text(tenon::session::to_shape(shape)));
     shape.d[1] = 3;
-    for (const int axis : {2, 3})
-      if (shape.d[axis] < 0) shape.d[axis] = side;
+    if (shape.d[2] < 0) shape.d[2] = height;
+    if (shape.d[3] < 0) shape.d[3] = width;
     input->setDimensions(shape);
   };
   CompileOutput plan;

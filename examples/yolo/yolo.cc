@@ -36,7 +36,7 @@ class Detector {
  public:
   Detector(const std::string& model, const examples::Sink& sink)
       : sink_(sink),
-        network_(examples::build_picture_network(model, kBatch, kSide)),
+        network_(examples::build_picture_network(model, kBatch, kSide, kSide)),
         names_(examples::class_names(model)),
         anchors_(network_.outputs.size() == 3 ? kAnchors : kTinyAnchors) {
     const auto& heads = network_.outputs;

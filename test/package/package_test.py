@@ -101,6 +101,25 @@ class Package(YoloExample, unittest.TestCase):
         self.assertTrue(all(float(score) > 0.9 for score, _ in rows), said)
         self.expect_drawn(page, self.folder / "boxes.png")
 
+    def test_example_upscale(self):
+        """Tiles, and one for all, are what ONNX Runtime makes of the whole picture: no seams, everywhere."""
+        self.build("upscale")
+        golden = np.load(MODELS / "realesr_animevideov3_x4/page.npz")
+        pixels, expected = (np.rint(255 * golden[name][0].clip(0, 1)).transpose(1, 2, 0)
+                            for name in ("in:data", "out:output"))
+        picture, model = self.folder / "picture.png", MODELS / "realesr_animevideov3_x4.onnx"
+        Image.fromarray(pixels.astype(np.uint8)).save(picture)
+        for tile in (96, 139, 256):
+            run(self.folder / "upscale", model, picture, self.folder / f"{tile}.png", tile)
+            actual = np.asarray(Image.open(self.folder / f"{tile}.png"), float)
+            self.assertEqual(actual.shape, expected.shape)
+            self.assertLessEqual(abs(actual - expected).max(), 1, tile)
+        with self.assertRaisesRegex(AssertionError, "(?m)^upscale: tiles of 50 pixels do not fit a picture of 230: "):
+            run(self.folder / "upscale", model, picture, self.folder / "50.png", 50)
+        self.write_model(self.folder / "wrong.onnx", np.zeros((1, 6, 8400), np.float32), {})
+        with self.assertRaisesRegex(AssertionError, "(?m)^upscale: .*: expected one output.* outputs -1x6x8400$"):
+            run(self.folder / "upscale", self.folder / "wrong.onnx", picture, self.folder / "wrong.png")
+
     def expect_drawn(self, before, after):
         """Some pixels differ, and most do not."""
         one, other = (np.asarray(Image.open(path).convert("RGB"), int) for path in (before, after))
