@@ -5,32 +5,6 @@
 #include <numbers>
 
 namespace tenon::serve {
-namespace {
-
-double determinant(const Matrix23& m) {
-  return double{m[0]} * m[4] - double{m[1]} * m[3];
-}
-
-}  // namespace
-
-bool has_inverse(const Matrix23& matrix) {
-  // So that no pixel of any picture becomes infinite.
-  const auto is_usual = [](const Matrix23& m) {
-    return std::all_of(m.begin(), m.end(), [](float number) { return std::abs(number) <= 1e20F; });
-  };
-  return is_usual(matrix) && is_usual(inverse(matrix));  // else infinite or NaN
-}
-
-Matrix23 inverse(const Matrix23& m) {
-  const double d = determinant(m);
-  const double a = m[4] / d, b = -m[1] / d, c = -m[3] / d, e = m[0] / d;
-  return {static_cast<float>(a), static_cast<float>(b), static_cast<float>(-a * m[2] - b * m[5]),
-          static_cast<float>(c), static_cast<float>(e), static_cast<float>(-c * m[2] - e * m[5])};
-}
-
-Point mapped(const Matrix23& m, Point p) {
-  return {m[0] * p.x + m[1] * p.y + m[2], m[3] * p.x + m[4] * p.y + m[5]};
-}
 
 Box mapped(const Matrix23& matrix, const Box& box) {
   const Point points[] = {

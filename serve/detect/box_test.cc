@@ -27,22 +27,6 @@ TEST(Box, IsMappedByItsCorners) {
   EXPECT_EQ(box.index, 9);
 }
 
-TEST(Box, InverseLeadsBack) {
-  const Matrix23 matrix = {0.5F, 0.25F, 3, -1, 2, 7};
-  const Point there = mapped(matrix, Point{11, -4});
-  const Point back = mapped(inverse(matrix), there);
-  EXPECT_NEAR(back.x, 11, 1e-5F);
-  EXPECT_NEAR(back.y, -4, 1e-5F);
-}
-
-TEST(Box, KnowsWhatHasNoInverse) {
-  EXPECT_TRUE(has_inverse(kIdentityMatrix));
-  EXPECT_FALSE(has_inverse({1, 2, 0, 2, 4, 0}));
-  EXPECT_FALSE(has_inverse({1, 0, NAN, 0, 1, 0}));
-  EXPECT_FALSE(has_inverse({1, 0, INFINITY, 0, 1, 0}));
-  EXPECT_FALSE(has_inverse({1e-30F, 0, 0, 0, 1, 0}));
-}
-
 TEST(Box, IsClippedToThePicture) {
   const Box box = clipped(Box{-5, 3, 200, 60}, 100, 50);
   EXPECT_EQ(box.left, 0);

@@ -59,7 +59,7 @@ class AnyNumbers : public ::testing::Test {
     const float large = round_ % 6 == 0 ? 1e19F : 3;
     do {
       for (float& number : options.to_picture) number = any_number(-large, large);
-    } while (!has_inverse(options.to_picture));
+    } while (!inverted(options.to_picture));
     return options;
   }
 

@@ -1,5 +1,6 @@
 #include "head.h"
 
+#include "guard.h"
 #include "suppress.h"
 #include "tenon/plugin/convert.h"
 
@@ -32,6 +33,17 @@ void require_classes(std::string_view who, int64_t wanted, int64_t found) {
     fail(who, std::to_string(wanted) + " classes", std::to_string(found));
 }
 
+void require_inverse(std::string_view who, const Matrix23& to_picture) {
+  // So that no pixel of any picture becomes infinite.
+  const auto is_usual = [](const Matrix23& m) {
+    return std::all_of(m.begin(), m.end(), [](float number) { return std::abs(number) <= 1e20F; });
+  };
+  const auto back = inverted(to_picture);
+  if (!back) fail(who, "a matrix to the picture that has an inverse", back.error());
+  if (!is_usual(to_picture) || !is_usual(*back))
+    fail(who, "a matrix to the picture that has an inverse", "one with numbers above 1e20");
+}
+
 void require_picture(std::string_view who, const Matrix23& to_picture, int64_t width,
                      int64_t height, int64_t input_width, int64_t input_height) {
   constexpr int64_t kMaxSide = 1 << 16, kMaxPixels = 1 << 28;
@@ -42,7 +54,7 @@ void require_picture(std::string_view who, const Matrix23& to_picture, int64_t w
       || width * height > kMaxPixels)
     fail(who, "a picture of 1 to 65536 pixels a side and 2^28 in all",
          std::to_string(width) + "x" + std::to_string(height));
-  if (!has_inverse(to_picture)) fail(who, "a matrix to the picture that has an inverse", "another");
+  require_inverse(who, to_picture);
 }
 
 void require_map(std::string_view who, const View& view, int64_t width, int64_t height) {
@@ -55,7 +67,7 @@ Matrix23 picture_to_cells(const Matrix23& to_picture, int64_t input_width, int64
                           int64_t width, int64_t height) {
   const float x = static_cast<float>(width) / static_cast<float>(input_width);
   const float y = static_cast<float>(height) / static_cast<float>(input_height);
-  const Matrix23 back = inverse(to_picture);
+  const Matrix23 back = session::value_of(inverted(to_picture));
   return {back[0] * x, back[1] * x, (back[2] + 0.5F) * x - 0.5F,
           back[3] * y, back[4] * y, (back[5] + 0.5F) * y - 0.5F};
 }

@@ -199,8 +199,7 @@ void require_text_options(const TextBoxOptions& options) {
   if (options.width < 0 || options.height < 0)
     fail(kText, "0 or more pixels of the picture",
          std::to_string(options.width) + "x" + std::to_string(options.height));
-  if (!has_inverse(options.to_picture))
-    fail(kText, "a matrix to the picture that has an inverse", "another");
+  require_inverse(kText, options.to_picture);
 }
 
 }  // namespace

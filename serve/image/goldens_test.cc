@@ -106,8 +106,8 @@ TEST(Goldens, CropsAreThoseOfSlices) {
 }
 
 TEST(Goldens, FacesAreAligned) {
-  const Landmarks5 landmarks = {20.5F, 14.2F, 39.1F, 18.4F, 28.3F,
-                                24.9F, 19.8F, 31.7F, 35.2F, 35.5F};
+  const Landmarks5 landmarks = {
+      {{20.5F, 14.2F}, {39.1F, 18.4F}, {28.3F, 24.9F}, {19.8F, 31.7F}, {35.2F, 35.5F}}};
   const auto i2d = arcface_matrix(landmarks);
   ASSERT_TRUE(i2d) << i2d.error();
   EXPECT_THAT(*i2d, ::testing::Pointwise(::testing::FloatNear(2e-5F),

@@ -31,7 +31,7 @@ std::shared_ptr<EngineContext> sum_engine() {
   return *shared;
 }
 
-class EngineStress : public testing::TestWithParam<bool> {};
+class EngineStress : public ::testing::TestWithParam<bool> {};
 
 TEST_P(EngineStress, EachJobIsAnsweredOnceAndRight) {
   TensorAllocator tensors(kTensors);
@@ -68,7 +68,7 @@ TEST_P(EngineStress, EachJobIsAnsweredOnceAndRight) {
   EXPECT_GT(counts.failed[static_cast<size_t>(Failure::kStage)], 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pipeline, EngineStress, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Pipeline, EngineStress, ::testing::Bool());
 
 }  // namespace
 }  // namespace tenon::serve

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "tenon/serve/engine_instances.h"
 #include "tenon/serve/infer.h"
 #include "tenon/serve/preprocess.h"
 #include "tenon/serve/yolo.h"

@@ -9,12 +9,6 @@
 
 namespace tenon::serve {
 
-inline constexpr Matrix23 kIdentityMatrix = {1, 0, 0, 0, 1, 0};
-
-struct Point {
-  float x = 0, y = 0;
-};
-
 /// Covers [left, right) x [top, bottom), in pixels.
 struct Box {
   float left = 0, top = 0, right = 0, bottom = 0;
@@ -32,13 +26,6 @@ struct RotatedBox {
   int64_t index = 0;
 };
 
-/// What leads back.
-/// @pre has_inverse(matrix).
-Matrix23 inverse(const Matrix23& matrix);
-/// Whether the map can be undone, and its six numbers and those of its inverse are at most 1e20.
-bool has_inverse(const Matrix23& matrix);
-
-Point mapped(const Matrix23& matrix, Point point);
 /// The bounds of the four mapped corners.
 Box mapped(const Matrix23& matrix, const Box& box);
 /// Exact for scales, turns and mirrors that are the same in x and y; else the sides' lengths and

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/serve/detect_options.h"
+#include "tenon/serve/letterbox.h"
 #include "tenon/serve/view.h"
 
 namespace tenon::serve {
@@ -15,7 +16,7 @@ struct Face {
   Box box;
   /// Left and right eye as one looks at the picture, nose, left and right corner of the mouth; in
   /// the picture, not clipped to it.
-  std::array<Point, 5> landmarks;
+  Landmarks5 landmarks;
 };
 
 /// Squares that RetinaFace's numbers are relative to: for each cell of a level one of each side.

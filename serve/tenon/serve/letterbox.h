@@ -2,8 +2,6 @@
 #ifndef TENON_SERVE_LETTERBOX_H
 #define TENON_SERVE_LETTERBOX_H
 
-#include <tenon/session/result.h>
-
 #include <array>
 #include <cstdint>
 #include <span>
@@ -11,13 +9,6 @@
 #include "tenon/serve/matrix.h"
 
 namespace tenon::serve {
-
-using session::Error;
-using session::Result;
-
-/// What leads back; an error when nothing does, or an element is not finite.
-Result<Matrix23> inverted(const Matrix23& matrix) noexcept;
-Result<Matrix33> inverted(const Matrix33& matrix) noexcept;
 
 /// An image fitted into a network's input by one scale for both axes, with border around it.
 struct Letterbox {
@@ -46,16 +37,18 @@ struct Letterbox {
   int64_t left = 0, top = 0, inner_width = 0, inner_height = 0;
 };
 
-/// Points x0, y0, x1, y1, ….
-using Landmarks5 = std::array<float, 10>;
+using Landmarks5 = std::array<Point, 5>;
 /// Eyes, nose and corners of the mouth, left ones first, in ArcFace's 112x112 input.
-inline constexpr Landmarks5 kArcFaceLandmarks = {38.2946F, 51.6963F, 73.5318F, 51.5014F, 56.0252F,
-                                                 71.7366F, 41.5493F, 92.3655F, 70.7299F, 92.2041F};
+inline constexpr Landmarks5 kArcFaceLandmarks = {{{38.2946F, 51.6963F},
+                                                  {73.5318F, 51.5014F},
+                                                  {56.0252F, 71.7366F},
+                                                  {41.5493F, 92.3655F},
+                                                  {70.7299F, 92.2041F}}};
 
 /// The turn, scale and shift that lead `from` nearest to `to`, by least squares: Umeyama's without
-/// mirrors, as skimage's SimilarityTransform. Both are x, y for each of two points or more. An
-/// error when they are not as many, not finite, or all of one side are the same.
-Result<Matrix23> similarity(std::span<const float> from, std::span<const float> to) noexcept;
+/// mirrors, as skimage's SimilarityTransform. An error when they are not as many, fewer than two,
+/// not finite, or all of one side are the same.
+Result<Matrix23> similarity(std::span<const Point> from, std::span<const Point> to) noexcept;
 /// i2d of a face for ArcFace, its input scaled to size x size pixels.
 Result<Matrix23> arcface_matrix(const Landmarks5& landmarks, int64_t size = 112) noexcept;
 
