@@ -1,10 +1,10 @@
 #include "tenon/serve/engine_instances.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "guard.h"
+#include "tensor/memory_pool.h"
 
 namespace tenon::serve {
 
@@ -12,46 +12,14 @@ using session::value_of;
 
 namespace {
 
-// Memory of the host for the outputs of batches, used again when nobody looks at it any more.
-class OutputMemories {
- public:
-  explicit OutputMemories(int device) : state_(std::make_shared<State>()), device_(device) {}
-
-  std::shared_ptr<MixMemory> take() {
-    std::unique_ptr<MixMemory> memory;
-    {
-      const std::scoped_lock lock(state_->mutex);
-      state_->free.reserve(++state_->count);  // so that to give back needs no memory
-      if (!state_->free.empty()) {
-        memory = std::move(state_->free.back());
-        state_->free.pop_back();
-        --state_->count;
-      }
-    }
-    if (memory == nullptr) memory = std::make_unique<MixMemory>(device_);
-    return {memory.release(), [state = state_](MixMemory* used) {
-              const std::scoped_lock lock(state->mutex);
-              state->free.emplace_back(used);
-            }};
-  }
-
- private:
-  struct State {
-    std::mutex mutex;
-    std::vector<std::unique_ptr<MixMemory>> free;
-    size_t count = 0;  // of all
-  };
-
-  std::shared_ptr<State> state_;
-  int device_;
-};
-
 // A context, and the memory of the batches that it runs.
 class EngineInstance {
  public:
   /// @param sizes of the batches that the engine runs; empty for any.
   EngineInstance(std::shared_ptr<Infer> infer, std::vector<size_t> sizes)
-      : infer_(std::move(infer)), sizes_(std::move(sizes)), memories_(infer_->device()) {
+      : infer_(std::move(infer)),
+        sizes_(std::move(sizes)),
+        memories_(std::make_shared<MemoryPool>(infer_->device())) {
     for (int i = 0; i < infer_->num_input(); ++i) stacked_.push_back(infer_->input(i));
   }
 
@@ -99,7 +67,7 @@ class EngineInstance {
     std::vector<Tensor> outputs;
     for (int i = 0; engine_runs_on_cpu() && i < infer_->num_output(); ++i)
       value_of(infer_->set_output(
-          i, std::make_shared<Tensor>(Shape{0}, infer_->output(i)->type(), memories_.take())));
+          i, std::make_shared<Tensor>(Shape{0}, infer_->output(i)->type(), memories_->take())));
     value_of(infer_->forward(false));
     for (int i = 0; i < infer_->num_output(); ++i) outputs.push_back(on_host(*infer_->output(i)));
     value_of(infer_->synchronize());
@@ -128,7 +96,7 @@ class EngineInstance {
   Tensor on_host(Tensor& output) {
     if (output.head() == DataHead::kHost)
       return Tensor(output.shape(), output.type(), output.memory(), DataHead::kHost);
-    Tensor copy(output.shape(), output.type(), memories_.take());
+    Tensor copy(output.shape(), output.type(), memories_->take());
     void* const to = value_of(copy.cpu());
     const AutoDevice current(infer_->device());
     if (cudaMemcpyAsync(to, value_of(output.gpu()), output.bytes(), cudaMemcpyDeviceToHost,
@@ -218,7 +186,7 @@ class EngineInstance {
   std::shared_ptr<Infer> infer_;
   std::vector<size_t> sizes_;
   std::vector<std::shared_ptr<Tensor>> stacked_;
-  OutputMemories memories_;
+  std::shared_ptr<MemoryPool> memories_;  // of the host, for outputs
 };
 
 // The smallest batch of the profile.

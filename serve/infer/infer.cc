@@ -37,6 +37,12 @@ void check_device(const AutoDevice& device, int number) {
   throw Error{"device " + std::to_string(number) + ": " + cudaGetErrorString(device.status())};
 }
 
+void check_type(const session::Tensor& info, const Tensor& tensor) {
+  if (tensor.type() != info.type)
+    throw Error{info.label() + " is of " + session::type_name(info.type) + ", and its tensor of "
+                + session::type_name(tensor.type())};
+}
+
 }  // namespace
 
 template <class Open>
@@ -170,9 +176,7 @@ void Infer::replace(Ports& ports, int i, std::shared_ptr<Tensor> tensor, const c
                 + std::to_string(ports.size())};
   const session::Tensor& wanted = info(ports, i);
   if (tensor == nullptr) throw Error{wanted.label() + ": the tensor is null"};
-  if (tensor->type() != wanted.type)
-    throw Error{wanted.label() + " is of " + session::type_name(wanted.type)
-                + ", and the tensor of " + session::type_name(tensor->type())};
+  check_type(wanted, *tensor);
   ports[static_cast<size_t>(i)].tensor = std::move(tensor);
 }
 
@@ -201,9 +205,7 @@ void Infer::set_inputs() {
   for (Port& port : inputs_) {
     const session::Tensor& info = context_->tensors()[port.number];
     Tensor& tensor = *port.tensor;
-    if (tensor.type() != info.type)
-      throw Error{info.label() + " is of " + session::type_name(info.type) + ", and its tensor of "
-                  + session::type_name(tensor.type())};
+    check_type(info, tensor);  // it may have been converted
     if (tensor.head() == DataHead::kInit && !tensor.empty())
       throw Error{info.label() + " has no data: write to its tensor before forward()"};
     value_of(context_->set_shape(port.number, value_of(session::to_dims(tensor.shape()))));

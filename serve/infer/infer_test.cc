@@ -82,7 +82,7 @@ TEST(Infer, AnInputWithoutDataIsAnError) {
 TEST(Infer, AnInputOfAnotherTypeIsAnError) {
   const auto infer = infer_of(shared_engine(session::build_sum));
   EXPECT_EQ(infer->set_input(0, std::make_shared<Tensor>(Shape{2, 3}, DataType::kINT32)).error(),
-            "input 'x' is of float32, and the tensor of int32");
+            "input 'x' is of float32, and its tensor of int32");
   EXPECT_EQ(infer->set_input(1, nullptr).error(), "input 1 of an engine with 1");
   ASSERT_TRUE(infer->input()->set_to(1));
   ASSERT_TRUE(infer->input()->to_half());

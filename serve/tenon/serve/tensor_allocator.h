@@ -9,6 +9,8 @@
 
 namespace tenon::serve {
 
+class MemoryPool;
+
 /// What 003 calls a monopoly allocator: each memory has one user at a time, and whoever wants one
 /// more than there are waits, so that requests cannot use more memory than planned. For all
 /// threads. Memories may be given back after the allocator is gone.
@@ -33,8 +35,7 @@ class TensorAllocator {
   int num_available() const;
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<MemoryPool> pool_;
 };
 
 }  // namespace tenon::serve
