@@ -1,130 +1,17 @@
 #include "tenon/serve/pipeline_core.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "check_options.h"
 #include "guard.h"
-#include "schedule.h"
-#include "trace.h"
+#include "inside.h"
+#include "pipeline_state.h"
 
 namespace tenon::serve {
-namespace {
-
-using Lock = std::unique_lock<std::mutex>;
-using Time = Clock::time_point;
-
-// The pipelines whose threads or answers this thread is in: there a pipeline could only wait for
-// itself.
-class Inside {
- public:
-  enum class What { kThread, kAnswer };
-  explicit Inside(const void* pipeline, What what = What::kThread)
-      : pipeline_(pipeline), what_(what), outer_(innermost_) {
-    innermost_ = this;
-  }
-  ~Inside() { innermost_ = outer_; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
-  static bool is_in(const void* pipeline) {
-    for (const Inside* at = innermost_; at != nullptr; at = at->outer_)
-      if (at->pipeline_ == pipeline) return true;
-    return false;
-  }
-  static bool is_in_answer(const void* pipeline) {
-    for (const Inside* at = innermost_; at != nullptr; at = at->outer_)
-      if (at->pipeline_ == pipeline && at->what_ == What::kAnswer) return true;
-    return false;
-  }
-
- private:
-  static thread_local const Inside* innermost_;
-  const void* pipeline_;
-  What what_;
-  const Inside* outer_;
-};
-thread_local const Inside* Inside::innermost_ = nullptr;
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw Error{"pipeline options: " + what};
-}
-
-PipelineOptions checked(PipelineOptions options, size_t instances) {
-  if (instances == 0) refuse("there must be an instance");
-  if (options.max_batch == 0 || options.max_batch > 65536)
-    refuse("max_batch must be 1 to 65536, found " + std::to_string(options.max_batch));
-  if (options.max_jobs == 0) refuse("max_jobs must be at least 1");
-  for (const auto& [name, workers] :
-       {std::pair{"preprocess_workers", options.preprocess_workers},
-        std::pair{"postprocess_workers", options.postprocess_workers}})
-    if (workers < 1 || workers > 1024)
-      refuse(std::string(name) + " must be 1 to 1024, found " + std::to_string(workers));
-  for (const size_t size : options.preferred_batches)
-    if (size == 0 || size > options.max_batch)
-      refuse("preferred batch " + std::to_string(size) + " is not within 1 and max_batch "
-             + std::to_string(options.max_batch));
-  const auto check_time = [](const char* name, Clock::duration time) {
-    if (time < Clock::duration::zero() || time > std::chrono::hours(1))
-      refuse(std::string(name) + " must be from 0 to an hour");
-  };
-  check_time("max_wait", options.max_wait);
-  check_time("ageing", options.ageing);
-  check_time("admission_timeout", options.admission_timeout);
-  if (options.max_prepared == 0) options.max_prepared = 2 * options.max_batch * instances;
-  options.max_prepared = std::max<size_t>(options.max_prepared, 1);
-  return options;
-}
-
-}  // namespace
-
-struct PipelineCore::State {
-  State(const PipelineOptions& wanted, std::vector<CoreInstance> instances)
-      : options(wanted),
-        instances(std::move(instances)),
-        schedule(options, this->instances.size()),
-        trace(options.trace_spans) {}
-
-  static void cancel(void* pipeline, PipelineJob& job) noexcept;
-  static void start_threads(const std::shared_ptr<State>& state);
-  void warm_up();
-  void preprocess(int track);
-  void run(size_t instance, int track, std::vector<PipelineJob*>& batch);
-  void run_batch(size_t instance, std::vector<PipelineJob*>& batch, int track);
-  void postprocess(int track);
-  void watch_deadlines();
-  void admit(PipelineJob& job, Lock& lock);
-  void hand_out(Lock& lock);
-  void answer(PipelineJob& job);
-  struct Wakes {
-    bool preprocess, run, postprocess, deadline, empty;
-    size_t left;
-  };
-  Wakes wakes();
-  void notify(const Wakes& wakes);
-  void release(Lock& lock);
-  void record(Stage stage, int track, Time begin, Time end, const PipelineJob& job,
-              size_t batch = 1);
-  template <class Take, class Work, class Give>
-  void work_on(std::condition_variable& wanted, const Take& take, const Work& work,
-               const Give& give);
-
-  const PipelineOptions options;
-  std::vector<CoreInstance> instances;
-  mutable std::mutex mutex;
-  Schedule schedule;  // under the mutex
-  bool is_over = false;
-  std::condition_variable to_preprocess, to_run, to_postprocess, deadline, capacity, empty;
-  size_t just_left = 0;        // jobs, since the last wakes()
-  Time watched = Time::max();  // the deadline that is waited for
-  Trace trace;
-  std::vector<std::string> tracks;
-  std::vector<std::thread> threads;
-};
 
 // What a job waited for a stage, and its time in it.
 void PipelineCore::State::record(Stage stage, int track, Time begin, Time end,
@@ -262,77 +149,6 @@ void PipelineCore::State::postprocess(int track) {
       });
 }
 
-// `batch` has room for the largest: here there may be no memory.
-void PipelineCore::State::run(size_t instance, int track, std::vector<PipelineJob*>& batch) {
-  const Inside here(this);
-  Lock lock(mutex);
-  while (true) {
-    Time look_again;
-    schedule.take_batch(batch, Clock::now(), look_again);
-    if (batch.empty()) {
-      if (is_over) return;
-      Wakes now = wakes();
-      now.run = false;  // another instance would find the same
-      notify(now);
-      if (look_again == Time::max())
-        to_run.wait(lock);
-      else
-        to_run.wait_until(lock, look_again);
-      continue;
-    }
-    release(lock);
-    run_batch(instance, batch, track);
-    lock.lock();
-    hand_out(lock);
-    if (instances[instance].run == nullptr) return release(lock);  // it died
-  }
-}
-
-// A batch that fails is run again job by job, so that only those fail that are at fault.
-void PipelineCore::State::run_batch(size_t instance, std::vector<PipelineJob*>& batch, int track) {
-  const auto try_to_run = [&](std::span<PipelineJob* const> jobs) -> BatchOutcome {
-    const Time begin = Clock::now();
-    BatchOutcome outcome = instances[instance].run(jobs);
-    const Time end = Clock::now();
-    size_t cost = 0;
-    for (const PipelineJob* const job : jobs) {
-      cost += job->cost();
-      record(Stage::kInfer, track, begin, end, *job, jobs.size());
-    }
-    if (outcome.result) {
-      const Lock lock(mutex);
-      schedule.batch_ran(cost, end - begin);
-    }
-    return outcome;
-  };
-  const auto give_back = [&](std::span<PipelineJob* const> jobs, const BatchOutcome& outcome) {
-    const Lock lock(mutex);
-    if (outcome.is_instance_dead) {
-      schedule.instance_died(jobs, outcome.result.error(), Clock::now());
-      return;
-    }
-    for (PipelineJob* const job : jobs) schedule.inferred(*job, outcome.result, Clock::now());
-  };
-
-  const std::span<PipelineJob* const> all(batch);
-  BatchOutcome outcome = try_to_run(all);
-  size_t given_back = 0;
-  if (!outcome.result && !outcome.is_instance_dead && all.size() > 1) {
-    {
-      const Lock lock(mutex);
-      schedule.batch_was_split();
-    }
-    for (; given_back < all.size() && !outcome.is_instance_dead; ++given_back) {
-      const auto one = all.subspan(given_back, 1);
-      outcome = try_to_run(one);
-      if (outcome.is_instance_dead) break;  // with the rest
-      give_back(one, outcome);
-    }
-  }
-  if (given_back < all.size()) give_back(all.subspan(given_back), outcome);
-  if (outcome.is_instance_dead) instances[instance].run = nullptr;
-}
-
 void PipelineCore::State::watch_deadlines() {
   const Inside here(this);
   Lock lock(mutex);
@@ -419,7 +235,8 @@ PipelineCore::PipelineCore(std::shared_ptr<State> state) : state_(std::move(stat
 Result<std::unique_ptr<PipelineCore>> PipelineCore::start(
     const PipelineOptions& options, std::vector<CoreInstance> instances) noexcept {
   return session::guard([&] {
-    auto state = std::make_shared<State>(checked(options, instances.size()), std::move(instances));
+    auto state =
+        std::make_shared<State>(checked_options(options, instances.size()), std::move(instances));
     state->warm_up();
     std::unique_ptr<PipelineCore> core(new PipelineCore(std::move(state)));
     try {
@@ -434,7 +251,7 @@ Result<std::unique_ptr<PipelineCore>> PipelineCore::start(
 PipelineCore::~PipelineCore() {
   (void)stop(true);
   {
-    const Lock lock(state_->mutex);
+    const State::Lock lock(state_->mutex);
     state_->is_over = true;
   }
   for (auto* const wanted :
@@ -453,7 +270,7 @@ void PipelineCore::commit(std::unique_ptr<PipelineJob> owned) noexcept {
   State& state = *shared;
   PipelineJob* const job = owned.release();  // the schedule says when it is to be deleted
   job->state_.on_stop.emplace(job->options().stop, CancelJob{State::cancel, &state, job});
-  Lock lock(state.mutex);
+  State::Lock lock(state.mutex);
   try {
     state.admit(*job, lock);
   } catch (const std::bad_alloc&) {
@@ -467,7 +284,7 @@ Result<void> PipelineCore::stop(bool abort) noexcept {
   return session::guard([&] {
     const std::shared_ptr<State> shared = state_;  // an answer may delete the pipeline
     State& state = *shared;
-    Lock lock(state.mutex);
+    State::Lock lock(state.mutex);
     state.schedule.stop(abort, Clock::now());
     state.to_run.notify_all();  // nothing is waited for any more
     state.capacity.notify_all();
@@ -480,7 +297,7 @@ Result<void> PipelineCore::stop(bool abort) noexcept {
 }
 
 Statistics PipelineCore::statistics() const {
-  const Lock lock(state_->mutex);
+  const State::Lock lock(state_->mutex);
   return state_->schedule.statistics();
 }
 

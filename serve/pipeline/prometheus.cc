@@ -53,6 +53,24 @@ class Families {
   std::vector<MetricFamily> families_;
 };
 
+// A family has a metric for each stage.
+void add_stages(Families& families, const Statistics& statistics) {
+  const auto each_stage = [&](const char* name, const char* help, auto add, auto member) {
+    for (int i = 1; i < kStages; ++i)
+      (families.*add)(name, help, statistics.stages[static_cast<size_t>(i)].*member,
+                      Labels{{"stage", name_of(static_cast<Stage>(i))}});
+  };
+  using S = StageStatistics;
+  each_stage("tenon_stage_waiting", "Jobs in front of the stage", &Families::gauge, &S::waiting);
+  each_stage("tenon_stage_working", "Jobs that the stage works on", &Families::gauge, &S::working);
+  each_stage("tenon_stage_failed_total", "Jobs that the stage failed", &Families::counter,
+             &S::failed);
+  each_stage("tenon_stage_wait_seconds", "Time of jobs before the stage", &Families::histogram,
+             &S::wait);
+  each_stage("tenon_stage_work_seconds", "Time of jobs or batches in the stage",
+             &Families::histogram, &S::work);
+}
+
 }  // namespace
 
 std::string prometheus_text(const Statistics& statistics) {
@@ -71,30 +89,7 @@ std::string prometheus_text(const Statistics& statistics) {
                    statistics.split_batches);
   families.histogram("tenon_batch_cost", "Cost of each batch", statistics.batch);
   families.histogram("tenon_job_seconds", "From the commit to the answer", statistics.total);
-  const auto each_stage = [](auto&& give) {
-    for (int i = 1; i < kStages; ++i)
-      give(static_cast<size_t>(i), Labels{{"stage", name_of(static_cast<Stage>(i))}});
-  };
-  each_stage([&](size_t i, const Labels& label) {
-    families.gauge("tenon_stage_waiting", "Jobs in front of the stage",
-                   statistics.stages[i].waiting, label);
-  });
-  each_stage([&](size_t i, const Labels& label) {
-    families.gauge("tenon_stage_working", "Jobs that the stage works on",
-                   statistics.stages[i].working, label);
-  });
-  each_stage([&](size_t i, const Labels& label) {
-    families.counter("tenon_stage_failed_total", "Jobs that the stage failed",
-                     statistics.stages[i].failed, label);
-  });
-  each_stage([&](size_t i, const Labels& label) {
-    families.histogram("tenon_stage_wait_seconds", "Time of jobs before the stage",
-                       statistics.stages[i].wait, label);
-  });
-  each_stage([&](size_t i, const Labels& label) {
-    families.histogram("tenon_stage_work_seconds", "Time of jobs or batches in the stage",
-                       statistics.stages[i].work, label);
-  });
+  add_stages(families, statistics);
   return families.text();
 }
 

@@ -124,7 +124,8 @@ class Schedule {
     bool is_full = false;
     Time wait_until;
   };
-  Group group_of(Queue::iterator first, Time now);
+  Group group_of(Queue::iterator first, Time now, std::vector<PipelineJob*>& batch);
+  void start_batch(std::vector<PipelineJob*>& batch, size_t wanted, Time now);
   size_t batch_cost(size_t cost) const;
 
   const PipelineOptions options_;
