@@ -106,6 +106,22 @@ def test_misuse_is_an_error():
         Pipeline("model.plan")
     with pytest.raises(TypeError, match="max_batch: expected int, found str"):
         Pipeline(lambda batch: batch, max_batch="8")
+    with pytest.raises(TypeError, match="max_batch: expected int, found str"):
+        Pipeline(sum_engine(), max_batch="8")
+    with pytest.raises(TypeError, match="adaptive: expected bool, found int"):
+        Pipeline(lambda batch: batch, adaptive=1)
+    with pytest.raises(TypeError, match="max_wait: expected int or float, found str"):
+        Pipeline(lambda batch: batch, max_wait="1")
+    with pytest.raises(TypeError, match="preferred_batches: expected list or tuple, found int"):
+        Pipeline(lambda batch: batch, preferred_batches=4)
+    with pytest.raises(ValueError, match="preferred_batches: \\['a'\\] does not fit"):
+        Pipeline(lambda batch: batch, preferred_batches=["a"])
+    with pytest.raises(ValueError, match="max_jobs: -1 does not fit"):
+        Pipeline(lambda batch: batch, max_jobs=-1)
+    with pytest.raises(ValueError, match="max_wait: expected seconds, found nan"):
+        Pipeline(lambda batch: batch, max_wait=float("nan"))
+    with pytest.raises(ValueError, match="max_wait must be from 0 to an hour"):
+        Pipeline(lambda batch: batch, max_wait=1e300)
     with pytest.raises(ValueError, match="5 does not fit the engine, which takes at most 4"):
         Pipeline(sum_engine(), max_batch=5)
     with Pipeline(lambda batch: batch) as pipeline:

@@ -187,6 +187,41 @@ TEST(Misuse, ProgressThatThrowsIsTheError) {
   EXPECT_THAT(compile(Mode::FP32, source_of(model), plan, options).error(), HasSubstr("cancel"));
 }
 
+// Gives no batch, and what it was told to as its cache.
+class Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
+ public:
+  explicit Calibrator(std::string cache) : cache_(std::move(cache)) {}
+  int32_t getBatchSize() const noexcept override { return 1; }
+  bool getBatch(void**, const char**, int32_t) noexcept override { return false; }
+  const void* readCalibrationCache(size_t& length) noexcept override {
+    length = cache_.size();
+    return cache_.empty() ? nullptr : cache_.data();
+  }
+  void writeCalibrationCache(const void*, size_t) noexcept override {}
+
+ private:
+  std::string cache_;
+};
+
+TEST(Misuse, ACalibrationCacheThatIsNoneIsNamedOrNotUsed) {
+  const std::string head = "TRT-101600-EntropyCalibration2\n";
+  for (const std::string& cache :
+       {std::string(), std::string("dummy"), std::string(1000, '\xff'), head,
+        head + "nobody: 3c010a14\n", head + "x: zzzzzzzz\n", head + "x: 7f800000\n", head + "x"}) {
+    Calibrator calibrator(cache);
+    CompileOptions options;
+    options.calibrator = &calibrator;
+    CompileOutput plan;
+    const std::string model = relu_model();
+    const auto compiled = compile(Mode::INT8, source_of(model), plan, options);
+    if (!compiled) {
+      EXPECT_THAT(compiled.error(), HasSubstr("calibrat"));
+    } else {
+      EXPECT_TRUE(EngineContext::load(plan.data()));
+    }
+  }
+}
+
 TEST(Misuse, ATimingCacheThatIsNoneIsRefusedAndTheModelIsBuilt) {
   // What a build leaves is taken by the next.
   std::vector<std::byte> cache;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -260,47 +261,93 @@ nb::dict Pipeline::statistics() const {
   return made;
 }
 
+template <class T> struct OptionKind;
+template <> struct OptionKind<std::string> {
+  static constexpr const char* kName = "str";
+  static bool is(PyObject* value) { return PyUnicode_Check(value); }
+};
+template <> struct OptionKind<bool> {
+  static constexpr const char* kName = "bool";
+  static bool is(PyObject* value) { return PyBool_Check(value); }
+};
+template <> struct OptionKind<int> {
+  static constexpr const char* kName = "int";
+  static bool is(PyObject* value) { return PyLong_Check(value); }
+};
+template <> struct OptionKind<size_t> : OptionKind<int> {};
+template <> struct OptionKind<double> {
+  static constexpr const char* kName = "int or float";
+  static bool is(PyObject* value) { return PyLong_Check(value) || PyFloat_Check(value); }
+};
+template <> struct OptionKind<std::vector<size_t>> {
+  static constexpr const char* kName = "list or tuple";
+  static bool is(PyObject* value) { return PyList_Check(value) || PyTuple_Check(value); }
+};
+
+template <class T> T option_value(const char* name, nb::handle value) {
+  if (!OptionKind<T>::is(value.ptr()))
+    throw nb::type_error((std::string(name) + ": expected " + OptionKind<T>::kName + ", found "
+                          + Py_TYPE(value.ptr())->tp_name)
+                             .c_str());
+  T made{};
+  if (!nb::try_cast(value, made))
+    throw nb::value_error((std::string(name) + ": " + nb::cast<std::string>(nb::repr(value))
+                           + " does not fit what it counts")
+                              .c_str());
+  return made;
+}
+
+serve::PipelineOptions::Duration duration_of(const char* name, double seconds) {
+  constexpr double kLongest = 1e9;  // which is more than any option may be
+  if (std::isnan(seconds))
+    throw nb::value_error((std::string(name) + ": expected seconds, found nan").c_str());
+  return std::chrono::duration_cast<serve::PipelineOptions::Duration>(
+      std::chrono::duration<double>(std::clamp(seconds, -kLongest, kLongest)));
+}
+
+template <auto kMember>
+void set_option(serve::PipelineOptions& options, const char* name, nb::handle value) {
+  auto& member = options.*kMember;
+  using Member = std::remove_reference_t<decltype(member)>;
+  if constexpr (std::is_same_v<Member, serve::PipelineOptions::Duration>)
+    member = duration_of(name, option_value<double>(name, value));
+  else if constexpr (std::is_same_v<Member, serve::WhenFull>)
+    member = static_cast<serve::WhenFull>(option_value<int>(name, value));
+  else
+    member = option_value<Member>(name, value);
+}
+
+struct Option {
+  const char* name;
+  void (*set)(serve::PipelineOptions& options, const char* name, nb::handle value);
+};
+using Options = serve::PipelineOptions;
+constexpr Option kOptions[] = {
+    {"model", set_option<&Options::model>},
+    {"max_jobs", set_option<&Options::max_jobs>},
+    {"max_bytes", set_option<&Options::max_bytes>},
+    {"when_full", set_option<&Options::when_full>},
+    {"admission_timeout", set_option<&Options::admission_timeout>},
+    {"max_prepared", set_option<&Options::max_prepared>},
+    {"max_batch", set_option<&Options::max_batch>},
+    {"preferred_batches", set_option<&Options::preferred_batches>},
+    {"max_wait", set_option<&Options::max_wait>},
+    {"adaptive", set_option<&Options::adaptive>},
+    {"ageing", set_option<&Options::ageing>},
+    {"ordered", set_option<&Options::ordered>},
+    {"preprocess_workers", set_option<&Options::preprocess_workers>},
+    {"postprocess_workers", set_option<&Options::postprocess_workers>},
+    {"trace_spans", set_option<&Options::trace_spans>},
+};
+
 serve::PipelineOptions options_of(const nb::dict& given) {
-  using Duration = serve::PipelineOptions::Duration;
   serve::PipelineOptions options;
-  const auto seconds = [](nb::handle value) {
-    return std::chrono::duration_cast<Duration>(
-        std::chrono::duration<double>(nb::cast<double>(value)));
-  };
   for (const auto [key, value] : given) {
     const std::string name = nb::cast<std::string>(key);
-    if (name == "model")
-      options.model = nb::cast<std::string>(value);
-    else if (name == "max_jobs")
-      options.max_jobs = nb::cast<size_t>(value);
-    else if (name == "max_bytes")
-      options.max_bytes = nb::cast<size_t>(value);
-    else if (name == "when_full")
-      options.when_full = static_cast<serve::WhenFull>(nb::cast<int>(value));
-    else if (name == "admission_timeout")
-      options.admission_timeout = seconds(value);
-    else if (name == "max_prepared")
-      options.max_prepared = nb::cast<size_t>(value);
-    else if (name == "max_batch")
-      options.max_batch = nb::cast<size_t>(value);
-    else if (name == "preferred_batches")
-      options.preferred_batches = nb::cast<std::vector<size_t>>(value);
-    else if (name == "max_wait")
-      options.max_wait = seconds(value);
-    else if (name == "adaptive")
-      options.adaptive = nb::cast<bool>(value);
-    else if (name == "ageing")
-      options.ageing = seconds(value);
-    else if (name == "ordered")
-      options.ordered = nb::cast<bool>(value);
-    else if (name == "preprocess_workers")
-      options.preprocess_workers = nb::cast<int>(value);
-    else if (name == "postprocess_workers")
-      options.postprocess_workers = nb::cast<int>(value);
-    else if (name == "trace_spans")
-      options.trace_spans = nb::cast<size_t>(value);
-    else
+    const auto* const option = std::ranges::find(kOptions, name, &Option::name);
+    if (option == std::end(kOptions))
       throw nb::type_error(("a pipeline has no option " + name).c_str());
+    option->set(options, option->name, value);
   }
   return options;
 }
