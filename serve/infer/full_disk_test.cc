@@ -76,6 +76,11 @@ class FullDisk : public ::testing::TestWithParam<Kind> {
  protected:
   void SetUp() override { fs::create_directories(folder_); }
   void TearDown() override { fs::remove_all(folder_); }
+  // Of writing while the disk has so much room; what the test says has more.
+  std::string error_within(rlim_t bytes) const {
+    const FileLimit limit(bytes);
+    return GetParam().write(path_).error();
+  }
   size_t files() const {
     return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {}));
   }
@@ -86,8 +91,7 @@ class FullDisk : public ::testing::TestWithParam<Kind> {
 
 TEST_P(FullDisk, NoFileComesToBe) {
   for (const rlim_t bytes : {0, 1, 100, 1000}) {
-    const FileLimit limit(bytes);
-    EXPECT_EQ(GetParam().write(path_).error(), path_ + ": cannot write: File too large");
+    EXPECT_EQ(error_within(bytes), path_ + ": cannot write: File too large");
     EXPECT_EQ(files(), 0u);
   }
   const auto written = GetParam().write(path_);
@@ -97,10 +101,7 @@ TEST_P(FullDisk, NoFileComesToBe) {
 
 TEST_P(FullDisk, TheOldFileStays) {
   ASSERT_TRUE(GetParam().write(path_));
-  {
-    const FileLimit limit(100);
-    EXPECT_FALSE(GetParam().write(path_));
-  }
+  EXPECT_NE(error_within(100), "");
   EXPECT_TRUE(GetParam().is_whole(path_));
   EXPECT_EQ(files(), 1u);
 }

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 
 namespace tenon::serve {
@@ -31,6 +34,18 @@ TEST(TensorAllocator, AnotherThreadGetsWhatComesBack) {
   std::thread other([&] { EXPECT_TRUE(allocator.query()); });
   std::this_thread::sleep_for(milliseconds(5));
   held.reset();
+  other.join();
+}
+
+TEST(TensorAllocator, WhoeverWaitsWhenItGoesGetsAnError) {
+  auto allocator = std::make_unique<TensorAllocator>(1);
+  const auto held = *allocator->query();
+  std::promise<std::string> error;
+  std::thread other([&, waits = allocator.get()] { error.set_value(waits->query().error()); });
+  auto said = error.get_future();
+  EXPECT_EQ(said.wait_for(milliseconds(50)), std::future_status::timeout);
+  allocator.reset();
+  EXPECT_EQ(said.get(), "the tensor allocator is gone");
   other.join();
 }
 
