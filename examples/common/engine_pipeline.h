@@ -6,7 +6,11 @@
 #include <tenon/serve/compile.h>
 #include <tenon/serve/engine_instances.h>
 #include <tenon/serve/image.h>
+#include <tenon/serve/matrix.h>
+#include <tenon/serve/view.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -28,6 +32,25 @@ template <class T> const T& value_of(const tenon::serve::Answer<T>& answer) {
 inline tenon::serve::Image view(const tenon::Picture& picture) {
   return tenon::serve::Image::packed(tenon::serve::PixelFormat::kRGB, picture.pixels.data(),
                                      picture.width, picture.height);
+}
+
+/// An extent near `side`, from `least` to `most`, for networks that halve their input five times.
+inline int64_t whole_blocks(double side, int64_t least, int64_t most) {
+  return std::clamp<int64_t>(std::llround(side / 32) * 32, least, most);
+}
+
+/// Output `index` of a job, without the batch; throws when the model has fewer.
+inline tenon::serve::View output(tenon::serve::Tensors& outputs, size_t index) {
+  if (index >= outputs.size())
+    throw std::runtime_error("expected a model of " + std::to_string(index + 1)
+                             + " outputs or more, found " + std::to_string(outputs.size()));
+  return value_of(tenon::serve::View::of_item(outputs[index], 0));
+}
+
+/// The map between pixels, whose middles are at whole numbers, that a map between positions is:
+/// there, a picture of one pixel goes from 0 to 1.
+inline tenon::serve::Matrix23 between_pixels(const tenon::serve::Matrix23& m) {
+  return {m[0], m[1], m[2] + (m[0] + m[1] - 1) / 2, m[3], m[4], m[5] + (m[3] + m[4] - 1) / 2};
 }
 
 /// A pipeline of an instance of the engine, with batches of as many jobs as `options` say.
@@ -57,7 +80,8 @@ std::unique_ptr<tenon::serve::Pipeline<Input, Output>> start(const std::string& 
   CompileOptions build;
   build.profiles = {{{input, range}}};
   CompileOutput plan;
-  value_of(compile(Mode::FP32, model, plan, build));
+  if (const auto built = compile(Mode::FP32, model, plan, build); !built)
+    throw std::runtime_error(model + ", with input '" + input + "': " + built.error());
   PipelineOptions options;
   options.model = model;
   options.max_batch = static_cast<size_t>(range.max[0]);

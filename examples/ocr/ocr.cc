@@ -40,16 +40,13 @@ struct Line {
   Picture picture;
 };
 
-// The detector halves its input five times.
-int64_t whole_blocks(double side) {
-  return std::clamp<int64_t>(std::llround(side / 32) * 32, kLeastSide, kMostSide);
-}
-
 Result<Tensors> page_tensor(Picture& page, const JobContext&) {
   const double scale = std::min(1.0, double(kMostSide) / std::max(page.width, page.height));
+  const auto extent = [&](int side) {
+    return examples::whole_blocks(side * scale, kLeastSide, kMostSide);
+  };
   Tensors tensors;
-  tensors.emplace_back(
-      Shape{1, 3, whole_blocks(page.height * scale), whole_blocks(page.width * scale)});
+  tensors.emplace_back(Shape{1, 3, extent(page.height), extent(page.width)});
   value_of(resize_bilinear_and_normalize(view(page), {tensors[0]}, kPageNorm));
   return tensors;
 }

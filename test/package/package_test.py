@@ -13,6 +13,7 @@ import numpy as np
 from PIL import Image
 
 import workflow
+from people_examples import PeopleExamples
 from programs import EXAMPLES, MODELS, SOURCE, run
 from yolo_example import YoloExample
 
@@ -23,7 +24,7 @@ SANITIZE = os.environ.get("TENON_SANITIZE", "")
 FLAGS = f"-fsanitize={SANITIZE}" if SANITIZE else ""
 
 
-class Package(YoloExample, unittest.TestCase):
+class Package(PeopleExamples, YoloExample, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.root = pathlib.Path(tempfile.mkdtemp(prefix="tenon_package_"))
