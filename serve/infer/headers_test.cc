@@ -1,6 +1,7 @@
 // An application may include all headers of tenon/serve/.
 #include <gtest/gtest.h>
 
+#include "tenon/serve/blaze.h"
 #include "tenon/serve/box.h"
 #include "tenon/serve/center_net.h"
 #include "tenon/serve/classification.h"

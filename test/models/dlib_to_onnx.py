@@ -1,8 +1,8 @@
 """Writes dlib's face recognition network as ONNX: convert(bytes) -> onnx.ModelProto.
 
-The file, dlib_face_recognition_resnet_model_v1.dat, holds the layers' names and weights, from the input on, and not how they are connected: that is dlib's
-`anet_type`, a ResNet of 29 convolutions. The model takes faces (batch, 3, 150, 150), RGB from 0 to 255, and gives
-(batch, 128): faces of one person are less than 0.6 apart.
+The file, dlib_face_recognition_resnet_model_v1.dat, holds the layers' names and weights, from the input on, and not
+how they are connected: that is dlib's `anet_type`, a ResNet of 29 convolutions. The model takes faces (batch, 3, 150,
+150), RGB from 0 to 255, and gives (batch, 128): faces of one person are less than 0.6 apart.
 """
 import numpy as np
 import onnx

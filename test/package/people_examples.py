@@ -63,7 +63,8 @@ class PeopleExamples:
         self.build("segment")
         result, right = self.folder / "blurred.png", self.folder / "right.npy"
         command = [MODELS / "selfie_segmentation.onnx", ASTRONAUT, result]
-        share = float(re.fullmatch(r"the person covers ([\d.]+)% of the picture\n", run(self.folder / "segment", *command))[1])
+        said = run(self.folder / "segment", *command)
+        share = float(re.fullmatch(r"the person covers ([\d.]+)% of the picture\n", said)[1])
         expected = pipeline("segment", fetched("selfie_segmentation"), ASTRONAUT, right)
         self.assertAlmostEqual(share, 100 * expected["share"], delta=0.1)
         wrong = np.abs(np.asarray(Image.open(result), float) - np.load(right))
