@@ -1,93 +1,241 @@
-// Frames per second of a detector of YOLOv8's kind from 1080p pictures to boxes: a pipeline with
-// pre- and post-processing inside, beside the engine alone on inputs that are ready. Rounds take
-// turns; medians are printed, and where a job's time goes. Usage: pipeline MODEL.onnx [TRACE.json]
+// Runs a detector in a pipeline on request, from pictures to boxes; bench/pipeline.py keeps such a
+// process. Its arguments are "objects" or "text", a model, a picture (H, W, 3) of BGR as
+// serve::save_to_file's, the threshold of scores and the number of instances. It answers lines:
+// "rate SECONDS" with pictures per second of the pipeline, and "engine SECONDS" with those of the
+// engine alone on an input that is ready; "alone SECONDS" with milliseconds of jobs one after the
+// other, "load RATE SECONDS SEED" with those of jobs that come at random times; "boxes" with what
+// is found, "stages" with each stage's mean milliseconds, and "trace FILE" with nothing.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <tenon/serve/compile.h>
 #include <tenon/serve/engine_instances.h>
 #include <tenon/serve/preprocess.h>
 #include <tenon/serve/tensor_allocator.h>
+#include <tenon/serve/tensor_file.h>
+#include <tenon/serve/text_boxes.h>
 #include <tenon/serve/yolo.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
 
 using namespace tenon::serve;  // NOLINT: a program
 using Seconds = std::chrono::duration<double>;
-constexpr int64_t kWidth = 1920, kHeight = 1080, kSide = 640;
-constexpr int kFrames = 24, kRounds = 5;
+using Milliseconds = std::chrono::duration<double, std::milli>;
+using Found = std::vector<std::vector<float>>;  // corners, or edges and score, in the picture
+
+constexpr int kJobs = 16;  // in the pipeline at a time
+constexpr int64_t kSide = 640, kMapHeight = 544, kMapWidth = 960;
 
 template <class T> T value_of(Result<T> result) {
   if (!result) {
-    std::fprintf(stderr, "pipeline: %s\n", result.error().c_str());
+    fmt::print(stderr, "pipeline: {}\n", result.error());
     std::exit(1);
   }
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+Clock::time_point after(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+}
+
+// What one kind of model takes and gives.
+struct Task {
+  Shape input;
+  std::function<Result<void>(const Image&, Tensor&)> prepare;
+  std::function<Found(Tensor&)> decode;
+};
+
+// A detector of YOLOv8's kind.
+Task objects(const Image& picture, float threshold) {
+  const auto box = value_of(Letterbox::ultralytics(picture.width, picture.height, kSide, kSide));
+  DetectOptions options;
+  options.score_threshold = threshold;
+  options.to_picture = box.d2i;
+  options.width = picture.width;
+  options.height = picture.height;
+  return {{1, 3, kSide, kSide},
+          [box](const Image& image, Tensor& tensor) {
+            return letterbox(image, box, {tensor},
+                             Norm::alpha_beta(1 / 255.f, 0, ChannelType::Invert));
+          },
+          [options](Tensor& head) {
+            Found found;
+            for (const Box& b : value_of(decode_yolo_v8(value_of(View::of_item(head, 0)), options)))
+              found.push_back({b.left, b.top, b.right, b.bottom, b.score});
+            return found;
+          }};
+}
+
+// PP-OCR's detector of lines of text.
+Task text(const Image& picture, float threshold) {
+  TextBoxOptions options;
+  options.score_threshold = threshold;
+  options.to_picture = {float(picture.width) / kMapWidth,   0, 0, 0,
+                        float(picture.height) / kMapHeight, 0};
+  const Norm norm = Norm::mean_std({0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f});
+  return {{1, 3, kMapHeight, kMapWidth},
+          [norm](const Image& image, Tensor& tensor) {
+            return resize_bilinear_and_normalize(image, {tensor}, norm);
+          },
+          [options](Tensor& map) {
+            Found found;
+            for (const TextBox& b :
+                 value_of(decode_text_boxes(value_of(View::of_item(map, 0)), options))) {
+              found.emplace_back();
+              for (const Point& corner : b.corners)
+                found.back().insert(found.back().end(), {corner.x, corner.y});
+            }
+            return found;
+          }};
+}
+
+std::shared_ptr<EngineContext> build(const std::string& model, const Shape& input) {
+  CompileOptions options;
+  options.hook = [&](nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig&) {
+    network.getInput(0)->setDimensions(*tenon::session::to_dims(input));
+  };
+  CompileOutput plan;
+  value_of(compile(Mode::FP32, model, plan, options));
+  return value_of(EngineContext::load(plan.data()));
+}
+
+class Bench {
+ public:
+  Bench(const Image& picture, Task task, const std::string& model, int instances)
+      : picture_(picture),
+        task_(std::move(task)),
+        engine_(build(model, task_.input)),
+        infer_(value_of(Infer::make(engine_))) {
+    Stages<Image, Found, Tensors, Tensors> stages;
+    stages.preprocess = [this](Image& image, const JobContext&) -> Result<Tensors> {
+      Tensors tensors;
+      tensors.push_back(value_of(inputs_.query(task_.input, DataType::kFLOAT)));
+      value_of(task_.prepare(image, tensors[0]));
+      return tensors;
+    };
+    EngineInstanceOptions of_instances;
+    of_instances.count = instances;
+    stages.instances = value_of(engine_instances(engine_, of_instances));
+    stages.postprocess = [this](Image&, Tensors& outputs, const JobContext&) -> Result<Found> {
+      return task_.decode(outputs[0]);
+    };
+    PipelineOptions options;
+    options.max_jobs = kJobs;
+    options.trace_spans = 4000;
+    pipeline_ = value_of(Pipeline<Image, Found>::start(options, std::move(stages)));
+    value_of(task_.prepare(picture_, *infer_->input()));
+  }
+
+  double rate(double seconds) {
+    const auto begin = Clock::now(), end = after(seconds);
+    std::vector<std::shared_future<Answer<Found>>> answers;
+    while (Clock::now() < end) answers.push_back(pipeline_->commit(picture_));
+    for (const auto& answer : answers) check(answer.get());
+    return double(answers.size()) / Seconds(Clock::now() - begin).count();
+  }
+  double engine(double seconds) {
+    const auto begin = Clock::now(), end = after(seconds);
+    int count = 0;
+    for (; Clock::now() < end; ++count) value_of(infer_->forward());
+    return count / Seconds(Clock::now() - begin).count();
+  }
+  std::vector<double> alone(double seconds) {
+    std::vector<double> times;
+    for (const auto end = after(seconds); Clock::now() < end;) {
+      const auto begin = Clock::now();
+      check(pipeline_->commit(picture_).get());
+      times.push_back(Milliseconds(Clock::now() - begin).count());
+    }
+    return times;
+  }
+  // Jobs come in a Poisson process; a job's time begins when it should come.
+  std::vector<double> load(double rate, double seconds, unsigned seed) {
+    std::mt19937 random(seed);
+    std::exponential_distribution<double> gap(rate);
+    std::vector<std::shared_future<double>> times;
+    const auto begin = Clock::now();
+    for (double at = gap(random); at < seconds; at += gap(random)) {
+      const auto arrival = begin + std::chrono::duration_cast<Clock::duration>(Seconds(at));
+      std::this_thread::sleep_until(arrival);
+      std::promise<double> promise;
+      times.push_back(promise.get_future().share());
+      pipeline_->submit(picture_, {},
+                        [arrival, promise = std::move(promise)](const Answer<Found>& a) mutable {
+                          check(a);
+                          promise.set_value(Milliseconds(Clock::now() - arrival).count());
+                        });
+    }
+    std::vector<double> result;
+    for (const auto& time : times) result.push_back(time.get());
+    return result;
+  }
+  Found boxes() { return check(pipeline_->commit(picture_).get()); }
+  std::vector<double> stages() const {
+    std::vector<double> means;
+    const Statistics statistics = pipeline_->statistics();
+    for (const Stage stage : {Stage::kPreprocess, Stage::kInfer, Stage::kPostprocess})
+      means.push_back(1e3 * statistics.stage(stage).work.mean());
+    return means;
+  }
+  std::string trace() const { return pipeline_->trace_json(); }
+
+ private:
+  static const Found& check(const Answer<Found>& answer) {
+    if (answer) return *answer;
+    fmt::print(stderr, "pipeline: {}\n", answer.error().text());
+    std::exit(1);
+  }
+
+  const Image picture_;
+  const Task task_;
+  const std::shared_ptr<EngineContext> engine_;
+  const std::shared_ptr<Infer> infer_;
+  TensorAllocator inputs_{kJobs};
+  std::unique_ptr<Pipeline<Image, Found>> pipeline_;
+};
+
+void serve(Bench& bench) {
+  double seconds = 0, rate = 0;
+  unsigned seed = 0;
+  for (std::string word; std::cin >> word;) {
+    if (word == "rate" && std::cin >> seconds)
+      fmt::print("{}\n", bench.rate(seconds));
+    else if (word == "engine" && std::cin >> seconds)
+      fmt::print("{}\n", bench.engine(seconds));
+    else if (word == "alone" && std::cin >> seconds)
+      fmt::print("[{:.4f}]\n", fmt::join(bench.alone(seconds), ", "));
+    else if (word == "load" && std::cin >> rate >> seconds >> seed)
+      fmt::print("[{:.4f}]\n", fmt::join(bench.load(rate, seconds, seed), ", "));
+    else if (word == "boxes")
+      fmt::print("{}\n", bench.boxes());
+    else if (word == "stages")
+      fmt::print("{}\n", bench.stages());
+    else if (word == "trace" && std::cin >> word)
+      std::ofstream(word) << bench.trace(), fmt::print("null\n");
+    std::fflush(stdout);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: %s MODEL.onnx [TRACE.json]\n", argv[0]);
+  if (argc != 6) {
+    fmt::print(stderr, "usage: pipeline objects|text MODEL.onnx PICTURE THRESHOLD INSTANCES\n");
     return 1;
   }
-  CompileOutput plan;
-  value_of(compile(Mode::FP32, argv[1], plan, {}));
-  const auto engine = value_of(EngineContext::load(plan.data()));
-  const auto alone = value_of(Infer::make(engine));
-  std::mt19937 random(1);
-  std::vector<uint8_t> pixels(kWidth * kHeight * 3);
-  for (uint8_t& pixel : pixels) pixel = static_cast<uint8_t>(random());
-  const Image frame = Image::packed(PixelFormat::kBGR, pixels.data(), kWidth, kHeight);
-  const auto box = value_of(Letterbox::centred(kWidth, kHeight, kSide, kSide));
-  const Norm norm = Norm::alpha_beta(1 / 255.f, 0, ChannelType::Invert);
-
-  Stages<Image, std::vector<Box>, Tensors, Tensors> stages;
-  TensorAllocator inputs(8);
-  stages.preprocess = [&](Image& image, const JobContext&) -> Result<Tensors> {
-    Tensors tensors;
-    tensors.push_back(value_of(inputs.query({1, 3, kSide, kSide}, DataType::kFLOAT)));
-    value_of(letterbox(image, box, {tensors[0]}, norm));
-    return tensors;
-  };
-  stages.instances = value_of(engine_instances(engine, {}));
-  stages.postprocess = [&](Image&, Tensors& heads, const JobContext&) {
-    DetectOptions options;
-    options.to_picture = box.d2i;
-    return decode_yolo_v8(value_of(View::of_item(heads[0], 0)), options);
-  };
-  PipelineOptions options;
-  options.trace_spans = argc > 2 ? 1000 : 0;
-  auto pipeline = value_of(Pipeline<Image, std::vector<Box>>::start(options, std::move(stages)));
-
-  std::vector<double> engine_rates, pipeline_rates;
-  value_of(letterbox(frame, box, {*alone->input()}, norm));
-  for (int round = 0; round < kRounds; ++round) {
-    auto begin = Clock::now();
-    for (int i = 0; i < kFrames; ++i) value_of(alone->forward());
-    engine_rates.push_back(kFrames / Seconds(Clock::now() - begin).count());
-    begin = Clock::now();
-    for (const auto& answer : pipeline->commits(std::vector<Image>(kFrames, frame)))
-      if (!answer.get()) std::printf("%s\n", answer.get().error().text().c_str());
-    pipeline_rates.push_back(kFrames / Seconds(Clock::now() - begin).count());
-  }
-  std::printf("engine alone %6.1f frames/s, pipeline %6.1f frames/s: %.1f %%\n",
-              median(engine_rates), median(pipeline_rates),
-              100 * median(pipeline_rates) / median(engine_rates));
-  const Statistics statistics = pipeline->statistics();
-  for (const Stage stage : {Stage::kPreprocess, Stage::kInfer, Stage::kPostprocess})
-    std::printf("%-13s %7.3f ms a job\n", name_of(stage),
-                1e3 * statistics.stage(stage).work.mean());
-  if (argc > 2) std::ofstream(argv[2]) << pipeline->trace_json();
+  Tensor pixels = value_of(load_from_file(argv[3]));
+  const Image picture = Image::packed(PixelFormat::kBGR, value_of(pixels.cpu<uint8_t>()),
+                                      pixels.size(1), pixels.size(0));
+  const auto threshold = static_cast<float>(std::atof(argv[4]));
+  Bench bench(
+      picture,
+      argv[1] == std::string("text") ? text(picture, threshold) : objects(picture, threshold),
+      argv[2], std::atoi(argv[5]));
+  serve(bench);
 }

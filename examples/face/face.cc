@@ -25,8 +25,8 @@ constexpr int64_t kLeastSide = 64,
 constexpr int64_t kFaceSide = 150;
 constexpr float kSamePerson = 0.6f;  // dlib's threshold
 // Eyes, nose and corners of the mouth in the faces that dlib's network was trained with.
-constexpr Landmarks5 kLandmarks = {47.5f, 46.6f, 100.5f, 46.6f, 74.0f,
-                                   76.6f, 50.4f, 103.0f, 97.6f, 103.0f};
+constexpr Landmarks5 kLandmarks = {
+    {{47.5f, 46.6f}, {100.5f, 46.6f}, {74.0f, 76.6f}, {50.4f, 103.0f}, {97.6f, 103.0f}}};
 constexpr uint8_t kGreen[] = {40, 220, 60}, kRed[] = {220, 40, 40};
 using Descriptor = std::vector<float>;
 
@@ -59,12 +59,7 @@ Result<std::vector<Face>> faces_of(Picture& picture, Tensors& outputs, const Job
 }
 
 Result<Tensors> face_tensor(FaceOfPicture& face, const JobContext&) {
-  Landmarks5 landmarks;
-  for (size_t i = 0; i < 5; ++i) {
-    landmarks[2 * i] = face.face.landmarks[i].x;
-    landmarks[2 * i + 1] = face.face.landmarks[i].y;
-  }
-  const Matrix23 to_picture = value_of(similarity(kLandmarks, landmarks));
+  const Matrix23 to_picture = value_of(similarity(kLandmarks, face.face.landmarks));
   Tensors tensors;
   tensors.emplace_back(Shape{1, 3, kFaceSide, kFaceSide});
   value_of(warp_affine(view(*face.picture), examples::between_pixels(to_picture), {tensors[0]},

@@ -18,6 +18,7 @@ def load(data):
     """ncnn's network, in float32."""
     lines = data.split(b"\n", 2 + int(data.split()[1]))
     net = ncnn.Net()
+    net.opt.num_threads = 1
     for option in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
         setattr(net.opt, option, False)
     with tempfile.TemporaryDirectory() as folder:
@@ -44,8 +45,12 @@ class Ncnn(unittest.TestCase):
 
     def test_what_is_not_known_is_refused(self):
         data = prepare.fetched(MODEL, FOLDER).read_bytes()
-        with self.assertRaisesRegex(ValueError, "Conv_0: layers of type Deconvolution are not supported"):
+        with self.assertRaisesRegex(ValueError, "Conv_0: layers of type Deconvolution .* are not supported"):
             ncnn_to_onnx.convert(data.replace(b"Convolution  ", b"Deconvolution", 1))
+        with self.assertRaisesRegex(ValueError, "Conv_2: .* 3: '2'"):
+            ncnn_to_onnx.convert(data.replace(b"0=64 1=3 4=1 5=1 6=36864", b"0=64 1=3 3=2 5=1 6=36864", 1))
+        with self.assertRaisesRegex(ValueError, "Resize_37: expected resizing by one of .1, 3., found 2"):
+            ncnn_to_onnx.convert(data.replace(b"111 0=1 1=4", b"111 0=2 1=4", 1))
         with self.assertRaisesRegex(ValueError, "expected 1247368 bytes of weights, found 1247370"):
             ncnn_to_onnx.convert(data + b"xx")
         with self.assertRaisesRegex(ValueError, "expected ncnn's text"):

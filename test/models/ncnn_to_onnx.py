@@ -13,6 +13,9 @@ import numpy as np
 import onnx
 from onnx import helper
 
+# The options of layers, by ncnn's numbers, that are understood.
+OPTIONS = {"Input": {0, 1, 2}, "Split": set(), "Convolution": {0, 1, 4, 5, 6}, "PReLU": {0}, "PixelShuffle": {0},
+           "Interp": {0, 1, 2}, "BinaryOp": {0}}
 HALF = 0x01306B47  # what ncnn writes before weights in float16; 0 before float32
 MODES = {1: ("nearest", {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}),
          3: ("cubic", {"coordinate_transformation_mode": "half_pixel", "cubic_coeff_a": -0.75})}
@@ -71,6 +74,8 @@ class Network:
         self.add("DepthToSpace", inputs, outputs, blocksize=int(options[0]), mode="CRD")
 
     def Interp(self, name, inputs, outputs, options):
+        if int(options[0]) not in MODES:
+            raise ValueError(f"{name}: expected resizing by one of {sorted(MODES)}, found {options[0]}")
         mode, attributes = MODES[int(options[0])]
         scales = self.constant(f"{name}.scales", [1, 1, float(options[1]), float(options[2])])
         self.add("Resize", [*inputs, "", scales], outputs, mode=mode, **attributes)
@@ -92,8 +97,8 @@ def convert(data):
         kind, name, inputs, outputs, *words = line.decode().split()
         blobs = words[: int(inputs) + int(outputs)]
         options = {int(key): value for key, value in (word.split("=") for word in words[len(blobs) :])}
-        if not hasattr(network, kind):
-            raise ValueError(f"{name}: layers of type {kind} are not supported")
+        if kind not in OPTIONS or not OPTIONS[kind].issuperset(options):
+            raise ValueError(f"{name}: layers of type {kind} with options {options} are not supported")
         sources = [network.alias.get(blob, blob) for blob in blobs[: int(inputs)]]
         getattr(network, kind)(name, sources, blobs[int(inputs) :], options)
     if network.weights.at != len(weights):
