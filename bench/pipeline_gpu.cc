@@ -1,7 +1,7 @@
 // Frames per second of a detector of YOLOv8's kind on a GPU: uint8 frames in memory of the host to
-// boxes, in fp16, with pre- and post-processing as layers of the plan. Beside it the same plan alone,
-// on a batch that is on the device already.
-// Usage: pipeline_gpu MODEL.onnx [BATCH] [INSTANCES] [WORKERS] [SECONDS] [THRESHOLD]
+// boxes, in fp16, with pre- and post-processing as layers of the plan. Beside it the same plan
+// alone, on a batch that is on the device already. Usage: pipeline_gpu MODEL.onnx [BATCH]
+// [INSTANCES] [WORKERS] [SECONDS] [THRESHOLD]
 #include <tenon/serve/compile.h>
 #include <tenon/serve/engine_instances.h>
 #include <tenon/serve/image_layers.h>
@@ -35,8 +35,8 @@ template <class T> T value_of(Result<T> result) {
 // Writes the plan to PIPELINE_PLAN, too, if that is set.
 std::shared_ptr<EngineContext> engine_of(const char* model, int64_t batch, float threshold) {
   CompileOptions build;
-  build.profiles = {{{"images",
-                      {{1, kSide, kSide, 3}, {batch, kSide, kSide, 3}, {batch, kSide, kSide, 3}}}}};
+  build.profiles = {
+      {{"images", {{1, kSide, kSide, 3}, {batch, kSide, kSide, 3}, {batch, kSide, kSide, 3}}}}};
   build.hook = [&](nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig&) {
     ImageLayerOptions images;
     images.width = images.height = kSide;
@@ -120,21 +120,22 @@ int main(int argc, char** argv) {
   const auto begin = Clock::now();
   int64_t sent = 0;
   while (Seconds(Clock::now() - begin).count() < seconds) {
-    pipeline->submit(frames[static_cast<size_t>(sent++) % frames.size()].data(), {}, [&](auto answer) {
-      if (answer)
-        boxes += static_cast<int64_t>(answer->size());
-      else
-        ++failed;
-      ++done;
-    });
+    pipeline->submit(frames[static_cast<size_t>(sent++) % frames.size()].data(), {},
+                     [&](auto answer) {
+                       if (answer)
+                         boxes += static_cast<int64_t>(answer->size());
+                       else
+                         ++failed;
+                       ++done;
+                     });
   }
   value_of(pipeline->stop());
   const double rate = static_cast<double>(done) / Seconds(Clock::now() - begin).count();
-  std::printf("batch %ld, %d instances: the plan alone %.0f frames/s, the pipeline %.0f: %.1f %%; "
-              "%.1f boxes a frame, %ld failed\n",
-              static_cast<long>(batch), instances.count, engine_rate, rate,
-              100 * rate / engine_rate, static_cast<double>(boxes) / static_cast<double>(done),
-              static_cast<long>(failed.load()));
+  std::printf(
+      "batch %ld, %d instances: the plan alone %.0f frames/s, the pipeline %.0f: %.1f %%; "
+      "%.1f boxes a frame, %ld failed\n",
+      static_cast<long>(batch), instances.count, engine_rate, rate, 100 * rate / engine_rate,
+      static_cast<double>(boxes) / static_cast<double>(done), static_cast<long>(failed.load()));
   const Statistics statistics = pipeline->statistics();
   for (const Stage stage : {Stage::kPreprocess, Stage::kInfer, Stage::kPostprocess})
     std::printf("%-13s %7.3f ms of work, jobs waited %7.3f ms\n", name_of(stage),

@@ -22,8 +22,7 @@ struct DecodeYolo {
 
   using T = Types<float, Half>;
   static constexpr auto attributes = std::tuple{
-      attribute("format", &DecodeYolo::format,
-                {{"v8", HeadFormat::kV8}, {"v5", HeadFormat::kV5}})
+      attribute("format", &DecodeYolo::format, {{"v8", HeadFormat::kV8}, {"v5", HeadFormat::kV5}})
           .says("v8: heads (N, 4 + C, B), as Ultralytics exports v8 and v11; v5: (N, B, 5 + C) "
                 "with objectness, as v5 and v7"),
       attribute("score_threshold", &DecodeYolo::score).says("scores are above"),
@@ -67,8 +66,8 @@ struct DecodeYolo {
     if (shape.classes < 1)
       throw std::invalid_argument(
           std::string("a head is (images, ")
-          + (format == HeadFormat::kV8 ? "4 + classes, boxes)" : "boxes, 5 + classes)")
-          + ", found " + text_of(in[0]));
+          + (format == HeadFormat::kV8 ? "4 + classes, boxes)" : "boxes, 5 + classes)") + ", found "
+          + text_of(in[0]));
     if (shape.boxes * shape.classes > UINT32_MAX)
       throw std::invalid_argument("expected fewer than 2^32 scores in an image, found "
                                   + text_of(in[0]));
@@ -109,7 +108,8 @@ struct DecodeYolo {
             .best_class = true};
   }
   NmsRule rule() const {
-    return {.overlap = overlap, .score = score, .max_boxes = rows, .across_classes = across_classes};
+    return {
+        .overlap = overlap, .score = score, .max_boxes = rows, .across_classes = across_classes};
   }
 };
 TENON_PLUGIN(DecodeYolo);

@@ -1,5 +1,5 @@
-// PreprocessImages: bytes of images become the input of a network, so that an engine takes frames as
-// cameras and decoders give them.
+// PreprocessImages: bytes of images become the input of a network, so that an engine takes frames
+// as cameras and decoders give them.
 #include <tenon/kernels/fitting.h>
 #include <tenon/kernels/image_tiles.h>
 #include <tenon/kernels/shape_text.h>
@@ -17,7 +17,7 @@ namespace {
 enum class Fit { kLetterbox, kCentred, kStretch };
 enum class Pixels { kPacked, kNv12 };
 
-constexpr int64_t kMatrix = 8;          // numbers of a row of to_image
+constexpr int64_t kMatrix = 8;           // numbers of a row of to_image
 constexpr int64_t kMaxExtent = 1 << 24;  // positions are floats
 
 // Rows of to_image, all the same.
@@ -42,10 +42,9 @@ struct PreprocessImages {
   static constexpr auto attributes = std::tuple{
       attribute("height", &PreprocessImages::height),
       attribute("width", &PreprocessImages::width),
-      attribute("fit", &PreprocessImages::fit,
-                {{"letterbox", Fit::kLetterbox},
-                 {"centred", Fit::kCentred},
-                 {"stretch", Fit::kStretch}})
+      attribute(
+          "fit", &PreprocessImages::fit,
+          {{"letterbox", Fit::kLetterbox}, {"centred", Fit::kCentred}, {"stretch", Fit::kStretch}})
           .says("letterbox: Ultralytics' LetterBox; centred: tensorRT_Pro's warp, which keeps "
                 "fractions of pixels; stretch: cv2.resize"),
       attribute("pixels", &PreprocessImages::pixels,
@@ -88,10 +87,9 @@ struct PreprocessImages {
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
     const size_t rank = pixels == Pixels::kNv12 ? 3 : 4;
     if (in[0].size() != rank)
-      throw std::invalid_argument(
-          std::string("images must be ")
-          + (rank == 3 ? "(N, 3 H / 2, W) of NV12" : "(N, H, W, C)") + ", found "
-          + std::to_string(in[0].size()) + " dimensions");
+      throw std::invalid_argument(std::string("images must be ")
+                                  + (rank == 3 ? "(N, 3 H / 2, W) of NV12" : "(N, H, W, C)")
+                                  + ", found " + std::to_string(in[0].size()) + " dimensions");
     const Extent three(3);
     out[0] = {in[0][0], rank == 3 ? three : min(in[0][3], three), height, width};
     out[1] = {in[0][0], kMatrix};
@@ -123,17 +121,16 @@ struct PreprocessImages {
     sampling.rows = fitting.rows(image, to);
     const int64_t count = images.shape[0];
     if (count > 0)
-      sample_batch(device,
-                   {sampling, images.shape.volume() / count, tensor.shape.volume() / count},
+      sample_batch(device, {sampling, images.shape.volume() / count, tensor.shape.volume() / count},
                    count);
     const auto number = [](double value) { return static_cast<float>(value); };
     device.parallel_for(
         count * kMatrix,
-        ImageRows{{number(1 / fitting.x_scale), 0, number(-fitting.left / fitting.x_scale), 0,
-                   number(1 / fitting.y_scale), number(-fitting.top / fitting.y_scale),
-                   number(static_cast<double>(image.width)),
-                   number(static_cast<double>(image.height))},
-                  to_image.data});
+        ImageRows{
+            {number(1 / fitting.x_scale), 0, number(-fitting.left / fitting.x_scale), 0,
+             number(1 / fitting.y_scale), number(-fitting.top / fitting.y_scale),
+             number(static_cast<double>(image.width)), number(static_cast<double>(image.height))},
+            to_image.data});
   }
 
  private:

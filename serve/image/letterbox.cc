@@ -70,8 +70,8 @@ Result<Letterbox> Letterbox::ultralytics(int64_t image_width, int64_t image_heig
 Result<Matrix23> similarity(std::span<const Point> from, std::span<const Point> to) noexcept {
   return guard([&] {
     if (from.size() != to.size() || from.size() < 2)
-      throw Error{"a similarity is between two points or more: found "
-                  + std::to_string(from.size()) + " and " + std::to_string(to.size())};
+      throw Error{"a similarity is between two points or more: found " + std::to_string(from.size())
+                  + " and " + std::to_string(to.size())};
     const auto count = static_cast<double>(from.size());
     double x = 0, y = 0, u = 0, v = 0;
     for (size_t i = 0; i < from.size(); ++i) {

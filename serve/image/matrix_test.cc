@@ -38,10 +38,10 @@ TEST(Matrix, MatricesLeadBack) {
 }
 
 TEST(Matrix, SingularMatricesAreRefused) {
-  EXPECT_THAT(
-      inverted(Matrix23{1, 2, 3, 2, 4, 5}).error(),
-      ::testing::HasSubstr("the matrix [1.000000, 2.000000, 3.000000; 2.000000, 4.000000, 5.000000] has "
-                "no inverse"));
+  EXPECT_THAT(inverted(Matrix23{1, 2, 3, 2, 4, 5}).error(),
+              ::testing::HasSubstr(
+                  "the matrix [1.000000, 2.000000, 3.000000; 2.000000, 4.000000, 5.000000] has "
+                  "no inverse"));
   EXPECT_FALSE(inverted(Matrix23{}));
   EXPECT_FALSE(inverted(Matrix23{1, 0, NAN, 0, 1, 0}));
   EXPECT_FALSE(inverted(Matrix23{INFINITY, 0, 0, 0, 1, 0}));

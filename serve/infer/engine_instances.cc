@@ -193,8 +193,9 @@ class EngineInstance {
 size_t min_batch(Infer& infer) {
   int64_t batch = 1;
   for (int i = 0; i < infer.num_input(); ++i) {
-    const auto& info = infer.context().tensors()[static_cast<size_t>(
-        infer.context().find(infer.get_input_name(i)))];
+    const auto& info =
+        infer.context()
+            .tensors()[static_cast<size_t>(infer.context().find(infer.get_input_name(i)))];
     if (info.min.nbDims > 0) batch = std::max<int64_t>(batch, info.min.d[0]);
   }
   return static_cast<size_t>(batch);

@@ -20,8 +20,8 @@ using nvinfer1::PluginFieldType;
 class Fields {
  public:
   void set(const char* name, const char* text) {
-    fields_.push_back(
-        {name, text, PluginFieldType::kCHAR, static_cast<int32_t>(std::char_traits<char>::length(text))});
+    fields_.push_back({name, text, PluginFieldType::kCHAR,
+                       static_cast<int32_t>(std::char_traits<char>::length(text))});
   }
   void set(const char* name, int32_t value) {
     integers_.push_back(value);
@@ -73,11 +73,10 @@ ITensor& chosen(const std::string& name, const char* what, int32_t count,
     if (name == tensor.getName() || (name.empty() && count == 1)) return tensor;
     names += (i == 0 ? "'" : ", '") + std::string(tensor.getName()) + "'";
   }
-  throw Error{name.empty()
-                  ? std::string("the network has several ") + what + "s: expected the name of one of "
-                        + names
-                  : std::string("the network has no ") + what + " '" + name + "': expected one of "
-                        + names};
+  throw Error{name.empty() ? std::string("the network has several ") + what
+                                 + "s: expected the name of one of " + names
+                           : std::string("the network has no ") + what + " '" + name
+                                 + "': expected one of " + names};
 }
 
 std::string dims_text(const nvinfer1::Dims& dims) {
@@ -229,9 +228,11 @@ Result<std::vector<Box>> detections_of(std::vector<Tensor>& outputs) noexcept {
     if (outputs.size() != 4 || !is_of(0, DataType::kINT32, 2) || !is_of(1, DataType::kFLOAT, 3)
         || !is_of(2, DataType::kFLOAT, 2) || !is_of(3, DataType::kINT32, 2)
         || outputs[1].size(1) != outputs[2].size(1) || outputs[2].size(1) != outputs[3].size(1))
-      throw Error{"detections are num_detections (1, 1), detection_boxes (1, rows, 4), "
-                  "detection_scores (1, rows) and detection_classes (1, rows), as append_yolo makes "
-                  "them: found " + std::to_string(outputs.size()) + " other tensors"};
+      throw Error{
+          "detections are num_detections (1, 1), detection_boxes (1, rows, 4), "
+          "detection_scores (1, rows) and detection_classes (1, rows), as append_yolo makes "
+          "them: found "
+          + std::to_string(outputs.size()) + " other tensors"};
     const int32_t count = *session::value_of(outputs[0].cpu<int32_t>());
     const float* box = session::value_of(outputs[1].cpu<float>());
     const float* const scores = session::value_of(outputs[2].cpu<float>());

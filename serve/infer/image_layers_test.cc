@@ -89,9 +89,9 @@ TEST(ImageLayers, AnEngineTakesBytesOfImages) {
   ASSERT_TRUE(expected.set_to(0));
   const auto box = Letterbox::ultralytics(kWidth, kHeight, kSide, kSide);
   for (int64_t i = 0; i < 2; ++i)
-    ASSERT_TRUE(letterbox(Image::packed(PixelFormat::kRGB, bytes.data() + i * kWidth * kHeight * 3,
-                                        kWidth, kHeight),
-                          *box, {expected, i}, options.norm, 7));
+    ASSERT_TRUE(letterbox(
+        Image::packed(PixelFormat::kRGB, bytes.data() + i * kWidth * kHeight * 3, kWidth, kHeight),
+        *box, {expected, i}, options.norm, 7));
   expect_equal(*infer->output(), expected, 1e-5F);
 }
 
@@ -112,8 +112,8 @@ TEST(ImageLayers, TakesFramesOfNv12) {
   const auto done = infer->forward();
   ASSERT_TRUE(done) << done.error();
   Tensor expected({1, 3, kSide, kSide});
-  ASSERT_TRUE(resize_bilinear_and_normalize(Image::nv12(bytes.data(), 64, 36), {expected},
-                                            options.norm));
+  ASSERT_TRUE(
+      resize_bilinear_and_normalize(Image::nv12(bytes.data(), 64, 36), {expected}, options.norm));
   expect_equal(*infer->output(), expected, 1e-5F);
 }
 
@@ -137,8 +137,8 @@ TEST(ImageLayers, AnEngineGivesBoxesOfThePicture) {
   constexpr int64_t kWidth = 90, kHeight = 40;
   const auto infer = built([&](INetworkDefinition& network) {
     network.addInput("x", DataType::kFLOAT, nvinfer1::Dims4(-1, 3, kSide, kSide));
-    auto* head = network.addInput("head_in", DataType::kFLOAT,
-                                  nvinfer1::Dims3(-1, 4 + kClasses, kBoxes));
+    auto* head =
+        network.addInput("head_in", DataType::kFLOAT, nvinfer1::Dims3(-1, 4 + kClasses, kBoxes));
     session::add_output(network, *network.addIdentity(*head)->getOutput(0), "head");
     ImageLayerOptions images;
     images.input = "x";

@@ -91,7 +91,8 @@ inline Fitting letterboxed(const Extent2& image, const Extent2& to, bool scales_
   };
   const int64_t width = resized(image.width), height = resized(image.height);
   const int64_t left = before(to.width - width), top = before(to.height - height);
-  return {scale, scale, static_cast<double>(left), static_cast<double>(top), left, top, width, height};
+  return {scale, scale, static_cast<double>(left), static_cast<double>(top), left, top,
+          width, height};
 }
 
 }  // namespace tenon::kernels::inline TENON_TARGET

@@ -57,8 +57,8 @@ struct ImageSampling {
   double matrix[9];
 };
 
-/// Images of one shape, one behind the other. Item i reads `image_step` bytes behind item i - 1, and
-/// fills what is `target_step` elements behind.
+/// Images of one shape, one behind the other. Item i reads `image_step` bytes behind item i - 1,
+/// and fills what is `target_step` elements behind.
 struct ImageBatch {
   ImageSampling first;
   int64_t image_step, target_step;

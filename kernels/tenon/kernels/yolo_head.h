@@ -27,8 +27,9 @@ struct BestClasses {
         for (int64_t list = 0; list < lists.lists_per_image(); ++list)
           lists.count(image * lists.lists_per_image() + list) = 0;
         const int32_t* const kind = kinds + image * shape.boxes;
-        for_each_above(scores + image * shape.boxes, shape.boxes, rule.score,
-                       [&](int64_t box, float score) { lists.append(image, box, kind[box], score); });
+        for_each_above(
+            scores + image * shape.boxes, shape.boxes, rule.score,
+            [&](int64_t box, float score) { lists.append(image, box, kind[box], score); });
       }
     });
   }

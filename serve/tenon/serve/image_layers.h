@@ -1,4 +1,5 @@
-// Pre- and post-processing as layers of a network: an engine takes bytes of images, and gives boxes.
+// Pre- and post-processing as layers of a network: an engine takes bytes of images, and gives
+// boxes.
 #ifndef TENON_SERVE_IMAGE_LAYERS_H
 #define TENON_SERVE_IMAGE_LAYERS_H
 
@@ -41,7 +42,7 @@ Result<nvinfer1::ITensor*> prepend_images(nvinfer1::INetworkDefinition& network,
                                           const ImageLayerOptions& options) noexcept;
 
 struct YoloLayerOptions {
-  std::string output;  ///< the head; empty for the network's only output
+  std::string output;           ///< the head; empty for the network's only output
   bool has_objectness = false;  ///< (N, B, 5 + C), as YOLOv5 and v7; else (N, 4 + C, B), v8 and v11
   float score_threshold = 0.25F;
   float iou_threshold = 0.45F;
@@ -52,7 +53,8 @@ struct YoloLayerOptions {
 /// The head becomes the input of the plugin DecodeYolo, whose outputs are the network's instead:
 /// num_detections (N, 1), detection_boxes (N, rows, 4) of left, top, right, bottom,
 /// detection_scores and detection_classes (N, rows), as EfficientNMS_TRT names them.
-/// @param to_image of prepend_images: boxes are in pixels of the image; null for those of the input.
+/// @param to_image of prepend_images: boxes are in pixels of the image; null for those of the
+/// input.
 Result<void> append_yolo(nvinfer1::INetworkDefinition& network, const YoloLayerOptions& options,
                          nvinfer1::ITensor* to_image = nullptr) noexcept;
 
