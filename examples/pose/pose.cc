@@ -20,7 +20,6 @@ using examples::view;
 using tenon::Picture;
 
 constexpr int64_t kFindSide = 224, kPersonSide = 256;
-constexpr int64_t kNumbers = 5;  // of a landmark: x, y, z, logits that it is seen and is inside
 constexpr float kSure = 0.5f;
 
 struct Person {
@@ -41,17 +40,12 @@ Matrix23 fitted(const Picture& picture) {
           0,     scale, (float(picture.height) - side) / 2};
 }
 
-Result<Tensors> warped(const Picture& picture, const Matrix23& to_picture, int64_t side,
-                       const Norm& norm) {
-  Tensors tensors;
-  tensors.emplace_back(Shape{1, side, side, 3});
-  value_of(warp_affine(view(picture), examples::between_pixels(to_picture),
-                       {tensors[0], 0, Layout::kNHWC}, norm, 0));
-  return tensors;
-}
-
 Result<Tensors> picture_tensor(Picture& picture, const JobContext&) {
-  return warped(picture, fitted(picture), kFindSide, Norm::alpha_beta(1 / 127.5f, -1));
+  Tensors tensors;
+  tensors.emplace_back(Shape{1, kFindSide, kFindSide, 3});
+  value_of(warp_affine(view(picture), examples::between_pixels(fitted(picture)),
+                       {tensors[0], 0, Layout::kNHWC}, Norm::alpha_beta(1 / 127.5f, -1), 0));
+  return tensors;
 }
 
 Result<std::vector<Pose>> people_of(Picture& picture, Tensors& outputs, const JobContext&) {
@@ -73,23 +67,31 @@ Matrix23 around(const Pose& pose) {
   return {y, x, hips.x - middle * (y + x), -x, y, hips.y - middle * (y - x)};
 }
 
+// Beyond the picture its edges go on.
 Result<Tensors> person_tensor(Person& person, const JobContext&) {
-  return warped(*person.picture, person.to_picture, kPersonSide, Norm::alpha_beta(1 / 255.f));
+  Tensors tensors;
+  tensors.emplace_back(Shape{1, kPersonSide, kPersonSide, 3});
+  float* out = value_of(tensors[0].cpu<float>());
+  const Matrix23 to_pixel = examples::between_pixels(person.to_picture);
+  for (int64_t y = 0; y < kPersonSide; ++y)
+    for (int64_t x = 0; x < kPersonSide; ++x, out += 3) {
+      const Point from = mapped(to_pixel, Point{float(x), float(y)});
+      tenon::sample(*person.picture, from.x, from.y, out);
+      for (int c = 0; c < 3; ++c) out[c] /= 255;
+    }
+  return tensors;
 }
 
 Result<Landmarks> landmarks_of(Person& person, Tensors& outputs, const JobContext&) {
-  const View numbers = examples::output(outputs, 0), score = examples::output(outputs, 1);
-  if (numbers.type() != DataType::kFLOAT || numbers.count() < kNumbers * std::ssize(kLandmarkNames)
-      || score.type() != DataType::kFLOAT || score.count() != 1)
-    return Error{"BlazePose: expected 33 landmarks or more, and a score, of float32, found "
-                 + numbers.text() + " and " + score.text()};
-  Landmarks landmarks{*static_cast<const float*>(score.data()), {}};
-  for (int64_t i = 0; i < std::ssize(kLandmarkNames); ++i) {
-    const float* const t = static_cast<const float*>(numbers.data()) + i * kNumbers;
-    const Point point = mapped(person.to_picture, Point{t[0], t[1]});
-    landmarks.points.push_back({point.x, point.y, 1 / (1 + std::exp(-t[3]))});
-  }
-  return landmarks;
+  auto points =
+      value_of(decode_blaze_pose(examples::output(outputs, 0), examples::output(outputs, 2),
+                                 kPersonSide, kPersonSide, person.to_picture));
+  if (points.size() < std::size(kLandmarkNames))
+    return Error{"BlazePose: expected 33 landmarks or more, found "
+                 + std::to_string(points.size())};
+  points.resize(std::size(kLandmarkNames));  // the others are for the next picture of a video
+  const float* const score = value_of(outputs[1].cpu<float>());
+  return Landmarks{*score, std::move(points)};
 }
 
 void draw(Picture& picture, const std::vector<Keypoint>& points) {

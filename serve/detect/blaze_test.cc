@@ -76,5 +76,44 @@ TEST(Blaze, IsRefusedWhereItDoesNotFit) {
   EXPECT_THAT(error(b, s, 8, {{8, 2}}, {.classes = 2}), HasSubstr("2 classes"));
 }
 
+TEST(BlazePose, IsWhatMediaPipeComputes) {
+  Golden landmarks("blaze_pose.landmarks"), heat("blaze_pose.heat");
+  Golden expected("blaze_pose.keypoints");
+  const auto found = decode_blaze_pose(landmarks.view(), heat.view(), kGoldenInput, kGoldenInput,
+                                       golden_options().to_picture);
+  ASSERT_TRUE(found) << found.error();
+  ASSERT_EQ(static_cast<int64_t>(found->size()), expected.rows());
+  for (int64_t i = 0; i < expected.rows(); ++i) {
+    SCOPED_TRACE("landmark " + std::to_string(i));
+    const Keypoint& keypoint = (*found)[static_cast<size_t>(i)];
+    EXPECT_NEAR(keypoint.x, expected.at(i, 0), 2e-3F);
+    EXPECT_NEAR(keypoint.y, expected.at(i, 1), 2e-3F);
+    EXPECT_NEAR(keypoint.score, expected.at(i, 2), 1e-6F);
+  }
+}
+
+TEST(BlazePose, TakesAnyNumbers) {
+  const std::vector<float> landmarks = {NAN, 1, 0, 0, 0, 1e30F, 1, 0, NAN, 0, 1, 1, 0, 0, 0};
+  const std::vector<float> heat(3, NAN);
+  const auto found = decode_blaze_pose(view_of(landmarks, {15}), view_of(heat, {1, 1, 3}), 4, 4);
+  ASSERT_TRUE(found) << found.error();
+  EXPECT_EQ((*found)[2].x, 1);
+}
+
+TEST(BlazePose, IsRefusedWhereItDoesNotFit) {
+  const std::vector<float> ten(10), eight(8);
+  const View l = view_of(ten, {10}), h = view_of(eight, {2, 2, 2});
+  const auto error = [](const View& landmarks, const View& heat, int64_t width = 8,
+                        const Matrix23& to_picture = kIdentityMatrix) {
+    return decode_blaze_pose(landmarks, heat, width, 8, to_picture).error();
+  };
+  EXPECT_EQ(error(l, h), "");
+  EXPECT_EQ(error(h, h), "BlazePose: expected landmarks of shape (5 count), found float32 2x2x2");
+  EXPECT_THAT(error(view_of(eight, {8}), h), HasSubstr("(5 count), found float32 8"));
+  EXPECT_THAT(error(l, l), HasSubstr("heat of shape (height, width, 2), found float32 10"));
+  EXPECT_THAT(error(l, h, 0), HasSubstr("0x8"));
+  EXPECT_THAT(error(l, h, 8, {NAN, 0, 0, 0, 1, 0}), HasSubstr("a matrix of finite numbers"));
+}
+
 }  // namespace
 }  // namespace tenon::serve

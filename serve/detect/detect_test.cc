@@ -144,6 +144,7 @@ TEST_F(AnyNumbers, GiveOtherResults) {
       for (const Point& corner : box.corners)
         EXPECT_TRUE(corner.x >= 0 && corner.x <= 50 && corner.y >= 0 && corner.y <= 40);
     EXPECT_TRUE(decode_text(any({20, 8}), alphabet, {.is_logit = round_ % 2 == 0}));
+    EXPECT_TRUE(decode_blaze_pose(any({15}), any({4, 5, 3}), 32, 24, o.to_picture));
     const auto classes = decode_classes(any({30}), 5);
     ASSERT_TRUE(classes) << classes.error();
     for (const ClassScore& one : *classes) EXPECT_TRUE(one.score >= 0 && one.score <= 1);

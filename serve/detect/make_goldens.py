@@ -313,6 +313,29 @@ def blaze(random):
     save("blaze.found", rows)
 
 
+def blaze_pose(random):
+    side = 16
+    landmarks = random.uniform(-3, INPUT + 3, (20, 5)).astype(np.float32)
+    landmarks[:, 2:] = random.normal(0, 2, (20, 3))
+    heat = random.normal(-4, 1, (side, side, 20)).astype(np.float32)
+    for i in range(0, 20, 2):  # a peak beside every other landmark
+        x, y = np.clip(landmarks[i, :2] * side / INPUT + random.uniform(-2, 2, 2), 0, side - 1).astype(int)
+        heat[y, x, i] = 3
+    save("blaze_pose.landmarks", landmarks.reshape(-1))
+    save("blaze_pose.heat", heat)
+    likelihood = sigmoid(heat.astype(np.float64))
+    points = landmarks[:, :2].astype(np.float64)
+    for i, (column, row) in enumerate(np.trunc(points * side / INPUT).astype(int)):
+        if not (0 <= column < side and 0 <= row < side):
+            continue
+        rows, columns = (slice(max(0, at - 3), at + 4) for at in (row, column))
+        part = likelihood[rows, columns, i]
+        if part.max() >= 0.5:
+            y, x = np.mgrid[:side, :side][:, rows, columns]
+            points[i] = np.array([(part * x).sum(), (part * y).sum()]) / part.sum() * INPUT / side
+    save("blaze_pose.keypoints", np.column_stack([to_picture(points), sigmoid(landmarks[:, 3].astype(np.float64))]))
+
+
 def center_net(random):
     heat = random.normal(-1.5, 1.5, (3, 16, 16)).astype(np.float32)
     extents = random.uniform(0.5, 6, (2, 16, 16)).astype(np.float32)
@@ -409,7 +432,7 @@ def main():
     FOLDER.mkdir(exist_ok=True)
     save("to_picture", TO_PICTURE)
     for seed, case in enumerate([yolo_v5, yolox, yolo_v8, yolo_v10, anchors, distributions, poses, retina_face, scrfd,
-                                 center_net, text_boxes, text, classification, segmentation, center_face, blaze]):
+                                 center_net, text_boxes, text, classification, segmentation, center_face, blaze, blaze_pose]):
         case(np.random.default_rng(seed))
     instances(np.random.default_rng(100), compare)
     oriented_boxes(np.random.default_rng(101), compare)

@@ -51,11 +51,9 @@ class PeopleExamples:
         rows = re.findall(r"(?m)^  ([\d.]+) [a-z() ]+ at \((-?[\d.]+), (-?[\d.]+)\)$", said)
         found = np.array(rows, float)[:, [1, 2, 0]]
         right = np.array(pipeline("pose", *map(fetched, models), ASTRONAUT)["landmarks"])
-        self.assertEqual(found.shape, (33, 3))
-        np.testing.assert_allclose(found[:, 2], right[:, 2], atol=0.05)
-        is_seen = (right[:, 2] > 0.5) & (right[:, 1] < 512)
-        self.assertGreater(is_seen.sum(), 12)
-        np.testing.assert_allclose(found[is_seen], right[is_seen], atol=2)  # pixels
+        np.testing.assert_allclose(found[:, :2], right[:, :2], atol=0.5)  # pixels
+        np.testing.assert_allclose(found[:, 2], right[:, 2], atol=0.02)
+        self.assertGreater((right[:, 2] > 0.5).sum(), 12)
         self.expect_drawn(ASTRONAUT, result)
         self.expect_refusals("pose", command, 2, "extent 256 on axis 1; the network fixes 224")
 

@@ -1,4 +1,4 @@
-// What MediaPipe's detectors find: BlazeFace and its relatives for palms and persons.
+// What MediaPipe's networks find: BlazeFace and its relatives for palms and persons, and BlazePose.
 #ifndef TENON_SERVE_BLAZE_H
 #define TENON_SERVE_BLAZE_H
 
@@ -33,6 +33,16 @@ std::vector<BlazeLevel> blaze_pose_levels();
 Result<std::vector<Pose>> decode_blaze(const View& boxes, const View& scores, int64_t input_width,
                                        int64_t input_height, std::span<const BlazeLevel> levels,
                                        const DetectOptions& options) noexcept;
+
+/// BlazePose (Bazarevsky et al., 2020): landmarks (5 count) of x, y, z in pixels of the input and
+/// two numbers before the sigmoid, that it can be seen and that it is inside; heat (height, width,
+/// count), before the sigmoid, that covers the input. As in MediaPipe, a landmark becomes the mean
+/// of the 7 x 7 cells around it, weighted by their heat, where the highest of them is 0.5 or more.
+/// @return as many keypoints in the picture, whose score is that it can be seen. An error for other
+/// shapes, an input without pixels, or a matrix that is not finite.
+Result<std::vector<Keypoint>> decode_blaze_pose(
+    const View& landmarks, const View& heat, int64_t input_width, int64_t input_height,
+    const Matrix23& to_picture = kIdentityMatrix) noexcept;
 
 }  // namespace tenon::serve
 
