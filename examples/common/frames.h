@@ -70,6 +70,12 @@ class Source {
       throw std::runtime_error(from + ": there is no such file or folder");
   }
 
+  /// Whether the frames are the pictures of that folder.
+  bool is_folder(const std::string& folder) const {
+    return !files_.empty()
+           && std::filesystem::equivalent(folder,
+                                          std::filesystem::absolute(files_[0]).parent_path());
+  }
   bool is_one_picture() const { return files_.size() == 1 && !is_pipe_; }
   /// Calls `take(Frame)` for each. An error when the input ends within a frame.
   template <class Take> tenon::serve::Result<void> for_each(const Take& take) {
@@ -120,7 +126,11 @@ class Sink {
  public:
   /// Throws when not all frames of the source can go there.
   Sink(std::string to, const Source& source) : to_(std::move(to)) {
-    if (is_pipe() || std::filesystem::is_directory(to_)) return;
+    if (is_pipe()) return;
+    if (std::filesystem::is_directory(to_)) {
+      if (source.is_folder(to_)) throw std::runtime_error(to_ + ": has the pictures that are read");
+      return;
+    }
     if (!source.is_one_picture())
       throw std::runtime_error(to_ + ": expected a folder that is there, or - for a pipe");
     if (!tenon::is_picture(to_))

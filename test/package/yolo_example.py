@@ -65,6 +65,9 @@ class YoloExample:
         self.assertEqual(order, list(map(str, good)))
         self.assertRegex(result.stdout, r"(?m)^8 frames, [\d.]+ frames/s$")
         self.assertEqual(len(list(results.iterdir())), len(good))
+        for wrong, reason in ((pictures, "has the pictures that are read"), ("nowhere", "expected a folder")):
+            with self.assertRaisesRegex(AssertionError, f"(?m)^yolo: {wrong}: {reason}"):
+                run(self.folder / "yolo", heads, pictures, wrong)
 
     def yolo_takes_frames(self, heads, photo):
         """Raw frames in, raw frames out, in their order: every second one is grey, and has no objects."""
