@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -90,11 +89,15 @@ inline std::string onnx_metadata(const std::string& path, std::string_view wante
 /// The names of a detector's classes, as Ultralytics writes them into its exports:
 /// {0: 'person', 1: 'bicycle'}. Empty if the model does not say.
 inline std::vector<std::string> class_names(const std::string& path) {
-  static const std::regex kName(R"(\d+: (['"])(.*?)\1)");
   const std::string text = onnx_metadata(path, "names");
   std::vector<std::string> names;
-  for (std::sregex_iterator name(text.begin(), text.end(), kName), end; name != end; ++name)
-    names.push_back((*name)[2]);
+  for (size_t at = text.find(": "); at != std::string::npos; at = text.find(": ", at)) {
+    const char quote = text[at + 2];
+    const size_t end = text.find(quote, at + 3);
+    if (end == std::string::npos) break;
+    names.push_back(text.substr(at + 3, end - at - 3));
+    at = end;
+  }
   return names;
 }
 
