@@ -47,9 +47,7 @@ Result<std::vector<Keypoint>> decode_blaze_pose(const View& landmarks, const Vie
     if (input_width < 1 || input_height < 1)
       fail(kBlazePose, "an input of 1 or more pixels a side",
            std::to_string(input_width) + "x" + std::to_string(input_height));
-    for (const float number : to_picture)
-      if (!std::isfinite(number))
-        fail(kBlazePose, "a matrix of finite numbers to the picture", std::to_string(number));
+    require_finite(kBlazePose, to_picture);
 
     const Floats numbers(landmarks), logits(heat);
     const HeatMap map{logits.data(), heat.size(1), heat.size(0), count};

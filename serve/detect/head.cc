@@ -20,9 +20,7 @@ void require_options(std::string_view who, const DetectOptions& options) {
   require_nms_options(options.nms);
   if (options.classes < 0)
     fail(who, "0 or more classes in the options", std::to_string(options.classes));
-  for (const float number : options.to_picture)
-    if (!std::isfinite(number))
-      fail(who, "a matrix of finite numbers to the picture", std::to_string(number));
+  require_finite(who, options.to_picture);
   if (options.width < 0 || options.height < 0)
     fail(who, "0 or more pixels of the picture",
          std::to_string(options.width) + "x" + std::to_string(options.height));
@@ -31,6 +29,12 @@ void require_options(std::string_view who, const DetectOptions& options) {
 void require_classes(std::string_view who, int64_t wanted, int64_t found) {
   if (wanted != 0 && wanted != found)
     fail(who, std::to_string(wanted) + " classes", std::to_string(found));
+}
+
+void require_finite(std::string_view who, const Matrix23& to_picture) {
+  for (const float number : to_picture)
+    if (!std::isfinite(number))
+      fail(who, "a matrix of finite numbers to the picture", std::to_string(number));
 }
 
 void require_inverse(std::string_view who, const Matrix23& to_picture) {

@@ -20,6 +20,8 @@ void require_threshold(std::string_view who, std::string_view what, float thresh
 void require_options(std::string_view who, const DetectOptions& options);
 /// Throws unless it is the number of classes that is wanted, or none is.
 void require_classes(std::string_view who, int64_t wanted, int64_t found);
+/// Throws unless its numbers are finite.
+void require_finite(std::string_view who, const Matrix23& to_picture);
 /// Throws unless the map can be undone, and no pixel becomes infinite by it or by what leads back.
 void require_inverse(std::string_view who, const Matrix23& to_picture);
 /// Throws unless the map can be undone and the picture and the input have numbers of pixels that
