@@ -41,8 +41,7 @@ class Axis {
   }
 
  private:
-  // Of the tiles after i, from 0 to 1.
-  float share(size_t i, float position) const {
+  float share(size_t i, float position) const {  // of the tiles after i, from 0 to 1
     const float middle = static_cast<float>(starts_[i] + tile_ + starts_[i + 1]) / 2;
     return std::clamp((position - middle) / kBlend + 0.5f, 0.f, 1.f);
   }
@@ -144,7 +143,6 @@ int main(int argc, char** argv) try {
   const Picture picture = tenon::read_picture(argv[2]);
   const int tile = argc == 5 ? std::max(1, std::atoi(argv[4])) : kTile;
   tenon::write_picture(argv[3], Upscaler(argv[1], picture, tile).run());
-  return 0;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "upscale: %s\n", e.what());
   return 1;
