@@ -77,6 +77,13 @@ class Source {
                                           std::filesystem::absolute(files_[0]).parent_path());
   }
   bool is_one_picture() const { return files_.size() == 1 && !is_pipe_; }
+  /// Whether that file is one that is read.
+  bool has_file(const std::string& path) const {
+    std::error_code none;  // a file that is not there yet
+    return std::any_of(files_.begin(), files_.end(), [&](const auto& file) {
+      return std::filesystem::equivalent(path, file, none);
+    });
+  }
   /// Calls `take(Frame)` for each. An error when the input ends within a frame.
   template <class Take> tenon::serve::Result<void> for_each(const Take& take) {
     for (const std::string& file : files_) take(Frame(file));
@@ -133,6 +140,7 @@ class Sink {
     }
     if (!source.is_one_picture())
       throw std::runtime_error(to_ + ": expected a folder that is there, or - for a pipe");
+    if (source.has_file(to_)) throw std::runtime_error(to_ + ": is the picture that is read");
     if (!tenon::is_picture(to_))
       throw std::runtime_error(to_ + ": expected a folder that is there, - for a pipe, or a name with "
                                "the ending .png, .jpg or .jpeg");

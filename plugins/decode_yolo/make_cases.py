@@ -34,7 +34,8 @@ def decoded(rows, to_image, most, threshold, overlap, agnostic, objectness):
     best = scores[numpy.arange(len(rows)), kinds]
     centre, half = rows[:, :2], rows[:, 2:4] / 2
     boxes = numpy.concatenate([centre - half, centre + half], 1)
-    found = numpy.flatnonzero((best > threshold) & numpy.isfinite(boxes).all(1))
+    is_object = rows[:, 4] > threshold if objectness else True
+    found = numpy.flatnonzero((best > threshold) & is_object & numpy.isfinite(boxes).all(1))
     kept = []
     for kind in [None] if agnostic else numpy.unique(kinds[found]):
         of_kind = found if kind is None else found[kinds[found] == kind]
@@ -82,6 +83,10 @@ def main():
     numbers = head(1, 18, 3, 9)
     numbers[0, 0, 0], numbers[0, 3, 3], numbers[0, 5, 4], numbers[0, 7, 5] = numpy.nan, numpy.inf, -numpy.inf, -1
     yolo("numbers that are none", numbers, threshold=0.1)
+    objects = head(1, 18, 3, 10, objectness=True)
+    objects[0, [1, 3, 5], 4] = -0.5, numpy.nan, -numpy.inf
+    objects[0, 7, 4:] = -1
+    yolo("objectness that is none", objects, objectness=True, threshold=0.1)
     write(__file__)
 
 

@@ -1,6 +1,7 @@
 #include "tenon/serve/engine_instances.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "guard.h"
@@ -26,9 +27,12 @@ class EngineInstance {
   // After an error, too, nothing reads or writes tensors any more.
   std::vector<Tensors> run(std::span<Tensors* const> batch) {
     try {
-      return try_to_run(batch);
+      auto results = try_to_run(batch);
+      give_back_inputs();
+      return results;
     } catch (...) {
       (void)infer_->synchronize();
+      give_back_inputs();
       throw;
     }
   }
@@ -47,14 +51,29 @@ class EngineInstance {
   bool is_dead() const {
     if (infer_->engine()->runs_on_cpu()) return false;
     const AutoDevice current(infer_->device());
+    // Of its own stream: others may be captured meanwhile.
+    const cudaStream_t stream = infer_->get_stream();
     const bool is_dead =
-        cudaDeviceSynchronize() != cudaSuccess && cudaDeviceSynchronize() != cudaSuccess;
+        cudaStreamSynchronize(stream) != cudaSuccess && cudaStreamSynchronize(stream) != cudaSuccess;
     cudaGetLastError();
     return is_dead;
   }
 
  private:
   bool engine_runs_on_cpu() const { return infer_->engine()->runs_on_cpu(); }
+
+  bool is_on_host(int output) const {
+    const session::Context& context = infer_->context();
+    return engine_runs_on_cpu()
+           || context.tensors()[static_cast<size_t>(context.find(infer_->get_output_name(output)))]
+                  .is_on_host;
+  }
+
+  // Jobs' memory is theirs again.
+  void give_back_inputs() {
+    for (int i = 0; i < infer_->num_input(); ++i)
+      (void)infer_->set_input(i, stacked_[static_cast<size_t>(i)]);
+  }
 
   size_t size_of_run(size_t jobs) const {
     const auto next = std::lower_bound(sizes_.begin(), sizes_.end(), jobs);
@@ -65,9 +84,10 @@ class EngineInstance {
     const size_t size = size_of_run(batch.size());
     for (int i = 0; i < infer_->num_input(); ++i) set_input(i, batch, size);
     std::vector<Tensor> outputs;
-    for (int i = 0; engine_runs_on_cpu() && i < infer_->num_output(); ++i)
-      value_of(infer_->set_output(
-          i, std::make_shared<Tensor>(Shape{0}, infer_->output(i)->type(), memories_->take())));
+    for (int i = 0; i < infer_->num_output(); ++i)
+      if (is_on_host(i))
+        value_of(infer_->set_output(
+            i, std::make_shared<Tensor>(Shape{0}, infer_->output(i)->type(), memories_->take())));
     value_of(infer_->forward(false));
     for (int i = 0; i < infer_->num_output(); ++i) outputs.push_back(on_host(*infer_->output(i)));
     value_of(infer_->synchronize());
@@ -119,6 +139,20 @@ class EngineInstance {
                   + cudaGetErrorString(cudaGetLastError())};
   }
 
+  // Items that fill a batch up: zeros, as an index of anything may be outside.
+  void clear(Tensor& stacked, size_t begin, bool on_gpu) {
+    if (begin >= stacked.bytes()) return;
+    auto* const data = static_cast<std::byte*>(value_of(on_gpu ? stacked.gpu() : stacked.cpu()));
+    const size_t size = stacked.bytes() - begin;
+    if (!on_gpu) {
+      std::memset(data + begin, 0, size);
+      return;
+    }
+    const AutoDevice current(infer_->device());
+    if (cudaMemsetAsync(data + begin, 0, size, stacked.stream()) != cudaSuccess)
+      throw Error{std::string("filling up a batch: ") + cudaGetErrorString(cudaGetLastError())};
+  }
+
   void set_input(int i, std::span<Tensors* const> batch, size_t size) {
     const auto at = static_cast<size_t>(i);
     for (const Tensors* const job : batch)
@@ -130,7 +164,8 @@ class EngineInstance {
     if (size == 1 && is_near) {  // in the job's own memory
       auto whole =
           std::make_shared<Tensor>(first.shape(), first.type(), first.memory(), first.head());
-      whole->set_stream(first.stream());
+      // What is on the device already may still be written in its own stream.
+      whole->set_stream(first.head() == DataHead::kDevice ? first.stream() : infer_->get_stream());
       return value_of(infer_->set_input(i, std::move(whole)));
     }
     Tensor& stacked = *stacked_[at];
@@ -162,6 +197,7 @@ class EngineInstance {
         value_of(stacked.copy_from_cpu(from, value_of(item.cpu()), item.numel()));
       }
     }
+    clear(stacked, batch.size() * first.bytes(), on_gpu);
     value_of(infer_->set_input(i, stacked_[at]));
   }
 
@@ -189,16 +225,20 @@ class EngineInstance {
   std::shared_ptr<MemoryPool> memories_;  // of the host, for outputs
 };
 
-// The smallest batch of the profile.
+// The smallest batch of the profile: of inputs whose axis 0 varies, or of all where it never does.
 size_t min_batch(Infer& infer) {
-  int64_t batch = 1;
+  int64_t varying = 0, fixed = INT64_MAX;
   for (int i = 0; i < infer.num_input(); ++i) {
+    const session::Context& context = infer.context();
     const auto& info =
-        infer.context()
-            .tensors()[static_cast<size_t>(infer.context().find(infer.get_input_name(i)))];
-    if (info.min.nbDims > 0) batch = std::max<int64_t>(batch, info.min.d[0]);
+        context.tensors()[static_cast<size_t>(context.find(infer.get_input_name(i)))];
+    if (info.min.nbDims == 0) continue;
+    if (info.shape.d[0] < 0)
+      varying = std::max<int64_t>(varying, info.min.d[0]);
+    else
+      fixed = std::min<int64_t>(fixed, info.min.d[0]);
   }
-  return static_cast<size_t>(batch);
+  return static_cast<size_t>(std::max<int64_t>(varying > 0 || fixed == INT64_MAX ? varying : fixed, 1));
 }
 
 // Sizes that batches are filled up to; empty where an engine takes all that come.
@@ -213,7 +253,8 @@ std::vector<size_t> sizes_of(const EngineInstanceOptions& options, Infer& infer)
   if (sizes.empty() && (!on_cpu || min > 1))
     for (size_t size = 1; size < options.max_batch; size = on_cpu ? size + 1 : 2 * size)
       sizes.push_back(size);
-  if (!sizes.empty() && sizes.back() < options.max_batch) sizes.push_back(options.max_batch);
+  if (sizes.empty() ? min > 1 : sizes.back() < options.max_batch)
+    sizes.push_back(options.max_batch);
   for (size_t& size : sizes) size = std::max(size, min);
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
@@ -255,7 +296,8 @@ Result<std::vector<Instance<Tensors, Tensors>>> engine_instances(
     std::vector<Instance<Tensors, Tensors>> instances;
     for (int i = 0; i < options.count; ++i) {
       auto infer = value_of(Infer::make(engine, of_infer));
-      if (static_cast<int64_t>(options.max_batch) > infer->get_max_batch_size())
+      if (options.max_batch < 1
+          || options.max_batch > static_cast<uint64_t>(infer->get_max_batch_size()))
         throw Error{"batches of " + std::to_string(options.max_batch)
                     + " do not fit the engine, which takes at most "
                     + std::to_string(infer->get_max_batch_size())};

@@ -181,6 +181,8 @@ Result<ITensor*> prepend_images(INetworkDefinition& network,
       throw Error{std::string("input '") + input.getName() + "' is an output, too"};
     const nvinfer1::Dims dims = input.getDimensions();
     const Fields fields = fields_of(options, dims);
+    const std::string name = input.getName();
+    if (name == options.name) input.setName((name + " before").c_str());
     ITensor* const images = network.addInput(options.name.c_str(), nvinfer1::DataType::kUINT8,
                                              dims_of_images(options, dims.d[0]));
     if (images == nullptr)
@@ -188,7 +190,7 @@ Result<ITensor*> prepend_images(INetworkDefinition& network,
                   + "': expected a name that no other has"};
     auto& layer = add_plugin(network, "PreprocessImages", fields, {images});
     replace_uses(network, input, *layer.getOutput(0));
-    layer.getOutput(0)->setName((std::string(input.getName()) + " of images").c_str());
+    layer.getOutput(0)->setName((name + " of images").c_str());
     network.removeTensor(input);
     return layer.getOutput(1);
   });
@@ -227,7 +229,7 @@ Result<std::vector<Box>> detections_of(std::vector<Tensor>& outputs) noexcept {
     };
     if (outputs.size() != 4 || !is_of(0, DataType::kINT32, 2) || !is_of(1, DataType::kFLOAT, 3)
         || !is_of(2, DataType::kFLOAT, 2) || !is_of(3, DataType::kINT32, 2)
-        || outputs[1].size(1) != outputs[2].size(1) || outputs[2].size(1) != outputs[3].size(1))
+        || outputs[1].size(2) != 4 || outputs[1].size(1) != outputs[2].size(1) || outputs[2].size(1) != outputs[3].size(1))
       throw Error{
           "detections are num_detections (1, 1), detection_boxes (1, rows, 4), "
           "detection_scores (1, rows) and detection_classes (1, rows), as append_yolo makes "

@@ -95,6 +95,20 @@ TEST(ImageLayers, AnEngineTakesBytesOfImages) {
   expect_equal(*infer->output(), expected, 1e-5F);
 }
 
+// Ultralytics' exports have an input of that name themselves.
+TEST(ImageLayers, TakesThePlaceOfAnInputOfItsName) {
+  const auto infer = built([&](INetworkDefinition& network) {
+    auto* images = network.addInput("images", DataType::kFLOAT, nvinfer1::Dims4(-1, 3, kSide, kSide));
+    session::add_output(network, *network.addIdentity(*images)->getOutput(0), "y");
+    const auto done = prepend_images(network, {});
+    ASSERT_TRUE(done) << done.error();
+  });
+  ASSERT_NE(infer, nullptr);
+  EXPECT_EQ(infer->num_input(), 1);
+  EXPECT_EQ(infer->get_input_name(), "images");
+  EXPECT_EQ(infer->input()->type(), DataType::kUINT8);
+}
+
 TEST(ImageLayers, TakesFramesOfNv12) {
   ImageLayerOptions options;
   options.format = PixelFormat::kNV12;
@@ -207,7 +221,14 @@ TEST(ImageLayers, SaysWhatDoesNotFit) {
   has(prepend([](auto& o) { o.format = PixelFormat::kGrey; }), "(N, 1, height, width)");
   has(prepend([](auto& o) { o.format = PixelFormat::kYUYV; }), "YUYV");
   has(prepend([](auto& o) { o.width = 0; }), "0x-1 pixels");
-  has(prepend([](auto& o) { o.name = "x"; }), "cannot have the input 'x'");
+  has(error_of([](INetworkDefinition& network) {
+        copy_input(network);
+        network.addInput("images", DataType::kFLOAT, nvinfer1::Dims2(1, 1));
+        ImageLayerOptions options;
+        options.input = "x";
+        return prepend_images(network, options).error();
+      }),
+      "cannot have the input 'images'");
   has(prepend([](auto& o) { o.norm.scale[1] = 0; }), "refuses its attributes");
   has(error_of([](INetworkDefinition& network) {
         copy_input(network);

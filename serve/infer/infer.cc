@@ -101,7 +101,11 @@ Infer::~Infer() {
   if (stream_ != nullptr) cudaStreamSynchronize(stream_);
   graph_.reset();
   context_.reset();
-  if (stream_ != nullptr && options_.stream == nullptr) cudaStreamDestroy(stream_);
+  if (stream_ == nullptr || options_.stream != nullptr) return;
+  for (const Ports* const ports : {&inputs_, &outputs_})  // others may still have the tensors
+    for (const Port& port : *ports)
+      if (port.tensor->stream() == stream_) port.tensor->set_stream(nullptr);
+  cudaStreamDestroy(stream_);
 }
 
 Result<std::shared_ptr<Infer>> Infer::make(std::shared_ptr<EngineContext> engine,
@@ -113,8 +117,11 @@ Result<std::shared_ptr<Infer>> Infer::make(std::shared_ptr<EngineContext> engine
     const AutoDevice current(shared.device());
     check_device(current, shared.device());
     infer->stream_ = options.stream;
+    // One that work of other threads in the default stream does not wait for: while it is captured,
+    // that would be an error, or worse.
     if (options.stream == nullptr)
-      infer->check(cudaStreamCreate(&infer->stream_), "cannot make a stream");
+      infer->check(cudaStreamCreateWithFlags(&infer->stream_, cudaStreamNonBlocking),
+                   "cannot make a stream");
     using Strategy = nvinfer1::ExecutionContextAllocationStrategy;
     infer->context_ = value_of(session::Context::make(
         shared.engine(), options.profile, infer->stream_, &shared.log(),

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tenon/serve/engine_instances.h"
+#include "tenon/serve/tensor_allocator.h"
 #include "test_networks.h"
 
 namespace tenon::serve {
@@ -179,6 +180,37 @@ TEST(EngineInstances, FillBatchesUpToSizesThatTheEngineRuns) {
   options.batch_sizes = {2, 2};
   EXPECT_EQ(engine_instances(engine, options).error(),
             "batch_sizes: expected ascending sizes from 1 to max_batch, 5, found 2");
+}
+
+TEST(EngineInstances, TakeTheSmallestBatchOfAProfileForAJob) {
+  const auto engine = shared_engine(session::build_sum);
+  EngineInstanceOptions options;
+  options.profile = 1;  // of 3 to 5 rows
+  const auto instances = engine_instances(engine, options);
+  ASSERT_TRUE(instances) << instances.error();
+  const auto times = (*instances)[0].warm_up();
+  ASSERT_TRUE(times) << times.error();
+  for (const size_t max_batch : {size_t{0}, SIZE_MAX}) {
+    options.max_batch = max_batch;
+    EXPECT_EQ(engine_instances(engine, options).error(),
+              "batches of " + std::to_string(max_batch)
+                  + " do not fit the engine, which takes at most 5");
+  }
+}
+
+TEST(EngineInstances, GiveMemoryOfInputsBack) {
+  TensorAllocator tensors(1);
+  const auto instances = engine_instances(shared_engine(session::build_sum), {});
+  ASSERT_TRUE(instances) << instances.error();
+  for (int run = 0; run < 3; ++run) {
+    Tensors job;
+    auto tensor = tensors.query({1, run == 1 ? 4 : 3}, DataType::kFLOAT, std::chrono::seconds(1));
+    ASSERT_TRUE(tensor) << tensor.error();
+    job.push_back(*std::move(tensor));
+    fill(job[0], 1);
+    const std::vector<Tensors*> jobs{&job};
+    EXPECT_EQ(static_cast<bool>((*instances)[0].run(jobs).result), run != 1);
+  }
 }
 
 TEST(EngineInstances, MemoryOfOutputsIsUsedAgain) {

@@ -69,6 +69,8 @@ Result<void*> MixMemory::grown(Block& block, size_t bytes, const char* kind, All
     cudaError_t status = allocate(&data, wanted);
     if (status == cudaSuccess && !on_host) {
       status = cudaMemset(data, 0, wanted);
+      // Streams that do not wait for the default one may be the first to use it.
+      if (status == cudaSuccess) status = cudaStreamSynchronize(nullptr);
       if (status != cudaSuccess) free(data);
     }
     if (status != cudaSuccess)

@@ -22,6 +22,10 @@ class YoloExample:
         self.yolo_takes_folders(heads, photo)
         self.yolo_takes_frames(heads, photo)
         self.yolo_tells_heads_by_their_shape(photo)
+        copy = self.folder / "copy.jpg"
+        shutil.copy(photo, copy)
+        with self.assertRaisesRegex(AssertionError, "(?m)^yolo: .*copy.jpg: is the picture that is read$"):
+            run(self.folder / "yolo", heads, copy, copy)
         with self.assertRaisesRegex(AssertionError, "(?m)^yolo: .*/tiny_yolov3.onnx: expected one input.* found 2,.*$"):
             run(self.folder / "yolo", MODELS / "tiny_yolov3.onnx", photo, self.folder / "boxes.png")
 

@@ -77,10 +77,10 @@ template <class E> struct FindBestClasses {
   TENON_HD void operator()(int64_t i) const {
     const int64_t image = i / head.boxes, box = i % head.boxes;
     const float objectness = head.has_objectness ? head.at(image, box, 4) : 1;
+    if (head.has_objectness && !(objectness > threshold)) return store(i, -INFINITY, 0);
     float highest = -INFINITY;
     int32_t kind = 0;
-    if (objectness > threshold || !head.has_objectness)
-      for (int64_t c = 0; c < head.classes; ++c) {
+    for (int64_t c = 0; c < head.classes; ++c) {
         const float score = head.at(image, box, head.channels() - head.classes + c);
         if (score > highest) {
           highest = score;

@@ -23,12 +23,14 @@ struct EngineInstanceOptions {
   /// are prepared for each size anew and graphs are captured for each, powers of 2 and max_batch.
   std::vector<size_t> batch_sizes;
   bool cuda_graph = false;
-  bool is_warm = true;  ///< runs batches of all these sizes before the pipeline starts
+  /// Runs batches of all these sizes before the pipeline starts; of 1 and of max_batch where an
+  /// engine takes any.
+  bool is_warm = true;
 };
 
 /// Instances that stack the tensors of a batch's jobs along axis 0, where each has an extent of 1,
-/// run the engine, and give each job its part, in which axis 0 is 1 again. A batch of one is not
-/// copied. Outputs lie in memory of the host, and are views of the batch's, which lives as long as
+/// run the engine, and give each job its part, in which axis 0 is 1 again. A batch that
+/// the engine runs as one job is not copied. Outputs lie in memory of the host, and are views of the batch's, which lives as long as
 /// one of them; an output whose axis 0 is not the batch is an error in batches of several.
 Result<std::vector<Instance<Tensors, Tensors>>> engine_instances(
     const std::shared_ptr<EngineContext>& engine, const EngineInstanceOptions& options) noexcept;
