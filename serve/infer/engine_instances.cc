@@ -53,8 +53,8 @@ class EngineInstance {
     const AutoDevice current(infer_->device());
     // Of its own stream: others may be captured meanwhile.
     const cudaStream_t stream = infer_->get_stream();
-    const bool is_dead =
-        cudaStreamSynchronize(stream) != cudaSuccess && cudaStreamSynchronize(stream) != cudaSuccess;
+    const bool is_dead = cudaStreamSynchronize(stream) != cudaSuccess
+                         && cudaStreamSynchronize(stream) != cudaSuccess;
     cudaGetLastError();
     return is_dead;
   }
@@ -238,7 +238,8 @@ size_t min_batch(Infer& infer) {
     else
       fixed = std::min<int64_t>(fixed, info.min.d[0]);
   }
-  return static_cast<size_t>(std::max<int64_t>(varying > 0 || fixed == INT64_MAX ? varying : fixed, 1));
+  return static_cast<size_t>(
+      std::max<int64_t>(varying > 0 || fixed == INT64_MAX ? varying : fixed, 1));
 }
 
 // Sizes that batches are filled up to; empty where an engine takes all that come.

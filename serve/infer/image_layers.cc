@@ -229,7 +229,8 @@ Result<std::vector<Box>> detections_of(std::vector<Tensor>& outputs) noexcept {
     };
     if (outputs.size() != 4 || !is_of(0, DataType::kINT32, 2) || !is_of(1, DataType::kFLOAT, 3)
         || !is_of(2, DataType::kFLOAT, 2) || !is_of(3, DataType::kINT32, 2)
-        || outputs[1].size(2) != 4 || outputs[1].size(1) != outputs[2].size(1) || outputs[2].size(1) != outputs[3].size(1))
+        || outputs[1].size(2) != 4 || outputs[1].size(1) != outputs[2].size(1)
+        || outputs[2].size(1) != outputs[3].size(1))
       throw Error{
           "detections are num_detections (1, 1), detection_boxes (1, rows, 4), "
           "detection_scores (1, rows) and detection_classes (1, rows), as append_yolo makes "

@@ -98,7 +98,8 @@ TEST(ImageLayers, AnEngineTakesBytesOfImages) {
 // Ultralytics' exports have an input of that name themselves.
 TEST(ImageLayers, TakesThePlaceOfAnInputOfItsName) {
   const auto infer = built([&](INetworkDefinition& network) {
-    auto* images = network.addInput("images", DataType::kFLOAT, nvinfer1::Dims4(-1, 3, kSide, kSide));
+    auto* images =
+        network.addInput("images", DataType::kFLOAT, nvinfer1::Dims4(-1, 3, kSide, kSide));
     session::add_output(network, *network.addIdentity(*images)->getOutput(0), "y");
     const auto done = prepend_images(network, {});
     ASSERT_TRUE(done) << done.error();

@@ -81,12 +81,12 @@ template <class E> struct FindBestClasses {
     float highest = -INFINITY;
     int32_t kind = 0;
     for (int64_t c = 0; c < head.classes; ++c) {
-        const float score = head.at(image, box, head.channels() - head.classes + c);
-        if (score > highest) {
-          highest = score;
-          kind = static_cast<int32_t>(c);
-        }
+      const float score = head.at(image, box, head.channels() - head.classes + c);
+      if (score > highest) {
+        highest = score;
+        kind = static_cast<int32_t>(c);
       }
+    }
     store(i, objectness * highest, kind);
   }
 

@@ -30,8 +30,9 @@ struct EngineInstanceOptions {
 
 /// Instances that stack the tensors of a batch's jobs along axis 0, where each has an extent of 1,
 /// run the engine, and give each job its part, in which axis 0 is 1 again. A batch that
-/// the engine runs as one job is not copied. Outputs lie in memory of the host, and are views of the batch's, which lives as long as
-/// one of them; an output whose axis 0 is not the batch is an error in batches of several.
+/// the engine runs as one job is not copied. Outputs lie in memory of the host, and are views of
+/// the batch's, which lives as long as one of them; an output whose axis 0 is not the batch is an
+/// error in batches of several.
 Result<std::vector<Instance<Tensors, Tensors>>> engine_instances(
     const std::shared_ptr<EngineContext>& engine, const EngineInstanceOptions& options) noexcept;
 
