@@ -2,14 +2,13 @@
 #ifndef EXAMPLES_COMMON_LABEL_H
 #define EXAMPLES_COMMON_LABEL_H
 
-#include <tenon/picture.h>
-#include <tenon/serve/box.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdint>
 #include <string_view>
+
+#include "common/drawing.h"
 
 namespace examples {
 
@@ -55,10 +54,7 @@ inline void draw_box(tenon::Picture& picture, const tenon::serve::Box& box, std:
   for (int channel = 0; channel < 3; ++channel)  // bright enough for dark text
     color[channel] = static_cast<uint8_t>((box.class_label + 1) * (57 + 40 * channel) % 156 + 100);
   constexpr int kDot = 2, kAdvance = 4 * kDot, kHeight = 7 * kDot;
-  tenon::draw_line(picture, box.left, box.top, box.right, box.top, color);
-  tenon::draw_line(picture, box.right, box.top, box.right, box.bottom, color);
-  tenon::draw_line(picture, box.right, box.bottom, box.left, box.bottom, color);
-  tenon::draw_line(picture, box.left, box.bottom, box.left, box.top, color);
+  draw_box(picture, box, color);
   const int x = std::max(static_cast<int>(box.left) - 1, 0);
   const int y = box.top < kHeight ? static_cast<int>(box.top) : static_cast<int>(box.top) - kHeight;
   const int width = static_cast<int>(text.size()) * kAdvance + kDot;

@@ -1,6 +1,7 @@
 #include "tenon/serve/blaze.h"
 
 #include "candidates.h"
+#include "tenon/kernels/kept_boxes.h"
 
 namespace tenon::serve {
 namespace {
@@ -46,13 +47,9 @@ Point middle_of(int64_t index, int64_t input_width, int64_t input_height,
   return {};
 }
 
-float iou(const Box& a, const Box& b) {
-  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
-  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-  if (!(width > 0 && height > 0)) return 0;
-  const auto area = [](const Box& box) { return (box.right - box.left) * (box.bottom - box.top); };
-  const float shared = width * height;
-  return shared / (area(a) + area(b) - shared);
+bool overlaps(const Box& a, const Box& b, float threshold) {
+  const kernels::Box x{a.left, a.top, a.right, a.bottom}, y{b.left, b.top, b.right, b.bottom};
+  return kernels::overlap(x, x.area(), y, y.area(), threshold);
 }
 
 // Means of poses, weighted by their scores; the score and the index are the first one's.
@@ -94,7 +91,7 @@ std::vector<Pose> weighted_nms(std::vector<Pose> poses, const NmsOptions& option
     Mean mean(best);
     std::vector<Pose> rest;
     for (size_t i = 0; i < poses.size(); ++i) {
-      if (i == 0 || iou(best.box, poses[i].box) > options.iou_threshold)
+      if (i == 0 || overlaps(best.box, poses[i].box, options.iou_threshold))
         mean.add(poses[i]);
       else
         rest.push_back(std::move(poses[i]));

@@ -13,6 +13,11 @@ using session::value_of;
 
 namespace {
 
+const session::Tensor& info_of(Infer& infer, const std::string& name) {
+  const session::Context& context = infer.context();
+  return context.tensors()[static_cast<size_t>(context.find(name))];
+}
+
 // A context, and the memory of the batches that it runs.
 class EngineInstance {
  public:
@@ -22,6 +27,9 @@ class EngineInstance {
         sizes_(std::move(sizes)),
         memories_(std::make_shared<MemoryPool>(infer_->device())) {
     for (int i = 0; i < infer_->num_input(); ++i) stacked_.push_back(infer_->input(i));
+    for (int i = 0; i < infer_->num_output(); ++i)
+      is_on_host_.push_back(engine_runs_on_cpu()
+                            || info_of(*infer_, infer_->get_output_name(i)).is_on_host);
   }
 
   // After an error, too, nothing reads or writes tensors any more.
@@ -62,13 +70,6 @@ class EngineInstance {
  private:
   bool engine_runs_on_cpu() const { return infer_->engine()->runs_on_cpu(); }
 
-  bool is_on_host(int output) const {
-    const session::Context& context = infer_->context();
-    return engine_runs_on_cpu()
-           || context.tensors()[static_cast<size_t>(context.find(infer_->get_output_name(output)))]
-                  .is_on_host;
-  }
-
   // Jobs' memory is theirs again.
   void give_back_inputs() {
     for (int i = 0; i < infer_->num_input(); ++i)
@@ -85,7 +86,7 @@ class EngineInstance {
     for (int i = 0; i < infer_->num_input(); ++i) set_input(i, batch, size);
     std::vector<Tensor> outputs;
     for (int i = 0; i < infer_->num_output(); ++i)
-      if (is_on_host(i))
+      if (is_on_host_[static_cast<size_t>(i)])
         value_of(infer_->set_output(
             i, std::make_shared<Tensor>(Shape{0}, infer_->output(i)->type(), memories_->take())));
     value_of(infer_->forward(false));
@@ -101,9 +102,7 @@ class EngineInstance {
   Tensors any_job() const {
     Tensors job;
     for (int i = 0; i < infer_->num_input(); ++i) {
-      const auto& info =
-          infer_->context()
-              .tensors()[static_cast<size_t>(infer_->context().find(infer_->get_input_name(i)))];
+      const session::Tensor& info = info_of(*infer_, infer_->get_input_name(i));
       Shape shape = session::to_shape(session::is_known(info.shape) ? info.shape : info.opt);
       if (!shape.empty()) shape[0] = 1;
       Tensor& tensor = job.emplace_back(std::move(shape), info.type, infer_->device());
@@ -221,6 +220,7 @@ class EngineInstance {
 
   std::shared_ptr<Infer> infer_;
   std::vector<size_t> sizes_;
+  std::vector<bool> is_on_host_;  // by output
   std::vector<std::shared_ptr<Tensor>> stacked_;
   std::shared_ptr<MemoryPool> memories_;  // of the host, for outputs
 };
@@ -229,9 +229,7 @@ class EngineInstance {
 size_t min_batch(Infer& infer) {
   int64_t varying = 0, fixed = INT64_MAX;
   for (int i = 0; i < infer.num_input(); ++i) {
-    const session::Context& context = infer.context();
-    const auto& info =
-        context.tensors()[static_cast<size_t>(context.find(infer.get_input_name(i)))];
+    const session::Tensor& info = info_of(infer, infer.get_input_name(i));
     if (info.min.nbDims == 0) continue;
     if (info.shape.d[0] < 0)
       varying = std::max<int64_t>(varying, info.min.d[0]);

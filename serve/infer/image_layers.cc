@@ -80,10 +80,7 @@ ITensor& chosen(const std::string& name, const char* what, int32_t count,
 }
 
 std::string dims_text(const nvinfer1::Dims& dims) {
-  std::string text = "(";
-  for (int32_t i = 0; i < dims.nbDims; ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(dims.d[i]);
-  return text + ")";
+  return session::shape_text(session::to_shape(dims));
 }
 
 int64_t channels_of(PixelFormat format) {
