@@ -1,10 +1,11 @@
 // Runs a detector in a pipeline on request, from pictures to boxes; bench/pipeline.py keeps such a
 // process. Its arguments are "objects" or "text", a model, a picture (H, W, 3) of BGR as
 // serve::save_to_file's, the threshold of scores and the number of instances. It answers lines:
-// "rate SECONDS" with pictures per second of the pipeline, and "engine SECONDS" with those of the
-// engine alone on an input that is ready; "alone SECONDS" with milliseconds of jobs one after the
-// other, "load RATE SECONDS SEED" with those of jobs that come at random times; "boxes" with what
-// is found, "stages" with each stage's mean milliseconds, and "trace FILE" with nothing.
+// "rate SECONDS" with pictures per second of the pipeline, and "engine SECONDS" with those of as
+// many instances of the engine alone, on inputs that are ready; "alone SECONDS" with milliseconds
+// of jobs one after the other, "load poisson|steady RATE SECONDS SEED" with those of jobs that come
+// at random times or at regular ones; "boxes" with what is found, "stages" with each stage's mean
+// milliseconds, and "trace FILE" with nothing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <tenon/serve/compile.h>
@@ -15,6 +16,7 @@
 #include <tenon/serve/text_boxes.h>
 #include <tenon/serve/yolo.h>
 
+#include <atomic>
 #include <fstream>
 #include <iostream>
 #include <random>
@@ -108,10 +110,11 @@ std::shared_ptr<EngineContext> build(const std::string& model, const Shape& inpu
 class Bench {
  public:
   Bench(const Image& picture, Task task, const std::string& model, int instances)
-      : picture_(picture),
-        task_(std::move(task)),
-        engine_(build(model, task_.input)),
-        infer_(value_of(Infer::make(engine_))) {
+      : picture_(picture), task_(std::move(task)), engine_(build(model, task_.input)) {
+    for (int i = 0; i < instances; ++i) {
+      infers_.push_back(value_of(Infer::make(engine_)));
+      value_of(task_.prepare(picture_, *infers_[i]->input()));
+    }
     Stages<Image, Found, Tensors, Tensors> stages;
     stages.preprocess = [this](Image& image, const JobContext&) -> Result<Tensors> {
       Tensors tensors;
@@ -129,7 +132,6 @@ class Bench {
     options.max_jobs = kJobs;
     options.trace_spans = 4000;
     pipeline_ = value_of(Pipeline<Image, Found>::start(options, std::move(stages)));
-    value_of(task_.prepare(picture_, *infer_->input()));
   }
 
   double rate(double seconds) {
@@ -141,8 +143,14 @@ class Bench {
   }
   double engine(double seconds) {
     const auto begin = Clock::now(), end = after(seconds);
-    int count = 0;
-    for (; Clock::now() < end; ++count) value_of(infer_->forward());
+    std::atomic<int> count = 0;
+    {
+      std::vector<std::jthread> threads;
+      for (const auto& infer : infers_)
+        threads.emplace_back([&] {
+          for (; Clock::now() < end; ++count) value_of(infer->forward());
+        });
+    }
     return count / Seconds(Clock::now() - begin).count();
   }
   std::vector<double> alone(double seconds) {
@@ -154,13 +162,14 @@ class Bench {
     }
     return times;
   }
-  // Jobs come in a Poisson process; a job's time begins when it should come.
-  std::vector<double> load(double rate, double seconds, unsigned seed) {
+  // Jobs come in a Poisson process, or steadily; a job's time begins when it should come.
+  std::vector<double> load(bool steady, double rate, double seconds, unsigned seed) {
     std::mt19937 random(seed);
-    std::exponential_distribution<double> gap(rate);
+    std::exponential_distribution<double> exponential(rate);
+    const auto gap = [&] { return steady ? 1 / rate : exponential(random); };
     std::vector<std::shared_future<double>> times;
     const auto begin = Clock::now();
-    for (double at = gap(random); at < seconds; at += gap(random)) {
+    for (double at = gap(); at < seconds; at += gap()) {
       const auto arrival = begin + std::chrono::duration_cast<Clock::duration>(Seconds(at));
       std::this_thread::sleep_until(arrival);
       std::promise<double> promise;
@@ -195,7 +204,7 @@ class Bench {
   const Image picture_;
   const Task task_;
   const std::shared_ptr<EngineContext> engine_;
-  const std::shared_ptr<Infer> infer_;
+  std::vector<std::shared_ptr<Infer>> infers_;
   TensorAllocator inputs_{kJobs};
   std::unique_ptr<Pipeline<Image, Found>> pipeline_;
 };
@@ -203,6 +212,7 @@ class Bench {
 void serve(Bench& bench) {
   double seconds = 0, rate = 0;
   unsigned seed = 0;
+  std::string arrivals;
   for (std::string word; std::cin >> word;) {
     if (word == "rate" && std::cin >> seconds)
       fmt::print("{}\n", bench.rate(seconds));
@@ -210,8 +220,9 @@ void serve(Bench& bench) {
       fmt::print("{}\n", bench.engine(seconds));
     else if (word == "alone" && std::cin >> seconds)
       fmt::print("[{:.4f}]\n", fmt::join(bench.alone(seconds), ", "));
-    else if (word == "load" && std::cin >> rate >> seconds >> seed)
-      fmt::print("[{:.4f}]\n", fmt::join(bench.load(rate, seconds, seed), ", "));
+    else if (word == "load" && std::cin >> arrivals >> rate >> seconds >> seed)
+      fmt::print("[{:.4f}]\n",
+                 fmt::join(bench.load(arrivals == "steady", rate, seconds, seed), ", "));
     else if (word == "boxes")
       fmt::print("{}\n", bench.boxes());
     else if (word == "stages")

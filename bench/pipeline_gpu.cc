@@ -1,7 +1,7 @@
 // Frames per second of a detector of YOLOv8's kind on a GPU: uint8 frames in memory of the host to
 // boxes, in fp16, with pre- and post-processing as layers of the plan. Beside it the same plan
-// alone, on a batch that is on the device already. Usage: pipeline_gpu MODEL.onnx [BATCH]
-// [INSTANCES] [WORKERS] [SECONDS] [THRESHOLD]
+// alone, on a batch that is on the device already, and the GPU's utilization as nvidia-smi samples
+// it. Usage: pipeline_gpu MODEL.onnx [BATCH] [INSTANCES] [WORKERS] [SECONDS] [THRESHOLD]
 #include <tenon/serve/compile.h>
 #include <tenon/serve/engine_instances.h>
 #include <tenon/serve/image_layers.h>
@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -72,6 +73,32 @@ double alone(const std::shared_ptr<EngineContext>& engine, int64_t batch, double
   return static_cast<double>(frames) / Seconds(Clock::now() - begin).count();
 }
 
+// Percents of time in which kernels ran, of each sixth of a second or so, as NVIDIA's tool gives
+// them until `seconds` have passed; they lie a moment behind.
+class UtilizationSamples {
+ public:
+  explicit UtilizationSamples(double seconds)
+      : output_(popen(("exec timeout " + std::to_string(seconds)
+                       + " nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits "
+                         "-lms 100 2>/dev/null")
+                          .c_str(),
+                      "r")) {}
+  ~UtilizationSamples() {
+    if (output_ != nullptr) pclose(output_);
+  }
+  // Sorted; none without the tool.
+  std::vector<int> take() {
+    std::vector<int> samples;
+    for (int percent = 0; output_ != nullptr && std::fscanf(output_, "%d", &percent) == 1;)
+      samples.push_back(percent);
+    std::sort(samples.begin(), samples.end());
+    return samples;
+  }
+
+ private:
+  std::FILE* output_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -117,9 +144,13 @@ int main(int argc, char** argv) {
   auto pipeline =
       value_of(Pipeline<const uint8_t*, std::vector<Box>>::start(options, std::move(stages)));
   std::atomic<int64_t> done = 0, boxes = 0, failed = 0;
+  std::optional<UtilizationSamples> utilization;
   const auto begin = Clock::now();
   int64_t sent = 0;
   while (Seconds(Clock::now() - begin).count() < seconds) {
+    // A second later, so that no sample is of the time before.
+    if (!utilization && Seconds(Clock::now() - begin).count() > 1)
+      utilization.emplace(std::max(0.1, seconds - 1.2));
     pipeline->submit(frames[static_cast<size_t>(sent++) % frames.size()].data(), {},
                      [&](auto answer) {
                        if (answer)
@@ -136,6 +167,10 @@ int main(int argc, char** argv) {
       "%.1f boxes a frame, %ld failed\n",
       static_cast<long>(batch), instances.count, engine_rate, rate, 100 * rate / engine_rate,
       static_cast<double>(boxes) / static_cast<double>(done), static_cast<long>(failed.load()));
+  const std::vector<int> busy = utilization ? utilization->take() : std::vector<int>();
+  if (!busy.empty())
+    std::printf("GPU utilization: median %d %%, least %d %%, of %zu samples\n",
+                busy[busy.size() / 2], busy.front(), busy.size());
   const Statistics statistics = pipeline->statistics();
   for (const Stage stage : {Stage::kPreprocess, Stage::kInfer, Stage::kPostprocess})
     std::printf("%-13s %7.3f ms of work, jobs waited %7.3f ms\n", name_of(stage),
