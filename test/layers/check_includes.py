@@ -26,9 +26,10 @@ OUTSIDE = {
     "session": PUBLIC,
     "serve": PUBLIC | {"session", "kit", "kernels"},
     "check": PUBLIC | {"kit"},
-    "tools": PUBLIC | {"kit", "check", "session"},
+    "compare": PUBLIC | {"session"},
+    "tools": PUBLIC | {"kit", "check", "compare", "session"},
     "examples": PUBLIC | {"kit", "session", "serve"},
-    "python": PUBLIC | {"session", "serve", "check"},
+    "python": PUBLIC | {"session", "serve", "check", "compare"},
     "bench": PUBLIC | {"tools", "session", "serve"},
 }
 # Where the compiler looks for a header, besides the including file's folder and its part's OWN one.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <tenon/session/debug_arrays.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cuda_objects.h"
 #include "error.h"
 #include "files.h"
 #include "io_formats.h"
@@ -108,38 +108,16 @@ ordered_json statistics(const Array& array) {
   return result;
 }
 
-// Writes what it is told. What fails is thrown after the run, since the run calls it.
-class Listener final : public nvinfer1::IDebugListener {
+// Writes what it is told.
+class Writer {
  public:
-  Listener(const DebugTensorOptions& options, Logger& logger)
-      : formats_(options.formats.begin(), options.formats.end()), logger_(logger) {
+  explicit Writer(const DebugTensorOptions& options)
+      : formats_(options.formats.begin(), options.formats.end()) {
     for (const std::string& text : options.named) named_.insert(split_file(text));
   }
 
-  bool processDebugTensor(const void* address, nvinfer1::TensorLocation location,
-                          nvinfer1::DataType type, const nvinfer1::Dims& shape, const char* name,
-                          cudaStream_t stream) override {
-    try {
-      const std::string what = fmt::format("debug tensor '{}'", name);
-      check_cuda(cudaStreamSynchronize(stream), what.c_str());
-      auto made = session::make_array(type, session::to_shape(shape));
-      if (!made) fail("{}: {}", what, made.error());
-      Array array = *std::move(made);
-      const auto kind = location == nvinfer1::TensorLocation::kDEVICE ? cudaMemcpyDeviceToHost
-                                                                      : cudaMemcpyHostToHost;
-      check_cuda(cudaMemcpy(array.bytes.data(), address, array.bytes.size(), kind), what.c_str());
-      write(name, array);
-      return true;
-    } catch (const std::exception& e) {
-      if (failure_.empty()) failure_ = e.what();
-      return false;
-    }
-  }
-
-  const std::string& failure() const { return failure_; }
-
   // After the run.
-  void finish() {
+  void finish(Logger& logger) {
     for (const auto& [name, path] : named_)
       if (!written_.contains(name))
         fail("--saveDebugTensors: the run did not make debug tensor '{}'", name);
@@ -153,10 +131,9 @@ class Listener final : public nvinfer1::IDebugListener {
           summary.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
       write_file(kDebugSummaryFile, text.data(), text.size());
     }
-    logger_.say(fmt::format("Wrote {} debug tensor{}", count_, count_ == 1 ? "" : "s"));
+    logger.say(fmt::format("Wrote {} debug tensor{}", count_, count_ == 1 ? "" : "s"));
   }
 
- private:
   void write(const std::string& name, const Array& array) {
     ordered_json files = ordered_json::object();
     const std::string own = file_name(fmt::format("{:04}_{}", count_++, name));
@@ -186,12 +163,11 @@ class Listener final : public nvinfer1::IDebugListener {
                           {"files", files}});
   }
 
+ private:
   const std::set<std::string, std::less<>> formats_;
   std::map<std::string, std::string> named_;
   std::set<std::string> written_;  // of these
-  Logger& logger_;
   ordered_json tensors_ = ordered_json::array();
-  std::string failure_;
   int count_ = 0;
 };
 
@@ -219,7 +195,16 @@ void DebugTensorOptions::check() const {
 void save_debug_tensors(session::Session& session, const DebugTensorOptions& options,
                         Logger& logger) {
   nvinfer1::IExecutionContext& context = session.context().get();
-  Listener listener(options, logger);
+  Writer writer(options);
+  session::DebugArrays listener(
+      [&](const std::string& name, const Array& array) -> session::Result<void> {
+        try {
+          writer.write(name, array);
+          return {};
+        } catch (const Failure& e) {
+          return session::Error{e.what()};
+        }
+      });
   if (!context.setDebugListener(&listener)) fail_with_log(logger, "setDebugListener");
   const auto forget = [](nvinfer1::IExecutionContext* c) { c->setDebugListener(nullptr); };
   const std::unique_ptr<nvinfer1::IExecutionContext, decltype(forget)> heard(&context, forget);
@@ -235,7 +220,7 @@ void save_debug_tensors(session::Session& session, const DebugTensorOptions& opt
   const auto ran = session.run();
   if (!listener.failure().empty()) throw Failure(listener.failure());
   value_or_fail(ran);
-  listener.finish();
+  writer.finish(logger);
 }
 
 }  // namespace tenon::tool
