@@ -27,15 +27,21 @@ class TextMap {
   TextMap(const float* data, int64_t width, int64_t height, float threshold)
       : data_(data), width_(width), height_(height), threshold_(threshold) {}
 
+  // In the order of their first pixels; pixels that touch at a corner are connected.
   std::vector<TextPart> parts() const {
+    const std::vector<Run> runs = connected_runs();
     std::vector<TextPart> parts;
-    std::vector<bool> seen(static_cast<size_t>(width_ * height_));
-    std::vector<int64_t> pending;
-    for (int64_t start = 0; start < width_ * height_; ++start) {
-      if (seen[static_cast<size_t>(start)] || !is_text(start)) continue;
-      seen[static_cast<size_t>(start)] = true;
-      pending.push_back(start);
-      parts.push_back(part_of(pending, seen));
+    std::vector<size_t> number(runs.size());  // of the part that a run without a parent begins
+    for (size_t i = 0; i < runs.size(); ++i) {
+      const Run& run = runs[i];
+      if (run.parent == i) {
+        number[i] = parts.size();
+        parts.emplace_back();
+      }
+      TextPart& part = parts[number[root_of(runs, i)]];
+      part.count += run.last - run.first + 1;
+      for (const int64_t x : {run.first, run.last})
+        part.outline.push_back({static_cast<float>(x), static_cast<float>(run.row)});
     }
     return parts;
   }
@@ -65,27 +71,57 @@ class TextMap {
   }
 
  private:
-  bool is_text(int64_t i) const { return data_[i] > threshold_; }
+  // Neighbouring pixels of text in a row. The parent is an earlier run of the same part, or itself.
+  struct Run {
+    int64_t row, first, last;
+    size_t parent;
+  };
 
-  // The part that begins with the pending pixel.
-  TextPart part_of(std::vector<int64_t>& pending, std::vector<bool>& seen) const {
-    TextPart part;
-    while (!pending.empty()) {
-      const int64_t i = pending.back(), x = i % width_, y = i / width_;
-      pending.pop_back();
-      ++part.count;
-      if (x == 0 || x == width_ - 1 || !is_text(i - 1) || !is_text(i + 1))
-        part.outline.push_back({static_cast<float>(x), static_cast<float>(y)});
-      for (int64_t row = std::max<int64_t>(0, y - 1); row <= std::min(height_ - 1, y + 1); ++row)
-        for (int64_t column = std::max<int64_t>(0, x - 1); column <= std::min(width_ - 1, x + 1);
-             ++column) {
-          const int64_t next = row * width_ + column;
-          if (seen[static_cast<size_t>(next)] || !is_text(next)) continue;
-          seen[static_cast<size_t>(next)] = true;
-          pending.push_back(next);
-        }
+  static size_t root_of(const std::vector<Run>& runs, size_t i) {
+    while (runs[i].parent != i) i = runs[i].parent;
+    return i;
+  }
+  // The earlier root stays, so that roots are the first runs of their parts.
+  static void join(std::vector<Run>& runs, size_t a, size_t b) {
+    const size_t root_a = root_of(runs, a), root_b = root_of(runs, b);
+    const size_t root = std::min(root_a, root_b);
+    runs[root_a].parent = runs[root_b].parent = runs[a].parent = runs[b].parent = root;
+  }
+
+  // All runs by rows, joined with those of the row before that they touch.
+  std::vector<Run> connected_runs() const {
+    std::vector<Run> runs;
+    size_t above = 0, above_end = 0;  // runs of the row before
+    for (int64_t y = 0; y < height_; ++y) {
+      const float* const row = data_ + y * width_;
+      const size_t begin = runs.size();
+      size_t k = above;
+      for (int64_t x = next_text(row, 0); x < width_; x = next_text(row, x)) {
+        const int64_t first = x;
+        while (x < width_ && row[x] > threshold_) ++x;
+        const size_t i = runs.size();
+        runs.push_back({y, first, x - 1, i});
+        while (k < above_end && runs[k].last < first - 1) ++k;
+        for (size_t touching = k; touching < above_end && runs[touching].first <= x; ++touching)
+          join(runs, touching, i);
+      }
+      above = begin;
+      above_end = runs.size();
     }
-    return part;
+    return runs;
+  }
+
+  // The first pixel of text from x on, or the width. Most of a map is background: blocks of it are
+  // compared in vectors.
+  int64_t next_text(const float* row, int64_t x) const {
+    constexpr int64_t kBlock = 16;
+    for (; x + kBlock <= width_; x += kBlock) {
+      bool any = false;
+      for (int64_t k = 0; k < kBlock; ++k) any |= row[x + k] > threshold_;
+      if (any) break;
+    }
+    while (x < width_ && !(row[x] > threshold_)) ++x;
+    return x;
   }
 
   // Narrows [low, high] to where |slope * x + offset| <= bound.

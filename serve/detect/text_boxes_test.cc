@@ -73,6 +73,34 @@ TEST(TextBoxes, ComeInReadingOrder) {
   EXPECT_GT((*boxes)[0].corners[0].y, 30);
 }
 
+// Arms that meet only further down, at a corner in one place, and a ring around a part of its own.
+TEST(TextBoxes, AreOfWhatIsConnected) {
+  const std::vector<std::string> rows = {
+      "#..#..#..#...........",  //
+      "#..#..#..#..########.",  //
+      "#..#..#..#..#......#.",  //
+      "#..#..#..#..#.####.#.",  //
+      ".##.##.##...#.####.#.",  //
+      "............#.####.#.",  //
+      "............#......#.",  //
+      "............########.",  //
+  };
+  std::vector<float> map;
+  for (const std::string& row : rows)
+    for (const char c : row) map.push_back(c == '#' ? 0.9F : 0.1F);
+  TextBoxOptions options{.score_threshold = 0, .unclip_ratio = 0};
+  const auto boxes = decode_text_boxes(view_of(map, {8, 21}), options);
+  ASSERT_TRUE(boxes) << boxes.error();
+  ASSERT_THAT(*boxes, SizeIs(3));
+  const auto edges = [&](size_t i) {
+    const auto& c = (*boxes)[i].corners;
+    return std::vector<float>{c[0].x, c[0].y, c[2].x, c[2].y};
+  };
+  EXPECT_EQ(edges(0), (std::vector<float>{0, 0, 9, 4}));
+  EXPECT_EQ(edges(1), (std::vector<float>{12, 1, 19, 7}));
+  EXPECT_EQ(edges(2), (std::vector<float>{14, 3, 17, 5}));
+}
+
 TEST(TextBoxes, OfMapsWithoutText) {
   for (const float value : {0.0F, NAN, -INFINITY}) {
     const std::vector<float> map(64, value);
