@@ -88,7 +88,7 @@ TEST(TextBoxes, AreOfWhatIsConnected) {
   std::vector<float> map;
   for (const std::string& row : rows)
     for (const char c : row) map.push_back(c == '#' ? 0.9F : 0.1F);
-  TextBoxOptions options{.score_threshold = 0, .unclip_ratio = 0};
+  TextBoxOptions options{.score_threshold = 0, .unclip_ratio = 0, .min_side = 0};
   const auto boxes = decode_text_boxes(view_of(map, {8, 21}), options);
   ASSERT_TRUE(boxes) << boxes.error();
   ASSERT_THAT(*boxes, SizeIs(3));
