@@ -9,6 +9,7 @@ functions of these projects.
 """
 from tenon import _load  # noqa: F401, first
 from tenon._as_tensorrt import install_as_tensorrt
+from tenon._compare import compare
 from tenon._compile import compile
 from tenon._engine import Engine, Tensor, load
 from tenon._native import _tenon_version as __version__
@@ -19,8 +20,8 @@ from tenon._native import (Error, describe_machine, describe_operators, dump, im
 from tenon._plugins import check_plugins, load_plugins, plugin_from_source
 from tenon._tensor_memory import as_array, as_tensor
 
-__all__ = ["Engine", "Error", "Tensor", "as_array", "as_tensor", "check_plugins", "compile",
-           "describe_machine", "describe_operators", "dump", "import_limit", "import_node_limit",
-           "install_as_tensorrt", "load", "load_plugins", "plugin_from_source", "set_deterministic",
-           "set_import_limit", "set_import_node_limit", "set_portable", "set_target",
-           "set_threads", "set_weight_growth_limits", "threads"]
+__all__ = ["Engine", "Error", "Tensor", "as_array", "as_tensor", "check_plugins", "compare",
+           "compile", "describe_machine", "describe_operators", "dump", "import_limit",
+           "import_node_limit", "install_as_tensorrt", "load", "load_plugins", "plugin_from_source",
+           "set_deterministic", "set_import_limit", "set_import_node_limit", "set_portable",
+           "set_target", "set_threads", "set_weight_growth_limits", "threads"]

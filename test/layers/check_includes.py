@@ -29,7 +29,7 @@ OUTSIDE = {
     "compare": PUBLIC | {"session"},
     "tools": PUBLIC | {"kit", "check", "compare", "session"},
     "examples": PUBLIC | {"kit", "session", "serve"},
-    "python": PUBLIC | {"session", "serve", "check", "compare"},
+    "python": PUBLIC | {"session", "serve", "check"},
     "bench": PUBLIC | {"tools", "session", "serve"},
 }
 # Where the compiler looks for a header, besides the including file's folder and its part's OWN one.
