@@ -1,8 +1,6 @@
 // Convolutions and matrix products between Dequantize and Quantize become products of integers.
 #include "network/reference_run.h"
-#include "ops/convolution.h"
 #include "ops/dequantize.h"
-#include "ops/integer_convolution.h"
 #include "ops/integer_matrix_multiply.h"
 #include "ops/matrix_multiply.h"
 #include "ops/shuffle.h"
@@ -197,15 +195,7 @@ bool fits(const Ending& ending, const Node& node) {
 bool rewrite_convolution(Patch& patch, const Target& target, const Uses& uses, Node& node,
                          const Convolution& op) {
   if (!op.epilogue.empty()) return false;
-  auto integers = std::make_unique<IntegerConvolution>();
-  integers->output_channels = op.output_channels;
-  integers->kernel = op.kernel;
-  integers->stride = op.stride;
-  integers->dilation = op.dilation;
-  integers->pre_padding = op.pre_padding;
-  integers->post_padding = op.post_padding;
-  integers->padding_mode = op.padding_mode;
-  integers->groups = op.groups;
+  auto integers = integer_form(op);
   // With nothing to fuse the question is whether there is a kernel at all.
   if (!target.fuses(*integers, {})) return false;
   auto p = product_of(node, 0, false);

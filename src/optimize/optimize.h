@@ -23,4 +23,9 @@ struct OptimizeOptions {
 /// computed in float32 all the same. Outputs keep their names.
 void optimize(Network& network, const Target& target, const OptimizeOptions& options);
 
+/// The part of optimize() after which layers are to be quantized: constants are folded, dead layers
+/// removed, batch norms folded into convolutions, and neighbours become one where that layer is of
+/// one kind. No epilogue is fused yet. Tensors that are still there keep their names.
+void simplify(Network& network, const Target& target, const OptimizeOptions& options);
+
 }  // namespace tenon

@@ -12,26 +12,29 @@ namespace {
 struct Pass {
   const char* name;
   std::optional<Patch> (*run)(const Network&, const Target&);
+  // Leaves convolutions and products as they are, but for their weights, and whole layers around
+  // them: simplify() has it.
+  bool simplifies = false;
 };
 
 // Order is meaning: what removes layers comes before what joins them, and weights take in what they
 // can before epilogues do.
 constexpr Pass kPasses[] = {
-    {"dead_layers", dead_layers},
+    {"dead_layers", dead_layers, true},
     {"integer_products", integer_products},  // before folding makes floats of their weights
     {"integer_sums", integer_sums},
     {"pooling_of_bytes", pooling_of_bytes},
-    {"constant_folding", constant_folding},
-    {"identities", identities},
-    {"merge_pairs", merge_pairs},
-    {"padding_into_convolution", padding_into_convolution},
-    {"known_activations", known_activations},
-    {"layer_normalization", layer_normalization},
-    {"attention", attention},  // before factors go elsewhere
+    {"constant_folding", constant_folding, true},
+    {"identities", identities, true},
+    {"merge_pairs", merge_pairs, true},
+    {"padding_into_convolution", padding_into_convolution, true},
+    {"known_activations", known_activations, true},
+    {"layer_normalization", layer_normalization, true},
+    {"attention", attention, true},  // before factors go elsewhere
     {"shuffles_past_products", shuffles_past_products},
     {"shuffles_past_activations", shuffles_past_activations},
-    {"fold_scale", fold_scale},
-    {"bias", bias},
+    {"fold_scale", fold_scale, true},
+    {"bias", bias, true},
     {"convolution_epilogue", convolution_epilogue},
     {"separable_convolution", separable_convolution},  // with their epilogues
     {"attention_strides", attention_strides},          // of shuffles that are merged
@@ -46,11 +49,13 @@ void report(const Pass& pass, const OptimizeOptions& options) {
     fail(ErrorCode::kUNSPECIFIED_ERROR, "the build was cancelled");
 }
 
-void run_passes(Network& network, const Target& target, const OptimizeOptions& options) {
+void run_passes(Network& network, const Target& target, const OptimizeOptions& options,
+                bool only_simplify = false) {
   int patches = 0;
   for (size_t i = 0; i < std::size(kPasses);) {
     const Pass& pass = kPasses[i];
-    std::optional<Patch> patch = patches < kMaxPatches ? pass.run(network, target) : std::nullopt;
+    const bool runs = patches < kMaxPatches && (pass.simplifies || !only_simplify);
+    std::optional<Patch> patch = runs ? pass.run(network, target) : std::nullopt;
     if (patch) {
       const size_t before = network.nodes().size();
       std::move(*patch).apply(network);
@@ -67,6 +72,13 @@ void run_passes(Network& network, const Target& target, const OptimizeOptions& o
 }
 
 }  // namespace
+
+void simplify(Network& network, const Target& target, const OptimizeOptions& options) {
+  network.infer_if_touched();
+  nest_control_flow(network);
+  choose_branches(network);
+  run_passes(network, target, options, true);
+}
 
 void optimize(Network& network, const Target& target, const OptimizeOptions& options) {
   network.infer_if_touched();

@@ -50,6 +50,19 @@ std::optional<Uniform> uniform_of(const Node& node) {
   return u;
 }
 
+std::unique_ptr<IntegerConvolution> integer_form(const Convolution& convolution) {
+  auto integers = std::make_unique<IntegerConvolution>();
+  integers->output_channels = convolution.output_channels;
+  integers->kernel = convolution.kernel;
+  integers->stride = convolution.stride;
+  integers->dilation = convolution.dilation;
+  integers->pre_padding = convolution.pre_padding;
+  integers->post_padding = convolution.post_padding;
+  integers->padding_mode = convolution.padding_mode;
+  integers->groups = convolution.groups;
+  return integers;
+}
+
 Ending ending_of(const Uses& uses, Node& layer) {
   Ending plain{{&layer}, std::nullopt, DataType::kFLOAT}, ending = plain;
   Node* next = uses.only(*layer.outputs[0]);

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "ops/convolution.h"
+#include "ops/integer_convolution.h"
 #include "ops/quantize.h"
 #include "optimize/match.h"
 
@@ -23,6 +25,9 @@ struct Uniform {
 };
 /// Of a Quantize or Dequantize.
 std::optional<Uniform> uniform_of(const Node& node);
+
+/// A convolution as one of integers, without what its inputs say. The epilogue must be empty.
+std::unique_ptr<IntegerConvolution> integer_form(const Convolution& convolution);
 
 /// What follows a layer of floats: nothing, or a Quantize to bytes, perhaps behind a ReLU that its
 /// lower bound makes needless.
