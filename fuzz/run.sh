@@ -16,6 +16,8 @@ if [ ! -d "$build/corpus/plan_fuzz" ]; then
   "$python" src/import/testdata/write_bad_models.py "$build/bad_models"
   "$python" fuzz/onnx_seeds.py "$build/corpus/onnx_fuzz" "$cases" "$build/bad_models"
   "$python" fuzz/timing_cache_seeds.py "$build/corpus/timing_cache_fuzz"
+  mkdir -p "$build/corpus/calibration_cache_fuzz"
+  printf 'TRT-8601-MinMaxCalibration\nx: 3c010204\na: b:c: 4000890a\nd: 0\n' >"$build/corpus/calibration_cache_fuzz/cache"
   # A few of each layer kind.
   models=()
   for kind in conv_with convtranspose averagepool_2d_pads maxpool_2d_pads add_bcast relu_ softmax_axis gemm_all \
