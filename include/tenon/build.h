@@ -22,6 +22,8 @@ TENON_EXTENSION bool tenonSetWeightGrowthLimits(nvinfer1::IBuilderConfig* config
                                                 size_t plan) noexcept;
 TENON_EXTENSION size_t tenonWeightGrowthLimit(const nvinfer1::IBuilderConfig* config,
                                               bool ofLayer) noexcept;
+TENON_EXTENSION bool tenonSetCalibrationSearch(nvinfer1::IBuilderConfig* config, int32_t search,
+                                               double share) noexcept;
 
 namespace tenon {
 
@@ -91,6 +93,23 @@ inline size_t layer_weight_growth_limit(const nvinfer1::IBuilderConfig& config) 
 /// The limit of all layers together, in bytes.
 inline size_t weight_growth_limit(const nvinfer1::IBuilderConfig& config) noexcept {
   return tenonWeightGrowthLimit != nullptr ? tenonWeightGrowthLimit(&config, false) : SIZE_MAX;
+}
+
+/// How ranges of INT8 are found in what an IInt8Calibrator's batches give.
+enum class CalibrationSearch : int32_t {
+  kOfCalibrator = 0,      ///< As its getAlgorithm() says: the default.
+  kPercentile = 1,        ///< A share of each tensor's values lies within its range.
+  kMeanSquaredError = 2,  ///< Quantized values have the least mean squared error.
+};
+
+/// Sets the search. The cache that the calibrator is given is of its own kind all the same.
+/// @param share of kPercentile, above 0 and at most 1.
+/// False, after an error to the builder's logger, for another share or search; false without one
+/// when `config` is not Tenon's.
+inline bool set_calibration_search(nvinfer1::IBuilderConfig& config, CalibrationSearch search,
+                                   double share = 0.9999) noexcept {
+  return tenonSetCalibrationSearch != nullptr
+         && tenonSetCalibrationSearch(&config, static_cast<int32_t>(search), share);
 }
 
 }  // namespace tenon

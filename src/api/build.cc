@@ -12,7 +12,6 @@
 #include "network/clone.h"
 #include "ops/cast.h"
 #include "ops/dequantize.h"
-#include "ops/quantize.h"
 #include "optimize/debug_layers.h"
 #include "optimize/explicit_batch.h"
 
@@ -73,18 +72,36 @@ void refuse(bool requested, const char* what) {
   if (requested) fail(ErrorCode::kUNSUPPORTED_STATE, "{} is not supported yet", what);
 }
 
-void check_quantized(const Network& network, const BuilderSettings& settings, const Log& log) {
-  const bool quantizes =
-      std::any_of(network.nodes().begin(), network.nodes().end(), [](const auto& node) {
-        return dynamic_cast<const Quantize*>(node->op.get()) != nullptr
-               || dynamic_cast<const Dequantize*>(node->op.get()) != nullptr;
-      });
-  for (const auto& [flag, name] : kQuantized)
-    if (settings.flag(flag) && !quantizes)
+void check_quantized(const NetworkDefinition& definition, const BuilderSettings& settings,
+                     const Log& log) {
+  const bool quantizes = has_quantization(definition.network());
+  for (const auto& [flag, name] : kQuantized) {
+    if (!settings.flag(flag) || quantizes) continue;
+    if (flag != BuilderFlag::kINT8)
       log.warning(
           "BuilderFlag::{} changes nothing: the network has no Quantize and Dequantize layers, and "
           "its layers run in float",
           name);
+    else if (!has_ranges(definition, settings))
+      log.warning(
+          "BuilderFlag::kINT8 changes nothing: the network has no Quantize and Dequantize layers, "
+          "and there is neither a calibrator nor a tensor with a dynamic range");
+  }
+  if (quantizes && settings.calibrator != nullptr && settings.flag(BuilderFlag::kINT8))
+    log.warning(
+        "the INT8 calibrator is not used: the network's Quantize and Dequantize layers have the "
+        "scales");
+}
+
+// Whether ranges decide what runs in int8, and not the network itself.
+bool is_to_be_quantized(const NetworkDefinition& definition, const BuilderSettings& settings,
+                        const Log& log) {
+  if (!settings.flag(BuilderFlag::kINT8) || has_quantization(definition.network())
+      || !has_ranges(definition, settings))
+    return false;
+  if (!definition.strongly_typed()) return true;
+  log.warning("BuilderFlag::kINT8 changes nothing: a strongly typed network keeps its types");
+  return false;
 }
 
 void check_weight_streaming(const BuilderSettings& settings, const Log& log) {
@@ -223,7 +240,7 @@ void check_supported(const NetworkDefinition& definition, const BuilderSettings&
   for (const auto& [flag, name] : kUnused)
     if (settings.flag(flag))
       log.warning("BuilderFlag::{} is not used yet: layers run as if it were not set", name);
-  check_quantized(definition.network(), settings, log);
+  check_quantized(definition, settings, log);
   check_weight_streaming(settings, log);
   check_devices(settings, log);
   for (Value* input : definition.network().inputs())
@@ -278,8 +295,6 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   check_supported(definition, settings, reporter.log());
   const Target& target = target_of(settings);
   const std::unique_ptr<Network> network = copy_to_build(definition, max_batch);
-  if (settings.flag(BuilderFlag::kINT8) && settings.calibrator != nullptr)
-    call_calibrator(*settings.calibrator, *network, reporter.log());
   std::optional<Monitor> monitor;
   if (settings.monitor != nullptr) monitor.emplace(*settings.monitor);
   BuildOptions options;
@@ -322,6 +337,8 @@ Plan build(const NetworkDefinition& definition, const BuilderSettings& settings,
   // The default is the machine's memory, which no kernel is asked to keep within.
   if (const size_t limit = limit_of(settings); limit < limit_of(BuilderSettings()))
     options.max_workspace = limit;
+  if (is_to_be_quantized(definition, settings, reporter.log()))
+    quantize(*network, definition, settings, target, options);
   std::optional<AlgorithmSelection> selection;
   if (settings.selector != nullptr)
     selection.emplace(*settings.selector, settings.flag(BuilderFlag::kREJECT_EMPTY_ALGORITHMS));

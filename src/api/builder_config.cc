@@ -1,5 +1,6 @@
 #include "api/builder_config.h"
 
+#include <tenon/build.h>
 #include <unistd.h>
 
 #include "backend/targets.h"
@@ -55,6 +56,27 @@ bool BuilderConfig::set_target(const char* name) {
         s_.target = wanted;
       },
       "tenon::set_target");
+}
+
+bool BuilderConfig::set_calibration_search(int32_t search, double share) {
+  return reporter_.run(
+      [&] {
+        require(share > 0 && share <= 1, "the share {} of values is not above 0 and at most 1",
+                share);
+        switch (static_cast<CalibrationSearch>(search)) {
+          case CalibrationSearch::kOfCalibrator:
+            s_.range_search.reset();
+            return;
+          case CalibrationSearch::kPercentile:
+            s_.range_search = {RangeSearch::kPercentile, share, 1};
+            return;
+          case CalibrationSearch::kMeanSquaredError:
+            s_.range_search = {RangeSearch::kMeanSquaredError, 1, 1};
+            return;
+        }
+        fail(ErrorCode::kINVALID_ARGUMENT, "there is no calibration search {}", search);
+      },
+      "tenon::set_calibration_search");
 }
 
 void BuilderConfig::setAvgTimingIterations(int32_t iterations) noexcept {

@@ -12,6 +12,7 @@
 #include "api/live.h"
 #include "api/optimization_profile.h"
 #include "api/timing_cache.h"
+#include "calibration/range_search.h"
 #include "plan/plan.h"
 
 namespace tenon {
@@ -35,6 +36,7 @@ struct BuilderSettings {
   nvinfer1::ProfilingVerbosity verbosity = nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY;
   nvinfer1::IAlgorithmSelector* selector = nullptr;
   nvinfer1::QuantizationFlags quantization_flags = 0;
+  std::optional<RangeSearchOptions> range_search;  // in the place of the calibrator's
   nvinfer1::TacticSources tactic_sources =
       1u << static_cast<int>(nvinfer1::TacticSource::kEDGE_MASK_CONVOLUTIONS)
       | 1u << static_cast<int>(nvinfer1::TacticSource::kJIT_CONVOLUTIONS);
@@ -59,6 +61,10 @@ struct BuilderSettings {
   WeightGrowth weight_growth;
 
   bool flag(nvinfer1::BuilderFlag f) const { return (flags >> static_cast<int>(f) & 1u) != 0; }
+  bool calibrates_before_fusion() const {
+    const auto bit = static_cast<int>(nvinfer1::QuantizationFlag::kCALIBRATE_BEFORE_FUSION);
+    return (quantization_flags >> bit & 1u) != 0;
+  }
 };
 
 class BuilderConfig final : public nvinfer1::IBuilderConfig,
@@ -71,6 +77,8 @@ class BuilderConfig final : public nvinfer1::IBuilderConfig,
   bool set_target(const char* name);
   void set_deterministic(bool deterministic) { s_.deterministic = deterministic; }
   void set_portable(bool portable) { s_.portable = portable; }
+  /// CalibrationSearch of <tenon/build.h>; false, after an error, for values that it has not.
+  bool set_calibration_search(int32_t search, double share);
   void set_weight_growth(const WeightGrowth& limit) { s_.weight_growth = limit; }
 
   void setAvgTimingIterations(int32_t iterations) noexcept override;

@@ -152,6 +152,12 @@ size_t tenonWeightGrowthLimit(const nvinfer1::IBuilderConfig* config, bool ofLay
   return ofLayer ? limit.layer : limit.plan;
 }
 
+bool tenonSetCalibrationSearch(nvinfer1::IBuilderConfig* config, int32_t search,
+                               double share) noexcept {
+  tenon::BuilderConfig* ours = tenon::BuilderConfig::find(config);
+  return ours != nullptr && ours->set_calibration_search(search, share);
+}
+
 nvinfer1::ICudaEngine* tenonOpenPlan(nvinfer1::IRuntime* runtime, const char* path) noexcept {
   tenon::RuntimeView* ours = tenon::RuntimeView::find(runtime);
   return ours != nullptr ? ours->open_plan(path) : nullptr;

@@ -28,8 +28,10 @@ template <class Base> class PythonCalibrator : public Base {
       return nb::cast<int32_t>(call_override(nb_trampoline, "get_batch_size"));
     });
   }
+  // After an exception there is no address, which ends the build: no range is found from part of
+  // the data.
   bool getBatch(void* bindings[], const char* names[], int32_t count) noexcept override {
-    return into_python(false, "get_batch", [&] {
+    return into_python(true, "get_batch", [&] {
       const std::vector<std::string> inputs(names, names + count);
       const nb::object batch = call_override(nb_trampoline, "get_batch", inputs);
       if (batch.is_none()) return false;
@@ -43,7 +45,8 @@ template <class Base> class PythonCalibrator : public Base {
   }
   const void* readCalibrationCache(size_t& size) noexcept override {
     size = 0;
-    return into_python<const void*>(nullptr, "read_calibration_cache", [&]() -> const void* {
+    // After an exception an empty cache, which is an error, and no calibration.
+    return into_python<const void*>("", "read_calibration_cache", [&]() -> const void* {
       const nb::object cache = call_override(nb_trampoline, "read_calibration_cache");
       if (cache.is_none()) return nullptr;
       cache_ = Bytes();
@@ -105,8 +108,7 @@ void bind_derived(nb::module_& m, const char* name, const char* doc) {
 void bind_calibrators(nb::module_& m) {
   nb::class_<IInt8Calibrator, PlainCalibrator>(
       m, "IInt8Calibrator",
-      "Feeds inputs to the builder so that it finds the ranges of INT8 tensors. Building with one "
-      "is not supported yet. Derive from one of the classes below it and define all methods but "
+      "Feeds inputs to the builder so that it finds the ranges of INT8 tensors. Derive from one of the classes below it and define all methods but "
       "get_algorithm().")
       .def(nb::init<>())
       .def("get_batch_size", &required, nb::sig("def get_batch_size(self) -> int"))
