@@ -2,6 +2,7 @@
 import json
 import pathlib
 import re
+import struct
 import subprocess
 import time
 import unittest
@@ -236,9 +237,10 @@ class Engines(CliTest):
 
     def test_what_the_builder_warns_of(self):
         for option, cause in (("--fp8", "kFP8 changes nothing"), ("--int4", "kINT4 changes nothing"),
-                              ("--int8", "kINT8 changes nothing"), ("--sparsity=enable", "kSPARSE_WEIGHTS is not used yet")):
+                              ("--int8", "ranges of tensors are placeholders"), ("--sparsity=enable", "kSPARSE_WEIGHTS is not used yet")):
             self.assertIn(cause, self.build(option))
-        self.assertIn("kINT8 changes nothing", self.build("--best"))
+        self.assertIn("ranges of tensors are placeholders", self.build("--best"))
+        self.assertIn("kINT8 changes nothing", self.build("--stronglyTyped", "--int8"))
         for option, flag in (("--fp16", "kFP16"), ("--bf16", "kBF16")):
             self.assertIn(f"{flag} changes nothing: a strongly typed network", self.build("--stronglyTyped", option))
         self.assertNotIn("[W]", self.build("--sparsity=disable"))
@@ -258,11 +260,11 @@ class Engines(CliTest):
         self.build("--noBuilderCache", "--noTF32", "--layerDeviceTypes=*:GPU", "--runtimePlatform=SameAsBuild", "--stronglyTyped",
                    "--memPoolSize=workspace:64M,tacticSharedMem:48K", "--builderOptimizationLevel=0")
 
-    def test_calibration_cache_reaches_the_builder(self):
+    def test_a_calibration_cache_is_used(self):
         cache = self.folder / "calibration.cache"
         cache.write_bytes(b"TRT-101600-EntropyCalibration2\ninput: 3c010a14\n")
         said = self.build("--int8", f"--calib={cache}")
-        self.assertIn(f"a cache of {cache.stat().st_size} bytes, which are not used", said)
+        self.assertIn("tensors have no range", said)
         self.build("--int8", f"--calib={cache}", "--optShapesCalib=input:2x1x12x12")
         cause = "--calibProfile=3: there are 1 profiles"
         self.refuse("build", MODEL, "-o", self.folder / "y.plan", *MLP_PROFILE, "--int8", f"--calib={cache}", "--calibProfile=3",
@@ -271,6 +273,51 @@ class Engines(CliTest):
                     "--minShapesCalib=input:2x1x12x12", "--maxShapesCalib=input:2x1x12x12", names=["--optShapesCalib"])
         self.refuse("build", MODEL, "-o", self.folder / "y.plan", *MLP_PROFILE, "--int8", f"--calib={self.folder / 'no'}",
                     names=["no: cannot open: no such file"])
+        cache.write_bytes(b"ranges")
+        self.refuse("build", MODEL, "-o", self.folder / "y.plan", *MLP_PROFILE, "--int8", f"--calib={cache}",
+                    names=["does not begin with a line like"])
+
+    def test_calibration_data_becomes_a_cache(self):
+        rng, cache, data = np.random.default_rng(1), self.folder / "found.cache", self.folder / "data"
+        data.mkdir()
+        for i in range(2):
+            np.savez(data / f"{i}.npz", input=rng.random((5, 1, 12, 12), np.float32))
+        said = self.build("--int8", f"--calibData={data}", f"--calib={cache}", "--calibAlgorithm=minmax")
+        self.assertNotIn("[W]", said)
+        lines = cache.read_text().splitlines()
+        self.assertRegex(lines[0], r"TRT-\d+-MinMaxCalibration")
+        scale = struct.unpack(">f", bytes.fromhex(dict(line.rsplit(": ", 1) for line in lines[1:])["input"]))[0]
+        largest = max(np.load(data / f"{i}.npz")["input"].max() for i in range(2))
+        self.assertAlmostEqual(scale * 127, largest, places=6)
+        before = cache.read_bytes()
+        self.assertNotIn("[W]", self.build("--int8", f"--calibData={self.folder / 'no'}", f"--calib={cache}"))
+        self.assertEqual(cache.read_bytes(), before)
+        self.assertIn("2 samples at the ends of files",
+                      self.build("--int8", f"--calibData={data}", "--optShapesCalib=input:4x1x12x12"))
+
+    def test_calibration_data_that_is_wrong(self):
+        def refuse(cause, *options, **arrays):
+            path = self.folder / "data.npz"
+            if arrays:
+                np.savez(path, **arrays)
+            self.refuse("build", MODEL, "-o", self.folder / "y.plan", *MLP_PROFILE, "--int8", f"--calibData={path}",
+                        f"--calib={self.folder / 'none.cache'}", *options, names=[cause])
+            self.assertFalse((self.folder / "none.cache").exists())
+
+        good = np.ones((3, 1, 12, 12), np.float32)
+        refuse("has no array 'input'", other=good)
+        refuse("'input' is int32", input=good.astype(np.int32))
+        refuse("all axes but the first must agree", "--optShapesCalib=input:1x1x12x12", input=good[:, :, :5])
+        refuse("'input' has 0 samples", input=good[:0])
+        refuse("gave no batch", "--optShapesCalib=input:4x1x12x12", input=good)
+        good[1, 0, 0, 0] = np.nan
+        refuse("tensor 'input' holds NaN or infinity in batch 1", input=good)
+        (self.folder / "data.npz").write_bytes(b"none")
+        refuse("data.npz")
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.refuse("build", MODEL, "-o", self.folder / "y.plan", *MLP_PROFILE, "--int8", f"--calibData={empty}",
+                    names=["holds no .npz file"])
 
     def test_types_of_outputs(self):
         """One half in the middle, where all was float32."""

@@ -1,37 +1,72 @@
 #include "calibration.h"
 
 #include <NvInfer.h>
+#include <tenon/build.h>
 
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "builder_settings.h"
+#include "calibration_data.h"
 #include "error.h"
 #include "npz.h"
 
 namespace tenon::tool {
 namespace {
 
+using nvinfer1::CalibrationAlgoType;
 using nvinfer1::OptProfileSelector;
 
-class CacheReader final : public nvinfer1::IInt8EntropyCalibrator2 {
- public:
-  explicit CacheReader(const std::string& path) : cache_(read_file(path)) {
-    if (cache_.empty()) fail("--calib: {}: is empty", path);
-  }
-  int32_t getBatchSize() const noexcept override { return 1; }
-  bool getBatch(void**, const char**, int32_t) noexcept override { return false; }
-  const void* readCalibrationCache(size_t& length) noexcept override {
-    length = cache_.size();
-    return cache_.data();
-  }
-  void writeCalibrationCache(const void*, size_t) noexcept override {}
+CalibrationAlgoType kind_of(const std::string& algorithm) {
+  if (algorithm == "entropy") return CalibrationAlgoType::kENTROPY_CALIBRATION;
+  if (algorithm == "minmax") return CalibrationAlgoType::kMINMAX_CALIBRATION;
+  return CalibrationAlgoType::kENTROPY_CALIBRATION_2;
+}
 
- private:
-  std::vector<std::byte> cache_;
-};
+// Of the cache's first line; what is none, the builder refuses.
+CalibrationAlgoType kind_of_cache(std::span<const std::byte> cache) {
+  std::string_view line(reinterpret_cast<const char*>(cache.data()), cache.size());
+  line = line.substr(0, line.find_first_of("\r\n"));
+  if (line.ends_with("-EntropyCalibration")) return CalibrationAlgoType::kENTROPY_CALIBRATION;
+  if (line.ends_with("-MinMaxCalibration")) return CalibrationAlgoType::kMINMAX_CALIBRATION;
+  if (line.ends_with("-LegacyCalibration")) return CalibrationAlgoType::kLEGACY_CALIBRATION;
+  return CalibrationAlgoType::kENTROPY_CALIBRATION_2;
+}
+
+bool is_quantized(const nvinfer1::INetworkDefinition& network) {
+  for (int32_t i = 0; i < network.getNbLayers(); ++i) {
+    const nvinfer1::LayerType type = network.getLayer(i)->getType();
+    if (type == nvinfer1::LayerType::kQUANTIZE || type == nvinfer1::LayerType::kDEQUANTIZE)
+      return true;
+  }
+  return false;
+}
+
+// As trtexec does, so that int8 can be timed without data.
+void set_placeholders(nvinfer1::INetworkDefinition& network, Logger& logger) {
+  constexpr float kOfInputs = 2, kOfResults = 4;
+  const auto set = [](nvinfer1::ITensor* tensor, float range) {
+    if (tensor != nullptr && !tensor->dynamicRangeIsSet()) tensor->setDynamicRange(-range, range);
+  };
+  for (int32_t i = 0; i < network.getNbLayers(); ++i) {
+    const nvinfer1::ILayer& layer = *network.getLayer(i);
+    const bool pools = layer.getType() == nvinfer1::LayerType::kPOOLING;
+    for (int32_t k = 0; k < layer.getNbInputs(); ++k) set(layer.getInput(k), kOfInputs);
+    for (int32_t k = 0; k < layer.getNbOutputs(); ++k)
+      set(layer.getOutput(k), pools ? kOfInputs : kOfResults);
+  }
+  logger.log(nvinfer1::ILogger::Severity::kWARNING,
+             "int8 without --calib or --calibData: ranges of tensors are placeholders, good for "
+             "measuring time and not for results");
+}
 
 // The profile's shapes stand in for those of --optShapesCalib.
 ProfileOptions shapes_of(const BuildOptions& options) {
-  const auto index = static_cast<size_t>(options.calibration_profile);
-  if (options.calibration_profile < 0 || index >= options.profiles.size())
-    fail("--calibProfile={}: there are {} profiles, numbered from 0", options.calibration_profile,
+  const int profile = options.calibration_profile.value_or(0);
+  const auto index = static_cast<size_t>(profile);
+  if (profile < 0 || index >= options.profiles.size())
+    fail("--calibProfile={}: there are {} profiles, numbered from 0", profile,
          options.profiles.size());
   ProfileOptions shapes = options.calibration_shapes;
   if (shapes.opt.empty() && (!shapes.min.empty() || !shapes.max.empty()))
@@ -43,36 +78,135 @@ ProfileOptions shapes_of(const BuildOptions& options) {
   return shapes;
 }
 
-void set_profile(session::Model& model, const BuildOptions& options) {
-  const ProfileOptions texts = shapes_of(options);
-  nvinfer1::IOptimizationProfile* profile = model.builder->createOptimizationProfile();
-  for (const auto& [option, text, selector] :
-       {std::tuple("--minShapesCalib", &texts.min, OptProfileSelector::kMIN),
-        std::tuple("--optShapesCalib", &texts.opt, OptProfileSelector::kOPT),
-        std::tuple("--maxShapesCalib", &texts.max, OptProfileSelector::kMAX)}) {
-    const Shapes shapes = parse_shapes(option, *text);
-    std::vector<std::string> names;
-    for (const nvinfer1::ITensor* input : model.varying_inputs()) {
-      names.emplace_back(input->getName());
-      const auto shape = shapes.find(input->getName());
-      if (input->isShapeTensor()) continue;
-      if (shape == shapes.end())
-        fail("{}: gives no shape for input '{}'", option, input->getName());
-      profile->setDimensions(input->getName(), selector,
-                             value_or_fail(session::to_dims(shape->second)));
-    }
-    for (const auto& [name, shape] : shapes) check_name(name, names, "dynamic input");
-  }
-  model.config->setCalibrationProfile(profile);
-}
-
 }  // namespace
 
-Calibration::Calibration(session::Model& model, const BuildOptions& options) {
-  if (options.calibration_cache.empty()) return;
-  calibrator_ = std::make_unique<CacheReader>(options.calibration_cache);
-  model.config->setInt8Calibrator(calibrator_.get());
-  if (!model.varying_inputs().empty()) set_profile(model, options);
+class Calibration::Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
+ public:
+  Calibrator(session::Model& model, const BuildOptions& options, Logger& logger)
+      : model_(model),
+        kind_(kind_of(options.calibration_algorithm)),
+        path_(options.calibration_cache),
+        logger_(logger) {
+    const bool has_data = !options.calibration_data.empty();
+    if (!path_.empty() && (!has_data || std::filesystem::exists(path_))) {
+      cache_ = read_file(path_);
+      if (cache_.empty()) fail("--calib: {}: is empty", path_);
+      if (options.calibration_algorithm.empty()) kind_ = kind_of_cache(cache_);
+    } else {
+      open(options);
+    }
+    const ProfileOptions texts = shapes_of(options);
+    set_profile(texts);
+  }
+
+  int32_t getBatchSize() const noexcept override { return 1; }  // the profile says it
+  CalibrationAlgoType getAlgorithm() noexcept override { return kind_; }
+
+  bool getBatch(void** bindings, const char**, int32_t) noexcept override {
+    if (!data_) return false;
+    try {
+      return data_->next(bindings);
+    } catch (const std::exception& e) {
+      logger_.log(nvinfer1::ILogger::Severity::kERROR, e.what());
+      std::fill_n(bindings, model_.network->getNbInputs(), nullptr);  // ends the build
+      return true;
+    }
+  }
+  const void* readCalibrationCache(size_t& length) noexcept override {
+    length = cache_.size();
+    return cache_.empty() ? nullptr : cache_.data();
+  }
+  void writeCalibrationCache(const void* data, size_t length) noexcept override {
+    found_.assign(static_cast<const char*>(data), length);
+  }
+
+  void save() const {
+    if (data_ && data_->left_out() > 0)
+      logger_.log(nvinfer1::ILogger::Severity::kWARNING,
+                  fmt::format("--calibData: {} samples at the ends of files did not fill a batch",
+                              data_->left_out())
+                      .c_str());
+    if (!path_.empty() && !found_.empty()) write_file(path_, found_.data(), found_.size());
+  }
+
+ private:
+  void open(const BuildOptions& options) {
+    std::vector<const nvinfer1::ITensor*> inputs;
+    for (int32_t i = 0; i < model_.network->getNbInputs(); ++i)
+      inputs.push_back(model_.network->getInput(i));
+    using Kind = session::Memory::Kind;
+    data_.emplace(options.calibration_data, std::move(inputs),
+                  builds_for_gpu(options, logger_) ? Kind::kDevice : Kind::kPinned);
+    if (options.calibration_algorithm == "percentile")
+      set_calibration_search(*model_.config, CalibrationSearch::kPercentile);
+    if (options.calibration_algorithm == "mse")
+      set_calibration_search(*model_.config, CalibrationSearch::kMeanSquaredError);
+  }
+
+  // What --calibData is of stands in for shapes that nothing gives.
+  session::Shapes parse(const char* option, const std::string& text) const {
+    session::Shapes shapes = parse_shapes(option, text);
+    std::vector<std::string> names;
+    for (const nvinfer1::ITensor* input : model_.varying_inputs()) {
+      const std::string name = input->getName();
+      names.push_back(name);
+      if (input->isShapeTensor() || shapes.contains(name)) continue;
+      if (!data_) fail("{}: gives no shape for input '{}'", option, name);
+      shapes[name] = data_->sample_shape(name);
+    }
+    for (const auto& [name, shape] : shapes) check_name(name, names, "dynamic input");
+    return shapes;
+  }
+
+  void set_profile(const ProfileOptions& texts) {
+    nvinfer1::IOptimizationProfile* profile = model_.builder->createOptimizationProfile();
+    session::Shapes batch;
+    for (const auto& [option, text, selector] :
+         {std::tuple("--minShapesCalib", &texts.min, OptProfileSelector::kMIN),
+          std::tuple("--maxShapesCalib", &texts.max, OptProfileSelector::kMAX),
+          std::tuple("--optShapesCalib", &texts.opt, OptProfileSelector::kOPT)}) {
+      batch = parse(option, *text);
+      for (const auto& [name, shape] : batch)
+        profile->setDimensions(name.c_str(), selector, value_or_fail(session::to_dims(shape)));
+    }
+    if (!batch.empty()) model_.config->setCalibrationProfile(profile);
+    if (!data_) return;
+    for (int32_t i = 0; i < model_.network->getNbInputs(); ++i) {
+      const nvinfer1::ITensor& input = *model_.network->getInput(i);
+      batch.try_emplace(input.getName(), session::to_shape(input.getDimensions()));
+    }
+    data_->set_shapes(std::move(batch));
+  }
+
+  session::Model& model_;
+  CalibrationAlgoType kind_;
+  std::string path_;
+  Logger& logger_;
+  std::vector<std::byte> cache_;
+  std::optional<CalibrationData> data_;
+  std::string found_;
+};
+
+Calibration::Calibration(session::Model& model, const BuildOptions& options, Logger& logger) {
+  const ProfileOptions& shapes = options.calibration_shapes;
+  if (!options.calibration_cache.empty() || !options.calibration_data.empty()) {
+    calibrator_ = std::make_unique<Calibrator>(model, options, logger);
+    model.config->setInt8Calibrator(calibrator_.get());
+    return;
+  }
+  if (!shapes.min.empty() || !shapes.opt.empty() || !shapes.max.empty()
+      || options.calibration_profile)
+    fail(
+        "--minShapesCalib, --optShapesCalib, --maxShapesCalib and --calibProfile: are shapes of "
+        "--calib or --calibData, and neither is given");
+  if ((options.int8 || options.best) && !options.strongly_typed && !is_quantized(*model.network))
+    set_placeholders(*model.network, logger);
+}
+
+Calibration::~Calibration() = default;
+
+void Calibration::save() const {
+  if (calibrator_ != nullptr) calibrator_->save();
 }
 
 }  // namespace tenon::tool

@@ -1,4 +1,4 @@
-// --calib: the calibrator of a build, which has a cache and no data.
+// --calib and --calibData: where a build in int8 has its ranges from.
 #pragma once
 
 #include "model.h"
@@ -6,13 +6,19 @@
 namespace tenon::tool {
 
 /// Gives a model's builder the calibrator, and the shapes to calibrate with, that the options ask
-/// for; it lives until the model is built. Without --calib there is none. Throws Failure.
+/// for; it lives until the model is built. Without --calib and --calibData tensors of a model in
+/// int8 get trtexec's placeholders for ranges, with a warning. Throws Failure.
 class Calibration {
  public:
-  Calibration(session::Model& model, const BuildOptions& options);
+  Calibration(session::Model& model, const BuildOptions& options, Logger& logger);
+  ~Calibration();
+
+  /// Writes the file of --calib, if the build has found ranges for it. Throws Failure.
+  void save() const;
 
  private:
-  std::unique_ptr<nvinfer1::IInt8Calibrator> calibrator_;
+  class Calibrator;
+  std::unique_ptr<Calibrator> calibrator_;
 };
 
 }  // namespace tenon::tool

@@ -131,12 +131,13 @@ std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
                                                   const RunInputs& inputs, Logger& logger,
                                                   bool quiet) {
   session::Model model = parse_model(path, options, inputs, logger);
-  const Calibration calibration(model, options);
+  const Calibration calibration(model, options, logger);
   const TimingCacheFile cache(options.timing_cache, *model.config, logger);
   Progress progress(quiet);
   model.config->setProgressMonitor(&progress);
   auto plan = value_or_fail(model.build(logger));
   cache.save();
+  calibration.save();
   return plan;
 }
 

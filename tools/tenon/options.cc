@@ -210,10 +210,20 @@ void BuildOptions::add_shapes(CLI::App& app) {
   add_trtexec_option(app, "--shapes", shapes);
   add_trtexec_flag(app, "--int8", int8);
   add_trtexec_option(app, "--calib", calibration_cache)->needs("--int8");
-  add_trtexec_option(app, "--minShapesCalib", calibration_shapes.min)->needs("--calib");
-  add_trtexec_option(app, "--optShapesCalib", calibration_shapes.opt)->needs("--calib");
-  add_trtexec_option(app, "--maxShapesCalib", calibration_shapes.max)->needs("--calib");
-  add_trtexec_option(app, "--calibProfile", calibration_profile)->needs("--calib");
+  add_trtexec_option(app, "--minShapesCalib", calibration_shapes.min);
+  add_trtexec_option(app, "--optShapesCalib", calibration_shapes.opt);
+  add_trtexec_option(app, "--maxShapesCalib", calibration_shapes.max);
+  add_trtexec_option(app, "--calibProfile", calibration_profile);
+  app.add_option(
+         "--calibData", calibration_data,
+         "Samples to calibrate int8 with: an .npz file with an array for each input, samples "
+         "along its first axis, or a folder of them; the ranges go to the file of --calib if "
+         "there is none yet")
+      ->needs("--int8");
+  app.add_option("--calibAlgorithm", calibration_algorithm,
+                 "How ranges are found: entropy2 (default), entropy, minmax, percentile or mse")
+      ->check(CLI::IsMember({"entropy", "entropy2", "minmax", "percentile", "mse"}))
+      ->needs("--calibData");
   add_trtexec_option(app, "--inputIOFormats", input_formats);
   add_trtexec_option(app, "--outputIOFormats", output_formats);
 }

@@ -68,9 +68,9 @@ struct ProfileOptions {
 struct BuildOptions {
   std::string shapes;
   std::vector<ProfileOptions> profiles{1};  // set when the command line has been read
-  std::string calibration_cache;
+  std::string calibration_cache, calibration_data, calibration_algorithm;
   ProfileOptions calibration_shapes;
-  int calibration_profile = 0;
+  std::optional<int> calibration_profile;
   std::string input_formats, output_formats;
   std::vector<std::string> memory_pools;
   double workspace_mib = -1;

@@ -1,0 +1,112 @@
+#include "calibration_data.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "error.h"
+
+namespace tenon::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> files_of(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {path};
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(path, error))
+    if (entry.path().extension() == ".npz") files.push_back(entry.path());
+  if (error) fail("--calibData: {}: {}", path, error.message());
+  if (files.empty()) fail("--calibData: {}: holds no .npz file", path);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+CalibrationData::CalibrationData(const std::string& path,
+                                 std::vector<const nvinfer1::ITensor*> inputs,
+                                 session::Memory::Kind memory)
+    : inputs_(std::move(inputs)), files_(files_of(path)) {
+  memory_.reserve(inputs_.size());
+  for (size_t i = 0; i < inputs_.size(); ++i) memory_.emplace_back(memory);
+  open_next();
+}
+
+session::Shape CalibrationData::sample_shape(const std::string& input) const {
+  session::Shape shape = array(input).shape;
+  if (!shape.empty()) shape[0] = 1;
+  return shape;
+}
+
+void CalibrationData::set_shapes(session::Shapes shapes) {
+  shapes_ = std::move(shapes);
+  for (const auto& [name, shape] : shapes_)
+    if (shape.empty() || shape[0] < 1 || shape[0] != shapes_.begin()->second[0])
+      fail("--calibData: the batch is the first axis of all inputs, and '{}' is {}, '{}' {}",
+           shapes_.begin()->first, session::shape_text(shapes_.begin()->second), name,
+           session::shape_text(shape));
+  for (const auto* input : inputs_) check(*input);
+}
+
+const Array& CalibrationData::array(const std::string& name) const {
+  const auto found = arrays_.find(name);
+  if (found == arrays_.end())
+    fail("--calibData: {}: has no array '{}', which is an input", files_[opened_ - 1], name);
+  return found->second;
+}
+
+void CalibrationData::open_next() {
+  arrays_ = read_npz(files_[opened_++]);
+  rows_ = row_ = 0;
+  for (const auto* input : inputs_) {
+    const session::Shape& shape = array(input->getName()).shape;
+    const int64_t rows = shape.empty() ? 0 : shape[0];
+    if (input == inputs_.front()) rows_ = rows;
+    if (rows < 1 || rows != rows_)
+      fail(
+          "--calibData: {}: array '{}' has {} samples along its first axis; expected 1 or more, "
+          "and as many as '{}' has",
+          files_[opened_ - 1], input->getName(), rows, inputs_.front()->getName());
+  }
+}
+
+void CalibrationData::check(const nvinfer1::ITensor& input) const {
+  const std::string name = input.getName();
+  const Array& found = array(name);
+  const session::Shape& batch = shapes_.at(name);
+  if (found.type != input.getType())
+    fail("--calibData: {}: array '{}' is {}, and the input {}", files_[opened_ - 1], name,
+         session::type_name(found.type), session::type_name(input.getType()));
+  if (!std::equal(batch.begin() + 1, batch.end(), found.shape.begin() + 1, found.shape.end()))
+    fail(
+        "--calibData: {}: array '{}' has the shape {}, and a batch of the input {}: all axes but "
+        "the first must agree",
+        files_[opened_ - 1], name, session::shape_text(found.shape), session::shape_text(batch));
+}
+
+bool CalibrationData::next(void** addresses) {
+  const int64_t batch = shapes_.begin()->second[0];
+  while (row_ + batch > rows_) {
+    left_out_ += rows_ - row_;
+    row_ = rows_;
+    if (opened_ == files_.size()) return false;
+    open_next();
+    for (const auto* input : inputs_) check(*input);
+  }
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Array& from = array(inputs_[i]->getName());
+    const size_t row_bytes = from.bytes.size() / static_cast<size_t>(rows_);
+    const size_t bytes = row_bytes * static_cast<size_t>(batch);
+    if (memory_[i].reserve(bytes) != cudaSuccess
+        || cudaMemcpy(memory_[i].data(), from.bytes.data() + row_bytes * static_cast<size_t>(row_),
+                      bytes, cudaMemcpyDefault)
+               != cudaSuccess)
+      fail("--calibData: no memory for {} bytes of input '{}'", bytes, inputs_[i]->getName());
+    addresses[i] = memory_[i].data();
+  }
+  row_ += batch;
+  return true;
+}
+
+}  // namespace tenon::tool

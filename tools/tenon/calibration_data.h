@@ -1,0 +1,50 @@
+// Samples to calibrate with, from .npz files.
+#pragma once
+
+#include <NvInfer.h>
+#include <tenon/session/memory.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "npz.h"
+
+namespace tenon::tool {
+
+/// Batches of a network's inputs from an .npz file, or from all of a folder in the order of their
+/// names. Arrays have the inputs' names, and their first axis counts samples; what does not fill a
+/// batch at the end of a file is left out. One file is in memory at a time.
+class CalibrationData {
+ public:
+  /// Throws Failure when there is no such file, or none in the folder.
+  /// @param inputs of the network, which outlives this.
+  CalibrationData(const std::string& path, std::vector<const nvinfer1::ITensor*> inputs,
+                  session::Memory::Kind memory);
+
+  /// The extents of a sample of the input in the current file, with 1 for the first axis.
+  session::Shape sample_shape(const std::string& input) const;
+  /// The extents of a batch, by input. Throws Failure when inputs differ in their first one.
+  void set_shapes(session::Shapes shapes);
+
+  /// Copies the next batch to where it then tells it to lie, input by input; false when there is
+  /// none. Throws Failure, naming file and array, when an array is missing or does not fit.
+  bool next(void** addresses);
+  /// Samples that were left out so far.
+  int64_t left_out() const { return left_out_; }
+
+ private:
+  const Array& array(const std::string& name) const;
+  void open_next();
+  void check(const nvinfer1::ITensor& input) const;
+
+  std::vector<const nvinfer1::ITensor*> inputs_;
+  session::Shapes shapes_;
+  std::vector<std::string> files_;
+  size_t opened_ = 0;
+  Arrays arrays_;  // of the file opened last
+  int64_t rows_ = 0, row_ = 0, left_out_ = 0;
+  std::vector<session::Memory> memory_;  // by input
+};
+
+}  // namespace tenon::tool
