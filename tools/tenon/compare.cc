@@ -94,7 +94,7 @@ compare::Report report_of(const CompareOptions& o, Logger& logger) {
   const auto parse = [&](const std::string& path, const BuildOptions& options) {
     return [&, path, options]() -> session::Result<session::Model> {
       session::Model model = parse_model(path, options, known, logger);
-      calibrations.push_back(std::make_unique<Calibration>(model, options));
+      calibrations.push_back(std::make_unique<Calibration>(model, options, logger));
       return model;
     };
   };
