@@ -153,7 +153,7 @@ std::optional<DataType> reduced_type(const NetworkDefinition& definition,
       log.warning(
           "BuilderFlag::{} changes nothing: the target {} is no faster in {} than in float32", name,
           target.name(), name_of(type));
-    if (!reduced) reduced = type;
+    if (!reduced || (!target.is_fast_in(*reduced) && target.is_fast_in(type))) reduced = type;
   }
   return reduced;
 }

@@ -77,8 +77,10 @@ nvinfer1::IHostMemory* Builder::buildSerializedNetwork(nvinfer1::INetworkDefinit
 
 // The first GPUs with TF32 are the first with bfloat16, too.
 bool Builder::platformHasTf32() const noexcept {
-  return reporter_.guard(false,
-                         [&] { return default_target().is_fast_in(nvinfer1::DataType::kBF16); });
+  return reporter_.guard(false, [&] {
+    const Target& target = default_target();
+    return !target.device().is_host() && target.is_fast_in(nvinfer1::DataType::kBF16);
+  });
 }
 
 bool Builder::isNetworkSupported(const nvinfer1::INetworkDefinition& network,

@@ -57,6 +57,9 @@ struct KernelRequest {
   /// While building: when the layer runs, its weights are in no cache of the host, since those of
   /// the network are too many.
   bool cold_weights = false;
+  /// While building: products of float32 may round their operands to bfloat16. A kernel that does
+  /// is known by its name, so that nothing need be known of it when the plan is loaded.
+  bool bf16 = false;
 };
 
 /// Pointers to run with, into the target's memory: inputs that were packed or left out, and outputs
@@ -194,6 +197,9 @@ class Target {
   /// Whether layers are faster in that float type than in float32. If so, BuilderFlag::kFP16 and
   /// kBF16 make the optimizer choose it.
   virtual bool is_fast_in([[maybe_unused]] DataType type) const { return false; }
+  /// Whether only products (convolutions, matrix products, attention) gain by such a type. Tensors
+  /// between layers then stay in float32: kernels round what they multiply, and nothing else.
+  virtual bool only_products_are_fast() const { return false; }
   /// Where kernels work.
   virtual const Device& device() const = 0;
   /// What the machine can at best, measured in about a third of a second; nothing: not known.

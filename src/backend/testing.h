@@ -111,11 +111,16 @@ class LayerTest {
   const Kernel& kernel() const { return *kernel_; }
   std::span<const Candidate> candidates() const { return target_.candidates(*op_); }
 
+  /// Kernels may round what they multiply to bfloat16.
+  void allow_bf16() { bf16_ = true; }
+
   /// Takes the candidate of that name; the refusal when it declines.
   std::string offer(std::string_view name, CodeCache* code_cache = nullptr) {
     const auto specs = specs_as_they_arrive();
     const auto constants = constants_of();
-    Offer offer = offer_of(target_, name, {*op_, specs, outputs_, constants, false, code_cache});
+    KernelRequest request{*op_, specs, outputs_, constants, false, code_cache};
+    request.bf16 = bf16_;
+    Offer offer = offer_of(target_, name, request);
     if (auto* reason = std::get_if<std::string>(&offer)) return *reason;
     kernel_ = std::move(std::get<std::unique_ptr<Kernel>>(offer));
     return "";
@@ -283,6 +288,7 @@ class LayerTest {
   const Target& target_;
   std::unique_ptr<Op> op_;
   std::vector<TestInput> inputs_;
+  bool bf16_ = false;
   std::vector<TensorSpec> outputs_;  // in rows; -1 where the run says how large they are
   std::unique_ptr<Kernel> kernel_;
 };

@@ -5,7 +5,8 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "cpu/blocks.h"
+#include "cpu/attention_products.h"
+#include "cpu/bfloat_weights.h"
 #include "cpu/kernels.h"
 #include "cpu/simd/kernels.h"
 
@@ -15,50 +16,11 @@ namespace {
 using nvinfer1::ActivationType;
 using nvinfer1::AttentionNormalizationOp;
 
-constexpr int64_t kBlock = 32;  // queries
-
-/// Vectors of one head, whose elements are neighbours.
-struct Rows {
-  float* first;
-  int64_t step;  // floats from one to the next
-
-  float* operator[](int64_t row) const { return first + row * step; }
-};
-
-// The transpose of so many rows of `depth` floats in panels, in tiles as far as they are whole.
-void pack_transposed(const Rows& rows, int64_t columns, int64_t depth, float* packed) {
-  constexpr int64_t kTile = 8;
-  for (int64_t j = 0; j < columns; j += kProductPanel) {
-    float* panel = packed + j * depth;
-    const int64_t width = std::min(kProductPanel, columns - j);
-    const int64_t tiled = width == kProductPanel ? depth / kTile * kTile : 0;
-    for (int64_t k = 0; k < tiled; k += kTile)
-      for (int64_t i = 0; i < kProductPanel; i += kTile)
-        simd_kernels().turn(reinterpret_cast<const uint32_t*>(rows[j + i] + k), rows.step,
-                            reinterpret_cast<uint32_t*>(panel + k * kProductPanel + i),
-                            kProductPanel);
-    for (int64_t k = tiled; k < depth; ++k)
-      for (int64_t i = 0; i < kProductPanel; ++i)
-        panel[k * kProductPanel + i] = i < width ? rows[j + i][k] : 0.f;
-  }
-}
-
-// So many rows of `columns` floats in panels. Those from `valid` on count as zeros.
-void pack(const Rows& rows, int64_t columns, int64_t depth, int64_t valid, float* packed) {
-  for (int64_t j = 0; j < columns; j += kProductPanel) {
-    float* panel = packed + j * depth;
-    const int64_t width = std::min(kProductPanel, columns - j);
-    for (int64_t k = 0; k < valid; ++k) {
-      std::copy_n(rows[k] + j, width, panel + k * kProductPanel);
-      std::fill_n(panel + k * kProductPanel + width, kProductPanel - width, 0.f);
-    }
-    std::fill_n(panel + valid * kProductPanel, (depth - valid) * kProductPanel, 0.f);
-  }
-}
+using MakeProducts = std::unique_ptr<AttentionProducts> (*)(const AttentionExtents&);
 
 class AttentionExecution final : public Execution {
  public:
-  AttentionExecution(const Attention& op, std::span<const TensorSpec> inputs,
+  AttentionExecution(const Attention& op, MakeProducts make, std::span<const TensorSpec> inputs,
                      const TensorSpec& output)
       : op_(op), simd_(simd_kernels()) {
     for (const TensorSpec& s : inputs) views_.push_back({nullptr, s.type, s.shape});
@@ -78,11 +40,11 @@ class AttentionExecution final : public Execution {
             "query {}, key {} and value {} do not fit", q, k, v);
     shared_ = q[1] / heads_;
     if (Shape({batch_, heads_, shared_, queries_, width_}).volume() == 0) return;
-    parts_ = std::clamp<int64_t>(thread_count() / (batch_ * heads_), 1, units(queries_, kBlock));
+    parts_ =
+        std::clamp<int64_t>(thread_count() / (batch_ * heads_), 1, units(queries_, kQueryBlock));
     slots_ = std::min<int64_t>(batch_ * heads_ * parts_, thread_count());
-    slot_floats_ =
-        whole_panels(keys_) * size_ + whole_panels(width_) * keys_ + kBlock * (keys_ + size_);
-    slot_floats_ = whole_panels(slot_floats_);
+    products_ = make({keys_, size_, width_});
+    slot_floats_ = whole_panels(kQueryBlock * keys_) + whole_panels(products_->floats());
   }
 
   size_t scratch_bytes() const override {
@@ -106,36 +68,29 @@ class AttentionExecution final : public Execution {
  private:
   // A part of the queries of all heads that share one head of keys.
   void run_part(int64_t keys_head, int64_t part, const AttentionMask& mask, float* scratch) const {
-    float* key = scratch;
-    float* value = key + whole_panels(keys_) * size_;
-    float* scores = value + whole_panels(width_) * keys_;
-    float* scaled = scores + kBlock * keys_;
-    pack_transposed(rows_of(Attention::kKey, keys_head, heads_), keys_, size_, key);
-    pack(rows_of(Attention::kValue, keys_head, heads_), width_, keys_,
-         mask.valid_keys(keys_head / heads_), value);
-    const int64_t blocks = units(queries_, kBlock);
-    const int64_t begin = blocks * part / parts_ * kBlock;
-    const int64_t end = std::min(blocks * (part + 1) / parts_ * kBlock, queries_);
+    float* const scores = scratch;
+    float* const packed = scratch + whole_panels(kQueryBlock * keys_);
+    const int64_t valid = mask.valid_keys(keys_head / heads_);
+    products_->pack(rows_of(Attention::kKey, keys_head, heads_),
+                    rows_of(Attention::kValue, keys_head, heads_), valid, packed);
+    const int64_t blocks = units(queries_, kQueryBlock);
+    const int64_t begin = blocks * part / parts_ * kQueryBlock;
+    const int64_t end = std::min(blocks * (part + 1) / parts_ * kQueryBlock, queries_);
     for (int64_t i = 0; i < shared_; ++i) {
       const int64_t head = keys_head * shared_ + i;  // of all batches
-      const Rows queries = rows_of(Attention::kQuery, head, heads_ * shared_);
-      const Rows results = rows_of(Attention::kResult, head, heads_ * shared_);
-      for (int64_t first = begin; first < end; first += kBlock) {
-        const int64_t rows = std::min(kBlock, end - first);
-        for (int64_t r = 0; r < rows; ++r)
-          for (int64_t e = 0; e < size_; ++e)
-            scaled[r * size_ + e] = op_.scale * queries[first + r][e];
-        std::fill_n(scores, rows * keys_, 0.f);
-        simd_.add_product(scaled, size_, rows, key, size_, scores, keys_, keys_);
+      const HeadRows queries = rows_of(Attention::kQuery, head, heads_ * shared_);
+      const HeadRows results = rows_of(Attention::kResult, head, heads_ * shared_);
+      for (int64_t first = begin; first < end; first += kQueryBlock) {
+        const int64_t rows = std::min(kQueryBlock, end - first);
+        products_->score({queries[first], queries.step}, rows, op_.scale, packed, scores);
         for (int64_t r = 0; r < rows; ++r) take_shares(mask, head, first + r, scores + r * keys_);
-        for (int64_t r = 0; r < rows; ++r) std::fill_n(results[first + r], width_, 0.f);
-        simd_.add_product(scores, keys_, rows, value, keys_, results[first], results.step, width_);
+        products_->weigh(scores, rows, valid, {results[first], results.step}, packed);
       }
     }
   }
 
   // Of one of the heads of all batches.
-  Rows rows_of(size_t operand, int64_t head, int64_t per_batch) const {
+  HeadRows rows_of(size_t operand, int64_t head, int64_t per_batch) const {
     const auto& [extents, steps, offset] = vectors_[operand];
     return {first_[operand] + offset + head / per_batch * steps[0] + head % per_batch * steps[1],
             steps[2]};
@@ -175,6 +130,7 @@ class AttentionExecution final : public Execution {
   std::vector<TensorView> views_;
   AttentionVectors vectors_[4];
   float* first_[4] = {};  // of their tensors
+  std::unique_ptr<AttentionProducts> products_;
   int64_t batch_, heads_, shared_, queries_, keys_, size_, width_;
   // Parts of a head's queries, where heads are fewer than threads; none where there are no results.
   int64_t parts_ = 0, slots_ = 0, slot_floats_ = 0;
@@ -182,19 +138,18 @@ class AttentionExecution final : public Execution {
 
 class AttentionKernel final : public Kernel {
  public:
-  explicit AttentionKernel(const Attention& op) : op_(op) {}
+  AttentionKernel(const Attention& op, MakeProducts make) : op_(op), make_(make) {}
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
                                      std::span<const TensorSpec> outputs) const override {
-    return std::make_unique<AttentionExecution>(op_, inputs, outputs[0]);
+    return std::make_unique<AttentionExecution>(op_, make_, inputs, outputs[0]);
   }
 
  private:
   Attention op_;
+  MakeProducts make_;
 };
 
-}  // namespace
-
-Offer offer_attention(const KernelRequest& request) {
+Offer offer(const KernelRequest& request, MakeProducts make) {
   const auto& op = static_cast<const Attention&>(request.op);
   for (size_t i = 0; i < 3; ++i)
     if (request.inputs.size() <= i || request.inputs[i].type != DataType::kFLOAT)
@@ -202,7 +157,23 @@ Offer offer_attention(const KernelRequest& request) {
   if (op.scores != AttentionScores::kNone) return "the scores are wanted as well";
   for (const AttentionVectors& v : op.vectors)
     if (!v.is_tensor() && v.steps[3] != 1) return "only neighbouring elements are supported";
-  return std::make_unique<AttentionKernel>(op);
+  return std::make_unique<AttentionKernel>(op, make);
+}
+
+}  // namespace
+
+Offer offer_attention(const KernelRequest& request) {
+  return offer(request, float_attention);
+}
+
+Offer offer_bfloat_attention(const KernelRequest& request) {
+  if (auto reason = refusal_of_bfloat(request); !reason.empty()) return reason;
+  return load_bfloat_attention(request, {});
+}
+
+Offer load_bfloat_attention(const KernelRequest& request, const StoredKernel&) {
+  require_bfloat();
+  return offer(request, bfloat_attention);
 }
 
 }  // namespace tenon::cpu

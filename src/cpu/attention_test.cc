@@ -1,7 +1,8 @@
 // What the CPU target's attention kernel does beyond the suite, in sizes and layouts of its own.
 #include "ops/attention.h"
 
-#include "backend/testing.h"
+#include "cpu/bfloat_testing.h"
+#include "cpu/simd/bfloat_product.h"
 
 namespace tenon::cpu {
 namespace {
@@ -32,6 +33,50 @@ TEST(AttentionKernelTest, EqualsReference) {
       LayerTest test(op, inputs);
       check_attention(test);
     }
+}
+
+// Scores and shares are rounded on the way.
+TEST(AttentionKernelTest, MultipliesInBfloat16) {
+  if (bfloat_kernels() == nullptr) GTEST_SKIP() << kNoBfloat;
+  struct Sizes {
+    int64_t batch, heads, shared, queries, keys, size, width;
+  };
+  for (const Sizes& s :
+       {Sizes{1, 1, 1, 1, 1, 1, 1}, Sizes{2, 3, 1, 5, 7, 8, 8}, Sizes{1, 2, 4, 33, 50, 16, 20},
+        Sizes{2, 2, 2, 70, 64, 40, 33}, Sizes{1, 2, 1, 0, 4, 8, 8}})
+    for (int options = 0; options < 16; ++options) {
+      SCOPED_TRACE(fmt::format("{} queries, {} keys, options {}", s.queries, s.keys, options));
+      Attention op;
+      op.scale = 0.3f;
+      op.causal = (options & 1) != 0;
+      op.softcap = (options & 2) != 0 ? 1.5f : 0;
+      op.left_window = (options & 4) != 0 ? 3 : -1;
+      std::vector<TestInput> inputs{data({s.batch, s.heads * s.shared, s.queries, s.size}, 1),
+                                    data({s.batch, s.heads, s.keys, s.size}, 2),
+                                    data({s.batch, s.heads, s.keys, s.width}, 3)};
+      if ((options & 8) != 0) inputs.push_back(data({s.batch, 1, 1, s.keys}, 4));
+      LayerTest test = bfloat_layer(op, inputs);
+      ASSERT_EQ(test.offer("bfloat_attention"), "");
+      expect_close(test.run(), test.reference(), 1. / 256);
+      expect_identical_with(test, {1, 2, 5});
+    }
+}
+
+// What lies behind the valid keys may be anything.
+TEST(AttentionKernelTest, BfloatsOfOtherKeysDoNotMatter) {
+  if (bfloat_kernels() == nullptr) GTEST_SKIP() << kNoBfloat;
+  Attention op;
+  TestInput key = data({2, 2, 40, 8}, 2), value = data({2, 2, 40, 8}, 3);
+  const TestInput clean_key = data({2, 2, 40, 8}, 2), clean_value = data({2, 2, 40, 8}, 3);
+  for (int64_t i = 0; i < 2 * 40 * 8; ++i)  // of the first of two batches
+    if (i / 8 % 40 >= 33)
+      for (Tensor* t : {&*key.tensor, &*value.tensor}) t->mutable_data<float>()[i] = NAN;
+  const TestInput lengths = integers<int64_t>(DataType::kINT64, {2}, {33, 40});
+  LayerTest test(op, {data({2, 2, 9, 8}, 1), key, value, absent(), lengths});
+  LayerTest clean(op, {data({2, 2, 9, 8}, 1), clean_key, clean_value, absent(), lengths});
+  test.allow_bf16();
+  ASSERT_EQ(test.offer("bfloat_attention"), "");
+  expect_close(test.run(), clean.reference(), 1. / 256);
 }
 
 TEST(AttentionKernelTest, HalfPrecisionIsWidened) {

@@ -48,6 +48,8 @@ std::vector<CandidateList> make_lists() {
   return {
       {{LayerType::kCONVOLUTION},
        or_reference({
+           // Timed, since it is no faster where memory decides.
+           timed({"bfloat_convolution", offer_bfloat_convolution, load_bfloat_convolution}),
            // Timed, since with few input channels the loops behind it may be faster.
            timed({"dot_convolution", offer_dot_convolution, load_dot_convolution}),
            // oneDNN pads few output channels to a vector; timed, since that may cost less.
@@ -80,7 +82,9 @@ std::vector<CandidateList> make_lists() {
        })},
       {{LayerType::kMATRIX_MULTIPLY},
        or_reference({
-           // Of few rows less fast.
+           // These of few rows less fast.
+           timed({"bfloat_matrix_multiply", offer_bfloat_matrix_multiply,
+                  load_bfloat_matrix_multiply}),
            and_16bit(timed({"direct_matrix_multiply", offer_direct_matrix_multiply,
                             load_direct_matrix_multiply})),
            and_16bit({"onednn_matrix_multiply", offer_onednn_matrix_multiply,
@@ -121,7 +125,11 @@ std::vector<CandidateList> make_lists() {
            and_16bit({"spatial_mean", offer_spatial_mean}),
            and_16bit({"reduce", offer_reduce}),
        })},
-      {{LayerType::kATTENTION_OUTPUT}, or_reference({and_16bit({"attention", offer_attention})})},
+      {{LayerType::kATTENTION_OUTPUT},
+       or_reference({
+           Candidate{"bfloat_attention", offer_bfloat_attention, load_bfloat_attention},
+           and_16bit({"attention", offer_attention}),
+       })},
       {{LayerType::kNORMALIZATION},
        or_reference({and_16bit({"normalization", offer_normalization})})},
       {{LayerType::kRESIZE}, or_reference({and_16bit({"resize", offer_resize, load_resize})})},

@@ -12,6 +12,7 @@
 #include "cpu/instruction_set.h"
 #include "cpu/kernels.h"
 #include "cpu/peaks.h"
+#include "cpu/simd/bfloat_product.h"
 #include "cpu/simd/byte_product.h"
 #include "cpu/simd/kernels.h"
 #include "ops/separable_convolution.h"
@@ -54,6 +55,12 @@ class CpuTarget final : public Target {
   std::span<const Candidate> candidates(const Op& op) const override {
     return candidate_table().of(op.kind());
   }
+
+  // Of float16 it has conversions alone.
+  bool is_fast_in(DataType type) const override {
+    return type == DataType::kBF16 && bfloat_kernels() != nullptr;
+  }
+  bool only_products_are_fast() const override { return true; }
 
   const Device& device() const override { return host_device(); }
 

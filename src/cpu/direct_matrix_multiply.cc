@@ -5,37 +5,21 @@
 #include "base/parallel.h"
 #include "cpu/blocked_epilogue.h"
 #include "cpu/convolution/packed_product.h"
-#include "cpu/kernels.h"
-#include "ops/matrix_multiply.h"
+#include "cpu/row_product.h"
 
 namespace tenon::cpu {
 namespace {
 
 using nvinfer1::MatrixOperation;
 
-constexpr size_t kBias = 2;
-
-/// Extents of the product: all rows of the first tensor by the one matrix of the second.
-struct Product {
-  int64_t rows, depth, columns;
-};
-
 // Throws Error when the shapes do not fit.
-Product product_of(const MatrixMultiply& op, std::span<const TensorSpec> inputs,
-                   const Shape& result) {
-  const Shape &a = inputs[0].shape, &b = inputs[1].shape;
-  require(a.rank() >= 2 && a.rank() == b.rank() && a.rank() == result.rank()
-              && b.volume(0, b.rank() - 2) == 1,
-          "only rows times one matrix are supported, found {} times {}", a, b);
-  const bool is_transposed = op.operation_b == MatrixOperation::kTRANSPOSE;
-  const int64_t depth = b[b.rank() - (is_transposed ? 1 : 2)];
-  const int64_t columns = b[b.rank() - (is_transposed ? 2 : 1)];
-  require(a.back() == depth && result.back() == columns && depth > 0 && columns > 0
-              && a.volume(0, a.rank() - 1) == result.volume(0, result.rank() - 1),
-          "a product of {} and {} is not {}", a, b, result);
+RowProduct product_of(const MatrixMultiply& op, std::span<const TensorSpec> inputs,
+                      const Shape& result) {
+  const RowProduct product = row_product_of(op, inputs, result);
   const int64_t lanes = direct_loops().lanes;
-  require(columns % lanes == 0, "{} columns do not fill vectors of {}", columns, lanes);
-  return {a.volume(0, a.rank() - 1), depth, columns};
+  require(product.columns % lanes == 0, "{} columns do not fill vectors of {}", product.columns,
+          lanes);
+  return product;
 }
 
 class DirectMatrixMultiply final : public BlockExecution {
@@ -96,7 +80,7 @@ class DirectMatrixMultiply final : public BlockExecution {
 
  private:
   DirectWeights weights_;
-  Product product_;
+  RowProduct product_;
   BlockedEpilogue epilogue_;
   PackedProduct packed_;
   DirectTasks tasks_;
@@ -104,18 +88,7 @@ class DirectMatrixMultiply final : public BlockExecution {
   float* result_ = nullptr;
 };
 
-std::string refusal(const MatrixMultiply& op, const KernelRequest& request) {
-  if (!all_of_type(request, DataType::kFLOAT)) return "only float32 is supported";
-  if (op.operation_a != MatrixOperation::kNONE || op.operation_b == MatrixOperation::kVECTOR)
-    return "only rows times a matrix are supported";
-  const TensorSpec* const bias = request.inputs.size() > kBias ? &request.inputs[kBias] : nullptr;
-  if (bias != nullptr && bias->present
-      && (bias->shape.rank() < 1 || bias->shape.volume() != bias->shape.back()))
-    return "only a bias for each column is supported";
-  return "";
-}
-
-DirectWeights packed(const MatrixMultiply& op, const Product& product, const Tensor& matrix,
+DirectWeights packed(const MatrixMultiply& op, const RowProduct& product, const Tensor& matrix,
                      const Tensor* bias) {
   const auto [rows, depth, columns] = product;
   DirectWeights weights;
@@ -131,9 +104,7 @@ DirectWeights packed(const MatrixMultiply& op, const Product& product, const Ten
 std::unique_ptr<Kernel> make(const MatrixMultiply& op, const DirectWeights& weights,
                              const KernelRequest& request) {
   auto kernel = std::make_unique<DirectKernel<MatrixMultiply, DirectMatrixMultiply>>(op, weights);
-  kernel->input_is_packed.assign(request.inputs.size(), false);
-  for (size_t i = 1; i <= kBias && i < request.inputs.size(); ++i)
-    kernel->input_is_packed[i] = request.inputs[i].present;
+  pack_matrix_and_bias(*kernel, request);
   return kernel;
 }
 
@@ -141,8 +112,9 @@ std::unique_ptr<Kernel> make(const MatrixMultiply& op, const DirectWeights& weig
 
 Offer offer_direct_matrix_multiply(const KernelRequest& request) {
   const auto& op = static_cast<const MatrixMultiply&>(request.op);
-  if (const std::string reason = refusal(op, request); !reason.empty()) return reason;
-  Product product;
+  if (const std::string reason = refusal_of_row_product(op, request); !reason.empty())
+    return reason;
+  RowProduct product;
   try {
     product = product_of(op, request.inputs, request.outputs[0].shape);
   } catch (const Error& e) {
@@ -156,7 +128,8 @@ Offer offer_direct_matrix_multiply(const KernelRequest& request) {
 
 Offer load_direct_matrix_multiply(const KernelRequest& request, const StoredKernel& stored) {
   const auto& op = static_cast<const MatrixMultiply&>(request.op);
-  if (const std::string reason = refusal(op, request); !reason.empty()) return reason;
+  if (const std::string reason = refusal_of_row_product(op, request); !reason.empty())
+    return reason;
   const DirectWeights weights = stored_weights(stored);
   const Shape& shape = weights.weights.shape();
   const int64_t lanes = direct_loops().lanes;

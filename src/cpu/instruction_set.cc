@@ -1,6 +1,10 @@
 #include "cpu/instruction_set.h"
 
 #include <fmt/format.h>
+#if defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,7 +15,17 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::string_view kNames[] = {"baseline", "avx2", "avx512", "avx512_vnni"};
+constexpr std::string_view kNames[] = {"baseline",    "avx2",        "avx512",
+                                       "avx512_vnni", "avx512_bf16", "amx"};
+
+#if defined(__x86_64__)
+// Linux saves tiles, which are large, only for processes that have asked.
+bool may_use_tiles() {
+  constexpr long kRequestFeature = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
+  static const bool may = ::syscall(SYS_arch_prctl, kRequestFeature, kTileData) == 0;
+  return may;
+}
+#endif
 
 }  // namespace
 
@@ -34,8 +48,11 @@ InstructionSet processor_instruction_set() {
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl")
       || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq"))
     return InstructionSet::kAvx2;
-  return __builtin_cpu_supports("avx512vnni") ? InstructionSet::kAvx512Vnni
-                                              : InstructionSet::kAvx512;
+  if (!__builtin_cpu_supports("avx512vnni")) return InstructionSet::kAvx512;
+  if (!__builtin_cpu_supports("avx512bf16")) return InstructionSet::kAvx512Vnni;
+  return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") && may_use_tiles()
+             ? InstructionSet::kAmx
+             : InstructionSet::kAvx512Bf16;
 #else
   return InstructionSet::kBaseline;
 #endif

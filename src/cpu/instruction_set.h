@@ -7,13 +7,14 @@
 namespace tenon::cpu {
 
 /// Each level has what those before it have.
-enum class InstructionSet { kBaseline, kAvx2, kAvx512, kAvx512Vnni };
+enum class InstructionSet { kBaseline, kAvx2, kAvx512, kAvx512Vnni, kAvx512Bf16, kAmx };
 
 /// "avx2": as TENON_ISA names it.
 std::string_view instruction_set_name(InstructionSet set);
 std::optional<InstructionSet> instruction_set_named(std::string_view name);
 
-/// The highest level that the processor has.
+/// The highest level that the processor has, and the system allows: AMX's tiles of bfloat16 are
+/// asked for, once for all threads of the process.
 InstructionSet processor_instruction_set();
 
 /// The lower one of the processor's level and of that which the environment variable TENON_ISA

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "cpu/simd/bfloat_product.h"
 #include "cpu/simd/byte_product.h"
 #include "cpu/simd/kernels.h"
 
@@ -12,8 +13,9 @@ namespace tenon::cpu {
 namespace {
 
 TEST(InstructionSetTest, LevelsHaveNames) {
-  for (const auto set : {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512,
-                         InstructionSet::kAvx512Vnni})
+  for (const auto set :
+       {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512,
+        InstructionSet::kAvx512Vnni, InstructionSet::kAvx512Bf16, InstructionSet::kAmx})
     EXPECT_EQ(instruction_set_named(instruction_set_name(set)), set);
   EXPECT_EQ(instruction_set_named("avx1024"), std::nullopt);
 }
@@ -30,6 +32,9 @@ TEST(InstructionSetTest, KernelsKeepTheLimit) {
                                                            : 3;
   EXPECT_EQ(supported_simd_kernels().size(), levels);
   EXPECT_EQ(byte_product_kernels() != nullptr, limit != InstructionSet::kBaseline);
+  EXPECT_EQ(supported_bfloat_kernels().size(), limit == InstructionSet::kAmx          ? 2u
+                                               : limit == InstructionSet::kAvx512Bf16 ? 1u
+                                                                                      : 0u);
 }
 
 TEST(InstructionSetDeathTest, OtherNamesAreErrors) {

@@ -31,6 +31,13 @@ Offer offer_scatter(const KernelRequest& request);
 Offer offer_nms(const KernelRequest& request);
 Offer offer_direct_matrix_multiply(const KernelRequest& request);
 Offer load_direct_matrix_multiply(const KernelRequest& request, const StoredKernel& stored);
+/// Those of products in bfloat16 refuse layers that are not marked for it, and other processors.
+Offer offer_bfloat_matrix_multiply(const KernelRequest& request);
+Offer load_bfloat_matrix_multiply(const KernelRequest& request, const StoredKernel& stored);
+Offer offer_bfloat_convolution(const KernelRequest& request);
+Offer load_bfloat_convolution(const KernelRequest& request, const StoredKernel& stored);
+Offer offer_bfloat_attention(const KernelRequest& request);
+Offer load_bfloat_attention(const KernelRequest& request, const StoredKernel& stored);
 Offer offer_normalization(const KernelRequest& request);
 Offer offer_grid_sample(const KernelRequest& request);
 Offer offer_roi_align(const KernelRequest& request);

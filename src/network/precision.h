@@ -18,6 +18,9 @@ struct Precision {
     kPrefer,  // followed; a warning where that cannot be or would spoil numbers
     kObey,    // followed whatever it does to numbers; an error where that cannot be
   } constraints = Constraints::kHint;
+  /// Whether layers that choose `reduced` keep their tensors in float32: products are marked with
+  /// the type (Node::precision), for kernels to round what they multiply, and no layer changes.
+  bool only_products = false;
 
   bool changes_nothing() const { return !reduced && constraints == Constraints::kHint; }
 };

@@ -87,6 +87,7 @@ void optimize(Network& network, const Target& target, const OptimizeOptions& opt
   run_passes(network, target, options);
   Precision precision = options.precision;
   if (precision.reduced && !target.is_fast_in(*precision.reduced)) precision.reduced.reset();
+  precision.only_products = target.only_products_are_fast();
   if (!precision.changes_nothing()) {
     apply_precision(network, precision, options.log);
 #ifndef NDEBUG

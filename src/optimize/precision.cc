@@ -6,8 +6,11 @@
 #include <unordered_map>
 
 #include "base/half.h"
+#include "ops/attention.h"
 #include "ops/cast.h"
+#include "ops/convolution.h"
 #include "ops/dequantize.h"
+#include "ops/matrix_multiply.h"
 #include "optimize/float32_layers.h"
 #include "optimize/match.h"
 #include "plugin_layers/plugin.h"
@@ -44,6 +47,8 @@ std::optional<Tensor> rounded_to(const Tensor& tensor, DataType type) {
 struct Decision {
   DataType type = DataType::kFLOAT;
   std::optional<DataType> wish;  // the caller's
+  /// Float32, which is rounded to the 16-bit type where it is multiplied.
+  bool rounds_factors = false;
   std::vector<std::optional<DataType>> output_types;
 };
 
@@ -60,6 +65,10 @@ class Rewriter {
     for (Node* node : order_) {
       const Decision& decision = decisions_.at(node);
       give(*node, decision);
+      if (decision.rounds_factors) {
+        node->precision = precision_.reduced;
+        ++reduced_layers_;
+      }
       follow_output_types(*node, decision.output_types);
     }
     restore_outputs();
@@ -81,7 +90,19 @@ class Rewriter {
     for (const Node* node : order_) {
       Decision& decided = decisions_[node];
       decided.type = type_for(*node, decided.wish, needs.reason(*node));
+      if (!is_reduced(decided.type) || !precision_.only_products || follows(decided.wish)) continue;
+      decided.rounds_factors = is_product(*node);
+      decided.type = DataType::kFLOAT;
     }
+  }
+
+  // Whether the layer has its type since the caller set it.
+  bool follows(std::optional<DataType> wish) const {
+    return wish && precision_.constraints != Precision::Constraints::kHint;
+  }
+
+  static bool is_product(const Node& node) {
+    return node.as<Convolution>() || node.as<MatrixMultiply>() || node.as<Attention>();
   }
 
   DataType type_for(const Node& node, std::optional<DataType> wish,

@@ -255,6 +255,35 @@ TEST(Precision, IsOnlyForTargetsThatAreFastInIt) {
   }
 }
 
+TEST(Precision, ProductsAreMarkedWhereNothingElseIsFaster) {
+  Model m;
+  Value& x = m.input({1, 4, 8, 8});
+  Value& a = m.relu(m.convolution(x, 8));
+  m.output(m.convolution(m.unary(UnaryOperation::kEXP, a), 8));
+  m.network.nodes()[2]->precision = DataType::kBF16;  // hints change nothing
+  Precision precision{DataType::kBF16};
+  precision.only_products = true;
+  const auto marked = [](const Network& network) {
+    std::vector<std::string> list;
+    for (const Node* node : network.sorted())
+      if (node->precision)
+        list.push_back(node->name + " " + std::string(name_of(*node->precision)));
+    return list;
+  };
+  const auto found = with(m.network, precision);
+  EXPECT_THAT(types_of(*found), ElementsAre("Conv_1 float32", "Activation_2 float32",
+                                            "Unary_3 float32", "Conv_4 float32"));
+  EXPECT_THAT(marked(*found), ElementsAre("Conv_1 bfloat16", "Conv_4 bfloat16"));
+  // What the caller set is followed as ever.
+  for (const auto& node : m.network.nodes())
+    node->precision = node->name == "Conv_1" ? DataType::kFLOAT : DataType::kBF16;
+  precision.constraints = Precision::Constraints::kObey;
+  const auto followed = with(m.network, precision);
+  EXPECT_THAT(types_of(*followed), ElementsAre("Conv_1 float32", "Activation_2 bfloat16",
+                                               "Unary_3 bfloat16", "Conv_4 bfloat16"));
+  EXPECT_THAT(marked(*followed), IsEmpty());
+}
+
 TEST(Precision, BodiesOfConditionalsBecomeHalvesThoseOfLoopsDoNot) {
   const auto body_of = [](bool loops) {
     auto body = std::make_shared<Network>();

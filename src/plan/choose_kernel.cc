@@ -191,7 +191,7 @@ class Search {
     }
     if (!measured) return "";
     kernel.error = measured->error;
-    if (request_.tf32 || measured->is_allowed()) return "";
+    if (request_.tf32 || request_.bf16 || measured->is_allowed()) return "";
     return fmt::format(
         "its error is {:.2g} of the range (rms {:.2g}), allowed are {:.2g} and {:.2g}",
         measured->error.largest, measured->error.rms, measured->allowed.largest,

@@ -213,6 +213,7 @@ void emit(PlanBuilder& builder, const Node& node) {
   request.cold_weights = builder.cold_weights
                          && std::any_of(asked.constants.begin(), asked.constants.end(),
                                         [](const Tensor* t) { return t != nullptr; });
+  request.bf16 = node.precision == DataType::kBF16;
   const WeightGrowth& max_growth = builder.options.max_growth;
   ShapeRange range;
   if (builder.options.selector != nullptr && !builder.options.is_body)

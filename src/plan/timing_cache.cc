@@ -51,6 +51,7 @@ TimingKey timing_key(const Target& target, const KernelRequest& request, std::st
                         : std::string("|-");
   for (const Tensor* constant : request.constants) text += constant != nullptr ? "|c" : "|v";
   if (request.tf32) text += "|tf32";
+  if (request.bf16) text += "|bf16";
   if (request.cold_weights) text += "|cold";
   if (!id.empty()) text += fmt::format("|id {}", id);
   return digest_of(text);

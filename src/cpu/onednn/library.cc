@@ -26,6 +26,9 @@ dnnl::cpu_isa highest_level() {
       return dnnl::cpu_isa::avx512_core;
     case InstructionSet::kAvx512Vnni:
       return dnnl::cpu_isa::avx512_core_vnni;
+    case InstructionSet::kAvx512Bf16:
+    case InstructionSet::kAmx:
+      break;
   }
   return dnnl::cpu_isa::avx512_core_bf16;
 }

@@ -1,0 +1,141 @@
+#include "cpu/attention_products.h"
+
+#include <algorithm>
+
+#include "cpu/simd/bfloat_product.h"
+#include "cpu/simd/kernels.h"
+
+namespace tenon::cpu {
+namespace {
+
+// The transpose of so many rows of `depth` floats in panels, in tiles as far as they are whole.
+void pack_transposed(const HeadRows& rows, int64_t columns, int64_t depth, float* packed) {
+  constexpr int64_t kTile = 8;
+  for (int64_t j = 0; j < columns; j += kProductPanel) {
+    float* panel = packed + j * depth;
+    const int64_t width = std::min(kProductPanel, columns - j);
+    const int64_t tiled = width == kProductPanel ? depth / kTile * kTile : 0;
+    for (int64_t k = 0; k < tiled; k += kTile)
+      for (int64_t i = 0; i < kProductPanel; i += kTile)
+        simd_kernels().turn(reinterpret_cast<const uint32_t*>(rows[j + i] + k), rows.step,
+                            reinterpret_cast<uint32_t*>(panel + k * kProductPanel + i),
+                            kProductPanel);
+    for (int64_t k = tiled; k < depth; ++k)
+      for (int64_t i = 0; i < kProductPanel; ++i)
+        panel[k * kProductPanel + i] = i < width ? rows[j + i][k] : 0.f;
+  }
+}
+
+// So many rows of `columns` floats in panels. Those from `valid` on count as zeros.
+void pack_rows(const HeadRows& rows, int64_t columns, int64_t depth, int64_t valid, float* packed) {
+  for (int64_t j = 0; j < columns; j += kProductPanel) {
+    float* panel = packed + j * depth;
+    const int64_t width = std::min(kProductPanel, columns - j);
+    for (int64_t k = 0; k < valid; ++k) {
+      std::copy_n(rows[k] + j, width, panel + k * kProductPanel);
+      std::fill_n(panel + k * kProductPanel + width, kProductPanel - width, 0.f);
+    }
+    std::fill_n(panel + valid * kProductPanel, (depth - valid) * kProductPanel, 0.f);
+  }
+}
+
+// Scratch memory: keys, values, scaled queries.
+class FloatAttention final : public AttentionProducts {
+ public:
+  explicit FloatAttention(const AttentionExtents& extents)
+      : of_(extents),
+        values_at_(whole_panels(of_.keys) * of_.size),
+        queries_at_(values_at_ + whole_panels(of_.width) * of_.keys) {}
+
+  int64_t floats() const override { return queries_at_ + kQueryBlock * of_.size; }
+
+  void pack(const HeadRows& keys, const HeadRows& values, int64_t valid,
+            float* scratch) const override {
+    pack_transposed(keys, of_.keys, of_.size, scratch);
+    pack_rows(values, of_.width, of_.keys, valid, scratch + values_at_);
+  }
+
+  void score(const HeadRows& queries, int64_t count, float scale, float* scratch,
+             float* scores) const override {
+    float* const scaled = scratch + queries_at_;
+    for (int64_t r = 0; r < count; ++r)
+      for (int64_t e = 0; e < of_.size; ++e) scaled[r * of_.size + e] = scale * queries[r][e];
+    std::fill_n(scores, count * of_.keys, 0.f);
+    simd_kernels().add_product(scaled, of_.size, count, scratch, of_.size, scores, of_.keys,
+                               of_.keys);
+  }
+
+  void weigh(const float* shares, int64_t count, int64_t, const HeadRows& results,
+             float* scratch) const override {
+    for (int64_t r = 0; r < count; ++r) std::fill_n(results[r], of_.width, 0.f);
+    simd_kernels().add_product(shares, of_.keys, count, scratch + values_at_, of_.keys,
+                               results.first, results.step, of_.width);
+  }
+
+ private:
+  AttentionExtents of_;
+  int64_t values_at_, queries_at_;
+};
+
+// The same, of 16 bits; shares, once they are wanted, lie where queries did.
+class BfloatAttention final : public AttentionProducts {
+ public:
+  explicit BfloatAttention(const AttentionExtents& extents)
+      : kernels_(*bfloat_kernels()),
+        of_(extents),
+        values_at_(bfloat_elements(of_.keys, of_.size)),
+        rows_at_(values_at_ + bfloat_elements(of_.width, of_.keys)),
+        offsets_(packed_offsets(std::max(of_.size, of_.keys))) {}
+
+  int64_t floats() const override {
+    return (rows_at_ + bfloat_elements(kQueryBlock, std::max(of_.size, of_.keys))) / 2;
+  }
+
+  void pack(const HeadRows& keys, const HeadRows& values, int64_t valid,
+            float* scratch) const override {
+    auto* const to = reinterpret_cast<uint16_t*>(scratch);
+    kernels_.pack_transposed(keys.first, keys.step, of_.keys, of_.size, to);
+    kernels_.pack_columns(values.first, values.step, of_.width, valid, to + values_at_);
+  }
+
+  void score(const HeadRows& queries, int64_t count, float scale, float* scratch,
+             float* scores) const override {
+    multiply({queries.first, queries.step, kBfloatTile, count, of_.size}, scale, scratch, 0,
+             of_.keys, {scores, of_.keys});
+  }
+
+  void weigh(const float* shares, int64_t count, int64_t valid, const HeadRows& results,
+             float* scratch) const override {
+    multiply({shares, of_.keys, kBfloatTile, count, valid}, 1, scratch, values_at_, of_.width,
+             results);
+  }
+
+ private:
+  void multiply(const FloatRows& rows, float factor, float* scratch, int64_t columns_at,
+                int64_t columns, const HeadRows& results) const {
+    auto* const packed = reinterpret_cast<uint16_t*>(scratch);
+    const int64_t depth = rows.depth;
+    kernels_.pack_rows(rows, factor, packed + rows_at_);
+    kernels_.product({packed + rows_at_, rows.rows, bfloat_steps(depth), offsets_.data(),
+                      bfloat_elements(kBfloatTile, depth)},
+                     {packed + columns_at, columns, nullptr},
+                     {results.first, results.step, kBfloatTile});
+  }
+
+  const BfloatKernels& kernels_;
+  AttentionExtents of_;
+  int64_t values_at_, rows_at_;  // in elements
+  std::vector<int64_t> offsets_;
+};
+
+}  // namespace
+
+std::unique_ptr<AttentionProducts> float_attention(const AttentionExtents& extents) {
+  return std::make_unique<FloatAttention>(extents);
+}
+
+std::unique_ptr<AttentionProducts> bfloat_attention(const AttentionExtents& extents) {
+  return std::make_unique<BfloatAttention>(extents);
+}
+
+}  // namespace tenon::cpu
