@@ -1,6 +1,6 @@
 """One peer as a process: loads a model, then answers "run SECONDS" lines with a JSON list of milliseconds.
 
-    python peers.py ort|ov|ncnn MODEL.onnx INPUTS.npz OUTPUTS.npz THREADS [STREAMS]
+    python peers.py ort|ov|ov_bf16|ncnn MODEL.onnx INPUTS.npz OUTPUTS.npz THREADS [STREAMS]
     python peers.py torch OPERATOR INPUTS.npz OUTPUTS.npz THREADS
 
 STREAMS are how many threads run the model side by side, each with so many THREADS of its own.
@@ -38,7 +38,7 @@ def onnx_runtime(model, inputs, threads, streams):
     return [lambda: session.run(None, feed)] * streams, lambda result: dict(zip(outputs, result)), loaded, before
 
 
-def openvino(model, inputs, threads, streams):
+def openvino(model, inputs, threads, streams, precision="f32"):
     import openvino
 
     before, start = resident_mb(), time.perf_counter()
@@ -52,7 +52,7 @@ def openvino(model, inputs, threads, streams):
         {
             "PERFORMANCE_HINT": "LATENCY" if streams == 1 else "THROUGHPUT",
             "INFERENCE_NUM_THREADS": threads * streams,
-            "INFERENCE_PRECISION_HINT": "f32",
+            "INFERENCE_PRECISION_HINT": precision,
             "NUM_STREAMS": str(streams),
         },
     )
@@ -72,6 +72,10 @@ def openvino(model, inputs, threads, streams):
         return {name: result.get_tensor(port).data for port in compiled.outputs for name in port.get_names()}
 
     return [run_of(request) for request in requests], named, loaded, before
+
+
+def openvino_bf16(model, inputs, threads, streams):
+    return openvino(model, inputs, threads, streams, "bf16")
 
 
 def ncnn_files(model, inputs):
@@ -139,7 +143,7 @@ def torch_function(name, inputs, threads, streams):
     return [run] * streams, named, loaded, before
 
 
-PEERS = {"ort": onnx_runtime, "ov": openvino, "ncnn": ncnn, "torch": torch_function}
+PEERS = {"ort": onnx_runtime, "ov": openvino, "ov_bf16": openvino_bf16, "ncnn": ncnn, "torch": torch_function}
 
 
 def measure(run, seconds):

@@ -3,6 +3,7 @@
     python run.py [--models resnet50,tiny_yolov3,...] [--peers tenon,ort,ov,ncnn] [--threads 2] [--rounds 12]
     python run.py --streams 2 --threads 1 ...   # so many inferences side by side, each with so many threads
     python run.py --load 1 ...                  # while so many other processes keep a core busy each
+    python run.py --peers tenon,tenon_bf16,ov_bf16 ...  # with bfloat16, where the processor multiplies it
     python run.py --peers tenon,before --before CHECKOUT ...  # against another build of Tenon
 
 Absolute times drift with the machine, so read the ratios of medians. `busy` is what other processes used of
@@ -25,9 +26,11 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Trained models and their inputs, as `./dev models` leaves them.
 TRAINED = ROOT / ".cache/models"
-NAMES = {"tenon": "Tenon", "before": "Tenon before", "ort": "ONNX Runtime", "ov": "OpenVINO", "ncnn": "ncnn", "torch": "PyTorch"}
+NAMES = {"tenon": "Tenon", "before": "Tenon before", "ort": "ONNX Runtime", "ov": "OpenVINO", "ncnn": "ncnn", "torch": "PyTorch",
+         "tenon_bf16": "Tenon with bfloat16", "ov_bf16": "OpenVINO with bfloat16"}
 PEERS = ["tenon", "ort", "ov", "ncnn"]
-OWN = ["tenon", "before"]  # measured by building a plan and running it
+REDUCED = ["tenon_bf16", "ov_bf16"]
+OWN = ["tenon", "tenon_bf16", "before"]  # measured by building a plan and running it
 
 
 @dataclasses.dataclass
@@ -197,7 +200,7 @@ def load(processes):
 
 def programs(peer, options):
     """The command line and the worker of a build of Tenon."""
-    if peer == "tenon":
+    if peer != "before":
         return options.tenon, options.worker
     build = options.before / "build/release"
     return build / "tools/tenon/tenon", build / "bench/tenon_bench_worker"
@@ -238,6 +241,7 @@ def start(peer, model, arrays, options, folder):
     inputs, outputs = folder / "inputs.npz", folder / f"{peer}.npz"
     if peer in OWN:
         allowed = MODELS[model].allowed if model in MODELS else ()
+        allowed += ("--bf16",) if peer == "tenon_bf16" else ()
         return start_tenon(peer, allowed, path_of(model, options), arrays, inputs, outputs, options)
     return start_peer(peer, path_of(model, options, for_peers=True), inputs, outputs, options)
 
@@ -332,7 +336,7 @@ def main():
     parser.add_argument("--model-folder", default=ROOT / ".cache/bench/models")
     add_options(parser)
     options = parser.parse_args()
-    check_peers(parser, options, PEERS)
+    check_peers(parser, options, PEERS + REDUCED)
     side_by_side = f", {options.streams} side by side" if options.streams > 1 else ""
     print(
         f"The time of one inference, in milliseconds, fp32 (int8 where it says so), with {options.threads} threads{side_by_side}. Tenon and its peers run\n"
