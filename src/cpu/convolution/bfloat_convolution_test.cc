@@ -74,7 +74,7 @@ TEST_P(BfloatConvolutionTest, ComputesEpilogues) {
     check(test, kBfloatConvolutionName, 2e-6);
   };
   with_program({activation(ActivationType::kRELU, 0)}, false);
-  with_program({activation(ActivationType::kCLIP, 0, 0.25f, 1)}, false);
+  with_program({activation(ActivationType::kCLIP, 0, -4, 12)}, false);
   with_program({activation(ActivationType::kSIGMOID, 0), binary(ElementWiseOperation::kPROD, 0, 1)},
                false);
   with_program({binary(ElementWiseOperation::kSUM, 0, 1), activation(ActivationType::kRELU, 2)},
