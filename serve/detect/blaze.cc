@@ -14,7 +14,8 @@ int64_t cells_along(int64_t side, int stride) {
 
 int64_t count_anchors(int64_t input_width, int64_t input_height,
                       std::span<const BlazeLevel> levels) {
-  constexpr int64_t kMaxSide = 1 << 24, kMaxLevels = 64, kMaxAnchors = 1024;  // none overflows
+  constexpr int64_t kMaxSide = 1 << 24, kMaxLevels = 64, kMaxAnchors = 1024;
+  constexpr int64_t kMaxCount = (int64_t{1} << 58) - 1;
   if (input_width < 1 || input_height < 1 || input_width > kMaxSide || input_height > kMaxSide)
     fail(kBlaze, "an input of 1 to 2^24 pixels a side",
          std::to_string(input_width) + "x" + std::to_string(input_height));
@@ -25,7 +26,9 @@ int64_t count_anchors(int64_t input_width, int64_t input_height,
     if (stride < 1) fail(kBlaze, "a stride of 1 or more", std::to_string(stride));
     if (anchors < 1 || anchors > kMaxAnchors)
       fail(kBlaze, "1 to 1024 anchors of a cell", std::to_string(anchors));
+    // At most 2^58 of a level, and there may be 2^64 of 64 levels: more than any tensor has.
     count += cells_along(input_width, stride) * cells_along(input_height, stride) * anchors;
+    if (count > kMaxCount) fail(kBlaze, "fewer than 2^58 anchors", "more of these levels");
   }
   return count;
 }

@@ -74,6 +74,12 @@ TEST(Blaze, IsRefusedWhereItDoesNotFit) {
   EXPECT_THAT(error(b, s, 8, {{0, 2}}), HasSubstr("a stride of 1 or more"));
   EXPECT_THAT(error(b, s, 8, {{8, 0}}), HasSubstr("anchors of a cell, found 0"));
   EXPECT_THAT(error(b, s, 8, {{8, 2}}, {.classes = 2}), HasSubstr("2 classes"));
+  // 2^64 anchors, which 64 bits would take for none.
+  const int64_t side = 1 << 24;
+  EXPECT_THAT(decode_blaze(view_of({}, {0, 4}), view_of({}, {0}), side, side,
+                           std::vector<BlazeLevel>(64, {1, 1024}), {})
+                  .error(),
+              HasSubstr("fewer than 2^58 anchors"));
 }
 
 TEST(BlazePose, IsWhatMediaPipeComputes) {

@@ -121,5 +121,29 @@ TEST(Sampling, TilesAreTheReference) {
   }
 }
 
+// All pixels of the target lie in one, which says what came last.
+TEST(Sampling, FindsPixelsBehindTwoToThe32) {
+  constexpr int64_t kSide = 3 << 15, kImage = 64, kScale = kSide / kImage;
+  std::vector<uint8_t> bytes(kImage * kImage);
+  for (int64_t i = 0; i < kImage * kImage; ++i)
+    bytes[static_cast<size_t>(i)] = static_cast<uint8_t>(i / kImage * 3 + i % kImage);
+  const Image image = Image::packed(PixelFormat::kGrey, bytes.data(), kImage, kImage);
+  Tensor one({1, 1, 1, 1});
+  ImageSampling s = sampling_of(image, {one}, Norm::None(), 0);
+  float last = -1;
+  s.to.data = &last;
+  s.to.width = s.to.height = kSide;
+  s.to.row_step = s.to.column_step = 0;
+  set_resize(s, 0, 0, kSide, kSide);
+  const auto expect = [&](int64_t row, int64_t column) {
+    kernels::SamplePixel{{s, 0, 0}}(row * kSide + column);
+    const auto at = [](int64_t i) { return static_cast<float>(i) / kScale; };
+    EXPECT_NEAR(last, at(row - kScale / 2) * 3 + at(column - kScale / 2), 0.01F) << row;
+  };
+  expect(kSide - kScale, kSide / 2);
+  expect((int64_t{1} << 31) / kSide + 1, kSide - kScale);
+  expect(kScale, kScale);
+}
+
 }  // namespace
 }  // namespace tenon::serve

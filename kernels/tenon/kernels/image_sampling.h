@@ -78,8 +78,8 @@ struct SamplePixel {
   TENON_HD void operator()(int64_t i) const {
     const ImageSampling& s = batch.first;
     const int64_t pixels = int64_t{s.to.width} * s.to.height, item = i / pixels;
-    const auto pixel = static_cast<int32_t>(i - item * pixels);
-    const int32_t x = pixel % s.to.width, y = pixel / s.to.width;
+    const int64_t pixel = i - item * pixels, row = pixel / s.to.width;  // there may be 2^48
+    const auto x = static_cast<int32_t>(pixel - row * s.to.width), y = static_cast<int32_t>(row);
     const ImageView image = batch.image(item);
     AxisSample across, down;
     int32_t left = 0, right = s.image.width, top = 0, bottom = s.image.height;
@@ -95,9 +95,10 @@ struct SamplePixel {
     }
     float color[4][4];
     for (int k = 0; k < 4; ++k) {
-      const int32_t column = across.low + k % 2, row = down.low + k / 2;
-      const bool is_inside = column >= left && column < right && row >= top && row < bottom;
-      unpack(is_inside ? load(image, column, row) : border_pixel(image.layout, s.border), color[k]);
+      const int32_t column = across.low + k % 2, line = down.low + k / 2;
+      const bool is_inside = column >= left && column < right && line >= top && line < bottom;
+      unpack(is_inside ? load(image, column, line) : border_pixel(image.layout, s.border),
+             color[k]);
     }
     for (int32_t c = 0; c < s.to.channels; ++c) {
       const int32_t from = s.to.from[c];
