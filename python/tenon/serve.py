@@ -66,7 +66,7 @@ class Pipeline:
       preprocess_workers=1, postprocess_workers=1
       ordered=False                    answers come in the order of submission
       ageing=0.1                       seconds that a priority is worth
-      model, trace_spans=0             a name for errors and metrics; how much trace_json() shows
+      model, trace_spans=0             a name for errors and metrics; how much trace_json() and trace_page() show
     """
 
     def __init__(self, engine, preprocess=None, postprocess=None, *, when_full="wait", **options):
@@ -165,6 +165,10 @@ class Pipeline:
     def trace_json(self) -> str:
         """The last `trace_spans` spans, for ui.perfetto.dev or chrome://tracing."""
         return self._pipeline.trace_json()
+
+    def trace_page(self) -> str:
+        """The same as a page of HTML that shows where the time goes, and has all that it needs inside."""
+        return _native._trace_page(self._pipeline.trace_json())
 
     def __enter__(self):
         return self

@@ -27,7 +27,9 @@ def include_options(options, folder):
 
 
 def sources():
-    found = [*clients.ROOT.glob("session/*.cc"), *clients.ROOT.glob("serve/*/*.cc"), *clients.ROOT.glob("serve/image/cuda/*.cc")]
+    generated = clients.ROOT / "build/release/serve/trace_page_text.cc"
+    found = [*clients.ROOT.glob("session/*.cc"), *clients.ROOT.glob("serve/*/*.cc"), *clients.ROOT.glob("serve/image/cuda/*.cc"),
+             generated]
     return sorted(path for path in found if not path.stem.endswith("_test"))
 
 

@@ -1,8 +1,10 @@
 // Pipelines whose stages are Python's: what tenon.serve.Pipeline stands on.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 #include <tenon/serve/pipeline.h>
+#include <tenon/serve/trace_page.h>
 
 #include <algorithm>
 #include <cmath>
@@ -355,6 +357,7 @@ serve::PipelineOptions options_of(const nb::dict& given) {
 }  // namespace
 
 void bind_pipeline(nb::module_& m) {
+  m.def("_trace_page", &serve::trace_page, nb::arg("trace_json"));
   nb::class_<Cancel>(m, "_Cancel")
       .def(nb::init<>())
       .def("cancel", &Cancel::cancel, nb::call_guard<nb::gil_scoped_release>());

@@ -15,6 +15,7 @@
 
 #include "tenon/serve/pipeline_core.h"
 #include "tenon/serve/protect.h"
+#include "tenon/serve/trace_page.h"
 
 namespace tenon::serve {
 
@@ -97,6 +98,8 @@ template <class Input, class Output> class Pipeline {
   Result<void> stop(bool abort = false) noexcept { return core_->stop(abort); }
   Statistics statistics() const { return core_->statistics(); }
   std::string trace_json() const { return core_->trace_json(); }
+  /// The same as a page for a browser.
+  std::string trace_page() const { return serve::trace_page(trace_json()); }
 
  private:
   // A function that can be moved, but need not be copied.

@@ -49,7 +49,8 @@ struct PipelineOptions {
   bool ordered = false;
   int preprocess_workers = 1;
   int postprocess_workers = 1;
-  size_t trace_spans = 0;  ///< the last spans that trace_json() shows; 0 records none
+  size_t trace_spans =
+      0;  ///< the last spans that trace_json() and trace_page() show; 0 records none
 };
 
 }  // namespace tenon::serve
