@@ -120,6 +120,9 @@ class Calibration::Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
     found_.assign(static_cast<const char*>(data), length);
   }
 
+  const std::string& found() const { return found_; }
+  const session::Shapes& shapes() const { return batch_; }
+
   void save() const {
     if (data_ && data_->left_out() > 0)
       logger_.log(nvinfer1::ILogger::Severity::kWARNING,
@@ -160,22 +163,21 @@ class Calibration::Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
 
   void set_profile(const ProfileOptions& texts) {
     nvinfer1::IOptimizationProfile* profile = model_.builder->createOptimizationProfile();
-    session::Shapes batch;
     for (const auto& [option, text, selector] :
          {std::tuple("--minShapesCalib", &texts.min, OptProfileSelector::kMIN),
           std::tuple("--maxShapesCalib", &texts.max, OptProfileSelector::kMAX),
           std::tuple("--optShapesCalib", &texts.opt, OptProfileSelector::kOPT)}) {
-      batch = parse(option, *text);
-      for (const auto& [name, shape] : batch)
+      batch_ = parse(option, *text);
+      for (const auto& [name, shape] : batch_)
         profile->setDimensions(name.c_str(), selector, value_or_fail(session::to_dims(shape)));
     }
-    if (!batch.empty()) model_.config->setCalibrationProfile(profile);
+    if (!batch_.empty()) model_.config->setCalibrationProfile(profile);
     if (!data_) return;
     for (int32_t i = 0; i < model_.network->getNbInputs(); ++i) {
       const nvinfer1::ITensor& input = *model_.network->getInput(i);
-      batch.try_emplace(input.getName(), session::to_shape(input.getDimensions()));
+      batch_.try_emplace(input.getName(), session::to_shape(input.getDimensions()));
     }
-    data_->set_shapes(std::move(batch));
+    data_->set_shapes(batch_);
   }
 
   session::Model& model_;
@@ -184,6 +186,7 @@ class Calibration::Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
   Logger& logger_;
   std::vector<std::byte> cache_;
   std::optional<CalibrationData> data_;
+  session::Shapes batch_;  // of the data
   std::string found_;
 };
 
@@ -204,6 +207,14 @@ Calibration::Calibration(session::Model& model, const BuildOptions& options, Log
 }
 
 Calibration::~Calibration() = default;
+
+std::string Calibration::found() const {
+  return calibrator_ != nullptr ? calibrator_->found() : std::string();
+}
+
+session::Shapes Calibration::shapes() const {
+  return calibrator_ != nullptr ? calibrator_->shapes() : session::Shapes();
+}
 
 void Calibration::save() const {
   if (calibrator_ != nullptr) calibrator_->save();

@@ -13,6 +13,10 @@ class Calibration {
   Calibration(session::Model& model, const BuildOptions& options, Logger& logger);
   ~Calibration();
 
+  /// The calibration cache that the build made of --calibData; empty before.
+  std::string found() const;
+  /// Shapes of the batches of --calibData, by input.
+  session::Shapes shapes() const;
   /// Writes the file of --calib, if the build has found ranges for it. Throws Failure.
   void save() const;
 

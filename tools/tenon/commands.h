@@ -16,6 +16,7 @@ void add_plugins(CLI::App& app, Logger& logger);
 void add_operators(CLI::App& app, Logger& logger);
 void add_options(CLI::App& app, Logger& logger);
 void add_new_plugin(CLI::App& app, Logger& logger);
+void add_quantize(CLI::App& app, Logger& logger);
 void add_compare(CLI::App& app, Logger& logger);
 void add_doctor(CLI::App& app, Logger& logger);
 

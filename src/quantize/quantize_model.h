@@ -1,0 +1,26 @@
+// From an ONNX model and ranges of its tensors to a model that is quantized explicitly.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+
+#include "calibration/placement.h"
+
+namespace tenon {
+
+struct QuantizeModelOptions {
+  /// Where the model came from, for messages and as the folder of external data; "" when unknown.
+  std::string model_path;
+  Log log;
+  std::set<std::string> kept_float;  ///< nodes that stay as they are, by name
+};
+
+/// The model with QuantizeLinear and DequantizeLinear nodes where place_quantization() has int8 on
+/// the target, all symmetric int8 with a zero point of 0, as TensorRT wants it. Weights in files of
+/// their own come into the model. Throws Error for a model that cannot be imported or is of an
+/// opset below 10, for names of nodes that it does not have, and for a result above 2 GiB.
+std::string quantize_model(std::span<const std::byte> model, const Scales& scales,
+                           const Target& target, const QuantizeModelOptions& options);
+
+}  // namespace tenon

@@ -1,0 +1,133 @@
+"""`tenon quantize`: models in int8 that every reader of ONNX takes. Expected values by NumPy and ONNX's own evaluator."""
+import struct
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from support import CliTest
+
+RNG = np.random.default_rng(8)
+
+
+def tensor(*shape, scale=1.0):
+    return (RNG.standard_normal(shape) * scale).astype(np.float32)
+
+
+CONSTANTS = {"w0": tensor(8, 3, 3, 3, scale=.3), "b0": tensor(8), "w1": tensor(8, 8, 3, 3, scale=.1), "b1": tensor(8), "w3": tensor(8, 8, 1, 1, scale=.3),
+             "w2": tensor(10, 8 * 8 * 8, scale=.05), "b2": tensor(10)}
+CONSTANTS["w1"][3] = 0  # a channel without weights
+SAMPLES = RNG.uniform(-1, 1, (24, 3, 16, 16)).astype(np.float32)
+
+
+def small_network(opset=19, constants=CONSTANTS):
+    """A convolution, pooling, a convolution with a residual sum, another one, and a product."""
+    nodes = [helper.make_node("Conv", ["x", "w0", "b0"], ["c0"], name="conv0", pads=[1] * 4),
+             helper.make_node("Relu", ["c0"], ["r0"], name="relu0"),
+             helper.make_node("MaxPool", ["r0"], ["p0"], name="pool", kernel_shape=[2, 2], strides=[2, 2]),
+             helper.make_node("Conv", ["p0", "w1", "b1"], ["c1"], name="conv1", pads=[1] * 4),
+             helper.make_node("Add", ["c1", "p0"], ["s"], name="sum"),
+             helper.make_node("Relu", ["s"], ["r1"], name="relu1"),
+             helper.make_node("Conv", ["r1", "w3"], ["c3"], name="conv3"),
+             helper.make_node("Flatten", ["c3"], ["f"], name="flatten"),
+             helper.make_node("Gemm", ["f", "w2", "b2"], ["y"], name="product", transB=1)]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 16, 16])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 10])],
+                              [numpy_helper.from_array(v, n) for n, v in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+
+
+class Quantize(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.model, self.quantized, self.data = (self.folder / n for n in ("m.onnx", "q.onnx", "samples.npz"))
+        onnx.save(small_network(), self.model)
+        np.savez(self.data, x=SAMPLES)
+
+    def quantize(self, *options):
+        self.succeed("quantize", self.model, "-o", self.quantized, f"--calibData={self.data}", "--calibAlgorithm=minmax",
+                     "--shapes=x:4x3x16x16", *options)
+        model = onnx.load(self.quantized)
+        onnx.checker.check_model(model, full_check=True)
+        return model, {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+
+    def test_scales_and_integers(self):
+        model, constants = self.quantize()
+        np.testing.assert_allclose(constants["x_scale"], abs(SAMPLES).max() / 127, rtol=1e-6)
+        for name, axes in (("w0", (1, 2, 3)), ("w1", (1, 2, 3)), ("w3", (1, 2, 3)), ("w2", 1)):
+            w, largest = CONSTANTS[name], abs(CONSTANTS[name]).max(axes)
+            scale = np.where(largest > 0, largest / np.float32(127), 1)
+            np.testing.assert_allclose(constants[f"{name}_scale"], scale, rtol=1e-6)
+            shape = [-1] + [1] * (w.ndim - 1)
+            np.testing.assert_array_equal(constants[f"{name}_quantized"],
+                                          np.rint(w / constants[f"{name}_scale"].reshape(shape)).astype(np.int8))
+            self.assertNotIn(name, constants, "the floats are not needed any more")
+        zeros = [v for n, v in constants.items() if n.endswith("_zero_point")]
+        self.assertTrue(zeros and all(v.dtype == np.int8 and not v.any() for v in zeros))
+        self.assertEqual({n.op_type for n in model.graph.node if any("_Dequantize" in i for i in n.input)},
+                         {"Conv", "MaxPool", "Add", "Gemm"})
+
+    def test_what_it_computes(self):
+        """Tenon's integers are those of ONNX's evaluator, and near the float model's results."""
+        model, _ = self.quantize()
+        x, out = SAMPLES[:4], self.folder / "out.npz"
+        np.savez(self.folder / "in.npz", x=x)
+        self.succeed("run", self.quantized, "--inputs", self.folder / "in.npz", "--outputs", out)
+        found = np.load(out)["y"]
+        expected, = ReferenceEvaluator(model).run(None, {"x": x})
+        floats, = ReferenceEvaluator(small_network()).run(None, {"x": x})
+        self.assertLess(abs(found - expected).max(), 0.02 * np.ptp(floats))  # a byte that rounds the other way
+        self.assertLess(abs(found - floats).max(), 0.05 * np.ptp(floats))
+
+    def test_a_cache_is_made_and_taken(self):
+        cache = self.folder / "cache"
+        self.quantize(f"--calib={cache}")
+        first = self.quantized.read_bytes()
+        lines = cache.read_text().splitlines()
+        self.assertRegex(lines[0], r"^TRT-\d+-MinMaxCalibration$")
+        bits = dict(line.rsplit(": ", 1) for line in lines[1:])["x"]
+        self.assertAlmostEqual(struct.unpack(">f", bytes.fromhex(bits))[0], abs(SAMPLES).max() / 127, places=7)
+        self.succeed("quantize", self.model, "-o", self.quantized, f"--calib={cache}")
+        self.assertEqual(self.quantized.read_bytes(), first)
+
+    def test_nodes_that_stay_in_float(self):
+        model, constants = self.quantize("--keepFloat=conv1")
+        conv1, = [n for n in model.graph.node if n.name == "conv1"]
+        self.assertEqual(list(conv1.input)[1:], ["w1", "b1"])
+        self.assertIn("w1", constants)
+        self.assertIn("w0_quantized", constants)
+
+    def test_old_opsets(self):
+        onnx.save(small_network(11), self.model)
+        _, constants = self.quantize()
+        self.assertEqual(constants["w0_scale"].shape, ())
+        np.testing.assert_allclose(constants["w0_scale"], abs(CONSTANTS["w0"]).max() / 127, rtol=1e-6)
+        self.quantized.unlink()
+        onnx.save(small_network(9), self.model)
+        self.refuse("quantize", self.model, "-o", self.quantized, f"--calibData={self.data}", "--shapes=x:4x3x16x16",
+                    names=["opset 9", "opset 13 or later"])
+
+    def test_weights_in_files_come_in(self):
+        onnx.save(small_network(), self.model, save_as_external_data=True, location="weights", size_threshold=0)
+        model, constants = self.quantize()
+        np.testing.assert_array_equal(constants["b1"], CONSTANTS["b1"])
+        self.assertFalse(any(t.external_data for t in model.graph.initializer))
+
+    def test_refusals(self):
+        out = ("-o", self.quantized)
+        self.refuse("quantize", self.model, *out, names=["--calibData", "--calib"])
+        self.refuse("quantize", self.model, *out, f"--calibData={self.folder}/none.npz", names=["none.npz"])
+        self.refuse("quantize", self.model, *out, f"--calib={self.data}", names=["cache|line 1"])
+        cache = self.folder / "cache"
+        cache.write_text("TRT-101600-EntropyCalibration2\nx: 3c010204\n")
+        self.refuse("quantize", self.model, *out, f"--calib={cache}", "--keepFloat=nowhere", names=["no node 'nowhere'"])
+        self.refuse("quantize", self.folder / "none.onnx", *out, f"--calib={cache}", names=["none.onnx"])
+        weights = CONSTANTS | {"w0": np.full_like(CONSTANTS["w0"], np.nan)}
+        onnx.save(small_network(constants=weights), self.model)
+        self.refuse("quantize", self.model, *out, f"--calib={cache}", names=["w0", "NaN"])
+
+
+if __name__ == "__main__":
+    unittest.main()
