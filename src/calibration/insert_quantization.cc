@@ -12,7 +12,7 @@ namespace tenon {
 namespace {
 
 Tensor scalar_tensor(float number) {
-  return Tensor::of<float>(DataType::kFLOAT, {}, std::span(&number, 1));
+  return Tensor::of<float>(DataType::kFLOAT, {}, std::span<const float>(&number, 1));
 }
 
 // For each position along the axis; a channel of zeros has any scale.
@@ -38,7 +38,7 @@ class Inserter {
     const auto first = std::ranges::min_element(
         activation.uses, {}, [&](const auto& use) { return positions_.at(use.node); });
     Value& there_and_back = through(*activation.tensor, scalar_tensor(activation.scale), -1,
-                                    activation.type, *first->node);
+                                    activation.type, *first->node, activation.zero_point);
     for (const auto& [node, input] : activation.uses) node->inputs[input] = &there_and_back;
   }
 
@@ -73,16 +73,26 @@ class Inserter {
     return *node.outputs[0];
   }
 
-  Value& through(Value& value, Tensor scales, int axis, DataType type, const Node& user) {
+  Value& through(Value& value, Tensor scales, int axis, DataType type, const Node& user,
+                 uint8_t zero_point = 0) {
     Value& scale = network_.add_weight(std::move(scales), value.name + " scale");
     auto quantize = std::make_unique<Quantize>();
     quantize->layout.axis = axis;
     quantize->to = type;
     auto dequantize = std::make_unique<Dequantize>();
     dequantize->layout.axis = axis;
-    Value& quantized =
-        before(user, std::move(quantize), {&value, &scale}, value.name + " quantized");
-    return before(user, std::move(dequantize), {&quantized, &scale}, value.name + " dequantized");
+    std::vector<Value*> scale_and_zero{&scale};
+    if (zero_point != 0)
+      scale_and_zero.push_back(&network_.add_weight(
+          Tensor::of<uint8_t>(type, {}, std::span<const uint8_t>(&zero_point, 1)),
+          value.name + " zero point"));
+    const auto with = [&](Value& data) {
+      std::vector<Value*> inputs{&data};
+      inputs.insert(inputs.end(), scale_and_zero.begin(), scale_and_zero.end());
+      return inputs;
+    };
+    Value& quantized = before(user, std::move(quantize), with(value), value.name + " quantized");
+    return before(user, std::move(dequantize), with(quantized), value.name + " dequantized");
   }
 
   Network& network_;

@@ -1,11 +1,12 @@
 #include "calibration/placement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
+#include "calibration/lower_bound.h"
 #include "calibration/range_search.h"
 #include "ops/activation.h"
-#include "ops/concatenation.h"
 #include "ops/convolution.h"
 #include "ops/deconvolution.h"
 #include "ops/dequantize.h"
@@ -15,8 +16,6 @@
 #include "ops/matrix_multiply.h"
 #include "ops/pooling.h"
 #include "ops/quantize.h"
-#include "ops/shuffle.h"
-#include "ops/softmax.h"
 #include "optimize/match.h"
 #include "optimize/quantization.h"
 
@@ -28,34 +27,15 @@ using nvinfer1::ElementWiseOperation;
 using nvinfer1::MatrixOperation;
 using nvinfer1::PoolingType;
 
-constexpr float kLargestUint8 = 255;
-
-bool is_never_negative(const Activation& op) {
-  switch (op.type) {
-    case ActivationType::kRELU:
-    case ActivationType::kSIGMOID:
-    case ActivationType::kHARD_SIGMOID:
-    case ActivationType::kSOFTPLUS:
-      return true;
-    case ActivationType::kCLIP:
-      return op.alpha >= 0;
-    default:
-      return false;
-  }
-}
-
-// Whether the elements are never negative, whatever the network's inputs are.
-bool is_never_negative(const Value& value, int depth = 0) {
-  constexpr int kDeepest = 8;
-  const Node* node = value.producer;
-  if (node == nullptr || depth == kDeepest) return false;
-  if (const auto* op = node->as<Activation>()) return is_never_negative(*op);
-  if (node->as<Softmax>() != nullptr) return true;
-  const bool only_selects = node->as<Pooling>() != nullptr || node->as<Shuffle>() != nullptr;
-  if (only_selects) return is_never_negative(*node->inputs[0], depth + 1);
-  return node->as<Concatenation>() != nullptr
-         && std::all_of(node->inputs.begin(), node->inputs.end(),
-                        [&](const Value* v) { return is_never_negative(*v, depth + 1); });
+// Where a tensor is never far below 0, the steps of its bytes are spent on what it is: with its
+// lowest value at 0 of uint8, and 255 for the end of the range.
+Placement::Activation quantized_by(Value& value, float scale) {
+  constexpr double kLargestUint8 = 255, kWorthIt = 0.9;
+  const double range = scale * kLargestInt8, lowest = std::min(lower_bound_of(value), 0.0);
+  if (lowest <= -kWorthIt * range) return {&value, DataType::kINT8, scale, 0, {}};
+  const double step = (range - lowest) / kLargestUint8;
+  const auto zero = static_cast<uint8_t>(std::lround(-lowest / step));
+  return {&value, DataType::kUINT8, static_cast<float>(step), zero, {}};
 }
 
 bool is_constant_float(const Value* value) {
@@ -149,10 +129,7 @@ class Placer {
     const float scale = *scale_of(value);
     const auto [entry, is_new] = activations_.try_emplace(&value);
     Placement::Activation& activation = entry->second;
-    if (is_new && is_never_negative(value))
-      activation = {&value, DataType::kUINT8, scale * kLargestInt8 / kLargestUint8, {}};
-    else if (is_new)
-      activation = {&value, DataType::kINT8, scale, {}};
+    if (is_new) activation = quantized_by(value, scale);
     activation.uses.push_back({&node, input});
   }
 
@@ -229,6 +206,7 @@ class Placer {
       Placement::Activation& result = activations_.at((*node)->outputs[0]);
       result.type = data.type;
       result.scale = data.scale;
+      result.zero_point = data.zero_point;
     }
   }
 

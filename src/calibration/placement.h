@@ -23,8 +23,9 @@ struct Placement {
   /// A float32 tensor that some of its users read quantized; the others read it as it is.
   struct Activation {
     Value* tensor;
-    DataType type;  // kINT8, or kUINT8 where it is never negative; the zero point is 0
-    float scale;    // of that type
+    DataType type;       // kINT8, or kUINT8 where the tensor is never far below 0
+    float scale;         // of that type
+    uint8_t zero_point;  // of kUINT8; 0 for kINT8
     std::vector<Use> uses;
   };
   /// Constant weights, with a scale for each position along `axis` of `shape`.

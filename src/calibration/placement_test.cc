@@ -90,8 +90,7 @@ TEST(Placement, TensorsThatAreNeverNegativeHaveAllOfUint8) {
   Value& a = m.relu(m.convolution(x, 4));
   m.output(m.convolution(a, 2));
   const Scales scales{{x.name, 1.f / 127}, {a.name, 8.f / 127}};
-  const auto placement =
-      place_quantization(m.network, scales, FusingTarget(), Constraints::kHint);
+  const auto placement = place_quantization(m.network, scales, FusingTarget(), Constraints::kHint);
   ASSERT_EQ(placement.activations.size(), 2);
   const auto& [of_a, of_x] = std::pair(placement.activations[0], placement.activations[1]);
   EXPECT_EQ(of_x.tensor, &x);
@@ -100,6 +99,20 @@ TEST(Placement, TensorsThatAreNeverNegativeHaveAllOfUint8) {
   EXPECT_EQ(of_a.tensor, &a);
   EXPECT_EQ(of_a.type, DataType::kUINT8);
   EXPECT_FLOAT_EQ(of_a.scale, 8.f / 255);
+}
+
+TEST(Placement, OtherLowerBoundsAreZeroPoints) {
+  Model m;
+  Value& x = m.convolution(m.input({1, 3, 8, 8}), 4);
+  Value& a = m.product(x, m.activation(x, ActivationType::kHARD_SIGMOID, 1 / 6.f, 0.5f));
+  m.output(m.convolution(a, 2));
+  const Scales scales{{a.name, 4.725f / 127}};
+  const auto placement = place_quantization(m.network, scales, FusingTarget(), Constraints::kHint);
+  ASSERT_EQ(placement.activations.size(), 1);
+  EXPECT_EQ(placement.activations[0].type, DataType::kUINT8);
+  EXPECT_FLOAT_EQ(placement.activations[0].scale, 0.02f);
+  EXPECT_EQ(placement.activations[0].zero_point, 19);
+  EXPECT_THAT(integer_kinds(m.network), Contains("IntegerConvolution"));
 }
 
 TEST(Placement, ResidualBlocksAddBytes) {

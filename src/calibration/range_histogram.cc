@@ -1,7 +1,6 @@
 #include "calibration/range_histogram.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -12,59 +11,84 @@
 namespace tenon {
 namespace {
 
-constexpr int64_t kValuesPerTask = 1 << 16;
-constexpr uint32_t kInfinity = 0x7f800000;
+using Counts = RangeHistogram::Counts;
 
-// The bits of absolute values, which are ordered as these are, and NaN and infinity come last.
-uint32_t magnitude_bits(const float* values, int64_t count) {
-  uint32_t largest = 0;
-  for (int64_t i = 0; i < count; ++i)
-    largest = std::max(largest, std::bit_cast<uint32_t>(values[i]) & 0x7fffffffu);
-  return largest;
-}
-
-uint32_t largest_bits(std::span<const float> values) {
-  std::atomic<uint32_t> largest = 0;
-  parallel_for(std::ssize(values), kValuesPerTask, [&](int64_t begin, int64_t end) {
-    const uint32_t found = magnitude_bits(values.data() + begin, end - begin);
-    uint32_t before = largest;
-    while (before < found && !largest.compare_exchange_weak(before, found)) {}
-  });
-  return largest;
-}
+// What some values are: counts, and the bits of the largest absolute one. These are ordered as the
+// values are, and those of infinity and NaN come last.
+struct Found {
+  Counts counts{};
+  int32_t largest_bits = 0;
+};
+constexpr int32_t kInfinityBits = 0x7f800000;
 
 int32_t bin_of(float value, float bins_per_unit) {
-  return std::min(static_cast<int32_t>(std::fabs(value) * bins_per_unit),
-                  RangeHistogram::kBins - 1);
+  constexpr float kLast = RangeHistogram::kBins - 1;
+  const float bin = std::fabs(value) * bins_per_unit;
+  return static_cast<int32_t>(bin < kLast ? bin : kLast);  // the last for NaN, too
 }
 
-// Counts of one task, twice: neighbours often lie in the same bin, and an increment waits for the
-// one before it.
-class TaskCounts {
+// Counts few enough values for 16 bits, in four tables: neighbours often lie in the same bin, and
+// an increment waits for the one before it.
+class BlockCounts {
  public:
-  void add(const float* values, int64_t count, float bins_per_unit) {
-    constexpr int kBlock = 512;
-    std::array<int32_t, kBlock> bins;
-    for (int64_t begin = 0; begin < count; begin += kBlock) {
-      const int block = static_cast<int>(std::min<int64_t>(kBlock, count - begin));
-      for (int i = 0; i < block; ++i)
-        bins[static_cast<size_t>(i)] = bin_of(values[begin + i], bins_per_unit);
-      for (int i = 0; i < block; ++i)
-        ++counts_[static_cast<size_t>(i % 2)][static_cast<size_t>(bins[static_cast<size_t>(i)])];
+  static constexpr int64_t kMaxValues = 1 << 16;
+
+  int32_t add(const float* values, int64_t count, float bins_per_unit) {
+    constexpr int64_t kChunk = 512;
+    std::array<int32_t, kChunk> bins;
+    int32_t largest = 0;
+    for (int64_t begin = 0; begin < count; begin += kChunk) {
+      const float* const chunk = values + begin;
+      const auto size = static_cast<size_t>(std::min(kChunk, count - begin));
+      for (size_t i = 0; i < size; ++i) {
+        largest = std::max(largest, std::bit_cast<int32_t>(chunk[i]) & 0x7fffffff);
+        bins[i] = bin_of(chunk[i], bins_per_unit);
+      }
+      size_t i = 0;
+      for (; i + 4 <= size; i += 4)
+        for (size_t k = 0; k < 4; ++k) ++counts_[k][static_cast<size_t>(bins[i + k])];
+      for (; i < size; ++i) ++counts_[i % 4][static_cast<size_t>(bins[i])];
     }
+    return largest;
   }
-  uint64_t of(size_t bin) const { return uint64_t{counts_[0][bin]} + counts_[1][bin]; }
+
+  void add_to(Counts& counts) const {
+    for (size_t bin = 0; bin < counts.size(); ++bin)
+      counts[bin] += static_cast<uint64_t>(counts_[0][bin]) + counts_[1][bin] + counts_[2][bin]
+                     + counts_[3][bin];
+  }
 
  private:
-  std::array<std::array<uint32_t, RangeHistogram::kBins>, 2> counts_{};
+  std::array<std::array<uint16_t, RangeHistogram::kBins>, 4> counts_{};
 };
+static_assert(BlockCounts::kMaxValues / 4 <= std::numeric_limits<uint16_t>::max());
+
+Found find(std::span<const float> values, float bins_per_unit) {
+  Found found;
+  std::mutex mutex;
+  const int64_t blocks =
+      (std::ssize(values) + BlockCounts::kMaxValues - 1) / BlockCounts::kMaxValues;
+  parallel_for(blocks, 1, [&](int64_t first, int64_t last) {
+    for (int64_t block = first; block < last; ++block) {
+      const int64_t begin = block * BlockCounts::kMaxValues;
+      BlockCounts counts;
+      const int32_t largest =
+          counts.add(values.data() + begin,
+                     std::min(BlockCounts::kMaxValues, std::ssize(values) - begin), bins_per_unit);
+      const std::lock_guard lock(mutex);
+      counts.add_to(found.counts);
+      found.largest_bits = std::max(found.largest_bits, largest);
+    }
+  });
+  return found;
+}
 
 }  // namespace
 
 float RangeHistogram::bins_per_unit() const {
   // Of subnormal numbers the quotient may be beyond float; they are all but 0.
   constexpr double kLargest = std::numeric_limits<float>::max();
-  return static_cast<float>(std::min(1 / width_, kLargest));
+  return width_ == 0 ? 0 : static_cast<float>(std::min(1 / width_, kLargest));
 }
 
 std::span<const uint64_t> RangeHistogram::counts() const {
@@ -73,40 +97,25 @@ std::span<const uint64_t> RangeHistogram::counts() const {
 }
 
 bool RangeHistogram::add(std::span<const float> values) {
-  const uint32_t largest = largest_bits(values);
-  if (largest >= kInfinity) return false;
-  if (largest == 0 && width_ == 0) {
-    zeros_ += values.size();
-    return true;
+  Found found = find(values, bins_per_unit());
+  if (found.largest_bits >= kInfinityBits) return false;
+  const auto largest = std::bit_cast<float>(found.largest_bits);
+  if (largest > width_ * kBins) {
+    make_room_for(largest);
+    found = find(values, bins_per_unit());
   }
-  make_room_for(std::bit_cast<float>(largest));
-  count(values);
+  largest_ = std::max(largest_, largest);
+  for (size_t bin = 0; bin < kBins; ++bin) counts_[bin] += found.counts[bin];
   return true;
 }
 
 void RangeHistogram::make_room_for(float largest) {
-  largest_ = std::max(largest_, largest);
-  if (width_ == 0) {
-    width_ = static_cast<double>(largest) / kBins;
-    counts_[0] = zeros_;
-    return;
-  }
-  while (largest_ > width_ * kBins) {
+  if (width_ == 0) width_ = static_cast<double>(largest) / kBins;
+  while (largest > width_ * kBins) {
     for (size_t i = 0; i < kBins / 2; ++i) counts_[i] = counts_[2 * i] + counts_[2 * i + 1];
     std::fill(counts_.begin() + kBins / 2, counts_.end(), 0);
     width_ *= 2;
   }
-}
-
-void RangeHistogram::count(std::span<const float> values) {
-  const float factor = bins_per_unit();
-  std::mutex mutex;
-  parallel_for(std::ssize(values), kValuesPerTask, [&](int64_t begin, int64_t end) {
-    TaskCounts counts;
-    counts.add(values.data() + begin, end - begin, factor);
-    const std::lock_guard lock(mutex);
-    for (size_t bin = 0; bin < kBins; ++bin) counts_[bin] += counts.of(bin);
-  });
 }
 
 }  // namespace tenon

@@ -13,6 +13,7 @@ namespace tenon {
 class RangeHistogram {
  public:
   static constexpr int kBins = 2048;
+  using Counts = std::array<uint64_t, kBins>;
 
   /// Returns false, and adds nothing, when one of the values is infinite or NaN.
   [[nodiscard]] bool add(std::span<const float> values);
@@ -28,12 +29,10 @@ class RangeHistogram {
  private:
   float bins_per_unit() const;
   void make_room_for(float largest);
-  void count(std::span<const float> values);
 
   float largest_ = 0;
   double width_ = 0;
-  uint64_t zeros_ = 0;  // before the width was known
-  std::array<uint64_t, kBins> counts_{};
+  Counts counts_{};  // zeros in the first, as long as there is no width
 };
 
 }  // namespace tenon
