@@ -140,7 +140,7 @@ class Calibration::Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
     using Kind = session::Memory::Kind;
     data_.emplace(options.calibration_data, std::move(inputs),
                   builds_for_gpu(options, logger_) ? Kind::kDevice : Kind::kPinned);
-    if (options.calibration_algorithm == "percentile")
+    if (options.calibration_algorithm == "percentile" || options.calibration_algorithm.empty())
       set_calibration_search(*model_.config, CalibrationSearch::kPercentile);
     if (options.calibration_algorithm == "mse")
       set_calibration_search(*model_.config, CalibrationSearch::kMeanSquaredError);

@@ -220,8 +220,9 @@ void BuildOptions::add_shapes(CLI::App& app) {
          "along its first axis, or a folder of them; the ranges go to the file of --calib if "
          "there is none yet")
       ->needs("--int8");
-  app.add_option("--calibAlgorithm", calibration_algorithm,
-                 "How ranges are found: entropy2 (default), entropy, minmax, percentile or mse")
+  app.add_option(
+         "--calibAlgorithm", calibration_algorithm,
+         "How ranges are found: percentile (default: of 99.99 %), entropy2, entropy, minmax or mse")
       ->check(CLI::IsMember({"entropy", "entropy2", "minmax", "percentile", "mse"}))
       ->needs("--calibData");
   add_trtexec_option(app, "--inputIOFormats", input_formats);
