@@ -206,8 +206,8 @@ def layers_page():
             + "\nThe 8.x names (`addConvolution`, `addPooling`, `addFullyConnected`, ...) work where the"
             " layer does.\n\n## Builder flags\n\n"
             f"Refused when a network is built: {flags('kRefused')}.\n\n"
-            f"Types that layers have only between Quantize and Dequantize layers; without these a warning says"
-            f" so: {flags('kQuantized')}.\n\n"
+            f"Types that layers have only between Quantize and Dequantize layers, `kINT8` also [by calibration](guide/int8.md);"
+            f" without these a warning says so: {flags('kQuantized')}.\n\n"
             f"Accepted with a warning, and not used yet: {flags('kUnused')}.\n")
 
 
