@@ -173,7 +173,10 @@ Offer offer_bfloat_attention(const KernelRequest& request) {
 
 Offer load_bfloat_attention(const KernelRequest& request, const StoredKernel&) {
   require_bfloat();
-  return offer(request, bfloat_attention);
+  Offer made = offer(request, bfloat_attention);
+  if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&made))
+    (*kernel)->timing_id = bfloat_kernels()->instruction_set;
+  return made;
 }
 
 }  // namespace tenon::cpu

@@ -127,7 +127,8 @@ std::vector<CandidateList> make_lists() {
        })},
       {{LayerType::kATTENTION_OUTPUT},
        or_reference({
-           Candidate{"bfloat_attention", offer_bfloat_attention, load_bfloat_attention},
+           // Timed, since only AMX is much faster in it.
+           timed({"bfloat_attention", offer_bfloat_attention, load_bfloat_attention}),
            and_16bit({"attention", offer_attention}),
        })},
       {{LayerType::kNORMALIZATION},

@@ -128,7 +128,7 @@ struct Product {
   }
 
   // Adds, clamps and stores the results of a row and of up to 16 columns.
-  void finish(__m512 sum, int64_t row, int64_t column) const {
+  void store(__m512 sum, int64_t row, int64_t column) const {
     if (row >= rows.rows || (rows.position + row) % rows.line >= rows.used) return;
     const __mmask16 lanes = first_lanes(columns.columns - column);
     const int64_t at = result(row, column);
@@ -191,7 +191,7 @@ template <int C> void add_vectors(const Product& p, int64_t row, int64_t column)
 #pragma GCC unroll 8
   for (int r = 0; r < kVectorRows; ++r)
 #pragma GCC unroll 2
-    for (int c = 0; c < C; ++c) p.finish(sum[r][c], row + r, column + 16 * c);
+    for (int c = 0; c < C; ++c) p.store(sum[r][c], row + r, column + 16 * c);
 }
 
 void product_by_vectors(const BfloatRows& rows, const BfloatColumns& columns,
@@ -273,8 +273,8 @@ void add_tiles(const Product& p, int64_t row, int64_t column, const Ahead& ahead
   if constexpr (R == 2 && C == 2) _tile_stored(3, sums[3], kRowBytes);
   for (int64_t r = 0; r < R * kBfloatTile; ++r)
     for (int64_t c = 0; c < C; ++c)
-      p.finish(_mm512_load_ps(sums[r / kBfloatTile * C + c] + r % kBfloatTile * kBfloatTile),
-               row + r, column + c * kBfloatTile);
+      p.store(_mm512_load_ps(sums[r / kBfloatTile * C + c] + r % kBfloatTile * kBfloatTile),
+              row + r, column + c * kBfloatTile);
 }
 
 void product_by_tiles(const BfloatRows& rows, const BfloatColumns& columns,
