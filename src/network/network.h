@@ -56,7 +56,8 @@ struct Node {
   std::unique_ptr<Op> op;
   std::vector<Value*> inputs;  // null for an optional input left out
   std::vector<Value*> outputs;
-  /// What the caller forced (ILayer::setPrecision, setOutputType).
+  /// What the caller forced (ILayer::setPrecision, setOutputType). Once the optimizer is done with
+  /// it: the type to which kernels may round float32 that they multiply (Precision::only_products).
   std::optional<DataType> precision;
   std::vector<std::optional<DataType>> output_types;
 

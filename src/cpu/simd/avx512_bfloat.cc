@@ -287,7 +287,7 @@ void product_by_tiles(const BfloatRows& rows, const BfloatColumns& columns,
     const bool is_last = columns.columns - column <= kPair;
     const auto* next =
         reinterpret_cast<const char*>(is_last ? columns.next : p.column(column + kPair));
-    // Each block of rows fetches a part of the next columns.
+    // Each block of rows prefetches a part of the next columns.
     const int64_t block = row / kPair;
     const int64_t begin = pair_bytes * block / blocks, end = pair_bytes * (block + 1) / blocks;
     const bool two_rows = rows.rows - row > kBfloatTile;
