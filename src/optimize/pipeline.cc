@@ -94,6 +94,8 @@ void optimize(Network& network, const Target& target, const OptimizeOptions& opt
     with_context("after the layers' types were chosen", [&] { verify(network); });
 #endif
     run_passes(network, target, options);
+  } else {
+    for (const auto& node : network.nodes()) node->precision.reset();  // hints, and no marks
   }
   for (const auto& node : network.nodes()) {
     const ControlFlow* layer = control_flow_of(*node);

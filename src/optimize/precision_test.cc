@@ -284,6 +284,14 @@ TEST(Precision, ProductsAreMarkedWhereNothingElseIsFaster) {
   EXPECT_THAT(marked(*followed), IsEmpty());
 }
 
+TEST(Precision, HintsAreNoMarks) {
+  Model m;
+  m.output(m.convolution(m.input({1, 4, 8, 8}), 8));
+  m.network.nodes()[0]->precision = DataType::kBF16;
+  optimize(m.network, FusingTarget(), {Log(), {}, {}});
+  EXPECT_EQ(m.network.nodes()[0]->precision, std::nullopt);
+}
+
 TEST(Precision, BodiesOfConditionalsBecomeHalvesThoseOfLoopsDoNot) {
   const auto body_of = [](bool loops) {
     auto body = std::make_shared<Network>();
