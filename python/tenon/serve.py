@@ -61,6 +61,9 @@ class Pipeline:
       max_jobs=256, max_bytes          bounds; a job counts until it is answered
       when_full="wait"                 or "time out" (after admission_timeout=10 seconds), "refuse", "drop oldest"
       max_batch=1, preferred_batches   in costs of jobs, which are 1 unless submit() says otherwise
+      batch_sizes=()                   that engines run batches with: one of another size is filled up with zeros to the
+                                       next, whose results nobody sees. Empty: all sizes on a CPU, powers of 2 and
+                                       max_batch on a GPU, where kernels are prepared for each size anew
       max_wait=0.005, adaptive=True    seconds that a batch waits for more; adaptive: only while it pays
       max_prepared                     jobs that are pre-processed ahead: twice a batch for each instance
       preprocess_workers=1, postprocess_workers=1
@@ -69,7 +72,7 @@ class Pipeline:
       model, trace_spans=0             a name for errors and metrics; how much trace_json() and trace_page() show
     """
 
-    def __init__(self, engine, preprocess=None, postprocess=None, *, when_full="wait", **options):
+    def __init__(self, engine, preprocess=None, postprocess=None, *, when_full="wait", batch_sizes=(), **options):
         if when_full not in _WHEN_FULL:
             raise ValueError(f"when_full: expected one of {', '.join(map(repr, _WHEN_FULL))}, found {when_full!r}")
         options["when_full"] = _WHEN_FULL[when_full]
@@ -79,14 +82,18 @@ class Pipeline:
                 raise TypeError(f"expected a tenon.Engine or functions as stages, found {type(stage).__name__}; "
                                 "tenon.load() makes engines of plans")
         max_batch = options.get("max_batch", 1)
+        if not isinstance(max_batch, int) or max_batch < 1:
+            max_batch = 1  # the pipeline says what is wrong with it
+        if not isinstance(batch_sizes, (list, tuple)) or not all(isinstance(size, int) and size > 0 for size in batch_sizes):
+            raise TypeError(f"batch_sizes: expected a list or tuple of positive int, found {batch_sizes!r}")
         for one in engines:
             if isinstance(one, Engine):
                 largest = min((tensor.max[0] for tensor in one.inputs if tensor.max), default=max_batch)
-                if isinstance(max_batch, int) and max_batch > largest:
+                if max_batch > largest:
                     raise ValueError(f"max_batch: {max_batch} does not fit the engine, which takes at most {largest}")
         self._pipeline = _native._Pipeline(
             preprocess or (lambda value: value),
-            [_run_engine(one) if isinstance(one, Engine) else one for one in engines],
+            [_run_engine(one, batch_sizes, max_batch) if isinstance(one, Engine) else one for one in engines],
             postprocess or (lambda value, output: output), _shape_key, options)
         self._committer = concurrent.futures.ThreadPoolExecutor(1, "tenon.serve")  # starts when run() is used
         self._max_jobs = options.get("max_jobs", 256)
@@ -189,24 +196,37 @@ def _shape_key(prepared):
     return tuple(getattr(array, "shape", None) for array in _arrays(prepared))
 
 
-def _run_engine(engine):
+def _min_batch(engine):
+    """The smallest batch of the profile: of inputs whose axis 0 varies, or of all where it never does."""
+    inputs = [tensor for tensor in engine.inputs if tensor.min]
+    varying = [tensor.min[0] for tensor in inputs if tensor.shape[0] < 0]
+    return max(varying) if varying else min((tensor.min[0] for tensor in inputs), default=1)
+
+
+def _run_engine(engine, batch_sizes, max_batch):
     """A function that runs an engine on a batch."""
     names = [tensor.name for tensor in engine.inputs]
+    sizes = _native._batch_sizes(list(batch_sizes), max(_min_batch(engine), 1), max_batch, engine.gpu is None)
+
+    def arrays_of(job):
+        arrays = tuple(job[name] for name in names) if isinstance(job, dict) else _arrays(job)
+        if len(arrays) != len(names):
+            raise ValueError(f"the engine takes {len(names)} arrays, and a job has {len(arrays)}")
+        return arrays
+
+    def stacked(arrays, size):
+        if size == 1:
+            return np.asarray(arrays[0])[None]
+        return np.stack([*arrays, *[np.zeros_like(arrays[0])] * (size - len(arrays))])
 
     def run(batch):
-        def arrays_of(job):
-            arrays = tuple(job[name] for name in names) if isinstance(job, dict) else _arrays(job)
-            if len(arrays) != len(names):
-                raise ValueError(f"the engine takes {len(names)} arrays, and a job has {len(arrays)}")
-            return arrays
-
         jobs = [arrays_of(job) for job in batch]
-        stacked = [np.stack(arrays) if len(jobs) > 1 else np.asarray(arrays[0])[None] for arrays in zip(*jobs)]
-        outputs = engine(*stacked)
+        size = next((size for size in sizes if size >= len(jobs)), len(jobs))
+        outputs = engine(*(stacked(arrays, size) for arrays in zip(*jobs)))
         for tensor, output in zip(engine.outputs, outputs if isinstance(outputs, tuple) else (outputs,)):
-            if output.shape[:1] != (len(jobs),):
+            if output.shape[:1] != (size,):
                 raise ValueError(f"output {tensor.name!r} of shape {output.shape} has no part for each of "
-                                 f"{len(jobs)} jobs")
+                                 f"{size} jobs")
         if isinstance(outputs, tuple):
             return [tuple(output[i] for output in outputs) for i in range(len(jobs))]
         return [outputs[i] for i in range(len(jobs))]

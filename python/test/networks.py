@@ -102,14 +102,28 @@ def softmax(x, axis):
     return powers / powers.sum(axis, keepdims=True)
 
 
-def sum_engine():
-    """A tenon.Engine of y = x + x for one to four rows of three."""
+def _engine_of_rows(add_layer, min_batch):
+    """A tenon.Engine of y = add_layer(network, x) for min_batch to four rows of three."""
     import tenon
     network = new_network()
     x = network.add_input("x", trt.float32, (-1, 3))
-    network.mark_output(network.add_elementwise(x, x, trt.ElementWiseOperation.SUM).get_output(0))
+    network.mark_output(add_layer(network, x).get_output(0))
     config = network.builder.create_builder_config()
     profile = network.builder.create_optimization_profile()
-    profile.set_shape("x", (1, 3), (2, 3), (4, 3))
+    profile.set_shape("x", (min_batch, 3), (max(min_batch, 2), 3), (4, 3))
     config.add_optimization_profile(profile)
     return tenon.Engine(build(network, config))
+
+
+def sum_engine():
+    """A tenon.Engine of y = x + x for one to four rows of three."""
+    return _engine_of_rows(lambda network, x: network.add_elementwise(x, x, trt.ElementWiseOperation.SUM), 1)
+
+
+def mean_engine(min_batch):
+    """A tenon.Engine whose every row is the mean of all of them, of min_batch to four rows of three."""
+    def add_layers(network, x):
+        mean = network.add_reduce(x, trt.ReduceOperation.AVG, 1 << 0, True).get_output(0)
+        zeros = network.add_elementwise(x, x, trt.ElementWiseOperation.SUB).get_output(0)
+        return network.add_elementwise(zeros, mean, trt.ElementWiseOperation.SUM)
+    return _engine_of_rows(add_layers, min_batch)

@@ -15,7 +15,7 @@ import pytest
 
 import tenon
 import tenon.serve
-from networks import sum_engine
+from networks import mean_engine, sum_engine
 from tenon.serve import JobError, Pipeline
 
 
@@ -36,6 +36,14 @@ def test_an_engine_gets_batches():
         for i, y in enumerate(pipeline.map(rows)):
             np.testing.assert_array_equal(y, np.full(3, 2 * i))
         assert pipeline.statistics()["batch"]["mean"] > 1
+
+
+@pytest.mark.parametrize("min_batch, sizes, ran", [(1, (), 1), (2, (), 2), (1, [4], 4), (1, (3, 4), 3), (3, [1, 4], 3)])
+def test_batches_are_filled_up_with_zeros(min_batch, sizes, ran):
+    """The mean over the batch shows how many rows the engine ran."""
+    with Pipeline(mean_engine(min_batch), max_batch=4, batch_sizes=sizes) as pipeline:
+        y = pipeline.submit(np.full(3, 12, np.float32)).result()
+    np.testing.assert_array_equal(y, np.full(3, 12 / ran))
 
 
 def test_a_stage_that_raises_fails_its_job():
@@ -124,6 +132,10 @@ def test_misuse_is_an_error():
         Pipeline(lambda batch: batch, max_wait=1e300)
     with pytest.raises(ValueError, match="5 does not fit the engine, which takes at most 4"):
         Pipeline(sum_engine(), max_batch=5)
+    with pytest.raises(ValueError, match="batch_sizes: expected ascending sizes from 1 to max_batch, 4, found 2"):
+        Pipeline(sum_engine(), max_batch=4, batch_sizes=[2, 2])
+    with pytest.raises(TypeError, match="batch_sizes: expected a list or tuple of positive int, found '4'"):
+        Pipeline(sum_engine(), max_batch=4, batch_sizes="4")
     with Pipeline(lambda batch: batch) as pipeline:
         assert pipeline.submit(1, timeout=float("inf")).result() == 1
         with pytest.raises(ValueError, match="found nan"):

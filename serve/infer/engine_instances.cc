@@ -240,23 +240,9 @@ size_t min_batch(Infer& infer) {
       std::max<int64_t>(varying > 0 || fixed == INT64_MAX ? varying : fixed, 1));
 }
 
-// Sizes that batches are filled up to; empty where an engine takes all that come.
 std::vector<size_t> sizes_of(const EngineInstanceOptions& options, Infer& infer) {
-  std::vector<size_t> sizes = options.batch_sizes;
-  for (size_t i = 0; i < sizes.size(); ++i)
-    if (sizes[i] <= (i == 0 ? 0 : sizes[i - 1]) || sizes[i] > options.max_batch)
-      throw Error{"batch_sizes: expected ascending sizes from 1 to max_batch, "
-                  + std::to_string(options.max_batch) + ", found " + std::to_string(sizes[i])};
-  const bool on_cpu = infer.engine()->runs_on_cpu();
-  const size_t min = min_batch(infer);
-  if (sizes.empty() && (!on_cpu || min > 1))
-    for (size_t size = 1; size < options.max_batch; size = on_cpu ? size + 1 : 2 * size)
-      sizes.push_back(size);
-  if (sizes.empty() ? min > 1 : sizes.back() < options.max_batch)
-    sizes.push_back(options.max_batch);
-  for (size_t& size : sizes) size = std::max(size, min);
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
+  return value_of(batch_sizes(options.batch_sizes, min_batch(infer), options.max_batch,
+                              infer.engine()->runs_on_cpu()));
 }
 
 Instance<Tensors, Tensors> instance_of(std::shared_ptr<Infer> infer,
@@ -283,6 +269,23 @@ Instance<Tensors, Tensors> instance_of(std::shared_ptr<Infer> infer,
 }
 
 }  // namespace
+
+Result<std::vector<size_t>> batch_sizes(std::vector<size_t> wanted, size_t min, size_t max,
+                                        bool on_cpu) noexcept {
+  return session::guard([&] {
+    std::vector<size_t> sizes = std::move(wanted);
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (sizes[i] <= (i == 0 ? 0 : sizes[i - 1]) || sizes[i] > max)
+        throw Error{"batch_sizes: expected ascending sizes from 1 to max_batch, "
+                    + std::to_string(max) + ", found " + std::to_string(sizes[i])};
+    if (sizes.empty() && (!on_cpu || min > 1))
+      for (size_t size = 1; size < max; size = on_cpu ? size + 1 : 2 * size) sizes.push_back(size);
+    if (sizes.empty() ? min > 1 : sizes.back() < max) sizes.push_back(max);
+    for (size_t& size : sizes) size = std::max(size, min);
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    return sizes;
+  });
+}
 
 Result<std::vector<Instance<Tensors, Tensors>>> engine_instances(
     const std::shared_ptr<EngineContext>& engine, const EngineInstanceOptions& options) noexcept {

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+#include <tenon/serve/engine_instances.h>
 #include <tenon/serve/pipeline.h>
 #include <tenon/serve/trace_page.h>
 
@@ -357,6 +358,14 @@ serve::PipelineOptions options_of(const nb::dict& given) {
 }  // namespace
 
 void bind_pipeline(nb::module_& m) {
+  m.def(
+      "_batch_sizes",
+      [](std::vector<size_t> wanted, size_t min, size_t max, bool on_cpu) {
+        const auto sizes = serve::batch_sizes(std::move(wanted), min, max, on_cpu);
+        if (!sizes) throw nb::value_error(sizes.error().c_str());
+        return *sizes;
+      },
+      nb::arg("wanted"), nb::arg("min"), nb::arg("max"), nb::arg("on_cpu"));
   m.def("_trace_page", &serve::trace_page, nb::arg("trace_json"));
   nb::class_<Cancel>(m, "_Cancel")
       .def(nb::init<>())

@@ -28,6 +28,15 @@ struct EngineInstanceOptions {
   bool is_warm = true;
 };
 
+/// The sizes that an engine runs batches with, ascending, as EngineInstanceOptions::batch_sizes
+/// says.
+/// @param wanted empty for those of the target
+/// @param min, max of the batches that are run: the profile's smallest, and the pipeline's largest
+/// @return empty where batches run as they are. An error for sizes that do not ascend, or beyond
+/// `max`.
+Result<std::vector<size_t>> batch_sizes(std::vector<size_t> wanted, size_t min, size_t max,
+                                        bool on_cpu) noexcept;
+
 /// Instances that stack the tensors of a batch's jobs along axis 0, where each has an extent of 1,
 /// run the engine, and give each job its part, in which axis 0 is 1 again. A batch that
 /// the engine runs as one job is not copied. Outputs lie in memory of the host, and are views of
