@@ -1,5 +1,3 @@
-#include "tenon/serve/image_layers.h"
-
 #include <array>
 #include <cmath>
 #include <deque>
@@ -7,6 +5,7 @@
 #include <memory>
 
 #include "guard.h"
+#include "tenon/serve/image_layers.h"
 
 namespace tenon::serve {
 namespace {
@@ -158,6 +157,23 @@ Fields fields_of(const ImageLayerOptions& options, const nvinfer1::Dims& input) 
   return fields;
 }
 
+// PreprocessImages on a new input; when it throws, the network is as it was, after `undo`.
+nvinfer1::IPluginV3Layer& add_preprocessing(INetworkDefinition& network, const std::string& name,
+                                            const nvinfer1::Dims& dims, const Fields& fields,
+                                            const std::function<void()>& undo) {
+  ITensor* const images = network.addInput(name.c_str(), nvinfer1::DataType::kUINT8, dims);
+  try {
+    if (images == nullptr)
+      throw Error{"the network cannot have the input '" + name
+                  + "': expected a name that no other has"};
+    return add_plugin(network, "PreprocessImages", fields, {images});
+  } catch (...) {
+    if (images != nullptr) network.removeTensor(*images);
+    undo();
+    throw;
+  }
+}
+
 void replace_uses(INetworkDefinition& network, const ITensor& old, ITensor& by) {
   for (int32_t i = 0; i < network.getNbLayers(); ++i) {
     nvinfer1::ILayer& layer = *network.getLayer(i);
@@ -178,14 +194,11 @@ Result<ITensor*> prepend_images(INetworkDefinition& network,
       throw Error{std::string("input '") + input.getName() + "' is an output, too"};
     const nvinfer1::Dims dims = input.getDimensions();
     const Fields fields = fields_of(options, dims);
+    const nvinfer1::Dims of_images = dims_of_images(options, dims.d[0]);
     const std::string name = input.getName();
     if (name == options.name) input.setName((name + " before").c_str());
-    ITensor* const images = network.addInput(options.name.c_str(), nvinfer1::DataType::kUINT8,
-                                             dims_of_images(options, dims.d[0]));
-    if (images == nullptr)
-      throw Error{"the network cannot have the input '" + options.name
-                  + "': expected a name that no other has"};
-    auto& layer = add_plugin(network, "PreprocessImages", fields, {images});
+    auto& layer = add_preprocessing(network, options.name, of_images, fields,
+                                    [&] { input.setName(name.c_str()); });
     replace_uses(network, input, *layer.getOutput(0));
     layer.getOutput(0)->setName((name + " of images").c_str());
     network.removeTensor(input);

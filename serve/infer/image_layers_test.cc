@@ -1,10 +1,9 @@
-#include "tenon/serve/image_layers.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "tenon/serve/engine_instances.h"
+#include "tenon/serve/image_layers.h"
 #include "tenon/serve/infer.h"
 #include "tenon/serve/preprocess.h"
 #include "tenon/serve/yolo.h"
@@ -238,6 +237,40 @@ TEST(ImageLayers, SaysWhatDoesNotFit) {
       "DecodeYolo");
   Tensors none;
   has(detections_of(none).error(), "found 0 other tensors");
+}
+
+// A network of "images" and of "mask", which both layers' failures leave so.
+TEST(ImageLayers, AnErrorLeavesTheNetworkAsItWas) {
+  session::ErrorLog log;
+  const std::unique_ptr<nvinfer1::IBuilder> builder(nvinfer1::createInferBuilder(log));
+  const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(0));
+  auto* const input =
+      network->addInput("images", DataType::kFLOAT, nvinfer1::Dims4(-1, 3, kSide, kSide));
+  auto* const copy = network->addIdentity(*input);
+  session::add_output(*network, *copy->getOutput(0), "y");
+  network->addInput("mask", DataType::kFLOAT, nvinfer1::Dims2(1, 1));
+  const auto expect_error = [&](const ImageLayerOptions& options) {
+    EXPECT_FALSE(prepend_images(*network, options));
+    ASSERT_EQ(network->getNbInputs(), 2);
+    EXPECT_EQ(network->getInput(0), input);
+    EXPECT_STREQ(input->getName(), "images");
+    EXPECT_STREQ(network->getInput(1)->getName(), "mask");
+    EXPECT_EQ(network->getNbLayers(), 1);
+    EXPECT_EQ(copy->getInput(0), input);
+  };
+  ImageLayerOptions options;
+  options.input = "images";
+  options.name = "mask";
+  expect_error(options);
+  options.name = "images";
+  options.norm.scale[1] = 0;  // which the plugin refuses
+  expect_error(options);
+  options.norm.scale[1] = 1;
+  options.width = 0;
+  expect_error(options);
+  options.width = -1;
+  EXPECT_TRUE(prepend_images(*network, options));
+  EXPECT_EQ(network->getNbInputs(), 2);
 }
 
 }  // namespace
