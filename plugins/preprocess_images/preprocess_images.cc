@@ -114,7 +114,10 @@ struct PreprocessImages {
     const Fitting fitting = fitted(image, to);
     ImageSampling sampling{};
     sampling.image = view_of(images, image);
-    sampling.to = target_of(tensor);
+    sampling.to =
+        image_target(TargetType::kFloat, TargetLayout::kPlanes, width, height,
+                     static_cast<int32_t>(tensor.shape[1]), sampling.image.layout, norm());
+    sampling.to.data = tensor.data;
     sampling.border = static_cast<uint8_t>(border);
     sampling.is_separable = true;
     sampling.columns = fitting.columns(image, to);
@@ -167,22 +170,14 @@ struct PreprocessImages {
                                   : PixelLayout::kFour;
     return view;
   }
-  ImageTarget target_of(const Tensor<float>& tensor) const {
-    ImageTarget to{};
-    to.data = tensor.data;
-    to.type = TargetType::kFloat;
-    to.width = width;
-    to.height = height;
-    to.channels = static_cast<int32_t>(tensor.shape[1]);
-    to.channel_step = int64_t{width} * height;
-    to.row_step = width;
-    to.column_step = 1;
-    for (int32_t c = 0; c < to.channels; ++c) {
-      to.from[c] = swaps && to.channels == 3 ? 2 - c : c;
-      to.scale[c] = scale_of(c);
-      to.shift[c] = shift_of(c);
+  ChannelNorm norm() const {
+    ChannelNorm norm{};
+    norm.swaps = swaps;
+    for (int32_t c = 0; c < 3; ++c) {
+      norm.scale[c] = scale_of(c);
+      norm.shift[c] = shift_of(c);
     }
-    return to;
+    return norm;
   }
 };
 TENON_PLUGIN(PreprocessImages);

@@ -18,6 +18,7 @@ namespace {
 using kernels::ImageSampling;
 using kernels::ImageTarget;
 using kernels::PixelLayout;
+using kernels::TargetLayout;
 using kernels::TargetType;
 using session::value_of;
 
@@ -38,53 +39,65 @@ TargetType target_type(const Tensor& tensor) {
   }
 }
 
+// The channels of an item of so many, which an image can give.
+int32_t checked_channels(const Image& image, PixelLayout layout, int64_t channels) {
+  const int has = kernels::channels_of(layout);
+  if (channels == has || (channels == 3 && has != 3)) return static_cast<int32_t>(channels);
+  throw Error{std::string("images of ") + format_name(image.format) + " have " + std::to_string(has)
+              + " channels" + (has != 3 ? ", or 3," : "") + " to give: the tensor wants "
+              + (channels > 4 ? "more than 4" : std::to_string(channels))};
+}
+
+kernels::ChannelNorm checked_norm(const Norm& norm, int32_t channels) {
+  kernels::ChannelNorm checked{};
+  checked.swaps = norm.channel_type == ChannelType::Invert;
+  for (size_t c = 0; c < 3; ++c) {
+    checked.scale[c] = norm.scale[c];
+    checked.shift[c] = norm.shift[c];
+    const bool is_used = static_cast<int32_t>(c) < channels;
+    if (is_used && (!std::isfinite(norm.scale[c]) || !std::isfinite(norm.shift[c])))
+      throw Error{"the norm of channel " + std::to_string(c) + " is x * "
+                  + std::to_string(norm.scale[c]) + " + " + std::to_string(norm.shift[c])
+                  + ": expected finite numbers, and a std that is not 0"};
+  }
+  return checked;
+}
+
+TargetLayout target_layout(Layout layout) {
+  switch (layout) {
+    case Layout::kNCHW:
+      return TargetLayout::kPlanes;
+    case Layout::kNHWC:
+      return TargetLayout::kPixels;
+    case Layout::kFocus:
+      return TargetLayout::kFocus;
+  }
+  throw Error{"the item's layout is none of NCHW, NHWC and Focus"};
+}
+
 // Where an item's elements lie, counted from its own first.
-ImageTarget target_of(const Item& item) {
+ImageTarget target_of(const Item& item, const Image& image, PixelLayout from, const Norm& norm) {
   const Tensor& tensor = item.tensor;
-  ImageTarget to{};
-  to.type = target_type(tensor);
+  const TargetType type = target_type(tensor);
   if (tensor.ndims() != 4)
     throw Error{"images fill tensors of rank 4: found the shape " + tensor.shape_string()};
   if (item.index < 0 || item.index >= tensor.batch())
     throw Error{"item " + std::to_string(item.index) + " is outside of a batch of "
                 + std::to_string(tensor.batch())};
-  const bool is_nhwc = item.layout == Layout::kNHWC;
-  to.focuses = item.layout == Layout::kFocus;
-  if (!is_nhwc && !to.focuses && item.layout != Layout::kNCHW)
-    throw Error{"the item's layout is none of NCHW, NHWC and Focus"};
-  const int64_t height = tensor.size(is_nhwc ? 1 : 2), width = tensor.size(is_nhwc ? 2 : 3);
-  const int64_t channels = tensor.size(is_nhwc ? 3 : 1), share = to.focuses ? 2 : 1;
-  check_extents("the network's input", width * share, height * share);
+  const TargetLayout layout = target_layout(item.layout);
+  const bool is_nhwc = layout == TargetLayout::kPixels;
+  const int64_t share = layout == TargetLayout::kFocus ? 2 : 1;
+  const int64_t height = tensor.size(is_nhwc ? 1 : 2) * share;
+  const int64_t width = tensor.size(is_nhwc ? 2 : 3) * share;
+  const int64_t channels = tensor.size(is_nhwc ? 3 : 1);
+  check_extents("the network's input", width, height);
   if (channels % (share * share) != 0)
     throw Error{"Focus has four times the image's channels: found the shape "
                 + tensor.shape_string()};
-  to.width = static_cast<int32_t>(width * share);
-  to.height = static_cast<int32_t>(height * share);
-  to.channels = static_cast<int32_t>(std::min<int64_t>(channels / (share * share), 5));
-  to.channel_step = is_nhwc ? 1 : width * height;
-  to.column_step = is_nhwc ? channels : 1;
-  to.row_step = width * to.column_step;
-  return to;
-}
-
-void set_channels(ImageTarget& to, PixelLayout layout, const Image& image, const Norm& norm) {
-  const int has = kernels::channels_of(layout);
-  const bool fits = to.channels == has || (to.channels == 3 && has != 3);
-  if (!fits)
-    throw Error{std::string("images of ") + format_name(image.format) + " have "
-                + std::to_string(has) + " channels" + (has != 3 ? ", or 3," : "")
-                + " to give: the tensor wants "
-                + (to.channels > 4 ? "more than 4" : std::to_string(to.channels))};
-  const bool swaps = norm.channel_type == ChannelType::Invert && has != 1;
-  for (int c = 0; c < to.channels; ++c) {
-    to.from[c] = has == 1 ? 0 : swaps && c != 1 && c != 3 ? 2 - c : c;
-    to.scale[c] = norm.scale[static_cast<size_t>(c % 3)];
-    to.shift[c] = norm.shift[static_cast<size_t>(c % 3)];
-    if (!std::isfinite(to.scale[c]) || !std::isfinite(to.shift[c]))
-      throw Error{"the norm of channel " + std::to_string(c) + " is x * "
-                  + std::to_string(to.scale[c]) + " + " + std::to_string(to.shift[c])
-                  + ": expected finite numbers, and a std that is not 0"};
-  }
+  const int32_t wanted = checked_channels(image, from, channels / (share * share));
+  return kernels::image_target(type, layout, static_cast<int32_t>(width),
+                               static_cast<int32_t>(height), wanted, from,
+                               checked_norm(norm, wanted));
 }
 
 // Throws Error where reading the image would be reading nothing.
@@ -107,8 +120,7 @@ void check_cuda(cudaError_t error, const char* what) {
 ImageSampling sampling_of(const Image& image, const Item& item, const Norm& norm, uint8_t border) {
   ImageSampling sampling{};
   sampling.image = image_view(image);
-  sampling.to = target_of(item);
-  set_channels(sampling.to, sampling.image.layout, image, norm);
+  sampling.to = target_of(item, image, sampling.image.layout, norm);
   sampling.border = border;
   return sampling;
 }
