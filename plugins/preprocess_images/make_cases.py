@@ -76,21 +76,39 @@ def expected(pictures, fit, width, height, scale=1 / 255, mean=0, std=1, swaps=F
     return {"tensor": numpy.float32(tensors), "to_image": numpy.float32(rows)}
 
 
-def preprocess(name, pictures, fit, width, height, attributes=None, images=None, tolerance=(2e-4, 2e-4), **norm):
+def preprocess(name, pictures, fit, width, height, attributes=None, images=None, tolerance=(2e-4, 2e-4), half=False,
+               **norm):
     fixed = {"tensor", "to_image"}
-    case("PreprocessImages", name,
+    outputs = expected(pictures, fit, width, height, **norm)
+    if half:
+        outputs["tensor"] = outputs["tensor"].astype("float16")
+    case("PreprocessImagesHalf" if half else "PreprocessImages", name,
          {"height": height, "width": width, "fit": FITS[fit], **(attributes or {})},
-         {"images": numpy.stack(pictures) if images is None else images},
-         expected(pictures, fit, width, height, **norm), fixed=fixed, tolerance=tolerance)
+         {"images": numpy.stack(pictures) if images is None else images}, outputs, fixed=fixed, tolerance=tolerance)
 
 
-def nv12(height, width, seed):
-    """Planes of Y and of U, V; and what OpenCV makes of them."""
+def luma_and_chroma(height, width, seed):
+    """Planes of Y, and of U and V side by side for each 2x2 pixels."""
     random = numpy.random.default_rng(seed)
-    luma = image(height, width, 1, seed)[:, :, 0]
     chroma = cv2.resize(random.integers(64, 192, (2, 2, 2)).astype("float32"), (width // 2, height // 2))
-    planes = numpy.concatenate([luma, chroma.astype("uint8").reshape(height // 2, width)])
+    return image(height, width, 1, seed)[:, :, 0], chroma.astype("uint8")
+
+
+def nv12(luma, chroma):
+    """Bytes, and what OpenCV makes of them."""
+    planes = numpy.concatenate([luma, chroma.reshape(-1, luma.shape[1])])
     return planes, cv2.cvtColor(planes, cv2.COLOR_YUV2BGR_NV12)
+
+
+def i420(luma, chroma):
+    planes = numpy.concatenate([luma, chroma.transpose(2, 0, 1).reshape(-1, luma.shape[1])])
+    return planes, cv2.cvtColor(planes, cv2.COLOR_YUV2BGR_I420)
+
+
+def yuyv(luma, chroma):
+    """Rows of the image share what two of them share in `chroma`."""
+    pixels = numpy.stack([luma, chroma.repeat(2, 0).reshape(luma.shape)], -1)
+    return pixels, cv2.cvtColor(pixels, cv2.COLOR_YUV2BGR_YUYV)
 
 
 def main():
@@ -105,9 +123,17 @@ def main():
     preprocess("grey", [image(7, 7, 1, 4)], letterboxed, 10, 12)
     preprocess("alpha is left out", [image(8, 6, 4, 5)], stretched, 12, 9)
     preprocess("centred to fractions", wide, centred, 13, 15)
-    planes, blue_first = nv12(12, 20, 6)
-    preprocess("NV12", [blue_first], letterboxed, 16, 16, {"pixels": "nv12", "swap_rb": 1}, images=planes[None],
-               swaps=True, tolerance=(3e-3, 3e-3))
+    for name, convert in ("NV12", nv12), ("I420", i420), ("YUYV", yuyv):
+        given, blue_first = convert(*luma_and_chroma(12, 20, 6))
+        preprocess(name, [blue_first], letterboxed, 16, 16, {"pixels": name.lower(), "swap_rb": 1}, images=given[None],
+                   swaps=True, tolerance=(3e-3, 3e-3))
+    planes = [i420(*luma_and_chroma(8, 10, seed)) for seed in (7, 8)]
+    preprocess("two of I420", [blue_first for _, blue_first in planes], stretched, 12, 10, {"pixels": "i420"},
+               images=numpy.stack([given for given, _ in planes]), tolerance=(3e-3, 3e-3))
+    preprocess("halves", wide, letterboxed, 16, 16, half=True, tolerance=(0, 2e-3))
+    preprocess("halves of one mean", wide[:1], stretched, 8, 4, {"scale": 1.0, "mean": numpy.float32([127.5]),
+                                                                "std": numpy.float32([128])}, half=True, scale=1,
+               mean=127.5, std=128, tolerance=(1e-5, 2e-3))
     write(__file__)
 
 

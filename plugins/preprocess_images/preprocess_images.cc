@@ -15,7 +15,7 @@ using namespace tenon::kernels;  // NOLINT
 namespace {
 
 enum class Fit { kLetterbox, kCentred, kStretch };
-enum class Pixels { kPacked, kNv12 };
+enum class Pixels { kPacked, kNv12, kI420, kYuyv };
 
 constexpr int64_t kMatrix = 8;           // numbers of a row of to_image
 constexpr int64_t kMaxExtent = 1 << 24;  // positions are floats
@@ -30,7 +30,8 @@ struct ImageRows {
 
 }  // namespace
 
-struct PreprocessImages {
+// To elements of E. Attributes are those of every plugin that is one.
+template <class E> struct ImagePreprocessing {
   int32_t height = 640, width = 640;
   Fit fit = Fit::kLetterbox;
   Pixels pixels = Pixels::kPacked;
@@ -38,37 +39,6 @@ struct PreprocessImages {
   int32_t border = 114;
   float scale = 1 / 255.f;
   std::vector<float> mean, deviation;
-
-  static constexpr auto attributes = std::tuple{
-      attribute("height", &PreprocessImages::height),
-      attribute("width", &PreprocessImages::width),
-      attribute(
-          "fit", &PreprocessImages::fit,
-          {{"letterbox", Fit::kLetterbox}, {"centred", Fit::kCentred}, {"stretch", Fit::kStretch}})
-          .says("letterbox: Ultralytics' LetterBox; centred: tensorRT_Pro's warp, which keeps "
-                "fractions of pixels; stretch: cv2.resize"),
-      attribute("pixels", &PreprocessImages::pixels,
-                {{"packed", Pixels::kPacked}, {"nv12", Pixels::kNv12}})
-          .says("packed: images are (N, H, W, 1, 3 or 4); nv12: (N, 3 H / 2, W), BT.601, which "
-                "become blue, green and red"),
-      attribute("swap_rb", &PreprocessImages::swaps)
-          .says("1: the first and the third channel change their positions"),
-      attribute("border", &PreprocessImages::border)
-          .says("of the pixels around the image, before they are normalised"),
-      attribute("scale", &PreprocessImages::scale)
-          .says("channel c of the result is (x * scale - mean[c]) / std[c]"),
-      attribute("mean", &PreprocessImages::mean).says("none, one, or one for each channel"),
-      attribute("std", &PreprocessImages::deviation).says("as mean"),
-  };
-  static constexpr Spec spec{
-      .name = "PreprocessImages",
-      .inputs = {{"images", kUint8}},
-      .outputs = {{"tensor", kFloat}, {"to_image", kFloat}},
-      .text =
-          "Images of bytes, resized with cv2's INTER_LINEAR and normalised, as planes (N, C, "
-          "height, width); C is 1 for grey images and 3 for others, whose alpha is left out. Each "
-          "row of to_image (N, 8) has a matrix of 2x3 that leads from pixels of the tensor back to "
-          "those of the image, and the image's width and height, as DecodeYolo takes them."};
 
   void prepare() const {
     if (height < 1 || width < 1 || height > kMaxExtent || width > kMaxExtent)
@@ -85,13 +55,13 @@ struct PreprocessImages {
         throw std::invalid_argument("scale, mean and std must be finite, and std not 0");
   }
   void shapes(std::span<const Extents> in, std::span<Extents> out) const {
-    const size_t rank = pixels == Pixels::kNv12 ? 3 : 4;
+    const size_t rank = has_planes() ? 3 : 4;
     if (in[0].size() != rank)
       throw std::invalid_argument(std::string("images must be ")
-                                  + (rank == 3 ? "(N, 3 H / 2, W) of NV12" : "(N, H, W, C)")
+                                  + (rank == 3 ? "(N, 3 H / 2, W) of planes" : "(N, H, W, C)")
                                   + ", found " + std::to_string(in[0].size()) + " dimensions");
     const Extent three(3);
-    out[0] = {in[0][0], rank == 3 ? three : min(in[0][3], three), height, width};
+    out[0] = {in[0][0], pixels == Pixels::kPacked ? min(in[0][3], three) : three, height, width};
     out[1] = {in[0][0], kMatrix};
   }
   void check(std::span<const Shape> in) const {
@@ -100,22 +70,24 @@ struct PreprocessImages {
         || image.height > kMaxExtent)
       throw std::invalid_argument("images must have 1 to 2^24 rows and columns, found "
                                   + text_of(in[0]));
-    if (pixels == Pixels::kNv12 && (in[0][1] % 3 != 0 || image.height % 2 != 0 || image.width % 2))
-      throw std::invalid_argument("NV12 has 3 H / 2 rows of an even H, and even rows; found "
-                                  + text_of(in[0]));
+    if (has_planes() && (in[0][1] % 3 != 0 || image.height % 2 != 0 || image.width % 2 != 0))
+      throw std::invalid_argument(
+          "NV12 and I420 have 3 H / 2 rows of an even H, and even rows; found " + text_of(in[0]));
+    if (pixels == Pixels::kYuyv && (in[0][3] != 2 || image.width % 2 != 0))
+      throw std::invalid_argument("YUYV is (N, H, W, 2) of an even W; found " + text_of(in[0]));
     if (pixels == Pixels::kPacked && in[0][3] != 1 && in[0][3] != 3 && in[0][3] != 4)
       throw std::invalid_argument("images must have 1, 3 or 4 channels, found " + text_of(in[0]));
   }
 
   template <class>
-  void run(const Device& device, Tensor<const uint8_t> images, Tensor<float> tensor,
+  void run(const Device& device, Tensor<const uint8_t> images, Tensor<E> tensor,
            Tensor<float> to_image) const {
     const Extent2 image = image_of(images.shape), to{width, height};
     const Fitting fitting = fitted(image, to);
     ImageSampling sampling{};
     sampling.image = view_of(images, image);
     sampling.to =
-        image_target(TargetType::kFloat, TargetLayout::kPlanes, width, height,
+        image_target(kType, TargetLayout::kPlanes, width, height,
                      static_cast<int32_t>(tensor.shape[1]), sampling.image.layout, norm());
     sampling.to.data = tensor.data;
     sampling.border = static_cast<uint8_t>(border);
@@ -137,8 +109,12 @@ struct PreprocessImages {
   }
 
  private:
+  static constexpr TargetType kType =
+      std::is_same_v<E, Half> ? TargetType::kHalf : TargetType::kFloat;
+
+  bool has_planes() const { return pixels == Pixels::kNv12 || pixels == Pixels::kI420; }
   Extent2 image_of(const Shape& images) const {
-    return {images[2], pixels == Pixels::kNv12 ? images[1] / 3 * 2 : images[1]};
+    return {images[2], has_planes() ? images[1] / 3 * 2 : images[1]};
   }
   Fitting fitted(const Extent2& image, const Extent2& to) const {
     if (fit == Fit::kStretch) return stretched(image, to);
@@ -157,17 +133,22 @@ struct PreprocessImages {
     view.color = bt601();
     view.plane[0] = images.data;
     view.stride[0] = image.width;
-    if (pixels == Pixels::kNv12) {
-      view.layout = PixelLayout::kNv12;
+    if (has_planes()) {
+      const bool is_nv12 = pixels == Pixels::kNv12;
+      view.layout = is_nv12 ? PixelLayout::kNv12 : PixelLayout::kI420;
       view.plane[1] = images.data + image.width * image.height;
-      view.stride[1] = image.width;
+      view.stride[1] = is_nv12 ? image.width : image.width / 2;
+      if (is_nv12) return view;
+      view.plane[2] = view.plane[1] + image.width / 2 * (image.height / 2);
+      view.stride[2] = image.width / 2;
       return view;
     }
     const int64_t channels = images.shape[3];
     view.stride[0] *= channels;
-    view.layout = channels == 1   ? PixelLayout::kOne
-                  : channels == 3 ? PixelLayout::kThree
-                                  : PixelLayout::kFour;
+    view.layout = pixels == Pixels::kYuyv ? PixelLayout::kYuyv
+                  : channels == 1         ? PixelLayout::kOne
+                  : channels == 3         ? PixelLayout::kThree
+                                          : PixelLayout::kFour;
     return view;
   }
   ChannelNorm norm() const {
@@ -180,6 +161,54 @@ struct PreprocessImages {
     return norm;
   }
 };
+
+template <class P>
+constexpr auto kImageAttributes = std::tuple{
+    attribute("height", &P::height),
+    attribute("width", &P::width),
+    attribute(
+        "fit", &P::fit,
+        {{"letterbox", Fit::kLetterbox}, {"centred", Fit::kCentred}, {"stretch", Fit::kStretch}})
+        .says("letterbox: Ultralytics' LetterBox; centred: tensorRT_Pro's warp, which keeps "
+              "fractions of pixels; stretch: cv2.resize"),
+    attribute("pixels", &P::pixels,
+              {{"packed", Pixels::kPacked},
+               {"nv12", Pixels::kNv12},
+               {"i420", Pixels::kI420},
+               {"yuyv", Pixels::kYuyv}})
+        .says(
+            "packed: images are (N, H, W, 1, 3 or 4); nv12 and i420: (N, 3 H / 2, W), yuyv: (N, H, "
+            "W, 2), of BT.601, which become blue, green and red"),
+    attribute("swap_rb", &P::swaps)
+        .says("1: the first and the third channel change their positions"),
+    attribute("border", &P::border)
+        .says("of the pixels around the image, before they are normalised"),
+    attribute("scale", &P::scale).says("channel c of the result is (x * scale - mean[c]) / std[c]"),
+    attribute("mean", &P::mean).says("none, one, or one for each channel"),
+    attribute("std", &P::deviation).says("as mean"),
+};
+
+struct PreprocessImages : ImagePreprocessing<float> {
+  static constexpr auto attributes = kImageAttributes<PreprocessImages>;
+  static constexpr Spec spec{
+      .name = "PreprocessImages",
+      .inputs = {{"images", kUint8}},
+      .outputs = {{"tensor", kFloat}, {"to_image", kFloat}},
+      .text =
+          "Images of bytes, resized with cv2's INTER_LINEAR and normalised, as planes (N, C, "
+          "height, width); C is 1 for grey images and 3 for others, whose alpha is left out. Each "
+          "row of to_image (N, 8) has a matrix of 2x3 that leads from pixels of the tensor back to "
+          "those of the image, and the image's width and height, as DecodeYolo takes them."};
+};
 TENON_PLUGIN(PreprocessImages);
+
+struct PreprocessImagesHalf : ImagePreprocessing<Half> {
+  static constexpr auto attributes = kImageAttributes<PreprocessImagesHalf>;
+  static constexpr Spec spec{.name = "PreprocessImagesHalf",
+                             .inputs = {{"images", kUint8}},
+                             .outputs = {{"tensor", kHalf}, {"to_image", kFloat}},
+                             .text = "As PreprocessImages, for networks whose input is float16."};
+};
+TENON_PLUGIN(PreprocessImagesHalf);
 
 }  // namespace tenon::plugins::TENON_TARGET

@@ -20,7 +20,8 @@ struct NmsShape {
 };
 
 struct NmsRule {
-  float overlap = 0.5f;            ///< what kept boxes share is at most this part of their union
+  /// What kept boxes share is at most this part of their union; infinity keeps all.
+  float overlap = 0.5f;
   float score = -INFINITY;         ///< candidates have a score above
   int64_t considered = INT64_MAX;  ///< so many of the best candidates of a list are looked at
   int64_t max_boxes = INT64_MAX;   ///< so many boxes of a list are kept

@@ -126,6 +126,11 @@ template <class Boxes> class Nms {
     ScoreKey* const out = lists_.keys(list);
     const int64_t count = lists_.count(list);
     const ScoreKey* const sorted = sort_keys(out, memory.scratch, count);
+    if (rule_.overlap == INFINITY) {  // all stay
+      lists_.count(list) = std::min({count, rule_.considered, max_boxes});
+      if (sorted != out) std::copy_n(sorted, lists_.count(list), out);
+      return;
+    }
     Kept kept(memory.kept, std::min(count, max_boxes), rule_.overlap);
     int64_t found = 0;
     for (int64_t i = 0; i < std::min(count, rule_.considered) && found < max_boxes; ++i) {
@@ -189,6 +194,11 @@ template <class Boxes, class Scores> struct SuppressList {
     sort_keys(team, keys, candidates);
     const int64_t considered = candidates < rule.considered ? candidates : rule.considered;
     const int64_t max_boxes = rule.max_boxes < capacity ? rule.max_boxes : capacity;
+    if (rule.overlap == INFINITY) {  // all stay
+      team.each(
+          1, [&](int64_t) { lists.count(list) = considered < max_boxes ? considered : max_boxes; });
+      return;
+    }
     int64_t found = 0;
     for (int64_t i = 0; i < considered && found < max_boxes; ++i) {
       const ScoreKey key = keys[i];
