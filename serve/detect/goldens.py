@@ -1,4 +1,5 @@
-"""What make_goldens.py and its cases share: files, the picture, and NMS."""
+"""What make_goldens.py and its cases share: files, the picture, random boxes, and NMS."""
+import itertools
 import pathlib
 import struct
 
@@ -55,3 +56,26 @@ def kept(boxes, scores, classes, index, score=SCORE, iou=IOU):
 def best(scores):
     """Of (boxes, classes)."""
     return scores.max(1), scores.argmax(1)
+
+
+def objects(random, count, classes):
+    """Boxes around a few centres (count, 4), and scores (count, classes), some of them high."""
+    middles = random.uniform(10, INPUT - 10, (12, 4))
+    middles[:, 2:] = random.uniform(8, 30, (12, 2))
+    which = random.integers(0, 12, count)
+    boxes = middles[which] + random.normal(0, 1.5, (count, 4))
+    scores = random.uniform(0, 0.2, (count, classes))
+    high = random.random(count) < 0.4
+    scores[high, which[high] % classes] = random.uniform(0.1, 1, high.sum())
+    both = high & (random.random(count) < 0.3)
+    scores[both, (which[both] + 1) % classes] = random.uniform(0.1, 1, both.sum())
+    return boxes.astype(np.float32), scores.astype(np.float32)
+
+
+def grid(strides, width, height, each=1):
+    """Cells level by level, row by row: x, y, stride."""
+    rows = []
+    for stride in strides:
+        for y, x in itertools.product(range(height // stride), range(width // stride)):
+            rows += [(x, y, stride)] * each
+    return np.array(rows, np.float64).T
