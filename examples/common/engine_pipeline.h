@@ -7,6 +7,7 @@
 #include <tenon/serve/engine_instances.h>
 #include <tenon/serve/image.h>
 #include <tenon/serve/matrix.h>
+#include <tenon/serve/preprocess.h>
 #include <tenon/serve/view.h>
 
 #include <algorithm>
@@ -34,9 +35,25 @@ inline tenon::serve::Image view(const tenon::Picture& picture) {
                                      picture.width, picture.height);
 }
 
-/// An extent near `side`, from `least` to `most`, for networks that halve their input five times.
-inline int64_t whole_blocks(double side, int64_t least, int64_t most) {
-  return std::clamp<int64_t>(std::llround(side / 32) * 32, least, most);
+/// The picture in an input (1, 3, height, width) whose extents are multiples of 32 from `least` to
+/// `most`, for networks that halve it five times: about as large, or with `most` on its longer
+/// side.
+inline tenon::serve::Tensors tensor_of(const tenon::Picture& picture, int64_t least, int64_t most,
+                                       const tenon::serve::Norm& norm) {
+  const double scale = std::min(1.0, double(most) / std::max(picture.width, picture.height));
+  const auto extent = [&](int side) {
+    return std::clamp<int64_t>(std::llround(side * scale / 32) * 32, least, most);
+  };
+  tenon::serve::Tensors tensors;
+  tensors.emplace_back(tenon::serve::Shape{1, 3, extent(picture.height), extent(picture.width)});
+  value_of(tenon::serve::resize_bilinear_and_normalize(view(picture), {tensors[0]}, norm));
+  return tensors;
+}
+
+/// From pixels of an input of these extents to those of the picture that fills it.
+inline tenon::serve::Matrix23 to_picture(const tenon::Picture& picture, int64_t width,
+                                         int64_t height) {
+  return {float(picture.width) / float(width), 0, 0, 0, float(picture.height) / float(height), 0};
 }
 
 /// Output `index` of a job, without the batch; throws when the model has fewer.

@@ -2,7 +2,6 @@
 // them by dlib's network: faces of one person have descriptors that are near each other. Prints
 // faces and distances, and draws both pictures side by side.
 #include <tenon/serve/faces.h>
-#include <tenon/serve/preprocess.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 
 #include "common/drawing.h"
 #include "common/engine_pipeline.h"
+#include "common/program.h"
 
 namespace {
 
@@ -36,14 +36,7 @@ struct FaceOfPicture {
 };
 
 Result<Tensors> picture_tensor(Picture& picture, const JobContext&) {
-  const double scale = std::min(1.0, double(kMostSide) / std::max(picture.width, picture.height));
-  const auto extent = [&](int side) {
-    return examples::whole_blocks(side * scale, kLeastSide, kMostSide);
-  };
-  Tensors tensors;
-  tensors.emplace_back(Shape{1, 3, extent(picture.height), extent(picture.width)});
-  value_of(resize_bilinear_and_normalize(view(picture), {tensors[0]}));
-  return tensors;
+  return examples::tensor_of(picture, kLeastSide, kMostSide, Norm::None());
 }
 
 Result<std::vector<Face>> faces_of(Picture& picture, Tensors& outputs, const JobContext&) {
@@ -52,8 +45,8 @@ Result<std::vector<Face>> faces_of(Picture& picture, Tensors& outputs, const Job
   DetectOptions options;
   options.score_threshold = 0.5f;
   options.nms.iou_threshold = 0.3f;
-  options.to_picture = {float(picture.width) / float(heat.size(2) * kStride),  0, 0, 0,
-                        float(picture.height) / float(heat.size(1) * kStride), 0};
+  options.to_picture =
+      examples::to_picture(picture, heat.size(2) * kStride, heat.size(1) * kStride);
   return decode_center_face(heat, examples::output(outputs, 1), examples::output(outputs, 2),
                             examples::output(outputs, 3), options, kStride);
 }
@@ -93,7 +86,7 @@ void draw(Picture& picture, const Face& face, const uint8_t (&colour)[3]) {
   for (const Point& point : face.landmarks) examples::draw_point(picture, point, colour);
 }
 
-void run(char** arguments) {
+void run(const examples::Arguments& arguments) {
   const auto find = examples::start<Picture, std::vector<Face>>(
       arguments[0], "input.1",
       {{1, 3, kLeastSide, kLeastSide}, {1, 3, 512, 512}, {1, 3, kMostSide, kMostSide}},
@@ -131,15 +124,6 @@ void run(char** arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) {
-    std::fprintf(stderr, "usage: face FIND.onnx DESCRIBE.onnx FIRST SECOND RESULT.png\n");
-    return 1;
-  }
-  try {
-    run(argv + 1);
-    return 0;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "face: %s\n", e.what());
-    return 1;
-  }
+  return examples::run_program(argc, argv, "face FIND.onnx DESCRIBE.onnx FIRST SECOND RESULT.png",
+                               run);
 }

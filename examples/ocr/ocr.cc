@@ -2,7 +2,6 @@
 // a line is upside down, one reads it; lines go through the last two side by side. Prints the text
 // and draws the boxes.
 #include <tenon/serve/classification.h>
-#include <tenon/serve/preprocess.h>
 #include <tenon/serve/text.h>
 #include <tenon/serve/text_boxes.h>
 
@@ -15,6 +14,7 @@
 
 #include "characters.h"
 #include "common/engine_pipeline.h"
+#include "common/program.h"
 
 namespace {
 
@@ -35,31 +35,19 @@ const Norm kPageNorm = Norm::mean_std({0.485f, 0.456f, 0.406f}, {0.229f, 0.224f,
 const Norm kLineNorm =
     Norm::mean_std({0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f}, 1 / 255.f, ChannelType::Invert);
 
-// The part of a picture inside a box, upright.
-struct Line {
-  Picture picture;
-};
-
 Result<Tensors> page_tensor(Picture& page, const JobContext&) {
-  const double scale = std::min(1.0, double(kMostSide) / std::max(page.width, page.height));
-  const auto extent = [&](int side) {
-    return examples::whole_blocks(side * scale, kLeastSide, kMostSide);
-  };
-  Tensors tensors;
-  tensors.emplace_back(Shape{1, 3, extent(page.height), extent(page.width)});
-  value_of(resize_bilinear_and_normalize(view(page), {tensors[0]}, kPageNorm));
-  return tensors;
+  return examples::tensor_of(page, kLeastSide, kMostSide, kPageNorm);
 }
 
 Result<std::vector<TextBox>> boxes_of(Picture& page, Tensors& map, const JobContext&) {
   TextBoxOptions options;
   options.unclip_ratio = 2.5f;  // with space around the text
-  options.to_picture = {float(page.width) / float(map[0].width()),   0, 0, 0,
-                        float(page.height) / float(map[0].height()), 0};
+  options.to_picture = examples::to_picture(page, map[0].width(), map[0].height());
   return decode_text_boxes(value_of(View::of_item(map[0], 0)), options);
 }
 
-Line cut_out(const Picture& page, const TextBox& box) {
+// The part of the page inside a box, upright.
+Picture cut_out(const Picture& page, const TextBox& box) {
   const auto& [a, b, c, d] = box.corners;
   const auto width = std::max<int64_t>(1, std::llround(std::hypot(b.x - a.x, b.y - a.y)));
   const auto height = std::max<int64_t>(1, std::llround(std::hypot(d.x - a.x, d.y - a.y)));
@@ -69,8 +57,8 @@ Line cut_out(const Picture& page, const TextBox& box) {
   value_of(warp_affine(view(page),
                        {ux, vx, a.x + (ux + vx - 1) / 2, uy, vy, a.y + (uy + vy - 1) / 2},
                        {pixels, 0, Layout::kNHWC}));
-  Line line{tenon::grey_picture(int(width), int(height), 0)};
-  std::copy_n(value_of(pixels.cpu<uint8_t>()), pixels.numel(), line.picture.pixels.data());
+  Picture line = tenon::grey_picture(int(width), int(height), 0);
+  std::copy_n(value_of(pixels.cpu<uint8_t>()), pixels.numel(), line.pixels.data());
   return line;
 }
 
@@ -88,27 +76,26 @@ Tensors line_tensor(const Picture& line, int64_t width) {
   return tensors;
 }
 
-Result<Tensors> direction_tensor(Line& line, const JobContext&) {
-  return line_tensor(line.picture, kDirectionWidth);
+Result<Tensors> direction_tensor(Picture& line, const JobContext&) {
+  return line_tensor(line, kDirectionWidth);
 }
 
 // The line, turned if it is upside down.
-Result<Line> turned(Line& line, Tensors& scores, const JobContext&) {
+Result<Picture> turned(Picture& line, Tensors& scores, const JobContext&) {
   const auto best = value_of(decode_classes(value_of(View::of_item(scores[0], 0)), 1, false))[0];
-  Picture& picture = line.picture;
   if (best.class_label == 1 && best.score > kSureOfTurn) {
     using Pixel = std::array<uint8_t, 3>;
-    auto* const pixels = reinterpret_cast<Pixel*>(picture.pixels.data());
-    std::reverse(pixels, pixels + picture.width * picture.height);
+    auto* const pixels = reinterpret_cast<Pixel*>(line.pixels.data());
+    std::reverse(pixels, pixels + line.width * line.height);
   }
   return std::move(line);
 }
 
 // Widths of whole blocks, so that lines of about one length are a batch.
-Result<Tensors> reading_tensor(Line& line, const JobContext&) {
-  const double width = double(line.picture.width) * kLineHeight / line.picture.height;
-  return line_tensor(line.picture, std::clamp<int64_t>(std::llround(std::ceil(width / 32)) * 32,
-                                                       kLeastLine, kMostLine));
+Result<Tensors> reading_tensor(Picture& line, const JobContext&) {
+  const double width = double(line.width) * kLineHeight / line.height;
+  return line_tensor(
+      line, std::clamp<int64_t>(std::llround(std::ceil(width / 32)) * 32, kLeastLine, kMostLine));
 }
 
 void draw(Picture& picture, const TextBox& box) {
@@ -118,28 +105,28 @@ void draw(Picture& picture, const TextBox& box) {
   }
 }
 
-void run(char** arguments) {
+void run(const examples::Arguments& arguments) {
   const auto find = examples::start<Picture, std::vector<TextBox>>(
       arguments[0], "x",
       {{1, 3, kLeastSide, kLeastSide}, {1, 3, 480, 640}, {1, 3, kMostSide, kMostSide}}, page_tensor,
       boxes_of);
-  const auto turn = examples::start<Line, Line>(arguments[1], "x",
-                                                {{1, 3, kLineHeight, kDirectionWidth},
-                                                 {1, 3, kLineHeight, kDirectionWidth},
-                                                 {4, 3, kLineHeight, kDirectionWidth}},
-                                                direction_tensor, turned);
+  const auto turn = examples::start<Picture, Picture>(arguments[1], "x",
+                                                      {{1, 3, kLineHeight, kDirectionWidth},
+                                                       {1, 3, kLineHeight, kDirectionWidth},
+                                                       {4, 3, kLineHeight, kDirectionWidth}},
+                                                      direction_tensor, turned);
   const auto characters = read_characters(arguments[2]);
-  const auto read = examples::start<Line, Text>(
+  const auto read = examples::start<Picture, Text>(
       arguments[2], "x",
       {{1, 3, kLineHeight, kLeastLine}, {1, 3, kLineHeight, 320}, {4, 3, kLineHeight, kMostLine}},
-      reading_tensor, [&](Line&, Tensors& scores, const JobContext&) -> Result<Text> {
+      reading_tensor, [&](Picture&, Tensors& scores, const JobContext&) -> Result<Text> {
         return decode_text(value_of(View::of_item(scores[0], 0)), characters);
       });
 
   const Picture page = tenon::read_picture(arguments[3]);
   Picture result = page;
   const auto found = find->commit(page);
-  std::vector<std::shared_future<Answer<Line>>> lines;
+  std::vector<std::shared_future<Answer<Picture>>> lines;
   for (const TextBox& box : value_of(found.get())) {
     lines.push_back(turn->commit(cut_out(page, box)));
     draw(result, box);
@@ -154,15 +141,6 @@ void run(char** arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) {
-    std::fprintf(stderr, "usage: ocr FIND.onnx TURN.onnx READ.onnx PICTURE RESULT.png\n");
-    return 1;
-  }
-  try {
-    run(argv + 1);
-    return 0;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "ocr: %s\n", e.what());
-    return 1;
-  }
+  return examples::run_program(argc, argv, "ocr FIND.onnx TURN.onnx READ.onnx PICTURE RESULT.png",
+                               run);
 }

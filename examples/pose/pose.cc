@@ -1,7 +1,6 @@
 // Finds people on a picture with MediaPipe's detector, and 33 landmarks of each with BlazePose.
 // Prints the landmarks and draws skeletons.
 #include <tenon/serve/blaze.h>
-#include <tenon/serve/preprocess.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "common/engine_pipeline.h"
+#include "common/program.h"
 #include "skeleton.h"
 
 namespace {
@@ -102,7 +102,7 @@ void draw(Picture& picture, const std::vector<Keypoint>& points) {
   }
 }
 
-void run(char** arguments) {
+void run(const examples::Arguments& arguments) {
   const Shape whole = {1, kFindSide, kFindSide, 3}, one = {1, kPersonSide, kPersonSide, 3};
   const auto find = examples::start<Picture, std::vector<Pose>>(
       arguments[0], "input_1", {whole, whole, whole}, picture_tensor, people_of);
@@ -131,15 +131,5 @@ void run(char** arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: pose FIND.onnx LANDMARKS.onnx PICTURE RESULT.png\n");
-    return 1;
-  }
-  try {
-    run(argv + 1);
-    return 0;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "pose: %s\n", e.what());
-    return 1;
-  }
+  return examples::run_program(argc, argv, "pose FIND.onnx LANDMARKS.onnx PICTURE RESULT.png", run);
 }

@@ -1,5 +1,4 @@
 // Finds the person on a picture with MediaPipe's selfie segmentation, and blurs what is behind.
-#include <tenon/serve/preprocess.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "common/engine_pipeline.h"
+#include "common/program.h"
 
 namespace {
 
@@ -52,7 +52,7 @@ Picture blurred(const Picture& picture) {
   return tenon::resized(tenon::resized(picture, width, height), picture.width, picture.height);
 }
 
-void run(char** arguments) {
+void run(const examples::Arguments& arguments) {
   const Shape one = {1, kSide, kSide, 3};
   const auto segment = examples::start<Picture, std::vector<float>>(
       arguments[0], "input_1", {one, one, one}, picture_tensor, mask_of);
@@ -75,15 +75,5 @@ void run(char** arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: segment MODEL.onnx PICTURE RESULT.png\n");
-    return 1;
-  }
-  try {
-    run(argv + 1);
-    return 0;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "segment: %s\n", e.what());
-    return 1;
-  }
+  return examples::run_program(argc, argv, "segment MODEL.onnx PICTURE RESULT.png", run);
 }

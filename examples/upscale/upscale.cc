@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/picture_network.h"
+#include "common/program.h"
 
 namespace {
 
@@ -137,13 +138,11 @@ class Upscaler {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  if (argc != 4 && argc != 5)
-    throw std::runtime_error("usage: upscale MODEL.onnx PICTURE RESULT [TILE]");
-  const Picture picture = tenon::read_picture(argv[2]);
-  const int tile = argc == 5 ? std::max(1, std::atoi(argv[4])) : kTile;
-  tenon::write_picture(argv[3], Upscaler(argv[1], picture, tile).run());
-} catch (const std::exception& e) {
-  std::fprintf(stderr, "upscale: %s\n", e.what());
-  return 1;
+int main(int argc, char** argv) {
+  const auto run = [](const examples::Arguments& arguments) {
+    const Picture picture = tenon::read_picture(arguments[1]);
+    const int tile = arguments.size() > 3 ? std::max(1, std::atoi(arguments[3].c_str())) : kTile;
+    tenon::write_picture(arguments[2], Upscaler(arguments[0], picture, tile).run());
+  };
+  return examples::run_program(argc, argv, "upscale MODEL.onnx PICTURE RESULT [TILE]", run);
 }

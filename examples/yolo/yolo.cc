@@ -9,6 +9,7 @@
 #include "common/label.h"
 #include "common/onnx_metadata.h"
 #include "common/picture_network.h"
+#include "common/program.h"
 
 namespace {
 
@@ -122,11 +123,10 @@ class Detector {
   const Anchors& anchors_;
 };
 
-int run(const std::string& model, const std::string& from, const std::string& to,
-        const std::string& format) {
-  examples::Source source(from, format);
-  const examples::Sink sink(to, source);
-  Detector detector(model, sink);
+int run(const examples::Arguments& arguments) {
+  examples::Source source(arguments[1], arguments.size() > 3 ? arguments[3] : "");
+  const examples::Sink sink(arguments[2], source);
+  Detector detector(arguments[0], sink);
   examples::Tally tally("yolo", sink);
   const auto pipeline = detector.start();
   const auto all = source.for_each([&](examples::Frame frame) {
@@ -138,12 +138,7 @@ int run(const std::string& model, const std::string& from, const std::string& to
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  if (argc != 4 && argc != 5)
-    throw std::runtime_error(
-        "usage: yolo MODEL.onnx PICTURE|FOLDER|- RESULT|- [WIDTHxHEIGHT:nv12]");
-  return run(argv[1], argv[2], argv[3], argc == 5 ? argv[4] : "");
-} catch (const std::exception& e) {
-  std::fprintf(stderr, "yolo: %s\n", e.what());
-  return 1;
+int main(int argc, char** argv) {
+  return examples::run_program(
+      argc, argv, "yolo MODEL.onnx PICTURE|FOLDER|- RESULT|- [WIDTHxHEIGHT:nv12]", run);
 }
