@@ -7,16 +7,33 @@
 
 namespace tenon {
 
-/// The text with control characters spelled as in C ("\n", "\x1b"): on one line, for a name in a
-/// message or in a row of a table. With `keeps_lines`, for a whole message, line breaks stay.
+/// How many bytes the first character of `text` takes in UTF-8; 0 where these are none.
+inline size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const size_t length = byte(0) < 0x80       ? 1
+                        : byte(0) >> 5 == 6  ? 2
+                        : byte(0) >> 4 == 14 ? 3
+                        : byte(0) >> 3 == 30 ? 4
+                                             : 0;
+  if (length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if (byte(i) >> 6 != 2) return 0;
+  return length;
+}
+
+/// The text with control characters, and bytes that are no UTF-8, spelled as in C ("\n", "\x1b"):
+/// on one line, for a name in a message or in a row of a table. With `keeps_lines`, for a whole
+/// message, line breaks stay.
 inline std::string printable(std::string_view text, bool keeps_lines = false) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string shown;
   shown.reserve(text.size());
-  for (const char c : text) {
+  while (!text.empty()) {
+    const char c = text[0];
     const auto byte = static_cast<unsigned char>(c);
-    if ((byte >= 0x20 && byte != 0x7f) || (c == '\n' && keeps_lines))
-      shown += c;
+    const size_t length = utf8_length(text);
+    if (length > 1 || (length == 1 && byte >= 0x20 && byte != 0x7f) || (c == '\n' && keeps_lines))
+      shown += text.substr(0, length);
     else if (c == '\n')
       shown += "\\n";
     else if (c == '\t')
@@ -25,6 +42,7 @@ inline std::string printable(std::string_view text, bool keeps_lines = false) {
       shown += "\\r";
     else
       (shown += "\\x") += {kDigits[byte >> 4], kDigits[byte & 15]};
+    text.remove_prefix(length > 0 ? length : 1);
   }
   return shown;
 }

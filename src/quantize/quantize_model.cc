@@ -3,23 +3,22 @@
 #include <onnx_schema.pb.h>
 
 #include "import/import.h"
+#include "ops/pooling.h"
 #include "quantize/linear_nodes.h"
 
 namespace tenon {
 namespace {
 
-// What the placement says, by ONNX's names. Where a tensor is never negative, it has scales of
-// uint8.
-LinearPlacement by_names(const Placement& placement) {
-  constexpr float kLargestInt8 = 127, kLargestUint8 = 255;
+// What the placement says, by ONNX's names; symmetric, as the scales are. What maximum pooling
+// makes keeps the scale of its data.
+LinearPlacement by_names(const Placement& placement, const Scales& scales) {
   LinearPlacement names;
   for (const Placement::Activation& activation : placement.activations) {
     const std::string& tensor = activation.tensor->name;
-    names.scales[tensor] = activation.type == DataType::kUINT8
-                               ? activation.scale * kLargestUint8 / kLargestInt8
-                               : activation.scale;
+    const float scale = names.scales.try_emplace(tensor, scales.at(tensor)).first->second;
     for (const auto& [node, input] : activation.uses) {
       names.reads.emplace(tensor, node->outputs[0]->name);
+      if (node->as<Pooling>() != nullptr) names.scales.emplace(node->outputs[0]->name, scale);
       if (node->inputs.size() > 1 && node->inputs[1]->constant)
         names.reads.emplace(tensor, node->inputs[1]->name);
     }
@@ -66,7 +65,7 @@ std::string quantize_model(std::span<const std::byte> bytes, const Scales& scale
       options.log.verbose("layer {} stays in float: {}", describe(*node), why_float);
 
   const auto model = parse_model(bytes, options.model_path);
-  LinearPlacement names = by_names(placement);
+  LinearPlacement names = by_names(placement, scales);
   check_kept(*model, options.kept_float);
   names.kept_float = options.kept_float;
   TensorSource source{options.model_path, options.log, {}};

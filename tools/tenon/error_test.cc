@@ -26,6 +26,8 @@ TEST(Fail, NamesForgeNoLinesAndCommandNoTerminal) {
 }
 
 TEST(Printable, KeepsLineBreaksWhenTold) {
+  EXPECT_EQ(printable("gr\xc3\xb6\xc3\x9f\x65 \xc3( \xe2\x82\xac \xe2\x82"),
+            "größe \\xc3( € \\xe2\\x82");
   EXPECT_EQ(printable("two\nlines\r\x1b[31m\x07", true), "two\nlines\\r\\x1b[31m\\x07");
 }
 
