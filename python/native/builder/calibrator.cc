@@ -108,7 +108,8 @@ void bind_derived(nb::module_& m, const char* name, const char* doc) {
 void bind_calibrators(nb::module_& m) {
   nb::class_<IInt8Calibrator, PlainCalibrator>(
       m, "IInt8Calibrator",
-      "Feeds inputs to the builder so that it finds the ranges of INT8 tensors. Derive from one of the classes below it and define all methods but "
+      "Feeds inputs to the builder so that it finds the ranges of INT8 tensors. Derive from one of "
+      "the classes below it and define all methods but "
       "get_algorithm().")
       .def(nb::init<>())
       .def("get_batch_size", &required, nb::sig("def get_batch_size(self) -> int"))
