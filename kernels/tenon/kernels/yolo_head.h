@@ -84,7 +84,7 @@ template <class E> struct YoloHead {
 };
 
 /// Fills BestClasses. Scores that are NaN are none, and of equal ones it is the first class; boxes
-/// that are not finite, or turned by what is not, are no candidates.
+/// that are not finite, or rotated by what is not, are no candidates.
 template <class E> struct FindBestClasses {
   YoloHead<E> head;
   float threshold;
@@ -227,7 +227,7 @@ template <class E> struct YoloBoxes {
   }
 };
 
-/// The same of boxes that are turned by an angle in radians, their last channel.
+/// The same of boxes that are rotated by an angle in radians, their last channel.
 template <class E> struct OrientedYoloBoxes {
 #if !defined(__CUDACC__)
   using Kept = KeptGaussianBoxes;
@@ -239,23 +239,23 @@ template <class E> struct OrientedYoloBoxes {
     return GaussianBox::of(head.at(image, box, 0), head.at(image, box, 1), head.at(image, box, 2),
                            head.at(image, box, 3), angle(image, box));
   }
-  /// Centre x and y, width, height and angle, from 0 to below a quarter turn: sides are exchanged
+  /// Centre x and y, width, height and angle, from 0 to below a right angle: sides are exchanged
   /// where it is in the second or fourth quarter, as Ultralytics' regularize_rboxes does. The
   /// lengths of the sides and the direction of the width are mapped.
   TENON_HD void write(int64_t image, int64_t box, const ToImage& to, float* numbers) const {
     const float x = head.at(image, box, 0), y = head.at(image, box, 1);
     float width = head.at(image, box, 2), height = head.at(image, box, 3);
-    float turn = angle(image, box);
+    float direction = angle(image, box);
     if (to.m != nullptr) {
-      const float *const m = to.m, cosine = cosf(turn), sine = sinf(turn);
+      const float *const m = to.m, cosine = cosf(direction), sine = sinf(direction);
       const float along_x = m[0] * cosine + m[1] * sine, along_y = m[3] * cosine + m[4] * sine;
       width *= sqrtf(along_x * along_x + along_y * along_y);
       const float across_x = m[1] * cosine - m[0] * sine, across_y = m[4] * cosine - m[3] * sine;
       height *= sqrtf(across_x * across_x + across_y * across_y);
-      turn = atan2f(along_y, along_x);
+      direction = atan2f(along_y, along_x);
     }
     constexpr float kQuarter = 1.57079632679489662f;
-    const float quarters = floorf(turn / kQuarter), rest = turn - quarters * kQuarter;
+    const float quarters = floorf(direction / kQuarter), rest = direction - quarters * kQuarter;
     const bool swaps = fmodf(quarters, 2) != 0;
     numbers[0] = to.x(x, y);
     numbers[1] = to.y(x, y);
