@@ -42,7 +42,11 @@ struct Run {
   std::vector<std::string> outputs;
   Arrays arrays;
   std::vector<std::string> debug_tensors;
-  std::map<std::string, nvinfer1::DataType> quantized;  // of which an array has the floats
+  struct Quantized {
+    nvinfer1::DataType type;
+    double step;
+  };
+  std::map<std::string, Quantized> quantized;  // of which an array has the floats
 };
 
 Run run(nvinfer1::ICudaEngine& engine, const Arrays& inputs, ErrorLog& log) {
@@ -72,12 +76,12 @@ Run build_and_run(session::Model& model, const Arrays& inputs, ErrorLog& log) {
   return run(*engine.engine, inputs, log);
 }
 
-// Those of the inputs that a network has.
-Arrays inputs_of(const nvinfer1::INetworkDefinition& network, const Arrays& arrays) {
+// Those of the arrays that are inputs of a network.
+Arrays inputs_of(const nvinfer1::INetworkDefinition& network, Arrays arrays) {
   Arrays inputs;
   for (int32_t i = 0; i < network.getNbInputs(); ++i)
-    if (const auto found = arrays.find(network.getInput(i)->getName()); found != arrays.end())
-      inputs.insert(*found);
+    if (auto found = arrays.extract(network.getInput(i)->getName()))
+      inputs.insert(std::move(found));
   return inputs;
 }
 
@@ -94,10 +98,12 @@ void dequantize(nvinfer1::INetworkDefinition& network, Run& run) {
   const NetworkGraph graph(network);
   for (std::string& name : run.debug_tensors) {
     if (is_float(run.arrays.at(name).type)) continue;
-    const auto floats = dequantized(graph, name, run.arrays.at(name));
-    if (!floats || !run.arrays.insert(*floats).second) continue;
-    run.quantized[floats->first] = run.arrays.at(name).type;
-    name = floats->first;
+    auto floats = dequantized(graph, name, run.arrays.at(name));
+    if (!floats || !run.arrays.try_emplace(floats->tensor, std::move(floats->array)).second)
+      continue;
+    run.quantized[floats->tensor] = {run.arrays.at(name).type, floats->step};
+    run.arrays.erase(name);
+    name = floats->tensor;
   }
 }
 
@@ -106,7 +112,8 @@ TensorReport report_of(const std::string& name, const Run& run, const Array& exp
   const auto quantized = run.quantized.find(name);
   TensorReport report;
   report.tensor = name;
-  report.type = quantized == run.quantized.end() ? found.type : quantized->second;
+  report.type = quantized == run.quantized.end() ? found.type : quantized->second.type;
+  report.step = quantized == run.quantized.end() ? 0 : quantized->second.step;
   report.shape = found.shape;
   const auto total = error_of(found, expected);
   if (!total) throw Error{"tensor '" + printable(name) + "': " + total.error()};
@@ -157,8 +164,8 @@ void add_pieces(nvinfer1::INetworkDefinition& network, Report& report) {
 // What the other build's layers make of the tensors of the first.
 void add_own_errors(session::Model& other, const Run& found, const Run& expected,
                     const Arrays& inputs, ErrorLog& log, Report& report) {
-  Arrays tensors;
-  for (const TensorReport& t : report.tensors) tensors.insert(*found.arrays.find(t.tensor));
+  session::Shapes tensors;
+  for (const TensorReport& t : report.tensors) tensors[t.tensor] = t.shape;
   const std::vector<std::string> names = value_of(cut(*other.network, tensors));
   Arrays given = inputs;
   for (const std::string& name : names) {
@@ -166,7 +173,7 @@ void add_own_errors(session::Model& other, const Run& found, const Run& expected
         value_of(session::convert(found.arrays.at(name), nvinfer1::DataType::kFLOAT, name));
     given.emplace(cut_name(name), std::move(array));
   }
-  const Run pieces = build_and_run(other, inputs_of(*other.network, given), log);
+  const Run pieces = build_and_run(other, inputs_of(*other.network, std::move(given)), log);
   const auto add = [&](TensorReport& t) {
     const auto piece = pieces.arrays.find(t.tensor);
     if (piece == pieces.arrays.end()) return;
@@ -184,7 +191,11 @@ void add_own_errors(session::Model& other, const Run& found, const Run& expected
 const TensorReport* Report::first_over(double bound) const {
   for (const auto* reports : {&tensors, &outputs})
     for (const TensorReport& t : *reports)
-      if (t.added() > bound) return &t;
+      // An input of the network that differs is quantized, and no layer's doing.
+      if (const TensorError& error = t.own ? *t.own : t.total;
+          !t.layers.empty() && error.of_range() > bound
+          && (error.not_finite > 0 || error.largest > t.step))
+        return &t;
   return nullptr;
 }
 

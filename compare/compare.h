@@ -18,16 +18,17 @@ namespace tenon::compare {
 /// The error of a tensor, and what is known of the layers that make it.
 struct TensorReport {
   std::string tensor;
-  std::vector<std::string>
-      layers;  ///< from the nearest compared tensors to it, in the network's order
+  /// From the nearest compared tensors to it, in the network's order; none of an input.
+  std::vector<std::string> layers;
   std::vector<std::string> inputs;  ///< these tensors, and inputs of the network
-  nvinfer1::DataType type =
-      nvinfer1::DataType::kFLOAT;  ///< that the build under test computes it in
+  /// That the build under test computes it in.
+  nvinfer1::DataType type = nvinfer1::DataType::kFLOAT;
   session::Shape shape;
   TensorError total;               ///< against the other build
   std::optional<TensorError> own;  ///< against the other build's layers on this build's inputs
   std::optional<TensorError> inherited;  ///< of the other build's layers by this build's inputs
-  std::string cause;                     ///< a sentence; empty where there is nothing to say
+  double step = 0;    ///< of a quantized tensor: its scale, of several the largest
+  std::string cause;  ///< a sentence; empty where there is nothing to say
 
   /// What its own layers add, in parts of the range; all of it where that is not known apart.
   double added() const { return (own ? *own : total).of_range(); }
@@ -36,12 +37,13 @@ struct TensorReport {
 /// What was compared.
 struct Report {
   std::vector<TensorReport> outputs;  ///< in the engine's order
-  std::vector<TensorReport>
-      tensors;  ///< within the network, in its order; empty unless they were asked for
-  std::vector<std::string>
-      left_out;  ///< tensors of one build that the other lacks, with the reason
+  /// Within the network, in its order; empty unless they were asked for.
+  std::vector<TensorReport> tensors;
+  /// Tensors of one build that the other lacks, with the reason.
+  std::vector<std::string> left_out;
 
-  /// The first tensor whose own layers add more than `bound` parts of its range; null if none does.
+  /// The first tensor whose own layers add more than `bound` parts of its range, and more than a
+  /// step where it is quantized; null if none does.
   const TensorReport* first_over(double bound) const;
 };
 
@@ -57,7 +59,8 @@ session::Result<Report> compare_outputs(nvinfer1::ICudaEngine& engine, nvinfer1:
 /// The same for all tensors within the network that the first build does not fuse away, and which
 /// the other one's network has by the same name. The other model is built twice more: with all
 /// of these computed, and cut into pieces that get the first build's tensors, so that an error is
-/// known apart from what it inherits. All tensors of a run are held in memory, three times.
+/// known apart from what it inherits. All tensors of a run are held in memory, up to
+/// five times.
 session::Result<Report> compare_tensors(const Parse& model, const Parse& other,
                                         const session::Arrays& arrays, session::ErrorLog& log);
 

@@ -11,10 +11,10 @@ std::string cut_name(const std::string& tensor) {
 }
 
 session::Result<std::vector<std::string>> cut(nvinfer1::INetworkDefinition& network,
-                                              const session::Arrays& tensors) {
+                                              const session::Shapes& tensors) {
   const NetworkGraph graph(network);
   std::vector<std::string> done;
-  for (const auto& [name, array] : tensors) {
+  for (const auto& [name, shape] : tensors) {
     nvinfer1::ITensor* const tensor = graph.find(name);
     if (tensor == nullptr || graph.producer(name) == nullptr || !is_float(tensor->getType())
         || tensor->isShapeTensor())
@@ -23,7 +23,7 @@ session::Result<std::vector<std::string>> cut(nvinfer1::INetworkDefinition& netw
       return session::Error{"the network cannot be cut at tensor '" + printable(name) + "'"};
     };
     if (!graph.uses(name).empty()) {
-      const auto dims = session::to_dims(array.shape);
+      const auto dims = session::to_dims(shape);
       if (!dims) return session::Error{dims.error()};
       nvinfer1::ITensor* const given =
           network.addInput(cut_name(name).c_str(), tensor->getType(), *dims);

@@ -30,9 +30,8 @@ std::optional<std::vector<double>> constant(const NetworkGraph& graph,
 
 }  // namespace
 
-std::optional<std::pair<std::string, Array>> dequantized(const NetworkGraph& graph,
-                                                         const std::string& tensor,
-                                                         const Array& array) {
+std::optional<Dequantized> dequantized(const NetworkGraph& graph, const std::string& tensor,
+                                       const Array& array) {
   nvinfer1::ILayer* const layer = graph.find(tensor) == nullptr ? nullptr : graph.producer(tensor);
   if (layer == nullptr || layer->getType() != nvinfer1::LayerType::kQUANTIZE) return std::nullopt;
   const auto scale = constant(graph, *layer, 1);
@@ -58,7 +57,8 @@ std::optional<std::pair<std::string, Array>> dequantized(const NetworkGraph& gra
     values[i] =
         static_cast<float>(((*quantized)[i] - (*zero)[zero->size() > 1 ? k : 0]) * (*scale)[k]);
   }
-  return std::pair(std::string(layer->getInput(0)->getName()), *std::move(result));
+  return Dequantized{layer->getInput(0)->getName(), *std::move(result),
+                     *std::max_element(scale->begin(), scale->end())};
 }
 
 }  // namespace tenon::compare

@@ -7,19 +7,23 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "compare/network_graph.h"
 
 namespace tenon::compare {
 
-/// What a Quantize layer's output stands for: the name of the tensor that it quantized, and (q -
-/// zero point) * scale in float32, with a scale for all or for each index of the layer's axis.
-/// Nothing where no Quantize layer makes the tensor, or its scale is no constant.
+/// A quantized tensor as floats.
+struct Dequantized {
+  std::string tensor;    ///< that was quantized
+  session::Array array;  ///< (q - zero point) * scale, in float32
+  double step;           ///< the scale, of several the largest
+};
+
+/// What a Quantize layer's output stands for, with a scale for all or for each index of the layer's
+/// axis. Nothing where no Quantize layer makes the tensor, or its scale is no constant.
 /// @param array elements of int8, uint8 or a float of 8 bits.
-std::optional<std::pair<std::string, session::Array>> dequantized(const NetworkGraph& graph,
-                                                                  const std::string& tensor,
-                                                                  const session::Array& array);
+std::optional<Dequantized> dequantized(const NetworkGraph& graph, const std::string& tensor,
+                                       const session::Array& array);
 
 }  // namespace tenon::compare
 

@@ -104,14 +104,15 @@ std::string json_of(const Report& report) {
 
 std::string page_of(const Report& report, const std::string& title) {
   std::string page(kPage);
+  // The title first: names in the report may look like its mark.
   const auto replace = [&](const std::string& mark, const std::string& by) {
     page.replace(page.find(mark), mark.size(), by);
   };
-  replace("{{report}}", escaped(dump(report, -1), "\\u003c"));
   std::string name = title;
   for (size_t at = 0; (at = name.find('&', at)) != std::string::npos; at += 5)
     name.replace(at, 1, "&amp;");
   replace("{{title}}", escaped(name, "&lt;"));
+  replace("{{report}}", escaped(dump(report, -1), "\\u003c"));
   return page;
 }
 

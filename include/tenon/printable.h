@@ -2,23 +2,28 @@
 #ifndef TENON_PRINTABLE_H
 #define TENON_PRINTABLE_H
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace tenon {
 
 /// How many bytes the first character of `text` takes in UTF-8; 0 where these are none.
+/// @pre the text is not empty.
 inline size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const size_t length = byte(0) < 0x80       ? 1
-                        : byte(0) >> 5 == 6  ? 2
-                        : byte(0) >> 4 == 14 ? 3
-                        : byte(0) >> 3 == 30 ? 4
-                                             : 0;
-  if (length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i)
+  const unsigned char first = byte(0);
+  const size_t extra = first < 0x80 ? 0 : first >> 5 == 6 ? 1 : first >> 4 == 14 ? 2 : 3;
+  if ((extra == 3 && first >> 3 != 30) || extra >= text.size()) return 0;
+  uint32_t code = extra == 0 ? first : first & (0x3fu >> extra);
+  for (size_t i = 1; i <= extra; ++i) {
     if (byte(i) >> 6 != 2) return 0;
-  return length;
+    code = code << 6 | (byte(i) & 0x3fu);
+  }
+  constexpr uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
+  const bool is_surrogate = code >= 0xd800 && code < 0xe000;
+  return code < kSmallest[extra] || code > 0x10ffff || is_surrogate ? 0 : extra + 1;
 }
 
 /// The text with control characters, and bytes that are no UTF-8, spelled as in C ("\n", "\x1b"):

@@ -12,7 +12,7 @@ from tenon._native import Error
 _PROGRAM = pathlib.Path(__file__).with_name("bin") / "tenon"
 
 
-def compare(model, other=None, inputs=None, *, layers=True, options=(), page=None):
+def compare(model, other=None, inputs=None, *, layers=None, options=(), page=None):
     """How far a model's build is from float32, or from another model, tensor by tensor.
 
     model: an ONNX file (path), the bytes of one or an onnx.ModelProto, built as `options` say; or a
@@ -21,7 +21,7 @@ def compare(model, other=None, inputs=None, *, layers=True, options=(), page=Non
         again.
     inputs: {input: array}; None gives noise from 0 to 1 to inputs of floats.
     layers: whether tensors within the network are compared, too: what each layer adds to the error
-        is then known apart from what it inherits.
+        is then known apart from what it inherits. None is True, but for plans, which cannot.
     options: of `tenon build`, as ["--bf16", "--shapes=images:1x3x224x224"].
     page: a file for an HTML page with the network in the colours of its errors.
 
@@ -40,8 +40,10 @@ def compare(model, other=None, inputs=None, *, layers=True, options=(), page=Non
             command.insert(2, _path_of(other, folder, "other"))
         if inputs is not None:
             data = pathlib.Path(folder) / "inputs.npz"
-            np.savez(data, **{name: np.asarray(array) for name, array in inputs.items()})
+            np.savez(data, **{f"in:{name}": np.asarray(array) for name, array in inputs.items()})
             command.append(f"--inputs={data}")
+        if layers is None:
+            layers = not any(_is_plan(path) for path in command[1:3] if os.path.isfile(path))
         if layers:
             command.append("--layers")
         if page is not None:
@@ -50,6 +52,11 @@ def compare(model, other=None, inputs=None, *, layers=True, options=(), page=Non
         if done.returncode != 0:
             raise Error(done.stderr.strip().removeprefix("tenon: "))
         return json.loads(report.read_text())
+
+
+def _is_plan(path):
+    with open(path, "rb") as file:
+        return file.read(16) == b"ftrt\0\0\0\0TENONPLN"
 
 
 def _path_of(model, folder, name):

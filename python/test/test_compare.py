@@ -36,6 +36,14 @@ def test_outputs_alone():
     assert report["tensors"] == [] and report["outputs"][0]["total"]["of_range"] < 1e-6
 
 
+def test_plans_by_their_outputs(tmp_path):
+    x = np.random.default_rng(2).standard_normal((2, 8), np.float32)
+    for name, factor in (("a.plan", 1), ("b.plan", 2)):
+        tenon.compile(chain([factor * np.eye(8, dtype=np.float32)]), shapes={"x": (2, 8)}).save(tmp_path / name)
+    report = tenon.compare(tmp_path / "a.plan", tmp_path / "b.plan", {"x": x})
+    assert report["outputs"][0]["total"]["max"] == pytest.approx(abs(np.tanh(x) - np.tanh(2 * x)).max(), abs=1e-5)
+
+
 def test_refusals(tmp_path):
     with pytest.raises(FileNotFoundError, match="none.onnx"):
         tenon.compare(tmp_path / "none.onnx")

@@ -29,16 +29,17 @@ class TextMap {
 
   // In the order of their first pixels; pixels that touch at a corner are connected.
   std::vector<TextPart> parts() const {
-    const std::vector<Run> runs = connected_runs();
+    std::vector<Run> runs = connected_runs();
     std::vector<TextPart> parts;
     std::vector<size_t> number(runs.size());  // of the part that a run without a parent begins
     for (size_t i = 0; i < runs.size(); ++i) {
-      const Run& run = runs[i];
+      Run& run = runs[i];
+      run.parent = runs[run.parent].parent;  // which is its root: parents come earlier
       if (run.parent == i) {
         number[i] = parts.size();
         parts.emplace_back();
       }
-      TextPart& part = parts[number[root_of(runs, i)]];
+      TextPart& part = parts[number[run.parent]];
       part.count += run.last - run.first + 1;
       for (const int64_t x : {run.first, run.last})
         part.outline.push_back({static_cast<float>(x), static_cast<float>(run.row)});
@@ -77,8 +78,8 @@ class TextMap {
     size_t parent;
   };
 
-  static size_t root_of(const std::vector<Run>& runs, size_t i) {
-    while (runs[i].parent != i) i = runs[i].parent;
+  static size_t root_of(std::vector<Run>& runs, size_t i) {
+    while (runs[i].parent != i) i = runs[i].parent = runs[runs[i].parent].parent;
     return i;
   }
   // The earlier root stays, so that roots are the first runs of their parts.

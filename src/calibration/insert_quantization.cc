@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibration/range_search.h"
+#include "calibration/weight_scales.h"
 #include "ops/dequantize.h"
 #include "ops/quantize.h"
 #include "ops/shuffle.h"
@@ -13,19 +13,6 @@ namespace {
 
 Tensor scalar_tensor(float number) {
   return Tensor::of<float>(DataType::kFLOAT, {}, std::span<const float>(&number, 1));
-}
-
-// For each position along the axis; a channel of zeros has any scale.
-Tensor scales_of(const Tensor& weights, const Shape& shape, int axis) {
-  const int64_t channels = shape[axis], inner = shape.volume(axis + 1, shape.rank());
-  std::vector<float> scales(static_cast<size_t>(channels));
-  const auto* values = weights.data<float>();
-  for (int64_t i = 0; i < weights.count(); ++i) {
-    float& largest = scales[static_cast<size_t>(i / inner % channels)];
-    largest = std::max(largest, std::fabs(values[i]));
-  }
-  for (float& scale : scales) scale = scale > 0 ? scale / kLargestInt8 : 1;
-  return Tensor::of<float>(DataType::kFLOAT, {channels}, std::span<const float>(scales));
 }
 
 class Inserter {
@@ -46,7 +33,10 @@ class Inserter {
     Node& node = *weights.use.node;
     Value* value = node.inputs[weights.use.input];
     const Tensor& tensor = *value->constant;
-    Tensor scales = scales_of(tensor, weights.shape, weights.axis);
+    const std::vector<float> of_channels =
+        weight_scales(value->name, tensor, weights.shape, weights.axis);
+    Tensor scales = Tensor::of<float>(DataType::kFLOAT, {weights.shape[weights.axis]},
+                                      std::span<const float>(of_channels));
     if (tensor.shape() != weights.shape) {
       auto op = std::make_unique<Shuffle>();
       op->has_reshape = true;

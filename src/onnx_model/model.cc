@@ -2,6 +2,7 @@
 
 #include <google/protobuf/io/coded_stream.h>
 #include <onnx_schema.pb.h>
+#include <tenon/printable.h>
 
 #include <climits>
 
@@ -82,20 +83,10 @@ bool is_standard(const std::string& domain) {
 }
 
 bool is_utf8(const std::string& text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const size_t extra = c < 0x80 ? 0 : c >> 5 == 6 ? 1 : c >> 4 == 14 ? 2 : c >> 3 == 30 ? 3 : 9;
-    if (extra > 3 || i + extra >= text.size()) return false;
-    uint32_t code = extra == 0 ? c : c & (0x3fu >> extra);
-    for (size_t k = 1; k <= extra; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if (next >> 6 != 2) return false;
-      code = code << 6 | (next & 0x3fu);
-    }
-    constexpr uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
-    if (code < kSmallest[extra] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-      return false;
-    i += extra + 1;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t length = utf8_length(rest);
+    if (length == 0) return false;
+    rest.remove_prefix(length);
   }
   return true;
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "calibration/range_search.h"
+#include "calibration/weight_scales.h"
 
 namespace tenon {
 namespace {
@@ -150,11 +151,11 @@ class Quantizer {
     if (!is_new) return entry->second;
     onnx::TensorProto copy = stored;  // which make_tensor() empties
     const Tensor tensor = make_tensor(copy, source_);
-    const std::vector<float> scales = scales_of(node.input(1), tensor, axis);
+    const std::vector<float> scales = weight_scales(node.input(1), tensor, tensor.shape(), axis);
     std::vector<int8_t> integers(static_cast<size_t>(tensor.count()));
     for (size_t i = 0; i < integers.size(); ++i)
       integers[i] = static_cast<int8_t>(std::clamp(
-          std::nearbyint(tensor.data<float>()[i] / scales[channel_of(tensor.shape(), axis, i)]),
+          std::nearbyint(tensor.data<float>()[i] / scales[weight_channel(tensor.shape(), axis, i)]),
           -kLargestInt8, kLargestInt8));
     const auto channels = static_cast<int64_t>(scales.size());
     const std::vector<int64_t> extents(stored.dims().begin(), stored.dims().end());
@@ -176,27 +177,6 @@ class Quantizer {
       attribute.set_i(axis);
     }
     return entry->second;
-  }
-
-  // 0 without an axis.
-  static size_t channel_of(const Shape& shape, int axis, size_t i) {
-    if (axis < 0) return 0;
-    const auto inner = static_cast<size_t>(shape.volume(axis + 1, shape.rank()));
-    return i / inner % static_cast<size_t>(shape[axis]);
-  }
-
-  static std::vector<float> scales_of(const std::string& name, const Tensor& tensor, int axis) {
-    std::vector<float> scales(axis < 0 ? 1 : static_cast<size_t>(tensor.shape()[axis]));
-    for (size_t i = 0; i < static_cast<size_t>(tensor.count()); ++i) {
-      const float magnitude = std::fabs(tensor.data<float>()[i]);
-      require(std::isfinite(magnitude), "weights '{}' hold NaN or infinity at element {}", name, i);
-      float& largest = scales[channel_of(tensor.shape(), axis, i)];
-      largest = std::max(largest, magnitude);
-    }
-    // A channel of zeros has any scale, and one of numbers near the smallest ones is zeros.
-    constexpr float kSmallest = 0x1p-100F;
-    for (float& scale : scales) scale = scale > kSmallest ? scale / kLargestInt8 : 1;
-    return scales;
   }
 
   template <class T>

@@ -11,41 +11,68 @@ namespace {
 
 // What the placement says, by ONNX's names; symmetric, as the scales are. What maximum pooling
 // makes keeps the scale of its data.
-LinearPlacement by_names(const Placement& placement, const Scales& scales) {
+LinearPlacement by_names(const Network& network, const Placement& placement, const Scales& scales) {
   LinearPlacement names;
   for (const Placement::Activation& activation : placement.activations) {
     const std::string& tensor = activation.tensor->name;
-    const float scale = names.scales.try_emplace(tensor, scales.at(tensor)).first->second;
+    names.scales[tensor] = scales.at(tensor);
     for (const auto& [node, input] : activation.uses) {
       names.reads.emplace(tensor, node->outputs[0]->name);
-      if (node->as<Pooling>() != nullptr) names.scales.emplace(node->outputs[0]->name, scale);
       if (node->inputs.size() > 1 && node->inputs[1]->constant)
         names.reads.emplace(tensor, node->inputs[1]->name);
     }
   }
+  for (const Node* node : network.sorted()) {
+    if (node->as<Pooling>() == nullptr) continue;
+    const auto data = names.scales.find(node->inputs[0]->name);
+    const auto result = names.scales.find(node->outputs[0]->name);
+    if (data != names.scales.end() && result != names.scales.end()) result->second = data->second;
+  }
   return names;
 }
 
-void check_kept(const onnx::ModelProto& model, const std::set<std::string>& names) {
+// Layers of these nodes are to stay in float, and what only they read is not quantized.
+void keep_float(Network& network, const onnx::ModelProto& model,
+                const std::set<std::string>& names) {
   std::set<std::string> missing = names;
   for (const auto& node : model.graph().node()) missing.erase(node.name());
   require(missing.empty(), "there is no node '{}' to keep in float",
           missing.empty() ? "" : *missing.begin());
+  for (const auto& node : network.nodes())
+    if (names.contains(node->name)) node->precision = DataType::kFLOAT;
+}
+
+// Why no layer with weights became int8, for people.
+std::string reason_of_none(const Placement& placement) {
+  if (placement.outcomes.empty()) return "it has no convolution or product by constant weights";
+  for (const auto& [node, why_float] : placement.outcomes)
+    if (!why_float.empty())
+      return fmt::format("layer {} stays in float: {}", describe(*node), why_float);
+  return "data or weights of its layers are reshaped on the way, which is not supported yet";
+}
+
+void take_in(onnx::TensorProto& tensor, TensorSource& source) {
+  if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return;
+  require(is_exact(tensor.data_type()),
+          "initializer '{}' of {} in a file of its own is not supported yet", tensor.name(),
+          onnx_type_name(tensor.data_type()));
+  onnx::TensorProto copy = tensor;
+  const Tensor values = make_tensor(copy, source);
+  tensor.clear_external_data();
+  tensor.clear_data_location();
+  tensor.set_raw_data(values.data(), values.bytes());
 }
 
 // A model in memory has no folder for the files beside it.
 void take_in(onnx::GraphProto& graph, TensorSource& source) {
-  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
-    if (tensor.data_location() != onnx::TensorProto::EXTERNAL) continue;
-    require(is_exact(tensor.data_type()),
-            "initializer '{}' of {} in a file of its own is not supported yet", tensor.name(),
-            onnx_type_name(tensor.data_type()));
-    onnx::TensorProto copy = tensor;
-    const Tensor values = make_tensor(copy, source);
-    tensor.clear_external_data();
-    tensor.clear_data_location();
-    tensor.set_raw_data(values.data(), values.bytes());
-  }
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) take_in(tensor, source);
+  for (onnx::NodeProto& node : *graph.mutable_node())
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) take_in(*attribute.mutable_t(), source);
+      for (onnx::TensorProto& tensor : *attribute.mutable_tensors()) take_in(tensor, source);
+      if (attribute.has_g()) take_in(*attribute.mutable_g(), source);
+      for (onnx::GraphProto& inner : *attribute.mutable_graphs()) take_in(inner, source);
+    }
 }
 
 }  // namespace
@@ -58,18 +85,23 @@ std::string quantize_model(std::span<const std::byte> bytes, const Scales& scale
   import.model_path = options.model_path;
   import.log = options.log;
   import_onnx(bytes, import, network, report);
+  const auto model = parse_model(bytes, options.model_path);
+  keep_float(network, *model, options.kept_float);
   const Placement placement =
       place_quantization(network, scales, target, Precision::Constraints::kHint);
   for (const auto& [node, why_float] : placement.outcomes)
     if (!why_float.empty())
       options.log.verbose("layer {} stays in float: {}", describe(*node), why_float);
+  if (!placement.without_scale.empty())
+    options.log.warning(
+        "{} tensors have no range, and layers that read them stay in float: '{}' is one",
+        placement.without_scale.size(), placement.without_scale.front());
 
-  const auto model = parse_model(bytes, options.model_path);
-  LinearPlacement names = by_names(placement, scales);
-  check_kept(*model, options.kept_float);
+  LinearPlacement names = by_names(network, placement, scales);
   names.kept_float = options.kept_float;
   TensorSource source{options.model_path, options.log, {}};
   const LinearCounts counts = add_linear_nodes(*model, names, source);
+  require(counts.quantized > 0, "nothing in the model can be int8: {}", reason_of_none(placement));
   take_in(*model->mutable_graph(), source);
   options.log.info("int8: {} of {} nodes with weights", counts.quantized, counts.products);
   constexpr size_t kLimit = size_t{1} << 31;

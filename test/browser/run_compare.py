@@ -50,13 +50,13 @@ def main():
         folder = pathlib.Path(name)
         file = folder / "page.html"
         report = tenon.compare(chain(changed), chain(weights), {"x": random.standard_normal((4, 16), np.float32)}, page=file)
-        names = [t["tensor"] for t in report["tensors"]] + ["y"]
+        names = list(dict.fromkeys(t["tensor"] for t in report["tensors"] + report["outputs"]))
         with Page(options.chromium, folder / "profile") as page:
             page.open(file.as_uri())
             check("errors", [], page.errors)
             check("boxes", len(names), page.value("document.querySelectorAll('rect.node').length"))
             check("rows", sorted(names), sorted(page.value("[...document.querySelectorAll('#rows tr')].map(row => row.cells[2].textContent)")))
-            check("lines between boxes", sum(len([i for i in t["inputs"] if i in names]) for t in report["tensors"] + report["outputs"]),
+            check("lines between boxes", sum(i in names for t in {t["tensor"]: t for t in report["outputs"] + report["tensors"]}.values() for i in t["inputs"]),
                   page.value("document.querySelectorAll('path').length"))
             check("requests", [file.as_uri()], page.requests)
             fill = "(t => [...rects].find(([key]) => key.tensor === t)[1].getAttribute('fill'))"

@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save
 
-from support import MLP, MLP_PROFILE, CliTest
+from support import MLP, MLP_PROFILE, CliTest, run
 
 RNG = np.random.default_rng(5)
 WEIGHTS = [RNG.standard_normal((16, 16)).astype(np.float32) / 4 for _ in range(5)]
@@ -46,7 +46,7 @@ class Compare(CliTest):
         x = RNG.standard_normal((3, 16)).astype(np.float32)
         said, report = self.report(self.chain("a.onnx", changed), self.chain("b.onnx", WEIGHTS),
                                    "--data", self.data(x=x), "--layers", "--bisect")
-        self.assertRegex(said, r"first layer that adds more than 0\.001 .* is '(product|tanh)_2'")
+        self.assertRegex(said, r"the first to add more than 0\.001 .*'product_2'")
 
         def layers(weights, x):
             for w in weights:
@@ -121,6 +121,34 @@ class Compare(CliTest):
         difference = pooled(found) - pooled(a)
         self.assertAlmostEqual(named["p"]["total"]["max"], abs(difference).max(), delta=1e-6)
         self.assertAlmostEqual(named["p"]["total"]["rms"], np.sqrt((difference ** 2).mean()), delta=1e-6)
+
+    def test_rounding_to_a_scale_is_no_layers_fault(self):
+        """A bound below half a step names neither the quantized input nor a layer that only rounds."""
+        def model(name, quantized, factor=1.0):
+            nodes, last = [], "x"
+            for i, weights in enumerate(("w0", "w1")):
+                if quantized:
+                    nodes += [helper.make_node("QuantizeLinear", [last, "s", "z"], [f"q{i}"]),
+                              helper.make_node("DequantizeLinear", [f"q{i}", "s", "z"], [f"d{i}"])]
+                    last = f"d{i}"
+                nodes += [helper.make_node("MatMul", [last, weights], [f"h{i}"], name=f"product_{i}"),
+                          helper.make_node("Tanh", [f"h{i}"], [f"t{i}"], name=f"tanh_{i}")]
+                last = f"t{i}"
+            return self.write(name, nodes, {"x": [4, 16]}, {"t1": [4, 16]},
+                              {"w0": WEIGHTS[0] * np.float32(factor), "w1": WEIGHTS[1], "s": np.float32(1 / 64), "z": np.int8(0)})
+        data = self.data(x=RNG.uniform(-1, 1, (4, 16)).astype(np.float32))
+        said, report = self.report(model("a.onnx", True), model("b.onnx", False), "--data", data, "--layers", "--bisect")
+        self.assertNotIn("'x'", said.split("the first")[-1])
+        said, report = self.report(model("a.onnx", True, 1.5), model("b.onnx", False), "--data", data, "--layers", "--bisect")
+        self.assertRegex(said, r"the first to add more than 0\.001 .*'product_0'")
+
+    def test_types_of_the_model_itself_are_warned_of(self):
+        def cast(t, k, to):
+            return helper.make_node("Cast", [t], [k], to=to)
+        half = self.write("half.onnx", [cast("x", "a", TensorProto.FLOAT16), helper.make_node("Tanh", ["a"], ["b"]),
+                                        cast("b", "y", TensorProto.FLOAT)], {"x": [8]}, {"y": [8]})
+        done = run("compare", half)
+        self.assertIn("is float16 in the model itself", done.stdout + done.stderr)
 
     def test_a_model_against_itself(self):
         said, report = self.report(MLP / "model.onnx", *MLP_PROFILE, "--shapes=input:2x1x12x12", "--layers", "--bisect")

@@ -98,6 +98,8 @@ class Quantize(CliTest):
         self.assertEqual(list(conv1.input)[1:], ["w1", "b1"])
         self.assertIn("w1", constants)
         self.assertIn("w0_quantized", constants)
+        pool, = [n for n in model.graph.node if n.name == "pool"]
+        self.assertEqual(list(pool.input), ["r0"], "what only float nodes read is not rounded")
 
     def test_old_opsets(self):
         onnx.save(small_network(11), self.model)
@@ -115,6 +117,41 @@ class Quantize(CliTest):
         np.testing.assert_array_equal(constants["b1"], CONSTANTS["b1"])
         self.assertFalse(any(t.external_data for t in model.graph.initializer))
 
+    def test_pooling_of_an_input_keeps_its_scale(self):
+        nodes = [helper.make_node("MaxPool", ["x"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+                 helper.make_node("Conv", ["p", "w0"], ["y"])]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 3, 16, 16])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 8, 6, 6])],
+                                  [numpy_helper.from_array(CONSTANTS["w0"], "w0")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), self.model)
+        self.succeed("quantize", self.model, "-o", self.quantized, f"--calibData={self.data}", "--calibAlgorithm=minmax")
+        constants = {t.name: numpy_helper.to_array(t) for t in onnx.load(self.quantized).graph.initializer}
+        self.assertEqual(constants["p_scale"], constants["x_scale"])
+
+    def test_weights_come_in_from_everywhere(self):
+        """Of Constant nodes and of branches, too; and the model moves to another folder."""
+        def branch(name, value):
+            return helper.make_graph([helper.make_node("Add", ["c", f"bias_{name}"], [f"y_{name}"])], name, [],
+                                     [helper.make_tensor_value_info(f"y_{name}", TensorProto.FLOAT, None)],
+                                     [numpy_helper.from_array(np.full((1, 8, 1, 1), value, np.float32), f"bias_{name}")])
+        nodes = [helper.make_node("Constant", [], ["w0"], value=numpy_helper.from_array(CONSTANTS["w0"], "w0")),
+                 helper.make_node("Conv", ["x", "w0"], ["c"]),
+                 helper.make_node("If", ["flag"], ["y"], then_branch=branch("then", 1), else_branch=branch("else", 2))]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 3, 16, 16]),
+                                               helper.make_tensor_value_info("flag", TensorProto.BOOL, [])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 8, 14, 14])])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), self.model,
+                  save_as_external_data=True, location="weights", size_threshold=0, convert_attribute=True)
+        cache, moved = self.folder / "cache", self.folder / "elsewhere/q.onnx"
+        cache.write_text("TRT-101600-MinMaxCalibration\nx: 3c010204\n")
+        moved.parent.mkdir()
+        self.succeed("quantize", self.model, "-o", moved, f"--calib={cache}")
+        x, flag = SAMPLES[:4], np.array(False)
+        expected, = ReferenceEvaluator(onnx.load(moved)).run(None, {"x": x, "flag": flag})
+        np.savez(self.folder / "in.npz", x=x, flag=flag)
+        self.succeed("run", moved, "--inputs", self.folder / "in.npz", "--outputs", self.folder / "out.npz")
+        self.assertLess(abs(np.load(self.folder / "out.npz")["y"] - expected).max(), 1e-3)
+
     def test_refusals(self):
         out = ("-o", self.quantized)
         self.refuse("quantize", self.model, *out, names=["--calibData", "--calib"])
@@ -124,6 +161,12 @@ class Quantize(CliTest):
         cache.write_text("TRT-101600-EntropyCalibration2\nx: 3c010204\n")
         self.refuse("quantize", self.model, *out, f"--calib={cache}", "--keepFloat=nowhere", names=["no node 'nowhere'"])
         self.refuse("quantize", self.folder / "none.onnx", *out, f"--calib={cache}", names=["none.onnx"])
+        cache.write_text("TRT-101600-EntropyCalibration2\nother: 3c010204\n")
+        self.refuse("quantize", self.model, *out, f"--calib={cache}", names=["nothing in the model can be int8", "has no range"])
+        self.quantize()
+        self.refuse("quantize", self.quantized, "-o", self.folder / "twice.onnx", f"--calibData={self.data}", "--shapes=x:4x3x16x16",
+                    names=["has Quantize or Dequantize layers already"])
+        cache.write_text("TRT-101600-EntropyCalibration2\nx: 3c010204\n")
         weights = CONSTANTS | {"w0": np.full_like(CONSTANTS["w0"], np.nan)}
         onnx.save(small_network(constants=weights), self.model)
         self.refuse("quantize", self.model, *out, f"--calib={cache}", names=["w0", "NaN"])

@@ -2,6 +2,7 @@
 #include "compare/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -76,11 +77,32 @@ Arrays arrays_for(const CompareOptions& o, Logger& logger) {
                    parse_shapes("--shapes", o.build.shapes));
 }
 
+// The other build of a model keeps the types that the model itself has.
+void warn_of_own_types(const session::Model& model, Logger& logger) {
+  for (int32_t i = 0; i < model.network->getNbLayers(); ++i)
+    for (int32_t k = 0; k < model.network->getLayer(i)->getNbOutputs(); ++k) {
+      const nvinfer1::ITensor& tensor = *model.network->getLayer(i)->getOutput(k);
+      const nvinfer1::DataType type = tensor.getType();
+      if (type != nvinfer1::DataType::kHALF && type != nvinfer1::DataType::kBF16
+          && type != nvinfer1::DataType::kINT8 && type != nvinfer1::DataType::kUINT8)
+        continue;
+      logger.log(
+          nvinfer1::ILogger::Severity::kWARNING,
+          fmt::format("tensor '{}' is {} in the model itself, and in both builds: name the float "
+                      "model behind this one to see what that costs",
+                      tensor.getName(), session::type_name(type))
+              .c_str());
+      return;
+    }
+}
+
 compare::Report report_of(const CompareOptions& o, Logger& logger) {
   const Arrays arrays = arrays_for(o, logger);
   RunInputs known;
   for (const auto& [name, array] : arrays) known.add(name, array);
   const std::string& other = o.other.empty() ? o.model : o.other;
+  if (o.other.empty() && !is_plan(o.model))
+    warn_of_own_types(parse_model(o.model, o.build, known, logger, false), logger);
   if (!o.wants_tensors()) {
     const LoadedModel a = load_model(o.model, o.build, known, logger, true);
     const LoadedModel b = load_model(other, exact(o.build), known, logger, true);
@@ -109,9 +131,9 @@ void print_first(const compare::Report& report, double bound) {
     return;
   }
   fmt::print(
-      "the first layer that adds more than {:g} of its tensor's range is '{}' (tensor '{}'): "
+      "the first to add more than {:g} of its tensor's range: '{}', by which tensor '{}' is off by "
       "{:.3g}{}\n",
-      bound, printable(first->layers.empty() ? first->tensor : first->layers.back()),
+      bound, printable(fmt::format("{}", fmt::join(first->layers, "', '"))),
       printable(first->tensor), first->added(),
       first->cause.empty() ? "" : "; " + printable(first->cause));
 }

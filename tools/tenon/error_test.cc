@@ -26,8 +26,11 @@ TEST(Fail, NamesForgeNoLinesAndCommandNoTerminal) {
 }
 
 TEST(Printable, KeepsLineBreaksWhenTold) {
-  EXPECT_EQ(printable("gr\xc3\xb6\xc3\x9f\x65 \xc3( \xe2\x82\xac \xe2\x82"),
-            "größe \\xc3( € \\xe2\\x82");
+  EXPECT_EQ(printable("gr\xc3\xb6\xc3\x9f"
+                      "er \xe2\x82\xac"),
+            "größer €");
+  EXPECT_EQ(printable("\xc3( \xe2\x82 \xc0\xaf \xed\xa0\x80 \xf5"),
+            "\\xc3( \\xe2\\x82 \\xc0\\xaf \\xed\\xa0\\x80 \\xf5");
   EXPECT_EQ(printable("two\nlines\r\x1b[31m\x07", true), "two\nlines\\r\\x1b[31m\\x07");
 }
 

@@ -38,7 +38,9 @@ std::string calibration_cache(const QuantizeOptions& o, Logger& logger) {
   add_profiles(model, options, {calibration.shapes(), {}}, logger);
   value_or_fail(model.build(logger));
   calibration.save();
-  return calibration.found();
+  const std::string found = calibration.found();
+  if (found.empty()) fail("{}: has Quantize or Dequantize layers already", o.model);
+  return found;
 }
 
 void quantize(const QuantizeOptions& o, Logger& logger) {
