@@ -46,7 +46,7 @@ def main():
     random = np.random.default_rng(4)
     weights = [random.standard_normal((16, 16), np.float32) / 4 for _ in range(3)]
     changed = [w + np.float32(0.05) * (i == 1) for i, w in enumerate(weights)]
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:  # the browser may still write its profile
         folder = pathlib.Path(name)
         file = folder / "page.html"
         report = tenon.compare(chain(changed), chain(weights), {"x": random.standard_normal((4, 16), np.float32)}, page=file)
