@@ -67,18 +67,20 @@ class Compare(CliTest):
 
     def test_what_overflows_is_said(self):
         def model(name, half):
-            to = lambda t, k: helper.make_node("Cast", [t], [k], to=TensorProto.FLOAT16 if half else TensorProto.FLOAT)
+            def cast(t, k, to):
+                return helper.make_node("Cast", [t], [k], to=to)
             dtype = np.float16 if half else np.float32
             return self.write(name, [
-                to("x", "a"), helper.make_node("MatMul", ["a", "w"], ["b"], name="large"),
-                helper.make_node("Tanh", ["b"], ["c"], name="tanh"),
-                helper.make_node("Cast", ["c"], ["y"], to=TensorProto.FLOAT)],
-                {"x": [4, 16]}, {"y": [4, 16]}, {"w": (np.eye(16) * 3000).astype(dtype)})
+                cast("x", "a", TensorProto.FLOAT16 if half else TensorProto.FLOAT),
+                helper.make_node("MatMul", ["a", "w"], ["b"], name="large"), helper.make_node("Tanh", ["b"], ["c"]),
+                cast("c", "y", TensorProto.FLOAT), cast("b", "z", TensorProto.FLOAT)],
+                {"x": [4, 16]}, {"y": [4, 16], "z": [4, 16]}, {"w": (np.eye(16) * 3000).astype(dtype)})
         data = self.data(x=np.full((4, 16), 100, np.float32))
-        _, report = self.report(model("a.onnx", True), model("b.onnx", False), "--data", data, "--layers")
-        large = [t for t in report["tensors"] if t["tensor"] == "b"]
-        if large:  # where it is not fused away
-            self.assertIn("65504", large[0]["cause"].replace("6.55e+04", "65504"))
+        said, report = self.report(model("a.onnx", True), model("b.onnx", False), "--data", data, "--layers", "--bisect")
+        large, = [t for t in report["tensors"] if t["tensor"] == "b"]
+        self.assertEqual((large["type"], large["total"]["not_finite"], large["own"]["of_range"]), ("float16", 64, "inf"))
+        self.assertRegex(large["cause"], r"overflow: 64 elements .* values go to 3e\+05, and float16 ends at 6\.55e\+04")
+        self.assertRegex(said, r"the first to add .*'large'.*overflow")
 
     def test_what_saturates_is_said(self):
         def model(name, quantized):
