@@ -12,6 +12,7 @@
 #include "compare/cut.h"
 #include "compare/dequantize.h"
 #include "compare/network_graph.h"
+#include "guard.h"
 
 namespace tenon::compare {
 namespace {
@@ -20,22 +21,8 @@ using session::Array;
 using session::Arrays;
 using session::Error;
 using session::ErrorLog;
-
-// Errors are thrown inside of this file, and values across its interface.
-template <class T> T value_of(session::Result<T> result) {
-  if (!result) throw Error{result.error()};
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
-
-template <class Call> auto guard(const Call& call) -> session::Result<std::invoke_result_t<Call>> {
-  try {
-    return call();
-  } catch (Error& error) {
-    return std::move(error);
-  } catch (const std::bad_alloc&) {
-    return Error{"out of memory"};
-  }
-}
+using session::guard;
+using session::value_of;
 
 // What a run computed: outputs and debug tensors, the latter in their order too.
 struct Run {

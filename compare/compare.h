@@ -47,7 +47,7 @@ struct Report {
   const TensorReport* first_over(double bound) const;
 };
 
-/// A model that is parsed and configured anew for each build of it.
+/// A model that is parsed and configured anew for each build of it. It throws nothing.
 using Parse = std::function<session::Result<session::Model>()>;
 
 /// Runs a model's build and another one on the same inputs, and compares their outputs. The outputs
@@ -64,8 +64,8 @@ session::Result<Report> compare_outputs(nvinfer1::ICudaEngine& engine, nvinfer1:
 session::Result<Report> compare_tensors(const Parse& model, const Parse& other,
                                         const session::Arrays& arrays, session::ErrorLog& log);
 
-/// For people: the outputs, and a table of the tensors.
-std::string text_of(const Report& report);
+/// For people: the outputs and, if they are asked for, a table of the tensors.
+std::string text_of(const Report& report, bool has_tensors = true);
 std::string json_of(const Report& report);
 /// A page of its own that shows the network as a graph in the colours of its errors. `title` says
 /// what was compared.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "compare/compare.h"
 #include "compare/page.h"
@@ -78,17 +79,19 @@ std::string escaped(std::string text, const std::string& less_than) {
 
 }  // namespace
 
-std::string text_of(const Report& report) {
+std::string text_of(const Report& report, bool has_tensors) {
   std::string text;
   for (const TensorReport& t : report.outputs)
     text +=
         fmt::format("  {}  {} {}  largest error {} of the range, rms {:.2e}, cosine {:.8f}; {}\n",
                     printable(t.tensor), session::type_name(t.type), session::shape_text(t.shape),
                     part(t.total), t.total.rms, t.total.cosine, worst_text(t));
-  if (!report.tensors.empty())
+  const std::span<const TensorReport> tensors =
+      has_tensors ? std::span(report.tensors) : std::span<const TensorReport>();
+  if (!tensors.empty())
     text += fmt::format("\n{:>10} {:>10} {:>10} {:>10} {:>11}  {:<9} tensor\n", "error", "own",
                         "inherited", "rms", "cosine", "type");
-  for (const TensorReport& t : report.tensors)
+  for (const TensorReport& t : tensors)
     text += fmt::format("{:>10} {:>10} {:>10} {:>10.2e} {:>11.8f}  {:<9} {}{}\n", part(t.total),
                         t.own ? part(*t.own) : "", t.inherited ? part(*t.inherited) : "",
                         t.total.rms, t.total.cosine, session::type_name(t.type),

@@ -12,13 +12,15 @@ void check_attention(LayerTest& test) {
   expect_close(test.run(), test.reference(), 5e-6);
 }
 
-TEST(AttentionKernelTest, EqualsReference) {
+// Calls check(op, inputs) for some sizes, one of `queries` queries, with each combination of
+// options.
+template <class Check> void for_each_attention(int64_t queries, const Check& check) {
   struct Sizes {
     int64_t batch, heads, shared, queries, keys, size, width;
   };
   for (const Sizes& s :
        {Sizes{1, 1, 1, 1, 1, 1, 1}, Sizes{2, 3, 1, 5, 7, 8, 8}, Sizes{1, 2, 4, 33, 50, 16, 20},
-        Sizes{2, 2, 2, 16, 64, 40, 33}, Sizes{1, 2, 1, 0, 4, 8, 8}})
+        Sizes{2, 2, 2, queries, 64, 40, 33}, Sizes{1, 2, 1, 0, 4, 8, 8}})
     for (int options = 0; options < 16; ++options) {
       SCOPED_TRACE(fmt::format("{} queries, {} keys, options {}", s.queries, s.keys, options));
       Attention op;
@@ -30,36 +32,26 @@ TEST(AttentionKernelTest, EqualsReference) {
                                     data({s.batch, s.heads, s.keys, s.size}, 2),
                                     data({s.batch, s.heads, s.keys, s.width}, 3)};
       if ((options & 8) != 0) inputs.push_back(data({s.batch, 1, 1, s.keys}, 4));
-      LayerTest test(op, inputs);
-      check_attention(test);
+      check(op, inputs);
     }
+}
+
+TEST(AttentionKernelTest, EqualsReference) {
+  for_each_attention(16, [](const Attention& op, const std::vector<TestInput>& inputs) {
+    LayerTest test(op, inputs);
+    check_attention(test);
+  });
 }
 
 // Scores and shares are rounded on the way.
 TEST(AttentionKernelTest, MultipliesInBfloat16) {
   if (bfloat_kernels() == nullptr) GTEST_SKIP() << kNoBfloat;
-  struct Sizes {
-    int64_t batch, heads, shared, queries, keys, size, width;
-  };
-  for (const Sizes& s :
-       {Sizes{1, 1, 1, 1, 1, 1, 1}, Sizes{2, 3, 1, 5, 7, 8, 8}, Sizes{1, 2, 4, 33, 50, 16, 20},
-        Sizes{2, 2, 2, 70, 64, 40, 33}, Sizes{1, 2, 1, 0, 4, 8, 8}})
-    for (int options = 0; options < 16; ++options) {
-      SCOPED_TRACE(fmt::format("{} queries, {} keys, options {}", s.queries, s.keys, options));
-      Attention op;
-      op.scale = 0.3f;
-      op.causal = (options & 1) != 0;
-      op.softcap = (options & 2) != 0 ? 1.5f : 0;
-      op.left_window = (options & 4) != 0 ? 3 : -1;
-      std::vector<TestInput> inputs{data({s.batch, s.heads * s.shared, s.queries, s.size}, 1),
-                                    data({s.batch, s.heads, s.keys, s.size}, 2),
-                                    data({s.batch, s.heads, s.keys, s.width}, 3)};
-      if ((options & 8) != 0) inputs.push_back(data({s.batch, 1, 1, s.keys}, 4));
-      LayerTest test = bfloat_layer(op, inputs);
-      ASSERT_EQ(test.offer("bfloat_attention"), "");
-      expect_close(test.run(), test.reference(), 1. / 256);
-      expect_identical_with(test, {1, 2, 5});
-    }
+  for_each_attention(70, [](const Attention& op, const std::vector<TestInput>& inputs) {
+    LayerTest test = bfloat_layer(op, inputs);
+    ASSERT_EQ(test.offer("bfloat_attention"), "");
+    expect_close(test.run(), test.reference(), 1. / 256);
+    expect_identical_with(test, {1, 2, 5});
+  });
 }
 
 // What lies behind the valid keys may be anything.

@@ -31,12 +31,8 @@ using Sessions = std::vector<std::unique_ptr<session::Session>>;
 Arrays read_arrays(const BenchOptions& o, RunInputs& known) {
   Arrays arrays;
   if (o.inputs.empty()) return arrays;
-  for (auto& [name, array] : read_npz(o.inputs)) {
-    if (name.starts_with("out:")) continue;
-    const std::string input = name.starts_with("in:") ? name.substr(3) : name;
-    known.add(input, array);
-    arrays[input] = std::move(array);
-  }
+  arrays = read_inputs(o.inputs);
+  for (const auto& [name, array] : arrays) known.add(name, array);
   return arrays;
 }
 

@@ -56,8 +56,7 @@ void build(const Options& o, Logger& logger) {
   const std::string model = only_model({{"model", o.model}, {"--onnx", o.onnx}});
   if (model.empty()) fail("build: name an ONNX model, as `tenon build model.onnx -o model.plan`");
   std::string path = o.plan;
-  if (path.empty())
-    path = (model.ends_with(".onnx") ? model.substr(0, model.size() - 5) : model) + ".plan";
+  if (path.empty()) path = without_suffix(model) + ".plan";
   std::vector<NamedFile> read = named_files("--plugins", o.common.plugins);
   read.push_back({"model", model});
   check_files(read, {{"-o", path},

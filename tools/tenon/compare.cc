@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "error.h"
 #include "files.h"
+#include "inputs.h"
 #include "model.h"
 #include "npz.h"
 
@@ -45,7 +46,6 @@ BuildOptions exact(const BuildOptions& options) {
 // Noise from 0 to 1 for inputs of floats, zeros for others.
 Arrays noise_for(const session::Model& model, const Shapes& shapes) {
   std::mt19937 random(1);
-  std::uniform_real_distribution<float> noise(0, 1);
   Arrays arrays;
   for (int32_t i = 0; i < model.network->getNbInputs(); ++i) {
     const nvinfer1::ITensor& input = *model.network->getInput(i);
@@ -57,24 +57,10 @@ Arrays noise_for(const session::Model& model, const Shapes& shapes) {
       fail("input '{}' is dynamic: give its data with --inputs, or its shape with --shapes={}:…",
            input.getName(), input.getName());
     Array array = value_or_fail(session::make_array(nvinfer1::DataType::kFLOAT, shape));
-    if (compare::is_float(input.getType()))
-      std::generate_n(array.as<float>(), array.count(), [&] { return noise(random); });
+    if (compare::is_float(input.getType())) fill_with_noise(array, random);
     arrays.emplace(input.getName(), std::move(array));
   }
   return arrays;
-}
-
-Arrays arrays_for(const CompareOptions& o, Logger& logger) {
-  if (!o.inputs.empty()) {
-    Arrays arrays;
-    for (auto& [name, array] : read_npz(o.inputs))
-      if (!name.starts_with("out:"))
-        arrays[name.starts_with("in:") ? name.substr(3) : name] = std::move(array);
-    return arrays;
-  }
-  if (is_plan(o.model)) fail("--inputs: a plan is compared on data: give an .npz file");
-  return noise_for(parse_model(o.model, o.build, {}, logger, false),
-                   parse_shapes("--shapes", o.build.shapes));
 }
 
 // The other build of a model keeps the types that the model itself has.
@@ -97,12 +83,18 @@ void warn_of_own_types(const session::Model& model, Logger& logger) {
 }
 
 compare::Report report_of(const CompareOptions& o, Logger& logger) {
-  const Arrays arrays = arrays_for(o, logger);
+  if (o.inputs.empty() && is_plan(o.model))
+    fail("--inputs: a plan is compared on data: give an .npz file");
+  std::optional<session::Model> model;
+  if (!is_plan(o.model) && (o.inputs.empty() || o.other.empty()))
+    model = parse_model(o.model, o.build, {}, logger, false);
+  if (model && o.other.empty()) warn_of_own_types(*model, logger);
+  const Arrays arrays = o.inputs.empty()
+                            ? noise_for(*model, parse_shapes("--shapes", o.build.shapes))
+                            : read_inputs(o.inputs);
   RunInputs known;
   for (const auto& [name, array] : arrays) known.add(name, array);
   const std::string& other = o.other.empty() ? o.model : o.other;
-  if (o.other.empty() && !is_plan(o.model))
-    warn_of_own_types(parse_model(o.model, o.build, known, logger, false), logger);
   if (!o.wants_tensors()) {
     const LoadedModel a = load_model(o.model, o.build, known, logger, true);
     const LoadedModel b = load_model(other, exact(o.build), known, logger, true);
@@ -115,9 +107,13 @@ compare::Report report_of(const CompareOptions& o, Logger& logger) {
   std::vector<std::unique_ptr<Calibration>> calibrations;  // which live until all is built
   const auto parse = [&](const std::string& path, const BuildOptions& options) {
     return [&, path, options]() -> session::Result<session::Model> {
-      session::Model model = parse_model(path, options, known, logger);
-      calibrations.push_back(std::make_unique<Calibration>(model, options, logger));
-      return model;
+      try {
+        session::Model parsed = parse_model(path, options, known, logger);
+        calibrations.push_back(std::make_unique<Calibration>(parsed, options, logger));
+        return parsed;
+      } catch (const Failure& failure) {
+        return session::Error{failure.what()};
+      }
     };
   };
   return value_or_fail(compare::compare_tensors(parse(o.model, o.build),
@@ -142,7 +138,7 @@ void compare_models(const CompareOptions& o, Logger& logger) {
   check_files({{"model", o.model}, {"other", o.other}, {"--inputs", o.inputs}},
               {{"--exportJson", o.json}, {"--exportHtml", o.page}});
   o.common.apply(logger);
-  compare::Report report = report_of(o, logger);
+  const compare::Report report = report_of(o, logger);
   if (!o.json.empty()) {
     const std::string json = compare::json_of(report);
     write_file(o.json, json.data(), json.size());
@@ -153,10 +149,8 @@ void compare_models(const CompareOptions& o, Logger& logger) {
         compare::page_of(report, fmt::format("{} against {}", o.model, against));
     write_file(o.page, page.data(), page.size());
   }
-  compare::Report printed = report;
-  if (!o.layers) printed.tensors.clear();
   fmt::print("{} against {}\n{}", printable(o.model), printable(against),
-             compare::text_of(printed));
+             compare::text_of(report, o.layers));
   if (o.bisect) print_first(report, o.bound());
   if (o.max_error < 0) return;
   for (const compare::TensorReport& output : report.outputs)

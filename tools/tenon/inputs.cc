@@ -1,7 +1,6 @@
 #include "inputs.h"
 
 #include <algorithm>
-#include <random>
 
 #include "error.h"
 
@@ -38,6 +37,14 @@ std::string name_or_only(const std::string& name, const std::vector<std::string>
 
 session::Shape declared_shape(const nvinfer1::ICudaEngine& engine, const std::string& name) {
   return session::to_shape(engine.getTensorShape(name.c_str()));
+}
+
+Arrays read_inputs(const std::string& path) {
+  Arrays arrays;
+  for (auto& [name, array] : read_npz(path))
+    if (!name.starts_with("out:"))
+      arrays[name.starts_with("in:") ? name.substr(3) : name] = std::move(array);
+  return arrays;
 }
 
 Arrays read_raw_inputs(const std::vector<std::string>& texts, const nvinfer1::ICudaEngine& engine,
@@ -87,13 +94,16 @@ void set_inputs(session::Session& session, const Arrays& arrays, const Shapes& s
   value_or_fail(session.set_values(arrays, values));
 }
 
+void fill_with_noise(Array& array, std::mt19937& random) {
+  std::uniform_real_distribution<float> noise(0, 1);
+  std::generate_n(array.as<float>(), array.count(), [&] { return noise(random); });
+}
+
 void fill_with_noise(session::Session& session) {
   std::mt19937 random(1);
-  std::uniform_real_distribution<float> noise(0, 1);
   for (const std::string& name : session.zero_filled()) {
     Array& array = session.inputs().at(name);
-    if (array.type != nvinfer1::DataType::kFLOAT) continue;
-    std::generate_n(array.as<float>(), array.count(), [&] { return noise(random); });
+    if (array.type == nvinfer1::DataType::kFLOAT) fill_with_noise(array, random);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <tenon/session/session.h>
 
+#include <random>
+
 #include "npz.h"
 #include "options.h"
 
@@ -14,6 +16,10 @@ std::string name_or_only(const std::string& name, const std::vector<std::string>
 
 /// -1 where only known at run time.
 session::Shape declared_shape(const nvinfer1::ICudaEngine& engine, const std::string& name);
+
+/// The arrays of --inputs, an .npz file: a name may have "in:" in front, and those with "out:" are
+/// results, which are left out. Throws Failure.
+Arrays read_inputs(const std::string& path);
 
 /// The arrays of --loadInputs: "input:file.bin", or a file alone for the only input. Dynamic inputs
 /// have the shapes of --shapes. Throws Failure.
@@ -27,7 +33,10 @@ std::unique_ptr<session::Session> make_session(nvinfer1::ICudaEngine& engine, Lo
 /// Session::set_inputs() with the shapes and values of --shapes. Throws Failure.
 void set_inputs(session::Session& session, const Arrays& arrays, const Shapes& shapes);
 
-/// Puts noise in [0, 1) into float inputs that there was no array for.
+/// Puts noise in [0, 1) into an array of float32.
+void fill_with_noise(Array& array, std::mt19937& random);
+
+/// The same for float inputs that there was no array for.
 void fill_with_noise(session::Session& session);
 
 }  // namespace tenon::tool

@@ -100,6 +100,11 @@ void RunInputs::add(const std::string& name, const session::Array& array) {
   if (whole && array.count() <= kMaxValues) values[name] = value_or_fail(session::integers(array));
 }
 
+std::string without_suffix(const std::string& path) {
+  constexpr std::string_view kSuffix = ".onnx";
+  return path.ends_with(kSuffix) ? path.substr(0, path.size() - kSuffix.size()) : path;
+}
+
 bool is_plan(const std::string& path) {
   constexpr std::string_view kMagic("ftrt\0\0\0\0TENONPLN", 16);
   const auto start = read_file(path, kMagic.size());

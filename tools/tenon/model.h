@@ -32,6 +32,9 @@ struct RunInputs {
 /// True when the file starts as a plan does; throws Failure when it cannot be read.
 bool is_plan(const std::string& path);
 
+/// The path of an ONNX model without ".onnx", for names of files that are made of it.
+std::string without_suffix(const std::string& path);
+
 /// Builds a plan from an ONNX model. `inputs` stand in where the options give no profile.
 std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
                                                   const BuildOptions& options,

@@ -47,9 +47,7 @@ void quantize(const QuantizeOptions& o, Logger& logger) {
   if (o.build.calibration_cache.empty() && o.build.calibration_data.empty())
     fail("quantize: give samples with --calibData, or a calibration cache with --calib");
   std::string path = o.output;
-  if (path.empty())
-    path = (o.model.ends_with(".onnx") ? o.model.substr(0, o.model.size() - 5) : o.model)
-           + "_int8.onnx";
+  if (path.empty()) path = without_suffix(o.model) + "_int8.onnx";
   check_files({{"model", o.model}}, {{"-o", path}});
   o.common.apply(logger);
   const std::string cache = calibration_cache(o, logger);

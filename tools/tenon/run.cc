@@ -71,9 +71,7 @@ Arrays read_arrays(const RunOptions& o, const std::map<std::string, Picture>& pi
                    const nvinfer1::ICudaEngine& engine, const std::vector<std::string>& inputs,
                    const Shapes& shapes) {
   Arrays arrays;
-  if (!o.inputs.empty())
-    for (auto& [name, array] : read_npz(o.inputs))
-      arrays[name.starts_with("in:") ? name.substr(3) : name] = std::move(array);
+  if (!o.inputs.empty()) arrays = read_inputs(o.inputs);
   for (const auto& [given, picture] : pictures) {
     const std::string name = name_or_only(given, inputs, "--image", "input");
     const auto shape = declared_shape(engine, name);
@@ -129,8 +127,7 @@ void run(RunOptions& o, Logger& logger) {
                                                    : session::Shape{1, 3, height, width};
   }
   if (!o.inputs.empty() && !is_plan(o.model))
-    for (const auto& [name, array] : read_npz(o.inputs))
-      known.add(name.starts_with("in:") ? name.substr(3) : name, array);
+    for (const auto& [name, array] : read_inputs(o.inputs)) known.add(name, array);
   double input_seconds = seconds_since(start_inputs);
 
   BuildOptions build = o.build;
@@ -139,7 +136,6 @@ void run(RunOptions& o, Logger& logger) {
   const auto session = make_session(*model.engine, logger, {.profile = o.profile});
   const auto start_tensors = Clock::now();
   Arrays arrays = read_arrays(o, pictures, *model.engine, session->input_names(), shapes);
-  std::erase_if(arrays, [](const auto& entry) { return entry.first.starts_with("out:"); });
   set_inputs(*session, arrays, shapes);
   input_seconds += seconds_since(start_tensors);
 
