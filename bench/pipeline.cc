@@ -4,8 +4,10 @@
 // "rate SECONDS" with pictures per second of the pipeline, and "engine SECONDS" with those of as
 // many instances of the engine alone, on inputs that are ready; "alone SECONDS" with milliseconds
 // of jobs one after the other, "load poisson|steady RATE SECONDS SEED" with those of jobs that come
-// at random times or at regular ones; "boxes" with what is found, "stages" with each stage's mean
-// milliseconds, and "trace FILE" with nothing.
+// at random times or at regular ones; "overload RATE SECONDS" with what becomes of jobs that come
+// at that rate with pictures of their own and are refused where the pipeline is full, and of the
+// process's memory; "boxes" with what is found, "stages" with each stage's mean milliseconds, and
+// "trace FILE" with nothing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <tenon/serve/compile.h>
@@ -30,6 +32,12 @@ using namespace tenon::serve;  // NOLINT: a program
 using Seconds = std::chrono::duration<double>;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 using Found = std::vector<std::vector<float>>;  // corners, or edges and score, in the picture
+
+// A picture, with its pixels or those of another.
+struct Frame {
+  Image image;
+  std::vector<uint8_t> pixels = {};
+};
 
 constexpr int kJobs = 16;  // in the pipeline at a time
 constexpr int64_t kSide = 640, kMapHeight = 544, kMapWidth = 960;
@@ -115,29 +123,16 @@ class Bench {
       infers_.push_back(value_of(Infer::make(engine_)));
       value_of(task_.prepare(picture_, *infers_[i]->input()));
     }
-    Stages<Image, Found, Tensors, Tensors> stages;
-    stages.preprocess = [this](Image& image, const JobContext&) -> Result<Tensors> {
-      Tensors tensors;
-      tensors.push_back(value_of(inputs_.query(task_.input, DataType::kFLOAT)));
-      value_of(task_.prepare(image, tensors[0]));
-      return tensors;
-    };
-    EngineInstanceOptions of_instances;
-    of_instances.count = instances;
-    stages.instances = value_of(engine_instances(engine_, of_instances));
-    stages.postprocess = [this](Image&, Tensors& outputs, const JobContext&) -> Result<Found> {
-      return task_.decode(outputs[0]);
-    };
     PipelineOptions options;
     options.max_jobs = kJobs;
     options.trace_spans = 4000;
-    pipeline_ = value_of(Pipeline<Image, Found>::start(options, std::move(stages)));
+    pipeline_ = start(options);
   }
 
   double rate(double seconds) {
     const auto begin = Clock::now(), end = after(seconds);
     std::vector<std::shared_future<Answer<Found>>> answers;
-    while (Clock::now() < end) answers.push_back(pipeline_->commit(picture_));
+    while (Clock::now() < end) answers.push_back(pipeline_->commit({picture_}));
     for (const auto& answer : answers) check(answer.get());
     return double(answers.size()) / Seconds(Clock::now() - begin).count();
   }
@@ -157,7 +152,7 @@ class Bench {
     std::vector<double> times;
     for (const auto end = after(seconds); Clock::now() < end;) {
       const auto begin = Clock::now();
-      check(pipeline_->commit(picture_).get());
+      check(pipeline_->commit({picture_}).get());
       times.push_back(Milliseconds(Clock::now() - begin).count());
     }
     return times;
@@ -174,7 +169,7 @@ class Bench {
       std::this_thread::sleep_until(arrival);
       std::promise<double> promise;
       times.push_back(promise.get_future().share());
-      pipeline_->submit(picture_, {},
+      pipeline_->submit({picture_}, {},
                         [arrival, promise = std::move(promise)](const Answer<Found>& a) mutable {
                           check(a);
                           promise.set_value(Milliseconds(Clock::now() - arrival).count());
@@ -184,7 +179,49 @@ class Bench {
     for (const auto& time : times) result.push_back(time.get());
     return result;
   }
-  Found boxes() { return check(pipeline_->commit(picture_).get()); }
+  // What became of the jobs, and by how many MiB the resident set grew, at its peak and afterwards,
+  // beside what the bounds in bytes and in prepared jobs admit.
+  std::string overload(double rate, double seconds) {
+    const Found expected = boxes();
+    const size_t bytes = static_cast<size_t>(picture_.height * picture_.width * 3);
+    PipelineOptions options;
+    options.max_jobs = kJobs;
+    options.max_bytes = kJobs * bytes;
+    options.when_full = WhenFull::kRefuse;
+    auto pipeline = start(options);
+    check(pipeline->commit({picture_}).get());    // threads and contexts have their memory
+    std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins here
+    const double before = memory("VmRSS:");
+    std::atomic<int> succeeded = 0, refused = 0, wrong = 0;
+    int committed = 0;
+    const auto begin = Clock::now();
+    for (double at = 0; at < seconds; at += 1 / rate, ++committed) {
+      std::this_thread::sleep_until(begin
+                                    + std::chrono::duration_cast<Clock::duration>(Seconds(at)));
+      Frame frame{picture_, {picture_.planes[0], picture_.planes[0] + bytes}};
+      frame.image.planes[0] = frame.pixels.data();
+      JobOptions job;
+      job.bytes = bytes;
+      pipeline->submit(std::move(frame), job, [&](const Answer<Found>& answer) {
+        if (answer) {
+          ++succeeded;
+          wrong += *answer != expected;
+        } else {
+          ++(answer.error().failure == Failure::kRefused ? refused : wrong);
+        }
+      });
+    }
+    value_of(pipeline->stop());
+    const double peak = memory("VmHWM:"), mebi = 1 << 20;
+    // Each of what waits (max_prepared, which is twice the instances), runs, or is with a worker.
+    const auto tensors = double((2 * infers_.size() + infers_.size() + 1)
+                                * (infers_[0]->input()->bytes() + infers_[0]->output()->bytes()));
+    return fmt::format(R"({{"committed": {}, "succeeded": {}, "refused": {}, "wrong": {}, )"
+                       R"("grown_MiB": {:.1f}, "bound_MiB": {:.1f}}})",
+                       committed, succeeded.load(), refused.load(), wrong.load(), peak - before,
+                       (double(options.max_bytes + bytes) + tensors) / mebi);
+  }
+  Found boxes() { return check(pipeline_->commit({picture_}).get()); }
   std::vector<double> stages() const {
     std::vector<double> means;
     const Statistics statistics = pipeline_->statistics();
@@ -195,6 +232,30 @@ class Bench {
   std::string trace() const { return pipeline_->trace_json(); }
 
  private:
+  std::unique_ptr<Pipeline<Frame, Found>> start(const PipelineOptions& options) {
+    Stages<Frame, Found, Tensors, Tensors> stages;
+    stages.preprocess = [this](Frame& frame, const JobContext&) -> Result<Tensors> {
+      Tensors tensors;
+      tensors.push_back(value_of(inputs_.query(task_.input, DataType::kFLOAT)));
+      value_of(task_.prepare(frame.image, tensors[0]));
+      return tensors;
+    };
+    EngineInstanceOptions instances;
+    instances.count = static_cast<int>(infers_.size());
+    stages.instances = value_of(engine_instances(engine_, instances));
+    stages.postprocess = [this](Frame&, Tensors& outputs, const JobContext&) -> Result<Found> {
+      return task_.decode(outputs[0]);
+    };
+    return value_of(Pipeline<Frame, Found>::start(options, std::move(stages)));
+  }
+  // A row of /proc/self/status, in MiB.
+  static double memory(const std::string& row) {
+    std::ifstream status("/proc/self/status");
+    double kibi = 0;
+    for (std::string word; status >> word;)
+      if (word == row) status >> kibi;
+    return kibi / 1024;
+  }
   static const Found& check(const Answer<Found>& answer) {
     if (answer) return *answer;
     fmt::print(stderr, "pipeline: {}\n", answer.error().text());
@@ -206,7 +267,7 @@ class Bench {
   const std::shared_ptr<EngineContext> engine_;
   std::vector<std::shared_ptr<Infer>> infers_;
   TensorAllocator inputs_{kJobs};
-  std::unique_ptr<Pipeline<Image, Found>> pipeline_;
+  std::unique_ptr<Pipeline<Frame, Found>> pipeline_;
 };
 
 void serve(Bench& bench) {
@@ -223,6 +284,8 @@ void serve(Bench& bench) {
     else if (word == "load" && std::cin >> arrivals >> rate >> seconds >> seed)
       fmt::print("[{:.4f}]\n",
                  fmt::join(bench.load(arrivals == "steady", rate, seconds, seed), ", "));
+    else if (word == "overload" && std::cin >> rate >> seconds)
+      fmt::print("{}\n", bench.overload(rate, seconds));
     else if (word == "boxes")
       fmt::print("{}\n", bench.boxes());
     else if (word == "stages")

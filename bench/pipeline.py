@@ -9,8 +9,8 @@ asynchronous requests fed by a thread that pre-processes with OpenCV, with decod
 in a pool of threads, each of which does all three. Of several settings of each, and of Tenon's, a first round picks the
 fastest. `alone` is one job after the other; under load, jobs come at 0.7 of what that contender reached just before,
 steadily as a camera's or in a Poisson process, and a job's time begins when it should come. `ideal` is the p99 of Poisson
-arrivals where servers that lose no time share that rate: what chance alone makes of the queue. That all find the same
-boxes is checked first.
+arrivals where servers that lose no time share that rate: what chance alone makes of the queue. Overload is three times the
+rate, where a full pipeline refuses jobs. That all find the same boxes is checked first.
 """
 import argparse
 import concurrent.futures
@@ -35,6 +35,7 @@ from preprocess import letterboxed, picture, planes_by_blob, save
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 JOBS = 16  # in flight at a time
 LOAD = 0.7  # of the rate
+OVERLOAD = 3  # of the rate
 LOADS = 6  # runs under each kind of load, each after the rate is measured anew
 MEAN, STD = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225], np.float32)
 MAP = 960, 544
@@ -328,7 +329,10 @@ def measure(case, options, file):
             for name, (setting, _) in chosen.items()]
     tenon = chosen["Tenon"][1]
     share = statistics.median(rate / alone for rate, alone in zip(rates["Tenon"], engine["Tenon"]))
-    rows[0] |= {"engine": statistics.median(engine["Tenon"]), "share": share, "stages_ms": tenon.ask("stages")}
+    overload = tenon.ask(f"overload {OVERLOAD * tenon.rate(options.seconds)} {options.load / 2}")
+    if overload["wrong"] or overload["succeeded"] + overload["refused"] != overload["committed"]:
+        raise SystemExit(f"pipeline.py: {case.name}: wrong or lost answers: {overload}")
+    rows[0] |= {"overload": overload, "engine": statistics.median(engine["Tenon"]), "share": share, "stages_ms": tenon.ask("stages")}
     if options.trace:
         tenon.ask(f"trace {options.trace / case.name}.json")
     for _, made in chosen.values():
@@ -361,7 +365,10 @@ def main():
         if "engine" in row:
             print(f"\n{row['model']}: as many instances of the engine alone {row['engine']:.1f} pictures/s, of which the "
                   f"pipeline reaches {100 * row['share']:.1f} % (median of the rounds); pre-processing, engine and decoding "
-                  + ", ".join(f"{ms:.2f}" for ms in row["stages_ms"]) + f" ms; {row['boxes']} boxes")
+                  + ", ".join(f"{ms:.2f}" for ms in row["stages_ms"]) + f" ms; {row['boxes']} boxes; "
+                  + "of {committed} jobs that come at {times} times the rate, with pictures of their own, {succeeded} succeed "
+                  "and {refused} are refused, memory grows by {grown_MiB} MiB of the {bound_MiB} that the bounds admit"
+                  .format(times=OVERLOAD, **row["overload"]))
     print(f"\nOpenVINO {openvino.__version__.split('-')[0]}, ONNX Runtime {onnxruntime.__version__}, OpenCV "
           f"{cv2.__version__}; load average before {busy:.1f}, which others cause, and {os.getloadavg()[0]:.1f} after")
     if options.json:
