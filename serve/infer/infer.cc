@@ -32,9 +32,8 @@ class Alone {
 };
 
 void check_device(const AutoDevice& device, int number) {
-  if (device.status() == cudaSuccess) return;
-  cudaGetLastError();
-  throw Error{"device " + std::to_string(number) + ": " + cudaGetErrorString(device.status())};
+  if (device.status() != cudaSuccess)
+    throw Error{"device " + std::to_string(number) + ": " + cudaGetErrorString(device.status())};
 }
 
 void check_type(const session::Tensor& info, const Tensor& tensor) {

@@ -222,6 +222,26 @@ TEST(Misuse, ACalibrationCacheThatIsNoneIsNamedOrNotUsed) {
   }
 }
 
+TEST(Misuse, DevicesThatAreNotThereAreNamed) {
+  const std::vector<std::byte> plan = relu_plan({});
+  const auto current = EngineContext::load(plan, -1);  // the thread's
+  ASSERT_TRUE(current) << current.error();
+  int device = -1;
+  ASSERT_EQ(cudaGetDevice(&device), cudaSuccess);
+  EXPECT_EQ((*current)->device(), device);
+  for (const int none : {-2, 1000, INT_MIN, INT_MAX}) {
+    const auto loaded = EngineContext::load(plan, none);
+    ASSERT_FALSE(loaded) << none;
+    EXPECT_THAT(loaded.error(), HasSubstr("device " + std::to_string(none) + ": "));
+    EXPECT_FALSE(MixMemory(none).gpu(16));
+    EXPECT_FALSE(Tensor(Shape{4}, DataType::kFLOAT, none).gpu());
+  }
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  int after = -1;
+  ASSERT_EQ(cudaGetDevice(&after), cudaSuccess);
+  EXPECT_EQ(after, device);
+}
+
 TEST(Misuse, ATimingCacheThatIsNoneIsRefusedAndTheModelIsBuilt) {
   // What a build leaves is taken by the next.
   std::vector<std::byte> cache;

@@ -36,6 +36,8 @@ AutoDevice::AutoDevice(int device) noexcept {
     status_ = cudaSetDevice(device);
     if (status_ == cudaSuccess) before_ = current;
   }
+  if (status_ != cudaSuccess)
+    cudaGetLastError();  // status() has it, and others would take it for theirs
 }
 
 AutoDevice::~AutoDevice() {
@@ -63,7 +65,8 @@ Result<void*> MixMemory::grown(Block& block, size_t bytes, const char* kind, All
                    + size(bytes) + " are needed"};
     const AutoDevice device(device_);
     if (device.status() != cudaSuccess)
-      return Error{"device " + std::to_string(device_) + ": " + name_of(device.status())};
+      return Error{"device " + std::to_string(device_) + ": "
+                   + cudaGetErrorString(device.status())};
     void* data = nullptr;
     const size_t wanted = bytes == 0 ? 1 : bytes;
     cudaError_t status = allocate(&data, wanted);

@@ -2,12 +2,13 @@
 import json
 import re
 import shutil
+import subprocess
 import unittest
 
 import numpy as np
 from onnx import TensorProto, helper, save
 
-from support import MLP, MLP_PROFILE, RESNET, SHORT_BENCH, CliTest, run
+from support import MLP, MLP_PROFILE, RESNET, SHORT_BENCH, TENON, CliTest, run
 
 CASE = MLP / "case_5x1x12x12.npz"
 
@@ -52,6 +53,16 @@ class Build(CliTest):
         again = self.plan("b.plan", model, [shape, f"--timingCacheFile={cache}", "--errorOnTimingCacheMiss"]).read_bytes()
         self.assertEqual(first, again)
         self.assertEqual(stored, cache.read_bytes())
+
+    def test_builds_at_the_same_time_share_a_timing_cache(self):
+        """None of them loses what another has measured."""
+        cache, shapes = f"--timingCacheFile={self.folder / 'timing.cache'}", [f"--shapes=input:1x3x{size}x{size}" for size in (32, 48, 64)]
+        builds = [subprocess.Popen([TENON, "build", RESNET / "model.onnx", shape, cache, "-o", self.folder / f"{i}.plan"],
+                                   stdout=subprocess.DEVNULL) for i, shape in enumerate(shapes)]
+        self.assertEqual([build.wait() for build in builds], [0, 0, 0])
+        for i, shape in enumerate(shapes):
+            self.plan(f"{i}.plan", RESNET / "model.onnx", [shape, cache, "--errorOnTimingCacheMiss"])
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["0.plan", "1.plan", "2.plan", "timing.cache"])
 
     def test_timing_cache_holds_the_code_generated_for_a_gpu(self):
         model, none = self.folder / "sigmoid.onnx", {"TENON_KERNEL_CACHE": ""}

@@ -1,5 +1,7 @@
 #include "files.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +15,11 @@ namespace tenon::tool {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string folder_of(const std::string& path) {
+  const std::string parent = fs::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
 
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code none;
@@ -28,8 +35,7 @@ void check_writable(const NamedFile& file) {
   if (::stat(file.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     fail("{}: {}: cannot write: it is {}", file.option, file.path,
          S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
-  const std::string parent = fs::path(file.path).parent_path().string();
-  const std::string folder = parent.empty() ? "." : parent;
+  const std::string folder = folder_of(file.path);
   if (::stat(folder.c_str(), &info) == 0 && !S_ISDIR(info.st_mode))
     errno = ENOTDIR;
   else if (::access(folder.c_str(), W_OK | X_OK) == 0)
@@ -68,6 +74,15 @@ std::pair<std::string, std::string> split_file(const std::string& text) {
   const auto at = text.find(':', end);
   if (at == std::string::npos) return {"", text};
   return {is_quoted ? text.substr(1, end - 1) : text.substr(0, at), text.substr(at + 1)};
+}
+
+FolderLock::FolderLock(const std::string& file)
+    : folder_(::open(folder_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (folder_ >= 0) ::flock(folder_, LOCK_EX);
+}
+
+FolderLock::~FolderLock() {
+  if (folder_ >= 0) ::close(folder_);
 }
 
 }  // namespace tenon::tool

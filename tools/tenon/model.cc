@@ -9,6 +9,7 @@
 #include "builder_settings.h"
 #include "calibration.h"
 #include "error.h"
+#include "files.h"
 #include "io_formats.h"
 #include "layer_types.h"
 #include "npz.h"
@@ -26,7 +27,7 @@ class TimingCacheFile {
  public:
   /// Without a path there is no cache.
   TimingCacheFile(const std::string& path, nvinfer1::IBuilderConfig& config, Logger& logger)
-      : path_(path) {
+      : path_(path), config_(config) {
     if (path.empty()) return;
     const auto stored = read(logger);
     cache_.reset(config.createTimingCache(stored.data(), stored.size()));
@@ -37,8 +38,18 @@ class TimingCacheFile {
     if (cache_ == nullptr || !config.setTimingCache(*cache_, true))
       fail_with_log(logger, "cannot make a timing cache");
   }
-  void save() const {
+  /// Joins what other builds have written since then.
+  void save(Logger& logger) {
     if (cache_ == nullptr || !is_ours_) return;
+    const FolderLock lock(path_);
+    const auto stored = read(logger);
+    if (!is_ours_) return;
+    const std::unique_ptr<nvinfer1::ITimingCache> others(
+        config_.createTimingCache(stored.data(), stored.size()));
+    if (others == nullptr)
+      logger.take_error();  // the warning was given when it was read first
+    else if (!cache_->combine(*others, false))
+      fail_with_log(logger, path_);
     const std::unique_ptr<nvinfer1::IHostMemory> bytes(cache_->serialize());
     if (bytes != nullptr) write_file(path_, bytes->data(), bytes->size());
   }
@@ -61,6 +72,7 @@ class TimingCacheFile {
   }
 
   std::string path_;
+  nvinfer1::IBuilderConfig& config_;
   bool is_ours_ = true;
   std::unique_ptr<nvinfer1::ITimingCache> cache_;
 };
@@ -137,11 +149,11 @@ std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,
                                                   bool quiet) {
   session::Model model = parse_model(path, options, inputs, logger);
   const Calibration calibration(model, options, logger);
-  const TimingCacheFile cache(options.timing_cache, *model.config, logger);
+  TimingCacheFile cache(options.timing_cache, *model.config, logger);
   Progress progress(quiet);
   model.config->setProgressMonitor(&progress);
   auto plan = value_or_fail(model.build(logger));
-  cache.save();
+  cache.save(logger);
   calibration.save();
   return plan;
 }
