@@ -48,6 +48,33 @@ float likelihood(const float* scores, int64_t classes, int64_t best, bool is_log
   return 1 / sum;
 }
 
+void check_alphabet(std::span<const std::string> alphabet, int64_t blank) {
+  if (alphabet.empty()) fail(kRecogniser, "an alphabet of one character or more", "none");
+  const auto classes = static_cast<int64_t>(alphabet.size()) + 1;
+  if (blank < 0 || blank >= classes)
+    fail(kRecogniser, "a blank from 0 to below " + std::to_string(classes), std::to_string(blank));
+}
+
+// Without repeats, and then without blanks.
+template <class LabelAt, class ScoreAt>
+Text read(int64_t steps, std::span<const std::string> alphabet, int64_t blank,
+          const LabelAt& label_at, const ScoreAt& score_at) {
+  Text result;
+  int64_t last = blank;
+  for (int64_t step = 0; step < steps; ++step) {
+    const int64_t label = label_at(step);
+    if (label != blank && label != last) {
+      const float score = score_at(step, label);
+      result.characters.push_back({static_cast<int32_t>(label), step, score});
+      result.text += alphabet[static_cast<size_t>(label > blank ? label - 1 : label)];
+      result.score += score;
+    }
+    last = label;
+  }
+  if (!result.characters.empty()) result.score /= static_cast<float>(result.characters.size());
+  return result;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> characters_of(std::string_view text) noexcept {
@@ -72,33 +99,42 @@ Result<std::vector<std::string>> characters_of_lines(std::string_view text) noex
 Result<Text> decode_text(const View& scores, std::span<const std::string> alphabet,
                          const TextOptions& options) noexcept {
   return session::guard([&] {
-    if (alphabet.empty()) fail(kRecogniser, "an alphabet of one character or more", "none");
+    check_alphabet(alphabet, options.blank);
     const int64_t classes = static_cast<int64_t>(alphabet.size()) + 1;
     if (scores.rank() != 2 || scores.size(1) != classes)
       fail(kRecogniser,
            "scores of shape (steps, " + std::to_string(classes) + "), for "
                + std::to_string(alphabet.size()) + " characters and a blank",
            scores.text());
-    if (options.blank < 0 || options.blank >= classes)
-      fail(kRecogniser, "a blank from 0 to below " + std::to_string(classes),
-           std::to_string(options.blank));
     const Floats data(scores);
-    Text result;
-    int64_t last = options.blank;
-    for (int64_t step = 0; step < scores.size(0); ++step) {
-      const float* const row = data.data() + step * classes;
-      int64_t best = best_class(row, classes, 1);
-      if (best < 0) best = options.blank;
-      if (best != options.blank && best != last) {
-        const float score = likelihood(row, classes, best, options.is_logit);
-        result.characters.push_back({static_cast<int32_t>(best), step, score});
-        result.text += alphabet[static_cast<size_t>(best > options.blank ? best - 1 : best)];
-        result.score += score;
-      }
-      last = best;
-    }
-    if (!result.characters.empty()) result.score /= static_cast<float>(result.characters.size());
-    return result;
+    const auto row = [&](int64_t step) { return data.data() + step * classes; };
+    return read(
+        scores.size(0), alphabet, options.blank,
+        [&](int64_t step) {
+          const int64_t best = best_class(row(step), classes, 1);
+          return best < 0 ? options.blank : best;
+        },
+        [&](int64_t step, int64_t best) {
+          return likelihood(row(step), classes, best, options.is_logit);
+        });
+  });
+}
+
+Result<Text> decode_text(std::span<const int32_t> labels, std::span<const float> scores,
+                         std::span<const std::string> alphabet, int64_t blank) noexcept {
+  return session::guard([&] {
+    check_alphabet(alphabet, blank);
+    if (labels.size() != scores.size())
+      fail(kRecogniser, "a score for each of " + std::to_string(labels.size()) + " labels",
+           std::to_string(scores.size()));
+    for (const int32_t label : labels)
+      if (label < 0 || label > static_cast<int64_t>(alphabet.size()))
+        fail(kRecogniser, "labels from 0 to " + std::to_string(alphabet.size()),
+             std::to_string(label));
+    return read(
+        static_cast<int64_t>(labels.size()), alphabet, blank,
+        [&](int64_t step) { return int64_t{labels[static_cast<size_t>(step)]}; },
+        [&](int64_t step, int64_t) { return scores[static_cast<size_t>(step)]; });
   });
 }
 

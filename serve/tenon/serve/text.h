@@ -44,6 +44,11 @@ struct TextOptions {
 Result<Text> decode_text(const View& scores, std::span<const std::string> alphabet,
                          const TextOptions& options = {}) noexcept;
 
+/// The same of the best class of each step, and its score. An error for a label that is no class,
+/// or other numbers of scores than of labels.
+Result<Text> decode_text(std::span<const int32_t> labels, std::span<const float> scores,
+                         std::span<const std::string> alphabet, int64_t blank = 0) noexcept;
+
 }  // namespace tenon::serve
 
 #endif  // TENON_SERVE_TEXT_H
