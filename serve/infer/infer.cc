@@ -135,13 +135,12 @@ Result<std::shared_ptr<Infer>> Infer::make(std::shared_ptr<EngineContext> engine
 
 void Infer::add_port(size_t number) {
   const session::Tensor& info = context_->tensors()[number];
-  if (!info.format.is_linear())
-    throw Error{info.label() + " is in another format than kLINEAR, which Infer does not support "
-                "yet; session::Session does"};
+  const bool is_packed = !info.format.is_linear();
   Shape shape = session::to_shape(
       info.is_input ? (session::is_known(info.shape) ? info.shape : info.opt) : info.shape);
   if (!session::is_known(shape)) shape = {0};  // of an output, until it is computed
-  Port port{number, std::make_shared<Tensor>(std::move(shape), info.type, device()), nullptr};
+  Port port{number, std::make_shared<Tensor>(std::move(shape), info.type, device()), nullptr,
+            is_packed ? std::make_unique<MixMemory>(device()) : nullptr};
   port.tensor->set_stream(stream_);
   (info.is_input ? inputs_ : outputs_).push_back(std::move(port));
 }
@@ -207,6 +206,37 @@ void* Infer::data_of(Port& port, bool copy) {
   return on_host ? tensor.memory()->cpu() : tensor.memory()->gpu();
 }
 
+// Memory in the format of the engine; `copy` also fills it with the tensor's elements.
+void* Infer::packed_data_of(Port& port, bool copy) {
+  const session::Tensor& info = context_->tensors()[port.number];
+  const size_t bytes = value_of(info.format.bytes(info.type, port.tensor->shape()));
+  void* const on_host = value_of(port.packed->cpu(bytes));
+  if (copy)
+    value_of(info.format.pack(value_of(port.tensor->to_array()), static_cast<std::byte*>(on_host)));
+  if (is_on_host(port)) return on_host;
+  void* const on_device = value_of(port.packed->gpu(bytes));
+  if (copy)
+    check(cudaMemcpyAsync(on_device, on_host, bytes, cudaMemcpyHostToDevice, stream_),
+          "cannot copy an input");
+  return on_device;
+}
+
+// Once the stream has come so far.
+void Infer::unpack_outputs() {
+  for (Port& port : outputs_) {
+    if (port.packed == nullptr) continue;
+    const session::Tensor& info = context_->tensors()[port.number];
+    Tensor& tensor = *port.tensor;
+    const size_t bytes = value_of(info.format.bytes(info.type, tensor.shape()));
+    if (!is_on_host(port))
+      check(cudaMemcpy(port.packed->cpu(), port.packed->gpu(), bytes, cudaMemcpyDeviceToHost),
+            "cannot copy an output");
+    Array array = value_of(session::make_array(info.type, tensor.shape()));
+    value_of(info.format.unpack(static_cast<const std::byte*>(port.packed->cpu()), array));
+    value_of(tensor.copy_from_cpu(0, array.bytes.data(), array.count()));
+  }
+}
+
 void Infer::set_inputs() {
   for (Port& port : inputs_) {
     const session::Tensor& info = context_->tensors()[port.number];
@@ -215,7 +245,7 @@ void Infer::set_inputs() {
     if (tensor.head() == DataHead::kInit && !tensor.empty())
       throw Error{info.label() + " has no data: write to its tensor before forward()"};
     value_of(context_->set_shape(port.number, value_of(session::to_dims(tensor.shape()))));
-    void* const data = data_of(port, true);
+    void* const data = port.packed ? packed_data_of(port, true) : data_of(port, true);
     value_of(context_->set_address(port.number, data));
     addresses_.push_back(data);
     shapes_.push_back(tensor.shape());
@@ -225,6 +255,10 @@ void Infer::set_inputs() {
 void Infer::set_outputs() {
   for (Port& port : outputs_) {
     if (context_->is_data_dependent(port.number)) {
+      if (port.packed != nullptr)
+        throw Error{context_->tensors()[port.number].label()
+                    + " has a data-dependent shape and another format than kLINEAR, which Infer "
+                      "does not support yet"};
       if (port.output == nullptr) {
         port.output = std::make_unique<GivenOutput>(*this, port);
         value_of(context_->set_output(port.number, port.output.get()));
@@ -233,7 +267,7 @@ void Infer::set_outputs() {
       continue;
     }
     value_of(port.tensor->resize(value_of(context_->known_shape(port.number))));
-    void* const data = data_of(port, false);
+    void* const data = port.packed ? packed_data_of(port, false) : data_of(port, false);
     value_of(context_->set_address(port.number, data));
     addresses_.push_back(data);
   }
@@ -294,7 +328,11 @@ Result<void> Infer::forward(bool sync) noexcept {
       cudaStreamSynchronize(stream_);
       throw;
     }
-    if (sync) check(cudaStreamSynchronize(stream_), "the engine failed");
+    const auto is_packed = [](const Port& port) { return port.packed != nullptr; };
+    const bool has_packed = std::any_of(inputs_.begin(), inputs_.end(), is_packed)
+                            || std::any_of(outputs_.begin(), outputs_.end(), is_packed);
+    if (sync || has_packed) check(cudaStreamSynchronize(stream_), "the engine failed");
+    unpack_outputs();
   });
 }
 

@@ -12,7 +12,8 @@
 namespace tenon::serve {
 namespace {
 
-std::shared_ptr<EngineContext> shared_engine(session::Engine (*build)(session::ErrorLog&)) {
+std::shared_ptr<EngineContext> shared_engine(
+    const std::function<session::Engine(session::ErrorLog&)>& build) {
   session::ErrorLog log;
   const session::Engine engine = build(log);
   const std::unique_ptr<nvinfer1::IHostMemory> plan(engine.engine->serialize());
@@ -31,6 +32,52 @@ std::shared_ptr<Infer> infer_of(const std::shared_ptr<EngineContext>& engine,
 void fill(Tensor& tensor, float first) {
   float* const x = *tensor.cpu<float>();
   for (int64_t i = 0; i < tensor.numel(); ++i) x[i] = first + static_cast<float>(i);
+}
+
+// Tensors have rows, whatever the engine's memory has; batches of an instance, too.
+TEST(Infer, ConvertsFormats) {
+  using nvinfer1::TensorFormat;
+  for (const TensorFormat format : {TensorFormat::kHWC, TensorFormat::kHWC8, TensorFormat::kCHW2}) {
+    const auto engine = shared_engine([&](session::ErrorLog& log) {
+      return session::build_engine(log, [&](auto& builder, auto& network, auto& config) {
+        auto* x = network.addInput("x", DataType::kFLOAT, nvinfer1::Dims4(-1, 3, 1, 2));
+        auto& y =
+            *network.addElementWise(*x, *x, nvinfer1::ElementWiseOperation::kSUM)->getOutput(0);
+        x->setAllowedFormats(1U << static_cast<int>(format));
+        y.setAllowedFormats(1U << static_cast<int>(format));
+        session::add_output(network, y, "y");
+        auto* profile = builder.createOptimizationProfile();
+        using Selector = nvinfer1::OptProfileSelector;
+        for (const auto& [selector, batch] :
+             {std::pair{Selector::kMIN, 1}, std::pair{Selector::kOPT, 2},
+              std::pair{Selector::kMAX, 2}})
+          profile->setDimensions("x", selector, nvinfer1::Dims4(batch, 3, 1, 2));
+        config.addOptimizationProfile(profile);
+      });
+    });
+    const auto infer = infer_of(engine);
+    for (const float first : {1.F, 7.F}) {
+      fill(*infer->input(), first);
+      const auto done = infer->forward(/*sync=*/false);
+      ASSERT_TRUE(done) << done.error();
+      ASSERT_EQ(infer->output()->shape(), (Shape{2, 3, 1, 2}));
+      for (int64_t i = 0; i < 12; ++i)
+        EXPECT_EQ((*infer->output()->cpu<float>())[i], 2 * (first + static_cast<float>(i)));
+    }
+    EngineInstanceOptions options;
+    options.max_batch = 2;
+    auto instances = engine_instances(engine, options);
+    ASSERT_TRUE(instances) << instances.error();
+    std::array<Tensors, 2> jobs;
+    for (Tensors& job : jobs) {
+      job.emplace_back(Shape{1, 3, 1, 2});
+      fill(job[0], 4);
+    }
+    const std::array<Tensors*, 2> batch{&jobs[0], &jobs[1]};
+    auto outputs = (*instances)[0].run(batch).result;
+    ASSERT_TRUE(outputs) << outputs.error();
+    for (Tensors& output : *outputs) EXPECT_EQ(*output[0].at<float>({0, 2, 0, 1}), 18);
+  }
 }
 
 TEST(Infer, RunsWithEveryShapeOfItsProfile) {

@@ -62,8 +62,9 @@ class Infer {
     cudaStream_t stream = nullptr;
   };
 
-  /// Inputs get the shapes of the profile's optimum. An error for engines with other formats than
-  /// kLINEAR, which session::Session runs.
+  /// Inputs get the shapes of the profile's optimum. Tensors have kLINEAR's order of elements
+  /// whatever the engine's format is: what it has in another one is converted on the host, and
+  /// forward() waits for it.
   static Result<std::shared_ptr<Infer>> make(std::shared_ptr<EngineContext> engine,
                                              const Options& options) noexcept;
   static Result<std::shared_ptr<Infer>> make(std::shared_ptr<EngineContext> engine) noexcept {
@@ -118,6 +119,7 @@ class Infer {
     size_t number = 0;  // in the engine
     std::shared_ptr<Tensor> tensor;
     std::unique_ptr<GivenOutput> output;  // of an output whose shape only the run has
+    std::unique_ptr<MixMemory> packed;    // of one whose format is not kLINEAR
   };
   using Ports = std::vector<Port>;
 
@@ -129,6 +131,8 @@ class Infer {
   void replace(Ports& ports, int i, std::shared_ptr<Tensor> tensor, const char* kind);
   void add_port(size_t number);
   void* data_of(Port& port, bool copy);
+  void* packed_data_of(Port& port, bool copy);
+  void unpack_outputs();
   void set_inputs();
   void set_outputs();
   void take_outputs();
