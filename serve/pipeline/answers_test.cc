@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -231,6 +232,39 @@ TEST(Pipeline, ShowsWhatItDid) {
                                                {"wait: infer", 1},
                                                {"wait: post-process", 1},
                                                {"wait: pre-process", 1}}));
+}
+
+// As in W3C's recommendation; what is none is a correlation id like others.
+TEST(Pipeline, TracesHaveIdentifiersOfOpenTelemetry) {
+  PipelineOptions options;
+  options.trace_spans = 100;
+  const auto pipeline = start_doubling(options, doubling());
+  const std::string traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  for (const std::string& id :
+       {traceparent, traceparent + "0",
+        std::string("00-00000000000000000000000000000000-") + "b7ad6b7169203331-01",
+        std::string("camera 3")}) {
+    JobOptions job;
+    job.correlation_id = id;
+    EXPECT_TRUE(pipeline->commit(1, job).get());
+  }
+  EXPECT_TRUE(pipeline->stop());
+  const auto trace = nlohmann::json::parse(pipeline->trace_json());
+  std::map<std::string, std::set<std::string>> traces, spans;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] != "X" && event["ph"] != "b") continue;
+    const auto& args = event["args"];
+    const std::string id = args["correlation_id"];
+    traces[id].insert(args["trace_id"]);
+    EXPECT_TRUE(spans[args["trace_id"]].insert(args["span_id"]).second);
+    EXPECT_EQ(std::string(args["trace_id"]).size(), 32U);
+    EXPECT_EQ(std::string(args["span_id"]).size(), 16U);
+    EXPECT_EQ(args.value("parent_span_id", ""), id == traceparent ? "b7ad6b7169203331" : "");
+  }
+  EXPECT_EQ(traces[traceparent], std::set<std::string>{"0af7651916cd43dd8448eb211c80319c"});
+  EXPECT_EQ(traces.size(), 4U);
+  EXPECT_EQ(spans.size(), 4U);
+  for (const auto& [id, numbers] : spans) EXPECT_EQ(numbers.size(), 6U);
 }
 
 }  // namespace

@@ -1,9 +1,37 @@
 #include "trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <random>
+#include <string_view>
 
 namespace tenon::serve {
+namespace {
+
+// "00-<32 digits of the trace>-<16 of the span>-<2 of flags>", in lower case and neither of zeros.
+bool is_traceparent(std::string_view text) {
+  const auto is_hex = [&](size_t begin, size_t count) {
+    return text.substr(begin, count).find_first_not_of("0123456789abcdef") == std::string::npos;
+  };
+  const auto is_zero = [&](size_t begin, size_t count) {
+    return text.substr(begin, count).find_first_not_of('0') == std::string::npos;
+  };
+  return text.size() == 55 && text.starts_with("00-") && text[35] == '-' && text[52] == '-'
+         && is_hex(3, 32) && is_hex(36, 16) && is_hex(53, 2) && !is_zero(3, 32) && !is_zero(36, 16);
+}
+
+uint64_t random_identity() {
+  std::random_device random;
+  return std::uniform_int_distribution<uint64_t>(1, UINT64_MAX)(random);
+}
+
+}  // namespace
+
+Trace::Trace(size_t spans) : identity_(random_identity()) {
+  spans_.resize(spans);
+}
 
 void Trace::add(Span span) {
   if (!is_on()) return;
@@ -37,6 +65,13 @@ std::string Trace::json(const std::vector<std::string>& tracks, const std::strin
     const Span& span = spans_[i % spans_.size()];
     json arguments = {{"job", span.job}, {"batch", span.batch}};
     if (!span.correlation_id.empty()) arguments["correlation_id"] = span.correlation_id;
+    if (is_traceparent(span.correlation_id)) {
+      arguments["trace_id"] = span.correlation_id.substr(3, 32);
+      arguments["parent_span_id"] = span.correlation_id.substr(36, 16);
+    } else {
+      arguments["trace_id"] = fmt::format("{:016x}{:016x}", identity_, span.job);
+    }
+    arguments["span_id"] = fmt::format("{:016x}", identity_ + i);
     const std::string name = name_of(span.stage);
     if (span.is_wait) {
       json event = {{"cat", "job"},    {"id", span.job},    {"name", "wait: " + name},

@@ -24,11 +24,12 @@ class Trace {
     std::string correlation_id;
   };
 
-  explicit Trace(size_t spans) { spans_.resize(spans); }
+  explicit Trace(size_t spans);
   bool is_on() const { return !spans_.empty(); }
   /// The oldest span makes room.
   void add(Span span);
-  /// Chrome's trace events.
+  /// Chrome's trace events, with OpenTelemetry's identifiers: a trace for each job, or the caller's
+  /// where a correlation id is a traceparent of W3C Trace Context.
   std::string json(const std::vector<std::string>& tracks, const std::string& model) const;
 
  private:
@@ -36,6 +37,7 @@ class Trace {
   std::vector<Span> spans_;  // a ring
   size_t count_ = 0;
   const Clock::time_point start_ = Clock::now();
+  const uint64_t identity_;  // of this among all
 };
 
 }  // namespace tenon::serve
