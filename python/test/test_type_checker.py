@@ -15,8 +15,16 @@ EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "python"
 MISTAKES = """
 import numpy as np
 import tenon
+import tenon.graphsurgeon as gs
 import tenon.tensorrt as trt
 from tenon import cudart
+
+graph = gs.Graph([gs.Node("Relu", inputs=[gs.Variable("x", np.float32, (1, "N"))])], opset=13)
+names_of_nodes: list[str] = [node.op for node in graph.cleanup().toposort().nodes]
+graph.nodes[0].inputz  # "Node" has no attribute "inputz"
+gs.Graph(nodes=[gs.Variable("x")])  # List item 0 has incompatible type "Variable"; expected "Node"
+gs.Variable("x").to_constant(np.ones(3)).values.sum()
+found: str = gs.GraphPattern().match_all(graph)  # expression has type "list[PatternMapping]"
 
 engine = tenon.compile("model.onnx", shapes={"x": (1, 3)})
 tenon.compile("model.onnx", precison="fp16")  # Unexpected keyword argument "precison"

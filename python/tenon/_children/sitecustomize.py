@@ -1,7 +1,8 @@
 """Python programs that a program of tenon.as_tensorrt starts find tenon.tensorrt, too.
 
-Its folder is on their PYTHONPATH, where Python looks for sitecustomize when it starts. Nothing is
-imported before the program imports TensorRT.
+So do those of tenon.as_onnx_graphsurgeon. Its folder is on their PYTHONPATH, where Python looks for
+sitecustomize when it starts, and TENON_STANDS_FOR names the packages. Nothing is imported before
+the program imports one.
 """
 import importlib.abc
 import importlib.machinery
@@ -11,10 +12,10 @@ import sys
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds modules of these names, each of which install_as_tensorrt() puts in place."""
+    """Finds modules of these names, each of which tenon's function `install` puts in place."""
 
-    def __init__(self, *names):
-        self.names = names
+    def __init__(self, install, *names):
+        self.install, self.names = install, names
 
     def find_spec(self, name, path=None, target=None):
         if name not in self.names or importlib.util.find_spec("tenon") is None:
@@ -22,18 +23,24 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self)
 
     def exec_module(self, module):
-        sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _Finder)]
+        sys.meta_path[:] = [f for f in sys.meta_path
+                            if not isinstance(f, _Finder) or f.install != self.install]
         name = module.__name__
         del sys.modules[name]
-        from tenon import install_as_tensorrt
-        install_as_tensorrt()
+        import tenon
+        getattr(tenon, self.install)()
         if name not in sys.modules:  # as the import of what is nowhere
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
-# TensorRT's before NVIDIA's; cuda-python's where there are none.
-sys.meta_path.insert(0, _Finder("tensorrt", "tensorrt_bindings"))
-sys.meta_path.append(_Finder("cuda", "cuda.cudart", "cuda.bindings", "cuda.bindings.runtime"))
+# Ours before NVIDIA's; cuda-python's where there are none.
+_packages = os.environ.get("TENON_STANDS_FOR", "tensorrt").split(",")
+if "tensorrt" in _packages:
+    sys.meta_path.insert(0, _Finder("install_as_tensorrt", "tensorrt", "tensorrt_bindings"))
+    sys.meta_path.append(_Finder("install_as_tensorrt", "cuda", "cuda.cudart", "cuda.bindings",
+                                 "cuda.bindings.runtime"))
+if "onnx_graphsurgeon" in _packages:
+    sys.meta_path.insert(0, _Finder("install_as_onnx_graphsurgeon", "onnx_graphsurgeon"))
 
 # The environment's own one, which this file hides.
 _here = os.path.dirname(os.path.abspath(__file__))
