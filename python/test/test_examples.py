@@ -20,6 +20,7 @@ SRCNN = EXAMPLES.parent / "super_resolution" / "srcnn.onnx"
     ("profile_and_progress", [SRCNN], "%  conv2 + conv2.relu"),
     ("python_plugin", [], "as numpy.pad gives it"),
     ("serve", [], "100 answers, the last: 99 99 99 99 -> 792"),
+    ("edit_graph", [], "after:  ['MatMul', 'Relu']"),
     ("refit", [], "bytes needs ['projection.weight']")])
 def test_example(name, arguments, text, tmp_path):
     done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py", *arguments], capture_output=True, text=True,

@@ -229,6 +229,18 @@ def test_weights_in_files(tmp_path):
     assert gs.export_onnx(unread).graph.initializer[0].external_data  # passes through, unread
 
 
+def test_initializers_of_old_files():
+    """Up to version 3 of the format initializers are inputs, too."""
+    weights = onnx.numpy_helper.from_array(np.arange(2, dtype=np.float32), "w")
+    graph = oh.make_graph([oh.make_node("Add", ["x", "w"], ["y"])], "g", [value_info("x"), value_info("w")], [value_info("y")],
+                          [weights])
+    model = oh.make_model(graph, ir_version=3, opset_imports=[oh.make_opsetid("", 8)])
+    onnx.checker.check_model(model)
+    exported = gs.export_onnx(gs.import_onnx(model))
+    onnx.checker.check_model(exported, full_check=True)
+    assert [proto.name for proto in exported.graph.input] == ["x"]
+
+
 def test_mistakes():
     with pytest.raises(TypeError, match="expected an onnx.ModelProto"):
         gs.import_onnx(onnx.GraphProto())

@@ -213,6 +213,8 @@ def export_onnx(graph: Graph, do_type_check: bool = True, **kwargs: Any) -> Any:
     for name in ("producer_name", "producer_version", "ir_version"):
         if getattr(graph, name):
             kwargs.setdefault(name, getattr(graph, name))
+    if "ir_version" in kwargs:  # initializers of older files are inputs, which those of graphs are not
+        kwargs["ir_version"] = max(kwargs["ir_version"], 4)
     kwargs.setdefault("functions", [OnnxExporter.export_function(function) for function in functions])
     model = onnx.helper.make_model(proto, **kwargs)
     if graph.metadata:
