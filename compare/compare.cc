@@ -115,6 +115,10 @@ Report compare_runs(const Run& found, const Run& expected) {
     for (const std::string& name : names)
       if (const auto other = expected.arrays.find(name); other == expected.arrays.end())
         report.left_out.push_back(name + ": the other build has no such tensor");
+      else if (const Array& array = found.arrays.at(name); array.shape != other->second.shape)
+        report.left_out.push_back(name + ": is " + session::shape_text(array.shape)
+                                  + " in this build and " + session::shape_text(other->second.shape)
+                                  + " in the other");
       else if (is_float(other->second.type) && !is_float(found.arrays.at(name).type))
         report.left_out.push_back(name + ": is quantized in this build, and no float");
       else

@@ -66,6 +66,7 @@ session::Result<TensorError> error_of(const session::Array& found, const session
   }
   if (sums.count == 0) return error;
   error.rms = std::sqrt(sums.squares / static_cast<double>(sums.count));
+  error.expected_rms = std::sqrt(sums.expected / static_cast<double>(sums.count));
   const double norms = std::sqrt(sums.found) * std::sqrt(sums.expected);
   if (norms > 0) error.cosine = std::clamp(sums.products / norms, -1.0, 1.0);
   error.range = sums.most > sums.least ? sums.most - sums.least : sums.magnitude;

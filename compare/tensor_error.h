@@ -11,10 +11,11 @@ namespace tenon::compare {
 
 /// Differences of a tensor's elements from the expected ones, computed in float64.
 struct TensorError {
-  int64_t count = 0;   ///< elements
-  double largest = 0;  ///< of the absolute differences of elements that are finite in both
-  double rms = 0;      ///< root of the mean square of the same
-  double cosine = 1;   ///< of the angle between both as vectors; 1 where one is all zeros
+  int64_t count = 0;        ///< elements
+  double largest = 0;       ///< of the absolute differences of elements that are finite in both
+  double rms = 0;           ///< root of the mean square of the same
+  double expected_rms = 0;  ///< root of the mean square of these expected elements
+  double cosine = 1;        ///< of the angle between both as vectors; 1 where one is all zeros
   double range = 0;  ///< largest less least expected element; the largest magnitude where that is 0
   int64_t worst = -1;  ///< where `largest` is, counted in rows; -1 where all are the same
   double found = 0, expected = 0;  ///< the elements there

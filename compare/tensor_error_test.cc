@@ -18,12 +18,13 @@ session::Array array(const std::vector<float>& values, session::Shape shape = {}
 constexpr float kNan = NAN, kInfinity = INFINITY;
 
 TEST(TensorErrorTest, OfOrdinaryNumbers) {
-  // numpy: d = f - e; abs(d).max(), sqrt((d*d).mean()), f@e/norms, ptp(e)
+  // numpy: d = f - e; abs(d).max(), sqrt((d*d).mean()), sqrt((e*e).mean()), f@e/norms, ptp(e)
   const auto error = error_of(array({1, 2, 3.5f, -4}), array({1, 2.25f, 3, -4}));
   ASSERT_TRUE(error);
   EXPECT_EQ(error->count, 4);
   EXPECT_DOUBLE_EQ(error->largest, 0.5);
   EXPECT_NEAR(error->rms, 0.2795084971874737, 1e-15);
+  EXPECT_NEAR(error->expected_rms, 2.7866871012009944, 1e-15);
   EXPECT_NEAR(error->cosine, 0.9957170653574035, 1e-12);
   EXPECT_DOUBLE_EQ(error->range, 7);
   EXPECT_EQ(error->worst, 2);
