@@ -1,7 +1,9 @@
 #include "quantize/quantize_model.h"
 
+#include <fmt/ranges.h>
 #include <onnx_schema.pb.h>
 
+#include "import/graph.h"
 #include "import/import.h"
 #include "ops/pooling.h"
 #include "quantize/linear_nodes.h"
@@ -29,6 +31,22 @@ LinearPlacement by_names(const Network& network, const Placement& placement, con
     if (data != names.scales.end() && result != names.scales.end()) result->second = data->second;
   }
   return names;
+}
+
+// Nodes without a name get the one that messages have for them: the new ones in front of them would
+// change it.
+void name_nodes(onnx::ModelProto& model) {
+  int index = 0;
+  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node())
+    node.set_name(shown_name(node, index++));
+}
+
+// Remembered in the file, for those who wonder later.
+void note_kept_float(onnx::ModelProto& model, const std::set<std::string>& names) {
+  if (names.empty()) return;
+  onnx::StringStringEntryProto& entry = *model.add_metadata_props();
+  entry.set_key("tenon.kept_float");
+  entry.set_value(fmt::format("{}", fmt::join(names, "\n")));
 }
 
 // Layers of these nodes are to stay in float, and what only they read is not quantized.
@@ -86,6 +104,7 @@ std::string quantize_model(std::span<const std::byte> bytes, const Scales& scale
   import.log = options.log;
   import_onnx(bytes, import, network, report);
   const auto model = parse_model(bytes, options.model_path);
+  name_nodes(*model);
   keep_float(network, *model, options.kept_float);
   const Placement placement =
       place_quantization(network, scales, target, Precision::Constraints::kHint);
@@ -103,6 +122,7 @@ std::string quantize_model(std::span<const std::byte> bytes, const Scales& scale
   const LinearCounts counts = add_linear_nodes(*model, names, source);
   require(counts.quantized > 0, "nothing in the model can be int8: {}", reason_of_none(placement));
   take_in(*model->mutable_graph(), source);
+  note_kept_float(*model, options.kept_float);
   options.log.info("int8: {} of {} nodes with weights", counts.quantized, counts.products);
   constexpr size_t kLimit = size_t{1} << 31;
   require(model->ByteSizeLong() < kLimit,

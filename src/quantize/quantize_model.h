@@ -13,7 +13,9 @@ struct QuantizeModelOptions {
   /// Where the model came from, for messages and as the folder of external data; "" when unknown.
   std::string model_path;
   Log log;
-  std::set<std::string> kept_float;  ///< nodes that stay as they are, by name
+  /// Nodes that stay as they are, by name; one without a name is called as in messages, "Conv_7" by
+  /// its place. The metadata "tenon.kept_float" of the result lists them.
+  std::set<std::string> kept_float;
 };
 
 /// The model with QuantizeLinear and DequantizeLinear nodes where place_quantization() has int8 on

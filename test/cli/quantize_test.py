@@ -171,6 +171,48 @@ class Quantize(CliTest):
         onnx.save(small_network(constants=weights), self.model)
         self.refuse("quantize", self.model, *out, f"--calib={cache}", names=["w0", "NaN"])
 
+    def loss(self, model):
+        """Root mean square error in parts of the float model's outputs, by ONNX's evaluator."""
+        found, expected = (ReferenceEvaluator(m).run(None, {"x": SAMPLES})[0] for m in (model, small_network()))
+        return np.sqrt(((found - expected) ** 2).sum() / (expected ** 2).sum())
+
+    def test_layers_return_to_float_until_a_loss_holds(self):
+        everything, _ = self.quantize()
+        bound, kept = self.loss(everything) / 2, self.folder / "kept.txt"
+        model, _ = self.quantize(f"--maxLoss={bound}", f"--exportKeptFloat={kept}")
+        self.assertLess(self.loss(model), 1.05 * bound)  # whose integers are not all Tenon's
+        names = [line for line in kept.read_text().splitlines() if not line.startswith("#")]
+        self.assertTrue(names and set(names) <= {"conv0", "pool", "conv1", "sum", "conv3", "product"})
+        floats = {n.name for n in model.graph.node if n.op_type in ("Conv", "Gemm") and "Dequantize" not in n.input[1]}
+        self.assertTrue(floats <= set(names))
+        self.assertEqual({p.key: p.value for p in model.metadata_props}["tenon.kept_float"].split("\n"), sorted(names))
+        first = self.quantized.read_bytes()
+        self.quantize(f"--keepFloat=@{kept}")
+        self.assertEqual(self.quantized.read_bytes(), first)
+
+    def test_a_loss_that_holds_already(self):
+        everything, _ = self.quantize()
+        for metric in ("relative", "cosine", "top1"):
+            self.assertEqual(self.quantize("--maxLoss=1", f"--lossMetric={metric}")[0], everything)
+
+    def test_losses_that_cannot_hold(self):
+        data = self.folder / "other.npz"
+        np.savez(data, y=SAMPLES)
+        out = ("-o", self.quantized, f"--calibData={self.data}", "--shapes=x:4x3x16x16")
+        self.refuse("quantize", self.model, *out, "--maxLoss=0", names=["--maxLoss=0", "no layer can be in int8"])
+        self.refuse("quantize", self.model, *out, "--maxLoss=1", f"--lossData={data}", names=["other.npz", "'x'"])
+        self.refuse("quantize", self.model, *out, f"--keepFloat=@{self.folder}/none", names=["none"])
+        self.refuse("quantize", self.model, *out, "--lossMetric=top1", names=["--maxLoss"])
+
+    def test_nodes_without_a_name(self):
+        model = small_network()
+        for node in model.graph.node:
+            node.ClearField("name")
+        onnx.save(model, self.model)
+        model, constants = self.quantize("--keepFloat=Conv_3")
+        self.assertIn("w1", constants)
+        self.assertIn("w0_quantized", constants)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -78,7 +78,42 @@ ProfileOptions shapes_of(const BuildOptions& options) {
   return shapes;
 }
 
+// The shapes of varying inputs. What the data is of stands in for those that nothing gives.
+session::Shapes varying_shapes(const session::Model& model, const char* option,
+                               const std::string& text, const CalibrationData* data) {
+  session::Shapes shapes = parse_shapes(option, text);
+  std::vector<std::string> names;
+  for (const nvinfer1::ITensor* input : model.varying_inputs()) {
+    const std::string name = input->getName();
+    names.push_back(name);
+    if (input->isShapeTensor() || shapes.contains(name)) continue;
+    if (data == nullptr) fail("{}: gives no shape for input '{}'", option, name);
+    shapes[name] = data->sample_shape(name);
+  }
+  for (const auto& [name, shape] : shapes) check_name(name, names, "dynamic input");
+  return shapes;
+}
+
+void add_fixed_shapes(const nvinfer1::INetworkDefinition& network, session::Shapes& shapes) {
+  for (int32_t i = 0; i < network.getNbInputs(); ++i) {
+    const nvinfer1::ITensor& input = *network.getInput(i);
+    shapes.try_emplace(input.getName(), session::to_shape(input.getDimensions()));
+  }
+}
+
 }  // namespace
+
+CalibrationData open_samples(const session::Model& model, const std::string& path,
+                             const BuildOptions& options, session::Memory::Kind memory) {
+  std::vector<const nvinfer1::ITensor*> inputs;
+  for (int32_t i = 0; i < model.network->getNbInputs(); ++i)
+    inputs.push_back(model.network->getInput(i));
+  CalibrationData data(path, std::move(inputs), memory);
+  session::Shapes batch = varying_shapes(model, "--optShapesCalib", shapes_of(options).opt, &data);
+  add_fixed_shapes(*model.network, batch);
+  data.set_shapes(std::move(batch));
+  return data;
+}
 
 class Calibration::Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
  public:
@@ -134,31 +169,13 @@ class Calibration::Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
 
  private:
   void open(const BuildOptions& options) {
-    std::vector<const nvinfer1::ITensor*> inputs;
-    for (int32_t i = 0; i < model_.network->getNbInputs(); ++i)
-      inputs.push_back(model_.network->getInput(i));
     using Kind = session::Memory::Kind;
-    data_.emplace(options.calibration_data, std::move(inputs),
-                  builds_for_gpu(options, logger_) ? Kind::kDevice : Kind::kPinned);
+    data_ = open_samples(model_, options.calibration_data, options,
+                         builds_for_gpu(options, logger_) ? Kind::kDevice : Kind::kPinned);
     if (options.calibration_algorithm == "percentile" || options.calibration_algorithm.empty())
       set_calibration_search(*model_.config, CalibrationSearch::kPercentile);
     if (options.calibration_algorithm == "mse")
       set_calibration_search(*model_.config, CalibrationSearch::kMeanSquaredError);
-  }
-
-  // What --calibData is of stands in for shapes that nothing gives.
-  session::Shapes parse(const char* option, const std::string& text) const {
-    session::Shapes shapes = parse_shapes(option, text);
-    std::vector<std::string> names;
-    for (const nvinfer1::ITensor* input : model_.varying_inputs()) {
-      const std::string name = input->getName();
-      names.push_back(name);
-      if (input->isShapeTensor() || shapes.contains(name)) continue;
-      if (!data_) fail("{}: gives no shape for input '{}'", option, name);
-      shapes[name] = data_->sample_shape(name);
-    }
-    for (const auto& [name, shape] : shapes) check_name(name, names, "dynamic input");
-    return shapes;
   }
 
   void set_profile(const ProfileOptions& texts) {
@@ -167,17 +184,12 @@ class Calibration::Calibrator final : public nvinfer1::IInt8EntropyCalibrator2 {
          {std::tuple("--minShapesCalib", &texts.min, OptProfileSelector::kMIN),
           std::tuple("--maxShapesCalib", &texts.max, OptProfileSelector::kMAX),
           std::tuple("--optShapesCalib", &texts.opt, OptProfileSelector::kOPT)}) {
-      batch_ = parse(option, *text);
+      batch_ = varying_shapes(model_, option, *text, data_ ? &*data_ : nullptr);
       for (const auto& [name, shape] : batch_)
         profile->setDimensions(name.c_str(), selector, value_or_fail(session::to_dims(shape)));
     }
     if (!batch_.empty()) model_.config->setCalibrationProfile(profile);
-    if (!data_) return;
-    for (int32_t i = 0; i < model_.network->getNbInputs(); ++i) {
-      const nvinfer1::ITensor& input = *model_.network->getInput(i);
-      batch_.try_emplace(input.getName(), session::to_shape(input.getDimensions()));
-    }
-    data_->set_shapes(batch_);
+    if (data_) add_fixed_shapes(*model_.network, batch_);
   }
 
   session::Model& model_;

@@ -1,9 +1,17 @@
 // --calib and --calibData: where a build in int8 has its ranges from.
 #pragma once
 
+#include "calibration_data.h"
 #include "model.h"
 
 namespace tenon::tool {
+
+/// Samples for all inputs of a model, in batches of the shapes that the options have for
+/// calibration; dynamic inputs without one have that of a sample. Throws Failure. The model
+/// outlives them.
+CalibrationData open_samples(const session::Model& model, const std::string& path,
+                             const BuildOptions& options,
+                             session::Memory::Kind memory = session::Memory::Kind::kPinned);
 
 /// Gives a model's builder the calibrator, and the shapes to calibrate with, that the options ask
 /// for; it lives until the model is built. Without --calib and --calibData tensors of a model in

@@ -85,27 +85,41 @@ void CalibrationData::check(const nvinfer1::ITensor& input) const {
         files_[opened_ - 1], name, session::shape_text(found.shape), session::shape_text(batch));
 }
 
-bool CalibrationData::next(void** addresses) {
+std::optional<Arrays> CalibrationData::next() {
   const int64_t batch = shapes_.begin()->second[0];
   while (row_ + batch > rows_) {
     left_out_ += rows_ - row_;
     row_ = rows_;
-    if (opened_ == files_.size()) return false;
+    if (opened_ == files_.size()) return std::nullopt;
     open_next();
     for (const auto* input : inputs_) check(*input);
   }
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    const Array& from = array(inputs_[i]->getName());
-    const size_t row_bytes = from.bytes.size() / static_cast<size_t>(rows_);
-    const size_t bytes = row_bytes * static_cast<size_t>(batch);
-    if (memory_[i].reserve(bytes) != cudaSuccess
-        || cudaMemcpy(memory_[i].data(), from.bytes.data() + row_bytes * static_cast<size_t>(row_),
-                      bytes, cudaMemcpyDefault)
-               != cudaSuccess)
-      fail("--calibData: no memory for {} bytes of input '{}'", bytes, inputs_[i]->getName());
-    addresses[i] = memory_[i].data();
+  Arrays result;
+  for (const auto* input : inputs_) {
+    const Array& from = array(input->getName());
+    const auto row_bytes = static_cast<std::ptrdiff_t>(from.bytes.size()) / rows_;
+    const auto first = from.bytes.begin() + row_bytes * row_;
+    result[input->getName()] = {from.type,
+                                shapes_.at(input->getName()),
+                                {first, first + row_bytes * batch},
+                                from.was_rounded};
   }
   row_ += batch;
+  return result;
+}
+
+bool CalibrationData::next(void** addresses) {
+  const std::optional<Arrays> batch = next();
+  if (!batch) return false;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const std::vector<std::byte>& bytes = batch->at(inputs_[i]->getName()).bytes;
+    if (memory_[i].reserve(bytes.size()) != cudaSuccess
+        || cudaMemcpy(memory_[i].data(), bytes.data(), bytes.size(), cudaMemcpyDefault)
+               != cudaSuccess)
+      fail("--calibData: no memory for {} bytes of input '{}'", bytes.size(),
+           inputs_[i]->getName());
+    addresses[i] = memory_[i].data();
+  }
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <tenon/session/memory.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,10 @@ class CalibrationData {
   /// The extents of a batch, by input. Throws Failure when inputs differ in their first one.
   void set_shapes(session::Shapes shapes);
 
-  /// Copies the next batch to where it then tells it to lie, input by input; false when there is
-  /// none. Throws Failure, naming file and array, when an array is missing or does not fit.
+  /// The next batch, by input; nothing when there is none. Throws Failure, naming file and array,
+  /// when an array is missing or does not fit.
+  std::optional<Arrays> next();
+  /// The same, copied to where it then tells it to lie, input by input; false when there is none.
   bool next(void** addresses);
   /// Samples that were left out so far.
   int64_t left_out() const { return left_out_; }

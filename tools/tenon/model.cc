@@ -102,6 +102,20 @@ void mark_debug_tensors(nvinfer1::INetworkDefinition& network, const BuildOption
   }
 }
 
+uint32_t network_flags(const BuildOptions& options) {
+  using nvinfer1::NetworkDefinitionCreationFlag;
+  return options.strongly_typed
+             ? 1u << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)
+             : 0;
+}
+
+void configure(session::Model& model, const BuildOptions& options, Logger& logger) {
+  set_builder(*model.config, options, logger);
+  set_io_formats(model, options, logger);
+  set_layer_types(model, options);
+  mark_debug_tensors(*model.network, options, logger);
+}
+
 }  // namespace
 
 void RunInputs::add(const std::string& name, const session::Array& array) {
@@ -128,18 +142,21 @@ session::Model parse_model(const std::string& path, const BuildOptions& options,
                            const RunInputs& inputs, Logger& logger, bool with_profile) {
   if (is_plan(path))
     fail("{}: is a plan already: `tenon run`, `bench` and `inspect` take plans", path);
-  const uint32_t flags =
-      options.strongly_typed
-          ? 1u << static_cast<uint32_t>(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)
-          : 0;
+  options.check();
+  session::Model model = value_or_fail(
+      session::Model::parse_file(path, logger, network_flags(options), options.prefers_plugins));
+  configure(model, options, logger);
+  if (with_profile) add_profiles(model, options, inputs, logger);
+  return model;
+}
+
+session::Model parse_model(std::span<const std::byte> bytes, const BuildOptions& options,
+                           const RunInputs& inputs, Logger& logger) {
   options.check();
   session::Model model =
-      value_or_fail(session::Model::parse_file(path, logger, flags, options.prefers_plugins));
-  set_builder(*model.config, options, logger);
-  set_io_formats(model, options, logger);
-  set_layer_types(model, options);
-  mark_debug_tensors(*model.network, options, logger);
-  if (with_profile) add_profiles(model, options, inputs, logger);
+      value_or_fail(session::Model::parse(bytes, logger, network_flags(options)));
+  configure(model, options, logger);
+  add_profiles(model, options, inputs, logger);
   return model;
 }
 

@@ -7,6 +7,7 @@
 #include <tenon/session/model.h>
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "logger.h"
@@ -50,5 +51,9 @@ LoadedModel load_model(const std::string& path, const BuildOptions& options,
 /// `with_profile` false leaves dynamic inputs without one.
 session::Model parse_model(const std::string& path, const BuildOptions& options,
                            const RunInputs& inputs, Logger& logger, bool with_profile = true);
+
+/// The same of a model in memory.
+session::Model parse_model(std::span<const std::byte> model, const BuildOptions& options,
+                           const RunInputs& inputs, Logger& logger);
 
 }  // namespace tenon::tool

@@ -3,6 +3,8 @@
 #include <tenon/quantize.h>
 
 #include <filesystem>
+#include <map>
+#include <sstream>
 
 #include "calibration.h"
 #include "commands.h"
@@ -11,13 +13,16 @@
 #include "model.h"
 #include "npz.h"
 #include "profiles.h"
+#include "quantize_fallback.h"
 
 namespace tenon::tool {
 namespace {
 
 struct QuantizeOptions {
-  std::string model, output;
+  std::string model, output, exported;
   std::vector<std::string> kept_float;
+  double max_loss = -1;
+  LossBound loss;
   CommonOptions common;
   BuildOptions build;
 };
@@ -43,19 +48,95 @@ std::string calibration_cache(const QuantizeOptions& o, Logger& logger) {
   return found;
 }
 
+// A name a line; '#' begins a comment.
+std::vector<std::string> read_names(const std::string& path) {
+  const auto bytes = read_file(path);
+  std::vector<std::string> names;
+  std::istringstream text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  for (std::string line; std::getline(text, line);)
+    if (!line.empty() && line.front() != '#') names.push_back(line);
+  return names;
+}
+
+// The names of --keepFloat, where @FILE stands for those in it.
+std::vector<std::string> kept_float(const QuantizeOptions& o) {
+  std::vector<std::string> names;
+  for (const std::string& name : o.kept_float)
+    if (name.starts_with('@'))
+      std::ranges::copy(read_names(name.substr(1)), std::back_inserter(names));
+    else
+      names.push_back(name);
+  return names;
+}
+
+void export_names(const QuantizeOptions& o, const std::vector<std::string>& names) {
+  std::string text = fmt::format("# nodes of {} that stay in float\n", printable(o.model));
+  for (const std::string& name : names) text += name + '\n';
+  write_file(o.exported, text.data(), text.size());
+}
+
+// What stays in float for the loss to hold --maxLoss, besides `kept`.
+void add_fallback(const QuantizeOptions& o, const std::string& cache,
+                  std::vector<std::string>& kept, Logger& logger) {
+  LossBound bound = o.loss;
+  bound.largest = o.max_loss;
+  if (bound.data.empty()) bound.data = o.build.calibration_data;
+  if (bound.data.empty()) fail("--maxLoss: give samples with --lossData or --calibData");
+  Logger quiet(nvinfer1::ILogger::Severity::kERROR);  // the result's warnings are said once
+  const auto more = nodes_to_keep_float(
+      o.model,
+      [&](const std::vector<std::string>& names) {
+        std::vector<std::string> all = kept;
+        all.insert(all.end(), names.begin(), names.end());
+        auto model = tenon::quantize_model(quiet, o.model, cache, all);
+        if (model == nullptr && names.empty())
+          fail_with_log(quiet, "the model cannot be quantized");
+        return model;
+      },
+      bound, o.build, logger);
+  if (more.empty()) fmt::print("all that can be is in int8\n");
+  for (const std::string& name : more) fmt::print("in float: {}\n", printable(name));
+  kept.insert(kept.end(), more.begin(), more.end());
+}
+
 void quantize(const QuantizeOptions& o, Logger& logger) {
   if (o.build.calibration_cache.empty() && o.build.calibration_data.empty())
     fail("quantize: give samples with --calibData, or a calibration cache with --calib");
   std::string path = o.output;
   if (path.empty()) path = without_suffix(o.model) + "_int8.onnx";
-  check_files({{"model", o.model}}, {{"-o", path}});
+  check_files({{"model", o.model}}, {{"-o", path}, {"--exportKeptFloat", o.exported}});
   o.common.apply(logger);
+  std::vector<std::string> kept = kept_float(o);
   const std::string cache = calibration_cache(o, logger);
-  const auto model = tenon::quantize_model(logger, o.model, cache, o.kept_float);
+  if (o.max_loss >= 0) add_fallback(o, cache, kept, logger);
+  const auto model = tenon::quantize_model(logger, o.model, cache, kept);
   if (model == nullptr) fail_with_log(logger, "the model cannot be quantized");
   write_file(path, model->data(), model->size());
+  if (!o.exported.empty()) export_names(o, kept);
   fmt::print("{} -> {}  ({:.2f} MiB)\n", printable(o.model), printable(path),
              static_cast<double>(model->size()) / (1 << 20));
+}
+
+void add_loss(CLI::App& command, QuantizeOptions& o) {
+  static const std::map<std::string, LossMetric> kMetrics = {{"relative", LossMetric::kRelative},
+                                                             {"cosine", LossMetric::kCosine},
+                                                             {"top1", LossMetric::kTop1}};
+  CLI::Option* const max_loss = command.add_option(
+      "--maxLoss", o.max_loss,
+      "Most that outputs may lose against float: layers stay in float until that holds");
+  max_loss->check(number_from(0, 1e30));
+  command
+      .add_option("--lossMetric", o.loss.metric,
+                  "What is lost: relative (default: root mean square error in parts of the "
+                  "outputs'), cosine (1 - cosine) or top1 (share of other largest elements)")
+      ->transform(CLI::CheckedTransformer(kMetrics))
+      ->needs(max_loss);
+  command
+      .add_option("--lossData", o.loss.data,
+                  "Samples to measure it on, as those of --calibData, which are the default")
+      ->needs(max_loss);
+  command.add_option("--exportKeptFloat", o.exported,
+                     "Write the names of nodes that stay in float, for --keepFloat=@FILE");
 }
 
 }  // namespace
@@ -66,8 +147,11 @@ void add_quantize(CLI::App& app, Logger& logger) {
       "quantize", "Write an ONNX model in int8, with QuantizeLinear and DequantizeLinear");
   command->add_option("model", o->model, "The ONNX model")->required();
   command->add_option("-o,--output", o->output, "The model to write (default: NAME_int8.onnx)");
-  command->add_option("--keepFloat", o->kept_float, "Nodes that stay in float, by name")
+  command
+      ->add_option("--keepFloat", o->kept_float,
+                   "Nodes that stay in float, by name; @FILE for a file with a name on each line")
       ->delimiter(',');
+  add_loss(*command, *o);
   o->common.add_to(*command);
   o->build.add_to(*command);
   for (const char* option : {"--calib", "--calibData"})  // int8 is what this is for
