@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "calibration/range_search.h"
 #include "calibration/weight_scales.h"
+#include "quantize/bias_correction.h"
+#include "quantize/graph_edit.h"
 
 namespace tenon {
 namespace {
@@ -26,29 +28,11 @@ bool can_read_quantized(const onnx::NodeProto& node) {
              && (node.op_type() == "Add" || node.op_type() == "MaxPool"));
 }
 
-int64_t int_attribute(const onnx::NodeProto& node, const char* name) {
-  for (const auto& attribute : node.attribute())
-    if (attribute.name() == name) return attribute.i();
-  return 0;
-}
-
 // The axis of a product's weights that counts output channels.
 int output_axis(const onnx::NodeProto& node, int rank) {
   if (node.op_type() == "Conv") return 0;
-  if (node.op_type() == "Gemm") return int_attribute(node, "transB") != 0 ? 0 : 1;
+  if (node.op_type() == "Gemm") return int_attribute(node, "transB", 0) != 0 ? 0 : 1;
   return rank - 1;
-}
-
-// Names that a graph and those inside it read.
-void add_read_names(const onnx::GraphProto& graph, std::set<std::string>& names) {
-  for (const auto& output : graph.output()) names.insert(output.name());
-  for (const auto& node : graph.node()) {
-    names.insert(node.input().begin(), node.input().end());
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) add_read_names(attribute.g(), names);
-      for (const auto& inner : attribute.graphs()) add_read_names(inner, names);
-    }
-  }
 }
 
 void add_made_names(const onnx::GraphProto& graph, std::set<std::string>& names) {
@@ -79,7 +63,9 @@ class Quantizer {
           "or "
           "later for a scale of each output channel",
           opset_, kPerAxis);
-    add_read_names(graph_, names_);
+    std::multiset<std::string> read;
+    add_read_names(graph_, read);
+    names_.insert(read.begin(), read.end());
     add_made_names(graph_, names_);
     for (auto& tensor : *graph_.mutable_initializer()) constants_[tensor.name()] = &tensor;
     for (auto& node : *graph_.mutable_node())
@@ -117,6 +103,7 @@ class Quantizer {
       if (!reads_quantized(node, node.input(0)) || weights == constants_.end()
           || weights->second->data_type() != onnx::TensorProto::FLOAT)
         return false;
+      correct_bias(node, *weights->second);
       node.set_input(1, quantized_weights(node, *weights->second));
       node.set_input(0, quantized(node.input(0)));
       return true;
@@ -179,6 +166,51 @@ class Quantizer {
     return entry->second;
   }
 
+  // Takes from the bias what rounded weights add on average. Products without a bias of their own
+  // keep their results.
+  void correct_bias(onnx::NodeProto& node, const onnx::TensorProto& stored) {
+    const auto means = placement_.channel_means.find(node.input(0));
+    if (means == placement_.channel_means.end() || node.op_type() == "MatMul"
+        || float_attribute(node, "alpha", 1) != 1 || float_attribute(node, "beta", 1) != 1)
+      return;
+    onnx::TensorProto copy = stored;
+    const Tensor weights = make_tensor(copy, source_);
+    const int axis = output_axis(node, weights.shape().rank());
+    const ProductWeights product{{weights.data<float>(), static_cast<size_t>(weights.count())},
+                                 weights.shape(),
+                                 axis,
+                                 1 - axis,
+                                 int_attribute(node, "group", 1)};
+    const auto channels = static_cast<size_t>(weights.shape()[axis]);
+    auto bias = bias_of(node, channels);
+    if (!bias
+        || means->second.size() != static_cast<size_t>(weights.shape()[1 - axis] * product.groups))
+      return;
+    const std::vector<float> errors = mean_errors(
+        product,
+        weight_scales(node.input(1), weights, weights.shape(), opset_ < kPerAxis ? -1 : axis),
+        means->second);
+    for (size_t k = 0; k < channels; ++k) (*bias)[k] -= errors[k];
+    const std::string corrected =
+        add_initializer(node.output(0) + "_bias_corrected", onnx::TensorProto::FLOAT,
+                        {static_cast<int64_t>(channels)}, *bias);
+    while (node.input_size() < 3) node.add_input();
+    done_.try_emplace(node.input(2) + "\n", corrected);
+    node.set_input(2, corrected);
+  }
+
+  // Zeros where there is none; nothing for one that is no constant with a number for each channel.
+  std::optional<std::vector<float>> bias_of(const onnx::NodeProto& node, size_t channels) {
+    if (node.input_size() < 3 || node.input(2).empty()) return std::vector<float>(channels);
+    const auto found = constants_.find(node.input(2));
+    if (found == constants_.end() || found->second->data_type() != onnx::TensorProto::FLOAT)
+      return std::nullopt;
+    onnx::TensorProto copy = *found->second;
+    const Tensor tensor = make_tensor(copy, source_);
+    if (static_cast<size_t>(tensor.count()) != channels) return std::nullopt;
+    return std::vector<float>(tensor.data<float>(), tensor.data<float>() + channels);
+  }
+
   template <class T>
   std::string add_initializer(const std::string& name, int type,
                               const std::vector<int64_t>& extents, const std::vector<T>& values) {
@@ -208,7 +240,7 @@ class Quantizer {
 
   // Weights that only their quantized form is read of now.
   void remove_unread() {
-    std::set<std::string> read;
+    std::multiset<std::string> read;
     add_read_names(graph_, read);
     const auto is_replaced = [&](const std::string& name) {
       const auto first = done_.lower_bound(name + "\n");

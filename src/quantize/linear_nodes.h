@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "onnx_model/tensors.h"
+#include "quantize/channel_values.h"
 
 namespace tenon {
 
@@ -19,6 +20,8 @@ struct LinearPlacement {
   std::set<std::pair<std::string, std::string>> reads;
   /// Nodes that are left as they are, by name.
   std::set<std::string> kept_float;
+  /// Of activations: biases of nodes that read them are corrected by mean_errors().
+  ChannelValues channel_means;
 };
 
 /// How many nodes with weights there are, and how many of them got int8.
@@ -29,7 +32,8 @@ struct LinearCounts {
 /// Puts one QuantizeLinear and one DequantizeLinear behind each activation, in front of the nodes
 /// that read it quantized. Weights of these, of float32, become int8 and a DequantizeLinear:
 /// symmetric, with scale max|w| / 127 for each output channel, or below opset 13, which has no
-/// scales of an axis, for all. Biases stay float32. Throws Error below opset 10.
+/// scales of an axis, for all. Biases stay float32, and are corrected where means are known. Throws
+/// Error below opset 10.
 LinearCounts add_linear_nodes(onnx::ModelProto& model, const LinearPlacement& placement,
                               TensorSource& source);
 

@@ -3,10 +3,10 @@
 #include <fmt/ranges.h>
 #include <onnx_schema.pb.h>
 
-#include "import/graph.h"
 #include "import/import.h"
 #include "ops/pooling.h"
 #include "quantize/linear_nodes.h"
+#include "quantize/whole_model.h"
 
 namespace tenon {
 namespace {
@@ -31,14 +31,6 @@ LinearPlacement by_names(const Network& network, const Placement& placement, con
     if (data != names.scales.end() && result != names.scales.end()) result->second = data->second;
   }
   return names;
-}
-
-// Nodes without a name get the one that messages have for them: the new ones in front of them would
-// change it.
-void name_nodes(onnx::ModelProto& model) {
-  int index = 0;
-  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node())
-    node.set_name(shown_name(node, index++));
 }
 
 // Remembered in the file, for those who wonder later.
@@ -69,30 +61,6 @@ std::string reason_of_none(const Placement& placement) {
   return "data or weights of its layers are reshaped on the way, which is not supported yet";
 }
 
-void take_in(onnx::TensorProto& tensor, TensorSource& source) {
-  if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return;
-  require(is_exact(tensor.data_type()),
-          "initializer '{}' of {} in a file of its own is not supported yet", tensor.name(),
-          onnx_type_name(tensor.data_type()));
-  onnx::TensorProto copy = tensor;
-  const Tensor values = make_tensor(copy, source);
-  tensor.clear_external_data();
-  tensor.clear_data_location();
-  tensor.set_raw_data(values.data(), values.bytes());
-}
-
-// A model in memory has no folder for the files beside it.
-void take_in(onnx::GraphProto& graph, TensorSource& source) {
-  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) take_in(tensor, source);
-  for (onnx::NodeProto& node : *graph.mutable_node())
-    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_t()) take_in(*attribute.mutable_t(), source);
-      for (onnx::TensorProto& tensor : *attribute.mutable_tensors()) take_in(tensor, source);
-      if (attribute.has_g()) take_in(*attribute.mutable_g(), source);
-      for (onnx::GraphProto& inner : *attribute.mutable_graphs()) take_in(inner, source);
-    }
-}
-
 }  // namespace
 
 std::string quantize_model(std::span<const std::byte> bytes, const Scales& scales,
@@ -104,7 +72,6 @@ std::string quantize_model(std::span<const std::byte> bytes, const Scales& scale
   import.log = options.log;
   import_onnx(bytes, import, network, report);
   const auto model = parse_model(bytes, options.model_path);
-  name_nodes(*model);
   keep_float(network, *model, options.kept_float);
   const Placement placement =
       place_quantization(network, scales, target, Precision::Constraints::kHint);
@@ -118,18 +85,13 @@ std::string quantize_model(std::span<const std::byte> bytes, const Scales& scale
 
   LinearPlacement names = by_names(network, placement, scales);
   names.kept_float = options.kept_float;
+  names.channel_means = options.channel_means;
   TensorSource source{options.model_path, options.log, {}};
   const LinearCounts counts = add_linear_nodes(*model, names, source);
   require(counts.quantized > 0, "nothing in the model can be int8: {}", reason_of_none(placement));
-  take_in(*model->mutable_graph(), source);
   note_kept_float(*model, options.kept_float);
   options.log.info("int8: {} of {} nodes with weights", counts.quantized, counts.products);
-  constexpr size_t kLimit = size_t{1} << 31;
-  require(model->ByteSizeLong() < kLimit,
-          "the quantized model has {} bytes, and ONNX files end at 2 GiB: files beside it are not "
-          "supported yet",
-          model->ByteSizeLong());
-  return model->SerializeAsString();
+  return whole_bytes(*model, source);
 }
 
 }  // namespace tenon

@@ -5,7 +5,9 @@
 #include <span>
 #include <string>
 
+#include "base/log.h"
 #include "calibration/placement.h"
+#include "quantize/channel_values.h"
 
 namespace tenon {
 
@@ -13,9 +15,11 @@ struct QuantizeModelOptions {
   /// Where the model came from, for messages and as the folder of external data; "" when unknown.
   std::string model_path;
   Log log;
-  /// Nodes that stay as they are, by name; one without a name is called as in messages, "Conv_7" by
-  /// its place. The metadata "tenon.kept_float" of the result lists them.
+  /// Nodes that stay as they are, by name. The metadata "tenon.kept_float" of the result lists
+  /// them.
   std::set<std::string> kept_float;
+  /// Mean values of what convolutions and Gemm nodes read: biases are corrected by mean_errors().
+  ChannelValues channel_means;
 };
 
 /// The model with QuantizeLinear and DequantizeLinear nodes where place_quantization() has int8 on

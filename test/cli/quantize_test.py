@@ -103,6 +103,10 @@ class Quantize(CliTest):
 
     def test_old_opsets(self):
         onnx.save(small_network(11), self.model)
+        model, constants = self.quantize()
+        self.assertEqual(model.opset_import[0].version, 13, "which has scales for each channel")
+        self.assertEqual(constants["w0_scale"].shape, (8,))
+        onnx.save(small_network(10), self.model)
         _, constants = self.quantize()
         self.assertEqual(constants["w0_scale"].shape, ())
         np.testing.assert_allclose(constants["w0_scale"], abs(CONSTANTS["w0"]).max() / 127, rtol=1e-6)

@@ -49,6 +49,10 @@ void CalibrationData::set_shapes(session::Shapes shapes) {
   for (const auto* input : inputs_) check(*input);
 }
 
+RunInputs CalibrationData::run_inputs() const {
+  return {shapes_, {}};
+}
+
 const Array& CalibrationData::array(const std::string& name) const {
   const auto found = arrays_.find(name);
   if (found == arrays_.end())

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model.h"
 #include "npz.h"
 
 namespace tenon::tool {
@@ -27,6 +28,9 @@ class CalibrationData {
   session::Shape sample_shape(const std::string& input) const;
   /// The extents of a batch, by input. Throws Failure when inputs differ in their first one.
   void set_shapes(session::Shapes shapes);
+
+  /// What a profile for batches is made of.
+  RunInputs run_inputs() const;
 
   /// The next batch, by input; nothing when there is none. Throws Failure, naming file and array,
   /// when an array is missing or does not fit.

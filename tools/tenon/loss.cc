@@ -68,9 +68,9 @@ void Loss::add(const session::Arrays& found, const session::Arrays& expected) {
 }
 
 double Loss::value() const {
-  double most = 0;
-  for (const auto& [name, sums] : outputs_) most = std::max(most, sums.loss(metric_));
-  return most;
+  double max = 0;
+  for (const auto& [name, sums] : outputs_) max = std::max(max, sums.loss(metric_));
+  return max;
 }
 
 }  // namespace tenon::tool

@@ -151,13 +151,22 @@ session::Model parse_model(const std::string& path, const BuildOptions& options,
 }
 
 session::Model parse_model(std::span<const std::byte> bytes, const BuildOptions& options,
-                           const RunInputs& inputs, Logger& logger) {
+                           const RunInputs& inputs, Logger& logger, bool with_profile) {
   options.check();
   session::Model model =
       value_or_fail(session::Model::parse(bytes, logger, network_flags(options)));
   configure(model, options, logger);
-  add_profiles(model, options, inputs, logger);
+  if (with_profile) add_profiles(model, options, inputs, logger);
   return model;
+}
+
+BuildOptions float_options(const BuildOptions& options) {
+  BuildOptions result = options;
+  result.int8 = result.fp16 = result.bf16 = result.best = false;
+  result.calibration_cache.clear();
+  result.calibration_data.clear();
+  result.optimization_level = 0;
+  return result;
 }
 
 std::unique_ptr<nvinfer1::IHostMemory> build_plan(const std::string& path,

@@ -52,8 +52,16 @@ LoadedModel load_model(const std::string& path, const BuildOptions& options,
 session::Model parse_model(const std::string& path, const BuildOptions& options,
                            const RunInputs& inputs, Logger& logger, bool with_profile = true);
 
+inline std::span<const std::byte> bytes_of(const nvinfer1::IHostMemory& memory) {
+  return {static_cast<const std::byte*>(memory.data()), memory.size()};
+}
+
 /// The same of a model in memory.
 session::Model parse_model(std::span<const std::byte> model, const BuildOptions& options,
-                           const RunInputs& inputs, Logger& logger);
+                           const RunInputs& inputs, Logger& logger, bool with_profile = true);
+
+/// These options without types but the model's own and without calibration, by kernels that are not
+/// timed.
+BuildOptions float_options(const BuildOptions& options);
 
 }  // namespace tenon::tool

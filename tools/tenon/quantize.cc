@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "calibration.h"
+#include "channel_statistics.h"
 #include "commands.h"
 #include "error.h"
 #include "files.h"
@@ -22,13 +23,34 @@ struct QuantizeOptions {
   std::string model, output, exported;
   std::vector<std::string> kept_float;
   double max_loss = -1;
+  bool equalizes = false, corrects_biases = false;
+  std::string smoothing;  // alpha; "" for none
   LossBound loss;
   CommonOptions common;
   BuildOptions build;
 };
 
+const std::string& data_for(const char* option, const QuantizeOptions& o) {
+  if (o.build.calibration_data.empty())
+    fail("{}: needs samples: give them with --calibData", option);
+  return o.build.calibration_data;
+}
+
+// The model as it is calibrated and quantized.
+std::unique_ptr<nvinfer1::IHostMemory> prepared(const QuantizeOptions& o, Logger& logger) {
+  auto model = tenon::prepare_model(logger, o.model, o.equalizes);
+  if (model == nullptr) fail_with_log(logger, "the model cannot be read");
+  if (o.smoothing.empty()) return model;
+  const ChannelStatistics seen =
+      channel_statistics(bytes_of(*model), data_for("--smoothQuant", o), o.build, logger);
+  model = tenon::smooth_model(logger, *model, seen.largest, std::stof(o.smoothing));
+  if (model == nullptr) fail_with_log(logger, "the model cannot be smoothed");
+  return model;
+}
+
 // The ranges in the file of --calib, or else those of a run of --calibData, which that file gets.
-std::string calibration_cache(const QuantizeOptions& o, Logger& logger) {
+std::string calibration_cache(const QuantizeOptions& o, const nvinfer1::IHostMemory& prepared,
+                              Logger& logger) {
   BuildOptions options = o.build;
   if (options.calibration_data.empty() || std::filesystem::exists(options.calibration_cache)) {
     const auto bytes = read_file(options.calibration_cache);
@@ -36,7 +58,7 @@ std::string calibration_cache(const QuantizeOptions& o, Logger& logger) {
   }
   options.int8 = true;
   options.optimization_level = 0;  // the plan itself is not used
-  session::Model model = parse_model(o.model, options, {}, logger, false);
+  session::Model model = parse_model(bytes_of(prepared), options, {}, logger, false);
   // Tensors that kernels fuse away are the model's, too.
   model.config->setQuantizationFlag(nvinfer1::QuantizationFlag::kCALIBRATE_BEFORE_FUSION);
   const Calibration calibration(model, options, logger);
@@ -75,20 +97,24 @@ void export_names(const QuantizeOptions& o, const std::vector<std::string>& name
   write_file(o.exported, text.data(), text.size());
 }
 
+// Quantizes the model with these nodes, and those of --keepFloat, in float.
+using Quantize = std::function<std::unique_ptr<nvinfer1::IHostMemory>(
+    nvinfer1::ILogger& logger, const std::vector<std::string>& kept)>;
+
 // What stays in float for the loss to hold --maxLoss, besides `kept`.
-void add_fallback(const QuantizeOptions& o, const std::string& cache,
-                  std::vector<std::string>& kept, Logger& logger) {
+void add_fallback(const QuantizeOptions& o, const nvinfer1::IHostMemory& prepared,
+                  const Quantize& quantized, std::vector<std::string>& kept, Logger& logger) {
   LossBound bound = o.loss;
   bound.largest = o.max_loss;
   if (bound.data.empty()) bound.data = o.build.calibration_data;
   if (bound.data.empty()) fail("--maxLoss: give samples with --lossData or --calibData");
   Logger quiet(nvinfer1::ILogger::Severity::kERROR);  // the result's warnings are said once
   const auto more = nodes_to_keep_float(
-      o.model,
+      bytes_of(prepared),
       [&](const std::vector<std::string>& names) {
         std::vector<std::string> all = kept;
         all.insert(all.end(), names.begin(), names.end());
-        auto model = tenon::quantize_model(quiet, o.model, cache, all);
+        auto model = quantized(quiet, all);
         if (model == nullptr && names.empty())
           fail_with_log(quiet, "the model cannot be quantized");
         return model;
@@ -107,9 +133,18 @@ void quantize(const QuantizeOptions& o, Logger& logger) {
   check_files({{"model", o.model}}, {{"-o", path}, {"--exportKeptFloat", o.exported}});
   o.common.apply(logger);
   std::vector<std::string> kept = kept_float(o);
-  const std::string cache = calibration_cache(o, logger);
-  if (o.max_loss >= 0) add_fallback(o, cache, kept, logger);
-  const auto model = tenon::quantize_model(logger, o.model, cache, kept);
+  const auto prepared = tool::prepared(o, logger);
+  const std::string cache = calibration_cache(o, *prepared, logger);
+  ChannelNumbersByName means;
+  if (o.corrects_biases)
+    means =
+        channel_statistics(bytes_of(*prepared), data_for("--biasCorrection", o), o.build, logger)
+            .means;
+  const auto quantized = [&](nvinfer1::ILogger& log, const std::vector<std::string>& names) {
+    return tenon::quantize_model(log, *prepared, cache, names, means);
+  };
+  if (o.max_loss >= 0) add_fallback(o, *prepared, quantized, kept, logger);
+  const auto model = quantized(logger, kept);
   if (model == nullptr) fail_with_log(logger, "the model cannot be quantized");
   write_file(path, model->data(), model->size());
   if (!o.exported.empty()) export_names(o, kept);
@@ -152,6 +187,17 @@ void add_quantize(CLI::App& app, Logger& logger) {
                    "Nodes that stay in float, by name; @FILE for a file with a name on each line")
       ->delimiter(',');
   add_loss(*command, *o);
+  command->add_flag("--equalize", o->equalizes,
+                    "Bring the channels between two convolutions to the same range");
+  command->add_flag("--biasCorrection", o->corrects_biases,
+                    "Take from biases what rounded weights add on the samples' average");
+  command
+      ->add_option("--smoothQuant", o->smoothing,
+                   "Let weights of products take the outliers of their data, the more the nearer "
+                   "ALPHA is to 1 (without it: 0.5)")
+      ->expected(0, 1)
+      ->default_str("0.5")
+      ->check(number_from(0, 1));
   o->common.add_to(*command);
   o->build.add_to(*command);
   for (const char* option : {"--calib", "--calibData"})  // int8 is what this is for

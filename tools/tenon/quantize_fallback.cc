@@ -3,13 +3,12 @@
 #include <tenon/session/session.h>
 
 #include <algorithm>
-#include <limits>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
 
 #include "calibration.h"
-#include "compare/compare.h"
 #include "error.h"
 #include "fallback_search.h"
 
@@ -19,10 +18,6 @@ namespace {
 using nvinfer1::ILayer;
 using nvinfer1::INetworkDefinition;
 using nvinfer1::LayerType;
-
-std::span<const std::byte> bytes_of(const nvinfer1::IHostMemory& model) {
-  return {static_cast<const std::byte*>(model.data()), model.size()};
-}
 
 // The ONNX node of a layer: further layers of a node have "[kind]" behind its name.
 std::string node_of(const std::string& layer) {
@@ -46,121 +41,87 @@ std::vector<std::string> quantized_nodes(const INetworkDefinition& network) {
   return nodes;
 }
 
-// Nodes that go back to float together, and what they add to the error: noise power in parts of the
-// signal's.
-struct Costly {
-  std::vector<std::string> nodes;
-  double noise = 0;
-};
-
 class FallbackRun {
  public:
-  FallbackRun(const std::string& float_model, const QuantizeWith& quantize, const LossBound& bound,
-              const BuildOptions& options, Logger& logger)
+  FallbackRun(std::span<const std::byte> float_model, const QuantizeWith& quantize,
+              const LossBound& bound, const BuildOptions& options, Logger& logger)
       : float_model_(float_model),
         quantize_(quantize),
         bound_(bound),
         logger_(logger),
-        options_(exact(options)) {
+        options_(float_options(options)) {
     const session::Model model = parse_model(float_model, options_, {}, logger, false);
     CalibrationData data = open_samples(model, bound.data, options_);
-    while (auto batch = data.next()) {
-      if (inputs_.shapes.empty())
-        for (const auto& [name, array] : *batch) inputs_.add(name, array);
-      batches_.push_back(*std::move(batch));
-    }
+    inputs_ = data.run_inputs();
+    while (auto batch = data.next()) batches_.push_back(*std::move(batch));
     if (batches_.empty())
       fail("{}: holds no whole batch: give more samples, or a smaller shape", bound.data);
   }
 
   std::vector<std::string> run() {
-    expected_ = outputs_of(parse_model(float_model_, options_, inputs_, logger_));
-    const auto whole = quantize_({});
-    const std::vector<Costly> ranked = rank(*whole);
+    expected_ = outputs_of(parse_model(float_model_, options_, inputs_, logger_), batches_.size());
+    const std::vector<std::string> ranked = rank();
     const auto names = [&](const Groups& groups) {
       std::vector<std::string> nodes;
-      for (const size_t group : groups)
-        nodes.insert(nodes.end(), ranked[group].nodes.begin(), ranked[group].nodes.end());
+      for (const size_t group : groups) nodes.push_back(ranked[group]);
       return nodes;
     };
     const Fallback found = find_fallback(ranked.size(), bound_.largest, [&](const Groups& kept) {
-      const double loss = loss_with(names(kept));
-      logger_.note(fmt::format("{} of {} groups of layers in float: loss {:.4g}", kept.size(),
-                               ranked.size(), loss));
+      const double loss = loss_with(names(kept), bound_.metric, batches_.size());
+      logger_.note(
+          fmt::format("{} of {} layers in float: loss {:.4g}", kept.size(), ranked.size(), loss));
       return loss;
     });
-    if (!found.holds) fail("--maxLoss={}: no layer can be in int8 within it", bound_.largest);
-    return names(found.kept);
+    std::vector<std::string> kept = names(found.kept);
+    if (!found.holds || quantize_(kept) == nullptr)
+      fail("--maxLoss={}: no layer can be in int8 within it", bound_.largest);
+    return kept;
   }
 
  private:
-  // By kernels that are not timed; types as the model has them.
-  static BuildOptions exact(const BuildOptions& options) {
-    BuildOptions result = options;
-    result.int8 = result.fp16 = result.bf16 = result.best = false;
-    result.calibration_cache.clear();
-    result.calibration_data.clear();
-    result.optimization_level = 0;
-    return result;
-  }
-
-  std::vector<Arrays> outputs_of(session::Model model) {
+  // Of the first batches.
+  std::vector<Arrays> outputs_of(session::Model model, size_t batches) {
     const auto plan = value_or_fail(model.build(logger_));
     const session::Engine engine = value_or_fail(session::Engine::load(*plan, logger_));
     const auto session = value_or_fail(session::Session::make(*engine.engine, logger_));
     std::vector<Arrays> outputs;
-    for (const Arrays& batch : batches_) {
-      value_or_fail(session->set_inputs(batch));
+    for (size_t i = 0; i < batches; ++i) {
+      value_or_fail(session->set_inputs(batches_[i]));
       value_or_fail(session->run());
       outputs.push_back(session->outputs());
     }
     return outputs;
   }
 
-  double loss_with(const std::vector<std::string>& kept) {
+  double loss_with(const std::vector<std::string>& kept, LossMetric metric, size_t batches) {
     const auto model = quantize_(kept);
-    if (model == nullptr) return std::numeric_limits<double>::infinity();  // it is no answer
+    if (model == nullptr) return 0;
     const std::vector<Arrays> outputs =
-        outputs_of(parse_model(bytes_of(*model), options_, inputs_, logger_));
-    Loss loss(bound_.metric);
+        outputs_of(parse_model(bytes_of(*model), options_, inputs_, logger_), batches);
+    Loss loss(metric);
     for (size_t i = 0; i < outputs.size(); ++i) loss.add(outputs[i], expected_[i]);
     return loss.value();
   }
 
-  // What each piece of the quantized model adds when it is given the float model's tensors.
-  std::vector<Costly> rank(const nvinfer1::IHostMemory& quantized) {
-    const auto parsed_float = [&]() -> session::Result<session::Model> {
-      return parse_model(float_model_, options_, inputs_, logger_);
-    };
-    const auto parsed_int8 = [&]() -> session::Result<session::Model> {
-      return parse_model(bytes_of(quantized), options_, inputs_, logger_);
-    };
-    const std::vector<std::string> nodes = quantized_nodes(*parsed_int8()->network);
-    std::set<std::string> left(nodes.begin(), nodes.end());
-    const compare::Report report = value_or_fail(
-        compare::compare_tensors(parsed_float, parsed_int8, batches_.front(), logger_));
-    std::vector<Costly> ranked;
-    for (const auto* tensors : {&report.tensors, &report.outputs})
-      for (const compare::TensorReport& tensor : *tensors) {
-        Costly costly;
-        for (const std::string& layer : tensor.layers)
-          if (left.erase(node_of(layer)) > 0) costly.nodes.push_back(node_of(layer));
-        if (costly.nodes.empty()) continue;
-        const compare::TensorError& error = tensor.own ? *tensor.own : tensor.total;
-        costly.noise = error.not_finite > 0 ? std::numeric_limits<double>::infinity()
-                       : error.expected_rms > 0
-                           ? error.rms * error.rms / error.expected_rms / error.expected_rms
-                           : error.rms;
-        ranked.push_back(std::move(costly));
-      }
-    for (const std::string& node : nodes)
-      if (left.contains(node)) ranked.push_back({{node}, 0});
-    std::stable_sort(ranked.begin(), ranked.end(),
-                     [](const Costly& a, const Costly& b) { return a.noise > b.noise; });
-    return ranked;
+  // Nodes in int8, the one first that alone costs the outputs most.
+  std::vector<std::string> rank() {
+    constexpr size_t kBatches = 8;  // which are enough for an order
+    const auto whole = quantize_({});
+    std::vector<std::string> nodes =
+        quantized_nodes(*parse_model(bytes_of(*whole), options_, inputs_, logger_).network);
+    std::map<std::string, double> costs;
+    for (const std::string& node : nodes) {
+      std::vector<std::string> others = nodes;
+      std::erase(others, node);
+      costs[node] = loss_with(others, LossMetric::kRelative, std::min(kBatches, batches_.size()));
+      logger_.note(fmt::format("{} of {} layers alone in int8: '{}', relative loss {:.4g}",
+                               costs.size(), nodes.size(), printable(node), costs[node]));
+    }
+    std::ranges::stable_sort(nodes, std::greater(), [&](const auto& node) { return costs[node]; });
+    return nodes;
   }
 
-  const std::string& float_model_;
+  const std::span<const std::byte> float_model_;
   const QuantizeWith& quantize_;
   const LossBound& bound_;
   Logger& logger_;
@@ -171,7 +132,7 @@ class FallbackRun {
 
 }  // namespace
 
-std::vector<std::string> nodes_to_keep_float(const std::string& float_model,
+std::vector<std::string> nodes_to_keep_float(std::span<const std::byte> float_model,
                                              const QuantizeWith& quantize, const LossBound& bound,
                                              const BuildOptions& options, Logger& logger) {
   return FallbackRun(float_model, quantize, bound, options, logger).run();

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,12 @@ struct LossBound {
 using QuantizeWith =
     std::function<std::unique_ptr<nvinfer1::IHostMemory>(const std::vector<std::string>& kept)>;
 
-/// The nodes that must stay in float for the bound to hold, with progress on standard error. One
-/// run of the float model and one of what each quantized layer makes of that model's tensors rank
-/// the layers by what they add to the error; find_fallback() then builds few models. The samples
-/// and the float model's outputs are held in memory. Throws Failure for data that does not fit.
-std::vector<std::string> nodes_to_keep_float(const std::string& float_model,
+/// The nodes that must stay in float for the bound to hold, with progress on standard error. Each
+/// quantized node is first built and run alone in int8, on a few samples, and ranked by what it
+/// then costs the outputs; find_fallback() goes on from there. The samples and the float model's
+/// outputs are held in memory. Throws Failure for data that does not fit, and where no node can be
+/// in int8.
+std::vector<std::string> nodes_to_keep_float(std::span<const std::byte> float_model,
                                              const QuantizeWith& quantize, const LossBound& bound,
                                              const BuildOptions& options, Logger& logger);
 
