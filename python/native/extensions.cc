@@ -35,6 +35,14 @@ DumpStage stage_of(const std::string& name) {
       ("stage must be 'import', 'optimize' or 'plan', not '" + name + "'").c_str());
 }
 
+CalibrationSearch search_of(const std::string& name) {
+  if (name == "percentile") return CalibrationSearch::kPercentile;
+  if (name == "mse") return CalibrationSearch::kMeanSquaredError;
+  if (name == "calibrator") return CalibrationSearch::kOfCalibrator;
+  throw nb::value_error(
+      ("name must be 'percentile', 'mse' or 'calibrator', not '" + name + "'").c_str());
+}
+
 }  // namespace
 
 void bind_extensions(nb::module_& m) {
@@ -59,6 +67,15 @@ void bind_extensions(nb::module_& m) {
   m.def("set_deterministic", &set_deterministic, nb::arg("config"), nb::arg("deterministic"),
         "Whether builds measure nothing, so that the same network and timing cache give the same "
         "plan: the cache decides, or else the order of kernels.");
+  m.def(
+      "set_calibration_search",
+      [](nvinfer1::IBuilderConfig& config, const std::string& name) {
+        return set_calibration_search(config, search_of(name));
+      },
+      nb::arg("config"), nb::arg("name"),
+      "How a calibrator's batches give ranges of INT8: 'percentile', 'mse', or 'calibrator' for "
+      "the "
+      "calibrator's own algorithm, the default.");
   m.def("set_portable", &set_portable, nb::arg("config"), nb::arg("portable"),
         "Whether plans keep the network, so that other machines build it again.");
   m.def(

@@ -19,10 +19,12 @@ from tenon._native import (Error, describe_machine, describe_operators, dump, im
                            set_import_node_limit, set_portable, set_target, set_threads,
                            set_weight_growth_limits, threads)
 from tenon._plugins import check_plugins, load_plugins, plugin_from_source
+from tenon._quantize import quantize
 from tenon._tensor_memory import as_array, as_tensor
 
 __all__ = ["Engine", "Error", "Tensor", "as_array", "as_tensor", "check_plugins", "compare",
            "compile", "describe_machine", "describe_operators", "dump", "import_limit",
-           "import_node_limit", "install_as_onnx_graphsurgeon", "install_as_tensorrt", "load", "load_plugins", "plugin_from_source",
-           "set_deterministic", "set_import_limit", "set_import_node_limit", "set_portable",
+           "import_node_limit", "install_as_onnx_graphsurgeon", "install_as_tensorrt", "load",
+           "load_plugins", "plugin_from_source", "quantize", "set_deterministic",
+           "set_import_limit", "set_import_node_limit", "set_portable",
            "set_target", "set_threads", "set_weight_growth_limits", "threads"]

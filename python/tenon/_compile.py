@@ -4,17 +4,20 @@ import os
 import re
 import sys
 
+import numpy as np
+
 from tenon import _timing_cache
 from tenon import tensorrt as trt
 from tenon._engine import Engine, register_plugins
 from tenon._messages import failure, listen, report
-from tenon._native import (set_deterministic, set_portable, set_target,
+from tenon._native import (set_calibration_search, set_deterministic, set_portable, set_target,
                            set_weight_growth_limits)
+from tenon._quantize import ArrayCalibrator
 
 
 def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, portable=False,
             deterministic=False, plugins=(), timing_cache=None, workspace=None, weight_growth=None,
-            optimization_level=None, progress=None, verbose=False) -> Engine:
+            optimization_level=None, progress=None, verbose=False, calibration=None) -> Engine:
     """Builds an engine from a model.
 
     model: an ONNX file (path), the bytes of one, an onnx.ModelProto, a torch.nn.Module, or a
@@ -24,7 +27,7 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
         decide shapes, its elements. Dynamic inputs need an entry.
     inputs: example inputs of a torch.nn.Module, a tuple or a dictionary; it is exported with them,
         and what `shapes` leaves out has their shapes.
-    precision: "fp32", "tf32", "fp16" or "bf16": what layers of float32 may compute in where the
+    precision: "fp32", "tf32", "fp16", "bf16" or "int8": what layers of float32 may compute in where the
         target is fast in it, which "cpu" is not. Inputs and outputs keep their types, and so do
         the model's own 16-bit and quantized tensors.
     target: "cpu" or "cuda"; None for the environment variable TENON_TARGET, or else "cuda" where
@@ -42,6 +45,9 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     optimization_level: 0 to 5, how long the builder may search.
     progress: True, False, or a function (phase, done, total); None shows it on a terminal.
     verbose: writes the engine's messages to standard error.
+    calibration: for "int8" of a model that is not quantized: {input: array}, samples along the first
+        axis, of which batches of the first profile's optimal shape are run and the range of each
+        tensor holds 99.99 % of its values; or a tensorrt.IInt8Calibrator.
 
     Raises tenon.Error with the engine's messages, ValueError for shapes that do not fit, TypeError
     for a model of another kind, NotImplementedError for a precision that is not supported yet.
@@ -83,10 +89,13 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
     if progress:
         from tenon._progress import Progress
         config.progress_monitor = Progress(progress if callable(progress) else None)
+    calibrator = _set_calibrator(config, network, profiles[0], precision, calibration)
     save_timings = None
     if timing_cache is not None:
         save_timings = _timing_cache.use(timing_cache, config, messages)
     plan = builder.build_serialized_network(network, config)
+    if isinstance(calibrator, ArrayCalibrator):
+        calibrator.free()
     if plan is None:
         raise failure(f"cannot build {what}", messages)
     if save_timings is not None:
@@ -99,18 +108,43 @@ def compile(model, *, shapes=None, inputs=None, precision="fp32", target=None, p
 
 
 _FLAGS = {"fp32": None, "tf32": trt.BuilderFlag.TF32, "fp16": trt.BuilderFlag.FP16,
-          "bf16": trt.BuilderFlag.BF16}
+          "bf16": trt.BuilderFlag.BF16, "int8": trt.BuilderFlag.INT8}
 
 
 def precision_flag(precision):
     """The BuilderFlag that allows it, None for "fp32"."""
-    if precision in ("int8", "fp8", "int4", "best"):
+    if precision in ("fp8", "int4", "best"):
         raise NotImplementedError(
             f"precision={precision!r} is not supported yet; a model's own quantized tensors keep "
             "their types")
     if precision not in _FLAGS:
         raise ValueError(f"precision={precision!r}: expected one of {', '.join(map(repr, _FLAGS))}")
     return _FLAGS[precision]
+
+
+def _set_calibrator(config, network, profile, precision, calibration):
+    """The calibrator, which must live until the network is built; None where none is needed."""
+    if calibration is None:
+        layers = {network.get_layer(i).type for i in range(network.num_layers)}
+        if precision == "int8" and not layers & {trt.LayerType.QUANTIZE, trt.LayerType.DEQUANTIZE}:
+            raise ValueError("precision='int8': the model is not quantized: give samples with calibration=")
+        return None
+    if precision != "int8":
+        raise ValueError(f"calibration is for precision='int8', not {precision!r}")
+    calibrator = calibration
+    if isinstance(calibration, dict):
+        shapes, samples = {}, dict(calibration)
+        for tensor in (network.get_input(i) for i in range(network.num_inputs)):
+            if tensor.name not in samples:
+                raise ValueError(f"calibration: there are no samples of input '{tensor.name}'")
+            samples[tensor.name] = np.asarray(samples[tensor.name], trt.nptype(tensor.dtype))
+            given = profile.get(tensor.name)
+            shapes[tensor.name] = (tuple(tensor.shape) if given is None
+                                   else _min_opt_max(tensor.name, given)[1])
+        calibrator = ArrayCalibrator(samples, shapes)
+        set_calibration_search(config, "percentile")
+    config.int8_calibrator = calibrator
+    return calibrator
 
 
 def read(model, messages):

@@ -11,7 +11,7 @@ class HDF5Calibrator(trt.IInt8Calibrator):
 
     Each sample is tiled and cropped to the input's opt_shape, as float32. Several inputs give one
     batch each. get_batch() returns addresses of host memory, which is the CPU's device memory.
-    Building an INT8 engine with it is not supported yet. ImportError without h5py.
+    ImportError without h5py.
     """
 
     def __init__(self, calib_file, input_shapes, model_type="end2end", device_id=0,

@@ -12,17 +12,16 @@ from tenon._messages import Error, failure, report
 from tenon._native import Messages
 
 
-def build(model, profile, *, log_level=trt.Logger.ERROR, fp16=False, int8=False, workspace=0,
+def build(model, profile, *, log_level=trt.Logger.ERROR, fp16=False, calibrator=None, workspace=0,
           device_id=0):
     """A tensorrt.ICudaEngine of a model.
 
     model: an ONNX file, its bytes or an onnx.ModelProto. profile: {input: (min, opt, max)}, or
-    a function that makes it of the network. device_id: the GPU, on machines that have one.
+    a function that makes it of the network. calibrator: for INT8, an IInt8Calibrator, whose
+    batches have the optimal shapes. device_id: the GPU, on machines that have one.
     Messages of `log_level` and graver ones go to standard error. RuntimeError, which lists the
     parser's errors, when the model cannot be read; tenon.Error when it cannot be built.
     """
-    if int8:
-        raise NotImplementedError("int8_mode: INT8 calibration at build is not supported yet")
     messages = Messages(log_level)
     register_plugins((), messages)
     try:
@@ -35,6 +34,9 @@ def build(model, profile, *, log_level=trt.Logger.ERROR, fp16=False, int8=False,
         config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, workspace)
     if fp16:
         config.set_flag(trt.BuilderFlag.FP16)
+    if calibrator is not None:
+        config.set_flag(trt.BuilderFlag.INT8)
+        config.int8_calibrator = calibrator
     add_profile(builder, config, network, profile(network) if callable(profile) else profile)
     with current_gpu(device_id):
         plan = builder.build_serialized_network(network, config)

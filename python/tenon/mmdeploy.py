@@ -22,8 +22,9 @@ def from_onnx(onnx_model, output_file_prefix, input_shapes, max_workspace_size=0
               int8_mode=False, int8_param=None, device_id=0, log_level=trt.Logger.ERROR, **kwargs):
     """The tensorrt.ICudaEngine of an ONNX file or onnx.ModelProto; also `<prefix>.engine`.
 
-    input_shapes: {input: {"min_shape": …, "opt_shape": …, "max_shape": …}}. RuntimeError when the
-    model cannot be read, AssertionError when it cannot be built, NotImplementedError for int8_mode.
+    input_shapes: {input: {"min_shape": …, "opt_shape": …, "max_shape": …}}. int8_param, for
+    int8_mode: {"calib_file": …, "model_type": …, "algorithm": …} of HDF5Calibrator. RuntimeError when
+    the model cannot be read, AssertionError when it cannot be built.
     """
     kinds = ("min_shape", "opt_shape", "max_shape")
     for name, shapes in input_shapes.items():
@@ -31,9 +32,19 @@ def from_onnx(onnx_model, output_file_prefix, input_shapes, max_workspace_size=0
             raise ValueError(f"input_shapes: '{name}': expected a dictionary of {', '.join(kinds)}, "
                              f"found {shapes}")
     profile = {name: [shapes[kind] for kind in kinds] for name, shapes in input_shapes.items()}
+    calibrator = None
+    if int8_mode:
+        param = int8_param or {}
+        if "calib_file" not in param:
+            raise ValueError("int8_mode: int8_param has no 'calib_file'")
+        from tenon._hdf5_calibrator import HDF5Calibrator
+        calibrator = HDF5Calibrator(
+            param["calib_file"], input_shapes, model_type=param.get("model_type", "end2end"),
+            device_id=device_id,
+            algorithm=param.get("algorithm", trt.CalibrationAlgoType.ENTROPY_CALIBRATION_2))
     try:
         engine = _wrapper.build(onnx_model, profile, log_level=log_level, fp16=fp16_mode,
-                                int8=int8_mode, workspace=max_workspace_size,
+                                calibrator=calibrator, workspace=max_workspace_size,
                                 device_id=device_id)
     except Error as error:
         if str(error).startswith("Failed to create"):

@@ -66,9 +66,9 @@ void remove_attribute(onnx::NodeProto& node, const std::string& name) {
 }
 
 // The integers of an attribute become a constant input, the second.
-class InputMaker {
+class ConstantInputs {
  public:
-  explicit InputMaker(onnx::GraphProto& graph) : graph_(graph) {
+  explicit ConstantInputs(onnx::GraphProto& graph) : graph_(graph) {
     std::multiset<std::string> read;
     add_read_names(graph, read);
     names_.insert(read.begin(), read.end());
@@ -96,7 +96,7 @@ class InputMaker {
   std::set<std::string> names_;
 };
 
-void raise_node(onnx::NodeProto& node, InputMaker& inputs) {
+void raise_node(onnx::NodeProto& node, ConstantInputs& inputs) {
   if (is_one_of(node, {"Squeeze", "Unsqueeze", "ReduceSum"})) inputs.move(node, "axes");
   if (node.op_type() == "Split") inputs.move(node, "split");
   if (node.op_type() == "Dropout") remove_attribute(node, "ratio");
@@ -114,7 +114,7 @@ std::string raise_opset(onnx::ModelProto& model, const TensorRanks& ranks) {
     if (is_softmax(node) && reason.empty()) reason = why_not(node, ranks);
   });
   if (!reason.empty()) return reason;
-  InputMaker inputs(graph);
+  ConstantInputs inputs(graph);
   for_each_node(graph, [&](onnx::NodeProto& node) { raise_node(node, inputs); });
   for (auto& import : *model.mutable_opset_import())
     if (is_standard(import.domain())) import.set_version(kPerChannel);

@@ -53,8 +53,8 @@ std::vector<float> factors_of(const std::vector<float>& largest,
   std::vector<float> weights(largest.size()), factors(largest.size(), 1);
   for (const Product& product : products)
     for (size_t i = 0; i < product.weights.values.size(); ++i) {
-      float& most = weights[product.channel_of(i)];
-      most = std::max(most, std::fabs(product.weights.values[i]));
+      float& max = weights[product.channel_of(i)];
+      max = std::max(max, std::fabs(product.weights.values[i]));
     }
   for (size_t k = 0; k < largest.size(); ++k)
     if (largest[k] > 0 && weights[k] > 0) {  // a channel of zeros stays as it is

@@ -72,7 +72,7 @@ def test_failures(model, tmp_path):
     shapes = CONFIG["backend_config"]["model_inputs"][0]["input_shapes"]
     with pytest.raises(ValueError, match="'x': expected a dictionary of min_shape, opt_shape, max_"):
         mmdeploy.from_onnx(file, str(tmp_path / "a"), {"x": {"min_shape": [1, 3]}})
-    with pytest.raises(NotImplementedError, match="INT8 calibration at build is not supported yet"):
+    with pytest.raises(ValueError, match="int8_param has no .calib_file."):
         mmdeploy.from_onnx(file, str(tmp_path / "a"), shapes, int8_mode=True)
     with pytest.raises(ValueError, match="device 'tpu'"):
         mmdeploy.onnx2tensorrt(str(tmp_path), "a.engine", 0, CONFIG, file, device="tpu")

@@ -9,6 +9,7 @@ import torch
 import tenon
 from tenon import mmdeploy
 from tenon import tensorrt as trt
+from tenon._export import to_onnx
 
 
 def test_an_engine_in_memory_of_torch(tmp_path):
@@ -45,6 +46,21 @@ def test_calibrator(monkeypatch):
     assert calibrator.get_batch(["input"]) is None
     with pytest.raises(ValueError, match="no calib_data/part"):
         mmdeploy.HDF5Calibrator("calib.h5", SHAPES, "part")
+
+
+def test_builds_in_int8(tmp_path):
+    """One channel times one, by minima and maxima: the largest sample is 127, and what comes out is rounded."""
+    one = tmp_path / "one.onnx"
+    module = torch.nn.Conv2d(1, 1, 1, bias=False)
+    torch.nn.init.ones_(module.weight)
+    one.write_bytes(to_onnx(module, (torch.rand(1, 1, 2, 2),), ["input"], ["output"], {}, 17))
+    samples = {"calib_data": {"end2end": {"input": {"0": np.full((1, 1, 2, 2), -127.0), "1": np.ones((1, 1, 2, 2))}}}}
+    shapes = {"input": dict.fromkeys(("min_shape", "opt_shape", "max_shape"), [1, 1, 2, 2])}
+    param = {"calib_file": samples, "algorithm": trt.CalibrationAlgoType.MINMAX_CALIBRATION}
+    engine = mmdeploy.from_onnx(str(one), str(tmp_path / "one"), shapes, int8_mode=True, int8_param=param)
+    x = torch.tensor([0.3, 1.6, -70, 300]).reshape(1, 1, 2, 2)
+    found, = mmdeploy.TRTWrapper(engine)({"input": x}).values()
+    assert found.ravel().tolist() == [0, 2, -70, 127]
 
 
 def test_calibrator_without_h5py(monkeypatch):
