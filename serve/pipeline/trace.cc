@@ -1,8 +1,9 @@
 #include "trace.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string_view>
@@ -20,6 +21,13 @@ bool is_traceparent(std::string_view text) {
   };
   return text.size() == 55 && text.starts_with("00-") && text[35] == '-' && text[52] == '-'
          && is_hex(3, 32) && is_hex(36, 16) && is_hex(53, 2) && !is_zero(3, 32) && !is_zero(36, 16);
+}
+
+// Sixteen digits.
+std::string hex(uint64_t number) {
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016" PRIx64, number);
+  return digits.data();
 }
 
 uint64_t random_identity() {
@@ -69,9 +77,9 @@ std::string Trace::json(const std::vector<std::string>& tracks, const std::strin
       arguments["trace_id"] = span.correlation_id.substr(3, 32);
       arguments["parent_span_id"] = span.correlation_id.substr(36, 16);
     } else {
-      arguments["trace_id"] = fmt::format("{:016x}{:016x}", identity_, span.job);
+      arguments["trace_id"] = hex(identity_) + hex(span.job);
     }
-    arguments["span_id"] = fmt::format("{:016x}", identity_ + i);
+    arguments["span_id"] = hex(identity_ + i);
     const std::string name = name_of(span.stage);
     if (span.is_wait) {
       json event = {{"cat", "job"},    {"id", span.job},    {"name", "wait: " + name},

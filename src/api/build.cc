@@ -106,9 +106,10 @@ bool is_to_be_quantized(const NetworkDefinition& definition, const BuilderSettin
 
 void check_weight_streaming(const BuilderSettings& settings, const Log& log) {
   if (!settings.flag(BuilderFlag::kWEIGHT_STREAMING)) return;
-  refuse(!target_of(settings).device().is_host(), "BuilderFlag::kWEIGHT_STREAMING on a GPU");
-  log.warning(
-      "BuilderFlag::kWEIGHT_STREAMING changes nothing: on a CPU weights are in the host's memory");
+  if (target_of(settings).device().is_host())
+    log.warning(
+        "BuilderFlag::kWEIGHT_STREAMING changes nothing: on a CPU weights are in the host's "
+        "memory");
 }
 
 RefitScope refit_scope(const BuilderSettings& settings) {

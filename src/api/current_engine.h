@@ -1,5 +1,6 @@
-// The engine that an ICudaEngine stands for. A refit puts another in its place, which contexts take
-// when they begin their next run: each run has the weights from before the refit, or those after.
+// The engine that an ICudaEngine stands for. A refit, or another budget of weights, puts another in
+// its place, which contexts take when they begin their next run: each run has the weights from
+// before the refit, or those after.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,7 @@ class CurrentEngine {
     const std::lock_guard lock(mutex_);
     require(captured_ == 0,
             "runs of {} execution contexts were captured into CUDA graphs, which hold the weights: "
-            "delete these contexts before the refit",
+            "delete these contexts before weights are refitted or streamed",
             captured_);
     engine_ = std::move(engine);
   }

@@ -28,8 +28,10 @@ std::vector<int32_t> as_int32(const std::vector<int64_t>& values) {
 // Plugins of the engine are code of the libraries.
 std::shared_ptr<const Engine> engine_of(Plan plan, const Target& target, const Reporter& reporter,
                                         nvinfer1::IGpuAllocator* allocator,
-                                        std::shared_ptr<const void> libraries) {
-  auto engine = std::make_unique<const Engine>(std::move(plan), target, reporter.log(), allocator);
+                                        std::shared_ptr<const void> libraries,
+                                        int64_t weight_budget = INT64_MAX) {
+  auto engine = std::make_unique<const Engine>(std::move(plan), target, reporter.log(), allocator,
+                                               false, weight_budget);
   return {engine.release(),
           [libraries = std::move(libraries)](const Engine* owned) { delete owned; }};
 }
@@ -185,7 +187,7 @@ nvinfer1::IRefitter* EngineView::createRefitter(nvinfer1::ILogger& logger) noexc
 void EngineView::refit(std::span<const std::optional<Tensor>> given) {
   const Target& target = target_for(plan());
   auto engine = engine_of(refitted(plan(), given, target, reporter_.log()), target, reporter_,
-                          engine_->allocator(), current_->libraries());
+                          engine_->allocator(), current_->libraries(), engine_->weight_budget());
   current_->replace(engine);
   engine_ = std::move(engine);
 }
@@ -333,16 +335,45 @@ bool EngineView::isDebugTensor(const char* name) const noexcept {
 }
 
 bool EngineView::setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept {
-  return setWeightStreamingBudgetV2(gpuMemoryBudget);
+  // -1 and 0 have other meanings than in the second version.
+  if (gpuMemoryBudget == 0) return setWeightStreamingBudgetV2(getStreamableWeightsSize());
+  return setWeightStreamingBudgetV2(gpuMemoryBudget == -1 ? getWeightStreamingAutomaticBudget()
+                                                          : gpuMemoryBudget);
 }
 
 bool EngineView::setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept {
   return reporter_.run([&] {
-    require(gpuMemoryBudget == 0,
-            "a budget of {} bytes: the engine has no weights that can be streamed "
-            "(getStreamableWeightsSize is 0)",
-            gpuMemoryBudget);
+    const int64_t streamable = getStreamableWeightsSize();
+    require(gpuMemoryBudget >= 0 && gpuMemoryBudget <= streamable,
+            "a budget of {} bytes: expected 0 to {}, the size of weights that can be streamed{}",
+            gpuMemoryBudget, streamable,
+            engine_->device().is_host() ? "; on a CPU they are in the host's memory" : "");
+    if (streamable == 0 || gpuMemoryBudget == getWeightStreamingBudgetV2()) return;
+    auto engine = engine_of(plan(), target_for(plan()), reporter_, engine_->allocator(),
+                            current_->libraries(), gpuMemoryBudget);
+    current_->replace(engine);
+    engine_ = std::move(engine);
   });
+}
+
+int64_t EngineView::getWeightStreamingBudgetV2() const noexcept {
+  return std::min(engine_->weight_budget(), getStreamableWeightsSize());
+}
+
+int64_t EngineView::getStreamableWeightsSize() const noexcept {
+  return engine_->streaming().streamable;
+}
+
+int64_t EngineView::getWeightStreamingScratchMemorySize() const noexcept {
+  return 2 * engine_->streaming().step_bytes;
+}
+
+int64_t EngineView::getWeightStreamingAutomaticBudget() const noexcept {
+  size_t free = 0, total = 0;
+  if (getStreamableWeightsSize() == 0 || cudaMemGetInfo(&free, &total) != cudaSuccess) return 0;
+  // Beside what lies there now there is room for a context, and an eighth for others.
+  const auto room = static_cast<int64_t>(free - free / 8) - engine_->device_memory(-1);
+  return std::clamp<int64_t>(room + engine_->streaming().resident, 0, getStreamableWeightsSize());
 }
 
 int64_t EngineView::getEngineStat(nvinfer1::EngineStat stat) const noexcept {

@@ -100,14 +100,16 @@ class EngineView final : public nvinfer1::ICudaEngine,
   size_t getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept override;
   nvinfer1::IRefitter* createRefitter(nvinfer1::ILogger& logger) noexcept override;
   bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept override;
-  int64_t getWeightStreamingBudget() const noexcept override { return 0; }
+  int64_t getWeightStreamingBudget() const noexcept override {
+    return getWeightStreamingBudgetV2();
+  }
   int64_t getMinimumWeightStreamingBudget() const noexcept override { return 0; }
-  int64_t getStreamableWeightsSize() const noexcept override { return 0; }
+  int64_t getStreamableWeightsSize() const noexcept override;
   bool isDebugTensor(const char* name) const noexcept override;
   bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept override;
-  int64_t getWeightStreamingBudgetV2() const noexcept override { return 0; }
-  int64_t getWeightStreamingAutomaticBudget() const noexcept override { return 0; }
-  int64_t getWeightStreamingScratchMemorySize() const noexcept override { return 0; }
+  int64_t getWeightStreamingBudgetV2() const noexcept override;
+  int64_t getWeightStreamingAutomaticBudget() const noexcept override;
+  int64_t getWeightStreamingScratchMemorySize() const noexcept override;
   int64_t getDeviceMemorySizeV2() const noexcept override;
   int64_t getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept override;
   const int64_t* getProfileTensorValuesV2(

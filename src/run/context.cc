@@ -20,7 +20,8 @@ Context::Context(std::shared_ptr<const Engine> engine, bool own_memory)
       memory_(engine_->device(), engine_->allocator()),
       own_memory_(own_memory),
       step_streams_(engine_->device(), engine_->streams()),
-      step_timer_(engine_->device(), engine_->plan().steps.size()) {
+      step_timer_(engine_->device(), engine_->plan().steps.size()),
+      step_weights_(*engine_) {
   require(!engine_->plan().is_stripped,
           "the plan is stripped of its weights: refit the engine first (IRefitter)");
   const auto make_memory = [this] {

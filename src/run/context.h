@@ -189,6 +189,7 @@ class Context {
   Stream* stream_ = nullptr;        // of execute(), where work needs one
   StepStreams step_streams_;
   StepTimer step_timer_;
+  StepWeights step_weights_;
   Event* last_run_ = nullptr;                         // on a device: what was enqueued last is over
   std::vector<std::vector<TensorPool>> host_inputs_;  // per step and input: copies
   std::atomic<bool> in_use_ = false;

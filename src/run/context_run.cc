@@ -155,12 +155,13 @@ void Context::run_step(ShapeState& state, size_t i, Stream* stream) {
                     ? pointer(step.inputs[k])
                     : host_input(state, i, k, stream);
   for (size_t k = 0; k < outputs.size(); ++k) outputs[k] = pointer(step.outputs[k]);
+  const auto packed = step_weights_.before(i, inputs, stream);
   const int32_t stage = engine_->stages().steps[i];
   std::byte* arena = stage == 0 ? memory_.data() : stage_memory(stage).data();
   running_ = {&state, i};
   try {
-    execution->run({inputs, outputs, arena + state.scratch_offsets[i], stream, &allocate_,
-                    engine_->packed(i)});
+    execution->run({inputs, outputs, arena + state.scratch_offsets[i], stream, &allocate_, packed});
+    step_weights_.after(i, stream);
     read_data_dependent(state, i, stream);
   } catch (const Error& e) {
     throw Error(e.code(), fmt::format("layer {} ({}): {}", step.name, step.op, e.what()));
@@ -185,6 +186,7 @@ void Context::run(ShapeState& state, const Bindings& bound, Stream* stream) {
   // Steps side by side cannot be timed one by one.
   StepStreams::Run streams(step_streams_, stream, profiler_ != nullptr);
   StepTimer::Run timer(step_timer_, profiler_ != nullptr, stream);
+  step_weights_.begin(stream);
   const auto run_steps = [&] {
     int32_t stage = 0;
     for (size_t i = 0; i < plan.steps.size(); ++i) {

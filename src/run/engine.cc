@@ -7,7 +7,7 @@
 namespace tenon {
 
 Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator* allocator,
-               bool is_body)
+               bool is_body, int64_t weight_budget)
     : plan_(std::move(plan)),
       steps_(plan_.is_stripped ? std::vector<LoadedStep>() : load_steps(plan_, target, is_body)),
       stages_(stages_of(plan_)),
@@ -18,6 +18,7 @@ Engine::Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator
       allocator_(allocator),
       device_(target.device()),
       device_index_(device_.current()),
+      weight_budget_(weight_budget),
       weight_memory_(device_, allocator) {
   for (size_t i = 0; i < plan_.bindings.size(); ++i)
     bindings_.emplace(binding_tensor(static_cast<int>(i)).name, static_cast<int>(i));
@@ -39,18 +40,18 @@ void Engine::place_weights() {
   packed_.resize(plan_.steps.size());
   for (const Tensor& t : plan_.weights) weights_.push_back(t.data());
   if (device_.is_host()) return;
-  constexpr size_t kAlignment = 256;
-  size_t bytes = 0;
-  std::vector<size_t> offsets;
-  for (const Tensor& t : plan_.weights) {
-    offsets.push_back(bytes);
-    bytes += (t.bytes() + kAlignment - 1) / kAlignment * kAlignment;
-  }
-  weight_memory_.reserve(static_cast<int64_t>(bytes));
+  streaming_ = stream_weights(plan_, steps_, weight_budget_);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < plan_.weights.size(); ++i)
+    if (!streaming_.is_streamed[i]) bytes += aligned_bytes(plan_.weights[i]);
+  weight_memory_.reserve(bytes);
+  std::byte* to = weight_memory_.data();
   for (size_t i = 0; i < plan_.weights.size(); ++i) {
-    std::byte* to = weight_memory_.data() + offsets[i];
+    weights_[i] = nullptr;
+    if (streaming_.is_streamed[i]) continue;
     device_.copy_in(to, plan_.weights[i].data(), plan_.weights[i].bytes(), nullptr);
     weights_[i] = to;
+    to += aligned_bytes(plan_.weights[i]);
   }
   for (size_t i = 0; i < plan_.steps.size(); ++i)
     for (int32_t w : plan_.steps[i].packed) packed_[i].push_back(weight(w));
@@ -71,6 +72,8 @@ void Engine::find_readers() {
   };
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     if (steps_[i].op->traits().runs == Runs::kListener) continue;
+    if (streaming_.is_on() && !streaming_.steps[i].empty())
+      obstacle(i, "streams weights from memory of the host");
     if (steps_[i].kernel == nullptr || !steps_[i].kernel->can_be_captured)
       obstacle(i, "waits for the device");
     if (makes_data_dependent(plan_, plan_.steps[i]) || !stages_.made_symbols[i].empty())

@@ -10,6 +10,7 @@
 #include "plan/memory.h"
 #include "plan/plan.h"
 #include "run/device_memory.h"
+#include "run/weight_streaming.h"
 
 namespace tenon {
 
@@ -18,8 +19,9 @@ class Engine {
   /// Throws when the plan does not fit the target or a plugin is missing. Of a stripped plan
   /// nothing is loaded, and it has no contexts.
   /// @param is_body the plan is of a body, which any shape may come to.
+  /// @param weight_budget bytes of streamable weights that lie on the device; others are streamed.
   Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator* allocator = nullptr,
-         bool is_body = false);
+         bool is_body = false, int64_t weight_budget = INT64_MAX);
 
   const Plan& plan() const { return plan_; }
   const std::vector<LoadedStep>& steps() const { return steps_; }
@@ -34,7 +36,10 @@ class Engine {
   /// Where its kernels work, and which of the machine's devices that is.
   const Device& device() const { return device_; }
   int device_index() const { return device_index_; }
-  /// A weight of the plan in the device's memory.
+  /// Which weights lie on the host until a step reads them; none where that is the device.
+  const WeightStreaming& streaming() const { return streaming_; }
+  int64_t weight_budget() const { return weight_budget_; }
+  /// A weight of the plan in the device's memory; null for one that is streamed.
   const void* weight(int32_t i) const { return weights_[static_cast<size_t>(i)]; }
   /// The packed constants of a step's kernel there; none on the host.
   std::span<const void* const> packed(size_t step) const { return packed_[step]; }
@@ -71,6 +76,8 @@ class Engine {
   nvinfer1::IGpuAllocator* allocator_;
   const Device& device_;
   int device_index_;
+  int64_t weight_budget_;
+  WeightStreaming streaming_;
   DeviceMemory weight_memory_;
   std::vector<const void*> weights_;
   std::vector<std::vector<const void*>> packed_;  // per step

@@ -2,17 +2,9 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "run/device_calls.h"
 
 namespace tenon {
-namespace {
-
-void check(Failure failure, const char* what) {
-  if (failure != nullptr) fail(ErrorCode::kFAILED_EXECUTION, "{} failed: {}", what, failure);
-}
-
-}  // namespace
-
 StepStreams::StepStreams(const Device& device, const Streams& plan) : device_(device), plan_(plan) {
   const auto count = static_cast<size_t>(plan.auxiliary);
   given_.resize(count);
@@ -36,23 +28,23 @@ Stream* StepStreams::stream(int32_t index, Stream* main) {
   const auto i = static_cast<size_t>(index) - 1;
   if (given_[i] != nullptr) return given_[i];
   if (made_[i] == nullptr)
-    check(device_.create_auxiliary_stream(made_[i]), "making an auxiliary stream");
+    check_call(device_.create_auxiliary_stream(made_[i]), "making an auxiliary stream");
   return made_[i];
 }
 
 Event* StepStreams::event(int32_t step) {
   Event*& event = events_[static_cast<size_t>(step - Streams::kBegin)];
-  if (event == nullptr) check(device_.create_event(event), "making an event");
+  if (event == nullptr) check_call(device_.create_event(event), "making an event");
   return event;
 }
 
 void StepStreams::record(int32_t step, Stream* stream) {
-  check(device_.record(event(step), stream), "recording an event");
+  check_call(device_.record(event(step), stream), "recording an event");
 }
 
 void StepStreams::wait(Stream* stream, const std::vector<int32_t>& steps) {
   for (int32_t step : steps)
-    check(device_.wait(stream, event(step)), "waiting for an event in a stream");
+    check_call(device_.wait(stream, event(step)), "waiting for an event in a stream");
 }
 
 StepStreams::Run::Run(StepStreams& streams, Stream* main, bool alone)
