@@ -20,6 +20,7 @@
 #include "profiles.h"
 #include "refit.h"
 #include "roofline.h"
+#include "weight_streaming.h"
 
 namespace tenon::tool {
 namespace {
@@ -227,6 +228,7 @@ void bench(BenchOptions& o, Logger& logger) {
   if (!o.save_engine.empty()) write_file(o.save_engine, model.plan->data(), model.plan->size());
   if (o.dump_refit) print_refittable(*model.engine, logger);
   if (!o.refit_from.empty()) refit_from_onnx(*model.engine, o.refit_from, logger);
+  if (!o.weight_budget.empty()) set_weight_budget(*model.engine, o.weight_budget, logger);
   if (o.times_refit)
     time_refit(*model.engine, o.refit_from.empty() ? o.model : o.refit_from, logger);
   if (o.skips_inference) {

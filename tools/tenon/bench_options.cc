@@ -29,6 +29,8 @@ void BenchOptions::add_model(CLI::App& command, bool is_trtexec) {
   add_trtexec_option(command, "--loadInputs", load_inputs)->delimiter(',');
   add_trtexec_option(command, "--refitFromOnnx", refit_from);
   add_trtexec_flag(command, "--timeRefit", times_refit);
+  add_trtexec_option(command, "--weightStreamingBudget", weight_budget)
+      ->needs("--allowWeightStreaming");
   add_trtexec_option(command, "--useProfile", profile);
   add_trtexec_option(command, "--allocationStrategy", layer_memory)
       ->check(CLI::IsMember({"static", "profile", "runtime"}));

@@ -12,7 +12,7 @@
 namespace tenon::tool {
 
 struct BenchOptions {
-  std::string model, onnx, load_engine, save_engine, refit_from, inputs;
+  std::string model, onnx, load_engine, save_engine, refit_from, inputs, weight_budget;
   std::vector<std::string> load_inputs;
   int profile = 0;
   std::string layer_memory = "static";

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "error.h"
+#include "weight_streaming.h"
 
 namespace tenon::tool {
 namespace {
@@ -17,23 +18,10 @@ using nvinfer1::BuilderFlag;
 // "workspace:512M": bytes, or with K, M or G.
 void set_pool(nvinfer1::IBuilderConfig& config, const std::string& text) {
   const auto [name, amount] = split_name(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(amount.data(), amount.data() + amount.size(), value);
-  size_t unit = size_t{1} << 20;  // trtexec counts in MiB
-  const std::string suffix(end, amount.data() + amount.size());
-  if (suffix == "B")
-    unit = 1;
-  else if (suffix == "K")
-    unit = size_t{1} << 10;
-  else if (suffix == "G")
-    unit = size_t{1} << 30;
-  else if (!suffix.empty() && suffix != "M")
-    unit = 0;
-  constexpr double kMaxBytes = 0x1p63;  // also neither infinity nor NaN
-  if (error != std::errc() || unit == 0
-      || !(value >= 0 && value < kMaxBytes / static_cast<double>(unit)))
+  const auto amount_in_bytes = bytes_of(amount, int64_t{1} << 20);  // trtexec counts in MiB
+  if (!amount_in_bytes)
     fail("--memPoolSize: '{}' is not an amount; expected for example workspace:512M", text);
-  const auto bytes = static_cast<size_t>(value * static_cast<double>(unit));
+  const auto bytes = static_cast<size_t>(*amount_in_bytes);
   if (name == "workspace")
     config.setMemoryPoolLimit(nvinfer1::MemoryPoolType::kWORKSPACE, bytes);
   else if (name == "tacticSharedMem")
@@ -74,6 +62,7 @@ void set_flags(nvinfer1::IBuilderConfig& config, const BuildOptions& options) {
   set(options.refit || options.strips_all_weights, BuilderFlag::kREFIT);
   set(options.strips_weights && !options.refit, BuilderFlag::kREFIT_IDENTICAL);
   set(options.strips_weights || options.strips_all_weights, BuilderFlag::kSTRIP_PLAN);
+  set(options.allows_weight_streaming, BuilderFlag::kWEIGHT_STREAMING);
   set(options.precision_constraints == "obey", BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
   set(options.precision_constraints == "prefer", BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
 }

@@ -24,8 +24,8 @@ std::vector<NamedFile> named_files(const std::string& option,
 /// A name that holds one stands in single quotes.
 std::pair<std::string, std::string> split_file(const std::string& text);
 
-/// While it lives, no other process has one of the same folder: it waits for that. It leaves nothing
-/// behind, and is void in a folder that cannot be read or locked.
+/// While it lives, no other process has one of the same folder: it waits for that. It leaves
+/// nothing behind, and is void in a folder that cannot be read or locked.
 class FolderLock {
  public:
   /// @param file a path in the folder.

@@ -280,6 +280,7 @@ void BuildOptions::add_plan(CLI::App& app) {
   add_trtexec_flag(app, "--refit", refit);
   add_trtexec_flag(app, "--stripWeights", strips_weights);
   add_trtexec_flag(app, "--stripAllWeights", strips_all_weights);
+  add_trtexec_flag(app, "--allowWeightStreaming", allows_weight_streaming);
   add_trtexec_option(app, "--markDebug", debug_tensors)->delimiter(',');
   add_trtexec_flag(app, "--markUnfusedTensorsAsDebugTensors", debugs_unfused);
   add_trtexec_option(app, "--setPluginsToSerialize", plan_libraries)->allow_extra_args(false);

@@ -87,6 +87,7 @@ struct BuildOptions {
   bool portable = false, deterministic = false, prefers_plugins = false;
   bool version_compatible = false;  // as trtexec has it: the plan may hold code
   bool refit = false, strips_weights = false, strips_all_weights = false, debugs_unfused = false;
+  bool allows_weight_streaming = false;
   std::vector<std::string> debug_tensors, plan_libraries;
   bool unknown_extents_are_one = false;  // where no option gives a shape: trtexec's way
   bool has_default_tf32 = false;         // kTF32 stays as TensorRT has it by default: trtexec's way

@@ -119,7 +119,11 @@ constexpr TrtexecOption kBuildRows[] = {
      "is given, too",
      ""},
     {"--stripAllWeights", kBuild, kNone, kTaken, "As --refit and --stripWeights", ""},
-    {"--allowWeightStreaming", kBuild, kNone, kRefused, "", kNoStreaming},
+    {"--allowWeightStreaming", kBuild, kNone, kTaken,
+     "Let weights be streamed from memory of the host, as --weightStreamingBudget says; engines on "
+     "a "
+     "GPU always can",
+     ""},
     {"--markDebug", kBuild, kOne, kTaken,
      "Tensors that stay to be looked at by debug listeners: names with commas between them", ""},
     {"--markUnfusedTensorsAsDebugTensors", kBuild, kNone, kTaken,

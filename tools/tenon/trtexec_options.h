@@ -68,10 +68,6 @@ class OtherOptions {
   std::vector<const TrtexecOption*> others_;
 };
 
-/// Reasons that rows of both tables give.
-inline constexpr const char* kNoStreaming =
-    "weights cannot be streamed yet: all of them lie in memory; remove it";
-
 /// The tables that trtexec_options() joins.
 std::span<const TrtexecOption> trtexec_build_options();
 std::span<const TrtexecOption> trtexec_run_options();

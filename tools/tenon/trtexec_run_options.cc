@@ -58,7 +58,11 @@ constexpr TrtexecOption kRunRows[] = {
      "Time how long it takes to give the engine the weights of the model, or of --refitFromOnnx",
      ""},
     {"--refitFromOnnx", kInference, kOne, kTaken, "A model whose weights the engine gets", ""},
-    {"--weightStreamingBudget", kInference, kOne, kRefused, "", kNoStreaming},
+    {"--weightStreamingBudget", kInference, kOne, kTaken,
+     "How much of the weights that can be streamed lies on the GPU: bytes as 64M, a share as 50%, "
+     "-1 "
+     "for what is free, -2 for all (default)",
+     ""},
     {"--saveDebugTensors", kInference, kOne, kTaken,
      "Files for the raw bytes of debug tensors, from a run of their own: NAME:FILE with commas "
      "between them; a name with a colon stands in single quotes",
