@@ -51,8 +51,10 @@ class SynchronizedList(List[Item], Generic[Item]):
 
     def extend(self, iterable: Iterable[Item]) -> None:
         """Adds items behind the others."""
-        for item in list(iterable):  # it may be this list
-            self.append(item)
+        items = list(iterable)  # it may be this list
+        super().extend(items)
+        for item in items:
+            self._link(item)
 
     def insert(self, i: SupportsIndex, x: Item) -> None:
         """Adds an item at a position."""
