@@ -68,6 +68,21 @@ def test_what_stays(op, inputs, attrs):
     assert [node.op for node in graph.nodes] == [op]
 
 
+def test_random_numbers_within():
+    """What a branch or a function computes anew in each run is not folded either."""
+    noise = gs.Graph(name="noise", opset=13)
+    noise.outputs = noise.layer(op="RandomNormal", outputs=["r"], attrs={"shape": [2]})
+    graph = graph_of("If", np.array(True), then_branch=noise, else_branch=noise.copy())
+    graph.fold_constants(flatten_subgraphs=False).cleanup()
+    assert [node.op for node in graph.nodes] == ["If"]
+    function = gs.Function("Noise", inputs=[gs.Variable("x")], opset=13)
+    function.outputs = function.layer(op="RandomNormalLike", inputs=[function.inputs[0]], outputs=["r"])
+    graph = gs.Graph(functions=[function], opset=13, ir_version=10)
+    graph.outputs = graph.Noise(inputs=[np.ones(2, np.float32)])
+    graph.fold_constants().cleanup()
+    assert [node.op for node in graph.nodes] == ["Noise"]
+
+
 def test_several_outputs_and_optional_inputs():
     graph = graph_of("Split", A, np.array([1, 2]), outputs=2, axis=1)
     graph.fold_constants(error_ok=False).cleanup()

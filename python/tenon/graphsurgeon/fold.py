@@ -1,6 +1,6 @@
 """Constant folding: which nodes depend on constants alone, and what takes their place."""
 import dataclasses
-from typing import Any, Callable, Dict, List, Optional, Set
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import numpy as np
 
@@ -95,17 +95,29 @@ def has_attribute_ref(node: Node) -> bool:
         has_attribute_ref(inner) for graph in node.subgraphs() for inner in graph.nodes)
 
 
+def _must_run(node: Node, functions: Dict[Tuple[str, str], Any]) -> bool:
+    """Whether a node is one of _STAY, or one of a graph in its attributes or of the function that it calls is."""
+    if node.op in _STAY and not node.domain:
+        return True
+    called = functions.get((node.domain or "", node.op))
+    bodies = [*node.subgraphs(), *([called] if called is not None else [])]
+    return any(_must_run(inner, functions) for body in bodies for inner in body.nodes)
+
+
 def _foldable(graph: Any, how: Folding) -> List[Node]:
     """The nodes that depend on constants alone, in an order in which they can be computed."""
     inputs = {id(tensor) for tensor in graph.inputs}
+    functions = {function.unique_id: function for function in graph.functions}
     known: Set[int] = set()
     found = []
     for node in sorted_nodes(graph):
-        if (node.op in _STAY and not node.domain) or not any(tensor.name for tensor in node.outputs):
+        if not any(tensor.name for tensor in node.outputs):
             continue
         if not all(isinstance(tensor, Constant) or id(tensor) in known or tensor.name == "" for tensor in tensors_read(node)):
             continue
-        if any(id(tensor) in inputs for tensor in node.outputs) or has_attribute_ref(node) or how.stays(node):
+        if any(id(tensor) in inputs for tensor in node.outputs) or has_attribute_ref(node):
+            continue
+        if _must_run(node, functions) or how.stays(node):
             continue
         known.update(map(id, node.outputs))
         found.append(node)
