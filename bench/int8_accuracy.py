@@ -1,11 +1,13 @@
-"""What int8 costs in accuracy: Tenon's calibrators and ONNX Runtime's quantizer on the same samples.
+"""What int8 costs in accuracy: Tenon's calibrators and quantizer, ONNX Runtime's and NNCF's on the same samples.
 
-    PYTHONPATH=build/release/python python int8_accuracy.py [--models digits,direction,text] [--tenon PROGRAM]
+    PYTHONPATH=build/release/python python int8_accuracy.py [--models digits,direction,text,scanned,apart] [--tenon PROGRAM]
 
 Digits and lines of text are drawn, so their right answers are known: 100 are calibrated with, 400 others are read.
 `digits` is the share of digits read right, `direction` that of lines whose direction is told, `text` that of characters
-(1 - edit distance / length). `same` is how often the answer is that of the model in float32 by the same engine.
-Runs in .cache/bench/venv; models are those of ./dev models.
+(1 - edit distance / length); `scanned` is that of scikit-learn's digits, which a small mobilenet is trained on, and `apart` is this
+network with channels of ranges far apart. `same` is how often the answer is that of the model in float32 by the same engine.
+Runs in .cache/bench/venv; models are those of ./dev models. NNCF's rows need nncf<3, and scanned digits scikit-learn, in the
+environment; they are left out without.
 """
 import argparse
 import pathlib
@@ -19,6 +21,8 @@ import onnx.version_converter
 import onnxruntime
 from onnxruntime import quantization
 from PIL import Image, ImageDraw, ImageFont
+
+import scanned_digits
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MODELS = ROOT / ".cache/models"
@@ -109,7 +113,36 @@ class Text:
         return max(0.0, 1 - distances[-1] / len(answer))
 
 
-TASKS = {"digits": Digits, "direction": Direction, "text": Text}
+class Scanned:
+    """Pictures come one after the other; what was trained on is never read."""
+    input, shape = "x", (1, 1, 8, 8)
+    trained_on = 1797 - CALIBRATED - TESTED
+    is_apart = False
+
+    def __init__(self, folder):
+        data = scanned_digits.pictures()
+        self.model = folder / "scanned.onnx"
+        scanned_digits.trained(self.model, data, self.trained_on)
+        if self.is_apart:
+            scanned_digits.with_channels_apart(self.model, folder / "apart.onnx")
+            self.model = folder / "apart.onnx"
+        self.rest = iter(zip(*(part[self.trained_on:] for part in data)))
+
+    def sample(self, random):
+        picture, digit = next(self.rest)
+        return picture[None], int(digit)
+
+    answers = Digits.answers
+    right = Digits.right
+
+
+class Apart(Scanned):
+    is_apart = True
+
+
+TASKS = {"digits": Digits, "direction": Direction, "text": Text, "scanned": Scanned, "apart": Apart}
+# Options of `tenon quantize`, by what the table calls them.
+QUANTIZED = {"quantize": (), "equalize": ("--equalize",), "equalize+bias": ("--equalize", "--biasCorrection")}
 
 
 class Reader(quantization.CalibrationDataReader):
@@ -136,6 +169,20 @@ def build_tenon(program, task, model, plan, calibration, algorithm):
     start = time.perf_counter()
     subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return time.perf_counter() - start
+
+
+def quantize_tenon(program, task, model, quantized, calibration, options):
+    command = [program, "quantize", model, "-o", quantized, "--target=cpu", f"--calibData={calibration}", *options]
+    if not all(isinstance(d, int) and d > 0 for d in declared(model, task.input)):
+        command.append(f"--shapes={task.input}:" + "x".join(map(str, task.shape)))
+    subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def run_openvino(task, samples, model):
+    import openvino
+
+    compiled = openvino.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    return np.concatenate([np.asarray(compiled(sample)[0]) for sample in samples])
 
 
 def declared(model, name):
@@ -167,8 +214,9 @@ def quantize_ort(task, model, quantized, samples, method, folder):
 
 
 def measure(name, options, folder):
-    task, random = TASKS[name](), np.random.default_rng(30)
-    model = MODELS / f"{task.model}.onnx"
+    kind, random = TASKS[name], np.random.default_rng(30)
+    task = kind(folder) if issubclass(kind, Scanned) else kind()
+    model = MODELS / f"{task.model}.onnx" if isinstance(task.model, str) else task.model
     calibration = [task.sample(random)[0] for _ in range(CALIBRATED)]
     samples, answers = zip(*[task.sample(random) for _ in range(TESTED)])
     data = folder / f"{name}.npz"
@@ -186,11 +234,25 @@ def measure(name, options, folder):
         plan = folder / f"{name}.plan"
         build_tenon(options.tenon, task, model, plan, data, algorithm)
         row("Tenon", algorithm or "float32", run_tenon(task, samples, plan))
+    for what, extra in QUANTIZED.items():
+        quantized = folder / f"{name}_int8.onnx"
+        quantize_tenon(options.tenon, task, model, quantized, data, extra)
+        build_tenon(options.tenon, task, quantized, plan, data, None)
+        row("Tenon", what, run_tenon(task, samples, plan))
     row("ONNX Runtime", "float32", run_ort(task, samples, model))
     for method in (quantization.CalibrationMethod.MinMax, quantization.CalibrationMethod.Entropy):
         quantized = folder / f"{name}_ort.onnx"
         quantize_ort(task, model, quantized, calibration, method, folder)
         row("ONNX Runtime", method.name.lower(), run_ort(task, samples, quantized))
+    try:
+        import nncf
+        import openvino
+    except ImportError:
+        return
+    read = openvino.Core().read_model(str(model))
+    read.reshape({task.input: task.shape})
+    row("OpenVINO", "float32", run_openvino(task, samples, read))
+    row("OpenVINO", "nncf", run_openvino(task, samples, nncf.quantize(read, nncf.Dataset(calibration), subset_size=CALIBRATED)))
 
 
 def main():

@@ -71,7 +71,9 @@ class Equalizer {
 
  private:
   void add(onnx::NodeProto& node) {
-    if (!is_standard(node.domain()) || node.op_type() != "Conv" || node.input_size() < 2) return;
+    if (!is_standard(node.domain()) || node.op_type() != "Conv" || node.input_size() < 2
+        || node.output_size() != 1)
+      return;
     auto weights = graph_.constant(node.input(1));
     if (!weights || weights->extents.size() < 3 || weights->values.empty()) return;
     Layer layer{&node, *std::move(weights), {}, int_attribute(node, "group", 1)};

@@ -15,7 +15,7 @@ using Constant = GraphEdit::Constant;
 onnx::NodeProto* convolution_before(const onnx::NodeProto& norm, const GraphEdit& graph) {
   onnx::NodeProto* const conv = graph.producer(norm.input(0));
   return conv != nullptr && is_standard(conv->domain()) && conv->op_type() == "Conv"
-                 && graph.only_user(norm.input(0)) == &norm
+                 && conv->input_size() >= 2 && graph.only_user(norm.input(0)) == &norm
              ? conv
              : nullptr;
 }
