@@ -172,6 +172,11 @@ def build_tenon(program, task, model, plan, calibration, algorithm):
 
 
 def quantize_tenon(program, task, model, quantized, calibration, options):
+    """Models of before opset 10, which has QuantizeLinear, are converted first."""
+    loaded = onnx.load(model)
+    if loaded.opset_import[0].version < 10:
+        model = quantized.with_name("upgraded.onnx")
+        onnx.save(onnx.version_converter.convert_version(loaded, 17), model)
     command = [program, "quantize", model, "-o", quantized, "--target=cpu", f"--calibData={calibration}", *options]
     if not all(isinstance(d, int) and d > 0 for d in declared(model, task.input)):
         command.append(f"--shapes={task.input}:" + "x".join(map(str, task.shape)))

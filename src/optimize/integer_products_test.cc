@@ -45,6 +45,20 @@ TEST(IntegerProducts, WithoutQuantizeTheResultIsFloats) {
                                          "Dequantize"));
 }
 
+// Kernels without zero points take the models of exporters that always write one.
+TEST(IntegerProducts, AZeroPointOfZeroIsNone) {
+  QuantizedModel m;
+  Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kINT8, 0.01f, 0);
+  Value& kernel = m.dequantize(m.bytes(DataType::kINT8, {3, 2, 3, 3}), {0.01f});
+  m.output(m.through(m.convolution_with(x, kernel, 3, nullptr), DataType::kINT8, 0.03f, 0));
+  const auto after = integers(m.network);
+  const Node& node = *after->nodes()[1];
+  ASSERT_NE(node.as<IntegerConvolution>(), nullptr);
+  EXPECT_EQ(node.inputs[IntegerInputs::kDataZero], nullptr);
+  EXPECT_TRUE(node.inputs.size() <= IntegerInputs::kResultZero
+              || node.inputs[IntegerInputs::kResultZero] == nullptr);
+}
+
 // Weights as fake-quantised models have them, transposed by a layer of their own or by the product.
 TEST(IntegerProducts, MatrixProductsOfMovedWeights) {
   for (const bool by_layer : {false, true}) {

@@ -45,7 +45,7 @@ std::optional<Uniform> uniform_of(const Node& node) {
   if (node.inputs.size() < 3 || node.inputs[2] == nullptr) return u;
   const auto zero = one_number(node.inputs[2]);
   if (!zero) return std::nullopt;
-  u.zero = node.inputs[2];
+  if (*zero != 0) u.zero = node.inputs[2];  // kernels for symmetric integers take none
   u.zero_number = *zero;
   return u;
 }
