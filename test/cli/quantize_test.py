@@ -208,6 +208,18 @@ class Quantize(CliTest):
         self.refuse("quantize", self.model, *out, f"--keepFloat=@{self.folder}/none", names=["none"])
         self.refuse("quantize", self.model, *out, "--lossMetric=top1", names=["--maxLoss"])
 
+    def test_precision_of_layers(self):
+        self.quantize("--keepFloat=conv1")
+        plan = self.folder / "q.plan"
+        self.succeed("build", self.quantized, "-o", plan, "--shapes=x:4x3x16x16", "--target=cpu")
+        lines = self.succeed("inspect", plan, "--precision").splitlines()
+        of = {name: line for line in lines for name in ("conv0", "conv1", "conv3") if "onvolution " in line and name in line}
+        self.assertRegex(of["conv0"], "^int8 .*its data and weights are integers")
+        self.assertRegex(of["conv1"], "^float32 .*its data or weights are not quantized")
+        self.assertRegex(of["conv3"], "^int8 ")
+        self.assertRegex(lines[-1], r"\d+ layers? in float32, \d+ layers in int8")
+        self.refuse("inspect", plan, "--precision", "--json", names=["--precision", "--json"])
+
     def test_nodes_without_a_name(self):
         model = small_network()
         for node in model.graph.node:

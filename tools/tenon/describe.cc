@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "error.h"
 #include "model.h"
+#include "precision_report.h"
 
 namespace tenon::tool {
 namespace {
@@ -177,17 +178,23 @@ void add_dump(CLI::App& app, Logger& logger) {
 void add_inspect(CLI::App& app, Logger& logger) {
   struct Options {
     std::string plan;
-    bool json = false;
+    bool json = false, precision = false;
   };
   auto o = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("inspect", "Print what a plan holds, without loading any plugin");
   command->add_option("plan", o->plan, "The plan")->required();
-  command->add_flag("--json", o->json, "Print JSON");
+  CLI::Option* const as_json = command->add_flag("--json", o->json, "Print JSON");
+  command
+      ->add_flag("--precision", o->precision, "Print what each layer computes in, with the reason")
+      ->excludes(as_json);
   command->callback([o, &logger] {
-    print(tenon::describe_plan(logger, o->plan.c_str(),
-                               o->json ? DumpFormat::kJSON : DumpFormat::kTEXT),
-          logger, o->plan + ": cannot be printed");
+    const DumpFormat format = o->json || o->precision ? DumpFormat::kJSON : DumpFormat::kTEXT;
+    const tenon::Text text = tenon::describe_plan(logger, o->plan.c_str(), format);
+    if (o->precision && text != nullptr)
+      fmt::print("{}\n", precision_report({static_cast<const char*>(text->data()), text->size()}));
+    else
+      print(text, logger, o->plan + ": cannot be printed");
   });
 }
 

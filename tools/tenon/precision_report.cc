@@ -1,0 +1,98 @@
+#include "precision_report.h"
+
+#include <fmt/format.h>
+#include <tenon/printable.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+namespace tenon::tool {
+namespace {
+
+using nlohmann::json;
+
+// "channels last float32" is of float32.
+std::string type_of(const json& tensor) {
+  const auto text = tensor.value("Format/Datatype", std::string());
+  return text.substr(text.rfind(' ') + 1);
+}
+
+std::vector<std::string> types_of(const json& tensors) {
+  std::vector<std::string> types;
+  for (const json& tensor : tensors)
+    if (tensor.is_object()) types.push_back(type_of(tensor));
+  return types;
+}
+
+bool is_float(const std::string& type) {
+  return type.starts_with("float") || type.starts_with("bfloat");
+}
+
+struct Precision {
+  std::string type, why;
+};
+
+bool is_product(const std::string& kind) {
+  static const std::set<std::string> kProducts = {"Convolution", "MatrixMultiply", "Deconvolution",
+                                                  "Attention", "SeparableConvolution"};
+  return kProducts.contains(kind);
+}
+
+Precision precision_of(const json& layer, bool is_quantized) {
+  const auto kind = layer.value("LayerType", std::string()),
+             kernel = layer.value("TacticName", std::string());
+  const auto inputs = types_of(layer.value("Inputs", json::array())),
+             outputs = types_of(layer.value("Outputs", json::array()));
+  const std::string result = outputs.empty() ? std::string() : outputs[0];
+  if (kind.starts_with("Integer"))
+    return {"int8", is_float(result)
+                        ? "its data and weights are integers, and nothing quantizes its "
+                          "result"
+                        : "its data and weights are integers"};
+  if ((kind == "Quantize" || kind == "Dequantize") && !inputs.empty())
+    return {is_float(result) ? result : inputs[0], "turns " + inputs[0] + " into " + result};
+  if (kernel.starts_with("bfloat_"))
+    return {"bfloat16", "the kernel rounds what it multiplies; tensors are " + result};
+  if (is_product(kind) && is_quantized && is_float(result))
+    return {result, "its data or weights are not quantized"};
+  return {result, "its tensors are " + result};
+}
+
+bool only_moves(const std::string& kind) {
+  static const std::set<std::string> kMoves = {
+      "Reorder", "Shuffle", "Slice", "Concatenation", "Gather", "DebugTensor", "Constant", "Shape"};
+  return kMoves.contains(kind);
+}
+
+}  // namespace
+
+std::string precision_report(std::string_view plan) {
+  const json layers = json::parse(plan)["Layers"];
+  const auto is_integer = [](const json& layer) {
+    return layer.value("LayerType", std::string()).starts_with("Integer");
+  };
+  const bool is_quantized = std::any_of(layers.begin(), layers.end(), is_integer);
+  std::map<std::string, int> counts;
+  std::string text;
+  for (const json& layer : layers) {
+    const auto kind = layer.value("LayerType", std::string());
+    if (only_moves(kind)) continue;
+    const Precision precision = precision_of(layer, is_quantized);
+    ++counts[precision.type];
+    const auto kernel = layer.value("TacticName", std::string());
+    text += fmt::format("{:10} {:22} {}: {}{}\n", precision.type, kind,
+                        printable(layer.value("Name", std::string())), precision.why,
+                        kernel == "reference" ? "; no faster kernel takes it" : "");
+  }
+  const char* separator = "";
+  for (const auto& [type, count] : counts) {
+    text += fmt::format("{}{} layer{} in {}", separator, count, count == 1 ? "" : "s", type);
+    separator = ", ";
+  }
+  return text;
+}
+
+}  // namespace tenon::tool
