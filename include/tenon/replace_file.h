@@ -57,7 +57,7 @@ class NewFile {
   }
 
   /// These return false with the cause in errno.
-  bool write(const char* data, size_t size) const {
+  bool append(const char* data, size_t size) const {
     if (fd_ < 0) return false;
     while (size > 0) {
       const ssize_t n = ::write(fd_, data, size);
@@ -66,8 +66,10 @@ class NewFile {
       data += n;
       size -= static_cast<size_t>(n);
     }
-    return ::fsync(fd_) == 0;
+    return true;
   }
+  bool write(const char* data, size_t size) const { return append(data, size) && flush(); }
+  bool flush() const { return ::fsync(fd_) == 0; }
   bool move_into_place() {
     if (name_.empty()) {
       if (link_to(path_)) return true;
@@ -103,14 +105,22 @@ class NewFile {
 
 }  // namespace detail
 
-/// Writes `size` bytes to the file at `path`, flushed to the disk, in place of what was there.
-/// Throws std::runtime_error, naming the path and the cause, and leaves the old content when it
-/// cannot.
-inline void replace_file(const std::string& path, const void* data, size_t size) {
+namespace detail {
+
+inline void require_regular(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     throw std::runtime_error(path + ": cannot write: it is "
                              + (S_ISDIR(info.st_mode) ? "a directory" : "not a regular file"));
+}
+
+}  // namespace detail
+
+/// Writes `size` bytes to the file at `path`, flushed to the disk, in place of what was there.
+/// Throws std::runtime_error, naming the path and the cause, and leaves the old content when it
+/// cannot.
+inline void replace_file(const std::string& path, const void* data, size_t size) {
+  detail::require_regular(path);
   detail::NewFile file(path);
   if (file.write(static_cast<const char*>(data), size) && file.move_into_place()) return;
   throw std::runtime_error(path + ": cannot write: " + std::strerror(errno));

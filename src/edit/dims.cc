@@ -1,0 +1,240 @@
+// Other shapes for inputs, static or dynamic, and what has to follow: constants that shapes of
+// Reshape and Expand are.
+#include <tenon/onnx.h>
+#include <tenon/printable.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "edit/engine_model.h"
+#include "edit/graph_uses.h"
+#include "edit/shapes.h"
+#include "edit/undone.h"
+#include "edit/values.h"
+
+namespace tenon::edit {
+namespace {
+
+Id input_of(const Store& store, const std::string& name) {
+  for (const Id id : store.items(store.graph(), Kind::kInput))
+    if (store.content(id).name == name) return id;
+  fail(ErrorCode::kINVALID_ARGUMENT, "the model has no input '{}'", printable(name));
+}
+
+TensorType type_of_input(const Store& store, Id id) {
+  const auto type = tensor_type(store.content(id).fields);
+  require(type.has_value() && type->has_shape, "input '{}' has no shape",
+          printable(std::string(store.content(id).name)));
+  return *type;
+}
+
+int64_t product(const std::vector<Extent>& shape, size_t end) {
+  int64_t volume = 1;
+  for (size_t i = 0; i < end; ++i) {
+    if (!shape[i].is_known()) return -1;
+    volume *= shape[i].value;
+  }
+  return volume;
+}
+
+// What is known of a value: its stored type, or what was inferred.
+const std::vector<Extent>* shape_in(const Types& types, std::string_view name) {
+  const auto found = types.find(std::string(name));
+  return found == types.end() || !found->second.has_shape ? nullptr : &found->second.shape;
+}
+
+class Carry {
+ public:
+  explicit Carry(Store& store) : store_(store), before_(inferred()), now_(before_) {}
+
+  /// What the engine found before and what it finds now.
+  const Inference& before() const { return before_; }
+  const Inference& now() const { return now_; }
+
+  /// Changes constants until shapes follow from the inputs that are there now.
+  size_t run() {
+    size_t count = 0;
+    now_ = inferred();
+    for (const Id id : store_.items(store_.graph(), Kind::kNode)) {
+      const NodeContent& node = store_.node(id);
+      if (!is_standard_node(node) || node.inputs.size() < 2 || node.outputs.empty()) continue;
+      if (node.op_type != "Reshape" && node.op_type != "Expand") continue;
+      if (integer_attribute(node, "allowzero", 0) != 0) continue;
+      const auto target = constant_of(store_, store_.graph(), node.inputs[1]);
+      if (!target || target->type() != DataType::kINT64) continue;
+      const auto* old_in = shape_in(before_.types, node.inputs[0]);
+      const auto* old_out = shape_in(before_.types, node.outputs[0]);
+      const auto* new_in = shape_in(now_.types, node.inputs[0]);
+      if (old_in == nullptr || old_out == nullptr || new_in == nullptr
+          || old_in->size() != new_in->size())
+        continue;
+      const std::vector<int64_t> values = target->integers();
+      const auto changed = node.op_type == "Reshape"
+                               ? reshape_target(values, *old_in, *old_out, *new_in)
+                               : expand_target(values, *old_in, *new_in);
+      if (changed == values) continue;
+      set_target(id, changed);
+      ++count;
+      now_ = inferred();  // what follows depends on it
+    }
+    return count;
+  }
+
+ private:
+  Inference inferred() {
+    Inference found = infer(store_);
+    for (const Id id : store_.items(store_.graph(), Kind::kInput))
+      if (const auto type = tensor_type(store_.content(id).fields))
+        found.types.emplace(store_.content(id).name, *type);
+    return found;
+  }
+
+  // The element of the target that an axis of the data ended up in: where as many elements lie
+  // before both.
+  static std::optional<size_t> axis_of(const std::vector<Extent>& in, size_t axis,
+                                       const std::vector<Extent>& out) {
+    const int64_t before = product(in, axis);
+    std::optional<size_t> found;
+    for (size_t j = 0; j < out.size(); ++j) {
+      if (product(out, j) != before || before < 0) continue;
+      if (!out[j].is_known() || in[axis].value == 0 || out[j].value % in[axis].value != 0) continue;
+      if (out[j].value == in[axis].value && j == axis) return j;
+      if (!found || (out[*found].value != in[axis].value && out[j].value == in[axis].value))
+        found = j;
+    }
+    return found;
+  }
+
+  static std::vector<int64_t> reshape_target(std::vector<int64_t> target,
+                                             const std::vector<Extent>& old_in,
+                                             const std::vector<Extent>& old_out,
+                                             const std::vector<Extent>& new_in) {
+    if (target.size() != old_out.size()) return target;
+    for (size_t axis = 0; axis < old_in.size(); ++axis) {
+      if (!old_in[axis].is_known() || old_in[axis] == new_in[axis]) continue;
+      const auto j = axis_of(old_in, axis, old_out);
+      if (!j || target[*j] == -1 || (target[*j] == 0 && *j == axis)) continue;
+      if (*j == axis && old_out[*j].value == old_in[axis].value) {
+        target[*j] = 0;  // as the data has it
+      } else if (new_in[axis].is_known()) {
+        target[*j] = old_out[*j].value / old_in[axis].value * new_in[axis].value;
+      } else {
+        for (size_t k = 0; k < target.size(); ++k)
+          if (target[k] == -1) target[k] = old_out[k].value;
+        target[*j] = -1;
+      }
+    }
+    return target;
+  }
+
+  // 1 leaves the data's own extent.
+  static std::vector<int64_t> expand_target(std::vector<int64_t> target,
+                                            const std::vector<Extent>& old_in,
+                                            const std::vector<Extent>& new_in) {
+    for (size_t axis = 0; axis < old_in.size() && axis < target.size(); ++axis) {
+      int64_t& element = target[target.size() - 1 - axis];
+      const Extent& before = old_in[old_in.size() - 1 - axis];
+      if (before == new_in[new_in.size() - 1 - axis]) continue;
+      if (before.value == element) element = 1;
+    }
+    return target;
+  }
+
+  // Other readers of the constant keep theirs.
+  void set_target(Id id, const std::vector<int64_t>& values) {
+    NodeDraft draft = store_.draft(id);
+    const std::string_view name =
+        store_.new_name(std::string(draft.content.inputs[1]) + "_dynamic");
+    insert_tensor(store_, store_.graph(), name, integers_tensor(values));
+    draft.content.inputs[1] = name;
+    store_.replace_node(id, std::move(draft));
+  }
+
+  Store& store_;
+  const Inference before_;
+  Inference now_;
+};
+
+// Types that were written for the shapes before.
+void renew_types(Store& store, const Types& types) {
+  for (const Id id : store.items(store.graph(), Kind::kValueInfo)) store.remove(id);
+  for (const Id id : store.items(store.graph(), Kind::kOutput)) {
+    const auto found = types.find(std::string(store.content(id).name));
+    const auto stored = tensor_type(store.content(id).fields);
+    if (found != types.end()) {
+      TensorType type = found->second;
+      // What has a name keeps it.
+      if (stored && stored->has_shape && stored->shape.size() == type.shape.size())
+        for (size_t i = 0; i < type.shape.size(); ++i)
+          if (!type.shape[i].is_known() && !stored->shape[i].name.empty()
+              && type.shape[i].name.find(' ') != std::string::npos)
+            type.shape[i] = stored->shape[i];
+      store.replace(id, with_type(store.content(id).fields, type));
+    } else if (stored && stored->has_shape) {
+      TensorType open = *stored;
+      for (Extent& extent : open.shape) extent = Extent();
+      store.replace(id, with_type(store.content(id).fields, open));
+    }
+  }
+}
+
+size_t set_shapes(Model& model, const std::map<Id, std::vector<Extent>>& shapes) {
+  return undone_unless(model, [&] {
+    Store& store = model.store();
+    Carry carry(store);
+    for (const auto& [id, shape] : shapes) {
+      TensorType type = type_of_input(store, id);
+      type.shape = shape;
+      store.replace(id, with_type(store.content(id).fields, type));
+    }
+    const size_t count = carry.run();
+    require(carry.now().problem.empty() || !carry.before().problem.empty(),
+            "the model does not work with these shapes: {}", carry.now().problem);
+    renew_types(store, carry.now().types);
+    remove_unused(model);
+    return count;
+  });
+}
+
+}  // namespace
+
+size_t set_dims(Model& model, const std::string& input, const std::vector<Extent>& shape) {
+  const Id id = input_of(model.store(), input);
+  const size_t rank = type_of_input(model.store(), id).shape.size();
+  require(rank == shape.size(), "input '{}' has {} dimensions; {} were given", printable(input),
+          rank, shape.size());
+  return set_shapes(model, {{id, shape}});
+}
+
+size_t set_dim(Model& model, const std::string& name, const Extent& extent) {
+  std::map<Id, std::vector<Extent>> shapes;
+  for (const Id id : model.store().items(model.store().graph(), Kind::kInput)) {
+    const auto type = tensor_type(model.store().content(id).fields);
+    if (!type || !type->has_shape) continue;
+    std::vector<Extent> shape = type->shape;
+    for (Extent& each : shape)
+      if (each.name == name && !name.empty()) each = extent;
+    if (shape != type->shape) shapes.emplace(id, std::move(shape));
+  }
+  require(!shapes.empty(), "no input has a dimension '{}'", printable(name));
+  return set_shapes(model, shapes);
+}
+
+size_t set_batch(Model& model, const Extent& extent) {
+  std::map<Id, std::vector<Extent>> shapes;
+  const Store& store = model.store();
+  for (const Id id : store.items(store.graph(), Kind::kInput)) {
+    // Before IR version 4 weights are inputs, too.
+    if (store.item(store.producer(store.graph(), store.content(id).name)).kind
+        == Kind::kInitializer)
+      continue;
+    std::vector<Extent> shape = type_of_input(store, id).shape;
+    if (shape.empty()) continue;
+    shape[0] = extent;
+    shapes.emplace(id, std::move(shape));
+  }
+  require(!shapes.empty(), "no input has a dimension that can be the batch");
+  return set_shapes(model, shapes);
+}
+
+}  // namespace tenon::edit

@@ -1,0 +1,36 @@
+// A model, or some of its nodes, as the engine imports it: nodes named by their ids, weights left
+// where they lie.
+#pragma once
+
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "edit/store.h"
+#include "import/import.h"
+
+namespace tenon::edit {
+
+struct EngineModel {
+  std::vector<Id> nodes;  // of the main graph, in their order
+  std::vector<Id> initializers;
+  std::vector<std::string> inputs;   // ValueInfoProtos
+  std::vector<std::string> outputs;  // ValueInfoProtos
+};
+
+/// The engine's network of it, as far as the engine knows the operators.
+struct Imported {
+  Network network;
+  ImportReport report;
+  std::string problem;  // of the network as a whole
+
+  /// The engine's tensors for the outputs of a node; none where it could not be imported.
+  const std::vector<tenon::Value*>* outputs_of(Id node) const;
+};
+void import_nodes(Store& store, const EngineModel& model, Imported& imported);
+
+/// Names of the main graph whose values have types that the engine replaces by others (float64), or
+/// are computed from such.
+std::unordered_set<std::string_view> inexact_values(const Store& store);
+
+}  // namespace tenon::edit

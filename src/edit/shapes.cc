@@ -1,0 +1,176 @@
+#include "edit/shapes.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "edit/engine_model.h"
+#include "edit/graph_uses.h"
+#include "edit/values.h"
+#include "edit/wire.h"
+
+namespace tenon::edit {
+namespace {
+
+constexpr size_t kSmall = 1 << 16;  // bytes of a constant that is computed of shapes
+
+std::unordered_set<std::string> function_names(const Store& store) {
+  std::unordered_set<std::string> names;
+  for (const Id id : store.items(0, Kind::kFunction)) names.emplace(store.content(id).name);
+  return names;
+}
+
+bool is_known_operator(const NodeContent& node) {
+  const std::string name(node.op_type);
+  return operator_is_known(is_standard_node(node) ? name
+                                                  : fmt::format("{}::{}", node.domain, name));
+}
+
+bool has_stored_types(const Store& store, const NodeContent& node) {
+  for (const std::string_view output : node.outputs) {
+    if (output.empty()) continue;
+    const Id id = store.type_of(store.graph(), output);
+    const auto type = id == kNone ? std::nullopt : tensor_type(store.content(id).fields);
+    if (!type || !type->has_shape) return false;
+  }
+  return true;
+}
+
+// The whole model, but for nodes of operators that nobody knows: what they give becomes an input if
+// the model says what it is, so that shapes behind them can be inferred.
+EngineModel whole_model(const Store& store) {
+  EngineModel model;
+  model.initializers = store.items(store.graph(), Kind::kInitializer);
+  const auto functions = function_names(store);
+  for (const Id id : store.items(store.graph(), Kind::kInput))
+    model.inputs.emplace_back(store.content(id).fields);
+  for (const Id id : store.items(store.graph(), Kind::kOutput))
+    model.outputs.emplace_back(store.content(id).fields);
+  for (const Id id : store.items(store.graph(), Kind::kNode)) {
+    const NodeContent& node = store.node(id);
+    if (is_known_operator(node) || functions.contains(std::string(node.op_type))
+        || !has_stored_types(store, node)) {
+      model.nodes.push_back(id);
+      continue;
+    }
+    for (const std::string_view output : node.outputs)
+      if (!output.empty())
+        model.inputs.emplace_back(store.content(store.type_of(store.graph(), output)).fields);
+  }
+  return model;
+}
+
+Extent extent_of(Dim dim, const Network& network, const std::vector<std::string>& names) {
+  if (dim->is_constant()) return {dim->value.integer, ""};
+  if (dim->op == ExprOp::kSymbol) {
+    const Symbol& symbol = network.symbols()[static_cast<size_t>(dim->payload)];
+    if (symbol.is_data_dependent()) return {};
+  }
+  return {-1, tenon::text_of(dim, names)};
+}
+
+std::optional<TensorType> type_in(const Network& network, const tenon::Value& value,
+                                  const std::vector<std::string>& names) {
+  if (!value.known) return std::nullopt;
+  TensorType type{onnx_type_of(value.type), true, {}};
+  for (const Dim extent : value.dims) type.shape.push_back(extent_of(extent, network, names));
+  return type;
+}
+
+std::optional<Tensor> constant_in(const tenon::Value& value) {
+  if (!value.known) return std::nullopt;
+  if (value.constant && value.constant->bytes() <= kSmall) return value.constant;
+  if (!value.content) return std::nullopt;
+  Shape shape;
+  for (const Dim extent : value.dims) {
+    if (!extent->is_constant()) return std::nullopt;
+    shape.push_back(extent->value.integer);
+  }
+  std::vector<int64_t> elements;
+  for (const Dim element : *value.content) {
+    if (!element->is_integer_constant()) return std::nullopt;
+    elements.push_back(element->value.integer);
+  }
+  if (shape.volume() != static_cast<int64_t>(elements.size())) return std::nullopt;
+  if (value.type == DataType::kINT64) return Tensor::of<int64_t>(DataType::kINT64, shape, elements);
+  Tensor tensor(value.type, shape);
+  if (value.type == DataType::kINT32)
+    std::ranges::copy(elements, tensor.mutable_data<int32_t>());
+  else if (value.type == DataType::kBOOL)
+    std::ranges::transform(elements, tensor.mutable_data<bool>(), [](int64_t e) { return e != 0; });
+  else
+    return std::nullopt;
+  return tensor;
+}
+
+}  // namespace
+
+Inference infer(Store& store) {
+  Inference inference;
+  Imported imported;
+  const EngineModel model = whole_model(store);
+  import_nodes(store, model, imported);
+  const auto inexact = inexact_values(store);
+  const std::vector<std::string> names = imported.network.symbol_names();
+  for (const Id id : model.nodes) {
+    const auto* values = imported.outputs_of(id);
+    if (values == nullptr) continue;
+    const auto& outputs = store.node(id).outputs;
+    for (size_t i = 0; i < std::min(outputs.size(), values->size()); ++i) {
+      const tenon::Value* value = (*values)[i];
+      if (outputs[i].empty() || value == nullptr || inexact.contains(outputs[i])) continue;
+      if (auto type = type_in(imported.network, *value, names))
+        inference.types.emplace(outputs[i], std::move(*type));
+      if (auto tensor = constant_in(*value))
+        inference.constants.emplace(outputs[i], std::move(*tensor));
+    }
+  }
+  inference.problem = imported.problem;
+  for (const ImportProblem& problem : imported.report.problems)
+    if (problem.code != nvonnxparser::ErrorCode::kUNSUPPORTED_NODE) {
+      inference.problem = problem.text;
+      break;
+    }
+  return inference;
+}
+
+size_t infer_shapes(Model& model) {
+  Store& store = model.store();
+  const Types types = infer_types(store);
+  size_t changed = 0;
+  for (const auto& [name, type] : types) {
+    const Id id = store.type_of(store.graph(), name);
+    if (id == kNone) {
+      store.insert(store.graph(), Kind::kValueInfo, 13, value_info(name, type));
+      ++changed;
+      continue;
+    }
+    const auto before = tensor_type(store.content(id).fields);
+    if (before && before->has_shape) {
+      // A name that the model gives stays.
+      TensorType merged = *before;
+      if (merged.shape.size() != type.shape.size()) continue;
+      for (size_t i = 0; i < merged.shape.size(); ++i)
+        if (merged.shape[i] == Extent()) merged.shape[i] = type.shape[i];
+      if (merged == *before) continue;
+      store.replace(id, with_type(store.content(id).fields, merged));
+    } else {
+      store.replace(id, with_type(store.content(id).fields, type));
+    }
+    ++changed;
+  }
+  return changed;
+}
+
+size_t clear_shapes(Model& model) {
+  Store& store = model.store();
+  size_t count = 0;
+  for (const Id graph : store.containers())
+    for (const Id id : store.items(graph, Kind::kValueInfo)) {
+      store.remove(id);
+      ++count;
+    }
+  return count;
+}
+
+}  // namespace tenon::edit
