@@ -1,0 +1,405 @@
+"""`tenon onnx`: each verb, against ONNX's own checker and evaluator."""
+import json
+import re
+import shlex
+import subprocess
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from support import MLP, RESNET, SOURCE, SRCNN, TENON, TIME_LIMIT, CliTest
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+RANDOM = np.random.default_rng(1)
+
+
+def tensor(name, *shape, scale=0.3):
+    return numpy_helper.from_array((scale * RANDOM.standard_normal(shape)).astype(np.float32), name)
+
+
+def integers(name, *values):
+    return numpy_helper.from_array(np.array(values, np.int64), name)
+
+
+def value(name, *shape, element=FLOAT):
+    return helper.make_tensor_value_info(name, element, shape)
+
+
+def model_of(nodes, inputs, outputs, initializers=(), opset=17, functions=(), opsets=(), ir_version=8):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, list(initializers))
+    imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(*each) for each in opsets)]
+    return helper.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=ir_version)
+
+
+def classifier(batch=1):
+    """A static batch, which the shape of the Reshape holds, too."""
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv", kernel_shape=[3, 3]),
+             helper.make_node("Relu", ["c"], ["r"], "relu"),
+             helper.make_node("Reshape", ["r", "shape"], ["flat"], "reshape"),
+             helper.make_node("MatMul", ["flat", "m"], ["y"], "head")]
+    return model_of(nodes, [value("x", batch, 3, 8, 8)], [value("y", batch, 5)],
+                    [tensor("w", 4, 3, 3, 3), tensor("b", 4), integers("shape", batch, -1), tensor("m", 144, 5)])
+
+
+class OnnxCase(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.model, self.out = self.folder / "m.onnx", self.folder / "out.onnx"
+
+    def edit(self, model, *words, check=True):
+        """The model after the verbs, and what they printed."""
+        if isinstance(model, onnx.ModelProto):
+            onnx.save(model, self.model)
+            model = self.model
+        said = self.succeed("onnx", *words, model, "-o", self.out)
+        edited = onnx.load(self.out)
+        if check:
+            onnx.checker.check_model(edited, full_check=True)
+        return edited, said
+
+    def outputs(self, model, **inputs):
+        return ReferenceEvaluator(model).run(None, inputs)
+
+    def assert_same(self, before, after, tolerance=1e-5, **inputs):
+        for expected, found in zip(self.outputs(before, **inputs), self.outputs(after, **inputs), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def operators(model):
+    return [node.op_type for node in model.graph.node]
+
+
+class Files(OnnxCase):
+    def test_an_untouched_model_is_the_same_file(self):
+        for path in (MLP / "model.onnx", RESNET / "model.onnx", SRCNN):
+            self.edit(path, "show", check=False)
+            self.assertEqual(self.out.read_bytes(), path.read_bytes())
+
+    def test_pipes(self):
+        onnx.save(classifier(), self.model)
+        first = subprocess.run([TENON, "onnx", "rename=r:activations", "-", "-o", "-"], input=self.model.read_bytes(),
+                               capture_output=True, timeout=TIME_LIMIT, check=True)
+        second = subprocess.run([TENON, "onnx", "show", "-"], input=first.stdout, capture_output=True, timeout=TIME_LIMIT, check=True)
+        self.assertIn(b"activations", second.stdout)
+
+    def test_show(self):
+        onnx.save(classifier(), self.model)
+        text = self.succeed("onnx", "show=shapes", self.model)
+        self.assertRegex(text, r"Conv 'conv' \(x, w, b\) -> c  kernel_shape=\[3,3\]  float32\[1,4,6,6\]")
+        tree = json.loads(self.succeed("onnx", "show=shapes,json", self.model))
+        self.assertEqual([n["operator"] for n in tree["graph"]["nodes"]], ["Conv", "Relu", "Reshape", "MatMul"])
+        self.assertEqual(tree["graph"]["nodes"][2]["outputs"][0]["shape"], [1, 144])
+
+    def test_external_data(self):
+        model = classifier()
+        x = RANDOM.standard_normal((1, 3, 8, 8)).astype(np.float32)
+        onnx.save(model, self.model)
+        self.succeed("onnx", "show", self.model, "-o", self.out, "--external=beside", "--externalSize=16")
+        self.assertTrue((self.folder / "out.onnx.data").exists())
+        self.assertLess(self.out.stat().st_size, 1500)
+        self.assert_same(model, onnx.load(self.out), x=x)
+        other = self.folder / "elsewhere" / "again.onnx"
+        other.parent.mkdir()
+        self.succeed("onnx", "rename=r:s", self.out, "-o", other)  # another folder: the data goes along
+        self.assert_same(model, onnx.load(other), x=x)
+        inside = self.folder / "inside.onnx"
+        self.succeed("onnx", "show", other, "-o", inside, "--external=inside")
+        self.assertFalse(any(t.external_data for t in onnx.load(inside, load_external_data=False).graph.initializer))
+        self.assert_same(model, onnx.load(inside), x=x)
+
+    def test_patch_of_the_next_export(self):
+        patch = self.folder / "patch.json"
+        onnx.save(classifier(), self.model)
+        said = self.succeed("onnx", "rename=r:activations", "set-attribute=conv:auto_pad=SAME_UPPER", "delete=reshape", self.model,
+                            f"--patch={patch}", "--printPatch")
+        self.assertIn("~ Conv 'conv'", said)
+        self.assertIn("- node 'flat' (Reshape)", said)
+        following = classifier()  # other weights, and a node that does not matter
+        following.graph.node[0].attribute.append(helper.make_attribute("group", 1))
+        edited, _ = self.edit(following, f"patch={patch}", check=False)
+        self.assertEqual(operators(edited), ["Conv", "Relu", "MatMul"])
+        self.assertEqual(edited.graph.node[1].output[0], "activations")
+        self.assertEqual({a.name for a in edited.graph.node[0].attribute}, {"kernel_shape", "group", "auto_pad"})
+        self.assertEqual(edited.graph.initializer[0], following.graph.initializer[0])
+        self.refuse("onnx", f"patch={patch}", self.out, "-o", self.folder / "no.onnx", names=["not there"])
+
+    def test_refusals(self):
+        onnx.save(classifier(), self.model)
+        out = ("-o", self.out)
+        self.refuse("onnx", self.model, *out, names=["what to do"])
+        self.refuse("onnx", "fold", *out, names=["name a model"])
+        self.refuse("onnx", "flod", "x", self.model, *out, names=["'x' is no verb"])
+        self.refuse("onnx", "rename", self.model, *out, names=["rename=FROM:TO"])
+        self.refuse("onnx", "fold", self.folder / "none.onnx", *out, names=["none.onnx"])
+        self.refuse("onnx", "unused=1", self.model, *out, names=["takes nothing"])
+        self.refuse("onnx", "rename=nowhere:there", self.model, *out, names=["no tensor 'nowhere'"])
+        self.refuse("onnx", "rename=r:c", self.model, *out, names=["there already"])
+        self.refuse("onnx", "extract=nowhere", self.model, *out, names=["no tensor 'nowhere'"])
+        self.refuse("onnx", "rename=r:s", self.model, names=["-o"])
+        bad = self.folder / "bad.onnx"
+        bad.write_bytes(self.model.read_bytes()[:-30])
+        self.refuse("onnx", "fold", bad, *out, names=["bad.onnx", "damaged"])
+        bad.write_bytes(b"dummy")
+        self.refuse("onnx", "fold", bad, *out, names=["bad.onnx"])
+        self.refuse("onnx", "rename=r:s", self.model, "-o", self.folder / "no" / "m.onnx", names=["cannot"])
+
+    def test_a_full_disk_leaves_the_old_file(self):
+        onnx.save(classifier(), self.model)
+        self.out.write_bytes(b"old")
+        self.refuse("onnx", "rename=r:s", self.model, "-o", self.out, file_limit=100, names=["cannot write"])
+        self.assertEqual(self.out.read_bytes(), b"old")
+
+
+class Graphs(OnnxCase):
+    def test_extract(self):
+        edited, _ = self.edit(classifier(), "extract=c:flat")
+        self.assertEqual(operators(edited), ["Relu", "Reshape"])
+        self.assertEqual([i.name for i in edited.graph.input], ["c"])
+        self.assertEqual([t.name for t in edited.graph.initializer], ["shape"])
+        onnx.save(classifier(), self.model)
+        self.refuse("onnx", "extract=w:y", self.model, "-o", self.out, names=["also need the input 'x'"])
+
+    def test_fold(self):
+        nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Gather", ["s", "zero"], ["n"]),
+                 helper.make_node("Concat", ["n", "minus"], ["target"], axis=0),
+                 helper.make_node("Reshape", ["x", "target"], ["flat"]),
+                 helper.make_node("Transpose", ["w"], ["wt"], perm=[1, 0]), helper.make_node("Exp", ["wt"], ["e"]),
+                 helper.make_node("MatMul", ["flat", "e"], ["y"])]
+        model = model_of(nodes, [value("x", 2, 3, 4)], [value("y", 2, 5)],
+                         [integers("zero", 0), integers("minus", -1), tensor("w", 5, 12)])
+        edited, said = self.edit(model, "fold")
+        self.assertEqual(operators(edited), ["Reshape", "MatMul"])
+        self.assertEqual({t.name for t in edited.graph.initializer}, {"target", "e"})
+        self.assertIn("5 nodes folded", said)
+        self.assert_same(model, edited, x=RANDOM.standard_normal((2, 3, 4)).astype(np.float32))
+
+    def test_what_grows_stays(self):
+        nodes = [helper.make_node("Expand", ["w", "shape"], ["big"]), helper.make_node("Add", ["x", "big"], ["y"])]
+        model = model_of(nodes, [value("x", 1024, 4096)], [value("y", 1024, 4096)],
+                         [tensor("w", 1, 1), integers("shape", 1024, 4096)])
+        self.assertEqual(operators(self.edit(model, "fold=1")[0]), ["Expand", "Add"])
+        self.assertEqual(operators(self.edit(model, "fold=16")[0]), ["Add"])
+
+    def test_clean(self):
+        nodes = [helper.make_node("Identity", ["x"], ["i"]), helper.make_node("Relu", ["i"], ["a"]),
+                 helper.make_node("Relu", ["x"], ["b"]), helper.make_node("Sigmoid", ["x"], ["unused"]),
+                 helper.make_node("Dropout", ["b"], ["d"]), helper.make_node("Mul", ["a", "w"], ["m"]),
+                 helper.make_node("Mul", ["d", "v"], ["o"]), helper.make_node("Add", ["m", "o"], ["s"]),
+                 helper.make_node("Identity", ["s"], ["y"])]
+        w = tensor("w", 4)
+        v = TensorProto()
+        v.CopyFrom(w)
+        v.name = "v"
+        model = model_of(nodes, [value("x", 2, 4)], [value("y", 2, 4)], [w, v, tensor("nobody", 3)])
+        edited, _ = self.edit(model, "clean")
+        self.assertEqual(operators(edited), ["Relu", "Mul", "Add"])
+        self.assertEqual(len(edited.graph.initializer), 1)
+        self.assert_same(model, edited, x=RANDOM.standard_normal((2, 4)).astype(np.float32))
+
+    def test_dynamic_batch_follows_into_reshape(self):
+        edited, said = self.edit(classifier(), "set-batch=N")
+        self.assertIn("1 constants", said)
+        self.assertEqual(edited.graph.input[0].type.tensor_type.shape.dim[0].dim_param, "N")
+        self.assertEqual(edited.graph.output[0].type.tensor_type.shape.dim[0].dim_param, "N")
+        x = RANDOM.standard_normal((3, 3, 8, 8)).astype(np.float32)
+        batch, = self.outputs(edited, x=x)
+        for i in range(3):
+            expected, = self.outputs(onnx.load(self.model), x=x[i:i + 1])
+            np.testing.assert_allclose(batch[i:i + 1], expected, rtol=1e-5, atol=1e-5)
+
+    def test_static_again(self):
+        dynamic, _ = self.edit(classifier(), "set-dims=x:N,3,8,8")
+        static, _ = self.edit(dynamic, "set-dim=N:4")
+        self.assertEqual([d.dim_value for d in static.graph.input[0].type.tensor_type.shape.dim], [4, 3, 8, 8])
+        self.assertEqual([d.dim_value for d in static.graph.output[0].type.tensor_type.shape.dim], [4, 5])
+        onnx.save(classifier(), self.model)
+        self.refuse("onnx", "set-dims=x:1,3,9,8", self.model, "-o", self.folder / "no.onnx", names=["does not work with these shapes"])
+        self.refuse("onnx", "set-dims=z:1", self.model, "-o", self.folder / "no.onnx", names=["no input 'z'"])
+        self.refuse("onnx", "set-dims=x:1,3", self.model, "-o", self.folder / "no.onnx", names=["4 dimensions; 2"])
+
+    def test_delete_and_swap(self):
+        edited, _ = self.edit(classifier(), "delete=relu", "swap=head:my::Head,size=3,scales=[0.5;1.5],name=abc", check=False)
+        self.assertEqual(operators(edited), ["Conv", "Reshape", "Head"])
+        self.assertEqual(edited.graph.node[1].input[0], "c")
+        head = edited.graph.node[2]
+        self.assertEqual({a.name: helper.get_attribute_value(a) for a in head.attribute}, {"size": 3, "scales": [0.5, 1.5], "name": b"abc"})
+        self.assertIn("my", {o.domain for o in edited.opset_import})
+
+    def test_one_node_for_several(self):
+        edited, _ = self.edit(classifier(), "replace=x:flat:my::Features,depth=4", check=False)
+        self.assertEqual(operators(edited), ["Features", "MatMul"])
+        self.assertEqual([t.name for t in edited.graph.initializer], ["m"])
+        onnx.save(classifier(), self.model)
+        self.refuse("onnx", "replace=c:y:Foo", self.model, "extract=r", "-o", self.folder / "no.onnx", names=["no tensor 'r'"])
+
+    def test_shapes_behind_a_custom_operator(self):
+        nodes = [helper.make_node("Mystery", ["x"], ["a"], domain="my"), helper.make_node("Relu", ["a"], ["r"]),
+                 helper.make_node("Transpose", ["r"], ["y"], perm=[0, 2, 1])]
+        model = model_of(nodes, [value("x", 2, 3)], [value("y", None, None, None)], opsets=[("my", 1)])
+        model.graph.value_info.append(value("a", 2, 7, 5))
+        edited, _ = self.edit(model, "infer-shapes", check=False)
+        found = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in [*edited.graph.value_info, *edited.graph.output]}
+        self.assertEqual(found["r"], [2, 7, 5])
+        self.assertEqual(found["y"], [2, 5, 7])
+
+    def test_constants(self):
+        model = classifier()
+        b = np.arange(4, dtype=np.float32)
+        np.savez(self.folder / "b.npz", b=b)
+        edited, _ = self.edit(model, f"set-constant=b:{self.folder}/b.npz")
+        np.testing.assert_array_equal(numpy_helper.to_array({t.name: t for t in edited.graph.initializer}["b"]), b)
+
+    def test_conditions(self):
+        then = helper.make_graph([helper.make_node("Relu", ["a"], ["t"])], "then", [], [value("t", 2, 3)])
+        other = helper.make_graph([helper.make_node("Mul", ["a", "k"], ["t"])], "else", [], [value("t", 2, 3)], [tensor("k", 3)])
+        nodes = [helper.make_node("Abs", ["x"], ["a"]), helper.make_node("Shape", ["x"], ["s"]),
+                 helper.make_node("Gather", ["s", "one"], ["n"]), helper.make_node("Equal", ["n", "three"], ["same"]),
+                 helper.make_node("Not", ["same"], ["c"]),
+                 helper.make_node("If", ["c"], ["z"], then_branch=then, else_branch=other), helper.make_node("Neg", ["z"], ["y"])]
+        model = model_of(nodes, [value("x", 2, 3)], [value("y", 2, 3)], [numpy_helper.from_array(np.array(1), "one"),
+                                                                         numpy_helper.from_array(np.array(3), "three")])
+        edited, said = self.edit(model, "resolve-if")
+        self.assertEqual(operators(edited), ["Abs", "Mul", "Neg"], said)
+        self.assert_same(model, edited, x=RANDOM.standard_normal((2, 3)).astype(np.float32))
+
+    def test_functions(self):
+        inner = helper.make_function("my", "Inner", ["a"], ["b"], [helper.make_node("Elu", ["a"], ["b"])], [helper.make_opsetid("", 17)])
+        elu = helper.make_node("LeakyRelu", ["t"], ["u"])
+        elu.attribute.append(onnx.AttributeProto(name="alpha", type=onnx.AttributeProto.FLOAT, ref_attr_name="slope"))
+        outer = helper.make_function("my", "Outer", ["a", "w"], ["o"], [
+            helper.make_node("Inner", ["a"], ["t"], domain="my"), elu, helper.make_node("Mul", ["u", "w"], ["o"])],
+            [helper.make_opsetid("", 17), helper.make_opsetid("my", 1)], ["slope"])
+        nodes = [helper.make_node("Outer", ["x", "w"], ["p"], "first", domain="my", slope=0.3),
+                 helper.make_node("Outer", ["p", "w"], ["y"], "second", domain="my", slope=0.1)]
+        model = model_of(nodes, [value("x", 2, 3)], [value("y", 2, 3)], [tensor("w", 3)], functions=[inner, outer], opsets=[("my", 1)])
+        edited, _ = self.edit(model, "inline")
+        self.assertEqual(operators(edited), ["Elu", "LeakyRelu", "Mul"] * 2)
+        self.assertEqual(len(edited.functions), 0)
+        x = RANDOM.standard_normal((2, 3)).astype(np.float32)
+        w, expected = numpy_helper.to_array(model.graph.initializer[0]), x
+        for slope in (0.3, 0.1):
+            expected = np.where(expected > 0, expected, slope * np.expm1(expected)) * w
+        np.testing.assert_allclose(self.outputs(edited, x=x)[0], expected, rtol=1e-5, atol=1e-6)
+        inner.node[0].op_type, inner.node[0].domain = "Outer", "my"
+        onnx.save(model_of(nodes, [value("x", 2, 3)], [value("y", 2, 3)], [tensor("w", 3)], functions=[inner, outer],
+                           opsets=[("my", 1)]), self.model)
+        self.refuse("onnx", "inline", self.model, "-o", self.folder / "no.onnx", names=["calls itself"])
+
+    def test_append_and_prepend(self):
+        before = model_of([helper.make_node("Mul", ["raw", "w"], ["scaled"], "scale")], [value("raw", 1, 3, 8, 8)],
+                          [value("scaled", 1, 3, 8, 8)], [tensor("w", 1)])
+        behind = model_of([helper.make_node("Softmax", ["y"], ["p"], "soft", axis=-1)], [value("y", 1, 5)], [value("p", 1, 5)])
+        onnx.save(before, self.folder / "before.onnx")
+        onnx.save(behind, self.folder / "behind.onnx")
+        model = classifier()
+        edited, _ = self.edit(model, f"prepend={self.folder}/before.onnx:scaled=x:pre_", f"append={self.folder}/behind.onnx:y=y:post/")
+        self.assertEqual(operators(edited), ["Mul", "Conv", "Relu", "Reshape", "MatMul", "Softmax"])
+        self.assertEqual([i.name for i in edited.graph.input], ["pre_raw"])
+        self.assertEqual([o.name for o in edited.graph.output], ["post/p"])
+        raw = RANDOM.standard_normal((1, 3, 8, 8)).astype(np.float32)
+        x, = self.outputs(before, raw=raw)
+        y, = self.outputs(model, x=x)
+        expected, = self.outputs(behind, y=y)
+        found, = self.outputs(edited, pre_raw=raw)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+        self.refuse("onnx", f"append={self.folder}/before.onnx:y=raw:a_", self.model, "-o", self.folder / "no.onnx", names=[r"float32\[1,5\]"])
+
+    def test_opset(self):
+        nodes = [helper.make_node("Squeeze", ["x"], ["s"], axes=[0]), helper.make_node("Clip", ["s"], ["c"], min=-0.5, max=0.5),
+                 helper.make_node("Pad", ["c"], ["p"], pads=[1, 1, 1, 1], value=2.0), helper.make_node("ReduceMean", ["p"], ["m"], axes=[0]),
+                 helper.make_node("Split", ["m"], ["a", "b"], split=[2, 3]), helper.make_node("Softmax", ["b"], ["y"], axis=1),
+                 helper.make_node("Slice", ["p"], ["z"], starts=[1], ends=[3], axes=[1])]
+        model = model_of(nodes, [value("x", 1, 2, 3)], [value("y", 1, 3), value("z", 4, 2), value("a", 1, 2)], opset=9)
+        nodes[4].attribute.append(helper.make_attribute("axis", 1))
+        model = model_of(nodes, [value("x", 1, 2, 3)], [value("y", 1, 3), value("z", 4, 2), value("a", 1, 2)], opset=9)
+        edited, _ = self.edit(model, "opset=21")
+        self.assertEqual(edited.opset_import[0].version, 21)
+        self.assert_same(model, edited, x=RANDOM.standard_normal((1, 2, 3)).astype(np.float32))
+        onnx.save(edited, self.model)
+        self.refuse("onnx", "opset=13", self.model, "-o", self.folder / "no.onnx", names=["not supported yet"])
+
+    def test_float16(self):
+        model = classifier()
+        edited, said = self.edit(model, "float16")
+        self.assertEqual({t.data_type for t in edited.graph.initializer}, {TensorProto.FLOAT16, INT64})
+        self.assertEqual(operators(edited), ["Cast", "Conv", "Relu", "Reshape", "MatMul", "Cast"], said)
+        x = RANDOM.standard_normal((1, 3, 8, 8)).astype(np.float32)
+        self.assert_same(model, edited, tolerance=2e-2, x=x)
+        narrow, _ = self.edit(model, "float16=io")
+        self.assertEqual(narrow.graph.input[0].type.tensor_type.elem_type, TensorProto.FLOAT16)
+        model.graph.initializer[3].CopyFrom(numpy_helper.from_array(np.full((144, 5), 1e5, np.float32), "m"))
+        kept, said = self.edit(model, "float16")
+        self.assertRegex(said, r"stays float32: node 'head' \(MatMul\): 'm' has values beyond 65504")
+        self.assertEqual({t.name: t.data_type for t in kept.graph.initializer}["m"], FLOAT)
+        self.assert_same(model, kept, tolerance=2e-2, x=x)
+
+    def test_float16_of_resize_scales(self):
+        nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Constant", [], ["scales"], value=numpy_helper.from_array(
+                     np.array([1, 1, 4 / 3, 4 / 3], np.float32))),
+                 helper.make_node("Resize", ["r", "", "scales"], ["y"], mode="linear")]
+        model = model_of(nodes, [value("x", 1, 1, 6, 6)], [value("y", 1, 1, 8, 8)])
+        edited, _ = self.edit(model, "float16")
+        self.assertEqual(operators(edited).count("Resize"), 1)
+        self.assert_same(model, edited, tolerance=2e-2, x=RANDOM.standard_normal((1, 1, 6, 6)).astype(np.float32))
+
+    def test_quantization_goes(self):
+        nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+                 helper.make_node("DequantizeLinear", ["wq", "s", "z"], ["w"]), helper.make_node("MatMul", ["d", "w"], ["y"])]
+        wq = RANDOM.integers(-100, 100, (4, 5)).astype(np.int8)
+        model = model_of(nodes, [value("x", 2, 4)], [value("y", 2, 5)], [
+            numpy_helper.from_array(np.float32(0.02), "s"), numpy_helper.from_array(np.int8(0), "z"), numpy_helper.from_array(wq, "wq")])
+        edited, _ = self.edit(model, "remove-quantization")
+        self.assertEqual(operators(edited), ["MatMul"])
+        x = RANDOM.standard_normal((2, 4)).astype(np.float32)
+        np.testing.assert_allclose(self.outputs(edited, x=x)[0], x @ (wq * np.float32(0.02)), rtol=1e-5, atol=1e-6)
+
+    def test_verify(self):
+        onnx.save(classifier(), self.model)
+        said = self.succeed("onnx", "set-batch=N", "clean", self.model, "-o", self.out, "--verify")
+        self.assertIn("verify: 1 runs", said)
+        dynamic = self.folder / "dynamic.onnx"
+        self.out.rename(dynamic)
+        self.assertIn("verify: 3 runs", self.succeed("onnx", "fold", dynamic, "-o", self.out, "--verify"))
+        self.assertIn("7x3x8x8", self.succeed("onnx", "fold", dynamic, "-o", self.out, "--verify", "--verifyShapes=x:7x3x8x8"))
+        self.out.unlink()
+        self.refuse("onnx", "delete=relu", self.model, "-o", self.out, "--verify", names=["differs by"])
+
+
+def detector():
+    """The model of the guide."""
+    nodes = [helper.make_node("Conv", ["images", "w1", "bias"], ["c1"], "conv1", kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]),
+             helper.make_node("HardSwish", ["c1"], ["h"], "hswish"), helper.make_node("Dropout", ["h"], ["a"], "dropout"),
+             helper.make_node("Conv", ["a", "w2"], ["b"], "conv2", kernel_shape=[1, 1]), helper.make_node("Add", ["a", "b"], ["s"], "sum"),
+             helper.make_node("Sigmoid", ["s"], ["c"], "gate"), helper.make_node("GlobalAveragePool", ["c"], ["g"], "pool"),
+             helper.make_node("Reshape", ["g", "shape"], ["f"], "flatten"), helper.make_node("MatMul", ["f", "m"], ["heads"], "classify")]
+    return model_of(nodes, [value("images", 1, 3, 32, 32)], [value("heads", 1, 10)],
+                    [tensor("w1", 8, 3, 3, 3), tensor("bias", 8), tensor("w2", 8, 8, 1, 1), integers("shape", 1, -1), tensor("m", 8, 10)])
+
+
+class Guide(OnnxCase):
+    def test_its_commands(self):
+        for name in ("detector", "next_export"):
+            onnx.save(detector(), self.folder / f"{name}.onnx")
+        np.savez(self.folder / "bias.npz", bias=np.zeros(8, np.float32))
+        onnx.save(model_of([helper.make_node("Mul", ["raw", "k"], ["scaled"])], [value("raw", 1, 3, 32, 32)],
+                           [value("scaled", 1, 3, 32, 32)], [tensor("k", 1)]), self.folder / "scale.onnx")
+        onnx.save(model_of([helper.make_node("Softmax", ["x"], ["p"])], [value("x", 1, 10)], [value("p", 1, 10)]), self.folder / "softmax.onnx")
+        onnx.save(model_of([helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])],
+                           [value("x", 1, 10)], [value("y", 1, 10)], [numpy_helper.from_array(np.float32(0.1), "s"),
+                                                                      numpy_helper.from_array(np.int8(0), "z")]), self.folder / "quantized.onnx")
+        blocks = re.findall(r"```sh\n(.*?)```", (SOURCE / "docs/guide/edit-models.md").read_text(), re.S)
+        commands = [shlex.split(line) for block in blocks for line in block.splitlines()]
+        self.assertGreater(len(commands), 20)
+        for program, *arguments in commands:
+            self.assertEqual(program, "tenon")
+            self.succeed(*arguments, folder=self.folder)
+        edited = onnx.load(self.folder / "edited.onnx")  # by the patch
+        self.assertEqual([o.name for o in edited.graph.output], ["raw"])
+        self.assertNotIn("Dropout", operators(edited))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,344 @@
+#include "onnx_verbs.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "error.h"
+#include "npz.h"
+#include "options.h"
+
+namespace tenon::tool {
+namespace {
+
+using edit::Model;
+using Apply = std::function<std::string(Model&, const std::string&)>;
+
+std::vector<std::string> names_of(const std::string& text) {
+  std::vector<std::string> names = split(text, ',');
+  std::erase(names, "");
+  return names;
+}
+
+int64_t integer_of(const char* verb, const std::string& text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    fail("{}: '{}' is no whole number", verb, text);
+  return value;
+}
+
+// "A:B", at the last colon outside of quotes.
+std::pair<std::string, std::string> two_names(const char* verb, const std::string& text) {
+  const auto parts = split(text, ':');
+  if (parts.size() != 2 || parts[0].empty() || parts[1].empty())
+    fail("{}: '{}' is not two names with a colon between them", verb, text);
+  return {parts[0], parts[1]};
+}
+
+// What a verb that changes things counts.
+Apply counting(const char* what, size_t (*change)(Model&)) {
+  return
+      [=](Model& model, const std::string&) { return fmt::format("{} {}\n", change(model), what); };
+}
+
+std::string extract_part(Model& model, const std::string& text) {
+  const auto parts = split(text, ':');
+  if (parts.size() > 2) fail("extract: '{}' is not INPUTS:OUTPUTS or OUTPUTS", text);
+  const bool has_inputs = parts.size() == 2;
+  edit::extract(model, has_inputs ? names_of(parts[0]) : std::vector<std::string>(),
+                names_of(parts.back()));
+  return {};
+}
+
+std::string rename_tensor(Model& model, const std::string& text) {
+  const auto [from, to] = two_names("rename", text);
+  edit::rename_tensor(model, from, to);
+  return {};
+}
+
+std::string rename_node(Model& model, const std::string& text) {
+  const auto [from, to] = two_names("rename-node", text);
+  edit::rename_node(model, from, to);
+  return {};
+}
+
+std::string fold(Model& model, const std::string& text) {
+  edit::FoldOptions options;
+  if (!text.empty()) {
+    const int64_t mib = integer_of("fold", text);
+    if (mib < 0 || mib > (1 << 20)) fail("fold: the limit of {} MiB is not possible", mib);
+    options.max_bytes = static_cast<size_t>(mib) << 20;
+  }
+  return fmt::format("{} nodes folded\n", edit::fold_constants(model, options));
+}
+
+std::string clean(Model& model, const std::string&) {
+  const size_t passed = edit::remove_without_effect(model);
+  const size_t shared = edit::share_equal(model);
+  const size_t unused = edit::remove_unused(model);
+  return fmt::format("{} without effect, {} equal to others, {} unused\n", passed, shared, unused);
+}
+
+edit::Extent extent_of(const std::string& text) {
+  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  if (is_number) return {integer_of("extent", text), ""};
+  if (text == "?" || text == "-1") return {};
+  if (text.empty()) fail("an extent is empty: give a number, a name, or ?");
+  return {-1, text};
+}
+
+std::string followed(size_t count) {
+  return count == 0 ? "" : fmt::format("{} constants of Reshape and Expand followed\n", count);
+}
+
+std::string set_dims(Model& model, const std::string& text) {
+  const auto [input, extents] = two_names("set-dims", text);
+  std::vector<edit::Extent> shape;
+  for (const std::string& extent : split(extents, ',')) shape.push_back(extent_of(extent));
+  return followed(edit::set_dims(model, input, shape));
+}
+
+std::string set_dim(Model& model, const std::string& text) {
+  const auto [name, extent] = two_names("set-dim", text);
+  return followed(edit::set_dim(model, name, extent_of(extent)));
+}
+
+edit::AttributeValue value_of(const std::string& text) {
+  const auto number = [](const std::string& word) -> std::optional<int64_t> {
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (word.empty() || error != std::errc() || end != word.data() + word.size()) return {};
+    return value;
+  };
+  const auto real = [](const std::string& word) -> std::optional<float> {
+    float value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (word.empty() || error != std::errc() || end != word.data() + word.size()) return {};
+    return value;
+  };
+  if (const auto value = number(text)) return *value;
+  if (const auto value = real(text)) return *value;
+  if (!text.starts_with('[') || !text.ends_with(']')) return text;
+  std::vector<int64_t> integers;
+  std::vector<float> reals;
+  const auto words = split(text.substr(1, text.size() - 2), ';');
+  for (const std::string& word : words) {
+    if (const auto value = number(word)) integers.push_back(*value);
+    if (const auto value = real(word)) reals.push_back(*value);
+  }
+  if (integers.size() == words.size()) return integers;
+  if (reals.size() == words.size()) return reals;
+  return words;
+}
+
+// "Operator" or "domain::Operator", and attributes: "NAME=VALUE" between commas.
+edit::Node node_of(const std::string& text) {
+  const auto words = split(text, ',');
+  edit::Node node;
+  const size_t colons = words[0].find("::");
+  node.op_type = colons == std::string::npos ? words[0] : words[0].substr(colons + 2);
+  if (colons != std::string::npos) node.domain = words[0].substr(0, colons);
+  for (size_t i = 1; i < words.size(); ++i) {
+    const size_t equals = words[i].find('=');
+    if (equals == std::string::npos || equals == 0)
+      fail("'{}' is not an attribute: write NAME=VALUE", words[i]);
+    node.attributes.emplace_back(words[i].substr(0, equals), value_of(words[i].substr(equals + 1)));
+  }
+  return node;
+}
+
+edit::NodeId find_node(const Model& model, const std::string& name) {
+  const auto node = model.find_node(name);
+  if (!node) fail("there is no node '{}'", name);
+  return *node;
+}
+
+// The first colon that is not part of a "::".
+size_t single_colon(const std::string& text, size_t from = 0) {
+  for (size_t at = text.find(':', from); at != std::string::npos; at = text.find(':', at + 1)) {
+    if (at + 1 >= text.size() || text[at + 1] != ':') return at;
+    ++at;
+  }
+  return std::string::npos;
+}
+
+std::string swap(Model& model, const std::string& text) {
+  const size_t colon = single_colon(text);
+  if (colon == std::string::npos || colon == 0) fail("swap: '{}' is not NODE:OPERATOR", text);
+  const edit::Node node = node_of(text.substr(colon + 1));
+  edit::set_operator(model, find_node(model, text.substr(0, colon)), node.op_type, node.domain,
+                     node.attributes);
+  return {};
+}
+
+std::string replace(Model& model, const std::string& text) {
+  const size_t first = single_colon(text);
+  const size_t second =
+      first == std::string::npos ? std::string::npos : single_colon(text, first + 1);
+  if (second == std::string::npos) fail("replace: '{}' is not INPUTS:OUTPUTS:OPERATOR", text);
+  edit::replace_between(model, names_of(text.substr(0, first)),
+                        names_of(text.substr(first + 1, second - first - 1)),
+                        node_of(text.substr(second + 1)));
+  return {};
+}
+
+std::string set_attribute(Model& model, const std::string& text) {
+  const size_t colon = text.find(':'), equals = text.find('=', colon);
+  if (colon == std::string::npos || equals == std::string::npos)
+    fail("set-attribute: '{}' is not NODE:NAME=VALUE", text);
+  const edit::NodeId id = find_node(model, text.substr(0, colon));
+  edit::Node node = model.node(id);
+  const std::string name = text.substr(colon + 1, equals - colon - 1);
+  std::erase_if(node.attributes, [&](const auto& each) { return each.first == name; });
+  if (const std::string value = text.substr(equals + 1); !value.empty())
+    node.attributes.emplace_back(name, value_of(value));
+  model.replace_node(id, node);
+  return {};
+}
+
+// An array from an .npz file, in the type that the constant has.
+std::string set_constant(Model& model, const std::string& text) {
+  const auto [name, path] = two_names("set-constant", text);
+  const auto old = model.constant(name);
+  if (!old) fail("there is no initializer or Constant '{}'", name);
+  const Arrays arrays = read_npz(path);
+  const auto found = arrays.size() == 1 ? arrays.begin() : arrays.find(name);
+  if (found == arrays.end()) fail("{}: holds no array '{}'", path, name);
+  static const std::map<int32_t, nvinfer1::DataType> types = {
+      {1, nvinfer1::DataType::kFLOAT}, {2, nvinfer1::DataType::kUINT8},
+      {3, nvinfer1::DataType::kINT8},  {6, nvinfer1::DataType::kINT32},
+      {7, nvinfer1::DataType::kINT64}, {9, nvinfer1::DataType::kBOOL},
+      {10, nvinfer1::DataType::kHALF}, {16, nvinfer1::DataType::kBF16}};
+  const auto type = types.find(old->type);
+  if (type == types.end())
+    fail("'{}' is of element type {}, which arrays cannot have", name, old->type);
+  const Array array = value_or_fail(session::convert(found->second, type->second, name));
+  model.set_constant(name,
+                     {old->type,
+                      array.shape,
+                      {reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()}});
+  return {};
+}
+
+// "FILE:OUTPUT=INPUT,…", and ":PREFIX".
+std::string merge(Model& model, const std::string& text, bool in_front) {
+  const auto parts = split(text, ':');
+  const char* const verb = in_front ? "prepend" : "append";
+  if (parts.size() < 2 || parts.size() > 3) fail("{}: '{}' is not FILE:OUTPUT=INPUT", verb, text);
+  edit::MergeOptions options;
+  for (const std::string& link : split(parts[1], ',')) {
+    const size_t equals = link.find('=');
+    if (equals == std::string::npos) fail("{}: '{}' is not OUTPUT=INPUT", verb, link);
+    options.links.emplace_back(link.substr(0, equals), link.substr(equals + 1));
+  }
+  if (parts.size() == 3) options.prefix = parts[2];
+  const Model other = Model::load(parts[0]);
+  (in_front ? edit::prepend_model : edit::append_model)(model, other, options);
+  return {};
+}
+
+std::string to_float16(Model& model, const std::string& text) {
+  edit::HalfOptions options;
+  for (const std::string& word : names_of(text))
+    if (word == "io")
+      options.keep_io = false;
+    else
+      options.keep.insert(word);
+  const edit::HalfReport report = edit::to_float16(model, options);
+  std::string said = fmt::format("{} nodes in float16, {} casts\n", report.converted, report.casts);
+  for (const std::string& kept : report.kept) said += "stays float32: " + printable(kept) + "\n";
+  return said;
+}
+
+std::string apply_patch(Model& model, const std::string& path) {
+  const auto bytes = read_file(path);
+  model.apply_patch({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return {};
+}
+
+}  // namespace
+
+const std::vector<OnnxVerb>& onnx_verbs() {
+  static const std::vector<OnnxVerb> verbs = {
+      {"show", "[shapes|constants|json]", "Print nodes, inputs and outputs",
+       [](Model& model, const std::string& text) {
+         edit::ShowOptions options;
+         bool is_json = false;
+         for (const std::string& word : names_of(text)) {
+           if (word != "shapes" && word != "constants" && word != "json")
+             fail("show: '{}' is not 'shapes', 'constants' or 'json'", word);
+           (word == "json"     ? is_json
+            : word == "shapes" ? options.shapes
+                               : options.constants) = true;
+         }
+         return is_json ? edit::show_json(model, options) : edit::show_text(model, options);
+       }},
+      {"extract", "[INPUTS:]OUTPUTS", "Keep what leads from tensors to tensors", extract_part},
+      {"rename", "FROM:TO", "Rename a tensor, wherever it is read", rename_tensor},
+      {"rename-node", "FROM:TO", "Rename a node", rename_node},
+      {"fold", "[MIB]", "Compute what depends on constants and static shapes alone", fold},
+      {"clean", "", "Remove what is unused, without effect, or there twice", clean},
+      {"unused", "", "Remove what no output needs", counting("removed", &edit::remove_unused)},
+      {"share", "", "Keep one of equal nodes and tensors", counting("removed", &edit::share_equal)},
+      {"resolve-if", "", "Put the branch of each If of a known condition in its place",
+       counting("resolved", &edit::resolve_conditions)},
+      {"inline", "", "Put the nodes of functions where they are called",
+       counting("calls and nodes inlined", &edit::inline_functions)},
+      {"set-dims", "INPUT:N,3,H,W", "Give an input other extents: numbers, names, or ?", set_dims},
+      {"set-dim", "NAME:EXTENT", "Give all extents of that name another number or name", set_dim},
+      {"set-batch", "EXTENT", "Give all inputs another first extent",
+       [](Model& model, const std::string& text) {
+         return followed(edit::set_batch(model, extent_of(text)));
+       }},
+      {"delete", "NODES", "Remove nodes; their first input stands for their first output",
+       [](Model& model, const std::string& text) {
+         edit::remove_nodes(model, names_of(text));
+         return std::string();
+       }},
+      {"swap", "NODE:OPERATOR[,NAME=VALUE]", "Make another operator of a node, a plugin, say",
+       swap},
+      {"replace", "INPUTS:OUTPUTS:OPERATOR[,NAME=VALUE]",
+       "Put one node in the place of those between tensors", replace},
+      {"set-attribute", "NODE:NAME=VALUE", "Change an attribute ([1;2] is a list; no value: none)",
+       set_attribute},
+      {"set-constant", "NAME:FILE.npz", "Give an initializer or Constant other elements",
+       set_constant},
+      {"append", "FILE:OUTPUT=INPUT,…[:PREFIX]", "Put another model behind this one",
+       [](Model& model, const std::string& text) { return merge(model, text, false); }},
+      {"prepend", "FILE:OUTPUT=INPUT,…[:PREFIX]", "Put another model before this one",
+       [](Model& model, const std::string& text) { return merge(model, text, true); }},
+      {"opset", "VERSION", "Bring the model to a later opset",
+       [](Model& model, const std::string& text) {
+         edit::convert_opset(model, integer_of("opset", text));
+         return std::string();
+       }},
+      {"float16", "[io,NODES]", "Compute in float16 (io: inputs and outputs, too), NODES excepted",
+       to_float16},
+      {"remove-quantization", "", "Remove QuantizeLinear and DequantizeLinear",
+       counting("pairs removed", &edit::remove_quantization)},
+      {"infer-shapes", "", "Write the types of inner tensors",
+       counting("types written", &edit::infer_shapes)},
+      {"clear-shapes", "", "Remove the types of inner tensors",
+       counting("types removed", &edit::clear_shapes)},
+      {"patch", "FILE", "Do again what --patch wrote of an edit of another export", apply_patch},
+  };
+  return verbs;
+}
+
+OnnxStep onnx_step(const std::string& word) {
+  const size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  for (const OnnxVerb& verb : onnx_verbs()) {
+    if (verb.name != name) continue;
+    const bool has_argument = equals != std::string::npos;
+    const bool needs_one =
+        !verb.argument.empty() && !(verb.argument.front() == '[' && verb.argument.back() == ']');
+    if (needs_one && !has_argument) fail("{} needs {}={}", name, name, verb.argument);
+    if (verb.argument.empty() && has_argument) fail("{} takes nothing behind it", name);
+    return {&verb, has_argument ? word.substr(equals + 1) : ""};
+  }
+  return {};
+}
+
+}  // namespace tenon::tool
