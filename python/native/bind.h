@@ -63,5 +63,6 @@ void bind_plan_file(nb::module_& m);
 void bind_refitter(nb::module_& m);
 void bind_extensions(nb::module_& m);
 void bind_cudart(nb::module_& package);
+void bind_onnx(nb::module_& package);
 
 }  // namespace tenon::python

@@ -53,4 +53,5 @@ NB_MODULE(_native, m) {
   bind_refitter(m);
   bind_extensions(m);
   bind_cudart(m);
+  bind_onnx(m);
 }

@@ -19,6 +19,7 @@ SRCNN = EXAMPLES.parent / "super_resolution" / "srcnn.onnx"
     ("network_by_hand", [SRCNN], "6 layers by hand; largest difference from the model's own: "),
     ("profile_and_progress", [SRCNN], "%  conv2 + conv2.relu"),
     ("python_plugin", [], "as numpy.pad gives it"),
+    ("edit_model", [], "three at once differ from one after the other by "),
     ("serve", [], "100 answers, the last: 99 99 99 99 -> 792"),
     ("edit_graph", [], "after:  ['MatMul', 'Relu']"),
     ("refit", [], "bytes needs ['projection.weight']")])
