@@ -15,8 +15,6 @@ or None where it is not known. Errors are RuntimeError, and leave the model as i
 from tenon._native.onnx import *  # noqa: F403
 from tenon._native.onnx import Model
 
-__all__ = [name for name in dir() if not name.startswith("_")] + ["load", "parse"]
-
 
 def load(path):
     """The model in a file; external data stays in its files until it is needed."""

@@ -108,6 +108,16 @@ TEST(Edit, BadRequestsChangeNothing) {
   EXPECT_THROW(convert_opset(model, 99), std::runtime_error);
   EXPECT_THROW(model.apply_patch("{}"), std::runtime_error);
   EXPECT_THROW(model.apply_patch("[1"), std::runtime_error);
+  for (const char* change :
+       {R"({"in": "model", "kind": "node", "field": 1, "key": "k", "now": "AAAA"})",
+        R"({"in": "model", "kind": "other", "field": 1, "key": "k", "now": ""})",
+        R"({"in": "graph", "kind": "node", "field": 1, "key": "k", "now": "////"})",
+        R"({"in": "graph", "kind": "node", "field": 1, "key": "k", "now": "*"})",
+        R"({"in": "graph", "kind": "node", "field": 1})", R"(3)"})
+    EXPECT_THROW(model.apply_patch(std::string(R"({"format": "tenon.onnx.patch", "version": 1, )")
+                                   + R"("changes": [)" + change + "]}"),
+                 std::runtime_error)
+        << change;
   EXPECT_THROW(append_model(model, small_model(), {{{"y", "nowhere"}}, "p_"}), std::runtime_error);
   EXPECT_EQ(model.serialize(), before);
 }

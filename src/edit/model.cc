@@ -301,7 +301,9 @@ void Model::set_constant(const std::string& name, const TensorValue& value) {
     store.replace_tensor(id, fields, raw);
   else
     require(id == kNone, "'{}' is an input of the model, not a constant", name);
-  if (id == kNone) store.insert_tensor(store.graph(), fields, raw);
+  if (id != kNone) return;
+  allow_constants(store);
+  store.insert_tensor(store.graph(), fields, raw);
 }
 
 void Model::set_inputs(const std::vector<Value>& inputs) {

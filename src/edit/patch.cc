@@ -109,8 +109,10 @@ std::string from_base64(const std::string& text) {
   return bytes;
 }
 
-// The message that an item is or was.
-std::string message_of(const Content& content) {
+// The message that an item is or was; of a field that is no part of a graph the whole record, since
+// it may be a number.
+std::string message_of(const Content& content, Kind kind) {
+  if (kind == Kind::kOther) return std::string(content.record);
   std::string message(content.fields);
   if (content.record.empty()) append_bytes(message, 9, content.raw);
   return message;
@@ -119,6 +121,7 @@ std::string message_of(const Content& content) {
 std::string message_now(const Store& store, Id id) {
   std::string record;
   store.write_item(id, [&](std::string_view bytes) { record += bytes; });
+  if (store.item(id).kind == Kind::kOther) return record;
   Records records(record);
   return std::string(records.next()->payload);
 }
@@ -175,7 +178,7 @@ json change_of(Store& store, const Difference& difference) {
                  {"field", item.field},
                  {"key", key_of(known)},
                  {"text", line_of(store, difference.item, known)}};
-  if (difference.before) change["before"] = base64(message_of(*difference.before));
+  if (difference.before) change["before"] = base64(message_of(*difference.before, item.kind));
   if (difference.now) {
     change["now"] = base64(message_now(store, difference.item));
     Id previous = item.previous;
@@ -203,6 +206,8 @@ class Application {
     require(row != std::end(kKindNames), "the patch names a kind '{}'", printable(kind_name));
     kind_ = static_cast<Kind>(row - kKindNames);
     field_ = change.at("field");
+    require(store_.kind_at(container_, field_) == kind_ && kind_ != Kind::kGraph,
+            "the patch says that field {} of {} is a {}", field_, printable(in), kind_name);
     const bool was_there = change.contains("before");
     const Id id = find_item(store_, container_, kind_, field_, key);
     const std::string what = fmt::format("{} '{}' in {}", kind_name, printable(key), printable(in));
@@ -228,7 +233,11 @@ class Application {
       const Id after = find_item(store_, container_, kind_, field_, change.at("after"));
       before = after == kNone ? kNone : store_.item(after).next;
     }
-    store_.insert(container_, kind_, field_, store_.keep(from_base64(change.at("now"))), before);
+    const std::string_view now = store_.keep(from_base64(change.at("now")));
+    if (kind_ == Kind::kOther)
+      store_.insert_record(container_, kind_, now, before);
+    else
+      store_.insert(container_, kind_, field_, now, before);
   }
 
   void replace(Id id, const std::string& before, const std::string& now, const std::string& what) {

@@ -62,7 +62,7 @@ class Show {
   }
 
   json tree() {
-    json model = {{"irVersion", number_field(store_.file(), 1)},
+    json model = {{"irVersion", ir_version(store_)},
                   {"producer", std::string(bytes_field(store_.file(), 2))},
                   {"opsets", json::object()},
                   {"metadata", json::object()},
@@ -92,7 +92,7 @@ class Show {
       opsets += fmt::format("{}{} {}", opsets.empty() ? "" : ", ",
                             printable(domain(store_.content(id).name)),
                             number_field(store_.content(id).fields, 2));
-    text_ += fmt::format("IR version {}, opset {}, from {} {}\n", number_field(store_.file(), 1),
+    text_ += fmt::format("IR version {}, opset {}, from {} {}\n", ir_version(store_),
                          opsets.empty() ? "none" : opsets,
                          printable(std::string(bytes_field(store_.file(), 2))),
                          printable(std::string(bytes_field(store_.file(), 3))));

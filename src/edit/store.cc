@@ -211,6 +211,10 @@ std::vector<Id> Store::functions() const {
   return found;
 }
 
+Kind Store::kind_at(Id container, uint32_t field) const {
+  return kind_of(containers_[container].kind, field);
+}
+
 std::string Store::place(Id container) const {
   if (container == graph_) return "graph";
   const Id owner = containers_[container].owner;

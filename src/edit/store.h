@@ -116,6 +116,8 @@ class Store {
   /// The main graph, functions and all graphs in their nodes, that are part of the model.
   std::vector<Id> containers() const;
   std::vector<Id> functions() const;
+  /// What a field of the container holds.
+  Kind kind_at(Id container, uint32_t field) const;
   /// "graph", "function NAME", and with nodes that hold a graph behind it: "/NODE.then_branch".
   std::string place(Id container) const;
 

@@ -74,6 +74,8 @@ Id Store::insert(Id container, Kind kind, uint32_t field, std::string_view messa
 Id Store::insert_record(Id container, Kind kind, std::string_view record, Id before) {
   Records records(record);
   const auto parsed = records.next();
+  require(parsed.has_value() && parsed->whole.size() == record.size(),
+          "what is to be inserted is not one field of a model");
   const Id id = add_item(container, kind, parsed->field);
   return insert_content(id, parse(id, parsed->whole, parsed->payload), before);
 }

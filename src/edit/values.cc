@@ -223,7 +223,33 @@ std::string_view kept_elements(Store& store, const Tensor& tensor) {
 
 }  // namespace
 
+namespace {
+
+Id version_item(const Store& store) {
+  for (const Id id : store.items(0, Kind::kOther))
+    if (store.item(id).field == 1) return id;
+  return kNone;
+}
+
+}  // namespace
+
+int64_t ir_version(const Store& store) {
+  const Id id = version_item(store);
+  return id == kNone ? 0 : number_field(store.content(id).record, 1);
+}
+
+void allow_constants(Store& store) {
+  const Id id = version_item(store);
+  if (id == kNone || ir_version(store) >= 4) return;
+  const Id next = store.item(id).next;
+  store.remove(id);
+  std::string record;
+  append_number(record, 1, 4);
+  store.insert_record(0, Kind::kOther, store.keep(std::move(record)), next);
+}
+
 Id insert_tensor(Store& store, Id graph, std::string_view name, const Tensor& tensor) {
+  allow_constants(store);
   return store.insert_tensor(graph, kept_fields(store, name, tensor), kept_elements(store, tensor));
 }
 

@@ -56,6 +56,9 @@ Tensor read_tensor(Store& store, std::string_view tensor_proto);
 /// A TensorProto without its elements, which stand in field 9 behind it.
 std::string tensor_fields(std::string_view name, int32_t type, const std::vector<int64_t>& dims);
 int32_t onnx_type_of(DataType type);
+int64_t ir_version(const Store& store);
+/// Before IR version 4 every initializer had to be an input: such a model becomes one of version 4.
+void allow_constants(Store& store);
 /// The initializer of `tensor`, whose memory the store keeps.
 Id insert_tensor(Store& store, Id graph, std::string_view name, const Tensor& tensor);
 void replace_tensor(Store& store, Id initializer, std::string_view name, const Tensor& tensor);

@@ -176,6 +176,16 @@ class Graphs(OnnxCase):
         self.assertIn("5 nodes folded", said)
         self.assert_same(model, edited, x=RANDOM.standard_normal((2, 3, 4)).astype(np.float32))
 
+    def test_initializers_of_old_models_need_be_no_inputs(self):
+        nodes = [helper.make_node("Exp", ["w"], ["e"]), helper.make_node("Add", ["x", "e"], ["y"])]
+        w = tensor("w", 3)
+        model = model_of(nodes, [value("x", 2, 3), value("w", 3)], [value("y", 2, 3)], [w], opset=9, ir_version=3)
+        edited, _ = self.edit(model, "fold")
+        self.assertEqual(operators(edited), ["Add"])
+        self.assertEqual(edited.ir_version, 4)
+        x = RANDOM.standard_normal((2, 3)).astype(np.float32)
+        np.testing.assert_allclose(self.outputs(edited, x=x, w=numpy_helper.to_array(w))[0], x + np.exp(numpy_helper.to_array(w)), rtol=1e-6)
+
     def test_what_grows_stays(self):
         nodes = [helper.make_node("Expand", ["w", "shape"], ["big"]), helper.make_node("Add", ["x", "big"], ["y"])]
         model = model_of(nodes, [value("x", 1024, 4096)], [value("y", 1024, 4096)],
