@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr uint32_t kNodeDocumentation = 6, kNodeMetadata = 9;  // fields of NodeProto
+
 std::string joined(const std::vector<std::string_view>& names) {
   std::string text;
   for (const std::string_view name : names)
@@ -170,6 +172,14 @@ class Show {
                  {"inputs", node.inputs},
                  {"outputs", json::array()},
                  {"attributes", json::object()}};
+    // What exporters leave: calls of PyTorch's program.
+    if (const auto text = bytes_field(node.others, kNodeDocumentation); !text.empty())
+      tree["documentation"] = std::string(text);
+    Records others(node.others);
+    while (const auto record = others.next())
+      if (record->field == kNodeMetadata)
+        tree["metadata"][std::string(bytes_field(record->payload, 1))] =
+            std::string(bytes_field(record->payload, 2));
     for (const std::string_view output : node.outputs)
       tree["outputs"].push_back(value_tree(graph, output));
     for (const AttributeContent& attribute : node.attributes) {

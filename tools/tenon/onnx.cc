@@ -10,6 +10,7 @@
 #include "error.h"
 #include "files.h"
 #include "npz.h"
+#include "onnx_lint.h"
 #include "onnx_verbs.h"
 #include "onnx_verify.h"
 
@@ -142,7 +143,7 @@ std::string verb_table() {
 void add_onnx(CLI::App& app, Logger& logger) {
   auto o = std::make_shared<OnnxOptions>();
   CLI::App* command = app.add_subcommand("onnx", "Look at ONNX models, and edit them");
-  command->add_option("words", o->words, "Verbs, and the model (- is standard input)")->required();
+  command->add_option("words", o->words, "Verbs, and the model (- is standard input)");
   command->add_option("-o,--output", o->output, "The model to write (- is standard output)");
   command
       ->add_option("--external", o->external,
@@ -166,7 +167,10 @@ void add_onnx(CLI::App& app, Logger& logger) {
       ->check(number_from(0, 1e30));
   command->footer(verb_table());
   o->common.add_to(*command);
-  command->callback([o, &logger] { edit_model(*o, logger); });
+  const CLI::App* lint = add_onnx_lint(*command, logger);
+  command->callback([o, &logger, lint] {
+    if (!lint->parsed()) edit_model(*o, logger);
+  });
 }
 
 }  // namespace tenon::tool
