@@ -39,7 +39,7 @@ def quantize(model, output=None, *, data=None, cache=None, algorithm=None, keep_
     not there, TypeError for a model of another kind.
     """
     with tempfile.TemporaryDirectory() as folder:
-        result = pathlib.Path(folder) / "int8.onnx"
+        result = pathlib.Path(folder) / "int8.onnx" if output is None else pathlib.Path(output)
         command = ["quantize", _path_of(model, folder, "model"), f"--output={result}", *options]
         values = {"--calibData": _samples(data, folder, "data"), "--calib": cache,
                   "--calibAlgorithm": algorithm, "--maxLoss": max_loss}
@@ -58,10 +58,7 @@ def quantize(model, output=None, *, data=None, cache=None, algorithm=None, keep_
         if done.returncode != 0:
             lines = done.stderr.strip().splitlines() or ["tenon quantize failed"]
             raise Error(lines[-1].removeprefix("tenon: "))
-        quantized = result.read_bytes()
-    if output is not None:
-        pathlib.Path(output).write_bytes(quantized)
-    return quantized
+        return result.read_bytes()
 
 
 def _samples(data, folder, name):

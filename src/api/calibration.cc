@@ -17,7 +17,6 @@
 namespace tenon {
 namespace {
 
-using nvinfer1::BuilderFlag;
 using nvinfer1::CalibrationAlgoType;
 
 // A few of the names, for a message.

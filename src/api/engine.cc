@@ -371,9 +371,9 @@ int64_t EngineView::getWeightStreamingScratchMemorySize() const noexcept {
 int64_t EngineView::getWeightStreamingAutomaticBudget() const noexcept {
   size_t free = 0, total = 0;
   if (getStreamableWeightsSize() == 0 || cudaMemGetInfo(&free, &total) != cudaSuccess) return 0;
-  // Beside what lies there now there is room for a context, and an eighth for others.
-  const auto room = static_cast<int64_t>(free - free / 8) - engine_->device_memory(-1);
-  return std::clamp<int64_t>(room + engine_->streaming().resident, 0, getStreamableWeightsSize());
+  // Beside what lies there now there is memory for a context, and an eighth for others.
+  const auto beside = static_cast<int64_t>(free - free / 8) - engine_->device_memory(-1);
+  return std::clamp<int64_t>(beside + engine_->streaming().resident, 0, getStreamableWeightsSize());
 }
 
 int64_t EngineView::getEngineStat(nvinfer1::EngineStat stat) const noexcept {

@@ -370,6 +370,17 @@ class Weights(CliTest):
         self.refuse("bench", self.plan(), f"--refitFromOnnx={MODEL}", names=["not refittable"])
         self.refuse("bench", whole, "--refitFromOnnx=absent.onnx", names=["absent.onnx", "no such file"])
 
+    def test_budgets_of_weights_on_a_gpu(self):
+        """On a CPU nothing is streamed, and any budget is as good."""
+        allowed = ["--allowWeightStreaming", "--target=cpu"]
+        for budget in ("50%", "-1", "-2", "64K", "0"):
+            said = self.succeed("bench", MLP / "model.onnx", *MLP_PROFILE, *allowed, f"--weightStreamingBudget={budget}", *SHORT_BENCH)
+            self.assertIn("Weight streaming is disabled: all weights, 0 bytes", said)
+        for budget in ("101%", "-3", "half", "nan%", "1e30G"):
+            self.refuse("bench", MLP / "model.onnx", *MLP_PROFILE, *allowed, f"--weightStreamingBudget={budget}",
+                        names=["--weightStreamingBudget", budget, "64M"])
+        self.refuse("bench", MLP / "model.onnx", *MLP_PROFILE, "--weightStreamingBudget=1", names=["--allowWeightStreaming"])
+
     def test_refits_are_listed_and_timed(self):
         shapes = "--shapes=input:1x3x32x32"
         plan = self.plan("resnet.plan", model=RESNET / "model.onnx", options=["--refit", shapes])

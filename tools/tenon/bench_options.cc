@@ -29,8 +29,7 @@ void BenchOptions::add_model(CLI::App& command, bool is_trtexec) {
   add_trtexec_option(command, "--loadInputs", load_inputs)->delimiter(',');
   add_trtexec_option(command, "--refitFromOnnx", refit_from);
   add_trtexec_flag(command, "--timeRefit", times_refit);
-  add_trtexec_option(command, "--weightStreamingBudget", weight_budget)
-      ->needs("--allowWeightStreaming");
+  add_trtexec_option(command, "--weightStreamingBudget", weight_budget);
   add_trtexec_option(command, "--useProfile", profile);
   add_trtexec_option(command, "--allocationStrategy", layer_memory)
       ->check(CLI::IsMember({"static", "profile", "runtime"}));
@@ -89,6 +88,8 @@ void BenchOptions::check() {
   if (measure.duration_s < 0 && measure.duration_s != -1)
     fail("--duration={}: expected a number of seconds, or -1 to go on until the program is stopped",
          measure.duration_s);
+  if (!weight_budget.empty() && !build.allows_weight_streaming)
+    fail("--weightStreamingBudget: needs --allowWeightStreaming");
   parse_percentiles(percentiles);
   std::vector<NamedFile> read = named_files("--plugins", common.plugins);
   for (const NamedFile& file : named_files("--loadInputs", load_inputs)) read.push_back(file);
