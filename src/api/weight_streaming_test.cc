@@ -23,8 +23,8 @@ TEST(Engine, StreamsWeightsBeyondItsBudget) {
   s.config->setFlag(BuilderFlag::kWEIGHT_STREAMING);
   const auto engine = s.engine();
   ASSERT_NE(engine, nullptr) << s.logger.take_errors();
-  const Context early(engine->createExecutionContext());
-  const Floats x = numbers(2 * 6 * 4, 0.5f), y = output_of(*early, x);
+  const Context first(engine->createExecutionContext());
+  const Floats x = numbers(2 * 6 * 4, 0.5f), y = output_of(*first, x);
   const int64_t streamable = engine->getStreamableWeightsSize();
   EXPECT_EQ(streamable > 0, gpu_of(*engine) >= 0);
   EXPECT_EQ(engine->getWeightStreamingBudgetV2(), streamable);
@@ -34,10 +34,10 @@ TEST(Engine, StreamsWeightsBeyondItsBudget) {
     ASSERT_TRUE(engine->setWeightStreamingBudgetV2(budget)) << s.logger.take_errors();
     EXPECT_EQ(engine->getWeightStreamingBudgetV2(), budget);
     EXPECT_EQ(engine->getWeightStreamingScratchMemorySize() > 0, budget < streamable);
-    const Context late(engine->createExecutionContext());
+    const Context second(engine->createExecutionContext());
     for (int i = 0; i < 3; ++i) {
-      EXPECT_EQ(output_of(*early, x), y);
-      EXPECT_EQ(output_of(*late, x), y);
+      EXPECT_EQ(output_of(*first, x), y);
+      EXPECT_EQ(output_of(*second, x), y);
     }
   }
   for (const int64_t budget : {int64_t{-1}, streamable + 1}) {
@@ -48,7 +48,7 @@ TEST(Engine, StreamsWeightsBeyondItsBudget) {
   ASSERT_TRUE(engine->setWeightStreamingBudget(0));
   EXPECT_EQ(engine->getWeightStreamingBudget(), streamable);
   EXPECT_TRUE(engine->setWeightStreamingBudget(-1));
-  EXPECT_EQ(output_of(*early, x), y);
+  EXPECT_EQ(output_of(*first, x), y);
 }
 
 }  // namespace
