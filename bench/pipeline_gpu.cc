@@ -5,8 +5,8 @@
 #include <tenon/serve/compile.h>
 #include <tenon/serve/engine_instances.h>
 #include <tenon/serve/image_layers.h>
-#include <tenon/serve/yolo_layers.h>
 #include <tenon/serve/tensor_allocator.h>
+#include <tenon/serve/yolo_layers.h>
 
 #include <algorithm>
 #include <atomic>

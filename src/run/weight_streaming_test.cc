@@ -69,8 +69,8 @@ TEST_F(WeightStreamingTest, GivesTheSameWithAnyBudget) {
 TEST_F(WeightStreamingTest, CopiesInEachRunWhatIsBeyondTheBudget) {
   const auto whole = engine(INT64_MAX);
   int last = 0;
-  for (const int64_t budget : {whole->streaming().streamable, whole->streaming().streamable / 2,
-                               int64_t{0}}) {
+  for (const int64_t budget :
+       {whole->streaming().streamable, whole->streaming().streamable / 2, int64_t{0}}) {
     Context context(engine(budget), true);
     (void)output_of(context, 1);
     const int before = target_.memory.copies_in;
