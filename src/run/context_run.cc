@@ -144,7 +144,10 @@ void Context::run_step(ShapeState& state, size_t i, Stream* stream) {
     if (step.outputs.empty()) return tell_listener(state, step, stream);
   }
   Execution* execution = state.executions[i].get();
-  if (execution == nullptr) return read_data_dependent(state, i, stream);
+  if (execution == nullptr) {  // it writes nothing, but other steps' weights come after its own
+    step_weights_.after(i, stream);
+    return read_data_dependent(state, i, stream);
+  }
   const auto pointer = [&](int32_t tensor) -> std::byte* {
     return tensor < 0 ? nullptr : state.pointers[static_cast<size_t>(plan.root_of(tensor))];
   };

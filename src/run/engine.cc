@@ -40,11 +40,26 @@ void Engine::place_weights() {
   packed_.resize(plan_.steps.size());
   for (const Tensor& t : plan_.weights) weights_.push_back(t.data());
   if (device_.is_host()) return;
+  try {
+    place_weights_on_device();
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::kFAILED_ALLOCATION || weight_budget_ != INT64_MAX
+        || streaming_.streamable == 0)
+      throw;
+    log_.warning("{}: {} bytes of weights are streamed from memory of the host instead", e.what(),
+                 streaming_.streamable);
+    weight_budget_ = 0;
+    place_weights_on_device();
+  }
+}
+
+void Engine::place_weights_on_device() {
   streaming_ = stream_weights(plan_, steps_, weight_budget_);
   int64_t bytes = 0;
   for (size_t i = 0; i < plan_.weights.size(); ++i)
     if (!streaming_.is_streamed[i]) bytes += aligned_bytes(plan_.weights[i]);
   weight_memory_.reserve(bytes);
+  packed_.assign(plan_.steps.size(), {});
   std::byte* to = weight_memory_.data();
   for (size_t i = 0; i < plan_.weights.size(); ++i) {
     weights_[i] = nullptr;

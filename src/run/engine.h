@@ -19,7 +19,8 @@ class Engine {
   /// Throws when the plan does not fit the target or a plugin is missing. Of a stripped plan
   /// nothing is loaded, and it has no contexts.
   /// @param is_body the plan is of a body, which any shape may come to.
-  /// @param weight_budget bytes of streamable weights that lie on the device; others are streamed.
+  /// @param weight_budget bytes of streamable weights that lie on the device; others are streamed,
+  /// and so are all where INT64_MAX asks for more than there is memory for.
   Engine(Plan plan, const Target& target, Log log, nvinfer1::IGpuAllocator* allocator = nullptr,
          bool is_body = false, int64_t weight_budget = INT64_MAX);
 
@@ -69,6 +70,7 @@ class Engine {
   Lifetimes lifetimes_;
   std::vector<std::vector<std::shared_ptr<const Engine>>> bodies_;  // per step
   void place_weights();
+  void place_weights_on_device();
   void find_readers();
 
   bool is_body_;

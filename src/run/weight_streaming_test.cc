@@ -81,6 +81,66 @@ TEST_F(WeightStreamingTest, CopiesInEachRunWhatIsBeyondTheBudget) {
   }
 }
 
+// The second convolution of three has nothing to compute, and reads no weights.
+TEST_F(WeightStreamingTest, GoesOnBehindAStepWithoutElements) {
+  Network n;
+  Value& x = n.add_input("x", DataType::kFLOAT, {1, 4, 8, 8});
+  Value& empty = n.add_input("empty", DataType::kFLOAT, {-1, 4, 8, 8});
+  Value& first = testing::convolve(n, x, "a", 4, 4);
+  Value& second = testing::convolve(n, empty, "b", 4, 4);
+  finish(n, testing::convolve(n, first, "c", 4, 4), "y");
+  finish(n, second, "nothing");
+  ProfileRequest profile;
+  profile.inputs["empty"] = {Shape{0, 4, 8, 8}, Shape{1, 4, 8, 8}, Shape{2, 4, 8, 8}, {}, {}, {}};
+  BuildOptions options;
+  options.profiles = {profile};
+  const Plan plan = build_plan(n, target_, options);
+  std::vector<std::vector<float>> results;
+  for (const int64_t budget : {INT64_MAX, int64_t{0}}) {
+    Context context(std::make_shared<const Engine>(plan, target_, Log(), nullptr, false, budget),
+                    true);
+    context.set_input_shape(1, Shape{0, 4, 8, 8});
+    std::vector<float> numbers(kElements);
+    std::iota(numbers.begin(), numbers.end(), 1.F);
+    const size_t bytes = kElements * sizeof(float);
+    const DeviceBuffer in(target_.memory, bytes), none(target_.memory, 64),
+        out(target_.memory, bytes);
+    target_.memory.copy_in(in.data(), numbers.data(), bytes, nullptr);
+    void* addresses[] = {in.data(), none.data(), out.data(), none.data()};
+    for (int i = 0; i < 2; ++i) {
+      context.execute(addresses);
+      target_.memory.copy_out(numbers.data(), out.data(), bytes, nullptr);
+      results.push_back(numbers);
+    }
+  }
+  for (const auto& result : results) EXPECT_EQ(result, results[0]);
+}
+
+// Of memory there is enough for the copies alone.
+TEST_F(WeightStreamingTest, StreamsWhatDoesNotFit) {
+  struct Allocator final : nvinfer1::IGpuAllocator {
+    void* allocate(uint64_t size, uint64_t, nvinfer1::AllocatorFlags) noexcept override {
+      return size > limit ? nullptr : RemoteTarget::memory.allocate(size);
+    }
+    bool deallocate(void* memory) noexcept override {
+      RemoteTarget::memory.release(memory);
+      return true;
+    }
+    uint64_t limit = UINT64_MAX;
+  } allocator;
+  Context whole(engine(INT64_MAX), true);
+  const std::vector<float> expected = output_of(whole, 1);
+  allocator.limit = static_cast<uint64_t>(whole.engine().streaming().streamable) - 1;
+  const auto streamed = std::make_shared<const Engine>(plan(), target_, Log(), &allocator);
+  EXPECT_EQ(streamed->weight_budget(), 0);
+  EXPECT_TRUE(streamed->streaming().is_on());
+  Context context(streamed, false);
+  const auto bytes = std::max<int64_t>(streamed->device_memory(0), 64);
+  const DeviceBuffer memory(target_.memory, static_cast<size_t>(bytes));
+  context.set_device_memory(memory.data(), bytes);
+  EXPECT_EQ(output_of(context, 1), expected);
+}
+
 // The first steps keep their weights, whose copies nothing would run beside.
 TEST_F(WeightStreamingTest, StreamsWhatComesLast) {
   const auto half = engine(engine(0)->streaming().streamable / 2);
