@@ -88,7 +88,7 @@ TEST_F(WeightStreamingTest, GoesOnBehindAStepWithoutElements) {
   Value& empty = n.add_input("empty", DataType::kFLOAT, {-1, 4, 8, 8});
   Value& first = testing::convolve(n, x, "a", 4, 4);
   Value& second = testing::convolve(n, empty, "b", 4, 4);
-  finish(n, testing::convolve(n, first, "c", 4, 4), "y");
+  finish(n, testing::convolve(n, first, "c", 4, 8), "y");  // with other weights
   finish(n, second, "nothing");
   ProfileRequest profile;
   profile.inputs["empty"] = {Shape{0, 4, 8, 8}, Shape{1, 4, 8, 8}, Shape{2, 4, 8, 8}, {}, {}, {}};
@@ -100,9 +100,9 @@ TEST_F(WeightStreamingTest, GoesOnBehindAStepWithoutElements) {
     Context context(std::make_shared<const Engine>(plan, target_, Log(), nullptr, false, budget),
                     true);
     context.set_input_shape(1, Shape{0, 4, 8, 8});
-    std::vector<float> numbers(kElements);
+    std::vector<float> numbers(2 * kElements);
     std::iota(numbers.begin(), numbers.end(), 1.F);
-    const size_t bytes = kElements * sizeof(float);
+    const size_t bytes = numbers.size() * sizeof(float);
     const DeviceBuffer in(target_.memory, bytes), none(target_.memory, 64),
         out(target_.memory, bytes);
     target_.memory.copy_in(in.data(), numbers.data(), bytes, nullptr);
