@@ -24,6 +24,12 @@ Place place_of(const std::string& tensor) {
   return {"", tensor, "", {{"tensor", tensor}}};
 }
 
+Place place_of(const NodeView& node, std::map<std::string, std::string> words) {
+  words["node"] = node.shown();
+  return {node.shown(), node.outputs.empty() ? "" : node.outputs[0], node.source, std::move(words),
+          node.is_inner};
+}
+
 std::vector<Place> unread(const ModelView& model, const char* kind) {
   const std::set<std::string> read = tensors_read(model);
   std::set<std::string> constants;  // of old files, which list them as inputs
@@ -70,16 +76,16 @@ std::vector<Place> equal_initializers(const Rule&, const ModelView& model) {
   return places;
 }
 
+// Functions import versions of their own, which are not looked at.
 std::vector<Place> missing_opset(const Rule&, const ModelView& model) {
   std::set<std::string> missing;
   std::vector<Place> places;
   for (const NodeView& node : model.nodes()) {
     const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
-    if (model.tree()["opsets"].contains(domain) || !missing.insert(domain).second) continue;
-    places.push_back({node.shown(),
-                      node.outputs.empty() ? "" : node.outputs[0],
-                      node.source,
-                      {{"domain", domain}, {"node", node.shown()}}});
+    if (node.is_of_function || model.tree()["opsets"].contains(domain)
+        || !missing.insert(domain).second)
+      continue;
+    places.push_back(place_of(node, {{"domain", domain}}));
   }
   return places;
 }
@@ -89,10 +95,7 @@ std::vector<Place> equal_node_names(const Rule&, const ModelView& model) {
   std::vector<Place> places;
   for (const NodeView& node : model.nodes())
     if (!node.name.empty() && !node.is_inner && !seen.insert(node.name).second)
-      places.push_back({node.name,
-                        node.outputs.empty() ? "" : node.outputs[0],
-                        node.source,
-                        {{"node", node.name}}});
+      places.push_back(place_of(node, {}));
   return places;
 }
 
@@ -127,14 +130,10 @@ std::vector<Place> attribute_kinds(const Rule& rule, const ModelView& model) {
       const auto found = node.attributes.find(name);
       if (found == node.attributes.end() || kind_of(*found).empty() || kind_of(*found) == kind)
         continue;
-      places.push_back({node.shown(),
-                        node.outputs.empty() ? "" : node.outputs[0],
-                        node.source,
-                        {{"node", node.shown()},
-                         {"operator", node.op_type},
-                         {"attribute", name},
-                         {"expected", kind},
-                         {"found", kind_of(*found)}}});
+      places.push_back(place_of(node, {{"operator", node.op_type},
+                                       {"attribute", name},
+                                       {"expected", kind},
+                                       {"found", kind_of(*found)}}));
     }
   }
   return places;

@@ -11,6 +11,7 @@ namespace tenon::lint {
 struct Place {
   std::string node, tensor, source;
   std::map<std::string, std::string> words;
+  bool is_inner = false;  ///< of a graph in an attribute, or of a function
 };
 
 const std::vector<std::string>& check_names();

@@ -56,6 +56,16 @@ bool tensor_holds(const std::string& tensor, const Condition& condition, const M
   return std::any_of(shape.begin(), shape.end(), is_dynamic) == (condition.is == "dynamic");
 }
 
+bool is_within_rank(const std::string& tensor, const Condition& condition, const NodeView& node,
+                    const ModelView& model) {
+  if (!condition.within_rank_of) return true;
+  const auto elements = model.elements(tensor);
+  const TypeView* type = *condition.within_rank_of < node.inputs.size()
+                             ? model.type(node.inputs[*condition.within_rank_of])
+                             : nullptr;
+  return elements && type != nullptr && type->shape && elements->size() <= type->shape->size();
+}
+
 }  // namespace
 
 bool holds(const Condition& condition, const NodeView& node, const ModelView& model) {
@@ -78,7 +88,8 @@ bool holds(const Condition& condition, const NodeView& node, const ModelView& mo
   const auto& tensors =
       condition.subject == Condition::Subject::kInput ? node.inputs : node.outputs;
   return condition.index < tensors.size()
-         && tensor_holds(tensors[condition.index], condition, model);
+         && tensor_holds(tensors[condition.index], condition, model)
+         && is_within_rank(tensors[condition.index], condition, node, model);
 }
 
 std::string kind_of(const json& attribute) {

@@ -61,21 +61,34 @@ bool set_element(Model& model, const Rule& rule, const Finding& finding) {
          });
 }
 
-// The first element becomes -1, or 0 where another is -1 already.
+// Whether the numbers behind the first of a Reshape's shape hold what its input holds behind its
+// first extent. Then it takes one batch alone, which is the first number. With -1 among them it
+// takes others, too, and the first number may as well be one of groups.
+bool has_traced_batch(const Rule& rule, const NodeView& node, const ModelView& model) {
+  constexpr double kMostExact = 9007199254740992;  // 2^53
+  if (node.op_type != "Reshape" || rule.fix->input >= node.inputs.size()) return false;
+  const TypeView* type = model.type(node.inputs[0]);
+  const auto elements = model.elements(node.inputs[rule.fix->input]);
+  if (type == nullptr || !type->shape || type->shape->empty() || !elements) return false;
+  const std::vector<int64_t>& shape = *type->shape;
+  const bool copies_at_zero = node.attributes.value("allowzero", 0) == 0;
+  double held = 1, given = 1;
+  for (size_t i = 1; i < shape.size(); ++i) held *= static_cast<double>(shape[i]);
+  for (size_t i = 1; i < elements->size(); ++i) {
+    const bool is_copy = (*elements)[i] == 0 && copies_at_zero && i < shape.size();
+    const double extent = is_copy ? static_cast<double>(shape[i]) : (*elements)[i];
+    if (!(extent > 0)) return false;
+    given *= extent;
+  }
+  return std::all_of(shape.begin() + 1, shape.end(), [](int64_t extent) { return extent > 0; })
+         && held == given && held < kMostExact;
+}
+
 bool free_batch(Model& model, const Rule& rule, const Finding& finding) {
   const auto id = node_of(model, finding);
-  if (!id) return false;
-  const edit::Node node = model.node(*id);
-  if (rule.fix->input >= node.inputs.size()) return false;
-  const auto value = model.constant(node.inputs[rule.fix->input]);
-  if (!value || value->type != 7) return false;
-  const int64_t unknown = -1;
-  bool has_unknown = false;
-  for (size_t i = 0; i < value->bytes.size(); i += sizeof(int64_t))
-    has_unknown |= std::memcmp(value->bytes.data() + i, &unknown, sizeof unknown) == 0;
-  return change_input(model, *id, rule.fix->input, [&](double old, size_t i) {
-    return i != 0 ? old : has_unknown ? 0 : -1;
-  });
+  return id && change_input(model, *id, rule.fix->input, [](double old, size_t i) {
+           return i == 0 ? -1 : old;
+         });
 }
 
 bool remove_node(Model& model, const Rule&, const Finding& finding) {
@@ -128,8 +141,8 @@ bool rename_node(Model& model, const Rule&, const Finding& finding) {
   const auto id = node_of(model, finding);
   if (!id) return false;
   edit::Node node = model.node(*id);
-  const std::string name = node.name;
-  for (int i = 1; model.find_node(node.name); ++i) node.name = name + "_" + std::to_string(i);
+  node.name += "_" + finding.tensor;
+  while (model.find_node(node.name)) node.name += "_";
   model.replace_node(*id, node);
   return true;
 }
@@ -154,18 +167,25 @@ bool fold(Model& model, const Rule&, const Finding&) {
 struct FixRow {
   std::string_view name;
   bool (*apply)(Model&, const Rule&, const Finding&);
+  bool is_of_model = false;  // once takes away all that it can
+  bool (*is_proved)(const Rule&, const NodeView&, const ModelView&) = nullptr;  // else it always is
 };
 constexpr std::array kFixes{FixRow{"convert-attributes", convert_attributes},
-                            FixRow{"fold-constants", fold},
-                            FixRow{"free-batch", free_batch},
+                            FixRow{"fold-constants", fold, true},
+                            FixRow{"free-batch", free_batch, false, has_traced_batch},
                             FixRow{"import-domain", import_domain},
                             FixRow{"remove-node", remove_node},
-                            FixRow{"remove-unused", whole<edit::remove_unused>},
+                            FixRow{"remove-unused", whole<edit::remove_unused>, true},
                             FixRow{"rename-node", rename_node},
-                            FixRow{"resolve-conditions", whole<edit::resolve_conditions>},
+                            FixRow{"resolve-conditions", whole<edit::resolve_conditions>, true},
                             FixRow{"set-element", set_element},
-                            FixRow{"share-equal", whole<edit::share_equal>},
+                            FixRow{"share-equal", whole<edit::share_equal>, true},
                             FixRow{"skip-node", skip_node}};
+
+const FixRow& row_of(const Rule& rule) {
+  return *std::find_if(kFixes.begin(), kFixes.end(),
+                       [&](const FixRow& row) { return row.name == rule.fix->action; });
+}
 
 }  // namespace
 
@@ -180,10 +200,22 @@ std::vector<std::string> fix_names() {
   return names;
 }
 
-bool apply_fix(Model& model, const Rule& rule, const Finding& finding) {
-  return std::find_if(kFixes.begin(), kFixes.end(),
-                      [&](const FixRow& fix) { return fix.name == rule.fix->action; })
-      ->apply(model, rule, finding);
+bool can_fix(const Rule& rule, const NodeView& node, const ModelView& model) {
+  if (!rule.fix || node.is_inner) return false;
+  const FixRow& row = row_of(rule);
+  return row.is_proved == nullptr || row.is_proved(rule, node, model);
+}
+
+std::vector<Finding> apply_fix(Model& model, const Rule& rule,
+                               const std::vector<Finding>& findings) {
+  const FixRow& row = row_of(rule);
+  if (row.is_of_model)
+    return !findings.empty() && row.apply(model, rule, findings[0]) ? findings
+                                                                    : std::vector<Finding>();
+  std::vector<Finding> changed;
+  for (const Finding& finding : findings)
+    if (row.apply(model, rule, finding)) changed.push_back(finding);
+  return changed;
 }
 
 }  // namespace tenon::lint

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "lint/checks.h"
@@ -66,6 +67,25 @@ Finding finding_of(const Rule& rule, const std::map<std::string, std::string>& w
           {},      rule.fix.has_value()};
 }
 
+std::string key_of(const Finding& finding) {
+  return finding.rule + "\n" + finding.node + "\n" + finding.tensor + "\n" + finding.message;
+}
+
+// Of the first rule whose fix changes something; what it changed.
+std::vector<Finding> fix_one_rule(edit::Model& model, const std::vector<Rule>& rules,
+                                  const std::vector<Finding>& found, std::set<std::string>& tried) {
+  for (const Rule& rule : rules) {
+    std::vector<Finding> untried;
+    std::copy_if(found.begin(), found.end(), std::back_inserter(untried), [&](const auto& finding) {
+      return finding.rule == rule.id && finding.can_be_fixed
+             && tried.insert(key_of(finding)).second;
+    });
+    if (untried.empty()) continue;
+    if (auto changed = apply_fix(model, rule, untried); !changed.empty()) return changed;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Rule> own_rules(std::string_view more, const std::string& where) {
@@ -92,6 +112,7 @@ std::vector<Finding> lint(const edit::Model& model, const std::vector<Rule>& rul
         finding.node = place.node;
         finding.tensor = place.tensor;
         finding.source = place.source;
+        finding.can_be_fixed = finding.can_be_fixed && !place.is_inner;
         findings.push_back(std::move(finding));
       }
       continue;
@@ -102,7 +123,7 @@ std::vector<Finding> lint(const edit::Model& model, const std::vector<Rule>& rul
       finding.node = node.shown();
       finding.tensor = node.outputs.empty() ? "" : node.outputs[0];
       finding.source = node.source;
-      finding.can_be_fixed = finding.can_be_fixed && !node.is_inner;
+      finding.can_be_fixed = can_fix(rule, node, view);
       findings.push_back(std::move(finding));
     }
   }
@@ -110,20 +131,17 @@ std::vector<Finding> lint(const edit::Model& model, const std::vector<Rule>& rul
 }
 
 std::vector<Finding> fix(edit::Model& model, const std::vector<Rule>& rules) {
-  std::vector<Finding> fixed;
+  constexpr int kMostPasses = 100;  // rules of users may undo each other's work
+  std::vector<Finding> found = lint(model, rules), fixed;
   std::set<std::string> tried;  // a fix that changes nothing is not tried for ever
-  for (bool is_changed = true; is_changed;) {
-    is_changed = false;
-    for (const Finding& finding : lint(model, rules)) {
-      const auto rule = std::find_if(rules.begin(), rules.end(),
-                                     [&](const Rule& one) { return one.id == finding.rule; });
-      const std::string key = finding.rule + "\n" + finding.node + "\n" + finding.tensor;
-      if (!finding.can_be_fixed || !tried.insert(key).second || !apply_fix(model, *rule, finding))
-        continue;
-      fixed.push_back(finding);
-      is_changed = true;
-      break;  // what the others say may no longer be so
-    }
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    const std::vector<Finding> changed = fix_one_rule(model, rules, found, tried);
+    if (changed.empty()) break;
+    found = lint(model, rules);  // what other rules said may no longer be so
+    std::set<std::string> left;
+    for (const Finding& finding : found) left.insert(key_of(finding));
+    std::copy_if(changed.begin(), changed.end(), std::back_inserter(fixed),
+                 [&](const Finding& finding) { return !left.contains(key_of(finding)); });
   }
   return fixed;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -68,6 +69,73 @@ TEST(Lint, FixesAndUndoes) {
   }
 }
 
+edit::Value value(const std::string& name, const std::vector<edit::Extent>& shape) {
+  return {name, edit::TensorType{1, true, shape}};
+}
+
+void set_integers(edit::Model& model, const std::string& name,
+                  const std::vector<int64_t>& elements) {
+  model.set_constant(name, {7,
+                            {static_cast<int64_t>(elements.size())},
+                            std::string(reinterpret_cast<const char*>(elements.data()),
+                                        elements.size() * sizeof(int64_t))});
+}
+
+// A Reshape takes one batch alone where all its numbers are known, and they are as many elements
+// as the input has behind its first extent; -1 takes others.
+TEST(Lint, FreesTheBatchOnlyWhereItIsOne) {
+  struct Row {
+    std::vector<edit::Extent> input;
+    std::vector<int64_t> shape;
+    bool is_fixed;
+  };
+  const edit::Extent rows{-1, "rows"};
+  const Row table[] = {{{rows, {8, ""}}, {1, 8}, true},
+                       {{rows, {4, ""}, {6, ""}}, {5, 2, 12}, true},
+                       {{rows, {4, ""}, {6, ""}}, {5, 0, 6}, true},
+                       {{rows, {8, ""}}, {1, -1, 8}, false},  // an axis before a sequence
+                       {{rows, {6, ""}}, {3, -1}, false},     // groups
+                       {{rows, {8, ""}}, {1, 4, 8}, false},
+                       {{rows, {8, ""}, {-1, "columns"}}, {1, 8}, false},
+                       {{rows, {0, ""}}, {1, 0}, false}};
+  for (const Row& row : table) {
+    edit::Model model = edit::Model::load(kFolder + "batch_in_numbers.onnx");
+    model.set_inputs({value("x", row.input)});
+    model.set_outputs({{"y", {}}});
+    set_integers(model, "s", row.shape);
+    const std::string before = model.serialize();
+    const std::string shape = json(row.shape).dump();
+    EXPECT_EQ(lint(model, own_rules()).at(0).can_be_fixed, row.is_fixed) << shape;
+    EXPECT_EQ(fix(model, own_rules()).size(), row.is_fixed ? 1u : 0u) << shape;
+    if (!row.is_fixed) {
+      EXPECT_EQ(model.serialize(), before) << shape;
+    }
+  }
+}
+
+TEST(Lint, KeepsAnExpandThatAddsAxes) {
+  edit::Model model = edit::Model::load(kFolder + "expand_to_ones.onnx");
+  model.set_inputs({value("x", {{4, ""}})});
+  model.set_outputs({{"y", {}}});
+  EXPECT_TRUE(lint(model, own_rules()).empty()) << text_of(lint(model, own_rules()), "");
+}
+
+TEST(Lint, FixesManyFaultsOfARuleInFewPasses) {
+  edit::Model model = edit::Model::load(kFolder + "equal_names.onnx");
+  constexpr size_t kNodes = 3000;
+  std::string last = model.outputs()[0].name;
+  for (size_t i = 0; i < kNodes; ++i) {
+    const std::string next = "t" + std::to_string(i);
+    model.insert_node(model.graph(), {"act", "Relu", "", {last}, {next}, {}});
+    last = next;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(fix(model, own_rules()).size(), kNodes + 1);
+  EXPECT_TRUE(lint(model, own_rules()).empty());
+  // Linting after each of the fixes takes more than a minute.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
 TEST(Lint, LinesOfPrograms) {
   EXPECT_EQ(source_of("File \"/a/net.py\", line 3, in forward\n    x = f(x)\n"
                       "File \"/a/block.py\", line 12, in forward\n"
@@ -124,6 +192,19 @@ TEST(Lint, MistakesInRules) {
             std::string::npos);
   EXPECT_NE(error_of(rule(R"("when": [{"rank": true}])")).find("expected \"input\", \"output\""),
             std::string::npos);
+  for (const char* const condition :
+       {R"({"input": 0, "max": 3})", R"({"input": 0})", R"({"input": 0, "rank": true})",
+        R"({"input": 0, "element": 0})", R"({"attribute": "to"})", R"({"input": 0, "extent": 1})",
+        R"({"input": 0, "is": "ones", "min": 3})", R"({"readers": ["Cast"], "min": 3})",
+        R"({"input": 0, "is": "static", "withinRankOf": 0})",
+        R"({"input": 0, "type": ["int32"], "is": "ones"})", R"({"attribute": "to", "is": "ones"})"})
+    EXPECT_NE(error_of(rule(R"("when": [)" + std::string(condition) + "]"))
+                  .find("mine.json: rule 'a', condition 0: "),
+              std::string::npos)
+        << condition;
+  EXPECT_EQ(error_of(rule(R"("when": {"input": 0, "is": "ones"})")),
+            "mine.json: rule 'a': 'when' is no list: expected [{...}], conditions that must all "
+            "hold");
   EXPECT_NE(error_of(rule(R"("check": "none")")).find("'check' is \"none\""), std::string::npos);
   EXPECT_NE(error_of(rule(R"("operator": ["Relu"], "fix": "burn")")).find("there is no fix 'burn'"),
             std::string::npos);

@@ -73,8 +73,8 @@ class Keys {
   std::set<std::string> taken_;
 };
 
-Condition condition_of(const json& object, const std::string& place) {
-  Keys keys(object, place);
+// What a condition says of its node, input or output.
+Condition subject_of(Keys& keys) {
   Condition condition;
   if (keys.find("input") != nullptr) {
     condition.index = keys.index("input");
@@ -90,15 +90,47 @@ Condition condition_of(const json& object, const std::string& place) {
   } else {
     keys.fail("expected \"input\", \"output\", \"attribute\" or \"readers\"");
   }
-  if (keys.find("extent") != nullptr) condition.extent = keys.index("extent");
-  if (keys.find("element") != nullptr) condition.element = keys.index("element");
-  condition.is_rank = keys.get<bool>("rank", "true or false", false);
+  return condition;
+}
+
+void read_tensor_keys(Keys& keys, Condition& condition) {
+  constexpr std::array kWhole{"dynamic", "static"};
+  if (keys.find("element") != nullptr) {
+    condition.element = keys.index("element");
+  } else if (keys.get<bool>("rank", "true or false", false)) {
+    condition.is_rank = true;
+  } else if (keys.find("type") != nullptr) {
+    condition.any = keys.get<std::vector<std::string>>("type", "a list of types, as [\"int32\"]");
+  } else if (keys.find("extent") != nullptr) {
+    condition.extent = keys.index("extent");
+    condition.is = keys.one_of("is", kWhole, "");
+    if (condition.is.empty()) keys.fail("'extent' wants \"is\": \"dynamic\" or \"static\"");
+  } else if (keys.find("is") != nullptr) {
+    condition.is = keys.one_of(
+        "is", std::array{"constant", "dynamic", "static", "positive", "ones", "near-integers"}, "");
+    const bool is_of_elements = condition.is != kWhole[0] && condition.is != kWhole[1];
+    if (is_of_elements && keys.find("withinRankOf") != nullptr)
+      condition.within_rank_of = keys.index("withinRankOf");
+  } else {
+    keys.fail("it says nothing of the tensor: give it \"is\", \"element\", \"rank\" or \"type\"");
+  }
+}
+
+void read_bounds(Keys& keys, Condition& condition) {
   if (keys.find("min") != nullptr) condition.min = keys.get<double>("min", "a number");
   if (keys.find("max") != nullptr) condition.max = keys.get<double>("max", "a number");
-  if (keys.find("type") != nullptr)
-    condition.any = keys.get<std::vector<std::string>>("type", "a list of types, as [\"int32\"]");
-  condition.is = keys.one_of(
-      "is", std::array{"constant", "dynamic", "static", "positive", "ones", "near-integers"}, "");
+  if (!condition.min && !condition.max) keys.fail("it has no bounds: give it \"min\" or \"max\"");
+}
+
+Condition condition_of(const json& object, const std::string& place) {
+  Keys keys(object, place);
+  Condition condition = subject_of(keys);
+  const bool is_of_tensor = condition.subject == Condition::Subject::kInput
+                            || condition.subject == Condition::Subject::kOutput;
+  if (is_of_tensor) read_tensor_keys(keys, condition);
+  const bool has_bounds =
+      condition.element || condition.is_rank || condition.subject == Condition::Subject::kAttribute;
+  if (has_bounds) read_bounds(keys, condition);
   keys.finish();
   return condition;
 }
@@ -141,7 +173,9 @@ Rule rule_of(const json& object, const std::string& where, size_t number) {
   rule.check = keys.one_of("check", check_names(), "");
   rule.attribute_kinds = keys.get<decltype(rule.attribute_kinds)>(
       "operators", "{operator: {attribute: kind}}", decltype(rule.attribute_kinds)());
-  if (const json* when = keys.find("when"))
+  if (const json* when = keys.find("when"); when != nullptr && !when->is_array())
+    keys.fail("'when' is no list: expected [{...}], conditions that must all hold");
+  else if (when != nullptr)
     for (size_t i = 0; i < when->size(); ++i)
       rule.when.push_back(condition_of((*when)[i], fmt::format("{}, condition {}", place, i)));
   if (const json* fix = keys.find("fix")) rule.fix = fix_of(*fix, place);

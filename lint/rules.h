@@ -30,15 +30,17 @@ enum class Severity : uint8_t { kNote, kWarning, kError };
 struct Condition {
   enum class Subject : uint8_t { kInput, kOutput, kAttribute, kReaders };
   Subject subject = Subject::kInput;
-  size_t index = 0;                ///< of an input or output
-  std::string attribute;           ///< its name
-  std::optional<size_t> extent;    ///< of the tensor's shape
-  std::optional<size_t> element;   ///< of the constant
-  bool is_rank = false;            ///< min and max are of the rank
-  std::optional<double> min, max;  ///< of the rank, the element or the attribute
-  std::string is;                  ///< "constant", "dynamic", "static", "positive", "ones",
-                                   ///< "near-integers"
-  std::vector<std::string> any;    ///< types of a tensor, or operators of readers
+  size_t index = 0;                      ///< of an input or output
+  std::string attribute;                 ///< its name
+  std::optional<size_t> extent;          ///< of the tensor's shape
+  std::optional<size_t> element;         ///< of the constant
+  bool is_rank = false;                  ///< min and max are of the rank
+  std::optional<double> min, max;        ///< of the rank, the element or the attribute
+  std::optional<size_t> within_rank_of;  ///< an input that has at least as many dimensions as the
+                                         ///< constant has elements
+  std::string is;                        ///< "constant", "dynamic", "static", "positive", "ones",
+                                         ///< "near-integers"
+  std::vector<std::string> any;          ///< types of a tensor, or operators of readers
 };
 
 /// What takes a fault away without changing what the model computes.

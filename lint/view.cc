@@ -101,11 +101,11 @@ std::string source_of(std::string_view text) {
 
 ModelView::ModelView(const edit::Model& model)
     : model_(model), tree_(json::parse(edit::show_json(model, {.shapes = true}))) {
-  add_graph(tree_["graph"], false);
-  for (const json& function : tree_["functions"]) add_graph(function, true);
+  add_graph(tree_["graph"], false, false);
+  for (const json& function : tree_["functions"]) add_graph(function, true, true);
 }
 
-void ModelView::add_graph(const json& graph, bool is_inner) {
+void ModelView::add_graph(const json& graph, bool is_inner, bool is_of_function) {
   for (const char* kind : {"inputs", "initializers", "outputs"})
     for (const json& value : graph[kind]) {
       const std::string name = value["name"];
@@ -114,7 +114,7 @@ void ModelView::add_graph(const json& graph, bool is_inner) {
     }
   for (const json& row : graph["nodes"]) {
     NodeView node{row["name"], row["operator"], row["domain"], source_of_node(row), {}, {},
-                  {},          is_inner};
+                  {},          is_inner,        is_of_function};
     for (const json& input : row["inputs"]) {
       node.inputs.push_back(input);
       readers_[node.inputs.back()].push_back(node.op_type);
@@ -131,7 +131,7 @@ void ModelView::add_graph(const json& graph, bool is_inner) {
     for (const json& attribute : row["attributes"])
       if (attribute.is_array())
         for (const json& inner : attribute)
-          if (inner.is_object()) add_graph(inner, true);
+          if (inner.is_object()) add_graph(inner, true, is_of_function);
   }
 }
 

@@ -24,7 +24,8 @@ struct NodeView {
   std::string name, op_type, domain, source;  ///< source: "file.py:12" of PyTorch's program, or ""
   std::vector<std::string> inputs, outputs;
   nlohmann::json attributes;
-  bool is_inner = false;  ///< of a graph in an attribute, or of a function
+  bool is_inner = false;        ///< of a graph in an attribute, or of a function
+  bool is_of_function = false;  ///< also within a graph in an attribute there
   /// The name, or the first output of a node without one.
   std::string shown() const { return name.empty() && !outputs.empty() ? outputs[0] : name; }
 };
@@ -51,7 +52,7 @@ class ModelView {
  private:
   std::optional<std::vector<double>> constant(const std::string& tensor) const;
   std::optional<std::vector<double>> concatenation(const NodeView& node) const;
-  void add_graph(const nlohmann::json& graph, bool is_inner);
+  void add_graph(const nlohmann::json& graph, bool is_inner, bool is_of_function);
 
   const edit::Model& model_;
   nlohmann::json tree_;

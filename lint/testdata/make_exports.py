@@ -62,7 +62,7 @@ def traced(folder):
     def head(inner, x):  # of YOLO, with the batch of the example
         x = inner[0](x)
         return x.view(int(x.size(0)), -1)
-    export(folder, expect("batch_in_view", "lost-batch-in-reshape", "Reshape", True), head, (2, 3, 8, 8), batch,
+    export(folder, expect("batch_in_view", "lost-batch-in-reshape", "Reshape"), head, (2, 3, 8, 8), batch,
            torch.nn.Conv2d(3, 4, 3))
 
     def sizes(inner, x):
@@ -162,6 +162,9 @@ def by_hand(folder):
     save(folder, expect("expand_to_ones", "expand-to-ones", "Expand", True),
          [oh.make_node("Expand", ["x", "s"], ["e"], "Expand"), oh.make_node("Relu", ["e"], ["y"])], [image], [out],
          [("s", np.ones(4, np.int64))])
+    save(folder, expect("batch_in_numbers", "lost-batch-in-reshape", "Reshape", True),
+         [oh.make_node("Reshape", ["x", "s"], ["y"], "Reshape")], [image], [("y", TensorProto.FLOAT, ["N", 256])],
+         [("s", np.array([2, 256]))])
     save(folder, expect("equal_names", "equal-node-names", "act", True),
          [oh.make_node("Relu", ["x"], ["h"], "act"), oh.make_node("Sigmoid", ["h"], ["y"], "act")], [image], [out])
 

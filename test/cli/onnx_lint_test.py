@@ -1,12 +1,13 @@
 """`tenon onnx lint`: exports with planted faults, whose fixed models ONNX's own evaluator runs as it runs the others."""
 import json
 import pathlib
+import subprocess
 
 import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from support import SOURCE, CliTest, run
+from support import SOURCE, TENON, CliTest, run
 
 EXPORTS = SOURCE / "lint/testdata/exports"
 MODELS = pathlib.Path(SOURCE, ".cache/models")
@@ -56,10 +57,30 @@ class OnnxLint(CliTest):
 
     def test_a_fixed_batch_is_dynamic(self):
         out = self.folder / "out.onnx"
-        self.lint("--fix", EXPORTS / "batch_in_view.onnx", "-o", out)
+        self.lint("--fix", EXPORTS / "batch_in_numbers.onnx", "-o", out)
         for batch in (1, 5):
-            result, = ReferenceEvaluator(onnx.load(out)).run(None, {"x": np.ones((batch, 3, 8, 8), np.float32)})
+            result, = ReferenceEvaluator(onnx.load(out)).run(None, {"x": np.ones((batch, 4, 8, 8), np.float32)})
             self.assertEqual(result.shape[0], batch)
+
+    def test_functions_import_their_own_domains(self):
+        inner = onnx.helper.make_node("Q", ["aaaaaaaaa"], ["aaaaaaaab"], domain="other")
+        function = onnx.helper.make_function("my", "F", ["aaaaaaaaa"], ["aaaaaaaab"], [inner],
+                                              [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("other", 3)])
+        tensors = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]) for name in "xy"]
+        graph = onnx.helper.make_graph([onnx.helper.make_node("F", ["x"], ["y"], "call", domain="my")], "g", tensors[:1], tensors[1:])
+        imports = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("my", 1)]
+        model, out = self.folder / "model.onnx", self.folder / "out.onnx"
+        onnx.save(onnx.helper.make_model(graph, functions=[function], opset_imports=imports, ir_version=8), model)
+        self.assertIn("0 errors, 0 warnings, 0 notes", self.lint("--fix", model, "-o", out))
+        self.assertEqual(out.read_bytes(), model.read_bytes())
+
+    def test_standard_input_and_help(self):
+        with open(EXPORTS / "unused_weights.onnx", "rb") as model:
+            done = subprocess.run([TENON, "onnx", "lint", "-"], stdin=model, capture_output=True, text=True, timeout=60)
+        self.assertIn("[unused-initializer]", done.stdout)
+        text = self.lint("--help")
+        self.assertIn("lint/README.md", text)
+        self.assertNotIn("Verbs, in the order", text)
 
     def test_reports(self):
         sarif = self.folder / "report.sarif"

@@ -5,6 +5,7 @@
 #include <tenon/printable.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 
 #include "error.h"
@@ -29,14 +30,27 @@ std::string rules_text(const std::string& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+edit::Model model_of(const std::string& path) {
+  constexpr size_t kMostBytes = size_t{2} << 30;  // of protobuf
+  if (path != "-") return edit::Model::load(path);
+  std::string bytes;
+  char block[1 << 16];
+  while (const size_t n = std::fread(block, 1, sizeof block, stdin)) {
+    bytes.append(block, n);
+    if (bytes.size() > kMostBytes) fail("standard input: is no model: it is larger than 2 GiB");
+  }
+  if (std::ferror(stdin) != 0) fail("standard input cannot be read");
+  return edit::Model::parse(std::move(bytes));
+}
+
 void lint_model(const LintOptions& o, Logger& logger) {
-  check_files({{"model", o.model}, {"--rules", o.rules}},
+  check_files({{"model", o.model == "-" ? "" : o.model}, {"--rules", o.rules}},
               {{"-o", o.output == o.model ? "" : o.output}, {"--sarif", o.sarif}});
   if (o.fixes && o.output.empty()) fail("onnx lint --fix: say with -o where to write the model");
   if (!o.fixes && !o.output.empty()) fail("onnx lint: -o is for --fix");
   o.common.apply(logger);
   const auto rules = lint::own_rules(rules_text(o.rules), o.rules);
-  edit::Model model = edit::Model::load(o.model);
+  edit::Model model = model_of(o.model);
   if (o.fixes)
     for (const lint::Finding& finding : lint::fix(model, rules))
       fmt::print("fixed: {} [{}]\n", printable(finding.message), finding.rule);
@@ -59,7 +73,7 @@ void lint_model(const LintOptions& o, Logger& logger) {
 CLI::App* add_onnx_lint(CLI::App& onnx, Logger& logger) {
   auto o = std::make_shared<LintOptions>();
   CLI::App* command = onnx.add_subcommand("lint", "Find faults that exports have");
-  command->add_option("model", o->model, "ONNX file")->required();
+  command->add_option("model", o->model, "ONNX file (- is standard input)")->required();
   command->add_flag("--fix", o->fixes, "Take away what can be without changing the numbers");
   command->add_option("-o,--output", o->output, "The model to write after --fix");
   command->add_option("--rules", o->rules, "A file of rules, which come besides ours");
@@ -69,6 +83,9 @@ CLI::App* add_onnx_lint(CLI::App& onnx, Logger& logger) {
                    "The lowest severity that makes the status 1: note, warning, error or never")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, int>{{"note", 0}, {"warning", 1}, {"error", 2}, {"never", 3}}));
+  command->footer(  // in the place of the verbs, which it would take over
+      "Rules are data: lint/README.md says what they may say.\n"
+      "  tenon onnx lint model.onnx --fix -o fixed.onnx");
   o->common.add_to(*command);
   command->callback([o, &logger] { lint_model(*o, logger); });
   return command;
