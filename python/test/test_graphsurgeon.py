@@ -3,6 +3,7 @@ import numpy as np
 import onnx
 import onnx.checker
 import onnx.helper as oh
+import onnx.numpy_helper
 import pytest
 from onnx import TensorProto
 from onnx.backend.test.loader import load_model_tests
@@ -114,6 +115,28 @@ def test_cleaning_keeps_positions():
     assert [tensor.name for tensor in split.outputs] == ["p", "", "r"]
     assert len(graph.inputs) == 2
     assert [tensor.name for tensor in graph.cleanup(remove_unused_graph_inputs=True).inputs] == ["x"]
+
+
+def test_what_a_model_says_of_itself_is_kept():
+    graph = oh.make_graph([oh.make_node("Relu", ["x"], ["a"]), oh.make_node("Neg", ["a"], ["y"])], "g", [value_info("x")],
+                          [value_info("y")], [onnx.numpy_helper.from_array(np.array(0.5, np.float32), "a_scale")])
+    annotation = graph.quantization_annotation.add(tensor_name="a")
+    annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="a_scale")
+    model = oh.make_model(graph, ir_version=10, opset_imports=[oh.make_opsetid("", 13)], doc_string="text",
+                          domain="org.example", model_version=7)
+    imported = gs.import_onnx(model)
+    for made in (imported, imported.copy()):
+        again = gs.export_onnx(made)
+        assert (again.doc_string, again.domain, again.model_version) == ("text", "org.example", 7)
+        assert list(again.graph.quantization_annotation) == [annotation]
+        assert again.graph.initializer[0] == model.graph.initializer[0]
+    imported.tensors()["a"].name = "renamed"
+    assert gs.export_onnx(imported).graph.quantization_annotation[0].tensor_name == "renamed"
+    imported.outputs = [imported.tensors()["renamed"]]
+    imported.nodes[0].outputs = [gs.Variable("other", np.float32, (2,))]
+    imported.outputs = imported.nodes[0].outputs
+    assert not gs.export_onnx(imported.cleanup()).graph.quantization_annotation
+    assert gs.export_onnx(imported, model_version=8).model_version == 8
 
 
 def loop():

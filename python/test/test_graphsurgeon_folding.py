@@ -23,6 +23,18 @@ def graph_of(op, *inputs, outputs=1, opset=13, **attrs):
 A = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
 
 
+def test_loops_stay():
+    """Nobody knows how long one runs: here 2**60 times."""
+    state, same = gs.Variable("state", np.float32, ()), gs.Variable("same", np.float32, ())
+    more, keep = gs.Variable("more", bool, ()), gs.Variable("keep", bool, ())
+    body = gs.Graph([gs.Node("Neg", "negate", inputs=[state], outputs=[same]),
+                     gs.Node("Identity", "go_on", inputs=[more], outputs=[keep])],
+                    [gs.Variable("i", np.int64, ()), more, state], [keep, same], name="body")
+    graph = graph_of("Loop", np.array(1 << 60), np.array(True), np.array(1, np.float32), body=body)
+    graph.fold_constants().cleanup()
+    assert [node.op for node in graph.nodes] == ["Loop"]
+
+
 @pytest.mark.parametrize("op, inputs, attrs, expected", [
     ("Add", (A, A), {}, A + A),
     ("MatMul", (A, A.T), {}, A @ A.T),

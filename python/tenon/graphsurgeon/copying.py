@@ -52,6 +52,9 @@ class Copier:
         made.outputs = [self.tensor(tensor) for tensor in graph.outputs]
         made.import_domains = copy.copy(graph.import_domains)
         made.metadata = dict(graph.metadata)
+        made.quantization_annotations = [
+            (self.tensor(tensor), {key: self.tensor(parameter) for key, parameter in parameters.items()})
+            for tensor, parameters in graph.quantization_annotations]
         made._names = graph._names.copy()
         made._functions = []
         return made

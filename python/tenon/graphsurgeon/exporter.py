@@ -131,6 +131,9 @@ class OnnxExporter:
         """
         _warn_of_equal_names(graph.nodes)
         tensors = _named_tensors(graph)
+        annotations = [row for row in graph.quantization_annotations if tensors.get(row[0].name) is row[0]]
+        for _, parameters in annotations:  # no node need read them
+            tensors.update((tensor.name, tensor) for tensor in parameters.values() if tensor.name not in tensors)
         own = [tensor for tensor in tensors.values() if isinstance(tensor, Constant) and id(tensor) not in outer]
         inner = outer | frozenset(map(id, own))
         named = {id(tensor) for tensor in [*graph.inputs, *graph.outputs]}
@@ -150,6 +153,10 @@ class OnnxExporter:
             OnnxExporter.export_value_info_proto(tensor, False) for tensor in tensors.values()
             if id(tensor) in computed and id(tensor) not in named and isinstance(tensor, Variable)
             and tensor.dtype is not None)
+        for tensor, parameters in annotations:
+            annotation = proto.quantization_annotation.add(tensor_name=tensor.name)
+            for key, parameter in parameters.items():
+                annotation.quant_parameter_tensor_names.add(key=key, value=parameter.name)
         return proto
 
 
@@ -217,6 +224,10 @@ def export_onnx(graph: Graph, do_type_check: bool = True, **kwargs: Any) -> Any:
         kwargs["ir_version"] = max(kwargs["ir_version"], 4)
     kwargs.setdefault("functions", [OnnxExporter.export_function(function) for function in functions])
     model = onnx.helper.make_model(proto, **kwargs)
+    for name, value in (("domain", graph.model_domain), ("doc_string", graph.model_doc_string),
+                        ("model_version", graph.model_version)):
+        if value and name not in kwargs:
+            setattr(model, name, value)
     if graph.metadata:
         onnx.helper.set_model_props(model, graph.metadata)
     return model

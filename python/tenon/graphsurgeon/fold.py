@@ -16,9 +16,9 @@ from tenon.graphsurgeon.tensor import Constant, Tensor
 from tenon.graphsurgeon.toposort import sorted_nodes
 from tenon.graphsurgeon.values import array_of
 
-# What must be computed in each run, or says where a quantized model computes in integers.
+# What must be computed in each run, says where a quantized model computes in integers, or may run for ever.
 _STAY = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout",
-         "QuantizeLinear", "DequantizeLinear"}
+         "QuantizeLinear", "DequantizeLinear", "Loop", "Scan"}
 
 
 @dataclasses.dataclass

@@ -1,6 +1,6 @@
 """A graph of nodes and tensors, which a program changes."""
 import collections
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from tenon.graphsurgeon import cleanup as _cleanup
 from tenon.graphsurgeon import toposort as _toposort
@@ -53,7 +53,9 @@ class Graph(AnyGraph):
     name, doc_string, producer_name, producer_version: strings of the model. opset: the version of ONNX's own
     operators, 11 if none is given. import_domains: the onnx.OperatorSetIdProto of all domains. functions: the
     Functions that nodes may call, one list for a graph and those in its attributes. ir_version: the version of the
-    file format, None for that of the onnx package. metadata: {key: value} of the model. Lists may be changed freely.
+    file format, None for that of the onnx package. metadata: {key: value} of the model. model_domain,
+    model_doc_string, model_version: what else the model says of itself. quantization_annotations: (tensor, {parameter:
+    tensor}), as with "SCALE_TENSOR". Lists may be changed freely.
     """
 
     DEFAULT_OPSET = 11
@@ -79,6 +81,9 @@ class Graph(AnyGraph):
         self.producer_version = producer_version or ""
         self.ir_version = ir_version
         self.metadata: Dict[str, str] = {}
+        self.model_domain = self.model_doc_string = ""
+        self.model_version = 0
+        self.quantization_annotations: List[Tuple[Tensor, Dict[str, Tensor]]] = []
         self._names = NameMaker()
         self._functions = list(functions or ())
         self._merge_functions()
@@ -238,7 +243,7 @@ class Graph(AnyGraph):
 
         The results become constants. The nodes stay, without outputs, until cleanup(). Tenon's engine computes
         what it has in the very types of the model, and onnx.reference the rest (fold_evaluate.py). Random
-        numbers, QuantizeLinear and DequantizeLinear stay.
+        numbers, QuantizeLinear, DequantizeLinear, Loop and Scan stay.
 
         fold_shapes: also Shape of tensors whose shapes the graph states, and elements of shapes taken by Gather
         and Slice, where those are stated. recurse_subgraphs, recurse_functions: also in graphs in attributes, and

@@ -117,8 +117,14 @@ class OnnxImporter:
             outputs.append(tensors.setdefault(proto.name, tensor))
             if not tensor_map or tensor_map.get(proto.name) is not tensor:
                 _declare(tensor, proto)
-        return Graph(nodes, inputs, outputs, onnx_graph.name, onnx_graph.doc_string, opset, import_domains,
-                     producer_name, producer_version, functions, ir_version)
+        graph = Graph(nodes, inputs, outputs, onnx_graph.name, onnx_graph.doc_string, opset, import_domains,
+                      producer_name, producer_version, functions, ir_version)
+        for annotation in onnx_graph.quantization_annotation:
+            names = {entry.key: entry.value for entry in annotation.quant_parameter_tensor_names}
+            if annotation.tensor_name in tensors and all(name in tensors for name in names.values()):
+                graph.quantization_annotations.append(
+                    (tensors[annotation.tensor_name], {key: tensors[name] for key, name in names.items()}))
+        return graph
 
 
 def _import_nodes(proto: Any, around: TensorMap, tensors: TensorMap, opset: Optional[int],
@@ -147,8 +153,8 @@ def _declare(tensor: Tensor, proto: Any) -> None:
 def import_onnx(onnx_model: Any) -> Graph:
     """The graph of an onnx.ModelProto, whose weights it refers to: keep the model unchanged while it is in use.
 
-    Weights in files are those that onnx.load(path) has read. Names of functions, opsets, the producer's name and
-    the model's metadata are kept. TypeError for anything but a ModelProto.
+    Weights in files are those that onnx.load(path) has read. Names of functions, opsets, the producer's name, the
+    model's metadata, documentation, domain and version, and annotations of quantization are kept. TypeError for anything but a ModelProto.
     """
     if not isinstance(onnx_model, onnx.ModelProto):
         raise TypeError(f"expected an onnx.ModelProto, and found {type(onnx_model).__name__}: onnx.load(path) reads a file")
@@ -161,4 +167,6 @@ def import_onnx(onnx_model: Any) -> Graph:
         onnx_model.graph, None, opset, domains, onnx_model.producer_name, onnx_model.producer_version, functions,
         onnx_model.ir_version)
     graph.metadata = {entry.key: entry.value for entry in onnx_model.metadata_props}
+    graph.model_domain, graph.model_doc_string = onnx_model.domain, onnx_model.doc_string
+    graph.model_version = onnx_model.model_version
     return graph
