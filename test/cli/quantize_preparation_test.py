@@ -119,6 +119,21 @@ class Preparation(CliTest):
         factors = (abs(c["w0"]).max((1, 2, 3)) * abs(c["w1"]).max((1, 2, 3)) * abs(c["w2"]).max((0, 2, 3))) ** (1 / 3)
         np.testing.assert_allclose(made, factors, rtol=.05)  # the product of the three stays the same
 
+    def test_caches_belong_to_a_preparation(self):
+        model, _ = badly_scaled()
+        plain, equalized = (self.folder / name for name in ("plain.cache", "equalized.cache"))
+        as_it_is, _ = self.quantize(model, f"--calib={plain}")
+        result, _ = self.quantize(model, f"--calib={equalized}", "--equalize")
+        self.assertRegex(equalized.read_text(), r"^TRT-\d+-MinMaxCalibration\n(.+: [0-9a-f]{8}\n)+$")
+        again = self.folder / "again.onnx"
+        for cache, options, expected in ((plain, [], as_it_is), (equalized, ["--equalize"], result)):
+            self.succeed("quantize", self.model, "-o", again, f"--calib={cache}", *options)
+            self.assertEqual(onnx.load(again), expected)
+        for cache, options, names in ((plain, ["--equalize"], ["plain.cache", "after no change", "wanted after --equalize"]),
+                                      (equalized, [], ["after --equalize", "wanted after no change"])):
+            self.refuse("quantize", self.model, "-o", again, f"--calib={cache}", *options, names=names)
+        self.succeed("build", self.model, "-o", self.folder / "m.plan", "--int8", f"--calib={equalized}")  # the line is skipped
+
     def test_bias_correction(self):
         model, c = badly_scaled()
         x = abs(SAMPLES)  # whose mean is far from 0

@@ -48,13 +48,47 @@ std::unique_ptr<nvinfer1::IHostMemory> prepared(const QuantizeOptions& o, Logger
   return model;
 }
 
+constexpr std::string_view kPreparation = "tenon quantize";
+
+// What the model was changed by before its tensors were observed, as the name of a tensor that a
+// calibration cache has besides; readers, TensorRT too, skip tensors that a model lacks. "" for no
+// change.
+std::string preparation(const QuantizeOptions& o) {
+  std::string name;
+  if (o.equalizes) name += " --equalize";
+  if (!o.smoothing.empty()) name += fmt::format(" --smoothQuant={}", std::stof(o.smoothing));
+  return name.empty() ? name : std::string(kPreparation) + name;
+}
+
+// The name that preparation() gave to a cache, or "".
+std::string preparation_in(const std::string& cache) {
+  const size_t line = cache.find("\n" + std::string(kPreparation) + " --");
+  if (line == std::string::npos) return {};
+  return cache.substr(line + 1, cache.find(": ", line) - line - 1);
+}
+
+// The ranges of a model before --equalize are wrong behind it.
+void check_preparation(const QuantizeOptions& o, const std::string& cache) {
+  const auto shown = [](const std::string& name) {
+    return name.empty() ? "no change" : name.substr(kPreparation.size() + 1);
+  };
+  const std::string expected = preparation(o), found = preparation_in(cache);
+  if (found != expected)
+    fail(
+        "--calib: {}: has the ranges of the model after {}, and it is wanted after {}: name "
+        "another file, which --calibData fills",
+        printable(o.build.calibration_cache), printable(shown(found)), shown(expected));
+}
+
 // The ranges in the file of --calib, or else those of a run of --calibData, which that file gets.
 std::string calibration_cache(const QuantizeOptions& o, const nvinfer1::IHostMemory& prepared,
                               Logger& logger) {
   BuildOptions options = o.build;
   if (options.calibration_data.empty() || std::filesystem::exists(options.calibration_cache)) {
     const auto bytes = read_file(options.calibration_cache);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    std::string cache(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    check_preparation(o, cache);
+    return cache;
   }
   options.int8 = true;
   options.optimization_level = 0;  // the plan itself is not used
@@ -65,8 +99,13 @@ std::string calibration_cache(const QuantizeOptions& o, const nvinfer1::IHostMem
   add_profiles(model, options, {calibration.shapes(), {}}, logger);
   value_or_fail(model.build(logger));
   calibration.save();
-  const std::string found = calibration.found();
+  std::string found = calibration.found();
   if (found.empty()) fail("{}: has Quantize or Dequantize layers already", o.model);
+  if (const std::string name = preparation(o); !name.empty()) {
+    found += name + ": 3f800000\n";  // 1.0
+    if (!options.calibration_cache.empty())
+      write_file(options.calibration_cache, found.data(), found.size());
+  }
   return found;
 }
 
