@@ -1,9 +1,17 @@
 """Settings of tenon.compile, and the progress that it shows."""
+import fcntl
+import inspect
+import os
+import subprocess
+import sys
+
 import numpy as np
 import protos
 import pytest
+from onnx import helper
 
 import tenon
+from tenon import tensorrt as trt
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -34,6 +42,55 @@ def test_timing_caches_that_cannot_be_used(tmp_path, caplog):
     tenon.compile(protos.scale(), timing_cache=cache)
     assert "not a timing cache of Tenon" in caplog.text
     assert cache.read_bytes() == b"something else"
+
+
+OTHER_BUILD = """
+import sys
+import numpy as np, protos, tenon
+tenon.compile(product(int(sys.argv[1])), timing_cache=sys.argv[2], progress=False)
+"""
+
+
+def product(extent):
+    """A product with weights, for which kernels are timed."""
+    weights = np.ones((extent, extent), np.float32)
+    return protos.model([helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", protos.FLOAT, [64, extent])],
+                        [("y", protos.FLOAT, [64, extent])], [("w", weights)])
+
+
+def timings(path):
+    builder = trt.Builder(trt.Logger())
+    return len(builder.create_builder_config().create_timing_cache(path.read_bytes()).queryKeys())
+
+
+def test_timing_caches_join_what_another_process_writes(tmp_path):
+    """One build writes while another is at work, which keeps its timings."""
+    ours, theirs, both = (tmp_path / name for name in ("ours", "theirs", "both"))
+    tenon.compile(product(96), timing_cache=ours)
+    tenon.compile(product(160), timing_cache=theirs)
+    program = inspect.getsource(product) + OTHER_BUILD
+    program = "from onnx import helper\nimport numpy as np, protos\n" + program
+    ran = []
+
+    def run_another(*_):
+        if not ran:
+            ran.append(subprocess.run([sys.executable, "-c", program, "160", both], timeout=300, check=True,
+                                      env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}))
+    tenon.compile(product(96), timing_cache=both, progress=run_another)
+    assert ran and min(timings(ours), timings(theirs)) > 0
+    assert timings(both) == timings(ours) + timings(theirs)
+
+
+def test_a_folder_that_is_locked_for_ever(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr("tenon._files._LONGEST_WAIT", 0.1)
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        tenon.compile(protos.scale(), timing_cache=tmp_path / "cache")
+    finally:
+        os.close(folder)
+    assert "locked by another process" in caplog.text
+    assert (tmp_path / "cache").stat().st_size > 0
 
 
 def test_a_progress_function_that_raises():

@@ -1,4 +1,5 @@
 """Bad input: a message with the cause, exit code 1, nothing half-written; no crash, no hang."""
+import fcntl
 import os
 import random
 import shutil
@@ -229,6 +230,16 @@ class Models(CliTest):
         cache.write_text("not a cache")
         self.assertRegex(self.build_with_cache(cache), r"\[W\] .*cache: it is not a timing cache of Tenon; it is ignored")
         self.assertEqual(cache.read_text(), "not a cache")
+
+    def test_a_folder_that_is_locked_for_ever(self):
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            self.assertRegex(self.build_with_cache(self.folder / "cache"), r"\[W\] .*cache: its folder is locked by another")
+        finally:
+            os.close(folder)
+        self.assertGreater((self.folder / "cache").stat().st_size, 0)
+        self.assertNotIn("[W]", self.build_with_cache(self.folder / "cache"))
 
     def test_damaged_timing_cache(self):
         cache = self.folder / "cache"

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "error.h"
 
@@ -78,7 +80,14 @@ std::pair<std::string, std::string> split_file(const std::string& text) {
 
 FolderLock::FolderLock(const std::string& file)
     : folder_(::open(folder_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (folder_ >= 0) ::flock(folder_, LOCK_EX);
+  constexpr std::chrono::milliseconds kLongest(10000), kPause(10);
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  while (folder_ >= 0 && ::flock(folder_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return;
+    is_alone_ = std::chrono::steady_clock::now() < end;
+    if (!is_alone_) return;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 FolderLock::~FolderLock() {

@@ -24,18 +24,21 @@ std::vector<NamedFile> named_files(const std::string& option,
 /// A name that holds one stands in single quotes.
 std::pair<std::string, std::string> split_file(const std::string& text);
 
-/// While it lives, no other process has one of the same folder: it waits for that. It leaves
-/// nothing behind, and is void in a folder that cannot be read or locked.
+/// While it lives, no other process has one of the same folder: it waits up to 10 seconds for that.
+/// It leaves nothing behind, and is void in a folder that cannot be read or locked.
 class FolderLock {
  public:
   /// @param file a path in the folder.
   explicit FolderLock(const std::string& file);
+  /// False where another process has held the folder all the time.
+  bool is_alone() const { return is_alone_; }
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
  private:
   int folder_;
+  bool is_alone_ = true;
 };
 
 }  // namespace tenon::tool

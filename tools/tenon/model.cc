@@ -42,6 +42,8 @@ class TimingCacheFile {
   void save(Logger& logger) {
     if (cache_ == nullptr || !is_ours_) return;
     const FolderLock lock(path_);
+    if (!lock.is_alone())
+      warn(logger, "its folder is locked by another process for long: it is written all the same");
     const auto stored = read(logger);
     if (!is_ours_) return;
     const std::unique_ptr<nvinfer1::ITimingCache> others(
