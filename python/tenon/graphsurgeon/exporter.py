@@ -153,8 +153,8 @@ class OnnxExporter:
             OnnxExporter.export_value_info_proto(tensor, False) for tensor in tensors.values()
             if id(tensor) in computed and id(tensor) not in named and isinstance(tensor, Variable)
             and tensor.dtype is not None)
-        for tensor, parameters in annotations:
-            annotation = proto.quantization_annotation.add(tensor_name=tensor.name)
+        for annotated, parameters in annotations:
+            annotation = proto.quantization_annotation.add(tensor_name=annotated.name)
             for key, parameter in parameters.items():
                 annotation.quant_parameter_tensor_names.add(key=key, value=parameter.name)
         return proto
