@@ -193,7 +193,8 @@ TEST(Lint, MistakesInRules) {
   EXPECT_NE(error_of(rule(R"("when": [{"rank": true}])")).find("expected \"input\", \"output\""),
             std::string::npos);
   for (const char* const condition :
-       {R"({"input": 0, "max": 3})", R"({"input": 0})", R"({"input": 0, "rank": true})",
+       {R"({"input": 0, "max": 3})", R"({"input": 0})", R"({"input": 0, "is": ""})",
+        R"({"input": 0, "type": []})", R"({"input": 0, "rank": true})",
         R"({"input": 0, "element": 0})", R"({"attribute": "to"})", R"({"input": 0, "extent": 1})",
         R"({"input": 0, "is": "ones", "min": 3})", R"({"readers": ["Cast"], "min": 3})",
         R"({"input": 0, "is": "static", "withinRankOf": 0})",

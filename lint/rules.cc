@@ -111,9 +111,9 @@ void read_tensor_keys(Keys& keys, Condition& condition) {
     const bool is_of_elements = condition.is != kWhole[0] && condition.is != kWhole[1];
     if (is_of_elements && keys.find("withinRankOf") != nullptr)
       condition.within_rank_of = keys.index("withinRankOf");
-  } else {
-    keys.fail("it says nothing of the tensor: give it \"is\", \"element\", \"rank\" or \"type\"");
   }
+  if (!condition.element && !condition.is_rank && condition.any.empty() && condition.is.empty())
+    keys.fail("it says nothing of the tensor: give it \"is\", \"element\", \"rank\" or \"type\"");
 }
 
 void read_bounds(Keys& keys, Condition& condition) {
