@@ -1,6 +1,7 @@
 // A model as a file, with its tensors inside, beside it or where they were.
 #include <tenon/onnx.h>
 #include <tenon/replace_file.h>
+#include <unistd.h>
 
 #include <climits>
 #include <cstring>
@@ -84,18 +85,28 @@ void append_entry(std::string& fields, const char* key, const std::string& value
   append_bytes(fields, 13, entry);
 }
 
+// The tensor in a node's attribute `value`, if its elements lie in a file of their own.
+std::string_view external_constant(const NodeContent& node) {
+  const AttributeContent* value = node.find("value");
+  if (value == nullptr) return {};
+  const std::string_view tensor = bytes_field(value->bytes, 5);
+  return tensor.empty() || !stored_tensor(tensor).is_external ? std::string_view() : tensor;
+}
+
+void set_constant_tensor(Store& store, Id id, std::string_view tensor) {
+  NodeDraft draft = store.draft(id);
+  const AttributeContent* value = draft.content.find("value");
+  draft.set({value->name, store.keep(with_name(value->bytes, 5, tensor)), {}});
+  store.replace_node(id, std::move(draft));
+}
+
 void take_in_constants(Store& store, Id graph) {
   for (const Id id : store.items(graph, Kind::kNode)) {
-    const AttributeContent* value = store.node(id).find("value");
-    if (value == nullptr) continue;
-    const std::string_view tensor = bytes_field(value->bytes, 5);
-    if (tensor.empty() || !stored_tensor(tensor).is_external) continue;
+    const std::string_view tensor = external_constant(store.node(id));
+    if (tensor.empty()) continue;
     std::string message = bare_fields(tensor);
     append_bytes(message, 9, external_bytes(store, tensor));
-    NodeDraft draft = store.draft(id);
-    const std::string_view kept = store.keep(with_name(value->bytes, 5, message));
-    draft.set({value->name, kept, {}});
-    store.replace_node(id, std::move(draft));
+    set_constant_tensor(store, id, message);
   }
 }
 
@@ -115,8 +126,8 @@ void take_in(Store& store) {
 std::optional<std::string_view> elements_of(Store& store, const Content& content, size_t threshold,
                                             bool only_external) {
   const StoredTensor stored = stored_tensor(content);
-  if (stored.type == kText || !data_type_of(stored.type)) return std::nullopt;
   if (stored.is_external) return external_bytes(store, content.fields);
+  if (stored.type == kText || !data_type_of(stored.type)) return std::nullopt;
   if (only_external || stored.stored_bytes() < threshold) return std::nullopt;
   if (stored.raw) return stored.raw;
   if (!is_exact(stored.type)) return std::nullopt;
@@ -125,32 +136,92 @@ std::optional<std::string_view> elements_of(Store& store, const Content& content
   return std::string_view(tensor->data<char>(), tensor->bytes());
 }
 
-void put_beside(Store& store, FileWriter& file, const std::string& location, size_t threshold,
-                bool only_external) {
-  for (const Id graph : store.containers())
-    for (const Id id : store.items(graph, Kind::kInitializer)) {
-      const Content& content = store.content(id);
-      const auto bytes = elements_of(store, content, threshold, only_external);
-      if (!bytes) continue;
-      // Pages can be mapped as they are.
-      const uint64_t alignment = bytes->size() >= 1 << 20 ? 4096 : 64;
-      const std::string padding((alignment - file.written() % alignment) % alignment, '\0');
-      file.write(padding);
-      std::string fields = bare_fields(content.fields);
-      append_entry(fields, "location", location);
-      append_entry(fields, "offset", std::to_string(file.written()));
-      append_entry(fields, "length", std::to_string(bytes->size()));
-      append_number(fields, 14, 1);
-      file.write(*bytes);
-      store.replace(id, fields);
-    }
+// The elements go to the file; the fields then say where they are.
+std::string fields_beside(FileWriter& file, const std::string& location, std::string_view fields,
+                          std::string_view bytes) {
+  // Pages can be mapped as they are.
+  const uint64_t alignment = bytes.size() >= 1 << 20 ? 4096 : 64;
+  file.write(std::string((alignment - file.written() % alignment) % alignment, '\0'));
+  std::string beside = bare_fields(fields);
+  append_entry(beside, "location", location);
+  append_entry(beside, "offset", std::to_string(file.written()));
+  append_entry(beside, "length", std::to_string(bytes.size()));
+  append_number(beside, 14, 1);
+  file.write(bytes);
+  return beside;
 }
 
-bool has_external(const Store& store) {
-  for (const Id graph : store.containers())
+void put_beside(Store& store, FileWriter& file, const std::string& location, size_t threshold,
+                bool only_external) {
+  for (const Id graph : store.containers()) {
+    for (const Id id : store.items(graph, Kind::kInitializer)) {
+      const Content& content = store.content(id);
+      if (const auto bytes = elements_of(store, content, threshold, only_external))
+        store.replace(id, fields_beside(file, location, content.fields, *bytes));
+    }
+    for (const Id id : store.items(graph, Kind::kNode))
+      if (const auto tensor = external_constant(store.node(id)); !tensor.empty())
+        set_constant_tensor(store, id,
+                            fields_beside(file, location, tensor, external_bytes(store, tensor)));
+  }
+}
+
+// Tensors whose elements lie in files of their own.
+std::vector<std::string_view> external_tensors(const Store& store) {
+  std::vector<std::string_view> found;
+  for (const Id graph : store.containers()) {
     for (const Id id : store.items(graph, Kind::kInitializer))
-      if (stored_tensor(store.content(id)).is_external) return true;
-  return false;
+      if (stored_tensor(store.content(id)).is_external) found.push_back(store.content(id).fields);
+    for (const Id id : store.items(graph, Kind::kNode))
+      if (const auto tensor = external_constant(store.node(id)); !tensor.empty())
+        found.push_back(tensor);
+  }
+  return found;
+}
+
+// Another file for what lies in the file `from`.
+void relocate(Store& store, const std::string& from, const std::string& to) {
+  const auto moved = [&](std::string_view fields) {
+    std::string message;
+    Records records(fields);
+    while (const auto record = records.next()) {
+      const bool is_location = record->field == 13 && bytes_field(record->payload, 1) == "location"
+                               && bytes_field(record->payload, 2) == from;
+      if (is_location)
+        append_entry(message, "location", to);
+      else
+        message += record->whole;
+    }
+    return message;
+  };
+  for (const Id graph : store.containers()) {
+    for (const Id id : store.items(graph, Kind::kInitializer))
+      if (stored_tensor(store.content(id)).is_external)
+        store.replace(id, moved(store.content(id).fields));
+    for (const Id id : store.items(graph, Kind::kNode))
+      if (const auto tensor = external_constant(store.node(id)); !tensor.empty())
+        set_constant_tensor(store, id, moved(tensor));
+  }
+}
+
+// A file of that name may hold the weights of a model that is to stay: only that of the model which
+// is replaced goes.
+void require_own_data(const std::string& model, const std::string& data,
+                      const std::string& location) {
+  std::error_code error;
+  if (!fs::exists(data, error)) return;
+  bool is_own = false;
+  if (fs::exists(model, error)) try {
+      const Model old = Model::load(model);
+      for (const std::string_view tensor : external_tensors(old.store()))
+        is_own = is_own || stored_tensor(tensor).location == location;
+    } catch (const Error&) {
+      is_own = false;  // what is there is no model
+    }
+  require(is_own,
+          "'{}' is there already, and the model '{}' that is to be replaced does not lie in it: "
+          "give another name for the data, or remove the file",
+          data, model);
 }
 
 fs::path folder_of(const std::string& path) {
@@ -178,14 +249,66 @@ void require_size(const Store& store) {
           store.size());
 }
 
+void write_model(const Store& store, const std::string& path) {
+  require_size(store);
+  FileWriter file(path);
+  store.write([&](std::string_view bytes) { file.write(bytes); });
+  file.flush();
+  file.move_into_place();
+}
+
+// A name beside the data that no file has.
+std::string fresh_location(const fs::path& folder, const std::string& location) {
+  std::error_code error;
+  for (size_t i = 1;; ++i) {
+    std::string name = fmt::format("{}.{}.{}", location, ::getpid(), i);
+    if (!fs::exists(folder / name, error)) return name;
+  }
+}
+
+// The model and its data; false when no tensor lies beside. Whenever the program ends, the model
+// that is there finds its own data: over the data of the model before, the new one is at first one
+// of data under another name.
+bool write_beside(Store& store, const std::string& path, const std::string& location,
+                  size_t threshold, bool only_external) {
+  const fs::path folder = fs::path(path).parent_path();
+  const std::string data = (folder / location).string();
+  std::error_code error;
+  const bool replaces = fs::exists(data, error);
+  tenon::detail::require_regular(data);
+  const std::string first = replaces ? fresh_location(folder, location) : location;
+  const std::string first_data = (folder / first).string();
+  FileWriter file(first_data);
+  put_beside(store, file, first, threshold, only_external);
+  if (file.written() == 0) return false;
+  require_own_data(path, data, location);
+  file.flush();
+  require_size(store);
+  file.move_into_place();
+  try {
+    write_model(store, path);
+  } catch (...) {
+    fs::remove(first_data, error);
+    throw;
+  }
+  if (!replaces) return true;
+  const std::string again = (folder / fresh_location(folder, location)).string();
+  fs::create_hard_link(first_data, again, error);
+  if (error) fs::copy_file(first_data, again);  // a file system without links
+  fs::rename(again, data);
+  relocate(store, first, location);
+  write_model(store, path);
+  fs::remove(first_data, error);
+  return true;
+}
+
 }  // namespace
 
 void Model::save(const std::string& path, const SaveOptions& options) const {
   require(!path.empty(), "the path to save to is empty");
   Store& store = *store_;
   const Undone undone(store);
-  std::optional<FileWriter> data;
-  const bool moves = options.external == ExternalData::kAsIs && has_external(store)
+  const bool moves = options.external == ExternalData::kAsIs && !external_tensors(store).empty()
                      && folder_of(path) != folder_of(store.path());
   if (options.external == ExternalData::kInside) take_in(store);
   if (options.external == ExternalData::kBeside || moves) {
@@ -194,19 +317,9 @@ void Model::save(const std::string& path, const SaveOptions& options) const {
     require(fs::path(location).filename() == location && location != "." && location != "..",
             "external data location '{}' is not the name of a file beside the model", location);
     require(location != fs::path(path).filename(), "the model and its data are both '{}'", path);
-    data.emplace((fs::path(path).parent_path() / location).string());
-    put_beside(store, *data, location, options.threshold, moves);
-    if (data->written() == 0) data.reset();
+    if (write_beside(store, path, location, options.threshold, moves)) return;
   }
-  require_size(store);
-  FileWriter file(path);
-  store.write([&](std::string_view bytes) { file.write(bytes); });
-  file.flush();
-  if (data) {
-    data->flush();
-    data->move_into_place();
-  }
-  file.move_into_place();
+  write_model(store, path);
 }
 
 std::string Model::serialize(ExternalData external) const {

@@ -110,6 +110,40 @@ class Files(OnnxCase):
         self.assertFalse(any(t.external_data for t in onnx.load(inside, load_external_data=False).graph.initializer))
         self.assert_same(model, onnx.load(inside), x=x)
 
+    def test_data_of_another_model_stays(self):
+        onnx.save(classifier(), self.model)
+        first = self.folder / "first.onnx"
+        beside = ("--external=beside", "--externalSize=16", "--externalName=w.data")
+        self.succeed("onnx", "show", self.model, "-o", first, *beside)
+        data = (self.folder / "w.data").read_bytes()
+        self.refuse("onnx", "show", self.model, "-o", self.out, *beside, names=["w.data", "is there already"])
+        self.assertFalse(self.out.exists())
+        self.assertEqual((self.folder / "w.data").read_bytes(), data)
+        other = classifier()
+        onnx.save(other, self.model)
+        self.succeed("onnx", "show", self.model, "-o", first, *beside)  # its own data goes
+        self.assert_same(other, onnx.load(first), x=RANDOM.standard_normal((1, 3, 8, 8)).astype(np.float32))
+        self.assertEqual(sorted(f.name for f in self.folder.iterdir()), ["first.onnx", "m.onnx", "w.data"])
+
+    def test_data_of_constants_goes_along(self):
+        w = tensor("v", 3)
+        (self.folder / "w.bin").write_bytes(w.raw_data)
+        far = TensorProto(name="v", data_type=FLOAT, dims=[3], data_location=TensorProto.EXTERNAL)
+        far.external_data.add(key="location", value="w.bin")
+        branch = helper.make_graph([helper.make_node("Constant", [], ["t"], value=far)], "b", [], [value("t", 3)])
+        nodes = [helper.make_node("Constant", [], ["k"], value=far), helper.make_node("Mul", ["x", "k"], ["m"]),
+                 helper.make_node("If", ["c"], ["z"], then_branch=branch, else_branch=branch), helper.make_node("Add", ["m", "z"], ["y"])]
+        model = model_of(nodes, [value("x", 3), value("c", element=TensorProto.BOOL)], [value("y", 3)])
+        self.model.write_bytes(model.SerializeToString())
+        moved = self.folder / "elsewhere" / "m.onnx"
+        moved.parent.mkdir()
+        self.succeed("onnx", "show", self.model, "-o", moved)
+        inside = self.folder / "inside.onnx"
+        self.succeed("onnx", "show", moved, "-o", inside, "--external=inside")
+        x = RANDOM.standard_normal(3).astype(np.float32)
+        expected = numpy_helper.to_array(w)
+        np.testing.assert_allclose(self.outputs(onnx.load(inside), x=x, c=np.array(True))[0], x * expected + expected, rtol=1e-6)
+
     def test_patch_of_the_next_export(self):
         patch = self.folder / "patch.json"
         onnx.save(classifier(), self.model)
