@@ -6,6 +6,7 @@
 #include "edit/shapes.h"
 #include "edit/undone.h"
 #include "edit/values.h"
+#include "edit/wire.h"
 
 namespace tenon::edit {
 namespace {
@@ -38,18 +39,40 @@ void rename_all(Store& store, Id branch) {
     rename_value(store, branch, name, store.new_name(std::string(name)));
 }
 
+// Functions have no initializers.
+void insert_constant(Store& store, Id function, const Content& content, Id before) {
+  std::string tensor(content.fields), value;
+  if (content.record.empty()) append_bytes(tensor, 9, content.raw);
+  append_bytes(value, 1, "value");
+  append_bytes(value, 5, tensor);
+  append_number(value, 20, 4);  // of a tensor
+  NodeDraft draft = standard_node(store, "Constant", "", {}, {content.name});
+  draft.set({"value", store.keep(std::move(value)), {}});
+  store.insert_node(function, std::move(draft), before);
+}
+
 void move_items(Store& store, Id branch, Id graph, Id before) {
+  const bool is_function = store.container(graph).kind == Container::Kind::kFunction;
   for (const Id id : store.items(branch, Kind::kInitializer)) {
     const Content& content = store.content(id);
-    if (content.record.empty())
+    if (is_function)
+      insert_constant(store, graph, content, before);
+    else if (content.record.empty())
       store.insert_tensor(graph, content.fields, content.raw);
     else
       store.insert(graph, Kind::kInitializer, 5, content.fields);
   }
   for (const Id id : store.items(branch, Kind::kNode)) {
-    const std::string_view record = store.keep(record_of(store, id));
-    store.insert_record(graph, Kind::kNode, record, before);
+    const std::string record = record_of(store, id);
+    Records records(record);
+    store.insert(graph, Kind::kNode, is_function ? 7 : 1, records.next()->payload, before);
   }
+}
+
+bool has_sparse_initializers(const Store& store, Id graph) {
+  for (const Id id : store.items(graph, Kind::kOther))
+    if (store.item(id).field == 15) return true;
+  return false;
 }
 
 void inline_branch(Store& store, Id graph, Id id, Id branch) {
@@ -91,6 +114,7 @@ size_t resolve(Model& model) {
       const AttributeContent* branch =
           condition ? node.find(*condition ? "then_branch" : "else_branch") : nullptr;
       if (branch == nullptr || branch->graphs.size() != 1) continue;
+      if (has_sparse_initializers(store, branch->graphs[0])) continue;
       inline_branch(store, graph, id, branch->graphs[0]);
       ++count;
     }

@@ -122,6 +122,35 @@ TEST(Edit, BadRequestsChangeNothing) {
   EXPECT_EQ(model.serialize(), before);
 }
 
+TEST(Edit, FailedEditsAreTakenBack) {
+  Model model = small_model();
+  model.insert_node(model.graph(), {"", "Neg", "", {"b"}, {"n"}, {}});
+  model.insert_node(model.graph(), {"pass", "Identity", "", {"x"}, {"o"}, {}});
+  model.insert_node(model.graph(), {"read", "Abs", "", {"o"}, {"p"}, {}});
+  model.set_outputs({{"y", {}}, {"o", {}}});
+  const std::string before = model.serialize();
+  const NodeId pass = *model.find_node("pass");
+  EXPECT_THROW(model.remove_node(pass, true), std::runtime_error) << "no node gives x";
+  EXPECT_EQ(model.serialize(), before);
+  EXPECT_THROW(model.replace_uses(model.graph(), "o", "x"), std::runtime_error);
+  EXPECT_EQ(model.serialize(), before);
+  EXPECT_THROW(model.set_outputs({{"y", {}}, {"", {}}}), std::runtime_error);
+  EXPECT_EQ(model.serialize(), before);
+  // A graph in an attribute that is damaged, more often than graphs may nest.
+  std::string bad;
+  append_bytes(bad, 1, "body");
+  append_bytes(bad, 6, "\x0a\x7f");
+  for (int i = 0; i < 40; ++i)
+    EXPECT_THROW(model.insert_node(model.graph(),
+                                   {"", "Loop", "", {}, {"l"}, {{"body", OtherAttribute{bad}}}}),
+                 std::runtime_error);
+  std::string good;
+  append_bytes(good, 1, "body");
+  append_bytes(good, 6, "");
+  EXPECT_NO_THROW(model.insert_node(model.graph(),
+                                    {"", "Loop", "", {}, {"l"}, {{"body", OtherAttribute{good}}}}));
+}
+
 TEST(Edit, APatchDoesTheSameAgain) {
   const Model first = small_model();
   const std::string bytes = first.serialize();

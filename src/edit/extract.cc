@@ -83,8 +83,14 @@ void extract(Model& model, const std::vector<std::string>& inputs,
              const std::vector<std::string>& outputs) {
   Store& store = model.store();
   require(!outputs.empty(), "name at least one tensor that is to be an output");
-  for (const std::string& name : inputs) require_tensor(store, name);
-  for (const std::string& name : outputs) require_tensor(store, name);
+  for (const auto* names : {&inputs, &outputs})
+    for (size_t i = 0; i < names->size(); ++i) {
+      require_tensor(store, (*names)[i]);
+      require(std::find(names->begin(), names->begin() + static_cast<ptrdiff_t>(i), (*names)[i])
+                  == names->begin() + static_cast<ptrdiff_t>(i),
+              "'{}' is named twice among the {}", printable((*names)[i]),
+              names == &inputs ? "inputs" : "outputs");
+    }
   const Cut cut = cut_between(store, {inputs.begin(), inputs.end()}, outputs);
   std::vector<std::string> needed;
   for (const Id id : store.items(store.graph(), Kind::kInput)) {

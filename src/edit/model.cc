@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "edit/attributes.h"
 #include "edit/store.h"
+#include "edit/undone.h"
 #include "edit/values.h"
 #include "edit/wire.h"
 
@@ -226,39 +227,44 @@ void Model::remove_node(NodeId id, bool relink) {
   require_node(*store_, id);
   const Item item = store_->item(id.number);
   const NodeContent& node = store_->node(id.number);
-  if (relink && !node.inputs.empty() && !node.outputs.empty()) {
-    replace_uses({item.container}, std::string(node.outputs[0]), std::string(node.inputs[0]));
-  }
-  store_->remove(id.number);
+  undone_unless(*this, [&] {
+    if (relink && !node.inputs.empty() && !node.outputs.empty())
+      replace_uses({item.container}, std::string(node.outputs[0]), std::string(node.inputs[0]));
+    store_->remove(id.number);
+    return 0;
+  });
 }
 
 void Model::replace_uses(GraphId graph, const std::string& from, const std::string& to) {
   require_graph(*store_, graph);
   require(to != from, "a tensor cannot stand for itself: '{}'", from);
-  store_->replace_uses(graph.number, from, store_->keep(to));
-  for (const Id user : store_->users(graph.number, from)) {
-    const Item item = store_->item(user);
-    if (item.kind != Kind::kOutput) continue;
-    // An output keeps its name: what gives it now is called so.
-    const Id producer = store_->producer(item.container, to);
-    require(producer != kNone && store_->item(producer).kind == Kind::kNode
-                && store_->item(producer).container == item.container,
-            "output '{}' cannot be given by '{}', which no node of its graph computes; insert an "
-            "Identity",
-            from, to);
-    const Id old = store_->producer(item.container, from);
-    if (old != kNone && store_->item(old).kind == Kind::kNode) {
-      NodeDraft unnamed = store_->draft(old);
-      for (std::string_view& output : unnamed.content.outputs)
-        if (output == from) output = store_->new_name(from + "_replaced");
-      store_->replace_node(old, std::move(unnamed));
+  undone_unless(*this, [&] {
+    store_->replace_uses(graph.number, from, store_->keep(to));
+    for (const Id user : store_->users(graph.number, from)) {
+      const Item item = store_->item(user);
+      if (item.kind != Kind::kOutput) continue;
+      // An output keeps its name: what gives it now is called so.
+      const Id producer = store_->producer(item.container, to);
+      require(producer != kNone && store_->item(producer).kind == Kind::kNode
+                  && store_->item(producer).container == item.container,
+              "output '{}' cannot be given by '{}', which no node of its graph computes; insert an "
+              "Identity",
+              from, to);
+      const Id old = store_->producer(item.container, from);
+      if (old != kNone && store_->item(old).kind == Kind::kNode) {
+        NodeDraft unnamed = store_->draft(old);
+        for (std::string_view& output : unnamed.content.outputs)
+          if (output == from) output = store_->new_name(from + "_replaced");
+        store_->replace_node(old, std::move(unnamed));
+      }
+      NodeDraft named = store_->draft(producer);
+      for (std::string_view& output : named.content.outputs)
+        if (output == to) output = store_->keep(from);
+      store_->replace_node(producer, std::move(named));
+      store_->replace_uses(item.container, to, store_->keep(from));
     }
-    NodeDraft named = store_->draft(producer);
-    for (std::string_view& output : named.content.outputs)
-      if (output == to) output = store_->keep(from);
-    store_->replace_node(producer, std::move(named));
-    store_->replace_uses(item.container, to, store_->keep(from));
-  }
+    return 0;
+  });
 }
 
 std::optional<TensorValue> Model::constant(const std::string& name) const {
@@ -307,11 +313,17 @@ void Model::set_constant(const std::string& name, const TensorValue& value) {
 }
 
 void Model::set_inputs(const std::vector<Value>& inputs) {
-  set_values(*store_, Kind::kInput, 11, inputs);
+  undone_unless(*this, [&] {
+    set_values(*store_, Kind::kInput, 11, inputs);
+    return 0;
+  });
 }
 
 void Model::set_outputs(const std::vector<Value>& outputs) {
-  set_values(*store_, Kind::kOutput, 12, outputs);
+  undone_unless(*this, [&] {
+    set_values(*store_, Kind::kOutput, 12, outputs);
+    return 0;
+  });
 }
 
 void Model::set_opset(int64_t version, const std::string& domain) {

@@ -4,12 +4,14 @@
 
 #include <cstring>
 #include <limits>
+#include <map>
 
 #include "base/error.h"
 #include "edit/attributes.h"
 #include "edit/shapes.h"
 #include "edit/undone.h"
 #include "edit/values.h"
+#include "edit/wire.h"
 
 namespace tenon::edit {
 namespace {
@@ -25,24 +27,47 @@ class Conversion {
     require(version <= kLatestOpset, "opset {} is not known; the latest here is {}", version,
             kLatestOpset);
     require(version >= before, "from opset {} back to {} is not supported yet", before, version);
+    std::map<Id, int64_t> imports;  // of functions that say in what they are written
     for (const Id function : store_.functions())
-      require(opset_of(store_, function) == 0 || opset_of(store_, function) == version,
-              "{} is written in opset {}: inline functions first", store_.place(function),
-              opset_of(store_, function));
-    for (opset_ = before + 1; opset_ <= version; ++opset_)
+      if (const int64_t own = opset_of(store_, function); own != 0) {
+        require(own >= 7 && own <= version,
+                "{} is written in opset {}, which cannot become {}: inline functions first",
+                store_.place(function), own, version);
+        imports.emplace(function, own);
+      }
+    int64_t first = before;
+    for (const auto& [function, own] : imports) first = std::min(first, own);
+    for (opset_ = first + 1; opset_ <= version; ++opset_)
       for (const Id graph : store_.containers()) {
+        const auto own = imports.find(function_of(graph));
+        if (opset_ <= (own == imports.end() ? before : own->second)) continue;
         graph_ = graph;
         for (const Id id : store_.items(graph, Kind::kNode))
           if (is_standard_node(store_.node(id))) upgrade(id);
       }
+    for (const auto& [function, own] : imports) set_opset(store_, function, version);
     set_opset(store_, 0, version);
   }
 
  private:
+  // The function that a graph is or lies in; kNone for those of the main graph.
+  Id function_of(Id graph) const {
+    while (graph != kNone && store_.container(graph).kind != Container::Kind::kFunction)
+      graph = store_.container(graph).parent;
+    return graph;
+  }
+
+  // Rules stand where inputs, attributes, defaults or meanings changed; onnx_test.py compares them
+  // with ONNX's own schemas.
   void upgrade(Id id) {
     const std::string op(store_.node(id).op_type);
     id_ = id;
     switch (opset_) {
+      case 9:
+        if (op == "Scan") refuse("has a batch and lengths, which it has no longer from then on");
+        if (op == "BatchNormalization") spatial();
+        if (op == "Upsample") scales_to_input();
+        break;
       case 10:
         if (op == "Slice") attributes_to_inputs({"starts", "ends", "axes"});
         if (op == "TopK") attributes_to_inputs({"k"});
@@ -62,6 +87,13 @@ class Conversion {
           attributes_to_inputs({"axes"});
         if (op == "Split") attributes_to_inputs({"split"});
         if (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax") softmax();
+        break;
+      case 14:
+        if (op == "BatchNormalization") without_training();
+        break;
+      case 16:
+        if (op == "RoiAlign")
+          set(text_attribute(store_, "coordinate_transformation_mode", "output_half_pixel"));
         break;
       case 18:
         if (op.starts_with("Reduce") && op != "ReduceSum") attributes_to_inputs({"axes"});
@@ -98,18 +130,65 @@ class Conversion {
     store_.replace_node(id_, std::move(draft));
   }
 
-  // Constants of inner graphs lie in them.
+  // Constants of inner graphs lie in them; functions have no initializers.
   std::string_view constant(const char* what, const Tensor& tensor) {
     const NodeContent& node = store_.node(id_);
     const std::string base(node.outputs.empty() ? std::string_view("node") : node.outputs[0]);
     const std::string_view name = store_.new_name(base + "_" + what);
-    insert_tensor(store_, graph_, name, tensor);
+    if (store_.container(graph_).kind != Container::Kind::kFunction) {
+      insert_tensor(store_, graph_, name, tensor);
+      return name;
+    }
+    NodeDraft draft = standard_node(store_, "Constant", "", {}, {name});
+    draft.set(attribute_of(store_, "value",
+                           TensorValue{onnx_type_of(tensor.type()),
+                                       {tensor.shape().begin(), tensor.shape().end()},
+                                       {tensor.data<char>(), tensor.bytes()}}));
+    store_.insert_node(graph_, std::move(draft), id_);
     return name;
+  }
+
+  // An attribute that a call of the function gives has no value here.
+  void require_values() {
+    for (const AttributeContent& attribute : store_.node(id_).attributes)
+      if (!bytes_field(attribute.bytes, 21).empty())
+        refuse("has attributes that calls of its function give: inline functions first");
+  }
+
+  void spatial() {
+    require_values();
+    if (integer_attribute(store_.node(id_), "spatial", 1) == 0)
+      refuse("has its scale for each element (spatial=0), which it cannot from then on");
+    NodeDraft draft = store_.draft(id_);
+    draft.erase("spatial");
+    store_.replace_node(id_, std::move(draft));
+  }
+
+  void without_training() {
+    const auto& outputs = store_.node(id_).outputs;
+    for (size_t i = 1; i < outputs.size(); ++i)
+      if (!outputs[i].empty()) refuse("has outputs of training, which are others from then on");
+  }
+
+  void scales_to_input() {
+    require_values();
+    NodeDraft draft = store_.draft(id_);
+    const AttributeContent* found = draft.content.find("scales");
+    if (found == nullptr || draft.content.inputs.size() != 1) refuse("has no scales");
+    const auto value = value_of(store_, *found);
+    const auto* scales = std::get_if<std::vector<float>>(&value);
+    if (scales == nullptr) refuse("has scales that are no list of numbers");
+    const Shape shape{static_cast<int64_t>(scales->size())};
+    draft.content.inputs.push_back(
+        constant("scales", Tensor::of<float>(DataType::kFLOAT, shape, std::span(*scales))));
+    draft.erase("scales");
+    store_.replace_node(id_, std::move(draft));
   }
 
   // Integers that were attributes are inputs behind those that there are; those left out at the end
   // stay out.
   void attributes_to_inputs(std::initializer_list<const char*> names) {
+    require_values();
     NodeDraft draft = store_.draft(id_);
     for (const char* name : names) {
       const AttributeContent* found = draft.content.find(name);
@@ -154,6 +233,7 @@ class Conversion {
   }
 
   void clip() {
+    require_values();
     NodeDraft draft = store_.draft(id_);
     if (draft.content.inputs.size() != 1) return;
     for (const char* name : {"min", "max"}) {
@@ -169,6 +249,7 @@ class Conversion {
   }
 
   void pad() {
+    require_values();
     NodeDraft draft = store_.draft(id_);
     if (draft.content.inputs.size() != 1) return;
     const auto pads = integers_attribute(draft.content, "pads");
@@ -201,6 +282,7 @@ class Conversion {
 
   // Before, all axes from `axis` on were one; the same thing where it is the last.
   void softmax() {
+    require_values();
     NodeDraft draft = store_.draft(id_);
     if (draft.content.inputs.empty()) return;
     const auto rank = rank_of(draft.content.inputs[0]);
@@ -214,12 +296,14 @@ class Conversion {
   }
 
   void grid_sample() {
+    require_values();
     const std::string mode = text_attribute(store_.node(id_), "mode", "bilinear");
     if (mode == "bilinear" || mode == "bicubic")
       set(text_attribute(store_, "mode", mode == "bilinear" ? "linear" : "cubic"));
   }
 
   void dft() {
+    require_values();
     NodeDraft draft = store_.draft(id_);
     const int64_t axis = integer_attribute(draft.content, "axis", 1);
     draft.content.inputs.resize(3);

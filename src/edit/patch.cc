@@ -153,9 +153,10 @@ std::string line_of(Store& store, Id id, const Content& content) {
     return fmt::format("node '{}' ({})", printable(key_of(content)),
                        printable(std::string(content.node->op_type)));
   }
-  const bool has_type =
+  const bool is_value =
       item.kind == Kind::kInput || item.kind == Kind::kOutput || item.kind == Kind::kValueInfo;
-  if (has_type)
+  const bool is_graph = store.container(item.container).kind == Container::Kind::kGraph;
+  if (is_value && is_graph)
     if (const auto type = tensor_type(content.fields))
       return fmt::format("{} {}  {}", kind, name, text_of(*type));
   if (item.kind == Kind::kInitializer) {
@@ -219,6 +220,10 @@ class Application {
     }
     require(id != kNone, "the patch changes {}, which is not there", what);
     const std::string before = from_base64(change.at("before"));
+    require(kind_ != Kind::kNode || bytes_field(before, 4) == store_.node(id).op_type,
+            "the patch changes {}, which is a {} now and was a {}", what,
+            printable(std::string(kind_ == Kind::kNode ? store_.node(id).op_type : "")),
+            printable(std::string(bytes_field(before, 4))));
     if (!change.contains("now"))
       store_.remove(id);
     else
@@ -251,15 +256,11 @@ class Application {
       store_.replace(id, now);
       return;
     }
-    merge_node(id, before, now, what);
+    merge_node(id, before, now);
   }
 
   // Only the fields that the edit changed, since the rest may be another in this export.
-  void merge_node(Id id, const std::string& before, const std::string& now,
-                  const std::string& what) {
-    require(bytes_field(before, 4) == store_.node(id).op_type,
-            "the patch changes {}, which is a {} now and was a {}", what, store_.node(id).op_type,
-            bytes_field(before, 4));
+  void merge_node(Id id, const std::string& before, const std::string& now) {
     std::string merged;
     const std::string current = message_now(store_, id);
     for (const uint32_t field : {1u, 2u, 3u, 4u, 7u, 8u})

@@ -27,6 +27,18 @@ Kind kind_of(Container::Kind container, uint32_t field) {
   return Kind::kOther;
 }
 
+// A level of graphs in graphs, also when reading one fails.
+class Deeper {
+ public:
+  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+  ~Deeper() { --depth_; }
+
+ private:
+  int& depth_;
+};
+
 }  // namespace
 
 const AttributeContent* NodeContent::find(std::string_view attribute) const {
@@ -68,7 +80,7 @@ Store::Store(std::shared_ptr<const void> owner, std::string_view bytes, std::str
 Id Store::add_container(Container::Kind kind, Id parent, Id owner, std::string_view bytes) {
   // As deep as protocol buffers nest, a graph, node and attribute being a level each.
   require(depth_ < 33, "graphs nest deeper than {} levels", depth_);
-  ++depth_;
+  const Deeper deeper(depth_);
   const Id id = static_cast<Id>(containers_.size());
   Container& container = containers_.emplace_back();
   container.kind = kind;
@@ -87,7 +99,6 @@ Id Store::add_container(Container::Kind kind, Id parent, Id owner, std::string_v
     container.last = container.last_of[static_cast<size_t>(item_kind)] = item;
     items_[item].is_linked = true;
   }
-  --depth_;
   return id;
 }
 

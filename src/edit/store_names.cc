@@ -28,6 +28,8 @@ void Store::index(Id id, bool is_there) {
   if (item.is_indexed == is_there) return;
   item.is_indexed = is_there;
   const Content& content = *item.content;
+  // Inputs and outputs of functions are bare names.
+  const bool has_type = containers_[item.container].kind == Container::Kind::kGraph;
   switch (item.kind) {
     case Kind::kNode:
       for (const std::string_view input : content.node->inputs)
@@ -39,11 +41,11 @@ void Store::index(Id id, bool is_there) {
       break;
     case Kind::kInput:
       index_name(content.name, &Name::producers, id, is_there);
-      index_name(content.name, &Name::types, id, is_there);
+      if (has_type) index_name(content.name, &Name::types, id, is_there);
       break;
     case Kind::kOutput:
       index_name(content.name, &Name::users, id, is_there);
-      index_name(content.name, &Name::types, id, is_there);
+      if (has_type) index_name(content.name, &Name::types, id, is_there);
       break;
     case Kind::kValueInfo:
       index_name(content.name, &Name::types, id, is_there);

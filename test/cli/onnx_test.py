@@ -159,6 +159,9 @@ class Files(OnnxCase):
         self.assertEqual({a.name for a in edited.graph.node[0].attribute}, {"kernel_shape", "group", "auto_pad"})
         self.assertEqual(edited.graph.initializer[0], following.graph.initializer[0])
         self.refuse("onnx", f"patch={patch}", self.out, "-o", self.folder / "no.onnx", names=["not there"])
+        following.graph.node[2].op_type = "Expand"  # the patch would remove a Reshape
+        onnx.save(following, self.model)
+        self.refuse("onnx", f"patch={patch}", self.model, "-o", self.folder / "no.onnx", names=["is a Expand now and was a Reshape"])
 
     def test_refusals(self):
         onnx.save(classifier(), self.model)
@@ -194,6 +197,7 @@ class Graphs(OnnxCase):
         self.assertEqual([i.name for i in edited.graph.input], ["c"])
         self.assertEqual([t.name for t in edited.graph.initializer], ["shape"])
         onnx.save(classifier(), self.model)
+        self.refuse("onnx", "extract=x,x:y", self.model, "-o", self.out, names=["'x' is named twice among the inputs"])
         self.refuse("onnx", "extract=w:y", self.model, "-o", self.out, names=["also need the input 'x'"])
 
     def test_fold(self):
@@ -332,6 +336,31 @@ class Graphs(OnnxCase):
                            opsets=[("my", 1)]), self.model)
         self.refuse("onnx", "inline", self.model, "-o", self.folder / "no.onnx", names=["calls itself"])
 
+    def test_conditions_in_functions(self):
+        """Nodes of functions are another field than those of graphs, and they have no initializers."""
+        then = helper.make_graph([helper.make_node("Mul", ["a", "k"], ["t"])], "then", [], [value("t", 2, 3)], [tensor("k", 3)])
+        other = helper.make_graph([helper.make_node("Neg", ["a"], ["e"])], "else", [], [value("e", 2, 3)])
+        function = helper.make_function("my", "F", ["a"], ["b"], [
+            helper.make_node("Constant", [], ["c"], value=helper.make_tensor("v", TensorProto.BOOL, [], [True])),
+            helper.make_node("If", ["c"], ["b"], then_branch=then, else_branch=other)], [helper.make_opsetid("", 17)])
+        model = model_of([helper.make_node("F", ["x"], ["y"], domain="my")], [value("x", 2, 3)], [value("y", 2, 3)],
+                         functions=[function], opsets=[("my", 1)])
+        edited, _ = self.edit(model, "resolve-if")
+        self.assertEqual(edited.functions[0].name, "F")
+        self.assertNotIn("If", [node.op_type for node in edited.functions[0].node])
+        self.assert_same(model, edited, x=RANDOM.standard_normal((2, 3)).astype(np.float32))
+
+    def test_looking_at_functions(self):
+        # As types, such names are damaged.
+        function = helper.make_function("my", "F", ["aaaaaaaaa"], ["aaaaaaaab"], [helper.make_node("Elu", ["aaaaaaaaa"], ["aaaaaaaab"])],
+                                        [helper.make_opsetid("", 17)])
+        onnx.save(model_of([helper.make_node("F", ["x"], ["y"], domain="my")], [value("x", 2, 3)], [value("y", 2, 3)],
+                           functions=[function], opsets=[("my", 1)]), self.model)
+        for words in (["show"], ["show=json"], ["show=shapes"], ["lint"], ["opset=21", "-o", self.out]):
+            self.succeed("onnx", *words, self.model)
+        self.assertEqual(onnx.load(self.out).functions[0].opset_import[0].version, 21)
+        onnx.checker.check_model(onnx.load(self.out), full_check=True)
+
     def test_append_and_prepend(self):
         before = model_of([helper.make_node("Mul", ["raw", "w"], ["scaled"], "scale")], [value("raw", 1, 3, 8, 8)],
                           [value("scaled", 1, 3, 8, 8)], [tensor("w", 1)])
@@ -364,6 +393,72 @@ class Graphs(OnnxCase):
         self.assert_same(model, edited, x=RANDOM.standard_normal((1, 2, 3)).astype(np.float32))
         onnx.save(edited, self.model)
         self.refuse("onnx", "opset=13", self.model, "-o", self.folder / "no.onnx", names=["not supported yet"])
+
+    def test_opset_of_functions(self):
+        """A body is upgraded from the opset that it imports itself."""
+        for own in (12, 13):
+            body = [helper.make_node("Clip", ["aaaaaaaaa", "low"], ["c"])] if own > 12 else [
+                helper.make_node("Squeeze", ["aaaaaaaaa"], ["c"], axes=[0])]
+            if own > 12:
+                body.insert(0, helper.make_node("Constant", [], ["low"], value_float=0.0))
+            function = helper.make_function("my", "S", ["aaaaaaaaa"], ["bbbbbbbbb"], [
+                *body, helper.make_node("Softmax", ["c"], ["bbbbbbbbb"])], [helper.make_opsetid("", own)])
+            model = model_of([helper.make_node("S", ["x"], ["y"], domain="my")], [value("x", 1, 2, 3)], [value("y", None, None)],
+                             functions=[function], opset=12, opsets=[("my", 1)])
+            onnx.save(model, self.model)
+            if own == 12:  # along which axes is not known in a function
+                self.refuse("onnx", "opset=13", self.model, "-o", self.out, names=["Softmax", "several axes"])
+                continue
+            self.succeed("onnx", "opset=13", self.model, "-o", self.out)
+            self.assertEqual(onnx.load(self.out).functions[0], function)
+
+    def test_opset_keeps_the_meaning(self):
+        roi = model_of([helper.make_node("RoiAlign", ["x", "r", "b"], ["y"], output_height=2, output_width=2)], [value("x", 1, 1, 8, 8)],
+                       [value("y", 1, 1, 2, 2)], [numpy_helper.from_array(np.array([[1, 1, 5, 5]], np.float32), "r"), integers("b", 0)], opset=13)
+        edited, _ = self.edit(roi, "opset=16")
+        self.assertEqual({a.name: helper.get_attribute_value(a) for a in edited.graph.node[0].attribute}["coordinate_transformation_mode"],
+                         b"output_half_pixel")
+        upsample = model_of([helper.make_node("Upsample", ["x"], ["y"], mode="nearest", scales=[1.0, 1.0, 2.0, 2.0])],
+                            [value("x", 1, 1, 4, 4)], [value("y", 1, 1, 8, 8)], opset=8)
+        edited, _ = self.edit(upsample, "opset=13")
+        x = RANDOM.standard_normal((1, 1, 4, 4)).astype(np.float32)
+        np.testing.assert_array_equal(self.outputs(edited, x=x)[0], x.repeat(2, 2).repeat(2, 3))
+        parts = [numpy_helper.from_array(np.arange(1, 7, dtype=np.float32).reshape(2, 3), name) for name in "sbmv"]
+        for node, place in (
+                (helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"], spatial=0), "BatchNormalization"),
+                (helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y", "mean"]), "training"),
+                (helper.make_node("Scan", ["", "i", "x"], ["f", "y"], num_scan_inputs=1, body=helper.make_graph(
+                    [helper.make_node("Identity", ["q"], ["o"]), helper.make_node("Identity", ["p"], ["s"])], "b",
+                    [value("p", 2), value("q", 2)], [value("s", 2), value("o", 2)])), "Scan")):
+            onnx.save(model_of([node], [value("x", 1, 2, 3)], [value("y", 1, 2, 3)], [*parts, tensor("i", 1, 2)], opset=8), self.model)
+            self.refuse("onnx", "opset=16", self.model, "-o", self.folder / "no.onnx", names=[place])
+
+    def test_opset_knows_every_change(self):
+        """What ONNX changed so that a node means something else: each was looked at, and is converted or refused by src/edit/opset.cc."""
+        versions = {}
+        for schema in onnx.defs.get_all_schemas_with_history():
+            if schema.domain == "":
+                versions.setdefault(schema.name, []).append(schema)
+        changed = set()
+        for name, schemas in versions.items():
+            schemas.sort(key=lambda schema: schema.since_version)
+            for old, new in zip(schemas, schemas[1:]):
+                lost = any(key not in new.attributes or (was.default_value.name and new.attributes[key].default_value != was.default_value)
+                           for key, was in old.attributes.items())
+                texts = any(key not in old.attributes and is_now.default_value.s for key, is_now in new.attributes.items())
+                fewer = len(new.outputs) < len(old.outputs) or len(new.inputs) < len(old.inputs)
+                required = any(i >= len(old.inputs) and each.option == onnx.defs.OpSchema.FormalParameterOption.Single
+                               for i, each in enumerate(new.inputs))
+                if new.since_version > 7 and (lost or texts or fewer or required or new.deprecated):
+                    changed.add((name, new.since_version))
+        reductions = {(f"Reduce{each}", 18) for each in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")}
+        same_by_default = {("DepthToSpace", 11), ("ScatterElements", 16), ("ScatterND", 16), ("Cast", 24), ("CastLike", 24), ("Resize", 18),
+                           ("SpaceToDepth", 28)}
+        self.assertEqual(changed - reductions - same_by_default, {
+            ("BatchNormalization", 9), ("BatchNormalization", 14), ("Clip", 11), ("DFT", 20), ("Dropout", 12), ("GridSample", 20),
+            ("Hardmax", 13), ("LogSoftmax", 13), ("Softmax", 13), ("Pad", 11), ("ReduceSum", 13), ("Resize", 11), ("RoiAlign", 16),
+            ("Scan", 9), ("Scatter", 11), ("Slice", 10), ("Split", 13), ("Squeeze", 13), ("TopK", 10), ("Unsqueeze", 13),
+            ("Upsample", 9), ("Upsample", 10)})
 
     def test_float16(self):
         model = classifier()
