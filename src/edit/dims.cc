@@ -4,6 +4,9 @@
 #include <tenon/printable.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "edit/engine_model.h"
@@ -178,19 +181,99 @@ void renew_types(Store& store, const Types& types) {
   }
 }
 
-size_t set_shapes(Model& model, const std::map<Id, std::vector<Extent>>& shapes) {
+std::optional<int64_t> volume_of(const std::vector<Extent>* shape) {
+  const int64_t volume = shape == nullptr ? -1 : product(*shape, shape->size());
+  return volume < 0 ? std::nullopt : std::optional(volume);
+}
+
+// An output that grows or shrinks with the batch, and has no axis for it, mixes examples.
+void require_batch(const Store& store, const Types& before, int64_t old, const Types& now,
+                   int64_t batch) {
+  for (const Id id : store.items(store.graph(), Kind::kOutput)) {
+    const std::string_view name = store.content(id).name;
+    const auto *was = shape_in(before, name), *is = shape_in(now, name);
+    if (!volume_of(was) || !volume_of(is) || *volume_of(was) == *volume_of(is)) continue;
+    bool has_axis = false;
+    for (size_t axis = 0; axis < std::min(was->size(), is->size()); ++axis)
+      has_axis = has_axis || ((*was)[axis].value == old && (*is)[axis].value == batch);
+    require(has_axis,
+            "the model does not work with another batch: output '{}' is {} with {}, and {} with {}",
+            printable(std::string(name)), text_of(before.at(std::string(name))), old,
+            text_of(now.at(std::string(name))), batch);
+  }
+}
+
+using InputShapes = std::map<Id, std::vector<Extent>>;
+
+// The inputs with numbers for the extents that were `old` and are open now; empty where none is.
+InputShapes at_another(const Store& store, const InputShapes& shapes, const Types& before,
+                       int64_t factor) {
+  std::map<std::string, int64_t> named;
+  InputShapes chosen;
+  for (const auto& [id, shape] : shapes) {
+    const auto* old = shape_in(before, store.content(id).name);
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      if (shape[axis].is_known() || !(*old)[axis].is_known()) continue;
+      int64_t value = factor * (*old)[axis].value + 1;
+      if (!shape[axis].name.empty()) value = named.emplace(shape[axis].name, value).first->second;
+      chosen.try_emplace(id, shape).first->second[axis] = {value, ""};
+    }
+  }
+  for (const Id id : store.items(store.graph(), Kind::kInput)) {
+    const auto type = tensor_type(store.content(id).fields);
+    if (named.empty() || !type || !type->has_shape) continue;
+    for (Extent& extent : chosen.try_emplace(id, type->shape).first->second)
+      if (const auto found = named.find(extent.name); found != named.end())
+        extent = {found->second, ""};
+  }
+  return chosen;
+}
+
+void set_inputs(Store& store, const InputShapes& shapes) {
+  for (const auto& [id, shape] : shapes) {
+    TensorType type = type_of_input(store, id);
+    type.shape = shape;
+    store.replace(id, with_type(store.content(id).fields, type));
+  }
+}
+
+// What still needs the extents that the exporter saw does not show while they are open: the model
+// is imported with other numbers, too.
+void check_at_others(Store& store, const InputShapes& shapes, const Inference& before,
+                     std::optional<int64_t> batch) {
+  for (const int64_t factor : {1, 2}) {
+    const InputShapes chosen = at_another(store, shapes, before.types, factor);
+    if (chosen.empty()) return;
+    const size_t steps = store.journal().size();
+    set_inputs(store, chosen);
+    const Inference found = infer(store);
+    std::string text;
+    for (const auto& [id, shape] : chosen)
+      text += fmt::format("{}'{}' as {}", text.empty() ? "" : ", ",
+                          printable(std::string(store.content(id).name)),
+                          text_of(type_of_input(store, id)));
+    store.undo_to(steps);
+    require(found.problem.empty(), "the model does not work with these shapes, for example {}: {}",
+            text, found.problem);
+    if (batch) require_batch(store, before.types, *batch, found.types, factor * *batch + 1);
+  }
+}
+
+/// @param batch what the first extents were, if these change, all to the same.
+size_t set_shapes(Model& model, const InputShapes& shapes, std::optional<int64_t> batch = {}) {
   return undone_unless(model, [&] {
     Store& store = model.store();
     Carry carry(store);
-    for (const auto& [id, shape] : shapes) {
-      TensorType type = type_of_input(store, id);
-      type.shape = shape;
-      store.replace(id, with_type(store.content(id).fields, type));
-    }
+    set_inputs(store, shapes);
     const size_t count = carry.run();
-    require(carry.now().problem.empty() || !carry.before().problem.empty(),
-            "the model does not work with these shapes: {}", carry.now().problem);
+    const bool worked = carry.before().problem.empty();
+    require(carry.now().problem.empty() || !worked, "the model does not work with these shapes: {}",
+            carry.now().problem);
+    const Extent first = shapes.begin()->second.empty() ? Extent() : shapes.begin()->second[0];
+    if (worked && batch && first.is_known())
+      require_batch(store, carry.before().types, *batch, carry.now().types, first.value);
     renew_types(store, carry.now().types);
+    if (worked) check_at_others(store, shapes, carry.before(), batch);
     remove_unused(model);
     return count;
   });
@@ -207,7 +290,7 @@ size_t set_dims(Model& model, const std::string& input, const std::vector<Extent
 }
 
 size_t set_dim(Model& model, const std::string& name, const Extent& extent) {
-  std::map<Id, std::vector<Extent>> shapes;
+  InputShapes shapes;
   for (const Id id : model.store().items(model.store().graph(), Kind::kInput)) {
     const auto type = tensor_type(model.store().content(id).fields);
     if (!type || !type->has_shape) continue;
@@ -221,7 +304,8 @@ size_t set_dim(Model& model, const std::string& name, const Extent& extent) {
 }
 
 size_t set_batch(Model& model, const Extent& extent) {
-  std::map<Id, std::vector<Extent>> shapes;
+  InputShapes shapes;
+  std::set<int64_t> before;
   const Store& store = model.store();
   for (const Id id : store.items(store.graph(), Kind::kInput)) {
     // Before IR version 4 weights are inputs, too.
@@ -230,11 +314,13 @@ size_t set_batch(Model& model, const Extent& extent) {
       continue;
     std::vector<Extent> shape = type_of_input(store, id).shape;
     if (shape.empty()) continue;
+    before.insert(shape[0].value);
     shape[0] = extent;
     shapes.emplace(id, std::move(shape));
   }
   require(!shapes.empty(), "no input has a dimension that can be the batch");
-  return set_shapes(model, shapes);
+  const bool is_one = before.size() == 1 && *before.begin() >= 0;
+  return set_shapes(model, shapes, is_one ? std::optional(*before.begin()) : std::nullopt);
 }
 
 }  // namespace tenon::edit

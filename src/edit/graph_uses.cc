@@ -43,6 +43,9 @@ void rename_item(Store& store, Id id, std::string_view to) {
       return with_name(fields, 8, to);
     }()),
                          *stored_tensor(content).raw);
+  else if (item.kind == Kind::kOther)  // a sparse initializer is called as its values are
+    store.replace(id,
+                  with_name(content.fields, 1, with_name(bytes_field(content.fields, 1), 8, to)));
   else if (store.container(item.container).kind == Container::Kind::kFunction
            && item.kind != Kind::kValueInfo)
     store.replace(id, to);

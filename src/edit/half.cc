@@ -4,8 +4,10 @@
 #include <tenon/onnx.h>
 #include <tenon/printable.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <ranges>
 #include <set>
 
 #include "base/error.h"
@@ -21,7 +23,8 @@ namespace {
 
 constexpr float kLargestHalf = 65504;
 
-// Operators that stay in float32: they count, choose, or take scales, or have graphs inside.
+// Operators that stay in float32: they count, choose, or take scales, have graphs inside, or are
+// not defined for float16.
 const std::set<std::string_view>& kept_operators() {
   static const std::set<std::string_view> names = {"NonMaxSuppression",
                                                    "Resize",
@@ -45,8 +48,26 @@ const std::set<std::string_view>& kept_operators() {
                                                    "Bernoulli",
                                                    "DFT",
                                                    "STFT",
-                                                   "MelWeightMatrix"};
+                                                   "MelWeightMatrix",
+                                                   "HannWindow",
+                                                   "HammingWindow",
+                                                   "BlackmanWindow",
+                                                   "QLinearConv",
+                                                   "QLinearMatMul",
+                                                   "TfIdfVectorizer",
+                                                   "Celu",
+                                                   "IsInf"};
   return names;
+}
+
+// Operators that have no form in float16.
+bool stays_float(const NodeContent& node) {
+  if (!is_standard_node(node) || kept_operators().contains(node.op_type)) return true;
+  if (node.op_type == "Constant") return node.find("sparse_value") != nullptr;
+  // Its mean and deviation are float32 always.
+  return node.op_type == "LayerNormalization"
+         && std::ranges::any_of(node.outputs | std::views::drop(1),
+                                [](std::string_view name) { return !name.empty(); });
 }
 
 class ToHalf {
@@ -57,6 +78,7 @@ class ToHalf {
   HalfReport run() {
     require(opset_of(store_, 0) >= 7, "the model is of opset {}; float16 needs 7",
             opset_of(store_, 0));
+    check_names();
     find_floats();
     for (const Id id : store_.items(graph_, Kind::kNode)) choose(id);
     keep_constants();
@@ -72,6 +94,15 @@ class ToHalf {
   }
 
  private:
+  void check_names() const {
+    std::set<std::string_view> names;
+    for (const Id id : store_.items(graph_, Kind::kNode))
+      names.insert({store_.content(id).name, store_.node(id).op_type});
+    for (const std::string& name : options_.keep)
+      require(names.contains(name), "no node has the name or operator '{}' that is to stay float32",
+              printable(name));
+  }
+
   bool is_float_value(std::string_view name) const { return floats_.contains(name); }
 
   void find_floats() {
@@ -101,7 +132,7 @@ class ToHalf {
     const NodeContent& node = store_.node(id);
     const bool is_named = options_.keep.contains(std::string(store_.content(id).name))
                           || options_.keep.contains(std::string(node.op_type));
-    bool stays = is_named || !is_standard_node(node) || kept_operators().contains(node.op_type);
+    bool stays = is_named || stays_float(node);
     for (const std::string_view output : node.outputs)
       require(output.empty() || known_.contains(output) || stays,
               "the type of '{}', an output of {}, is not known: add it to the model, or keep the "
@@ -276,6 +307,14 @@ class ToHalf {
       draft.set(attribute_of(
           store_, "value",
           TensorValue{kFloat16, {}, {reinterpret_cast<const char*>(&half), sizeof half}}));
+      changed = true;
+    }
+    if (node.op_type == "Constant" && node.find("value_floats") != nullptr) {
+      const Tensor halves = halved(*constant_of(store_, graph_, node.outputs.at(0)));
+      draft.erase("value_floats");
+      draft.set(attribute_of(
+          store_, "value",
+          TensorValue{kFloat16, {halves.count()}, {halves.data<char>(), halves.bytes()}}));
       changed = true;
     }
     if (changed) store_.replace_node(id, std::move(draft));

@@ -104,8 +104,9 @@ class Merge {
     std::vector<std::string_view> names;
     for (const Id graph : other_.containers()) {
       if (other_.container(graph).kind != Container::Kind::kGraph) continue;
-      for (const Kind kind : {Kind::kInput, Kind::kInitializer})
-        for (const Id id : other_.items(graph, kind)) names.push_back(other_.content(id).name);
+      for (const Kind kind : {Kind::kInput, Kind::kInitializer, Kind::kOther})
+        for (const Id id : other_.items(graph, kind))
+          if (!other_.content(id).name.empty()) names.push_back(other_.content(id).name);
       for (const Id id : other_.items(graph, Kind::kNode))
         for (const std::string_view output : other_.node(id).outputs)
           if (!output.empty()) names.push_back(output);
@@ -178,6 +179,9 @@ class Merge {
       else
         store_.insert_record(store_.graph(), Kind::kInitializer, content.record);
     }
+    for (const Id id : other_.items(other_.graph(), Kind::kOther))
+      if (!other_.content(id).name.empty())  // a sparse initializer
+        store_.insert_record(store_.graph(), Kind::kOther, other_.content(id).record);
     const auto first_input = store_.items(store_.graph(), Kind::kInput);
     for (const auto& [kind, before_it] :
          {std::pair(Kind::kInput, in_front_ && !first_input.empty() ? first_input[0] : kNone),

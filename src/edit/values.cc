@@ -4,6 +4,7 @@
 #include <tenon/printable.h>
 
 #include "base/error.h"
+#include "edit/attributes.h"
 #include "edit/wire.h"
 
 namespace tenon::edit {
@@ -281,6 +282,11 @@ std::optional<Tensor> constant_of_node(Store& store, const NodeContent& node) {
     return Tensor::of<int64_t>(DataType::kINT64, Shape{}, std::span(&value, 1));
   }
   if (const auto values = integers_attribute(node, "value_ints")) return integers_tensor(*values);
+  if (const AttributeContent* floats = node.find("value_floats"))
+    if (const auto value = value_of(store, *floats);
+        const auto* values = std::get_if<std::vector<float>>(&value))
+      return Tensor::of<float>(DataType::kFLOAT, Shape{static_cast<int64_t>(values->size())},
+                               std::span(*values));
   return std::nullopt;
 }
 
@@ -302,9 +308,10 @@ bool is_constant(const Store& store, Id graph, std::string_view name) {
   const NodeContent& node = store.node(id);
   if (node.op_type != "Constant" || !is_standard_node(node)) return false;
   const std::string_view tensor = tensor_of_constant(node);
-  return tensor.empty() ? node.find("value_float") != nullptr || node.find("value_int") != nullptr
-                              || node.find("value_ints") != nullptr
-                        : is_exact(static_cast<int32_t>(number_field(tensor, 2)));
+  return tensor.empty()
+             ? node.find("value_float") != nullptr || node.find("value_int") != nullptr
+                   || node.find("value_ints") != nullptr || node.find("value_floats") != nullptr
+             : is_exact(static_cast<int32_t>(number_field(tensor, 2)));
 }
 
 std::optional<Tensor> constant_of(Store& store, Id graph, std::string_view name) {

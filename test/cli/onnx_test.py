@@ -1,5 +1,6 @@
 """`tenon onnx`: each verb, against ONNX's own checker and evaluator."""
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -84,6 +85,13 @@ class Files(OnnxCase):
                                capture_output=True, timeout=TIME_LIMIT, check=True)
         second = subprocess.run([TENON, "onnx", "show", "-"], input=first.stdout, capture_output=True, timeout=TIME_LIMIT, check=True)
         self.assertIn(b"activations", second.stdout)
+
+    @unittest.skipIf(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 4 << 30, "needs 3 GiB of memory")
+    def test_a_pipe_without_end(self):
+        with open("/dev/zero", "rb") as zeros:
+            done = subprocess.run([TENON, "onnx", "show", "-"], stdin=zeros, capture_output=True, timeout=TIME_LIMIT)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"2 GiB", done.stderr + done.stdout)
 
     def test_show(self):
         onnx.save(classifier(), self.model)
@@ -268,6 +276,25 @@ class Graphs(OnnxCase):
         self.refuse("onnx", "set-dims=z:1", self.model, "-o", self.folder / "no.onnx", names=["no input 'z'"])
         self.refuse("onnx", "set-dims=x:1,3", self.model, "-o", self.folder / "no.onnx", names=["4 dimensions; 2"])
 
+    def test_a_batch_that_the_model_needs(self):
+        """What does not follow shows at other batches."""
+        ones = numpy_helper.from_array(np.ones((1, 3), np.float32), "w")
+        for nodes, batch, rest, parts, names in (
+                ([helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]), helper.make_node("Reshape", ["t", "s"], ["y"])], 4, [4],
+                 [integers("s", 2, 8)], ["Reshape"]),
+                ([helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]), helper.make_node("Reshape", ["t", "s"], ["y"])], 1, [4],
+                 [integers("s", 1, -1)], ["'y'"]),
+                ([helper.make_node("Tile", ["w", "r"], ["t"]), helper.make_node("Add", ["x", "t"], ["y"])], 2, [3],
+                 [ones, integers("r", 2, 1)], ["Add"]),
+                ([helper.make_node("ConstantOfShape", ["s"], ["z"]), helper.make_node("Concat", ["x", "z"], ["y"], axis=1)], 1, [3],
+                 [integers("s", 1, 3)], ["Concat"])):
+            onnx.save(model_of(nodes, [value("x", batch, *rest)], [value("y", None, None)], parts), self.model)
+            with self.subTest(operator=nodes[0].op_type, batch=batch):
+                for extent in ("N", "?"):
+                    self.refuse("onnx", f"set-batch={extent}", self.model, "-o", self.out, names=["does not work with", *names])
+        onnx.save(classifier(), self.model)
+        self.refuse("onnx", "set-batch=-2", self.model, "-o", self.out, names=["'-2' is no extent"])
+
     def test_delete_and_swap(self):
         edited, _ = self.edit(classifier(), "delete=relu", "swap=head:my::Head,size=3,scales=[0.5;1.5],name=abc", check=False)
         self.assertEqual(operators(edited), ["Conv", "Reshape", "Head"])
@@ -380,6 +407,33 @@ class Graphs(OnnxCase):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
         self.refuse("onnx", f"append={self.folder}/before.onnx:y=raw:a_", self.model, "-o", self.folder / "no.onnx", names=[r"float32\[1,5\]"])
 
+    def test_sparse_initializers_go_along(self):
+        sparse = onnx.SparseTensorProto(values=numpy_helper.from_array(np.array([5], np.float32), "w"),
+                                        indices=integers("", 1), dims=[3])
+        behind = model_of([helper.make_node("Add", ["p", "w"], ["q"], "add")], [value("p", 1, 5)], [value("q", 1, 5)])
+        sparse.dims[0] = 5
+        behind.graph.sparse_initializer.append(sparse)
+        onnx.save(behind, self.folder / "behind.onnx")
+        edited, _ = self.edit(classifier(), f"append={self.folder}/behind.onnx:y=p:post/", check=False)
+        self.assertEqual(edited.graph.sparse_initializer[0].values.name, "post/w")
+        self.assertEqual(edited.graph.node[-1].input[1], "post/w")
+
+    def test_names_in_quotes(self):
+        nodes = [helper.make_node("Relu", ["in:0"], ["a,b"], "scope:relu"), helper.make_node("Neg", ["a,b"], ["out:0"], "neg")]
+        model = model_of(nodes, [value("in:0", 2, 3)], [value("out:0", 2, 3)])
+        edited, _ = self.edit(model, "extract='in:0':'a,b'", "rename='a,b':'c:1'", check=False)
+        self.assertEqual([o.name for o in edited.graph.output], ["c:1"])
+        edited, _ = self.edit(model, "swap='scope:relu':my::Head,text='a,b',info={\"alpha\": 0.5}", "set-attribute='scope:relu':size=3", check=False)
+        self.assertEqual({a.name: helper.get_attribute_value(a) for a in edited.graph.node[0].attribute},
+                         {"text": b"a,b", "info": b'{"alpha": 0.5}', "size": 3})
+        edited, _ = self.edit(model, "replace='in:0':'out:0':my::All", check=False)
+        self.assertEqual(operators(edited), ["All"])
+        behind = model_of([helper.make_node("Abs", ["p:0"], ["q"])], [value("p:0", 2, 3)], [value("q", 2, 3)])
+        onnx.save(behind, self.folder / "behind.onnx")
+        edited, _ = self.edit(model, f"append={self.folder}/behind.onnx:'out:0'='p:0'")
+        self.assertEqual(operators(edited), ["Relu", "Neg", "Abs"])
+        self.refuse("onnx", "extract=in:0:out:0", self.model, "-o", self.folder / "no.onnx", names=["quotes"])
+
     def test_opset(self):
         nodes = [helper.make_node("Squeeze", ["x"], ["s"], axes=[0]), helper.make_node("Clip", ["s"], ["c"], min=-0.5, max=0.5),
                  helper.make_node("Pad", ["c"], ["p"], pads=[1, 1, 1, 1], value=2.0), helper.make_node("ReduceMean", ["p"], ["m"], axes=[0]),
@@ -475,6 +529,30 @@ class Graphs(OnnxCase):
         self.assertEqual({t.name: t.data_type for t in kept.graph.initializer}["m"], FLOAT)
         self.assert_same(model, kept, tolerance=2e-2, x=x)
 
+    def test_float16_leaves_what_has_no_form_in_it(self):
+        """Each is a model that ONNX's checker takes, and computes the same."""
+        x = RANDOM.standard_normal((2, 3)).astype(np.float32)
+        scales = [numpy_helper.from_array(np.float32(0.1), "s"), numpy_helper.from_array(np.uint8(0), "z")]
+        for nodes, parts in (
+                ([helper.make_node("Constant", [], ["k"], value_floats=[1.0, 2.0, 3.0]), helper.make_node("Mul", ["x", "k"], ["y"])], []),
+                ([helper.make_node("Constant", [], ["k"], value_floats=[1.0, 1e5, 3.0]), helper.make_node("Mul", ["x", "k"], ["y"])], []),
+                ([helper.make_node("HannWindow", ["n"], ["k"]), helper.make_node("Mul", ["x", "k"], ["y"])],
+                 [numpy_helper.from_array(np.array(3), "n")]),
+                ([helper.make_node("LayerNormalization", ["x", "w"], ["l", "mean"]), helper.make_node("Add", ["l", "mean"], ["y"])],
+                 [tensor("w", 3)]),
+                ([helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+                  helper.make_node("QLinearMatMul", ["q", "s", "z", "w", "s", "z", "s", "z"], ["p"]),
+                  helper.make_node("DequantizeLinear", ["p", "s", "z"], ["y"])],
+                 [*scales, numpy_helper.from_array(np.ones((3, 3), np.uint8), "w")]),
+                ([helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Celu", ["r"], ["y"])], [])):
+            model = model_of(nodes, [value("x", 2, 3)], [value("y", 2, 3)], parts, opset=21)
+            with self.subTest(operator=nodes[-2].op_type):
+                edited, _ = self.edit(model, "float16")
+                found, expected = self.outputs(edited, x=x)[0], self.outputs(model, x=x)[0]
+                np.testing.assert_allclose(found, expected, rtol=5e-3, atol=5e-3)
+                self.assertEqual(found.dtype, np.float32)
+        self.refuse("onnx", "float16=Cleu", self.model, "-o", self.out, names=["'Cleu'"])
+
     def test_float16_of_resize_scales(self):
         nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Constant", [], ["scales"], value=numpy_helper.from_array(
                      np.array([1, 1, 4 / 3, 4 / 3], np.float32))),
@@ -499,12 +577,33 @@ class Graphs(OnnxCase):
         onnx.save(classifier(), self.model)
         said = self.succeed("onnx", "set-batch=N", "clean", self.model, "-o", self.out, "--verify")
         self.assertIn("verify: 1 runs", said)
+        for batch in (2, 3):  # which the model before cannot run
+            self.assertIn(f"verify: x {batch}x3x8x8: only the model after runs, and gives 'y' {batch}x5", said)
         dynamic = self.folder / "dynamic.onnx"
         self.out.rename(dynamic)
         self.assertIn("verify: 3 runs", self.succeed("onnx", "fold", dynamic, "-o", self.out, "--verify"))
         self.assertIn("7x3x8x8", self.succeed("onnx", "fold", dynamic, "-o", self.out, "--verify", "--verifyShapes=x:7x3x8x8"))
         self.out.unlink()
         self.refuse("onnx", "delete=relu", self.model, "-o", self.out, "--verify", names=["differs by"])
+
+    def test_verify_shows_what_integers_choose(self):
+        """A table that is another in all rows but the first, and an output that is no longer there."""
+        w = np.arange(30, dtype=np.float32).reshape(10, 3)
+        nodes = [helper.make_node("Gather", ["w", "i"], ["y"]), helper.make_node("Not", ["c"], ["z"])]
+        boolean = TensorProto.BOOL
+        onnx.save(model_of(nodes, [value("i", "N", 4, element=INT64), value("c", 50, element=boolean)],
+                           [value("y", "N", 4, 3), value("z", 50, element=boolean)], [numpy_helper.from_array(w, "w")]), self.model)
+        np.savez(self.folder / "w.npz", w=w * (w < 3))
+        self.refuse("onnx", f"set-constant=w:{self.folder}/w.npz", self.model, "-o", self.out, "--verify", names=["'y' differs by"])
+        self.refuse("onnx", "swap=z:Identity", self.model, "-o", self.out, "--verify", names=["'z' differs by"])
+        onnx.save(model_of([nodes[0], helper.make_node("Neg", ["y"], ["z"])], [value("i", 50, element=INT64)],
+                           [value("y", 50, 3), value("z", 50, 3)], [numpy_helper.from_array(w, "w")]), self.model)
+        said = self.succeed("onnx", "extract=y", self.model, "-o", self.out, "--verify")
+        self.assertIn("verify: not compared: z: the model after has no such output", said)
+        np.savez(self.folder / "two.npz", w=w[:2])
+        two = self.folder / "two.onnx"  # other rows would be out of range
+        onnx.save(model_of(nodes[:1], [value("i", 50, element=INT64)], [value("y", 50, 3)], [numpy_helper.from_array(w[:2], "w")]), two)
+        self.succeed("onnx", "clean", two, "-o", self.out, "--verify")
 
 
 def detector():

@@ -3,6 +3,7 @@
 #include <tenon/onnx.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 
@@ -51,7 +52,11 @@ class TemporaryFolder {
 std::string standard_input() {
   std::string bytes;
   char block[1 << 16];
-  while (const size_t n = std::fread(block, 1, sizeof block, stdin)) bytes.append(block, n);
+  while (const size_t n = std::fread(block, 1, sizeof block, stdin)) {
+    if (bytes.size() + n > INT_MAX)
+      fail("standard input has more than 2 GiB, at which ONNX models end: give a file");
+    bytes.append(block, n);
+  }
   if (std::ferror(stdin) != 0) fail("standard input cannot be read");
   return bytes;
 }

@@ -14,9 +14,24 @@ namespace {
 using edit::Model;
 using Apply = std::function<std::string(Model&, const std::string&)>;
 
+// A name with a colon or comma stands in quotes, which split() leaves.
+std::string without_quotes(const std::string& text) {
+  std::string bare;
+  char quote = 0;
+  for (const char c : text)
+    if (c == quote)
+      quote = 0;
+    else if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else
+      bare += c;
+  return bare;
+}
+
 std::vector<std::string> names_of(const std::string& text) {
-  std::vector<std::string> names = split(text, ',');
-  std::erase(names, "");
+  std::vector<std::string> names;
+  for (const std::string& part : split(text, ','))
+    if (!part.empty()) names.push_back(without_quotes(part));
   return names;
 }
 
@@ -28,12 +43,19 @@ int64_t integer_of(const char* verb, const std::string& text) {
   return value;
 }
 
-// "A:B", at the last colon outside of quotes.
-std::pair<std::string, std::string> two_names(const char* verb, const std::string& text) {
+// "A:B"; quotes stay in B where it is a list.
+std::pair<std::string, std::string> two_parts(const char* verb, const std::string& text) {
   const auto parts = split(text, ':');
   if (parts.size() != 2 || parts[0].empty() || parts[1].empty())
-    fail("{}: '{}' is not two names with a colon between them", verb, text);
-  return {parts[0], parts[1]};
+    fail(
+        "{}: '{}' is not two names with a colon between them; a name with a colon stands in quotes",
+        verb, text);
+  return {without_quotes(parts[0]), parts[1]};
+}
+
+std::pair<std::string, std::string> two_names(const char* verb, const std::string& text) {
+  const auto [first, second] = two_parts(verb, text);
+  return {first, without_quotes(second)};
 }
 
 // What a verb that changes things counts.
@@ -44,7 +66,9 @@ Apply counting(const char* what, size_t (*change)(Model&)) {
 
 std::string extract_part(Model& model, const std::string& text) {
   const auto parts = split(text, ':');
-  if (parts.size() > 2) fail("extract: '{}' is not INPUTS:OUTPUTS or OUTPUTS", text);
+  if (parts.size() > 2)
+    fail("extract: '{}' is not INPUTS:OUTPUTS or OUTPUTS; a name with a colon stands in quotes",
+         text);
   const bool has_inputs = parts.size() == 2;
   edit::extract(model, has_inputs ? names_of(parts[0]) : std::vector<std::string>(),
                 names_of(parts.back()));
@@ -85,6 +109,9 @@ edit::Extent extent_of(const std::string& text) {
   if (is_number) return {integer_of("extent", text), ""};
   if (text == "?" || text == "-1") return {};
   if (text.empty()) fail("an extent is empty: give a number, a name, or ?");
+  if (text.starts_with('-'))
+    fail("'{}' is no extent: give a number from 0 on, a name that does not begin with -, or ?",
+         text);
   return {-1, text};
 }
 
@@ -93,7 +120,7 @@ std::string followed(size_t count) {
 }
 
 std::string set_dims(Model& model, const std::string& text) {
-  const auto [input, extents] = two_names("set-dims", text);
+  const auto [input, extents] = two_parts("set-dims", text);
   std::vector<edit::Extent> shape;
   for (const std::string& extent : split(extents, ',')) shape.push_back(extent_of(extent));
   return followed(edit::set_dims(model, input, shape));
@@ -104,7 +131,11 @@ std::string set_dim(Model& model, const std::string& text) {
   return followed(edit::set_dim(model, name, extent_of(extent)));
 }
 
+// A text in quotes is a text; quotes within one, as JSON has them, are its own.
 edit::AttributeValue value_of(const std::string& text) {
+  const bool is_quoted = text.size() >= 2 && (text.front() == '\'' || text.front() == '"')
+                         && text.find(text.front(), 1) == text.size() - 1;
+  if (is_quoted) return text.substr(1, text.size() - 2);
   const auto number = [](const std::string& word) -> std::optional<int64_t> {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
@@ -136,9 +167,10 @@ edit::AttributeValue value_of(const std::string& text) {
 edit::Node node_of(const std::string& text) {
   const auto words = split(text, ',');
   edit::Node node;
-  const size_t colons = words[0].find("::");
-  node.op_type = colons == std::string::npos ? words[0] : words[0].substr(colons + 2);
-  if (colons != std::string::npos) node.domain = words[0].substr(0, colons);
+  const std::string name = without_quotes(words[0]);
+  const size_t colons = name.find("::");
+  node.op_type = colons == std::string::npos ? name : name.substr(colons + 2);
+  if (colons != std::string::npos) node.domain = name.substr(0, colons);
   for (size_t i = 1; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
     if (equals == std::string::npos || equals == 0)
@@ -154,11 +186,17 @@ edit::NodeId find_node(const Model& model, const std::string& name) {
   return *node;
 }
 
-// The first colon that is not part of a "::".
+// The first colon outside of quotes that is not part of a "::".
 size_t single_colon(const std::string& text, size_t from = 0) {
-  for (size_t at = text.find(':', from); at != std::string::npos; at = text.find(':', at + 1)) {
-    if (at + 1 >= text.size() || text[at + 1] != ':') return at;
-    ++at;
+  char quote = 0;
+  for (size_t at = from; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quote != 0 || c == '\'' || c == '"') {
+      quote = quote == 0 ? c : c == quote ? 0 : quote;
+    } else if (c == ':') {
+      if (at + 1 >= text.size() || text[at + 1] != ':') return at;
+      ++at;
+    }
   }
   return std::string::npos;
 }
@@ -167,8 +205,8 @@ std::string swap(Model& model, const std::string& text) {
   const size_t colon = single_colon(text);
   if (colon == std::string::npos || colon == 0) fail("swap: '{}' is not NODE:OPERATOR", text);
   const edit::Node node = node_of(text.substr(colon + 1));
-  edit::set_operator(model, find_node(model, text.substr(0, colon)), node.op_type, node.domain,
-                     node.attributes);
+  edit::set_operator(model, find_node(model, without_quotes(text.substr(0, colon))), node.op_type,
+                     node.domain, node.attributes);
   return {};
 }
 
@@ -184,10 +222,10 @@ std::string replace(Model& model, const std::string& text) {
 }
 
 std::string set_attribute(Model& model, const std::string& text) {
-  const size_t colon = text.find(':'), equals = text.find('=', colon);
+  const size_t colon = single_colon(text), equals = text.find('=', colon);
   if (colon == std::string::npos || equals == std::string::npos)
     fail("set-attribute: '{}' is not NODE:NAME=VALUE", text);
-  const edit::NodeId id = find_node(model, text.substr(0, colon));
+  const edit::NodeId id = find_node(model, without_quotes(text.substr(0, colon)));
   edit::Node node = model.node(id);
   const std::string name = text.substr(colon + 1, equals - colon - 1);
   std::erase_if(node.attributes, [&](const auto& each) { return each.first == name; });
@@ -228,12 +266,12 @@ std::string merge(Model& model, const std::string& text, bool in_front) {
   if (parts.size() < 2 || parts.size() > 3) fail("{}: '{}' is not FILE:OUTPUT=INPUT", verb, text);
   edit::MergeOptions options;
   for (const std::string& link : split(parts[1], ',')) {
-    const size_t equals = link.find('=');
-    if (equals == std::string::npos) fail("{}: '{}' is not OUTPUT=INPUT", verb, link);
-    options.links.emplace_back(link.substr(0, equals), link.substr(equals + 1));
+    const auto names = split(link, '=');
+    if (names.size() != 2) fail("{}: '{}' is not OUTPUT=INPUT", verb, link);
+    options.links.emplace_back(without_quotes(names[0]), without_quotes(names[1]));
   }
-  if (parts.size() == 3) options.prefix = parts[2];
-  const Model other = Model::load(parts[0]);
+  if (parts.size() == 3) options.prefix = without_quotes(parts[2]);
+  const Model other = Model::load(without_quotes(parts[0]));
   (in_front ? edit::prepend_model : edit::append_model)(model, other, options);
   return {};
 }
