@@ -107,7 +107,8 @@ class TENON_EDIT Model {
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
 
-  /// Writes the file whole or not at all; big tensors go from file to file.
+  /// Writes the file whole or not at all; big tensors go from file to file. Throws where the file
+  /// beside the model is there already and is not of the model that is replaced.
   void save(const std::string& path, const SaveOptions& options = {}) const;
   /// The file as bytes; at most 2 GiB. `external`: kAsIs, or kInside.
   std::string serialize(ExternalData external = ExternalData::kAsIs) const;
@@ -216,7 +217,8 @@ TENON_EDIT size_t resolve_conditions(Model& model);
 TENON_EDIT size_t inline_functions(Model& model);
 
 // Shapes. Each says how many constants followed: shapes of Reshape, and of Expand, that held an
-// extent which is another now. Throws when the engine cannot import the model as it then is.
+// extent which is another now. Throws when the engine cannot import the model as it then is, also
+// with two other numbers for each extent that was one and is open now.
 
 TENON_EDIT size_t set_dims(Model& model, const std::string& input,
                            const std::vector<Extent>& shape);
@@ -260,7 +262,8 @@ TENON_EDIT void prepend_model(Model& model, const Model& other, const MergeOptio
 
 // Other operators and types.
 
-/// To a later opset. Throws, naming the node, where that is not mechanical.
+/// To a later opset, functions from that which they import. Throws, naming the node, where that is
+/// not mechanical.
 TENON_EDIT void convert_opset(Model& model, int64_t version);
 
 struct HalfOptions {
@@ -272,8 +275,8 @@ struct HalfReport {
   std::vector<std::string> kept;  ///< nodes that stay since a weight does not fit float16
 };
 /// Weights, constants and operators in float16. NonMaxSuppression, Resize, Range and others that
-/// take scales or count, operators of other domains, and what has graphs inside, stay float32
-/// between casts.
+/// take scales, count, or have no form in float16, operators of other domains, and what has graphs
+/// inside, stay float32 between casts. Throws for a name to keep that no node has.
 TENON_EDIT HalfReport to_float16(Model& model, const HalfOptions& options = {});
 /// QuantizeLinear with DequantizeLinear behind it go, and integer weights become floats. How many
 /// pairs. The way back is tenon/quantize.h.
