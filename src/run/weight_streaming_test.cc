@@ -16,15 +16,15 @@ class WeightStreamingTest : public ::testing::Test {
   static constexpr size_t kElements = 4 * 8 * 8;
 
   // Four convolutions, one after the other.
-  Plan plan() {
+  static Plan make_plan(const Target& target) {
     Network n;
     Value* x = &n.add_input("x", DataType::kFLOAT, {1, 4, 8, 8});
     for (const char* name : {"a", "b", "c", "d"}) x = &testing::convolve(n, *x, name, 4, 4);
     finish(n, *x, "y");
-    return build_plan(n, target_, BuildOptions());
+    return build_plan(n, target, BuildOptions());
   }
   std::shared_ptr<const Engine> engine(int64_t budget) {
-    return std::make_shared<const Engine>(plan(), target_, Log(), nullptr, false, budget);
+    return std::make_shared<const Engine>(plan_, target_, Log(), nullptr, false, budget);
   }
   std::vector<float> output_of(Context& context, float first) {
     std::vector<float> x(kElements);
@@ -39,6 +39,7 @@ class WeightStreamingTest : public ::testing::Test {
   }
 
   RemoteTarget target_;
+  const Plan plan_ = make_plan(target_);  // one: each build times kernels anew
 };
 
 TEST_F(WeightStreamingTest, GivesTheSameWithAnyBudget) {
@@ -131,7 +132,7 @@ TEST_F(WeightStreamingTest, StreamsWhatDoesNotFit) {
   Context whole(engine(INT64_MAX), true);
   const std::vector<float> expected = output_of(whole, 1);
   allocator.limit = static_cast<uint64_t>(whole.engine().streaming().streamable) - 1;
-  const auto streamed = std::make_shared<const Engine>(plan(), target_, Log(), &allocator);
+  const auto streamed = std::make_shared<const Engine>(plan_, target_, Log(), &allocator);
   EXPECT_EQ(streamed->weight_budget(), 0);
   EXPECT_TRUE(streamed->streaming().is_on());
   Context context(streamed, false);
