@@ -309,9 +309,8 @@ size_t set_batch(Model& model, const Extent& extent) {
   const Store& store = model.store();
   for (const Id id : store.items(store.graph(), Kind::kInput)) {
     // Before IR version 4 weights are inputs, too.
-    if (store.item(store.producer(store.graph(), store.content(id).name)).kind
-        == Kind::kInitializer)
-      continue;
+    const Id producer = store.producer(store.graph(), store.content(id).name);
+    if (producer != kNone && store.item(producer).kind == Kind::kInitializer) continue;
     std::vector<Extent> shape = type_of_input(store, id).shape;
     if (shape.empty()) continue;
     before.insert(shape[0].value);
