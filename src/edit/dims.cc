@@ -35,7 +35,7 @@ int64_t product(const std::vector<Extent>& shape, size_t end) {
   int64_t volume = 1;
   for (size_t i = 0; i < end; ++i) {
     if (!shape[i].is_known()) return -1;
-    volume *= shape[i].value;
+    if (__builtin_mul_overflow(volume, shape[i].value, &volume)) return -1;  // none can be known
   }
   return volume;
 }
