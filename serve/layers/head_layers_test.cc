@@ -58,11 +58,7 @@ Tensors decoded(const Heads& heads,
     EXPECT_TRUE(input.resize(head.shape()));
     EXPECT_TRUE(input.copy_from_cpu(0, *from.cpu<float>(), head.numel()));
   }
-  const auto ran = infer->forward();
-  EXPECT_TRUE(ran) << ran.error();
-  Tensors outputs;
-  for (int i = 0; i < infer->num_output(); ++i) outputs.push_back(*infer->output(i)->clone());
-  return outputs;
+  return outputs_of_run(*infer);
 }
 
 // One item of outputs.

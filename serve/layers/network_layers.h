@@ -88,7 +88,7 @@ class Term {
   Term with(nvinfer1::ElementWiseOperation operation, const Term& other) const;
   // In the term's type and rank.
   Term number(float value) const;
-  template <class Layer> Term added(Layer* layer) const { return added(*network_, layer); }
+  Term added(nvinfer1::ILayer* layer) const { return added(*network_, layer); }
   static Term added(nvinfer1::INetworkDefinition& network, nvinfer1::ILayer* layer);
 
   nvinfer1::INetworkDefinition* network_;

@@ -35,11 +35,7 @@ Tensors outputs_of(Tensor& scores, const nvinfer1::Dims& dims, const Append& app
   if (infer == nullptr) return {};
   EXPECT_TRUE(infer->input()->resize(scores.shape()));
   EXPECT_TRUE(infer->input()->copy_from_cpu(0, *scores.cpu<float>(), scores.numel()));
-  const auto ran = infer->forward();
-  EXPECT_TRUE(ran) << ran.error();
-  Tensors outputs;
-  for (int i = 0; i < infer->num_output(); ++i) outputs.push_back(*infer->output(i)->clone());
-  return outputs;
+  return outputs_of_run(*infer);
 }
 
 TEST(ScoreLayers, GiveTheBestClasses) {

@@ -52,6 +52,15 @@ inline void copy_input(nvinfer1::INetworkDefinition& network) {
   session::add_output(network, *network.addIdentity(*x)->getOutput(0), "y");
 }
 
+/// What a run on the inputs as they are gives.
+inline Tensors outputs_of_run(Infer& infer) {
+  const auto ran = infer.forward();
+  EXPECT_TRUE(ran) << ran.error();
+  Tensors outputs;
+  for (int i = 0; i < infer.num_output(); ++i) outputs.push_back(*infer.output(i)->clone());
+  return outputs;
+}
+
 /// What a call with an empty network gives.
 inline std::string network_error(
     const std::function<std::string(nvinfer1::INetworkDefinition&)>& call) {

@@ -63,11 +63,7 @@ Tensors decoded(Tensor& head, YoloLayerOptions yolo) {
   EXPECT_TRUE(input.copy_from_cpu(0, *head.cpu<float>(), head.numel()));
   EXPECT_TRUE(infer->tensor("images")->resize({1, kHeight, kWidth, 3}));
   EXPECT_TRUE(infer->tensor("images")->set_to(9));
-  const auto ran = infer->forward();
-  EXPECT_TRUE(ran) << ran.error();
-  Tensors outputs;
-  for (int i = 0; i < infer->num_output(); ++i) outputs.push_back(*infer->output(i)->clone());
-  return outputs;
+  return outputs_of_run(*infer);
 }
 
 void expect_box(const Box& a, const Box& b) {

@@ -21,12 +21,6 @@ std::optional<bool> condition_of(Store& store, Id graph, const NodeContent& node
   return tensor->data<bool>()[0];
 }
 
-std::string record_of(const Store& store, Id id) {
-  std::string record;
-  store.write_item(id, [&](std::string_view bytes) { record += bytes; });
-  return record;
-}
-
 // Everything that the branch defines gets a name that is new in the model.
 void rename_all(Store& store, Id branch) {
   std::vector<std::string_view> names;
@@ -63,7 +57,7 @@ void move_items(Store& store, Id branch, Id graph, Id before) {
       store.insert(graph, Kind::kInitializer, 5, content.fields);
   }
   for (const Id id : store.items(branch, Kind::kNode)) {
-    const std::string record = record_of(store, id);
+    const std::string record = store.record(id);
     Records records(record);
     store.insert(graph, Kind::kNode, is_function ? 7 : 1, records.next()->payload, before);
   }

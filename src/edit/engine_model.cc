@@ -52,14 +52,11 @@ void append_initializer(std::string& graph, const Store& store, Id id, bool own_
   if (own_file && is_in_file && stored.raw->size() > kSmall)
     append_bytes(graph, 5, as_own_file(store, store.content(id).fields, *stored.raw));
   else
-    store.write_item(id, [&](std::string_view bytes) { graph += bytes; });
+    graph += store.record(id);
 }
 
 void append_node(std::string& graph, const Store& store, Id id) {
-  std::string record;
-  store.write_item(id, [&](std::string_view bytes) { record += bytes; });
-  Records whole(record);
-  append_bytes(graph, 1, with_name(whole.next()->payload, 3, engine_name(id)));
+  append_bytes(graph, 1, with_name(store.message(id), 3, engine_name(id)));
 }
 
 std::string model_bytes(const Store& store, const EngineModel& model) {
@@ -74,8 +71,7 @@ std::string model_bytes(const Store& store, const EngineModel& model) {
   append_number(bytes, 1, static_cast<uint64_t>(number_field(store.file(), 1)));
   append_bytes(bytes, 7, graph);
   for (const Kind kind : {Kind::kOpset, Kind::kFunction})
-    for (const Id id : store.items(0, kind))
-      store.write_item(id, [&](std::string_view record) { bytes += record; });
+    for (const Id id : store.items(0, kind)) bytes += store.record(id);
   return bytes;
 }
 

@@ -44,10 +44,7 @@ void rename_in(onnx::NodeProto& node, const Names& names) {
 }
 
 onnx::NodeProto node_proto(const Store& store, Id id) {
-  std::string record;
-  store.write_item(id, [&](std::string_view bytes) { record += bytes; });
-  Records records(record);
-  const std::string_view message = records.next()->payload;
+  const std::string message = store.message(id);
   onnx::NodeProto proto;
   require(proto.ParseFromArray(message.data(), static_cast<int>(message.size())), "{} is damaged",
           description(store, id));
@@ -58,10 +55,7 @@ class Inlining {
  public:
   explicit Inlining(Store& store) : store_(store) {
     for (const Id id : store.items(0, Kind::kFunction)) {
-      std::string record;
-      store.write_item(id, [&](std::string_view bytes) { record += bytes; });
-      Records records(record);
-      const std::string_view message = records.next()->payload;
+      const std::string message = store.message(id);
       require(
           model_.add_functions()->ParseFromArray(message.data(), static_cast<int>(message.size())),
           "function '{}' is damaged", printable(std::string(store.content(id).name)));

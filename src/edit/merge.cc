@@ -14,12 +14,6 @@
 namespace tenon::edit {
 namespace {
 
-std::string record_of_item(const Store& store, Id id) {
-  std::string record;
-  store.write_item(id, [&](std::string_view bytes) { record += bytes; });
-  return record;
-}
-
 class Merge {
  public:
   /// @param other lives as long as the store of `model`, and is changed.
@@ -84,14 +78,14 @@ class Merge {
 
   void merge_functions() {
     for (const Id id : other_.items(0, Kind::kFunction)) {
-      const std::string_view record = store_.keep(record_of_item(other_, id));
+      const std::string_view record = store_.keep(other_.record(id));
       bool is_there = false;
       for (const Id own : store_.items(0, Kind::kFunction)) {
         const bool is_same_name = store_.content(own).name == other_.content(id).name
                                   && bytes_field(store_.content(own).fields, 10)
                                          == bytes_field(other_.content(id).fields, 10);
         if (!is_same_name) continue;
-        require(record_of_item(store_, own) == record,
+        require(store_.record(own) == record,
                 "both models define a function '{}', in different ways",
                 printable(std::string(store_.content(own).name)));
         is_there = true;
@@ -167,8 +161,7 @@ class Merge {
     const auto nodes = store_.items(store_.graph(), Kind::kNode);
     const Id before = in_front_ && !nodes.empty() ? nodes.front() : kNone;
     for (const Id id : other_.items(other_.graph(), Kind::kNode))
-      store_.insert_record(store_.graph(), Kind::kNode, store_.keep(record_of_item(other_, id)),
-                           before);
+      store_.insert_record(store_.graph(), Kind::kNode, store_.keep(other_.record(id)), before);
     for (const Id id : other_.items(other_.graph(), Kind::kInitializer)) {
       const Content& content = other_.content(id);
       const StoredTensor stored = stored_tensor(content);

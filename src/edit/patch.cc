@@ -119,11 +119,7 @@ std::string message_of(const Content& content, Kind kind) {
 }
 
 std::string message_now(const Store& store, Id id) {
-  std::string record;
-  store.write_item(id, [&](std::string_view bytes) { record += bytes; });
-  if (store.item(id).kind == Kind::kOther) return record;
-  Records records(record);
-  return std::string(records.next()->payload);
+  return store.item(id).kind == Kind::kOther ? store.record(id) : store.message(id);
 }
 
 // By what an item of another export is found again.

@@ -161,6 +161,10 @@ class Store {
   void write(const Sink& sink) const;
   /// One item as the file would hold it.
   void write_item(Id id, const Sink& sink) const;
+  /// The same as one text: a record with its tag.
+  std::string record(Id id) const;
+  /// The message within it.
+  std::string message(Id id) const;
   std::string bytes() const;
 
   const std::string& path() const { return path_; }

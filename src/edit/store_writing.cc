@@ -42,6 +42,17 @@ std::string Store::changed_node(Id id) const {
   return message;
 }
 
+std::string Store::record(Id id) const {
+  std::string record;
+  write_item(id, [&](std::string_view bytes) { record += bytes; });
+  return record;
+}
+
+std::string Store::message(Id id) const {
+  const std::string whole = record(id);
+  return std::string(Records(whole).next()->payload);
+}
+
 void Store::write_item(Id id, const Sink& sink) const {
   const Item& item = items_[id];
   const Content& content = *item.content;

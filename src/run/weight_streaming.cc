@@ -113,6 +113,11 @@ StepWeights::~StepWeights() {
     if (event != nullptr) device.destroy(event);
 }
 
+// On the host no step does, and none is listed.
+bool StepWeights::streams(size_t step) const {
+  return !order_.empty() && !engine_.streaming().steps[step].empty();
+}
+
 std::byte* StepWeights::slot(size_t index) const {
   return memory_.data() + static_cast<int64_t>(index % 2) * engine_.streaming().step_bytes;
 }
@@ -135,7 +140,7 @@ void StepWeights::begin(Stream* main) {
 
 std::span<const void* const> StepWeights::before(size_t step, std::span<const void*> inputs,
                                                  Stream* stream) {
-  if (order_.empty() || engine_.streaming().steps[step].empty()) return engine_.packed(step);
+  if (!streams(step)) return engine_.packed(step);
   const size_t index = indices_[step];
   for (const auto& use : engine_.streaming().steps[step])
     if (use.input >= 0) inputs[static_cast<size_t>(use.input)] = slot(index) + use.offset;
@@ -144,7 +149,7 @@ std::span<const void* const> StepWeights::before(size_t step, std::span<const vo
 }
 
 void StepWeights::after(size_t step, Stream* stream) {
-  if (order_.empty() || engine_.streaming().steps[step].empty()) return;
+  if (!streams(step)) return;
   const size_t index = indices_[step];
   check_call(engine_.device().record(over_[index % 2], stream), "recording an event");
   if (index + 1 == order_.size()) return;

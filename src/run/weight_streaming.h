@@ -59,6 +59,7 @@ class StepWeights {
   void after(size_t step, Stream* stream);
 
  private:
+  bool streams(size_t step) const;
   std::byte* slot(size_t index) const;
   void copy(size_t index);
 

@@ -237,6 +237,18 @@ std::vector<std::byte> read_file(const std::string& path, size_t max_bytes) {
   return bytes;
 }
 
+std::string read_standard_input() {
+  std::string bytes;
+  char block[1 << 16];
+  while (const size_t n = std::fread(block, 1, sizeof block, stdin)) {
+    if (bytes.size() + n > INT_MAX)
+      fail("standard input has more than 2 GiB, at which ONNX models end: give a file");
+    bytes.append(block, n);
+  }
+  if (std::ferror(stdin) != 0) fail("standard input cannot be read");
+  return bytes;
+}
+
 void write_file(const std::string& path, const void* data, size_t size) {
   try {
     replace_file(path, data, size);

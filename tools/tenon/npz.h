@@ -26,6 +26,8 @@ void write_npy(const std::string& path, const Array& array);
 /// A file, or its first `max_bytes` bytes; throws Failure, naming the path, for what is not a
 /// readable regular file.
 std::vector<std::byte> read_file(const std::string& path, size_t max_bytes = SIZE_MAX);
+/// All of standard input; throws Failure beyond 2 GiB, at which ONNX models end.
+std::string read_standard_input();
 /// replace_file() of tenon/replace_file.h with a Failure.
 void write_file(const std::string& path, const void* data, size_t size);
 

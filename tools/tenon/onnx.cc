@@ -49,18 +49,6 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-std::string standard_input() {
-  std::string bytes;
-  char block[1 << 16];
-  while (const size_t n = std::fread(block, 1, sizeof block, stdin)) {
-    if (bytes.size() + n > INT_MAX)
-      fail("standard input has more than 2 GiB, at which ONNX models end: give a file");
-    bytes.append(block, n);
-  }
-  if (std::ferror(stdin) != 0) fail("standard input cannot be read");
-  return bytes;
-}
-
 edit::ExternalData external_of(const std::string& name) {
   if (name == "inside") return edit::ExternalData::kInside;
   return name == "beside" ? edit::ExternalData::kBeside : edit::ExternalData::kAsIs;
@@ -97,7 +85,7 @@ void edit_model(const OnnxOptions& o, Logger& logger) {
       {{"model", is_piped ? "" : command.model}},
       {{"-o", o.output == "-" || o.output == command.model ? "" : o.output}, {"--patch", o.patch}});
   o.common.apply(logger);
-  const std::string input = is_piped ? standard_input() : std::string();
+  const std::string input = is_piped ? read_standard_input() : std::string();
   edit::Model model = is_piped ? edit::Model::parse(input) : edit::Model::load(command.model);
   // What the verbs say does not get into a model on standard output.
   std::FILE* const out = o.output == "-" ? stderr : stdout;

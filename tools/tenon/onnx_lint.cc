@@ -31,16 +31,7 @@ std::string rules_text(const std::string& path) {
 }
 
 edit::Model model_of(const std::string& path) {
-  constexpr size_t kMostBytes = size_t{2} << 30;  // of protobuf
-  if (path != "-") return edit::Model::load(path);
-  std::string bytes;
-  char block[1 << 16];
-  while (const size_t n = std::fread(block, 1, sizeof block, stdin)) {
-    bytes.append(block, n);
-    if (bytes.size() > kMostBytes) fail("standard input: is no model: it is larger than 2 GiB");
-  }
-  if (std::ferror(stdin) != 0) fail("standard input cannot be read");
-  return edit::Model::parse(std::move(bytes));
+  return path == "-" ? edit::Model::parse(read_standard_input()) : edit::Model::load(path);
 }
 
 void lint_model(const LintOptions& o, Logger& logger) {
