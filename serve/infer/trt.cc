@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "guard.h"
+#include "npz_calibrator.h"
 
 namespace tenon::serve {
 
@@ -36,18 +37,58 @@ void mark_outputs(nvinfer1::INetworkDefinition& network, const std::vector<std::
 
 }  // namespace
 
+Result<void> Trt::SetInt8Calibrator(const std::string& type, int batch_size,
+                                    const std::string& data_path,
+                                    const std::string& cache_file) noexcept {
+  return session::guard([&] {
+    using nvinfer1::CalibrationAlgoType;
+    CalibrationAlgoType algorithm = CalibrationAlgoType::kENTROPY_CALIBRATION_2;
+    if (type == "MinMaxCalibrator")
+      algorithm = CalibrationAlgoType::kMINMAX_CALIBRATION;
+    else if (type == "EntropyCalibrator")
+      algorithm = CalibrationAlgoType::kENTROPY_CALIBRATION;
+    else if (type != "EntropyCalibratorV2")
+      throw Error{"there is no calibrator '" + printable(type)
+                  + "'; there are EntropyCalibratorV2, MinMaxCalibrator and EntropyCalibrator"};
+    npz_calibrator_ = std::make_shared<NpzCalibrator>(algorithm, batch_size, data_path, cache_file);
+  });
+}
+
+void Trt::SetInt8Calibrator(nvinfer1::IInt8Calibrator* calibrator) {
+  calibrator_ = calibrator;
+  npz_calibrator_.reset();
+}
+
+// Batches have the opt shapes of the profile; where there is none, compile()'s own has batch 1.
+void Trt::start_calibration(const nvinfer1::INetworkDefinition& network) {
+  session::Shapes batches;
+  for (int32_t i = 0; i < network.getNbInputs(); ++i) {
+    const nvinfer1::ITensor& input = *network.getInput(i);
+    session::Shape shape = session::to_shape(input.getDimensions());
+    if (const auto range = ranges_.find(input.getName()); range != ranges_.end())
+      shape = range->second.opt;
+    else if (!shape.empty() && shape[0] < 0)
+      shape[0] = 1;
+    batches[input.getName()] = shape;
+  }
+  npz_calibrator_->start(network, batches, session::Memory::Kind::kManaged);
+}
+
 Result<void> Trt::BuildEngine(const std::string& onnx, const std::string& engine_file) noexcept {
   return session::guard([&] {
     CompileOptions options;
     if (!ranges_.empty()) options.profiles = {ranges_};
-    options.calibrator = calibrator_;
+    options.calibrator = npz_calibrator_ != nullptr ? npz_calibrator_.get() : calibrator_;
     options.max_workspace_size = workspace_;
-    if (!custom_outputs_.empty())
-      options.hook = [&](nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig&) {
-        mark_outputs(network, custom_outputs_);
-      };
+    options.hook = [&](nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig&) {
+      if (!custom_outputs_.empty()) mark_outputs(network, custom_outputs_);
+      if (npz_calibrator_ != nullptr) start_calibration(network);
+    };
     CompileOutput output(engine_file);
-    value_of(compile(mode_, onnx, output, options));
+    const auto built = compile(mode_, onnx, output, options);
+    if (npz_calibrator_ != nullptr && npz_calibrator_->error())
+      throw Error{*npz_calibrator_->error()};
+    value_of(built);
     if (!engine_file.empty()) return value_of(DeserializeEngine(engine_file));
     infer_ = value_of(load_infer_from_memory(output.data().data(), output.data().size()));
   });

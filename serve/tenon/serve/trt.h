@@ -11,6 +11,8 @@
 
 namespace tenon::serve {
 
+class NpzCalibrator;
+
 /// Builds or loads an engine and runs it on float32 vectors. Inputs are numbered first, then
 /// outputs. What fails says why in a Result, where tiny-tensorrt ends the process. For one thread
 /// at a time.
@@ -18,8 +20,17 @@ class Trt {
  public:
   void EnableFP16() { mode_ = mode_ == Mode::INT8 ? mode_ : Mode::FP16; }
   void EnableINT8() { mode_ = Mode::INT8; }
+  /// For BuildEngine(), by samples that are the .npz files of a folder: each holds an array of each
+  /// input, and as many as fill a batch, which has the opt shapes of the profile, are a batch.
+  /// @param type "EntropyCalibratorV2", "MinMaxCalibrator" or "EntropyCalibrator"; others are an
+  ///     error.
+  /// @param batch_size what the calibrator says; networks that have a batch axis decide it.
+  /// @param cache_file where ranges are kept, and taken from where it is there; empty for nowhere.
+  Result<void> SetInt8Calibrator(const std::string& type, int batch_size,
+                                 const std::string& data_path,
+                                 const std::string& cache_file) noexcept;
   /// The caller's, until BuildEngine() has returned.
-  void SetInt8Calibrator(nvinfer1::IInt8Calibrator* calibrator) { calibrator_ = calibrator; }
+  void SetInt8Calibrator(nvinfer1::IInt8Calibrator* calibrator);
   void SetWorkspaceSize(size_t bytes) { workspace_ = bytes; }
   /// The network's outputs are these tensors, instead of its own.
   void SetCustomOutput(std::vector<std::string> names) { custom_outputs_ = std::move(names); }
@@ -55,11 +66,13 @@ class Trt {
   const std::shared_ptr<Infer>& infer() const { return infer_; }
 
  private:
+  void start_calibration(const nvinfer1::INetworkDefinition& network);
   std::shared_ptr<Tensor> binding(int index) const;
   std::shared_ptr<Tensor> checked(int index) const;
 
   Mode mode_ = Mode::FP32;
   nvinfer1::IInt8Calibrator* calibrator_ = nullptr;
+  std::shared_ptr<NpzCalibrator> npz_calibrator_;
   size_t workspace_ = 0;
   std::vector<std::string> custom_outputs_;
   session::Ranges ranges_;
