@@ -18,6 +18,20 @@ const session::Tensor& info_of(Infer& infer, const std::string& name) {
   return context.tensors()[static_cast<size_t>(context.find(name))];
 }
 
+// The extent of axis 0 if all tensors of the job have the same one, else 0.
+size_t items_of(const Tensors& job) {
+  for (const Tensor& tensor : job)
+    if (tensor.size(0) != job[0].size(0)) return 0;
+  return job.empty() ? 0 : static_cast<size_t>(job[0].size(0));
+}
+
+// How the jobs of a batch lie along axis 0.
+struct Stack {
+  std::vector<size_t> items;  // of each job
+  size_t used = 0, size = 0;  // their sum, and what the engine runs
+  bool is_job = false;        // it is the tensors of one job as they are
+};
+
 // A context, and the memory of the batches that it runs.
 class EngineInstance {
  public:
@@ -76,14 +90,31 @@ class EngineInstance {
       (void)infer_->set_input(i, stacked_[static_cast<size_t>(i)]);
   }
 
-  size_t size_of_run(size_t jobs) const {
-    const auto next = std::lower_bound(sizes_.begin(), sizes_.end(), jobs);
-    return next == sizes_.end() ? jobs : *next;
+  size_t size_of_run(size_t items) const {
+    const auto next = std::lower_bound(sizes_.begin(), sizes_.end(), items);
+    return next == sizes_.end() ? items : *next;
+  }
+
+  Stack stack_of(std::span<Tensors* const> batch) const {
+    Stack stack;
+    for (const Tensors* const job : batch) {
+      if (job->size() != stacked_.size())
+        throw Error{"the engine has " + std::to_string(stacked_.size()) + " inputs, and a job "
+                    + std::to_string(job->size()) + " tensors"};
+      stack.used += stack.items.emplace_back(items_of(*job));
+    }
+    stack.size = size_of_run(stack.used);
+    stack.is_job = batch.size() == 1 && (stack.used == 0 || stack.size == stack.used);
+    if (!stack.is_job && std::ranges::count(stack.items, 0) > 0)
+      throw Error{
+          "a batch takes jobs whose tensors have the same extent of axis 0, 1 or more, and those "
+          "of one have not"};
+    return stack;
   }
 
   std::vector<Tensors> try_to_run(std::span<Tensors* const> batch) {
-    const size_t size = size_of_run(batch.size());
-    for (int i = 0; i < infer_->num_input(); ++i) set_input(i, batch, size);
+    const Stack stack = stack_of(batch);
+    for (int i = 0; i < infer_->num_input(); ++i) set_input(i, batch, stack);
     std::vector<Tensor> outputs;
     for (int i = 0; i < infer_->num_output(); ++i)
       if (is_on_host_[static_cast<size_t>(i)])
@@ -94,7 +125,7 @@ class EngineInstance {
     value_of(infer_->synchronize());
     std::vector<Tensors> results(batch.size());
     for (int i = 0; i < infer_->num_output(); ++i)
-      split(infer_->get_output_name(i), outputs[static_cast<size_t>(i)], size, results);
+      split(infer_->get_output_name(i), outputs[static_cast<size_t>(i)], stack, results);
     return results;
   }
 
@@ -126,11 +157,12 @@ class EngineInstance {
     return copy;
   }
 
-  // An item from the host to its part of a batch on the device, in the order of the stream: the
-  // job is not over before that has come so far.
-  void upload(Tensor& stacked, size_t index, Tensor& item) {
+  // A job's tensor from the host to its part of a batch on the device, in the order of the stream:
+  // the job is not over before that has come so far.
+  void upload(Tensor& stacked, int64_t begin, Tensor& item) {
     const AutoDevice current(infer_->device());
-    auto* const to = static_cast<std::byte*>(value_of(stacked.gpu())) + index * item.bytes();
+    auto* const to = static_cast<std::byte*>(value_of(stacked.gpu()))
+                     + static_cast<size_t>(begin) * item.element_size();
     if (cudaMemcpyAsync(to, value_of(item.cpu()), item.bytes(), cudaMemcpyHostToDevice,
                         stacked.stream())
         != cudaSuccess)
@@ -152,15 +184,17 @@ class EngineInstance {
       throw Error{std::string("filling up a batch: ") + cudaGetErrorString(cudaGetLastError())};
   }
 
-  void set_input(int i, std::span<Tensors* const> batch, size_t size) {
+  // Whether the job's tensor has the type and shape of the batch's, but for the extent of axis 0.
+  static bool fits(const Tensor& item, const Tensor& stacked) {
+    return item.type() == stacked.type() && item.ndims() == stacked.ndims()
+           && std::equal(item.shape().begin() + 1, item.shape().end(), stacked.shape().begin() + 1);
+  }
+
+  void set_input(int i, std::span<Tensors* const> batch, const Stack& stack) {
     const auto at = static_cast<size_t>(i);
-    for (const Tensors* const job : batch)
-      if (job->size() != stacked_.size())
-        throw Error{"the engine has " + std::to_string(stacked_.size()) + " inputs, and a job "
-                    + std::to_string(job->size()) + " tensors"};
     Tensor& first = (*batch[0])[at];
     const bool is_near = engine_runs_on_cpu() || first.device() == infer_->device();
-    if (size == 1 && is_near) {  // in the job's own memory
+    if (stack.is_job && is_near) {  // in the job's own memory
       auto whole =
           std::make_shared<Tensor>(first.shape(), first.type(), first.memory(), first.head());
       // What is on the device already may still be written in its own stream.
@@ -168,53 +202,49 @@ class EngineInstance {
       return value_of(infer_->set_input(i, std::move(whole)));
     }
     Tensor& stacked = *stacked_[at];
-    if (first.size(0) != 1)
-      throw Error{"input '" + infer_->get_input_name(i)
-                  + "' of a batch takes tensors whose axis 0 has extent 1, and one is of shape "
-                  + first.shape_string()};
     Shape shape = first.shape();
-    shape[0] = static_cast<int64_t>(size);
+    if (!stack.is_job) shape[0] = static_cast<int64_t>(stack.size);
     value_of(stacked.resize(shape));
     const bool on_gpu = !engine_runs_on_cpu() || first.head() == DataHead::kDevice;
     value_of(on_gpu ? stacked.to_gpu(false) : stacked.to_cpu(false));
-    for (size_t j = 0; j < batch.size(); ++j) {
-      Tensor& item = (*batch[j])[at];
-      if (item.shape() != first.shape() || item.type() != stacked.type())
+    int64_t from = 0;
+    for (Tensors* const job : batch) {
+      Tensor& item = (*job)[at];
+      if (stack.is_job ? item.type() != stacked.type() : !fits(item, stacked))
         throw Error{"input '" + infer_->get_input_name(i) + "' of a batch takes tensors of "
                     + session::type_name(stacked.type()) + " " + first.shape_string()
                     + ", and one is of " + session::type_name(item.type()) + " "
                     + item.shape_string()};
       if (item.head() == DataHead::kInit && !item.empty())
         throw Error{"input '" + infer_->get_input_name(i) + "' of a job has no data"};
-      const auto from = static_cast<int64_t>(j) * item.numel();
       if (item.head() == DataHead::kDevice) {
         if (item.stream() != stacked.stream()) value_of(item.synchronize());
         value_of(stacked.copy_from_gpu(from, value_of(item.gpu()), item.numel(), item.device()));
       } else if (on_gpu) {
-        upload(stacked, j, item);
+        upload(stacked, from, item);
       } else {
         value_of(stacked.copy_from_cpu(from, value_of(item.cpu()), item.numel()));
       }
+      from += item.numel();
     }
-    clear(stacked, batch.size() * first.bytes(), on_gpu);
+    clear(stacked, static_cast<size_t>(from) * stacked.element_size(), on_gpu);
     value_of(infer_->set_input(i, stacked_[at]));
   }
 
-  static void split(const std::string& name, Tensor& output, size_t size,
+  static void split(const std::string& name, Tensor& output, const Stack& stack,
                     std::vector<Tensors>& results) {
-    if (size == 1) {
+    if (stack.is_job) {
       results[0].push_back(std::move(output));
       return;
     }
-    if (output.size(0) != static_cast<int64_t>(size))
+    if (output.size(0) != static_cast<int64_t>(stack.size))
       throw Error{"output '" + name + "' of shape " + output.shape_string()
-                  + " has no part for each of " + std::to_string(size) + " jobs"};
-    Shape shape = output.shape();
-    shape[0] = 1;
-    for (int64_t job = 0; job < static_cast<int64_t>(results.size()); ++job) {
-      Tensor item = value_of(output.item(job));
-      value_of(item.resize(shape));
-      results[static_cast<size_t>(job)].push_back(std::move(item));
+                  + " has no part for each of " + std::to_string(stack.size) + " items"};
+    int64_t begin = 0;
+    for (size_t job = 0; job < results.size(); ++job) {
+      const auto count = static_cast<int64_t>(stack.items[job]);
+      results[job].push_back(value_of(output.items(begin, count)));
+      begin += count;
     }
   }
 
@@ -315,7 +345,7 @@ uint64_t shape_key(const Tensors& tensors) {
   for (const Tensor& tensor : tensors) {
     add(static_cast<uint64_t>(tensor.type()));
     add(tensor.shape().size());
-    for (const int64_t extent : tensor.shape()) add(static_cast<uint64_t>(extent));
+    for (int axis = 1; axis < tensor.ndims(); ++axis) add(static_cast<uint64_t>(tensor.size(axis)));
   }
   return key;
 }

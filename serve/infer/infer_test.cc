@@ -229,6 +229,35 @@ TEST(EngineInstances, FillBatchesUpToSizesThatTheEngineRuns) {
             "batch_sizes: expected ascending sizes from 1 to max_batch, 5, found 2");
 }
 
+TEST(EngineInstances, JobsMayBeSeveralItems) {
+  EngineInstanceOptions options;
+  options.profile = 1;  // of 3 to 5 rows
+  options.max_batch = 5;
+  for (const std::vector<size_t>& sizes : {std::vector<size_t>{}, {5}}) {
+    options.batch_sizes = sizes;
+    const auto instances = engine_instances(shared_engine(session::build_sum), options);
+    ASSERT_TRUE(instances) << instances.error();
+    std::vector<Tensors> jobs(3);
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      jobs[i].emplace_back(Shape{i == 1 ? 2 : 1, 3});
+      fill(jobs[i][0], static_cast<float>(10 * i));
+    }
+    EXPECT_EQ(shape_key(jobs[0]), shape_key(jobs[1]));
+    const std::vector<Tensors*> batch{&jobs[0], &jobs[1], &jobs[2]};
+    auto ran = (*instances)[0].run(batch);
+    ASSERT_TRUE(ran.result) << ran.result.error();
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      Tensor& output = (*ran.result)[i][0];
+      ASSERT_EQ(output.shape(), jobs[i][0].shape());
+      for (int64_t element = 0; element < output.numel(); ++element)
+        EXPECT_EQ((*output.cpu<float>())[element], 2 * (*jobs[i][0].cpu<float>())[element]);
+    }
+    Tensors none;
+    none.emplace_back(Shape{0, 3});
+    EXPECT_FALSE((*instances)[0].run(std::vector<Tensors*>{&jobs[0], &none}).result);
+  }
+}
+
 TEST(EngineInstances, TakeTheSmallestBatchOfAProfileForAJob) {
   const auto engine = shared_engine(session::build_sum);
   EngineInstanceOptions options;

@@ -294,24 +294,37 @@ Result<void> Tensor::copy_from_gpu(int64_t offset, const void* from, int64_t cou
   });
 }
 
-Result<Tensor> Tensor::item(int64_t index) noexcept {
+Result<Tensor> Tensor::items(int64_t begin, int64_t count) noexcept {
   return session::guard([&] {
-    if (index < 0 || index >= size(0))
-      throw Error{"item " + std::to_string(index) + " of a tensor of shape " + shape_string()};
+    if (begin < 0 || count < 0 || begin > size(0) || count > size(0) - begin)
+      throw Error{std::to_string(count) + " items from " + std::to_string(begin)
+                  + " on of a tensor of shape " + shape_string()};
     if (head_ == DataHead::kInit) throw Error{"the tensor has no data yet"};
     if (element_size() == 0)
       throw Error{"elements of " + session::type_name(type_) + " have no addresses"};
     const size_t bytes_of_item = bytes(1);
-    const auto at = [&](void* begin) {
-      return static_cast<std::byte*>(begin) + static_cast<size_t>(index) * bytes_of_item;
+    const auto at = [&](void* data) {
+      return static_cast<std::byte*>(data) + static_cast<size_t>(begin) * bytes_of_item;
     };
     const bool on_host = head_ == DataHead::kHost;
-    auto part =
-        std::make_shared<Part>(on_host ? at(memory_->cpu()) : nullptr,
-                               on_host ? nullptr : at(memory_->gpu()), bytes_of_item, memory_);
+    auto part = std::make_shared<Part>(on_host ? at(memory_->cpu()) : nullptr,
+                                       on_host ? nullptr : at(memory_->gpu()),
+                                       static_cast<size_t>(count) * bytes_of_item, memory_);
     std::shared_ptr<MixMemory> memory(part, &part->memory);
-    Tensor tensor(Shape(shape_.begin() + 1, shape_.end()), type_, std::move(memory), head_);
+    Shape shape = shape_;
+    shape[0] = count;
+    Tensor tensor(std::move(shape), type_, std::move(memory), head_);
     tensor.set_stream(stream_);
+    return tensor;
+  });
+}
+
+Result<Tensor> Tensor::item(int64_t index) noexcept {
+  return session::guard([&] {
+    if (index < 0 || index >= size(0))
+      throw Error{"item " + std::to_string(index) + " of a tensor of shape " + shape_string()};
+    Tensor tensor = session::value_of(items(index, 1));
+    tensor.shape_.erase(tensor.shape_.begin());
     return tensor;
   });
 }

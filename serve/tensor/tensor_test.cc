@@ -153,6 +153,11 @@ TEST(Tensor, ItemsShareTheMemory) {
   }
   EXPECT_EQ(*tensor.at<float>({1, 0}), 10.0F);
   EXPECT_FALSE(tensor.item(2));
+  Tensor rows = *counted({4, 2}).items(1, 2);
+  EXPECT_EQ(rows.shape_string(), "2x2");
+  EXPECT_THAT(values(rows), ElementsAre(2, 3, 4, 5));
+  EXPECT_FALSE(tensor.items(1, 2));
+  EXPECT_FALSE(tensor.items(-1, 1));
   EXPECT_FALSE(Tensor(Shape{2}).item(0));
 }
 

@@ -37,15 +37,16 @@ struct EngineInstanceOptions {
 Result<std::vector<size_t>> batch_sizes(std::vector<size_t> wanted, size_t min, size_t max,
                                         bool on_cpu) noexcept;
 
-/// Instances that stack the tensors of a batch's jobs along axis 0, where each has an extent of 1,
-/// run the engine, and give each job its part, in which axis 0 is 1 again. A batch that
-/// the engine runs as one job is not copied. Outputs lie in memory of the host, and are views of
+/// Instances that stack the tensors of a batch's jobs along axis 0, run the engine, and give each
+/// job its part. A job is as many items as the extent of axis 0 says, which all its tensors share:
+/// its JobOptions::cost. One that is a batch of its own is not copied, and its tensors may have any
+/// extents that the engine takes. Outputs lie in memory of the host, and are views of
 /// the batch's, which lives as long as one of them; an output whose axis 0 is not the batch is an
 /// error in batches of several.
 Result<std::vector<Instance<Tensors, Tensors>>> engine_instances(
     const std::shared_ptr<EngineContext>& engine, const EngineInstanceOptions& options) noexcept;
 
-/// Jobs whose tensors have the same shapes have the same key: Stages::batch_key.
+/// Jobs whose tensors have the same shapes but for axis 0 have the same key: Stages::batch_key.
 uint64_t shape_key(const Tensors& tensors);
 
 }  // namespace tenon::serve

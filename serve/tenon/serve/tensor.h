@@ -115,6 +115,8 @@ class Tensor {
   /// Item `index` of axis 0, in the same memory on the side where the data is now, as long as the
   /// view lives. What is written there is seen by both. An error when there is no data yet.
   Result<Tensor> item(int64_t index) noexcept;
+  /// The same of `count` items from `begin` on, as a tensor whose axis 0 they are.
+  Result<Tensor> items(int64_t begin, int64_t count) noexcept;
 
   /// Copies and kernels that work on the tensor are in that stream's order; null is the default
   /// one.
