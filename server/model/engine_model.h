@@ -1,0 +1,27 @@
+// A plan, or an ONNX model that becomes one, as a model that answers requests.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "model.h"
+#include "model_config.h"
+
+namespace tenon::server {
+
+/// Bounds of a model's queue.
+struct QueueLimits {
+  size_t max_requests = 1024;
+  size_t max_bytes = size_t{1} << 30;  ///< of the inputs of requests that are not answered
+};
+
+/// Loads the file, builds a plan of an ONNX model first, runs each batch size once, and then takes
+/// requests.
+/// @param path of a .plan or .engine file, or of an .onnx file.
+/// @param version as the metadata say it.
+Result<std::shared_ptr<Model>> load_engine_model(const std::string& path,
+                                                 const std::string& version,
+                                                 const ModelConfig& config,
+                                                 const QueueLimits& limits = {}) noexcept;
+
+}  // namespace tenon::server

@@ -1,0 +1,50 @@
+// How a model of the repository is to be served.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model.h"
+
+namespace tenon::server {
+
+enum class VersionPolicy { kLatest, kAll, kSpecific };
+
+/// What config.pbtxt or config.json says, with the defaults of Triton Inference Server, whose
+/// fields they are.
+struct ModelConfig {
+  std::string name;
+  std::string file;  ///< in the folder of a version; empty for model.plan or model.onnx
+
+  VersionPolicy version_policy = VersionPolicy::kLatest;
+  uint32_t latest_versions = 1;   ///< of kLatest
+  std::vector<int64_t> versions;  ///< of kSpecific
+
+  /// Of requests that are put together; 0 for none. Nothing where the file does not say: then what
+  /// the plan takes, or 4 for an ONNX model whose batch varies.
+  std::optional<int32_t> max_batch_size;
+  std::vector<size_t> preferred_batch_sizes;
+  std::optional<std::chrono::microseconds> max_queue_delay;  ///< nothing: while waiting pays
+
+  int instances = 1;         ///< on each device
+  std::vector<int> devices;  ///< empty for the current one
+
+  uint32_t priority_levels = 0, default_priority = 0;
+  std::optional<std::chrono::microseconds> default_timeout;
+  size_t max_queue_size = 0;  ///< 0 for the server's own bound
+
+  /// Of an ONNX model, as `tenon build` takes them: "x:1x3x224x224,y:1x4", and "fp16" or "int8".
+  std::string min_shapes, opt_shapes, max_shapes, precision;
+
+  std::vector<std::string> unused;  ///< fields that have no effect, for the log
+};
+
+/// Of config.pbtxt, in protobuf's text format, or config.json, its JSON. Fields of Triton that have
+/// no meaning here are listed as unused; names that it does not have are an error.
+Result<ModelConfig> parse_model_config(const std::string& text, bool is_json) noexcept;
+
+}  // namespace tenon::server
