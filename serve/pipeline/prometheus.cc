@@ -1,6 +1,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -16,14 +17,19 @@ using Labels = std::vector<ClientMetric::Label>;
 
 class Families {
  public:
-  explicit Families(std::string model) : model_(std::move(model)) {}
+  /// What is added from now on is this pipeline's.
+  void set_pipeline(const Statistics& statistics) {
+    model_ = {{"model", statistics.model}};
+    if (!statistics.version.empty()) model_.push_back({"version", statistics.version});
+  }
 
   ClientMetric& add(const char* name, const char* help, MetricType type, Labels labels = {}) {
-    if (families_.empty() || families_.back().name != name)
-      families_.push_back({name, help, type, {}});
-    ClientMetric& metric = families_.back().metric.emplace_back();
+    auto family = std::ranges::find(families_, name, &MetricFamily::name);
+    if (family == families_.end())
+      family = families_.insert(families_.end(), {name, help, type, {}});
+    ClientMetric& metric = family->metric.emplace_back();
     metric.label = std::move(labels);
-    metric.label.insert(metric.label.begin(), {"model", model_});
+    metric.label.insert(metric.label.begin(), model_.begin(), model_.end());
     return metric;
   }
   void counter(const char* name, const char* help, uint64_t value, Labels labels = {}) {
@@ -49,7 +55,7 @@ class Families {
   std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
 
  private:
-  std::string model_;
+  Labels model_;
   std::vector<MetricFamily> families_;
 };
 
@@ -71,10 +77,8 @@ void add_stages(Families& families, const Statistics& statistics) {
              &Families::histogram, &S::work);
 }
 
-}  // namespace
-
-std::string prometheus_text(const Statistics& statistics) {
-  Families families(statistics.model);
+void add_pipeline(Families& families, const Statistics& statistics) {
+  families.set_pipeline(statistics);
   families.counter("tenon_jobs_committed_total", "Jobs that were committed", statistics.committed);
   families.counter("tenon_jobs_answered_total", "Jobs that were answered", statistics.succeeded,
                    {{"result", "succeeded"}});
@@ -90,6 +94,13 @@ std::string prometheus_text(const Statistics& statistics) {
   families.histogram("tenon_batch_cost", "Cost of each batch", statistics.batch);
   families.histogram("tenon_job_seconds", "From the commit to the answer", statistics.total);
   add_stages(families, statistics);
+}
+
+}  // namespace
+
+std::string prometheus_text(std::span<const Statistics> pipelines) {
+  Families families;
+  for (const Statistics& statistics : pipelines) add_pipeline(families, statistics);
   return families.text();
 }
 

@@ -54,6 +54,7 @@ void Schedule::List::erase(PipelineJob& job) {
 Schedule::Schedule(const PipelineOptions& options, size_t instances)
     : options_(options), all_instances_(instances), times_(options.max_batch) {
   statistics_.model = options.model;
+  statistics_.version = options.version;
   statistics_.instances = instances;
 }
 

@@ -190,6 +190,7 @@ class EngineModel final : public Model {
   serve::PipelineOptions pipeline_options() const {
     serve::PipelineOptions options;
     options.model = metadata_.name;
+    options.version = metadata_.version;
     options.max_jobs = config_.max_queue_size > 0 ? config_.max_queue_size : limits_.max_requests;
     options.max_bytes = limits_.max_bytes;
     options.when_full = serve::WhenFull::kRefuse;

@@ -21,7 +21,8 @@ enum class WhenFull {
 struct PipelineOptions {
   using Duration = std::chrono::steady_clock::duration;
 
-  std::string model;  ///< its name, in errors and metrics
+  std::string model;    ///< its name, in errors and metrics
+  std::string version;  ///< for metrics; may be empty
 
   // Bounds. A job counts from its admission until it is answered and no stage works on it.
   size_t max_jobs = 256;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "tenon/serve/job.h"
@@ -50,7 +51,7 @@ struct StageStatistics {
 
 /// All since the pipeline's start, but for what says now.
 struct Statistics {
-  std::string model;
+  std::string model, version;
   uint64_t committed = 0, succeeded = 0;
   std::array<uint64_t, kFailures> failed{};  ///< by Failure; all are answered together with these
   size_t jobs = 0, bytes = 0;                ///< in the pipeline now
@@ -66,8 +67,12 @@ struct Statistics {
   const StageStatistics& stage(Stage stage) const { return stages[static_cast<size_t>(stage)]; }
 };
 
-/// Prometheus' text format: tenon_* metrics with the label model.
-std::string prometheus_text(const Statistics& statistics);
+/// Prometheus' text format: tenon_* metrics of pipelines that differ in model or version, which are
+/// their labels.
+std::string prometheus_text(std::span<const Statistics> pipelines);
+inline std::string prometheus_text(const Statistics& statistics) {
+  return prometheus_text({&statistics, 1});
+}
 
 }  // namespace tenon::serve
 

@@ -1,0 +1,210 @@
+#include "http_server.h"
+
+#include <sys/socket.h>
+#include <tenon/printable.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <boost/asio.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "guard.h"
+#include "http_session.h"
+
+namespace tenon::server {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using Tcp = asio::ip::tcp;
+using Local = asio::local::stream_protocol;
+
+}  // namespace
+
+// Sessions hold it, so it lives as long as one does.
+class HttpServer::Inside final : public HttpHost, public std::enable_shared_from_this<Inside> {
+ public:
+  Inside(const HttpOptions& options, RestHandler handler)
+      : options_(options), handler_(std::move(handler)), io_(options.threads) {
+    if (options.address.starts_with("unix:"))
+      listen_local(options.address.substr(5));
+    else
+      listen_tcp();
+  }
+
+  void start() {
+    std::visit([this](auto& acceptor) { accept(acceptor); }, acceptor_);
+    for (int i = 0; i < std::max(options_.threads, 1); ++i)
+      threads_.emplace_back([this] { io_.run(); });
+  }
+
+  void stop(std::chrono::milliseconds timeout) noexcept {
+    {
+      std::unique_lock lock(mutex_);
+      if (is_over_) return;
+      is_stopping_ = true;
+    }
+    asio::post(io_, [this] {
+      error_code ignored;
+      std::visit(
+          [&]<class Acceptor>(Acceptor& acceptor) {
+            if constexpr (!std::is_same_v<Acceptor, std::monostate>) acceptor.close(ignored);
+          },
+          acceptor_);
+    });
+    {
+      std::unique_lock lock(mutex_);
+      idle_.wait_for(lock, timeout, [&] { return requests_ == 0; });
+      is_over_ = true;
+      for (HttpConnection* const connection : connections_) connection->close();
+    }
+    work_.reset();
+    for (std::thread& thread : threads_) thread.join();
+    slow_.join();
+    if (options_.address.starts_with("unix:")) ::unlink(options_.address.c_str() + 5);
+  }
+
+  uint16_t port() const { return port_; }
+
+  // Of HttpHost.
+  const HttpOptions& options() const override { return options_; }
+  bool is_stopping() const override { return is_stopping_; }
+  bool add(HttpConnection& connection) override {
+    const std::lock_guard lock(mutex_);
+    if (is_over_ || connections_.size() >= options_.max_connections) return false;
+    connections_.insert(&connection);
+    return true;
+  }
+  void remove(HttpConnection& connection) override {
+    const std::lock_guard lock(mutex_);
+    connections_.erase(&connection);
+  }
+  bool reserve(size_t bytes) override {
+    if (body_bytes_.fetch_add(bytes) + bytes <= options_.max_body_bytes) return true;
+    release(bytes);
+    return false;
+  }
+  void release(size_t bytes) override { body_bytes_.fetch_sub(bytes); }
+  void handle(RestRequest request, Respond respond) override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++requests_;
+    }
+    const bool is_slow = options_.is_slow && options_.is_slow(request);
+    auto call = [this, request = std::move(request), respond = std::move(respond)]() mutable {
+      handler_(std::move(request), std::move(respond));
+    };
+    if (is_slow)
+      asio::post(slow_, std::move(call));
+    else
+      call();
+  }
+  void end_request() override {
+    const std::lock_guard lock(mutex_);
+    if (--requests_ == 0) idle_.notify_all();
+  }
+  bool post(asio::any_io_executor executor, std::function<void()> call) override {
+    const std::lock_guard lock(mutex_);
+    if (is_over_) return false;
+    asio::post(executor, std::move(call));
+    return true;
+  }
+
+ private:
+  void listen_tcp() {
+    error_code error;
+    const auto address = asio::ip::make_address(options_.address, error);
+    if (error)
+      throw Error{"expected an IP address or unix:PATH to listen on, found '"
+                  + printable(options_.address) + "'"};
+    auto& acceptor = acceptor_.emplace<Tcp::acceptor>(io_);
+    const Tcp::endpoint endpoint(address, options_.port);
+    listen(acceptor, endpoint, options_.address + ":" + std::to_string(options_.port));
+    port_ = acceptor.local_endpoint(error).port();
+  }
+  void listen_local(const std::string& path) {
+    ::unlink(path.c_str());  // of a server that was killed
+    try {
+      listen(acceptor_.emplace<Local::acceptor>(io_), Local::endpoint(path), path);
+    } catch (const boost::system::system_error& cause) {
+      throw Error{"cannot listen on " + printable(path) + ": " + cause.what()};
+    }
+  }
+  template <class Acceptor, class Endpoint>
+  void listen(Acceptor& acceptor, const Endpoint& endpoint, const std::string& where) {
+    error_code error;
+    if (!error) acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+    if (error) throw Error{"cannot listen on " + printable(where) + ": " + error.message()};
+  }
+
+  void accept(std::monostate) {}
+  template <class Acceptor> void accept(Acceptor& acceptor) {
+    acceptor.async_accept(asio::make_strand(io_), [this, &acceptor](error_code error, auto socket) {
+      if (error == asio::error::operation_aborted || !acceptor.is_open()) return;
+      if (error) {  // no descriptors are left, say: others end meanwhile
+        auto wait = std::make_shared<asio::steady_timer>(io_, std::chrono::milliseconds(50));
+        wait->async_wait([this, wait, &acceptor](error_code) { accept(acceptor); });
+        return;
+      }
+      start_session(std::move(socket), shared_from_this());
+      accept(acceptor);
+    });
+  }
+
+  const HttpOptions options_;
+  const RestHandler handler_;
+  asio::io_context io_;
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_{
+      asio::make_work_guard(io_)};
+  std::variant<std::monostate, Tcp::acceptor, Local::acceptor> acceptor_;
+  asio::thread_pool slow_{1};
+  std::vector<std::thread> threads_;
+  uint16_t port_ = 0;
+
+  std::atomic<bool> is_stopping_ = false;
+  std::atomic<size_t> body_bytes_ = 0;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  size_t requests_ = 0;
+  bool is_over_ = false;  // nothing is posted any more
+  std::set<HttpConnection*> connections_;
+};
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpOptions& options,
+                                                      RestHandler handler) noexcept {
+  return session::guard([&] {
+    auto inside = std::make_shared<Inside>(options, std::move(handler));
+    std::unique_ptr<HttpServer> server(new HttpServer(inside));
+    try {
+      inside->start();
+    } catch (const std::exception& cause) {
+      throw Error{std::string("cannot start threads: ") + cause.what()};
+    }
+    return server;
+  });
+}
+
+HttpServer::~HttpServer() {
+  stop(std::chrono::milliseconds(0));
+}
+
+uint16_t HttpServer::port() const {
+  return inside_->port();
+}
+
+void HttpServer::stop(std::chrono::milliseconds timeout) noexcept {
+  inside_->stop(timeout);
+}
+
+}  // namespace tenon::server

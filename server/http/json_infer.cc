@@ -1,0 +1,447 @@
+#include "json_infer.h"
+
+#include <simdjson.h>
+#include <tenon/printable.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "datatype.h"
+#include "guard.h"
+
+namespace tenon::server {
+
+using session::value_of;
+
+namespace {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::element_type;
+using simdjson::dom::object;
+
+// Memory of a body that a tensor lies in, and the body.
+struct BodyMemory {
+  BodyMemory(std::shared_ptr<Body> whole, void* data, size_t size)
+      : body(std::move(whole)), memory(data, size, nullptr, 0) {}
+  std::shared_ptr<Body> body;
+  serve::MixMemory memory;
+};
+
+std::string text_of(const element& value, const std::string& where) {
+  std::string_view text;
+  if (value.get(text) != simdjson::SUCCESS) throw Error{where + ": expected a string"};
+  return std::string(text);
+}
+
+int64_t integer_of(const element& value, const std::string& where) {
+  int64_t number = 0;
+  if (value.get(number) != simdjson::SUCCESS)
+    throw Error{where + ": expected a whole number of 64 bits"};
+  return number;
+}
+
+bool flag_of(const element& value, const std::string& where) {
+  bool flag = false;
+  if (value.get(flag) != simdjson::SUCCESS) throw Error{where + ": expected true or false"};
+  return flag;
+}
+
+// Calls `take(key, value)` for each parameter of an object that may have some.
+template <class Take> void each_parameter(const object& of, const std::string& where, Take take) {
+  element parameters;
+  if (of["parameters"].get(parameters) != simdjson::SUCCESS) return;
+  object fields;
+  if (parameters.get(fields) != simdjson::SUCCESS)
+    throw Error{where + "parameters: expected an object"};
+  for (const auto& [key, value] : fields)
+    take(std::string(key), value, where + "parameters: " + printable(key));
+}
+
+// Each of an array of objects, with where it is; there need be none.
+template <class Take> void each_object(const object& of, const char* name, size_t max, Take take) {
+  element found;
+  if (of[name].get(found) != simdjson::SUCCESS) return;
+  array values;
+  if (found.get(values) != simdjson::SUCCESS)
+    throw Error{std::string(name) + ": expected an array"};
+  size_t number = 0;
+  for (const element& value : values) {
+    if (number == max) throw Error{std::string(name) + ": expected at most " + std::to_string(max)};
+    const std::string where = std::string(name) + "[" + std::to_string(number++) + "]";
+    object fields;
+    if (value.get(fields) != simdjson::SUCCESS) throw Error{where + ": expected an object"};
+    element named;
+    if (fields["name"].get(named) != simdjson::SUCCESS) throw Error{where + ": has no name"};
+    take(fields, text_of(named, where + ".name"));
+  }
+}
+
+template <class T> bool store(const element& value, std::byte* to) {
+  T result;
+  if constexpr (std::is_same_v<T, float>) {
+    double number = 0;
+    if (value.get(number) != simdjson::SUCCESS) return false;
+    result = static_cast<float>(number);
+    if (std::isinf(result)) return false;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    int64_t number = 0;
+    if (value.get(result) != simdjson::SUCCESS) {
+      if (value.get(number) != simdjson::SUCCESS || number < 0 || number > 1) return false;
+      result = number == 1;
+    }
+  } else {
+    int64_t number = 0;
+    if (value.get(number) != simdjson::SUCCESS || number < std::numeric_limits<T>::min()
+        || number > std::numeric_limits<T>::max())
+      return false;
+    result = static_cast<T>(number);
+  }
+  std::memcpy(to, &result, sizeof result);
+  return true;
+}
+
+using Store = bool (*)(const element&, std::byte*);
+Store store_of(DataType type) {
+  switch (type) {
+    case DataType::kFLOAT:
+      return store<float>;
+    case DataType::kINT8:
+      return store<int8_t>;
+    case DataType::kUINT8:
+      return store<uint8_t>;
+    case DataType::kINT32:
+      return store<int32_t>;
+    case DataType::kINT64:
+      return store<int64_t>;
+    case DataType::kBOOL:
+      return store<bool>;
+    default:
+      return nullptr;
+  }
+}
+
+// Elements of JSON, in arrays of arrays or in one, written one behind the other.
+class Elements {
+ public:
+  Elements(Tensor& tensor, const std::string& where)
+      : store_(store_of(tensor.type())),
+        width_(tensor.element_size()),
+        left_(static_cast<size_t>(tensor.numel())),
+        where_(where) {
+    if (store_ == nullptr)
+      throw Error{where + ": " + std::string(datatype_name(tensor.type()))
+                  + " is only sent as binary data"};
+    at_ = static_cast<std::byte*>(value_of(tensor.cpu()));
+  }
+
+  void take(const element& value) {
+    array values;
+    if (value.get(values) == simdjson::SUCCESS) {
+      for (const element& one : values) take(one);
+      return;
+    }
+    if (left_ == 0) throw Error{where_ + ": has more elements than the shape"};
+    if (!store_(value, at_))
+      throw Error{where_ + ": element " + simdjson::minify(value)
+                  + " is none that the datatype holds"};
+    at_ += width_;
+    --left_;
+  }
+  void finish() const {
+    if (left_ > 0) throw Error{where_ + ": has " + std::to_string(left_) + " elements too few"};
+  }
+
+ private:
+  Store store_;
+  size_t width_, left_;
+  std::byte* at_ = nullptr;
+  std::string where_;
+};
+
+class Parser {
+ public:
+  Parser(std::shared_ptr<Body> body, size_t json, const JsonLimits& limits)
+      : body_(std::move(body)), json_(json), binary_(json), limits_(limits) {}
+
+  JsonInferRequest parse() {
+    simdjson::dom::parser parser;
+    if (parser.allocate(std::max<size_t>(json_, 64), limits_.max_depth) != simdjson::SUCCESS)
+      throw Error{"out of memory"};
+    element document;
+    const auto* const text = reinterpret_cast<const uint8_t*>(body_->data());
+    const bool is_padded = body_->capacity() - json_ >= kPadding;
+    if (const auto error = parser.parse(text, json_, !is_padded).get(document);
+        error != simdjson::SUCCESS)
+      throw Error{std::string("the body is not the JSON of a request: ")
+                  + simdjson::error_message(error)};
+    object fields;
+    if (document.get(fields) != simdjson::SUCCESS) throw Error{"the body is JSON, but no object"};
+    JsonInferRequest parsed;
+    if (element id; fields["id"].get(id) == simdjson::SUCCESS)
+      parsed.request.id = text_of(id, "id");
+    each_parameter(fields, "",
+                   [&](const std::string& key, const element& value, const std::string& where) {
+                     take_parameter(parsed, key, value, where);
+                   });
+    each_object(fields, "inputs", limits_.max_tensors, [&](const object& input, std::string name) {
+      const std::string where = "input '" + printable(name) + "': ";
+      parsed.request.inputs.push_back({std::move(name), input_of(input, where)});
+    });
+    each_object(fields, "outputs", limits_.max_tensors,
+                [&](const object& output, std::string name) {
+                  take_output(parsed, output, std::move(name));
+                });
+    if (binary_ != body_->size())
+      throw Error{std::to_string(body_->size() - binary_)
+                  + " bytes follow the tensors that the inputs have in binary"};
+    return parsed;
+  }
+
+ private:
+  static void take_parameter(JsonInferRequest& to, const std::string& key, const element& value,
+                             const std::string& where) {
+    constexpr int64_t kHour = 3'600'000'000;
+    if (key == "binary_data_output") {
+      to.format.is_binary = flag_of(value, where);
+    } else if (key == "timeout") {
+      const int64_t microseconds = integer_of(value, where);
+      if (microseconds < 0 || microseconds > kHour)
+        throw Error{where + ": expected 0 to " + std::to_string(kHour) + " microseconds, found "
+                    + std::to_string(microseconds)};
+      if (microseconds > 0)
+        to.request.deadline = Clock::now() + std::chrono::microseconds(microseconds);
+    } else if (key == "priority") {
+      // 1 is the first to go; 0, the default, goes before all.
+      const int64_t priority = integer_of(value, where);
+      if (priority < 0 || priority > 1 << 20)
+        throw Error{where + ": expected 0 to " + std::to_string(1 << 20) + ", found "
+                    + std::to_string(priority)};
+      to.request.priority = -static_cast<int>(priority);
+    } else if (key.starts_with("sequence_")) {
+      throw Error{where + ": sequences are not supported yet"};
+    }
+  }
+
+  void take_output(JsonInferRequest& to, const object& output, std::string name) const {
+    const std::string where = "output '" + printable(name) + "': ";
+    bool is_binary = to.format.is_binary;
+    each_parameter(output, where,
+                   [&](const std::string& key, const element& value, const std::string& at) {
+                     if (key == "binary_data") is_binary = flag_of(value, at);
+                     if (key == "classification" && integer_of(value, at) > 0)
+                       throw Error{at + ": not supported yet"};
+                     if (key.starts_with("shared_memory_")) throw Error{at + ": not supported yet"};
+                   });
+    if (is_binary) to.format.binary.insert(name);
+    to.format.named.insert(name);
+    to.request.outputs.push_back(std::move(name));
+  }
+
+  static Shape shape_of(const object& input, const std::string& where) {
+    array extents;
+    if (input["shape"].get(extents) != simdjson::SUCCESS)
+      throw Error{where + "shape: expected an array"};
+    Shape shape;
+    for (const element& extent : extents) {
+      const int64_t number = integer_of(extent, where + "shape");
+      if (number < 0)
+        throw Error{where + "shape: expected 0 or more, found " + std::to_string(number)};
+      shape.push_back(number);
+      if (shape.size() > nvinfer1::Dims::MAX_DIMS)
+        throw Error{where + "shape: expected at most " + std::to_string(nvinfer1::Dims::MAX_DIMS)
+                    + " extents"};
+    }
+    return shape;
+  }
+
+  // Bytes of a tensor; it is compared with what came before memory is made.
+  static size_t bytes_of(const Shape& shape, DataType type, const std::string& where) {
+    size_t bytes = session::element_size(type);
+    for (const int64_t extent : shape)
+      if (__builtin_mul_overflow(bytes, static_cast<size_t>(extent), &bytes))
+        throw Error{where + "shape: " + session::shape_text(shape) + " is larger than memory"};
+    return bytes;
+  }
+
+  Tensor input_of(const object& input, const std::string& where) {
+    element datatype;
+    if (input["datatype"].get(datatype) != simdjson::SUCCESS)
+      throw Error{where + "has no datatype"};
+    const std::string name = text_of(datatype, where + "datatype");
+    const auto type = datatype_of(name);
+    if (!type) throw Error{where + "datatype: models take no '" + printable(name) + "'"};
+    const Shape shape = shape_of(input, where);
+    const size_t bytes = bytes_of(shape, *type, where);
+    std::optional<size_t> binary;
+    each_parameter(input, where,
+                   [&](const std::string& key, const element& value, const std::string& at) {
+                     if (key.starts_with("shared_memory_")) throw Error{at + ": not supported yet"};
+                     if (key != "binary_data_size") return;
+                     const int64_t size = integer_of(value, at);
+                     if (size < 0 || static_cast<size_t>(size) != bytes)
+                       throw Error{at + ": expected the " + std::to_string(bytes) + " bytes of "
+                                   + session::shape_text(shape) + " " + name + ", found "
+                                   + std::to_string(size)};
+                     binary = bytes;
+                   });
+    element data;
+    const bool has_data = input["data"].get(data) == simdjson::SUCCESS;
+    if (has_data == binary.has_value())
+      throw Error{where + (has_data ? "has both data and binary_data_size" : "has no data")};
+    return has_data ? tensor_of(data, shape, *type, bytes, where + "data")
+                    : tensor_in_body(shape, *type, bytes, where);
+  }
+
+  Tensor tensor_of(const element& data, const Shape& shape, DataType type, size_t bytes,
+                   const std::string& where) const {
+    // An element takes at least two bytes of JSON.
+    if (bytes / session::element_size(type) > json_)
+      throw Error{where + ": has fewer elements than the shape " + session::shape_text(shape)};
+    Tensor tensor(shape, type);
+    Elements elements(tensor, where);
+    elements.take(data);
+    elements.finish();
+    return tensor;
+  }
+
+  Tensor tensor_in_body(const Shape& shape, DataType type, size_t bytes, const std::string& where) {
+    if (bytes > body_->size() - binary_)
+      throw Error{where + "binary_data_size: " + std::to_string(body_->size() - binary_)
+                  + " bytes are left of the body, and " + std::to_string(bytes) + " are expected"};
+    unsigned char* const data = body_->data() + binary_;
+    binary_ += bytes;
+    if (reinterpret_cast<uintptr_t>(data) % session::element_size(type) != 0) {
+      Tensor tensor(shape, type);
+      value_of(tensor.copy_from_cpu(0, data, tensor.numel()));
+      return tensor;
+    }
+    auto memory = std::make_shared<BodyMemory>(body_, data, bytes);
+    return Tensor(shape, type, std::shared_ptr<serve::MixMemory>(memory, &memory->memory),
+                  serve::DataHead::kHost);
+  }
+
+  std::shared_ptr<Body> body_;
+  size_t json_, binary_;  // the JSON's end, and where the next binary tensor begins
+  JsonLimits limits_;
+};
+
+template <class T> void append_numbers(std::string& text, const T* values, size_t count) {
+  char number[32];
+  for (size_t i = 0; i < count; ++i) {
+    if (i > 0) text += ',';
+    if constexpr (std::is_same_v<T, bool>) {
+      text += values[i] ? "true" : "false";
+    } else {
+      if constexpr (std::is_floating_point_v<T>)
+        if (!std::isfinite(values[i]))
+          throw Error{"element " + std::to_string(i)
+                      + " is no finite number, which JSON does not have: ask for binary_data"};
+      text.append(number, std::to_chars(number, number + sizeof number, values[i]).ptr);
+    }
+  }
+}
+
+void append_data(std::string& text, Tensor& tensor) {
+  const auto count = static_cast<size_t>(tensor.numel());
+  const auto append = [&]<class T>(T) {
+    append_numbers(text, static_cast<const T*>(value_of(tensor.cpu())), count);
+  };
+  switch (tensor.type()) {
+    case DataType::kFLOAT:
+      return append(float());
+    case DataType::kINT8:
+      return append(int8_t());
+    case DataType::kUINT8:
+      return append(uint8_t());
+    case DataType::kINT32:
+      return append(int32_t());
+    case DataType::kINT64:
+      return append(int64_t());
+    case DataType::kBOOL:
+      return append(bool());
+    default:
+      throw Error{std::string(datatype_name(tensor.type()))
+                  + " is only sent as binary data: ask for binary_data"};
+  }
+}
+
+void append_output(RestResponse& to, NamedTensor output, bool is_binary) {
+  std::string& text = to.text;
+  text += R"({"name":)" + json_string(output.name) + R"(,"datatype":")";
+  text += datatype_name(output.tensor.type());
+  text += R"(","shape":[)";
+  append_numbers(text, output.tensor.shape().data(), output.tensor.shape().size());
+  text += ']';
+  if (is_binary) {
+    text += R"(,"parameters":{"binary_data_size":)" + std::to_string(output.tensor.bytes()) + "}}";
+    to.has_tensors = true;
+    to.tensors.push_back(std::move(output.tensor));
+    return;
+  }
+  text += R"(,"data":[)";
+  try {
+    append_data(text, output.tensor);
+  } catch (const Error& cause) {
+    throw Error{"output '" + printable(output.name) + "': " + cause.text};
+  }
+  text += "]}";
+}
+
+}  // namespace
+
+std::string json_string(std::string_view text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string quoted = "\"";
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    const auto byte = static_cast<unsigned char>(text[0]);
+    if (length == 0)
+      quoted += "\\ufffd";
+    else if (byte < 0x20)
+      (quoted += "\\u00") += {kDigits[byte >> 4], kDigits[byte & 15]};
+    else
+      (quoted += byte == '"' || byte == '\\' ? "\\" : "") += text.substr(0, length);
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return quoted + '"';
+}
+
+Result<JsonInferRequest> parse_infer_request(const std::shared_ptr<Body>& body,
+                                             const std::string& json_length,
+                                             const JsonLimits& limits) noexcept {
+  return session::guard([&] {
+    size_t json = body->size();
+    if (!json_length.empty()) {
+      const char* const end = json_length.data() + json_length.size();
+      const auto [last, error] = std::from_chars(json_length.data(), end, json);
+      if (error != std::errc() || last != end || json > body->size())
+        throw Error{"Inference-Header-Content-Length: expected at most the "
+                    + std::to_string(body->size()) + " bytes of the body, found '"
+                    + printable(json_length) + "'"};
+    }
+    return Parser(body, json, limits).parse();
+  });
+}
+
+Result<RestResponse> infer_response(InferResponse response, const OutputFormat& format) noexcept {
+  return session::guard([&] {
+    RestResponse made;
+    made.text = R"({"model_name":)" + json_string(response.model) + R"(,"model_version":)"
+                + json_string(response.version);
+    if (!response.id.empty()) made.text += R"(,"id":)" + json_string(response.id);
+    made.text += R"(,"outputs":[)";
+    for (size_t i = 0; i < response.outputs.size(); ++i) {
+      if (i > 0) made.text += ',';
+      const bool is_binary = format.wants_binary(response.outputs[i].name);
+      append_output(made, std::move(response.outputs[i]), is_binary);
+    }
+    made.text += "]}";
+    if (made.has_tensors) made.content_type = "application/octet-stream";
+    return made;
+  });
+}
+
+}  // namespace tenon::server

@@ -1,0 +1,41 @@
+// HTTP requests and responses as what answers them sees them: without sockets.
+#pragma once
+
+#include <tenon/serve/tensor.h>
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace tenon::server {
+
+/// Bytes of a body. At least kPadding more are reserved behind them, which readers of JSON read.
+using Body = std::vector<unsigned char>;
+constexpr size_t kPadding = 64;
+
+struct RestRequest {
+  std::string method;  ///< "GET"
+  std::string target;  ///< path and query, as they came
+  std::string content_encoding, trace;
+  /// Of Inference-Header-Content-Length: the JSON in front of binary tensors; empty without.
+  std::string json_length;
+  std::shared_ptr<Body> body;  ///< whoever keeps it may point into it
+  std::stop_token stop;        ///< used when the client is gone
+};
+
+struct RestResponse {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string text;                    ///< the body, or its JSON
+  std::vector<serve::Tensor> tensors;  ///< whose bytes follow the text
+  bool has_tensors = false;            ///< the length of the text is told
+  bool may_retry = false;              ///< with Retry-After
+};
+
+/// Called once, in any thread.
+using Respond = std::function<void(RestResponse)>;
+using RestHandler = std::function<void(RestRequest, Respond)>;
+
+}  // namespace tenon::server

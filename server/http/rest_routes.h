@@ -1,0 +1,45 @@
+// The REST protocol: KServe's version 2 with Triton's extensions for repositories and statistics.
+#pragma once
+
+#include <string>
+
+#include "json_infer.h"
+#include "models.h"
+#include "rest.h"
+
+namespace tenon::server {
+
+struct RestOptions {
+  bool allows_model_control = false;  ///< loading and unloading
+  JsonLimits limits;
+};
+
+/// Answers what a target of the protocol asks for.
+class RestRoutes {
+ public:
+  /// @param models outlives this, and every answer.
+  RestRoutes(Models& models, RestOptions options) : models_(models), options_(options) {}
+
+  /// Calls `respond` once, in any thread. What waits, as loading a model does, waits in the calling
+  /// one: is_slow() tells.
+  void handle(RestRequest request, Respond respond);
+  static bool is_slow(const RestRequest& request);
+
+ private:
+  RestResponse response_to(const RestRequest& request, const std::vector<std::string>& path);
+  RestResponse model_response(const RestRequest& request, const std::vector<std::string>& path);
+  RestResponse repository_response(const std::vector<std::string>& path);
+  RestResponse index_response();
+  RestResponse statistics_response(const std::string& name, const std::string& version);
+  void infer(RestRequest request, const std::string& name, const std::string& version,
+             Respond respond);
+
+  Models& models_;
+  const RestOptions options_;
+};
+
+/// What the protocol says of an error: its status, and {"error": text}.
+RestResponse error_response(int status, const std::string& text);
+RestResponse error_response(const RequestError& error);
+
+}  // namespace tenon::server

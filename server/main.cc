@@ -1,0 +1,158 @@
+// tenon-server: the models of a folder, for clients of the Open Inference Protocol.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+
+#include "http_server.h"
+#include "metrics.h"
+#include "repository.h"
+#include "rest_routes.h"
+
+namespace tenon::server {
+namespace {
+
+struct Options {
+  std::vector<std::string> folders;
+  std::string http_address = "0.0.0.0", metrics_address;
+  uint16_t http_port = 8000, metrics_port = 8002;
+  bool allow_http = true, allow_metrics = true, strict_readiness = true;
+  std::string control = "none", token_file;
+  int http_threads = 2, poll_seconds = 15, exit_timeout = 30;
+  size_t max_body_mib = 64, max_queue = 1024, max_queue_mib = 1024;
+
+  void add_to(CLI::App& app);
+};
+
+// The names are those of Triton Inference Server, where it has the option, and of KServe.
+void Options::add_to(CLI::App& app) {
+  app.add_option("--model-repository,--model-store,--model_dir,folder", folders,
+                 "Folder of models: NAME/VERSION/model.plan or model.onnx, or NAME.plan or "
+                 "NAME.onnx; several are possible")
+      ->required();
+  app.add_option("--http-address", http_address, "IP address, or unix:PATH");
+  app.add_option("--http-port,--http_port", http_port, "0 for any that is free");
+  app.add_option("--allow-http", allow_http);
+  app.add_option("--http-thread-count", http_threads)->check(CLI::Range(1, 256));
+  app.add_option("--http-max-input-size", max_body_mib, "Of a request, in MiB")
+      ->check(CLI::Range(1, 2047));
+  app.add_option("--allow-metrics", allow_metrics);
+  app.add_option("--metrics-address", metrics_address, "That of HTTP, if it is not given");
+  app.add_option("--metrics-port", metrics_port);
+  app.add_option("--model-control-mode", control,
+                 "none: all models are loaded at the start; poll: and when files change; explicit: "
+                 "and when clients say so")
+      ->check(CLI::IsMember({"none", "poll", "explicit"}));
+  app.add_option("--repository-poll-secs", poll_seconds)->check(CLI::Range(1, 86400));
+  app.add_option("--max-queue-size", max_queue, "Requests that a model has at once")
+      ->check(CLI::Range(1, 1 << 24));
+  app.add_option("--max-queue-mib", max_queue_mib, "Memory of their inputs, in MiB")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--exit-timeout-secs", exit_timeout, "How long requests have to end after SIGTERM")
+      ->check(CLI::Range(0, 86400));
+  app.add_option("--token-file", token_file,
+                 "A file with the token that requests need, as Authorization: Bearer TOKEN")
+      ->check(CLI::ExistingFile);
+}
+
+std::string token_of(const Options& options) {
+  if (options.token_file.empty()) return {};
+  std::ifstream file(options.token_file);
+  std::string token;
+  std::getline(file, token);
+  if (token.empty()) throw Error{options.token_file + ": its first line has no token"};
+  return token;
+}
+
+void log(const std::string& line) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+template <class T> T value_of(Result<T> result) {
+  if (!result) throw Error{result.error()};
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+// Blocks until the process is told to end.
+void wait_for_signal(const sigset_t& signals) {
+  int signal = 0;
+  sigwait(&signals, &signal);
+  log(std::string("tenon-server: ") + (signal == SIGINT ? "SIGINT" : "SIGTERM")
+      + ": answering what came");
+}
+
+void serve(const Options& options) {
+  // Threads take the mask of the one that starts them.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  RepositoryOptions of_models;
+  of_models.folders = options.folders;
+  of_models.limits = {options.max_queue, options.max_queue_mib << 20};
+  if (options.control == "poll") of_models.poll = std::chrono::seconds(options.poll_seconds);
+  of_models.log = log;
+  Repository models(of_models);
+  RestRoutes routes(models, {options.control == "explicit", {}});
+
+  HttpOptions of_http;
+  of_http.address = options.http_address;
+  of_http.port = options.http_port;
+  of_http.threads = options.http_threads;
+  of_http.max_body = options.max_body_mib << 20;
+  of_http.token = token_of(options);
+  of_http.is_slow = RestRoutes::is_slow;
+  std::unique_ptr<HttpServer> http, metrics;
+  // They listen before models are loaded, so that probes see that the server lives.
+  if (options.allow_http) {
+    http = value_of(HttpServer::start(of_http, [&](RestRequest request, Respond respond) {
+      routes.handle(std::move(request), std::move(respond));
+    }));
+    log("tenon-server: HTTP at " + options.http_address + ":" + std::to_string(http->port()));
+  }
+  if (options.allow_metrics) {
+    HttpOptions of_metrics;
+    of_metrics.address =
+        options.metrics_address.empty() ? options.http_address : options.metrics_address;
+    of_metrics.port = options.metrics_port;
+    of_metrics.threads = 1;
+    of_metrics.max_body = 1 << 16;
+    metrics = value_of(
+        HttpServer::start(of_metrics, [&](const RestRequest& request, const Respond& respond) {
+          respond(metrics_response(models, request));
+        }));
+    log("tenon-server: metrics at " + of_metrics.address + ":" + std::to_string(metrics->port()));
+  }
+  value_of(models.start());
+  log("tenon-server: ready");
+  wait_for_signal(signals);
+  const auto timeout = std::chrono::seconds(options.exit_timeout);
+  if (http != nullptr) http->stop(timeout);
+  models.stop();
+}
+
+}  // namespace
+}  // namespace tenon::server
+
+int main(int count, char** words) {
+  tenon::server::Options options;
+  CLI::App app("Serves models by the Open Inference Protocol (KServe v2) over HTTP.",
+               "tenon-server");
+  app.set_version_flag("--version", TENON_VERSION);
+  options.add_to(app);
+  CLI11_PARSE(app, count, words);
+  try {
+    tenon::server::serve(options);
+    return 0;
+  } catch (const tenon::server::Error& error) {
+    std::fprintf(stderr, "tenon-server: %s\n", error.text.c_str());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tenon-server: %s\n", error.what());
+  }
+  return 1;
+}
