@@ -1,6 +1,6 @@
 """Measures single operators: Tenon's plugins against ONNX Runtime, OpenVINO and PyTorch, in turn, in one run.
 
-    python operators.py [roi_align nms_1000 ...] [--peers tenon,ort,ov,torch] [--threads 2] [--rounds 12]
+    python operators.py [roi_align nms_1000 ...] [--peers tenon,ort,ov,torch,before] [--threads 2] [--rounds 12]
 
 Tenon runs the plugin as a model of one node, the other engines ONNX's operator, PyTorch and torchvision their
 function, on the same numbers. An engine without the operator is left out. As in run.py, read the ratios.
@@ -362,7 +362,7 @@ def main():
     parser.add_argument("--peers", default=",".join(PEERS))
     run.add_options(parser)
     options = parser.parse_args()
-    run.check_peers(parser, options, PEERS)
+    run.check_peers(parser, options, [*PEERS, "before"])
     for name in options.operators:
         if name not in OPERATORS:
             parser.error(f"there is no operator '{name}'; choose from {', '.join(OPERATORS)}")
