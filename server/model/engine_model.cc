@@ -11,6 +11,7 @@
 
 #include "datatype.h"
 #include "guard.h"
+#include "read_file.h"
 
 namespace tenon::server {
 namespace {
@@ -64,7 +65,9 @@ std::vector<session::Ranges> profiles_of(const ModelConfig& config) {
 
 std::shared_ptr<EngineContext> open_engine(const std::string& path, const ModelConfig& config,
                                            int device) {
-  if (!path.ends_with(".onnx")) return value_of(EngineContext::open(path, device));
+  // Read, not mapped: a new plan may be written over the file while this one serves.
+  if (!path.ends_with(".onnx"))
+    return value_of(EngineContext::load(session::read_file(path), device));
   const serve::AutoDevice current(device);
   serve::CompileOptions options;
   options.profiles = profiles_of(config);
@@ -184,7 +187,22 @@ class EngineModel final : public Model {
       auto& to = tensor.is_input ? metadata_.inputs : metadata_.outputs;
       to.push_back({tensor.name, tensor.type, session::to_shape(tensor.shape)});
     }
+    check_declared();
     metadata_.max_batch = max_batch_of(config_, tensors_);
+  }
+
+  // What the configuration says of inputs and outputs is so.
+  void check_declared() const {
+    for (const ModelConfig::DeclaredTensor& declared : config_.tensors) {
+      const auto& all = declared.is_input ? metadata_.inputs : metadata_.outputs;
+      const std::string label =
+          (declared.is_input ? "input '" : "output '") + printable(declared.name) + "'";
+      const auto found = std::ranges::find(all, declared.name, &TensorMetadata::name);
+      if (found == all.end()) throw Error{"the configuration has " + label + ", and the model not"};
+      if (!declared.datatype.empty() && declared.datatype != datatype_name(found->type))
+        throw Error{label + " is " + declared.datatype + " in the configuration, and "
+                    + std::string(datatype_name(found->type)) + " in the model"};
+    }
   }
 
   serve::PipelineOptions pipeline_options() const {

@@ -104,6 +104,16 @@ void take_batching(const DynamicBatchingMessage& from, ModelConfig& to) {
   to.max_queue_size = queue.max_queue_size();
 }
 
+void take_tensors(const pb::RepeatedPtrField<TensorMessage>& from, bool is_input, ModelConfig& to) {
+  constexpr std::string_view kPrefix = "TYPE_";
+  for (const TensorMessage& tensor : from) {
+    std::string datatype;
+    if (tensor.data_type() != TYPE_INVALID)
+      datatype = DataTypeMessage_Name(tensor.data_type()).substr(kPrefix.size());
+    to.tensors.push_back({is_input, tensor.name(), datatype});
+  }
+}
+
 void take_parameters(const ModelConfigMessage& from, ModelConfig& to) {
   for (const auto& [key, value] : from.parameters()) {
     std::string* const field = key == "min_shapes"   ? &to.min_shapes
@@ -141,6 +151,8 @@ Result<ModelConfig> parse_model_config(const std::string& text, bool is_json) no
     take_versions(message.version_policy(), config);
     take_instances(message, config);
     take_batching(message.dynamic_batching(), config);
+    take_tensors(message.input(), true, config);
+    take_tensors(message.output(), false, config);
     take_parameters(message, config);
     return config;
   });

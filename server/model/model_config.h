@@ -40,6 +40,13 @@ struct ModelConfig {
   /// Of an ONNX model, as `tenon build` takes them: "x:1x3x224x224,y:1x4", and "fp16" or "int8".
   std::string min_shapes, opt_shapes, max_shapes, precision;
 
+  /// What the file says of inputs and outputs, which the model has to have.
+  struct DeclaredTensor {
+    bool is_input = true;
+    std::string name, datatype;  ///< "FP32"; empty where the file does not say
+  };
+  std::vector<DeclaredTensor> tensors;
+
   std::vector<std::string> unused;  ///< fields that have no effect, for the log
 };
 

@@ -195,8 +195,11 @@ void Repository::load_files(const std::string& name, const Files& files) {
   if (!reason.empty()) throw Error{reason};
 }
 
-void Repository::remove(const std::string& name) {
-  replace(name, {});
+// It is loaded again when its files are not these.
+void Repository::unload_versions(const std::string& name, Files files) {
+  Entry entry;
+  entry.files = std::move(files);
+  replace(name, std::move(entry));
   log(printable(name) + ": unloaded");
 }
 
@@ -235,7 +238,7 @@ void Repository::poll() {
         }
       }
       for (const auto& [name, files] : loaded)
-        if (!found.contains(name) && !files.empty()) remove(name);
+        if (!found.contains(name) && !files.empty()) unload_versions(name, {});
     });
   }
 }
@@ -323,11 +326,14 @@ Result<void> Repository::load(const std::string& name) {
 Result<void> Repository::unload(const std::string& name) {
   return session::guard([&] {
     const std::lock_guard one_at_a_time(loading_);
+    Files files;
     {
       const std::lock_guard lock(mutex_);
-      if (!entries_.contains(name)) throw Error{"there is no model '" + printable(name) + "'"};
+      const auto entry = entries_.find(name);
+      if (entry == entries_.end()) throw Error{"there is no model '" + printable(name) + "'"};
+      files = entry->second.files;
     }
-    remove(name);
+    unload_versions(name, std::move(files));
   });
 }
 

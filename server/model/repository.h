@@ -67,7 +67,7 @@ class Repository final : public Models {
   Versions load_versions(const std::string& name, const Files& files) const;
   void load_files(const std::string& name, const Files& files);
   void replace(const std::string& name, Entry entry);
-  void remove(const std::string& name);
+  void unload_versions(const std::string& name, Files files);
   void poll();
   void log(const std::string& line) const;
 

@@ -1,0 +1,119 @@
+#include "rest_routes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fake_models.h"
+#include "metrics.h"
+
+namespace tenon::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Rest : public ::testing::Test {
+ protected:
+  RestResponse ask(const std::string& method, const std::string& target,
+                   const std::string& body = "", RestOptions options = {}) {
+    RestRequest request;
+    request.method = method;
+    request.target = target;
+    request.body = std::make_shared<Body>(body.begin(), body.end());
+    RestRoutes routes(models_, options);
+    RestResponse response;
+    response.status = -1;
+    routes.handle(std::move(request), [&](RestResponse got) { response = std::move(got); });
+    return response;
+  }
+  int status(const std::string& method, const std::string& target, const std::string& body = "") {
+    return ask(method, target, body).status;
+  }
+
+  const std::string request_ =
+      R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]}]})";
+  FakeModels models_;
+};
+
+TEST_F(Rest, HealthIsThatOfTheModels) {
+  EXPECT_EQ(ask("GET", "/v2/health/live").text, R"({"live":true})");
+  EXPECT_EQ(status("GET", "/v2/health/ready"), 200);
+  models_.set_ready(false);
+  EXPECT_EQ(status("GET", "/v2/health/ready"), 503);
+  EXPECT_EQ(status("GET", "/v2/health/live"), 200);
+}
+
+TEST_F(Rest, MetadataAreThoseOfTheProtocol) {
+  EXPECT_THAT(ask("GET", "/v2").text, HasSubstr(R"("name":"tenon")"));
+  EXPECT_EQ(ask("GET", "/v2/models/double").text,
+            R"({"name":"double","versions":["1","2"],"platform":"tenon_plan",)"
+            R"("inputs":[{"name":"x","datatype":"FP32","shape":[-1,4]}],)"
+            R"("outputs":[{"name":"y","datatype":"FP32","shape":[-1,4]},)"
+            R"({"name":"sum","datatype":"FP32","shape":[-1]}]})");
+  EXPECT_EQ(status("GET", "/v2/models/double/ready"), 200);
+  EXPECT_EQ(status("GET", "/v2/models/double/versions/2/ready"), 200);
+  EXPECT_EQ(status("GET", "/v2/models/double/versions/3/ready"), 503);
+  EXPECT_EQ(status("GET", "/v2/models/none"), 404);
+  EXPECT_EQ(status("GET", "/v2/models/%64oub%6Ce"), 200);
+  EXPECT_EQ(status("GET", "/v2/models/%6"), 400);
+}
+
+TEST_F(Rest, InfersInTheVersionThatIsAskedFor) {
+  EXPECT_EQ(ask("POST", "/v2/models/double/infer", request_).text,
+            R"({"model_name":"double","model_version":"2","outputs":[)"
+            R"({"name":"y","datatype":"FP32","shape":[1,4],"data":[2,4,6,8]},)"
+            R"({"name":"sum","datatype":"FP32","shape":[1],"data":[10]}]})");
+  EXPECT_THAT(ask("POST", "/v2/models/double/versions/1/infer", request_).text,
+              HasSubstr(R"("model_version":"1")"));
+}
+
+TEST_F(Rest, EachFailureHasItsStatus) {
+  EXPECT_EQ(status("POST", "/v2/models/none/infer", request_), 404);
+  EXPECT_EQ(status("POST", "/v2/models/double/infer", "{"), 400);
+  EXPECT_EQ(status("GET", "/v2/models/double/infer"), 405);
+  EXPECT_EQ(status("POST", "/v2/models/double"), 405);
+  EXPECT_EQ(status("GET", "/v2/unknown"), 404);
+  const std::pair<Failure, int> kStatuses[] = {
+      {Failure::kInvalid, 400},     {Failure::kNotFound, 404}, {Failure::kFull, 429},
+      {Failure::kUnavailable, 503}, {Failure::kExpired, 504},  {Failure::kInternal, 500}};
+  for (const auto& [failure, expected] : kStatuses) {
+    models_.switches().fail_with(RequestError{failure, "a \"reason\""});
+    const RestResponse response = ask("POST", "/v2/models/double/infer", request_);
+    EXPECT_EQ(response.status, expected);
+    EXPECT_EQ(response.text, R"({"error":"a \"reason\""})");
+    EXPECT_EQ(response.may_retry, expected == 429 || expected == 503);
+  }
+}
+
+TEST_F(Rest, ModelsAreOnlyControlledWhereThatIsAllowed) {
+  EXPECT_THAT(
+      ask("POST", "/v2/repository/index").text,
+      HasSubstr(
+          R"({"name":"broken","version":"1","state":"UNAVAILABLE","reason":"its plan is damaged"})"));
+  EXPECT_EQ(status("POST", "/v2/repository/models/double/unload"), 403);
+  const RestOptions allowed{.allows_model_control = true, .limits = {}};
+  EXPECT_EQ(ask("POST", "/v2/repository/models/double/unload", "", allowed).status, 200);
+  EXPECT_EQ(status("POST", "/v2/models/double/infer", request_), 404);
+  EXPECT_EQ(ask("POST", "/v2/repository/models/double/load", "", allowed).status, 200);
+  EXPECT_EQ(status("POST", "/v2/models/double/infer", request_), 200);
+  EXPECT_EQ(ask("POST", "/v2/repository/models/broken/load", "", allowed).status, 400);
+}
+
+TEST_F(Rest, StatisticsAndMetricsCountRequests) {
+  ask("POST", "/v2/models/double/infer", request_);
+  EXPECT_THAT(ask("GET", "/v2/models/double/stats").text,
+              HasSubstr(R"("version":"2","inference_count":1,"execution_count":1)"));
+  EXPECT_EQ(status("GET", "/v2/models/none/stats"), 404);
+  RestRequest request;
+  request.method = "GET";
+  request.target = "/metrics";
+  const RestResponse metrics = metrics_response(models_, request);
+  EXPECT_THAT(metrics.text,
+              HasSubstr("nv_inference_request_success{model=\"double\",version=\"2\"} 1"));
+  // A family has its line of help once, however many models there are.
+  const std::string help = "# HELP tenon_jobs_committed_total";
+  EXPECT_NE(metrics.text.find(help), std::string::npos);
+  EXPECT_EQ(metrics.text.find(help), metrics.text.rfind(help));
+}
+
+}  // namespace
+}  // namespace tenon::server

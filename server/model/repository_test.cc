@@ -1,0 +1,256 @@
+#include "repository.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <future>
+
+#include "test_networks.h"
+
+namespace tenon::server {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Plans of y = factor * x, of 1 to `max` rows of three.
+std::string plan_of(float factor, int64_t max) {
+  session::ErrorLog log;
+  const session::Engine built = session::build_engine(log, [&](auto& builder, auto& network,
+                                                               auto& config) {
+    auto* x = network.addInput("x", DataType::kFLOAT, nvinfer1::Dims{2, {-1, 3}});
+    const nvinfer1::Weights weights{DataType::kFLOAT, &factor, 1};
+    auto* constant = network.addConstant(nvinfer1::Dims{2, {1, 1}}, weights)->getOutput(0);
+    session::add_output(
+        network,
+        *network.addElementWise(*x, *constant, nvinfer1::ElementWiseOperation::kPROD)->getOutput(0),
+        "y");
+    auto* profile = builder.createOptimizationProfile();
+    using Selector = nvinfer1::OptProfileSelector;
+    profile->setDimensions("x", Selector::kMIN, nvinfer1::Dims{2, {1, 3}});
+    profile->setDimensions("x", Selector::kOPT, nvinfer1::Dims{2, {max, 3}});
+    profile->setDimensions("x", Selector::kMAX, nvinfer1::Dims{2, {max, 3}});
+    config.addOptimizationProfile(profile);
+  });
+  const std::unique_ptr<nvinfer1::IHostMemory> plan(built.engine->serialize());
+  return {static_cast<const char*>(plan->data()), plan->size()};
+}
+
+class RepositoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void write(const std::string& path, const std::string& content) const {
+    fs::create_directories(fs::path(folder_ / path).parent_path());
+    std::ofstream(folder_ / path, std::ios::binary) << content;
+  }
+  std::unique_ptr<Repository> start(std::chrono::milliseconds poll = {}) const {
+    RepositoryOptions options;
+    options.folders = {folder_};
+    options.poll = poll;
+    auto models = std::make_unique<Repository>(options);
+    const auto started = models->start();
+    EXPECT_TRUE(started) << started.error();
+    return models;
+  }
+  static std::shared_ptr<Model> found(const Repository& models, const std::string& name,
+                                      const std::string& version = "") {
+    auto model = models.find(name, version);
+    auto* const there = std::get_if<std::shared_ptr<Model>>(&model);
+    return there == nullptr ? nullptr : *there;
+  }
+
+  const fs::path folder_ =
+      fs::path(::testing::TempDir()) / ("repository." + std::to_string(getpid()));
+};
+
+InferRequest request_of(int64_t rows, float first) {
+  InferRequest request;
+  Tensor x(Shape{rows, 3});
+  for (int64_t i = 0; i < x.numel(); ++i) (*x.cpu<float>())[i] = first + static_cast<float>(i);
+  request.inputs.push_back({"x", std::move(x)});
+  return request;
+}
+
+InferAnswer answer_of(Model& model, InferRequest request) {
+  std::promise<InferAnswer> promise;
+  model.infer(std::move(request),
+              [&](InferAnswer answer) { promise.set_value(std::move(answer)); });
+  return promise.get_future().get();
+}
+
+// The factor that the model multiplies by; -1 after an error, which fails the test.
+float factor_of(Model& model) {
+  InferAnswer answer = answer_of(model, request_of(2, 1));
+  auto* const response = std::get_if<InferResponse>(&answer);
+  if (response == nullptr) {
+    ADD_FAILURE() << std::get<RequestError>(answer).text;
+    return -1;
+  }
+  EXPECT_EQ(response->outputs[0].tensor.shape(), (Shape{2, 3}));
+  return *response->outputs[0].tensor.at<float>({1, 2}) / 6;
+}
+
+TEST_F(RepositoryTest, ServesTheVersionsThatThePolicyWants) {
+  for (const int version : {1, 2, 10})
+    write("scale/" + std::to_string(version) + "/model.plan",
+          plan_of(static_cast<float>(version), 4));
+  write("single.plan", plan_of(7, 4));
+  {
+    const auto models = start();
+    EXPECT_TRUE(models->is_ready());
+    EXPECT_THAT(models->versions("scale"), ElementsAre("10"));
+    EXPECT_EQ(factor_of(*found(*models, "scale")), 10);
+    EXPECT_EQ(factor_of(*found(*models, "single")), 7);
+    EXPECT_EQ(found(*models, "scale", "2"), nullptr);
+    EXPECT_EQ(found(*models, "none"), nullptr);
+    const ModelMetadata& metadata = found(*models, "scale")->metadata();
+    EXPECT_EQ(metadata.inputs[0].shape, (Shape{-1, 3}));
+    EXPECT_EQ(metadata.max_batch, 4u);
+  }
+  write("scale/config.pbtxt", "version_policy { all {} } max_batch_size: 2");
+  const auto models = start();
+  EXPECT_THAT(models->versions("scale"), ElementsAre("1", "2", "10"));
+  EXPECT_EQ(factor_of(*found(*models, "scale", "1")), 1);
+  EXPECT_EQ(found(*models, "scale")->metadata().max_batch, 2u);
+}
+
+TEST_F(RepositoryTest, RequestsThatDoNotFitAreRefusedByName) {
+  write("scale/1/model.plan", plan_of(2, 4));
+  const auto models = start();
+  Model& model = *found(*models, "scale");
+  const auto error = [&](InferRequest request) {
+    InferAnswer answer = answer_of(model, std::move(request));
+    const auto* const error = std::get_if<RequestError>(&answer);
+    return error == nullptr ? "" : error->text;
+  };
+  EXPECT_EQ(error(request_of(4, 1)), "");
+  EXPECT_THAT(error(request_of(5, 1)), HasSubstr("has the shape 5x3; expected 1x3 to 4x3"));
+  EXPECT_THAT(error(request_of(0, 1)), HasSubstr("has the shape 0x3"));
+  EXPECT_THAT(error({}), HasSubstr("input 'x' is missing"));
+  InferRequest twice = request_of(1, 1);
+  twice.inputs.push_back({"x", Tensor(Shape{1, 3})});
+  EXPECT_THAT(error(std::move(twice)), HasSubstr("is given twice"));
+  InferRequest typed;
+  typed.inputs.push_back({"x", Tensor(Shape{1, 3}, DataType::kINT32)});
+  EXPECT_THAT(error(std::move(typed)), HasSubstr("has the datatype INT32; expected FP32"));
+  InferRequest output = request_of(1, 1);
+  output.outputs = {"z"};
+  EXPECT_THAT(error(std::move(output)), HasSubstr("there is no output 'z'"));
+  InferRequest late = request_of(1, 1);
+  late.deadline = Clock::now() - std::chrono::seconds(1);
+  EXPECT_EQ(std::get<RequestError>(answer_of(model, std::move(late))).failure, Failure::kExpired);
+}
+
+TEST_F(RepositoryTest, RequestsAtTheSameTimeBecomeBatches) {
+  write("scale/1/model.plan", plan_of(2, 8));
+  write("scale/config.pbtxt",
+        "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 200000 }");
+  const auto models = start();
+  Model& model = *found(*models, "scale");
+  std::atomic<int> good = 0;
+  std::promise<void> done;
+  std::atomic<int> left = 4;
+  for (int64_t rows = 1; rows <= 3; ++rows)
+    for (int i = 0; i < (rows == 2 ? 2 : 1); ++i)
+      model.infer(request_of(rows, 10), [&, rows](InferAnswer answer) {
+        auto* const response = std::get_if<InferResponse>(&answer);
+        good += response != nullptr && response->outputs[0].tensor.shape() == Shape{rows, 3}
+                && *response->outputs[0].tensor.at<float>({0, 1}) == 22;
+        if (--left == 0) done.set_value();
+      });
+  done.get_future().wait();
+  EXPECT_EQ(good, 4);
+  EXPECT_EQ(model.statistics().batch.count(), 1u);  // of 1 + 2 + 2 + 3 rows
+  EXPECT_EQ(model.statistics().batch.sum(), 8);
+}
+
+TEST_F(RepositoryTest, WhatCannotBeLoadedIsInTheIndex) {
+  write("damaged/1/model.plan", "not a plan");
+  write("configured/1/model.plan", plan_of(1, 4));
+  write("configured/config.pbtxt", "max_batch_size: 5");
+  write("named/config.pbtxt", "name: 'other'");
+  write("typed/1/model.plan", plan_of(1, 4));
+  write("typed/config.pbtxt", "input { name: 'x' data_type: TYPE_FP16 }");
+  write("empty/1/readme.txt", "");
+  const auto models = start();
+  std::map<std::string, std::string> reasons;
+  for (const ModelStatus& status : models->index()) {
+    EXPECT_EQ(status.state, ModelState::kFailed) << status.name;
+    reasons[status.name] = status.reason;
+  }
+  EXPECT_THAT(reasons["damaged"], HasSubstr("damaged"));
+  EXPECT_THAT(reasons["configured"],
+              HasSubstr("max_batch_size: the engine takes batches of at most 4"));
+  EXPECT_THAT(reasons["typed"], HasSubstr("input 'x' is FP16 in the configuration, and FP32"));
+  EXPECT_THAT(reasons["named"], HasSubstr("found 'other'"));
+  EXPECT_THAT(reasons["empty"], HasSubstr("has no VERSION/model.plan"));
+  EXPECT_FALSE(models->is_ready());
+  RepositoryOptions nowhere;
+  nowhere.folders = {"/no/such/folder"};
+  EXPECT_THAT(Repository(nowhere).start().error(), HasSubstr("/no/such/folder"));
+}
+
+TEST_F(RepositoryTest, LoadingReplacesWhatServesAndUnloadingEndsIt) {
+  write("scale/1/model.plan", plan_of(2, 4));
+  const auto models = start();
+  const auto before = found(*models, "scale");
+  write("scale/1/model.plan", plan_of(3, 4));
+  ASSERT_TRUE(models->load("scale"));
+  EXPECT_EQ(factor_of(*found(*models, "scale")), 3);
+  // Who holds the old one is told that it is over.
+  EXPECT_EQ(std::get<RequestError>(answer_of(*before, request_of(1, 1))).failure,
+            Failure::kUnavailable);
+
+  write("scale/1/model.plan", "damaged");
+  EXPECT_THAT(models->load("scale").error(), HasSubstr("scale"));
+  EXPECT_EQ(factor_of(*found(*models, "scale")), 3);  // goes on
+  ASSERT_TRUE(models->unload("scale"));
+  EXPECT_EQ(found(*models, "scale"), nullptr);
+  EXPECT_THAT(models->versions("scale"), IsEmpty());
+  EXPECT_FALSE(models->load("none"));
+  EXPECT_FALSE(models->unload("none"));
+}
+
+TEST_F(RepositoryTest, ChangesAreSeenWhileRequestsCome) {
+  write("scale/1/model.plan", plan_of(1, 4));
+  const auto models = start(std::chrono::milliseconds(20));
+  std::atomic<bool> is_over = false;
+  std::atomic<int> wrong = 0, answered = 0;
+  std::thread asking([&] {
+    while (!is_over) {
+      const auto model = found(*models, "scale");
+      if (model == nullptr) continue;
+      InferAnswer answer = answer_of(*model, request_of(1, 1));
+      if (auto* const response = std::get_if<InferResponse>(&answer)) {
+        const float factor = *response->outputs[0].tensor.at<float>({0, 0});
+        wrong += factor != 1 && factor != 2;
+        ++answered;
+      } else {
+        wrong += std::get<RequestError>(answer).failure != Failure::kUnavailable;
+      }
+    }
+  });
+  const auto wait_for = [&](const auto& is_so) {
+    for (int i = 0; i < 500 && !is_so(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return is_so();
+  };
+  write("scale/2/model.plan", plan_of(2, 4));
+  EXPECT_TRUE(wait_for([&] { return found(*models, "scale", "2") != nullptr; }));
+  fs::remove_all(folder_ / "scale");
+  EXPECT_TRUE(wait_for([&] { return found(*models, "scale") == nullptr; }));
+  is_over = true;
+  asking.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(answered, 0);
+}
+
+}  // namespace
+}  // namespace tenon::server
