@@ -12,6 +12,10 @@ if(TARGET tenon_cli)
   install(TARGETS tenon_cli RUNTIME DESTINATION bin)
   set_target_properties(tenon_cli PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
 endif()
+if(TARGET tenon_server)
+  install(TARGETS tenon_server RUNTIME DESTINATION bin)
+  set_target_properties(tenon_server PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+endif()
 
 # oneDNN's wheel is no system package: its library lies beside ours.
 if(TENON_ONEDNN)

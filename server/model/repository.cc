@@ -84,6 +84,11 @@ void keep_wanted(const ModelConfig& config, std::map<int64_t, std::string>& vers
   }
 }
 
+bool serves(const auto& versions) {
+  return std::ranges::any_of(versions,
+                             [](const auto& version) { return version.second.model != nullptr; });
+}
+
 void drain(std::vector<std::shared_ptr<Model>>& models) noexcept {
   for (const auto& model : models) model->drain();
 }
@@ -182,10 +187,10 @@ void Repository::load_files(const std::string& name, const Files& files) {
     const std::lock_guard lock(mutex_);
     Entry& now = entries_[name];
     now.files = files;  // it is tried again when they change
-    const bool serves = std::ranges::any_of(
-        now.versions, [](const auto& version) { return version.second.model != nullptr; });
-    if (serves) now.reason = entry.reason;
-    if (serves) throw Error{entry.reason};
+    if (serves(now.versions)) {
+      now.reason = entry.reason;
+      throw Error{entry.reason};
+    }
   }
   const std::string reason = entry.reason;
   for (const auto& [number, version] : entry.versions)
@@ -309,8 +314,8 @@ std::vector<ModelStatus> Repository::index() const {
 bool Repository::is_ready() const {
   const std::lock_guard lock(mutex_);
   if (!is_loaded_ || is_stopping_) return false;
-  return std::ranges::none_of(entries_, [](const auto& entry) {
-    return !entry.second.reason.empty() && entry.second.versions.empty();
+  return std::ranges::all_of(entries_, [](const auto& entry) {
+    return entry.second.reason.empty() || serves(entry.second.versions);
   });
 }
 

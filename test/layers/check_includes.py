@@ -25,6 +25,7 @@ OUTSIDE = {
     "plugins": PUBLIC | {"kit", "kernels"},
     "session": PUBLIC,
     "serve": PUBLIC | {"session", "kit", "kernels"},
+    "server": PUBLIC | {"session", "serve"},
     "check": PUBLIC | {"kit"},
     "compare": PUBLIC | {"session"},
     "lint": PUBLIC,

@@ -19,6 +19,7 @@ void add_new_plugin(CLI::App& app, Logger& logger);
 void add_quantize(CLI::App& app, Logger& logger);
 void add_compare(CLI::App& app, Logger& logger);
 void add_onnx(CLI::App& app, Logger& logger);
+void add_serve(CLI::App& app, Logger& logger);
 void add_doctor(CLI::App& app, Logger& logger);
 
 }  // namespace tenon::tool

@@ -1,0 +1,97 @@
+"""A server: started, asked with curl's and Python's own HTTP, and ended."""
+import json
+import re
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+
+import numpy as np
+from onnx import TensorProto, helper, save
+
+from support import TENON, CliTest
+
+
+class Serve(CliTest):
+    def start(self, *options):
+        """A server of the folder `models`, when it is ready; its port is `self.port`."""
+        self.server = subprocess.Popen(
+            [TENON, "serve", self.folder / "models", "--http-address=127.0.0.1", "--http-port=0", "--metrics-port=0", *options],
+            stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.server.stderr.close)
+        self.addCleanup(self.server.wait)
+        self.addCleanup(self.server.kill)
+        self.said = ""
+        for line in self.server.stderr:
+            self.said += line
+            if line == "tenon-server: ready\n":
+                break
+        self.port = int(re.search(r"HTTP at 127.0.0.1:(\d+)", self.said)[1])
+        self.metrics_port = int(re.search(r"metrics at 127.0.0.1:(\d+)", self.said)[1])
+
+    def ask(self, path, body=None, port=None, headers={}):
+        """The response's status and its body."""
+        request = urllib.request.Request(f"http://127.0.0.1:{port or self.port}{path}", data=body, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as response:
+                return response.status, response.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+    def write_model(self):
+        """y = Gemm(x, w, b), of any batch."""
+        (self.folder / "models").mkdir(exist_ok=True)
+        random = np.random.default_rng(5)
+        self.w, self.b = random.normal(size=(3, 2)).astype(np.float32), random.normal(size=2).astype(np.float32)
+        constants = [helper.make_tensor(n, TensorProto.FLOAT, a.shape, a.flatten()) for n, a in (("w", self.w), ("b", self.b))]
+        save(helper.make_model(helper.make_graph(
+            [helper.make_node("Gemm", ["x", "w", "b"], ["y"])], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 2])], constants),
+            opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.folder / "models/linear.onnx")
+
+    def test_a_model_is_served_until_sigterm(self):
+        self.write_model()
+        self.start()
+        self.assertEqual(self.ask("/v2/health/ready")[0], 200)
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        body = {"inputs": [{"name": "x", "datatype": "FP32", "shape": [2, 3], "data": x.tolist()}]}
+        status, answer = self.ask("/v2/models/linear/infer", json.dumps(body).encode())
+        self.assertEqual(status, 200, answer)
+        output, = json.loads(answer)["outputs"]
+        np.testing.assert_allclose(np.array(output["data"]).reshape(output["shape"]), x @ self.w + self.b, rtol=1e-5)
+        status, metrics = self.ask("/metrics", port=self.metrics_port)
+        self.assertIn(b'nv_inference_request_success{model="linear",version="1"} 1', metrics)
+        self.server.send_signal(signal.SIGTERM)
+        self.assertEqual(self.server.wait(timeout=30), 0)
+        self.assertIn("SIGTERM", self.server.stderr.read())
+
+    def test_what_is_wrong_is_answered(self):
+        self.write_model()
+        (self.folder / "models/broken.onnx").write_bytes(b"no model")
+        self.start()
+        self.assertIn("broken", self.said)
+        self.assertEqual(self.ask("/v2/health/ready")[0], 503)
+        self.assertEqual(self.ask("/v2/models/linear/ready")[0], 200)
+        for body, text in ((b"", "not the JSON"), (b"{}", "'x' is missing"), (b'{"inputs":[{"name":"x","datatype":"FP32","shape":[9,3]'
+                           b',"binary_data_size":1}]}', "has no data")):
+            status, answer = self.ask("/v2/models/linear/infer", body)
+            self.assertEqual(status, 400)
+            self.assertIn(text, json.loads(answer)["error"])
+        self.assertEqual(self.ask("/v2/models/broken/infer", b"{}")[0], 404)
+        self.assertEqual(self.ask("/v2/repository/models/linear/unload", b"")[0], 403)
+
+    def test_a_token_is_asked_for(self):
+        self.write_model()
+        (self.folder / "token").write_text("secret\n")
+        self.start("--token-file", str(self.folder / "token"))
+        self.assertEqual(self.ask("/v2/health/live")[0], 401)
+        self.assertEqual(self.ask("/v2/health/live", headers={"Authorization": "Bearer secret"})[0], 200)
+
+    def test_options_are_the_servers(self):
+        self.assertIn("--model-repository", self.succeed("serve", "--help"))
+        for arguments, text in ((["/no/such/folder"], "/no/such/folder"), ([str(self.folder), "--nonsense"], "--nonsense"),
+                                ([str(self.folder), "--http-port=99999"], "99999")):
+            result = subprocess.run([TENON, "serve", *arguments, *["--metrics-port=0"]], capture_output=True, text=True)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(text, result.stdout + result.stderr)
