@@ -1,9 +1,10 @@
-// Feeds bodies of inference requests to the server's reader: JSON with tensors in binary behind it, of a length that the
-// first two bytes say. It may refuse them with an error, and nothing else. What it accepts is read to the last element.
+// Feeds bodies of inference requests to the server's reader: JSON with tensors in binary behind it,
+// of a length that the first two bytes say. It may refuse them with an error, and nothing else.
+// What it accepts is read to the last element.
 #include <cstdint>
 #include <memory>
 
-#include "json_infer.h"
+#include "http/json_infer.h"
 
 namespace {
 

@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <mutex>
 
-#include "http_server.h"
-#include "metrics.h"
-#include "repository.h"
-#include "rest_routes.h"
+#include "http/http_server.h"
+#include "http/metrics.h"
+#include "http/rest_routes.h"
+#include "model/repository.h"
 
 namespace tenon::server {
 namespace {

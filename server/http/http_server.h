@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "model.h"
+#include "model/model.h"
 #include "rest.h"
 
 namespace tenon::server {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <utility>
 
-#include "datatype.h"
 #include "guard.h"
+#include "model/datatype.h"
 
 namespace tenon::server {
 

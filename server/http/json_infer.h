@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "model.h"
+#include "model/model.h"
 #include "rest.h"
 
 namespace tenon::server {

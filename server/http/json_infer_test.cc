@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "datatype.h"
+#include "model/datatype.h"
 
 namespace tenon::server {
 namespace {

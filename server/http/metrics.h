@@ -1,7 +1,7 @@
 // What the server has done so far, for Prometheus.
 #pragma once
 
-#include "models.h"
+#include "model/models.h"
 #include "rest.h"
 
 namespace tenon::server {

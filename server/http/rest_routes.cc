@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "datatype.h"
+#include "model/datatype.h"
 #include "statistics_json.h"
 
 namespace tenon::server {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "json_infer.h"
-#include "models.h"
+#include "model/models.h"
 #include "rest.h"
 
 namespace tenon::server {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fake_models.h"
 #include "metrics.h"
+#include "model/fake_models.h"
 
 namespace tenon::server {
 namespace {

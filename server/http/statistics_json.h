@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "model.h"
+#include "model/model.h"
 
 namespace tenon::server {
 

@@ -1,0 +1,142 @@
+#include "grpc_server.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "guard.h"
+#include "inference_service.h"
+
+namespace tenon::server {
+namespace {
+
+std::string text_of(const std::string& path, const char* what) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.good() && !file.eof()) throw Error{fmt::format("cannot read the {}, {}", what, path)};
+  if (text.find("-----BEGIN ") == std::string::npos) {
+    throw Error{fmt::format("the {}, {}, is no PEM file", what, path)};
+  }
+  return text;
+}
+
+std::shared_ptr<grpc::ServerCredentials> credentials_of(const GrpcOptions& options) {
+  if (options.certificate_file.empty() != options.key_file.empty()) {
+    throw Error{"a certificate and a key go together; found only the "
+                + std::string(options.key_file.empty() ? "certificate" : "key")};
+  }
+  if (options.certificate_file.empty()) {
+    if (options.client_authority_file.empty()) return grpc::InsecureServerCredentials();
+    throw Error{
+        "certificates of clients are checked with TLS; expected a certificate and a key of "
+        "the server, too"};
+  }
+  const bool asks_clients = !options.client_authority_file.empty();
+  grpc::SslServerCredentialsOptions tls(
+      asks_clients ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                   : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  tls.pem_key_cert_pairs.push_back(
+      {text_of(options.key_file, "key"), text_of(options.certificate_file, "certificate")});
+  if (asks_clients) {
+    tls.pem_root_certs =
+        text_of(options.client_authority_file, "certificates of clients' authorities");
+  }
+  return grpc::SslServerCredentials(tls);
+}
+
+void check_options(const GrpcOptions& options) {
+  constexpr size_t kMax = std::numeric_limits<int>::max();
+  if (options.max_message_bytes < 1 || options.max_message_bytes > kMax) {
+    throw Error{fmt::format("max_message_bytes: expected 1 to {}, found {}", kMax,
+                            options.max_message_bytes)};
+  }
+  if (options.max_tensors < 1 || options.max_stream_requests < 1
+      || options.max_connection_calls < 1) {
+    throw Error{"max_tensors, max_stream_requests and max_connection_calls: expected 1 or more"};
+  }
+  const auto is_bad = [](char c) { return c <= ' ' || c > '~'; };
+  if (std::ranges::any_of(options.token, is_bad)) {
+    throw Error{"the token: expected printable ASCII characters without spaces"};
+  }
+}
+
+}  // namespace
+
+struct GrpcServer::State {
+  State(Models& all_models, const GrpcOptions& options) : models(all_models) {
+    check_options(options);
+    service = make_inference_service(models, options);
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(options.address, credentials_of(options), &port);
+    builder.RegisterService(service.get());
+    builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
+    builder.SetMaxSendMessageSize(-1);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_connection_calls);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+      builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
+    }
+    server = builder.BuildAndStart();
+    if (server == nullptr) {
+      throw Error{
+          fmt::format("cannot listen on {}; expected HOST:PORT or unix:PATH that nobody "
+                      "listens on, and matching files of TLS",
+                      options.address)};
+    }
+    if (options.address.starts_with("unix:")) port = 0;
+    health_thread = std::jthread([this](const std::stop_token& stop) { tell_health(stop); });
+  }
+
+  // Models do not say when they become ready.
+  void tell_health(const std::stop_token& stop) {
+    std::unique_lock lock(mutex);
+    do {
+      server->GetHealthCheckService()->SetServingStatus(models.is_ready());
+    } while (!changed.wait_for(lock, stop, std::chrono::milliseconds(100),
+                               [&stop] { return stop.stop_requested(); }));
+  }
+
+  Models& models;
+  std::unique_ptr<grpc::Service> service;
+  int port = 0;
+  std::unique_ptr<grpc::Server> server;
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::jthread health_thread;
+};
+
+GrpcServer::GrpcServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+GrpcServer::~GrpcServer() {
+  stop(std::chrono::milliseconds(0));
+}
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::start(Models& models, const GrpcOptions& options) {
+  return session::guard([&] {
+    return std::unique_ptr<GrpcServer>(new GrpcServer(std::make_unique<State>(models, options)));
+  });
+}
+
+int GrpcServer::port() const {
+  return state_->port;
+}
+
+void GrpcServer::stop(std::chrono::milliseconds drain) {
+  if (!state_->health_thread.joinable()) return;
+  state_->health_thread.request_stop();
+  state_->health_thread.join();
+  state_->server->GetHealthCheckService()->Shutdown();
+  state_->server->Shutdown(std::chrono::system_clock::now() + drain);
+}
+
+}  // namespace tenon::server

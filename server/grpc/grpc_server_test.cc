@@ -1,0 +1,235 @@
+#include "grpc_server.h"
+
+#include <grpcpp/generic/generic_stub.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <sstream>
+#include <thread>
+
+#include "test_client.h"
+
+namespace tenon::server {
+namespace {
+
+using grpc::StatusCode;
+using std::chrono::milliseconds;
+
+class GrpcServerTest : public GrpcTest {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir())
+              / testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ / name; }
+
+  std::string read(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(path(name)).rdbuf();
+    return text.str();
+  }
+
+  /// An authority NAME.pem, and what it signed for localhost: NAME_leaf.pem with its key.
+  void make_certificates(const std::string& name) const {
+    const std::string script = fmt::format(
+        "cd '{0}' && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={1} "
+        "-keyout {1}.key -out {1}.pem && openssl req -newkey rsa:2048 -nodes -subj /CN=localhost "
+        "-keyout {1}_leaf.key -out {1}_leaf.csr && echo subjectAltName=DNS:localhost > {1}.ext && "
+        "openssl x509 -req -in {1}_leaf.csr -CA {1}.pem -CAkey {1}.key -CAcreateserial -days 2 "
+        "-extfile {1}.ext -out {1}_leaf.pem",
+        folder_.string(), name);
+    ASSERT_EQ(std::system(("(" + script + ") > /dev/null 2>&1").c_str()), 0) << script;
+  }
+
+  std::shared_ptr<grpc::ChannelCredentials> client_credentials(const std::string& authority,
+                                                               const std::string& own = "") const {
+    grpc::SslCredentialsOptions tls;
+    tls.pem_root_certs = read(authority + ".pem");
+    if (!own.empty()) {
+      tls.pem_private_key = read(own + "_leaf.key");
+      tls.pem_cert_chain = read(own + "_leaf.pem");
+    }
+    return grpc::SslCredentials(tls);
+  }
+
+  std::string error_of(const GrpcOptions& options) {
+    const auto started = GrpcServer::start(models_, options);
+    return started ? "none" : started.error();
+  }
+
+  grpc::Status infer_with(const std::string& authorization) {
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", authorization);
+    return stub_->ModelInfer(&context, row_of(1), &response_);
+  }
+
+  /// What grpc.health.v1 says: 1 for SERVING, 2 for NOT_SERVING; 0 where it does not answer.
+  int health() {
+    grpc::GenericStub generic(channel_);
+    grpc::ClientContext context;
+    const grpc::Slice nothing;
+    const grpc::ByteBuffer request(&nothing, 1);
+    grpc::ByteBuffer response;
+    std::promise<grpc::Status> done;
+    generic.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
+                      [&](grpc::Status status) { done.set_value(std::move(status)); });
+    if (!done.get_future().get().ok()) return 0;
+    grpc::Slice slice;
+    EXPECT_TRUE(response.DumpToSingleSlice(&slice).ok());
+    EXPECT_EQ(slice.size(), 2u);  // field 1, an enumerator
+    return slice.begin()[1];
+  }
+
+  bool becomes(int expected) {
+    for (int i = 0; i < 100; ++i) {
+      if (health() == expected) return true;
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    return false;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(GrpcServerTest, ServesOverAUnixSocket) {
+  GrpcOptions options = GrpcTest::options();
+  options.address = "unix:" + path("socket");
+  start(options);
+  EXPECT_EQ(server_->port(), 0);
+  channel_ = grpc::CreateChannel(options.address, grpc::InsecureChannelCredentials());
+  stub_ = inference::GRPCInferenceService::NewStub(channel_);
+  EXPECT_TRUE(infer(row_of(1)).ok());
+}
+
+TEST_F(GrpcServerTest, AnAddressIsForOneServer) {
+  start();
+  GrpcOptions options = GrpcTest::options();
+  options.address = fmt::format("127.0.0.1:{}", server_->port());
+  EXPECT_EQ(error_of(options),
+            "cannot listen on " + options.address
+                + "; expected HOST:PORT or unix:PATH that nobody listens on, and matching files of "
+                  "TLS");
+  options.address = "nonsense:port";
+  EXPECT_NE(error_of(options), "none");
+}
+
+TEST_F(GrpcServerTest, HealthFollowsTheModels) {
+  models_.set_ready(false);
+  start();
+  EXPECT_TRUE(becomes(2));
+  models_.set_ready(true);
+  EXPECT_TRUE(becomes(1));
+  models_.set_ready(false);
+  EXPECT_TRUE(becomes(2));
+}
+
+TEST_F(GrpcServerTest, StoppingAnswersWhatRuns) {
+  start();
+  models_.switches().hold(true);
+  std::thread client([&] { EXPECT_TRUE(infer(row_of(1)).ok()); });
+  ASSERT_TRUE(models_.switches().wait_for_waiting(1));
+  std::thread stopper([&] { server_->stop(std::chrono::seconds(30)); });
+  std::this_thread::sleep_for(milliseconds(50));
+  models_.switches().hold(false);
+  stopper.join();
+  client.join();
+  EXPECT_EQ(infer(row_of(1)).error_code(), StatusCode::UNAVAILABLE);
+}
+
+TEST_F(GrpcServerTest, StoppingCancelsWhatTakesLonger) {
+  start();
+  models_.switches().hold(true);
+  std::thread client([&] { EXPECT_FALSE(infer(row_of(1)).ok()); });
+  ASSERT_TRUE(models_.switches().wait_for_waiting(1));
+  server_->stop(milliseconds(50));
+  EXPECT_TRUE(models_.switches().wait_for_waiting(0));
+  client.join();
+}
+
+TEST_F(GrpcServerTest, CallsNeedTheToken) {
+  GrpcOptions options = GrpcTest::options();
+  options.token = "s3cret";
+  start(options);
+  expect(infer(row_of(1)), StatusCode::UNAUTHENTICATED,
+         "the metadata 'authorization' is missing; expected 'Bearer ' and the server's token");
+  for (const char* wrong : {"Bearer s3cre", "Bearer s3cret!", "s3cret", "bearer s3cret", ""}) {
+    expect(infer_with(wrong), StatusCode::UNAUTHENTICATED,
+           "the metadata 'authorization' is not 'Bearer ' and the server's token");
+  }
+  EXPECT_EQ(models_.switches().requests, 0u);
+  EXPECT_TRUE(infer_with("Bearer s3cret").ok());
+
+  grpc::ClientContext live_context, stream_context;
+  inference::ServerLiveResponse live;
+  EXPECT_EQ(stub_->ServerLive(&live_context, {}, &live).error_code(), StatusCode::UNAUTHENTICATED);
+  const auto stream = stub_->ModelStreamInfer(&stream_context);
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_TRUE(becomes(1));  // health needs none
+}
+
+TEST_F(GrpcServerTest, SpeaksTls) {
+  make_certificates("ours");
+  make_certificates("others");
+  GrpcOptions options = GrpcTest::options();
+  options.certificate_file = path("ours_leaf.pem");
+  options.key_file = path("ours_leaf.key");
+  start(options);
+  EXPECT_EQ(infer(row_of(1)).error_code(), StatusCode::UNAVAILABLE);  // without TLS
+  stub_ = connect(client_credentials("others"));
+  EXPECT_EQ(infer(row_of(1)).error_code(), StatusCode::UNAVAILABLE);
+  stub_ = connect(client_credentials("ours"));
+  EXPECT_TRUE(infer(row_of(1)).ok());
+}
+
+TEST_F(GrpcServerTest, WantsCertificatesOfClients) {
+  make_certificates("ours");
+  make_certificates("others");
+  GrpcOptions options = GrpcTest::options();
+  options.certificate_file = path("ours_leaf.pem");
+  options.key_file = path("ours_leaf.key");
+  options.client_authority_file = path("ours.pem");
+  start(options);
+  stub_ = connect(client_credentials("ours"));
+  EXPECT_EQ(infer(row_of(1)).error_code(), StatusCode::UNAVAILABLE);
+  stub_ = connect(client_credentials("ours", "others"));
+  EXPECT_EQ(infer(row_of(1)).error_code(), StatusCode::UNAVAILABLE);
+  stub_ = connect(client_credentials("ours", "ours"));
+  EXPECT_TRUE(infer(row_of(1)).ok());
+}
+
+TEST_F(GrpcServerTest, FilesOfTlsThatDoNotServeAreNamed) {
+  GrpcOptions options = GrpcTest::options();
+  options.certificate_file = path("absent.pem");
+  EXPECT_EQ(error_of(options), "a certificate and a key go together; found only the certificate");
+  options.key_file = path("absent.key");
+  EXPECT_EQ(error_of(options), "cannot read the key, " + path("absent.key"));
+  std::ofstream(path("absent.key")) << "no key";
+  EXPECT_EQ(error_of(options), "the key, " + path("absent.key") + ", is no PEM file");
+  options = GrpcTest::options();
+  options.client_authority_file = path("ours.pem");
+  EXPECT_EQ(error_of(options),
+            "certificates of clients are checked with TLS; expected a certificate and a key of the "
+            "server, too");
+}
+
+TEST_F(GrpcServerTest, OptionsAreChecked) {
+  GrpcOptions options = GrpcTest::options();
+  options.max_message_bytes = size_t{1} << 31;
+  EXPECT_EQ(error_of(options), "max_message_bytes: expected 1 to 2147483647, found 2147483648");
+  options = GrpcTest::options();
+  options.max_stream_requests = 0;
+  EXPECT_EQ(error_of(options),
+            "max_tensors, max_stream_requests and max_connection_calls: expected 1 or more");
+  options = GrpcTest::options();
+  options.token = "two words";
+  EXPECT_EQ(error_of(options), "the token: expected printable ASCII characters without spaces");
+}
+
+}  // namespace
+}  // namespace tenon::server

@@ -1,0 +1,215 @@
+#include "infer_calls.h"
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+#include "infer_request.h"
+#include "infer_response.h"
+
+namespace tenon::server {
+namespace {
+
+using EncodedAnswer = std::variant<EncodedResponse, RequestError>;
+using ReceiveEncoded = std::function<void(EncodedAnswer)>;
+
+std::optional<Clock::time_point> deadline_of(const grpc::CallbackServerContext& context) {
+  const auto left = context.deadline() - std::chrono::system_clock::now();
+  if (left > std::chrono::years(1)) return std::nullopt;  // gRPC's "never" does not fit the clock
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
+}
+
+std::string trace_of(const grpc::CallbackServerContext& context) {
+  const auto found = context.client_metadata().find("traceparent");
+  if (found == context.client_metadata().end()) return {};
+  return {found->second.data(), found->second.size()};
+}
+
+// What the requests of a call have in common.
+class InferCalls {
+ public:
+  InferCalls(const Models& models, const InferLimits& limits,
+             const grpc::CallbackServerContext& context)
+      : models_(models),
+        limits_(limits),
+        deadline_(deadline_of(context)),
+        trace_(trace_of(context)) {}
+
+  const InferLimits& limits() const { return limits_; }
+  void cancel() { stop_.request_stop(); }
+
+  // `id` is set before `receive` is called.
+  void start(grpc::ByteBuffer bytes, std::string& id, ReceiveEncoded receive) {
+    auto decoded = decode(bytes, id);
+    if (auto* error = std::get_if<RequestError>(&decoded)) return receive(std::move(*error));
+    auto& [name, version, request, typed_outputs] = std::get<DecodedRequest>(decoded);
+    // The model answers before it goes; its last owner must not be one of its own threads.
+    auto found = models_.find(name, version);
+    if (auto* error = std::get_if<RequestError>(&found)) return receive(std::move(*error));
+    if (deadline_ && (!request.deadline || *deadline_ < *request.deadline)) {
+      request.deadline = deadline_;
+    }
+    request.stop = stop_.get_token();
+    request.trace = trace_;
+    std::get<std::shared_ptr<Model>>(found)->infer(
+        std::move(request), [typed_outputs, receive = std::move(receive)](InferAnswer answer) {
+          if (auto* error = std::get_if<RequestError>(&answer)) return receive(std::move(*error));
+          receive(encode_response(std::get<InferResponse>(std::move(answer)), typed_outputs));
+        });
+  }
+
+ private:
+  std::variant<DecodedRequest, RequestError> decode(grpc::ByteBuffer& bytes,
+                                                    std::string& id) const {
+    auto message = std::make_shared<inference::ModelInferRequest>();
+    using Traits = grpc::SerializationTraits<inference::ModelInferRequest>;
+    if (!Traits::Deserialize(&bytes, message.get()).ok()) {
+      return RequestError{Failure::kInvalid, "the request is no message ModelInferRequest"};
+    }
+    id = message->id();
+    return decode_request(std::move(message), limits_.max_tensors);
+  }
+
+  const Models& models_;
+  const InferLimits& limits_;
+  const std::optional<Clock::time_point> deadline_;
+  const std::string trace_;
+  std::stop_source stop_;
+};
+
+class UnaryInfer final : public grpc::ServerUnaryReactor {
+ public:
+  UnaryInfer(const Models& models, const InferLimits& limits,
+             const grpc::CallbackServerContext& context, grpc::ByteBuffer request,
+             grpc::ByteBuffer* response)
+      : calls_(models, limits, context) {
+    calls_.start(std::move(request), id_, [this, response](EncodedAnswer answer) {
+      if (const auto* error = std::get_if<RequestError>(&answer)) return Finish(status_of(*error));
+      *response = std::get<EncodedResponse>(answer).message();
+      Finish(grpc::Status::OK);
+    });
+  }
+
+  void OnCancel() override { calls_.cancel(); }
+  void OnDone() override { delete this; }
+
+ private:
+  InferCalls calls_;
+  std::string id_;
+};
+
+// Reads while fewer than the limit of its requests are not answered; an answer counts until it is
+// written, so that slow readers take no memory.
+class BidiInfer final : public InferStream {
+ public:
+  BidiInfer(const Models& models, const InferLimits& limits,
+            const grpc::CallbackServerContext& context, const grpc::Status& status)
+      : calls_(models, limits, context) {
+    if (status.ok()) {
+      StartRead(&read_);
+    } else {
+      Finish(status);
+    }
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return advance([this] { has_ended_ = true; });
+    auto id = std::make_shared<std::string>();
+    grpc::ByteBuffer bytes;
+    bytes.Swap(&read_);
+    {
+      const std::scoped_lock lock(mutex_);
+      ++requests_;
+    }
+    calls_.start(std::move(bytes), *id, [this, id](EncodedAnswer answer) {
+      grpc::ByteBuffer message;
+      if (const auto* error = std::get_if<RequestError>(&answer)) {
+        message = stream_error(error->text, *id);
+      } else {
+        message = std::get<EncodedResponse>(answer).stream_message();
+      }
+      advance([&] { answers_.push_back(std::move(message)); });
+    });
+    advance([this] { is_reading_ = false; });  // only now, so that `read_` and this are there
+  }
+
+  void OnWriteDone(bool) override {
+    advance([this] {
+      answers_.pop_front();
+      is_writing_ = false;
+      --requests_;
+    });
+  }
+
+  void OnCancel() override { calls_.cancel(); }
+  void OnDone() override { delete this; }
+
+ private:
+  // Changes what is so, and starts what follows. gRPC may call back within that, so it is done
+  // without the lock, and nothing of this is used after the last start.
+  template <class Change> void advance(Change change) {
+    const grpc::ByteBuffer* write = nullptr;
+    bool reads = false, ends = false;
+    {
+      const std::scoped_lock lock(mutex_);
+      change();
+      if (!is_writing_ && !answers_.empty()) {
+        is_writing_ = true;
+        write = &answers_.front();
+      }
+      if (!is_reading_ && !has_ended_ && requests_ < calls_.limits().max_stream_requests) {
+        is_reading_ = reads = true;
+      }
+      ends = has_ended_ && requests_ == 0;
+    }
+    if (ends) return Finish(grpc::Status::OK);
+    if (reads) StartRead(&read_);
+    if (write != nullptr) StartWrite(write);
+  }
+
+  InferCalls calls_;
+  grpc::ByteBuffer read_;
+  std::mutex mutex_;
+  std::deque<grpc::ByteBuffer> answers_;  // the first one is being written
+  size_t requests_ = 0;                   // that are not answered
+  bool is_reading_ = true, is_writing_ = false, has_ended_ = false;
+};
+
+}  // namespace
+
+grpc::Status status_of(const RequestError& error) {
+  const auto status = [&](grpc::StatusCode code) { return grpc::Status(code, error.text); };
+  switch (error.failure) {
+    case Failure::kInvalid:
+      return status(grpc::StatusCode::INVALID_ARGUMENT);
+    case Failure::kNotFound:
+      return status(grpc::StatusCode::NOT_FOUND);
+    case Failure::kFull:
+      return status(grpc::StatusCode::RESOURCE_EXHAUSTED);
+    case Failure::kUnavailable:
+      return status(grpc::StatusCode::UNAVAILABLE);
+    case Failure::kExpired:
+      return status(grpc::StatusCode::DEADLINE_EXCEEDED);
+    case Failure::kCancelled:
+      return status(grpc::StatusCode::CANCELLED);
+    case Failure::kInternal:
+      break;
+  }
+  return status(grpc::StatusCode::INTERNAL);
+}
+
+grpc::ServerUnaryReactor* start_infer_call(const Models& models, const InferLimits& limits,
+                                           const grpc::CallbackServerContext& context,
+                                           grpc::ByteBuffer request, grpc::ByteBuffer* response) {
+  return new UnaryInfer(models, limits, context, std::move(request), response);
+}
+
+InferStream* start_infer_stream(const Models& models, const InferLimits& limits,
+                                const grpc::CallbackServerContext& context,
+                                const grpc::Status& status) {
+  return new BidiInfer(models, limits, context, status);
+}
+
+}  // namespace tenon::server

@@ -1,0 +1,235 @@
+#include "infer_request.h"
+
+#include <fmt/format.h>
+#include <tenon/printable.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "model/datatype.h"
+
+namespace tenon::server {
+namespace {
+
+using inference::InferTensorContents;
+using Message = std::shared_ptr<inference::ModelInferRequest>;
+using Input = inference::ModelInferRequest::InferInputTensor;
+using google::protobuf::RepeatedField;
+using ParameterMap = google::protobuf::Map<std::string, inference::InferParameter>;
+
+// Memory of a message, which lives as long.
+struct MessageMemory {
+  MessageMemory(Message owner, void* data, size_t bytes)
+      : message(std::move(owner)), memory(data, bytes, nullptr, 0) {}
+
+  const Message message;
+  serve::MixMemory memory;
+};
+
+Tensor tensor_in(const Message& message, void* data, size_t bytes, Shape shape, DataType type) {
+  if (bytes == 0) return Tensor(std::move(shape), type);
+  auto owner = std::make_shared<MessageMemory>(message, data, bytes);
+  std::shared_ptr<serve::MixMemory> memory(owner, &owner->memory);
+  return Tensor(std::move(shape), type, std::move(memory), serve::DataHead::kHost);
+}
+
+// An input while it is read.
+struct Reader {
+  const Message& message;
+  Input& input;
+  std::string name;  // for errors
+  Shape shape;
+  DataType type;
+  size_t elements = 1, element_size = 0;
+
+  size_t bytes() const { return elements * element_size; }
+
+  Tensor raw(std::string& from, int index) const {
+    if (input.has_contents()) {
+      throw Error{name + " has contents and an entry of raw_input_contents; expected one of both"};
+    }
+    if (from.size() != bytes()) {
+      throw Error{fmt::format("{}: {} of {} is {} bytes; found {} in raw_input_contents[{}]", name,
+                              session::shape_text(shape), input.datatype(), bytes(), from.size(),
+                              index)};
+    }
+    return tensor_in(message, from.data(), bytes(), shape, type);
+  }
+
+  void check_count(int count, const char* field) const {
+    if (static_cast<size_t>(count) == elements) return;
+    throw Error{fmt::format("{}: {} of {} is {} elements; found {} in {}", name,
+                            session::shape_text(shape), input.datatype(), elements, count, field)};
+  }
+
+  template <class T> Tensor in_place(RepeatedField<T>& from, const char* field) const {
+    check_count(from.size(), field);
+    return tensor_in(message, from.mutable_data(), bytes(), shape, type);
+  }
+
+  template <class To, class From>
+  Tensor as_bytes(const RepeatedField<From>& from, const char* field) const {
+    check_count(from.size(), field);
+    Tensor tensor(shape, type);
+    auto to = tensor.cpu<To>();
+    if (!to) throw Error{name + ": " + to.error()};
+    for (int i = 0; i < from.size(); ++i) {
+      using Limits = std::numeric_limits<To>;
+      if (std::cmp_less(from[i], Limits::min()) || std::cmp_greater(from[i], Limits::max())) {
+        throw Error{fmt::format("{}: {}[{}] is {}; expected {} to {} for {}", name, field, i,
+                                from[i], int{Limits::min()}, int{Limits::max()}, input.datatype())};
+      }
+      (*to)[i] = static_cast<To>(from[i]);
+    }
+    return tensor;
+  }
+
+  Tensor typed() const {
+    InferTensorContents& contents = *input.mutable_contents();
+    switch (type) {
+      case DataType::kFLOAT:
+        return in_place(*contents.mutable_fp32_contents(), "fp32_contents");
+      case DataType::kINT32:
+        return in_place(*contents.mutable_int_contents(), "int_contents");
+      case DataType::kINT64:
+        return in_place(*contents.mutable_int64_contents(), "int64_contents");
+      case DataType::kBOOL:
+        return in_place(*contents.mutable_bool_contents(), "bool_contents");
+      case DataType::kINT8:
+        return as_bytes<int8_t>(contents.int_contents(), "int_contents");
+      case DataType::kUINT8:
+        return as_bytes<uint8_t>(contents.uint_contents(), "uint_contents");
+      default:
+        throw Error{fmt::format("{}: elements of {} are taken in raw_input_contents only", name,
+                                input.datatype())};
+    }
+  }
+};
+
+std::string label_of(const char* kind, const std::string& name) {
+  return fmt::format("{} '{}'", kind, printable(name));
+}
+
+Shape shape_of(const Input& input, const std::string& name) {
+  if (input.shape_size() > nvinfer1::Dims::MAX_DIMS) {
+    throw Error{fmt::format("{}: the shape has {} extents; expected at most {}", name,
+                            input.shape_size(), int{nvinfer1::Dims::MAX_DIMS})};
+  }
+  return Shape(input.shape().begin(), input.shape().end());
+}
+
+Reader reader_of(const Message& message, Input& input) {
+  const std::string name = label_of("input", input.name());
+  if (input.parameters().contains("shared_memory_region")) {
+    throw Error{name + ": shared memory is not supported yet; expected raw_input_contents"};
+  }
+  const auto type = datatype_of(input.datatype());
+  if (!type) {
+    throw Error{
+        fmt::format("{}: datatype '{}' is not supported; expected FP32, FP16, BF16, INT8, "
+                    "UINT8, INT32, INT64 or BOOL",
+                    name, printable(input.datatype()))};
+  }
+  Reader reader{message, input, name, shape_of(input, name), *type};
+  reader.element_size = Tensor(*type).element_size();
+  size_t bytes = reader.element_size;
+  for (const int64_t extent : reader.shape) {
+    if (extent < 0) {
+      throw Error{fmt::format("{}: the shape has the extent {}; expected 0 or more", name, extent)};
+    }
+  }
+  // An extent of 0 does not excuse others.
+  for (const int64_t extent : reader.shape) {
+    if (__builtin_mul_overflow(bytes, static_cast<size_t>(std::max<int64_t>(extent, 1)), &bytes)
+        || bytes > std::numeric_limits<int64_t>::max()) {
+      throw Error{fmt::format("{}: the bytes of shape {} do not fit 63 bits", name,
+                              session::shape_text(reader.shape))};
+    }
+    reader.elements *= static_cast<size_t>(extent);
+  }
+  return reader;
+}
+
+int64_t integer(const ParameterMap& parameters, const char* name) {
+  const auto found = parameters.find(name);
+  if (found == parameters.end()) return 0;
+  const inference::InferParameter& value = found->second;
+  if (value.has_int64_param() && value.int64_param() >= 0) return value.int64_param();
+  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
+  if (value.has_uint64_param()) return static_cast<int64_t>(std::min(value.uint64_param(), kMax));
+  throw Error{fmt::format("parameter '{}': expected an integer of 0 or more, found {}", name,
+                          value.ShortDebugString())};
+}
+
+bool is_binary(const ParameterMap& parameters) {
+  const auto found = parameters.find("binary_data_output");
+  if (found == parameters.end()) return true;
+  if (found->second.has_bool_param()) return found->second.bool_param();
+  throw Error{"parameter 'binary_data_output': expected a bool, found "
+              + found->second.ShortDebugString()};
+}
+
+void read_parameters(const ParameterMap& parameters, DecodedRequest& to) {
+  for (const char* name : {"sequence_id", "sequence_start", "sequence_end"}) {
+    const auto found = parameters.find(name);
+    if (found == parameters.end()) continue;
+    const inference::InferParameter& value = found->second;
+    if (value.int64_param() != 0 || value.uint64_param() != 0 || value.bool_param()
+        || !value.string_param().empty()) {
+      throw Error{fmt::format("parameter '{}': sequences are not supported yet", name)};
+    }
+  }
+  if (const int64_t timeout = integer(parameters, "timeout"); timeout > 0) {
+    // What is longer than a year ends never.
+    const std::chrono::microseconds wait(timeout);
+    if (wait < std::chrono::years(1)) to.request.deadline = Clock::now() + wait;
+  }
+  constexpr int64_t kMaxPriority = std::numeric_limits<int>::max();
+  to.request.priority = static_cast<int>(std::min(integer(parameters, "priority"), kMaxPriority));
+  to.typed_outputs = !is_binary(parameters);
+}
+
+void check_tensors(const char* kind, int count, size_t max) {
+  if (static_cast<size_t>(count) <= max) return;
+  throw Error{fmt::format("the request has {} {}; expected at most {}", count, kind, max)};
+}
+
+DecodedRequest decode(const Message& message, size_t max_tensors) {
+  DecodedRequest decoded{message->model_name(), message->model_version(), {}};
+  decoded.request.id = message->id();
+  check_tensors("inputs", message->inputs_size(), max_tensors);
+  check_tensors("outputs", message->outputs_size(), max_tensors);
+  read_parameters(message->parameters(), decoded);
+  auto& raw = *message->mutable_raw_input_contents();
+  if (!raw.empty() && raw.size() != message->inputs_size()) {
+    throw Error{fmt::format("raw_input_contents: expected {}, one for each input, found {}",
+                            message->inputs_size(), raw.size())};
+  }
+  for (int i = 0; i < message->inputs_size(); ++i) {
+    const Reader reader = reader_of(message, *message->mutable_inputs(i));
+    decoded.request.inputs.push_back(
+        {reader.input.name(), raw.empty() ? reader.typed() : reader.raw(raw[i], i)});
+  }
+  for (const auto& output : message->outputs()) {
+    for (const char* parameter : {"shared_memory_region", "classification"}) {
+      if (output.parameters().contains(parameter)) {
+        throw Error{fmt::format("{}: '{}' is not supported yet", label_of("output", output.name()),
+                                parameter)};
+      }
+    }
+    decoded.request.outputs.push_back(output.name());
+  }
+  return decoded;
+}
+
+}  // namespace
+
+std::variant<DecodedRequest, RequestError> decode_request(Message message, size_t max_tensors) {
+  try {
+    return decode(message, max_tensors);
+  } catch (Error& error) {
+    return RequestError{Failure::kInvalid, std::move(error.text)};
+  }
+}
+
+}  // namespace tenon::server

@@ -1,0 +1,27 @@
+// Requests of inference, from messages of gRPC.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "inference.grpc.pb.h"
+#include "model/model.h"
+
+namespace tenon::server {
+
+struct DecodedRequest {
+  std::string model, version;
+  InferRequest request;  ///< without what the call says besides its message: trace and stop
+  /// Whether outputs are wanted in the fields of their types, in the place of raw bytes.
+  bool typed_outputs = false;
+};
+
+/// Inputs refer to the message, which lives as long as they do; only 8-bit integers in fields of 32
+/// bits are copied. Parameters: `timeout` in microseconds, from now, `priority`, and
+/// `binary_data_output`.
+/// @param max_tensors of inputs, and of outputs.
+std::variant<DecodedRequest, RequestError> decode_request(
+    std::shared_ptr<inference::ModelInferRequest> message, size_t max_tensors);
+
+}  // namespace tenon::server

@@ -1,0 +1,268 @@
+#include "inference_service.h"
+
+#include <fmt/format.h>
+#include <tenon/printable.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "infer_calls.h"
+#include "inference.grpc.pb.h"
+#include "model_messages.h"
+#include "work_thread.h"
+
+namespace tenon::server {
+namespace {
+
+using grpc::Status;
+using grpc::StatusCode;
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+
+// In a time that does not depend on where they differ.
+bool is_same(std::string_view secret, std::string_view found) {
+  unsigned differences = secret.size() == found.size() ? 0 : 1;
+  for (size_t i = 0; i < found.size() && !secret.empty(); ++i) {
+    differences |= static_cast<unsigned char>(secret[i % secret.size()] ^ found[i]);
+  }
+  return differences == 0;
+}
+
+Status check_repository(const std::string& name) {
+  if (name.empty()) return Status::OK;
+  return {StatusCode::INVALID_ARGUMENT,
+          fmt::format("repository_name: there is one repository, without a name; found '{}'",
+                      printable(name))};
+}
+
+Status unsupported(const char* call) {
+  return {StatusCode::UNIMPLEMENTED, fmt::format("{} is not supported yet", call)};
+}
+
+// Inference takes and gives bytes, so that tensors are not copied.
+using Protocol = inference::GRPCInferenceService;
+template <class Base>
+using HealthCalls = Protocol::WithCallbackMethod_ServerLive<
+    Protocol::WithCallbackMethod_ServerReady<Protocol::WithCallbackMethod_ModelReady<Base>>>;
+template <class Base>
+using MetadataCalls = Protocol::WithCallbackMethod_ServerMetadata<
+    Protocol::WithCallbackMethod_ModelMetadata<Protocol::WithCallbackMethod_ModelConfig<
+        Protocol::WithCallbackMethod_ModelStatistics<Base>>>>;
+template <class Base>
+using RawInferCalls = Protocol::WithRawCallbackMethod_ModelInfer<
+    Protocol::WithRawCallbackMethod_ModelStreamInfer<Base>>;
+template <class Base>
+using RepositoryCalls =
+    Protocol::WithCallbackMethod_RepositoryIndex<Protocol::WithCallbackMethod_RepositoryModelLoad<
+        Protocol::WithCallbackMethod_RepositoryModelUnload<Base>>>;
+template <class Base>
+using SettingCalls =
+    Protocol::WithCallbackMethod_TraceSetting<Protocol::WithCallbackMethod_LogSettings<Base>>;
+using ServiceBase =
+    HealthCalls<MetadataCalls<RawInferCalls<RepositoryCalls<SettingCalls<Protocol::Service>>>>>;
+
+class InferenceService final : public ServiceBase {
+ public:
+  InferenceService(Models& models, const GrpcOptions& options)
+      : models_(models),
+        options_(options),
+        expected_("Bearer " + options.token),
+        limits_{options.max_tensors, options.max_stream_requests} {}
+
+  Reactor* ServerLive(Context* context, const inference::ServerLiveRequest*,
+                      inference::ServerLiveResponse* response) override {
+    return answer(context, [&] {
+      response->set_live(true);
+      return Status::OK;
+    });
+  }
+
+  Reactor* ServerReady(Context* context, const inference::ServerReadyRequest*,
+                       inference::ServerReadyResponse* response) override {
+    return answer(context, [&] {
+      response->set_ready(models_.is_ready());
+      return Status::OK;
+    });
+  }
+
+  Reactor* ModelReady(Context* context, const inference::ModelReadyRequest* request,
+                      inference::ModelReadyResponse* response) override {
+    return answer(context, [&] {
+      response->set_ready(models_.find(request->name(), request->version()).index() == 0);
+      return Status::OK;
+    });
+  }
+
+  Reactor* ServerMetadata(Context* context, const inference::ServerMetadataRequest*,
+                          inference::ServerMetadataResponse* response) override {
+    return answer(context, [&] {
+      response->set_name("tenon");
+      response->set_version(options_.version);
+      for (const char* extension : {"binary_tensor_data", "model_configuration", "model_repository",
+                                    "schedule_policy", "statistics"}) {
+        response->add_extensions(extension);
+      }
+      return Status::OK;
+    });
+  }
+
+  Reactor* ModelMetadata(Context* context, const inference::ModelMetadataRequest* request,
+                         inference::ModelMetadataResponse* response) override {
+    return answer_of_model(context, *request, [&](const Model& model) {
+      describe(model.metadata(), models_.versions(request->name()), *response);
+    });
+  }
+
+  Reactor* ModelConfig(Context* context, const inference::ModelConfigRequest* request,
+                       inference::ModelConfigResponse* response) override {
+    return answer_of_model(context, *request, [&](const Model& model) {
+      describe(model.metadata(), *response->mutable_config());
+    });
+  }
+
+  Reactor* ModelStatistics(Context* context, const inference::ModelStatisticsRequest* request,
+                           inference::ModelStatisticsResponse* response) override {
+    const auto add = [response](const Model& model) {
+      describe(model.metadata(), model.statistics(), *response->add_model_stats());
+    };
+    if (!request->name().empty()) return answer_of_model(context, *request, add);
+    return answer(context, [&] {
+      for (const ModelStatus& status : models_.index()) {
+        const auto found = models_.find(status.name, status.version);
+        if (const auto* model = std::get_if<std::shared_ptr<Model>>(&found)) add(**model);
+      }
+      return Status::OK;
+    });
+  }
+
+  Reactor* RepositoryIndex(Context* context, const inference::RepositoryIndexRequest* request,
+                           inference::RepositoryIndexResponse* response) override {
+    return answer(context, [&] {
+      const Status status = check_repository(request->repository_name());
+      if (status.ok()) describe(models_.index(), request->ready(), *response);
+      return status;
+    });
+  }
+
+  Reactor* RepositoryModelLoad(Context* context,
+                               const inference::RepositoryModelLoadRequest* request,
+                               inference::RepositoryModelLoadResponse*) override {
+    return control(context, *request, &Models::load);
+  }
+
+  Reactor* RepositoryModelUnload(Context* context,
+                                 const inference::RepositoryModelUnloadRequest* request,
+                                 inference::RepositoryModelUnloadResponse*) override {
+    return control(context, *request, &Models::unload);
+  }
+
+  Reactor* TraceSetting(Context* context, const inference::TraceSettingRequest*,
+                        inference::TraceSettingResponse*) override {
+    return answer(context, [] { return unsupported("TraceSetting"); });
+  }
+
+  Reactor* LogSettings(Context* context, const inference::LogSettingsRequest*,
+                       inference::LogSettingsResponse*) override {
+    return answer(context, [] { return unsupported("LogSettings"); });
+  }
+
+  Reactor* ModelInfer(Context* context, const grpc::ByteBuffer* request,
+                      grpc::ByteBuffer* response) override {
+    if (const Status status = authorize(*context); !status.ok()) return finished(context, status);
+    // gRPC made the bytes for this call, and would keep them as long as it runs.
+    grpc::ByteBuffer bytes;
+    bytes.Swap(const_cast<grpc::ByteBuffer*>(request));
+    return start_infer_call(models_, limits_, *context, std::move(bytes), response);
+  }
+
+  InferStream* ModelStreamInfer(Context* context) override {
+    return start_infer_stream(models_, limits_, *context, authorize(*context));
+  }
+
+ private:
+  Status authorize(const Context& context) const {
+    if (options_.token.empty()) return Status::OK;
+    const auto found = context.client_metadata().find("authorization");
+    if (found == context.client_metadata().end()) {
+      return {StatusCode::UNAUTHENTICATED,
+              "the metadata 'authorization' is missing; expected 'Bearer ' and the server's token"};
+    }
+    if (!is_same(expected_, {found->second.data(), found->second.size()})) {
+      return {StatusCode::UNAUTHENTICATED,
+              "the metadata 'authorization' is not 'Bearer ' and the server's token"};
+    }
+    return Status::OK;
+  }
+
+  static Reactor* finished(Context* context, const Status& status) {
+    Reactor* const reactor = context->DefaultReactor();
+    reactor->Finish(status);
+    return reactor;
+  }
+
+  // By the status that `work` returns, if the caller may know it.
+  template <class Work> Reactor* answer(Context* context, Work work) const {
+    const Status status = authorize(*context);
+    return finished(context, status.ok() ? work() : status);
+  }
+
+  template <class Request, class Work>
+  Reactor* answer_of_model(Context* context, const Request& request, Work work) const {
+    return answer(context, [&]() -> Status {
+      const auto found = models_.find(request.name(), request.version());
+      if (const auto* error = std::get_if<RequestError>(&found)) return status_of(*error);
+      work(*std::get<std::shared_ptr<Model>>(found));
+      return Status::OK;
+    });
+  }
+
+  template <class Request> Status check_control(const Context& context, const Request& request) {
+    if (const Status status = authorize(context); !status.ok()) return status;
+    if (!options_.allows_model_control) {
+      return {StatusCode::PERMISSION_DENIED,
+              "this server does not let clients load and unload models"};
+    }
+    if (const Status status = check_repository(request.repository_name()); !status.ok()) {
+      return status;
+    }
+    for (const auto& [name, value] : request.parameters()) {
+      // It asks for what happens anyhow: there are no ensembles.
+      if (name == "unload_dependents") continue;
+      return {StatusCode::INVALID_ARGUMENT,
+              fmt::format("parameter '{}' is not supported yet", printable(name))};
+    }
+    return Status::OK;
+  }
+
+  template <class Request>
+  Reactor* control(Context* context, const Request& request,
+                   Result<void> (Models::*change)(const std::string&)) {
+    if (const Status status = check_control(*context, request); !status.ok()) {
+      return finished(context, status);
+    }
+    Reactor* const reactor = context->DefaultReactor();
+    control_.post([this, reactor, change, name = request.model_name()] {
+      const auto result = (models_.*change)(name);
+      if (result) return reactor->Finish(Status::OK);
+      const auto index = models_.index();
+      const bool is_there = std::ranges::find(index, name, &ModelStatus::name) != index.end();
+      reactor->Finish({is_there ? StatusCode::INTERNAL : StatusCode::NOT_FOUND, result.error()});
+    });
+    return reactor;
+  }
+
+  Models& models_;
+  const GrpcOptions options_;
+  const std::string expected_;
+  const InferLimits limits_;
+  WorkThread control_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> make_inference_service(Models& models, const GrpcOptions& options) {
+  return std::make_unique<InferenceService>(models, options);
+}
+
+}  // namespace tenon::server

@@ -1,0 +1,23 @@
+// What is known of models, as messages of gRPC.
+#pragma once
+
+#include "inference.grpc.pb.h"
+#include "model/models.h"
+
+namespace tenon::server {
+
+void describe(const ModelMetadata& metadata, const std::vector<std::string>& versions,
+              inference::ModelMetadataResponse& to);
+
+/// Dims of a model whose requests are put together are without the batch.
+void describe(const ModelMetadata& metadata, inference::ModelConfig& to);
+
+/// Durations in nanoseconds; those of queue, input, infer and output are of all requests.
+void describe(const ModelMetadata& metadata, const serve::Statistics& statistics,
+              inference::ModelStatistics& to);
+
+/// @param only_ready leaves out the others.
+void describe(const std::vector<ModelStatus>& index, bool only_ready,
+              inference::RepositoryIndexResponse& to);
+
+}  // namespace tenon::server
