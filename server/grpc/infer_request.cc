@@ -150,15 +150,19 @@ Reader reader_of(const Message& message, Input& input) {
   return reader;
 }
 
-int64_t integer(const ParameterMap& parameters, const char* name) {
+// 0 where it is not given.
+int64_t integer(const ParameterMap& parameters, const char* name, int64_t max) {
   const auto found = parameters.find(name);
   if (found == parameters.end()) return 0;
   const inference::InferParameter& value = found->second;
-  if (value.has_int64_param() && value.int64_param() >= 0) return value.int64_param();
-  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
-  if (value.has_uint64_param()) return static_cast<int64_t>(std::min(value.uint64_param(), kMax));
-  throw Error{fmt::format("parameter '{}': expected an integer of 0 or more, found {}", name,
-                          value.ShortDebugString())};
+  const bool is_signed = value.has_int64_param() && value.int64_param() >= 0;
+  const uint64_t number =
+      is_signed ? static_cast<uint64_t>(value.int64_param()) : value.uint64_param();
+  if ((is_signed || value.has_uint64_param()) && std::cmp_less_equal(number, max)) {
+    return static_cast<int64_t>(number);
+  }
+  throw Error{fmt::format("parameter '{}': expected 0 to {}, found {}", name, max,
+                          printable(value.ShortDebugString()))};
 }
 
 bool is_binary(const ParameterMap& parameters) {
@@ -166,26 +170,21 @@ bool is_binary(const ParameterMap& parameters) {
   if (found == parameters.end()) return true;
   if (found->second.has_bool_param()) return found->second.bool_param();
   throw Error{"parameter 'binary_data_output': expected a bool, found "
-              + found->second.ShortDebugString()};
+              + printable(found->second.ShortDebugString())};
 }
 
 void read_parameters(const ParameterMap& parameters, DecodedRequest& to) {
   for (const char* name : {"sequence_id", "sequence_start", "sequence_end"}) {
-    const auto found = parameters.find(name);
-    if (found == parameters.end()) continue;
-    const inference::InferParameter& value = found->second;
-    if (value.int64_param() != 0 || value.uint64_param() != 0 || value.bool_param()
-        || !value.string_param().empty()) {
+    if (parameters.contains(name)) {
       throw Error{fmt::format("parameter '{}': sequences are not supported yet", name)};
     }
   }
-  if (const int64_t timeout = integer(parameters, "timeout"); timeout > 0) {
-    // What is longer than a year ends never.
-    const std::chrono::microseconds wait(timeout);
-    if (wait < std::chrono::years(1)) to.request.deadline = Clock::now() + wait;
+  constexpr std::chrono::microseconds kMaxTimeout = std::chrono::hours(1);
+  if (const int64_t timeout = integer(parameters, "timeout", kMaxTimeout.count()); timeout > 0) {
+    to.request.deadline = Clock::now() + std::chrono::microseconds(timeout);
   }
-  constexpr int64_t kMaxPriority = std::numeric_limits<int>::max();
-  to.request.priority = static_cast<int>(std::min(integer(parameters, "priority"), kMaxPriority));
+  // 1 is the first to go; 0, the default, goes before all.
+  to.request.priority = -static_cast<int>(integer(parameters, "priority", 1 << 20));
   to.typed_outputs = !is_binary(parameters);
 }
 

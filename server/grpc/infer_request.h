@@ -18,8 +18,8 @@ struct DecodedRequest {
 };
 
 /// Inputs refer to the message, which lives as long as they do; only 8-bit integers in fields of 32
-/// bits are copied. Parameters: `timeout` in microseconds, from now, `priority`, and
-/// `binary_data_output`.
+/// bits are copied. Parameters: `timeout` in microseconds, from now, `priority`, of which
+/// lower numbers go first, and `binary_data_output`.
 /// @param max_tensors of inputs, and of outputs.
 std::variant<DecodedRequest, RequestError> decode_request(
     std::shared_ptr<inference::ModelInferRequest> message, size_t max_tensors);

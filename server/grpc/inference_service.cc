@@ -123,16 +123,18 @@ class InferenceService final : public ServiceBase {
 
   Reactor* ModelStatistics(Context* context, const inference::ModelStatisticsRequest* request,
                            inference::ModelStatisticsResponse* response) override {
-    const auto add = [response](const Model& model) {
-      describe(model.metadata(), model.statistics(), *response->add_model_stats());
-    };
-    if (!request->name().empty()) return answer_of_model(context, *request, add);
-    return answer(context, [&] {
+    return answer(context, [&]() -> Status {
       for (const ModelStatus& status : models_.index()) {
+        const bool is_meant = request->name().empty() || request->name() == status.name;
+        const bool is_version = request->version().empty() || request->version() == status.version;
+        if (!is_meant || !is_version) continue;
         const auto found = models_.find(status.name, status.version);
-        if (const auto* model = std::get_if<std::shared_ptr<Model>>(&found)) add(**model);
+        if (const auto* model = std::get_if<std::shared_ptr<Model>>(&found)) {
+          describe((*model)->metadata(), (*model)->statistics(), *response->add_model_stats());
+        }
       }
-      return Status::OK;
+      if (request->name().empty() || response->model_stats_size() > 0) return Status::OK;
+      return status_of_model(request->name(), request->version());
     });
   }
 
@@ -207,6 +209,13 @@ class InferenceService final : public ServiceBase {
     return finished(context, status.ok() ? work() : status);
   }
 
+  // Why there is no such model.
+  Status status_of_model(const std::string& name, const std::string& version) const {
+    const auto found = models_.find(name, version);
+    const auto* const error = std::get_if<RequestError>(&found);
+    return error == nullptr ? Status::OK : status_of(*error);
+  }
+
   template <class Request, class Work>
   Reactor* answer_of_model(Context* context, const Request& request, Work work) const {
     return answer(context, [&]() -> Status {
@@ -221,7 +230,7 @@ class InferenceService final : public ServiceBase {
     if (const Status status = authorize(context); !status.ok()) return status;
     if (!options_.allows_model_control) {
       return {StatusCode::PERMISSION_DENIED,
-              "this server does not let clients load and unload models"};
+              "loading and unloading is off: start the server with --model-control-mode=explicit"};
     }
     if (const Status status = check_repository(request.repository_name()); !status.ok()) {
       return status;

@@ -154,8 +154,13 @@ TEST_F(InferenceServiceTest, CountsRequestsOfAModelAndOfAll) {
   inference::ModelStatisticsRequest request;
   request.set_name("double");
   inference::ModelStatisticsResponse response;
-  grpc::ClientContext context, context_of_all;
+  grpc::ClientContext context, version_context, context_of_all;
   ASSERT_TRUE(stub_->ModelStatistics(&context, request, &response).ok());
+  ASSERT_EQ(response.model_stats_size(), 2);
+  EXPECT_EQ(response.model_stats(0).version(), "1");
+  EXPECT_EQ(response.model_stats(0).inference_count(), 0u);
+  request.set_version("2");
+  ASSERT_TRUE(stub_->ModelStatistics(&version_context, request, &response).ok());
   ASSERT_EQ(response.model_stats_size(), 1);
   EXPECT_EQ(response.model_stats(0).version(), "2");
   EXPECT_EQ(response.model_stats(0).inference_count(), 2u);
@@ -188,7 +193,8 @@ TEST_F(InferenceServiceTest, ListsTheRepository) {
 }
 
 TEST_F(InferenceServiceTest, LoadingIsRefusedUnlessAllowed) {
-  const std::string text = "this server does not let clients load and unload models";
+  const std::string text =
+      "loading and unloading is off: start the server with --model-control-mode=explicit";
   expect(load(load_of("double")), StatusCode::PERMISSION_DENIED, text);
   expect(unload("double"), StatusCode::PERMISSION_DENIED, text);
   EXPECT_TRUE(is_ready("double"));

@@ -87,13 +87,9 @@ void describe(const ModelMetadata& metadata, const serve::Statistics& statistics
   to.set_inference_count(static_cast<uint64_t>(std::llround(statistics.batch.sum())));
   to.set_execution_count(statistics.batch.count());
   inference::InferStatistics& times = *to.mutable_inference_stats();
-  set(statistics.succeeded, statistics.total.mean() * static_cast<double>(statistics.succeeded),
-      times.mutable_success());
-  set(statistics.failures(), statistics.total.mean() * static_cast<double>(statistics.failures()),
-      times.mutable_fail());
-  double waited = 0;
-  for (const serve::StageStatistics& stage : statistics.stages) waited += stage.wait.sum();
-  set(statistics.total.count(), waited, times.mutable_queue());
+  set(statistics.succeeded, statistics.total.sum(), times.mutable_success());
+  set(statistics.failures(), 0, times.mutable_fail());
+  set(statistics.stage(Stage::kInfer).wait, times.mutable_queue());
   set(statistics.stage(Stage::kPreprocess).work, times.mutable_compute_input());
   set(statistics.stage(Stage::kInfer).work, times.mutable_compute_infer());
   set(statistics.stage(Stage::kPostprocess).work, times.mutable_compute_output());
