@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "grpc/grpc_server.h"
 #include "http/http_server.h"
 #include "http/metrics.h"
 #include "http/rest_routes.h"
@@ -14,12 +15,12 @@ namespace {
 
 struct Options {
   std::vector<std::string> folders;
-  std::string http_address = "0.0.0.0", metrics_address;
-  uint16_t http_port = 8000, metrics_port = 8002;
-  bool allow_http = true, allow_metrics = true, strict_readiness = true;
-  std::string control = "none", token_file;
+  std::string http_address = "0.0.0.0", grpc_address = "0.0.0.0", metrics_address;
+  uint16_t http_port = 8000, grpc_port = 8001, metrics_port = 8002;
+  bool allow_http = true, allow_grpc = true, allow_metrics = true;
+  std::string control = "none", token_file, certificate, key, authorities;
   int http_threads = 2, poll_seconds = 15, exit_timeout = 30;
-  size_t max_body_mib = 64, max_queue = 1024, max_queue_mib = 1024;
+  size_t max_body_mib = 64, max_message_mib = 64, max_queue = 1024, max_queue_mib = 1024;
 
   void add_to(CLI::App& app);
 };
@@ -36,6 +37,18 @@ void Options::add_to(CLI::App& app) {
   app.add_option("--http-thread-count", http_threads)->check(CLI::Range(1, 256));
   app.add_option("--http-max-input-size", max_body_mib, "Of a request, in MiB")
       ->check(CLI::Range(1, 2047));
+  app.add_option("--allow-grpc", allow_grpc);
+  app.add_option("--grpc-address", grpc_address, "IP address, or unix:PATH");
+  app.add_option("--grpc-port,--grpc_port", grpc_port, "0 for any that is free");
+  app.add_option("--grpc-max-message-size", max_message_mib, "Of a request, in MiB")
+      ->check(CLI::Range(1, 2047));
+  app.add_option("--grpc-server-cert", certificate, "PEM file: gRPC speaks TLS with it")
+      ->check(CLI::ExistingFile);
+  app.add_option("--grpc-server-key", key, "PEM file: the certificate's key")
+      ->check(CLI::ExistingFile);
+  app.add_option("--grpc-root-cert", authorities,
+                 "PEM file: clients of gRPC need a certificate of one of these authorities")
+      ->check(CLI::ExistingFile);
   app.add_option("--allow-metrics", allow_metrics);
   app.add_option("--metrics-address", metrics_address, "That of HTTP, if it is not given");
   app.add_option("--metrics-port", metrics_port);
@@ -70,6 +83,13 @@ void log(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
+// "127.0.0.1:8000", "[::1]:8000" or "unix:PATH".
+std::string address_text(const std::string& address, int port) {
+  if (address.starts_with("unix:")) return address;
+  const bool is_v6 = address.find(':') != std::string::npos;
+  return (is_v6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
+}
+
 template <class T> T value_of(Result<T> result) {
   if (!result) throw Error{result.error()};
   if constexpr (!std::is_void_v<T>) return *std::move(result);
@@ -81,6 +101,53 @@ void wait_for_signal(const sigset_t& signals) {
   sigwait(&signals, &signal);
   log(std::string("tenon-server: ") + (signal == SIGINT ? "SIGINT" : "SIGTERM")
       + ": answering what came");
+}
+
+std::unique_ptr<HttpServer> start_http(const Options& options, RestRoutes& routes) {
+  HttpOptions of_http;
+  of_http.address = options.http_address;
+  of_http.port = options.http_port;
+  of_http.threads = options.http_threads;
+  of_http.max_body = options.max_body_mib << 20;
+  of_http.token = token_of(options);
+  of_http.is_slow = RestRoutes::is_slow;
+  auto server = value_of(HttpServer::start(of_http, [&](RestRequest request, Respond respond) {
+    routes.handle(std::move(request), std::move(respond));
+  }));
+  log("tenon-server: HTTP at " + address_text(options.http_address, server->port()));
+  return server;
+}
+
+std::unique_ptr<GrpcServer> start_grpc(const Options& options, Models& models) {
+  GrpcOptions of_grpc;
+  of_grpc.address = address_text(options.grpc_address, options.grpc_port);
+  of_grpc.version = TENON_VERSION;
+  of_grpc.max_message_bytes = options.max_message_mib << 20;
+  of_grpc.allows_model_control = options.control == "explicit";
+  of_grpc.certificate_file = options.certificate;
+  of_grpc.key_file = options.key;
+  of_grpc.client_authority_file = options.authorities;
+  of_grpc.token = token_of(options);
+  auto server = value_of(GrpcServer::start(models, of_grpc));
+  log("tenon-server: gRPC at " + address_text(options.grpc_address, server->port()));
+  return server;
+}
+
+std::unique_ptr<HttpServer> start_metrics(const Options& options, const Models& models) {
+  HttpOptions of_metrics;
+  of_metrics.address =
+      options.metrics_address.empty() ? options.http_address : options.metrics_address;
+  if (options.metrics_address.empty() && of_metrics.address.starts_with("unix:"))
+    of_metrics.address = "127.0.0.1";
+  of_metrics.port = options.metrics_port;
+  of_metrics.threads = 1;
+  of_metrics.max_body = 1 << 16;
+  auto server = value_of(
+      HttpServer::start(of_metrics, [&models](const RestRequest& request, const Respond& respond) {
+        respond(metrics_response(models, request));
+      }));
+  log("tenon-server: metrics at " + address_text(of_metrics.address, server->port()));
+  return server;
 }
 
 void serve(const Options& options) {
@@ -100,39 +167,20 @@ void serve(const Options& options) {
   Repository models(of_models);
   RestRoutes routes(models, {options.control == "explicit", {}});
 
-  HttpOptions of_http;
-  of_http.address = options.http_address;
-  of_http.port = options.http_port;
-  of_http.threads = options.http_threads;
-  of_http.max_body = options.max_body_mib << 20;
-  of_http.token = token_of(options);
-  of_http.is_slow = RestRoutes::is_slow;
-  std::unique_ptr<HttpServer> http, metrics;
   // They listen before models are loaded, so that probes see that the server lives.
-  if (options.allow_http) {
-    http = value_of(HttpServer::start(of_http, [&](RestRequest request, Respond respond) {
-      routes.handle(std::move(request), std::move(respond));
-    }));
-    log("tenon-server: HTTP at " + options.http_address + ":" + std::to_string(http->port()));
-  }
-  if (options.allow_metrics) {
-    HttpOptions of_metrics;
-    of_metrics.address =
-        options.metrics_address.empty() ? options.http_address : options.metrics_address;
-    of_metrics.port = options.metrics_port;
-    of_metrics.threads = 1;
-    of_metrics.max_body = 1 << 16;
-    metrics = value_of(
-        HttpServer::start(of_metrics, [&](const RestRequest& request, const Respond& respond) {
-          respond(metrics_response(models, request));
-        }));
-    log("tenon-server: metrics at " + of_metrics.address + ":" + std::to_string(metrics->port()));
-  }
+  const auto http = options.allow_http ? start_http(options, routes) : nullptr;
+  const auto grpc = options.allow_grpc ? start_grpc(options, models) : nullptr;
+  const auto metrics = options.allow_metrics ? start_metrics(options, models) : nullptr;
   value_of(models.start());
   log("tenon-server: ready");
   wait_for_signal(signals);
   const auto timeout = std::chrono::seconds(options.exit_timeout);
+  const auto end = std::chrono::steady_clock::now() + timeout;
   if (http != nullptr) http->stop(timeout);
+  if (grpc != nullptr)
+    grpc->stop(std::max(std::chrono::duration_cast<std::chrono::milliseconds>(
+                            end - std::chrono::steady_clock::now()),
+                        std::chrono::milliseconds(0)));
   models.stop();
 }
 
@@ -141,7 +189,7 @@ void serve(const Options& options) {
 
 int main(int count, char** words) {
   tenon::server::Options options;
-  CLI::App app("Serves models by the Open Inference Protocol (KServe v2) over HTTP.",
+  CLI::App app("Serves models by the Open Inference Protocol (KServe v2) over HTTP and gRPC.",
                "tenon-server");
   app.set_version_flag("--version", TENON_VERSION);
   options.add_to(app);

@@ -16,7 +16,8 @@ class Serve(CliTest):
     def start(self, *options):
         """A server of the folder `models`, when it is ready; its port is `self.port`."""
         self.server = subprocess.Popen(
-            [TENON, "serve", self.folder / "models", "--http-address=127.0.0.1", "--http-port=0", "--metrics-port=0", *options],
+            [TENON, "serve", self.folder / "models", "--http-address=127.0.0.1", "--http-port=0", "--grpc-address=127.0.0.1", "--grpc-port=0",
+             "--metrics-port=0", *options],
             stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.server.stderr.close)
         self.addCleanup(self.server.wait)
