@@ -1,15 +1,18 @@
 """A server: started, asked with curl's and Python's own HTTP, and ended."""
 import json
 import re
+import shlex
 import signal
 import subprocess
 import urllib.error
 import urllib.request
 
 import numpy as np
+import tritonclient.grpc
+import tritonclient.http
 from onnx import TensorProto, helper, save
 
-from support import TENON, CliTest
+from support import SOURCE, TENON, CliTest
 
 
 class Serve(CliTest):
@@ -28,6 +31,7 @@ class Serve(CliTest):
             if line == "tenon-server: ready\n":
                 break
         self.port = int(re.search(r"HTTP at 127.0.0.1:(\d+)", self.said)[1])
+        self.grpc_port = int(re.search(r"gRPC at 127.0.0.1:(\d+)", self.said)[1])
         self.metrics_port = int(re.search(r"metrics at 127.0.0.1:(\d+)", self.said)[1])
 
     def ask(self, path, body=None, port=None, headers={}):
@@ -67,6 +71,33 @@ class Serve(CliTest):
         self.assertEqual(self.server.wait(timeout=30), 0)
         self.assertIn("SIGTERM", self.server.stderr.read())
 
+    def test_tritons_clients_get_their_answers(self):
+        """Of each protocol, with tensors in JSON and in binary, one by one and all at once."""
+        self.write_model()
+        self.start("--model-control-mode=explicit")
+        random = np.random.default_rng(7)
+        for client, port in ((tritonclient.http, self.port), (tritonclient.grpc, self.grpc_port)):
+            with client.InferenceServerClient(f"127.0.0.1:{port}") as server:
+                self.assertTrue(server.is_server_ready())
+
+                def input_of(x, **binary):
+                    tensor = client.InferInput("x", x.shape, "FP32")
+                    tensor.set_data_from_numpy(x, **binary)
+                    return tensor
+
+                for rows in (1, 2, 4):
+                    x = random.normal(size=(rows, 3)).astype(np.float32)
+                    for binary in ({"binary_data": True}, {"binary_data": False}) if client is tritonclient.http else ({},):
+                        output = client.InferRequestedOutput("y", **binary)
+                        y = server.infer("linear", [input_of(x, **binary)], outputs=[output], request_id="7").as_numpy("y")
+                        np.testing.assert_allclose(y, x @ self.w + self.b, rtol=1e-5, atol=1e-6)
+                with self.assertRaisesRegex(Exception, "has the shape 5x3"):
+                    server.infer("linear", [input_of(np.zeros((5, 3), np.float32))])
+                server.unload_model("linear")
+                self.assertFalse(server.is_model_ready("linear"))
+                server.load_model("linear")
+                self.assertTrue(server.is_model_ready("linear"))
+
     def test_what_is_wrong_is_answered(self):
         self.write_model()
         (self.folder / "models/broken.onnx").write_bytes(b"no model")
@@ -81,6 +112,22 @@ class Serve(CliTest):
             self.assertIn(text, json.loads(answer)["error"])
         self.assertEqual(self.ask("/v2/models/broken/infer", b"{}")[0], 404)
         self.assertEqual(self.ask("/v2/repository/models/linear/unload", b"")[0], 403)
+
+    def test_commands_of_the_guide(self):
+        """As they stand there, but for the ports."""
+        self.write_model()
+        self.start()
+        blocks = re.findall(r"```sh\n(.*?)```", (SOURCE / "docs/guide/server.md").read_text(), re.S)
+        commands = [line for block in blocks for line in block.splitlines() if line.startswith("curl")]
+        self.assertGreater(len(commands), 5)
+        for command in commands:
+            words = shlex.split(command.replace("localhost:8000", f"127.0.0.1:{self.port}")
+                                .replace("localhost:8002", f"127.0.0.1:{self.metrics_port}"))
+            self.assertEqual(words[:2], ["curl", "-s"])
+            body = words[words.index("-d") + 1].encode() if "-d" in words else b"" if "POST" in words else None
+            url = next(word for word in words if word.startswith("127.0.0.1"))
+            port, path = re.fullmatch(r"127.0.0.1:(\d+)(/.*)", url).groups()
+            self.assertEqual(self.ask(path, body, port)[0], 200, command)
 
     def test_a_token_is_asked_for(self):
         self.write_model()
