@@ -26,6 +26,7 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
                               const KernelRequest& request)
       : weights_(std::move(weights)) {
     convolution_.to = op.to;
+    convolution_.bounds = op.bounds;
     convolution_.output_channels = weights_.sums.shape()[1];
     convolution_.kernel = convolution_.stride = convolution_.dilation = {1, 1};
     convolution_.pre_padding = convolution_.post_padding = {0, 0};

@@ -24,6 +24,7 @@ TEST(IntegerMatrixMultiplyKernel, GivesEveryBit) {
                                  name_of(t.to), static_cast<int>(zeros)));
         IntegerMatrixMultiply op;
         op.to = t.to;
+        op.bounds = bounds_for(t.to, zeros);
         expect_exact(op, operands(t, bytes(t.data, a), bytes(t.weights, b), b.back(), zeros),
                      kIntegerMatrixMultiplyCandidate, std::vector<bool>(In::kCount, true));
         if (::testing::Test::HasFailure()) return;

@@ -12,6 +12,7 @@
 #include "cuda/kernels.h"
 #include "ops/bit_cast.h"
 #include "ops/bitwise.h"
+#include "ops/integer_matrix_multiply.h"
 #include "tenon/cudart/engine.h"
 
 namespace tenon::cuda {
@@ -122,9 +123,9 @@ class CudaTarget final : public Target {
     if (op.kind() == LayerType::kCONVOLUTION || op.kind() == LayerType::kDECONVOLUTION)
       return cudnn_fuses(epilogue);
     if (op.kind() == LayerType::kMATRIX_MULTIPLY) return cublas_fuses(epilogue);
-    const bool alone = op.kind() == layer_type(PrivateLayer::kIntegerMatrixMultiply)
-                       || op.kind() == LayerType::kATTENTION_OUTPUT;
-    return alone && epilogue.empty();
+    if (const auto* product = dynamic_cast<const IntegerMatrixMultiply*>(&op))
+      return epilogue.empty() && !product->bounds.used();
+    return op.kind() == LayerType::kATTENTION_OUTPUT && epilogue.empty();
   }
 
   bool is_fast_in(DataType type) const override {

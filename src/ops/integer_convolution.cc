@@ -14,6 +14,7 @@ TENON_REGISTER_OP(IntegerConvolution);
 
 void IntegerConvolution::visit(FieldVisitor& v) {
   v("to", to);
+  bounds.visit(v);
   v("output_channels", output_channels);
   v("kernel", kernel);
   v("stride", stride);
@@ -55,6 +56,7 @@ void check_addend(const IntegerConvolution& op, const Inference& c, const Dims& 
   require(op.sum.zero >= range.lowest && op.sum.zero <= range.highest,
           "expected a zero point of the sum from {} to {}, found {}", range.lowest, range.highest,
           op.sum.zero);
+  op.sum.bounds.check(op.sum.to);
   const Dims& found = c.dims(IntegerConvolution::kAddend);
   require(found == dims, "expected an addend (input {}) of shape {}, found {}",
           IntegerConvolution::kAddend, text_of(dims), text_of(found));
@@ -120,6 +122,7 @@ void IntegerConvolution::infer(Inference& c) const {
           output_channels, groups);
   const auto windows = windows_of(*this);
   check_integer_inputs(c, to, c.pool().constant(output_channels));
+  bounds.check(to);
   check_weights(*this, c);
   Dims dims{c.dims(In::kData)[0], c.pool().constant(output_channels)};
   for (size_t i = 0; i < windows.size(); ++i)
@@ -161,7 +164,7 @@ void IntegerConvolution::reference(const ReferenceCall& call) const {
       }
       auto* const result =
           call.outputs[0].as<std::byte>() + static_cast<size_t>(i * out_plane) * bytes;
-      operands.for_channel(to, m).store(sums.data(), out_plane, result);
+      operands.for_channel(to, bounds, m).store(sums.data(), out_plane, result);
       if (!sum.used) continue;
       TensorView addend = call.inputs[kAddend];
       addend.data = addend.as<std::byte>() + i * out_plane;

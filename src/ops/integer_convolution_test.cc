@@ -57,6 +57,36 @@ TEST(IntegerConvolution, SumsAreQuantizedAgain) {
       ElementsAre(3, 5, 1, 0, 192, 71));
 }
 
+// Of what the convolution gives, and of the sum: as above, 2 to 126, then 2 to 100.
+TEST(IntegerConvolution, BoundsOfResults) {
+  auto op = plain(1);
+  op.to = DataType::kINT8;
+  const auto x = make<int8_t>({1, 1, 1, 6}, {0, 1, 0, -128, 127, 5});
+  const auto w = make<int8_t>({1, 1, 1, 1}, {1}), zero = make<int8_t>({}, {2});
+  const auto addend = make<int8_t>({1, 1, 1, 6}, {0, 0, -4, -128, 127, 126});
+  const auto none = std::nullopt;
+  op.bounds = {2, 126};
+  EXPECT_THAT(run(op, {input(x), input(w), none, none, none, none, input(zero)})[0].numbers(),
+              ElementsAre(2, 3, 2, 2, 126, 7));
+  op.sum = {true, 0.5f, 0.25f, 0.5f, -1, 3, DataType::kUINT8, {2, 100}};
+  EXPECT_THAT(
+      run(op, {input(x), input(w), none, none, none, none, input(zero), none, input(addend)})[0]
+          .numbers(),
+      ElementsAre(3, 5, 2, 2, 100, 71));
+}
+
+TEST(IntegerConvolution, BoundsAreOfTheType) {
+  auto op = plain(1);
+  const auto x = input(make<int8_t>({1, 1, 1, 2}, {3, -4})),
+             w = input(make<int8_t>({1, 1, 1, 1}, {1}));
+  op.bounds = {0, 127};
+  EXPECT_THAT(infer_error(op, {x, w}), HasSubstr("only results of int8 and uint8 have bounds"));
+  op.to = DataType::kINT8;
+  op.bounds = {0, 128};
+  EXPECT_THAT(infer_error(op, {x, w}),
+              HasSubstr("bounds of the result from -128 to 127, found 0 and 128"));
+}
+
 TEST(IntegerConvolution, AddendsAreBytesOfTheSameShape) {
   auto op = plain(1);
   op.to = DataType::kINT8;

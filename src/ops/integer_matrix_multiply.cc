@@ -12,6 +12,7 @@ TENON_REGISTER_OP(IntegerMatrixMultiply);
 
 void IntegerMatrixMultiply::visit(FieldVisitor& v) {
   v("to", to);
+  bounds.visit(v);
 }
 
 void IntegerMatrixMultiply::infer(Inference& c) const {
@@ -26,6 +27,7 @@ void IntegerMatrixMultiply::infer(Inference& c) const {
           "expected operands that agree in the axis summed over, found {} (of {}) and {} (of {})",
           text_of(k), text_of(a), text_of(also_k), text_of(b));
   check_integer_inputs(c, to, b.back());
+  bounds.check(to);
   Dims dims = broadcast(c.pool(), Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2));
   dims.push_back(a[rank - 2]);
   dims.push_back(b.back());
@@ -88,8 +90,9 @@ void IntegerMatrixMultiply::reference(const ReferenceCall& call) const {
           sum = static_cast<int32_t>(static_cast<uint32_t>(sum)
                                      + static_cast<uint32_t>(row[k] * weight));
         }
-      operands.for_channels(to).store(
-          sums.data(), p.columns, out.as<std::byte>() + static_cast<size_t>(i * p.columns) * bytes);
+      operands.for_channels(to, bounds)
+          .store(sums.data(), p.columns,
+                 out.as<std::byte>() + static_cast<size_t>(i * p.columns) * bytes);
     }
   });
 }

@@ -17,6 +17,7 @@ struct IntegerMatrixMultiply final
                                   .implicit_batch = ImplicitBatch::kUnsupported,
                                   .work = Work::kCounted};
   DataType to = DataType::kINT32;
+  ResultBounds bounds;
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;

@@ -165,7 +165,6 @@ Tensor list_of(DataType type, const std::vector<double>& numbers) {
 
 template <class Kind>
 void rewrite(Patch& patch, Product& p, const Ending& ending, std::unique_ptr<Kind> op) {
-  op->to = ending.to;
   const double result_scale = ending.result ? ending.result->scale : 1;
   std::vector<double> scale = p.weights.scale, shift = p.bias;
   for (double& s : scale) s *= p.data_scale.scale / result_scale;
@@ -188,6 +187,17 @@ void rewrite(Patch& patch, Product& p, const Ending& ending, std::unique_ptr<Kin
   patch.fuse(std::move(op), std::move(inputs), ending.merged);
 }
 
+// What the layer can take of what follows.
+Ending taken(const Target& target, const Uses& uses, Node& node, auto& op) {
+  Ending ending = ending_of(uses, node);
+  op.to = ending.to;
+  op.bounds = ending.bounds;
+  if (!ending.bounds.used() || target.fuses(op, {})) return ending;
+  op.to = DataType::kFLOAT;
+  op.bounds = {};
+  return {{&node}, std::nullopt, DataType::kFLOAT, {}};
+}
+
 bool fits(const Ending& ending, const Node& node) {
   return ending.to != DataType::kFLOAT || node.outputs[0]->type == DataType::kFLOAT;
 }
@@ -201,22 +211,24 @@ bool rewrite_convolution(Patch& patch, const Target& target, const Uses& uses, N
   auto p = product_of(node, 0, false);
   const int spatial = op.kernel.rank();
   if (!p || p->weights.values.shape().rank() != spatial + 2) return false;
-  const Ending ending = ending_of(uses, node);
+  const Ending ending = taken(target, uses, node, *integers);
   if (!fits(ending, node)) return false;
   rewrite(patch, *p, ending, std::move(integers));
   return true;
 }
 
-bool rewrite_product(Patch& patch, const Uses& uses, Node& node, const MatrixMultiply& op) {
+bool rewrite_product(Patch& patch, const Target& target, const Uses& uses, Node& node,
+                     const MatrixMultiply& op) {
   if (!op.epilogue.empty() || op.operation_a != MatrixOperation::kNONE
       || op.operation_b == MatrixOperation::kVECTOR)
     return false;
   const int rank = static_cast<int>(node.inputs[1]->dims.size());
   auto p = product_of(node, rank - 1, op.operation_b == MatrixOperation::kTRANSPOSE);
   if (!p) return false;
-  const Ending ending = ending_of(uses, node);
+  auto integers = std::make_unique<IntegerMatrixMultiply>();
+  const Ending ending = taken(target, uses, node, *integers);
   if (!fits(ending, node)) return false;
-  rewrite(patch, *p, ending, std::make_unique<IntegerMatrixMultiply>());
+  rewrite(patch, *p, ending, std::move(integers));
   return true;
 }
 
@@ -231,7 +243,7 @@ std::optional<Patch> integer_products(const Network& network, const Target& targ
     if (const auto* op = node->as<Convolution>(); op != nullptr)
       rewrite_convolution(patch, target, uses, *node, *op);
     if (const auto* product = node->as<MatrixMultiply>(); product != nullptr && multiplies)
-      rewrite_product(patch, uses, *node, *product);
+      rewrite_product(patch, target, uses, *node, *product);
   }
   if (patch.empty()) return std::nullopt;
   return patch;

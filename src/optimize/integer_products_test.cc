@@ -38,11 +38,41 @@ TEST(IntegerProducts, WithoutQuantizeTheResultIsFloats) {
   Value& kernel = m.dequantize(m.bytes(DataType::kUINT8, {3, 2, 3, 3}), {0.01f},
                                &m.zero(DataType::kUINT8, 130));
   Value& y = m.convolution_with(x, kernel, 3, nullptr);
-  // The ReLU stays: 5 is not the least uint8.
-  m.output(m.through(m.relu(y), DataType::kUINT8, 0.03f, 5));
+  // Nothing but one number is left between the bounds.
+  m.output(
+      m.through(m.activation(y, ActivationType::kCLIP, 0, 0.001f), DataType::kUINT8, 0.03f, 5));
   const auto after = integers(m.network);
   EXPECT_THAT(kinds(*after), ElementsAre("Quantize", "IntegerConvolution", "Activation", "Quantize",
                                          "Dequantize"));
+}
+
+// Zero points and ends of the type that are no bounds, and those that are.
+TEST(IntegerProducts, BoundsOfActivationsAreThoseOfTheBytes) {
+  struct Case {
+    bool clips;
+    DataType type;
+    float scale;
+    int zero;
+    ResultBounds bounds;
+  };
+  const Case cases[] = {
+      {false, DataType::kUINT8, 0.03f, 0, {}},      {false, DataType::kINT8, 0.03f, -128, {}},
+      {false, DataType::kINT8, 0.03f, 0, {0, 127}}, {false, DataType::kUINT8, 0.03f, 5, {5, 255}},
+      {true, DataType::kINT8, 0.03f, 0, {0, 67}},  // 2 / 0.03 is 66.7
+      {true, DataType::kINT8, 0.01f, 0, {0, 127}},  {true, DataType::kUINT8, 0.01f, 0, {0, 200}}};
+  for (const Case& c : cases) {
+    QuantizedModel m;
+    Value& x = m.through(m.input({1, 2, 5, 5}), DataType::kINT8, 0.01f, 0);
+    Value& kernel = m.dequantize(m.bytes(DataType::kINT8, {3, 2, 3, 3}), {0.01f});
+    Value& y = m.convolution_with(x, kernel, 3, nullptr);
+    Value& z = c.clips ? m.activation(y, ActivationType::kCLIP, 0, 2) : m.relu(y);
+    m.output(m.through(z, c.type, c.scale, c.zero));
+    const auto after = integers(m.network);
+    ASSERT_THAT(kinds(*after), ElementsAre("Quantize", "IntegerConvolution", "Dequantize"));
+    const auto& op = *after->nodes()[1]->as<IntegerConvolution>();
+    EXPECT_EQ(op.bounds.lowest, c.bounds.lowest);
+    EXPECT_EQ(op.bounds.highest, c.bounds.highest);
+  }
 }
 
 // Kernels without zero points take the models of exporters that always write one.

@@ -69,6 +69,7 @@ bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& sum,
   op->sum.addend_zero = static_cast<int32_t>(addend.scale.zero_number);
   op->sum.zero = static_cast<int32_t>(ending.result->zero_number);
   op->sum.to = ending.to;
+  op->sum.bounds = ending.bounds;
   if (!target.fuses(*op, {})) return false;
   std::vector<Value*> inputs(convolution->inputs);
   inputs.resize(IntegerConvolution::kAddend);

@@ -51,6 +51,16 @@ TEST(IntegerSums, JoinTheConvolutionThatMakesAnOperand) {
       }
 }
 
+TEST(IntegerSums, TakeTheBoundsOfAnActivation) {
+  QuantizedModel m;
+  Value& a = convolved(m, quantized_input(m), DataType::kINT8, 0.03f, 0);
+  Value& b = m.through(m.input({1, 3, 5, 5}, "b"), DataType::kINT8, 0.011f, 0);
+  m.output(m.through(m.relu(m.sum(a, b)), DataType::kINT8, 0.021f, 0));
+  const auto after = summed(m.network);
+  EXPECT_THAT(kinds(*after),
+              ElementsAre("Quantize", "Quantize", "IntegerConvolution", "Dequantize"));
+}
+
 // As models of operators that take bytes have it, with all zero points; or one left out.
 Value& integers(QuantizedModel& m, Value& weights, Value* weights_zero) {
   auto op = std::make_unique<IntegerConvolution>();

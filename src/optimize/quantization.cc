@@ -1,5 +1,9 @@
 #include "optimize/quantization.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "network/reference_run.h"
 #include "ops/activation.h"
 
@@ -63,13 +67,44 @@ std::unique_ptr<IntegerConvolution> integer_form(const Convolution& convolution)
   return integers;
 }
 
+namespace {
+
+struct Bounds {
+  float low, high;
+};
+
+std::optional<Bounds> bounds_of(const Node& node) {
+  const auto* op = node.as<Activation>();
+  if (op == nullptr) return std::nullopt;
+  if (op->type == nvinfer1::ActivationType::kRELU)
+    return Bounds{0, std::numeric_limits<float>::infinity()};
+  if (op->type == nvinfer1::ActivationType::kCLIP) return Bounds{op->alpha, op->beta};
+  return std::nullopt;
+}
+
+// Quantize does not change the order of numbers, so their bounds may be quantized in their place.
+std::optional<ResultBounds> quantized(const Bounds& clip, const Uniform& result, DataType to) {
+  const IntegerRange range = integer_range(to);
+  if (!(clip.low < clip.high)) return std::nullopt;
+  const auto quantize = [&](float x) {
+    const float steps = std::nearbyint(x / static_cast<float>(result.scale));
+    return std::clamp(static_cast<double>(steps) + result.zero_number,
+                      static_cast<double>(range.lowest), static_cast<double>(range.highest));
+  };
+  const ResultBounds bounds{static_cast<int64_t>(quantize(clip.low)),
+                            static_cast<int64_t>(quantize(clip.high))};
+  if (bounds.lowest == range.lowest && bounds.highest == range.highest) return ResultBounds();
+  if (!bounds.used()) return std::nullopt;
+  return bounds;
+}
+
+}  // namespace
+
 Ending ending_of(const Uses& uses, Node& layer) {
-  Ending plain{{&layer}, std::nullopt, DataType::kFLOAT}, ending = plain;
+  Ending plain{{&layer}, std::nullopt, DataType::kFLOAT, {}}, ending = plain;
   Node* next = uses.only(*layer.outputs[0]);
-  bool clips = false;
-  if (next != nullptr && next->as<Activation>() != nullptr && is_plain(*next)
-      && next->as<Activation>()->type == nvinfer1::ActivationType::kRELU) {
-    clips = true;
+  std::optional<Bounds> clip;
+  if (next != nullptr && is_plain(*next) && (clip = bounds_of(*next))) {
     ending.merged.push_back(next);
     next = uses.only(*next->outputs[0]);
   }
@@ -80,9 +115,12 @@ Ending ending_of(const Uses& uses, Node& layer) {
   ending.result = uniform_of(*next);
   if (!ending.result) return plain;
   if (ending.result->zero != nullptr && ending.result->zero->type != op->to) return plain;
-  const double zero = ending.result->zero_number;
-  if (clips && zero != static_cast<double>(integer_range(op->to).lowest)) return plain;
   ending.to = op->to;
+  if (clip) {
+    const auto bounds = quantized(*clip, *ending.result, op->to);
+    if (!bounds) return plain;
+    ending.bounds = *bounds;
+  }
   ending.merged.push_back(next);
   return ending;
 }

@@ -29,12 +29,13 @@ std::optional<Uniform> uniform_of(const Node& node);
 /// A convolution as one of integers, without what its inputs say. The epilogue must be empty.
 std::unique_ptr<IntegerConvolution> integer_form(const Convolution& convolution);
 
-/// What follows a layer of floats: nothing, or a Quantize to bytes, perhaps behind a ReLU that its
-/// lower bound makes needless.
+/// What follows a layer of floats: nothing, or a Quantize to bytes, perhaps behind a ReLU or Clip,
+/// whose bounds are those of the bytes then.
 struct Ending {
   std::vector<Node*> merged;  // the layer first
   std::optional<Uniform> result;
   DataType to = DataType::kFLOAT;
+  ResultBounds bounds;
 };
 Ending ending_of(const Uses& uses, Node& layer);
 

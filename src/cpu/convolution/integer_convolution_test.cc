@@ -115,19 +115,37 @@ TEST(IntegerConvolutionKernelTest, WideRowsAreDivided) {
   expect_exact(op_of(c, t.to), in, kIntegerConvolutionCandidate);
 }
 
-// Whether fast steps are found for the sum.
-bool is_fast(const QuantizedSum& sum) {
-  const IntegerRange range = integer_range(sum.to);
-  ByteSum found{};
-  found.addend_zero = sum.addend_zero;
-  found.product_scale = sum.product_scale;
-  found.addend_scale = sum.addend_scale;
-  found.scale = sum.scale;
-  found.low = static_cast<float>(range.lowest - sum.zero);
-  found.high = static_cast<float>(range.highest - sum.zero);
-  found.zero = sum.zero;
-  find_fast(*byte_product_kernels(), found);
-  return found.is_fast;
+// A ReLU of signed bytes, an upper bound of unsigned ones, and both.
+TEST(IntegerConvolutionKernelTest, BoundsOfTheResultAndOfTheSum) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
+  struct BoundsCase {
+    DataType to;
+    ResultBounds bounds;
+  };
+  const BoundsCase cases[] = {
+      {DataType::kINT8, {0, 127}}, {DataType::kUINT8, {0, 200}}, {DataType::kINT8, {-5, 90}}};
+  const IntegerConvolutionCase c{{2, 19, 9, 8}, 35, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  for (const BoundsCase& first : cases)
+    for (const bool adds : {false, true})
+      for (const BoundsCase& second : cases) {
+        const Types t{DataType::kUINT8, DataType::kINT8, first.to};
+        auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)),
+                           c.output_channels, Zeros::kEach);
+        in[In::kWeightsZero].reset();
+        auto op = op_of(c, t.to);
+        op.bounds = first.bounds;
+        if (!adds) {
+          expect_exact(op, in, "onednn_integer_convolution");
+          expect_exact(op, in, kIntegerConvolutionCandidate);
+          break;
+        }
+        in.emplace_back(bytes(DataType::kINT8, result_of(c)));
+        op.sum = {true, 0.5f, 0.25f, 1.f, -3, 7, second.to, second.bounds};
+        expect_exact(op, in, kIntegerConvolutionCandidate);
+        op.sum.product_scale = 0.013f;
+        expect_exact(op, in, kIntegerConvolutionCandidate);
+        if (::testing::Test::HasFailure()) return;
+      }
 }
 
 // Scales of networks: the quotients of the scales serve, or numbers beside them, or none do, as
@@ -150,7 +168,7 @@ TEST(IntegerConvolutionKernelTest, FastSumsGiveEveryByte) {
   const auto expect_bytes = [&](float product, float addend, float scale, bool fast) {
     SCOPED_TRACE(fmt::format("{} {} {}", product, addend, scale));
     op.sum = {true, product, addend, scale, 3, -128, DataType::kINT8};
-    EXPECT_EQ(is_fast(op.sum), fast);
+    EXPECT_EQ(byte_sum(op.sum, DataType::kUINT8).is_fast, fast);
     expect_exact(op, in, kIntegerConvolutionCandidate);
   };
   expect_bytes(.061089508f, .030652359f, .054407019f, true);

@@ -1,7 +1,5 @@
 #include "cpu/convolution/integer_results.h"
 
-#include "ops/quantize.h"
-
 namespace tenon::cpu {
 namespace {
 
@@ -11,19 +9,22 @@ uint8_t flip_of(DataType type) {
   return type == DataType::kINT8 ? 128 : 0;
 }
 
+ByteRounding rounding_of(DataType to, const ResultBounds& bounds, int32_t zero) {
+  const IntegerRange range = bounds.of(to);
+  return {static_cast<float>(range.lowest - zero), static_cast<float>(range.highest - zero), zero,
+          to == DataType::kINT8};
+}
+
 }  // namespace
 
 ByteSum byte_sum(const QuantizedSum& sum, DataType addend) {
-  const IntegerRange range = integer_range(sum.to);
   ByteSum made{};
   made.flip = flip_of(addend);
   made.addend_zero = sum.addend_zero + made.flip;
   made.product_scale = sum.product_scale;
   made.addend_scale = sum.addend_scale;
   made.scale = sum.scale;
-  made.low = static_cast<float>(range.lowest - sum.zero);
-  made.high = static_cast<float>(range.highest - sum.zero);
-  made.zero = sum.zero;
+  made.rounding = rounding_of(sum.to, sum.bounds, sum.zero);
   find_fast(*byte_product_kernels(), made);
   return made;
 }
@@ -35,6 +36,7 @@ IntegerResults::IntegerResults(const IntegerConvolution& op, const Tensor& weigh
       operands_(inputs, op.output_channels),
       add_(static_cast<size_t>(op.output_channels)),
       to_(op.to),
+      bounds_(op.bounds),
       flip_(flip_of(inputs[In::kData].type)),
       sum_(sum) {}
 
@@ -54,11 +56,8 @@ void IntegerResults::begin(const RunArguments& arguments) {
   result_.shift = operands.shift.data();
   if (to_ == DataType::kFLOAT) result_.to = ByteResult::To::kFloat;
   if (is_byte(to_)) {
-    const IntegerRange range = integer_range(to_);
     result_.to = ByteResult::To::kByte;
-    result_.low = static_cast<float>(range.lowest) - operands.result_zero;
-    result_.high = static_cast<float>(range.highest) - operands.result_zero;
-    result_.zero = static_cast<int32_t>(operands.result_zero);
+    result_.rounding = rounding_of(to_, bounds_, static_cast<int32_t>(operands.result_zero));
   }
   if (sum_)
     sum_->addend = static_cast<const uint8_t*>(arguments.inputs[IntegerConvolution::kAddend]);

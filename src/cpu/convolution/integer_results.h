@@ -46,6 +46,7 @@ class IntegerResults {
   RunOperands operands_;
   std::vector<int32_t> add_;
   DataType to_;
+  ResultBounds bounds_;
   uint8_t flip_, padding_ = 0;
   std::byte* out_ = nullptr;
   ByteResult result_{};

@@ -171,6 +171,12 @@ inline std::vector<Types> all_types() {
 
 enum class Zeros { kNone, kOne, kEach };
 
+/// For bytes with zero points for each channel bounds within those of the type; else none.
+inline ResultBounds bounds_for(DataType to, Zeros zeros) {
+  if (!is_byte(to) || zeros != Zeros::kEach) return {};
+  return to == DataType::kINT8 ? ResultBounds{0, 100} : ResultBounds{5, 200};
+}
+
 inline std::vector<std::optional<Tensor>> operands(const Types& t, Tensor data, Tensor weights,
                                                    int64_t channels, Zeros zeros) {
   std::vector<std::optional<Tensor>> in(In::kCount);

@@ -196,9 +196,7 @@ class IntegerWinogradExecution final : public BlockExecution {
                            .add = nothing_.data(),
                            .scale = no_numbers_.data(),
                            .shift = no_numbers_.data(),
-                           .low = 0,
-                           .high = 0,
-                           .zero = 0,
+                           .rounding = {},
                            .sum = nullptr};
     const int64_t dot_groups = weights_.panels.shape()[2];
     const int64_t plane_bytes = dot_groups * kernels_.panel_channels * kDotGroupBytes;

@@ -125,7 +125,7 @@ void store(const Requantization& result, const int32_t* sums, int64_t count, voi
   const auto multiply = simd.element_wise[static_cast<int>(ElementWiseOperation::kPROD)];
   const auto add = simd.element_wise[static_cast<int>(ElementWiseOperation::kSUM)];
   const bool is_float = result.to == DataType::kFLOAT;
-  const IntegerRange range = is_float ? IntegerRange{} : integer_range(result.to);
+  const IntegerRange range = is_float ? IntegerRange{} : result.bounds.of(result.to);
   constexpr int64_t kBlock = 512;
   alignas(64) float block[kBlock];
   for (int64_t first = 0; first < count; first += kBlock) {

@@ -35,7 +35,7 @@ class ConvolutionExecution final : public Execution {
         sums_in_output ? static_cast<int32_t*>(out) : reinterpret_cast<int32_t*>(scratch + sums_at);
     const auto* windows =
         has_windows ? reinterpret_cast<const int32_t*>(scratch + windows_at) : nullptr;
-    const Requantization result = operands.for_channels(op_.to);
+    const Requantization result = operands.for_channels(op_.to, op_.bounds);
     const auto output_channels = static_cast<size_t>(op_.output_channels);
     const size_t bytes = bytes_of(op_.to, op_.output_channels);
     parallel_for(pixels, std::max<int64_t>(1, 16384 / op_.output_channels),

@@ -40,9 +40,13 @@ template <class T> int32_t sum_of(const T* row, int64_t count) {
 /// of a, plus depth p q.
 class ProductExecution final : public Execution {
  public:
-  ProductExecution(DataType to, DataType data, const IntegerProducts& products,
+  ProductExecution(const IntegerMatrixMultiply& op, DataType data, const IntegerProducts& products,
                    SignedOperands operands)
-      : to_(to), data_(data), products_(products), operands_(std::move(operands)) {}
+      : to_(op.to),
+        bounds_(op.bounds),
+        data_(data),
+        products_(products),
+        operands_(std::move(operands)) {}
 
   size_t scratch_bytes() const override { return main.scratch_bytes(); }
 
@@ -104,7 +108,7 @@ class ProductExecution final : public Execution {
     auto* out = static_cast<std::byte*>(arguments.outputs[0]);
     auto* sums = reinterpret_cast<int32_t*>(
         sums_in_output ? out : static_cast<std::byte*>(arguments.scratch) + sums_at);
-    const Requantization result = operands.for_channels(to_);
+    const Requantization result = operands.for_channels(to_, bounds_);
     const size_t bytes = bytes_of(to_, p.columns);
     const auto rows = static_cast<int64_t>(p.data.size()) * p.rows;
     parallel_for(rows, std::max<int64_t>(1, 16384 / p.columns), [&](int64_t b, int64_t e) {
@@ -125,7 +129,9 @@ class ProductExecution final : public Execution {
     });
   }
 
-  DataType to_, data_;
+  DataType to_;
+  ResultBounds bounds_;
+  DataType data_;
   IntegerProducts products_;
   SignedOperands operands_;
 };
@@ -170,7 +176,7 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
         "a sum over no elements is not supported where there were some when the plan was built");
     const IntegerProducts products(inputs[In::kData].shape, inputs[In::kWeights].shape);
     auto execution = std::make_unique<ProductExecution>(
-        op_.to, inputs[In::kData].type, products, SignedOperands(inputs, products.columns, moved_));
+        op_, inputs[In::kData].type, products, SignedOperands(inputs, products.columns, moved_));
     ProductExecution& e = *execution;
     e.corrects = corrects_;
     e.weight_matrices = inputs[In::kWeights].shape.volume() / (products.depth * products.columns);

@@ -26,6 +26,7 @@ TEST(IntegerKernels, Convolution) {
                                  name_of(t.to), static_cast<int>(zeros)));
         auto op = integer_convolution(c.output_channels, c.kernel, c.groups);
         op.to = t.to;
+        op.bounds = bounds_for(t.to, zeros);
         const int rank = c.kernel.rank();
         op.pre_padding = op.post_padding = Shape::filled(rank, c.padding);
         op.stride = Shape::filled(rank, c.stride);
@@ -58,6 +59,7 @@ TEST(IntegerKernels, MatrixMultiply) {
                                    constant));
           IntegerMatrixMultiply op;
           op.to = t.to;
+          op.bounds = bounds_for(t.to, zeros);
           expect_exact(op, operands(t, bytes(t.data, a), bytes(t.weights, b), b.back(), zeros),
                        "onednn_integer_matrix_multiply", std::vector<bool>(In::kCount, constant));
           if (::testing::Test::HasFailure()) return;

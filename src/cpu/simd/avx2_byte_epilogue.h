@@ -82,12 +82,14 @@ struct ToFloats : Panel {
 };
 
 // Numbers to bytes, which count as signed until the end. What is less than the least, NaN with it,
-// becomes that as they are packed.
+// becomes that once they are packed.
 struct SaturatingPack {
-  SaturatingPack(float low, int32_t zero_point) {
-    const int flips = low + static_cast<float>(zero_point) == 0 ? 128 : 0;
+  explicit SaturatingPack(const ByteRounding& r) {
+    const int flips = r.is_signed ? 0 : 128, less = r.zero - flips;
     flip = _mm256_set1_epi8(static_cast<char>(flips));
-    zero = _mm256_set1_epi16(static_cast<int16_t>(zero_point - flips));
+    zero = _mm256_set1_epi16(static_cast<int16_t>(less));
+    minimum = _mm256_set1_epi8(static_cast<char>(static_cast<int>(r.low) + less));
+    maximum = _mm256_set1_epi8(static_cast<char>(static_cast<int>(r.high) + less));
   }
 
   // Of one pixel or, in the upper half, another one.
@@ -98,18 +100,19 @@ struct SaturatingPack {
           _mm256_packs_epi32(_mm256_cvtps_epi32(x[i][0]), _mm256_cvtps_epi32(x[i][1])), zero);
     // Four of a vector lie there, then four of the next, in each lane.
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    const __m256i mixed = _mm256_packs_epi16(shorts[0], shorts[N - 1]);
+    const __m256i packed = _mm256_packs_epi16(shorts[0], shorts[N - 1]);
+    const __m256i mixed = _mm256_min_epi8(maximum, _mm256_max_epi8(minimum, packed));
     return _mm256_xor_si256(_mm256_permutevar8x32_epi32(mixed, order), flip);
   }
-  __m256i zero, flip;
+  __m256i zero, flip, minimum, maximum;
 };
 
 struct ToBytes : Panel {
   ToBytes(const ByteResult& r, int64_t panel_channels, void* result)
       : Panel(r, panel_channels),
         out(static_cast<uint8_t*>(result)),
-        high(_mm256_set1_ps(r.high)),
-        pack(r.low, r.zero) {}
+        high(_mm256_set1_ps(r.rounding.high)),
+        pack(r.rounding) {}
 
   template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
     Numbers x[N];
@@ -147,7 +150,8 @@ struct ExactSum {
     const __m256 centred = _mm256_sub_ps(addend, _mm256_set1_ps(static_cast<float>(s.addend_zero)));
     const __m256 x = _mm256_add_ps(_mm256_mul_ps(product, _mm256_set1_ps(s.product_scale)),
                                    _mm256_mul_ps(centred, _mm256_set1_ps(s.addend_scale)));
-    return _mm256_min_ps(_mm256_set1_ps(s.high), _mm256_div_ps(x, _mm256_set1_ps(s.scale)));
+    return _mm256_min_ps(_mm256_set1_ps(s.rounding.high),
+                         _mm256_div_ps(x, _mm256_set1_ps(s.scale)));
   }
   const ByteSum& s;
 };
@@ -165,9 +169,9 @@ template <class Sum> struct ToSums : ToBytes {
   ToSums(const ByteResult& r, int64_t panel_channels, void* result)
       : ToBytes(r, panel_channels, result),
         sum(*r.sum),
-        low(_mm256_set1_ps(r.low)),
+        low(_mm256_set1_ps(r.rounding.low)),
         addend_flip(_mm_set1_epi8(static_cast<char>(r.sum->flip))),
-        pack_sum(r.sum->low, r.sum->zero) {}
+        pack_sum(r.sum->rounding) {}
 
   template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
     Numbers x[N];

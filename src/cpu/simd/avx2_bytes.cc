@@ -215,7 +215,7 @@ void fill(uint8_t value, int64_t n, void* out) {
 bool is_equal(const ByteSum& sum) {
   const ExactSum exact(sum);
   const FastSum fast(sum);
-  const SaturatingPack pack(sum.low, sum.zero);
+  const SaturatingPack pack(sum.rounding);
   constexpr int kMax = 255;  // of a byte without its zero point
   const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   for (int p = -kMax; p <= kMax; ++p)

@@ -72,12 +72,14 @@ struct ToFloats : Panel {
 };
 
 // Numbers to bytes, which count as signed until the end. What is less than the least, NaN with it,
-// becomes that as they are packed.
+// becomes that once they are packed.
 struct SaturatingPack {
-  SaturatingPack(float low, int32_t zero_point) {
-    const int flips = low + static_cast<float>(zero_point) == 0 ? 128 : 0;
+  explicit SaturatingPack(const ByteRounding& r) {
+    const int flips = r.is_signed ? 0 : 128, less = r.zero - flips;
     flip = _mm512_set1_epi8(static_cast<char>(flips));
-    zero = _mm512_set1_epi16(static_cast<int16_t>(zero_point - flips));
+    zero = _mm512_set1_epi16(static_cast<int16_t>(less));
+    minimum = _mm512_set1_epi8(static_cast<char>(static_cast<int>(r.low) + less));
+    maximum = _mm512_set1_epi8(static_cast<char>(static_cast<int>(r.high) + less));
   }
 
   // Of one pixel or, above it, another one.
@@ -88,18 +90,19 @@ struct SaturatingPack {
           _mm512_packs_epi32(_mm512_cvtps_epi32(x[i][0]), _mm512_cvtps_epi32(x[i][1])), zero);
     // Four of a vector lie there, then four of the next, in each lane.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    const __m512i mixed = _mm512_packs_epi16(shorts[0], shorts[N - 1]);
+    const __m512i packed = _mm512_packs_epi16(shorts[0], shorts[N - 1]);
+    const __m512i mixed = _mm512_min_epi8(maximum, _mm512_max_epi8(minimum, packed));
     return _mm512_xor_si512(_mm512_permutexvar_epi32(order, mixed), flip);
   }
-  __m512i zero, flip;
+  __m512i zero, flip, minimum, maximum;
 };
 
 struct ToBytes : Panel {
   ToBytes(const ByteResult& r, int64_t output_channels, void* result)
       : Panel(r, output_channels),
         out(static_cast<uint8_t*>(result)),
-        high(_mm512_set1_ps(r.high)),
-        pack(r.low, r.zero) {}
+        high(_mm512_set1_ps(r.rounding.high)),
+        pack(r.rounding) {}
 
   template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
     Numbers x[N];
@@ -137,7 +140,8 @@ struct ExactSum {
     const __m512 centred = _mm512_sub_ps(addend, _mm512_set1_ps(static_cast<float>(s.addend_zero)));
     const __m512 x = _mm512_add_ps(_mm512_mul_ps(product, _mm512_set1_ps(s.product_scale)),
                                    _mm512_mul_ps(centred, _mm512_set1_ps(s.addend_scale)));
-    return _mm512_min_ps(_mm512_set1_ps(s.high), _mm512_div_ps(x, _mm512_set1_ps(s.scale)));
+    return _mm512_min_ps(_mm512_set1_ps(s.rounding.high),
+                         _mm512_div_ps(x, _mm512_set1_ps(s.scale)));
   }
   const ByteSum& s;
 };
@@ -155,9 +159,9 @@ template <class Sum> struct ToSums : ToBytes {
   ToSums(const ByteResult& r, int64_t output_channels, void* result)
       : ToBytes(r, output_channels, result),
         sum(*r.sum),
-        low(_mm512_set1_ps(r.low)),
+        low(_mm512_set1_ps(r.rounding.low)),
         addend_flip(_mm256_set1_epi8(static_cast<char>(r.sum->flip))),
-        pack_sum(r.sum->low, r.sum->zero) {}
+        pack_sum(r.sum->rounding) {}
 
   template <int N> [[gnu::always_inline]] void store(const Sums* sums, const int64_t* at) const {
     Numbers x[N];

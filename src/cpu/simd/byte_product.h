@@ -40,30 +40,36 @@ struct ByteResultSteps {
   int64_t row, pixel;
 };
 
+/// How numbers become bytes: as rounded() does within [low, high], plus zero. All three with zero
+/// are of the bytes' type.
+struct ByteRounding {
+  float low, high;
+  int32_t zero;
+  bool is_signed;
+};
+
 /// A second step, as QuantizedSum says, from a byte without its zero point: bytes of the addend, to
 /// which `flip` is done, and which lie as the results do.
 struct ByteSum {
   const uint8_t* addend;
   uint8_t flip;
   int32_t addend_zero;
-  float product_scale, addend_scale, scale, low, high;
-  int32_t zero;
+  float product_scale, addend_scale, scale;
+  ByteRounding rounding;
   /// Product * fast_product + (byte * fast_addend + fast_shift), each sum rounded once, in place
   /// of what the scales say; only where `is_fast`.
   bool is_fast;
   float fast_product, fast_addend, fast_shift;
 };
 /// What becomes of the sums of a panel's output channels: sum + add, wrapped; then, for floats and
-/// bytes, times scale, plus shift; then, for bytes, rounded as rounded() does within [low, high],
-/// plus zero. Zero is a value of the bytes' type, and low and high are that type's bounds less
-/// zero, here and in the second step. The lists have an element for each output channel.
+/// bytes, times scale, plus shift; then, for bytes, rounded. The lists have an element for each
+/// output channel.
 struct ByteResult {
   enum class To : uint8_t { kInteger, kFloat, kByte } to;
   const int32_t* add;
   const float *scale, *shift;
-  float low, high;
-  int32_t zero;
-  const ByteSum* sum;  // of bytes; null: none
+  ByteRounding rounding;  // of bytes
+  const ByteSum* sum;     // of bytes; null: none
 };
 
 /// Where the results of a tile lie, in elements, and how many of them are wanted.

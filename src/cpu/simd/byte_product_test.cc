@@ -19,6 +19,9 @@ constexpr ByteProductCase kByteProductCases[] = {{1, 1, 1, 1, 1},    {3, 7, 4, 1
                                                  {2, 5, 3, 3, 33},   {4, 13, 17, 2, 7},
                                                  {1, 50, 64, 1, 16}, {5, 6, 8, 3, 48}};
 
+// All values of unsigned bytes, and what a ReLU and an upper bound leave of signed ones.
+constexpr ByteRounding kWhole{-10, 245, 10, false}, kBounded{2, 90, -2, true};
+
 class Layer {
  public:
   Layer(const ByteProductCase& of, const ByteProductKernels& by) : c(of), kernels(by) {
@@ -44,7 +47,8 @@ class Layer {
     return total;
   }
 
-  template <class T> std::vector<T> run(ByteResult::To to, uint8_t flip) const {
+  template <class T>
+  std::vector<T> run(ByteResult::To to, uint8_t flip, const ByteRounding& rounding = kWhole) const {
     const int64_t bytes = kernels.element_bytes, run = c.window * c.channels;
     const int64_t dot_groups = (run + kernels.dot_group() - 1) / kernels.dot_group();
     std::vector<std::byte> copied(
@@ -60,7 +64,7 @@ class Layer {
                                  c.window,
                                  row,
                                  dot_groups};
-    ByteResult result{to, add.data(), scale.data(), shift.data(), -10, 245, 10, nullptr};
+    ByteResult result{to, add.data(), scale.data(), shift.data(), rounding, nullptr};
     std::vector<T> out(static_cast<size_t>(c.rows * c.pixels * c.output_channels), T{77});
     for (int64_t first = 0; first < c.output_channels; first += kernels.panel_channels) {
       const int64_t output_channels = std::min(kernels.panel_channels, c.output_channels - first);
@@ -124,6 +128,7 @@ TEST(ByteProduct, IsExactWithEveryInstructionSet) {
         const auto sums = layer.run<int32_t>(ByteResult::To::kInteger, flip);
         const auto numbers = layer.run<float>(ByteResult::To::kFloat, flip);
         const auto bytes = layer.run<uint8_t>(ByteResult::To::kByte, flip);
+        const auto bounded = layer.run<int8_t>(ByteResult::To::kByte, flip, kBounded);
         for (int64_t i = 0; i < c.rows * c.pixels * c.output_channels; ++i) {
           const auto at = static_cast<size_t>(i),
                      output_channel = static_cast<size_t>(i % c.output_channels);
@@ -136,6 +141,8 @@ TEST(ByteProduct, IsExactWithEveryInstructionSet) {
           ASSERT_EQ(numbers[at], number);
           ASSERT_EQ(bytes[at],
                     static_cast<int>(std::clamp(std::nearbyint(number), -10.f, 245.f)) + 10);
+          ASSERT_EQ(bounded[at],
+                    static_cast<int>(std::clamp(std::nearbyint(number), 2.f, 90.f)) - 2);
         }
       }
   }

@@ -1,6 +1,5 @@
 #include "ops/support/integer_operands.h"
 
-#include "ops/quantize.h"
 #include "ops/support/infer.h"
 #include "ops/support/reference.h"
 
@@ -93,12 +92,13 @@ void IntegerOperands::read(std::span<const TensorView> inputs) {
   if (present(inputs, In::kResultScale) == nullptr) std::fill(scale.begin(), scale.end(), 1.f);
 }
 
-Requantization IntegerOperands::for_channel(DataType to, int64_t c) const {
-  return {to, scale.data() + c, shift.data() + c, 0, result_zero};
+Requantization IntegerOperands::for_channel(DataType to, const ResultBounds& bounds,
+                                            int64_t c) const {
+  return {to, scale.data() + c, shift.data() + c, 0, result_zero, bounds};
 }
 
-Requantization IntegerOperands::for_channels(DataType to) const {
-  return {to, scale.data(), shift.data(), 1, result_zero};
+Requantization IntegerOperands::for_channels(DataType to, const ResultBounds& bounds) const {
+  return {to, scale.data(), shift.data(), 1, result_zero, bounds};
 }
 
 std::vector<int32_t> centred(const TensorView& view, int32_t zero) {

@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "network/op.h"
 #include "ops/support/rounding.h"
 
 namespace tenon {
@@ -42,9 +41,9 @@ struct IntegerOperands {
   float result_zero = 0;
 
   /// For sums that all belong to channel `c`.
-  Requantization for_channel(DataType to, int64_t c) const;
+  Requantization for_channel(DataType to, const ResultBounds& bounds, int64_t c) const;
   /// For sums of all channels, in order.
-  Requantization for_channels(DataType to) const;
+  Requantization for_channels(DataType to, const ResultBounds& bounds) const;
 };
 
 /// The elements of an int8 or uint8 tensor minus a zero point, as 32-bit integers.

@@ -1,8 +1,5 @@
 #include "ops/support/quantized_sum.h"
 
-#include "ops/quantize.h"
-#include "ops/support/rounding.h"
-
 namespace tenon {
 
 void QuantizedSum::visit(FieldVisitor& v) {
@@ -14,6 +11,8 @@ void QuantizedSum::visit(FieldVisitor& v) {
   v("addend_zero", addend_zero);
   v("sum_zero", zero);
   v("sum_to", to);
+  v("sum_lowest", bounds.lowest);
+  v("sum_highest", bounds.highest);
 }
 
 namespace {
@@ -26,7 +25,7 @@ int32_t byte_of(const TensorView& view, int64_t i) {
 
 void QuantizedSum::run(const TensorView& product, int32_t product_zero, const TensorView& addend,
                        int64_t count, void* out) const {
-  const IntegerRange range = integer_range(to);
+  const IntegerRange range = bounds.of(to);
   const auto low = static_cast<float>(range.lowest - zero);
   const auto high = static_cast<float>(range.highest - zero);
   for (int64_t i = 0; i < count; ++i) {

@@ -4,19 +4,19 @@
 
 #include <cstdint>
 
-#include "base/tensor.h"
-#include "network/op.h"
+#include "ops/support/rounding.h"
 
 namespace tenon {
 
 /// A product that is int8 or uint8 already, and an addend of either type, are dequantised, added in
 /// float32, and quantised: (product - its zero point) * product_scale + (addend - addend_zero) *
-/// addend_scale, divided by `scale`, rounded with ties to even, plus `zero`, saturated.
+/// addend_scale, divided by `scale`, rounded with ties to even, plus `zero`, within the bounds.
 struct QuantizedSum {
   bool used = false;
   float product_scale = 1, addend_scale = 1, scale = 1;
   int32_t addend_zero = 0, zero = 0;
   DataType to = DataType::kINT8;  // or uint8
+  ResultBounds bounds = {};
 
   void visit(FieldVisitor& v);
   /// Element i of `out` from element i of both; `out` may be `product`.

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "ops/quantize.h"
 
 namespace tenon {
 namespace {
@@ -23,7 +22,7 @@ void store_all(const Requantization& r, const int32_t* sums, int64_t count, T* t
 
 template <class T>
 void store_quantized(const Requantization& r, const int32_t* sums, int64_t count, T* to) {
-  const IntegerRange range = integer_range(r.to);
+  const IntegerRange range = r.bounds.of(r.to);
   const float low = static_cast<float>(range.lowest) - r.zero;
   const float high = static_cast<float>(range.highest) - r.zero;
   const auto zero = static_cast<int32_t>(r.zero);
@@ -33,6 +32,24 @@ void store_quantized(const Requantization& r, const int32_t* sums, int64_t count
 }
 
 }  // namespace
+
+void ResultBounds::visit(FieldVisitor& v) {
+  v("lowest", lowest);
+  v("highest", highest);
+}
+
+void ResultBounds::check(DataType to) const {
+  if (!used()) return;
+  require(is_byte(to), "only results of int8 and uint8 have bounds, found {}", name_of(to));
+  const IntegerRange range = integer_range(to);
+  require(range.lowest <= lowest && lowest < highest && highest <= range.highest,
+          "expected bounds of the result from {} to {}, found {} and {}", range.lowest,
+          range.highest, lowest, highest);
+}
+
+IntegerRange ResultBounds::of(DataType to) const {
+  return used() ? IntegerRange{lowest, highest} : integer_range(to);
+}
 
 void Requantization::store(const int32_t* sums, int64_t count, void* out) const {
   switch (to) {

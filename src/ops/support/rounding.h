@@ -5,6 +5,8 @@
 
 #include "base/half.h"
 #include "base/tensor.h"
+#include "network/op.h"
+#include "ops/quantize.h"
 
 namespace tenon {
 
@@ -18,14 +20,28 @@ inline float rounded(float x, float low, float high) {
   return (x + kRounds) - kRounds;
 }
 
+/// The bounds of a quantised result, both included, which lie within those of its type: what a ReLU
+/// or Clip behind the layer leaves. Equal ones mean those of the type.
+struct ResultBounds {
+  int64_t lowest = 0, highest = 0;
+
+  bool used() const { return lowest != highest; }
+  void visit(FieldVisitor& v);
+  /// Throws unless they are bounds of that type, or not used.
+  void check(DataType to) const;
+  /// Of int8 and uint8.
+  IntegerRange of(DataType to) const;
+};
+
 /// What becomes of sums of products of integers: sum * scale + shift; for a quantised type rounded,
-/// plus a zero point, saturated. For int32 it is the sum itself.
+/// plus a zero point, within the bounds. For int32 it is the sum itself.
 struct Requantization {
   DataType to = DataType::kINT32;
   const float* scale = nullptr;
   const float* shift = nullptr;
   int64_t step = 0;  // between scales, and shifts, of neighbouring sums; 0 or 1
   float zero = 0;
+  ResultBounds bounds = {};
 
   /// Element i of `to` comes from sum i. Any of float32, int32, int8, uint8.
   void store(const int32_t* sums, int64_t count, void* to) const;
