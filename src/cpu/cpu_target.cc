@@ -69,9 +69,9 @@ class CpuTarget final : public Target {
     if (const auto* separable = dynamic_cast<const SeparableConvolution*>(&op))
       return epilogue.empty() && bounds_of(separable->depthwise.epilogue).has_value();
     if (const auto* convolution = dynamic_cast<const IntegerConvolution*>(&op))
-      return epilogue.empty() && multiplies(*convolution);
+      return epilogue.empty() ? multiplies(*convolution) : convolves_integers(*convolution);
     if (op.kind() == layer_type(PrivateLayer::kIntegerMatrixMultiply))
-      return epilogue.empty() && byte_product_kernels() != nullptr;
+      return byte_product_kernels() != nullptr;
     return onednn_fuses(op, epilogue);  // nothing in a build without oneDNN
   }
 

@@ -27,6 +27,7 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
       : weights_(std::move(weights)) {
     convolution_.to = op.to;
     convolution_.bounds = op.bounds;
+    convolution_.epilogue = op.epilogue;
     convolution_.output_channels = weights_.sums.shape()[1];
     convolution_.kernel = convolution_.stride = convolution_.dilation = {1, 1};
     convolution_.pre_padding = convolution_.post_padding = {0, 0};

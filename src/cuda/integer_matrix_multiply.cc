@@ -77,7 +77,8 @@ class IntegerProductKernel final : public Kernel {
 
 Offer offer_integer_matrix_multiply(const KernelRequest& request) {
   const auto& op = static_cast<const IntegerMatrixMultiply&>(request.op);
-  if (op.bounds.used()) return "bounds of the result are not supported";
+  if (op.bounds.used() || !op.epilogue.empty())
+    return "bounds of the result and epilogues are not supported";
   constexpr int kAmpere = 8;
   if (!has_capability(kAmpere)) return "it needs a GPU of compute capability 8.0 or more";
   return std::make_unique<IntegerProductKernel>(op);

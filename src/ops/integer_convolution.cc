@@ -15,6 +15,7 @@ TENON_REGISTER_OP(IntegerConvolution);
 void IntegerConvolution::visit(FieldVisitor& v) {
   v("to", to);
   bounds.visit(v);
+  epilogue.visit(v, "epilogue_");
   v("output_channels", output_channels);
   v("kernel", kernel);
   v("stride", stride);
@@ -122,7 +123,8 @@ void IntegerConvolution::infer(Inference& c) const {
           output_channels, groups);
   const auto windows = windows_of(*this);
   check_integer_inputs(c, to, c.pool().constant(output_channels));
-  bounds.check(to);
+  check_integer_result(to, bounds, epilogue);
+  require(!sum.used || epilogue.empty(), "an epilogue and a sum together are not supported");
   check_weights(*this, c);
   Dims dims{c.dims(In::kData)[0], c.pool().constant(output_channels)};
   for (size_t i = 0; i < windows.size(); ++i)
@@ -164,7 +166,8 @@ void IntegerConvolution::reference(const ReferenceCall& call) const {
       }
       auto* const result =
           call.outputs[0].as<std::byte>() + static_cast<size_t>(i * out_plane) * bytes;
-      operands.for_channel(to, bounds, m).store(sums.data(), out_plane, result);
+      store_with_epilogue(operands.for_channel(to, bounds, m), epilogue, sums.data(), out_plane,
+                          result);
       if (!sum.used) continue;
       TensorView addend = call.inputs[kAddend];
       addend.data = addend.as<std::byte>() + i * out_plane;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/support/integer_operands.h"
+#include "ops/support/pointwise_program.h"
 #include "ops/support/quantized_sum.h"
 
 namespace tenon {
@@ -9,8 +10,10 @@ namespace tenon {
 /// Inputs as IntegerInputs says: data (N, C, then one to three spatial axes), weights (K, C/groups,
 /// then the kernel's), zero points, bias, scale and zero point of the result. Padding counts as the
 /// data's zero point. Sums are exact in 32 bits, which they wrap. Semantics: ONNX ConvInteger
-/// (int32), QLinearConv (int8, uint8). `bounds` are of the result before `sum`. With `sum`, `to` is
-/// int8 or uint8, and the last input is the addend, int8 or uint8 of the result's extents.
+/// (int32), QLinearConv (int8, uint8). `bounds` are of the result before `sum`. An `epilogue`, of
+/// one input, is computed of the scaled and shifted sums before they are rounded; it excludes both.
+/// With `sum`, `to` is int8 or uint8, and the last input is the addend, int8 or uint8 of the
+/// result's extents.
 struct IntegerConvolution final
     : OpOf<IntegerConvolution, layer_type(PrivateLayer::kIntegerConvolution)> {
   static constexpr std::string_view kName = "IntegerConvolution";
@@ -22,6 +25,7 @@ struct IntegerConvolution final
   static constexpr int kAddend = IntegerInputs::kCount;
   DataType to = DataType::kINT32;
   ResultBounds bounds;
+  PointwiseProgram epilogue;
   int64_t output_channels = 0;
   Shape kernel, stride, dilation, pre_padding, post_padding;
   nvinfer1::PaddingMode padding_mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN;

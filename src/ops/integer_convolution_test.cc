@@ -75,6 +75,34 @@ TEST(IntegerConvolution, BoundsOfResults) {
       ElementsAre(3, 5, 2, 2, 100, 71));
 }
 
+// Numbers as above, times 0.5 less 0.25: a negative one becomes -0.125 of itself, and all are
+// doubled; plus 2.
+TEST(IntegerConvolution, EpiloguesAreOfNumbersBeforeTheyAreRounded) {
+  using Family = PointwiseStep::Family;
+  auto op = plain(1);
+  op.to = DataType::kINT8;
+  op.epilogue = {
+      1,
+      {2},
+      {{Family::kActivation, static_cast<int32_t>(nvinfer1::ActivationType::kLEAKY_RELU), 0, -1,
+        -0.125f},
+       {Family::kElementWise, static_cast<int32_t>(nvinfer1::ElementWiseOperation::kPROD), 2, 1}}};
+  const auto none = std::nullopt;
+  const std::vector<std::optional<Given>> in = {
+      input(make<int8_t>({1, 1, 1, 6}, {0, 1, 3, -128, 127, 5})),
+      input(make<int8_t>({1, 1, 1, 1}, {1})),
+      none,
+      none,
+      none,
+      input(make<float>({}, {0.5f})),
+      input(make<int8_t>({}, {2})),
+      input(make<float>({}, {-0.25f}))};
+  EXPECT_THAT(run(op, in)[0].numbers(), ElementsAre(2, 2, 4, 18, 127, 6));
+  op.to = DataType::kFLOAT;
+  EXPECT_THAT(infer_error(op, {in[0], in[1]}),
+              HasSubstr("a result of int8 or uint8 without bounds were expected"));
+}
+
 TEST(IntegerConvolution, BoundsAreOfTheType) {
   auto op = plain(1);
   const auto x = input(make<int8_t>({1, 1, 1, 2}, {3, -4})),

@@ -13,6 +13,7 @@ TENON_REGISTER_OP(IntegerMatrixMultiply);
 void IntegerMatrixMultiply::visit(FieldVisitor& v) {
   v("to", to);
   bounds.visit(v);
+  epilogue.visit(v, "epilogue_");
 }
 
 void IntegerMatrixMultiply::infer(Inference& c) const {
@@ -27,7 +28,7 @@ void IntegerMatrixMultiply::infer(Inference& c) const {
           "expected operands that agree in the axis summed over, found {} (of {}) and {} (of {})",
           text_of(k), text_of(a), text_of(also_k), text_of(b));
   check_integer_inputs(c, to, b.back());
-  bounds.check(to);
+  check_integer_result(to, bounds, epilogue);
   Dims dims = broadcast(c.pool(), Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2));
   dims.push_back(a[rank - 2]);
   dims.push_back(b.back());
@@ -90,9 +91,8 @@ void IntegerMatrixMultiply::reference(const ReferenceCall& call) const {
           sum = static_cast<int32_t>(static_cast<uint32_t>(sum)
                                      + static_cast<uint32_t>(row[k] * weight));
         }
-      operands.for_channels(to, bounds)
-          .store(sums.data(), p.columns,
-                 out.as<std::byte>() + static_cast<size_t>(i * p.columns) * bytes);
+      store_with_epilogue(operands.for_channels(to, bounds), epilogue, sums.data(), p.columns,
+                          out.as<std::byte>() + static_cast<size_t>(i * p.columns) * bytes);
     }
   });
 }

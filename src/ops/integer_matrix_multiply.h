@@ -2,12 +2,14 @@
 #pragma once
 
 #include "ops/support/integer_operands.h"
+#include "ops/support/pointwise_program.h"
 
 namespace tenon {
 
 /// Inputs as IntegerInputs says: data (…, M, K), weights (…, K, N) of the same rank, whose leading
 /// axes broadcast. The channels are the N columns. Sums are exact in 32 bits, which they wrap.
-/// Semantics: ONNX MatMulInteger (int32), QLinearMatMul (int8, uint8).
+/// An `epilogue` is as in IntegerConvolution. Semantics: ONNX MatMulInteger (int32), QLinearMatMul
+/// (int8, uint8).
 struct IntegerMatrixMultiply final
     : OpOf<IntegerMatrixMultiply, layer_type(PrivateLayer::kIntegerMatrixMultiply)> {
   static constexpr std::string_view kName = "IntegerMatrixMultiply";
@@ -18,6 +20,7 @@ struct IntegerMatrixMultiply final
                                   .work = Work::kCounted};
   DataType to = DataType::kINT32;
   ResultBounds bounds;
+  PointwiseProgram epilogue;
 
   void visit(FieldVisitor& v) override;
   void infer(Inference& c) const override;

@@ -42,8 +42,8 @@ Node* convolution_of(const Uses& uses, const Dequantized& product) {
   const Value& result = *product.node->inputs[0];
   Node* node = result.producer;
   const auto* op = node != nullptr ? node->as<IntegerConvolution>() : nullptr;
-  if (op == nullptr || op->sum.used || !is_plain(*node) || uses.only(result) != product.node
-      || uses.only(*product.node->outputs[0]) == nullptr)
+  if (op == nullptr || op->sum.used || !op->epilogue.empty() || !is_plain(*node)
+      || uses.only(result) != product.node || uses.only(*product.node->outputs[0]) == nullptr)
     return nullptr;
   const auto input = [&](size_t i) { return i < node->inputs.size() ? node->inputs[i] : nullptr; };
   const Value& weights = *input(In::kWeights);

@@ -39,6 +39,7 @@ constexpr Pass kPasses[] = {
     {"separable_convolution", separable_convolution},  // with their epilogues
     {"attention_strides", attention_strides},          // of shuffles that are merged
     {"pointwise_chains", pointwise_chains},
+    {"integer_epilogues", integer_epilogues},  // of whole chains
 };
 
 // A patch takes all it finds in one sweep, so few are needed; the rest is not worth the time.

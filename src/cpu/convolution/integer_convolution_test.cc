@@ -104,6 +104,32 @@ TEST(IntegerConvolutionKernelTest, SumsGiveEveryBit) {
         }
 }
 
+TEST(IntegerConvolutionKernelTest, EpiloguesAreComputedOfTheNumbers) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
+  // One panel and several, rows that are divided and not, and windows that are one row of pixels.
+  const IntegerConvolutionCase cases[] = {
+      {{2, 19, 9, 8}, 35, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+      {{1, 8, 30, 40}, 16, {3, 3}, {1, 1}, {1, 1}, {2, 2}, {1, 1}},
+      {{1, 64, 70, 70}, 70, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
+      {{1, 64, 5, 1500}, 2, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
+  for (const IntegerConvolutionCase& c : cases)
+    for (const DataType to : {DataType::kINT8, DataType::kUINT8}) {
+      SCOPED_TRACE(fmt::format("{} {}", c.data, name_of(to)));
+      const Types t{DataType::kINT8, DataType::kINT8, to};
+      auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)),
+                         c.output_channels, Zeros::kEach);
+      in[In::kWeightsZero].reset();
+      auto op = op_of(c, to);
+      op.epilogue = silu_program();
+      std::vector<bool> constant(in.size(), true);
+      constant[In::kData] = false;
+      Layer layer(op, in, constant);
+      ASSERT_EQ(layer.offer(kIntegerConvolutionCandidate), "");
+      expect_within_a_step(layer.run(), layer.reference());
+      EXPECT_EQ(layer.offer("onednn_integer_convolution"), "sums and epilogues are not supported");
+    }
+}
+
 // A block is a piece of a row that does not fit the cache.
 TEST(IntegerConvolutionKernelTest, WideRowsAreDivided) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";

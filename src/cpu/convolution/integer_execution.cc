@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "cpu/blocks.h"
+#include "cpu/convolution/byte_epilogue.h"
 #include "cpu/convolution/int8_panels.h"
 #include "cpu/convolution/integer_results.h"
 #include "cpu/window.h"
@@ -17,6 +18,7 @@ using In = IntegerInputs;
 
 /// Bytes that a task copies: they stay in the L2 cache with a panel of weights.
 constexpr int64_t kTaskBytes = 256 << 10;
+constexpr int64_t kCacheLineBytes = 64;
 /// Segments for each thread, below which threads share them and divide the output channels.
 constexpr int64_t kFewSegments = 8;
 /// Rows of the result for each thread, below which a block is a piece of a row.
@@ -101,7 +103,8 @@ class IntegerExecution final : public BlockExecution {
         kernels_(*weights.kernels),
         panels_(panels_of(weights)),
         results_(op, weights.sums, sum, inputs),
-        output_channels_(op.output_channels) {
+        output_channels_(op.output_channels),
+        has_epilogue_(!op.epilogue.empty()) {
     const Shape &data = inputs[In::kData].shape, &result = output.shape;
     const auto windows =
         make_windows(2, op.kernel, op.stride, op.dilation, op.pre_padding, op.post_padding);
@@ -119,6 +122,8 @@ class IntegerExecution final : public BlockExecution {
       images_ = vertical_.in = vertical_.out = 1;
     }
     split();
+    epilogue_.emplace(op.epilogue, block_height_ * block_width_ * kernels_.panel_channels);
+    set_task_memory();
   }
 
  protected:
@@ -147,7 +152,7 @@ class IntegerExecution final : public BlockExecution {
     const int64_t panels = units(output_channels_, kernels_.panel_channels);
     const int64_t pixel = (image * vertical_.out + y) * horizontal_.out + x;
     for (int64_t panel = panels * part / parts_; panel < panels * (part + 1) / parts_; ++panel)
-      multiply(windows, pixel, panel);
+      multiply(windows, pixel, panel, workspace + copied_floats_);
   }
 
  private:
@@ -162,11 +167,15 @@ class IntegerExecution final : public BlockExecution {
   /// Bytes of a copied row of a block that is so wide.
   int64_t row_bytes(int64_t width) const { return horizontal_.elements(width) * pixel_bytes(); }
   int64_t pixel_bytes() const { return channels_ * kernels_.element_bytes; }
+  /// Of the numbers of a panel that an epilogue takes, for each pixel of the result.
+  int64_t number_bytes() const {
+    return has_epilogue_ ? kernels_.panel_channels * static_cast<int64_t>(sizeof(float)) : 0;
+  }
 
   void split() {
     const int64_t height = vertical_.out, width = horizontal_.out;
     const int64_t pixels = images_ * height * width, threads = thread_count();
-    if (pixels == 0) return set_tasks(0, 0, 0);
+    if (pixels == 0) return;
     const int64_t panels = units(output_channels_, kernels_.panel_channels);
     parts_ =
         units(pixels, kernels_.segment) < kFewSegments * threads ? std::min(panels, threads) : 1;
@@ -178,15 +187,21 @@ class IntegerExecution final : public BlockExecution {
     };
     block_width_ = width;
     block_height_ = 1;
-    const int64_t bytes_of_row = vertical_.elements(1) * row_bytes(width);
+    const int64_t bytes_of_row = vertical_.elements(1) * row_bytes(width) + width * number_bytes();
     const bool are_few = height == 1 || (parts_ == 1 && height < kFewRows * threads);
     if (are_few || bytes_of_row > kTaskBytes)
-      block_width_ =
-          block_of(width, kRowSegments * kernels_.segment, vertical_.elements(1) * row_bytes(1));
+      block_width_ = block_of(width, kRowSegments * kernels_.segment,
+                              vertical_.elements(1) * row_bytes(1) + number_bytes());
     else
-      block_height_ = block_of(height, 1, vertical_.step() * row_bytes(width));
+      block_height_ =
+          block_of(height, 1, vertical_.step() * row_bytes(width) + width * number_bytes());
     x_blocks_ = units(width, block_width_);
     y_blocks_ = units(height, block_height_);
+  }
+
+  void set_task_memory() {
+    const int64_t pixels = images_ * vertical_.out * horizontal_.out;
+    if (pixels == 0) return set_tasks(0, 0, 0);
     const int64_t depth = run_ * vertical_.window.kernel;
     const double products =
         static_cast<double>(pixels * depth) * static_cast<double>(output_channels_);
@@ -194,8 +209,9 @@ class IntegerExecution final : public BlockExecution {
     // What is read behind a row's last pixel, and behind a run.
     const int64_t behind = kernels_.segment * horizontal_.step() * pixel_bytes() + kDotGroupBytes;
     const int64_t bytes = vertical_.elements(block_height_) * row_bytes(block_width_) + behind;
+    copied_floats_ = units(bytes, kCacheLineBytes) * (kCacheLineBytes / int64_t{sizeof(float)});
     set_tasks(images_ * x_blocks_ * y_blocks_ * parts_, products / at_once,
-              units(bytes, static_cast<int64_t>(sizeof(float))));
+              copied_floats_ + epilogue_->floats());
   }
 
   // What the windows of a block touch.
@@ -229,13 +245,24 @@ class IntegerExecution final : public BlockExecution {
     }
   }
 
-  void multiply(const ByteWindows& windows, int64_t pixel, int64_t panel) const {
+  void multiply(const ByteWindows& windows, int64_t pixel, int64_t panel, float* numbers) const {
     const int64_t output_channel = panel * kernels_.panel_channels,
                   at = pixel * output_channels_ + output_channel;
+    const int64_t count = std::min(kernels_.panel_channels, output_channels_ - output_channel);
+    const ByteResultSteps steps = {.row = horizontal_.out * output_channels_,
+                                   .pixel = output_channels_};
+    const BytePanel& weights = panels_.list[static_cast<size_t>(panel)];
     results_.of(at, output_channel, [&](const ByteResult& result, void* out) {
-      kernels_.product(windows, panels_.list[static_cast<size_t>(panel)], result,
-                       std::min(kernels_.panel_channels, output_channels_ - output_channel), out,
-                       {.row = horizontal_.out * output_channels_, .pixel = output_channels_});
+      if (!has_epilogue_) return kernels_.product(windows, weights, result, count, out, steps);
+      const ByteResultSteps own = {.row = windows.pixels * count, .pixel = count};
+      kernels_.product(windows, weights, as_floats(result), count, numbers, own);
+      epilogue_->run(numbers, windows.rows * own.row);
+      // Pixels that lie together in the result, too, are rounded together.
+      const int64_t together = steps.pixel == own.pixel ? windows.pixels : 1;
+      for (int64_t y = 0; y < windows.rows; ++y)
+        for (int64_t x = 0; x < windows.pixels; x += together)
+          round_numbers(result.rounding, numbers + y * own.row + x * own.pixel, together * count,
+                        static_cast<uint8_t*>(out) + y * steps.row + x * steps.pixel);
     });
   }
 
@@ -247,6 +274,9 @@ class IntegerExecution final : public BlockExecution {
   int64_t run_;                                      // elements
   int64_t block_width_ = 0, block_height_ = 0;       // in pixels of the result
   int64_t x_blocks_ = 1, y_blocks_ = 1, parts_ = 1;  // of an image; of the output channels
+  bool has_epilogue_;
+  std::optional<ByteEpilogue> epilogue_;  // for the largest block
+  int64_t copied_floats_ = 0;             // of a task's workspace
   const uint8_t* data_ = nullptr;
 };
 

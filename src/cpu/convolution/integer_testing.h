@@ -171,6 +171,31 @@ inline std::vector<Types> all_types() {
 
 enum class Zeros { kNone, kOne, kEach };
 
+/// SiLU of a number in steps of the result, four times as large: x * sigmoid(x / 8) * 4.
+inline PointwiseProgram silu_program() {
+  using Family = PointwiseStep::Family;
+  const auto of = [](nvinfer1::ElementWiseOperation o) { return static_cast<int32_t>(o); };
+  return {1,
+          {8, 4},
+          {{Family::kElementWise, of(nvinfer1::ElementWiseOperation::kDIV), 0, 1},
+           {Family::kActivation, static_cast<int32_t>(nvinfer1::ActivationType::kSIGMOID), 3},
+           {Family::kElementWise, of(nvinfer1::ElementWiseOperation::kPROD), 4, 0},
+           {Family::kElementWise, of(nvinfer1::ElementWiseOperation::kPROD), 5, 2}}};
+}
+
+/// As exact, but for one step where an approximation of the epilogue ends on the other side of the
+/// middle of two bytes, in one element of a hundred at most.
+inline void expect_within_a_step(const std::vector<double>& found,
+                                 const std::vector<double>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  size_t others = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    ASSERT_LE(std::abs(found[i] - expected[i]), 1) << i;
+    if (found[i] != expected[i]) ++others;
+  }
+  EXPECT_LE(others * 100, found.size());
+}
+
 /// For bytes with zero points for each channel bounds within those of the type; else none.
 inline ResultBounds bounds_for(DataType to, Zeros zeros) {
   if (!is_byte(to) || zeros != Zeros::kEach) return {};

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cpu/blocks.h"
+#include "cpu/convolution/byte_epilogue.h"
 #include "cpu/convolution/integer_execution.h"
 #include "cpu/kernels.h"
 #include "cpu/window.h"
@@ -107,7 +108,17 @@ class IntegerWinogradExecution final : public BlockExecution {
                           std::min(form.tile, vertical_.out - y),
                           std::min(form.tile, horizontal_.out - x)});
       }
+    steps_ = {.row = horizontal_.out * output_channels_, .pixel = output_channels_};
+    if (!op.epilogue.empty()) {
+      number_steps_ = {.row = form.tile * kernels_.panel_channels,
+                       .pixel = kernels_.panel_channels};
+      for (int64_t i = 0; i < tiles(); ++i)
+        number_tiles_.push_back({i * tile_numbers(), form.tile, form.tile});
+    }
     split();
+    if (!op.epilogue.empty())
+      epilogue_.emplace(op.epilogue,
+                        units(std::max<int64_t>(tiles(), 1), blocks_) * tile_numbers());
   }
 
  protected:
@@ -127,18 +138,25 @@ class IntegerWinogradExecution final : public BlockExecution {
     auto* const sums = reinterpret_cast<int32_t*>(planes + planes_of(form_) * count * channels_);
     for (int64_t t = 0; t < count; ++t)
       transform(image, first + t, planes + t * channels_, count * channels_);
+    auto* const numbers =
+        reinterpret_cast<float*>(sums + planes_of(form_) * count * kernels_.panel_channels);
     const int64_t panels = units(output_channels_, kernels_.panel_channels);
+    const auto tiles_of_task =
+        std::span(tiles_).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
     for (int64_t panel = panels * part / parts_; panel < panels * (part + 1) / parts_; ++panel) {
       multiply(planes, count, panel, sums);
       const int64_t output_channel = panel * kernels_.panel_channels;
       const int64_t at =
           image * vertical_.out * horizontal_.out * output_channels_ + output_channel;
+      const int64_t channels = std::min(kernels_.panel_channels, output_channels_ - output_channel);
       results_.of(at, output_channel, [&](const ByteResult& result, void* out) {
-        form_.results(
-            sums, count * kernels_.panel_channels,
-            std::span(tiles_).subspan(static_cast<size_t>(first), static_cast<size_t>(count)),
-            result, std::min(kernels_.panel_channels, output_channels_ - output_channel), out,
-            {.row = horizontal_.out * output_channels_, .pixel = output_channels_});
+        const int64_t plane = count * kernels_.panel_channels;
+        if (!epilogue_)
+          return form_.results(sums, plane, tiles_of_task, result, channels, out, steps_);
+        form_.results(sums, plane, std::span(number_tiles_).first(static_cast<size_t>(count)),
+                      as_floats(result), channels, numbers, number_steps_);
+        epilogue_->run(numbers, count * tile_numbers());
+        round_tiles(result, tiles_of_task, numbers, channels, static_cast<uint8_t*>(out));
       });
     }
   }
@@ -150,13 +168,28 @@ class IntegerWinogradExecution final : public BlockExecution {
 
   int64_t tiles() const { return static_cast<int64_t>(tiles_.size()); }
 
+  /// Numbers of a tile's results in a panel, which an epilogue takes.
+  int64_t tile_numbers() const { return form_.tile * form_.tile * kernels_.panel_channels; }
+
+  void round_tiles(const ByteResult& result, std::span<const ByteTile> tiles, const float* numbers,
+                   int64_t channels, uint8_t* out) const {
+    for (const ByteTile& tile : tiles) {
+      for (int64_t y = 0; y < tile.rows; ++y)
+        for (int64_t x = 0; x < tile.columns; ++x)
+          round_numbers(result.rounding, numbers + y * number_steps_.row + x * number_steps_.pixel,
+                        channels, out + tile.out + y * steps_.row + x * steps_.pixel);
+      numbers += tile_numbers();
+    }
+  }
+
   void split() {
     const int64_t all = tiles(), threads = thread_count();
     const int64_t pixel = units(channels_, static_cast<int64_t>(sizeof(float)));
     if (images_ * all == 0) return set_tasks(0, 0, 0, pixel);
     const int64_t bytes = planes_of(form_)
-                          * (channels_ * static_cast<int64_t>(sizeof(int16_t))
-                             + kernels_.panel_channels * static_cast<int64_t>(sizeof(int32_t)));
+                              * (channels_ * static_cast<int64_t>(sizeof(int16_t))
+                                 + kernels_.panel_channels * static_cast<int64_t>(sizeof(int32_t)))
+                          + (number_tiles_.empty() ? 0 : tile_numbers() * int64_t{sizeof(float)});
     blocks_ = units(all, std::clamp<int64_t>(kBlockBytes / bytes, 1, all));
     // As much for each thread; a few tiles of one image are shared, and the output channels
     // divided.
@@ -225,7 +258,10 @@ class IntegerWinogradExecution final : public BlockExecution {
   IntegerResults results_;
   Axis vertical_, horizontal_;
   int64_t images_, channels_, output_channels_;
-  std::vector<ByteTile> tiles_;     // of an image
+  std::vector<ByteTile> tiles_;         // of an image
+  std::vector<ByteTile> number_tiles_;  // whole ones, of the numbers of an epilogue
+  ByteResultSteps steps_{}, number_steps_{};
+  std::optional<ByteEpilogue> epilogue_;
   int64_t blocks_ = 1, parts_ = 1;  // of an image; of the output channels
   std::vector<float> no_numbers_;
   std::vector<int32_t> nothing_;

@@ -103,6 +103,26 @@ TEST(IntegerWinogradKernelTest, SumsGiveEveryBit) {
     }
 }
 
+TEST(IntegerWinogradKernelTest, EpiloguesAreComputedOfTheNumbers) {
+  if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";
+  for (const IntegerWinogradCase& c : cases()) {
+    SCOPED_TRACE(fmt::format("{}", c.data));
+    const Types t{DataType::kUINT8, DataType::kINT8, DataType::kINT8};
+    auto in = operands(t, bytes(t.data, c.data), bytes(t.weights, weights_of(c)), c.output_channels,
+                       Zeros::kEach);
+    in[In::kWeightsZero].reset();
+    IntegerConvolution op = op_of(c, t.to);
+    op.epilogue = silu_program();
+    std::vector<bool> constant(in.size(), true);
+    constant[In::kData] = false;
+    Layer layer(op, in, constant);
+    ASSERT_EQ(layer.offer(kIntegerWinogradCandidate), "");
+    const auto expected = layer.reference();
+    expect_within_a_step(layer.run(), expected);
+    for (size_t i = 0; layer.take_variant(i); ++i) expect_within_a_step(layer.run(), expected);
+  }
+}
+
 // The largest sums on each way, which wrap there.
 TEST(IntegerWinogradKernelTest, EndsOfTheRangesAreExact) {
   if (byte_product_kernels() == nullptr) GTEST_SKIP() << "no AVX2";

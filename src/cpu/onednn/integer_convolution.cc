@@ -82,7 +82,7 @@ class IntegerConvolutionKernel final : public Kernel {
   explicit IntegerConvolutionKernel(const IntegerConvolution& op) : op_(op) {}
 
   std::optional<std::string> initialise(const KernelRequest& request, IntegerWeights weights) {
-    if (op_.sum.used) return "sums are not supported";
+    if (op_.sum.used || !op_.epilogue.empty()) return "sums and epilogues are not supported";
     // Found by the tests: oneDNN 2.5 counts padding wrongly there.
     if (op_.groups > 1 && has_data_zero(request.inputs))
       return "groups and a zero point of the data together are not supported";

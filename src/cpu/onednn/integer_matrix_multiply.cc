@@ -145,6 +145,7 @@ class IntegerMatrixMultiplyKernel final : public Kernel {
   explicit IntegerMatrixMultiplyKernel(const IntegerMatrixMultiply& op) : op_(op) {}
 
   std::optional<std::string> initialise(const KernelRequest& request, IntegerWeights weights) {
+    if (!op_.epilogue.empty()) return "epilogues are not supported";
     moved_ = weights.moved;
     corrects_ = weights.has_zero;
     input_is_packed.assign(request.inputs.size(), false);

@@ -63,7 +63,8 @@ Offer offer_integer_convolution(const KernelRequest& request) {
   const auto& op = static_cast<const IntegerConvolution&>(request.op);
   if (op.kernel.rank() < 1 || op.kernel.rank() > 3 || op.groups < 1)
     return "only one to three spatial axes are supported";
-  if (op.sum.used || op.bounds.used()) return "sums and bounds of the result are not supported";
+  if (op.sum.used || op.bounds.used() || !op.epilogue.empty())
+    return "sums, bounds of the result and epilogues are not supported";
   return std::make_unique<IntegerConvolutionKernel>(op);
 }
 

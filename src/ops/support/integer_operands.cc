@@ -101,6 +101,35 @@ Requantization IntegerOperands::for_channels(DataType to, const ResultBounds& bo
   return {to, scale.data(), shift.data(), 1, result_zero, bounds};
 }
 
+void check_integer_result(DataType to, const ResultBounds& bounds,
+                          const PointwiseProgram& epilogue) {
+  bounds.check(to);
+  if (epilogue.empty()) return;
+  epilogue.check();
+  require(is_byte(to) && !bounds.used() && epilogue.inputs == 1,
+          "an epilogue of one input and a result of int8 or uint8 without bounds were expected, "
+          "found {} inputs and {}{}",
+          epilogue.inputs, name_of(to), bounds.used() ? " with bounds" : "");
+}
+
+void store_with_epilogue(const Requantization& result, const PointwiseProgram& epilogue,
+                         const int32_t* sums, int64_t count, void* to) {
+  if (epilogue.empty()) return result.store(sums, count, to);
+  std::vector<float> numbers(static_cast<size_t>(count));
+  Requantization floats = result;
+  floats.to = DataType::kFLOAT;
+  floats.store(sums, count, numbers.data());
+  const TensorView view{numbers.data(), DataType::kFLOAT, {count}};
+  run_reference(epilogue, {&view, 1}, view);
+  const IntegerRange range = result.bounds.of(result.to);
+  const auto low = static_cast<float>(range.lowest) - result.zero;
+  const auto high = static_cast<float>(range.highest) - result.zero;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto rounding = static_cast<int32_t>(rounded(numbers[i], low, high) + result.zero);
+    static_cast<uint8_t*>(to)[i] = static_cast<uint8_t>(rounding);
+  }
+}
+
 std::vector<int32_t> centred(const TensorView& view, int32_t zero) {
   std::vector<int32_t> values(static_cast<size_t>(view.shape.volume()));
   const auto read = [&](const auto* from) {

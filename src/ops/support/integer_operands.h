@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "ops/support/pointwise_program.h"
 #include "ops/support/rounding.h"
 
 namespace tenon {
@@ -45,6 +46,14 @@ struct IntegerOperands {
   /// For sums of all channels, in order.
   Requantization for_channels(DataType to, const ResultBounds& bounds) const;
 };
+
+/// Throws unless results of that type can have both.
+void check_integer_result(DataType to, const ResultBounds& bounds,
+                          const PointwiseProgram& epilogue);
+
+/// As Requantization::store(), with an epilogue between, of one input; an empty one is none.
+void store_with_epilogue(const Requantization& result, const PointwiseProgram& epilogue,
+                         const int32_t* sums, int64_t count, void* to);
 
 /// The elements of an int8 or uint8 tensor minus a zero point, as 32-bit integers.
 std::vector<int32_t> centred(const TensorView& view, int32_t zero);

@@ -1,0 +1,76 @@
+// Element-wise layers between the products of integers and a Quantize, as SiLU is, become the
+// epilogue of the product, so that no float leaves the cache.
+#include "ops/integer_convolution.h"
+#include "ops/integer_matrix_multiply.h"
+#include "optimize/passes.h"
+#include "optimize/program_builder.h"
+#include "optimize/quantization.h"
+
+namespace tenon {
+namespace {
+
+using In = IntegerInputs;
+
+// The program and then a division by the scale, as Quantize does it.
+PointwiseProgram quantized(PointwiseProgram program, double scale) {
+  const int32_t result = program.step_register(program.steps.size() - 1);
+  const int32_t constant = program.constant_register(program.constants.size());
+  const auto moved = [&](int32_t r) { return r >= constant ? r + 1 : r; };
+  for (PointwiseStep& step : program.steps) {
+    step.a = moved(step.a);
+    step.b = moved(step.b);
+  }
+  program.constants.push_back(static_cast<float>(scale));
+  program.steps.push_back({PointwiseStep::Family::kElementWise,
+                           static_cast<int32_t>(nvinfer1::ElementWiseOperation::kDIV),
+                           moved(result), constant});
+  return program;
+}
+
+// The program of an element-wise layer that reads one tensor, which only it reads.
+std::optional<PointwiseProgram> program_of(const Uses& uses, Node& node) {
+  if (!is_pointwise(node) || !is_plain(node)) return std::nullopt;
+  ProgramBuilder builder;
+  builder.append(node);
+  if (builder.inputs().size() != 1 || builder.step_count() == 0
+      || uses.only(*builder.inputs()[0]) != &node
+      || node.outputs[0]->dims != builder.inputs()[0]->dims)
+    return std::nullopt;
+  return builder.program();
+}
+
+template <class Kind>
+bool rewrite(Patch& patch, const Target& target, const Uses& uses, Node& product) {
+  const Kind* op = product.as<Kind>();
+  if (op == nullptr || op->to != DataType::kFLOAT || !op->epilogue.empty() || !is_plain(product))
+    return false;
+  Node* layer = uses.only(*product.outputs[0]);
+  const auto program = layer != nullptr ? program_of(uses, *layer) : std::nullopt;
+  if (!program) return false;
+  const Ending ending = ending_of(uses, *layer);
+  if (!ending.result || ending.merged.size() != 2) return false;
+  auto made = std::make_unique<Kind>(*op);
+  made->to = ending.to;
+  made->epilogue = quantized(*program, ending.result->scale);
+  if (!target.fuses(*made, made->epilogue)) return false;
+  std::vector<Value*> inputs(product.inputs);
+  inputs.resize(In::kCount, nullptr);
+  inputs[In::kResultZero] = ending.result->zero;
+  while (inputs.back() == nullptr) inputs.pop_back();
+  patch.fuse(std::move(made), std::move(inputs), {&product, layer, ending.merged.back()});
+  return true;
+}
+
+}  // namespace
+
+std::optional<Patch> integer_epilogues(const Network& network, const Target& target) {
+  const Uses uses(network);
+  Patch patch;
+  for (const auto& node : network.nodes())
+    if (!rewrite<IntegerConvolution>(patch, target, uses, *node))
+      rewrite<IntegerMatrixMultiply>(patch, target, uses, *node);
+  if (patch.empty()) return std::nullopt;
+  return patch;
+}
+
+}  // namespace tenon
