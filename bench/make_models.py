@@ -2,8 +2,8 @@
 
     python bench/make_models.py --folder models [NAME...]
 
-NAME.onnx has batch 1 (as peers like it best), NAME_dynamic.onnx any batch. resnet50_int8.onnx is resnet50.onnx
-quantised by ONNX Runtime, with random pictures to calibrate. srcnn.onnx is the example's model with its custom
+NAME.onnx has batch 1 (as peers like it best), NAME_dynamic.onnx any batch. NAME_int8.onnx is NAME.onnx quantised by ONNX
+Runtime, NAME_int8_tenon.onnx by `tenon quantize`, with the same random inputs to calibrate. srcnn.onnx is the example's model with its custom
 operator, srcnn_resize.onnx the same with ONNX's Resize, for engines without the plugin. Models that are there already
 stay. It needs torch, torchvision, onnx and onnxruntime.
 """
@@ -11,7 +11,9 @@ stay. It needs torch, torchvision, onnx and onnxruntime.
 import argparse
 import pathlib
 import shutil
+import subprocess
 import sys
+import tempfile
 
 import torch
 import torchvision
@@ -19,6 +21,7 @@ import torchvision
 import networks
 
 EXAMPLE = pathlib.Path(__file__).resolve().parent.parent / "examples" / "super_resolution"
+TENON = pathlib.Path(__file__).resolve().parent.parent / "out/bin/tenon"
 OPSET = 17
 PICTURE = (1, 3, 224, 224)
 CLASSIFIERS = {
@@ -26,6 +29,7 @@ CLASSIFIERS = {
     "mobilenet_v2": torchvision.models.mobilenet_v2,
     "vgg16": torchvision.models.vgg16,
 }
+QUANTIZED = ("resnet50", "mobilenet_v2", "yolov8n", "bert_base")
 # From a picture of that many rows and columns to one tensor.
 FROM_PICTURES = {
     "unet": (networks.UNet, 256),
@@ -104,24 +108,48 @@ def write_faster_rcnn(folder):
            output_names=["boxes", "labels", "scores"])
 
 
-def write_int8(folder):
-    """resnet50_int8.onnx: QuantizeLinear and DequantizeLinear around the layers of resnet50.onnx, made if need be."""
+def calibration_inputs(name):
+    """Eight random inputs of the model."""
     import numpy
+
+    generator = numpy.random.default_rng(0)
+    if name == "bert_base":
+        names = ("input_ids", "attention_mask", "token_type_ids")
+        return [dict(zip(names, (generator.integers(0, 30522, (1, 128)), numpy.ones((1, 128), numpy.int64),
+                                 numpy.zeros((1, 128), numpy.int64)))) for _ in range(8)]
+    extent = FROM_PICTURES[name][1] if name in FROM_PICTURES else PICTURE[2]
+    return [{"input": generator.random((1, 3, extent, extent), dtype=numpy.float32)} for _ in range(8)]
+
+
+def write_int8(name, folder):
+    """NAME_int8.onnx: QuantizeLinear and DequantizeLinear around the layers of NAME.onnx, made if need be."""
     from onnxruntime import quantization
 
-    class Pictures(quantization.CalibrationDataReader):
+    class Inputs(quantization.CalibrationDataReader):
         def __init__(self):
-            generator = numpy.random.default_rng(0)
-            self.left = iter([generator.random(PICTURE, dtype=numpy.float32) for _ in range(8)])
+            self.left = iter(calibration_inputs(name))
 
         def get_next(self):
-            picture = next(self.left, None)
-            return None if picture is None else {"input": picture}
+            return next(self.left, None)
 
-    if not (folder / "resnet50.onnx").exists():
-        write_classifier("resnet50", folder)
-    path = folder / "resnet50_int8.onnx"
-    quantization.quantize_static(folder / "resnet50.onnx", path, Pictures(), per_channel=True)
+    if not (folder / f"{name}.onnx").exists():
+        WRITERS[name](folder)
+    path = folder / f"{name}_int8.onnx"
+    quantization.quantize_static(folder / f"{name}.onnx", path, Inputs(), per_channel=True)
+    print(f"wrote {path}")
+
+
+def write_int8_of_tenon(name, folder):
+    """NAME_int8_tenon.onnx, by the program that ./dev build installs."""
+    import numpy
+
+    if not (folder / f"{name}.onnx").exists():
+        WRITERS[name](folder)
+    inputs, path = calibration_inputs(name), folder / f"{name}_int8_tenon.onnx"
+    with tempfile.TemporaryDirectory() as samples:
+        data = pathlib.Path(samples) / "samples.npz"
+        numpy.savez(data, **{key: numpy.concatenate([one[key] for one in inputs]) for key in inputs[0]})
+        subprocess.run([TENON, "quantize", folder / f"{name}.onnx", "-o", path, f"--calibData={data}"], check=True)
     print(f"wrote {path}")
 
 
@@ -144,7 +172,8 @@ WRITERS = {
     **{name: lambda folder, name=name: write_from_picture(name, folder) for name in FROM_PICTURES},
     "bert_base": write_bert,
     "faster_rcnn": write_faster_rcnn,
-    "resnet50_int8": write_int8,
+    **{f"{name}_int8": lambda folder, name=name: write_int8(name, folder) for name in QUANTIZED},
+    **{f"{name}_int8_tenon": lambda folder, name=name: write_int8_of_tenon(name, folder) for name in QUANTIZED},
     "srcnn": write_srcnn,
 }
 

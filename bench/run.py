@@ -52,7 +52,6 @@ SRCNN = Model({"input": (1, 3, 256, 256), "factor": (1, 1, 768, 768)}, "srcnn", 
 MODELS = {
     "resnet50": Model(IMAGE),
     "resnet50_batch8": Model({"input": (8, 3, 224, 224)}, "resnet50_dynamic", with_ncnn=False),
-    "resnet50_int8": Model(IMAGE, with_ncnn=False),
     "mobilenet_v2": Model(IMAGE),
     "srcnn": SRCNN,
     "srcnn_tf32": dataclasses.replace(SRCNN, allowed=("--tf32",)),
@@ -65,6 +64,9 @@ MODELS = {
         {name: (1, 128) for name in ("input_ids", "attention_mask", "token_type_ids")}, with_ncnn=False
     ),
 }
+# The same in int8 by ONNX Runtime's quantizer and by `tenon quantize`: all engines get the same file.
+MODELS |= {f"{name}_{by}": dataclasses.replace(MODELS[name], with_ncnn=False)
+           for name in ("resnet50", "mobilenet_v2", "yolov8n", "bert_base") for by in ("int8", "int8_tenon")}
 # Inputs of int64, which are not noise: numbers below a bound, from another one on.
 INTEGERS = {"input_ids": (0, 30522), "attention_mask": (1, 2), "token_type_ids": (0, 1)}
 # The case of each trained model that is measured.
