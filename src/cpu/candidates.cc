@@ -104,6 +104,7 @@ std::vector<CandidateList> make_lists() {
            // As winograd.
            timed({"integer_winograd", offer_integer_winograd, load_integer_winograd}),
            Candidate{"integer_convolution", offer_integer_convolution, load_integer_convolution},
+           Candidate{"integer_depthwise", offer_integer_depthwise, load_integer_depthwise},
            Candidate{"onednn_integer_convolution", offer_onednn_integer_convolution,
                      load_onednn_integer_convolution},
        })},

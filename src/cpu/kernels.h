@@ -62,6 +62,8 @@ Offer offer_winograd(const KernelRequest& request);
 Offer load_winograd(const KernelRequest& request, const StoredKernel& stored);
 Offer offer_integer_winograd(const KernelRequest& request);
 Offer load_integer_winograd(const KernelRequest& request, const StoredKernel& stored);
+Offer offer_integer_depthwise(const KernelRequest& request);
+Offer load_integer_depthwise(const KernelRequest& request, const StoredKernel& stored);
 Offer offer_integer_convolution(const KernelRequest& request);
 Offer load_integer_convolution(const KernelRequest& request, const StoredKernel& stored);
 Offer offer_integer_matrix_multiply(const KernelRequest& request);

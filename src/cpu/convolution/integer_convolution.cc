@@ -17,7 +17,8 @@ class IntegerConvolutionKernel final : public Kernel {
                            const KernelRequest& request)
       : op_(op), weights_(std::move(weights)) {
     if (op.sum.used) sum_ = byte_sum(op.sum, request.inputs[IntegerConvolution::kAddend].type);
-    take_layouts(*this, op, weights_, request);
+    take_layouts(*this, op, request);
+    packed = weights_.packed();
   }
 
   std::unique_ptr<Execution> prepare(std::span<const TensorSpec> inputs,
@@ -37,10 +38,8 @@ bool convolves_integers(const IntegerConvolution& op) {
   return byte_product_kernels() != nullptr && op.kernel.rank() == 2 && op.groups == 1;
 }
 
-void take_layouts(Kernel& kernel, const IntegerConvolution& op, const IntegerPanels& weights,
-                  const KernelRequest& request) {
+void take_layouts(Kernel& kernel, const IntegerConvolution& op, const KernelRequest& request) {
   const size_t inputs = request.inputs.size();
-  kernel.packed = weights.packed();
   kernel.input_is_packed.assign(inputs, false);
   kernel.input_is_packed[In::kWeights] = true;
   kernel.input_layouts.assign(inputs, Layout::kLinear);

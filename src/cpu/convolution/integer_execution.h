@@ -49,8 +49,7 @@ IntegerPanels stored_panels(const ByteProductKernels& kernels, const StoredKerne
 /// Why none of our kernels convolves so; nothing where they may.
 std::optional<std::string> why_not(const IntegerConvolution& op, const KernelRequest& request);
 /// Data, addend and result lie channels last, and the weights are packed.
-void take_layouts(Kernel& kernel, const IntegerConvolution& op, const IntegerPanels& weights,
-                  const KernelRequest& request);
+void take_layouts(Kernel& kernel, const IntegerConvolution& op, const KernelRequest& request);
 
 /// Throws where a result does not have the images of the data and the output channels of the
 /// weights: a damaged plan's extents may follow an input.

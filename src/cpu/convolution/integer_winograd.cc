@@ -275,7 +275,8 @@ class IntegerWinogradKernel final : public Kernel {
                         IntegerPanels weights, const KernelRequest& request)
       : form_(form), op_(op), weights_(std::move(weights)) {
     variant = fmt::format("{0}x{0}", form.size);
-    take_layouts(*this, op, weights_, request);
+    take_layouts(*this, op, request);
+    packed = weights_.packed();
     if (op.sum.used) sum_ = byte_sum(op.sum, request.inputs[IntegerConvolution::kAddend].type);
   }
 

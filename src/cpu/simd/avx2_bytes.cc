@@ -7,9 +7,14 @@
 #include "cpu/simd/avx2_byte_epilogue.h"
 
 namespace tenon::cpu {
+using namespace avx2::bytes;
+}
+
+#include "cpu/simd/byte_depthwise_inl.h"
+
+namespace tenon::cpu {
 namespace {
 
-using namespace avx2::bytes;
 typedef int32_t DotGroup __attribute__((may_alias, aligned(1)));
 
 // Pixels that are computed together: their sums fill twelve of sixteen registers.
@@ -243,10 +248,11 @@ const ByteProductKernels avx2::kInt8ByteProducts = {.element_bytes = 1,
                                                     .copy = copy,
                                                     .fill = fill,
                                                     .is_fast = is_equal,
+                                                    .depthwise = depthwise,
                                                     .complements = true};
 const ByteProductKernels avx2::kByteProducts = {
-    2,        kPanelChannels, kPixels,           product<DotPairs>, copy_widened, fill_widened,
-    is_equal, kByteWinograd,  &kInt8ByteProducts};
+    2,        kPanelChannels, kPixels,       product<DotPairs>, copy_widened, fill_widened,
+    is_equal, depthwise,      kByteWinograd, &kInt8ByteProducts};
 
 }  // namespace tenon::cpu
 #endif

@@ -6,9 +6,14 @@
 #include "cpu/simd/avx512_byte_epilogue.h"
 
 namespace tenon::cpu {
+using namespace avx512::bytes;
+}
+
+#include "cpu/simd/byte_depthwise_inl.h"
+
+namespace tenon::cpu {
 namespace {
 
-using namespace avx512::bytes;
 typedef int32_t DotGroup __attribute__((may_alias, aligned(1)));
 
 // Pixels of a row that are computed together: the sums of two segments fill the registers. Short
@@ -200,10 +205,10 @@ bool is_equal(const ByteSum& sum) {
 }  // namespace
 
 const ByteProductKernels avx512::kInt8ByteProducts = {
-    1, kPanelChannels, kSegment, product<Bytes>, copy, fill, is_equal};
+    1, kPanelChannels, kSegment, product<Bytes>, copy, fill, is_equal, depthwise};
 const ByteProductKernels avx512::kByteProducts = {
-    2,        kPanelChannels, kSegment,          product<DotGroups>, copy_widened, fill_widened,
-    is_equal, kByteWinograd,  &kInt8ByteProducts};
+    2,        kPanelChannels, kSegment,      product<DotGroups>, copy_widened, fill_widened,
+    is_equal, depthwise,      kByteWinograd, &kInt8ByteProducts};
 
 }  // namespace tenon::cpu
 #endif

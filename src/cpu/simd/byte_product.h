@@ -72,6 +72,16 @@ struct ByteResult {
   const ByteSum* sum;     // of bytes; null: none
 };
 
+/// The windows of a row of pixels, of channels that are summed apart: of each pixel the addresses
+/// of `count` taps, from which its channels lie, exclusive-or `flip`. A panel begins with
+/// `channel`, and `weights` has those of all channels of a panel tap by tap.
+struct ByteTaps {
+  const uint8_t* const* data;
+  int64_t pixels, count, channel;
+  uint8_t flip;
+  const int16_t* weights;
+};
+
 /// Where the results of a tile lie, in elements, and how many of them are wanted.
 struct ByteTile {
   int64_t out;
@@ -116,6 +126,9 @@ struct ByteProductKernels {
   void (*fill)(uint8_t value, int64_t n, void* to);
   /// Whether the fast steps give every byte that the sum can have.
   bool (*is_fast)(const ByteSum& sum);
+  /// Depthwise results of the first `channels` of a panel, whose pixels lie so many elements apart.
+  void (*depthwise)(const ByteTaps& taps, const ByteResult& result, int64_t channels, void* out,
+                    int64_t pixel_step);
   /// Forms of Winograd's filtering for these products; int8 products have none.
   std::span<const ByteWinograd> winograd = {};
   /// Those of weights of int8, in one byte, null in themselves. Where these complement, they are

@@ -1,0 +1,64 @@
+// Depthwise sums of bytes: each channel's window times its own weights, in 32 bits. Each
+// instruction set includes it behind its epilogues, whose names it uses.
+#pragma once
+
+#include <cstring>
+
+#include "cpu/simd/byte_product.h"
+
+namespace tenon::cpu {
+namespace {
+
+typedef int32_t DepthwiseSums __attribute__((vector_size(kLanes * 4)));
+typedef int16_t DepthwiseWeights __attribute__((vector_size(kLanes * 2), aligned(2), may_alias));
+typedef uint8_t DepthwiseData __attribute__((vector_size(kLanes), aligned(1), may_alias));
+
+// The sums of one pixel. Of a panel that is not full, only the bytes of its channels are read.
+template <bool kFull>
+[[gnu::always_inline]] inline void depthwise_pixel(const ByteTaps& taps, const uint8_t* const* tap,
+                                                   int64_t channels, const Vector* add, Sums& to) {
+  DepthwiseSums sums[kVectors];
+  for (int v = 0; v < kVectors; ++v) sums[v] = reinterpret_cast<DepthwiseSums>(add[v]);
+  const int16_t* weights = taps.weights;
+  for (int64_t t = 0; t < taps.count; ++t, weights += kPanelChannels) {
+    const uint8_t* data = tap[t] + taps.channel;
+    uint8_t some[kPanelChannels] = {};
+    if constexpr (!kFull) {
+      std::memcpy(some, data, static_cast<size_t>(channels));
+      data = some;
+    }
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      const auto bytes = *reinterpret_cast<const DepthwiseData*>(data + v * kLanes) ^ taps.flip;
+      const auto weight = *reinterpret_cast<const DepthwiseWeights*>(weights + v * kLanes);
+      sums[v] += __builtin_convertvector(bytes, DepthwiseSums)
+                 * __builtin_convertvector(weight, DepthwiseSums);
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) to[v] = reinterpret_cast<Vector>(sums[v]);
+}
+
+template <bool kFull, class Epilogue>
+void depthwise_row(const ByteTaps& taps, const Epilogue& epilogue, int64_t channels,
+                   int64_t pixel_step) {
+  const uint8_t* const* tap = taps.data;
+  for (int64_t pixel = 0; pixel < taps.pixels; ++pixel, tap += taps.count) {
+    Sums sums[1];
+    depthwise_pixel<kFull>(taps, tap, channels, epilogue.add, sums[0]);
+    const int64_t at = pixel * pixel_step;
+    epilogue.template store<1>(sums, &at);
+  }
+}
+
+void depthwise(const ByteTaps& taps, const ByteResult& result, int64_t channels, void* out,
+               int64_t pixel_step) {
+  with_epilogue(result, channels, out, [&](const auto& epilogue) {
+    if (channels >= kPanelChannels)
+      depthwise_row<true>(taps, epilogue, channels, pixel_step);
+    else
+      depthwise_row<false>(taps, epilogue, channels, pixel_step);
+  });
+}
+
+}  // namespace
+}  // namespace tenon::cpu
