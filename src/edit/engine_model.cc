@@ -1,5 +1,9 @@
 #include "edit/engine_model.h"
 
+#include <tenon/printable.h>
+
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "base/error.h"
@@ -55,8 +59,45 @@ void append_initializer(std::string& graph, const Store& store, Id id, bool own_
     graph += store.record(id);
 }
 
+std::string graph_of_named_nodes(const Store& store, Id graph);
+
+// The attribute as stored, but for the nodes of graphs in it, which are named by their ids.
+std::string with_named_nodes(const Store& store, const AttributeContent& attribute) {
+  std::string bytes;
+  size_t graph = 0;
+  Records records(attribute.bytes);
+  while (const auto record = records.next())
+    if ((record->field == 6 || record->field == 11) && graph < attribute.graphs.size())
+      append_bytes(bytes, record->field, graph_of_named_nodes(store, attribute.graphs[graph++]));
+    else
+      bytes += record->whole;
+  return bytes;
+}
+
 void append_node(std::string& graph, const Store& store, Id id) {
-  append_bytes(graph, 1, with_name(store.message(id), 3, engine_name(id)));
+  const NodeContent& node = store.node(id);
+  const bool has_graphs = std::ranges::any_of(
+      node.attributes, [](const AttributeContent& each) { return !each.graphs.empty(); });
+  const std::string message = store.message(id);
+  if (!has_graphs) return append_bytes(graph, 1, with_name(message, 3, engine_name(id)));
+  std::string named;
+  append_bytes(named, 3, engine_name(id));
+  Records records(message);
+  while (const auto record = records.next())
+    if (record->field != 3 && record->field != 5) named += record->whole;
+  for (const AttributeContent& attribute : node.attributes)
+    append_bytes(named, 5, with_named_nodes(store, attribute));
+  append_bytes(graph, 1, named);
+}
+
+std::string graph_of_named_nodes(const Store& store, Id graph) {
+  std::string bytes;
+  for (Id id = store.container(graph).first; id != kNone; id = store.item(id).next)
+    if (store.item(id).kind == Kind::kNode)
+      append_node(bytes, store, id);
+    else
+      bytes += store.record(id);
+  return bytes;
 }
 
 std::string model_bytes(const Store& store, const EngineModel& model) {
@@ -96,6 +137,34 @@ const std::vector<tenon::Value*>* Imported::outputs_of(Id node) const {
   return found == report.node_outputs.end() ? nullptr : &found->second;
 }
 
+const std::vector<std::optional<InnerTensor>>* Imported::inner_outputs_of(Id node) const {
+  const auto found = report.inner_outputs.find(engine_name(node));
+  return found == report.inner_outputs.end() ? nullptr : &found->second;
+}
+
+std::string with_node_names(const Store& store, const std::string& message) {
+  const auto is_part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::string text;
+  for (size_t at = 0; at < message.size();) {
+    Id id = kNone;
+    const bool begins = message[at] == 'n' && (at == 0 || !is_part(message[at - 1]));
+    const auto [end, error] = std::from_chars(message.data() + at + (begins ? 1 : 0),
+                                              message.data() + message.size(), id);
+    const bool is_name = begins && error == std::errc() && id < store.item_count()
+                         && store.item(id).kind == Kind::kNode
+                         && (end == message.data() + message.size() || !is_part(*end));
+    if (!is_name) {
+      text += message[at++];
+      continue;
+    }
+    text += printable(shown_name(store, id));
+    at = static_cast<size_t>(end - message.data());
+  }
+  return text;
+}
+
 void import_nodes(Store& store, const EngineModel& model, Imported& imported) {
   ImportOptions options;
   options.model_path = store.path();
@@ -108,27 +177,43 @@ void import_nodes(Store& store, const EngineModel& model, Imported& imported) {
   try {
     imported.network.infer_if_touched();
   } catch (const Error& e) {
-    imported.problem = e.what();
+    imported.problem = with_node_names(store, e.what());
   }
 }
 
-std::unordered_set<std::string_view> inexact_values(const Store& store) {
-  std::unordered_set<std::string_view> names;
-  for (const Id id : store.items(store.graph(), Kind::kInput))
+namespace {
+
+void add_inexact(const Store& store, Id graph, std::unordered_set<std::string_view>& names) {
+  const bool has_types = store.container(graph).kind == Container::Kind::kGraph;
+  for (const Id id : has_types ? store.items(graph, Kind::kInput) : std::vector<Id>())
     if (const auto type = tensor_type(store.content(id).fields); type && is_inexact(*type))
       names.insert(store.content(id).name);
-  for (const Id id : store.items(store.graph(), Kind::kInitializer))
+  for (const Id id : store.items(graph, Kind::kInitializer))
     if (!is_exact(static_cast<int32_t>(number_field(store.content(id).fields, 2))))
       names.insert(store.content(id).name);
-  for (const Id id : store.items(store.graph(), Kind::kNode)) {
+  for (const Id id : store.items(graph, Kind::kNode)) {
     const NodeContent& node = store.node(id);
     bool is_inexact = makes_inexact(node);
     const bool is_cast =
         node.op_type == "Cast" || node.op_type == "Shape" || node.op_type == "Size";
     if (!is_cast)
       for (const std::string_view read : reads_of(store, id)) is_inexact |= names.contains(read);
+    for (const AttributeContent& attribute : node.attributes)
+      for (const Id inner : attribute.graphs) {
+        add_inexact(store, inner, names);
+        for (const Id output : store.items(inner, Kind::kOutput))
+          is_inexact |= names.contains(store.content(output).name);
+      }
     if (is_inexact) names.insert(node.outputs.begin(), node.outputs.end());
   }
+}
+
+}  // namespace
+
+std::unordered_set<std::string_view> inexact_values(const Store& store) {
+  std::unordered_set<std::string_view> names;
+  add_inexact(store, store.graph(), names);
+  for (const Id function : store.functions()) add_inexact(store, function, names);
   return names;
 }
 

@@ -2,6 +2,7 @@
 // where they lie.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -26,11 +27,16 @@ struct Imported {
 
   /// The engine's tensors for the outputs of a node; none where it could not be imported.
   const std::vector<tenon::Value*>* outputs_of(Id node) const;
+  /// What a node of an inner graph gives; none where it could not be imported.
+  const std::vector<std::optional<InnerTensor>>* inner_outputs_of(Id node) const;
 };
 void import_nodes(Store& store, const EngineModel& model, Imported& imported);
 
-/// Names of the main graph whose values have types that the engine replaces by others (float64), or
-/// are computed from such.
+/// A message of the import, in which nodes have the names of the model.
+std::string with_node_names(const Store& store, const std::string& message);
+
+/// Names whose values have types that the engine replaces by others (float64), or are computed from
+/// such, in the main graph or in one inside it: a name that is one in any of them.
 std::unordered_set<std::string_view> inexact_values(const Store& store);
 
 }  // namespace tenon::edit

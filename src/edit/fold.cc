@@ -1,14 +1,17 @@
-// Constants computed ahead: what depends on constants alone, and on extents that are static.
+// Constants computed ahead: what depends on constants alone, and on extents that are static, in all
+// graphs and functions.
 #include <tenon/onnx.h>
 
 #include <algorithm>
 #include <unordered_set>
 
 #include "base/error.h"
+#include "edit/attributes.h"
 #include "edit/engine_model.h"
 #include "edit/graph_uses.h"
 #include "edit/shapes.h"
 #include "edit/values.h"
+#include "edit/wire.h"
 #include "network/reference_run.h"
 
 namespace tenon::edit {
@@ -25,13 +28,21 @@ bool is_quantization(std::string_view op) {
   return op == "QuantizeLinear" || op == "DequantizeLinear";
 }
 
+using NameSet = std::unordered_set<std::string_view>;
+
+// Of one graph or function. Constants of those around it count.
 class Folding {
  public:
-  Folding(Store& store, const FoldOptions& options)
-      : store_(store), options_(options), inexact_(inexact_values(store)) {}
+  Folding(Store& store, Id graph, const FoldOptions& options, const NameSet& inexact)
+      : store_(store), graph_(graph), options_(options), inexact_(inexact) {}
+
+  /// What is computed of static extents, with all that is known of the whole model.
+  size_t fold_shapes(const Inference& inference) {
+    return graph_ == store_.graph() ? fold_known(inference.constants) : fold_extents(inference);
+  }
 
   size_t run() {
-    size_t count = options_.shapes ? fold_shapes() : 0;
+    size_t count = 0;
     select();
     if (selected_.empty()) return count;
     Imported imported;
@@ -42,17 +53,10 @@ class Folding {
   }
 
  private:
-  // What is computed of static extents.
-  size_t fold_shapes() {
+  size_t fold_known(const std::map<std::string, Tensor>& constants) {
     size_t count = 0;
-    const auto nodes = store_.items(store_.graph(), Kind::kNode);
-    const bool reads_shapes = std::ranges::any_of(nodes, [&](Id id) {
-      const std::string_view op = store_.node(id).op_type;
-      return op == "Shape" || op == "Size" || !is_standard_node(store_.node(id));
-    });
-    if (!reads_shapes) return 0;
-    for (const auto& [name, tensor] : infer(store_).constants) {
-      const Id id = store_.producer(store_.graph(), name);
+    for (const auto& [name, tensor] : constants) {
+      const Id id = store_.producer(graph_, name);
       if (id == kNone || store_.item(id).kind != Kind::kNode) continue;
       const NodeContent& node = store_.node(id);
       if (node.op_type == "Constant" || node.outputs.size() != 1 || is_random(node.op_type)
@@ -64,28 +68,63 @@ class Folding {
     return count;
   }
 
+  // In a body: what reads an extent is computed like all that depends on constants.
+  size_t fold_extents(const Inference& inference) {
+    size_t count = 0;
+    for (const Id id : store_.items(graph_, Kind::kNode)) {
+      const NodeContent& node = store_.node(id);
+      if (node.op_type != "Shape" || !is_standard_node(node) || node.inputs.size() != 1
+          || node.attributes.size() != 0)
+        continue;
+      const TensorType* type = type_of(inference, node.inputs[0]);
+      if (type == nullptr || !type->has_shape) continue;
+      std::vector<int64_t> extents;
+      for (const Extent& extent : type->shape) extents.push_back(extent.value);
+      if (std::ranges::any_of(extents, [](int64_t extent) { return extent < 0; })) continue;
+      replace(id, {integers_tensor(extents)});
+      ++count;
+    }
+    return count;
+  }
+
+  const TensorType* type_of(const Inference& inference, std::string_view name) const {
+    const Id producer = store_.producer(graph_, name);
+    if (producer == kNone || store_.item(producer).kind != Kind::kNode) return nullptr;
+    const Id graph = store_.item(producer).container;
+    if (graph == store_.graph()) return found_in(inference.types, name);
+    const auto types = inference.inner.find(graph);
+    return types == inference.inner.end() || contradicts(store_, graph, types->second)
+               ? nullptr
+               : found_in(types->second, name);
+  }
+
+  static const TensorType* found_in(const Types& types, std::string_view name) {
+    const auto found = types.find(std::string(name));
+    return found == types.end() ? nullptr : &found->second;
+  }
+
   bool is_foldable(const NodeContent& node) const {
     if (node.inputs.empty() || is_random(node.op_type) || node.outputs.empty()) return false;
     if (is_quantization(node.op_type) && !options_.quantized) return false;
-    for (const AttributeContent& attribute : node.attributes)
-      if (!attribute.graphs.empty()) return false;
+    for (const AttributeContent& attribute : node.attributes)  // 21: one of the function's
+      if (!attribute.graphs.empty() || !bytes_field(attribute.bytes, 21).empty()) return false;
     for (const std::string_view output : node.outputs)
       if (inexact_.contains(output)) return false;
     for (const std::string_view input : node.inputs)
       if (!input.empty() && !made_.contains(input)
-          && (inexact_.contains(input) || !is_constant(store_, store_.graph(), input)))
+          && (inexact_.contains(input) || !is_constant(store_, graph_, input)))
         return false;
     return true;
   }
 
   void select() {
     std::unordered_set<Id> sources;
-    for (const Id id : store_.items(store_.graph(), Kind::kNode)) {
+    for (const Id id : store_.items(graph_, Kind::kNode)) {
       const NodeContent& node = store_.node(id);
       if (!is_foldable(node)) continue;
       for (const std::string_view input : node.inputs) {
         if (input.empty() || made_.contains(input)) continue;
-        const Id source = store_.producer(store_.graph(), input);
+        const Id source = store_.producer(graph_, input);
         if (!sources.insert(source).second) continue;
         if (store_.item(source).kind == Kind::kNode)
           model_.nodes.push_back(source);
@@ -162,6 +201,19 @@ class Folding {
     return true;
   }
 
+  void insert(std::string_view name, const Tensor& tensor, Id before) {
+    if (store_.container(graph_).kind != Container::Kind::kFunction) {
+      insert_tensor(store_, graph_, name, tensor);
+      return;
+    }
+    NodeDraft draft = standard_node(store_, "Constant", "", {}, {name});
+    draft.set(attribute_of(store_, "value",
+                           TensorValue{onnx_type_of(tensor.type()),
+                                       {tensor.shape().begin(), tensor.shape().end()},
+                                       {tensor.data<char>(), tensor.bytes()}}));
+    store_.insert_node(graph_, std::move(draft), before);
+  }
+
   // Outputs of the graph stay outputs of nodes.
   void replace(Id id, const std::vector<Tensor>& tensors) {
     const Content& content = store_.content(id);
@@ -169,30 +221,55 @@ class Folding {
     const Id next = store_.item(id).next;
     store_.remove(id);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i].empty() || store_.users(store_.graph(), outputs[i]).empty()) continue;
-      if (is_output(store_, store_.graph(), outputs[i])) {
+      if (outputs[i].empty() || store_.users(graph_, outputs[i]).empty()) continue;
+      if (is_output(store_, graph_, outputs[i])) {
         const std::string_view name = store_.new_name(std::string(outputs[i]) + "_folded");
-        insert_tensor(store_, store_.graph(), name, tensors[i]);
-        store_.insert_node(store_.graph(),
-                           standard_node(store_, "Identity", content.name, {name}, {outputs[i]}),
-                           next);
+        insert(name, tensors[i], next);
+        store_.insert_node(
+            graph_, standard_node(store_, "Identity", content.name, {name}, {outputs[i]}), next);
       } else {
-        insert_tensor(store_, store_.graph(), outputs[i], tensors[i]);
+        insert(outputs[i], tensors[i], next);
       }
     }
   }
 
   Store& store_;
+  const Id graph_;
   const FoldOptions& options_;
-  std::unordered_set<std::string_view> inexact_, made_;
+  const NameSet& inexact_;
+  NameSet made_;
   std::vector<Id> selected_;
   EngineModel model_;
 };
 
+bool reads_shapes(const Store& store, Id graph) {
+  return std::ranges::any_of(store.items(graph, Kind::kNode), [&](Id id) {
+    const std::string_view op = store.node(id).op_type;
+    return op == "Shape" || op == "Size" || !is_standard_node(store.node(id));
+  });
+}
+
 }  // namespace
 
 size_t fold_constants(Model& model, const FoldOptions& options) {
-  const size_t count = Folding(model.store(), options).run();
+  Store& store = model.store();
+  std::vector<Id> graphs = store.containers();
+  const bool has_shapes = options.shapes && std::ranges::any_of(graphs, [&](Id graph) {
+                            return reads_shapes(store, graph);
+                          });
+  const NameSet inexact = inexact_values(store);
+  const Inference inference = has_shapes ? infer(store) : Inference();
+  const int64_t opset = opset_of(store, 0);
+  size_t count = 0;
+  for (const Id graph : graphs) {
+    if (!store.item(store.container(graph).owner).is_indexed) continue;  // of a node that is gone
+    // A function whose nodes mean something else is not for the model's opset.
+    Id root = graph;
+    while (store.container(root).parent > 0) root = store.container(root).parent;
+    if (root != store.graph() && opset_of(store, root) != opset) continue;
+    Folding folding(store, graph, options, inexact);
+    count += folding.fold_shapes(inference) + folding.run();
+  }
   if (count > 0) remove_unused(model);
   return count;
 }

@@ -105,6 +105,22 @@ std::optional<Tensor> constant_in(const tenon::Value& value) {
 
 }  // namespace
 
+// Types that a node of an inner graph gives, or one that branches before it go on with.
+void add_inner(const Store& store, Id id, const Imported& imported,
+               const std::unordered_set<std::string_view>& inexact, Types& types) {
+  const auto* tensors = imported.inner_outputs_of(id);
+  if (tensors == nullptr) return;
+  const auto& outputs = store.node(id).outputs;
+  for (size_t i = 0; i < std::min(outputs.size(), tensors->size()); ++i) {
+    const auto& tensor = (*tensors)[i];
+    if (outputs[i].empty() || !tensor || inexact.contains(outputs[i])) continue;
+    TensorType type{onnx_type_of(tensor->type), tensor->extents.has_value(), {}};
+    if (tensor->extents)
+      for (const int64_t extent : *tensor->extents) type.shape.push_back({extent, ""});
+    types.emplace(outputs[i], std::move(type));
+  }
+}
+
 Inference infer(Store& store) {
   Inference inference;
   Imported imported;
@@ -125,23 +141,38 @@ Inference infer(Store& store) {
         inference.constants.emplace(outputs[i], std::move(*tensor));
     }
   }
+  for (const Id graph : store.containers())
+    for (const Id id : store.items(graph, Kind::kNode))
+      add_inner(store, id, imported, inexact,
+                graph == store.graph() ? inference.types : inference.inner[graph]);
   inference.problem = imported.problem;
   for (const ImportProblem& problem : imported.report.problems)
     if (problem.code != nvonnxparser::ErrorCode::kUNSUPPORTED_NODE) {
-      inference.problem = problem.text;
+      inference.problem = with_node_names(store, problem.text);
       break;
     }
   return inference;
 }
 
-size_t infer_shapes(Model& model) {
-  Store& store = model.store();
-  const Types types = infer_types(store);
+bool contradicts(const Store& store, Id graph, const Types& types) {
+  for (const Id id : store.items(graph, Kind::kOutput)) {
+    const auto declared = tensor_type(store.content(id).fields);
+    const auto found = types.find(std::string(store.content(id).name));
+    if (declared && declared->has_shape && found != types.end() && found->second.has_shape
+        && declared->shape.size() != found->second.shape.size())
+      return true;
+  }
+  return false;
+}
+
+namespace {
+
+size_t write_types(Store& store, Id graph, const Types& types) {
   size_t changed = 0;
   for (const auto& [name, type] : types) {
-    const Id id = store.type_of(store.graph(), name);
+    const Id id = store.type_of(graph, name);
     if (id == kNone) {
-      store.insert(store.graph(), Kind::kValueInfo, 13, value_info(name, type));
+      store.insert(graph, Kind::kValueInfo, 13, value_info(name, type));
       ++changed;
       continue;
     }
@@ -154,11 +185,24 @@ size_t infer_shapes(Model& model) {
         if (merged.shape[i] == Extent()) merged.shape[i] = type.shape[i];
       if (merged == *before) continue;
       store.replace(id, with_type(store.content(id).fields, merged));
+    } else if (before == type) {
+      continue;
     } else {
       store.replace(id, with_type(store.content(id).fields, type));
     }
     ++changed;
   }
+  return changed;
+}
+
+}  // namespace
+
+size_t infer_shapes(Model& model) {
+  Store& store = model.store();
+  const Inference inference = infer(store);
+  size_t changed = write_types(store, store.graph(), inference.types);
+  for (const auto& [graph, types] : inference.inner)
+    if (!contradicts(store, graph, types)) changed += write_types(store, graph, types);
   return changed;
 }
 

@@ -17,6 +17,7 @@ using Types = std::map<std::string, TensorType>;
 
 struct Inference {
   Types types;
+  std::map<Id, Types> inner;  ///< of graphs inside nodes, by graph; extents are numbers or unknown
   /// Values that are the same in every run, and small, though no constants: what is computed of
   /// static extents.
   std::map<std::string, Tensor> constants;
@@ -25,6 +26,9 @@ struct Inference {
   std::string problem;
 };
 Inference infer(Store& store);
+/// Whether a body declares another rank of an output than was found: some exporters do with
+/// scalars, and what the body says of its shapes is then of no use.
+bool contradicts(const Store& store, Id graph, const Types& found);
 inline Types infer_types(Store& store) {
   return infer(store).types;
 }

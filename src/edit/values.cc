@@ -307,6 +307,8 @@ bool is_constant(const Store& store, Id graph, std::string_view name) {
   if (item.kind != Kind::kNode) return false;
   const NodeContent& node = store.node(id);
   if (node.op_type != "Constant" || !is_standard_node(node)) return false;
+  for (const AttributeContent& attribute : node.attributes)
+    if (!bytes_field(attribute.bytes, 21).empty()) return false;  // an attribute of the function
   const std::string_view tensor = tensor_of_constant(node);
   return tensor.empty()
              ? node.find("value_float") != nullptr || node.find("value_int") != nullptr
@@ -364,12 +366,15 @@ NodeDraft standard_node(Store& store, const std::string& op_type, std::string_vi
   return draft;
 }
 
+std::string shown_name(const Store& store, Id id) {
+  const std::vector<std::string_view>& outputs = store.node(id).outputs;
+  const std::string_view name = store.content(id).name;
+  return std::string(name.empty() && !outputs.empty() ? outputs[0] : name);
+}
+
 std::string description(const Store& store, Id id) {
-  const NodeContent& node = store.node(id);
-  std::string_view name = store.content(id).name;
-  if (name.empty() && !node.outputs.empty()) name = node.outputs[0];
-  return fmt::format("node '{}' ({})", printable(std::string(name)),
-                     printable(std::string(node.op_type)));
+  return fmt::format("node '{}' ({})", printable(shown_name(store, id)),
+                     printable(std::string(store.node(id).op_type)));
 }
 
 }  // namespace tenon::edit

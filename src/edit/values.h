@@ -93,6 +93,8 @@ NodeDraft standard_node(Store& store, const std::string& op_type, std::string_vi
                         const std::vector<std::string_view>& inputs,
                         const std::vector<std::string_view>& outputs);
 
+/// The node's name, or that of its first output where it has none.
+std::string shown_name(const Store& store, Id node);
 /// What an item is in a message: "node 'conv1' (Conv)".
 std::string description(const Store& store, Id node);
 

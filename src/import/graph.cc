@@ -51,6 +51,26 @@ std::vector<Value*> tensors_among(const std::vector<Item>& items) {
   return tensors;
 }
 
+InnerTensor inner_tensor(const Value& value) {
+  InnerTensor tensor{value.type, std::vector<int64_t>()};
+  for (const Dim extent : value.dims)
+    tensor.extents->push_back(extent->is_integer_constant() ? extent->value.integer : -1);
+  return tensor;
+}
+
+// What holds of both.
+std::optional<InnerTensor> common(std::optional<InnerTensor> a,
+                                  const std::optional<InnerTensor>& b) {
+  if (!a || !b || a->type != b->type) return std::nullopt;
+  if (!a->extents || !b->extents || a->extents->size() != b->extents->size()) {
+    a->extents.reset();
+    return a;
+  }
+  for (size_t i = 0; i < a->extents->size(); ++i)
+    if ((*a->extents)[i] != (*b->extents)[i]) (*a->extents)[i] = -1;
+  return a;
+}
+
 std::vector<std::string> output_names(const onnx::GraphProto& graph) {
   std::vector<std::string> names;
   for (const auto& output : graph.output()) names.push_back(output.name());
@@ -219,6 +239,23 @@ void GraphImporter::finish_node(Scope& scope, NodeContext& n) {
   name_layers(n);
   if (&scope.state->network == &network_)
     report_.node_outputs[n.node_name()] = tensors_among(n.outputs());
+  if (scope.functions.empty() && (scope.outer != nullptr || &scope.state->network != &network_))
+    report_inner(n);
+}
+
+// A body may be imported more than once, for other shapes.
+void GraphImporter::report_inner(NodeContext& n) {
+  auto [entry, is_new] = report_.inner_outputs.try_emplace(n.proto().name());
+  const auto tensors = tensors_among(n.outputs());
+  std::vector<std::optional<InnerTensor>> now;
+  for (const Value* tensor : tensors)
+    now.push_back(tensor != nullptr && tensor->known ? std::optional(inner_tensor(*tensor))
+                                                     : std::nullopt);
+  if (is_new)
+    entry->second = std::move(now);
+  else
+    for (size_t i = 0; i < std::min(now.size(), entry->second.size()); ++i)
+      entry->second[i] = common(entry->second[i], now[i]);
 }
 
 // Tensors get the names that the model gives them; the layer that makes the first, the node's name.

@@ -52,6 +52,7 @@ class GraphImporter {
   std::string unique_name(const Scope& scope, const onnx::NodeProto& node, int index);
   void import_operator(Scope& scope, NodeContext& n, const Meaning& meaning);
   void finish_node(Scope& scope, NodeContext& n);
+  void report_inner(NodeContext& n);
   void name_layers(NodeContext& n);
   void call_function(Scope& caller, onnx::NodeProto& node, const onnx::FunctionProto& function,
                      const std::string& name, const std::vector<Item>& inputs);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,12 +52,21 @@ struct ImportProblem {
   std::vector<std::string> functions;  // model-local functions around the node, outermost first
 };
 
+/// What a node of an inner graph gives, in every network that the graph became.
+struct InnerTensor {
+  DataType type = DataType::kFLOAT;
+  std::optional<std::vector<int64_t>> extents;  // -1 for one that is not known; none: nor the rank
+};
+
 struct ImportReport {
   std::vector<ImportProblem> problems;
   /// Operators that became plugin layers, each once.
   std::vector<std::string> plugins;
   /// Output tensors of each ONNX node, by node name; null for an output left out.
   std::map<std::string, std::vector<Value*>> node_outputs;
+  /// What nodes of bodies (of If, Loop, Scan, not of functions) give, by the nodes' own names; none
+  /// for what is no tensor.
+  std::map<std::string, std::vector<std::optional<InnerTensor>>> inner_outputs;
   /// Nodes of the graph that can be imported, in an order in which inputs come first; those between
   /// two that cannot are a group.
   std::vector<std::vector<int64_t>> supported_nodes;

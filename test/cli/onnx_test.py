@@ -222,14 +222,59 @@ class Graphs(OnnxCase):
         self.assertIn("5 nodes folded", said)
         self.assert_same(model, edited, x=RANDOM.standard_normal((2, 3, 4)).astype(np.float32))
 
+    def test_fold_in_bodies(self):
+        """What depends on constants of the graphs around, on extents, and in functions; not on what an iteration gives."""
+        branch = helper.make_graph([helper.make_node("Shape", ["h"], ["extents"]), helper.make_node("Mul", ["extents", "twice"], ["e"]),
+                                    helper.make_node("Cast", ["e"], ["f"], to=FLOAT), helper.make_node("Exp", ["w"], ["ew"]),
+                                    helper.make_node("ReduceSum", ["f"], ["total"], keepdims=0), helper.make_node("Mul", ["h", "ew"], ["m"]),
+                                    helper.make_node("Add", ["m", "total"], ["b"])], "then", [], [value("b", 3, 4)])
+        other = helper.make_graph([helper.make_node("Constant", [], ["k"], value=tensor("k", 3, 4)), helper.make_node("Neg", ["k"], ["o"])],
+                                  "else", [], [value("o", 3, 4)])
+        call = helper.make_function("local", "Scaled", ["a"], ["z"],
+                                    [helper.make_node("Constant", [], ["c"], value_float=2.0), helper.make_node("Sqrt", ["c"], ["d"]),
+                                     helper.make_node("Constant", [], ["q"]), helper.make_node("Mul", ["a", "d"], ["g"]), helper.make_node("Mul", ["g", "q"], ["z"])],
+                                    [helper.make_opsetid("", 17)], ["alpha"])
+        given = onnx.AttributeProto(name="value_float", type=onnx.AttributeProto.FLOAT, ref_attr_name="alpha")
+        call.node[2].attribute.append(given)
+        nodes = [helper.make_node("Relu", ["x"], ["h"]), helper.make_node("If", ["flag"], ["t"], then_branch=branch, else_branch=other),
+                 helper.make_node("Scaled", ["t"], ["y"], domain="local", alpha=3.0)]
+        model = model_of(nodes, [value("x", 3, 4), value("flag", element=TensorProto.BOOL)], [value("y", 3, 4)],
+                         [tensor("w", 4), integers("twice", 2)], functions=[call], opsets=[("local", 1)])
+        edited, _ = self.edit(model, "fold")
+        otherwise, then = (a.g for a in edited.graph.node[1].attribute)
+        self.assertEqual([n.op_type for n in then.node], ["Mul", "Add"])
+        self.assertEqual([n.op_type for n in otherwise.node], ["Identity"])
+        self.assertEqual([n.op_type for n in edited.functions[0].node], ["Constant", "Constant", "Mul", "Mul"])
+        x = RANDOM.standard_normal((3, 4)).astype(np.float32)
+        for flag in (True, False):
+            self.assert_same(model, edited, x=x, flag=np.array(flag))
+
+    def test_shapes_in_bodies(self):
+        """Types of what a body makes, also of values around it; a state whose extent grows has none."""
+        body = helper.make_graph(
+            [helper.make_node("Concat", ["s", "h"], ["s2"], axis=0), helper.make_node("MatMul", ["h", "w"], ["p"]),
+             helper.make_node("Identity", ["c"], ["c2"]), helper.make_node("Tanh", ["p"], ["scan"]), helper.make_node("Neg", ["s2"], ["n"]),
+             helper.make_node("Add", ["n", "n"], ["s3"])],
+            "body", [value("i", element=INT64), value("c", element=TensorProto.BOOL), value("s", None, 4)],
+            [value("c2", element=TensorProto.BOOL), value("s3", None, 4), value("scan", 3, 5)])
+        nodes = [helper.make_node("Relu", ["x"], ["h"]), helper.make_node("Loop", ["trips", "", "x"], ["last", "y"], body=body)]
+        model = model_of(nodes, [value("x", 3, 4)], [value("y", 2, 3, 5), value("last", None, 4)],
+                         [tensor("w", 4, 5), numpy_helper.from_array(np.array(2), "trips")])
+        edited, _ = self.edit(model, "infer-shapes")
+        inner, = [a.g for n in edited.graph.node if n.op_type == "Loop" for a in n.attribute]
+        types = {v.name: (v.type.tensor_type.elem_type, [d.dim_value if d.HasField("dim_value") else None for d in v.type.tensor_type.shape.dim])
+                 for v in inner.value_info}
+        self.assertEqual(types["p"], (FLOAT, [3, 5]))
+        self.assertEqual(types["n"], (FLOAT, [None, 4]))
+
     def test_initializers_of_old_models_need_be_no_inputs(self):
         nodes = [helper.make_node("Exp", ["w"], ["e"]), helper.make_node("Add", ["x", "e"], ["y"])]
-        w = tensor("w", 3)
+        w = numpy_helper.from_array(np.array([-0.5, 0.25, 1], np.float32), "w")
         model = model_of(nodes, [value("x", 2, 3), value("w", 3)], [value("y", 2, 3)], [w], opset=9, ir_version=3)
         edited, _ = self.edit(model, "fold")
         self.assertEqual(operators(edited), ["Add"])
         self.assertEqual(edited.ir_version, 4)
-        x = RANDOM.standard_normal((2, 3)).astype(np.float32)
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
         np.testing.assert_allclose(self.outputs(edited, x=x, w=numpy_helper.to_array(w))[0], x + np.exp(numpy_helper.to_array(w)), rtol=1e-6)
 
     def test_what_grows_stays(self):
