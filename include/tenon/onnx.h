@@ -197,7 +197,8 @@ struct FoldOptions {
   bool shapes = true;                   ///< also what is computed of static extents
   bool quantized = false;               ///< also QuantizeLinear and DequantizeLinear
 };
-/// Computes what depends on constants alone, by the engine's reference kernels.
+/// Computes what depends on constants alone, by the engine's reference kernels; in inner graphs, which
+/// see constants around them, and in functions of the model's opset.
 TENON_EDIT size_t fold_constants(Model& model, const FoldOptions& options = {});
 /// Nodes and initializers that no output needs, and types of tensors that are not there.
 TENON_EDIT size_t remove_unused(Model& model);
@@ -205,8 +206,9 @@ TENON_EDIT size_t remove_unused(Model& model);
 TENON_EDIT size_t remove_without_effect(Model& model);
 /// One of equal nodes and of equal initializers stays.
 TENON_EDIT size_t share_equal(Model& model);
-/// Types of inner tensors of the main graph, by the engine's own import. What is behind operators
-/// that nobody knows is inferred where the model says what they give.
+/// Types of inner tensors of the main graph and of graphs inside nodes, by the engine's own import.
+/// What is behind operators that nobody knows is inferred where the model says what they give; in
+/// inner graphs, extents are numbers or unknown.
 TENON_EDIT size_t infer_shapes(Model& model);
 /// Without the types of inner tensors.
 TENON_EDIT size_t clear_shapes(Model& model);
@@ -272,11 +274,13 @@ struct HalfOptions {
 };
 struct HalfReport {
   size_t converted = 0, casts = 0;
-  std::vector<std::string> kept;  ///< nodes that stay since a weight does not fit float16
+  std::vector<std::string> kept;  ///< nodes that stay since float16 cannot hold what they compute
 };
-/// Weights, constants and operators in float16. NonMaxSuppression, Resize, Range and others that
-/// take scales, count, or have no form in float16, operators of other domains, and what has graphs
-/// inside, stay float32 between casts. Throws for a name to keep that no node has.
+/// Weights, constants and operators in float16, also in graphs inside nodes, whose inputs and outputs
+/// stay float32. NonMaxSuppression, Resize, Range and others that take scales, count, or have no form
+/// in float16, and operators of other domains, stay float32 between casts. So do squares, small sums
+/// and exponentials up to the root, logarithm or quotient behind them, integers up to what tells them
+/// apart, masks up to their Softmax. Throws for a name to keep that no node has.
 TENON_EDIT HalfReport to_float16(Model& model, const HalfOptions& options = {});
 /// QuantizeLinear with DequantizeLinear behind it go, and integer weights become floats. How many
 /// pairs. The way back is tenon/quantize.h.

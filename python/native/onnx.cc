@@ -319,7 +319,7 @@ void bind_simplifying(nb::module_& m) {
         return to_float16(model, {keep_io, {keep.begin(), keep.end()}}).kept;
       },
       nb::arg("model"), nb::arg("keep_io") = true, nb::arg("keep") = std::vector<std::string>(),
-      "Gives the nodes that stay float32 since a weight does not fit.");
+      "Gives the nodes that stay float32 since float16 cannot hold what they compute.");
   m.def("remove_quantization", &remove_quantization, nb::arg("model"));
 }
 

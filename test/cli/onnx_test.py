@@ -598,6 +598,61 @@ class Graphs(OnnxCase):
                 self.assertEqual(found.dtype, np.float32)
         self.refuse("onnx", "float16=Cleu", self.model, "-o", self.out, names=["'Cleu'"])
 
+    def test_float16_keeps_what_it_cannot_hold(self):
+        """Squares and small sums up to their logarithm or root, positions up to their sine, masks up to their Softmax."""
+        small = np.geomspace(1e-6, 1e-2, 12, dtype=np.float32).reshape(3, 4)
+        scalars = {"eps": 1e-10, "least": -3e38, "step": 0.1, "two": 2.0}
+        parts = [numpy_helper.from_array(np.float32(v), k) for k, v in scalars.items()]
+        logarithm = [helper.make_node("Mul", ["x", "x"], ["q"]), helper.make_node("Add", ["q", "eps"], ["e"]), helper.make_node("Log", ["e"], ["l"]),
+                     helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Add", ["l", "r"], ["y"])]
+        norm = [helper.make_node("Pow", ["x", "two"], ["q"]), helper.make_node("ReduceMean", ["q"], ["m"], axes=[1]),
+                helper.make_node("Sqrt", ["m"], ["r"]), helper.make_node("Div", ["x", "r"], ["y"])]
+        mask = [helper.make_node("Less", ["x", "two"], ["c"]), helper.make_node("Where", ["c", "least", "x"], ["m"]),
+                helper.make_node("Softmax", ["m"], ["y"], axis=1)]
+        added = [helper.make_node("Add", ["x", "least"], ["m"]), helper.make_node("Softmax", ["m"], ["y"], axis=1)]
+        for name, nodes in {"logarithm": logarithm, "norm": norm, "mask": mask, "added": added}.items():
+            with self.subTest(name):
+                model = model_of(nodes, [value("x", 3, 4)], [value("y", 3, 4)], [p for p in parts if any(p.name in n.input for n in nodes)])
+                edited, _ = self.edit(model, "float16")
+                self.assertIn(TensorProto.FLOAT16, {a.i for n in edited.graph.node for a in n.attribute if a.name == "to"} | {
+                    t.data_type for t in edited.graph.initializer} | ({TensorProto.FLOAT16} if name in ("norm", "added") else set()))
+                self.assert_same(model, edited, tolerance=2e-3, x=small)
+        waves = [helper.make_node("Range", ["zero", "n", "one"], ["i"]), helper.make_node("Cast", ["i"], ["p"], to=FLOAT),
+                 helper.make_node("Mul", ["p", "step"], ["a"]), helper.make_node("Sin", ["a"], ["s"]), helper.make_node("Mul", ["s", "x"], ["y"])]
+        model = model_of(waves, [value("x", 5000)], [value("y", 5000)],
+                         [parts[2], *(numpy_helper.from_array(np.array(v), k) for k, v in {"zero": 0, "n": 5000, "one": 1}.items())])
+        edited, _ = self.edit(model, "float16")
+        self.assert_same(model, edited, tolerance=2e-3, x=np.ones(5000, np.float32))
+
+    def test_float16_in_bodies(self):
+        """Outer weights and values, states, and an If within a Loop."""
+        branches = [helper.make_graph(
+            [helper.make_node("Constant", [], [f"k{i}"], value=tensor(f"k{i}", 4)), helper.make_node(op, ["h", f"k{i}"], [f"b{i}"])],
+            f"branch{i}", [], [value(f"b{i}", 3, 4)]) for i, op in enumerate(("Add", "Mul"))]
+        body = helper.make_graph(
+            [helper.make_node("MatMul", ["s", "w"], ["p"]), helper.make_node("Tanh", ["p"], ["h"]),
+             helper.make_node("If", ["flag"], ["o"], then_branch=branches[0], else_branch=branches[1]),
+             helper.make_node("Add", ["o", "r"], ["s2"]), helper.make_node("Identity", ["c"], ["c2"])],
+            "body", [value("i", element=INT64), value("c", element=TensorProto.BOOL), value("s", 3, 4)],
+            [value("c2", element=TensorProto.BOOL), value("s2", 3, 4)])
+        nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Loop", ["trips", "go", "x"], ["last"], body=body),
+                 helper.make_node("MatMul", ["last", "w"], ["y"])]
+        model = model_of(nodes, [value("x", 3, 4), value("flag", element=TensorProto.BOOL)], [value("y", 3, 4)],
+                         [tensor("w", 4, 4), *(numpy_helper.from_array(np.array(v), k) for k, v in {"trips": 3, "go": True}.items())])
+        edited, _ = self.edit(model, "float16")
+        inner, = [a.g for n in edited.graph.node if n.op_type == "Loop" for a in n.attribute]
+        self.assertEqual({t.name: t.data_type for t in edited.graph.initializer}["w"], TensorProto.FLOAT16)
+        self.assertIn("Cast", [n.op_type for n in inner.node])
+        constants = [a.t.data_type for n in inner.node if n.op_type == "If" for b in n.attribute for m in b.g.node if m.op_type == "Constant"
+                     for a in m.attribute]
+        self.assertEqual(constants, [TensorProto.FLOAT16] * 2)
+        x = RANDOM.standard_normal((3, 4)).astype(np.float32)
+        for flag in (True, False):
+            self.assert_same(model, edited, tolerance=1e-2, x=x, flag=np.array(flag))
+        kept, _ = self.edit(model, "float16=Loop")
+        inner, = [a.g for n in kept.graph.node if n.op_type == "Loop" for a in n.attribute]
+        self.assertNotIn("Cast", [n.op_type for n in inner.node])
+
     def test_float16_of_resize_scales(self):
         nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Constant", [], ["scales"], value=numpy_helper.from_array(
                      np.array([1, 1, 4 / 3, 4 / 3], np.float32))),
