@@ -197,8 +197,8 @@ struct FoldOptions {
   bool shapes = true;                   ///< also what is computed of static extents
   bool quantized = false;               ///< also QuantizeLinear and DequantizeLinear
 };
-/// Computes what depends on constants alone, by the engine's reference kernels; in inner graphs, which
-/// see constants around them, and in functions of the model's opset.
+/// Computes what depends on constants alone, by the engine's reference kernels; in inner graphs,
+/// which see constants around them, and in functions of the model's opset.
 TENON_EDIT size_t fold_constants(Model& model, const FoldOptions& options = {});
 /// Nodes and initializers that no output needs, and types of tensors that are not there.
 TENON_EDIT size_t remove_unused(Model& model);
@@ -264,8 +264,9 @@ TENON_EDIT void prepend_model(Model& model, const Model& other, const MergeOptio
 
 // Other operators and types.
 
-/// To a later opset, functions from that which they import. Throws, naming the node, where that is
-/// not mechanical.
+/// To another opset, 7 at least, functions from that which they import. Operators that a lower one
+/// does not have become others where that is mechanical. Throws, naming the node and why, where it is
+/// not, and where an input that must become an attribute is no constant.
 TENON_EDIT void convert_opset(Model& model, int64_t version);
 
 struct HalfOptions {
@@ -276,11 +277,12 @@ struct HalfReport {
   size_t converted = 0, casts = 0;
   std::vector<std::string> kept;  ///< nodes that stay since float16 cannot hold what they compute
 };
-/// Weights, constants and operators in float16, also in graphs inside nodes, whose inputs and outputs
-/// stay float32. NonMaxSuppression, Resize, Range and others that take scales, count, or have no form
-/// in float16, and operators of other domains, stay float32 between casts. So do squares, small sums
-/// and exponentials up to the root, logarithm or quotient behind them, integers up to what tells them
-/// apart, masks up to their Softmax. Throws for a name to keep that no node has.
+/// Weights, constants and operators in float16, also in graphs inside nodes, whose inputs and
+/// outputs stay float32. NonMaxSuppression, Resize, Range and others that take scales, count, or
+/// have no form in float16, and operators of other domains, stay float32 between casts. So do
+/// squares, small sums and exponentials up to the root, logarithm or quotient behind them, integers
+/// up to what tells them apart, masks up to their Softmax. Throws for a name to keep that no node
+/// has.
 TENON_EDIT HalfReport to_float16(Model& model, const HalfOptions& options = {});
 /// QuantizeLinear with DequantizeLinear behind it go, and integer weights become floats. How many
 /// pairs. The way back is tenon/quantize.h.

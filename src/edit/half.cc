@@ -251,7 +251,7 @@ class ToHalf {
   Store& store_;
   const HalfOptions& options_;
   const std::vector<Id> graphs_;
-  ElementTypes types_;
+  ValueTypes types_;
   HalfChoice choice_;
   std::set<Name> halves_;  // values whose form is float16
   std::map<Name, std::string_view> casts_;

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/half.h"
-#include "edit/shapes.h"
 #include "edit/values.h"
 #include "edit/wire.h"
 
@@ -102,7 +101,7 @@ bool stays_float(const NodeContent& node) {
 
 class Choosing {
  public:
-  Choosing(Store& store, const ElementTypes& types, const HalfOptions& options)
+  Choosing(Store& store, const ValueTypes& types, const HalfOptions& options)
       : store_(store), types_(types), options_(options) {
     for (const Id graph : graphs_outside_functions(store))
       for (const Id id : store.items(graph, Kind::kNode)) nodes_.push_back(id);
@@ -173,7 +172,7 @@ class Choosing {
     }
     for (const auto* names : {&node.inputs, &node.outputs})
       for (const std::string_view name : *names)
-        if (!name.empty() && types_.of(graph_of(id), name) == 0) {
+        if (!name.empty() && types_.element_of(graph_of(id), name) == 0) {
           choice_.kept.insert(id);
           if (unknown_++ == 0) first_unknown_ = id;
           return;
@@ -239,7 +238,7 @@ class Choosing {
   bool is_integer(Id id) const {
     if (op(id) == "Range" || op(id) == "CumSum") return true;
     if (op(id) != "Cast" || store_.node(id).inputs.size() != 1) return false;
-    const int32_t from = types_.of(graph_of(id), store_.node(id).inputs[0]);
+    const int32_t from = types_.element_of(graph_of(id), store_.node(id).inputs[0]);
     return from >= 2 && from <= 13 && from != kBool && from != kFloat16 && from != 11
            && from != kText;
   }
@@ -312,7 +311,7 @@ class Choosing {
   }
 
   Store& store_;
-  const ElementTypes& types_;
+  const ValueTypes& types_;
   const HalfOptions& options_;
   std::vector<Id> nodes_;
   std::unordered_set<Id> large_, small_;  // nodes that read a constant of such values
@@ -324,51 +323,7 @@ class Choosing {
 
 }  // namespace
 
-std::vector<Id> graphs_outside_functions(const Store& store) {
-  std::vector<Id> graphs;
-  for (const Id graph : store.containers())
-    if (store.is_inside(graph, store.graph())) graphs.push_back(graph);
-  return graphs;
-}
-
-ElementTypes::ElementTypes(Store& store) : store_(store) {
-  Inference inference = infer(store);
-  inference.inner.emplace(store.graph(), std::move(inference.types));
-  for (const Id graph : graphs_outside_functions(store)) {
-    auto& types = types_[graph];
-    for (const Id id : store.items(graph, Kind::kInitializer))
-      types.emplace(store.content(id).name,
-                    static_cast<int32_t>(number_field(store.content(id).fields, 2)));
-    const Types& inferred = inference.inner[graph];
-    for (const Id id : store.items(graph, Kind::kNode))
-      for (const std::string_view output : store.node(id).outputs)
-        if (const auto found = inferred.find(std::string(output)); found != inferred.end())
-          types.emplace(output, found->second.element);
-    for (const Kind kind : {Kind::kInput, Kind::kOutput, Kind::kValueInfo})
-      for (const Id id : store.items(graph, kind))
-        if (const auto type = tensor_type(store.content(id).fields))
-          types.emplace(store.content(id).name, type->element);
-  }
-}
-
-int32_t ElementTypes::of(Id graph, std::string_view name) const {
-  const Id producer = store_.producer(graph, name);
-  if (producer == kNone) return 0;
-  const auto types = types_.find(store_.item(producer).container);
-  if (types == types_.end()) return 0;
-  const auto found = types->second.find(name);
-  return found == types->second.end() ? 0 : found->second;
-}
-
-bool ElementTypes::is_float(Id graph, std::string_view name) const {
-  return of(graph, name) == kFloat32;
-}
-
-void ElementTypes::add_float(Id graph, std::string_view name) {
-  types_[graph][name] = kFloat32;
-}
-
-HalfChoice choose_half(Store& store, const ElementTypes& types, const HalfOptions& options) {
+HalfChoice choose_half(Store& store, const ValueTypes& types, const HalfOptions& options) {
   return Choosing(store, types, options).run();
 }
 

@@ -346,7 +346,7 @@ const std::vector<OnnxVerb>& onnx_verbs() {
        [](Model& model, const std::string& text) { return merge(model, text, false); }},
       {"prepend", "FILE:OUTPUT=INPUT,…[:PREFIX]", "Put another model before this one",
        [](Model& model, const std::string& text) { return merge(model, text, true); }},
-      {"opset", "VERSION", "Bring the model to a later opset",
+      {"opset", "VERSION", "Bring the model to another opset, later or earlier",
        [](Model& model, const std::string& text) {
          edit::convert_opset(model, integer_of("opset", text));
          return std::string();

@@ -1,0 +1,79 @@
+#include "edit/opset_nodes.h"
+
+#include "base/error.h"
+#include "base/half.h"
+#include "edit/attributes.h"
+#include "edit/values.h"
+#include "edit/wire.h"
+
+namespace tenon::edit {
+
+void NodeConversion::refuse(const std::string& why) const {
+  fail(ErrorCode::kINVALID_ARGUMENT, "{} cannot be brought to opset {}: it {}",
+       description(store_, id_), target_, why);
+}
+
+void NodeConversion::set(AttributeContent value) {
+  NodeDraft draft = store_.draft(id_);
+  draft.set(std::move(value));
+  store_.replace_node(id_, std::move(draft));
+}
+
+void NodeConversion::erase(std::string_view attribute) {
+  NodeDraft draft = store_.draft(id_);
+  draft.erase(attribute);
+  store_.replace_node(id_, std::move(draft));
+}
+
+void NodeConversion::rename(const char* op_type) {
+  NodeDraft draft = store_.draft(id_);
+  draft.content.op_type = store_.keep(op_type);
+  store_.replace_node(id_, std::move(draft));
+}
+
+// Constants of inner graphs lie in them; functions have no initializers.
+std::string_view NodeConversion::constant(const char* what, const Tensor& tensor) {
+  const NodeContent& node = store_.node(id_);
+  const std::string base(node.outputs.empty() ? std::string_view("node") : node.outputs[0]);
+  const std::string_view name = store_.new_name(base + "_" + what);
+  if (store_.container(graph_).kind != Container::Kind::kFunction) {
+    insert_tensor(store_, graph_, name, tensor);
+    return name;
+  }
+  NodeDraft draft = standard_node(store_, "Constant", "", {}, {name});
+  draft.set(attribute_of(store_, "value",
+                         TensorValue{onnx_type_of(tensor.type()),
+                                     {tensor.shape().begin(), tensor.shape().end()},
+                                     {tensor.data<char>(), tensor.bytes()}}));
+  store_.insert_node(graph_, std::move(draft), id_);
+  return name;
+}
+
+// An attribute that a call of the function gives has no value here.
+void NodeConversion::require_values() const {
+  for (const AttributeContent& attribute : store_.node(id_).attributes)
+    if (!bytes_field(attribute.bytes, 21).empty())
+      refuse("has attributes that calls of its function give: inline functions first");
+}
+
+std::string_view NodeConversion::number(const char* what, float value) {
+  const int32_t element = node().inputs.empty() ? 0 : element_of(node().inputs[0]);
+  if (element != kFloat32 && element != kFloat16)
+    refuse("is not known to be of float32 or float16");
+  if (element == kFloat32)
+    return constant(what, Tensor::of<float>(DataType::kFLOAT, Shape{}, std::span(&value, 1)));
+  const Half half(value);
+  return constant(what, Tensor::of<Half>(DataType::kHALF, Shape{}, std::span(&half, 1)));
+}
+
+std::optional<size_t> NodeConversion::rank_of(std::string_view name) {
+  const TensorType* type = type_of(name);
+  return type == nullptr || !type->has_shape ? std::nullopt : std::optional(type->shape.size());
+}
+
+ValueTypes& NodeConversion::types() {
+  if (!types_) types_.emplace(store_);
+  return *types_;
+}
+
+}  // namespace tenon::edit

@@ -1,0 +1,51 @@
+#include "edit/value_types.h"
+
+#include "edit/shapes.h"
+
+namespace tenon::edit {
+
+std::vector<Id> graphs_outside_functions(const Store& store) {
+  std::vector<Id> graphs;
+  for (const Id graph : store.containers())
+    if (store.is_inside(graph, store.graph())) graphs.push_back(graph);
+  return graphs;
+}
+
+ValueTypes::ValueTypes(Store& store) : store_(store) {
+  Inference inference = infer(store);
+  inference.inner.emplace(store.graph(), std::move(inference.types));
+  for (const Id graph : graphs_outside_functions(store)) {
+    auto& types = types_[graph];
+    for (const Id id : store.items(graph, Kind::kInitializer)) {
+      const StoredTensor stored = stored_tensor(store.content(id));
+      TensorType type{stored.type, true, {}};
+      for (const int64_t extent : stored.dims) type.shape.push_back({extent, ""});
+      types.emplace(store.content(id).name, std::move(type));
+    }
+    const Types& inferred = inference.inner[graph];
+    for (const Id id : store.items(graph, Kind::kNode))
+      for (const std::string_view output : store.node(id).outputs)
+        if (const auto found = inferred.find(std::string(output)); found != inferred.end())
+          types.emplace(output, found->second);
+    for (const Kind kind : {Kind::kInput, Kind::kOutput, Kind::kValueInfo})
+      for (const Id id : store.items(graph, kind))
+        if (auto type = tensor_type(store.content(id).fields))
+          types.emplace(store.content(id).name, std::move(*type));
+  }
+}
+
+const TensorType* ValueTypes::type_of(Id graph, std::string_view name) const {
+  const Id producer = store_.producer(graph, name);
+  if (producer == kNone) return nullptr;
+  const auto types = types_.find(store_.item(producer).container);
+  if (types == types_.end()) return nullptr;
+  const auto found = types->second.find(name);
+  return found == types->second.end() ? nullptr : &found->second;
+}
+
+int32_t ValueTypes::element_of(Id graph, std::string_view name) const {
+  const TensorType* type = type_of(graph, name);
+  return type == nullptr ? 0 : type->element;
+}
+
+}  // namespace tenon::edit
