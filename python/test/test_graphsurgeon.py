@@ -64,7 +64,12 @@ def test_what_exporters_wrote_is_kept():
     model = oh.make_model(graph, producer_name="p", producer_version="2", ir_version=10,
                           opset_imports=[oh.make_opsetid("", 13), oh.make_opsetid("org.test", 3)])
     oh.set_model_props(model, {"stride": "32", "names": "{0: 'person'}"})
+    oh.set_model_props(model.graph, {"pkg.torch.export.graph_signature": "x -> y"})
+    for proto in (*model.graph.input, *model.graph.output):
+        proto.doc_string = f"what {proto.name} is"
+        oh.set_model_props(proto, {"unit": "m"})
     assert gs.export_onnx(gs.import_onnx(model)) == model
+    assert gs.export_onnx(gs.import_onnx(model).copy()) == model
 
 
 def test_both_sides_follow():

@@ -52,6 +52,7 @@ class Copier:
         made.outputs = [self.tensor(tensor) for tensor in graph.outputs]
         made.import_domains = copy.copy(graph.import_domains)
         made.metadata = dict(graph.metadata)
+        made.graph_metadata = dict(graph.graph_metadata)
         made.quantization_annotations = [
             (self.tensor(tensor), {key: self.tensor(parameter) for key, parameter in parameters.items()})
             for tensor, parameters in graph.quantization_annotations]

@@ -61,6 +61,16 @@ class OnnxExporter:
     @staticmethod
     def export_value_info_proto(tensor: Tensor, do_type_check: bool) -> Any:
         """The onnx.ValueInfoProto of a tensor; OnnxGraphSurgeonException, if types are checked, where it has none."""
+        proto = OnnxExporter._typed_value_info(tensor, do_type_check)
+        if isinstance(tensor, Variable):
+            if tensor.doc_string:
+                proto.doc_string = tensor.doc_string
+            if tensor.metadata:
+                onnx.helper.set_model_props(proto, tensor.metadata)
+        return proto
+
+    @staticmethod
+    def _typed_value_info(tensor: Tensor, do_type_check: bool) -> Any:
         dtype: Any = tensor.export_dtype if isinstance(tensor, Constant) else tensor.dtype  # type: ignore[attr-defined]
         if isinstance(tensor, Variable) and hasattr(tensor, "proto"):  # sequences, maps, optionals
             proto = onnx.ValueInfoProto()
@@ -120,6 +130,8 @@ class OnnxExporter:
             [tensor.name for tensor in func.outputs], nodes, opset_imports_of(func),
             [name for name, value in func.attrs.items() if value is None], OnnxExporter.export_attributes(defaults),
             func.doc_string)
+        if func.graph_metadata:
+            onnx.helper.set_model_props(proto, func.graph_metadata)
         return proto
 
     @staticmethod
@@ -141,6 +153,8 @@ class OnnxExporter:
         proto = onnx.GraphProto(name=graph.name)
         if graph.doc_string:
             proto.doc_string = graph.doc_string
+        if graph.graph_metadata:
+            onnx.helper.set_model_props(proto, graph.graph_metadata)
         proto.node.extend(OnnxExporter.export_node(node, inner) for node in graph.nodes)
         sparse = [tensor for tensor in own if isinstance(tensor._values, SparseValues)]
         proto.sparse_initializer.extend(OnnxExporter.export_sparse_tensor_proto(tensor) for tensor in sparse)

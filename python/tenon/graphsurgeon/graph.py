@@ -53,7 +53,7 @@ class Graph(AnyGraph):
     name, doc_string, producer_name, producer_version: strings of the model. opset: the version of ONNX's own
     operators, 11 if none is given. import_domains: the onnx.OperatorSetIdProto of all domains. functions: the
     Functions that nodes may call, one list for a graph and those in its attributes. ir_version: the version of the
-    file format, None for that of the onnx package. metadata: {key: value} of the model. model_domain,
+    file format, None for that of the onnx package. metadata: {key: value} of the model; graph_metadata: of the graph itself. model_domain,
     model_doc_string, model_version: what else the model says of itself. quantization_annotations: (tensor, {parameter:
     tensor}), as with "SCALE_TENSOR". Lists may be changed freely.
     """
@@ -81,6 +81,7 @@ class Graph(AnyGraph):
         self.producer_version = producer_version or ""
         self.ir_version = ir_version
         self.metadata: Dict[str, str] = {}
+        self.graph_metadata: Dict[str, str] = {}
         self.model_domain = self.model_doc_string = ""
         self.model_version = 0
         self.quantization_annotations: List[Tuple[Tensor, Dict[str, Tensor]]] = []

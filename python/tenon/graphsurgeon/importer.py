@@ -73,7 +73,7 @@ class OnnxImporter:
                     [tensor_of(name, True) for name in onnx_node.output],
                     onnx_node.domain if onnx_node.HasField("domain") else None)
         node.doc_string = onnx_node.doc_string
-        node.metadata = {entry.key: entry.value for entry in getattr(onnx_node, "metadata_props", ())}
+        node.metadata = metadata_of(onnx_node)
         return node
 
     @staticmethod
@@ -88,8 +88,10 @@ class OnnxImporter:
         inputs = list(tensors.values())
         nodes = _import_nodes(onnx_function, {}, tensors, opset, domains)
         outputs = [tensors.setdefault(name, Variable(name)) for name in onnx_function.output]
-        return Function(onnx_function.name, onnx_function.domain, nodes, inputs, outputs, onnx_function.doc_string,
-                        opset, domains, attrs=attrs)
+        function = Function(onnx_function.name, onnx_function.domain, nodes, inputs, outputs, onnx_function.doc_string,
+                            opset, domains, attrs=attrs)
+        function.graph_metadata = metadata_of(onnx_function)
+        return function
 
     @staticmethod
     def import_graph(onnx_graph: Any, tensor_map: Optional[TensorMap] = None, opset: Optional[int] = None,
@@ -119,6 +121,7 @@ class OnnxImporter:
                 _declare(tensor, proto)
         graph = Graph(nodes, inputs, outputs, onnx_graph.name, onnx_graph.doc_string, opset, import_domains,
                       producer_name, producer_version, functions, ir_version)
+        graph.graph_metadata = metadata_of(onnx_graph)
         for annotation in onnx_graph.quantization_annotation:
             names = {entry.key: entry.value for entry in annotation.quant_parameter_tensor_names}
             if annotation.tensor_name in tensors and all(name in tensors for name in names.values()):
@@ -140,9 +143,15 @@ def _import_nodes(proto: Any, around: TensorMap, tensors: TensorMap, opset: Opti
     return [OnnxImporter.import_node(node, around, tensors, opset, import_domains) for node in proto.node]
 
 
+def metadata_of(proto: Any) -> Dict[str, str]:
+    """What exporters wrote, {key: value}; files and packages of before 2024 have it of models alone."""
+    return {entry.key: entry.value for entry in getattr(proto, "metadata_props", ())}
+
+
 def _declare(tensor: Tensor, proto: Any) -> None:
     """A variable gets the type and shape that a ValueInfoProto states."""
     if isinstance(tensor, Variable):
+        tensor.doc_string, tensor.metadata = proto.doc_string, metadata_of(proto)
         tensor.dtype = data_type_of(proto)
         tensor.shape = shape_of(proto)
         tensor.type = proto.type.WhichOneof("value") or "tensor_type"

@@ -1,5 +1,5 @@
 """Tensors of a graph: variables, whose values come when the model runs, and constants."""
-from typing import TYPE_CHECKING, Any, ClassVar, Iterable, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Dict, Iterable, Optional, Sequence, Union
 
 import numpy as np
 
@@ -103,12 +103,15 @@ class Variable(Tensor):
     """A tensor whose values come when the model runs.
 
     dtype: its type, None if not known. shape: a sequence of ints, names of dimensions and -1 or None for
-    extents that are not known; None without a rank. type: "tensor_type", or what else ONNX calls it.
+    extents that are not known; None without a rank. type: "tensor_type", or what else ONNX calls it. doc_string and
+    metadata, {key: value}, are what exporters wrote of it.
     """
 
     dtype: Optional[DataType]
     shape: Any
     type: str
+    doc_string: str
+    metadata: "Dict[str, str]"
 
     def __init__(self, name: str, dtype: Optional[DataType] = None,
                  shape: Optional[Sequence[Union[int, str, None]]] = None, type: str = "tensor_type") -> None:
@@ -116,6 +119,8 @@ class Variable(Tensor):
         self.dtype = dtype
         self.shape = shape
         self.type = type
+        self.doc_string = ""
+        self.metadata = {}
 
     @staticmethod
     def empty() -> "Variable":
@@ -125,7 +130,9 @@ class Variable(Tensor):
     def copy(self) -> "Variable":
         """A tensor of the same name, type and shape, which no node computes or reads."""
         shape = list(self.shape) if isinstance(self.shape, list) else self.shape
-        return Variable(self.name, self.dtype, shape, self.type)
+        made = Variable(self.name, self.dtype, shape, self.type)
+        made.doc_string, made.metadata = self.doc_string, dict(self.metadata)
+        return made
 
 
 class Constant(Tensor):
