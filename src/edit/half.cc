@@ -84,7 +84,7 @@ class ToHalf {
     }
     for (const Id id : store_.items(graph, Kind::kNode))
       if (store_.node(id).op_type == "Constant" && !choice_.kept.contains(id)
-          && types_.is_float(graph, store_.node(id).outputs.at(0)))
+          && !store_.node(id).outputs.empty() && types_.is_float(graph, store_.node(id).outputs[0]))
         convert_constant(graph, id, store_.node(id).outputs[0]);
   }
 
@@ -150,7 +150,7 @@ class ToHalf {
         set_value(halved_value(read_tensor(store_, tensor)));
     }
     for (const char* name : {"value_float", "value_floats"})
-      if (node.op_type == "Constant" && node.find(name) != nullptr) {
+      if (node.op_type == "Constant" && !node.outputs.empty() && node.find(name) != nullptr) {
         draft.erase(name);
         set_value(halved_value(*constant_of(store_, graph, node.outputs.at(0))));
       }

@@ -43,6 +43,9 @@ void Downgrade::run(Id id, int64_t opset) {
   set_node(id, opset);
   const std::string op(node().op_type);
   require_values();
+  if (const OperatorSchema* schema = schema_of(op, opset + 1);
+      schema != nullptr && node().inputs.size() < static_cast<size_t>(schema->min_inputs))
+    refuse(fmt::format("has {} inputs, and needs {}", node().inputs.size(), schema->min_inputs));
   if (opset >= 13)
     convert_from_14_on(op);
   else
@@ -175,12 +178,13 @@ void Downgrade::check_attributes(const OperatorSchema& schema, const OperatorSch
 }
 
 void Downgrade::check_inputs(const OperatorSchema& schema) {
-  const auto most = static_cast<size_t>(schema.max_inputs);
-  if (schema.max_inputs >= 0 && node().inputs.size() > most) {
-    for (size_t i = most; i < node().inputs.size(); ++i)
+  const auto max_inputs = static_cast<size_t>(schema.max_inputs);
+  if (schema.max_inputs >= 0 && node().inputs.size() > max_inputs) {
+    for (size_t i = max_inputs; i < node().inputs.size(); ++i)
       if (!node().inputs[i].empty())
-        refuse(fmt::format("reads '{}' as input {}, and has {} there", node().inputs[i], i, most));
-    keep_inputs(most);
+        refuse(fmt::format("reads '{}' as input {}, and has {} there", node().inputs[i], i,
+                           max_inputs));
+    keep_inputs(max_inputs);
   }
   if (node().inputs.size() < static_cast<size_t>(schema.min_inputs))
     refuse(
@@ -308,6 +312,8 @@ void Downgrade::split() {
   if (axis < 0) axis += static_cast<int64_t>(type->shape.size());
   if (axis < 0 || axis >= static_cast<int64_t>(type->shape.size())) refuse("has no such axis");
   const int64_t extent = type->shape[static_cast<size_t>(axis)].value;
+  if (parts != static_cast<int64_t>(node().outputs.size()))
+    refuse(fmt::format("has {} outputs, and num_outputs of {}", node().outputs.size(), parts));
   if (extent < 0 || extent % parts == 0) return;
   const int64_t size = (extent + parts - 1) / parts;  // the last part is smaller
   std::vector<int64_t> sizes(static_cast<size_t>(parts), size);
@@ -360,8 +366,7 @@ void Downgrade::clip() {
 
 // Training is the only thing that it would matter for.
 void Downgrade::dropout() {
-  if (const auto training = constant_input(2, "training mode");
-      training && training->numbers()[0] != 0)
+  if (float_input(2, "training mode").value_or(0) != 0)
     refuse("drops elements at random, which it does not there");
   const bool is_known = node().inputs.size() < 2 || node().inputs[1].empty()
                         || is_constant(store_, graph_, node().inputs[1]);
@@ -392,9 +397,10 @@ void Downgrade::softmax() {
   if (axis < 0) axis += static_cast<int64_t>(*rank);
   const auto last = static_cast<int64_t>(*rank) - 1;
   if (axis == last) return set(attribute(store_, "axis", last));
+  if (axis < 0 || axis > last) refuse("has no such axis");
   std::vector<int64_t> order(*rank);
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
-  std::swap(order.at(static_cast<size_t>(axis)), order.back());
+  std::swap(order[static_cast<size_t>(axis)], order.back());
   const AttributeContent perm = attribute(store_, "perm", order);
   const std::string op(node().op_type);
   const std::string_view turned = put("Transpose", {input}, {perm});

@@ -15,7 +15,8 @@ void Downgrade::group_normalization() {
   const auto rank = rank_of(x);
   if (!rank || *rank < 2) refuse("normalizes groups, and the rank of its input is not known");
   const int64_t groups = integer_attribute(node(), "num_groups", 0);
-  if (groups <= 0) refuse("has no groups");
+  constexpr int64_t kMaxGroups = 1 << 16;
+  if (groups <= 0 || groups > kMaxGroups) refuse(fmt::format("has {} groups", groups));
   const int32_t element = element_of(x);
   if (element != kFloat32) refuse("is not known to be of float32");
   const auto filled = [&](const char* what, float value) {
@@ -50,6 +51,7 @@ void Downgrade::layer_normalization() {
   int64_t axis = integer_attribute(node(), "axis", -1);
   if (!rank && axis != -1) refuse("normalizes axes, and the rank of its input is not known");
   if (axis >= 0) axis -= static_cast<int64_t>(*rank);
+  if (axis >= 0 || (rank && axis < -static_cast<int64_t>(*rank))) refuse("has no such axis");
   std::vector<int64_t> axes;
   for (int64_t each = axis; each < 0; ++each)
     axes.push_back(rank ? each + static_cast<int64_t>(*rank) : each);
@@ -117,9 +119,10 @@ void Downgrade::resize() {
     for (size_t i = 0; i < extents.size(); ++i) {
       if (type->shape[i].value <= 0)
         refuse("has sizes, which are scales there, and the shape of its input is not known");
-      scales.push_back(static_cast<float>(extents[i]) / static_cast<float>(type->shape[i].value));
-      if (static_cast<int64_t>(std::floor(scales.back() * static_cast<float>(type->shape[i].value)))
-          != extents[i])
+      const auto before = static_cast<double>(type->shape[i].value);
+      const auto now = static_cast<double>(extents[i]);
+      scales.push_back(static_cast<float>(now / before));
+      if (std::floor(scales.back() * static_cast<float>(before)) != static_cast<float>(now))
         refuse("has sizes that no scales give");
     }
   } else if (const auto given = constant_input(2, "scales")) {
@@ -162,7 +165,8 @@ void Downgrade::regions() {
 // Before, its axis was an attribute, and none counted from behind.
 void Downgrade::dft() {
   const auto given = constant_input(2, "axis");
-  int64_t axis = given ? given->integers().at(0) : -2;
+  if (given && given->count() != 1) refuse("has several axes");
+  int64_t axis = given ? given->integers()[0] : -2;
   const auto rank = rank_of(node().inputs.at(0));
   if (axis < 0 && !rank)
     refuse("counts its axis from behind, and the rank of its input is not known");
