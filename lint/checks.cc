@@ -76,16 +76,16 @@ std::vector<Place> equal_initializers(const Rule&, const ModelView& model) {
   return places;
 }
 
-// Functions import versions of their own, which are not looked at.
+// Of the model, or of the function that the node is of.
 std::vector<Place> missing_opset(const Rule&, const ModelView& model) {
-  std::set<std::string> missing;
+  std::set<std::pair<std::string, std::string>> missing;
   std::vector<Place> places;
   for (const NodeView& node : model.nodes()) {
     const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
-    if (node.is_of_function || model.tree()["opsets"].contains(domain)
-        || !missing.insert(domain).second)
-      continue;
-    places.push_back(place_of(node, {{"domain", domain}}));
+    if (node.opsets->contains(domain) || !missing.insert({node.function, domain}).second) continue;
+    const std::string importer =
+        node.function.empty() ? "the model" : "the function '" + node.function + "'";
+    places.push_back(place_of(node, {{"domain", domain}, {"importer", importer}}));
   }
   return places;
 }

@@ -101,11 +101,15 @@ std::string source_of(std::string_view text) {
 
 ModelView::ModelView(const edit::Model& model)
     : model_(model), tree_(json::parse(edit::show_json(model, {.shapes = true}))) {
-  add_graph(tree_["graph"], false, false);
-  for (const json& function : tree_["functions"]) add_graph(function, true, true);
+  add_graph(tree_["graph"], false, "", tree_["opsets"]);
+  for (const json& function : tree_["functions"]) {
+    const json& own = function["opsets"];
+    add_graph(function, true, function["name"], own.empty() ? tree_["opsets"] : own);
+  }
 }
 
-void ModelView::add_graph(const json& graph, bool is_inner, bool is_of_function) {
+void ModelView::add_graph(const json& graph, bool is_inner, const std::string& function,
+                          const json& opsets) {
   for (const char* kind : {"inputs", "initializers", "outputs"})
     for (const json& value : graph[kind]) {
       const std::string name = value["name"];
@@ -113,8 +117,8 @@ void ModelView::add_graph(const json& graph, bool is_inner, bool is_of_function)
       if (std::strcmp(kind, "outputs") == 0) outputs_[name] = true;
     }
   for (const json& row : graph["nodes"]) {
-    NodeView node{row["name"], row["operator"], row["domain"], source_of_node(row), {}, {},
-                  {},          is_inner,        is_of_function};
+    NodeView node{row["name"], row["operator"], row["domain"], source_of_node(row), {}, {}, {},
+                  is_inner,    function,        &opsets};
     for (const json& input : row["inputs"]) {
       node.inputs.push_back(input);
       readers_[node.inputs.back()].push_back(node.op_type);
@@ -131,7 +135,7 @@ void ModelView::add_graph(const json& graph, bool is_inner, bool is_of_function)
     for (const json& attribute : row["attributes"])
       if (attribute.is_array())
         for (const json& inner : attribute)
-          if (inner.is_object()) add_graph(inner, true, is_of_function);
+          if (inner.is_object()) add_graph(inner, true, function, opsets);
   }
 }
 

@@ -24,8 +24,10 @@ struct NodeView {
   std::string name, op_type, domain, source;  ///< source: "file.py:12" of PyTorch's program, or ""
   std::vector<std::string> inputs, outputs;
   nlohmann::json attributes;
-  bool is_inner = false;        ///< of a graph in an attribute, or of a function
-  bool is_of_function = false;  ///< also within a graph in an attribute there
+  bool is_inner = false;  ///< of a graph in an attribute, or of a function
+  std::string function;   ///< that it is of, also within a graph in an attribute there; "" for none
+  /// Versions by domain that hold for it: the model's, or its function's own.
+  const nlohmann::json* opsets = nullptr;
   /// The name, or the first output of a node without one.
   std::string shown() const { return name.empty() && !outputs.empty() ? outputs[0] : name; }
 };
@@ -52,7 +54,8 @@ class ModelView {
  private:
   std::optional<std::vector<double>> constant(const std::string& tensor) const;
   std::optional<std::vector<double>> concatenation(const NodeView& node) const;
-  void add_graph(const nlohmann::json& graph, bool is_inner, bool is_of_function);
+  void add_graph(const nlohmann::json& graph, bool is_inner, const std::string& function,
+                 const nlohmann::json& opsets);
 
   const edit::Model& model_;
   nlohmann::json tree_;

@@ -164,10 +164,7 @@ class Merge {
       store_.insert_record(store_.graph(), Kind::kNode, store_.keep(other_.record(id)), before);
     for (const Id id : other_.items(other_.graph(), Kind::kInitializer)) {
       const Content& content = other_.content(id);
-      const StoredTensor stored = stored_tensor(content);
-      if (stored.is_external && other_.path() != store_.path())
-        move_external(content, stored);
-      else if (content.record.empty())
+      if (content.record.empty())
         store_.insert_tensor(store_.graph(), content.fields, content.raw);
       else
         store_.insert_record(store_.graph(), Kind::kInitializer, content.record);
@@ -183,12 +180,6 @@ class Merge {
         store_.insert_record(store_.graph(), kind, other_.content(id).record, before_it);
   }
 
-  void move_external(const Content& content, const StoredTensor& stored) {
-    const std::string_view bytes = external_bytes(other_, content.fields);
-    store_.insert_tensor(store_.graph(),
-                         store_.keep(tensor_fields(stored.name, stored.type, stored.dims)), bytes);
-  }
-
   Model& model_;
   Store& store_;
   Store& other_;
@@ -196,11 +187,29 @@ class Merge {
   bool in_front_ = false;
 };
 
+// What a file beside the other model holds is not beside this one.
+void take_along(Store& other) {
+  for (const Id graph : other.containers())
+    for (const Id id : other.items(graph, Kind::kNode))
+      for (const AttributeContent& attribute : other.node(id).attributes) {
+        Records records(attribute.bytes);
+        while (const auto record = records.next())
+          require(attribute.name == "value" || (record->field != 5 && record->field != 10)
+                      || record->wire != Record::kBytes
+                      || !stored_tensor(record->payload).is_external,
+                  "{}: its attribute '{}' lies in a file beside the other model, and cannot come "
+                  "along: save that model with all data inside first",
+                  description(other, id), printable(std::string(attribute.name)));
+      }
+  take_in_external(other);
+}
+
 void merge(Model& model, const Model& other, const MergeOptions& options, bool in_front) {
   undone_unless(model, [&] {
     const auto copy =
         std::make_shared<Model>(Model::parse(other.serialize(), other.store().path()));
     model.store().keep(copy);
+    if (copy->store().path() != model.store().path()) take_along(copy->store());
     Merge(model, *copy, options).run(in_front);
     return 0;
   });

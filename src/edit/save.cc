@@ -110,7 +110,9 @@ void take_in_constants(Store& store, Id graph) {
   }
 }
 
-void take_in(Store& store) {
+}  // namespace
+
+void take_in_external(Store& store) {
   for (const Id graph : store.containers()) {
     take_in_constants(store, graph);
     for (const Id id : store.items(graph, Kind::kInitializer)) {
@@ -121,6 +123,8 @@ void take_in(Store& store) {
     }
   }
 }
+
+namespace {
 
 // The elements of a tensor that may lie in a file of its own; none for one that may not.
 std::optional<std::string_view> elements_of(Store& store, const Content& content, size_t threshold,
@@ -310,7 +314,7 @@ void Model::save(const std::string& path, const SaveOptions& options) const {
   const Undone undone(store);
   const bool moves = options.external == ExternalData::kAsIs && !external_tensors(store).empty()
                      && folder_of(path) != folder_of(store.path());
-  if (options.external == ExternalData::kInside) take_in(store);
+  if (options.external == ExternalData::kInside) take_in_external(store);
   if (options.external == ExternalData::kBeside || moves) {
     const std::string location =
         options.location.empty() ? fs::path(path).filename().string() + ".data" : options.location;
@@ -326,7 +330,7 @@ std::string Model::serialize(ExternalData external) const {
   require(external != ExternalData::kBeside, "bytes have no file beside them");
   Store& store = *store_;
   const Undone undone(store);
-  if (external == ExternalData::kInside) take_in(store);
+  if (external == ExternalData::kInside) take_in_external(store);
   require_size(store);
   return store.bytes();
 }

@@ -66,18 +66,17 @@ class Show {
   json tree() {
     json model = {{"irVersion", ir_version(store_)},
                   {"producer", std::string(bytes_field(store_.file(), 2))},
-                  {"opsets", json::object()},
+                  {"opsets", opsets_tree(0)},
                   {"metadata", json::object()},
                   {"graph", graph_tree(store_.graph())},
                   {"functions", json::array()}};
-    for (const Id id : store_.items(0, Kind::kOpset))
-      model["opsets"][domain(store_.content(id).name)] = number_field(store_.content(id).fields, 2);
     for (const Id id : store_.items(0, Kind::kMetadata))
       model["metadata"][std::string(store_.content(id).name)] =
           std::string(bytes_field(store_.content(id).fields, 2));
     for (const Id function : store_.functions()) {
       json tree = graph_tree(function);
       tree["name"] = std::string(store_.content(store_.container(function).owner).name);
+      tree["opsets"] = opsets_tree(function);
       model["functions"].push_back(std::move(tree));
     }
     return model;
@@ -191,6 +190,13 @@ class Show {
       else
         value = attribute_text(store_, attribute);
     }
+    return tree;
+  }
+
+  json opsets_tree(Id container) const {
+    json tree = json::object();
+    for (const Id id : store_.items(container, Kind::kOpset))
+      tree[domain(store_.content(id).name)] = number_field(store_.content(id).fields, 2);
     return tree;
   }
 

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from opset_cases import CASES, model_of as lowered_model
-from support import MLP, RESNET, SOURCE, SRCNN, TENON, TIME_LIMIT, CliTest
+from support import MLP, RESNET, SOURCE, SRCNN, TENON, TIME_LIMIT, CliTest, run
 
 NOT_EVALUATED = {"batch_norm", "resize_up", "resize_sizes", "resize_linear", "scatter"}  # by ONNX's evaluator in the lower opset
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -712,6 +712,58 @@ class Graphs(OnnxCase):
         self.assertEqual(operators(edited), ["MatMul"])
         x = RANDOM.standard_normal((2, 4)).astype(np.float32)
         np.testing.assert_allclose(self.outputs(edited, x=x)[0], x @ (wq * np.float32(0.02)), rtol=1e-5, atol=1e-6)
+
+    def test_data_of_another_model_comes_along(self):
+        """Of a Constant, of a body's initializer and Constant; what no tensor of the model is, is refused."""
+        folder = self.folder / "other"
+        folder.mkdir()
+        values = RANDOM.standard_normal(3).astype(np.float32)
+        (folder / "w.bin").write_bytes(values.tobytes())
+
+        def far(name):
+            made = TensorProto(name=name, data_type=FLOAT, dims=[3], data_location=TensorProto.EXTERNAL)
+            made.external_data.add(key="location", value="w.bin")
+            return made
+        branch = helper.make_graph([helper.make_node("Constant", [], ["t"], value=far("v")), helper.make_node("Add", ["t", "i"], ["s"])], "b", [],
+                                   [value("s", 3)], [far("i")])
+        nodes = [helper.make_node("Constant", [], ["k"], value=far("v")), helper.make_node("Mul", ["r", "k"], ["m"]),
+                 helper.make_node("If", ["c"], ["z"], then_branch=branch, else_branch=branch), helper.make_node("Add", ["m", "z"], ["y"])]
+        second = model_of(nodes, [value("r", 3), value("c", element=TensorProto.BOOL)], [value("y", 3)])
+        (folder / "second.onnx").write_bytes(second.SerializeToString())
+        first = model_of([helper.make_node("Relu", ["x"], ["r"])], [value("x", 3)], [value("r", 3)])
+        edited, _ = self.edit(first, f"append={folder / 'second.onnx'}:r=r")
+        x = np.array([-1, 2, 3], np.float32)
+        np.testing.assert_allclose(self.outputs(edited, x=x, c=np.array(True))[0], np.maximum(x, 0) * values + 2 * values, rtol=1e-6)
+        plugin = model_of([helper.make_node("Mine", ["r"], ["y"], "mine", domain="my", table=far("v"))], [value("r", 3)], [value("y", 3)], opsets=[("my", 1)])
+        (folder / "second.onnx").write_bytes(plugin.SerializeToString())
+        self.refuse("onnx", f"append={folder / 'second.onnx'}:r=r", self.model, "-o", self.folder / "no.onnx",
+                    names=["node 'mine'", "attribute 'table' lies in a file"])
+
+    def test_verify_behind_extract(self):
+        """An input that is no longer needed, and one that was a tensor within."""
+        nodes = [helper.make_node("Relu", ["a"], ["r"]), helper.make_node("Add", ["r", "b"], ["y"]), helper.make_node("Neg", ["b"], ["z"])]
+        onnx.save(model_of(nodes, [value("a", 2, 3), value("b", 2, 3)], [value("y", 2, 3), value("z", 2, 3)]), self.model)
+        self.assertIn("'z' differs by 0", self.succeed("onnx", "extract=z", self.model, "-o", self.out, "--verify"))
+        said = self.succeed("onnx", "extract=r,b:y", self.model, "-o", self.out, "--verify")
+        self.assertIn("'y' differs by 0", said)
+        self.assertNotIn("not compared: r", said)
+        first = self.folder / "first.onnx"
+        onnx.save(model_of([helper.make_node("Neg", ["x"], ["n"])], [value("x", 2, 3)], [value("n", 2, 3)]), first)
+        self.refuse("onnx", f"prepend={first}:n=a", self.model, "-o", self.out, "--verify", names=["no tensor 'x'"])
+
+    def test_lint_looks_into_functions(self):
+        inner = helper.make_function("local", "F", ["a"], ["z"], [helper.make_node("Mine", ["a"], ["z"], "mine", domain="my")],
+                                     [helper.make_opsetid("", 17)])
+        model = model_of([helper.make_node("F", ["x"], ["f"], domain="local"), helper.make_node("Mine", ["f"], ["y"], "outer", domain="my")],
+                         [value("x", 3)], [value("y", 3)], functions=[inner], opsets=[("local", 1), ("my", 1)])
+        onnx.save(model, self.model)
+        done = run("onnx", "lint", self.model)
+        self.assertIn("'mine' is of the domain 'my', whose version the function 'F' does not import", done.stdout + done.stderr)
+        self.assertNotIn("'outer' is of the domain", done.stdout + done.stderr)
+        model.functions[0].opset_import.append(helper.make_opsetid("my", 1))
+        onnx.save(model, self.model)
+        done = run("onnx", "lint", self.model)
+        self.assertNotIn("does not import", done.stdout + done.stderr)
 
     def test_verify(self):
         onnx.save(classifier(), self.model)

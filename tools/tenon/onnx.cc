@@ -78,6 +78,25 @@ Command command_of(const std::vector<std::string>& words) {
   return command;
 }
 
+// Tensors of the model before that are inputs after are outputs, too, so that a run gives them.
+std::string with_outputs_for(const std::string& before, const edit::Model& after,
+                             const std::string& path) {
+  edit::Model wide = edit::Model::load(before);
+  std::vector<edit::Value> outputs = wide.outputs();
+  const size_t count = outputs.size();
+  const auto is_among = [](const std::vector<edit::Value>& values, const std::string& name) {
+    return std::ranges::any_of(values, [&](const edit::Value& each) { return each.name == name; });
+  };
+  for (const edit::Value& input : after.inputs())
+    if (!is_among(wide.inputs(), input.name) && !is_among(outputs, input.name)
+        && wide.producer(wide.graph(), input.name))
+      outputs.push_back(input);
+  if (outputs.size() == count) return before;
+  wide.set_outputs(outputs);
+  wide.save(path, {edit::ExternalData::kBeside, 1024, ""});
+  return path;
+}
+
 void edit_model(const OnnxOptions& o, Logger& logger) {
   const Command command = command_of(o.words);
   const bool is_piped = command.model == "-";
@@ -100,6 +119,7 @@ void edit_model(const OnnxOptions& o, Logger& logger) {
     if (is_piped) write_file(before = folder.file("before.onnx"), input.data(), input.size());
     const std::string after = folder.file("after.onnx");
     model.save(after, {edit::ExternalData::kBeside, 1024, ""});
+    before = with_outputs_for(before, model, folder.file("wide.onnx"));
     verify_models(before, after, o.verify, logger);
   }
   if (!o.patch.empty()) {

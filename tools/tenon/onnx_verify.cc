@@ -172,6 +172,8 @@ void list_missing_outputs(const session::Model& before, const session::Model& af
   std::set<std::string> names;
   for (int32_t i = 0; i < after.network->getNbOutputs(); ++i)
     names.insert(after.network->getOutput(i)->getName());
+  for (int32_t i = 0; i < after.network->getNbInputs(); ++i)  // given to it, and not to compare
+    names.insert(after.network->getInput(i)->getName());
   for (int32_t i = 0; i < before.network->getNbOutputs(); ++i)
     if (const char* name = before.network->getOutput(i)->getName(); !names.contains(name))
       fmt::print("verify: not compared: {}: the model after has no such output\n", printable(name));
@@ -219,6 +221,30 @@ void run_at(const std::string& path, const session::Model& before, const session
   }
 }
 
+// Inputs of the model after that the one before computes.
+void add_computed(const session::Model& after, nvinfer1::ICudaEngine& before, Arrays& arrays,
+                  Logger& logger) {
+  std::set<std::string> missing;
+  for (int32_t i = 0; i < after.network->getNbInputs(); ++i)
+    if (const char* name = after.network->getInput(i)->getName(); !arrays.contains(name))
+      missing.insert(name);
+  if (missing.empty()) return;
+  const auto session = value_or_fail(session::Session::make(before, logger));
+  Arrays given;
+  for (const auto& [name, array] : arrays)
+    if (before.getTensorIOMode(name.c_str()) == nvinfer1::TensorIOMode::kINPUT)
+      given.emplace(name, array);
+  value_or_fail(session->set_inputs(given));
+  value_or_fail(session->run());
+  for (const auto& [name, array] : session->outputs())
+    if (missing.erase(name) > 0) arrays.emplace(name, array);
+  if (!missing.empty())
+    fail(
+        "--verify: the model before has no tensor '{}', which is an input of the one after, so the "
+        "two cannot be compared",
+        *missing.begin());
+}
+
 }  // namespace
 
 void verify_models(const std::string& before, const std::string& after,
@@ -247,8 +273,9 @@ void verify_models(const std::string& before, const std::string& after,
     }
   }
   double largest = 0;
-  for (const Arrays& arrays : runs) {
+  for (Arrays& arrays : runs) {
     const LoadedModel old = load_model(before, exact, inputs_for(a, arrays), logger, true);
+    add_computed(b, *old.engine, arrays, logger);
     const LoadedModel fresh = load_model(after, exact, inputs_for(b, arrays), logger, true);
     const auto report =
         value_or_fail(compare::compare_outputs(*fresh.engine, *old.engine, arrays, logger));
