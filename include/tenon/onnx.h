@@ -265,8 +265,8 @@ TENON_EDIT void prepend_model(Model& model, const Model& other, const MergeOptio
 // Other operators and types.
 
 /// To another opset, 7 at least, functions from that which they import. Operators that a lower one
-/// does not have become others where that is mechanical. Throws, naming the node and why, where it is
-/// not, and where an input that must become an attribute is no constant.
+/// does not have become others where that is mechanical. Throws, naming the node and why, where it
+/// is not, and where an input that must become an attribute is no constant.
 TENON_EDIT void convert_opset(Model& model, int64_t version);
 
 struct HalfOptions {
@@ -284,6 +284,20 @@ struct HalfReport {
 /// up to what tells them apart, masks up to their Softmax. Throws for a name to keep that no node
 /// has.
 TENON_EDIT HalfReport to_float16(Model& model, const HalfOptions& options = {});
+struct QuantizationParameters {
+  std::vector<float> scales;         ///< one, or one for each index along `axis`
+  int32_t zero_point = 0;            ///< the integer that stands for 0
+  std::optional<int64_t> axis = {};  ///< none: one scale for the whole tensor
+  bool is_unsigned = false;          ///< uint8; else int8
+};
+/// QuantizeLinear and DequantizeLinear behind a tensor of the main graph, whose readers then read
+/// what they give; an output of its name stays as it is. Throws for a tensor that is not there,
+/// that no node reads, or that is quantized already.
+TENON_EDIT void insert_quantization(Model& model, const std::string& tensor,
+                                    const QuantizationParameters& parameters);
+/// Such pairs behind these tensors go, whoever put them there. How many pairs.
+/// Throws for a tensor that has none.
+TENON_EDIT size_t remove_quantization_of(Model& model, const std::vector<std::string>& tensors);
 /// QuantizeLinear with DequantizeLinear behind it go, and integer weights become floats. How many
 /// pairs. The way back is tenon/quantize.h.
 TENON_EDIT size_t remove_quantization(Model& model);

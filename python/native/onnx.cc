@@ -321,6 +321,17 @@ void bind_simplifying(nb::module_& m) {
       nb::arg("model"), nb::arg("keep_io") = true, nb::arg("keep") = std::vector<std::string>(),
       "Gives the nodes that stay float32 since float16 cannot hold what they compute.");
   m.def("remove_quantization", &remove_quantization, nb::arg("model"));
+  m.def(
+      "insert_quantization",
+      [](Model& model, const std::string& tensor, const std::vector<float>& scales,
+         int32_t zero_point, std::optional<int64_t> axis, bool is_unsigned) {
+        insert_quantization(model, tensor, {scales, zero_point, axis, is_unsigned});
+      },
+      nb::arg("model"), nb::arg("tensor"), nb::arg("scales"), nb::arg("zero_point") = 0,
+      nb::arg("axis") = nb::none(), nb::arg("is_unsigned") = false,
+      "Puts QuantizeLinear and DequantizeLinear behind a tensor, whose readers read what they "
+      "give.");
+  m.def("remove_quantization_of", &remove_quantization_of, nb::arg("model"), nb::arg("tensors"));
 }
 
 void bind_rewriting(nb::module_& m) {

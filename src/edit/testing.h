@@ -30,6 +30,11 @@ inline void patch_again(Model& model) {
   model.apply_patch(patch);
 }
 
+inline std::string first_input(const Model& model, NodeId node) {
+  const auto inputs = model.node(node).inputs;
+  return inputs.empty() ? "" : inputs[0];
+}
+
 inline const std::vector<NamedEdit>& every_edit() {
   static const std::vector<NamedEdit> edits = {
       {"show", [](Model& m) { show_text(m, {true, true}); }},
@@ -45,6 +50,15 @@ inline const std::vector<NamedEdit>& every_edit() {
       {"batch", [](Model& m) { set_batch(m, {-1, "N"}); }},
       {"opset", [](Model& m) { convert_opset(m, 21); }},
       {"quantization", [](Model& m) { remove_quantization(m); }},
+      {"qdq",
+       [](Model& m) {
+         const auto nodes = m.nodes();
+         const std::string name = nodes.empty() ? "" : first_input(m, nodes.back());
+         insert_quantization(m, name, {{0.5F}});
+         remove_quantization_of(m, {name});
+         insert_quantization(m, name, {{0.5F}});
+       }},
+      {"lower", [](Model& m) { convert_opset(m, 11); }},
       {"float16", [](Model& m) { to_float16(m); }},
       {"renew", renew_nodes},
       {"remove", remove_all_nodes},

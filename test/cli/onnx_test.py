@@ -713,6 +713,38 @@ class Graphs(OnnxCase):
         x = RANDOM.standard_normal((2, 4)).astype(np.float32)
         np.testing.assert_allclose(self.outputs(edited, x=x)[0], x @ (wq * np.float32(0.02)), rtol=1e-5, atol=1e-6)
 
+    def test_quantization_is_put_in(self):
+        """One scale, one for each channel, of a value that a body reads, too; and out again."""
+        body = helper.make_graph([helper.make_node("Mul", ["r", "r"], ["b"])], "b", [], [value("b", 2, 4)])
+        other = helper.make_graph([helper.make_node("Neg", ["r"], ["o"])], "o", [], [value("o", 2, 4)])
+        nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("If", ["c"], ["t"], then_branch=body, else_branch=other),
+                 helper.make_node("MatMul", ["t", "w"], ["y"])]
+        w = tensor("w", 4, 5)
+        model = model_of(nodes, [value("x", 2, 4), value("c", element=TensorProto.BOOL)], [value("y", 2, 5), value("r", 2, 4)], [w], opset=21)
+        scales = [0.01, 0.02, 0.03, 0.04, 0.05]
+        edited, _ = self.edit(model, "insert-qdq=r,scale=0.05,zero_point=7,type=uint8", "insert-qdq=w,axis=1,scale=[" + ";".join(map(str, scales)) + "]")
+        self.assertEqual(operators(edited).count("QuantizeLinear"), 2)
+
+        def quantized(array, scale, zero, least):
+            return (np.clip(np.rint(array / scale) + zero, least, least + 255) - zero) * scale
+        x = RANDOM.standard_normal((2, 4)).astype(np.float32)
+        r = np.maximum(x, 0)
+        rq = quantized(r, np.float32(0.05), 7, 0)
+        wq = quantized(numpy_helper.to_array(w), np.array(scales, np.float32), 0, -128)
+        for flag, t in ((True, rq * rq), (False, -rq)):
+            y, out = self.outputs(edited, x=x, c=np.array(flag))
+            np.testing.assert_allclose(y, t @ wq, rtol=1e-4, atol=1e-5)
+            np.testing.assert_array_equal(out, r)  # an output stays as it is
+        self.refuse("onnx", "insert-qdq=r,scale=1", self.out, "-o", self.folder / "no.onnx", names=["'r' is quantized already"])
+        back, said = self.edit(edited, "remove-qdq=r,w")
+        self.assertIn("2 pairs removed", said)
+        self.assertEqual(back.graph, model.graph)
+        onnx.save(model, self.model)
+        for verb, name in (("insert-qdq=no,scale=1", "no tensor 'no'"), ("insert-qdq=y,scale=1", "no node reads 'y'"),
+                           ("insert-qdq=r,scale=-1", "no scale"), ("insert-qdq=r", "needs a scale"), ("insert-qdq=r,scale=1,zero_point=200", "int8"),
+                           ("insert-qdq=r,scale=[1;2]", "along which axis"), ("insert-qdq=r,size=1", "size=1"), ("remove-qdq=r", "no QuantizeLinear")):
+            self.refuse("onnx", verb, self.model, "-o", self.folder / "no.onnx", names=[name])
+
     def test_data_of_another_model_comes_along(self):
         """Of a Constant, of a body's initializer and Constant; what no tensor of the model is, is refused."""
         folder = self.folder / "other"

@@ -289,6 +289,42 @@ std::string to_float16(Model& model, const std::string& text) {
   return said;
 }
 
+std::string insert_qdq(Model& model, const std::string& text) {
+  const auto words = split(text, ',');
+  edit::QuantizationParameters parameters;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const size_t equals = words[i].find('=');
+    const std::string name = words[i].substr(0, equals);
+    const edit::AttributeValue value = equals == std::string::npos
+                                           ? edit::AttributeValue()
+                                           : value_of(words[i].substr(equals + 1));
+    const auto* integer = std::get_if<int64_t>(&value);
+    if (const auto* one = std::get_if<float>(&value); name == "scale" && one != nullptr)
+      parameters.scales = {*one};
+    else if (name == "scale" && equals != std::string::npos && integer != nullptr)
+      parameters.scales = {static_cast<float>(*integer)};
+    else if (const auto* many = std::get_if<std::vector<float>>(&value);
+             name == "scale" && many != nullptr)
+      parameters.scales = *many;
+    else if (const auto* whole = std::get_if<std::vector<int64_t>>(&value);
+             name == "scale" && whole != nullptr)
+      parameters.scales.assign(whole->begin(), whole->end());
+    else if (name == "zero_point" && integer != nullptr && std::abs(*integer) <= 255)
+      parameters.zero_point = static_cast<int32_t>(*integer);
+    else if (name == "axis" && integer != nullptr)
+      parameters.axis = *integer;
+    else if (words[i] == "type=uint8" || words[i] == "type=int8")
+      parameters.is_unsigned = words[i] == "type=uint8";
+    else
+      fail(
+          "insert-qdq: '{}' is not scale=0.1, scale=[0.1;0.2], zero_point=0, axis=1, type=int8 or "
+          "type=uint8",
+          words[i]);
+  }
+  edit::insert_quantization(model, without_quotes(words[0]), parameters);
+  return {};
+}
+
 std::string apply_patch(Model& model, const std::string& path) {
   const auto bytes = read_file(path);
   model.apply_patch({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -355,6 +391,13 @@ const std::vector<OnnxVerb>& onnx_verbs() {
        to_float16},
       {"remove-quantization", "", "Remove QuantizeLinear and DequantizeLinear",
        counting("pairs removed", &edit::remove_quantization)},
+      {"insert-qdq", "TENSOR,scale=S[,zero_point=Z,axis=A,type=uint8]",
+       "Put QuantizeLinear and DequantizeLinear behind a tensor", insert_qdq},
+      {"remove-qdq", "TENSORS", "Remove QuantizeLinear and DequantizeLinear behind tensors",
+       [](Model& model, const std::string& text) {
+         return fmt::format("{} pairs removed\n",
+                            edit::remove_quantization_of(model, names_of(text)));
+       }},
       {"infer-shapes", "", "Write the types of inner tensors",
        counting("types written", &edit::infer_shapes)},
       {"clear-shapes", "", "Remove the types of inner tensors",
